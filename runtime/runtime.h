@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The runtime inside the subject (libpeet-rt.so): control page, execution contexts and their stacks,
+ * the heap, start-up and end.  Callers: threadlib (same library) and the mapper's host
+ * (libpeet-host.so, same process).  Two worlds share the process: the *subject* world runs on a
+ * context's stack and allocates from the deterministic heap; the *host* world (mapper, decoder,
+ * simulators) runs on the host stack and allocates from libc.  Only peet_ctx_resume() goes from host
+ * to subject, and only a yield comes back.
+ */
+#ifndef PEET_RUNTIME_H
+#define PEET_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <peet/error.h>
+
+/** Are we under `peet run`?  0: the program runs plainly, and every front end does its plain duty. */
+int peet_rt_simulated(void);
+
+/* ------------------------------------------------- subject world: called by threadlib on a context */
+
+/**
+ * peet_rt_event() - record an abstract event; the mapper performs it when it is delivered
+ * @type: enum peet_abstract_type
+ * Blocks the calling context until then.  Returns: the result that the mapper gave (0 if none).
+ * Not simulated: does nothing, returns 0.
+ */
+uint64_t peet_rt_event(unsigned type, unsigned nargs, const uint64_t *args);
+
+/** peet_rt_note() - record an abstract event without waiting for it (allocation, phase marks) */
+void peet_rt_note(unsigned type, unsigned nargs, const uint64_t *args);
+
+/* -------------------------------------------------- host world: called by the mapper on its own stack */
+
+struct peet_ctx; /* an execution stack with a saved machine state; the main context is made by start-up */
+
+enum peet_yield {
+    PEET_YIELD_FULL,  /* a check found cursor >= limit */
+    PEET_YIELD_EVENT, /* peet_rt_event(): the last record is abstract, the context awaits its result */
+    PEET_YIELD_DONE,  /* the context's function has returned */
+};
+
+/** The context that will run the subject's constructors, main() and exit handlers. */
+struct peet_ctx *peet_ctx_main(void);
+
+/**
+ * peet_ctx_new() - a context that will call fn(a, b) on a guarded stack of its own when first resumed
+ * @stack_bytes: 0 for the default (1 MiB); reserved, not committed
+ * Returns: 0 or a peet_err
+ */
+int peet_ctx_new(void (*fn)(uint64_t a, uint64_t b), uint64_t a, uint64_t b, size_t stack_bytes, struct peet_ctx **out_ctx);
+
+/** peet_ctx_restart() - give a context that is DONE another call; cheaper than new/free */
+void peet_ctx_restart(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b);
+void peet_ctx_free(struct peet_ctx *ctx);
+
+/**
+ * peet_ctx_resume() - let a context run until it yields
+ * @words: room for raw words, begin; aligned to 8
+ * @limit: a check at or past this word yields; PEET_RAW_SLACK_WORDS of room must follow it
+ * @result: what the pending peet_rt_event() returns
+ * @out_end: one past the last word that it wrote
+ */
+enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, uint64_t *limit, uint64_t result, uint64_t **out_end);
+
+/** Thread pointer of a context (fs base), for thread-local references. */
+uint64_t peet_ctx_fs_base(const struct peet_ctx *ctx);
+/** A readable number for messages. */
+void peet_ctx_set_number(struct peet_ctx *ctx, uint32_t number);
+/** Bounds of its stack, for naming addresses: [lo, hi). */
+void peet_ctx_stack(const struct peet_ctx *ctx, uint64_t *out_lo, uint64_t *out_hi);
+/** Backtrace of a suspended context as text lines (libunwind lives on the host side: this gives the
+ *  saved registers): out[0] rip, out[1] rsp, out[2] rbp, [3] rbx, [4..7] r12..r15. */
+void peet_ctx_registers(const struct peet_ctx *ctx, uint64_t out[8]);
+
+/**
+ * The host's entry, exported by libpeet-host.so as `peet_host_main`, called once by start-up on the
+ * host stack.  It runs the subject to its end by resuming contexts.  Returns the exit status of the
+ * subject; what it wants to say has gone to the result folder and the result pipe.
+ */
+struct peet_host_hooks {
+    /** The subject received a fatal signal in context ctx: write results up to now.  On the crash stack. */
+    void (*crashed)(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t address, const char *why);
+};
+int peet_host_main(struct peet_host_hooks *out_hooks);
+typedef int peet_host_main_fn(struct peet_host_hooks *out_hooks);
+
+/** Value of a PEET_* variable of the run (settings travel outside the subject's environment); NULL if unset. */
+const char *peet_rt_setting(const char *name);
+
+#endif

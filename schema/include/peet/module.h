@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The module ABI: all that a simulator needs to know of peet.  A module is a shared object that
+ * exports one `const struct peet_module peet_module`.  Exactly one *machine* owns time in a run; any
+ * number of *observers* look on.  A module links with nothing: services come through struct peet_env.
+ *
+ *     cc -shared -fPIC -O2 -I<prefix>/include -o mine.so mine.c
+ *     peet run --machine ./mine.so,key=value -- prog
+ *
+ * LIFETIMES.  struct peet_function, peet_block, peet_insn, peet_opcode live until destroy().  An event
+ * and its values live until the callback that got it returns (pull form: until the next pull).
+ * Callbacks are never concurrent.
+ *
+ * CHANGES
+ *   1  first version
+ */
+#ifndef PEET_MODULE_H
+#define PEET_MODULE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PEET_MODULE_ABI 1
+#define PEET_MODULE_ABI_MIN 1
+
+/* ---------------------------------------------------------------- the program, as the schema says it */
+
+enum peet_insn_class {
+    PEET_INSN_OTHER,
+    PEET_INSN_MOVE,
+    PEET_INSN_INT,
+    PEET_INSN_INT_MUL,
+    PEET_INSN_INT_DIV,
+    PEET_INSN_FP_ADD,
+    PEET_INSN_FP_MUL,
+    PEET_INSN_FP_DIV,
+    PEET_INSN_FP_OTHER,
+    PEET_INSN_SIMD,
+    PEET_INSN_BRANCH,      /* conditional */
+    PEET_INSN_JUMP,        /* unconditional, direct or indirect */
+    PEET_INSN_CALL,
+    PEET_INSN_RETURN,
+    PEET_INSN_FENCE,
+    PEET_INSN_ATOMIC,      /* lock-prefixed, xchg with memory */
+    PEET_INSN_STRING,      /* rep-prefixed or single string operation */
+    PEET_INSN_NOP,         /* alignment padding that executes, nop, endbr */
+    PEET_INSN_ASM,         /* inline assembly: opaque */
+    PEET_INSN_CLASSES
+};
+
+/** One kind of instruction; costs from LLVM's scheduling model for the -mcpu of the compilation. */
+struct peet_opcode {
+    const char *name;        /* LLVM opcode name: ADD64rm */
+    const char *mnemonic;    /* add */
+    uint32_t latency_cycles; /* 0 if unknown */
+    uint32_t rthroughput_millicycles; /* reciprocal throughput, thousandths of a cycle; 0 if unknown */
+    uint32_t uops;
+    uint64_t ports;          /* processor resources used, a bit each, in the model's order */
+    uint8_t klass;           /* enum peet_insn_class */
+};
+
+enum peet_insn_flags {
+    PEET_INSN_OPAQUE = 1,    /* references unknown (inline assembly) */
+    PEET_INSN_INDIRECT = 2,  /* indirect jump or call */
+    PEET_INSN_REP = 4,       /* rep-prefixed: its refs are ranges */
+};
+
+/** One machine instruction of the plain (uninstrumented) program. */
+struct peet_insn {
+    uint64_t pc;             /* its address in the plain layout, see struct peet_function */
+    const struct peet_opcode *opcode;
+    uint32_t line;           /* source line, 0 if unknown */
+    uint32_t flags;          /* enum peet_insn_flags */
+    uint16_t first_ref, nrefs; /* into peet_block.refs */
+    uint8_t length_bytes;
+    uint8_t nreads, nwrites; /* registers */
+    const uint8_t *regs;     /* nreads then nwrites entries: x86 register numbers, enum peet_reg */
+};
+
+/* Register numbers: 0..15 rax rcx rdx rbx rsp rbp rsi rdi r8..r15 (the processor's encoding),
+ * 16..47 xmm/ymm/zmm 0..31, 48 flags, 49 x87/mmx state, 50..57 mask k0..k7, 58 other. */
+enum peet_reg { PEET_REG_GPR0 = 0, PEET_REG_VEC0 = 16, PEET_REG_FLAGS = 48, PEET_REG_X87 = 49,
+                PEET_REG_MASK0 = 50, PEET_REG_OTHER = 58, PEET_REGS = 59 };
+
+enum peet_ref_kind {
+    PEET_REF_LOAD,
+    PEET_REF_STORE,
+    PEET_REF_MODIFY,         /* read-modify-write of one location by one instruction */
+    PEET_REF_PREFETCH,       /* a hint; counted as neither read nor write */
+};
+
+enum peet_ref_flags {
+    PEET_REF_STACK = 1,      /* addressed through rsp, or through a frame pointer */
+    PEET_REF_GLOBAL = 2,     /* rip-relative or absolute */
+    PEET_REF_ATOMIC = 4,
+    PEET_REF_VOLATILE = 8,
+    PEET_REF_RANGE = 16,     /* values[value] address, values[value+1] element count (rep prefix);
+                                element i is at address + i * size */
+    PEET_REF_CONDITIONAL = 32, /* values[value+1] != 0: it happened (lane masks) */
+    PEET_REF_FETCH = 64,     /* pushed or popped return address of call and ret */
+    PEET_REF_TLS = 128,      /* relative to the thread pointer */
+};
+
+/** One memory reference of a block, in program order. */
+struct peet_ref {
+    uint32_t insn;           /* index in the block */
+    uint16_t size_bytes;
+    uint16_t flags;          /* enum peet_ref_flags */
+    uint16_t value;          /* where in peet_block_event.values its address stands */
+    uint8_t kind;            /* enum peet_ref_kind */
+};
+
+enum peet_block_flags {
+    PEET_BLOCK_ENTRY = 1,    /* the function's entry: one call */
+    PEET_BLOCK_SIMPLE = 2,   /* no range and no conditional refs: ref i's address is values[i] */
+    PEET_BLOCK_OPAQUE = 4,   /* holds inline assembly whose references cannot be seen */
+    PEET_BLOCK_SYNC = 8,     /* recorded with its pc */
+};
+
+struct peet_function;
+
+/** A machine basic block, split after calls. */
+struct peet_block {
+    const struct peet_function *function;
+    uint64_t pc;             /* plain layout */
+    uint32_t id;             /* dense over the whole program, 0.. in order of discovery */
+    uint32_t index;          /* in its function */
+    uint32_t line;
+    uint32_t flags;          /* enum peet_block_flags */
+    uint32_t ninsns, nrefs, nvalues;
+    uint32_t reads, writes, modifies; /* static counts of unconditional, non-range refs by kind */
+    uint32_t cost_cycles;    /* sum of reciprocal throughputs, rounded up: no memory, no dependences */
+    uint32_t code_bytes;
+    const struct peet_insn *insns;
+    const struct peet_ref *refs;
+};
+
+/** A function.  pc is where the plain program would have it: a *plain layout*, 16-byte aligned,
+ *  without the recording code; runtime_pc is where it is in this process. */
+struct peet_function {
+    const char *name, *file, *image; /* file may be "" */
+    uint64_t pc, runtime_pc;
+    uint32_t id;             /* dense over the whole program */
+    uint32_t line;
+    uint32_t code_bytes;     /* plain */
+    uint32_t nblocks;
+    const struct peet_block *blocks;
+};
+
+/* ------------------------------------------------------------------------------------------- events */
+
+/** A block was executed. */
+struct peet_block_event {
+    const struct peet_block *block;
+    const uint64_t *values;  /* block->nvalues words: addresses, counts, masks, as the refs say */
+    uint32_t context;        /* software context */
+};
+
+/* X(name, value, number of args, text, names of args) -- values are part of the raw format */
+#define PEET_ABSTRACTS(X) \
+    X(NONE, 0, 0, "none", "") \
+    X(CONTEXT_START, 1, 0, "context start", "") \
+    X(CONTEXT_EXIT, 2, 1, "context exit", "status") \
+    X(DOALL_FORK, 3, 6, "doall fork", "lo hi schedule chunk function argument") \
+    X(DOALL_START, 4, 1, "doall iteration start", "iteration") \
+    X(DOALL_FINISH, 5, 1, "doall iteration finish", "iteration") \
+    X(DOALL_JOIN, 6, 0, "doall join", "") \
+    X(MARK_FORK, 7, 4, "doall fork (marker)", "lo hi schedule chunk") \
+    X(MARK_START, 8, 1, "doall iteration start (marker)", "iteration") \
+    X(MARK_FINISH, 9, 1, "doall iteration finish (marker)", "iteration") \
+    X(MARK_JOIN, 10, 0, "doall join (marker)", "") \
+    X(ALLOC, 11, 3, "allocation", "address bytes caller") \
+    X(FREE, 12, 2, "release", "address caller") \
+    X(SIGNAL_ENTER, 13, 1, "signal handler start", "signal") \
+    X(SIGNAL_LEAVE, 14, 1, "signal handler end", "signal") \
+    X(PROGRAM_EXIT, 15, 1, "program exit", "status") \
+    X(PHASE, 16, 1, "phase mark", "number") \
+    X(ROI_BEGIN, 17, 0, "region of interest begin", "") \
+    X(ROI_END, 18, 0, "region of interest end", "") \
+    X(YIELD, 19, 0, "processor yield", "")
+
+enum peet_abstract_type {
+#define PEET_X(name, value, nargs, text, args) PEET_ABSTRACT_##name = value,
+    PEET_ABSTRACTS(PEET_X)
+#undef PEET_X
+    PEET_ABSTRACT_TYPES = 20
+};
+
+/** Something that references do not spell out. */
+struct peet_abstract_event {
+    uint32_t type;           /* enum peet_abstract_type */
+    uint32_t context;
+    uint32_t nargs;
+    const uint64_t *args;
+};
+
+/** What the pull form returns. */
+enum peet_pull_kind {
+    PEET_PULL_BLOCK,
+    PEET_PULL_ABSTRACT,
+    PEET_PULL_IDLE,          /* this hardware context has nothing to do at its present clock */
+    PEET_PULL_END,           /* the program is over */
+};
+struct peet_pull {
+    enum peet_pull_kind kind;
+    union {
+        struct peet_block_event block;
+        struct peet_abstract_event abstract;
+        uint64_t idle_until_cycles; /* earliest time at which that can change; UINT64_MAX: on another's event */
+    };
+};
+
+/* ---------------------------------------------------------------------------------------- parameters */
+
+enum peet_param_type {
+    PEET_PARAM_U64,    /* 10, 0x10 */
+    PEET_PARAM_F64,
+    PEET_PARAM_SIZE,   /* bytes: 64, 32KiB, 1MiB, 2GiB */
+    PEET_PARAM_BOOL,   /* on off true false yes no 1 0 */
+    PEET_PARAM_ENUM,   /* range lists the choices: "lru|fifo" */
+    PEET_PARAM_STRING,
+};
+
+struct peet_param {
+    const char *name;
+    enum peet_param_type type;
+    const char *unit;  /* "bytes", "cycles", ... or "" */
+    const char *def;   /* default, as the user would write it */
+    const char *range; /* "1..64", "a|b|c", or "" */
+    const char *help;  /* one line */
+};
+
+union peet_value {
+    uint64_t u64;       /* U64, SIZE (bytes), BOOL (0 or 1), ENUM (index of the choice) */
+    double f64;
+    const char *string; /* lives until destroy() */
+};
+
+/* ------------------------------------------------------------------------------------------- services */
+
+struct peet_stats;     /* a node of the statistics tree */
+
+/** What a module may ask for.  Every function takes the env itself first. */
+struct peet_env {
+    uint32_t abi, struct_size;
+    uint32_t cores;          /* as asked by the user: --cores */
+    uint32_t hw_contexts;    /* hardware contexts; = cores unless the machine says otherwise */
+    uint64_t seed;           /* the module's own, derived from --seed */
+    const char *output_dir;  /* results folder, for files of the module's own */
+
+    /** fail() - end the run with this message (create(): refuse the configuration).  Returns. */
+    void (*fail)(const struct peet_env *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+    /* Statistics: key/value tree that becomes stats.json under the module's name.  Keys carry their
+     * unit (_cycles, _bytes, _lines) or pass a description.  Nodes live as long as the tree. */
+    struct peet_stats *(*stats_object)(const struct peet_env *, struct peet_stats *, const char *key);
+    struct peet_stats *(*stats_array)(const struct peet_env *, struct peet_stats *, const char *key);
+    void (*stats_u64)(const struct peet_env *, struct peet_stats *, const char *key, uint64_t value);
+    void (*stats_f64)(const struct peet_env *, struct peet_stats *, const char *key, double value);
+    void (*stats_string)(const struct peet_env *, struct peet_stats *, const char *key, const char *value);
+    /* In an array node, key is NULL. */
+
+    /* Time, for machines. */
+    void (*not_ready_until)(const struct peet_env *, unsigned hw, uint64_t cycles);
+    uint64_t (*clock)(const struct peet_env *, unsigned hw);
+
+    /* Pull form: next event of a hardware context, and time charged for the last one pulled. */
+    int (*pull)(const struct peet_env *, unsigned hw, struct peet_pull *out_event);
+    void (*charge)(const struct peet_env *, unsigned hw, uint64_t cycles);
+
+    /* The program. */
+    const struct peet_function *(*function_of_pc)(const struct peet_env *, uint64_t runtime_pc);
+
+    void *host;              /* peet's own */
+};
+
+/* ------------------------------------------------------------------------------------------ descriptor */
+
+enum peet_module_kind { PEET_MACHINE = 1, PEET_OBSERVER = 2 };
+
+enum peet_needs {
+    PEET_NEEDS_BLOCKS = 1,    /* block() is called */
+    PEET_NEEDS_ADDRESSES = 2, /* peet_block_event.values is filled; else it may be NULL */
+    PEET_NEEDS_ABSTRACT = 4,  /* abstract() is called */
+};
+
+struct peet_module {
+    uint32_t abi;             /* PEET_MODULE_ABI */
+    uint32_t struct_size;     /* sizeof(struct peet_module) */
+    const char *name;         /* as in --machine NAME; the key in stats.json */
+    const char *summary;      /* one line */
+    uint32_t kind;            /* enum peet_module_kind */
+    uint32_t needs;           /* mask of enum peet_needs */
+    const struct peet_param *params; /* ends with a NULL name; may be NULL */
+
+    /**
+     * create() - make one instance
+     * @values: one per entry of params, checked against type and range
+     * Returns: the instance, or NULL after env->fail()
+     */
+    void *(*create)(const struct peet_env *env, const union peet_value *values);
+    void (*destroy)(void *self);
+
+    /** hw_contexts() - machines: how many hardware contexts for so many cores; NULL: one each */
+    unsigned (*hw_contexts)(void *self, unsigned cores);
+
+    /** block() - a block was executed on hardware context hw at its clock now.
+     *  Returns: cycles that it took (observers: ignored) */
+    uint64_t (*block)(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now);
+
+    /** abstract() - an abstract event is performed.  Returns: its cost in cycles */
+    uint64_t (*abstract)(void *self, unsigned hw, const struct peet_abstract_event *event, uint64_t now);
+
+    /** pick_context() - machines: which ready software context runs next on hw; NULL: the policy's choice.
+     *  @ready: software context numbers in the policy's order.  Returns: an index into @ready */
+    unsigned (*pick_context)(void *self, unsigned hw, const uint32_t *ready, unsigned nready, uint64_t now);
+
+    /** pick_winner() - machines: which waiter gets a sync object; NULL: first come, first served */
+    unsigned (*pick_winner)(void *self, const uint32_t *waiters, unsigned nwaiters, uint64_t now);
+
+    /** main() - pull form: own main loop over env->pull()/charge() until PEET_PULL_END on every hardware
+     *  context.  If set, block() and abstract() of this machine are not called.  Returns 0 or < 0 */
+    int (*main)(void *self);
+
+    /** finish() - the program is over at this time; last chance to compute */
+    void (*finish)(void *self, uint64_t end_cycles);
+
+    /** stats() - write results below this object node.  May be called more than once */
+    void (*stats)(void *self, const struct peet_env *env, struct peet_stats *node);
+};
+
+/** Every module exports this. */
+extern const struct peet_module peet_module;
+
+/* ------------------------------------------------------------------------------------------- helpers */
+
+struct peet_ref_iter { uint64_t address, count; int64_t step; };
+
+/**
+ * peet_ref_begin() - the locations of one reference, whatever its shape
+ * Use: for (it = peet_ref_begin(ref, values); it.count; it.count--, it.address += it.step) ...
+ */
+static inline struct peet_ref_iter peet_ref_begin(const struct peet_ref *ref, const uint64_t *values)
+{
+    struct peet_ref_iter it = { values[ref->value], 1, 0 };
+    if (ref->flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL)) {
+        it.count = values[ref->value + 1];
+        it.step = ref->size_bytes;
+        if (ref->flags & PEET_REF_CONDITIONAL)
+            it.count = it.count != 0;
+    }
+    return it;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The seam between compiled code and everything else: the control page that instrumented code
+ * addresses absolutely, and the raw words that it writes.  The compiler pass emits this layout, the
+ * runtime maps it, the decoder reads it.  This header includes nothing, so that all three may.
+ *
+ * RAW WORDS.  A stream is a sequence of 64-bit words.  Four shapes of record:
+ *
+ *   sync block     [pc]                 [rsp] [slot]...   pc: run-time address of the block's label
+ *   plain block    [~index, top half 1s]      [slot]...   index: the block in the current function
+ *   abstract       [1000 tttt.. header]       [arg]...    see PEET_RAW_ABSTRACT
+ *   loop exit      is a plain block whose first slots settle the silent loop before it
+ *
+ * A sync block starts wherever control may arrive from elsewhere: function entry, the return point of
+ * a call, an exception landing pad, the end of inline assembly.  Which slots a block writes, and what
+ * they mean, is said by the schema.
+ */
+#ifndef PEET_RAW_H
+#define PEET_RAW_H
+
+/* Version of the contract between compiled code and runtime.  Objects refer to the symbol
+ * __peet_abi_1, which only a runtime of the same version defines. */
+#define PEET_RAW_ABI 1
+
+/* The control page: below AddressSanitizer's shadow, within reach of a sign-extended disp32. */
+#define PEET_CONTROL_ADDRESS 0x7ffd0000
+#define PEET_CONTROL_BYTES 4096
+
+/* Offsets in the control page that compiled code uses. */
+#define PEET_CONTROL_CURSOR 0  /* next free word of the running context's ring */
+#define PEET_CONTROL_LIMIT 8   /* a check that finds cursor >= limit calls the yield stub */
+#define PEET_CONTROL_STUB 16   /* address of the yield stub: preserves every register and flag */
+
+/* A check stands wherever more than this many words may have been written since the last one; a ring
+ * therefore has at least this much room behind its limit. */
+#define PEET_RAW_SLACK_WORDS 1024
+
+/* Header of an abstract record: bit 63 set, bits 48..62 the type (enum peet_abstract_type of
+ * module.h), bits 32..47 the number of argument words that follow, bits 0..31 zero. */
+#define PEET_RAW_ABSTRACT(type, nargs) \
+    (0x8000000000000000u | (unsigned long long)(type) << 48 | (unsigned long long)(nargs) << 32)
+#define PEET_RAW_IS_ABSTRACT(word) ((word) >> 63 && (word) >> 48 != 0xffff)
+#define PEET_RAW_TYPE(word) ((unsigned)((word) >> 48 & 0x7fff))
+#define PEET_RAW_NARGS(word) ((unsigned)((word) >> 32 & 0xffff))
+
+/* A plain block's id word: the immediate is sign-extended by the processor. */
+#define PEET_RAW_IS_PLAIN(word) ((word) >> 32 == 0xffffffffu)
+#define PEET_RAW_INDEX(word) ((unsigned)~(word))
+
+#define PEET_SCHEMA_SECTION ".peet.schema"
+#define PEET_SCHEMA_VERSION 1
+
+#endif
