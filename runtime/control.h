@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The control page as the runtime sees it.  The first three words are the contract with compiled code
+ * (peet/raw.h); the rest is the runtime's own.  Assembly refers to the offsets by number, hence the
+ * assertions.
+ */
+#ifndef PEET_CONTROL_H
+#define PEET_CONTROL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <peet/raw.h>
+
+struct peet__control {
+    uint64_t *cursor;        /* next free word */
+    uint64_t *limit;         /* a check at or past it calls the stub */
+    void *stub;              /* peet__stub_plain or peet__stub_full */
+    uint64_t *scratch_begin; /* where the plain stub puts the cursor back to */
+    uint64_t *scratch_limit;
+};
+
+#define PEET__CONTROL_SCRATCH_BEGIN 24
+
+_Static_assert(offsetof(struct peet__control, cursor) == PEET_CONTROL_CURSOR, "contract with compiled code");
+_Static_assert(offsetof(struct peet__control, limit) == PEET_CONTROL_LIMIT, "contract with compiled code");
+_Static_assert(offsetof(struct peet__control, stub) == PEET_CONTROL_STUB, "contract with compiled code");
+_Static_assert(offsetof(struct peet__control, scratch_begin) == PEET__CONTROL_SCRATCH_BEGIN, "used by stub.S");
+
+/** The one control page of the process.  Volatile: signal handlers and compiled code change it. */
+#define peet__ctl ((volatile struct peet__control *)PEET_CONTROL_ADDRESS)
+
+/* The scratch ring of a plain run: small enough to stay in the cache; the room behind its limit is
+ * what one check may leave unseen, many times over, since host threads share the cursor unlocked. */
+#define PEET__SCRATCH_BYTES (64 << 10)
+#define PEET__SCRATCH_SLACK_BYTES (8 << 20)
+
+/* Yield stubs, called by compiled code with an arbitrarily aligned stack (arch/x86_64/stub.S).  Both
+ * preserve every register and flag. */
+void peet__stub_plain(void);
+void peet__stub_full(void);
+
+#endif

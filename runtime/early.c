@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The control page and the scratch ring, mapped before anything instrumented can run.  Pre-initialisers
+ * of the executable run before every constructor, so a constructor would be too late: the mapping is
+ * done by an indirect function's resolver, which the dynamic linker calls while it relocates this
+ * library.  At that time neither libc nor this library's own relocations may be relied upon: raw
+ * system calls and pc-relative references only.
+ */
+#include "control.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+/** Compiled objects refer to this symbol: only a runtime of their own version can be linked with them. */
+extern const char __peet_abi_1;
+__attribute__((visibility("default"))) const char __peet_abi_1 = PEET_RAW_ABI;
+
+static inline long raw_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    long result;
+    __asm__ volatile("syscall"
+        : "=a"(result)
+        : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+        : "rcx", "r11", "memory");
+    return result;
+}
+
+__attribute__((noreturn)) static void die(const char *message, long length)
+{
+    raw_syscall(SYS_write, 2, (long)message, length, 0, 0, 0);
+    for (;;)
+        raw_syscall(SYS_exit_group, 127, 0, 0, 0, 0, 0);
+}
+#define DIE(text) die(text "\n", sizeof(text))
+
+static void nothing(void)
+{
+}
+
+__attribute__((no_stack_protector, used)) static void (*resolve_early(void))(void)
+{
+    long page = raw_syscall(SYS_mmap, PEET_CONTROL_ADDRESS, PEET_CONTROL_BYTES, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (page != PEET_CONTROL_ADDRESS)
+        DIE("peet: the control page cannot be mapped at 0x7ffd0000: the address is taken; "
+            "is a second libpeet-rt.so loaded?");
+    long ring = raw_syscall(SYS_mmap, 0, PEET__SCRATCH_BYTES + PEET__SCRATCH_SLACK_BYTES, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (ring < 0 && ring > -4096)
+        DIE("peet: no memory for the scratch ring (8 MiB of address space)");
+    volatile struct peet__control *control = peet__ctl;
+    control->scratch_begin = control->cursor = (uint64_t *)ring;
+    control->scratch_limit = control->limit = (uint64_t *)(ring + PEET__SCRATCH_BYTES);
+    /* pc-relative: the address of a hidden function needs no relocation */
+    void *stub;
+    __asm__("leaq peet__stub_plain(%%rip), %0" : "=r"(stub));
+    control->stub = stub;
+    return nothing;
+}
+
+__attribute__((ifunc("resolve_early"), visibility("hidden"))) void peet__early(void);
+
+/* An address in data makes the dynamic linker call the resolver at once, not at the first call. */
+__attribute__((used)) static void (*volatile keep_early)(void) = peet__early;
