@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * peetcc: clang with the recording pass.  All options are clang's; peetcc adds the plugin, the place
+ * of peet's headers and, at link time, the runtime, and leaves the schema beside what it linked.  It
+ * finds its neighbours from its own place: <prefix>/bin/peetcc.  Called peetcc++ or peet++ it is clang++.
+ */
+#define _GNU_SOURCE
+#include "args.h"
+#include "seal.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef PEET_SANITIZED_RUNTIME
+#define PEET_SANITIZED_RUNTIME 0
+#endif
+
+static void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void complain(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("peetcc: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+static char *text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static char *text_of(const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length < 0) {
+        complain("out of memory");
+        exit(1);
+    }
+    return text;
+}
+
+/* <prefix> of <prefix>/bin/peetcc; the caller owns it. */
+static char *find_prefix(void)
+{
+    char *self = realpath("/proc/self/exe", NULL);
+    for (int up = 0; self && up < 2; up++) {
+        char *slash = strrchr(self, '/');
+        if (slash)
+            *slash = '\0';
+    }
+    return self;
+}
+
+/* The first executable file of that name on PATH; NULL if there is none.  The caller owns it. */
+static char *find_on_path(const char *name)
+{
+    const char *path = getenv("PATH");
+    if (!path)
+        path = "/usr/local/bin:/usr/bin:/bin";
+    while (*path) {
+        size_t length = strcspn(path, ":");
+        char *file = text_of("%.*s%s%s", (int)length, path, length ? "/" : "./", name);
+        struct stat status;
+        if (stat(file, &status) == 0 && S_ISREG(status.st_mode) && access(file, X_OK) == 0)
+            return file;
+        free(file);
+        path += length + (path[length] == ':');
+    }
+    return NULL;
+}
+
+static char *find_clang(int cxx)
+{
+    const char *variable = cxx ? "PEETCC_CLANGXX" : "PEETCC_CLANG";
+    const char *name = getenv(variable);
+    if (name && *name) {
+        char *found = strchr(name, '/') ? text_of("%s", name) : find_on_path(name);
+        if (!found || access(found, X_OK) != 0) {
+            complain("%s=%s: no such program", variable, name);
+            return NULL;
+        }
+        return found;
+    }
+    char *found = find_on_path(cxx ? "clang++-22" : "clang-22");
+    if (found)
+        return found;
+    const char *own = cxx ? "/usr/lib/llvm-22/bin/clang++" : "/usr/lib/llvm-22/bin/clang";
+    if (access(own, X_OK) == 0)
+        return text_of("%s", own);
+    complain("%s is not on PATH: install the package clang-22, or name the compiler in %s",
+        cxx ? "clang++-22" : "clang-22", variable);
+    return NULL;
+}
+
+static void push(struct peetcc_vector *vector, const char *item)
+{
+    if (peetcc_vector_push(vector, (char *)item)) {
+        complain("out of memory");
+        exit(1);
+    }
+}
+
+static void push_linker(struct peetcc_vector *vector, const char *item)
+{
+    push(vector, "-Xlinker");
+    push(vector, item);
+}
+
+/* Returns: 0, or -1 after a complaint. */
+static int must_exist(const char *path)
+{
+    if (access(path, R_OK) == 0)
+        return 0;
+    complain("%s: %s; this installation of peet is incomplete", path, strerror(errno));
+    return -1;
+}
+
+/* clang's command line: ours first, where no -x and no "--" of the user's can change its meaning; the
+ * run path last, so that it hides none of the user's. */
+static int make_command(const struct peetcc_args *args, char *clang, const char *prefix, struct peetcc_vector *out)
+{
+    int link = peetcc_args_link(args);
+    push(out, clang);
+    if (!args->cc1) {
+        char *pass = text_of("%s/lib/peet/peet-pass.so", prefix);
+        push(out, "--start-no-unused-arguments");
+        if (args->has_input && !args->preprocess_only) {
+            if (must_exist(pass))
+                return -1;
+            push(out, text_of("-fpass-plugin=%s", pass));
+        }
+        push(out, "-idirafter");
+        push(out, text_of("%s/include", prefix));
+        push(out, "--end-no-unused-arguments");
+    }
+    if (link) {
+        char *runtime = text_of("%s/lib/libpeet-rt.so", prefix);
+        if (must_exist(runtime))
+            return -1;
+        push_linker(out, "--push-state");
+        push_linker(out, "--no-as-needed");
+        push_linker(out, runtime);
+        push_linker(out, "--pop-state");
+    }
+    for (int i = 0; i < args->separator; i++)
+        push(out, args->user.items[i]);
+    if (link) {
+        push_linker(out, "-rpath");
+        push_linker(out, text_of("%s/lib", prefix));
+        if (PEET_SANITIZED_RUNTIME) /* the sanitizer's symbols come with the run, by LD_PRELOAD */
+            push_linker(out, "--allow-shlib-undefined");
+    }
+    for (int i = args->separator; i < args->user.count; i++)
+        push(out, args->user.items[i]);
+    return 0;
+}
+
+/* What the pass shall do, for the pass to read; keeps what the user has put there. */
+static int set_pass_options(const struct peetcc_args *args)
+{
+    const char *old = getenv("PEET_PASS_OPTIONS");
+    if (!args->granularity && !args->derive)
+        return 0;
+    char *options = text_of("%s%s%s%s%s%s", old ? old : "", old && *old ? "," : "",
+        args->granularity ? "granularity=" : "", args->granularity ? args->granularity : "",
+        args->derive ? (args->granularity ? ",derive=" : "derive=") : "", args->derive ? args->derive : "");
+    int failed = setenv("PEET_PASS_OPTIONS", options, 1);
+    free(options);
+    return failed;
+}
+
+/* Run clang to its end.  Returns: its exit status as a shell would give it. */
+static int run(char **command)
+{
+    pid_t child = fork();
+    if (child < 0) {
+        complain("cannot start %s: %s", command[0], strerror(errno));
+        return 1;
+    }
+    if (child == 0) {
+        execv(command[0], command);
+        complain("cannot run %s: %s", command[0], strerror(errno));
+        _exit(errno == ENOENT ? 127 : 126);
+    }
+    /* An interrupt from the terminal reaches clang too, which then tidies up; we outlive it. */
+    signal(SIGINT, SIG_IGN);
+    signal(SIGQUIT, SIG_IGN);
+    int status;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) {
+            complain("lost the compiler: %s", strerror(errno));
+            return 1;
+        }
+    if (WIFSIGNALED(status)) {
+        signal(WTERMSIG(status), SIG_DFL);
+        raise(WTERMSIG(status));
+        return 128 + WTERMSIG(status);
+    }
+    return WEXITSTATUS(status);
+}
+
+/* Link, then leave the schema beside the result if it is new and carries one. */
+static int link_and_seal(char **command, const char *output)
+{
+    struct stat before = {0}, now;
+    int existed = stat(output, &before) == 0;
+    int status = run(command);
+    if (status != 0 || stat(output, &now) != 0 || !S_ISREG(now.st_mode))
+        return status;
+    if (existed && before.st_ino == now.st_ino && before.st_size == now.st_size &&
+        before.st_mtim.tv_sec == now.st_mtim.tv_sec && before.st_mtim.tv_nsec == now.st_mtim.tv_nsec)
+        return status; /* the linker was only asked a question */
+
+    struct peet_error error = {0};
+    char *schema = text_of("%s.schema", output);
+    int sealed = peetcc_seal(output, schema, &error);
+    if (sealed == PEET_EINVALID)
+        complain("warning: %s", error.message);
+    else if (sealed < 0 && sealed != PEET_ENOTFOUND) {
+        complain("%s; -fno-peet-schema-file leaves the file out", error.message);
+        status = 1;
+    }
+    free(schema);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 0 ? argv[0] : "peetcc";
+    size_t length = strlen(name);
+    int cxx = length >= 2 && strcmp(name + length - 2, "++") == 0;
+
+    struct peetcc_args args;
+    struct peet_error error = {0};
+    if (peetcc_args_read(argc, argv, &args, &error)) {
+        complain("%s", error.message);
+        return 1;
+    }
+    char *prefix = find_prefix();
+    if (!prefix) {
+        complain("cannot find my own place: %s", strerror(errno));
+        return 1;
+    }
+    if (args.asks_prefix) {
+        int failed = puts(prefix) < 0 || fflush(stdout) != 0;
+        return failed ? 1 : 0;
+    }
+    char *clang = find_clang(cxx);
+    struct peetcc_vector command = {0};
+    if (!clang || make_command(&args, clang, prefix, &command) || set_pass_options(&args))
+        return 1;
+
+    if (args.asks_version) {
+        int status = run(command.items);
+        if (status == 0)
+            printf("peetcc %s, recording pass and runtime in %s\n", PEET_VERSION, prefix);
+        return fflush(stdout) == 0 ? status : 1;
+    }
+    const char *suppressed = getenv("PEETCC_NO_SCHEMA_FILE");
+    if (peetcc_args_link(&args) && args.output && args.schema_file && !args.shows_commands &&
+        !(suppressed && *suppressed && strcmp(suppressed, "0") != 0))
+        return link_and_seal(command.items, args.output);
+    execv(command.items[0], command.items);
+    complain("cannot run %s: %s", clang, strerror(errno));
+    return errno == ENOENT ? 127 : 126;
+}
