@@ -275,21 +275,25 @@ static int read_response(struct reader *r, char *arg, struct peetcc_vector *keep
     const char *at = text;
     char *word;
     int failed = 0, own = 0, err = 0;
-    while ((word = next_word(&at, &failed)))
-        if ((err = peetcc_vector_push(&words, word)))
-            return err;
+    while (!err && (word = next_word(&at, &failed))) {
+        err = peetcc_vector_push(&words, word);
+        if (!err)
+            err = peetcc_vector_push(&r->out->words, word);
+    }
     free(text);
-    if (failed)
-        return PEET_ENOMEM;
-    if ((err = read_vector(r, words.count, words.items, &kept, depth + 1, &own)))
-        return err;
-    if (!own)
-        return peetcc_vector_push(keep, arg);
-    *out_own = 1;
-    for (int i = 0; i < kept.count; i++)
-        if ((err = peetcc_vector_push(keep, kept.items[i])))
-            return err;
-    return 0;
+    if (!err && failed)
+        err = PEET_ENOMEM;
+    if (!err)
+        err = read_vector(r, words.count, words.items, &kept, depth + 1, &own);
+    if (!err && !own)
+        err = peetcc_vector_push(keep, arg);
+    for (int i = 0; !err && own && i < kept.count; i++)
+        err = peetcc_vector_push(keep, kept.items[i]);
+    if (own)
+        *out_own = 1;
+    free(words.items);
+    free(kept.items);
+    return err;
 }
 
 static int read_vector(struct reader *r, int count, char **items, struct peetcc_vector *keep, int depth, int *out_own)

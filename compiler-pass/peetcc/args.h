@@ -16,6 +16,7 @@ struct peetcc_vector {
 
 struct peetcc_args {
     struct peetcc_vector user; /* clang's arguments without argv[0] and without peet's own options */
+    struct peetcc_vector words; /* owns the words of response files, which others here point to */
     int separator;             /* index in `user` of the first "--", or user.count */
     int has_input;             /* a file, "-", a library or a linker option stands there */
     int stops_early;           /* -c, -S, -E, -M, -fsyntax-only, ...: no link */

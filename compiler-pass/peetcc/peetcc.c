@@ -138,6 +138,7 @@ static int make_command(const struct peetcc_args *args, char *clang, const char 
                 return -1;
             push(out, text_of("-fpass-plugin=%s", pass));
         }
+        free(pass);
         push(out, "-idirafter");
         push(out, text_of("%s/include", prefix));
         push(out, "--end-no-unused-arguments");
@@ -239,13 +240,16 @@ int main(int argc, char **argv)
     size_t length = strlen(name);
     int cxx = length >= 2 && strcmp(name + length - 2, "++") == 0;
 
-    struct peetcc_args args;
+    /* Static, so that what lives until the process ends stays within a leak checker's sight. */
+    static struct peetcc_args args;
+    static struct peetcc_vector command;
+    static char *prefix, *clang;
     struct peet_error error = {0};
     if (peetcc_args_read(argc, argv, &args, &error)) {
         complain("%s", error.message);
         return 1;
     }
-    char *prefix = find_prefix();
+    prefix = find_prefix();
     if (!prefix) {
         complain("cannot find my own place: %s", strerror(errno));
         return 1;
@@ -254,8 +258,7 @@ int main(int argc, char **argv)
         int failed = puts(prefix) < 0 || fflush(stdout) != 0;
         return failed ? 1 : 0;
     }
-    char *clang = find_clang(cxx);
-    struct peetcc_vector command = {0};
+    clang = find_clang(cxx);
     if (!clang || make_command(&args, clang, prefix, &command) || set_pass_options(&args))
         return 1;
 
