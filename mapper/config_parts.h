@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What config.c and config_file.c share.
+ */
+#ifndef PEET_CONFIG_PARTS_H
+#define PEET_CONFIG_PARTS_H
+
+#include "config.h"
+
+void peet__config_clear_observers(struct peet_config *config);
+int peet__config_string(char **slot, const char *text, struct peet_error *error);
+int peet__config_param(struct peet_config_module *m, const char *where, const char *name, const char *text, struct peet_error *error);
+int peet__config_module(struct peet_config_module *m, const char *where, const char *name, struct peet_error *error);
+int peet__config_observer(struct peet_config *config, const char *where, const char *name, struct peet_config_module **out_module,
+    struct peet_error *error);
+
+#endif

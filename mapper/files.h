@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writing result files: to a temporary name beside the final one, renamed only when every byte has
+ * been accepted by the system, so that nothing half-written can pass for a result.
+ */
+#ifndef PEET_FILES_H
+#define PEET_FILES_H
+
+#include <stdio.h>
+#include <peet/error.h>
+
+struct peet_file {
+    FILE *stream; /* write here */
+    char *path, *temporary;
+};
+
+/** peet_file_create() - begin a file.  Returns: 0 or PEET_EIO / PEET_ENOMEM */
+int peet_file_create(const char *path, struct peet_file *out_file, struct peet_error *error);
+/** peet_file_commit() - finish it under its name; on failure nothing remains of it */
+int peet_file_commit(struct peet_file *file, struct peet_error *error);
+/** peet_file_discard() - forget it */
+void peet_file_discard(struct peet_file *file);
+
+#endif
