@@ -3,9 +3,9 @@
 # What recording and simulation cost, against the plain program and against cachegrind, side by side in one run.
 # Called by `./dev bench`; prints tables and leaves the measurements as tab-separated files.
 #
-#   bench/run.sh PREFIX [--quick] [--reps N] [--out DIR] [--bus PARAMETERS] [--no-cachegrind] [--no-extras] [PROGRAM...]
+#   bench/run.sh [--prefix DIR] [--quick] [--reps N] [--out DIR] [--bus PARAMETERS] [--no-cachegrind] [--no-extras] [PROGRAM...]
 #
-# PREFIX is a build directory or an installation: PREFIX/bin/peetcc is used.
+# DIR is a build directory or an installation (default: build/ of this tree): DIR/bin/peetcc is used.  --quick takes small sizes.
 set -u -o pipefail
 
 usage() {
@@ -13,14 +13,12 @@ usage() {
     exit 2
 }
 here=$(cd "$(dirname "$0")" && pwd)
-[ $# -ge 1 ] || usage
-case $1 in -*) usage ;; esac
-prefix=$(cd "$1" && pwd) || exit 2
-shift
-size=full reps=3 out=$prefix/bench-results cachegrind=yes extras=yes selected=
+prefix=$here/../build
+size=full reps=3 out= cachegrind=yes extras=yes selected=
 bus=protocol=illinois,cache=32KiB,line=64,associativity=8
 while [ $# -gt 0 ]; do
     case $1 in
+    --prefix) [ $# -ge 2 ] || usage; prefix=$2; shift ;;
     --quick) size=quick ;;
     --reps) [ $# -ge 2 ] || usage; reps=$2; shift ;;
     --out) [ $# -ge 2 ] || usage; out=$2; shift ;;
@@ -34,6 +32,8 @@ while [ $# -gt 0 ]; do
 done
 case $reps in '' | *[!0-9]* | 0) echo "bench: --reps wants a number above 0" >&2; exit 2 ;; esac
 
+prefix=$(cd "$prefix" 2>/dev/null && pwd) || { echo "bench: no folder $prefix: build first" >&2; exit 2; }
+out=${out:-$prefix/bench-results}
 CC=${BENCH_CC:-clang-22}
 FLAGS=${BENCH_FLAGS:--O2}
 peet=$prefix/bin/peet peetcc=$prefix/bin/peetcc
