@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes one function's schema as assembler text: label differences for what only the assembler knows
+// (lengths, offsets), a compact byte string for the rest.  The reader is schema/reader.c; the layout is
+// described in schema/format.h.
+#include "pass.h"
+
+#include "format.h"
+#include <peet/module.h>
+#include <peet/raw.h>
+
+#include "llvm/CodeGen/TargetFrameLowering.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/Support/Format.h"
+
+using namespace llvm;
+
+namespace peet {
+
+namespace {
+
+struct Bytes {
+    std::string s;
+    void u(uint64_t v)
+    {
+        do {
+            uint8_t b = v & 0x7f;
+            v >>= 7;
+            s.push_back(v ? b | 0x80 : b);
+        } while (v);
+    }
+    void i(int64_t v) { u((uint64_t)v << 1 ^ (uint64_t)(v >> 63)); }
+    void str(StringRef t)
+    {
+        u(t.size());
+        s.append(t.begin(), t.end());
+    }
+    void form(const Form &f)
+    {
+        u(f.terms.size());
+        for (auto &t : f.terms) {
+            u(t.first);
+            i(t.second);
+        }
+        i(f.c);
+    }
+};
+
+std::string quoted(StringRef name)
+{
+    bool plain = !name.empty();
+    for (char c : name)
+        plain &= isAlnum(c) || c == '_' || c == '.';
+    std::string out;
+    for (char c : name) {
+        if (c == '$')
+            out += "$$";
+        else if (c == '"' || c == '\\')
+            out += std::string("\\") + c;
+        else if (c == '{' || c == '|' || c == '}')
+            out += std::string("$") + (c == '{' ? "(" : c == '|' ? "|" : ")");
+        else
+            out += c;
+    }
+    return plain ? out : "\"" + out + "\"";
+}
+
+// Registers read and written, explicit and implicit, as peet numbers without repetition.
+void registers(Target &T, const MachineInstr &MI, Bytes &B)
+{
+    SmallVector<uint8_t, 8> use, def;
+    for (const MachineOperand &MO : MI.operands()) {
+        if (!MO.isReg() || !MO.getReg() || !MO.getReg().isPhysical())
+            continue;
+        StringRef n = T.TRI->getName(MO.getReg());
+        if (n == "RIP" || n == "SSP" || n == "MXCSR" || n == "DF" || n == "FPCW" || n == "EIP")
+            continue;
+        uint8_t r = T.peetReg(MO.getReg().asMCReg());
+        if (MO.isDef() && !is_contained(def, r))
+            def.push_back(r);
+        if (MO.isUse() && !MO.isUndef() && !is_contained(use, r))
+            use.push_back(r);
+    }
+    B.u(use.size());
+    B.u(def.size());
+    for (uint8_t r : use)
+        B.u(r);
+    for (uint8_t r : def)
+        B.u(r);
+}
+
+} // namespace
+
+void emit(Target &T, Function &F, const Options &O)
+{
+    MachineFunction &MF = *F.MF;
+    const llvm::Function &IR = MF.getFunction();
+    const TargetSubtargetInfo &STI = MF.getSubtarget();
+    TargetSchedModel SM;
+    SM.init(&STI);
+
+    std::string lengths, offsets;
+    unsigned nlengths = 0, noffsets = 0;
+    raw_string_ostream L(lengths), R(offsets);
+    std::string start = F.start->getName().str();
+    auto length = [&](const InsnPlan &I) {
+        L << (nlengths++ % 16 ? "," : "\n\t.byte ") << I.end->getName() << "-" << I.begin->getName();
+    };
+    auto offset = [&](const std::string &a, const std::string &b) {
+        R << (noffsets++ % 8 ? "," : "\n\t.long ") << a << "-" << b;
+    };
+
+    std::vector<const MachineInstr *> kinds;
+    DenseMap<unsigned, unsigned> kindOf;
+    Bytes body;
+    unsigned line = IR.getSubprogram() ? IR.getSubprogram()->getLine() : 0;
+    int64_t last = line;
+    body.u(F.layout.size());
+    for (unsigned m = 0; m < F.layout.size(); m++) {
+        const MachineBasicBlock *MBB = F.layout[m];
+        body.u(m ? Log2(MBB->getAlignment()) : 0);
+        body.u(MBB->getMaxBytesForAlignment());
+        body.u(F.mbbSegments[m].second);
+        for (unsigned k = 0; k < F.mbbSegments[m].second; k++) {
+            const Segment &S = F.segments[F.mbbSegments[m].first + k];
+            body.u((S.sync ? PEET_FORMAT_SYNC : 0) | (S.entry ? PEET_FORMAT_ENTRY : 0) |
+                (S.recorded ? PEET_FORMAT_RECORDED : 0) | (S.opaque ? PEET_FORMAT_OPAQUE : 0) |
+                (S.tailOf >= 0 ? PEET_FORMAT_TAIL : 0));
+            if (S.tailOf >= 0)
+                body.u(S.takenSegment);
+            if (S.sync)
+                offset(S.label->getName().str(), start);
+            body.u(S.slotWords);
+            body.u(S.insns.size());
+            for (const InsnPlan &I : S.insns) {
+                const MachineInstr &MI = *I.MI;
+                const OpInfo &info = T.info(MI);
+                auto [it, fresh] = kindOf.try_emplace(MI.getOpcode(), kinds.size());
+                if (fresh)
+                    kinds.push_back(&MI);
+                body.u(it->second);
+                const MachineBasicBlock *target = nullptr;
+                if (MI.isBranch())
+                    for (const MachineOperand &MO : MI.operands())
+                        if (MO.isMBB())
+                            target = MO.getMBB();
+                bool relax = target && (info.name == "JCC_1" || info.name == "JMP_1");
+                bool tls = info.name == "TLS_addr64" || info.name == "TLS_base_addr64";
+                bool symbolic = tls;
+                for (const RefPlan &r : I.refs)
+                    symbolic |= r.m.symbolic;
+                // A call or lea of a symbol may be rewritten by the linker only in length-preserving ways.
+                int64_t here = MI.getDebugLoc() && MI.getDebugLoc().getLine() ? MI.getDebugLoc().getLine() : last;
+                body.u((relax ? PEET_FORMAT_RELAX : 0) | (here != last ? PEET_FORMAT_LINE : 0) |
+                    (MI.isInlineAsm() ? PEET_FORMAT_ASM : 0) | (MI.isIndirectBranch() ? PEET_FORMAT_INDIRECT : 0) |
+                    (tls ? PEET_FORMAT_TLS : 0) | (info.rep ? PEET_FORMAT_REP : 0) |
+                    (symbolic ? PEET_FORMAT_SYMBOLIC : 0) | (I.opaque ? PEET_FORMAT_INSN_OPAQUE : 0));
+                if (relax)
+                    body.u(F.layoutOf[target]);
+                if (here != last)
+                    body.i(here - last);
+                last = here;
+                if (symbolic)
+                    offset(I.begin->getName().str(), start);
+                if (MI.isInlineAsm())
+                    offset(I.end->getName().str(), I.begin->getName().str());
+                else if (!relax)
+                    length(I);
+                registers(T, MI, body);
+                body.u(I.refs.size());
+                for (const RefPlan &r : I.refs) {
+                    body.u(r.m.kind | (unsigned)r.m.shape << 2 | (r.m.symbolic ? PEET_FORMAT_REF_SYMBOLIC : 0) |
+                        (r.m.rip ? PEET_FORMAT_REF_RIP : 0));
+                    body.u(r.m.flags);
+                    body.u(r.m.size);
+                    body.form(r.address);
+                    unsigned maskLanes = r.m.kmask ? (T.avx512bw ? 64 : 16) : r.m.lanes;
+                    switch (r.m.shape) {
+                    case Shape::Plain:
+                        break;
+                    case Shape::Range:
+                        body.form(r.count);
+                        break;
+                    case Shape::Conditional:
+                        body.u(r.maskSlot);
+                        body.u(maskLanes);
+                        break;
+                    case Shape::Lanes:
+                        body.u(r.m.lanes);
+                        body.u(r.maskSlot);
+                        body.u(r.m.vecIndex ? r.m.indexBytes : 0);
+                        if (r.m.vecIndex) {
+                            body.u(r.indexSlot);
+                            body.u(r.m.scale);
+                        }
+                        break;
+                    }
+                }
+            }
+            body.u(S.updates.size());
+            for (auto &[r, f] : S.updates) {
+                body.u(r);
+                body.form(f);
+            }
+        }
+    }
+
+    Bytes head;
+    const MCSymbol *symbol = MF.getTarget().getSymbol(&IR);
+    head.str(symbol->getName());
+    const DISubprogram *SP = IR.getSubprogram();
+    head.str(SP ? SP->getFilename() : StringRef(IR.getParent()->getSourceFileName()));
+    head.u(line);
+    head.u(O.granularity);
+    head.u(Log2(MF.getAlignment()));
+    head.u(STI.checkFeatures("+fast-7bytenop") ? 7 : STI.checkFeatures("+fast-15bytenop") ? 15
+            : STI.checkFeatures("+fast-11bytenop") ? 11 : 10);
+    head.u(F.asmStatements);
+    head.u(F.segments.size());
+    head.u(kinds.size());
+    for (const MachineInstr *MI : kinds) {
+        const OpInfo &I = T.info(*MI);
+        head.str(I.name);
+        head.str(MI->isInlineAsm() ? "asm" : I.mnemonic);
+        head.u(MI->isInlineAsm() ? (unsigned)PEET_INSN_ASM : I.klass);
+        unsigned latency = 0, uops = 1;
+        uint64_t ports = 0, rthroughput = 0;
+        if (SM.hasInstrSchedModel() && !MI->isInlineAsm()) {
+            latency = SM.computeInstrLatency(MI);
+            uops = SM.getNumMicroOps(MI);
+            rthroughput = (uint64_t)(SM.computeReciprocalThroughput(MI) * 1000 + 0.5);
+            const MCSchedClassDesc *SC = SM.resolveSchedClass(MI);
+            if (SC && SC->isValid())
+                for (auto *P = SM.getWriteProcResBegin(SC), *E = SM.getWriteProcResEnd(SC); P != E; ++P)
+                    if (P->ProcResourceIdx < 64)
+                        ports |= 1ull << P->ProcResourceIdx;
+        }
+        head.u(latency);
+        head.u(rthroughput);
+        head.u(uops);
+        head.u(ports);
+    }
+
+    std::string text;
+    raw_string_ostream os(text);
+    std::string id = ".Lpeet" + std::to_string(MF.getFunctionNumber());
+    os << id << "z:\n\t.pushsection " << PEET_SCHEMA_SECTION << ",\"ao" << (IR.hasComdat() ? "G" : "") << "\",@progbits";
+    if (IR.hasComdat())
+        os << "," << quoted(IR.getComdat()->getName()) << ",comdat";
+    os << "," << quoted(symbol->getName());
+    os << "\n\t.long " << PEET_FORMAT_MAGIC << "\n\t.long " << id << "y-" << id << "x\n" << id << "x:\n\t.long "
+       << PEET_SCHEMA_VERSION << "\n\t.long __peet_abi_" << PEET_RAW_ABI << "@GOTPCREL\n\t.long " << start << "-.\n\t.long " << id
+       << "z-" << start << "\n\t.long " << nlengths << "," << noffsets << lengths << offsets;
+    std::string payload = head.s + body.s;
+    for (size_t i = 0; i < payload.size(); i++) {
+        if (i % 64 == 0)
+            os << (i ? "\"\n\t.ascii \"" : "\n\t.ascii \"");
+        unsigned char c = payload[i];
+        bool nextDigit = i + 1 < payload.size() && i % 64 != 63 && isDigit(payload[i + 1]);
+        if (isAlnum(c) || c == '_' || c == '.' || c == '/')
+            os << c;
+        else if (c < 8 && !nextDigit)
+            os << '\\' << (unsigned)c;
+        else
+            os << format("\\%03o", c);
+    }
+    os << "\"\n" << id << "y:\n\t.popsection\n";
+
+    MachineBasicBlock *tail = &MF.back();
+    if (!tail->empty() || tail->hasAddressTaken() || !tail->pred_empty()) {
+        tail = MF.CreateMachineBasicBlock();
+        MF.push_back(tail);
+    }
+    appendAsm(MF, *tail, text);
+}
+
+} // namespace peet

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the recording code that derive.cpp planned.  Invariants: no original instruction is changed or
+// moved; flags are never written where they are live; only registers that hold nothing are used, or
+// spilled below the red zone; the cursor in the control page is past every slot of a block before its
+// first instruction runs, so that whatever interrupts the block finds the ring whole.
+#include "pass.h"
+
+#include <peet/raw.h>
+
+#include "llvm/CodeGen/MachineInstrBuilder.h"
+#include "llvm/CodeGen/MachineRegisterInfo.h"
+#include "llvm/CodeGen/TargetFrameLowering.h"
+#include "llvm/IR/InlineAsm.h"
+
+using namespace llvm;
+
+namespace peet {
+
+void appendAsm(MachineFunction &MF, MachineBasicBlock &MBB, const std::string &text)
+{
+    const TargetInstrInfo *TII = MF.getSubtarget().getInstrInfo();
+    BuildMI(MBB, MBB.end(), DebugLoc(), TII->get(TargetOpcode::INLINEASM))
+        .addExternalSymbol(MF.createExternalSymbolName(text))
+        .addImm(InlineAsm::Extra_HasSideEffects);
+}
+
+namespace {
+
+enum { CondAE = 3 };
+
+class Inserter {
+public:
+    Inserter(Target &T, Function &F) : T(T), F(F), MRI(F.MF->getRegInfo())
+    {
+        MOV64mr = T.opcode("MOV64mr"), MOV64rm = T.opcode("MOV64rm"), MOV64mi32 = T.opcode("MOV64mi32");
+        LEA64r = T.opcode("LEA64r"), CMP64rm = T.opcode("CMP64rm"), JCC = T.opcode("JCC_1");
+        PUSH = T.opcode("PUSH64r"), POP = T.opcode("POP64r");
+        PUSHF = T.opcode("PUSHF64"), POPF = T.opcode("POPF64");
+    }
+    bool run(std::string &why);
+
+private:
+    using Iter = MachineBasicBlock::iterator;
+    struct Point {
+        MachineBasicBlock *MBB;
+        Iter at;
+        DebugLoc DL;
+    };
+    MachineInstrBuilder build(const Point &P, unsigned opcode, MCRegister dst = MCRegister())
+    {
+        if (dst)
+            return BuildMI(*P.MBB, P.at, P.DL, T.TII->get(opcode), dst);
+        return BuildMI(*P.MBB, P.at, P.DL, T.TII->get(opcode));
+    }
+    void mem(MachineInstrBuilder B, MCRegister base, int64_t disp)
+    {
+        B.addReg(base).addImm(1).addReg(0).addImm(disp).addReg(0);
+    }
+    void loadControl(const Point &P, int r, int off) { mem(build(P, MOV64rm, T.gpr64[r]), T.noreg, PEET_CONTROL_ADDRESS + off); }
+    void store(const Point &P, MCRegister base, int64_t disp, MCRegister value)
+    {
+        auto B = build(P, MOV64mr);
+        mem(B, base, disp);
+        B.addReg(value);
+    }
+    void lea(const Point &P, MCRegister dst, MCRegister base, int64_t disp) { mem(build(P, LEA64r, dst), base, disp); }
+
+    std::vector<int> dead(const LiveRegUnits &live, uint32_t avoid);
+    bool top(Segment &S, const LiveRegUnits &live, std::string &why);
+    bool mid(Segment &S, MachineInstr *at, const LiveRegUnits &live, std::string &why);
+    bool emitSlot(const Point &P, const Slot &s, int cursor, int64_t off, int temp, int shifted, std::string &why);
+    static unsigned header(const Segment &) { return 1; } // the id or pc word
+    Iter iter(MachineBasicBlock *MBB, MachineInstr *MI) { return MI ? Iter(MI) : MBB->end(); }
+
+    Target &T;
+    Function &F;
+    const MachineRegisterInfo &MRI;
+    unsigned MOV64mr, MOV64rm, MOV64mi32, LEA64r, CMP64rm, JCC, PUSH, POP, PUSHF, POPF;
+    std::string slow;
+    unsigned nslow = 0;
+    int topCursor = NoGpr; // register that holds the cursor after the current segment's top
+};
+
+// Dead registers in order of preference: those with short encodings and no duty first.
+std::vector<int> Inserter::dead(const LiveRegUnits &live, uint32_t avoid)
+{
+    static const int order[] = {0, 1, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15, 5};
+    std::vector<int> out;
+    for (int r : order)
+        if (!(avoid >> r & 1) && !MRI.isReserved(T.gpr64[r]) && live.available(T.gpr64[r]))
+            out.push_back(r);
+    return out;
+}
+
+bool Inserter::emitSlot(const Point &P, const Slot &s, int cursor, int64_t off, int temp, int shifted, std::string &why)
+{
+    MCRegister base = T.gpr64[cursor];
+    switch (s.kind) {
+    case SlotKind::Gpr:
+        if (s.gpr == RSP && shifted) {
+            lea(P, T.gpr64[temp], T.gpr64[RSP], shifted);
+            store(P, base, off, T.gpr64[temp]);
+        } else
+            store(P, base, off, s.reg);
+        return true;
+    case SlotKind::VecIndex: {
+        const char *name = T.isExtVector(s.reg) ? (s.bytes == 64 ? "VMOVDQU64Zmr" : s.bytes == 32 ? "VMOVDQU64Z256mr" : "VMOVDQU64Z128mr")
+                                                : (s.bytes == 32 ? "VMOVDQUYmr" : "VMOVDQUmr");
+        auto B = build(P, T.opcode(name));
+        mem(B, base, off);
+        B.addReg(s.reg);
+        return true;
+    }
+    case SlotKind::KMask: {
+        auto B = build(P, T.opcode(T.avx512bw ? "KMOVQmk" : "KMOVWmk"));
+        mem(B, base, off);
+        B.addReg(s.reg);
+        return true;
+    }
+    case SlotKind::VecMask: {
+        bool y = s.bytes == 32;
+        const char *name = s.eltBytes == 4 ? (y ? "VMOVMSKPSYrr" : "VMOVMSKPSrr") : (y ? "VMOVMSKPDYrr" : "VMOVMSKPDrr");
+        build(P, T.opcode(name), T.gpr32[temp]).addReg(s.reg);
+        store(P, base, off, T.gpr64[temp]);
+        return true;
+    }
+    }
+    why = "unknown slot";
+    return false;
+}
+
+bool Inserter::top(Segment &S, const LiveRegUnits &live, std::string &why)
+{
+    Iter at = iter(S.MBB, S.insertBefore);
+    Point P{S.MBB, at, at == S.MBB->end() ? DebugLoc() : S.MBB->findDebugLoc(at)};
+    uint32_t held = 0;
+    bool rspSlot = false;
+    for (const Slot &s : S.slots)
+        if (s.top) {
+            held |= 1u << s.gpr;
+            rspSlot |= s.gpr == RSP;
+        }
+    // A register that is recorded here cannot carry the cursor, dead or not.
+    std::vector<int> free = dead(live, held);
+    bool flags = S.check && !live.available(T.eflags);
+    bool spill = free.size() < (S.sync ? 2u : 1u);
+    bool shifted = spill || flags;
+    unsigned want = S.sync || (rspSlot && shifted) ? 2 : 1;
+    if (free.size() < want)
+        spill = shifted = true, want = S.sync || rspSlot ? 2 : 1;
+    std::vector<int> use(free.begin(), free.begin() + std::min<size_t>(want, free.size()));
+    std::vector<int> pushed;
+    for (int r = 15; r >= 0 && use.size() < want; r--)
+        if (r != RSP && !(held >> r & 1) && std::find(use.begin(), use.end(), r) == use.end() && !MRI.isReserved(T.gpr64[r])) {
+            use.push_back(r);
+            pushed.push_back(r);
+        }
+    if (use.size() < want) {
+        why = "no register can be freed to carry the recording cursor";
+        return false;
+    }
+    int A = use[0], B = want > 1 ? use[1] : NoGpr;
+    int down = 0;
+    if (shifted) {
+        lea(P, T.gpr64[RSP], T.gpr64[RSP], -128);
+        down = 128;
+        if (flags)
+            build(P, PUSHF), down += 8;
+        for (int r : pushed)
+            build(P, PUSH).addReg(T.gpr64[r]), down += 8;
+    }
+    if (S.sync) {
+        S.label = label(*F.MF, "b", S.id);
+        build(P, TargetOpcode::ANNOTATION_LABEL).addSym(S.label);
+    }
+    if (S.check) {
+        MCSymbol *back = label(*F.MF, "c", nslow), *out = label(*F.MF, "s", nslow);
+        nslow++;
+        build(P, TargetOpcode::ANNOTATION_LABEL).addSym(back);
+        loadControl(P, A, PEET_CONTROL_CURSOR);
+        auto cmp = build(P, CMP64rm).addReg(T.gpr64[A]);
+        mem(cmp, T.noreg, PEET_CONTROL_ADDRESS + PEET_CONTROL_LIMIT);
+        build(P, JCC).addSym(out).addImm(CondAE);
+        raw_string_ostream os(slow);
+        os << out->getName() << ": leaq -128(%rsp),%rsp\n\tcallq *" << PEET_CONTROL_ADDRESS + PEET_CONTROL_STUB
+           << "\n\tleaq 128(%rsp),%rsp\n\tjmp " << back->getName() << "\n";
+    } else
+        loadControl(P, A, PEET_CONTROL_CURSOR);
+
+    unsigned words = header(S) + S.slotWords;
+    if (S.sync) {
+        auto l = build(P, LEA64r, T.gpr64[B]);
+        l.addReg(T.rip).addImm(1).addReg(0).addSym(S.label).addReg(0);
+        store(P, T.gpr64[A], 0, T.gpr64[B]);
+    } else {
+        auto m = build(P, MOV64mi32);
+        mem(m, T.gpr64[A], 0);
+        m.addImm((int64_t)~(uint64_t)S.id);
+    }
+    for (const Slot &s : S.slots)
+        if (s.top && !emitSlot(P, s, A, 8 * (header(S) + s.word), B, down, why))
+            return false;
+    lea(P, T.gpr64[A], T.gpr64[A], 8 * words);
+    store(P, T.noreg, PEET_CONTROL_ADDRESS + PEET_CONTROL_CURSOR, T.gpr64[A]);
+    topCursor = pushed.empty() || pushed[0] != A ? A : NoGpr;
+    if (shifted) {
+        for (auto r = pushed.rbegin(); r != pushed.rend(); ++r)
+            build(P, POP, T.gpr64[*r]);
+        if (flags)
+            build(P, POPF);
+        lea(P, T.gpr64[RSP], T.gpr64[RSP], 128);
+        if (std::find(pushed.begin(), pushed.end(), A) != pushed.end())
+            topCursor = NoGpr;
+    }
+    return true;
+}
+
+// The slots that must be taken in the middle of a segment, before `at`.
+bool Inserter::mid(Segment &S, MachineInstr *at, const LiveRegUnits &live, std::string &why)
+{
+    Iter it = iter(S.MBB, at);
+    Point P{S.MBB, it, it == S.MBB->end() ? DebugLoc() : S.MBB->findDebugLoc(it)};
+    uint32_t held = 0;
+    bool temp = false, rspSlot = false;
+    for (const Slot &s : S.slots)
+        if (!s.top && s.at == at) {
+            if (s.kind == SlotKind::Gpr)
+                held |= 1u << s.gpr, rspSlot |= s.gpr == RSP;
+            temp |= s.kind == SlotKind::VecMask;
+        }
+    std::vector<int> free = dead(live, held);
+    std::vector<int> use, pushed;
+    // The register that carried the cursor at the top, if nothing has touched it since.
+    bool carried = false;
+    if (topCursor >= 0 && std::find(free.begin(), free.end(), topCursor) != free.end()) {
+        carried = true;
+        for (MachineInstr *MI : S.MIs) {
+            if (MI == at)
+                break;
+            if (MI->modifiesRegister(T.gpr64[topCursor], T.TRI))
+                carried = false;
+        }
+        if (carried)
+            use.push_back(topCursor);
+    }
+    unsigned want = temp ? 2 : 1;
+    for (int r : free)
+        if (use.size() < want && std::find(use.begin(), use.end(), r) == use.end())
+            use.push_back(r);
+    if (use.size() < want && rspSlot)
+        want = 2;
+    for (int r = 15; r >= 0 && use.size() < want; r--)
+        if (r != RSP && !(held >> r & 1) && std::find(use.begin(), use.end(), r) == use.end() && !MRI.isReserved(T.gpr64[r])) {
+            use.push_back(r);
+            pushed.push_back(r);
+        }
+    if (use.size() < want) {
+        why = "no register can be freed to record one in the middle of a block";
+        return false;
+    }
+    int A = use[0], B = want > 1 ? use[1] : NoGpr, down = 0;
+    if (!pushed.empty()) {
+        lea(P, T.gpr64[RSP], T.gpr64[RSP], -128);
+        down = 128;
+        for (int r : pushed)
+            build(P, PUSH).addReg(T.gpr64[r]), down += 8;
+    }
+    if (!carried)
+        loadControl(P, A, PEET_CONTROL_CURSOR);
+    int64_t words = header(S) + S.slotWords;
+    for (const Slot &s : S.slots)
+        if (!s.top && s.at == at && !emitSlot(P, s, A, 8 * ((int64_t)header(S) + s.word - words), B, down, why))
+            return false;
+    if (!pushed.empty()) {
+        for (auto r = pushed.rbegin(); r != pushed.rend(); ++r)
+            build(P, POP, T.gpr64[*r]);
+        lea(P, T.gpr64[RSP], T.gpr64[RSP], 128);
+    }
+    return true;
+}
+
+bool Inserter::run(std::string &why)
+{
+    // Labels around original instructions come first, so that they hug them.
+    unsigned nlabel = 0;
+    for (Segment &S : F.segments) {
+        for (InsnPlan &I : S.insns) {
+            I.begin = I.MI->getPreInstrSymbol();
+            if (!I.begin) {
+                I.begin = label(*F.MF, "i", nlabel);
+                I.MI->setPreInstrSymbol(*F.MF, I.begin);
+            }
+            I.end = I.MI->getPostInstrSymbol();
+            if (!I.end) {
+                I.end = label(*F.MF, "e", nlabel);
+                I.MI->setPostInstrSymbol(*F.MF, I.end);
+            }
+            nlabel++;
+        }
+        // The recording code stands after the instructions that must come first in a function.
+        S.insertBefore = nullptr;
+        for (MachineInstr *MI : S.MIs) {
+            StringRef n = T.TII->getName(MI->getOpcode());
+            if (n == "ENDBR64" || n == "FENTRY_CALL" || n == "PATCHABLE_FUNCTION_ENTER" || n == "PATCHABLE_OP")
+                continue;
+            S.insertBefore = MI;
+            break;
+        }
+        if (!S.insertBefore && !S.MIs.empty()) { // only an endbr: after it
+            auto next = std::next(MachineBasicBlock::iterator(S.MIs.back()));
+            S.insertBefore = next == S.MBB->end() ? nullptr : &*next;
+        }
+        if (S.MIs.empty() && S.sync) { // an empty return point: before what follows it in the block
+            S.insertBefore = nullptr;
+            if (F.mbbSegments[S.mbb].first == S.id && F.mbbSegments[S.mbb].second > 1)
+                S.insertBefore = F.segments[S.id + 1].insertBefore;
+        }
+    }
+
+    // Liveness at every point where code goes, taken before anything is inserted.
+    DenseMap<MachineInstr *, LiveRegUnits> before;
+    std::vector<LiveRegUnits> atEnd(F.layout.size());
+    for (unsigned m = 0; m < F.layout.size(); m++) {
+        DenseMap<MachineInstr *, bool> wanted;
+        for (unsigned i = 0; i < F.mbbSegments[m].second; i++) {
+            Segment &S = F.segments[F.mbbSegments[m].first + i];
+            if (S.recorded && S.insertBefore)
+                wanted[S.insertBefore] = true;
+            for (const Slot &s : S.slots)
+                if (!s.top && s.at)
+                    wanted[s.at] = true;
+        }
+        LiveRegUnits live(*T.TRI);
+        live.addLiveOuts(*F.layout[m]);
+        atEnd[m] = live;
+        for (MachineInstr &MI : llvm::reverse(*F.layout[m])) {
+            live.stepBackward(MI);
+            if (wanted.count(&MI))
+                before[&MI] = live;
+        }
+    }
+
+    for (Segment &S : F.segments) {
+        if (!S.recorded)
+            continue;
+        topCursor = NoGpr;
+        const LiveRegUnits &live = S.insertBefore ? before[S.insertBefore] : atEnd[S.mbb];
+        // Mid slots at the very place of the top would be written before the top is: put the top first.
+        if (!top(S, live, why))
+            return false;
+        SmallVector<MachineInstr *, 4> done;
+        bool doneEnd = false;
+        for (const Slot &s : S.slots) {
+            if (s.top)
+                continue;
+            if (s.at ? is_contained(done, s.at) : doneEnd)
+                continue;
+            if (s.at)
+                done.push_back(s.at);
+            else
+                doneEnd = true;
+            // nullptr: the end of the segment, which is before the next one's first instruction
+            const LiveRegUnits &l = s.at ? before[s.at] : atEnd[S.mbb];
+            if (!mid(S, s.at, l, why))
+                return false;
+        }
+    }
+    if (!slow.empty()) {
+        MachineBasicBlock *tail = F.MF->CreateMachineBasicBlock();
+        F.MF->push_back(tail);
+        appendAsm(*F.MF, *tail, slow);
+    }
+    return true;
+}
+
+} // namespace
+
+bool insert(Target &T, Function &F, std::string &why)
+{
+    return Inserter(T, F).run(why);
+}
+
+} // namespace peet

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of the recording pass share: the target's names resolved once per function, the
+// description of memory references, and the plan of a function (its blocks, slots and forms).  Called
+// by: pass.cpp only.  operands.cpp says what an instruction references, derive.cpp decides what must be
+// recorded, insert.cpp writes the recording code, emit.cpp writes the schema.
+#ifndef PEET_PASS_H
+#define PEET_PASS_H
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/CodeGen/LiveRegUnits.h"
+#include "llvm/CodeGen/MachineBasicBlock.h"
+#include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/CodeGen/MachineInstr.h"
+#include "llvm/CodeGen/TargetInstrInfo.h"
+#include "llvm/CodeGen/TargetRegisterInfo.h"
+#include "llvm/CodeGen/TargetSchedule.h"
+#include "llvm/CodeGen/TargetSubtargetInfo.h"
+#include "llvm/MC/MCInstPrinter.h"
+#include "llvm/MC/MCSymbol.h"
+#include "llvm/Target/TargetMachine.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace peet {
+
+enum Granularity { Iteration = 0, Block = 1, Ref = 2 };
+
+struct Options {
+    Granularity granularity = Iteration;
+    bool derive = true;
+    static Options get(); // from the environment that peetcc sets
+};
+
+// Register numbers of forms: 0..15 the GPRs by encoding.  16: thread pointer.  Slots from 32.
+enum { RSP = 4, RBP = 5, SrcFS = 16, SrcSlot = 32, NoGpr = -1, RipGpr = -2 };
+
+// How an instruction changes a GPR, as far as the decoder can follow.
+enum class Linear : uint8_t { None, Copy, Imm64, Imm32, Zero, AddImm, SubImm, Inc, Dec, AddReg, SubReg, Lea, Shl };
+
+// References that no memory operand spells out.
+enum class Implicit : uint8_t { None, Push, Pop, PushMem, PopMem, Call, CallMem, Ret, Leave, JmpMem,
+                                Movs, Stos, Lods };
+
+enum class Shape : uint8_t { Plain, Range, Conditional, Lanes };
+
+// One reference of an instruction, before any decision about recording.
+struct MemRef {
+    uint8_t kind = 0; // enum peet_ref_kind
+    uint16_t size = 0, flags = 0;
+    int base = NoGpr, index = NoGpr;
+    unsigned scale = 1;
+    int64_t disp = 0;
+    bool symbolic = false, rip = false, fs = false;
+    Shape shape = Shape::Plain;
+    // Lanes and Conditional
+    llvm::MCRegister vecIndex, mask;
+    unsigned lanes = 0, indexBytes = 0;
+    bool kmask = false;       // mask is k1..k7, else the sign bits of a vector
+    unsigned vecIndexBytes = 0, maskVecBytes = 0, maskEltBytes = 0;
+};
+
+struct OpInfo {
+    bool done = false;
+    std::string name, mnemonic;
+    uint8_t klass = 0;
+    Linear linear = Linear::None;
+    Implicit implicit = Implicit::None;
+    uint8_t eltBytes = 0; // string operations
+    bool rep = false, prefetch = false, noref = false, opaque = false;
+    int memOp = -1;
+    int memSize = -1; // -1 not asked yet, 0 unknown
+    bool gather = false, scatter = false, vmask = false;
+    unsigned indexBytes = 0, laneBytes = 0;
+};
+
+// The target seen by names: built once per function, opcode facts cached per module.
+class Target {
+public:
+    Target(llvm::MachineFunction &MF);
+    const OpInfo &info(const llvm::MachineInstr &MI);
+    // The references of MI in program order; false and a reason if it cannot be handled.
+    bool refs(const llvm::MachineInstr &MI, llvm::SmallVectorImpl<MemRef> &out, bool &opaque, std::string &why);
+    int gpr(llvm::MCRegister R) const { auto I = gprOf.find(R); return I == gprOf.end() ? NoGpr : I->second.first; }
+    int gprBits(llvm::MCRegister R) const { auto I = gprOf.find(R); return I == gprOf.end() ? 0 : I->second.second; }
+    int peetReg(llvm::MCRegister R) const; // enum peet_reg
+    unsigned opcode(const char *name) const;
+    unsigned vectorBytes(llvm::MCRegister R) const; // 16, 32, 64 by the register's name
+    bool isExtVector(llvm::MCRegister R) const;     // xmm16 and up, or zmm: needs EVEX
+
+    llvm::MachineFunction &MF;
+    const llvm::TargetInstrInfo *TII;
+    const llvm::TargetRegisterInfo *TRI;
+    llvm::MCRegister gpr64[16], gpr32[16], rip, eflags, noreg, fs;
+    bool avx512bw = false;
+
+private:
+    void describe(unsigned Opcode, OpInfo &I);
+    unsigned memSize(const llvm::MachineInstr &MI, OpInfo &I);
+    llvm::DenseMap<unsigned, std::pair<int, int>> gprOf;
+    llvm::DenseMap<unsigned, uint8_t> peetRegOf;
+};
+
+// A sum of multiples of what the decoder knows, plus a constant, modulo 2^64.
+struct Form {
+    bool known = false;
+    int64_t c = 0;
+    llvm::SmallVector<std::pair<int, int32_t>, 3> terms; // (source, multiplier)
+    static Form constant(int64_t c) { Form f; f.known = true; f.c = c; return f; }
+    static Form source(int s) { Form f; f.known = true; f.terms.push_back({s, 1}); return f; }
+    bool isSource(int s) const { return known && c == 0 && terms.size() == 1 && terms[0].first == s && terms[0].second == 1; }
+};
+Form add(const Form &a, const Form &b, int32_t mult, int64_t c);
+
+enum class SlotKind : uint8_t { Gpr, VecIndex, VecMask, KMask };
+struct Slot {
+    SlotKind kind = SlotKind::Gpr;
+    int gpr = NoGpr;
+    llvm::MCRegister reg;
+    unsigned bytes = 8;  // of a vector store
+    unsigned eltBytes = 0;
+    unsigned word = 0;   // index of its first slot word
+    bool top = false;    // at the block's top, else before `at` (nullptr: end of the MBB)
+    llvm::MachineInstr *at = nullptr;
+};
+
+struct RefPlan {
+    MemRef m;
+    Form address; // without symbolic displacement
+    Form count;   // Range
+    unsigned indexSlot = 0, maskSlot = 0;
+};
+
+struct InsnPlan {
+    llvm::MachineInstr *MI;
+    llvm::MCSymbol *begin = nullptr, *end = nullptr;
+    llvm::SmallVector<RefPlan, 2> refs;
+    bool opaque = false;
+};
+
+struct Segment {
+    unsigned id = 0;        // index in the function
+    unsigned mbb = 0;       // index in layout
+    llvm::MachineBasicBlock *MBB = nullptr;
+    llvm::SmallVector<llvm::MachineInstr *, 8> MIs; // real instructions
+    bool sync = false, entry = false, check = false, recorded = true, opaque = false;
+    int tailOf = -1;        // unrecorded tail: executed unless the next record is takenSegment
+    int takenSegment = -1;
+    llvm::MachineInstr *insertBefore = nullptr; // top of the recording code; nullptr: end of the MBB
+    llvm::MCSymbol *label = nullptr;
+    uint32_t kin = 0, kout = 0, uin = 0, uout = 0; // registers known / needed, bit per GPR
+    uint32_t hoist = 0;     // registers recorded at its end for the loop that follows
+    std::vector<Slot> slots;
+    unsigned slotWords = 0;
+    std::vector<InsnPlan> insns;
+    std::vector<std::pair<int, Form>> updates;
+};
+
+struct Function {
+    llvm::MachineFunction *MF;
+    std::vector<llvm::MachineBasicBlock *> layout;
+    std::vector<Segment> segments;
+    std::vector<std::pair<unsigned, unsigned>> mbbSegments; // first, count; by layout index
+    llvm::DenseMap<const llvm::MachineBasicBlock *, unsigned> layoutOf;
+    llvm::MCSymbol *start = nullptr; // label at the function's first byte
+    unsigned asmStatements = 0;
+};
+
+// derive.cpp: decide what is recorded where.  False and a reason if some instruction cannot be handled.
+bool plan(Target &T, Function &F, const Options &O, llvm::MachineInstr *&culprit, std::string &why);
+// insert.cpp: write the recording code.  False and a reason if it cannot.
+bool insert(Target &T, Function &F, std::string &why);
+// emit.cpp: write the schema.
+void emit(Target &T, Function &F, const Options &O);
+
+llvm::MCSymbol *label(llvm::MachineFunction &MF, const char *what, unsigned n);
+void appendAsm(llvm::MachineFunction &MF, llvm::MachineBasicBlock &MBB, const std::string &text);
+
+} // namespace peet
+#endif
