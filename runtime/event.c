@@ -1,18 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime.h"
+/*
+ * Abstract events from the subject's side: written into the running context's ring between the words
+ * of compiled code.  An event suspends the context until the mapper has performed it; a note does not.
+ */
+#include "internal.h"
 
-#define PUBLIC __attribute__((visibility("default")))
+#include <peet/module.h>
 
 PUBLIC int peet_rt_simulated(void)
 {
-    return 0;
+    return peet__rt.simulated;
+}
+
+/* One record.  Compiled code may have gone up to PEET_RAW_SLACK_WORDS beyond the limit since its last
+ * check; if the record does not fit behind that, the ring is handed over first. */
+static void put(unsigned type, unsigned nargs, const uint64_t *args)
+{
+    struct peet__rt *rt = &peet__rt;
+    uint64_t *cursor = peet__ctl->cursor;
+    if (__builtin_expect(cursor + nargs + 1 > rt->limit + PEET_RAW_SLACK_WORDS, 0)) {
+        peet__yield_full();
+        cursor = peet__ctl->cursor;
+    }
+    cursor[0] = PEET_RAW_ABSTRACT(type, nargs);
+    for (unsigned i = 0; i < nargs; i++)
+        cursor[1 + i] = args[i];
+    peet__ctl->cursor = cursor + 1 + nargs;
 }
 
 PUBLIC uint64_t peet_rt_event(unsigned type, unsigned nargs, const uint64_t *args)
 {
-    return 0;
+    struct peet__rt *rt = &peet__rt;
+    if (__builtin_expect(!rt->simulated, 1) || !rt->in_subject)
+        return 0;
+    put(type, nargs, args);
+    peet__leave(PEET_YIELD_EVENT);
+    uint64_t result = rt->current->result;
+    if (__builtin_expect(rt->signals, 0))
+        peet__signals_deliver();
+    return result;
 }
 
 PUBLIC void peet_rt_note(unsigned type, unsigned nargs, const uint64_t *args)
 {
+    struct peet__rt *rt = &peet__rt;
+    if (__builtin_expect(!rt->simulated, 1) || !rt->in_subject)
+        return;
+    put(type, nargs, args);
+    /* Compiled code counts its words from the last check of its own: leave it the whole slack. */
+    if (peet__ctl->cursor >= rt->limit)
+        peet__yield_full();
 }

@@ -6,15 +6,13 @@
  */
 #include <peet/doall.h>
 #include <peet/module.h>
-#include "runtime.h"
+#include "internal.h"
 #include "worker.h"
-
-#define PUBLIC __attribute__((visibility("default")))
 
 PUBLIC void peet_doall(long lo, long hi, enum peet_doall_schedule schedule, long chunk,
     void (*body)(long i, void *arg), void *arg)
 {
-    if (peet_rt_simulated()) {
+    if (peet_rt_simulated() && peet__rt.current->mark_depth == 0) {
         uint64_t args[] = { (uint64_t)lo, (uint64_t)hi, schedule, (uint64_t)chunk, (uint64_t)body, (uint64_t)arg };
         peet_rt_event(PEET_ABSTRACT_DOALL_FORK, 6, args);
         return;
@@ -27,6 +25,7 @@ PUBLIC void peet__doall_worker(uint64_t fn, uint64_t arg)
 {
     void (*body)(long, void *) = (void (*)(long, void *))fn;
     uint64_t previous = PEET__NO_ITERATION;
+    peet__rt.current->in_iteration = 1;
     for (;;) {
         uint64_t i = peet_rt_event(PEET_ABSTRACT_DOALL_START, 1, &previous);
         if (i == PEET__NO_ITERATION)
@@ -37,29 +36,45 @@ PUBLIC void peet__doall_worker(uint64_t fn, uint64_t arg)
     }
 }
 
-/* ------------------------------------------------------------------------------------------- markers */
+/* ----------------------------------------------------------------------------------------------- markers */
+
+/* Whether markers count: in the outermost marked loop of a context that is not itself an iteration.  The
+ * iterations of a marked loop run one after the other on their carrier, so a loop inside one is a part of
+ * it and stays sequential; so does a peet_doall() there. */
+static int marked(int depth)
+{
+    return peet_rt_simulated() && peet__rt.current->mark_depth == depth && !peet__rt.current->in_iteration;
+}
 
 PUBLIC void peet_mark_fork(long lo, long hi, enum peet_doall_schedule schedule, long chunk)
 {
     uint64_t args[] = { (uint64_t)lo, (uint64_t)hi, schedule, (uint64_t)chunk };
-    peet_rt_event(PEET_ABSTRACT_MARK_FORK, 4, args);
+    if (marked(0))
+        peet_rt_event(PEET_ABSTRACT_MARK_FORK, 4, args);
+    if (peet_rt_simulated())
+        peet__rt.current->mark_depth++;
 }
 
 PUBLIC void peet_mark_start(long i)
 {
     uint64_t arg = (uint64_t)i;
-    peet_rt_event(PEET_ABSTRACT_MARK_START, 1, &arg);
+    if (marked(1))
+        peet_rt_event(PEET_ABSTRACT_MARK_START, 1, &arg);
 }
 
 PUBLIC void peet_mark_finish(long i)
 {
     uint64_t arg = (uint64_t)i;
-    peet_rt_event(PEET_ABSTRACT_MARK_FINISH, 1, &arg);
+    if (marked(1))
+        peet_rt_event(PEET_ABSTRACT_MARK_FINISH, 1, &arg);
 }
 
 PUBLIC void peet_mark_join(void)
 {
-    peet_rt_event(PEET_ABSTRACT_MARK_JOIN, 0, NULL);
+    if (marked(1))
+        peet_rt_event(PEET_ABSTRACT_MARK_JOIN, 0, NULL);
+    if (peet_rt_simulated() && peet__rt.current->mark_depth > 0)
+        peet__rt.current->mark_depth--;
 }
 
 /* ----------------------------------------------------------------------------------- the loop statement */

@@ -57,14 +57,15 @@ enum peet_doall_schedule {
  * @body: must return; may not longjmp out or throw
  * @arg: handed to every call
  *
- * Returns when all iterations are done.  May be called from inside an iteration.
+ * Returns when all iterations are done.  May be called from inside an iteration; inside a marked one it is a
+ * sequential loop.
  */
 void peet_doall(long lo, long hi, enum peet_doall_schedule schedule, long chunk, void (*body)(long i, void *arg),
     void *arg);
 
 /**
  * Markers.  Between mark_fork and mark_join, each iteration stands between mark_start(i) and
- * mark_finish(i).  Marked loops do not nest: inside an iteration, markers are ignored.  Leaving the loop by
+ * mark_finish(i).  Inside an iteration (marked or of peet_doall()), markers are ignored.  Leaving the loop by
  * return, goto or longjmp without the remaining markers is an error that the simulator reports.
  */
 void peet_mark_fork(long lo, long hi, enum peet_doall_schedule schedule, long chunk);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the processor can do about saving its state; and the layout of saved state, for messages.
+ * With the assembly beside it, all that depends on the processor.
+ */
+#include "internal.h"
+
+#include <cpuid.h>
+#include <string.h>
+
+int peet__xsave_kind;
+
+void peet__xsave_probe(void)
+{
+    unsigned a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_AVX))
+        return; /* fxsave will do */
+    peet__xsave_kind = 1;
+    if (__get_cpuid_count(0xd, 1, &a, &b, &c, &d) && (a & 2))
+        peet__xsave_kind = 2;
+}
+
+/* Order in which peet__stub_full saves; see stub.S. */
+enum { R15, R14, R13, R12, R11, R10, R9, R8, RDI, RSI, RBP, RBX, RDX, RCX, RAX, FLAGS, PC, STUB_WORDS };
+
+/* Compiled code steps over the red zone before it calls the stub. */
+#define RED_ZONE_BYTES 128
+
+PUBLIC void peet_ctx_registers(const struct peet_ctx *ctx, uint64_t out[8])
+{
+    memset(out, 0, 8 * sizeof *out);
+    if (ctx->state == PEET__CTX_NEW || ctx->state == PEET__CTX_DONE)
+        return;
+    if (ctx->stub_frame) { /* as the checking function sees them */
+        const uint64_t *frame = ctx->stub_frame;
+        out[0] = frame[PC];
+        out[1] = (uint64_t)(frame + STUB_WORDS) + RED_ZONE_BYTES;
+        out[2] = frame[RBP];
+        out[3] = frame[RBX];
+        out[4] = frame[R12];
+        out[5] = frame[R13];
+        out[6] = frame[R14];
+        out[7] = frame[R15];
+    } else if (ctx->uc) {
+        const greg_t *regs = ctx->uc->uc_mcontext.gregs;
+        const int order[8] = { REG_RIP, REG_RSP, REG_RBP, REG_RBX, REG_R12, REG_R13, REG_R14, REG_R15 };
+        for (int i = 0; i < 8; i++)
+            out[i] = (uint64_t)regs[order[i]];
+    } else { /* control words, r15 r14 r13 r12 rbx rbp, return address: see peet__switch */
+        const uint64_t *saved = ctx->rsp;
+        out[0] = saved[7];
+        out[1] = (uint64_t)(saved + 8);
+        out[2] = saved[6];
+        out[3] = saved[5];
+        out[4] = saved[4];
+        out[5] = saved[3];
+        out[6] = saved[2];
+        out[7] = saved[1];
+    }
+}

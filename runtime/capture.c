@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Constructors of shared objects run before __libc_start_main(), on the kernel's stack, before there is a
+ * host.  Their words are kept, cut at every check, and become the first words of the main context.
+ */
+#include "internal.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define CAPTURE_BYTES (256ul << 20) /* reserved */
+#define BOUNDARIES_MAX (CAPTURE_BYTES / sizeof(uint64_t) / 8)
+
+static uint64_t *words, *end;      /* captured */
+static uint32_t *boundaries;       /* word indices: record ends at which a copy may be cut */
+static size_t nboundaries, next;   /* next to be replayed */
+static int lost;
+
+static void *reserve(size_t bytes)
+{
+    long at = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return at == -1 ? NULL : (void *)at;
+}
+
+void peet__capture_begin(void)
+{
+    words = reserve(CAPTURE_BYTES);
+    boundaries = reserve(BOUNDARIES_MAX * sizeof *boundaries);
+    if (!words || !boundaries)
+        peet__die(1, "no address space to record the constructors of shared objects");
+    end = words;
+    peet__rt.capturing = 1;
+    peet__ctl->stub = (void *)peet__stub_full;
+    peet__ctl->cursor = words;
+    peet__ctl->limit = NULL; /* so that every check comes by */
+}
+
+void peet__capture_boundary(void)
+{
+    uint64_t *cursor = peet__ctl->cursor;
+    if (cursor == end)
+        return;
+    if (lost || (size_t)(cursor - words) > CAPTURE_BYTES / sizeof *words - 4 * PEET_RAW_SLACK_WORDS ||
+        nboundaries == BOUNDARIES_MAX) {
+        lost = 1;
+        peet__ctl->cursor = end;
+        return;
+    }
+    end = cursor;
+    boundaries[nboundaries++] = (uint32_t)(cursor - words);
+}
+
+void peet__capture_end(void)
+{
+    peet__capture_boundary();
+    peet__rt.capturing = 0;
+    if (lost)
+        peet__report("constructors of shared objects record more than %lu MiB: the rest of them is not observed",
+            CAPTURE_BYTES >> 20);
+    peet__park_cursor();
+}
+
+int peet__capture_replay(uint64_t *to, uint64_t *limit, uint64_t **out_end)
+{
+    if (next == nboundaries)
+        return 0;
+    uint64_t *room_end = limit + PEET_RAW_SLACK_WORDS, *at = to;
+    do {
+        size_t begin = next ? boundaries[next - 1] : 0;
+        size_t n = boundaries[next] - begin;
+        if (n > (size_t)(room_end - at))
+            break;
+        memcpy(at, words + begin, n * sizeof *at);
+        at += n;
+    } while (++next < nboundaries && at < limit);
+    if (at == to)
+        peet__die(1, "internal error: %u words between two checks in a constructor",
+            boundaries[next] - (next ? boundaries[next - 1] : 0));
+    if (next == nboundaries) {
+        munmap(words, CAPTURE_BYTES);
+        munmap(boundaries, BOUNDARIES_MAX * sizeof *boundaries);
+    }
+    *out_end = at;
+    return 1;
+}

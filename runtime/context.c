@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Contexts: making them, resuming them from the host, suspending them from the subject.  errno and the
+ * floating point environment belong to the context (or to the host), not to the thread that carries
+ * both.  Two ways to switch: assembly (arch/), and the C library's ucontext for comparison.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+extern void *__libc_calloc(size_t, size_t);
+extern void __libc_free(void *);
+
+struct peet__rt peet__rt;
+
+/* ----------------------------------------------------------------------------------------- life cycle */
+
+static void uc_entry(void)
+{
+    struct peet_ctx *ctx = peet__rt.current;
+    ctx->fn(ctx->a, ctx->b);
+    peet__ctx_finished();
+}
+
+/* The stack as peet__switch leaves it, with peet__ctx_entry as the return address. */
+static void *initial_frame(const struct peet_ctx *ctx)
+{
+    uint64_t *frame = (uint64_t *)ctx->stack.hi - 10;
+    uint32_t mxcsr = 0x1f80;
+    uint16_t fpu_control = 0x37f;
+    memset(frame, 0, 10 * sizeof *frame);
+    memcpy(&frame[0], &mxcsr, sizeof mxcsr);
+    memcpy((char *)&frame[0] + 4, &fpu_control, sizeof fpu_control);
+    frame[2] = ctx->b;             /* r14 */
+    frame[3] = ctx->a;             /* r13 */
+    frame[4] = (uint64_t)ctx->fn;  /* r12 */
+    frame[7] = (uint64_t)peet__ctx_entry;
+    return frame; /* entry runs with rsp = hi - 16, aligned */
+}
+
+void peet__ctx_prepare(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b)
+{
+    ctx->fn = fn;
+    ctx->a = a;
+    ctx->b = b;
+    ctx->state = PEET__CTX_NEW;
+    ctx->stub_frame = NULL;
+    ctx->saved_errno = 0;
+    ctx->mark_depth = ctx->in_iteration = 0;
+    if (!ctx->uc) {
+        ctx->rsp = initial_frame(ctx);
+        return;
+    }
+    getcontext(ctx->uc);
+    ctx->uc->uc_stack.ss_sp = (void *)ctx->stack.lo;
+    ctx->uc->uc_stack.ss_size = ctx->stack.hi - ctx->stack.lo;
+    ctx->uc->uc_link = NULL;
+    makecontext(ctx->uc, uc_entry, 0);
+}
+
+PUBLIC int peet_ctx_new(void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b, size_t stack_bytes,
+    struct peet_ctx **out_ctx)
+{
+    struct peet_ctx *ctx = __libc_calloc(1, sizeof *ctx);
+    if (!ctx)
+        return PEET_ENOMEM;
+    if (peet__rt.use_ucontext && !(ctx->uc = __libc_calloc(1, sizeof *ctx->uc))) {
+        __libc_free(ctx);
+        return PEET_ENOMEM;
+    }
+    int err = peet__stack_new(stack_bytes ? stack_bytes : PEET__STACK_BYTES, &ctx->stack);
+    if (err) {
+        __libc_free(ctx->uc);
+        __libc_free(ctx);
+        return err;
+    }
+    peet__ctx_prepare(ctx, fn, a, b);
+    *out_ctx = ctx;
+    return 0;
+}
+
+PUBLIC void peet_ctx_restart(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b)
+{
+    peet__ctx_prepare(ctx, fn, a, b);
+}
+
+PUBLIC void peet_ctx_free(struct peet_ctx *ctx)
+{
+    if (!ctx || ctx == &peet__rt.main_ctx)
+        return;
+    peet__stack_free(&ctx->stack);
+    __libc_free(ctx->uc);
+    __libc_free(ctx);
+}
+
+PUBLIC struct peet_ctx *peet_ctx_main(void)
+{
+    return &peet__rt.main_ctx;
+}
+
+/* --------------------------------------------------------------------------------------------- switching */
+
+/* Outside the subject's world, what compiled code records (a simulator built by peetcc) goes nowhere. */
+void peet__park_cursor(void)
+{
+    peet__ctl->cursor = peet__ctl->scratch_begin;
+    peet__ctl->limit = peet__ctl->scratch_limit;
+}
+
+PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, uint64_t *limit, uint64_t result,
+    uint64_t **out_end)
+{
+    struct peet__rt *rt = &peet__rt;
+    if (ctx->state == PEET__CTX_DONE) {
+        *out_end = words;
+        return PEET_YIELD_DONE;
+    }
+    if (ctx == &rt->main_ctx && peet__capture_replay(words, limit, out_end))
+        return PEET_YIELD_FULL;
+    peet__ctl->cursor = words;
+    peet__ctl->limit = limit;
+    rt->limit = limit;
+    ctx->result = result;
+    ctx->state = PEET__CTX_RUNNING;
+    rt->current = ctx;
+    rt->host_errno = *rt->errno_place;
+    *rt->errno_place = ctx->saved_errno;
+    rt->in_subject = 1;
+    if (rt->signals) /* came while the host ran, or wait for a check still */
+        peet__ctl->limit = NULL;
+    if (!ctx->uc)
+        peet__switch(&rt->host_rsp, ctx->rsp);
+    else
+        swapcontext(&rt->host_uc, ctx->uc);
+    ctx->saved_errno = *rt->errno_place;
+    *rt->errno_place = rt->host_errno;
+    *out_end = peet__ctl->cursor;
+    peet__park_cursor();
+    return (enum peet_yield)ctx->why;
+}
+
+void peet__leave(enum peet_yield why)
+{
+    struct peet__rt *rt = &peet__rt;
+    struct peet_ctx *ctx = rt->current;
+    ctx->why = why;
+    ctx->state = why == PEET_YIELD_DONE ? PEET__CTX_DONE : PEET__CTX_SUSPENDED;
+    rt->in_subject = 0;
+    if (!ctx->uc)
+        peet__switch(&ctx->rsp, rt->host_rsp);
+    else
+        swapcontext(ctx->uc, &rt->host_uc);
+}
+
+void peet__ctx_finished(void)
+{
+    peet__leave(PEET_YIELD_DONE);
+    peet__die(127, "internal error: a finished context was resumed");
+}
+
+void peet__yield_full(void)
+{
+    struct peet__rt *rt = &peet__rt;
+    if (rt->signals) { /* which lowered the limit: the ring may have room */
+        peet__ctl->limit = rt->limit;
+        peet__signals_deliver();
+        if (peet__ctl->cursor < rt->limit)
+            return;
+    }
+    peet__leave(PEET_YIELD_FULL);
+    if (rt->signals)
+        peet__signals_deliver();
+}
+
+void peet__stub_yield(uint64_t *frame)
+{
+    struct peet__rt *rt = &peet__rt;
+    if (rt->capturing) {
+        peet__capture_boundary();
+        return;
+    }
+    if (!rt->in_subject) {
+        peet__park_cursor();
+        return;
+    }
+    struct peet_ctx *ctx = rt->current;
+    uint64_t *outer = ctx->stub_frame; /* a check in a signal handler that ran at a check */
+    ctx->stub_frame = frame;
+    peet__yield_full();
+    ctx->stub_frame = outer;
+}
+
+void peet__go_plain(void)
+{
+    peet__rt.simulated = 0;
+    peet__rt.in_subject = 0;
+    peet__rt.capturing = 0;
+    peet__ctl->stub = (void *)peet__stub_plain;
+    peet__park_cursor();
+}
+
+/* ------------------------------------------------------------------------------------------- questions */
+
+PUBLIC uint64_t peet_ctx_fs_base(const struct peet_ctx *ctx)
+{
+    return peet__fs_base(); /* all contexts share the host thread's thread-local storage */
+}
+
+PUBLIC void peet_ctx_set_number(struct peet_ctx *ctx, uint32_t number)
+{
+    ctx->number = number;
+}
+
+PUBLIC void peet_ctx_stack(const struct peet_ctx *ctx, uint64_t *out_lo, uint64_t *out_hi)
+{
+    *out_lo = ctx->stack.lo;
+    *out_hi = ctx->stack.hi;
+}

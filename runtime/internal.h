@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the runtime's files share: the state of the process and the services between them.  Nothing
+ * outside runtime/ includes this.
+ */
+#ifndef PEET_RUNTIME_INTERNAL_H
+#define PEET_RUNTIME_INTERNAL_H
+
+#include <setjmp.h>
+#include <signal.h>
+#include <ucontext.h>
+#include "control.h"
+#include "layout.h"
+#include "runtime.h"
+
+#define PUBLIC __attribute__((visibility("default")))
+
+/** A context's stack: [lo, hi), guard below. */
+struct peet__stack {
+    uint64_t lo, hi, guard_lo;
+};
+
+enum peet__ctx_state { PEET__CTX_NEW, PEET__CTX_SUSPENDED, PEET__CTX_RUNNING, PEET__CTX_DONE };
+
+struct peet_ctx {
+    void *rsp;             /* saved stack pointer (assembly switch) */
+    ucontext_t *uc;        /* saved state (ucontext path), else NULL */
+    uint64_t *stub_frame;  /* registers at the check that yielded (enum in registers.c), else NULL */
+    void (*fn)(uint64_t, uint64_t);
+    uint64_t a, b;
+    uint64_t result;       /* of the pending peet_rt_event() */
+    int saved_errno;
+    int why;               /* enum peet_yield of the last suspension */
+    int state;             /* enum peet__ctx_state */
+    uint32_t number;
+    int mark_depth;        /* marked doall loops around us; see threadlib/doall.c */
+    int in_iteration;      /* this context runs iterations of a function-form doall */
+    struct peet__stack stack;
+};
+
+/** State of the process.  One host thread runs both worlds. */
+struct peet__rt {
+    int simulated;             /* under `peet run`, from start-up to the end */
+    int in_subject;            /* which world is running */
+    int capturing;             /* constructors of shared objects, before the host is there */
+    volatile int busy;         /* inside a part of the runtime that a signal handler may not enter */
+    volatile int signals;      /* deferred signals wait */
+    int note_allocations;
+    int use_ucontext;
+    int *errno_place;          /* this thread's errno */
+    struct peet_ctx *current;  /* running, or the last that ran */
+    uint64_t *limit;           /* the limit that the host asked for; the control page's may be lower */
+    void *host_rsp;
+    ucontext_t host_uc;
+    int host_errno;
+    struct peet_ctx main_ctx;
+    struct peet_ctx *exit_ctx; /* the context that has recorded PROGRAM_EXIT */
+    int exit_status;
+    int exit_flushes;          /* it came by exit(), which flushes stdio */
+    struct peet_host_hooks hooks;
+};
+extern struct peet__rt peet__rt;
+
+/* ------------------------------------------------------------------------------------ settings.c */
+
+/** Take the PEET_* variables out of an environment.  Borrows the strings. */
+void peet__settings_take(char *const *env);
+
+/** report() - one line of diagnosis to whoever ran us (or stderr).  No allocation. */
+void peet__report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/** die() - the same, then the end of the process with this status, at once. */
+void peet__die(int status, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
+/** real_exit() - end the process now, no handlers */
+void peet__real_exit(int status) __attribute__((noreturn));
+
+/* ----------------------------------------------------------------------------------- arguments.c */
+
+struct peet__arguments {
+    int argc;
+    char **argv; /* followed by envp and auxv, as the kernel lays them out */
+    char **envp;
+};
+/** Copy argv, the user's environment and auxv to their fixed places.  Ends the process on failure. */
+void peet__arguments_copy(int argc, char **argv, char **envp, struct peet__arguments *out_arguments);
+
+/* -------------------------------------------------------------------------------------- stacks.c */
+
+/** A stack of at least so many bytes, with its guard.  Returns 0 or a peet_err. */
+int peet__stack_new(size_t bytes, struct peet__stack *out_stack);
+int peet__stack_main(struct peet__stack *out_stack);
+void peet__stack_free(const struct peet__stack *stack);
+
+/* ------------------------------------------------------------------------------------- context.c */
+
+/** Prepare a context on the stack that it has. */
+void peet__ctx_prepare(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b);
+/** Subject world: suspend the running context.  Returns when the host resumes it. */
+void peet__leave(enum peet_yield why);
+/** Subject world: at a safe point with a full ring (or deferred signals). */
+void peet__yield_full(void);
+/** Point the cursor at the scratch ring. */
+void peet__park_cursor(void);
+/** From now on nobody reads the words: end of the simulation, or a forked child. */
+void peet__go_plain(void);
+
+/* ------------------------------------------------------------------------------------- capture.c */
+
+/** Keep the words of constructors that run before the host is there, for the main context's first turns. */
+void peet__capture_begin(void);
+/** A check of captured code: everything up to here may be cut off. */
+void peet__capture_boundary(void);
+void peet__capture_end(void);
+/** Copy captured words.  Returns 0 when there are none left. */
+int peet__capture_replay(uint64_t *words, uint64_t *limit, uint64_t **out_end);
+
+/* ---------------------------------------------------------------------------------------- exit.c */
+
+void peet__exit_prepare_early(void);   /* in the first constructor */
+void peet__exit_prepare_subject(void); /* on the main context, before anything of the subject's */
+/** Objects loaded since the first call are the host's: their finalisers do not run in the subject. */
+void peet__exit_note_subject_objects(void);
+void peet__exit_note_host_objects(void);
+/** The dynamic linker's finaliser, without those of the host's objects. */
+void peet__exit_wrap_rtld_fini(void (*rtld_fini)(void), void (**out_wrapped)(void));
+
+/* ------------------------------------------------------------------------------------- signals.c */
+
+void peet__signals_begin(void); /* under simulation only */
+void peet__signals_deliver(void);
+/** Back to what plain programs have: a forked child. */
+void peet__signals_end(void);
+
+/* ------------------------------------------------------------------------------ arch/x86_64/switch.S */
+
+/** Save the callee-saved state and stack pointer to *save, continue at the one saved in load. */
+void peet__switch(void **save, void *load);
+/** First return address of a new context: calls r12(r13, r14), then peet__ctx_finished(). */
+void peet__ctx_entry(void);
+void peet__ctx_finished(void) __attribute__((noreturn));
+/** fn(arg) on another stack. */
+void peet__call_on(void *stack_top, void (*fn)(void *), void *arg);
+/** Called by peet__stub_full with all registers saved. */
+void peet__stub_yield(uint64_t *frame);
+/** How peet__stub_full saves vector state: 0 fxsave, 1 xsave, 2 xsavec. */
+extern int peet__xsave_kind;
+void peet__xsave_probe(void);
+
+static inline uint64_t peet__fs_base(void)
+{
+    uint64_t base;
+    __asm__("movq %%fs:0, %0" : "=r"(base));
+    return base;
+}
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where everything lives that the subject can see an address of.  Fixed, so that no run depends on what
+ * else the process holds (simulator modules, the environment, the length of a path).  All of it lies above
+ * AddressSanitizer's shadow and far below the dynamic linker's mappings.
+ */
+#ifndef PEET_LAYOUT_H
+#define PEET_LAYOUT_H
+
+#define PEET__PAGE 4096ul
+#define PEET__GIB (1ul << 30)
+
+/* Arrays of argv, envp and auxv; strings of argv; strings of envp: apart, so that none shifts another. */
+#define PEET__ARGS_ARRAYS 0x110000000000ul
+#define PEET__ARGS_STRINGS 0x110100000000ul
+#define PEET__ENV_STRINGS 0x110200000000ul
+
+/* The main context's stack: ends here, guard below. */
+#define PEET__MAIN_STACK_TOP 0x120000000000ul
+#define PEET__MAIN_STACK_BYTES (8ul << 20)
+#define PEET__MAIN_GUARD_BYTES (1ul << 20)
+
+/* Stacks of other contexts, upwards. */
+#define PEET__STACKS_BASE 0x130000000000ul
+#define PEET__STACKS_END 0x1e0000000000ul
+#define PEET__STACK_BYTES (1ul << 20)
+#define PEET__GUARD_BYTES (64ul << 10)
+
+/* The heap's bookkeeping, the heap, what mmap() gives, what sbrk() gives. */
+#define PEET__HEAP_TABLES 0x1e0000000000ul
+#define PEET__HEAP_BASE 0x200000000000ul
+#define PEET__HEAP_END 0x210000000000ul
+#define PEET__MAPS_BASE 0x300000000000ul
+#define PEET__MAPS_END 0x380000000000ul
+#define PEET__BRK_BASE 0x2f0000000000ul
+#define PEET__BRK_END 0x2f8000000000ul
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stacks of contexts: reserved, not committed, at addresses that depend only on the order of requests,
+ * each with a guard below.  Where the kernel can guard pages without splitting mappings
+ * (MADV_GUARD_INSTALL, Linux 6.13), the number of contexts is bounded by memory alone; elsewhere guards
+ * cost two mappings each, and stacks beyond GUARDED_MAX go without, lest the kernel's limit on mappings
+ * (65530) end the run.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
+#define GUARDED_MAX 24000
+
+/* Free stacks by size (log2 of the bytes), linked through the top word of the stack itself. */
+#define CLASSES 40
+static uint64_t free_tops[CLASSES];
+static uint64_t next_base = PEET__STACKS_BASE;
+static int guards_split; /* the kernel has no MADV_GUARD_INSTALL */
+static unsigned nguarded;
+
+static void *raw_mmap(uint64_t at, size_t bytes)
+{
+    return (void *)syscall(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
+static void guard(uint64_t at, size_t bytes)
+{
+    if (!guards_split) {
+        if (madvise((void *)at, bytes, MADV_GUARD_INSTALL) == 0)
+            return;
+        guards_split = 1;
+    }
+    if (nguarded < GUARDED_MAX && mprotect((void *)at, bytes, PROT_NONE) == 0)
+        nguarded++;
+}
+
+static int map_stack(uint64_t guard_lo, size_t guard_bytes, size_t bytes, struct peet__stack *out_stack)
+{
+    if (raw_mmap(guard_lo, guard_bytes + bytes) != (void *)guard_lo)
+        return PEET_ENOMEM;
+    guard(guard_lo, guard_bytes);
+    out_stack->guard_lo = guard_lo;
+    out_stack->lo = guard_lo + guard_bytes;
+    out_stack->hi = out_stack->lo + bytes;
+    return 0;
+}
+
+int peet__stack_main(struct peet__stack *out_stack)
+{
+    return map_stack(PEET__MAIN_STACK_TOP - PEET__MAIN_STACK_BYTES - PEET__MAIN_GUARD_BYTES, PEET__MAIN_GUARD_BYTES,
+        PEET__MAIN_STACK_BYTES, out_stack);
+}
+
+static unsigned class_of(size_t bytes)
+{
+    unsigned class = 16;
+    while (class < CLASSES && (size_t)1 << class < bytes)
+        class++;
+    return class;
+}
+
+int peet__stack_new(size_t bytes, struct peet__stack *out_stack)
+{
+    unsigned class = class_of(bytes);
+    if (class >= CLASSES)
+        return PEET_ELIMIT;
+    bytes = (size_t)1 << class;
+    if (free_tops[class]) {
+        uint64_t hi = free_tops[class];
+        free_tops[class] = ((uint64_t *)hi)[-1];
+        ((uint64_t *)hi)[-1] = 0;
+        *out_stack = (struct peet__stack){ hi - bytes, hi, hi - bytes - PEET__GUARD_BYTES };
+        return 0;
+    }
+    if (next_base + PEET__GUARD_BYTES + bytes > PEET__STACKS_END)
+        return PEET_ELIMIT;
+    int err = map_stack(next_base, PEET__GUARD_BYTES, bytes, out_stack);
+    if (err == 0)
+        next_base += PEET__GUARD_BYTES + bytes;
+    return err;
+}
+
+void peet__stack_free(const struct peet__stack *stack)
+{
+    size_t bytes = stack->hi - stack->lo;
+    /* the top page, touched by every call, stays */
+    madvise((void *)stack->lo, bytes - PEET__PAGE, MADV_DONTNEED);
+    unsigned class = class_of(bytes);
+    ((uint64_t *)stack->hi)[-1] = free_tops[class];
+    free_tops[class] = stack->hi;
+}

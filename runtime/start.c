@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Start-up.  In a plain run nothing happens here.  Under `peet run` (PEET_CONFIG is set) the first
+ * constructor gives the subject its environment back and starts keeping what other constructors record;
+ * __libc_start_main(), which this library interposes, then leaves the kernel's stack to the host and
+ * runs the C library's own on the main context: the executable's constructors, main() and the exit handlers
+ * are all the subject's.
+ */
+#include "internal.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char *program_invocation_name, *program_invocation_short_name;
+
+typedef int start_main_fn(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void),
+    void (*)(void), void *);
+
+static struct peet__arguments arguments;
+static struct {
+    start_main_fn *real;
+    int (*main)(int, char **, char **);
+    void (*init)(void), (*fini)(void), (*rtld_fini)(void);
+} start;
+
+__attribute__((constructor(101))) static void begin(int argc, char **argv, char **envp)
+{
+    if (!getenv("PEET_CONFIG"))
+        return;
+    struct peet__rt *rt = &peet__rt;
+    rt->errno_place = &errno;
+    peet__xsave_probe();
+    peet__settings_take(envp);
+    peet__arguments_copy(argc, argv, envp, &arguments);
+    environ = arguments.envp;
+    if (argc > 0) {
+        const char *slash = strrchr(arguments.argv[0], '/');
+        program_invocation_name = arguments.argv[0];
+        program_invocation_short_name = slash ? (char *)slash + 1 : arguments.argv[0];
+    }
+    const char *how = peet_rt_setting("PEET_SWITCH");
+    if (how && strcmp(how, "ucontext") != 0 && strcmp(how, "assembly") != 0)
+        peet__die(1, "PEET_SWITCH=%s: choose assembly or ucontext", how);
+    rt->use_ucontext = how && strcmp(how, "ucontext") == 0;
+    peet__exit_prepare_early();
+    peet__exit_note_subject_objects();
+    peet__capture_begin();
+    rt->in_subject = 1;
+}
+
+/* ------------------------------------------------------------------------------------------------ the host */
+
+static peet_host_main_fn *load_host(void)
+{
+    char path[PATH_MAX];
+    const char *lib = peet_rt_setting("PEET_LIB");
+    Dl_info self;
+    if (lib) {
+        snprintf(path, sizeof path, "%s/libpeet-host.so", lib);
+    } else if (dladdr((void *)load_host, &self) && strrchr(self.dli_fname, '/')) {
+        snprintf(path, sizeof path, "%.*s/libpeet-host.so",
+            (int)(strrchr(self.dli_fname, '/') - self.dli_fname), self.dli_fname);
+    } else {
+        snprintf(path, sizeof path, "libpeet-host.so");
+    }
+    /* Its own libraries first: names of the subject's must not reach into the host.  AddressSanitizer
+     * cannot live with that. */
+    int deep = dlsym(RTLD_DEFAULT, "__asan_init") ? 0 : RTLD_DEEPBIND;
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | deep);
+    if (!handle)
+        peet__die(1, "cannot load the simulation host: %s", dlerror());
+    peet_host_main_fn *host_main = (peet_host_main_fn *)dlsym(handle, "peet_host_main");
+    if (!host_main)
+        peet__die(1, "%s is no simulation host: it does not define peet_host_main", path);
+    return host_main;
+}
+
+/* The main context's first function.  Never returns: libc's own ends in exit(). */
+static void run_subject(uint64_t a, uint64_t b)
+{
+    void (*rtld_fini)(void);
+    peet__exit_note_host_objects();
+    peet__exit_prepare_subject();
+    peet__exit_wrap_rtld_fini(start.rtld_fini, &rtld_fini);
+    start.real(start.main, arguments.argc, arguments.argv, start.init, start.fini, rtld_fini,
+        (void *)(PEET__MAIN_STACK_TOP - 64));
+}
+
+/* The host is done; the process ends as the subject ended, or as the host says. */
+__attribute__((noreturn)) static void finish(int status)
+{
+    struct peet__rt *rt = &peet__rt;
+    struct peet_ctx *ctx = rt->exit_ctx;
+    peet__go_plain();
+    if (ctx && (rt->exit_status & 0xff) == (status & 0xff)) {
+        /* the rest of exit(): stdio */
+        if (!ctx->uc)
+            peet__switch(&rt->host_rsp, ctx->rsp);
+        else
+            setcontext(ctx->uc);
+    }
+    if (!ctx || rt->exit_flushes)
+        fflush(NULL);
+    peet__real_exit(status);
+}
+
+PUBLIC int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void),
+    void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
+PUBLIC int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void),
+    void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
+{
+    struct peet__rt *rt = &peet__rt;
+    start.real = (start_main_fn *)dlsym(RTLD_NEXT, "__libc_start_main");
+    if (!rt->capturing)
+        return start.real(main, argc, argv, init, fini, rtld_fini, stack_end);
+    rt->in_subject = 0;
+    peet__capture_end();
+    start.main = main;
+    start.init = init;
+    start.fini = fini;
+    start.rtld_fini = rtld_fini;
+
+    static ucontext_t main_uc;
+    struct peet_ctx *ctx = &rt->main_ctx;
+    if (rt->use_ucontext)
+        ctx->uc = &main_uc;
+    if (peet__stack_main(&ctx->stack) != 0)
+        peet__die(1, "cannot place the main stack at 0x%lx: %s", PEET__MAIN_STACK_TOP, strerror(errno));
+    peet__ctx_prepare(ctx, run_subject, 0, 0);
+    rt->current = ctx;
+    peet__signals_begin();
+
+    peet_host_main_fn *host_main = load_host();
+    rt->simulated = 1;
+    finish(host_main(&rt->hooks));
+}
