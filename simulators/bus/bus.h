@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The machine "bus": what its files share.  module.c is what peet calls; engine.c is a reference that the
+ * fast path in module.c could not settle; cache.c is the frames of a cache and their replacement;
+ * classify.c says what kind of miss it was; check.c watches the invariants; calendar.c is the bus in time;
+ * stats.c writes the results; protocols.c holds the coherence protocols.
+ */
+#ifndef PEET_BUS_H
+#define PEET_BUS_H
+
+#include <peet/module.h>
+#include "../common/linemap.h"
+#include "../common/oldest.h"
+#include "calendar.h"
+#include "protocol.h"
+
+enum bus_replacement { REPLACE_LRU, REPLACE_PLRU, REPLACE_RANDOM, REPLACE_FIFO };
+enum bus_fetch { FETCH_OFF, FETCH_UNIFIED, FETCH_SPLIT };
+enum bus_miss { MISS_COLD, MISS_CAPACITY, MISS_CONFLICT, MISS_TRUE_SHARING, MISS_FALSE_SHARING, MISS_KINDS };
+
+/* Indices that may be absent are stored + 1; 0 is none, so that zeroed memory is empty. */
+
+/* In frame.key below the line number: the reference needs nothing but a time stamp. */
+enum { QUICK_WRITE = 1, QUICK_READ = 2, QUICK = 3 };
+#define KEY_LINE(key) ((key) >> 2)
+
+/**
+ * One line frame of a cache: 32 bytes, so that a hit touches one line of the host's cache.  The frames of all
+ * caches are one array; a frame's index in it is its name.
+ */
+struct frame {
+    uint64_t key;     /* line number << 2 | QUICK_*; no QUICK bit while invalid */
+    uint64_t used;    /* stamp of the last reference */
+    uint64_t written; /* grains written and not yet told to the lost records of the line (classify.c) */
+    uint32_t next;    /* next copy of the same line, NONE32 at the end; while invalid: free list */
+    uint8_t state;    /* of the protocol */
+    uint8_t in_shadow; /* the fully associative shadow holds the line too */
+};
+_Static_assert(sizeof(struct frame) == 32, "a hit should touch one host cache line");
+
+/** Per line, ever referenced: the heads of its three lists, + 1. */
+struct line_record {
+    uint32_t copies;  /* frames that hold it */
+    uint32_t shadows; /* places in shadows that hold it */
+    uint32_t losses;  /* caches that lost it to another's write */
+    uint32_t unused;
+    uint64_t touched[]; /* a bit per cache: it has referenced the line before */
+};
+
+struct cache_stats {
+    uint64_t reads, writes, fetches;   /* references, once for each line touched */
+    uint64_t read_misses, write_misses, fetch_misses;
+    uint64_t kinds[MISS_KINDS];
+    uint64_t upgrades;                 /* write hits that needed the bus */
+    uint64_t invalidations_sent, invalidations_received; /* copies */
+    uint64_t updates_sent, updates_received;             /* copies */
+    uint64_t evictions, write_backs, refused_write_backs, supplied;
+};
+
+struct cache {
+    uint64_t stamp;          /* latest given out */
+    struct frame *frames;
+    uint64_t *plru;          /* a tree per set */
+    uint32_t number, hw;
+    const char *kind;
+    struct cache_stats stats;
+    /* wide caches only: */
+    struct peet_sim_oldest *oldest; /* a queue per set */
+    uint32_t *free;          /* + 1: a list of invalid frames per set */
+    uint32_t *hints;         /* [WIDE_HINTS] where a line was last: to be verified */
+    uint64_t *filled;        /* a stamp per frame: FIFO (any cache) */
+    /* classification only: */
+    struct shadow_node *shadow;
+    struct peet_sim_oldest shadow_oldest;
+    uint32_t shadow_used;
+};
+
+/** A place in a cache's fully associative shadow. */
+struct shadow_node {
+    uint64_t line;
+    uint64_t used;  /* valid while frame is 0; else the frame has it */
+    uint32_t frame; /* + 1: in the cache itself */
+    uint32_t next;  /* + 1: next shadow place of the same line */
+};
+
+/** A copy that was invalidated by another's write, until its cache misses on it. */
+struct loss {
+    uint64_t written; /* grains that others wrote since */
+    uint32_t cache;
+    uint32_t next; /* + 1: next loss of the same line; of a free record: next free */
+};
+
+struct hw {
+    uint64_t cpi_rest;      /* fraction of a cycle, in CPI_ONE */
+    uint64_t stall_cycles, wait_cycles;
+};
+enum { CPI_ONE = 1 << 20 };
+
+struct walk;
+
+struct bus {
+    const struct peet_env *env;
+    const struct bus_protocol *protocol;
+    uint8_t quick[BUS_STATES_MAX]; /* QUICK bits of each state */
+    /* geometry */
+    uint64_t cache_bytes;
+    uint32_t line_bytes, line_shift, grain_shift;
+    uint32_t ways, sets, lines; /* lines = ways * sets */
+    uint32_t set_mask;          /* sets - 1 if that is a mask, else 0 */
+    int wide;                   /* more ways than are searched one after the other */
+    enum bus_replacement replacement;
+    enum bus_fetch fetch;
+    int classify, check;
+    /* timing */
+    uint64_t cpi, hit_cycles; /* cpi in CPI_ONE */
+    uint64_t address_cycles, word_cycles, memory_latency_cycles, cache_latency_cycles;
+    uint32_t bus_width_bytes, line_words;
+
+    unsigned nhw, ncaches;
+    struct hw *hw;
+    struct cache *caches;
+    struct frame *frames;
+    void *frames_raw; /* what was allocated for them */
+    struct peet_sim_linemap lines_map;
+    struct peet_sim_oldest_scratch scratch;
+    uint64_t plru_keep[64], plru_set[64];
+    uint64_t random;
+    struct loss *losses;
+    uint32_t losses_size, losses_used, losses_free; /* free list, + 1, below losses_used */
+    struct calendar calendar;
+    struct checker *checker;
+    int dead; /* failed: the run is ending, nothing more is simulated */
+
+    uint64_t transactions[BUS_OPS_COUNT];
+    uint64_t refused, memory_line_reads, memory_line_writes, memory_word_writes, cache_to_cache;
+    uint64_t end_cycles;
+    void (*run)(struct bus *, struct cache *, const struct peet_block_event *, struct walk *);
+};
+
+enum { WIDE_HINTS = 256 };
+
+/** What a reference does. */
+enum touch { TOUCH_READ, TOUCH_WRITE, TOUCH_FETCH };
+
+/** A block on its way through the caches. */
+struct walk {
+    uint64_t start;   /* when its first instruction begins */
+    uint64_t cpi_rest;
+    uint64_t touches; /* so far: references, once for each line */
+    uint64_t stall_cycles;
+};
+
+/* fast.c */
+typedef void bus_run(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w);
+/** The fastest function that takes a block's references through a cache of this geometry. */
+bus_run *peet__bus_run_for(const struct bus *b);
+/** The lines of a block's code. */
+void peet__bus_run_fetches(struct bus *b, struct cache *c, const struct peet_block *block, struct walk *w);
+
+/* engine.c */
+/**
+ * peet__bus_touch() - one reference to one line, whatever it takes
+ * @grains: the grains of the line that it touches, a bit each
+ * @bytes: how many bytes of the line (what a write-through sends)
+ * @time: when it reaches the cache
+ * Returns: cycles that it has to wait
+ */
+uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, enum touch touch,
+    uint64_t time);
+
+/* cache.c */
+int peet__bus_caches_init(struct bus *b);
+void peet__bus_caches_fini(struct bus *b);
+struct frame *peet__bus_find(struct bus *b, struct cache *c, uint64_t line, const struct line_record *record);
+/** The frame of the line's set that the next line goes into; may hold a valid line. */
+struct frame *peet__bus_victim(struct bus *b, struct cache *c, uint64_t line);
+/** Note a use (hits) or a filling (fill != 0). */
+void peet__bus_used(struct bus *b, struct cache *c, struct frame *f, int fill);
+void peet__bus_link(struct bus *b, struct line_record *record, struct frame *f);
+/** Take a copy out of its line's list and make the frame invalid. */
+void peet__bus_drop(struct bus *b, struct cache *c, struct line_record *record, struct frame *f);
+static inline struct cache *peet__bus_cache_of(struct bus *b, const struct frame *f)
+{
+    return &b->caches[(uint32_t)(f - b->frames) / b->lines];
+}
+static inline struct frame *peet__bus_copies(struct bus *b, const struct line_record *record)
+{
+    return record->copies ? &b->frames[record->copies - 1] : NULL;
+}
+static inline struct frame *peet__bus_next_copy(struct bus *b, const struct frame *f)
+{
+    return f->next ? &b->frames[f->next - 1] : NULL;
+}
+/** Set state and QUICK bits of a frame that holds @line. */
+static inline void peet__bus_set(struct bus *b, struct frame *f, uint64_t line, unsigned state)
+{
+    f->state = (uint8_t)state;
+    f->key = line << 2 | (!b->classify || f->in_shadow ? b->quick[state] : 0);
+}
+static inline uint32_t peet__bus_set_of(const struct bus *b, uint64_t line)
+{
+    return (uint32_t)(b->set_mask || b->sets == 1 ? line & b->set_mask : line % b->sets);
+}
+
+/* classify.c */
+int peet__bus_classify_init(struct bus *b);
+void peet__bus_classify_fini(struct bus *b);
+/** Room for one loss per cache, so that a transaction cannot fail half-way.  Returns: 0 or -1 */
+int peet__bus_classify_reserve(struct bus *b);
+/** Tell the line's loss records what the holders wrote since the last time. */
+void peet__bus_classify_settle(struct bus *b, struct line_record *record);
+void peet__bus_classify_wrote(struct bus *b, struct line_record *record, uint32_t cache, uint64_t grains);
+void peet__bus_classify_lost(struct bus *b, struct line_record *record, uint32_t cache);
+/** Count the kind of a miss that happens now. */
+void peet__bus_classify_miss(struct bus *b, struct cache *c, struct line_record *record, uint64_t grains);
+/** The shadow sees a reference; @f: the cache's own frame or NULL; @insert: bring it in if it is not there */
+void peet__bus_shadow_use(struct bus *b, struct cache *c, uint64_t line, struct line_record *record, struct frame *f, int insert);
+/** The cache's own frame of this line is about to go. */
+void peet__bus_shadow_leave(struct bus *b, struct cache *c, struct line_record *record, struct frame *f);
+
+/* check.c: data as version numbers */
+int peet__bus_check_init(struct bus *b);
+void peet__bus_check_fini(struct bus *b);
+void peet__bus_check_fill(struct bus *b, struct frame *to, uint64_t line, const struct frame *from); /* NULL: memory */
+void peet__bus_check_memory_takes(struct bus *b, uint64_t line, const struct frame *from);
+void peet__bus_check_memory_takes_grains(struct bus *b, uint64_t line, uint64_t grains);
+void peet__bus_check_take(struct bus *b, struct frame *f, uint64_t line, uint64_t grains);
+void peet__bus_check_write(struct bus *b, struct frame *f, uint64_t line, uint64_t grains); /* new versions; NULL: no copy */
+void peet__bus_check_read(struct bus *b, struct cache *c, struct frame *f, uint64_t line, uint64_t grains);
+void peet__bus_check_processor_row(struct bus *b, unsigned state, int write);
+void peet__bus_check_snoop_row(struct bus *b, struct cache *c, uint64_t line, unsigned state, enum bus_op op);
+/** The invariants of one line, after everything about it is done. */
+void peet__bus_check_line(struct bus *b, uint64_t line);
+
+/* stats.c */
+void peet__bus_stats(struct bus *b, const struct peet_env *env, struct peet_stats *node);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The frames of the caches: finding a line, choosing a victim, keeping each line's list of copies.
+ * Knows nothing of protocols and of time.  Called by engine.c.
+ */
+#include "bus.h"
+#include "../common/random.h"
+#include <stdlib.h>
+
+/* More ways than this are not searched one after the other: the line's list of copies is. */
+enum { SEARCHED_WAYS = 16 };
+
+/* Tree PLRU: node i has children 2i and 2i+1, the root is 1, bit i says on which side the victim lies.  A use of a way
+ * makes every node on its path point away from it; both masks are known in advance. */
+static void plru_init(struct bus *b)
+{
+    for (uint32_t way = 0; way < b->ways; way++) {
+        uint64_t path = 0, away = 0;
+        for (uint32_t node = 1, half = b->ways / 2; half; half /= 2) {
+            uint32_t side = way / half & 1;
+            path |= 1ull << node;
+            away |= (uint64_t)!side << node;
+            node = 2 * node + side;
+        }
+        b->plru_keep[way] = ~path;
+        b->plru_set[way] = away;
+    }
+}
+
+static uint32_t plru_victim(const struct bus *b, uint64_t tree)
+{
+    uint32_t node = 1;
+    while (node < b->ways)
+        node = 2 * node + (tree >> node & 1);
+    return node - b->ways;
+}
+
+static int cache_init(struct bus *b, struct cache *c)
+{
+    if (b->replacement == REPLACE_PLRU && !(c->plru = calloc(b->sets, sizeof *c->plru)))
+        return -1;
+    if (b->replacement == REPLACE_FIFO && !(c->filled = calloc(b->lines, sizeof *c->filled)))
+        return -1;
+    if (!b->wide)
+        return 0;
+    if (!(c->free = calloc(b->sets, sizeof *c->free)) || !(c->hints = calloc(WIDE_HINTS, sizeof *c->hints)))
+        return -1;
+    for (uint32_t i = b->lines; i-- > 0;) { /* the lowest first */
+        c->frames[i].next = c->free[i / b->ways];
+        c->free[i / b->ways] = i + 1;
+    }
+    if (b->replacement == REPLACE_RANDOM)
+        return 0;
+    if (!(c->oldest = calloc(b->sets, sizeof *c->oldest)))
+        return -1;
+    for (uint32_t set = 0; set < b->sets; set++)
+        if (peet_sim_oldest_init(&c->oldest[set], b->ways))
+            return -1;
+    return 0;
+}
+
+int peet__bus_caches_init(struct bus *b)
+{
+    b->wide = b->ways > SEARCHED_WAYS && b->replacement != REPLACE_PLRU;
+    if (b->replacement == REPLACE_PLRU)
+        plru_init(b);
+    b->caches = calloc(b->ncaches, sizeof *b->caches);
+    /* aligned, so that a frame never straddles two lines of the host's cache */
+    size_t bytes = (size_t)b->ncaches * b->lines * sizeof *b->frames;
+    void *raw = calloc(1, bytes + 64);
+    b->frames_raw = raw;
+    if (!b->caches || !raw || peet_sim_oldest_scratch_init(&b->scratch, b->lines))
+        return -1;
+    b->frames = (struct frame *)(((uintptr_t)raw + 63) & ~(uintptr_t)63);
+    for (unsigned i = 0; i < b->ncaches; i++) {
+        struct cache *c = &b->caches[i];
+        c->number = i;
+        c->hw = i % b->nhw;
+        c->kind = b->fetch == FETCH_OFF ? "data" : b->fetch == FETCH_UNIFIED ? "unified" : i < b->nhw ? "data" : "instruction";
+        c->frames = b->frames + (size_t)i * b->lines;
+        if (cache_init(b, c))
+            return -1;
+    }
+    return 0;
+}
+
+void peet__bus_caches_fini(struct bus *b)
+{
+    for (unsigned i = 0; b->caches && i < b->ncaches; i++) {
+        struct cache *c = &b->caches[i];
+        for (uint32_t set = 0; c->oldest && set < b->sets; set++)
+            peet_sim_oldest_fini(&c->oldest[set]);
+        free(c->oldest);
+        free(c->free);
+        free(c->hints);
+        free(c->filled);
+        free(c->plru);
+    }
+    peet_sim_oldest_scratch_fini(&b->scratch);
+    free(b->caches);
+    free(b->frames_raw);
+}
+
+struct frame *peet__bus_find(struct bus *b, struct cache *c, uint64_t line, const struct line_record *record)
+{
+    if (b->wide) {
+        for (struct frame *f = peet__bus_copies(b, record); f; f = peet__bus_next_copy(b, f))
+            if (peet__bus_cache_of(b, f) == c)
+                return f;
+        return NULL;
+    }
+    struct frame *set = c->frames + (size_t)peet__bus_set_of(b, line) * b->ways;
+    for (uint32_t way = 0; way < b->ways; way++)
+        if (set[way].state != BUS_INVALID && KEY_LINE(set[way].key) == line)
+            return &set[way];
+    return NULL;
+}
+
+static uint64_t frame_used(const void *frames, uint32_t slot)
+{
+    return ((const struct frame *)frames)[slot].used;
+}
+
+static uint64_t frame_filled(const void *filled, uint32_t slot)
+{
+    return ((const uint64_t *)filled)[slot];
+}
+
+static struct frame *victim_wide(struct bus *b, struct cache *c, uint32_t set)
+{
+    struct frame *frames = c->frames + (size_t)set * b->ways;
+    if (c->free[set]) {
+        struct frame *f = &c->frames[c->free[set] - 1];
+        c->free[set] = f->next;
+        f->next = 0;
+        return f;
+    }
+    /* The present reference has a stamp already, but nothing carries it yet. */
+    switch (b->replacement) {
+    case REPLACE_RANDOM:
+        return &frames[peet_sim_random_below(&b->random, b->ways)];
+    case REPLACE_FIFO:
+        return &frames[peet_sim_oldest_take(
+            &c->oldest[set], &b->scratch, frame_filled, c->filled + (size_t)set * b->ways, c->stamp - 1)];
+    default:
+        return &frames[peet_sim_oldest_take(&c->oldest[set], &b->scratch, frame_used, frames, c->stamp - 1)];
+    }
+}
+
+struct frame *peet__bus_victim(struct bus *b, struct cache *c, uint64_t line)
+{
+    uint32_t set = peet__bus_set_of(b, line), best = 0;
+    if (b->wide)
+        return victim_wide(b, c, set);
+    struct frame *frames = c->frames + (size_t)set * b->ways;
+    for (uint32_t way = 0; way < b->ways; way++)
+        if (frames[way].state == BUS_INVALID)
+            return &frames[way];
+    switch (b->replacement) {
+    case REPLACE_RANDOM:
+        best = (uint32_t)peet_sim_random_below(&b->random, b->ways);
+        break;
+    case REPLACE_PLRU:
+        best = plru_victim(b, c->plru[set]);
+        break;
+    case REPLACE_FIFO: {
+        const uint64_t *filled = c->filled + (size_t)set * b->ways;
+        for (uint32_t way = 1; way < b->ways; way++)
+            best = filled[way] < filled[best] ? way : best;
+        break;
+    }
+    case REPLACE_LRU:
+        for (uint32_t way = 1; way < b->ways; way++)
+            best = frames[way].used < frames[best].used ? way : best;
+        break;
+    }
+    return &frames[best];
+}
+
+void peet__bus_used(struct bus *b, struct cache *c, struct frame *f, int fill)
+{
+    uint32_t i = (uint32_t)(f - c->frames);
+    f->used = c->stamp;
+    if (fill && c->filled)
+        c->filled[i] = c->stamp;
+    if (c->plru) {
+        uint32_t way = i % b->ways;
+        uint64_t *tree = &c->plru[i / b->ways];
+        *tree = (*tree & b->plru_keep[way]) | b->plru_set[way];
+    }
+}
+
+void peet__bus_link(struct bus *b, struct line_record *record, struct frame *f)
+{
+    f->next = record->copies;
+    record->copies = (uint32_t)(f - b->frames) + 1;
+}
+
+void peet__bus_drop(struct bus *b, struct cache *c, struct line_record *record, struct frame *f)
+{
+    uint32_t self = (uint32_t)(f - b->frames) + 1, i = (uint32_t)(f - c->frames), *link = &record->copies;
+    while (*link != self)
+        link = &b->frames[*link - 1].next;
+    *link = f->next;
+    *f = (struct frame){0};
+    if (b->wide) {
+        f->next = c->free[i / b->ways];
+        c->free[i / b->ways] = i + 1;
+    }
+}

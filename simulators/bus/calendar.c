@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bus as a resource in time.  See calendar.h. */
+#include "calendar.h"
+#include <stdlib.h>
+#include <string.h>
+
+int peet__bus_calendar_init(struct calendar *cal, enum bus_arbitration arbitration, unsigned hws, uint64_t window_cycles)
+{
+    memset(cal, 0, sizeof *cal);
+    cal->arbitration = arbitration;
+    cal->hws = hws;
+    cal->last_hw = hws - 1; /* round robin begins with 0 */
+    peet_sim_windows_init(&cal->windows, window_cycles);
+    cal->slots = malloc(2 * CALENDAR_SLOTS * sizeof *cal->slots);
+    cal->debt_cycles = calloc(hws, sizeof *cal->debt_cycles);
+    cal->mark = calloc(hws, sizeof *cal->mark);
+    return cal->slots && cal->debt_cycles && cal->mark ? 0 : -1;
+}
+
+void peet__bus_calendar_fini(struct calendar *cal)
+{
+    free(cal->slots);
+    free(cal->debt_cycles);
+    free(cal->mark);
+}
+
+static void settle_first(struct calendar *cal, uint64_t windows_end)
+{
+    struct calendar_slot *s = &cal->slots[cal->first++];
+    cal->n--;
+    cal->last_hw = s->hw;
+    cal->busy_cycles += s->end - s->start;
+    if (s->end > cal->final_until)
+        cal->final_until = s->end;
+    peet_sim_windows_add(&cal->windows, s->start, s->end < windows_end ? s->end : windows_end);
+}
+
+void peet__bus_calendar_settle(struct calendar *cal, uint64_t now)
+{
+    while (cal->n && cal->slots[cal->first].end <= now)
+        settle_first(cal, UINT64_MAX);
+}
+
+/* Both want the bus at the same time: does a (request time ta) go before b? */
+static int goes_first(const struct calendar *cal, uint32_t a, uint64_t ta, uint32_t b, uint64_t tb, uint32_t last)
+{
+    if (a != b && cal->arbitration == ARBITRATION_FIXED)
+        return a < b;
+    if (a != b && cal->arbitration == ARBITRATION_RR)
+        return (a + 2 * cal->hws - last - 1) % cal->hws < (b + 2 * cal->hws - last - 1) % cal->hws;
+    return ta != tb ? ta < tb : a < b;
+}
+
+/* Move the transactions from @i on back, as far as @end (that of the one before them) makes them. */
+static void push(struct calendar *cal, uint32_t i, uint64_t end)
+{
+    cal->marks++;
+    for (struct calendar_slot *s = cal->slots + cal->first + i; i < cal->n && s->start < end; i++, s++) {
+        uint64_t delay = end - s->start;
+        s->start += delay;
+        s->end += delay;
+        end = s->end;
+        /* Delays shrink along the row: the first one of an owner is its loss, the others lie within it. */
+        if (!s->posted && cal->mark[s->hw] != cal->marks) {
+            cal->mark[s->hw] = cal->marks;
+            cal->debt_cycles[s->hw] += delay;
+        }
+    }
+}
+
+uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned hw, uint64_t time, uint64_t cycles, int posted)
+{
+    uint64_t at = time > cal->final_until ? time : cal->final_until;
+    uint32_t last = cal->last_hw, i = 0;
+    for (; i < cal->n; i++) {
+        const struct calendar_slot *s = &cal->slots[cal->first + i];
+        if (s->end > at) {
+            if (s->start >= at + cycles)
+                break; /* fits before it */
+            if (s->start >= at && s->start >= time) {
+                /* It has not begun when the bus is free for us.  Had it asked by then? */
+                if (s->request > at || goes_first(cal, hw, time, s->hw, s->request, last))
+                    break;
+            }
+            at = s->end;
+        }
+        last = s->hw;
+    }
+    if (cal->n == CALENDAR_SLOTS) {
+        settle_first(cal, UINT64_MAX);
+        if (i)
+            i--;
+        else if (at < cal->final_until)
+            at = cal->final_until;
+    }
+    if (cal->first >= 64 && cal->first >= cal->n) { /* keep to little memory; each slot moves O(1) times */
+        memmove(cal->slots, cal->slots + cal->first, cal->n * sizeof *cal->slots);
+        cal->first = 0;
+    }
+    struct calendar_slot *s = cal->slots + cal->first + i;
+    memmove(s + 1, s, (cal->n - i) * sizeof *s);
+    *s = (struct calendar_slot){time, at, at + cycles, hw, posted != 0};
+    cal->n++;
+    cal->transactions++;
+    push(cal, i + 1, at + cycles);
+    return at;
+}
+
+void peet__bus_calendar_finish(struct calendar *cal, uint64_t end)
+{
+    while (cal->n)
+        settle_first(cal, end);
+    peet_sim_windows_reach(&cal->windows, end);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who has the bus when.  The bus carries one transaction at a time, without preemption.  Requests are
+ * delivered in the order in which blocks are simulated, which is nearly but not exactly the order of
+ * their times; the calendar therefore keeps the transactions that have not begun yet, so that a later
+ * delivered request can still come before them if the arbiter would have let it.  See docs/bus.md.
+ */
+#ifndef PEET_BUS_CALENDAR_H
+#define PEET_BUS_CALENDAR_H
+
+#include <stdint.h>
+#include "../common/windows.h"
+
+enum bus_arbitration { ARBITRATION_FCFS, ARBITRATION_RR, ARBITRATION_FIXED };
+#define BUS_ARBITRATION_NAMES "fcfs|rr|fixed"
+
+/* Transactions kept at most; the oldest of more is final. */
+enum { CALENDAR_SLOTS = 4096 };
+
+struct calendar_slot {
+    uint64_t request, start, end;
+    uint32_t hw;
+    uint32_t posted; /* nobody waits for it: a write-back */
+};
+
+struct calendar {
+    enum bus_arbitration arbitration;
+    unsigned hws;
+    uint32_t first, n;            /* slots[first .. first + n) in the order of their start */
+    struct calendar_slot *slots;  /* 2 * CALENDAR_SLOTS */
+    uint64_t final_until;         /* the bus is settled before this time */
+    uint32_t last_hw;             /* owner of the last settled transaction */
+    uint64_t busy_cycles, transactions;
+    uint64_t *debt_cycles;        /* [hw] delay that overtaken transactions suffered, not yet charged */
+    uint64_t *mark, marks;        /* [hw] */
+    struct peet_sim_windows windows;
+};
+
+/** Returns: 0, or -1 without memory (fini is safe then) */
+int peet__bus_calendar_init(struct calendar *cal, enum bus_arbitration arbitration, unsigned hws, uint64_t window_cycles);
+void peet__bus_calendar_fini(struct calendar *cal);
+
+/** peet__bus_calendar_settle() - no request before @now will come any more */
+void peet__bus_calendar_settle(struct calendar *cal, uint64_t now);
+
+/**
+ * peet__bus_calendar_request() - the bus for one transaction
+ * @time: when it is asked for
+ * @cycles: how long it lasts, > 0
+ * Returns: when it starts
+ *
+ * Transactions that this one overtakes move back; what their owners lose by it is in debt_cycles.
+ */
+uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned hw, uint64_t time, uint64_t cycles, int posted);
+
+/** peet__bus_calendar_finish() - settle everything; the windows end at @end */
+void peet__bus_calendar_finish(struct calendar *cal, uint64_t end);
+
+#endif

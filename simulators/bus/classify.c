@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What kind of miss it was.
+ *
+ *   cold      the cache never referenced the line before
+ *   sharing   the line was in the cache and another's write took it away; *true* if a grain that the missing
+ *             reference touches was written by others since, else *false* (Torrellas, Lam, Hennessy, "False Sharing and
+ *             Spatial Locality in Multiprocessor Caches", IEEE ToC 43(6), 1994; cf. Dubois et al., "The Detection and
+ *             Elimination of Useless Misses in Multiprocessors", ISCA 1993)
+ *   conflict  replaced, but a fully associative LRU cache of the same size would have it (Hill and Smith, "Evaluating
+ *             Associativity in CPU Caches", IEEE ToC 38(12), 1989)
+ *   capacity  replaced, and that cache would not have it either
+ *
+ * That other cache, the *shadow*, sees every reference of its processor and no invalidations.  It must
+ * cost hits nothing but their time stamp: a line that is both in a frame and in the shadow keeps its stamp in the frame, and
+ * the oldest line is found with the help of oldest.h.
+ *
+ * A writer that owns its line writes without the bus.  What it wrote is collected in its frame and told to the
+ * line's loss records at the next transaction on the line, before anybody can ask.
+ */
+#include "bus.h"
+#include <stdlib.h>
+
+int peet__bus_classify_init(struct bus *b)
+{
+    for (unsigned i = 0; i < b->ncaches; i++) {
+        struct cache *c = &b->caches[i];
+        c->shadow = calloc(b->lines, sizeof *c->shadow);
+        if (peet_sim_oldest_init(&c->shadow_oldest, b->lines) || !c->shadow)
+            return -1;
+    }
+    return 0;
+}
+
+void peet__bus_classify_fini(struct bus *b)
+{
+    for (unsigned i = 0; b->caches && i < b->ncaches; i++) {
+        free(b->caches[i].shadow);
+        peet_sim_oldest_fini(&b->caches[i].shadow_oldest);
+    }
+    free(b->losses);
+}
+
+/* ------------------------------------------------------------------------------------------ losses */
+
+int peet__bus_classify_reserve(struct bus *b)
+{
+    if (b->losses_used + b->ncaches <= b->losses_size)
+        return 0;
+    uint64_t size = 2 * (uint64_t)b->losses_size + b->ncaches + 1024;
+    struct loss *losses = size < UINT32_MAX ? realloc(b->losses, size * sizeof *losses) : NULL;
+    if (!losses)
+        return -1;
+    b->losses = losses;
+    b->losses_size = (uint32_t)size;
+    return 0;
+}
+
+void peet__bus_classify_wrote(struct bus *b, struct line_record *record, uint32_t cache, uint64_t grains)
+{
+    for (uint32_t i = record->losses; i; i = b->losses[i - 1].next)
+        if (b->losses[i - 1].cache != cache)
+            b->losses[i - 1].written |= grains;
+}
+
+void peet__bus_classify_settle(struct bus *b, struct line_record *record)
+{
+    for (struct frame *f = peet__bus_copies(b, record); f; f = peet__bus_next_copy(b, f)) {
+        if (f->written && record->losses)
+            peet__bus_classify_wrote(b, record, peet__bus_cache_of(b, f)->number, f->written);
+        f->written = 0;
+    }
+}
+
+void peet__bus_classify_lost(struct bus *b, struct line_record *record, uint32_t cache)
+{
+    uint32_t i = b->losses_free;
+    if (i)
+        b->losses_free = b->losses[i - 1].next;
+    else
+        i = ++b->losses_used; /* reserved */
+    b->losses[i - 1] = (struct loss){0, cache, record->losses};
+    record->losses = i;
+}
+
+/* Returns: whether this cache had lost the line; the record is used up. */
+static int take_loss(struct bus *b, struct line_record *record, uint32_t cache, uint64_t *out_written)
+{
+    for (uint32_t *link = &record->losses; *link; link = &b->losses[*link - 1].next) {
+        uint32_t i = *link;
+        struct loss *l = &b->losses[i - 1];
+        if (l->cache != cache)
+            continue;
+        *out_written = l->written;
+        *link = l->next;
+        l->next = b->losses_free;
+        b->losses_free = i;
+        return 1;
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------ shadow */
+
+static struct shadow_node *shadow_at(struct bus *b, uint32_t index)
+{
+    return &b->caches[(index - 1) / b->lines].shadow[(index - 1) % b->lines];
+}
+
+static uint32_t shadow_index(struct bus *b, struct cache *c, uint32_t slot)
+{
+    return c->number * b->lines + slot + 1;
+}
+
+static struct shadow_node *shadow_find(struct bus *b, struct cache *c, struct line_record *record)
+{
+    for (uint32_t i = record->shadows; i; i = shadow_at(b, i)->next)
+        if ((i - 1) / b->lines == c->number)
+            return shadow_at(b, i);
+    return NULL;
+}
+
+struct shadow_owner {
+    const struct shadow_node *nodes;
+    const struct frame *frames;
+};
+
+static uint64_t shadow_used(const void *owner, uint32_t slot)
+{
+    const struct shadow_owner *o = owner;
+    const struct shadow_node *n = &o->nodes[slot];
+    return n->frame ? o->frames[n->frame - 1].used : n->used;
+}
+
+/* A place in the shadow for a new line: a free one, or that of the line used longest ago. */
+static uint32_t shadow_place(struct bus *b, struct cache *c)
+{
+    if (c->shadow_used < b->lines)
+        return c->shadow_used++;
+    struct shadow_owner owner = {c->shadow, b->frames};
+    uint32_t slot = peet_sim_oldest_take(&c->shadow_oldest, &b->scratch, shadow_used, &owner, c->stamp - 1);
+    struct shadow_node *n = &c->shadow[slot];
+    struct line_record *record = peet_sim_linemap_get(&b->lines_map, n->line); /* there: it was referenced */
+    uint32_t self = shadow_index(b, c, slot), *link = &record->shadows;
+    while (*link != self)
+        link = &shadow_at(b, *link)->next;
+    *link = n->next;
+    if (n->frame) {
+        struct frame *f = &b->frames[n->frame - 1];
+        f->in_shadow = 0;
+        peet__bus_set(b, f, n->line, f->state);
+    }
+    return slot;
+}
+
+void peet__bus_shadow_use(struct bus *b, struct cache *c, uint64_t line, struct line_record *record, struct frame *f, int insert)
+{
+    struct shadow_node *n = shadow_find(b, c, record);
+    if (!n) {
+        if (!insert)
+            return;
+        uint32_t slot = shadow_place(b, c);
+        n = &c->shadow[slot];
+        n->line = line;
+        n->next = record->shadows;
+        record->shadows = shadow_index(b, c, slot);
+    }
+    n->used = c->stamp;
+    n->frame = 0;
+    if (f) {
+        n->frame = (uint32_t)(f - b->frames) + 1;
+        f->in_shadow = 1;
+        peet__bus_set(b, f, line, f->state);
+    }
+}
+
+void peet__bus_shadow_leave(struct bus *b, struct cache *c, struct line_record *record, struct frame *f)
+{
+    if (!f->in_shadow)
+        return;
+    struct shadow_node *n = shadow_find(b, c, record);
+    n->used = f->used;
+    n->frame = 0;
+}
+
+/* ------------------------------------------------------------------------------------------- kinds */
+
+void peet__bus_classify_miss(struct bus *b, struct cache *c, struct line_record *record, uint64_t grains)
+{
+    uint64_t *touched = &record->touched[c->number / 64], bit = 1ull << c->number % 64, written = 0;
+    enum bus_miss kind;
+    peet__bus_classify_settle(b, record);
+    if (!(*touched & bit))
+        kind = MISS_COLD;
+    else if (take_loss(b, record, c->number, &written))
+        kind = written & grains ? MISS_TRUE_SHARING : MISS_FALSE_SHARING;
+    else
+        kind = shadow_find(b, c, record) ? MISS_CONFLICT : MISS_CAPACITY;
+    *touched |= bit;
+    c->stats.kinds[kind]++;
+}

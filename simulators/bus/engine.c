@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A reference that needs more than a time stamp: misses, first writes, everything on the bus.  Reads the
+ * protocol's table and does what it says, for the processor's own cache and for all others that hold the
+ * line.  Called by the fast path in module.c.
+ */
+#include "bus.h"
+
+/* The bus for one transaction.  Returns: when it is over. */
+static uint64_t use_bus(struct bus *b, struct cache *c, enum bus_op op, uint64_t time, uint64_t cycles, int posted)
+{
+    uint64_t start = peet__bus_calendar_request(&b->calendar, c->hw, time, cycles, posted);
+    b->transactions[op]++;
+    if (!posted)
+        b->hw[c->hw].wait_cycles += start - time;
+    return start + cycles;
+}
+
+static uint64_t words_cycles(const struct bus *b, uint64_t bytes)
+{
+    return (bytes + b->bus_width_bytes - 1) / b->bus_width_bytes * b->word_cycles;
+}
+
+static uint64_t cycles_of(const struct bus *b, enum bus_op op, unsigned bytes, int from_cache)
+{
+    switch (op) {
+    case OP_READ:
+    case OP_READX:
+        return b->address_cycles + (from_cache ? b->cache_latency_cycles : b->memory_latency_cycles) +
+            words_cycles(b, b->line_bytes);
+    case OP_WRITE:
+    case OP_UPDATE:
+        return b->address_cycles + words_cycles(b, bytes);
+    case OP_WRITE_BACK:
+        return b->address_cycles + words_cycles(b, b->line_bytes);
+    default:
+        return b->address_cycles;
+    }
+}
+
+/* Another cache's copy goes because of a transaction by @by. */
+static void invalidate(struct bus *b, struct cache *by, struct cache *holder, struct line_record *record, struct frame *f)
+{
+    by->stats.invalidations_sent++;
+    holder->stats.invalidations_received++;
+    if (b->classify) {
+        peet__bus_classify_lost(b, record, holder->number);
+        peet__bus_shadow_leave(b, holder, record, f);
+    }
+    peet__bus_drop(b, holder, record, f);
+}
+
+/* A holder that refuses: the request fails, the holder writes back and drops its copy. */
+static uint64_t refuse(struct bus *b, struct cache *c, struct cache *holder, struct line_record *record, struct frame *f,
+    uint64_t line, enum bus_op op, uint64_t time)
+{
+    b->refused++;
+    time = use_bus(b, c, op, time, b->address_cycles, 0);
+    time = use_bus(b, c, OP_WRITE_BACK, time, cycles_of(b, OP_WRITE_BACK, 0, 0), 0);
+    if (b->check)
+        peet__bus_check_memory_takes(b, line, f);
+    b->memory_line_writes++;
+    holder->stats.refused_write_backs++;
+    invalidate(b, c, holder, record, f);
+    return time;
+}
+
+struct outcome {
+    uint64_t time;
+    int shared;
+};
+
+/* One transaction by @c on @line; @f: its own frame of the line or NULL; @fill: the line comes into @f. */
+static struct outcome transact(struct bus *b, struct cache *c, struct line_record *record, struct frame *f, uint64_t line,
+    enum bus_op op, uint64_t grains, unsigned bytes, uint64_t time)
+{
+    struct frame *supplier = NULL, *next;
+    struct outcome out = {time, 0};
+    int fill = op == OP_READ || op == OP_READX;
+    if (b->classify)
+        peet__bus_classify_settle(b, record);
+    for (struct frame *h = peet__bus_copies(b, record); h; h = next) {
+        next = peet__bus_next_copy(b, h);
+        if (h == f)
+            continue;
+        struct cache *holder = peet__bus_cache_of(b, h);
+        const struct bus_snoop_row *row = &b->protocol->snoop[h->state][op];
+        if (b->check)
+            peet__bus_check_snoop_row(b, holder, line, h->state, op);
+        if (row->flags & BUS_REFUSE) {
+            out.time = refuse(b, c, holder, record, h, line, op, out.time);
+            continue;
+        }
+        if (row->flags & BUS_SUPPLY && (!supplier || h < supplier))
+            supplier = h;
+        if (row->flags & BUS_REFLECT) {
+            b->memory_line_writes++;
+            if (b->check)
+                peet__bus_check_memory_takes(b, line, h);
+        }
+        if (row->flags & BUS_TAKE) {
+            c->stats.updates_sent++;
+            holder->stats.updates_received++;
+            if (b->check)
+                peet__bus_check_take(b, h, line, grains);
+        }
+        if (row->next == BUS_INVALID) {
+            invalidate(b, c, holder, record, h);
+        } else {
+            peet__bus_set(b, h, line, row->next);
+            out.shared = 1;
+        }
+    }
+    if (fill) {
+        if (supplier) {
+            peet__bus_cache_of(b, supplier)->stats.supplied++;
+            b->cache_to_cache++;
+        } else {
+            b->memory_line_reads++;
+        }
+        if (b->check) /* a supplier that dropped its copy still has the data */
+            peet__bus_check_fill(b, f, line, supplier);
+    }
+    if (op == OP_WRITE) {
+        b->memory_word_writes++;
+        if (b->check)
+            peet__bus_check_memory_takes_grains(b, line, grains);
+    }
+    out.time = use_bus(b, c, op, out.time, cycles_of(b, op, bytes, supplier != NULL), 0);
+    return out;
+}
+
+/* Make a victim's frame free.  Returns: whether the line goes to memory. */
+static int evict(struct bus *b, struct cache *c, struct frame *f)
+{
+    uint64_t line = KEY_LINE(f->key);
+    struct line_record *record = peet_sim_linemap_get(&b->lines_map, line); /* there: it was referenced */
+    int dirty = (b->protocol->states[f->state].flags & BUS_DIRTY) != 0;
+    c->stats.evictions++;
+    if (b->classify) {
+        peet__bus_classify_settle(b, record);
+        peet__bus_shadow_leave(b, c, record, f);
+    }
+    if (dirty) {
+        c->stats.write_backs++;
+        b->memory_line_writes++;
+        if (b->check) {
+            peet__bus_check_memory_takes(b, line, f);
+            for (struct frame *h = peet__bus_copies(b, record); h; h = peet__bus_next_copy(b, h))
+                if (h != f)
+                    peet__bus_check_snoop_row(b, peet__bus_cache_of(b, h), line, h->state, OP_WRITE_BACK);
+        }
+    }
+    peet__bus_drop(b, c, record, f);
+    if (b->wide) /* dropping put it on the free list: take it off again */
+        (void)peet__bus_victim(b, c, line);
+    if (b->check)
+        peet__bus_check_line(b, line);
+    return dirty;
+}
+
+uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, enum touch touch,
+    uint64_t time)
+{
+    struct line_record *record = b->dead ? NULL : peet_sim_linemap_get(&b->lines_map, line);
+    if (!record || (b->classify && peet__bus_classify_reserve(b))) {
+        if (!b->dead)
+            b->env->fail(b->env, "bus: out of memory for the records of %llu lines; try classify=off",
+                (unsigned long long)b->lines_map.nchunks << PEET_SIM_LINEMAP_CHUNK_BITS);
+        b->dead = 1;
+        return 0;
+    }
+    int write = touch == TOUCH_WRITE, fresh = 0, write_back = 0;
+    struct frame *f = peet__bus_find(b, c, line, record);
+    uint64_t begin = time;
+    c->stamp++;
+    if (!f) {
+        *(touch == TOUCH_FETCH ? &c->stats.fetch_misses : write ? &c->stats.write_misses : &c->stats.read_misses) += 1;
+        if (b->classify)
+            peet__bus_classify_miss(b, c, record, grains);
+    } else if (b->protocol->processor[f->state][write].op != OP_NONE) {
+        c->stats.upgrades++;
+    }
+    for (;;) {
+        unsigned state = f ? f->state : BUS_INVALID;
+        const struct bus_processor_row *row = &b->protocol->processor[state][write];
+        if (b->check)
+            peet__bus_check_processor_row(b, state, write);
+        if (row->op == OP_NONE) {
+            peet__bus_set(b, f, line, row->alone);
+            if (b->check && write)
+                peet__bus_check_write(b, f, line, grains);
+            break;
+        }
+        if ((row->op == OP_READ || row->op == OP_READX) && !f) {
+            f = peet__bus_victim(b, c, line);
+            fresh = 1;
+            if (f->state != BUS_INVALID)
+                write_back = evict(b, c, f);
+        }
+        if (b->check && (row->op == OP_WRITE || row->op == OP_UPDATE))
+            peet__bus_check_write(b, f, line, grains);
+        struct outcome out = transact(b, c, record, f, line, row->op, grains, bytes, time);
+        time = out.time;
+        if (fresh) {
+            peet__bus_link(b, record, f);
+            fresh = 0;
+            peet__bus_used(b, c, f, 1);
+        }
+        if (f)
+            peet__bus_set(b, f, line, out.shared ? row->shared : row->alone);
+        if (!row->again) {
+            if (b->check && write && row->op != OP_WRITE && row->op != OP_UPDATE)
+                peet__bus_check_write(b, f, line, grains);
+            break;
+        }
+    }
+    if (f) {
+        peet__bus_used(b, c, f, 0);
+        if (b->wide)
+            c->hints[line % WIDE_HINTS] = (uint32_t)(f - c->frames);
+        if (write)
+            f->written |= grains;
+    } else if (b->classify) {
+        peet__bus_classify_wrote(b, record, c->number, grains);
+    }
+    if (b->classify && !(f && f->in_shadow))
+        peet__bus_shadow_use(b, c, line, record, f, !write || b->protocol->processor[BUS_INVALID][1].op != OP_WRITE);
+    if (write_back) /* behind the fill, from a buffer: the processor does not wait for it */
+        use_bus(b, c, OP_WRITE_BACK, time, cycles_of(b, OP_WRITE_BACK, 0, 0), 1);
+    if (b->check) {
+        if (!write)
+            peet__bus_check_read(b, c, f, line, grains);
+        peet__bus_check_line(b, line);
+    }
+    return time - begin;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The references of a block on their way through a cache.  Most hit, and a hit changes nothing but the
+ * frame's time stamp (and the set of grains written): that case is here, inline; everything else goes to
+ * peet__bus_touch().  A frame's key says in its low bits whether a read or a write is such a case, so that
+ * finding the line and asking its state is one comparison.
+ */
+#include "bus.h"
+
+#define ALWAYS static inline __attribute__((always_inline))
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* A hit without consequences?  Any geometry. */
+static int quick_any(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, int write)
+{
+    uint64_t want = line << 2 | QUICK, either = write ? 0 : QUICK_WRITE;
+    struct frame *f, *end;
+    if (b->wide) {
+        f = &c->frames[c->hints[line % WIDE_HINTS]];
+        end = f + 1;
+    } else {
+        f = c->frames + (size_t)peet__bus_set_of(b, line) * b->ways;
+        end = f + b->ways;
+    }
+    for (; f < end; f++)
+        if ((f->key | either) == want) {
+            c->stamp++;
+            f->used = c->stamp;
+            if (write)
+                f->written |= grains;
+            if (c->plru)
+                peet__bus_used(b, c, f, 0);
+            return 1;
+        }
+    return 0;
+}
+
+static uint64_t time_of(const struct bus *b, const struct walk *w, uint32_t insn)
+{
+    return w->start + ((w->cpi_rest + b->cpi * insn) / CPI_ONE) + w->touches * b->hit_cycles + w->stall_cycles;
+}
+
+/* One read or write of a part of one line. */
+static void touch_part(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, int write,
+    uint32_t insn, struct walk *w)
+{
+    w->touches++;
+    if (!quick_any(b, c, line, grains, write))
+        w->stall_cycles +=
+            peet__bus_touch(b, c, line, grains, bytes, write ? TOUCH_WRITE : TOUCH_READ, time_of(b, w, insn));
+}
+
+/* One location: all lines that it lies in.  Returns: how many. */
+static uint64_t touch_location(struct bus *b, struct cache *c, uint64_t address, unsigned size, const struct peet_ref *ref,
+    struct walk *w)
+{
+    uint64_t n = 0;
+    for (unsigned done = 0, part; done < size; done += part, n++) {
+        uint64_t at = address + done, line = at >> b->line_shift;
+        unsigned offset = (unsigned)(at & (b->line_bytes - 1));
+        part = size - done < b->line_bytes - offset ? size - done : b->line_bytes - offset;
+        unsigned first = offset >> b->grain_shift, last = (offset + part - 1) >> b->grain_shift;
+        uint64_t grains = (2ull << last) - (1ull << first);
+        if (ref->kind == PEET_REF_LOAD) {
+            touch_part(b, c, line, grains, part, 0, ref->insn, w);
+        } else if (ref->kind == PEET_REF_STORE) {
+            touch_part(b, c, line, grains, part, 1, ref->insn, w);
+        } else {
+            /* Atomics ask for ownership at once. */
+            int atomic = (ref->flags & PEET_REF_ATOMIC) != 0;
+            touch_part(b, c, line, grains, part, atomic, ref->insn, w);
+            touch_part(b, c, line, grains, part, !atomic, ref->insn, w);
+        }
+    }
+    return n;
+}
+
+/* A reference of whatever shape.  Counts what the block's static counts leave out. */
+static __attribute__((noinline)) void run_ref(struct bus *b, struct cache *c, const struct peet_ref *ref,
+    const uint64_t *values, struct walk *w)
+{
+    uint64_t n = 0, counted = !(ref->flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL));
+    unsigned size = ref->size_bytes ? ref->size_bytes : 1;
+    if (ref->kind == PEET_REF_PREFETCH)
+        return;
+    struct peet_ref_iter it;
+    for (it = peet_ref_begin(ref, values); it.count && !b->dead; it.count--, it.address += (uint64_t)it.step)
+        n += touch_location(b, c, it.address, size, ref, w);
+    if (ref->kind != PEET_REF_STORE)
+        c->stats.reads += n - counted;
+    if (ref->kind != PEET_REF_LOAD)
+        c->stats.writes += n - counted;
+}
+
+static void run_any(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w)
+{
+    const struct peet_block *block = event->block;
+    for (uint32_t i = 0; i < block->nrefs; i++)
+        run_ref(b, c, &block->refs[i], event->values, w);
+}
+
+/* Blocks whose references are one location each; @ways and @classify are constants where this is inlined, and the
+ * number of sets is a power of two. */
+ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w, uint32_t ways,
+    int classify)
+{
+    const struct peet_block *block = event->block;
+    const uint64_t *values = event->values;
+    const uint32_t shift = b->line_shift, mask = b->set_mask, grain_shift = b->grain_shift;
+    const uint64_t offset_mask = b->line_bytes - 1;
+    struct frame *frames = c->frames;
+    uint64_t stamp = c->stamp, touches = w->touches;
+    const struct peet_ref *ref = block->refs, *end = ref + block->nrefs;
+    for (; ref < end; ref++, values++) {
+        uint64_t address = *values, line = address >> shift, last = (address & offset_mask) + ref->size_bytes - 1;
+        uint64_t want = line << 2 | QUICK, either = ref->kind == PEET_REF_LOAD ? QUICK_WRITE : 0;
+        struct frame *f = frames + ((line & mask) * ways);
+        for (uint32_t way = 0; way < ways; way++, f++)
+            if ((f->key | either) == want) {
+                if (UNLIKELY(last > offset_mask || ref->kind == PEET_REF_PREFETCH))
+                    break;
+                f->used = ++stamp;
+                touches += 1 + (ref->kind == PEET_REF_MODIFY);
+                if (classify && ref->kind != PEET_REF_LOAD)
+                    f->written |= (2ull << (last >> grain_shift)) - (1ull << ((address & offset_mask) >> grain_shift));
+                goto hit;
+            }
+        c->stamp = stamp;
+        w->touches = touches;
+        run_ref(b, c, ref, event->values, w);
+        stamp = c->stamp;
+        touches = w->touches;
+    hit:;
+    }
+    c->stamp = stamp;
+    w->touches = touches;
+}
+
+#define RUN(ways, classify) \
+    static void run_##ways##_##classify(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w) \
+    { \
+        if (event->block->flags & PEET_BLOCK_SIMPLE) \
+            run_simple(b, c, event, w, ways, classify); \
+        else \
+            run_any(b, c, event, w); \
+    }
+RUN(1, 0) RUN(1, 1) RUN(2, 0) RUN(2, 1) RUN(4, 0) RUN(4, 1) RUN(8, 0) RUN(8, 1)
+
+bus_run *peet__bus_run_for(const struct bus *b)
+{
+    if (b->wide || b->check || b->replacement == REPLACE_PLRU || (b->sets > 1 && !b->set_mask))
+        return run_any;
+    switch (b->ways) {
+    case 1:
+        return b->classify ? run_1_1 : run_1_0;
+    case 2:
+        return b->classify ? run_2_1 : run_2_0;
+    case 4:
+        return b->classify ? run_4_1 : run_4_0;
+    case 8:
+        return b->classify ? run_8_1 : run_8_0;
+    default:
+        return run_any;
+    }
+}
+
+void peet__bus_run_fetches(struct bus *b, struct cache *c, const struct peet_block *block, struct walk *w)
+{
+    if (!block->code_bytes)
+        return;
+    uint64_t line = block->pc >> b->line_shift, last = (block->pc + block->code_bytes - 1) >> b->line_shift;
+    for (; line <= last && !b->dead; line++) {
+        c->stats.fetches++;
+        if (!quick_any(b, c, line, 0, 0))
+            w->stall_cycles += peet__bus_touch(b, c, line, 0, 0, TOUCH_FETCH, w->start + w->stall_cycles);
+    }
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The slow half of the line map: chunks in a hash table.  See linemap.h. */
+#include "linemap.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+struct chunk {
+    uint64_t number;
+    UT_hash_handle hh;
+    char *records;
+};
+
+void peet_sim_linemap_init(struct peet_sim_linemap *map, size_t record_bytes)
+{
+    memset(map, 0, sizeof *map);
+    map->record_bytes = record_bytes;
+}
+
+void peet_sim_linemap_fini(struct peet_sim_linemap *map)
+{
+    struct chunk *head = map->chunks, *c, *next;
+    HASH_ITER (hh, head, c, next) {
+        HASH_DEL(head, c);
+        free(c->records);
+        free(c);
+    }
+    map->chunks = NULL;
+}
+
+static struct chunk *chunk_new(struct peet_sim_linemap *map, uint64_t number)
+{
+    struct chunk *head = map->chunks, *c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    c->number = number;
+    c->records = calloc((size_t)1 << PEET_SIM_LINEMAP_CHUNK_BITS, map->record_bytes);
+    if (!c->records) {
+        free(c);
+        return NULL;
+    }
+    unsigned before = HASH_COUNT(head);
+    HASH_ADD(hh, head, number, sizeof c->number, c);
+    if (HASH_COUNT(head) == before) { /* the table itself could not grow */
+        free(c->records);
+        free(c);
+        return NULL;
+    }
+    map->chunks = head;
+    map->nchunks++;
+    return c;
+}
+
+void *peet__sim_linemap_find(struct peet_sim_linemap *map, uint64_t line)
+{
+    uint64_t number = line >> PEET_SIM_LINEMAP_CHUNK_BITS;
+    struct chunk *head = map->chunks, *c;
+    HASH_FIND(hh, head, &number, sizeof number, c);
+    if (!c && !(c = chunk_new(map, number)))
+        return NULL;
+    unsigned m = (number ^ number >> 10) % PEET_SIM_LINEMAP_MEMO;
+    map->memo[m].number = number + 1;
+    map->memo[m].records = c->records;
+    return c->records + (line & ((1u << PEET_SIM_LINEMAP_CHUNK_BITS) - 1)) * map->record_bytes;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A sparse array over the memory lines of a program: one zero-initialised record for every line that was
+ * ever asked for.  Lines come in chunks of neighbours; a chunk is found through uthash, and a small
+ * memo in front of it answers nearly every question.  Called by simulators on misses, not on hits.
+ */
+#ifndef PEET_SIM_LINEMAP_H
+#define PEET_SIM_LINEMAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PEET_SIM_LINEMAP_CHUNK_BITS = 9, PEET_SIM_LINEMAP_MEMO = 1024 };
+
+struct peet_sim_linemap {
+    size_t record_bytes;
+    void *chunks; /* uthash head */
+    uint64_t nchunks;
+    struct {
+        uint64_t number; /* chunk number + 1; 0 = empty */
+        char *records;
+    } memo[PEET_SIM_LINEMAP_MEMO];
+};
+
+/** peet_sim_linemap_init() - an empty map; @record_bytes: size of one record, a multiple of its alignment */
+void peet_sim_linemap_init(struct peet_sim_linemap *map, size_t record_bytes);
+void peet_sim_linemap_fini(struct peet_sim_linemap *map);
+
+/** The slow half of peet_sim_linemap_get(). */
+void *peet__sim_linemap_find(struct peet_sim_linemap *map, uint64_t line);
+
+/**
+ * peet_sim_linemap_get() - the record of a line, made (all zero) if need be
+ *
+ * Returns: the record, valid until fini; NULL only if memory ran out, and then the map is unchanged.  A line
+ * that was got once is always got again.
+ */
+static inline void *peet_sim_linemap_get(struct peet_sim_linemap *map, uint64_t line)
+{
+    uint64_t chunk = line >> PEET_SIM_LINEMAP_CHUNK_BITS;
+    unsigned m = (chunk ^ chunk >> 10) % PEET_SIM_LINEMAP_MEMO;
+    if (map->memo[m].number == chunk + 1)
+        return map->memo[m].records + (line & ((1u << PEET_SIM_LINEMAP_CHUNK_BITS) - 1)) * map->record_bytes;
+    return peet__sim_linemap_find(map, line);
+}
+
+#endif

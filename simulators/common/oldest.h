@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The oldest of n slots, exactly, where using a slot costs its user only the storing of a time stamp.
+ *
+ * Slots are sorted by stamp once in a while.  In that order the first slot whose stamp has not changed
+ * since is the oldest of all: those before it in the order were used after the sorting, those behind it
+ * were used after it, and so were all that came in meanwhile.  When the order is used up, at least n
+ * slots were used since the sorting, so that the sorting costs O(1) per use.
+ *
+ * The caller says what a slot's stamp is, through a function that the compiler can inline.  Stamps are
+ * never 0 for a slot in use and grow with every use of any slot.
+ */
+#ifndef PEET_SIM_OLDEST_H
+#define PEET_SIM_OLDEST_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct peet_sim_oldest {
+    uint32_t n, next;  /* slots; next place in the order to look at (n: used up) */
+    uint64_t sorted_at; /* stamp at the last sorting */
+    uint32_t *order;
+};
+
+/** Room for sorting, shared by all queues of a machine. */
+struct peet_sim_oldest_scratch {
+    struct peet_sim_oldest_key { uint64_t stamp; uint32_t slot; } *a, *b;
+};
+
+typedef uint64_t peet_sim_stamp_of(const void *owner, uint32_t slot);
+
+/** Returns: 0, or -1 without memory (fini is safe then) */
+static inline int peet_sim_oldest_init(struct peet_sim_oldest *q, uint32_t n)
+{
+    memset(q, 0, sizeof *q);
+    q->n = q->next = n;
+    q->order = malloc(n * sizeof *q->order);
+    return q->order ? 0 : -1;
+}
+
+static inline void peet_sim_oldest_fini(struct peet_sim_oldest *q)
+{
+    free(q->order);
+    q->order = NULL;
+}
+
+static inline int peet_sim_oldest_scratch_init(struct peet_sim_oldest_scratch *s, uint32_t n)
+{
+    s->a = malloc(n * sizeof *s->a);
+    s->b = malloc(n * sizeof *s->b);
+    return s->a && s->b ? 0 : -1;
+}
+
+static inline void peet_sim_oldest_scratch_fini(struct peet_sim_oldest_scratch *s)
+{
+    free(s->a);
+    free(s->b);
+    s->a = s->b = NULL;
+}
+
+/** Sorts scratch->a[0..n) by stamp. */
+void peet__sim_oldest_sort(struct peet_sim_oldest_scratch *scratch, uint32_t n);
+
+/**
+ * peet_sim_oldest_take() - the slot that was used longest ago
+ * @now: the latest stamp given out
+ *
+ * Every slot must be in use.  The caller uses the slot anew at once (gives it a stamp > now).
+ */
+static inline uint32_t peet_sim_oldest_take(struct peet_sim_oldest *q, struct peet_sim_oldest_scratch *scratch,
+    peet_sim_stamp_of *stamp_of, const void *owner, uint64_t now)
+{
+    for (;;) {
+        while (q->next < q->n) {
+            uint32_t slot = q->order[q->next++];
+            if (stamp_of(owner, slot) <= q->sorted_at)
+                return slot;
+        }
+        for (uint32_t i = 0; i < q->n; i++) {
+            scratch->a[i].stamp = stamp_of(owner, i);
+            scratch->a[i].slot = i;
+        }
+        peet__sim_oldest_sort(scratch, q->n);
+        for (uint32_t i = 0; i < q->n; i++)
+            q->order[i] = scratch->a[i].slot;
+        q->sorted_at = now;
+        q->next = 0;
+    }
+}
+
+#endif

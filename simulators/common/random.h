@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A small reproducible generator for random replacement: splitmix64 (Steele, Lea, Flood 2014).  The stream
+ * depends on the seed alone.
+ */
+#ifndef PEET_SIM_RANDOM_H
+#define PEET_SIM_RANDOM_H
+
+#include <stdint.h>
+
+static inline uint64_t peet_sim_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+/** Uniform in [0, n), n > 0; the bias is below n / 2^64. */
+static inline uint64_t peet_sim_random_below(uint64_t *state, uint64_t n)
+{
+    return (uint64_t)((unsigned __int128)peet_sim_random(state) * n >> 64);
+}
+
+#endif

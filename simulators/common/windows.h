@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How busy a resource was over time: busy cycles in windows of equal width.  When there are too many
+ * windows, neighbours are joined and the width doubles, so that memory stays bounded and nothing is lost.
+ */
+#ifndef PEET_SIM_WINDOWS_H
+#define PEET_SIM_WINDOWS_H
+
+#include <stdint.h>
+
+enum { PEET_SIM_WINDOWS_MAX = 2048 };
+
+struct peet_sim_windows {
+    uint64_t width_cycles;
+    uint32_t used; /* windows [0, used) may hold cycles */
+    uint64_t busy_cycles[PEET_SIM_WINDOWS_MAX];
+};
+
+/** @width_cycles: first width, > 0 */
+void peet_sim_windows_init(struct peet_sim_windows *w, uint64_t width_cycles);
+
+/** peet_sim_windows_add() - the resource was busy in [from, to) */
+void peet_sim_windows_add(struct peet_sim_windows *w, uint64_t from, uint64_t to);
+
+/** peet_sim_windows_reach() - make the windows cover [0, time), without adding anything */
+void peet_sim_windows_reach(struct peet_sim_windows *w, uint64_t time);
+
+#endif
