@@ -15,7 +15,7 @@ usage() {
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$here/../build
 size=full reps=3 out= cachegrind=yes extras=yes selected=
-bus=protocol=illinois,cache=32KiB,line=64,associativity=8
+bus=protocol=illinois,cache=32KiB,line=64,ways=8
 while [ $# -gt 0 ]; do
     case $1 in
     --prefix) [ $# -ge 2 ] || usage; prefix=$2; shift ;;

@@ -90,9 +90,7 @@ for p in $processors; do
     done
     echo "$row"
 done >points.tsv
-width=$(value "${over_time//:/-}" bus.bus.window_cycles) || exit 1
-./peet-stat -r "runs/${over_time//:/-}/stats.json" bus.bus.windows '#' . |
-    awk -v w="$width" '{ printf "%.0f\t%s\n", $1 * w, $2 }' >windows.tsv || die "no windows in the results"
+./peet-stat -r "runs/${over_time//:/-}/stats.json" bus.bus.windows cycle utilisation >windows.tsv || die "no windows in the results"
 
 titles= number=0 config_c=1
 for c in $configurations; do

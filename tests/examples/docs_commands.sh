@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# The commands in the documentation work: every ```sh block of README.md and docs/GUIDE.md is run, in order, in a copy of the
-# examples.  Blocks marked otherwise (```text, ```c) are not commands.
+# The commands in the documentation work: every ```sh block of README.md and docs/GUIDE.md is run, in order, in a folder with
+# the sources of the examples.  Blocks marked otherwise (```text, ```c) are not commands.
 . "$(dirname "$0")/lib.sh"
 mkdir try
-cp -r "$examples"/. try/
 cp "$examples"/*/*.c try/
 cd try || exit 1
 export PATH=$PEET_PREFIX/bin:$PATH PREFIX=$PEET_PREFIX
