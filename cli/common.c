@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the verbs share; see common.h. */
+#include "common.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void peet_cli_complain(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    flockfile(stderr);
+    fputs("peet: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    funlockfile(stderr);
+    va_end(args);
+}
+
+int peet_cli_fail(const struct peet_error *error)
+{
+    peet_cli_complain("%s", error->message[0] ? error->message : peet_err_text(error->code));
+    switch (error->code) {
+    case PEET_EINVALID:
+    case PEET_ENOTFOUND:
+    case PEET_EVERSION:
+    case PEET_EMODULE:
+    case PEET_EUNSUPPORTED:
+    case PEET_ELIMIT:
+    case PEET_EFORMAT:
+        return PEET_CLI_USAGE;
+    }
+    return PEET_CLI_FAILED;
+}
+
+int peet_cli_lib_dir(char *out_path, size_t bytes, struct peet_error *error)
+{
+    char *self = realpath("/proc/self/exe", NULL);
+    if (!self)
+        return peet_error_set(error, PEET_EIO, "cannot find my own place: %s", strerror(errno));
+    for (int up = 0; up < 2; up++) {
+        char *slash = strrchr(self, '/');
+        if (slash)
+            *slash = '\0';
+    }
+    int length = snprintf(out_path, bytes, "%s/lib", self);
+    free(self);
+    if (length < 0 || (size_t)length >= bytes)
+        return peet_error_set(error, PEET_ELIMIT, "the path of this program is too long");
+    return 0;
+}
+
+int peet_cli_finish_stdout(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    peet_cli_complain("cannot write to standard output: %s", strerror(errno ? errno : EIO));
+    return PEET_CLI_FAILED;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the verbs of the peet command share: how they complain, their exit statuses, the place of the
+ * installation, and output that notices a full disk.
+ */
+#ifndef PEET_CLI_COMMON_H
+#define PEET_CLI_COMMON_H
+
+#include <stdio.h>
+#include <peet/error.h>
+
+/** Exit statuses of peet itself; `peet run` otherwise ends as the subject did. */
+enum peet_cli_status {
+    PEET_CLI_OK = 0,
+    PEET_CLI_FAILED = 1,   /* peet could not do it: no memory, no disk, lost results */
+    PEET_CLI_USAGE = 2,    /* what was given is wrong: options, configuration, program, schema, module */
+    PEET_CLI_DEADLOCK = 3, /* the subject deadlocked (given by the run itself) */
+};
+
+/** peet_cli_complain() - "peet: ..." and a newline on standard error */
+void peet_cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/** peet_cli_fail() - complain with an error's message.  Returns: the exit status for its code */
+int peet_cli_fail(const struct peet_error *error);
+
+/** peet_cli_lib_dir() - <prefix>/lib, from the place of this program.  Returns: 0 or PEET_EIO, PEET_ELIMIT */
+int peet_cli_lib_dir(char *out_path, size_t bytes, struct peet_error *error);
+
+/** peet_cli_finish_stdout() - flush; a full disk or closed pipe is an error.
+ *  Returns: @status, or PEET_CLI_FAILED after a complaint */
+int peet_cli_finish_stdout(int status);
+
+/** The verbs.  argv[0] is the verb.  Return the exit status. */
+int peet_cli_run(int argc, char **argv);
+int peet_cli_sims(int argc, char **argv);
+int peet_cli_schema(int argc, char **argv);
+
+#endif

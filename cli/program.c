@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The subject before it runs; see program.h. */
+#include "program.h"
+
+#include "decode.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int check_executable(const char *path, struct peet_error *error)
+{
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return peet_error_set(error, errno == ENOENT || errno == ENOTDIR ? PEET_ENOTFOUND : PEET_EINVALID,
+            "cannot run %s: %s", path, strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        return peet_error_set(error, PEET_EINVALID, "cannot run %s: it is a folder", path);
+    if (access(path, X_OK) != 0)
+        return peet_error_set(error, PEET_EINVALID, "cannot run %s: %s", path, strerror(errno));
+    return 0;
+}
+
+int peet_cli_program_find(const char *name, char **out_path, struct peet_error *error)
+{
+    *out_path = NULL;
+    if (strchr(name, '/')) {
+        int err = check_executable(name, error);
+        if (!err && !(*out_path = strdup(name)))
+            err = peet_error_set(error, PEET_ENOMEM, "out of memory");
+        return err;
+    }
+    const char *path = getenv("PATH");
+    if (!path)
+        path = "/usr/local/bin:/usr/bin:/bin";
+    for (;;) {
+        size_t length = strcspn(path, ":");
+        char *file = NULL;
+        if (asprintf(&file, "%.*s%s%s", (int)length, path, length ? "/" : "./", name) < 0)
+            return peet_error_set(error, PEET_ENOMEM, "out of memory");
+        struct stat status;
+        if (*name && stat(file, &status) == 0 && S_ISREG(status.st_mode) && access(file, X_OK) == 0) {
+            *out_path = file;
+            return 0;
+        }
+        free(file);
+        if (path[length] == '\0')
+            break;
+        path += length + 1;
+    }
+    const char *hint = access(name, X_OK) == 0 ? "; write ./ before it for the one in this folder" : "";
+    return peet_error_set(error, PEET_ENOTFOUND, "cannot run %s: it is not on PATH%s", name, hint);
+}
+
+/* Scripts are common enough (libtool's, wrappers) to deserve a message of their own. */
+static int check_kind(const char *path, struct peet_error *error)
+{
+    char start[4] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, start, sizeof(start)) : -1;
+    if (fd < 0 || got < 0)
+        peet_error_set(error, PEET_EIO, "cannot read %s: %s", path, strerror(errno));
+    else if (got >= 2 && start[0] == '#' && start[1] == '!')
+        peet_error_set(error, PEET_EINVALID, "%s was not built by peetcc: it is a script; name the program that it starts", path);
+    else if (got < 4 || memcmp(start, "\177ELF", 4) != 0)
+        peet_error_set(error, PEET_EINVALID, "%s was not built by peetcc: it is no ELF program", path);
+    if (fd >= 0)
+        close(fd);
+    return error->code;
+}
+
+static int check_granularity(const char *path, const struct peet_config *config, struct peet_program *program,
+    struct peet_error *error)
+{
+    static const char *const names[] = { "iteration", "block", "ref" };
+    int wanted = config->granularity == PEET_GRANULARITY_REF ? 2 : config->granularity == PEET_GRANULARITY_BLOCK ? 1 : 0;
+    int has = peet_program_granularity(program);
+    if (has >= 0 && has < wanted)
+        return peet_error_set(error, PEET_EINVALID,
+            "%s was compiled for granularity %s: compile it with peetcc -fpeet-granularity=%s to run at --granularity %s",
+            path, names[has], names[wanted], names[wanted]);
+    return 0;
+}
+
+int peet_cli_program_check(const char *path, const struct peet_config *config, struct peet_error *error)
+{
+    struct peet_program *program = NULL;
+    if (check_kind(path, error))
+        return error->code;
+    if (peet_program_new(&program))
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    struct peet_error inner = {0};
+    int err = peet_program_add_image(program, path, 0, &inner);
+    if (err == PEET_ENOTFOUND || err == 0)
+        err = peet_error_set(error, PEET_EINVALID,
+            "%s was not built by peetcc: it carries no schema; compile and link it with peetcc or peetcc++", path);
+    else if (err < 0)
+        err = peet_error_set(error, err, "%s", inner.message);
+    else
+        err = 0;
+    for (unsigned i = 0; !err && i < peet_program_nfunctions(program); i++)
+        if (!peet_program_function(program, i, error))
+            err = peet_error_set(error, PEET_EFORMAT, "%s: its schema is damaged; build it again with peetcc", path);
+    if (!err)
+        err = check_granularity(path, config, program, error);
+    peet_program_free(program);
+    return err;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The results folder of a run: made if need be, held by one run at a time, and rid of an earlier run's
+ * stats.json, so that what stands there afterwards is this run's.
+ */
+#ifndef PEET_CLI_RESULT_FOLDER_H
+#define PEET_CLI_RESULT_FOLDER_H
+
+#include <peet/error.h>
+
+struct peet_cli_folder {
+    char *path;    /* absolute, without symbolic links */
+    char *stats;   /* <path>/stats.json */
+    char *config;  /* <path>/config.cfg */
+    char *created; /* the topmost folder that was made for this run; NULL if all were there */
+    int lock;      /* held open while the run lasts */
+};
+
+/**
+ * peet_cli_folder_open() - make the folder and take it
+ * Returns: 0, then free with peet_cli_folder_close(); or PEET_EIO / PEET_EINVALID / PEET_ENOMEM, and the
+ * folder is as it was
+ */
+int peet_cli_folder_open(const char *path, struct peet_cli_folder *out_folder, struct peet_error *error);
+
+/** peet_cli_folder_discard() - the run could not start: remove the folders that were made for it */
+void peet_cli_folder_discard(struct peet_cli_folder *folder);
+
+void peet_cli_folder_close(struct peet_cli_folder *folder);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * peet run: everything is checked before anything is made, the subject runs as a child, and what it
+ * left in the results folder is summed up.  Standard output belongs to the subject alone.
+ */
+#include "common.h"
+#include "program.h"
+#include "result_folder.h"
+#include "run_options.h"
+#include "supervise.h"
+#include "table.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char **subject_argv(const struct peet_config *config)
+{
+    char **argv = calloc(config->narguments + 2, sizeof(*argv));
+    if (!argv)
+        return NULL;
+    argv[0] = config->program;
+    for (size_t i = 0; i < config->narguments; i++)
+        argv[i + 1] = config->arguments[i];
+    return argv;
+}
+
+/* What is to be said when there are no results.  Returns: the exit status */
+static int no_results(const struct peet_cli_ending *ending, const char *stats, const char *why)
+{
+    int status = ending->wait_status;
+    if (WIFSIGNALED(status))
+        peet_cli_complain("the program was killed by signal %d (%s); there are no results: %s %s", WTERMSIG(status),
+            strsignal(WTERMSIG(status)), stats, why);
+    else
+        peet_cli_complain("the run ended with status %d before its results were complete: %s %s", WEXITSTATUS(status),
+            stats, why);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return PEET_CLI_FAILED;
+    return peet_cli_end_like(status);
+}
+
+static int show_results(const struct peet_cli_run_options *options, const struct peet_cli_folder *folder,
+    const struct peet_cli_ending *ending)
+{
+    json_error_t where;
+    if (access(folder->stats, F_OK) != 0)
+        return no_results(ending, folder->stats, "was not written");
+    json_t *stats = json_load_file(folder->stats, 0, &where);
+    if (!stats)
+        return no_results(ending, folder->stats, "cannot be read");
+
+    int failed = 0;
+    if (options->json) {
+        failed = json_dumpf(stats, stderr, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0;
+        fputc('\n', stderr);
+    } else if (!options->quiet) {
+        peet_cli_table_print(stderr, stats, ending->seconds, options->config.output);
+    }
+    json_decref(stats);
+    fflush(stderr);
+    if (failed)
+        return PEET_CLI_FAILED;
+    if (WIFSIGNALED(ending->wait_status) && ending->reports == 0)
+        peet_cli_complain("the program was killed by signal %d (%s)", WTERMSIG(ending->wait_status),
+            strsignal(WTERMSIG(ending->wait_status)));
+    return peet_cli_end_like(ending->wait_status);
+}
+
+/* The effective configuration names the folder by its absolute path; the user keeps their own words. */
+static int write_config(const struct peet_cli_run_options *options, const struct peet_cli_folder *folder, struct peet_error *error)
+{
+    struct peet_config effective = options->config;
+    effective.output = folder->path;
+    return peet_config_write(&effective, folder->config, error);
+}
+
+static int run_in_folder(const struct peet_cli_run_options *options, const char *program, struct peet_cli_folder *folder,
+    struct peet_error *error)
+{
+    char lib_dir[PATH_MAX];
+    struct peet_cli_ending ending;
+    struct peet_cli_subject subject = {
+        .path = program,
+        .argv = subject_argv(&options->config),
+        .config_path = folder->config,
+        .output = folder->path,
+        .lib_dir = lib_dir,
+        .show_progress = !options->quiet && isatty(STDERR_FILENO),
+    };
+    int err = subject.argv ? 0 : peet_error_set(error, PEET_ENOMEM, "out of memory");
+    if (!err)
+        err = peet_cli_lib_dir(lib_dir, sizeof(lib_dir), error);
+    if (!err)
+        err = write_config(options, folder, error);
+    if (!err) {
+        fflush(NULL);
+        err = peet_cli_supervise(&subject, &ending, error);
+        if (err)
+            unlink(folder->config);
+    }
+    free(subject.argv);
+    if (err) {
+        peet_cli_folder_discard(folder);
+        return peet_cli_fail(error);
+    }
+    return show_results(options, folder, &ending);
+}
+
+int peet_cli_run(int argc, char **argv)
+{
+    struct peet_cli_run_options options;
+    struct peet_cli_folder folder;
+    struct peet_error error = {0};
+    char *program = NULL;
+    int status;
+
+    if (peet_cli_run_options_read(argc, argv, &options, &error))
+        return peet_cli_fail(&error);
+    int err = peet_cli_program_find(options.config.program, &program, &error);
+    if (!err)
+        err = peet_cli_program_check(program, &options.config, &error);
+    if (!err)
+        err = peet_cli_folder_open(options.config.output, &folder, &error);
+    if (err) {
+        status = peet_cli_fail(&error);
+    } else {
+        status = run_in_folder(&options, program, &folder, &error);
+        peet_cli_folder_close(&folder);
+    }
+    free(program);
+    peet_config_fini(&options.config);
+    return status;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of `peet run`; see run_options.h. */
+#include "run_options.h"
+
+#include "common.h"
+#include "modhost.h"
+
+#include <argp.h>
+#include <limits.h>
+#include <stdlib.h>
+
+enum { KEY_QUANTUM = 0x100, KEY_SWITCH, KEY_SCHEDULE, KEY_CHUNK, KEY_JSON };
+
+static const struct argp_option options[] = {
+    { "config", 'c', "FILE", 0, "Read settings from FILE (libconfig); the command line overrides them", 1 },
+    { "machine", 'm', "NAME[,KEY=VALUE...]", 0,
+        "The simulated machine: a module's name (see peet sims) or a path; default ideal", 1 },
+    { "cores", 'n', "N", 0, "Number of processors; default 1", 1 },
+    { "observe", 'o', "NAME[,KEY=VALUE...]", 0, "Add an observer; may be given several times", 1 },
+    { "granularity", 'g', "G", 0,
+        "How far a program runs ahead of the machine: sync (default), a number of blocks, block or ref", 2 },
+    { "seed", 's', "N", 0, "Seed of everything random; default 1", 2 },
+    { "policy", 'p', "NAME", 0, "Which software context runs next: fcfs (default), rr or affinity", 2 },
+    { "quantum", KEY_QUANTUM, "CYCLES", 0, "Time slice of the policy rr", 2 },
+    { "switch", KEY_SWITCH, "CYCLES", 0, "Cost of switching a processor to another software context; default 0", 2 },
+    { "schedule", KEY_SCHEDULE, "NAME", 0,
+        "Schedule of parallel loops that do not name one: static (default), dynamic or guided", 2 },
+    { "chunk", KEY_CHUNK, "N", 0, "Chunk of those loops; default 0, the schedule's own choice", 2 },
+    { "output", 'd', "DIR", 0, "Folder for the results; default peet.out", 3 },
+    { "quiet", 'q', NULL, 0, "No progress line and no table", 3 },
+    { "json", KEY_JSON, NULL, 0, "Print stats.json on standard error in place of the table", 3 },
+    { 0 },
+};
+
+/* The options that set one thing from text. */
+static const struct setting {
+    int key;
+    const char *where;
+    int (*set)(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+} settings[] = {
+    { 'm', "--machine", peet_config_set_machine },
+    { 'n', "--cores", peet_config_set_cores },
+    { 'o', "--observe", peet_config_add_observer },
+    { 'g', "--granularity", peet_config_set_granularity },
+    { 's', "--seed", peet_config_set_seed },
+    { 'p', "--policy", peet_config_set_policy },
+    { KEY_QUANTUM, "--quantum", peet_config_set_quantum },
+    { KEY_SWITCH, "--switch", peet_config_set_switch },
+    { KEY_SCHEDULE, "--schedule", peet_config_set_schedule },
+    { KEY_CHUNK, "--chunk", peet_config_set_chunk },
+};
+
+/* Options in the order of the command line, kept until the files have been read. */
+struct given {
+    const struct setting *setting;
+    const char *text;
+};
+
+struct reading {
+    struct peet_cli_run_options *out;
+    struct given *given;
+    size_t ngiven;
+    const char **files;
+    size_t nfiles;
+    const char *output;
+    char **program; /* PROG ARGS... */
+    int nprogram;
+};
+
+static error_t read_option(int key, char *text, struct argp_state *state)
+{
+    struct reading *reading = state->input;
+    switch (key) {
+    case 'c':
+        reading->files[reading->nfiles++] = text;
+        return 0;
+    case 'd':
+        reading->output = text;
+        return 0;
+    case 'q':
+        reading->out->quiet = 1;
+        return 0;
+    case KEY_JSON:
+        reading->out->json = 1;
+        return 0;
+    case ARGP_KEY_ARGS:
+        reading->program = state->argv + state->next;
+        reading->nprogram = state->argc - state->next;
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+        if (settings[i].key == key) {
+            reading->given[reading->ngiven++] = (struct given){ &settings[i], text };
+            return 0;
+        }
+    return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp parser = {
+    .options = options,
+    .parser = read_option,
+    .args_doc = "-- PROG [ARG...]",
+    .doc = "Run PROG, which peetcc has compiled, on a simulated multiprocessor.\v"
+           "PROG's output and exit status are passed on; what peet has to say goes to standard error, the "
+           "results to DIR/stats.json.  peet's own exit statuses: 1 peet itself failed, 2 wrong options, "
+           "configuration, module or program, 3 PROG deadlocked.",
+};
+
+static int apply(const struct reading *reading, struct peet_config *config, struct peet_error *error)
+{
+    int err = 0;
+    for (size_t i = 0; i < reading->nfiles && !err; i++)
+        err = peet_config_read(config, reading->files[i], error);
+    for (size_t i = 0; i < reading->ngiven && !err; i++)
+        err = reading->given[i].setting->set(config, reading->given[i].setting->where, reading->given[i].text, error);
+    if (!err && reading->nprogram > 0)
+        err = peet_config_set_program(config, reading->program[0], (size_t)reading->nprogram - 1, reading->program + 1, error);
+    if (!err && (reading->output || !config->output))
+        err = peet_config_set_output(config, reading->output ? reading->output : "peet.out", error);
+    if (!err && !config->program)
+        err = peet_error_set(error, PEET_EINVALID, "no program to run; usage: peet run [OPTION...] -- PROG [ARG...]");
+    if (!err && config->output[0] == '\0')
+        err = peet_error_set(error, PEET_EINVALID, "--output: the name of the results folder is empty");
+    return err;
+}
+
+int peet_cli_run_options_read(int argc, char **argv, struct peet_cli_run_options *out_options, struct peet_error *error)
+{
+    *out_options = (struct peet_cli_run_options){0};
+    struct reading reading = { .out = out_options };
+    reading.given = calloc((size_t)argc, sizeof(*reading.given));
+    reading.files = calloc((size_t)argc, sizeof(*reading.files));
+    int err = 0;
+    if (!reading.given || !reading.files)
+        err = peet_error_set(error, PEET_ENOMEM, "out of memory");
+    /* In order: what follows PROG is PROG's, even if it looks like an option of ours. */
+    if (!err && argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &reading) != 0)
+        err = peet_error_set(error, PEET_EINVALID, "cannot read the command line");
+    if (!err)
+        err = peet_config_init(&out_options->config, error);
+    if (!err) {
+        char modules[PATH_MAX];
+        err = apply(&reading, &out_options->config, error);
+        if (!err)
+            err = peet_modhost_dir(modules, sizeof(modules), error);
+        if (!err)
+            err = peet_config_resolve(&out_options->config, modules, error);
+        if (err)
+            peet_config_fini(&out_options->config);
+    }
+    free(reading.given);
+    free(reading.files);
+    return err;
+}

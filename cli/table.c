@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The result table; see table.h.  What a module wants in it stands in the object "summary" of its
+ * statistics: a key and a number or text each.
+ */
+#include "table.h"
+
+#include "number.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LABEL_COLUMNS = 36,
+    VALUE_COLUMNS = 20,
+    HW_LISTED = 32,   /* more processors than this are shown as least, mean and greatest */
+    HW_PER_LINE = 8,
+    SUMMARY_LINES = 16,
+};
+
+/* Counts above 63 bits stand as decimal text. */
+static double number_of(const json_t *value)
+{
+    return json_is_string(value) ? strtod(json_string_value(value), NULL) : json_number_value(value);
+}
+
+static void row(FILE *out, const char *label, const char *value, const char *more)
+{
+    fprintf(out, "  %-*.*s %*.40s%s\n", LABEL_COLUMNS, LABEL_COLUMNS, label, VALUE_COLUMNS, value, more);
+}
+
+static void row_count(FILE *out, const char *label, const json_t *value, const char *more)
+{
+    char text[PEET_CLI_NUMBER_BYTES];
+    if (json_is_integer(value))
+        row(out, label, peet_cli_grouped(text, (uint64_t)json_integer_value(value)), more);
+    else if (json_is_string(value))
+        row(out, label, json_string_value(value), more);
+}
+
+static void row_real(FILE *out, const char *label, double value, const char *more)
+{
+    char text[64];
+    if (value == 0 || (fabs(value) >= 0.001 && fabs(value) < 1e9))
+        snprintf(text, sizeof(text), "%.3f", value);
+    else
+        snprintf(text, sizeof(text), "%.4g", value);
+    row(out, label, text, more);
+}
+
+static void print_title(FILE *out, const json_t *config)
+{
+    const char *program = json_string_value(json_object_get(config, "program"));
+    const char *machine = json_string_value(json_object_get(json_object_get(config, "machine"), "module"));
+    json_int_t cores = json_integer_value(json_object_get(config, "cores"));
+    const char *base = program ? strrchr(program, '/') : NULL;
+    const char *machine_base = machine ? strrchr(machine, '/') : NULL;
+    fprintf(out, "peet: %.40s on %lld processor%s of %.40s\n", base ? base + 1 : program ? program : "the program",
+        (long long)cores, cores == 1 ? "" : "s", machine_base ? machine_base + 1 : machine ? machine : "the machine");
+}
+
+static void print_totals(FILE *out, const json_t *stats, double seconds)
+{
+    const json_t *totals = json_object_get(stats, "totals");
+    const json_t *cycles = json_object_get(json_object_get(stats, "time"), "cycles");
+    double instructions = number_of(json_object_get(totals, "instructions"));
+    double references = number_of(json_object_get(totals, "reads")) + number_of(json_object_get(totals, "writes"));
+    char more[64] = "";
+
+    row_count(out, "time (cycles)", cycles, "");
+    if (number_of(cycles) > 0)
+        snprintf(more, sizeof(more), "  %.3f per cycle", instructions / number_of(cycles));
+    row_count(out, "instructions", json_object_get(totals, "instructions"), more);
+    row_count(out, "blocks", json_object_get(totals, "blocks"), "");
+    row_count(out, "reads", json_object_get(totals, "reads"), "");
+    row_count(out, "writes", json_object_get(totals, "writes"), "");
+    if (instructions > 0)
+        row_real(out, "references per instruction", references / instructions, "");
+    more[0] = '\0';
+    char rate[PEET_CLI_NUMBER_BYTES];
+    if (seconds > 0)
+        snprintf(more, sizeof(more), "  %s instructions a second", peet_cli_short(rate, instructions / seconds));
+    row_real(out, "this run took (seconds)", seconds, more);
+}
+
+/* The share of its time that a hardware context was at work, 0..1; negative if unknown. */
+static double utilisation(const json_t *hw)
+{
+    static const char *const busy_names[] = { "busy_cycles", "busy" };
+    static const char *const other_names[] = { "stalled_cycles", "stalled", "idle_cycles", "idle" };
+    const json_t *busy = NULL;
+    for (size_t i = 0; !busy && i < sizeof(busy_names) / sizeof(busy_names[0]); i++)
+        busy = json_object_get(hw, busy_names[i]);
+    if (!busy)
+        return -1;
+    double sum = number_of(busy);
+    for (size_t i = 0; i < sizeof(other_names) / sizeof(other_names[0]); i++)
+        sum += number_of(json_object_get(hw, other_names[i]));
+    return sum > 0 ? number_of(busy) / sum : 0;
+}
+
+static void print_hardware(FILE *out, const json_t *hw)
+{
+    size_t count = json_array_size(hw), known = 0;
+    double least = 2, greatest = -1, sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        double share = utilisation(json_array_get(hw, i));
+        if (share < 0)
+            continue;
+        known++;
+        sum += share;
+        least = share < least ? share : least;
+        greatest = share > greatest ? share : greatest;
+    }
+    if (known == 0)
+        return;
+    fprintf(out, "  processors busy: least %.1f %%, mean %.1f %%, greatest %.1f %%\n", least * 100, sum * 100 / (double)known, greatest * 100);
+    if (count < 2 || count > HW_LISTED)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        if (i % HW_PER_LINE == 0)
+            fprintf(out, "   ");
+        fprintf(out, " %3zu: %3.0f %%", i, utilisation(json_array_get(hw, i)) * 100);
+        if (i % HW_PER_LINE == HW_PER_LINE - 1 || i + 1 == count)
+            fputc('\n', out);
+    }
+}
+
+/* Modules other than the machine come in the order of stats.json. */
+static void print_summary(FILE *out, const char *module, const json_t *node)
+{
+    const json_t *summary = json_object_get(node, "summary");
+    const char *key;
+    json_t *value;
+    int lines = 0;
+    if (!json_is_object(summary) || json_object_size(summary) == 0)
+        return;
+    fprintf(out, "  %.60s:\n", module);
+    json_object_foreach((json_t *)summary, key, value) {
+        char label[LABEL_COLUMNS + 1];
+        if (lines++ == SUMMARY_LINES)
+            break;
+        snprintf(label, sizeof(label), "  %s", key);
+        for (char *c = label; *c; c++)
+            if (*c == '_')
+                *c = ' ';
+        if (json_is_real(value))
+            row_real(out, label, json_real_value(value), "");
+        else
+            row_count(out, label, value, "");
+    }
+}
+
+void peet_cli_table_print(FILE *out, const json_t *stats, double seconds, const char *folder)
+{
+    const char *key;
+    json_t *value;
+    print_title(out, json_object_get(stats, "config"));
+    print_totals(out, stats, seconds);
+    print_hardware(out, json_object_get(stats, "hw"));
+    json_object_foreach((json_t *)stats, key, value)
+        if (json_is_object(value))
+            print_summary(out, key, value);
+    fprintf(out, "  results in %s\n", folder);
+}
