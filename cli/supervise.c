@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -33,9 +34,9 @@ enum {
 static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 enum { FORWARDED = sizeof(forwarded) / sizeof(forwarded[0]) };
 
-/* Variables that the dynamic linker, or a sanitizer that peet was built with, must see at once. */
+/* Variables that a sanitizer which peet was built with must see at once. */
 static const char *const passed_on[] = {
-    "LD_PRELOAD", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH",
+    "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH",
 };
 
 struct session {
@@ -121,6 +122,28 @@ static int raise_fd(struct session *s, int *fd)
     return 0;
 }
 
+static int note_sanitizer(struct dl_phdr_info *info, size_t size, void *out_path)
+{
+    (void)size;
+    if (!strstr(info->dlpi_name, "libclang_rt.asan"))
+        return 0;
+    *(const char **)out_path = info->dlpi_name;
+    return 1;
+}
+
+/* A sanitized build of peet brings a sanitized host into a subject that is not: the sanitizer's own
+ * library must then be the first that is loaded. */
+static int add_preload(struct session *s)
+{
+    const char *user = getenv("LD_PRELOAD"), *sanitizer = NULL;
+    dl_iterate_phdr(note_sanitizer, &sanitizer);
+    if (sanitizer && user && *user)
+        return add_env(s, "LD_PRELOAD=%s:%s", sanitizer, user);
+    if (sanitizer || user)
+        return add_env(s, "LD_PRELOAD=%s", sanitizer ? sanitizer : user);
+    return 0;
+}
+
 static int make_environment(struct session *s)
 {
     const struct peet_cli_subject *subject = s->subject;
@@ -139,6 +162,8 @@ static int make_environment(struct session *s)
     if (!err) /* a subject linked against another installation still gets this one's runtime */
         err = library_path && *library_path ? add_env(s, "LD_LIBRARY_PATH=%s:%s", library_path, subject->lib_dir)
                                             : add_env(s, "LD_LIBRARY_PATH=%s", subject->lib_dir);
+    if (!err)
+        err = add_preload(s);
     for (size_t i = 0; !err && i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
         if (getenv(passed_on[i]))
             err = add_env(s, "%s=%s", passed_on[i], getenv(passed_on[i]));

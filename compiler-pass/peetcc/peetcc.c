@@ -18,10 +18,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifndef PEET_SANITIZED_RUNTIME
-#define PEET_SANITIZED_RUNTIME 0
-#endif
-
 static void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void complain(const char *format, ...)
 {
@@ -157,8 +153,6 @@ static int make_command(const struct peetcc_args *args, char *clang, const char 
     if (link) {
         push_linker(out, "-rpath");
         push_linker(out, text_of("%s/lib", prefix));
-        if (PEET_SANITIZED_RUNTIME) /* the sanitizer's symbols come with the run, by LD_PRELOAD */
-            push_linker(out, "--allow-shlib-undefined");
     }
     for (int i = args->separator; i < args->user.count; i++)
         push(out, args->user.items[i]);
