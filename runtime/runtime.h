@@ -85,6 +85,9 @@ struct peet_host_hooks {
 int peet_host_main(struct peet_host_hooks *out_hooks);
 typedef int peet_host_main_fn(struct peet_host_hooks *out_hooks);
 
+/** Whether the subject's allocations are noted in its stream (ALLOC, FREE).  Off at first. */
+void peet_rt_note_allocations(int on);
+
 /** Value of a PEET_* variable of the run (settings travel outside the subject's environment); NULL if unset. */
 const char *peet_rt_setting(const char *name);
 

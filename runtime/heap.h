@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The subject's heap: a fixed address range, and a placement that depends on the sequence of requests
+ * alone.  malloc.c puts the C library's interface on it; the unit test calls it directly.  Not for several
+ * host threads at once, and nothing here may be interrupted by a signal handler that comes back in.
+ */
+#ifndef PEET_HEAP_H
+#define PEET_HEAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "layout.h"
+
+/** Whether an address belongs to the heap's range. */
+static inline int peet__heap_owns(const void *p)
+{
+    return (uint64_t)p - PEET__HEAP_BASE < PEET__HEAP_END - PEET__HEAP_BASE;
+}
+
+/**
+ * peet__heap_alloc() - a block
+ * @bytes: 0 gives a block of the smallest size
+ * @align: a power of two; 16 is the least that any block has
+ * @zero: fill with zeros
+ * Returns: NULL if memory has run out
+ */
+void *peet__heap_alloc(size_t bytes, size_t align, int zero);
+
+enum peet__heap_fault { PEET__HEAP_OK, PEET__HEAP_FREED, PEET__HEAP_FOREIGN };
+
+/** peet__heap_check() - whether p is the start of a live block; else why not */
+enum peet__heap_fault peet__heap_check(const void *p);
+
+/* The rest wants a live block. */
+enum peet__heap_fault peet__heap_free(void *p); /* checks */
+void *peet__heap_realloc(void *p, size_t bytes);
+size_t peet__heap_usable(const void *p);
+
+/** Bytes of pages that the heap holds for live blocks and for reuse: for tests. */
+uint64_t peet__heap_footprint_bytes(void);
+
+#endif

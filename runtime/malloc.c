@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The C library's allocation interface.  The subject's world allocates from the deterministic heap, the
+ * host's world (and every plain run) from libc; either may free what the other made, since the address
+ * tells whose it is.
+ */
+#include "internal.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <peet/module.h>
+#include "heap.h"
+
+extern void *__libc_malloc(size_t);
+extern void __libc_free(void *);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+
+#define SUBJECT __builtin_expect(peet__rt.in_subject, 0)
+#define CALLER ((uint64_t)__builtin_return_address(0))
+
+PUBLIC void peet_rt_note_allocations(int on)
+{
+    peet__rt.note_allocations = on;
+}
+
+static void note_alloc(const void *p, size_t bytes, uint64_t caller)
+{
+    if (peet__rt.note_allocations && p) {
+        uint64_t args[] = { (uint64_t)p, bytes, caller };
+        peet_rt_note(PEET_ABSTRACT_ALLOC, 3, args);
+    }
+}
+
+static void note_free(const void *p, uint64_t caller)
+{
+    if (peet__rt.note_allocations && peet__rt.in_subject && p) {
+        uint64_t args[] = { (uint64_t)p, caller };
+        peet_rt_note(PEET_ABSTRACT_FREE, 2, args);
+    }
+}
+
+static void *allocate(size_t bytes, size_t align, int zero, uint64_t caller)
+{
+    peet__rt.busy++;
+    void *p = peet__heap_alloc(bytes, align, zero);
+    peet__rt.busy--;
+    if (!p)
+        errno = ENOMEM;
+    note_alloc(p, bytes, caller);
+    return p;
+}
+
+__attribute__((noreturn)) static void bad_pointer(const char *function, const void *p, enum peet__heap_fault fault,
+    uint64_t caller)
+{
+    peet__report("%s(%p) called at 0x%lx: %s", function, p, caller,
+        fault == PEET__HEAP_FREED ? "the block was freed before (double free)"
+                                  : "no block of the heap begins there (invalid pointer)");
+    abort();
+}
+
+PUBLIC void *malloc(size_t bytes)
+{
+    return SUBJECT ? allocate(bytes, 16, 0, CALLER) : __libc_malloc(bytes);
+}
+
+PUBLIC void *calloc(size_t n, size_t each)
+{
+    if (!SUBJECT)
+        return __libc_calloc(n, each);
+    size_t bytes;
+    if (__builtin_mul_overflow(n, each, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return allocate(bytes, 16, 1, CALLER);
+}
+
+PUBLIC void free(void *p)
+{
+    if (!peet__heap_owns(p)) {
+        __libc_free(p);
+        return;
+    }
+    int saved_errno = errno;
+    note_free(p, CALLER);
+    peet__rt.busy++;
+    enum peet__heap_fault fault = peet__heap_free(p);
+    peet__rt.busy--;
+    if (fault != PEET__HEAP_OK)
+        bad_pointer("free", p, fault, CALLER);
+    errno = saved_errno;
+}
+
+static void *resize(void *p, size_t bytes, uint64_t caller)
+{
+    enum peet__heap_fault fault = peet__heap_check(p);
+    if (fault != PEET__HEAP_OK)
+        bad_pointer("realloc", p, fault, caller);
+    if (bytes == 0) { /* as glibc has it */
+        note_free(p, caller);
+        peet__rt.busy++;
+        peet__heap_free(p);
+        peet__rt.busy--;
+        return NULL;
+    }
+    peet__rt.busy++;
+    void *q = peet__heap_realloc(p, bytes);
+    peet__rt.busy--;
+    if (!q) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    note_free(p, caller);
+    note_alloc(q, bytes, caller);
+    return q;
+}
+
+PUBLIC void *realloc(void *p, size_t bytes)
+{
+    if (!p)
+        return SUBJECT ? allocate(bytes, 16, 0, CALLER) : __libc_malloc(bytes);
+    return peet__heap_owns(p) ? resize(p, bytes, CALLER) : __libc_realloc(p, bytes);
+}
+
+PUBLIC void *reallocarray(void *p, size_t n, size_t each)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, each, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    if (!p)
+        return SUBJECT ? allocate(bytes, 16, 0, CALLER) : __libc_malloc(bytes);
+    return peet__heap_owns(p) ? resize(p, bytes, CALLER) : __libc_realloc(p, bytes);
+}
+
+static int power_of_two(size_t n)
+{
+    return n && !(n & (n - 1));
+}
+
+static void *aligned(size_t align, size_t bytes, uint64_t caller)
+{
+    if (!SUBJECT)
+        return __libc_memalign(align, bytes);
+    while (!power_of_two(align)) /* as glibc: the next power of two */
+        align = align ? (align | (align - 1)) + 1 : 16;
+    return allocate(bytes, align, 0, caller);
+}
+
+PUBLIC void *memalign(size_t align, size_t bytes)
+{
+    return aligned(align, bytes, CALLER);
+}
+
+PUBLIC void *aligned_alloc(size_t align, size_t bytes)
+{
+    return aligned(align, bytes, CALLER);
+}
+
+PUBLIC int posix_memalign(void **out, size_t align, size_t bytes)
+{
+    if (!power_of_two(align) || align % sizeof(void *))
+        return EINVAL;
+    int saved_errno = errno;
+    void *p = aligned(align, bytes, CALLER);
+    errno = saved_errno;
+    if (!p)
+        return ENOMEM;
+    *out = p;
+    return 0;
+}
+
+PUBLIC void *valloc(size_t bytes)
+{
+    return aligned(PEET__PAGE, bytes, CALLER);
+}
+
+PUBLIC void *pvalloc(size_t bytes)
+{
+    return aligned(PEET__PAGE, (bytes + PEET__PAGE - 1) & ~(PEET__PAGE - 1), CALLER);
+}
+
+PUBLIC size_t malloc_usable_size(void *p)
+{
+    static size_t (*real)(void *);
+    if (!p)
+        return 0;
+    if (peet__heap_owns(p))
+        return peet__heap_usable(p);
+    if (!real)
+        real = (size_t (*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size");
+    return real(p);
+}
