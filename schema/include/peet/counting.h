@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counting instructions, reads and writes of executed blocks: as Valgrind's callgrind counts them (its
+ * conventions were found by experiment, see mapper/COUNTING.md), or plainly.  Used by the mapper for
+ * the totals and by observers; both add up static counts times executions, and what varies.
+ */
+#ifndef PEET_COUNTING_H
+#define PEET_COUNTING_H
+
+#include <peet/module.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum peet_convention {
+    PEET_COUNT_CALLGRIND,
+    PEET_COUNT_PLAIN, /* one instruction is one; a modify is a read and a write; lanes count if they happen */
+};
+
+struct peet_counts {
+    uint64_t instructions, reads, writes;
+};
+
+static inline int peet__count_is(const struct peet_block *block, const struct peet_ref *ref, const char *word)
+{
+    return strstr(block->insns[ref->insn].opcode->name, word) != NULL;
+}
+
+/** One happening of a reference. */
+static inline void peet__count_ref(const struct peet_block *block, const struct peet_ref *ref, enum peet_convention how,
+    uint64_t times, struct peet_counts *counts)
+{
+    switch (ref->kind) {
+    case PEET_REF_LOAD:
+        counts->reads += times;
+        break;
+    case PEET_REF_STORE:
+        counts->writes += times;
+        break;
+    case PEET_REF_MODIFY:
+        /* callgrind folds a load and the store to the same address into one write; an atomic one is a
+         * load followed by a compare-and-swap, which is a write again; cmpxchg is the latter alone */
+        counts->writes += times;
+        if (how == PEET_COUNT_PLAIN || ((ref->flags & PEET_REF_ATOMIC) && !peet__count_is(block, ref, "CMPXCHG")))
+            counts->reads += times;
+        break;
+    default:
+        break;
+    }
+}
+
+/** peet_count_static() - what every execution of a block counts, added to @counts */
+static inline void peet_count_static(const struct peet_block *block, enum peet_convention how, struct peet_counts *counts)
+{
+    counts->instructions += block->ninsns;
+    for (uint32_t i = 0; i < block->nrefs; i++) {
+        const struct peet_ref *ref = &block->refs[i];
+
+        if (ref->flags & PEET_REF_RANGE)
+            continue;
+        /* callgrind loads every lane of a gather, from elsewhere if it is masked off */
+        if ((ref->flags & PEET_REF_CONDITIONAL) && !(how == PEET_COUNT_CALLGRIND && peet__count_is(block, ref, "GATHER")))
+            continue;
+        peet__count_ref(block, ref, how, 1, counts);
+    }
+}
+
+/**
+ * peet_count_dynamic() - what this execution of a block counts beyond the static part, added to @counts
+ * Needed for blocks without PEET_BLOCK_SIMPLE only.
+ */
+static inline void peet_count_dynamic(const struct peet_block *block, const uint64_t *values, enum peet_convention how,
+    struct peet_counts *counts)
+{
+    uint32_t repeated = UINT32_MAX;
+
+    for (uint32_t i = 0; i < block->nrefs; i++) {
+        const struct peet_ref *ref = &block->refs[i];
+        uint64_t times;
+
+        if (!(ref->flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL)))
+            continue;
+        times = values[ref->value + 1];
+        if (ref->flags & PEET_REF_RANGE) {
+            peet__count_ref(block, ref, how, times, counts);
+            /* each round of a rep is an instruction, and so is the look that finds no more to do */
+            if (how == PEET_COUNT_CALLGRIND && ref->insn != repeated)
+                counts->instructions += times;
+            repeated = ref->insn;
+        } else if (how == PEET_COUNT_PLAIN) {
+            peet__count_ref(block, ref, how, times != 0, counts);
+        } else if (!peet__count_is(block, ref, "GATHER")) {
+            /* callgrind 3.19 books a guarded access as an instruction instead of a read or write */
+            counts->instructions += times != 0;
+        }
+    }
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program under study: its images and functions, found by name, number and run-time address. */
+#include "program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int peet_program_new(struct peet_program **out_program)
+{
+    struct peet_program *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return PEET_ENOMEM;
+    p->granularity = 2;
+    *out_program = p;
+    return 0;
+}
+
+static void image_free(struct peet__image *image)
+{
+    if (image == NULL)
+        return;
+    peet__image_unmap(image);
+    free(image->functions);
+    free(image);
+}
+
+void peet_program_free(struct peet_program *p)
+{
+    if (p == NULL)
+        return;
+    for (unsigned k = 0; k < p->nfunctions; k++)
+        peet__function_free(p->functions[k]);
+    for (unsigned k = 0; k < p->nimages; k++)
+        image_free(p->images[k]);
+    free(p->functions);
+    free(p->images);
+    free(p->pc_key);
+    free(p->pc_value);
+    free(p->values);
+    free(p);
+}
+
+static uint64_t hash(uint64_t pc)
+{
+    return pc * 0x9e3779b97f4a7c15u >> 20;
+}
+
+static void insert_pc(struct peet_program *p, uint64_t pc, uint64_t value)
+{
+    uint64_t at = hash(pc) & p->pc_mask;
+    while (p->pc_key[at] != 0 && p->pc_key[at] != pc)
+        at = (at + 1) & p->pc_mask;
+    p->pc_key[at] = pc;
+    p->pc_value[at] = value;
+}
+
+/* Room for `more` entries at a load of at most one half. */
+static int reserve_pcs(struct peet_program *p, uint64_t more)
+{
+    uint64_t capacity = p->pc_key != NULL ? p->pc_mask + 1 : 0, want = capacity != 0 ? capacity : 1024;
+    while (want < 2 * (p->pc_used + more))
+        want *= 2;
+    if (want == capacity)
+        return 0;
+    uint64_t *old_key = p->pc_key, *old_value = p->pc_value;
+    uint64_t *key = calloc(want, sizeof *key), *value = calloc(want, sizeof *value);
+    if (key == NULL || value == NULL) {
+        free(key);
+        free(value);
+        return PEET_ENOMEM;
+    }
+    p->pc_key = key;
+    p->pc_value = value;
+    p->pc_mask = want - 1;
+    for (uint64_t k = 0; k < capacity; k++)
+        if (old_key[k] != 0)
+            insert_pc(p, old_key[k], old_value[k]);
+    free(old_key);
+    free(old_value);
+    return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct peet__function *x = *(struct peet__function *const *)a, *y = *(struct peet__function *const *)b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Plain addresses: functions in the order of the file, packed as their alignments allow. */
+static void lay_functions(struct peet__image *image)
+{
+    uint64_t at = 0;
+    for (unsigned k = 0; k < image->nfunctions; k++) {
+        struct peet__function *f = image->functions[k];
+        uint64_t align = 1ull << f->align_log2;
+        if (k == 0)
+            at = f->start & -align;
+        at = (at + align - 1) & -align;
+        f->pub.pc = at;
+        at += f->pub.code_bytes;
+        for (uint32_t b = 0; b < f->nall; b++) {
+            f->blocks[b].pc += f->pub.pc;
+            for (uint32_t n = 0; n < f->blocks[b].ninsns; n++)
+                ((struct peet_insn *)f->blocks[b].insns)[n].pc += f->pub.pc;
+        }
+    }
+}
+
+/* Makes the functions of a read image known to the program. */
+static int adopt(struct peet_program *p, struct peet__image *image, struct peet_error *error)
+{
+    uint64_t syncs = 0;
+    uint32_t values = p->values_capacity;
+    for (unsigned k = 0; k < image->nfunctions; k++)
+        for (uint32_t s = 0; s < image->functions[k]->nsegments; s++)
+            syncs += image->functions[k]->code[s].sync;
+    struct peet__function **functions = realloc(p->functions, (p->nfunctions + image->nfunctions + 1) * sizeof *functions);
+    if (functions != NULL)
+        p->functions = functions;
+    struct peet__image **images = realloc(p->images, (p->nimages + 1) * sizeof *images);
+    if (images != NULL)
+        p->images = images;
+    if (functions == NULL || images == NULL || reserve_pcs(p, syncs) != 0)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    for (unsigned k = 0; k < image->nfunctions; k++)
+        for (uint32_t b = 0; b < image->functions[k]->nall; b++)
+            if (image->functions[k]->blocks[b].nvalues > values)
+                values = image->functions[k]->blocks[b].nvalues;
+    uint64_t *scratch = realloc(p->values, (values + 1) * sizeof *scratch);
+    if (scratch == NULL)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    p->values = scratch;
+    p->values_capacity = values;
+    for (unsigned k = 0; k < image->nfunctions; k++) {
+        struct peet__function *f = image->functions[k];
+        f->pub.id = p->nfunctions;
+        p->functions[p->nfunctions++] = f;
+        p->gaps.asm_statements += f->asm_statements;
+        if ((int)f->granularity < p->granularity)
+            p->granularity = f->granularity;
+        for (uint32_t b = 0; b < f->nall; b++)
+            f->blocks[b].id = p->nblocks++;
+        for (uint32_t s = 0; s < f->nsegments; s++)
+            if (f->code[s].sync) {
+                insert_pc(p, f->start + f->sync_offset[s], (uint64_t)f->pub.id << 32 | s);
+                p->pc_used++;
+            }
+    }
+    p->images[p->nimages++] = image;
+    return 0;
+}
+
+int peet_program_add_image(struct peet_program *p, const char *path, uint64_t bias, struct peet_error *error)
+{
+    struct peet__image *image = calloc(1, sizeof *image);
+    if (image == NULL)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    image->bias = bias;
+    int err = peet__image_map(image, path, error);
+    size_t offset = 0;
+    unsigned capacity = 0;
+    while (err == 0 && offset < image->schema.size) {
+        if (image->nfunctions == capacity) {
+            capacity = capacity != 0 ? 2 * capacity : 64;
+            struct peet__function **f = realloc(image->functions, capacity * sizeof *f);
+            if (f == NULL) {
+                err = peet_error_set(error, PEET_ENOMEM, "out of memory");
+                break;
+            }
+            image->functions = f;
+        }
+        /* A linker may pad between input sections. */
+        if (image->schema.bytes[offset] == 0) {
+            offset++;
+            continue;
+        }
+        err = peet__function_read(image, &offset, &image->functions[image->nfunctions], error);
+        if (err == 0)
+            image->nfunctions++;
+    }
+    if (err == 0) {
+        if (image->nfunctions != 0)
+            qsort(image->functions, image->nfunctions, sizeof *image->functions, by_start);
+        lay_functions(image);
+        int n = (int)image->nfunctions;
+        err = adopt(p, image, error);
+        if (err == 0)
+            return n;
+    }
+    for (unsigned k = 0; k < image->nfunctions; k++)
+        peet__function_free(image->functions[k]);
+    image_free(image);
+    return err;
+}
+
+unsigned peet_program_nfunctions(const struct peet_program *p)
+{
+    return p->nfunctions;
+}
+
+const struct peet_function *peet_program_function(struct peet_program *p, unsigned k, struct peet_error *error)
+{
+    if (k >= p->nfunctions) {
+        peet_error_set(error, PEET_EINVALID, "function %u of %u", k, p->nfunctions);
+        return NULL;
+    }
+    return &p->functions[k]->pub;
+}
+
+const struct peet_function *peet_program_function_of_pc(struct peet_program *p, uint64_t pc)
+{
+    for (unsigned k = 0; k < p->nimages; k++) {
+        const struct peet__image *image = p->images[k];
+        unsigned lo = 0, hi = image->nfunctions;
+        while (lo < hi) {
+            unsigned mid = lo + (hi - lo) / 2;
+            if (image->functions[mid]->start <= pc)
+                lo = mid + 1;
+            else
+                hi = mid;
+        }
+        if (lo != 0 && pc - image->functions[lo - 1]->start < image->functions[lo - 1]->recorded_bytes)
+            return &image->functions[lo - 1]->pub;
+    }
+    return NULL;
+}
+
+int peet_program_granularity(const struct peet_program *p)
+{
+    return p->nfunctions != 0 ? p->granularity : 0;
+}
+
+void peet_program_gaps(struct peet_program *p, struct peet_program_gaps *out_gaps)
+{
+    *out_gaps = p->gaps;
+}
+
+void peet_program_set_rescan(struct peet_program *p, peet_program_rescan *fn, void *arg)
+{
+    p->rescan = fn;
+    p->rescan_arg = arg;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the reader builds and the decoder walks: images, functions, blocks with the little programs that
+ * compute their addresses.  Internal to schema/.
+ */
+#ifndef PEET_PROGRAM_H
+#define PEET_PROGRAM_H
+
+#include "decode.h"
+
+/* Where a term of an address comes from: a tracked register (0..15), the thread pointer, zero, or (high
+ * bit) a word of the block's record. */
+enum { PEET__FS = 16, PEET__ZERO = 17, PEET__REGS = 18, PEET__SLOT = 0x8000 };
+
+/** a + b*mb + c*mc + disp, modulo 2^64 */
+struct peet__form {
+    uint64_t disp;
+    uint16_t a, b, c;
+    int32_t mb, mc;
+};
+
+enum peet__op { PEET__SUM1, PEET__SUM2, PEET__SUM3, PEET__MASK, PEET__LANE };
+
+/** One word of an event's values. */
+struct peet__value {
+    struct peet__form form;  /* SUM1..3; LANE: address without the lane's index */
+    uint16_t slot;           /* MASK: slot word of the mask; LANE: first slot word of the index vector */
+    uint8_t op;              /* enum peet__op */
+    uint8_t lane, lanes;     /* MASK: bit (or all `lanes` bits if lane == 255); LANE: which index */
+    uint8_t index_bytes;     /* LANE: 4 or 8, 0 no index vector */
+    int32_t scale;           /* LANE */
+};
+
+struct peet__update {
+    struct peet__form form;
+    uint16_t reg, op;
+};
+
+/** Decoding side of a block; parallel to peet_function.blocks. */
+struct peet__block {
+    const struct peet__value *values;
+    const struct peet__update *updates;
+    uint32_t nvalues, nupdates;
+    uint32_t slot_words;
+    int32_t tail;       /* block that is executed next unless the next record is `tail_taken`; -1 none */
+    int32_t tail_taken;
+    int32_t pad;        /* block of alignment padding that falls into this one; -1 none */
+    int32_t pad_after;  /* ... executed if this block was the last before */
+    uint8_t recorded, sync;
+};
+
+struct peet__image;
+
+struct peet__function {
+    struct peet_function pub;
+    struct peet__image *image;
+    struct peet_block *blocks;   /* nall of them: nsegments, then padding */
+    struct peet__block *code;
+    uint32_t nsegments, nall;
+    uint32_t *sync_offset;       /* per segment; UINT32_MAX if not sync */
+    uint64_t start;              /* run-time address */
+    uint32_t recorded_bytes;
+    uint32_t align_log2, longest_nop, granularity, asm_statements;
+    void **owned;                /* allocations */
+    uint32_t nowned;
+};
+
+struct peet__section {
+    uint64_t address, size;
+    const uint8_t *bytes;
+};
+
+struct peet__image {
+    char *path;
+    uint64_t bias;
+    void *map;
+    size_t map_bytes;
+    struct peet__section schema, *text;
+    unsigned ntext;
+    struct peet__function **functions; /* by start */
+    unsigned nfunctions;
+};
+
+struct peet_program {
+    struct peet__image **images;
+    unsigned nimages;
+    struct peet__function **functions; /* in order of discovery; index = pub.id */
+    unsigned nfunctions;
+    uint32_t nblocks;
+    uint64_t *pc_key;                  /* open addressing: run-time pc of sync blocks, 0 empty */
+    uint64_t *pc_value;                /* function id << 32 | segment */
+    uint64_t pc_mask, pc_used;
+    peet_program_rescan *rescan;
+    void *rescan_arg;
+    uint64_t *values;                  /* scratch of the event being delivered */
+    uint32_t values_capacity;
+    struct peet_program_gaps gaps;
+    int granularity;
+};
+
+/* elf.c */
+int peet__image_map(struct peet__image *image, const char *path, struct peet_error *error);
+void peet__image_unmap(struct peet__image *image);
+const uint8_t *peet__image_code(const struct peet__image *image, uint64_t address, size_t bytes);
+
+/* reader.c: parse the record at offset; *inout_offset moves behind it */
+int peet__function_read(struct peet__image *image, size_t *inout_offset, struct peet__function **out_function,
+                        struct peet_error *error);
+void peet__function_free(struct peet__function *function);
+void *peet__own(struct peet__function *function, size_t n, size_t size);
+
+/* layout.c: offsets of the plain program */
+struct peet__layout_insn {
+    uint32_t offset, length;
+    int32_t target;     /* jump that the assembler sizes: layout block, else -1 */
+    uint8_t is_jump;    /* 1 jmp, 2 jcc */
+};
+struct peet__layout_block {
+    uint32_t align, max_padding, first_insn, ninsns, offset, padding;
+};
+uint32_t peet__layout(struct peet__layout_block *blocks, unsigned nblocks, struct peet__layout_insn *insns);
+
+/* x86.c: what the linker left of an instruction with a symbolic operand */
+struct peet__x86_operand {
+    int present;        /* it still references memory */
+    int rip;
+    int64_t disp;
+};
+int peet__x86_operand(const uint8_t *code, size_t bytes, struct peet__x86_operand *out_operand);
+
+enum peet__tls { PEET__TLS_CALL, PEET__TLS_CALL_GOT, PEET__TLS_IE, PEET__TLS_LE, PEET__TLS_LD_LE, PEET__TLS_UNKNOWN };
+enum peet__tls peet__x86_tls(const uint8_t *code, size_t bytes, unsigned *out_first_length);
+
+#endif

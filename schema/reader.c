@@ -1,0 +1,801 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads one function's record (format.h) into blocks, instructions, references and the programs that
+ * compute addresses.  Every number is checked against the bytes that are left before it is believed: a
+ * damaged record yields PEET_EFORMAT, never a wild access.
+ */
+#include "program.h"
+
+#include "format.h"
+#include <peet/raw.h>
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A growing array; on failure the reader's error is set and nothing is stored. */
+#define PUSH(r, array, count, capacity, item) \
+    do { \
+        if ((count) == (capacity)) { \
+            size_t n_ = (capacity) ? (size_t)(capacity) * 2 : 64; \
+            void *p_ = realloc((array), n_ * sizeof *(array)); \
+            if (p_ == NULL) { \
+                fail((r), "out of memory"); \
+                (r)->error_code = PEET_ENOMEM; \
+                break; \
+            } \
+            (array) = p_; \
+            (capacity) = n_; \
+        } \
+        (array)[(count)++] = (item); \
+    } while (0)
+
+struct kind {
+    struct peet_opcode opcode;
+};
+
+struct reader {
+    struct peet__image *image;
+    const uint8_t *at, *end;       /* payload */
+    const uint8_t *lengths;
+    uint32_t nlengths, length_at;
+    const uint8_t *offsets;
+    uint32_t noffsets, offset_at;
+    uint64_t address;              /* link address of the function */
+    const char *why;               /* first thing wrong; NULL while fine */
+    int error_code;
+
+    struct peet__function *f;
+    struct peet_opcode *kinds;
+    uint32_t nkinds;
+
+    struct peet_insn *insns;
+    struct peet__layout_insn *layout;
+    uint32_t ninsns, cinsns, clayout;
+    uint32_t *ref_at;              /* per insn: first ref, function-wide */
+    uint32_t nref_at, cref_at;
+    uint32_t *reg_at;
+    uint32_t nreg_at, creg_at;
+    uint8_t *regs;
+    uint32_t nregs, cregs;
+    struct peet_ref *refs;
+    uint32_t nrefs, crefs;
+    struct peet__value *values;
+    uint32_t nvalues, cvalues;
+    struct peet__update *updates;
+    uint32_t nupdates, cupdates;
+};
+
+struct segment {
+    uint32_t insn, ninsns, ref, nrefs, value, nvalues, update, nupdates, layout_block;
+};
+
+static void fail(struct reader *r, const char *why)
+{
+    if (r->why == NULL) {
+        r->why = why;
+        r->error_code = PEET_EFORMAT;
+        r->at = r->end; /* nothing more is read */
+    }
+}
+
+static uint64_t u(struct reader *r)
+{
+    uint64_t v = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        if (r->at == r->end) {
+            fail(r, "record ends early");
+            return 0;
+        }
+        uint8_t b = *r->at++;
+        v |= (uint64_t)(b & 0x7f) << shift;
+        if (!(b & 0x80))
+            return v;
+    }
+    fail(r, "number too long");
+    return 0;
+}
+
+static int64_t i(struct reader *r)
+{
+    uint64_t v = u(r);
+    return (int64_t)(v >> 1 ^ -(v & 1));
+}
+
+/* A count of things of at least one byte each. */
+static uint32_t count(struct reader *r, const char *why)
+{
+    uint64_t v = u(r);
+    if (v > (uint64_t)(r->end - r->at)) {
+        fail(r, why);
+        return 0;
+    }
+    return (uint32_t)v;
+}
+
+static uint32_t below(struct reader *r, uint64_t limit, const char *why)
+{
+    uint64_t v = u(r);
+    if (v >= limit) {
+        fail(r, why);
+        return 0;
+    }
+    return (uint32_t)v;
+}
+
+static const char *string(struct reader *r)
+{
+    uint32_t n = count(r, "string longer than the record");
+    char *s = peet__own(r->f, n + 1, 1);
+    if (s == NULL) {
+        fail(r, "out of memory");
+        return "";
+    }
+    memcpy(s, r->at, n);
+    r->at += n;
+    return s;
+}
+
+static uint32_t u32(const uint8_t *p)
+{
+    uint32_t v;
+    memcpy(&v, p, 4);
+    return v;
+}
+
+static uint32_t next_length(struct reader *r)
+{
+    if (r->length_at == r->nlengths) {
+        fail(r, "fewer lengths than instructions");
+        return 0;
+    }
+    return r->lengths[r->length_at++];
+}
+
+static uint32_t next_offset(struct reader *r)
+{
+    if (r->offset_at == r->noffsets) {
+        fail(r, "fewer offsets than the record refers to");
+        return 0;
+    }
+    return u32(r->offsets + 4 * (size_t)r->offset_at++);
+}
+
+static uint16_t source(struct reader *r, uint32_t slot_words)
+{
+    uint64_t s = u(r);
+    if (s <= PEET__FS)
+        return (uint16_t)s;
+    if (s < PEET_FORMAT_SOURCE_SLOT || s - PEET_FORMAT_SOURCE_SLOT >= slot_words) {
+        fail(r, "form refers to a slot that the block does not write");
+        return PEET__ZERO;
+    }
+    return (uint16_t)(PEET__SLOT | (s - PEET_FORMAT_SOURCE_SLOT));
+}
+
+/* The term with multiplier one, if there is one, goes first: the common shapes are a, a + b * m. */
+static struct peet__form form(struct reader *r, uint32_t slot_words, uint8_t *out_op)
+{
+    struct peet__form f = {0, PEET__ZERO, PEET__ZERO, PEET__ZERO, 0, 0};
+    uint16_t src[3];
+    int32_t mult[3];
+    uint32_t n = below(r, 4, "form of more than three terms");
+    for (uint32_t k = 0; k < n; k++) {
+        src[k] = source(r, slot_words);
+        mult[k] = (int32_t)i(r);
+    }
+    f.disp = (uint64_t)i(r);
+    for (uint32_t k = 0; k < n; k++)
+        if (mult[k] == 1) {
+            f.a = src[k];
+            n--;
+            src[k] = src[n];
+            mult[k] = mult[n];
+            break;
+        }
+    if (n == 3) {
+        fail(r, "form of three multiplied terms");
+        return f;
+    }
+    if (n > 0)
+        f.b = src[0], f.mb = mult[0];
+    if (n > 1)
+        f.c = src[1], f.mc = mult[1];
+    *out_op = n == 0 ? PEET__SUM1 : n == 1 ? PEET__SUM2 : PEET__SUM3;
+    return f;
+}
+
+/* Adds what the linker wrote into a symbolic operand.  Returns 0 if the reference is gone. */
+static int resolve(struct reader *r, struct peet__form *f, uint32_t offset, uint32_t length)
+{
+    const uint8_t *code = peet__image_code(r->image, r->address + offset, length);
+    struct peet__x86_operand op;
+    if (code == NULL || peet__x86_operand(code, length, &op) != 0) {
+        fail(r, "code of an instruction with a symbolic operand cannot be read");
+        return 0;
+    }
+    if (!op.present)
+        return 0;
+    if (op.rip)
+        f->disp += r->image->bias + r->address + offset + length + (uint64_t)op.disp;
+    else
+        f->disp += (uint64_t)op.disp;
+    return 1;
+}
+
+static void push_value(struct reader *r, struct peet__value v)
+{
+    PUSH(r, r->values, r->nvalues, r->cvalues, v);
+}
+
+static void push_ref(struct reader *r, uint32_t insn, unsigned kind, uint32_t flags, uint32_t size, uint32_t value)
+{
+    if (value > UINT16_MAX) {
+        fail(r, "block with too many references");
+        return;
+    }
+    struct peet_ref ref = {insn, (uint16_t)size, (uint16_t)flags, (uint16_t)value, (uint8_t)kind};
+    PUSH(r, r->refs, r->nrefs, r->crefs, ref);
+}
+
+static struct peet__value sum(struct peet__form f, uint8_t op)
+{
+    struct peet__value v;
+    memset(&v, 0, sizeof v);
+    v.form = f;
+    v.op = op;
+    return v;
+}
+
+/* A vector reference: one conditional reference a lane. */
+static void read_lanes(struct reader *r, uint32_t insn, const struct segment *s, uint32_t slots, unsigned kind, uint32_t flags,
+    uint32_t size, struct peet__value address)
+{
+    uint32_t lanes = below(r, 65, "too many lanes");
+    uint32_t mask = below(r, slots, "mask slot out of range");
+    uint32_t index = below(r, 9, "lane index of unknown width"), slot = 0, scale = 0;
+    if (index != 0) {
+        if (index != 4 && index != 8)
+            fail(r, "lane index of unknown width");
+        slot = below(r, slots, "index slot out of range");
+        scale = below(r, 9, "scale out of range");
+        if ((uint64_t)slot * 8 + (uint64_t)lanes * index > (uint64_t)slots * 8)
+            fail(r, "index vector beyond the block's slots");
+    }
+    if (address.op == PEET__SUM3)
+        fail(r, "lanes with three terms");
+    for (uint32_t k = 0; k < lanes && r->why == NULL; k++) {
+        struct peet__value a = address, m = sum(address.form, PEET__MASK);
+        uint32_t value = r->nvalues - s->value;
+        a.op = PEET__LANE;
+        a.lane = k;
+        a.slot = slot;
+        a.index_bytes = index;
+        a.scale = index != 0 ? (int32_t)scale : (int32_t)size;
+        m.slot = mask;
+        m.lane = k;
+        m.lanes = lanes;
+        push_value(r, a);
+        push_value(r, m);
+        push_ref(r, insn, kind, flags, size, value);
+    }
+}
+
+static void read_ref(struct reader *r, uint32_t insn, const struct segment *s, uint32_t slots, uint32_t offset, uint32_t length)
+{
+    uint64_t word = u(r);
+    unsigned kind = word & 3, shape = word >> 2 & 3;
+    uint32_t flags = below(r, 1 << 16, "reference flags out of range");
+    uint32_t size = below(r, 1 << 16, "reference size out of range");
+    uint8_t op = PEET__SUM1;
+    struct peet__form f = form(r, slots, &op);
+    uint32_t value = r->nvalues - s->value;
+    if (r->why != NULL)
+        return;
+    int here = !(word & PEET_FORMAT_REF_SYMBOLIC) || resolve(r, &f, offset, length);
+    struct peet__value v = sum(f, op), second = v;
+    /* Flags say to every reader what shape the values have: they must agree with the shape here. */
+    uint32_t shaped = shape == 0 ? 0 : shape == 1 ? PEET_REF_RANGE : PEET_REF_CONDITIONAL;
+    if ((flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL)) != shaped) {
+        fail(r, "reference flags that contradict its shape");
+        return;
+    }
+    switch (shape) {
+    case 0:
+        if (!here)
+            return;
+        push_value(r, v);
+        break;
+    case 1:
+        second.form = form(r, slots, &op);
+        second.op = op;
+        push_value(r, v);
+        push_value(r, second);
+        break;
+    case 2:
+        second = sum(f, PEET__MASK);
+        second.slot = below(r, slots, "mask slot out of range");
+        second.lane = 255;
+        second.lanes = below(r, 65, "mask of too many lanes");
+        push_value(r, v);
+        push_value(r, second);
+        break;
+    default:
+        read_lanes(r, insn, s, slots, kind, flags, size, v);
+        return;
+    }
+    push_ref(r, insn, kind, flags, size, value);
+}
+
+static void push_insn(struct reader *r, const struct peet_insn *insn, uint32_t length, int32_t target, uint8_t is_jump,
+    uint32_t reg_at)
+{
+    struct peet__layout_insn li = {0, length, target, is_jump};
+    uint32_t ref_at = r->nrefs, n = r->ninsns;
+    PUSH(r, r->insns, r->ninsns, r->cinsns, *insn);
+    PUSH(r, r->layout, n, r->clayout, li);
+    PUSH(r, r->ref_at, r->nref_at, r->cref_at, ref_at);
+    PUSH(r, r->reg_at, r->nreg_at, r->creg_at, reg_at);
+}
+
+/* A thread-local address computed by a call, or by what the linker made of the call: two instructions. */
+static void read_tls(struct reader *r, struct peet_insn insn, const struct segment *s, uint32_t slots, uint32_t offset,
+    uint32_t length, uint32_t reg_at, uint32_t nrefs)
+{
+    static const struct peet_opcode mov = {"MOV64rm", "mov", 5, 500, 1, 0, PEET_INSN_MOVE};
+    static const struct peet_opcode lea = {"LEA64r", "lea", 1, 500, 1, 0, PEET_INSN_MOVE};
+    static const struct peet_opcode add = {"ADD64rm", "add", 6, 500, 2, 0, PEET_INSN_INT};
+    const uint8_t *code = peet__image_code(r->image, r->address + offset, length);
+    unsigned first = 0;
+    enum peet__tls tls = code != NULL ? peet__x86_tls(code, length, &first) : PEET__TLS_UNKNOWN;
+    if (nrefs != 1 || tls == PEET__TLS_UNKNOWN) {
+        fail(r, "thread-local access of an unknown form");
+        return;
+    }
+    /* The push that the call would make. */
+    u(r);
+    uint32_t flags = below(r, 1 << 16, "reference flags out of range");
+    uint32_t size = below(r, 1 << 16, "reference size out of range");
+    uint8_t op = PEET__SUM1;
+    struct peet__form push = form(r, slots, &op);
+    struct peet__form tp = {0, PEET__FS, PEET__ZERO, PEET__ZERO, 0, 0}, got = {0, PEET__ZERO, PEET__ZERO, PEET__ZERO, 0, 0};
+    const struct peet_opcode *call = insn.opcode;
+    uint32_t at = r->ninsns - s->insn;
+    int relaxed = tls == PEET__TLS_IE || tls == PEET__TLS_LE || tls == PEET__TLS_LD_LE;
+    flags &= ~(uint32_t)(PEET_REF_RANGE | PEET_REF_CONDITIONAL);
+    insn.opcode = relaxed ? &mov : &lea;
+    push_insn(r, &insn, first, -1, 0, reg_at);
+    if (relaxed) {
+        push_value(r, sum(tp, PEET__SUM1));
+        push_ref(r, at, PEET_REF_LOAD, PEET_REF_TLS, 8, r->nvalues - 1 - s->value);
+    }
+    if (tls == PEET__TLS_LD_LE)
+        return;
+    insn.opcode = tls == PEET__TLS_IE ? &add : tls == PEET__TLS_LE ? &lea : call;
+    push_insn(r, &insn, length - first, -1, 0, reg_at);
+    if (tls == PEET__TLS_IE || tls == PEET__TLS_CALL_GOT) {
+        if (!resolve(r, &got, offset + first, length - first))
+            fail(r, "thread-local access of an unknown form");
+        push_value(r, sum(got, PEET__SUM1));
+        push_ref(r, at + 1, PEET_REF_LOAD, PEET_REF_GLOBAL, 8, r->nvalues - 1 - s->value);
+    }
+    if (!relaxed) {
+        push_value(r, sum(push, op));
+        push_ref(r, at + 1, PEET_REF_STORE, flags, size, r->nvalues - 1 - s->value);
+    }
+}
+
+static void read_insn(struct reader *r, const struct segment *s, uint32_t slots, uint32_t nblocks, int64_t *line)
+{
+    struct peet_insn insn;
+    memset(&insn, 0, sizeof insn);
+    uint32_t kind = below(r, r->nkinds, "unknown instruction kind");
+    uint64_t flags = u(r);
+    int32_t target = -1;
+    uint32_t length = 2, offset = 0;
+    if (r->why != NULL)
+        return;
+    insn.opcode = &r->kinds[kind];
+    if (flags & PEET_FORMAT_RELAX)
+        target = below(r, nblocks, "jump to a block that does not exist");
+    if (flags & PEET_FORMAT_LINE)
+        *line += i(r) % (1 << 30);
+    insn.line = (uint32_t)*line;
+    if (flags & PEET_FORMAT_SYMBOLIC)
+        offset = next_offset(r);
+    if (flags & PEET_FORMAT_ASM)
+        length = next_offset(r);
+    else if (!(flags & PEET_FORMAT_RELAX))
+        length = next_length(r);
+    if (length > r->f->recorded_bytes || offset > r->f->recorded_bytes)
+        fail(r, "instruction outside its function");
+    insn.flags = (flags & PEET_FORMAT_INDIRECT ? PEET_INSN_INDIRECT : 0) | (flags & PEET_FORMAT_REP ? PEET_INSN_REP : 0) |
+        (flags & PEET_FORMAT_INSN_OPAQUE ? PEET_INSN_OPAQUE : 0);
+    uint32_t nreads = count(r, "register list longer than the record");
+    uint32_t nwrites = count(r, "register list longer than the record");
+    if (nreads > 255 || nwrites > 255)
+        fail(r, "register list too long");
+    insn.nreads = nreads, insn.nwrites = nwrites;
+    uint32_t reg_at = r->nregs;
+    for (uint32_t k = 0; k < nreads + nwrites && r->why == NULL; k++) {
+        uint8_t reg = below(r, PEET_REGS, "unknown register");
+        PUSH(r, r->regs, r->nregs, r->cregs, reg);
+    }
+    uint32_t nrefs = count(r, "reference list longer than the record");
+    if (r->why != NULL)
+        return;
+    if (flags & PEET_FORMAT_TLS) {
+        read_tls(r, insn, s, slots, offset, length, reg_at, nrefs);
+        return;
+    }
+    int is_jump = !(flags & PEET_FORMAT_RELAX) ? 0 : insn.opcode->klass == PEET_INSN_BRANCH ? 2 : 1;
+    push_insn(r, &insn, length, target, is_jump, reg_at);
+    uint32_t at = r->ninsns - 1 - s->insn;
+    for (uint32_t k = 0; k < nrefs && r->why == NULL; k++)
+        read_ref(r, at, s, slots, offset, length);
+}
+
+static void read_updates(struct reader *r, uint32_t slots)
+{
+    uint32_t n = count(r, "update list longer than the record");
+    if (n > 16)
+        fail(r, "more updates than registers");
+    for (uint32_t k = 0; k < n && r->why == NULL; k++) {
+        struct peet__update up;
+        memset(&up, 0, sizeof up);
+        uint8_t op = PEET__SUM1;
+        up.reg = below(r, 16, "update of an unknown register");
+        up.form = form(r, slots, &op);
+        up.op = op;
+        PUSH(r, r->updates, r->nupdates, r->cupdates, up);
+    }
+}
+
+static void read_kinds(struct reader *r)
+{
+    r->nkinds = count(r, "instruction table longer than the record");
+    r->kinds = peet__own(r->f, r->nkinds, sizeof *r->kinds);
+    if (r->kinds == NULL)
+        fail(r, "out of memory");
+    for (uint32_t k = 0; k < r->nkinds && r->why == NULL; k++) {
+        struct peet_opcode *o = &r->kinds[k];
+        o->name = string(r);
+        o->mnemonic = string(r);
+        o->klass = below(r, PEET_INSN_CLASSES, "unknown instruction class");
+        o->latency_cycles = (uint32_t)u(r);
+        o->rthroughput_millicycles = (uint32_t)u(r);
+        o->uops = (uint32_t)u(r);
+        o->ports = u(r);
+    }
+}
+
+/* Can control fall from the end of this segment into what follows in layout? */
+static int falls_through(const struct reader *r, const struct segment *s)
+{
+    if (s->ninsns == 0)
+        return 1;
+    uint8_t klass = r->insns[s->insn + s->ninsns - 1].opcode->klass;
+    return klass != PEET_INSN_JUMP && klass != PEET_INSN_RETURN;
+}
+
+static const struct peet_opcode nop_opcode = {"NOOP", "nop", 1, 250, 1, 0, PEET_INSN_NOP};
+
+/* The block of nops that aligns a layout block. */
+static void make_padding(struct peet__function *f, uint32_t index, const struct peet__layout_block *at, uint32_t line,
+    struct peet_insn *insns)
+{
+    struct peet_block *p = &f->blocks[index];
+    p->function = &f->pub;
+    p->index = index;
+    p->pc = at->offset - at->padding;
+    p->line = line;
+    p->flags = PEET_BLOCK_SIMPLE;
+    p->code_bytes = at->padding;
+    p->insns = insns;
+    p->refs = f->blocks[0].refs;
+    f->code[index].tail = f->code[index].pad = f->code[index].pad_after = -1;
+    for (uint32_t left = p->code_bytes; left != 0;) {
+        uint32_t n = left < f->longest_nop ? left : f->longest_nop;
+        struct peet_insn *insn = &insns[p->ninsns++];
+        insn->pc = p->pc + (p->code_bytes - left);
+        insn->length_bytes = n;
+        insn->opcode = &nop_opcode;
+        insn->line = line;
+        left -= n;
+    }
+    p->cost_cycles = (p->ninsns * nop_opcode.rthroughput_millicycles + 999) / 1000;
+}
+
+/* What can be said of a block once and for all. */
+static void summarise(struct peet_block *b)
+{
+    uint64_t cost = 0;
+    int simple = 1;
+    for (uint32_t n = 0; n < b->ninsns; n++)
+        cost += b->insns[n].opcode->rthroughput_millicycles;
+    for (uint32_t n = 0; n < b->nrefs; n++) {
+        const struct peet_ref *ref = &b->refs[n];
+        if (ref->flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL)) {
+            simple = 0;
+            continue;
+        }
+        b->reads += ref->kind == PEET_REF_LOAD;
+        b->writes += ref->kind == PEET_REF_STORE;
+        b->modifies += ref->kind == PEET_REF_MODIFY;
+    }
+    cost = (cost + 999) / 1000;
+    b->cost_cycles = cost > UINT32_MAX ? UINT32_MAX : (uint32_t)cost;
+    b->flags |= simple ? PEET_BLOCK_SIMPLE : 0;
+}
+
+/* Copies the parsed arrays into the function and lays the plain program out. */
+static void finish(struct reader *r, const struct segment *segs, const struct peet__block *code,
+    struct peet__layout_block *blocks, uint32_t nblocks)
+{
+    struct peet__function *f = r->f;
+    f->pub.code_bytes = peet__layout(blocks, nblocks, r->layout);
+    uint32_t npads = 0, npad_insns = 0;
+    for (uint32_t b = 0; b < nblocks; b++)
+        if (blocks[b].padding != 0) {
+            npads++;
+            npad_insns += (blocks[b].padding + f->longest_nop - 1) / f->longest_nop;
+        }
+    f->nall = f->nsegments + npads;
+    struct peet_insn *insns = peet__own(f, (size_t)r->ninsns + npad_insns, sizeof *insns);
+    struct peet_ref *refs = peet__own(f, r->nrefs, sizeof *refs);
+    struct peet__value *values = peet__own(f, r->nvalues, sizeof *values);
+    struct peet__update *updates = peet__own(f, r->nupdates, sizeof *updates);
+    uint8_t *regs = peet__own(f, r->nregs, 1);
+    f->blocks = peet__own(f, f->nall, sizeof *f->blocks);
+    f->code = peet__own(f, f->nall, sizeof *f->code);
+    if (insns == NULL || refs == NULL || values == NULL || updates == NULL || regs == NULL || f->blocks == NULL || f->code == NULL) {
+        fail(r, "out of memory");
+        return;
+    }
+#define COPY(to, from, n) \
+    if ((n) != 0) \
+    memcpy((to), (from), (n) * sizeof *(to))
+    COPY(insns, r->insns, r->ninsns);
+    COPY(refs, r->refs, r->nrefs);
+    COPY(values, r->values, r->nvalues);
+    COPY(updates, r->updates, r->nupdates);
+    COPY(regs, r->regs, r->nregs);
+#undef COPY
+    for (uint32_t n = 0; n < npad_insns; n++)
+        insns[r->ninsns + n].regs = regs;
+    f->pub.nblocks = f->nall;
+    f->pub.blocks = f->blocks;
+    int32_t before = -1; /* last segment with code or a record, in layout order */
+    uint32_t block = UINT32_MAX, pad = f->nsegments, pad_insn = r->ninsns;
+    for (uint32_t k = 0; k < f->nsegments; k++) {
+        const struct segment *s = &segs[k];
+        struct peet_block *b = &f->blocks[k];
+        struct peet__block *c = &f->code[k];
+        *c = code[k];
+        b->function = &f->pub;
+        b->index = k;
+        b->pc = blocks[s->layout_block].offset;
+        b->ninsns = s->ninsns;
+        b->nrefs = s->nrefs;
+        b->nvalues = s->nvalues;
+        b->insns = insns + s->insn;
+        b->refs = refs + s->ref;
+        c->values = values + s->value;
+        c->updates = updates + s->update;
+        c->nvalues = s->nvalues;
+        c->nupdates = s->nupdates;
+        c->pad = c->pad_after = -1;
+        for (uint32_t n = s->insn; n < s->insn + s->ninsns; n++) {
+            const struct peet__layout_insn *li = &r->layout[n];
+            uint32_t ref_end = n + 1 < r->ninsns ? r->ref_at[n + 1] : r->nrefs;
+            insns[n].pc = li->offset;
+            insns[n].length_bytes = li->length > 255 ? 255 : li->length;
+            insns[n].first_ref = r->ref_at[n] - s->ref;
+            insns[n].nrefs = ref_end - r->ref_at[n];
+            insns[n].regs = regs + r->reg_at[n];
+            b->code_bytes += li->length;
+        }
+        if (s->ninsns != 0) {
+            b->pc = insns[s->insn].pc;
+            b->line = insns[s->insn].line;
+        }
+        summarise(b);
+        if (s->layout_block != block) {
+            block = s->layout_block;
+            if (blocks[block].padding != 0) {
+                make_padding(f, pad, &blocks[block], b->line, insns + pad_insn);
+                pad_insn += f->blocks[pad].ninsns;
+                if (before >= 0 && falls_through(r, &segs[before])) {
+                    c->pad = pad;
+                    c->pad_after = before;
+                }
+                pad++;
+            }
+        }
+        if (s->ninsns != 0 || c->recorded)
+            before = k;
+    }
+}
+
+static void read_segment(struct reader *r, uint32_t k, uint32_t layout_block, uint32_t nblocks, struct segment *segs,
+    struct peet__block *code, uint32_t *flags_of, int64_t *line)
+{
+    struct peet__function *f = r->f;
+    struct segment *s = &segs[k];
+    uint32_t flags = below(r, 32, "unknown block flags");
+    flags_of[k] = flags;
+    code[k].tail = code[k].pad = code[k].pad_after = -1;
+    code[k].sync = (flags & PEET_FORMAT_SYNC) != 0;
+    code[k].recorded = (flags & PEET_FORMAT_RECORDED) != 0;
+    f->sync_offset[k] = UINT32_MAX;
+    if (flags & PEET_FORMAT_TAIL) {
+        if (k == 0 || code[k].recorded)
+            fail(r, "tail block without a head");
+        else {
+            code[k - 1].tail = k;
+            code[k - 1].tail_taken = below(r, f->nsegments, "tail of an unknown block");
+        }
+    }
+    if (flags & PEET_FORMAT_SYNC) {
+        f->sync_offset[k] = next_offset(r);
+        if (f->sync_offset[k] > f->recorded_bytes || !code[k].recorded)
+            fail(r, "block outside its function");
+    }
+    uint32_t slots = below(r, PEET_RAW_SLACK_WORDS, "too many slots");
+    if (slots != 0 && !code[k].recorded)
+        fail(r, "slots in a block without a record");
+    code[k].slot_words = slots;
+    s->layout_block = layout_block;
+    s->insn = r->ninsns, s->ref = r->nrefs, s->value = r->nvalues, s->update = r->nupdates;
+    uint32_t ninsns = count(r, "more instructions than the record can hold");
+    for (uint32_t n = 0; n < ninsns && r->why == NULL; n++)
+        read_insn(r, s, slots, nblocks, line);
+    s->ninsns = r->ninsns - s->insn, s->nrefs = r->nrefs - s->ref, s->nvalues = r->nvalues - s->value;
+    if (s->nrefs > UINT16_MAX || s->nvalues > UINT16_MAX)
+        fail(r, "block with too many references");
+    read_updates(r, slots);
+    s->nupdates = r->nupdates - s->update;
+}
+
+static void read_payload(struct reader *r)
+{
+    struct peet__function *f = r->f;
+    f->pub.name = string(r);
+    f->pub.file = string(r);
+    f->pub.line = (uint32_t)u(r);
+    f->granularity = below(r, 3, "unknown granularity");
+    f->align_log2 = below(r, 16, "alignment out of range");
+    f->longest_nop = below(r, 16, "longest nop out of range");
+    if (f->longest_nop == 0)
+        fail(r, "longest nop out of range");
+    f->asm_statements = (uint32_t)u(r);
+    f->nsegments = count(r, "more blocks than the record can hold");
+    read_kinds(r);
+    uint32_t nblocks = count(r, "more layout blocks than the record can hold");
+    if (r->why != NULL)
+        return;
+    struct segment *segs = calloc(f->nsegments + 1, sizeof *segs);
+    struct peet__layout_block *blocks = calloc(nblocks + 1, sizeof *blocks);
+    struct peet__block *code = calloc(f->nsegments + 1, sizeof *code);
+    uint32_t *flags_of = calloc(f->nsegments + 1, sizeof *flags_of);
+    f->sync_offset = peet__own(f, f->nsegments, sizeof *f->sync_offset);
+    if (segs == NULL || blocks == NULL || code == NULL || flags_of == NULL || f->sync_offset == NULL)
+        fail(r, "out of memory");
+    uint32_t k = 0;
+    int64_t line = f->pub.line;
+    for (uint32_t b = 0; b < nblocks && r->why == NULL; b++) {
+        blocks[b].align = 1u << below(r, 16, "alignment out of range");
+        blocks[b].max_padding = (uint32_t)u(r);
+        blocks[b].first_insn = r->ninsns;
+        uint32_t n = count(r, "more blocks than the record can hold");
+        for (uint32_t j = 0; j < n && r->why == NULL; j++, k++) {
+            if (k == f->nsegments) {
+                fail(r, "more blocks than announced");
+                break;
+            }
+            read_segment(r, k, b, nblocks, segs, code, flags_of, &line);
+        }
+        blocks[b].ninsns = r->ninsns - blocks[b].first_insn;
+    }
+    if (r->why == NULL && (k != f->nsegments || k == 0))
+        fail(r, "fewer blocks than announced");
+    if (r->why == NULL && r->at != r->end)
+        fail(r, "bytes left over");
+    if (r->why == NULL)
+        finish(r, segs, code, blocks, nblocks);
+    if (r->why == NULL)
+        for (k = 0; k < f->nsegments; k++)
+            f->blocks[k].flags |= (flags_of[k] & PEET_FORMAT_SYNC ? PEET_BLOCK_SYNC : 0) |
+                (flags_of[k] & PEET_FORMAT_ENTRY ? PEET_BLOCK_ENTRY : 0) |
+                (flags_of[k] & PEET_FORMAT_OPAQUE ? PEET_BLOCK_OPAQUE : 0);
+    free(segs);
+    free(blocks);
+    free(code);
+    free(flags_of);
+}
+
+void *peet__own(struct peet__function *f, size_t n, size_t size)
+{
+    void *p = calloc(n + 1, size);
+    void **owned = realloc(f->owned, (f->nowned + 1) * sizeof *owned);
+    if (owned != NULL)
+        f->owned = owned;
+    if (p == NULL || owned == NULL) {
+        free(p);
+        return NULL;
+    }
+    f->owned[f->nowned++] = p;
+    return p;
+}
+
+void peet__function_free(struct peet__function *f)
+{
+    if (f == NULL)
+        return;
+    for (uint32_t k = 0; k < f->nowned; k++)
+        free(f->owned[k]);
+    free(f->owned);
+    free(f);
+}
+
+int peet__function_read(struct peet__image *image, size_t *inout_offset, struct peet__function **out_function,
+                        struct peet_error *error)
+{
+    const struct peet__section *sec = &image->schema;
+    size_t offset = *inout_offset;
+    const uint8_t *p = sec->bytes + offset;
+    *out_function = NULL;
+    if (sec->size - offset < PEET_FORMAT_HEADER_BYTES || u32(p) != PEET_FORMAT_MAGIC)
+        return peet_error_set(error, PEET_EFORMAT, "%s: damaged schema: no function record at offset %zu of %s", image->path, offset,
+            PEET_SCHEMA_SECTION);
+    uint32_t bytes = u32(p + 4);
+    if (bytes < PEET_FORMAT_HEADER_BYTES - 8 || bytes > sec->size - offset - 8)
+        return peet_error_set(error, PEET_EFORMAT, "%s: damaged schema: record at offset %zu is longer than its section",
+            image->path, offset);
+    if (u32(p + 8) != PEET_SCHEMA_VERSION)
+        return peet_error_set(error, PEET_EVERSION, "%s: schema of version %u; this peet reads version %u: compile the program again",
+            image->path, u32(p + 8), PEET_SCHEMA_VERSION);
+    struct reader r;
+    memset(&r, 0, sizeof r);
+    r.image = image;
+    r.address = sec->address + offset + 16 + (uint64_t)(int64_t)(int32_t)u32(p + 16);
+    r.nlengths = u32(p + 24);
+    r.noffsets = u32(p + 28);
+    uint64_t fixed = PEET_FORMAT_HEADER_BYTES - 8 + (uint64_t)r.nlengths + 4 * (uint64_t)r.noffsets;
+    if (fixed > bytes)
+        return peet_error_set(error, PEET_EFORMAT, "%s: damaged schema: record at offset %zu: tables longer than the record",
+            image->path, offset);
+    r.lengths = p + PEET_FORMAT_HEADER_BYTES;
+    r.offsets = r.lengths + r.nlengths;
+    r.at = p + 8 + fixed;
+    r.end = p + 8 + bytes;
+    r.f = calloc(1, sizeof *r.f);
+    if (r.f == NULL)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    r.f->image = image;
+    r.f->start = image->bias + r.address;
+    r.f->recorded_bytes = u32(p + 20);
+    r.f->pub.image = image->path;
+    r.f->pub.runtime_pc = r.f->start;
+    if (peet__image_code(image, r.address, r.f->recorded_bytes) == NULL)
+        fail(&r, "code outside the file's text");
+    else
+        read_payload(&r);
+    free(r.insns);
+    free(r.layout);
+    free(r.ref_at);
+    free(r.reg_at);
+    free(r.regs);
+    free(r.refs);
+    free(r.values);
+    free(r.updates);
+    if (r.why != NULL) {
+        peet_error_set(error, r.error_code, "%s: damaged schema: record at offset %zu%s%s: %s", image->path, offset,
+            r.f->pub.name != NULL ? " of function " : "", r.f->pub.name != NULL ? r.f->pub.name : "", r.why);
+        peet__function_free(r.f);
+        return r.error_code;
+    }
+    *inout_offset = offset + 8 + bytes;
+    *out_function = r.f;
+    return 0;
+}
