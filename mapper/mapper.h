@@ -3,16 +3,34 @@
  * The execution stream mapper: N software contexts on n hardware contexts, least clock first.  It
  * draws events from a *source* (the live subject, or an array in a test), hands them to the machine
  * and the observers, and performs abstract events when they are delivered.
+ *
+ * TIME.  A hardware context's clock advances by what the machine returns for an event (busy), by
+ * not_ready_until() and the cost of a switch (stalled), and by waiting for work (idle); at the end the
+ * three add up to the end time on each.  The hardware context with the least clock acts next, ties by
+ * index.  The effect of an abstract event takes place when its cost has been paid.
+ *
+ * ORDER OF WORK.  A free hardware context takes the software context that has been ready longest
+ * (policy affinity: its own first), then iterations of loops, innermost loop first.  Contexts inside a
+ * loop always go before new iterations, so that nested loops do not pile up stacks; other contexts and
+ * loops go by the time at which they became ready.
+ *
+ * LOOPS.  To modules both forms of doall look the same: DOALL_FORK by the carrier, DOALL_START and
+ * DOALL_FINISH by each iteration, a software context of its own whose number is the loop's base plus
+ * its place in the loop; DOALL_JOIN by the carrier when the last iteration is done.
  */
 #ifndef PEET_MAPPER_H
 #define PEET_MAPPER_H
 
 #include "decode.h"
+#include <peet/counting.h>
 #include <peet/error.h>
 #include <peet/module.h>
 #include <jansson.h>
 
-/** Where the events of software contexts come from. */
+/**
+ * Where the events of software contexts come from.  `context` is the source's own small number, given
+ * out by the mapper and used again after retire(); 0 is the main context and exists from the start.
+ */
 struct peet_source_ops {
     /** next() - next event of a context, running it if need be.
      *  Returns: enum peet_event_kind > 0, or 0 = the context is done, or a peet_err */
@@ -22,13 +40,86 @@ struct peet_source_ops {
     /** spawn() - a new context that calls fn(a, b).  Starts when next() is first called on it. */
     int (*spawn)(void *self, uint32_t context, uint64_t fn, uint64_t a, uint64_t b, struct peet_error *error);
     /** marked() - a context whose events are those of one marked iteration of `carrier` (marker form
-     *  of doall): the source runs the carrier as far as needed and keeps the words per iteration */
+     *  of doall): the source runs the carrier as far as needed and keeps the words per iteration.
+     *  Returns: 0, PEET_ENOTFOUND if the loop ended without that iteration, or another peet_err */
     int (*marked)(void *self, uint32_t context, uint32_t carrier, uint64_t iteration, struct peet_error *error);
     /** retire() - a context is over */
     void (*retire)(void *self, uint32_t context);
+    /** spawn_iterations() - a new context that runs iterations of a doall: it calls the loop body's
+     *  trampoline with (fn, arg); NULL: spawn() is called with the body itself */
+    int (*spawn_iterations)(void *self, uint32_t context, uint64_t fn, uint64_t arg, struct peet_error *error);
+    /** function_of_pc() - for modules; may be NULL */
+    const struct peet_function *(*function_of_pc)(void *self, uint64_t runtime_pc);
 };
 
 enum peet_policy { PEET_POLICY_FCFS, PEET_POLICY_RR, PEET_POLICY_AFFINITY };
 enum peet_schedule { PEET_SCHEDULE_STATIC, PEET_SCHEDULE_DYNAMIC, PEET_SCHEDULE_GUIDED, PEET_SCHEDULE_DEFAULT };
+
+struct peet_map_config {
+    uint32_t cores;
+    enum peet_policy policy;
+    uint64_t quantum_cycles;      /* round robin: a context is preempted after so long if others wait */
+    uint64_t switch_cycles;       /* cost of running another software context than before */
+    enum peet_schedule schedule;  /* of loops with PEET_SCHEDULE_DEFAULT */
+    uint64_t chunk;               /* of those, unless they say one; 0: the schedule's own */
+    uint64_t seed;
+    const char *output_dir;       /* borrowed; may be NULL */
+    uint64_t *progress;           /* {cycles, instructions, events, live contexts}, or NULL */
+};
+
+struct peet_map;
+
+/** peet_map_new() - @config is copied, @ops and @source are borrowed */
+int peet_map_new(const struct peet_map_config *config, const struct peet_source_ops *ops, void *source, struct peet_map **out_map,
+    struct peet_error *error);
+void peet_map_free(struct peet_map *map);
+
+/**
+ * peet_map_set_machine(), peet_map_add_observer() - create an instance of a module
+ * The machine comes first: it says how many hardware contexts there are.
+ * @module, @values: borrowed until peet_map_free(), @values from peet_modhost_values()
+ */
+int peet_map_set_machine(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error);
+int peet_map_add_observer(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error);
+
+/** peet_map_wants_addresses() - does any module need them? */
+int peet_map_wants_addresses(const struct peet_map *map);
+
+/**
+ * peet_map_run() - to the end of the program
+ * Returns: 0, PEET_EDEADLOCK (peet_map_blocked() says who), the source's error, or a module's
+ */
+int peet_map_run(struct peet_map *map, struct peet_error *error);
+
+/** How the program ended; valid after peet_map_run() == 0. */
+int peet_map_exit_status(const struct peet_map *map);
+uint64_t peet_map_cycles(const struct peet_map *map);
+
+/** Numbers of one hardware context, closed at the end time (or at the present one). */
+struct peet_map_hw {
+    uint64_t busy_cycles, stalled_cycles, idle_cycles, instructions, switches;
+};
+unsigned peet_map_nhw(const struct peet_map *map);
+void peet_map_hw(const struct peet_map *map, unsigned hw, struct peet_map_hw *out_hw);
+
+struct peet_map_totals {
+    uint64_t blocks, events, contexts, loops, iterations, skipped_iterations;
+    struct peet_counts counts; /* callgrind's convention */
+};
+void peet_map_totals(const struct peet_map *map, struct peet_map_totals *out_totals);
+
+/** A context that cannot go on. */
+struct peet_map_blocked {
+    uint32_t context, source; /* its number; the source's number for it */
+    char waits_for[200];
+};
+/** peet_map_blocked() - the i-th blocked context.  Returns: 0, or PEET_ENOTFOUND beyond the last */
+int peet_map_blocked(const struct peet_map *map, unsigned i, struct peet_map_blocked *out_blocked);
+
+/** peet_map_number() - the number under which modules know a source's context at present */
+uint32_t peet_map_number(const struct peet_map *map, uint32_t source);
+
+/** peet_map_stats() - add .time .totals .hw .contexts and an object per module to @root */
+int peet_map_stats(struct peet_map *map, json_t *root, struct peet_error *error);
 
 #endif

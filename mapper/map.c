@@ -1,0 +1,704 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The engine: whose turn it is, what it does, and the books.  A winner tree holds when each hardware
+ * context acts next; the one that acts goes on without touching the tree while no other is due.
+ */
+#include "map.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUDGET = 1 << 16 }; /* events between two looks at the progress page */
+
+int peet__map_fail(struct peet_map *map, int code, const char *format, ...)
+{
+    char text[sizeof map->error.message];
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    peet_error_set(&map->error, code, "%s", text);
+    map->attention = 1;
+    return code;
+}
+
+/* ---------------------------------------------------------------------------------- the winner tree */
+
+static inline int due_before(const struct peet_map *map, uint32_t a, uint32_t b)
+{
+    return map->keys[a] < map->keys[b] || (map->keys[a] == map->keys[b] && a < b);
+}
+
+void peet__map_rekey(struct peet_map *map, unsigned leaf, uint64_t key)
+{
+    uint32_t *w = map->winners;
+
+    map->keys[leaf] = key;
+    map->attention = 1;
+    for (uint32_t i = (map->tree_leaves + leaf) / 2; i; i /= 2)
+        w[i] = map->keys[w[2 * i + 1]] < map->keys[w[2 * i]] ? w[2 * i + 1] : w[2 * i];
+}
+
+/** The best of all leaves but one. */
+static uint32_t runner_up(const struct peet_map *map, uint32_t leaf)
+{
+    uint32_t i = map->tree_leaves + leaf, best = map->winners[i ^ 1];
+
+    for (i /= 2; i > 1; i /= 2)
+        if (due_before(map, map->winners[i ^ 1], best))
+            best = map->winners[i ^ 1];
+    return best;
+}
+
+/* ----------------------------------------------------------------------------------------- contexts */
+
+int peet__map_context_new(struct peet_map *map, struct peet_map_context **out_context)
+{
+    struct peet_map_context *c = map->free_contexts;
+    uint32_t source;
+
+    if (c)
+        map->free_contexts = c->next;
+    else if (!(c = malloc(sizeof *c)))
+        return peet__map_fail(map, PEET_ENOMEM, "mapper: out of memory for a context");
+    if (map->nfree_sources) {
+        source = map->free_sources[--map->nfree_sources];
+    } else {
+        if (map->nsources == map->sources_room) {
+            uint32_t room = map->sources_room ? 2 * map->sources_room : 64;
+            struct peet_map_context **contexts = realloc(map->contexts, room * sizeof *contexts);
+            uint32_t *frees;
+
+            if (contexts)
+                map->contexts = contexts;
+            frees = realloc(map->free_sources, room * sizeof *frees);
+            if (frees)
+                map->free_sources = frees;
+            if (!contexts || !frees) {
+                free(c);
+                return peet__map_fail(map, PEET_ENOMEM, "mapper: out of memory for %u contexts", room);
+            }
+            map->sources_room = room;
+        }
+        source = map->nsources++;
+    }
+    *c = (struct peet_map_context){ .source = source, .last_hw = UINT_MAX };
+    map->contexts[source] = c;
+    *out_context = c;
+    return 0;
+}
+
+void peet__map_context_free(struct peet_map *map, struct peet_map_context *c)
+{
+    map->contexts[c->source] = NULL;
+    map->free_sources[map->nfree_sources++] = c->source;
+    c->next = map->free_contexts;
+    map->free_contexts = c;
+}
+
+void peet__map_settle(struct peet_map_core *core)
+{
+    core->context->instructions += core->instructions - core->settled;
+    core->settled = core->instructions;
+}
+
+void peet__map_record(struct peet_map *map, const struct peet_map_context *c, const char *kind, uint64_t cycles)
+{
+    if (c->number < PEET_MAP_LISTED)
+        map->records[c->number] = (struct peet_map_record){ c->first_cycle, cycles, c->instructions, kind };
+}
+
+void peet__map_dispatch(struct peet_map *map, unsigned hw, struct peet_map_context *c)
+{
+    struct peet_map_core *core = &map->cores[hw];
+
+    if (core->ran && core->last_number != c->number) {
+        core->switches++;
+        core->stalled += map->config.switch_cycles;
+        core->clock += map->config.switch_cycles;
+    }
+    core->ran = 1;
+    core->last_number = c->number;
+    core->context = c;
+    core->settled = core->instructions;
+    core->dispatched = core->clock;
+    c->state = PEET_MAP_RUNNING;
+    c->last_hw = hw;
+}
+
+void peet__map_release(struct peet_map_core *core)
+{
+    peet__map_settle(core);
+    core->context = NULL;
+}
+
+void peet__map_wake(struct peet_map *map, unsigned hw, uint64_t cycles)
+{
+    struct peet_map_core *core = &map->cores[hw];
+
+    core->is_idle = 0;
+    map->idle_bits[hw / 64] &= ~(1ull << hw % 64);
+    map->nidle--;
+    if (cycles > core->clock) {
+        core->idle += cycles - core->clock;
+        core->clock = cycles;
+    }
+    peet__map_rekey(map, hw + 1, core->clock);
+}
+
+void peet__map_set_idle(struct peet_map *map, unsigned hw)
+{
+    struct peet_map_core *core = &map->cores[hw];
+
+    if (!core->is_idle) {
+        core->is_idle = 1;
+        map->idle_bits[hw / 64] |= 1ull << hw % 64;
+        map->nidle++;
+    }
+    peet__map_rekey(map, hw + 1, PEET_MAP_NEVER);
+}
+
+void peet__map_over(struct peet_map *map, struct peet_map_core *core)
+{
+    struct peet_map_context *c = core->context;
+
+    peet__map_release(core);
+    peet__map_record(map, c, c->number ? "thread" : "main", core->clock);
+    map->ops->retire(map->source, c->source);
+    peet__map_context_free(map, c);
+    map->live--;
+}
+
+int peet__map_preempt(struct peet_map *map, unsigned hw)
+{
+    struct peet_map_core *core = &map->cores[hw];
+    struct peet_map_context *c = core->context;
+
+    if (core->clock - core->dispatched < map->config.quantum_cycles || c->starting || !peet__map_others_wait(map, hw))
+        return 0;
+    peet__map_release(core);
+    peet__map_arrive(map, c, NULL, core->clock);
+    return 1;
+}
+
+/* ------------------------------------------------------------------------------------------- events */
+
+static int abstract(struct peet_map *map, struct peet_map_context *c, struct peet_event *out, uint32_t type, uint32_t nargs)
+{
+    out->abstract = (struct peet_abstract_event){ .type = type, .context = c->number, .nargs = nargs, .args = map->args };
+    return PEET_EVENT_ABSTRACT;
+}
+
+/** The iteration's number goes to its worker, which waits for it in its DOALL_START. */
+static int begin_iteration(struct peet_map *map, struct peet_map_context *c, struct peet_event *out)
+{
+    int kind;
+
+    if (!c->marked) {
+        kind = map->ops->next(map->source, c->source, out, &map->error);
+        if (kind < 0)
+            return peet__map_fail(map, kind, "context %u: %s", c->number, peet_err_text(kind));
+        if (kind != PEET_EVENT_ABSTRACT || out->abstract.type != PEET_ABSTRACT_DOALL_START)
+            return peet__map_fail(map, PEET_ESTREAM, "context %u: its first event is not the start of an iteration", c->number);
+    }
+    map->args[0] = c->iteration;
+    return abstract(map, c, out, PEET_ABSTRACT_DOALL_START, 1);
+}
+
+/** Resolve what a fork leaves to the run; both forms become DOALL_FORK. */
+static int begin_loop(struct peet_map *map, struct peet_map_context *c, struct peet_event *event)
+{
+    const uint64_t *raw = event->abstract.args;
+    uint32_t marked = event->abstract.type == PEET_ABSTRACT_MARK_FORK;
+
+    if (event->abstract.nargs < (marked ? 4 : 6))
+        return peet__map_fail(map, PEET_ESTREAM, "context %u: a doall fork with %u arguments", c->number, event->abstract.nargs);
+    memcpy(map->args, raw, (marked ? 4 : 6) * sizeof *raw);
+    if (marked)
+        map->args[4] = map->args[5] = 0;
+    if (map->args[2] >= PEET_SCHEDULE_DEFAULT) {
+        map->args[2] = map->config.schedule;
+        if (!map->args[3])
+            map->args[3] = map->config.chunk;
+    }
+    c->marked_fork = (uint8_t)marked;
+    return abstract(map, c, event, PEET_ABSTRACT_DOALL_FORK, 6);
+}
+
+int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct peet_event *out)
+{
+    struct peet_map_context *c = core->context;
+    int kind;
+
+    if (c->starting) {
+        c->starting = 0;
+        c->first_cycle = core->clock;
+        return c->loop ? begin_iteration(map, c, out) : abstract(map, c, out, PEET_ABSTRACT_CONTEXT_START, 0);
+    }
+    if (c->joining) {
+        c->joining = 0;
+        return abstract(map, c, out, PEET_ABSTRACT_DOALL_JOIN, 0);
+    }
+    for (;;) {
+        kind = map->ops->next(map->source, c->source, out, &map->error);
+        if (kind == PEET_EVENT_BLOCK) {
+            out->block.context = c->number;
+            return kind;
+        }
+        if (kind < 0)
+            return peet__map_fail(map, kind, "context %u: %s", c->number, peet_err_text(kind));
+        if (!kind) {
+            if (c->marked) {
+                map->args[0] = c->iteration;
+                return abstract(map, c, out, PEET_ABSTRACT_DOALL_FINISH, 1);
+            }
+            if (c->loop)
+                return peet__map_fail(map, PEET_ESTREAM, "context %u: ended inside iteration %lld of its loop", c->number,
+                    (long long)c->iteration);
+            if (c->exited)
+                return 0;
+            c->exited = 1;
+            map->args[0] = 0;
+            return abstract(map, c, out, PEET_ABSTRACT_CONTEXT_EXIT, 1);
+        }
+        out->abstract.context = c->number;
+        switch (out->abstract.type) {
+        case PEET_ABSTRACT_NONE:
+        case PEET_ABSTRACT_CONTEXT_START: /* said already */
+        case PEET_ABSTRACT_MARK_START:    /* outside a marked loop: nothing to say */
+        case PEET_ABSTRACT_MARK_FINISH:
+            continue;
+        case PEET_ABSTRACT_DOALL_FORK:
+        case PEET_ABSTRACT_MARK_FORK:
+            return begin_loop(map, c, out);
+        case PEET_ABSTRACT_MARK_JOIN:
+            out->abstract.type = PEET_ABSTRACT_DOALL_JOIN;
+            return kind;
+        case PEET_ABSTRACT_DOALL_FINISH:
+            if (!c->loop)
+                return peet__map_fail(map, PEET_ESTREAM, "context %u: an iteration ends that did not begin", c->number);
+            map->args[0] = c->iteration;
+            return abstract(map, c, out, PEET_ABSTRACT_DOALL_FINISH, 1);
+        case PEET_ABSTRACT_CONTEXT_EXIT:
+            c->exited = 1;
+            return kind;
+        default:
+            if (out->abstract.type >= PEET_ABSTRACT_TYPES)
+                return peet__map_fail(map, PEET_ESTREAM, "context %u: unknown abstract event %u", c->number, out->abstract.type);
+            return kind;
+        }
+    }
+}
+
+void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event)
+{
+    struct peet_map_context *c = core->context;
+
+    switch (event->type) {
+    case PEET_ABSTRACT_DOALL_START:
+        if (!c->marked)
+            map->ops->result(map->source, c->source, c->iteration);
+        break;
+    case PEET_ABSTRACT_DOALL_FORK:
+        peet__map_fork(map, core, event->args);
+        break;
+    case PEET_ABSTRACT_DOALL_FINISH:
+        peet__map_finish(map, core);
+        break;
+    case PEET_ABSTRACT_PROGRAM_EXIT:
+        map->exit_status = event->nargs ? (int)event->args[0] : 0;
+        map->ended = 1;
+        map->attention = 1;
+        break;
+    case PEET_ABSTRACT_YIELD:
+        if (peet__map_others_wait(map, map->current)) {
+            peet__map_release(core);
+            peet__map_arrive(map, c, NULL, core->clock);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+/** The first time that a block of so high an id comes. */
+static __attribute__((noinline)) void more_executions(struct peet_map *map, uint32_t id)
+{
+    uint32_t n = map->nexecutions ? map->nexecutions : 1024;
+    struct peet_map_execution *more;
+
+    while (n <= id)
+        n *= 2;
+    more = realloc(map->executions, n * sizeof *more);
+    if (!more) {
+        peet__map_fail(map, PEET_ENOMEM, "mapper: out of memory for %u blocks", n);
+        return;
+    }
+    memset(more + map->nexecutions, 0, (n - map->nexecutions) * sizeof *more);
+    map->executions = more;
+    map->nexecutions = n;
+}
+
+static __attribute__((noinline)) void count_varying(struct peet_map *map, struct peet_map_core *core, const struct peet_block_event *event)
+{
+    struct peet_counts counts = { 0, 0, 0 };
+
+    if (!event->values) {
+        map->inexact = 1;
+        return;
+    }
+    peet_count_dynamic(event->block, event->values, PEET_COUNT_CALLGRIND, &counts);
+    core->instructions += counts.instructions;
+    map->varying.reads += counts.reads;
+    map->varying.writes += counts.writes;
+}
+
+static inline void observe_block(struct peet_map *map, unsigned hw, struct peet_map_core *core, const struct peet_block_event *event)
+{
+    const struct peet_block *block = event->block;
+
+    if (__builtin_expect(block->id >= map->nexecutions, 0)) {
+        more_executions(map, block->id);
+        if (block->id >= map->nexecutions)
+            return;
+    }
+    map->executions[block->id].times++;
+    map->executions[block->id].block = block;
+    core->instructions += block->ninsns;
+    if (__builtin_expect(!(block->flags & PEET_BLOCK_SIMPLE), 0))
+        count_varying(map, core, event);
+    for (unsigned i = 0; i < map->nblock_observers; i++) {
+        struct peet_map_module *m = map->block_observers[i];
+
+        m->module->block(m->self, hw, event, core->clock);
+    }
+}
+
+void peet__map_observe_block(struct peet_map *map, unsigned hw, const struct peet_block_event *event)
+{
+    observe_block(map, hw, &map->cores[hw], event);
+}
+
+void peet__map_observe_abstract(struct peet_map *map, unsigned hw, const struct peet_abstract_event *event)
+{
+    for (unsigned i = 0; i < map->nobservers; i++) {
+        struct peet_map_module *m = map->observers[i];
+
+        if (m->module->needs & PEET_NEEDS_ABSTRACT)
+            m->module->abstract(m->self, hw, event, map->cores[hw].clock);
+    }
+}
+
+/* --------------------------------------------------------------------------------------- the engine */
+
+static void progress(struct peet_map *map)
+{
+    uint64_t instructions = 0;
+
+    if (!map->config.progress)
+        return;
+    for (unsigned i = 0; i < map->ncores; i++)
+        instructions += map->cores[i].instructions;
+    __atomic_store_n(&map->config.progress[0], map->now, __ATOMIC_RELAXED);
+    __atomic_store_n(&map->config.progress[1], instructions, __ATOMIC_RELAXED);
+    __atomic_store_n(&map->config.progress[2], map->nevents, __ATOMIC_RELAXED);
+    __atomic_store_n(&map->config.progress[3], map->live, __ATOMIC_RELAXED);
+}
+
+/** An event that is not a plain block of the source. */
+static void perform(struct peet_map *map, unsigned hw, struct peet_map_core *core, struct peet_event *event)
+{
+    const struct peet_module *m = map->machine->module;
+    struct peet_abstract_event one = event->abstract;
+    uint64_t args[8], cost = 0, now = core->clock;
+
+    /* args may live in the ring of a context that runs on before the effect is complete */
+    if (one.nargs <= 8 && one.nargs) {
+        memcpy(args, one.args, one.nargs * sizeof *args);
+        one.args = args;
+    }
+    if (m->needs & PEET_NEEDS_ABSTRACT)
+        cost = m->abstract(map->machine->self, hw, &one, now);
+    peet__map_observe_abstract(map, hw, &one);
+    peet__map_charge(core, cost);
+    peet__map_effect(map, core, &one);
+}
+
+/** One hardware context acts until another is due. */
+static void act(struct peet_map *map, unsigned hw)
+{
+    struct peet_map_core *core = &map->cores[hw];
+    const int preempting = map->config.policy == PEET_POLICY_RR;
+    uint32_t other;
+    uint64_t limit;
+    struct peet_event event;
+    int kind, budget = BUDGET;
+
+    map->current = hw;
+    if (!core->context) {
+        kind = peet__map_pick(map, hw);
+        if (kind <= 0) {
+            if (!kind)
+                peet__map_set_idle(map, hw);
+            return;
+        }
+        if (core->clock != map->now) { /* a switch costs time */
+            peet__map_rekey(map, hw + 1, core->clock);
+            return;
+        }
+    }
+    other = runner_up(map, hw + 1);
+    limit = map->keys[other];
+    if (limit != PEET_MAP_NEVER && hw + 1 < other)
+        limit++;
+    map->attention = 0;
+    do {
+        if (preempting && peet__map_preempt(map, hw))
+            break;
+        kind = peet__map_produce(map, core, &event);
+        if (kind == PEET_EVENT_BLOCK) {
+            uint64_t cost = map->machine_block ? map->machine_block(map->machine->self, hw, &event.block, core->clock)
+                                               : event.block.block->cost_cycles;
+
+            observe_block(map, hw, core, &event.block);
+            peet__map_charge(core, cost);
+        } else if (kind == PEET_EVENT_ABSTRACT) {
+            perform(map, hw, core, &event);
+            if (!core->context)
+                break;
+        } else {
+            if (!kind)
+                peet__map_over(map, core);
+            break;
+        }
+    } while (core->clock < limit && !map->attention && --budget);
+    map->nevents += (uint64_t)(BUDGET - budget) + 1;
+    peet__map_rekey(map, hw + 1, core->clock);
+}
+
+void peet__map_stuck(struct peet_map *map)
+{
+    struct peet_map_blocked one;
+    unsigned n = 0;
+
+    while (!peet_map_blocked(map, n, &one))
+        n++;
+    if (n) {
+        peet_map_blocked(map, 0, &one);
+        peet__map_fail(map, PEET_EDEADLOCK, "deadlock: %u context%s blocked and none can go on; context %u waits for %s", n,
+            n == 1 ? " is" : "s are", one.context, one.waits_for);
+    }
+    map->ended = 1;
+}
+
+static int start(struct peet_map *map)
+{
+    struct peet_map_context *c;
+    int err;
+
+    if (!map->machine)
+        return peet__map_fail(map, PEET_EINVALID, "mapper: no machine");
+    err = peet__map_context_new(map, &c);
+    if (err)
+        return err;
+    c->number = map->next_number++;
+    c->starting = 1;
+    map->live = 1;
+    map->started = 1;
+    for (unsigned i = 0; i < map->ncores; i++)
+        peet__map_set_idle(map, i);
+    peet__map_arrive(map, c, NULL, 0);
+    return map->error.code;
+}
+
+int peet_map_run(struct peet_map *map, struct peet_error *error)
+{
+    uint64_t shown = 0;
+
+    if (!start(map)) {
+        if (map->machine->module->main) {
+            map->pulling = 1;
+            if (map->machine->module->main(map->machine->self) < 0)
+                peet__map_fail(map, PEET_EMODULE, "%s: main() failed", map->machine->module->name);
+            else if (!map->ended)
+                peet__map_fail(map, PEET_EMODULE, "%s: main() returned before the end of the program", map->machine->module->name);
+        }
+        while (!map->ended && !map->error.code) {
+            uint32_t leaf = map->winners[1];
+
+            if (map->keys[leaf] == PEET_MAP_NEVER) {
+                peet__map_stuck(map);
+                break;
+            }
+            map->now = map->keys[leaf];
+            if (leaf)
+                act(map, leaf - 1);
+            else
+                peet__map_arrivals(map);
+            if (map->nevents - shown >= BUDGET) {
+                progress(map);
+                shown = map->nevents;
+            }
+        }
+        for (unsigned i = 0; i < map->ncores; i++)
+            if (map->cores[i].context)
+                peet__map_settle(&map->cores[i]);
+        map->end_cycles = peet_map_cycles(map);
+        map->now = map->end_cycles;
+        progress(map);
+        if (!map->error.code) {
+            if (map->machine->module->finish)
+                map->machine->module->finish(map->machine->self, map->end_cycles);
+            for (unsigned i = 0; i < map->nobservers; i++)
+                if (map->observers[i]->module->finish)
+                    map->observers[i]->module->finish(map->observers[i]->self, map->end_cycles);
+        }
+    }
+    return map->error.code ? peet_error_set(error, map->error.code, "%s", map->error.message) : 0;
+}
+
+/* -------------------------------------------------------------------------------------- life and death */
+
+/** Room for so many hardware contexts; before anything has run. */
+static int set_cores(struct peet_map *map, unsigned n, struct peet_error *error)
+{
+    uint32_t leaves = 2;
+
+    while (leaves < n + 1)
+        leaves *= 2;
+    free(map->cores);
+    free(map->winners);
+    free(map->keys);
+    free(map->idle_bits);
+    map->ncores = n;
+    map->tree_leaves = leaves;
+    map->cores = calloc(n, sizeof *map->cores);
+    map->winners = malloc(2 * leaves * sizeof *map->winners);
+    map->keys = malloc(leaves * sizeof *map->keys);
+    map->idle_bits = calloc((n + 63) / 64, sizeof *map->idle_bits);
+    if (!map->cores || !map->winners || !map->keys || !map->idle_bits)
+        return peet_error_set(error, PEET_ENOMEM, "mapper: out of memory for %u hardware contexts", n);
+    for (uint32_t i = 0; i < leaves; i++) {
+        map->keys[i] = PEET_MAP_NEVER;
+        map->winners[leaves + i] = i;
+    }
+    for (uint32_t i = leaves - 1; i; i--)
+        map->winners[i] = map->winners[2 * i];
+    return 0;
+}
+
+int peet_map_new(const struct peet_map_config *config, const struct peet_source_ops *ops, void *source, struct peet_map **out_map,
+    struct peet_error *error)
+{
+    struct peet_map *map = calloc(1, sizeof *map);
+    int err;
+
+    *out_map = NULL;
+    if (!config->cores || config->cores > 1 << 20) {
+        free(map);
+        return peet_error_set(error, PEET_EINVALID, "cores: %u is out of range", config->cores);
+    }
+    if (!map || !(map->records = calloc(PEET_MAP_LISTED, sizeof *map->records))) {
+        free(map);
+        return peet_error_set(error, PEET_ENOMEM, "mapper: out of memory");
+    }
+    map->config = *config;
+    if (!map->config.quantum_cycles)
+        map->config.quantum_cycles = 1;
+    map->ops = ops;
+    map->source = source;
+    err = set_cores(map, config->cores, error);
+    if (err) {
+        peet_map_free(map);
+        return err;
+    }
+    *out_map = map;
+    return 0;
+}
+
+void peet_map_free(struct peet_map *map)
+{
+    struct peet_map_loop *loop;
+    struct peet_map_context *c;
+
+    if (!map)
+        return;
+    for (unsigned i = 0; i < map->nobservers; i++)
+        peet__map_module_free(map->observers[i]);
+    peet__map_module_free(map->machine);
+    for (uint32_t i = 0; i < map->nsources; i++)
+        if ((c = map->contexts[i]) != NULL) {
+            if (c->forked) {
+                free(c->forked->shares);
+                free(c->forked);
+            }
+            free(c);
+        }
+    while ((c = map->free_contexts) != NULL) {
+        map->free_contexts = c->next;
+        free(c);
+    }
+    while ((loop = map->free_loops) != NULL) {
+        map->free_loops = loop->after;
+        free(loop->shares);
+        free(loop);
+    }
+    free(map->observers);
+    free(map->block_observers);
+    free(map->contexts);
+    free(map->free_sources);
+    free(map->records);
+    free(map->executions);
+    free(map->arrivals);
+    free(map->pick_numbers);
+    free(map->cores);
+    free(map->winners);
+    free(map->keys);
+    free(map->idle_bits);
+    free(map);
+}
+
+int peet_map_set_machine(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error)
+{
+    unsigned n = map->config.cores;
+    int err = peet__map_module_new(map, module, values, 0, &map->machine, error);
+
+    if (err)
+        return err;
+    if (module->hw_contexts)
+        n = module->hw_contexts(map->machine->self, map->config.cores);
+    if (!n || n > 1 << 20)
+        return peet_error_set(error, PEET_EMODULE, "%s: %u hardware contexts for %u cores", module->name, n, map->config.cores);
+    if (n != map->ncores && (err = set_cores(map, n, error)) != 0)
+        return err;
+    map->machine->env.hw_contexts = n;
+    if (module->needs & PEET_NEEDS_BLOCKS)
+        map->machine_block = module->block;
+    return 0;
+}
+
+int peet_map_add_observer(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error)
+{
+    size_t n = map->nobservers + 1;
+    struct peet_map_module **all = realloc(map->observers, n * sizeof *all), **some;
+    int err;
+
+    if (all)
+        map->observers = all;
+    some = realloc(map->block_observers, n * sizeof *some);
+    if (some)
+        map->block_observers = some;
+    if (!all || !some)
+        return peet_error_set(error, PEET_ENOMEM, "%s: out of memory", module->name);
+    err = peet__map_module_new(map, module, values, map->nobservers + 1, &map->observers[map->nobservers], error);
+    if (err)
+        return err;
+    if (module->needs & PEET_NEEDS_BLOCKS)
+        map->block_observers[map->nblock_observers++] = map->observers[map->nobservers];
+    map->nobservers++;
+    return 0;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside the mapper: what map.c (engine), deliver.c (modules), doall.c (loops), policy.c (who is next)
+ * and mapstats.c share.  Nobody else includes this.
+ */
+#ifndef PEET_MAP_H
+#define PEET_MAP_H
+
+#include "mapper.h"
+
+#define PEET_MAP_NEVER UINT64_MAX
+#define PEET_MAP_LISTED 1000 /* contexts that appear one by one in the statistics */
+
+enum peet_map_state {
+    PEET_MAP_WAITING, /* becomes ready at a known time */
+    PEET_MAP_READY,
+    PEET_MAP_RUNNING,
+    PEET_MAP_BLOCKED,
+    PEET_MAP_PARKED,  /* a doall worker between iterations */
+};
+
+struct peet_map_loop;
+
+/** A software context, or the worker that carries iterations one after the other. */
+struct peet_map_context {
+    uint32_t number, source;
+    enum peet_map_state state;
+    unsigned last_hw;              /* UINT_MAX: none yet */
+    struct peet_map_loop *loop;    /* the loop whose iteration this is, or NULL */
+    struct peet_map_loop *forked;  /* the loop that it waits for, or NULL */
+    uint64_t iteration;
+    uint8_t starting;              /* DOALL_START or CONTEXT_START is still to be delivered */
+    uint8_t joining;               /* DOALL_JOIN is still to be delivered */
+    uint8_t marked;                /* a marked iteration: its end is its FINISH */
+    uint8_t marked_fork;           /* the fork under way is of the marker form */
+    uint8_t exited;                /* CONTEXT_EXIT has been delivered */
+    uint64_t arrival, ready_cycles; /* order and time of becoming ready */
+    uint64_t first_cycle, instructions;
+    struct peet_map_context *prev, *next;         /* the list that it is on: ready, parked or blocked */
+    struct peet_map_context *own_prev, *own_next; /* affinity: ready ones of one hardware context */
+};
+
+/** Iterations that one hardware context has taken and not begun. */
+struct peet_map_share {
+    uint64_t next, end;
+    uint64_t chunk_number; /* static: the next one that is its own */
+};
+
+/** A doall between its fork and its join. */
+struct peet_map_loop {
+    uint64_t lo, n, next, finished, started, chunk, fn, arg;
+    enum peet_schedule schedule;
+    uint8_t marked;
+    uint8_t listed;                /* on map->loops */
+    uint32_t base;                 /* context number of iteration lo */
+    uint64_t end_cycles;           /* latest finish so far */
+    uint64_t arrival, ready_cycles;
+    struct peet_map_context *carrier;
+    struct peet_map_context *parked;
+    struct peet_map_share *shares; /* one per hardware context */
+    struct peet_map_loop *prev, *after;
+};
+
+/** A point in time at which a context or a loop becomes ready. */
+struct peet_map_arrival {
+    uint64_t cycles, order;
+    struct peet_map_context *context; /* or */
+    struct peet_map_loop *loop;
+};
+
+/** One hardware context. */
+struct peet_map_core {
+    uint64_t clock, busy, stalled, idle, instructions, switches;
+    uint64_t settled;              /* instructions already booked to contexts */
+    uint64_t not_ready;            /* not before this time, applied after the running callback */
+    uint64_t dispatched;           /* clock at which its context came on */
+    struct peet_map_context *context;
+    uint32_t last_number;          /* software context that ran last */
+    uint8_t ran;                   /* last_number means something */
+    uint8_t is_idle;               /* found nothing to do; its clock stands still */
+    struct peet_map_context *own_head, *own_tail; /* affinity */
+};
+
+/** An instance of a module. */
+struct peet_map_module {
+    struct peet_env env;
+    const struct peet_module *module;
+    void *self;
+    struct peet_map *map;
+};
+
+/** How often a block was executed. */
+struct peet_map_execution {
+    uint64_t times;
+    const struct peet_block *block;
+};
+
+struct peet_map_record {
+    uint64_t first_cycle, last_cycle, instructions;
+    const char *kind;
+};
+
+struct peet_map {
+    struct peet_map_config config;
+    const struct peet_source_ops *ops;
+    void *source;
+
+    /* hot */
+    struct peet_map_core *cores;
+    uint32_t *winners;             /* tree over ncores + 1 leaves; leaf 0 is the arrivals */
+    uint64_t *keys;                /* per leaf: when it acts next */
+    unsigned ncores, nleaves;
+    unsigned current;              /* the hardware context that acts */
+    uint8_t attention;             /* keys have changed, or the run is to end: leave the fast loop */
+    uint8_t ended, started;
+    uint64_t now;
+    struct peet_map_execution *executions; /* per block id */
+    uint32_t nexecutions;
+    uint32_t tree_leaves;          /* nleaves rounded up to a power of two */
+    struct peet_counts varying;    /* what executions times static counts do not cover */
+    uint64_t nevents;
+
+    struct peet_map_module *machine;
+    uint64_t (*machine_block)(void *, unsigned, const struct peet_block_event *, uint64_t);
+    struct peet_map_module **observers, **block_observers;
+    unsigned nobservers, nblock_observers;
+
+    /* ready contexts in order of arrival; loops with iterations to give, innermost first */
+    struct peet_map_context *ready_head, *ready_tail;
+    unsigned nready;
+    uint32_t *pick_numbers;
+    size_t npick;
+    struct peet_map_loop *loops, *loops_tail, *free_loops;
+    struct peet_map_arrival *arrivals; /* binary heap */
+    size_t narrivals, arrivals_room;
+    uint64_t orders;
+    uint64_t *idle_bits;
+    unsigned nidle;
+
+    struct peet_map_context **contexts; /* by source number; NULL: free */
+    uint32_t *free_sources;
+    uint32_t nsources, nfree_sources, sources_room;
+    struct peet_map_context *free_contexts, *blocked;
+    uint64_t live;                 /* contexts not over */
+    uint32_t next_number;
+    struct peet_map_record *records;
+    struct peet_map_totals totals;
+
+    /* pull form */
+    uint8_t pulling;
+    struct peet_map_core *pulled;  /* its abstract event waits for its cost */
+    struct peet_event pulled_event;
+
+    uint64_t args[8];              /* of the abstract event under way */
+    uint8_t inexact;               /* ranges went by whose counts nobody asked the decoder for */
+    int exit_status;
+    uint64_t end_cycles;
+    struct peet_error error;       /* the first thing that went wrong */
+};
+
+/* ---- map.c */
+/** The key of a leaf has changed: leaf 0 is the arrivals, leaf i + 1 hardware context i. */
+void peet__map_rekey(struct peet_map *map, unsigned leaf, uint64_t key);
+/** Record the first error and make the engine stop.  Returns: @code */
+int peet__map_fail(struct peet_map *map, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int peet__map_context_new(struct peet_map *map, struct peet_map_context **out_context);
+/** Its source number is free again; the source has been told by the caller. */
+void peet__map_context_free(struct peet_map *map, struct peet_map_context *context);
+/** Book the instructions executed since the last settling to the core's context. */
+void peet__map_settle(struct peet_map_core *core);
+/** Keep what the statistics say about a context (or iteration) that is over. */
+void peet__map_record(struct peet_map *map, const struct peet_map_context *context, const char *kind, uint64_t cycles);
+/** A context comes onto a core at the core's clock. */
+void peet__map_dispatch(struct peet_map *map, unsigned hw, struct peet_map_context *context);
+/** The core's context leaves it; the core looks for work at its clock. */
+void peet__map_release(struct peet_map_core *core);
+/** An idle core will look for work at this time. */
+void peet__map_wake(struct peet_map *map, unsigned hw, uint64_t cycles);
+void peet__map_set_idle(struct peet_map *map, unsigned hw);
+
+/**
+ * peet__map_produce() - the next event of a core's context, as modules shall see it
+ * Returns: enum peet_event_kind, 0: the context is over, or a peet_err (recorded in map->error)
+ */
+int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct peet_event *out_event);
+/** What an abstract event does, once its cost has been charged. */
+void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event);
+/** Count a block and show it to the observers; its cost is not this function's business. */
+void peet__map_observe_block(struct peet_map *map, unsigned hw, const struct peet_block_event *event);
+void peet__map_observe_abstract(struct peet_map *map, unsigned hw, const struct peet_abstract_event *event);
+/** The core's context has ended. */
+void peet__map_over(struct peet_map *map, struct peet_map_core *core);
+/** Round robin: should the core's context make room?  If so, it does. */
+int peet__map_preempt(struct peet_map *map, unsigned hw);
+/** Nothing can act any more: the end, or a deadlock. */
+void peet__map_stuck(struct peet_map *map);
+
+/** Time passes on a core: @cycles busy, then whatever not_ready_until() asked for. */
+static inline void peet__map_charge(struct peet_map_core *core, uint64_t cycles)
+{
+    core->clock += cycles;
+    core->busy += cycles;
+    if (core->not_ready > core->clock) {
+        core->stalled += core->not_ready - core->clock;
+        core->clock = core->not_ready;
+    }
+}
+
+/* ---- deliver.c */
+int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values, unsigned index,
+    struct peet_map_module **out_module, struct peet_error *error);
+void peet__map_module_free(struct peet_map_module *module);
+
+/* ---- pull.c */
+int peet__map_pull(const struct peet_env *env, unsigned hw, struct peet_pull *out_event);
+void peet__map_pull_charge(const struct peet_env *env, unsigned hw, uint64_t cycles);
+uint64_t peet__map_clock(const struct peet_env *env, unsigned hw);
+
+/* ---- policy.c */
+/** A context or a loop becomes ready at this time. */
+void peet__map_arrive(struct peet_map *map, struct peet_map_context *context, struct peet_map_loop *loop, uint64_t cycles);
+/** Let in all that is ready by map->now, and wake idle cores for it. */
+void peet__map_arrivals(struct peet_map *map);
+/** Find work for a core at its clock.  Returns: 1 found (and dispatched), 0 none, or a peet_err */
+int peet__map_pick(struct peet_map *map, unsigned hw);
+/** Would the core find work other than what it has? */
+int peet__map_others_wait(struct peet_map *map, unsigned hw);
+
+/* ---- doall.c */
+/** A doall begins at the core's clock; its carrier leaves the core.  args: lo hi schedule chunk fn arg */
+void peet__map_fork(struct peet_map *map, struct peet_map_core *core, const uint64_t *args);
+/** The first loop with an iteration for this core, or NULL. */
+struct peet_map_loop *peet__map_loop_for(struct peet_map *map, unsigned hw);
+/** Begin the next iteration of a loop on a core.  Returns: 1 begun, 0 (marked loops) it does not exist, or a peet_err */
+int peet__map_iterate(struct peet_map *map, struct peet_map_loop *loop, unsigned hw);
+/** The iteration on the core is over, at the core's clock. */
+void peet__map_finish(struct peet_map *map, struct peet_map_core *core);
+void peet__map_loop_free(struct peet_map *map, struct peet_map_loop *loop);
+
+#endif

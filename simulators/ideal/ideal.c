@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ideal machine: memory costs nothing, processors do not disturb each other.  A block takes its
+ * schema cost (the sum of its instructions' reciprocal throughputs), its number of instructions, or one
+ * cycle.  What remains is the program's own parallelism: the reference for every other machine.
+ */
+#include <peet/module.h>
+
+#include <stdlib.h>
+
+enum cost { COST_SCHEMA, COST_UNIT, COST_INSTRUCTIONS };
+
+struct ideal {
+    enum cost cost;
+    uint64_t blocks, cycles;
+};
+
+static const struct peet_param params[] = {
+    { "cost", PEET_PARAM_ENUM, "", "schema", "schema|unit|instructions",
+        "cycles of a block: by the compiler's scheduling model, 1, or its number of instructions" },
+    { 0 },
+};
+
+static void *create(const struct peet_env *env, const union peet_value *values)
+{
+    struct ideal *self = calloc(1, sizeof *self);
+
+    if (!self) {
+        env->fail(env, "out of memory");
+        return NULL;
+    }
+    self->cost = (enum cost)values[0].u64;
+    return self;
+}
+
+static void destroy(void *self)
+{
+    free(self);
+}
+
+static uint64_t block(void *arg, unsigned hw, const struct peet_block_event *event, uint64_t now)
+{
+    struct ideal *self = arg;
+    uint64_t cycles = 1;
+
+    (void)hw;
+    (void)now;
+    if (self->cost == COST_SCHEMA)
+        cycles = event->block->cost_cycles;
+    else if (self->cost == COST_INSTRUCTIONS)
+        cycles = event->block->ninsns;
+    self->blocks++;
+    self->cycles += cycles;
+    return cycles;
+}
+
+static void stats(void *arg, const struct peet_env *env, struct peet_stats *node)
+{
+    const struct ideal *self = arg;
+
+    env->stats_u64(env, node, "blocks", self->blocks);
+    env->stats_u64(env, node, "work_cycles", self->cycles);
+}
+
+const struct peet_module peet_module = {
+    .abi = PEET_MODULE_ABI,
+    .struct_size = sizeof(struct peet_module),
+    .name = "ideal",
+    .summary = "no memory delays: blocks take their schema cost",
+    .kind = PEET_MACHINE,
+    .needs = PEET_NEEDS_BLOCKS,
+    .params = params,
+    .create = create,
+    .destroy = destroy,
+    .block = block,
+    .stats = stats,
+};
