@@ -92,6 +92,8 @@ static int copy_program_headers(Elf *from, Elf *to, const char *path, struct pee
             return elf_failure(error, path);
         header.p_filesz = 0;
         header.p_offset = 0;
+        if (header.p_type == PT_PHDR || header.p_type == PT_INTERP) /* these must have contents */
+            header.p_type = PT_NULL;
         if (!gelf_update_phdr(to, (int)i, &header))
             return elf_failure(error, path);
     }
