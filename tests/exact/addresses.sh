@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# addresses.sh SOURCE FLAGS...: the decoded reference stream, instruction by instruction and reference
+# by reference, held against lackey's trace of the same source without the pass.
+. "$(dirname "$0")/../tools/common.sh"
+source=$1
+shift
+need_valgrind
+compilers_for "$source"
+mkdir "$work/plain" "$work/peet" "$work/out" || exit 99
+"$plain_cc" "$@" -o "$work/plain/subject" "$source" -lm || fail "the plain compiler refused $source"
+"$peet_cc" "$@" -o "$work/peet/subject" "$source" -lm || fail "peetcc refused $source"
+"$PEET" run --quiet --machine ideal --observe "$PEET_TOOLS/streamdump.so" -d "$work/out" -- "$work/peet/subject" \
+    >"$work/peet.out" || fail "peet run ended with status $?"
+mkfifo "$work/trace" || exit 99
+valgrind --tool=lackey $VEX --trace-mem=yes --log-file="$work/trace" "$work/plain/subject" >"$work/plain.out" &
+"$PEET_TOOLS/lackey_compare" "$work/plain/subject" "$work/trace" "$work/peet/subject" "$work/out/stream.txt"
+status=$?
+cat "$work/trace" >/dev/null 2>&1 & # lets lackey end if the comparison stopped early
+reader=$!
+wait %1
+kill $reader 2>/dev/null
+cmp "$work/plain.out" "$work/peet.out" || fail "the subject's output differs"
+exit $status

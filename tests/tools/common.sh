@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by the end-to-end tests.  From CTest: PEET_PREFIX (the build tree or an installed prefix),
+# PEET_TOOLS (the compiled test tools), PEET_PLAIN_CC and PEET_PLAIN_CXX (the compiler without the pass).
+set -u
+PEET=$PEET_PREFIX/bin/peet
+PEETCC=$PEET_PREFIX/bin/peetcc
+PEETCXX=$PEET_PREFIX/bin/peetcc++
+export PEETCC_CLANG=$PEET_PLAIN_CC PEETCC_CLANGXX=$PEET_PLAIN_CXX
+export LC_ALL=C
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/peet-test.XXXXXX") || exit 99
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+    echo "FAIL: $*"
+    exit 1
+}
+
+skip() {
+    echo "SKIPPED: $*"
+    exit 77
+}
+
+need_valgrind() {
+    command -v valgrind >/dev/null || skip "valgrind is not installed"
+}
+
+# compilers_for FILE: sets plain_cc and peet_cc to those of its language
+compilers_for() {
+    case $1 in
+    *.cpp | *.cc) plain_cc=$PEET_PLAIN_CXX peet_cc=$PEETCXX ;;
+    *) plain_cc=$PEET_PLAIN_CC peet_cc=$PEETCC ;;
+    esac
+}
+
+# Valgrind's optimiser off: it removes loads whose value is overwritten before the end of a superblock.
+# Chasing off: superblocks do not run across calls and jumps.  See tests/exact/CONVENTIONS.md.
+VEX="--vex-iropt-level=0 --vex-guest-chase=no"
+CALLGRIND="valgrind --tool=callgrind $VEX --cache-sim=yes --dump-line=no --compress-strings=no --compress-pos=no --demangle=no --skip-plt=no"
