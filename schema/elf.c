@@ -18,6 +18,9 @@ static int find_sections(struct peet__image *image, Elf *elf, struct peet_error 
     size_t names;
     if (elf_getshdrstrndx(elf, &names) != 0)
         return peet_error_set(error, PEET_EFORMAT, "%s: no section names: %s", image->path, elf_errmsg(-1));
+    GElf_Ehdr eh;
+    if (gelf_getehdr(elf, &eh) != NULL && eh.e_type == ET_REL)
+        return peet_error_set(error, PEET_EUNSUPPORTED, "%s: a relocatable object: link it first", image->path);
     Elf_Scn *scn = NULL;
     while ((scn = elf_nextscn(elf, scn)) != NULL) {
         GElf_Shdr sh;

@@ -150,13 +150,9 @@ static int adopt(struct peet_program *p, struct peet__image *image, struct peet_
     return 0;
 }
 
-int peet_program_add_image(struct peet_program *p, const char *path, uint64_t bias, struct peet_error *error)
+int peet__program_read(struct peet_program *p, struct peet__image *image, struct peet_error *error)
 {
-    struct peet__image *image = calloc(1, sizeof *image);
-    if (image == NULL)
-        return peet_error_set(error, PEET_ENOMEM, "out of memory");
-    image->bias = bias;
-    int err = peet__image_map(image, path, error);
+    int err = 0;
     size_t offset = 0;
     unsigned capacity = 0;
     while (err == 0 && offset < image->schema.size) {
@@ -192,6 +188,21 @@ int peet_program_add_image(struct peet_program *p, const char *path, uint64_t bi
     image_free(image);
     return err;
 }
+
+int peet_program_add_image(struct peet_program *p, const char *path, uint64_t bias, struct peet_error *error)
+{
+    struct peet__image *image = calloc(1, sizeof *image);
+    if (image == NULL)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    image->bias = bias;
+    int err = peet__image_map(image, path, error);
+    if (err != 0) {
+        image_free(image);
+        return err;
+    }
+    return peet__program_read(p, image, error);
+}
+
 
 unsigned peet_program_nfunctions(const struct peet_program *p)
 {

@@ -104,6 +104,9 @@ void peet__image_unmap(struct peet__image *image);
 const uint8_t *peet__image_code(const struct peet__image *image, uint64_t address, size_t bytes);
 
 /* reader.c: parse the record at offset; *inout_offset moves behind it */
+/* program.c: read every record of a mapped image into the program; takes the image, even on failure */
+int peet__program_read(struct peet_program *program, struct peet__image *image, struct peet_error *error);
+
 int peet__function_read(struct peet__image *image, size_t *inout_offset, struct peet__function **out_function,
                         struct peet_error *error);
 void peet__function_free(struct peet__function *function);
