@@ -246,9 +246,9 @@ void emit(Target &T, Function &F, const Options &O)
     raw_string_ostream os(text);
     std::string id = ".Lpeet" + std::to_string(MF.getFunctionNumber());
     os << id << "z:\n\t.pushsection " << PEET_SCHEMA_SECTION << ",\"ao" << (IR.hasComdat() ? "G" : "") << "\",@progbits";
+    os << "," << quoted(symbol->getName());
     if (IR.hasComdat())
         os << "," << quoted(IR.getComdat()->getName()) << ",comdat";
-    os << "," << quoted(symbol->getName());
     os << "\n\t.long " << PEET_FORMAT_MAGIC << "\n\t.long " << id << "y-" << id << "x\n" << id << "x:\n\t.long "
        << PEET_SCHEMA_VERSION << "\n\t.long __peet_abi_" << PEET_RAW_ABI << "@GOTPCREL\n\t.long " << start << "-.\n\t.long " << id
        << "z-" << start << "\n\t.long " << nlengths << "," << noffsets << lengths << offsets;

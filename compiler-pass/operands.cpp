@@ -148,7 +148,7 @@ static uint8_t classOf(StringRef n, StringRef m, const MCInstrDesc &D)
         return PEET_INSN_BRANCH;
     if (D.isBranch() || D.isCall())
         return PEET_INSN_JUMP;
-    if (starts(n, {"LOCK_", "LCMPXCHG", "LXADD", "CMPXCHG", "XCHG8rm", "XCHG16rm", "XCHG32rm", "XCHG64rm"}))
+    if (n.ends_with("Locked") || starts(n, {"LOCK_", "LCMPXCHG", "LXADD", "CMPXCHG", "XCHG8rm", "XCHG16rm", "XCHG32rm", "XCHG64rm"}))
         return PEET_INSN_ATOMIC;
     if (starts(n, {"MFENCE", "SFENCE", "LFENCE"}))
         return PEET_INSN_FENCE;
@@ -500,8 +500,8 @@ bool Target::refs(const MachineInstr &MI, SmallVectorImpl<MemRef> &out, bool &op
         return true;
     }
     if (I.vmask) {
-        bool load = D.mayLoad();
-        const MachineOperand &MO = MI.getOperand(load ? 1 : 5);
+        bool load = I.memOp != 0; // (data, mask, memory) or (memory, mask, data)
+        const MachineOperand &MO = MI.getOperand(load ? I.memOp - 1 : I.memOp + 5);
         r.kind = load ? PEET_REF_LOAD : PEET_REF_STORE;
         r.shape = Shape::Lanes;
         r.size = I.laneBytes;
@@ -564,6 +564,8 @@ bool Target::refs(const MachineInstr &MI, SmallVectorImpl<MemRef> &out, bool &op
         r.kind = PEET_REF_STORE;
     else if (D.mayLoad() || starts(name, {"LDMXCSR", "VLDMXCSR", "FLDCW", "FLDENV", "FRSTOR"}))
         r.kind = PEET_REF_LOAD;
+    else if (name.ends_with("Locked"))
+        r.kind = PEET_REF_MODIFY;
     else {
         why = "instruction " + name.str() + " has a memory operand but neither loads nor stores";
         return false;
