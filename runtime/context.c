@@ -5,6 +5,7 @@
  * both.  Two ways to switch: assembly (arch/), and the C library's ucontext for comparison.
  */
 #include "internal.h"
+#include "fatal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,6 +20,7 @@ struct peet__rt peet__rt;
 static void uc_entry(void)
 {
     struct peet_ctx *ctx = peet__rt.current;
+    peet__rt.busy = 0;
     ctx->fn(ctx->a, ctx->b);
     peet__ctx_finished();
 }
@@ -118,6 +120,7 @@ PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, ui
     }
     if (ctx == &rt->main_ctx && peet__capture_replay(words, limit, out_end))
         return PEET_YIELD_FULL;
+    peet__fatal_deferred();
     peet__ctl->cursor = words;
     peet__ctl->limit = limit;
     rt->limit = limit;
@@ -131,8 +134,10 @@ PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, ui
         peet__ctl->limit = NULL;
     if (!ctx->uc)
         peet__switch(&rt->host_rsp, ctx->rsp);
-    else
+    else {
+        rt->busy = 1; /* libc's switch is no place for a signal handler */
         swapcontext(&rt->host_uc, ctx->uc);
+    }
     ctx->saved_errno = *rt->errno_place;
     *rt->errno_place = rt->host_errno;
     *out_end = peet__ctl->cursor;
@@ -149,8 +154,10 @@ void peet__leave(enum peet_yield why)
     rt->in_subject = 0;
     if (!ctx->uc)
         peet__switch(&ctx->rsp, rt->host_rsp);
-    else
+    else {
         swapcontext(ctx->uc, &rt->host_uc);
+        rt->busy = 0;
+    }
 }
 
 void peet__ctx_finished(void)
@@ -163,7 +170,6 @@ void peet__yield_full(void)
 {
     struct peet__rt *rt = &peet__rt;
     if (rt->signals) { /* which lowered the limit: the ring may have room */
-        peet__ctl->limit = rt->limit;
         peet__signals_deliver();
         if (peet__ctl->cursor < rt->limit)
             return;

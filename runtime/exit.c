@@ -11,7 +11,6 @@
  */
 #include "internal.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -36,7 +35,7 @@ PUBLIC int __cxa_atexit(void (*fn)(void *), void *arg, void *dso);
 PUBLIC int __cxa_atexit(void (*fn)(void *), void *arg, void *dso)
 {
     if (!real_cxa_atexit)
-        real_cxa_atexit = (cxa_atexit_fn *)dlsym(RTLD_NEXT, "__cxa_atexit");
+        real_cxa_atexit = (cxa_atexit_fn *)peet__next("__cxa_atexit");
     if (peet__rt.capturing && nheld < HELD_MAX) {
         held[nheld++] = (struct held){ fn, arg, dso };
         return 0;
@@ -82,7 +81,7 @@ PUBLIC void quick_exit(int status)
 {
     static void (*real)(int);
     if (!real)
-        real = (void (*)(int))dlsym(RTLD_NEXT, "quick_exit");
+        real = (void (*)(int))peet__next("quick_exit");
     quick_status = status;
     real(status);
     peet__real_exit(status);

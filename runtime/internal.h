@@ -26,6 +26,7 @@ struct peet_ctx {
     void *rsp;             /* saved stack pointer (assembly switch) */
     ucontext_t *uc;        /* saved state (ucontext path), else NULL */
     uint64_t *stub_frame;  /* registers at the check that yielded (enum in registers.c), else NULL */
+    const ucontext_t *fault; /* where it crashed, else NULL */
     void (*fn)(uint64_t, uint64_t);
     uint64_t a, b;
     uint64_t result;       /* of the pending peet_rt_event() */
@@ -72,6 +73,9 @@ void peet__report(const char *format, ...) __attribute__((format(printf, 1, 2)))
 void peet__die(int status, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 /** real_exit() - end the process now, no handlers */
 void peet__real_exit(int status) __attribute__((noreturn));
+
+/** next() - the definition of a libc function behind the one of ours.  Never NULL. */
+void *peet__next(const char *name);
 
 /* ----------------------------------------------------------------------------------- arguments.c */
 

@@ -6,7 +6,6 @@
  */
 #include "internal.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -196,6 +195,6 @@ PUBLIC size_t malloc_usable_size(void *p)
     if (peet__heap_owns(p))
         return peet__heap_usable(p);
     if (!real)
-        real = (size_t (*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size");
+        real = (size_t (*)(void *))peet__next("malloc_usable_size");
     return real(p);
 }

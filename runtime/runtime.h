@@ -82,7 +82,11 @@ struct peet_host_hooks {
     /** The subject received a fatal signal in context ctx: write results up to now.  On the crash stack. */
     void (*crashed)(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t address, const char *why);
 };
-int peet_host_main(struct peet_host_hooks *out_hooks);
+__attribute__((visibility("default"))) int peet_host_main(struct peet_host_hooks *out_hooks);
+
+/** In crashed(): one past the last word of the turn that crashed, NULL if no context was running.  The last
+ *  record may be cut. */
+uint64_t *peet_rt_crash_end(void);
 typedef int peet_host_main_fn(struct peet_host_hooks *out_hooks);
 
 /** Whether the subject's allocations are noted in its stream (ALLOC, FREE).  Off at first. */

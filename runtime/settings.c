@@ -5,6 +5,7 @@
  */
 #include "internal.h"
 
+#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,4 +82,12 @@ void peet__die(int status, const char *format, ...)
     vreport(format, args);
     va_end(args);
     peet__real_exit(status);
+}
+
+void *peet__next(const char *name)
+{
+    void *next = dlsym(RTLD_NEXT, name);
+    if (!next)
+        peet__die(127, "the C library does not define %s", name);
+    return next;
 }

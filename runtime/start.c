@@ -115,7 +115,7 @@ PUBLIC int __libc_start_main(int (*main)(int, char **, char **), int argc, char 
     void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
 {
     struct peet__rt *rt = &peet__rt;
-    start.real = (start_main_fn *)dlsym(RTLD_NEXT, "__libc_start_main");
+    start.real = (start_main_fn *)peet__next("__libc_start_main");
     if (!rt->capturing)
         return start.real(main, argc, argv, init, fini, rtld_fini, stack_end);
     rt->in_subject = 0;
@@ -135,7 +135,5 @@ PUBLIC int __libc_start_main(int (*main)(int, char **, char **), int argc, char 
     rt->current = ctx;
     peet__signals_begin();
 
-    peet_host_main_fn *host_main = load_host();
-    rt->simulated = 1;
-    finish(host_main(&rt->hooks));
+    finish(load_host()(&rt->hooks));
 }

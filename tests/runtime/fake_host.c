@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "worker.h"
 
 #define WORKERS 4
 #define NONE UINT64_MAX
@@ -19,6 +20,7 @@
 static FILE *log_file;
 static uint64_t ring[1 << 16];
 static uint64_t limit_words = 4096;
+static int over, status; /* PROGRAM_EXIT has been seen */
 static uint64_t plain_words, plain_hash = 1469598103934665603u, turns;
 
 static const char *name_of(unsigned type)
@@ -83,8 +85,13 @@ static uint64_t *run(struct peet_ctx *ctx, uint64_t result)
             abort();
         }
         uint64_t *last = look(end);
-        if (why == PEET_YIELD_EVENT)
+        if (why == PEET_YIELD_EVENT) {
+            if (PEET_RAW_TYPE(*last) == PEET_ABSTRACT_PROGRAM_EXIT) {
+                over = 1;
+                status = (int)last[1];
+            }
             return last;
+        }
         if (why == PEET_YIELD_DONE)
             return NULL;
     }
@@ -94,7 +101,6 @@ static void doall(uint64_t lo, uint64_t hi, uint64_t fn, uint64_t arg)
 {
     static struct peet_ctx *idle[64];
     static unsigned nidle;
-    extern void peet__doall_worker(uint64_t, uint64_t);
     struct peet_ctx *workers[WORKERS];
     uint64_t answers[WORKERS] = { 0 };
     unsigned alive = WORKERS;
@@ -107,8 +113,8 @@ static void doall(uint64_t lo, uint64_t hi, uint64_t fn, uint64_t arg)
         }
         peet_ctx_set_number(workers[i], i + 1);
     }
-    while (alive)
-        for (unsigned i = 0; i < WORKERS; i++) {
+    while (alive && !over)
+        for (unsigned i = 0; i < WORKERS && !over; i++) {
             if (!workers[i])
                 continue;
             uint64_t *event = run(workers[i], answers[i]);
@@ -131,6 +137,8 @@ static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t addr
     uint64_t lo, hi, regs[8];
     peet_ctx_stack(ctx, &lo, &hi);
     peet_ctx_registers(ctx, regs);
+    look(peet_rt_crash_end());
+    say("%s\n", regs[0] == pc || pc == 0 ? "pc known" : "PC DIFFERS");
     say("CRASHED signal %d: %s\n", signal, why);
     summary();
 }
@@ -142,25 +150,22 @@ int peet_host_main(struct peet_host_hooks *out_hooks)
         log_file = fopen(peet_rt_setting("PEET_TEST_LOG"), "w");
     if (peet_rt_setting("PEET_TEST_LIMIT"))
         limit_words = strtoull(peet_rt_setting("PEET_TEST_LIMIT"), NULL, 0);
+    peet_rt_note_allocations(peet_rt_setting("PEET_TEST_NOTE_ALLOCATIONS") != NULL);
     /* a host's allocations must not show in the subject's heap */
     void *ballast[100];
     unsigned nballast = peet_rt_setting("PEET_TEST_BALLAST") ? 100 : 0;
     for (unsigned i = 0; i < nballast; i++)
         ballast[i] = malloc(1000 * i);
-    int status = 0;
     uint64_t result = 0;
-    for (;;) {
+    while (!over) {
         uint64_t *event = run(peet_ctx_main(), result);
-        if (!event)
+        if (!event || over)
             break;
         uint64_t args[6] = { 0 };
         memcpy(args, event + 1, PEET_RAW_NARGS(*event) * sizeof *args);
         result = 0;
         if (PEET_RAW_TYPE(*event) == PEET_ABSTRACT_DOALL_FORK) {
             doall(args[0], args[1], args[4], args[5]);
-        } else if (PEET_RAW_TYPE(*event) == PEET_ABSTRACT_PROGRAM_EXIT) {
-            status = (int)args[0];
-            break;
         } else if (PEET_RAW_TYPE(*event) == PEET_ABSTRACT_YIELD) {
             result = args[0] + 1; /* tests ask this way what an event returns */
         }

@@ -26,12 +26,21 @@ enum { R15, R14, R13, R12, R11, R10, R9, R8, RDI, RSI, RBP, RBX, RDX, RCX, RAX, 
 /* Compiled code steps over the red zone before it calls the stub. */
 #define RED_ZONE_BYTES 128
 
+static void from_gregs(const greg_t *regs, uint64_t out[8])
+{
+    const int order[8] = { REG_RIP, REG_RSP, REG_RBP, REG_RBX, REG_R12, REG_R13, REG_R14, REG_R15 };
+    for (int i = 0; i < 8; i++)
+        out[i] = (uint64_t)regs[order[i]];
+}
+
 PUBLIC void peet_ctx_registers(const struct peet_ctx *ctx, uint64_t out[8])
 {
     memset(out, 0, 8 * sizeof *out);
     if (ctx->state == PEET__CTX_NEW || ctx->state == PEET__CTX_DONE)
         return;
-    if (ctx->stub_frame) { /* as the checking function sees them */
+    if (ctx->fault) {
+        from_gregs(ctx->fault->uc_mcontext.gregs, out);
+    } else if (ctx->stub_frame) { /* as the checking function sees them */
         const uint64_t *frame = ctx->stub_frame;
         out[0] = frame[PC];
         out[1] = (uint64_t)(frame + STUB_WORDS) + RED_ZONE_BYTES;
@@ -42,10 +51,7 @@ PUBLIC void peet_ctx_registers(const struct peet_ctx *ctx, uint64_t out[8])
         out[6] = frame[R14];
         out[7] = frame[R15];
     } else if (ctx->uc) {
-        const greg_t *regs = ctx->uc->uc_mcontext.gregs;
-        const int order[8] = { REG_RIP, REG_RSP, REG_RBP, REG_RBX, REG_R12, REG_R13, REG_R14, REG_R15 };
-        for (int i = 0; i < 8; i++)
-            out[i] = (uint64_t)regs[order[i]];
+        from_gregs(ctx->uc->uc_mcontext.gregs, out);
     } else { /* control words, r15 r14 r13 r12 rbx rbp, return address: see peet__switch */
         const uint64_t *saved = ctx->rsp;
         out[0] = saved[7];

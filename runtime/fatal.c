@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See fatal.h.  A signal that somebody sends while the host is at work waits until the host next resumes a
+ * context, because the host's own data are not in order before; a second one does not wait.
+ */
+#include "fatal.h"
+#include "internal.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define ALT_BYTES (64ul << 10)   /* the handler itself */
+#define CRASH_BYTES (8ul << 20)  /* the host writing its results */
+
+static char *crash_stack;
+static stack_t alt_stack, user_alt_stack = { .ss_flags = SS_DISABLE };
+static volatile int crashing;
+static volatile int waiting; /* a signal that came while the host was at work */
+static siginfo_t waiting_info;
+static uint64_t *crash_end;
+
+struct crash {
+    int signal;
+    uint64_t pc, address;
+    char why[300];
+};
+
+int peet__fatal_by_default(int signal)
+{
+    switch (signal) {
+    case SIGKILL:
+    case SIGSTOP:
+    case SIGCHLD:
+    case SIGCONT:
+    case SIGURG:
+    case SIGWINCH:
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU:
+        return 0;
+    default:
+        return signal < 32; /* realtime signals are left alone: libc uses the first of them */
+    }
+}
+
+int peet__fatal_is_fault(int signal, const siginfo_t *info)
+{
+    return info->si_code > 0 && (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL ||
+        signal == SIGTRAP || signal == SIGSYS);
+}
+
+static void *reserve(size_t bytes)
+{
+    long at = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (at == -1)
+        peet__die(1, "no address space for the crash stack: %s", strerror(errno));
+    return (void *)at;
+}
+
+void peet__fatal_begin(void)
+{
+    crash_stack = reserve(CRASH_BYTES);
+    alt_stack.ss_sp = reserve(ALT_BYTES);
+    alt_stack.ss_size = ALT_BYTES;
+    syscall(SYS_sigaltstack, &alt_stack, NULL);
+}
+
+/* Ours serves unless the subject has one; it never sees ours. */
+PUBLIC int sigaltstack(const stack_t *stack, stack_t *old)
+{
+    if (!peet__rt.simulated || !peet__rt.in_subject)
+        return (int)syscall(SYS_sigaltstack, stack, old);
+    stack_t now, before = user_alt_stack;
+    syscall(SYS_sigaltstack, NULL, &now);
+    if (!(before.ss_flags & SS_DISABLE))
+        before.ss_flags = now.ss_flags;
+    if (stack) {
+        int result = (int)syscall(SYS_sigaltstack, stack->ss_flags & SS_DISABLE ? &alt_stack : stack, NULL);
+        if (result != 0)
+            return result;
+        user_alt_stack = *stack;
+    }
+    if (old)
+        *old = before;
+    return 0;
+}
+
+/* ----------------------------------------------------------------------------------------------- the end */
+
+__attribute__((noreturn)) static void die_by(int signal)
+{
+    struct sigaction act = { .sa_flags = 0 };
+    sigset_t set;
+    act.sa_handler = SIG_DFL;
+    sigemptyset(&set);
+    sigaddset(&set, signal);
+    sigaction(signal, &act, NULL); /* not simulated any more: the kernel's */
+    syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    peet__real_exit(128 + signal);
+}
+
+static void call_hook(void *arg)
+{
+    struct crash *crash = arg;
+    peet__rt.hooks.crashed(peet__rt.current, crash->signal, crash->pc, crash->address, crash->why);
+}
+
+static void explain(struct crash *crash, const siginfo_t *info)
+{
+    const struct peet_ctx *ctx = peet__rt.current;
+    const struct peet__stack *stack = &ctx->stack;
+    int fault = peet__fatal_is_fault(crash->signal, info);
+    if (fault && (crash->signal == SIGSEGV || crash->signal == SIGBUS) && crash->address >= stack->guard_lo &&
+        crash->address < stack->lo)
+        snprintf(crash->why, sizeof crash->why, "stack overflow: context %u has used up its stack of %lu bytes",
+            ctx->number, stack->hi - stack->lo);
+    else if (fault && (crash->signal == SIGSEGV || crash->signal == SIGBUS))
+        snprintf(crash->why, sizeof crash->why, "%s at address 0x%lx in context %u", strsignal(crash->signal),
+            crash->address, ctx->number);
+    else if (info->si_code <= 0 && info->si_pid != getpid())
+        snprintf(crash->why, sizeof crash->why, "%s, sent by process %d", strsignal(crash->signal), info->si_pid);
+    else
+        snprintf(crash->why, sizeof crash->why, "%s in context %u", strsignal(crash->signal), ctx->number);
+}
+
+PUBLIC uint64_t *peet_rt_crash_end(void)
+{
+    return crash_end;
+}
+
+static void report_crash(int signal, const siginfo_t *info, ucontext_t *uc)
+{
+    struct peet__rt *rt = &peet__rt;
+    struct crash crash = { .signal = signal };
+    crash.pc = uc ? (uint64_t)uc->uc_mcontext.gregs[REG_RIP] : 0;
+    crash.address = peet__fatal_is_fault(signal, info) ? (uint64_t)info->si_addr : 0;
+    explain(&crash, info);
+    crash_end = rt->in_subject ? peet__ctl->cursor : NULL;
+    rt->in_subject = 0;
+    peet__park_cursor();
+    rt->current->fault = uc;
+    if (rt->hooks.crashed)
+        peet__call_on(crash_stack + CRASH_BYTES, call_hook, &crash);
+    else
+        peet__report("%s", crash.why);
+}
+
+static void report_host_fault(int signal, const siginfo_t *info, const ucontext_t *uc)
+{
+    uint64_t pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+    Dl_info image = { 0 };
+    dladdr((void *)pc, &image);
+    peet__report("a simulator or peet itself failed: %s at address %p, pc 0x%lx in %s%s%s; no results are written",
+        strsignal(signal), info->si_addr, pc, image.dli_fname ? image.dli_fname : "no known image",
+        image.dli_sname ? ", function " : "", image.dli_sname ? image.dli_sname : "");
+}
+
+void peet__fatal(int signal, siginfo_t *info, void *uc)
+{
+    struct peet__rt *rt = &peet__rt;
+    if (rt->simulated && !crashing && !waiting) {
+        if (rt->in_subject) {
+            crashing = 1;
+            report_crash(signal, info, uc);
+        } else if (peet__fatal_is_fault(signal, info) || signal == SIGABRT) {
+            crashing = 1;
+            report_host_fault(signal, info, uc);
+        } else {
+            waiting_info = *info;
+            waiting = signal;
+            return;
+        }
+    }
+    rt->simulated = 0;
+    if (peet__fatal_is_fault(signal, info) && signal != SIGTRAP) {
+        /* let the instruction fault again, so that a core file shows it */
+        struct sigaction act = { .sa_flags = 0 };
+        act.sa_handler = SIG_DFL;
+        sigaction(signal, &act, NULL);
+        return;
+    }
+    die_by(signal);
+}
+
+void peet__fatal_deferred(void)
+{
+    int signal = waiting;
+    if (!signal)
+        return;
+    crashing = 1;
+    report_crash(signal, &waiting_info, NULL);
+    peet__rt.simulated = 0;
+    die_by(signal);
+}

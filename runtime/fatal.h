@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The subject's violent end: a signal that nobody handles.  Called by signals.c.
+ */
+#ifndef PEET_FATAL_H
+#define PEET_FATAL_H
+
+#include <signal.h>
+
+/** Whether this signal ends a process that does nothing about it. */
+int peet__fatal_by_default(int signal);
+
+/** Whether it is a fault of the instruction at hand, as opposed to one that somebody sent. */
+int peet__fatal_is_fault(int signal, const siginfo_t *info);
+
+/** Handler: lets the host write its results, then ends the process by the same signal. */
+void peet__fatal(int signal, siginfo_t *info, void *uc);
+
+/** Reserve the stacks that this needs. */
+void peet__fatal_begin(void);
+
+/** Host world: a fatal signal came while the host was at work, and it is at rest now. */
+void peet__fatal_deferred(void);
+
+#endif

@@ -1,0 +1,106 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# One case of the runtime's end-to-end tests: run.sh CASE SUBJECT HOST_DIR WORK_DIR [SWITCH]
+# The subject runs as `peet run` would start it, but with a host that only logs.
+set -u
+case_name=$1 subject=$2 hosts=$3 work=$4 switch=${5:-assembly}
+work=$work/$case_name.$switch
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work" || exit 1
+
+fail() {
+    echo "FAILED: $*"
+    echo "--- output"; cat out 2>/dev/null
+    echo "--- errors"; cat err 2>/dev/null
+    echo "--- log"; tail -5 log 2>/dev/null
+    exit 1
+}
+
+# simulate MODE: with the settings in $settings and a small ring, so that checks yield often
+settings=
+simulate() {
+    env PEET_CONFIG=none PEET_LIB="$hosts" PEET_TEST_LOG="$work/log" PEET_TEST_LIMIT="${limit:-50}" \
+        PEET_SWITCH="$switch" $settings setarch -R "$subject" "$@" >out 2>err
+    status=$?
+}
+
+expect_status() { [ "$status" = "$1" ] || fail "status $status, not $1"; }
+expect_output() { printf "$1" | cmp -s - out || fail "output is not: $1"; }
+expect_log() { grep -q -- "$1" log || fail "the log lacks: $1"; }
+expect_error() { grep -q -- "$1" err || fail "the diagnostics lack: $1"; }
+expect_words() { # as many as the subject says it has recorded, and $1 more
+    said=$(sed -n 's/^words //p' out)
+    got=$(sed -n 's/^words \([0-9]*\) .*/\1/p' log)
+    [ $((said + $1)) = "$got" ] || fail "recorded $said + $1 words, $got came"
+}
+handlers='atexit\ndestructor\n'
+
+case $case_name in
+exit)
+    simulate return;     expect_status 7;  expect_output "$handlers"; expect_log '^PROGRAM_EXIT 7$'; expect_log '^words 4 '
+    simulate exit;       expect_status 8;  expect_output "$handlers"; expect_log '^PROGRAM_EXIT 8$'
+    simulate _exit;      expect_status 9;  expect_output '';          expect_log '^PROGRAM_EXIT 9$'
+    simulate quick_exit; expect_status 10; expect_output '';          expect_log '^PROGRAM_EXIT 10$'
+    simulate doall-exit; expect_status 55; expect_output "$handlers"; expect_log '^PROGRAM_EXIT 55$'
+    ;;
+crash)
+    simulate abort; expect_status 134; expect_log '^CRASHED signal 6: '
+    simulate term;  expect_status 143; expect_log '^CRASHED signal 15: Terminated'
+    simulate segv;  expect_status 139; expect_log '^CRASHED signal 11: .* at address 0x8 in context 0'
+    expect_log '^pc known'
+    expect_log '^words 2 ' # also those of the turn that crashed
+    ;;
+overflow)
+    simulate overflow;       expect_status 139; expect_log 'stack overflow: context 0 has used up its stack of 8388608 bytes'
+    simulate doall-overflow; expect_status 139; expect_log 'stack overflow: context 3 has used up its stack of 1048576 bytes'
+    ;;
+environ)
+    # the user's environment arrives whole, the run's settings do not
+    env -i A=1 LONG="$(seq 1 3000 | tr '\n' ' ')" EMPTY= PEET_CONFIG=mine LAST='x y' env -0 >strings
+    env -i A=1 LONG="$(seq 1 3000 | tr '\n' ' ')" EMPTY= LAST='x y' env >want
+    printf '%s\nenviron\narg with blank\n\n' "$subject" >>want
+    printf 'atexit\ndestructor\n' >>want
+    settings="PEET_ENVIRON_FD=7 SHELL=other"
+    simulate environ 'arg with blank' '' 7<strings
+    expect_status 0
+    cmp -s want out || fail "$(diff want out | head)"
+    settings="KEEP=1"
+    simulate environ
+    grep -q '^KEEP=1$' out && ! grep -q '^PEET_' out || fail "without a descriptor, the process's own minus PEET_*"
+    ;;
+addresses)
+    simulate addresses
+    expect_status 0
+    mv out first
+    mkdir -p a/directory/with/a/much/longer/name/than/the/one/before
+    cd a/directory/with/a/much/longer/name/than/the/one/before || exit 1
+    settings="PEET_TEST_BALLAST=1 BIG=$(seq 1 3000 | tr '\n' ,)"
+    limit=7 simulate addresses
+    cmp -s "$work/first" out || fail "addresses moved: $(diff "$work/first" out)"
+    ;;
+signals)
+    simulate deferred; expect_status 0; expect_output "signals waited\n$handlers"
+    [ "$(grep -c '^SIGNAL_ENTER 14' log)" -ge 100 ] || fail "signals are not in the stream"
+    simulate deferred-count; expect_status 0; expect_words 4
+    simulate at-once; expect_status 0; expect_output "signals at once\n$handlers"
+    ;;
+allocation)
+    simulate allocation; expect_status 0; expect_output "allocation works\n$handlers"
+    settings=PEET_TEST_NOTE_ALLOCATIONS=1
+    simulate allocation; expect_status 0; expect_log '^ALLOC '; expect_log '^FREE '
+    # every FREE is of a live block, says the log
+    awk '$1 == "ALLOC" { if (live[$2]) exit 1; live[$2] = 1 }
+         $1 == "FREE" { if (!live[$2]) exit 1; live[$2] = 0 }' log || fail "the log frees what is not live"
+    settings=
+    simulate double-free; expect_status 134; expect_error 'free(0x2000.*double free'; expect_log '^CRASHED signal 6'
+    ;;
+*) # modes that check themselves
+    simulate "$case_name"
+    expect_status 0
+    grep -q FAILED out && fail "see the output"
+    [ "$(tail -2 out)" = "$(printf "$handlers")" ] || fail "no proper end"
+    [ "$case_name" != words ] || expect_words 0
+    ;;
+esac
+exit 0
