@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * empty ITERATIONS: a doall loop whose body does nothing.  What it costs under `peet run` is the cost of a context: fork,
- * start, finish, and the switch between them.
+ * empty ITERATIONS: a doall loop whose body does nothing.  What it costs under `peet run` is the cost of a context:
+ * fork, start, finish, and the switch between them.
  */
 #include <stdio.h>
 #include <stdlib.h>

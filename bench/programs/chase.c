@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chase NODES ROUNDS: a binary search tree of allocated nodes, filled in random order, searched, and threaded into a list
- * that is walked.  Dependent loads; many small allocations.
+ * chase NODES ROUNDS: a binary search tree of allocated nodes, filled in random order, searched, and threaded into a
+ * list that is walked.  Dependent loads; many small allocations.
  */
 #include "common.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hash KEYS ROUNDS: open addressing with linear probing: insert, look up (half of the keys are absent), remove by shifting
- * back.  Integer with random access.
+ * hash KEYS ROUNDS: open addressing with linear probing: insert, look up (half of the keys are absent), remove by
+ * shifting back.  Integer with random access.
  */
 #include "common.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lz BYTES ROUNDS: a Lempel-Ziv coder with a hash table of last positions: pack, unpack, compare.  Bytes, short loops of
- * unknown length, copies that overlap themselves.
+ * lz BYTES ROUNDS: a Lempel-Ziv coder with a hash table of last positions: pack, unpack, compare.  Bytes, short loops
+ * of unknown length, copies that overlap themselves.
  */
 #include "common.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * matmul N BLOCK ROUNDS: blocked matrix product, checked by random vectors (Freivalds).  Floating point, dense inner loops.
+ * matmul N BLOCK ROUNDS: blocked matrix product, checked by random vectors (Freivalds).  Floating point, dense inner
+ * loops.
  */
 #include <math.h>
 #include "common.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * queens N: all placements of N queens, found by recursive search with bit masks; known numbers of solutions are checked.
- * Integer, deep recursion of small functions: calls, returns and pushes.
+ * queens N: all placements of N queens, found by recursive search with bit masks; known numbers of solutions are
+ * checked. Integer, deep recursion of small functions: calls, returns and pushes.
  */
 #include "common.h"
 

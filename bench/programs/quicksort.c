@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quicksort KEYS ROUNDS: recursive quicksort (median of three, insertion sort below 12), then the C library's qsort on a copy
- * as the check.  Branches that cannot be predicted, recursion; a comparison function called from uninstrumented code.
+ * quicksort KEYS ROUNDS: recursive quicksort (median of three, insertion sort below 12), then the C library's qsort on
+ * a copy as the check.  Branches that cannot be predicted, recursion; a comparison function called from uninstrumented
+ * code.
  */
 #include "common.h"
 

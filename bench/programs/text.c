@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * text WORDS ROUNDS: builds a text, splits it, counts its words in a chained table, formats the most frequent ones.  Strings:
- * much of the work is in the C library's functions, which are not instrumented.
+ * text WORDS ROUNDS: builds a text, splits it, counts its words in a chained table, formats the most frequent ones.
+ * Strings: much of the work is in the C library's functions, which are not instrumented.
  */
 #include <ctype.h>
 #include "common.h"
@@ -32,7 +32,7 @@ static void count_word(const char *text)
         }
     *link = bench_alloc(1, sizeof **link);
     (*link)->count = 1;
-    strncpy((*link)->text, text, sizeof (*link)->text - 1);
+    strncpy((*link)->text, text, sizeof(*link)->text - 1);
 }
 
 static unsigned long split(char *text)

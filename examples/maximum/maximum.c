@@ -19,8 +19,8 @@
 #include <string.h>
 #include <peet/doall.h>
 
-static long S, N;       /* iterations; elements in each */
-static double *A, *M;   /* the array, S * N elements; the maximum of each part */
+static long S, N;     /* iterations; elements in each */
+static double *A, *M; /* the array, S * N elements; the maximum of each part */
 
 static void part_maximum(long p, void *unused)
 {

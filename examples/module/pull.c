@@ -53,6 +53,19 @@ static void destroy(void *self)
     free(self);
 }
 
+/* A context without work waits for another's event: no block at hand can be over before this. */
+static uint64_t earliest_end(const struct pull *m, uint64_t now)
+{
+    uint64_t earliest = UINT64_MAX;
+    for (unsigned hw = 0; hw < m->nstreams; hw++) {
+        const struct stream *s = &m->streams[hw];
+        uint64_t end = s->ready_at + (s->left - 1) * m->latency + 1;
+        if (s->left > 0 && end < earliest)
+            earliest = end;
+    }
+    return earliest != UINT64_MAX && earliest > now ? earliest : now + 1;
+}
+
 /* See that stream hw has an instruction to issue.  Returns 0, 1 if it is over, or < 0. */
 static int refill(struct pull *m, unsigned hw)
 {
@@ -75,8 +88,8 @@ static int refill(struct pull *m, unsigned hw)
             m->env->charge(m->env, hw, 0);
             break;
         case PEET_PULL_IDLE: { /* nothing to do: this context's slots stay empty for a while */
-            uint64_t until = event.idle_until_cycles;
-            s->ready_at = until != UINT64_MAX && until > s->ready_at ? until : s->ready_at + 1;
+            uint64_t until = event.idle_until_cycles, end = earliest_end(m, s->ready_at);
+            s->ready_at = until > s->ready_at && until < end ? until : end;
             return 0;
         }
         case PEET_PULL_END:
