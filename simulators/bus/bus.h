@@ -92,6 +92,7 @@ struct loss {
 
 struct hw {
     uint64_t cpi_rest;      /* fraction of a cycle, in CPI_ONE */
+    uint64_t busy_until;    /* as the mapper was told: end of its latest block, and what it lost since */
     uint64_t stall_cycles, wait_cycles;
 };
 enum { CPI_ONE = 1 << 20 };

@@ -12,15 +12,17 @@ int peet__bus_calendar_init(struct calendar *cal, enum bus_arbitration arbitrati
     cal->last_hw = hws - 1; /* round robin begins with 0 */
     peet_sim_windows_init(&cal->windows, window_cycles);
     cal->slots = malloc(2 * CALENDAR_SLOTS * sizeof *cal->slots);
-    cal->debt_cycles = calloc(hws, sizeof *cal->debt_cycles);
+    cal->lost_cycles = calloc(hws, sizeof *cal->lost_cycles);
+    cal->losers = calloc(hws, sizeof *cal->losers);
     cal->mark = calloc(hws, sizeof *cal->mark);
-    return cal->slots && cal->debt_cycles && cal->mark ? 0 : -1;
+    return cal->slots && cal->lost_cycles && cal->losers && cal->mark ? 0 : -1;
 }
 
 void peet__bus_calendar_fini(struct calendar *cal)
 {
     free(cal->slots);
-    free(cal->debt_cycles);
+    free(cal->lost_cycles);
+    free(cal->losers);
     free(cal->mark);
 }
 
@@ -55,6 +57,7 @@ static int goes_first(const struct calendar *cal, uint32_t a, uint64_t ta, uint3
 static void push(struct calendar *cal, uint32_t i, uint64_t end)
 {
     cal->marks++;
+    cal->nlosers = 0;
     for (struct calendar_slot *s = cal->slots + cal->first + i; i < cal->n && s->start < end; i++, s++) {
         uint64_t delay = end - s->start;
         s->start += delay;
@@ -63,7 +66,8 @@ static void push(struct calendar *cal, uint32_t i, uint64_t end)
         /* Delays shrink along the row: the first one of an owner is its loss, the others lie within it. */
         if (!s->posted && cal->mark[s->hw] != cal->marks) {
             cal->mark[s->hw] = cal->marks;
-            cal->debt_cycles[s->hw] += delay;
+            cal->lost_cycles[s->hw] += delay;
+            cal->losers[cal->nlosers++] = s->hw;
         }
     }
 }

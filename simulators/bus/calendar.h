@@ -31,7 +31,8 @@ struct calendar {
     uint64_t final_until;         /* the bus is settled before this time */
     uint32_t last_hw;             /* owner of the last settled transaction */
     uint64_t busy_cycles, transactions;
-    uint64_t *debt_cycles;        /* [hw] delay that overtaken transactions suffered, not yet charged */
+    uint64_t *lost_cycles;        /* [hw] delay that overtaken transactions suffered; the reader sets it back to 0 */
+    uint32_t *losers, nlosers;    /* whose, by the latest request */
     uint64_t *mark, marks;        /* [hw] */
     struct peet_sim_windows windows;
 };
@@ -49,7 +50,7 @@ void peet__bus_calendar_settle(struct calendar *cal, uint64_t now);
  * @cycles: how long it lasts, > 0
  * Returns: when it starts
  *
- * Transactions that this one overtakes move back; what their owners lose by it is in debt_cycles.
+ * Transactions that this one overtakes move back; what their owners lose by it is added to lost_cycles.
  */
 uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned hw, uint64_t time, uint64_t cycles, int posted);
 

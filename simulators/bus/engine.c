@@ -6,13 +6,22 @@
  */
 #include "bus.h"
 
-/* The bus for one transaction.  Returns: when it is over. */
+/* The bus for one transaction; OP_NONE: one that is refused after its address.  Returns: when it is over. */
 static uint64_t use_bus(struct bus *b, struct cache *c, enum bus_op op, uint64_t time, uint64_t cycles, int posted)
 {
     uint64_t start = peet__bus_calendar_request(&b->calendar, c->hw, time, cycles, posted);
     b->transactions[op]++;
     if (!posted)
         b->hw[c->hw].wait_cycles += start - time;
+    for (unsigned i = 0; i < b->calendar.nlosers; i++) { /* others that had been promised an earlier time */
+        unsigned hw = b->calendar.losers[i];
+        uint64_t lost = b->calendar.lost_cycles[hw];
+        b->calendar.lost_cycles[hw] = 0;
+        b->hw[hw].wait_cycles += lost;
+        b->hw[hw].stall_cycles += lost;
+        b->hw[hw].busy_until += lost;
+        b->env->not_ready_until(b->env, hw, b->hw[hw].busy_until);
+    }
     return start + cycles;
 }
 
@@ -55,7 +64,7 @@ static uint64_t refuse(struct bus *b, struct cache *c, struct cache *holder, str
     uint64_t line, enum bus_op op, uint64_t time)
 {
     b->refused++;
-    time = use_bus(b, c, op, time, b->address_cycles, 0);
+    time = use_bus(b, c, OP_NONE, time, b->address_cycles, 0);
     time = use_bus(b, c, OP_WRITE_BACK, time, cycles_of(b, OP_WRITE_BACK, 0, 0), 0);
     if (b->check)
         peet__bus_check_memory_takes(b, line, f);

@@ -202,10 +202,8 @@ static uint64_t bus_block(void *self, unsigned hw, const struct peet_block_event
     struct hw *h = &b->hw[hw];
     struct cache *c = &b->caches[hw];
     const struct peet_block *block = event->block;
-    uint64_t overtaken = b->calendar.debt_cycles[hw];
-    struct walk w = {now + overtaken, h->cpi_rest, 0, 0};
+    struct walk w = {now, h->cpi_rest, 0, 0};
 
-    b->calendar.debt_cycles[hw] = 0;
     peet__bus_calendar_settle(&b->calendar, now);
     if (b->fetch != FETCH_OFF)
         peet__bus_run_fetches(b, b->fetch == FETCH_SPLIT ? c + b->nhw : c, block, &w);
@@ -215,12 +213,15 @@ static uint64_t bus_block(void *self, unsigned hw, const struct peet_block_event
         b->run(b, c, event, &w);
 
     uint64_t cpi = h->cpi_rest + b->cpi * block->ninsns;
+    uint64_t cycles = cpi / CPI_ONE + w.touches * b->hit_cycles;
     h->cpi_rest = cpi % CPI_ONE;
-    h->stall_cycles += overtaken + w.stall_cycles;
-    h->wait_cycles += overtaken;
-    uint64_t cycles = overtaken + cpi / CPI_ONE + w.touches * b->hit_cycles + w.stall_cycles;
-    if (now + cycles > b->end_cycles)
-        b->end_cycles = now + cycles;
+    h->busy_until = now + cycles + w.stall_cycles;
+    if (h->busy_until > b->end_cycles)
+        b->end_cycles = h->busy_until;
+    if (w.stall_cycles) { /* returned are the busy cycles: the mapper keeps the two apart */
+        h->stall_cycles += w.stall_cycles;
+        b->env->not_ready_until(b->env, hw, h->busy_until);
+    }
     return cycles;
 }
 

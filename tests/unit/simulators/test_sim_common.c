@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* simulators/common: the oldest of n against a search, windows against an array, the line map against itself far apart. */
+#include <string.h>
+#include "common/linemap.h"
+#include "common/oldest.h"
+#include "common/random.h"
+#include "common/windows.h"
+#include "rig.h"
+#include "run_suite.h"
+
+static uint64_t stamp_of(const void *stamps, uint32_t slot)
+{
+    return ((const uint64_t *)stamps)[slot];
+}
+
+static void test_oldest(void)
+{
+    for (unsigned n = 1; n <= 700; n = 3 * n + 1) {
+        struct peet_sim_oldest q;
+        struct peet_sim_oldest_scratch scratch;
+        uint64_t stamps[800], now = 0, seed = n;
+        CU_ASSERT_FATAL(!peet_sim_oldest_init(&q, n) && !peet_sim_oldest_scratch_init(&scratch, n));
+        for (unsigned i = 0; i < n; i++)
+            stamps[i] = now += 1 + rig_random(&seed, 1000000);
+        for (unsigned i = 0; i < 20000; i++) {
+            for (uint64_t uses = rig_random(&seed, 4); uses > 0; uses--)
+                stamps[rig_random(&seed, n)] = ++now;
+            unsigned oldest = 0;
+            for (unsigned j = 1; j < n; j++)
+                oldest = stamps[j] < stamps[oldest] ? j : oldest;
+            uint32_t taken = peet_sim_oldest_take(&q, &scratch, stamp_of, stamps, now);
+            CU_ASSERT_EQUAL(taken, oldest);
+            stamps[taken] = ++now;
+        }
+        peet_sim_oldest_fini(&q);
+        peet_sim_oldest_scratch_fini(&scratch);
+    }
+}
+
+static void test_windows(void)
+{
+    static struct peet_sim_windows w;
+    static unsigned char busy[1 << 20];
+    uint64_t seed = 5, time = 0, sum = 0, total = 0;
+    peet_sim_windows_init(&w, 10);
+    for (;;) {
+        uint64_t from = time + rig_random(&seed, 300), to = from + rig_random(&seed, 200);
+        if (to > sizeof busy)
+            break;
+        peet_sim_windows_add(&w, from, to);
+        memset(busy + from, 1, to - from);
+        total += to - from;
+        time = to;
+    }
+    CU_ASSERT(w.width_cycles * PEET_SIM_WINDOWS_MAX >= time);
+    CU_ASSERT(w.width_cycles * PEET_SIM_WINDOWS_MAX < 4 * time);
+    CU_ASSERT_EQUAL(w.width_cycles % 10, 0);
+    for (unsigned i = 0; i < w.used; i++) {
+        uint64_t expected = 0;
+        for (uint64_t t = i * w.width_cycles; t < (i + 1) * w.width_cycles && t < sizeof busy; t++)
+            expected += busy[t];
+        CU_ASSERT_EQUAL(w.busy_cycles[i], expected);
+        sum += w.busy_cycles[i];
+    }
+    CU_ASSERT_EQUAL(sum, total);
+}
+
+static void test_linemap(void)
+{
+    struct peet_sim_linemap map;
+    uint64_t seed = 1, lines[3000];
+    peet_sim_linemap_init(&map, 24);
+    for (unsigned i = 0; i < 3000; i++) {
+        lines[i] = rig_random(&seed, 2) ? rig_random(&seed, 5000) * 7 : seed >> 2;
+        uint64_t *record = peet_sim_linemap_get(&map, lines[i]);
+        CU_ASSERT_FATAL(record && (record[0] == 0 || record[0] == lines[i] + 1));
+        record[0] = lines[i] + 1;
+        record[2] = ~lines[i];
+    }
+    for (unsigned i = 0; i < 3000; i++) {
+        uint64_t *record = peet_sim_linemap_get(&map, lines[i]);
+        CU_ASSERT_EQUAL(record[0], lines[i] + 1);
+        CU_ASSERT_EQUAL(record[1], 0);
+        CU_ASSERT_EQUAL(record[2], ~lines[i]);
+    }
+    peet_sim_linemap_fini(&map);
+}
+
+static void test_random(void)
+{
+    uint64_t a = 1, b = 1, counts[10] = {0};
+    for (unsigned i = 0; i < 100000; i++) {
+        uint64_t x = peet_sim_random_below(&a, 10);
+        CU_ASSERT_EQUAL_FATAL(x, peet_sim_random_below(&b, 10));
+        counts[x]++;
+    }
+    for (unsigned i = 0; i < 10; i++)
+        CU_ASSERT(counts[i] > 9500 && counts[i] < 10500);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {{"oldest", test_oldest}, {"windows", test_windows}, {"line map", test_linemap}, {"random", test_random},
+        CU_TEST_INFO_NULL};
+    return run_suite("simulators: common", tests);
+}
