@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The host inside the subject's process (libpeet-host.so): start-up calls peet_host_main() on the host
+ * stack; it reads the effective configuration, loads the modules, reads the schemas of what is loaded,
+ * runs the mapper over the live source and writes stats.json.  A failed run leaves no stats.json; one that
+ * ends in a crash or a deadlock of the subject leaves what there was, with the reason in `.end`.
+ */
+#include "config.h"
+#include "host_report.h"
+#include "mapper.h"
+#include "modhost.h"
+#include "source.h"
+#include "stats.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PUBLIC __attribute__((visibility("default")))
+
+enum { STATUS_FAILED = 1, STATUS_REFUSED = 2, STATUS_DEADLOCK = 3, PROGRESS_BYTES = 4096, BLOCKED_SHOWN = 20 };
+
+static struct {
+    struct peet_config config;
+    struct peet_program *program;
+    struct peet_source *source;
+    struct peet_map *map;
+    struct peet_modhost_module *modules; /* the machine, then the observers */
+    union peet_value **values;
+    char stats_path[PATH_MAX];
+} host;
+
+/* ---------------------------------------------------------------------------------------- images */
+
+/** One image, with its schema if it has one.  Returns: 1 added, 0 nothing to add, or a peet_err */
+static int add_image(const char *path, uint64_t bias, struct peet_error *error)
+{
+    struct peet_error mine = { 0, "" };
+    int n = peet_program_add_image(host.program, path, bias, &mine);
+
+    if (n >= 0)
+        return 1;
+    return n == PEET_ENOTFOUND ? 0 : peet_error_set(error, n, "%s", mine.message);
+}
+
+struct visit {
+    struct peet_error *error;
+    uint64_t pc; /* 0: all images; else the one that holds it */
+    int added, err, first;
+};
+
+static int visit(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct visit *v = arg;
+    int main_program = v->first, holds = !v->pc;
+
+    (void)size;
+    v->first = 0;
+    for (unsigned i = 0; !holds && i < info->dlpi_phnum; i++) {
+        uint64_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+
+        holds = info->dlpi_phdr[i].p_type == PT_LOAD && v->pc >= begin && v->pc < begin + info->dlpi_phdr[i].p_memsz;
+    }
+    if (!holds || (!main_program && (!info->dlpi_name || info->dlpi_name[0] != '/')))
+        return 0;
+    v->err = add_image(main_program ? "/proc/self/exe" : info->dlpi_name, info->dlpi_addr, v->error);
+    if (v->err > 0)
+        v->added++;
+    return v->err < 0 || v->pc;
+}
+
+static int scan(uint64_t pc, struct peet_error *error)
+{
+    struct visit v = { .error = error, .pc = pc, .first = 1 };
+
+    dl_iterate_phdr(visit, &v);
+    return v.err < 0 ? v.err : v.added;
+}
+
+static int rescan(void *arg, struct peet_program *program, uint64_t pc)
+{
+    struct peet_error error = { 0, "" };
+    int n = scan(pc, &error);
+
+    (void)arg;
+    (void)program;
+    if (n < 0)
+        peet_host_report("%s", error.message);
+    return n;
+}
+
+static int load_program(struct peet_error *error)
+{
+    int n = peet_program_new(&host.program);
+
+    if (n)
+        return peet_error_set(error, n, "out of memory");
+    peet_program_set_rescan(host.program, rescan, NULL);
+    n = scan(0, error);
+    if (n < 0)
+        return n;
+    if (!n)
+        return peet_error_set(error, PEET_EFORMAT, "%s carries no schema: build it with peetcc", host.config.program);
+    return 0;
+}
+
+/** A finer granularity than the program was compiled for is not to be had: say what happens instead. */
+static void check_granularity(void)
+{
+    static const char *const units[] = { "loop iteration", "block", "reference" };
+    int compiled = peet_program_granularity(host.program);
+    int asked = host.config.granularity == PEET_GRANULARITY_REF ? 2 : host.config.granularity == PEET_GRANULARITY_BLOCK ? 1 : 0;
+
+    if (compiled >= 0 && compiled < asked && compiled < 2)
+        peet_host_report("granularity %s: the program can only be stopped at every %s; compile it with peetcc -fpeet-granularity=%s",
+            asked == 2 ? "ref" : "block", units[compiled], asked == 2 ? "ref" : "block");
+}
+
+/* --------------------------------------------------------------------------------------- modules */
+
+static int load_module(size_t i, const struct peet_config_module *given, unsigned kind, struct peet_error *error)
+{
+    struct peet_modhost_module *m = &host.modules[i];
+    int err = peet_modhost_load("", given->path ? given->path : given->module, kind, m, error);
+
+    if (err)
+        return err;
+    host.values[i] = calloc(peet_modhost_nparams(m->module) + 1, sizeof *host.values[i]);
+    if (!host.values[i])
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    err = peet_modhost_values(m->module, given, host.values[i], error);
+    if (err)
+        return err;
+    return kind == PEET_MACHINE ? peet_map_set_machine(host.map, m->module, host.values[i], error)
+                                : peet_map_add_observer(host.map, m->module, host.values[i], error);
+}
+
+static uint64_t *progress_page(void)
+{
+    const char *setting = peet_rt_setting("PEET_PROGRESS_FD");
+    void *page;
+
+    if (!setting)
+        return NULL;
+    page = mmap(NULL, PROGRESS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, atoi(setting), 0);
+    return page == MAP_FAILED ? NULL : page; /* progress is no reason to fail */
+}
+
+static int build(struct peet_error *error)
+{
+    const struct peet_config *c = &host.config;
+    struct peet_map_config config = {
+        .cores = c->cores,
+        .policy = c->policy,
+        .quantum_cycles = c->quantum_cycles,
+        .switch_cycles = c->switch_cycles,
+        .schedule = c->schedule,
+        .chunk = c->chunk,
+        .seed = c->seed,
+        .output_dir = peet_rt_setting("PEET_OUTPUT"),
+        .progress = progress_page(),
+    };
+    uint32_t needs = 0;
+    int err = peet_source_new(host.program, c, &host.source, error);
+
+    if (!err)
+        err = peet_map_new(&config, &peet_source_ops, host.source, &host.map, error);
+    if (err)
+        return err;
+    host.modules = calloc(c->nobservers + 1, sizeof *host.modules);
+    host.values = calloc(c->nobservers + 1, sizeof *host.values);
+    if (!host.modules || !host.values)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    err = load_module(0, &c->machine, PEET_MACHINE, error);
+    for (size_t i = 0; !err && i < c->nobservers; i++)
+        err = load_module(i + 1, &c->observers[i], PEET_OBSERVER, error);
+    if (err)
+        return err;
+    for (size_t i = 0; i <= c->nobservers; i++)
+        needs |= host.modules[i].module->needs;
+    peet_rt_note_allocations((needs & PEET_NEEDS_ABSTRACT) != 0);
+    peet_source_attach(host.source, host.map, peet_map_wants_addresses(host.map));
+    return 0;
+}
+
+/* --------------------------------------------------------------------------------------- results */
+
+static json_t *gaps_json(void)
+{
+    struct peet_program_gaps gaps = { 0, 0 };
+
+    peet_program_gaps(host.program, &gaps);
+    return json_pack("{s:o,s:o,s:o}", "asm_statements", peet_stats_u64(gaps.asm_statements), "opaque_functions",
+        peet_stats_u64(gaps.opaque_functions), "extraneous_blocks", peet_stats_u64(peet_source_extraneous_blocks(host.source)));
+}
+
+/** stats.json; takes @end.  Returns: 0 or a peet_err */
+static int write_results(json_t *end, struct peet_error *error)
+{
+    json_t *root = json_object();
+    int err = 0;
+
+    if (!root || !end || json_object_set_new(root, "peet", json_pack("{s:s,s:i}", "version", PEET_VERSION, "stats_version", 1)) ||
+        json_object_set_new(root, "config", peet_config_json(&host.config)) || json_object_set(root, "end", end) ||
+        json_object_set_new(root, "gaps", gaps_json()))
+        err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
+    if (!err)
+        err = peet_map_stats(host.map, root, error);
+    if (!err)
+        err = peet_stats_write(root, host.stats_path, error);
+    json_decref(root);
+    json_decref(end);
+    return err;
+}
+
+static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t address, const char *why)
+{
+    struct peet_error error = { 0, "" };
+    json_t *frames = json_array();
+    uint32_t source = host.source ? peet_source_of_ctx(host.source, ctx) : UINT32_MAX;
+    uint32_t number = source != UINT32_MAX ? peet_map_number(host.map, source) : 0;
+    const char *file, *name = peet_host_place(host.program, pc, &file, &(unsigned){ 0 });
+
+    peet_host_report("%s", why);
+    if (name)
+        peet_host_report("  context %u, pc 0x%llx in %s", number, (unsigned long long)pc, name);
+    peet_host_backtrace(host.program, ctx, frames);
+    if (!host.map)
+        return;
+    if (write_results(json_pack("{s:s,s:i,s:s,s:o,s:I,s:o,s:o,s:o,s:o}", "reason", "signal", "signal", signal, "signal_name",
+            strsignal(signal), "message", peet_stats_text(why), "context", (json_int_t)number, "pc", peet_stats_u64(pc), "address",
+            peet_stats_u64(address), "function", peet_stats_text(name ? name : ""), "backtrace", frames), &error))
+        peet_host_report("%s", error.message);
+}
+
+static json_t *deadlock(const struct peet_error *error)
+{
+    json_t *list = json_array();
+    struct peet_map_blocked one;
+    unsigned i;
+
+    peet_host_report("%s", error->message);
+    for (i = 0; !peet_map_blocked(host.map, i, &one); i++) {
+        const struct peet_ctx *ctx = peet_source_ctx(host.source, one.source);
+        json_t *frames = json_array();
+
+        if (i < BLOCKED_SHOWN) {
+            peet_host_report("  context %u waits for %s", one.context, one.waits_for);
+            if (ctx)
+                peet_host_backtrace(host.program, ctx, frames);
+        }
+        json_array_append_new(list, json_pack("{s:I,s:s,s:o}", "context", (json_int_t)one.context, "waits_for", one.waits_for,
+            "backtrace", frames));
+    }
+    if (i > BLOCKED_SHOWN)
+        peet_host_report("  and %u more", i - BLOCKED_SHOWN);
+    return json_pack("{s:s,s:o,s:o}", "reason", "deadlock", "message", peet_stats_text(error->message), "blocked", list);
+}
+
+/* ------------------------------------------------------------------------------------------ main */
+
+static int run(struct peet_error *error)
+{
+    const char *config = peet_rt_setting("PEET_CONFIG"), *output = peet_rt_setting("PEET_OUTPUT");
+    struct peet_error write_error = { 0, "" };
+    int err, status;
+
+    if (!config || !output)
+        return peet_error_set(error, PEET_EINVALID, "the settings PEET_CONFIG and PEET_OUTPUT are missing: start programs with `peet run`");
+    if ((size_t)snprintf(host.stats_path, sizeof host.stats_path, "%s/stats.json", output) >= sizeof host.stats_path)
+        return peet_error_set(error, PEET_ELIMIT, "%s: the path is too long", output);
+    if (unlink(host.stats_path) && errno != ENOENT)
+        return peet_error_set(error, PEET_EIO, "%s: cannot remove the results of an earlier run: %s", host.stats_path, strerror(errno));
+    err = peet_config_init(&host.config, error);
+    if (!err)
+        err = peet_config_read(&host.config, config, error);
+    if (!err)
+        err = load_program(error);
+    if (!err)
+        err = build(error);
+    if (err) {
+        peet_host_report("%s", error->message);
+        return err == PEET_ENOMEM || err == PEET_EIO ? STATUS_FAILED : STATUS_REFUSED;
+    }
+    check_granularity();
+    err = peet_map_run(host.map, error);
+    if (err == PEET_EDEADLOCK) {
+        if (write_results(deadlock(error), &write_error))
+            peet_host_report("%s", write_error.message);
+        return STATUS_DEADLOCK;
+    }
+    if (err)
+        return err;
+    status = peet_map_exit_status(host.map) & 0xff;
+    err = write_results(json_pack("{s:s,s:i}", "reason", "exit", "status", status), error);
+    return err ? err : status;
+}
+
+PUBLIC int peet_host_main(struct peet_host_hooks *out_hooks)
+{
+    struct peet_error error = { 0, "" };
+    int status;
+
+    out_hooks->crashed = crashed;
+    status = run(&error);
+    if (status < 0) {
+        peet_host_report("%s", error.message);
+        status = STATUS_FAILED;
+    }
+    out_hooks->crashed = NULL;
+    return status;
+}

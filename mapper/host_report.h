@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the host says to the user while the subject runs, and where the subject's contexts stand: lines
+ * for the pipe to the command line, which prints them, and backtraces for them and for stats.json.
+ */
+#ifndef PEET_HOST_REPORT_H
+#define PEET_HOST_REPORT_H
+
+#include "decode.h"
+#include "runtime.h"
+#include <jansson.h>
+
+/** peet_host_report() - one line to the user */
+void peet_host_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/**
+ * peet_host_backtrace() - report where a suspended context stands, innermost frame first
+ * @list: a json array that gets the same frames as objects; may be NULL
+ */
+void peet_host_backtrace(struct peet_program *program, const struct peet_ctx *ctx, json_t *list);
+
+/** peet_host_place() - the function that holds a code address; NULL if unknown */
+const char *peet_host_place(struct peet_program *program, uint64_t pc, const char **out_file, unsigned *out_line);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The live source over peet_ctx_resume() and peet_decode_next().
+ */
+#include "source_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "worker.h"
+
+static int no_memory(struct peet_error *error)
+{
+    return peet_error_set(error, PEET_ENOMEM, "out of memory for the subject's contexts");
+}
+
+/* ---------------------------------------------------------------------------------------- rings */
+
+int peet__source_ring(struct peet_source *s, struct peet_source_context *c, struct peet_error *error)
+{
+    if (c->ring)
+        return 0;
+    c->ring = s->rings;
+    if (c->ring)
+        s->rings = c->ring->next;
+    else if (!(c->ring = malloc(sizeof *c->ring)))
+        return no_memory(error);
+    return 0;
+}
+
+/** The words stay readable until somebody else runs. */
+void peet__source_drop_ring(struct peet_source *s, struct peet_source_context *c)
+{
+    if (!c->ring)
+        return;
+    c->ring->next = s->rings;
+    s->rings = c->ring;
+    c->ring = NULL;
+    c->cursor = c->end = NULL;
+}
+
+enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_context *c, uint32_t context)
+{
+    uint64_t *words = c->ring->words, *end = words;
+    enum peet_yield why;
+
+    if (s->map)
+        peet_ctx_set_number(c->ctx, peet_map_number(s->map, context));
+    why = peet_ctx_resume(c->ctx, words, words + s->limit_words, c->result, &end);
+    c->result = 0;
+    c->cursor = words;
+    c->end = end;
+    if (why == PEET_YIELD_DONE)
+        c->done = 1;
+    return why;
+}
+
+/* ------------------------------------------------------------------------------------- contexts */
+
+static int slot(struct peet_source *s, uint32_t context, struct peet_source_context *c, struct peet_error *error)
+{
+    struct peet_source_context **more;
+    uint32_t n = s->ncontexts ? s->ncontexts : 64;
+
+    if (context >= s->ncontexts) {
+        while (n <= context)
+            n *= 2;
+        more = realloc(s->contexts, n * sizeof *more);
+        if (!more)
+            return no_memory(error);
+        memset(more + s->ncontexts, 0, (n - s->ncontexts) * sizeof *more);
+        s->contexts = more;
+        s->ncontexts = n;
+    }
+    s->contexts[context] = c;
+    return 0;
+}
+
+static void context_free(struct peet_source *s, struct peet_source_context *c)
+{
+    if (!c)
+        return;
+    peet__source_drop_ring(s, c);
+    peet__source_loop_free(c->loop);
+    peet__source_segment_free(c->segment);
+    peet_decode_state_free(c->decode);
+    if (c->ctx && c->ctx != peet_ctx_main())
+        peet_ctx_free(c->ctx);
+    free(c);
+}
+
+static int spawn(void *self, uint32_t context, uint64_t fn, uint64_t a, uint64_t b, struct peet_error *error)
+{
+    struct peet_source *s = self;
+    struct peet_source_context *c = s->idle;
+    void (*call)(uint64_t, uint64_t) = (void (*)(uint64_t, uint64_t))fn;
+    int err;
+
+    if (c) {
+        s->idle = c->next;
+        peet_ctx_restart(c->ctx, call, a, b);
+        peet_decode_state_reset(c->decode, context, peet_ctx_fs_base(c->ctx));
+        c->done = 0;
+        c->result = 0;
+    } else {
+        c = calloc(1, sizeof *c);
+        if (!c)
+            return no_memory(error);
+        err = peet_ctx_new(call, a, b, 0, &c->ctx);
+        if (!err)
+            err = peet_decode_state_new(s->program, context, peet_ctx_fs_base(c->ctx), &c->decode);
+        if (err) {
+            context_free(s, c);
+            return peet_error_set(error, err, "cannot make another execution context (%s): too many contexts at once for this machine's memory?",
+                peet_err_text(err));
+        }
+    }
+    err = slot(s, context, c, error);
+    if (err)
+        context_free(s, c);
+    return err;
+}
+
+static int spawn_iterations(void *self, uint32_t context, uint64_t fn, uint64_t arg, struct peet_error *error)
+{
+    return spawn(self, context, (uint64_t)(uintptr_t)peet__doall_worker, fn, arg, error);
+}
+
+static int marked(void *self, uint32_t context, uint32_t carrier, uint64_t iteration, struct peet_error *error)
+{
+    struct peet_source *s = self;
+    struct peet_source_context *c = s->idle_marked;
+    uint64_t fs_base = peet_ctx_fs_base(s->contexts[carrier]->ctx);
+    struct peet_source_segment *segment;
+    int err = peet__source_iteration(s, carrier, iteration, &segment, error);
+
+    if (err)
+        return err;
+    if (c) {
+        s->idle_marked = c->next;
+        c->next = NULL;
+        peet_decode_state_reset(c->decode, context, fs_base);
+    } else {
+        c = calloc(1, sizeof *c);
+        err = c ? peet_decode_state_new(s->program, context, fs_base, &c->decode) : PEET_ENOMEM;
+    }
+    if (!err) {
+        c->segment = segment;
+        c->cursor = segment->words;
+        c->end = segment->words + segment->n;
+        c->done = 1;
+        err = slot(s, context, c, error);
+    }
+    if (err) {
+        if (c)
+            c->segment = NULL;
+        context_free(s, c);
+        peet__source_segment_free(segment);
+        return peet_error_set(error, err, "cannot make another marked iteration: %s", peet_err_text(err));
+    }
+    return 0;
+}
+
+static void retire(void *self, uint32_t context)
+{
+    struct peet_source *s = self;
+    struct peet_source_context *c = s->contexts[context];
+
+    s->contexts[context] = NULL;
+    if (!c)
+        return;
+    peet__source_drop_ring(s, c);
+    if (!c->ctx) {
+        peet__source_segment_free(c->segment);
+        c->segment = NULL;
+        c->cursor = c->end = NULL;
+        c->next = s->idle_marked;
+        s->idle_marked = c;
+    } else if (c->ctx == peet_ctx_main() || !c->done) {
+        context_free(s, c);
+    } else {
+        c->next = s->idle;
+        s->idle = c;
+    }
+}
+
+/* --------------------------------------------------------------------------------------- events */
+
+static void result(void *self, uint32_t context, uint64_t value)
+{
+    ((struct peet_source *)self)->contexts[context]->result = value;
+}
+
+static int next(void *self, uint32_t context, struct peet_event *out_event, struct peet_error *error)
+{
+    struct peet_source *s = self;
+    struct peet_source_context *c = s->contexts[context];
+    int kind;
+
+    for (;;) {
+        if (c->cursor != c->end) {
+            kind = peet_decode_next(c->decode, &c->cursor, c->end, s->want_addresses, out_event, error);
+            if (__builtin_expect(kind == PEET_EVENT_BLOCK, 1))
+                return kind;
+            if (kind == PEET_EVENT_ABSTRACT) {
+                if (out_event->abstract.type == PEET_ABSTRACT_MARK_FORK && c->ctx && !c->loop &&
+                    !(c->loop = calloc(1, sizeof *c->loop)))
+                    return no_memory(error);
+                /* A context that awaits a result needs no ring; the mapper copies the arguments at once. */
+                if (c->cursor == c->end && c->ring)
+                    peet__source_drop_ring(s, c);
+                return kind;
+            }
+            if (kind < 0)
+                return kind;
+            return peet_error_set(error, PEET_ESTREAM, "context %u: the last record of its words is cut off", context);
+        }
+        if (c->done)
+            return 0;
+        if (c->loop)
+            return peet__source_join(s, context, out_event, error);
+        kind = peet__source_ring(s, c, error);
+        if (kind)
+            return kind;
+        peet__source_resume(s, c, context);
+    }
+}
+
+static const struct peet_function *function_of_pc(void *self, uint64_t runtime_pc)
+{
+    return peet_program_function_of_pc(((struct peet_source *)self)->program, runtime_pc);
+}
+
+const struct peet_source_ops peet_source_ops = {
+    .next = next,
+    .result = result,
+    .spawn = spawn,
+    .marked = marked,
+    .retire = retire,
+    .spawn_iterations = spawn_iterations,
+    .function_of_pc = function_of_pc,
+};
+
+/* --------------------------------------------------------------------------------- life and death */
+
+int peet_source_new(struct peet_program *program, const struct peet_config *config, struct peet_source **out_source, struct peet_error *error)
+{
+    struct peet_source *s = calloc(1, sizeof *s);
+    struct peet_source_context *c = calloc(1, sizeof *c);
+    int err;
+
+    *out_source = NULL;
+    if (!s || !c) {
+        free(s);
+        free(c);
+        return no_memory(error);
+    }
+    s->program = program;
+    s->want_addresses = 1;
+    s->limit_words = PEET_SOURCE_RING_WORDS;
+    if (config->granularity == PEET_GRANULARITY_BLOCK || config->granularity == PEET_GRANULARITY_REF)
+        s->limit_words = 1;
+    else if (config->granularity == PEET_GRANULARITY_BLOCKS && config->granularity_blocks < PEET_SOURCE_RING_WORDS)
+        s->limit_words = (size_t)config->granularity_blocks; /* a block is at least a word */
+    c->ctx = peet_ctx_main();
+    err = peet_decode_state_new(program, 0, peet_ctx_fs_base(c->ctx), &c->decode);
+    if (!err)
+        err = slot(s, 0, c, error);
+    if (err) {
+        context_free(s, c);
+        peet_source_free(s);
+        return peet_error_set(error, err, "the main context: %s", peet_err_text(err));
+    }
+    *out_source = s;
+    return 0;
+}
+
+void peet_source_free(struct peet_source *s)
+{
+    struct peet_source_context *c;
+    struct peet_source_ring *ring;
+
+    if (!s)
+        return;
+    for (uint32_t i = 0; i < s->ncontexts; i++)
+        context_free(s, s->contexts[i]);
+    while ((c = s->idle) != NULL) {
+        s->idle = c->next;
+        context_free(s, c);
+    }
+    while ((c = s->idle_marked) != NULL) {
+        s->idle_marked = c->next;
+        context_free(s, c);
+    }
+    while ((ring = s->rings) != NULL) {
+        s->rings = ring->next;
+        free(ring);
+    }
+    free(s->contexts);
+    free(s);
+}
+
+void peet_source_attach(struct peet_source *source, const struct peet_map *map, int want_addresses)
+{
+    source->map = map;
+    source->want_addresses = want_addresses;
+}
+
+struct peet_ctx *peet_source_ctx(const struct peet_source *source, uint32_t context)
+{
+    return context < source->ncontexts && source->contexts[context] ? source->contexts[context]->ctx : NULL;
+}
+
+uint32_t peet_source_of_ctx(const struct peet_source *source, const struct peet_ctx *ctx)
+{
+    for (uint32_t i = 0; i < source->ncontexts; i++)
+        if (source->contexts[i] && source->contexts[i]->ctx == ctx)
+            return i;
+    return UINT32_MAX;
+}
+
+uint64_t peet_source_extraneous_blocks(const struct peet_source *source)
+{
+    return source->extraneous_blocks;
+}
