@@ -1,0 +1,20 @@
+// The landing mark of indirect branches stays first; the check of the ring is at the entry; its slow
+// path stands behind the function and steps over the red zone.
+// RUN: -O2 -fcf-protection=branch
+// CHECK-LABEL: entry:
+// CHECK: endbr64
+// CHECK: movq 2147287040,
+// CHECK-NEXT: cmpq 2147287048,
+// CHECK-NEXT: jae [[SLOW:\.Lpeet[0-9]+s0]]
+// CHECK-NEXT: leaq .Lpeet{{[0-9]+}}b0(%rip),
+// CHECK: ret
+// CHECK: [[SLOW]]:
+// CHECK-NEXT: leaq -128(%rsp), %rsp
+// CHECK-NEXT: callq *2147287056
+// CHECK-NEXT: leaq 128(%rsp), %rsp
+// CHECK-NEXT: jmp
+// CHECK: .section .peet.schema,"ao",@progbits,entry
+int entry(int *p)
+{
+    return *p;
+}
