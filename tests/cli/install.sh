@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+# An installed peet works from wherever it is moved to, with no reference to the tree that it was built in.
+. "$(dirname "$0")/lib.sh"
+write_sum
+must "$PEET_CMAKE" --install "$PEET_PREFIX" --prefix "$PWD/first" >install.log
+mv first "moved here"
+prefix="$PWD/moved here"
+build=$PEET_PREFIX
+peet=$prefix/bin/peet peetcc=$prefix/bin/peetcc
+
+# What is there.
+for file in bin/peet bin/peetcc bin/peetcc++ bin/peet++ lib/libpeet-rt.so lib/libpeet-host.so lib/peet/peet-pass.so \
+    lib/peet/modules/bus.so lib/peet/modules/counts.so lib/peet/modules/ideal.so include/peet/module.h include/peet/doall.h \
+    share/man/man1/peet.1 share/man/man1/peet-run.1 share/man/man1/peetcc.1; do
+    [ -e "$prefix/$file" ] || fail "$file is not installed"
+done
+
+# No path of the build or source tree, but in debug information.
+while read -r file; do
+    case $(file -b "$file") in
+    *ELF*)
+        objcopy --strip-debug "$file" stripped || fail "objcopy $file"
+        grep -q -a -F -e "$build" stripped && fail "$file refers to $build"
+        readelf -d "$file" | grep -E 'RUNPATH|RPATH' | grep -q -F -e "$build" && fail "run path of $file"
+        ;;
+    *) grep -q -F -e "$build" -e "$PEET_SOURCE" "$file" && fail "$file refers to the tree" ;;
+    esac
+done < <(find "$prefix" -type f)
+
+# Everything works, also with a blank in the path; neither variable of ours nor the build tree helps.
+unset PEET_PREFIX
+[ "$("$peetcc" --peet-prefix)" = "$prefix" ] || fail "--peet-prefix"
+must "$peetcc" -O2 -g -o sum sum.c
+readelf -d sum | grep RUNPATH | grep -q -F -e "$build" && fail "the program's run path"
+[ "$(./sum 40)" = "$("$PEET_PLAIN_CC" -O2 -o plain sum.c && ./plain 40)" ] || fail "the program by itself"
+must "$peet" run -q -n 2 --machine bus --observe counts -d out -- ./sum 40 >got
+[ "$(cat got)" = "$(./plain 40)" ] || fail "the program's output"
+[ -s out/stats.json ] || fail "no results"
+must "$peet" sims >/dev/null
+must "$peet" schema sum >/dev/null
+grep -q -F -e "$build" out/config.cfg && fail "config.cfg refers to the build tree"
+
+# A module outside the tree, with one compiler call against the installed headers.
+cat >mine.c <<'END'
+#include <peet/module.h>
+static const struct peet_param params[] = { { "step", PEET_PARAM_U64, "cycles", "3", "1..", "Cost of a block" }, { 0 } };
+static uint64_t step;
+static void *create(const struct peet_env *env, const union peet_value *values) { step = values[0].u64; return &step; }
+static void destroy(void *self) {}
+static uint64_t block(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now) { return step; }
+const struct peet_module peet_module = {
+    .abi = PEET_MODULE_ABI, .struct_size = sizeof(struct peet_module), .name = "mine", .summary = "One of our own",
+    .kind = PEET_MACHINE, .needs = PEET_NEEDS_BLOCKS, .params = params, .create = create, .destroy = destroy, .block = block,
+};
+END
+must cc -shared -fPIC -O2 -I"$prefix/include" -o mine.so mine.c
+must "$peet" sims ./mine.so | grep -q '^  step ' || fail "parameters of a module of our own"
+must "$peet" run -q -d out --machine ./mine.so,step=5 -- ./sum 40 >/dev/null
+
+# A program that was linked with another installation runs with the runtime of this one.
+mv "moved here" "moved again"
+peet="$PWD/moved again/bin/peet"
+must "$peet" run -q -d out -- ./sum 40 >got
+[ "$(cat got)" = "$(./plain 40)" ] || fail "after moving again"
+
+# Every header compiles by itself, as C and as C++.
+for header in "moved again"/include/peet/*.h; do
+    name=$(basename "$header")
+    echo "#include <peet/$name>" >header.c
+    must "$PEET_PLAIN_CC" -std=c11 -Wall -Wextra -Werror -fsyntax-only -I"moved again/include" header.c
+    cp header.c header.cc
+    must "$PEET_PLAIN_CXX" -std=c++17 -Wall -Werror -fsyntax-only -I"moved again/include" header.cc
+done

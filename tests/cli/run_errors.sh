@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# peet run with wrong input: a clear message, a status, and nothing made.
+. "$(dirname "$0")/lib.sh"
+write_sum
+must "$peetcc" -O2 -o sum sum.c
+must "$PEET_PLAIN_CC" -O2 -o plain sum.c
+run() { local status=$1 text=$2; shift 2; refuses "$status" "$text" "$peet" run "$@"; absent peet.out out; }
+
+# Options.
+run 2 '^peet: no program to run'
+run 2 'unrecognized option' --corse 4 -- ./sum
+run 2 '^peet: --cores: .*0' --cores 0 -- ./sum
+run 2 '^peet: --cores: .*-1' --cores=-1 -- ./sum
+run 2 '^peet: --cores: .*many' --cores many -- ./sum
+run 2 '^peet: --cores: ' --cores 99999999999999999999 -- ./sum
+run 2 '^peet: --granularity: .*word' --granularity word -- ./sum
+run 2 '^peet: --granularity: ' --granularity 0 -- ./sum
+run 2 '^peet: --seed: .*x' --seed x -- ./sum
+run 2 '^peet: --policy: .*lifo' --policy lifo -- ./sum
+run 2 '^peet: --quantum: ' --quantum 0 -- ./sum
+run 2 '^peet: --schedule: ' --schedule statik -- ./sum
+run 2 '^peet: --output: ' -d '' -- ./sum
+
+# Granularity that the program was not compiled for.
+run 2 'compiled for granularity iteration.*-fpeet-granularity=block' --granularity block -- ./sum
+run 2 'compiled for granularity iteration.*-fpeet-granularity=ref' --granularity ref -- ./sum
+
+# The program.
+run 2 '^peet: cannot run ./nowhere: No such file' -- ./nowhere
+run 2 '^peet: cannot run nowhere: it is not on PATH$' -- nowhere
+PATH=/usr/bin:/bin run 2 '^peet: cannot run plain: it is not on PATH; write \./ before it' -- plain
+run 2 '^peet: cannot run \.: it is a folder' -- .
+run 2 '^peet: cannot run ./sum.c: Permission denied' -- ./sum.c
+run 2 '^peet: ./plain was not built by peetcc: it carries no schema' -- ./plain
+run 2 '^peet: /bin/true was not built by peetcc' -- /bin/true
+printf '#!/bin/sh\nexec ./sum\n' >script && chmod +x script
+run 2 '^peet: ./script was not built by peetcc: it is a script' -- ./script
+echo text >text && chmod +x text
+run 2 '^peet: ./text was not built by peetcc: it is no ELF' -- ./text
+: >empty && chmod +x empty
+run 2 '^peet: ./empty was not built by peetcc' -- ./empty
+head -c 300 sum >cut && chmod +x cut
+run 2 '^peet: .*cut' -- ./cut
+
+# The results folder.
+echo file >file
+run 1 '^peet: .*file.*Not a directory' -d file -- ./sum
+[ "$(cat file)" = file ] || fail "file was changed"
+run 1 '^peet: .*file/below.*Not a directory' -d file/below -- ./sum
+run 1 '^peet: .*/proc/nowhere' -d /proc/nowhere/out -- ./sum
+if [ "$(id -u)" -ne 0 ]; then
+    mkdir locked && chmod 555 locked
+    run 1 '^peet: .*locked.*Permission denied' -d locked/out -- ./sum
+    run 1 '^peet: .*locked.*Permission denied' -d locked -- ./sum
+    chmod 755 locked
+elif unshare -m true 2>/dev/null; then
+    mkdir readonly
+    # shellcheck disable=SC2016
+    unshare -m sh -c 'mount -t tmpfs -o ro none readonly && exec "$@"' sh "$peet" run -d readonly/out -- ./sum >out.txt 2>err.txt
+    [ $? -eq 1 ] && grep -q '^peet: .*readonly/out.*Read-only file system' err.txt || fail "read-only file system: $(cat err.txt)"
+    # shellcheck disable=SC2016
+    unshare -m sh -c 'mount -t tmpfs -o ro none readonly && exec "$@"' sh "$peet" run -d readonly -- ./sum >out.txt 2>err.txt
+    [ $? -eq 1 ] && grep -q '^peet: .*readonly.*Read-only file system' err.txt || fail "read-only file system: $(cat err.txt)"
+    [ ! -s out.txt ] || fail "the program ran"
+fi
+
+# Verbs.
+refuses 2 '^peet: there is no verb' "$peet" rum
+refuses 2 '^usage: peet' "$peet"
+refuses 2 'no verb' "$peet" help rum
+for words in --help help "help run" "help sims" "help schema" "run --help" "sims --help" "schema --help" --version "run --version"; do
+    # shellcheck disable=SC2086
+    must "$peet" $words >text 2>err && [ -s text ] && [ ! -s err ] || fail "peet $words"
+done
+"$peet" --version >/dev/full 2>err && fail "a full disk went unnoticed"
+grep -q '^peet: .*No space' err || fail "full disk: $(cat err)"

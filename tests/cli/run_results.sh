@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a run leaves: stats.json with the keys that others rely on, the effective configuration, the table.
+. "$(dirname "$0")/lib.sh"
+write_sum
+must "$peetcc" -O2 -g -o sum sum.c
+must "$peet" run -n 4 --machine bus,protocol=berkeley,cache=128KiB,line=8 --observe counts -d a/b/out -- ./sum 300 >out.txt 2>table.txt
+[ "$(cat out.txt)" = "$("$PEET_PLAIN_CC" -O2 -o plain sum.c && ./plain 300)" ] || fail "the program's output"
+stats=a/b/out/stats.json
+for key in peet.version time.cycles totals.instructions totals.blocks totals.reads totals.writes config.cores config.machine.module \
+    config.machine.parameters.protocol; do
+    value $stats $key >/dev/null
+done
+[ "$(value $stats config.cores)" = 4 ] || fail "config.cores"
+[ "$(value $stats config.machine.parameters.protocol)" = berkeley ] || fail "config.machine"
+[ "$("$json_get" -r $stats hw '#' | wc -l)" -eq 4 ] || fail "hw[] is not one per processor"
+[ "$("$json_get" -r $stats contexts '#' | wc -l)" -ge 1 ] || fail "contexts[] is empty"
+# Totals, per processor and per function: three counts of one thing.
+totals=$(value $stats totals.instructions)
+[ "$("$json_get" -r $stats hw instructions | awk '{ s += $1 } END { print s }')" = "$totals" ] || fail "hw[].instructions do not add up"
+for what in instructions reads writes; do
+    [ "$("$json_get" -r $stats counts.functions $what | awk '{ s += $1 } END { print s }')" = "$(value $stats totals.$what)" ] ||
+        fail "counts.functions[].$what do not add up"
+done
+[ "$("$json_get" -r $stats counts.functions name calls | awk '$1 == "sum" { print $2 }')" = 1 ] || fail "sum was called once"
+
+# The table: not too wide, and with the figures of stats.json.
+awk 'length($0) > 100 { exit 1 }' table.txt || fail "the table is wider than 100 columns"
+grouped=$(printf "%s" "$totals" | sed ':a;s/\B[0-9]\{3\}\>/,&/;ta')
+grep -q -e "instructions *$grouped" table.txt || fail "instructions in the table"
+grep -q 'results in a/b/out$' table.txt || fail "the table does not say where the results are"
+[ -f a/b/out/config.cfg ] || fail "no config.cfg"
+
+# Quiet is quiet; --json is stats.json.
+"$peet" run -q -d quiet -- ./sum >/dev/null 2>err || fail "quiet run"
+[ ! -s err ] || fail "--quiet says: $(cat err)"
+"$peet" run --json -d json -- ./sum >/dev/null 2>printed || fail "--json run"
+[ "$(value printed totals.instructions)" = "$(value json/stats.json totals.instructions)" ] || fail "--json"
+
+# Not a terminal: no progress line.
+grep -q $'\r' table.txt && fail "a progress line in a file"
+
+# An earlier run's results do not outlive the start of a new one that fails.
+cat >dies.c <<'END'
+#include <unistd.h>
+#include <sys/syscall.h>
+int main(void) { syscall(SYS_exit_group, 0); }
+END
+must "$peetcc" -O1 -o dies dies.c
+must "$peet" run -q -d reused -- ./sum >/dev/null
+"$peet" run -q -d reused -- ./dies 2>err && fail "a run without results succeeded"
+grep -q '^peet: .*stats.json was not written' err || fail "no word about missing results: $(cat err)"
+absent reused/stats.json
+
+# A wrong option does not cost the results that are there.
+must "$peet" run -q -d reused -- ./sum >/dev/null
+"$peet" run -q -d reused --cores 0 -- ./sum 2>/dev/null && fail "cores 0"
+[ -f reused/stats.json ] || fail "results lost to a wrong option"
+
+# Two runs in one folder.
+cat >waits.c <<'END'
+#include <stdio.h>
+int main(void) { return getchar() == EOF; }
+END
+must "$peetcc" -O1 -o waits waits.c
+mkfifo input
+"$peet" run -q -d shared -- ./waits <input &
+first=$!
+exec 9>input
+for _ in $(seq 100); do [ -f shared/config.cfg ] && break; sleep 0.1; done
+refuses 2 '^peet: another run is writing to shared' "$peet" run -d shared -- ./sum
+echo x >&9
+exec 9>&-
+wait $first || fail "the first run: status $?"
+no_leftovers

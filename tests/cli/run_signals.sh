@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+# Signals: the subject's death is ours, and ours is the subject's.
+. "$(dirname "$0")/lib.sh"
+ulimit -c 0
+cat >die.c <<'END'
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static void *volatile nowhere;
+__attribute__((noinline)) static void crash(void) { *(volatile int *)nowhere = 1; }
+int main(int argc, char **argv)
+{
+    puts("before");
+    fflush(stdout);
+    if (strcmp(argv[1], "segv") == 0)
+        crash();
+    if (strcmp(argv[1], "abort") == 0)
+        abort();
+    raise(atoi(argv[1]));
+    return 0;
+}
+END
+must "$peetcc" -O1 -g -o die die.c
+dies() {
+    local status
+    ("$peet" run -d results -- ./die "$1" >out.txt 2>err.txt) 2>/dev/null
+    status=$?
+    [ $status -eq $((128 + $2)) ] || fail "die $1: status $status, not 128+$2: $(cat err.txt)"
+    [ "$(cat out.txt)" = before ] || fail "die $1: output"
+    grep -q '^peet: ' err.txt || fail "die $1: nothing was said"
+}
+dies segv 11
+grep -q 'SIGSEGV\|Segmentation\|signal 11' err.txt || fail "the crash is not named: $(cat err.txt)"
+grep -q 'crash' err.txt || fail "no backtrace: $(cat err.txt)"
+[ -f results/stats.json ] || fail "no results up to the crash"
+dies abort 6
+dies 15 15
+dies 9 9
+
+# Handlers of the subject's own; signals sent to peet reach it.
+cat >handle.c <<'END'
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static volatile sig_atomic_t got;
+static void note(int number) { got = number; }
+int main(void)
+{
+    signal(SIGTERM, note);
+    signal(SIGINT, note);
+    signal(SIGUSR1, note);
+    puts("ready");
+    fflush(stdout);
+    for (long i = 0; !got; i++)
+        if (i % 1000 == 0)
+            usleep(1000);
+    printf("signal %d\n", (int)got);
+    return 7;
+}
+END
+must "$peetcc" -O1 -o handle handle.c
+# Not "&" in a script: the shell has background jobs ignore SIGINT.
+set -m
+for signal in TERM INT USR1; do
+    "$peet" run -q -d results -- ./handle >out.txt 2>err.txt &
+    pid=$!
+    for _ in $(seq 200); do grep -q ready out.txt && break; sleep 0.05; done
+    kill -$signal $pid
+    wait $pid
+    status=$?
+    [ $status -eq 7 ] || fail "SIG$signal: status $status: $(cat err.txt)"
+    grep -q '^signal ' out.txt || fail "SIG$signal did not arrive: $(cat out.txt)"
+done
+# Without a handler, both end.
+cat >wait.c <<'END'
+#include <stdio.h>
+#include <unistd.h>
+int main(void) { puts("ready"); fflush(stdout); for (;;) pause(); }
+END
+must "$peetcc" -O1 -o wait wait.c
+for signal in TERM KILL; do
+    "$peet" run -q -d results -- ./wait >out.txt 2>err.txt &
+    pid=$!
+    for _ in $(seq 200); do grep -q ready out.txt && break; sleep 0.05; done
+    subject=$(pgrep -P $pid) || fail "no child"
+    kill -$signal $pid
+    wait $pid 2>/dev/null
+    status=$?
+    [ $status -gt 128 ] || fail "SIG$signal: status $status"
+    for _ in $(seq 100); do kill -0 "$subject" 2>/dev/null || break; sleep 0.05; done
+    kill -0 "$subject" 2>/dev/null && fail "SIG$signal left the subject running"
+done
+exit 0
