@@ -46,7 +46,7 @@ int main(void)
     for (int i = 1; i < 200; i++) {
         sum += horner(series, 400, (long double)i / 250);
         sum += root(i);
-        whole += convert(sum, &f, &d, &s);
+        whole += convert(root(i) * 30, &f, &d, &s);
         sum += back(whole, i, f, d, (unsigned long)s) * 1e-12L;
         sum = i % 7 == 0 ? -sum : fabsl(sum);
     }

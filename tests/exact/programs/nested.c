@@ -2,10 +2,12 @@
 /* Deeply nested loops with aligned heads (padding between them is executed), early exits, several functions in one section. */
 #include <stdio.h>
 
-#define N 48
+
 #ifdef SMALL
+#define N 20
 #define ROUNDS 1
 #else
+#define N 48
 #define ROUNDS 6
 #endif
 
