@@ -25,20 +25,15 @@ static void uc_entry(void)
     peet__ctx_finished();
 }
 
-/* The stack as peet__switch leaves it, with peet__ctx_entry as the return address. */
-static void *initial_frame(const struct peet_ctx *ctx)
+/* As if suspended just before its first instruction. */
+static struct peet__saved initial_state(const struct peet_ctx *ctx)
 {
-    uint64_t *frame = (uint64_t *)ctx->stack.hi - 10;
-    uint32_t mxcsr = 0x1f80;
-    uint16_t fpu_control = 0x37f;
-    memset(frame, 0, 10 * sizeof *frame);
-    memcpy(&frame[0], &mxcsr, sizeof mxcsr);
-    memcpy((char *)&frame[0] + 4, &fpu_control, sizeof fpu_control);
-    frame[2] = ctx->b;             /* r14 */
-    frame[3] = ctx->a;             /* r13 */
-    frame[4] = (uint64_t)ctx->fn;  /* r12 */
-    frame[7] = (uint64_t)peet__ctx_entry;
-    return frame; /* entry runs with rsp = hi - 16, aligned */
+    uint64_t *top = (uint64_t *)ctx->stack.hi - 6;
+    top[0] = (uint64_t)ctx->fn;
+    top[1] = ctx->a;
+    top[2] = ctx->b;
+    top[3] = top[4] = top[5] = 0;
+    return (struct peet__saved){ top, NULL, (void *)peet__ctx_entry, 0x1f80, 0x37f };
 }
 
 void peet__ctx_prepare(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b)
@@ -51,7 +46,7 @@ void peet__ctx_prepare(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uin
     ctx->saved_errno = 0;
     ctx->mark_depth = ctx->in_iteration = 0;
     if (!ctx->uc) {
-        ctx->rsp = initial_frame(ctx);
+        ctx->saved = initial_state(ctx);
         return;
     }
     getcontext(ctx->uc);
@@ -132,12 +127,10 @@ PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, ui
     rt->in_subject = 1;
     if (rt->signals) /* came while the host ran, or wait for a check still */
         peet__ctl->limit = NULL;
-    if (!ctx->uc)
-        peet__switch(&rt->host_rsp, ctx->rsp);
-    else {
-        rt->busy = 1; /* libc's switch is no place for a signal handler */
-        swapcontext(&rt->host_uc, ctx->uc);
-    }
+    if (__builtin_expect(!ctx->uc, 1))
+        peet__swap(&rt->host, &ctx->saved);
+    else
+        peet__ucontext_resume(ctx);
     ctx->saved_errno = *rt->errno_place;
     *rt->errno_place = rt->host_errno;
     *out_end = peet__ctl->cursor;
@@ -145,19 +138,17 @@ PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, ui
     return (enum peet_yield)ctx->why;
 }
 
-void peet__leave(enum peet_yield why)
+/* libc's switch is no place for a signal handler: busy until we are over. */
+void peet__ucontext_resume(struct peet_ctx *ctx)
 {
-    struct peet__rt *rt = &peet__rt;
-    struct peet_ctx *ctx = rt->current;
-    ctx->why = why;
-    ctx->state = why == PEET_YIELD_DONE ? PEET__CTX_DONE : PEET__CTX_SUSPENDED;
-    rt->in_subject = 0;
-    if (!ctx->uc)
-        peet__switch(&ctx->rsp, rt->host_rsp);
-    else {
-        swapcontext(ctx->uc, &rt->host_uc);
-        rt->busy = 0;
-    }
+    peet__rt.busy = 1;
+    swapcontext(&peet__rt.host_uc, ctx->uc);
+}
+
+void peet__ucontext_leave(struct peet_ctx *ctx)
+{
+    swapcontext(ctx->uc, &peet__rt.host_uc);
+    peet__rt.busy = 0;
 }
 
 void peet__ctx_finished(void)

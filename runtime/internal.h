@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <ucontext.h>
+#include "arch/x86_64/swap.h"
 #include "control.h"
 #include "layout.h"
 #include "runtime.h"
@@ -23,7 +24,7 @@ struct peet__stack {
 enum peet__ctx_state { PEET__CTX_NEW, PEET__CTX_SUSPENDED, PEET__CTX_RUNNING, PEET__CTX_DONE };
 
 struct peet_ctx {
-    void *rsp;             /* saved stack pointer (assembly switch) */
+    struct peet__saved saved; /* assembly switch */
     ucontext_t *uc;        /* saved state (ucontext path), else NULL */
     uint64_t *stub_frame;  /* registers at the check that yielded (enum in registers.c), else NULL */
     const ucontext_t *fault; /* where it crashed, else NULL */
@@ -51,7 +52,7 @@ struct peet__rt {
     int *errno_place;          /* this thread's errno */
     struct peet_ctx *current;  /* running, or the last that ran */
     uint64_t *limit;           /* the limit that the host asked for; the control page's may be lower */
-    void *host_rsp;
+    struct peet__saved host;
     ucontext_t host_uc;
     int host_errno;
     struct peet_ctx main_ctx;
@@ -98,8 +99,9 @@ void peet__stack_free(const struct peet__stack *stack);
 
 /** Prepare a context on the stack that it has. */
 void peet__ctx_prepare(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b);
-/** Subject world: suspend the running context.  Returns when the host resumes it. */
-void peet__leave(enum peet_yield why);
+/** The ucontext path's half of a switch. */
+void peet__ucontext_resume(struct peet_ctx *ctx);
+void peet__ucontext_leave(struct peet_ctx *ctx);
 /** Subject world: at a safe point with a full ring (or deferred signals). */
 void peet__yield_full(void);
 /** Point the cursor at the scratch ring. */
@@ -136,10 +138,6 @@ void peet__signals_end(void);
 
 /* ------------------------------------------------------------------------------ arch/x86_64/switch.S */
 
-/** Save the callee-saved state and stack pointer to *save, continue at the one saved in load. */
-void peet__switch(void **save, void *load);
-/** First return address of a new context: calls r12(r13, r14), then peet__ctx_finished(). */
-void peet__ctx_entry(void);
 void peet__ctx_finished(void) __attribute__((noreturn));
 /** fn(arg) on another stack. */
 void peet__call_on(void *stack_top, void (*fn)(void *), void *arg);
@@ -148,6 +146,19 @@ void peet__stub_yield(uint64_t *frame);
 /** How peet__stub_full saves vector state: 0 fxsave, 1 xsave, 2 xsavec. */
 extern int peet__xsave_kind;
 void peet__xsave_probe(void);
+
+/** leave() - subject world: suspend the running context.  Returns when the host resumes it. */
+static inline __attribute__((always_inline)) void peet__leave(enum peet_yield why)
+{
+    struct peet_ctx *ctx = peet__rt.current;
+    ctx->why = why;
+    ctx->state = why == PEET_YIELD_DONE ? PEET__CTX_DONE : PEET__CTX_SUSPENDED;
+    peet__rt.in_subject = 0;
+    if (__builtin_expect(!ctx->uc, 1))
+        peet__swap(&ctx->saved, &peet__rt.host);
+    else
+        peet__ucontext_leave(ctx);
+}
 
 static inline uint64_t peet__fs_base(void)
 {

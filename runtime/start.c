@@ -100,7 +100,7 @@ __attribute__((noreturn)) static void finish(int status)
     if (ctx && (rt->exit_status & 0xff) == (status & 0xff)) {
         /* the rest of exit(): stdio */
         if (!ctx->uc)
-            peet__switch(&rt->host_rsp, ctx->rsp);
+            peet__swap(&rt->host, &ctx->saved);
         else
             setcontext(ctx->uc);
     }

@@ -52,15 +52,9 @@ PUBLIC void peet_ctx_registers(const struct peet_ctx *ctx, uint64_t out[8])
         out[7] = frame[R15];
     } else if (ctx->uc) {
         from_gregs(ctx->uc->uc_mcontext.gregs, out);
-    } else { /* control words, r15 r14 r13 r12 rbx rbp, return address: see peet__switch */
-        const uint64_t *saved = ctx->rsp;
-        out[0] = saved[7];
-        out[1] = (uint64_t)(saved + 8);
-        out[2] = saved[6];
-        out[3] = saved[5];
-        out[4] = saved[4];
-        out[5] = saved[3];
-        out[6] = saved[2];
-        out[7] = saved[1];
+    } else { /* the rest stands on the stack, where unwinding finds it */
+        out[0] = (uint64_t)ctx->saved.pc;
+        out[1] = (uint64_t)ctx->saved.rsp;
+        out[2] = (uint64_t)ctx->saved.rbp;
     }
 }
