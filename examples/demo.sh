@@ -26,10 +26,10 @@ done
 
 # The experiment.  Grid and steps are near those of the report: seven million instructions, two to three million
 # references.
-M=64 N=64 STEPS=10
+M=64 N=64 STEPS=10 CHECK_EVERY=10
 processors=$(seq 1 16)
 configurations="16KiB:8 16KiB:32 128KiB:8 128KiB:32"   # cache:line
-machine=protocol=berkeley
+machine=protocol=berkeley,window_cycles=4000
 over_time=8:128KiB:8                                   # the run of chart (c)
 
 # ------------------------------------------------------------------------------------------------- programs
@@ -40,7 +40,7 @@ rm -rf runs expected ./*.tsv ./*.png ./*.svg
 "$CC" -O2 -I"$prefix/include" -o shallow.plain "$here/shallow/shallow.c" -L"$prefix/lib" -lpeet-rt \
     -Wl,-rpath,"$prefix/lib" -lm || die "$CC failed"
 "$CC" -O2 -o peet-stat "$here/tools/peet-stat.c" -ljansson || die "cannot build peet-stat: is libjansson-dev installed?"
-./shallow.plain $M $N $STEPS >expected || die "the plain program failed"
+./shallow.plain $M $N $STEPS $CHECK_EVERY >expected || die "the plain program failed"
 
 # ----------------------------------------------------------------------------------------------------- runs
 mkdir runs
@@ -51,12 +51,12 @@ for p in $processors; do
         total=$((total + 1))
     done
 done >runs/list
-export prefix machine M N STEPS
+export prefix machine M N STEPS CHECK_EVERY
 one_run() {
     IFS=: read -r p cache line <<<"$1"
     dir=runs/$p-$cache-$line
     if ! "$prefix/bin/peet" run --quiet --machine "bus,$machine,cache=$cache,line=$line" --cores "$p" -d "$dir" \
-        -- ./shallow "$M" "$N" "$STEPS" >"$dir.out" 2>"$dir.err"; then
+        -- ./shallow "$M" "$N" "$STEPS" "$CHECK_EVERY" >"$dir.out" 2>"$dir.err"; then
         { echo "demo: $p processors, cache $cache, line $line: the run failed"; cat "$dir.err"; } >&2
         exit 255
     fi

@@ -25,14 +25,15 @@ set output data."/execution-time.".type
 set title "(a) Execution time of shallow"
 set ylabel "execution time, million cycles"
 set yrange [0:*]
-set key top right
+set offsets 0, 0, graph 0.05, 0
+set key outside top center horizontal maxcols 2 width 2
 plot for [i=1:n] points using 1:(column(1+i)/1e6) with linespoints linetype i title title_of(i)
 
 set output data."/bus-utilisation.".type
 set title "(b) Average bus utilisation"
 set ylabel "bus utilisation, %"
-set yrange [0:100]
-set key top left
+set offsets 0, 0, 0, 0
+set yrange [0:105]
 plot for [i=1:n] points using 1:(100*column(1+n+i)) with linespoints linetype i title title_of(i)
 
 set output data."/bus-over-time.".type

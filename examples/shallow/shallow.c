@@ -100,7 +100,7 @@ static void new_level(long j, void *unused)
 static void time_filter(long j, void *unused)
 {
     (void)unused;
-    for (long i = 0; i <= M; i++) {
+    for (long i = 0; i < M; i++) {
         AT(uold, i, j) = AT(u, i, j) + filter * (AT(unew, i, j) - 2.0 * AT(u, i, j) + AT(uold, i, j));
         AT(vold, i, j) = AT(v, i, j) + filter * (AT(vnew, i, j) - 2.0 * AT(v, i, j) + AT(vold, i, j));
         AT(pold, i, j) = AT(p, i, j) + filter * (AT(pnew, i, j) - 2.0 * AT(p, i, j) + AT(pold, i, j));
@@ -186,7 +186,13 @@ static void step(long number)
     continue_periodically(vnew, 1, 0);
     continue_periodically(pnew, 1, 1);
 
-    peet_doall(0, N + 1, PEET_DOALL_DEFAULT, 0, time_filter, NULL);
+    peet_doall(0, N, PEET_DOALL_DEFAULT, 0, time_filter, NULL);
+    continue_periodically(uold, 1, 1);
+    continue_periodically(vold, 1, 1);
+    continue_periodically(pold, 1, 1);
+    continue_periodically(u, 1, 1);
+    continue_periodically(v, 1, 1);
+    continue_periodically(p, 1, 1);
     if (number == 0)
         tdt += tdt;
 }
