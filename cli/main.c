@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *argp_program_version = "peet " PEET_VERSION;
+/* Read by argp in the C library, hence visible. */
+__attribute__((visibility("default"))) const char *argp_program_version = "peet " PEET_VERSION;
 
 static const struct verb {
     const char *name;

@@ -117,8 +117,11 @@ int peet_cli_run(int argc, char **argv)
     char *program = NULL;
     int status;
 
-    if (peet_cli_run_options_read(argc, argv, &options, &error))
+    if (peet_cli_run_options_read(argc, argv, &options, &error)) {
+        if (error.code == PEET_EIO) /* a configuration file that cannot be read was the wrong thing to ask for */
+            error.code = PEET_EINVALID;
         return peet_cli_fail(&error);
+    }
     int err = peet_cli_program_find(options.config.program, &program, &error);
     if (!err)
         err = peet_cli_program_check(program, &options.config, &error);

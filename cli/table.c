@@ -127,29 +127,69 @@ static void print_hardware(FILE *out, const json_t *hw)
     }
 }
 
-/* Modules other than the machine come in the order of stats.json. */
-static void print_summary(FILE *out, const char *module, const json_t *node)
+/* Underscores become blanks.  Returns: whether something was printed */
+static int print_figure(FILE *out, const char *group, const char *key, const json_t *value)
 {
-    const json_t *summary = json_object_get(node, "summary");
+    char label[LABEL_COLUMNS + 1];
+    snprintf(label, sizeof(label), "  %s%s%s", group, *group ? " " : "", key);
+    for (char *c = label; *c; c++)
+        if (*c == '_')
+            *c = ' ';
+    if (json_is_real(value))
+        row_real(out, label, json_real_value(value), "");
+    else if (json_is_integer(value) || (json_is_string(value) && !*group))
+        row_count(out, label, value, "");
+    else
+        return 0;
+    return 1;
+}
+
+static void print_summary(FILE *out, const char *module, const json_t *summary)
+{
     const char *key;
     json_t *value;
     int lines = 0;
-    if (!json_is_object(summary) || json_object_size(summary) == 0)
-        return;
     fprintf(out, "  %.60s:\n", module);
     json_object_foreach((json_t *)summary, key, value) {
-        char label[LABEL_COLUMNS + 1];
-        if (lines++ == SUMMARY_LINES)
+        if (lines == SUMMARY_LINES)
             break;
-        snprintf(label, sizeof(label), "  %s", key);
-        for (char *c = label; *c; c++)
-            if (*c == '_')
-                *c = ' ';
-        if (json_is_real(value))
-            row_real(out, label, json_real_value(value), "");
-        else
-            row_count(out, label, value, "");
+        lines += print_figure(out, "", key, value);
     }
+}
+
+/* A machine that does not say what matters: the figures one level down that are not zero. */
+static void print_machine(FILE *out, const char *module, const json_t *node)
+{
+    const char *group, *key;
+    json_t *object, *value;
+    int lines = 0;
+    json_object_foreach((json_t *)node, group, object) {
+        if (!json_is_object(object))
+            continue;
+        json_object_foreach(object, key, value) {
+            if (lines == SUMMARY_LINES)
+                return;
+            if (!json_is_number(value) || json_number_value(value) == 0)
+                continue;
+            if (lines == 0)
+                fprintf(out, "  %.60s:\n", module);
+            lines += print_figure(out, group, key, value);
+        }
+    }
+}
+
+/* The machine's name in stats.json: its module's, or the file's if it was given by path. */
+static int is_machine(const char *key, const json_t *stats)
+{
+    const json_t *machine = json_object_get(json_object_get(stats, "config"), "machine");
+    const char *module = json_string_value(json_object_get(machine, "module"));
+    const char *base = module ? strrchr(module, '/') : NULL;
+    size_t length = strlen(key);
+    if (!module)
+        return 0;
+    if (!base)
+        return strcmp(module, key) == 0;
+    return strncmp(base + 1, key, length) == 0 && strcmp(base + 1 + length, ".so") == 0;
 }
 
 void peet_cli_table_print(FILE *out, const json_t *stats, double seconds, const char *folder)
@@ -159,8 +199,12 @@ void peet_cli_table_print(FILE *out, const json_t *stats, double seconds, const 
     print_title(out, json_object_get(stats, "config"));
     print_totals(out, stats, seconds);
     print_hardware(out, json_object_get(stats, "hw"));
-    json_object_foreach((json_t *)stats, key, value)
-        if (json_is_object(value))
-            print_summary(out, key, value);
+    json_object_foreach((json_t *)stats, key, value) {
+        const json_t *summary = json_object_get(value, "summary");
+        if (json_is_object(summary) && json_object_size(summary) > 0)
+            print_summary(out, key, summary);
+        else if (json_is_object(value) && is_machine(key, stats))
+            print_machine(out, key, value);
+    }
     fprintf(out, "  results in %s\n", folder);
 }

@@ -8,6 +8,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,6 +24,14 @@ static char *map_at(uint64_t address, size_t bytes, const char *what)
     if (got != (long)address)
         peet__die(1, "cannot place the subject's %s at 0x%lx: %s", what, address, strerror(errno));
     return (char *)address;
+}
+
+/* What `peet run` shares with this process is none of the business of the subject's children. */
+static void keep_from_children(const char *setting)
+{
+    const char *fd_text = peet_rt_setting(setting);
+    if (fd_text)
+        fcntl(atoi(fd_text), F_SETFD, FD_CLOEXEC);
 }
 
 /* The user's environment as `peet run` passed it: strings one after the other in a file of memory. */
@@ -45,6 +54,8 @@ static size_t read_environ(char **out_strings)
         done += (size_t)n;
     }
     close(fd);
+    keep_from_children("PEET_REPORT_FD");
+    keep_from_children("PEET_PROGRESS_FD");
     *out_strings = strings;
     return bytes;
 }

@@ -54,7 +54,8 @@ const struct peet_module peet_module = {
 };
 END
 must cc -shared -fPIC -O2 -I"$prefix/include" -o mine.so mine.c
-must "$peet" sims ./mine.so | grep -q '^  step ' || fail "parameters of a module of our own"
+must "$peet" sims ./mine.so >listed
+grep -q '^  step ' listed || fail "parameters of a module of our own"
 must "$peet" run -q -d out --machine ./mine.so,step=5 -- ./sum 40 >/dev/null
 
 # A program that was linked with another installation runs with the runtime of this one.

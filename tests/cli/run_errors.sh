@@ -29,7 +29,7 @@ run 2 'compiled for granularity iteration.*-fpeet-granularity=ref' --granularity
 run 2 '^peet: cannot run ./nowhere: No such file' -- ./nowhere
 run 2 '^peet: cannot run nowhere: it is not on PATH$' -- nowhere
 PATH=/usr/bin:/bin run 2 '^peet: cannot run plain: it is not on PATH; write \./ before it' -- plain
-run 2 '^peet: cannot run \.: it is a folder' -- .
+run 2 '^peet: cannot run \./: it is a folder' -- ./
 run 2 '^peet: cannot run ./sum.c: Permission denied' -- ./sum.c
 run 2 '^peet: ./plain was not built by peetcc: it carries no schema' -- ./plain
 run 2 '^peet: /bin/true was not built by peetcc' -- /bin/true

@@ -34,9 +34,9 @@ mkdir plain && mv plain_echo plain/echo
 mkdir peet && mv echo peet/echo
 
 both() {
-    (cd plain && printf 'one\ntwo\n' | env -i HOME=/home/me "TEXT=a b=c" EMPTY= PATH=/bin:. "$@") >plain.out 2>plain.err
+    (cd plain && printf 'one\ntwo\n' | env -i HOME=/home/me "TEXT=a b=c" EMPTY= PATH=.:/bin "$@") >plain.out 2>plain.err
     local expected=$? got
-    (cd peet && printf 'one\ntwo\n' | env -i HOME=/home/me "TEXT=a b=c" EMPTY= PATH=/bin:. ASAN_OPTIONS="${ASAN_OPTIONS:-}" \
+    (cd peet && printf 'one\ntwo\n' | env -i HOME=/home/me "TEXT=a b=c" EMPTY= PATH=.:/bin ASAN_OPTIONS="${ASAN_OPTIONS:-}" \
         "$peet" run -q -d ../results -- "$@") >peet.out 2>peet.err
     got=$?
     sed -i 's|/plain$|/peet|' plain.out
@@ -54,9 +54,9 @@ for status in 1 2 3 77 126 127 128 255; do
 done
 
 # Without peet run, the instrumented program behaves the same.
-(cd peet && printf 'one\ntwo\n' | env -i HOME=/home/me "TEXT=a b=c" EMPTY= PATH=/bin:. ./echo 5 x) >peet.out 2>peet.err
+(cd peet && printf 'one\ntwo\n' | env -i HOME=/home/me "TEXT=a b=c" EMPTY= PATH=.:/bin ./echo 5 x) >peet.out 2>peet.err
 [ $? -eq 5 ] || fail "status of the program by itself"
-(cd plain && printf 'one\ntwo\n' | env -i HOME=/home/me "TEXT=a b=c" EMPTY= PATH=/bin:. ./echo 5 x) >plain.out 2>plain.err
+(cd plain && printf 'one\ntwo\n' | env -i HOME=/home/me "TEXT=a b=c" EMPTY= PATH=.:/bin ./echo 5 x) >plain.out 2>plain.err
 sed -i 's|/plain$|/peet|' plain.out
 same plain.out peet.out "the program by itself"
 

@@ -29,19 +29,30 @@ done
 [ "$("$peet" schema --function sum --json sum >one.json; value one.json functions.0.name)" = sum ] || fail "--function"
 [ "$(value one.json functions.0.file | sed 's|.*/||')" = sum.c ] || fail "file"
 [ "$(value one.json functions.0.line)" = "$(grep -n 'long sum(' sum.c | cut -d: -f1)" ] || fail "line"
-"$peet" schema --function 'ma*' --summary sum | grep -q '^sum: 1 functions' || fail "pattern"
+"$peet" schema --function 'ma*' --summary sum >matching
+grep -q '^sum: 1 functions' matching || fail "pattern"
 "$peet" schema --summary --json sum >summary.json && value summary.json summary.blocks >/dev/null
 must "$peet" schema sum.schema | sed 's/^sum\.schema:/sum:/' >beside
 same text beside "program and schema file"
 must "$peetcc" -O2 -shared -fPIC -o libsum.so sum.c
-must "$peet" schema libsum.so | grep -q '^function sum ' || fail "shared object"
+must "$peet" schema libsum.so >shared
+grep -q '^function sum ' shared || fail "shared object"
 must "$peetcc" -O2 -fpeet-granularity=block -o block sum.c
-"$peet" schema --summary block | grep -q 'granularity block' || fail "granularity"
+"$peet" schema --summary block >granularity
+grep -q 'granularity block' granularity || fail "granularity"
 must "$peetcc" -O2 -fpeet-granularity=ref -o ref sum.c
-"$peet" schema --summary ref | grep -q 'granularity ref' || fail "granularity"
+"$peet" schema --summary ref >granularity
+grep -q 'granularity ref' granularity || fail "granularity"
 
 # Not observable: said.
-printf 'int main(void) { int x = 0; __asm__ volatile("movl %%0, %%0" : "+m"(x)); return x; }\n' | sed 's/%%0, %%0/$0, %0/' >asm.c
+cat >asm.c <<'END'
+int main(void)
+{
+    int x = 0;
+    __asm__ volatile("movl $0, %0" : "+m"(x));
+    return x;
+}
+END
 must "$peetcc" -O1 -o asm asm.c
 [ "$("$peet" schema --json --summary asm >asm.json; value asm.json summary.asm_statements)" -ge 1 ] || fail "inline assembly is not counted"
 
