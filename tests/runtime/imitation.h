@@ -13,7 +13,13 @@
 #define LIMIT (*(uint64_t *volatile *)(PEET_CONTROL_ADDRESS + PEET_CONTROL_LIMIT))
 
 /* The reference by which recorded code is known. */
+#ifdef __cplusplus
+extern "C" {
+#endif
 extern const char __peet_abi_1;
+#ifdef __cplusplus
+}
+#endif
 static const char *const abi __attribute__((used)) = &__peet_abi_1;
 
 /** A plain block's id word. */

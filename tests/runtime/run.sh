@@ -95,6 +95,16 @@ allocation)
     settings=
     simulate double-free; expect_status 134; expect_error 'free(0x2000.*double free'; expect_log '^CRASHED signal 6'
     ;;
+library)
+    # its constructor runs before the host is there, its destructor after main: both are observed
+    simulate library; expect_status 0
+    expect_output "atexit\ndestructor\nstatic destructor of a library\n"
+    expect_log '^words 120005 '
+    ;;
+threads)
+    simulate threads; expect_status 0; expect_output "$handlers"
+    expect_error 'pthread_create() at 0x.* is refused'
+    ;;
 *) # modes that check themselves
     simulate "$case_name"
     expect_status 0

@@ -10,6 +10,7 @@
 #include <malloc.h>
 #include <peet/doall.h>
 #include <peet/module.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,8 @@ extern char **environ;
             exit(9);                                                                                                  \
         }                                                                                                             \
     } while (0)
+
+int library_function(void); /* library.cpp */
 
 static void at_end(void)
 {
@@ -434,6 +437,11 @@ static int processes(char **argv)
     return 0;
 }
 
+static void *thread(void *arg)
+{
+    return arg;
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -505,6 +513,15 @@ int main(int argc, char **argv)
         return mappings();
     if (!strcmp(mode, "processes"))
         return processes(argv);
+    if (!strcmp(mode, "library")) {
+        REQUIRE(library_function() == 5);
+        return 0;
+    }
+    if (!strcmp(mode, "threads")) {
+        pthread_t t;
+        REQUIRE(pthread_create(&t, NULL, thread, NULL) == EAGAIN);
+        return 0;
+    }
     if (!strcmp(mode, "words")) { /* counted by the host */
         uint64_t n = 3;           /* constructor, main, at_end; destructor makes four */
         for (uint32_t i = 0; i < 100000; i++) {

@@ -103,7 +103,7 @@ void peet_doall_loop_finish(struct peet_doall_loop *loop);
 #define PEET_DOALL_WITH(i, lo, hi, schedule, chunk)                                                                   \
     for (struct peet_doall_loop peet_loop_##i = peet_doall_loop_begin((lo), (hi), (schedule), (chunk));               \
          peet_doall_loop_more(&peet_loop_##i);)                                                                       \
-        for (long i = peet_doall_loop_start(&peet_loop_##i); peet_loop_##i.open;                                      \
+        for (long i __attribute__((unused)) = peet_doall_loop_start(&peet_loop_##i); peet_loop_##i.open;             \
              peet_doall_loop_finish(&peet_loop_##i))
 
 /** peet_phase() - mark the beginning of phase n of the program, for reports over time */
