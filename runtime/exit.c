@@ -47,7 +47,7 @@ static void record_exit(int status)
 {
     struct peet__rt *rt = &peet__rt;
     uint64_t arg = (uint64_t)(int64_t)status;
-    if (!rt->simulated || !rt->in_subject || rt->exit_ctx)
+    if (!rt->simulated || !peet__is_subject() || rt->exit_ctx)
         return;
     rt->exit_ctx = rt->current;
     rt->exit_status = status;

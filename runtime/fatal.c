@@ -74,7 +74,7 @@ void peet__fatal_begin(void)
 /* Ours serves unless the subject has one; it never sees ours. */
 PUBLIC int sigaltstack(const stack_t *stack, stack_t *old)
 {
-    if (!peet__rt.simulated || !peet__rt.in_subject)
+    if (!peet__rt.simulated || !peet__is_subject())
         return (int)syscall(SYS_sigaltstack, stack, old);
     stack_t now, before = user_alt_stack;
     syscall(SYS_sigaltstack, NULL, &now);

@@ -50,6 +50,7 @@ struct peet__rt {
     int note_allocations;
     int use_ucontext;
     int *errno_place;          /* this thread's errno */
+    uint64_t thread;           /* the host thread that runs both worlds, by its thread pointer */
     struct peet_ctx *current;  /* running, or the last that ran */
     uint64_t *limit;           /* the limit that the host asked for; the control page's may be lower */
     struct peet__saved host;
@@ -147,6 +148,19 @@ void peet__stub_yield(uint64_t *frame);
 extern int peet__xsave_kind;
 void peet__xsave_probe(void);
 
+static inline uint64_t peet__fs_base(void)
+{
+    uint64_t base;
+    __asm__("movq %%fs:0, %0" : "=r"(base));
+    return base;
+}
+
+/** Whether the caller is the subject: the host may have threads of its own, which run beside it. */
+static inline int peet__is_subject(void)
+{
+    return __builtin_expect(peet__rt.in_subject, 0) && peet__rt.thread == peet__fs_base();
+}
+
 /** leave() - subject world: suspend the running context.  Returns when the host resumes it. */
 static inline __attribute__((always_inline)) void peet__leave(enum peet_yield why)
 {
@@ -158,13 +172,6 @@ static inline __attribute__((always_inline)) void peet__leave(enum peet_yield wh
         peet__swap(&ctx->saved, &peet__rt.host);
     else
         peet__ucontext_leave(ctx);
-}
-
-static inline uint64_t peet__fs_base(void)
-{
-    uint64_t base;
-    __asm__("movq %%fs:0, %0" : "=r"(base));
-    return base;
 }
 
 #endif

@@ -20,7 +20,7 @@ extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 
-#define SUBJECT __builtin_expect(peet__rt.in_subject, 0)
+#define SUBJECT peet__is_subject()
 #define CALLER ((uint64_t)__builtin_return_address(0))
 
 PUBLIC void peet_rt_note_allocations(int on)
@@ -38,7 +38,7 @@ static void note_alloc(const void *p, size_t bytes, uint64_t caller)
 
 static void note_free(const void *p, uint64_t caller)
 {
-    if (peet__rt.note_allocations && peet__rt.in_subject && p) {
+    if (peet__rt.note_allocations && SUBJECT && p) {
         uint64_t args[] = { (uint64_t)p, caller };
         peet_rt_note(PEET_ABSTRACT_FREE, 2, args);
     }

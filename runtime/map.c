@@ -149,7 +149,7 @@ static void *subject_mmap(void *at, size_t bytes, int prot, int flags, int fd, o
 
 PUBLIC void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
 {
-    if (!peet__rt.in_subject)
+    if (!peet__is_subject())
         return raw_mmap(at, bytes, prot, flags, fd, offset);
     peet__rt.busy++;
     void *got = subject_mmap(at, bytes, prot, flags, fd, offset);
@@ -163,7 +163,7 @@ PUBLIC void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off_t o
 PUBLIC int munmap(void *at, size_t bytes)
 {
     int result = (int)syscall(SYS_munmap, at, bytes);
-    if (result == 0 && peet__rt.in_subject) {
+    if (result == 0 && peet__is_subject()) {
         peet__rt.busy++;
         place_give((uint64_t)at, (uint64_t)at + whole_pages(bytes));
         peet__rt.busy--;
@@ -228,7 +228,7 @@ PUBLIC void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
         fixed = va_arg(args, void *);
         va_end(args);
     }
-    if (!peet__rt.in_subject)
+    if (!peet__is_subject())
         return raw_mremap(old, old_bytes, bytes, flags, fixed);
     peet__rt.busy++;
     void *got = subject_mremap(old, old_bytes, bytes, flags, fixed);
@@ -262,7 +262,7 @@ static int subject_brk(uint64_t to)
 
 PUBLIC void *sbrk(intptr_t by)
 {
-    if (!peet__rt.in_subject) {
+    if (!peet__is_subject()) {
         static void *(*real)(intptr_t);
         if (!real)
             real = (void *(*)(intptr_t))peet__next("sbrk");
@@ -274,7 +274,7 @@ PUBLIC void *sbrk(intptr_t by)
 
 PUBLIC int brk(void *to)
 {
-    if (!peet__rt.in_subject) {
+    if (!peet__is_subject()) {
         static int (*real)(void *);
         if (!real)
             real = (int (*)(void *))peet__next("brk");

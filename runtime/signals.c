@@ -180,7 +180,7 @@ PUBLIC int sigaction(int signal, const struct sigaction *act, struct sigaction *
 {
     if (!real_sigaction)
         real_sigaction = (sigaction_fn *)peet__next("sigaction");
-    if (!begun || !peet__rt.simulated || !peet__rt.in_subject)
+    if (!begun || !peet__rt.simulated || !peet__is_subject())
         return real_sigaction(signal, act, old);
     if (signal <= 0 || signal >= NSIG || signal == SIGKILL || signal == SIGSTOP) {
         return real_sigaction(signal, act, old);
@@ -215,7 +215,7 @@ static sighandler_t set_handler(int signal, sighandler_t handler, int flags, int
 
 PUBLIC sighandler_t signal(int number, sighandler_t handler)
 {
-    if (!begun || !peet__rt.simulated || !peet__rt.in_subject) /* as siginterrupt() has it */
+    if (!begun || !peet__rt.simulated || !peet__is_subject()) /* as siginterrupt() has it */
         return ((sighandler_t(*)(int, sighandler_t))peet__next("signal"))(number, handler);
     return set_handler(number, handler, SA_RESTART, 1);
 }

@@ -4,11 +4,12 @@
  * each with a guard below.  Where the kernel can guard pages without splitting mappings
  * (MADV_GUARD_INSTALL, Linux 6.13), the number of contexts is bounded by memory alone; elsewhere guards
  * cost two mappings each, and stacks beyond GUARDED_MAX go without, lest the kernel's limit on mappings
- * (65530) end the run.
+ * (65530) end the run.  The setting PEET_GUARD=mprotect chooses the latter anywhere, for tests.
  */
 #include "internal.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -33,6 +34,9 @@ static void *raw_mmap(uint64_t at, size_t bytes)
 
 static void guard(uint64_t at, size_t bytes)
 {
+    const char *how = nguarded ? NULL : peet_rt_setting("PEET_GUARD");
+    if (how && strcmp(how, "mprotect") == 0)
+        guards_split = 1;
     if (!guards_split) {
         if (madvise((void *)at, bytes, MADV_GUARD_INSTALL) == 0)
             return;

@@ -34,6 +34,7 @@ __attribute__((constructor(101))) static void begin(int argc, char **argv, char 
         return;
     struct peet__rt *rt = &peet__rt;
     rt->errno_place = &errno;
+    rt->thread = peet__fs_base();
     peet__xsave_probe();
     peet__settings_take(envp);
     peet__arguments_copy(argc, argv, envp, &arguments);

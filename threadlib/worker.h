@@ -8,8 +8,9 @@
 
 #include <stdint.h>
 
-/** Answer to DOALL_START that sends a worker home; argument of its first DOALL_START. */
-#define PEET__NO_ITERATION UINT64_MAX
+/** Answer to DOALL_START that sends a worker home; argument of its first DOALL_START.  LONG_MIN: no loop
+ *  reaches it, whereas -1 is an iteration like any other. */
+#define PEET__NO_ITERATION ((uint64_t)1 << 63)
 
 /**
  * peet__doall_worker() - run iterations until there are no more

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A host that simulates nothing: it resumes contexts, runs doall loops on four workers in turn, and
+ * A host that simulates nothing: it resumes contexts, runs doall loops on workers in turn, and
  * writes what it was given to the file that the setting PEET_TEST_LOG names.  With it the runtime is
  * tested without the rest of the project.
  */
@@ -14,12 +14,13 @@
 #include <string.h>
 #include "worker.h"
 
-#define WORKERS 4
-#define NONE UINT64_MAX
+#define WORKERS_MAX 20000
+#define NONE PEET__NO_ITERATION
 
 static FILE *log_file;
 static uint64_t ring[1 << 16];
 static uint64_t limit_words = 4096;
+static unsigned nworkers = 4;
 static int over, status; /* PROGRAM_EXIT has been seen */
 static uint64_t plain_words, plain_hash = 1469598103934665603u, turns;
 
@@ -77,7 +78,7 @@ static uint64_t *run(struct peet_ctx *ctx, uint64_t result)
 {
     for (;;) {
         uint64_t *end = NULL;
-        memset(ring, 0, sizeof ring);
+        memset(ring, 0, (limit_words + PEET_RAW_SLACK_WORDS) * sizeof *ring);
         enum peet_yield why = peet_ctx_resume(ctx, ring, ring + limit_words, result, &end);
         turns++;
         if (end < ring || end > ring + limit_words + PEET_RAW_SLACK_WORDS) {
@@ -99,12 +100,12 @@ static uint64_t *run(struct peet_ctx *ctx, uint64_t result)
 
 static void doall(uint64_t lo, uint64_t hi, uint64_t fn, uint64_t arg)
 {
-    static struct peet_ctx *idle[64];
+    static struct peet_ctx *idle[2 * WORKERS_MAX];
     static unsigned nidle;
-    struct peet_ctx *workers[WORKERS];
-    uint64_t answers[WORKERS] = { 0 };
-    unsigned alive = WORKERS;
-    for (unsigned i = 0; i < WORKERS; i++) {
+    struct peet_ctx **workers = calloc(nworkers, sizeof *workers);
+    uint64_t *answers = calloc(nworkers, sizeof *answers);
+    unsigned alive = nworkers;
+    for (unsigned i = 0; i < nworkers; i++) {
         if (nidle) {
             workers[i] = idle[--nidle];
             peet_ctx_restart(workers[i], peet__doall_worker, fn, arg);
@@ -114,12 +115,15 @@ static void doall(uint64_t lo, uint64_t hi, uint64_t fn, uint64_t arg)
         peet_ctx_set_number(workers[i], i + 1);
     }
     while (alive && !over)
-        for (unsigned i = 0; i < WORKERS && !over; i++) {
+        for (unsigned i = 0; i < nworkers && !over; i++) {
             if (!workers[i])
                 continue;
             uint64_t *event = run(workers[i], answers[i]);
             if (!event) {
-                idle[nidle++] = workers[i];
+                if (nidle < 8)
+                    idle[nidle++] = workers[i];
+                else
+                    peet_ctx_free(workers[i]);
                 workers[i] = NULL;
                 alive--;
             } else if (PEET_RAW_TYPE(*event) == PEET_ABSTRACT_DOALL_START) {
@@ -130,6 +134,8 @@ static void doall(uint64_t lo, uint64_t hi, uint64_t fn, uint64_t arg)
                 doall(args[0], args[1], args[4], args[5]);
             }
         }
+    free(workers);
+    free(answers);
 }
 
 static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t address, const char *why)
@@ -148,6 +154,10 @@ int peet_host_main(struct peet_host_hooks *out_hooks)
     out_hooks->crashed = crashed;
     if (peet_rt_setting("PEET_TEST_LOG"))
         log_file = fopen(peet_rt_setting("PEET_TEST_LOG"), "w");
+    if (peet_rt_setting("PEET_TEST_WORKERS"))
+        nworkers = (unsigned)atoi(peet_rt_setting("PEET_TEST_WORKERS"));
+    if (nworkers > WORKERS_MAX)
+        abort();
     if (peet_rt_setting("PEET_TEST_LIMIT"))
         limit_words = strtoull(peet_rt_setting("PEET_TEST_LIMIT"), NULL, 0);
     peet_rt_note_allocations(peet_rt_setting("PEET_TEST_NOTE_ALLOCATIONS") != NULL);

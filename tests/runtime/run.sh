@@ -54,6 +54,15 @@ crash)
 overflow)
     simulate overflow;       expect_status 139; expect_log 'stack overflow: context 0 has used up its stack of 8388608 bytes'
     simulate doall-overflow; expect_status 139; expect_log 'stack overflow: context 3 has used up its stack of 1048576 bytes'
+    settings=PEET_GUARD=mprotect # as on kernels before 6.13
+    simulate overflow;       expect_status 139; expect_log 'stack overflow: context 0 has used up its stack of 8388608 bytes'
+    simulate doall-overflow; expect_status 139; expect_log 'stack overflow: context 3 has used up its stack of 1048576 bytes'
+    ;;
+contexts)
+    settings="PEET_TEST_WORKERS=15000"
+    simulate contexts; expect_status 0; expect_output "contexts kept apart\n$handlers"
+    settings="PEET_TEST_WORKERS=15000 PEET_GUARD=mprotect"
+    simulate contexts; expect_status 0; expect_output "contexts kept apart\n$handlers"
     ;;
 environ)
     # the user's environment arrives whole, the run's settings do not

@@ -76,6 +76,29 @@ static void exit_body(long i, void *arg)
         exit(55);
 }
 
+/* ------------------------------------------------------------------------------------- many contexts */
+
+static long total;
+
+static void small_body(long i, void *arg)
+{
+    volatile char frame[2000];
+    frame[i % 2000] = (char)i;
+    peet_rt_event(PEET_ABSTRACT_YIELD, 1, (uint64_t[]){ 0 }); /* all the others run meanwhile */
+    total += i + (frame[i % 2000] != (char)i);
+}
+
+static int contexts(long n)
+{
+    for (int round = 0; round < 2; round++) {
+        total = 0;
+        peet_doall(0, n, PEET_DOALL_DEFAULT, 0, small_body, NULL);
+        REQUIRE(total == n * (n - 1) / 2);
+    }
+    puts("contexts kept apart");
+    return 0;
+}
+
 /* ------------------------------------------------------------------------------- registers over the stub */
 
 struct registers {
@@ -517,6 +540,8 @@ int main(int argc, char **argv)
         REQUIRE(library_function() == 5);
         return 0;
     }
+    if (!strcmp(mode, "contexts"))
+        return contexts(30000);
     if (!strcmp(mode, "threads")) {
         pthread_t t;
         REQUIRE(pthread_create(&t, NULL, thread, NULL) == EAGAIN);
