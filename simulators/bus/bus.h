@@ -33,6 +33,7 @@ struct frame {
     uint64_t used;    /* stamp of the last reference */
     uint64_t written; /* grains written and not yet told to the lost records of the line (classify.c) */
     uint32_t next;    /* next copy of the same line, NONE32 at the end; while invalid: free list */
+    uint16_t cache;   /* whose frame this is; never changes */
     uint8_t state;    /* of the protocol */
     uint8_t in_shadow; /* the fully associative shadow holds the line too */
 };
@@ -43,8 +44,7 @@ struct line_record {
     uint32_t copies;  /* frames that hold it */
     uint32_t shadows; /* places in shadows that hold it */
     uint32_t losses;  /* caches that lost it to another's write */
-    uint32_t unused;
-    uint64_t touched[]; /* a bit per cache: it has referenced the line before */
+    uint32_t touched[]; /* a bit per cache: it has referenced the line before */
 };
 
 struct cache_stats {
@@ -70,7 +70,7 @@ struct cache {
     uint32_t *hints;         /* [WIDE_HINTS] where a line was last: to be verified */
     uint64_t *filled;        /* a stamp per frame: FIFO (any cache) */
     /* classification only: */
-    struct shadow_node *shadow;
+    struct shadow_node *shadow; /* lines of them, in the bus's shadows */
     struct peet_sim_oldest shadow_oldest;
     uint32_t shadow_used;
 };
@@ -80,7 +80,8 @@ struct shadow_node {
     uint64_t line;
     uint64_t used;  /* valid while frame is 0; else the frame has it */
     uint32_t frame; /* + 1: in the cache itself */
-    uint32_t next;  /* + 1: next shadow place of the same line */
+    uint32_t next;  /* + 1: next shadow place of the same line, in any cache */
+    uint32_t cache;
 };
 
 /** A copy that was invalidated by another's write, until its cache misses on it. */
@@ -115,7 +116,8 @@ struct bus {
     /* timing */
     uint64_t cpi, hit_cycles; /* cpi in CPI_ONE */
     uint64_t address_cycles, word_cycles, memory_latency_cycles, cache_latency_cycles;
-    uint32_t bus_width_bytes, line_words;
+    uint64_t line_cycles; /* to transfer a line */
+    uint32_t bus_width_bytes;
 
     unsigned nhw, ncaches;
     struct hw *hw;
@@ -126,6 +128,7 @@ struct bus {
     struct peet_sim_oldest_scratch scratch;
     uint64_t plru_keep[64], plru_set[64];
     uint64_t random;
+    struct shadow_node *shadows;
     struct loss *losses;
     uint32_t losses_size, losses_used, losses_free; /* free list, + 1, below losses_used */
     struct calendar calendar;
@@ -182,7 +185,7 @@ void peet__bus_link(struct bus *b, struct line_record *record, struct frame *f);
 void peet__bus_drop(struct bus *b, struct cache *c, struct line_record *record, struct frame *f);
 static inline struct cache *peet__bus_cache_of(struct bus *b, const struct frame *f)
 {
-    return &b->caches[(uint32_t)(f - b->frames) / b->lines];
+    return &b->caches[f->cache];
 }
 static inline struct frame *peet__bus_copies(struct bus *b, const struct line_record *record)
 {

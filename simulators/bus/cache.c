@@ -37,6 +37,8 @@ static uint32_t plru_victim(const struct bus *b, uint64_t tree)
 
 static int cache_init(struct bus *b, struct cache *c)
 {
+    for (uint32_t i = 0; i < b->lines; i++)
+        c->frames[i].cache = (uint16_t)c->number;
     if (b->replacement == REPLACE_PLRU && !(c->plru = calloc(b->sets, sizeof *c->plru)))
         return -1;
     if (b->replacement == REPLACE_FIFO && !(c->filled = calloc(b->lines, sizeof *c->filled)))
@@ -202,7 +204,7 @@ void peet__bus_drop(struct bus *b, struct cache *c, struct line_record *record, 
     while (*link != self)
         link = &b->frames[*link - 1].next;
     *link = f->next;
-    *f = (struct frame){0};
+    *f = (struct frame){.cache = f->cache};
     if (b->wide) {
         f->next = c->free[i / b->ways];
         c->free[i / b->ways] = i + 1;

@@ -76,6 +76,8 @@ uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned hw, uint64_t 
 {
     uint64_t at = time > cal->final_until ? time : cal->final_until;
     uint32_t last = cal->last_hw, i = 0;
+    if (cal->n && cal->slots[cal->first + cal->n - 1].end <= at) /* after everything: the usual case */
+        last = cal->slots[cal->first + (i = cal->n) - 1].hw;
     for (; i < cal->n; i++) {
         const struct calendar_slot *s = &cal->slots[cal->first + i];
         if (s->end > at) {

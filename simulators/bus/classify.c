@@ -23,21 +23,23 @@
 
 int peet__bus_classify_init(struct bus *b)
 {
-    for (unsigned i = 0; i < b->ncaches; i++) {
+    b->shadows = calloc((size_t)b->ncaches * b->lines, sizeof *b->shadows);
+    for (unsigned i = 0; b->shadows && i < b->ncaches; i++) {
         struct cache *c = &b->caches[i];
-        c->shadow = calloc(b->lines, sizeof *c->shadow);
-        if (peet_sim_oldest_init(&c->shadow_oldest, b->lines) || !c->shadow)
+        c->shadow = b->shadows + (size_t)i * b->lines;
+        for (uint32_t j = 0; j < b->lines; j++)
+            c->shadow[j].cache = i;
+        if (peet_sim_oldest_init(&c->shadow_oldest, b->lines))
             return -1;
     }
-    return 0;
+    return b->shadows ? 0 : -1;
 }
 
 void peet__bus_classify_fini(struct bus *b)
 {
-    for (unsigned i = 0; b->caches && i < b->ncaches; i++) {
-        free(b->caches[i].shadow);
+    for (unsigned i = 0; b->caches && i < b->ncaches; i++)
         peet_sim_oldest_fini(&b->caches[i].shadow_oldest);
-    }
+    free(b->shadows);
     free(b->losses);
 }
 
@@ -104,7 +106,7 @@ static int take_loss(struct bus *b, struct line_record *record, uint32_t cache, 
 
 static struct shadow_node *shadow_at(struct bus *b, uint32_t index)
 {
-    return &b->caches[(index - 1) / b->lines].shadow[(index - 1) % b->lines];
+    return &b->shadows[index - 1];
 }
 
 static uint32_t shadow_index(struct bus *b, struct cache *c, uint32_t slot)
@@ -115,7 +117,7 @@ static uint32_t shadow_index(struct bus *b, struct cache *c, uint32_t slot)
 static struct shadow_node *shadow_find(struct bus *b, struct cache *c, struct line_record *record)
 {
     for (uint32_t i = record->shadows; i; i = shadow_at(b, i)->next)
-        if ((i - 1) / b->lines == c->number)
+        if (shadow_at(b, i)->cache == c->number)
             return shadow_at(b, i);
     return NULL;
 }
@@ -187,7 +189,8 @@ void peet__bus_shadow_leave(struct bus *b, struct cache *c, struct line_record *
 
 void peet__bus_classify_miss(struct bus *b, struct cache *c, struct line_record *record, uint64_t grains)
 {
-    uint64_t *touched = &record->touched[c->number / 64], bit = 1ull << c->number % 64, written = 0;
+    uint32_t *touched = &record->touched[c->number / 32], bit = 1u << c->number % 32;
+    uint64_t written = 0;
     enum bus_miss kind;
     peet__bus_classify_settle(b, record);
     if (!(*touched & bit))

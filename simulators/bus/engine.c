@@ -25,23 +25,17 @@ static uint64_t use_bus(struct bus *b, struct cache *c, enum bus_op op, uint64_t
     return start + cycles;
 }
 
-static uint64_t words_cycles(const struct bus *b, uint64_t bytes)
-{
-    return (bytes + b->bus_width_bytes - 1) / b->bus_width_bytes * b->word_cycles;
-}
-
 static uint64_t cycles_of(const struct bus *b, enum bus_op op, unsigned bytes, int from_cache)
 {
     switch (op) {
     case OP_READ:
     case OP_READX:
-        return b->address_cycles + (from_cache ? b->cache_latency_cycles : b->memory_latency_cycles) +
-            words_cycles(b, b->line_bytes);
+        return b->address_cycles + (from_cache ? b->cache_latency_cycles : b->memory_latency_cycles) + b->line_cycles;
     case OP_WRITE:
     case OP_UPDATE:
-        return b->address_cycles + words_cycles(b, bytes);
+        return b->address_cycles + (bytes + b->bus_width_bytes - 1) / b->bus_width_bytes * b->word_cycles;
     case OP_WRITE_BACK:
-        return b->address_cycles + words_cycles(b, b->line_bytes);
+        return b->address_cycles + b->line_cycles;
     default:
         return b->address_cycles;
     }

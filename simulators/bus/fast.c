@@ -99,69 +99,119 @@ static void run_any(struct bus *b, struct cache *c, const struct peet_block_even
         run_ref(b, c, &block->refs[i], event->values, w);
 }
 
-/* Blocks whose references are one location each; @ways and @classify are constants where this is inlined, and the
- * number of sets is a power of two. */
+/* How run_simple() finds a frame. */
+enum search {
+    SEARCH_MASK,   /* in the set, whose number is a mask away */
+    SEARCH_MODULO, /* in the set, whose number is a remainder */
+    SEARCH_PLRU,   /* as SEARCH_MASK, and a hit changes the tree */
+    SEARCH_HINT,   /* where it was last (wide sets) */
+};
+
+/* The frame of a hit, or NULL.  (Choosing the way without branches was no faster: programs are more regular than
+ * random streams, and for those it was slower.) */
+ALWAYS struct frame *match(struct frame *f, uint64_t want, uint64_t either, uint32_t ways)
+{
+    for (uint32_t way = 0; way < ways; way++, f++)
+        if ((f->key | either) == want)
+            return f;
+    return NULL;
+}
+
+/* Blocks whose references are one location each; @ways, @classify, @search are constants where this is inlined. */
 ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w, uint32_t ways,
-    int classify)
+    int classify, enum search search)
 {
     const struct peet_block *block = event->block;
     const uint64_t *values = event->values;
-    const uint32_t shift = b->line_shift, mask = b->set_mask, grain_shift = b->grain_shift;
+    const uint32_t shift = b->line_shift, mask = b->set_mask, sets = b->sets, grain_shift = b->grain_shift;
     const uint64_t offset_mask = b->line_bytes - 1;
     struct frame *frames = c->frames;
     uint64_t stamp = c->stamp, touches = w->touches;
     const struct peet_ref *ref = block->refs, *end = ref + block->nrefs;
     for (; ref < end; ref++, values++) {
-        uint64_t address = *values, line = address >> shift, last = (address & offset_mask) + ref->size_bytes - 1;
+        uint64_t address = *values, line = address >> shift, offset = address & offset_mask, last = offset + ref->size_bytes - 1;
         uint64_t want = line << 2 | QUICK, either = ref->kind == PEET_REF_LOAD ? QUICK_WRITE : 0;
-        struct frame *f = frames + ((line & mask) * ways);
-        for (uint32_t way = 0; way < ways; way++, f++)
-            if ((f->key | either) == want) {
-                if (UNLIKELY(last > offset_mask || ref->kind == PEET_REF_PREFETCH))
-                    break;
-                f->used = ++stamp;
-                touches += 1 + (ref->kind == PEET_REF_MODIFY);
-                if (classify && ref->kind != PEET_REF_LOAD)
-                    f->written |= (2ull << (last >> grain_shift)) - (1ull << ((address & offset_mask) >> grain_shift));
-                goto hit;
+        size_t first = search == SEARCH_HINT ? c->hints[line % WIDE_HINTS]
+            : search == SEARCH_MODULO       ? (size_t)(line % sets) * ways
+                                            : (size_t)(line & mask) * ways;
+        struct frame *f = match(frames + first, want, either, search == SEARCH_HINT ? 1 : ways);
+        if (UNLIKELY(last > offset_mask || ref->kind > PEET_REF_MODIFY)) {
+            c->stamp = stamp;
+            w->touches = touches;
+            run_ref(b, c, ref, event->values, w);
+            stamp = c->stamp;
+            touches = w->touches;
+        } else if (f) {
+            f->used = ++stamp;
+            touches += 1 + (ref->kind == PEET_REF_MODIFY);
+            if (classify && ref->kind != PEET_REF_LOAD)
+                f->written |= (2ull << (last >> grain_shift)) - (1ull << (offset >> grain_shift));
+            if (search == SEARCH_PLRU) {
+                size_t way = (size_t)(f - frames) - first;
+                c->plru[line & mask] = (c->plru[line & mask] & b->plru_keep[way]) | b->plru_set[way];
             }
-        c->stamp = stamp;
-        w->touches = touches;
-        run_ref(b, c, ref, event->values, w);
-        stamp = c->stamp;
-        touches = w->touches;
-    hit:;
+        } else {
+            uint64_t grains = (2ull << (last >> grain_shift)) - (1ull << (offset >> grain_shift));
+            int write = ref->kind == PEET_REF_STORE || (ref->kind == PEET_REF_MODIFY && ref->flags & PEET_REF_ATOMIC);
+            c->stamp = stamp;
+            w->touches = touches + 1;
+            w->stall_cycles += peet__bus_touch(
+                b, c, line, grains, ref->size_bytes, write ? TOUCH_WRITE : TOUCH_READ, time_of(b, w, ref->insn));
+            if (ref->kind == PEET_REF_MODIFY)
+                touch_part(b, c, line, grains, ref->size_bytes, !write, ref->insn, w);
+            stamp = c->stamp;
+            touches = w->touches;
+        }
     }
     c->stamp = stamp;
     w->touches = touches;
 }
 
-#define RUN(ways, classify) \
-    static void run_##ways##_##classify(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w) \
+#define RUN(name, ways, search) \
+    static void run_##name##_plain(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w) \
     { \
         if (event->block->flags & PEET_BLOCK_SIMPLE) \
-            run_simple(b, c, event, w, ways, classify); \
+            run_simple(b, c, event, w, ways, 0, search); \
+        else \
+            run_any(b, c, event, w); \
+    } \
+    static void run_##name##_classify(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w) \
+    { \
+        if (event->block->flags & PEET_BLOCK_SIMPLE) \
+            run_simple(b, c, event, w, ways, 1, search); \
         else \
             run_any(b, c, event, w); \
     }
-RUN(1, 0) RUN(1, 1) RUN(2, 0) RUN(2, 1) RUN(4, 0) RUN(4, 1) RUN(8, 0) RUN(8, 1)
+RUN(1, 1, SEARCH_MASK)
+RUN(2, 2, SEARCH_MASK)
+RUN(4, 4, SEARCH_MASK)
+RUN(n, b->ways, SEARCH_MASK)
+RUN(modulo, b->ways, SEARCH_MODULO)
+RUN(plru, b->ways, SEARCH_PLRU)
+RUN(wide, 1, SEARCH_HINT)
 
 bus_run *peet__bus_run_for(const struct bus *b)
 {
-    if (b->wide || b->check || b->replacement == REPLACE_PLRU || (b->sets > 1 && !b->set_mask))
+    if (b->check || (b->replacement == REPLACE_PLRU && !b->set_mask && b->sets > 1))
         return run_any;
+#define PICK(name) return b->classify ? run_##name##_classify : run_##name##_plain
+    if (b->wide)
+        PICK(wide);
+    if (!b->set_mask && b->sets > 1)
+        PICK(modulo);
+    if (b->replacement == REPLACE_PLRU)
+        PICK(plru);
     switch (b->ways) {
     case 1:
-        return b->classify ? run_1_1 : run_1_0;
+        PICK(1);
     case 2:
-        return b->classify ? run_2_1 : run_2_0;
+        PICK(2);
     case 4:
-        return b->classify ? run_4_1 : run_4_0;
-    case 8:
-        return b->classify ? run_8_1 : run_8_0;
+        PICK(4);
     default:
-        return run_any;
+        PICK(n);
     }
+#undef PICK
 }
 
 void peet__bus_run_fetches(struct bus *b, struct cache *c, const struct peet_block *block, struct walk *w)

@@ -98,6 +98,10 @@ static int set_geometry(struct bus *b, const struct peet_env *env, const union p
             (unsigned long long)ways);
         return -1;
     }
+    if (b->ncaches > UINT16_MAX) {
+        env->fail(env, "bus: %u caches are more than can be simulated; use fewer cores", b->ncaches);
+        return -1;
+    }
     if (lines * b->ncaches > UINT32_MAX / 2) {
         env->fail(env, "bus: cache=%llu: %u caches of %llu lines are more than can be simulated; use fewer or longer lines",
             (unsigned long long)cache, b->ncaches, (unsigned long long)lines);
@@ -159,6 +163,7 @@ static int set_rest(struct bus *b, const struct peet_env *env, const union peet_
     b->bus_width_bytes = (uint32_t)v[PARAM_BUS_WIDTH].u64;
     b->address_cycles = v[PARAM_ADDRESS].u64;
     b->word_cycles = v[PARAM_WORD].u64;
+    b->line_cycles = (b->line_bytes + b->bus_width_bytes - 1) / b->bus_width_bytes * b->word_cycles;
     b->memory_latency_cycles = v[PARAM_MEMORY].u64;
     b->cache_latency_cycles = v[PARAM_TRANSFER].u64;
     return 0;
@@ -179,7 +184,7 @@ static void *bus_create(const struct peet_env *env, const union peet_value *v)
     b->check = v[PARAM_CHECK].u64 != 0;
     b->random = env->seed;
     peet_sim_linemap_init(&b->lines_map,
-        sizeof(struct line_record) + (b->classify ? (b->ncaches + 63) / 64 * sizeof(uint64_t) : 0));
+        sizeof(struct line_record) + (b->classify ? (b->ncaches + 31) / 32 * sizeof(uint32_t) : 0));
     if (set_geometry(b, env, v) || set_protocol(b, env, v) || set_rest(b, env, v)) {
         bus_destroy(b);
         return NULL;

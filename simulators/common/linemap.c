@@ -60,7 +60,7 @@ void *peet__sim_linemap_find(struct peet_sim_linemap *map, uint64_t line)
     HASH_FIND(hh, head, &number, sizeof number, c);
     if (!c && !(c = chunk_new(map, number)))
         return NULL;
-    unsigned m = (number ^ number >> 10) % PEET_SIM_LINEMAP_MEMO;
+    unsigned m = peet__sim_linemap_memo(number);
     map->memo[m].number = number + 1;
     map->memo[m].records = c->records;
     return c->records + (line & ((1u << PEET_SIM_LINEMAP_CHUNK_BITS) - 1)) * map->record_bytes;

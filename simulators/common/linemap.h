@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PEET_SIM_LINEMAP_CHUNK_BITS = 9, PEET_SIM_LINEMAP_MEMO = 1024 };
+enum { PEET_SIM_LINEMAP_CHUNK_BITS = 9, PEET_SIM_LINEMAP_MEMO_BITS = 11 };
 
 struct peet_sim_linemap {
     size_t record_bytes;
@@ -19,12 +19,17 @@ struct peet_sim_linemap {
     struct {
         uint64_t number; /* chunk number + 1; 0 = empty */
         char *records;
-    } memo[PEET_SIM_LINEMAP_MEMO];
+    } memo[1 << PEET_SIM_LINEMAP_MEMO_BITS];
 };
 
 /** peet_sim_linemap_init() - an empty map; @record_bytes: size of one record, a multiple of its alignment */
 void peet_sim_linemap_init(struct peet_sim_linemap *map, size_t record_bytes);
 void peet_sim_linemap_fini(struct peet_sim_linemap *map);
+
+static inline unsigned peet__sim_linemap_memo(uint64_t chunk)
+{
+    return (unsigned)(chunk * 0x9e3779b97f4a7c15u >> (64 - PEET_SIM_LINEMAP_MEMO_BITS));
+}
 
 /** The slow half of peet_sim_linemap_get(). */
 void *peet__sim_linemap_find(struct peet_sim_linemap *map, uint64_t line);
@@ -38,7 +43,7 @@ void *peet__sim_linemap_find(struct peet_sim_linemap *map, uint64_t line);
 static inline void *peet_sim_linemap_get(struct peet_sim_linemap *map, uint64_t line)
 {
     uint64_t chunk = line >> PEET_SIM_LINEMAP_CHUNK_BITS;
-    unsigned m = (chunk ^ chunk >> 10) % PEET_SIM_LINEMAP_MEMO;
+    unsigned m = peet__sim_linemap_memo(chunk);
     if (map->memo[m].number == chunk + 1)
         return map->memo[m].records + (line & ((1u << PEET_SIM_LINEMAP_CHUNK_BITS) - 1)) * map->record_bytes;
     return peet__sim_linemap_find(map, line);

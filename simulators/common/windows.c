@@ -15,6 +15,7 @@ static void join(struct peet_sim_windows *w)
         w->busy_cycles[i] = w->busy_cycles[2 * i] + w->busy_cycles[2 * i + 1];
     memset(w->busy_cycles + PEET_SIM_WINDOWS_MAX / 2, 0, sizeof w->busy_cycles / 2);
     w->width_cycles *= 2;
+    w->latest_from = w->latest_to = 0;
     w->used = (w->used + 1) / 2;
 }
 
@@ -24,7 +25,7 @@ void peet_sim_windows_reach(struct peet_sim_windows *w, uint64_t time)
         join(w);
 }
 
-void peet_sim_windows_add(struct peet_sim_windows *w, uint64_t from, uint64_t to)
+void peet__sim_windows_spread(struct peet_sim_windows *w, uint64_t from, uint64_t to)
 {
     if (from >= to)
         return;
@@ -35,5 +36,8 @@ void peet_sim_windows_add(struct peet_sim_windows *w, uint64_t from, uint64_t to
         from = end;
         if (i >= w->used)
             w->used = (uint32_t)i + 1;
+        w->latest = (uint32_t)i;
+        w->latest_from = i * w->width_cycles;
+        w->latest_to = edge;
     }
 }

@@ -13,14 +13,25 @@ enum { PEET_SIM_WINDOWS_MAX = 2048 };
 struct peet_sim_windows {
     uint64_t width_cycles;
     uint32_t used; /* windows [0, used) may hold cycles */
+    uint32_t latest;                     /* the window of the latest addition, */
+    uint64_t latest_from, latest_to;     /* and what it covers */
     uint64_t busy_cycles[PEET_SIM_WINDOWS_MAX];
 };
 
 /** @width_cycles: first width, > 0 */
 void peet_sim_windows_init(struct peet_sim_windows *w, uint64_t width_cycles);
 
+/** The slow half of peet_sim_windows_add(). */
+void peet__sim_windows_spread(struct peet_sim_windows *w, uint64_t from, uint64_t to);
+
 /** peet_sim_windows_add() - the resource was busy in [from, to) */
-void peet_sim_windows_add(struct peet_sim_windows *w, uint64_t from, uint64_t to);
+static inline void peet_sim_windows_add(struct peet_sim_windows *w, uint64_t from, uint64_t to)
+{
+    if (from >= w->latest_from && to <= w->latest_to && from < to)
+        w->busy_cycles[w->latest] += to - from;
+    else
+        peet__sim_windows_spread(w, from, to);
+}
 
 /** peet_sim_windows_reach() - make the windows cover [0, time), without adding anything */
 void peet_sim_windows_reach(struct peet_sim_windows *w, uint64_t time);
