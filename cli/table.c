@@ -56,7 +56,7 @@ static void print_title(FILE *out, const json_t *config)
     json_int_t cores = json_integer_value(json_object_get(config, "cores"));
     const char *base = program ? strrchr(program, '/') : NULL;
     const char *machine_base = machine ? strrchr(machine, '/') : NULL;
-    fprintf(out, "peet: %.40s on %lld processor%s of %.40s\n", base ? base + 1 : program ? program : "the program",
+    fprintf(out, "peet: %.36s on %lld processor%s of %.30s\n", base ? base + 1 : program ? program : "the program",
         (long long)cores, cores == 1 ? "" : "s", machine_base ? machine_base + 1 : machine ? machine : "the machine");
 }
 

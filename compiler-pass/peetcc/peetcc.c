@@ -4,7 +4,6 @@
  * of peet's headers and, at link time, the runtime, and leaves the schema beside what it linked.  It
  * finds its neighbours from its own place: <prefix>/bin/peetcc.  Called peetcc++ or peet++ it is clang++.
  */
-#define _GNU_SOURCE
 #include "args.h"
 #include "seal.h"
 

@@ -4,7 +4,6 @@
  * contents (SHT_NOBITS), as in a separate debug file, so that section numbers, symbols and addresses
  * mean the same as in the program.
  */
-#define _GNU_SOURCE
 #include "seal.h"
 
 #include <peet/raw.h>

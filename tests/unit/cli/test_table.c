@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The result table: what it shows, how wide it is, and that no stats.json can upset it. */
+#include "table.h"
+#include "suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The table of this JSON text; the caller frees it. */
+static char *table_of(const char *json)
+{
+    json_error_t where;
+    json_t *stats = json_loads(json, 0, &where);
+    char *text = NULL;
+    size_t bytes;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(stats);
+    FILE *out = open_memstream(&text, &bytes);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    peet_cli_table_print(out, stats, 1.5, "out");
+    fclose(out);
+    json_decref(stats);
+    for (const char *line = text; *line;) {
+        size_t length = strcspn(line, "\n");
+        CU_ASSERT(length <= 100);
+        line += length + (line[length] == '\n');
+    }
+    return text;
+}
+
+static void shows(const char *json, const char *expected)
+{
+    char *text = table_of(json);
+    if (!strstr(text, expected)) {
+        printf("\n[%s] is not in:\n%s", expected, text);
+        CU_FAIL("the table shows it");
+    }
+    free(text);
+}
+
+#define STATS(more) "{\"config\": {\"program\": \"/a/prog\", \"cores\": 2, \"machine\": {\"module\": \"bus\"}}, " \
+    "\"time\": {\"cycles\": 2000}, \"totals\": {\"instructions\": 1000, \"reads\": 300, \"writes\": 200}" more "}"
+
+static void test_figures(void)
+{
+    shows(STATS(""), "peet: prog on 2 processors of bus\n");
+    shows(STATS(""), "0.500 per cycle");
+    shows(STATS(""), "references per instruction");
+    shows(STATS(""), "  results in out\n");
+    shows(STATS(", \"hw\": [{\"busy_cycles\": 30, \"stalled_cycles\": 10, \"idle_cycles\": 60}, "
+                "{\"busy_cycles\": 90, \"stalled_cycles\": 0, \"idle_cycles\": 10}]"),
+        "least 30.0 %, mean 60.0 %, greatest 90.0 %");
+    shows(STATS(", \"bus\": {\"summary\": {\"bus_utilisation\": 0.25}}"), "bus utilisation ");
+    shows(STATS(", \"bus\": {\"totals\": {\"misses\": 12345, \"zero\": 0}}"), "12,345");
+    shows(STATS(", \"other\": {\"summary\": {\"thing\": \"18446744073709551615\"}}"), "18446744073709551615");
+}
+
+static void test_many_processors(void)
+{
+    char json[200000] = "{\"hw\": [";
+    for (int i = 0; i < 2000; i++)
+        sprintf(json + strlen(json), "%s{\"busy_cycles\": %d, \"idle_cycles\": %d}", i ? "," : "", i, 2000 - i);
+    strcat(json, "]}");
+    char *text = table_of(json);
+    int lines = 0;
+    for (const char *c = text; *c; c++)
+        lines += *c == '\n';
+    CU_ASSERT(lines < 10);
+    free(text);
+}
+
+static void test_odd(void)
+{
+    static const char *const odd[] = { "{}", "[]", "{\"totals\": 3, \"time\": [], \"hw\": {}, \"config\": null}",
+        "{\"hw\": [1, null, {}], \"totals\": {\"instructions\": -1, \"reads\": \"x\"}}",
+        "{\"config\": {\"program\": 1, \"machine\": {\"module\": \"./dir/my.so\"}}, \"my\": {\"a\": {\"b\": 1e300}}}",
+        "{\"config\": {\"program\": \"a-name-that-goes-on-and-on-and-on-and-on-and-on-and-on-and-on-and-on-and-on-and-on-and-on-and-on\", "
+        "\"machine\": {\"module\": \"another-name-that-goes-on-and-on-and-on-and-on-and-on-and-on-and-on-and-on-and-on\"}}, "
+        "\"m\": {\"summary\": {\"a_key_that_goes_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on\": "
+        "\"a value that goes on and on and on and on and on and on and on and on and on and on and on\"}}}" };
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+        free(table_of(odd[i]));
+}
+
+int main(void)
+{
+    static const struct suite_test tests[] = {
+        { "figures", test_figures }, { "many processors", test_many_processors }, { "odd input", test_odd },
+    };
+    return RUN_SUITE("table", tests);
+}
