@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 extern char *program_invocation_name, *program_invocation_short_name;
@@ -81,12 +82,25 @@ static peet_host_main_fn *load_host(void)
     return host_main;
 }
 
+/* Where libc believes the main thread's stack to end: what pthread_getattr_np() goes by.  The dynamic linker
+ * has write-protected it. */
+static void set_stack_end(void *end)
+{
+    void **place = dlsym(RTLD_DEFAULT, "__libc_stack_end");
+    uint64_t page = (uint64_t)place & ~(PEET__PAGE - 1);
+    if (place && mprotect((void *)page, PEET__PAGE, PROT_READ | PROT_WRITE) == 0) {
+        *place = end;
+        mprotect((void *)page, PEET__PAGE, PROT_READ);
+    }
+}
+
 /* The main context's first function.  Never returns: libc's own ends in exit(). */
 static void run_subject(uint64_t a, uint64_t b)
 {
     void (*rtld_fini)(void);
     peet__exit_note_host_objects();
     peet__exit_prepare_subject();
+    set_stack_end((void *)(PEET__MAIN_STACK_TOP - 64));
     peet__exit_wrap_rtld_fini(start.rtld_fini, &rtld_fini);
     start.real(start.main, arguments.argc, arguments.argv, start.init, start.fini, rtld_fini,
         (void *)(PEET__MAIN_STACK_TOP - 64));

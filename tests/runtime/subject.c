@@ -540,6 +540,14 @@ int main(int argc, char **argv)
         REQUIRE(library_function() == 5);
         return 0;
     }
+    if (!strcmp(mode, "stack")) {
+        pthread_attr_t attr;
+        void *lo;
+        size_t bytes;
+        REQUIRE(pthread_getattr_np(pthread_self(), &attr) == 0 && pthread_attr_getstack(&attr, &lo, &bytes) == 0);
+        REQUIRE((char *)&attr > (char *)lo && (char *)&attr < (char *)lo + bytes);
+        return 0;
+    }
     if (!strcmp(mode, "contexts"))
         return contexts(30000);
     if (!strcmp(mode, "threads")) {
