@@ -5,6 +5,7 @@
  * iteration and is parked in between; in the marker form every iteration is a context of the source.
  */
 #include "map.h"
+#include "worker.h"
 
 #include <stdlib.h>
 
@@ -49,6 +50,10 @@ void peet__map_fork(struct peet_map *map, struct peet_map_core *core, const uint
     if (n > UINT32_MAX - map->next_number) {
         peet__map_fail(map, PEET_ELIMIT, "doall: more than %u software contexts in one run (a loop of %llu iterations)", UINT32_MAX,
             (unsigned long long)n);
+        return;
+    }
+    if (args[0] == PEET__NO_ITERATION) {
+        peet__map_fail(map, PEET_ELIMIT, "doall: a loop cannot begin at %lld", (long long)args[0]);
         return;
     }
     loop = loop_new(map);
@@ -134,7 +139,7 @@ static void dismiss(struct peet_map *map, struct peet_map_context *worker)
     int kind = map->ops->next(map->source, worker->source, &event, &map->error);
 
     if (kind == PEET_EVENT_ABSTRACT && event.abstract.type == PEET_ABSTRACT_DOALL_START) {
-        map->ops->result(map->source, worker->source, UINT64_MAX);
+        map->ops->result(map->source, worker->source, PEET__NO_ITERATION);
         while ((kind = map->ops->next(map->source, worker->source, &event, &map->error)) > 0)
             ; /* what the front end does on its way out is not the program's */
     } else if (kind > 0) {

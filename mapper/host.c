@@ -58,6 +58,8 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct visit *v = arg;
     int main_program = v->first, holds = !v->pc;
+    char self[PATH_MAX];
+    ssize_t length;
 
     (void)size;
     v->first = 0;
@@ -68,7 +70,9 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
     }
     if (!holds || (!main_program && (!info->dlpi_name || info->dlpi_name[0] != '/')))
         return 0;
-    v->err = add_image(main_program ? "/proc/self/exe" : info->dlpi_name, info->dlpi_addr, v->error);
+    length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length > 0 ? length : 0] = 0;
+    v->err = add_image(main_program ? self : info->dlpi_name, info->dlpi_addr, v->error);
     if (v->err > 0)
         v->added++;
     return v->err < 0 || v->pc;

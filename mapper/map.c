@@ -446,15 +446,15 @@ static void act(struct peet_map *map, unsigned hw)
                 peet__map_set_idle(map, hw);
             return;
         }
-        if (core->clock != map->now) { /* a switch costs time */
-            peet__map_rekey(map, hw + 1, core->clock);
-            return;
-        }
     }
     other = runner_up(map, hw + 1);
     limit = map->keys[other];
     if (limit != PEET_MAP_NEVER && hw + 1 < other)
         limit++;
+    if (core->clock >= limit) { /* a switch took time, or somebody was woken */
+        peet__map_rekey(map, hw + 1, core->clock);
+        return;
+    }
     map->attention = 0;
     do {
         if (preempting && peet__map_preempt(map, hw))

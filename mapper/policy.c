@@ -156,12 +156,22 @@ void peet__map_arrivals(struct peet_map *map)
 
 /* ---- picking */
 
+/** Does the context's own core look for work at this very time? */
+static int own_core_is_free(const struct peet_map *map, const struct peet_map_context *c, unsigned hw)
+{
+    return c->last_hw != UINT_MAX && c->last_hw != hw && !map->cores[c->last_hw].context && map->keys[c->last_hw + 1] == map->now;
+}
+
 /** The ready context that the policy would run on a core, or NULL. */
 static struct peet_map_context *first(struct peet_map *map, unsigned hw)
 {
-    struct peet_map_context *own = map->cores[hw].own_head;
+    struct peet_map_context *c = map->cores[hw].own_head;
 
-    return own ? own : map->ready_head;
+    if (c || map->config.policy != PEET_POLICY_AFFINITY)
+        return c ? c : map->ready_head;
+    for (c = map->ready_head; c && own_core_is_free(map, c, hw); c = c->next)
+        ;
+    return c;
 }
 
 /** Let the machine choose among the ready contexts.  Returns: NULL after an error */
@@ -216,6 +226,9 @@ int peet__map_pick(struct peet_map *map, unsigned hw)
                 core->clock = c->ready_cycles;
             }
             peet__map_dispatch(map, hw, c);
+            /* a core that left a context to this one, which had another of its own, shall look again */
+            if (map->nready && map->nidle && map->config.policy == PEET_POLICY_AFFINITY)
+                wake_for(map, map->ready_head, map->now);
             return 1;
         }
         if (!loop)
