@@ -62,7 +62,7 @@ static void add_ref(struct sums *s, const struct peet_insn *insn, const struct p
         s->reads += n;
     if (store || ref->kind == PEET_REF_MODIFY)
         s->writes += n;
-    if (ref->kind == PEET_REF_MODIFY && !starts(op, "LOCK_") && !starts(op, "LXADD") && !starts(op, "XCHG"))
+    if (ref->kind == PEET_REF_MODIFY && !starts(op, "LOCK_") && !starts(op, "LXADD") && !starts(op, "XCHG") && !strstr(op, "Locked"))
         s->dr -= n; /* a modify is one write; lock add and xchg are a read and a write */
     if (strstr(op, "MASKMOV")) {
         s->ir += n; /* a lane that happens is counted as an instruction, and as no reference */
