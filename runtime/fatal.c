@@ -23,6 +23,7 @@ static volatile int crashing;
 static volatile int waiting; /* a signal that came while the host was at work */
 static siginfo_t waiting_info;
 static uint64_t *crash_end;
+static struct sigaction host_actions[NSIG]; /* sa_sigaction NULL: none */
 
 struct crash {
     int signal;
@@ -152,6 +153,11 @@ static void report_crash(int signal, const siginfo_t *info, ucontext_t *uc)
         peet__report("%s", crash.why);
 }
 
+void peet__fatal_host_handler(int signal, const struct sigaction *action)
+{
+    host_actions[signal] = *action;
+}
+
 static void report_host_fault(int signal, const siginfo_t *info, const ucontext_t *uc)
 {
     uint64_t pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
@@ -171,6 +177,10 @@ void peet__fatal(int signal, siginfo_t *info, void *uc)
             report_crash(signal, info, uc);
         } else if (peet__fatal_is_fault(signal, info) || signal == SIGABRT) {
             crashing = 1;
+            if (host_actions[signal].sa_sigaction) {
+                host_actions[signal].sa_sigaction(signal, info, uc);
+                return;
+            }
             report_host_fault(signal, info, uc);
         } else {
             waiting_info = *info;

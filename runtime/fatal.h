@@ -19,6 +19,9 @@ void peet__fatal(int signal, siginfo_t *info, void *uc);
 /** Reserve the stacks that this needs. */
 void peet__fatal_begin(void);
 
+/** A fault of the host goes to this handler (AddressSanitizer's), one of the subject does not. */
+void peet__fatal_host_handler(int signal, const struct sigaction *action);
+
 /** Host world: a fatal signal came while the host was at work, and it is at rest now. */
 void peet__fatal_deferred(void);
 

@@ -14,6 +14,7 @@
 #include "fatal.h"
 #include "images.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -160,9 +161,17 @@ void peet__signals_begin(void)
     peet__fatal_begin();
     begun = 1;
     peet__rt.simulated = 1;
-    for (int signal = 1; signal < NSIG; signal++)
-        if (real_sigaction(signal, NULL, &actions[signal]) == 0 && actions[signal].sa_handler != SIG_IGN)
-            install(signal);
+    int sanitized = dlsym(RTLD_DEFAULT, "__asan_init") != NULL;
+    for (int signal = 1; signal < NSIG; signal++) {
+        struct sigaction *action = &actions[signal];
+        if (real_sigaction(signal, NULL, action) != 0 || action->sa_handler == SIG_IGN)
+            continue;
+        if (sanitized && action->sa_handler != SIG_DFL) { /* the sanitizer's, not the subject's */
+            peet__fatal_host_handler(signal, action);
+            action->sa_handler = SIG_DFL;
+        }
+        install(signal);
+    }
 }
 
 void peet__signals_end(void)

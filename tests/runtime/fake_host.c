@@ -152,6 +152,8 @@ static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t addr
 int peet_host_main(struct peet_host_hooks *out_hooks)
 {
     out_hooks->crashed = crashed;
+    if (peet_rt_setting("PEET_TEST_HOST_FAULT"))
+        return *(volatile int *)16;
     if (peet_rt_setting("PEET_TEST_LOG"))
         log_file = fopen(peet_rt_setting("PEET_TEST_LOG"), "w");
     if (peet_rt_setting("PEET_TEST_WORKERS"))

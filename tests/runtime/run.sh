@@ -51,6 +51,15 @@ crash)
     expect_log '^pc known'
     expect_log '^words 2 ' # also those of the turn that crashed
     ;;
+host)
+    # what goes wrong outside the subject is not laid at its door
+    settings=PEET_TEST_HOST_FAULT=1
+    simulate return; expect_status 139; expect_error 'a simulator or peet itself failed.*libpeet-host.so'
+    settings=; hosts=/nowhere
+    simulate return; expect_status 1; expect_error 'cannot load the simulation host: /nowhere/libpeet-host.so'
+    switch=sideways
+    simulate return; expect_status 1; expect_error 'PEET_SWITCH=sideways: choose assembly or ucontext'
+    ;;
 overflow)
     simulate overflow;       expect_status 139; expect_log 'stack overflow: context 0 has used up its stack of 8388608 bytes'
     simulate doall-overflow; expect_status 139; expect_log 'stack overflow: context 3 has used up its stack of 1048576 bytes'
