@@ -35,9 +35,7 @@ static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGU
 enum { FORWARDED = sizeof(forwarded) / sizeof(forwarded[0]) };
 
 /* Variables that a sanitizer which peet was built with must see at once. */
-static const char *const passed_on[] = {
-    "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH",
-};
+static const char *const passed_on[] = { "UBSAN_OPTIONS", "LSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH" };
 
 struct session {
     const struct peet_cli_subject *subject;
@@ -132,11 +130,19 @@ static int note_sanitizer(struct dl_phdr_info *info, size_t size, void *out_path
 }
 
 /* A sanitized build of peet brings a sanitized host into a subject that is not: the sanitizer's own
- * library must then be the first that is loaded. */
+ * library must then be the first that is loaded, and leave the subject's signals to the subject. */
 static int add_preload(struct session *s)
 {
-    const char *user = getenv("LD_PRELOAD"), *sanitizer = NULL;
+    const char *user = getenv("LD_PRELOAD"), *asan = getenv("ASAN_OPTIONS"), *sanitizer = NULL;
     dl_iterate_phdr(note_sanitizer, &sanitizer);
+    int err = 0;
+    if (sanitizer)
+        err = add_env(s, "ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0%s%s", asan && *asan ? ":" : "",
+            asan ? asan : "");
+    else if (asan)
+        err = add_env(s, "ASAN_OPTIONS=%s", asan);
+    if (err)
+        return err;
     if (sanitizer && user && *user)
         return add_env(s, "LD_PRELOAD=%s:%s", sanitizer, user);
     if (sanitizer || user)

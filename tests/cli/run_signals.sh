@@ -66,7 +66,7 @@ set -m
 for signal in TERM INT USR1; do
     "$peet" run -q -d results -- ./handle >out.txt 2>err.txt &
     pid=$!
-    for _ in $(seq 200); do grep -q ready out.txt && break; sleep 0.05; done
+    for _ in $(seq 200); do grep -q -s ready out.txt && break; sleep 0.05; done
     kill -$signal $pid
     wait $pid
     status=$?
@@ -83,7 +83,7 @@ must "$peetcc" -O1 -o wait wait.c
 for signal in TERM KILL; do
     "$peet" run -q -d results -- ./wait >out.txt 2>err.txt &
     pid=$!
-    for _ in $(seq 200); do grep -q ready out.txt && break; sleep 0.05; done
+    for _ in $(seq 200); do grep -q -s ready out.txt && break; sleep 0.05; done
     subject=$(pgrep -P $pid) || fail "no child"
     kill -$signal $pid
     wait $pid 2>/dev/null
