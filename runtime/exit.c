@@ -13,11 +13,13 @@
 
 #include <link.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <peet/module.h>
+#include "heap.h"
 
 /* ------------------------------------------------------------------------- handlers, in the right order */
 
@@ -166,17 +168,37 @@ void peet__exit_wrap_rtld_fini(void (*rtld_fini)(void), void (**out_wrapped)(voi
 
 /* ------------------------------------------------------------------------------------------------- fork */
 
+extern FILE *_IO_list_all; /* glibc's list of open streams */
+static FILE *standard[3];
+
+/* exit() in the child would write out what the host had in its buffers, once more.  A stream is the host's
+ * if it was not allocated from the subject's heap. */
+static void forget_host_streams(void)
+{
+    for (FILE **link = &_IO_list_all; *link;) {
+        FILE *f = *link;
+        if (peet__heap_owns(f) || f == standard[0] || f == standard[1] || f == standard[2])
+            link = &f->_chain;
+        else
+            *link = f->_chain;
+    }
+}
+
 /* The child is not simulated: it has no simulator of its own, and the results are the parent's. */
 static void forked(void)
 {
     if (!peet__rt.simulated)
         return;
     peet__go_plain();
+    forget_host_streams();
     peet__signals_end();
 }
 
 void peet__exit_prepare_early(void)
 {
+    standard[0] = stdin;
+    standard[1] = stdout;
+    standard[2] = stderr;
     pthread_atfork(NULL, NULL, forked);
 }
 

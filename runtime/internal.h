@@ -68,6 +68,7 @@ extern struct peet__rt peet__rt;
 
 /** Take the PEET_* variables out of an environment.  Borrows the strings. */
 void peet__settings_take(char *const *env);
+void peet__settings_close_on_exec(void);
 
 /** report() - one line of diagnosis to whoever ran us (or stderr).  No allocation. */
 void peet__report(const char *format, ...) __attribute__((format(printf, 1, 2)));

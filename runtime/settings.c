@@ -6,6 +6,7 @@
 #include "internal.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,17 @@ void peet__settings_take(char *const *env)
         if (strncmp(*env, "PEET_", 5) == 0 && equals && nsettings < SETTINGS_MAX &&
             !find(*env, (size_t)(equals - *env)))
             settings[nsettings++] = *env;
+    }
+}
+
+/* Programs that the subject starts must not keep the run's pipes open. */
+void peet__settings_close_on_exec(void)
+{
+    static const char *const names[] = { "PEET_REPORT_FD", "PEET_PROGRESS_FD" };
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *fd = peet_rt_setting(names[i]);
+        if (fd)
+            fcntl(atoi(fd), F_SETFD, FD_CLOEXEC);
     }
 }
 

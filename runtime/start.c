@@ -39,6 +39,7 @@ __attribute__((constructor(101))) static void begin(int argc, char **argv, char 
     peet__xsave_probe();
     peet__settings_take(envp);
     peet__arguments_copy(argc, argv, envp, &arguments);
+    peet__settings_close_on_exec();
     environ = arguments.envp;
     if (argc > 0) {
         const char *slash = strrchr(arguments.argv[0], '/');

@@ -44,7 +44,6 @@ static void say(const char *format, ...)
     va_start(args, format);
     vfprintf(log_file, format, args);
     va_end(args);
-    fflush(log_file);
 }
 
 static void summary(void)
@@ -147,6 +146,7 @@ static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t addr
     say("%s\n", regs[0] == pc || pc == 0 ? "pc known" : "PC DIFFERS");
     say("CRASHED signal %d: %s\n", signal, why);
     summary();
+    fflush(log_file);
 }
 
 int peet_host_main(struct peet_host_hooks *out_hooks)

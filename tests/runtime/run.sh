@@ -128,6 +128,7 @@ threads)
     expect_status 0
     grep -q FAILED out && fail "see the output"
     [ "$(tail -2 out)" = "$(printf "$handlers")" ] || fail "no proper end"
+    [ "$case_name" != processes ] || [ "$(grep -c '^PHASE 9$' log)" = 1 ] || fail "a child wrote the host's log"
     [ "$case_name" != words ] || expect_words 0
     ;;
 esac

@@ -438,6 +438,7 @@ static int mappings(void)
 
 static int processes(char **argv)
 {
+    peet_phase(9);
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
