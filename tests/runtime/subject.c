@@ -439,6 +439,7 @@ static int mappings(void)
 static int processes(char **argv)
 {
     peet_phase(9);
+    peet_rt_event(PEET_ABSTRACT_YIELD, 1, (uint64_t[]){ 0 }); /* now it is in the host's buffers */
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
