@@ -76,8 +76,11 @@ uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned hw, uint64_t 
 {
     uint64_t at = time > cal->final_until ? time : cal->final_until;
     uint32_t last = cal->last_hw, i = 0;
-    if (cal->n && cal->slots[cal->first + cal->n - 1].end <= at) /* after everything: the usual case */
-        last = cal->slots[cal->first + (i = cal->n) - 1].hw;
+    /* Nothing that ends before this can be in the way: begin with the last such slot that is at hand. */
+    if (cal->n && cal->slots[cal->first + cal->n - 1].end <= at)
+        i = cal->n - 1;
+    else if (cal->latest >= cal->first && cal->latest < cal->first + cal->n && cal->slots[cal->latest].end <= at)
+        i = cal->latest - cal->first;
     for (; i < cal->n; i++) {
         const struct calendar_slot *s = &cal->slots[cal->first + i];
         if (s->end > at) {
@@ -105,6 +108,7 @@ uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned hw, uint64_t 
     }
     struct calendar_slot *s = cal->slots + cal->first + i;
     memmove(s + 1, s, (cal->n - i) * sizeof *s);
+    cal->latest = (uint32_t)(s - cal->slots);
     *s = (struct calendar_slot){time, at, at + cycles, hw, posted != 0};
     cal->n++;
     cal->transactions++;

@@ -134,6 +134,19 @@ static uint64_t shadow_used(const void *owner, uint32_t slot)
     return n->frame ? o->frames[n->frame - 1].used : n->used;
 }
 
+/* The oldest lines come up one after the other, but lie anywhere in memory: have the next ones ready. */
+static void shadow_prefetch(struct bus *b, struct cache *c)
+{
+    const struct peet_sim_oldest *q = &c->shadow_oldest;
+    if (q->next + 4 >= q->n)
+        return;
+    const struct shadow_node *soon = &c->shadow[q->order[q->next + 1]];
+    __builtin_prefetch(&c->shadow[q->order[q->next + 4]], 1);
+    if (soon->frame)
+        __builtin_prefetch(&b->frames[soon->frame - 1], 1);
+    peet_sim_linemap_prefetch(&b->lines_map, soon->line);
+}
+
 /* A place in the shadow for a new line: a free one, or that of the line used longest ago. */
 static uint32_t shadow_place(struct bus *b, struct cache *c)
 {
@@ -142,6 +155,7 @@ static uint32_t shadow_place(struct bus *b, struct cache *c)
     struct shadow_owner owner = {c->shadow, b->frames};
     uint32_t slot = peet_sim_oldest_take(&c->shadow_oldest, &b->scratch, shadow_used, &owner, c->stamp - 1);
     struct shadow_node *n = &c->shadow[slot];
+    shadow_prefetch(b, c);
     struct line_record *record = peet_sim_linemap_get(&b->lines_map, n->line); /* there: it was referenced */
     uint32_t self = shadow_index(b, c, slot), *link = &record->shadows;
     while (*link != self)

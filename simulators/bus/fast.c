@@ -50,27 +50,28 @@ static void touch_part(struct bus *b, struct cache *c, uint64_t line, uint64_t g
             peet__bus_touch(b, c, line, grains, bytes, write ? TOUCH_WRITE : TOUCH_READ, time_of(b, w, insn));
 }
 
+/* The part of a location that lies in one line: @bytes from @offset on. */
+static __attribute__((noinline)) void run_part(struct bus *b, struct cache *c, const struct peet_ref *ref, uint64_t line, unsigned offset, unsigned bytes,
+    struct walk *w)
+{
+    uint64_t grains = (2ull << ((offset + bytes - 1) >> b->grain_shift)) - (1ull << (offset >> b->grain_shift));
+    /* Atomics ask for ownership at once. */
+    int write = ref->kind == PEET_REF_STORE || (ref->kind == PEET_REF_MODIFY && ref->flags & PEET_REF_ATOMIC);
+    touch_part(b, c, line, grains, bytes, write, ref->insn, w);
+    if (ref->kind == PEET_REF_MODIFY)
+        touch_part(b, c, line, grains, bytes, !write, ref->insn, w);
+}
+
 /* One location: all lines that it lies in.  Returns: how many. */
 static uint64_t touch_location(struct bus *b, struct cache *c, uint64_t address, unsigned size, const struct peet_ref *ref,
     struct walk *w)
 {
     uint64_t n = 0;
-    for (unsigned done = 0, part; done < size; done += part, n++) {
-        uint64_t at = address + done, line = at >> b->line_shift;
+    for (unsigned done = 0, bytes; done < size; done += bytes, n++) {
+        uint64_t at = address + done;
         unsigned offset = (unsigned)(at & (b->line_bytes - 1));
-        part = size - done < b->line_bytes - offset ? size - done : b->line_bytes - offset;
-        unsigned first = offset >> b->grain_shift, last = (offset + part - 1) >> b->grain_shift;
-        uint64_t grains = (2ull << last) - (1ull << first);
-        if (ref->kind == PEET_REF_LOAD) {
-            touch_part(b, c, line, grains, part, 0, ref->insn, w);
-        } else if (ref->kind == PEET_REF_STORE) {
-            touch_part(b, c, line, grains, part, 1, ref->insn, w);
-        } else {
-            /* Atomics ask for ownership at once. */
-            int atomic = (ref->flags & PEET_REF_ATOMIC) != 0;
-            touch_part(b, c, line, grains, part, atomic, ref->insn, w);
-            touch_part(b, c, line, grains, part, !atomic, ref->insn, w);
-        }
+        bytes = size - done < b->line_bytes - offset ? size - done : b->line_bytes - offset;
+        run_part(b, c, ref, at >> b->line_shift, offset, bytes, w);
     }
     return n;
 }
@@ -130,37 +131,36 @@ ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_e
     const struct peet_ref *ref = block->refs, *end = ref + block->nrefs;
     for (; ref < end; ref++, values++) {
         uint64_t address = *values, line = address >> shift, offset = address & offset_mask, last = offset + ref->size_bytes - 1;
-        uint64_t want = line << 2 | QUICK, either = ref->kind == PEET_REF_LOAD ? QUICK_WRITE : 0;
-        size_t first = search == SEARCH_HINT ? c->hints[line % WIDE_HINTS]
-            : search == SEARCH_MODULO       ? (size_t)(line % sets) * ways
-                                            : (size_t)(line & mask) * ways;
-        struct frame *f = match(frames + first, want, either, search == SEARCH_HINT ? 1 : ways);
-        if (UNLIKELY(last > offset_mask || ref->kind > PEET_REF_MODIFY)) {
-            c->stamp = stamp;
-            w->touches = touches;
-            run_ref(b, c, ref, event->values, w);
-            stamp = c->stamp;
-            touches = w->touches;
-        } else if (f) {
-            f->used = ++stamp;
-            touches += 1 + (ref->kind == PEET_REF_MODIFY);
-            if (classify && ref->kind != PEET_REF_LOAD)
-                f->written |= (2ull << (last >> grain_shift)) - (1ull << (offset >> grain_shift));
-            if (search == SEARCH_PLRU) {
-                size_t way = (size_t)(f - frames) - first;
-                c->plru[line & mask] = (c->plru[line & mask] & b->plru_keep[way]) | b->plru_set[way];
+        const unsigned kind = ref->kind;
+        if (UNLIKELY(kind > PEET_REF_MODIFY))
+            continue;
+        for (;; line++, offset = 0, last -= offset_mask + 1) { /* the lines that it lies in: mostly one */
+            uint64_t want = line << 2 | QUICK, either = kind == PEET_REF_LOAD ? QUICK_WRITE : 0;
+            uint64_t stop = last < offset_mask ? last : offset_mask;
+            size_t first = search == SEARCH_HINT ? c->hints[line % WIDE_HINTS]
+                : search == SEARCH_MODULO       ? (size_t)(line % sets) * ways
+                                                : (size_t)(line & mask) * ways;
+            struct frame *f = match(frames + first, want, either, search == SEARCH_HINT ? 1 : ways);
+            if (f) {
+                f->used = ++stamp;
+                touches += 1 + (kind == PEET_REF_MODIFY);
+                if (classify && kind != PEET_REF_LOAD)
+                    f->written |= (2ull << (stop >> grain_shift)) - (1ull << (offset >> grain_shift));
+                if (search == SEARCH_PLRU) {
+                    size_t way = (size_t)(f - frames) - first;
+                    c->plru[line & mask] = (c->plru[line & mask] & b->plru_keep[way]) | b->plru_set[way];
+                }
+            } else {
+                c->stamp = stamp;
+                w->touches = touches;
+                run_part(b, c, ref, line, (unsigned)offset, (unsigned)(stop - offset) + 1, w);
+                stamp = c->stamp;
+                touches = w->touches;
             }
-        } else {
-            uint64_t grains = (2ull << (last >> grain_shift)) - (1ull << (offset >> grain_shift));
-            int write = ref->kind == PEET_REF_STORE || (ref->kind == PEET_REF_MODIFY && ref->flags & PEET_REF_ATOMIC);
-            c->stamp = stamp;
-            w->touches = touches + 1;
-            w->stall_cycles += peet__bus_touch(
-                b, c, line, grains, ref->size_bytes, write ? TOUCH_WRITE : TOUCH_READ, time_of(b, w, ref->insn));
-            if (ref->kind == PEET_REF_MODIFY)
-                touch_part(b, c, line, grains, ref->size_bytes, !write, ref->insn, w);
-            stamp = c->stamp;
-            touches = w->touches;
+            if (last <= offset_mask)
+                break;
+            c->stats.reads += kind != PEET_REF_STORE; /* the block's counts have each reference once */
+            c->stats.writes += kind != PEET_REF_LOAD;
         }
     }
     c->stamp = stamp;

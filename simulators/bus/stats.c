@@ -57,13 +57,14 @@ static void write_bus(const struct bus *b, const struct peet_env *env, struct pe
     uint64_t end = b->end_cycles, within = 0;
     for (uint32_t i = 0; i < w->used; i++)
         within += w->busy_cycles[i];
-    struct peet_stats *o = env->stats_object(env, node, "bus"), *t = env->stats_object(env, o, "transactions");
+    struct peet_stats *o = env->stats_object(env, node, "bus");
+    env->stats_f64(env, o, "utilisation", end ? (double)within / (double)end : 0);
+    env->stats_u64(env, o, "busy_cycles", cal->busy_cycles);
+    struct peet_stats *t = env->stats_object(env, o, "transactions");
     for (unsigned op = OP_NONE + 1; op < BUS_OPS_COUNT; op++)
         env->stats_u64(env, t, keys[op], b->transactions[op]);
-    env->stats_u64(env, t, "total", cal->transactions);
     env->stats_u64(env, t, "refused", b->refused);
-    env->stats_u64(env, o, "busy_cycles", cal->busy_cycles);
-    env->stats_f64(env, o, "utilisation", end ? (double)within / (double)end : 0);
+    env->stats_u64(env, t, "total", cal->transactions);
     env->stats_u64(env, o, "window_cycles", w->width_cycles);
     struct peet_stats *a = env->stats_array(env, o, "windows");
     uint32_t n = (uint32_t)((end + w->width_cycles - 1) / w->width_cycles);
@@ -83,6 +84,22 @@ void peet__bus_stats(struct bus *b, const struct peet_env *env, struct peet_stat
     env->stats_string(env, node, "protocol_source", b->protocol->source);
     env->stats_u64(env, node, "sets", b->sets);
     env->stats_u64(env, node, "ways", b->ways);
+    for (unsigned i = 0; i < b->ncaches; i++)
+        add_stats(&sum, &b->caches[i].stats);
+    for (unsigned i = 0; i < b->nhw; i++) {
+        waits.stall_cycles += b->hw[i].stall_cycles;
+        waits.wait_cycles += b->hw[i].wait_cycles;
+    }
+    write_bus(b, env, node);
+    struct peet_stats *t = env->stats_object(env, node, "totals");
+    write_cache(b, env, t, &sum);
+    env->stats_u64(env, t, "stall_cycles", waits.stall_cycles);
+    env->stats_u64(env, t, "bus_wait_cycles", waits.wait_cycles);
+    struct peet_stats *m = env->stats_object(env, node, "memory");
+    env->stats_u64(env, m, "reads_lines", b->memory_line_reads);
+    env->stats_u64(env, m, "writes_lines", b->memory_line_writes);
+    env->stats_u64(env, m, "writes_words", b->memory_word_writes);
+    env->stats_u64(env, m, "cache_to_cache_lines", b->cache_to_cache);
     struct peet_stats *a = env->stats_array(env, node, "caches");
     for (unsigned i = 0; i < b->ncaches; i++) {
         const struct cache *c = &b->caches[i];
@@ -90,25 +107,11 @@ void peet__bus_stats(struct bus *b, const struct peet_env *env, struct peet_stat
         env->stats_u64(env, o, "hw", c->hw);
         env->stats_string(env, o, "kind", c->kind);
         write_cache(b, env, o, &c->stats);
-        add_stats(&sum, &c->stats);
     }
     a = env->stats_array(env, node, "hw");
     for (unsigned i = 0; i < b->nhw; i++) {
-        const struct hw *h = &b->hw[i];
         struct peet_stats *o = env->stats_object(env, a, NULL);
-        env->stats_u64(env, o, "stall_cycles", h->stall_cycles);
-        env->stats_u64(env, o, "bus_wait_cycles", h->wait_cycles);
-        waits.stall_cycles += h->stall_cycles;
-        waits.wait_cycles += h->wait_cycles;
+        env->stats_u64(env, o, "stall_cycles", b->hw[i].stall_cycles);
+        env->stats_u64(env, o, "bus_wait_cycles", b->hw[i].wait_cycles);
     }
-    struct peet_stats *t = env->stats_object(env, node, "totals");
-    write_cache(b, env, t, &sum);
-    env->stats_u64(env, t, "stall_cycles", waits.stall_cycles);
-    env->stats_u64(env, t, "bus_wait_cycles", waits.wait_cycles);
-    write_bus(b, env, node);
-    struct peet_stats *m = env->stats_object(env, node, "memory");
-    env->stats_u64(env, m, "reads_lines", b->memory_line_reads);
-    env->stats_u64(env, m, "writes_lines", b->memory_line_writes);
-    env->stats_u64(env, m, "writes_words", b->memory_word_writes);
-    env->stats_u64(env, m, "cache_to_cache_lines", b->cache_to_cache);
 }

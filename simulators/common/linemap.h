@@ -49,4 +49,13 @@ static inline void *peet_sim_linemap_get(struct peet_sim_linemap *map, uint64_t 
     return peet__sim_linemap_find(map, line);
 }
 
+/** peet_sim_linemap_prefetch() - a line's record will soon be asked for */
+static inline void peet_sim_linemap_prefetch(const struct peet_sim_linemap *map, uint64_t line)
+{
+    uint64_t chunk = line >> PEET_SIM_LINEMAP_CHUNK_BITS;
+    unsigned m = peet__sim_linemap_memo(chunk);
+    if (map->memo[m].number == chunk + 1)
+        __builtin_prefetch(map->memo[m].records + (line & ((1u << PEET_SIM_LINEMAP_CHUNK_BITS) - 1)) * map->record_bytes, 1);
+}
+
 #endif
