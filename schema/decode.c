@@ -19,7 +19,8 @@ struct frame { /* what a signal handler interrupts */
 };
 
 struct peet_decode_state {
-    uint64_t regs[PEET__REGS];
+    /* registers, thread pointer, zero, then the words of the record being decoded */
+    uint64_t regs[PEET__SLOT + PEET_RAW_SLACK_WORDS];
     struct peet__function *function; /* of the last record; NULL before the first */
     int32_t last;                    /* block last delivered in this activation; -1 */
     int32_t tail;                    /* block that is executed next unless the next record says otherwise; -1 */
@@ -60,24 +61,24 @@ void peet_decode_state_reset(struct peet_decode_state *s, uint32_t context, uint
     s->nframes = 0;
 }
 
-static inline uint64_t term(const uint64_t *const from[2], uint16_t source)
+static inline uint64_t evaluate(const struct peet__form *f, unsigned op, const uint64_t *regs)
 {
-    return from[source >> 15][source & 0x7fff];
-}
-
-static inline uint64_t evaluate(const struct peet__form *f, unsigned op, const uint64_t *const from[2])
-{
-    uint64_t v = f->disp + term(from, f->a);
+    uint64_t v = f->disp + regs[f->a];
     if (op != PEET__SUM1)
-        v += term(from, f->b) * (uint64_t)(int64_t)f->mb;
+        v += regs[f->b] * (uint64_t)(int64_t)f->mb;
     if (op == PEET__SUM3)
-        v += term(from, f->c) * (uint64_t)(int64_t)f->mc;
+        v += regs[f->c] * (uint64_t)(int64_t)f->mc;
     return v;
 }
 
-static uint64_t lane_value(const struct peet__value *v, const uint64_t *const from[2])
+static inline uint64_t short_value(const struct peet__address *f, const uint64_t *regs)
 {
-    const uint64_t *slots = from[1];
+    return f->disp + regs[f->a] + regs[f->b] * (uint64_t)(int64_t)f->mb;
+}
+
+static uint64_t lane_value(const struct peet__value *v, const uint64_t *regs)
+{
+    const uint64_t *slots = regs + PEET__SLOT;
     if (v->op == PEET__MASK) {
         uint64_t mask = slots[v->slot];
         if (v->lane != 255)
@@ -89,70 +90,87 @@ static uint64_t lane_value(const struct peet__value *v, const uint64_t *const fr
         index = ((const int32_t *)(slots + v->slot))[v->lane];
     else if (v->index_bytes == 8)
         index = ((const int64_t *)(slots + v->slot))[v->lane];
-    return evaluate(&v->form, PEET__SUM2, from) + (uint64_t)index * (uint64_t)(int64_t)v->scale;
+    return evaluate(&v->form, PEET__SUM2, regs) + (uint64_t)index * (uint64_t)(int64_t)v->scale;
 }
 
-static void compute(struct peet_decode_state *s, const struct peet__block *c, const uint64_t *slots)
+static __attribute__((noinline)) void compute_any(const uint64_t *regs, const struct peet__block *c, uint64_t *out)
 {
-    const uint64_t *const from[2] = {s->regs, slots};
-    uint64_t *out = s->program->values;
     for (const struct peet__value *v = c->values, *end = v + c->nvalues; v != end; v++)
-        *out++ = v->op <= PEET__SUM3 ? evaluate(&v->form, v->op, from) : lane_value(v, from);
+        *out++ = v->op <= PEET__SUM3 ? evaluate(&v->form, v->op, regs) : lane_value(v, regs);
 }
 
-static void update(struct peet_decode_state *s, const struct peet__block *c, const uint64_t *slots)
+static __attribute__((noinline)) void update_any(uint64_t *regs, const struct peet__block *c)
 {
-    const uint64_t *const from[2] = {s->regs, slots};
     uint64_t next[16];
     uint32_t n = c->nupdates;
-    if (n == 1) { /* the common case: one induction variable */
-        s->regs[c->updates[0].reg] = evaluate(&c->updates[0].form, c->updates[0].op, from);
-        return;
-    }
     for (uint32_t k = 0; k < n; k++)
-        next[k & 15] = evaluate(&c->updates[k].form, c->updates[k].op, from);
+        next[k & 15] = evaluate(&c->updates[k].form, c->updates[k].op, regs);
     for (uint32_t k = 0; k < n; k++)
-        s->regs[c->updates[k].reg] = next[k & 15];
+        regs[c->updates[k].reg] = next[k & 15];
 }
 
-static int deliver(struct peet_decode_state *s, uint32_t index, const uint64_t *slots, int want, struct peet_event *out)
+static inline void compute(const uint64_t *regs, const struct peet__block *c, uint64_t *out)
+{
+    if (c->addresses == NULL) {
+        compute_any(regs, c, out);
+        return;
+    }
+    for (const struct peet__address *f = c->addresses, *end = f + c->nvalues; f != end; f++)
+        *out++ = short_value(f, regs);
+}
+
+static inline void update(uint64_t *regs, const struct peet__block *c)
+{
+    if (c->nupdates == 1 && c->steps != NULL) /* the common case: one induction variable */
+        regs[c->updates[0].reg] = short_value(c->steps, regs);
+    else if (c->nupdates != 0)
+        update_any(regs, c);
+}
+
+/* Brings the record's words behind the registers, so that forms index one array. */
+static inline void take_slots(uint64_t *regs, const uint64_t *slots, uint32_t n)
+{
+    for (uint32_t k = 0; k < n; k++)
+        regs[PEET__SLOT + k] = slots[k];
+}
+
+static int deliver(struct peet_decode_state *s, uint32_t index, const uint64_t *slots, int want, uint64_t *values,
+    struct peet_block_event *out)
 {
     struct peet__function *f = s->function;
     const struct peet__block *c = &f->code[index];
-    out->block.block = &f->blocks[index];
-    out->block.context = s->context;
-    out->block.values = NULL;
+    take_slots(s->regs, slots, c->slot_words);
+    out->block = &f->blocks[index];
+    out->context = s->context;
+    out->values = NULL;
+    if (values == NULL) /* the single form; looked up here because the array moves when images are added */
+        values = s->program->values;
     if (want) {
-        out->block.values = s->program->values;
-        compute(s, c, slots);
+        out->values = values;
+        compute(s->regs, c, values);
     }
-    if (c->nupdates != 0)
-        update(s, c, slots);
+    update(s->regs, c);
     s->last = (int32_t)index;
     s->tail = c->tail;
     return PEET_EVENT_BLOCK;
 }
 
-static int find_sync(struct peet_decode_state *s, uint64_t pc, struct peet_error *error)
+/* Finds the block that starts at a run-time address.  Returns: 1 found, 0 not */
+static int lookup_sync(struct peet_decode_state *s, uint64_t pc)
 {
-    struct peet_program *p = s->program;
-    for (int round = 0;; round++) {
-        if (p->pc_key != NULL) {
-            uint64_t at = (pc * 0x9e3779b97f4a7c15u >> 20) & p->pc_mask;
-            while (p->pc_key[at] != 0) {
-                if (p->pc_key[at] == pc) {
-                    s->sync_pc = pc;
-                    s->sync_function = p->functions[p->pc_value[at] >> 32];
-                    s->sync_segment = (uint32_t)p->pc_value[at];
-                    return 0;
-                }
-                at = (at + 1) & p->pc_mask;
-            }
+    const struct peet_program *p = s->program;
+    if (pc == s->sync_pc && s->sync_function != NULL)
+        return 1;
+    if (p->pc_key == NULL)
+        return 0;
+    for (uint64_t at = (pc * 0x9e3779b97f4a7c15u >> 20) & p->pc_mask; p->pc_key[at] != 0; at = (at + 1) & p->pc_mask)
+        if (p->pc_key[at] == pc) {
+            s->sync_pc = pc;
+            s->sync_function = p->functions[p->pc_value[at] >> 32];
+            s->sync_segment = (uint32_t)p->pc_value[at];
+            return 1;
         }
-        if (round != 0 || p->rescan == NULL || p->rescan(p->rescan_arg, p, pc) <= 0)
-            return peet_error_set(error, PEET_ESTREAM, "context %u: no schema knows the code at %#llx", s->context,
-                (unsigned long long)pc);
-    }
+    return 0;
 }
 
 static int push_frame(struct peet_decode_state *s, struct peet_error *error)
@@ -199,15 +217,16 @@ static int abstract(struct peet_decode_state *s, const uint64_t **cursor, const 
     return PEET_EVENT_ABSTRACT;
 }
 
-int peet_decode_next(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, int want, struct peet_event *out,
-    struct peet_error *error)
+/* The next block of a stream, or 0 at its end and before an abstract event (*out_abstract says which). */
+static inline int next_block(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, int want, int may_rescan,
+    uint64_t *values, struct peet_block_event *out, int *out_abstract, struct peet_error *error)
 {
     const uint64_t *at = *cursor;
     if (at == end)
-        return PEET_EVENT_NEED_WORDS;
+        return 0;
     uint64_t word = *at;
     uint32_t index;
-    if (PEET_RAW_IS_PLAIN(word)) {
+    if (__builtin_expect(PEET_RAW_IS_PLAIN(word), 1)) {
         struct peet__function *f = s->function;
         index = PEET_RAW_INDEX(word);
         if (f == NULL || index >= f->nsegments || !f->code[index].recorded)
@@ -217,20 +236,22 @@ int peet_decode_next(struct peet_decode_state *s, const uint64_t **cursor, const
             int32_t tail = s->tail;
             s->tail = -1;
             if ((int32_t)index != f->code[s->last].tail_taken)
-                return deliver(s, (uint32_t)tail, at, want, out);
+                return deliver(s, (uint32_t)tail, at, want, values, out);
         }
         const struct peet__block *c = &f->code[index];
-        if (c->pad >= 0 && s->last == c->pad_after) {
-            int kind = deliver(s, (uint32_t)c->pad, at, want, out);
-            return kind;
-        }
+        if (c->pad >= 0 && s->last == c->pad_after)
+            return deliver(s, (uint32_t)c->pad, at, want, values, out);
     } else if (PEET_RAW_IS_ABSTRACT(word)) {
-        return abstract(s, cursor, end, out, error);
+        *out_abstract = 1;
+        return 0;
     } else {
-        if (word != s->sync_pc || s->sync_function == NULL) {
-            int err = find_sync(s, word, error);
-            if (err != 0)
-                return err;
+        struct peet_program *p = s->program;
+        if (!lookup_sync(s, word)) {
+            if (!may_rescan)
+                return 0;
+            if (p->rescan == NULL || p->rescan(p->rescan_arg, p, word) <= 0 || !lookup_sync(s, word))
+                return peet_error_set(error, PEET_ESTREAM, "context %u: no schema knows the code at %#llx", s->context,
+                    (unsigned long long)word);
         }
         s->function = s->sync_function;
         index = s->sync_segment;
@@ -239,5 +260,56 @@ int peet_decode_next(struct peet_decode_state *s, const uint64_t **cursor, const
     if (c->slot_words > (uint64_t)(end - at - 1))
         return peet_error_set(error, PEET_ESTREAM, "context %u: a record of %s is cut off", s->context, s->function->pub.name);
     *cursor = at + 1 + c->slot_words;
-    return deliver(s, index, at + 1, want, out);
+    return deliver(s, index, at + 1, want, values, out);
+}
+
+int peet_decode_next(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, int want, struct peet_event *out,
+    struct peet_error *error)
+{
+    int is_abstract = 0;
+    int kind = next_block(s, cursor, end, want, 1, NULL, &out->block, &is_abstract, error);
+    return is_abstract ? abstract(s, cursor, end, out, error) : kind;
+}
+
+unsigned peet_decode_batch(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, int want,
+    struct peet_block_event *events, unsigned nevents, uint64_t *values, size_t nvalues)
+{
+    const uint32_t context = s->context;
+    uint64_t *const stop = values + (nvalues - s->program->values_capacity); /* room for any block up to here */
+    uint64_t *const regs = s->regs;
+    const uint64_t *at = *cursor;
+    unsigned n = 0;
+    while (n < nevents && values <= stop && at != end) {
+        /* The short way: a plain record of a plain block, with nothing pending before it. */
+        struct peet__function *const f = s->function;
+        const uint32_t index = PEET_RAW_INDEX(*at);
+        if (PEET_RAW_IS_PLAIN(*at) && f != NULL && index < f->nsegments) {
+            const struct peet__block *const c = &f->code[index];
+            if (c->plain && s->tail < 0 && (c->pad < 0 || s->last != c->pad_after) && c->slot_words < (uint64_t)(end - at)) {
+                struct peet_block_event *const out = &events[n++];
+                take_slots(regs, at + 1, c->slot_words);
+                at += 1 + c->slot_words;
+                out->block = &f->blocks[index];
+                out->context = context;
+                out->values = want ? values : NULL;
+                if (want)
+                    for (const struct peet__address *form = c->addresses, *last = form + c->nvalues; form != last; form++)
+                        *values++ = short_value(form, regs);
+                update(regs, c);
+                s->last = (int32_t)index;
+                s->tail = c->tail;
+                continue;
+            }
+        }
+        int is_abstract = 0;
+        *cursor = at;
+        int kind = next_block(s, cursor, end, want, 0, values, &events[n], &is_abstract, NULL);
+        at = *cursor;
+        if (kind <= 0)
+            break; /* whatever it is, peet_decode_next() says */
+        values += events[n].block->nvalues;
+        n++;
+    }
+    *cursor = at;
+    return n;
 }

@@ -236,6 +236,11 @@ const struct peet_function *peet_program_function_of_pc(struct peet_program *p, 
     return NULL;
 }
 
+size_t peet_program_values(const struct peet_program *p)
+{
+    return p->values_capacity;
+}
+
 int peet_program_granularity(const struct peet_program *p)
 {
     return p->nfunctions != 0 ? p->granularity : 0;

@@ -8,9 +8,9 @@
 
 #include "decode.h"
 
-/* Where a term of an address comes from: a tracked register (0..15), the thread pointer, zero, or (high
- * bit) a word of the block's record. */
-enum { PEET__FS = 16, PEET__ZERO = 17, PEET__REGS = 18, PEET__SLOT = 0x8000 };
+/* Where a term of an address comes from: a tracked register (0..15), the thread pointer, zero, or a word
+ * of the block's record. */
+enum { PEET__FS = 16, PEET__ZERO = 17, PEET__SLOT = 18 };
 
 /** a + b*mb + c*mc + disp, modulo 2^64 */
 struct peet__form {
@@ -36,8 +36,17 @@ struct peet__update {
     uint16_t reg, op;
 };
 
+/** An address in the common shape: regs[a] + regs[b] * mb + disp. */
+struct peet__address {
+    uint64_t disp;
+    uint16_t a, b;
+    int32_t mb;
+};
+
 /** Decoding side of a block; parallel to peet_function.blocks. */
 struct peet__block {
+    const struct peet__address *addresses; /* nvalues of them; NULL if some value has another shape */
+    const struct peet__address *steps;     /* nupdates of them; NULL if some update has another shape */
     const struct peet__value *values;
     const struct peet__update *updates;
     uint32_t nvalues, nupdates;
@@ -47,6 +56,7 @@ struct peet__block {
     int32_t pad;        /* block of alignment padding that falls into this one; -1 none */
     int32_t pad_after;  /* ... executed if this block was the last before */
     uint8_t recorded, sync;
+    uint8_t plain;      /* nothing but addresses and steps: the short way of peet_decode_batch() */
 };
 
 struct peet__image;

@@ -170,7 +170,7 @@ static uint16_t source(struct reader *r, uint32_t slot_words)
         fail(r, "form refers to a slot that the block does not write");
         return PEET__ZERO;
     }
-    return (uint16_t)(PEET__SLOT | (s - PEET_FORMAT_SOURCE_SLOT));
+    return (uint16_t)(PEET__SLOT + (s - PEET_FORMAT_SOURCE_SLOT));
 }
 
 /* The term with multiplier one, if there is one, goes first: the common shapes are a, a + b * m. */
@@ -478,6 +478,34 @@ static int falls_through(const struct reader *r, const struct segment *s)
     return klass != PEET_INSN_JUMP && klass != PEET_INSN_RETURN;
 }
 
+static int short_form(uint8_t op)
+{
+    return op == PEET__SUM1 || op == PEET__SUM2;
+}
+
+static struct peet__address shorten(const struct peet__form *f)
+{
+    return (struct peet__address){f->disp, f->a, f->b, f->mb};
+}
+
+/* Most blocks need nothing but short forms: those are laid out densely for the decoder's inner loop. */
+static void make_short(struct peet__block *c, struct peet__address *addresses, struct peet__address *steps)
+{
+    int all = 1;
+    for (uint32_t n = 0; n < c->nvalues; n++)
+        all &= short_form(c->values[n].op);
+    for (uint32_t n = 0; all && n < c->nvalues; n++)
+        addresses[n] = shorten(&c->values[n].form);
+    c->addresses = all ? addresses : NULL;
+    int some = 1;
+    for (uint32_t n = 0; n < c->nupdates; n++)
+        some &= short_form(c->updates[n].op);
+    for (uint32_t n = 0; some && n < c->nupdates; n++)
+        steps[n] = shorten(&c->updates[n].form);
+    c->steps = some ? steps : NULL;
+    c->plain = all && some && c->recorded;
+}
+
 static const struct peet_opcode nop_opcode = {"NOOP", "nop", 1, 250, 1, 0, PEET_INSN_NOP};
 
 /* The block of nops that aligns a layout block. */
@@ -545,10 +573,12 @@ static void finish(struct reader *r, const struct segment *segs, const struct pe
     struct peet_ref *refs = peet__own(f, r->nrefs, sizeof *refs);
     struct peet__value *values = peet__own(f, r->nvalues, sizeof *values);
     struct peet__update *updates = peet__own(f, r->nupdates, sizeof *updates);
+    struct peet__address *addresses = peet__own(f, r->nvalues, sizeof *addresses);
+    struct peet__address *steps = peet__own(f, r->nupdates, sizeof *steps);
     uint8_t *regs = peet__own(f, r->nregs, 1);
     f->blocks = peet__own(f, f->nall, sizeof *f->blocks);
     f->code = peet__own(f, f->nall, sizeof *f->code);
-    if (insns == NULL || refs == NULL || values == NULL || updates == NULL || regs == NULL || f->blocks == NULL || f->code == NULL) {
+    if (addresses == NULL || steps == NULL || insns == NULL || refs == NULL || values == NULL || updates == NULL || regs == NULL || f->blocks == NULL || f->code == NULL) {
         fail(r, "out of memory");
         return;
     }
@@ -585,6 +615,7 @@ static void finish(struct reader *r, const struct segment *segs, const struct pe
         c->nvalues = s->nvalues;
         c->nupdates = s->nupdates;
         c->pad = c->pad_after = -1;
+        make_short(c, addresses + s->value, steps + s->update);
         for (uint32_t n = s->insn; n < s->insn + s->ninsns; n++) {
             const struct peet__layout_insn *li = &r->layout[n];
             uint32_t ref_end = n + 1 < r->ninsns ? r->ref_at[n + 1] : r->nrefs;
