@@ -101,6 +101,9 @@ signals)
     simulate deferred; expect_status 0; expect_output "signals waited\n$handlers"
     [ "$(grep -c '^SIGNAL_ENTER 14' log)" -ge 100 ] || fail "signals are not in the stream"
     simulate deferred-count; expect_status 0; expect_words 4
+    # an iteration begins with its own start, whatever came before it
+    simulate doall-signals; expect_status 0
+    awk '/^DOALL_START/ && last ~ /^SIGNAL/ { exit 1 } { last = $0 }' log || fail "a handler ran between iterations"
     simulate at-once; expect_status 0; expect_output "signals at once\n$handlers"
     ;;
 allocation)

@@ -271,7 +271,7 @@ static uint64_t record_slowly(uint32_t n)
     return words;
 }
 
-static void every_ms(int which)
+static void every_us(int which)
 {
     struct itimerval t = { { 0, which }, { 0, which } };
     setitimer(ITIMER_REAL, &t, NULL);
@@ -281,7 +281,7 @@ static int deferred(void)
 {
     struct sigaction act = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
     sigaction(SIGALRM, &act, NULL);
-    every_ms(500);
+    every_us(500);
     errno = 5;
     while (handled < 100)
         record_slowly(1000);
@@ -293,7 +293,7 @@ static int deferred(void)
         for (;;)
             record_slowly(1000);
     jumps = 0;
-    every_ms(0);
+    every_us(0);
     REQUIRE(bad == 0);
     struct sigaction old;
     REQUIRE(sigaction(SIGALRM, NULL, &old) == 0 && old.sa_handler == on_alarm && old.sa_flags == SA_RESTART);
@@ -305,9 +305,9 @@ static int deferred_count(void)
 {
     struct sigaction act = { .sa_handler = on_alarm };
     sigaction(SIGALRM, &act, NULL);
-    every_ms(300);
+    every_us(300);
     uint64_t words = record_slowly(200000);
-    every_ms(0);
+    every_us(0);
     words += record_slowly(1); /* let the last one in */
     REQUIRE(bad == 0 && handled > 3);
     printf("words %llu\n", (unsigned long long)(words + 2 * (uint64_t)handled));
@@ -361,6 +361,22 @@ static int at_once(void)
     sigaction(SIGUSR1, NULL, &now);
     REQUIRE(handled == 8 && now.sa_handler == SIG_DFL);
     puts("signals at once");
+    return 0;
+}
+
+static void slow_body(long i, void *arg)
+{
+    record_slowly(30);
+}
+
+static int doall_signals(void)
+{
+    signal(SIGALRM, on_alarm);
+    every_us(200);
+    while (handled < 300)
+        peet_doall(0, 50, PEET_DOALL_DEFAULT, 0, slow_body, NULL);
+    every_us(0);
+    REQUIRE(bad == 0);
     return 0;
 }
 
@@ -525,6 +541,8 @@ int main(int argc, char **argv)
         return deferred();
     if (!strcmp(mode, "deferred-count"))
         return deferred_count();
+    if (!strcmp(mode, "doall-signals"))
+        return doall_signals();
     if (!strcmp(mode, "at-once"))
         return at_once();
     if (!strcmp(mode, "allocation"))
