@@ -38,7 +38,7 @@ PUBLIC uint64_t peet_rt_event(unsigned type, unsigned nargs, const uint64_t *arg
     uint64_t result = rt->current->result;
     /* Not between two iterations, which belongs to no context of the simulation. */
     if (__builtin_expect(rt->signals, 0) && type != PEET_ABSTRACT_DOALL_FINISH &&
-        !(type == PEET_ABSTRACT_DOALL_START && result == UINT64_MAX))
+        !(type == PEET_ABSTRACT_DOALL_START && result == PEET__NO_RESULT))
         peet__signals_deliver();
     return result;
 }

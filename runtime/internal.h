@@ -16,6 +16,9 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
+/* What DOALL_START returns when there is no iteration left (PEET__NO_ITERATION of threadlib). */
+#define PEET__NO_RESULT ((uint64_t)1 << 63)
+
 /** A context's stack: [lo, hi), guard below. */
 struct peet__stack {
     uint64_t lo, hi, guard_lo;

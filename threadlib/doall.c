@@ -9,6 +9,8 @@
 #include "internal.h"
 #include "worker.h"
 
+_Static_assert(PEET__NO_ITERATION == PEET__NO_RESULT, "the runtime knows it too");
+
 PUBLIC void peet_doall(long lo, long hi, enum peet_doall_schedule schedule, long chunk,
     void (*body)(long i, void *arg), void *arg)
 {
