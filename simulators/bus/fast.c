@@ -51,7 +51,7 @@ static void touch_part(struct bus *b, struct cache *c, uint64_t line, uint64_t g
 }
 
 /* The part of a location that lies in one line: @bytes from @offset on. */
-static __attribute__((noinline)) void run_part(struct bus *b, struct cache *c, const struct peet_ref *ref, uint64_t line, unsigned offset, unsigned bytes,
+static void run_part(struct bus *b, struct cache *c, const struct peet_ref *ref, uint64_t line, unsigned offset, unsigned bytes,
     struct walk *w)
 {
     uint64_t grains = (2ull << ((offset + bytes - 1) >> b->grain_shift)) - (1ull << (offset >> b->grain_shift));
@@ -118,66 +118,78 @@ ALWAYS struct frame *match(struct frame *f, uint64_t want, uint64_t either, uint
     return NULL;
 }
 
-/* Blocks whose references are one location each; @ways, @classify, @search are constants where this is inlined. */
+/* A reference of run_simple() that is no plain hit.  @touches: of the block before it.  Returns: in how many lines it lies */
+static __attribute__((noinline)) uint64_t run_slow(struct bus *b, struct cache *c, const struct peet_block_event *event, uint32_t i,
+    uint64_t touches, struct walk *w)
+{
+    const struct peet_ref *refs = event->block->refs;
+    if (event->block->modifies) /* they touch twice */
+        for (uint32_t j = 0; j < i; j++)
+            touches += refs[j].kind == PEET_REF_MODIFY;
+    w->touches = touches;
+    return touch_location(b, c, event->values[i], refs[i].size_bytes ? refs[i].size_bytes : 1, &refs[i], w);
+}
+
+/* Blocks whose references are one location each; @ways, @classify, @search are constants where this is inlined.  What is
+ * the same for every hit is not counted here: it follows from the block. */
 ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w, uint32_t ways,
     int classify, enum search search)
 {
     const struct peet_block *block = event->block;
+    const struct peet_ref *refs = block->refs;
     const uint64_t *values = event->values;
-    const uint32_t shift = b->line_shift, mask = b->set_mask, sets = b->sets, grain_shift = b->grain_shift;
+    const uint32_t shift = b->line_shift, mask = b->set_mask, sets = b->sets, grain_shift = b->grain_shift, n = block->nrefs;
     const uint64_t offset_mask = b->line_bytes - 1;
     struct frame *frames = c->frames;
-    uint64_t stamp = c->stamp, touches = w->touches;
-    const struct peet_ref *ref = block->refs, *end = ref + block->nrefs;
-    for (; ref < end; ref++, values++) {
-        uint64_t address = *values, line = address >> shift, offset = address & offset_mask, last = offset + ref->size_bytes - 1;
-        const unsigned kind = ref->kind;
-        if (UNLIKELY(kind > PEET_REF_MODIFY))
-            continue;
-        for (;; line++, offset = 0, last -= offset_mask + 1) { /* the lines that it lies in: mostly one */
-            uint64_t want = line << 2 | QUICK, either = kind == PEET_REF_LOAD ? QUICK_WRITE : 0;
-            uint64_t stop = last < offset_mask ? last : offset_mask;
-            size_t first = search == SEARCH_HINT ? c->hints[line % WIDE_HINTS]
-                : search == SEARCH_MODULO       ? (size_t)(line % sets) * ways
-                                                : (size_t)(line & mask) * ways;
-            struct frame *f = match(frames + first, want, either, search == SEARCH_HINT ? 1 : ways);
-            if (f) {
-                f->used = ++stamp;
-                touches += 1 + (kind == PEET_REF_MODIFY);
-                if (classify && kind != PEET_REF_LOAD)
-                    f->written |= (2ull << (stop >> grain_shift)) - (1ull << (offset >> grain_shift));
-                if (search == SEARCH_PLRU) {
-                    size_t way = (size_t)(f - frames) - first;
-                    c->plru[line & mask] = (c->plru[line & mask] & b->plru_keep[way]) | b->plru_set[way];
-                }
-            } else {
-                c->stamp = stamp;
-                w->touches = touches;
-                run_part(b, c, ref, line, (unsigned)offset, (unsigned)(stop - offset) + 1, w);
-                stamp = c->stamp;
-                touches = w->touches;
+    uint64_t stamp = c->stamp, before = w->touches;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t address = values[i], line = address >> shift, offset = address & offset_mask;
+        uint64_t last = offset + refs[i].size_bytes - 1;
+        uint64_t want = line << 2 | QUICK, either = refs[i].kind == PEET_REF_LOAD ? QUICK_WRITE : 0;
+        size_t first = search == SEARCH_HINT ? c->hints[line % WIDE_HINTS]
+            : search == SEARCH_MODULO       ? (size_t)(line % sets) * ways
+                                            : (size_t)(line & mask) * ways;
+        struct frame *f = match(frames + first, want, either, search == SEARCH_HINT ? 1 : ways);
+        if (UNLIKELY(!f || last > offset_mask)) {
+            c->stamp = stamp;
+            uint64_t more = run_slow(b, c, event, i, before + i, w) - 1;
+            stamp = c->stamp;
+            if (more) { /* the block's counts have each reference once */
+                c->stats.reads += refs[i].kind != PEET_REF_STORE ? more : 0;
+                c->stats.writes += refs[i].kind != PEET_REF_LOAD ? more : 0;
+                before += refs[i].kind == PEET_REF_MODIFY ? 2 * more : more;
             }
-            if (last <= offset_mask)
-                break;
-            c->stats.reads += kind != PEET_REF_STORE; /* the block's counts have each reference once */
-            c->stats.writes += kind != PEET_REF_LOAD;
+            continue;
+        }
+        f->used = ++stamp;
+        if (classify && refs[i].kind != PEET_REF_LOAD)
+            f->written |= (2ull << (last >> grain_shift)) - (1ull << (offset >> grain_shift));
+        if (search == SEARCH_PLRU) {
+            size_t way = (size_t)(f - frames) - first;
+            c->plru[line & mask] = (c->plru[line & mask] & b->plru_keep[way]) | b->plru_set[way];
         }
     }
     c->stamp = stamp;
-    w->touches = touches;
+    w->touches = before + n + block->modifies;
+}
+
+/* No range, no condition, and no prefetch: a prefetch is in none of the counts. */
+ALWAYS int is_simple(const struct peet_block *block)
+{
+    return block->flags & PEET_BLOCK_SIMPLE && block->reads + block->writes + block->modifies == block->nrefs;
 }
 
 #define RUN(name, ways, search) \
     static void run_##name##_plain(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w) \
     { \
-        if (event->block->flags & PEET_BLOCK_SIMPLE) \
+        if (is_simple(event->block)) \
             run_simple(b, c, event, w, ways, 0, search); \
         else \
             run_any(b, c, event, w); \
     } \
     static void run_##name##_classify(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w) \
     { \
-        if (event->block->flags & PEET_BLOCK_SIMPLE) \
+        if (is_simple(event->block)) \
             run_simple(b, c, event, w, ways, 1, search); \
         else \
             run_any(b, c, event, w); \
