@@ -45,7 +45,7 @@ PUBLIC int __cxa_atexit(void (*fn)(void *), void *arg, void *dso)
     return real_cxa_atexit(fn, arg, dso);
 }
 
-static void record_exit(int status)
+void peet__exit_record(int status)
 {
     struct peet__rt *rt = &peet__rt;
     uint64_t arg = (uint64_t)(int64_t)status;
@@ -59,7 +59,7 @@ static void record_exit(int status)
 static void last_handler(int status, void *arg)
 {
     peet__rt.exit_flushes = 1;
-    record_exit(status);
+    peet__exit_record(status);
 }
 
 /* quick_exit() hands no status to its handlers. */
@@ -67,7 +67,7 @@ static int quick_status;
 
 static void last_quick_handler(void)
 {
-    record_exit(quick_status);
+    peet__exit_record(quick_status);
 }
 
 void peet__exit_prepare_subject(void)
@@ -91,13 +91,13 @@ PUBLIC void quick_exit(int status)
 
 PUBLIC void _exit(int status)
 {
-    record_exit(status);
+    peet__exit_record(status);
     peet__real_exit(status);
 }
 
 PUBLIC void _Exit(int status)
 {
-    record_exit(status);
+    peet__exit_record(status);
     peet__real_exit(status);
 }
 

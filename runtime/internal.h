@@ -126,6 +126,8 @@ int peet__capture_replay(uint64_t *words, uint64_t *limit, uint64_t **out_end);
 
 /* ---------------------------------------------------------------------------------------- exit.c */
 
+/** Record PROGRAM_EXIT, once, and let the host finish; returns for what is left to do. */
+void peet__exit_record(int status);
 void peet__exit_prepare_early(void);   /* in the first constructor */
 void peet__exit_prepare_subject(void); /* on the main context, before anything of the subject's */
 /** Objects loaded since the first call are the host's: their finalisers do not run in the subject. */

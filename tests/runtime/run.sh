@@ -42,6 +42,8 @@ exit)
     simulate exit;       expect_status 8;  expect_output "$handlers"; expect_log '^PROGRAM_EXIT 8$'
     simulate _exit;      expect_status 9;  expect_output '';          expect_log '^PROGRAM_EXIT 9$'
     simulate quick_exit; expect_status 10; expect_output '';          expect_log '^PROGRAM_EXIT 10$'
+    simulate exec;       expect_status 21; expect_output 'replaced\n'; expect_log '^PROGRAM_EXIT 0$'; expect_log '^words 2 '
+    expect_error 'replaces itself by sh: the simulation ends here'
     simulate doall-exit; expect_status 55; expect_output "$handlers"; expect_log '^PROGRAM_EXIT 55$'
     ;;
 crash)

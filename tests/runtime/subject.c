@@ -493,6 +493,13 @@ int main(int argc, char **argv)
         return 7;
     if (!strcmp(mode, "exit"))
         exit(8);
+    if (!strcmp(mode, "exec")) {
+        REQUIRE(execl("/nowhere/at/all", "nowhere", (char *)NULL) == -1 && errno == ENOENT);
+        REQUIRE(execlp("no-such-program-anywhere", "nowhere", (char *)NULL) == -1 && errno == ENOENT);
+        REQUIRE(peet_rt_simulated());
+        execlp("sh", "sh", "-c", "echo replaced; exit $1", "sh", "21", (char *)NULL);
+        return 1;
+    }
     if (!strcmp(mode, "_exit")) {
         printf("lost");
         _exit(9);
