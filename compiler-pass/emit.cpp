@@ -13,6 +13,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Target/TargetLoweringObjectFile.h"
 
 using namespace llvm;
 
@@ -88,6 +89,21 @@ void registers(Target &T, const MachineInstr &MI, Bytes &B)
         B.u(r);
     for (uint8_t r : def)
         B.u(r);
+}
+
+// The first recorded function of a section: alignment over the function's own depends on where in the
+// section a function lies, so the reader lays the section's functions out one after the other.
+MCSymbol *sectionStart(Function &F)
+{
+    static thread_local const Module *module;
+    static thread_local DenseMap<const MCSection *, MCSymbol *> first;
+    const llvm::Function &IR = F.MF->getFunction();
+    if (module != IR.getParent()) {
+        module = IR.getParent();
+        first.clear();
+    }
+    const TargetMachine &TM = F.MF->getTarget();
+    return first.try_emplace(TM.getObjFileLowering()->SectionForGlobal(&IR, TM), F.start).first->second;
 }
 
 } // namespace
@@ -250,8 +266,8 @@ void emit(Target &T, Function &F, const Options &O)
     if (IR.hasComdat())
         os << "," << quoted(IR.getComdat()->getName()) << ",comdat";
     os << "\n\t.long " << PEET_FORMAT_MAGIC << "\n\t.long " << id << "y-" << id << "x\n" << id << "x:\n\t.long "
-       << PEET_SCHEMA_VERSION << "\n\t.long __peet_abi_" << PEET_RAW_ABI << "@GOTPCREL\n\t.long " << start << "-.\n\t.long " << id
-       << "z-" << start << "\n\t.long " << nlengths << "," << noffsets << lengths << offsets;
+       << PEET_SCHEMA_VERSION << "\n\t.long __peet_abi_" << PEET_RAW_ABI << "@GOTPCREL\n\t.long " << start << "-.\n\t.long "
+       << sectionStart(F)->getName() << "-.\n\t.long " << id << "z-" << start << "\n\t.long " << nlengths << "," << noffsets << lengths << offsets;
     std::string payload = head.s + body.s;
     for (size_t i = 0; i < payload.size(); i++) {
         if (i % 64 == 0)

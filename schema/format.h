@@ -8,6 +8,7 @@
  *   u32 version          PEET_SCHEMA_VERSION
  *   u32 abi              a reference to the runtime's version symbol; value without meaning
  *   i32 start            function's first byte, relative to this field
+ *   i32 section          first recorded function of its text section, relative to this field
  *   u32 code_bytes       of the recorded code
  *   u32 nlengths, noffsets
  *   u8  length[nlengths]   bytes of each instruction whose length does not depend on layout, in order
@@ -29,7 +30,7 @@
 #define PEET_FORMAT_H
 
 #define PEET_FORMAT_MAGIC 0x31464550 /* "PEF1" */
-#define PEET_FORMAT_HEADER_BYTES 32
+#define PEET_FORMAT_HEADER_BYTES 36
 
 /* segment flags */
 #define PEET_FORMAT_SYNC 1

@@ -6,7 +6,7 @@
  */
 #include "program.h"
 
-uint32_t peet__layout(struct peet__layout_block *blocks, unsigned nblocks, struct peet__layout_insn *insns)
+uint32_t peet__layout(struct peet__layout_block *blocks, unsigned nblocks, struct peet__layout_insn *insns, uint32_t start)
 {
     uint32_t end = 0;
     int changed = 1;
@@ -15,7 +15,7 @@ uint32_t peet__layout(struct peet__layout_block *blocks, unsigned nblocks, struc
         uint32_t at = 0;
         for (unsigned b = 0; b < nblocks; b++) {
             struct peet__layout_block *block = &blocks[b];
-            uint32_t padding = -at & (block->align - 1);
+            uint32_t padding = -(start + at) & (block->align - 1);
             if (block->max_padding != 0 && padding > block->max_padding)
                 padding = 0;
             block->padding = padding;

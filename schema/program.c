@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* No loop is aligned to more: the start of a section is at least so aligned here. */
+enum { PEET__SECTION_ALIGN = 64 };
+
 int peet_program_new(struct peet_program **out_program)
 {
     struct peet_program *p = calloc(1, sizeof *p);
@@ -86,18 +89,18 @@ static int by_start(const void *a, const void *b)
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Plain addresses: functions in the order of the file, packed as their alignments allow. */
+/* Plain addresses: sections in the order of the file, packed; within one, as the reader laid them out. */
 static void lay_functions(struct peet__image *image)
 {
-    uint64_t at = 0;
+    uint64_t base = 0, end = 0;
     for (unsigned k = 0; k < image->nfunctions; k++) {
         struct peet__function *f = image->functions[k];
-        uint64_t align = 1ull << f->align_log2;
         if (k == 0)
-            at = f->start & -align;
-        at = (at + align - 1) & -align;
-        f->pub.pc = at;
-        at += f->pub.code_bytes;
+            base = f->start & -(uint64_t)PEET__SECTION_ALIGN;
+        else if (f->new_section || base + f->plain_offset < end)
+            base = (end + PEET__SECTION_ALIGN - 1) & -(uint64_t)PEET__SECTION_ALIGN;
+        f->pub.pc = base + f->plain_offset;
+        end = f->pub.pc + f->pub.code_bytes;
         for (uint32_t b = 0; b < f->nall; b++) {
             f->blocks[b].pc += f->pub.pc;
             for (uint32_t n = 0; n < f->blocks[b].ninsns; n++)

@@ -71,6 +71,8 @@ struct peet__function {
     uint64_t start;              /* run-time address */
     uint32_t recorded_bytes;
     uint32_t align_log2, longest_nop, granularity, asm_statements;
+    uint32_t plain_offset;       /* in its text section, as the plain program has it */
+    uint8_t new_section;         /* the first of its section */
     void **owned;                /* allocations */
     uint32_t nowned;
 };
@@ -87,6 +89,7 @@ struct peet__image {
     size_t map_bytes;
     struct peet__section schema, *text;
     unsigned ntext;
+    uint64_t section_start, section_at; /* while reading: text section of the last function, plain bytes so far */
     struct peet__function **functions; /* by start */
     unsigned nfunctions;
 };
@@ -131,7 +134,8 @@ struct peet__layout_insn {
 struct peet__layout_block {
     uint32_t align, max_padding, first_insn, ninsns, offset, padding;
 };
-uint32_t peet__layout(struct peet__layout_block *blocks, unsigned nblocks, struct peet__layout_insn *insns);
+/** @start: of the function in its section.  Returns: bytes; offsets are relative to the function */
+uint32_t peet__layout(struct peet__layout_block *blocks, unsigned nblocks, struct peet__layout_insn *insns, uint32_t start);
 
 /* x86.c: what the linker left of an instruction with a symbolic operand */
 struct peet__x86_operand {

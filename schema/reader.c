@@ -7,9 +7,9 @@
 #include "program.h"
 
 #include "format.h"
+#include "reader.h"
 #include <peet/raw.h>
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@
             size_t n_ = (capacity) ? (size_t)(capacity) * 2 : 64; \
             void *p_ = realloc((array), n_ * sizeof *(array)); \
             if (p_ == NULL) { \
-                fail((r), "out of memory"); \
+                peet__reader_fail((r), "out of memory"); \
                 (r)->error_code = PEET_ENOMEM; \
                 break; \
             } \
@@ -30,47 +30,7 @@
         (array)[(count)++] = (item); \
     } while (0)
 
-struct kind {
-    struct peet_opcode opcode;
-};
-
-struct reader {
-    struct peet__image *image;
-    const uint8_t *at, *end;       /* payload */
-    const uint8_t *lengths;
-    uint32_t nlengths, length_at;
-    const uint8_t *offsets;
-    uint32_t noffsets, offset_at;
-    uint64_t address;              /* link address of the function */
-    const char *why;               /* first thing wrong; NULL while fine */
-    int error_code;
-
-    struct peet__function *f;
-    struct peet_opcode *kinds;
-    uint32_t nkinds;
-
-    struct peet_insn *insns;
-    struct peet__layout_insn *layout;
-    uint32_t ninsns, cinsns, clayout;
-    uint32_t *ref_at;              /* per insn: first ref, function-wide */
-    uint32_t nref_at, cref_at;
-    uint32_t *reg_at;
-    uint32_t nreg_at, creg_at;
-    uint8_t *regs;
-    uint32_t nregs, cregs;
-    struct peet_ref *refs;
-    uint32_t nrefs, crefs;
-    struct peet__value *values;
-    uint32_t nvalues, cvalues;
-    struct peet__update *updates;
-    uint32_t nupdates, cupdates;
-};
-
-struct segment {
-    uint32_t insn, ninsns, ref, nrefs, value, nvalues, update, nupdates, layout_block;
-};
-
-static void fail(struct reader *r, const char *why)
+void peet__reader_fail(struct reader *r, const char *why)
 {
     if (r->why == NULL) {
         r->why = why;
@@ -84,7 +44,7 @@ static uint64_t u(struct reader *r)
     uint64_t v = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
         if (r->at == r->end) {
-            fail(r, "record ends early");
+            peet__reader_fail(r, "record ends early");
             return 0;
         }
         uint8_t b = *r->at++;
@@ -92,7 +52,7 @@ static uint64_t u(struct reader *r)
         if (!(b & 0x80))
             return v;
     }
-    fail(r, "number too long");
+    peet__reader_fail(r, "number too long");
     return 0;
 }
 
@@ -107,7 +67,7 @@ static uint32_t count(struct reader *r, const char *why)
 {
     uint64_t v = u(r);
     if (v > (uint64_t)(r->end - r->at)) {
-        fail(r, why);
+        peet__reader_fail(r, why);
         return 0;
     }
     return (uint32_t)v;
@@ -117,7 +77,7 @@ static uint32_t below(struct reader *r, uint64_t limit, const char *why)
 {
     uint64_t v = u(r);
     if (v >= limit) {
-        fail(r, why);
+        peet__reader_fail(r, why);
         return 0;
     }
     return (uint32_t)v;
@@ -128,7 +88,7 @@ static const char *string(struct reader *r)
     uint32_t n = count(r, "string longer than the record");
     char *s = peet__own(r->f, n + 1, 1);
     if (s == NULL) {
-        fail(r, "out of memory");
+        peet__reader_fail(r, "out of memory");
         return "";
     }
     memcpy(s, r->at, n);
@@ -146,7 +106,7 @@ static uint32_t u32(const uint8_t *p)
 static uint32_t next_length(struct reader *r)
 {
     if (r->length_at == r->nlengths) {
-        fail(r, "fewer lengths than instructions");
+        peet__reader_fail(r, "fewer lengths than instructions");
         return 0;
     }
     return r->lengths[r->length_at++];
@@ -155,7 +115,7 @@ static uint32_t next_length(struct reader *r)
 static uint32_t next_offset(struct reader *r)
 {
     if (r->offset_at == r->noffsets) {
-        fail(r, "fewer offsets than the record refers to");
+        peet__reader_fail(r, "fewer offsets than the record refers to");
         return 0;
     }
     return u32(r->offsets + 4 * (size_t)r->offset_at++);
@@ -167,7 +127,7 @@ static uint16_t source(struct reader *r, uint32_t slot_words)
     if (s <= PEET__FS)
         return (uint16_t)s;
     if (s < PEET_FORMAT_SOURCE_SLOT || s - PEET_FORMAT_SOURCE_SLOT >= slot_words) {
-        fail(r, "form refers to a slot that the block does not write");
+        peet__reader_fail(r, "form refers to a slot that the block does not write");
         return PEET__ZERO;
     }
     return (uint16_t)(PEET__SLOT + (s - PEET_FORMAT_SOURCE_SLOT));
@@ -194,7 +154,7 @@ static struct peet__form form(struct reader *r, uint32_t slot_words, uint8_t *ou
             break;
         }
     if (n == 3) {
-        fail(r, "form of three multiplied terms");
+        peet__reader_fail(r, "form of three multiplied terms");
         return f;
     }
     if (n > 0)
@@ -211,7 +171,7 @@ static int resolve(struct reader *r, struct peet__form *f, uint32_t offset, uint
     const uint8_t *code = peet__image_code(r->image, r->address + offset, length);
     struct peet__x86_operand op;
     if (code == NULL || peet__x86_operand(code, length, &op) != 0) {
-        fail(r, "code of an instruction with a symbolic operand cannot be read");
+        peet__reader_fail(r, "code of an instruction with a symbolic operand cannot be read");
         return 0;
     }
     if (!op.present)
@@ -231,7 +191,7 @@ static void push_value(struct reader *r, struct peet__value v)
 static void push_ref(struct reader *r, uint32_t insn, unsigned kind, uint32_t flags, uint32_t size, uint32_t value)
 {
     if (value > UINT16_MAX) {
-        fail(r, "block with too many references");
+        peet__reader_fail(r, "block with too many references");
         return;
     }
     struct peet_ref ref = {insn, (uint16_t)size, (uint16_t)flags, (uint16_t)value, (uint8_t)kind};
@@ -256,14 +216,14 @@ static void read_lanes(struct reader *r, uint32_t insn, const struct segment *s,
     uint32_t index = below(r, 9, "lane index of unknown width"), slot = 0, scale = 0;
     if (index != 0) {
         if (index != 4 && index != 8)
-            fail(r, "lane index of unknown width");
+            peet__reader_fail(r, "lane index of unknown width");
         slot = below(r, slots, "index slot out of range");
         scale = below(r, 9, "scale out of range");
         if ((uint64_t)slot * 8 + (uint64_t)lanes * index > (uint64_t)slots * 8)
-            fail(r, "index vector beyond the block's slots");
+            peet__reader_fail(r, "index vector beyond the block's slots");
     }
     if (address.op == PEET__SUM3)
-        fail(r, "lanes with three terms");
+        peet__reader_fail(r, "lanes with three terms");
     for (uint32_t k = 0; k < lanes && r->why == NULL; k++) {
         struct peet__value a = address, m = sum(address.form, PEET__MASK);
         uint32_t value = r->nvalues - s->value;
@@ -297,7 +257,7 @@ static void read_ref(struct reader *r, uint32_t insn, const struct segment *s, u
     /* Flags say to every reader what shape the values have: they must agree with the shape here. */
     uint32_t shaped = shape == 0 ? 0 : shape == 1 ? PEET_REF_RANGE : PEET_REF_CONDITIONAL;
     if ((flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL)) != shaped) {
-        fail(r, "reference flags that contradict its shape");
+        peet__reader_fail(r, "reference flags that contradict its shape");
         return;
     }
     switch (shape) {
@@ -349,7 +309,7 @@ static void read_tls(struct reader *r, struct peet_insn insn, const struct segme
     unsigned first = 0;
     enum peet__tls tls = code != NULL ? peet__x86_tls(code, length, &first) : PEET__TLS_UNKNOWN;
     if (nrefs != 1 || tls == PEET__TLS_UNKNOWN) {
-        fail(r, "thread-local access of an unknown form");
+        peet__reader_fail(r, "thread-local access of an unknown form");
         return;
     }
     /* The push that the call would make. */
@@ -375,7 +335,7 @@ static void read_tls(struct reader *r, struct peet_insn insn, const struct segme
     push_insn(r, &insn, length - first, -1, 0, reg_at);
     if (tls == PEET__TLS_IE || tls == PEET__TLS_CALL_GOT) {
         if (!resolve(r, &got, offset + first, length - first))
-            fail(r, "thread-local access of an unknown form");
+            peet__reader_fail(r, "thread-local access of an unknown form");
         push_value(r, sum(got, PEET__SUM1));
         push_ref(r, at + 1, PEET_REF_LOAD, PEET_REF_GLOBAL, 8, r->nvalues - 1 - s->value);
     }
@@ -408,13 +368,13 @@ static void read_insn(struct reader *r, const struct segment *s, uint32_t slots,
     else if (!(flags & PEET_FORMAT_RELAX))
         length = next_length(r);
     if (length > r->f->recorded_bytes || offset > r->f->recorded_bytes)
-        fail(r, "instruction outside its function");
+        peet__reader_fail(r, "instruction outside its function");
     insn.flags = (flags & PEET_FORMAT_INDIRECT ? PEET_INSN_INDIRECT : 0) | (flags & PEET_FORMAT_REP ? PEET_INSN_REP : 0) |
         (flags & PEET_FORMAT_INSN_OPAQUE ? PEET_INSN_OPAQUE : 0);
     uint32_t nreads = count(r, "register list longer than the record");
     uint32_t nwrites = count(r, "register list longer than the record");
     if (nreads > 255 || nwrites > 255)
-        fail(r, "register list too long");
+        peet__reader_fail(r, "register list too long");
     insn.nreads = nreads, insn.nwrites = nwrites;
     uint32_t reg_at = r->nregs;
     for (uint32_t k = 0; k < nreads + nwrites && r->why == NULL; k++) {
@@ -439,7 +399,7 @@ static void read_updates(struct reader *r, uint32_t slots)
 {
     uint32_t n = count(r, "update list longer than the record");
     if (n > 16)
-        fail(r, "more updates than registers");
+        peet__reader_fail(r, "more updates than registers");
     for (uint32_t k = 0; k < n && r->why == NULL; k++) {
         struct peet__update up;
         memset(&up, 0, sizeof up);
@@ -456,7 +416,7 @@ static void read_kinds(struct reader *r)
     r->nkinds = count(r, "instruction table longer than the record");
     r->kinds = peet__own(r->f, r->nkinds, sizeof *r->kinds);
     if (r->kinds == NULL)
-        fail(r, "out of memory");
+        peet__reader_fail(r, "out of memory");
     for (uint32_t k = 0; k < r->nkinds && r->why == NULL; k++) {
         struct peet_opcode *o = &r->kinds[k];
         o->name = string(r);
@@ -466,185 +426,6 @@ static void read_kinds(struct reader *r)
         o->rthroughput_millicycles = (uint32_t)u(r);
         o->uops = (uint32_t)u(r);
         o->ports = u(r);
-    }
-}
-
-/* Can control fall from the end of this segment into what follows in layout? */
-static int falls_through(const struct reader *r, const struct segment *s)
-{
-    if (s->ninsns == 0)
-        return 1;
-    uint8_t klass = r->insns[s->insn + s->ninsns - 1].opcode->klass;
-    return klass != PEET_INSN_JUMP && klass != PEET_INSN_RETURN;
-}
-
-static int short_form(uint8_t op)
-{
-    return op == PEET__SUM1 || op == PEET__SUM2;
-}
-
-static struct peet__address shorten(const struct peet__form *f)
-{
-    return (struct peet__address){f->disp, f->a, f->b, f->mb};
-}
-
-/* Most blocks need nothing but short forms: those are laid out densely for the decoder's inner loop. */
-static void make_short(struct peet__block *c, struct peet__address *addresses, struct peet__address *steps)
-{
-    int all = 1;
-    for (uint32_t n = 0; n < c->nvalues; n++)
-        all &= short_form(c->values[n].op);
-    for (uint32_t n = 0; all && n < c->nvalues; n++)
-        addresses[n] = shorten(&c->values[n].form);
-    c->addresses = all ? addresses : NULL;
-    int some = 1;
-    for (uint32_t n = 0; n < c->nupdates; n++)
-        some &= short_form(c->updates[n].op);
-    for (uint32_t n = 0; some && n < c->nupdates; n++)
-        steps[n] = shorten(&c->updates[n].form);
-    c->steps = some ? steps : NULL;
-    c->plain = all && some && c->recorded;
-}
-
-static const struct peet_opcode nop_opcode = {"NOOP", "nop", 1, 250, 1, 0, PEET_INSN_NOP};
-
-/* The block of nops that aligns a layout block. */
-static void make_padding(struct peet__function *f, uint32_t index, const struct peet__layout_block *at, uint32_t line,
-    struct peet_insn *insns)
-{
-    struct peet_block *p = &f->blocks[index];
-    p->function = &f->pub;
-    p->index = index;
-    p->pc = at->offset - at->padding;
-    p->line = line;
-    p->flags = PEET_BLOCK_SIMPLE;
-    p->code_bytes = at->padding;
-    p->insns = insns;
-    p->refs = f->blocks[0].refs;
-    f->code[index].tail = f->code[index].pad = f->code[index].pad_after = -1;
-    for (uint32_t left = p->code_bytes; left != 0;) {
-        uint32_t n = left < f->longest_nop ? left : f->longest_nop;
-        struct peet_insn *insn = &insns[p->ninsns++];
-        insn->pc = p->pc + (p->code_bytes - left);
-        insn->length_bytes = n;
-        insn->opcode = &nop_opcode;
-        insn->line = line;
-        left -= n;
-    }
-    p->cost_cycles = (p->ninsns * nop_opcode.rthroughput_millicycles + 999) / 1000;
-}
-
-/* What can be said of a block once and for all. */
-static void summarise(struct peet_block *b)
-{
-    uint64_t cost = 0;
-    int simple = 1;
-    for (uint32_t n = 0; n < b->ninsns; n++)
-        cost += b->insns[n].opcode->rthroughput_millicycles;
-    for (uint32_t n = 0; n < b->nrefs; n++) {
-        const struct peet_ref *ref = &b->refs[n];
-        if (ref->flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL)) {
-            simple = 0;
-            continue;
-        }
-        b->reads += ref->kind == PEET_REF_LOAD;
-        b->writes += ref->kind == PEET_REF_STORE;
-        b->modifies += ref->kind == PEET_REF_MODIFY;
-    }
-    cost = (cost + 999) / 1000;
-    b->cost_cycles = cost > UINT32_MAX ? UINT32_MAX : (uint32_t)cost;
-    b->flags |= simple ? PEET_BLOCK_SIMPLE : 0;
-}
-
-/* Copies the parsed arrays into the function and lays the plain program out. */
-static void finish(struct reader *r, const struct segment *segs, const struct peet__block *code,
-    struct peet__layout_block *blocks, uint32_t nblocks)
-{
-    struct peet__function *f = r->f;
-    f->pub.code_bytes = peet__layout(blocks, nblocks, r->layout);
-    uint32_t npads = 0, npad_insns = 0;
-    for (uint32_t b = 0; b < nblocks; b++)
-        if (blocks[b].padding != 0) {
-            npads++;
-            npad_insns += (blocks[b].padding + f->longest_nop - 1) / f->longest_nop;
-        }
-    f->nall = f->nsegments + npads;
-    struct peet_insn *insns = peet__own(f, (size_t)r->ninsns + npad_insns, sizeof *insns);
-    struct peet_ref *refs = peet__own(f, r->nrefs, sizeof *refs);
-    struct peet__value *values = peet__own(f, r->nvalues, sizeof *values);
-    struct peet__update *updates = peet__own(f, r->nupdates, sizeof *updates);
-    struct peet__address *addresses = peet__own(f, r->nvalues, sizeof *addresses);
-    struct peet__address *steps = peet__own(f, r->nupdates, sizeof *steps);
-    uint8_t *regs = peet__own(f, r->nregs, 1);
-    f->blocks = peet__own(f, f->nall, sizeof *f->blocks);
-    f->code = peet__own(f, f->nall, sizeof *f->code);
-    if (addresses == NULL || steps == NULL || insns == NULL || refs == NULL || values == NULL || updates == NULL || regs == NULL || f->blocks == NULL || f->code == NULL) {
-        fail(r, "out of memory");
-        return;
-    }
-#define COPY(to, from, n) \
-    if ((n) != 0) \
-    memcpy((to), (from), (n) * sizeof *(to))
-    COPY(insns, r->insns, r->ninsns);
-    COPY(refs, r->refs, r->nrefs);
-    COPY(values, r->values, r->nvalues);
-    COPY(updates, r->updates, r->nupdates);
-    COPY(regs, r->regs, r->nregs);
-#undef COPY
-    for (uint32_t n = 0; n < npad_insns; n++)
-        insns[r->ninsns + n].regs = regs;
-    f->pub.nblocks = f->nall;
-    f->pub.blocks = f->blocks;
-    int32_t before = -1; /* last segment with code or a record, in layout order */
-    uint32_t block = UINT32_MAX, pad = f->nsegments, pad_insn = r->ninsns;
-    for (uint32_t k = 0; k < f->nsegments; k++) {
-        const struct segment *s = &segs[k];
-        struct peet_block *b = &f->blocks[k];
-        struct peet__block *c = &f->code[k];
-        *c = code[k];
-        b->function = &f->pub;
-        b->index = k;
-        b->pc = blocks[s->layout_block].offset;
-        b->ninsns = s->ninsns;
-        b->nrefs = s->nrefs;
-        b->nvalues = s->nvalues;
-        b->insns = insns + s->insn;
-        b->refs = refs + s->ref;
-        c->values = values + s->value;
-        c->updates = updates + s->update;
-        c->nvalues = s->nvalues;
-        c->nupdates = s->nupdates;
-        c->pad = c->pad_after = -1;
-        make_short(c, addresses + s->value, steps + s->update);
-        for (uint32_t n = s->insn; n < s->insn + s->ninsns; n++) {
-            const struct peet__layout_insn *li = &r->layout[n];
-            uint32_t ref_end = n + 1 < r->ninsns ? r->ref_at[n + 1] : r->nrefs;
-            insns[n].pc = li->offset;
-            insns[n].length_bytes = li->length > 255 ? 255 : li->length;
-            insns[n].first_ref = r->ref_at[n] - s->ref;
-            insns[n].nrefs = ref_end - r->ref_at[n];
-            insns[n].regs = regs + r->reg_at[n];
-            b->code_bytes += li->length;
-        }
-        if (s->ninsns != 0) {
-            b->pc = insns[s->insn].pc;
-            b->line = insns[s->insn].line;
-        }
-        summarise(b);
-        if (s->layout_block != block) {
-            block = s->layout_block;
-            if (blocks[block].padding != 0) {
-                make_padding(f, pad, &blocks[block], b->line, insns + pad_insn);
-                pad_insn += f->blocks[pad].ninsns;
-                if (before >= 0 && falls_through(r, &segs[before])) {
-                    c->pad = pad;
-                    c->pad_after = before;
-                }
-                pad++;
-            }
-        }
-        if (s->ninsns != 0 || c->recorded)
-            before = k;
     }
 }
 
@@ -661,7 +442,7 @@ static void read_segment(struct reader *r, uint32_t k, uint32_t layout_block, ui
     f->sync_offset[k] = UINT32_MAX;
     if (flags & PEET_FORMAT_TAIL) {
         if (k == 0 || code[k].recorded)
-            fail(r, "tail block without a head");
+            peet__reader_fail(r, "tail block without a head");
         else {
             code[k - 1].tail = k;
             code[k - 1].tail_taken = below(r, f->nsegments, "tail of an unknown block");
@@ -670,11 +451,11 @@ static void read_segment(struct reader *r, uint32_t k, uint32_t layout_block, ui
     if (flags & PEET_FORMAT_SYNC) {
         f->sync_offset[k] = next_offset(r);
         if (f->sync_offset[k] > f->recorded_bytes || !code[k].recorded)
-            fail(r, "block outside its function");
+            peet__reader_fail(r, "block outside its function");
     }
     uint32_t slots = below(r, PEET_RAW_SLACK_WORDS, "too many slots");
     if (slots != 0 && !code[k].recorded)
-        fail(r, "slots in a block without a record");
+        peet__reader_fail(r, "slots in a block without a record");
     code[k].slot_words = slots;
     s->layout_block = layout_block;
     s->insn = r->ninsns, s->ref = r->nrefs, s->value = r->nvalues, s->update = r->nupdates;
@@ -683,7 +464,7 @@ static void read_segment(struct reader *r, uint32_t k, uint32_t layout_block, ui
         read_insn(r, s, slots, nblocks, line);
     s->ninsns = r->ninsns - s->insn, s->nrefs = r->nrefs - s->ref, s->nvalues = r->nvalues - s->value;
     if (s->nrefs > UINT16_MAX || s->nvalues > UINT16_MAX)
-        fail(r, "block with too many references");
+        peet__reader_fail(r, "block with too many references");
     read_updates(r, slots);
     s->nupdates = r->nupdates - s->update;
 }
@@ -698,7 +479,7 @@ static void read_payload(struct reader *r)
     f->align_log2 = below(r, 16, "alignment out of range");
     f->longest_nop = below(r, 16, "longest nop out of range");
     if (f->longest_nop == 0)
-        fail(r, "longest nop out of range");
+        peet__reader_fail(r, "longest nop out of range");
     f->asm_statements = (uint32_t)u(r);
     f->nsegments = count(r, "more blocks than the record can hold");
     read_kinds(r);
@@ -711,7 +492,7 @@ static void read_payload(struct reader *r)
     uint32_t *flags_of = calloc(f->nsegments + 1, sizeof *flags_of);
     f->sync_offset = peet__own(f, f->nsegments, sizeof *f->sync_offset);
     if (segs == NULL || blocks == NULL || code == NULL || flags_of == NULL || f->sync_offset == NULL)
-        fail(r, "out of memory");
+        peet__reader_fail(r, "out of memory");
     uint32_t k = 0;
     int64_t line = f->pub.line;
     for (uint32_t b = 0; b < nblocks && r->why == NULL; b++) {
@@ -721,7 +502,7 @@ static void read_payload(struct reader *r)
         uint32_t n = count(r, "more blocks than the record can hold");
         for (uint32_t j = 0; j < n && r->why == NULL; j++, k++) {
             if (k == f->nsegments) {
-                fail(r, "more blocks than announced");
+                peet__reader_fail(r, "more blocks than announced");
                 break;
             }
             read_segment(r, k, b, nblocks, segs, code, flags_of, &line);
@@ -729,11 +510,11 @@ static void read_payload(struct reader *r)
         blocks[b].ninsns = r->ninsns - blocks[b].first_insn;
     }
     if (r->why == NULL && (k != f->nsegments || k == 0))
-        fail(r, "fewer blocks than announced");
+        peet__reader_fail(r, "fewer blocks than announced");
     if (r->why == NULL && r->at != r->end)
-        fail(r, "bytes left over");
+        peet__reader_fail(r, "bytes left over");
     if (r->why == NULL)
-        finish(r, segs, code, blocks, nblocks);
+        peet__build(r, segs, code, blocks, nblocks);
     if (r->why == NULL)
         for (k = 0; k < f->nsegments; k++)
             f->blocks[k].flags |= (flags_of[k] & PEET_FORMAT_SYNC ? PEET_BLOCK_SYNC : 0) |
@@ -790,8 +571,9 @@ int peet__function_read(struct peet__image *image, size_t *inout_offset, struct 
     memset(&r, 0, sizeof r);
     r.image = image;
     r.address = sec->address + offset + 16 + (uint64_t)(int64_t)(int32_t)u32(p + 16);
-    r.nlengths = u32(p + 24);
-    r.noffsets = u32(p + 28);
+    uint64_t section = sec->address + offset + 20 + (uint64_t)(int64_t)(int32_t)u32(p + 20);
+    r.nlengths = u32(p + 28);
+    r.noffsets = u32(p + 32);
     uint64_t fixed = PEET_FORMAT_HEADER_BYTES - 8 + (uint64_t)r.nlengths + 4 * (uint64_t)r.noffsets;
     if (fixed > bytes)
         return peet_error_set(error, PEET_EFORMAT, "%s: damaged schema: record at offset %zu: tables longer than the record",
@@ -805,11 +587,15 @@ int peet__function_read(struct peet__image *image, size_t *inout_offset, struct 
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     r.f->image = image;
     r.f->start = image->bias + r.address;
-    r.f->recorded_bytes = u32(p + 20);
+    r.f->recorded_bytes = u32(p + 24);
+    r.f->new_section = image->section_start != section || r.address == section;
+    if (r.f->new_section)
+        image->section_at = 0;
+    image->section_start = section;
     r.f->pub.image = image->path;
     r.f->pub.runtime_pc = r.f->start;
     if (peet__image_code(image, r.address, r.f->recorded_bytes) == NULL)
-        fail(&r, "code outside the file's text");
+        peet__reader_fail(&r, "code outside the file's text");
     else
         read_payload(&r);
     free(r.insns);

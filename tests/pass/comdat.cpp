@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A function of a section group brings its schema into the same group.
 // RUN: -O0 -std=c++17
 // CHECK: .section .peet.schema,"aoG",@progbits,_ZN1SC2Ev,_ZN1SC2Ev,comdat

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A counted loop over arrays needs its bases once: in the loop only the block's number is written.
 // RUN: -O2 -fno-unroll-loops -fno-vectorize
 // CHECK-LABEL: axpy:

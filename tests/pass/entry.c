@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The landing mark of indirect branches stays first; the check of the ring is at the entry; its slow
 // path stands behind the function and steps over the red zone.
 // RUN: -O2 -fcf-protection=branch

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recording code between a comparison and its use must leave the flags alone: only mov and lea.
 // RUN: -O2
 // CHECK-LABEL: both:

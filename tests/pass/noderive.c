@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Without derivation every base is recorded in the block that uses it.
 // RUN: -O2 -fno-unroll-loops -fno-vectorize -fpeet-derive=0
 // CHECK-LABEL: axpy:

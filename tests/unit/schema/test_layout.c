@@ -91,7 +91,7 @@ static void one(unsigned seed)
     CU_ASSERT_EQUAL_FATAL(system(command), 0);
     uint32_t offset[BLOCKS];
     CU_ASSERT_EQUAL(read_offsets(object, offset, BLOCKS), BLOCKS);
-    peet__layout(blocks, BLOCKS, insns);
+    peet__layout(blocks, BLOCKS, insns, 0);
     for (unsigned b = 0; b < BLOCKS; b++)
         CU_ASSERT_EQUAL(blocks[b].offset, offset[b]);
     unlink(source);
