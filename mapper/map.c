@@ -234,6 +234,11 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
     struct peet_map_context *c = core->context;
     int kind;
 
+    if (c->batch != c->batch_end) {
+        out->block = *c->batch++;
+        out->block.context = c->number;
+        return PEET_EVENT_BLOCK;
+    }
     if (c->starting) {
         c->starting = 0;
         c->first_cycle = core->clock;
@@ -244,6 +249,15 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
         return abstract(map, c, out, PEET_ABSTRACT_DOALL_JOIN, 0);
     }
     for (;;) {
+        unsigned n = map->ops->blocks ? map->ops->blocks(map->source, c->source, &c->batch) : 0;
+
+        if (n) {
+            c->batch_end = c->batch + n;
+            out->block = *c->batch++;
+            out->block.context = c->number;
+            return PEET_EVENT_BLOCK;
+        }
+        c->batch_end = c->batch;
         kind = map->ops->next(map->source, c->source, out, &map->error);
         if (kind == PEET_EVENT_BLOCK) {
             out->block.context = c->number;
@@ -428,6 +442,29 @@ static void perform(struct peet_map *map, unsigned hw, struct peet_map_core *cor
     peet__map_effect(map, core, &one);
 }
 
+static inline void run_block(struct peet_map *map, unsigned hw, struct peet_map_core *core, const struct peet_block_event *event)
+{
+    uint64_t cost = map->machine_block ? map->machine_block(map->machine->self, hw, event, core->clock) : event->block->cost_cycles;
+
+    observe_block(map, hw, core, event);
+    peet__map_charge(core, cost);
+}
+
+/** Decoded blocks of the core's context, at least one, up to a time.  Returns: how many */
+static size_t run_batch(struct peet_map *map, unsigned hw, struct peet_map_core *core, uint64_t limit)
+{
+    struct peet_map_context *c = core->context;
+    struct peet_block_event *const begin = c->batch, *const end = c->batch_end;
+
+    do {
+        struct peet_block_event *event = c->batch++;
+
+        event->context = c->number;
+        run_block(map, hw, core, event);
+    } while (c->batch != end && core->clock < limit && !map->attention);
+    return (size_t)(c->batch - begin);
+}
+
 /** One hardware context acts until another is due. */
 static void act(struct peet_map *map, unsigned hw)
 {
@@ -459,13 +496,13 @@ static void act(struct peet_map *map, unsigned hw)
     do {
         if (preempting && peet__map_preempt(map, hw))
             break;
+        if (core->context->batch != core->context->batch_end) {
+            budget -= (int)run_batch(map, hw, core, preempting ? 0 : limit);
+            continue;
+        }
         kind = peet__map_produce(map, core, &event);
         if (kind == PEET_EVENT_BLOCK) {
-            uint64_t cost = map->machine_block ? map->machine_block(map->machine->self, hw, &event.block, core->clock)
-                                               : event.block.block->cost_cycles;
-
-            observe_block(map, hw, core, &event.block);
-            peet__map_charge(core, cost);
+            run_block(map, hw, core, &event.block);
         } else if (kind == PEET_EVENT_ABSTRACT) {
             perform(map, hw, core, &event);
             if (!core->context)
@@ -475,8 +512,9 @@ static void act(struct peet_map *map, unsigned hw)
                 peet__map_over(map, core);
             break;
         }
-    } while (core->clock < limit && !map->attention && --budget);
-    map->nevents += (uint64_t)(BUDGET - budget) + 1;
+        budget--;
+    } while (core->clock < limit && !map->attention && budget > 0);
+    map->nevents += (uint64_t)(BUDGET - budget);
     peet__map_rekey(map, hw + 1, core->clock);
 }
 

@@ -36,6 +36,7 @@ struct peet_map_context {
     uint8_t exited;                /* CONTEXT_EXIT has been delivered */
     uint64_t arrival, ready_cycles; /* order and time of becoming ready */
     uint64_t first_cycle, instructions;
+    struct peet_block_event *batch, *batch_end; /* decoded, and not delivered yet */
     struct peet_map_context *prev, *next;         /* the list that it is on: ready, parked or blocked */
     struct peet_map_context *own_prev, *own_next; /* affinity: ready ones of one hardware context */
 };
@@ -70,7 +71,7 @@ struct peet_map_arrival {
 
 /** One hardware context. */
 struct peet_map_core {
-    uint64_t clock, busy, stalled, idle, instructions, switches;
+    uint64_t clock, stalled, idle, instructions, switches; /* busy is what is left of the clock */
     uint64_t settled;              /* instructions already booked to contexts */
     uint64_t not_ready;            /* not before this time, applied after the running callback */
     uint64_t dispatched;           /* clock at which its context came on */
@@ -199,7 +200,6 @@ void peet__map_stuck(struct peet_map *map);
 static inline void peet__map_charge(struct peet_map_core *core, uint64_t cycles)
 {
     core->clock += cycles;
-    core->busy += cycles;
     if (core->not_ready > core->clock) {
         core->stalled += core->not_ready - core->clock;
         core->clock = core->not_ready;

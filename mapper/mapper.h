@@ -48,6 +48,10 @@ struct peet_source_ops {
     /** spawn_iterations() - a new context that runs iterations of a doall: it calls the loop body's
      *  trampoline with (fn, arg); NULL: spawn() is called with the body itself */
     int (*spawn_iterations)(void *self, uint32_t context, uint64_t fn, uint64_t arg, struct peet_error *error);
+    /** blocks() - next blocks of a context, as many as can be had before anything else; may be NULL.
+     *  They are the mapper's to number and live until the next call for this context.
+     *  Returns: how many, 0: next() must be asked */
+    unsigned (*blocks)(void *self, uint32_t context, struct peet_block_event **out_events);
     /** function_of_pc() - for modules; may be NULL */
     const struct peet_function *(*function_of_pc)(void *self, uint64_t runtime_pc);
 };

@@ -33,7 +33,7 @@ void peet_map_hw(const struct peet_map *map, unsigned hw, struct peet_map_hw *ou
 {
     const struct peet_map_core *core = &map->cores[hw];
 
-    *out = (struct peet_map_hw){ core->busy, core->stalled, core->idle + peet_map_cycles(map) - core->clock, core->instructions,
+    *out = (struct peet_map_hw){ core->clock - core->stalled - core->idle, core->stalled, core->idle + peet_map_cycles(map) - core->clock, core->instructions,
         core->switches };
 }
 

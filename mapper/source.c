@@ -38,6 +38,44 @@ void peet__source_drop_ring(struct peet_source *s, struct peet_source_context *c
     c->cursor = c->end = NULL;
 }
 
+/** Room for decoded blocks; NULL: out of memory, and the caller does without. */
+static struct peet_source_batch *take_batch(struct peet_source *s, struct peet_source_context *c)
+{
+    size_t n = PEET_SOURCE_BATCH_VALUES, most = peet_program_values(s->program);
+
+    if (c->batch && c->batch->nvalues >= most)
+        return c->batch;
+    if (c->batch) { /* an image came in whose blocks are larger */
+        free(c->batch);
+        c->batch = NULL;
+    }
+    while (s->batches && s->batches->nvalues < most) {
+        struct peet_source_batch *small = s->batches;
+
+        s->batches = small->next;
+        free(small);
+    }
+    c->batch = s->batches;
+    if (c->batch) {
+        s->batches = c->batch->next;
+        return c->batch;
+    }
+    n = n < 2 * most ? 2 * most : n;
+    c->batch = malloc(sizeof *c->batch + n * sizeof *c->batch->values);
+    if (c->batch)
+        c->batch->nvalues = n;
+    return c->batch;
+}
+
+static void drop_batch(struct peet_source *s, struct peet_source_context *c)
+{
+    if (!c->batch)
+        return;
+    c->batch->next = s->batches;
+    s->batches = c->batch;
+    c->batch = NULL;
+}
+
 enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_context *c, uint32_t context)
 {
     uint64_t *words = c->ring->words, *end = words;
@@ -80,6 +118,7 @@ static void context_free(struct peet_source *s, struct peet_source_context *c)
     if (!c)
         return;
     peet__source_drop_ring(s, c);
+    drop_batch(s, c);
     peet__source_loop_free(c->loop);
     peet__source_segment_free(c->segment);
     peet_decode_state_free(c->decode);
@@ -169,6 +208,7 @@ static void retire(void *self, uint32_t context)
     if (!c)
         return;
     peet__source_drop_ring(s, c);
+    drop_batch(s, c);
     if (!c->ctx) {
         peet__source_segment_free(c->segment);
         c->segment = NULL;
@@ -206,8 +246,10 @@ static int next(void *self, uint32_t context, struct peet_event *out_event, stru
                     !(c->loop = calloc(1, sizeof *c->loop)))
                     return no_memory(error);
                 /* A context that awaits a result needs no ring; the mapper copies the arguments at once. */
-                if (c->cursor == c->end && c->ring)
+                if (c->cursor == c->end && c->ring) {
                     peet__source_drop_ring(s, c);
+                    drop_batch(s, c);
+                }
                 return kind;
             }
             if (kind < 0)
@@ -225,6 +267,26 @@ static int next(void *self, uint32_t context, struct peet_event *out_event, stru
     }
 }
 
+/** What is left of the words, or of the next turn if nothing is. */
+static unsigned blocks(void *self, uint32_t context, struct peet_block_event **out_events)
+{
+    struct peet_source *s = self;
+    struct peet_source_context *c = s->contexts[context];
+    struct peet_source_batch *batch;
+
+    if (c->cursor == c->end) {
+        if (c->done || c->loop || peet__source_ring(s, c, NULL))
+            return 0;
+        peet__source_resume(s, c, context);
+    }
+    batch = take_batch(s, c);
+    if (!batch)
+        return 0;
+    *out_events = batch->events;
+    return peet_decode_batch(c->decode, &c->cursor, c->end, s->want_addresses, batch->events, PEET_SOURCE_BATCH_BLOCKS, batch->values,
+        batch->nvalues);
+}
+
 static const struct peet_function *function_of_pc(void *self, uint64_t runtime_pc)
 {
     return peet_program_function_of_pc(((struct peet_source *)self)->program, runtime_pc);
@@ -237,6 +299,7 @@ const struct peet_source_ops peet_source_ops = {
     .marked = marked,
     .retire = retire,
     .spawn_iterations = spawn_iterations,
+    .blocks = blocks,
     .function_of_pc = function_of_pc,
 };
 
@@ -277,6 +340,7 @@ int peet_source_new(struct peet_program *program, const struct peet_config *conf
 void peet_source_free(struct peet_source *s)
 {
     struct peet_source_context *c;
+    struct peet_source_batch *batch;
     struct peet_source_ring *ring;
 
     if (!s)
@@ -290,6 +354,10 @@ void peet_source_free(struct peet_source *s)
     while ((c = s->idle_marked) != NULL) {
         s->idle_marked = c->next;
         context_free(s, c);
+    }
+    while ((batch = s->batches) != NULL) {
+        s->batches = batch->next;
+        free(batch);
     }
     while ((ring = s->rings) != NULL) {
         s->rings = ring->next;

@@ -16,6 +16,17 @@ struct peet_source_ring {
     uint64_t words[PEET_SOURCE_RING_WORDS + PEET_RAW_SLACK_WORDS];
 };
 
+#define PEET_SOURCE_BATCH_BLOCKS 128
+#define PEET_SOURCE_BATCH_VALUES 1024
+
+/** Decoded blocks of a context. */
+struct peet_source_batch {
+    struct peet_source_batch *next; /* in the pool */
+    size_t nvalues;
+    struct peet_block_event events[PEET_SOURCE_BATCH_BLOCKS];
+    uint64_t values[];
+};
+
 /** The words of one marked iteration. */
 struct peet_source_segment {
     UT_hash_handle hh;
@@ -35,6 +46,7 @@ struct peet_source_context {
     struct peet_ctx *ctx;              /* NULL: a marked iteration */
     struct peet_decode_state *decode;
     struct peet_source_ring *ring;     /* or NULL */
+    struct peet_source_batch *batch;   /* or NULL */
     const uint64_t *cursor, *end;
     uint64_t result;
     int done;
@@ -51,6 +63,7 @@ struct peet_source {
     struct peet_source_context **contexts; /* by source number */
     uint32_t ncontexts;
     struct peet_source_ring *rings;
+    struct peet_source_batch *batches;
     struct peet_source_context *idle;      /* contexts that are done, with their stacks */
     struct peet_source_context *idle_marked;
     uint64_t extraneous_blocks;
