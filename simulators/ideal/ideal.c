@@ -12,7 +12,6 @@ enum cost { COST_SCHEMA, COST_UNIT, COST_INSTRUCTIONS };
 
 struct ideal {
     enum cost cost;
-    uint64_t blocks, cycles;
 };
 
 static const struct peet_param params[] = {
@@ -40,26 +39,13 @@ static void destroy(void *self)
 
 static uint64_t block(void *arg, unsigned hw, const struct peet_block_event *event, uint64_t now)
 {
-    struct ideal *self = arg;
-    uint64_t cycles = 1;
+    const struct ideal *self = arg;
 
     (void)hw;
     (void)now;
     if (self->cost == COST_SCHEMA)
-        cycles = event->block->cost_cycles;
-    else if (self->cost == COST_INSTRUCTIONS)
-        cycles = event->block->ninsns;
-    self->blocks++;
-    self->cycles += cycles;
-    return cycles;
-}
-
-static void stats(void *arg, const struct peet_env *env, struct peet_stats *node)
-{
-    const struct ideal *self = arg;
-
-    env->stats_u64(env, node, "blocks", self->blocks);
-    env->stats_u64(env, node, "work_cycles", self->cycles);
+        return event->block->cost_cycles;
+    return self->cost == COST_UNIT ? 1 : event->block->ninsns;
 }
 
 const struct peet_module peet_module = {
@@ -73,5 +59,4 @@ const struct peet_module peet_module = {
     .create = create,
     .destroy = destroy,
     .block = block,
-    .stats = stats,
 };
