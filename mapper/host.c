@@ -222,10 +222,24 @@ static int write_results(json_t *end, struct peet_error *error)
     return err;
 }
 
+static void write_crash(json_t *end)
+{
+    struct peet_error error = { 0, "" };
+
+    if (write_results(end, &error))
+        peet_host_report("%s", error.message);
+}
+
+/**
+ * What the context had recorded and nobody has seen yet still belongs to the results, and other
+ * contexts may have to run up to the time of the crash for it.  Should one of them crash as well, the
+ * results as they stand now are there.
+ */
 static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t address, const char *why)
 {
     struct peet_error error = { 0, "" };
-    json_t *frames = json_array();
+    json_t *frames = json_array(), *end;
+    const uint64_t *words_end = peet_rt_crash_end();
     uint32_t source = host.source ? peet_source_of_ctx(host.source, ctx) : UINT32_MAX;
     uint32_t number = source != UINT32_MAX ? peet_map_number(host.map, source) : 0;
     const char *file, *name = peet_host_place(host.program, pc, &file, &(unsigned){ 0 });
@@ -236,10 +250,14 @@ static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t addr
     peet_host_backtrace(host.program, ctx, frames);
     if (!host.map)
         return;
-    if (write_results(json_pack("{s:s,s:i,s:s,s:o,s:I,s:o,s:o,s:o,s:o}", "reason", "signal", "signal", signal, "signal_name",
-            strsignal(signal), "message", peet_stats_text(why), "context", (json_int_t)number, "pc", peet_stats_u64(pc), "address",
-            peet_stats_u64(address), "function", peet_stats_text(name ? name : ""), "backtrace", frames), &error))
-        peet_host_report("%s", error.message);
+    end = json_pack("{s:s,s:i,s:s,s:o,s:I,s:o,s:o,s:o,s:o}", "reason", "signal", "signal", signal, "signal_name", strsignal(signal),
+        "message", peet_stats_text(why), "context", (json_int_t)number, "pc", peet_stats_u64(pc), "address", peet_stats_u64(address),
+        "function", peet_stats_text(name ? name : ""), "backtrace", frames);
+    write_crash(json_incref(end));
+    if (words_end && source != UINT32_MAX && !peet_source_crash(host.source, source, words_end, 128 + signal) &&
+        !peet_map_go_on(host.map, &error))
+        write_crash(json_incref(end));
+    json_decref(end);
 }
 
 static json_t *deadlock(const struct peet_error *error)

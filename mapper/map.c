@@ -553,50 +553,79 @@ static int start(struct peet_map *map)
     return map->error.code;
 }
 
-int peet_map_run(struct peet_map *map, struct peet_error *error)
+/** Push form: until the end, an error, or nothing more to do. */
+static void engine(struct peet_map *map)
 {
     uint64_t shown = 0;
 
-    if (!start(map)) {
-        if (map->machine->module->main) {
-            map->pulling = 1;
-            if (map->machine->module->main(map->machine->self) < 0)
-                peet__map_fail(map, PEET_EMODULE, "%s: main() failed", map->machine->module->name);
-            else if (!map->ended)
-                peet__map_fail(map, PEET_EMODULE, "%s: main() returned before the end of the program", map->machine->module->name);
-        }
-        while (!map->ended && !map->error.code) {
-            uint32_t leaf = map->winners[1];
+    while (!map->ended && !map->error.code) {
+        uint32_t leaf = map->winners[1];
 
-            if (map->keys[leaf] == PEET_MAP_NEVER) {
-                peet__map_stuck(map);
-                break;
-            }
-            map->now = map->keys[leaf];
-            if (leaf)
-                act(map, leaf - 1);
-            else
-                peet__map_arrivals(map);
-            if (map->nevents - shown >= BUDGET) {
-                progress(map);
-                shown = map->nevents;
-            }
+        if (map->keys[leaf] == PEET_MAP_NEVER) {
+            peet__map_stuck(map);
+            break;
         }
-        for (unsigned i = 0; i < map->ncores; i++)
-            if (map->cores[i].context)
-                peet__map_settle(&map->cores[i]);
-        map->end_cycles = peet_map_cycles(map);
-        map->now = map->end_cycles;
-        progress(map);
-        if (!map->error.code) {
-            if (map->machine->module->finish)
-                map->machine->module->finish(map->machine->self, map->end_cycles);
-            for (unsigned i = 0; i < map->nobservers; i++)
-                if (map->observers[i]->module->finish)
-                    map->observers[i]->module->finish(map->observers[i]->self, map->end_cycles);
+        map->now = map->keys[leaf];
+        if (leaf)
+            act(map, leaf - 1);
+        else
+            peet__map_arrivals(map);
+        if (map->nevents - shown >= BUDGET) {
+            progress(map);
+            shown = map->nevents;
         }
     }
+}
+
+/** The program is over: close the books, tell the modules. */
+static void conclude(struct peet_map *map)
+{
+    for (unsigned i = 0; i < map->ncores; i++)
+        if (map->cores[i].context)
+            peet__map_settle(&map->cores[i]);
+    map->end_cycles = peet_map_cycles(map);
+    map->now = map->end_cycles;
+    progress(map);
+    if (map->error.code && map->error.code != PEET_EDEADLOCK)
+        return;
+    if (map->machine->module->finish)
+        map->machine->module->finish(map->machine->self, map->end_cycles);
+    for (unsigned i = 0; i < map->nobservers; i++)
+        if (map->observers[i]->module->finish)
+            map->observers[i]->module->finish(map->observers[i]->self, map->end_cycles);
+}
+
+static int outcome(struct peet_map *map, struct peet_error *error)
+{
     return map->error.code ? peet_error_set(error, map->error.code, "%s", map->error.message) : 0;
+}
+
+int peet_map_run(struct peet_map *map, struct peet_error *error)
+{
+    if (start(map))
+        return outcome(map, error);
+    if (map->machine->module->main) {
+        map->pulling = 1;
+        if (map->machine->module->main(map->machine->self) < 0)
+            peet__map_fail(map, PEET_EMODULE, "%s: main() failed", map->machine->module->name);
+        else if (!map->ended)
+            peet__map_fail(map, PEET_EMODULE, "%s: main() returned before the end of the program", map->machine->module->name);
+    } else {
+        engine(map);
+    }
+    conclude(map);
+    return outcome(map, error);
+}
+
+int peet_map_go_on(struct peet_map *map, struct peet_error *error)
+{
+    if (!map->started || map->pulling || map->ended || map->error.code)
+        return peet_error_set(error, PEET_EINVALID, "mapper: nothing to go on with");
+    if (map->cores[map->current].context) /* it was about to act again */
+        peet__map_rekey(map, map->current + 1, map->cores[map->current].clock);
+    engine(map);
+    conclude(map);
+    return outcome(map, error);
 }
 
 /* -------------------------------------------------------------------------------------- life and death */

@@ -95,6 +95,13 @@ int peet_map_wants_addresses(const struct peet_map *map);
  */
 int peet_map_run(struct peet_map *map, struct peet_error *error);
 
+/**
+ * peet_map_go_on() - take up a run that was left inside the source's next() or blocks(), not to return there
+ * For a crash of the subject: the source gives what is left of the words, and then the program's end.
+ * Returns: as peet_map_run(); PEET_EINVALID in the pull form, whose main loop cannot be entered again
+ */
+int peet_map_go_on(struct peet_map *map, struct peet_error *error);
+
 /** How the program ended; valid after peet_map_run() == 0. */
 int peet_map_exit_status(const struct peet_map *map);
 uint64_t peet_map_cycles(const struct peet_map *map);

@@ -238,7 +238,7 @@ static int next(void *self, uint32_t context, struct peet_event *out_event, stru
 
     for (;;) {
         if (c->cursor != c->end) {
-            kind = peet_decode_next(c->decode, &c->cursor, c->end, s->want_addresses, out_event, error);
+            kind = peet_decode_next(c->decode, &c->cursor, c->end, s->want_addresses, out_event, c->crashed ? NULL : error);
             if (__builtin_expect(kind == PEET_EVENT_BLOCK, 1))
                 return kind;
             if (kind == PEET_EVENT_ABSTRACT) {
@@ -252,9 +252,17 @@ static int next(void *self, uint32_t context, struct peet_event *out_event, stru
                 }
                 return kind;
             }
+            if (c->crashed) {
+                c->cursor = c->end;
+                continue;
+            }
             if (kind < 0)
                 return kind;
             return peet_error_set(error, PEET_ESTREAM, "context %u: the last record of its words is cut off", context);
+        }
+        if (c->crashed) {
+            out_event->abstract = (struct peet_abstract_event){ .type = PEET_ABSTRACT_PROGRAM_EXIT, .nargs = 1, .args = s->args };
+            return PEET_EVENT_ABSTRACT;
         }
         if (c->done)
             return 0;
@@ -384,6 +392,19 @@ uint32_t peet_source_of_ctx(const struct peet_source *source, const struct peet_
         if (source->contexts[i] && source->contexts[i]->ctx == ctx)
             return i;
     return UINT32_MAX;
+}
+
+int peet_source_crash(struct peet_source *s, uint32_t context, const uint64_t *end, int status)
+{
+    struct peet_source_context *c = context < s->ncontexts ? s->contexts[context] : NULL;
+
+    if (!c || !c->ring || c->loop || end < c->ring->words || end > c->ring->words + PEET_SOURCE_RING_WORDS + PEET_RAW_SLACK_WORDS)
+        return PEET_EUNSUPPORTED;
+    c->cursor = c->ring->words;
+    c->end = end;
+    c->done = c->crashed = 1;
+    s->args[0] = (uint64_t)status;
+    return 0;
 }
 
 uint64_t peet_source_extraneous_blocks(const struct peet_source *source)

@@ -28,6 +28,13 @@ struct peet_ctx *peet_source_ctx(const struct peet_source *source, uint32_t cont
 /** peet_source_of_ctx() - the other way round.  Returns: the source number, or UINT32_MAX */
 uint32_t peet_source_of_ctx(const struct peet_source *source, const struct peet_ctx *ctx);
 
+/**
+ * peet_source_crash() - the context that was running has crashed
+ * @end: one past its last word.  From now on it gives what it had recorded, and then PROGRAM_EXIT.
+ * Returns: 0, or PEET_EUNSUPPORTED if its words cannot be told apart (inside a marked loop)
+ */
+int peet_source_crash(struct peet_source *source, uint32_t context, const uint64_t *end, int status);
+
 /** Blocks of marked loops that belong to no iteration: recorded, but not simulated. */
 uint64_t peet_source_extraneous_blocks(const struct peet_source *source);
 
