@@ -174,10 +174,16 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
         return 0;
     }
     int write = touch == TOUCH_WRITE, fresh = 0, write_back = 0;
-    struct frame *f = peet__bus_find(b, c, line, record);
+    struct frame *f = peet__bus_find(b, c, line, record), *victim = NULL;
     uint64_t begin = time;
     c->stamp++;
     if (!f) {
+        enum bus_op op = b->protocol->processor[BUS_INVALID][write].op;
+        if (op == OP_READ || op == OP_READX) { /* chosen early: its record is somewhere else in memory */
+            victim = peet__bus_victim(b, c, line);
+            if (victim->state != BUS_INVALID)
+                peet_sim_linemap_prefetch(&b->lines_map, KEY_LINE(victim->key));
+        }
         *(touch == TOUCH_FETCH ? &c->stats.fetch_misses : write ? &c->stats.write_misses : &c->stats.read_misses) += 1;
         if (b->classify)
             peet__bus_classify_miss(b, c, record, grains);
@@ -196,7 +202,7 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
             break;
         }
         if ((row->op == OP_READ || row->op == OP_READX) && !f) {
-            f = peet__bus_victim(b, c, line);
+            f = victim;
             fresh = 1;
             if (f->state != BUS_INVALID)
                 write_back = evict(b, c, f);

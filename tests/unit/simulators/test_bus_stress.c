@@ -76,12 +76,12 @@ static void test_invariants(void)
             s.protocol = protocols[p][0];
             s.allocate = protocols[p][1];
             CU_ASSERT_FATAL(open_setup(&rig, &s, "on", "on") == 0);
-            play(&rig, 2500, s.hws);
+            play(&rig, 1200, s.hws);
             if (rig.failures)
                 printf("%s, %u caches, shape %u: %s\n", s.protocol, s.hws, i, rig.failure);
             CU_ASSERT_EQUAL(rig.failures, 0);
             CU_ASSERT_EQUAL(rig.bus->checker->violations, 0);
-            CU_ASSERT(rig.bus->checker->checks > 2500);
+            CU_ASSERT(rig.bus->checker->checks > 1200);
             uint64_t misses = rig_u64(&rig, "totals.misses"), sum = 0;
             const char *key;
             json_t *value;
@@ -113,9 +113,9 @@ static void test_same_without(void)
             s.allocate = protocols[p][1];
             CU_ASSERT_FATAL(open_setup(&with, &s, "on", "on") == 0 && open_setup(&without, &s, "on", "off") == 0 &&
                 open_setup(&plain, &s, "off", "off") == 0);
-            play(&with, 2500, s.hws);
-            play(&without, 2500, s.hws);
-            play(&plain, 2500, s.hws);
+            play(&with, 1200, s.hws);
+            play(&without, 1200, s.hws);
+            play(&plain, 1200, s.hws);
             CU_ASSERT(json_equal(with.stats, without.stats));
             CU_ASSERT_EQUAL(memcmp(with.clock, plain.clock, sizeof with.clock), 0);
             CU_ASSERT_EQUAL(rig_u64(&with, "totals.misses"), rig_u64(&plain, "totals.misses"));
