@@ -20,6 +20,7 @@ namespace peet {
 namespace {
 
 constexpr int MaxTerms = 3;
+constexpr int Searching = -9; // Segment::induction while simulate() looks for it
 constexpr unsigned BigFunctionWords = 600, BigSegmentWords = 200;
 
 bool isReal(const MachineInstr &MI)
@@ -41,7 +42,9 @@ private:
     void findTails();
     void findChecks();
     bool readRefs(MachineInstr *&culprit, std::string &why);
-    uint32_t simulate(Segment &S, uint32_t kin, bool record, uint32_t *needed);
+    uint32_t simulate(Segment &S, uint32_t kin, bool record, uint32_t *needed, unsigned *words = nullptr);
+    void findInductions();
+    void findSilent();
     void solve();
     void solveKnown(const BitVector *assumeOut, uint32_t extra);
     void hoist();
@@ -203,6 +206,8 @@ void Planner::findChecks()
             unsigned s = F.layoutOf[*it++];
             if (colour[s] == 1) {
                 int seg = firstSegment(s);
+                if (seg >= 0 && s != m)
+                    F.segments[seg].outerHeader = true;
                 if (seg >= 0 && F.segments[seg].recorded)
                     F.segments[seg].check = true;
                 else if (seg >= 0) { // a header that is a lone tail: record it after all
@@ -266,7 +271,7 @@ namespace {
 // Walks one segment with the registers in kin known at its entry.  With record, fills slots, insns and
 // updates (for S.uout).  Returns the registers known at its exit.  *needed: registers that had to be
 // recorded although they still held their entry value.
-uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *needed)
+uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *needed, unsigned *out_words)
 {
     struct State {
         Form form;
@@ -467,12 +472,29 @@ uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *need
         takeHoists(nullptr);
     if (needed)
         *needed = need_mask;
+    if (out_words)
+        *out_words = words;
+    if (S.induction == Searching) {
+        // The register that moves by a constant each time round; any will do.
+        S.induction = NoGpr;
+        for (int r = 0; r < 16 && S.induction < 0; r++) {
+            const Form &f = reg[r].form;
+            if (r != RSP && f.known && f.c != 0 && f.terms.size() == 1 && f.terms[0].first == r && f.terms[0].second == 1)
+                S.induction = r, S.step = f.c;
+        }
+    }
     uint32_t kout = 0;
     bool lost = !S.MIs.empty() && S.MIs.back()->isInlineAsm() && S.MIs.back()->isTerminator();
     for (int r = 0; r < 16; r++)
         if (reg[r].form.known && O.derive && !lost)
             kout |= 1u << r;
     if (record) {
+        if (S.silent) {
+            Slot s;
+            s.gpr = S.induction, s.reg = T.gpr64[S.induction], s.top = true;
+            S.slots.push_back(s);
+            words++;
+        }
         S.slotWords = words;
         S.updates.clear();
         for (int r = 0; r < 16; r++)
@@ -496,6 +518,8 @@ uint32_t Planner::usedAtEntry(const Segment &S) const
             uses(R.address);
             uses(R.count);
         }
+    if (S.silent)
+        u |= 1u << S.induction;
     uint32_t updated = 0;
     for (auto &[r, f] : S.updates) {
         uses(f);
@@ -602,6 +626,8 @@ void Planner::hoist()
                 simulate(S, S.kin, false, &n);
                 if (!S.sync)
                     needed |= n;
+                if (S.induction >= 0)
+                    needed |= 1u << S.induction & ~S.kin;
             }
         }
         if (!needed)
@@ -613,6 +639,44 @@ void Planner::hoist()
                 F.segments[exitSegment(p)].hoist |= candidates;
             }
         solveKnown(nullptr, 0);
+    }
+}
+
+// Loops of one block that end in their own conditional jump, with the register that counts their turns.
+void Planner::findInductions()
+{
+    if (O.granularity != Iteration)
+        return;
+    for (unsigned m = 0; m < F.layout.size(); m++) {
+        Segment &S = F.segments[F.mbbSegments[m].first];
+        if (!F.layout[m]->isSuccessor(F.layout[m]) || S.sync || !S.recorded || S.outerHeader || S.MIs.empty())
+            continue;
+        MachineInstr *J = S.MIs.back();
+        unsigned terminators = 0;
+        for (MachineInstr *MI : S.MIs)
+            terminators += MI->isTerminator();
+        if (terminators != 1 || !J->isConditionalBranch() || J->isIndirectBranch() || targetOf(*J) != F.layout[m])
+            continue;
+        // What follows the jump in the block may only be the lone jump out.
+        unsigned n = F.mbbSegments[m].second;
+        if (n > 2 || (n == 2 && F.segments[S.id + 1].MIs.size() != 1))
+            continue;
+        if (n == 2 && (targetOf(*F.segments[S.id + 1].MIs[0]) == F.layout[m] || F.segments[S.id + 1].MIs[0]->isConditionalBranch()))
+            continue;
+        S.induction = Searching;
+        simulate(S, 0xffff, false, nullptr);
+    }
+}
+
+void Planner::findSilent()
+{
+    for (Segment &S : F.segments) {
+        unsigned words = 1;
+        if (S.induction < 0 || !(S.kin >> S.induction & 1) || S.hoist)
+            continue;
+        simulate(S, S.kin, false, nullptr, &words);
+        if (words == 0)
+            S.silent = true, S.check = false;
     }
 }
 
@@ -664,9 +728,13 @@ bool Planner::run(MachineInstr *&culprit, std::string &why)
     for (unsigned m = 0; m < F.layout.size(); m++)
         for (MachineBasicBlock *succ : F.layout[m]->successors())
             preds[F.layoutOf[succ]].push_back(m);
-    solveKnown(nullptr, 0);
     if (O.derive)
+        findInductions();
+    solveKnown(nullptr, 0);
+    if (O.derive) {
         hoist();
+        findSilent();
+    }
     solveNeeded();
 
     unsigned total = 0;
@@ -678,7 +746,7 @@ bool Planner::run(MachineInstr *&culprit, std::string &why)
             culprit = S.MIs.empty() ? nullptr : S.MIs[0];
             return false;
         }
-        if (total > BigFunctionWords && S.recorded)
+        if (total > BigFunctionWords && S.recorded && !S.silent)
             S.check = true;
         if (S.slotWords > PEET_RAW_SLACK_WORDS / 2) {
             why = "a block needs more slots than the ring's slack holds";

@@ -142,9 +142,13 @@ void emit(Target &T, Function &F, const Options &O)
             const Segment &S = F.segments[F.mbbSegments[m].first + k];
             body.u((S.sync ? PEET_FORMAT_SYNC : 0) | (S.entry ? PEET_FORMAT_ENTRY : 0) |
                 (S.recorded ? PEET_FORMAT_RECORDED : 0) | (S.opaque ? PEET_FORMAT_OPAQUE : 0) |
-                (S.tailOf >= 0 ? PEET_FORMAT_TAIL : 0));
+                (S.tailOf >= 0 ? PEET_FORMAT_TAIL : 0) | (S.silent ? PEET_FORMAT_LOOP : 0));
             if (S.tailOf >= 0)
                 body.u(S.takenSegment);
+            if (S.silent) {
+                body.u(S.induction);
+                body.i(S.step);
+            }
             if (S.sync)
                 offset(S.label->getName().str(), start);
             body.u(S.slotWords);

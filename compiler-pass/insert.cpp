@@ -310,6 +310,10 @@ bool Inserter::run(std::string &why)
             auto next = std::next(MachineBasicBlock::iterator(S.MIs.back()));
             S.insertBefore = next == S.MBB->end() ? nullptr : &*next;
         }
+        if (S.silent) { // behind its own jump: once, when the loop is left
+            auto next = std::next(MachineBasicBlock::iterator(S.MIs.back()));
+            S.insertBefore = next == S.MBB->end() ? nullptr : &*next;
+        }
         if (S.MIs.empty() && S.sync) { // an empty return point: before what follows it in the block
             S.insertBefore = nullptr;
             if (F.mbbSegments[S.mbb].first == S.id && F.mbbSegments[S.mbb].second > 1)

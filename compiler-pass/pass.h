@@ -145,6 +145,11 @@ struct Segment {
     llvm::MachineBasicBlock *MBB = nullptr;
     llvm::SmallVector<llvm::MachineInstr *, 8> MIs; // real instructions
     bool sync = false, entry = false, check = false, recorded = true, opaque = false;
+    // A loop of one block whose references can all be followed writes nothing while it turns; behind its
+    // jump it records where its induction register has come to.
+    bool silent = false, outerHeader = false;
+    int induction = NoGpr;
+    int64_t step = 0;
     int tailOf = -1;        // unrecorded tail: executed unless the next record is takenSegment
     int takenSegment = -1;
     llvm::MachineInstr *insertBefore = nullptr; // top of the recording code; nullptr: end of the MBB

@@ -41,7 +41,7 @@ static void make_short(struct peet__block *c, struct peet__address *addresses, s
     for (uint32_t n = 0; some && n < c->nupdates; n++)
         steps[n] = shorten(&c->updates[n].form);
     c->steps = some ? steps : NULL;
-    c->plain = all && some && c->recorded;
+    c->plain = all && some && c->recorded && !c->loop;
 }
 
 static const struct peet_opcode nop_opcode = {"NOOP", "nop", 1, 250, 1, 0, PEET_INSN_NOP};

@@ -15,6 +15,7 @@
 struct frame { /* what a signal handler interrupts */
     struct peet__function *function;
     int32_t last, tail;
+    uint64_t loop_left;
     uint64_t regs[16];
 };
 
@@ -25,6 +26,7 @@ struct peet_decode_state {
     int32_t last;                    /* block last delivered in this activation; -1 */
     int32_t tail;                    /* block that is executed next unless the next record says otherwise; -1 */
     uint32_t context;
+    uint64_t loop_left;              /* turns of the loop `last` that are still to be delivered */
     struct peet_program *program;
     uint64_t sync_pc;                /* one-entry cache of the pc table */
     struct peet__function *sync_function;
@@ -58,6 +60,7 @@ void peet_decode_state_reset(struct peet_decode_state *s, uint32_t context, uint
     s->regs[PEET__ZERO] = 0;
     s->function = NULL;
     s->last = s->tail = -1;
+    s->loop_left = 0;
     s->nframes = 0;
 }
 
@@ -139,7 +142,8 @@ static int deliver(struct peet_decode_state *s, uint32_t index, const uint64_t *
 {
     struct peet__function *f = s->function;
     const struct peet__block *c = &f->code[index];
-    take_slots(s->regs, slots, c->slot_words);
+    if (slots != NULL)
+        take_slots(s->regs, slots, c->slot_words);
     out->block = &f->blocks[index];
     out->context = s->context;
     out->values = NULL;
@@ -184,10 +188,11 @@ static int push_frame(struct peet_decode_state *s, struct peet_error *error)
         s->cframes = n;
     }
     struct frame *f = &s->frames[s->nframes++];
-    f->function = s->function, f->last = s->last, f->tail = s->tail;
+    f->function = s->function, f->last = s->last, f->tail = s->tail, f->loop_left = s->loop_left;
     memcpy(f->regs, s->regs, sizeof f->regs);
     s->function = NULL;
     s->last = s->tail = -1;
+    s->loop_left = 0;
     return 0;
 }
 
@@ -211,10 +216,32 @@ static int abstract(struct peet_decode_state *s, const uint64_t **cursor, const 
             return err;
     } else if (type == PEET_ABSTRACT_SIGNAL_LEAVE && s->nframes != 0) {
         struct frame *f = &s->frames[--s->nframes];
-        s->function = f->function, s->last = f->last, s->tail = f->tail;
+        s->function = f->function, s->last = f->last, s->tail = f->tail, s->loop_left = f->loop_left;
         memcpy(s->regs, f->regs, sizeof f->regs);
     }
     return PEET_EVENT_ABSTRACT;
+}
+
+/* One turn of a loop that wrote nothing: its registers are followed, its jump out comes behind the last. */
+static int turn(struct peet_decode_state *s, int want, uint64_t *values, struct peet_block_event *out)
+{
+    const int32_t index = s->last;
+    deliver(s, (uint32_t)index, NULL, want, values, out);
+    if (--s->loop_left != 0)
+        s->tail = -1;
+    return PEET_EVENT_BLOCK;
+}
+
+static int begin_loop(struct peet_decode_state *s, uint32_t index, uint64_t end_value, struct peet_error *error)
+{
+    const struct peet__block *c = &s->function->code[index];
+    int64_t distance = (int64_t)(end_value - s->regs[c->loop_reg]);
+    if (distance == 0 || distance % c->loop_step != 0 || (distance < 0) != (c->loop_step < 0))
+        return peet_error_set(error, PEET_ESTREAM, "context %u: block %u of %s cannot have turned %lld bytes by %lld", s->context,
+            index, s->function->pub.name, (long long)distance, (long long)c->loop_step);
+    s->loop_left = (uint64_t)(distance / c->loop_step);
+    s->last = (int32_t)index;
+    return 0;
 }
 
 /* The next block of a stream, or 0 at its end and before an abstract event (*out_abstract says which). */
@@ -222,6 +249,8 @@ static inline int next_block(struct peet_decode_state *s, const uint64_t **curso
     uint64_t *values, struct peet_block_event *out, int *out_abstract, struct peet_error *error)
 {
     const uint64_t *at = *cursor;
+    if (s->loop_left != 0)
+        return turn(s, want, values, out);
     if (at == end)
         return 0;
     uint64_t word = *at;
@@ -236,11 +265,11 @@ static inline int next_block(struct peet_decode_state *s, const uint64_t **curso
             int32_t tail = s->tail;
             s->tail = -1;
             if ((int32_t)index != f->code[s->last].tail_taken)
-                return deliver(s, (uint32_t)tail, at, want, values, out);
+                return deliver(s, (uint32_t)tail, NULL, want, values, out);
         }
         const struct peet__block *c = &f->code[index];
         if (c->pad >= 0 && s->last == c->pad_after)
-            return deliver(s, (uint32_t)c->pad, at, want, values, out);
+            return deliver(s, (uint32_t)c->pad, NULL, want, values, out);
     } else if (PEET_RAW_IS_ABSTRACT(word)) {
         *out_abstract = 1;
         return 0;
@@ -259,6 +288,13 @@ static inline int next_block(struct peet_decode_state *s, const uint64_t **curso
     const struct peet__block *c = &s->function->code[index];
     if (c->slot_words > (uint64_t)(end - at - 1))
         return peet_error_set(error, PEET_ESTREAM, "context %u: a record of %s is cut off", s->context, s->function->pub.name);
+    if (c->loop) {
+        int err = begin_loop(s, index, at[1], error);
+        if (err != 0)
+            return err;
+        *cursor = at + 2;
+        return turn(s, want, values, out);
+    }
     *cursor = at + 1 + c->slot_words;
     return deliver(s, index, at + 1, want, values, out);
 }
@@ -271,6 +307,34 @@ int peet_decode_next(struct peet_decode_state *s, const uint64_t **cursor, const
     return is_abstract ? abstract(s, cursor, end, out, error) : kind;
 }
 
+/* Turns of a silent loop, as many as there is room for; the last one comes by turn(), which knows what follows. */
+static unsigned turns(struct peet_decode_state *s, struct peet_block_event *events, unsigned room, int want, uint64_t **inout_values,
+    const uint64_t *stop)
+{
+    const struct peet__block *const c = &s->function->code[s->last];
+    const struct peet_block *const block = &s->function->blocks[s->last];
+    uint64_t *values = *inout_values;
+    uint64_t *const regs = s->regs;
+    unsigned n = 0;
+    if (c->addresses != NULL)
+        for (; n < room && s->loop_left > 1 && values <= stop; n++, s->loop_left--) {
+            events[n].block = block;
+            events[n].context = s->context;
+            events[n].values = want ? values : NULL;
+            if (want)
+                for (const struct peet__address *form = c->addresses, *last = form + c->nvalues; form != last; form++)
+                    *values++ = short_value(form, regs);
+            update(regs, c);
+        }
+    if (n < room && values <= stop) {
+        turn(s, want, values, &events[n]);
+        values += want ? c->nvalues : 0;
+        n++;
+    }
+    *inout_values = values;
+    return n;
+}
+
 unsigned peet_decode_batch(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, int want,
     struct peet_block_event *events, unsigned nevents, uint64_t *values, size_t nvalues)
 {
@@ -279,7 +343,11 @@ unsigned peet_decode_batch(struct peet_decode_state *s, const uint64_t **cursor,
     uint64_t *const regs = s->regs;
     const uint64_t *at = *cursor;
     unsigned n = 0;
-    while (n < nevents && values <= stop && at != end) {
+    while (n < nevents && values <= stop && (at != end || s->loop_left != 0)) {
+        if (s->loop_left != 0) {
+            n += turns(s, &events[n], nevents - n, want, &values, stop);
+            continue;
+        }
         /* The short way: a plain record of a plain block, with nothing pending before it. */
         struct peet__function *const f = s->function;
         const uint32_t index = PEET_RAW_INDEX(*at);

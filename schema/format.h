@@ -17,7 +17,7 @@
  *     name file u:line u:granularity u:align_log2 u:longest_nop u:asm_statements u:nsegments
  *     u:nkinds { name mnemonic u:class u:latency u:rthroughput_millicycles u:uops u:ports }
  *     u:nblocks { u:align_log2 u:max_padding u:nsegments
- *       { u:flags [tail: u:taken] [sync: offset] u:slot_words
+ *       { u:flags [tail: u:taken] [loop: u:register i:step] [sync: offset] u:slot_words
  *         u:ninsns { u:kind u:flags [relax: u:target block] [line: i:delta] [symbolic: offset]
  *                    [asm: offset = its length] [else unless relax: length]
  *                    u:nreads u:nwrites u:reg... u:nrefs { u:shape u:flags u:size form:address ... } }
@@ -38,6 +38,8 @@
 #define PEET_FORMAT_RECORDED 4
 #define PEET_FORMAT_OPAQUE 8
 #define PEET_FORMAT_TAIL 16 /* executed unless the function's next record is segment `taken` */
+
+#define PEET_FORMAT_LOOP 32 /* recorded once, when it is left: slot 0 is its induction register then */
 
 /* instruction flags */
 #define PEET_FORMAT_RELAX 1

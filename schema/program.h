@@ -56,6 +56,9 @@ struct peet__block {
     int32_t pad;        /* block of alignment padding that falls into this one; -1 none */
     int32_t pad_after;  /* ... executed if this block was the last before */
     uint8_t recorded, sync;
+    uint8_t loop;       /* recorded once, behind its last turn: slot 0 is loop_reg then */
+    uint8_t loop_reg;
+    int64_t loop_step;  /* by which loop_reg moves each turn */
     uint8_t plain;      /* nothing but addresses and steps: the short way of peet_decode_batch() */
 };
 

@@ -434,7 +434,7 @@ static void read_segment(struct reader *r, uint32_t k, uint32_t layout_block, ui
 {
     struct peet__function *f = r->f;
     struct segment *s = &segs[k];
-    uint32_t flags = below(r, 32, "unknown block flags");
+    uint32_t flags = below(r, 64, "unknown block flags");
     flags_of[k] = flags;
     code[k].tail = code[k].pad = code[k].pad_after = -1;
     code[k].sync = (flags & PEET_FORMAT_SYNC) != 0;
@@ -448,6 +448,13 @@ static void read_segment(struct reader *r, uint32_t k, uint32_t layout_block, ui
             code[k - 1].tail_taken = below(r, f->nsegments, "tail of an unknown block");
         }
     }
+    if (flags & PEET_FORMAT_LOOP) {
+        code[k].loop = 1;
+        code[k].loop_reg = below(r, 16, "loop over an unknown register");
+        code[k].loop_step = i(r);
+        if (code[k].loop_step == 0 || code[k].sync || !code[k].recorded)
+            peet__reader_fail(r, "loop that cannot be followed");
+    }
     if (flags & PEET_FORMAT_SYNC) {
         f->sync_offset[k] = next_offset(r);
         if (f->sync_offset[k] > f->recorded_bytes || !code[k].recorded)
@@ -456,6 +463,8 @@ static void read_segment(struct reader *r, uint32_t k, uint32_t layout_block, ui
     uint32_t slots = below(r, PEET_RAW_SLACK_WORDS, "too many slots");
     if (slots != 0 && !code[k].recorded)
         peet__reader_fail(r, "slots in a block without a record");
+    if (code[k].loop && slots != 1)
+        peet__reader_fail(r, "loop that cannot be followed");
     code[k].slot_words = slots;
     s->layout_block = layout_block;
     s->insn = r->ninsns, s->ref = r->nrefs, s->value = r->nvalues, s->update = r->nupdates;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A counted loop over arrays needs its bases once: in the loop only the block's number is written.
+// A loop over arrays needs its bases once: in the loop only the blocks' numbers are written.
 // RUN: -O2 -fno-unroll-loops -fno-vectorize
-// CHECK-LABEL: axpy:
-// The bases and the index are recorded before the loop, and the index is followed from there.
+// CHECK-LABEL: positive:
 // CHECK: {{\.LBB[0-9_]+}}:
 // CHECK: movq 2147287040, [[C:%r[a-z0-9]+]]
 // CHECK-NEXT: cmpq 2147287048, [[C]]
@@ -10,8 +9,10 @@
 // CHECK-NEXT: movq $-{{[0-9]+}}, ([[C]])
 // CHECK-NEXT: leaq 8([[C]]), [[C]]
 // CHECK-NEXT: movq [[C]], 2147287040
-void axpy(double *x, const double *y, double a, long n)
+// CHECK: ucomisd
+void positive(double *x, const double *y, double a, long n)
 {
     for (long i = 0; i < n; i++)
-        x[i] += a * y[i];
+        if (y[i] > a)
+            x[i] += 1 / y[i];
 }

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A loop of one block whose references can all be followed is exactly the loop of the plain program;
+// behind its jump it records once where its index has come to.
+// RUN: -O2 -fno-unroll-loops -fno-vectorize
+// CHECK-LABEL: axpy:
+// CHECK: {{\.LBB[0-9_]+}}: # =>This Inner Loop
+// CHECK-NOT: 2147287040
+// CHECK: mulsd
+// CHECK-NOT: 2147287040
+// CHECK: jne {{\.LBB[0-9_]+}}
+// CHECK: movq 2147287040, [[C:%r[a-z0-9]+]]
+// CHECK-NEXT: movq $-{{[0-9]+}}, ([[C]])
+// CHECK-NEXT: movq %r{{[a-z0-9]+}}, 8([[C]])
+// CHECK-NEXT: leaq 16([[C]]), [[C]]
+void axpy(double *x, const double *y, double a, long n)
+{
+    for (long i = 0; i < n; i++)
+        x[i] += a * y[i];
+}
