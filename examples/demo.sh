@@ -7,12 +7,13 @@
 #   examples/demo.sh [PREFIX [FOLDER]]
 #
 # PREFIX: a build directory or an installation (default: build/ of this tree).  FOLDER: results (default: PREFIX/demo).
+# PEET_DEMO_PROCESSORS: other numbers of processors, 8 among them ("1 8 16").
 # PEET_JOBS: how many simulations at once (default: one for each processor of this computer).
 set -u -o pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 die() { echo "demo: $*" >&2; exit 1; }
-case ${1:-} in -*) sed -n '3,10s/^# \{0,1\}//p' "$0"; exit 2 ;; esac
+case ${1:-} in -*) sed -n '3,11s/^# \{0,1\}//p' "$0"; exit 2 ;; esac
 prefix=$(cd "${1:-$here/../build}" 2>/dev/null && pwd) || die "no folder ${1:-$here/../build}: build first (./dev build)"
 [ -x "$prefix/bin/peet" ] && [ -x "$prefix/bin/peetcc" ] || die "$prefix/bin holds no peet and peetcc: build first (./dev build)"
 out=${2:-$prefix/demo}
@@ -27,7 +28,7 @@ done
 # The experiment.  Grid and steps are near those of the report: seven million instructions, two to three million
 # references.
 M=64 N=64 STEPS=10 CHECK_EVERY=10
-processors=$(seq 1 16)
+processors=${PEET_DEMO_PROCESSORS:-$(seq 1 16)}
 configurations="16KiB:8 16KiB:32 128KiB:8 128KiB:32"   # cache:line
 machine=protocol=berkeley,window_cycles=4000
 over_time=8:128KiB:8                                   # the run of chart (c)
