@@ -39,7 +39,7 @@ static void violated(struct bus *b, uint64_t line, const char *what)
 {
     b->checker->violations++;
     if (!b->dead)
-        b->env->fail(b->env, "bus: protocol %s violates an invariant at address 0x%llx: %s (please report this)",
+        b->env->fail(b->env, "protocol %s violates an invariant at address 0x%llx: %s (please report this)",
             b->protocol->name, (unsigned long long)line << b->line_shift, what);
     b->dead = 1;
 }
@@ -50,7 +50,7 @@ static uint64_t *latest_of(struct bus *b, uint64_t line)
     uint64_t *data = peet_sim_linemap_get(&b->checker->data, line);
     if (!data) {
         if (!b->dead)
-            b->env->fail(b->env, "bus: out of memory for the invariant checker; try check=off");
+            b->env->fail(b->env, "out of memory for the invariant checker; try check=off");
         b->dead = 1;
         return nowhere;
     }

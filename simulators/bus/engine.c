@@ -168,7 +168,7 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
     struct line_record *record = b->dead ? NULL : peet_sim_linemap_get(&b->lines_map, line);
     if (!record || (b->classify && peet__bus_classify_reserve(b))) {
         if (!b->dead)
-            b->env->fail(b->env, "bus: out of memory for the records of %llu lines; try classify=off",
+            b->env->fail(b->env, "out of memory for the records of %llu lines; try classify=off",
                 (unsigned long long)b->lines_map.nchunks << PEET_SIM_LINEMAP_CHUNK_BITS);
         b->dead = 1;
         return 0;

@@ -77,11 +77,11 @@ static int set_geometry(struct bus *b, const struct peet_env *env, const union p
 {
     uint64_t cache = v[PARAM_CACHE].u64, line = v[PARAM_LINE].u64, ways = v[PARAM_WAYS].u64;
     if (line & (line - 1) || line < 4 || line > 4096) {
-        env->fail(env, "bus: line=%llu: not a power of two from 4 to 4096 bytes", (unsigned long long)line);
+        env->fail(env, "line=%llu: not a power of two from 4 to 4096 bytes", (unsigned long long)line);
         return -1;
     }
     if (!cache || cache % line) {
-        env->fail(env, "bus: cache=%llu: not a multiple of the line size, line=%llu", (unsigned long long)cache,
+        env->fail(env, "cache=%llu: not a multiple of the line size, line=%llu", (unsigned long long)cache,
             (unsigned long long)line);
         return -1;
     }
@@ -89,21 +89,21 @@ static int set_geometry(struct bus *b, const struct peet_env *env, const union p
     if (!ways)
         ways = lines;
     if (lines % ways) {
-        env->fail(env, "bus: cache=%llu: its %llu lines of %llu bytes cannot be divided into sets of ways=%llu",
+        env->fail(env, "cache=%llu: its %llu lines of %llu bytes cannot be divided into sets of ways=%llu",
             (unsigned long long)cache, (unsigned long long)lines, (unsigned long long)line, (unsigned long long)ways);
         return -1;
     }
     if (v[PARAM_REPLACEMENT].u64 == REPLACE_PLRU && (ways & (ways - 1) || ways > 64)) {
-        env->fail(env, "bus: replacement=plru: needs a power of two up to 64 lines per set, not ways=%llu",
+        env->fail(env, "replacement=plru: needs a power of two up to 64 lines per set, not ways=%llu",
             (unsigned long long)ways);
         return -1;
     }
     if (b->ncaches > UINT16_MAX) {
-        env->fail(env, "bus: %u caches are more than can be simulated; use fewer cores", b->ncaches);
+        env->fail(env, "%u caches are more than can be simulated; use fewer cores", b->ncaches);
         return -1;
     }
     if (lines * b->ncaches > UINT32_MAX / 2) {
-        env->fail(env, "bus: cache=%llu: %u caches of %llu lines are more than can be simulated; use fewer or longer lines",
+        env->fail(env, "cache=%llu: %u caches of %llu lines are more than can be simulated; use fewer or longer lines",
             (unsigned long long)cache, b->ncaches, (unsigned long long)lines);
         return -1;
     }
@@ -125,15 +125,15 @@ static int set_protocol(struct bus *b, const struct peet_env *env, const union p
     uint64_t write = v[PARAM_WRITE].u64, allocate = v[PARAM_ALLOCATE].u64;
     b->protocol = peet__bus_protocol(id, allocate == ALLOCATE_YES);
     if (id == PROTOCOL_THROUGH && write == WRITE_IS_BACK) {
-        env->fail(env, "bus: write=back: protocol=through writes through; choose another protocol for write-back caches");
+        env->fail(env, "write=back: protocol=through writes through; choose another protocol for write-back caches");
         return -1;
     }
     if (id != PROTOCOL_THROUGH && write == WRITE_IS_THROUGH) {
-        env->fail(env, "bus: write=through: protocol=%s is a write-back protocol; choose protocol=through", b->protocol->name);
+        env->fail(env, "write=through: protocol=%s is a write-back protocol; choose protocol=through", b->protocol->name);
         return -1;
     }
     if (id != PROTOCOL_THROUGH && allocate == ALLOCATE_NO) {
-        env->fail(env, "bus: allocate=no: protocol=%s brings the line in on write misses; only protocol=through need not",
+        env->fail(env, "allocate=no: protocol=%s brings the line in on write misses; only protocol=through need not",
             b->protocol->name);
         return -1;
     }
@@ -151,11 +151,11 @@ static int set_rest(struct bus *b, const struct peet_env *env, const union peet_
 {
     double cpi = v[PARAM_CPI].f64;
     if (!(cpi >= 0 && cpi <= 1000)) {
-        env->fail(env, "bus: cpi=%g: not from 0 to 1000", cpi);
+        env->fail(env, "cpi=%g: not from 0 to 1000", cpi);
         return -1;
     }
     if (!v[PARAM_BUS_WIDTH].u64 || !v[PARAM_ADDRESS].u64 || !v[PARAM_WINDOW].u64) {
-        env->fail(env, "bus: bus_width_bytes, bus_address_cycles and window_cycles cannot be 0");
+        env->fail(env, "bus_width_bytes, bus_address_cycles and window_cycles cannot be 0");
         return -1;
     }
     b->cpi = (uint64_t)(cpi * CPI_ONE + 0.5);
@@ -173,7 +173,7 @@ static void *bus_create(const struct peet_env *env, const union peet_value *v)
 {
     struct bus *b = calloc(1, sizeof *b);
     if (!b) {
-        env->fail(env, "bus: out of memory");
+        env->fail(env, "out of memory");
         return NULL;
     }
     b->env = env;
@@ -193,7 +193,7 @@ static void *bus_create(const struct peet_env *env, const union peet_value *v)
     if (!b->hw || peet__bus_caches_init(b) ||
         peet__bus_calendar_init(&b->calendar, (enum bus_arbitration)v[PARAM_ARBITRATION].u64, b->nhw, v[PARAM_WINDOW].u64) ||
         (b->classify && peet__bus_classify_init(b)) || (b->check && peet__bus_check_init(b))) {
-        env->fail(env, "bus: out of memory for %u caches of %llu bytes", b->ncaches, (unsigned long long)b->cache_bytes);
+        env->fail(env, "out of memory for %u caches of %llu bytes", b->ncaches, (unsigned long long)b->cache_bytes);
         bus_destroy(b);
         return NULL;
     }
