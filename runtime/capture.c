@@ -13,14 +13,15 @@
 #define CAPTURE_BYTES (256ul << 20) /* reserved */
 #define BOUNDARIES_MAX (CAPTURE_BYTES / sizeof(uint64_t) / 8)
 
-static uint64_t *words, *end;      /* captured */
-static uint32_t *boundaries;       /* word indices: record ends at which a copy may be cut */
-static size_t nboundaries, next;   /* next to be replayed */
+static uint64_t *words, *end;    /* captured */
+static uint32_t *boundaries;     /* word indices: record ends at which a copy may be cut */
+static size_t nboundaries, next; /* next to be replayed */
 static int lost;
 
 static void *reserve(size_t bytes)
 {
-    long at = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    long at =
+        syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return at == -1 ? NULL : (void *)at;
 }
 

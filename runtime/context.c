@@ -33,7 +33,7 @@ static struct peet__saved initial_state(const struct peet_ctx *ctx)
     top[1] = ctx->a;
     top[2] = ctx->b;
     top[3] = top[4] = top[5] = 0;
-    return (struct peet__saved){ top, NULL, (void *)peet__ctx_entry, 0x1f80, 0x37f };
+    return (struct peet__saved){top, NULL, (void *)peet__ctx_entry, 0x1f80, 0x37f};
 }
 
 void peet__ctx_prepare(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b)
@@ -56,8 +56,8 @@ void peet__ctx_prepare(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uin
     makecontext(ctx->uc, uc_entry, 0);
 }
 
-PUBLIC int peet_ctx_new(void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b, size_t stack_bytes,
-    struct peet_ctx **out_ctx)
+PUBLIC int peet_ctx_new(
+    void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b, size_t stack_bytes, struct peet_ctx **out_ctx)
 {
     struct peet_ctx *ctx = __libc_calloc(1, sizeof *ctx);
     if (!ctx)
@@ -105,8 +105,8 @@ void peet__park_cursor(void)
     peet__ctl->limit = peet__ctl->scratch_limit;
 }
 
-PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, uint64_t *limit, uint64_t result,
-    uint64_t **out_end)
+PUBLIC enum peet_yield peet_ctx_resume(
+    struct peet_ctx *ctx, uint64_t *words, uint64_t *limit, uint64_t result, uint64_t **out_end)
 {
     struct peet__rt *rt = &peet__rt;
     if (ctx->state == PEET__CTX_DONE) {

@@ -27,9 +27,9 @@ static inline long raw_syscall(long number, long a, long b, long c, long d, long
     register long r9 __asm__("r9") = f;
     long result;
     __asm__ volatile("syscall"
-        : "=a"(result)
-        : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-        : "rcx", "r11", "memory");
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
     return result;
 }
 
@@ -41,9 +41,7 @@ __attribute__((noreturn)) static void die(const char *message, long length)
 }
 #define DIE(text) die(text "\n", sizeof(text))
 
-static void nothing(void)
-{
-}
+static void nothing(void) {}
 
 __attribute__((no_stack_protector, used)) static void (*resolve_early(void))(void)
 {

@@ -39,7 +39,7 @@ PUBLIC int __cxa_atexit(void (*fn)(void *), void *arg, void *dso)
     if (!real_cxa_atexit)
         real_cxa_atexit = (cxa_atexit_fn *)peet__next("__cxa_atexit");
     if (peet__rt.capturing && nheld < HELD_MAX) {
-        held[nheld++] = (struct held){ fn, arg, dso };
+        held[nheld++] = (struct held){fn, arg, dso};
         return 0;
     }
     return real_cxa_atexit(fn, arg, dso);
@@ -106,7 +106,7 @@ PUBLIC void _Exit(int status)
 #define OBJECTS_MAX 4096
 static ElfW(Addr) subject_objects[OBJECTS_MAX];
 static unsigned nsubject_objects;
-static ElfW(Dyn) *host_fini_sizes[OBJECTS_MAX];
+static ElfW(Dyn) * host_fini_sizes[OBJECTS_MAX];
 static unsigned nhost_fini_sizes;
 static void (*real_rtld_fini)(void);
 

@@ -14,11 +14,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ALT_BYTES (64ul << 10)   /* the handler itself */
-#define CRASH_BYTES (8ul << 20)  /* the host writing its results */
+#define ALT_BYTES (64ul << 10)  /* the handler itself */
+#define CRASH_BYTES (8ul << 20) /* the host writing its results */
 
 static char *crash_stack;
-static stack_t alt_stack, user_alt_stack = { .ss_flags = SS_DISABLE };
+static stack_t alt_stack, user_alt_stack = {.ss_flags = SS_DISABLE};
 static volatile int crashing;
 static volatile int waiting; /* a signal that came while the host was at work */
 static siginfo_t waiting_info;
@@ -52,13 +52,13 @@ int peet__fatal_by_default(int signal)
 int peet__fatal_is_fault(int signal, const siginfo_t *info)
 {
     return info->si_code > 0 && (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL ||
-        signal == SIGTRAP || signal == SIGSYS);
+                                    signal == SIGTRAP || signal == SIGSYS);
 }
 
 static void *reserve(size_t bytes)
 {
-    long at = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    long at = syscall(
+        SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (at == -1)
         peet__die(1, "no address space for the crash stack: %s", strerror(errno));
     return (void *)at;
@@ -96,7 +96,7 @@ PUBLIC int sigaltstack(const stack_t *stack, stack_t *old)
 
 __attribute__((noreturn)) static void die_by(int signal)
 {
-    struct sigaction act = { .sa_flags = 0 };
+    struct sigaction act = {.sa_flags = 0};
     sigset_t set;
     act.sa_handler = SIG_DFL;
     sigemptyset(&set);
@@ -139,7 +139,7 @@ PUBLIC uint64_t *peet_rt_crash_end(void)
 static void report_crash(int signal, const siginfo_t *info, ucontext_t *uc)
 {
     struct peet__rt *rt = &peet__rt;
-    struct crash crash = { .signal = signal };
+    struct crash crash = {.signal = signal};
     crash.pc = uc ? (uint64_t)uc->uc_mcontext.gregs[REG_RIP] : 0;
     crash.address = peet__fatal_is_fault(signal, info) ? (uint64_t)info->si_addr : 0;
     explain(&crash, info);
@@ -161,7 +161,7 @@ void peet__fatal_host_handler(int signal, const struct sigaction *action)
 static void report_host_fault(int signal, const siginfo_t *info, const ucontext_t *uc)
 {
     uint64_t pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
-    Dl_info image = { 0 };
+    Dl_info image = {0};
     dladdr((void *)pc, &image);
     peet__report("a simulator or peet itself failed: %s at address %p, pc 0x%lx in %s%s%s; no results are written",
         strsignal(signal), info->si_addr, pc, image.dli_fname ? image.dli_fname : "no known image",
@@ -191,7 +191,7 @@ void peet__fatal(int signal, siginfo_t *info, void *uc)
     rt->simulated = 0;
     if (peet__fatal_is_fault(signal, info) && signal != SIGTRAP) {
         /* let the instruction fault again, so that a core file shows it */
-        struct sigaction act = { .sa_flags = 0 };
+        struct sigaction act = {.sa_flags = 0};
         act.sa_handler = SIG_DFL;
         sigaction(signal, &act, NULL);
         return;

@@ -17,12 +17,12 @@
 #define HEAP_BYTES (PEET__HEAP_END - PEET__HEAP_BASE)
 #define HEAP_PAGES (HEAP_BYTES / PEET__PAGE)
 #define SMALL_MAX 32768u
-#define CLASSES 56          /* 32 of 16-byte steps, 24 of four per doubling */
-#define BINS 128            /* free runs of 1..127 pages, and of more */
+#define CLASSES 56 /* 32 of 16-byte steps, 24 of four per doubling */
+#define BINS 128   /* free runs of 1..127 pages, and of more */
 #define SPANS_MAX (1u << 24)
 #define SPAN_PAGES_MIN 4u
 #define GROW_BYTES (1ul << 20)
-#define RETURN_PAGES 256u   /* free runs of that length go back to the kernel */
+#define RETURN_PAGES 256u /* free runs of that length go back to the kernel */
 
 enum { UNUSED, FREE_RUN, SMALL, LARGE };
 
@@ -33,24 +33,24 @@ struct span {
     uint32_t bytes;          /* SMALL: of a block */
     uint32_t capacity, used; /* SMALL: blocks */
     uint32_t bump;           /* SMALL: blocks never given out begin here */
-    uint8_t kind, class;
-    uint8_t zero;            /* pages never written since the kernel gave them (SMALL: beyond bump) */
+    uint8_t kind, cls;
+    uint8_t zero; /* pages never written since the kernel gave them (SMALL: beyond bump) */
 };
 
 /* Tables, at fixed places of their own. */
 static uint32_t *const page_span = (uint32_t *)PEET__HEAP_TABLES;
 static struct span *const spans = (struct span *)(PEET__HEAP_TABLES + HEAP_PAGES * sizeof(uint32_t));
-static uint64_t *const live = (uint64_t *)(PEET__HEAP_TABLES + HEAP_PAGES * sizeof(uint32_t) +
-    SPANS_MAX * sizeof(struct span));
+static uint64_t *const live =
+    (uint64_t *)(PEET__HEAP_TABLES + HEAP_PAGES * sizeof(uint32_t) + SPANS_MAX * sizeof(struct span));
 #define TABLE_BYTES (HEAP_PAGES * sizeof(uint32_t) + SPANS_MAX * sizeof(struct span) + HEAP_BYTES / 128)
 _Static_assert(sizeof(struct span) <= 64, "the table has room");
 _Static_assert(PEET__HEAP_TABLES + HEAP_PAGES * 4 + SPANS_MAX * 64ul + HEAP_BYTES / 128 <= PEET__HEAP_BASE, "layout");
 
 static struct {
     int ready;
-    uint32_t top;      /* pages below are in spans */
-    uint32_t fresh;    /* pages from here on were never used */
-    uint32_t mapped;   /* pages from here on are not mapped */
+    uint32_t top;               /* pages below are in spans */
+    uint32_t fresh;             /* pages from here on were never used */
+    uint32_t mapped;            /* pages from here on are not mapped */
     uint32_t nspans, free_span; /* spans[1..nspans]; unused ones linked by next */
     uint32_t bins[BINS];
     uint64_t bin_used[BINS / 64];
@@ -97,7 +97,7 @@ static uint32_t span_new(uint32_t start, uint32_t npages, unsigned kind)
         index = ++heap.nspans;
     else
         return 0;
-    spans[index] = (struct span){ .start = start, .npages = npages, .kind = (uint8_t)kind };
+    spans[index] = (struct span){.start = start, .npages = npages, .kind = (uint8_t)kind};
     page_span[start] = page_span[start + npages - 1] = index;
     return index;
 }
@@ -210,7 +210,8 @@ static uint32_t find_run(uint32_t npages)
     }
     uint32_t best = 0;
     for (uint32_t i = heap.bins[0]; i; i = spans[i].next)
-        if (spans[i].npages >= npages && (!best || spans[i].npages < spans[best].npages ||
+        if (spans[i].npages >= npages &&
+            (!best || spans[i].npages < spans[best].npages ||
                 (spans[i].npages == spans[best].npages && spans[i].start < spans[best].start)))
             best = i;
     return best;
@@ -285,25 +286,25 @@ static int is_live(const void *p)
     return live[bit / 64] >> bit % 64 & 1;
 }
 
-static uint32_t small_span_new(unsigned class)
+static uint32_t small_span_new(unsigned cls)
 {
-    uint32_t index = span_alloc(heap.class_pages[class], 1, SMALL);
+    uint32_t index = span_alloc(heap.class_pages[cls], 1, SMALL);
     if (!index)
         return 0;
     struct span *s = &spans[index];
-    s->class = (uint8_t)class;
-    s->bytes = heap.class_bytes[class];
+    s->cls = (uint8_t)cls;
+    s->bytes = heap.class_bytes[cls];
     s->capacity = (uint32_t)(s->npages * PEET__PAGE / s->bytes);
     for (uint32_t i = 0; i < s->npages; i++)
         page_span[s->start + i] = index;
-    list_add(&heap.room[class], index);
+    list_add(&heap.room[cls], index);
     return index;
 }
 
-static void *small_alloc(unsigned class, int zero)
+static void *small_alloc(unsigned cls, int zero)
 {
-    uint32_t index = heap.room[class];
-    if (!index && !(index = small_span_new(class)))
+    uint32_t index = heap.room[cls];
+    if (!index && !(index = small_span_new(cls)))
         return NULL;
     struct span *s = &spans[index];
     void *p = s->free;
@@ -315,7 +316,7 @@ static void *small_alloc(unsigned class, int zero)
         clean = s->zero;
     }
     if (++s->used == s->capacity)
-        list_remove(&heap.room[class], index);
+        list_remove(&heap.room[cls], index);
     set_live(p);
     if (zero && !clean)
         memset(p, 0, s->bytes);
@@ -333,8 +334,7 @@ static void *large_alloc(size_t bytes, size_t align, int zero)
         return NULL;
     char *p = span_base(&spans[index]);
     set_live(p);
-    if (zero && !spans[index].zero &&
-        (npages < RETURN_PAGES || madvise(p, npages * PEET__PAGE, MADV_DONTNEED) != 0))
+    if (zero && !spans[index].zero && (npages < RETURN_PAGES || madvise(p, npages * PEET__PAGE, MADV_DONTNEED) != 0))
         memset(p, 0, bytes);
     return p;
 }
@@ -347,9 +347,9 @@ void *peet__heap_alloc(size_t bytes, size_t align, int zero)
         return bytes <= SMALL_MAX ? small_alloc(class_of(bytes), zero) : large_alloc(bytes, 16, zero);
     /* A block of a small span is aligned if its size is: spans begin on a page. */
     if (align <= PEET__PAGE && bytes <= SMALL_MAX)
-        for (unsigned class = class_of(bytes < align ? align : bytes); class < CLASSES; class++)
-            if (heap.class_bytes[class] % align == 0)
-                return small_alloc(class, zero);
+        for (unsigned cls = class_of(bytes < align ? align : bytes); cls < CLASSES; cls++)
+            if (heap.class_bytes[cls] % align == 0)
+                return small_alloc(cls, zero);
     return large_alloc(bytes, align, zero);
 }
 
@@ -387,12 +387,12 @@ enum peet__heap_fault peet__heap_free(void *p)
     }
     *(void **)p = s->free;
     s->free = p;
-    unsigned class = s->class;
+    unsigned cls = s->cls;
     if (s->used-- == s->capacity)
-        list_add(&heap.room[class], index);
+        list_add(&heap.room[cls], index);
     /* An empty span goes back, unless it is the class's only one with room. */
     if (s->used == 0 && (s->next || s->prev)) {
-        list_remove(&heap.room[class], index);
+        list_remove(&heap.room[cls], index);
         span_free(index);
     }
     return PEET__HEAP_OK;

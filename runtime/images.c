@@ -15,7 +15,7 @@ static struct image {
 } silent[IMAGES_MAX];
 static unsigned nsilent;
 
-static int records(const ElfW(Dyn) *dyn, ElfW(Addr) bias)
+static int records(const ElfW(Dyn) * dyn, ElfW(Addr) bias)
 {
     const ElfW(Sym) *symbols = NULL;
     const char *names = NULL;
@@ -55,7 +55,7 @@ static int note_image(struct dl_phdr_info *info, size_t size, void *arg)
     }
     if (!dyn || lo >= hi || (lo <= self && self < hi) || nsilent == IMAGES_MAX || records(dyn, info->dlpi_addr))
         return 0;
-    silent[nsilent++] = (struct image){ lo, hi };
+    silent[nsilent++] = (struct image){lo, hi};
     return 0;
 }
 

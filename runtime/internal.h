@@ -28,41 +28,41 @@ enum peet__ctx_state { PEET__CTX_NEW, PEET__CTX_SUSPENDED, PEET__CTX_RUNNING, PE
 
 struct peet_ctx {
     struct peet__saved saved; /* assembly switch */
-    ucontext_t *uc;        /* saved state (ucontext path), else NULL */
-    uint64_t *stub_frame;  /* registers at the check that yielded (enum in registers.c), else NULL */
-    const ucontext_t *fault; /* where it crashed, else NULL */
+    ucontext_t *uc;           /* saved state (ucontext path), else NULL */
+    uint64_t *stub_frame;     /* registers at the check that yielded (enum in arch/x86_64/cpu.c), else NULL */
+    const ucontext_t *fault;  /* where it crashed, else NULL */
     void (*fn)(uint64_t, uint64_t);
     uint64_t a, b;
-    uint64_t result;       /* of the pending peet_rt_event() */
+    uint64_t result; /* of the pending peet_rt_event() */
     int saved_errno;
-    int why;               /* enum peet_yield of the last suspension */
-    int state;             /* enum peet__ctx_state */
+    int why;   /* enum peet_yield of the last suspension */
+    int state; /* enum peet__ctx_state */
     uint32_t number;
-    int mark_depth;        /* marked doall loops around us; see threadlib/doall.c */
-    int in_iteration;      /* this context runs iterations of a function-form doall */
+    int mark_depth;   /* marked doall loops around us; see threadlib/doall.c */
+    int in_iteration; /* this context runs iterations of a function-form doall */
     struct peet__stack stack;
 };
 
 /** State of the process.  One host thread runs both worlds. */
 struct peet__rt {
-    int simulated;             /* under `peet run`, from start-up to the end */
-    int in_subject;            /* which world is running */
-    int capturing;             /* constructors of shared objects, before the host is there */
-    volatile int busy;         /* inside a part of the runtime that a signal handler may not enter */
-    volatile int signals;      /* deferred signals wait */
+    int simulated;        /* under `peet run`, from start-up to the end */
+    int in_subject;       /* which world is running */
+    int capturing;        /* constructors of shared objects, before the host is there */
+    volatile int busy;    /* inside a part of the runtime that a signal handler may not enter */
+    volatile int signals; /* deferred signals wait */
     int note_allocations;
     int use_ucontext;
-    int *errno_place;          /* this thread's errno */
-    uint64_t thread;           /* the host thread that runs both worlds, by its thread pointer */
-    struct peet_ctx *current;  /* running, or the last that ran */
-    uint64_t *limit;           /* the limit that the host asked for; the control page's may be lower */
+    int *errno_place;         /* this thread's errno */
+    uint64_t thread;          /* the host thread that runs both worlds, by its thread pointer */
+    struct peet_ctx *current; /* running, or the last that ran */
+    uint64_t *limit;          /* the limit that the host asked for; the control page's may be lower */
     struct peet__saved host;
     ucontext_t host_uc;
     int host_errno;
     struct peet_ctx main_ctx;
     struct peet_ctx *exit_ctx; /* the context that has recorded PROGRAM_EXIT */
     int exit_status;
-    int exit_flushes;          /* it came by exit(), which flushes stdio */
+    int exit_flushes; /* it came by exit(), which flushes stdio */
     struct peet_host_hooks hooks;
 };
 extern struct peet__rt peet__rt;
@@ -143,7 +143,7 @@ void peet__signals_deliver(void);
 /** Back to what plain programs have: a forked child. */
 void peet__signals_end(void);
 
-/* ------------------------------------------------------------------------------ arch/x86_64/switch.S */
+/* ------------------------------------------------------------------------------------- arch/x86_64/ */
 
 void peet__ctx_finished(void) __attribute__((noreturn));
 /** fn(arg) on another stack. */

@@ -31,7 +31,7 @@ PUBLIC void peet_rt_note_allocations(int on)
 static void note_alloc(const void *p, size_t bytes, uint64_t caller)
 {
     if (peet__rt.note_allocations && p) {
-        uint64_t args[] = { (uint64_t)p, bytes, caller };
+        uint64_t args[] = {(uint64_t)p, bytes, caller};
         peet_rt_note(PEET_ABSTRACT_ALLOC, 3, args);
     }
 }
@@ -39,7 +39,7 @@ static void note_alloc(const void *p, size_t bytes, uint64_t caller)
 static void note_free(const void *p, uint64_t caller)
 {
     if (peet__rt.note_allocations && SUBJECT && p) {
-        uint64_t args[] = { (uint64_t)p, caller };
+        uint64_t args[] = {(uint64_t)p, caller};
         peet_rt_note(PEET_ABSTRACT_FREE, 2, args);
     }
 }
@@ -55,8 +55,8 @@ static void *allocate(size_t bytes, size_t align, int zero, uint64_t caller)
     return p;
 }
 
-__attribute__((noreturn)) static void bad_pointer(const char *function, const void *p, enum peet__heap_fault fault,
-    uint64_t caller)
+__attribute__((noreturn)) static void bad_pointer(
+    const char *function, const void *p, enum peet__heap_fault fault, uint64_t caller)
 {
     peet__report("%s(%p) called at 0x%lx: %s", function, p, caller,
         fault == PEET__HEAP_FREED ? "the block was freed before (double free)"
@@ -195,6 +195,6 @@ PUBLIC size_t malloc_usable_size(void *p)
     if (peet__heap_owns(p))
         return peet__heap_usable(p);
     if (!real)
-        real = (size_t (*)(void *))peet__next("malloc_usable_size");
+        real = (size_t(*)(void *))peet__next("malloc_usable_size");
     return real(p);
 }

@@ -70,7 +70,7 @@ static void place_give(uint64_t lo, uint64_t hi)
         return;
     memmove(&ranges[i + 1], &ranges[last], (nranges - last) * sizeof *ranges);
     nranges = nranges - (last - i) + 1;
-    ranges[i] = (struct range){ lo, hi };
+    ranges[i] = (struct range){lo, hi};
     if (hi == bump && i + 1 == nranges) {
         bump = lo;
         nranges--;
@@ -157,8 +157,7 @@ PUBLIC void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t off
     return got;
 }
 
-PUBLIC void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
-    __attribute__((alias("mmap")));
+PUBLIC void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off_t offset) __attribute__((alias("mmap")));
 
 PUBLIC int munmap(void *at, size_t bytes)
 {
@@ -248,8 +247,9 @@ static int subject_brk(uint64_t to)
         return -1;
     }
     uint64_t end = whole_pages(to);
-    if (end > brk_mapped && raw_mmap((void *)brk_mapped, end - brk_mapped, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED) {
+    if (end > brk_mapped &&
+        raw_mmap((void *)brk_mapped, end - brk_mapped, PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED) {
         errno = ENOMEM;
         return -1;
     }

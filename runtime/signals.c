@@ -212,7 +212,7 @@ PUBLIC int __sigaction(int signal, const struct sigaction *act, struct sigaction
 
 static sighandler_t set_handler(int signal, sighandler_t handler, int flags, int mask_itself)
 {
-    struct sigaction act = { .sa_flags = flags }, old;
+    struct sigaction act = {.sa_flags = flags}, old;
     act.sa_handler = handler;
     sigemptyset(&act.sa_mask);
     if (handler == SIG_ERR || (mask_itself && sigaddset(&act.sa_mask, signal) != 0)) {

@@ -65,23 +65,23 @@ int peet__stack_main(struct peet__stack *out_stack)
 
 static unsigned class_of(size_t bytes)
 {
-    unsigned class = 16;
-    while (class < CLASSES && (size_t)1 << class < bytes)
-        class++;
-    return class;
+    unsigned cls = 16;
+    while (cls < CLASSES && (size_t)1 << cls < bytes)
+        cls++;
+    return cls;
 }
 
 int peet__stack_new(size_t bytes, struct peet__stack *out_stack)
 {
-    unsigned class = class_of(bytes);
-    if (class >= CLASSES)
+    unsigned cls = class_of(bytes);
+    if (cls >= CLASSES)
         return PEET_ELIMIT;
-    bytes = (size_t)1 << class;
-    if (free_tops[class]) {
-        uint64_t hi = free_tops[class];
-        free_tops[class] = ((uint64_t *)hi)[-1];
+    bytes = (size_t)1 << cls;
+    if (free_tops[cls]) {
+        uint64_t hi = free_tops[cls];
+        free_tops[cls] = ((uint64_t *)hi)[-1];
         ((uint64_t *)hi)[-1] = 0;
-        *out_stack = (struct peet__stack){ hi - bytes, hi, hi - bytes - PEET__GUARD_BYTES };
+        *out_stack = (struct peet__stack){hi - bytes, hi, hi - bytes - PEET__GUARD_BYTES};
         return 0;
     }
     if (next_base + PEET__GUARD_BYTES + bytes > PEET__STACKS_END)
@@ -97,7 +97,7 @@ void peet__stack_free(const struct peet__stack *stack)
     size_t bytes = stack->hi - stack->lo;
     /* the top page, touched by every call, stays */
     madvise((void *)stack->lo, bytes - PEET__PAGE, MADV_DONTNEED);
-    unsigned class = class_of(bytes);
-    ((uint64_t *)stack->hi)[-1] = free_tops[class];
-    free_tops[class] = stack->hi;
+    unsigned cls = class_of(bytes);
+    ((uint64_t *)stack->hi)[-1] = free_tops[cls];
+    free_tops[cls] = stack->hi;
 }

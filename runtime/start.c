@@ -19,8 +19,8 @@
 
 extern char *program_invocation_name, *program_invocation_short_name;
 
-typedef int start_main_fn(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void),
-    void (*)(void), void *);
+typedef int start_main_fn(
+    int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
 
 static struct peet__arguments arguments;
 static struct {
@@ -66,8 +66,8 @@ static peet_host_main_fn *load_host(void)
     if (lib) {
         snprintf(path, sizeof path, "%s/libpeet-host.so", lib);
     } else if (dladdr((void *)load_host, &self) && strrchr(self.dli_fname, '/')) {
-        snprintf(path, sizeof path, "%.*s/libpeet-host.so",
-            (int)(strrchr(self.dli_fname, '/') - self.dli_fname), self.dli_fname);
+        snprintf(path, sizeof path, "%.*s/libpeet-host.so", (int)(strrchr(self.dli_fname, '/') - self.dli_fname),
+            self.dli_fname);
     } else {
         snprintf(path, sizeof path, "libpeet-host.so");
     }

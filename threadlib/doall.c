@@ -11,11 +11,11 @@
 
 _Static_assert(PEET__NO_ITERATION == PEET__NO_RESULT, "the runtime knows it too");
 
-PUBLIC void peet_doall(long lo, long hi, enum peet_doall_schedule schedule, long chunk,
-    void (*body)(long i, void *arg), void *arg)
+PUBLIC void peet_doall(
+    long lo, long hi, enum peet_doall_schedule schedule, long chunk, void (*body)(long i, void *arg), void *arg)
 {
     if (peet_rt_simulated() && peet__rt.current->mark_depth == 0) {
-        uint64_t args[] = { (uint64_t)lo, (uint64_t)hi, schedule, (uint64_t)chunk, (uint64_t)body, (uint64_t)arg };
+        uint64_t args[] = {(uint64_t)lo, (uint64_t)hi, schedule, (uint64_t)chunk, (uint64_t)body, (uint64_t)arg};
         peet_rt_event(PEET_ABSTRACT_DOALL_FORK, 6, args);
         return;
     }
@@ -50,7 +50,7 @@ static int marked(int depth)
 
 PUBLIC void peet_mark_fork(long lo, long hi, enum peet_doall_schedule schedule, long chunk)
 {
-    uint64_t args[] = { (uint64_t)lo, (uint64_t)hi, schedule, (uint64_t)chunk };
+    uint64_t args[] = {(uint64_t)lo, (uint64_t)hi, schedule, (uint64_t)chunk};
     if (marked(0))
         peet_rt_event(PEET_ABSTRACT_MARK_FORK, 4, args);
     if (peet_rt_simulated())
@@ -83,7 +83,7 @@ PUBLIC void peet_mark_join(void)
 
 PUBLIC struct peet_doall_loop peet_doall_loop_begin(long lo, long hi, enum peet_doall_schedule schedule, long chunk)
 {
-    struct peet_doall_loop loop = { lo, hi, 0 };
+    struct peet_doall_loop loop = {lo, hi, 0};
     peet_mark_fork(lo, hi, schedule, chunk);
     return loop;
 }

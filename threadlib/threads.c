@@ -15,7 +15,8 @@ static int refused(const char *function, const void *caller)
     if (!peet__rt.simulated || !peet__is_subject())
         return 0;
     peet__report("%s() at %p is refused: this version simulates doall loops, not threads; "
-                 "the subject sees that no thread can be made", function, caller);
+                 "the subject sees that no thread can be made",
+        function, caller);
     return 1;
 }
 

@@ -28,7 +28,7 @@ enum { R15, R14, R13, R12, R11, R10, R9, R8, RDI, RSI, RBP, RBX, RDX, RCX, RAX, 
 
 static void from_gregs(const greg_t *regs, uint64_t out[8])
 {
-    const int order[8] = { REG_RIP, REG_RSP, REG_RBP, REG_RBX, REG_R12, REG_R13, REG_R14, REG_R15 };
+    const int order[8] = {REG_RIP, REG_RSP, REG_RBP, REG_RBX, REG_R12, REG_R13, REG_R14, REG_R15};
     for (int i = 0; i < 8; i++)
         out[i] = (uint64_t)regs[order[i]];
 }

@@ -37,7 +37,7 @@ peet__stub_plain:
         .size   peet__stub_plain, . - peet__stub_plain
 
 /* The simulated run: save everything, let peet__stub_yield(frame) suspend us, restore.  The frame is
- * what registers.c reads: r15 r14 r13 r12 r11 r10 r9 r8 rdi rsi rbp rbx rdx rcx rax flags pc. */
+ * what cpu.c reads: r15 r14 r13 r12 r11 r10 r9 r8 rdi rsi rbp rbx rdx rcx rax flags pc. */
         .globl  peet__stub_full
         .hidden peet__stub_full
         .type   peet__stub_full, @function
