@@ -2,7 +2,7 @@
 // A loop over arrays needs its bases once: in the loop only the blocks' numbers are written.
 // RUN: -O2 -fno-unroll-loops -fno-vectorize
 // CHECK-LABEL: positive:
-// CHECK: {{\.LBB[0-9_]+}}:
+// CHECK: {{=>This Inner Loop}}
 // CHECK: movq 2147287040, [[C:%r[a-z0-9]+]]
 // CHECK-NEXT: cmpq 2147287048, [[C]]
 // CHECK-NEXT: jae
