@@ -12,13 +12,13 @@ mkdir "$work/plain" "$work/peet" "$work/out" || exit 99
 "$peet_cc" "$@" -o "$work/peet/subject" "$source" -lm || fail "peetcc refused $source"
 "$PEET" run --quiet --machine ideal --observe "$PEET_TOOLS/streamdump.so" -d "$work/out" -- "$work/peet/subject" \
     >"$work/peet.out" || fail "peet run ended with status $?"
-mkfifo "$work/trace" || exit 99
-valgrind --tool=lackey $VEX --trace-mem=yes --log-file="$work/trace" "$work/plain/subject" >"$work/plain.out" &
-"$PEET_TOOLS/lackey_compare" "$work/plain/subject" "$work/trace" "$work/peet/subject" "$work/out/stream.txt"
-status=$?
-cat "$work/trace" >/dev/null 2>&1 & # lets lackey end if the comparison stopped early
-reader=$!
-wait %1
-kill $reader 2>/dev/null
+# The environment shifts the stack, which matters to frames aligned over 16.
+for padding in '' 0123456789abcdef 0123456789abcdef0123456789abcdef 0123456789abcdef0123456789abcdef0123456789abcdef; do
+    PADDING=$padding valgrind --tool=lackey $VEX --trace-mem=yes --log-file="$work/trace" "$work/plain/subject" >"$work/plain.out"
+    "$PEET_TOOLS/lackey_compare" "$work/plain/subject" "$work/trace" "$work/peet/subject" "$work/out/stream.txt"
+    status=$?
+    [ $status = 3 ] || break
+    echo "(with another padding)"
+done
 cmp "$work/plain.out" "$work/peet.out" || fail "the subject's output differs"
 exit $status

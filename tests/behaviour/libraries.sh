@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Shared objects: linked and opened later, instrumented and not, in all mixtures; archives; -static refused.
+. "$(dirname "$0")/../tools/common.sh"
+cd "$work" || exit 99
+cat >lib.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+static int loads;
+_Thread_local int per_thread = 4;
+__attribute__((constructor)) static void up(void) { loads++; puts("library up"); }
+__attribute__((destructor)) static void down(void) { puts("library down"); }
+int work(int n, int (*callback)(int))
+{
+    int *v = malloc(sizeof *v * (unsigned)(n + 1)), sum = loads;
+    for (int i = 0; i <= n; i++)
+        v[i] = callback(i) + per_thread++;
+    for (int i = 0; i <= n; i++)
+        sum += v[i] * i;
+    free(v);
+    return sum;
+}
+C
+cat >main.c <<'C'
+#include <stdio.h>
+int work(int n, int (*callback)(int));
+static int twice(int x) { return 2 * x + 1; }
+int main(void)
+{
+    int sum = 0;
+    for (int i = 0; i < 50; i++)
+        sum += work(i, twice);
+    printf("%d\n", sum);
+    return 0;
+}
+C
+cat >open.c <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+static int thrice(int x) { return 3 * x; }
+int main(int argc, char **argv)
+{
+    int sum = 0;
+    for (int round = 0; round < 3; round++) {
+        void *h = dlopen(argv[1], round == 1 ? RTLD_LAZY : RTLD_NOW);
+        if (!h || argc != 2)
+            return puts(dlerror()), 1;
+        int (*work)(int, int (*)(int)) = (int (*)(int, int (*)(int)))dlsym(h, "work");
+        for (int i = 0; i < 20; i++)
+            sum += work(i, thrice);
+        dlclose(h);
+    }
+    printf("%d\n", sum);
+    return 0;
+}
+C
+"$PEET_PLAIN_CC" -O2 -fPIC -shared -o plain.so lib.c || fail "plain library"
+"$PEETCC" -O2 -fPIC -shared -o peet.so lib.c || fail "peetcc -shared"
+"$PEET_PLAIN_CC" -O2 -c lib.c -o plain.o && ar rcs libplain.a plain.o
+"$PEETCC" -O2 -c lib.c -o peet.o && ar rcs libpeet.a peet.o || fail "peetcc -c"
+"$PEET_PLAIN_CC" -O2 -o main.plain main.c ./plain.so && ./main.plain >want.main || fail "plain program"
+"$PEET_PLAIN_CC" -O2 -o open.plain open.c -ldl && ./open.plain ./plain.so >want.open || fail "plain program"
+
+same() { # FILE FILE WHAT
+    cmp "$1" "$2" || fail "$3: other output"
+}
+"$PEETCC" -O2 -o both main.c ./peet.so && ./both >got || fail "instrumented program and library"
+same want.main got "instrumented program and library, plainly"
+"$PEET" run --quiet -d o1 --observe counts -- ./both >got || fail "instrumented program and library under peet run"
+same want.main got "instrumented program and library"
+grep -q '"name": "work"' o1/stats.json && grep -q '"name": "twice"' o1/stats.json || fail "a function of the library or the program was not counted"
+"$PEETCC" -O2 -o mixed main.c ./plain.so && "$PEET" run --quiet -d o2 --observe counts -- ./mixed >got || fail "instrumented program, plain library"
+same want.main got "instrumented program, plain library"
+grep -q '"name": "twice"' o2/stats.json || fail "callbacks from a plain library were not counted"
+"$PEET_PLAIN_CC" -O2 -o reverse main.c ./peet.so && ./reverse >got || fail "plain program, instrumented library"
+same want.main got "plain program, instrumented library"
+"$PEETCC" -O2 -o archived main.c -L. -lpeet && "$PEET" run --quiet -d o3 -- ./archived >got || fail "instrumented archive"
+same want.main got "instrumented archive"
+"$PEETCC" -O2 -o opens open.c -ldl && ./opens ./peet.so >got || fail "dlopen, plainly"
+same want.open got "dlopen, plainly"
+"$PEET" run --quiet -d o4 --observe counts -- ./opens ./peet.so >got || fail "dlopen under peet run"
+same want.open got "dlopen"
+grep -q '"name": "work"' o4/stats.json || fail "the opened library's function was not counted"
+"$PEET" run --quiet -d o5 -- ./opens ./plain.so >got || fail "dlopen of a plain library under peet run"
+same want.open got "dlopen of a plain library"
+./open.plain ./peet.so >got || fail "a plain program opens an instrumented library"
+same want.open got "a plain program opens an instrumented library"
+
+if "$PEETCC" -O2 -static -o static main.c lib.c 2>said; then fail "-static was not refused"; fi
+grep -qi static said || fail "-static was refused without saying so: $(cat said)"
+[ -e static ] && fail "-static left a file"
+exit 0

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ends by SIGTERM. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+__attribute__((noinline)) static int depth(int n)
+{
+    volatile int local = n;
+    if (n == 0) {
+        raise(SIGTERM);
+    }
+    return depth(n - 1) + local;
+}
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+    puts("before");
+    fflush(stdout);
+    int r = depth(argc + 3);
+    printf("after %d\n", r);
+    return 0;
+}
