@@ -28,22 +28,36 @@ static inline int peet__count_is(const struct peet_block *block, const struct pe
     return strstr(block->insns[ref->insn].opcode->name, word) != NULL;
 }
 
+/** How many loads callgrind sees in one: Valgrind splits some vector loads into their elements or halves. */
+static inline uint64_t peet__count_split(const struct peet_block *block, const struct peet_ref *ref)
+{
+    const char *name = block->insns[ref->insn].opcode->name;
+
+    if (strncmp(name, "VFM", 3) == 0 || strncmp(name, "VFNM", 4) == 0)
+        return strstr(name, "PS") ? ref->size_bytes / 4u : strstr(name, "PD") ? ref->size_bytes / 8u : 1;
+    if (strstr(name, "CVTPS2PD"))
+        return ref->size_bytes / 4u;
+    return strncmp(name, "VMOVDDUPY", 9) == 0 || strncmp(name, "VPERM2F128", 10) == 0 || strncmp(name, "VPERM2I128", 10) == 0 ? 2 : 1;
+}
+
 /** One happening of a reference. */
 static inline void peet__count_ref(const struct peet_block *block, const struct peet_ref *ref, enum peet_convention how,
     uint64_t times, struct peet_counts *counts)
 {
     switch (ref->kind) {
     case PEET_REF_LOAD:
-        counts->reads += times;
+        counts->reads += how == PEET_COUNT_CALLGRIND ? times * peet__count_split(block, ref) : times;
         break;
     case PEET_REF_STORE:
         counts->writes += times;
         break;
     case PEET_REF_MODIFY:
-        /* callgrind folds a load and the store to the same address into one write; an atomic one is a
-         * load followed by a compare-and-swap, which is a write again; cmpxchg is the latter alone */
+        /* callgrind folds a load and the store to the same address into one write; a locked one is a
+         * load followed by a compare-and-swap, which is a write again; cmpxchg is the latter alone.
+         * (C's relaxed atomics may be compiled to unlocked instructions: the reference's flag does not say.) */
         counts->writes += times;
-        if (how == PEET_COUNT_PLAIN || ((ref->flags & PEET_REF_ATOMIC) && !peet__count_is(block, ref, "CMPXCHG")))
+        if (how == PEET_COUNT_PLAIN ||
+            (block->insns[ref->insn].opcode->klass == PEET_INSN_ATOMIC && !peet__count_is(block, ref, "CMPXCHG")))
             counts->reads += times;
         break;
     default:
