@@ -71,11 +71,19 @@ static size_t copy_environ(char **envp, char **out_strings)
     return bytes;
 }
 
+/* Of the user's own environment the subject sees all but PEET_CONFIG, lest what it starts believe itself
+ * simulated; of one that serves as both, nothing of peet's. */
+static int dropped(const char *string, int users)
+{
+    return strncmp(string, users ? "PEET_CONFIG=" : "PEET_", users ? 12 : 5) == 0;
+}
+
 void peet__arguments_copy(int argc, char **argv, char **envp, struct peet__arguments *out_arguments)
 {
     char *env_strings = NULL;
     size_t env_bytes = read_environ(&env_strings);
-    if (!env_strings)
+    int users = env_strings != NULL;
+    if (!users)
         env_bytes = copy_environ(envp, &env_strings);
 
     size_t nenv = 0, nauxv = 0, argv_bytes = 0;
@@ -101,7 +109,7 @@ void peet__arguments_copy(int argc, char **argv, char **envp, struct peet__argum
     *array++ = NULL;
     out_arguments->envp = array;
     for (size_t at = 0; at < env_bytes; at += strlen(env_strings + at) + 1)
-        if (strncmp(env_strings + at, "PEET_", 5) != 0 && env_strings[at])
+        if (env_strings[at] && !dropped(env_strings + at, users))
             *array++ = env_strings + at;
     *array++ = NULL;
     memcpy(array, auxv, nauxv * sizeof *auxv);

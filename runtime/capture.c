@@ -35,18 +35,21 @@ void peet__capture_begin(void)
     peet__rt.capturing = 1;
     peet__ctl->stub = (void *)peet__stub_full;
     peet__ctl->cursor = words;
-    peet__ctl->limit = NULL; /* so that every check comes by */
+    peet__ctl->limit = words + 1;
 }
 
 void peet__capture_boundary(void)
 {
     uint64_t *cursor = peet__ctl->cursor;
+    /* Every check that has words behind it shall come by; but not again at once, when it looks anew. */
+    peet__ctl->limit = cursor + 1;
     if (cursor == end)
         return;
     if (lost || (size_t)(cursor - words) > CAPTURE_BYTES / sizeof *words - 4 * PEET_RAW_SLACK_WORDS ||
         nboundaries == BOUNDARIES_MAX) {
         lost = 1;
         peet__ctl->cursor = end;
+        peet__ctl->limit = end + 1;
         return;
     }
     end = cursor;

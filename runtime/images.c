@@ -6,8 +6,18 @@
 #include "images.h"
 #include "internal.h"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <string.h>
+
+/* What a library has recorded can only be understood while it is there: before it goes, the host takes all
+ * there is. */
+PUBLIC int dlclose(void *handle)
+{
+    if (peet__rt.simulated && peet__is_subject())
+        peet__leave(PEET_YIELD_FULL);
+    return ((int (*)(void *))peet__next("dlclose"))(handle);
+}
 
 #define IMAGES_MAX 512
 static struct image {

@@ -27,7 +27,7 @@ static const char *const abi __attribute__((used)) = &__peet_abi_1;
 
 static inline void check(void)
 {
-    if (CURSOR >= LIMIT)
+    while (CURSOR >= LIMIT)
         __asm__ volatile("lea -128(%%rsp), %%rsp\n\tcall *%c0\n\tlea 128(%%rsp), %%rsp"
                          :
                          : "i"(PEET_CONTROL_ADDRESS + PEET_CONTROL_STUB)

@@ -76,9 +76,9 @@ contexts)
     simulate contexts; expect_status 0; expect_output "contexts kept apart\n$handlers"
     ;;
 environ)
-    # the user's environment arrives whole, the run's settings do not
-    env -i A=1 LONG="$(seq 1 3000 | tr '\n' ' ')" EMPTY= PEET_CONFIG=mine LAST='x y' env -0 >strings
-    env -i A=1 LONG="$(seq 1 3000 | tr '\n' ' ')" EMPTY= LAST='x y' env >want
+    # the user's environment arrives whole, also what looks like peet's; the run's settings do not
+    env -i A=1 LONG="$(seq 1 3000 | tr '\n' ' ')" EMPTY= PEET_CONFIG=mine PEET_OWN=1 LAST='x y' env -0 >strings
+    env -i A=1 LONG="$(seq 1 3000 | tr '\n' ' ')" EMPTY= PEET_OWN=1 LAST='x y' env >want
     printf '%s\nenviron\narg with blank\n\n' "$subject" >>want
     printf 'atexit\ndestructor\n' >>want
     settings="PEET_ENVIRON_FD=7 SHELL=other"
