@@ -188,7 +188,7 @@ static int build(struct peet_error *error)
     for (size_t i = 0; i <= c->nobservers; i++)
         needs |= host.modules[i].module->needs;
     peet_rt_note_allocations((needs & PEET_NEEDS_ABSTRACT) != 0);
-    peet_source_attach(host.source, host.map, peet_map_wants_addresses(host.map));
+    peet_source_attach(host.source, host.map, peet_map_wants_addresses(host.map), peet_map_wants_loops(host.map));
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "mapper.h"
 
 #define PEET_MAP_NEVER UINT64_MAX
+#define PEET_MAP_BATCH 16    /* peet__map_produce(): the context's batch begins with a loop of many turns */
 #define PEET_MAP_LISTED 1000 /* contexts that appear one by one in the statistics */
 
 enum peet_map_state {
@@ -181,7 +182,7 @@ void peet__map_set_idle(struct peet_map *map, unsigned hw);
 
 /**
  * peet__map_produce() - the next event of a core's context, as modules shall see it
- * Returns: enum peet_event_kind, 0: the context is over, or a peet_err (recorded in map->error)
+ * Returns: enum peet_event_kind, 0: the context is over, PEET_MAP_BATCH, or a peet_err (recorded in map->error)
  */
 int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct peet_event *out_event);
 /** What an abstract event does, once its cost has been charged. */
@@ -205,6 +206,12 @@ static inline void peet__map_charge(struct peet_map_core *core, uint64_t cycles)
         core->clock = core->not_ready;
     }
 }
+
+void peet__map_count_block(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block, uint64_t times);
+
+/* ---- loops.c */
+/** Turns of a loop, at least one, up to a time; the event keeps what is left.  Returns: turns left */
+uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_core *core, struct peet_block_event *event, uint64_t limit);
 
 /* ---- deliver.c */
 int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values, unsigned index,

@@ -89,6 +89,9 @@ int peet_map_add_observer(struct peet_map *map, const struct peet_module *module
 /** peet_map_wants_addresses() - does any module need them? */
 int peet_map_wants_addresses(const struct peet_map *map);
 
+/** peet_map_wants_loops() - can all modules take many turns of a loop in one event? */
+int peet_map_wants_loops(const struct peet_map *map);
+
 /**
  * peet_map_run() - to the end of the program
  * Returns: 0, PEET_EDEADLOCK (peet_map_blocked() says who), the source's error, or a module's

@@ -291,7 +291,8 @@ static unsigned blocks(void *self, uint32_t context, struct peet_block_event **o
     if (!batch)
         return 0;
     *out_events = batch->events;
-    return peet_decode_batch(c->decode, &c->cursor, c->end, s->want_addresses, batch->events, PEET_SOURCE_BATCH_BLOCKS, batch->values,
+    return peet_decode_batch(c->decode, &c->cursor, c->end, 
+        (s->want_addresses ? PEET_DECODE_ADDRESSES : 0) | (s->want_loops ? PEET_DECODE_LOOPS : 0), batch->events, PEET_SOURCE_BATCH_BLOCKS, batch->values,
         batch->nvalues);
 }
 
@@ -375,10 +376,11 @@ void peet_source_free(struct peet_source *s)
     free(s);
 }
 
-void peet_source_attach(struct peet_source *source, const struct peet_map *map, int want_addresses)
+void peet_source_attach(struct peet_source *source, const struct peet_map *map, int want_addresses, int want_loops)
 {
     source->map = map;
     source->want_addresses = want_addresses;
+    source->want_loops = want_loops;
 }
 
 struct peet_ctx *peet_source_ctx(const struct peet_source *source, uint32_t context)

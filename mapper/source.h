@@ -21,7 +21,7 @@ void peet_source_free(struct peet_source *source);
 
 /** peet_source_attach() - tell it the mapper, whose numbers contexts shall go by in messages, and
  *  whether anybody needs addresses; before the first event */
-void peet_source_attach(struct peet_source *source, const struct peet_map *map, int want_addresses);
+void peet_source_attach(struct peet_source *source, const struct peet_map *map, int want_addresses, int want_loops);
 
 /** peet_source_ctx() - the execution context behind a source number; NULL: a marked iteration */
 struct peet_ctx *peet_source_ctx(const struct peet_source *source, uint32_t context);

@@ -59,7 +59,7 @@ struct peet_source_context {
 struct peet_source {
     struct peet_program *program;
     const struct peet_map *map;
-    int want_addresses;
+    int want_addresses, want_loops;
     size_t limit_words;
     struct peet_source_context **contexts; /* by source number */
     uint32_t ncontexts;

@@ -44,6 +44,27 @@ static void make_short(struct peet__block *c, struct peet__address *addresses, s
     c->plain = all && some && c->recorded && !c->loop;
 }
 
+/* A loop whose registers all move by constants, and so its addresses. */
+static void make_strides(struct peet__block *c, int64_t *strides)
+{
+    int64_t step[PEET__SLOT] = {0};
+    if (!c->loop || c->addresses == NULL || c->steps == NULL)
+        return;
+    for (uint32_t n = 0; n < c->nupdates; n++) {
+        const struct peet__address *f = &c->steps[n];
+        if (f->a != c->updates[n].reg || (f->mb != 0 && f->b != PEET__ZERO))
+            return;
+        step[f->a] = (int64_t)f->disp;
+    }
+    for (uint32_t n = 0; n < c->nvalues; n++) {
+        const struct peet__address *f = &c->addresses[n];
+        if (f->a >= PEET__SLOT || f->b >= PEET__SLOT)
+            return;
+        strides[n] = (int64_t)((uint64_t)step[f->a] + (uint64_t)step[f->b] * (uint64_t)(int64_t)f->mb);
+    }
+    c->strides = strides;
+}
+
 static const struct peet_opcode nop_opcode = {"NOOP", "nop", 1, 250, 1, 0, PEET_INSN_NOP};
 
 /* The block of nops that aligns a layout block. */
@@ -116,10 +137,11 @@ void peet__build(struct reader *r, const struct segment *segs, const struct peet
     struct peet__update *updates = peet__own(f, r->nupdates, sizeof *updates);
     struct peet__address *addresses = peet__own(f, r->nvalues, sizeof *addresses);
     struct peet__address *steps = peet__own(f, r->nupdates, sizeof *steps);
+    int64_t *strides = peet__own(f, r->nvalues, sizeof *strides);
     uint8_t *regs = peet__own(f, r->nregs, 1);
     f->blocks = peet__own(f, f->nall, sizeof *f->blocks);
     f->code = peet__own(f, f->nall, sizeof *f->code);
-    if (addresses == NULL || steps == NULL || insns == NULL || refs == NULL || values == NULL || updates == NULL || regs == NULL || f->blocks == NULL || f->code == NULL) {
+    if (addresses == NULL || steps == NULL || strides == NULL || insns == NULL || refs == NULL || values == NULL || updates == NULL || regs == NULL || f->blocks == NULL || f->code == NULL) {
         peet__reader_fail(r, "out of memory");
         return;
     }
@@ -157,6 +179,7 @@ void peet__build(struct reader *r, const struct segment *segs, const struct peet
         c->nupdates = s->nupdates;
         c->pad = c->pad_after = -1;
         make_short(c, addresses + s->value, steps + s->update);
+        make_strides(c, strides + s->value);
         for (uint32_t n = s->insn; n < s->insn + s->ninsns; n++) {
             const struct peet__layout_insn *li = &r->layout[n];
             uint32_t ref_end = n + 1 < r->ninsns ? r->ref_at[n + 1] : r->nrefs;
@@ -172,6 +195,8 @@ void peet__build(struct reader *r, const struct segment *segs, const struct peet
             b->line = insns[s->insn].line;
         }
         summarise(b);
+        if (!(b->flags & PEET_BLOCK_SIMPLE))
+            c->strides = NULL; /* counts and masks are not addresses that advance */
         if (s->layout_block != block) {
             block = s->layout_block;
             if (blocks[block].padding != 0) {

@@ -146,6 +146,8 @@ static int deliver(struct peet_decode_state *s, uint32_t index, const uint64_t *
         take_slots(s->regs, slots, c->slot_words);
     out->block = &f->blocks[index];
     out->context = s->context;
+    out->turns = 1;
+    out->strides = NULL;
     out->values = NULL;
     if (values == NULL) /* the single form; looked up here because the array moves when images are added */
         values = s->program->values;
@@ -316,19 +318,28 @@ static unsigned turns(struct peet_decode_state *s, struct peet_block_event *even
     uint64_t *values = *inout_values;
     uint64_t *const regs = s->regs;
     unsigned n = 0;
-    if (c->addresses != NULL)
+    if (want & PEET_DECODE_LOOPS && c->strides != NULL && s->loop_left > 2) {
+        /* All turns but the last in one event; registers go forward as far. */
+        const uint64_t turns = s->loop_left - 1;
+        events[0] = (struct peet_block_event){block, want & PEET_DECODE_ADDRESSES ? values : NULL, s->context, turns, c->strides};
+        if (want & PEET_DECODE_ADDRESSES)
+            for (const struct peet__address *form = c->addresses, *last = form + c->nvalues; form != last; form++)
+                *values++ = short_value(form, regs);
+        for (uint32_t k = 0; k < c->nupdates; k++)
+            regs[c->updates[k].reg] += c->steps[k].disp * turns;
+        s->loop_left = 1;
+        n = 1;
+    } else if (c->addresses != NULL)
         for (; n < room && s->loop_left > 1 && values <= stop; n++, s->loop_left--) {
-            events[n].block = block;
-            events[n].context = s->context;
-            events[n].values = want ? values : NULL;
-            if (want)
+            events[n] = (struct peet_block_event){block, want & PEET_DECODE_ADDRESSES ? values : NULL, s->context, 1, NULL};
+            if (want & PEET_DECODE_ADDRESSES)
                 for (const struct peet__address *form = c->addresses, *last = form + c->nvalues; form != last; form++)
                     *values++ = short_value(form, regs);
             update(regs, c);
         }
     if (n < room && values <= stop) {
-        turn(s, want, values, &events[n]);
-        values += want ? c->nvalues : 0;
+        turn(s, want & PEET_DECODE_ADDRESSES, values, &events[n]);
+        values += want & PEET_DECODE_ADDRESSES ? c->nvalues : 0;
         n++;
     }
     *inout_values = values;
@@ -359,8 +370,10 @@ unsigned peet_decode_batch(struct peet_decode_state *s, const uint64_t **cursor,
                 at += 1 + c->slot_words;
                 out->block = &f->blocks[index];
                 out->context = context;
-                out->values = want ? values : NULL;
-                if (want)
+                out->turns = 1;
+                out->strides = NULL;
+                out->values = want & PEET_DECODE_ADDRESSES ? values : NULL;
+                if (want & PEET_DECODE_ADDRESSES)
                     for (const struct peet__address *form = c->addresses, *last = form + c->nvalues; form != last; form++)
                         *values++ = short_value(form, regs);
                 update(regs, c);
@@ -371,7 +384,7 @@ unsigned peet_decode_batch(struct peet_decode_state *s, const uint64_t **cursor,
         }
         int is_abstract = 0;
         *cursor = at;
-        int kind = next_block(s, cursor, end, want, 0, values, &events[n], &is_abstract, NULL);
+        int kind = next_block(s, cursor, end, want & PEET_DECODE_ADDRESSES, 0, values, &events[n], &is_abstract, NULL);
         at = *cursor;
         if (kind <= 0)
             break; /* whatever it is, peet_decode_next() says */

@@ -65,14 +65,20 @@ struct peet_event {
 int peet_decode_next(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end, int want_addresses,
                      struct peet_event *out_event, struct peet_error *error);
 
+enum peet_decode_want {
+    PEET_DECODE_ADDRESSES = 1, /* fill values */
+    PEET_DECODE_LOOPS = 2,     /* events of more than one turn may come, where strides are known */
+};
+
 /**
  * peet_decode_batch() - blocks, as many as come before anything else
  * @events: room for nevents
  * @values: room for nvalues words, at least peet_program_values()
+ * @want: mask of enum peet_decode_want
  * Returns: how many blocks; 0 when peet_decode_next() must be asked: at the end of the words, before an
  * abstract event, at code not met before, at an error.  Events and values live in the caller's arrays.
  */
-unsigned peet_decode_batch(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end, int want_addresses,
+unsigned peet_decode_batch(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end, int want,
                            struct peet_block_event *events, unsigned nevents, uint64_t *values, size_t nvalues);
 
 /** The most values that one block of the program has; grows when images are added. */

@@ -47,6 +47,7 @@ struct peet__address {
 struct peet__block {
     const struct peet__address *addresses; /* nvalues of them; NULL if some value has another shape */
     const struct peet__address *steps;     /* nupdates of them; NULL if some update has another shape */
+    const int64_t *strides;  /* of a loop: by how much each value grows a turn; NULL if that varies */
     const struct peet__value *values;
     const struct peet__update *updates;
     uint32_t nvalues, nupdates;

@@ -90,6 +90,23 @@ static uint64_t block(void *arg, unsigned hw, const struct peet_block_event *eve
     return 0;
 }
 
+/** Loops have neither ranges nor conditional references: nothing varies. */
+static uint64_t loop(void *arg, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
+{
+    struct counts *self = arg;
+    uint32_t id = event->block->id;
+
+    (void)hw;
+    (void)now;
+    (void)until;
+    *out_turns = event->turns;
+    if (id >= self->nlines && grow(self, id))
+        return 0;
+    self->lines[id].executions += event->turns;
+    self->lines[id].block = event->block;
+    return 0;
+}
+
 /** Blocks of one function stand together, functions in the order of their addresses. */
 static int by_function(const void *a, const void *b)
 {
@@ -185,5 +202,6 @@ const struct peet_module peet_module = {
     .create = create,
     .destroy = destroy,
     .block = block,
+    .loop = loop,
     .stats = stats,
 };

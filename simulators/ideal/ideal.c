@@ -48,6 +48,18 @@ static uint64_t block(void *arg, unsigned hw, const struct peet_block_event *eve
     return self->cost == COST_UNIT ? 1 : event->block->ninsns;
 }
 
+static uint64_t loop(void *arg, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
+{
+    uint64_t one = block(arg, hw, event, now), turns = event->turns;
+
+    if (until <= now)
+        turns = 1;
+    else if (one && (until - now - 1) / one < turns)
+        turns = (until - now - 1) / one + 1;
+    *out_turns = turns;
+    return turns * one;
+}
+
 const struct peet_module peet_module = {
     .abi = PEET_MODULE_ABI,
     .struct_size = sizeof(struct peet_module),
@@ -59,4 +71,5 @@ const struct peet_module peet_module = {
     .create = create,
     .destroy = destroy,
     .block = block,
+    .loop = loop,
 };

@@ -158,6 +158,8 @@ struct peet_block_event {
     const struct peet_block *block;
     const uint64_t *values;  /* block->nvalues words: addresses, counts, masks, as the refs say */
     uint32_t context;        /* software context */
+    uint64_t turns;          /* 1; more only in loop(): the block was executed so often in a row, and */
+    const int64_t *strides;  /* ... each time value i was larger by strides[i]; else NULL */
 };
 
 /* X(name, value, number of args, text, names of args) -- values are part of the raw format */
@@ -331,6 +333,17 @@ struct peet_module {
 
     /** stats() - write results below this object node.  May be called more than once */
     void (*stats)(void *self, const struct peet_env *env, struct peet_stats *node);
+
+    /**
+     * loop() - a block went round event->turns times, its values advancing by event->strides
+     * Optional: without it the turns come one by one through block().  What it does must be what that
+     * many calls of block() would have done.
+     * @until: a machine stops after the first turn that brings its clock to this time or past it
+     *         (observers: UINT64_MAX, all turns are theirs)
+     * @out_turns: how many turns were taken, at least 1
+     * Returns: their cycles, as block() would have returned them one after the other
+     */
+    uint64_t (*loop)(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns);
 };
 
 /** Every module exports this. */

@@ -46,7 +46,7 @@ static void measure(const char *what, const char *ways, const char *classify, co
         unsigned hw = 0;
         for (unsigned h = 1; h < HWS; h++)
             hw = rig.clock[h] < rig.clock[hw] ? h : hw;
-        struct peet_block_event event = {&block, values[hw][at[hw]++ % BLOCKS], hw};
+        struct peet_block_event event = {&block, values[hw][at[hw]++ % BLOCKS], hw, 1, NULL};
         rig_event(&rig, hw, &event);
     }
     double ns = (seconds() - start) * 1e9 / ((double)(total - total / rounds) * REFS);

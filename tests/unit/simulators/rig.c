@@ -105,7 +105,7 @@ uint64_t rig_block(struct rig *rig, unsigned hw, const struct rig_ref *refs, uns
             block.modifies += r->kind == PEET_REF_MODIFY;
         }
     }
-    struct peet_block_event event = {&block, values, hw};
+    struct peet_block_event event = {&block, values, hw, 1, NULL};
     return rig_event(rig, hw, &event);
 }
 
