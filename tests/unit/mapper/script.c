@@ -46,6 +46,7 @@ struct context {
     unsigned at;
     int joining; /* a marked loop is to be joined */
     uint64_t result, args[6];
+    struct peet_block_event *batch; /* of its own: the array of contexts moves */
 };
 
 struct source {
@@ -59,6 +60,8 @@ static struct context *context_of(struct source *s, uint32_t i)
     if (i >= s->n) {
         s->contexts = realloc(s->contexts, (i + 1) * sizeof *s->contexts);
         memset(s->contexts + s->n, 0, (i + 1 - s->n) * sizeof *s->contexts);
+        for (uint32_t k = s->n; k <= i; k++)
+            s->contexts[k].batch = calloc(5, sizeof *s->contexts[k].batch);
         s->n = i + 1;
     }
     return &s->contexts[i];
@@ -68,6 +71,11 @@ static int say(struct context *c, struct peet_event *out, uint32_t type, uint32_
 {
     out->abstract = (struct peet_abstract_event){ .type = type, .context = 77, .nargs = nargs, .args = c->args };
     return PEET_EVENT_ABSTRACT;
+}
+
+static struct peet_block_event block_event(unsigned cost)
+{
+    return (struct peet_block_event){ .block = &blocks[cost], .context = 77, .turns = 1 };
 }
 
 static int next(void *self, uint32_t i, struct peet_event *out, struct peet_error *error)
@@ -105,7 +113,7 @@ static int next(void *self, uint32_t i, struct peet_event *out, struct peet_erro
     op = &c->body->ops[c->at++];
     switch (op->kind) {
     case SCRIPT_BLOCK:
-        out->block = (struct peet_block_event){ .block = &blocks[op->value], .context = 77 };
+        out->block = block_event(op->value);
         return PEET_EVENT_BLOCK;
     case SCRIPT_FORK:
         loop = &s->script->loops[op->value];
@@ -129,6 +137,27 @@ static int next(void *self, uint32_t i, struct peet_event *out, struct peet_erro
     return peet_error_set(error, PEET_ESTREAM, "scripted failure");
 }
 
+/** The blocks that come next, up to five, or loops of equal ones, from arrays that change with every call for a context. */
+static unsigned next_blocks(void *self, uint32_t i, struct peet_block_event **out_events)
+{
+    struct source *s = self;
+    struct context *c = context_of(s, i);
+    unsigned n = 0;
+
+    if (!c->used || (c->worker && (!c->running || !c->body)) || c->joining)
+        return 0;
+    for (; n < 5 && c->at < c->body->n && c->body->ops[c->at].kind == SCRIPT_BLOCK; c->at++) {
+        unsigned cost = c->body->ops[c->at].value;
+
+        if (s->script->batches > 1 && n && c->batch[n - 1].block == &blocks[cost])
+            c->batch[n - 1].turns++;
+        else
+            c->batch[n++] = block_event(cost);
+    }
+    *out_events = c->batch;
+    return n;
+}
+
 static void result(void *self, uint32_t i, uint64_t value)
 {
     context_of(self, i)->result = value;
@@ -141,7 +170,7 @@ static int spawn_iterations(void *self, uint32_t i, uint64_t fn, uint64_t arg, s
 
     if (c->used || arg != 99)
         return peet_error_set(error, PEET_ESTREAM, "source number %u is in use", i);
-    *c = (struct context){ .used = 1, .worker = 1, .loop = &s->script->loops[fn] };
+    *c = (struct context){ .used = 1, .worker = 1, .loop = &s->script->loops[fn], .batch = c->batch };
     return 0;
 }
 
@@ -160,7 +189,7 @@ static int marked(void *self, uint32_t i, uint32_t carrier, uint64_t iteration, 
         return peet_error_set(error, PEET_ESTREAM, "source number %u is in use", i);
     if ((int64_t)iteration >= loop->hi - (int64_t)loop->missing)
         return PEET_ENOTFOUND;
-    *c = (struct context){ .used = 1, .marked = 1, .body = &s->script->bodies[loop->first_body + (uint64_t)((int64_t)iteration - loop->lo)] };
+    *c = (struct context){ .used = 1, .marked = 1, .batch = c->batch, .body = &s->script->bodies[loop->first_body + (uint64_t)((int64_t)iteration - loop->lo)] };
     return 0;
 }
 
@@ -196,6 +225,19 @@ static uint64_t block(void *self, unsigned hw, const struct peet_block_event *ev
     script_log_add(the_log, (struct script_record){ hw, event->context, 1000 + cost, now });
     if (script_stall(cost))
         the_env->not_ready_until(the_env, hw, now + cost + script_stall(cost));
+    return cost;
+}
+
+/** Turn by turn, up to the time that is given, or to one after which the machine wants to wait. */
+static uint64_t loop(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
+{
+    uint64_t cost = 0;
+
+    *out_turns = 0;
+    do {
+        cost += block(self, hw, event, now + cost);
+        ++*out_turns;
+    } while (*out_turns < event->turns && now + cost < until && !script_stall(event->block->cost_cycles));
     return cost;
 }
 
@@ -242,16 +284,25 @@ struct peet_module script_pull_machine = {
 void script_run(const struct script *script, const struct peet_map_config *config, int pull, struct script_log *log, struct script_result *out)
 {
     struct source source = { .script = script };
+    struct peet_source_ops ops = script_ops;
+    struct context *main_context;
+    struct peet_module push = script_machine;
     struct peet_map *map;
 
     make_blocks();
     *out = (struct script_result){ 0 };
     log->n = 0;
     the_log = log;
-    *context_of(&source, 0) = (struct context){ .used = 1, .body = &script->main };
-    out->err = peet_map_new(config, &script_ops, &source, &map, &out->error);
+    main_context = context_of(&source, 0);
+    main_context->used = 1;
+    main_context->body = &script->main;
+    if (script->batches && !(pull && script->batches > 1))
+        ops.blocks = next_blocks;
+    if (script->batches > 1)
+        push.loop = loop;
+    out->err = peet_map_new(config, &ops, &source, &map, &out->error);
     if (!out->err)
-        out->err = peet_map_set_machine(map, pull ? &script_pull_machine : &script_machine, NULL, &out->error);
+        out->err = peet_map_set_machine(map, pull ? &script_pull_machine : &push, NULL, &out->error);
     if (!out->err)
         out->err = peet_map_run(map, &out->error);
     if (map) {
@@ -265,5 +316,7 @@ void script_run(const struct script *script, const struct peet_map_config *confi
     for (uint32_t i = 0; i < source.n; i++)
         out->live_sources += source.contexts[i].used != 0;
     peet_map_free(map);
+    for (uint32_t i = 0; i < source.n; i++)
+        free(source.contexts[i].batch);
     free(source.contexts);
 }

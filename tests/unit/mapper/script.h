@@ -34,6 +34,7 @@ struct script_loop {
 struct script {
     struct script_body main;
     unsigned nloops, nbodies;
+    int batches;         /* the source hands out blocks in batches where it can; 2: equal ones as loops */
     struct script_loop loops[SCRIPT_LOOPS];
     struct script_body bodies[SCRIPT_BODIES];
 };

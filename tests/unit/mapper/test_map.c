@@ -38,6 +38,8 @@ static void random_body(struct script *s, struct script_body *body, unsigned dep
             op.kind = SCRIPT_YIELD;
         }
         body->ops[body->n++] = op;
+        while (op.kind == SCRIPT_BLOCK && body->n < 16 && !draw(3))
+            body->ops[body->n++] = op;
     }
 }
 
@@ -66,6 +68,7 @@ static void random_script(struct script *s, uint64_t seed)
 {
     state = seed;
     memset(s, 0, sizeof *s);
+    s->batches = (int)draw(3);
     while (s->main.n < 2)
         random_body(s, &s->main, 0, 1);
     if (draw(4) == 0)
