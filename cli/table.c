@@ -192,6 +192,27 @@ static int is_machine(const char *key, const json_t *stats)
     return strncmp(base + 1, key, length) == 0 && strcmp(base + 1 + length, ".so") == 0;
 }
 
+/* What makes the figures less than the whole truth. */
+static void print_reservations(FILE *out, const json_t *stats)
+{
+    const char *reason = json_string_value(json_object_get(json_object_get(stats, "end"), "reason"));
+    const json_t *gaps = json_object_get(stats, "gaps");
+    char statements[PEET_CLI_NUMBER_BYTES], functions[PEET_CLI_NUMBER_BYTES];
+    json_int_t nstatements = json_integer_value(json_object_get(gaps, "asm_statements"));
+    json_int_t nfunctions = json_integer_value(json_object_get(gaps, "opaque_functions"));
+    json_int_t nblocks = json_integer_value(json_object_get(gaps, "extraneous_blocks"));
+
+    if (reason && strcmp(reason, "exit") != 0)
+        fprintf(out, "  the program did not end by itself (%.40s): these are the figures up to then\n", reason);
+    if (nstatements > 0 || nfunctions > 0)
+        fprintf(out, "  not observable in the program: %s inline assembly statements, %s functions\n",
+            peet_cli_grouped(statements, (uint64_t)nstatements), peet_cli_grouped(functions, (uint64_t)nfunctions));
+    if (nblocks > 0)
+        fprintf(out, "  left out: %s blocks between marked iterations\n", peet_cli_grouped(statements, (uint64_t)nblocks));
+    if (json_is_false(json_object_get(json_object_get(stats, "totals"), "exact")))
+        fputs("  rep-prefixed instructions count as one, without references: no module asked for addresses\n", out);
+}
+
 void peet_cli_table_print(FILE *out, const json_t *stats, double seconds, const char *folder)
 {
     const char *key;
@@ -206,5 +227,6 @@ void peet_cli_table_print(FILE *out, const json_t *stats, double seconds, const 
         else if (json_is_object(value) && is_machine(key, stats))
             print_machine(out, key, value);
     }
+    print_reservations(out, stats);
     fprintf(out, "  results in %s\n", folder);
 }

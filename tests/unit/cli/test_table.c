@@ -54,6 +54,19 @@ static void test_figures(void)
     shows(STATS(", \"other\": {\"summary\": {\"thing\": \"18446744073709551615\"}}"), "18446744073709551615");
 }
 
+static void test_reservations(void)
+{
+    shows(STATS(", \"end\": {\"reason\": \"deadlock\"}"), "did not end by itself (deadlock)");
+    shows(STATS(", \"gaps\": {\"asm_statements\": 3, \"opaque_functions\": 0}"), "3 inline assembly statements, 0 functions");
+    shows(STATS(", \"gaps\": {\"extraneous_blocks\": 1234}"), "1,234 blocks between marked iterations");
+    shows("{\"totals\": {\"exact\": false}}", "rep-prefixed");
+    char *text = table_of(STATS(", \"end\": {\"reason\": \"exit\"}, \"gaps\": {\"asm_statements\": 0}"));
+    CU_ASSERT_PTR_NULL(strstr(text, "end by itself"));
+    CU_ASSERT_PTR_NULL(strstr(text, "observable"));
+    CU_ASSERT_PTR_NULL(strstr(text, "rep-prefixed"));
+    free(text);
+}
+
 static void test_many_processors(void)
 {
     char json[200000] = "{\"hw\": [";
@@ -84,7 +97,7 @@ static void test_odd(void)
 int main(void)
 {
     static const struct suite_test tests[] = {
-        { "figures", test_figures }, { "many processors", test_many_processors }, { "odd input", test_odd },
+        { "figures", test_figures }, { "reservations", test_reservations }, { "many processors", test_many_processors }, { "odd input", test_odd },
     };
     return RUN_SUITE("table", tests);
 }
