@@ -7,6 +7,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,8 +52,19 @@ static int call_verb(const struct verb *verb, int argc, char **argv)
     return verb->run(argc, argv);
 }
 
+/* A standard descriptor that we were started without must not become that of a file of ours, into
+ * which messages would then go.  Neither reading nor writing succeeds on it, and the subject does not
+ * get it. */
+static void occupy_standard_descriptors(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC) != fd)
+            exit(PEET_CLI_FAILED);
+}
+
 int main(int argc, char **argv)
 {
+    occupy_standard_descriptors();
     argp_err_exit_status = PEET_CLI_USAGE;
     if (argc < 2) {
         print_help(stderr);

@@ -65,6 +65,14 @@ must "$peet" run -q -d results -- peet/echo <&- >out.txt
 "$peet" run -q -d results -- peet/echo </dev/null >&- 2>/dev/null
 [ $? -eq 99 ] || fail "closed standard output"
 
+status=0
+"$peet" run -d results -- peet/echo 6 </dev/null >out.txt 2>&- || status=$?
+[ "$status" -eq 6 ] || fail "closed standard error: status $status"
+grep -q 'peet:' results/config.cfg results/stats.json && fail "messages went into a file"
+"$peet" run -q -d results -- ./nowhere 2>&-
+[ $? -eq 2 ] || fail "closed standard error, wrong program"
+"$peet" --version >&- 2>/dev/null && fail "closed standard output went unnoticed"
+
 # Files written by the subject, and children of its own.
 cat >child.c <<'END'
 #include <stdio.h>
