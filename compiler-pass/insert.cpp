@@ -7,7 +7,9 @@
 
 #include <peet/raw.h>
 
+#include "llvm/CodeGen/MachineDominators.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
+#include "llvm/CodeGen/MachineLoopInfo.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
 #include "llvm/CodeGen/TargetFrameLowering.h"
 #include "llvm/IR/InlineAsm.h"
@@ -68,6 +70,9 @@ private:
     std::vector<int> dead(const LiveRegUnits &live, uint32_t avoid);
     bool top(Segment &S, const LiveRegUnits &live, std::string &why);
     bool mid(Segment &S, MachineInstr *at, const LiveRegUnits &live, std::string &why);
+    void keepCursors(const std::vector<LiveRegUnits> &atEnd);
+    bool keepCursor(const MachineLoop &L, const std::vector<LiveRegUnits> &atEnd);
+    MachineInstr *wayOut(unsigned mbb);
     bool emitSlot(const Point &P, const Slot &s, int cursor, int64_t off, int temp, int shifted, std::string &why);
     static unsigned header(const Segment &) { return 1; } // the id or pc word
     Iter iter(MachineBasicBlock *MBB, MachineInstr *MI) { return MI ? Iter(MI) : MBB->end(); }
@@ -78,6 +83,7 @@ private:
     unsigned MOV64mr, MOV64rm, MOV64mi32, LEA64r, CMP64rm, JCC, PUSH, POP, PUSHF, POPF;
     std::string slow;
     unsigned nslow = 0;
+    std::vector<std::pair<unsigned, int>> preloads; // block, register: the cursor is loaded at the block's end
     int topCursor = NoGpr; // register that holds the cursor after the current segment's top
 };
 
@@ -129,6 +135,96 @@ bool Inserter::emitSlot(const Point &P, const Slot &s, int cursor, int64_t off, 
     return false;
 }
 
+// Where a block's last code goes: before its first jump, behind the record of a silent loop.
+MachineInstr *Inserter::wayOut(unsigned m)
+{
+    Segment &first = F.segments[F.mbbSegments[m].first];
+    if (first.silent)
+        return first.insertBefore;
+    for (unsigned i = 0; i < F.mbbSegments[m].second; i++)
+        for (MachineInstr *MI : F.segments[F.mbbSegments[m].first + i].MIs)
+            if (MI->isTerminator())
+                return MI;
+    return nullptr;
+}
+
+// A register that is dead all through a loop without calls carries the cursor round it: each record then
+// costs no load, and no wait for the store before it.  The control page is still kept up to date.
+bool Inserter::keepCursor(const MachineLoop &L, const std::vector<LiveRegUnits> &atEnd)
+{
+    uint32_t touched = 0;
+    bool records = false;
+    for (MachineBasicBlock *MBB : L.blocks()) {
+        unsigned m = F.layoutOf[MBB];
+        for (unsigned i = 0; i < F.mbbSegments[m].second; i++) {
+            Segment &S = F.segments[F.mbbSegments[m].first + i];
+            if (S.sync)
+                return false;
+            records |= S.recorded && !S.silent;
+        }
+        for (const MachineInstr &MI : *MBB)
+            for (const MachineOperand &MO : MI.operands()) {
+                int g = MO.isReg() && MO.getReg() && MO.getReg().isPhysical() ? T.gpr(MO.getReg().asMCReg()) : NoGpr;
+                if (g >= 0 && !MI.isDebugInstr())
+                    touched |= 1u << g;
+            }
+    }
+    if (!records)
+        return false;
+    SmallVector<unsigned, 4> outside;
+    for (MachineBasicBlock *P : L.getHeader()->predecessors())
+        if (!L.contains(P))
+            outside.push_back(F.layoutOf[P]);
+    static const int order[] = {0, 1, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15, 5};
+    for (int r : order) {
+        if (touched >> r & 1 || MRI.isReserved(T.gpr64[r]))
+            continue;
+        bool fits = true;
+        for (MachineBasicBlock *MBB : L.blocks())
+            fits = fits && atEnd[F.layoutOf[MBB]].available(T.gpr64[r]);
+        for (unsigned p : outside) {
+            // At the end of P the register must be dead, untouched by its jumps, and no record may follow.
+            fits = fits && atEnd[p].available(T.gpr64[r]);
+            bool out = false;
+            for (unsigned i = 0; i < F.mbbSegments[p].second && fits; i++) {
+                Segment &S = F.segments[F.mbbSegments[p].first + i];
+                if (out && S.recorded)
+                    fits = false;
+                for (MachineInstr *MI : S.MIs)
+                    if (MI->isTerminator()) {
+                        out = true;
+                        fits = fits && !MI->readsRegister(T.gpr64[r], T.TRI) && !MI->modifiesRegister(T.gpr64[r], T.TRI);
+                    }
+                if (!S.MIs.empty() && S.MIs.back()->isInlineAsm() && S.MIs.back()->isTerminator())
+                    fits = false;
+            }
+        }
+        if (!fits)
+            continue;
+        for (MachineBasicBlock *MBB : L.blocks()) {
+            unsigned m = F.layoutOf[MBB];
+            for (unsigned i = 0; i < F.mbbSegments[m].second; i++)
+                F.segments[F.mbbSegments[m].first + i].cursor = r;
+        }
+        for (unsigned p : outside)
+            preloads.push_back({p, r});
+        return true;
+    }
+    return false;
+}
+
+void Inserter::keepCursors(const std::vector<LiveRegUnits> &atEnd)
+{
+    MachineDominatorTree MDT(*F.MF);
+    MachineLoopInfo MLI(MDT);
+    SmallVector<const MachineLoop *, 16> todo(MLI.begin(), MLI.end());
+    while (!todo.empty()) {
+        const MachineLoop *L = todo.pop_back_val();
+        if (!keepCursor(*L, atEnd))
+            todo.append(L->begin(), L->end());
+    }
+}
+
 bool Inserter::top(Segment &S, const LiveRegUnits &live, std::string &why)
 {
     Iter at = iter(S.MBB, S.insertBefore);
@@ -142,6 +238,10 @@ bool Inserter::top(Segment &S, const LiveRegUnits &live, std::string &why)
         }
     // A register that is recorded here cannot carry the cursor, dead or not.
     std::vector<int> free = dead(live, held);
+    if (S.cursor >= 0) {
+        llvm::erase(free, S.cursor);
+        free.insert(free.begin(), S.cursor);
+    }
     bool flags = S.check && !live.available(T.eflags);
     bool spill = free.size() < (S.sync ? 2u : 1u);
     bool shifted = spill || flags;
@@ -177,14 +277,18 @@ bool Inserter::top(Segment &S, const LiveRegUnits &live, std::string &why)
         MCSymbol *back = label(*F.MF, "c", nslow), *out = label(*F.MF, "s", nslow);
         nslow++;
         build(P, TargetOpcode::ANNOTATION_LABEL).addSym(back);
-        loadControl(P, A, PEET_CONTROL_CURSOR);
+        if (S.cursor < 0)
+            loadControl(P, A, PEET_CONTROL_CURSOR);
         auto cmp = build(P, CMP64rm).addReg(T.gpr64[A]);
         mem(cmp, T.noreg, PEET_CONTROL_ADDRESS + PEET_CONTROL_LIMIT);
         build(P, JCC).addSym(out).addImm(CondAE);
         raw_string_ostream os(slow);
         os << out->getName() << ": leaq -128(%rsp),%rsp\n\tcallq *" << PEET_CONTROL_ADDRESS + PEET_CONTROL_STUB
-           << "\n\tleaq 128(%rsp),%rsp\n\tjmp " << back->getName() << "\n";
-    } else
+           << "\n\tleaq 128(%rsp),%rsp\n\t";
+        if (S.cursor >= 0)
+            os << "movq " << PEET_CONTROL_ADDRESS + PEET_CONTROL_CURSOR << ",%" << StringRef(T.TRI->getName(T.gpr64[A])).lower() << "\n\t";
+        os << "jmp " << back->getName() << "\n";
+    } else if (S.cursor < 0)
         loadControl(P, A, PEET_CONTROL_CURSOR);
 
     unsigned words = header(S) + S.slotWords;
@@ -344,6 +448,7 @@ bool Inserter::run(std::string &why)
         }
     }
 
+    keepCursors(atEnd);
     for (Segment &S : F.segments) {
         if (!S.recorded)
             continue;
@@ -369,6 +474,18 @@ bool Inserter::run(std::string &why)
                 return false;
         }
     }
+    for (auto &[m, r] : preloads) {
+        Iter it = iter(F.layout[m], wayOut(m));
+        loadControl(Point{F.layout[m], it, it == F.layout[m]->end() ? DebugLoc() : F.layout[m]->findDebugLoc(it)}, r, PEET_CONTROL_CURSOR);
+    }
+    // Recording code between the jumps that end a block hides the first of them from the printer, which
+    // would leave out the label of a block that it takes to be reached by falling through alone.
+    for (MachineBasicBlock *MBB : F.layout)
+        for (const MachineInstr &MI : *MBB)
+            if (MI.isBranch())
+                for (const MachineOperand &MO : MI.operands())
+                    if (MO.isMBB())
+                        MO.getMBB()->setLabelMustBeEmitted();
     if (!slow.empty()) {
         MachineBasicBlock *tail = F.MF->CreateMachineBasicBlock();
         F.MF->push_back(tail);

@@ -152,6 +152,7 @@ struct Segment {
     int64_t step = 0;
     int tailOf = -1;        // unrecorded tail: executed unless the next record is takenSegment
     int takenSegment = -1;
+    int cursor = NoGpr;     // register that holds the cursor on entry and exit, throughout a loop
     llvm::MachineInstr *insertBefore = nullptr; // top of the recording code; nullptr: end of the MBB
     llvm::MCSymbol *label = nullptr;
     uint32_t kin = 0, kout = 0, uin = 0, uout = 0; // registers known / needed, bit per GPR

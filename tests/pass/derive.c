@@ -3,8 +3,8 @@
 // RUN: -O2 -fno-unroll-loops -fno-vectorize
 // CHECK-LABEL: positive:
 // CHECK: {{=>This Inner Loop}}
-// CHECK: movq 2147287040, [[C:%r[a-z0-9]+]]
-// CHECK-NEXT: cmpq 2147287048, [[C]]
+// The cursor stays in a register round the loop: it is stored, not loaded.
+// CHECK: cmpq 2147287048, [[C:%r[a-z0-9]+]]
 // CHECK-NEXT: jae
 // CHECK-NEXT: movq $-{{[0-9]+}}, ([[C]])
 // CHECK-NEXT: leaq 8([[C]]), [[C]]
