@@ -46,9 +46,9 @@ void peet_cli_progress_close(struct peet_cli_progress *progress)
 void peet_cli_progress_show(struct peet_cli_progress *progress)
 {
     char cycles[PEET_CLI_NUMBER_BYTES], instructions[PEET_CLI_NUMBER_BYTES];
-    fprintf(stderr, "\rpeet: %s cycles, %s instructions, %llu contexts, %.0f s\033[K",
+    fprintf(stderr, "\rpeet: %s cycles, %s instructions, %llu context%s, %.0f s\033[K",
         peet_cli_short(cycles, (double)progress->page[0]), peet_cli_short(instructions, (double)progress->page[1]),
-        (unsigned long long)progress->page[3], peet_cli_now_s() - progress->started_s);
+        (unsigned long long)progress->page[3], progress->page[3] == 1 ? "" : "s", peet_cli_now_s() - progress->started_s);
     fflush(stderr);
     progress->shown = 1;
 }

@@ -115,6 +115,10 @@ static void print_hardware(FILE *out, const json_t *hw)
     }
     if (known == 0)
         return;
+    if (known == 1 && count == 1) {
+        fprintf(out, "  processor busy: %.1f %%\n", greatest * 100);
+        return;
+    }
     fprintf(out, "  processors busy: least %.1f %%, mean %.1f %%, greatest %.1f %%\n", least * 100, sum * 100 / (double)known, greatest * 100);
     if (count < 2 || count > HW_LISTED)
         return;
