@@ -117,6 +117,18 @@ void peet__signals_deliver(void)
 
 /* --------------------------------------------------------------------------------------------- arrival */
 
+/* Loops may keep the cursor in a register: what the handler has recorded must not be overwritten when the
+ * interrupted loop goes on.  Only recording code holds addresses of the ring, so a register that equals the
+ * cursor is the cursor. */
+static void carry_cursor(ucontext_t *uc, const uint64_t *before)
+{
+    static const int registers[] = {REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_R8,
+                                    REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+    for (size_t i = 0; i < sizeof registers / sizeof *registers; i++)
+        if ((uint64_t)uc->uc_mcontext.gregs[registers[i]] == (uint64_t)before)
+            uc->uc_mcontext.gregs[registers[i]] = (greg_t)peet__ctl->cursor;
+}
+
 static void on_signal(int signal, siginfo_t *info, void *uc)
 {
     struct peet__rt *rt = &peet__rt;
@@ -125,8 +137,12 @@ static void on_signal(int signal, siginfo_t *info, void *uc)
     if (peet__fatal_is_fault(signal, info)) {
         if (rt->simulated && !rt->in_subject)
             peet__fatal(signal, info, uc); /* a fault of the host is not the subject's to handle */
-        else
+        else {
+            const uint64_t *before = peet__ctl->cursor;
             call_handler(signal, info, uc);
+            if (rt->simulated)
+                carry_cursor(uc, before);
+        }
     } else if (!rt->simulated || (rt->in_subject && !rt->busy && peet__image_records_nothing(pc))) {
         call_handler(signal, info, uc);
     } else {
