@@ -24,7 +24,7 @@ while read -r source options; do
     fi
     ./subject >got 2>/dev/null
     [ $? = $expected ] && cmp -s want got || { echo "FAIL: $options: the plain run differs"; bad=1; }
-    "$PEET" run --quiet -d out --observe counts -- ./subject >got 2>said
+    timeout -k 5 60 "$PEET" run --quiet -d out --observe counts -- ./subject >got 2>said
     [ $? = $expected ] && cmp -s want got || { echo "FAIL: $options: peet run differs: $(head -2 said)"; bad=1; }
     done=$((done + 1))
 done <<'LIST'

@@ -24,12 +24,12 @@ grep -q 'function unused_one' listed || fail "the schema lacks a function: $(gre
 grep -q 'function unused' listed && fail "the schema keeps a function that the linker dropped"
 grep -q 'function used' listed || fail "the schema lacks a function that is used"
 for program in all collected; do
-    "$PEET" run --quiet -d out --observe counts -- ./$program >got || fail "peet run of $program"
+    timeout -k 5 60 "$PEET" run --quiet -d out --observe counts -- ./$program >got || fail "peet run of $program"
     cmp want got || fail "$program: other output"
 done
 for option in --strip-debug --strip-all; do
     cp collected stripped && strip $option stripped || skip "no strip"
-    "$PEET" run --quiet -d out --observe counts -- ./stripped >got || fail "peet run after strip $option"
+    timeout -k 5 60 "$PEET" run --quiet -d out --observe counts -- ./stripped >got || fail "peet run after strip $option"
     cmp want got || fail "strip $option: other output"
     grep -q '"name": "used"' out/stats.json || fail "strip $option: function names are gone"
 done

@@ -62,11 +62,11 @@ for level in -O0 -O2; do
             "$PEETCXX" -o prog "${objects[@]}" || fail "link of $name in the order $order at $level"
             ./prog >got || fail "plain run of $name, $order, $level: status $?"
             cmp want got || fail "$name, $order, $level: other output"
-            "$PEET" run --quiet -d out --observe counts -- ./prog >got || fail "peet run of $name, $order, $level: status $?"
+            timeout -k 5 60 "$PEET" run --quiet -d out --observe counts -- ./prog >got || fail "peet run of $name, $order, $level: status $?"
             cmp want got || fail "$name, $order, $level under peet run: other output"
         done
     done
-    "$PEETCXX" -r -o joined.o all.a.o all.b.o && "$PEETCXX" -o prog joined.o all.c.o all.m.o && "$PEET" run --quiet -d out -- ./prog >got || fail "relocatable link at $level"
+    "$PEETCXX" -r -o joined.o all.a.o all.b.o && "$PEETCXX" -o prog joined.o all.c.o all.m.o && timeout -k 5 60 "$PEET" run --quiet -d out -- ./prog >got || fail "relocatable link at $level"
     cmp want got || fail "relocatable link at $level: other output"
 done
 exit 0
