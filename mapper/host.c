@@ -13,6 +13,7 @@
 #include "stats.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>
@@ -54,6 +55,29 @@ struct visit {
     int added, err, first;
 };
 
+/** The file that is mapped at an address: names given to the loader may be relative to a folder long left. */
+static int mapped_file(uint64_t address, char *out_path, size_t size)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char *line = NULL;
+    size_t room = 0;
+    int found = 0;
+
+    while (maps && !found && getline(&line, &room, maps) > 0) {
+        uint64_t begin, end;
+        const char *path = strchr(line, '/');
+
+        if (path && sscanf(line, "%" SCNx64 "-%" SCNx64, &begin, &end) == 2 && address >= begin && address < end) {
+            snprintf(out_path, size, "%.*s", (int)strcspn(path, "\n"), path);
+            found = 1;
+        }
+    }
+    free(line);
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
 static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct visit *v = arg;
@@ -68,11 +92,17 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 
         holds = info->dlpi_phdr[i].p_type == PT_LOAD && v->pc >= begin && v->pc < begin + info->dlpi_phdr[i].p_memsz;
     }
-    if (!holds || (!main_program && (!info->dlpi_name || info->dlpi_name[0] != '/')))
+    if (!holds)
         return 0;
-    length = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[length > 0 ? length : 0] = 0;
-    v->err = add_image(main_program ? self : info->dlpi_name, info->dlpi_addr, v->error);
+    if (main_program) {
+        length = readlink("/proc/self/exe", self, sizeof self - 1);
+        self[length > 0 ? length : 0] = 0;
+    } else if (info->dlpi_name && info->dlpi_name[0] == '/') {
+        snprintf(self, sizeof self, "%s", info->dlpi_name);
+    } else if (!info->dlpi_phnum || !mapped_file(info->dlpi_addr + info->dlpi_phdr[0].p_vaddr, self, sizeof self)) {
+        return 0;
+    }
+    v->err = add_image(self, info->dlpi_addr, v->error);
     if (v->err > 0)
         v->added++;
     return v->err < 0 || v->pc;

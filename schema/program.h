@@ -43,25 +43,26 @@ struct peet__address {
     int32_t mb;
 };
 
-/** Decoding side of a block; parallel to peet_function.blocks. */
+/** Decoding side of a block; parallel to peet_function.blocks.  What the decoder's short way reads fills
+ *  the first cache line. */
 struct peet__block {
     const struct peet__address *addresses; /* nvalues of them; NULL if some value has another shape */
     const struct peet__address *steps;     /* nupdates of them; NULL if some update has another shape */
-    const int64_t *strides;  /* of a loop: by how much each value grows a turn; NULL if that varies */
-    const struct peet__value *values;
     const struct peet__update *updates;
     uint32_t nvalues, nupdates;
     uint32_t slot_words;
     int32_t tail;       /* block that is executed next unless the next record is `tail_taken`; -1 none */
-    int32_t tail_taken;
     int32_t pad;        /* block of alignment padding that falls into this one; -1 none */
     int32_t pad_after;  /* ... executed if this block was the last before */
+    uint8_t plain;      /* nothing but addresses and steps: the short way of peet_decode_batch() */
     uint8_t recorded, sync;
     uint8_t loop;       /* recorded once, behind its last turn: slot 0 is loop_reg then */
     uint8_t loop_reg;
+    int32_t tail_taken;
     int64_t loop_step;  /* by which loop_reg moves each turn */
-    uint8_t plain;      /* nothing but addresses and steps: the short way of peet_decode_batch() */
-};
+    const int64_t *strides;  /* of a loop: by how much each value grows a turn; NULL if that varies */
+    const struct peet__value *values;
+} __attribute__((aligned(64)));
 
 struct peet__image;
 

@@ -497,11 +497,13 @@ static void read_payload(struct reader *r)
         return;
     struct segment *segs = calloc(f->nsegments + 1, sizeof *segs);
     struct peet__layout_block *blocks = calloc(nblocks + 1, sizeof *blocks);
-    struct peet__block *code = calloc(f->nsegments + 1, sizeof *code);
+    struct peet__block *code = aligned_alloc(_Alignof(struct peet__block), (f->nsegments + 1) * sizeof *code);
     uint32_t *flags_of = calloc(f->nsegments + 1, sizeof *flags_of);
     f->sync_offset = peet__own(f, f->nsegments, sizeof *f->sync_offset);
     if (segs == NULL || blocks == NULL || code == NULL || flags_of == NULL || f->sync_offset == NULL)
         peet__reader_fail(r, "out of memory");
+    else
+        memset(code, 0, (f->nsegments + 1) * sizeof *code);
     uint32_t k = 0;
     int64_t line = f->pub.line;
     for (uint32_t b = 0; b < nblocks && r->why == NULL; b++) {
@@ -537,7 +539,9 @@ static void read_payload(struct reader *r)
 
 void *peet__own(struct peet__function *f, size_t n, size_t size)
 {
-    void *p = calloc(n + 1, size);
+    void *p = size % 64 == 0 ? aligned_alloc(64, (n + 1) * size) : calloc(n + 1, size);
+    if (p != NULL && size % 64 == 0)
+        memset(p, 0, (n + 1) * size);
     void **owned = realloc(f->owned, (f->nowned + 1) * sizeof *owned);
     if (owned != NULL)
         f->owned = owned;
