@@ -195,8 +195,10 @@ void peet__build(struct reader *r, const struct segment *segs, const struct peet
             b->line = insns[s->insn].line;
         }
         summarise(b);
-        if (!(b->flags & PEET_BLOCK_SIMPLE))
+        if (!(b->flags & PEET_BLOCK_SIMPLE)) {
             c->strides = NULL; /* counts and masks are not addresses that advance */
+            c->plain = 0;      /* and are given even to those who want no addresses */
+        }
         if (s->layout_block != block) {
             block = s->layout_block;
             if (blocks[block].padding != 0) {

@@ -133,6 +133,8 @@ static inline void update(uint64_t *regs, const struct peet__block *c)
 /* Brings the record's words behind the registers, so that forms index one array. */
 static inline void take_slots(uint64_t *regs, const uint64_t *slots, uint32_t n)
 {
+    /* Nearly always none to three: unrolling and vectors cost more than they bring. */
+#pragma clang loop vectorize(disable) unroll(disable)
     for (uint32_t k = 0; k < n; k++)
         regs[PEET__SLOT + k] = slots[k];
 }
@@ -151,7 +153,7 @@ static int deliver(struct peet_decode_state *s, uint32_t index, const uint64_t *
     out->values = NULL;
     if (values == NULL) /* the single form; looked up here because the array moves when images are added */
         values = s->program->values;
-    if (want) {
+    if (want || !(out->block->flags & PEET_BLOCK_SIMPLE)) { /* what varies is counted whoever listens */
         out->values = values;
         compute(s->regs, c, values);
     }
@@ -329,7 +331,7 @@ static unsigned turns(struct peet_decode_state *s, struct peet_block_event *even
             regs[c->updates[k].reg] += c->steps[k].disp * turns;
         s->loop_left = 1;
         n = 1;
-    } else if (c->addresses != NULL)
+    } else if (c->addresses != NULL && block->flags & PEET_BLOCK_SIMPLE)
         for (; n < room && s->loop_left > 1 && values <= stop; n++, s->loop_left--) {
             events[n] = (struct peet_block_event){block, want & PEET_DECODE_ADDRESSES ? values : NULL, s->context, 1, NULL};
             if (want & PEET_DECODE_ADDRESSES)
@@ -339,7 +341,7 @@ static unsigned turns(struct peet_decode_state *s, struct peet_block_event *even
         }
     if (n < room && values <= stop) {
         turn(s, want & PEET_DECODE_ADDRESSES, values, &events[n]);
-        values += want & PEET_DECODE_ADDRESSES ? c->nvalues : 0;
+        values += c->nvalues;
         n++;
     }
     *inout_values = values;
@@ -366,7 +368,8 @@ unsigned peet_decode_batch(struct peet_decode_state *s, const uint64_t **cursor,
             const struct peet__block *const c = &f->code[index];
             if (c->plain && s->tail < 0 && (c->pad < 0 || s->last != c->pad_after) && c->slot_words < (uint64_t)(end - at)) {
                 struct peet_block_event *const out = &events[n++];
-                take_slots(regs, at + 1, c->slot_words);
+                if (want & PEET_DECODE_ADDRESSES || c->nupdates != 0)
+                    take_slots(regs, at + 1, c->slot_words);
                 at += 1 + c->slot_words;
                 out->block = &f->blocks[index];
                 out->context = context;
@@ -374,6 +377,7 @@ unsigned peet_decode_batch(struct peet_decode_state *s, const uint64_t **cursor,
                 out->strides = NULL;
                 out->values = want & PEET_DECODE_ADDRESSES ? values : NULL;
                 if (want & PEET_DECODE_ADDRESSES)
+#pragma clang loop vectorize(disable) unroll(disable)
                     for (const struct peet__address *form = c->addresses, *last = form + c->nvalues; form != last; form++)
                         *values++ = short_value(form, regs);
                 update(regs, c);

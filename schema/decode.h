@@ -57,7 +57,7 @@ struct peet_event {
  * peet_decode_next() - the next event of a stream
  * @cursor: in/out, next raw word; advanced past what was consumed
  * @end: one past the last word that the context has written; a record is never cut by it
- * @want_addresses: fill block.values (else they are NULL)
+ * @want_addresses: fill block.values (else they are NULL, but for blocks that are not PEET_BLOCK_SIMPLE)
  * Returns: enum peet_event_kind, or PEET_ESTREAM / PEET_EFORMAT with @error
  *
  * The event is valid until the next call on any state of this program.
