@@ -32,7 +32,7 @@ struct frame {
     uint64_t key;     /* line number << 2 | QUICK_*; no QUICK bit while invalid */
     uint64_t used;    /* stamp of the last reference */
     uint64_t written; /* grains written and not yet told to the lost records of the line (classify.c) */
-    uint32_t next;    /* next copy of the same line, NONE32 at the end; while invalid: free list */
+    uint32_t next;    /* next copy of the same line, + 1; while invalid: free list; sole: its place in the shadow, + 1 */
     uint16_t cache;   /* whose frame this is; never changes */
     uint8_t state;    /* of the protocol */
     uint8_t in_shadow; /* the fully associative shadow holds the line too */
@@ -110,6 +110,7 @@ struct bus {
     uint32_t ways, sets, lines; /* lines = ways * sets */
     uint32_t set_mask;          /* sets - 1 if that is a mask, else 0 */
     int wide;                   /* more ways than are searched one after the other */
+    int sole;                   /* one cache, narrow, unchecked: sole.c, and no lists of copies */
     enum bus_replacement replacement;
     enum bus_fetch fetch;
     int classify, check;
@@ -161,7 +162,26 @@ bus_run *peet__bus_run_for(const struct bus *b);
 /** The lines of a block's code. */
 void peet__bus_run_fetches(struct bus *b, struct cache *c, const struct peet_block *block, struct walk *w);
 
+/**
+ * peet__bus_bulk() - the next turns of a loop, if they change nothing but counts and time stamps
+ * @values: of the first of them; @most: turns
+ * @out_frames: room for the frames of block->nrefs references, for peet__bus_bulk_done()
+ * Returns: for how many turns every reference is a hit without consequences in the line where it is; 0 if not even once
+ */
+uint64_t peet__bus_bulk(struct bus *b, struct cache *c, const struct peet_block *block, const uint64_t *values,
+    const int64_t *strides, uint64_t most, struct frame **out_frames);
+/** So many of these turns happened. */
+void peet__bus_bulk_done(struct bus *b, struct cache *c, const struct peet_block *block, const uint64_t *values,
+    const int64_t *strides, uint64_t turns, struct frame *const *frames);
+/** Is every reference one location, and none a prefetch (which is in none of the counts)? */
+static inline int peet__bus_is_simple(const struct peet_block *block)
+{
+    return block->flags & PEET_BLOCK_SIMPLE && block->reads + block->writes + block->modifies == block->nrefs;
+}
+
 /* engine.c */
+/** Memory ran out: end the run. */
+void peet__bus_no_memory(struct bus *b);
 /**
  * peet__bus_touch() - one reference to one line, whatever it takes
  * @grains: the grains of the line that it touches, a bit each
@@ -171,6 +191,10 @@ void peet__bus_run_fetches(struct bus *b, struct cache *c, const struct peet_blo
  */
 uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, enum touch touch,
     uint64_t time);
+
+/* sole.c */
+/** peet__bus_touch() for a single processor's single cache: nobody else has anything to say. */
+uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, unsigned bytes, enum touch touch, uint64_t time);
 
 /* cache.c */
 int peet__bus_caches_init(struct bus *b);
@@ -219,6 +243,8 @@ void peet__bus_classify_lost(struct bus *b, struct line_record *record, uint32_t
 void peet__bus_classify_miss(struct bus *b, struct cache *c, struct line_record *record, uint64_t grains);
 /** The shadow sees a reference; @f: the cache's own frame or NULL; @insert: bring it in if it is not there */
 void peet__bus_shadow_use(struct bus *b, struct cache *c, uint64_t line, struct line_record *record, struct frame *f, int insert);
+/** A place in the shadow for a new line: a free one, or that of the line used longest ago.  Returns: its index in c->shadow */
+uint32_t peet__bus_shadow_slot(struct bus *b, struct cache *c);
 /** The cache's own frame of this line is about to go. */
 void peet__bus_shadow_leave(struct bus *b, struct cache *c, struct line_record *record, struct frame *f);
 

@@ -64,6 +64,7 @@ static int cache_init(struct bus *b, struct cache *c)
 int peet__bus_caches_init(struct bus *b)
 {
     b->wide = b->ways > SEARCHED_WAYS && b->replacement != REPLACE_PLRU;
+    b->sole = b->ncaches == 1 && !b->wide && !b->check;
     if (b->replacement == REPLACE_PLRU)
         plru_init(b);
     b->caches = calloc(b->ncaches, sizeof *b->caches);

@@ -74,6 +74,8 @@ static void push(struct calendar *cal, uint32_t i, uint64_t end)
 
 uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned hw, uint64_t time, uint64_t cycles, int posted)
 {
+    if (cal->sole)
+        return peet__bus_calendar_request_sole(cal, time, cycles);
     uint64_t at = time > cal->final_until ? time : cal->final_until;
     uint32_t last = cal->last_hw, i = 0;
     /* Nothing that ends before this can be in the way: begin with the last such slot that is at hand. */
@@ -118,6 +120,10 @@ uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned hw, uint64_t 
 
 void peet__bus_calendar_finish(struct calendar *cal, uint64_t end)
 {
+    if (cal->sole && cal->open_from < end) {
+        peet_sim_windows_add(&cal->windows, cal->open_from, cal->final_until < end ? cal->final_until : end);
+        cal->open_from = cal->final_until;
+    }
     while (cal->n)
         settle_first(cal, end);
     peet_sim_windows_reach(&cal->windows, end);

@@ -26,6 +26,8 @@ struct calendar_slot {
 struct calendar {
     enum bus_arbitration arbitration;
     unsigned hws;
+    int sole;                     /* one processor, which waits for its own: no transaction can be overtaken */
+    uint64_t open_from;           /* sole: busy from here to final_until, and not in the windows yet */
     uint32_t first, n;            /* slots[first .. first + n) in the order of their start */
     struct calendar_slot *slots;  /* 2 * CALENDAR_SLOTS */
     uint32_t latest;              /* where the latest request was put */
@@ -54,6 +56,24 @@ void peet__bus_calendar_settle(struct calendar *cal, uint64_t now);
  * Transactions that this one overtakes move back; what their owners lose by it is added to lost_cycles.
  */
 uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned hw, uint64_t time, uint64_t cycles, int posted);
+
+/**
+ * peet__bus_calendar_request_sole() - the same, if the calendar is one processor's: a queue without places
+ *
+ * Its requests come in the order of time, none before its last one was over, and what it posted went first.
+ */
+static inline uint64_t peet__bus_calendar_request_sole(struct calendar *cal, uint64_t time, uint64_t cycles)
+{
+    uint64_t start = cal->final_until;
+    if (time > start) {
+        peet_sim_windows_add(&cal->windows, cal->open_from, start);
+        cal->open_from = start = time;
+    }
+    cal->final_until = start + cycles;
+    cal->busy_cycles += cycles;
+    cal->transactions++;
+    return start;
+}
 
 /** peet__bus_calendar_finish() - settle everything; the windows end at @end */
 void peet__bus_calendar_finish(struct calendar *cal, uint64_t end);

@@ -147,13 +147,21 @@ static void shadow_prefetch(struct bus *b, struct cache *c)
     peet_sim_linemap_prefetch(&b->lines_map, soon->line);
 }
 
-/* A place in the shadow for a new line: a free one, or that of the line used longest ago. */
-static uint32_t shadow_place(struct bus *b, struct cache *c)
+uint32_t peet__bus_shadow_slot(struct bus *b, struct cache *c)
 {
     if (c->shadow_used < b->lines)
         return c->shadow_used++;
     struct shadow_owner owner = {c->shadow, b->frames};
-    uint32_t slot = peet_sim_oldest_take(&c->shadow_oldest, &b->scratch, shadow_used, &owner, c->stamp - 1);
+    return peet_sim_oldest_take(&c->shadow_oldest, &b->scratch, shadow_used, &owner, c->stamp - 1);
+}
+
+/* The same, and the line that it held forgets it. */
+static uint32_t shadow_place(struct bus *b, struct cache *c)
+{
+    int fresh = c->shadow_used < b->lines;
+    uint32_t slot = peet__bus_shadow_slot(b, c);
+    if (fresh)
+        return slot;
     struct shadow_node *n = &c->shadow[slot];
     shadow_prefetch(b, c);
     struct line_record *record = peet_sim_linemap_get(&b->lines_map, n->line); /* there: it was referenced */

@@ -162,15 +162,20 @@ static int evict(struct bus *b, struct cache *c, struct frame *f)
     return dirty;
 }
 
+void peet__bus_no_memory(struct bus *b)
+{
+    if (!b->dead)
+        b->env->fail(b->env, "out of memory for the records of %llu lines; try classify=off",
+            (unsigned long long)b->lines_map.nchunks << PEET_SIM_LINEMAP_CHUNK_BITS);
+    b->dead = 1;
+}
+
 uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, enum touch touch,
     uint64_t time)
 {
     struct line_record *record = b->dead ? NULL : peet_sim_linemap_get(&b->lines_map, line);
     if (!record || (b->classify && peet__bus_classify_reserve(b))) {
-        if (!b->dead)
-            b->env->fail(b->env, "out of memory for the records of %llu lines; try classify=off",
-                (unsigned long long)b->lines_map.nchunks << PEET_SIM_LINEMAP_CHUNK_BITS);
-        b->dead = 1;
+        peet__bus_no_memory(b);
         return 0;
     }
     int write = touch == TOUCH_WRITE, fresh = 0, write_back = 0;

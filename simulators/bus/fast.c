@@ -40,14 +40,18 @@ static uint64_t time_of(const struct bus *b, const struct walk *w, uint32_t insn
     return w->start + ((w->cpi_rest + b->cpi * insn) / CPI_ONE) + w->touches * b->hit_cycles + w->stall_cycles;
 }
 
+ALWAYS uint64_t touch_slow(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, enum touch touch, uint64_t time)
+{
+    return b->sole ? peet__bus_touch_sole(b, c, line, bytes, touch, time) : peet__bus_touch(b, c, line, grains, bytes, touch, time);
+}
+
 /* One read or write of a part of one line. */
 static void touch_part(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, int write,
     uint32_t insn, struct walk *w)
 {
     w->touches++;
     if (!quick_any(b, c, line, grains, write))
-        w->stall_cycles +=
-            peet__bus_touch(b, c, line, grains, bytes, write ? TOUCH_WRITE : TOUCH_READ, time_of(b, w, insn));
+        w->stall_cycles += touch_slow(b, c, line, grains, bytes, write ? TOUCH_WRITE : TOUCH_READ, time_of(b, w, insn));
 }
 
 /* The part of a location that lies in one line: @bytes from @offset on. */
@@ -127,6 +131,13 @@ static __attribute__((noinline)) uint64_t run_slow(struct bus *b, struct cache *
         for (uint32_t j = 0; j < i; j++)
             touches += refs[j].kind == PEET_REF_MODIFY;
     w->touches = touches;
+    const unsigned size = refs[i].size_bytes, offset = (unsigned)(event->values[i] & (b->line_bytes - 1));
+    if (b->sole && refs[i].kind != PEET_REF_MODIFY && size - 1 < b->line_bytes - offset) { /* no quick hit: that is known */
+        w->touches++;
+        w->stall_cycles += peet__bus_touch_sole(b, c, event->values[i] >> b->line_shift, size,
+            refs[i].kind == PEET_REF_STORE ? TOUCH_WRITE : TOUCH_READ, time_of(b, w, refs[i].insn));
+        return 1;
+    }
     return touch_location(b, c, event->values[i], refs[i].size_bytes ? refs[i].size_bytes : 1, &refs[i], w);
 }
 
@@ -173,23 +184,17 @@ ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_e
     w->touches = before + n + block->modifies;
 }
 
-/* No range, no condition, and no prefetch: a prefetch is in none of the counts. */
-ALWAYS int is_simple(const struct peet_block *block)
-{
-    return block->flags & PEET_BLOCK_SIMPLE && block->reads + block->writes + block->modifies == block->nrefs;
-}
-
 #define RUN(name, ways, search) \
     static void run_##name##_plain(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w) \
     { \
-        if (is_simple(event->block)) \
+        if (peet__bus_is_simple(event->block)) \
             run_simple(b, c, event, w, ways, 0, search); \
         else \
             run_any(b, c, event, w); \
     } \
     static void run_##name##_classify(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w) \
     { \
-        if (is_simple(event->block)) \
+        if (peet__bus_is_simple(event->block)) \
             run_simple(b, c, event, w, ways, 1, search); \
         else \
             run_any(b, c, event, w); \
@@ -206,7 +211,7 @@ bus_run *peet__bus_run_for(const struct bus *b)
 {
     if (b->check || (b->replacement == REPLACE_PLRU && !b->set_mask && b->sets > 1))
         return run_any;
-#define PICK(name) return b->classify ? run_##name##_classify : run_##name##_plain
+#define PICK(name) return b->classify && !b->sole ? /* sole: who wrote what is no question */ run_##name##_classify : run_##name##_plain
     if (b->wide)
         PICK(wide);
     if (!b->set_mask && b->sets > 1)
@@ -234,6 +239,6 @@ void peet__bus_run_fetches(struct bus *b, struct cache *c, const struct peet_blo
     for (; line <= last && !b->dead; line++) {
         c->stats.fetches++;
         if (!quick_any(b, c, line, 0, 0))
-            w->stall_cycles += peet__bus_touch(b, c, line, 0, 0, TOUCH_FETCH, w->start + w->stall_cycles);
+            w->stall_cycles += touch_slow(b, c, line, 0, 0, TOUCH_FETCH, w->start + w->stall_cycles);
     }
 }

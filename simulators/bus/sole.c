@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * engine.c for one processor with one cache: nobody snoops, nothing is ever lost to others, and the bus is a
+ * queue.  The protocol's table says the rest, as there.  Lines then need no lists: a line's record says
+ * in which place of the shadow it was last, and the place says whether it still is; a frame knows its place.
+ * Without classification no record is needed.  Called by the fast path in fast.c.
+ */
+#include "bus.h"
+
+static inline uint64_t use_bus_sole(struct bus *b, struct cache *c, enum bus_op op, uint64_t time, uint64_t cycles)
+{
+    uint64_t start = peet__bus_calendar_request_sole(&b->calendar, time, cycles);
+    b->transactions[op]++;
+    if (op != OP_WRITE_BACK) /* nobody waits for those */
+        b->hw[c->hw].wait_cycles += start - time;
+    return start + cycles;
+}
+
+/* The frame of the line, or NULL.  Only valid frames have a state. */
+static inline struct frame *find_sole(struct frame *set, uint32_t ways, uint64_t line)
+{
+    for (uint32_t way = 0; way < ways; way++)
+        if (KEY_LINE(set[way].key) == line && set[way].state != BUS_INVALID)
+            return &set[way];
+    return NULL;
+}
+
+/* The shadow's place of the line, if it is there. */
+static inline struct shadow_node *shadow_of(struct cache *c, const struct line_record *record, uint64_t line)
+{
+    struct shadow_node *n = record->shadows ? &c->shadow[record->shadows - 1] : NULL;
+    return n && n->line == line ? n : NULL;
+}
+
+/* The shadow sees a reference to a line, which is not both in a frame and in the shadow. */
+static void shadow_use_sole(struct bus *b, struct cache *c, uint64_t line, struct line_record *record, struct frame *f, int insert)
+{
+    struct shadow_node *n = shadow_of(c, record, line);
+    if (!n) {
+        if (!insert)
+            return;
+        uint32_t slot = peet__bus_shadow_slot(b, c);
+        n = &c->shadow[slot];
+        if (n->frame) { /* of the line that goes */
+            struct frame *old = &b->frames[n->frame - 1];
+            old->in_shadow = 0;
+            old->next = 0;
+            old->key &= ~(uint64_t)QUICK;
+        }
+        n->line = line;
+        record->shadows = slot + 1;
+    }
+    n->used = c->stamp;
+    n->frame = 0;
+    if (f) {
+        n->frame = (uint32_t)(f - b->frames) + 1;
+        f->in_shadow = 1;
+        f->next = (uint32_t)(n - c->shadow) + 1;
+    }
+}
+
+/* A frame for the line that comes in.  Returns: whether its old line goes to memory. */
+static inline int evict_sole(struct bus *b, struct cache *c, struct frame *f)
+{
+    int dirty = (b->protocol->states[f->state].flags & BUS_DIRTY) != 0;
+    c->stats.evictions++;
+    if (f->in_shadow) {
+        struct shadow_node *n = &c->shadow[f->next - 1];
+        n->used = f->used;
+        n->frame = 0;
+        f->in_shadow = 0;
+    }
+    if (dirty) {
+        c->stats.write_backs++;
+        b->memory_line_writes++;
+    }
+    return dirty;
+}
+
+static inline uint64_t cycles_sole(const struct bus *b, enum bus_op op, unsigned bytes)
+{
+    uint64_t cycles = b->address_cycles;
+    if (op == OP_READ || op == OP_READX)
+        cycles += b->memory_latency_cycles + b->line_cycles;
+    else if (op == OP_WRITE || op == OP_UPDATE)
+        cycles += (bytes + b->bus_width_bytes - 1) / b->bus_width_bytes * b->word_cycles;
+    else if (op == OP_WRITE_BACK)
+        cycles += b->line_cycles;
+    return cycles;
+}
+
+/* The transactions that the reference needs, until it is done.  Returns: the time then */
+static inline uint64_t transact_sole(struct bus *b, struct cache *c, unsigned *state, int write, unsigned bytes, uint64_t time)
+{
+    for (;;) {
+        const struct bus_processor_row *row = &b->protocol->processor[*state][write];
+        *state = row->alone;
+        if (row->op == OP_NONE)
+            return time;
+        if (row->op == OP_READ || row->op == OP_READX)
+            b->memory_line_reads++;
+        if (row->op == OP_WRITE)
+            b->memory_word_writes++;
+        time = use_bus_sole(b, c, (enum bus_op)row->op, time, cycles_sole(b, (enum bus_op)row->op, bytes));
+        if (!row->again)
+            return time;
+    }
+}
+
+uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, unsigned bytes, enum touch touch, uint64_t time)
+{
+    const struct bus_processor_row *missing = b->protocol->processor[BUS_INVALID];
+    const int write = touch == TOUCH_WRITE;
+    struct frame *set = c->frames + (size_t)peet__bus_set_of(b, line) * b->ways;
+    struct frame *f = b->dead ? NULL : find_sole(set, b->ways, line);
+    struct line_record *record = NULL;
+    unsigned state = f ? f->state : BUS_INVALID;
+    uint64_t begin = time;
+    int fill = 0, write_back = 0;
+    if (b->dead)
+        return 0;
+    if (b->classify && !(f && f->in_shadow) && !(record = peet_sim_linemap_get(&b->lines_map, line))) {
+        peet__bus_no_memory(b);
+        return 0;
+    }
+    c->stamp++;
+    if (!f) {
+        *(touch == TOUCH_FETCH ? &c->stats.fetch_misses : write ? &c->stats.write_misses : &c->stats.read_misses) += 1;
+        if (record) {
+            c->stats.kinds[!record->touched[0] ? MISS_COLD : shadow_of(c, record, line) ? MISS_CONFLICT : MISS_CAPACITY]++;
+            record->touched[0] = 1;
+        }
+        if (missing[write].op == OP_READ || missing[write].op == OP_READX) {
+            f = peet__bus_victim(b, c, line);
+            fill = 1;
+            if (f->state != BUS_INVALID)
+                write_back = evict_sole(b, c, f);
+        }
+    } else if (b->protocol->processor[state][write].op != OP_NONE) {
+        c->stats.upgrades++;
+    }
+    time = transact_sole(b, c, &state, write, bytes, time);
+    if (record)
+        shadow_use_sole(b, c, line, record, f, !write || missing[1].op != OP_WRITE);
+    if (f) {
+        peet__bus_set(b, f, line, state);
+        peet__bus_used(b, c, f, fill);
+    }
+    if (write_back)
+        use_bus_sole(b, c, OP_WRITE_BACK, time, cycles_sole(b, OP_WRITE_BACK, 0));
+    return time - begin;
+}
