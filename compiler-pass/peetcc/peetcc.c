@@ -2,7 +2,7 @@
 /*
  * peetcc: clang with the recording pass.  All options are clang's; peetcc adds the plugin, the place
  * of peet's headers and, at link time, the runtime, and leaves the schema beside what it linked.  It
- * finds its neighbours from its own place: <prefix>/bin/peetcc.  Called peetcc++ or peet++ it is clang++.
+ * finds its neighbours from its own place: <prefix>/bin/peetcc.  Called peetcc++ or peetc++ it is clang++.
  */
 #include "args.h"
 #include "seal.h"

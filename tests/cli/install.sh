@@ -9,7 +9,7 @@ build=$PEET_PREFIX
 peet=$prefix/bin/peet peetcc=$prefix/bin/peetcc
 
 # What is there.
-for file in bin/peet bin/peetcc bin/peetcc++ bin/peet++ lib/libpeet-rt.so lib/libpeet-host.so lib/peet/peet-pass.so \
+for file in bin/peet bin/peetcc bin/peetcc++ bin/peetc++ lib/libpeet-rt.so lib/libpeet-host.so lib/peet/peet-pass.so \
     lib/peet/modules/bus.so lib/peet/modules/counts.so lib/peet/modules/ideal.so include/peet/module.h include/peet/doall.h \
     share/man/man1/peet.1 share/man/man1/peet-run.1 share/man/man1/peetcc.1; do
     [ -e "$prefix/$file" ] || fail "$file is not installed"

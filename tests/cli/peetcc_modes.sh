@@ -102,8 +102,8 @@ for level in -O0 -O2; do
     "$PEET_PLAIN_CXX" $level -o words_plain words.cc && ./words_plain >expected
     must "$peetcxx" -Werror $level -o words words.cc
     ./words >got && same expected got "C++ $level"
-    must "$PEET_PREFIX/bin/peet++" $level -o words words.cc
-    ./words >got && same expected got "peet++ $level"
+    must "$PEET_PREFIX/bin/peetc++" $level -o words words.cc
+    ./words >got && same expected got "peetc++ $level"
 done
 
 # peet's headers are found.
