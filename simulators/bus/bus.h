@@ -39,7 +39,7 @@ struct frame {
 };
 _Static_assert(sizeof(struct frame) == 32, "a hit should touch one host cache line");
 
-/** Per line, ever referenced: the heads of its three lists, + 1. */
+/** Per line, ever referenced: the heads of its three lists, + 1.  (Not in sole.c, which has a word.) */
 struct line_record {
     uint32_t copies;  /* frames that hold it */
     uint32_t shadows; /* places in shadows that hold it */

@@ -65,6 +65,8 @@ int peet__bus_caches_init(struct bus *b)
 {
     b->wide = b->ways > SEARCHED_WAYS && b->replacement != REPLACE_PLRU;
     b->sole = b->ncaches == 1 && !b->wide && !b->check;
+    peet_sim_linemap_init(&b->lines_map, b->sole ? sizeof(uint32_t)
+        : sizeof(struct line_record) + (b->classify ? (b->ncaches + 31) / 32 * sizeof(uint32_t) : 0));
     if (b->replacement == REPLACE_PLRU)
         plru_init(b);
     b->caches = calloc(b->ncaches, sizeof *b->caches);

@@ -144,7 +144,8 @@ static void shadow_prefetch(struct bus *b, struct cache *c)
     __builtin_prefetch(&c->shadow[q->order[q->next + 4]], 1);
     if (soon->frame)
         __builtin_prefetch(&b->frames[soon->frame - 1], 1);
-    peet_sim_linemap_prefetch(&b->lines_map, soon->line);
+    if (!b->sole) /* there, lines need not be told */
+        peet_sim_linemap_prefetch(&b->lines_map, soon->line);
 }
 
 uint32_t peet__bus_shadow_slot(struct bus *b, struct cache *c)
@@ -152,7 +153,9 @@ uint32_t peet__bus_shadow_slot(struct bus *b, struct cache *c)
     if (c->shadow_used < b->lines)
         return c->shadow_used++;
     struct shadow_owner owner = {c->shadow, b->frames};
-    return peet_sim_oldest_take(&c->shadow_oldest, &b->scratch, shadow_used, &owner, c->stamp - 1);
+    uint32_t slot = peet_sim_oldest_take(&c->shadow_oldest, &b->scratch, shadow_used, &owner, c->stamp - 1);
+    shadow_prefetch(b, c);
+    return slot;
 }
 
 /* The same, and the line that it held forgets it. */
@@ -163,7 +166,6 @@ static uint32_t shadow_place(struct bus *b, struct cache *c)
     if (fresh)
         return slot;
     struct shadow_node *n = &c->shadow[slot];
-    shadow_prefetch(b, c);
     struct line_record *record = peet_sim_linemap_get(&b->lines_map, n->line); /* there: it was referenced */
     uint32_t self = shadow_index(b, c, slot), *link = &record->shadows;
     while (*link != self)

@@ -183,8 +183,6 @@ static void *bus_create(const struct peet_env *env, const union peet_value *v)
     b->classify = v[PARAM_CLASSIFY].u64 != 0;
     b->check = v[PARAM_CHECK].u64 != 0;
     b->random = env->seed;
-    peet_sim_linemap_init(&b->lines_map,
-        sizeof(struct line_record) + (b->classify ? (b->ncaches + 31) / 32 * sizeof(uint32_t) : 0));
     if (set_geometry(b, env, v) || set_protocol(b, env, v) || set_rest(b, env, v)) {
         bus_destroy(b);
         return NULL;

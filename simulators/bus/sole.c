@@ -25,17 +25,21 @@ static inline struct frame *find_sole(struct frame *set, uint32_t ways, uint64_t
     return NULL;
 }
 
+/* A line's record is a word here, so that many share a line of the host's cache: */
+enum { RECORD_PLACE = INT32_MAX }; /* its latest place in the shadow, + 1 (0: none so far); */
+#define RECORD_TOUCHED (1u << 31)  /* and whether it was ever referenced */
+
 /* The shadow's place of the line, if it is there. */
-static inline struct shadow_node *shadow_of(struct cache *c, const struct line_record *record, uint64_t line)
+static inline struct shadow_node *shadow_of(struct cache *c, uint32_t record, uint64_t line)
 {
-    struct shadow_node *n = record->shadows ? &c->shadow[record->shadows - 1] : NULL;
+    struct shadow_node *n = record & RECORD_PLACE ? &c->shadow[(record & RECORD_PLACE) - 1] : NULL;
     return n && n->line == line ? n : NULL;
 }
 
 /* The shadow sees a reference to a line, which is not both in a frame and in the shadow. */
-static void shadow_use_sole(struct bus *b, struct cache *c, uint64_t line, struct line_record *record, struct frame *f, int insert)
+static void shadow_use_sole(struct bus *b, struct cache *c, uint64_t line, uint32_t *record, struct frame *f, int insert)
 {
-    struct shadow_node *n = shadow_of(c, record, line);
+    struct shadow_node *n = shadow_of(c, *record, line);
     if (!n) {
         if (!insert)
             return;
@@ -48,7 +52,7 @@ static void shadow_use_sole(struct bus *b, struct cache *c, uint64_t line, struc
             old->key &= ~(uint64_t)QUICK;
         }
         n->line = line;
-        record->shadows = slot + 1;
+        *record = RECORD_TOUCHED | (slot + 1);
     }
     n->used = c->stamp;
     n->frame = 0;
@@ -113,7 +117,7 @@ uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, uns
     const int write = touch == TOUCH_WRITE;
     struct frame *set = c->frames + (size_t)peet__bus_set_of(b, line) * b->ways;
     struct frame *f = b->dead ? NULL : find_sole(set, b->ways, line);
-    struct line_record *record = NULL;
+    uint32_t *record = NULL;
     unsigned state = f ? f->state : BUS_INVALID;
     uint64_t begin = time;
     int fill = 0, write_back = 0;
@@ -127,8 +131,8 @@ uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, uns
     if (!f) {
         *(touch == TOUCH_FETCH ? &c->stats.fetch_misses : write ? &c->stats.write_misses : &c->stats.read_misses) += 1;
         if (record) {
-            c->stats.kinds[!record->touched[0] ? MISS_COLD : shadow_of(c, record, line) ? MISS_CONFLICT : MISS_CAPACITY]++;
-            record->touched[0] = 1;
+            c->stats.kinds[!(*record & RECORD_TOUCHED) ? MISS_COLD : shadow_of(c, *record, line) ? MISS_CONFLICT : MISS_CAPACITY]++;
+            *record |= RECORD_TOUCHED;
         }
         if (missing[write].op == OP_READ || missing[write].op == OP_READX) {
             f = peet__bus_victim(b, c, line);
