@@ -70,45 +70,108 @@ void peet__map_fork(struct peet_map *map, struct peet_map_core *core, const uint
     loop->marked = carrier->marked_fork;
     loop->base = map->next_number;
     loop->carrier = carrier;
+    loop->nested = carrier->loop != NULL;
     map->next_number += (uint32_t)n;
     if (!loop->chunk)
         loop->chunk = loop->schedule == PEET_SCHEDULE_STATIC ? (n + map->ncores - 1) / map->ncores : 1;
     for (unsigned i = 0; i < map->ncores; i++)
-        loop->shares[i] = (struct peet_map_share){ 0, 0, i };
+        loop->shares[i] = (struct peet_map_share){ .chunk_number = i, .loop = loop };
     carrier->state = PEET_MAP_BLOCKED;
     carrier->forked = loop;
     peet__map_release(core);
     peet__map_arrive(map, NULL, loop, core->clock);
 }
 
-static int has_work(const struct peet_map_loop *loop, unsigned hw)
-{
-    const struct peet_map_share *share = &loop->shares[hw];
+/* ---- offers: who may begin what, in O(1) however many loops are open */
 
-    if (share->next < share->end)
-        return 1;
-    if (loop->schedule == PEET_SCHEDULE_STATIC)
-        return share->chunk_number * loop->chunk < loop->n;
-    return loop->next < loop->n;
+/** What is begun is finished before more is begun: inner loops first, the newest first; then the others by age. */
+static int ahead(const struct peet_map_loop *a, const struct peet_map_loop *b)
+{
+    if (a->nested != b->nested)
+        return a->nested;
+    return a->nested ? a->arrival > b->arrival : a->arrival < b->arrival;
+}
+
+static void list_loop(struct peet_map *map, struct peet_map_loop *loop)
+{
+    struct peet_map_loop *after = loop->nested ? map->loops : NULL; /* the newest of its kind */
+
+    loop->listed = 1;
+    loop->after = after;
+    loop->before = after ? after->before : map->loops_tail;
+    *(loop->before ? &loop->before->after : &map->loops) = loop;
+    *(after ? &after->before : &map->loops_tail) = loop;
+}
+
+static void unlist_loop(struct peet_map *map, struct peet_map_loop *loop)
+{
+    if (!loop->listed)
+        return;
+    loop->listed = 0;
+    *(loop->before ? &loop->before->after : &map->loops) = loop->after;
+    *(loop->after ? &loop->after->before : &map->loops_tail) = loop->before;
+}
+
+/** Inner loops are near the head of a list, outer ones near its tail. */
+static void list_share(struct peet_map_core *core, struct peet_map_share *share)
+{
+    struct peet_map_share *after = core->shares, *before = core->shares_tail;
+
+    if (share->listed)
+        return;
+    if (share->loop->nested) {
+        while (after && ahead(after->loop, share->loop))
+            after = after->after;
+        before = after ? after->before : core->shares_tail;
+    } else {
+        while (before && ahead(share->loop, before->loop))
+            before = before->before;
+        after = before ? before->after : core->shares;
+    }
+    share->listed = 1;
+    share->before = before;
+    share->after = after;
+    *(before ? &before->after : &core->shares) = share;
+    *(after ? &after->before : &core->shares_tail) = share;
+}
+
+static void unlist_share(struct peet_map_core *core, struct peet_map_share *share)
+{
+    if (!share->listed)
+        return;
+    share->listed = 0;
+    *(share->before ? &share->before->after : &core->shares) = share->after;
+    *(share->after ? &share->after->before : &core->shares_tail) = share->before;
+}
+
+void peet__map_offer(struct peet_map *map, struct peet_map_loop *loop)
+{
+    if (loop->schedule != PEET_SCHEDULE_STATIC) {
+        list_loop(map, loop);
+        return;
+    }
+    for (unsigned i = 0; i < map->ncores && i * loop->chunk < loop->n; i++)
+        list_share(&map->cores[i], &loop->shares[i]);
 }
 
 struct peet_map_loop *peet__map_loop_for(struct peet_map *map, unsigned hw)
 {
-    struct peet_map_loop *loop = map->loops;
+    struct peet_map_loop *own = map->cores[hw].shares ? map->cores[hw].shares->loop : NULL;
 
-    while (loop && !has_work(loop, hw))
-        loop = loop->after;
-    return loop;
+    if (!own || !map->loops)
+        return own ? own : map->loops;
+    return ahead(map->loops, own) ? map->loops : own;
 }
 
 /** The next iteration for a core; there is one. */
 static uint64_t next_iteration(struct peet_map *map, struct peet_map_loop *loop, unsigned hw)
 {
     struct peet_map_share *share = &loop->shares[hw];
-    uint64_t size = loop->chunk, left = loop->n - loop->next;
+    const int fixed = loop->schedule == PEET_SCHEDULE_STATIC;
+    uint64_t size = loop->chunk, left = loop->n - loop->next, i;
 
     if (share->next == share->end) {
-        if (loop->schedule == PEET_SCHEDULE_STATIC) {
+        if (fixed) {
             share->next = share->chunk_number * size;
             share->chunk_number += map->ncores;
         } else {
@@ -117,19 +180,15 @@ static uint64_t next_iteration(struct peet_map *map, struct peet_map_loop *loop,
             share->next = loop->next;
         }
         share->end = size < loop->n - share->next ? share->next + size : loop->n;
-        if (loop->schedule != PEET_SCHEDULE_STATIC)
-            loop->next = share->end;
+        if (!fixed && (loop->next = share->end) == loop->n)
+            unlist_loop(map, loop);
     }
-    return share->next++;
-}
-
-static void unlist(struct peet_map *map, struct peet_map_loop *loop)
-{
-    if (!loop->listed)
-        return;
-    loop->listed = 0;
-    *(loop->prev ? &loop->prev->after : &map->loops) = loop->after;
-    *(loop->after ? &loop->after->prev : &map->loops_tail) = loop->prev;
+    i = share->next++;
+    if (share->next < share->end || (fixed && share->chunk_number * loop->chunk < loop->n))
+        list_share(&map->cores[hw], share);
+    else
+        unlist_share(&map->cores[hw], share);
+    return i;
 }
 
 /** A worker learns that there is no more for it, and ends. */
@@ -173,8 +232,7 @@ int peet__map_iterate(struct peet_map *map, struct peet_map_loop *loop, unsigned
     struct peet_map_context *c = loop->parked;
     int err = 0;
 
-    if (++loop->started == loop->n)
-        unlist(map, loop);
+    loop->started++;
     if (c) {
         loop->parked = c->next;
         c->next = NULL;

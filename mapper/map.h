@@ -42,10 +42,13 @@ struct peet_map_context {
     struct peet_map_context *own_prev, *own_next; /* affinity: ready ones of one hardware context */
 };
 
-/** Iterations that one hardware context has taken and not begun. */
+/** Iterations of a loop that are one hardware context's own and not begun. */
 struct peet_map_share {
     uint64_t next, end;
     uint64_t chunk_number; /* static: the next one that is its own */
+    struct peet_map_loop *loop;
+    struct peet_map_share *before, *after; /* in the hardware context's list, by rank of the loops */
+    uint8_t listed;
 };
 
 /** A doall between its fork and its join. */
@@ -53,14 +56,15 @@ struct peet_map_loop {
     uint64_t lo, n, next, finished, started, chunk, fn, arg;
     enum peet_schedule schedule;
     uint8_t marked;
-    uint8_t listed;                /* on map->loops */
+    uint8_t nested;                /* forked inside a loop */
+    uint8_t listed;                /* on map->loops: iterations that are nobody's yet */
     uint32_t base;                 /* context number of iteration lo */
     uint64_t end_cycles;           /* latest finish so far */
     uint64_t arrival, ready_cycles;
     struct peet_map_context *carrier;
     struct peet_map_context *parked;
     struct peet_map_share *shares; /* one per hardware context */
-    struct peet_map_loop *prev, *after;
+    struct peet_map_loop *before, *after;
 };
 
 /** A point in time at which a context or a loop becomes ready. */
@@ -81,6 +85,7 @@ struct peet_map_core {
     uint8_t ran;                   /* last_number means something */
     uint8_t is_idle;               /* found nothing to do; its clock stands still */
     struct peet_map_context *own_head, *own_tail; /* affinity */
+    struct peet_map_share *shares, *shares_tail;  /* iterations that only it may run */
 };
 
 /** An instance of a module. */
@@ -127,7 +132,7 @@ struct peet_map {
     struct peet_map_module **observers, **block_observers;
     unsigned nobservers, nblock_observers;
 
-    /* ready contexts in order of arrival; loops with iterations to give, innermost first */
+    /* ready contexts in order of arrival; loops with iterations to give to anybody, innermost first */
     struct peet_map_context *ready_head, *ready_tail;
     unsigned nready;
     uint32_t *pick_numbers;
@@ -236,6 +241,8 @@ int peet__map_others_wait(struct peet_map *map, unsigned hw);
 /* ---- doall.c */
 /** A doall begins at the core's clock; its carrier leaves the core.  args: lo hi schedule chunk fn arg */
 void peet__map_fork(struct peet_map *map, struct peet_map_core *core, const uint64_t *args);
+/** A loop has arrived: its iterations can be had. */
+void peet__map_offer(struct peet_map *map, struct peet_map_loop *loop);
 /** The first loop with an iteration for this core, or NULL. */
 struct peet_map_loop *peet__map_loop_for(struct peet_map *map, unsigned hw);
 /** Begin the next iteration of a loop on a core.  Returns: 1 begun, 0 (marked loops) it does not exist, or a peet_err */

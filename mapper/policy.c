@@ -116,24 +116,6 @@ static void wake_for(struct peet_map *map, const struct peet_map_context *c, uin
         }
 }
 
-/** A loop inside another goes to the front: what is begun is finished before more is begun. */
-static void list(struct peet_map *map, struct peet_map_loop *loop)
-{
-    loop->listed = 1;
-    loop->prev = loop->after = NULL;
-    if (!map->loops) {
-        map->loops = map->loops_tail = loop;
-    } else if (loop->carrier->loop) {
-        loop->after = map->loops;
-        map->loops->prev = loop;
-        map->loops = loop;
-    } else {
-        loop->prev = map->loops_tail;
-        map->loops_tail->after = loop;
-        map->loops_tail = loop;
-    }
-}
-
 void peet__map_arrivals(struct peet_map *map)
 {
     while (map->narrivals && map->arrivals[0].cycles <= map->now) {
@@ -146,7 +128,7 @@ void peet__map_arrivals(struct peet_map *map)
             continue;
         }
         one.loop->arrival = one.order;
-        list(map, one.loop);
+        peet__map_offer(map, one.loop);
         for (unsigned w = 0; map->nidle && w < (map->ncores + 63) / 64; w++)
             for (uint64_t bits = map->idle_bits[w]; bits; bits &= bits - 1)
                 peet__map_wake(map, 64 * w + (unsigned)__builtin_ctzll(bits), one.cycles);
