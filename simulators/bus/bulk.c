@@ -7,10 +7,10 @@
  */
 #include "bus.h"
 
-/* How many turns until a reference leaves its line, at least 1; 0: it lies in two. */
+/* How many turns until a reference leaves its line, at least 1; 0: it lies in two, or its size is not known. */
 static inline uint64_t turns_in_line(uint64_t offset, uint64_t bytes, int64_t stride, uint64_t line_bytes)
 {
-    if (offset + bytes > line_bytes)
+    if (!bytes || offset + bytes > line_bytes)
         return 0;
     if (!stride)
         return UINT64_MAX;

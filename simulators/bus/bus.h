@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine "bus": what its files share.  module.c is what peet calls; engine.c is a reference that the
- * fast path in module.c could not settle; cache.c is the frames of a cache and their replacement;
- * classify.c says what kind of miss it was; check.c watches the invariants; calendar.c is the bus in time;
- * stats.c writes the results; protocols.c holds the coherence protocols.
+ * The machine "bus": what its files share.  module.c is what peet calls; fast.c is hits, bulk.c turns of a
+ * loop that only hit; engine.c is a reference that the fast path could not settle, sole.c the same for a single
+ * processor; cache.c is the frames of a cache and their replacement; classify.c says what kind of miss it was;
+ * check.c watches the invariants; calendar.c is the bus in time; stats.c writes the results; protocols.c
+ * holds the coherence protocols.
  */
 #ifndef PEET_BUS_H
 #define PEET_BUS_H

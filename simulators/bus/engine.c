@@ -2,7 +2,7 @@
 /*
  * A reference that needs more than a time stamp: misses, first writes, everything on the bus.  Reads the
  * protocol's table and does what it says, for the processor's own cache and for all others that hold the
- * line.  Called by the fast path in module.c.
+ * line.  Called by the fast path in fast.c.
  */
 #include "bus.h"
 
