@@ -16,12 +16,13 @@ struct frame { /* what a signal handler interrupts */
     struct peet__function *function;
     int32_t last, tail;
     uint64_t loop_left;
-    uint64_t regs[16];
+    uint64_t regs[PEET__FS];
 };
 
 struct peet_decode_state {
     /* registers, thread pointer, zero, then the words of the record being decoded */
-    uint64_t regs[PEET__SLOT + PEET_RAW_SLACK_WORDS];
+    uint64_t *regs;
+    uint32_t slots;                  /* room for so many words */
     struct peet__function *function; /* of the last record; NULL before the first */
     int32_t last;                    /* block last delivered in this activation; -1 */
     int32_t tail;                    /* block that is executed next unless the next record says otherwise; -1 */
@@ -35,12 +36,30 @@ struct peet_decode_state {
     unsigned nframes, cframes;
 };
 
+/* Room for the longest record of the program, which grows when images are added. */
+static int make_room(struct peet_decode_state *s, struct peet_error *error)
+{
+    uint32_t slots = s->program->slots_capacity;
+    uint64_t *regs = realloc(s->regs, (PEET__SLOT + slots + 1) * sizeof *regs);
+    if (regs == NULL)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    if (s->regs == NULL)
+        memset(regs, 0, PEET__SLOT * sizeof *regs);
+    s->regs = regs;
+    s->slots = slots;
+    return 0;
+}
+
 int peet_decode_state_new(struct peet_program *program, uint32_t context, uint64_t fs_base, struct peet_decode_state **out_state)
 {
     struct peet_decode_state *s = calloc(1, sizeof *s);
     if (s == NULL)
         return PEET_ENOMEM;
     s->program = program;
+    if (make_room(s, NULL) != 0) {
+        free(s);
+        return PEET_ENOMEM;
+    }
     peet_decode_state_reset(s, context, fs_base);
     *out_state = s;
     return 0;
@@ -48,8 +67,10 @@ int peet_decode_state_new(struct peet_program *program, uint32_t context, uint64
 
 void peet_decode_state_free(struct peet_decode_state *s)
 {
-    if (s != NULL)
+    if (s != NULL) {
         free(s->frames);
+        free(s->regs);
+    }
     free(s);
 }
 
@@ -290,6 +311,8 @@ static inline int next_block(struct peet_decode_state *s, const uint64_t **curso
         index = s->sync_segment;
     }
     const struct peet__block *c = &s->function->code[index];
+    if (s->slots < c->slot_words && make_room(s, error) != 0)
+        return PEET_ENOMEM;
     if (c->slot_words > (uint64_t)(end - at - 1))
         return peet_error_set(error, PEET_ESTREAM, "context %u: a record of %s is cut off", s->context, s->function->pub.name);
     if (c->loop) {
@@ -353,6 +376,8 @@ unsigned peet_decode_batch(struct peet_decode_state *s, const uint64_t **cursor,
 {
     const uint32_t context = s->context;
     uint64_t *const stop = values + (nvalues - s->program->values_capacity); /* room for any block up to here */
+    if (s->slots < s->program->slots_capacity && make_room(s, NULL) != 0)
+        return 0; /* peet_decode_next() says so */
     uint64_t *const regs = s->regs;
     const uint64_t *at = *cursor;
     unsigned n = 0;

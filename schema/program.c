@@ -126,9 +126,13 @@ static int adopt(struct peet_program *p, struct peet__image *image, struct peet_
     if (functions == NULL || images == NULL || reserve_pcs(p, syncs) != 0)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     for (unsigned k = 0; k < image->nfunctions; k++)
-        for (uint32_t b = 0; b < image->functions[k]->nall; b++)
-            if (image->functions[k]->blocks[b].nvalues > values)
-                values = image->functions[k]->blocks[b].nvalues;
+        for (uint32_t b = 0; b < image->functions[k]->nall; b++) {
+            const struct peet__function *f = image->functions[k];
+            if (f->blocks[b].nvalues > values)
+                values = f->blocks[b].nvalues;
+            if (f->code[b].slot_words > p->slots_capacity)
+                p->slots_capacity = f->code[b].slot_words;
+        }
     uint64_t *scratch = realloc(p->values, (values + 1) * sizeof *scratch);
     if (scratch == NULL)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");

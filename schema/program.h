@@ -111,7 +111,7 @@ struct peet_program {
     peet_program_rescan *rescan;
     void *rescan_arg;
     uint64_t *values;                  /* scratch of the event being delivered */
-    uint32_t values_capacity;
+    uint32_t values_capacity, slots_capacity; /* the most of any block */
     struct peet_program_gaps gaps;
     int granularity;
 };

@@ -388,6 +388,8 @@ static void read_insn(struct reader *r, const struct segment *s, uint32_t slots,
         read_tls(r, insn, s, slots, offset, length, reg_at, nrefs);
         return;
     }
+    if (length == 0 && !(flags & PEET_FORMAT_ASM) && nrefs == 0)
+        return; /* a pseudo instruction that became no code */
     int is_jump = !(flags & PEET_FORMAT_RELAX) ? 0 : insn.opcode->klass == PEET_INSN_BRANCH ? 2 : 1;
     push_insn(r, &insn, length, target, is_jump, reg_at);
     uint32_t at = r->ninsns - 1 - s->insn;

@@ -65,10 +65,26 @@ static inline void peet__count_ref(const struct peet_block *block, const struct 
     }
 }
 
+/** Valgrind tests a bit of a register, by the number in another, in memory: it writes the register below the
+ *  stack and reads a byte of it, or modifies that and reads the register back. */
+static inline void peet__count_bit_tests(const struct peet_block *block, struct peet_counts *counts)
+{
+    for (uint32_t i = 0; block->insns && i < block->ninsns; i++) {
+        const char *name = block->insns[i].opcode->name;
+
+        if (name[0] != 'B' || name[1] != 'T' || !strstr(name, "rr"))
+            continue;
+        counts->writes += name[2] >= '0' && name[2] <= '9' ? 1 : 2; /* BT64rr; BTS, BTR, BTC */
+        counts->reads++;
+    }
+}
+
 /** peet_count_static() - what every execution of a block counts, added to @counts */
 static inline void peet_count_static(const struct peet_block *block, enum peet_convention how, struct peet_counts *counts)
 {
     counts->instructions += block->ninsns;
+    if (how == PEET_COUNT_CALLGRIND)
+        peet__count_bit_tests(block, counts);
     for (uint32_t i = 0; i < block->nrefs; i++) {
         const struct peet_ref *ref = &block->refs[i];
 
