@@ -173,6 +173,14 @@ __attribute__((naked, noinline)) void target(void)
     X(vpgatherdd, 6, 9, 0, "vpcmpeqd %ymm1,%ymm1,%ymm1; vpxor %xmm2,%xmm2,%xmm2; leaq buf(%rip),%rax; vpgatherdd %ymm1,(%rax,%ymm2,4),%ymm0; vzeroupper") \
     X(vpgatherqd, 6, 5, 0, "vpcmpeqd %xmm1,%xmm1,%xmm1; vpxor %xmm2,%xmm2,%xmm2; leaq buf(%rip),%rax; vpgatherqd %xmm1,(%rax,%ymm2,4),%xmm0; vzeroupper") \
     X(vpgatherdq_1, 6, 5, 0, "vpcmpeqd %ymm1,%ymm1,%ymm1; vpxor %xmm2,%xmm2,%xmm2; leaq buf(%rip),%rax; vpgatherdq %ymm1,(%rax,%xmm2,8),%ymm0; vzeroupper") \
+    /* bit tests of a register by a register: through memory below the stack */ \
+    X(bt64, 2, 2, 1, "btq %rax,%rcx") \
+    X(bt32, 2, 2, 1, "btl %eax,%ecx") \
+    X(bts64, 2, 2, 2, "btsq %rax,%rcx") \
+    X(btr32, 2, 2, 2, "btrl %eax,%ecx") \
+    X(btc64, 2, 2, 2, "btcq %rax,%rcx") \
+    X(bt_immediate, 2, 1, 0, "btq $3,%rcx") \
+    X(bts_immediate, 2, 1, 0, "btsq $3,%rcx") \
     /* hints, fences, padding: no reference */ \
     X(prefetch, 2, 1, 0, "prefetcht0 buf(%rip)") \
     X(prefetchw, 2, 1, 0, "prefetchw buf(%rip)") \

@@ -79,7 +79,12 @@ static void add_block(struct sums *s, const struct peet_block *block, const uint
     s->instructions += block->ninsns;
     for (uint32_t i = 0; i < block->ninsns; i++) {
         const struct peet_insn *insn = &block->insns[i];
+        const char *op = insn->opcode->name;
         int rep = 0;
+        if (strncmp(op, "BT", 2) == 0 && strstr(op, "rr")) { /* VEX tests a register's bit in memory of its own */
+            s->dr += 1;
+            s->dw += strchr("SRC", op[2]) == NULL ? 1 : 2;
+        }
         for (uint32_t r = insn->first_ref; r < (uint32_t)insn->first_ref + insn->nrefs; r++) {
             const struct peet_ref *ref = &block->refs[r];
             int64_t n = 1, skipped = 0;

@@ -62,12 +62,26 @@ __attribute__((noinline)) static void set_bits(uint64_t x)
     map[x >> 58] ^= 1ull << (x >> 52 & 63);
 }
 
+__attribute__((noinline)) static int tested(uint64_t x, unsigned n)
+{
+    int r = 0;
+    for (unsigned i = 0; i < n; i++) {
+        if (x >> (i * 7 & 63) & 1)
+            r += (int)i;
+        if (map[i & 63] & 1ull << (x + i & 63))
+            r ^= 5;
+        x ^= 1ull << (i & 63); /* a complement by number */
+    }
+    return r;
+}
+
 int main(void)
 {
     uint64_t s = 88172645463325252ull, sum = 0, ones = 0;
     for (int i = 0; i < 20000; i++) {
         uint64_t x = next(&s);
         sum += tricks(x);
+        sum += (uint64_t)tested(x, (unsigned)i & 15);
         set_bits(x);
     }
     for (int i = 0; i < 64; i++)
