@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # An installed peet works from wherever it is moved to, with no reference to the tree that it was built in.
+# Outside the build tree, whose path is looked for.
+outside=$(mktemp -d "${TMPDIR:-/tmp}/peet-install.XXXXXX") || exit 1
+trap 'rm -rf "$outside"' EXIT
+set -- "$outside"
 . "$(dirname "$0")/lib.sh"
 write_sum
 must "$PEET_CMAKE" --install "$PEET_PREFIX" --prefix "$PWD/first" >install.log

@@ -64,6 +64,7 @@ must "$peetcc" -O1 -o handle handle.c
 # Not "&" in a script: the shell has background jobs ignore SIGINT.
 set -m
 for signal in TERM INT USR1; do
+    rm -f out.txt # the shell in the background may be late in emptying it
     "$peet" run -q -d results -- ./handle >out.txt 2>err.txt &
     pid=$!
     for _ in $(seq 200); do grep -q -s ready out.txt && break; sleep 0.05; done
@@ -81,6 +82,7 @@ int main(void) { puts("ready"); fflush(stdout); for (;;) pause(); }
 END
 must "$peetcc" -O1 -o wait wait.c
 for signal in TERM KILL; do
+    rm -f out.txt # the shell in the background may be late in emptying it
     "$peet" run -q -d results -- ./wait >out.txt 2>err.txt &
     pid=$!
     for _ in $(seq 200); do grep -q -s ready out.txt && break; sleep 0.05; done
