@@ -61,6 +61,7 @@ struct cache_stats {
 struct cache {
     uint64_t stamp;          /* latest given out */
     struct frame *frames;
+    uint32_t *hints;         /* [WIDE_HINTS] where a line was last: to be verified */
     uint64_t *plru;          /* a tree per set */
     uint32_t number, hw;
     const char *kind;
@@ -68,7 +69,6 @@ struct cache {
     /* wide caches only: */
     struct peet_sim_oldest *oldest; /* a queue per set */
     uint32_t *free;          /* + 1: a list of invalid frames per set */
-    uint32_t *hints;         /* [WIDE_HINTS] where a line was last: to be verified */
     uint64_t *filled;        /* a stamp per frame: FIFO (any cache) */
     /* classification only: */
     struct shadow_node *shadow; /* lines of them, in the bus's shadows */

@@ -43,9 +43,11 @@ static int cache_init(struct bus *b, struct cache *c)
         return -1;
     if (b->replacement == REPLACE_FIFO && !(c->filled = calloc(b->lines, sizeof *c->filled)))
         return -1;
+    if (!(c->hints = calloc(WIDE_HINTS, sizeof *c->hints)))
+        return -1;
     if (!b->wide)
         return 0;
-    if (!(c->free = calloc(b->sets, sizeof *c->free)) || !(c->hints = calloc(WIDE_HINTS, sizeof *c->hints)))
+    if (!(c->free = calloc(b->sets, sizeof *c->free)))
         return -1;
     for (uint32_t i = b->lines; i-- > 0;) { /* the lowest first */
         c->frames[i].next = c->free[i / b->ways];

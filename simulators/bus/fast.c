@@ -122,6 +122,19 @@ ALWAYS struct frame *match(struct frame *f, uint64_t want, uint64_t either, uint
     return NULL;
 }
 
+/* The same, beginning where a line of this number was last: sets of many ways spread over several host lines. */
+ALWAYS struct frame *match_hint(struct cache *c, struct frame *set, uint64_t line, uint64_t want, uint64_t either, uint32_t ways)
+{
+    uint32_t *hint = &c->hints[line % WIDE_HINTS];
+    struct frame *f = &c->frames[*hint];
+    if (__builtin_expect((f->key | either) == want, 1))
+        return f;
+    f = match(set, want, either, ways);
+    if (f)
+        *hint = (uint32_t)(f - c->frames);
+    return f;
+}
+
 /* A reference of run_simple() that is no plain hit.  @touches: of the block before it.  Returns: in how many lines it lies */
 static __attribute__((noinline)) uint64_t run_slow(struct bus *b, struct cache *c, const struct peet_block_event *event, uint32_t i,
     uint64_t touches, struct walk *w)
@@ -160,7 +173,8 @@ ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_e
         size_t first = search == SEARCH_HINT ? c->hints[line % WIDE_HINTS]
             : search == SEARCH_MODULO       ? (size_t)(line % sets) * ways
                                             : (size_t)(line & mask) * ways;
-        struct frame *f = match(frames + first, want, either, search == SEARCH_HINT ? 1 : ways);
+        struct frame *f = search == SEARCH_MASK && ways > 2 ? match_hint(c, frames + first, line, want, either, ways)
+                                                            : match(frames + first, want, either, search == SEARCH_HINT ? 1 : ways);
         if (UNLIKELY(!f || last > offset_mask)) {
             c->stamp = stamp;
             uint64_t more = run_slow(b, c, event, i, before + i, w) - 1;
