@@ -279,7 +279,7 @@ uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *need
     } reg[16];
     for (int r = 0; r < 16; r++)
         reg[r] = {kin >> r & 1 ? Form::source(r) : Form(), true};
-    unsigned words = 0, nslots = 0;
+    unsigned words = 0;
     uint32_t need_mask = 0;
     auto need = [&](int r, MachineInstr *at) {
         if (reg[r].form.known)
@@ -293,7 +293,7 @@ uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *need
             S.slots.push_back(s);
         }
         reg[r].form = Form::source(SrcSlot + words);
-        words++, nslots++;
+        words++;
         return reg[r].form;
     };
     auto vector = [&](SlotKind kind, MCRegister R, unsigned bytes, unsigned elt, MachineInstr *at) {
@@ -430,7 +430,7 @@ uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *need
             if (I.linear != Linear::None)
                 dst = T.gpr(MI->getOperand(0).getReg().asMCReg());
         }
-        Form rsp = reg[RSP].form, leave;
+        Form rsp = reg[RSP].form;
         switch (I.implicit) {
         case Implicit::Push:
         case Implicit::PushMem:
@@ -464,8 +464,7 @@ uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *need
         if (dst >= 0)
             reg[dst] = {result, false};
         if (rspImplicit && I.implicit != Implicit::Movs && I.implicit != Implicit::Stos && I.implicit != Implicit::Lods) {
-            bool wasEntry = false;
-            reg[RSP] = {rsp, wasEntry};
+            reg[RSP] = {rsp, false};
         }
     }
     if (!hoisted)

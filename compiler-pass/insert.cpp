@@ -87,12 +87,13 @@ private:
     int topCursor = NoGpr; // register that holds the cursor after the current segment's top
 };
 
-// Dead registers in order of preference: those with short encodings and no duty first.
+// Registers in order of preference: those with short encodings and no duty first.
+const int preference[] = {0, 1, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15, 5};
+
 std::vector<int> Inserter::dead(const LiveRegUnits &live, uint32_t avoid)
 {
-    static const int order[] = {0, 1, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15, 5};
     std::vector<int> out;
-    for (int r : order)
+    for (int r : preference)
         if (!(avoid >> r & 1) && !MRI.isReserved(T.gpr64[r]) && live.available(T.gpr64[r]))
             out.push_back(r);
     return out;
@@ -175,8 +176,7 @@ bool Inserter::keepCursor(const MachineLoop &L, const std::vector<LiveRegUnits> 
     for (MachineBasicBlock *P : L.getHeader()->predecessors())
         if (!L.contains(P))
             outside.push_back(F.layoutOf[P]);
-    static const int order[] = {0, 1, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15, 5};
-    for (int r : order) {
+    for (int r : preference) {
         if (touched >> r & 1 || MRI.isReserved(T.gpr64[r]))
             continue;
         bool fits = true;

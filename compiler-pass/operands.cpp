@@ -309,16 +309,11 @@ unsigned Target::memSize(const MachineInstr &MI, OpInfo &I)
     static const std::pair<const char *, unsigned> sizes[] = {{"zmmword ptr", 64}, {"ymmword ptr", 32},
         {"xmmword ptr", 16}, {"tbyte ptr", 10}, {"fword ptr", 6}, {"qword ptr", 8}, {"dword ptr", 4}, {"word ptr", 2},
         {"byte ptr", 1}};
-    size_t at = StringRef::npos;
-    for (auto &s : sizes) {
-        size_t p = StringRef(text).find(s.first);
-        if (p != StringRef::npos) {
-            at = p;
+    for (auto &s : sizes)
+        if (StringRef(text).contains(s.first)) {
             I.memSize = s.second;
             break;
         }
-    }
-    (void)at;
     if (I.memSize == 0) {
         if (starts(I.name, {"FLDENV", "FSTENV"}))
             I.memSize = 28;

@@ -192,7 +192,7 @@ static int lookup_sync(struct peet_decode_state *s, uint64_t pc)
         return 1;
     if (p->pc_key == NULL)
         return 0;
-    for (uint64_t at = (pc * 0x9e3779b97f4a7c15u >> 20) & p->pc_mask; p->pc_key[at] != 0; at = (at + 1) & p->pc_mask)
+    for (uint64_t at = peet__pc_slot(p, pc); p->pc_key[at] != 0; at = (at + 1) & p->pc_mask)
         if (p->pc_key[at] == pc) {
             s->sync_pc = pc;
             s->sync_function = p->functions[p->pc_value[at] >> 32];

@@ -43,14 +43,9 @@ void peet_program_free(struct peet_program *p)
     free(p);
 }
 
-static uint64_t hash(uint64_t pc)
-{
-    return pc * 0x9e3779b97f4a7c15u >> 20;
-}
-
 static void insert_pc(struct peet_program *p, uint64_t pc, uint64_t value)
 {
-    uint64_t at = hash(pc) & p->pc_mask;
+    uint64_t at = peet__pc_slot(p, pc);
     while (p->pc_key[at] != 0 && p->pc_key[at] != pc)
         at = (at + 1) & p->pc_mask;
     p->pc_key[at] = pc;

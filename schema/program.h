@@ -116,6 +116,12 @@ struct peet_program {
     int granularity;
 };
 
+/** Where in the table of pcs to begin to look. */
+static inline uint64_t peet__pc_slot(const struct peet_program *program, uint64_t pc)
+{
+    return (pc * 0x9e3779b97f4a7c15u >> 20) & program->pc_mask;
+}
+
 /* elf.c */
 int peet__image_map(struct peet__image *image, const char *path, struct peet_error *error);
 void peet__image_unmap(struct peet__image *image);

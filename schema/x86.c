@@ -12,12 +12,10 @@
 int peet__x86_operand(const uint8_t *code, size_t bytes, struct peet__x86_operand *out)
 {
     size_t i = 0;
-    int addr32 = 0;
     memset(out, 0, sizeof *out);
     while (i < bytes && (code[i] == 0x66 || code[i] == 0xf2 || code[i] == 0xf3 || code[i] == 0x2e || code[i] == 0x36 ||
                          code[i] == 0x3e || code[i] == 0x26 || code[i] == 0x64 || code[i] == 0x65 || code[i] == 0x67 ||
                          code[i] == 0xf0)) {
-        addr32 |= code[i] == 0x67;
         i++;
     }
     if (i < bytes && (code[i] & 0xf0) == 0x40)
@@ -42,7 +40,6 @@ int peet__x86_operand(const uint8_t *code, size_t bytes, struct peet__x86_operan
             return 0;
         i++;
     }
-    (void)addr32;
     if (i >= bytes)
         return -1;
     unsigned mod = code[i] >> 6, rm = code[i] & 7;
