@@ -6,14 +6,7 @@
 source=$1
 shift
 need_valgrind
-compilers_for "$source"
-mkdir "$work/plain" "$work/peet" "$work/out" || exit 99
-plain_flags=()
-for flag; do
-    case $flag in -fpeet-*) ;; *) plain_flags+=("$flag") ;; esac # those are the pass's own
-done
-"$plain_cc" "${plain_flags[@]}" -o "$work/plain/subject" "$source" -lm || fail "the plain compiler refused $source"
-"$peet_cc" "$@" -o "$work/peet/subject" "$source" -lm || fail "peetcc refused $source"
+build_both "$source" "$@"
 "$PEET" run --quiet --machine ideal --observe "$PEET_TOOLS/streamdump.so" -d "$work/out" -- "$work/peet/subject" \
     >"$work/peet.out" || fail "peet run ended with status $?"
 # The environment shifts the stack, which matters to frames aligned over 16.

@@ -6,14 +6,7 @@
 source=$1
 shift
 need_valgrind
-compilers_for "$source"
-mkdir "$work/plain" "$work/peet" "$work/out" || exit 99
-plain_flags=()
-for flag; do
-    case $flag in -fpeet-*) ;; *) plain_flags+=("$flag") ;; esac # those are the pass's own
-done
-"$plain_cc" "${plain_flags[@]}" -o "$work/plain/subject" "$source" -lm || fail "the plain compiler refused $source"
-"$peet_cc" "$@" -o "$work/peet/subject" "$source" -lm || fail "peetcc refused $source"
+build_both "$source" "$@"
 
 "$work/plain/subject" >"$work/plain.out" || fail "the plain program ended with status $?"
 $CALLGRIND --callgrind-out-file="$work/callgrind" "$work/plain/subject" >"$work/callgrind.out" 2>"$work/callgrind.err" ||

@@ -37,3 +37,18 @@ compilers_for() {
 # Chasing off: superblocks do not run across calls and jumps.  See tests/exact/CONVENTIONS.md.
 VEX="--vex-iropt-level=0 --vex-guest-chase=no"
 CALLGRIND="valgrind --tool=callgrind $VEX --cache-sim=yes --dump-line=no --compress-strings=no --compress-pos=no --demangle=no --skip-plt=no"
+
+# build_both SOURCE FLAGS...: $work/plain/subject without the pass, $work/peet/subject with it; $work/out for results.
+build_both()
+{
+    local source=$1 flag
+    local -a plain_flags=()
+    shift
+    compilers_for "$source"
+    mkdir "$work/plain" "$work/peet" "$work/out" || exit 99
+    for flag; do
+        case $flag in -fpeet-*) ;; *) plain_flags+=("$flag") ;; esac # those are the pass's own
+    done
+    "$plain_cc" "${plain_flags[@]}" -o "$work/plain/subject" "$source" -lm || fail "the plain compiler refused $source"
+    "$peet_cc" "$@" -o "$work/peet/subject" "$source" -lm || fail "peetcc refused $source"
+}
