@@ -27,6 +27,12 @@
 #include <peet/module.h>
 #include <jansson.h>
 
+/** What a new thread wants of its context. */
+struct peet_source_thread {
+    uint64_t fn, arg;
+    uint64_t stack_address, stack_bytes; /* 0: the runtime's choice */
+};
+
 /**
  * Where the events of software contexts come from.  `context` is the source's own small number, given
  * out by the mapper and used again after retire(); 0 is the main context and exists from the start.
@@ -52,6 +58,13 @@ struct peet_source_ops {
      *  They are the mapper's to number and live until the next call for this context.
      *  Returns: how many, 0: next() must be asked */
     unsigned (*blocks)(void *self, uint32_t context, struct peet_block_event **out_events);
+    /** spawn_thread() - a thread that calls fn(arg, 0) on a stack of its own, or on the one given; NULL: spawn() */
+    int (*spawn_thread)(void *self, uint32_t context, const struct peet_source_thread *thread, struct peet_error *error);
+    /** synthetic() - a block of enum peet_synthetic (decode.h); may be NULL: lock models then make no traffic */
+    const struct peet_block *(*synthetic)(void *self, unsigned what);
+    /** io_ready() - poll a descriptor for these poll(2) events.  @wait_ns: how long to block the whole process at
+     *  most, 0: just look, < 0: until something happens.  Returns: the events that are ready, or 0; may be NULL */
+    unsigned (*io_ready)(void *self, int descriptor, unsigned events, int64_t wait_ns);
     /** function_of_pc() - for modules; may be NULL */
     const struct peet_function *(*function_of_pc)(void *self, uint64_t runtime_pc);
 };

@@ -30,6 +30,19 @@ uint64_t peet_rt_event(unsigned type, unsigned nargs, const uint64_t *args);
 /** peet_rt_note() - record an abstract event without waiting for it (allocation, phase marks) */
 void peet_rt_note(unsigned type, unsigned nargs, const uint64_t *args);
 
+/**
+ * peet_rt_now() - the simulated clock in cycles, read in simulated-time order (an event: others may run)
+ * peet_rt_frequency_hz() - its cycles per second
+ * peet_rt_epoch_ns() - CLOCK_REALTIME at cycle 0, in nanoseconds since 1970
+ * peet_rt_cycles_until() - the cycle at which a clock (CLOCK_REALTIME, CLOCK_MONOTONIC ...) shows an absolute time,
+ *   0 if that is past; PEET_NEVER beyond what a clock can show.  For deadlines of timed waits
+ */
+struct timespec;
+uint64_t peet_rt_now(void);
+uint64_t peet_rt_frequency_hz(void);
+uint64_t peet_rt_epoch_ns(void);
+uint64_t peet_rt_cycles_until(int clock, const struct timespec *absolute);
+
 /* -------------------------------------------------- host world: called by the mapper on its own stack */
 
 struct peet_ctx; /* an execution stack with a saved machine state; the main context is made by start-up */
@@ -91,6 +104,12 @@ typedef int peet_host_main_fn(struct peet_host_hooks *out_hooks);
 
 /** Whether the subject's allocations are noted in its stream (ALLOC, FREE).  Off at first. */
 void peet_rt_note_allocations(int on);
+
+/** Whether more than one context is alive: only then do atomic and volatile accesses wait for their turn. */
+void peet_rt_set_concurrent(int on);
+
+/** The simulated clock's cycles per second; before the first resume. */
+void peet_rt_set_frequency_hz(uint64_t hz);
 
 /** Value of a PEET_* variable of the run (settings travel outside the subject's environment); NULL if unset. */
 const char *peet_rt_setting(const char *name);

@@ -40,6 +40,53 @@ void peet_program_gaps(struct peet_program *program, struct peet_program_gaps *o
 typedef int peet_program_rescan(void *arg, struct peet_program *program, uint64_t pc);
 void peet_program_set_rescan(struct peet_program *program, peet_program_rescan *fn, void *arg);
 
+/**
+ * Blocks that stand for what no compiled code of the subject does itself: the traffic of lock models and
+ * the references of library calls.  Each is a function of one block in the image "peet", so that every
+ * module sees them as it sees compiled code.
+ * X(NAME, function name, shape): MODIFY, LOAD, STORE: one reference of 8 bytes, values[0] its address (MODIFY
+ * is a locked instruction).  READ, WRITE, COPY, COMPARE: ranges; a range at address a of n bytes is two refs,
+ * {a, n / 8} of 8 bytes and {a + n / 8 * 8, n % 8} of 1 byte; COPY: source read, destination written;
+ * COMPARE: both read, destination first.
+ */
+#define PEET_SYNTHETICS(X) \
+    X(LOCK_MODIFY, "lock model: atomic", MODIFY) \
+    X(LOCK_LOAD, "lock model: read", LOAD) \
+    X(LOCK_STORE, "lock model: write", STORE) \
+    X(MEMCPY, "memcpy", COPY) \
+    X(MEMMOVE, "memmove", COPY) \
+    X(MEMSET, "memset", WRITE) \
+    X(MEMCMP, "memcmp", COMPARE) \
+    X(MEMCHR, "memchr", READ) \
+    X(STRLEN, "strlen", READ) \
+    X(STRCPY, "strcpy", COPY) \
+    X(STRCAT, "strcat", COPY) \
+    X(STRCMP, "strcmp", COMPARE) \
+    X(STRCHR, "strchr", READ) \
+    X(STRSTR, "strstr", COMPARE) \
+    X(READ, "read", WRITE) \
+    X(WRITE, "write", READ) \
+    X(STDIO_READ, "stdio read", WRITE) \
+    X(STDIO_WRITE, "stdio write", READ) \
+    X(QSORT, "qsort", READ) \
+    X(LIBRARY_READ, "library read", READ) \
+    X(LIBRARY_WRITE, "library write", WRITE)
+
+/** The `operation` of PEET_ABSTRACT_RANGE. */
+enum peet_synthetic {
+#define PEET_X(name, text, shape) PEET_SYNTHETIC_##name,
+    PEET_SYNTHETICS(PEET_X)
+#undef PEET_X
+    PEET_SYNTHETIC_COUNT
+};
+
+/** peet_program_synthetic() - the block; NULL: out of memory, or no such operation.  Lives as long as the program. */
+const struct peet_block *peet_program_synthetic(struct peet_program *program, unsigned what);
+
+/** peet_synthetic_values() - the values of its event for an operation as PEET_ABSTRACT_RANGE describes it
+ *  @out_values: room for 8.  Returns: how many */
+unsigned peet_synthetic_values(unsigned what, uint64_t destination, uint64_t source, uint64_t bytes, uint64_t out_values[8]);
+
 struct peet_decode_state; /* one per software context */
 
 /** @fs_base: the context's thread pointer, for thread-local references */

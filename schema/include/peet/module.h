@@ -183,14 +183,86 @@ struct peet_block_event {
     X(PHASE, 16, 1, "phase mark", "number") \
     X(ROI_BEGIN, 17, 0, "region of interest begin", "") \
     X(ROI_END, 18, 0, "region of interest end", "") \
-    X(YIELD, 19, 0, "processor yield", "")
+    X(YIELD, 19, 0, "processor yield", "") \
+    X(THREAD_CREATE, 20, 6, "thread create", "function argument stack_address stack_bytes detached thread") \
+    X(THREAD_JOIN, 21, 2, "thread join", "thread deadline") \
+    X(THREAD_DETACH, 22, 1, "thread detach", "thread") \
+    X(SYNC_INIT, 23, 3, "synchronisation object init", "object type value") \
+    X(SYNC_DESTROY, 24, 2, "synchronisation object destroy", "object type") \
+    X(MUTEX_LOCK, 25, 3, "mutex lock", "object kind deadline") \
+    X(MUTEX_TRYLOCK, 26, 2, "mutex trylock", "object kind") \
+    X(MUTEX_UNLOCK, 27, 2, "mutex unlock", "object kind") \
+    X(RWLOCK_READ, 28, 3, "rwlock read lock", "object kind deadline") \
+    X(RWLOCK_WRITE, 29, 3, "rwlock write lock", "object kind deadline") \
+    X(RWLOCK_TRYREAD, 30, 2, "rwlock try read lock", "object kind") \
+    X(RWLOCK_TRYWRITE, 31, 2, "rwlock try write lock", "object kind") \
+    X(RWLOCK_UNLOCK, 32, 2, "rwlock unlock", "object kind") \
+    X(COND_WAIT, 33, 4, "condition wait", "object mutex kind deadline") \
+    X(COND_SIGNAL, 34, 1, "condition signal", "object") \
+    X(COND_BROADCAST, 35, 1, "condition broadcast", "object") \
+    X(BARRIER_WAIT, 36, 2, "barrier wait", "object count") \
+    X(SEM_WAIT, 37, 2, "semaphore wait", "object deadline") \
+    X(SEM_TRYWAIT, 38, 1, "semaphore trywait", "object") \
+    X(SEM_POST, 39, 2, "semaphore post", "object count") \
+    X(SEM_VALUE, 40, 1, "semaphore value", "object") \
+    X(ONCE_BEGIN, 41, 1, "once begin", "object") \
+    X(ONCE_END, 42, 2, "once end", "object done") \
+    X(POST, 43, 2, "doacross post", "object iteration") \
+    X(WAIT, 44, 2, "doacross wait", "object iteration") \
+    X(ATOMIC, 45, 2, "atomic or volatile access", "pc registers") \
+    X(SLEEP, 46, 1, "sleep", "deadline") \
+    X(CLOCK, 47, 0, "clock read", "") \
+    X(IO_WAIT, 48, 3, "input/output wait", "descriptor events deadline") \
+    X(SYSCALL, 49, 2, "system call", "number bytes") \
+    X(RANGE, 50, 4, "range operation", "operation destination source bytes") \
+    X(LOOP_INIT, 51, 6, "team loop begin", "object lo hi schedule chunk threads") \
+    X(LOOP_NEXT, 52, 3, "team loop next chunk", "object thread chunk_address") \
+    X(INTERRUPT, 53, 1, "thread interrupt", "thread") \
+    X(SYNC_GRANT, 54, 4, "wait over", "object operation waited_cycles result") \
+    X(TASK, 55, 3, "task", "what task parent")
 
 enum peet_abstract_type {
 #define PEET_X(name, value, nargs, text, args) PEET_ABSTRACT_##name = value,
     PEET_ABSTRACTS(PEET_X)
 #undef PEET_X
-    PEET_ABSTRACT_TYPES = 20
+    PEET_ABSTRACT_TYPES = 56
 };
+
+/*
+ * SYNCHRONISATION.  `object` is the object's address in the subject.  The request is delivered at the
+ * time at which the context asks; if it must wait, SYNC_GRANT follows when it goes on.  `deadline` is
+ * in cycles of the simulated clock, PEET_NEVER: none.  Results (of the request or of SYNC_GRANT) are 0
+ * or an errno value, unless said otherwise here:
+ *
+ *   THREAD_CREATE   number of the new software context (also args[5]), or PEET_FAILED | errno
+ *   THREAD_JOIN     thread PEET_NEVER: until no other thread is left
+ *   BARRIER_WAIT    1 for the one that came last, else 0; count 0: as said by SYNC_INIT
+ *   SEM_VALUE       the value
+ *   ONCE_BEGIN      1: the caller runs the initialiser, then ONCE_END(done 1; 0: it failed); 0: it is done
+ *   CLOCK           the simulated clock in cycles
+ *   LOOP_NEXT       1 and the chunk [first, last) in two words at chunk_address; 0: no more
+ *   INTERRUPT       1 if the thread was waiting where waits can be interrupted: its wait returns EINTR
+ *   IO_WAIT         the poll(2) events that are ready, 0 at the deadline
+ *
+ * THREAD_EXIT is CONTEXT_EXIT.  ATOMIC stands just before the access itself, whose reference is the
+ * first of the block that follows: when ATOMIC has been performed, the access is, at the same time.
+ */
+#define PEET_NEVER UINT64_MAX
+#define PEET_FAILED ((uint64_t)1 << 63)
+
+/** Types of SYNC_INIT and SYNC_DESTROY. */
+enum peet_sync_type {
+    PEET_SYNC_MUTEX,         /* value: enum peet_mutex_kind */
+    PEET_SYNC_RWLOCK,        /* value: enum peet_rwlock_kind */
+    PEET_SYNC_COND,
+    PEET_SYNC_BARRIER,       /* value: how many */
+    PEET_SYNC_SEMAPHORE,     /* value: its value */
+    PEET_SYNC_ONCE,
+    PEET_SYNC_DOACROSS,      /* value: iterations before this one count as posted */
+    PEET_SYNC_TYPES
+};
+enum peet_mutex_kind { PEET_MUTEX_NORMAL, PEET_MUTEX_RECURSIVE, PEET_MUTEX_ERRORCHECK, PEET_MUTEX_SPIN };
+enum peet_rwlock_kind { PEET_RWLOCK_PREFER_READER, PEET_RWLOCK_PREFER_WRITER };
 
 /** Something that references do not spell out. */
 struct peet_abstract_event {
