@@ -79,11 +79,16 @@ enum peet_synthetic {
 #undef PEET_X
     PEET_SYNTHETIC_COUNT
 };
+/* Added to the operation of a range: another piece of the call that the RANGE before began.  Long operations come in
+ * pieces, so that none holds up the other processors; its block is the function's second, and counts no call. */
+#define PEET_SYNTHETIC_MORE 0x100
 
-/** peet_program_synthetic() - the block; NULL: out of memory, or no such operation.  Lives as long as the program. */
+/** peet_program_synthetic() - the block; NULL: out of memory, or no such operation.  Lives as long as the program.
+ *  @what: enum peet_synthetic, for ranges with or without PEET_SYNTHETIC_MORE */
 const struct peet_block *peet_program_synthetic(struct peet_program *program, unsigned what);
 
 /** peet_synthetic_values() - the values of its event for an operation as PEET_ABSTRACT_RANGE describes it
+ *  @destination: the address of MODIFY, LOAD, STORE, WRITE; COMPARE: the first.  @source: the address of READ
  *  @out_values: room for 8.  Returns: how many */
 unsigned peet_synthetic_values(unsigned what, uint64_t destination, uint64_t source, uint64_t bytes, uint64_t out_values[8]);
 

@@ -40,6 +40,7 @@ void peet_program_free(struct peet_program *p)
     free(p->pc_key);
     free(p->pc_value);
     free(p->values);
+    free(p->synthetics);
     free(p);
 }
 

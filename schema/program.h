@@ -114,6 +114,7 @@ struct peet_program {
     uint32_t values_capacity, slots_capacity; /* the most of any block */
     struct peet_program_gaps gaps;
     int granularity;
+    struct peet__function **synthetics; /* by enum peet_synthetic, NULL: not asked for yet; they are among functions */
 };
 
 /** Where in the table of pcs to begin to look. */
