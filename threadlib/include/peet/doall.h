@@ -106,6 +106,81 @@ void peet_doall_loop_finish(struct peet_doall_loop *loop);
         for (long i __attribute__((unused)) = peet_doall_loop_start(&peet_loop_##i); peet_loop_##i.open;             \
              peet_doall_loop_finish(&peet_loop_##i))
 
+/* ------------------------------------------------------------------------------------------- doacross */
+
+/**
+ * Doacross: iterations that depend on earlier ones at known points.  An iteration POSTs when it has done
+ * what later ones need, and WAITs for what it needs of earlier ones:
+ *
+ *     static void row(long i, void *arg)
+ *     {
+ *         ...                 what needs nobody
+ *         PEET_WAIT(i - 1);   until iteration i - 1 has posted
+ *         ...                 what needs its result
+ *         PEET_POST(i);       iteration i + 1 may go on
+ *     }
+ *     peet_doacross_loop(0, n, PEET_DOALL_DYNAMIC, 0, row, NULL);
+ *
+ * The same with the loop statement (PEET_DOACROSS) and with markers (PEET_FORK_DOACROSS ... PEET_JOIN_DOACROSS).
+ * PEET_POST and PEET_WAIT mean the innermost doacross loop around them.  Iterations before the first one of the
+ * loop count as posted, so that no test for the edge is needed.  Where several things are awaited,
+ * or where threads rather than iterations wait for one another, make objects of your own: peet_doacross_init().
+ *
+ * In a plain run the iterations run one after the other, so that every WAIT for an earlier one finds it posted.
+ * A WAIT for what was not posted could never end; it is said and the program aborted.
+ */
+
+/** Which iterations have been posted.  The caller's memory; its contents are the library's own. */
+struct peet_doacross {
+    long first;                 /* earlier ones count as posted */
+    long posted;                /* plain runs: so do those before this one, ... */
+    void *others;               /* ... and these */
+    struct peet_doacross *outer; /* the loop around a loop's own object */
+};
+
+/** peet_doacross_init() - nothing has been posted yet, but everything before iteration @first.  To begin anew, destroy it first */
+void peet_doacross_init(struct peet_doacross *object, long first);
+
+/** peet_doacross_destroy() - nobody will post or wait any more */
+void peet_doacross_destroy(struct peet_doacross *object);
+
+/** peet_doacross_post() - let everybody go on who waits for iteration @i, now or later.  Twice is once */
+void peet_doacross_post(struct peet_doacross *object, long i);
+
+/** peet_doacross_wait() - until iteration @i has been posted */
+void peet_doacross_wait(struct peet_doacross *object, long i);
+
+/** peet_doacross_loop() - peet_doall() with an object of its own, for PEET_POST and PEET_WAIT in the body */
+void peet_doacross_loop(long lo, long hi, enum peet_doall_schedule schedule, long chunk, void (*body)(long i, void *arg),
+    void *arg);
+
+/** Markers of a doacross loop; between them stand mark_start and mark_finish as in a doall. */
+void peet_mark_fork_across(long lo, long hi, enum peet_doall_schedule schedule, long chunk);
+void peet_mark_join_across(void);
+
+/** peet_post(), peet_wait() - in the innermost doacross loop of the calling context */
+void peet_post(long i);
+void peet_wait(long i);
+
+#define PEET_POST(i) peet_post(i)
+#define PEET_WAIT(i) peet_wait(i)
+#define PEET_FORK_DOACROSS(n) peet_mark_fork_across(0, (n), PEET_DOALL_DEFAULT, 0)
+#define PEET_FORK_DOACROSS_WITH(lo, hi, schedule, chunk) peet_mark_fork_across((lo), (hi), (schedule), (chunk))
+#define PEET_START_DOACROSS_ITER(p) peet_mark_start(p)
+#define PEET_FINISH_DOACROSS_ITER(p) peet_mark_finish(p)
+#define PEET_JOIN_DOACROSS() peet_mark_join_across()
+
+struct peet_doall_loop peet_doacross_loop_begin(long lo, long hi, enum peet_doall_schedule schedule, long chunk);
+int peet_doacross_loop_more(struct peet_doall_loop *loop);
+
+/** PEET_DOACROSS(i, lo, hi) statement - as PEET_DOALL, with PEET_POST and PEET_WAIT in the statement */
+#define PEET_DOACROSS(i, lo, hi) PEET_DOACROSS_WITH(i, lo, hi, PEET_DOALL_DEFAULT, 0)
+#define PEET_DOACROSS_WITH(i, lo, hi, schedule, chunk)                                                                \
+    for (struct peet_doall_loop peet_loop_##i = peet_doacross_loop_begin((lo), (hi), (schedule), (chunk));            \
+         peet_doacross_loop_more(&peet_loop_##i);)                                                                    \
+        for (long i __attribute__((unused)) = peet_doall_loop_start(&peet_loop_##i); peet_loop_##i.open;             \
+             peet_doall_loop_finish(&peet_loop_##i))
+
 /** peet_phase() - mark the beginning of phase n of the program, for reports over time */
 void peet_phase(long n);
 
