@@ -84,4 +84,7 @@ int peet__source_iteration(struct peet_source *s, uint32_t carrier, uint64_t ite
 void peet__source_segment_free(struct peet_source_segment *segment);
 void peet__source_loop_free(struct peet_source_loop *loop);
 
+/** source_io.c: io_ready() of the live source.  A descriptor below 0 has nothing ready: the process just sleeps. */
+unsigned peet__source_io_ready(void *self, int descriptor, unsigned events, int64_t wait_ns);
+
 #endif
