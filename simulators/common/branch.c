@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Predictors of directions and targets.
+ */
+#include "branch.h"
+#include "random.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAG_BITS = 11, USEFUL_PERIOD = 1 << 18, SHORTEST_HISTORY = 4 };
+
+/* ---------------------------------------------------------------------------------- two-bit counters */
+
+/** Returns: what the counter said, having learnt what is so. */
+static int counter(uint8_t *c, int taken)
+{
+    int said = *c >= 2;
+
+    if (taken && *c < 3)
+        ++*c;
+    else if (!taken && *c > 0)
+        --*c;
+    return said;
+}
+
+static uint32_t masked(uint64_t value, uint32_t bits)
+{
+    return (uint32_t)(value & ((1ull << bits) - 1));
+}
+
+/* ------------------------------------------------------------------------------------------------ TAGE */
+
+/** Lengths grow geometrically from SHORTEST_HISTORY to the longest. */
+static uint32_t history_length(uint32_t longest, uint32_t table)
+{
+    /* ratio^(tables - 1) = longest / shortest, without libm: a root by bisection */
+    double low = 1, high = longest, length = SHORTEST_HISTORY;
+
+    for (int i = 0; i < 60; i++) {
+        double ratio = (low + high) / 2, power = SHORTEST_HISTORY;
+
+        for (int k = 1; k < PEET_SIM_TAGE_TABLES; k++)
+            power *= ratio;
+        *(power < longest ? &low : &high) = ratio;
+    }
+    for (uint32_t k = 0; k < table; k++)
+        length *= (low + high) / 2;
+    return (uint32_t)(length + .5);
+}
+
+static void fold_push(struct peet_sim_fold *f, uint32_t newest, uint32_t leaving)
+{
+    f->value = f->value << 1 | newest;
+    f->value ^= leaving << f->length % f->width;
+    f->value ^= f->value >> f->width;
+    f->value = masked(f->value, f->width);
+}
+
+static void tage_history(struct peet_sim_branch *b, uint32_t taken)
+{
+    for (int t = 0; t < PEET_SIM_TAGE_TABLES; t++) {
+        uint32_t length = b->index_fold[t].length;
+        uint32_t leaving = b->ring[(b->ring_at + PEET_SIM_HISTORY_MAX - length) % PEET_SIM_HISTORY_MAX];
+
+        fold_push(&b->index_fold[t], taken, leaving);
+        fold_push(&b->tag_fold[t][0], taken, leaving);
+        fold_push(&b->tag_fold[t][1], taken, leaving);
+    }
+    b->ring[b->ring_at] = (uint8_t)taken;
+    b->ring_at = (b->ring_at + 1) % PEET_SIM_HISTORY_MAX;
+}
+
+static void step(int8_t *c, int up, int8_t least, int8_t most)
+{
+    if (up && *c < most)
+        ++*c;
+    else if (!up && *c > least)
+        --*c;
+}
+
+static int is_new(const struct peet_sim_tage_entry *e)
+{
+    return !e->useful && (e->counter == 0 || e->counter == -1);
+}
+
+static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
+{
+    const uint32_t bits = b->config.table_bits - 2;
+    struct peet_sim_tage_entry *entries[PEET_SIM_TAGE_TABLES], *provider = NULL;
+    uint16_t tags[PEET_SIM_TAGE_TABLES];
+    uint8_t *base = &b->counters[masked(pc ^ pc >> 2, b->config.table_bits)];
+    int provider_table = -1, alternate_table = -1, said, provider_said, alternate_said;
+
+    for (int t = 0; t < PEET_SIM_TAGE_TABLES; t++) {
+        uint32_t index = masked(pc ^ pc >> (bits - (uint32_t)t % bits) ^ b->index_fold[t].value, bits);
+
+        entries[t] = &b->tables[t][index];
+        tags[t] = (uint16_t)masked(pc ^ b->tag_fold[t][0].value ^ b->tag_fold[t][1].value << 1, TAG_BITS);
+        if (entries[t]->tag == tags[t]) {
+            alternate_table = provider_table;
+            provider_table = t;
+        }
+    }
+    alternate_said = alternate_table >= 0 ? entries[alternate_table]->counter >= 0 : *base >= 2;
+    provider_said = alternate_said;
+    said = alternate_said;
+    if (provider_table >= 0) {
+        provider = entries[provider_table];
+        provider_said = provider->counter >= 0;
+        said = is_new(provider) && b->use_alternate >= 0 ? alternate_said : provider_said;
+        if (is_new(provider) && provider_said != alternate_said)
+            step(&b->use_alternate, alternate_said == taken, -8, 7);
+    }
+
+    /* learn */
+    if (provider) {
+        if (provider_said != alternate_said) {
+            if (provider_said == taken && provider->useful < 3)
+                provider->useful++;
+            else if (provider_said != taken && provider->useful)
+                provider->useful--;
+        }
+        step(&provider->counter, taken, -4, 3);
+        if (!provider->useful && alternate_table < 0)
+            counter(base, taken);
+    } else {
+        counter(base, taken);
+    }
+    if (said != taken && provider_table + 1 < PEET_SIM_TAGE_TABLES) {
+        int t = provider_table + 1, found = -1;
+
+        /* the shortest longer history with a useless entry, now and then the next one */
+        for (; t < PEET_SIM_TAGE_TABLES; t++)
+            if (!entries[t]->useful) {
+                found = t;
+                if (peet_sim_random(&b->random) & 1)
+                    break;
+            }
+        if (found >= 0)
+            *entries[found] = (struct peet_sim_tage_entry){ tags[found], taken ? 0 : -1, 0 };
+        else
+            for (t = provider_table + 1; t < PEET_SIM_TAGE_TABLES; t++)
+                entries[t]->useful--;
+    }
+    if (++b->updates % USEFUL_PERIOD == 0)
+        for (int t = 0; t < PEET_SIM_TAGE_TABLES; t++)
+            for (uint32_t i = 0; i < 1u << bits; i++)
+                b->tables[t][i].useful >>= 1;
+    tage_history(b, (uint32_t)taken);
+    return said;
+}
+
+/* ------------------------------------------------------------------------------------- life and death */
+
+int peet_sim_branch_init(struct peet_sim_branch *b, const struct peet_sim_branch_config *config)
+{
+    const uint32_t bits = config->table_bits;
+    int failed;
+
+    memset(b, 0, sizeof *b);
+    b->config = *config;
+    b->random = 1;
+    b->counters = calloc(1u << bits, 1);
+    failed = !b->counters;
+    if (b->counters)
+        memset(b->counters, 1, 1u << bits); /* weakly not taken */
+    for (int t = 0; config->direction == PEET_SIM_TAGE && t < PEET_SIM_TAGE_TABLES; t++) {
+        uint32_t length = history_length(config->history_bits, (uint32_t)t);
+
+        failed |= !(b->tables[t] = calloc(1u << (bits - 2), sizeof *b->tables[t]));
+        for (uint32_t i = 0; b->tables[t] && i < 1u << (bits - 2); i++)
+            b->tables[t][i].tag = UINT16_MAX; /* no tag has so many bits */
+        b->index_fold[t] = (struct peet_sim_fold){ 0, length, bits - 2 ? bits - 2 : 1 };
+        b->tag_fold[t][0] = (struct peet_sim_fold){ 0, length, TAG_BITS };
+        b->tag_fold[t][1] = (struct peet_sim_fold){ 0, length, TAG_BITS - 1 };
+    }
+    failed |= peet_sim_tags_init(&b->btb, config->btb_sets, config->btb_ways, PEET_SIM_LRU, 0) != 0;
+    failed |= !(b->btb_targets = calloc((uint64_t)config->btb_sets * config->btb_ways, sizeof *b->btb_targets));
+    failed |= !(b->indirect_targets = calloc(1u << config->indirect_bits, sizeof *b->indirect_targets));
+    failed |= !(b->indirect_pcs = calloc(1u << config->indirect_bits, sizeof *b->indirect_pcs));
+    return failed ? -1 : 0;
+}
+
+void peet_sim_branch_fini(struct peet_sim_branch *b)
+{
+    free(b->counters);
+    for (int t = 0; t < PEET_SIM_TAGE_TABLES; t++)
+        free(b->tables[t]);
+    peet_sim_tags_fini(&b->btb);
+    free(b->btb_targets);
+    free(b->indirect_targets);
+    free(b->indirect_pcs);
+    memset(b, 0, sizeof *b);
+}
+
+/* -------------------------------------------------------------------------------------------- targets */
+
+/** Returns: whether the buffer knew this target, which it does now. */
+static int btb(struct peet_sim_branch *b, uint64_t pc, uint64_t target)
+{
+    uint64_t slot = peet_sim_tags_find(&b->btb, pc);
+    int known = slot != PEET_SIM_NO_SLOT && b->btb_targets[slot] == target;
+
+    if (slot == PEET_SIM_NO_SLOT) {
+        slot = peet_sim_tags_victim(&b->btb, pc);
+        peet_sim_tags_fill(&b->btb, slot, pc, 1);
+    } else {
+        peet_sim_tags_touch(&b->btb, slot);
+    }
+    b->btb_targets[slot] = target;
+    return known;
+}
+
+static void went(struct peet_sim_branch *b, uint64_t target)
+{
+    b->path = b->path << 3 ^ target >> 1;
+}
+
+/* --------------------------------------------------------------------------------------------- queries */
+
+enum peet_sim_branch_wrong peet_sim_branch_conditional(struct peet_sim_branch *b, uint64_t pc, int taken, uint64_t target)
+{
+    const struct peet_sim_branch_config *c = &b->config;
+    int said = 1;
+
+    taken = !!taken;
+    switch (c->direction) {
+    case PEET_SIM_ALWAYS:
+        break;
+    case PEET_SIM_BIMODAL:
+        said = counter(&b->counters[masked(pc, c->table_bits)], taken);
+        break;
+    case PEET_SIM_GSHARE:
+        said = counter(&b->counters[masked(pc ^ masked(b->history, c->history_bits), c->table_bits)], taken);
+        break;
+    case PEET_SIM_TAGE:
+        said = tage(b, pc, taken);
+        break;
+    }
+    b->history = b->history << 1 | (uint64_t)taken;
+    b->stats.conditional++;
+    if (taken)
+        went(b, target);
+    if (said != taken) {
+        b->stats.conditional_wrong++;
+        if (taken)
+            btb(b, pc, target);
+        return PEET_SIM_BRANCH_WRONG;
+    }
+    if (taken && !btb(b, pc, target)) {
+        b->stats.target_missing++;
+        return PEET_SIM_BRANCH_NO_TARGET;
+    }
+    return PEET_SIM_BRANCH_RIGHT;
+}
+
+enum peet_sim_branch_wrong peet_sim_branch_direct(struct peet_sim_branch *b, uint64_t pc, uint64_t target)
+{
+    went(b, target);
+    if (btb(b, pc, target))
+        return PEET_SIM_BRANCH_RIGHT;
+    b->stats.target_missing++;
+    return PEET_SIM_BRANCH_NO_TARGET;
+}
+
+enum peet_sim_branch_wrong peet_sim_branch_indirect(struct peet_sim_branch *b, uint64_t pc, uint64_t target)
+{
+    uint64_t key = (pc ^ b->path) * 0x9e3779b97f4a7c15u;
+    uint32_t i = (uint32_t)(key >> (64 - b->config.indirect_bits));
+    int by_path = b->indirect_pcs[i] == pc, right;
+    int by_pc = btb(b, pc, target);
+
+    /* the path's table if it knows the branch in this history, else where it went last */
+    right = by_path ? b->indirect_targets[i] == target : by_pc;
+    b->indirect_pcs[i] = pc;
+    b->indirect_targets[i] = target;
+    b->stats.indirect++;
+    b->stats.indirect_wrong += !right;
+    went(b, target);
+    return right ? PEET_SIM_BRANCH_RIGHT : PEET_SIM_BRANCH_WRONG;
+}
+
+void peet_sim_branch_call(struct peet_sim_branch *b, uint64_t return_pc)
+{
+    if (!b->config.return_entries)
+        return;
+    b->returns_top = (b->returns_top + 1) % b->config.return_entries;
+    b->returns[b->returns_top] = return_pc;
+    if (b->returns_live < b->config.return_entries)
+        b->returns_live++;
+}
+
+enum peet_sim_branch_wrong peet_sim_branch_return(struct peet_sim_branch *b, uint64_t target)
+{
+    int right = 0;
+
+    if (b->returns_live) {
+        right = b->returns[b->returns_top] == target;
+        b->returns_top = (b->returns_top + b->config.return_entries - 1) % b->config.return_entries;
+        b->returns_live--;
+    }
+    went(b, target);
+    b->stats.returns++;
+    b->stats.returns_wrong += !right;
+    return right ? PEET_SIM_BRANCH_RIGHT : PEET_SIM_BRANCH_WRONG;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Branch prediction.  A simulator that is driven by execution knows the outcome when it asks, so that
+ * asking and learning are one call: each says whether the front end would have gone the wrong way.
+ *
+ * Directions: ALWAYS taken; BIMODAL, two-bit counters by pc (Smith, ISCA 1981); GSHARE, two-bit counters
+ * by pc and global history (McFarling, WRL TN-36, 1993); TAGE, a bimodal base and tagged tables with
+ * geometric history lengths (Seznec, Michaud: JILP 8, 2006), with its usefulness counters, the choice of an
+ * alternate for newly allocated entries, and allocation of one entry on a misprediction.
+ * Targets: a branch target buffer, a return stack, and for indirect jumps a table by pc and path history.
+ */
+#ifndef PEET_SIM_BRANCH_H
+#define PEET_SIM_BRANCH_H
+
+#include "tags.h"
+
+enum peet_sim_direction { PEET_SIM_ALWAYS, PEET_SIM_BIMODAL, PEET_SIM_GSHARE, PEET_SIM_TAGE };
+/** In that order, for the range of a module's parameter. */
+#define PEET_SIM_DIRECTIONS "always|bimodal|gshare|tage"
+
+enum { PEET_SIM_TAGE_TABLES = 8, PEET_SIM_HISTORY_MAX = 256, PEET_SIM_RETURNS_MAX = 64 };
+
+struct peet_sim_branch_config {
+    enum peet_sim_direction direction;
+    uint32_t table_bits;     /* 2^n counters of the table (TAGE: of its base, and 2^(n-2) entries of each tagged table); 2..24 */
+    uint32_t history_bits;   /* GSHARE: 0..63; TAGE: the longest, 4..PEET_SIM_HISTORY_MAX */
+    uint32_t btb_sets, btb_ways;
+    uint32_t return_entries; /* 0..PEET_SIM_RETURNS_MAX */
+    uint32_t indirect_bits;  /* 2^n entries; 2..20 */
+};
+
+struct peet_sim_branch_stats {
+    uint64_t conditional, conditional_wrong;
+    uint64_t indirect, indirect_wrong;
+    uint64_t returns, returns_wrong;
+    uint64_t target_missing; /* direct and taken, right in direction, but the buffer did not know where to */
+};
+
+/** A cyclic fold of the newest `length` bits of history into `width` bits. */
+struct peet_sim_fold {
+    uint32_t value, length, width;
+};
+
+struct peet_sim_tage_entry {
+    uint16_t tag;
+    int8_t counter;          /* -4..3, taken if >= 0 */
+    uint8_t useful;          /* 0..3 */
+};
+
+struct peet_sim_branch {
+    struct peet_sim_branch_config config;
+    uint8_t *counters;       /* 2 bits each */
+    uint64_t history;        /* the newest 64 outcomes, newest in bit 0 */
+    uint8_t ring[PEET_SIM_HISTORY_MAX]; /* TAGE: outcomes */
+    uint32_t ring_at;
+    struct peet_sim_tage_entry *tables[PEET_SIM_TAGE_TABLES];
+    struct peet_sim_fold index_fold[PEET_SIM_TAGE_TABLES], tag_fold[PEET_SIM_TAGE_TABLES][2];
+    int8_t use_alternate;    /* -8..7: newly allocated entries are worse than their alternates if >= 0 */
+    uint64_t updates, random;
+    struct peet_sim_tags btb;
+    uint64_t *btb_targets, *indirect_targets, *indirect_pcs;
+    uint64_t path;
+    uint64_t returns[PEET_SIM_RETURNS_MAX];
+    uint32_t returns_top, returns_live;
+    struct peet_sim_branch_stats stats;
+};
+
+/** Returns: 0, or -1 without memory (fini is safe then); the configuration is taken as valid */
+int peet_sim_branch_init(struct peet_sim_branch *b, const struct peet_sim_branch_config *config);
+void peet_sim_branch_fini(struct peet_sim_branch *b);
+
+enum peet_sim_branch_wrong {
+    PEET_SIM_BRANCH_RIGHT,
+    PEET_SIM_BRANCH_NO_TARGET, /* known when the instruction is decoded: a short bubble */
+    PEET_SIM_BRANCH_WRONG,     /* known when it is executed: the pipeline refills */
+};
+
+/** A conditional branch at pc went to `target` if taken. */
+enum peet_sim_branch_wrong peet_sim_branch_conditional(struct peet_sim_branch *b, uint64_t pc, int taken, uint64_t target);
+/** A direct jump or call. */
+enum peet_sim_branch_wrong peet_sim_branch_direct(struct peet_sim_branch *b, uint64_t pc, uint64_t target);
+/** An indirect jump or call. */
+enum peet_sim_branch_wrong peet_sim_branch_indirect(struct peet_sim_branch *b, uint64_t pc, uint64_t target);
+/** A call, direct or not, besides the above: where it will return to. */
+void peet_sim_branch_call(struct peet_sim_branch *b, uint64_t return_pc);
+/** A return went to `target`. */
+enum peet_sim_branch_wrong peet_sim_branch_return(struct peet_sim_branch *b, uint64_t target);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Predictors on branches whose mispredictions can be said in advance: loops, patterns of a known period,
+ * correlated branches, coins, call chains, and tables of jumps.
+ */
+#include "common/branch.h"
+#include "common/random.h"
+#include "run_suite.h"
+
+static const struct peet_sim_branch_config usual = {
+    .table_bits = 12, .history_bits = 12, .btb_sets = 128, .btb_ways = 4, .return_entries = 16, .indirect_bits = 10,
+};
+
+static struct peet_sim_branch make(enum peet_sim_direction direction, uint32_t history)
+{
+    struct peet_sim_branch_config config = usual;
+    struct peet_sim_branch b;
+
+    config.direction = direction;
+    config.history_bits = history;
+    CU_ASSERT_FATAL(!peet_sim_branch_init(&b, &config));
+    return b;
+}
+
+/* Mispredictions of the second half of `rounds` times a pattern. */
+static uint64_t pattern(struct peet_sim_branch *b, const uint8_t *taken, unsigned period, unsigned rounds)
+{
+    uint64_t half = 0;
+
+    for (unsigned r = 0; r < rounds; r++) {
+        if (r == rounds / 2)
+            half = b->stats.conditional_wrong;
+        for (unsigned i = 0; i < period; i++)
+            peet_sim_branch_conditional(b, 0x400123, taken[i], 0x400200);
+    }
+    return b->stats.conditional_wrong - half;
+}
+
+/* A loop of n turns: two-bit counters are wrong once a loop, at its end, and never at its beginning. */
+static void test_bimodal(void)
+{
+    struct peet_sim_branch b = make(PEET_SIM_BIMODAL, 12);
+    uint8_t loop[20];
+
+    for (int i = 0; i < 20; i++)
+        loop[i] = i < 19;
+    CU_ASSERT_EQUAL(pattern(&b, loop, 20, 100), 50);
+    peet_sim_branch_fini(&b);
+
+    /* taken and not in turn: from a weak counter it is always wrong, or always half */
+    b = make(PEET_SIM_BIMODAL, 12);
+    uint8_t alternate[2] = { 1, 0 };
+    CU_ASSERT_EQUAL(pattern(&b, alternate, 2, 100), 100);
+    peet_sim_branch_fini(&b);
+}
+
+/* With as much history as the loop has turns, its end is known. */
+static void test_gshare(void)
+{
+    struct peet_sim_branch b = make(PEET_SIM_GSHARE, 12);
+    uint8_t loop[24];
+
+    for (int i = 0; i < 24; i++)
+        loop[i] = i % 12 < 11;
+    CU_ASSERT_EQUAL(pattern(&b, loop, 12, 200), 0);
+    peet_sim_branch_fini(&b);
+
+    b = make(PEET_SIM_GSHARE, 8); /* too little history: wrong at every end, as twelve ones look like eight */
+    CU_ASSERT_EQUAL(pattern(&b, loop, 12, 200), 100);
+    peet_sim_branch_fini(&b);
+}
+
+/* A branch that repeats the one of d branches ago, the others being coins: only history of d sees it. */
+static uint64_t correlated(enum peet_sim_direction direction, uint32_t history, unsigned d, unsigned rounds)
+{
+    struct peet_sim_branch b = make(direction, history);
+    uint64_t seed = 5, wrong = 0;
+
+    for (unsigned r = 0; r < rounds; r++) {
+        int first = (int)(peet_sim_random(&seed) & 1);
+        uint64_t before;
+
+        peet_sim_branch_conditional(&b, 0x1034, first, 0x1100);
+        for (unsigned i = 0; i < d; i++)
+            peet_sim_branch_conditional(&b, 0x1200 + 16 * i, 1, 0x1300);
+        before = b.stats.conditional_wrong;
+        peet_sim_branch_conditional(&b, 0x25a8, first, 0x2100);
+        if (r >= rounds / 2)
+            wrong += b.stats.conditional_wrong - before;
+    }
+    peet_sim_branch_fini(&b);
+    return wrong;
+}
+
+static void test_correlation(void)
+{
+    CU_ASSERT_EQUAL(correlated(PEET_SIM_GSHARE, 12, 6, 4000), 0);
+    CU_ASSERT(correlated(PEET_SIM_BIMODAL, 12, 6, 4000) > 800);     /* a coin: half of 2000 */
+    CU_ASSERT(correlated(PEET_SIM_GSHARE, 12, 40, 4000) > 800);     /* beyond its history */
+    CU_ASSERT(correlated(PEET_SIM_TAGE, 128, 40, 4000) < 40);       /* within TAGE's */
+    CU_ASSERT(correlated(PEET_SIM_TAGE, 16, 40, 4000) > 800);
+}
+
+/* A random pattern of a period that short history cannot tell apart, learnt by heart. */
+static void test_tage(void)
+{
+    struct peet_sim_branch b = make(PEET_SIM_TAGE, 200);
+    uint8_t taken[60];
+    uint64_t seed = 3;
+
+    for (int i = 0; i < 60; i++)
+        taken[i] = (uint8_t)(peet_sim_random(&seed) & 1);
+    CU_ASSERT(pattern(&b, taken, 60, 400) < 60); /* of 12,000 */
+    peet_sim_branch_fini(&b);
+
+    /* a coin cannot be learnt: about half, by any of them */
+    for (int d = PEET_SIM_BIMODAL; d <= PEET_SIM_TAGE; d++) {
+        b = make((enum peet_sim_direction)d, 32);
+        for (int i = 0; i < 20000; i++)
+            peet_sim_branch_conditional(&b, 0x500, (int)(peet_sim_random(&seed) >> 40 & 1), 0x600);
+        CU_ASSERT(b.stats.conditional_wrong > 9000 && b.stats.conditional_wrong < 11000);
+        peet_sim_branch_fini(&b);
+    }
+}
+
+/* Calls nest to `depth` and return: the stack knows the newest 16. */
+static void test_returns(void)
+{
+    for (unsigned depth = 1; depth <= 40; depth += 3) {
+        struct peet_sim_branch b = make(PEET_SIM_ALWAYS, 0);
+        unsigned right = 0;
+
+        for (unsigned i = 0; i < depth; i++)
+            peet_sim_branch_call(&b, 0x1000 + i);
+        for (unsigned i = depth; i-- > 0;)
+            right += peet_sim_branch_return(&b, 0x1000 + i) == PEET_SIM_BRANCH_RIGHT;
+        CU_ASSERT_EQUAL(right, depth < 16 ? depth : 16);
+        CU_ASSERT_EQUAL(b.stats.returns_wrong, depth - right);
+        peet_sim_branch_fini(&b);
+    }
+}
+
+/* More branches than the buffer holds, round and round with LRU: never known; as many as it holds: always. */
+static void test_targets(void)
+{
+    for (unsigned n = 512; n <= 640; n += 128) {
+        struct peet_sim_branch b = make(PEET_SIM_ALWAYS, 0);
+
+        for (unsigned round = 0; round < 4; round++)
+            for (unsigned i = 0; i < n; i++)
+                peet_sim_branch_direct(&b, i, 0x9000 + i);
+        CU_ASSERT_EQUAL(b.stats.target_missing, n == 512 ? 512u : 4 * n);
+        peet_sim_branch_fini(&b);
+    }
+}
+
+/* An interpreter's jump over a fixed program: known by its path; without one it would be wrong nearly always. */
+static void test_indirect(void)
+{
+    static const uint8_t program[] = { 0, 1, 2, 1, 3, 0, 2, 4, 1, 2 };
+    struct peet_sim_branch b = make(PEET_SIM_ALWAYS, 0);
+    uint64_t half = 0;
+
+    for (unsigned r = 0; r < 200; r++) {
+        if (r == 100)
+            half = b.stats.indirect_wrong;
+        for (unsigned i = 0; i < sizeof program; i++)
+            peet_sim_branch_indirect(&b, 0x700, 0x800 + 64u * program[i]);
+    }
+    CU_ASSERT_EQUAL(b.stats.indirect_wrong - half, 0);
+    peet_sim_branch_fini(&b);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {{"bimodal", test_bimodal}, {"gshare", test_gshare}, {"correlation at a distance", test_correlation},
+        {"TAGE", test_tage}, {"returns", test_returns}, {"targets", test_targets}, {"indirect jumps", test_indirect}, CU_TEST_INFO_NULL};
+
+    return run_suite("toolkit: branch prediction", tests);
+}
