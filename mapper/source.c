@@ -127,36 +127,65 @@ static void context_free(struct peet_source *s, struct peet_source_context *c)
     free(c);
 }
 
-static int spawn(void *self, uint32_t context, uint64_t fn, uint64_t a, uint64_t b, struct peet_error *error)
+/** A context that has run already and is done; NULL: none.  0 or a peet_err. */
+static int restart(struct peet_source *s, uint32_t context, void (*call)(uint64_t, uint64_t), uint64_t a, uint64_t b,
+    struct peet_source_context **out_context)
 {
-    struct peet_source *s = self;
     struct peet_source_context *c = s->idle;
-    void (*call)(uint64_t, uint64_t) = (void (*)(uint64_t, uint64_t))fn;
     int err;
 
-    if (c) {
-        s->idle = c->next;
-        peet_ctx_restart(c->ctx, call, a, b);
-        peet_decode_state_reset(c->decode, context, peet_ctx_fs_base(c->ctx));
-        c->done = 0;
-        c->result = 0;
-    } else {
+    *out_context = c;
+    if (!c)
+        return 0;
+    err = peet_ctx_restart(c->ctx, call, a, b);
+    if (err)
+        return err;
+    s->idle = c->next;
+    c->next = NULL;
+    peet_decode_state_reset(c->decode, context, peet_ctx_fs_base(c->ctx));
+    c->done = 0;
+    c->result = 0;
+    return 0;
+}
+
+/** @options: NULL: a worker, which may be one that is done */
+static int make(struct peet_source *s, uint32_t context, uint64_t fn, uint64_t a, uint64_t b, const struct peet_ctx_options *options,
+    struct peet_error *error)
+{
+    struct peet_source_context *c = NULL;
+    void (*call)(uint64_t, uint64_t) = (void (*)(uint64_t, uint64_t))fn;
+    int err = options ? 0 : restart(s, context, call, a, b, &c);
+
+    if (!err && !c) {
         c = calloc(1, sizeof *c);
         if (!c)
             return no_memory(error);
-        err = peet_ctx_new(call, a, b, 0, &c->ctx);
+        c->thread = options != NULL;
+        err = peet_ctx_new(call, a, b, options, &c->ctx);
         if (!err)
             err = peet_decode_state_new(s->program, context, peet_ctx_fs_base(c->ctx), &c->decode);
-        if (err) {
+        if (err)
             context_free(s, c);
-            return peet_error_set(error, err, "cannot make another execution context (%s): too many contexts at once for this machine's memory?",
-                peet_err_text(err));
-        }
     }
+    if (err)
+        return peet_error_set(error, err, "cannot make another execution context (%s)%s", peet_err_text(err),
+            err == PEET_ENOMEM || err == PEET_ELIMIT ? ": too many contexts at once for this machine's memory?" : "");
     err = slot(s, context, c, error);
     if (err)
         context_free(s, c);
     return err;
+}
+
+static int spawn(void *self, uint32_t context, uint64_t fn, uint64_t a, uint64_t b, struct peet_error *error)
+{
+    return make(self, context, fn, a, b, NULL, error);
+}
+
+static int spawn_thread(void *self, uint32_t context, const struct peet_source_thread *thread, struct peet_error *error)
+{
+    struct peet_ctx_options options = { .stack_address = thread->stack_address, .stack_bytes = thread->stack_bytes, .thread = 1 };
+
+    return make(self, context, thread->fn, thread->arg, 0, &options, error);
 }
 
 static int spawn_iterations(void *self, uint32_t context, uint64_t fn, uint64_t arg, struct peet_error *error)
@@ -215,7 +244,7 @@ static void retire(void *self, uint32_t context)
         c->cursor = c->end = NULL;
         c->next = s->idle_marked;
         s->idle_marked = c;
-    } else if (c->ctx == peet_ctx_main() || !c->done) {
+    } else if (c->ctx == peet_ctx_main() || !c->done || c->thread) {
         context_free(s, c);
     } else {
         c->next = s->idle;
@@ -308,6 +337,7 @@ const struct peet_source_ops peet_source_ops = {
     .marked = marked,
     .retire = retire,
     .spawn_iterations = spawn_iterations,
+    .spawn_thread = spawn_thread,
     .blocks = blocks,
     .function_of_pc = function_of_pc,
 };

@@ -50,6 +50,7 @@ struct peet_source_context {
     const uint64_t *cursor, *end;
     uint64_t result;
     int done;
+    int thread;                        /* its stack and thread pointer are a thread's of the subject */
     int crashed;                       /* done by a crash: its last record may be cut */
     struct peet_source_segment *segment; /* of a marked iteration */
     struct peet_source_loop *loop;     /* the marked loop that it carries */

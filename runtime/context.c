@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Contexts: making them, resuming them from the host, suspending them from the subject.  errno and the
- * floating point environment belong to the context (or to the host), not to the thread that carries
- * both.  Two ways to switch: assembly (arch/), and the C library's ucontext for comparison.
+ * Contexts: making them, resuming them from the host, suspending them from the subject.  Thread-local storage (and
+ * with it errno, locale, the state of exceptions) and the floating point environment belong to the context, not to the
+ * thread that carries all of them: the thread pointer goes with the switch.  The main context and the host share the
+ * process's first thread; between them, errno changes hands.  Two ways to switch: assembly (arch/), and the
+ * C library's ucontext for comparison.
  */
 #include "internal.h"
 #include "fatal.h"
@@ -14,6 +16,7 @@ extern void *__libc_calloc(size_t, size_t);
 extern void __libc_free(void *);
 
 struct peet__rt peet__rt;
+struct peet_ctx *peet__ctx_list;
 
 /* ----------------------------------------------------------------------------------------- life cycle */
 
@@ -28,7 +31,7 @@ static void uc_entry(void)
 /* As if suspended just before its first instruction. */
 static struct peet__saved initial_state(const struct peet_ctx *ctx)
 {
-    uint64_t *top = (uint64_t *)ctx->stack.hi - 6;
+    uint64_t *top = (uint64_t *)ctx->stack_top - 6;
     top[0] = (uint64_t)ctx->fn;
     top[1] = ctx->a;
     top[2] = ctx->b;
@@ -51,44 +54,101 @@ void peet__ctx_prepare(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uin
     }
     getcontext(ctx->uc);
     ctx->uc->uc_stack.ss_sp = (void *)ctx->stack.lo;
-    ctx->uc->uc_stack.ss_size = ctx->stack.hi - ctx->stack.lo;
+    ctx->uc->uc_stack.ss_size = ctx->stack_top - ctx->stack.lo;
     ctx->uc->uc_link = NULL;
     makecontext(ctx->uc, uc_entry, 0);
 }
 
-PUBLIC int peet_ctx_new(
-    void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b, size_t stack_bytes, struct peet_ctx **out_ctx)
+static int make_stack(const struct peet_ctx_options *options, struct peet__stack *out_stack)
 {
+    size_t bytes = options->stack_bytes ? options->stack_bytes : options->thread ? PEET_CTX_THREAD_BYTES : PEET_CTX_WORKER_BYTES;
+    if (!options->stack_address)
+        return peet__stack_new(bytes, out_stack);
+    if (bytes < peet__tls_bytes() + PEET__PAGE)
+        return PEET_EINVALID;
+    *out_stack = (struct peet__stack){options->stack_address, options->stack_address + bytes, options->stack_address, 1};
+    return 0;
+}
+
+int peet__ctx_make(const struct peet_ctx_options *options, struct peet_ctx **out_ctx)
+{
+    if (!peet__tls_ready())
+        return PEET_EUNSUPPORTED;
     struct peet_ctx *ctx = __libc_calloc(1, sizeof *ctx);
     if (!ctx)
         return PEET_ENOMEM;
-    if (peet__rt.use_ucontext && !(ctx->uc = __libc_calloc(1, sizeof *ctx->uc))) {
-        __libc_free(ctx);
-        return PEET_ENOMEM;
-    }
-    int err = peet__stack_new(stack_bytes ? stack_bytes : PEET__STACK_BYTES, &ctx->stack);
+    int err = make_stack(options, &ctx->stack);
+    if (!err)
+        err = peet__tls_new(ctx);
+    if (!err && peet__rt.use_ucontext && !(ctx->uc = __libc_calloc(1, sizeof *ctx->uc)))
+        err = PEET_ENOMEM;
     if (err) {
-        __libc_free(ctx->uc);
+        peet__tls_free(ctx);
+        if (ctx->stack.hi)
+            peet__stack_free(&ctx->stack);
         __libc_free(ctx);
         return err;
     }
+    ctx->next = peet__ctx_list;
+    if (ctx->next)
+        ctx->next->previous = ctx;
+    peet__ctx_list = ctx;
+    *out_ctx = ctx;
+    return 0;
+}
+
+void peet__ctx_release(struct peet_ctx *ctx)
+{
+    if (ctx->held)
+        return;
+    if (ctx->named) { /* until it has been joined */
+        peet__stack_drop_pages(&ctx->stack);
+        return;
+    }
+    if (ctx->previous)
+        ctx->previous->next = ctx->next;
+    else
+        peet__ctx_list = ctx->next;
+    if (ctx->next)
+        ctx->next->previous = ctx->previous;
+    peet__tls_free(ctx);
+    peet__stack_free(&ctx->stack);
+    __libc_free(ctx->uc);
+    __libc_free(ctx);
+}
+
+PUBLIC int peet_ctx_new(
+    void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b, const struct peet_ctx_options *options, struct peet_ctx **out_ctx)
+{
+    static const struct peet_ctx_options worker;
+    struct peet_ctx *ctx = options && options->thread ? peet__thread_take(a) : NULL;
+    int err = ctx ? 0 : peet__ctx_make(options ? options : &worker, &ctx);
+    if (err)
+        return err;
+    ctx->held = 1;
     peet__ctx_prepare(ctx, fn, a, b);
     *out_ctx = ctx;
     return 0;
 }
 
-PUBLIC void peet_ctx_restart(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b)
+PUBLIC int peet_ctx_restart(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b)
 {
-    peet__ctx_prepare(ctx, fn, a, b);
+    int err = 0;
+    if (ctx->state != PEET__CTX_NEW) {
+        peet__tls_free(ctx);
+        err = peet__tls_new(ctx);
+    }
+    if (!err)
+        peet__ctx_prepare(ctx, fn, a, b);
+    return err;
 }
 
 PUBLIC void peet_ctx_free(struct peet_ctx *ctx)
 {
     if (!ctx || ctx == &peet__rt.main_ctx)
         return;
-    peet__stack_free(&ctx->stack);
-    __libc_free(ctx->uc);
-    __libc_free(ctx);
+    ctx->held = 0;
+    peet__ctx_release(ctx);
 }
 
 PUBLIC struct peet_ctx *peet_ctx_main(void)
@@ -122,8 +182,13 @@ PUBLIC enum peet_yield peet_ctx_resume(
     ctx->result = result;
     ctx->state = PEET__CTX_RUNNING;
     rt->current = ctx;
-    rt->host_errno = *rt->errno_place;
-    *rt->errno_place = ctx->saved_errno;
+    rt->fs = ctx->fs;
+    if (ctx->fs == rt->thread) {
+        rt->host_errno = *rt->errno_place;
+        *rt->errno_place = ctx->saved_errno;
+    } else {
+        peet__set_fs(ctx->fs); /* from here to the switch back nothing of ours touches thread-local storage */
+    }
     rt->in_subject = 1;
     if (rt->signals) /* came while the host ran, or wait for a check still */
         peet__ctl->limit = NULL;
@@ -131,8 +196,12 @@ PUBLIC enum peet_yield peet_ctx_resume(
         peet__swap(&rt->host, &ctx->saved);
     else
         peet__ucontext_resume(ctx);
-    ctx->saved_errno = *rt->errno_place;
-    *rt->errno_place = rt->host_errno;
+    if (ctx->fs == rt->thread) {
+        ctx->saved_errno = *rt->errno_place;
+        *rt->errno_place = rt->host_errno;
+    } else {
+        peet__set_fs(rt->thread);
+    }
     *out_end = peet__ctl->cursor;
     peet__park_cursor();
     return (enum peet_yield)ctx->why;
@@ -153,6 +222,10 @@ void peet__ucontext_leave(struct peet_ctx *ctx)
 
 void peet__ctx_finished(void)
 {
+    /* in the subject's world: blocks of libraries loaded at run time came from its heap */
+    peet__rt.busy++; /* what follows belongs to no iteration */
+    peet__tls_free(peet__rt.current);
+    peet__rt.busy--;
     peet__leave(PEET_YIELD_DONE);
     peet__die(127, "internal error: a finished context was resumed");
 }
@@ -201,7 +274,7 @@ void peet__go_plain(void)
 
 PUBLIC uint64_t peet_ctx_fs_base(const struct peet_ctx *ctx)
 {
-    return peet__fs_base(); /* all contexts share the host thread's thread-local storage */
+    return ctx->fs;
 }
 
 PUBLIC void peet_ctx_set_number(struct peet_ctx *ctx, uint32_t number)

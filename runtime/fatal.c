@@ -147,10 +147,15 @@ static void report_crash(int signal, const siginfo_t *info, ucontext_t *uc)
     rt->in_subject = 0;
     peet__park_cursor();
     rt->current->fault = uc;
+    uint64_t fs = peet__fs_base_now();
+    if (fs != rt->thread) /* the host's */
+        peet__set_fs(rt->thread);
     if (rt->hooks.crashed)
         peet__call_on(crash_stack + CRASH_BYTES, call_hook, &crash);
     else
         peet__report("%s", crash.why);
+    if (fs != rt->thread) /* the instruction that failed fails again */
+        peet__set_fs(fs);
 }
 
 void peet__fatal_host_handler(int signal, const struct sigaction *action)

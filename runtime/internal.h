@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <ucontext.h>
+#include "arch/x86_64/fs.h"
 #include "arch/x86_64/swap.h"
 #include "control.h"
 #include "layout.h"
@@ -19,9 +20,10 @@
 /* What DOALL_START returns when there is no iteration left (PEET__NO_ITERATION of threadlib). */
 #define PEET__NO_RESULT ((uint64_t)1 << 63)
 
-/** A context's stack: [lo, hi), guard below. */
+/** A context's stack: [lo, hi), guard below; its thread-local storage lies at the upper end (tls.c). */
 struct peet__stack {
     uint64_t lo, hi, guard_lo;
+    int foreign; /* the subject's own memory: not ours to guard or to free */
 };
 
 enum peet__ctx_state { PEET__CTX_NEW, PEET__CTX_SUSPENDED, PEET__CTX_RUNNING, PEET__CTX_DONE };
@@ -34,12 +36,19 @@ struct peet_ctx {
     void (*fn)(uint64_t, uint64_t);
     uint64_t a, b;
     uint64_t result; /* of the pending peet_rt_event() */
-    int saved_errno;
+    uint64_t fs;        /* its thread pointer; the main context has the host thread's */
+    uint64_t stack_top; /* below thread-local storage */
+    uint64_t guard_bytes; /* as a thread asked for */
+    struct peet_ctx *next, *previous; /* all there are but the main one */
+    struct peet_ctx *pending;         /* threads that wait for THREAD_CREATE to be performed */
+    int saved_errno; /* of the main context, which shares it with the host */
     int why;   /* enum peet_yield of the last suspension */
     int state; /* enum peet__ctx_state */
     uint32_t number;
     int mark_depth;   /* marked doall loops around us; see threadlib/doall.c */
     int in_iteration; /* this context runs iterations of a function-form doall */
+    uint8_t held;     /* by the host */
+    uint8_t named;    /* by the subject: it may still ask about the thread (thread.c) */
     struct peet__stack stack;
 };
 
@@ -53,7 +62,8 @@ struct peet__rt {
     int note_allocations;
     int use_ucontext;
     int *errno_place;         /* this thread's errno */
-    uint64_t thread;          /* the host thread that runs both worlds, by its thread pointer */
+    uint64_t thread;          /* thread pointer of the host thread, which runs both worlds, and of the main context */
+    uint64_t fs;              /* of the running context */
     struct peet_ctx *current; /* running, or the last that ran */
     uint64_t *limit;          /* the limit that the host asked for; the control page's may be lower */
     struct peet__saved host;
@@ -99,9 +109,17 @@ void peet__arguments_copy(int argc, char **argv, char **envp, struct peet__argum
 int peet__stack_new(size_t bytes, struct peet__stack *out_stack);
 int peet__stack_main(struct peet__stack *out_stack);
 void peet__stack_free(const struct peet__stack *stack);
+/** Its pages go back to the kernel; those of thread-local storage stay. */
+void peet__stack_drop_pages(const struct peet__stack *stack);
 
 /* ------------------------------------------------------------------------------------- context.c */
 
+/** A context with stack and thread-local storage, held and named by nobody yet.  Returns 0 or a peet_err. */
+int peet__ctx_make(const struct peet_ctx_options *options, struct peet_ctx **out_ctx);
+/** Free it, if nobody holds or names it. */
+void peet__ctx_release(struct peet_ctx *ctx);
+/** The first of the contexts other than the main one. */
+extern struct peet_ctx *peet__ctx_list;
 /** Prepare a context on the stack that it has. */
 void peet__ctx_prepare(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b);
 /** The ucontext path's half of a switch. */
@@ -113,6 +131,26 @@ void peet__yield_full(void);
 void peet__park_cursor(void);
 /** From now on nobody reads the words: end of the simulation, or a forked child. */
 void peet__go_plain(void);
+
+/* ----------------------------------------------------------------------------------------- tls.c */
+
+/** Whether contexts can have thread-local storage of their own.  If not, it has been reported. */
+int peet__tls_ready(void);
+/** How much of a stack it takes, at most. */
+size_t peet__tls_bytes(void);
+/** Fresh thread-local storage at the top of the context's stack; sets fs and stack_top.  Returns 0 or a peet_err. */
+int peet__tls_new(struct peet_ctx *ctx);
+/** What of it does not lie on the stack. */
+void peet__tls_free(struct peet_ctx *ctx);
+/** The context of a thread pointer that tls_new() has made, or of the main thread's. */
+struct peet_ctx *peet__tls_context(uint64_t fs);
+/** Subject world: run the destructors of the running context's thread_local objects, as at a thread's end. */
+void peet__tls_destructors(void);
+
+/* -------------------------------------------------------------------------------------- thread.c */
+
+/** The context that peet_rt_thread_new() has made for this thread pointer; NULL if none waits. */
+struct peet_ctx *peet__thread_take(uint64_t tp);
 
 /* ------------------------------------------------------------------------------------- capture.c */
 
@@ -154,17 +192,37 @@ void peet__stub_yield(uint64_t *frame);
 extern int peet__xsave_kind;
 void peet__xsave_probe(void);
 
-static inline uint64_t peet__fs_base(void)
-{
-    uint64_t base;
-    __asm__("movq %%fs:0, %0" : "=r"(base));
-    return base;
-}
-
 /** Whether the caller is the subject: the host may have threads of its own, which run beside it. */
 static inline int peet__is_subject(void)
 {
-    return __builtin_expect(peet__rt.in_subject, 0) && peet__rt.thread == peet__fs_base();
+    return __builtin_expect(peet__rt.in_subject, 0) && peet__rt.fs == peet__fs_base();
+}
+
+/**
+ * Subject world: a short visit to the host's, for calls of the C library that allocate for the host.  Between begin
+ * and end nothing of the subject runs, and the allocator finds the host thread's caches.  In the host's world: no effect.
+ */
+struct peet__visit {
+    uint64_t fs;
+    int in_subject;
+};
+static inline struct peet__visit peet__visit_begin(void)
+{
+    struct peet__visit visit = {peet__fs_base_now(), peet__rt.in_subject};
+    peet__rt.busy++;
+    peet__rt.in_subject = 0;
+    if (visit.fs != peet__rt.thread)
+        peet__set_fs(peet__rt.thread);
+    return visit;
+}
+static inline void peet__visit_end(struct peet__visit visit)
+{
+    if (visit.fs != peet__rt.thread)
+        peet__set_fs(visit.fs);
+    peet__rt.in_subject = visit.in_subject;
+    peet__rt.busy--;
+    if (peet__rt.signals && visit.in_subject)
+        peet__ctl->limit = NULL;
 }
 
 /** leave() - subject world: suspend the running context.  Returns when the host resumes it. */

@@ -23,7 +23,6 @@
 /* Stacks of other contexts, upwards. */
 #define PEET__STACKS_BASE 0x130000000000ul
 #define PEET__STACKS_END 0x1e0000000000ul
-#define PEET__STACK_BYTES (1ul << 20)
 #define PEET__GUARD_BYTES (64ul << 10)
 
 /* The heap's bookkeeping, the heap, what mmap() gives, what sbrk() gives. */

@@ -64,6 +64,30 @@ __attribute__((noreturn)) static void bad_pointer(
     abort();
 }
 
+/* What the host has allocated is the host's to free, with the caches of its thread. */
+static void free_foreign(void *p)
+{
+    if (!SUBJECT || peet__rt.fs == peet__rt.thread) {
+        __libc_free(p);
+        return;
+    }
+    struct peet__visit visit = peet__visit_begin();
+    __libc_free(p);
+    peet__visit_end(visit);
+}
+
+static void *resize_foreign(void *p, size_t bytes)
+{
+    if (!SUBJECT || peet__rt.fs == peet__rt.thread)
+        return __libc_realloc(p, bytes);
+    struct peet__visit visit = peet__visit_begin();
+    void *q = __libc_realloc(p, bytes);
+    peet__visit_end(visit);
+    if (!q && bytes)
+        errno = ENOMEM;
+    return q;
+}
+
 PUBLIC void *malloc(size_t bytes)
 {
     return SUBJECT ? allocate(bytes, 16, 0, CALLER) : __libc_malloc(bytes);
@@ -84,7 +108,8 @@ PUBLIC void *calloc(size_t n, size_t each)
 PUBLIC void free(void *p)
 {
     if (!peet__heap_owns(p)) {
-        __libc_free(p);
+        if (p)
+            free_foreign(p);
         return;
     }
     int saved_errno = errno;
@@ -125,7 +150,7 @@ PUBLIC void *realloc(void *p, size_t bytes)
 {
     if (!p)
         return SUBJECT ? allocate(bytes, 16, 0, CALLER) : __libc_malloc(bytes);
-    return peet__heap_owns(p) ? resize(p, bytes, CALLER) : __libc_realloc(p, bytes);
+    return peet__heap_owns(p) ? resize(p, bytes, CALLER) : resize_foreign(p, bytes);
 }
 
 PUBLIC void *reallocarray(void *p, size_t n, size_t each)
@@ -137,7 +162,7 @@ PUBLIC void *reallocarray(void *p, size_t n, size_t each)
     }
     if (!p)
         return SUBJECT ? allocate(bytes, 16, 0, CALLER) : __libc_malloc(bytes);
-    return peet__heap_owns(p) ? resize(p, bytes, CALLER) : __libc_realloc(p, bytes);
+    return peet__heap_owns(p) ? resize(p, bytes, CALLER) : resize_foreign(p, bytes);
 }
 
 static int power_of_two(size_t n)

@@ -43,6 +43,27 @@ uint64_t peet_rt_frequency_hz(void);
 uint64_t peet_rt_epoch_ns(void);
 uint64_t peet_rt_cycles_until(int clock, const struct timespec *absolute);
 
+/**
+ * peet_rt_thread_new() - stack, thread-local storage and thread control block for a thread to be created
+ * Before THREAD_CREATE, whose argument is then the thread pointer: the context that it makes takes them.
+ * @stack_address, @stack_bytes: the subject's own memory, its lowest byte and size; address 0: a stack of ours of at
+ *   least so many bytes, 0: PEET_CTX_THREAD_BYTES
+ * @guard_bytes: for peet_rt_thread_stack(); ours have 64 KiB at least
+ * @out_tp: the thread pointer (fs base), a pthread_t as the C library has it
+ * Returns: 0 or a peet_err
+ */
+int peet_rt_thread_new(uint64_t stack_address, uint64_t stack_bytes, uint64_t guard_bytes, uint64_t *out_tp);
+/** peet_rt_thread_free() - nobody will name this thread again: all of it goes as soon as it is over.  Until then its
+ *  thread-local storage stays readable, and no other thread gets its thread pointer. */
+void peet_rt_thread_free(uint64_t tp);
+/** peet_rt_thread_stack() - bounds of a thread's stack, thread-local storage included; also of the main thread's */
+void peet_rt_thread_stack(uint64_t tp, uint64_t *out_lo, uint64_t *out_hi, uint64_t *out_guard_bytes);
+
+/** peet_rt_processors() - how many hardware contexts the simulated machine has; 1 in a plain run
+ *  peet_rt_cpu() - the one that runs the calling context */
+unsigned peet_rt_processors(void);
+unsigned peet_rt_cpu(void);
+
 /* -------------------------------------------------- host world: called by the mapper on its own stack */
 
 struct peet_ctx; /* an execution stack with a saved machine state; the main context is made by start-up */
@@ -56,15 +77,27 @@ enum peet_yield {
 /** The context that will run the subject's constructors, main() and exit handlers. */
 struct peet_ctx *peet_ctx_main(void);
 
-/**
- * peet_ctx_new() - a context that will call fn(a, b) on a guarded stack of its own when first resumed
- * @stack_bytes: 0 for the default (1 MiB); reserved, not committed
- * Returns: 0 or a peet_err
- */
-int peet_ctx_new(void (*fn)(uint64_t a, uint64_t b), uint64_t a, uint64_t b, size_t stack_bytes, struct peet_ctx **out_ctx);
+/** What a new context gets; all 0: a worker's. */
+struct peet_ctx_options {
+    uint64_t stack_address; /* lowest byte of memory that the subject has set aside, 0: a guarded stack of the runtime's */
+    uint64_t stack_bytes;   /* 0: the default (PEET_CTX_WORKER_BYTES, of a thread PEET_CTX_THREAD_BYTES); reserved, not committed */
+    int thread;             /* a thread of the subject: if a is a thread pointer of peet_rt_thread_new(), this is its context */
+};
+#define PEET_CTX_WORKER_BYTES (1ul << 20)
+#define PEET_CTX_THREAD_BYTES (8ul << 20)
 
-/** peet_ctx_restart() - give a context that is DONE another call; cheaper than new/free */
-void peet_ctx_restart(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b);
+/**
+ * peet_ctx_new() - a context that will call fn(a, b) on a stack of its own when first resumed
+ * It has thread-local storage and a thread control block of its own, at the top of its stack.
+ * @options: NULL: a worker
+ * Returns: 0 or a peet_err; PEET_EUNSUPPORTED if the C library offers no thread-local storage for it (reported)
+ */
+int peet_ctx_new(void (*fn)(uint64_t a, uint64_t b), uint64_t a, uint64_t b, const struct peet_ctx_options *options, struct peet_ctx **out_ctx);
+
+/** peet_ctx_restart() - give a context that is DONE another call; cheaper than new/free.  Its thread-local storage is
+ *  as fresh as a new one's: a worker keeps it from iteration to iteration of one loop, not from loop to loop.
+ *  Returns: 0 or PEET_ENOMEM */
+int peet_ctx_restart(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b);
 void peet_ctx_free(struct peet_ctx *ctx);
 
 /**
@@ -110,6 +143,10 @@ void peet_rt_set_concurrent(int on);
 
 /** The simulated clock's cycles per second; before the first resume. */
 void peet_rt_set_frequency_hz(uint64_t hz);
+
+/** How many hardware contexts there are (before the first resume), and on which one the next resumed context runs. */
+void peet_rt_set_processors(unsigned n);
+void peet_rt_set_cpu(unsigned hw);
 
 /** Value of a PEET_* variable of the run (settings travel outside the subject's environment); NULL if unset. */
 const char *peet_rt_setting(const char *name);

@@ -51,9 +51,9 @@ static int map_stack(uint64_t guard_lo, size_t guard_bytes, size_t bytes, struct
     if (raw_mmap(guard_lo, guard_bytes + bytes) != (void *)guard_lo)
         return PEET_ENOMEM;
     guard(guard_lo, guard_bytes);
-    out_stack->guard_lo = guard_lo;
-    out_stack->lo = guard_lo + guard_bytes;
-    out_stack->hi = out_stack->lo + bytes;
+    /* a huge page would hold a stack's first few bytes alone */
+    madvise((void *)guard_lo, guard_bytes + bytes, MADV_NOHUGEPAGE);
+    *out_stack = (struct peet__stack){guard_lo + guard_bytes, guard_lo + guard_bytes + bytes, guard_lo, 0};
     return 0;
 }
 
@@ -81,7 +81,7 @@ int peet__stack_new(size_t bytes, struct peet__stack *out_stack)
         uint64_t hi = free_tops[cls];
         free_tops[cls] = ((uint64_t *)hi)[-1];
         ((uint64_t *)hi)[-1] = 0;
-        *out_stack = (struct peet__stack){hi - bytes, hi, hi - bytes - PEET__GUARD_BYTES};
+        *out_stack = (struct peet__stack){hi - bytes, hi, hi - bytes - PEET__GUARD_BYTES, 0};
         return 0;
     }
     if (next_base + PEET__GUARD_BYTES + bytes > PEET__STACKS_END)
@@ -92,12 +92,20 @@ int peet__stack_new(size_t bytes, struct peet__stack *out_stack)
     return err;
 }
 
+void peet__stack_drop_pages(const struct peet__stack *stack)
+{
+    uint64_t keep = (stack->hi - peet__tls_bytes()) & ~(PEET__PAGE - 1);
+    if (!stack->foreign)
+        madvise((void *)stack->lo, keep - stack->lo, MADV_DONTNEED);
+}
+
 void peet__stack_free(const struct peet__stack *stack)
 {
-    size_t bytes = stack->hi - stack->lo;
-    /* the top page, touched by every call, stays */
-    madvise((void *)stack->lo, bytes - PEET__PAGE, MADV_DONTNEED);
-    unsigned cls = class_of(bytes);
+    if (stack->foreign)
+        return;
+    /* the topmost pages, which every call touches, stay */
+    peet__stack_drop_pages(stack);
+    unsigned cls = class_of(stack->hi - stack->lo);
     ((uint64_t *)stack->hi)[-1] = free_tops[cls];
     free_tops[cls] = stack->hi;
 }

@@ -35,9 +35,10 @@ __attribute__((constructor(101))) static void begin(int argc, char **argv, char 
         return;
     struct peet__rt *rt = &peet__rt;
     rt->errno_place = &errno;
-    rt->thread = peet__fs_base();
+    rt->thread = rt->fs = peet__fs_base();
     peet__xsave_probe();
     peet__settings_take(envp);
+    peet__fsgsbase_probe();
     peet__arguments_copy(argc, argv, envp, &arguments);
     peet__settings_close_on_exec();
     environ = arguments.envp;
@@ -115,6 +116,8 @@ __attribute__((noreturn)) static void finish(int status)
     peet__go_plain();
     if (ctx && (rt->exit_status & 0xff) == (status & 0xff)) {
         /* the rest of exit(): stdio */
+        if (ctx->fs != rt->thread)
+            peet__set_fs(ctx->fs);
         if (!ctx->uc)
             peet__swap(&rt->host, &ctx->saved);
         else
@@ -147,6 +150,9 @@ PUBLIC int __libc_start_main(int (*main)(int, char **, char **), int argc, char 
         ctx->uc = &main_uc;
     if (peet__stack_main(&ctx->stack) != 0)
         peet__die(1, "cannot place the main stack at 0x%lx: %s", PEET__MAIN_STACK_TOP, strerror(errno));
+    ctx->fs = rt->thread;
+    ctx->stack_top = ctx->stack.hi;
+    ctx->held = 1;
     peet__ctx_prepare(ctx, run_subject, 0, 0);
     rt->current = ctx;
     peet__signals_begin();

@@ -107,8 +107,9 @@ static void doall(uint64_t lo, uint64_t hi, uint64_t fn, uint64_t arg)
     for (unsigned i = 0; i < nworkers; i++) {
         if (nidle) {
             workers[i] = idle[--nidle];
-            peet_ctx_restart(workers[i], peet__doall_worker, fn, arg);
-        } else if (peet_ctx_new(peet__doall_worker, fn, arg, 0, &workers[i]) != 0) {
+            if (peet_ctx_restart(workers[i], peet__doall_worker, fn, arg) != 0)
+                abort();
+        } else if (peet_ctx_new(peet__doall_worker, fn, arg, NULL, &workers[i]) != 0) {
             abort();
         }
         peet_ctx_set_number(workers[i], i + 1);
