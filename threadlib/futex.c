@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Futexes between threads of the subject: what C++20's atomics, latches and semaphores wait with.  The
+ * word is compared and the wait begun under a lock of the mapper's, so that a wake between the two cannot be
+ * lost; the lock and the queue are keyed by the word's address and the ones beside it.
+ */
+#include "thread.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <peet/module.h>
+
+extern void *__libc_calloc(size_t, size_t);
+extern void __libc_free(void *);
+
+/* Words that are waited for, and by how many: a wake has to say how many it woke. */
+struct queue {
+    struct queue *next;
+    uint64_t word;
+    unsigned waiting;
+    unsigned users; /* in wait or wake, so the queue must stay */
+};
+#define BUCKETS 256
+static struct queue *queues[BUCKETS];
+
+static struct queue **bucket(uint64_t word)
+{
+    return &queues[(word >> 2) * 0x9e3779b97f4a7c15u >> 56];
+}
+
+static struct queue *take(uint64_t word)
+{
+    struct queue *q = *bucket(word);
+    while (q && q->word != word)
+        q = q->next;
+    if (!q) {
+        peet__rt.busy++;
+        q = __libc_calloc(1, sizeof *q);
+        peet__rt.busy--;
+        if (!q)
+            return NULL;
+        q->word = word;
+        q->next = *bucket(word);
+        *bucket(word) = q;
+    }
+    q->users++;
+    return q;
+}
+
+static void give_back(struct queue *q)
+{
+    if (--q->users)
+        return;
+    struct queue **link = bucket(q->word);
+    while (*link != q)
+        link = &(*link)->next;
+    *link = q->next;
+    peet__rt.busy++;
+    __libc_free(q);
+    peet__rt.busy--;
+}
+
+/* No object of the subject's begins there. */
+#define LOCK(word) ((word) + 1)
+#define QUEUE(word) ((word) + 2)
+
+static void lock(uint64_t word)
+{
+    peet__event3(PEET_ABSTRACT_MUTEX_LOCK, LOCK(word), PEET_MUTEX_NORMAL, PEET_NEVER);
+}
+
+static void unlock(uint64_t word)
+{
+    peet__event2(PEET_ABSTRACT_MUTEX_UNLOCK, LOCK(word), PEET_MUTEX_NORMAL);
+}
+
+static long wait(const volatile uint32_t *word, uint32_t value, uint64_t deadline)
+{
+    uint64_t at = (uint64_t)word, err = EAGAIN;
+    struct queue *q = take(at);
+    if (!q)
+        return -ENOMEM;
+    lock(at);
+    if (*word == value) {
+        q->waiting++;
+        err = peet__event4(PEET_ABSTRACT_COND_WAIT, QUEUE(at), LOCK(at), PEET_MUTEX_NORMAL, deadline);
+        /* Nobody left to count down: a wake has counted this one, just when its time ran out. */
+        if (err && q->waiting)
+            q->waiting--;
+        else
+            err = 0;
+    }
+    unlock(at);
+    give_back(q);
+    return -(long)err;
+}
+
+static long wake(uint64_t at, uint32_t most)
+{
+    struct queue *q = take(at);
+    long woken = 0;
+    if (!q)
+        return -ENOMEM;
+    lock(at);
+    while (q->waiting && (uint64_t)woken < most) {
+        q->waiting--;
+        woken++;
+        peet__event1(PEET_ABSTRACT_COND_SIGNAL, QUEUE(at));
+    }
+    unlock(at);
+    give_back(q);
+    return woken;
+}
+
+static uint64_t deadline(int op, const struct timespec *wants)
+{
+    clockid_t clock = op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+    if (!wants)
+        return PEET_NEVER;
+    if ((op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET)
+        return peet_rt_cycles_until(clock, wants);
+    unsigned __int128 cycles = ((unsigned __int128)wants->tv_sec * 1000000000u + (uint64_t)wants->tv_nsec) *
+                               peet_rt_frequency_hz() / 1000000000u;
+    cycles += peet_rt_now();
+    return cycles < PEET_NEVER ? (uint64_t)cycles : PEET_NEVER;
+}
+
+long peet__futex(uint32_t *word, int op, uint32_t value, const struct timespec *wants)
+{
+    if ((uint64_t)word & 3)
+        return -EINVAL;
+    switch (op & FUTEX_CMD_MASK) {
+    case FUTEX_WAIT:
+    case FUTEX_WAIT_BITSET:
+        if (wants && (wants->tv_sec < 0 || !peet__deadline_valid(wants)))
+            return -EINVAL;
+        return wait(word, value, deadline(op, wants));
+    case FUTEX_WAKE:
+    case FUTEX_WAKE_BITSET:
+        return wake((uint64_t)word, value);
+    default:
+        return -ENOSYS;
+    }
+}

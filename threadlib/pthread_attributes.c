@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What can be asked of and said about a thread: its attributes, name, scheduling parameters, processor
+ * mask and clock.  Scheduling parameters and masks are checked and remembered; the mapper's policy alone
+ * decides where and when a thread runs.
+ */
+#include "thread.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "machine.h"
+
+/* ------------------------------------------------------------------------------------------- attributes */
+
+PUBLIC int pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_getattr_np)(thread, attr);
+    struct peet__thread *t = peet__thread_of(thread);
+    uint64_t lo = 0, hi = 0, guard = 0;
+    cpu_set_t set;
+    if (!t)
+        return ESRCH;
+    int err = PEET__REAL(pthread_attr_init)(attr);
+    if (err)
+        return err;
+    struct sched_param param = {.sched_priority = t->priority};
+    peet_rt_thread_stack(t->tp, &lo, &hi, &guard);
+    PEET__REAL(pthread_attr_setstack)(attr, (void *)lo, hi - lo);
+    PEET__REAL(pthread_attr_setguardsize)(attr, t->is_thread ? t->guard_bytes : guard);
+    PEET__REAL(pthread_attr_setdetachstate)(attr, t->detached ? PTHREAD_CREATE_DETACHED : PTHREAD_CREATE_JOINABLE);
+    PEET__REAL(pthread_attr_setschedpolicy)(attr, t->policy);
+    PEET__REAL(pthread_attr_setschedparam)(attr, &param);
+    peet__affinity_get(t, sizeof set, &set);
+    err = PEET__REAL(pthread_attr_setaffinity_np)(attr, sizeof set, &set);
+    if (err)
+        PEET__REAL(pthread_attr_destroy)(attr);
+    return err;
+}
+
+/* ------------------------------------------------------------------------------------------------- names */
+
+PUBLIC int pthread_setname_np(pthread_t thread, const char *name)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_setname_np)(thread, name);
+    struct peet__thread *t = peet__thread_of(thread);
+    if (strlen(name) >= sizeof t->name)
+        return ERANGE;
+    if (!t)
+        return ESRCH;
+    strcpy(t->name, name);
+    return 0;
+}
+
+PUBLIC int pthread_getname_np(pthread_t thread, char *name, size_t bytes)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_getname_np)(thread, name, bytes);
+    const struct peet__thread *t = peet__thread_of(thread);
+    if (bytes < sizeof t->name)
+        return ERANGE;
+    if (!t)
+        return ESRCH;
+    const char *shown = t->name;
+    if (!*shown) /* threads inherit the program's, cut to the kernel's length */
+        shown = program_invocation_short_name;
+    snprintf(name, sizeof t->name, "%s", shown);
+    return 0;
+}
+
+/* --------------------------------------------------------------------------------------------- scheduling */
+
+static int check_priority(int policy, int priority)
+{
+    int least = sched_get_priority_min(policy), most = sched_get_priority_max(policy);
+    return least < 0 || most < 0 || priority < least || priority > most ? EINVAL : 0;
+}
+
+PUBLIC int pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *param)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_setschedparam)(thread, policy, param);
+    struct peet__thread *t = peet__thread_of(thread);
+    if (!t)
+        return ESRCH;
+    int err = check_priority(policy, param->sched_priority);
+    if (err)
+        return err;
+    t->policy = policy;
+    t->priority = param->sched_priority;
+    return 0;
+}
+
+PUBLIC int pthread_getschedparam(pthread_t thread, int *out_policy, struct sched_param *out_param)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_getschedparam)(thread, out_policy, out_param);
+    const struct peet__thread *t = peet__thread_of(thread);
+    if (!t)
+        return ESRCH;
+    *out_policy = t->policy;
+    out_param->sched_priority = t->priority;
+    return 0;
+}
+
+PUBLIC int pthread_setschedprio(pthread_t thread, int priority)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_setschedprio)(thread, priority);
+    struct peet__thread *t = peet__thread_of(thread);
+    if (!t)
+        return ESRCH;
+    int err = check_priority(t->policy, priority);
+    if (!err)
+        t->priority = priority;
+    return err;
+}
+
+/* ------------------------------------------------------------------------------------------------- clock */
+
+/* The number that the kernel's clock of another thread would have; clock_gettime() knows that it stands for
+ * simulated time. */
+PUBLIC int pthread_getcpuclockid(pthread_t thread, clockid_t *out_clock)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_getcpuclockid)(thread, out_clock);
+    const struct peet__thread *t = peet__thread_of(thread);
+    if (!t)
+        return ESRCH;
+    *out_clock = t == peet__thread_self() ? CLOCK_THREAD_CPUTIME_ID : (clockid_t)(~t->number << 3 | 6);
+    return 0;
+}

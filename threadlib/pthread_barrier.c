@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Barriers, and initialisation that happens once.
+ */
+#include "thread.h"
+
+#include <errno.h>
+#include <peet/module.h>
+
+/* --------------------------------------------------------------------------------------------- barriers */
+
+/* Where glibc's init keeps the number of threads. */
+static uint64_t count_of(const pthread_barrier_t *barrier)
+{
+    return ((const unsigned *)barrier)[2];
+}
+
+PUBLIC int pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrierattr_t *attr, unsigned count)
+{
+    int err = PEET__REAL(pthread_barrier_init)(barrier, attr, count);
+    if (err == 0 && peet__simulating())
+        peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)barrier, PEET_SYNC_BARRIER, count_of(barrier));
+    return err;
+}
+
+PUBLIC int pthread_barrier_destroy(pthread_barrier_t *barrier)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_barrier_destroy)(barrier);
+    return (int)peet__event2(PEET_ABSTRACT_SYNC_DESTROY, (uint64_t)barrier, PEET_SYNC_BARRIER);
+}
+
+PUBLIC int pthread_barrier_wait(pthread_barrier_t *barrier)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_barrier_wait)(barrier);
+    uint64_t result = peet__event2(PEET_ABSTRACT_BARRIER_WAIT, (uint64_t)barrier, count_of(barrier));
+    return result == 1 ? PTHREAD_BARRIER_SERIAL_THREAD : (int)result;
+}
+
+/* ------------------------------------------------------------------------------------------------- once */
+
+#define ONCE_DONE 2    /* as glibc's */
+#define ONCE_ENDING 12 /* the initialiser has returned, the mapper does not know it yet */
+
+/** An initialiser that runs, on its thread's stack. */
+struct peet__once {
+    struct peet__once *outer;
+    pthread_once_t *control;
+};
+
+/* once_call.S: fn(), with the function below as its frame's personality */
+void peet__once_call(void (*fn)(void));
+_Unwind_Reason_Code peet__once_personality(int version, _Unwind_Action actions, _Unwind_Exception_Class klass,
+    struct _Unwind_Exception *exception, struct _Unwind_Context *context);
+
+/* An exception, pthread_exit() or cancellation leaves the initialiser: it is somebody else's turn. */
+_Unwind_Reason_Code peet__once_personality(int version, _Unwind_Action actions, _Unwind_Exception_Class klass,
+    struct _Unwind_Exception *exception, struct _Unwind_Context *context)
+{
+    struct peet__thread *self = peet__thread_self();
+    if ((actions & _UA_CLEANUP_PHASE) && self->once) {
+        pthread_once_t *control = self->once->control;
+        self->once = self->once->outer;
+        peet__event2(PEET_ABSTRACT_ONCE_END, (uint64_t)control, 0);
+    }
+    return _URC_CONTINUE_UNWIND;
+}
+
+static void once(pthread_once_t *control, void (*fn)(void))
+{
+    volatile pthread_once_t *state = control;
+    if (*state == ONCE_DONE)
+        return;
+    if (peet__event1(PEET_ABSTRACT_ONCE_BEGIN, (uint64_t)control) != 1)
+        return;
+    /* The mapper knows it only while an initialiser runs: somebody may have been through meanwhile. */
+    if (*state != ONCE_DONE && *state != ONCE_ENDING) {
+        struct peet__thread *self = peet__thread_self();
+        struct peet__once running = {self->once, control};
+        self->once = &running;
+        peet__once_call(fn);
+        self->once = running.outer;
+        *state = ONCE_ENDING;
+    }
+    peet__event2(PEET_ABSTRACT_ONCE_END, (uint64_t)control, 1);
+    *state = ONCE_DONE; /* from now on nobody needs to ask */
+}
+
+PUBLIC int pthread_once(pthread_once_t *control, void (*fn)(void))
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_once)(control, fn);
+    once(control, fn);
+    return 0;
+}
+
+PUBLIC int __pthread_once(pthread_once_t *, void (*)(void)) __attribute__((alias("pthread_once")));

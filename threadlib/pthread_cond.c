@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Condition variables.  A wait is one event: the mapper releases the mutex, waits, and takes the mutex
+ * again before it lets the thread go on, also at the deadline and when the wait is interrupted.  The
+ * clock of timed waits stands in the object, where glibc's init puts it.
+ */
+#include "thread.h"
+
+#include <errno.h>
+#include <peet/module.h>
+
+#define CLOCK_BIT 2 /* of __data.__wrefs, glibc's place for the clock attribute */
+
+static clockid_t clock_of(const pthread_cond_t *cond)
+{
+    return cond->__data.__wrefs & CLOCK_BIT ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+}
+
+PUBLIC int pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
+{
+    int err = PEET__REAL(pthread_cond_init)(cond, attr);
+    if (err == 0 && peet__simulating())
+        peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)cond, PEET_SYNC_COND, 0);
+    return err;
+}
+
+PUBLIC int pthread_cond_destroy(pthread_cond_t *cond)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_cond_destroy)(cond);
+    return (int)peet__event2(PEET_ABSTRACT_SYNC_DESTROY, (uint64_t)cond, PEET_SYNC_COND);
+}
+
+PUBLIC int pthread_cond_signal(pthread_cond_t *cond)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_cond_signal)(cond);
+    return (int)peet__event1(PEET_ABSTRACT_COND_SIGNAL, (uint64_t)cond);
+}
+
+PUBLIC int pthread_cond_broadcast(pthread_cond_t *cond)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_cond_broadcast)(cond);
+    return (int)peet__event1(PEET_ABSTRACT_COND_BROADCAST, (uint64_t)cond);
+}
+
+/* Interrupted: a signal handler has run, which POSIX lets end the wait as a spurious wake-up, or the thread
+ * is cancelled, which ends it here with the mutex held. */
+static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline)
+{
+    int kind = peet__mutex_kind(mutex);
+    if (kind < 0)
+        return EINVAL;
+    peet__cancellation_point();
+    uint64_t err = peet__event4(PEET_ABSTRACT_COND_WAIT, (uint64_t)cond, (uint64_t)mutex, (uint64_t)kind, deadline);
+    if (err != EINTR)
+        return (int)err;
+    peet__cancellation_point();
+    return 0;
+}
+
+PUBLIC int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_cond_wait)(cond, mutex);
+    return wait_until(cond, mutex, PEET_NEVER);
+}
+
+PUBLIC int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_cond_timedwait)(cond, mutex, until);
+    if (!peet__deadline_valid(until))
+        return EINVAL;
+    return wait_until(cond, mutex, peet_rt_cycles_until(clock_of(cond), until));
+}
+
+PUBLIC int pthread_cond_clockwait(
+    pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock, const struct timespec *until)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_cond_clockwait)(cond, mutex, clock, until);
+    if (!peet__deadline_valid(until) || !peet__deadline_clock(clock))
+        return EINVAL;
+    return wait_until(cond, mutex, peet_rt_cycles_until(clock, until));
+}

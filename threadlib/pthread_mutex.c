@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mutexes and spin locks.  The C library's own init and attribute functions write the kind into the
+ * object, so that objects with static initialisers look the same; owners, counts and waiters are the
+ * mapper's.  Refused by name: robust mutexes and priority ceilings, which would need owners that die and
+ * priorities.  Priority inheritance changes nothing where no thread has a priority, and is accepted.
+ */
+#include "thread.h"
+
+#include <errno.h>
+#include <peet/module.h>
+
+#define KIND_ROBUST 0x10  /* glibc's bits of __data.__kind */
+#define KIND_PROTECT 0x40
+#define KIND_TYPE 3
+
+int peet__mutex_kind(const pthread_mutex_t *m)
+{
+    int kind = m->__data.__kind;
+    if (kind < 0 || (kind & (KIND_ROBUST | KIND_PROTECT)))
+        return -1;
+    switch (kind & KIND_TYPE) {
+    case PTHREAD_MUTEX_RECURSIVE_NP:
+        return PEET_MUTEX_RECURSIVE;
+    case PTHREAD_MUTEX_ERRORCHECK_NP:
+        return PEET_MUTEX_ERRORCHECK;
+    default:
+        return PEET_MUTEX_NORMAL; /* adaptive ones spin a while first: a matter of time only */
+    }
+}
+
+static int refused(const pthread_mutexattr_t *attr, const void *caller)
+{
+    int robust = PTHREAD_MUTEX_STALLED, protocol = PTHREAD_PRIO_NONE;
+    if (!attr)
+        return 0;
+    pthread_mutexattr_getrobust(attr, &robust);
+    pthread_mutexattr_getprotocol(attr, &protocol);
+    if (robust != PTHREAD_MUTEX_ROBUST && protocol != PTHREAD_PRIO_PROTECT)
+        return 0;
+    peet__report("pthread_mutex_init() at %p is refused: %s are not simulated; the subject sees ENOTSUP", caller,
+        robust == PTHREAD_MUTEX_ROBUST ? "robust mutexes (PTHREAD_MUTEX_ROBUST)"
+                                       : "priority ceilings (PTHREAD_PRIO_PROTECT)");
+    return 1;
+}
+
+PUBLIC int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attr)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_mutex_init)(m, attr);
+    if (refused(attr, __builtin_return_address(0)))
+        return ENOTSUP;
+    int err = PEET__REAL(pthread_mutex_init)(m, attr);
+    if (err == 0)
+        peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)m, PEET_SYNC_MUTEX, (uint64_t)peet__mutex_kind(m));
+    return err;
+}
+
+PUBLIC int pthread_mutex_destroy(pthread_mutex_t *m)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_mutex_destroy)(m);
+    if (peet__mutex_kind(m) < 0)
+        return EINVAL;
+    uint64_t err = peet__event2(PEET_ABSTRACT_SYNC_DESTROY, (uint64_t)m, PEET_SYNC_MUTEX);
+    if (err)
+        return (int)err;
+    m->__data.__kind = -1; /* as glibc marks it */
+    return 0;
+}
+
+PUBLIC int pthread_mutex_lock(pthread_mutex_t *m)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_mutex_lock)(m);
+    int kind = peet__mutex_kind(m);
+    if (kind < 0)
+        return EINVAL;
+    return (int)peet__event3(PEET_ABSTRACT_MUTEX_LOCK, (uint64_t)m, (uint64_t)kind, PEET_NEVER);
+}
+
+PUBLIC int pthread_mutex_trylock(pthread_mutex_t *m)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_mutex_trylock)(m);
+    int kind = peet__mutex_kind(m);
+    if (kind < 0)
+        return EINVAL;
+    return (int)peet__event2(PEET_ABSTRACT_MUTEX_TRYLOCK, (uint64_t)m, (uint64_t)kind);
+}
+
+PUBLIC int pthread_mutex_unlock(pthread_mutex_t *m)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_mutex_unlock)(m);
+    int kind = peet__mutex_kind(m);
+    if (kind < 0)
+        return EINVAL;
+    return (int)peet__event2(PEET_ABSTRACT_MUTEX_UNLOCK, (uint64_t)m, (uint64_t)kind);
+}
+
+static int lock_until(pthread_mutex_t *m, clockid_t clock, const struct timespec *until)
+{
+    int kind = peet__mutex_kind(m);
+    if (kind < 0)
+        return EINVAL;
+    if (!peet__deadline_valid(until)) { /* matters only if it would have to wait */
+        int err = (int)peet__event2(PEET_ABSTRACT_MUTEX_TRYLOCK, (uint64_t)m, (uint64_t)kind);
+        return err == EBUSY ? EINVAL : err;
+    }
+    return (int)peet__event3(PEET_ABSTRACT_MUTEX_LOCK, (uint64_t)m, (uint64_t)kind, peet_rt_cycles_until(clock, until));
+}
+
+PUBLIC int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_mutex_timedlock)(m, until);
+    return lock_until(m, CLOCK_REALTIME, until);
+}
+
+PUBLIC int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *until)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_mutex_clocklock)(m, clock, until);
+    if (!peet__deadline_clock(clock))
+        return EINVAL;
+    return lock_until(m, clock, until);
+}
+
+PUBLIC int pthread_mutex_consistent(pthread_mutex_t *m)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_mutex_consistent)(m);
+    return EINVAL; /* not robust: there are none */
+}
+
+PUBLIC int __pthread_mutex_init(pthread_mutex_t *, const pthread_mutexattr_t *) __attribute__((alias("pthread_mutex_init")));
+PUBLIC int __pthread_mutex_destroy(pthread_mutex_t *) __attribute__((alias("pthread_mutex_destroy")));
+PUBLIC int __pthread_mutex_lock(pthread_mutex_t *) __attribute__((alias("pthread_mutex_lock")));
+PUBLIC int __pthread_mutex_trylock(pthread_mutex_t *) __attribute__((alias("pthread_mutex_trylock")));
+PUBLIC int __pthread_mutex_unlock(pthread_mutex_t *) __attribute__((alias("pthread_mutex_unlock")));
+
+/* -------------------------------------------------------------------------------------------- spin locks */
+
+PUBLIC int pthread_spin_init(pthread_spinlock_t *lock, int shared)
+{
+    int err = PEET__REAL(pthread_spin_init)(lock, shared);
+    if (err == 0 && peet__simulating())
+        peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)lock, PEET_SYNC_MUTEX, PEET_MUTEX_SPIN);
+    return err;
+}
+
+PUBLIC int pthread_spin_destroy(pthread_spinlock_t *lock)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_spin_destroy)(lock);
+    return (int)peet__event2(PEET_ABSTRACT_SYNC_DESTROY, (uint64_t)lock, PEET_SYNC_MUTEX);
+}
+
+PUBLIC int pthread_spin_lock(pthread_spinlock_t *lock)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_spin_lock)(lock);
+    return (int)peet__event3(PEET_ABSTRACT_MUTEX_LOCK, (uint64_t)lock, PEET_MUTEX_SPIN, PEET_NEVER);
+}
+
+PUBLIC int pthread_spin_trylock(pthread_spinlock_t *lock)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_spin_trylock)(lock);
+    return (int)peet__event2(PEET_ABSTRACT_MUTEX_TRYLOCK, (uint64_t)lock, PEET_MUTEX_SPIN);
+}
+
+PUBLIC int pthread_spin_unlock(pthread_spinlock_t *lock)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_spin_unlock)(lock);
+    return (int)peet__event2(PEET_ABSTRACT_MUTEX_UNLOCK, (uint64_t)lock, PEET_MUTEX_SPIN);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Read-write locks.  The preference stands in the object, where glibc's init and static initialisers put
+ * it; who holds it and who waits is the mapper's.
+ */
+#include "thread.h"
+
+#include <errno.h>
+#include <peet/module.h>
+
+/* glibc takes PTHREAD_RWLOCK_PREFER_WRITER_NP for "readers", since its readers may recurse. */
+static uint64_t kind_of(const pthread_rwlock_t *lock)
+{
+    return lock->__data.__flags == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP ? PEET_RWLOCK_PREFER_WRITER
+                                                                                : PEET_RWLOCK_PREFER_READER;
+}
+
+PUBLIC int pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_t *attr)
+{
+    int err = PEET__REAL(pthread_rwlock_init)(lock, attr);
+    if (err == 0 && peet__simulating())
+        peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)lock, PEET_SYNC_RWLOCK, kind_of(lock));
+    return err;
+}
+
+PUBLIC int pthread_rwlock_destroy(pthread_rwlock_t *lock)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_rwlock_destroy)(lock);
+    return (int)peet__event2(PEET_ABSTRACT_SYNC_DESTROY, (uint64_t)lock, PEET_SYNC_RWLOCK);
+}
+
+static int take(pthread_rwlock_t *lock, unsigned type, uint64_t deadline)
+{
+    return (int)peet__event3(type, (uint64_t)lock, kind_of(lock), deadline);
+}
+
+static int take_until(pthread_rwlock_t *lock, unsigned type, clockid_t clock, const struct timespec *until)
+{
+    if (!peet__deadline_clock(clock) || !peet__deadline_valid(until))
+        return EINVAL;
+    return take(lock, type, peet_rt_cycles_until(clock, until));
+}
+
+PUBLIC int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_rwlock_rdlock)(lock);
+    return take(lock, PEET_ABSTRACT_RWLOCK_READ, PEET_NEVER);
+}
+
+PUBLIC int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_rwlock_wrlock)(lock);
+    return take(lock, PEET_ABSTRACT_RWLOCK_WRITE, PEET_NEVER);
+}
+
+PUBLIC int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *until)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_rwlock_timedrdlock)(lock, until);
+    return take_until(lock, PEET_ABSTRACT_RWLOCK_READ, CLOCK_REALTIME, until);
+}
+
+PUBLIC int pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *until)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_rwlock_timedwrlock)(lock, until);
+    return take_until(lock, PEET_ABSTRACT_RWLOCK_WRITE, CLOCK_REALTIME, until);
+}
+
+PUBLIC int pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *until)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_rwlock_clockrdlock)(lock, clock, until);
+    return take_until(lock, PEET_ABSTRACT_RWLOCK_READ, clock, until);
+}
+
+PUBLIC int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *until)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_rwlock_clockwrlock)(lock, clock, until);
+    return take_until(lock, PEET_ABSTRACT_RWLOCK_WRITE, clock, until);
+}
+
+PUBLIC int pthread_rwlock_tryrdlock(pthread_rwlock_t *lock)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_rwlock_tryrdlock)(lock);
+    return (int)peet__event2(PEET_ABSTRACT_RWLOCK_TRYREAD, (uint64_t)lock, kind_of(lock));
+}
+
+PUBLIC int pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_rwlock_trywrlock)(lock);
+    return (int)peet__event2(PEET_ABSTRACT_RWLOCK_TRYWRITE, (uint64_t)lock, kind_of(lock));
+}
+
+PUBLIC int pthread_rwlock_unlock(pthread_rwlock_t *lock)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_rwlock_unlock)(lock);
+    return (int)peet__event2(PEET_ABSTRACT_RWLOCK_UNLOCK, (uint64_t)lock, kind_of(lock));
+}
+
+PUBLIC int __pthread_rwlock_init(pthread_rwlock_t *, const pthread_rwlockattr_t *) __attribute__((alias("pthread_rwlock_init")));
+PUBLIC int __pthread_rwlock_destroy(pthread_rwlock_t *) __attribute__((alias("pthread_rwlock_destroy")));
+PUBLIC int __pthread_rwlock_rdlock(pthread_rwlock_t *) __attribute__((alias("pthread_rwlock_rdlock")));
+PUBLIC int __pthread_rwlock_wrlock(pthread_rwlock_t *) __attribute__((alias("pthread_rwlock_wrlock")));
+PUBLIC int __pthread_rwlock_tryrdlock(pthread_rwlock_t *) __attribute__((alias("pthread_rwlock_tryrdlock")));
+PUBLIC int __pthread_rwlock_trywrlock(pthread_rwlock_t *) __attribute__((alias("pthread_rwlock_trywrlock")));
+PUBLIC int __pthread_rwlock_unlock(pthread_rwlock_t *) __attribute__((alias("pthread_rwlock_unlock")));

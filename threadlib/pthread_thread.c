@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads: creating, joining, detaching, ending.  A thread of the subject is a software context; its
+ * pthread_t is the address of its thread control block, which the runtime makes before the thread is
+ * announced to the mapper, so the C library's own pthread_self() is right.  Who waits for whom, and the order of it all, is the mapper's.
+ */
+#include "thread.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <peet/module.h>
+
+/* Initial-exec thread-local storage: the same distance from every thread pointer. */
+static __thread struct peet__thread me;
+
+#define DEFAULT_STACK_BYTES ((uint64_t)8 << 20) /* whatever `ulimit -s` says */
+
+/* -------------------------------------------------------------------------------------- who exists */
+
+/* Descriptors by thread pointer: a table of chains through the descriptors, doubled as it fills. */
+extern void *__libc_calloc(size_t, size_t);
+extern void __libc_free(void *);
+static struct peet__thread **buckets;
+static unsigned nbuckets, nlisted, nalive;
+
+static struct peet__thread **bucket(uint64_t tp)
+{
+    return &buckets[((tp >> 6) * 0x9e3779b97f4a7c15u >> 32) & (nbuckets - 1)];
+}
+
+static int grow(void)
+{
+    unsigned n = nbuckets ? 2 * nbuckets : 64;
+    struct peet__thread **old = buckets, **more = __libc_calloc(n, sizeof *more);
+    unsigned nold = nbuckets;
+    if (!more)
+        return -1;
+    buckets = more;
+    nbuckets = n;
+    for (unsigned i = 0; i < nold; i++)
+        for (struct peet__thread *t = old[i], *next; t; t = next) {
+            next = t->next_in_bucket;
+            t->next_in_bucket = *bucket(t->tp);
+            *bucket(t->tp) = t;
+        }
+    __libc_free(old);
+    return 0;
+}
+
+static int list(struct peet__thread *t)
+{
+    int err = 0;
+    peet__rt.busy++;
+    if (nlisted >= nbuckets && grow() != 0 && !buckets) {
+        err = -1;
+    } else {
+        t->next_in_bucket = *bucket(t->tp);
+        *bucket(t->tp) = t;
+        t->listed = 1;
+        nlisted++;
+    }
+    peet__rt.busy--;
+    return err;
+}
+
+static void unlist(struct peet__thread *t)
+{
+    if (!t->listed)
+        return;
+    peet__rt.busy++;
+    struct peet__thread **link = bucket(t->tp);
+    while (*link != t)
+        link = &(*link)->next_in_bucket;
+    *link = t->next_in_bucket;
+    t->listed = 0;
+    nlisted--;
+    peet__rt.busy--;
+}
+
+struct peet__thread *peet__thread_self(void)
+{
+    if (__builtin_expect(me.state == PEET__THREAD_NONE, 0)) {
+        me.tp = peet__fs_base();
+        me.number = peet__rt.current ? peet__rt.current->number : 0;
+        me.state = PEET__THREAD_ALIVE;
+        me.detached = peet__rt.current != &peet__rt.main_ctx;
+        list(&me);
+    }
+    return &me;
+}
+
+struct peet__thread *peet__thread_of(pthread_t thread)
+{
+    if ((uint64_t)thread == peet__fs_base())
+        return peet__thread_self();
+    for (struct peet__thread *t = buckets ? *bucket(thread) : NULL; t; t = t->next_in_bucket)
+        if (t->tp == (uint64_t)thread)
+            return t;
+    return NULL;
+}
+
+unsigned peet__threads_alive(void)
+{
+    return nalive;
+}
+
+/* ------------------------------------------------------------------------------------ life of a thread */
+
+/* The thread is over for everybody: nobody will ask for it any more. */
+static void forget(struct peet__thread *t)
+{
+    unlist(t);
+    if (t->gone)
+        *t->gone = 1;
+    peet_rt_thread_free(t->tp);
+}
+
+static void finish(struct peet__thread *self)
+{
+    static void (*call_tls_dtors)(void);
+    if (!call_tls_dtors)
+        call_tls_dtors = (void (*)(void))peet__next("__call_tls_dtors");
+    self->exiting = 1;
+    call_tls_dtors(); /* destructors of thread_local objects come first, as in glibc */
+    peet__tsd_end(self);
+    self->state = PEET__THREAD_ENDED;
+    nalive--;
+    if (self->detached)
+        forget(self);
+}
+
+/* A thread's first function. */
+static void run(uint64_t tp, uint64_t unused)
+{
+    struct peet__thread *self = &me;
+    struct peet__unwind_buf bottom;
+    self->number = peet__rt.current->number;
+    if (self->has_mask)
+        pthread_sigmask(SIG_SETMASK, &self->mask, NULL);
+    memset(&bottom, 0, sizeof bottom);
+    if (_setjmp((struct __jmp_buf_tag *)bottom.cancel_jmp_buf) == 0) {
+        self->cleanup = &bottom;
+        if (self->c11)
+            self->result = (void *)(intptr_t)((int (*)(void *))(void *)self->fn)(self->arg);
+        else
+            self->result = self->fn(self->arg);
+    }
+    finish(self);
+}
+
+int peet__thread_create(const struct peet__thread_wish *wish)
+{
+    struct peet__thread *self = peet__thread_self();
+    uint64_t tp;
+    if (peet_rt_thread_new(wish->stack_address, wish->stack_bytes, wish->guard_bytes, &tp) != 0)
+        return EAGAIN;
+    struct peet__thread *t = (struct peet__thread *)(tp + ((uint64_t)&me - self->tp));
+    memset(t, 0, sizeof *t);
+    t->tp = tp;
+    t->number = UINT32_MAX;
+    t->state = PEET__THREAD_ALIVE;
+    t->is_thread = 1;
+    t->c11 = wish->c11 != 0;
+    t->detached = wish->detached != 0;
+    t->fn = wish->fn;
+    t->arg = wish->arg;
+    t->policy = wish->policy;
+    t->priority = wish->priority;
+    t->stack_address = wish->stack_address;
+    t->stack_bytes = wish->stack_bytes;
+    t->guard_bytes = wish->guard_bytes;
+    if (wish->affinity)
+        memcpy(t->affinity, wish->affinity, sizeof t->affinity);
+    if (wish->mask) {
+        t->mask = *wish->mask;
+        t->has_mask = 1;
+    }
+    if (list(t) != 0) {
+        peet_rt_thread_free(tp);
+        return EAGAIN;
+    }
+    pthread_t before = wish->out_thread ? *wish->out_thread : 0;
+    if (wish->out_thread)
+        *wish->out_thread = tp;
+    nalive++;
+    int gone = 0;
+    t->gone = &gone;
+    uint64_t args[] = {(uint64_t)run, tp, wish->stack_address, wish->stack_bytes, t->detached, 0};
+    uint64_t number = peet_rt_event(PEET_ABSTRACT_THREAD_CREATE, 6, args);
+    if (number & PEET_FAILED) {
+        nalive--;
+        if (wish->out_thread)
+            *wish->out_thread = before;
+        forget(t);
+        return (int)(number & ~PEET_FAILED);
+    }
+    if (!gone) {
+        t->number = (uint32_t)number;
+        t->gone = NULL;
+    }
+    return 0;
+}
+
+/* -------------------------------------------------------------------------------------- pthread_create */
+
+/* Words of a processor mask. */
+static void copy_affinity(const pthread_attr_t *attr, uint64_t affinity[16])
+{
+    cpu_set_t set;
+    memset(affinity, 0, 16 * sizeof *affinity);
+    if (PEET__REAL(pthread_attr_getaffinity_np)(attr, sizeof set, &set) != 0)
+        return;
+    for (int i = 0; i < CPU_SETSIZE; i++) /* all ones: none was asked for */
+        if (!CPU_ISSET(i, &set)) {
+            memcpy(affinity, &set, sizeof set);
+            return;
+        }
+}
+
+/* What the attributes amount to.  The C library reads its own. */
+static void read_attributes(const pthread_attr_t *attr, struct peet__thread_wish *wish, uint64_t affinity[16], sigset_t *mask)
+{
+    static size_t default_bytes;
+    void *address = NULL;
+    size_t bytes = 0, guard = 0;
+    int detach = PTHREAD_CREATE_JOINABLE, inherit = PTHREAD_INHERIT_SCHED;
+    struct sched_param param = {0};
+    if (!default_bytes) {
+        pthread_attr_t defaults;
+        pthread_attr_init(&defaults);
+        pthread_attr_getstacksize(&defaults, &default_bytes);
+        pthread_attr_destroy(&defaults);
+    }
+    pthread_attr_getstack(attr, &address, &bytes);
+    pthread_attr_getguardsize(attr, &guard);
+    pthread_attr_getdetachstate(attr, &detach);
+    pthread_attr_getinheritsched(attr, &inherit);
+    if ((uint64_t)address + bytes != 0) { /* none: glibc computes it from 0 */
+        wish->stack_address = (uint64_t)address;
+        wish->stack_bytes = bytes;
+    } else if (bytes != default_bytes) {
+        wish->stack_bytes = bytes;
+    }
+    wish->guard_bytes = guard;
+    wish->detached = detach == PTHREAD_CREATE_DETACHED;
+    if (inherit == PTHREAD_EXPLICIT_SCHED) {
+        pthread_attr_getschedpolicy(attr, &wish->policy);
+        pthread_attr_getschedparam(attr, &param);
+        wish->priority = param.sched_priority;
+    }
+    copy_affinity(attr, affinity);
+    wish->affinity = affinity;
+    if (pthread_attr_getsigmask_np(attr, mask) == 0)
+        wish->mask = mask;
+}
+
+void peet__thread_wish_init(struct peet__thread_wish *out_wish)
+{
+    const struct peet__thread *self = peet__thread_self();
+    *out_wish = (struct peet__thread_wish){
+        .stack_bytes = DEFAULT_STACK_BYTES,
+        .guard_bytes = PEET__PAGE,
+        .policy = self->policy,
+        .priority = self->priority,
+        .affinity = self->affinity,
+    };
+}
+
+PUBLIC int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_create)(thread, attr, fn, arg);
+    uint64_t affinity[16];
+    sigset_t mask;
+    struct peet__thread_wish wish;
+    peet__thread_wish_init(&wish);
+    wish.fn = fn;
+    wish.arg = arg;
+    wish.out_thread = thread;
+    if (attr)
+        read_attributes(attr, &wish, affinity, &mask);
+    return peet__thread_create(&wish);
+}
+
+/* ----------------------------------------------------------------------------------------------- joining */
+
+/* The thread whose turn it is to be told of a join that was given up. */
+static int join(pthread_t thread, void **out_result, uint64_t deadline, int is_try)
+{
+    struct peet__thread *self = peet__thread_self(), *t = peet__thread_of(thread);
+    if (!t)
+        return ESRCH;
+    if (t->detached || t->joiner)
+        return EINVAL;
+    if (t == self || (!is_try && self->joiner == t && !(t->cancel_pending && !t->cancel_disabled)))
+        return EDEADLK;
+    if (!is_try)
+        peet__cancellation_point();
+    t->joiner = self;
+    uint64_t err;
+    while (t->number == UINT32_MAX)
+        peet_rt_event(PEET_ABSTRACT_YIELD, 0, NULL);
+    for (;;) {
+        err = peet__event2(PEET_ABSTRACT_THREAD_JOIN, t->number, deadline);
+        if (err != EINTR)
+            break;
+        if (peet__cancellation_due()) {
+            t->joiner = NULL;
+            peet__cancellation_point();
+            t->joiner = self;
+        }
+    }
+    t->joiner = NULL;
+    if (err)
+        return (int)err;
+    if (out_result)
+        *out_result = t->result;
+    forget(t);
+    return 0;
+}
+
+PUBLIC int pthread_join(pthread_t thread, void **out_result)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_join)(thread, out_result);
+    return join(thread, out_result, PEET_NEVER, 0);
+}
+
+PUBLIC int pthread_tryjoin_np(pthread_t thread, void **out_result)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_tryjoin_np)(thread, out_result);
+    int err = join(thread, out_result, 0, 1);
+    return err == ETIMEDOUT ? EBUSY : err;
+}
+
+PUBLIC int pthread_clockjoin_np(pthread_t thread, void **out_result, clockid_t clock, const struct timespec *until)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_clockjoin_np)(thread, out_result, clock, until);
+    if (until && (!peet__deadline_clock(clock) || !peet__deadline_valid(until)))
+        return EINVAL;
+    return join(thread, out_result, until ? peet_rt_cycles_until(clock, until) : PEET_NEVER, 0);
+}
+
+PUBLIC int pthread_timedjoin_np(pthread_t thread, void **out_result, const struct timespec *until)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_timedjoin_np)(thread, out_result, until);
+    return pthread_clockjoin_np(thread, out_result, CLOCK_REALTIME, until);
+}
+
+PUBLIC int pthread_detach(pthread_t thread)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_detach)(thread);
+    struct peet__thread *t = peet__thread_of(thread);
+    if (!t)
+        return ESRCH;
+    if (t->detached)
+        return EINVAL;
+    t->detached = 1;
+    if (t->number != UINT32_MAX)
+        peet__event1(PEET_ABSTRACT_THREAD_DETACH, t->number);
+    if (t->state == PEET__THREAD_ENDED && !t->joiner)
+        forget(t);
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------------ ending */
+
+PUBLIC void pthread_exit(void *result)
+{
+    if (!peet__simulating()) {
+        PEET__REAL(pthread_exit)(result);
+        __builtin_unreachable();
+    }
+    struct peet__thread *self = peet__thread_self();
+    self->result = result;
+    self->exiting = 1;
+    peet__thread_unwind();
+}
+
+/* The process lives on until its last thread has ended. */
+void peet__main_ended(void)
+{
+    struct peet__thread *self = peet__thread_self();
+    peet__tsd_end(self);
+    self->state = PEET__THREAD_ENDED;
+    while (peet__event2(PEET_ABSTRACT_THREAD_JOIN, PEET_NEVER, PEET_NEVER) == EINTR) {
+    }
+    exit(0);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads of the subject as the front ends see them: one descriptor per thread, and the services that
+ * more than one file of threadlib/ needs.  The descriptor lives in the thread's own thread-local storage,
+ * so it costs no allocation, and it can be read until the thread has been joined.  Who waits for what is the
+ * mapper's knowledge, not kept here.
+ *
+ * Everything here is for the subject's world under simulation.  Contexts are suspended only in events, so
+ * what lies between two events needs no lock.
+ */
+#ifndef PEET_THREAD_H
+#define PEET_THREAD_H
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unwind.h>
+#include "internal.h"
+
+/** What pthread_cleanup_push() of C puts on the stack; glibc's own layout of __pthread_unwind_buf_t. */
+struct peet__unwind_buf {
+    struct {
+        __jmp_buf jmp_buf;
+        int mask_was_saved;
+    } cancel_jmp_buf[1];
+    struct peet__unwind_buf *prev;
+    void *cleanup;
+    int cancel_type; /* of the deferring form */
+    void *pad;
+};
+_Static_assert(sizeof(struct peet__unwind_buf) <= sizeof(__pthread_unwind_buf_t), "glibc's buffer");
+
+#define PEET__TSD_INLINE 16 /* keys whose values need no table */
+
+struct peet__tsd_value {
+    void *value;
+    uint64_t generation; /* of the key, when it was set */
+};
+
+enum peet__thread_state { PEET__THREAD_NONE, PEET__THREAD_ALIVE, PEET__THREAD_ENDED };
+
+/** A thread.  A context that pthread_create() did not make (the main one, workers of loops) gets its
+ *  descriptor when it first asks for it. */
+struct peet__thread {
+    uint64_t tp;     /* its thread pointer, which is its pthread_t */
+    uint32_t number; /* of its software context; UINT32_MAX: its creator does not know it yet */
+    uint8_t state;   /* enum peet__thread_state */
+    uint8_t detached, joining;
+    uint8_t is_thread; /* made by pthread_create() or the like, not main and not a worker */
+    uint8_t c11;
+    /* cancellation */
+    uint8_t cancel_disabled, cancel_asynchronous, cancel_pending, exiting;
+    void *(*fn)(void *);
+    void *arg;
+    void *result;
+    struct peet__thread *joiner; /* the one that waits in pthread_join() for this one */
+    struct peet__unwind_buf *cleanup;
+    struct peet__once *once; /* the initialiser that it runs for pthread_once() */
+    struct _Unwind_Exception exception;
+    /* thread-specific data */
+    struct peet__tsd_value tsd[PEET__TSD_INLINE], *more_tsd;
+    /* remembered, without effect */
+    int policy, priority;
+    char name[16];
+    uint64_t affinity[16]; /* all zero: every processor */
+    uint64_t guard_bytes;
+    uint64_t stack_address, stack_bytes; /* the caller's, else 0 */
+    sigset_t mask;
+    int has_mask;
+    struct peet__thread *next_in_bucket;
+    int *gone; /* its creator's: set if it is forgotten before the creator goes on */
+    uint8_t listed;
+};
+
+/** Whether the caller is the subject under simulation: else everything goes to the C library. */
+static inline int peet__simulating(void)
+{
+    return __builtin_expect(peet__rt.simulated, 0) && peet__is_subject();
+}
+
+/** The C library's function behind ours, looked up once. */
+#define PEET__REAL(name)                                                                                               \
+    __extension__({                                                                                                    \
+        static __typeof__(&name) peet__real;                                                                           \
+        if (__builtin_expect(!peet__real, 0))                                                                          \
+            peet__real = (__typeof__(&name))peet__next(#name);                                                         \
+        peet__real;                                                                                                    \
+    })
+
+/** The calling thread.  Never NULL. */
+struct peet__thread *peet__thread_self(void);
+/** The thread of a pthread_t; NULL: there is none. */
+struct peet__thread *peet__thread_of(pthread_t thread);
+/** How many threads pthread_create() and the like have made and not seen end. */
+unsigned peet__threads_alive(void);
+
+/** What a new thread shall be; zeros are the defaults. */
+struct peet__thread_wish {
+    void *(*fn)(void *);
+    void *arg;
+    uint64_t stack_address, stack_bytes, guard_bytes;
+    int detached;
+    int policy, priority;
+    const uint64_t *affinity; /* of 16 words, or NULL */
+    const sigset_t *mask;     /* or NULL: the creator's */
+    pthread_t *out_thread;    /* written before the thread can run; or NULL */
+    int c11;                  /* fn is a thrd_start_t: its result is an int */
+};
+
+/** peet__thread_create() - a thread of the subject.  Returns: 0 or an errno value */
+int peet__thread_create(const struct peet__thread_wish *wish);
+/** The wish of a thread without attributes, as the calling thread's children have it. */
+void peet__thread_wish_init(struct peet__thread_wish *out_wish);
+
+/* ------------------------------------------------------------------------------------ cancellation */
+
+/** Act on a pending cancellation if it is enabled: the thread unwinds and ends here.  For every function that
+ *  POSIX makes a cancellation point: on entry, and after a wait that returned EINTR. */
+void peet__cancellation_point(void);
+/** Whether the next cancellation point would end the thread. */
+int peet__cancellation_due(void);
+/** The context comes from an event or a check: act on asynchronous cancellation. */
+void peet__thread_poked(void);
+/** Unwind the calling thread to its beginning, or (main) to the end of the program's stack. */
+void peet__thread_unwind(void) __attribute__((noreturn));
+/** What is left to do when main() has been unwound by pthread_exit() or cancellation. */
+void peet__main_ended(void) __attribute__((noreturn));
+
+/* ------------------------------------------------------------------------- thread-specific data, ends */
+
+/** Run the destructors of a thread that ends. */
+void peet__tsd_end(struct peet__thread *self);
+
+/* ------------------------------------------------------------------------------------------- events */
+
+static inline uint64_t peet__event1(unsigned type, uint64_t a)
+{
+    return peet_rt_event(type, 1, &a);
+}
+
+static inline uint64_t peet__event2(unsigned type, uint64_t a, uint64_t b)
+{
+    uint64_t args[] = {a, b};
+    return peet_rt_event(type, 2, args);
+}
+
+static inline uint64_t peet__event3(unsigned type, uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t args[] = {a, b, c};
+    return peet_rt_event(type, 3, args);
+}
+
+static inline uint64_t peet__event4(unsigned type, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+    uint64_t args[] = {a, b, c, d};
+    return peet_rt_event(type, 4, args);
+}
+
+/** The kind of a mutex (enum peet_mutex_kind) as its object says; < 0: destroyed, or of a sort that is refused. */
+int peet__mutex_kind(const pthread_mutex_t *mutex);
+
+/** Whether a clock can carry deadlines, as glibc has it. */
+static inline int peet__deadline_clock(clockid_t clock)
+{
+    return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+}
+
+static inline int peet__deadline_valid(const struct timespec *t)
+{
+    return t->tv_nsec >= 0 && t->tv_nsec < 1000000000;
+}
+
+/* ---------------------------------------------------------------------------------------- futex */
+
+/**
+ * peet__futex() - futex(2) between threads of the subject; for who wraps syscall()
+ * @op: FUTEX_WAIT, FUTEX_WAIT_BITSET, FUTEX_WAKE, FUTEX_WAKE_BITSET, with or without FUTEX_PRIVATE_FLAG and
+ *   FUTEX_CLOCK_REALTIME
+ * @wants: the time to wait, NULL: for ever (WAIT: relative, WAIT_BITSET: absolute)
+ * Returns: 0 or more, or the negative of an errno value; -ENOSYS for other operations
+ */
+long peet__futex(uint32_t *word, int op, uint32_t value, const struct timespec *wants);
+
+#endif

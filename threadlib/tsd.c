@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Thread-specific data (pthread_key_*, and tss_* through c11.c).  The C library numbers the keys, so that
+ * the subject's and the host's never meet; destructors and, under simulation, values are kept here, per
+ * context.  A key that is deleted and made again has another generation: values of the old one are gone.
+ */
+#include "thread.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+extern void *__libc_calloc(size_t, size_t);
+extern void __libc_free(void *);
+
+static struct {
+    uint64_t generation; /* odd: in use */
+    void (*destructor)(void *);
+} keys[PTHREAD_KEYS_MAX];
+
+/* Contexts have values of their own from the first constructor on. */
+static int ours(void)
+{
+    return peet__simulating() || (__builtin_expect(peet__rt.capturing, 0) && peet__is_subject());
+}
+
+PUBLIC int pthread_key_create(pthread_key_t *out_key, void (*destructor)(void *))
+{
+    /* Ours is called for values of ours: the C library's copy must not call it again. */
+    int err = PEET__REAL(pthread_key_create)(out_key, ours() ? NULL : destructor);
+    if (err == 0 && *out_key < PTHREAD_KEYS_MAX) {
+        keys[*out_key].generation |= 1;
+        keys[*out_key].destructor = destructor;
+    }
+    return err;
+}
+
+PUBLIC int __pthread_key_create(pthread_key_t *out_key, void (*destructor)(void *)) __attribute__((alias("pthread_key_create")));
+
+PUBLIC int pthread_key_delete(pthread_key_t key)
+{
+    int err = PEET__REAL(pthread_key_delete)(key);
+    if (err == 0 && key < PTHREAD_KEYS_MAX) {
+        keys[key].generation = (keys[key].generation | 1) + 1;
+        keys[key].destructor = NULL;
+    }
+    return err;
+}
+
+/* Where a thread keeps the value of a key; NULL: it has none yet (and, with make, no memory for it). */
+static struct peet__tsd_value *place(struct peet__thread *self, pthread_key_t key, int make)
+{
+    if (key < PEET__TSD_INLINE)
+        return &self->tsd[key];
+    if (!self->more_tsd && make) {
+        peet__rt.busy++;
+        self->more_tsd = __libc_calloc(PTHREAD_KEYS_MAX - PEET__TSD_INLINE, sizeof *self->more_tsd);
+        peet__rt.busy--;
+    }
+    return self->more_tsd ? &self->more_tsd[key - PEET__TSD_INLINE] : NULL;
+}
+
+PUBLIC void *pthread_getspecific(pthread_key_t key)
+{
+    if (!ours())
+        return PEET__REAL(pthread_getspecific)(key);
+    if (key >= PTHREAD_KEYS_MAX)
+        return NULL;
+    const struct peet__tsd_value *v = place(peet__thread_self(), key, 0);
+    return v && v->generation == keys[key].generation ? v->value : NULL;
+}
+
+PUBLIC int pthread_setspecific(pthread_key_t key, const void *value)
+{
+    if (!ours())
+        return PEET__REAL(pthread_setspecific)(key, value);
+    if (key >= PTHREAD_KEYS_MAX || !(keys[key].generation & 1))
+        return EINVAL;
+    struct peet__tsd_value *v = place(peet__thread_self(), key, value != NULL);
+    if (!v)
+        return value ? ENOMEM : 0;
+    v->value = (void *)value;
+    v->generation = keys[key].generation;
+    return 0;
+}
+
+PUBLIC void *__pthread_getspecific(pthread_key_t key) __attribute__((alias("pthread_getspecific")));
+PUBLIC int __pthread_setspecific(pthread_key_t key, const void *value) __attribute__((alias("pthread_setspecific")));
+
+/* One round over a thread's values.  Returns: whether a destructor was called */
+static int destroy_round(struct peet__thread *self)
+{
+    int any = 0;
+    unsigned n = self->more_tsd ? PTHREAD_KEYS_MAX : PEET__TSD_INLINE;
+    for (pthread_key_t key = 0; key < n; key++) {
+        struct peet__tsd_value *v = place(self, key, 0);
+        if (!v)
+            return any;
+        void *value = v->value;
+        if (!value || v->generation != keys[key].generation)
+            continue;
+        v->value = NULL;
+        if (!keys[key].destructor)
+            continue;
+        any = 1;
+        keys[key].destructor(value);
+        if (self->more_tsd)
+            n = PTHREAD_KEYS_MAX;
+    }
+    return any;
+}
+
+void peet__tsd_end(struct peet__thread *self)
+{
+    for (int round = 0; round < PTHREAD_DESTRUCTOR_ITERATIONS && destroy_round(self); round++) {
+    }
+    peet__rt.busy++;
+    __libc_free(self->more_tsd);
+    peet__rt.busy--;
+    self->more_tsd = NULL;
+    memset(self->tsd, 0, sizeof self->tsd);
+}
