@@ -34,7 +34,7 @@ bool isReal(const MachineInstr &MI)
 
 class Planner {
 public:
-    Planner(Target &T, Function &F, const Options &O) : T(T), F(F), O(O) {}
+    Planner(Target &T, Function &F, const Options &O) : T(T), F(F), O(O), A(T, *F.MF) {}
     bool run(MachineInstr *&culprit, std::string &why);
 
 private:
@@ -57,6 +57,7 @@ private:
     Target &T;
     Function &F;
     const Options &O;
+    Accesses A;
     DenseMap<MachineInstr *, std::pair<SmallVector<MemRef, 2>, bool>> refsOf;
     std::vector<SmallVector<unsigned, 4>> preds; // by layout index
 };
@@ -97,12 +98,23 @@ void Planner::split()
                 else
                     refs += n;
             }
+            bool turn = A.waits(MI);
+            int mark = A.mark(MI), clock = A.clock(MI);
+            if ((turn || mark >= 0) && !S->MIs.empty())
+                split = true;
             if (split) {
                 S = &open(nextSync);
                 split = nextSync = false;
                 refs = refsOf[&MI].first.size();
             }
+            S->turn |= turn;
+            if (mark >= 0)
+                S->mark = mark;
             S->MIs.push_back(&MI);
+            if (clock >= 0) {
+                S->clock = clock;
+                split = true;
+            }
             if (endsSegment(T, MI)) {
                 split = nextSync = true;
                 if (MI.isTerminator()) // asm goto: both ways resynchronise
@@ -231,8 +243,11 @@ bool Planner::readRefs(MachineInstr *&culprit, std::string &why)
                 culprit = &MI;
                 return false;
             }
-            if (MI.isInlineAsm())
+            if (MI.isInlineAsm()) {
                 F.asmStatements++;
+                if (unsigned added = A.rewriteAsm(MI))
+                    F.asmAdded[&MI] = added;
+            }
         }
     return true;
 }
@@ -648,7 +663,8 @@ void Planner::findInductions()
         return;
     for (unsigned m = 0; m < F.layout.size(); m++) {
         Segment &S = F.segments[F.mbbSegments[m].first];
-        if (!F.layout[m]->isSuccessor(F.layout[m]) || S.sync || !S.recorded || S.outerHeader || S.MIs.empty())
+        if (!F.layout[m]->isSuccessor(F.layout[m]) || S.sync || !S.recorded || S.outerHeader || S.MIs.empty() ||
+            S.turn || S.mark >= 0 || S.clock >= 0)
             continue;
         MachineInstr *J = S.MIs.back();
         unsigned terminators = 0;

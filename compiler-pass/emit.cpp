@@ -142,7 +142,8 @@ void emit(Target &T, Function &F, const Options &O)
             const Segment &S = F.segments[F.mbbSegments[m].first + k];
             body.u((S.sync ? PEET_FORMAT_SYNC : 0) | (S.entry ? PEET_FORMAT_ENTRY : 0) |
                 (S.recorded ? PEET_FORMAT_RECORDED : 0) | (S.opaque ? PEET_FORMAT_OPAQUE : 0) |
-                (S.tailOf >= 0 ? PEET_FORMAT_TAIL : 0) | (S.silent ? PEET_FORMAT_LOOP : 0));
+                (S.tailOf >= 0 ? PEET_FORMAT_TAIL : 0) | (S.silent ? PEET_FORMAT_LOOP : 0) |
+                (S.turn ? PEET_FORMAT_TURN : 0));
             if (S.tailOf >= 0)
                 body.u(S.takenSegment);
             if (S.silent) {
@@ -151,6 +152,8 @@ void emit(Target &T, Function &F, const Options &O)
             }
             if (S.sync)
                 offset(S.label->getName().str(), start);
+            if (S.turn)
+                offset(S.turnLabel->getName().str(), start);
             body.u(S.slotWords);
             body.u(S.insns.size());
             for (const InsnPlan &I : S.insns) {
@@ -184,7 +187,12 @@ void emit(Target &T, Function &F, const Options &O)
                 if (symbolic)
                     offset(I.begin->getName().str(), start);
                 if (MI.isInlineAsm())
-                    offset(I.end->getName().str(), I.begin->getName().str());
+                { // without the hooks that were put into its text
+                    std::string begin = I.begin->getName().str();
+                    if (unsigned added = F.asmAdded.lookup(&MI))
+                        begin += "-" + std::to_string(added);
+                    offset(I.end->getName().str(), begin);
+                }
                 else if (!relax)
                     length(I);
                 registers(T, MI, body);
@@ -193,6 +201,8 @@ void emit(Target &T, Function &F, const Options &O)
                     body.u(r.m.kind | (unsigned)r.m.shape << 2 | (r.m.symbolic ? PEET_FORMAT_REF_SYMBOLIC : 0) |
                         (r.m.rip ? PEET_FORMAT_REF_RIP : 0));
                     body.u(r.m.flags);
+                    if (r.m.flags & PEET_REF_ATOMIC)
+                        body.u(r.m.order);
                     body.u(r.m.size);
                     body.form(r.address);
                     unsigned maskLanes = r.m.kmask ? (T.avx512bw ? 64 : 16) : r.m.lanes;

@@ -5,6 +5,7 @@
 // first instruction runs, so that whatever interrupts the block finds the ring whole.
 #include "pass.h"
 
+#include <peet/module.h>
 #include <peet/raw.h>
 
 #include "llvm/CodeGen/MachineDominators.h"
@@ -28,7 +29,7 @@ void appendAsm(MachineFunction &MF, MachineBasicBlock &MBB, const std::string &t
 
 namespace {
 
-enum { CondAE = 3 };
+enum { CondAE = 3, CondNE = 5 };
 
 class Inserter {
 public:
@@ -37,7 +38,7 @@ public:
         MOV64mr = T.opcode("MOV64mr"), MOV64rm = T.opcode("MOV64rm"), MOV64mi32 = T.opcode("MOV64mi32");
         LEA64r = T.opcode("LEA64r"), CMP64rm = T.opcode("CMP64rm"), JCC = T.opcode("JCC_1");
         PUSH = T.opcode("PUSH64r"), POP = T.opcode("POP64r");
-        PUSHF = T.opcode("PUSHF64"), POPF = T.opcode("POPF64");
+        PUSHF = T.opcode("PUSHF64"), POPF = T.opcode("POPF64"), CMP32mi = T.opcode("CMP32mi");
     }
     bool run(std::string &why);
 
@@ -68,9 +69,14 @@ private:
     void lea(const Point &P, MCRegister dst, MCRegister base, int64_t disp) { mem(build(P, LEA64r, dst), base, disp); }
 
     std::vector<int> dead(const LiveRegUnits &live, uint32_t avoid);
+    uint32_t hookWord(const LiveRegUnits &live);
+    std::string hookText(unsigned slot, uint32_t word, const MCSymbol *back, int cursor);
+    void hook(const Point &P, const std::string &text);
+    void turn(Segment &S, const Point &P, const LiveRegUnits &live);
     bool top(Segment &S, const LiveRegUnits &live, std::string &why);
     bool mid(Segment &S, MachineInstr *at, const LiveRegUnits &live, std::string &why);
     void keepCursors(const std::vector<LiveRegUnits> &atEnd);
+    void abortTransactions();
     bool keepCursor(const MachineLoop &L, const std::vector<LiveRegUnits> &atEnd);
     MachineInstr *wayOut(unsigned mbb);
     bool emitSlot(const Point &P, const Slot &s, int cursor, int64_t off, int temp, int shifted, std::string &why);
@@ -80,7 +86,8 @@ private:
     Target &T;
     Function &F;
     const MachineRegisterInfo &MRI;
-    unsigned MOV64mr, MOV64rm, MOV64mi32, LEA64r, CMP64rm, JCC, PUSH, POP, PUSHF, POPF;
+    unsigned MOV64mr, MOV64rm, MOV64mi32, LEA64r, CMP64rm, JCC, PUSH, POP, PUSHF, POPF, CMP32mi;
+    bool usesX87 = false;
     std::string slow;
     unsigned nslow = 0;
     std::vector<std::pair<unsigned, int>> preloads; // block, register: the cursor is loaded at the block's end
@@ -225,10 +232,67 @@ void Inserter::keepCursors(const std::vector<LiveRegUnits> &atEnd)
     }
 }
 
+// What a hook must keep, and may look at: live general registers, flags, whether there are others.
+uint32_t Inserter::hookWord(const LiveRegUnits &live)
+{
+    uint32_t word = live.available(T.eflags) ? 0 : PEET_HOOK_FLAGS;
+    for (int r = 0; r < 16; r++)
+        if (r != RSP && !live.available(T.gpr64[r]))
+            word |= 1u << r;
+    bool others = usesX87;
+    for (MCRegister R : T.vectors)
+        others = others || !live.available(R);
+    return word | (others ? PEET_HOOK_VECTORS : 0);
+}
+
+// The call of a hook; the stub reads the word behind it.  Afterwards the ring may be another one.
+std::string Inserter::hookText(unsigned slot, uint32_t word, const MCSymbol *back, int cursor)
+{
+    std::string text;
+    raw_string_ostream os(text);
+    os << "leaq -128(%rsp),%rsp\n\tcallq *" << PEET_CONTROL_ADDRESS + slot << "\n";
+    if (back)
+        os << back->getName() << ":";
+    os << "\t.byte 0x0f,0x1f,0x80\n\t.long " << word << "\n\tleaq 128(%rsp),%rsp";
+    if (cursor >= 0)
+        os << "\n\tmovq " << PEET_CONTROL_ADDRESS + PEET_CONTROL_CURSOR << ",%" << StringRef(T.TRI->getName(T.gpr64[cursor])).lower();
+    return text;
+}
+
+void Inserter::hook(const Point &P, const std::string &text)
+{
+    build(P, TargetOpcode::INLINEASM)
+        .addExternalSymbol(F.MF->createExternalSymbolName(text))
+        .addImm(InlineAsm::Extra_HasSideEffects);
+}
+
+// An access waits for its turn only while more than one context is alive.  Where the flags are free that is
+// a comparison and a jump that is not taken; elsewhere the stub is always called.
+void Inserter::turn(Segment &S, const Point &P, const LiveRegUnits &live)
+{
+    S.turnLabel = label(*F.MF, "t", S.id);
+    std::string call = hookText(PEET_CONTROL_TURN, hookWord(live), S.turnLabel, S.cursor);
+    if (!live.available(T.eflags)) {
+        hook(P, call);
+        return;
+    }
+    MCSymbol *out = label(*F.MF, "u", S.id), *back = label(*F.MF, "v", S.id);
+    auto cmp = build(P, CMP32mi);
+    mem(cmp, T.noreg, PEET_CONTROL_ADDRESS + PEET_CONTROL_CONCURRENT);
+    cmp.addImm(0);
+    build(P, JCC).addSym(out).addImm(CondNE);
+    build(P, TargetOpcode::ANNOTATION_LABEL).addSym(back);
+    slow += (out->getName() + ": " + call + "\n\tjmp " + back->getName() + "\n").str();
+}
+
 bool Inserter::top(Segment &S, const LiveRegUnits &live, std::string &why)
 {
     Iter at = iter(S.MBB, S.insertBefore);
     Point P{S.MBB, at, at == S.MBB->end() ? DebugLoc() : S.MBB->findDebugLoc(at)};
+    if (S.turn)
+        turn(S, P, live);
+    if (S.mark >= 0)
+        hook(P, hookText(PEET_CONTROL_MARK, (hookWord(live) & PEET_HOOK_VECTORS) | S.mark, nullptr, S.cursor));
     uint32_t held = 0;
     bool rspSlot = false;
     for (const Slot &s : S.slots)
@@ -383,8 +447,22 @@ bool Inserter::mid(Segment &S, MachineInstr *at, const LiveRegUnits &live, std::
     return true;
 }
 
+// A transaction aborts as soon as it has begun, as on processors that have switched them off: what is
+// recorded in one would vanish with it, and no other context could be resumed.
+void Inserter::abortTransactions()
+{
+    for (MachineBasicBlock *MBB : F.layout)
+        for (Iter it = MBB->begin(); it != MBB->end(); ++it)
+            if (T.TII->getName(it->getOpcode()).starts_with("XBEGIN_"))
+                build(Point{MBB, std::next(it), it->getDebugLoc()}, T.opcode("XABORT")).addImm(0);
+}
+
 bool Inserter::run(std::string &why)
 {
+    for (MachineBasicBlock *MBB : F.layout)
+        for (const MachineInstr &MI : *MBB)
+            for (const MachineOperand &MO : MI.operands())
+                usesX87 = usesX87 || (MO.isReg() && MO.getReg() && MO.getReg().isPhysical() && T.peetReg(MO.getReg().asMCReg()) == PEET_REG_X87);
     // Labels around original instructions come first, so that they hug them.
     unsigned nlabel = 0;
     for (Segment &S : F.segments) {
@@ -426,14 +504,16 @@ bool Inserter::run(std::string &why)
     }
 
     // Liveness at every point where code goes, taken before anything is inserted.
-    DenseMap<MachineInstr *, LiveRegUnits> before;
+    DenseMap<MachineInstr *, LiveRegUnits> before, after;
     std::vector<LiveRegUnits> atEnd(F.layout.size());
     for (unsigned m = 0; m < F.layout.size(); m++) {
-        DenseMap<MachineInstr *, bool> wanted;
+        DenseMap<MachineInstr *, bool> wanted, wantedAfter;
         for (unsigned i = 0; i < F.mbbSegments[m].second; i++) {
             Segment &S = F.segments[F.mbbSegments[m].first + i];
             if (S.recorded && S.insertBefore)
                 wanted[S.insertBefore] = true;
+            if (S.clock >= 0)
+                wantedAfter[S.MIs.back()] = true;
             for (const Slot &s : S.slots)
                 if (!s.top && s.at)
                     wanted[s.at] = true;
@@ -442,6 +522,8 @@ bool Inserter::run(std::string &why)
         live.addLiveOuts(*F.layout[m]);
         atEnd[m] = live;
         for (MachineInstr &MI : llvm::reverse(*F.layout[m])) {
+            if (wantedAfter.count(&MI))
+                after[&MI] = live;
             live.stepBackward(MI);
             if (wanted.count(&MI))
                 before[&MI] = live;
@@ -474,6 +556,13 @@ bool Inserter::run(std::string &why)
                 return false;
         }
     }
+    for (Segment &S : F.segments)
+        if (S.clock >= 0) {
+            Iter it = std::next(Iter(S.MIs.back()));
+            Point P{S.MBB, it, S.MIs.back()->getDebugLoc()};
+            hook(P, hookText(PEET_CONTROL_CLOCK, (hookWord(after[S.MIs.back()]) & PEET_HOOK_VECTORS) | S.clock, nullptr, S.cursor));
+        }
+    abortTransactions();
     for (auto &[m, r] : preloads) {
         Iter it = iter(F.layout[m], wayOut(m));
         loadControl(Point{F.layout[m], it, it == F.layout[m]->end() ? DebugLoc() : F.layout[m]->findDebugLoc(it)}, r, PEET_CONTROL_CURSOR);

@@ -79,11 +79,15 @@ Target::Target(MachineFunction &MF) : MF(MF)
     for (int i = 0; i < 32; i++) {
         unsigned z = regs.lookup(("ZMM" + Twine(i)).str());
         if (z)
+            vectors.push_back(MCRegister(z));
+        if (z)
             for (MCPhysReg sub : TRI->subregs_inclusive(MCRegister(z)))
                 peetRegOf[sub] = PEET_REG_VEC0 + i;
     }
     for (int i = 0; i < 8; i++) {
-        peetRegOf[regs.lookup(("K" + Twine(i)).str())] = PEET_REG_MASK0 + i;
+        unsigned k = regs.lookup(("K" + Twine(i)).str());
+        vectors.push_back(MCRegister(k));
+        peetRegOf[k] = PEET_REG_MASK0 + i;
         for (const char *p : {"FP", "ST", "MM"})
             if (unsigned r = regs.lookup((p + Twine(i)).str()))
                 peetRegOf[r] = PEET_REG_X87;
@@ -450,15 +454,19 @@ bool Target::refs(const MachineInstr &MI, SmallVectorImpl<MemRef> &out, bool &op
         r.flags |= PEET_REF_STACK;
     if (!r.fs && (r.rip || (r.symbolic && r.base < 0) || (r.base < 0 && r.index < 0 && !r.vecIndex)))
         r.flags |= PEET_REF_GLOBAL;
-    bool vol = !MI.memoperands_empty(), atomic = !MI.memoperands_empty();
     for (const MachineMemOperand *MMO : MI.memoperands()) {
-        vol = vol && MMO->isVolatile();
-        atomic = atomic && MMO->isAtomic();
+        if (MMO->isVolatile())
+            r.flags |= PEET_REF_VOLATILE;
+        if (MMO->isAtomic()) {
+            r.flags |= PEET_REF_ATOMIC;
+            r.order = std::max(r.order, orderOf(MMO->getMergedOrdering()));
+        }
     }
-    if (vol)
-        r.flags |= PEET_REF_VOLATILE;
-    if (atomic || I.klass == PEET_INSN_ATOMIC)
+    if (I.klass == PEET_INSN_ATOMIC) {
         r.flags |= PEET_REF_ATOMIC;
+        if (!r.order) // assembly's, and fences that are locked operations
+            r.order = PEET_ORDER_SEQ_CST;
+    }
 
     if (I.gather || I.scatter) {
         r.kind = I.gather ? PEET_REF_LOAD : PEET_REF_STORE;

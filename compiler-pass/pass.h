@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the parts of the recording pass share: the target's names resolved once per function, the
 // description of memory references, and the plan of a function (its blocks, slots and forms).  Called
-// by: pass.cpp only.  operands.cpp says what an instruction references, derive.cpp decides what must be
-// recorded, insert.cpp writes the recording code, emit.cpp writes the schema.
+// by: pass.cpp only.  operands.cpp says what an instruction references, accesses.cpp what waits for its turn,
+// derive.cpp decides what must be recorded, insert.cpp writes the recording code, emit.cpp the schema.
 #ifndef PEET_PASS_H
 #define PEET_PASS_H
 
@@ -49,6 +49,7 @@ enum class Shape : uint8_t { Plain, Range, Conditional, Lanes };
 struct MemRef {
     uint8_t kind = 0; // enum peet_ref_kind
     uint16_t size = 0, flags = 0;
+    uint8_t order = 0; // enum peet_order
     int base = NoGpr, index = NoGpr;
     unsigned scale = 1;
     int64_t disp = 0;
@@ -93,6 +94,7 @@ public:
     const llvm::TargetInstrInfo *TII;
     const llvm::TargetRegisterInfo *TRI;
     llvm::MCRegister gpr64[16], gpr32[16], rip, eflags, noreg, fs;
+    llvm::SmallVector<llvm::MCRegister, 40> vectors; // and mask registers
     bool avx512bw = false;
 
 private:
@@ -101,6 +103,29 @@ private:
     llvm::DenseMap<unsigned, std::pair<int, int>> gprOf;
     llvm::DenseMap<unsigned, uint8_t> peetRegOf;
 };
+
+// What must happen in simulated-time order, asked once per function.
+class Accesses {
+public:
+    Accesses(Target &T, llvm::MachineFunction &MF);
+    // Must MI wait for its turn?
+    bool waits(const llvm::MachineInstr &MI);
+    // enum peet_hook_clock, or -1: it reads no clock
+    int clock(const llvm::MachineInstr &MI) const;
+    // enum peet_hook_mark of a call, or -1: it is no marker
+    int mark(const llvm::MachineInstr &MI) const;
+    // Puts hooks behind clocks and markers in assembly text.  Returns the bytes that it added.
+    unsigned rewriteAsm(llvm::MachineInstr &MI);
+
+private:
+    bool isPrivateStack(const llvm::MachineMemOperand &MMO);
+    bool asmWaits(const llvm::MachineInstr &MI) const;
+    Target &T;
+    llvm::MachineFunction &MF;
+    bool ordered = false; // the function had such accesses when it was still IR
+    llvm::DenseMap<const llvm::Value *, bool> privates;
+};
+uint8_t orderOf(llvm::AtomicOrdering o);
 
 // A sum of multiples of what the decoder knows, plus a constant, modulo 2^64.
 struct Form {
@@ -150,6 +175,11 @@ struct Segment {
     bool silent = false, outerHeader = false;
     int induction = NoGpr;
     int64_t step = 0;
+    // Before its first instruction an access waits, or a marker is noted (enum peet_hook_mark); behind its
+    // last one the clock is read (enum peet_hook_clock).
+    bool turn = false;
+    int mark = -1, clock = -1;
+    llvm::MCSymbol *turnLabel = nullptr; // where the wait returns to
     int tailOf = -1;        // unrecorded tail: executed unless the next record is takenSegment
     int takenSegment = -1;
     int cursor = NoGpr;     // register that holds the cursor on entry and exit, throughout a loop
@@ -171,6 +201,7 @@ struct Function {
     llvm::DenseMap<const llvm::MachineBasicBlock *, unsigned> layoutOf;
     llvm::MCSymbol *start = nullptr; // label at the function's first byte
     unsigned asmStatements = 0;
+    llvm::DenseMap<const llvm::MachineInstr *, unsigned> asmAdded; // bytes of hooks in assembly text
 };
 
 // derive.cpp: decide what is recorded where.  False and a reason if some instruction cannot be handled.

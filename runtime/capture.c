@@ -34,6 +34,7 @@ void peet__capture_begin(void)
     end = words;
     peet__rt.capturing = 1;
     peet__ctl->stub = (void *)peet__stub_full;
+    peet__control_hooks(1);
     peet__ctl->cursor = words;
     peet__ctl->limit = words + 1;
 }

@@ -267,6 +267,7 @@ void peet__go_plain(void)
     peet__rt.in_subject = 0;
     peet__rt.capturing = 0;
     peet__ctl->stub = (void *)peet__stub_plain;
+    peet__control_hooks(0);
     peet__park_cursor();
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control page as the runtime sees it.  The first three words are the contract with compiled code
- * (peet/raw.h); the rest is the runtime's own.  Assembly refers to the offsets by number, hence the
+ * The control page as the runtime sees it.  What compiled code uses is the contract of peet/raw.h;
+ * the rest is the runtime's own.  Assembly refers to the offsets by number, hence the
  * assertions.
  */
 #ifndef PEET_CONTROL_H
@@ -17,6 +17,10 @@ struct peet__control {
     void *stub;              /* peet__stub_plain or peet__stub_full */
     uint64_t *scratch_begin; /* where the plain stub puts the cursor back to */
     uint64_t *scratch_limit;
+    void *turn;              /* peet__stub_none or peet__stub_turn, and so on: see peet__control_hooks() */
+    void *clock;
+    void *mark;
+    uint32_t concurrent;     /* accesses wait for their turn */
 };
 
 #define PEET__CONTROL_SCRATCH_BEGIN 24
@@ -24,6 +28,10 @@ struct peet__control {
 _Static_assert(offsetof(struct peet__control, cursor) == PEET_CONTROL_CURSOR, "contract with compiled code");
 _Static_assert(offsetof(struct peet__control, limit) == PEET_CONTROL_LIMIT, "contract with compiled code");
 _Static_assert(offsetof(struct peet__control, stub) == PEET_CONTROL_STUB, "contract with compiled code");
+_Static_assert(offsetof(struct peet__control, turn) == PEET_CONTROL_TURN, "contract with compiled code");
+_Static_assert(offsetof(struct peet__control, clock) == PEET_CONTROL_CLOCK, "contract with compiled code");
+_Static_assert(offsetof(struct peet__control, mark) == PEET_CONTROL_MARK, "contract with compiled code");
+_Static_assert(offsetof(struct peet__control, concurrent) == PEET_CONTROL_CONCURRENT, "contract with compiled code");
 _Static_assert(offsetof(struct peet__control, scratch_begin) == PEET__CONTROL_SCRATCH_BEGIN, "used by stub.S");
 
 /** The one control page of the process.  Volatile: signal handlers and compiled code change it. */
@@ -38,5 +46,14 @@ _Static_assert(offsetof(struct peet__control, scratch_begin) == PEET__CONTROL_SC
  * preserve every register and flag. */
 void peet__stub_plain(void);
 void peet__stub_full(void);
+
+/* Hooks, called likewise: the plain run's does nothing, the others call the functions of arch/x86_64/hooks.c. */
+void peet__stub_none(void);
+void peet__stub_turn(void);
+void peet__stub_clock(void);
+void peet__stub_mark(void);
+
+/** The hooks of a simulated run, or the plain run's again. */
+void peet__control_hooks(int simulated);
 
 #endif

@@ -17,8 +17,8 @@
 #endif
 
 /** Compiled objects refer to this symbol: only a runtime of their own version can be linked with them. */
-extern const char __peet_abi_1;
-__attribute__((visibility("default"))) const char __peet_abi_1 = PEET_RAW_ABI;
+extern const char __peet_abi_2;
+__attribute__((visibility("default"))) const char __peet_abi_2 = PEET_RAW_ABI;
 
 static inline long raw_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -61,6 +61,8 @@ __attribute__((no_stack_protector, used)) static void (*resolve_early(void))(voi
     void *stub;
     __asm__("leaq peet__stub_plain(%%rip), %0" : "=r"(stub));
     control->stub = stub;
+    __asm__("leaq peet__stub_none(%%rip), %0" : "=r"(stub));
+    control->turn = control->clock = control->mark = stub;
     return nothing;
 }
 

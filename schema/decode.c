@@ -269,6 +269,20 @@ static int begin_loop(struct peet_decode_state *s, uint32_t index, uint64_t end_
     return 0;
 }
 
+/* A block without a record that was executed on the way from the last one to this one of the same function; -1: none. */
+static inline int32_t before(struct peet_decode_state *s, uint32_t index)
+{
+    const struct peet__function *f = s->function;
+    if (s->tail >= 0) {
+        int32_t tail = s->tail;
+        s->tail = -1;
+        if ((int32_t)index != f->code[s->last].tail_taken)
+            return tail;
+    }
+    const struct peet__block *c = &f->code[index];
+    return c->pad >= 0 && s->last == c->pad_after ? c->pad : -1;
+}
+
 /* The next block of a stream, or 0 at its end and before an abstract event (*out_abstract says which). */
 static inline int next_block(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, int want, int may_rescan,
     uint64_t *values, struct peet_block_event *out, int *out_abstract, struct peet_error *error)
@@ -280,22 +294,20 @@ static inline int next_block(struct peet_decode_state *s, const uint64_t **curso
         return 0;
     uint64_t word = *at;
     uint32_t index;
+    int32_t unsaid;
     if (__builtin_expect(PEET_RAW_IS_PLAIN(word), 1)) {
         struct peet__function *f = s->function;
         index = PEET_RAW_INDEX(word);
         if (f == NULL || index >= f->nsegments || !f->code[index].recorded)
             return peet_error_set(error, PEET_ESTREAM, "context %u: block %u of %s does not exist", s->context, index,
                 f != NULL ? f->pub.name : "an unknown function");
-        if (s->tail >= 0) {
-            int32_t tail = s->tail;
-            s->tail = -1;
-            if ((int32_t)index != f->code[s->last].tail_taken)
-                return deliver(s, (uint32_t)tail, NULL, want, values, out);
-        }
-        const struct peet__block *c = &f->code[index];
-        if (c->pad >= 0 && s->last == c->pad_after)
-            return deliver(s, (uint32_t)c->pad, NULL, want, values, out);
+        if ((unsaid = before(s, index)) >= 0)
+            return deliver(s, (uint32_t)unsaid, NULL, want, values, out);
     } else if (PEET_RAW_IS_ABSTRACT(word)) {
+        /* The block that an access begins is said by the wait before it: what it says of the way there is due now. */
+        if (PEET_RAW_TYPE(word) == PEET_ABSTRACT_ATOMIC && at + 1 < end && s->function != NULL && lookup_sync(s, at[1]) &&
+            s->sync_function == s->function && (unsaid = before(s, s->sync_segment)) >= 0)
+            return deliver(s, (uint32_t)unsaid, NULL, want, values, out);
         *out_abstract = 1;
         return 0;
     } else {

@@ -17,10 +17,11 @@
  *     name file u:line u:granularity u:align_log2 u:longest_nop u:asm_statements u:nsegments
  *     u:nkinds { name mnemonic u:class u:latency u:rthroughput_millicycles u:uops u:ports }
  *     u:nblocks { u:align_log2 u:max_padding u:nsegments
- *       { u:flags [tail: u:taken] [loop: u:register i:step] [sync: offset] u:slot_words
+ *       { u:flags [tail: u:taken] [loop: u:register i:step] [sync: offset] [turn: offset] u:slot_words
  *         u:ninsns { u:kind u:flags [relax: u:target block] [line: i:delta] [symbolic: offset]
  *                    [asm: offset = its length] [else unless relax: length]
- *                    u:nreads u:nwrites u:reg... u:nrefs { u:shape u:flags u:size form:address ... } }
+ *                    u:nreads u:nwrites u:reg... u:nrefs
+ *                    { u:shape u:flags [atomic: u:order] u:size form:address ... } }
  *         u:nupdates { u:reg form } } }
  *   form: u:nterms { u:source i:multiplier } i:constant      sources: 0..15 GPR, 16 fs base, 32+ slot word
  *
@@ -40,6 +41,7 @@
 #define PEET_FORMAT_TAIL 16 /* executed unless the function's next record is segment `taken` */
 
 #define PEET_FORMAT_LOOP 32 /* recorded once, when it is left: slot 0 is its induction register then */
+#define PEET_FORMAT_TURN 64 /* begins with an access that waits for its turn: where the wait returns to */
 
 /* instruction flags */
 #define PEET_FORMAT_RELAX 1

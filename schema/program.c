@@ -112,7 +112,7 @@ static int adopt(struct peet_program *p, struct peet__image *image, struct peet_
     uint32_t values = p->values_capacity;
     for (unsigned k = 0; k < image->nfunctions; k++)
         for (uint32_t s = 0; s < image->functions[k]->nsegments; s++)
-            syncs += image->functions[k]->code[s].sync;
+            syncs += image->functions[k]->code[s].sync + (image->functions[k]->turn_offset[s] != UINT32_MAX);
     struct peet__function **functions = realloc(p->functions, (p->nfunctions + image->nfunctions + 1) * sizeof *functions);
     if (functions != NULL)
         p->functions = functions;
@@ -143,11 +143,16 @@ static int adopt(struct peet_program *p, struct peet__image *image, struct peet_
             p->granularity = f->granularity;
         for (uint32_t b = 0; b < f->nall; b++)
             f->blocks[b].id = p->nblocks++;
-        for (uint32_t s = 0; s < f->nsegments; s++)
+        for (uint32_t s = 0; s < f->nsegments; s++) {
+            if (f->turn_offset[s] != UINT32_MAX) {
+                insert_pc(p, f->start + f->turn_offset[s], (uint64_t)f->pub.id << 32 | s);
+                p->pc_used++;
+            }
             if (f->code[s].sync) {
                 insert_pc(p, f->start + f->sync_offset[s], (uint64_t)f->pub.id << 32 | s);
                 p->pc_used++;
             }
+        }
     }
     p->images[p->nimages++] = image;
     return 0;

@@ -73,6 +73,7 @@ struct peet__function {
     struct peet__block *code;
     uint32_t nsegments, nall;
     uint32_t *sync_offset;       /* per segment; UINT32_MAX if not sync */
+    uint32_t *turn_offset;       /* per segment: where the wait before its first access returns to; UINT32_MAX if none */
     uint64_t start;              /* run-time address */
     uint32_t recorded_bytes;
     uint32_t align_log2, longest_nop, granularity, asm_statements;
@@ -105,7 +106,7 @@ struct peet_program {
     struct peet__function **functions; /* in order of discovery; index = pub.id */
     unsigned nfunctions;
     uint32_t nblocks;
-    uint64_t *pc_key;                  /* open addressing: run-time pc of sync blocks, 0 empty */
+    uint64_t *pc_key;                  /* open addressing: run-time pc of sync blocks and waits, 0 empty */
     uint64_t *pc_value;                /* function id << 32 | segment */
     uint64_t pc_mask, pc_used;
     peet_program_rescan *rescan;

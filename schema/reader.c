@@ -188,13 +188,13 @@ static void push_value(struct reader *r, struct peet__value v)
     PUSH(r, r->values, r->nvalues, r->cvalues, v);
 }
 
-static void push_ref(struct reader *r, uint32_t insn, unsigned kind, uint32_t flags, uint32_t size, uint32_t value)
+static void push_ref(struct reader *r, uint32_t insn, unsigned kind, uint32_t flags, uint32_t order, uint32_t size, uint32_t value)
 {
     if (value > UINT16_MAX) {
         peet__reader_fail(r, "block with too many references");
         return;
     }
-    struct peet_ref ref = {insn, (uint16_t)size, (uint16_t)flags, (uint16_t)value, (uint8_t)kind};
+    struct peet_ref ref = {insn, (uint16_t)size, (uint16_t)flags, (uint16_t)value, (uint8_t)kind, (uint8_t)order};
     PUSH(r, r->refs, r->nrefs, r->crefs, ref);
 }
 
@@ -209,7 +209,7 @@ static struct peet__value sum(struct peet__form f, uint8_t op)
 
 /* A vector reference: one conditional reference a lane. */
 static void read_lanes(struct reader *r, uint32_t insn, const struct segment *s, uint32_t slots, unsigned kind, uint32_t flags,
-    uint32_t size, struct peet__value address)
+    uint32_t order, uint32_t size, struct peet__value address)
 {
     uint32_t lanes = below(r, 65, "too many lanes");
     uint32_t mask = below(r, slots, "mask slot out of range");
@@ -237,7 +237,7 @@ static void read_lanes(struct reader *r, uint32_t insn, const struct segment *s,
         m.lanes = lanes;
         push_value(r, a);
         push_value(r, m);
-        push_ref(r, insn, kind, flags, size, value);
+        push_ref(r, insn, kind, flags, order, size, value);
     }
 }
 
@@ -246,6 +246,7 @@ static void read_ref(struct reader *r, uint32_t insn, const struct segment *s, u
     uint64_t word = u(r);
     unsigned kind = word & 3, shape = word >> 2 & 3;
     uint32_t flags = below(r, 1 << 16, "reference flags out of range");
+    uint32_t order = flags & PEET_REF_ATOMIC ? below(r, PEET_ORDERS, "memory order out of range") : (uint32_t)PEET_ORDER_NONE;
     uint32_t size = below(r, 1 << 16, "reference size out of range");
     uint8_t op = PEET__SUM1;
     struct peet__form f = form(r, slots, &op);
@@ -281,10 +282,10 @@ static void read_ref(struct reader *r, uint32_t insn, const struct segment *s, u
         push_value(r, second);
         break;
     default:
-        read_lanes(r, insn, s, slots, kind, flags, size, v);
+        read_lanes(r, insn, s, slots, kind, flags, order, size, v);
         return;
     }
-    push_ref(r, insn, kind, flags, size, value);
+    push_ref(r, insn, kind, flags, order, size, value);
 }
 
 static void push_insn(struct reader *r, const struct peet_insn *insn, uint32_t length, int32_t target, uint8_t is_jump,
@@ -322,12 +323,12 @@ static void read_tls(struct reader *r, struct peet_insn insn, const struct segme
     const struct peet_opcode *call = insn.opcode;
     uint32_t at = r->ninsns - s->insn;
     int relaxed = tls == PEET__TLS_IE || tls == PEET__TLS_LE || tls == PEET__TLS_LD_LE;
-    flags &= ~(uint32_t)(PEET_REF_RANGE | PEET_REF_CONDITIONAL);
+    flags &= ~(uint32_t)(PEET_REF_RANGE | PEET_REF_CONDITIONAL | PEET_REF_ATOMIC);
     insn.opcode = relaxed ? &mov : &lea;
     push_insn(r, &insn, first, -1, 0, reg_at);
     if (relaxed) {
         push_value(r, sum(tp, PEET__SUM1));
-        push_ref(r, at, PEET_REF_LOAD, PEET_REF_TLS, 8, r->nvalues - 1 - s->value);
+        push_ref(r, at, PEET_REF_LOAD, PEET_REF_TLS, PEET_ORDER_NONE, 8, r->nvalues - 1 - s->value);
     }
     if (tls == PEET__TLS_LD_LE)
         return;
@@ -337,11 +338,11 @@ static void read_tls(struct reader *r, struct peet_insn insn, const struct segme
         if (!resolve(r, &got, offset + first, length - first))
             peet__reader_fail(r, "thread-local access of an unknown form");
         push_value(r, sum(got, PEET__SUM1));
-        push_ref(r, at + 1, PEET_REF_LOAD, PEET_REF_GLOBAL, 8, r->nvalues - 1 - s->value);
+        push_ref(r, at + 1, PEET_REF_LOAD, PEET_REF_GLOBAL, PEET_ORDER_NONE, 8, r->nvalues - 1 - s->value);
     }
     if (!relaxed) {
         push_value(r, sum(push, op));
-        push_ref(r, at + 1, PEET_REF_STORE, flags, size, r->nvalues - 1 - s->value);
+        push_ref(r, at + 1, PEET_REF_STORE, flags, PEET_ORDER_NONE, size, r->nvalues - 1 - s->value);
     }
 }
 
@@ -436,12 +437,12 @@ static void read_segment(struct reader *r, uint32_t k, uint32_t layout_block, ui
 {
     struct peet__function *f = r->f;
     struct segment *s = &segs[k];
-    uint32_t flags = below(r, 64, "unknown block flags");
+    uint32_t flags = below(r, 128, "unknown block flags");
     flags_of[k] = flags;
     code[k].tail = code[k].pad = code[k].pad_after = -1;
     code[k].sync = (flags & PEET_FORMAT_SYNC) != 0;
     code[k].recorded = (flags & PEET_FORMAT_RECORDED) != 0;
-    f->sync_offset[k] = UINT32_MAX;
+    f->sync_offset[k] = f->turn_offset[k] = UINT32_MAX;
     if (flags & PEET_FORMAT_TAIL) {
         if (k == 0 || code[k].recorded)
             peet__reader_fail(r, "tail block without a head");
@@ -461,6 +462,11 @@ static void read_segment(struct reader *r, uint32_t k, uint32_t layout_block, ui
         f->sync_offset[k] = next_offset(r);
         if (f->sync_offset[k] > f->recorded_bytes || !code[k].recorded)
             peet__reader_fail(r, "block outside its function");
+    }
+    if (flags & PEET_FORMAT_TURN) {
+        f->turn_offset[k] = next_offset(r);
+        if (f->turn_offset[k] > f->recorded_bytes || !code[k].recorded || code[k].loop)
+            peet__reader_fail(r, "access that waits outside its function");
     }
     uint32_t slots = below(r, PEET_RAW_SLACK_WORDS, "too many slots");
     if (slots != 0 && !code[k].recorded)
@@ -502,7 +508,8 @@ static void read_payload(struct reader *r)
     struct peet__block *code = aligned_alloc(_Alignof(struct peet__block), (f->nsegments + 1) * sizeof *code);
     uint32_t *flags_of = calloc(f->nsegments + 1, sizeof *flags_of);
     f->sync_offset = peet__own(f, f->nsegments, sizeof *f->sync_offset);
-    if (segs == NULL || blocks == NULL || code == NULL || flags_of == NULL || f->sync_offset == NULL)
+    f->turn_offset = peet__own(f, f->nsegments, sizeof *f->turn_offset);
+    if (segs == NULL || blocks == NULL || code == NULL || flags_of == NULL || f->sync_offset == NULL || f->turn_offset == NULL)
         peet__reader_fail(r, "out of memory");
     else
         memset(code, 0, (f->nsegments + 1) * sizeof *code);
@@ -532,6 +539,7 @@ static void read_payload(struct reader *r)
         for (k = 0; k < f->nsegments; k++)
             f->blocks[k].flags |= (flags_of[k] & PEET_FORMAT_SYNC ? PEET_BLOCK_SYNC : 0) |
                 (flags_of[k] & PEET_FORMAT_ENTRY ? PEET_BLOCK_ENTRY : 0) |
+                (flags_of[k] & PEET_FORMAT_TURN ? PEET_BLOCK_TURN : 0) |
                 (flags_of[k] & PEET_FORMAT_OPAQUE ? PEET_BLOCK_OPAQUE : 0);
     free(segs);
     free(blocks);

@@ -4,6 +4,7 @@
  * With the assembly beside it, all that depends on the processor.
  */
 #include "internal.h"
+#include "frame.h"
 
 #include <cpuid.h>
 #include <string.h>
@@ -19,12 +20,6 @@ void peet__xsave_probe(void)
     if (__get_cpuid_count(0xd, 1, &a, &b, &c, &d) && (a & 2))
         peet__xsave_kind = 2;
 }
-
-/* Order in which peet__stub_full saves; see stub.S. */
-enum { R15, R14, R13, R12, R11, R10, R9, R8, RDI, RSI, RBP, RBX, RDX, RCX, RAX, FLAGS, PC, STUB_WORDS };
-
-/* Compiled code steps over the red zone before it calls the stub. */
-#define RED_ZONE_BYTES 128
 
 static void from_gregs(const greg_t *regs, uint64_t out[8])
 {

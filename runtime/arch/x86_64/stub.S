@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Yield stubs: where a check of compiled code goes when the ring is full.  Compiled code calls as
+ * Stubs: where a check of compiled code goes when the ring is full, and the hooks of atomic accesses,
+ * clocks and markers.  Compiled code calls as
  *
  *     lea -128(%rsp), %rsp;  call *PEET_CONTROL_STUB;  lea 128(%rsp), %rsp
  *
  * at a place where it keeps no promise about stack alignment and expects every register, flag and
- * vector register back.
+ * vector register back.  Hooks (peet/raw.h) are called the same way.
  */
 #define CONTROL 0x7ffd0000
 #define CURSOR (CONTROL + 0)
@@ -36,13 +37,31 @@ peet__stub_plain:
         .cfi_endproc
         .size   peet__stub_plain, . - peet__stub_plain
 
-/* The simulated run: save everything, let peet__stub_yield(frame) suspend us, restore.  The frame is
- * what cpu.c reads: r15 r14 r13 r12 r11 r10 r9 r8 rdi rsi rbp rbx rdx rcx rax flags pc. */
-        .globl  peet__stub_full
-        .hidden peet__stub_full
-        .type   peet__stub_full, @function
+/* The hooks of a plain run. */
+        .globl  peet__stub_none
+        .hidden peet__stub_none
+        .type   peet__stub_none, @function
         .p2align 4
-peet__stub_full:
+peet__stub_none:
+        .cfi_startproc
+        ret
+        .cfi_endproc
+        .size   peet__stub_none, . - peet__stub_none
+
+/* The simulated run: save everything, call target(frame, saved vector state), which suspends us, restore.
+ * The frame is what cpu.c reads: r15 r14 r13 r12 r11 r10 r9 r8 rdi rsi rbp rbx rdx rcx rax flags pc.
+ * A hook's word, in the code that we return to, says whether vector state is live at all; if not, NULL is
+ * passed for it.  A check has no such word. */
+#define FRAME_PC 128
+#define HOOK_WORD 3
+#define HOOK_VECTORS 0x40000000
+
+        .macro  STUB name, target, hook
+        .globl  \name
+        .hidden \name
+        .type   \name, @function
+        .p2align 4
+\name:
         .cfi_startproc
         pushfq
         .cfi_adjust_cfa_offset 8
@@ -54,9 +73,23 @@ peet__stub_full:
         movq    %rsp, %rbp
         .cfi_def_cfa_register rbp
         cld
+        movl    peet__xsave_kind(%rip), %ecx
+        .if     \hook
+        movq    FRAME_PC(%rbp), %rax
+        testl   $HOOK_VECTORS, HOOK_WORD(%rax)
+        jnz     9f
+        testl   %ecx, %ecx
+        jz      8f
+        vzeroupper
+8:      andq    $-16, %rsp
+        movq    %rbp, %rdi
+        xorl    %esi, %esi
+        call    \target
+        jmp     5f
+9:
+        .endif
         subq    $XSAVE_BYTES, %rsp
         andq    $-64, %rsp
-        movl    peet__xsave_kind(%rip), %ecx
         testl   %ecx, %ecx
         jz      1f
         xorl    %eax, %eax
@@ -74,9 +107,11 @@ peet__stub_full:
         vzeroupper
         jmp     3f
 1:      fxsave64 (%rsp)
+        movq    $3, XSAVE_HEADER(%rsp) /* as xsave would say: both parts are there */
 3:      fninit
         movq    %rbp, %rdi
-        call    peet__stub_yield
+        movq    %rsp, %rsi
+        call    \target
         cmpl    $0, peet__xsave_kind(%rip)
         je      4f
         movl    $XSAVE_MASK, %eax
@@ -95,6 +130,12 @@ peet__stub_full:
         .cfi_adjust_cfa_offset -8
         ret
         .cfi_endproc
-        .size   peet__stub_full, . - peet__stub_full
+        .size   \name, . - \name
+        .endm
+
+        STUB    peet__stub_full, peet__stub_yield, 0
+        STUB    peet__stub_turn, peet__hook_turn, 1
+        STUB    peet__stub_clock, peet__hook_clock, 1
+        STUB    peet__stub_mark, peet__hook_mark, 1
 
         .section .note.GNU-stack, "", @progbits

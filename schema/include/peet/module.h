@@ -105,6 +105,17 @@ enum peet_ref_flags {
     PEET_REF_TLS = 128,      /* relative to the thread pointer */
 };
 
+/** Memory order of an atomic reference. */
+enum peet_order {
+    PEET_ORDER_NONE,         /* not atomic */
+    PEET_ORDER_RELAXED,
+    PEET_ORDER_ACQUIRE,
+    PEET_ORDER_RELEASE,
+    PEET_ORDER_ACQ_REL,
+    PEET_ORDER_SEQ_CST,
+    PEET_ORDERS
+};
+
 /** One memory reference of a block, in program order. */
 struct peet_ref {
     uint32_t insn;           /* index in the block */
@@ -112,6 +123,7 @@ struct peet_ref {
     uint16_t flags;          /* enum peet_ref_flags */
     uint16_t value;          /* where in peet_block_event.values its address stands */
     uint8_t kind;            /* enum peet_ref_kind */
+    uint8_t order;           /* enum peet_order: as the source asked for; x86 gives more */
 };
 
 enum peet_block_flags {
@@ -119,6 +131,7 @@ enum peet_block_flags {
     PEET_BLOCK_SIMPLE = 2,   /* no range and no conditional refs: ref i's address is values[i] */
     PEET_BLOCK_OPAQUE = 4,   /* holds inline assembly whose references cannot be seen */
     PEET_BLOCK_SYNC = 8,     /* recorded with its pc */
+    PEET_BLOCK_TURN = 16,    /* begins with an atomic or volatile access (or fence) that waits for its turn */
 };
 
 struct peet_function;

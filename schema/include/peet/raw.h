@@ -19,8 +19,10 @@
 #define PEET_RAW_H
 
 /* Version of the contract between compiled code and runtime.  Objects refer to the symbol
- * __peet_abi_1, which only a runtime of the same version defines. */
-#define PEET_RAW_ABI 1
+ * __peet_abi_2, which only a runtime of the same version defines.
+ *   1  first version
+ *   2  atomic and volatile accesses wait for their turn; the simulated clock; markers */
+#define PEET_RAW_ABI 2
 
 /* The control page: below AddressSanitizer's shadow, within reach of a sign-extended disp32. */
 #define PEET_CONTROL_ADDRESS 0x7ffd0000
@@ -30,6 +32,29 @@
 #define PEET_CONTROL_CURSOR 0  /* next free word of the running context's ring */
 #define PEET_CONTROL_LIMIT 8   /* a check that finds cursor >= limit calls the yield stub */
 #define PEET_CONTROL_STUB 16   /* address of the yield stub: preserves every register and flag */
+
+/* Further stubs, called as the yield stub is, and followed by a nop that carries a word (PEET_HOOK_*). */
+#define PEET_CONTROL_TURN 40       /* before an atomic or volatile access: wait for its turn */
+#define PEET_CONTROL_CLOCK 48      /* behind rdtsc: rax and rdx, of rdtscp rcx, become the simulated clock's */
+#define PEET_CONTROL_MARK 56       /* behind or before a marker of a region of interest */
+#define PEET_CONTROL_CONCURRENT 64 /* 32 bits, not 0: more than one context is alive, accesses must wait */
+
+/* The call of a hook and what surrounds it, byte by byte:
+ *     lea -128(%rsp),%rsp;  call *slot;  nopl word(%rax);  lea 128(%rsp),%rsp
+ * The word is the low bits' business of each hook (live registers, a bit each, 16 the flags; a kind of
+ * clock or marker); the top bit says that vector, mask or x87 registers are live. */
+#define PEET_HOOK_BYTES 27
+#define PEET_HOOK_WORD 3           /* offset of the word from the return address */
+#define PEET_HOOK_FLAGS 0x10000
+#define PEET_HOOK_VECTORS 0x40000000
+enum peet_hook_clock { PEET_HOOK_RDTSC = 0, PEET_HOOK_RDTSCP = 1 };
+enum peet_hook_mark {
+    PEET_HOOK_MARK_BEGIN,  /* a region begins */
+    PEET_HOOK_MARK_END,
+    PEET_HOOK_MARK_PHASE,  /* number in edi */
+    PEET_HOOK_MARK_SNIPER, /* xchg %bx,%bx: 1 in eax begins, 2 ends */
+    PEET_HOOK_MARK_ZSIM,   /* xchg %rcx,%rcx: 1025 in ecx begins, 1026 ends */
+};
 
 /* A check stands wherever more than this many words may have been written since the last one; a ring
  * therefore has at least this much room behind its limit. */
@@ -48,6 +73,6 @@
 #define PEET_RAW_INDEX(word) ((unsigned)~(word))
 
 #define PEET_SCHEMA_SECTION ".peet.schema"
-#define PEET_SCHEMA_VERSION 1
+#define PEET_SCHEMA_VERSION 2
 
 #endif
