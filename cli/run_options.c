@@ -9,7 +9,8 @@
 #include <limits.h>
 #include <stdlib.h>
 
-enum { KEY_QUANTUM = 0x100, KEY_SWITCH, KEY_SCHEDULE, KEY_CHUNK, KEY_JSON };
+enum { KEY_QUANTUM = 0x100, KEY_SWITCH, KEY_SCHEDULE, KEY_CHUNK, KEY_JSON, KEY_WINNER, KEY_LOCK_MODEL,
+    KEY_SPIN_QUANTUM, KEY_FREQUENCY };
 
 static const struct argp_option options[] = {
     { "config", 'c', "FILE", 0, "Read settings from FILE (libconfig); the command line overrides them", 1 },
@@ -26,6 +27,12 @@ static const struct argp_option options[] = {
     { "schedule", KEY_SCHEDULE, "NAME", 0,
         "Schedule of parallel loops that do not name one: static (default), dynamic or guided", 2 },
     { "chunk", KEY_CHUNK, "N", 0, "Chunk of those loops; default 0, the schedule's own choice", 2 },
+    { "lock-model", KEY_LOCK_MODEL, "NAME", 0,
+        "What mutexes do to the machine's memory: none (default), tas, ttas, ticket or mcs", 2 },
+    { "winner", KEY_WINNER, "NAME", 0, "Which waiter gets a lock, a semaphore, a signal: fcfs (default), lifo or random", 2 },
+    { "spin-quantum", KEY_SPIN_QUANTUM, "CYCLES", 0,
+        "A spinning context gives way after so long if others wait for a processor; default 10000", 2 },
+    { "frequency", KEY_FREQUENCY, "HZ", 0, "Cycles per second of the program's clocks: 1000000000 (default), 2G, 800M", 2 },
     { "output", 'd', "DIR", 0, "Folder for the results; default peet.out", 3 },
     { "quiet", 'q', NULL, 0, "No progress line and no table", 3 },
     { "json", KEY_JSON, NULL, 0, "Print stats.json on standard error in place of the table", 3 },
@@ -48,6 +55,10 @@ static const struct setting {
     { KEY_SWITCH, "--switch", peet_config_set_switch },
     { KEY_SCHEDULE, "--schedule", peet_config_set_schedule },
     { KEY_CHUNK, "--chunk", peet_config_set_chunk },
+    { KEY_LOCK_MODEL, "--lock-model", peet_config_set_lock_model },
+    { KEY_WINNER, "--winner", peet_config_set_winner },
+    { KEY_SPIN_QUANTUM, "--spin-quantum", peet_config_set_spin_quantum },
+    { KEY_FREQUENCY, "--frequency", peet_config_set_frequency },
 };
 
 /* Options in the order of the command line, kept until the files have been read. */

@@ -15,6 +15,8 @@
 
 #define POLICIES "fcfs|rr|affinity"
 #define SCHEDULES "static|dynamic|guided"
+#define WINNERS "fcfs|lifo|random"
+#define LOCK_MODELS "none|tas|ttas|ticket|mcs"
 
 static int no_memory(struct peet_error *error)
 {
@@ -23,7 +25,8 @@ static int no_memory(struct peet_error *error)
 
 int peet_config_init(struct peet_config *config, struct peet_error *error)
 {
-    *config = (struct peet_config){ .cores = 1, .seed = 1, .quantum_cycles = 10000 };
+    *config = (struct peet_config){ .cores = 1, .seed = 1, .quantum_cycles = 10000, .spin_quantum_cycles = 10000,
+        .poll_cycles = 10000, .frequency_hz = 1000000000 };
     config->machine.module = strdup("ideal");
     return config->machine.module ? 0 : no_memory(error);
 }
@@ -124,10 +127,19 @@ static int set_number(uint64_t *out_value, const char *where, const char *text, 
 
 static int set_choice(int *out_value, const char *where, const char *text, const char *choices, struct peet_error *error)
 {
+    char words[80], *save = NULL;
+    const char *names[8], *nearest;
+    size_t n = 0;
+
     *out_value = peet_text_choice(text, choices);
-    if (*out_value < 0)
-        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not one of %s", where, text, choices);
-    return 0;
+    if (*out_value >= 0)
+        return 0;
+    snprintf(words, sizeof words, "%s", choices);
+    for (char *word = strtok_r(words, "|", &save); word && n < sizeof names / sizeof *names; word = strtok_r(NULL, "|", &save))
+        names[n++] = word;
+    nearest = peet_names_nearest(text, names, n);
+    return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not one of %s%s%s%s", where, text, choices, nearest ? "; did you mean '" : "",
+        nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 int peet_config_set_cores(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
@@ -192,6 +204,71 @@ int peet_config_set_schedule(struct peet_config *config, const char *where, cons
 int peet_config_set_chunk(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
 {
     return set_number(&config->chunk, where, text, 0, INT64_MAX, error);
+}
+
+int peet_config_set_winner(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    int choice, err = set_choice(&choice, where, text, WINNERS, error);
+
+    if (!err)
+        config->winner = (enum peet_winner)choice;
+    return err;
+}
+
+int peet_config_set_lock_model(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    int choice, err = set_choice(&choice, where, text, LOCK_MODELS, error);
+
+    if (!err)
+        config->lock_model = (enum peet_lock_model)choice;
+    return err;
+}
+
+int peet_config_set_spin_quantum(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    return set_number(&config->spin_quantum_cycles, where, text, 1, INT64_MAX, error);
+}
+
+int peet_config_set_poll(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    return set_number(&config->poll_cycles, where, text, 1, INT64_MAX, error);
+}
+
+int peet_config_set_syscall(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    return set_number(&config->syscall_cycles, where, text, 0, INT64_MAX, error);
+}
+
+int peet_config_set_io(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    double value;
+
+    if (peet_text_f64(text, &value) || value < 0 || value > 1e9)
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not a number from 0 to 1e9", where, text);
+    config->io_cycles_per_byte = value;
+    return 0;
+}
+
+int peet_config_set_frequency(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    static const char units[] = "kMG";
+    char number[40], *unit;
+    uint64_t scale = 1, value;
+    size_t length = strlen(text);
+    const char *at = length ? strchr(units, text[length - 1]) : NULL;
+
+    snprintf(number, sizeof number, "%s", text);
+    unit = length && length < sizeof number ? number + length - 1 : number;
+    if (at && *at) {
+        *unit = 0;
+        for (const char *u = units; u <= at; u++)
+            scale *= 1000;
+    }
+    if (length >= sizeof number || peet_text_u64(number, &value) || !value || value > 1000000000000 / scale)
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not a frequency from 1 to 1000G: a whole number of hertz, or one with k, M or G",
+            where, text);
+    config->frequency_hz = value * scale;
+    return 0;
 }
 
 /** Set one parameter, or add it. */
@@ -351,6 +428,20 @@ const char *peet_config_schedule_text(enum peet_schedule schedule)
     static const char *const texts[] = { "static", "dynamic", "guided", "default" };
 
     return texts[schedule];
+}
+
+const char *peet_config_winner_text(enum peet_winner winner)
+{
+    static const char *const texts[] = { "fcfs", "lifo", "random" };
+
+    return texts[winner];
+}
+
+const char *peet_config_lock_model_text(enum peet_lock_model model)
+{
+    static const char *const texts[] = { "none", "tas", "ttas", "ticket", "mcs" };
+
+    return texts[model];
 }
 
 const char *peet_config_granularity_text(const struct peet_config *config, char *buffer, size_t bytes)

@@ -46,6 +46,11 @@ struct peet_config {
     uint64_t quantum_cycles, switch_cycles;
     enum peet_schedule schedule;  /* of loops that leave it to the run */
     uint64_t chunk;
+    enum peet_winner winner;
+    enum peet_lock_model lock_model;
+    uint64_t spin_quantum_cycles, poll_cycles, syscall_cycles;
+    double io_cycles_per_byte;
+    uint64_t frequency_hz;
     struct peet_config_module machine;
     struct peet_config_module *observers;
     size_t nobservers;
@@ -80,6 +85,14 @@ int peet_config_set_quantum(struct peet_config *config, const char *where, const
 int peet_config_set_switch(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_schedule(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_chunk(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+/** winner fcfs|lifo|random; lock_model none|tas|ttas|ticket|mcs; a frequency may end in k, M or G (powers of 1000) */
+int peet_config_set_winner(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+int peet_config_set_lock_model(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+int peet_config_set_spin_quantum(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+int peet_config_set_poll(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+int peet_config_set_syscall(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+int peet_config_set_io(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+int peet_config_set_frequency(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 
 /**
  * peet_config_set_machine() - "bus,protocol=berkeley,cache=128KiB"
@@ -106,6 +119,8 @@ json_t *peet_config_json(const struct peet_config *config);
 /** Texts of the enumerations, for tables and messages. */
 const char *peet_config_policy_text(enum peet_policy policy);
 const char *peet_config_schedule_text(enum peet_schedule schedule);
+const char *peet_config_winner_text(enum peet_winner winner);
+const char *peet_config_lock_model_text(enum peet_lock_model model);
 /** peet_config_granularity_text() - @buffer: at least 24 bytes; Returns: @buffer */
 const char *peet_config_granularity_text(const struct peet_config *config, char *buffer, size_t bytes);
 

@@ -24,7 +24,7 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
-enum { STATUS_FAILED = 1, STATUS_REFUSED = 2, STATUS_DEADLOCK = 3, PROGRESS_BYTES = 4096, BLOCKED_SHOWN = 20 };
+enum { STATUS_FAILED = 1, STATUS_REFUSED = 2, STATUS_DEADLOCK = 3, PROGRESS_BYTES = 4096, BLOCKED_SHOWN = 20, BLOCKED_LISTED = 1000, CIRCLE_SHOWN = 32 };
 
 static struct {
     struct peet_config config;
@@ -155,6 +155,29 @@ static void check_granularity(void)
             asked == 2 ? "ref" : "block", units[compiled], asked == 2 ? "ref" : "block");
 }
 
+/* --------------------------------------------------------------------------------------- misuse */
+
+enum { MISUSES_SHOWN = 10 };
+
+/** The subject did what it must not: say it, and where. */
+static void misuse(void *arg, uint32_t source, const char *text)
+{
+    static unsigned told;
+    const struct peet_ctx *ctx = peet_source_ctx(host.source, source);
+    json_t *frames;
+
+    (void)arg;
+    if (told++ >= MISUSES_SHOWN)
+        return;
+    peet_host_report("%s", text);
+    if (ctx && (frames = json_array()) != NULL) {
+        peet_host_backtrace(host.program, ctx, frames);
+        json_decref(frames);
+    }
+    if (told == MISUSES_SHOWN)
+        peet_host_report("  more of the kind are only in %s", host.stats_path);
+}
+
 /* --------------------------------------------------------------------------------------- modules */
 
 static int load_module(size_t i, const struct peet_config_module *given, unsigned kind, struct peet_error *error)
@@ -198,6 +221,14 @@ static int build(struct peet_error *error)
         .seed = c->seed,
         .output_dir = peet_rt_setting("PEET_OUTPUT"),
         .progress = progress_page(),
+        .winner = c->winner,
+        .lock_model = c->lock_model,
+        .spin_quantum_cycles = c->spin_quantum_cycles,
+        .poll_cycles = c->poll_cycles,
+        .syscall_cycles = c->syscall_cycles,
+        .io_cycles_per_byte = c->io_cycles_per_byte,
+        .frequency_hz = c->frequency_hz,
+        .report = misuse,
     };
     uint32_t needs = 0;
     int err = peet_source_new(host.program, c, &host.source, error);
@@ -217,6 +248,8 @@ static int build(struct peet_error *error)
         return err;
     for (size_t i = 0; i <= c->nobservers; i++)
         needs |= host.modules[i].module->needs;
+    peet_rt_set_processors(peet_map_nhw(host.map));
+    peet_rt_set_frequency_hz(c->frequency_hz);
     peet_rt_note_allocations((needs & PEET_NEEDS_ABSTRACT) != 0);
     peet_source_attach(host.source, host.map, peet_map_wants_addresses(host.map), peet_map_wants_loops(host.map));
     return 0;
@@ -290,28 +323,69 @@ static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t addr
     json_decref(end);
 }
 
+/** One context of a report: what it does, and where it is.  Takes no more than a line and a backtrace. */
+static json_t *context_json(const struct peet_map_blocked *one, int shown, const char *format)
+{
+    const struct peet_ctx *ctx = peet_source_ctx(host.source, one->source);
+    json_t *frames = json_array();
+
+    if (shown) {
+        peet_host_report(format, one->context, one->waits_for);
+        if (ctx)
+            peet_host_backtrace(host.program, ctx, frames);
+    }
+    return json_pack("{s:I,s:o,s:o}", "context", (json_int_t)one->context, "waits_for", peet_stats_text(one->waits_for), "backtrace", frames);
+}
+
+/** Contexts that wait for each other, in a circle. */
+static json_t *circle(void)
+{
+    uint32_t numbers[CIRCLE_SHOWN];
+    unsigned n = peet_map_cycle(host.map, numbers, CIRCLE_SHOWN);
+    json_t *list = json_array();
+    char text[CIRCLE_SHOWN * 12 + 40] = "";
+
+    for (unsigned i = 0; i < n && i < CIRCLE_SHOWN; i++) {
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%u, ", numbers[i]);
+        json_array_append_new(list, json_integer(numbers[i]));
+    }
+    if (n > 1)
+        peet_host_report("  in a circle, each waits for the next: contexts %s%sand so on", text, n > CIRCLE_SHOWN ? "... " : "");
+    return list;
+}
+
 static json_t *deadlock(const struct peet_error *error)
 {
-    json_t *list = json_array();
+    json_t *list = json_array(), *cycle;
     struct peet_map_blocked one;
     unsigned i;
 
     peet_host_report("%s", error->message);
-    for (i = 0; !peet_map_blocked(host.map, i, &one); i++) {
-        const struct peet_ctx *ctx = peet_source_ctx(host.source, one.source);
-        json_t *frames = json_array();
-
-        if (i < BLOCKED_SHOWN) {
-            peet_host_report("  context %u waits for %s", one.context, one.waits_for);
-            if (ctx)
-                peet_host_backtrace(host.program, ctx, frames);
-        }
-        json_array_append_new(list, json_pack("{s:I,s:s,s:o}", "context", (json_int_t)one.context, "waits_for", one.waits_for,
-            "backtrace", frames));
-    }
+    cycle = circle();
+    for (i = 0; !peet_map_blocked(host.map, i, &one); i++)
+        if (i < BLOCKED_LISTED)
+            json_array_append_new(list, context_json(&one, i < BLOCKED_SHOWN, "  context %u waits for %s"));
     if (i > BLOCKED_SHOWN)
         peet_host_report("  and %u more", i - BLOCKED_SHOWN);
-    return json_pack("{s:s,s:o,s:o}", "reason", "deadlock", "message", peet_stats_text(error->message), "blocked", list);
+    return json_pack("{s:s,s:o,s:o,s:i,s:o,s:o}", "reason", "deadlock", "message", peet_stats_text(error->message), "cycle",
+        peet_stats_u64(peet_map_cycles(host.map)), "blocked_contexts", (int)i, "circle", cycle, "blocked", list);
+}
+
+/** Threads that the program's end has cut off are worth a word: their work is not in the results. */
+static json_t *exited(int status)
+{
+    struct peet_map_blocked left[BLOCKED_SHOWN];
+    unsigned n = peet_map_left(host.map, BLOCKED_SHOWN, left);
+    json_t *list = json_array();
+
+    if (n)
+        peet_host_report("the program ended at cycle %llu while %u other thread%s not over:", (unsigned long long)peet_map_cycles(host.map), n,
+            n == 1 ? " was" : "s were");
+    for (unsigned i = 0; i < n && i < BLOCKED_SHOWN; i++)
+        json_array_append_new(list, context_json(&left[i], 1, left[i].waits_for[0] ? "  context %u waited for %s" : "  context %u%s ran"));
+    if (n > BLOCKED_SHOWN)
+        peet_host_report("  and %u more", n - BLOCKED_SHOWN);
+    return json_pack("{s:s,s:i,s:o,s:o}", "reason", "exit", "status", status, "threads_left", json_integer(n), "left", list);
 }
 
 /* ------------------------------------------------------------------------------------------ main */
@@ -349,7 +423,7 @@ static int run(struct peet_error *error)
     if (err)
         return err;
     status = peet_map_exit_status(host.map) & 0xff;
-    err = write_results(json_pack("{s:s,s:i}", "reason", "exit", "status", status), error);
+    err = write_results(exited(status), error);
     return err ? err : status;
 }
 

@@ -4,6 +4,7 @@
  * context acts next; the one that acts goes on without touching the tree while no other is due.
  */
 #include "map.h"
+#include "sync.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -133,6 +134,7 @@ void peet__map_dispatch(struct peet_map *map, unsigned hw, struct peet_map_conte
 void peet__map_release(struct peet_map_core *core)
 {
     peet__map_settle(core);
+    core->context->ran_cycles += core->clock - core->dispatched;
     core->context = NULL;
 }
 
@@ -168,6 +170,7 @@ void peet__map_over(struct peet_map *map, struct peet_map_core *core)
 
     peet__map_release(core);
     peet__map_record(map, c, c->number ? "thread" : "main", core->clock);
+    peet__thread_over(map, c, core->clock);
     map->ops->retire(map->source, c->source);
     peet__map_context_free(map, c);
     map->live--;
@@ -178,7 +181,7 @@ int peet__map_preempt(struct peet_map *map, unsigned hw)
     struct peet_map_core *core = &map->cores[hw];
     struct peet_map_context *c = core->context;
 
-    if (core->clock - core->dispatched < map->config.quantum_cycles || c->starting || !peet__map_others_wait(map, hw))
+    if (core->clock - core->dispatched < map->config.quantum_cycles || c->starting || c->pending || !peet__map_others_wait(map, hw))
         return 0;
     peet__map_release(core);
     peet__map_arrive(map, c, NULL, core->clock);
@@ -229,6 +232,53 @@ static int begin_loop(struct peet_map *map, struct peet_map_context *c, struct p
     return abstract(map, c, event, PEET_ABSTRACT_DOALL_FORK, 6);
 }
 
+/** The arguments of a record become the mapper's own.  Returns: 0, or a peet_err if some are missing */
+static int take_args(struct peet_map *map, const struct peet_map_context *c, struct peet_event *event)
+{
+    static const struct {
+        const char *text;
+        uint32_t nargs;
+    } forms[PEET_ABSTRACT_TYPES] = {
+#define PEET_X(name, value, n, words, names) [value] = { words, n },
+        PEET_ABSTRACTS(PEET_X)
+#undef PEET_X
+    };
+    uint32_t type = event->abstract.type, n = forms[type].nargs;
+
+    if (event->abstract.nargs < n)
+        return peet__map_fail(map, PEET_ESTREAM, "context %u: %s with %u arguments", c->number, forms[type].text, event->abstract.nargs);
+    n = event->abstract.nargs < PEET_MAP_ARGS ? event->abstract.nargs : PEET_MAP_ARGS;
+    memmove(map->args, event->abstract.args, n * sizeof *map->args);
+    event->abstract.args = map->args;
+    event->abstract.nargs = n;
+    return 0;
+}
+
+/** A range operation is shown as the block that makes its references.  Returns: 1, or 0 if it makes none */
+static int range_block(struct peet_map *map, const struct peet_map_context *c, struct peet_event *event)
+{
+    const uint64_t *a = event->abstract.args;
+    const struct peet_block *block;
+
+    if (event->abstract.nargs < 4 || !a[3] || !map->ops->synthetic || !(block = map->ops->synthetic(map->source, (unsigned)a[0])))
+        return 0;
+    peet_synthetic_values((unsigned)a[0], a[1], a[2], a[3], map->sync->values);
+    event->block = (struct peet_block_event){ .block = block, .values = map->sync->values, .context = c->number, .turns = 1 };
+    return 1;
+}
+
+static int grant(struct peet_map *map, struct peet_map_core *core, struct peet_event *out)
+{
+    struct peet_map_context *c = core->context;
+
+    c->granting = 0;
+    map->args[0] = c->request.type == PEET_ABSTRACT_SLEEP ? 0 : c->request.args[0];
+    map->args[1] = c->request.type;
+    map->args[2] = core->clock - c->wait_since;
+    map->args[3] = c->wait_result;
+    return abstract(map, c, out, PEET_ABSTRACT_SYNC_GRANT, 4);
+}
+
 int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct peet_event *out)
 {
     struct peet_map_context *c = core->context;
@@ -248,6 +298,15 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
         c->joining = 0;
         return abstract(map, c, out, PEET_ABSTRACT_DOALL_JOIN, 0);
     }
+    if (c->pending) {
+        struct peet_abstract_event event = { c->request.type, c->number, c->request.nargs, c->request.args };
+
+        c->pending = 0;
+        peet__map_effect(map, core, &event);
+        return map->error.code ? map->error.code : PEET_MAP_AGAIN;
+    }
+    if (c->granting)
+        return grant(map, core, out);
     for (;;) {
         unsigned n = map->ops->blocks ? map->ops->blocks(map->source, c->source, &c->batch) : 0;
 
@@ -302,12 +361,43 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
         case PEET_ABSTRACT_CONTEXT_EXIT:
             c->exited = 1;
             return kind;
+        case PEET_ABSTRACT_SYNC_GRANT: /* the mapper's to say */
+            continue;
+        case PEET_ABSTRACT_RANGE:
+            if (!range_block(map, c, out))
+                continue;
+            return PEET_EVENT_BLOCK;
+        case PEET_ABSTRACT_THREAD_CREATE: /* modules see the new context's number */
+            if (take_args(map, c, out))
+                return map->error.code;
+            map->args[5] = map->next_number != UINT32_MAX ? map->next_number++ : UINT32_MAX;
+            return kind;
         default:
             if (out->abstract.type >= PEET_ABSTRACT_TYPES)
                 return peet__map_fail(map, PEET_ESTREAM, "context %u: unknown abstract event %u", c->number, out->abstract.type);
+            if (out->abstract.type > PEET_ABSTRACT_THREAD_CREATE && take_args(map, c, out))
+                return map->error.code;
             return kind;
         }
     }
+}
+
+void peet__map_take_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event, uint64_t before)
+{
+    struct peet_map_context *c = core->context;
+
+    if (!peet__sync_deferred(event->type)) {
+        peet__map_effect(map, core, event);
+        return;
+    }
+    c->request.type = event->type;
+    c->request.nargs = event->nargs;
+    memcpy(c->request.args, event->args, event->nargs * sizeof *event->args);
+    if (core->clock != before) { /* others may act before */
+        c->pending = 1;
+        return;
+    }
+    peet__map_effect(map, core, event);
 }
 
 void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event)
@@ -327,6 +417,7 @@ void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const st
         break;
     case PEET_ABSTRACT_PROGRAM_EXIT:
         map->exit_status = event->nargs ? (int)event->args[0] : 0;
+        map->exit_source = c->source;
         map->ended = 1;
         map->attention = 1;
         break;
@@ -337,6 +428,8 @@ void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const st
         }
         break;
     default:
+        if (event->type >= PEET_ABSTRACT_THREAD_CREATE)
+            peet__sync_effect(map, core, event);
         break;
     }
 }
@@ -453,9 +546,11 @@ static void perform(struct peet_map *map, unsigned hw, struct peet_map_core *cor
     }
     if (m->needs & PEET_NEEDS_ABSTRACT)
         cost = m->abstract(map->machine->self, hw, &one, now);
+    if (one.type == PEET_ABSTRACT_SYSCALL)
+        cost += peet__sync_syscall_cycles(map, one.args);
     peet__map_observe_abstract(map, hw, &one);
     peet__map_charge(core, cost);
-    peet__map_effect(map, core, &one);
+    peet__map_take_effect(map, core, &one, now);
 }
 
 static void run_block(struct peet_map *map, unsigned hw, struct peet_map_core *core, const struct peet_block_event *event)
@@ -570,6 +665,12 @@ static void act(struct peet_map *map, unsigned hw)
         kind = peet__map_produce(map, core, &event);
         if (kind == PEET_MAP_BATCH)
             continue;
+        if (kind == PEET_MAP_AGAIN) {
+            budget--;
+            if (!core->context)
+                break;
+            continue;
+        }
         if (kind == PEET_EVENT_BLOCK) {
             run_block(map, hw, core, &event.block);
         } else if (kind == PEET_EVENT_ABSTRACT) {
@@ -592,8 +693,8 @@ void peet__map_stuck(struct peet_map *map)
     struct peet_map_blocked one;
     unsigned n = 0;
 
-    while (!peet_map_blocked(map, n, &one))
-        n++;
+    for (uint32_t s = 0; s < map->nsources; s++)
+        n += map->contexts[s] && map->contexts[s]->state == PEET_MAP_BLOCKED;
     if (n) {
         peet_map_blocked(map, 0, &one);
         peet__map_fail(map, PEET_EDEADLOCK, "deadlock: %u context%s blocked and none can go on; context %u waits for %s", n,
@@ -614,6 +715,8 @@ static int start(struct peet_map *map)
         return err;
     c->number = map->next_number++;
     c->starting = 1;
+    if (peet__thread_add(map, c, 0, 0))
+        return map->error.code;
     map->live = 1;
     map->started = 1;
     for (unsigned i = 0; i < map->ncores; i++)

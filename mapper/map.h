@@ -10,6 +10,8 @@
 
 #define PEET_MAP_NEVER UINT64_MAX
 #define PEET_MAP_BATCH 16    /* peet__map_produce(): the context's batch begins with a loop of many turns */
+#define PEET_MAP_AGAIN 17    /* peet__map_produce(): something was done; the context may have left the core */
+#define PEET_MAP_ARGS 6      /* the most that a request has */
 #define PEET_MAP_LISTED 1000 /* contexts that appear one by one in the statistics */
 
 enum peet_map_state {
@@ -21,6 +23,17 @@ enum peet_map_state {
 };
 
 struct peet_map_loop;
+struct peet_map_sync;
+struct peet_map_thread;
+struct peet_map_object;
+struct peet_map_heap;
+
+/** What a context has asked for last, as long as its effect or its grant is outstanding. */
+struct peet_map_request {
+    uint32_t type; /* enum peet_abstract_type */
+    uint32_t nargs;
+    uint64_t args[PEET_MAP_ARGS];
+};
 
 /** A software context, or the worker that carries iterations one after the other. */
 struct peet_map_context {
@@ -35,6 +48,17 @@ struct peet_map_context {
     uint8_t marked;                /* a marked iteration: its end is its FINISH */
     uint8_t marked_fork;           /* the fork under way is of the marker form */
     uint8_t exited;                /* CONTEXT_EXIT has been delivered */
+    uint8_t pending;               /* the request's cost has been paid, its effect is still to come */
+    uint8_t granting;              /* SYNC_GRANT is still to be delivered */
+    struct peet_map_request request;
+    uint64_t wait_since, wait_result;
+    uint64_t relocks;              /* how often it had locked the mutex that its condition wait has given up */
+    uint64_t ran_cycles;           /* on hardware contexts, until it left the last one */
+    struct peet_map_context *io_prev, *io_next; /* those that wait for descriptors */
+    struct peet_map_thread *thread;  /* of the subject, or NULL: an iteration of a loop */
+    struct peet_map_object *waiting; /* what it waits for, if that is an object */
+    struct peet_map_heap *queue;     /* where it waits, or NULL */
+    uint32_t queue_place, timer_place; /* in heaps, from 1 on; 0: in none */
     uint64_t arrival, ready_cycles; /* order and time of becoming ready */
     uint64_t first_cycle, instructions;
     struct peet_block_event *batch, *batch_end; /* decoded, and not delivered yet */
@@ -153,14 +177,18 @@ struct peet_map {
     struct peet_map_record *records;
     struct peet_map_totals totals;
 
+    struct peet_map_sync *sync;
+
     /* pull form */
     uint8_t pulling;
     struct peet_map_core *pulled;  /* its abstract event waits for its cost */
     struct peet_event pulled_event;
+    uint64_t pulled_clock;
 
     uint64_t args[8];              /* of the abstract event under way */
     uint8_t inexact;               /* ranges went by whose counts nobody asked the decoder for */
     int exit_status;
+    uint32_t exit_source;          /* who has ended the program; UINT32_MAX: nobody */
     uint64_t end_cycles;
     struct peet_error error;       /* the first thing that went wrong */
 };
@@ -187,9 +215,12 @@ void peet__map_set_idle(struct peet_map *map, unsigned hw);
 
 /**
  * peet__map_produce() - the next event of a core's context, as modules shall see it
- * Returns: enum peet_event_kind, 0: the context is over, PEET_MAP_BATCH, or a peet_err (recorded in map->error)
+ * Returns: enum peet_event_kind, 0: the context is over, PEET_MAP_BATCH, PEET_MAP_AGAIN, or a peet_err (recorded in map->error)
  */
 int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct peet_event *out_event);
+/** An abstract event of the core's context has been charged: it takes effect, now or when the core acts next.
+ *  @before: the clock before */
+void peet__map_take_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event, uint64_t before);
 /** What an abstract event does, once its cost has been charged. */
 void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event);
 /** Count a block and show it to the observers; its cost is not this function's business. */
@@ -231,6 +262,8 @@ uint64_t peet__map_clock(const struct peet_env *env, unsigned hw);
 /* ---- policy.c */
 /** A context or a loop becomes ready at this time. */
 void peet__map_arrive(struct peet_map *map, struct peet_map_context *context, struct peet_map_loop *loop, uint64_t cycles);
+/** The next time at which something becomes ready by itself. */
+uint64_t peet__map_next_arrival(const struct peet_map *map);
 /** Let in all that is ready by map->now, and wake idle cores for it. */
 void peet__map_arrivals(struct peet_map *map);
 /** Find work for a core at its clock.  Returns: 1 found (and dispatched), 0 none, or a peet_err */

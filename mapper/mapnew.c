@@ -3,6 +3,7 @@
  * A mapper's life and death: its memory, its machine and its observers.
  */
 #include "map.h"
+#include "sync.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,16 @@ int peet_map_new(const struct peet_map_config *config, const struct peet_source_
         map->config.quantum_cycles = 1;
     map->ops = ops;
     map->source = source;
+    map->exit_source = UINT32_MAX;
+    if (!map->config.spin_quantum_cycles)
+        map->config.spin_quantum_cycles = 10000;
+    if (!map->config.poll_cycles)
+        map->config.poll_cycles = 10000;
+    if (!map->config.frequency_hz)
+        map->config.frequency_hz = 1000000000;
     err = set_cores(map, config->cores, error);
+    if (!err)
+        err = peet__sync_new(map, error);
     if (err) {
         peet_map_free(map);
         return err;
@@ -91,6 +101,7 @@ void peet_map_free(struct peet_map *map)
         free(loop->shares);
         free(loop);
     }
+    peet__sync_free(map);
     free(map->observers);
     free(map->block_observers);
     free(map->contexts);

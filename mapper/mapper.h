@@ -65,12 +65,20 @@ struct peet_source_ops {
     /** io_ready() - poll a descriptor for these poll(2) events.  @wait_ns: how long to block the whole process at
      *  most, 0: just look, < 0: until something happens.  Returns: the events that are ready, or 0; may be NULL */
     unsigned (*io_ready)(void *self, int descriptor, unsigned events, int64_t wait_ns);
+    /** io_wait() - the same for several: @events[i] becomes what is ready of it.  Returns: how many are ready, or
+     *  -1 if a signal for the subject came in between; may be NULL */
+    int (*io_wait)(void *self, unsigned n, const int *descriptors, unsigned *events, int64_t wait_ns);
     /** function_of_pc() - for modules; may be NULL */
     const struct peet_function *(*function_of_pc)(void *self, uint64_t runtime_pc);
 };
 
 enum peet_policy { PEET_POLICY_FCFS, PEET_POLICY_RR, PEET_POLICY_AFFINITY };
 enum peet_schedule { PEET_SCHEDULE_STATIC, PEET_SCHEDULE_DYNAMIC, PEET_SCHEDULE_GUIDED, PEET_SCHEDULE_DEFAULT };
+
+/** Who gets a synchronisation object, unless the machine has a pick_winner(). */
+enum peet_winner { PEET_WINNER_FCFS, PEET_WINNER_LIFO, PEET_WINNER_RANDOM };
+/** What locking and unlocking a mutex does to the machine's memory. */
+enum peet_lock_model { PEET_LOCK_NONE, PEET_LOCK_TAS, PEET_LOCK_TTAS, PEET_LOCK_TICKET, PEET_LOCK_MCS };
 
 struct peet_map_config {
     uint32_t cores;
@@ -80,6 +88,18 @@ struct peet_map_config {
     enum peet_schedule schedule;  /* of loops with PEET_SCHEDULE_DEFAULT */
     uint64_t chunk;               /* of those, unless they say one; 0: the schedule's own */
     uint64_t seed;
+    enum peet_winner winner;
+    enum peet_lock_model lock_model;
+    uint64_t spin_quantum_cycles; /* a spinning context is preempted after so long if others wait; 0: 10000 */
+    uint64_t poll_cycles;         /* between two looks at the descriptors that contexts wait for; 0: 10000 */
+    uint64_t syscall_cycles;      /* cost of a system call, */
+    double io_cycles_per_byte;    /* ... and of each byte that it moves */
+    uint64_t frequency_hz;        /* of the simulated clock; 0: 1e9 */
+    /** report() - the subject did something that it must not; may be NULL.  @source: the context's number in the source */
+    void (*report)(void *arg, uint32_t source, const char *text);
+    /** name_of() - what the subject calls an address, "table+8".  Returns: 1, or 0 if it has no name; may be NULL */
+    int (*name_of)(void *arg, uint64_t address, char *out_name, size_t bytes);
+    void *report_arg;
     const char *output_dir;       /* borrowed; may be NULL */
     uint64_t *progress;           /* {cycles, instructions, events, live contexts}, or NULL */
 };
@@ -142,6 +162,19 @@ struct peet_map_blocked {
 };
 /** peet_map_blocked() - the i-th blocked context.  Returns: 0, or PEET_ENOTFOUND beyond the last */
 int peet_map_blocked(const struct peet_map *map, unsigned i, struct peet_map_blocked *out_blocked);
+
+/**
+ * peet_map_cycle() - contexts each of which waits for the next, the last one for the first
+ * Returns: how many, 0: there is no such cycle; the first @room of them are written
+ */
+unsigned peet_map_cycle(const struct peet_map *map, uint32_t *out_contexts, unsigned room);
+
+/** peet_map_left() - threads that the program's end has cut off; waits_for is "" for those that were not waiting
+ *  Returns: how many; the first @room of them are written */
+unsigned peet_map_left(const struct peet_map *map, unsigned room, struct peet_map_blocked *out_left);
+
+/** peet_map_current() - the hardware context that acts */
+unsigned peet_map_current(const struct peet_map *map);
 
 /** peet_map_number() - the number under which modules know a source's context at present */
 uint32_t peet_map_number(const struct peet_map *map, uint32_t source);

@@ -4,6 +4,7 @@
  * run is still going on (a crash of the subject): the books are then closed at the latest clock.
  */
 #include "map.h"
+#include "sync.h"
 #include "stats.h"
 
 #include <stdio.h>
@@ -58,22 +59,9 @@ void peet_map_totals(const struct peet_map *map, struct peet_map_totals *out)
         out->counts.instructions += map->cores[i].instructions;
 }
 
-int peet_map_blocked(const struct peet_map *map, unsigned i, struct peet_map_blocked *out)
+unsigned peet_map_current(const struct peet_map *map)
 {
-    for (uint32_t s = 0; s < map->nsources; s++) {
-        const struct peet_map_context *c = map->contexts[s];
-
-        if (!c || c->state != PEET_MAP_BLOCKED || i--)
-            continue;
-        out->context = c->number;
-        out->source = s;
-        snprintf(out->waits_for, sizeof out->waits_for, "an event that never comes");
-        if (c->forked)
-            snprintf(out->waits_for, sizeof out->waits_for, "the end of its doall: %llu of %llu iterations are done, %llu begun",
-                (unsigned long long)c->forked->finished, (unsigned long long)c->forked->n, (unsigned long long)c->forked->started);
-        return 0;
-    }
-    return PEET_ENOTFOUND;
+    return map->current;
 }
 
 uint32_t peet_map_number(const struct peet_map *map, uint32_t source)
@@ -164,7 +152,7 @@ int peet_map_stats(struct peet_map *map, json_t *root, struct peet_error *error)
             "iterations", peet_stats_u64(t.iterations), "skipped_iterations", peet_stats_u64(t.skipped_iterations), "exact",
             !map->inexact)) ||
         json_object_set_new(root, "hw", hw_json(map)) || json_object_set_new(root, "contexts", contexts_json(map)) ||
-        json_object_set_new(root, "contexts_omitted", json_integer(omitted));
+        json_object_set_new(root, "contexts_omitted", json_integer(omitted)) || peet__sync_stats(map, root);
     map->error = (struct peet_error){ 0 };
     if (!bad && map->machine)
         bad = module_json(map, map->machine, root);

@@ -7,6 +7,7 @@
  * is leaf 0 of the winner tree: at equal times arrivals come before any hardware context acts.
  */
 #include "map.h"
+#include "sync.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -44,8 +45,15 @@ void peet__map_arrive(struct peet_map *map, struct peet_map_context *context, st
     } else {
         loop->ready_cycles = cycles;
     }
-    if (!i)
+    if (cycles < map->keys[0])
         peet__map_rekey(map, 0, cycles);
+}
+
+uint64_t peet__map_next_arrival(const struct peet_map *map)
+{
+    uint64_t timed = peet__sync_next(map);
+
+    return map->narrivals && map->arrivals[0].cycles < timed ? map->arrivals[0].cycles : timed;
 }
 
 static struct peet_map_arrival pop(struct peet_map *map)
@@ -118,9 +126,16 @@ static void wake_for(struct peet_map *map, const struct peet_map_context *c, uin
 
 void peet__map_arrivals(struct peet_map *map)
 {
-    while (map->narrivals && map->arrivals[0].cycles <= map->now) {
-        struct peet_map_arrival one = pop(map);
+    while (peet__map_next_arrival(map) <= map->now) {
+        struct peet_map_arrival one;
 
+        if (!map->narrivals || peet__sync_next(map) <= map->arrivals[0].cycles) { /* a deadline comes before what arrives then */
+            peet__sync_due(map);
+            if (map->error.code)
+                return;
+            continue;
+        }
+        one = pop(map);
         if (one.context) {
             one.context->arrival = one.order;
             append(map, one.context);
@@ -133,7 +148,7 @@ void peet__map_arrivals(struct peet_map *map)
             for (uint64_t bits = map->idle_bits[w]; bits; bits &= bits - 1)
                 peet__map_wake(map, 64 * w + (unsigned)__builtin_ctzll(bits), one.cycles);
     }
-    peet__map_rekey(map, 0, map->narrivals ? map->arrivals[0].cycles : PEET_MAP_NEVER);
+    peet__map_rekey(map, 0, peet__map_next_arrival(map));
 }
 
 /* ---- picking */

@@ -5,6 +5,7 @@
  * hardware context with the least env->clock(), ties by index, sees what the push form would show it.
  */
 #include "map.h"
+#include "sync.h"
 
 #include <string.h>
 
@@ -22,7 +23,7 @@ static void settle_pulled(struct peet_map *map)
         return;
     map->pulled = NULL;
     map->current = (unsigned)(core - map->cores);
-    peet__map_effect(map, core, &map->pulled_event.abstract);
+    peet__map_take_effect(map, core, &map->pulled_event.abstract, map->pulled_clock);
 }
 
 void peet__map_pull_charge(const struct peet_env *env, unsigned hw, uint64_t cycles)
@@ -56,14 +57,14 @@ uint64_t peet__map_clock(const struct peet_env *env, unsigned hw)
         return core->clock;
     if (!map->pulling)
         return core->clock > map->now ? core->clock : map->now;
-    then = map->narrivals ? map->arrivals[0].cycles : PEET_MAP_NEVER;
+    then = peet__map_next_arrival(map);
     return then > core->clock ? then : core->clock;
 }
 
 /** Arrivals up to a time come in before a core acts at that time. */
 static void arrivals_until(struct peet_map *map, uint64_t cycles)
 {
-    if (map->narrivals && map->arrivals[0].cycles <= cycles) {
+    if (peet__map_next_arrival(map) <= cycles) {
         map->now = cycles;
         peet__map_arrivals(map);
     }
@@ -78,9 +79,10 @@ static int find_work(struct peet_map *map, unsigned hw)
 {
     struct peet_map_core *core = &map->cores[hw];
     int got = peet__map_pick(map, hw);
+    uint64_t then = peet__map_next_arrival(map);
 
-    if (!got && core->is_idle && map->narrivals) {
-        arrivals_until(map, map->arrivals[0].cycles > core->clock ? map->arrivals[0].cycles : core->clock);
+    if (!got && core->is_idle && then != PEET_MAP_NEVER) {
+        arrivals_until(map, then > core->clock ? then : core->clock);
         got = peet__map_pick(map, hw);
     }
     if (got > 0 && core->is_idle)
@@ -98,10 +100,11 @@ static int end(struct peet_map *map, struct peet_pull *out)
 
 static int idle(struct peet_map *map, struct peet_pull *out)
 {
-    int going = map->narrivals != 0;
+    int going;
 
     out->kind = PEET_PULL_IDLE;
-    out->idle_until_cycles = going ? map->arrivals[0].cycles : PEET_MAP_NEVER;
+    out->idle_until_cycles = peet__map_next_arrival(map);
+    going = out->idle_until_cycles != PEET_MAP_NEVER;
     for (unsigned i = 0; i < map->ncores; i++)
         going |= !map->cores[i].is_idle;
     if (going)
@@ -147,6 +150,8 @@ int peet__map_pull(const struct peet_env *env, unsigned hw, struct peet_pull *ou
         kind = peet__map_produce(map, core, &event);
         if (kind < 0)
             return end(map, out);
+        if (kind == PEET_MAP_AGAIN)
+            continue;
         if (kind)
             break;
         peet__map_over(map, core);
@@ -167,6 +172,9 @@ int peet__map_pull(const struct peet_env *env, unsigned hw, struct peet_pull *ou
     out->kind = PEET_PULL_ABSTRACT;
     out->abstract = event.abstract;
     peet__map_observe_abstract(map, hw, &event.abstract);
+    if (event.abstract.type == PEET_ABSTRACT_SYSCALL)
+        peet__map_charge(core, peet__sync_syscall_cycles(map, event.abstract.args));
+    map->pulled_clock = core->clock;
     map->pulled = core;
     map->pulled_event = event;
     return 0;

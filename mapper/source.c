@@ -81,8 +81,10 @@ enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_co
     uint64_t *words = c->ring->words, *end = words;
     enum peet_yield why;
 
-    if (s->map)
+    if (s->map) {
         peet_ctx_set_number(c->ctx, peet_map_number(s->map, context));
+        peet_rt_set_cpu(peet_map_current(s->map));
+    }
     why = peet_ctx_resume(c->ctx, words, words + s->limit_words, c->result, &end);
     c->result = 0;
     c->cursor = words;
@@ -93,6 +95,16 @@ enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_co
 }
 
 /* ------------------------------------------------------------------------------------- contexts */
+
+/** Atomic accesses need to wait for their turn only while there is somebody else. */
+static void alive(struct peet_source *s, int more)
+{
+    const uint32_t before = s->nalive;
+
+    s->nalive += (uint32_t)more;
+    if ((before > 1) != (s->nalive > 1))
+        peet_rt_set_concurrent(s->nalive > 1);
+}
 
 static int slot(struct peet_source *s, uint32_t context, struct peet_source_context *c, struct peet_error *error)
 {
@@ -173,6 +185,8 @@ static int make(struct peet_source *s, uint32_t context, uint64_t fn, uint64_t a
     err = slot(s, context, c, error);
     if (err)
         context_free(s, c);
+    else
+        alive(s, 1);
     return err;
 }
 
@@ -236,6 +250,8 @@ static void retire(void *self, uint32_t context)
     s->contexts[context] = NULL;
     if (!c)
         return;
+    if (c->ctx)
+        alive(s, -1);
     peet__source_drop_ring(s, c);
     drop_batch(s, c);
     if (!c->ctx) {
@@ -330,6 +346,11 @@ static const struct peet_function *function_of_pc(void *self, uint64_t runtime_p
     return peet_program_function_of_pc(((struct peet_source *)self)->program, runtime_pc);
 }
 
+static const struct peet_block *synthetic(void *self, unsigned what)
+{
+    return peet_program_synthetic(((struct peet_source *)self)->program, what);
+}
+
 const struct peet_source_ops peet_source_ops = {
     .next = next,
     .result = result,
@@ -339,6 +360,9 @@ const struct peet_source_ops peet_source_ops = {
     .spawn_iterations = spawn_iterations,
     .spawn_thread = spawn_thread,
     .blocks = blocks,
+    .synthetic = synthetic,
+    .io_ready = peet__source_io_ready,
+    .io_wait = peet__source_io_wait,
     .function_of_pc = function_of_pc,
 };
 
@@ -357,6 +381,7 @@ int peet_source_new(struct peet_program *program, const struct peet_config *conf
         return no_memory(error);
     }
     s->program = program;
+    s->nalive = 1;
     s->want_addresses = 1;
     s->limit_words = PEET_SOURCE_RING_WORDS;
     if (config->granularity == PEET_GRANULARITY_BLOCK || config->granularity == PEET_GRANULARITY_REF)

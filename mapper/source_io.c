@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <time.h>
 
 unsigned peet__source_io_ready(void *self, int descriptor, unsigned events, int64_t wait_ns)
@@ -20,4 +21,30 @@ unsigned peet__source_io_ready(void *self, int descriptor, unsigned events, int6
     if (n > 0)
         return (unsigned short)one.revents; /* POLLNVAL too: the call that follows fails, as it would have */
     return n < 0 && errno != EINTR ? POLLERR : 0;
+}
+
+int peet__source_io_wait(void *self, unsigned n, const int *descriptors, unsigned *events, int64_t wait_ns)
+{
+    struct pollfd *all = calloc(n + 1, sizeof *all);
+    struct timespec wait = { .tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000 };
+    int ready;
+
+    if (!all) { /* one by one, then, without a wait */
+        ready = 0;
+        for (unsigned i = 0; i < n; i++)
+            ready += (events[i] = peet__source_io_ready(self, descriptors[i], events[i], 0)) != 0;
+        return ready;
+    }
+    for (unsigned i = 0; i < n; i++)
+        all[i] = (struct pollfd){ .fd = descriptors[i], .events = (short)events[i] };
+    ready = ppoll(all, n, wait_ns < 0 ? NULL : &wait, NULL);
+    if (ready < 0 && errno != EINTR) { /* whoever is concerned learns it from the call that follows */
+        ready = (int)n;
+        for (unsigned i = 0; i < n; i++)
+            all[i].revents = POLLERR;
+    }
+    for (unsigned i = 0; i < n; i++)
+        events[i] = ready > 0 ? (unsigned short)all[i].revents : 0;
+    free(all);
+    return ready;
 }

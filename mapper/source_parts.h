@@ -64,6 +64,7 @@ struct peet_source {
     size_t limit_words;
     struct peet_source_context **contexts; /* by source number */
     uint32_t ncontexts;
+    uint32_t nalive;                       /* contexts with a stack of their own that are not over */
     struct peet_source_ring *rings;
     struct peet_source_batch *batches;
     struct peet_source_context *idle;      /* contexts that are done, with their stacks */
@@ -87,5 +88,6 @@ void peet__source_loop_free(struct peet_source_loop *loop);
 
 /** source_io.c: io_ready() of the live source.  A descriptor below 0 has nothing ready: the process just sleeps. */
 unsigned peet__source_io_ready(void *self, int descriptor, unsigned events, int64_t wait_ns);
+int peet__source_io_wait(void *self, unsigned n, const int *descriptors, unsigned *events, int64_t wait_ns);
 
 #endif
