@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Miss registers and write buffers in closed form, and the buffer against a model that keeps every store for ever.
+ */
+#include "common/mshr.h"
+#include "common/random.h"
+#include "common/writebuffer.h"
+#include "run_suite.h"
+
+/* n registers, misses of 100 cycles each, asked for all at once: n at a time. */
+static void test_parallelism(void)
+{
+    for (uint32_t n = 1; n <= 64; n *= 4) {
+        struct peet_sim_mshrs m = { .n = n };
+        uint64_t end = 0;
+
+        for (uint64_t i = 0; i < 128; i++) {
+            uint64_t start;
+            uint32_t r = peet_sim_mshrs_take(&m, i, 10, &start);
+
+            CU_ASSERT_EQUAL(start, 10 + i / n * 100);
+            peet_sim_mshrs_set(&m, r, end = start + 100);
+            CU_ASSERT(peet_sim_mshrs_busy(&m, start) <= n);
+        }
+        CU_ASSERT_EQUAL(end, 10 + 128 / n * 100);
+    }
+}
+
+static void test_merge(void)
+{
+    struct peet_sim_mshrs m = { .n = 4 };
+    uint64_t start;
+
+    peet_sim_mshrs_set(&m, peet_sim_mshrs_take(&m, 7, 0, &start), 100);
+    CU_ASSERT_EQUAL(peet_sim_mshrs_find(&m, 7, 50), 100);
+    CU_ASSERT_EQUAL(peet_sim_mshrs_find(&m, 7, 100), 0);
+    CU_ASSERT_EQUAL(peet_sim_mshrs_find(&m, 8, 50), 0);
+    CU_ASSERT_EQUAL(m.merged, 1);
+}
+
+enum { STORES = 3000 };
+static struct { uint64_t line, enter, start, end; } all[STORES];
+
+static void test_write_buffer(void)
+{
+    uint64_t seed = 9;
+
+    for (uint32_t n = 1; n <= 16; n += 5) {
+        struct peet_sim_writebuffer w = { .n = n };
+        uint64_t now = 0;
+        uint32_t made = 0;
+        int wrong = 0;
+
+        for (int i = 0; i < STORES; i++) {
+            uint64_t line = peet_sim_random_below(&seed, 3), cost = 1 + peet_sim_random_below(&seed, 20), start, left, expect = now;
+            uint32_t waiting = 0;
+            int joined, join = made && all[made - 1].line == line && all[made - 1].start > now;
+
+            left = peet_sim_writebuffer_begin(&w, line, now, &joined, &start);
+            wrong += joined != join;
+            if (!join) {
+                for (uint32_t k = 0; k < made; k++)
+                    waiting += all[k].end > now;
+                if (waiting == n) /* until the oldest of them has drained */
+                    expect = all[made - n].end;
+                all[made].line = line;
+                all[made].start = made && all[made - 1].end > expect ? all[made - 1].end : expect;
+                all[made].end = all[made].start + cost;
+                wrong += start != all[made].start || waiting > n;
+                peet_sim_writebuffer_end(&w, start + cost);
+                made++;
+            }
+            wrong += left != expect;
+            now = left + peet_sim_random_below(&seed, 12);
+            for (uint64_t l = 0; l < 3; l++) {
+                int holds = 0;
+
+                for (uint32_t k = 0; k < made; k++)
+                    holds |= all[k].line == l && all[k].end > now;
+                wrong += holds != peet_sim_writebuffer_holds(&w, l, now);
+            }
+            wrong += peet_sim_writebuffer_empty_at(&w, now) != (all[made - 1].end > now ? all[made - 1].end : now);
+        }
+        CU_ASSERT_EQUAL(wrong, 0);
+        CU_ASSERT_EQUAL(w.stores, STORES);
+        CU_ASSERT_EQUAL(w.joined, STORES - made);
+    }
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {{"parallel misses", test_parallelism}, {"a second miss joins", test_merge}, {"write buffer", test_write_buffer}, CU_TEST_INFO_NULL};
+
+    return run_suite("toolkit: buffers", tests);
+}
