@@ -275,6 +275,19 @@ static void result(void *self, uint32_t context, uint64_t value)
     ((struct peet_source *)self)->contexts[context]->result = value;
 }
 
+/** Give up the ring, but for a last record: a worker that has finished an iteration waits with its request for the
+ *  next one, and there may be very many. */
+static void keep_rest(struct peet_source *s, struct peet_source_context *c)
+{
+    size_t n = (size_t)(c->end - c->cursor);
+
+    memcpy(c->rest, c->cursor, n * sizeof *c->rest);
+    peet__source_drop_ring(s, c);
+    drop_batch(s, c);
+    c->cursor = c->rest;
+    c->end = c->rest + n;
+}
+
 static int next(void *self, uint32_t context, struct peet_event *out_event, struct peet_error *error)
 {
     struct peet_source *s = self;
@@ -291,10 +304,8 @@ static int next(void *self, uint32_t context, struct peet_event *out_event, stru
                     !(c->loop = calloc(1, sizeof *c->loop)))
                     return no_memory(error);
                 /* A context that awaits a result needs no ring; the mapper copies the arguments at once. */
-                if (c->cursor == c->end && c->ring) {
-                    peet__source_drop_ring(s, c);
-                    drop_batch(s, c);
-                }
+                if (c->ring && c->end - c->cursor <= PEET_SOURCE_REST_WORDS)
+                    keep_rest(s, c);
                 return kind;
             }
             if (c->crashed) {

@@ -16,6 +16,9 @@ struct peet_source_ring {
     uint64_t words[PEET_SOURCE_RING_WORDS + PEET_RAW_SLACK_WORDS];
 };
 
+/* Words that a context may have undelivered without a ring. */
+#define PEET_SOURCE_REST_WORDS 2
+
 #define PEET_SOURCE_BATCH_BLOCKS 128
 #define PEET_SOURCE_BATCH_VALUES 1024
 
@@ -48,6 +51,7 @@ struct peet_source_context {
     struct peet_source_ring *ring;     /* or NULL */
     struct peet_source_batch *batch;   /* or NULL */
     const uint64_t *cursor, *end;
+    uint64_t rest[PEET_SOURCE_REST_WORDS];
     uint64_t result;
     int done;
     int thread;                        /* its stack and thread pointer are a thread's of the subject */

@@ -47,7 +47,7 @@ void peet__ctx_prepare(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uin
     ctx->state = PEET__CTX_NEW;
     ctx->stub_frame = NULL;
     ctx->saved_errno = 0;
-    ctx->mark_depth = ctx->in_iteration = 0;
+    ctx->mark_depth = ctx->in_iteration = ctx->between = 0;
     if (!ctx->uc) {
         ctx->saved = initial_state(ctx);
         return;
@@ -233,13 +233,14 @@ void peet__ctx_finished(void)
 void peet__yield_full(void)
 {
     struct peet__rt *rt = &peet__rt;
-    if (rt->signals) { /* which lowered the limit: the ring may have room */
+    int between = rt->current->between;
+    if (rt->signals && !between) { /* which lowered the limit: the ring may have room */
         peet__signals_deliver();
         if (peet__ctl->cursor < rt->limit)
             return;
     }
     peet__leave(PEET_YIELD_FULL);
-    if (rt->signals)
+    if (rt->signals && !between)
         peet__signals_deliver();
 }
 

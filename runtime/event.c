@@ -36,9 +36,7 @@ PUBLIC uint64_t peet_rt_event(unsigned type, unsigned nargs, const uint64_t *arg
     put(type, nargs, args);
     peet__leave(PEET_YIELD_EVENT);
     uint64_t result = rt->current->result;
-    /* Not between two iterations, which belongs to no context of the simulation. */
-    if (__builtin_expect(rt->signals, 0) && type != PEET_ABSTRACT_DOALL_FINISH &&
-        !(type == PEET_ABSTRACT_DOALL_START && result == PEET__NO_RESULT))
+    if (__builtin_expect(rt->signals, 0) && !rt->current->between)
         peet__signals_deliver();
     return result;
 }

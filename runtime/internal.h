@@ -17,9 +17,6 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
-/* What DOALL_START returns when there is no iteration left (PEET__NO_ITERATION of threadlib). */
-#define PEET__NO_RESULT ((uint64_t)1 << 63)
-
 /** A context's stack: [lo, hi), guard below; its thread-local storage lies at the upper end (tls.c). */
 struct peet__stack {
     uint64_t lo, hi, guard_lo;
@@ -47,6 +44,7 @@ struct peet_ctx {
     uint32_t number;
     int mark_depth;   /* marked doall loops around us; see threadlib/doall.c */
     int in_iteration; /* this context runs iterations of a function-form doall */
+    uint8_t between;  /* ... and is between two of them: no place for a signal handler */
     uint8_t held;     /* by the host */
     uint8_t named;    /* by the subject: it may still ask about the thread (thread.c) */
     struct peet__stack stack;

@@ -143,7 +143,7 @@ static void on_signal(int signal, siginfo_t *info, void *uc)
             if (rt->simulated)
                 carry_cursor(uc, before);
         }
-    } else if (!rt->simulated || (rt->in_subject && !rt->busy && peet__image_records_nothing(pc))) {
+    } else if (!rt->simulated || (rt->in_subject && !rt->busy && !rt->current->between && peet__image_records_nothing(pc))) {
         call_handler(signal, info, uc);
     } else {
         defer(signal, info, uc);

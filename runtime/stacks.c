@@ -50,9 +50,10 @@ static int map_stack(uint64_t guard_lo, size_t guard_bytes, size_t bytes, struct
 {
     if (raw_mmap(guard_lo, guard_bytes + bytes) != (void *)guard_lo)
         return PEET_ENOMEM;
-    guard(guard_lo, guard_bytes);
-    /* a huge page would hold a stack's first few bytes alone */
+    /* A huge page would hold a stack's first few bytes alone.  Before anything else: the kernel then joins the
+     * mapping with its neighbour. */
     madvise((void *)guard_lo, guard_bytes + bytes, MADV_NOHUGEPAGE);
+    guard(guard_lo, guard_bytes);
     *out_stack = (struct peet__stack){guard_lo + guard_bytes, guard_lo + guard_bytes + bytes, guard_lo, 0};
     return 0;
 }

@@ -124,10 +124,6 @@ library)
     expect_output "atexit\ndestructor\nstatic destructor of a library\n"
     expect_log '^words 120005 '
     ;;
-threads)
-    simulate threads; expect_status 0; expect_output "$handlers"
-    expect_error 'pthread_create() at 0x.* is refused'
-    ;;
 *) # modes that check themselves
     simulate "$case_name"
     expect_status 0

@@ -478,11 +478,6 @@ static int processes(char **argv)
     return 0;
 }
 
-static void *thread(void *arg)
-{
-    return arg;
-}
-
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -577,11 +572,6 @@ int main(int argc, char **argv)
     }
     if (!strcmp(mode, "contexts"))
         return contexts(30000);
-    if (!strcmp(mode, "threads")) {
-        pthread_t t;
-        REQUIRE(pthread_create(&t, NULL, thread, NULL) == EAGAIN);
-        return 0;
-    }
     if (!strcmp(mode, "words")) { /* counted by the host */
         uint64_t n = 3;           /* constructor, main, at_end; destructor makes four */
         for (uint32_t i = 0; i < 100000; i++) {
