@@ -194,7 +194,8 @@ static void push_ref(struct reader *r, uint32_t insn, unsigned kind, uint32_t fl
         peet__reader_fail(r, "block with too many references");
         return;
     }
-    struct peet_ref ref = {insn, (uint16_t)size, (uint16_t)flags, (uint16_t)value, (uint8_t)kind, (uint8_t)order};
+    struct peet_ref ref = {.insn = insn, .size_bytes = (uint16_t)size, .flags = (uint16_t)flags, .value = (uint16_t)value,
+        .kind = (uint8_t)kind, .order = (uint8_t)order};
     PUSH(r, r->refs, r->nrefs, r->crefs, ref);
 }
 
