@@ -349,7 +349,7 @@ static json_t *circle(void)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%u, ", numbers[i]);
         json_array_append_new(list, json_integer(numbers[i]));
     }
-    if (n > 1)
+    if (n)
         peet_host_report("  in a circle, each waits for the next: contexts %s%sand so on", text, n > CIRCLE_SHOWN ? "... " : "");
     return list;
 }
@@ -367,7 +367,7 @@ static json_t *deadlock(const struct peet_error *error)
             json_array_append_new(list, context_json(&one, i < BLOCKED_SHOWN, "  context %u waits for %s"));
     if (i > BLOCKED_SHOWN)
         peet_host_report("  and %u more", i - BLOCKED_SHOWN);
-    return json_pack("{s:s,s:o,s:o,s:i,s:o,s:o}", "reason", "deadlock", "message", peet_stats_text(error->message), "cycle",
+    return json_pack("{s:s,s:o,s:o,s:i,s:o,s:o}", "reason", peet_map_livelock(host.map) ? "livelock" : "deadlock", "message", peet_stats_text(error->message), "cycle",
         peet_stats_u64(peet_map_cycles(host.map)), "blocked_contexts", (int)i, "circle", cycle, "blocked", list);
 }
 

@@ -129,6 +129,7 @@ void peet__map_dispatch(struct peet_map *map, unsigned hw, struct peet_map_conte
     core->dispatched = core->clock;
     c->state = PEET_MAP_RUNNING;
     c->last_hw = hw;
+    c->polls = 0;
 }
 
 void peet__map_release(struct peet_map_core *core)
@@ -181,7 +182,7 @@ int peet__map_preempt(struct peet_map *map, unsigned hw)
     struct peet_map_core *core = &map->cores[hw];
     struct peet_map_context *c = core->context;
 
-    if (core->clock - core->dispatched < map->config.quantum_cycles || c->starting || c->pending || !peet__map_others_wait(map, hw))
+    if (core->clock - core->dispatched < map->config.quantum_cycles || c->starting || c->pending || (c->step && !peet__lock_between(c)) || !peet__map_others_wait(map, hw))
         return 0;
     peet__map_release(core);
     peet__map_arrive(map, c, NULL, core->clock);
@@ -305,6 +306,13 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
         peet__map_effect(map, core, &event);
         return map->error.code ? map->error.code : PEET_MAP_AGAIN;
     }
+    if (c->step)
+        return peet__lock_step(map, core, out);
+    if (c->held_back) {
+        c->held_back = 0;
+        memcpy(map->args, c->request.args, 2 * sizeof *map->args);
+        return abstract(map, c, out, PEET_ABSTRACT_ATOMIC, 2);
+    }
     if (c->granting)
         return grant(map, core, out);
     for (;;) {
@@ -312,6 +320,8 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
 
         if (n) {
             c->batch_end = c->batch + n;
+            if (__builtin_expect(c->spin.watched, 0))
+                peet__spin_watch(c, c->batch, n);
             if (c->batch->turns != 1)
                 return PEET_MAP_BATCH;
             out->block = *c->batch++;
@@ -322,6 +332,8 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
         kind = map->ops->next(map->source, c->source, out, &map->error);
         if (kind == PEET_EVENT_BLOCK) {
             out->block.context = c->number;
+            if (__builtin_expect(c->spin.watched, 0))
+                peet__spin_watch(c, &out->block, 1);
             return kind;
         }
         if (kind < 0)
@@ -367,6 +379,14 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
             if (!range_block(map, c, out))
                 continue;
             return PEET_EVENT_BLOCK;
+        case PEET_ABSTRACT_ATOMIC:
+            if (take_args(map, c, out))
+                return map->error.code;
+            if (!peet__spin_give_way(map, core, 0))
+                return kind;
+            c->held_back = 1;
+            memcpy(c->request.args, map->args, 2 * sizeof *map->args);
+            return PEET_MAP_AGAIN;
         case PEET_ABSTRACT_THREAD_CREATE: /* modules see the new context's number */
             if (take_args(map, c, out))
                 return map->error.code;
@@ -404,6 +424,8 @@ void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const st
 {
     struct peet_map_context *c = core->context;
 
+    if (__builtin_expect(c->spin.matches != 0, 0) && event->type != PEET_ABSTRACT_ATOMIC && event->type != PEET_ABSTRACT_YIELD)
+        peet__spin_reset(map, c);
     switch (event->type) {
     case PEET_ABSTRACT_DOALL_START:
         if (!c->marked)

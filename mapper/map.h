@@ -35,6 +35,18 @@ struct peet_map_request {
     uint64_t args[PEET_MAP_ARGS];
 };
 
+/** What a context does when it does nothing but look again and again (sync_spin.c). */
+struct peet_map_spin {
+    uint64_t first;          /* the access that a round begins with: a hash of place and registers */
+    uint64_t round, before;  /* hash of the accesses of this round so far, and of the round before */
+    uint64_t state;          /* its stack when it began to be watched */
+    uint64_t matches;        /* rounds in a row that were equal */
+    uint64_t epoch, epoch_matches; /* the last change among those that only spin, and where it was then */
+    uint64_t clock;          /* when it last looked: a round takes time */
+    uint32_t since;          /* accesses since the round began */
+    uint8_t watched, dirty, stationary;
+};
+
 /** A software context, or the worker that carries iterations one after the other. */
 struct peet_map_context {
     uint32_t number, source;
@@ -50,6 +62,15 @@ struct peet_map_context {
     uint8_t exited;                /* CONTEXT_EXIT has been delivered */
     uint8_t pending;               /* the request's cost has been paid, its effect is still to come */
     uint8_t granting;              /* SYNC_GRANT is still to be delivered */
+    uint8_t held_back;             /* ATOMIC, the request, is still to be delivered */
+    uint8_t step;                  /* what its processor does for a lock: enum in sync_lock.c; 0: nothing */
+    uint8_t traffic;               /* that has been done for the request */
+    uint8_t spun;                  /* it found the lock taken */
+    uint32_t polls;                /* requests since it came on that a context may spin with */
+    uint32_t spins;                /* rounds in which it found the lock taken */
+    uint32_t locks;                /* that it holds, under the lock models */
+    uint64_t node;                 /* lock model mcs: its queue node for the lock that it wants or gives back */
+    struct peet_map_spin spin;
     struct peet_map_request request;
     uint64_t wait_since, wait_result;
     uint64_t relocks;              /* how often it had locked the mutex that its condition wait has given up */
@@ -186,6 +207,7 @@ struct peet_map {
     uint64_t pulled_clock;
 
     uint64_t args[8];              /* of the abstract event under way */
+    uint8_t livelock;              /* what ended the run: contexts that spin count as blocked */
     uint8_t inexact;               /* ranges went by whose counts nobody asked the decoder for */
     int exit_status;
     uint32_t exit_source;          /* who has ended the program; UINT32_MAX: nobody */

@@ -62,6 +62,8 @@ struct peet_source_ops {
     int (*spawn_thread)(void *self, uint32_t context, const struct peet_source_thread *thread, struct peet_error *error);
     /** synthetic() - a block of enum peet_synthetic (decode.h); may be NULL: lock models then make no traffic */
     const struct peet_block *(*synthetic)(void *self, unsigned what);
+    /** state() - a hash of what a suspended context has on its stack; may be NULL */
+    uint64_t (*state)(void *self, uint32_t context);
     /** io_ready() - poll a descriptor for these poll(2) events.  @wait_ns: how long to block the whole process at
      *  most, 0: just look, < 0: until something happens.  Returns: the events that are ready, or 0; may be NULL */
     unsigned (*io_ready)(void *self, int descriptor, unsigned events, int64_t wait_ns);
@@ -154,6 +156,9 @@ struct peet_map_totals {
     struct peet_counts counts; /* callgrind's convention */
 };
 void peet_map_totals(const struct peet_map *map, struct peet_map_totals *out_totals);
+
+/** peet_map_livelock() - after PEET_EDEADLOCK: was it one in which contexts spin? */
+int peet_map_livelock(const struct peet_map *map);
 
 /** A context that cannot go on. */
 struct peet_map_blocked {

@@ -362,6 +362,26 @@ static const struct peet_block *synthetic(void *self, unsigned what)
     return peet_program_synthetic(((struct peet_source *)self)->program, what);
 }
 
+/** What is on the stack of a suspended context, up to so much. */
+static uint64_t state(void *self, uint32_t context)
+{
+    enum { MOST_BYTES = 1 << 20 };
+    const struct peet_source_context *c = ((struct peet_source *)self)->contexts[context];
+    uint64_t registers[8], lo, hi, hash = 0;
+
+    if (!c->ctx)
+        return 0;
+    peet_ctx_registers(c->ctx, registers);
+    peet_ctx_stack(c->ctx, &lo, &hi);
+    if (registers[1] < lo || registers[1] >= hi)
+        return 0;
+    if (hi - registers[1] > MOST_BYTES)
+        hi = registers[1] + MOST_BYTES;
+    for (uint64_t at = registers[1] & ~(uint64_t)7; at < hi; at += 8)
+        hash = (hash ^ *(const uint64_t *)at) * 0x9e3779b97f4a7c15u + (hash >> 29);
+    return hash;
+}
+
 const struct peet_source_ops peet_source_ops = {
     .next = next,
     .result = result,
@@ -373,6 +393,7 @@ const struct peet_source_ops peet_source_ops = {
     .blocks = blocks,
     .synthetic = synthetic,
     .io_ready = peet__source_io_ready,
+    .state = state,
     .io_wait = peet__source_io_wait,
     .function_of_pc = function_of_pc,
 };

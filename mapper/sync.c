@@ -416,6 +416,7 @@ static void (*const effects[PEET_ABSTRACT_TYPES])(struct peet_map *, struct peet
     [PEET_ABSTRACT_ONCE_END] = peet__once_end,
     [PEET_ABSTRACT_POST] = peet__post,
     [PEET_ABSTRACT_WAIT] = peet__wait,
+    [PEET_ABSTRACT_ATOMIC] = peet__spin_atomic,
     [PEET_ABSTRACT_SLEEP] = sleep_until,
     [PEET_ABSTRACT_CLOCK] = clock_read,
     [PEET_ABSTRACT_IO_WAIT] = peet__io_wait,
@@ -425,9 +426,32 @@ static void (*const effects[PEET_ABSTRACT_TYPES])(struct peet_map *, struct peet
     [PEET_ABSTRACT_SYNC_GRANT] = grant,
 };
 
+/** Requests that do not wait, with which contexts wait all the same: by asking again. */
+static int polling(uint32_t type)
+{
+    switch (type) {
+    case PEET_ABSTRACT_MUTEX_TRYLOCK:
+    case PEET_ABSTRACT_MUTEX_UNLOCK:
+    case PEET_ABSTRACT_RWLOCK_TRYREAD:
+    case PEET_ABSTRACT_RWLOCK_TRYWRITE:
+    case PEET_ABSTRACT_RWLOCK_UNLOCK:
+    case PEET_ABSTRACT_SEM_TRYWAIT:
+    case PEET_ABSTRACT_SEM_VALUE:
+    case PEET_ABSTRACT_THREAD_JOIN:
+    case PEET_ABSTRACT_SLEEP:
+    case PEET_ABSTRACT_CLOCK:
+    case PEET_ABSTRACT_IO_WAIT:
+        return 1;
+    }
+    return 0;
+}
+
+enum { POLLS = 64 }; /* so many of them, and a context is taken to be spinning */
+
 int peet__sync_deferred(uint32_t type)
 {
-    return type < PEET_ABSTRACT_TYPES && effects[type] && type != PEET_ABSTRACT_CLOCK && type != PEET_ABSTRACT_SYNC_GRANT;
+    return type < PEET_ABSTRACT_TYPES && effects[type] && type != PEET_ABSTRACT_CLOCK && type != PEET_ABSTRACT_SYNC_GRANT &&
+        type != PEET_ABSTRACT_ATOMIC;
 }
 
 void peet__sync_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event)
@@ -440,6 +464,8 @@ void peet__sync_effect(struct peet_map *map, struct peet_map_core *core, const s
     if (kind < PEET_SYNC_KINDS)
         map->sync->operations[kind]++;
     effects[event->type](map, core, core->context, event->args);
+    if (core->context && polling(event->type))
+        peet__spin_give_way(map, core, POLLS);
 }
 
 uint64_t peet__sync_syscall_cycles(const struct peet_map *map, const uint64_t *args)

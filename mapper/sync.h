@@ -86,6 +86,9 @@ struct peet_map_object {
             int64_t low;                  /* all iterations before it count as posted */
         } doacross;
         struct {
+            uint64_t owner_node, tail_node; /* lock model mcs */
+        } mutex;
+        struct {
             int64_t lo;
             uint64_t n, next, chunk, finished, threads;
             uint64_t *own;                /* static: per thread, its next chunk's number */
@@ -150,6 +153,7 @@ struct peet_map_sync {
     uint64_t threads_created, most_threads;
     struct peet_map_misuse *misuses;
     uint64_t nmisuses;
+    uint64_t spin_epoch;            /* changes among the contexts that only spin */
     uint32_t listed, listed_source; /* peet_map_blocked(): the last one that was asked for */
 };
 
@@ -249,6 +253,39 @@ void peet__rwlock_admit(struct peet_map *map, struct peet_map_object *o, uint64_
 void peet__doacross_init(struct peet_map *map, struct peet_map_object *o, int64_t low);
 void peet__doacross_clear(struct peet_map_object *o);
 void peet__loop_clear(struct peet_map_object *o);
+
+/* ---- sync_lock.c: lock models */
+
+static inline int peet__lock_modelled(const struct peet_map *map)
+{
+    return map->config.lock_model != PEET_LOCK_NONE && map->ops->synthetic;
+}
+/** The run has a lock model, and its traffic for this request is still to come: it begins.  Returns: 1 begun */
+int peet__lock_acquire(struct peet_map *map, struct peet_map_context *c);
+int peet__lock_release(struct peet_map *map, struct peet_map_context *c);
+/** A context that has stopped wants its mutex back, with traffic. */
+void peet__lock_reacquire(struct peet_map *map, struct peet_map_context *c, uint64_t cycles);
+/** The next step of the core's context: produces a block, or is done.  Returns: as peet__map_produce() */
+int peet__lock_step(struct peet_map *map, struct peet_map_core *core, struct peet_event *out_event);
+/** Between two looks at a lock, where others may come on. */
+int peet__lock_between(const struct peet_map_context *c);
+/** Without help from others it finds the lock taken for ever. */
+int peet__lock_waits(const struct peet_map *map, const struct peet_map_context *c);
+
+/* ---- sync_spin.c: contexts that spin */
+
+/** A request with which a context may spin: should it make room for others?  If so, it does.  Returns: 1 it did */
+int peet__spin_give_way(struct peet_map *map, struct peet_map_core *core, unsigned least_polls);
+/** A round of spinning is over; it has taken a cycle at least. */
+void peet__spin_takes_time(struct peet_map_core *core, struct peet_map_context *c);
+/** ATOMIC was performed. */
+void peet__spin_atomic(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args);
+/** It did something else than looking. */
+void peet__spin_reset(struct peet_map *map, struct peet_map_context *c);
+/** Blocks of a watched context. */
+void peet__spin_watch(struct peet_map_context *c, const struct peet_block_event *events, unsigned n);
+/** Is there nobody left who could change anything?  Then the run ends. */
+void peet__spin_check(struct peet_map *map);
 
 /* ---- threads.c */
 int peet__thread_add(struct peet_map *map, struct peet_map_context *c, int detached, uint64_t cycles);

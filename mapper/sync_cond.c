@@ -19,6 +19,8 @@ void peet__cond_wait(struct peet_map *map, struct peet_map_core *core, struct pe
         peet__sync_answer(map, c, EPERM);
         return;
     }
+    if (peet__lock_release(map, c))
+        return;
     o = peet__sync_get(map, args[0], PEET_SYNC_COND);
     if (!o)
         return;

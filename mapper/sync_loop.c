@@ -28,7 +28,7 @@ void peet__loop_init(struct peet_map *map, struct peet_map_core *core, struct pe
         return;
     o->valued = 1;
     o->loop.lo = (int64_t)args[1];
-    o->loop.n = (int64_t)args[2] > (int64_t)args[1] ? args[2] - args[1] : 0;
+    o->loop.n = !args[1] || (int64_t)args[2] > (int64_t)args[1] ? args[2] - args[1] : 0; /* from 0 on all 64 bits count */
     o->loop.threads = threads;
     o->loop.next = o->loop.finished = 0;
     o->loop.schedule = (uint32_t)args[3];

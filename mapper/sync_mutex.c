@@ -38,31 +38,41 @@ static int relock(struct peet_map *map, struct peet_map_object *o, struct peet_m
 
 void peet__mutex_lock(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
 {
-    struct peet_map_object *o = peet__sync_get(map, args[0], PEET_SYNC_MUTEX);
+    struct peet_map_object *o = peet__sync_find(map, args[0], PEET_SYNC_MUTEX);
 
+    if (o && own(o, c) && relock(map, o, c, (unsigned)args[1]))
+        return;
+    if (peet__lock_acquire(map, c))
+        return;
+    o = peet__sync_get(map, args[0], PEET_SYNC_MUTEX);
     if (!o)
         return;
     if (!o->held) {
         peet__mutex_take(o, c, (unsigned)args[1]);
         peet__sync_answer(map, c, 0);
-    } else if (!own(o, c) || !relock(map, o, c, (unsigned)args[1])) {
+    } else {
         peet__sync_wait(map, core, o, &o->waiters, args[2]);
     }
 }
 
 void peet__mutex_trylock(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
 {
-    struct peet_map_object *o = peet__sync_get(map, args[0], PEET_SYNC_MUTEX);
+    struct peet_map_object *o = peet__sync_find(map, args[0], PEET_SYNC_MUTEX);
 
     (void)core;
+    if (o && own(o, c) && args[1] == PEET_MUTEX_RECURSIVE && relock(map, o, c, (unsigned)args[1]))
+        return;
+    if (peet__lock_acquire(map, c))
+        return;
+    o = peet__sync_get(map, args[0], PEET_SYNC_MUTEX);
     if (!o)
         return;
-    if (!o->held) {
-        peet__mutex_take(o, c, (unsigned)args[1]);
-        peet__sync_answer(map, c, 0);
-    } else if (!own(o, c) || args[1] != PEET_MUTEX_RECURSIVE || !relock(map, o, c, (unsigned)args[1])) {
+    if (o->held) {
         peet__sync_answer(map, c, EBUSY);
+        return;
     }
+    peet__mutex_take(o, c, (unsigned)args[1]);
+    peet__sync_answer(map, c, 0);
 }
 
 void peet__mutex_release(struct peet_map *map, struct peet_map_object *o, uint64_t cycles)
@@ -71,9 +81,17 @@ void peet__mutex_release(struct peet_map *map, struct peet_map_object *o, uint64
 
     o->held = 0;
     o->count = 0;
-    next = peet__sync_winner(map, &o->waiters);
+    if (!peet__lock_modelled(map))
+        next = peet__sync_winner(map, &o->waiters);
+    else
+        next = peet__heap_pop(&o->waiters); /* queues of ticket and mcs */
     if (!next) {
         peet__sync_drop_idle(map, o);
+        return;
+    }
+    if (peet__lock_modelled(map)) { /* it finds out by looking */
+        peet__mutex_take(o, next, o->kind);
+        o->mutex.owner_node = next->node;
         return;
     }
     peet__mutex_take(o, next, next->request.type == PEET_ABSTRACT_COND_WAIT ? (unsigned)next->request.args[2] : (unsigned)next->request.args[1]);
@@ -87,6 +105,8 @@ void peet__mutex_unlock(struct peet_map *map, struct peet_map_core *core, struct
     struct peet_map_object *o = peet__sync_find(map, args[0], PEET_SYNC_MUTEX);
     const int checked = args[1] == PEET_MUTEX_RECURSIVE || args[1] == PEET_MUTEX_ERRORCHECK;
 
+    if (o && o->held && !(checked && !own(o, c)) && !(args[1] == PEET_MUTEX_RECURSIVE && o->count > 1) && peet__lock_release(map, c))
+        return;
     if (!o || !o->held) {
         if (!checked)
             peet__sync_misuse(map, c, core->clock, "unlocks mutex 0x%llx, which is not locked", (unsigned long long)args[0]);
@@ -116,6 +136,11 @@ void peet__mutex_reacquire(struct peet_map *map, struct peet_map_context *c, uin
         return;
     peet__heap_remove(&map->sync->timers, c);
     c->wait_result = result;
+    if (peet__lock_modelled(map)) {
+        peet__sync_drop_idle(map, o);
+        peet__lock_reacquire(map, c, cycles);
+        return;
+    }
     if (!o->held) {
         peet__mutex_take(o, c, (unsigned)c->request.args[2]);
         if (c->relocks)

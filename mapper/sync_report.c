@@ -63,6 +63,12 @@ static void say_wait(const struct peet_map *map, const struct peet_map_context *
     const struct peet_map_object *o = c->waiting;
     const uint64_t *a = c->request.args;
 
+    if (c->state != PEET_MAP_BLOCKED && !c->step) {
+        say(text, bytes, "a change of what it looks at, again and again");
+        return;
+    }
+    if (c->step)
+        o = peet__sync_find((struct peet_map *)map, c->request.args[c->request.type == PEET_ABSTRACT_COND_WAIT], PEET_SYNC_MUTEX);
     if (c->forked) {
         say(text, bytes, "the end of its doall: %llu of %llu iterations are done, %llu begun", (unsigned long long)c->forked->finished,
             (unsigned long long)c->forked->n, (unsigned long long)c->forked->started);
@@ -121,7 +127,7 @@ int peet_map_blocked(const struct peet_map *map, unsigned i, struct peet_map_blo
     for (; at < map->nsources; at++) {
         const struct peet_map_context *c = map->contexts[at];
 
-        if (!c || c->state != PEET_MAP_BLOCKED || n++ != i)
+        if (!c || c->state == PEET_MAP_PARKED || (c->state != PEET_MAP_BLOCKED && !map->livelock) || n++ != i)
             continue;
         s->listed = i;
         s->listed_source = at;
@@ -133,11 +139,13 @@ int peet_map_blocked(const struct peet_map *map, unsigned i, struct peet_map_blo
 }
 
 /** The one context that could end a wait, if it is one.  Returns: 1 found */
-static int helper(const struct peet_map_context *c, uint32_t *out_number)
+static int helper(const struct peet_map *map, const struct peet_map_context *c, uint32_t *out_number)
 {
     const struct peet_map_object *o = c->waiting;
 
-    if (c->state != PEET_MAP_BLOCKED || c->forked)
+    if (c->step)
+        o = peet__sync_find((struct peet_map *)map, c->request.args[c->request.type == PEET_ABSTRACT_COND_WAIT], PEET_SYNC_MUTEX);
+    else if (c->state != PEET_MAP_BLOCKED || c->forked)
         return 0;
     if (o && o->held && (o->key.type == PEET_SYNC_MUTEX || o->key.type == PEET_SYNC_RWLOCK || o->key.type == PEET_SYNC_ONCE)) {
         *out_number = o->owner;
@@ -148,6 +156,11 @@ static int helper(const struct peet_map_context *c, uint32_t *out_number)
         return 1;
     }
     return 0;
+}
+
+int peet_map_livelock(const struct peet_map *map)
+{
+    return map->livelock == 2;
 }
 
 unsigned peet_map_cycle(const struct peet_map *map, uint32_t *out_contexts, unsigned room)
@@ -161,7 +174,7 @@ unsigned peet_map_cycle(const struct peet_map *map, uint32_t *out_contexts, unsi
 
         while (c && !seen[c->source]) {
             seen[c->source] = s + 1;
-            c = helper(c, &number) ? context_of(map, number) : NULL;
+            c = helper(map, c, &number) ? context_of(map, number) : NULL;
         }
         if (!c || seen[c->source] != s + 1)
             continue;
@@ -170,7 +183,7 @@ unsigned peet_map_cycle(const struct peet_map *map, uint32_t *out_contexts, unsi
             if (n < room)
                 out_contexts[n] = c->number;
             n++;
-            helper(c, &number);
+            helper(map, c, &number);
             c = context_of(map, number);
         } while (c != first);
     }
@@ -185,7 +198,7 @@ unsigned peet_map_left(const struct peet_map *map, unsigned room, struct peet_ma
     for (uint32_t s = 0; s < map->nsources; s++) {
         const struct peet_map_context *c = map->contexts[s];
 
-        if (!c || !c->thread || c->source == map->exit_source)
+        if (!c || !c->thread || c->thread->detached || c->source == map->exit_source)
             continue;
         if (n++ >= room)
             continue;
