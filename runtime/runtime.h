@@ -138,6 +138,12 @@ typedef int peet_host_main_fn(struct peet_host_hooks *out_hooks);
 /** Whether the subject's allocations are noted in its stream (ALLOC, FREE).  Off at first. */
 void peet_rt_note_allocations(int on);
 
+/** Whether range operations of libraries (memcpy, strlen, stdio ...) are noted (RANGE).  On at first. */
+void peet_rt_note_ranges(int on);
+
+/** What the subject's random numbers (getrandom, /dev/urandom ...) begin with; before the first resume. */
+void peet_rt_set_seed(uint64_t seed);
+
 /** Whether more than one context is alive: only then do atomic and volatile accesses wait for their turn. */
 void peet_rt_set_concurrent(int on);
 

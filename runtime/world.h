@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files world_*.c share: the way to the C library's functions, range notes, simulated time, waiting for
+ * descriptors.  They run on a context of the subject (SUBJECT) and only there do anything of their own: for
+ * everybody else (host, plain runs, forked children) a call is the C library's.
+ */
+#ifndef PEET_WORLD_H
+#define PEET_WORLD_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+#include "internal.h"
+#include "world_table.h"
+
+#define PEET_X(name) PEET__WORLD_##name,
+enum { PEET__WORLD(PEET_X) PEET__WORLD_COUNT };
+#undef PEET_X
+
+extern void *peet__world_to[], *peet__world_real[];
+
+/** The C library's definition. */
+#define REAL(name) ((__typeof__(name) *)peet__world_real[PEET__WORLD_##name])
+/** Definition of the simulated form; reached through peet__world_to[]. */
+#define SIM(type, name, ...)                 \
+    type peet__sim_##name(__VA_ARGS__);      \
+    type peet__sim_##name(__VA_ARGS__)
+#define SUBJECT __builtin_expect(peet__is_subject(), 1)
+
+/** Of the entries' slow way: the address to go to.  @which: twice the number, plus 1 for the C library's whatever the run */
+void *peet__world_bind(unsigned which);
+
+/* ---------------------------------------------------------------------------------- world.c: notes */
+
+/**
+ * peet__range() - note the references of a range operation
+ * @what: enum peet_synthetic, with PEET_SYNTHETIC_MORE if it belongs to the call of the range before
+ * After the operation itself, so that a bad pointer faults where it always did.
+ */
+void peet__range(unsigned what, const void *destination, const void *source, size_t bytes);
+/** The same for something that takes part of a call that has another range already. */
+#define peet__range_more(what, destination, source, bytes) peet__range((what) | PEET_SYNTHETIC_MORE, destination, source, bytes)
+/** A system call has been made that moved so many bytes. */
+void peet__syscall_note(long number, size_t bytes);
+/** Here a cancellation is acted upon, if the thread library has one. */
+void peet__world_cancellation_point(void);
+
+/** Whether other contexts are alive, for whom a blocking call must not stop the process. */
+static inline int peet__world_concurrent(void)
+{
+    return *(volatile uint32_t *)(PEET_CONTROL_ADDRESS + PEET_CONTROL_CONCURRENT) != 0;
+}
+
+/* ------------------------------------------------------------------------------------ world_clock.c */
+
+/** The cycle at which so many nanoseconds from now will have passed; PEET_NEVER beyond the clock's end. */
+uint64_t peet__world_deadline_ns(uint64_t ns);
+/** For relative timeouts: 0 for NULL is for the caller to sort out.  Returns: 0, or EINVAL */
+int peet__world_deadline(const struct timespec *relative, uint64_t *out_cycles);
+/** Cycles to a time. */
+void peet__world_timespec(uint64_t cycles, struct timespec *out);
+/** Until this cycle.  Returns: 0 or EINTR */
+int peet__world_sleep_until(uint64_t cycles);
+
+/* -------------------------------------------------------------------------------------- world_fd.c */
+
+/** If other contexts are alive: go on in simulated-time order. */
+void peet__world_order(void);
+/**
+ * peet__fd_wait() - in simulated-time order, wait until a descriptor is ready for these poll(2) events
+ * Returns at once if no other context is alive and there is no deadline: the call itself may block.  Non-blocking
+ * descriptors are not waited for, but take their turn.
+ * @deadline: in cycles; PEET_NEVER: none; 0: just look
+ * Returns: 0 go on, ETIMEDOUT, or EINTR
+ */
+int peet__fd_wait(int fd, unsigned events, uint64_t deadline);
+/** The same, whatever the descriptor and whoever else is alive. */
+int peet__fd_wait_event(int fd, unsigned events, uint64_t deadline);
+/** What kind of descriptor it is, as far as waiting goes. */
+enum peet__fd_kind { PEET__FD_FILE, PEET__FD_PIPE, PEET__FD_SOCKET, PEET__FD_OTHER };
+enum peet__fd_kind peet__fd_kind(int fd);
+int peet__fd_nonblocking(int fd);
+/** It is no longer what the program was started with. */
+void peet__fd_closed(int fd);
+/** -1, with errno for what peet__fd_wait() has returned. */
+ssize_t peet__fd_failed(int error);
+/** Retry something that would block in simulated time, further and further apart: *inout_ns is 0 at first.
+ *  Returns: 0 or EINTR */
+int peet__world_back_off(uint64_t *inout_ns);
+/** All bytes into a pipe, waiting for room; as write(2). */
+ssize_t peet__pipe_write(int fd, const void *bytes, size_t n);
+
+/* ---------------------------------------------------------------------------------- world_socket.c */
+
+struct msghdr;
+/** sendmsg(2) and recvmsg(2) that wait in simulated time. */
+ssize_t peet__socket_send(int fd, const struct msghdr *message, int flags);
+ssize_t peet__socket_receive(int fd, struct msghdr *message, int flags);
+
+/* ------------------------------------------------------------------------------------ world_file.c */
+
+/** read(2) and write(2) that wait in simulated time; they note neither ranges nor system calls. */
+ssize_t peet__fd_read(int fd, void *bytes, size_t n);
+ssize_t peet__fd_write(int fd, const void *bytes, size_t n);
+
+/* --------------------------------------------------------------------------------- world_process.c */
+
+/** Bytes of the run's random numbers, of the running context's own sequence. */
+void peet__world_random(void *bytes, size_t n);
+/** A descriptor that gives such bytes, instead of /dev/urandom; -1 and errno */
+int peet__world_random_file(void);
+/** Whether that is what this path names. */
+int peet__world_is_random(const char *path);
+
+#endif

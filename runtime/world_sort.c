@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * qsort().  Under simulation it is a merge sort of our own, because the moves of elements between two calls of the
+ * comparison are to be noted where they happen.  It is stable and compares in the order in which a top-down merge sort does, which is
+ * what glibc's has been for decades: where elements compare equal, the result is the plain run's.
+ */
+#include "world.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "decode.h"
+
+struct sort {
+    size_t size;
+    int (*compare)(const void *, const void *, void *);
+    void *arg;
+    char *scratch;
+};
+
+/* Sorted halves of n1 and n2 elements become one. */
+static void merge(const struct sort *s, char *base, size_t n1, size_t n2)
+{
+    char *a = base, *b = base + n1 * s->size, *to = s->scratch;
+    size_t all = n1 + n2;
+    while (n1 && n2) {
+        char **from = s->compare(a, b, s->arg) <= 0 ? &a : &b;
+        n1 -= from == &a;
+        n2 -= from == &b;
+        memcpy(to, *from, s->size);
+        peet__range_more(PEET_SYNTHETIC_QSORT, NULL, *from, s->size);
+        peet__range_more(PEET_SYNTHETIC_LIBRARY_WRITE, to, NULL, s->size);
+        *from += s->size;
+        to += s->size;
+    }
+    if (n1) { /* what is left of the second half is in its place */
+        memcpy(to, a, n1 * s->size);
+        peet__range_more(PEET_SYNTHETIC_MEMCPY, to, a, n1 * s->size);
+    }
+    memcpy(base, s->scratch, (all - n2) * s->size);
+    peet__range_more(PEET_SYNTHETIC_MEMCPY, base, s->scratch, (all - n2) * s->size);
+}
+
+static void sort(const struct sort *s, char *base, size_t n)
+{
+    if (n <= 1)
+        return;
+    size_t half = n / 2;
+    sort(s, base, half);
+    sort(s, base + half * s->size, n - half);
+    merge(s, base, half, n - half);
+}
+
+static int compare_plain(const void *a, const void *b, void *compare)
+{
+    return ((int (*)(const void *, const void *))compare)(a, b);
+}
+
+static int subject_sort(void *base, size_t n, size_t size, int (*compare)(const void *, const void *, void *), void *arg)
+{
+    struct sort s = {size, compare, arg, malloc(n * size)};
+    if (!s.scratch)
+        return -1;
+    peet__range(PEET_SYNTHETIC_QSORT, NULL, base, 0); /* the call */
+    sort(&s, base, n);
+    free(s.scratch);
+    return 0;
+}
+
+SIM(void, qsort_r, void *base, size_t n, size_t size, int (*compare)(const void *, const void *, void *), void *arg)
+{
+    if (!SUBJECT || size == 0 || n <= 1 || subject_sort(base, n, size, compare, arg) != 0)
+        REAL(qsort_r)(base, n, size, compare, arg);
+}
+
+SIM(void, qsort, void *base, size_t n, size_t size, int (*compare)(const void *, const void *))
+{
+    if (!SUBJECT || size == 0 || n <= 1 || subject_sort(base, n, size, compare_plain, (void *)compare) != 0)
+        REAL(qsort)(base, n, size, compare);
+}
