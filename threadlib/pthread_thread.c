@@ -285,16 +285,17 @@ PUBLIC int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 
 /* ----------------------------------------------------------------------------------------------- joining */
 
-/* The thread whose turn it is to be told of a join that was given up. */
 static int join(pthread_t thread, void **out_result, uint64_t deadline, int is_try)
 {
     struct peet__thread *self = peet__thread_self(), *t = peet__thread_of(thread);
     if (!t)
         return ESRCH;
-    if (t->detached || t->joiner)
+    if (t->detached)
         return EINVAL;
-    if (t == self || (!is_try && self->joiner == t && !(t->cancel_pending && !t->cancel_disabled)))
+    if (t == self || (!is_try && self->joiner == t && !peet__cancellation_due()))
         return EDEADLK;
+    if (t->joiner)
+        return EINVAL;
     if (!is_try)
         peet__cancellation_point();
     t->joiner = self;

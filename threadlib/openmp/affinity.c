@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Places and binding.  The mapper decides which processor runs a thread (policy affinity keeps it where it was); places and
+ * bindings are accepted, remembered and told, each processor of the simulated machine being a place of its own when there are
+ * places at all.  And omp_display_affinity() with its format.
+ */
+#include "openmp.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int nplaces(void)
+{
+    return peet__omp_env.has_places ? (int)peet_rt_processors() : 0;
+}
+
+static int my_place(void)
+{
+    return nplaces() ? (int)peet_rt_cpu() : -1;
+}
+
+ENTRY(int, omp_get_proc_bind, (void)) { return peet__omp_self()->task->icvs.proc_bind; }
+ENTRY(int, omp_get_num_places, (void)) { peet__omp_self(); return nplaces(); }
+ENTRY(int, omp_get_place_num_procs, (int place)) { peet__omp_self(); return place >= 0 && place < nplaces(); }
+ENTRY(void, omp_get_place_proc_ids, (int place, int *ids))
+{
+    peet__omp_self();
+    if (place >= 0 && place < nplaces())
+        ids[0] = place;
+}
+ENTRY(int, omp_get_place_num, (void)) { peet__omp_self(); return my_place(); }
+ENTRY(int, omp_get_partition_num_places, (void)) { peet__omp_self(); return nplaces(); }
+ENTRY(void, omp_get_partition_place_nums, (int *places))
+{
+    peet__omp_self();
+    for (int i = 0; i < nplaces(); i++)
+        places[i] = i;
+}
+
+/* Masks of processors, 64 to a word. */
+enum { MASK_WORDS = 16 };
+ENTRY(void, kmp_create_affinity_mask, (void **mask)) { *mask = peet__omp_alloc(MASK_WORDS * sizeof(uint64_t)); }
+ENTRY(void, kmp_destroy_affinity_mask, (void **mask))
+{
+    free(*mask);
+    *mask = NULL;
+}
+static int change(int processor, void **mask, int how)
+{
+    if (processor < 0 || processor >= (int)peet_rt_processors() || processor >= MASK_WORDS * 64)
+        return -1;
+    uint64_t *word = (uint64_t *)*mask + processor / 64, bit = (uint64_t)1 << processor % 64;
+    if (how > 0)
+        *word |= bit;
+    else if (how < 0)
+        *word &= ~bit;
+    return (*word & bit) != 0;
+}
+ENTRY(int, kmp_set_affinity, (void **mask)) { return 0; }
+ENTRY(int, kmp_get_affinity, (void **mask))
+{
+    for (int i = 0; i < (int)peet_rt_processors(); i++)
+        change(i, mask, 1);
+    return 0;
+}
+ENTRY(int, kmp_get_affinity_max_proc, (void)) { return (int)peet_rt_processors(); }
+ENTRY(int, kmp_set_affinity_mask_proc, (int processor, void **mask)) { return change(processor, mask, 1) < 0 ? -1 : 0; }
+ENTRY(int, kmp_unset_affinity_mask_proc, (int processor, void **mask)) { return change(processor, mask, -1) < 0 ? -1 : 0; }
+ENTRY(int, kmp_get_affinity_mask_proc, (int processor, void **mask)) { return change(processor, mask, 0); }
+ENTRY(int, kmp_set_thread_affinity_mask_initial, (void)) { return 0; }
+ENTRY(int, kmpc_set_affinity_mask_proc, (int processor, void **mask)) { return change(processor, mask, 1) < 0 ? -1 : 0; }
+ENTRY(int, kmpc_unset_affinity_mask_proc, (int processor, void **mask)) { return change(processor, mask, -1) < 0 ? -1 : 0; }
+ENTRY(int, kmpc_get_affinity_mask_proc, (int processor, void **mask)) { return change(processor, mask, 0); }
+
+/* ------------------------------------------------------------------------------------------------- display */
+
+static char format_now[512] = "OMP: pid %P tid %i thread %n bound to OS proc set {%A}";
+
+void peet__omp_affinity_format(const char *format)
+{
+    snprintf(format_now, sizeof format_now, "%s", format);
+}
+
+ENTRY(void, ompc_set_affinity_format, (const char *format))
+{
+    peet__omp_self();
+    peet__omp_affinity_format(format);
+}
+
+ENTRY(size_t, ompc_get_affinity_format, (char *buffer, size_t bytes))
+{
+    peet__omp_self();
+    if (buffer && bytes)
+        snprintf(buffer, bytes, "%s", format_now);
+    return strlen(format_now);
+}
+
+static const struct field {
+    char letter;
+    const char *name;
+} fields[] = {{'t', "team_num"}, {'T', "num_teams"}, {'L', "nesting_level"}, {'n', "thread_num"}, {'N', "num_threads"},
+    {'a', "ancestor_tnum"}, {'H', "host"}, {'P', "process_id"}, {'i', "native_thread_id"}, {'A', "thread_affinity"}};
+
+static void value_of(char letter, char *out, size_t bytes)
+{
+    const struct omp_thread *thread = peet__omp_self();
+    const struct omp_team *team = thread->member->team;
+    switch (letter) {
+    case 't': snprintf(out, bytes, "%d", team->league_number); break;
+    case 'T': snprintf(out, bytes, "%d", team->nleagues); break;
+    case 'L': snprintf(out, bytes, "%d", team->level); break;
+    case 'n': snprintf(out, bytes, "%d", thread->member->tid); break;
+    case 'N': snprintf(out, bytes, "%d", team->n); break;
+    case 'a': snprintf(out, bytes, "%d", team->level > 0 && team->creator ? team->creator->tid : -1); break;
+    case 'H':
+        if (gethostname(out, bytes) != 0)
+            snprintf(out, bytes, "unknown");
+        out[bytes - 1] = '\0';
+        break;
+    case 'P': snprintf(out, bytes, "%d", (int)getpid()); break;
+    case 'i': snprintf(out, bytes, "%d", thread->gtid); break;
+    case 'A':
+        if (peet_rt_processors() > 1)
+            snprintf(out, bytes, "0-%u", peet_rt_processors() - 1);
+        else
+            snprintf(out, bytes, "0");
+        break;
+    default: snprintf(out, bytes, "undefined"); break;
+    }
+}
+
+/* A text that grows within its buffer and remembers what it would have needed. */
+struct text {
+    char *buffer;
+    size_t bytes, used;
+};
+
+static void put(struct text *text, char c)
+{
+    if (text->used + 1 < text->bytes)
+        text->buffer[text->used] = c;
+    text->used++;
+}
+
+/* One field: %[0][.][width]letter or {name}.  Returns: where the format goes on */
+static const char *put_field(struct text *text, const char *format)
+{
+    char value[256], letter = 0;
+    int zero = 0, right = 0, width = 0;
+    for (; *format == '0' || *format == '.'; format++) {
+        zero |= *format == '0';
+        right |= *format == '.';
+    }
+    while (*format >= '0' && *format <= '9')
+        width = width * 10 + (*format++ - '0');
+    if (*format == '{') {
+        const char *end = strchr(format, '}');
+        size_t length = end ? (size_t)(end - format - 1) : strlen(format + 1);
+        for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+            if (strlen(fields[i].name) == length && strncmp(fields[i].name, format + 1, length) == 0)
+                letter = fields[i].letter;
+        format = end ? end + 1 : format + 1 + length;
+    } else if (*format) {
+        letter = *format++;
+    }
+    value_of(letter, value, sizeof value);
+    int missing = width - (int)strlen(value);
+    for (int i = 0; right && i < missing; i++)
+        put(text, zero && value[0] >= '0' && value[0] <= '9' ? '0' : ' ');
+    for (const char *c = value; *c; c++)
+        put(text, *c);
+    for (int i = 0; !right && i < missing; i++)
+        put(text, ' ');
+    return format;
+}
+
+static size_t capture(char *buffer, size_t bytes, const char *format)
+{
+    struct text text = {buffer, buffer ? bytes : 0, 0};
+    if (!format || !*format)
+        format = format_now;
+    while (*format) {
+        if (*format != '%') {
+            put(&text, *format++);
+        } else if (format[1] == '%') {
+            put(&text, '%');
+            format += 2;
+        } else {
+            format = put_field(&text, format + 1);
+        }
+    }
+    if (text.bytes)
+        buffer[text.used < text.bytes ? text.used : text.bytes - 1] = '\0';
+    return text.used;
+}
+
+ENTRY(size_t, ompc_capture_affinity, (char *buffer, size_t bytes, const char *format)) { return capture(buffer, bytes, format); }
+
+static void show(const char *format)
+{
+    char line[1024];
+    capture(line, sizeof line, format);
+    fprintf(stdout, "%s\n", line);
+}
+
+void peet__omp_affinity_show(void)
+{
+    show(NULL);
+}
+
+ENTRY(void, ompc_display_affinity, (const char *format)) { show(format); }

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where each entry point leads.  Under simulation: to the functions of this library.  In a plain run: to the
+ * ordinary libomp, the one that the program is linked with or else the one that the system has.
+ */
+#include "openmp.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+static const char *const names[] = {
+#define X(name) #name,
+#include "entries.def"
+#undef X
+};
+#define NENTRIES (sizeof names / sizeof *names)
+
+typedef void entry_fn(void);
+
+/* trampoline.S: where each entry leads now; and for each, the way through peet__omp_resolve() and its simulated side */
+extern __attribute__((visibility("hidden"))) entry_fn *peet__omp_table[NENTRIES];
+extern __attribute__((visibility("hidden"))) entry_fn *const peet__omp_entries[NENTRIES][2];
+enum { LAZY, SIMULATED };
+__attribute__((visibility("hidden"))) entry_fn *peet__omp_resolve(unsigned index);
+
+static int under_peet_run; /* and not in a forked child, which runs plainly */
+
+static entry_fn *find_plain(const char *name)
+{
+    static const char *const files[] = {"libomp.so.5", "libomp.so", "libiomp5.so"};
+    static void *library;
+    entry_fn *found = (entry_fn *)dlsym(RTLD_NEXT, name);
+    for (size_t i = 0; !found && !library && i < sizeof files / sizeof *files; i++)
+        library = dlopen(files[i], RTLD_LAZY | RTLD_GLOBAL);
+    if (!found && library)
+        found = (entry_fn *)dlsym(library, name);
+    if (!found && library)
+        peet__omp_die("%s() is not in the libomp that is installed: install libomp of LLVM 22 (Debian: libomp-22-dev)", name);
+    if (!found)
+        peet__omp_die("a plain run of an OpenMP program needs the ordinary libomp, which is not installed (Debian: libomp-22-dev); "
+                      "under `peet run` it needs none");
+    return found;
+}
+
+entry_fn *peet__omp_resolve(unsigned index)
+{
+    if (peet_rt_simulated())
+        return peet__omp_table[index] = peet__omp_entries[index][SIMULATED];
+    if (under_peet_run) /* constructors, before the simulation begins: regions have one thread, for the moment */
+        return peet__omp_entries[index][SIMULATED];
+    return peet__omp_table[index] = find_plain(names[index]);
+}
+
+static void forked(void)
+{
+    if (peet_rt_simulated())
+        return;
+    under_peet_run = 0;
+    for (unsigned i = 0; i < NENTRIES; i++)
+        peet__omp_table[i] = peet__omp_entries[i][LAZY];
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    under_peet_run = peet_rt_setting("PEET_CONFIG") != NULL;
+    if (under_peet_run)
+        pthread_atfork(NULL, NULL, forked);
+}
