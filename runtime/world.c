@@ -6,7 +6,6 @@
  */
 #include "world.h"
 
-#include <dlfcn.h>
 #include <peet/module.h>
 #include "decode.h"
 
@@ -30,7 +29,7 @@ static const struct {
 
 static void bind(unsigned which)
 {
-    void *real = dlsym(RTLD_NEXT, functions[which].name);
+    void *real = peet__world_lookup(functions[which].name);
     int of_cxx = functions[which].name[0] == '_' && functions[which].name[1] == 'Z'; /* which do without */
     peet__world_real[which] = real;
     if (real || of_cxx)
