@@ -41,6 +41,7 @@ struct reader {
     const char *refused_lto, *refused_machine, *refused_static, *refused_sections, *refused_split; /* last one wins */
     const char *pending; /* option whose value comes next */
     int only_inputs;     /* after "--" */
+    int library_openmp;  /* OpenMP's library is named */
 };
 
 static int contains(const char *const *list, size_t count, const char *word)
@@ -84,6 +85,12 @@ static int target_is_ours(const char *triple)
     return strcmp(system, "linux") == 0 || strcmp(system, "linux-gnu") == 0;
 }
 
+/* OpenMP's library as a linker sees it; clang adds it by itself for -fopenmp. */
+static int is_openmp_library(const char *name)
+{
+    return strcmp(name, "omp") == 0 || strcmp(name, "omp5") == 0 || strcmp(name, "iomp5") == 0;
+}
+
 /* The value of an option that was given as "-opt value". */
 static void take_value(struct reader *r, const char *option, const char *value)
 {
@@ -91,8 +98,10 @@ static void take_value(struct reader *r, const char *option, const char *value)
         r->out->output = value;
     else if (strcmp(option, "-target") == 0 || strcmp(option, "--target") == 0)
         r->refused_machine = target_is_ours(value) ? NULL : value;
-    else if (strcmp(option, "-l") == 0)
+    else if (strcmp(option, "-l") == 0) {
         r->out->has_input = 1;
+        r->library_openmp |= is_openmp_library(value);
+    }
     else if (strcmp(option, "-Xlinker") == 0 || strcmp(option, "--for-linker") == 0) {
         r->out->has_input = 1;
         if (strcmp(value, "-r") == 0 || strcmp(value, "--relocatable") == 0)
@@ -121,6 +130,18 @@ static void note_refusals(struct reader *r, const char *arg)
         r->refused_split = arg;
     else if (strcmp(arg, "-fno-split-machine-functions") == 0)
         r->refused_split = NULL;
+}
+
+/* The last one decides.  Another compiler's library makes clang ignore the pragmas. */
+static void note_openmp(struct reader *r, const char *arg)
+{
+    const char *library = after(arg, "-fopenmp=");
+    if (strcmp(arg, "-fopenmp") == 0 || strcmp(arg, "--openmp") == 0)
+        r->out->openmp = 1;
+    else if (library)
+        r->out->openmp = strncmp(library, "lib", 3) == 0 && is_openmp_library(library + 3);
+    else if (strcmp(arg, "-fno-openmp") == 0)
+        r->out->openmp = 0;
 }
 
 /* Returns: 1 if the option is peet's own and must not reach clang, 0 if not, < 0 on error. */
@@ -186,6 +207,7 @@ static int read_one(struct reader *r, const char *arg)
             out->relocatable = 1;
     } else if (after(arg, "-l")) {
         out->has_input = 1;
+        r->library_openmp |= is_openmp_library(arg + 2);
     }
     if (CONTAINS(ends_before_link, arg))
         out->stops_early = 1;
@@ -198,6 +220,7 @@ static int read_one(struct reader *r, const char *arg)
     if (strcmp(arg, "--version") == 0)
         out->asks_version = 1;
     note_refusals(r, arg);
+    note_openmp(r, arg);
     return 0;
 }
 
@@ -338,6 +361,7 @@ int peetcc_args_read(int argc, char **argv, struct peetcc_args *out_args, struct
     int err = read_vector(&r, argc - 1, argv + 1, &out_args->user, 0, &own);
     if (err)
         return peet_error_set(error, err, "out of memory while reading the command line");
+    out_args->openmp |= r.library_openmp;
     if (out_args->separator < 0)
         out_args->separator = out_args->user.count;
 

@@ -26,6 +26,7 @@ struct peetcc_args {
     int asks_version;          /* --version */
     int asks_prefix;           /* --peet-prefix */
     int cc1;                   /* clang's own inner command */
+    int openmp;                /* -fopenmp, -lomp: OpenMP's front end is to be linked */
     const char *output;        /* -o; NULL if absent */
     int schema_file;           /* -fpeet-schema-file (default) or -fno-peet-schema-file */
     const char *granularity;   /* -fpeet-granularity=; NULL if absent */

@@ -145,6 +145,12 @@ static int make_command(const struct peetcc_args *args, char *clang, const char 
         push_linker(out, "--push-state");
         push_linker(out, "--no-as-needed");
         push_linker(out, runtime);
+        if (args->openmp) { /* before the ordinary library, whose place it takes under simulation */
+            char *openmp = text_of("%s/lib/libpeet-omp.so", prefix);
+            if (must_exist(openmp))
+                return -1;
+            push_linker(out, openmp);
+        }
         push_linker(out, "--pop-state");
     }
     for (int i = 0; i < args->separator; i++)
@@ -156,6 +162,20 @@ static int make_command(const struct peetcc_args *args, char *clang, const char 
     for (int i = args->separator; i < args->user.count; i++)
         push(out, args->user.items[i]);
     return 0;
+}
+
+/* clang's OpenMP needs a header and a library that come in a package of their own.  Whoever has them elsewhere says so with -I
+ * and -L, so this is a warning, ahead of what the compiler or the linker will say. */
+static void look_for_openmp(const struct peetcc_args *args, const char *clang)
+{
+    char *self = realpath(clang, NULL), *slash = self ? strrchr(self, '/') : NULL;
+    if (args->openmp && args->has_input && slash) {
+        char *library = text_of("%.*s/../lib/libomp.so", (int)(slash - self), self);
+        if (access(library, R_OK) != 0)
+            complain("warning: OpenMP's header and library are not installed beside %s: install libomp-22-dev", self);
+        free(library);
+    }
+    free(self);
 }
 
 /* What the pass shall do, for the pass to read; keeps what the user has put there. */
@@ -255,6 +275,7 @@ int main(int argc, char **argv)
     if (!clang || make_command(&args, clang, prefix, &command) || set_pass_options(&args))
         return 1;
 
+    look_for_openmp(&args, clang);
     if (args.asks_version) {
         int status = run(command.items);
         if (status == 0)

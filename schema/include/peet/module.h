@@ -277,6 +277,14 @@ enum peet_sync_type {
 enum peet_mutex_kind { PEET_MUTEX_NORMAL, PEET_MUTEX_RECURSIVE, PEET_MUTEX_ERRORCHECK, PEET_MUTEX_SPIN };
 enum peet_rwlock_kind { PEET_RWLOCK_PREFER_READER, PEET_RWLOCK_PREFER_WRITER };
 
+/** The `what` of TASK, a note by the context that does it; tasks have numbers from 1, 0 is no explicit task. */
+enum peet_task_what {
+    PEET_TASK_CREATE,        /* by a context that runs `parent` */
+    PEET_TASK_START,         /* begins, or goes on */
+    PEET_TASK_SUSPEND,       /* makes room for another one, or waits */
+    PEET_TASK_END,
+};
+
 /** Something that references do not spell out. */
 struct peet_abstract_event {
     uint32_t type;           /* enum peet_abstract_type */
