@@ -73,7 +73,7 @@ static uint64_t dump_block(void *self, unsigned hw, const struct peet_block_even
     struct dump *d = self;
     const struct peet_block *block = event->block;
     const struct peet_function *f = block->function;
-    if (!ready(d, f->id))
+    if (strcmp(f->image, "peet") == 0 || !ready(d, f->id)) /* what stands for library calls has no code */
         return 0;
     if (!d->known[f->id]) {
         d->known[f->id] = 1;
