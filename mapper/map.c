@@ -456,78 +456,6 @@ void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const st
     }
 }
 
-/** The first time that a block of so high an id comes. */
-static __attribute__((noinline)) void more_executions(struct peet_map *map, uint32_t id)
-{
-    uint32_t n = map->nexecutions ? map->nexecutions : 1024;
-    struct peet_map_execution *more;
-
-    while (n <= id)
-        n *= 2;
-    more = realloc(map->executions, n * sizeof *more);
-    if (!more) {
-        peet__map_fail(map, PEET_ENOMEM, "mapper: out of memory for %u blocks", n);
-        return;
-    }
-    memset(more + map->nexecutions, 0, (n - map->nexecutions) * sizeof *more);
-    map->executions = more;
-    map->nexecutions = n;
-}
-
-static __attribute__((noinline)) void count_varying(struct peet_map *map, struct peet_map_core *core, const struct peet_block_event *event)
-{
-    struct peet_counts counts = { 0, 0, 0 };
-
-    if (!event->values) {
-        map->inexact = 1;
-        return;
-    }
-    peet_count_dynamic(event->block, event->values, PEET_COUNT_CALLGRIND, &counts);
-    core->instructions += counts.instructions;
-    map->varying.reads += counts.reads;
-    map->varying.writes += counts.writes;
-}
-
-/** A block was executed so many times in a row. */
-static inline void count_block(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block, uint64_t times)
-{
-    if (__builtin_expect(block->id >= map->nexecutions, 0)) {
-        more_executions(map, block->id);
-        if (block->id >= map->nexecutions)
-            return;
-    }
-    map->executions[block->id].times += times;
-    map->executions[block->id].block = block;
-    core->instructions += block->ninsns * times;
-}
-
-static inline void show_block(struct peet_map *map, unsigned hw, const struct peet_block_event *event, uint64_t now)
-{
-    for (unsigned i = 0; i < map->nblock_observers; i++) {
-        struct peet_map_module *m = map->block_observers[i];
-
-        m->module->block(m->self, hw, event, now);
-    }
-}
-
-void peet__map_count_block(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block, uint64_t times)
-{
-    count_block(map, core, block, times);
-}
-
-static void observe_block(struct peet_map *map, unsigned hw, struct peet_map_core *core, const struct peet_block_event *event)
-{
-    count_block(map, core, event->block, 1);
-    if (!(event->block->flags & PEET_BLOCK_SIMPLE))
-        count_varying(map, core, event);
-    show_block(map, hw, event, core->clock);
-}
-
-void peet__map_observe_block(struct peet_map *map, unsigned hw, const struct peet_block_event *event)
-{
-    observe_block(map, hw, &map->cores[hw], event);
-}
-
 void peet__map_observe_abstract(struct peet_map *map, unsigned hw, const struct peet_abstract_event *event)
 {
     for (unsigned i = 0; i < map->nobservers; i++) {
@@ -575,80 +503,6 @@ static void perform(struct peet_map *map, unsigned hw, struct peet_map_core *cor
     peet__map_take_effect(map, core, &one, now);
 }
 
-static void run_block(struct peet_map *map, unsigned hw, struct peet_map_core *core, const struct peet_block_event *event)
-{
-    uint64_t cost = map->machine_block ? map->machine_block(map->machine->self, hw, event, core->clock) : event->block->cost_cycles;
-
-    observe_block(map, hw, core, event);
-    peet__map_charge(core, cost);
-}
-
-/** Count what a batch has delivered; a loop of one block counts once. */
-static void count_batch(struct peet_map *map, struct peet_map_core *core, const struct peet_block_event *at,
-    const struct peet_block_event *end)
-{
-    while (at != end) {
-        const struct peet_block *block = at->block;
-        const struct peet_block_event *first = at;
-
-        do
-            at++;
-        while (at != end && at->block == block);
-        count_block(map, core, block, (uint64_t)(at - first));
-        if (__builtin_expect(!(block->flags & PEET_BLOCK_SIMPLE), 0))
-            for (; first != at; first++)
-                count_varying(map, core, first);
-    }
-}
-
-/**
- * Decoded blocks of the core's context, at least one, up to a time.  The clock is in a register here: a
- * machine sees it in core->clock and may ask for core->not_ready.  Returns: how many
- */
-static size_t run_batch(struct peet_map *map, unsigned hw, struct peet_map_core *core, uint64_t limit)
-{
-    struct peet_map_context *c = core->context;
-    struct peet_block_event *const begin = c->batch, *const end = c->batch_end, *at = begin;
-    uint64_t (*const block)(void *, unsigned, const struct peet_block_event *, uint64_t) = map->machine_block;
-    void *const self = map->machine->self;
-    const uint32_t number = c->number;
-    const int shown = map->nblock_observers != 0;
-    uint64_t clock = core->clock;
-    struct peet_block_event *uncounted = begin; /* count_batch() has not seen it yet */
-    size_t again = 0;
-
-    do {
-        uint64_t cost;
-
-        at->context = number;
-        if (__builtin_expect(at->turns != 1, 0)) {
-            struct peet_block_event *loop = at;
-
-            count_batch(map, core, uncounted, at);
-            if (!peet__map_run_loop(map, hw, core, loop, limit))
-                at++;
-            else
-                again = 1;
-            uncounted = at;
-            clock = core->clock;
-            continue;
-        }
-        cost = block ? block(self, hw, at, clock) : at->block->cost_cycles;
-        if (shown)
-            show_block(map, hw, at, clock);
-        at++;
-        clock += cost;
-        if (core->not_ready > clock) {
-            core->stalled += core->not_ready - clock;
-            clock = core->not_ready;
-        }
-        core->clock = clock;
-    } while (at != end && clock < limit && !map->attention);
-    c->batch = at;
-    count_batch(map, core, uncounted, at);
-    return (size_t)(at - begin) + again;
-}
-
 /** One hardware context acts until another is due. */
 static void act(struct peet_map *map, unsigned hw)
 {
@@ -681,7 +535,7 @@ static void act(struct peet_map *map, unsigned hw)
         if (preempting && peet__map_preempt(map, hw))
             break;
         if (core->context->batch != core->context->batch_end) {
-            budget -= (int)run_batch(map, hw, core, preempting ? 0 : limit);
+            budget -= (int)peet__map_run_batch(map, hw, core, preempting ? 0 : limit);
             continue;
         }
         kind = peet__map_produce(map, core, &event);
@@ -694,7 +548,7 @@ static void act(struct peet_map *map, unsigned hw)
             continue;
         }
         if (kind == PEET_EVENT_BLOCK) {
-            run_block(map, hw, core, &event.block);
+            peet__map_run_block(map, hw, core, &event.block);
         } else if (kind == PEET_EVENT_ABSTRACT) {
             perform(map, hw, core, &event);
             if (!core->context)

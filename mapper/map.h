@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside the mapper: what map.c (engine), deliver.c (modules), doall.c (loops), policy.c (who is next)
+ * Inside the mapper: what map.c (engine), batch.c (blocks), deliver.c (modules), doall.c (loops), policy.c (who is next)
  * and mapstats.c share.  Nobody else includes this.
  */
 #ifndef PEET_MAP_H
@@ -265,6 +265,15 @@ static inline void peet__map_charge(struct peet_map_core *core, uint64_t cycles)
     }
 }
 
+/* ---- batch.c */
+/** A block of the core's context: machine, observers, counts, time. */
+void peet__map_run_block(struct peet_map *map, unsigned hw, struct peet_map_core *core, const struct peet_block_event *event);
+/**
+ * peet__map_run_batch() - decoded blocks of the core's context, at least one, up to a time
+ * The clock is in a register meanwhile: a machine sees it in core->clock and may ask for core->not_ready.
+ * Returns: how many
+ */
+size_t peet__map_run_batch(struct peet_map *map, unsigned hw, struct peet_map_core *core, uint64_t limit);
 void peet__map_count_block(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block, uint64_t times);
 
 /* ---- loops.c */

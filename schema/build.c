@@ -44,6 +44,23 @@ static void make_short(struct peet__block *c, struct peet__address *addresses, s
     c->plain = all && some && c->recorded && !c->loop;
 }
 
+/* References whose addresses are made of the same terms are always as far apart. */
+static void make_groups(const struct peet__block *c, struct peet_ref *refs, uint32_t nrefs)
+{
+    uint32_t names = 0;
+    for (uint32_t i = 0; c->addresses != NULL && i < nrefs && names < UINT8_MAX; i++) {
+        const struct peet__address *a = &c->addresses[refs[i].value];
+        for (uint32_t k = i + 1; k < nrefs && k < i + 64; k++) {
+            const struct peet__address *f = &c->addresses[refs[k].value];
+            if (refs[k].group != 0 || f->a != a->a || f->mb != a->mb || (f->mb != 0 && f->b != a->b))
+                continue;
+            if (refs[i].group == 0)
+                refs[i].group = (uint8_t)++names;
+            refs[k].group = refs[i].group;
+        }
+    }
+}
+
 /* A loop whose registers all move by constants, and so its addresses. */
 static void make_strides(struct peet__block *c, int64_t *strides)
 {
@@ -195,6 +212,8 @@ void peet__build(struct reader *r, const struct segment *segs, const struct peet
             b->line = insns[s->insn].line;
         }
         summarise(b);
+        if (b->flags & PEET_BLOCK_SIMPLE)
+            make_groups(c, refs + s->ref, s->nrefs);
         if (!(b->flags & PEET_BLOCK_SIMPLE)) {
             c->strides = NULL; /* counts and masks are not addresses that advance */
             c->plain = 0;      /* and are given even to those who want no addresses */

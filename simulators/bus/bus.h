@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine "bus": what its files share.  module.c is what peet calls; fast.c is hits, bulk.c turns of a
- * loop that only hit; engine.c is a reference that the fast path could not settle, sole.c the same for a single
+ * The machine "bus": what its files share.  module.c is what peet calls; plan.c is what can be said of a block in
+ * advance, blocks.c takes blocks by the batch and turns of loops as long as they only hit, fast.c takes a block reference by
+ * reference; engine.c is a reference that the fast path could not settle, sole.c the same for a single
  * processor; cache.c is the frames of a cache and their replacement; classify.c says what kind of miss it was;
  * check.c watches the invariants; calendar.c is the bus in time; stats.c writes the results; protocols.c
  * holds the coherence protocols.
@@ -21,24 +22,25 @@ enum bus_miss { MISS_COLD, MISS_CAPACITY, MISS_CONFLICT, MISS_TRUE_SHARING, MISS
 
 /* Indices that may be absent are stored + 1; 0 is none, so that zeroed memory is empty. */
 
-/* In frame.key below the line number: the reference needs nothing but a time stamp. */
-enum { QUICK_WRITE = 1, QUICK_READ = 2, QUICK = 3 };
-#define KEY_LINE(key) ((key) >> 2)
+/* A frame's key: line number, and QUICK bits: the reference needs nothing but a time stamp.  None are set while the
+ * frame is invalid (its key is 0 then). */
+enum { QUICK_WRITE = 1, QUICK_READ = 2, QUICK = 3, KEY_SHIFT = 2 };
+#define KEY_LINE(key) ((key) >> KEY_SHIFT)
+#define KEY_OF(line) ((line) << KEY_SHIFT)
 
 /**
- * One line frame of a cache: 32 bytes, so that a hit touches one line of the host's cache.  The frames of all
- * caches are one array; a frame's index in it is its name.
+ * One line frame of a cache.  The frames of all caches are one array; a frame's index in it is its name.  What hits
+ * need lies apart, in arrays with the same index: bus.keys and bus.used (stamp of the last
+ * reference; 0 while invalid), so that a set is few lines of the host's cache.
  */
 struct frame {
-    uint64_t key;     /* line number << 2 | QUICK_*; no QUICK bit while invalid */
-    uint64_t used;    /* stamp of the last reference */
     uint64_t written; /* grains written and not yet told to the lost records of the line (classify.c) */
     uint32_t next;    /* next copy of the same line, + 1; while invalid: free list; sole: its place in the shadow, + 1 */
     uint16_t cache;   /* whose frame this is; never changes */
     uint8_t state;    /* of the protocol */
     uint8_t in_shadow; /* the fully associative shadow holds the line too */
 };
-_Static_assert(sizeof(struct frame) == 32, "a hit should touch one host cache line");
+_Static_assert(sizeof(struct frame) == 16, "four to a line of the host's cache");
 
 /** Per line, ever referenced: the heads of its three lists, + 1.  (Not in sole.c, which has a word.) */
 struct line_record {
@@ -61,7 +63,8 @@ struct cache_stats {
 struct cache {
     uint64_t stamp;          /* latest given out */
     struct frame *frames;
-    uint32_t *hints;         /* [WIDE_HINTS] where a line was last: to be verified */
+    uint64_t *keys, *used;   /* of its frames */
+    uint32_t *hints;         /* [hint_mask + 1] where a line was last: to be verified */
     uint64_t *plru;          /* a tree per set */
     uint32_t number, hw;
     const char *kind;
@@ -125,7 +128,13 @@ struct bus {
     struct hw *hw;
     struct cache *caches;
     struct frame *frames;
-    void *frames_raw; /* what was allocated for them */
+    uint64_t *keys, *used;      /* of all frames */
+    void *frames_raw;           /* what was allocated for the three */
+    uint32_t hint_mask;
+    struct plan *plans;         /* by block id (plan.c) */
+    uint32_t nplans;
+    struct group *groups;       /* of plans with many */
+    uint32_t ngroups, groups_size;
     struct peet_sim_linemap lines_map;
     struct peet_sim_oldest_scratch scratch;
     uint64_t plru_keep[64], plru_set[64];
@@ -141,9 +150,8 @@ struct bus {
     uint64_t refused, memory_line_reads, memory_line_writes, memory_word_writes, cache_to_cache;
     uint64_t end_cycles;
     void (*run)(struct bus *, struct cache *, const struct peet_block_event *, struct walk *);
+    uint64_t (*walk)(struct bus *, unsigned, const struct peet_block_event *, size_t, uint64_t, uint64_t, size_t *);
 };
-
-enum { WIDE_HINTS = 256 };
 
 /** What a reference does. */
 enum touch { TOUCH_READ, TOUCH_WRITE, TOUCH_FETCH };
@@ -156,6 +164,38 @@ struct walk {
     uint64_t stall_cycles;
 };
 
+/* plan.c */
+
+/** References of a block that go to one line together, or the only one of its line. */
+struct group {
+    uint16_t value;  /* whose address says where they are, */
+    uint16_t before; /* so many bytes behind the first of them; */
+    uint16_t span;   /* all lie in so many bytes */
+    uint8_t stamp;   /* the last of them is this reference of the block, + 1 */
+    uint8_t either;  /* QUICK_WRITE: they only read */
+};
+
+enum { PLAN_GROUPS = 4, PLAN_REFS = 255 };
+/* Below PLAN_MANY: the number of groups, which are in the plan. */
+enum plan_kind { PLAN_MANY = PLAN_GROUPS + 1, PLAN_GENERAL, PLAN_NONE_YET };
+
+/** What executing a block once costs if everything hits, and where to look. */
+struct plan {
+    uint64_t cost;  /* instructions and hits, in CPI_ONE */
+    uint64_t counts; /* reads, and writes << 32 */
+    uint8_t known;  /* enum plan_kind + 1; zeroed memory has none */
+    uint8_t ngroups; /* PLAN_MANY */
+    uint16_t nrefs;
+    uint32_t more;  /* PLAN_MANY: its first group in bus.groups */
+    struct group first[PLAN_GROUPS];
+    uint64_t reserved;
+};
+_Static_assert(sizeof(struct plan) == 64, "a plan is one line of the host's cache");
+
+/** peet__bus_plan() - make the plan of a block that is executed now.  Returns: 0, or -1 without memory */
+int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t *values);
+void peet__bus_plans_fini(struct bus *b);
+
 /* fast.c */
 typedef void bus_run(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w);
 /** The fastest function that takes a block's references through a cache of this geometry. */
@@ -163,22 +203,19 @@ bus_run *peet__bus_run_for(const struct bus *b);
 /** The lines of a block's code. */
 void peet__bus_run_fetches(struct bus *b, struct cache *c, const struct peet_block *block, struct walk *w);
 
-/**
- * peet__bus_bulk() - the next turns of a loop, if they change nothing but counts and time stamps
- * @values: of the first of them; @most: turns
- * @out_frames: room for the frames of block->nrefs references, for peet__bus_bulk_done()
- * Returns: for how many turns every reference is a hit without consequences in the line where it is; 0 if not even once
- */
-uint64_t peet__bus_bulk(struct bus *b, struct cache *c, const struct peet_block *block, const uint64_t *values,
-    const int64_t *strides, uint64_t most, struct frame **out_frames);
-/** So many of these turns happened. */
-void peet__bus_bulk_done(struct bus *b, struct cache *c, const struct peet_block *block, const uint64_t *values,
-    const int64_t *strides, uint64_t turns, struct frame *const *frames);
 /** Is every reference one location, and none a prefetch (which is in none of the counts)? */
 static inline int peet__bus_is_simple(const struct peet_block *block)
 {
     return block->flags & PEET_BLOCK_SIMPLE && block->reads + block->writes + block->modifies == block->nrefs;
 }
+
+/* blocks.c */
+typedef uint64_t bus_walk(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until,
+    size_t *out_done);
+/** blocks() of the module, for this geometry */
+bus_walk *peet__bus_walk_for(const struct bus *b);
+/** loop() of the module */
+uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns);
 
 /* engine.c */
 /** Memory ran out: end the run. */
@@ -224,11 +261,50 @@ static inline struct frame *peet__bus_next_copy(struct bus *b, const struct fram
 static inline void peet__bus_set(struct bus *b, struct frame *f, uint64_t line, unsigned state)
 {
     f->state = (uint8_t)state;
-    f->key = line << 2 | (!b->classify || f->in_shadow ? b->quick[state] : 0);
+    b->keys[f - b->frames] = KEY_OF(line) | (!b->classify || f->in_shadow ? b->quick[state] : 0);
+}
+static inline uint64_t peet__bus_line_in(const struct bus *b, const struct frame *f)
+{
+    return KEY_LINE(b->keys[f - b->frames]);
 }
 static inline uint32_t peet__bus_set_of(const struct bus *b, uint64_t line)
 {
     return (uint32_t)(b->set_mask || b->sets == 1 ? line & b->set_mask : line % b->sets);
+}
+
+enum { NO_FRAME = UINT32_MAX };
+/** The slow half of peet__bus_quick(). */
+uint32_t peet__bus_quick_in_set(const struct bus *b, struct cache *c, uint64_t line, uint64_t either);
+/**
+ * peet__bus_quick() - is a reference to the line a hit without consequences?
+ * @either: QUICK_WRITE for a read, 0 for a write
+ * Returns: the frame, as an index in the cache; NO_FRAME
+ */
+static inline __attribute__((always_inline)) uint32_t peet__bus_quick(const struct bus *b, struct cache *c, uint64_t line, uint64_t either)
+{
+    uint32_t i = c->hints[line & b->hint_mask];
+    return __builtin_expect((c->keys[i] | either) == (KEY_OF(line) | QUICK), 1) ? i : peet__bus_quick_in_set(b, c, line, either);
+}
+/** The first of the least of n > 0 stamps. */
+static inline uint32_t peet__bus_least(const uint64_t *stamps, uint32_t n)
+{
+    uint32_t best = 0;
+    uint64_t least = stamps[0];
+    for (uint32_t i = 1; i < n; i++) {
+        best = stamps[i] < least ? i : best;
+        least = stamps[i] < least ? stamps[i] : least;
+    }
+    return best;
+}
+static inline void peet__bus_plru_used(const struct bus *b, struct cache *c, uint32_t i)
+{
+    uint64_t *tree = &c->plru[i / b->ways];
+    *tree = (*tree & b->plru_keep[i % b->ways]) | b->plru_set[i % b->ways];
+}
+/** The grains of a line that @bytes from @offset on touch. */
+static inline uint64_t peet__bus_grains(const struct bus *b, uint64_t offset, uint64_t bytes)
+{
+    return (2ull << ((offset + bytes - 1) >> b->grain_shift)) - (1ull << (offset >> b->grain_shift));
 }
 
 /* classify.c */

@@ -43,7 +43,7 @@ static int cache_init(struct bus *b, struct cache *c)
         return -1;
     if (b->replacement == REPLACE_FIFO && !(c->filled = calloc(b->lines, sizeof *c->filled)))
         return -1;
-    if (!(c->hints = calloc(WIDE_HINTS, sizeof *c->hints)))
+    if (!(c->hints = calloc(b->hint_mask + 1, sizeof *c->hints)))
         return -1;
     if (!b->wide)
         return 0;
@@ -72,19 +72,25 @@ int peet__bus_caches_init(struct bus *b)
     if (b->replacement == REPLACE_PLRU)
         plru_init(b);
     b->caches = calloc(b->ncaches, sizeof *b->caches);
-    /* aligned, so that a frame never straddles two lines of the host's cache */
-    size_t bytes = (size_t)b->ncaches * b->lines * sizeof *b->frames;
-    void *raw = calloc(1, bytes + 64);
+    for (b->hint_mask = 255; b->hint_mask < 2 * b->lines && b->hint_mask < 0xffff; b->hint_mask = 2 * b->hint_mask + 1)
+        ;
+    /* aligned, so that a set lies in as few lines of the host's cache as it can */
+    size_t lines = (size_t)b->ncaches * b->lines;
+    void *raw = calloc(1, lines * (sizeof *b->keys + sizeof *b->used + sizeof *b->frames) + 64);
     b->frames_raw = raw;
     if (!b->caches || !raw || peet_sim_oldest_scratch_init(&b->scratch, b->lines))
         return -1;
-    b->frames = (struct frame *)(((uintptr_t)raw + 63) & ~(uintptr_t)63);
+    b->keys = (uint64_t *)(((uintptr_t)raw + 63) & ~(uintptr_t)63);
+    b->used = b->keys + lines;
+    b->frames = (struct frame *)(b->used + lines);
     for (unsigned i = 0; i < b->ncaches; i++) {
         struct cache *c = &b->caches[i];
         c->number = i;
         c->hw = i % b->nhw;
         c->kind = b->fetch == FETCH_OFF ? "data" : b->fetch == FETCH_UNIFIED ? "unified" : i < b->nhw ? "data" : "instruction";
         c->frames = b->frames + (size_t)i * b->lines;
+        c->keys = b->keys + (size_t)i * b->lines;
+        c->used = b->used + (size_t)i * b->lines;
         if (cache_init(b, c))
             return -1;
     }
@@ -116,21 +122,16 @@ struct frame *peet__bus_find(struct bus *b, struct cache *c, uint64_t line, cons
                 return f;
         return NULL;
     }
-    struct frame *set = c->frames + (size_t)peet__bus_set_of(b, line) * b->ways;
+    const uint32_t first = peet__bus_set_of(b, line) * b->ways;
     for (uint32_t way = 0; way < b->ways; way++)
-        if (set[way].state != BUS_INVALID && KEY_LINE(set[way].key) == line)
-            return &set[way];
+        if ((c->keys[first + way] | QUICK) == (KEY_OF(line) | QUICK) && c->frames[first + way].state != BUS_INVALID)
+            return &c->frames[first + way];
     return NULL;
 }
 
-static uint64_t frame_used(const void *frames, uint32_t slot)
+static uint64_t stamp_in(const void *stamps, uint32_t slot)
 {
-    return ((const struct frame *)frames)[slot].used;
-}
-
-static uint64_t frame_filled(const void *filled, uint32_t slot)
-{
-    return ((const uint64_t *)filled)[slot];
+    return ((const uint64_t *)stamps)[slot];
 }
 
 static struct frame *victim_wide(struct bus *b, struct cache *c, uint32_t set)
@@ -148,9 +149,9 @@ static struct frame *victim_wide(struct bus *b, struct cache *c, uint32_t set)
         return &frames[peet_sim_random_below(&b->random, b->ways)];
     case REPLACE_FIFO:
         return &frames[peet_sim_oldest_take(
-            &c->oldest[set], &b->scratch, frame_filled, c->filled + (size_t)set * b->ways, c->stamp - 1)];
+            &c->oldest[set], &b->scratch, stamp_in, c->filled + (size_t)set * b->ways, c->stamp - 1)];
     default:
-        return &frames[peet_sim_oldest_take(&c->oldest[set], &b->scratch, frame_used, frames, c->stamp - 1)];
+        return &frames[peet_sim_oldest_take(&c->oldest[set], &b->scratch, stamp_in, c->used + (size_t)set * b->ways, c->stamp - 1)];
     }
 }
 
@@ -160,6 +161,8 @@ struct frame *peet__bus_victim(struct bus *b, struct cache *c, uint64_t line)
     if (b->wide)
         return victim_wide(b, c, set);
     struct frame *frames = c->frames + (size_t)set * b->ways;
+    if (b->replacement == REPLACE_LRU) /* invalid ones were never used */
+        return &frames[peet__bus_least(c->used + (size_t)set * b->ways, b->ways)];
     for (uint32_t way = 0; way < b->ways; way++)
         if (frames[way].state == BUS_INVALID)
             return &frames[way];
@@ -177,8 +180,6 @@ struct frame *peet__bus_victim(struct bus *b, struct cache *c, uint64_t line)
         break;
     }
     case REPLACE_LRU:
-        for (uint32_t way = 1; way < b->ways; way++)
-            best = frames[way].used < frames[best].used ? way : best;
         break;
     }
     return &frames[best];
@@ -187,14 +188,11 @@ struct frame *peet__bus_victim(struct bus *b, struct cache *c, uint64_t line)
 void peet__bus_used(struct bus *b, struct cache *c, struct frame *f, int fill)
 {
     uint32_t i = (uint32_t)(f - c->frames);
-    f->used = c->stamp;
+    c->used[i] = c->stamp;
     if (fill && c->filled)
         c->filled[i] = c->stamp;
-    if (c->plru) {
-        uint32_t way = i % b->ways;
-        uint64_t *tree = &c->plru[i / b->ways];
-        *tree = (*tree & b->plru_keep[way]) | b->plru_set[way];
-    }
+    if (c->plru)
+        peet__bus_plru_used(b, c, i);
 }
 
 void peet__bus_link(struct bus *b, struct line_record *record, struct frame *f)
@@ -210,6 +208,7 @@ void peet__bus_drop(struct bus *b, struct cache *c, struct line_record *record, 
         link = &b->frames[*link - 1].next;
     *link = f->next;
     *f = (struct frame){.cache = f->cache};
+    c->keys[i] = c->used[i] = 0;
     if (b->wide) {
         f->next = c->free[i / b->ways];
         c->free[i / b->ways] = i + 1;

@@ -140,7 +140,7 @@ void peet__bus_check_line(struct bus *b, uint64_t line)
         copies++;
         only += (flags & BUS_ONLY) != 0;
         dirty += (flags & BUS_DIRTY) != 0;
-        if (f->state == BUS_INVALID || KEY_LINE(f->key) != line)
+        if (f->state == BUS_INVALID || peet__bus_line_in(b, f) != line)
             violated(b, line, "the list of copies holds a foreign frame");
         if (peet__bus_find(b, peet__bus_cache_of(b, f), line, record) != f)
             violated(b, line, "a cache holds a line twice, or in the wrong set");

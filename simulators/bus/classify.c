@@ -124,14 +124,14 @@ static struct shadow_node *shadow_find(struct bus *b, struct cache *c, struct li
 
 struct shadow_owner {
     const struct shadow_node *nodes;
-    const struct frame *frames;
+    const uint64_t *used;
 };
 
 static uint64_t shadow_used(const void *owner, uint32_t slot)
 {
     const struct shadow_owner *o = owner;
     const struct shadow_node *n = &o->nodes[slot];
-    return n->frame ? o->frames[n->frame - 1].used : n->used;
+    return n->frame ? o->used[n->frame - 1] : n->used;
 }
 
 /* The oldest lines come up one after the other, but lie anywhere in memory: have the next ones ready. */
@@ -143,7 +143,7 @@ static void shadow_prefetch(struct bus *b, struct cache *c)
     const struct shadow_node *soon = &c->shadow[q->order[q->next + 1]];
     __builtin_prefetch(&c->shadow[q->order[q->next + 4]], 1);
     if (soon->frame)
-        __builtin_prefetch(&b->frames[soon->frame - 1], 1);
+        __builtin_prefetch(&b->used[soon->frame - 1], 1);
     if (!b->sole) /* there, lines need not be told */
         peet_sim_linemap_prefetch(&b->lines_map, soon->line);
 }
@@ -152,7 +152,7 @@ uint32_t peet__bus_shadow_slot(struct bus *b, struct cache *c)
 {
     if (c->shadow_used < b->lines)
         return c->shadow_used++;
-    struct shadow_owner owner = {c->shadow, b->frames};
+    struct shadow_owner owner = {c->shadow, b->used};
     uint32_t slot = peet_sim_oldest_take(&c->shadow_oldest, &b->scratch, shadow_used, &owner, c->stamp - 1);
     shadow_prefetch(b, c);
     return slot;
@@ -205,7 +205,7 @@ void peet__bus_shadow_leave(struct bus *b, struct cache *c, struct line_record *
     if (!f->in_shadow)
         return;
     struct shadow_node *n = shadow_find(b, c, record);
-    n->used = f->used;
+    n->used = b->used[f - b->frames];
     n->frame = 0;
 }
 

@@ -136,7 +136,7 @@ static struct outcome transact(struct bus *b, struct cache *c, struct line_recor
 /* Make a victim's frame free.  Returns: whether the line goes to memory. */
 static int evict(struct bus *b, struct cache *c, struct frame *f)
 {
-    uint64_t line = KEY_LINE(f->key);
+    uint64_t line = peet__bus_line_in(b, f);
     struct line_record *record = peet_sim_linemap_get(&b->lines_map, line); /* there: it was referenced */
     int dirty = (b->protocol->states[f->state].flags & BUS_DIRTY) != 0;
     c->stats.evictions++;
@@ -187,7 +187,7 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
         if (op == OP_READ || op == OP_READX) { /* chosen early: its record is somewhere else in memory */
             victim = peet__bus_victim(b, c, line);
             if (victim->state != BUS_INVALID)
-                peet_sim_linemap_prefetch(&b->lines_map, KEY_LINE(victim->key));
+                peet_sim_linemap_prefetch(&b->lines_map, peet__bus_line_in(b, victim));
         }
         *(touch == TOUCH_FETCH ? &c->stats.fetch_misses : write ? &c->stats.write_misses : &c->stats.read_misses) += 1;
         if (b->classify)
@@ -231,8 +231,7 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
     }
     if (f) {
         peet__bus_used(b, c, f, 0);
-        if (b->wide)
-            c->hints[line % WIDE_HINTS] = (uint32_t)(f - c->frames);
+        c->hints[line & b->hint_mask] = (uint32_t)(f - c->frames);
         if (write)
             f->written |= grains;
     } else if (b->classify) {

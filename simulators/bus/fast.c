@@ -10,29 +10,33 @@
 #define ALWAYS static inline __attribute__((always_inline))
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* A hit without consequences?  Any geometry. */
+/* Sets of many ways are not searched: the line's hint is right or peet__bus_touch() finds it. */
+uint32_t peet__bus_quick_in_set(const struct bus *b, struct cache *c, uint64_t line, uint64_t either)
+{
+    if (b->wide)
+        return NO_FRAME;
+    const uint64_t want = KEY_OF(line) | QUICK;
+    const uint32_t first = peet__bus_set_of(b, line) * b->ways, end = first + b->ways;
+    for (uint32_t i = first; i < end; i++)
+        if ((c->keys[i] | either) == want) {
+            c->hints[line & b->hint_mask] = i;
+            return i;
+        }
+    return NO_FRAME;
+}
+
+/* A hit without consequences?  Then it is done. */
 static int quick_any(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, int write)
 {
-    uint64_t want = line << 2 | QUICK, either = write ? 0 : QUICK_WRITE;
-    struct frame *f, *end;
-    if (b->wide) {
-        f = &c->frames[c->hints[line % WIDE_HINTS]];
-        end = f + 1;
-    } else {
-        f = c->frames + (size_t)peet__bus_set_of(b, line) * b->ways;
-        end = f + b->ways;
-    }
-    for (; f < end; f++)
-        if ((f->key | either) == want) {
-            c->stamp++;
-            f->used = c->stamp;
-            if (write)
-                f->written |= grains;
-            if (c->plru)
-                peet__bus_used(b, c, f, 0);
-            return 1;
-        }
-    return 0;
+    uint32_t i = peet__bus_quick(b, c, line, write ? 0 : QUICK_WRITE);
+    if (i == NO_FRAME)
+        return 0;
+    c->used[i] = ++c->stamp;
+    if (write)
+        c->frames[i].written |= grains;
+    if (c->plru)
+        peet__bus_plru_used(b, c, i);
+    return 1;
 }
 
 static uint64_t time_of(const struct bus *b, const struct walk *w, uint32_t insn)
@@ -58,7 +62,7 @@ static void touch_part(struct bus *b, struct cache *c, uint64_t line, uint64_t g
 static void run_part(struct bus *b, struct cache *c, const struct peet_ref *ref, uint64_t line, unsigned offset, unsigned bytes,
     struct walk *w)
 {
-    uint64_t grains = (2ull << ((offset + bytes - 1) >> b->grain_shift)) - (1ull << (offset >> b->grain_shift));
+    uint64_t grains = peet__bus_grains(b, offset, bytes);
     /* Atomics ask for ownership at once. */
     int write = ref->kind == PEET_REF_STORE || (ref->kind == PEET_REF_MODIFY && ref->flags & PEET_REF_ATOMIC);
     touch_part(b, c, line, grains, bytes, write, ref->insn, w);
@@ -104,37 +108,6 @@ static void run_any(struct bus *b, struct cache *c, const struct peet_block_even
         run_ref(b, c, &block->refs[i], event->values, w);
 }
 
-/* How run_simple() finds a frame. */
-enum search {
-    SEARCH_MASK,   /* in the set, whose number is a mask away */
-    SEARCH_MODULO, /* in the set, whose number is a remainder */
-    SEARCH_PLRU,   /* as SEARCH_MASK, and a hit changes the tree */
-    SEARCH_HINT,   /* where it was last (wide sets) */
-};
-
-/* The frame of a hit, or NULL.  (Choosing the way without branches was no faster: programs are more regular than
- * random streams, and for those it was slower.) */
-ALWAYS struct frame *match(struct frame *f, uint64_t want, uint64_t either, uint32_t ways)
-{
-    for (uint32_t way = 0; way < ways; way++, f++)
-        if ((f->key | either) == want)
-            return f;
-    return NULL;
-}
-
-/* The same, beginning where a line of this number was last: sets of many ways spread over several host lines. */
-ALWAYS struct frame *match_hint(struct cache *c, struct frame *set, uint64_t line, uint64_t want, uint64_t either, uint32_t ways)
-{
-    uint32_t *hint = &c->hints[line % WIDE_HINTS];
-    struct frame *f = &c->frames[*hint];
-    if (__builtin_expect((f->key | either) == want, 1))
-        return f;
-    f = match(set, want, either, ways);
-    if (f)
-        *hint = (uint32_t)(f - c->frames);
-    return f;
-}
-
 /* A reference of run_simple() that is no plain hit.  @touches: of the block before it.  Returns: in how many lines it lies */
 static __attribute__((noinline)) uint64_t run_slow(struct bus *b, struct cache *c, const struct peet_block_event *event, uint32_t i,
     uint64_t touches, struct walk *w)
@@ -154,31 +127,21 @@ static __attribute__((noinline)) uint64_t run_slow(struct bus *b, struct cache *
     return touch_location(b, c, event->values[i], refs[i].size_bytes ? refs[i].size_bytes : 1, &refs[i], w);
 }
 
-/* Blocks whose references are one location each; @ways, @classify, @search are constants where this is inlined.  What is
- * the same for every hit is not counted here: it follows from the block. */
-ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w, uint32_t ways,
-    int classify, enum search search)
+/* Blocks whose references are one location each; the flags are constants where this is inlined.  What is the same
+ * for every hit is not counted here: it follows from the block. */
+ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w, int classify, int plru)
 {
     const struct peet_block *block = event->block;
     const struct peet_ref *refs = block->refs;
     const uint64_t *values = event->values;
-    const uint32_t shift = b->line_shift, mask = b->set_mask, sets = b->sets, grain_shift = b->grain_shift, n = block->nrefs;
+    const uint32_t n = block->nrefs;
     const uint64_t offset_mask = b->line_bytes - 1;
-    struct frame *frames = c->frames;
-    uint64_t stamp = c->stamp, before = w->touches;
+    uint64_t before = w->touches;
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t address = values[i], line = address >> shift, offset = address & offset_mask;
-        uint64_t last = offset + refs[i].size_bytes - 1;
-        uint64_t want = line << 2 | QUICK, either = refs[i].kind == PEET_REF_LOAD ? QUICK_WRITE : 0;
-        size_t first = search == SEARCH_HINT ? c->hints[line % WIDE_HINTS]
-            : search == SEARCH_MODULO       ? (size_t)(line % sets) * ways
-                                            : (size_t)(line & mask) * ways;
-        struct frame *f = search == SEARCH_MASK && ways > 2 ? match_hint(c, frames + first, line, want, either, ways)
-                                                            : match(frames + first, want, either, search == SEARCH_HINT ? 1 : ways);
-        if (UNLIKELY(!f || last > offset_mask)) {
-            c->stamp = stamp;
+        uint64_t line = values[i] >> b->line_shift, offset = values[i] & offset_mask, last = offset + refs[i].size_bytes - 1;
+        uint32_t f = UNLIKELY(last > offset_mask) ? NO_FRAME : peet__bus_quick(b, c, line, refs[i].kind == PEET_REF_LOAD ? QUICK_WRITE : 0);
+        if (UNLIKELY(f == NO_FRAME)) {
             uint64_t more = run_slow(b, c, event, i, before + i, w) - 1;
-            stamp = c->stamp;
             if (more) { /* the block's counts have each reference once */
                 c->stats.reads += refs[i].kind != PEET_REF_STORE ? more : 0;
                 c->stats.writes += refs[i].kind != PEET_REF_LOAD ? more : 0;
@@ -186,63 +149,34 @@ ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_e
             }
             continue;
         }
-        f->used = ++stamp;
+        c->used[f] = ++c->stamp;
         if (classify && refs[i].kind != PEET_REF_LOAD)
-            f->written |= (2ull << (last >> grain_shift)) - (1ull << (offset >> grain_shift));
-        if (search == SEARCH_PLRU) {
-            size_t way = (size_t)(f - frames) - first;
-            c->plru[line & mask] = (c->plru[line & mask] & b->plru_keep[way]) | b->plru_set[way];
-        }
+            c->frames[f].written |= peet__bus_grains(b, offset, refs[i].size_bytes);
+        if (plru)
+            peet__bus_plru_used(b, c, f);
     }
-    c->stamp = stamp;
     w->touches = before + n + block->modifies;
 }
 
-#define RUN(name, ways, search) \
-    static void run_##name##_plain(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w) \
+#define RUN(name, classify, plru) \
+    static void run_##name(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w) \
     { \
         if (peet__bus_is_simple(event->block)) \
-            run_simple(b, c, event, w, ways, 0, search); \
-        else \
-            run_any(b, c, event, w); \
-    } \
-    static void run_##name##_classify(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w) \
-    { \
-        if (peet__bus_is_simple(event->block)) \
-            run_simple(b, c, event, w, ways, 1, search); \
+            run_simple(b, c, event, w, classify, plru); \
         else \
             run_any(b, c, event, w); \
     }
-RUN(1, 1, SEARCH_MASK)
-RUN(2, 2, SEARCH_MASK)
-RUN(4, 4, SEARCH_MASK)
-RUN(n, b->ways, SEARCH_MASK)
-RUN(modulo, b->ways, SEARCH_MODULO)
-RUN(plru, b->ways, SEARCH_PLRU)
-RUN(wide, 1, SEARCH_HINT)
+RUN(plain, 0, 0)
+RUN(classify, 1, 0)
+RUN(plru, b->classify, 1)
 
 bus_run *peet__bus_run_for(const struct bus *b)
 {
-    if (b->check || (b->replacement == REPLACE_PLRU && !b->set_mask && b->sets > 1))
+    if (b->check)
         return run_any;
-#define PICK(name) return b->classify && !b->sole ? /* sole: who wrote what is no question */ run_##name##_classify : run_##name##_plain
-    if (b->wide)
-        PICK(wide);
-    if (!b->set_mask && b->sets > 1)
-        PICK(modulo);
     if (b->replacement == REPLACE_PLRU)
-        PICK(plru);
-    switch (b->ways) {
-    case 1:
-        PICK(1);
-    case 2:
-        PICK(2);
-    case 4:
-        PICK(4);
-    default:
-        PICK(n);
-    }
-#undef PICK
+        return run_plru;
+    return b->classify && !b->sole ? run_classify : run_plain; /* sole: who wrote what is no question */
 }
 
 void peet__bus_run_fetches(struct bus *b, struct cache *c, const struct peet_block *block, struct walk *w)

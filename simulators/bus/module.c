@@ -66,6 +66,7 @@ static void bus_destroy(void *self)
     peet__bus_check_fini(b);
     peet__bus_classify_fini(b);
     peet__bus_caches_fini(b);
+    peet__bus_plans_fini(b);
     peet__bus_calendar_fini(&b->calendar);
     peet_sim_linemap_fini(&b->lines_map);
     free(b->hw);
@@ -197,144 +198,28 @@ static void *bus_create(const struct peet_env *env, const union peet_value *v)
     }
     b->calendar.sole = b->nhw == 1;
     b->run = peet__bus_run_for(b);
+    b->walk = peet__bus_walk_for(b);
     return b;
 }
 
-/* One execution of a block at a time.  Returns: its busy cycles */
-static inline uint64_t run_block(struct bus *b, unsigned hw, const struct peet_block_event *event, struct walk *w)
+static uint64_t bus_blocks(void *self, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until,
+    size_t *out_done)
 {
-    struct hw *h = &b->hw[hw];
-    struct cache *c = &b->caches[hw];
-    const struct peet_block *block = event->block;
+    struct bus *b = self;
 
-    if (b->calendar.n)
-        peet__bus_calendar_settle(&b->calendar, w->start);
-    w->cpi_rest = h->cpi_rest;
-    if (b->fetch != FETCH_OFF)
-        peet__bus_run_fetches(b, b->fetch == FETCH_SPLIT ? c + b->nhw : c, block, w);
-    c->stats.reads += block->reads + block->modifies;
-    c->stats.writes += block->writes + block->modifies;
-    if (!b->dead)
-        b->run(b, c, event, w);
-
-    uint64_t cpi = h->cpi_rest + b->cpi * block->ninsns;
-    h->cpi_rest = cpi % CPI_ONE;
-    return cpi / CPI_ONE + w->touches * b->hit_cycles;
-}
-
-/* Time has passed on a processor; @stalled cycles of it were waited.  What is returned to the mapper are the busy
- * cycles: it keeps the two apart. */
-static inline void passed(struct bus *b, unsigned hw, uint64_t until, uint64_t stalled)
-{
-    struct hw *h = &b->hw[hw];
-
-    h->busy_until = until;
-    if (until > b->end_cycles)
-        b->end_cycles = until;
-    if (stalled) {
-        h->stall_cycles += stalled;
-        b->env->not_ready_until(b->env, hw, until);
-    }
+    return b->walk(b, hw, events, n, now, until, out_done);
 }
 
 static uint64_t bus_block(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now)
 {
-    struct bus *b = self;
-    struct walk w = {.start = now};
-    uint64_t cycles = run_block(b, hw, event, &w);
+    size_t done;
 
-    passed(b, hw, now + cycles + w.stall_cycles, w.stall_cycles);
-    return cycles;
-}
-
-enum { LOOP_VALUES = 64, LOOP_BULK = 1 << 13 }; /* so many turns at once: their cycles do not overflow */
-
-/* Cycles of so many turns that only hit. */
-static inline uint64_t bulk_cycles(const struct bus *b, const struct hw *h, const struct peet_block *block, uint64_t turns)
-{
-    return (h->cpi_rest + b->cpi * block->ninsns * turns) / CPI_ONE + (block->nrefs + block->modifies) * b->hit_cycles * turns;
-}
-
-/* Turns that only hit, from @now on, as many as there are before @until.  Returns: how many */
-static uint64_t loop_bulk(struct bus *b, unsigned hw, const struct peet_block *block, const uint64_t *values, const int64_t *strides,
-    uint64_t most, uint64_t now, uint64_t until, uint64_t *out_cycles)
-{
-    struct hw *h = &b->hw[hw];
-    struct cache *c = &b->caches[hw];
-    struct frame *frames[LOOP_VALUES];
-    uint64_t turns = peet__bus_bulk(b, c, block, values, strides, most < LOOP_BULK ? most : LOOP_BULK, frames);
-
-    if (!turns)
-        return 0;
-    if (bulk_cycles(b, h, block, turns) >= until - now) { /* the last one is the first that reaches it */
-        uint64_t least = 1;
-
-        while (least < turns) {
-            uint64_t half = least + (turns - least) / 2;
-
-            if (bulk_cycles(b, h, block, half) >= until - now)
-                turns = half;
-            else
-                least = half + 1;
-        }
-    }
-    if (b->calendar.n)
-        peet__bus_calendar_settle(&b->calendar, now + bulk_cycles(b, h, block, turns - 1));
-    peet__bus_bulk_done(b, c, block, values, strides, turns, frames);
-    c->stats.reads += (block->reads + block->modifies) * turns;
-    c->stats.writes += (block->writes + block->modifies) * turns;
-    *out_cycles = bulk_cycles(b, h, block, turns);
-    h->cpi_rest = (h->cpi_rest + b->cpi * block->ninsns * turns) % CPI_ONE;
-    return turns;
-}
-
-/* Can turns be alike?  If not, none is tried in bulk. */
-static int loop_may_repeat(const struct bus *b, const struct peet_block *block, const int64_t *strides)
-{
-    if (b->check || b->fetch != FETCH_OFF || !peet__bus_is_simple(block))
-        return 0;
-    for (uint32_t i = 0; i < block->nrefs; i++)
-        if (strides[i] > (int64_t)b->line_bytes / 2 || strides[i] < -(int64_t)b->line_bytes / 2)
-            return 0;
-    return 1;
+    return bus_blocks(self, hw, event, 1, now, UINT64_MAX, &done);
 }
 
 static uint64_t bus_loop(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
 {
-    struct bus *b = self;
-    const struct peet_block *block = event->block;
-    uint64_t values[LOOP_VALUES], busy = 0, stalled = 0, done = 0;
-    struct peet_block_event one = {block, values, event->context, 1, NULL};
-
-    if (block->nvalues > LOOP_VALUES) { /* rare: the mapper comes again for the others */
-        *out_turns = 1;
-        one.values = event->values;
-        return bus_block(self, hw, &one, now);
-    }
-    for (uint32_t i = 0; i < block->nvalues; i++)
-        values[i] = event->values[i];
-    int repeats = loop_may_repeat(b, block, event->strides), bulk = 0;
-    do {
-        uint64_t turns = 0, cycles = 0;
-        struct walk w = {.start = now};
-
-        if (bulk)
-            turns = loop_bulk(b, hw, block, values, event->strides, event->turns - done, now, until, &cycles);
-        bulk = repeats && !turns; /* after it, a reference comes into another line */
-        if (!turns) {
-            cycles = run_block(b, hw, &one, &w);
-            turns = 1;
-        }
-        for (uint32_t i = 0; i < block->nvalues; i++)
-            values[i] += (uint64_t)event->strides[i] * turns;
-        busy += cycles;
-        stalled += w.stall_cycles;
-        now += cycles + w.stall_cycles;
-        done += turns;
-    } while (done < event->turns && now < until);
-    passed(b, hw, now, stalled);
-    *out_turns = done;
-    return busy;
+    return peet__bus_loop(self, hw, event, now, until, out_turns);
 }
 
 static void bus_finish(void *self, uint64_t end_cycles)
@@ -363,6 +248,7 @@ __attribute__((visibility("default"))) const struct peet_module peet_module = {
     .destroy = bus_destroy,
     .block = bus_block,
     .loop = bus_loop,
+    .blocks = bus_blocks,
     .finish = bus_finish,
     .stats = bus_stats,
 };

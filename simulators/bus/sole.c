@@ -16,15 +16,6 @@ static inline uint64_t use_bus_sole(struct bus *b, struct cache *c, enum bus_op 
     return start + cycles;
 }
 
-/* The frame of the line, or NULL.  Only valid frames have a state. */
-static inline struct frame *find_sole(struct frame *set, uint32_t ways, uint64_t line)
-{
-    for (uint32_t way = 0; way < ways; way++)
-        if (KEY_LINE(set[way].key) == line && set[way].state != BUS_INVALID)
-            return &set[way];
-    return NULL;
-}
-
 /* A line's record is a word here, so that many share a line of the host's cache: */
 enum { RECORD_PLACE = INT32_MAX }; /* its latest place in the shadow, + 1 (0: none so far); */
 #define RECORD_TOUCHED (1u << 31)  /* and whether it was ever referenced */
@@ -49,7 +40,7 @@ static void shadow_use_sole(struct bus *b, struct cache *c, uint64_t line, uint3
             struct frame *old = &b->frames[n->frame - 1];
             old->in_shadow = 0;
             old->next = 0;
-            old->key &= ~(uint64_t)QUICK;
+            b->keys[n->frame - 1] &= ~(uint64_t)QUICK;
         }
         n->line = line;
         *record = RECORD_TOUCHED | (slot + 1);
@@ -70,7 +61,7 @@ static inline int evict_sole(struct bus *b, struct cache *c, struct frame *f)
     c->stats.evictions++;
     if (f->in_shadow) {
         struct shadow_node *n = &c->shadow[f->next - 1];
-        n->used = f->used;
+        n->used = b->used[f - b->frames];
         n->frame = 0;
         f->in_shadow = 0;
     }
@@ -115,8 +106,7 @@ uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, uns
 {
     const struct bus_processor_row *missing = b->protocol->processor[BUS_INVALID];
     const int write = touch == TOUCH_WRITE;
-    struct frame *set = c->frames + (size_t)peet__bus_set_of(b, line) * b->ways;
-    struct frame *f = b->dead ? NULL : find_sole(set, b->ways, line);
+    struct frame *f = b->dead ? NULL : peet__bus_find(b, c, line, NULL);
     uint32_t *record = NULL;
     unsigned state = f ? f->state : BUS_INVALID;
     uint64_t begin = time;
@@ -149,6 +139,7 @@ uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, uns
     if (f) {
         peet__bus_set(b, f, line, state);
         peet__bus_used(b, c, f, fill);
+        c->hints[line & b->hint_mask] = (uint32_t)(f - c->frames);
     }
     if (write_back)
         use_bus_sole(b, c, OP_WRITE_BACK, time, cycles_sole(b, OP_WRITE_BACK, 0));

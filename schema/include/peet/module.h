@@ -124,6 +124,7 @@ struct peet_ref {
     uint16_t value;          /* where in peet_block_event.values its address stands */
     uint8_t kind;            /* enum peet_ref_kind */
     uint8_t order;           /* enum peet_order: as the source asked for; x86 gives more */
+    uint8_t group;           /* not 0: references of the block with this number are always as far apart as this time */
 };
 
 enum peet_block_flags {
@@ -437,6 +438,18 @@ struct peet_module {
      * Returns: their cycles, as block() would have returned them one after the other
      */
     uint64_t (*loop)(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns);
+
+    /**
+     * blocks() - several blocks of one context, one after the other
+     * Optional: without it they come one by one through block().  What it does must be what that many calls of
+     * block() would have done, each at the time when the one before it was over.
+     * @events: n of them, each with one turn
+     * @until: a machine stops after the first block that brings its clock to this time or past it
+     *         (observers: UINT64_MAX, all blocks are theirs)
+     * @out_done: how many were taken, at least 1
+     * Returns: their cycles.  If it waited in between, it calls not_ready_until() once, with the time at the end.
+     */
+    uint64_t (*blocks)(void *self, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done);
 };
 
 /** Every module exports this. */

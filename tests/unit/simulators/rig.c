@@ -71,6 +71,8 @@ void rig_close(struct rig *rig)
 uint64_t rig_event(struct rig *rig, unsigned hw, const struct peet_block_event *event)
 {
     uint64_t before = rig->clock[hw];
+    if (rig->bus->nplans && !event->block->id) /* made by hand, another each time */
+        rig->bus->plans[0].known = 0;
     rig->running = 1;
     rig->current = hw;
     rig->not_ready = 0;

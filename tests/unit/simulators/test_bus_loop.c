@@ -67,12 +67,12 @@ static uint64_t through_block(struct rig *rig, unsigned hw, const struct peet_bl
 }
 
 /* A random loop; some have ranges and conditions, and some references that are in two lines. */
-static void make_loop(uint64_t *seed, unsigned hw, struct peet_block *block, struct peet_ref *refs, uint64_t *values, int64_t *strides)
+static void make_loop(uint64_t *seed, unsigned hw, uint32_t id, struct peet_block *block, struct peet_ref *refs, uint64_t *values, int64_t *strides)
 {
     static const int64_t steps[] = {0, 0, 1, 4, 8, 8, 8, 16, -8, -4, 24, 64, -100, 3, 1000};
     unsigned n = (unsigned)rig_random(seed, REFS + 1), plain = !rig_random(seed, 2), together = !rig_random(seed, 2);
     int64_t step = steps[rig_random(seed, 15)];
-    *block = (struct peet_block){.ninsns = n + 1 + (uint32_t)rig_random(seed, 5), .refs = refs, .nrefs = n,
+    *block = (struct peet_block){.id = id, .ninsns = n + 1 + (uint32_t)rig_random(seed, 5), .refs = refs, .nrefs = n,
         .flags = PEET_BLOCK_SIMPLE, .pc = 0x400000 + 16 * rig_random(seed, 100), .code_bytes = 1 + (uint32_t)rig_random(seed, 60)};
     for (unsigned j = 0; j < n; j++) {
         uint64_t shared = 0x1000 + rig_random(seed, 300), own = 0x100000 * (hw + 1) + rig_random(seed, 3000);
@@ -102,7 +102,7 @@ static int same_frames(const struct bus *a, const struct bus *b)
 {
     for (size_t i = 0; i < (size_t)a->ncaches * a->lines; i++) {
         const struct frame *f = &a->frames[i], *g = &b->frames[i];
-        if (f->key != g->key || f->used != g->used || (!a->sole && f->written != g->written) || f->state != g->state ||
+        if (a->keys[i] != b->keys[i] || a->used[i] != b->used[i] || (!a->sole && f->written != g->written) || f->state != g->state ||
             f->in_shadow != g->in_shadow)
             return 0;
     }
@@ -128,7 +128,7 @@ static void compare(const struct shape *s, const char *protocol, const char *all
         unsigned hw = 0;
         for (unsigned h = 1; h < s->hws; h++)
             hw = loops.clock[h] < loops.clock[hw] ? h : hw;
-        make_loop(&seed, hw, &block, refs, values, strides);
+        make_loop(&seed, hw, i + 1, &block, refs, values, strides);
         struct peet_block_event event = {&block, values, hw, 1 + rig_random(&seed, rig_random(&seed, 2) ? 5 : 300), strides};
         uint64_t until = rig_random(&seed, 3) ? loops.clock[hw] + rig_random(&seed, 1000) : UINT64_MAX;
         uint64_t turns = through_loop(&loops, hw, &event, until);
@@ -178,7 +178,7 @@ static void test_sole(void)
                     struct peet_ref refs[REFS];
                     uint64_t values[2 * REFS];
                     int64_t strides[2 * REFS];
-                    make_loop(&seed, 0, &block, refs, values, strides);
+                    make_loop(&seed, 0, n + 1, &block, refs, values, strides);
                     struct peet_block_event event = {&block, values, 0, 1 + rig_random(&seed, 40), strides};
                     through_block(&rigs[j], 0, &event, UINT64_MAX);
                 }

@@ -42,7 +42,7 @@ static const char *const ops = "rwx"; /* read, write, replace */
 static unsigned state_of(const struct rig *rig, unsigned hw)
 {
     const struct frame *f = &rig->bus->frames[hw]; /* one frame each */
-    return f->state != BUS_INVALID && KEY_LINE(f->key) == ADDRESS / 16 ? f->state : BUS_INVALID;
+    return f->state != BUS_INVALID && KEY_LINE(rig->bus->keys[hw]) == ADDRESS / 16 ? f->state : BUS_INVALID;
 }
 
 static void perform(struct rig *rig, unsigned step)

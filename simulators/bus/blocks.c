@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Blocks by the batch, and turns of loops.  As long as all of a block's groups (plan.c) hit without consequences, all
+ * that is left of it are its cost, its counts, and the time stamp of each line's last reference.  Nothing is written
+ * before that is known; otherwise the block is taken reference by reference (fast.c).  Called by module.c.
+ */
+#include "bus.h"
+
+#define ALWAYS static inline __attribute__((always_inline))
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+
+/* The frame of a group at its address, or NO_FRAME: not all in one line, or no plain hit. */
+ALWAYS uint32_t look(const struct bus *b, struct cache *c, const struct group *g, uint64_t address)
+{
+    address -= g->before;
+    if (UNLIKELY((address & (b->line_bytes - 1)) + g->span > b->line_bytes))
+        return NO_FRAME;
+    return peet__bus_quick(b, c, address >> b->line_shift, g->either);
+}
+
+/* The group's references have happened; @stamp: before the block. */
+ALWAYS void use(const struct bus *b, struct cache *c, const struct group *g, uint64_t address, uint32_t frame, uint64_t stamp, int classify,
+    int plru)
+{
+    c->used[frame] = stamp + g->stamp;
+    if (classify && !g->either) /* one reference, then */
+        c->frames[frame].written |= peet__bus_grains(b, address & (b->line_bytes - 1), g->span);
+    if (plru)
+        peet__bus_plru_used(b, c, frame);
+}
+
+/* The first @n groups, a constant where it is inlined.  Returns: whether they all hit */
+ALWAYS int few(const struct bus *b, struct cache *c, const struct group *groups, const uint64_t *values, uint32_t n, uint64_t stamp,
+    int classify, int plru)
+{
+    uint32_t frames[PLAN_GROUPS];
+#pragma clang loop unroll(full)
+    for (uint32_t k = 0; k < n; k++)
+        if (UNLIKELY((frames[k] = look(b, c, &groups[k], values[groups[k].value])) == NO_FRAME))
+            return 0;
+#pragma clang loop unroll(full)
+    for (uint32_t k = 0; k < n; k++)
+        use(b, c, &groups[k], values[groups[k].value], frames[k], stamp, classify, plru);
+    return 1;
+}
+
+static __attribute__((noinline)) int many(const struct bus *b, struct cache *c, const struct plan *p, const uint64_t *values, uint64_t stamp,
+    int classify, int plru)
+{
+    const struct group *groups = b->groups + p->more;
+    uint32_t frames[PLAN_REFS];
+    for (uint32_t k = 0; k < p->ngroups; k++)
+        if (UNLIKELY((frames[k] = look(b, c, &groups[k], values[groups[k].value])) == NO_FRAME))
+            return 0;
+    for (uint32_t k = 0; k < p->ngroups; k++)
+        use(b, c, &groups[k], values[groups[k].value], frames[k], stamp, classify, plru);
+    return 1;
+}
+
+/* One execution of a block that does not only hit.  Returns: its time, in CPI_ONE */
+static __attribute__((noinline)) uint64_t exactly(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t time,
+    uint64_t *inout_stalled)
+{
+    struct cache *c = &b->caches[hw];
+    struct walk w = {.start = now + time / CPI_ONE, .cpi_rest = time % CPI_ONE};
+    if (b->calendar.n)
+        peet__bus_calendar_settle(&b->calendar, w.start);
+    if (b->fetch != FETCH_OFF)
+        peet__bus_run_fetches(b, b->fetch == FETCH_SPLIT ? c + b->nhw : c, event->block, &w);
+    b->run(b, c, event, &w);
+    *inout_stalled += w.stall_cycles;
+    return b->cpi * event->block->ninsns + (w.touches * b->hit_cycles + w.stall_cycles) * CPI_ONE;
+}
+
+static void account(struct bus *b, unsigned hw, uint64_t now, uint64_t time, uint64_t counts_reads, uint64_t counts_writes, uint64_t stalled)
+{
+    struct hw *h = &b->hw[hw];
+    struct cache *c = &b->caches[hw];
+    c->stats.reads += counts_reads;
+    c->stats.writes += counts_writes;
+    h->cpi_rest = time % CPI_ONE;
+    h->busy_until = now + time / CPI_ONE;
+    if (h->busy_until > b->end_cycles)
+        b->end_cycles = h->busy_until;
+    if (stalled) {
+        h->stall_cycles += stalled;
+        b->env->not_ready_until(b->env, hw, h->busy_until);
+    }
+}
+
+/* @until as a time since @now, in CPI_ONE: what is so far away is never reached in one call.  0: past it already. */
+static uint64_t limit_of(uint64_t now, uint64_t until)
+{
+    if (until <= now)
+        return 0;
+    return until - now < 1ull << 40 ? (until - now) * CPI_ONE : UINT64_MAX;
+}
+
+ALWAYS uint64_t walk(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done,
+    int classify, int plru)
+{
+    struct cache *const c = &b->caches[hw];
+    const struct peet_block_event *e = events, *const end = events + n;
+    const uint64_t limit = limit_of(now, until);
+    uint64_t time = b->hw[hw].cpi_rest, stamp = c->stamp, counts = 0, stalled = 0;
+    do {
+        const struct peet_block *const block = e->block;
+        const uint64_t *const values = e->values;
+        const struct plan *p;
+        if (UNLIKELY(block->id >= b->nplans || !b->plans[block->id].known) && peet__bus_plan(b, block, values)) {
+            peet__bus_no_memory(b);
+            e++;
+            break;
+        }
+        p = &b->plans[block->id];
+        int hit;
+        switch (p->known - 1) {
+        case 0:
+            hit = 1;
+            break;
+        case 1:
+            hit = few(b, c, p->first, values, 1, stamp, classify, plru);
+            break;
+        case 2:
+            hit = few(b, c, p->first, values, 2, stamp, classify, plru);
+            break;
+        case 3:
+            hit = few(b, c, p->first, values, 3, stamp, classify, plru);
+            break;
+        case 4:
+            hit = few(b, c, p->first, values, 4, stamp, classify, plru);
+            break;
+        case PLAN_MANY:
+            hit = many(b, c, p, values, stamp, classify, plru);
+            break;
+        default:
+            hit = 0;
+            break;
+        }
+        counts += p->counts;
+        if (LIKELY(hit)) {
+            time += p->cost;
+            stamp += p->nrefs;
+        } else {
+            c->stamp = stamp;
+            time += exactly(b, hw, e, now, time, &stalled);
+            stamp = c->stamp;
+            if (UNLIKELY(b->dead)) {
+                e++;
+                break;
+            }
+        }
+        e++;
+    } while (e != end && time < limit);
+    c->stamp = stamp;
+    account(b, hw, now, time, counts & UINT32_MAX, counts >> 32, stalled);
+    *out_done = (size_t)(e - events);
+    return time / CPI_ONE - stalled;
+}
+
+static uint64_t walk_plain(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done)
+{
+    return walk(b, hw, events, n, now, until, out_done, 0, 0);
+}
+
+static uint64_t walk_classify(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until,
+    size_t *out_done)
+{
+    return walk(b, hw, events, n, now, until, out_done, 1, 0);
+}
+
+static uint64_t walk_plru(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done)
+{
+    return walk(b, hw, events, n, now, until, out_done, b->classify, 1);
+}
+
+bus_walk *peet__bus_walk_for(const struct bus *b)
+{
+    if (b->replacement == REPLACE_PLRU)
+        return walk_plru;
+    return b->classify && !b->sole ? walk_classify : walk_plain; /* sole: who wrote what is no question */
+}
+
+/* ------------------------------------------------------------------------------------------- loops */
+
+enum { LOOP_GROUPS = 32, LOOP_VALUES = 64 };
+
+/* How many turns until a group leaves its line, at least 1. */
+ALWAYS uint64_t turns_in_line(uint64_t offset, uint64_t span, int64_t stride, uint64_t line_bytes)
+{
+    uint64_t room = stride > 0 ? line_bytes - span - offset : offset, step = (uint64_t)(stride > 0 ? stride : -stride);
+    if (!stride)
+        return UINT64_MAX;
+    if (step > room)
+        return 1;
+    return (step & (step - 1) ? (uint32_t)room / (uint32_t)step : room >> __builtin_ctzll(step)) + 1;
+}
+
+/* The next turns of a loop, as many as only hit in the lines where its groups are now; 0: not even one.
+ * @addresses: of the groups */
+static uint64_t turns_that_hit(struct bus *b, struct cache *c, const struct group *groups, uint32_t n, const uint64_t *addresses,
+    const int64_t *strides, uint64_t most, uint32_t *out_frames)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        const uint64_t address = addresses[k] - groups[k].before, offset = address & (b->line_bytes - 1);
+        uint64_t turns;
+        if (offset + groups[k].span > b->line_bytes)
+            return 0;
+        out_frames[k] = peet__bus_quick(b, c, address >> b->line_shift, groups[k].either);
+        if (out_frames[k] == NO_FRAME)
+            return 0;
+        turns = turns_in_line(offset, groups[k].span, strides[k], b->line_bytes);
+        most = turns < most ? turns : most;
+    }
+    return most;
+}
+
+static void use_turns(struct bus *b, struct cache *c, const struct group *groups, uint32_t n, const uint64_t *addresses, const int64_t *strides,
+    uint64_t turns, uint64_t nrefs, const uint32_t *frames)
+{
+    const int classify = b->classify && !b->sole;
+    const uint64_t stamp = c->stamp + (turns - 1) * nrefs;
+    for (uint32_t k = 0; k < n; k++) {
+        c->used[frames[k]] = stamp + groups[k].stamp;
+        if (c->plru)
+            peet__bus_plru_used(b, c, frames[k]);
+        if (!classify || groups[k].either)
+            continue;
+        uint64_t at = addresses[k] & (b->line_bytes - 1);
+        for (uint64_t turn = strides[k] ? 0 : turns - 1; turn < turns; turn++, at += (uint64_t)strides[k])
+            c->frames[frames[k]].written |= peet__bus_grains(b, at, groups[k].span);
+    }
+    c->stamp = stamp + nrefs;
+}
+
+uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
+{
+    const struct peet_block *const block = event->block;
+    struct cache *const c = &b->caches[hw];
+    const uint64_t limit = limit_of(now, until);
+    uint64_t addresses[LOOP_GROUPS], values[LOOP_VALUES], done = 0, time = b->hw[hw].cpi_rest, stalled = 0;
+    int64_t strides[LOOP_GROUPS];
+    uint32_t frames[LOOP_GROUPS];
+    *out_turns = 1;
+    if (block->nvalues > LOOP_VALUES) { /* rare: the mapper comes again for the others */
+        struct peet_block_event one = *event;
+        one.turns = 1;
+        return b->walk(b, hw, &one, 1, now, until, &(size_t){0});
+    }
+    if ((block->id >= b->nplans || !b->plans[block->id].known) && peet__bus_plan(b, block, event->values)) {
+        peet__bus_no_memory(b);
+        return 0;
+    }
+    const struct plan *const p = &b->plans[block->id];
+    const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
+    const uint32_t n = p->ngroups;
+    const int together = p->known - 1 != PLAN_GENERAL && n <= LOOP_GROUPS;
+    for (uint32_t k = 0; together && k < n; k++) {
+        addresses[k] = event->values[groups[k].value];
+        strides[k] = event->strides[groups[k].value];
+    }
+    do {
+        uint64_t turns = together ? turns_that_hit(b, c, groups, n, addresses, strides, event->turns - done, frames) : 0;
+        if (turns) { /* no further than to the first that reaches the limit */
+            const uint64_t left = limit <= time ? 1 : p->cost ? (limit - time - 1) / p->cost + 1 : UINT64_MAX;
+            turns = turns > left ? left : turns;
+            use_turns(b, c, groups, n, addresses, strides, turns, block->nrefs, frames);
+            time += p->cost * turns;
+        } else {
+            struct peet_block_event one = {block, values, event->context, 1, NULL};
+            for (uint32_t i = 0; i < block->nvalues; i++)
+                values[i] = event->values[i] + (uint64_t)event->strides[i] * done;
+            time += exactly(b, hw, &one, now, time, &stalled);
+            turns = 1;
+        }
+        done += turns;
+        for (uint32_t k = 0; together && k < n; k++)
+            addresses[k] += (uint64_t)strides[k] * turns;
+    } while (done < event->turns && time < limit && !b->dead);
+    account(b, hw, now, time, (uint64_t)(block->reads + block->modifies) * done, (uint64_t)(block->writes + block->modifies) * done, stalled);
+    *out_turns = done;
+    return time / CPI_ONE - stalled;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plans: what of a block's way through a cache is the same each time, worked out when the block is first
+ * executed.  References whose distance never changes (struct peet_ref, group) and that are near each other
+ * mostly share a line: they are looked up once, as a group.  Called and read by blocks.c.
+ */
+#include "bus.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for the plan of this id. */
+static int make_room(struct bus *b, uint32_t id)
+{
+    uint32_t n = b->nplans ? b->nplans : 256;
+    struct plan *plans;
+    if (id < b->nplans)
+        return 0;
+    while (n <= id)
+        n *= 2;
+    plans = aligned_alloc(64, n * sizeof *plans);
+    if (!plans)
+        return -1;
+    if (b->nplans)
+        memcpy(plans, b->plans, b->nplans * sizeof *plans);
+    memset(plans + b->nplans, 0, (n - b->nplans) * sizeof *plans);
+    free(b->plans);
+    b->plans = plans;
+    b->nplans = n;
+    return 0;
+}
+
+static int room_for_groups(struct bus *b, uint32_t more)
+{
+    uint32_t n = b->groups_size ? b->groups_size : 256;
+    struct group *groups;
+    if (b->ngroups + more <= b->groups_size)
+        return 0;
+    while (n < b->ngroups + more)
+        n *= 2;
+    groups = realloc(b->groups, n * sizeof *groups);
+    if (!groups)
+        return -1;
+    b->groups = groups;
+    b->groups_size = n;
+    return 0;
+}
+
+/* Does the reference join the group?  Writes stay apart where it matters who wrote which grain. */
+static int joins(const struct bus *b, const struct peet_block *block, uint32_t i, struct group *g, uint8_t name, const uint64_t *values)
+{
+    const struct peet_ref *ref = &block->refs[i];
+    int64_t from = (int64_t)(values[ref->value] - (values[g->value] - g->before)), low = from < 0 ? from : 0, high = from + ref->size_bytes;
+    if (!ref->group || ref->group != name || from < -(int64_t)b->line_bytes || from > (int64_t)b->line_bytes)
+        return 0;
+    if (b->classify && !b->sole && (!g->either || ref->kind != PEET_REF_LOAD))
+        return 0;
+    high = high > g->span ? high : g->span;
+    if (high - low > b->line_bytes / 2)
+        return 0;
+    g->before = (uint16_t)(g->before - low);
+    g->span = (uint16_t)(high - low);
+    g->stamp = (uint8_t)(i + 1);
+    if (ref->kind != PEET_REF_LOAD)
+        g->either = 0;
+    return 1;
+}
+
+int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t *values)
+{
+    struct group groups[PLAN_REFS];
+    uint8_t names[PLAN_REFS];
+    uint32_t n = 0;
+    struct plan *p;
+    if (make_room(b, block->id))
+        return -1;
+    p = &b->plans[block->id];
+    *p = (struct plan){.cost = b->cpi * block->ninsns, .nrefs = (uint16_t)block->nrefs, .known = PLAN_GENERAL + 1,
+        .counts = (uint64_t)(block->writes + block->modifies) << 32 | (block->reads + block->modifies)};
+    if (b->check || b->fetch != FETCH_OFF || !peet__bus_is_simple(block) || block->nrefs > PLAN_REFS)
+        return 0;
+    for (uint32_t i = 0; i < block->nrefs; i++) {
+        const struct peet_ref *ref = &block->refs[i];
+        uint32_t k = 0;
+        if (!ref->size_bytes)
+            return 0;
+        while (k < n && !joins(b, block, i, &groups[k], names[k], values))
+            k++;
+        if (k < n)
+            continue;
+        names[n] = ref->group;
+        groups[n++] = (struct group){ref->value, 0, ref->size_bytes, (uint8_t)(i + 1), ref->kind == PEET_REF_LOAD ? QUICK_WRITE : 0};
+    }
+    for (uint32_t k = 1; k < n; k++) /* in the order of last use, which is what replacement looks at */
+        for (uint32_t j = k; j > 0 && groups[j].stamp < groups[j - 1].stamp; j--) {
+            struct group g = groups[j];
+            groups[j] = groups[j - 1];
+            groups[j - 1] = g;
+        }
+    p->cost += ((uint64_t)block->nrefs + block->modifies) * b->hit_cycles * CPI_ONE;
+    p->ngroups = (uint8_t)n;
+    if (n <= PLAN_GROUPS) {
+        memcpy(p->first, groups, n * sizeof *groups);
+        p->known = (uint8_t)(n + 1);
+    } else {
+        if (room_for_groups(b, n)) {
+            p->known = 0;
+            return -1;
+        }
+        memcpy(b->groups + b->ngroups, groups, n * sizeof *groups);
+        p->more = b->ngroups;
+        b->ngroups += n;
+        p->known = PLAN_MANY + 1;
+    }
+    return 0;
+}
+
+void peet__bus_plans_fini(struct bus *b)
+{
+    free(b->plans);
+    free(b->groups);
+}
