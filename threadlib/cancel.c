@@ -51,6 +51,13 @@ static uint64_t jump_stack_pointer(const struct peet__unwind_buf *buf)
     return (value >> 17 | value << 47) ^ guard;
 }
 
+/* A handler that calls pthread_exit() shall not be entered again. */
+static void __attribute__((noreturn)) enter(struct peet__unwind_buf *buf)
+{
+    peet__thread_self()->cleanup = buf->prev;
+    longjmp((struct __jmp_buf_tag *)buf->cancel_jmp_buf, 1);
+}
+
 /* Called for every frame: has the unwinder come to the frame that pushed the innermost handler? */
 static _Unwind_Reason_Code stop(int version, _Unwind_Action actions, _Unwind_Exception_Class klass,
     struct _Unwind_Exception *exception, struct _Unwind_Context *context, void *arg)
@@ -62,7 +69,7 @@ static _Unwind_Reason_Code stop(int version, _Unwind_Action actions, _Unwind_Exc
         return _URC_NO_REASON;
     }
     if ((actions & _UA_END_OF_STACK) || (uint64_t)get_cfa(context) >= jump_stack_pointer(buf))
-        longjmp((struct __jmp_buf_tag *)buf->cancel_jmp_buf, 1);
+        enter(buf);
     return _URC_NO_REASON;
 }
 
@@ -83,7 +90,7 @@ static void __attribute__((noreturn)) unwind(struct peet__unwind_buf *to)
     forced_unwind(&self->exception, stop, to);
     if (!to)
         peet__main_ended();
-    longjmp((struct __jmp_buf_tag *)to->cancel_jmp_buf, 1); /* frames that cannot be unwound */
+    enter(to); /* frames that cannot be unwound */
 }
 
 void peet__thread_unwind(void)
