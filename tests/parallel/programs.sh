@@ -5,6 +5,7 @@
 #   peet/DIRECTORY      where a program has been built with peetcc
 #   native/DIRECTORY    the same, built with the plain compiler; may be left out
 #   programs.list       one program a line (# begins a comment):  NAME | DIRECTORY | PROCESSORS | CHECK | COMMAND
+#                       with a space on either side of each of the four bars
 #
 # PROCESSORS are numbers, separated by spaces.  COMMAND is one for bash, executed in the directory: in it, %p is the number of
 # processors, and RUN stands before the program that is to be simulated:  sed s/^1$/%p/ input | RUN ./BARNES
@@ -63,6 +64,7 @@ check() {
     same | near)
         grep -E -v "${argument:-^$}" expected | grep -v '^ *$' >expected.lines
         grep -E -v "${argument:-^$}" output | grep -v '^ *$' >output.lines
+        [ -s expected.lines ] || fail "$name: nothing is left to compare"
         if [ "$kind" = same ]; then cmp -s expected.lines output.lines; else near expected.lines output.lines; fi ;;
     files)
         for path in $(cd "$reference" && echo $argument); do
@@ -75,9 +77,15 @@ check() {
 
 failures=0 runs=0
 printf '%-16s %4s  %-8s %9s %9s %7s %14s  %s\n' program p correct native,s peet,s times cycles events
-while IFS='|' read -r name directory processors how command; do
+# field: cuts the first field off $line
+field() {
+    printf -v "$1" %s "${line%% | *}"
+    line=${line#* | }
+}
+while read -r line; do
+    case $line in '' | '#'*) continue ;; esac
+    field name && field directory && field processors && field how && command=$line
     name=${name//[[:space:]]/} directory=${directory//[[:space:]]/}
-    case $name in '' | '#'*) continue ;; esac
     [[ " ${PEET_PROGRAMS_ONLY:-$name} " = *" $name "* ]] || continue
     read -r kind argument <<<"$how"
     subject=$PEET_PROGRAMS/peet/$directory reference=$PEET_PROGRAMS/native/$directory
