@@ -26,7 +26,7 @@ static int no_memory(struct peet_error *error)
 int peet_config_init(struct peet_config *config, struct peet_error *error)
 {
     *config = (struct peet_config){ .cores = 1, .seed = 1, .quantum_cycles = 10000, .spin_quantum_cycles = 10000,
-        .poll_cycles = 10000, .frequency_hz = 1000000000 };
+        .poll_cycles = 10000, .frequency_hz = 1000000000, .ranges = 1 };
     config->machine.module = strdup("ideal");
     return config->machine.module ? 0 : no_memory(error);
 }
@@ -246,6 +246,16 @@ int peet_config_set_io(struct peet_config *config, const char *where, const char
     if (peet_text_f64(text, &value) || value < 0 || value > 1e9)
         return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not a number from 0 to 1e9", where, text);
     config->io_cycles_per_byte = value;
+    return 0;
+}
+
+int peet_config_set_ranges(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    uint64_t value;
+
+    if (peet_text_bool(text, &value))
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not one of on|off", where, text);
+    config->ranges = value != 0;
     return 0;
 }
 

@@ -250,6 +250,8 @@ static int build(struct peet_error *error)
         needs |= host.modules[i].module->needs;
     peet_rt_set_processors(peet_map_nhw(host.map));
     peet_rt_set_frequency_hz(c->frequency_hz);
+    peet_rt_set_seed(c->seed);
+    peet_rt_note_ranges(c->ranges);
     peet_rt_note_allocations((needs & PEET_NEEDS_ABSTRACT) != 0);
     peet_source_attach(host.source, host.map, peet_map_wants_addresses(host.map), peet_map_wants_loops(host.map));
     return 0;

@@ -113,6 +113,12 @@ void peet__map_record(struct peet_map *map, const struct peet_map_context *c, co
         map->records[c->number] = (struct peet_map_record){ c->first_cycle, cycles, c->instructions, kind };
 }
 
+/** Does a context that comes or goes do more than look whether something has changed? */
+static inline int stirs(const struct peet_map_context *c)
+{
+    return !c->spin.stationary && !(c->step && c->spun);
+}
+
 void peet__map_dispatch(struct peet_map *map, unsigned hw, struct peet_map_context *c)
 {
     struct peet_map_core *core = &map->cores[hw];
@@ -130,12 +136,14 @@ void peet__map_dispatch(struct peet_map *map, unsigned hw, struct peet_map_conte
     c->state = PEET_MAP_RUNNING;
     c->last_hw = hw;
     c->polls = 0;
+    core->stirs += stirs(c);
 }
 
 void peet__map_release(struct peet_map_core *core)
 {
     peet__map_settle(core);
     core->context->ran_cycles += core->clock - core->dispatched;
+    core->stirs += stirs(core->context);
     core->context = NULL;
 }
 
@@ -569,6 +577,8 @@ void peet__map_stuck(struct peet_map *map)
     struct peet_map_blocked one;
     unsigned n = 0;
 
+    if (peet__thread_last(map) || peet__io_outside(map))
+        return;
     for (uint32_t s = 0; s < map->nsources; s++)
         n += map->contexts[s] && map->contexts[s]->state == PEET_MAP_BLOCKED;
     if (n) {
@@ -611,7 +621,7 @@ static void engine(struct peet_map *map)
 
         if (map->keys[leaf] == PEET_MAP_NEVER) {
             peet__map_stuck(map);
-            break;
+            continue;
         }
         map->now = map->keys[leaf];
         if (leaf)

@@ -70,6 +70,8 @@ struct peet_source_ops {
     /** io_wait() - the same for several: @events[i] becomes what is ready of it.  Returns: how many are ready, or
      *  -1 if a signal for the subject came in between; may be NULL */
     int (*io_wait)(void *self, unsigned n, const int *descriptors, unsigned *events, int64_t wait_ns);
+    /** outside() - can somebody outside, a child process, still wake a context by a signal or change its memory?  May be NULL */
+    int (*outside)(void *self);
     /** function_of_pc() - for modules; may be NULL */
     const struct peet_function *(*function_of_pc)(void *self, uint64_t runtime_pc);
 };

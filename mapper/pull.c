@@ -110,7 +110,10 @@ static int idle(struct peet_map *map, struct peet_pull *out)
     if (going)
         return 0;
     peet__map_stuck(map); /* nobody runs, nothing comes */
-    return end(map, out);
+    if (map->ended || map->error.code)
+        return end(map, out);
+    out->idle_until_cycles = peet__map_next_arrival(map);
+    return 0;
 }
 
 int peet__map_pull(const struct peet_env *env, unsigned hw, struct peet_pull *out)

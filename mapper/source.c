@@ -395,6 +395,7 @@ const struct peet_source_ops peet_source_ops = {
     .io_ready = peet__source_io_ready,
     .state = state,
     .io_wait = peet__source_io_wait,
+    .outside = peet__source_outside,
     .function_of_pc = function_of_pc,
 };
 

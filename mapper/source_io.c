@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
 
 unsigned peet__source_io_ready(void *self, int descriptor, unsigned events, int64_t wait_ns)
@@ -47,4 +48,13 @@ int peet__source_io_wait(void *self, unsigned n, const int *descriptors, unsigne
         events[i] = ready > 0 ? (unsigned short)all[i].revents : 0;
     free(all);
     return ready;
+}
+
+/** Children may send signals, and write to memory that they share. */
+int peet__source_outside(void *self)
+{
+    siginfo_t info;
+
+    (void)self;
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }

@@ -92,6 +92,7 @@ void peet__source_loop_free(struct peet_source_loop *loop);
 
 /** source_io.c: io_ready() of the live source.  A descriptor below 0 has nothing ready: the process just sleeps. */
 unsigned peet__source_io_ready(void *self, int descriptor, unsigned events, int64_t wait_ns);
+int peet__source_outside(void *self);
 int peet__source_io_wait(void *self, unsigned n, const int *descriptors, unsigned *events, int64_t wait_ns);
 
 #endif

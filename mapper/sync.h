@@ -292,6 +292,11 @@ int peet__thread_add(struct peet_map *map, struct peet_map_context *c, int detac
 /** Its context is over. */
 void peet__thread_over(struct peet_map *map, struct peet_map_context *c, uint64_t cycles);
 struct peet_map_thread *peet__thread_find(struct peet_map *map, uint64_t number);
+/** Is the context in a wait that an interrupt ends? */
+int peet__interruptible(const struct peet_map_context *c);
+/** Nothing can go on: all that is left are detached threads that wait, and those that wait for the end of all others, which
+ *  need not wait any longer.  Returns: 1 if a context has been woken */
+int peet__thread_last(struct peet_map *map);
 /** The threads that a context waits for have come to their end or not: a joiner gives up. */
 void peet__thread_unjoin(struct peet_map *map, struct peet_map_context *c);
 
@@ -299,6 +304,8 @@ void peet__thread_unjoin(struct peet_map *map, struct peet_map_context *c);
 void peet__io_forget(struct peet_map *map, struct peet_map_context *c);
 /** Look at the descriptors, at map->now. */
 void peet__io_look(struct peet_map *map);
+/** Nothing can go on: wait for those outside, if there are any.  Returns: 1 if a context has been woken */
+int peet__io_outside(struct peet_map *map);
 
 /* ---- sync_report.c */
 int peet__sync_stats(struct peet_map *map, json_t *root);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Waiting for descriptors.  The world outside knows no simulated time: who waits for it is looked after
- * every poll_cycles, all in one look, while others run.  When no context can run until a deadline, or ever,
- * the process waits for as long in real time, so that who is at the other end can do his part.
+ * every poll_cycles, all in one look, while others run.  When no context can run ever, the process waits in
+ * real time for who is at the other end; when none can until a deadline, it waits a little, and as long as the deadline is away if
+ * children of the subject may be at the other end.
  */
 #include "sync.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+enum { PATIENCE_NS = 10000000 };
 
 static void list(struct peet_map_sync *s, struct peet_map_context *c)
 {
@@ -70,14 +73,15 @@ static int others_go_on(const struct peet_map *map)
 static int64_t patience(const struct peet_map *map)
 {
     const struct peet_map_sync *s = map->sync;
-    double ns;
+    double ns, most;
 
     if (others_go_on(map))
         return 0;
     if (!s->timers.n)
         return -1;
     ns = (double)(s->timers.entries[0].key - map->now) * 1e9 / (double)map->config.frequency_hz;
-    return ns < 1e18 ? (int64_t)ns : (int64_t)1e18;
+    most = map->ops->outside && map->ops->outside(map->source) ? 1e18 : PATIENCE_NS;
+    return ns < most ? (int64_t)ns : (int64_t)most;
 }
 
 static int room(struct peet_map *map)
@@ -134,4 +138,24 @@ void peet__io_look(struct peet_map *map)
     }
     if (!ready && wait_ns > 0 && s->nio && s->timers.entries[0].key > s->io_tick)
         s->io_tick = tick_after(map, s->timers.entries[0].key - 1); /* nothing will have changed before */
+}
+
+int peet__io_outside(struct peet_map *map)
+{
+    enum { STEP_NS = 20000000 };
+    struct peet_map_context *c, *first = NULL;
+
+    if (!map->ops->outside || !map->ops->io_wait)
+        return 0;
+    for (uint32_t i = 0; i < map->nsources; i++) {
+        c = map->contexts[i];
+        if (c && c->state == PEET_MAP_BLOCKED && peet__interruptible(c) && (!first || c->number < first->number))
+            first = c;
+    }
+    while (first && map->ops->outside(map->source))
+        if (map->ops->io_wait(map->source, 0, NULL, NULL, STEP_NS) < 0) {
+            peet__sync_give_up(map, first, peet_map_cycles(map), EINTR);
+            return 1;
+        }
+    return 0;
 }

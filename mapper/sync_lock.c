@@ -118,8 +118,8 @@ int peet__lock_waits(const struct peet_map *map, const struct peet_map_context *
 /** The lock is the context's, or it has given up. */
 static int acquired(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, int result)
 {
-    (void)core;
     c->step = NONE;
+    core->stirs++;
     if (!result)
         c->locks++;
     if (c->request.type == PEET_ABSTRACT_COND_WAIT) {

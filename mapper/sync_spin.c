@@ -7,7 +7,8 @@
  * and registers, if nothing that it executes in between stores anything but its own stack (and by accesses that leave
  * what they find, or put what they put before), and if its stack is the same in the end.  Such a context, memory being as it
  * is, will do the same for ever; if every context does, or waits without a deadline for one that does, memory
- * will stay as it is.  The work is done at ATOMIC events only, and that on blocks for suspects only.
+ * will stay as it is.  To be sure that it has seen memory as it is now, each must have looked on for long after the last
+ * context that did more than look has come or gone.  The work is done at ATOMIC events only, and that on blocks for suspects only.
  */
 #include "sync.h"
 
@@ -146,7 +147,7 @@ void peet__spin_atomic(struct peet_map *map, struct peet_map_core *core, struct 
 }
 
 /** Nothing that this context does by itself will change anything, and nobody else wakes it. */
-static int idle_for_ever(const struct peet_map *map, struct peet_map_context *c, int *out_settled)
+static int idle_for_ever(const struct peet_map *map, struct peet_map_context *c, uint64_t epoch, int *out_settled)
 {
     struct peet_map_spin *s = &c->spin;
 
@@ -158,8 +159,8 @@ static int idle_for_ever(const struct peet_map *map, struct peet_map_context *c,
         return 1;
     if (!s->stationary)
         return 0;
-    if (s->epoch != map->sync->spin_epoch) {
-        s->epoch = map->sync->spin_epoch;
+    if (s->epoch != epoch) {
+        s->epoch = epoch;
         s->epoch_matches = s->matches;
     }
     if (s->matches - s->epoch_matches < SUSPECT)
@@ -171,7 +172,10 @@ void peet__spin_check(struct peet_map *map)
 {
     int settled = 1, spinning = 0;
     unsigned n = 0;
+    uint64_t epoch = map->sync->spin_epoch;
 
+    for (unsigned i = 0; i < map->ncores; i++)
+        epoch += map->cores[i].stirs;
     if (map->sync->timers.n || map->sync->nio)
         return;
     for (uint32_t i = 0; i < map->nsources; i++) {
@@ -179,12 +183,12 @@ void peet__spin_check(struct peet_map *map)
 
         if (!c)
             continue;
-        if (!idle_for_ever(map, c, &settled))
+        if (!idle_for_ever(map, c, epoch, &settled))
             return;
         n += c->state != PEET_MAP_PARKED;
         spinning += c->state != PEET_MAP_BLOCKED && c->spin.stationary;
     }
-    if (!settled)
+    if (!settled || (map->ops->outside && map->ops->outside(map->source)))
         return;
     map->livelock = spinning ? 2 : 1;
     if (spinning)

@@ -167,9 +167,10 @@ void peet__thread_over(struct peet_map *map, struct peet_map_context *c, uint64_
             peet__sync_grant(map, joiner, cycles, 0);
 }
 
-/** Requests whose wait an interrupt ends. */
-static int interruptible(const struct peet_map_context *c)
+int peet__interruptible(const struct peet_map_context *c)
 {
+    if (c->state != PEET_MAP_BLOCKED || c->forked)
+        return 0;
     switch (c->request.type) {
     case PEET_ABSTRACT_THREAD_JOIN:
     case PEET_ABSTRACT_SEM_WAIT:
@@ -186,9 +187,26 @@ void peet__interrupt(struct peet_map *map, struct peet_map_core *core, struct pe
 {
     struct peet_map_thread *t = peet__thread_find(map, args[0]);
     struct peet_map_context *target = t ? t->context : NULL;
-    int waiting = target && target->state == PEET_MAP_BLOCKED && !target->forked && interruptible(target);
+    int waiting = target && peet__interruptible(target);
 
     peet__sync_answer(map, c, (uint64_t)waiting);
     if (waiting)
         peet__sync_give_up(map, target, core->clock, EINTR);
+}
+
+int peet__thread_last(struct peet_map *map)
+{
+    struct peet_map_heap *joiners = &map->sync->joiners;
+    struct peet_map_context *c;
+
+    if (!joiners->n)
+        return 0;
+    for (uint32_t i = 0; i < map->nsources; i++) {
+        c = map->contexts[i];
+        if (c && c->state == PEET_MAP_BLOCKED && c->queue != joiners && !(c->thread && c->thread->detached))
+            return 0;
+    }
+    while ((c = peet__heap_pop(joiners)) != NULL)
+        peet__sync_grant(map, c, peet_map_cycles(map), 0);
+    return 1;
 }
