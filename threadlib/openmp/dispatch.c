@@ -107,6 +107,7 @@ static uint32_t kind_of(struct omp_dispatch *d, uint32_t schedule, int64_t chunk
         schedule -= ORDERED_LOWER - SCHEDULE_LOWER;
     }
     d->chunk = chunk < 1 ? 0 : (uint64_t)chunk;
+    d->unit = 1;
     switch (schedule - SCHEDULE_LOWER) {
     case 1:  /* static, chunked */
     case 2:  /* static */
@@ -120,10 +121,20 @@ static uint32_t kind_of(struct omp_dispatch *d, uint32_t schedule, int64_t chunk
     case 7:  /* trapezoidal */
     case 10: /* guided, iterative */
     case 11: /* guided, analytical */
-    case 14: /* guided, of simd loops */
         return OMP_GUIDED;
-    case 5:  /* runtime */
+    case 14: /* guided, of simd loops: chunks are multiples of the vector length */
+        d->unit = d->chunk ? d->chunk : 1;
+        d->chunk = 0;
+        return OMP_GUIDED;
     case 15: /* runtime, of simd loops */
+        d->unit = d->chunk ? d->chunk : 1;
+        d->chunk = icvs->chunk > 0 ? (uint64_t)icvs->chunk : 0;
+        if ((icvs->schedule & ~OMP_MONOTONIC) == OMP_GUIDED && d->chunk > 0) { /* chunks are multiples of the smallest */
+            d->unit *= d->chunk;
+            d->chunk = 0;
+        }
+        return icvs->schedule & ~OMP_MONOTONIC;
+    case 5:  /* runtime */
         d->chunk = icvs->chunk > 0 ? (uint64_t)icvs->chunk : 0;
         return icvs->schedule & ~OMP_MONOTONIC;
     case 6:
@@ -132,6 +143,11 @@ static uint32_t kind_of(struct omp_dispatch *d, uint32_t schedule, int64_t chunk
     default: /* dynamic, stealing */
         return OMP_DYNAMIC;
     }
+}
+
+static uint64_t units(const struct omp_dispatch *d, uint64_t iterations)
+{
+    return iterations / d->unit + (iterations % d->unit != 0);
 }
 
 static void begin(uint32_t schedule, uint64_t trip, int64_t chunk, int64_t lower, int64_t stride)
@@ -159,13 +175,15 @@ static void begin(uint32_t schedule, uint64_t trip, int64_t chunk, int64_t lower
     if (d->kind != OMP_STATIC) {
         static const uint8_t schedules[] = {
             [OMP_DYNAMIC] = PEET_DOALL_DYNAMIC, [OMP_GUIDED] = PEET_DOALL_GUIDED, [OMP_AUTO] = PEET_DOALL_DEFAULT};
-        uint64_t args[] = {(uint64_t)&d->loop->object, 0, trip, schedules[d->kind], d->chunk, n};
+        uint64_t args[] = {(uint64_t)&d->loop->object, 0, units(d, trip), schedules[d->kind], d->chunk, n};
         peet_rt_event(PEET_ABSTRACT_LOOP_INIT, 6, args);
     } else if (d->chunk == 0) {
-        d->first = tid * (trip / n) + (tid < trip % n ? tid : trip % n);
-        d->last = d->first + trip / n + (tid < trip % n);
+        uint64_t all = units(d, trip);
+        d->first = d->unit * (tid * (all / n) + (tid < all % n ? tid : all % n));
+        d->last = d->first + d->unit * (all / n + (tid < all % n));
         d->step = trip;
     } else {
+        d->chunk *= d->unit;
         if (__builtin_mul_overflow(tid, d->chunk, &d->first))
             d->first = trip;
         if (__builtin_mul_overflow(n, d->chunk, &d->step))
@@ -205,6 +223,10 @@ static int next(uint64_t chunk[2], int *out_last)
     } else {
         uint64_t args[] = {(uint64_t)&d->loop->object, (uint64_t)member->tid, (uint64_t)chunk};
         more = peet_rt_event(PEET_ABSTRACT_LOOP_NEXT, 3, args) == 1;
+        if (more) {
+            chunk[0] *= d->unit;
+            chunk[1] = chunk[1] > d->trip / d->unit ? d->trip : chunk[1] * d->unit;
+        }
     }
     if (!more) {
         leave(member);

@@ -186,6 +186,7 @@ struct omp_dispatch {
     uint32_t kind;         /* enum omp_schedule_kind */
     int ordered;
     uint64_t trip, chunk;
+    uint64_t unit;         /* iterations that stay together: 1, or the vector length of a simd loop; chunks count units */
     uint64_t first, last;  /* static: the next chunk [first, last); dynamic: the present one */
     uint64_t step;         /* static: iterations from one chunk to the next */
     uint64_t current;      /* ordered: the iteration */

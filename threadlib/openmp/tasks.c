@@ -282,7 +282,7 @@ static void ended(struct omp_thread *thread, struct omp_task *task)
     if (task->holds_mutexes)
         peet__omp_mutexes_release(task);
     task->state = OMP_TASK_ENDED;
-    if ((task->flags & OMP_TASK_DETACHABLE) && !task->fulfilled)
+    if ((task->flags & (OMP_TASK_DETACHABLE | OMP_TASK_PROXY)) && !task->fulfilled)
         return;
     complete(thread, task);
 }
