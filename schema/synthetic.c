@@ -29,7 +29,7 @@ static const uint8_t shapes[] = {
 };
 
 /* The instructions that do by themselves what the block does: one for a single reference, and two for ranges, of words
- * and of bytes. */
+ * and of bytes.  They are no rep instructions (PEET_INSN_REP), whose rounds would count as instructions. */
 static const struct peet_opcode opcodes[][2] = {
     [MODIFY] = { { "XCHG64rm", "xchg", 1, 1000, 1, 0, PEET_INSN_ATOMIC } },
     [LOAD] = { { "MOV64rm", "mov", 1, 1000, 1, 0, PEET_INSN_MOVE } },
@@ -92,7 +92,6 @@ static void fill(struct peet__function *f, struct peet_block *b, unsigned shape,
         insn->length_bytes = 3;
         insn->pc = pc + b->code_bytes;
         b->code_bytes += insn->length_bytes;
-        insn->flags = range ? PEET_INSN_REP : 0;
         insn->first_ref = n * each;
         insn->nrefs = each;
         insn->regs = range ? string_regs : single_regs;

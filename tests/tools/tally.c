@@ -93,7 +93,7 @@ static void add_block(struct sums *s, const struct peet_block *block, const uint
                 skipped = !n;
             } else if (ref->flags & PEET_REF_RANGE) {
                 n = (int64_t)values[ref->value + 1];
-                if (!rep)
+                if (!rep && insn->flags & PEET_INSN_REP)
                     s->ir += n; /* each element is an instruction, and so is finding that none is left */
                 rep = 1;
             }

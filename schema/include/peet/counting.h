@@ -115,8 +115,9 @@ static inline void peet_count_dynamic(const struct peet_block *block, const uint
         times = values[ref->value + 1];
         if (ref->flags & PEET_REF_RANGE) {
             peet__count_ref(block, ref, how, times, counts);
-            /* each round of a rep is an instruction, and so is the look that finds no more to do */
-            if (how == PEET_COUNT_CALLGRIND && ref->insn != repeated)
+            /* each round of a rep is an instruction, and so is the look that finds no more to do; ranges of libraries
+             * (image "peet") are one instruction each, whatever their length */
+            if (how == PEET_COUNT_CALLGRIND && ref->insn != repeated && block->insns[ref->insn].flags & PEET_INSN_REP)
                 counts->instructions += times;
             repeated = ref->insn;
         } else if (how == PEET_COUNT_PLAIN) {
