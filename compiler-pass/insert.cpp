@@ -30,6 +30,7 @@ void appendAsm(MachineFunction &MF, MachineBasicBlock &MBB, const std::string &t
 namespace {
 
 enum { CondAE = 3, CondNE = 5 };
+constexpr uint32_t kept = PEET_HOOK_VECTORS | PEET_HOOK_XMM;
 
 class Inserter {
 public:
@@ -70,7 +71,9 @@ private:
 
     std::vector<int> dead(const LiveRegUnits &live, uint32_t avoid);
     uint32_t hookWord(const LiveRegUnits &live);
-    std::string hookText(unsigned slot, uint32_t word, const MCSymbol *back, int cursor);
+    uint32_t liveVectors(const LiveRegUnits &live);
+    bool isWide(const MachineOperand &MO) const;
+    std::string hookText(unsigned slot, uint32_t word, int cursor, const MCSymbol *back = nullptr, uint32_t second = 0);
     void hook(const Point &P, const std::string &text);
     void turn(Segment &S, const Point &P, const LiveRegUnits &live);
     bool top(Segment &S, const LiveRegUnits &live, std::string &why);
@@ -87,7 +90,7 @@ private:
     Function &F;
     const MachineRegisterInfo &MRI;
     unsigned MOV64mr, MOV64rm, MOV64mi32, LEA64r, CMP64rm, JCC, PUSH, POP, PUSHF, POPF, CMP32mi;
-    bool usesX87 = false;
+    bool wide = false; // the function uses more vector state than the lower halves of xmm0..15
     std::string slow;
     unsigned nslow = 0;
     std::vector<std::pair<unsigned, int>> preloads; // block, register: the cursor is loaded at the block's end
@@ -232,6 +235,18 @@ void Inserter::keepCursors(const std::vector<LiveRegUnits> &atEnd)
     }
 }
 
+// x87 and mask registers, and vectors of more than 16 bytes or beyond the sixteenth.  (A vector register and
+// its halves are one to the liveness analysis.)
+bool Inserter::isWide(const MachineOperand &MO) const
+{
+    if (!MO.isReg() || !MO.getReg() || !MO.getReg().isPhysical())
+        return false;
+    MCRegister R = MO.getReg().asMCReg();
+    int r = T.peetReg(R);
+    return r == PEET_REG_X87 || (r >= PEET_REG_MASK0 && r < PEET_REG_OTHER) ||
+        (r >= PEET_REG_VEC0 && r < PEET_REG_FLAGS && (r >= PEET_REG_VEC0 + 16 || T.vectorBytes(R) != 16));
+}
+
 // What a hook must keep, and may look at: live general registers, flags, whether there are others.
 uint32_t Inserter::hookWord(const LiveRegUnits &live)
 {
@@ -239,21 +254,36 @@ uint32_t Inserter::hookWord(const LiveRegUnits &live)
     for (int r = 0; r < 16; r++)
         if (r != RSP && !live.available(T.gpr64[r]))
             word |= 1u << r;
-    bool others = usesX87;
+    if (wide)
+        return word | PEET_HOOK_VECTORS;
     for (MCRegister R : T.vectors)
-        others = others || !live.available(R);
-    return word | (others ? PEET_HOOK_VECTORS : 0);
+        if (!live.available(R))
+            return word | PEET_HOOK_XMM;
+    return word;
+}
+
+// Which of xmm0..15 are live.
+uint32_t Inserter::liveVectors(const LiveRegUnits &live)
+{
+    uint32_t mask = 0;
+    for (unsigned r = 0; r < 16 && r < T.vectors.size(); r++)
+        if (!live.available(T.vectors[r]))
+            mask |= 1u << r;
+    return mask;
 }
 
 // The call of a hook; the stub reads the word behind it.  Afterwards the ring may be another one.
-std::string Inserter::hookText(unsigned slot, uint32_t word, const MCSymbol *back, int cursor)
+std::string Inserter::hookText(unsigned slot, uint32_t word, int cursor, const MCSymbol *back, uint32_t second)
 {
     std::string text;
     raw_string_ostream os(text);
     os << "leaq -128(%rsp),%rsp\n\tcallq *" << PEET_CONTROL_ADDRESS + slot << "\n";
     if (back)
         os << back->getName() << ":";
-    os << "\t.byte 0x0f,0x1f,0x80\n\t.long " << word << "\n\tleaq 128(%rsp),%rsp";
+    os << "\t.byte 0x0f,0x1f,0x80\n\t.long " << word << "\n";
+    if (back && word & kept)
+        os << "\t.byte 0x0f,0x1f,0x80\n\t.long " << second << "\n";
+    os << "\tleaq 128(%rsp),%rsp";
     if (cursor >= 0)
         os << "\n\tmovq " << PEET_CONTROL_ADDRESS + PEET_CONTROL_CURSOR << ",%" << StringRef(T.TRI->getName(T.gpr64[cursor])).lower();
     return text;
@@ -271,7 +301,7 @@ void Inserter::hook(const Point &P, const std::string &text)
 void Inserter::turn(Segment &S, const Point &P, const LiveRegUnits &live)
 {
     S.turnLabel = label(*F.MF, "t", S.id);
-    std::string call = hookText(PEET_CONTROL_TURN, hookWord(live), S.turnLabel, S.cursor);
+    std::string call = hookText(PEET_CONTROL_TURN, hookWord(live), S.cursor, S.turnLabel, liveVectors(live));
     if (!live.available(T.eflags)) {
         hook(P, call);
         return;
@@ -292,7 +322,7 @@ bool Inserter::top(Segment &S, const LiveRegUnits &live, std::string &why)
     if (S.turn)
         turn(S, P, live);
     if (S.mark >= 0)
-        hook(P, hookText(PEET_CONTROL_MARK, (hookWord(live) & PEET_HOOK_VECTORS) | S.mark, nullptr, S.cursor));
+        hook(P, hookText(PEET_CONTROL_MARK, (hookWord(live) & kept) | S.mark, S.cursor));
     uint32_t held = 0;
     bool rspSlot = false;
     for (const Slot &s : S.slots)
@@ -462,7 +492,9 @@ bool Inserter::run(std::string &why)
     for (MachineBasicBlock *MBB : F.layout)
         for (const MachineInstr &MI : *MBB)
             for (const MachineOperand &MO : MI.operands())
-                usesX87 = usesX87 || (MO.isReg() && MO.getReg() && MO.getReg().isPhysical() && T.peetReg(MO.getReg().asMCReg()) == PEET_REG_X87);
+                wide = wide || isWide(MO);
+    CallingConv::ID convention = F.MF->getFunction().getCallingConv();
+    wide = wide || (convention != CallingConv::C && convention != CallingConv::Fast); // others keep vectors for their callers
     // Labels around original instructions come first, so that they hug them.
     unsigned nlabel = 0;
     for (Segment &S : F.segments) {
@@ -560,7 +592,7 @@ bool Inserter::run(std::string &why)
         if (S.clock >= 0) {
             Iter it = std::next(Iter(S.MIs.back()));
             Point P{S.MBB, it, S.MIs.back()->getDebugLoc()};
-            hook(P, hookText(PEET_CONTROL_CLOCK, (hookWord(after[S.MIs.back()]) & PEET_HOOK_VECTORS) | S.clock, nullptr, S.cursor));
+            hook(P, hookText(PEET_CONTROL_CLOCK, (hookWord(after[S.MIs.back()]) & kept) | S.clock, S.cursor));
         }
     abortTransactions();
     for (auto &[m, r] : preloads) {

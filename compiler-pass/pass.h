@@ -94,7 +94,7 @@ public:
     const llvm::TargetInstrInfo *TII;
     const llvm::TargetRegisterInfo *TRI;
     llvm::MCRegister gpr64[16], gpr32[16], rip, eflags, noreg, fs;
-    llvm::SmallVector<llvm::MCRegister, 40> vectors; // and mask registers
+    llvm::SmallVector<llvm::MCRegister, 40> vectors; // zmm0..31, then mask registers
     bool avx512bw = false;
 
 private:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a stub has saved (stub.S): the words of its frame, and where vector registers stand behind it.
+ * What a stub has saved (stub.S): the words of its frame.
  */
 #ifndef PEET_FRAME_H
 #define PEET_FRAME_H
@@ -9,10 +9,5 @@ enum peet__frame { R15, R14, R13, R12, R11, R10, R9, R8, RDI, RSI, RBP, RBX, RDX
 
 /* Compiled code steps over the red zone before it calls a stub. */
 #define RED_ZONE_BYTES 128
-
-/* The image of fxsave and xsave: sixteen vector registers' low halves, and a bit that says whether they were written. */
-#define IMAGE_XMM_BYTES 160
-#define IMAGE_STATE_BYTES 512
-#define IMAGE_STATE_SSE 2
 
 #endif

@@ -10,9 +10,9 @@
 #include <peet/module.h>
 #include <string.h>
 
-void peet__hook_turn(uint64_t *frame, const void *vectors);
-void peet__hook_clock(uint64_t *frame, const void *vectors);
-void peet__hook_mark(uint64_t *frame, const void *vectors);
+void peet__hook_turn(uint64_t *frame, const uint64_t *xmm);
+void peet__hook_clock(uint64_t *frame, const uint64_t *xmm);
+void peet__hook_mark(uint64_t *frame, const uint64_t *xmm);
 
 void peet__control_hooks(int simulated)
 {
@@ -27,11 +27,16 @@ PUBLIC void peet_rt_set_concurrent(int on)
     peet__ctl->concurrent = on && peet__rt.simulated;
 }
 
-static uint32_t word_of(const uint64_t *frame)
+static uint32_t word_at(const uint64_t *frame, unsigned offset)
 {
     uint32_t word;
-    memcpy(&word, (const char *)frame[PC] + PEET_HOOK_WORD, sizeof word);
+    memcpy(&word, (const char *)frame[PC] + offset, sizeof word);
     return word;
+}
+
+static uint32_t word_of(const uint64_t *frame)
+{
+    return word_at(frame, PEET_HOOK_WORD);
 }
 
 static inline uint64_t mix(uint64_t hash, uint64_t value)
@@ -40,8 +45,9 @@ static inline uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 29;
 }
 
-/* Registers that hold nothing differ from turn to turn of a loop that waits: only the live ones count. */
-static uint64_t hash_of(const uint64_t *frame, const void *vectors, uint32_t live)
+/* Registers that hold nothing differ from turn to turn of a loop that waits, and may be left from the host: only the
+ * live ones count. */
+static uint64_t hash_of(const uint64_t *frame, const uint64_t *xmm, uint32_t live)
 {
     static const uint8_t place[16] = {RAX, RCX, RDX, RBX, 0, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15};
     uint64_t hash = mix(0, (uint64_t)frame); /* the stack pointer */
@@ -50,13 +56,11 @@ static uint64_t hash_of(const uint64_t *frame, const void *vectors, uint32_t liv
             hash = mix(hash, frame[place[r]]);
     if (live & PEET_HOOK_FLAGS)
         hash = mix(hash, frame[FLAGS]);
-    uint64_t state = 0, words[32];
-    if (vectors)
-        memcpy(&state, (const char *)vectors + IMAGE_STATE_BYTES, sizeof state);
-    if (state & IMAGE_STATE_SSE) {
-        memcpy(words, (const char *)vectors + IMAGE_XMM_BYTES, sizeof words);
-        for (unsigned i = 0; i < 32; i++)
-            hash = mix(hash, words[i]);
+    if (xmm) {
+        uint32_t live_xmm = word_at(frame, PEET_HOOK_WORD2);
+        for (unsigned r = 0; r < 16; r++)
+            if (live_xmm >> r & 1)
+                hash = mix(mix(hash, xmm[2 * r]), xmm[2 * r + 1]);
     }
     return hash;
 }
@@ -72,18 +76,18 @@ static uint64_t event_at(uint64_t *frame, unsigned type, unsigned nargs, const u
     return result;
 }
 
-void peet__hook_turn(uint64_t *frame, const void *vectors)
+void peet__hook_turn(uint64_t *frame, const uint64_t *xmm)
 {
     if (!peet__ctl->concurrent || peet__rt.capturing || !peet__is_subject())
         return;
-    uint64_t args[2] = {frame[PC], hash_of(frame, vectors, word_of(frame))};
+    uint64_t args[2] = {frame[PC], hash_of(frame, xmm, word_of(frame))};
     event_at(frame, PEET_ABSTRACT_ATOMIC, 2, args);
 }
 
-void peet__hook_clock(uint64_t *frame, const void *vectors)
+void peet__hook_clock(uint64_t *frame, const uint64_t *xmm)
 {
     uint64_t cycles = 0;
-    (void)vectors;
+    (void)xmm;
     if (!peet__rt.capturing) {
         if (!peet__is_subject())
             return;
@@ -98,11 +102,11 @@ void peet__hook_clock(uint64_t *frame, const void *vectors)
 /* Magic numbers of the simulators whose markers these are. */
 enum { SNIPER_ROI_START = 1, SNIPER_ROI_END = 2, ZSIM_ROI_BEGIN = 1025, ZSIM_ROI_END = 1026 };
 
-void peet__hook_mark(uint64_t *frame, const void *vectors)
+void peet__hook_mark(uint64_t *frame, const uint64_t *xmm)
 {
     unsigned type = 0, nargs = 0;
     uint64_t number = 0;
-    (void)vectors;
+    (void)xmm;
     if (peet__rt.capturing || !peet__is_subject())
         return;
     switch (word_of(frame) & 0xff) {

@@ -17,6 +17,7 @@
 #define XSAVE_MASK 0xe7
 #define XSAVE_BYTES 2752
 #define XSAVE_HEADER 512
+#define XSAVE_SSE 2
 
         .text
 
@@ -48,13 +49,14 @@ peet__stub_none:
         .cfi_endproc
         .size   peet__stub_none, . - peet__stub_none
 
-/* The simulated run: save everything, call target(frame, saved vector state), which suspends us, restore.
- * The frame is what cpu.c reads: r15 r14 r13 r12 r11 r10 r9 r8 rdi rsi rbp rbx rdx rcx rax flags pc.
- * A hook's word, in the code that we return to, says whether vector state is live at all; if not, NULL is
- * passed for it.  A check has no such word. */
+/* The simulated run: save everything, call target(frame, xmm registers), which suspends us, restore.
+ * The frame is what frame.h says.  A hook's word, in the code that we return to, says what vector state is
+ * live; if none is, NULL is passed for it.  A check has no such word. */
 #define FRAME_PC 128
 #define HOOK_WORD 3
 #define HOOK_VECTORS 0x40000000
+#define HOOK_XMM 0x20000000
+#define XMM_IMAGE 160
 
         .macro  STUB name, target, hook
         .globl  \name
@@ -76,15 +78,32 @@ peet__stub_none:
         movl    peet__xsave_kind(%rip), %ecx
         .if     \hook
         movq    FRAME_PC(%rbp), %rax
-        testl   $HOOK_VECTORS, HOOK_WORD(%rax)
+        movl    HOOK_WORD(%rax), %eax
+        testl   $HOOK_VECTORS, %eax
         jnz     9f
+        andq    $-16, %rsp
+        testl   $HOOK_XMM, %eax
+        jnz     7f
         testl   %ecx, %ecx
         jz      8f
         vzeroupper
-8:      andq    $-16, %rsp
-        movq    %rbp, %rdi
+8:      movq    %rbp, %rdi
         xorl    %esi, %esi
         call    \target
+        jmp     5f
+7:      subq    $256, %rsp
+        .irp    r, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+        movaps  %xmm\r, 16*\r(%rsp)
+        .endr
+        testl   %ecx, %ecx
+        jz      6f
+        vzeroupper
+6:      movq    %rbp, %rdi
+        movq    %rsp, %rsi
+        call    \target
+        .irp    r, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+        movaps  16*\r(%rsp), %xmm\r
+        .endr
         jmp     5f
 9:
         .endif
@@ -107,11 +126,15 @@ peet__stub_none:
         vzeroupper
         jmp     3f
 1:      fxsave64 (%rsp)
-        movq    $3, XSAVE_HEADER(%rsp) /* as xsave would say: both parts are there */
 3:      fninit
         movq    %rbp, %rdi
-        movq    %rsp, %rsi
-        call    \target
+        leaq    XMM_IMAGE(%rsp), %rsi
+        cmpl    $0, peet__xsave_kind(%rip)
+        je      3f
+        testl   $XSAVE_SSE, XSAVE_HEADER(%rsp)
+        jnz     3f
+        xorl    %esi, %esi /* all zero, and not written */
+3:      call    \target
         cmpl    $0, peet__xsave_kind(%rip)
         je      4f
         movl    $XSAVE_MASK, %eax
