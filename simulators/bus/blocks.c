@@ -30,15 +30,30 @@ ALWAYS void use(const struct bus *b, struct cache *c, const struct group *g, uin
         peet__bus_plru_used(b, c, frame);
 }
 
+/* Those that miss will want the record of their line. */
+static __attribute__((noinline)) void prepare(const struct bus *b, const struct group *groups, const uint64_t *values, uint32_t n, const uint32_t *frames)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (frames[k] == NO_FRAME)
+            peet_sim_linemap_prefetch(&b->lines_map, values[groups[k].value] >> b->line_shift);
+}
+
 /* The first @n groups, a constant where it is inlined.  Returns: whether they all hit */
 ALWAYS int few(const struct bus *b, struct cache *c, const struct group *groups, const uint64_t *values, uint32_t n, uint64_t stamp,
     int classify, int plru)
 {
     uint32_t frames[PLAN_GROUPS];
+    int miss = 0;
 #pragma clang loop unroll(full)
-    for (uint32_t k = 0; k < n; k++)
-        if (UNLIKELY((frames[k] = look(b, c, &groups[k], values[groups[k].value])) == NO_FRAME))
-            return 0;
+    for (uint32_t k = 0; k < n; k++) {
+        frames[k] = look(b, c, &groups[k], values[groups[k].value]);
+        miss |= frames[k] == NO_FRAME;
+    }
+    if (UNLIKELY(miss)) {
+        if (b->classify && n > 1)
+            prepare(b, groups, values, n, frames);
+        return 0;
+    }
 #pragma clang loop unroll(full)
     for (uint32_t k = 0; k < n; k++)
         use(b, c, &groups[k], values[groups[k].value], frames[k], stamp, classify, plru);

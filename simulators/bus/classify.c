@@ -138,7 +138,7 @@ static uint64_t shadow_used(const void *owner, uint32_t slot)
 static void shadow_prefetch(struct bus *b, struct cache *c)
 {
     const struct peet_sim_oldest *q = &c->shadow_oldest;
-    if (q->next + 4 >= q->n)
+    if (q->next + 4 >= q->n || (b->sole && b->lines <= 2048 /* all of it is near */))
         return;
     const struct shadow_node *soon = &c->shadow[q->order[q->next + 1]];
     __builtin_prefetch(&c->shadow[q->order[q->next + 4]], 1);

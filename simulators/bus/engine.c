@@ -166,7 +166,7 @@ void peet__bus_no_memory(struct bus *b)
 {
     if (!b->dead)
         b->env->fail(b->env, "out of memory for the records of %llu lines; try classify=off",
-            (unsigned long long)b->lines_map.nchunks << PEET_SIM_LINEMAP_CHUNK_BITS);
+            (unsigned long long)b->lines_map.nchunks << b->lines_map.chunk_bits);
     b->dead = 1;
 }
 

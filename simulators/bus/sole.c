@@ -102,40 +102,63 @@ static inline uint64_t transact_sole(struct bus *b, struct cache *c, unsigned *s
     }
 }
 
+/* Looks for the line in its set, and for the frame that it goes into if it is not there (LRU only; NO_FRAME otherwise: ask
+ * peet__bus_victim()).  One pass without surprises: nearly always, it is not there. */
+static inline uint32_t search_sole(const struct bus *b, const struct cache *c, uint32_t first, uint64_t line, uint32_t *out_victim)
+{
+    const uint64_t want = KEY_OF(line);
+    uint32_t found = NO_FRAME, victim = first;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = first, end = first + b->ways; i < end; i++) {
+        const uint64_t used = c->used[i];
+        found = (c->keys[i] ^ want) < 1u << KEY_SHIFT && used ? i : found; /* invalid ones were never used */
+        victim = used < least ? i : victim;
+        least = used < least ? used : least;
+    }
+    *out_victim = b->replacement == REPLACE_LRU ? victim : NO_FRAME;
+    return found;
+}
+
 uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, unsigned bytes, enum touch touch, uint64_t time)
 {
-    const struct bus_processor_row *missing = b->protocol->processor[BUS_INVALID];
     const int write = touch == TOUCH_WRITE;
-    struct frame *f = b->dead ? NULL : peet__bus_find(b, c, line, NULL);
-    uint32_t *record = NULL;
-    unsigned state = f ? f->state : BUS_INVALID;
+    uint32_t *record = NULL, victim, i;
+    struct frame *f = NULL;
+    unsigned state = BUS_INVALID;
     uint64_t begin = time;
     int fill = 0, write_back = 0;
     if (b->dead)
         return 0;
-    if (b->classify && !(f && f->in_shadow) && !(record = peet_sim_linemap_get(&b->lines_map, line))) {
+    if (b->classify && !(record = peet_sim_linemap_get(&b->lines_map, line))) {
         peet__bus_no_memory(b);
         return 0;
     }
+    i = search_sole(b, c, peet__bus_set_of(b, line) * b->ways, line, &victim);
     c->stamp++;
-    if (!f) {
+    if (i == NO_FRAME) {
+        const unsigned op = b->protocol->processor[BUS_INVALID][write].op;
         *(touch == TOUCH_FETCH ? &c->stats.fetch_misses : write ? &c->stats.write_misses : &c->stats.read_misses) += 1;
         if (record) {
-            c->stats.kinds[!(*record & RECORD_TOUCHED) ? MISS_COLD : shadow_of(c, *record, line) ? MISS_CONFLICT : MISS_CAPACITY]++;
+            const unsigned old = shadow_of(c, *record, line) ? MISS_CONFLICT : MISS_CAPACITY;
+            c->stats.kinds[*record & RECORD_TOUCHED ? old : MISS_COLD]++;
             *record |= RECORD_TOUCHED;
         }
-        if (missing[write].op == OP_READ || missing[write].op == OP_READX) {
-            f = peet__bus_victim(b, c, line);
+        if (op == OP_READ || op == OP_READX) {
+            f = victim == NO_FRAME ? peet__bus_victim(b, c, line) : &c->frames[victim];
             fill = 1;
             if (f->state != BUS_INVALID)
                 write_back = evict_sole(b, c, f);
         }
-    } else if (b->protocol->processor[state][write].op != OP_NONE) {
-        c->stats.upgrades++;
+    } else {
+        f = &c->frames[i];
+        state = f->state;
+        if (f->in_shadow)
+            record = NULL;
+        c->stats.upgrades += b->protocol->processor[state][write].op != OP_NONE;
     }
     time = transact_sole(b, c, &state, write, bytes, time);
     if (record)
-        shadow_use_sole(b, c, line, record, f, !write || missing[1].op != OP_WRITE);
+        shadow_use_sole(b, c, line, record, f, !write || b->protocol->processor[BUS_INVALID][1].op != OP_WRITE);
     if (f) {
         peet__bus_set(b, f, line, state);
         peet__bus_used(b, c, f, fill);

@@ -17,6 +17,8 @@ void peet_sim_linemap_init(struct peet_sim_linemap *map, size_t record_bytes)
 {
     memset(map, 0, sizeof *map);
     map->record_bytes = record_bytes;
+    for (map->chunk_bits = 6; (2 * record_bytes) << map->chunk_bits <= PEET_SIM_LINEMAP_CHUNK_BYTES; map->chunk_bits++)
+        ;
 }
 
 void peet_sim_linemap_fini(struct peet_sim_linemap *map)
@@ -36,7 +38,7 @@ static struct chunk *chunk_new(struct peet_sim_linemap *map, uint64_t number)
     if (!c)
         return NULL;
     c->number = number;
-    c->records = calloc((size_t)1 << PEET_SIM_LINEMAP_CHUNK_BITS, map->record_bytes);
+    c->records = calloc((size_t)1 << map->chunk_bits, map->record_bytes);
     if (!c->records) {
         free(c);
         return NULL;
@@ -55,7 +57,7 @@ static struct chunk *chunk_new(struct peet_sim_linemap *map, uint64_t number)
 
 void *peet__sim_linemap_find(struct peet_sim_linemap *map, uint64_t line)
 {
-    uint64_t number = line >> PEET_SIM_LINEMAP_CHUNK_BITS;
+    uint64_t number = line >> map->chunk_bits;
     struct chunk *head = map->chunks, *c;
     HASH_FIND(hh, head, &number, sizeof number, c);
     if (!c && !(c = chunk_new(map, number)))
@@ -63,5 +65,5 @@ void *peet__sim_linemap_find(struct peet_sim_linemap *map, uint64_t line)
     unsigned m = peet__sim_linemap_memo(number);
     map->memo[m].number = number + 1;
     map->memo[m].records = c->records;
-    return c->records + (line & ((1u << PEET_SIM_LINEMAP_CHUNK_BITS) - 1)) * map->record_bytes;
+    return peet__sim_linemap_in(map, c->records, line);
 }

@@ -10,10 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PEET_SIM_LINEMAP_CHUNK_BITS = 9, PEET_SIM_LINEMAP_MEMO_BITS = 11 };
+enum { PEET_SIM_LINEMAP_CHUNK_BYTES = 1 << 15, PEET_SIM_LINEMAP_MEMO_BITS = 10 };
 
 struct peet_sim_linemap {
     size_t record_bytes;
+    unsigned chunk_bits; /* lines of a chunk, as a power of two */
     void *chunks; /* uthash head */
     uint64_t nchunks;
     struct {
@@ -26,9 +27,15 @@ struct peet_sim_linemap {
 void peet_sim_linemap_init(struct peet_sim_linemap *map, size_t record_bytes);
 void peet_sim_linemap_fini(struct peet_sim_linemap *map);
 
+/* Neighbours do not get in each other's way, and few are needed at a time. */
 static inline unsigned peet__sim_linemap_memo(uint64_t chunk)
 {
-    return (unsigned)(chunk * 0x9e3779b97f4a7c15u >> (64 - PEET_SIM_LINEMAP_MEMO_BITS));
+    return (unsigned)((chunk ^ chunk >> PEET_SIM_LINEMAP_MEMO_BITS) & ((1u << PEET_SIM_LINEMAP_MEMO_BITS) - 1));
+}
+
+static inline void *peet__sim_linemap_in(const struct peet_sim_linemap *map, char *records, uint64_t line)
+{
+    return records + (line & ((1ull << map->chunk_bits) - 1)) * map->record_bytes;
 }
 
 /** The slow half of peet_sim_linemap_get(). */
@@ -42,20 +49,20 @@ void *peet__sim_linemap_find(struct peet_sim_linemap *map, uint64_t line);
  */
 static inline void *peet_sim_linemap_get(struct peet_sim_linemap *map, uint64_t line)
 {
-    uint64_t chunk = line >> PEET_SIM_LINEMAP_CHUNK_BITS;
+    uint64_t chunk = line >> map->chunk_bits;
     unsigned m = peet__sim_linemap_memo(chunk);
     if (map->memo[m].number == chunk + 1)
-        return map->memo[m].records + (line & ((1u << PEET_SIM_LINEMAP_CHUNK_BITS) - 1)) * map->record_bytes;
+        return peet__sim_linemap_in(map, map->memo[m].records, line);
     return peet__sim_linemap_find(map, line);
 }
 
 /** peet_sim_linemap_prefetch() - a line's record will soon be asked for */
 static inline void peet_sim_linemap_prefetch(const struct peet_sim_linemap *map, uint64_t line)
 {
-    uint64_t chunk = line >> PEET_SIM_LINEMAP_CHUNK_BITS;
+    uint64_t chunk = line >> map->chunk_bits;
     unsigned m = peet__sim_linemap_memo(chunk);
     if (map->memo[m].number == chunk + 1)
-        __builtin_prefetch(map->memo[m].records + (line & ((1u << PEET_SIM_LINEMAP_CHUNK_BITS) - 1)) * map->record_bytes, 1);
+        __builtin_prefetch(peet__sim_linemap_in(map, map->memo[m].records, line), 1);
 }
 
 #endif
