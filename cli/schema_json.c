@@ -41,8 +41,11 @@ static json_t *ref_json(const struct peet_ref *ref)
 {
     const char *flags[17];
     peet_cli_ref_flag_texts(ref->flags, flags);
-    return json_pack("{s:s, s:i, s:i, s:o}", "kind", peet_cli_ref_kind_text(ref->kind), "size_bytes", (int)ref->size_bytes,
+    json_t *json = json_pack("{s:s, s:i, s:i, s:o}", "kind", peet_cli_ref_kind_text(ref->kind), "size_bytes", (int)ref->size_bytes,
         "value", (int)ref->value, "flags", texts_json(flags));
+    if (ref->order)
+        json_object_set_new(json, "order", json_string(peet_cli_ref_order_text(ref->order)));
+    return json;
 }
 
 static json_t *insn_json(const struct peet_block *block, const struct peet_insn *insn)

@@ -16,6 +16,8 @@ struct peet_cli_schema_totals {
 /** Texts of enumerations, the same in both forms; never NULL. */
 const char *peet_cli_class_text(unsigned klass);
 const char *peet_cli_ref_kind_text(unsigned kind);
+/** Memory order of an atomic reference; NULL: it is not atomic */
+const char *peet_cli_ref_order_text(unsigned order);
 const char *peet_cli_granularity_text(int granularity);
 
 /** peet_cli_flag_texts() - the names of a mask's bits, in order; NULL at the end.

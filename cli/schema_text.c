@@ -36,6 +36,12 @@ static int flag_texts(unsigned flags, const char *const *names, int nnames, cons
 }
 #define FLAG_TEXTS(flags, names, out) flag_texts(flags, names, (int)(sizeof(names) / sizeof((names)[0])), out)
 
+const char *peet_cli_ref_order_text(unsigned order)
+{
+    static const char *const names[PEET_ORDERS] = { NULL, "relaxed", "acquire", "release", "acq_rel", "seq_cst" };
+    return order < PEET_ORDERS ? names[order] : NULL;
+}
+
 int peet_cli_insn_flag_texts(unsigned flags, const char *out_texts[static 17])
 {
     static const char *const names[] = { "opaque", "indirect", "rep" };
@@ -50,7 +56,7 @@ int peet_cli_ref_flag_texts(unsigned flags, const char *out_texts[static 17])
 
 int peet_cli_block_flag_texts(unsigned flags, const char *out_texts[static 17])
 {
-    static const char *const names[] = { "entry", "simple", "opaque", "sync" };
+    static const char *const names[] = { "entry", "simple", "opaque", "sync", "turn" };
     return FLAG_TEXTS(flags, names, out_texts);
 }
 
@@ -121,6 +127,8 @@ static void print_insn(const struct peet_block *block, const struct peet_insn *i
         printf("      %s %u bytes, value %u", peet_cli_ref_kind_text(ref->kind), ref->size_bytes, ref->value);
         peet_cli_ref_flag_texts(ref->flags, texts);
         print_flags(texts);
+        if (ref->order)
+            printf(" %s", peet_cli_ref_order_text(ref->order));
         putchar('\n');
     }
 }

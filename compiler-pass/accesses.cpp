@@ -161,9 +161,25 @@ std::string squeezed(StringRef s)
 
 Accesses::Accesses(Target &T, MachineFunction &MF) : T(T), MF(MF)
 {
+    const bool fast = MF.getFunction().hasOptNone() || MF.getTarget().getOptLevel() == CodeGenOptLevel::None;
     for (const BasicBlock &BB : MF.getFunction())
-        for (const Instruction &I : BB)
+        for (const Instruction &I : BB) {
             ordered = ordered || I.isVolatile() || I.isAtomic();
+            if (const auto *L = dyn_cast<LoadInst>(&I); L && fast) {
+                auto [it, fresh] = loads.try_emplace(L->getPointerOperand(), L->getOrdering());
+                if (!fresh && it->second != L->getOrdering())
+                    it->second = AtomicOrdering::Unordered; // not asked for by any language: of both kinds
+            }
+        }
+}
+
+AtomicOrdering Accesses::order(const MachineInstr &MI, const MachineMemOperand &MMO) const
+{
+    AtomicOrdering o = MMO.getMergedOrdering();
+    if (o != AtomicOrdering::NotAtomic || !MMO.isLoad() || !MMO.getValue())
+        return o;
+    auto it = loads.find(MMO.getValue());
+    return it == loads.end() ? o : it->second;
 }
 
 bool Accesses::isPrivateStack(const MachineMemOperand &MMO)
@@ -217,7 +233,7 @@ bool Accesses::waits(const MachineInstr &MI)
     if (I.name == "PAUSE")
         return true;
     for (const MachineMemOperand *MMO : MI.memoperands())
-        if ((MMO->isVolatile() || MMO->isAtomic()) && !isPrivateStack(*MMO)) {
+        if ((MMO->isVolatile() || order(MI, *MMO) != AtomicOrdering::NotAtomic) && !isPrivateStack(*MMO)) {
             // The stack protector's own, which nobody writes
             const bool guard = I.memOp >= 0 && MI.getOperand(I.memOp + 4).getReg() == T.fs && !MI.getOperand(I.memOp).getReg() &&
                 MI.getOperand(I.memOp + 3).isImm() && MI.getOperand(I.memOp + 3).getImm() == 0x28;

@@ -239,7 +239,7 @@ bool Planner::readRefs(MachineInstr *&culprit, std::string &why)
             if (!isReal(MI))
                 continue;
             auto &slot = refsOf[&MI];
-            if (!T.refs(MI, slot.first, slot.second, why)) {
+            if (!T.refs(MI, A, slot.first, slot.second, why)) {
                 culprit = &MI;
                 return false;
             }

@@ -331,7 +331,7 @@ unsigned Target::memSize(const MachineInstr &MI, OpInfo &I)
     return I.memSize;
 }
 
-bool Target::refs(const MachineInstr &MI, SmallVectorImpl<MemRef> &out, bool &opaque, std::string &why)
+bool Target::refs(const MachineInstr &MI, const Accesses &A, SmallVectorImpl<MemRef> &out, bool &opaque, std::string &why)
 {
     opaque = false;
     if (MI.isInlineAsm()) {
@@ -457,9 +457,10 @@ bool Target::refs(const MachineInstr &MI, SmallVectorImpl<MemRef> &out, bool &op
     for (const MachineMemOperand *MMO : MI.memoperands()) {
         if (MMO->isVolatile())
             r.flags |= PEET_REF_VOLATILE;
-        if (MMO->isAtomic()) {
+        AtomicOrdering order = A.order(MI, *MMO);
+        if (order != AtomicOrdering::NotAtomic && order != AtomicOrdering::Unordered) {
             r.flags |= PEET_REF_ATOMIC;
-            r.order = std::max(r.order, orderOf(MMO->getMergedOrdering()));
+            r.order = std::max(r.order, orderOf(order));
         }
     }
     if (I.klass == PEET_INSN_ATOMIC) {

@@ -76,13 +76,15 @@ struct OpInfo {
     unsigned indexBytes = 0, laneBytes = 0;
 };
 
+class Accesses;
+
 // The target seen by names: built once per function, opcode facts cached per module.
 class Target {
 public:
     Target(llvm::MachineFunction &MF);
     const OpInfo &info(const llvm::MachineInstr &MI);
     // The references of MI in program order; false and a reason if it cannot be handled.
-    bool refs(const llvm::MachineInstr &MI, llvm::SmallVectorImpl<MemRef> &out, bool &opaque, std::string &why);
+    bool refs(const llvm::MachineInstr &MI, const Accesses &A, llvm::SmallVectorImpl<MemRef> &out, bool &opaque, std::string &why);
     int gpr(llvm::MCRegister R) const { auto I = gprOf.find(R); return I == gprOf.end() ? NoGpr : I->second.first; }
     int gprBits(llvm::MCRegister R) const { auto I = gprOf.find(R); return I == gprOf.end() ? 0 : I->second.second; }
     int peetReg(llvm::MCRegister R) const; // enum peet_reg
@@ -114,6 +116,9 @@ public:
     int clock(const llvm::MachineInstr &MI) const;
     // enum peet_hook_mark of a call, or -1: it is no marker
     int mark(const llvm::MachineInstr &MI) const;
+    // The order of an access.  The quick instruction selection of -O0 folds atomic loads into other instructions
+    // and forgets that they were; what the address was loaded with in the IR still tells.  Unordered: either.
+    llvm::AtomicOrdering order(const llvm::MachineInstr &MI, const llvm::MachineMemOperand &MMO) const;
     // Puts hooks behind clocks and markers in assembly text.  Returns the bytes that it added.
     unsigned rewriteAsm(llvm::MachineInstr &MI);
 
@@ -124,6 +129,7 @@ private:
     llvm::MachineFunction &MF;
     bool ordered = false; // the function had such accesses when it was still IR
     llvm::DenseMap<const llvm::Value *, bool> privates;
+    llvm::DenseMap<const llvm::Value *, llvm::AtomicOrdering> loads; // by address, at -O0
 };
 uint8_t orderOf(llvm::AtomicOrdering o);
 
