@@ -42,7 +42,7 @@ struct peet_map_spin {
     uint64_t state;          /* its stack when it began to be watched */
     uint64_t matches;        /* rounds in a row that were equal */
     uint64_t epoch, epoch_matches; /* the last change among those that only spin, and where it was then */
-    uint64_t clock;          /* when it last looked: a round takes time */
+    uint64_t clock;          /* when it last looked, + 1: a round takes time */
     uint32_t since;          /* accesses since the round began */
     uint8_t watched, dirty, stationary;
 };

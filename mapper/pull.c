@@ -153,11 +153,15 @@ int peet__map_pull(const struct peet_env *env, unsigned hw, struct peet_pull *ou
         kind = peet__map_produce(map, core, &event);
         if (kind < 0)
             return end(map, out);
-        if (kind == PEET_MAP_AGAIN)
-            continue;
-        if (kind)
+        if (kind && kind != PEET_MAP_AGAIN)
             break;
-        peet__map_over(map, core);
+        if (!kind)
+            peet__map_over(map, core);
+        if (peet__map_next_arrival(map) <= core->clock) { /* whom it has woken may be due first, elsewhere */
+            out->kind = PEET_PULL_IDLE;
+            out->idle_until_cycles = core->clock;
+            return 0;
+        }
     }
     map->nevents++;
     if (core->clock > map->now)

@@ -44,11 +44,11 @@ int peet__spin_give_way(struct peet_map *map, struct peet_map_core *core, unsign
 
 void peet__spin_takes_time(struct peet_map_core *core, struct peet_map_context *c)
 {
-    if (c->spin.clock == core->clock) {
+    if (c->spin.clock == core->clock + 1) {
         core->clock++;
         core->stalled++;
     }
-    c->spin.clock = core->clock;
+    c->spin.clock = core->clock + 1;
 }
 
 void peet__spin_reset(struct peet_map *map, struct peet_map_context *c)
