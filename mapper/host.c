@@ -178,6 +178,12 @@ static void misuse(void *arg, uint32_t source, const char *text)
         peet_host_report("  more of the kind are only in %s", host.stats_path);
 }
 
+static int name_of(void *arg, uint64_t address, char *out_name, size_t bytes)
+{
+    (void)arg;
+    return peet_host_name_of(address, out_name, bytes);
+}
+
 /* --------------------------------------------------------------------------------------- modules */
 
 static int load_module(size_t i, const struct peet_config_module *given, unsigned kind, struct peet_error *error)
@@ -229,6 +235,7 @@ static int build(struct peet_error *error)
         .io_cycles_per_byte = c->io_cycles_per_byte,
         .frequency_hz = c->frequency_hz,
         .report = misuse,
+        .name_of = name_of,
     };
     uint32_t needs = 0;
     int err = peet_source_new(host.program, c, &host.source, error);

@@ -22,4 +22,7 @@ void peet_host_backtrace(struct peet_program *program, const struct peet_ctx *ct
 /** peet_host_place() - the function that holds a code address; NULL if unknown */
 const char *peet_host_place(struct peet_program *program, uint64_t pc, const char **out_file, unsigned *out_line);
 
+/** What the subject calls an address of its data: "table+8".  Returns: 1, or 0 if it has no name */
+int peet_host_name_of(uint64_t address, char *out_name, size_t bytes);
+
 #endif

@@ -143,6 +143,7 @@ void peet__map_release(struct peet_map_core *core)
 {
     peet__map_settle(core);
     core->context->ran_cycles += core->clock - core->dispatched;
+    core->ran_cycles += core->clock - core->dispatched;
     core->stirs += stirs(core->context);
     core->context = NULL;
 }

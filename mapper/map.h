@@ -125,6 +125,7 @@ struct peet_map_core {
     uint64_t settled;              /* instructions already booked to contexts */
     uint64_t not_ready;            /* not before this time, applied after the running callback */
     uint64_t dispatched;           /* clock at which its context came on */
+    uint64_t ran_cycles;           /* with a context, those that have left it */
     uint64_t stirs;                /* comings and goings of contexts that do more than look (sync_spin.c) */
     struct peet_map_context *context;
     uint32_t last_number;          /* software context that ran last */

@@ -317,14 +317,14 @@ static void init(struct peet_map *map, struct peet_map_core *core, struct peet_m
     }
     o = peet__sync_find(map, args[0], type);
     if (o && (o->waiters.n || o->readers.n || (type == PEET_SYNC_DOACROSS && o->doacross.turns))) {
-        peet__sync_misuse(map, c, core->clock, "initialises %s 0x%llx while others wait for it", peet__sync_kind_names[type],
-            (unsigned long long)args[0]);
+        peet__sync_misuse(map, c, core->clock, "initialises %s %s while others wait for it", peet__sync_kind_names[type],
+            PEET_SYNC_NAME(map, args[0]));
         peet__sync_answer(map, c, EBUSY);
         return;
     }
     if (o && type <= PEET_SYNC_RWLOCK && (o->held || o->count))
-        peet__sync_misuse(map, c, core->clock, "initialises %s 0x%llx, which is locked", peet__sync_kind_names[type],
-            (unsigned long long)args[0]);
+        peet__sync_misuse(map, c, core->clock, "initialises %s %s, which is locked", peet__sync_kind_names[type],
+            PEET_SYNC_NAME(map, args[0]));
     if (o)
         peet__sync_drop(map, o);
     switch (type) {
@@ -362,7 +362,7 @@ static void destroy(struct peet_map *map, struct peet_map_core *core, struct pee
     else if (o && (o->held || (type == PEET_SYNC_RWLOCK && o->count)))
         how = type == PEET_SYNC_ONCE ? "while it is run" : "while it is locked";
     if (how)
-        peet__sync_misuse(map, c, core->clock, "destroys %s 0x%llx %s", peet__sync_kind_names[type], (unsigned long long)args[0], how);
+        peet__sync_misuse(map, c, core->clock, "destroys %s %s %s", peet__sync_kind_names[type], PEET_SYNC_NAME(map, args[0]), how);
     else if (o)
         peet__sync_drop(map, o);
     peet__sync_answer(map, c, how ? EBUSY : 0);
@@ -376,10 +376,25 @@ static void sleep_until(struct peet_map *map, struct peet_map_core *core, struct
         peet__sync_wait(map, core, NULL, NULL, args[0]);
 }
 
-static void clock_read(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+/** Cycles that a context, or all of them, have been on hardware contexts. */
+static uint64_t ran(const struct peet_map *map, const struct peet_map_context *only)
 {
-    (void)args;
-    peet__sync_answer(map, c, core->clock);
+    uint64_t cycles = only ? only->ran_cycles : 0;
+
+    for (unsigned i = 0; i < map->ncores; i++) {
+        const struct peet_map_core *core = &map->cores[i];
+
+        if (!only)
+            cycles += core->ran_cycles;
+        if (core->context && (!only || core->context == only))
+            cycles += core->clock - core->dispatched;
+    }
+    return cycles;
+}
+
+static uint64_t clock_read(const struct peet_map *map, const struct peet_map_core *core, uint64_t which)
+{
+    return which == 1 ? ran(map, core->context) : which == 2 ? ran(map, NULL) : core->clock;
 }
 
 static void grant(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
@@ -418,7 +433,7 @@ static void (*const effects[PEET_ABSTRACT_TYPES])(struct peet_map *, struct peet
     [PEET_ABSTRACT_WAIT] = peet__wait,
     [PEET_ABSTRACT_ATOMIC] = peet__spin_atomic,
     [PEET_ABSTRACT_SLEEP] = sleep_until,
-    [PEET_ABSTRACT_CLOCK] = clock_read,
+    [PEET_ABSTRACT_CLOCK] = grant, /* see peet__sync_effect() */
     [PEET_ABSTRACT_IO_WAIT] = peet__io_wait,
     [PEET_ABSTRACT_LOOP_INIT] = peet__loop_init,
     [PEET_ABSTRACT_LOOP_NEXT] = peet__loop_next,
@@ -439,7 +454,6 @@ static int polling(uint32_t type)
     case PEET_ABSTRACT_SEM_VALUE:
     case PEET_ABSTRACT_THREAD_JOIN:
     case PEET_ABSTRACT_SLEEP:
-    case PEET_ABSTRACT_CLOCK:
     case PEET_ABSTRACT_IO_WAIT:
         return 1;
     }
@@ -463,6 +477,11 @@ void peet__sync_effect(struct peet_map *map, struct peet_map_core *core, const s
     kind = peet__sync_kind(event->type);
     if (kind < PEET_SYNC_KINDS)
         map->sync->operations[kind]++;
+    if (event->type == PEET_ABSTRACT_CLOCK) { /* the one request whose argument may be left out */
+        peet__sync_answer(map, core->context, clock_read(map, core, event->nargs ? event->args[0] : 0));
+        peet__spin_give_way(map, core, POLLS);
+        return;
+    }
     effects[event->type](map, core, core->context, event->args);
     if (core->context && polling(event->type))
         peet__spin_give_way(map, core, POLLS);

@@ -126,7 +126,7 @@ struct peet_map_thread {
 struct peet_map_misuse {
     uint64_t cycles;
     uint32_t context;
-    char text[160];
+    char text[220];
 };
 
 struct peet_map_sync {
@@ -308,6 +308,9 @@ void peet__io_look(struct peet_map *map);
 int peet__io_outside(struct peet_map *map);
 
 /* ---- sync_report.c */
+/** An object's name and address, for messages; @buffer: 100 bytes.  Returns: @buffer */
+const char *peet__sync_name(const struct peet_map *map, uint64_t address, char *buffer, size_t bytes);
+#define PEET_SYNC_NAME(map, address) peet__sync_name(map, address, (char[100]){ "" }, 100)
 int peet__sync_stats(struct peet_map *map, json_t *root);
 
 #endif

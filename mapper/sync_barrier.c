@@ -14,7 +14,7 @@ void peet__barrier_wait(struct peet_map *map, struct peet_map_core *core, struct
 
     if (!o) {
         if (!args[1]) {
-            peet__sync_misuse(map, c, core->clock, "waits at barrier 0x%llx, which is not initialised", (unsigned long long)args[0]);
+            peet__sync_misuse(map, c, core->clock, "waits at barrier %s, which is not initialised", PEET_SYNC_NAME(map, args[0]));
             peet__sync_answer(map, c, EINVAL);
         }
         return;

@@ -14,8 +14,8 @@ void peet__cond_wait(struct peet_map *map, struct peet_map_core *core, struct pe
 
     if (!mutex || !mutex->held || mutex->owner != c->number) {
         if (args[2] != PEET_MUTEX_ERRORCHECK && args[2] != PEET_MUTEX_RECURSIVE)
-            peet__sync_misuse(map, c, core->clock, "waits for condition 0x%llx without holding its mutex 0x%llx", (unsigned long long)args[0],
-                (unsigned long long)args[1]);
+            peet__sync_misuse(map, c, core->clock, "waits for condition %s without holding its mutex %s", PEET_SYNC_NAME(map, args[0]),
+                PEET_SYNC_NAME(map, args[1]));
         peet__sync_answer(map, c, EPERM);
         return;
     }

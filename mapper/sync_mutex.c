@@ -109,7 +109,7 @@ void peet__mutex_unlock(struct peet_map *map, struct peet_map_core *core, struct
         return;
     if (!o || !o->held) {
         if (!checked)
-            peet__sync_misuse(map, c, core->clock, "unlocks mutex 0x%llx, which is not locked", (unsigned long long)args[0]);
+            peet__sync_misuse(map, c, core->clock, "unlocks mutex %s, which is not locked", PEET_SYNC_NAME(map, args[0]));
         peet__sync_answer(map, c, checked ? EPERM : 0);
         return;
     }
@@ -119,7 +119,7 @@ void peet__mutex_unlock(struct peet_map *map, struct peet_map_core *core, struct
             return;
         }
         /* undefined, and done as the C library does it */
-        peet__sync_misuse(map, c, core->clock, "unlocks mutex 0x%llx, which context %u has locked", (unsigned long long)args[0], o->owner);
+        peet__sync_misuse(map, c, core->clock, "unlocks mutex %s, which context %u has locked", PEET_SYNC_NAME(map, args[0]), o->owner);
     }
     peet__sync_answer(map, c, 0);
     if (args[1] == PEET_MUTEX_RECURSIVE && o->count > 1)

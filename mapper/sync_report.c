@@ -38,6 +38,17 @@ static const struct peet_map_context *context_of(const struct peet_map *map, uin
     return NULL;
 }
 
+const char *peet__sync_name(const struct peet_map *map, uint64_t address, char *buffer, size_t bytes)
+{
+    char name[80];
+
+    if (map->config.name_of && map->config.name_of(map->config.report_arg, address, name, sizeof name))
+        snprintf(buffer, bytes, "%s (0x%" PRIx64 ")", name, address);
+    else
+        snprintf(buffer, bytes, "0x%" PRIx64, address);
+    return buffer;
+}
+
 static void say_holder(const struct peet_map *map, const struct peet_map_context *c, uint32_t owner, const char *how, char *text, size_t bytes)
 {
     if (owner == c->number)
@@ -62,6 +73,7 @@ static void say_wait(const struct peet_map *map, const struct peet_map_context *
 {
     const struct peet_map_object *o = c->waiting;
     const uint64_t *a = c->request.args;
+    char name[100];
 
     if (c->state != PEET_MAP_BLOCKED && !c->step) {
         say(text, bytes, "a change of what it looks at, again and again");
@@ -75,7 +87,8 @@ static void say_wait(const struct peet_map *map, const struct peet_map_context *
         return;
     }
     if (o) {
-        say(text, bytes, "%s 0x%" PRIx64, o->key.type == PEET_SYNC_COND ? "condition variable" : peet__sync_kind_names[o->key.type], o->key.address);
+        say(text, bytes, "%s %s", o->key.type == PEET_SYNC_COND ? "condition variable" : peet__sync_kind_names[o->key.type],
+            peet__sync_name(map, o->key.address, name, sizeof name));
         switch (o->key.type) {
         case PEET_SYNC_MUTEX:
             if (o->held)

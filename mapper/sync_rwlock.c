@@ -134,20 +134,20 @@ void peet__rwlock_unlock(struct peet_map *map, struct peet_map_core *core, struc
 
     peet__sync_answer(map, c, 0);
     if (!o || (!o->held && !o->count)) {
-        peet__sync_misuse(map, c, core->clock, "unlocks rwlock 0x%llx, which is not locked", (unsigned long long)args[0]);
+        peet__sync_misuse(map, c, core->clock, "unlocks rwlock %s, which is not locked", PEET_SYNC_NAME(map, args[0]));
         return;
     }
     o->kind = (uint8_t)args[1];
     if (o->held) {
         if (o->owner != c->number) /* undefined, and done as the C library does it; so below */
-            peet__sync_misuse(map, c, core->clock, "unlocks rwlock 0x%llx, which context %u has locked for writing",
-                (unsigned long long)args[0], o->owner);
+            peet__sync_misuse(map, c, core->clock, "unlocks rwlock %s, which context %u has locked for writing",
+                PEET_SYNC_NAME(map, args[0]), o->owner);
         o->held = 0;
     } else {
         hold = hold_of(map, args[0], c->number, 0);
         if (!hold) {
             hold = any_hold(map, args[0]);
-            peet__sync_misuse(map, c, core->clock, "unlocks rwlock 0x%llx, which others have locked for reading", (unsigned long long)args[0]);
+            peet__sync_misuse(map, c, core->clock, "unlocks rwlock %s, which others have locked for reading", PEET_SYNC_NAME(map, args[0]));
         }
         if (hold)
             drop_hold(map, hold);
