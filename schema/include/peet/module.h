@@ -253,10 +253,11 @@ enum peet_abstract_type {
  *   BARRIER_WAIT    1 for the one that came last, else 0; count 0: as said by SYNC_INIT
  *   SEM_VALUE       the value
  *   ONCE_BEGIN      1: the caller runs the initialiser, then ONCE_END(done 1; 0: it failed); 0: it is done
- *   CLOCK           the simulated clock in cycles
+ *   CLOCK           the simulated clock in cycles; with an argument 1: cycles that the context, 2: that all contexts
+ *                   have been on hardware contexts
  *   LOOP_NEXT       1 and the chunk [first, last) in two words at chunk_address; 0: no more
  *   INTERRUPT       1 if the thread was waiting where waits can be interrupted: its wait returns EINTR
- *   IO_WAIT         the poll(2) events that are ready, 0 at the deadline
+ *   IO_WAIT         the poll(2) events that are ready, 0 at the deadline, PEET_FAILED | EINTR if interrupted
  *
  * THREAD_EXIT is CONTEXT_EXIT.  ATOMIC stands just before the access itself, whose reference is the
  * first of the block that follows: when ATOMIC has been performed, the access is, at the same time.
