@@ -47,6 +47,8 @@ int peet__omp_barrier(struct omp_thread *thread, int cancellable)
         return 0;
     }
     peet__omp_order(&team->arrived, ++team->changes);
+    if (cancellable && team->cancelled == OMP_CANCEL_PARALLEL)
+        return 1;
     uint64_t generation = team->generation;
     team->arrived++;
     while (team->generation == generation) {
@@ -56,15 +58,13 @@ int peet__omp_barrier(struct omp_thread *thread, int cancellable)
             peet__omp_idle_wake_all(team);
             break;
         }
-        if (cancellable && team->cancelled == OMP_CANCEL_PARALLEL) {
-            team->arrived--;
-            return 1;
-        }
         struct omp_task *task = peet__omp_task_take(thread, NULL);
         if (task)
             peet__omp_task_run(thread, task);
         else
             sleep_until_posted(team);
+        if (cancellable && team->cancelled == OMP_CANCEL_PARALLEL && team->generation == generation)
+            return 1; /* whoever cancelled it has set arrived to 0: the next barrier is the region's end */
     }
     peet__omp_barrier_event(&team->gate, n);
     return 0;
@@ -93,8 +93,10 @@ ENTRY(int32_t, __kmpc_cancel, (struct omp_place * place, int32_t gtid, int32_t w
     if (team->cancelled != OMP_CANCEL_NONE && team->cancelled != what)
         return 0;
     team->cancelled = what;
-    if (what == OMP_CANCEL_PARALLEL)
+    if (what == OMP_CANCEL_PARALLEL) {
+        team->arrived = 0;
         peet__omp_idle_wake_all(team);
+    }
     return 1;
 }
 
