@@ -65,13 +65,11 @@ void peet__range(unsigned what, const void *destination, const void *source, siz
     uint64_t to = (uint64_t)destination, from = (uint64_t)source;
     if (!ranges)
         return;
-    for (;;) {
+    while (bytes) {
         size_t piece = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
         uint64_t args[] = {what, to, from, piece};
         peet_rt_note(PEET_ABSTRACT_RANGE, 4, args);
         bytes -= piece;
-        if (!bytes)
-            return;
         to += piece;
         from += piece;
         what |= PEET_SYNTHETIC_MORE;

@@ -37,7 +37,7 @@ void *peet__world_lookup(const char *name);
 /* ---------------------------------------------------------------------------------- world.c: notes */
 
 /**
- * peet__range() - note the references of a range operation
+ * peet__range() - note the references of a range operation; an empty one is none
  * @what: enum peet_synthetic, with PEET_SYNTHETIC_MORE if it belongs to the call of the range before
  * After the operation itself, so that a bad pointer faults where it always did.
  */

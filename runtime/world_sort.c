@@ -15,10 +15,11 @@ struct sort {
     int (*compare)(const void *, const void *, void *);
     void *arg;
     char *scratch;
+    unsigned more; /* of the first range: 0, then PEET_SYNTHETIC_MORE */
 };
 
 /* Sorted halves of n1 and n2 elements become one. */
-static void merge(const struct sort *s, char *base, size_t n1, size_t n2)
+static void merge(struct sort *s, char *base, size_t n1, size_t n2)
 {
     char *a = base, *b = base + n1 * s->size, *to = s->scratch;
     size_t all = n1 + n2;
@@ -27,7 +28,8 @@ static void merge(const struct sort *s, char *base, size_t n1, size_t n2)
         n1 -= from == &a;
         n2 -= from == &b;
         memcpy(to, *from, s->size);
-        peet__range_more(PEET_SYNTHETIC_QSORT, NULL, *from, s->size);
+        peet__range(PEET_SYNTHETIC_QSORT | s->more, NULL, *from, s->size);
+        s->more = PEET_SYNTHETIC_MORE;
         peet__range_more(PEET_SYNTHETIC_LIBRARY_WRITE, to, NULL, s->size);
         *from += s->size;
         to += s->size;
@@ -40,7 +42,7 @@ static void merge(const struct sort *s, char *base, size_t n1, size_t n2)
     peet__range_more(PEET_SYNTHETIC_MEMCPY, base, s->scratch, (all - n2) * s->size);
 }
 
-static void sort(const struct sort *s, char *base, size_t n)
+static void sort(struct sort *s, char *base, size_t n)
 {
     if (n <= 1)
         return;
@@ -57,10 +59,9 @@ static int compare_plain(const void *a, const void *b, void *compare)
 
 static int subject_sort(void *base, size_t n, size_t size, int (*compare)(const void *, const void *, void *), void *arg)
 {
-    struct sort s = {size, compare, arg, malloc(n * size)};
+    struct sort s = {size, compare, arg, malloc(n * size), 0};
     if (!s.scratch)
         return -1;
-    peet__range(PEET_SYNTHETIC_QSORT, NULL, base, 0); /* the call */
     sort(&s, base, n);
     free(s.scratch);
     return 0;

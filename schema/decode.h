@@ -63,7 +63,7 @@ void peet_program_set_rescan(struct peet_program *program, peet_program_rescan *
     X(STRCAT, "strcat", COPY) \
     X(STRCMP, "strcmp", COMPARE) \
     X(STRCHR, "strchr", READ) \
-    X(STRSTR, "strstr", COMPARE) \
+    X(STRSTR, "strstr", READ) \
     X(READ, "read", WRITE) \
     X(WRITE, "write", READ) \
     X(STDIO_READ, "stdio read", WRITE) \

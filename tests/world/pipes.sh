@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# Pipes, FIFOs and event counters between threads: what comes out is what the plain program prints, and the run does not hang.
+. "$(dirname "$0")/lib.sh"
+build pipes
+both pipes
+# the same with time slices and affinity, and at a finer grain
+for options in "--policy rr --quantum 1000" "--policy affinity"; do
+    # shellcheck disable=SC2086
+    timeout 120 "$peet" run --quiet --machine ideal --cores 2 $options -d out -- ./pipes >got || fail "$options: status $?"
+    cmp -s want got || fail "$options: $(diff want got | head -5)"
+done
+must "$peetcc" -O1 -pthread -D_GNU_SOURCE -fpeet-granularity=block -o fine "$programs/pipes.c"
+timeout 120 "$peet" run --quiet --machine ideal --cores 2 --granularity block -d out -- ./fine >got || fail "by blocks: status $?"
+cmp -s want got || fail "by blocks: $(diff want got | head -5)"
+exit 0

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sockets between threads of one program: local pairs, streams over the loopback, datagrams, time limits. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BYTES = 3000000 };
+static int pair[2];
+
+static unsigned char byte(size_t k)
+{
+    return (unsigned char)((k * 2654435761u) >> 13);
+}
+
+static void *sender(void *arg)
+{
+    unsigned char *bytes = malloc(BYTES);
+    int fd = *(int *)arg;
+    for (size_t k = 0; k < BYTES; k++)
+        bytes[k] = byte(k);
+    ssize_t n = send(fd, bytes, BYTES, 0);
+    if (n != BYTES)
+        printf("sent %zd: %s\n", n, strerror(errno));
+    shutdown(fd, SHUT_WR);
+    free(bytes);
+    return NULL;
+}
+
+/* All of it, in the right order; @all: MSG_WAITALL for a known number */
+static void receive(const char *what, int fd, size_t all)
+{
+    static unsigned char bytes[BYTES];
+    size_t done = 0, bad = 0;
+    if (all) {
+        ssize_t n = recv(fd, bytes, all, MSG_WAITALL);
+        if (n != (ssize_t)all)
+            printf("%s: %zd at once\n", what, n);
+        done = n > 0 ? (size_t)n : 0;
+    }
+    for (ssize_t n; (n = recv(fd, bytes + done, 50000 < BYTES - done ? 50000 : BYTES - done, 0)) > 0;)
+        done += (size_t)n;
+    for (size_t k = 0; k < done; k++)
+        bad += bytes[k] != byte(k);
+    printf("%s: %zu bytes, %zu wrong\n", what, done, bad);
+}
+
+static void local(void)
+{
+    pthread_t t;
+    for (int k = 0; k < 2; k++) {
+        socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+        pthread_create(&t, NULL, sender, &pair[0]);
+        receive(k ? "pair, whole" : "pair", pair[1], k ? 1000000 : 0);
+        pthread_join(t, NULL);
+        close(pair[0]), close(pair[1]);
+    }
+}
+
+/* --- a server with a thread for each client */
+
+static struct sockaddr_in address;
+static int listener;
+
+static void *client(void *arg)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    char line[64];
+    unsigned sum = 0;
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
+        printf("connect: %s\n", strerror(errno));
+        return NULL;
+    }
+    for (int k = 0; k < 20; k++) {
+        int n = snprintf(line, sizeof line, "%d %d", (int)(intptr_t)arg, k);
+        if (write(fd, line, (size_t)n) != n)
+            printf("client: short write\n");
+        ssize_t got = read(fd, line, sizeof line - 1);
+        line[got > 0 ? got : 0] = 0;
+        sum = sum * 31 + (unsigned)atoi(line);
+    }
+    close(fd);
+    return (void *)(intptr_t)sum;
+}
+
+static void *serve(void *arg)
+{
+    int fd = (int)(intptr_t)arg, a, b;
+    char line[64];
+    for (ssize_t n; (n = recv(fd, line, sizeof line - 1, 0)) > 0;) {
+        line[n] = 0;
+        sscanf(line, "%d %d", &a, &b);
+        n = snprintf(line, sizeof line, "%d", a * 1000 + b);
+        send(fd, line, (size_t)n, 0);
+    }
+    close(fd);
+    return NULL;
+}
+
+static void server(void)
+{
+    enum { CLIENTS = 5 };
+    pthread_t clients[CLIENTS], servants[CLIENTS];
+    struct sockaddr_in from;
+    socklen_t length = sizeof address;
+    listener = socket(AF_INET, SOCK_STREAM, 0);
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 2) != 0) {
+        printf("no loopback\n");
+        exit(77);
+    }
+    getsockname(listener, (struct sockaddr *)&address, &length);
+    for (int k = 0; k < CLIENTS; k++)
+        pthread_create(&clients[k], NULL, client, (void *)(intptr_t)k);
+    for (int k = 0; k < CLIENTS; k++) {
+        length = sizeof from;
+        int fd = k & 1 ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) : accept(listener, (struct sockaddr *)&from, &length);
+        if (fd < 0)
+            printf("accept: %s\n", strerror(errno));
+        if (!(k & 1) && from.sin_addr.s_addr != htonl(INADDR_LOOPBACK))
+            printf("from elsewhere\n");
+        pthread_create(&servants[k], NULL, serve, (void *)(intptr_t)fd);
+    }
+    for (int k = 0; k < CLIENTS; k++) {
+        void *sum;
+        pthread_join(clients[k], &sum);
+        printf("client %d: %u\n", k, (unsigned)(intptr_t)sum);
+    }
+    for (int k = 0; k < CLIENTS; k++)
+        pthread_join(servants[k], NULL);
+    close(listener);
+}
+
+/* --- datagrams with names and vectors */
+
+static void *datagrams(void *arg)
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+    memcpy(to.sun_path, "\0peet-test", 10);
+    snprintf(to.sun_path + 10, 40, "%d", *(int *)arg);
+    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 10 + strlen(to.sun_path + 10));
+    for (int k = 0; k < 100; k++) {
+        char text[4000];
+        memset(text, 'A' + k % 26, sizeof text);
+        if (sendto(fd, text, (size_t)(1 + 39 * k), 0, (struct sockaddr *)&to, length) != 1 + 39 * k)
+            printf("sendto: %s\n", strerror(errno));
+    }
+    close(fd);
+    return NULL;
+}
+
+static void messages(void)
+{
+    struct sockaddr_un me = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_DGRAM, 0), number = (int)getpid(), bad = 0;
+    pthread_t t;
+    memcpy(me.sun_path, "\0peet-test", 10);
+    snprintf(me.sun_path + 10, 40, "%d", number);
+    bind(fd, (struct sockaddr *)&me, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 10 + strlen(me.sun_path + 10)));
+    pthread_create(&t, NULL, datagrams, &number);
+    for (int k = 0; k < 100; k++) {
+        char head[100], rest[5000];
+        struct iovec v[] = {{head, sizeof head}, {rest, sizeof rest}};
+        struct msghdr m = {.msg_iov = v, .msg_iovlen = 2};
+        ssize_t n = recvmsg(fd, &m, 0);
+        bad += n != 1 + 39 * k || head[0] != 'A' + k % 26 || (n > 100 && rest[n - 101] != head[0]);
+    }
+    pthread_join(t, NULL);
+    close(fd);
+    printf("datagrams, %d wrong\n", bad);
+}
+
+/* --- time limits of a socket */
+
+static void *idle(void *arg)
+{
+    usleep(1000000);
+    return arg;
+}
+
+static void limits(void)
+{
+    struct timeval limit = {0, 50000};
+    struct timespec t, u;
+    pthread_t other;
+    char c;
+    socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+    setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    for (int k = 0; k < 2; k++) {
+        if (k)
+            pthread_create(&other, NULL, idle, NULL);
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        ssize_t n = recv(pair[0], &c, 1, 0);
+        int error = errno;
+        clock_gettime(CLOCK_MONOTONIC, &u);
+        int64_t ns = (u.tv_sec - t.tv_sec) * 1000000000LL + u.tv_nsec - t.tv_nsec;
+        printf("limit: %zd %s %s\n", n, strerror(error), ns >= 49000000 && ns < 900000000 ? "in time" : "not in time");
+    }
+    pthread_join(other, NULL);
+    printf("not now: %zd %d\n", recv(pair[1], &c, 1, MSG_DONTWAIT), errno == EAGAIN);
+    close(pair[0]);
+    printf("end: %zd\n", recv(pair[1], &c, 1, 0));
+    printf("broken: %zd %d\n", send(pair[1], "x", 1, MSG_NOSIGNAL), errno == EPIPE);
+    close(pair[1]);
+}
+
+int main(void)
+{
+    local();
+    server();
+    messages();
+    limits();
+    return 0;
+}
