@@ -10,9 +10,6 @@
 #include <linux/futex.h>
 #include <peet/module.h>
 
-extern void *__libc_calloc(size_t, size_t);
-extern void __libc_free(void *);
-
 /* Words that are waited for, and by how many: a wake has to say how many it woke. */
 struct queue {
     struct queue *next;
@@ -34,9 +31,7 @@ static struct queue *take(uint64_t word)
     while (q && q->word != word)
         q = q->next;
     if (!q) {
-        peet__rt.busy++;
-        q = __libc_calloc(1, sizeof *q);
-        peet__rt.busy--;
+        q = peet__own_calloc(1, sizeof *q);
         if (!q)
             return NULL;
         q->word = word;
@@ -55,9 +50,7 @@ static void give_back(struct queue *q)
     while (*link != q)
         link = &(*link)->next;
     *link = q->next;
-    peet__rt.busy++;
-    __libc_free(q);
-    peet__rt.busy--;
+    peet__own_free(q);
 }
 
 /* No object of the subject's begins there. */

@@ -16,11 +16,30 @@ static __thread struct peet__thread me;
 
 #define DEFAULT_STACK_BYTES ((uint64_t)8 << 20) /* whatever `ulimit -s` says */
 
+/* ------------------------------------------------------------------------------- memory of our own */
+
+extern void *__libc_calloc(size_t, size_t);
+extern void __libc_free(void *);
+
+/* On a context, the C library's allocator would make an arena for that context. */
+void *peet__own_calloc(size_t n, size_t bytes)
+{
+    struct peet__visit visit = peet__visit_begin();
+    void *p = __libc_calloc(n, bytes);
+    peet__visit_end(visit);
+    return p;
+}
+
+void peet__own_free(void *p)
+{
+    struct peet__visit visit = peet__visit_begin();
+    __libc_free(p);
+    peet__visit_end(visit);
+}
+
 /* -------------------------------------------------------------------------------------- who exists */
 
 /* Descriptors by thread pointer: a table of chains through the descriptors, doubled as it fills. */
-extern void *__libc_calloc(size_t, size_t);
-extern void __libc_free(void *);
 static struct peet__thread **buckets;
 static unsigned nbuckets, nlisted, nalive;
 
@@ -32,7 +51,7 @@ static struct peet__thread **bucket(uint64_t tp)
 static int grow(void)
 {
     unsigned n = nbuckets ? 2 * nbuckets : 64;
-    struct peet__thread **old = buckets, **more = __libc_calloc(n, sizeof *more);
+    struct peet__thread **old = buckets, **more = peet__own_calloc(n, sizeof *more);
     unsigned nold = nbuckets;
     if (!more)
         return -1;
@@ -44,7 +63,7 @@ static int grow(void)
             t->next_in_bucket = *bucket(t->tp);
             *bucket(t->tp) = t;
         }
-    __libc_free(old);
+    peet__own_free(old);
     return 0;
 }
 
@@ -126,7 +145,7 @@ static void finish(struct peet__thread *self)
     peet__tsd_end(self);
     self->state = PEET__THREAD_ENDED;
     nalive--;
-    if (self->detached)
+    if (self->detached && !self->joiner)
         forget(self);
 }
 
@@ -361,10 +380,11 @@ PUBLIC int pthread_detach(pthread_t thread)
         return ESRCH;
     if (t->detached)
         return EINVAL;
+    int ended = t->state == PEET__THREAD_ENDED && !t->joiner; /* if it ends from now on, it sees to itself */
     t->detached = 1;
     if (t->number != UINT32_MAX)
         peet__event1(PEET_ABSTRACT_THREAD_DETACH, t->number);
-    if (t->state == PEET__THREAD_ENDED && !t->joiner)
+    if (ended)
         forget(t);
     return 0;
 }

@@ -65,10 +65,11 @@ PUBLIC int sem_destroy(sem_t *sem)
 
 static int wait_until(sem_t *sem, uint64_t deadline)
 {
-    peet__cancellation_point();
-    uint64_t err = peet__event2(PEET_ABSTRACT_SEM_WAIT, (uint64_t)sem, deadline);
-    if (err == EINTR)
+    uint64_t err;
+    do {
         peet__cancellation_point();
+        err = peet__event2(PEET_ABSTRACT_SEM_WAIT, (uint64_t)sem, deadline);
+    } while (err == EINTR && (peet__cancellation_due() || peet__interrupted_restarts()));
     return fail(err);
 }
 

@@ -92,6 +92,10 @@ static inline int peet__simulating(void)
 struct peet__thread *peet__thread_self(void);
 /** The thread of a pthread_t; NULL: there is none. */
 struct peet__thread *peet__thread_of(pthread_t thread);
+/** Memory that the subject does not see: neither its heap's nor in its stream. */
+void *peet__own_calloc(size_t n, size_t bytes);
+void peet__own_free(void *p);
+
 /** How many threads pthread_create() and the like have made and not seen end. */
 unsigned peet__threads_alive(void);
 
@@ -155,6 +159,13 @@ static inline uint64_t peet__event4(unsigned type, uint64_t a, uint64_t b, uint6
 {
     uint64_t args[] = {a, b, c, d};
     return peet_rt_event(type, 4, args);
+}
+
+/** After a wait that returned EINTR: were all handlers that have run installed with SA_RESTART? */
+extern int peet_rt_interrupted_restarts(void) __attribute__((weak));
+static inline int peet__interrupted_restarts(void)
+{
+    return peet_rt_interrupted_restarts && peet_rt_interrupted_restarts();
 }
 
 /** The kind of a mutex (enum peet_mutex_kind) as its object says; < 0: destroyed, or of a sort that is refused. */

@@ -10,9 +10,6 @@
 #include <limits.h>
 #include <string.h>
 
-extern void *__libc_calloc(size_t, size_t);
-extern void __libc_free(void *);
-
 static struct {
     uint64_t generation; /* odd: in use */
     void (*destructor)(void *);
@@ -53,9 +50,7 @@ static struct peet__tsd_value *place(struct peet__thread *self, pthread_key_t ke
     if (key < PEET__TSD_INLINE)
         return &self->tsd[key];
     if (!self->more_tsd && make) {
-        peet__rt.busy++;
-        self->more_tsd = __libc_calloc(PTHREAD_KEYS_MAX - PEET__TSD_INLINE, sizeof *self->more_tsd);
-        peet__rt.busy--;
+        self->more_tsd = peet__own_calloc(PTHREAD_KEYS_MAX - PEET__TSD_INLINE, sizeof *self->more_tsd);
     }
     return self->more_tsd ? &self->more_tsd[key - PEET__TSD_INLINE] : NULL;
 }
@@ -114,9 +109,7 @@ void peet__tsd_end(struct peet__thread *self)
 {
     for (int round = 0; round < PTHREAD_DESTRUCTOR_ITERATIONS && destroy_round(self); round++) {
     }
-    peet__rt.busy++;
-    __libc_free(self->more_tsd);
-    peet__rt.busy--;
+    peet__own_free(self->more_tsd);
     self->more_tsd = NULL;
     memset(self->tsd, 0, sizeof self->tsd);
 }

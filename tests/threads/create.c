@@ -600,14 +600,14 @@ CASE(spinning_on_each_other)
 
 static __thread int own = 5;
 static __thread int own_zero;
-static __thread char own_array[10000];
+static __thread char own_array[3000];
 
 static void *count_own(void *arg)
 {
     for (int i = 0; i < 10; i++) {
         own++;
         own_zero += 2;
-        own_array[i * 999]++;
+        own_array[i * 299]++;
         sched_yield();
     }
     return (void *)(long)(own * 1000 + own_zero + own_array[0]);
