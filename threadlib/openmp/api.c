@@ -98,7 +98,7 @@ ENTRY(void, omp_get_schedule, (uint32_t * kind, int *chunk))
     const struct omp_icvs *i = icvs();
     uint32_t plain = i->schedule & ~OMP_MONOTONIC;
     *kind = i->schedule;
-    *chunk = i->chunk ? i->chunk : plain == OMP_DYNAMIC || plain == OMP_GUIDED;
+    *chunk = i->chunk ? i->chunk : plain != OMP_STATIC;
 }
 
 /* ----------------------------------------------------------------------------------------------------- tasks */

@@ -50,10 +50,11 @@ int peet__omp_barrier(struct omp_thread *thread, int cancellable)
     if (cancellable && team->cancelled == OMP_CANCEL_PARALLEL)
         return 1;
     uint64_t generation = team->generation;
-    team->arrived++;
+    int *arrived = cancellable ? &team->arrived_cancellable : &team->arrived;
+    ++*arrived;
     while (team->generation == generation) {
-        if (team->arrived == n && team->tasks == 0) {
-            team->arrived = 0;
+        if (*arrived == n && team->tasks == 0) {
+            *arrived = 0;
             team->generation++;
             peet__omp_idle_wake_all(team);
             break;
@@ -64,7 +65,7 @@ int peet__omp_barrier(struct omp_thread *thread, int cancellable)
         else
             sleep_until_posted(team);
         if (cancellable && team->cancelled == OMP_CANCEL_PARALLEL && team->generation == generation)
-            return 1; /* whoever cancelled it has set arrived to 0: the next barrier is the region's end */
+            return 1; /* whoever cancelled it has set the counter to 0: it is not used again in this region */
     }
     peet__omp_barrier_event(&team->gate, n);
     return 0;
@@ -92,9 +93,10 @@ ENTRY(int32_t, __kmpc_cancel, (struct omp_place * place, int32_t gtid, int32_t w
     }
     if (team->cancelled != OMP_CANCEL_NONE && team->cancelled != what)
         return 0;
+    int first = team->cancelled == OMP_CANCEL_NONE;
     team->cancelled = what;
-    if (what == OMP_CANCEL_PARALLEL) {
-        team->arrived = 0;
+    if (what == OMP_CANCEL_PARALLEL && first) {
+        team->arrived_cancellable = 0;
         peet__omp_idle_wake_all(team);
     }
     return 1;

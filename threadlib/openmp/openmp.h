@@ -253,7 +253,7 @@ struct omp_team {
     int tasking;             /* who waits at a barrier of this region can run tasks and be cancelled */
     uint64_t changes;        /* goes up with whatever is decided about tasks, barriers and cancellation */
     struct omp_queue urgent; /* with priorities, highest first */
-    int arrived;             /* at the barrier under way */
+    int arrived, arrived_cancellable; /* at the barrier under way; at one that cancellation ends */
     uint64_t generation;     /* of barriers that tasks can interrupt */
     int idle;                /* threads in SEM_WAIT on idle_gate, less those already posted */
     uint64_t idle_gate;

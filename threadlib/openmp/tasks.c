@@ -261,7 +261,7 @@ static void complete(struct omp_thread *thread, struct omp_task *task)
             parents = parent->waiter;
         if (group && --group->tasks == 0)
             groups = group->waiter;
-        last = --team->tasks == 0 && (!team->tasking || team->arrived == team->n);
+        last = --team->tasks == 0 && (!team->tasking || team->arrived == team->n || team->arrived_cancellable == team->n);
         peet__omp_thread_wake(parents);
         if (groups != parents)
             peet__omp_thread_wake(groups);

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# OpenMP's environment variables mean what they mean to the ordinary library.
+. "$(dirname "$0")/lib.sh"
+both "$here/cases/environment.c"
+
+# compare VARIABLE=value...: on as many processors as the ordinary library is told that there are
+compare() {
+    env "$@" ./plain >expected 2>/dev/null || fail "plain, $*"
+    env "$@" "$peet" run --quiet --cores 4 -d run -- ./recorded >got 2>errors || fail "$*: status $?: $(cat errors)"
+    cmp -s expected got || fail "$*: $(diff expected got)"
+}
+compare OMP_NUM_THREADS=3
+compare OMP_NUM_THREADS=2,3
+compare OMP_NUM_THREADS=2,3 OMP_MAX_ACTIVE_LEVELS=1
+compare OMP_NUM_THREADS=2 OMP_NESTED=true
+compare OMP_NUM_THREADS=2 OMP_MAX_ACTIVE_LEVELS=2
+compare OMP_NUM_THREADS=4 OMP_THREAD_LIMIT=3
+compare OMP_NUM_THREADS=2 OMP_CANCELLATION=true
+compare OMP_NUM_THREADS=2 OMP_MAX_TASK_PRIORITY=7
+compare OMP_NUM_THREADS=2 OMP_NUM_TEAMS=3 OMP_TEAMS_THREAD_LIMIT=2
+for schedule in static static,4 dynamic dynamic,7 guided guided,2 auto monotonic:dynamic,3 monotonic:static nonmonotonic:guided; do
+    compare OMP_NUM_THREADS=2 OMP_SCHEDULE=$schedule
+done
+compare OMP_NUM_THREADS=2 OMP_STACKSIZE=2M
+compare OMP_NUM_THREADS=2 OMP_WAIT_POLICY=active
+
+# Without a number: as many threads as the simulated machine has processors.
+for cores in 1 3 16; do
+    "$peet" run --quiet --cores $cores -d run -- ./recorded >got || fail "$cores processors"
+    grep -q "^threads $cores " got || fail "$cores processors: $(sed -n 2p got)"
+done
+
+# What makes no sense is said, and ignored.
+for wrong in OMP_NUM_THREADS=many OMP_SCHEDULE=sometimes OMP_STACKSIZE=-3 OMP_DYNAMIC=perhaps OMP_MAX_ACTIVE_LEVELS=-2; do
+    env "$wrong" "$peet" run --quiet --cores 2 -d run -- ./recorded >got 2>errors || fail "$wrong"
+    grep -q "OpenMP: $wrong is ignored" errors || fail "$wrong: nothing said: $(cat errors)"
+done
+
+# The environment as the library shows it
+OMP_DISPLAY_ENV=true OMP_NUM_THREADS=3,2 "$peet" run --quiet -d run -- ./recorded >got 2>errors
+grep -q "OMP_NUM_THREADS='3,2'" errors || fail "OMP_DISPLAY_ENV: $(cat errors)"
+OMP_DISPLAY_AFFINITY=true OMP_AFFINITY_FORMAT='thread %n of %N' OMP_NUM_THREADS=2 "$peet" run --quiet -d run -- ./recorded >got
+grep -q "^thread 1 of 2" got || fail "OMP_DISPLAY_AFFINITY: $(cat got)"

@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# run.sh FOLDER SOURCE FLAGS...: every case of a file gives what it gives with the ordinary library (or what its .expected says),
+# for 1 to 8 threads under each policy and three seeds, and plainly; and the same run twice has the same events.
+. "$(dirname "$0")/lib.sh"
+source=$2
+shift 2
+both "$source" "$@"
+if [[ $source == */cancel.c ]]; then
+    export OMP_CANCELLATION=true
+fi
+export OMP_MAX_TASK_PRIORITY=10
+
+check() { # FILE WHAT
+    cmp -s expected "$1" || {
+        diff expected "$1" | head -n 10
+        fail "$2: other results than the ordinary library"
+    }
+}
+
+for threads in 1 2 4 8; do
+    if [ -f "${source%.c}.expected" ]; then
+        cp "${source%.c}.expected" expected
+    else
+        must timeout 120 ./plain $threads >expected 2>/dev/null
+        must timeout 120 ./recorded $threads >got 2>/dev/null
+        check got "plain run, $threads threads"
+    fi
+    for policy in fcfs rr; do
+        for seed in 1 2 3; do
+            what="$threads threads, policy $policy, seed $seed"
+            timeout 120 "$peet" run --quiet --cores 4 --policy $policy --seed $seed --observe hash -d run -- ./recorded $threads >got 2>errors ||
+                fail "$what: status $?: $(tail -n 1 got) $(head -n 20 errors)"
+            check got "$what"
+        done
+        hash=$(value run/stats.json hash.hash)
+        must timeout 120 "$peet" run --quiet --cores 4 --policy $policy --seed 3 --observe hash -d run -- ./recorded $threads >got 2>errors
+        [ "$hash" = "$(value run/stats.json hash.hash)" ] || fail "$what: another hash the second time"
+    done
+done
+echo "$(grep -c . expected) lines of results, 4 numbers of threads"
