@@ -458,6 +458,11 @@ void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const st
             peet__map_arrive(map, c, NULL, core->clock);
         }
         break;
+    case PEET_ABSTRACT_ROI_BEGIN:
+    case PEET_ABSTRACT_ROI_END:
+        if (peet__roi_mark(map, core->clock, event->type == PEET_ABSTRACT_ROI_BEGIN))
+            peet__map_fail(map, PEET_ENOMEM, "out of memory");
+        break;
     default:
         if (event->type >= PEET_ABSTRACT_THREAD_CREATE)
             peet__sync_effect(map, core, event);

@@ -7,6 +7,7 @@
 #define PEET_MAP_H
 
 #include "mapper.h"
+#include "roi.h"
 
 #define PEET_MAP_NEVER UINT64_MAX
 #define PEET_MAP_BATCH 16    /* peet__map_produce(): the context's batch begins with a loop of many turns */
@@ -201,6 +202,7 @@ struct peet_map {
     struct peet_map_totals totals;
 
     struct peet_map_sync *sync;
+    struct peet_map_roi roi;
 
     /* pull form */
     uint8_t pulling;

@@ -107,6 +107,7 @@ void peet_map_free(struct peet_map *map)
     free(map->contexts);
     free(map->free_sources);
     free(map->records);
+    peet__roi_fini(map);
     free(map->executions);
     free(map->arrivals);
     free(map->pick_numbers);

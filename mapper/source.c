@@ -365,16 +365,18 @@ static const struct peet_block *synthetic(void *self, unsigned what)
 /** What is on the stack of a suspended context, up to so much. */
 static uint64_t state(void *self, uint32_t context)
 {
-    enum { MOST_BYTES = 1 << 20 };
+    enum { MOST_BYTES = 1 << 20, RED_ZONE_BYTES = 128 };
+    static uint64_t unknown; /* never the same twice */
     const struct peet_source_context *c = ((struct peet_source *)self)->contexts[context];
     uint64_t registers[8], lo, hi, hash = 0;
 
     if (!c->ctx)
-        return 0;
+        return ++unknown;
     peet_ctx_registers(c->ctx, registers);
     peet_ctx_stack(c->ctx, &lo, &hi);
+    registers[1] -= RED_ZONE_BYTES; /* leaf functions keep variables there */
     if (registers[1] < lo || registers[1] >= hi)
-        return 0;
+        return ++unknown;
     if (hi - registers[1] > MOST_BYTES)
         hi = registers[1] + MOST_BYTES;
     for (uint64_t at = registers[1] & ~(uint64_t)7; at < hi; at += 8)

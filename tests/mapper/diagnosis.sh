@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+# Deadlock, livelock, misuse of locks, threads that the program's end cuts off: reported, with names and places.
+. "$(dirname "$0")/lib.sh"
+cat >wrong.c <<'END'
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER, third = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t both;
+static pthread_cond_t never_signalled = PTHREAD_COND_INITIALIZER;
+volatile int flag, go;
+atomic_int done;
+static void *crossed(void *arg)
+{
+    pthread_mutex_lock(&second);
+    pthread_barrier_wait(&both);
+    pthread_mutex_lock(&first); /* crossed */
+    return arg;
+}
+static void *spins(void *arg)
+{
+    while (!flag)
+        ; /* spins */
+    return arg;
+}
+static void *takes_long(void *arg) /* looks like one who only spins, but counts */
+{
+    for (long i = 0; i < 50000 && !flag; i++)
+        ;
+    go = 1;
+    return arg;
+}
+static void *unlocks(void *arg)
+{
+    pthread_mutex_unlock(&third); /* not ours */
+    return arg;
+}
+static void *waits(void *arg)
+{
+    pthread_mutex_lock(&third);
+    for (;;)
+        pthread_cond_wait(&never_signalled, &third);
+    return arg;
+}
+int main(int argc, char **argv)
+{
+    pthread_t a, b;
+    (void)argc;
+    pthread_barrier_init(&both, NULL, 2);
+    if (!strcmp(argv[1], "deadlock")) {
+        pthread_create(&a, NULL, crossed, NULL);
+        pthread_mutex_lock(&first);
+        pthread_barrier_wait(&both);
+        pthread_mutex_lock(&second);
+    } else if (!strcmp(argv[1], "livelock")) {
+        pthread_create(&a, NULL, spins, NULL);
+        pthread_create(&b, NULL, spins, NULL);
+        pthread_join(a, NULL);
+    } else if (!strcmp(argv[1], "patience")) {
+        pthread_create(&a, NULL, takes_long, NULL);
+        pthread_create(&b, NULL, spins, NULL);
+        while (!go)
+            ;
+        flag = 1;
+        pthread_join(b, NULL);
+        pthread_join(a, NULL);
+        puts("patient");
+    } else if (!strcmp(argv[1], "misuse")) {
+        pthread_mutex_lock(&third);
+        pthread_create(&a, NULL, unlocks, NULL);
+        pthread_join(a, NULL);
+        printf("%d\n", pthread_mutex_lock(&third));
+        printf("%d\n", pthread_mutex_destroy(&third) != 0);
+    } else {
+        pthread_create(&a, NULL, waits, NULL);
+        pthread_create(&b, NULL, waits, NULL);
+        pthread_detach(b);
+        pthread_barrier_init(&both, NULL, 1);
+        while (pthread_mutex_trylock(&first) || argc++ < 1000)
+            pthread_mutex_unlock(&first);
+        return 5;
+    }
+    return 0;
+}
+END
+# ends STATUS REASON ARG OPTIONS...: run it, its status and its reason
+ends() {
+    local status=0 expected=$1 reason=$2 arg=$3
+    shift 3
+    "$peet" run -q -d out "$@" -- ./wrong "$arg" >out.txt 2>err.txt || status=$?
+    same "status of $arg $*" $status "$expected"
+    same "end of $arg $*" "$(value out/stats.json end.reason)" "$reason"
+}
+says() {
+    grep -q "$1" err.txt || { cat err.txt >&2; fail "the report does not say: $1"; }
+}
+for level in 0 2; do
+    must "$peetcc" -g -O$level -pthread -w -o wrong wrong.c
+    for cores in 1 2 5; do
+        for model in none tas ttas ticket mcs; do
+            ends 3 deadlock deadlock --cores $cores --lock-model $model
+            says "context 0 waits for mutex second (0x[0-9a-f]*), which context 1 holds"
+            says "context 1 waits for mutex first (0x[0-9a-f]*), which context 0 holds"
+            says "in a circle, each waits for the next: contexts [01], [01],"
+            says "in crossed (wrong.c:[0-9]*)"
+        done
+        ends 3 livelock livelock --cores $cores
+        says "livelock: every context only spins: 2 of 3 do"
+        says "in spins (wrong.c:[0-9]*)"
+        says "context 0 waits for the end of context 1"
+        ends 0 exit patience --cores $cores
+        same "output" "$(cat out.txt)" patient
+        ends 0 exit misuse --cores $cores
+        says "context 1 unlocks mutex third (0x[0-9a-f]*), which context 0 has locked"
+        says "in unlocks (wrong.c:[0-9]*)"
+        says "context 0 destroys mutex third (0x[0-9a-f]*) while it is locked"
+        same "results" "$(tr '\n' ' ' <out.txt)" "0 1 "
+        ends 5 exit left --cores $cores
+        if [ $cores -gt 2 ]; then
+            says "while 1 other thread was not over"
+            says "context 1 waited for condition variable never_signalled"
+            same "threads left" "$(value out/stats.json end.threads_left)" 1
+        fi
+    done
+done
