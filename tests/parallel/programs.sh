@@ -27,7 +27,7 @@ TIMEFORMAT=%U
 
 # run OUTPUT DIRECTORY COMMAND: sets status and seconds (user time)
 run() {
-    seconds=$({ time (cd "$2" && timeout -k 5 "$limit" bash -c "$3" >"$work/$1" 2>"$work/$1.err" </dev/null && exit 0
+    seconds=$({ time (cd "$2" && timeout -k 5 "$limit" bash -o pipefail -c "$3" >"$work/$1" 2>"$work/$1.err" </dev/null && exit 0
         echo $? >"$work/status"); } 2>&1)
     status=0
     [ ! -f status ] || status=$(cat status)
@@ -64,7 +64,7 @@ check() {
     same | near)
         grep -E -v "${argument:-^$}" expected | grep -v '^ *$' >expected.lines
         grep -E -v "${argument:-^$}" output | grep -v '^ *$' >output.lines
-        [ -s expected.lines ] || fail "$name: nothing is left to compare"
+        [ -s expected.lines ] || [ ! -s expected ] || fail "$name: nothing is left to compare"
         if [ "$kind" = same ]; then cmp -s expected.lines output.lines; else near expected.lines output.lines; fi ;;
     files)
         for path in $(cd "$reference" && echo $argument); do
