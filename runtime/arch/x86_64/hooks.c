@@ -96,7 +96,7 @@ void peet__hook_clock(uint64_t *frame, const uint64_t *xmm)
     frame[RAX] = (uint32_t)cycles;
     frame[RDX] = cycles >> 32;
     if ((word_of(frame) & 0xff) == PEET_HOOK_RDTSCP)
-        frame[RCX] = 0;
+        frame[RCX] = peet_rt_cpu();
 }
 
 /* Magic numbers of the simulators whose markers these are. */
