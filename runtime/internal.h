@@ -172,6 +172,12 @@ void peet__exit_note_host_objects(void);
 /** The dynamic linker's finaliser, without those of the host's objects. */
 void peet__exit_wrap_rtld_fini(void (*rtld_fini)(void), void (**out_wrapped)(void));
 
+/* ------------------------------------------------------------------------------- world_process.c */
+
+/** The kernel's random bytes for this process (AT_RANDOM) and the stack protector's word become those of every run.  No
+ *  function with a protected frame may be active. */
+void peet__world_settle_canary(void);
+
 /* ------------------------------------------------------------------------------------- signals.c */
 
 void peet__signals_begin(void); /* under simulation only */

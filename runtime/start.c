@@ -139,6 +139,7 @@ PUBLIC int __libc_start_main(int (*main)(int, char **, char **), int argc, char 
         return start.real(main, argc, argv, init, fini, rtld_fini, stack_end);
     rt->in_subject = 0;
     peet__capture_end();
+    peet__world_settle_canary();
     start.main = main;
     start.init = init;
     start.fini = fini;

@@ -106,6 +106,8 @@ ssize_t peet__socket_receive(int fd, struct msghdr *message, int flags);
 /** read(2) and write(2) that wait in simulated time; they note neither ranges nor system calls. */
 ssize_t peet__fd_read(int fd, void *bytes, size_t n);
 ssize_t peet__fd_write(int fd, const void *bytes, size_t n);
+/** open(2) of what exists, as the subject's own. */
+int peet__fd_open(const char *path, int flags);
 
 /* --------------------------------------------------------------------------------- world_process.c */
 

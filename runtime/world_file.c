@@ -269,6 +269,11 @@ static int open_any(int folder, const char *path, int flags, mode_t mode)
     return (int)called(SYS_openat, fd);
 }
 
+int peet__fd_open(const char *path, int flags)
+{
+    return open_any(AT_FDCWD, path, flags, 0);
+}
+
 static int has_mode(int flags)
 {
     return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;

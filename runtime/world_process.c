@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/random.h>
@@ -261,6 +262,15 @@ SIM(uint32_t, arc4random_uniform, uint32_t bound)
     if (!SUBJECT)
         return REAL(arc4random_uniform)(bound);
     return bound < 2 ? 0 : (uint32_t)((unsigned __int128)next_random() * bound >> 64);
+}
+
+void peet__world_settle_canary(void)
+{
+    uint64_t words[2] = {mixed(1), mixed(2)}, *random = (uint64_t *)getauxval(AT_RANDOM);
+    if (random)
+        memcpy(random, words, sizeof words);
+    words[0] &= ~(uint64_t)0xff; /* as the C library has it: no string runs over it */
+    __asm__ volatile("movq %0, %%fs:0x28" : : "r"(words[0]) : "memory");
 }
 
 /* std::random_device of GNU's and LLVM's library takes the processor's own numbers. */

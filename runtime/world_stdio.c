@@ -10,12 +10,14 @@
  */
 #include "world.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -519,6 +521,36 @@ SIM(int, __overflow, FILE *f, int c)
 }
 
 /* ---------------------------------------------------------------------------------------- whole streams */
+
+/* What open() gives instead of some files, and how it waits for a FIFO's other end. */
+static FILE *open_stream(const char *path, const char *mode, FILE *(*real)(const char *, const char *))
+{
+    struct stat st;
+    FILE *f;
+    peet__world_order();
+    if (peet__world_is_random(path) || (peet__world_concurrent() && stat(path, &st) == 0 && S_ISFIFO(st.st_mode))) {
+        int both = strchr(mode, '+') != NULL, fd = peet__fd_open(path, both ? O_RDWR : mode[0] == 'r' ? O_RDONLY : O_WRONLY);
+        f = fd < 0 ? NULL : fdopen(fd, mode);
+    } else {
+        f = real(path, mode);
+    }
+    int saved_errno = errno;
+    if (f)
+        peet__fd_closed(fileno_unlocked(f));
+    peet__syscall_note(SYS_openat, 0);
+    errno = saved_errno;
+    return f;
+}
+
+SIM(FILE *, fopen, const char *path, const char *mode)
+{
+    return SUBJECT ? open_stream(path, mode, REAL(fopen)) : REAL(fopen)(path, mode);
+}
+
+SIM(FILE *, fopen64, const char *path, const char *mode)
+{
+    return SUBJECT ? open_stream(path, mode, REAL(fopen64)) : REAL(fopen64)(path, mode);
+}
 
 SIM(int, fflush, FILE *f)
 {

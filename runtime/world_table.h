@@ -63,7 +63,7 @@
     X(getline) X(getdelim) X(__getdelim) \
     X(fwrite) X(fwrite_unlocked) X(fputs) X(fputs_unlocked) X(puts) \
     X(fputc) X(putc) X(_IO_putc) X(putchar) X(fputc_unlocked) X(putc_unlocked) X(putchar_unlocked) X(__overflow) \
-    X(fflush) X(fclose) X(perror)
+    X(fopen) X(fopen64) X(fflush) X(fclose) X(perror)
 
 /* world_format.c */
 #define PEET__WORLD_FORMAT(X) \
