@@ -84,6 +84,7 @@ void peet_map_free(struct peet_map *map)
     for (unsigned i = 0; i < map->nobservers; i++)
         peet__map_module_free(map->observers[i]);
     peet__map_module_free(map->machine);
+    peet__sync_free(map); /* its queues refer to contexts */
     for (uint32_t i = 0; i < map->nsources; i++)
         if ((c = map->contexts[i]) != NULL) {
             if (c->forked) {
@@ -101,7 +102,6 @@ void peet_map_free(struct peet_map *map)
         free(loop->shares);
         free(loop);
     }
-    peet__sync_free(map);
     free(map->observers);
     free(map->block_observers);
     free(map->contexts);
