@@ -16,7 +16,9 @@ clocks agree 1 1 1
 epoch 1767225600
 resolution 1, invalid 1
 work 1 1 1 1
+sleep uses 1 1
 times 1
+sum 1
 eight sleeps at once
 condition Connection timed out in time
 semaphore Connection timed out in time

@@ -130,6 +130,10 @@ static void processor(void)
     wall = now(CLOCK_MONOTONIC) - wall;
     printf("work %d %d %d %d\n", cpu > 1000000 && wall - cpu >= 0 && wall - cpu < 10000, cpu - mine >= 0 && cpu - mine < 10000,
         ticks - used >= 0 && ticks - used <= 10, used - cpu / 1000 <= 1 && cpu / 1000 - used <= 10);
+    cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+    mine = now(CLOCK_THREAD_CPUTIME_ID);
+    usleep(5000);
+    printf("sleep uses %d %d\n", now(CLOCK_PROCESS_CPUTIME_ID) - cpu < 1000, now(CLOCK_THREAD_CPUTIME_ID) - mine < 1000);
     printf("times %d\n", times(&tms) != (clock_t)-1 && tms.tms_stime == 0);
 }
 
@@ -139,6 +143,29 @@ static void *sleeper(void *arg)
     usleep(3000);
     *(int64_t *)arg = now(CLOCK_MONOTONIC) - start;
     return NULL;
+}
+
+static void *worker(void *arg)
+{
+    int64_t start = now(CLOCK_THREAD_CPUTIME_ID);
+    work(200000);
+    *(int64_t *)arg = now(CLOCK_THREAD_CPUTIME_ID) - start;
+    return NULL;
+}
+
+/* The process's processor time is the sum of its threads'. */
+static void sum(void)
+{
+    pthread_t threads[4];
+    int64_t took[4], all = 0, cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+    for (int k = 0; k < 4; k++)
+        pthread_create(&threads[k], NULL, worker, &took[k]);
+    for (int k = 0; k < 4; k++) {
+        pthread_join(threads[k], NULL);
+        all += took[k];
+    }
+    cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    printf("sum %d\n", took[0] > 200000 && took[3] - took[0] < 1000 && took[0] - took[3] < 1000 && cpu >= all && cpu < all + 10000);
 }
 
 /* Sleeps of several threads overlap. */
@@ -189,6 +216,7 @@ int main(void)
     absolute(CLOCK_REALTIME, 7000000);
     agreement();
     processor();
+    sum();
     overlap();
     deadlines();
     return 0;
