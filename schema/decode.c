@@ -5,6 +5,7 @@
  * what they refer to.  Blocks without a record (a last jump, alignment padding) are told from what
  * comes next.
  */
+#include "native.h"
 #include "program.h"
 
 #include <peet/raw.h>
@@ -383,14 +384,54 @@ static unsigned turns(struct peet_decode_state *s, struct peet_block_event *even
     return n;
 }
 
+/* The machine code of a function, if it is met often. */
+static const struct peet__native *native_of(struct peet_program *p, struct peet__function *f, int want_addresses)
+{
+    enum { OFTEN = 100 };
+    if (f->native[want_addresses] == NULL && f->native_heat[want_addresses] < OFTEN && ++f->native_heat[want_addresses] == OFTEN)
+        f->native[want_addresses] = peet__native_make(p, f, want_addresses);
+    return f->native[want_addresses];
+}
+
+/* As far as machine code comes.  The block before is events[-1].  Returns: how many blocks */
+static unsigned run_native(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end, int want_addresses,
+    struct peet_block_event *events, unsigned room, uint64_t **inout_values, const uint64_t *values_end)
+{
+    const uint64_t word = **inout_at, index = ~word;
+    struct peet__function *f = s->function;
+    const struct peet__native *n;
+    const void *to;
+    if (index < f->nsegments) {
+        if ((n = native_of(s->program, f, want_addresses)) == NULL)
+            return 0;
+        to = n->blocks[index];
+    } else {
+        if (PEET_RAW_IS_ABSTRACT(word) || !lookup_sync(s, word) || (n = native_of(s->program, s->sync_function, want_addresses)) == NULL)
+            return 0;
+        f = s->sync_function;
+        to = n->sync[s->sync_segment];
+    }
+    if (to == n->leave || room < n->events || (size_t)(end - *inout_at) <= n->slots || (size_t)(values_end - *inout_values) < n->values)
+        return 0;
+    struct peet__native_run run = {.at = *inout_at, .values = *inout_values, .events = events, .safe = end - n->slots,
+        .values_stop = *inout_values + ((values_end - *inout_values) - n->values), .events_stop = events + (room - n->events), .tail = -1,
+        .context = s->context, .turns = 1};
+    n->enter(&run, s->regs, n->blocks, to);
+    s->function = f;
+    s->last = (int32_t)run.events[-1].block->index;
+    s->tail = (int32_t)run.tail;
+    *inout_at = run.at;
+    *inout_values = run.values;
+    return (unsigned)(run.events - events);
+}
+
 unsigned peet_decode_batch(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, int want,
     struct peet_block_event *events, unsigned nevents, uint64_t *values, size_t nvalues)
 {
-    const uint32_t context = s->context;
-    uint64_t *const stop = values + (nvalues - s->program->values_capacity); /* room for any block up to here */
+    const uint64_t *const values_end = values + nvalues;
+    const uint64_t *const stop = values + (nvalues - s->program->values_capacity); /* room for any block up to here */
     if (s->slots < s->program->slots_capacity && make_room(s, NULL) != 0)
         return 0; /* peet_decode_next() says so */
-    uint64_t *const regs = s->regs;
     const uint64_t *at = *cursor;
     unsigned n = 0;
     while (n < nevents && values <= stop && (at != end || s->loop_left != 0)) {
@@ -398,28 +439,10 @@ unsigned peet_decode_batch(struct peet_decode_state *s, const uint64_t **cursor,
             n += turns(s, &events[n], nevents - n, want, &values, stop);
             continue;
         }
-        /* The short way: a plain record of a plain block, with nothing pending before it. */
-        struct peet__function *const f = s->function;
-        const uint32_t index = PEET_RAW_INDEX(*at);
-        if (PEET_RAW_IS_PLAIN(*at) && f != NULL && index < f->nsegments) {
-            const struct peet__block *const c = &f->code[index];
-            if (c->plain && s->tail < 0 && (c->pad < 0 || s->last != c->pad_after) && c->slot_words < (uint64_t)(end - at)) {
-                struct peet_block_event *const out = &events[n++];
-                if (want & PEET_DECODE_ADDRESSES || c->nupdates != 0)
-                    take_slots(regs, at + 1, c->slot_words);
-                at += 1 + c->slot_words;
-                out->block = &f->blocks[index];
-                out->context = context;
-                out->turns = 1;
-                out->strides = NULL;
-                out->values = want & PEET_DECODE_ADDRESSES ? values : NULL;
-                if (want & PEET_DECODE_ADDRESSES)
-#pragma clang loop vectorize(disable) unroll(disable)
-                    for (const struct peet__address *form = c->addresses, *last = form + c->nvalues; form != last; form++)
-                        *values++ = short_value(form, regs);
-                update(regs, c);
-                s->last = (int32_t)index;
-                s->tail = c->tail;
+        if (n != 0 && s->tail < 0) { /* nothing pending, and what was the last block is in the events */
+            unsigned more = run_native(s, &at, end, want & PEET_DECODE_ADDRESSES, &events[n], nevents - n, &values, values_end);
+            if (more != 0) {
+                n += more;
                 continue;
             }
         }

@@ -65,6 +65,7 @@ struct peet__block {
 } __attribute__((aligned(64)));
 
 struct peet__image;
+struct peet__native;
 
 struct peet__function {
     struct peet_function pub;
@@ -79,6 +80,8 @@ struct peet__function {
     uint32_t align_log2, longest_nop, granularity, asm_statements;
     uint32_t plain_offset;       /* in its text section, as the plain program has it */
     uint8_t new_section;         /* the first of its section */
+    const struct peet__native *native[2]; /* decoders in machine code, without and with values; NULL: not made */
+    uint32_t native_heat[2];     /* how often they were missed */
     void **owned;                /* allocations */
     uint32_t nowned;
 };
@@ -113,6 +116,7 @@ struct peet_program {
     void *rescan_arg;
     uint64_t *values;                  /* scratch of the event being delivered */
     uint32_t values_capacity, slots_capacity; /* the most of any block */
+    void *native_chunks;               /* native.c */
     struct peet_program_gaps gaps;
     int granularity;
     struct peet__function **synthetics; /* by enum peet_synthetic, NULL: not asked for yet; they are among functions */
