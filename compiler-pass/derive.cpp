@@ -39,6 +39,7 @@ public:
 
 private:
     void split();
+    void findWaitingLoops();
     void findTails();
     void findChecks();
     bool readRefs(MachineInstr *&culprit, std::string &why);
@@ -132,6 +133,33 @@ void Planner::split()
             S.recorded = false;
 }
 
+// A loop that waits for others without an access that must wait: one that has no way out, or one that a compiler
+// barrier makes read again.  Its header waits for its turn, lest it spin outside of simulated time.
+void Planner::findWaitingLoops()
+{
+    MachineDominatorTree MDT(*F.MF);
+    MachineLoopInfo MLI(MDT);
+    for (const MachineLoop *L : MLI.getLoopsInPreorder()) {
+        SmallVector<MachineBasicBlock *, 4> exits;
+        L->getExitBlocks(exits);
+        bool waits = exits.empty(), works = false;
+        for (MachineBasicBlock *MBB : L->blocks()) {
+            unsigned m = F.layoutOf[MBB];
+            for (unsigned i = 0; i < F.mbbSegments[m].second; i++)
+                works |= F.segments[F.mbbSegments[m].first + i].turn;
+            for (const MachineInstr &MI : *MBB) {
+                if (MI.isInlineAsm() && !isReal(MI) && MI.mayLoad())
+                    waits = true;
+                else if (MI.isCall() || (!exits.empty() && isReal(MI) && MI.mayStore()))
+                    works = true;
+            }
+        }
+        int header = firstSegment(F.layoutOf[L->getHeader()]);
+        if (waits && !works && header >= 0)
+            F.segments[header].turn = true;
+    }
+}
+
 int Planner::firstSegment(unsigned mbb) const
 {
     for (unsigned i = F.mbbSegments[mbb].first; i < F.segments.size(); i++)
@@ -159,7 +187,7 @@ void Planner::findTails()
         if (n < 2)
             continue;
         Segment &S = F.segments[first + n - 1], &P = F.segments[first + n - 2];
-        if (S.MIs.size() != 1 || S.sync || P.MIs.empty() || !P.MIs.back()->isConditionalBranch())
+        if (S.MIs.size() != 1 || S.sync || S.turn || P.MIs.empty() || !P.MIs.back()->isConditionalBranch())
             continue;
         MachineInstr *J = S.MIs[0], *C = P.MIs.back();
         MachineBasicBlock *A = targetOf(*C), *B = targetOf(*J);
@@ -737,6 +765,7 @@ bool Planner::run(MachineInstr *&culprit, std::string &why)
     if (!readRefs(culprit, why))
         return false;
     split();
+    findWaitingLoops();
     findTails();
     findChecks();
     preds.resize(F.layout.size());

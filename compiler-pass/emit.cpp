@@ -121,7 +121,7 @@ void emit(Target &T, Function &F, const Options &O)
     raw_string_ostream L(lengths), R(offsets);
     std::string start = F.start->getName().str();
     auto length = [&](const InsnPlan &I) {
-        L << (nlengths++ % 16 ? "," : "\n\t.byte ") << I.end->getName() << "-" << I.begin->getName();
+        L << (nlengths++ % 16 ? "," : "\n\t.byte ") << quoted(I.end->getName()) << "-" << quoted(I.begin->getName());
     };
     auto offset = [&](const std::string &a, const std::string &b) {
         R << (noffsets++ % 8 ? "," : "\n\t.long ") << a << "-" << b;
@@ -185,13 +185,13 @@ void emit(Target &T, Function &F, const Options &O)
                     body.i(here - last);
                 last = here;
                 if (symbolic)
-                    offset(I.begin->getName().str(), start);
+                    offset(quoted(I.begin->getName()), start);
                 if (MI.isInlineAsm())
                 { // without the hooks that were put into its text
-                    std::string begin = I.begin->getName().str();
+                    std::string begin = quoted(I.begin->getName());
                     if (unsigned added = F.asmAdded.lookup(&MI))
                         begin += "-" + std::to_string(added);
-                    offset(I.end->getName().str(), begin);
+                    offset(quoted(I.end->getName()), begin);
                 }
                 else if (!relax)
                     length(I);

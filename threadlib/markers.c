@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions that mark regions of interest in programs written for other simulators and suites: gem5's and
- * PARSEC's.  Compiled code notes their calls itself (compiler-pass/accesses.cpp); here they only exist, and do
- * nothing, so that such programs link without the library that defines them elsewhere.  A library or
- * program that does define them comes first.
+ * gem5's functions that mark a region of interest.  Compiled code notes their calls itself
+ * (compiler-pass/accesses.cpp); here they only exist, and do nothing: the library that defines them elsewhere consists of
+ * instructions that no processor has.  A program's own definitions come first.
  */
 #include <stdint.h>
 
 #define EMPTY(name, ...) \
     __attribute__((visibility("default"), weak)) void name(__VA_ARGS__); \
     __attribute__((visibility("default"), weak)) void name(__VA_ARGS__) {}
-
-EMPTY(__parsec_bench_begin, int benchmark)
-EMPTY(__parsec_bench_end, void)
-EMPTY(__parsec_roi_begin, void)
-EMPTY(__parsec_roi_end, void)
 
 EMPTY(map_m5_mem, void)
 EMPTY(unmap_m5_mem, void)

@@ -38,7 +38,7 @@ static const char *const ends_before_link[] = {
 struct reader {
     struct peetcc_args *out;
     struct peet_error *error;
-    const char *refused_lto, *refused_machine, *refused_static, *refused_sections, *refused_split; /* last one wins */
+    const char *refused_lto, *refused_machine, *refused_static, *refused_sections, *refused_split, *refused_hardening; /* last one wins */
     const char *pending; /* option whose value comes next */
     int only_inputs;     /* after "--" */
     int library_openmp;  /* OpenMP's library is named */
@@ -130,6 +130,12 @@ static void note_refusals(struct reader *r, const char *arg)
         r->refused_split = arg;
     else if (strcmp(arg, "-fno-split-machine-functions") == 0)
         r->refused_split = NULL;
+    else if (strcmp(arg, "-mspeculative-load-hardening") == 0 || strcmp(arg, "-mlvi-hardening") == 0 || strcmp(arg, "-mlvi-cfi") == 0 ||
+        strcmp(arg, "-mseses") == 0)
+        r->refused_hardening = arg;
+    else if (strcmp(arg, "-mno-speculative-load-hardening") == 0 || strcmp(arg, "-mno-lvi-hardening") == 0 ||
+        strcmp(arg, "-mno-lvi-cfi") == 0 || strcmp(arg, "-mno-seses") == 0)
+        r->refused_hardening = NULL;
 }
 
 /* The last one decides.  Another compiler's library makes clang ignore the pragmas. */
@@ -375,6 +381,9 @@ int peetcc_args_read(int argc, char **argv, struct peetcc_args *out_args, struct
     if (r.refused_sections || r.refused_split)
         return peet_error_set(error, PEET_EUNSUPPORTED,
             "%s is not supported: a function's blocks must stay together", r.refused_sections ? r.refused_sections : r.refused_split);
+    if (r.refused_hardening)
+        return peet_error_set(error, PEET_EUNSUPPORTED,
+            "%s is not supported: it rewrites the code after it has been recorded", r.refused_hardening);
     if (r.refused_static && peetcc_args_link(out_args))
         return peet_error_set(error, PEET_EUNSUPPORTED,
             "%s is not supported: the runtime libpeet-rt.so is a shared object; link dynamically", r.refused_static);

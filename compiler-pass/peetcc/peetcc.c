@@ -134,6 +134,7 @@ static int make_command(const struct peetcc_args *args, char *clang, const char 
             push(out, text_of("-fpass-plugin=%s", pass));
         }
         free(pass);
+        push(out, "-fno-crash-diagnostics"); /* no reproducers in the temporary folder: they would lack our plugin */
         push(out, "-idirafter");
         push(out, text_of("%s/include", prefix));
         push(out, "--end-no-unused-arguments");

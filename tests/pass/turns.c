@@ -67,6 +67,26 @@ long ordinary(long n)
     return mine;
 }
 
+// A loop without end waits, and one that a compiler barrier makes look again, whatever it looks at.
+// CHECK-LABEL: forever:
+// CHECK: {{\.LBB[0-9_]+}}: # =>This Inner Loop
+// CHECK: cmpl $0, 2147287104
+// CHECK: jmp {{\.LBB[0-9_]+}}
+// CHECK-LABEL: look_again:
+// CHECK: {{\.LBB[0-9_]+}}: # =>This Inner Loop
+// CHECK: cmpl $0, 2147287104
+// CHECK: plain(%rip)
+void forever(void)
+{
+    for (;;)
+        ;
+}
+void look_again(void)
+{
+    while (!plain)
+        __asm__ volatile("" ::: "memory");
+}
+
 // A fence waits, and so does a library's operation that is too wide for an instruction.
 // CHECK-LABEL: fence:
 // CHECK: cmpl $0, 2147287104

@@ -132,7 +132,7 @@ enum peet_block_flags {
     PEET_BLOCK_SIMPLE = 2,   /* no range and no conditional refs: ref i's address is values[i] */
     PEET_BLOCK_OPAQUE = 4,   /* holds inline assembly whose references cannot be seen */
     PEET_BLOCK_SYNC = 8,     /* recorded with its pc */
-    PEET_BLOCK_TURN = 16,    /* begins with an atomic or volatile access (or fence) that waits for its turn */
+    PEET_BLOCK_TURN = 16,    /* begins with an atomic or volatile access (or fence, or a loop without end) that waits */
 };
 
 struct peet_function;
