@@ -455,6 +455,7 @@ void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const st
     case PEET_ABSTRACT_YIELD:
         if (peet__map_others_wait(map, map->current)) {
             peet__map_release(core);
+            c->last_hw = UINT_MAX; /* it stands behind all others, under each policy */
             peet__map_arrive(map, c, NULL, core->clock);
         }
         break;

@@ -10,7 +10,8 @@
  * index.  The effect of an abstract event takes place when its cost has been paid.
  *
  * ORDER OF WORK.  A free hardware context takes the software context that has been ready longest
- * (policy affinity: its own first), then iterations of loops, innermost loop first.  Contexts inside a
+ * (policy affinity: its own first, unless another one has waited for spin_quantum_cycles; a context that
+ * yields or gives way is nobody's own), then iterations of loops, innermost loop first.  Contexts inside a
  * loop always go before new iterations, so that nested loops do not pile up stacks; other contexts and
  * loops go by the time at which they became ready.
  *

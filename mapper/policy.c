@@ -162,8 +162,10 @@ static int own_core_is_free(const struct peet_map *map, const struct peet_map_co
 /** The ready context that the policy would run on a core, or NULL. */
 static struct peet_map_context *first(struct peet_map *map, unsigned hw)
 {
-    struct peet_map_context *c = map->cores[hw].own_head;
+    struct peet_map_context *c = map->cores[hw].own_head, *oldest = map->ready_head;
 
+    if (oldest && map->cores[hw].clock >= map->config.spin_quantum_cycles && map->cores[hw].clock - map->config.spin_quantum_cycles >= oldest->ready_cycles)
+        return oldest; /* those that come back to their own core again and again must not keep it out for ever */
     if (c || map->config.policy != PEET_POLICY_AFFINITY)
         return c ? c : map->ready_head;
     for (c = map->ready_head; c && own_core_is_free(map, c, hw); c = c->next)

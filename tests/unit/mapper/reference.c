@@ -299,6 +299,7 @@ static void event(int hw)
             spend(hw, PEET_ABSTRACT_YIELD, 0, 0);
             if (w.nready || (!ctx->in && loop_for(hw))) {
                 w.on[hw] = NULL;
+                ctx->last_hw = -1; /* behind all others */
                 arrive(ctx, NULL, w.clock[hw]);
             }
             break;
