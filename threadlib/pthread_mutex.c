@@ -2,22 +2,24 @@
 /*
  * Mutexes and spin locks.  The C library's own init and attribute functions write the kind into the
  * object, so that objects with static initialisers look the same; owners, counts and waiters are the
- * mapper's.  Refused by name: robust mutexes and priority ceilings, which would need owners that die and
- * priorities.  Priority inheritance changes nothing where no thread has a priority, and is accepted.
+ * mapper's.  Refused by name: robust mutexes, which would need owners that die.  No priority has any effect
+ * here, so inheriting one changes nothing, and of priority ceilings only the check is left.
  */
 #include "thread.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <peet/module.h>
 
 #define KIND_ROBUST 0x10  /* glibc's bits of __data.__kind */
 #define KIND_PROTECT 0x40
+#define CEILING_SHIFT 19 /* of __data.__lock, as glibc keeps it */
 #define KIND_TYPE 3
 
 int peet__mutex_kind(const pthread_mutex_t *m)
 {
     int kind = m->__data.__kind;
-    if (kind < 0 || (kind & (KIND_ROBUST | KIND_PROTECT)))
+    if (kind < 0 || (kind & KIND_ROBUST))
         return -1;
     switch (kind & KIND_TYPE) {
     case PTHREAD_MUTEX_RECURSIVE_NP:
@@ -31,17 +33,20 @@ int peet__mutex_kind(const pthread_mutex_t *m)
 
 static int refused(const pthread_mutexattr_t *attr, const void *caller)
 {
-    int robust = PTHREAD_MUTEX_STALLED, protocol = PTHREAD_PRIO_NONE;
-    if (!attr)
+    int robust = PTHREAD_MUTEX_STALLED;
+    if (!attr || pthread_mutexattr_getrobust(attr, &robust) != 0 || robust != PTHREAD_MUTEX_ROBUST)
         return 0;
-    pthread_mutexattr_getrobust(attr, &robust);
-    pthread_mutexattr_getprotocol(attr, &protocol);
-    if (robust != PTHREAD_MUTEX_ROBUST && protocol != PTHREAD_PRIO_PROTECT)
-        return 0;
-    peet__report("pthread_mutex_init() at %p is refused: %s are not simulated; the subject sees ENOTSUP", caller,
-        robust == PTHREAD_MUTEX_ROBUST ? "robust mutexes (PTHREAD_MUTEX_ROBUST)"
-                                       : "priority ceilings (PTHREAD_PRIO_PROTECT)");
+    peet__report("pthread_mutex_init() at %p is refused: robust mutexes (PTHREAD_MUTEX_ROBUST) are not simulated; "
+                 "the subject sees ENOTSUP",
+        caller);
     return 1;
+}
+
+/* A thread whose priority is above the ceiling may not have the mutex. */
+static int too_high(const pthread_mutex_t *m)
+{
+    return (m->__data.__kind & KIND_PROTECT) &&
+           peet__thread_self()->priority > (int)((unsigned)m->__data.__lock >> CEILING_SHIFT);
 }
 
 PUBLIC int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attr)
@@ -74,7 +79,7 @@ PUBLIC int pthread_mutex_lock(pthread_mutex_t *m)
     if (!peet__simulating())
         return PEET__REAL(pthread_mutex_lock)(m);
     int kind = peet__mutex_kind(m);
-    if (kind < 0)
+    if (kind < 0 || too_high(m))
         return EINVAL;
     return (int)peet__event3(PEET_ABSTRACT_MUTEX_LOCK, (uint64_t)m, (uint64_t)kind, PEET_NEVER);
 }
@@ -84,7 +89,7 @@ PUBLIC int pthread_mutex_trylock(pthread_mutex_t *m)
     if (!peet__simulating())
         return PEET__REAL(pthread_mutex_trylock)(m);
     int kind = peet__mutex_kind(m);
-    if (kind < 0)
+    if (kind < 0 || too_high(m))
         return EINVAL;
     return (int)peet__event2(PEET_ABSTRACT_MUTEX_TRYLOCK, (uint64_t)m, (uint64_t)kind);
 }
@@ -102,7 +107,7 @@ PUBLIC int pthread_mutex_unlock(pthread_mutex_t *m)
 static int lock_until(pthread_mutex_t *m, clockid_t clock, const struct timespec *until)
 {
     int kind = peet__mutex_kind(m);
-    if (kind < 0)
+    if (kind < 0 || too_high(m))
         return EINVAL;
     if (!peet__deadline_valid(until)) { /* matters only if it would have to wait */
         int err = (int)peet__event2(PEET_ABSTRACT_MUTEX_TRYLOCK, (uint64_t)m, (uint64_t)kind);
@@ -125,6 +130,22 @@ PUBLIC int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const st
     if (!peet__deadline_clock(clock))
         return EINVAL;
     return lock_until(m, clock, until);
+}
+
+PUBLIC int pthread_mutex_setprioceiling(pthread_mutex_t *m, int ceiling, int *out_old)
+{
+    if (!peet__simulating())
+        return PEET__REAL(pthread_mutex_setprioceiling)(m, ceiling, out_old);
+    int kind = peet__mutex_kind(m);
+    if (kind < 0 || !(m->__data.__kind & KIND_PROTECT) || ceiling < sched_get_priority_min(SCHED_FIFO) ||
+        ceiling > sched_get_priority_max(SCHED_FIFO))
+        return EINVAL;
+    int err = (int)peet__event3(PEET_ABSTRACT_MUTEX_LOCK, (uint64_t)m, (uint64_t)kind, PEET_NEVER);
+    if (err)
+        return err;
+    *out_old = (int)((unsigned)m->__data.__lock >> CEILING_SHIFT);
+    m->__data.__lock = (int)((unsigned)m->__data.__lock % (1u << CEILING_SHIFT) | (unsigned)ceiling << CEILING_SHIFT);
+    return (int)peet__event2(PEET_ABSTRACT_MUTEX_UNLOCK, (uint64_t)m, (uint64_t)kind);
 }
 
 PUBLIC int pthread_mutex_consistent(pthread_mutex_t *m)

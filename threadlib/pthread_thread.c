@@ -103,7 +103,8 @@ struct peet__thread *peet__thread_self(void)
         me.tp = peet__fs_base();
         me.number = peet__rt.current ? peet__rt.current->number : 0;
         me.state = PEET__THREAD_ALIVE;
-        me.detached = peet__rt.current != &peet__rt.main_ctx;
+        me.is_main = !peet__rt.current || peet__rt.current == &peet__rt.main_ctx;
+        me.detached = !me.is_main;
         list(&me);
     }
     return &me;
@@ -129,6 +130,8 @@ unsigned peet__threads_alive(void)
 /* The thread is over for everybody: nobody will ask for it any more. */
 static void forget(struct peet__thread *t)
 {
+    if (t->is_main)
+        return;
     unlist(t);
     if (t->gone)
         *t->gone = 1;
@@ -304,6 +307,16 @@ PUBLIC int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 
 /* ----------------------------------------------------------------------------------------------- joining */
 
+/* The main thread's context lives on until the last thread has ended: who joins it waits on this semaphore. */
+static uint64_t main_over;
+
+static uint64_t wait_for(const struct peet__thread *t, uint64_t deadline)
+{
+    if (!t->is_main)
+        return peet__event2(PEET_ABSTRACT_THREAD_JOIN, t->number, deadline);
+    return peet__event2(PEET_ABSTRACT_SEM_WAIT, (uint64_t)&main_over, deadline);
+}
+
 static int join(pthread_t thread, void **out_result, uint64_t deadline, int is_try)
 {
     struct peet__thread *self = peet__thread_self(), *t = peet__thread_of(thread);
@@ -322,7 +335,7 @@ static int join(pthread_t thread, void **out_result, uint64_t deadline, int is_t
     while (t->number == UINT32_MAX)
         peet_rt_event(PEET_ABSTRACT_YIELD, 0, NULL);
     for (;;) {
-        err = peet__event2(PEET_ABSTRACT_THREAD_JOIN, t->number, deadline);
+        err = wait_for(t, deadline);
         if (err != EINTR)
             break;
         if (peet__cancellation_due()) {
@@ -382,9 +395,9 @@ PUBLIC int pthread_detach(pthread_t thread)
         return EINVAL;
     int ended = t->state == PEET__THREAD_ENDED && !t->joiner; /* if it ends from now on, it sees to itself */
     t->detached = 1;
-    if (t->number != UINT32_MAX)
+    if (t->number != UINT32_MAX && !t->is_main)
         peet__event1(PEET_ABSTRACT_THREAD_DETACH, t->number);
-    if (ended)
+    if (ended && !t->is_main)
         forget(t);
     return 0;
 }
@@ -409,6 +422,7 @@ void peet__main_ended(void)
     struct peet__thread *self = peet__thread_self();
     peet__tsd_end(self);
     self->state = PEET__THREAD_ENDED;
+    peet__event2(PEET_ABSTRACT_SEM_POST, (uint64_t)&main_over, 1);
     while (peet__event2(PEET_ABSTRACT_THREAD_JOIN, PEET_NEVER, PEET_NEVER) == EINTR) {
     }
     exit(0);

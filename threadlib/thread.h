@@ -47,6 +47,7 @@ struct peet__thread {
     uint32_t number; /* of its software context; UINT32_MAX: its creator does not know it yet */
     uint8_t state;   /* enum peet__thread_state */
     uint8_t detached, joining;
+    uint8_t is_main;
     uint8_t is_thread; /* made by pthread_create() or the like, not main and not a worker */
     uint8_t c11;
     /* cancellation */

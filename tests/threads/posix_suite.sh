@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# posix_suite.sh FOLDER [OPTION-OF-peet-run...]: the pthread_* and sem_* cases of the Open POSIX Test Suite (LTP has it as
+# testcases/open_posix_testsuite), brought along by the user.  Each case runs plainly, which is the independent
+# answer, and under peet run, which has to agree wherever the plain run passes.  Says SKIPPED if the folder is
+# not there.  PEET_POSIX_ONLY: an extended pattern of cases; PEET_POSIX_KEEP: a folder where programs and verdicts of
+# plain runs stay for the next time.
+. "$(dirname "$0")/../tools/common.sh"
+folder=${1:-${PEET_POSIX_SUITE:-}}
+shift
+[ -n "$folder" ] && [ -d "$folder/conformance/interfaces" ] ||
+    skip "the Open POSIX Test Suite is not at '${folder:-PEET_POSIX_SUITE}': give its folder"
+folder=$(cd "$folder" && pwd)
+keep=${PEET_POSIX_KEEP:-$work/keep}
+mkdir -p "$keep"
+only=${PEET_POSIX_ONLY:-.}
+
+# What no single process on a simulated machine can do, by name and reason:
+# other processes that share objects with the simulated one, which fork() leaves unsimulated
+SHARES='pthread_barrierattr_getpshared/2-1|pthread_mutexattr_getpshared/1-3|pthread_condattr_getpshared/1-2|pthread_rwlockattr_getpshared/2-1|pthread_spin_init/2-|sem_unlink/(2-2|4-2|6-1|7-1|9-1)'
+
+verdict() { # STATUS
+    case $1 in
+    0) echo PASS ;;
+    1) echo FAIL ;;
+    2) echo UNRESOLVED ;;
+    4) echo UNSUPPORTED ;;
+    5) echo UNTESTED ;;
+    124 | 137) echo HUNG ;;
+    *) echo "status $1" ;;
+    esac
+}
+
+flags=(-std=gnu99 -D_POSIX_C_SOURCE=200809L -D_XOPEN_SOURCE=700 -D_GNU_SOURCE -w -O1 -g -I"$folder/include")
+more=()
+[ -f "$folder/lib/common.c" ] && more=("$folder/lib/common.c") # where newer versions have main()
+agree=0 differ=0 skipped=0 plain_fails=0
+for source in "$folder"/conformance/interfaces/{pthread_,sem_}*/*.c; do
+    name=$(basename "$(dirname "$source")")/$(basename "$source" .c)
+    [[ $name =~ $only ]] || continue
+    grep -q 'main *(' "$source" || continue
+    [[ $name =~ ^($SHARES) ]] && { skipped=$((skipped + 1)); continue; }
+    here=$keep/${name//\//.}
+    if [ ! -s "$here.verdict" ]; then
+        (cd "$(dirname "$source")" && "$PEET_PLAIN_CC" "${flags[@]}" -o "$here.plain" "$source" "${more[@]}" -pthread -lrt -lm) 2>"$here.errors" ||
+            { skipped=$((skipped + 1)); echo "does not compile: $name"; continue; }
+        (cd "$keep" && timeout -k 1 ${PEET_POSIX_SECONDS:-60} "$here.plain" >/dev/null 2>&1) 2>/dev/null
+        verdict $? >"$here.verdict"
+    fi
+    want=$(cat "$here.verdict")
+    [ "$want" = PASS ] || { plain_fails=$((plain_fails + 1)); continue; }
+    (cd "$(dirname "$source")" && "$PEETCC" "${flags[@]}" -o "$here.peet" "$source" "${more[@]}" -pthread -lrt -lm) 2>"$here.errors" ||
+        { echo "DIFFERS: $name: peetcc refused it"; differ=$((differ + 1)); continue; }
+    (cd "$keep" && timeout -k 1 ${PEET_POSIX_SECONDS:-60} "$PEET" run --quiet "$@" -d "$work/out" -- "$here.peet" >"$work/said" 2>&1) 2>/dev/null
+    got=$(verdict $?)
+    if [ "$got" = "$want" ]; then
+        agree=$((agree + 1))
+    else
+        echo "DIFFERS: $name: $got, plainly $want"
+        grep -v '^pass' "$work/said" | head -${PEET_POSIX_LINES:-4} | sed 's/^/    /'
+        differ=$((differ + 1))
+    fi
+done
+echo "$agree agree, $differ differ, $skipped skipped, $plain_fails do not pass plainly"
+[ $differ = 0 ]
