@@ -49,10 +49,11 @@ void peet__syscall_note(long number, size_t bytes);
 /** Here a cancellation is acted upon, if the thread library has one. */
 void peet__world_cancellation_point(void);
 
-/** Whether other contexts are alive, for whom a blocking call must not stop the process. */
+/** Whether other contexts are alive, for whom a blocking call must not stop the process.  An iteration of a marked loop
+ *  is recorded as a whole before it is simulated: inside one, nothing can wait. */
 static inline int peet__world_concurrent(void)
 {
-    return *(volatile uint32_t *)(PEET_CONTROL_ADDRESS + PEET_CONTROL_CONCURRENT) != 0;
+    return *(volatile uint32_t *)(PEET_CONTROL_ADDRESS + PEET_CONTROL_CONCURRENT) != 0 && peet__rt.current->mark_depth == 0;
 }
 
 /* ------------------------------------------------------------------------------------ world_clock.c */

@@ -20,6 +20,8 @@
 
 enum { PATIENCE_MS = 200, INHERITED_MAX = 256 };
 
+__attribute__((weak, visibility("hidden"))) int peet_rt_interrupted_restarts(void);
+
 static uint8_t inherited[INHERITED_MAX];
 static int forked;
 
@@ -100,7 +102,15 @@ int peet__fd_wait(int fd, unsigned events, uint64_t deadline)
         struct pollfd one = {.fd = fd, .events = (short)events};
         poll(&one, 1, PATIENCE_MS);
     }
-    return peet__fd_wait_event(fd, events, deadline);
+    for (;;) {
+        int error = peet__fd_wait_event(fd, events, deadline);
+        if (error != EINTR)
+            return error;
+        peet__world_cancellation_point();
+        /* as the kernel restarts calls that have no time limit, if all handlers say so */
+        if (deadline != PEET_NEVER || !peet_rt_interrupted_restarts || !peet_rt_interrupted_restarts())
+            return EINTR;
+    }
 }
 
 int peet__world_back_off(uint64_t *inout_ns)
