@@ -63,6 +63,7 @@ struct peet_map_context {
     uint8_t exited;                /* CONTEXT_EXIT has been delivered */
     uint8_t pending;               /* the request's cost has been paid, its effect is still to come */
     uint8_t granting;              /* SYNC_GRANT is still to be delivered */
+    uint8_t interrupted;           /* before it waited: its next wait that an interrupt ends is over at once */
     uint8_t held_back;             /* ATOMIC, the request, is still to be delivered */
     uint8_t step;                  /* what its processor does for a lock: enum in sync_lock.c; 0: nothing */
     uint8_t traffic;               /* that has been done for the request */

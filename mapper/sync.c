@@ -470,6 +470,7 @@ int peet__sync_deferred(uint32_t type)
 
 void peet__sync_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event)
 {
+    struct peet_map_context *c = core->context;
     unsigned kind;
 
     if (!effects[event->type])
@@ -478,11 +479,13 @@ void peet__sync_effect(struct peet_map *map, struct peet_map_core *core, const s
     if (kind < PEET_SYNC_KINDS)
         map->sync->operations[kind]++;
     if (event->type == PEET_ABSTRACT_CLOCK) { /* the one request whose argument may be left out */
-        peet__sync_answer(map, core->context, clock_read(map, core, event->nargs ? event->args[0] : 0));
+        peet__sync_answer(map, c, clock_read(map, core, event->nargs ? event->args[0] : 0));
         peet__spin_give_way(map, core, POLLS);
         return;
     }
-    effects[event->type](map, core, core->context, event->args);
+    effects[event->type](map, core, c, event->args);
+    if (__builtin_expect(c->interrupted, 0))
+        peet__interrupt_late(map, core, c);
     if (core->context && polling(event->type))
         peet__spin_give_way(map, core, POLLS);
 }

@@ -294,6 +294,8 @@ void peet__thread_over(struct peet_map *map, struct peet_map_context *c, uint64_
 struct peet_map_thread *peet__thread_find(struct peet_map *map, uint64_t number);
 /** Is the context in a wait that an interrupt ends? */
 int peet__interruptible(const struct peet_map_context *c);
+/** After the effect of a request: an interrupt has come before it. */
+void peet__interrupt_late(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c);
 /** Nothing can go on: all that is left are detached threads that wait, and those that wait for the end of all others, which
  *  need not wait any longer.  Returns: 1 if a context has been woken */
 int peet__thread_last(struct peet_map *map);

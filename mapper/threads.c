@@ -192,6 +192,16 @@ void peet__interrupt(struct peet_map *map, struct peet_map_core *core, struct pe
     peet__sync_answer(map, c, (uint64_t)waiting);
     if (waiting)
         peet__sync_give_up(map, target, core->clock, EINTR);
+    else if (target)
+        target->interrupted = 1; /* it may have asked already, and is still to come to it */
+}
+
+void peet__interrupt_late(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c)
+{
+    if (!peet__interruptible(c))
+        return;
+    c->interrupted = 0;
+    peet__sync_give_up(map, c, core->clock, EINTR);
 }
 
 int peet__thread_last(struct peet_map *map)

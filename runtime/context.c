@@ -6,7 +6,7 @@
  * process's first thread; between them, errno changes hands.  Two ways to switch: assembly (arch/), and the
  * C library's ucontext for comparison.
  */
-#include "internal.h"
+#include "signals.h"
 #include "fatal.h"
 
 #include <errno.h>
@@ -24,6 +24,7 @@ static void uc_entry(void)
 {
     struct peet_ctx *ctx = peet__rt.current;
     peet__rt.busy = 0;
+    peet__rt.kernel_mask = ctx->mask;
     ctx->fn(ctx->a, ctx->b);
     peet__ctx_finished();
 }
@@ -56,6 +57,7 @@ void peet__ctx_prepare(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uin
     ctx->uc->uc_stack.ss_sp = (void *)ctx->stack.lo;
     ctx->uc->uc_stack.ss_size = ctx->stack_top - ctx->stack.lo;
     ctx->uc->uc_link = NULL;
+    *(uint64_t *)&ctx->uc->uc_sigmask = ctx->mask;
     makecontext(ctx->uc, uc_entry, 0);
 }
 
@@ -89,6 +91,7 @@ int peet__ctx_make(const struct peet_ctx_options *options, struct peet_ctx **out
         __libc_free(ctx);
         return err;
     }
+    ctx->mask = peet__rt.current->mask;
     ctx->next = peet__ctx_list;
     if (ctx->next)
         ctx->next->previous = ctx;
@@ -111,6 +114,8 @@ void peet__ctx_release(struct peet_ctx *ctx)
         peet__ctx_list = ctx->next;
     if (ctx->next)
         ctx->next->previous = ctx->previous;
+    peet__signals_leave(ctx);
+    peet__fatal_forget_alternative(ctx);
     peet__tls_free(ctx);
     peet__stack_free(&ctx->stack);
     __libc_free(ctx->uc);
@@ -126,6 +131,7 @@ PUBLIC int peet_ctx_new(
     if (err)
         return err;
     ctx->held = 1;
+    peet__signals_enter(ctx, ctx->mask);
     peet__ctx_prepare(ctx, fn, a, b);
     *out_ctx = ctx;
     return 0;
@@ -138,9 +144,11 @@ PUBLIC int peet_ctx_restart(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t)
         peet__tls_free(ctx);
         err = peet__tls_new(ctx);
     }
-    if (!err)
-        peet__ctx_prepare(ctx, fn, a, b);
-    return err;
+    if (err)
+        return err;
+    peet__signals_enter(ctx, peet__rt.current->mask);
+    peet__ctx_prepare(ctx, fn, a, b);
+    return 0;
 }
 
 PUBLIC void peet_ctx_free(struct peet_ctx *ctx)
@@ -189,9 +197,13 @@ PUBLIC enum peet_yield peet_ctx_resume(
     } else {
         peet__set_fs(ctx->fs); /* from here to the switch back nothing of ours touches thread-local storage */
     }
+    if (__builtin_expect(rt->mixed, 0))
+        peet__signals_switch_in(ctx);
     rt->in_subject = 1;
-    if (rt->signals) /* came while the host ran, or wait for a check still */
+    if (__builtin_expect((rt->pending & ~rt->all_block) | ctx->poked, 0)) { /* came while the host ran, or wait still */
+        rt->signals = 1;
         peet__ctl->limit = NULL;
+    }
     if (__builtin_expect(!ctx->uc, 1))
         peet__swap(&rt->host, &ctx->saved);
     else
@@ -202,6 +214,8 @@ PUBLIC enum peet_yield peet_ctx_resume(
     } else {
         peet__set_fs(rt->thread);
     }
+    if (__builtin_expect(rt->mixed, 0))
+        peet__signals_switch_out();
     *out_end = peet__ctl->cursor;
     peet__park_cursor();
     return (enum peet_yield)ctx->why;
@@ -210,20 +224,26 @@ PUBLIC enum peet_yield peet_ctx_resume(
 /* libc's switch is no place for a signal handler: busy until we are over. */
 void peet__ucontext_resume(struct peet_ctx *ctx)
 {
-    peet__rt.busy = 1;
-    swapcontext(&peet__rt.host_uc, ctx->uc);
+    struct peet__rt *rt = &peet__rt;
+    uint64_t mask = rt->kernel_mask;
+    rt->busy = 1;
+    swapcontext(&rt->host_uc, ctx->uc);
+    rt->kernel_mask = mask; /* it has put the host's back */
+    peet__mask_tell(rt->mixed || !ctx->counted ? rt->all_block : ctx->mask);
 }
 
 void peet__ucontext_leave(struct peet_ctx *ctx)
 {
     swapcontext(ctx->uc, &peet__rt.host_uc);
     peet__rt.busy = 0;
+    peet__rt.kernel_mask = ctx->mask;
 }
 
 void peet__ctx_finished(void)
 {
     /* in the subject's world: blocks of libraries loaded at run time came from its heap */
     peet__rt.busy++; /* what follows belongs to no iteration */
+    peet__signals_leave(peet__rt.current);
     peet__tls_free(peet__rt.current);
     peet__rt.busy--;
     peet__leave(PEET_YIELD_DONE);

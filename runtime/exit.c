@@ -185,7 +185,7 @@ static void forget_host_streams(void)
 }
 
 /* The child is not simulated: it has no simulator of its own, and the results are the parent's. */
-static void forked(void)
+void peet__exit_forked(void)
 {
     if (!peet__rt.simulated)
         return;
@@ -199,7 +199,7 @@ void peet__exit_prepare_early(void)
     standard[0] = stdin;
     standard[1] = stdout;
     standard[2] = stderr;
-    pthread_atfork(NULL, NULL, forked);
+    pthread_atfork(NULL, NULL, peet__exit_forked);
 }
 
 /* A child of vfork() would record into its parent's ring. */

@@ -4,7 +4,7 @@
  * context, because the host's own data are not in order before; a second one does not wait.
  */
 #include "fatal.h"
-#include "internal.h"
+#include "signals.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,11 +14,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+extern void *__libc_malloc(size_t);
+extern void __libc_free(void *);
+
 #define ALT_BYTES (64ul << 10)  /* the handler itself */
 #define CRASH_BYTES (8ul << 20) /* the host writing its results */
 
 static char *crash_stack;
-static stack_t alt_stack, user_alt_stack = {.ss_flags = SS_DISABLE};
+static stack_t alt_stack;
 static volatile int crashing;
 static volatile int waiting; /* a signal that came while the host was at work */
 static siginfo_t waiting_info;
@@ -72,21 +75,68 @@ void peet__fatal_begin(void)
     syscall(SYS_sigaltstack, &alt_stack, NULL);
 }
 
-/* Ours serves unless the subject has one; it never sees ours. */
+void peet__fatal_alternative(const struct peet_ctx *ctx)
+{
+    peet__rt.alternative = ctx->alternative;
+    syscall(SYS_sigaltstack, ctx->alternative ? ctx->alternative : &alt_stack, NULL);
+}
+
+void peet__fatal_forget_alternative(struct peet_ctx *ctx)
+{
+    if (!ctx->alternative)
+        return;
+    struct peet__visit visit = peet__visit_begin();
+    if (peet__rt.alternative == ctx->alternative)
+        peet__fatal_alternative(&peet__rt.main_ctx);
+    __libc_free(ctx->alternative);
+    ctx->alternative = NULL;
+    peet__mask_alternatives(-1);
+    peet__visit_end(visit);
+}
+
+static int set_alternative(struct peet_ctx *ctx, const stack_t *stack)
+{
+    if (stack->ss_flags & SS_DISABLE) {
+        if (ctx->alternative)
+            peet__fatal_forget_alternative(ctx);
+        peet__fatal_alternative(ctx);
+        return 0;
+    }
+    if ((int)syscall(SYS_sigaltstack, stack, NULL) != 0)
+        return -1;
+    if (!ctx->alternative) {
+        struct peet__visit visit = peet__visit_begin();
+        ctx->alternative = __libc_malloc(sizeof *ctx->alternative);
+        peet__visit_end(visit);
+        if (!ctx->alternative) {
+            errno = ENOMEM;
+            return -1;
+        }
+        peet__mask_alternatives(1);
+    }
+    *ctx->alternative = *stack;
+    peet__rt.alternative = ctx->alternative;
+    return 0;
+}
+
+/* Ours serves unless the context has one; the subject never sees ours. */
 PUBLIC int sigaltstack(const stack_t *stack, stack_t *old)
 {
     if (!peet__rt.simulated || !peet__is_subject())
         return (int)syscall(SYS_sigaltstack, stack, old);
-    stack_t now, before = user_alt_stack;
+    struct peet_ctx *ctx = peet__rt.current;
+    stack_t now, before = {.ss_flags = SS_DISABLE};
     syscall(SYS_sigaltstack, NULL, &now);
-    if (!(before.ss_flags & SS_DISABLE))
+    if (ctx->alternative) {
+        before = *ctx->alternative;
         before.ss_flags = now.ss_flags;
-    if (stack) {
-        int result = (int)syscall(SYS_sigaltstack, stack->ss_flags & SS_DISABLE ? &alt_stack : stack, NULL);
-        if (result != 0)
-            return result;
-        user_alt_stack = *stack;
     }
+    if (stack && (now.ss_flags & SS_ONSTACK)) {
+        errno = EPERM;
+        return -1;
+    }
+    if (stack && set_alternative(ctx, stack) != 0)
+        return -1;
     if (old)
         *old = before;
     return 0;

@@ -7,6 +7,8 @@
 
 #include <signal.h>
 
+struct peet_ctx;
+
 /** Whether this signal ends a process that does nothing about it. */
 int peet__fatal_by_default(int signal);
 
@@ -18,6 +20,11 @@ void peet__fatal(int signal, siginfo_t *info, void *uc);
 
 /** Reserve the stacks that this needs. */
 void peet__fatal_begin(void);
+
+/** Give the kernel the stack for handlers that this context has set, or ours. */
+void peet__fatal_alternative(const struct peet_ctx *ctx);
+/** The context is over. */
+void peet__fatal_forget_alternative(struct peet_ctx *ctx);
 
 /** A fault of the host goes to this handler (AddressSanitizer's), one of the subject does not. */
 void peet__fatal_host_handler(int signal, const struct sigaction *action);

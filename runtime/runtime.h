@@ -59,6 +59,12 @@ void peet_rt_thread_free(uint64_t tp);
 /** peet_rt_thread_stack() - bounds of a thread's stack, thread-local storage included; also of the main thread's */
 void peet_rt_thread_stack(uint64_t tp, uint64_t *out_lo, uint64_t *out_hi, uint64_t *out_guard_bytes);
 
+/** peet_rt_poke() - at its next check or event this thread acts on asynchronous cancellation: peet__thread_poked() */
+void peet_rt_poke(uint64_t tp);
+/** peet_rt_interrupted_restarts() - after an event that returned EINTR: 1 if every handler that has run during it had
+ *  SA_RESTART, so that the call is to go on; also if none has run */
+int peet_rt_interrupted_restarts(void);
+
 /** peet_rt_processors() - how many hardware contexts the simulated machine has; 1 in a plain run
  *  peet_rt_cpu() - the one that runs the calling context */
 unsigned peet_rt_processors(void);

@@ -58,6 +58,19 @@ PUBLIC void peet_rt_thread_stack(uint64_t tp, uint64_t *out_lo, uint64_t *out_hi
     *out_guard_bytes = ctx == &peet__rt.main_ctx ? 0 : ctx->guard_bytes;
 }
 
+PUBLIC void peet_rt_poke(uint64_t tp)
+{
+    struct peet_ctx *ctx = peet__tls_context(tp);
+    ctx->poked |= PEET__POKE_CANCEL;
+    if (ctx == peet__rt.current)
+        peet__rt.signals = 1;
+}
+
+PUBLIC int peet_rt_interrupted_restarts(void)
+{
+    return peet__rt.current->restarts;
+}
+
 /* ------------------------------------------------------------------------------------------ processors */
 
 static unsigned processors = 1, cpu;

@@ -100,6 +100,7 @@ addresses)
     cmp -s "$work/first" out || fail "addresses moved: $(diff "$work/first" out)"
     ;;
 signals)
+    settings=PEET_TIMERS=host # this host has no simulated time
     simulate deferred; expect_status 0; expect_output "signals waited\n$handlers"
     [ "$(grep -c '^SIGNAL_ENTER 14' log)" -ge 100 ] || fail "signals are not in the stream"
     simulate deferred-count; expect_status 0; expect_words 4
