@@ -3,8 +3,9 @@
  * Abstract events from the subject's side: written into the running context's ring between the words
  * of compiled code.  An event suspends the context until the mapper has performed it; a note does not.
  */
-#include "internal.h"
+#include "signals.h"
 
+#include <errno.h>
 #include <peet/module.h>
 
 PUBLIC int peet_rt_simulated(void)
@@ -28,18 +29,40 @@ static void put(unsigned type, unsigned nargs, const uint64_t *args)
     peet__ctl->cursor = cursor + 1 + nargs;
 }
 
+/* Of the thread library's: whether a cancellation is to be acted upon. */
+extern int peet__cancellation_due(void) __attribute__((weak));
+
+/* An interrupt may come to the mapper after the context has gone on and has seen what it was about: the wait
+ * that it ends then is not the one that was meant. */
+static int interrupted_for_nothing(unsigned type, uint64_t result, uint64_t handled)
+{
+    const struct peet_ctx *ctx = peet__rt.current;
+    if (type == PEET_ABSTRACT_IO_WAIT ? result != (PEET_FAILED | EINTR) : result != EINTR)
+        return 0;
+    if (type != PEET_ABSTRACT_IO_WAIT && type != PEET_ABSTRACT_SEM_WAIT && type != PEET_ABSTRACT_COND_WAIT &&
+        type != PEET_ABSTRACT_SLEEP && type != PEET_ABSTRACT_THREAD_JOIN)
+        return 0;
+    return ctx->handled == handled && !(ctx->waits & peet__signals_waiting(ctx)) &&
+        !(peet__cancellation_due && peet__cancellation_due());
+}
+
 PUBLIC uint64_t peet_rt_event(unsigned type, unsigned nargs, const uint64_t *args)
 {
     struct peet__rt *rt = &peet__rt;
+    uint64_t result, handled;
     if (__builtin_expect(!rt->simulated, 1) || !rt->in_subject)
         return 0;
-    put(type, nargs, args);
-    rt->current->asks = (uint8_t)type;
-    peet__leave(PEET_YIELD_EVENT);
-    rt->current->asks = 0;
-    uint64_t result = rt->current->result;
-    if (__builtin_expect(rt->signals, 0) && !rt->current->between)
-        peet__signals_deliver();
+    handled = rt->current->handled;
+    do {
+        put(type, nargs, args);
+        rt->current->restarts = 1;
+        rt->current->asks = (uint8_t)type;
+        peet__leave(PEET_YIELD_EVENT);
+        rt->current->asks = 0;
+        result = rt->current->result;
+        if (__builtin_expect(rt->signals, 0) && !rt->current->between)
+            peet__signals_deliver();
+    } while (__builtin_expect((uint32_t)result == EINTR, 0) && interrupted_for_nothing(type, result, handled));
     return result;
 }
 

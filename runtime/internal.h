@@ -23,6 +23,11 @@ struct peet__stack {
     int foreign; /* the subject's own memory: not ours to guard or to free */
 };
 
+enum peet__poke {
+    PEET__POKE_SIGNAL = 1, /* a signal waits in the context that it may take */
+    PEET__POKE_CANCEL = 2, /* peet_rt_poke() */
+};
+
 enum peet__ctx_state { PEET__CTX_NEW, PEET__CTX_SUSPENDED, PEET__CTX_RUNNING, PEET__CTX_DONE };
 
 struct peet_ctx {
@@ -44,6 +49,14 @@ struct peet_ctx {
     uint32_t number;
     int mark_depth;   /* marked doall loops around us; see threadlib/doall.c */
     int in_iteration; /* this context runs iterations of a function-form doall */
+    uint8_t poked;    /* enum peet__poke: look at signals at the next safe point */
+    uint8_t restarts; /* every handler run since the last event began lets the call that it interrupts go on */
+    uint8_t counted;  /* its mask counts (sigmask.c) */
+    uint64_t mask;    /* signals that it blocks */
+    uint64_t waits;   /* signals that it waits for (sigwait.c) */
+    uint64_t handled; /* how many handlers have run */
+    struct peet__waiting_signal *signals; /* sent to it and not taken, oldest first */
+    stack_t *alternative; /* its own stack for handlers, or NULL */
     uint8_t between;  /* ... and is between two of them: no place for a signal handler */
     uint8_t held;     /* by the host */
     uint8_t named;    /* by the subject: it may still ask about the thread (thread.c) */
@@ -57,7 +70,11 @@ struct peet__rt {
     int in_subject;       /* which world is running */
     int capturing;        /* constructors of shared objects, before the host is there */
     volatile int busy;    /* inside a part of the runtime that a signal handler may not enter */
-    volatile int signals; /* deferred signals wait */
+    volatile int signals; /* the running context shall look for signals */
+    volatile uint64_t pending; /* signals to the process that have come and wait in the runtime */
+    uint64_t kernel_mask, all_block, some_block; /* sigmask.c: the kernel's; what all contexts block, and some */
+    const stack_t *alternative; /* the kernel's stack for handlers, NULL: ours */
+    int mixed;            /* contexts block different signals, or have stacks of their own for handlers */
     int note_allocations;
     int use_ucontext;
     int *errno_place;         /* this thread's errno */
@@ -88,6 +105,20 @@ void peet__report(const char *format, ...) __attribute__((format(printf, 1, 2)))
 void peet__die(int status, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 /** real_exit() - end the process now, no handlers */
 void peet__real_exit(int status) __attribute__((noreturn));
+
+/** raw_syscall() - a system call as it is: no errno, nobody's interposition */
+static inline long peet__raw_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
 
 /** next() - the definition of a libc function behind the one of ours.  Never NULL. */
 void *peet__next(const char *name);
@@ -170,6 +201,8 @@ void peet__exit_prepare_subject(void); /* on the main context, before anything o
 /** Objects loaded since the first call are the host's: their finalisers do not run in the subject. */
 void peet__exit_note_subject_objects(void);
 void peet__exit_note_host_objects(void);
+/** In a child, which is not simulated: back to what a plain program has. */
+void peet__exit_forked(void);
 /** The dynamic linker's finaliser, without those of the host's objects. */
 void peet__exit_wrap_rtld_fini(void (*rtld_fini)(void), void (**out_wrapped)(void));
 
@@ -182,9 +215,16 @@ void peet__world_settle_canary(void);
 /* ------------------------------------------------------------------------------------- signals.c */
 
 void peet__signals_begin(void); /* under simulation only */
+/** At a safe point of the running context, if rt.signals says so. */
 void peet__signals_deliver(void);
 /** Back to what plain programs have: a forked child. */
 void peet__signals_end(void);
+/** A new call begins on the context, it is over: masks and waiting signals. */
+void peet__signals_enter(struct peet_ctx *ctx, uint64_t mask);
+void peet__signals_leave(struct peet_ctx *ctx);
+/** If rt.mixed: before a context runs, and when the host is back. */
+void peet__signals_switch_in(struct peet_ctx *ctx);
+void peet__signals_switch_out(void);
 
 /* ------------------------------------------------------------------------------------- arch/x86_64/ */
 
