@@ -100,7 +100,11 @@ RegisterTargetPassConfigCallback registration(addRecorder);
 } // namespace
 } // namespace peet
 
+extern "C" void LLVMInitializeX86AsmParser(void);
+
+// flang has no use for an assembler's parser and does not initialise it; our schema is assembler text.
 extern "C" __attribute__((visibility("default"))) ::llvm::PassPluginLibraryInfo llvmGetPassPluginInfo()
 {
+    LLVMInitializeX86AsmParser();
     return {LLVM_PLUGIN_API_VERSION, "peet", "0.1.0", [](PassBuilder &) {}};
 }

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../tools/common.sh"
 source=$1 cores=$2 machine=$3
 compilers_for "$source"
-"$peet_cc" -O2 -o "$work/subject" "$source" || fail "peetcc refused $source"
+"$peet_cc" -O2 -pthread -o "$work/subject" "$source" || fail "peetcc refused $source"
 value() { "$PEET_TOOLS/json_value" "$1" "$2"; }
 
 deep=$work
