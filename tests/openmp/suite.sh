@@ -46,11 +46,11 @@ one() {
     fi
     local libraries="-lm -lpthread"
     grep -q -E '_Complex|long double' "$source" && libraries="$libraries -latomic"
-    $compiler $flags -o plain "$source" $libraries >plain.log 2>&1 || {
+    timeout 120 $compiler $flags -o plain "$source" $libraries >plain.log 2>&1 || {
         echo "other $name: the plain compiler refuses it"
         return
     }
-    $runner $flags -fno-peet-schema-file -o recorded "$source" $libraries >recorded.log 2>&1 || {
+    timeout 240 $runner $flags -fno-peet-schema-file -o recorded "$source" $libraries >recorded.log 2>&1 || {
         echo "FAIL $name: peetcc: $(tail -n 1 recorded.log)"
         return
     }
