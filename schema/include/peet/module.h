@@ -256,7 +256,8 @@ enum peet_abstract_type {
  *   CLOCK           the simulated clock in cycles; with an argument 1: cycles that the context, 2: that all contexts
  *                   have been on hardware contexts
  *   LOOP_NEXT       1 and the chunk [first, last) in two words at chunk_address; 0: no more
- *   INTERRUPT       1 if the thread was waiting where waits can be interrupted: its wait returns EINTR
+ *   INTERRUPT       1 if the thread was waiting where waits can be interrupted: its wait returns EINTR; else 0,
+ *                   and its next such wait returns EINTR at once
  *   IO_WAIT         the poll(2) events that are ready, 0 at the deadline, PEET_FAILED | EINTR if interrupted
  *
  * THREAD_EXIT is CONTEXT_EXIT.  ATOMIC stands just before the access itself, whose reference is the

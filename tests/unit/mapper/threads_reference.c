@@ -25,7 +25,7 @@ struct ctx {
     struct threads_op op;
     uint64_t since, result, deadline, deadline_order, relocks;
     struct list *in; /* where it waits */
-    int relocking;
+    int relocking, interrupted;
 };
 
 static struct {
@@ -364,7 +364,7 @@ static int interruptible(const struct ctx *c)
     return 0;
 }
 
-static void effect(unsigned hw, struct ctx *c)
+static void perform(unsigned hw, struct ctx *c)
 {
     const uint64_t *a = c->op.args, now = w.cores[hw].clock;
     struct ctx *t;
@@ -461,11 +461,24 @@ static void effect(unsigned hw, struct ctx *c)
         t = of_number(a[0]);
         if (!t || !t->blocked || !interruptible(t)) {
             answer(c, 0);
+            if (t && !t->over)
+                t->interrupted = 1; /* its next wait of that kind is over at once */
             break;
         }
         answer(c, 1);
         give_up(t, now, EINTR);
         break;
+    }
+}
+
+static void effect(unsigned hw, struct ctx *c)
+{
+    const uint64_t now = w.cores[hw].clock;
+
+    perform(hw, c);
+    if (c->interrupted && c->blocked && interruptible(c)) {
+        c->interrupted = 0;
+        give_up(c, now, EINTR);
     }
 }
 
