@@ -6,6 +6,9 @@
  */
 #include "internal.h"
 
+/* The C library's word for other libraries: with it, the C++ library leaves out locks.  Absent before glibc 2.32. */
+extern char __libc_single_threaded __attribute__((weak));
+
 static struct peet_ctx *pending;
 
 PUBLIC int peet_rt_thread_new(uint64_t stack_address, uint64_t stack_bytes, uint64_t guard_bytes, uint64_t *out_tp)
@@ -20,6 +23,8 @@ PUBLIC int peet_rt_thread_new(uint64_t stack_address, uint64_t stack_bytes, uint
         ctx->pending = pending;
         pending = ctx;
         *out_tp = ctx->fs;
+        if (&__libc_single_threaded)
+            __libc_single_threaded = 0;
     }
     peet__visit_end(visit);
     return err;
