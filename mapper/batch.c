@@ -88,22 +88,29 @@ void peet__map_run_block(struct peet_map *map, unsigned hw, struct peet_map_core
     peet__map_charge(core, cost);
 }
 
-/** Count what a batch has delivered; a loop of one block counts once. */
+/** Count what a batch has delivered. */
 static void count_batch(struct peet_map *map, struct peet_map_core *core, const struct peet_block_event *at,
     const struct peet_block_event *end)
 {
-    while (at != end) {
-        const struct peet_block *block = at->block;
-        const struct peet_block_event *first = at;
+    uint64_t instructions = 0;
 
-        do
-            at++;
-        while (at != end && at->block == block);
-        count_block(map, core, block, (uint64_t)(at - first));
+    for (; at != end; at++) {
+        const struct peet_block *block = at->block;
+        struct peet_map_execution *e;
+
+        if (__builtin_expect(block->id >= map->nexecutions, 0)) {
+            more_executions(map, block->id);
+            if (block->id >= map->nexecutions)
+                break;
+        }
+        e = &map->executions[block->id];
+        e->times++;
+        e->block = block;
+        instructions += block->ninsns;
         if (__builtin_expect(!(block->flags & PEET_BLOCK_SIMPLE), 0))
-            for (; first != at; first++)
-                count_varying(map, core, first);
+            count_varying(map, core, at);
     }
+    core->instructions += instructions;
 }
 
 /** The machine takes blocks up to the next loop, as far as it likes.  Returns: the first that it has not taken */

@@ -261,11 +261,16 @@ static int turn(struct peet_decode_state *s, int want, uint64_t *values, struct 
 static int begin_loop(struct peet_decode_state *s, uint32_t index, uint64_t end_value, struct peet_error *error)
 {
     const struct peet__block *c = &s->function->code[index];
-    int64_t distance = (int64_t)(end_value - s->regs[c->loop_reg]);
-    if (distance == 0 || distance % c->loop_step != 0 || (distance < 0) != (c->loop_step < 0))
+    int64_t distance = (int64_t)(end_value - s->regs[c->loop_reg]), turns;
+    const uint64_t step = (uint64_t)c->loop_step;
+    if ((step & (step - 1)) == 0 && distance > 0 && c->loop_step > 0) /* nearly always; a division takes long */
+        turns = ((uint64_t)distance & (step - 1)) != 0 ? 0 : distance >> __builtin_ctzll(step);
+    else
+        turns = distance % c->loop_step != 0 || (distance < 0) != (c->loop_step < 0) ? 0 : distance / c->loop_step;
+    if (turns == 0)
         return peet_error_set(error, PEET_ESTREAM, "context %u: block %u of %s cannot have turned %lld bytes by %lld", s->context,
             index, s->function->pub.name, (long long)distance, (long long)c->loop_step);
-    s->loop_left = (uint64_t)(distance / c->loop_step);
+    s->loop_left = (uint64_t)turns;
     s->last = (int32_t)index;
     return 0;
 }
@@ -347,7 +352,7 @@ int peet_decode_next(struct peet_decode_state *s, const uint64_t **cursor, const
     return is_abstract ? abstract(s, cursor, end, out, error) : kind;
 }
 
-/* Turns of a silent loop, as many as there is room for; the last one comes by turn(), which knows what follows. */
+/* Turns of a silent loop, as many as there is room for; one by one, the last one comes by turn(), which knows what follows. */
 static unsigned turns(struct peet_decode_state *s, struct peet_block_event *events, unsigned room, int want, uint64_t **inout_values,
     const uint64_t *stop)
 {
@@ -356,18 +361,21 @@ static unsigned turns(struct peet_decode_state *s, struct peet_block_event *even
     uint64_t *values = *inout_values;
     uint64_t *const regs = s->regs;
     unsigned n = 0;
-    if (want & PEET_DECODE_LOOPS && c->strides != NULL && s->loop_left > 2) {
-        /* All turns but the last in one event; registers go forward as far. */
-        const uint64_t turns = s->loop_left - 1;
+    if (want & PEET_DECODE_LOOPS && c->strides != NULL && s->loop_left > 1) {
+        /* All turns in one event; registers go forward as far. */
+        const uint64_t turns = s->loop_left;
         events[0] = (struct peet_block_event){block, want & PEET_DECODE_ADDRESSES ? values : NULL, s->context, turns, c->strides};
         if (want & PEET_DECODE_ADDRESSES)
             for (const struct peet__address *form = c->addresses, *last = form + c->nvalues; form != last; form++)
                 *values++ = short_value(form, regs);
         for (uint32_t k = 0; k < c->nupdates; k++)
             regs[c->updates[k].reg] += c->steps[k].disp * turns;
-        s->loop_left = 1;
-        n = 1;
-    } else if (c->addresses != NULL && block->flags & PEET_BLOCK_SIMPLE)
+        s->loop_left = 0;
+        s->tail = c->tail;
+        *inout_values = values;
+        return 1;
+    }
+    if (c->addresses != NULL && block->flags & PEET_BLOCK_SIMPLE)
         for (; n < room && s->loop_left > 1 && values <= stop; n++, s->loop_left--) {
             events[n] = (struct peet_block_event){block, want & PEET_DECODE_ADDRESSES ? values : NULL, s->context, 1, NULL};
             if (want & PEET_DECODE_ADDRESSES)
@@ -425,6 +433,17 @@ static unsigned run_native(struct peet_decode_state *s, const uint64_t **inout_a
     return (unsigned)(run.events - events);
 }
 
+/* A loop's record with nothing before it?  Then its turns are what comes next. */
+static int starts_loop(struct peet_decode_state *s, const uint64_t *at, const uint64_t *end)
+{
+    const struct peet__function *f = s->function;
+    const uint64_t index = ~*at;
+    if (f == NULL || index >= f->nsegments || s->tail >= 0 || end - at < 2)
+        return 0;
+    const struct peet__block *c = &f->code[index];
+    return c->recorded && c->loop && (c->pad < 0 || s->last != c->pad_after) && begin_loop(s, (uint32_t)index, at[1], NULL) == 0;
+}
+
 unsigned peet_decode_batch(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, int want,
     struct peet_block_event *events, unsigned nevents, uint64_t *values, size_t nvalues)
 {
@@ -445,6 +464,10 @@ unsigned peet_decode_batch(struct peet_decode_state *s, const uint64_t **cursor,
                 n += more;
                 continue;
             }
+        }
+        if (starts_loop(s, at, end)) {
+            at += 2;
+            continue;
         }
         int is_abstract = 0;
         *cursor = at;
