@@ -102,10 +102,11 @@ static uint64_t state_of(const struct peet_map *map, const struct peet_map_conte
 }
 
 /** One more round like the ones before. */
-static void matched(struct peet_map *map, struct peet_map_context *c)
+static void matched(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c)
 {
     struct peet_map_spin *s = &c->spin;
 
+    peet__spin_takes_time(core, c);
     s->matches++;
     if (s->dirty) {
         peet__spin_reset(map, c);
@@ -127,11 +128,10 @@ void peet__spin_atomic(struct peet_map *map, struct peet_map_core *core, struct 
     struct peet_map_spin *s = &c->spin;
     uint64_t key = mix(args[0] + mix(args[1])) | 1;
 
-    peet__spin_takes_time(core, c);
     s->round = mix(s->round ^ key);
     if (key == s->first) {
         if (s->round == s->before) {
-            matched(map, c);
+            matched(map, core, c);
             if (!s->first) /* it was not, after all */
                 return;
         } else {
