@@ -39,6 +39,7 @@ public:
 
 private:
     void split();
+    unsigned slotsOf(MachineInstr &MI);
     void findWaitingLoops();
     void findTails();
     void findChecks();
@@ -69,6 +70,15 @@ bool endsSegment(Target &T, const MachineInstr &MI)
         T.TII->getName(MI.getOpcode()) == "TLS_addr64" || T.TII->getName(MI.getOpcode()) == "TLS_base_addr64";
 }
 
+// The most words that an instruction's references may take: a register each, whole vectors of indices, masks.
+unsigned Planner::slotsOf(MachineInstr &MI)
+{
+    unsigned words = 0;
+    for (const MemRef &m : refsOf[&MI].first)
+        words += 1 + (m.vecIndex ? m.vecIndexBytes / 8 : 0) + (m.shape == Shape::Plain ? 0 : 1);
+    return words;
+}
+
 void Planner::split()
 {
     F.mbbSegments.resize(F.layout.size());
@@ -93,7 +103,7 @@ void Planner::split()
             if (!isReal(MI))
                 continue;
             if (!split && !S->MIs.empty()) {
-                unsigned n = refsOf[&MI].first.size();
+                unsigned n = slotsOf(MI);
                 if ((O.granularity == Ref && n && refs) || refs + n > BigSegmentWords / 2)
                     split = true;
                 else
@@ -106,7 +116,7 @@ void Planner::split()
             if (split) {
                 S = &open(nextSync);
                 split = nextSync = false;
-                refs = refsOf[&MI].first.size();
+                refs = slotsOf(MI);
             }
             S->turn |= turn;
             if (mark >= 0)

@@ -2,7 +2,8 @@
 /*
  * peetcc: clang with the recording pass.  All options are clang's; peetcc adds the plugin, the place
  * of peet's headers and, at link time, the runtime, and leaves the schema beside what it linked.  It
- * finds its neighbours from its own place: <prefix>/bin/peetcc.  Called peetcc++ or peetc++ it is clang++.
+ * finds its neighbours from its own place: <prefix>/bin/peetcc.  Called peetcc++ or peetc++ it is clang++,
+ * called peetflang it is flang.
  */
 #include "args.h"
 #include "seal.h"
@@ -73,9 +74,27 @@ static char *find_on_path(const char *name)
     return NULL;
 }
 
-static char *find_clang(int cxx)
+/* The compilers that we can be. */
+static const struct driver {
+    const char *variable, *name, *own, *package;
+    int fortran; /* flang knows fewer of clang's options */
+} drivers[] = {
+    {"PEETCC_CLANG", "clang-22", "/usr/lib/llvm-22/bin/clang", "clang-22", 0},
+    {"PEETCC_CLANGXX", "clang++-22", "/usr/lib/llvm-22/bin/clang++", "clang-22", 0},
+    {"PEETCC_FLANG", "flang-22", "/usr/lib/llvm-22/bin/flang", "flang-22", 1},
+};
+
+static const struct driver *driver_of(const char *name)
 {
-    const char *variable = cxx ? "PEETCC_CLANGXX" : "PEETCC_CLANG";
+    size_t length = strlen(name);
+    if (length >= 5 && strcmp(name + length - 5, "flang") == 0)
+        return &drivers[2];
+    return &drivers[length >= 2 && strcmp(name + length - 2, "++") == 0];
+}
+
+static char *find_clang(const struct driver *driver)
+{
+    const char *variable = driver->variable;
     const char *name = getenv(variable);
     if (name && *name) {
         char *found = strchr(name, '/') ? text_of("%s", name) : find_on_path(name);
@@ -85,14 +104,12 @@ static char *find_clang(int cxx)
         }
         return found;
     }
-    char *found = find_on_path(cxx ? "clang++-22" : "clang-22");
+    char *found = find_on_path(driver->name);
     if (found)
         return found;
-    const char *own = cxx ? "/usr/lib/llvm-22/bin/clang++" : "/usr/lib/llvm-22/bin/clang";
-    if (access(own, X_OK) == 0)
-        return text_of("%s", own);
-    complain("%s is not on PATH: install the package clang-22, or name the compiler in %s",
-        cxx ? "clang++-22" : "clang-22", variable);
+    if (access(driver->own, X_OK) == 0)
+        return text_of("%s", driver->own);
+    complain("%s is not on PATH: install the package %s, or name the compiler in %s", driver->name, driver->package, variable);
     return NULL;
 }
 
@@ -121,23 +138,27 @@ static int must_exist(const char *path)
 
 /* clang's command line: ours first, where no -x and no "--" of the user's can change its meaning; the
  * run path last, so that it hides none of the user's. */
-static int make_command(const struct peetcc_args *args, char *clang, const char *prefix, struct peetcc_vector *out)
+static int make_command(const struct peetcc_args *args, const struct driver *driver, char *clang, const char *prefix,
+    struct peetcc_vector *out)
 {
     int link = peetcc_args_link(args);
     push(out, clang);
     if (!args->cc1) {
         char *pass = text_of("%s/lib/peet/peet-pass.so", prefix);
-        push(out, "--start-no-unused-arguments");
+        if (!driver->fortran)
+            push(out, "--start-no-unused-arguments");
         if (args->has_input && !args->preprocess_only) {
             if (must_exist(pass))
                 return -1;
             push(out, text_of("-fpass-plugin=%s", pass));
         }
         free(pass);
-        push(out, "-fno-crash-diagnostics"); /* no reproducers in the temporary folder: they would lack our plugin */
-        push(out, "-idirafter");
-        push(out, text_of("%s/include", prefix));
-        push(out, "--end-no-unused-arguments");
+        if (!driver->fortran) {
+            push(out, "-fno-crash-diagnostics"); /* no reproducers in the temporary folder: they would lack our plugin */
+            push(out, "-idirafter");
+            push(out, text_of("%s/include", prefix));
+            push(out, "--end-no-unused-arguments");
+        }
     }
     if (link) {
         char *runtime = text_of("%s/lib/libpeet-rt.so", prefix);
@@ -251,8 +272,7 @@ static int link_and_seal(char **command, const char *output)
 int main(int argc, char **argv)
 {
     const char *name = argc > 0 ? argv[0] : "peetcc";
-    size_t length = strlen(name);
-    int cxx = length >= 2 && strcmp(name + length - 2, "++") == 0;
+    const struct driver *driver = driver_of(name);
 
     /* Static, so that what lives until the process ends stays within a leak checker's sight. */
     static struct peetcc_args args;
@@ -272,8 +292,8 @@ int main(int argc, char **argv)
         int failed = puts(prefix) < 0 || fflush(stdout) != 0;
         return failed ? 1 : 0;
     }
-    clang = find_clang(cxx);
-    if (!clang || make_command(&args, clang, prefix, &command) || set_pass_options(&args))
+    clang = find_clang(driver);
+    if (!clang || make_command(&args, driver, clang, prefix, &command) || set_pass_options(&args))
         return 1;
 
     look_for_openmp(&args, clang);
