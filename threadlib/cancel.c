@@ -188,45 +188,6 @@ void peet__thread_poked(void)
         cancel_now(peet__thread_self());
 }
 
-/* Asynchronous: at its next check, where compiled code comes by; a function of ours comes by itself. */
-extern void peet_rt_poke(uint64_t tp) __attribute__((weak));
-
-static void poke(const struct peet__thread *t)
-{
-    if (peet_rt_poke)
-        peet_rt_poke(t->tp);
-}
-
-/* Whether a thread has gone into an event in which an interrupt ends the wait; the mapper may not know it yet. */
-static int goes_waiting(uint64_t tp, uint64_t number)
-{
-    const struct peet__thread *t = peet__thread_of(tp);
-    if (!t || t->number != number || t->state != PEET__THREAD_ALIVE || t->exiting)
-        return 0;
-    switch (peet__tls_context(tp)->asks) {
-    case PEET_ABSTRACT_THREAD_JOIN:
-    case PEET_ABSTRACT_COND_WAIT:
-    case PEET_ABSTRACT_SEM_WAIT:
-    case PEET_ABSTRACT_SLEEP:
-    case PEET_ABSTRACT_IO_WAIT:
-        return 1;
-    default:
-        return 0;
-    }
-}
-
-/* It may have looked for a cancellation already, on its way into a wait that begins only after the interrupt has
- * been performed.  Then once more a little later, until it was waiting, or has come out again.  A bounded number
- * of times: it may be through with its wait, and want a mutex of ours. */
-static void interrupt(uint64_t tp, uint64_t number)
-{
-    for (unsigned i = 0; i < 24; i++) {
-        if (peet__event1(PEET_ABSTRACT_INTERRUPT, number) || !goes_waiting(tp, number))
-            return;
-        peet__event1(PEET_ABSTRACT_SLEEP, peet_rt_now() + (1u << i));
-    }
-}
-
 PUBLIC int pthread_cancel(pthread_t thread)
 {
     if (!peet__simulating())
@@ -251,9 +212,9 @@ PUBLIC int pthread_cancel(pthread_t thread)
     t->cancel_pending = 1;
     if (t->cancel_disabled)
         return 0;
-    if (t->cancel_asynchronous)
-        poke(t);
-    interrupt(t->tp, number);
+    if (t->cancel_asynchronous) /* at its next check or event */
+        peet_rt_poke(t->tp);
+    peet__event1(PEET_ABSTRACT_INTERRUPT, number);
     return 0;
 }
 

@@ -69,7 +69,7 @@ static int wait_until(sem_t *sem, uint64_t deadline)
     do {
         peet__cancellation_point();
         err = peet__event2(PEET_ABSTRACT_SEM_WAIT, (uint64_t)sem, deadline);
-    } while (err == EINTR && (peet__cancellation_due() || peet__interrupted_restarts()));
+    } while (err == EINTR && (peet__cancellation_due() || peet_rt_interrupted_restarts()));
     return fail(err);
 }
 

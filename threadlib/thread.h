@@ -162,13 +162,6 @@ static inline uint64_t peet__event4(unsigned type, uint64_t a, uint64_t b, uint6
     return peet_rt_event(type, 4, args);
 }
 
-/** After a wait that returned EINTR: were all handlers that have run installed with SA_RESTART? */
-extern int peet_rt_interrupted_restarts(void) __attribute__((weak));
-static inline int peet__interrupted_restarts(void)
-{
-    return peet_rt_interrupted_restarts && peet_rt_interrupted_restarts();
-}
-
 /** The kind of a mutex (enum peet_mutex_kind) as its object says; < 0: destroyed, or of a sort that is refused. */
 int peet__mutex_kind(const pthread_mutex_t *mutex);
 
