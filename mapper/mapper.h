@@ -18,6 +18,12 @@
  * LOOPS.  To modules both forms of doall look the same: DOALL_FORK by the carrier, DOALL_START and
  * DOALL_FINISH by each iteration, a software context of its own whose number is the loop's base plus
  * its place in the loop; DOALL_JOIN by the carrier when the last iteration is done.
+ *
+ * SYNCHRONISATION.  Requests (module.h) take effect in the order of the clocks of their hardware contexts, ties by
+ * index.  A context that must wait leaves its hardware context; when its wait is over it becomes ready, and
+ * SYNC_GRANT is the first thing that it does.  At equal times deadlines come first, then what becomes ready, then hardware
+ * contexts.  A context that only polls or spins gives way after spin_quantum_cycles under each policy.  When no
+ * context can go on, or every one only spins, the run ends with PEET_EDEADLOCK.
  */
 #ifndef PEET_MAPPER_H
 #define PEET_MAPPER_H
