@@ -23,16 +23,16 @@ judge() { # WHAT STATUS
 
 if [ "$policy" = plain ]; then
     "$plain_cc" "${flags[@]}" -o plain "$source" -pthread || fail "the plain compiler refused $source"
-    timeout 60 ./plain >said 2>&1
+    timeout -k 1 60 ./plain >said 2>&1
     judge "real threads" $?
-    timeout 60 ./subject >said 2>&1
+    timeout -k 1 60 ./subject >said 2>&1
     judge "real threads, recorded" $?
     tail -1 said
     exit $bad
 fi
 
 run() { # CORES SEED WINNER OUT
-    timeout 120 "$PEET" run --quiet --policy="$policy" --quantum=500 --cores="$1" --seed="$2" --winner="$3" \
+    timeout -k 1 60 "$PEET" run --quiet --policy="$policy" --quantum=500 --cores="$1" --seed="$2" --winner="$3" \
         --observe=hash -d "$4" -- ./subject >said 2>complaints
     judge "policy $policy, $1 processors, seed $2, winner $3" $?
     [ "$bad" = 0 ] || head -20 complaints

@@ -9,10 +9,10 @@ flags=(-std=c++20 -w -O1 -g)
 cd "$work" || exit 99
 bad=0 good=0
 for case in $(./plain list); do
-    (timeout 20 ./plain "$case" >expected 2>/dev/null) 2>/dev/null
+    (timeout -k 1 20 ./plain "$case" >expected 2>/dev/null) 2>/dev/null
     expected=$?
     for cores in 1 3; do
-        (timeout 60 "$PEET" run --quiet --cores $cores -d out -- ./subject "$case" >got 2>complaints) 2>/dev/null
+        (timeout -k 1 30 "$PEET" run --quiet --cores $cores -d out -- ./subject "$case" >got 2>complaints) 2>/dev/null
         status=$?
         if [ $status = $expected ] && cmp -s expected got; then
             good=$((good + 1))

@@ -7,7 +7,7 @@
 # plain runs stay for the next time.
 . "$(dirname "$0")/../tools/common.sh"
 folder=${1:-${PEET_POSIX_SUITE:-}}
-shift
+[ $# -gt 0 ] && shift
 [ -n "$folder" ] && [ -d "$folder/conformance/interfaces" ] ||
     skip "the Open POSIX Test Suite is not at '${folder:-PEET_POSIX_SUITE}': give its folder"
 folder=$(cd "$folder" && pwd)
