@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Signals and threads: sent to one, to the process, waited for, masked in each thread; timers.  What POSIX says must
+ * hold; the sleeps make sure, in any kind of time, that a thread is waiting before it is sent something.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define REQUIRE(c)                                                              \
+    do {                                                                        \
+        if (!(c)) {                                                             \
+            printf("FAILED line %d: %s (errno %d)\n", __LINE__, #c, errno);     \
+            exit(9);                                                            \
+        }                                                                       \
+    } while (0)
+
+static volatile sig_atomic_t got[65];
+static volatile pthread_t who[65];
+static pthread_barrier_t barrier;
+static sem_t semaphore;
+
+static void count(int signal)
+{
+    got[signal]++;
+    who[signal] = pthread_self();
+    errno = 99;
+}
+
+static void add(int signal, siginfo_t *info, void *context)
+{
+    got[signal] += info->si_value.sival_int;
+    who[signal] = pthread_self();
+}
+
+static void settle(void)
+{
+    usleep(20000);
+}
+
+static sigset_t set_of(int a, int b)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, a);
+    if (b)
+        sigaddset(&set, b);
+    return set;
+}
+
+static void *spin(void *unused)
+{
+    while (!got[SIGUSR1])
+        ;
+    return (void *)(long)pthread_equal(who[SIGUSR1], pthread_self());
+}
+
+static void *take_semaphore(void *unused)
+{
+    errno = 0;
+    return (void *)(long)(sem_wait(&semaphore) == -1 ? errno : 0);
+}
+
+static void *wait_for_two(void *unused)
+{
+    sigset_t set = set_of(SIGUSR2, SIGTERM);
+    int signal, err = sigwait(&set, &signal);
+    return (void *)(long)(err ? -err : signal);
+}
+
+static void *sleep_long(void *unused)
+{
+    struct timespec ten = { 10, 0 }, rest;
+    int result = nanosleep(&ten, &rest);
+    return (void *)(long)(result == -1 && errno == EINTR && rest.tv_sec > 5);
+}
+
+static void *own_mask(void *unused)
+{
+    sigset_t set;
+    pthread_sigmask(SIG_BLOCK, NULL, &set);
+    long inherited = sigismember(&set, SIGHUP) * 2 + sigismember(&set, SIGUSR1);
+    sigaddset(&set, SIGQUIT);
+    pthread_sigmask(SIG_SETMASK, &set, NULL);
+    pthread_barrier_wait(&barrier);
+    pthread_sigmask(SIG_BLOCK, NULL, &set);
+    REQUIRE(sigismember(&set, SIGQUIT));
+    pthread_barrier_wait(&barrier);
+    return (void *)inherited;
+}
+
+static void *wait_for_any(void *unused)
+{
+    return (void *)(long)(pause() == -1 && errno == EINTR);
+}
+
+static sigjmp_buf jump;
+static void jump_out(int signal)
+{
+    siglongjmp(jump, 1);
+}
+
+static void to_threads(void)
+{
+    struct sigaction act = { .sa_handler = count };
+    pthread_t t;
+    void *r;
+    sigaction(SIGUSR1, &act, NULL);
+    sigaction(SIGUSR2, &act, NULL);
+    sigaction(SIGALRM, &act, NULL);
+    errno = 0;
+    REQUIRE(raise(SIGUSR1) == 0 && got[SIGUSR1] == 1 && errno == 0);
+    got[SIGUSR1] = 0;
+    pthread_create(&t, NULL, spin, NULL);
+    REQUIRE(pthread_kill(t, SIGUSR1) == 0);
+    pthread_join(t, &r);
+    REQUIRE(r == (void *)1);
+    pthread_create(&t, NULL, take_semaphore, NULL);
+    settle();
+    REQUIRE(pthread_kill(t, SIGUSR1) == 0);
+    pthread_join(t, &r);
+    REQUIRE(r == (void *)EINTR);
+    act.sa_flags = SA_RESTART; /* the wait goes on */
+    sigaction(SIGUSR1, &act, NULL);
+    got[SIGUSR1] = 0;
+    pthread_create(&t, NULL, take_semaphore, NULL);
+    settle();
+    REQUIRE(pthread_kill(t, SIGUSR1) == 0);
+    settle();
+    REQUIRE(got[SIGUSR1] == 1);
+    sem_post(&semaphore);
+    pthread_join(t, &r);
+    REQUIRE(r == NULL);
+    pthread_create(&t, NULL, sleep_long, NULL);
+    settle();
+    pthread_kill(t, SIGUSR1);
+    pthread_join(t, &r);
+    REQUIRE(r == (void *)1);
+    REQUIRE(pthread_kill(pthread_self(), 0) == 0 && pthread_kill(pthread_self(), 1000) == EINVAL);
+}
+
+static void masks(void)
+{
+    sigset_t set = set_of(SIGHUP, 0), old;
+    pthread_t t;
+    void *r;
+    pthread_sigmask(SIG_BLOCK, &set, &old);
+    REQUIRE(!sigismember(&old, SIGHUP));
+    pthread_create(&t, NULL, own_mask, NULL);
+    pthread_barrier_wait(&barrier);
+    pthread_sigmask(SIG_SETMASK, NULL, &set);
+    REQUIRE(!sigismember(&set, SIGQUIT) && sigismember(&set, SIGHUP));
+    pthread_barrier_wait(&barrier);
+    pthread_join(t, &r);
+    REQUIRE(r == (void *)2);
+}
+
+static void waits(void)
+{
+    sigset_t set = set_of(SIGUSR2, SIGTERM);
+    struct timespec timeout = { 0, 0 };
+    siginfo_t info;
+    pthread_t t;
+    void *r;
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    pthread_create(&t, NULL, wait_for_two, NULL);
+    settle();
+    kill(getpid(), SIGUSR2);
+    pthread_join(t, &r);
+    REQUIRE(r == (void *)SIGUSR2);
+    for (int late = 0; late < 2; late++) { /* it may wait already, or still be on its way */
+        pthread_create(&t, NULL, wait_for_two, NULL);
+        if (late)
+            settle();
+        pthread_kill(t, SIGTERM);
+        pthread_join(t, &r);
+        REQUIRE(r == (void *)SIGTERM);
+    }
+    kill(getpid(), SIGUSR2);
+    raise(SIGTERM);
+    sigpending(&set);
+    REQUIRE(sigismember(&set, SIGUSR2) && sigismember(&set, SIGTERM));
+    set = set_of(SIGUSR2, SIGTERM);
+    int first = sigtimedwait(&set, &info, &timeout), second = sigwaitinfo(&set, &info);
+    REQUIRE(first != second && first + second == SIGTERM + SIGUSR2);
+    REQUIRE(sigtimedwait(&set, &info, &timeout) == -1 && errno == EAGAIN);
+    timeout.tv_nsec = 50000000;
+    REQUIRE(sigtimedwait(&set, &info, &timeout) == -1 && errno == EAGAIN);
+    sigpending(&set);
+    REQUIRE(!sigismember(&set, SIGTERM) && !sigismember(&set, SIGUSR2));
+    /* to the process: whoever does not block it takes it, though it waits */
+    got[SIGUSR1] = 0;
+    pthread_create(&t, NULL, wait_for_any, NULL);
+    settle();
+    set = set_of(SIGUSR1, 0);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    kill(getpid(), SIGUSR1);
+    pthread_join(t, &r);
+    REQUIRE(r == (void *)1 && got[SIGUSR1] == 1 && pthread_equal(who[SIGUSR1], t));
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void queued(void)
+{
+    struct sigaction act = { .sa_sigaction = add, .sa_flags = SA_SIGINFO };
+    union sigval seven = { .sival_int = 7 };
+    sigset_t set = set_of(SIGRTMIN, 0);
+    sigaction(SIGRTMIN, &act, NULL);
+    sigaction(SIGRTMIN + 1, &act, NULL);
+    REQUIRE(sigqueue(getpid(), SIGRTMIN, seven) == 0 && got[SIGRTMIN] == 7);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    for (int i = 0; i < 5; i++)
+        pthread_sigqueue(pthread_self(), SIGRTMIN, seven);
+    REQUIRE(got[SIGRTMIN] == 7);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    REQUIRE(got[SIGRTMIN] == 42);
+}
+
+static void timers(void)
+{
+    struct timespec before, after;
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    alarm(5);
+    REQUIRE(alarm(1) == 5);
+    pause();
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    double took = (double)(after.tv_sec - before.tv_sec) + 1e-9 * (double)(after.tv_nsec - before.tv_nsec);
+    REQUIRE(got[SIGALRM] == 1 && took >= 0.99 && took < 3);
+    struct itimerval every = { { 0, 200 }, { 0, 200 } }, old;
+    setitimer(ITIMER_REAL, &every, NULL);
+    while (got[SIGALRM] < 11)
+        ;
+    every.it_value.tv_usec = 0;
+    setitimer(ITIMER_REAL, &every, &old);
+    REQUIRE(old.it_interval.tv_usec == 200);
+    settle();
+    int n = got[SIGALRM];
+    settle();
+    REQUIRE(got[SIGALRM] == n);
+
+    timer_t id;
+    struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN + 1, .sigev_value.sival_int = 3 };
+    struct itimerspec spec = { { 0, 200000 }, { 0, 100000 } };
+    REQUIRE(timer_create(CLOCK_MONOTONIC, &event, &id) == 0 && timer_settime(id, 0, &spec, NULL) == 0);
+    while (got[SIGRTMIN + 1] < 30)
+        ;
+    REQUIRE(timer_gettime(id, &spec) == 0 && spec.it_interval.tv_nsec == 200000 && spec.it_value.tv_nsec <= 200000);
+    REQUIRE(timer_delete(id) == 0 && timer_gettime(id, &spec) == -1 && errno == EINVAL);
+}
+
+int main(void)
+{
+    pthread_barrier_init(&barrier, NULL, 2);
+    sem_init(&semaphore, 0, 0);
+    to_threads();
+    masks();
+    waits();
+    queued();
+    timers();
+    signal(SIGUSR1, jump_out);
+    volatile int rounds = 0;
+    if (sigsetjmp(jump, 1) < 2 && rounds++ < 5)
+        raise(SIGUSR1);
+    REQUIRE(rounds == 6);
+    REQUIRE(syscall(SYS_gettid) == gettid());
+    puts("signals and threads agree");
+    return 0;
+}
