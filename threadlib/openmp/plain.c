@@ -24,6 +24,7 @@ enum { LAZY, SIMULATED };
 __attribute__((visibility("hidden"))) entry_fn *peet__omp_resolve(unsigned index);
 
 static int under_peet_run; /* and not in a forked child, which runs plainly */
+static int is_child;       /* such a child */
 
 static entry_fn *find_plain(const char *name)
 {
@@ -42,12 +43,24 @@ static entry_fn *find_plain(const char *name)
     return found;
 }
 
+/* Compiled code may have asked for its thread's number before the fork, and then not ask again: the ordinary library must
+ * have met the thread before it is given the number. */
+static void introduce(void)
+{
+    static int done;
+    if (!is_child || done++)
+        return;
+    int32_t (*number)(void *) = (int32_t (*)(void *))find_plain("__kmpc_global_thread_num");
+    number(NULL);
+}
+
 entry_fn *peet__omp_resolve(unsigned index)
 {
     if (peet_rt_simulated())
         return peet__omp_table[index] = peet__omp_entries[index][SIMULATED];
     if (under_peet_run) /* constructors, before the simulation begins: regions have one thread, for the moment */
         return peet__omp_entries[index][SIMULATED];
+    introduce();
     return peet__omp_table[index] = find_plain(names[index]);
 }
 
@@ -56,6 +69,7 @@ static void forked(void)
     if (peet_rt_simulated())
         return;
     under_peet_run = 0;
+    is_child = 1;
     for (unsigned i = 0; i < NENTRIES; i++)
         peet__omp_table[i] = peet__omp_entries[i][LAZY];
 }

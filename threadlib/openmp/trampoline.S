@@ -126,14 +126,15 @@ peet__omp_to_##name:                                                            
         .set peet__omp_index, peet__omp_index + 1;
 
         .section .data.rel.peet_omp, "aw", @progbits
+        /* arrays: the compiler takes it that they begin at a multiple of 16 */
         .globl peet__omp_table
         .hidden peet__omp_table
-        .p2align 3
+        .p2align 4
 peet__omp_table:
         .section .data.rel.ro.peet_omp, "aw", @progbits
         .globl peet__omp_entries
         .hidden peet__omp_entries
-        .p2align 3
+        .p2align 4
 peet__omp_entries:
 #include "entries.def"
         .section .note.GNU-stack, "", @progbits
