@@ -9,6 +9,8 @@
 #include <peet/raw.h>
 
 #include "llvm/Analysis/ValueTracking.h"
+#include "llvm/CodeGen/MachineDominators.h"
+#include "llvm/CodeGen/MachineLoopInfo.h"
 #include "llvm/CodeGen/MachineMemOperand.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InlineAsm.h"
@@ -340,6 +342,50 @@ unsigned Accesses::rewriteAsm(MachineInstr &MI)
         text.insert(it->first, it->second);
     MI.getOperand(InlineAsm::MIOp_AsmString).ChangeToES(MF.createExternalSymbolName(text));
     return added;
+}
+
+bool isReal(const MachineInstr &MI)
+{
+    if (MI.isMetaInstruction() || MI.isPosition())
+        return false;
+    if (MI.isInlineAsm()) // an empty statement is a compiler barrier: no code, nothing to say
+        return !StringRef(MI.getOperand(InlineAsm::MIOp_AsmString).getSymbolName()).trim().empty();
+    return true;
+}
+
+int firstSegment(const Function &F, unsigned mbb)
+{
+    for (unsigned i = F.mbbSegments[mbb].first; i < F.segments.size(); i++)
+        if (F.segments[i].recorded || !F.segments[i].MIs.empty())
+            return i;
+    return -1;
+}
+
+// A loop that waits for others without an access that must wait: one that has no way out, or one that a compiler
+// barrier makes read again.  Its header waits for its turn, lest it spin outside of simulated time.
+void findWaitingLoops(Function &F)
+{
+    MachineDominatorTree MDT(*F.MF);
+    MachineLoopInfo MLI(MDT);
+    for (const MachineLoop *L : MLI.getLoopsInPreorder()) {
+        SmallVector<MachineBasicBlock *, 4> exits;
+        L->getExitBlocks(exits);
+        bool waits = exits.empty(), works = false;
+        for (MachineBasicBlock *MBB : L->blocks()) {
+            unsigned m = F.layoutOf[MBB];
+            for (unsigned i = 0; i < F.mbbSegments[m].second; i++)
+                works |= F.segments[F.mbbSegments[m].first + i].turn;
+            for (const MachineInstr &MI : *MBB) {
+                if (MI.isInlineAsm() && !isReal(MI) && MI.mayLoad())
+                    waits = true;
+                else if (MI.isCall() || (!exits.empty() && isReal(MI) && MI.mayStore()))
+                    works = true;
+            }
+        }
+        int header = firstSegment(F, F.layoutOf[L->getHeader()]);
+        if (waits && !works && header >= 0)
+            F.segments[header].turn = true;
+    }
 }
 
 } // namespace peet

@@ -23,15 +23,6 @@ constexpr int MaxTerms = 3;
 constexpr int Searching = -9; // Segment::induction while simulate() looks for it
 constexpr unsigned BigFunctionWords = 600, BigSegmentWords = 200;
 
-bool isReal(const MachineInstr &MI)
-{
-    if (MI.isMetaInstruction() || MI.isPosition())
-        return false;
-    if (MI.isInlineAsm()) // an empty statement is a compiler barrier: no code, nothing to say
-        return !StringRef(MI.getOperand(InlineAsm::MIOp_AsmString).getSymbolName()).trim().empty();
-    return true;
-}
-
 class Planner {
 public:
     Planner(Target &T, Function &F, const Options &O) : T(T), F(F), O(O), A(T, *F.MF) {}
@@ -40,7 +31,6 @@ public:
 private:
     void split();
     unsigned slotsOf(MachineInstr &MI);
-    void findWaitingLoops();
     void findTails();
     void findChecks();
     bool readRefs(MachineInstr *&culprit, std::string &why);
@@ -52,7 +42,6 @@ private:
     void hoist();
     void solveNeeded();
     uint32_t usedAtEntry(const Segment &S) const;
-    int firstSegment(unsigned mbb) const;
     uint32_t outOf(unsigned mbb) const;
     unsigned exitSegment(unsigned mbb) const;
 
@@ -143,41 +132,6 @@ void Planner::split()
             S.recorded = false;
 }
 
-// A loop that waits for others without an access that must wait: one that has no way out, or one that a compiler
-// barrier makes read again.  Its header waits for its turn, lest it spin outside of simulated time.
-void Planner::findWaitingLoops()
-{
-    MachineDominatorTree MDT(*F.MF);
-    MachineLoopInfo MLI(MDT);
-    for (const MachineLoop *L : MLI.getLoopsInPreorder()) {
-        SmallVector<MachineBasicBlock *, 4> exits;
-        L->getExitBlocks(exits);
-        bool waits = exits.empty(), works = false;
-        for (MachineBasicBlock *MBB : L->blocks()) {
-            unsigned m = F.layoutOf[MBB];
-            for (unsigned i = 0; i < F.mbbSegments[m].second; i++)
-                works |= F.segments[F.mbbSegments[m].first + i].turn;
-            for (const MachineInstr &MI : *MBB) {
-                if (MI.isInlineAsm() && !isReal(MI) && MI.mayLoad())
-                    waits = true;
-                else if (MI.isCall() || (!exits.empty() && isReal(MI) && MI.mayStore()))
-                    works = true;
-            }
-        }
-        int header = firstSegment(F.layoutOf[L->getHeader()]);
-        if (waits && !works && header >= 0)
-            F.segments[header].turn = true;
-    }
-}
-
-int Planner::firstSegment(unsigned mbb) const
-{
-    for (unsigned i = F.mbbSegments[mbb].first; i < F.segments.size(); i++)
-        if (F.segments[i].recorded || !F.segments[i].MIs.empty())
-            return i;
-    return -1;
-}
-
 static MachineBasicBlock *targetOf(const MachineInstr &MI)
 {
     for (const MachineOperand &MO : MI.operands())
@@ -203,11 +157,11 @@ void Planner::findTails()
         MachineBasicBlock *A = targetOf(*C), *B = targetOf(*J);
         if (!A || !B || J->isIndirectBranch() || C->isIndirectBranch())
             continue;
-        int ra = firstSegment(F.layoutOf[A]), rb = firstSegment(F.layoutOf[B]);
+        int ra = firstSegment(F, F.layoutOf[A]), rb = firstSegment(F, F.layoutOf[B]);
         if (ra < 0 || rb < 0 || ra == rb || ra == (int)S.id || !F.segments[ra].recorded || !F.segments[rb].recorded)
             continue;
         if (J->isConditionalBranch()) {
-            int rf = m + 1 < F.layout.size() ? firstSegment(m + 1) : -1;
+            int rf = m + 1 < F.layout.size() ? firstSegment(F, m + 1) : -1;
             if (rf < 0 || rf == ra || !F.segments[rf].recorded)
                 continue;
         }
@@ -222,7 +176,7 @@ void Planner::findTails()
         for (Segment &S : F.segments)
             if (S.tailOf >= 0) {
                 MachineBasicBlock *A = targetOf(*F.segments[S.tailOf].MIs.back());
-                if (!F.segments[firstSegment(F.layoutOf[A])].recorded) {
+                if (!F.segments[firstSegment(F, F.layoutOf[A])].recorded) {
                     S.recorded = true, S.tailOf = -1;
                     changed = true;
                 }
@@ -255,7 +209,7 @@ void Planner::findChecks()
             }
             unsigned s = F.layoutOf[*it++];
             if (colour[s] == 1) {
-                int seg = firstSegment(s);
+                int seg = firstSegment(F, s);
                 if (seg >= 0 && s != m)
                     F.segments[seg].outerHeader = true;
                 if (seg >= 0 && F.segments[seg].recorded)
@@ -775,7 +729,7 @@ bool Planner::run(MachineInstr *&culprit, std::string &why)
     if (!readRefs(culprit, why))
         return false;
     split();
-    findWaitingLoops();
+    findWaitingLoops(F);
     findTails();
     findChecks();
     preds.resize(F.layout.size());

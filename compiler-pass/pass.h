@@ -210,6 +210,12 @@ struct Function {
     llvm::DenseMap<const llvm::MachineInstr *, unsigned> asmAdded; // bytes of hooks in assembly text
 };
 
+// accesses.cpp: does an instruction have code of the plain program's?
+bool isReal(const llvm::MachineInstr &MI);
+// The first segment of a block that has a record or code; -1: none.
+int firstSegment(const Function &F, unsigned mbb);
+// Gives a turn to the headers of loops that only wait.
+void findWaitingLoops(Function &F);
 // derive.cpp: decide what is recorded where.  False and a reason if some instruction cannot be handled.
 bool plan(Target &T, Function &F, const Options &O, llvm::MachineInstr *&culprit, std::string &why);
 // insert.cpp: write the recording code.  False and a reason if it cannot.
