@@ -46,6 +46,22 @@ static int interrupted_for_nothing(unsigned type, uint64_t result, uint64_t hand
         !(peet__cancellation_due && peet__cancellation_due());
 }
 
+/* Handlers that interrupt a wait for a condition run while the mutex is free, as they do natively: they may
+ * wait for somebody who needs it. */
+static void deliver(unsigned type, uint64_t result, const uint64_t *args)
+{
+    int unlocked = type == PEET_ABSTRACT_COND_WAIT && result == EINTR;
+    if (unlocked) {
+        uint64_t unlock[] = {args[1], args[2]};
+        peet_rt_event(PEET_ABSTRACT_MUTEX_UNLOCK, 2, unlock);
+    }
+    peet__signals_deliver();
+    if (unlocked) {
+        uint64_t lock[] = {args[1], args[2], PEET_NEVER};
+        peet_rt_event(PEET_ABSTRACT_MUTEX_LOCK, 3, lock);
+    }
+}
+
 PUBLIC uint64_t peet_rt_event(unsigned type, unsigned nargs, const uint64_t *args)
 {
     struct peet__rt *rt = &peet__rt;
@@ -61,7 +77,7 @@ PUBLIC uint64_t peet_rt_event(unsigned type, unsigned nargs, const uint64_t *arg
         rt->current->asks = 0;
         result = rt->current->result;
         if (__builtin_expect(rt->signals, 0) && !rt->current->between)
-            peet__signals_deliver();
+            deliver(type, result, args);
     } while (__builtin_expect((uint32_t)result == EINTR, 0) && interrupted_for_nothing(type, result, handled));
     return result;
 }
