@@ -26,7 +26,12 @@ static int is(const char *a, const char *b)
 
 static int read_object(const struct link_map *map, struct object *out)
 {
-    *out = (struct object){.bias = map->l_addr};
+    /* field by field: without optimisation, the compiler would call memset() for the whole, which leads here */
+    out->bias = map->l_addr;
+    out->symbols = NULL;
+    out->names = NULL;
+    out->hash = NULL;
+    out->versions = NULL;
     for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++) {
         uint64_t address = d->d_un.d_ptr; /* the dynamic linker has made these absolute, but for the kernel's object */
         if (d->d_tag == DT_SYMTAB)
