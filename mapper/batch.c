@@ -113,13 +113,24 @@ static void count_batch(struct peet_map *map, struct peet_map_core *core, const 
     core->instructions += instructions;
 }
 
+/** Can blocks come by the batch: to the machine, and to whoever looks on? */
+static int by_the_batch(const struct peet_map *map)
+{
+    if (!map->machine_block || !map->machine->module->blocks)
+        return 0;
+    for (unsigned i = 0; i < map->nblock_observers; i++)
+        if (!map->block_observers[i]->module->blocks)
+            return 0;
+    return 1;
+}
+
 /** The machine takes blocks up to the next loop, as far as it likes.  Returns: the first that it has not taken */
 static struct peet_block_event *machine_batch(struct peet_map *map, unsigned hw, struct peet_map_core *core, struct peet_block_event *at,
     struct peet_block_event *end, uint64_t limit)
 {
     const struct peet_module *const machine = map->machine->module;
     struct peet_block_event *stop = at;
-    size_t done = 0;
+    size_t done = 0, all;
     uint64_t cost;
 
     if (at->context != core->context->number)
@@ -131,6 +142,11 @@ static struct peet_block_event *machine_batch(struct peet_map *map, unsigned hw,
     if (!done || done > (size_t)(stop - at)) {
         peet__map_fail(map, PEET_EMODULE, "%s: blocks() took %zu of %zu blocks", machine->name, done, (size_t)(stop - at));
         done = (size_t)(stop - at);
+    }
+    for (unsigned i = 0; i < map->nblock_observers; i++) {
+        struct peet_map_module *m = map->block_observers[i];
+
+        m->module->blocks(m->self, hw, at, done, core->clock, UINT64_MAX, &all);
     }
     peet__map_charge(core, cost);
     return at + done;
@@ -144,7 +160,7 @@ size_t peet__map_run_batch(struct peet_map *map, unsigned hw, struct peet_map_co
     void *const self = map->machine->self;
     const uint32_t number = c->number;
     const int shown = map->nblock_observers != 0;
-    const int batched = map->machine->module->blocks && block && !shown;
+    const int batched = by_the_batch(map);
     uint64_t clock = core->clock;
     struct peet_block_event *uncounted = begin; /* count_batch() has not seen it yet */
     size_t again = 0;

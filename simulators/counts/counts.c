@@ -90,6 +90,15 @@ static uint64_t block(void *arg, unsigned hw, const struct peet_block_event *eve
     return 0;
 }
 
+static uint64_t blocks(void *arg, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done)
+{
+    (void)until;
+    for (size_t i = 0; i < n; i++)
+        block(arg, hw, &events[i], now);
+    *out_done = n;
+    return 0;
+}
+
 /** Loops have neither ranges nor conditional references: nothing varies. */
 static uint64_t loop(void *arg, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
 {
@@ -197,11 +206,12 @@ const struct peet_module peet_module = {
     .name = "counts",
     .summary = "instructions, reads and writes per function, executions per block",
     .kind = PEET_OBSERVER,
-    .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ADDRESSES,
+    .needs = PEET_NEEDS_BLOCKS, /* what varies comes with blocks that are not simple */
     .params = params,
     .create = create,
     .destroy = destroy,
     .block = block,
     .loop = loop,
+    .blocks = blocks,
     .stats = stats,
 };

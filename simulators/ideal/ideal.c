@@ -60,6 +60,19 @@ static uint64_t loop(void *arg, unsigned hw, const struct peet_block_event *even
     return turns * one;
 }
 
+static uint64_t blocks(void *arg, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done)
+{
+    const uint64_t limit = until > now ? until - now : 0;
+    uint64_t cycles = 0;
+    size_t i = 0;
+
+    do
+        cycles += block(arg, hw, &events[i], now);
+    while (++i < n && cycles < limit);
+    *out_done = i;
+    return cycles;
+}
+
 const struct peet_module peet_module = {
     .abi = PEET_MODULE_ABI,
     .struct_size = sizeof(struct peet_module),
@@ -72,4 +85,5 @@ const struct peet_module peet_module = {
     .destroy = destroy,
     .block = block,
     .loop = loop,
+    .blocks = blocks,
 };

@@ -382,7 +382,7 @@ enum peet_module_kind { PEET_MACHINE = 1, PEET_OBSERVER = 2 };
 
 enum peet_needs {
     PEET_NEEDS_BLOCKS = 1,    /* block() is called */
-    PEET_NEEDS_ADDRESSES = 2, /* peet_block_event.values is filled; else it may be NULL */
+    PEET_NEEDS_ADDRESSES = 2, /* peet_block_event.values is filled; else only for blocks that are not PEET_BLOCK_SIMPLE */
     PEET_NEEDS_ABSTRACT = 4,  /* abstract() is called */
 };
 
