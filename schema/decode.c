@@ -402,6 +402,9 @@ static const struct peet__native *native_of(struct peet_program *p, struct peet_
 }
 
 /* As far as machine code comes.  The block before is events[-1].  Returns: how many blocks */
+#ifdef __clang__
+__attribute__((no_sanitize("function"))) /* made code carries no type */
+#endif
 static unsigned run_native(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end, int want_addresses,
     struct peet_block_event *events, unsigned room, uint64_t **inout_values, const uint64_t *values_end)
 {

@@ -23,6 +23,9 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11 };
 
 enum { CHUNK_BYTES = 1 << 18, CHAIN = 4, BLOCK_EXTRA_BYTES = 512, VALUE_BYTES = 64 };
 
+/* What every chunk begins with; nothing stands right at its beginning, because checks of calls look before what is called. */
+enum { ENTER_AT = 64, LEAVE_AT = 112, CODE_AT = 128 };
+
 /** Mapped code; `write` and `run` show the same memory. */
 struct chunk {
     struct chunk *next;
@@ -372,7 +375,7 @@ static struct chunk *chunk_for(struct peet_program *p, size_t room)
     struct chunk *c = p->native_chunks;
     if (c != NULL && c->size - c->used >= room)
         return c;
-    c = chunk_new(room + 64 > CHUNK_BYTES ? room + 64 : CHUNK_BYTES);
+    c = chunk_new(room + CODE_AT > CHUNK_BYTES ? room + CODE_AT : CHUNK_BYTES);
     if (c == NULL)
         return NULL;
     /* enter: mov r9, rdi; mov rdi, rsi; mov r8, rdx; mov rax, rcx; mov rsi, [r9]; mov rdx, [r9 + 8]; mov rcx, [r9 + 16];
@@ -382,11 +385,11 @@ static struct chunk *chunk_for(struct peet_program *p, size_t room)
     /* leave: mov [r9], rsi; mov [r9 + 8], rdx; mov [r9 + 16], rcx; ret */
     static const char leave[] = "\x49\x89\x31\x49\x89\x51\x08\x49\x89\x49\x10\xc3";
     _Static_assert(offsetof(struct peet__native_run, context) == 56 && offsetof(struct peet__native_run, events) == 16 &&
-            sizeof enter <= 48 && sizeof leave <= 16,
+            ENTER_AT + sizeof enter <= LEAVE_AT && LEAVE_AT + sizeof leave <= CODE_AT,
         "enter and leave know this");
-    memcpy(c->write, enter, sizeof enter);
-    memcpy(c->write + 48, leave, sizeof leave);
-    c->used = 64;
+    memcpy(c->write + ENTER_AT, enter, sizeof enter);
+    memcpy(c->write + LEAVE_AT, leave, sizeof leave);
+    c->used = CODE_AT;
     c->next = p->native_chunks;
     p->native_chunks = c;
     return c;
@@ -406,8 +409,8 @@ const struct peet__native *peet__native_make(struct peet_program *p, struct peet
     c = room < (size_t)1 << 30 ? chunk_for(p, room) : NULL;
     if (c == NULL)
         return NULL;
-    n->enter = (peet__native_enter *)(uintptr_t)c->run;
-    n->leave = c->run + 48;
+    n->enter = (peet__native_enter *)(uintptr_t)(c->run + ENTER_AT);
+    n->leave = c->run + LEAVE_AT;
     struct maker m = {.f = f, .want_addresses = want_addresses, .at = c->write + c->used, .write = c->write, .run = c->run, .leave = n->leave,
         .native = n};
     for (uint32_t k = 0; k < f->nsegments; k++) {
