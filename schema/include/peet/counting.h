@@ -33,6 +33,8 @@ static inline uint64_t peet__count_split(const struct peet_block *block, const s
 {
     const char *name = block->insns[ref->insn].opcode->name;
 
+    if (name[0] != 'V' && name[0] != 'C') /* soon said of what comes most: string instructions */
+        return 1;
     if (strncmp(name, "VFM", 3) == 0 || strncmp(name, "VFNM", 4) == 0)
         return strstr(name, "PS") ? ref->size_bytes / 4u : strstr(name, "PD") ? ref->size_bytes / 8u : 1;
     if (strstr(name, "CVTPS2PD"))
