@@ -170,7 +170,12 @@ ENTRY(void *, __kmpc_realloc, (int gtid, void *p, size_t bytes, uintptr_t handle
 ENTRY(void, __kmpc_free, (int gtid, void *p, uintptr_t handle)) { release(p); }
 
 ENTRY(void *, kmp_malloc, (size_t bytes)) { return malloc(bytes); }
-ENTRY(void *, kmp_aligned_malloc, (size_t bytes, size_t alignment)) { return aligned_alloc(alignment, (bytes + alignment - 1) & ~(alignment - 1)); }
+ENTRY(void *, kmp_aligned_malloc, (size_t bytes, size_t alignment))
+{
+    if (alignment == 0 || (alignment & (alignment - 1)))
+        return NULL;
+    return aligned_alloc(alignment, (bytes + alignment - 1) & ~(alignment - 1));
+}
 ENTRY(void *, kmp_calloc, (size_t n, size_t each)) { return calloc(n, each); }
 ENTRY(void *, kmp_realloc, (void *p, size_t bytes)) { return realloc(p, bytes); }
 ENTRY(void, kmp_free, (void *p)) { free(p); }
