@@ -65,23 +65,29 @@ static void *find(const struct object *o, const char *name, uint32_t hash)
     return NULL;
 }
 
-void *peet__world_lookup(const char *name)
+/* Among the objects before this library (wanted 0) or behind it (1). */
+static void *search(const char *name, uint32_t hash, int wanted)
 {
-    uint32_t hash = 5381;
     struct object o;
     int behind = 0;
-    for (const char *p = name; *p; p++)
-        hash = 33 * hash + (unsigned char)*p;
     for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
-        if (!read_object(map, &o))
-            continue;
-        if (!behind) {
-            behind = map->l_ld == _DYNAMIC;
+        if (map->l_ld == _DYNAMIC) {
+            behind = 1;
             continue;
         }
-        void *found = find(&o, name, hash);
+        void *found = behind == wanted && read_object(map, &o) ? find(&o, name, hash) : NULL;
         if (found)
             return found;
     }
     return NULL;
+}
+
+/* A program that was not linked by peetcc but uses a library that was has the C library before this one. */
+void *peet__world_lookup(const char *name)
+{
+    uint32_t hash = 5381;
+    for (const char *p = name; *p; p++)
+        hash = 33 * hash + (unsigned char)*p;
+    void *found = search(name, hash, 1);
+    return found ? found : search(name, hash, 0);
 }
