@@ -69,6 +69,11 @@ PUBLIC void peet_rt_note_ranges(int on)
     ranges = on && RANGES_CAN_BE_NOTED;
 }
 
+int peet__ranges_noted(void)
+{
+    return ranges;
+}
+
 void peet__range(unsigned what, const void *destination, const void *source, size_t bytes)
 {
     uint64_t to = (uint64_t)destination, from = (uint64_t)source;

@@ -34,6 +34,9 @@ void *peet__world_bind(unsigned which);
 /** The function of this name in the objects behind this library; NULL: none */
 void *peet__world_lookup(const char *name);
 
+/** Whether ranges are noted at all; if not, functions of the C library that call back are its own. */
+int peet__ranges_noted(void);
+
 /* ---------------------------------------------------------------------------------- world.c: notes */
 
 /**
