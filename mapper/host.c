@@ -196,11 +196,15 @@ static int load_module(size_t i, const struct peet_config_module *given, unsigne
     host.values[i] = calloc(peet_modhost_nparams(m->module) + 1, sizeof *host.values[i]);
     if (!host.values[i])
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
-    err = peet_modhost_values(m->module, given, host.values[i], error);
-    if (err)
-        return err;
-    return kind == PEET_MACHINE ? peet_map_set_machine(host.map, m->module, host.values[i], error)
-                                : peet_map_add_observer(host.map, m->module, host.values[i], error);
+    return peet_modhost_values(m->module, given, host.values[i], error);
+}
+
+static int start_module(size_t i, struct peet_error *error)
+{
+    const struct peet_modhost_module *m = &host.modules[i];
+
+    return i == 0 ? peet_map_set_machine(host.map, m->module, host.values[i], error)
+                  : peet_map_add_observer(host.map, m->module, host.values[i], error);
 }
 
 static uint64_t *progress_page(void)
@@ -240,8 +244,6 @@ static int build(struct peet_error *error)
     uint32_t needs = 0;
     int err = peet_source_new(host.program, c, &host.source, error);
 
-    if (!err)
-        err = peet_map_new(&config, &peet_source_ops, host.source, &host.map, error);
     if (err)
         return err;
     host.modules = calloc(c->nobservers + 1, sizeof *host.modules);
@@ -251,15 +253,20 @@ static int build(struct peet_error *error)
     err = load_module(0, &c->machine, PEET_MACHINE, error);
     for (size_t i = 0; !err && i < c->nobservers; i++)
         err = load_module(i + 1, &c->observers[i], PEET_OBSERVER, error);
+    for (size_t i = 0; !err && i <= c->nobservers; i++)
+        needs |= host.modules[i].module->needs;
+    config.memory_reports = (needs & PEET_NEEDS_MEMORY) != 0;
+    if (!err)
+        err = peet_map_new(&config, &peet_source_ops, host.source, &host.map, error);
+    for (size_t i = 0; !err && i <= c->nobservers; i++)
+        err = start_module(i, error);
     if (err)
         return err;
-    for (size_t i = 0; i <= c->nobservers; i++)
-        needs |= host.modules[i].module->needs;
     peet_rt_set_processors(peet_map_nhw(host.map));
     peet_rt_set_frequency_hz(c->frequency_hz);
     peet_rt_set_seed(c->seed);
     peet_rt_note_ranges(c->ranges);
-    peet_rt_note_allocations((needs & PEET_NEEDS_ABSTRACT) != 0);
+    peet_rt_note_allocations((needs & (PEET_NEEDS_ABSTRACT | PEET_NEEDS_DATA)) != 0);
     peet_source_attach(host.source, host.map, peet_map_wants_addresses(host.map), peet_map_wants_loops(host.map));
     return 0;
 }

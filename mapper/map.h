@@ -205,6 +205,9 @@ struct peet_map {
     struct peet_map_sync *sync;
     struct peet_map_roi roi;
 
+    struct peet_memory_level *levels; /* that the machine has described */
+    size_t nlevels;
+
     /* pull form */
     uint8_t pulling;
     struct peet_map_core *pulled;  /* its abstract event waits for its cost */
@@ -289,6 +292,10 @@ uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_c
 int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values, unsigned index,
     struct peet_map_module **out_module, struct peet_error *error);
 void peet__map_module_free(struct peet_map_module *module);
+
+/* ---- memory_report.c */
+/** The services for memory reports, of the machine and of observers. */
+void peet__map_reports(struct peet_map *map, struct peet_env *env);
 
 /* ---- pull.c */
 int peet__map_pull(const struct peet_env *env, unsigned hw, struct peet_pull *out_event);

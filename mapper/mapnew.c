@@ -102,6 +102,7 @@ void peet_map_free(struct peet_map *map)
         free(loop->shares);
         free(loop);
     }
+    free(map->levels);
     free(map->observers);
     free(map->block_observers);
     free(map->contexts);

@@ -111,6 +111,7 @@ struct peet_map_config {
     /** name_of() - what the subject calls an address, "table+8".  Returns: 1, or 0 if it has no name; may be NULL */
     int (*name_of)(void *arg, uint64_t address, char *out_name, size_t bytes);
     void *report_arg;
+    uint8_t memory_reports;       /* an observer will want to hear of the machine's memory system */
     const char *output_dir;       /* borrowed; may be NULL */
     uint64_t *progress;           /* {cycles, instructions, events, live contexts}, or NULL */
 };

@@ -119,6 +119,9 @@ static int check(const struct peet_module *m, const char *path, unsigned kind, s
         return peet_error_set(error, PEET_EMODULE, "%s: needs blocks, but has no block()", path);
     if ((m->needs & PEET_NEEDS_ABSTRACT) && !m->abstract && !m->main)
         return peet_error_set(error, PEET_EMODULE, "%s: needs abstract events, but has no abstract()", path);
+    if ((m->needs & PEET_NEEDS_MEMORY) && (!m->memory || m->kind != PEET_OBSERVER))
+        return peet_error_set(error, PEET_EMODULE, "%s: needs memory reports, but %s", path,
+            m->memory ? "is not an observer" : "has no memory()");
     if (m->main && m->kind != PEET_MACHINE)
         return peet_error_set(error, PEET_EMODULE, "%s: only a machine may have a main()", path);
     for (const struct peet_param *p = m->params; p && p->name; p++) {

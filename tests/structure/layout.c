@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The module ABI's layout, written down.  Modules built against version 1 read these offsets: a field
+ * The module ABI's layout, written down.  Modules built against version 2 read these offsets: a field
  * that moves needs a new version in peet/module.h and a new table here; a field that is appended needs
  * a new size.  headers.sh compiles this file; it is never linked.
  */
@@ -10,7 +10,7 @@
 #define FIELD(type, field, offset) _Static_assert(offsetof(struct type, field) == (offset), #type "." #field " has moved")
 #define SIZE(type, bytes) _Static_assert(sizeof(struct type) == (bytes), "size of " #type " has changed")
 
-_Static_assert(PEET_MODULE_ABI == 1, "a new version needs its own table");
+_Static_assert(PEET_MODULE_ABI == 2, "a new version needs its own table");
 
 FIELD(peet_opcode, name, 0);
 FIELD(peet_opcode, mnemonic, 8);
@@ -108,7 +108,17 @@ FIELD(peet_env, pull, 96);
 FIELD(peet_env, charge, 104);
 FIELD(peet_env, function_of_pc, 112);
 FIELD(peet_env, host, 120);
-SIZE(peet_env, 128);
+FIELD(peet_env, reports, 128);
+FIELD(peet_env, report, 136);
+FIELD(peet_env, describe_memory, 144);
+FIELD(peet_env, memory, 152);
+FIELD(peet_env, data_of, 160);
+FIELD(peet_env, data, 168);
+FIELD(peet_env, data_member, 176);
+FIELD(peet_env, perfect, 184);
+FIELD(peet_env, processor, 192);
+FIELD(peet_env, cost, 200);
+SIZE(peet_env, 208);
 FIELD(peet_module, abi, 0);
 FIELD(peet_module, struct_size, 4);
 FIELD(peet_module, name, 8);
@@ -128,7 +138,25 @@ FIELD(peet_module, finish, 104);
 FIELD(peet_module, stats, 112);
 FIELD(peet_module, loop, 120);
 FIELD(peet_module, blocks, 128);
-SIZE(peet_module, 136);
+FIELD(peet_module, memory, 136);
+SIZE(peet_module, 144);
+FIELD(peet_memory_event, type, 0);
+FIELD(peet_memory_event, hw, 4);
+FIELD(peet_memory_event, other, 8);
+FIELD(peet_memory_event, size_bytes, 12);
+FIELD(peet_memory_event, address, 16);
+FIELD(peet_memory_event, by, 24);
+FIELD(peet_memory_event, cycles, 32);
+FIELD(peet_memory_event, now, 40);
+FIELD(peet_memory_event, block, 48);
+FIELD(peet_memory_event, ref, 56);
+SIZE(peet_memory_event, 64);
+SIZE(peet_memory_level, 24);
+SIZE(peet_data, 104);
+SIZE(peet_data_object, 24);
+SIZE(peet_resource, 32);
+SIZE(peet_processor, 40);
+SIZE(peet_cost, 24);
 SIZE(peet_ref_iter, 24);
 _Static_assert(sizeof(union peet_value) == 8, "size of peet_value has changed");
 

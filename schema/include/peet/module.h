@@ -13,6 +13,7 @@
  *
  * CHANGES
  *   1  first version
+ *   2  memory reports, data structures, processors' costs (all at the ends of their structs)
  */
 #ifndef PEET_MODULE_H
 #define PEET_MODULE_H
@@ -24,8 +25,8 @@
 extern "C" {
 #endif
 
-#define PEET_MODULE_ABI 1
-#define PEET_MODULE_ABI_MIN 1
+#define PEET_MODULE_ABI 2
+#define PEET_MODULE_ABI_MIN 2
 
 /* ---------------------------------------------------------------- the program, as the schema says it */
 
@@ -338,6 +339,118 @@ union peet_value {
     const char *string; /* lives until destroy() */
 };
 
+/* ------------------------------------------------------------------------------------- memory reports */
+
+/**
+ * What a machine tells of its memory system, for observers with PEET_NEEDS_MEMORY.  Level 1 is nearest to the
+ * processor; a reference that misses at levels 1 and 2 is two MISS events, so that the events of one level add up
+ * to that level's misses.  Hits are not reported: they are the references that are left.
+ */
+enum peet_memory_type {
+    PEET_MEMORY_MISS,        /* the line was not in the cache at `level` (or not with the right to write it) */
+    PEET_MEMORY_EVICT,       /* a line left the cache at `level` to make room */
+    PEET_MEMORY_INVALIDATE,  /* a line left the cache at `level` (of `hw`) because `other` wrote it */
+    PEET_MEMORY_STALL,       /* the processor could not go on for `cycles` because of this reference */
+    PEET_MEMORY_TYPES
+};
+
+enum peet_memory_cause { PEET_MISS_UNKNOWN, PEET_MISS_COLD, PEET_MISS_CAPACITY, PEET_MISS_CONFLICT, PEET_MISS_UPGRADE,
+                         PEET_MISS_TRUE_SHARING, PEET_MISS_FALSE_SHARING, PEET_MISS_CAUSES };
+
+enum peet_memory_flags {
+    PEET_MEMORY_STORE = 1,       /* the reference writes */
+    PEET_MEMORY_INSTRUCTION = 2, /* an instruction fetch */
+    PEET_MEMORY_PREFETCH = 4,    /* nobody has asked for it yet */
+    PEET_MEMORY_WALK = 8,        /* a page table walk */
+    PEET_MEMORY_DIRTY = 16,      /* EVICT, INVALIDATE: it had to be written back */
+};
+
+#define PEET_MEMORY_NOBODY UINT32_MAX
+
+struct peet_memory_event {
+    uint8_t type;            /* enum peet_memory_type */
+    uint8_t level;           /* MISS: that was missed; EVICT, INVALIDATE: that was left; STALL: that served, 0: none (TLB, buffer) */
+    uint8_t cause;           /* MISS: enum peet_memory_cause */
+    uint8_t flags;           /* enum peet_memory_flags */
+    uint32_t hw;             /* whose reference, or whose cache (shared caches: of the reference that caused it) */
+    uint32_t other;          /* INVALIDATE: who wrote; MISS: the hardware context whose cache gave the line; or PEET_MEMORY_NOBODY */
+    uint32_t size_bytes;     /* of the reference, or of the line */
+    uint64_t address;        /* of the reference (its part in that line); EVICT, INVALIDATE: of the line that left */
+    uint64_t by;             /* EVICT, INVALIDATE: the address referenced by whoever caused it */
+    uint64_t cycles;         /* MISS: until the reference was served, as far as known at this level; STALL: lost */
+    uint64_t now;            /* clock of hw */
+    const struct peet_block *block; /* whose reference; NULL: none of the program's blocks */
+    uint32_t ref;            /* index in block->refs */
+};
+
+/** One level of a machine's caches. */
+struct peet_memory_level {
+    const char *name;        /* "L1D" */
+    uint64_t size_bytes;
+    uint32_t line_bytes;
+    uint32_t shared_by;      /* hardware contexts for each such cache */
+};
+
+/* ------------------------------------------------------------------------------------- data structures */
+
+enum peet_data_kind {
+    PEET_DATA_REST,          /* known to nobody; id 0 */
+    PEET_DATA_STACK,         /* stacks of all contexts; id 1 */
+    PEET_DATA_GLOBAL,        /* variables with static storage, whatever their scope */
+    PEET_DATA_TLS,
+    PEET_DATA_HEAP,          /* all blocks of one allocation site */
+    PEET_DATA_MAPPED,        /* mmap, by call site */
+    PEET_DATA_KINDS
+};
+enum peet_data_flags { PEET_DATA_PERFECT = 1 /* the user wants single-cycle memory for it */ };
+
+/** A data structure of the subject.  Its numbers are those of the simulated present. */
+struct peet_data {
+    uint32_t id;             /* dense, from 0, in order of discovery */
+    uint8_t kind;            /* enum peet_data_kind */
+    uint8_t flags;           /* enum peet_data_flags */
+    const char *name;        /* "grid"; heap: the variable that receives the pointer, else "function:line" */
+    const char *type;        /* of one element, as C spells it; "" if debug info does not tell */
+    const char *file, *function; /* where it is defined, or allocated; "" if unknown */
+    const char *path;        /* heap: call path "main:12 > build:40", innermost last; else "" */
+    uint32_t line;
+    uint64_t element_bytes;  /* of the type; 0 if unknown */
+    uint64_t objects, objects_live, bytes, bytes_live, bytes_peak; /* bytes: of all objects ever */
+};
+
+/** The object that an address lies in. */
+struct peet_data_object { uint64_t address, bytes, number; /* number: 0.. within its structure, in order of allocation */ };
+
+/* ----------------------------------------------------------------------------------- processors' costs */
+
+/** An execution resource of a processor, from LLVM's scheduling model. */
+struct peet_resource {
+    const char *name;        /* "SKXPort05" */
+    uint32_t units;          /* how many of them */
+    int32_t buffer;          /* entries of its own reservation station; -1: the unified one, 0: in order */
+    uint32_t nparts;         /* a group: of these resources; else 0 */
+    const uint32_t *parts;
+};
+struct peet_processor {
+    const char *name;        /* "skylake-avx512" */
+    uint32_t dispatch_uops;  /* a cycle */
+    uint32_t window_uops;    /* reorder buffer */
+    uint32_t load_cycles;    /* an L1 hit, as the model has it */
+    uint32_t mispredict_cycles;
+    uint32_t nresources;
+    const struct peet_resource *resources;
+};
+struct peet_resource_use { uint16_t resource, first_cycle, end_cycle; }; /* busy from first to before end, after issue */
+struct peet_cost {
+    uint16_t uops;
+    uint16_t latency_cycles; /* of its slowest result, with the load if it loads */
+    uint16_t address_advance_cycles; /* registers other than those of the address may come so much later (folded loads) */
+    uint16_t nuses;
+    const struct peet_resource_use *uses;
+    uint8_t known;           /* 0: the model does not say, the fields are a guess */
+    uint8_t zero_idiom, eliminated; /* breaks dependences; a move done by renaming */
+};
+
 /* ------------------------------------------------------------------------------------------- services */
 
 struct peet_stats;     /* a node of the statistics tree */
@@ -374,6 +487,32 @@ struct peet_env {
     const struct peet_function *(*function_of_pc)(const struct peet_env *, uint64_t runtime_pc);
 
     void *host;              /* peet's own */
+
+    /* ---- since ABI 2 */
+    /* Memory reports.  A machine calls report() only for types whose bit is set in `reports`, which does not change
+     * after create(); events live until it returns. */
+    uint32_t reports;        /* mask of 1 << enum peet_memory_type */
+    void (*report)(const struct peet_env *, const struct peet_memory_event *events, size_t n);
+    /** describe_memory() - machines, in create(): the levels, nearest first; copied */
+    void (*describe_memory)(const struct peet_env *, const struct peet_memory_level *levels, size_t n);
+    /** memory() - observers: what the machine has described; NULL if nothing */
+    const struct peet_memory_level *(*memory)(const struct peet_env *, size_t *out_n);
+
+    /* Data structures, for modules with PEET_NEEDS_DATA (else NULL). */
+    /** data_of() - the structure that an address belongs to now, never NULL; @out_object may be NULL */
+    const struct peet_data *(*data_of)(const struct peet_env *, uint64_t address, struct peet_data_object *out_object);
+    /** data() - the structure of that id, NULL beyond the last */
+    const struct peet_data *(*data)(const struct peet_env *, uint32_t id);
+    /** data_member() - what lies at this offset of an object: "count", "[3].next"; "" if unknown.  Returns: its first byte's offset */
+    uint64_t (*data_member)(const struct peet_env *, const struct peet_data *, uint64_t offset, char *out_name, size_t room);
+    uint32_t perfect;        /* machines: some structures have PEET_DATA_PERFECT: their references take one cycle, though
+                                their lines move as ever */
+
+    /* Costs of instructions. */
+    /** processor() - by its name as -mcpu has it; NULL: not known.  Lives until destroy() */
+    const struct peet_processor *(*processor)(const struct peet_env *, const char *mcpu);
+    /** cost() - of an instruction on a processor; never NULL.  Lives until destroy() */
+    const struct peet_cost *(*cost)(const struct peet_env *, const struct peet_processor *, const struct peet_insn *);
 };
 
 /* ------------------------------------------------------------------------------------------ descriptor */
@@ -384,6 +523,8 @@ enum peet_needs {
     PEET_NEEDS_BLOCKS = 1,    /* block() is called */
     PEET_NEEDS_ADDRESSES = 2, /* peet_block_event.values is filled; else only for blocks that are not PEET_BLOCK_SIMPLE */
     PEET_NEEDS_ABSTRACT = 4,  /* abstract() is called */
+    PEET_NEEDS_MEMORY = 8,    /* observers: memory() is called */
+    PEET_NEEDS_DATA = 16,     /* env->data_of() and its like are there; else the structures are not kept track of */
 };
 
 struct peet_module {
@@ -452,6 +593,11 @@ struct peet_module {
      * Returns: their cycles.  If it waited in between, it calls not_ready_until() once, with the time at the end.
      */
     uint64_t (*blocks)(void *self, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done);
+
+    /* ---- since ABI 2 */
+    /** memory() - observers: what the machine's memory system did, in the order in which it did it; it comes before
+     *  the block whose reference it was */
+    void (*memory)(void *self, const struct peet_memory_event *events, size_t n);
 };
 
 /** Every module exports this. */
