@@ -130,16 +130,17 @@ static int note_sanitizer(struct dl_phdr_info *info, size_t size, void *out_path
 }
 
 /* A sanitized build of peet brings a sanitized host into a subject that is not: the sanitizer's own
- * library must then be the first that is loaded, and leave the subject's signals to the subject.  Its search for leaks when
- * the program exits would hold all of its allocator's locks in the subject's world and yield the processor there, so that
- * the host, which goes on, would wait for them for ever. */
+ * library must then be the first that is loaded, and leave the subject's signals to the subject.  What it does under its
+ * allocator's locks must not be what the subject waits for in simulated time, or the host, which goes on, would wait for
+ * those locks for ever: no search for leaks at the exit, which yields; no release of memory, which reads the clock. */
 static int add_preload(struct session *s)
 {
     const char *user = getenv("LD_PRELOAD"), *asan = getenv("ASAN_OPTIONS"), *sanitizer = NULL;
     dl_iterate_phdr(note_sanitizer, &sanitizer);
     int err = 0;
     if (sanitizer)
-        err = add_env(s, "ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:leak_check_at_exit=0%s%s", asan && *asan ? ":" : "",
+        err = add_env(s, "ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:"
+            "leak_check_at_exit=0:allocator_release_to_os_interval_ms=-1%s%s", asan && *asan ? ":" : "",
             asan ? asan : "");
     else if (asan)
         err = add_env(s, "ASAN_OPTIONS=%s", asan);
