@@ -1,32 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the cases: an empty folder to work in, the tools, and how a check fails.
-set -u -o pipefail
-export LC_ALL=C
-: "${PEET_PREFIX:?}" "${PEET_SOURCE:?}" "${PEET_PLAIN_CC:?}" "${PEET_PLAIN_CXX:?}"
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-peet=$PEET_PREFIX/bin/peet
-peetcc=$PEET_PREFIX/bin/peetcc
-peetcxx=$PEET_PREFIX/bin/peetcc++
+# Sourced by the cases: what those of the peet command share.
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 json_get=$PEET_PREFIX/tests/json-get
-export PEETCC_CLANG=$PEET_PLAIN_CC PEETCC_CLANGXX=$PEET_PLAIN_CXX
-work=${1:?folder to work in}
-rm -rf "$work"
-mkdir -p "$work" && cd "$work" || exit 1
-
-fail() {
-    echo "FAILED: $*" >&2
-    exit 1
-}
-
-skip() {
-    echo "SKIPPED: $*"
-    exit 77
-}
-
-# must COMMAND...: run it; it has to succeed
-must() {
-    "$@" || fail "status $? of: $*"
-}
 
 # refuses STATUS TEXT COMMAND...: it has to end with STATUS and say TEXT (a grep -E pattern) on standard
 # error, in lines that begin with who speaks, and nothing on standard output
@@ -41,10 +16,6 @@ refuses() {
     rm -f refused.out refused.err
 }
 
-same() {
-    cmp "$1" "$2" || fail "$1 and $2 differ: ${3:-}"
-}
-
 absent() {
     local path
     for path in "$@"; do
@@ -57,10 +28,6 @@ no_leftovers() {
     local found
     found=$(find . -regextype posix-extended -regex '.*\.([A-Za-z0-9]{6}|tmp[^/]*)$' ! -name '*.schema' ! -name '*.config')
     [ -z "$found" ] || fail "left behind: $found"
-}
-
-value() {
-    "$json_get" "$@" || fail "nothing at $2 in $1"
 }
 
 # a small program with a call, a loop, an array and output that depends on its arguments

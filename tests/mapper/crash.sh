@@ -34,19 +34,19 @@ calls() {
 
 status=0
 "$peet" run -q --observe counts -d one -- ./crash 2>one.err || status=$?
-same "status" $status 139
-same "reason" "$(value one/stats.json end.reason)" signal
-same "signal" "$(value one/stats.json end.signal)" 11
-same "function" "$(value one/stats.json end.function)" fall
-same "frame 1" "$(value one/stats.json end.backtrace.1.function)" main
-same "calls before it" "$(calls one/stats.json step)" 1000
+equal "status" $status 139
+equal "reason" "$(value one/stats.json end.reason)" signal
+equal "signal" "$(value one/stats.json end.signal)" 11
+equal "function" "$(value one/stats.json end.function)" fall
+equal "frame 1" "$(value one/stats.json end.backtrace.1.function)" main
+equal "calls before it" "$(calls one/stats.json step)" 1000
 grep -q '^peet: .*#0 .* in fall' one.err || fail "no backtrace: $(cat one.err)"
 
 status=0
 "$peet" run -q --cores 4 --observe counts -d loop -- ./crash loop 2>loop.err || status=$?
-same "status" $status 139
-same "context" "$(value loop/stats.json end.context)" 6 # main is 0, iteration i is i + 1
-same "function" "$(value loop/stats.json end.function)" fall
+equal "status" $status 139
+equal "context" "$(value loop/stats.json end.context)" 6 # main is 0, iteration i is i + 1
+equal "function" "$(value loop/stats.json end.function)" fall
 # Four processors have two iterations each: when the third one's second crashes, nobody has more than two done.
 n=$(calls loop/stats.json step)
 [ "$n" -ge 200 ] && [ "$n" -le 800 ] || fail "$n calls of step()"

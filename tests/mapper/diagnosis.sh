@@ -89,8 +89,8 @@ ends() {
     local status=0 expected=$1 reason=$2 arg=$3
     shift 3
     "$peet" run -q -d out "$@" -- ./wrong "$arg" >out.txt 2>err.txt || status=$?
-    same "status of $arg $*" $status "$expected"
-    same "end of $arg $*" "$(value out/stats.json end.reason)" "$reason"
+    equal "status of $arg $*" $status "$expected"
+    equal "end of $arg $*" "$(value out/stats.json end.reason)" "$reason"
 }
 says() {
     grep -q "$1" err.txt || { cat err.txt >&2; fail "the report does not say: $1"; }
@@ -110,17 +110,17 @@ for level in 0 2; do
         says "in spins (wrong.c:[0-9]*)"
         says "context 0 waits for the end of context 1"
         ends 0 exit patience --cores $cores
-        same "output" "$(cat out.txt)" patient
+        equal "output" "$(cat out.txt)" patient
         ends 0 exit misuse --cores $cores
         says "context 1 unlocks mutex third (0x[0-9a-f]*), which context 0 has locked"
         says "in unlocks (wrong.c:[0-9]*)"
         says "context 0 destroys mutex third (0x[0-9a-f]*) while it is locked"
-        same "results" "$(tr '\n' ' ' <out.txt)" "0 1 "
+        equal "results" "$(tr '\n' ' ' <out.txt)" "0 1 "
         ends 5 exit left --cores $cores
         if [ $cores -gt 2 ]; then
             says "while 1 other thread was not over"
             says "context 1 waited for condition variable never_signalled"
-            same "threads left" "$(value out/stats.json end.threads_left)" 1
+            equal "threads left" "$(value out/stats.json end.threads_left)" 1
         fi
     done
 done

@@ -32,6 +32,6 @@ for policy in fcfs rr affinity; do
         must "$peet" run -q --cores 3 --policy $policy --machine bus --granularity $granularity --observe hash -d out -- ./free >out.txt
         got=$(value out/stats.json hash.hash)
         first=${first:-$got}
-        same "$policy at $granularity" "$got" "$first"
+        equal "$policy at $granularity" "$got" "$first"
     done
 done

@@ -45,19 +45,19 @@ for machine in ideal bus; do
                 options="--machine $machine --cores $cores --lock-model $model --winner $winner --spin-quantum 500"
                 must "$peet" run -q $options --observe hash --observe counts -d a -- ./count >a.out
                 must "$peet" run -q $options --observe hash -d b -- ./count >b.out
-                same "counts, $options" "$(cat a.out)" "800 800 800"
-                same "the second time, $options" "$(value b/stats.json hash.hash) $(value b/stats.json time.cycles)" \
+                equal "counts, $options" "$(cat a.out)" "800 800 800"
+                equal "the second time, $options" "$(value b/stats.json hash.hash) $(value b/stats.json time.cycles)" \
                     "$(value a/stats.json hash.hash) $(value a/stats.json time.cycles)"
             done
             modified=$(calls a/stats.json "lock model: atomic")
             written=$(calls a/stats.json "lock model: write")
             case $model in
             none) [ "$modified" -eq 0 ] && [ "$written" -eq 0 ] || fail "$options: references without a model" ;;
-            ticket) same "draws, $options" "$modified" 1600 ;; # one for each lock, one store for each unlock
+            ticket) equal "draws, $options" "$modified" 1600 ;; # one for each lock, one store for each unlock
             *) [ "$modified" -ge 1600 ] || fail "$options: only $modified atomic references" ;;
             esac
             case $model in
-            tas | ttas | ticket) same "releases, $options" "$written" 1600 ;;
+            tas | ttas | ticket) equal "releases, $options" "$written" 1600 ;;
             esac
         done
     done

@@ -24,9 +24,9 @@ int main(int argc, char **argv)
 }
 END
 must "$peetcc" -O2 -o many many.c
-same "sum" "$(must "$peet" run -q --cores 8 -d flat -- ./many)" 1000000
-same "iterations" "$(value flat/stats.json totals.iterations)" 1000000
-same "listed and omitted" $(($("$PEET_PREFIX/tests/json-get" -r flat/stats.json contexts '#' | wc -l) + $(value flat/stats.json contexts_omitted))) 1000001
+equal "sum" "$(must "$peet" run -q --cores 8 -d flat -- ./many)" 1000000
+equal "iterations" "$(value flat/stats.json totals.iterations)" 1000000
+equal "listed and omitted" $(($("$PEET_PREFIX/tests/json-get" -r flat/stats.json contexts '#' | wc -l) + $(value flat/stats.json contexts_omitted))) 1000001
 # Static inner loops of two iterations belong to two of the processors; the others begin ever more outer ones.
-same "sum" "$(must "$peet" run -q --cores 8 -d nested -- ./many nested)" 200000
-same "iterations" "$(value nested/stats.json totals.iterations)" 300000
+equal "sum" "$(must "$peet" run -q --cores 8 -d nested -- ./many nested)" 200000
+equal "iterations" "$(value nested/stats.json totals.iterations)" 300000

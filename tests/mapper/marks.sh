@@ -50,19 +50,19 @@ must "$peet" run -q --observe counts -d plain -- ./marks plain >plain.out
 for cores in 1 3 16 40; do
     must "$peet" run -q --cores $cores --observe counts -d full -- ./marks full >full.out
     cmp plain.out full.out || fail "the output"
-    same "work() on $cores" "$(functions full/stats.json)" "$(functions plain/stats.json)"
-    same "iterations on $cores" "$(value full/stats.json totals.iterations)" 16
-    same "contexts on $cores" "$(value full/stats.json totals.contexts)" 17
+    equal "work() on $cores" "$(functions full/stats.json)" "$(functions plain/stats.json)"
+    equal "iterations on $cores" "$(value full/stats.json totals.iterations)" 16
+    equal "contexts on $cores" "$(value full/stats.json totals.contexts)" 17
 done
 # All in parallel: the time is that of the longest iteration and a little.
 [ "$(value full/stats.json time.cycles)" -lt "$(value plain/stats.json time.cycles)" ] || fail "40 processors are no faster"
 
 must "$peet" run -q --cores 4 -d left -- ./marks break >left.out
-same "iterations that ran" "$(value left/stats.json totals.iterations)" 10
-same "iterations that did not" "$(value left/stats.json totals.skipped_iterations)" 6
+equal "iterations that ran" "$(value left/stats.json totals.iterations)" 10
+equal "iterations that did not" "$(value left/stats.json totals.skipped_iterations)" 6
 
 status=0
 "$peet" run -q --cores 4 -d gone -- ./marks exit >gone.out || status=$?
-same "exit status" $status 4
-same "output" "$(cat gone.out)" leaving
-same "reason" "$(value gone/stats.json end.reason)" exit
+equal "exit status" $status 4
+equal "output" "$(cat gone.out)" leaving
+equal "reason" "$(value gone/stats.json end.reason)" exit

@@ -26,18 +26,18 @@ for machine in ideal ideal,cost=instructions bus; do
         must "$peet" run -q --cores $cores --machine $machine -d without -- ./books
         for key in instructions reads writes; do
             sum=$("$PEET_PREFIX/tests/json-get" -r with/stats.json counts.functions $key | awk '{ n += $1 } END { print n }')
-            same "$key on $cores of $machine" "$(value with/stats.json totals.$key)" "$sum"
-            same "$key without an observer" "$(value without/stats.json totals.$key)" "$sum"
+            equal "$key on $cores of $machine" "$(value with/stats.json totals.$key)" "$sum"
+            equal "$key without an observer" "$(value without/stats.json totals.$key)" "$sum"
         done
         sum=$("$PEET_PREFIX/tests/json-get" -r with/stats.json hw instructions | awk '{ n += $1 } END { print n }')
-        same "instructions of the processors" "$sum" "$(value with/stats.json totals.instructions)"
+        equal "instructions of the processors" "$sum" "$(value with/stats.json totals.instructions)"
         time=$(value with/stats.json time.cycles)
-        same "time without an observer" "$(value without/stats.json time.cycles)" "$time"
+        equal "time without an observer" "$(value without/stats.json time.cycles)" "$time"
         n=0
         while read -r busy stalled idle; do
-            same "cycles of processor $n" $((busy + stalled + idle)) "$time"
+            equal "cycles of processor $n" $((busy + stalled + idle)) "$time"
             n=$((n + 1))
         done < <("$PEET_PREFIX/tests/json-get" -r with/stats.json hw busy_cycles stalled_cycles idle_cycles)
-        same "processors" $n $cores
+        equal "processors" $n $cores
     done
 done

@@ -1,41 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the cases: an empty folder to work in, the tools, and how a check fails.
-set -u -o pipefail
-export LC_ALL=C
-: "${PEET_PREFIX:?}" "${PEET_PLAIN_CC:?}" "${PEET_PLAIN_CXX:?}"
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-peet=$PEET_PREFIX/bin/peet
-peetcc=$PEET_PREFIX/bin/peetcc
-peetcxx=$PEET_PREFIX/bin/peetcc++
-export PEETCC_CLANG=$PEET_PLAIN_CC PEETCC_CLANGXX=$PEET_PLAIN_CXX
-work=${1:?folder to work in}
-rm -rf "$work"
-mkdir -p "$work" && cd "$work" || exit 1
-ulimit -c 0
+# Sourced by the cases: the ordinary OpenMP library beside ours.
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 # The ordinary library limits teams to the processors that there are, the simulated machine has others.
 export KMP_TEAMS_THREAD_LIMIT=64 KMP_WARNINGS=0
 unset OMP_NUM_THREADS OMP_SCHEDULE OMP_DYNAMIC OMP_NESTED OMP_MAX_ACTIVE_LEVELS OMP_STACKSIZE OMP_THREAD_LIMIT OMP_CANCELLATION \
     OMP_PROC_BIND OMP_PLACES OMP_MAX_TASK_PRIORITY OMP_NUM_TEAMS OMP_TEAMS_THREAD_LIMIT OMP_DISPLAY_ENV OMP_DISPLAY_AFFINITY
-
-fail() {
-    echo "FAILED: $*" >&2
-    exit 1
-}
-
-skip() {
-    echo "SKIPPED: $*"
-    exit 77
-}
-
-# must COMMAND...: run it; it has to succeed
-must() {
-    "$@" || fail "status $? of: $*"
-}
-
-# value FILE PATH: a number or text of a JSON file
-value() {
-    "$PEET_PREFIX/tests/json-get" "$1" "$2" || fail "$1 has no $2"
-}
 
 # both SOURCE FLAGS...: builds ./plain with the plain compiler and ./recorded with peetcc
 both() {

@@ -1,30 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the cases: a folder to work in, the tools, and how a check fails.
-set -u -o pipefail
-export LC_ALL=C
-: "${PEET_PREFIX:?}" "${PEET_SOURCE:?}" "${PEET_PLAIN_CC:?}" "${PEET_PLAIN_CXX:?}"
-peet=$PEET_PREFIX/bin/peet
-peetcc=$PEET_PREFIX/bin/peetcc
-programs=$PEET_SOURCE/tests/world/programs
-work=${1:?folder to work in}
-rm -rf "$work"
-mkdir -p "$work" && cd "$work" || exit 1
-ulimit -c 0
+# Sourced by the cases: programs that are run plainly and simulated.
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+programs=$here/programs
 
-fail() {
-    echo "FAILED: $*" >&2
-    exit 1
-}
-must() {
-    "$@" || fail "status $? of: $*"
-}
-# value FILE PATH: a number or text of a JSON file
-value() {
-    "$PEET_PREFIX/tests/json-get" "$1" "$2" || fail "$1 has no $2"
-}
-same() {
-    [ "$2" = "$3" ] || fail "$1: '$2' is not '$3'"
-}
 # build NAME [FLAG...]: plain.NAME and NAME
 build() {
     local name=$1
@@ -39,11 +17,11 @@ both() {
     timeout 60 "./plain.$name" "$@" >want 2>want.err </dev/null
     local status=$?
     timeout 60 "./$name" "$@" >got 2>got.err </dev/null
-    same "status of $name $*, not simulated" $? $status
+    equal "status of $name $*, not simulated" $? $status
     cmp -s want got || fail "$name $*, not simulated: $(diff want got | head -5)"
     for cores in 1 4; do
         timeout 60 "$peet" run --quiet --machine ideal --cores $cores -d out -- "./$name" "$@" >got 2>got.err </dev/null
-        same "status of $name $* on $cores: $(tail -3 got.err)" $? $status
+        equal "status of $name $* on $cores: $(tail -3 got.err)" $? $status
         cmp -s want got || fail "$name $* on $cores: $(diff want got | head -5)"
     done
 }

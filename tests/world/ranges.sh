@@ -14,7 +14,7 @@ n=0
 while read -r name want; do
     must ./plain.ranges "$name" >/dev/null
     must "$peet" run --quiet --machine ideal --observe counts,convention=plain -d out -- ./ranges "$name" >/dev/null
-    same "$name" "$(python3 list.py out/stats.json)" "$want"
+    equal "$name" "$(python3 list.py out/stats.json)" "$want"
     n=$((n + 1))
 done <<'END'
 none
@@ -70,5 +70,5 @@ END
 
 # switched off, they are not there
 must "$peet" run --quiet --machine ideal --ranges off --observe counts,convention=plain -d out -- ./ranges memcpy
-same "--ranges off" "$(python3 list.py out/stats.json)" ""
+equal "--ranges off" "$(python3 list.py out/stats.json)" ""
 exit 0

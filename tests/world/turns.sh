@@ -7,7 +7,7 @@ build turns
 for k in 0 1 2 3 4 5; do for r in 0 1 2; do echo "$(((6 - k) * (r + 1))) $k.$r"; done; done | sort -n >ends
 for how in stdio file; do
     must "$peet" run --quiet --machine ideal --cores 6 -d out -- ./turns $how >got
-    same "lines, $how" "$(sort got | xargs)" "$(cut -d' ' -f2 ends | sort | xargs)"
+    equal "lines, $how" "$(sort got | xargs)" "$(cut -d' ' -f2 ends | sort | xargs)"
     last=0
     while read -r line; do
         unit=$(awk -v l="$line" '$2 == l { print $1 }' ends)
@@ -17,7 +17,7 @@ for how in stdio file; do
 done
 for cores in 1 3 6; do
     must "$peet" run --quiet --machine ideal --cores $cores -d out -- ./turns locked >got
-    same "whole lines on $cores" "$(sort got | xargs)" "$(cut -d' ' -f2 ends | sed 's/$/!/' | sort | xargs)"
+    equal "whole lines on $cores" "$(sort got | xargs)" "$(cut -d' ' -f2 ends | sed 's/$/!/' | sort | xargs)"
 done
 # into a pipe, too
 "$peet" run --quiet --machine ideal --cores 6 -d out -- ./turns locked | cat >piped

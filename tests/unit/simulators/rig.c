@@ -25,6 +25,8 @@ static void rig_not_ready_until(const struct peet_env *env, unsigned hw, uint64_
     *clock = cycles > *clock ? cycles : *clock;
 }
 
+void (*rig_prepare)(struct rig *rig);
+
 int rig_open(struct rig *rig, unsigned hws, uint64_t seed, ...)
 {
     union peet_value values[RIG_PARAMS];
@@ -57,6 +59,8 @@ int rig_open(struct rig *rig, unsigned hws, uint64_t seed, ...)
             rig_fail(&rig->env, "%s", error.message);
     }
     va_end(args);
+    if (rig_prepare)
+        rig_prepare(rig);
     rig->bus = rig->failures ? NULL : peet_module.create(&rig->env, values);
     return rig->bus ? 0 : -1;
 }
@@ -73,13 +77,39 @@ uint64_t rig_event(struct rig *rig, unsigned hw, const struct peet_block_event *
     uint64_t before = rig->clock[hw];
     if (rig->bus->nplans && !event->block->id) /* made by hand, another each time */
         rig->bus->plans[0].known = 0;
+    begin(rig, hw);
+    end(rig, hw, peet_module.block(rig->bus, hw, event, before));
+    return rig->clock[hw] - before;
+}
+
+static void begin(struct rig *rig, unsigned hw)
+{
     rig->running = 1;
     rig->current = hw;
     rig->not_ready = 0;
-    rig->clock[hw] += peet_module.block(rig->bus, hw, event, before);
+}
+
+static void end(struct rig *rig, unsigned hw, uint64_t cycles)
+{
+    rig->clock[hw] += cycles;
     rig->clock[hw] = rig->not_ready > rig->clock[hw] ? rig->not_ready : rig->clock[hw];
     rig->running = 0;
-    return rig->clock[hw] - before;
+}
+
+size_t rig_blocks(struct rig *rig, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t until)
+{
+    size_t done = 0;
+    begin(rig, hw);
+    end(rig, hw, peet_module.blocks(rig->bus, hw, events, n, rig->clock[hw], until, &done));
+    return done;
+}
+
+uint64_t rig_loop(struct rig *rig, unsigned hw, const struct peet_block_event *event, uint64_t until)
+{
+    uint64_t turns = 0;
+    begin(rig, hw);
+    end(rig, hw, peet_module.loop(rig->bus, hw, event, rig->clock[hw], until, &turns));
+    return turns;
 }
 
 uint64_t rig_block(struct rig *rig, unsigned hw, const struct rig_ref *refs, unsigned n, unsigned more)

@@ -25,6 +25,9 @@ struct rig {
     uint64_t not_ready;
 };
 
+/** If set, called with the environment before the machine is made. */
+extern void (*rig_prepare)(struct rig *rig);
+
 /** rig_open() - a machine for so many hardware contexts; settings: name, text, …, NULL.  Returns: 0, -1 if refused */
 int rig_open(struct rig *rig, unsigned hws, uint64_t seed, ...) __attribute__((sentinel));
 void rig_close(struct rig *rig);
@@ -38,6 +41,9 @@ struct rig_ref {
 
 /** rig_event() - a block as the machine gets it, at the context's clock.  Returns: cycles, busy and stalled */
 uint64_t rig_event(struct rig *rig, unsigned hw, const struct peet_block_event *event);
+/** rig_blocks(), rig_loop() - the same through blocks() and loop().  Returns: how many blocks or turns were taken */
+size_t rig_blocks(struct rig *rig, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t until);
+uint64_t rig_loop(struct rig *rig, unsigned hw, const struct peet_block_event *event, uint64_t until);
 /** rig_block() - one block with one instruction per reference and @more without, at the context's clock.  Returns: cycles */
 uint64_t rig_block(struct rig *rig, unsigned hw, const struct rig_ref *refs, unsigned n, unsigned more);
 uint64_t rig_read(struct rig *rig, unsigned hw, uint64_t address, unsigned size);

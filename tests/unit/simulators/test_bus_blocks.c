@@ -68,19 +68,6 @@ static void make_values(const struct template *t, uint64_t *seed, unsigned hw, u
         values[j] = t->refs[j].group ? bases[t->refs[j].group] + (uint64_t)t->distance[j] : 0x100000 * (hw + 1) + rig_random(seed, 2000);
 }
 
-/* As the mapper does it.  Returns: how many were taken */
-static size_t through_blocks(struct rig *rig, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t until)
-{
-    size_t done = 0;
-    rig->running = 1;
-    rig->current = hw;
-    rig->not_ready = 0;
-    rig->clock[hw] += peet_module.blocks(rig->bus, hw, events, n, rig->clock[hw], until, &done);
-    rig->clock[hw] = rig->not_ready > rig->clock[hw] ? rig->not_ready : rig->clock[hw];
-    rig->running = 0;
-    return done;
-}
-
 static void compare(const struct shape *s, const char *protocol, const char *allocate, const char *classify)
 {
     struct rig fast, slow, *rigs[] = {&fast, &slow};
@@ -107,7 +94,7 @@ static void compare(const struct shape *s, const char *protocol, const char *all
         for (unsigned h = 0; h < s->hws; h++) /* least clock first, ties by number */
             if (h != hw && fast.clock[h] + (hw < h) < until)
                 until = fast.clock[h] + (hw < h);
-        done = through_blocks(&fast, hw, events, n, until);
+        done = rig_blocks(&fast, hw, events, n, until);
         CU_ASSERT_FATAL(done > 0 && done <= n);
         for (size_t k = 0; k < done; k++) {
             CU_ASSERT(k == 0 || slow.clock[hw] < until);
