@@ -79,13 +79,14 @@ static __attribute__((noinline)) uint64_t exactly(struct bus *b, unsigned hw, co
 {
     struct cache *c = &b->caches[hw];
     struct walk w = {.start = now + time / CPI_ONE, .cpi_rest = time % CPI_ONE};
+    b->site.block = event->block;
     if (b->calendar.n)
         peet__bus_calendar_settle(&b->calendar, w.start);
     if (b->fetch != FETCH_OFF)
         peet__bus_run_fetches(b, b->fetch == FETCH_SPLIT ? c + b->nhw : c, event->block, &w);
     b->run(b, c, event, &w);
     *inout_stalled += w.stall_cycles;
-    return b->cpi * event->block->ninsns + (w.touches * b->hit_cycles + w.stall_cycles) * CPI_ONE;
+    return b->cpi * event->block->ninsns + (w.touches * b->hit_cycles + w.stall_cycles - w.saved_cycles) * CPI_ONE;
 }
 
 static void account(struct bus *b, unsigned hw, uint64_t now, uint64_t time, uint64_t counts_reads, uint64_t counts_writes, uint64_t stalled)

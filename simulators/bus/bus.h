@@ -4,8 +4,8 @@
  * advance, blocks.c takes blocks by the batch and turns of loops as long as they only hit, fast.c takes a block reference by
  * reference; engine.c is a reference that the fast path could not settle, sole.c the same for a single
  * processor; cache.c is the frames of a cache and their replacement; classify.c says what kind of miss it was;
- * check.c watches the invariants; calendar.c is the bus in time; stats.c writes the results; protocols.c
- * holds the coherence protocols.
+ * check.c watches the invariants; report.c tells observers; calendar.c is the bus in time; stats.c writes the results;
+ * protocols.c holds the coherence protocols.
  */
 #ifndef PEET_BUS_H
 #define PEET_BUS_H
@@ -95,10 +95,19 @@ struct loss {
     uint32_t next; /* + 1: next loss of the same line; of a free record: next free */
 };
 
+/** The reference that is under way, if the bus is watched (report.c). */
+struct site {
+    const struct peet_block *block;
+    uint64_t address;       /* of its part in the line */
+    uint32_t ref, bytes;
+    uint8_t touch, served;  /* enum touch; level that served it: 1 another cache, 2 memory, 0 nobody */
+};
+
 struct hw {
     uint64_t cpi_rest;      /* fraction of a cycle, in CPI_ONE */
     uint64_t busy_until;    /* as the mapper was told: end of its latest block, and what it lost since */
     uint64_t stall_cycles, wait_cycles;
+    struct site latest;     /* watched: the latest reference that waited */
 };
 enum { CPI_ONE = 1 << 20 };
 
@@ -145,6 +154,12 @@ struct bus {
     struct calendar calendar;
     struct checker *checker;
     int dead; /* failed: the run is ending, nothing more is simulated */
+    /* report.c: */
+    int watched;            /* somebody wants to know which reference it is */
+    int perfect, perfect_hits; /* some structures' references take one cycle; even hits otherwise take more */
+    int at_once;            /* the transactions under way take no time */
+    uint32_t supplier;      /* whose cache gave the line */
+    struct site site;
 
     uint64_t transactions[BUS_OPS_COUNT];
     uint64_t refused, memory_line_reads, memory_line_writes, memory_word_writes, cache_to_cache;
@@ -162,6 +177,7 @@ struct walk {
     uint64_t cpi_rest;
     uint64_t touches; /* so far: references, once for each line */
     uint64_t stall_cycles;
+    uint64_t saved_cycles; /* of the hits in perfect memory */
 };
 
 /* plan.c */
@@ -338,6 +354,26 @@ void peet__bus_check_processor_row(struct bus *b, unsigned state, int write);
 void peet__bus_check_snoop_row(struct bus *b, struct cache *c, uint64_t line, unsigned state, enum bus_op op);
 /** The invariants of one line, after everything about it is done. */
 void peet__bus_check_line(struct bus *b, uint64_t line);
+
+/* report.c */
+/** Describes the caches to observers; sees whether anybody watches. */
+void peet__bus_watch_init(struct bus *b);
+/** A part of a reference, before it is taken through peet__bus_touch_watched(); b->site.block is there. */
+static inline void peet__bus_at(struct bus *b, uint32_t ref, uint64_t address, uint32_t bytes)
+{
+    b->site.ref = ref;
+    b->site.address = address;
+    b->site.bytes = bytes;
+}
+/** Does it lie in a structure with perfect memory? */
+int peet__bus_at_perfect(const struct bus *b);
+/** peet__bus_touch() or peet__bus_touch_sole() for b->site, and the reports */
+uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, enum touch touch,
+    uint64_t time);
+/** A line leaves a cache: to make room (@by: the same cache) or because another one wants it */
+void peet__bus_report_gone(struct bus *b, const struct cache *c, uint64_t line, const struct cache *by, int dirty, uint64_t now);
+/** What a processor had waited for comes later than it was told. */
+void peet__bus_report_lost(struct bus *b, unsigned hw, uint64_t cycles, uint64_t now);
 
 /* stats.c */
 void peet__bus_stats(struct bus *b, const struct peet_env *env, struct peet_stats *node);

@@ -9,6 +9,11 @@
 /* The bus for one transaction; OP_NONE: one that is refused after its address.  Returns: when it is over. */
 static uint64_t use_bus(struct bus *b, struct cache *c, enum bus_op op, uint64_t time, uint64_t cycles, int posted)
 {
+    if (b->at_once && !posted) {
+        b->transactions[op]++;
+        b->calendar.transactions++;
+        return time;
+    }
     uint64_t start = peet__bus_calendar_request(&b->calendar, c->hw, time, cycles, posted);
     b->transactions[op]++;
     if (!posted)
@@ -20,6 +25,8 @@ static uint64_t use_bus(struct bus *b, struct cache *c, enum bus_op op, uint64_t
         b->hw[hw].wait_cycles += lost;
         b->hw[hw].stall_cycles += lost;
         b->hw[hw].busy_until += lost;
+        if (b->watched)
+            peet__bus_report_lost(b, hw, lost, time);
         b->env->not_ready_until(b->env, hw, b->hw[hw].busy_until);
     }
     return start + cycles;
@@ -42,8 +49,11 @@ static uint64_t cycles_of(const struct bus *b, enum bus_op op, unsigned bytes, i
 }
 
 /* Another cache's copy goes because of a transaction by @by. */
-static void invalidate(struct bus *b, struct cache *by, struct cache *holder, struct line_record *record, struct frame *f)
+static void invalidate(struct bus *b, struct cache *by, struct cache *holder, struct line_record *record, struct frame *f, int dirty,
+    uint64_t time)
 {
+    if (b->watched)
+        peet__bus_report_gone(b, holder, peet__bus_line_in(b, f), by, dirty, time);
     by->stats.invalidations_sent++;
     holder->stats.invalidations_received++;
     if (b->classify) {
@@ -64,7 +74,7 @@ static uint64_t refuse(struct bus *b, struct cache *c, struct cache *holder, str
         peet__bus_check_memory_takes(b, line, f);
     b->memory_line_writes++;
     holder->stats.refused_write_backs++;
-    invalidate(b, c, holder, record, f);
+    invalidate(b, c, holder, record, f, 1, time);
     return time;
 }
 
@@ -108,7 +118,7 @@ static struct outcome transact(struct bus *b, struct cache *c, struct line_recor
                 peet__bus_check_take(b, h, line, grains);
         }
         if (row->next == BUS_INVALID) {
-            invalidate(b, c, holder, record, h);
+            invalidate(b, c, holder, record, h, 0, out.time);
         } else {
             peet__bus_set(b, h, line, row->next);
             out.shared = 1;
@@ -118,6 +128,7 @@ static struct outcome transact(struct bus *b, struct cache *c, struct line_recor
         if (supplier) {
             peet__bus_cache_of(b, supplier)->stats.supplied++;
             b->cache_to_cache++;
+            b->supplier = peet__bus_cache_of(b, supplier)->hw;
         } else {
             b->memory_line_reads++;
         }
@@ -134,12 +145,14 @@ static struct outcome transact(struct bus *b, struct cache *c, struct line_recor
 }
 
 /* Make a victim's frame free.  Returns: whether the line goes to memory. */
-static int evict(struct bus *b, struct cache *c, struct frame *f)
+static int evict(struct bus *b, struct cache *c, struct frame *f, uint64_t time)
 {
     uint64_t line = peet__bus_line_in(b, f);
     struct line_record *record = peet_sim_linemap_get(&b->lines_map, line); /* there: it was referenced */
     int dirty = (b->protocol->states[f->state].flags & BUS_DIRTY) != 0;
     c->stats.evictions++;
+    if (b->watched)
+        peet__bus_report_gone(b, c, line, c, dirty, time);
     if (b->classify) {
         peet__bus_classify_settle(b, record);
         peet__bus_shadow_leave(b, c, record, f);
@@ -210,7 +223,7 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
             f = victim;
             fresh = 1;
             if (f->state != BUS_INVALID)
-                write_back = evict(b, c, f);
+                write_back = evict(b, c, f, time);
         }
         if (b->check && (row->op == OP_WRITE || row->op == OP_UPDATE))
             peet__bus_check_write(b, f, line, grains);

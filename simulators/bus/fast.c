@@ -41,11 +41,13 @@ static int quick_any(struct bus *b, struct cache *c, uint64_t line, uint64_t gra
 
 static uint64_t time_of(const struct bus *b, const struct walk *w, uint32_t insn)
 {
-    return w->start + ((w->cpi_rest + b->cpi * insn) / CPI_ONE) + w->touches * b->hit_cycles + w->stall_cycles;
+    return w->start + ((w->cpi_rest + b->cpi * insn) / CPI_ONE) + w->touches * b->hit_cycles + w->stall_cycles - w->saved_cycles;
 }
 
 ALWAYS uint64_t touch_slow(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, enum touch touch, uint64_t time)
 {
+    if (UNLIKELY(b->watched))
+        return peet__bus_touch_watched(b, c, line, grains, bytes, touch, time);
     return b->sole ? peet__bus_touch_sole(b, c, line, bytes, touch, time) : peet__bus_touch(b, c, line, grains, bytes, touch, time);
 }
 
@@ -54,6 +56,8 @@ static void touch_part(struct bus *b, struct cache *c, uint64_t line, uint64_t g
     uint32_t insn, struct walk *w)
 {
     w->touches++;
+    if (UNLIKELY(b->perfect_hits) && peet__bus_at_perfect(b))
+        w->saved_cycles += b->hit_cycles - 1;
     if (!quick_any(b, c, line, grains, write))
         w->stall_cycles += touch_slow(b, c, line, grains, bytes, write ? TOUCH_WRITE : TOUCH_READ, time_of(b, w, insn));
 }
@@ -65,6 +69,8 @@ static void run_part(struct bus *b, struct cache *c, const struct peet_ref *ref,
     uint64_t grains = peet__bus_grains(b, offset, bytes);
     /* Atomics ask for ownership at once. */
     int write = ref->kind == PEET_REF_STORE || (ref->kind == PEET_REF_MODIFY && ref->flags & PEET_REF_ATOMIC);
+    if (UNLIKELY(b->watched))
+        peet__bus_at(b, (uint32_t)(ref - b->site.block->refs), (line << b->line_shift) + offset, bytes);
     touch_part(b, c, line, grains, bytes, write, ref->insn, w);
     if (ref->kind == PEET_REF_MODIFY)
         touch_part(b, c, line, grains, bytes, !write, ref->insn, w);
@@ -118,7 +124,7 @@ static __attribute__((noinline)) uint64_t run_slow(struct bus *b, struct cache *
             touches += refs[j].kind == PEET_REF_MODIFY;
     w->touches = touches;
     const unsigned size = refs[i].size_bytes, offset = (unsigned)(event->values[i] & (b->line_bytes - 1));
-    if (b->sole && refs[i].kind != PEET_REF_MODIFY && size - 1 < b->line_bytes - offset) { /* no quick hit: that is known */
+    if (b->sole && !b->watched && refs[i].kind != PEET_REF_MODIFY && size - 1 < b->line_bytes - offset) { /* no quick hit: that is known */
         w->touches++;
         w->stall_cycles += peet__bus_touch_sole(b, c, event->values[i] >> b->line_shift, size,
             refs[i].kind == PEET_REF_STORE ? TOUCH_WRITE : TOUCH_READ, time_of(b, w, refs[i].insn));
@@ -172,7 +178,7 @@ RUN(plru, b->classify, 1)
 
 bus_run *peet__bus_run_for(const struct bus *b)
 {
-    if (b->check)
+    if (b->check || b->perfect_hits)
         return run_any;
     if (b->replacement == REPLACE_PLRU)
         return run_plru;
@@ -186,6 +192,8 @@ void peet__bus_run_fetches(struct bus *b, struct cache *c, const struct peet_blo
     uint64_t line = block->pc >> b->line_shift, last = (block->pc + block->code_bytes - 1) >> b->line_shift;
     for (; line <= last && !b->dead; line++) {
         c->stats.fetches++;
+        if (UNLIKELY(b->watched))
+            peet__bus_at(b, 0, line << b->line_shift > block->pc ? line << b->line_shift : block->pc, 0);
         if (!quick_any(b, c, line, 0, 0))
             w->stall_cycles += touch_slow(b, c, line, 0, 0, TOUCH_FETCH, w->start + w->stall_cycles);
     }

@@ -76,7 +76,7 @@ int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t
     p = &b->plans[block->id];
     *p = (struct plan){.cost = b->cpi * block->ninsns, .nrefs = (uint16_t)block->nrefs, .known = PLAN_GENERAL + 1,
         .counts = (uint64_t)(block->writes + block->modifies) << 32 | (block->reads + block->modifies)};
-    if (b->check || b->fetch != FETCH_OFF || !peet__bus_is_simple(block) || block->nrefs > PLAN_REFS)
+    if (b->check || b->perfect_hits || b->fetch != FETCH_OFF || !peet__bus_is_simple(block) || block->nrefs > PLAN_REFS)
         return 0;
     for (uint32_t i = 0; i < block->nrefs; i++) {
         const struct peet_ref *ref = &block->refs[i];

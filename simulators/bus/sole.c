@@ -9,6 +9,11 @@
 
 static inline uint64_t use_bus_sole(struct bus *b, struct cache *c, enum bus_op op, uint64_t time, uint64_t cycles)
 {
+    if (b->at_once && op != OP_WRITE_BACK) {
+        b->transactions[op]++;
+        b->calendar.transactions++;
+        return time;
+    }
     uint64_t start = peet__bus_calendar_request_sole(&b->calendar, time, cycles);
     b->transactions[op]++;
     if (op != OP_WRITE_BACK) /* nobody waits for those */
@@ -55,10 +60,12 @@ static void shadow_use_sole(struct bus *b, struct cache *c, uint64_t line, uint3
 }
 
 /* A frame for the line that comes in.  Returns: whether its old line goes to memory. */
-static inline int evict_sole(struct bus *b, struct cache *c, struct frame *f)
+static inline int evict_sole(struct bus *b, struct cache *c, struct frame *f, uint64_t time)
 {
     int dirty = (b->protocol->states[f->state].flags & BUS_DIRTY) != 0;
     c->stats.evictions++;
+    if (b->watched)
+        peet__bus_report_gone(b, c, peet__bus_line_in(b, f), c, dirty, time);
     if (f->in_shadow) {
         struct shadow_node *n = &c->shadow[f->next - 1];
         n->used = b->used[f - b->frames];
@@ -147,7 +154,7 @@ uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, uns
             f = victim == NO_FRAME ? peet__bus_victim(b, c, line) : &c->frames[victim];
             fill = 1;
             if (f->state != BUS_INVALID)
-                write_back = evict_sole(b, c, f);
+                write_back = evict_sole(b, c, f, time);
         }
     } else {
         f = &c->frames[i];

@@ -72,16 +72,6 @@ void rig_close(struct rig *rig)
     json_decref(rig->stats);
 }
 
-uint64_t rig_event(struct rig *rig, unsigned hw, const struct peet_block_event *event)
-{
-    uint64_t before = rig->clock[hw];
-    if (rig->bus->nplans && !event->block->id) /* made by hand, another each time */
-        rig->bus->plans[0].known = 0;
-    begin(rig, hw);
-    end(rig, hw, peet_module.block(rig->bus, hw, event, before));
-    return rig->clock[hw] - before;
-}
-
 static void begin(struct rig *rig, unsigned hw)
 {
     rig->running = 1;
@@ -94,6 +84,16 @@ static void end(struct rig *rig, unsigned hw, uint64_t cycles)
     rig->clock[hw] += cycles;
     rig->clock[hw] = rig->not_ready > rig->clock[hw] ? rig->not_ready : rig->clock[hw];
     rig->running = 0;
+}
+
+uint64_t rig_event(struct rig *rig, unsigned hw, const struct peet_block_event *event)
+{
+    uint64_t before = rig->clock[hw];
+    if (rig->bus->nplans && !event->block->id) /* made by hand, another each time */
+        rig->bus->plans[0].known = 0;
+    begin(rig, hw);
+    end(rig, hw, peet_module.block(rig->bus, hw, event, before));
+    return rig->clock[hw] - before;
 }
 
 size_t rig_blocks(struct rig *rig, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t until)
