@@ -5,6 +5,7 @@
  * the function.  __wrap_<name> is what this library itself gets when it calls the function (the linker's --wrap): always
  * the C library's.
  */
+#include "arch/x86_64/forward.h"
 #include "world_table.h"
 
         .set    peet__at, 0
@@ -50,52 +51,7 @@ PEET__WORLD(X)
         .type   world_first, @function
         .p2align 4
 world_first:
-        .cfi_startproc
-        pushq   %rbp
-        .cfi_adjust_cfa_offset 8
-        .cfi_rel_offset rbp, 0
-        movq    %rsp, %rbp
-        .cfi_def_cfa_register rbp
-        andq    $-16, %rsp
-        subq    $192, %rsp
-        movq    %rdi, 128(%rsp)
-        movq    %rsi, 136(%rsp)
-        movq    %rdx, 144(%rsp)
-        movq    %rcx, 152(%rsp)
-        movq    %r8, 160(%rsp)
-        movq    %r9, 168(%rsp)
-        movq    %rax, 176(%rsp)
-        movups  %xmm0, (%rsp)
-        movups  %xmm1, 16(%rsp)
-        movups  %xmm2, 32(%rsp)
-        movups  %xmm3, 48(%rsp)
-        movups  %xmm4, 64(%rsp)
-        movups  %xmm5, 80(%rsp)
-        movups  %xmm6, 96(%rsp)
-        movups  %xmm7, 112(%rsp)
-        movl    %r11d, %edi
-        call    peet__world_bind
-        movq    %rax, %r11
-        movups  (%rsp), %xmm0
-        movups  16(%rsp), %xmm1
-        movups  32(%rsp), %xmm2
-        movups  48(%rsp), %xmm3
-        movups  64(%rsp), %xmm4
-        movups  80(%rsp), %xmm5
-        movups  96(%rsp), %xmm6
-        movups  112(%rsp), %xmm7
-        movq    128(%rsp), %rdi
-        movq    136(%rsp), %rsi
-        movq    144(%rsp), %rdx
-        movq    152(%rsp), %rcx
-        movq    160(%rsp), %r8
-        movq    168(%rsp), %r9
-        movq    176(%rsp), %rax
-        movq    %rbp, %rsp
-        popq    %rbp
-        .cfi_def_cfa rsp, 8
-        jmp     *%r11
-        .cfi_endproc
+        FORWARD peet__world_bind
         .size   world_first, . - world_first
 
         .bss

@@ -40,27 +40,26 @@ ssize_t peet__fd_read(int fd, void *bytes, size_t n)
     return error ? peet__fd_failed(error) : REAL(read)(fd, bytes, n);
 }
 
-/* Note a call that has moved so many bytes into the subject's memory, or (-1) failed. */
-static ssize_t has_read(long number, const void *bytes, ssize_t n)
+/* Note a call that has moved so many bytes, or (-1) failed, and where it has written or read the subject's memory. */
+static ssize_t moved(long number, unsigned operation, const void *written, const void *read_from, ssize_t n)
 {
     int saved_errno = errno;
     peet__syscall_note(number, n > 0 ? (size_t)n : 0);
     if (n > 0)
-        peet__range(PEET_SYNTHETIC_READ, bytes, NULL, (size_t)n);
+        peet__range(operation, written, read_from, (size_t)n);
     peet__world_cancellation_point();
     errno = saved_errno;
     return n;
 }
 
+static ssize_t has_read(long number, const void *bytes, ssize_t n)
+{
+    return moved(number, PEET_SYNTHETIC_READ, bytes, NULL, n);
+}
+
 static ssize_t has_written(long number, const void *bytes, ssize_t n)
 {
-    int saved_errno = errno;
-    peet__syscall_note(number, n > 0 ? (size_t)n : 0);
-    if (n > 0)
-        peet__range(PEET_SYNTHETIC_WRITE, NULL, bytes, (size_t)n);
-    peet__world_cancellation_point();
-    errno = saved_errno;
-    return n;
+    return moved(number, PEET_SYNTHETIC_WRITE, NULL, bytes, n);
 }
 
 SIM(ssize_t, read, int fd, void *bytes, size_t n)

@@ -4,56 +4,14 @@
  * plain.c whether the program is simulated and stores where to go from then on, so that later calls cost one jump.
  * And peet__omp_invoke(), which calls the body of a parallel region with any number of arguments.
  */
+#include "arch/x86_64/forward.h"
+
         .text
 
-        /* All argument registers, and al for variadic functions, are the callee's. */
         .p2align 4
         .type peet__omp_lazy, @function
 peet__omp_lazy:
-        .cfi_startproc
-        pushq %rbp
-        .cfi_def_cfa_offset 16
-        .cfi_offset %rbp, -16
-        movq %rsp, %rbp
-        .cfi_def_cfa_register %rbp
-        subq $192, %rsp
-        movq %rax, 128(%rsp)
-        movq %rdi, 136(%rsp)
-        movq %rsi, 144(%rsp)
-        movq %rdx, 152(%rsp)
-        movq %rcx, 160(%rsp)
-        movq %r8, 168(%rsp)
-        movq %r9, 176(%rsp)
-        movaps %xmm0, (%rsp)
-        movaps %xmm1, 16(%rsp)
-        movaps %xmm2, 32(%rsp)
-        movaps %xmm3, 48(%rsp)
-        movaps %xmm4, 64(%rsp)
-        movaps %xmm5, 80(%rsp)
-        movaps %xmm6, 96(%rsp)
-        movaps %xmm7, 112(%rsp)
-        movl %r11d, %edi
-        call peet__omp_resolve
-        movq %rax, %r11
-        movaps (%rsp), %xmm0
-        movaps 16(%rsp), %xmm1
-        movaps 32(%rsp), %xmm2
-        movaps 48(%rsp), %xmm3
-        movaps 64(%rsp), %xmm4
-        movaps 80(%rsp), %xmm5
-        movaps 96(%rsp), %xmm6
-        movaps 112(%rsp), %xmm7
-        movq 128(%rsp), %rax
-        movq 136(%rsp), %rdi
-        movq 144(%rsp), %rsi
-        movq 152(%rsp), %rdx
-        movq 160(%rsp), %rcx
-        movq 168(%rsp), %r8
-        movq 176(%rsp), %r9
-        leave
-        .cfi_def_cfa %rsp, 8
-        jmp *%r11
-        .cfi_endproc
+        FORWARD peet__omp_resolve
         .size peet__omp_lazy, . - peet__omp_lazy
 
         /* void peet__omp_invoke(fn, gtid, tid, count, arguments): fn(gtid, tid, arguments[0], ...) */
