@@ -62,12 +62,14 @@ struct peet_opcode {
     uint32_t uops;
     uint64_t ports;          /* processor resources used, a bit each, in the model's order */
     uint8_t klass;           /* enum peet_insn_class */
+    uint16_t variant;        /* what else of its operands costs depend on, for env->cost(); opcodes of one name may differ in it */
 };
 
 enum peet_insn_flags {
     PEET_INSN_OPAQUE = 1,    /* references unknown (inline assembly) */
     PEET_INSN_INDIRECT = 2,  /* indirect jump or call */
     PEET_INSN_REP = 4,       /* rep-prefixed: its refs are ranges */
+    PEET_INSN_PARTIAL = 8,   /* a write changes 8 or 16 bits of a register and keeps the others */
 };
 
 /** One machine instruction of the plain (uninstrumented) program. */
@@ -79,7 +81,9 @@ struct peet_insn {
     uint16_t first_ref, nrefs; /* into peet_block.refs */
     uint8_t length_bytes;
     uint8_t nreads, nwrites; /* registers */
-    const uint8_t *regs;     /* nreads then nwrites entries: x86 register numbers, enum peet_reg */
+    uint8_t naddresses;      /* so many of the reads, the first, are of addresses; a register may be read as data as well */
+    const uint8_t *regs;     /* nreads then nwrites entries: x86 register numbers, enum peet_reg; reads of data and writes
+                                in the order of LLVM's operands, see struct peet_cost */
 };
 
 /* Register numbers: 0..15 rax rcx rdx rbx rsp rbp rsi rdi r8..r15 (the processor's encoding),
@@ -434,21 +438,38 @@ struct peet_resource {
 struct peet_processor {
     const char *name;        /* "skylake-avx512" */
     uint32_t dispatch_uops;  /* a cycle */
-    uint32_t window_uops;    /* reorder buffer */
+    uint32_t window_uops;    /* reorder buffer; 0: the model does not say */
     uint32_t load_cycles;    /* an L1 hit, as the model has it */
     uint32_t mispredict_cycles;
-    uint32_t nresources;
+    uint32_t nresources;     /* at most 64 */
     const struct peet_resource *resources;
+    uint32_t retire_uops;    /* a cycle; 0: no limit known */
+    uint32_t load_queue, store_queue; /* entries; 0: not known */
+    uint32_t moves_eliminated; /* at most so many a cycle; 0: no limit known, or none are */
+    uint8_t in_order;        /* instructions issue in program order */
 };
-struct peet_resource_use { uint16_t resource, first_cycle, end_cycle; }; /* busy from first to before end, after issue */
+/** Busy from the first cycle to before the end, counted from the issue.  Groups and their parts are as llvm-mca has
+ *  them: what an instruction takes of a part is not counted again for the group. */
+struct peet_resource_use {
+    uint16_t resource, first_cycle, end_cycle;
+    uint8_t units;           /* of a group or a resource of several units: so many at once */
+    uint8_t reserved;        /* all of the group are taken */
+};
 struct peet_cost {
     uint16_t uops;
     uint16_t latency_cycles; /* of its slowest result, with the load if it loads */
-    uint16_t address_advance_cycles; /* registers other than those of the address may come so much later (folded loads) */
+    uint16_t address_advance_cycles; /* data may come so much later than addresses (folded loads): the most of `advances` */
     uint16_t nuses;
     const struct peet_resource_use *uses;
     uint8_t known;           /* 0: the model does not say, the fields are a guess */
-    uint8_t zero_idiom, eliminated; /* breaks dependences; a move done by renaming */
+    uint8_t zero_idiom;      /* 1: does not wait for what it reads (all but flags); needs no execution if latency and uses are 0 */
+    uint8_t eliminated;      /* a move that register renaming may do */
+    uint8_t begins_group, ends_group; /* is the first, the last that is dispatched in its cycle */
+    uint8_t nwrites, nadvances;
+    const uint16_t *writes;  /* latency of write i of the instruction; behind the last: latency_cycles */
+    const int8_t *advances;  /* read i of data may come so many cycles after issue; behind the last: 0 */
+    uint64_t buffers;        /* a bit for each resource in whose buffer it takes an entry until it issues */
+    uint32_t rthroughput_millicycles; /* by resources and dispatch width alone */
 };
 
 /* ------------------------------------------------------------------------------------------- services */
@@ -509,10 +530,12 @@ struct peet_env {
                                 their lines move as ever */
 
     /* Costs of instructions. */
-    /** processor() - by its name as -mcpu has it; NULL: not known.  Lives until destroy() */
+    /** processor() - by its name as -mcpu has it; NULL: see processor_error().  Lives until destroy() */
     const struct peet_processor *(*processor)(const struct peet_env *, const char *mcpu);
     /** cost() - of an instruction on a processor; never NULL.  Lives until destroy() */
     const struct peet_cost *(*cost)(const struct peet_env *, const struct peet_processor *, const struct peet_insn *);
+    /** processor_error() - why the last processor() gave NULL, with the nearest name; lives until the next processor() */
+    const char *(*processor_error)(const struct peet_env *);
 };
 
 /* ------------------------------------------------------------------------------------------ descriptor */
