@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 enum { KEY_QUANTUM = 0x100, KEY_SWITCH, KEY_SCHEDULE, KEY_CHUNK, KEY_JSON, KEY_WINNER, KEY_LOCK_MODEL,
-    KEY_SPIN_QUANTUM, KEY_FREQUENCY, KEY_RANGES };
+    KEY_SPIN_QUANTUM, KEY_FREQUENCY, KEY_RANGES, KEY_ROI };
 
 static const struct argp_option options[] = {
     { "config", 'c', "FILE", 0, "Read settings from FILE (libconfig); the command line overrides them", 1 },
@@ -34,6 +34,7 @@ static const struct argp_option options[] = {
         "A spinning context gives way after so long if others wait for a processor; default 10000", 2 },
     { "frequency", KEY_FREQUENCY, "HZ", 0, "Cycles per second of the program's clocks: 1000000000 (default), 2G, 800M", 2 },
     { "ranges", KEY_RANGES, "on|off", 0, "Whether library calls such as memcpy make references; default on", 2 },
+    { "roi", KEY_ROI, "all|only", 0, "Whether modules see the whole run (default) or its regions of interest only", 2 },
     { "output", 'd', "DIR", 0, "Folder for the results; default peet.out", 3 },
     { "quiet", 'q', NULL, 0, "No progress line and no table", 3 },
     { "json", KEY_JSON, NULL, 0, "Print stats.json on standard error in place of the table", 3 },
@@ -60,6 +61,7 @@ static const struct setting {
     { KEY_WINNER, "--winner", peet_config_set_winner },
     { KEY_SPIN_QUANTUM, "--spin-quantum", peet_config_set_spin_quantum },
     { KEY_RANGES, "--ranges", peet_config_set_ranges },
+    { KEY_ROI, "--roi", peet_config_set_roi },
     { KEY_FREQUENCY, "--frequency", peet_config_set_frequency },
 };
 

@@ -249,6 +249,14 @@ int peet_config_set_io(struct peet_config *config, const char *where, const char
     return 0;
 }
 
+int peet_config_set_roi(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    if (strcmp(text, "all") && strcmp(text, "only"))
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not one of all|only", where, text);
+    config->roi_only = !strcmp(text, "only");
+    return 0;
+}
+
 int peet_config_set_ranges(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
 {
     uint64_t value;

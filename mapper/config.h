@@ -51,6 +51,7 @@ struct peet_config {
     uint64_t spin_quantum_cycles, poll_cycles, syscall_cycles;
     double io_cycles_per_byte;
     uint64_t frequency_hz;
+    int roi_only;                 /* modules see the regions of interest only */
     int ranges;                   /* the references of library calls such as memcpy are part of the run */
     struct peet_config_module machine;
     struct peet_config_module *observers;
@@ -93,6 +94,8 @@ int peet_config_set_spin_quantum(struct peet_config *config, const char *where, 
 int peet_config_set_poll(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_syscall(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_io(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+/** roi all|only */
+int peet_config_set_roi(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_ranges(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_frequency(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 

@@ -18,7 +18,7 @@
 
 static const char *const keys[] = { "version", "program", "arguments", "cores", "granularity", "seed", "policy", "quantum_cycles",
     "switch_cycles", "schedule", "chunk", "winner", "lock_model", "spin_quantum_cycles", "poll_cycles", "syscall_cycles",
-    "io_cycles_per_byte", "frequency_hz", "ranges", "machine", "observers", "output" };
+    "io_cycles_per_byte", "frequency_hz", "ranges", "roi", "machine", "observers", "output" };
 static const char *const module_keys[] = { "module", "path", "parameters" };
 
 /** Where a setting stands, and its name: "run.cfg:12: cores". */
@@ -174,6 +174,7 @@ static int read_setting(struct peet_config *config, const char *path, config_set
         { "spin_quantum_cycles", peet_config_set_spin_quantum }, { "poll_cycles", peet_config_set_poll },
         { "syscall_cycles", peet_config_set_syscall }, { "io_cycles_per_byte", peet_config_set_io },
         { "frequency_hz", peet_config_set_frequency }, { "ranges", peet_config_set_ranges },
+        { "roi", peet_config_set_roi },
     };
     const char *name = config_setting_name(setting), *text;
     char buffer[40];
@@ -337,6 +338,7 @@ static int fill(const struct peet_config *c, config_setting_t *root)
     add_number(&out, root, "frequency_hz", c->frequency_hz);
     list = add(&out, root, "ranges", CONFIG_TYPE_BOOL);
     out.bad |= !list || !config_setting_set_bool(list, c->ranges);
+    add_string(&out, root, "roi", c->roi_only ? "only" : "all");
     if (c->machine.module)
         add_module(&out, add(&out, root, "machine", CONFIG_TYPE_GROUP), &c->machine);
     list = add(&out, root, "observers", CONFIG_TYPE_LIST);
@@ -412,7 +414,7 @@ json_t *peet_config_json(const struct peet_config *c)
         json_decref(observers);
         return NULL;
     }
-    root = json_pack("{s:i,s:o*,s:o,s:i,s:o,s:o,s:s,s:I,s:I,s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:f,s:I,s:b,s:o*,s:o,s:o*}", "version", PEET_CONFIG_VERSION, "program",
+    root = json_pack("{s:i,s:o*,s:o,s:i,s:o,s:o,s:s,s:I,s:I,s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:f,s:I,s:b,s:s,s:o*,s:o,s:o*}", "version", PEET_CONFIG_VERSION, "program",
         c->program ? peet_stats_text(c->program) : NULL, "arguments", arguments, "cores", (int)c->cores, "granularity",
         c->granularity == PEET_GRANULARITY_BLOCKS ? json_integer((json_int_t)c->granularity_blocks)
                                                   : json_string(peet_config_granularity_text(c, text, sizeof text)),
@@ -421,6 +423,7 @@ json_t *peet_config_json(const struct peet_config *c)
         (json_int_t)c->chunk, "winner", peet_config_winner_text(c->winner), "lock_model", peet_config_lock_model_text(c->lock_model),
         "spin_quantum_cycles", (json_int_t)c->spin_quantum_cycles, "poll_cycles", (json_int_t)c->poll_cycles, "syscall_cycles",
         (json_int_t)c->syscall_cycles, "io_cycles_per_byte", c->io_cycles_per_byte, "frequency_hz", (json_int_t)c->frequency_hz, "ranges", c->ranges,
+        "roi", c->roi_only ? "only" : "all",
         "machine", c->machine.module ? module_json(&c->machine) : NULL, "observers", observers, "output",
         c->output ? peet_stats_text(c->output) : NULL);
     return root;

@@ -238,6 +238,7 @@ static int build(struct peet_error *error)
         .syscall_cycles = c->syscall_cycles,
         .io_cycles_per_byte = c->io_cycles_per_byte,
         .frequency_hz = c->frequency_hz,
+        .roi_only = (uint8_t)c->roi_only,
         .report = misuse,
         .name_of = name_of,
     };
@@ -255,6 +256,9 @@ static int build(struct peet_error *error)
         err = load_module(i + 1, &c->observers[i], PEET_OBSERVER, error);
     for (size_t i = 0; !err && i <= c->nobservers; i++)
         needs |= host.modules[i].module->needs;
+    if (!err && c->roi_only && host.modules[0].module->main)
+        err = peet_error_set(error, PEET_EINVALID, "roi only: the machine %s has a main loop of its own and sees everything",
+            host.modules[0].module->name);
     config.memory_reports = (needs & PEET_NEEDS_MEMORY) != 0;
     if (!err)
         err = peet_map_new(&config, &peet_source_ops, host.source, &host.map, error);
@@ -438,6 +442,8 @@ static int run(struct peet_error *error)
     }
     if (err)
         return err;
+    if (host.config.roi_only && !peet_map_regions(host.map))
+        peet_host_report("roi only: the program has marked no region of interest, so that no module has seen anything");
     status = peet_map_exit_status(host.map) & 0xff;
     err = write_results(exited(status), error);
     return err ? err : status;

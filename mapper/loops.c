@@ -15,13 +15,24 @@ int peet_map_wants_loops(const struct peet_map *map)
     return 1;
 }
 
+/** Turns that no module sees, at their static cost, up to a time. */
+static uint64_t skip(const struct peet_block *block, uint64_t now, uint64_t limit, uint64_t *turns)
+{
+    uint64_t wanted = limit <= now ? 1 : block->cost_cycles ? (limit - now + block->cost_cycles - 1) / block->cost_cycles : *turns;
+
+    if (wanted < *turns)
+        *turns = wanted;
+    return *turns * block->cost_cycles;
+}
+
 uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_core *core, struct peet_block_event *event, uint64_t limit)
 {
     const struct peet_module *machine = map->machine->module;
     const struct peet_block *block = event->block;
     struct peet_block_event taken = *event;
     uint64_t turns = event->turns, all;
-    uint64_t cost = machine->loop(map->machine->self, hw, event, core->clock, limit, &turns);
+    uint64_t cost = map->roi.hidden ? skip(block, core->clock, limit, &turns)
+                                    : machine->loop(map->machine->self, hw, event, core->clock, limit, &turns);
 
     if (!turns || turns > event->turns) {
         peet__map_fail(map, PEET_EMODULE, "%s: loop() took %llu of %llu turns", machine->name, (unsigned long long)turns,

@@ -669,6 +669,8 @@ int peet_map_run(struct peet_map *map, struct peet_error *error)
 {
     if (start(map))
         return outcome(map, error);
+    if (map->config.roi_only)
+        peet__roi_hide(map, 1);
     if (map->machine->module->main) {
         map->pulling = 1;
         if (map->machine->module->main(map->machine->self) < 0)

@@ -111,6 +111,7 @@ struct peet_map_config {
     /** name_of() - what the subject calls an address, "table+8".  Returns: 1, or 0 if it has no name; may be NULL */
     int (*name_of)(void *arg, uint64_t address, char *out_name, size_t bytes);
     void *report_arg;
+    uint8_t roi_only;             /* modules see blocks inside regions of interest only */
     uint8_t memory_reports;       /* an observer will want to hear of the machine's memory system */
     const char *output_dir;       /* borrowed; may be NULL */
     uint64_t *progress;           /* {cycles, instructions, events, live contexts}, or NULL */
@@ -190,6 +191,9 @@ unsigned peet_map_left(const struct peet_map *map, unsigned room, struct peet_ma
 
 /** peet_map_current() - the hardware context that acts */
 unsigned peet_map_current(const struct peet_map *map);
+
+/** peet_map_regions() - how many regions of interest have begun */
+uint64_t peet_map_regions(const struct peet_map *map);
 
 /** peet_map_number() - the number under which modules know a source's context at present */
 uint32_t peet_map_number(const struct peet_map *map, uint32_t source);

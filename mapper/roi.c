@@ -37,6 +37,24 @@ static void add_hw(struct peet_map_hw *to, const struct peet_map *map, unsigned 
     to->switches += end.switches - begin->switches;
 }
 
+void peet__roi_hide(struct peet_map *map, int hide)
+{
+    struct peet_map_roi *roi = &map->roi;
+
+    if (roi->hidden == hide)
+        return;
+    if (hide) {
+        roi->machine_block = map->machine_block;
+        roi->nblock_observers = map->nblock_observers;
+        map->machine_block = NULL;
+        map->nblock_observers = 0;
+    } else {
+        map->machine_block = roi->machine_block;
+        map->nblock_observers = roi->nblock_observers;
+    }
+    roi->hidden = (uint8_t)hide;
+}
+
 int peet__roi_mark(struct peet_map *map, uint64_t now, int begin)
 {
     struct peet_map_roi *roi = &map->roi;
@@ -60,7 +78,14 @@ int peet__roi_mark(struct peet_map *map, uint64_t now, int begin)
             add_hw(&roi->hw_closed[i], map, i, &roi->hw_open[i]);
     }
     roi->is_open = (uint8_t)begin;
+    if (map->config.roi_only)
+        peet__roi_hide(map, !begin);
     return 0;
+}
+
+uint64_t peet_map_regions(const struct peet_map *map)
+{
+    return map->roi.regions;
 }
 
 json_t *peet__roi_json(const struct peet_map *map)
