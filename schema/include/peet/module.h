@@ -406,7 +406,10 @@ enum peet_data_kind {
     PEET_DATA_MAPPED,        /* mmap, by call site */
     PEET_DATA_KINDS
 };
-enum peet_data_flags { PEET_DATA_PERFECT = 1 /* the user wants single-cycle memory for it */ };
+enum peet_data_flags {
+    PEET_DATA_PERFECT = 1,   /* the user wants single-cycle memory for it */
+    PEET_DATA_LINKED = 2,    /* its elements are records with a pointer to a record of their own type: nodes of lists, trees, graphs */
+};
 
 /** A data structure of the subject.  Its numbers are those of the simulated present. */
 struct peet_data {
