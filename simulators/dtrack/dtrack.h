@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dtrack: which data structure each access, miss and stall belongs to.  Shared by its parts: module.c takes events,
+ * plan.c knows for each block where its references have been and counts them by the block, loop.c does turns of loops
+ * by arithmetic, pattern.c looks at strides, memory.c books what the machine reports, evict.c finds lines that left
+ * too early, sharing.c lines that several processors use, names.c tells structures in words, report.c and tables.c
+ * write the results.  The structures themselves come from the host (env->data_of()).
+ *
+ * COUNTING.  An access is one read or write of one line of the nearest cache: a reference that lies in two lines is
+ * two, a read-modify-write a read and a write.  Every access and every report is booked to exactly one structure, that
+ * of its address (an access: of the reference's first byte), so that sums over structures are the machine's totals.
+ */
+#ifndef PEET_DTRACK_H
+#define PEET_DTRACK_H
+
+#include <peet/module.h>
+#include "common/linemap.h"
+
+#define DTRACK_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+enum {
+    DTRACK_LEVELS = 8,
+    DTRACK_SERVED = DTRACK_LEVELS + 2, /* levels that can serve: 0, the caches, memory */
+    DTRACK_STRIDES = 8,                /* different strides remembered for a reference */
+    DTRACK_ALWAYS = 64,                /* so many first executions of a block are looked at for strides, then ... */
+    DTRACK_WINDOW = 16,                /* ... so many in a row */
+    DTRACK_PAUSE = 1024,               /* ... after a pause of about so many */
+};
+
+/** What is not a data structure, in place of an id. */
+enum { DTRACK_CODE = 0xfffffffe /* instruction fetches */, DTRACK_WALKS = 0xfffffffd /* page tables */ };
+
+/* ------------------------------------------------------------------------------------------------ counts */
+
+struct dtrack_level {
+    uint64_t read_misses, write_misses, upgrades, prefetches;
+    uint64_t miss_cycles;
+    uint64_t causes[PEET_MISS_CAUSES];
+    uint64_t evictions, invalidations; /* lines that left because a reference to the structure came or wrote */
+    uint64_t premature_same, premature_other; /* misses on lines that had left too early, by who had driven them out */
+};
+
+/** What a structure has been booked. */
+struct dtrack_tally {
+    uint64_t reads, writes;
+    struct dtrack_level levels[DTRACK_LEVELS];
+    uint64_t stalls, stall_cycles, stall_served_cycles[DTRACK_SERVED];
+    uint64_t misaligned;    /* accesses that are second halves of references in two lines */
+    /* sharing.c: */
+    uint64_t private_lines, shared_lines; /* touched by one processor's cache, by several; lines that were invalidated are not among them */
+    uint64_t true_misses, false_misses;   /* coherence misses */
+    uint8_t contended;      /* some of its lines are watched: hints must not span them */
+};
+
+/* ------------------------------------------------------------------------------------------------- plans */
+
+/** Strides of a reference (or of several that move together) within one structure. */
+struct dtrack_strides {
+    struct dtrack_strides *next; /* of the same cell, another structure */
+    uint32_t data;
+    uint32_t others;         /* samples whose strides did not stay in the table */
+    uint64_t other_weight, weight;
+    uint64_t accesses;       /* by this cell to this structure: exact */
+    int64_t strides[DTRACK_STRIDES];
+    uint64_t weights[DTRACK_STRIDES];
+    uint32_t samples, used;
+};
+
+/**
+ * References of a block that are always as far apart, or one: while ((values[value] - base) rotated right by shift) < span,
+ * all of them are in the structure that they were in last, and none lies in two lines.
+ */
+struct dtrack_cell {
+    uint64_t base, span;
+    uint16_t value;
+    uint8_t shift;
+};
+
+struct dtrack_member {
+    int64_t offset;          /* from the cell's value */
+    uint16_t ref, size_bytes;
+    uint8_t reads, writes;   /* of one execution */
+};
+
+/** The rest of a cell, that is only looked at when a hint fails. */
+struct dtrack_cold {
+    uint64_t lo, hi;         /* values for which all members are in structure `data`; lo == hi: unknown */
+    uint64_t since;          /* executions of the block that have been booked */
+    uint32_t data;
+    uint16_t first, n;       /* members, by offset */
+    uint16_t reads, writes;  /* of one execution */
+    uint8_t crossing;        /* members may lie in two lines: no hint */
+    uint8_t watched;         /* lo..hi is a line that sharing.c watches: no hint */
+    uint8_t movable;         /* heap and the like: forgotten when something is allocated or released */
+    uint32_t last_data, last_context;
+    uint64_t last, last_execution; /* the latest value that was looked at for strides; execution + 1 */
+    struct dtrack_strides *strides;
+};
+
+struct dtrack_plan {
+    struct dtrack_cell *cells;
+    uint64_t executions, next; /* next: this execution is looked at for strides */
+    uint32_t epoch;          /* of the hints; never the present one if there are odd references */
+    uint16_t ncells, nodd;   /* odd: ranges and conditional references */
+    uint32_t made;           /* epoch of the cells; 0: no plan yet */
+    struct dtrack_cold *cold;
+    struct dtrack_member *members;
+    const struct peet_block *block;
+};
+
+/* --------------------------------------------------------------------------------------------- evictions */
+
+struct dtrack_evict;
+struct dtrack_sharing;
+
+/** The latest object asked for. */
+struct dtrack_found { uint64_t lo, hi; uint32_t data, epoch; uint8_t movable; };
+
+struct dtrack {
+    const struct peet_env *env;
+    struct dtrack_plan *plans; /* by block id */
+    uint32_t nplans;
+    uint32_t epoch, fixed_epoch; /* of what can move, by allocation; of what hardly ever does */
+    struct dtrack_tally *tallies; /* by structure's id */
+    uint32_t ntallies;
+    struct dtrack_tally code, walks, nowhere; /* nowhere: memory ran out, the run ends */
+    struct dtrack_found found;
+    uint64_t random;
+    uint32_t nlevels, line_bytes, line_shift; /* line_bytes 0: the machine has no caches */
+    struct peet_memory_level levels[DTRACK_LEVELS];
+    struct dtrack_evict *evict;
+    struct dtrack_sharing *sharing; /* NULL: nobody to share with */
+    /* parameters */
+    uint64_t window_evictions, top, lines;
+    double regular_bits;
+    int failed;
+    uint64_t end_cycles;
+};
+
+/* ---- plan.c */
+/** Out of memory: the run ends. */
+void dtrack__no_memory(struct dtrack *self);
+/** The counts of a structure; never NULL. */
+struct dtrack_tally *dtrack__tally(struct dtrack *self, uint32_t data);
+/** The structure at this address, and the range round it that is known to be of it too (or just the byte). */
+const struct dtrack_found *dtrack__find(struct dtrack *self, uint64_t address);
+/** Room for the plan of this block.  Returns: it, or NULL (the run ends) */
+struct dtrack_plan *dtrack__plan(struct dtrack *self, uint32_t id);
+/** One execution of a block for which some hint failed. */
+void dtrack__slow(struct dtrack *self, struct dtrack_plan *plan, unsigned hw, const struct peet_block_event *event);
+/** Book all that the plans have counted. */
+void dtrack__settle(struct dtrack *self);
+void dtrack__plans_fini(struct dtrack *self);
+
+static inline int dtrack__hit(const struct dtrack_cell *c, const uint64_t *values)
+{
+    uint64_t x = values[c->value] - c->base;
+
+    return (x >> c->shift | x << (-c->shift & 63)) < c->span;
+}
+
+/* ---- loop.c */
+/** Of @n locations, the first at @address, each @stride further: how many lie in two lines? */
+uint64_t dtrack__crossings(const struct dtrack *self, uint64_t address, int64_t stride, uint64_t n, uint32_t size_bytes);
+void dtrack__loop(struct dtrack *self, unsigned hw, const struct peet_block_event *event);
+
+/* ---- pattern.c */
+/** This execution (plan->executions, not yet counted) is looked at. */
+void dtrack__sample(struct dtrack *self, struct dtrack_plan *plan, const struct peet_block_event *event);
+/** As many executions in a row at equal distances. */
+void dtrack__sample_turns(struct dtrack *self, struct dtrack_plan *plan, const struct peet_block_event *event, const uint64_t *values, uint64_t turns);
+/** The strides of a cell in the structure where it is; NULL: no memory */
+struct dtrack_strides *dtrack__strides(struct dtrack *self, struct dtrack_cold *cold);
+/** Entropy of the strides, in bits. */
+double dtrack__entropy(const struct dtrack_strides *s);
+
+struct dtrack_pattern { double accesses, regular_accesses, bits; uint64_t references; };
+/** The pattern of each structure: an array by id, dtrack->ntallies long; NULL: no memory.  The caller frees it */
+struct dtrack_pattern *dtrack__patterns(const struct dtrack *self);
+
+/* ---- memory.c */
+void dtrack__memory(struct dtrack *self, const struct peet_memory_event *events, size_t n);
+
+/* ---- evict.c */
+struct dtrack_pair { uint32_t level, victim, evictor; uint64_t count; };
+struct dtrack_evict *dtrack__evict_new(struct dtrack *self);
+void dtrack__evict_free(struct dtrack_evict *evict);
+/** A line left the cache of hw at a level (from 0), driven out by a reference to @evictor. */
+void dtrack__evicted(struct dtrack *self, unsigned level, unsigned hw, uint64_t line, uint32_t evictor);
+/** A miss there.  Returns: 1 and who had driven the line out, if it had been not long ago */
+int dtrack__came_back(struct dtrack *self, unsigned level, unsigned hw, uint64_t line, uint32_t victim, uint32_t *out_evictor);
+/** The line is in the cache again, without a miss. */
+void dtrack__back_again(struct dtrack *self, unsigned level, unsigned hw, uint64_t line);
+/** All pairs with a count, the greatest first.  The caller frees them.  Returns: how many */
+size_t dtrack__pairs(const struct dtrack_evict *evict, struct dtrack_pair **out_pairs);
+
+/* ---- sharing.c */
+enum dtrack_class { DTRACK_PRIVATE, DTRACK_READ_SHARED, DTRACK_PRODUCER_CONSUMER, DTRACK_MIGRATORY, DTRACK_FALSE_SHARED, DTRACK_MIXED, DTRACK_CLASSES };
+
+/** Who touched which words of a line, from where. */
+struct dtrack_site {
+    const struct peet_block *block;
+    uint32_t ref, cache;
+    uint16_t first_word, last_word;
+    uint8_t write;
+    uint64_t count;          /* times that it was the first to touch a word of it since the cache had got the line */
+};
+enum { DTRACK_SITES = 24 };
+
+struct dtrack_side {
+    uint32_t cache;
+    uint8_t lost, pending, essential; /* pending: it has the line again after a coherence miss */
+    uint64_t touched, foreign, news;  /* words: touched since it got the line; written by others since it lost it; those when it came back */
+    uint64_t reads, writes;           /* words ever read, ever written */
+    uint32_t miss_data;
+};
+
+struct dtrack_watched {
+    uint64_t line;
+    uint64_t address;        /* that was written when it was first taken away */
+    uint32_t data;
+    uint32_t nsides, nsites, last_writer;
+    struct dtrack_side *sides;
+    struct dtrack_site *sites;
+    uint64_t true_misses, false_misses, transfers, migrations;
+    uint64_t since;          /* caches (bits, modulo 64) that touched it since the last change of writer */
+};
+
+struct dtrack_sharing *dtrack__sharing_new(struct dtrack *self);
+void dtrack__sharing_free(struct dtrack_sharing *sharing);
+void dtrack__sharing_missed(struct dtrack *self, unsigned hw, uint64_t address, uint32_t data);
+void dtrack__sharing_invalidated(struct dtrack *self, unsigned hw, unsigned writer, uint64_t line, uint64_t by, uint32_t data);
+/** The part of [*lo, *hi) round an address that has no watched line, or just its line.  Returns: 1 if that line is watched */
+int dtrack__sharing_clip(struct dtrack *self, uint64_t address, uint64_t *lo, uint64_t *hi);
+/** A reference to a line that may be watched. */
+void dtrack__sharing_touch(struct dtrack *self, unsigned hw, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t bytes, int reads, int writes);
+/** Coherence misses that are still open are decided. */
+void dtrack__sharing_finish(struct dtrack *self);
+enum dtrack_class dtrack__class(const struct dtrack_watched *w);
+/** All lines ever invalidated, in the order in which that happened first. */
+size_t dtrack__watched(const struct dtrack_sharing *sharing, struct dtrack_watched *const **out_lines);
+unsigned dtrack__word_bytes(const struct dtrack *self);
+extern const char *const dtrack__class_names[DTRACK_CLASSES];
+
+/* ---- names.c */
+const char *dtrack__kind_name(unsigned kind);
+/** A structure in a few words: "grid", "main:12 (node)"; @id may be DTRACK_CODE or DTRACK_WALKS. */
+const char *dtrack__name(const struct dtrack *self, uint32_t id, char *out_text, size_t room);
+/** What kind of container it is: "array", "records", … */
+const char *dtrack__container(const struct peet_data *data);
+const char *dtrack__pattern_name(const struct dtrack_pattern *pattern);
+uint64_t dtrack__misses(const struct dtrack_tally *t, unsigned level);
+/** Accesses at a level: at the first one all, at others what the level before missed. */
+uint64_t dtrack__accesses(const struct dtrack_tally *t, unsigned level);
+
+/* ---- report.c */
+void dtrack__stats(struct dtrack *self, const struct peet_env *env, struct peet_stats *node);
+
+/* ---- tables.c */
+/** One structure that was touched. */
+struct dtrack_row { uint32_t id; const struct peet_data *data; const struct dtrack_tally *tally; struct dtrack_pattern pattern; };
+void dtrack__tables(struct dtrack *self, const struct peet_env *env, struct peet_stats *node, const struct dtrack_row *rows, size_t n);
+
+#endif

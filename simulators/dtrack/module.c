@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The module dtrack: its descriptor, and the way of the many executions that bring nothing new: a comparison for each
+ * cell of the block's plan, and one count.
+ */
+#include "dtrack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct peet_param params[] = {
+    { "top", PEET_PARAM_U64, "", "5", "1..100", "structures that the table names; the others are one line" },
+    { "window", PEET_PARAM_U64, "evictions", "0", "",
+        "a line is missed too early if it comes back before so many more lines have left the cache; 0: as many as the cache has" },
+    { "regular", PEET_PARAM_F64, "bits", "2", "0..64", "a reference is regular if the entropy of its strides is at most this" },
+    { "lines", PEET_PARAM_U64, "", "16", "0..100000", "falsely shared lines that are listed one by one" },
+    { 0 },
+};
+enum { TOP, WINDOW, REGULAR, LINES };
+
+static void destroy(void *arg)
+{
+    struct dtrack *self = arg;
+
+    dtrack__evict_free(self->evict);
+    dtrack__sharing_free(self->sharing);
+    dtrack__plans_fini(self);
+    free(self);
+}
+
+static void read_levels(struct dtrack *self)
+{
+    size_t n = 0;
+    const struct peet_memory_level *levels = self->env->memory ? self->env->memory(self->env, &n) : NULL;
+
+    for (size_t i = 0; levels && i < n && i < DTRACK_LEVELS; i++)
+        self->levels[self->nlevels++] = levels[i];
+    if (!self->nlevels || !self->levels[0].line_bytes)
+        return;
+    self->line_bytes = self->levels[0].line_bytes;
+    self->line_shift = (uint32_t)__builtin_ctz(self->line_bytes);
+}
+
+static void *create(const struct peet_env *env, const union peet_value *values)
+{
+    struct dtrack *self;
+
+    if (!env->data_of || !env->data) {
+        env->fail(env, "this host does not keep track of data structures");
+        return NULL;
+    }
+    self = calloc(1, sizeof *self);
+    if (!self) {
+        env->fail(env, "out of memory");
+        return NULL;
+    }
+    self->env = env;
+    self->top = values[TOP].u64;
+    self->window_evictions = values[WINDOW].u64;
+    self->regular_bits = values[REGULAR].f64;
+    self->lines = values[LINES].u64;
+    self->epoch = self->fixed_epoch = 1;
+    self->random = env->seed | 1;
+    read_levels(self);
+    if (self->line_bytes & (self->line_bytes - 1)) {
+        env->fail(env, "the machine's lines of %u bytes are no power of two", self->line_bytes);
+        destroy(self);
+        return NULL;
+    }
+    self->evict = dtrack__evict_new(self);
+    if (self->evict && self->line_bytes && env->hw_contexts > self->levels[0].shared_by)
+        self->sharing = dtrack__sharing_new(self);
+    if (self->failed) {
+        destroy(self);
+        return NULL;
+    }
+    return self;
+}
+
+static inline __attribute__((always_inline)) void execute(struct dtrack *self, unsigned hw, const struct peet_block_event *event)
+{
+    struct dtrack_plan *plan;
+    uint32_t n;
+
+    if (!event->block->nrefs)
+        return;
+    plan = event->block->id < self->nplans ? &self->plans[event->block->id] : dtrack__plan(self, event->block->id);
+    if (DTRACK_UNLIKELY(!plan))
+        return;
+    if (DTRACK_UNLIKELY(plan->epoch != self->epoch)) {
+        dtrack__slow(self, plan, hw, event);
+        return;
+    }
+    n = plan->ncells;
+    for (const struct dtrack_cell *c = plan->cells, *end = c + n; c != end; c++)
+        if (DTRACK_UNLIKELY(!dtrack__hit(c, event->values))) {
+            dtrack__slow(self, plan, hw, event);
+            return;
+        }
+    if (DTRACK_UNLIKELY(plan->executions == plan->next))
+        dtrack__sample(self, plan, event);
+    plan->executions++;
+}
+
+static uint64_t block(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now)
+{
+    (void)now;
+    execute(self, hw, event);
+    return 0;
+}
+
+static uint64_t blocks(void *self, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done)
+{
+    (void)now;
+    (void)until;
+    for (const struct peet_block_event *e = events, *end = events + n; e != end; e++)
+        execute(self, hw, e);
+    *out_done = n;
+    return 0;
+}
+
+static uint64_t loop(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
+{
+    (void)now;
+    (void)until;
+    dtrack__loop(self, hw, event);
+    *out_turns = event->turns;
+    return 0;
+}
+
+/** Allocation changes what an address is; so do stacks that come and go, and what was not shown. */
+static uint64_t abstract(void *arg, unsigned hw, const struct peet_abstract_event *event, uint64_t now)
+{
+    struct dtrack *self = arg;
+
+    (void)hw;
+    (void)now;
+    switch (event->type) {
+    case PEET_ABSTRACT_ALLOC:
+    case PEET_ABSTRACT_FREE:
+        self->epoch++;
+        break;
+    case PEET_ABSTRACT_THREAD_CREATE:
+    case PEET_ABSTRACT_CONTEXT_EXIT:
+    case PEET_ABSTRACT_ROI_BEGIN:
+        self->fixed_epoch = ++self->epoch;
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+static void memory(void *self, const struct peet_memory_event *events, size_t n)
+{
+    dtrack__memory(self, events, n);
+}
+
+static void finish(void *arg, uint64_t end_cycles)
+{
+    struct dtrack *self = arg;
+
+    dtrack__sharing_finish(self);
+    self->end_cycles = end_cycles;
+}
+
+static void stats(void *self, const struct peet_env *env, struct peet_stats *node)
+{
+    dtrack__settle(self);
+    dtrack__stats(self, env, node);
+}
+
+const struct peet_module peet_module = {
+    .abi = PEET_MODULE_ABI,
+    .struct_size = sizeof(struct peet_module),
+    .name = "dtrack",
+    .summary = "accesses, misses, stalls, evictions and sharing by data structure",
+    .kind = PEET_OBSERVER,
+    .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ADDRESSES | PEET_NEEDS_ABSTRACT | PEET_NEEDS_MEMORY | PEET_NEEDS_DATA,
+    .params = params,
+    .create = create,
+    .destroy = destroy,
+    .block = block,
+    .abstract = abstract,
+    .finish = finish,
+    .stats = stats,
+    .loop = loop,
+    .blocks = blocks,
+    .memory = memory,
+};

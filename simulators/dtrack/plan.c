@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plans: for each block, which structures its references were in last.  References whose distance never changes
+ * (struct peet_ref, group) are one cell, as long as one object holds them all; a cell is one comparison for each execution of
+ * the block, and what an execution counts is multiplied out when a cell goes over to another structure, or at the end.
+ * Called by module.c for whatever its comparisons do not settle.
+ */
+#include "dtrack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void dtrack__no_memory(struct dtrack *self)
+{
+    if (!self->failed)
+        self->env->fail(self->env, "out of memory");
+    self->failed = 1;
+}
+
+static __attribute__((noinline)) int more_tallies(struct dtrack *self, uint32_t data)
+{
+    uint32_t n = self->ntallies ? self->ntallies : 64;
+    struct dtrack_tally *more;
+
+    while (n <= data)
+        n *= 2;
+    more = self->failed ? NULL : realloc(self->tallies, n * sizeof *more);
+    if (!more) {
+        dtrack__no_memory(self);
+        return -1;
+    }
+    memset(more + self->ntallies, 0, (n - self->ntallies) * sizeof *more);
+    self->tallies = more;
+    self->ntallies = n;
+    return 0;
+}
+
+struct dtrack_tally *dtrack__tally(struct dtrack *self, uint32_t data)
+{
+    if (DTRACK_UNLIKELY(data >= self->ntallies)) {
+        if (data == DTRACK_CODE)
+            return &self->code;
+        if (data == DTRACK_WALKS)
+            return &self->walks;
+        if (more_tallies(self, data))
+            return &self->nowhere;
+    }
+    return &self->tallies[data];
+}
+
+const struct dtrack_found *dtrack__find(struct dtrack *self, uint64_t address)
+{
+    struct dtrack_found *f = &self->found;
+    struct peet_data_object object = { address, 0, 0 };
+    const struct peet_data *data;
+
+    if (address - f->lo < f->hi - f->lo && (f->epoch == self->epoch || !f->movable))
+        return f;
+    data = self->env->data_of(self->env, address, &object);
+    f->data = data->id;
+    f->movable = data->kind != PEET_DATA_GLOBAL && data->kind != PEET_DATA_STACK;
+    f->epoch = self->epoch;
+    f->lo = address;
+    f->hi = address + 1;
+    if (data->kind != PEET_DATA_REST && address - object.address < object.bytes) {
+        f->lo = object.address;
+        f->hi = object.address + object.bytes;
+    }
+    return f;
+}
+
+/* ---------------------------------------------------------------------------------------------- making */
+
+static __attribute__((noinline)) int more_plans(struct dtrack *self, uint32_t id)
+{
+    uint32_t n = self->nplans ? self->nplans : 1024;
+    struct dtrack_plan *more;
+
+    while (n <= id)
+        n *= 2;
+    more = self->failed ? NULL : realloc(self->plans, n * sizeof *more);
+    if (!more) {
+        dtrack__no_memory(self);
+        return -1;
+    }
+    memset(more + self->nplans, 0, (n - self->nplans) * sizeof *more);
+    self->plans = more;
+    self->nplans = n;
+    return 0;
+}
+
+struct dtrack_plan *dtrack__plan(struct dtrack *self, uint32_t id)
+{
+    if (DTRACK_UNLIKELY(id >= self->nplans) && more_plans(self, id))
+        return NULL;
+    return &self->plans[id];
+}
+
+static int is_odd(const struct peet_ref *ref)
+{
+    return (ref->flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL)) != 0;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    const struct dtrack_member *x = a, *y = b;
+
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    return x->ref < y->ref ? -1 : x->ref > y->ref;
+}
+
+/** The cell's counts and shape from its members. */
+static void describe(const struct dtrack *self, const struct dtrack_member *members, struct dtrack_cell *cell, struct dtrack_cold *cold)
+{
+    uint32_t align = 1;
+
+    cold->reads = cold->writes = 0;
+    cold->crossing = 0;
+    for (unsigned i = cold->first; i < cold->first + cold->n; i++) {
+        const struct dtrack_member *m = &members[i];
+
+        cold->reads += m->reads;
+        cold->writes += m->writes;
+        if (m->size_bytes & (m->size_bytes - 1) || m->size_bytes > self->line_bytes)
+            cold->crossing = 1;
+        else if (m->size_bytes > align)
+            align = m->size_bytes;
+    }
+    if (!self->line_bytes) {
+        cold->crossing = 0;
+        align = 1;
+    }
+    cell->shift = cold->crossing ? 0 : (uint8_t)__builtin_ctz(align);
+    cell->span = 0;
+}
+
+/** The references of a group become a cell. */
+static int make(struct dtrack *self, struct dtrack_plan *plan, const struct peet_block *block, const uint64_t *values)
+{
+    uint32_t n = block->nrefs, used = 0, cells = 0, group[256] = { 0 }; /* cell + 1 of a group */
+    uint32_t *of = malloc((n + 1) * sizeof *of);
+
+    plan->block = block;
+    plan->cells = calloc(n + 1, sizeof *plan->cells);
+    plan->cold = calloc(n + 1, sizeof *plan->cold);
+    plan->members = calloc(n + 1, sizeof *plan->members);
+    if (!of || !plan->cells || !plan->cold || !plan->members) {
+        free(of);
+        dtrack__no_memory(self);
+        return -1;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const struct peet_ref *ref = &block->refs[i];
+
+        of[i] = UINT32_MAX;
+        if (ref->kind == PEET_REF_PREFETCH)
+            continue;
+        if (is_odd(ref)) {
+            plan->nodd++;
+            continue;
+        }
+        if (ref->group && group[ref->group]) {
+            of[i] = group[ref->group] - 1;
+            continue;
+        }
+        plan->cells[cells].value = ref->value;
+        of[i] = cells++;
+        if (ref->group)
+            group[ref->group] = cells;
+    }
+    for (uint32_t c = 0; c < cells; c++) {
+        struct dtrack_cold *cold = &plan->cold[c];
+
+        cold->first = (uint16_t)used;
+        for (uint32_t i = 0; i < n; i++) {
+            const struct peet_ref *ref = &block->refs[i];
+
+            if (of[i] == c)
+                plan->members[used++] = (struct dtrack_member){ (int64_t)(values[ref->value] - values[plan->cells[c].value]), (uint16_t)i,
+                    ref->size_bytes ? ref->size_bytes : 1, ref->kind != PEET_REF_STORE, ref->kind != PEET_REF_LOAD };
+        }
+        cold->n = (uint16_t)(used - cold->first);
+        qsort(plan->members + cold->first, cold->n, sizeof *plan->members, by_offset);
+        describe(self, plan->members, &plan->cells[c], cold);
+    }
+    plan->ncells = (uint16_t)cells;
+    free(of);
+    return 0;
+}
+
+/* -------------------------------------------------------------------------------------------- counting */
+
+/** What the block's executions have counted in the structure where the cell was. */
+static void book(struct dtrack *self, const struct dtrack_plan *plan, struct dtrack_cold *cold)
+{
+    uint64_t n = plan->executions - cold->since;
+    struct dtrack_tally *t;
+    struct dtrack_strides *s;
+
+    cold->since = plan->executions;
+    if (!n)
+        return;
+    t = dtrack__tally(self, cold->data);
+    t->reads += n * cold->reads;
+    t->writes += n * cold->writes;
+    s = dtrack__strides(self, cold);
+    if (s)
+        s->accesses += n * (cold->reads + cold->writes);
+}
+
+void dtrack__settle(struct dtrack *self)
+{
+    for (uint32_t id = 0; id < self->nplans; id++)
+        for (uint32_t c = 0; c < self->plans[id].ncells; c++)
+            book(self, &self->plans[id], &self->plans[id].cold[c]);
+}
+
+/** The members from @from on become a cell of their own, the last one of the plan. */
+static void split(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, uint32_t from)
+{
+    struct dtrack_cold *cold = &plan->cold[c], *rest = &plan->cold[plan->ncells];
+
+    book(self, plan, cold);
+    *rest = (struct dtrack_cold){ .since = plan->executions, .data = cold->data, .first = (uint16_t)from,
+        .n = (uint16_t)(cold->first + cold->n - from) };
+    plan->cells[plan->ncells] = plan->cells[c];
+    cold->n = (uint16_t)(from - cold->first);
+    describe(self, plan->members, &plan->cells[c], cold);
+    describe(self, plan->members, &plan->cells[plan->ncells], rest);
+    plan->ncells++;
+}
+
+/** The cell's references are in an object of their own: which one, and for which values is that so? */
+static void locate(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, uint64_t value)
+{
+    struct dtrack_cold *cold = &plan->cold[c];
+    const struct dtrack_member *first = &plan->members[cold->first];
+    const struct dtrack_found *found = dtrack__find(self, value + (uint64_t)first->offset);
+    uint64_t lo = found->lo, hi = found->hi;
+    uint32_t n = 1;
+
+    cold->movable = found->movable;
+    if (found->data != cold->data) {
+        book(self, plan, cold);
+        cold->data = found->data;
+    }
+    cold->watched = 0;
+    if (self->sharing && dtrack__tally(self, cold->data)->contended)
+        cold->watched = (uint8_t)dtrack__sharing_clip(self, value + (uint64_t)first->offset, &lo, &hi);
+    while (n < cold->n && value + (uint64_t)first[n].offset - lo < hi - lo)
+        n++;
+    if (n < cold->n) {
+        split(self, plan, c, cold->first + n);
+        cold = &plan->cold[c];
+        first = &plan->members[cold->first];
+    }
+    cold->lo = lo - (uint64_t)first->offset;
+    cold->hi = hi - (uint64_t)first[cold->n - 1].offset;
+    if (cold->hi - cold->lo > INT64_MAX) /* cannot be: hi lies behind the value */
+        cold->hi = cold->lo = 0;
+}
+
+/** Some members may lie in two lines: how many are there now? */
+static void cross(struct dtrack *self, const struct dtrack_plan *plan, const struct dtrack_cold *cold, uint64_t value)
+{
+    uint64_t reads = 0, writes = 0;
+
+    for (unsigned i = cold->first; i < cold->first + cold->n; i++) {
+        const struct dtrack_member *m = &plan->members[i];
+        uint64_t more = (((value + (uint64_t)m->offset) & (self->line_bytes - 1)) + m->size_bytes - 1) >> self->line_shift;
+
+        reads += more * m->reads;
+        writes += more * m->writes;
+    }
+    if (reads + writes) {
+        struct dtrack_tally *t = dtrack__tally(self, cold->data);
+
+        t->reads += reads;
+        t->writes += writes;
+        t->misaligned += reads + writes;
+    }
+}
+
+/** Set the hint, if the cell can have one at this value. */
+static void hint(struct dtrack *self, const struct dtrack_plan *plan, struct dtrack_cell *cell, struct dtrack_cold *cold, uint64_t value)
+{
+    uint64_t align = 1ull << cell->shift, over;
+
+    cell->span = 0;
+    for (unsigned i = cold->first; !cold->crossing && self->line_bytes && i < cold->first + cold->n; i++)
+        if ((value + (uint64_t)plan->members[i].offset) & (plan->members[i].size_bytes - 1u))
+            cold->crossing = 1; /* from now on: alignment is mostly the same each time */
+    if (cold->crossing || cold->watched)
+        return;
+    over = (value - cold->lo) & (align - 1);
+    cell->base = cold->lo + over;
+    cell->span = (cold->hi - cell->base + align - 1) >> cell->shift;
+}
+
+/** One cell whose hint has failed. */
+static void settle_cell(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, unsigned hw, const struct peet_block_event *event)
+{
+    const uint64_t value = event->values[plan->cells[c].value];
+    struct dtrack_cold *cold = &plan->cold[c];
+
+    if (value - cold->lo >= cold->hi - cold->lo) {
+        locate(self, plan, c, value);
+        cold = &plan->cold[c];
+        hint(self, plan, &plan->cells[c], cold, value);
+    } else if (!cold->crossing && !cold->watched) {
+        hint(self, plan, &plan->cells[c], cold, value); /* another alignment */
+    }
+    if (cold->crossing)
+        cross(self, plan, cold, value);
+    if (cold->watched)
+        for (unsigned i = cold->first; i < cold->first + cold->n; i++) {
+            const struct dtrack_member *m = &plan->members[i];
+
+            dtrack__sharing_touch(self, hw, event->block, m->ref, value + (uint64_t)m->offset, m->size_bytes, m->reads, m->writes);
+        }
+}
+
+/** A range or a conditional reference: object by object. */
+static void odd(struct dtrack *self, unsigned hw, const struct peet_block_event *event, uint32_t i)
+{
+    const struct peet_ref *ref = &event->block->refs[i];
+    struct peet_ref_iter it = peet_ref_begin(ref, event->values);
+    const uint32_t size = ref->size_bytes ? ref->size_bytes : 1;
+    const int reads = ref->kind != PEET_REF_STORE, writes = ref->kind != PEET_REF_LOAD;
+
+    while (it.count && !self->failed) {
+        const struct dtrack_found *found = dtrack__find(self, it.address);
+        uint64_t lo = found->lo, hi = found->hi, n = (hi - it.address + size - 1) / size, crossings;
+        struct dtrack_tally *t = dtrack__tally(self, found->data);
+        int watched = self->sharing && t->contended && dtrack__sharing_clip(self, it.address, &lo, &hi);
+
+        if (hi != found->hi)
+            n = (hi - it.address + size - 1) / size;
+        n = n < it.count ? n : it.count;
+        crossings = dtrack__crossings(self, it.address, it.step, n, size);
+        t->reads += reads * (n + crossings);
+        t->writes += writes * (n + crossings);
+        t->misaligned += (uint64_t)(reads + writes) * crossings;
+        if (watched)
+            dtrack__sharing_touch(self, hw, event->block, i, it.address, (uint32_t)(n * size), reads, writes);
+        it.address += n * size;
+        it.count -= n;
+    }
+}
+
+void dtrack__slow(struct dtrack *self, struct dtrack_plan *plan, unsigned hw, const struct peet_block_event *event)
+{
+    if (self->failed)
+        return;
+    if (plan->made != self->epoch) {
+        int all = plan->made < self->fixed_epoch;
+
+        if (!plan->made && make(self, plan, event->block, event->values))
+            return;
+        plan->made = self->epoch;
+        plan->epoch = plan->nodd ? 0 : self->epoch;
+        for (uint32_t c = 0; c < plan->ncells; c++)
+            if (all || plan->cold[c].movable) {
+                plan->cold[c].lo = plan->cold[c].hi = 0;
+                plan->cells[c].span = 0;
+            }
+    }
+    for (uint32_t c = 0; c < plan->ncells; c++) /* there may become more */
+        if (!dtrack__hit(&plan->cells[c], event->values))
+            settle_cell(self, plan, c, hw, event);
+    if (plan->nodd)
+        for (uint32_t i = 0; i < event->block->nrefs; i++)
+            if (is_odd(&event->block->refs[i]) && event->block->refs[i].kind != PEET_REF_PREFETCH)
+                odd(self, hw, event, i);
+    if (plan->executions == plan->next)
+        dtrack__sample(self, plan, event);
+    plan->executions++;
+}
+
+void dtrack__plans_fini(struct dtrack *self)
+{
+    for (uint32_t id = 0; id < self->nplans; id++) {
+        struct dtrack_plan *plan = &self->plans[id];
+
+        for (uint32_t c = 0; c < plan->ncells; c++)
+            for (struct dtrack_strides *s = plan->cold[c].strides, *next; s; s = next) {
+                next = s->next;
+                free(s);
+            }
+        free(plan->cells);
+        free(plan->cold);
+        free(plan->members);
+    }
+    free(self->plans);
+    free(self->tallies);
+}
