@@ -67,3 +67,15 @@ void *peet__sim_linemap_find(struct peet_sim_linemap *map, uint64_t line)
     map->memo[m].records = c->records;
     return peet__sim_linemap_in(map, c->records, line);
 }
+
+int peet_sim_linemap_each(const struct peet_sim_linemap *map, peet_sim_linemap_visit *visit, void *self)
+{
+    const struct chunk *head = map->chunks;
+    for (const struct chunk *c = head; c; c = c->hh.next)
+        for (uint64_t i = 0; i < 1ull << map->chunk_bits; i++) {
+            int stop = visit(self, (c->number << map->chunk_bits) + i, c->records + i * map->record_bytes);
+            if (stop)
+                return stop;
+        }
+    return 0;
+}

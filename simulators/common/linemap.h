@@ -56,6 +56,15 @@ static inline void *peet_sim_linemap_get(struct peet_sim_linemap *map, uint64_t 
     return peet__sim_linemap_find(map, line);
 }
 
+/** Of a line and its record.  Returns: 0 to go on */
+typedef int peet_sim_linemap_visit(void *self, uint64_t line, const void *record);
+
+/**
+ * peet_sim_linemap_each() - all records, those of neighbours of lines that were got among them, in no order
+ * Returns: what the last visit returned
+ */
+int peet_sim_linemap_each(const struct peet_sim_linemap *map, peet_sim_linemap_visit *visit, void *self);
+
 /** peet_sim_linemap_prefetch() - a line's record will soon be asked for */
 static inline void peet_sim_linemap_prefetch(const struct peet_sim_linemap *map, uint64_t line)
 {

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The memory system as a whole: construction, and an access from its translation to its outcome.
+ */
+#include "memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "memory_state.h"
+
+/* ------------------------------------------------------------------------------------ construction */
+
+static int level_init(struct x86_memory *m, struct x86_level *level, uint64_t bytes, uint64_t ways, uint64_t replacement, uint32_t cycles, unsigned number,
+    uint64_t seed)
+{
+    uint64_t slots = bytes / m->config.line_bytes;
+
+    level->cycles = cycles;
+    level->number = (uint8_t)number;
+    if (peet_sim_tags_init(&level->tags, slots / ways, (uint32_t)ways, (enum peet_sim_replacement)replacement, seed))
+        return -1;
+    level->asked = calloc(slots, sizeof *level->asked);
+    level->ready = calloc(slots, sizeof *level->ready);
+    level->from = calloc(slots, sizeof *level->from);
+    if (m->check)
+        level->versions = calloc(slots, sizeof *level->versions);
+    return level->asked && level->ready && level->from && (level->versions || !m->check) ? 0 : -1;
+}
+
+static void level_fini(struct x86_level *level)
+{
+    peet_sim_tags_fini(&level->tags);
+    free(level->asked);
+    free(level->ready);
+    free(level->owned);
+    free(level->from);
+    free(level->written);
+    free(level->versions);
+}
+
+static void prefetcher(struct x86_memory *m, struct x86_level *level, uint64_t kind, uint64_t lines)
+{
+    peet_sim_prefetcher_init(&level->prefetcher, (enum peet_sim_prefetch_kind)kind, (uint32_t)lines, m->line_shift, 12);
+}
+
+static int tlbs_init(struct x86_memory *m, struct x86_core *c)
+{
+    const struct x86_memory_config *g = &m->config;
+    struct peet_sim_tlb_config config = { .l1_entries = (uint32_t)g->dtlb_entries, .l1_ways = (uint32_t)g->dtlb_ways,
+        .l2_entries = (uint32_t)g->stlb_entries, .l2_ways = (uint32_t)g->stlb_ways, .l2_cycles = (uint32_t)g->stlb_cycles,
+        .upper_entries = (uint32_t)g->walk_cache_entries, .page_bits = m->page_shift };
+    int failed;
+
+    if (!m->translation)
+        return 0;
+    failed = peet_sim_tlb_init(&c->dtlb, &config);
+    config.l1_entries = (uint32_t)g->itlb_entries;
+    config.l1_ways = (uint32_t)g->itlb_ways;
+    return failed | peet_sim_tlb_init_sharing(&c->itlb, &config, &c->dtlb);
+}
+
+static int core_init(struct x86_memory *m, struct x86_core *c)
+{
+    const struct x86_memory_config *g = &m->config;
+    uint64_t seed = g->seed + 3 * c->number;
+    int failed;
+
+    c->outer = m->has_l2 ? &c->l2 : &c->l1d;
+    failed = level_init(m, &c->l1i, g->l1i_bytes, g->l1i_ways, g->l1_replacement, (uint32_t)g->l1i_cycles, 1, seed);
+    failed |= level_init(m, &c->l1d, g->l1d_bytes, g->l1d_ways, g->l1_replacement, (uint32_t)g->l1d_cycles, 1, seed + 1);
+    if (m->has_l2)
+        failed |= level_init(m, &c->l2, g->l2_bytes, g->l2_ways, g->l2_replacement, (uint32_t)g->l2_cycles, 2, seed + 2);
+    failed |= tlbs_init(m, c);
+    failed |= !(c->l1d.owned = calloc(g->l1d_bytes / g->line_bytes, sizeof *c->l1d.owned));
+    failed |= m->has_l2 && !(c->l2.owned = calloc(g->l2_bytes / g->line_bytes, sizeof *c->l2.owned));
+    failed |= m->causes && !(c->l1d.written = calloc(g->l1d_bytes / g->line_bytes, sizeof *c->l1d.written));
+    failed |= !(c->hints = calloc(m->hint_mask + 1, sizeof *c->hints));
+    failed |= !(c->page_hints = calloc(X86_PAGE_HINTS, sizeof *c->page_hints));
+    peet_sim_slots_init(&c->l1i.mshrs, 4);
+    peet_sim_slots_init(&c->l1d.mshrs, (uint32_t)g->l1d_mshrs);
+    peet_sim_slots_init(&c->l2.mshrs, (uint32_t)g->l2_mshrs);
+    peet_sim_slots_init(&c->walkers, (uint32_t)(g->page_walkers ? g->page_walkers : 1));
+    peet_sim_slots_init(&c->writebacks, (uint32_t)g->writeback_entries);
+    prefetcher(m, &c->l1i, g->l1i_prefetch, 1);
+    prefetcher(m, &c->l1d, g->l1d_prefetch, g->l1d_prefetch_lines);
+    prefetcher(m, &c->l2, g->l2_prefetch, g->l2_prefetch_lines);
+    return failed ? -1 : 0;
+}
+
+/** Cores and slices stand beside one another; fewer slices than cores are spread over them. */
+static int network_init(struct x86_memory *m)
+{
+    uint32_t nodes = m->ncores > m->nslices ? m->ncores : m->nslices, columns = 1;
+    struct peet_sim_network_config config = { .topology = m->config.topology == X86_MESH ? PEET_SIM_MESH : PEET_SIM_RING, .nodes = nodes,
+        .hop_cycles = (uint32_t)m->config.hop_cycles, .flit_bytes = (uint32_t)m->config.flit_bytes };
+
+    while (columns * columns < nodes)
+        columns++;
+    config.columns = columns;
+    for (uint32_t i = 0; i < m->ncores; i++)
+        m->cores[i].node = (uint32_t)((uint64_t)i * nodes / m->ncores);
+    for (uint32_t i = 0; i < m->nslices; i++)
+        m->slices[i].node = (uint32_t)((uint64_t)i * nodes / m->nslices);
+    return m->config.topology == X86_IDEAL ? 0 : peet_sim_network_init(&m->network, &config);
+}
+
+static int dram_init(struct x86_memory *m)
+{
+    const struct x86_memory_config *g = &m->config;
+    struct peet_sim_dram_config config = { .channels = (uint32_t)g->dram_channels, .ranks = (uint32_t)g->dram_ranks, .banks = (uint32_t)g->dram_banks,
+        .row_bytes = (uint32_t)g->dram_row_bytes, .line_bytes = (uint32_t)g->line_bytes, .cas_cycles = (uint32_t)g->dram_cas_cycles,
+        .activate_cycles = (uint32_t)g->dram_activate_cycles, .precharge_cycles = (uint32_t)g->dram_precharge_cycles,
+        .row_active_cycles = (uint32_t)g->dram_row_active_cycles, .burst_cycles = (uint32_t)g->dram_burst_cycles,
+        .refresh_every_cycles = g->dram_refresh ? (uint32_t)g->dram_refresh_every_cycles : 0,
+        .refresh_cycles = g->dram_refresh ? (uint32_t)g->dram_refresh_cycles : 0, .overhead_cycles = (uint32_t)g->dram_overhead_cycles };
+
+    return peet_sim_dram_init(&m->dram, &config);
+}
+
+static void settings(struct x86_memory *m)
+{
+    struct x86_memory_config *g = &m->config;
+
+    m->has_l2 = g->levels == X86_LEVELS_L1L2 || g->levels == X86_LEVELS_ALL;
+    m->has_l3 = g->levels == X86_LEVELS_L1L3 || g->levels == X86_LEVELS_ALL;
+    m->nlevels = (uint8_t)(1 + m->has_l2 + m->has_l3);
+    m->timeless = !g->latency;
+    m->check = g->memory_check != 0;
+    m->translation = g->translation != 0;
+    m->line_shift = (uint32_t)__builtin_ctzll(g->line_bytes);
+    m->grain_shift = m->line_shift > 7 ? m->line_shift - 5 : 2; /* four bytes, 62 grains at most */
+    m->page_shift = m->translation ? (uint32_t)__builtin_ctzll(g->page_bytes) : 12;
+    m->lru = g->l1_replacement == PEET_SIM_LRU;
+    m->hint_mask = 63;
+    while (m->hint_mask + 1 < 2 * g->l1d_bytes / g->line_bytes)
+        m->hint_mask = 2 * m->hint_mask + 1;
+    if (m->timeless)
+        g->l1i_cycles = g->l1d_cycles = g->l2_cycles = g->l2_busy_cycles = g->l3_cycles = g->l3_busy_cycles = g->snoop_cycles = g->stlb_cycles = 0;
+    m->l1d_cycles = (uint32_t)g->l1d_cycles;
+    m->home_in_cycles = (uint32_t)g->l3_cycles / 2;
+    m->home_out_cycles = (uint32_t)g->l3_cycles - m->home_in_cycles;
+    m->reports = (uint8_t)(m->env->report ? m->env->reports : 0);
+    m->causes = m->reports != 0;
+    m->perfect = m->env->perfect && m->env->data_of;
+    m->fast = !m->check && !m->perfect && g->l1d_prefetch != PEET_SIM_PREFETCH_STRIDE;
+    m->directory = (struct peet_sim_directory){ .kind = (enum peet_sim_directory_kind)g->directory, .cores = m->ncores,
+        .pointers = (uint32_t)g->directory_pointers };
+}
+
+static void describe(const struct x86_memory *m)
+{
+    const struct x86_memory_config *g = &m->config;
+    struct peet_memory_level levels[3];
+    uint32_t line = (uint32_t)g->line_bytes;
+    size_t n = 0;
+
+    levels[n++] = (struct peet_memory_level){ "L1D", g->l1d_bytes, line, g->threads };
+    if (m->has_l2)
+        levels[n++] = (struct peet_memory_level){ "L2", g->l2_bytes, line, g->threads };
+    if (m->has_l3)
+        levels[n++] = (struct peet_memory_level){ "L3", g->l3_slice_bytes * m->nslices, line, g->threads * m->ncores };
+    if (m->env->describe_memory)
+        m->env->describe_memory(m->env, levels, n);
+}
+
+static int all_init(struct x86_memory *m)
+{
+    const struct x86_memory_config *g = &m->config;
+    size_t set = peet_sim_directory_bytes(&m->directory), bytes = offsetof(struct x86_line, sharers) + (set < 8 ? 8 : set);
+    int failed = 0;
+
+    m->cells_offset = bytes;
+    peet_sim_linemap_init(&m->lines, bytes + (m->causes ? m->ncores * sizeof(uint64_t) : 0));
+    m->cores = calloc(m->ncores, sizeof *m->cores);
+    m->slices = calloc(m->nslices, sizeof *m->slices);
+    if (!m->cores || !m->slices)
+        return -1;
+    for (uint32_t i = 0; i < m->ncores && !failed; i++) {
+        m->cores[i].number = i;
+        failed = core_init(m, &m->cores[i]);
+    }
+    for (uint32_t i = 0; i < m->nslices && !failed; i++) {
+        m->slices[i].l3.number = m->nlevels;
+        if (m->has_l3)
+            failed = level_init(m, &m->slices[i].l3, g->l3_slice_bytes, g->l3_ways, g->l3_replacement, 0, m->nlevels, g->seed + 7 * i);
+    }
+    return failed || network_init(m) || dram_init(m) ? -1 : 0;
+}
+
+struct x86_memory *x86_memory_new(const struct peet_env *env, const struct x86_memory_config *config, unsigned cores)
+{
+    struct x86_memory *m;
+
+    if (x86_memory_config_refuse(config, env, cores))
+        return NULL;
+    m = calloc(1, sizeof *m);
+    if (!m) {
+        env->fail(env, "out of memory for x86's caches");
+        return NULL;
+    }
+    m->env = env;
+    m->config = *config;
+    m->ncores = cores;
+    m->nslices = config->l3_slices ? (uint32_t)config->l3_slices : cores;
+    settings(m);
+    if (all_init(m)) {
+        env->fail(env, "out of memory for x86's caches; fewer cores, or smaller caches");
+        x86_memory_free(m);
+        return NULL;
+    }
+    describe(m);
+    return m;
+}
+
+void x86_memory_free(struct x86_memory *m)
+{
+    if (!m)
+        return;
+    for (uint32_t i = 0; m->cores && i < m->ncores; i++) {
+        struct x86_core *c = &m->cores[i];
+
+        level_fini(&c->l1i);
+        level_fini(&c->l1d);
+        level_fini(&c->l2);
+        peet_sim_tlb_fini(&c->itlb);
+        peet_sim_tlb_fini(&c->dtlb);
+        free(c->hints);
+        free(c->page_hints);
+    }
+    for (uint32_t i = 0; m->slices && i < m->nslices; i++)
+        level_fini(&m->slices[i].l3);
+    free(m->cores);
+    free(m->slices);
+    peet_sim_network_fini(&m->network);
+    peet_sim_dram_fini(&m->dram);
+    peet_sim_linemap_fini(&m->lines);
+    free(m);
+}
+
+/* ---------------------------------------------------------------------------------------- accesses */
+
+/** A page walk on its way. */
+struct walk {
+    struct x86_memory *m;
+    const struct x86_access *access;
+    int began;
+    uint32_t place;
+};
+
+static uint64_t walk_read(void *self, uint64_t address, uint64_t now)
+{
+    struct walk *w = self;
+    struct x86_access access = { .address = address, .size_bytes = 8, .core = w->access->core, .hw = w->access->hw, .kind = X86_LOAD,
+        .ref = w->access->ref, .block = w->access->block };
+    struct x86_request r = { .access = &access, .line = address >> w->m->line_shift, .now = now, .core = access.core, .walk = 1,
+        .other = PEET_MEMORY_NOBODY };
+    uint64_t done;
+
+    if (!w->began)
+        w->place = peet_sim_slots_take(&w->m->cores[access.core].walkers, now, &now);
+    w->began = 1;
+    done = peet__x86_data(w->m, &r, now);
+    peet__x86_told_misses(w->m, &r, done);
+    return done;
+}
+
+static uint64_t translate(struct x86_memory *m, const struct x86_access *a, uint64_t now)
+{
+    struct x86_core *c = &m->cores[a->core];
+    struct peet_sim_tlb *tlb = a->kind == X86_FETCH ? &c->itlb : &c->dtlb;
+    struct walk w = { m, a, 0, 0 };
+    uint64_t done, page = a->address >> m->page_shift;
+
+    if (!m->translation)
+        return now;
+    done = peet_sim_tlb_translate(tlb, a->address, now, walk_read, &w);
+    if (w.began)
+        peet_sim_slots_until(&c->walkers, w.place, done);
+    if (tlb == &c->dtlb)
+        c->page_hints[page % X86_PAGE_HINTS] = (uint32_t)peet_sim_tags_find(&tlb->l1, page);
+    return done;
+}
+
+void x86_memory_access(struct x86_memory *m, const struct x86_access *a, uint64_t now, struct x86_outcome *out)
+{
+    struct x86_request r = { .access = a, .line = a->address >> m->line_shift, .now = now, .core = a->core,
+        .write = a->kind == X86_STORE || a->kind == X86_MODIFY, .fetch = a->kind == X86_FETCH, .other = PEET_MEMORY_NOBODY };
+    struct x86_core *c = &m->cores[a->core];
+    uint64_t translated, done;
+
+    if (m->dead) {
+        *out = (struct x86_outcome){ .done_cycles = now };
+        return;
+    }
+    translated = translate(m, a, now);
+    done = r.fetch ? peet__x86_fetch(m, &r, translated) : peet__x86_data(m, &r, translated);
+    if (m->timeless)
+        done = translated = now;
+    else if (m->perfect && m->env->data_of(m->env, a->address, NULL)->flags & PEET_DATA_PERFECT) {
+        done = now + 1;
+        translated = now;
+        r.coherence_cycles = 0;
+        r.served = X86_L1;
+    }
+    if (m->reports)
+        peet__x86_told_misses(m, &r, done);
+    out->done_cycles = done;
+    out->tlb_cycles = (uint32_t)(translated - now);
+    out->coherence_cycles = (uint32_t)(m->timeless ? 0 : r.coherence_cycles);
+    out->served = r.served;
+    if (a->kind == X86_PREFETCH)
+        return;
+    c->tlb_cycles += out->tlb_cycles;
+    c->coherence_cycles += out->coherence_cycles;
+    if (!r.fetch) {
+        c->served[r.served]++;
+        c->served_cycles[r.served] += done - now;
+    }
+}
+
+unsigned x86_memory_l1_cycles(const struct x86_memory *m)
+{
+    return m->l1d_cycles;
+}

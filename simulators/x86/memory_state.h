@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The memory system of the x86 machine: what its files share.  memory.c is construction and what a core asks;
+ * memory_private.c a core's own caches; memory_home.c directory, third level and DRAM; memory_prefetch.c
+ * prefetches; memory_report.c what observers are told, and why lines were missed; memory_check.c the invariants;
+ * memory_stats.c counters; memory_fast.h the hit that most accesses are.
+ *
+ * Invariants (memory_check.c):
+ *   - The *outer* cache of a core (L2, or L1D where there is none) holds the coherence state of a line.  With an
+ *     L2, what L1I and L1D hold is in it, and L1D has only S (may be read) and M (may be written, is newer).
+ *   - A line that L1I holds is not M in L1D of the same core.
+ *   - The directory's set holds every core that has the line; owner is the core that has it E, O or M.
+ *   - M and E exclude all other copies.
+ *   - Inclusive L3: it holds what any core holds.  Exclusive: what a core holds, it does not.
+ *   - If no core has it O or M, then L3 has the latest data; if L3 does not have the line, or has it clean, DRAM does.
+ */
+#ifndef PEET_X86_MEMORY_STATE_H
+#define PEET_X86_MEMORY_STATE_H
+
+#include "../common/directory.h"
+#include "../common/dram.h"
+#include "../common/linemap.h"
+#include "../common/network.h"
+#include "../common/prefetch.h"
+#include "../common/server.h"
+#include "../common/slots.h"
+#include "../common/tags.h"
+#include "../common/tlb.h"
+#include "memory.h"
+#include "memory_config.h"
+
+/** Of a slot; S up to M may be read. */
+enum x86_state { X86_I, X86_S, X86_F, X86_E, X86_O, X86_M, X86_STATE = 7, X86_PREFETCHED = 8 /* nobody has asked for it yet */ };
+/** Of a slot of L3. */
+enum { X86_L3_CLEAN = 1, X86_L3_DIRTY = 2 };
+
+struct x86_level_stats {
+    uint64_t reads, writes;              /* lines asked for; of L1I, reads are fetches */
+    uint64_t read_misses, write_misses, upgrades;
+    uint64_t evictions, write_backs;     /* write_backs: evictions and losses of newer data */
+    uint64_t invalidations;              /* by another core's write */
+    uint64_t recalls;                    /* lost because another cache could not keep its entry */
+    uint64_t prefetches, prefetches_used, prefetches_late, prefetches_dropped; /* late: not there yet; dropped: no register free */
+    uint64_t walk_reads, walk_misses;
+};
+
+/** One cache: tags, and by slot when what it holds is there. */
+struct x86_level {
+    struct peet_sim_tags tags;
+    uint64_t *asked, *ready; /* the line comes between these times */
+    uint64_t *owned;         /* outer and L1D: the right to write comes then */
+    uint8_t *from;           /* enum x86_served: where from */
+    uint64_t *written;       /* L1D, when causes are told: grains written since others lost the line */
+    uint64_t *versions;      /* checked: of its data */
+    struct peet_sim_server port;
+    struct peet_sim_slots mshrs;
+    struct peet_sim_prefetcher prefetcher;
+    uint32_t cycles;
+    uint8_t number;          /* in reports, from 1 */
+    struct x86_level_stats stats;
+};
+
+enum { X86_PAGE_HINTS = 64 };
+
+struct x86_core {
+    struct x86_level l1i, l1d, l2;
+    struct x86_level *outer;     /* l2, or l1d */
+    struct peet_sim_tlb dtlb, itlb;
+    struct peet_sim_slots walkers, writebacks;
+    uint32_t *hints, *page_hints; /* slots of L1D by line, of the DTLB by page: to be verified */
+    uint32_t number, node;
+    uint64_t served[X86_SERVED];  /* data accesses of the program that missed in L1, and hits */
+    uint64_t served_cycles[X86_SERVED];
+    uint64_t tlb_cycles, coherence_cycles;
+};
+
+struct x86_slice {
+    struct x86_level l3;         /* levels without a third: only its port and counters */
+    uint32_t node;
+};
+
+/** Per line, ever missed. */
+struct x86_line {
+    uint64_t latest, memory;     /* checked: versions */
+    uint32_t owner;              /* core + 1 that has it E, O or M */
+    uint32_t forwarder;          /* core + 1 that has it F */
+    union peet_sim_sharers sharers; /* as long as need be; then, if causes are told, a cell for each core */
+};
+
+/** Why a core does not have a line: 0 it never had. */
+enum { X86_CELL_HAD = 1, X86_CELL_LOST = 2, X86_CELL_GRAINS = 2 /* shift: grains that others wrote since it was lost */ };
+
+struct x86_memory {
+    struct x86_core *cores;
+    struct x86_slice *slices;
+    uint32_t ncores, nslices;
+    uint32_t line_shift, page_shift;
+    uint32_t l1d_cycles, hint_mask;
+    uint8_t fast;                /* memory_fast.h may answer */
+    uint8_t lru, has_l2, has_l3, timeless, check, causes, perfect, translation;
+    uint8_t nlevels;
+    uint8_t reports;             /* mask of 1 << enum peet_memory_type */
+    uint8_t dead;                /* failed: the run is ending */
+    uint32_t home_in_cycles, home_out_cycles; /* l3_cycles in halves */
+    uint32_t grain_shift;
+    size_t cells_offset;         /* in struct x86_line */
+    const struct peet_env *env;
+    struct x86_memory_config config;
+    struct peet_sim_directory directory;
+    struct peet_sim_linemap lines;
+    struct peet_sim_network network;
+    struct peet_sim_dram dram;
+    uint64_t version;            /* checked: the latest */
+    uint64_t checks;
+    uint64_t cache_to_cache, directory_requests, memory_reads, memory_writes, invalidations_sent, broadcasts;
+};
+
+enum { X86_SECOND_HIT = 1, X86_SECOND_MISS };
+
+/** An access on its way, for whoever is told of it. */
+struct x86_request {
+    const struct x86_access *access;
+    uint64_t line;
+    uint64_t now;                /* when the access began */
+    uint32_t core;
+    uint8_t write, fetch, walk;
+    uint8_t prefetch;            /* into this level; 0: none */
+    uint8_t upgrade;             /* out: it had the line, but not the right to write */
+    uint8_t second_level;        /* out: L2 was asked */
+    uint64_t second_level_at;
+    uint8_t served;              /* out */
+    uint8_t missed;              /* out: levels, 1 << number */
+    uint64_t coherence_cycles;   /* out */
+    uint64_t version;            /* out: of what was read */
+    uint32_t other;              /* out: hardware context whose cache gave the line */
+};
+
+/** What the home of a line grants. */
+struct x86_grant {
+    uint64_t done;               /* data, or the right to write, has arrived */
+    uint8_t state;               /* enum x86_state */
+};
+
+static inline uint64_t x86_later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline uint32_t peet__x86_hw(const struct x86_memory *m, uint32_t core)
+{
+    return core * m->config.threads;
+}
+
+/* memory_private.c */
+
+/** peet__x86_data() - load or store one line of L1D.  Returns: when it is there */
+uint64_t peet__x86_data(struct x86_memory *m, struct x86_request *r, uint64_t now);
+/** peet__x86_fetch() - fetch one line of code */
+uint64_t peet__x86_fetch(struct x86_memory *m, struct x86_request *r, uint64_t now);
+/** peet__x86_outer() - what a first-level cache misses, or may not write, @have: it has the line.  Returns: when it is there */
+uint64_t peet__x86_outer(struct x86_memory *m, struct x86_request *r, uint64_t now, int have, uint8_t *out_state);
+/** peet__x86_arrived() - when a line that is in a slot is there for a request at this time */
+uint64_t peet__x86_arrived(struct x86_level *level, uint64_t slot, uint64_t now);
+/** peet__x86_state() - a core's coherence state of a line; S if only L1I has it */
+uint8_t peet__x86_state(struct x86_memory *m, uint32_t core, uint64_t line);
+/** peet__x86_drop() - a core loses all copies.  @out_version: of its data.  Returns: the state that it had */
+enum x86_why { X86_BY_WRITE, X86_BY_RECALL };
+uint8_t peet__x86_drop(struct x86_memory *m, uint32_t core, uint64_t line, const struct x86_request *by, enum x86_why why, uint64_t *out_version);
+/** peet__x86_share() - a core keeps a line but may not write it any more */
+void peet__x86_share(struct x86_memory *m, uint32_t core, uint64_t line, uint8_t state, uint64_t *out_version);
+
+/* memory_home.c */
+
+/** peet__x86_home() - ask the home of r->line for it at @now, @have: only the right to write */
+void peet__x86_home(struct x86_memory *m, struct x86_request *r, int have, uint64_t now, struct x86_grant *out);
+/** peet__x86_gone() - a core's outer cache has let a line go to make room; @still: L1I still has it */
+void peet__x86_gone(struct x86_memory *m, struct x86_request *r, uint32_t core, uint64_t line, uint8_t state, int still, uint64_t version, uint64_t now);
+struct x86_line *peet__x86_line(struct x86_memory *m, uint64_t line);
+static inline uint32_t peet__x86_slice(const struct x86_memory *m, uint64_t line)
+{
+    return m->nslices == 1 ? 0 : (uint32_t)((unsigned __int128)(line * 0x9e3779b97f4a7c15u) * m->nslices >> 64);
+}
+
+/* memory_prefetch.c */
+
+/** peet__x86_prefetch() - a level was asked for a line; it fetches what its prefetcher makes of that */
+void peet__x86_prefetch(struct x86_memory *m, struct x86_level *level, const struct x86_request *r, int miss, uint64_t now);
+
+/* memory_report.c */
+
+/** peet__x86_told_misses() - of a request that is served at @done: the levels that it missed, nearest first */
+void peet__x86_told_misses(struct x86_memory *m, const struct x86_request *r, uint64_t done);
+void peet__x86_told_loss(struct x86_memory *m, const struct x86_level *level, uint32_t core, uint64_t line, enum peet_memory_type type, int dirty,
+    const struct x86_request *by);
+/** peet__x86_wrote() - a core has written these grains of a line: who has lost it will miss what */
+void peet__x86_wrote(struct x86_memory *m, uint32_t core, uint64_t line, uint64_t grains);
+/** peet__x86_lost() - a core loses a line to another's write */
+void peet__x86_lost(struct x86_memory *m, uint32_t core, uint64_t line);
+static inline uint64_t peet__x86_grains(const struct x86_memory *m, uint64_t address, uint64_t bytes)
+{
+    uint64_t offset = address & (m->config.line_bytes - 1), last = offset + (bytes ? bytes - 1 : 0);
+
+    last = last < m->config.line_bytes ? last : m->config.line_bytes - 1;
+    return (2ull << (last >> m->grain_shift)) - (1ull << (offset >> m->grain_shift));
+}
+
+/* memory_check.c */
+void peet__x86_violated(struct x86_memory *m, uint64_t line, const char *what);
+
+#endif
