@@ -210,7 +210,8 @@ enum { DTRACK_SITES = 24 };
 struct dtrack_side {
     uint32_t cache;
     uint8_t lost, pending, essential; /* pending: it has the line again after a coherence miss */
-    uint64_t touched, foreign, news;  /* words: touched since it got the line; written by others since it lost it; those when it came back */
+    uint64_t touched, written;        /* words, since it got the line */
+    uint64_t foreign, news;           /* words written by others since it lost it; those when it came back */
     uint64_t reads, writes;           /* words ever read, ever written */
     uint32_t miss_data;
 };

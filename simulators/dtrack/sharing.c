@@ -181,7 +181,7 @@ void dtrack__sharing_invalidated(struct dtrack *self, unsigned hw, unsigned writ
     if (!side->lost) /* the same line may leave several levels */
         side->foreign = 0;
     side->lost = 1;
-    side->touched = 0;
+    side->touched = side->written = 0;
     if (by >> self->line_shift == w->line >> self->line_shift && writer != PEET_MEMORY_NOBODY)
         side->foreign |= words_of(self, by, 1);
 }
@@ -204,7 +204,7 @@ void dtrack__sharing_missed(struct dtrack *self, unsigned hw, uint64_t address, 
         side->pending = 1;
         side->news = side->foreign;
         side->essential = 0;
-        side->touched = 0;
+        side->touched = side->written = 0;
         side->miss_data = data;
         return;
     }
@@ -317,13 +317,12 @@ static void touch_line(struct dtrack *self, struct dtrack_watched *w, uint32_t c
 
     if (!side)
         return;
-    if (words & ~side->touched) {
-        if (reads)
-            note_site(self, w, cache, block, ref, words, 0);
-        if (writes)
-            note_site(self, w, cache, block, ref, words, 1);
-    }
+    if (reads && words & ~side->touched)
+        note_site(self, w, cache, block, ref, words, 0);
+    if (writes && words & ~side->written)
+        note_site(self, w, cache, block, ref, words, 1);
     side->touched |= words;
+    side->written |= writes ? words : 0;
     if (words & side->news)
         side->essential = 1;
     side->reads |= reads ? words : 0;
