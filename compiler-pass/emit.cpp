@@ -4,6 +4,7 @@
 // described in schema/format.h.
 #include "pass.h"
 
+#include "bytes.h"
 #include "format.h"
 #include <peet/module.h>
 #include <peet/raw.h>
@@ -21,32 +22,15 @@ namespace peet {
 
 namespace {
 
-struct Bytes {
-    std::string s;
-    void u(uint64_t v)
-    {
-        do {
-            uint8_t b = v & 0x7f;
-            v >>= 7;
-            s.push_back(v ? b | 0x80 : b);
-        } while (v);
+void form(Bytes &B, const Form &f)
+{
+    B.u(f.terms.size());
+    for (auto &t : f.terms) {
+        B.u(t.first);
+        B.i(t.second);
     }
-    void i(int64_t v) { u((uint64_t)v << 1 ^ (uint64_t)(v >> 63)); }
-    void str(StringRef t)
-    {
-        u(t.size());
-        s.append(t.begin(), t.end());
-    }
-    void form(const Form &f)
-    {
-        u(f.terms.size());
-        for (auto &t : f.terms) {
-            u(t.first);
-            i(t.second);
-        }
-        i(f.c);
-    }
-};
+    B.i(f.c);
+}
 
 std::string quoted(StringRef name)
 {
@@ -204,13 +188,13 @@ void emit(Target &T, Function &F, const Options &O)
                     if (r.m.flags & PEET_REF_ATOMIC)
                         body.u(r.m.order);
                     body.u(r.m.size);
-                    body.form(r.address);
+                    form(body, r.address);
                     unsigned maskLanes = r.m.kmask ? (T.avx512bw ? 64 : 16) : r.m.lanes;
                     switch (r.m.shape) {
                     case Shape::Plain:
                         break;
                     case Shape::Range:
-                        body.form(r.count);
+                        form(body, r.count);
                         break;
                     case Shape::Conditional:
                         body.u(r.maskSlot);
@@ -231,7 +215,7 @@ void emit(Target &T, Function &F, const Options &O)
             body.u(S.updates.size());
             for (auto &[r, f] : S.updates) {
                 body.u(r);
-                body.form(f);
+                form(body, f);
             }
         }
     }

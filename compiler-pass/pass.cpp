@@ -4,6 +4,8 @@
 // compile error naming function and reason; it never drops a reference silently.
 #include "pass.h"
 
+#include "costs.h"
+
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
@@ -32,7 +34,9 @@ Options Options::get()
     StringRef(env ? env : "").split(parts, ',', -1, false);
     for (StringRef p : parts) {
         auto [key, value] = p.split('=');
-        if (key == "granularity")
+        if (key == "costs")
+            O.costs = value.str();
+        else if (key == "granularity")
             O.granularity = value == "ref" ? Ref : value == "block" ? Block : Iteration;
         else if (key == "derive")
             O.derive = value != "0";
@@ -106,5 +110,8 @@ extern "C" void LLVMInitializeX86AsmParser(void);
 extern "C" __attribute__((visibility("default"))) ::llvm::PassPluginLibraryInfo llvmGetPassPluginInfo()
 {
     LLVMInitializeX86AsmParser();
+    std::string costs = peet::Options::get().costs, why;
+    if (!costs.empty() && !peet::writeCosts(costs.c_str(), why))
+        llvm::report_fatal_error(llvm::Twine("peet: table of costs: ") + why, false);
     return {LLVM_PLUGIN_API_VERSION, "peet", "0.1.0", [](PassBuilder &) {}};
 }

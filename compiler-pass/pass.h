@@ -28,6 +28,7 @@ namespace peet {
 enum Granularity { Iteration = 0, Block = 1, Ref = 2 };
 
 struct Options {
+    std::string costs; // file to write the table of costs to; empty: none
     Granularity granularity = Iteration;
     bool derive = true;
     static Options get(); // from the environment that peetcc sets

@@ -207,6 +207,8 @@ struct peet_map {
 
     struct peet_memory_level *levels; /* that the machine has described */
     size_t nlevels;
+    struct peet_costs *costs;         /* NULL: nobody has asked for a processor */
+    struct peet_error costs_error;    /* of the last processor() */
 
     /* pull form */
     uint8_t pulling;
@@ -296,6 +298,10 @@ void peet__map_module_free(struct peet_map_module *module);
 /* ---- memory_report.c */
 /** The services for memory reports, of the machine and of observers. */
 void peet__map_reports(struct peet_map *map, struct peet_env *env);
+
+/* ---- processors.c */
+/** The services for costs of instructions. */
+void peet__map_costs(struct peet_env *env);
 
 /* ---- pull.c */
 int peet__map_pull(const struct peet_env *env, unsigned hw, struct peet_pull *out_event);

@@ -3,6 +3,7 @@
  * A mapper's life and death: its memory, its machine and its observers.
  */
 #include "map.h"
+#include "processors.h"
 #include "sync.h"
 
 #include <stdlib.h>
@@ -103,6 +104,7 @@ void peet_map_free(struct peet_map *map)
         free(loop);
     }
     free(map->levels);
+    peet_costs_close(map->costs);
     free(map->observers);
     free(map->block_observers);
     free(map->contexts);

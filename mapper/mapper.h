@@ -114,6 +114,7 @@ struct peet_map_config {
     uint8_t roi_only;             /* modules see blocks inside regions of interest only */
     uint8_t memory_reports;       /* an observer will want to hear of the machine's memory system */
     const char *output_dir;       /* borrowed; may be NULL */
+    const char *costs_path;       /* table of instruction costs; borrowed; NULL: the one that came with this peet */
     uint64_t *progress;           /* {cycles, instructions, events, live contexts}, or NULL */
 };
 

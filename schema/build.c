@@ -82,7 +82,7 @@ static void make_strides(struct peet__block *c, int64_t *strides)
     c->strides = strides;
 }
 
-static const struct peet_opcode nop_opcode = {"NOOP", "nop", 1, 250, 1, 0, PEET_INSN_NOP};
+static const struct peet_opcode nop_opcode = {"NOOP", "nop", 1, 250, 1, 0, PEET_INSN_NOP, 0};
 
 /* The block of nops that aligns a layout block. */
 static void make_padding(struct peet__function *f, uint32_t index, const struct peet__layout_block *at, uint32_t line,

@@ -304,9 +304,9 @@ static void push_insn(struct reader *r, const struct peet_insn *insn, uint32_t l
 static void read_tls(struct reader *r, struct peet_insn insn, const struct segment *s, uint32_t slots, uint32_t offset,
     uint32_t length, uint32_t reg_at, uint32_t nrefs)
 {
-    static const struct peet_opcode mov = {"MOV64rm", "mov", 5, 500, 1, 0, PEET_INSN_MOVE};
-    static const struct peet_opcode lea = {"LEA64r", "lea", 1, 500, 1, 0, PEET_INSN_MOVE};
-    static const struct peet_opcode add = {"ADD64rm", "add", 6, 500, 2, 0, PEET_INSN_INT};
+    static const struct peet_opcode mov = {"MOV64rm", "mov", 5, 500, 1, 0, PEET_INSN_MOVE, 0};
+    static const struct peet_opcode lea = {"LEA64r", "lea", 1, 500, 1, 0, PEET_INSN_MOVE, 0};
+    static const struct peet_opcode add = {"ADD64rm", "add", 6, 500, 2, 0, PEET_INSN_INT, 0};
     const uint8_t *code = peet__image_code(r->image, r->address + offset, length);
     unsigned first = 0;
     enum peet__tls tls = code != NULL ? peet__x86_tls(code, length, &first) : PEET__TLS_UNKNOWN;

@@ -31,13 +31,13 @@ static const uint8_t shapes[] = {
 /* The instructions that do by themselves what the block does: one for a single reference, and two for ranges, of words
  * and of bytes.  They are no rep instructions (PEET_INSN_REP), whose rounds would count as instructions. */
 static const struct peet_opcode opcodes[][2] = {
-    [MODIFY] = { { "XCHG64rm", "xchg", 1, 1000, 1, 0, PEET_INSN_ATOMIC } },
-    [LOAD] = { { "MOV64rm", "mov", 1, 1000, 1, 0, PEET_INSN_MOVE } },
-    [STORE] = { { "MOV64mr", "mov", 1, 1000, 1, 0, PEET_INSN_MOVE } },
-    [READ] = { { "REPNE_SCASQ", "scas", 1, 1000, 1, 0, PEET_INSN_STRING }, { "REPNE_SCASB", "scas", 1, 1000, 1, 0, PEET_INSN_STRING } },
-    [WRITE] = { { "REP_STOSQ_64", "stos", 1, 1000, 1, 0, PEET_INSN_STRING }, { "REP_STOSB_64", "stos", 1, 1000, 1, 0, PEET_INSN_STRING } },
-    [COPY] = { { "REP_MOVSQ_64", "movs", 1, 1000, 1, 0, PEET_INSN_STRING }, { "REP_MOVSB_64", "movs", 1, 1000, 1, 0, PEET_INSN_STRING } },
-    [COMPARE] = { { "REPE_CMPSQ", "cmps", 1, 1000, 1, 0, PEET_INSN_STRING }, { "REPE_CMPSB", "cmps", 1, 1000, 1, 0, PEET_INSN_STRING } },
+    [MODIFY] = { { "XCHG64rm", "xchg", 1, 1000, 1, 0, PEET_INSN_ATOMIC, 0 } },
+    [LOAD] = { { "MOV64rm", "mov", 1, 1000, 1, 0, PEET_INSN_MOVE, 0 } },
+    [STORE] = { { "MOV64mr", "mov", 1, 1000, 1, 0, PEET_INSN_MOVE, 0 } },
+    [READ] = { { "REPNE_SCASQ", "scas", 1, 1000, 1, 0, PEET_INSN_STRING, 0 }, { "REPNE_SCASB", "scas", 1, 1000, 1, 0, PEET_INSN_STRING, 0 } },
+    [WRITE] = { { "REP_STOSQ_64", "stos", 1, 1000, 1, 0, PEET_INSN_STRING, 0 }, { "REP_STOSB_64", "stos", 1, 1000, 1, 0, PEET_INSN_STRING, 0 } },
+    [COPY] = { { "REP_MOVSQ_64", "movs", 1, 1000, 1, 0, PEET_INSN_STRING, 0 }, { "REP_MOVSB_64", "movs", 1, 1000, 1, 0, PEET_INSN_STRING, 0 } },
+    [COMPARE] = { { "REPE_CMPSQ", "cmps", 1, 1000, 1, 0, PEET_INSN_STRING, 0 }, { "REPE_CMPSB", "cmps", 1, 1000, 1, 0, PEET_INSN_STRING, 0 } },
 };
 
 /* Registers read, then written: rsi, rdi, rcx of the string instructions; the address and the value of the others. */

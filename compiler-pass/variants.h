@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What costs depend on beside the opcode: two equal sources that make a zero, an immediate, the parts of an address.
+// Called by: emit.cpp, which notes it in the schema, and costs.cpp, which tabulates costs for each such variant.
+// variants.cpp finds out what matters by asking the scheduling models of all processors.
+#ifndef PEET_VARIANTS_H
+#define PEET_VARIANTS_H
+
+#include "llvm/CodeGen/MachineInstr.h"
+#include "llvm/MC/MCInst.h"
+#include "llvm/MC/MCInstrAnalysis.h"
+#include "llvm/MC/MCInstrInfo.h"
+#include "llvm/MC/MCRegisterInfo.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace peet {
+
+// A variant is a number: the immediate's low byte, or the shape of the address of an instruction that only computes
+// it; and whether the sources are one register.  0 where it does not matter.
+enum : unsigned {
+    VariantSame = 0x100,
+    VariantBase = 0x3,        // 0 none, 1 a register, 2 rbp or r13, 3 rip
+    VariantIndex = 0x4,
+    VariantScaleShift = 3,    // log2 of the scale, two bits
+    VariantDispShift = 5,     // 0 none, 1 a number, 2 a symbol
+    VariantImm = 0xff,
+};
+
+// x86-64's machine code layer: what is the same for all processors, and one subtarget for each model.
+class Processors {
+public:
+    static Processors *get(std::string &why); // made on first use; nullptr and a reason
+    const llvm::Target *target;
+    std::unique_ptr<llvm::MCRegisterInfo> registers;
+    std::unique_ptr<llvm::MCInstrInfo> instructions;
+    std::unique_ptr<llvm::MCInstrAnalysis> analysis;
+    struct Model {
+        std::string name; // of the first processor that has it
+        std::unique_ptr<llvm::MCSubtargetInfo> subtarget;
+    };
+    std::vector<Model> models;
+    std::vector<std::pair<std::string, unsigned>> names; // every -mcpu and its model, sorted
+    std::unique_ptr<llvm::MCContext> context;
+    std::unique_ptr<llvm::MCAsmInfo> assembly;
+
+    // An instruction of that opcode and variant, operands made up.
+    llvm::MCInst sample(unsigned opcode, unsigned variant) const;
+    // All that may matter of an opcode: the variants that differ for some model.
+    struct Matter {
+        bool done = false, address = false, imm = false, same = false;
+    };
+    const Matter &matter(unsigned opcode);
+    // The scheduling class of an instruction once its variants are resolved; 0: none.
+    unsigned schedClass(const Model &m, const llvm::MCInst &I) const;
+    // The variants of an opcode to tell apart, 0 first.
+    std::vector<unsigned> all(unsigned opcode);
+    // Does the address count as data, as of lea?
+    bool computesAddress(const llvm::MCInstrDesc &D) const;
+    int firstMemory(const llvm::MCInstrDesc &D) const; // operand; -1 none
+
+private:
+    Processors() = default;
+    bool differs(unsigned opcode, unsigned a, unsigned b) const;
+    llvm::MCRegister named(const char *name) const;
+    std::vector<Matter> matters;
+};
+
+// The variant of an instruction; 0 if nothing matters.
+unsigned variantOf(const llvm::MachineInstr &MI);
+
+// Is a register's use or definition none that a dependence could come from?
+bool ignoredRegister(llvm::StringRef name);
+// Is an implicit use of that register an address?
+bool implicitAddress(const llvm::MCInstrDesc &D, llvm::StringRef name);
+
+} // namespace peet
+#endif
