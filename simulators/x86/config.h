@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * x86: what a core is like.  One list gives the parameters of the module, the keys of preset files and the fields of
+ * the structure.  module.c lays a preset first, then what the user says; 0 (or "preset") means: as the preset says.
+ * The memory system's own list is in memory_config.h.
+ */
+#ifndef PEET_X86_CONFIG_H
+#define PEET_X86_CONFIG_H
+
+#include <peet/module.h>
+
+/*
+ * X(name, unit, least, most, default, help): numbers.  The default is that of a machine without a preset; "model" is
+ * what LLVM's scheduling model of the mcpu says.
+ */
+#define X86_CORE_NUMBERS(X) \
+    X(threads, "contexts", 1, 8, 1, "hardware contexts (SMT) of each core") \
+    X(dispatch_uops, "micro-ops", 1, 16, 0, "dispatched (renamed) in a cycle; default: the model's") \
+    X(retire_uops, "micro-ops", 1, 64, 0, "retired in a cycle; default: no limit") \
+    X(window_uops, "micro-ops", 1, 4096, 0, "reorder buffer; default: the model's") \
+    X(scheduler_scale_percent, "%", 1, 1000, 100, "size of the model's scheduler queues, against what the model says") \
+    X(load_queue, "loads", 1, 1024, 0, "loads between dispatch and retirement; default: the model's, else no limit") \
+    X(store_queue, "stores", 1, 1024, 0, "stores between dispatch and their write; default: the model's, else no limit") \
+    X(l1_load_cycles, "cycles", 1, 100, 0, "memory=flat: load to use; default: the model's") \
+    X(forward_cycles, "cycles", 1, 100, 5, "from a store's data to a load of them") \
+    X(forward_fail_cycles, "cycles", 1, 1000, 12, "a load that a store holds in part: after the store is written, so much more") \
+    X(mispredict_cycles, "cycles", 1, 1000, 0, "from a mispredicted branch to the execution of what follows; default: the model's") \
+    X(resteer_cycles, "cycles", 1, 100, 8, "a taken branch whose target the front end did not know: bubble of the decoder") \
+    X(locked_cycles, "cycles", 1, 1000, 18, "a locked operation whose line is there, once earlier stores are written") \
+    X(fence_cycles, "cycles", 1, 1000, 33, "a full fence, once earlier stores are written") \
+    X(serialize_cycles, "cycles", 1, 10000, 100, "cpuid and other instructions that drain the pipeline") \
+    X(string_start_cycles, "cycles", 1, 1000, 30, "start of a rep-prefixed instruction") \
+    X(string_bytes_cycle, "bytes", 1, 64, 32, "moved in a cycle by a rep-prefixed instruction") \
+    X(sync_cycles, "cycles", 1, 100000, 20, "what a call of a thread library costs besides its recorded instructions") \
+    X(branch_table_bits, "bits", 2, 24, 13, "2^n counters of the direction predictor") \
+    X(branch_history_bits, "bits", 4, 256, 128, "history of the direction predictor (gshare: up to 63)") \
+    X(btb_entries, "branches", 4, 1048576, 4096, "branch target buffer, four ways") \
+    X(return_entries, "calls", 1, 64, 16, "return stack") \
+    X(indirect_bits, "bits", 2, 20, 9, "2^n targets of indirect jumps")
+
+/* X(name, choices, default, help): the first choice is "as the preset says". */
+#define X86_CORE_CHOICES(X) \
+    X(core, "preset|ooo|inorder|simple", 0, "out of order, in order with scoreboard, or one instruction a cycle plus its stalls") \
+    X(memory, "preset|hierarchy|flat", 1, "caches and DRAM, or every load an L1 hit") \
+    X(branch, "preset|tage|gshare|bimodal|always|perfect", 1, "direction predictor; perfect: nor are targets ever unknown") \
+    X(smt, "preset|partitioned|shared", 1, "how threads of a core share window and queues while several are active") \
+    X(stack_engine, "preset|on|off", 1, "push, pop, call and return wait for no earlier change of the stack pointer") \
+    X(move_elimination, "preset|on|off", 1, "register moves that the model calls eliminated take no unit") \
+    X(partial_writes, "preset|merge|rename", 1, "writes of 8 or 16 bits of a register: do they wait for the rest of it?")
+
+enum { CORE_OOO = 1, CORE_INORDER, CORE_SIMPLE };
+enum { MEMORY_HIERARCHY = 1, MEMORY_FLAT };
+enum { BRANCH_TAGE = 1, BRANCH_GSHARE, BRANCH_BIMODAL, BRANCH_ALWAYS, BRANCH_PERFECT };
+enum { SMT_PARTITIONED = 1, SMT_SHARED };
+enum { X86_ON = 1, X86_OFF };
+enum { PARTIAL_MERGE = 1, PARTIAL_RENAME };
+
+struct x86_config {
+#define X(name, unit, least, most, def, help) uint32_t name;
+    X86_CORE_NUMBERS(X)
+#undef X
+#define X(name, choices, def, help) uint32_t name;
+    X86_CORE_CHOICES(X)
+#undef X
+    char mcpu[64];           /* LLVM's name of the processor; "": as the program was compiled */
+};
+
+struct x86_memory_config;
+
+/** x86_config_default() - what there is without a preset */
+void x86_config_default(struct x86_config *config);
+
+/**
+ * x86_config_preset() - lay a preset over both configurations
+ * @name: of a file in share/peet/presets, or a path if it has a slash
+ * Returns: 0, or -1 after env->fail()
+ */
+int x86_config_preset(const struct peet_env *env, const char *name, struct x86_config *config, struct x86_memory_config *memory);
+
+#endif

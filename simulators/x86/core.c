@@ -1,0 +1,636 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * x86: the way of the instructions through a core.  See core.h for the principle; blocks come from module.c, the
+ * memory system is memory.h's.  How time is charged to categories is explained at charge().
+ */
+#include "core.h"
+#include "queues.h"
+#include "memory_fast.h"
+
+/** What an instruction waited for: filled on its way, read by charge(). */
+struct wait {
+    uint64_t dispatch, ready, issue;
+    uint64_t hit;                    /* latency of loading, as long as it hits */
+    uint64_t level, tlb, coherence;  /* and beyond that */
+    uint64_t fence;
+    uint8_t served;                  /* enum x86_category of `level` */
+};
+
+static inline uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline uint64_t less(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ------------------------------------------------------------------------------------------ charging */
+
+static inline void put(struct x86_thread *t, struct x86_place *place, enum x86_category category, uint64_t *rest, uint64_t most)
+{
+    uint64_t cycles = less(*rest, most);
+
+    t->cycles[category] += cycles;
+    place->cycles[category] += cycles;
+    *rest -= cycles;
+}
+
+/**
+ * The frontier moves, by this instruction: why has it not retired together with the one before?
+ *
+ * What it waited for is taken in an order in which each cause can only claim what nothing before it explains:
+ * the front end had nothing to dispatch after the last retirement; the cycles that dispatching at full width takes;
+ * what memory added to the latency of a hit; a unit that was not free; the latency of a hit; a fence; at last operands
+ * and the operation's own latency.  What overlaps with older instructions has been charged to those.
+ */
+static __attribute__((noinline)) void charge(struct x86_thread *t, const struct x86_op *op, const struct wait *w, uint64_t retire)
+{
+    struct x86_place *place = &t->cpu->x->stacks.places[op->place];
+    uint64_t rest = retire - t->frontier;
+
+    if (w->dispatch == t->front.from && w->dispatch > t->frontier)
+        put(t, place, t->front.category, &rest, w->dispatch - t->frontier);
+    put(t, place, CPI_BASE, &rest, t->base);
+    put(t, place, CPI_TLB, &rest, w->tlb);
+    put(t, place, CPI_COHERENCE, &rest, w->coherence);
+    put(t, place, w->served, &rest, w->level);
+    put(t, place, CPI_FENCE, &rest, w->fence);
+    put(t, place, CPI_UNITS, &rest, w->issue - w->ready);
+    put(t, place, CPI_L1, &rest, w->hit);
+    put(t, place, CPI_DEPENDENCE, &rest, rest);
+    t->base = 0;
+    t->frontier = retire;
+}
+
+/* ------------------------------------------------------------------------------------------ front end */
+
+/** Several threads: the first cycle with free slots; what is over goes into the next ones.  Returns: the cycle of the first */
+static uint64_t shared_slots(struct x86_thread *t, uint64_t at, uint32_t uops)
+{
+    struct x86_cpu *c = t->cpu;
+    uint32_t width = c->x->config.dispatch_uops, need = uops < width ? uops : width;
+    uint64_t first = 0;
+
+    for (;; at++) {
+        uint64_t *cycle = &c->slot_cycles[at % X86_BUFFER_CYCLES];
+        uint8_t *count = &c->slot_counts[at % X86_BUFFER_CYCLES];
+
+        if (*cycle > at) /* long past */
+            return at;
+        if (*cycle < at) {
+            *cycle = at;
+            *count = 0;
+        }
+        if (!first && *count + need > width)
+            continue;
+        if (!first)
+            first = at;
+        if (*count + uops <= width) {
+            *count += (uint8_t)uops;
+            return first;
+        }
+        uops -= width - *count;
+        *count = (uint8_t)width;
+    }
+}
+
+/** Nothing is dispatched before this time. */
+static void hold_front(struct x86_thread *t, uint64_t until, enum x86_category why)
+{
+    if (until > t->front.from)
+        t->front = (struct x86_front){ until, (uint8_t)why };
+}
+
+/** The cycle in which an instruction is dispatched. */
+static inline uint64_t dispatch(struct x86_thread *t, const struct x86_op *op)
+{
+    struct x86_cpu *c = t->cpu;
+    const uint32_t width = c->x->config.dispatch_uops;
+    uint32_t uops = op->uops;
+    uint64_t at = t->dispatch, room;
+
+    if (t->slots && (t->slots + uops > width || op->flags & OP_FIRST)) {
+        at++;
+        t->base++;
+        t->slots = 0;
+    }
+    room = later(t->front.from, x86_queue_room(&t->window, uops ? uops : 1, t->window_limit));
+    if (op->kind != OP_PLAIN) {
+        if (t->loads.size && op->kind != OP_STORE)
+            room = later(room, x86_queue_room(&t->loads, 1, t->loads_limit));
+        if (op->kind != OP_LOAD) {
+            uint64_t store = x86_queue_room(&t->stores, 1, t->stores_limit);
+
+            if (store > room && store > at) {
+                hold_front(t, store, t->store_category);
+                room = store;
+            }
+        }
+    }
+    if (room > at) {
+        at = room;
+        t->slots = 0;
+    }
+    for (unsigned i = 0; i < op->nbuffers; i++) {
+        room = x86_buffer_room(&c->buffers[op->buffers[i]], at);
+        if (room > at) {
+            at = room;
+            t->slots = 0;
+        }
+    }
+    if (__builtin_expect(c->slot_cycles != NULL, 0)) {
+        uint64_t first = shared_slots(t, at, uops);
+
+        t->base += first - at;
+        t->slots = 0;
+        return t->dispatch = first;
+    }
+    t->slots += uops;
+    t->dispatch = at;
+    while (__builtin_expect(t->slots > width, 0)) { /* a long one: it begins in a cycle of its own */
+        t->slots -= width;
+        t->dispatch++;
+        t->base++;
+    }
+    if (op->flags & OP_LAST)
+        t->slots = width;
+    return at;
+}
+
+/** Instructions come by the line, and stay at hand for a few lines. */
+static void fetch(struct x86_thread *t, const struct peet_block *block)
+{
+    struct x86 *x = t->cpu->x;
+    uint64_t last = (block->pc + (block->code_bytes ? block->code_bytes - 1 : 0)) / x->line_bytes;
+
+    for (uint64_t line = block->pc / x->line_bytes; line <= last; line++) {
+        uint64_t *slot = &t->fetched[line % 8], now;
+        struct x86_access access = { .address = line * x->line_bytes, .size_bytes = x->line_bytes, .core = t->cpu->number, .hw = t->hw,
+            .kind = X86_FETCH, .block = block };
+        struct x86_outcome out;
+
+        if (*slot == line)
+            continue;
+        *slot = line;
+        now = later(t->dispatch, t->front.from);
+        x86_memory_access(x->memory, &access, now, &out);
+        if (out.served != X86_L1 || out.tlb_cycles)
+            hold_front(t, out.done_cycles, out.tlb_cycles > (out.done_cycles - now) / 2 ? CPI_TLB : CPI_FETCH);
+    }
+}
+
+/** Below this address lie the blocks that stand for library calls. */
+#define SYNTHETIC_PC 0x10000
+
+/** The next block of the context tells where the last branch went. */
+static void resolve(struct x86_thread *t, const struct peet_block *next)
+{
+    const struct x86_branch last = t->last;
+    const struct x86_config *config = &t->cpu->x->config;
+    struct peet_sim_branch *p = &t->predictor;
+    enum peet_sim_branch_wrong wrong = PEET_SIM_BRANCH_RIGHT;
+    int onward = next->function == last.block->function && next->index == last.block->index + 1;
+    uint64_t after = last.pc + last.op->length_bytes;
+
+    t->last.op = NULL;
+    switch (last.op->branch) {
+    case BRANCH_COND:
+        wrong = peet_sim_branch_conditional(p, last.pc, !onward, next->pc);
+        break;
+    case BRANCH_DIRECT:
+        wrong = peet_sim_branch_direct(p, last.pc, next->pc);
+        break;
+    case BRANCH_JUMP_INDIRECT:
+        wrong = peet_sim_branch_indirect(p, last.pc, next->pc);
+        break;
+    case BRANCH_CALL:
+    case BRANCH_CALL_INDIRECT:
+        if (onward || next->pc < SYNTHETIC_PC) /* it was to code without a schema, and is back */
+            break;
+        wrong = last.op->branch == BRANCH_CALL ? peet_sim_branch_direct(p, last.pc, next->pc) : peet_sim_branch_indirect(p, last.pc, next->pc);
+        peet_sim_branch_call(p, after);
+        break;
+    case BRANCH_RETURN:
+        wrong = peet_sim_branch_return(p, next->pc);
+        break;
+    default:
+        break;
+    }
+    if (wrong == PEET_SIM_BRANCH_WRONG) {
+        t->mispredicts++;
+        hold_front(t, last.complete + config->mispredict_cycles - 1, CPI_BRANCH);
+    } else if (wrong == PEET_SIM_BRANCH_NO_TARGET) {
+        hold_front(t, t->dispatch + config->resteer_cycles, CPI_BRANCH);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ references */
+
+static const uint8_t category_of[X86_SERVED] = {
+    [X86_L1] = CPI_L1, [X86_L2] = CPI_L2, [X86_L3] = CPI_L3, [X86_REMOTE] = CPI_COHERENCE, [X86_DRAM] = CPI_DRAM,
+};
+
+/** The part of a reference that lies in one line.  Returns: when it is done */
+static uint64_t access_line(struct x86_thread *t, struct x86_access *access, uint64_t now, struct wait *w)
+{
+    struct x86 *x = t->cpu->x;
+    struct x86_outcome out;
+    uint64_t extra;
+
+    x86_memory_access(x->memory, access, now, &out);
+    extra = out.done_cycles > now + x->load_cycles ? out.done_cycles - now - x->load_cycles : 0;
+    if (w && extra > w->level + w->tlb + w->coherence) {
+        w->tlb = less(out.tlb_cycles, extra);
+        w->coherence = less(out.coherence_cycles, extra - w->tlb);
+        w->level = extra - w->tlb - w->coherence;
+        w->served = category_of[out.served];
+    }
+    if (!w)
+        t->store_category = category_of[out.served];
+    return out.done_cycles;
+}
+
+/** A reference to memory that begins now; @w NULL: a store's write.  Returns: when it is done */
+static inline uint64_t access(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref, uint64_t address,
+    uint32_t size_bytes, uint64_t now, struct wait *w)
+{
+    struct x86 *x = t->cpu->x;
+    uint64_t done, end, within = x->line_bytes - 1, last = address + (size_bytes ? size_bytes - 1 : 0);
+
+    if (!x->memory)
+        return now + (kind == X86_STORE ? 1 : x->load_cycles);
+    if (__builtin_expect((address | within) == (last | within), 1) && kind != X86_PREFETCH &&
+        x86_memory_hit(x->memory, t->cpu->number, address, size_bytes, kind, now, &done))
+        return done;
+    done = now;
+    do {
+        struct x86_access a = { .address = address, .core = t->cpu->number, .hw = t->hw, .kind = kind, .ref = ref, .block = block };
+
+        end = less(last, address | within);
+        a.size_bytes = (uint32_t)(end + 1 - address);
+        done = later(done, access_line(t, &a, now, w));
+        address = end + 1;
+    } while (address <= last);
+    return done;
+}
+
+/** A load that begins now: from a store that is still in the queue, or from memory.  Returns: when the data are there */
+static inline uint64_t load(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
+    uint32_t size_bytes, uint64_t now, struct wait *w)
+{
+    struct x86 *x = t->cpu->x;
+    struct x86_store *s;
+
+    t->loads_n++;
+    w->hit = x->load_cycles;
+    s = x86_store_find(t, address, size_bytes, now);
+    if (__builtin_expect(s != NULL, 0)) {
+        if (s->address <= address && address + size_bytes <= s->address + s->size_bytes) {
+            t->forwards++;
+            w->hit = x->config.forward_cycles;
+            return later(now, s->data_cycles) + x->config.forward_cycles;
+        }
+        t->forward_fails++;
+        now = s->written_cycles + x->config.forward_fail_cycles;
+    }
+    return access(t, X86_LOAD, block, ref, address, size_bytes, now, w);
+}
+
+/** A store that retires now, with data from `data` on; it is written in order. */
+static inline void store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes,
+    uint64_t data, uint64_t now)
+{
+    uint64_t written = access(t, X86_STORE, block, ref, address, size_bytes, now, NULL);
+
+    t->stores_n++;
+    t->stores_written = later(written, t->stores_written + 1);
+    x86_store_enter(t, address, size_bytes, data, t->stores_written);
+    x86_queue_enter(&t->stores, 1, t->stores_written);
+}
+
+/** All lines of a range, at the pace of a string instruction.  Returns: when the last is done */
+static uint64_t range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref, uint64_t address, uint64_t bytes,
+    uint64_t now, struct wait *w)
+{
+    struct x86 *x = t->cpu->x;
+    uint64_t done = now + bytes / x->config.string_bytes_cycle;
+
+    if (!bytes)
+        return now;
+    for (uint64_t at = address, end = address + bytes; at < end;) {
+        uint64_t next = less((at | (x->line_bytes - 1)) + 1, end);
+
+        done = later(done, access(t, kind, block, ref, at, (uint32_t)(next - at), now + (at - address) / x->config.string_bytes_cycle, w));
+        at = next;
+    }
+    return done;
+}
+
+/** Instructions with several references, ranges, or references that may not happen.  Returns: when it is done */
+static __attribute__((noinline)) uint64_t several(struct x86_thread *t, const struct x86_op *op, const struct peet_block *block,
+    const uint64_t *values, uint64_t issue, uint64_t data, struct wait *w)
+{
+    struct x86 *x = t->cpu->x;
+    uint64_t done = issue, begin = issue + (op->flags & OP_REP ? x->config.string_start_cycles : 0);
+    struct wait nobody = { 0 };
+
+    for (uint32_t i = op->first_ref; i < op->first_ref + op->nrefs; i++) {
+        const struct peet_ref *ref = &block->refs[i];
+        struct peet_ref_iter it = peet_ref_begin(ref, values);
+        uint32_t size = ref->size_bytes ? ref->size_bytes : 1;
+
+        if (!it.count || ref->kind == PEET_REF_STORE)
+            continue;
+        if (ref->kind == PEET_REF_PREFETCH)
+            access(t, X86_PREFETCH, block, i, it.address, size, begin, &nobody);
+        else if (ref->flags & PEET_REF_RANGE)
+            done = later(done, range(t, X86_LOAD, block, i, it.address, it.count * size, begin, w));
+        else
+            done = later(done, load(t, block, i, it.address, size, begin, w));
+    }
+    done = later(done, data) + op->latency;
+    for (uint32_t i = op->first_ref; i < op->first_ref + op->nrefs; i++) {
+        const struct peet_ref *ref = &block->refs[i];
+        struct peet_ref_iter it = peet_ref_begin(ref, values);
+        uint32_t size = ref->size_bytes ? ref->size_bytes : 1;
+
+        if (!it.count || (ref->kind != PEET_REF_STORE && ref->kind != PEET_REF_MODIFY))
+            continue;
+        if (ref->flags & PEET_REF_RANGE) {
+            uint64_t written = range(t, X86_STORE, block, i, it.address, it.count * size, begin, w);
+
+            t->stores_written = later(t->stores_written, written);
+            done = later(done, written);
+        } else {
+            store(t, block, i, it.address, size, done, later(done, t->frontier));
+        }
+    }
+    return done;
+}
+
+/** Locked operations: everything before them is done and written, nothing after them begins.  Returns: when it is done */
+static __attribute__((noinline)) uint64_t locked(struct x86_thread *t, const struct x86_op *op, const struct peet_block *block,
+    const uint64_t *values, struct wait *w)
+{
+    struct x86 *x = t->cpu->x;
+    uint64_t begin = later(w->issue, later(t->stores_written, t->loads_done)), done = begin;
+
+    for (uint32_t i = op->first_ref; i < op->first_ref + op->nrefs; i++) {
+        struct peet_ref_iter it = peet_ref_begin(&block->refs[i], values);
+        uint64_t address = it.address, last = address + (block->refs[i].size_bytes ? block->refs[i].size_bytes - 1 : 0);
+
+        if (!it.count)
+            continue;
+        for (; x->memory && address <= last; address = (address | (x->line_bytes - 1)) + 1) {
+            struct x86_access a = { .address = address, .core = t->cpu->number, .hw = t->hw, .kind = X86_MODIFY, .locked = 1, .ref = i,
+                .block = block };
+
+            a.size_bytes = (uint32_t)(less(last, address | (x->line_bytes - 1)) + 1 - address);
+            done = later(done, access_line(t, &a, begin, w));
+        }
+    }
+    if (done > begin && x->memory) /* locked_cycles are those of an operation that hits */
+        done = done > begin + x->load_cycles ? done - x->load_cycles : begin;
+    done += x->config.locked_cycles;
+    t->stores_written = later(t->stores_written, done);
+    t->barrier = done;
+    w->fence = done - w->ready;
+    return done;
+}
+
+static __attribute__((noinline)) uint64_t fence(struct x86_thread *t, const struct x86_op *op, struct wait *w)
+{
+    const struct x86_config *config = &t->cpu->x->config;
+    uint64_t done = w->issue;
+
+    switch (op->kind) {
+    case OP_FENCE:
+        done = later(done, later(t->stores_written, t->loads_done)) + config->fence_cycles;
+        t->barrier = done;
+        break;
+    case OP_LOAD_FENCE:
+        done = later(done, t->frontier) + op->latency;
+        hold_front(t, done, CPI_FENCE);
+        break;
+    case OP_STORE_FENCE: /* stores are written in order anyway */
+        done += op->latency;
+        break;
+    default:
+        done = later(done, later(t->frontier, t->stores_written)) + config->serialize_cycles;
+        hold_front(t, done, CPI_FENCE);
+    }
+    w->fence = done - w->ready;
+    return done;
+}
+
+/* ------------------------------------------------------------------------------------------ instructions */
+
+static inline void step(struct x86_thread *t, const struct x86_op *op, const struct peet_block *block, const uint64_t *values)
+{
+    struct x86_cpu *c = t->cpu;
+    struct x86 *x = c->x;
+    const uint8_t *reg = op->regs, *end = reg + op->naddress;
+    struct wait w = { .served = CPI_L1 };
+    uint64_t data = 0, begun, done, retire, address;
+
+    w.dispatch = dispatch(t, op);
+    w.ready = w.dispatch + 1;
+    for (; reg != end; reg++)
+        w.ready = later(w.ready, t->ready[*reg]);
+    for (end += op->ndata; reg != end; reg++) {
+        data = later(data, t->ready[*reg]);
+        w.ready = later(w.ready, t->ready[*reg] - (uint64_t)(int64_t)op->advances[reg - op->regs]);
+    }
+    if (op->kind != OP_PLAIN && t->barrier > w.ready) {
+        w.fence = t->barrier - w.ready;
+        w.ready = t->barrier;
+    }
+    if (x->config.core == CORE_INORDER)
+        w.ready = t->last_issue = later(w.ready, t->last_issue);
+    w.issue = op->nuses ? x86_units_issue(&c->units, &x->uses[op->first_use], op->nuses, w.ready) : w.ready;
+    if (x->config.core == CORE_INORDER)
+        t->last_issue = w.issue;
+    for (unsigned i = 0; i < op->nbuffers; i++)
+        x86_buffer_enter(&c->buffers[op->buffers[i]], w.issue);
+    switch (op->kind) {
+    case OP_PLAIN:
+        begun = op->flags & OP_NOTHING ? later(w.dispatch, data) : w.issue;
+        done = begun + op->latency;
+        break;
+    case OP_LOAD:
+        address = values[block->refs[op->first_ref].value];
+        done = load(t, block, op->first_ref, address, block->refs[op->first_ref].size_bytes, w.issue, &w);
+        t->loads_done = later(t->loads_done, done);
+        begun = later(done, data);
+        done = begun + op->latency;
+        break;
+    case OP_STORE:
+        begun = w.issue;
+        done = begun + op->latency;
+        break;
+    case OP_MODIFY:
+        address = values[block->refs[op->first_ref].value];
+        done = load(t, block, op->first_ref, address, block->refs[op->first_ref].size_bytes, w.issue, &w);
+        t->loads_done = later(t->loads_done, done);
+        begun = later(done, data);
+        done = begun + op->latency;
+        break;
+    case OP_MEMORY:
+        done = several(t, op, block, values, w.issue, data, &w);
+        begun = done - op->latency;
+        t->loads_done = later(t->loads_done, done);
+        break;
+    case OP_LOCKED:
+        begun = done = locked(t, op, block, values, &w);
+        break;
+    default:
+        begun = done = fence(t, op, &w);
+    }
+    if (op->kind <= OP_MEMORY) {
+        for (end += op->nwrites; reg != end; reg++) {
+            int latency = op->latencies[reg - op->regs];
+
+            t->ready[*reg] = latency >= 0 ? begun + (unsigned)latency : w.issue - (uint64_t)(int64_t)(latency + 1);
+        }
+    } else {
+        for (end += op->nwrites; reg != end; reg++)
+            t->ready[*reg] = done;
+    }
+
+    retire = later(done, t->frontier);
+    if (x->config.retire_uops) {
+        if (retire > t->frontier)
+            t->retired = 0;
+        t->retired += op->uops;
+        while (t->retired > x->config.retire_uops) {
+            t->retired -= x->config.retire_uops;
+            retire++;
+        }
+    }
+    if (retire > t->frontier)
+        charge(t, op, &w, retire);
+    x86_queue_enter(&t->window, op->uops ? op->uops : 1, retire);
+    if (op->kind != OP_PLAIN) {
+        if (op->kind != OP_STORE && t->loads.size)
+            x86_queue_enter(&t->loads, 1, retire);
+        if (op->kind == OP_STORE || op->kind == OP_MODIFY)
+            store(t, block, op->first_ref, values[block->refs[op->first_ref].value], block->refs[op->first_ref].size_bytes, done, retire);
+    }
+    if (op->branch) {
+        uint64_t after = block->pc + block->code_bytes;
+
+        t->last = (struct x86_branch){ op, block, done, after - op->length_bytes };
+    }
+}
+
+void x86_core_block(struct x86_thread *t, const struct x86_code *code, const uint64_t *values)
+{
+    struct x86 *x = t->cpu->x;
+    const struct peet_block *block = code->block;
+    const struct x86_op *op = code->ops, *end = op + code->nops;
+
+    if (t->last.op && x->config.branch != BRANCH_PERFECT)
+        resolve(t, block);
+    t->last.op = NULL;
+    if (x->memory)
+        fetch(t, block);
+    for (; op != end; op++)
+        step(t, op, block, values);
+    t->instructions += code->nops;
+    if (op != code->ops)
+        t->place = op[-1].place;
+}
+
+/* ------------------------------------------------------------------------------------------ beginnings */
+
+/** Queues are shared by the threads of a core that are at work now. */
+static void share(struct x86_thread *t, uint64_t now)
+{
+    struct x86 *x = t->cpu->x;
+    unsigned threads = x->config.threads, first = t->cpu->number * threads, active = 1;
+    uint64_t others = 0;
+
+    for (unsigned i = first; i < first + threads; i++) {
+        const struct x86_thread *o = &x->threads[i];
+
+        if (o == t || o->context == UINT32_MAX || o->frontier < now)
+            continue;
+        active++;
+        for (uint64_t k = o->window.n; k && others < o->window.size; k--) {
+            if (o->window.left[(k - 1) & o->window.mask] <= t->dispatch || o->window.n - k >= o->window.size)
+                break;
+            others++;
+        }
+    }
+    if (x->config.smt == SMT_SHARED) {
+        uint32_t least = t->window.size / threads / 2 + 1;
+
+        t->window_limit = others + least < t->window.size ? t->window.size - (uint32_t)others : least;
+        t->loads_limit = t->loads.size;
+        t->stores_limit = t->stores.size;
+    } else {
+        t->window_limit = t->window.size / active ? t->window.size / active : 1;
+        t->loads_limit = t->loads.size / active ? t->loads.size / active : 1;
+        t->stores_limit = t->stores.size / active ? t->stores.size / active : 1;
+    }
+}
+
+/** Another software context: nothing of the one before is in the registers. */
+static __attribute__((noinline)) void change_context(struct x86_thread *t, uint32_t context)
+{
+    struct x86_stacks *s = &t->cpu->x->stacks;
+    struct x86_software *soft;
+
+    if (t->context != UINT32_MAX && (soft = x86_stacks_software(s, t->context)) != NULL)
+        for (unsigned i = 0; i < CPI_CATEGORIES; i++)
+            soft->run[i] += t->cycles[i] - t->mark[i];
+    memcpy(t->mark, t->cycles, sizeof t->mark);
+    t->context = context;
+    t->last.op = NULL;
+}
+
+void x86_core_leave(struct x86_thread *t)
+{
+    if (t->context != UINT32_MAX)
+        change_context(t, UINT32_MAX);
+}
+
+void x86_core_begin(struct x86_thread *t, uint32_t context, uint64_t now)
+{
+    if (__builtin_expect(now > t->frontier, 0)) {
+        uint64_t gap = now - t->frontier, mine = less(gap, t->context == context ? t->gap_most : 0);
+
+        /* What the context waits for is not what it runs: that lies behind the mark. */
+        t->cycles[t->gap] += mine;
+        t->cycles[CPI_IDLE] += gap - mine;
+        t->mark[CPI_IDLE] += gap - mine;
+        if (t->gap != CPI_SYSTEM)
+            t->mark[t->gap] += mine;
+        if (mine)
+            t->cpu->x->stacks.places[t->place].cycles[t->gap] += mine;
+        t->frontier = now;
+        hold_front(t, now, CPI_BASE);
+        if (t->dispatch < now) {
+            t->dispatch = now;
+            t->slots = 0;
+        }
+        t->base = 0;
+    }
+    t->gap = CPI_SYSTEM;
+    t->gap_most = UINT64_MAX;
+    if (__builtin_expect(t->context != context, 0))
+        change_context(t, context);
+    if (t->cpu->slot_cycles)
+        share(t, now);
+}
+
+void x86_core_spend(struct x86_thread *t, enum x86_category why, uint64_t cycles)
+{
+    t->cycles[why] += cycles;
+    t->cpu->x->stacks.places[t->place].cycles[why] += cycles;
+    t->frontier += cycles;
+    hold_front(t, t->frontier, why);
+    t->base = 0;
+}

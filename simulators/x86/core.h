@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * x86: inside the cores.  digest.c turns each block into an array of records when it first comes; core.c goes through
+ * them once, in program order, and gives each instruction its times: dispatch, issue, completion, retirement.  There is
+ * no clock that ticks: what an instruction needs (a slot to be dispatched, room in the window and the queues, its
+ * operands, units) is known as a time, and the latest of them counts.
+ *
+ * A thread's front end runs ahead of its *frontier*, the time at which its last instruction has retired, by as much as
+ * window and queues allow; its hardware context's clock is the frontier.  So the work of one block overlaps with that of
+ * the next.
+ *
+ * The outcome of a branch is known when the next block of the context comes: until then it is kept in struct x86_branch.
+ */
+#ifndef PEET_X86_CORE_H
+#define PEET_X86_CORE_H
+
+#include "config.h"
+#include "memory.h"
+#include "stack.h"
+#include "units.h"
+
+#include "../common/branch.h"
+
+enum { X86_REGISTERS = 64, X86_BUFFERS = 8, X86_BUFFER_CYCLES = 4096, X86_OP_REGS = 12, X86_GRANULES = 4096,
+    X86_STORE_BUCKETS = 1024 };
+
+enum x86_op_kind {
+    OP_PLAIN,              /* registers only */
+    OP_LOAD, OP_STORE, OP_MODIFY, /* one unconditional reference */
+    OP_MEMORY,             /* any references: several, ranges, conditional ones */
+    OP_LOCKED, OP_FENCE, OP_LOAD_FENCE, OP_STORE_FENCE, OP_SERIALIZE
+};
+enum x86_op_branch { BRANCH_NONE, BRANCH_COND, BRANCH_DIRECT, BRANCH_JUMP_INDIRECT, BRANCH_CALL, BRANCH_CALL_INDIRECT, BRANCH_RETURN };
+enum x86_op_flags { OP_REP = 1, OP_NOTHING = 2 /* renamed away */, OP_FIRST = 4, OP_LAST = 8 /* of its dispatch group */ };
+
+/** One instruction, digested. */
+struct x86_op {
+    uint16_t uops;
+    uint16_t latency;        /* of the slowest result, without the load if it loads */
+    uint8_t kind, branch, flags;
+    uint8_t naddress, ndata, nwrites; /* registers: of addresses, other reads, writes */
+    uint8_t nuses, nbuffers;
+    uint8_t length_bytes;
+    uint8_t regs[X86_OP_REGS];
+    int8_t advances[X86_OP_REGS]; /* reads of data: so much later than issue */
+    int16_t latencies[X86_OP_REGS]; /* writes: like `latency`; below 0: -1 - cycles after issue, whatever the load takes */
+    uint8_t buffers[6];
+    uint32_t first_use;      /* in x86.uses */
+    uint32_t place;
+    uint32_t first_ref, nrefs;
+};
+
+/** One block, digested. */
+struct x86_code {
+    const struct peet_block *block; /* NULL: not met yet */
+    struct x86_op *ops;
+    uint32_t nops;
+};
+
+/** Entries that are taken at dispatch and given back at issue: a scheduler queue. */
+struct x86_buffer {
+    uint32_t size, used;     /* used: at most so many; what was given back since `drained` is not subtracted yet */
+    uint64_t drained;
+    uint64_t some[X86_BUFFER_CYCLES / 64]; /* cycles in which entries are given back */
+    uint16_t freed[X86_BUFFER_CYCLES];
+};
+
+/** A store between dispatch and its write. */
+struct x86_store {
+    uint64_t address, data_cycles /* its data are there */, written_cycles;
+    uint32_t size_bytes;
+};
+/** Eight bytes that a store writes: the youngest is found by its bucket, older ones by `older`. */
+struct x86_granule {
+    uint64_t number;         /* address / 8 */
+    uint64_t store;          /* its number, from 1 on */
+    uint64_t older;          /* number of the granule record before it in its bucket, 0: none */
+};
+
+/** A queue that is left in order: times at which each of the last entries was left. */
+struct x86_queue {
+    uint64_t *left;          /* by number of entry & mask */
+    uint64_t n;              /* entries so far */
+    uint32_t mask, size;     /* size 0: no limit */
+};
+
+/** The last branch, whose outcome is still to come. */
+struct x86_branch {
+    const struct x86_op *op; /* NULL: none */
+    const struct peet_block *block;
+    uint64_t complete;
+    uint64_t pc;
+};
+
+/** Why the front end was held up last. */
+struct x86_front {
+    uint64_t from;           /* nothing is dispatched before */
+    uint8_t category;        /* enum x86_category */
+};
+
+/** One hardware context. */
+struct x86_thread {
+    struct x86_cpu *cpu;
+    unsigned hw;
+    uint64_t frontier;       /* the last retirement */
+    uint32_t retired;        /* micro-ops in that cycle */
+    uint64_t dispatch;       /* cycle of the last dispatch */
+    uint32_t slots;          /* taken in it */
+    uint64_t base;           /* dispatch cycles since the frontier moved last */
+    uint64_t barrier;        /* no younger reference begins before: a fence, a locked operation */
+    uint64_t last_issue;     /* in order */
+    uint64_t loads_done;     /* the latest */
+    uint64_t stores_written; /* the latest */
+    uint64_t fetched[8];     /* lines that the front end has at hand */
+    struct x86_front front;
+    struct x86_branch last;
+    uint64_t ready[X86_REGISTERS];
+    struct x86_queue window, loads, stores;
+    uint32_t window_limit, loads_limit, stores_limit;
+    uint64_t store_count, granule_count;
+    struct x86_store *store;      /* by number & stores.mask */
+    struct x86_granule *granules; /* X86_GRANULES */
+    uint64_t buckets[X86_STORE_BUCKETS];
+    uint64_t cycles[CPI_CATEGORIES];
+    uint64_t mark[CPI_CATEGORIES]; /* ... when the present software context came on */
+    uint64_t instructions, uops, forwards, forward_fails, loads_n, stores_n, mispredicts;
+    uint32_t context;        /* software context; UINT32_MAX: none yet */
+    uint32_t place;          /* of the last instruction */
+    uint8_t store_category;  /* enum x86_category: what served the last store that missed */
+    uint8_t gap;             /* enum x86_category: what a jump of the clock means */
+    uint64_t gap_most;       /* ... for so many cycles at most; the rest is idle */
+    struct peet_sim_branch predictor;
+};
+
+struct x86_cpu {
+    struct x86 *x;
+    unsigned number;
+    struct x86_units units;
+    struct x86_buffer buffers[X86_BUFFERS];
+    uint64_t *slot_cycles;   /* several threads: which cycle slot_counts stands for */
+    uint8_t *slot_counts;    /* micro-ops dispatched in it */
+};
+
+struct x86 {
+    const struct peet_env *env;
+    struct x86_config config;
+    struct x86_memory_config *memory_config;
+    struct x86_memory *memory; /* NULL: flat */
+    const struct peet_processor *processor; /* NULL: only what the schema says */
+    unsigned ncores, nthreads; /* all hardware contexts */
+    uint32_t load_cycles;    /* an L1D hit */
+    uint32_t model_load_cycles; /* ... in the latencies of the model */
+    uint32_t line_bytes;
+    struct x86_cpu *cores;
+    struct x86_thread *threads;
+    struct x86_code *codes;  /* by block id */
+    uint32_t ncodes;
+    struct x86_use *uses;
+    uint32_t nuses, uses_room;
+    uint64_t unit_masks[64]; /* of the processor's resources */
+    int8_t buffer_of[64];
+    uint32_t nunits, nbuffers, buffer_sizes[X86_BUFFERS];
+    const char *unit_names[X86_UNITS];
+    struct x86_stacks stacks;
+    uint64_t *values;        /* of the turn of a loop */
+    uint32_t values_room;
+    uint64_t end_cycles;
+};
+
+/** x86_digest() - the records of a block.  Returns: NULL after env->fail() */
+const struct x86_code *x86_digest(struct x86 *x, const struct peet_block *block);
+/** x86_digest_processor() - units and queues from the model.  Returns: 0, or -1 after env->fail() */
+int x86_digest_processor(struct x86 *x);
+void x86_digest_fini(struct x86 *x);
+
+/** x86_cores_init() - cores and threads, as configured.  Returns: 0, or -1 after env->fail() */
+int x86_cores_init(struct x86 *x);
+void x86_cores_fini(struct x86 *x);
+
+/** x86_core_begin() - the thread's clock is `now`: what it waited for is charged, and its front end begins there */
+void x86_core_begin(struct x86_thread *t, uint32_t context, uint64_t now);
+/** x86_core_block() - one execution of a block; the frontier moves */
+void x86_core_block(struct x86_thread *t, const struct x86_code *code, const uint64_t *values);
+/** x86_core_leave() - no software context any more: the books of the last one are closed */
+void x86_core_leave(struct x86_thread *t);
+
+/** x86_core_spend() - so many cycles for something that is no instruction */
+void x86_core_spend(struct x86_thread *t, enum x86_category why, uint64_t cycles);
+/** x86_core_stats() - configuration in effect and counters of the cores */
+void x86_core_stats(const struct x86 *x, const struct peet_env *env, struct peet_stats *node);
+
+/** x86_core_code() - the records of a block, digested if it comes for the first time */
+static inline const struct x86_code *x86_core_code(struct x86 *x, const struct peet_block *block)
+{
+    if (__builtin_expect(block->id < x->ncodes && x->codes[block->id].block, 1))
+        return &x->codes[block->id];
+    return x86_digest(x, block);
+}
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* x86: the configuration in effect and the counters of the cores, in stats.json. */
+#include "core.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/** The n-th of "a|b|c". */
+static void choice(const char *choices, uint32_t n, char *out, size_t room)
+{
+    while (n--)
+        choices += strcspn(choices, "|") + 1;
+    snprintf(out, room, "%.*s", (int)strcspn(choices, "|"), choices);
+}
+
+static void write_config(const struct x86 *x, const struct peet_env *env, struct peet_stats *node)
+{
+    struct peet_stats *o = env->stats_object(env, node, "config");
+    char text[40];
+
+    env->stats_string(env, o, "mcpu", x->processor ? x->processor->name : "none: as the schema says");
+#define X(name, unit, least, most, def, help) env->stats_u64(env, o, #name, x->config.name);
+    X86_CORE_NUMBERS(X)
+#undef X
+#define X(name, choices, def, help) \
+    choice(choices, x->config.name, text, sizeof text); \
+    env->stats_string(env, o, #name, text);
+    X86_CORE_CHOICES(X)
+#undef X
+    env->stats_u64(env, o, "load_to_use_cycles", x->load_cycles);
+}
+
+static void write_units(const struct x86 *x, const struct peet_env *env, struct peet_stats *node)
+{
+    struct peet_stats *array = env->stats_array(env, node, "units");
+
+    for (uint32_t u = 0; u < x->nunits; u++) {
+        struct peet_stats *o = env->stats_object(env, array, NULL);
+        uint64_t busy = 0;
+
+        for (unsigned i = 0; i < x->ncores; i++)
+            busy += x->cores[i].units.busy_cycles[u];
+        env->stats_string(env, o, "name", x->unit_names[u]);
+        env->stats_u64(env, o, "busy_cycles", busy);
+    }
+}
+
+void x86_core_stats(const struct x86 *x, const struct peet_env *env, struct peet_stats *node)
+{
+    struct x86_thread sum = { 0 };
+    struct peet_sim_branch_stats b = { 0 };
+    struct peet_stats *o;
+    uint64_t busy = 0;
+
+    for (unsigned i = 0; i < x->nthreads; i++) {
+        const struct x86_thread *t = &x->threads[i];
+        const struct peet_sim_branch_stats *s = &t->predictor.stats;
+
+        sum.instructions += t->instructions;
+        sum.uops += t->window.n;
+        sum.loads_n += t->loads_n;
+        sum.stores_n += t->stores_n;
+        sum.forwards += t->forwards;
+        sum.forward_fails += t->forward_fails;
+        sum.mispredicts += t->mispredicts;
+        b.conditional += s->conditional;
+        b.conditional_wrong += s->conditional_wrong;
+        b.indirect += s->indirect;
+        b.indirect_wrong += s->indirect_wrong;
+        b.returns += s->returns;
+        b.returns_wrong += s->returns_wrong;
+        b.target_missing += s->target_missing;
+        for (unsigned k = 0; k < CPI_LOCK; k++)
+            busy += t->cycles[k];
+    }
+    write_config(x, env, node);
+    o = env->stats_object(env, node, "cores");
+    env->stats_u64(env, o, "instructions", sum.instructions);
+    env->stats_u64(env, o, "micro_ops", sum.uops);
+    env->stats_u64(env, o, "busy_cycles", busy);
+    env->stats_f64(env, o, "instructions_per_busy_cycle", busy ? (double)sum.instructions / (double)busy : 0);
+    env->stats_u64(env, o, "loads", sum.loads_n);
+    env->stats_u64(env, o, "stores", sum.stores_n);
+    env->stats_u64(env, o, "loads_forwarded", sum.forwards);
+    env->stats_u64(env, o, "loads_forwarding_failed", sum.forward_fails);
+    env->stats_u64(env, o, "branches_mispredicted", sum.mispredicts);
+    o = env->stats_object(env, o, "branches");
+    env->stats_u64(env, o, "conditional", b.conditional);
+    env->stats_u64(env, o, "conditional_wrong", b.conditional_wrong);
+    env->stats_u64(env, o, "indirect", b.indirect);
+    env->stats_u64(env, o, "indirect_wrong", b.indirect_wrong);
+    env->stats_u64(env, o, "returns", b.returns);
+    env->stats_u64(env, o, "returns_wrong", b.returns_wrong);
+    env->stats_u64(env, o, "target_unknown", b.target_missing);
+    write_units(x, env, node);
+}

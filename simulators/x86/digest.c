@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * x86: blocks made into records that core.c can run through: what kind each instruction is, which registers it waits for
+ * and gives, what units it takes and for how long.  Done once for each block, when it first comes.
+ *
+ * Costs are those of LLVM's scheduling model for the mcpu (env->cost()).  Without one, latency and micro-ops that the
+ * schema has from the compilation are used, and units are without limit.
+ */
+#include "core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RSP = 4 };
+
+/* ------------------------------------------------------------------------------------------ the processor */
+
+int x86_digest_processor(struct x86 *x)
+{
+    const struct peet_processor *p = x->processor;
+    uint64_t scale = x->config.scheduler_scale_percent;
+
+    if (!p)
+        return 0;
+    if (p->nresources > sizeof x->buffer_of / sizeof *x->buffer_of) {
+        x->env->fail(x->env, "mcpu=%s: a model with %u resources is more than can be simulated", p->name, p->nresources);
+        return -1;
+    }
+    for (uint32_t r = 0; r < p->nresources; r++) {
+        const struct peet_resource *resource = &p->resources[r];
+
+        x->buffer_of[r] = -1;
+        if (resource->nparts)
+            continue;
+        for (uint32_t u = 0; u < resource->units; u++) {
+            if (x->nunits == X86_UNITS) {
+                x->env->fail(x->env, "mcpu=%s: a model with more than %d units cannot be simulated", p->name, X86_UNITS);
+                return -1;
+            }
+            x->unit_names[x->nunits] = resource->name;
+            x->unit_masks[r] |= 1ull << x->nunits++;
+        }
+    }
+    /* Groups, and groups of groups: parts may come later in the list. */
+    for (unsigned round = 0; round < 4; round++)
+        for (uint32_t r = 0; r < p->nresources; r++)
+            for (uint32_t k = 0; k < p->resources[r].nparts; k++)
+                x->unit_masks[r] |= x->unit_masks[p->resources[r].parts[k]];
+    for (uint32_t r = 0; r < p->nresources; r++)
+        if (p->resources[r].buffer > 0 && x->nbuffers < X86_BUFFERS) {
+            uint64_t size = (uint64_t)p->resources[r].buffer * scale / 100;
+
+            x->buffer_sizes[x->nbuffers] = size ? (uint32_t)size : 1;
+            x->buffer_of[r] = (int8_t)x->nbuffers++;
+        }
+    return 0;
+}
+
+void x86_digest_fini(struct x86 *x)
+{
+    for (uint32_t i = 0; i < x->ncodes; i++)
+        free(x->codes[i].ops);
+    free(x->codes);
+    free(x->uses);
+}
+
+/* ------------------------------------------------------------------------------------------ instructions */
+
+static int begins(const char *name, const char *with)
+{
+    return !strncmp(name, with, strlen(with));
+}
+
+static uint8_t branch_of(const struct peet_insn *insn)
+{
+    const char *name = insn->opcode->name;
+
+    switch (insn->opcode->klass) {
+    case PEET_INSN_BRANCH:
+        return BRANCH_COND;
+    case PEET_INSN_JUMP:
+        return insn->flags & PEET_INSN_INDIRECT || begins(name, "JMP64r") || begins(name, "JMP64m") || begins(name, "TAILJMPr") ||
+            begins(name, "TAILJMPm") ? BRANCH_JUMP_INDIRECT : BRANCH_DIRECT;
+    case PEET_INSN_CALL:
+        return insn->flags & PEET_INSN_INDIRECT || begins(name, "CALL64r") || begins(name, "CALL64m") ? BRANCH_CALL_INDIRECT : BRANCH_CALL;
+    case PEET_INSN_RETURN:
+        return BRANCH_RETURN;
+    }
+    return BRANCH_NONE;
+}
+
+static uint8_t kind_of(const struct peet_block *block, const struct peet_insn *insn)
+{
+    const char *name = insn->opcode->name;
+    const struct peet_ref *ref = &block->refs[insn->first_ref];
+
+    if (begins(name, "MFENCE"))
+        return OP_FENCE;
+    if (begins(name, "LFENCE"))
+        return OP_LOAD_FENCE;
+    if (begins(name, "SFENCE"))
+        return OP_STORE_FENCE;
+    if (begins(name, "CPUID") || begins(name, "SERIALIZE") || begins(name, "SYSCALL"))
+        return OP_SERIALIZE;
+    if (insn->opcode->klass == PEET_INSN_FENCE)
+        return OP_FENCE;
+    if (insn->opcode->klass == PEET_INSN_ATOMIC)
+        return OP_LOCKED;
+    if (!insn->nrefs)
+        return OP_PLAIN;
+    if (insn->nrefs > 1 || ref->flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL) || ref->kind == PEET_REF_PREFETCH || !ref->size_bytes)
+        return OP_MEMORY;
+    return ref->kind == PEET_REF_LOAD ? OP_LOAD : ref->kind == PEET_REF_STORE ? OP_STORE : OP_MODIFY;
+}
+
+static int in(const uint8_t *list, unsigned n, uint8_t reg)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (list[i] == reg)
+            return 1;
+    return 0;
+}
+
+/** Instructions whose change of the stack pointer the front end follows by itself. */
+static int by_stack_engine(const struct peet_insn *insn)
+{
+    const char *name = insn->opcode->name;
+
+    return begins(name, "PUSH") || begins(name, "POP") || insn->opcode->klass == PEET_INSN_CALL || insn->opcode->klass == PEET_INSN_RETURN;
+}
+
+/** Registers, those of addresses first; more than there is room for are left out. */
+static void registers(const struct x86 *x, const struct peet_insn *insn, const struct peet_cost *cost, struct x86_op *op)
+{
+    const uint8_t *writes = insn->regs + insn->nreads;
+    unsigned n = 0, loads = op->kind == OP_LOAD || op->kind == OP_MODIFY || op->kind == OP_MEMORY;
+    int engine = x->config.stack_engine == X86_ON && by_stack_engine(insn), breaks = cost && cost->zero_idiom;
+
+    for (unsigned i = 0; i < insn->naddresses && n < 4; i++)
+        if (insn->regs[i] < X86_REGISTERS && !in(op->regs, n, insn->regs[i]))
+            op->regs[n++] = insn->regs[i];
+    op->naddress = (uint8_t)n;
+    for (unsigned i = insn->naddresses; i < insn->nreads && n < 8; i++) {
+        unsigned k = i - insn->naddresses;
+
+        if (insn->regs[i] >= X86_REGISTERS || (engine && insn->regs[i] == RSP) || (breaks && insn->regs[i] != PEET_REG_FLAGS))
+            continue;
+        op->advances[n] = cost && k < cost->nadvances ? cost->advances[k] : 0;
+        op->regs[n++] = insn->regs[i];
+    }
+    if (insn->flags & PEET_INSN_PARTIAL && x->config.partial_writes == PARTIAL_MERGE && insn->nwrites && n < 8)
+        op->regs[n++] = writes[0];
+    op->ndata = (uint8_t)(n - op->naddress);
+    for (unsigned i = 0; i < insn->nwrites && n < X86_OP_REGS; i++) {
+        int cycles = cost && i < cost->nwrites ? cost->writes[i] : op->latency + (loads ? (int)x->model_load_cycles : 0);
+
+        if (writes[i] >= X86_REGISTERS || (engine && writes[i] == RSP))
+            continue;
+        if (loads)
+            cycles = cycles >= (int)x->model_load_cycles ? cycles - (int)x->model_load_cycles : -1 - cycles;
+        op->latencies[n] = (int16_t)(cycles < INT16_MAX ? cycles : INT16_MAX);
+        op->regs[n++] = writes[i];
+    }
+    op->nwrites = (uint8_t)(n - op->naddress - op->ndata);
+}
+
+static int add_use(struct x86 *x, struct x86_op *op, uint64_t mask, const struct peet_resource_use *use)
+{
+    if (op->nuses == X86_USES)
+        return 0;
+    if (x->nuses == x->uses_room) {
+        uint32_t room = x->uses_room ? 2 * x->uses_room : 1024;
+        struct x86_use *more = realloc(x->uses, room * sizeof *more);
+
+        if (!more)
+            return -1;
+        x->uses = more;
+        x->uses_room = room;
+    }
+    x->uses[x->nuses++] = (struct x86_use){ mask, use->first_cycle, (uint16_t)(use->end_cycle - use->first_cycle) };
+    op->nuses++;
+    return 0;
+}
+
+/** The units that an instruction takes, and the scheduler queues that it waits in.  Returns: 0, or -1 out of memory */
+static int units(struct x86 *x, const struct peet_cost *cost, struct x86_op *op)
+{
+    const struct peet_processor *p = x->processor;
+
+    op->first_use = x->nuses;
+    for (unsigned i = 0; i < cost->nuses; i++) {
+        const struct peet_resource_use *use = &cost->uses[i];
+        uint64_t mask = use->resource < p->nresources ? x->unit_masks[use->resource] : 0;
+
+        if (!mask || use->end_cycle <= use->first_cycle)
+            continue;
+        if (use->reserved) {
+            for (; mask; mask &= mask - 1)
+                if (add_use(x, op, mask & -mask, use))
+                    return -1;
+        } else {
+            for (unsigned u = 0; u < (use->units ? use->units : 1); u++)
+                if (add_use(x, op, mask, use))
+                    return -1;
+        }
+    }
+    for (uint64_t m = cost->buffers; m; m &= m - 1) {
+        int8_t buffer = x->buffer_of[__builtin_ctzll(m)];
+
+        if (buffer >= 0 && op->nbuffers < sizeof op->buffers)
+            op->buffers[op->nbuffers++] = (uint8_t)buffer;
+    }
+    return 0;
+}
+
+static int digest_insn(struct x86 *x, const struct peet_block *block, const struct peet_insn *insn, struct x86_op *op)
+{
+    const struct peet_cost *cost = x->processor ? x->env->cost(x->env, x->processor, insn) : NULL;
+    uint32_t latency = cost ? cost->latency_cycles : insn->opcode->latency_cycles, uops = cost ? cost->uops : insn->opcode->uops;
+
+    op->kind = kind_of(block, insn);
+    op->branch = branch_of(insn);
+    op->length_bytes = insn->length_bytes;
+    op->first_ref = insn->first_ref;
+    op->nrefs = insn->nrefs;
+    op->uops = (uint16_t)(uops < 1000 ? uops : 1000);
+    if (insn->flags & PEET_INSN_REP || (insn->opcode->klass == PEET_INSN_STRING && insn->nrefs && block->refs[insn->first_ref].flags & PEET_REF_RANGE))
+        op->flags |= OP_REP;
+    if (op->kind == OP_PLAIN && cost && ((cost->zero_idiom && !cost->latency_cycles && !cost->nuses) ||
+        (cost->eliminated && x->config.move_elimination == X86_ON)))
+        op->flags |= OP_NOTHING;
+    if (cost && cost->begins_group)
+        op->flags |= OP_FIRST;
+    if (cost && cost->ends_group)
+        op->flags |= OP_LAST;
+    if (insn->opcode->klass == PEET_INSN_NOP)
+        latency = 0;
+    if (op->kind == OP_LOAD || op->kind == OP_MODIFY || op->kind == OP_MEMORY)
+        latency = latency > x->model_load_cycles ? latency - x->model_load_cycles : 0;
+    op->latency = (uint16_t)(latency < UINT16_MAX ? latency : UINT16_MAX);
+    registers(x, insn, cost, op);
+    op->place = x86_stacks_place(&x->stacks, block->function, insn->line);
+    if (op->place == UINT32_MAX)
+        return -1;
+    return cost && !(op->flags & OP_NOTHING) ? units(x, cost, op) : 0;
+}
+
+const struct x86_code *x86_digest(struct x86 *x, const struct peet_block *block)
+{
+    struct x86_code *code;
+
+    if (block->id >= x->ncodes) {
+        uint32_t n = x->ncodes ? x->ncodes : 1024;
+
+        while (n <= block->id)
+            n *= 2;
+        code = realloc(x->codes, n * sizeof *code);
+        if (!code) {
+            x->env->fail(x->env, "out of memory for %u blocks", n);
+            return NULL;
+        }
+        memset(code + x->ncodes, 0, (n - x->ncodes) * sizeof *code);
+        x->codes = code;
+        x->ncodes = n;
+    }
+    code = &x->codes[block->id];
+    code->ops = calloc(block->ninsns ? block->ninsns : 1, sizeof *code->ops);
+    for (uint32_t i = 0; code->ops && i < block->ninsns; i++)
+        if (digest_insn(x, block, &block->insns[i], &code->ops[i])) {
+            free(code->ops);
+            code->ops = NULL;
+        }
+    if (!code->ops) {
+        x->env->fail(x->env, "out of memory for a block of %u instructions", block->ninsns);
+        return NULL;
+    }
+    code->nops = block->ninsns;
+    code->block = block;
+    return code;
+}
