@@ -94,6 +94,7 @@ int peet__map_module_new(struct peet_map *map, const struct peet_module *module,
     };
     peet__map_reports(map, &m->env);
     peet__map_costs(&m->env);
+    peet__map_data_services(map, &m->env);
     peet_stats_install(&m->env);
     m->self = module->create(&m->env, values);
     if (!m->self || map->error.code) {

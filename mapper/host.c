@@ -6,6 +6,7 @@
  * ends in a crash or a deadlock of the subject leaves what there was, with the reason in `.end`.
  */
 #include "config.h"
+#include "host_data.h"
 #include "host_report.h"
 #include "mapper.h"
 #include "modhost.h"
@@ -103,8 +104,10 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
         return 0;
     }
     v->err = add_image(self, info->dlpi_addr, v->error);
-    if (v->err > 0)
+    if (v->err > 0) {
         v->added++;
+        v->err = peet_host_data_image(self, info, v->error);
+    }
     return v->err < 0 || v->pc;
 }
 
@@ -260,6 +263,8 @@ static int build(struct peet_error *error)
         err = peet_error_set(error, PEET_EINVALID, "roi only: the machine %s has a main loop of its own and sees everything",
             host.modules[0].module->name);
     config.memory_reports = (needs & PEET_NEEDS_MEMORY) != 0;
+    if (!err && (needs & PEET_NEEDS_DATA))
+        err = peet_host_data_start(host.program, &config.data, error);
     if (!err)
         err = peet_map_new(&config, &peet_source_ops, host.source, &host.map, error);
     for (size_t i = 0; !err && i <= c->nobservers; i++)
@@ -270,7 +275,9 @@ static int build(struct peet_error *error)
     peet_rt_set_frequency_hz(c->frequency_hz);
     peet_rt_set_seed(c->seed);
     peet_rt_note_ranges(c->ranges);
-    peet_rt_note_allocations((needs & (PEET_NEEDS_ABSTRACT | PEET_NEEDS_DATA)) != 0);
+    peet_rt_note_allocations(config.data || (needs & PEET_NEEDS_ABSTRACT));
+    if (config.data && peet_source_set_data(host.source, config.data))
+        return peet_error_set(error, PEET_ENOMEM, "out of memory for the table of data structures");
     peet_source_attach(host.source, host.map, peet_map_wants_addresses(host.map), peet_map_wants_loops(host.map));
     return 0;
 }

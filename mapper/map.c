@@ -373,6 +373,11 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
             return begin_loop(map, c, out);
         case PEET_ABSTRACT_MARK_JOIN:
             out->abstract.type = PEET_ABSTRACT_DOALL_JOIN;
+        case PEET_ABSTRACT_ALLOC:
+        case PEET_ABSTRACT_FREE:
+            if (map->config.data)
+                peet__map_data_begin(map, &out->abstract);
+            return kind;
             return kind;
         case PEET_ABSTRACT_DOALL_FINISH:
             if (!c->loop)
@@ -469,6 +474,10 @@ void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const st
             peet__sync_effect(map, core, event);
         break;
     }
+    case PEET_ABSTRACT_FREE:
+        if (map->config.data)
+            peet__map_data_end(map, event);
+        break;
 }
 
 void peet__map_observe_abstract(struct peet_map *map, unsigned hw, const struct peet_abstract_event *event)

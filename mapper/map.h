@@ -307,6 +307,14 @@ void peet__map_costs(struct peet_env *env);
 int peet__map_pull(const struct peet_env *env, unsigned hw, struct peet_pull *out_event);
 void peet__map_pull_charge(const struct peet_env *env, unsigned hw, uint64_t cycles);
 uint64_t peet__map_clock(const struct peet_env *env, unsigned hw);
+/* ---- data_services.c */
+/** The services for data structures, of a module. */
+void peet__map_data_services(struct peet_map *map, struct peet_env *env);
+/** An allocation is about to be delivered: from now on the block is known.  Modules see the arguments of its type alone. */
+void peet__map_data_begin(struct peet_map *map, struct peet_abstract_event *event);
+/** A release has been delivered. */
+void peet__map_data_end(struct peet_map *map, const struct peet_abstract_event *event);
+
 
 /* ---- policy.c */
 /** A context or a loop becomes ready at this time. */

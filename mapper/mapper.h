@@ -93,6 +93,8 @@ enum peet_lock_model { PEET_LOCK_NONE, PEET_LOCK_TAS, PEET_LOCK_TTAS, PEET_LOCK_
 
 struct peet_map_config {
     uint32_t cores;
+struct peet_datamap;
+
     enum peet_policy policy;
     uint64_t quantum_cycles;      /* round robin: a context is preempted after so long if others wait */
     uint64_t switch_cycles;       /* cost of running another software context than before */
@@ -115,6 +117,8 @@ struct peet_map_config {
     uint8_t memory_reports;       /* an observer will want to hear of the machine's memory system */
     const char *output_dir;       /* borrowed; may be NULL */
     const char *costs_path;       /* table of instruction costs; borrowed; NULL: the one that came with this peet */
+    struct peet_datamap *data;    /* the subject's data structures (datamap.h); NULL: nobody asks for them */
+    uint8_t perfect;              /* some of them shall have single-cycle memory */
     uint64_t *progress;           /* {cycles, instructions, events, live contexts}, or NULL */
 };
 

@@ -3,6 +3,7 @@
  * The live source over peet_ctx_resume() and peet_decode_next().
  */
 #include "source_parts.h"
+#include "datamap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,8 @@ static void context_free(struct peet_source *s, struct peet_source_context *c)
     peet__source_loop_free(c->loop);
     peet__source_segment_free(c->segment);
     peet_decode_state_free(c->decode);
+    if (c->ctx && s->data)
+        peet_datamap_thread_end(s->data, peet_ctx_fs_base(c->ctx));
     if (c->ctx && c->ctx != peet_ctx_main())
         peet_ctx_free(c->ctx);
     free(c);
@@ -183,6 +186,10 @@ static int make(struct peet_source *s, uint32_t context, uint64_t fn, uint64_t a
         return peet_error_set(error, err, "cannot make another execution context (%s)%s", peet_err_text(err),
             err == PEET_ENOMEM || err == PEET_ELIMIT ? ": too many contexts at once for this machine's memory?" : "");
     err = slot(s, context, c, error);
+    if (!err && s->data && (err = peet_datamap_thread(s->data, peet_ctx_fs_base(c->ctx))) != 0) {
+        s->contexts[context] = NULL;
+        no_memory(error);
+    }
     if (err)
         context_free(s, c);
     else
@@ -471,6 +478,12 @@ void peet_source_attach(struct peet_source *source, const struct peet_map *map, 
     source->map = map;
     source->want_addresses = want_addresses;
     source->want_loops = want_loops;
+}
+
+int peet_source_set_data(struct peet_source *source, struct peet_datamap *data)
+{
+    source->data = data;
+    return peet_datamap_thread(data, peet_ctx_fs_base(source->contexts[0]->ctx));
 }
 
 struct peet_ctx *peet_source_ctx(const struct peet_source *source, uint32_t context)

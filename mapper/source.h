@@ -23,6 +23,10 @@ void peet_source_free(struct peet_source *source);
  *  whether anybody needs addresses; before the first event */
 void peet_source_attach(struct peet_source *source, const struct peet_map *map, int want_addresses, int want_loops);
 
+/** peet_source_set_data() - contexts and their thread-local variables are to be known there; borrowed.  Returns: 0 or PEET_ENOMEM */
+struct peet_datamap;
+int peet_source_set_data(struct peet_source *source, struct peet_datamap *data);
+
 /** peet_source_ctx() - the execution context behind a source number; NULL: a marked iteration */
 struct peet_ctx *peet_source_ctx(const struct peet_source *source, uint32_t context);
 /** peet_source_of_ctx() - the other way round.  Returns: the source number, or UINT32_MAX */

@@ -64,6 +64,7 @@ struct peet_source_context {
 struct peet_source {
     struct peet_program *program;
     const struct peet_map *map;
+    struct peet_datamap *data;
     int want_addresses, want_loops;
     size_t limit_words;
     struct peet_source_context **contexts; /* by source number */

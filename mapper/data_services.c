@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Data structures as modules see them (struct peet_env), and the notes of allocations on their way to the table.
+ * deliver.c installs the services in each module's env.
+ */
+#include "map.h"
+#include "datamap.h"
+
+static struct peet_datamap *of(const struct peet_env *env)
+{
+    return ((struct peet_map_module *)env->host)->map->config.data;
+}
+
+static const struct peet_data *data_of(const struct peet_env *env, uint64_t address, struct peet_data_object *out_object)
+{
+    return peet_datamap_of(of(env), address, out_object);
+}
+
+static const struct peet_data *data(const struct peet_env *env, uint32_t id)
+{
+    return peet_datamap_get(of(env), id);
+}
+
+static uint64_t data_member(const struct peet_env *env, const struct peet_data *structure, uint64_t offset, char *out_name, size_t room)
+{
+    return peet_datamap_member(of(env), structure, offset, out_name, room);
+}
+
+void peet__map_data_services(struct peet_map *map, struct peet_env *env)
+{
+    if (!map->config.data)
+        return;
+    env->data_of = data_of;
+    env->data = data;
+    env->data_member = data_member;
+    env->perfect = map->config.perfect;
+}
+
+void peet__map_data_begin(struct peet_map *map, struct peet_abstract_event *event)
+{
+    const uint64_t *a = event->args;
+    struct peet_datamap_block block = {.kind = PEET_DATA_HEAP};
+
+    if (event->type != PEET_ABSTRACT_ALLOC || event->nargs < 3)
+        return;
+    block.address = a[0];
+    block.bytes = a[1];
+    block.path = a + 2;
+    block.npath = 1;
+    if (peet_datamap_alloc(map->config.data, &block))
+        peet__map_fail(map, PEET_ENOMEM, "mapper: out of memory for the table of data structures");
+}
+
+void peet__map_data_end(struct peet_map *map, const struct peet_abstract_event *event)
+{
+    if (event->nargs)
+        peet_datamap_release(map->config.data, event->args[0]);
+}

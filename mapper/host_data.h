@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of data structures over the live process (host_data.c): which images it has, where stacks are, how code
+ * without a schema is called.  host.c calls this.
+ */
+#ifndef PEET_HOST_DATA_H
+#define PEET_HOST_DATA_H
+
+#include "config.h"
+#include "datamap.h"
+#include "decode.h"
+
+#include <link.h>
+
+/** peet_host_data_image() - an image with a schema is there, now or from the start; before and after peet_host_data_start() */
+int peet_host_data_image(const char *path, const struct dl_phdr_info *info, struct peet_error *error);
+
+/** peet_host_data_start() - make the table, with all images so far.  @program: for names of functions, borrowed */
+int peet_host_data_start(struct peet_program *program, struct peet_datamap **out_data, struct peet_error *error);
+
+#endif
