@@ -17,6 +17,7 @@ struct peet_sim_slots {
     uint32_t n;    /* places, 1..PEET_SIM_SLOTS_MAX */
     uint32_t kept; /* requests remembered: the latest to end */
     uint64_t requests, waited_cycles;
+    uint64_t full_until; /* requests that are not remembered any more left no place free before this time */
     uint64_t from[PEET_SIM_SLOTS_KEPT], to[PEET_SIM_SLOTS_KEPT]; /* [from, to) */
 };
 
@@ -24,7 +25,7 @@ static inline void peet_sim_slots_init(struct peet_sim_slots *s, uint32_t n)
 {
     s->n = n;
     s->kept = 2 * n < 16 ? 16 : 2 * n;
-    s->requests = s->waited_cycles = 0;
+    s->requests = s->waited_cycles = s->full_until = 0;
     for (uint32_t i = 0; i < PEET_SIM_SLOTS_KEPT; i++)
         s->from[i] = s->to[i] = 0;
 }
@@ -46,7 +47,7 @@ static inline uint32_t peet_sim_slots_busy(const struct peet_sim_slots *s, uint6
  */
 static inline uint32_t peet_sim_slots_take(struct peet_sim_slots *s, uint64_t now, uint64_t *out_start)
 {
-    uint64_t start = now;
+    uint64_t start = now > s->full_until ? now : s->full_until;
     uint32_t first = 0;
 
     while (peet_sim_slots_busy(s, start) >= s->n) {
@@ -62,6 +63,8 @@ static inline uint32_t peet_sim_slots_take(struct peet_sim_slots *s, uint64_t no
     for (uint32_t i = 1; i < s->kept; i++)
         if (s->to[i] < s->to[first])
             first = i;
+    if (s->to[first] > now && s->to[first] > s->full_until && s->to[first] != UINT64_MAX && peet_sim_slots_busy(s, s->to[first] - 1) >= s->n)
+        s->full_until = s->to[first];
     s->requests++;
     s->waited_cycles += start - now;
     s->from[first] = start;

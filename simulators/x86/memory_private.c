@@ -223,7 +223,7 @@ static void missed(struct x86_memory *m, struct x86_level *level, struct x86_req
     else if (!r->prefetch)
         *(r->write ? &level->stats.write_misses : &level->stats.read_misses) += 1;
     r->missed |= (uint8_t)(1u << level->number);
-    r->upgrade |= (uint8_t)upgrade;
+    r->upgrades |= (uint8_t)(upgrade << level->number);
 }
 
 static void asked_for(struct x86_level *level, const struct x86_request *r)

@@ -52,9 +52,7 @@ void peet__x86_told_misses(struct x86_memory *m, const struct x86_request *r, ui
         return;
     cell = &cells(m, record)[r->core];
     grains = peet__x86_grains(m, r->access->address, r->access->size_bytes) << X86_CELL_GRAINS;
-    if (r->upgrade)
-        cause = PEET_MISS_UPGRADE;
-    else if (!*cell)
+    if (!*cell)
         cause = PEET_MISS_COLD;
     else if (*cell & X86_CELL_LOST)
         cause = *cell & grains ? PEET_MISS_TRUE_SHARING : PEET_MISS_FALSE_SHARING;
@@ -70,6 +68,8 @@ void peet__x86_told_misses(struct x86_memory *m, const struct x86_request *r, ui
             continue;
         if (m->has_l3 && level == m->nlevels && (cause != PEET_MISS_COLD || !first))
             event.cause = PEET_MISS_CAPACITY; /* the shared level loses nothing to writes */
+        if (r->upgrades >> level & 1)
+            event.cause = PEET_MISS_UPGRADE;
         report(m, &event);
     }
 }

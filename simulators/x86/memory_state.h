@@ -125,7 +125,7 @@ struct x86_request {
     uint32_t core;
     uint8_t write, fetch, walk;
     uint8_t prefetch;            /* into this level; 0: none */
-    uint8_t upgrade;             /* out: it had the line, but not the right to write */
+    uint8_t upgrades;            /* out: those of them that had the line, but not the right to write it */
     uint8_t second_level;        /* out: L2 was asked */
     uint64_t second_level_at;
     uint8_t served;              /* out */

@@ -65,8 +65,29 @@ static void test_windows(void)
     CU_ASSERT_EQUAL(sum, total);
 }
 
+struct visited {
+    uint64_t found, strange;
+};
+
+static int visit(void *self, uint64_t line, const void *of)
+{
+    struct visited *v = self;
+    const uint64_t *record = of;
+    if (record[0])
+        *(record[0] == line + 1 && record[2] == ~line ? &v->found : &v->strange) += 1;
+    return 0;
+}
+
+static int stop(void *self, uint64_t line, const void *of)
+{
+    return ++*(int *)self == 5 ? 42 : 0;
+}
+
 static void test_linemap(void)
 {
+    struct visited visited = {0, 0};
+    int stops = 0;
+    uint64_t distinct = 0;
     struct peet_sim_linemap map;
     uint64_t seed = 1, lines[3000];
     peet_sim_linemap_init(&map, 24);
@@ -74,6 +95,7 @@ static void test_linemap(void)
         lines[i] = rig_random(&seed, 2) ? rig_random(&seed, 5000) * 7 : seed >> 2;
         uint64_t *record = peet_sim_linemap_get(&map, lines[i]);
         CU_ASSERT_FATAL(record && (record[0] == 0 || record[0] == lines[i] + 1));
+        distinct += record[0] == 0;
         record[0] = lines[i] + 1;
         record[2] = ~lines[i];
     }
@@ -83,6 +105,11 @@ static void test_linemap(void)
         CU_ASSERT_EQUAL(record[1], 0);
         CU_ASSERT_EQUAL(record[2], ~lines[i]);
     }
+    CU_ASSERT_EQUAL(peet_sim_linemap_each(&map, visit, &visited), 0);
+    CU_ASSERT_EQUAL(visited.found, distinct);
+    CU_ASSERT_EQUAL(visited.strange, 0);
+    CU_ASSERT_EQUAL(peet_sim_linemap_each(&map, stop, &stops), 42);
+    CU_ASSERT_EQUAL(stops, 5);
     peet_sim_linemap_fini(&map);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "common/mshr.h"
 #include "common/random.h"
+#include "common/slots.h"
 #include "common/writebuffer.h"
 #include "run_suite.h"
 
@@ -23,6 +24,56 @@ static void test_parallelism(void)
             CU_ASSERT(peet_sim_mshrs_busy(&m, start) <= n);
         }
         CU_ASSERT_EQUAL(end, 10 + 128 / n * 100);
+    }
+}
+
+/* In order of time: a queue with n servers.  Out of order: nobody waits for what was promised for later. */
+static void test_places(void)
+{
+    uint64_t seed = 5, start;
+
+    for (uint32_t n = 1; n <= 64; n = 2 * n + 1) {
+        struct peet_sim_slots s;
+        uint64_t free_from[64] = { 0 }, now = 0, waited = 0;
+
+        peet_sim_slots_init(&s, n);
+        for (int i = 0; i < 3000; i++) {
+            uint64_t cost = 1 + peet_sim_random_below(&seed, 200), expected;
+            uint32_t place, first = 0;
+
+            now += peet_sim_random_below(&seed, 250 / n + 1);
+            for (uint32_t k = 1; k < n; k++)
+                first = free_from[k] < free_from[first] ? k : first;
+            expected = free_from[first] > now ? free_from[first] : now;
+            place = peet_sim_slots_take(&s, now, &start);
+            CU_ASSERT_EQUAL_FATAL(start, expected);
+            free_from[first] = start + cost;
+            peet_sim_slots_until(&s, place, start + cost);
+            waited += start - now;
+            CU_ASSERT(peet_sim_slots_busy(&s, start) <= n);
+        }
+        CU_ASSERT_EQUAL(s.waited_cycles, waited);
+        CU_ASSERT(waited > 1000);
+    }
+    for (uint32_t n = 1; n <= 16; n *= 4) { /* all at once, many more than are remembered */
+        struct peet_sim_slots s;
+
+        peet_sim_slots_init(&s, n);
+        for (uint64_t i = 0; i < 1000; i++) {
+            uint32_t place = peet_sim_slots_take(&s, 7, &start);
+
+            CU_ASSERT_EQUAL(start, 7 + i / n * 50);
+            peet_sim_slots_until(&s, place, start + 50);
+        }
+    }
+    for (uint32_t n = 1; n <= 8; n *= 2) { /* a chain promised for later, and one that comes now */
+        struct peet_sim_slots s;
+
+        peet_sim_slots_init(&s, n);
+        for (uint64_t i = 0; i < 3 * n; i++)
+            peet_sim_slots_until(&s, peet_sim_slots_take(&s, 1000 + 100 * i, &start), 1100 + 100 * i);
+        peet_sim_slots_until(&s, peet_sim_slots_take(&s, 10, &start), 110);
+        CU_ASSERT_EQUAL(start, 10);
     }
 }
 
@@ -89,7 +140,7 @@ static void test_write_buffer(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"parallel misses", test_parallelism}, {"a second miss joins", test_merge}, {"write buffer", test_write_buffer}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"parallel misses", test_parallelism}, {"places", test_places}, {"a second miss joins", test_merge}, {"write buffer", test_write_buffer}, CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: buffers", tests);
 }

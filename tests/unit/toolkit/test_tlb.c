@@ -95,9 +95,29 @@ static void test_upper(void)
     peet_sim_tlb_fini(&t);
 }
 
+/* Two first levels, one second: what one has walked for, the other finds there. */
+static void test_sharing(void)
+{
+    struct peet_sim_tlb data = make(32, 12), code;
+
+    CU_ASSERT_FATAL(!peet_sim_tlb_init_sharing(&code, &data.config, &data));
+    nreads = 0;
+    peet_sim_tlb_translate(&data, 0x40000000, 0, timed, NULL);
+    CU_ASSERT_EQUAL(nreads, 4);
+    CU_ASSERT_EQUAL(peet_sim_tlb_translate(&code, 0x40000000, 100, timed, NULL), 100 + data.config.l2_cycles);
+    CU_ASSERT_EQUAL(nreads, 4);
+    CU_ASSERT_EQUAL(peet_sim_tlb_translate(&code, 0x40000000, 200, timed, NULL), 200);
+    peet_sim_tlb_translate(&code, 0x40001000, 0, timed, NULL); /* upper entries are shared too */
+    CU_ASSERT_EQUAL(nreads, 5);
+    CU_ASSERT_EQUAL(code.walks, 1);
+    CU_ASSERT_EQUAL(data.walks, 1);
+    peet_sim_tlb_fini(&code);
+    peet_sim_tlb_fini(&data);
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"reach", test_reach}, {"walks", test_walks}, {"upper entries", test_upper}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"reach", test_reach}, {"walks", test_walks}, {"upper entries", test_upper}, {"a shared second level", test_sharing}, CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: translation", tests);
 }

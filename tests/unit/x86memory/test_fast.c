@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inline hit (memory_fast.h) and the way around it say the same, to the cycle and to the last counter; what
+ * observers are told adds up to the counters.
+ */
+#include "memrig.h"
+#include "run_suite.h"
+
+static const char *const settings[] = {
+    "",
+    "levels=l1 translation=off l1_replacement=plru",
+    "levels=l1l2 protocol=moesi l1d_bytes=2048 l1d_ways=4 l2_bytes=16384 dtlb_entries=8 l1_replacement=rrip",
+    "levels=l1l3 protocol=mesif l1d_bytes=3072 l1d_ways=3 l3_slice_bytes=8192 l3_policy=exclusive l1d_prefetch=stream",
+    "l1d_bytes=1024 l2_bytes=4096 l3_slice_bytes=8192 l3_policy=inclusive l2_prefetch=next l1_replacement=random dtlb_entries=4 dtlb_ways=2",
+    "l1d_bytes=1024 l2_bytes=4096 l3_slice_bytes=8192 latency=off",
+};
+
+struct step {
+    unsigned core;
+    uint64_t address, now;
+    enum x86_access_kind kind;
+};
+
+static struct step step(uint64_t *seed, unsigned cores, uint64_t *clock)
+{
+    struct step s = { .core = (unsigned)memrig_random(seed, cores) };
+
+    s.address = memrig_random(seed, 3) ? 0x100000 * (s.core + 1) + memrig_random(seed, 200) * 40 : 0x8000 + memrig_random(seed, 300) * 8;
+    s.kind = memrig_random(seed, 3) ? X86_LOAD : memrig_random(seed, 4) ? X86_STORE : X86_MODIFY;
+    clock[s.core] += memrig_random(seed, 30);
+    s.now = clock[s.core] + memrig_random(seed, 40);
+    return s;
+}
+
+static void test_fast_is_slow(void)
+{
+    uint64_t hits = 0, all = 0;
+
+    for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
+        struct memrig fast, slow;
+        uint64_t seed = 99, clock[6] = { 0 };
+
+        memrig_init(&fast);
+        memrig_init(&slow);
+        memrig_set(&fast, settings[i]);
+        memrig_set(&slow, settings[i]);
+        fast.env.reports = slow.env.reports = i % 2 ? ~0u : 0;
+        CU_ASSERT_FATAL(!memrig_open(&fast, 6) && !memrig_open(&slow, 6));
+        for (unsigned n = 0; n < 40000; n++) {
+            struct step s = step(&seed, 6, clock);
+            uint64_t done, slow_done = memrig_access(&slow, s.core, s.address, 8, s.kind, s.now).done_cycles;
+
+            all++;
+            if (x86_memory_hit(fast.memory, s.core, s.address, 8, s.kind, s.now, &done))
+                hits++;
+            else
+                done = memrig_access(&fast, s.core, s.address, 8, s.kind, s.now).done_cycles;
+            CU_ASSERT_EQUAL_FATAL(done, slow_done);
+        }
+        for (unsigned c = 0; c < 6; c++) {
+            struct x86_core *a = &fast.memory->cores[c], *b = &slow.memory->cores[c];
+
+            CU_ASSERT(!memcmp(&a->l1d.stats, &b->l1d.stats, sizeof a->l1d.stats));
+            CU_ASSERT(!memcmp(&a->l2.stats, &b->l2.stats, sizeof a->l2.stats));
+            CU_ASSERT_EQUAL(a->dtlb.accesses, b->dtlb.accesses);
+            CU_ASSERT_EQUAL(a->dtlb.l1_misses, b->dtlb.l1_misses);
+        }
+        CU_ASSERT(!memcmp(fast.misses, slow.misses, sizeof fast.misses));
+        CU_ASSERT(x86_memory_check(fast.memory));
+        memrig_close(&fast);
+        memrig_close(&slow);
+    }
+    CU_ASSERT(hits > all / 4);
+}
+
+static uint64_t told(const struct memrig *rig, unsigned level, int upgrades)
+{
+    uint64_t sum = 0;
+
+    for (unsigned c = 0; c < PEET_MISS_CAUSES; c++)
+        if ((c == PEET_MISS_UPGRADE) == upgrades)
+            sum += rig->misses[level][c];
+    return sum;
+}
+
+static void test_reports_add_up(void)
+{
+    for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
+        struct memrig rig;
+        uint64_t seed = 5, clock[6] = { 0 }, misses[4] = { 0 }, upgrades[4] = { 0 }, evictions[4] = { 0 }, invalidations[4] = { 0 };
+        unsigned l3;
+
+        memrig_init(&rig);
+        memrig_set(&rig, settings[i]);
+        memrig_set(&rig, "l1d_prefetch=none l2_prefetch=none");
+        rig.env.reports = ~0u;
+        CU_ASSERT_FATAL(!memrig_open(&rig, 6));
+        CU_ASSERT_EQUAL(rig.nlevels, 1u + rig.memory->has_l2 + rig.memory->has_l3);
+        CU_ASSERT_STRING_EQUAL(rig.levels[0].name, "L1D");
+        CU_ASSERT_EQUAL(rig.levels[0].size_bytes, rig.config.l1d_bytes);
+        for (unsigned n = 0; n < 30000; n++) {
+            struct step s = step(&seed, 6, clock);
+
+            memrig_access(&rig, s.core, s.address, 8, s.kind, s.now);
+        }
+        l3 = rig.memory->nlevels;
+        for (unsigned c = 0; c < 6; c++) {
+            const struct x86_level_stats *a = &rig.memory->cores[c].l1d.stats, *b = &rig.memory->cores[c].l2.stats;
+            const struct x86_level_stats *d = &rig.memory->slices[c].l3.stats;
+
+            misses[1] += a->read_misses + a->write_misses;
+            upgrades[1] += a->upgrades;
+            evictions[1] += a->evictions + a->recalls;
+            invalidations[1] += a->invalidations;
+            if (rig.memory->has_l2) {
+                misses[2] += b->read_misses + b->write_misses;
+                upgrades[2] += b->upgrades;
+                evictions[2] += b->evictions + b->recalls;
+                invalidations[2] += b->invalidations;
+            }
+            if (rig.memory->has_l3) {
+                misses[l3] += d->read_misses + d->write_misses;
+                evictions[l3] += d->evictions;
+            }
+        }
+        for (unsigned level = 1; level <= rig.memory->nlevels; level++) {
+            CU_ASSERT_EQUAL(told(&rig, level, 0), misses[level]);
+            CU_ASSERT_EQUAL(told(&rig, level, 1), upgrades[level]);
+            CU_ASSERT_EQUAL(rig.evictions[level], evictions[level]);
+            CU_ASSERT_EQUAL(rig.invalidations[level], invalidations[level]);
+        }
+        CU_ASSERT(rig.misses[1][PEET_MISS_TRUE_SHARING] > 0 && rig.misses[1][PEET_MISS_COLD] > 0);
+        memrig_close(&rig);
+    }
+}
+
+/* Causes, by hand. */
+static void test_causes(void)
+{
+    struct memrig rig;
+
+    memrig_init(&rig);
+    memrig_set(&rig, "levels=l1 translation=off l1d_bytes=1024 l1d_ways=2 l1d_prefetch=none");
+    rig.env.reports = ~0u;
+    CU_ASSERT_FATAL(!memrig_open(&rig, 2));
+#define CAUSE(core, address, kind, expected) \
+    rig.last.cause = 99; \
+    rig.last.type = 99; \
+    memrig_access(&rig, core, address, 8, kind, now += 10000); \
+    CU_ASSERT_EQUAL(rig.last.type, PEET_MEMORY_MISS); \
+    CU_ASSERT_EQUAL(rig.last.cause, expected)
+    uint64_t now = 0;
+
+    CAUSE(0, 0x1000, X86_LOAD, PEET_MISS_COLD);
+    CAUSE(1, 0x1000, X86_LOAD, PEET_MISS_COLD);
+    CAUSE(1, 0x1008, X86_STORE, PEET_MISS_UPGRADE);
+    CAUSE(0, 0x1000, X86_LOAD, PEET_MISS_FALSE_SHARING);
+    CAUSE(1, 0x1010, X86_STORE, PEET_MISS_UPGRADE);
+    memrig_access(&rig, 1, 0x1020, 8, X86_STORE, now); /* a hit; it counts all the same */
+    CAUSE(0, 0x1020, X86_LOAD, PEET_MISS_TRUE_SHARING);
+    CU_ASSERT_EQUAL(rig.last.other, 1);
+    CU_ASSERT_EQUAL(rig.last.cycles, rig.config.l3_cycles + rig.config.snoop_cycles +
+        rig.config.hop_cycles * 2 * (peet__x86_slice(rig.memory, 0x1000 >> 6) ? 1 : 1) + (72 + 31) / 32 - 1);
+    CAUSE(0, 0x1000 + 512, X86_LOAD, PEET_MISS_COLD);
+    CAUSE(0, 0x1000 + 1024, X86_LOAD, PEET_MISS_COLD);
+    CAUSE(0, 0x1000, X86_LOAD, PEET_MISS_CAPACITY);
+    memrig_close(&rig);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = { { "fast is slow", test_fast_is_slow }, { "reports add up", test_reports_add_up }, { "causes", test_causes }, CU_TEST_INFO_NULL };
+
+    return run_suite("x86: hits and reports", tests);
+}
