@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The result table; see table.h.  What a module wants in it stands in the object "summary" of its
- * statistics: a key and a number or text each.
+ * statistics: a key and a number or text each; whole tables in the array "tables" (module_tables.h).
  */
 #include "table.h"
 
+#include "module_tables.h"
 #include "number.h"
 
 #include <math.h>
@@ -17,6 +18,7 @@ enum {
     HW_LISTED = 32,   /* more processors than this are shown as least, mean and greatest */
     HW_PER_LINE = 8,
     SUMMARY_LINES = 16,
+    COLUMNS = 100,
 };
 
 /* Counts above 63 bits stand as decimal text. */
@@ -230,6 +232,7 @@ void peet_cli_table_print(FILE *out, const json_t *stats, double seconds, const 
             print_summary(out, key, summary);
         else if (json_is_object(value) && is_machine(key, stats))
             print_machine(out, key, value);
+        peet_cli_module_tables(out, value, COLUMNS);
     }
     print_reservations(out, stats);
     fprintf(out, "  results in %s\n", folder);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * peet whatif: one program, run again and again with one thing changed: memory that is perfect for a data structure, another layout
+ * of it.  whatif.c has the options, chooses what is tried and shows what came of it; whatif_run.c makes the runs, each
+ * by this same program's verb `run`.
+ */
+#ifndef PEET_CLI_WHATIF_H
+#define PEET_CLI_WHATIF_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <jansson.h>
+#include <peet/error.h>
+
+/** What all runs have in common. */
+struct peet_cli_whatif {
+    char **options;          /* of `peet run` */
+    size_t noptions;
+    char **program;          /* and its arguments; none: the configuration file has them */
+    size_t nprogram;
+    const char *output;      /* folder; each run has one of its own in it */
+    int observed;            /* the options have dtrack already */
+    int silent;              /* the first run's output goes to a file too */
+};
+
+/** One run and what it changes. */
+struct peet_cli_whatif_run {
+    char **changes;          /* "perfect=grid", "pad=grid:64", ...; several at once are several entries */
+    size_t nchanges;
+    unsigned number;         /* 0: the baseline; name of its folder */
+    json_t *stats;
+    int status;              /* as wait() has it */
+};
+
+/**
+ * peet_cli_whatif_go() - make a run and read its statistics into run->stats
+ * The baseline has the subject's standard files, the others' output goes to DIR/NUMBER.txt; input that is a file is read from its beginning by each.
+ */
+int peet_cli_whatif_go(const struct peet_cli_whatif *whatif, struct peet_cli_whatif_run *run, struct peet_error *error);
+
+#endif

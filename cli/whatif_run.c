@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The runs of peet whatif; see whatif.h. */
+#include "whatif.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* run OPTIONS --output ... --quiet [--observe dtrack] CHANGES -- PROGRAM */
+static char **arguments(const struct peet_cli_whatif *w, const struct peet_cli_whatif_run *run, char *folder, char *texts, size_t room)
+{
+    char **argv = calloc(w->noptions + w->nprogram + 2 * run->nchanges + 10, sizeof(*argv));
+    size_t n = 0, used = 0;
+    if (!argv)
+        return NULL;
+    argv[n++] = (char *)"peet";
+    argv[n++] = (char *)"run";
+    for (size_t i = 0; i < w->noptions; i++)
+        argv[n++] = w->options[i];
+    argv[n++] = (char *)"--quiet";
+    argv[n++] = (char *)"--output";
+    argv[n++] = folder;
+    if (run->number == 0 && !w->observed) { /* the others need no observer: it changes nothing */
+        argv[n++] = (char *)"--observe";
+        argv[n++] = (char *)"dtrack";
+    }
+    for (size_t i = 0; i < run->nchanges; i++) {
+        int perfect = strncmp(run->changes[i], "perfect=", 8) == 0;
+        int length = snprintf(texts + used, room - used, perfect ? "--perfect=%s" : "--remap=%s", run->changes[i] + (perfect ? 8 : 0));
+        argv[n++] = texts + used;
+        used += (size_t)length + 1;
+        if (length < 0 || used >= room) {
+            free(argv);
+            errno = E2BIG;
+            return NULL;
+        }
+    }
+    if (w->nprogram)
+        argv[n++] = (char *)"--";
+    for (size_t i = 0; i < w->nprogram; i++)
+        argv[n++] = w->program[i];
+    return argv;
+}
+
+/* In the child: the standard files of a run. */
+static int redirect(const struct peet_cli_whatif *w, const struct peet_cli_whatif_run *run, const char *log)
+{
+    struct stat st;
+    int in = -1;
+    if (fstat(0, &st) == 0 && S_ISREG(st.st_mode))
+        in = open("/proc/self/fd/0", O_RDONLY); /* a new description: from the beginning */
+    else if (run->number)
+        in = open("/dev/null", O_RDONLY);
+    if (in > 0 && (dup2(in, 0) < 0 || close(in) < 0))
+        return -1;
+    if (run->number == 0 && !w->silent)
+        return 0;
+    int out = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (out < 0 || dup2(out, 1) < 0 || (run->number && dup2(out, 2) < 0))
+        return -1;
+    return out > 2 ? close(out) : 0;
+}
+
+static int supervise(char **argv, const struct peet_cli_whatif *w, struct peet_cli_whatif_run *run, const char *log, struct peet_error *error)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    if (child < 0)
+        return peet_error_set(error, PEET_EIO, "cannot start a run: %s", strerror(errno));
+    if (child == 0) {
+        if (redirect(w, run, log) == 0)
+            execv("/proc/self/exe", argv);
+        _exit(127);
+    }
+    while (waitpid(child, &run->status, 0) < 0)
+        if (errno != EINTR)
+            return peet_error_set(error, PEET_EIO, "lost a run: %s", strerror(errno));
+    if (WIFEXITED(run->status) && WEXITSTATUS(run->status) == 127)
+        return peet_error_set(error, PEET_EIO, "cannot start a run of my own, or write %s", log);
+    return 0;
+}
+
+int peet_cli_whatif_go(const struct peet_cli_whatif *w, struct peet_cli_whatif_run *run, struct peet_error *error)
+{
+    char folder[PATH_MAX], path[PATH_MAX + 16], log[PATH_MAX + 16];
+    size_t room = 16;
+    json_error_t where;
+    for (size_t i = 0; i < run->nchanges; i++)
+        room += strlen(run->changes[i]) + 16;
+    char *texts = malloc(room);
+    if (!texts)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    if ((size_t)snprintf(folder, sizeof(folder), "%s/%u", w->output, run->number) >= sizeof(folder) - 16) {
+        free(texts);
+        return peet_error_set(error, PEET_ELIMIT, "%s: the name is too long", w->output);
+    }
+    snprintf(path, sizeof(path), "%s/stats.json", folder);
+    snprintf(log, sizeof(log), "%s.txt", folder);
+    unlink(path);
+    char **argv = arguments(w, run, folder, texts, room);
+    int err = argv ? supervise(argv, w, run, log, error) : peet_error_set(error, PEET_ENOMEM, "cannot start a run: %s", strerror(errno));
+    free(argv);
+    free(texts);
+    if (err)
+        return err;
+    run->stats = json_load_file(path, 0, &where);
+    if (!run->stats)
+        return peet_error_set(error, PEET_EINVALID, run->number ? "the run with %s%s left no results; what it said is in %s" : "the run left no results%s%s%s",
+            run->number ? run->changes[0] : "", run->nchanges > 1 ? " and others" : "", run->number ? log : "");
+    return 0;
+}
