@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * x86, core=simple: one instruction a cycle, and whatever its references take beyond a first-level hit, one after the
+ * other, stores too: sequential consistency as Lamport meant it.  No branch is predicted, nothing overlaps.  With
+ * latency=off nothing stalls either, and time is a count of instructions, as on other machines without latencies: so
+ * that protocols can be compared reference by reference.
+ */
+#include "simple.h"
+#include "memory_fast.h"
+
+static enum x86_category category(uint8_t served)
+{
+    static const enum x86_category of[X86_SERVED] = { [X86_L1] = CPI_L1, [X86_L2] = CPI_L2, [X86_L3] = CPI_L3, [X86_REMOTE] = CPI_COHERENCE,
+        [X86_DRAM] = CPI_DRAM };
+
+    return of[served];
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void wait(struct x86_thread *t, enum x86_category why, uint64_t cycles)
+{
+    if (cycles)
+        x86_core_spend(t, why, cycles);
+}
+
+/** One access in one line. */
+static void touch(struct x86_thread *t, struct x86_access *a)
+{
+    struct x86 *x = t->cpu->x;
+    uint64_t now = t->frontier, hit = a->kind == X86_STORE ? 0 : x->load_cycles, extra, part;
+    struct x86_outcome out;
+
+    if (!x->memory || (a->kind != X86_FETCH && a->kind != X86_PREFETCH &&
+            x86_memory_hit(x->memory, a->core, a->address, a->size_bytes, (enum x86_access_kind)a->kind, now, &extra)))
+        return;
+    x86_memory_access(x->memory, a, now, &out);
+    if (a->kind == X86_PREFETCH)
+        return;
+    if (a->kind == X86_FETCH) {
+        if (out.served == X86_L1 && !out.tlb_cycles)
+            return;
+        wait(t, CPI_TLB, out.tlb_cycles);
+        wait(t, CPI_FETCH, out.done_cycles - now - out.tlb_cycles);
+        return;
+    }
+    extra = out.done_cycles > now + hit ? out.done_cycles - now - hit : 0;
+    part = least(extra, out.tlb_cycles);
+    wait(t, CPI_TLB, part);
+    extra -= part;
+    part = least(extra, out.coherence_cycles);
+    wait(t, CPI_COHERENCE, part);
+    wait(t, category(out.served), extra - part);
+}
+
+/** A location, line by line. */
+static void location(struct x86_thread *t, struct x86_access *a, uint64_t address, uint64_t size_bytes)
+{
+    uint64_t within = t->cpu->x->line_bytes - 1, last = address + size_bytes - 1;
+
+    for (; address <= last; address = (address | within) + 1) {
+        a->address = address;
+        a->size_bytes = (uint32_t)(least(last, address | within) + 1 - address);
+        touch(t, a);
+    }
+}
+
+static void reference(struct x86_thread *t, struct x86_access *a, const struct peet_ref *ref, const uint64_t *values)
+{
+    static const uint8_t kinds[] = { [PEET_REF_LOAD] = X86_LOAD, [PEET_REF_STORE] = X86_STORE, [PEET_REF_MODIFY] = X86_LOAD,
+        [PEET_REF_PREFETCH] = X86_PREFETCH };
+    uint64_t size = ref->size_bytes ? ref->size_bytes : 1;
+    int locked = ref->kind == PEET_REF_MODIFY && ref->flags & PEET_REF_ATOMIC;
+
+    for (struct peet_ref_iter it = peet_ref_begin(ref, values); it.count; it.count--, it.address += (uint64_t)it.step) {
+        a->kind = locked ? X86_MODIFY : kinds[ref->kind];
+        a->locked = (uint8_t)locked;
+        location(t, a, it.address, size);
+        t->loads_n += ref->kind != PEET_REF_STORE;
+        t->stores_n += ref->kind == PEET_REF_STORE || ref->kind == PEET_REF_MODIFY;
+        if (ref->kind == PEET_REF_MODIFY && !locked) {
+            a->kind = X86_STORE;
+            location(t, a, it.address, size);
+        }
+    }
+}
+
+/** A line of code that the front end does not have at hand. */
+static void fetch(struct x86_thread *t, const struct peet_block *block)
+{
+    struct x86 *x = t->cpu->x;
+    uint64_t line = block->pc / x->line_bytes, last = (block->pc + (block->code_bytes ? block->code_bytes - 1 : 0)) / x->line_bytes;
+
+    for (; line <= last; line++) {
+        struct x86_access a = { .address = line * x->line_bytes, .size_bytes = x->line_bytes, .core = t->cpu->number, .hw = t->hw,
+            .kind = X86_FETCH, .block = block };
+
+        if (t->fetched[line % 8] == line)
+            continue;
+        t->fetched[line % 8] = line;
+        touch(t, &a);
+    }
+}
+
+void x86_simple_block(struct x86_thread *t, const struct x86_code *code, const uint64_t *values)
+{
+    struct x86 *x = t->cpu->x;
+    const struct peet_block *block = code->block;
+    struct x86_access a = { .core = t->cpu->number, .hw = t->hw, .block = block };
+
+    if (code->nops)
+        t->place = code->ops[0].place;
+    fetch(t, block);
+    for (uint32_t i = 0; i < code->nops; i++) {
+        const struct x86_op *op = &code->ops[i];
+
+        t->place = op->place;
+        for (uint32_t k = op->first_ref; k < op->first_ref + op->nrefs; k++) {
+            a.ref = k;
+            reference(t, &a, &block->refs[k], values);
+        }
+        x86_core_spend(t, CPI_BASE, 1);
+        x->stacks.places[t->place].instructions++;
+        t->instructions++;
+        t->uops += op->uops;
+    }
+}
