@@ -89,6 +89,20 @@ static __attribute__((noinline)) uint64_t exactly(struct bus *b, unsigned hw, co
     return b->cpi * event->block->ninsns + (w.touches * b->hit_cycles + w.stall_cycles - w.saved_cycles) * CPI_ONE;
 }
 
+/* The same for a plan that has ways for its groups. */
+static __attribute__((noinline)) uint64_t by_groups(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block_event *event,
+    uint64_t now, uint64_t time, uint64_t *inout_stalled)
+{
+    const struct group *groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
+    uint64_t addresses[WAYS_MAX], stall;
+    for (uint32_t k = 0; k < p->ngroups; k++)
+        addresses[k] = event->values[groups[k].value];
+    if (peet__bus_groups_exactly(b, hw, p, event->block, addresses, now, time, &stall))
+        return exactly(b, hw, event, now, time, inout_stalled);
+    *inout_stalled += stall;
+    return p->cost + stall * CPI_ONE;
+}
+
 static void account(struct bus *b, unsigned hw, uint64_t now, uint64_t time, uint64_t counts_reads, uint64_t counts_writes, uint64_t stalled)
 {
     struct hw *h = &b->hw[hw];
@@ -160,7 +174,7 @@ ALWAYS uint64_t walk(struct bus *b, unsigned hw, const struct peet_block_event *
             stamp += p->nrefs;
         } else {
             c->stamp = stamp;
-            time += exactly(b, hw, e, now, time, &stalled);
+            time += p->ways ? by_groups(b, hw, p, e, now, time, &stalled) : exactly(b, hw, e, now, time, &stalled);
             stamp = c->stamp;
             if (UNLIKELY(b->dead)) {
                 e++;
@@ -285,9 +299,15 @@ uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_even
             time += p->cost * turns;
         } else {
             struct peet_block_event one = {block, values, event->context, 1, NULL};
-            for (uint32_t i = 0; i < block->nvalues; i++)
-                values[i] = event->values[i] + (uint64_t)event->strides[i] * done;
-            time += exactly(b, hw, &one, now, time, &stalled);
+            uint64_t stall;
+            if (p->ways && together && !peet__bus_groups_exactly(b, hw, p, block, addresses, now, time, &stall)) {
+                time += p->cost + stall * CPI_ONE;
+                stalled += stall;
+            } else {
+                for (uint32_t i = 0; i < block->nvalues; i++)
+                    values[i] = event->values[i] + (uint64_t)event->strides[i] * done;
+                time += exactly(b, hw, &one, now, time, &stalled);
+            }
             turns = 1;
         }
         done += turns;

@@ -2,7 +2,7 @@
 /*
  * The machine "bus": what its files share.  module.c is what peet calls; plan.c is what can be said of a block in
  * advance, blocks.c takes blocks by the batch and turns of loops as long as they only hit, fast.c takes a block reference by
- * reference; engine.c is a reference that the fast path could not settle, sole.c the same for a single
+ * reference, groups.c group by group; engine.c is a reference that the fast path could not settle, sole.c the same for a single
  * processor; cache.c is the frames of a cache and their replacement; classify.c says what kind of miss it was;
  * check.c watches the invariants; report.c tells observers; calendar.c is the bus in time; stats.c writes the results;
  * protocols.c holds the coherence protocols.
@@ -144,6 +144,13 @@ struct bus {
     uint32_t nplans;
     struct group *groups;       /* of plans with many */
     uint32_t ngroups, groups_size;
+    struct group_way *group_ways; /* in the order of first references, for each plan that has them */
+    uint32_t ngroup_ways, group_ways_size;
+    struct group_member *group_members;
+    uint32_t ngroup_members, group_members_size;
+    int groupwise;              /* groups.c has its conditions */
+    int silent_write;           /* a write to a line that a read has brought in needs no transaction */
+    struct fill { uint64_t cycles; uint8_t op, state, quick; } fill[2]; /* groupwise: a miss, by whether it writes */
     struct peet_sim_linemap lines_map;
     struct peet_sim_oldest_scratch scratch;
     uint64_t plru_keep[64], plru_set[64];
@@ -204,9 +211,26 @@ struct plan {
     uint16_t nrefs;
     uint32_t more;  /* PLAN_MANY: its first group in bus.groups */
     struct group first[PLAN_GROUPS];
-    uint64_t reserved;
+    uint32_t ways;  /* + 1: its first in bus.group_ways; 0: not to be taken by groups (groups.c) */
+    uint32_t members; /* its first in bus.group_members: as many as it has references */
 };
 _Static_assert(sizeof(struct plan) == 64, "a plan is one line of the host's cache");
+
+/** What happens to a line that some of a block's references go to, if it is not a plain hit. */
+struct group_way {
+    uint32_t insn;        /* of the first of them */
+    uint16_t touches;     /* of the block up to there */
+    uint16_t bytes;       /* of that reference */
+    uint8_t first, last;  /* that reference of the block; the last one, + 1 */
+    uint8_t group;        /* of the plan */
+    uint8_t either;       /* as in the group */
+    uint8_t writes, writes_later; /* the first does; one behind it does (or the first, behind its read) */
+    uint16_t members;     /* those references, in the plan's */
+    uint8_t nmembers;
+};
+/** A reference of a group: how far it is behind the group's beginning. */
+struct group_member { uint16_t offset; uint8_t ref; };
+enum { WAYS_MAX = 64 };
 
 /** peet__bus_plan() - make the plan of a block that is executed now.  Returns: 0, or -1 without memory */
 int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t *values);
@@ -233,6 +257,17 @@ bus_walk *peet__bus_walk_for(const struct bus *b);
 /** loop() of the module */
 uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns);
 
+/* groups.c */
+void peet__bus_groups_init(struct bus *b);
+/** peet__bus_group_ways() - the ways and members of a plan's groups.  @group_of: each reference's.  Returns: whether the block can go
+ *  this way */
+int peet__bus_group_ways(const struct bus *b, const struct peet_block *block, const struct group *groups, uint32_t n, const uint64_t *values,
+    const uint8_t *group_of, struct group_way *ways, struct group_member *members);
+/** peet__bus_groups_exactly() - one execution of a block that may miss.  @addresses: of its groups.  @out_stalled: for how long.
+ *  Returns: 0, or -1: it must go another way, nothing has happened */
+int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block, const uint64_t *addresses,
+    uint64_t now, uint64_t time, uint64_t *out_stalled);
+
 /* engine.c */
 /** Memory ran out: end the run. */
 void peet__bus_no_memory(struct bus *b);
@@ -249,6 +284,8 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
 /* sole.c */
 /** peet__bus_touch() for a single processor's single cache: nobody else has anything to say. */
 uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, unsigned bytes, enum touch touch, uint64_t time);
+/** Count the kind of a miss on a line that comes into a frame, and show it to the shadow.  @record: its word */
+void peet__bus_shadow_miss(struct bus *b, struct cache *c, uint64_t line, uint32_t *record, struct frame *f);
 
 /* cache.c */
 int peet__bus_caches_init(struct bus *b);

@@ -29,19 +29,20 @@ static int make_room(struct bus *b, uint32_t id)
     return 0;
 }
 
-static int room_for_groups(struct bus *b, uint32_t more)
+/* Room for @more behind the @used ones of an array of so many. */
+static int room_for(void **array, uint32_t *size, uint32_t used, uint32_t more, size_t bytes)
 {
-    uint32_t n = b->groups_size ? b->groups_size : 256;
-    struct group *groups;
-    if (b->ngroups + more <= b->groups_size)
+    uint32_t n = *size ? *size : 256;
+    void *larger;
+    if (used + more <= *size)
         return 0;
-    while (n < b->ngroups + more)
+    while (n < used + more)
         n *= 2;
-    groups = realloc(b->groups, n * sizeof *groups);
-    if (!groups)
+    larger = realloc(*array, n * bytes);
+    if (!larger)
         return -1;
-    b->groups = groups;
-    b->groups_size = n;
+    *array = larger;
+    *size = n;
     return 0;
 }
 
@@ -65,10 +66,51 @@ static int joins(const struct bus *b, const struct peet_block *block, uint32_t i
     return 1;
 }
 
+/* In the order of last use, which is what replacement looks at. */
+static void sort_groups(struct group *groups, uint32_t n, uint8_t *group_of, uint32_t nrefs)
+{
+    uint8_t names[PLAN_REFS], place_of[PLAN_REFS];
+    for (uint32_t k = 0; k < n; k++)
+        names[k] = (uint8_t)k;
+    for (uint32_t k = 1; k < n; k++)
+        for (uint32_t j = k; j > 0 && groups[j].stamp < groups[j - 1].stamp; j--) {
+            const struct group g = groups[j];
+            const uint8_t name = names[j];
+            groups[j] = groups[j - 1];
+            groups[j - 1] = g;
+            names[j] = names[j - 1];
+            names[j - 1] = name;
+        }
+    for (uint32_t k = 0; k < n; k++)
+        place_of[names[k]] = (uint8_t)k;
+    for (uint32_t i = 0; i < nrefs; i++)
+        group_of[i] = place_of[group_of[i]];
+}
+
+/* How it goes that does not only hit, if that is by groups.  Returns: 0, or -1 without memory */
+static int plan_ways(struct bus *b, struct plan *p, const struct peet_block *block, const struct group *groups, uint32_t n,
+    const uint64_t *values, const uint8_t *group_of)
+{
+    struct group_way ways[PLAN_REFS];
+    struct group_member members[PLAN_REFS];
+    if (!n || !peet__bus_group_ways(b, block, groups, n, values, group_of, ways, members))
+        return 0;
+    if (room_for((void **)&b->group_ways, &b->group_ways_size, b->ngroup_ways, n, sizeof *ways) ||
+        room_for((void **)&b->group_members, &b->group_members_size, b->ngroup_members, block->nrefs, sizeof *members))
+        return -1;
+    memcpy(b->group_ways + b->ngroup_ways, ways, n * sizeof *ways);
+    memcpy(b->group_members + b->ngroup_members, members, block->nrefs * sizeof *members);
+    p->ways = b->ngroup_ways + 1;
+    p->members = b->ngroup_members;
+    b->ngroup_ways += n;
+    b->ngroup_members += block->nrefs;
+    return 0;
+}
+
 int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t *values)
 {
     struct group groups[PLAN_REFS];
-    uint8_t names[PLAN_REFS];
+    uint8_t names[PLAN_REFS], group_of[PLAN_REFS];
     uint32_t n = 0;
     struct plan *p;
     if (make_room(b, block->id))
@@ -85,24 +127,20 @@ int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t
             return 0;
         while (k < n && !joins(b, block, i, &groups[k], names[k], values))
             k++;
+        group_of[i] = (uint8_t)k;
         if (k < n)
             continue;
         names[n] = ref->group;
         groups[n++] = (struct group){ref->value, 0, ref->size_bytes, (uint8_t)(i + 1), ref->kind == PEET_REF_LOAD ? QUICK_WRITE : 0};
     }
-    for (uint32_t k = 1; k < n; k++) /* in the order of last use, which is what replacement looks at */
-        for (uint32_t j = k; j > 0 && groups[j].stamp < groups[j - 1].stamp; j--) {
-            struct group g = groups[j];
-            groups[j] = groups[j - 1];
-            groups[j - 1] = g;
-        }
+    sort_groups(groups, n, group_of, block->nrefs);
     p->cost += ((uint64_t)block->nrefs + block->modifies) * b->hit_cycles * CPI_ONE;
     p->ngroups = (uint8_t)n;
     if (n <= PLAN_GROUPS) {
         memcpy(p->first, groups, n * sizeof *groups);
         p->known = (uint8_t)(n + 1);
     } else {
-        if (room_for_groups(b, n)) {
+        if (room_for((void **)&b->groups, &b->groups_size, b->ngroups, n, sizeof *groups)) {
             p->known = 0;
             return -1;
         }
@@ -111,6 +149,10 @@ int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t
         b->ngroups += n;
         p->known = PLAN_MANY + 1;
     }
+    if (plan_ways(b, p, block, groups, n, values, group_of)) {
+        p->known = 0;
+        return -1;
+    }
     return 0;
 }
 
@@ -118,4 +160,6 @@ void peet__bus_plans_fini(struct bus *b)
 {
     free(b->plans);
     free(b->groups);
+    free(b->group_ways);
+    free(b->group_members);
 }

@@ -59,6 +59,19 @@ static void shadow_use_sole(struct bus *b, struct cache *c, uint64_t line, uint3
     }
 }
 
+void peet__bus_shadow_miss(struct bus *b, struct cache *c, uint64_t line, uint32_t *record, struct frame *f)
+{
+    struct shadow_node *n = shadow_of(c, *record, line);
+    c->stats.kinds[n ? MISS_CONFLICT : *record & RECORD_TOUCHED ? MISS_CAPACITY : MISS_COLD]++;
+    if (n) {
+        n->frame = (uint32_t)(f - b->frames) + 1;
+        f->in_shadow = 1;
+        f->next = (uint32_t)(n - c->shadow) + 1;
+    } else {
+        shadow_use_sole(b, c, line, record, f, 1);
+    }
+}
+
 /* A frame for the line that comes in.  Returns: whether its old line goes to memory. */
 static inline int evict_sole(struct bus *b, struct cache *c, struct frame *f, uint64_t time)
 {

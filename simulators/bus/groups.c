@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Blocks that do not only hit, taken group by group (plan.c): for a processor alone with LRU, where a miss is one
+ * transaction and what follows it in the line is a hit.  All references of a group count as its first one's, which misses if
+ * any does; no line that the block has touched is replaced before the block is over, because a set has more frames than the
+ * block has groups.  So the first references alone have to keep their order.  sole.c holds the general form of what is
+ * here for lines that are not there at all.  Called by blocks.c.
+ */
+#include "bus.h"
+
+#define ALWAYS static inline __attribute__((always_inline))
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* What filling a line takes and leaves behind, by the protocol's table; whether that is all. */
+static int fill_of(struct bus *b, int write)
+{
+    const struct bus_processor_row *row = &b->protocol->processor[BUS_INVALID][write];
+    struct fill *fill = &b->fill[write];
+    if (row->op != OP_READ && row->op != OP_READX)
+        return 0;
+    fill->op = row->op;
+    fill->cycles = b->address_cycles + b->memory_latency_cycles + b->line_cycles;
+    while (row->again) {
+        row = &b->protocol->processor[row->alone][write];
+        if (row->op != OP_NONE)
+            return 0;
+    }
+    fill->state = row->alone;
+    fill->quick = b->quick[row->alone];
+    /* What comes behind it is no transaction: reads behind a read, anything behind a write. */
+    return fill->quick & QUICK_READ && (!write || fill->quick & QUICK_WRITE);
+}
+
+void peet__bus_groups_init(struct bus *b)
+{
+    b->groupwise = b->sole && b->replacement == REPLACE_LRU && !b->watched && fill_of(b, 0) && fill_of(b, 1);
+    if (b->groupwise) {
+        const unsigned state = b->fill[0].state;
+        b->silent_write = b->protocol->processor[state][1].op == OP_NONE;
+    }
+}
+
+static uint32_t touches_up_to(const struct peet_block *block, uint32_t ref)
+{
+    uint32_t n = ref + 1;
+    for (uint32_t i = 0; block->modifies && i < ref; i++)
+        n += block->refs[i].kind == PEET_REF_MODIFY;
+    return n;
+}
+
+static int writes_first(const struct peet_ref *ref)
+{
+    return ref->kind == PEET_REF_STORE || (ref->kind == PEET_REF_MODIFY && ref->flags & PEET_REF_ATOMIC);
+}
+
+/* What happens to a line if these references of the block go there, in their order. */
+static struct group_way way_of(const struct peet_block *block, const struct group_member *members, uint32_t n)
+{
+    const struct peet_ref *ref = &block->refs[members[0].ref];
+    struct group_way w = {.insn = ref->insn, .bytes = ref->size_bytes, .touches = (uint16_t)touches_up_to(block, members[0].ref),
+        .first = members[0].ref, .last = (uint8_t)(members[n - 1].ref + 1), .either = QUICK_WRITE, .writes = (uint8_t)writes_first(ref)};
+    for (uint32_t i = 0; i < n; i++) {
+        const int loads = block->refs[members[i].ref].kind == PEET_REF_LOAD;
+        w.either = loads ? w.either : 0;
+        w.writes_later |= (i || !w.writes) && !loads;
+    }
+    return w;
+}
+
+static void sort_ways(struct group_way *ways, uint32_t n)
+{
+    for (uint32_t k = 1; k < n; k++)
+        for (uint32_t j = k; j > 0 && ways[j].first < ways[j - 1].first; j--) {
+            struct group_way w = ways[j];
+            ways[j] = ways[j - 1];
+            ways[j - 1] = w;
+        }
+}
+
+static int goes(const struct bus *b, const struct group_way *w)
+{
+    return w->writes || !w->writes_later || b->silent_write;
+}
+
+int peet__bus_group_ways(const struct bus *b, const struct peet_block *block, const struct group *groups, uint32_t n, const uint64_t *values,
+    const uint8_t *group_of, struct group_way *ways, struct group_member *members)
+{
+    uint32_t at = 0;
+    if (!b->groupwise || n > WAYS_MAX)
+        return 0;
+    for (uint32_t k = 0; k < n; k++) {
+        const uint32_t from = at;
+        for (uint32_t i = 0; i < block->nrefs; i++)
+            if (group_of[i] == k)
+                members[at++] = (struct group_member){(uint16_t)(values[i] - (values[groups[k].value] - groups[k].before)), (uint8_t)i};
+        ways[k] = way_of(block, members + from, at - from);
+        ways[k].group = (uint8_t)k;
+        ways[k].members = (uint16_t)from;
+        ways[k].nmembers = (uint8_t)(at - from);
+        if (!goes(b, &ways[k]))
+            return 0;
+    }
+    sort_ways(ways, n);
+    return 1;
+}
+
+ALWAYS uint64_t bus_from(struct bus *b, enum bus_op op, uint64_t time, uint64_t cycles)
+{
+    b->transactions[op]++;
+    return peet__bus_calendar_request_sole(&b->calendar, time, cycles);
+}
+
+/* The line comes into frame @i, which is the set's oldest.  Returns: cycles that the processor waits */
+ALWAYS uint64_t fill(struct bus *b, struct cache *c, uint64_t line, uint32_t *record, uint32_t i, int write, uint64_t time)
+{
+    struct frame *const f = &c->frames[i];
+    const struct fill *const fill = &b->fill[write];
+    const uint64_t stamp = ++c->stamp;
+    uint64_t start;
+    int dirty = 0;
+    if (write)
+        c->stats.write_misses++;
+    else
+        c->stats.read_misses++;
+    if (f->state != BUS_INVALID) {
+        dirty = (b->protocol->states[f->state].flags & BUS_DIRTY) != 0;
+        c->stats.evictions++;
+        if (f->in_shadow) {
+            struct shadow_node *n = &c->shadow[f->next - 1];
+            n->used = c->used[i];
+            n->frame = 0;
+        }
+    }
+    if (record)
+        peet__bus_shadow_miss(b, c, line, record, f);
+    f->state = fill->state;
+    c->keys[i] = KEY_OF(line) | fill->quick;
+    c->used[i] = stamp;
+    c->hints[line & b->hint_mask] = i;
+    b->memory_line_reads++;
+    start = bus_from(b, (enum bus_op)fill->op, time, fill->cycles);
+    b->hw[c->hw].wait_cycles += start - time;
+    if (dirty) {
+        c->stats.write_backs++;
+        b->memory_line_writes++;
+        bus_from(b, OP_WRITE_BACK, start + fill->cycles, b->address_cycles + b->line_cycles);
+    }
+    return start + fill->cycles - time;
+}
+
+/* The frame that holds the line, NO_FRAME; and the one that it would go into. */
+ALWAYS uint32_t search(const struct bus *b, const struct cache *c, uint64_t line, uint32_t *out_victim)
+{
+    const uint64_t want = KEY_OF(line) | QUICK;
+    const uint32_t first = peet__bus_set_of(b, line) * b->ways;
+    const uint64_t *const keys = c->keys + first, *const used = c->used + first;
+    uint32_t found = NO_FRAME, victim = 0;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t way = 0; way < b->ways; way++) {
+        const uint64_t u = used[way];
+        found = (keys[way] | QUICK) == want && u ? way : found; /* invalid ones were never used */
+        victim = u < least ? way : victim;
+        least = u < least ? u : least;
+    }
+    *out_victim = first + victim;
+    return found == NO_FRAME ? NO_FRAME : first + found;
+}
+
+/* What is the same for all lines of one execution. */
+struct turn {
+    struct cache *c;
+    uint64_t start, rest; /* when it begins, and the fraction of a cycle, in CPI_ONE */
+    uint64_t stamp;       /* before it */
+    uint64_t stalled;
+};
+
+/* The line is not where it was last, or not to be used in this way without more ado.  Returns: its frame */
+static __attribute__((noinline)) uint32_t go_slowly(struct bus *b, struct turn *t, uint64_t line, const struct group_way *w)
+{
+    struct cache *const c = t->c;
+    const uint64_t want = KEY_OF(line) | QUICK;
+    uint32_t victim, i = search(b, c, line, &victim);
+    if (i != NO_FRAME && (c->keys[i] | w->either) == want) {
+        c->hints[line & b->hint_mask] = i;
+        return i;
+    }
+    const uint64_t at = t->start + (t->rest + b->cpi * w->insn) / CPI_ONE + w->touches * b->hit_cycles + t->stalled;
+    c->stamp = t->stamp + w->first;
+    if (i == NO_FRAME) {
+        uint32_t *record = NULL;
+        if (b->classify && UNLIKELY(!(record = peet_sim_linemap_get(&b->lines_map, line)))) {
+            peet__bus_no_memory(b);
+            return 0;
+        }
+        i = victim;
+        t->stalled += fill(b, c, line, record, i, w->writes, at);
+    } else {
+        t->stalled += peet__bus_touch_sole(b, c, line, w->bytes, w->writes ? TOUCH_WRITE : TOUCH_READ, at);
+    }
+    if (w->writes_later && !(c->keys[i] & QUICK_WRITE)) {
+        c->stamp = t->stamp + w->first; /* no other reference's */
+        peet__bus_touch_sole(b, c, line, w->bytes, TOUCH_WRITE, at);
+    }
+    return i;
+}
+
+/* All references of the way go to the line. */
+ALWAYS void go(struct bus *b, struct turn *t, uint64_t line, const struct group_way *w)
+{
+    uint32_t i = t->c->hints[line & b->hint_mask];
+    if ((t->c->keys[i] | w->either) != (KEY_OF(line) | QUICK))
+        i = go_slowly(b, t, line, w);
+    if (t->stamp + w->last > t->c->used[i])
+        t->c->used[i] = t->stamp + w->last;
+}
+
+/* May a set be the place of more lines than it has frames?  Then a victim could be a line that the block has touched. */
+static int crowded(const struct bus *b, const uint64_t *lines, uint32_t n)
+{
+    uint8_t counts[256] = {0};
+    for (uint32_t k = 0; k < n; k++)
+        if (++counts[peet__bus_set_of(b, lines[k]) & 255] > b->ways)
+            return 1;
+    return 0;
+}
+
+/* Some groups lie in two lines: each half goes its own way. */
+static __attribute__((noinline)) int by_halves(struct bus *b, struct turn *t, const struct plan *p, const struct peet_block *block,
+    const uint64_t *addresses)
+{
+    const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
+    const struct group_way *const ways = b->group_ways + p->ways - 1;
+    struct group_way parts[2 * WAYS_MAX];
+    uint64_t lines[2 * WAYS_MAX];
+    uint32_t n = 0;
+    for (const struct group_way *w = ways; w != ways + p->ngroups; w++) {
+        const struct group *const g = &groups[w->group];
+        const struct group_member *const members = b->group_members + p->members + w->members;
+        struct group_member halves[2][PLAN_REFS];
+        uint32_t counts[2] = {0, 0};
+        const uint64_t address = addresses[w->group] - g->before, line = address >> b->line_shift;
+        const uint32_t room = b->line_bytes - (uint32_t)(address & (b->line_bytes - 1));
+        if (g->span <= room) {
+            parts[n] = *w;
+            parts[n].group = (uint8_t)n;
+            lines[n++] = line;
+            continue;
+        }
+        for (uint32_t i = 0; i < w->nmembers; i++) {
+            const int second = members[i].offset >= room;
+            if (!second && members[i].offset + block->refs[members[i].ref].size_bytes > room)
+                return -1; /* a reference to two lines */
+            halves[second][counts[second]++] = members[i];
+        }
+        for (uint32_t half = 0; half < 2; half++)
+            if (counts[half]) {
+                parts[n] = way_of(block, halves[half], counts[half]);
+                parts[n].group = (uint8_t)n;
+                lines[n++] = line + half;
+            }
+    }
+    if (n > b->ways && crowded(b, lines, n))
+        return -1;
+    sort_ways(parts, n);
+    for (uint32_t k = 0; k < n; k++)
+        go(b, t, lines[parts[k].group], &parts[k]);
+    return 0;
+}
+
+int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block, const uint64_t *addresses,
+    uint64_t now, uint64_t time, uint64_t *out_stalled)
+{
+    struct turn t = {.c = &b->caches[hw], .start = now + time / CPI_ONE, .rest = time % CPI_ONE, .stamp = b->caches[hw].stamp};
+    const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
+    const struct group_way *const ways = b->group_ways + p->ways - 1;
+    const uint32_t n = p->ngroups;
+    uint64_t lines[WAYS_MAX];
+    int halves = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        const uint64_t address = addresses[k] - groups[k].before;
+        halves |= (address & (b->line_bytes - 1)) + groups[k].span > b->line_bytes;
+        lines[k] = address >> b->line_shift;
+    }
+    if (UNLIKELY(halves)) {
+        if (by_halves(b, &t, p, block, addresses))
+            return -1;
+    } else {
+        if (UNLIKELY(n > b->ways) && crowded(b, lines, n))
+            return -1;
+        for (const struct group_way *w = ways; w != ways + n; w++)
+            go(b, &t, lines[w->group], w);
+    }
+    t.c->stamp = t.stamp + p->nrefs;
+    *out_stalled = t.stalled;
+    return 0;
+}
