@@ -22,7 +22,8 @@
     X(load_queue, "loads", 1, 1024, 0, "loads between dispatch and retirement; default: the model's, else no limit") \
     X(store_queue, "stores", 1, 1024, 0, "stores between dispatch and their write; default: the model's, else no limit") \
     X(l1_load_cycles, "cycles", 1, 100, 0, "memory=flat: load to use; default: the model's") \
-    X(forward_cycles, "cycles", 1, 100, 5, "from a store's data to a load of them") \
+    X(forward_cycles, "cycles", 1, 100, 0, "from a store's data to a load of them; default: a hit's latency") \
+    X(stores_cycle, "stores", 1, 64, 1, "written to the L1D in a cycle at most, in order") \
     X(forward_fail_cycles, "cycles", 1, 1000, 12, "a load that a store holds in part: after the store is written, so much more") \
     X(mispredict_cycles, "cycles", 1, 1000, 0, "from a mispredicted branch to the execution of what follows; default: the model's") \
     X(resteer_cycles, "cycles", 1, 100, 8, "a taken branch whose target the front end did not know: bubble of the decoder") \
@@ -46,6 +47,7 @@
     X(smt, "preset|partitioned|shared", 1, "how threads of a core share window and queues while several are active") \
     X(stack_engine, "preset|on|off", 1, "push, pop, call and return wait for no earlier change of the stack pointer") \
     X(move_elimination, "preset|on|off", 1, "register moves that the model calls eliminated take no unit") \
+    X(folded_loads, "preset|split|model", 1, "operations with a load begin it before their other operands are there: always, or where the model says so") \
     X(partial_writes, "preset|merge|rename", 1, "writes of 8 or 16 bits of a register: do they wait for the rest of it?")
 
 enum { CORE_OOO = 1, CORE_INORDER, CORE_SIMPLE };
@@ -54,6 +56,7 @@ enum { BRANCH_TAGE = 1, BRANCH_GSHARE, BRANCH_BIMODAL, BRANCH_ALWAYS, BRANCH_PER
 enum { SMT_PARTITIONED = 1, SMT_SHARED };
 enum { X86_ON = 1, X86_OFF };
 enum { PARTIAL_MERGE = 1, PARTIAL_RENAME };
+enum { FOLDED_SPLIT = 1, FOLDED_MODEL };
 
 struct x86_config {
 #define X(name, unit, least, most, def, help) uint32_t name;

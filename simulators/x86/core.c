@@ -305,7 +305,13 @@ static inline void store(struct x86_thread *t, const struct peet_block *block, u
     uint64_t written = access(t, X86_STORE, block, ref, address, size_bytes, now, NULL);
 
     t->stores_n++;
-    t->stores_written = later(written, t->stores_written + 1);
+    if (written > t->stores_written) {
+        t->stores_written = written;
+        t->writes = 1;
+    } else if (t->writes++ == t->cpu->x->config.stores_cycle) {
+        t->stores_written++;
+        t->writes = 1;
+    }
     x86_store_enter(t, address, size_bytes, data, t->stores_written);
     x86_queue_enter(&t->stores, 1, t->stores_written);
 }

@@ -111,6 +111,7 @@ struct x86_thread {
     uint64_t last_issue;     /* in order */
     uint64_t loads_done;     /* the latest */
     uint64_t stores_written; /* the latest */
+    uint32_t writes;         /* in that cycle */
     uint64_t fetched[8];     /* lines that the front end has at hand */
     struct x86_front front;
     struct x86_branch last;

@@ -146,6 +146,8 @@ static void registers(const struct x86 *x, const struct peet_insn *insn, const s
         if (insn->regs[i] >= X86_REGISTERS || (engine && insn->regs[i] == RSP) || (breaks && insn->regs[i] != PEET_REG_FLAGS))
             continue;
         op->advances[n] = cost && k < cost->nadvances ? cost->advances[k] : 0;
+        if (x->config.folded_loads == FOLDED_SPLIT && (op->kind == OP_LOAD || op->kind == OP_MODIFY) && !op->advances[n] && insn->naddresses)
+            op->advances[n] = (int8_t)x->model_load_cycles;
         op->regs[n++] = insn->regs[i];
     }
     if (insn->flags & PEET_INSN_PARTIAL && x->config.partial_writes == PARTIAL_MERGE && insn->nwrites && n < 8)

@@ -176,6 +176,8 @@ static void *x86_create(const struct peet_env *env, const union peet_value *v)
         x->load_cycles = x86_memory_l1_cycles(x->memory);
         x->line_bytes = (uint32_t)x->memory_config->line_bytes;
     }
+    if (!x->config.forward_cycles)
+        x->config.forward_cycles = x->load_cycles;
     return x;
 refused:
     x86_destroy(x);
