@@ -60,6 +60,29 @@ struct peet__structure *peet__structure_of(struct peet_datamap *m, const char *k
     return s;
 }
 
+/** A pointer, or several, to this type among the members of a record: directly, or of records in it. */
+static int points_to(const struct peet_type *record, const struct peet_type *type, int depth)
+{
+    size_t n;
+    const struct peet_member *members = peet_type_members(record, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct peet_type *t = peet_type_element(members[i].type);
+
+        if (t && t->kind == PEET_TYPE_POINTER && (t = peet_type_target(t)) != NULL && t->kind == PEET_TYPE_STRUCT &&
+            (t == type || !strcmp(t->name, type->name) || t == record))
+            return 1;
+        if (t && t->kind == PEET_TYPE_STRUCT && depth < 4 && points_to(t, type, depth + 1))
+            return 1;
+    }
+    return 0;
+}
+
+uint8_t peet__type_flags(const struct peet_type *type)
+{
+    return type && type->kind == PEET_TYPE_STRUCT && points_to(type, type, 0) ? PEET_DATA_LINKED : 0;
+}
+
 void peet__structure_ready(struct peet_datamap *m, struct peet__structure *s)
 {
     if (m->discovered)
@@ -211,8 +234,14 @@ static __attribute__((noinline)) const struct peet_data *outside(struct peet_dat
         if (address - r->lo >= r->hi - r->lo)
             r = NULL;
     }
-    if (out_object)
-        *out_object = r ? (struct peet_data_object){r->lo, r->hi - r->lo, 0} : (struct peet_data_object){address, 0, 0};
+    if (out_object && r) { /* up to the next object: thread-local variables lie in stacks, variables in sections */
+        uint64_t lo, hi;
+
+        peet_index_gap(&m->index, address, r->lo, r->hi, &lo, &hi);
+        *out_object = (struct peet_data_object){lo, hi - lo, 0};
+    } else if (out_object) {
+        *out_object = (struct peet_data_object){address, 0, 0};
+    }
     return &m->structures[r ? r->data : REST]->pub;
 }
 
@@ -258,7 +287,7 @@ uint64_t peet_datamap_member(const struct peet_datamap *m, const struct peet_dat
 
 int peet_datamap_alloc(struct peet_datamap *m, const struct peet_datamap_block *b)
 {
-    const uint64_t grain = b->kind == PEET_DATA_MAPPED ? 4096 : 16;
+    const uint64_t grain = b->kind != PEET_DATA_MAPPED ? 16 : b->exact ? 1 : 4096;
     uint64_t covered = b->bytes ? (b->bytes + grain - 1) & ~(grain - 1) : grain, number = UINT64_MAX;
     struct peet__structure *s = NULL;
     uint32_t old = b->moved_from ? peet_index_find(&m->index, b->moved_from) : 0;
@@ -299,10 +328,54 @@ void peet_datamap_release(struct peet_datamap *m, uint64_t address)
 
 void peet_datamap_unmap(struct peet_datamap *m, uint64_t address, uint64_t bytes)
 {
-    uint64_t end = (address + bytes + 4095) & ~(uint64_t)4095;
+    if (address + bytes > address)
+        clear(m, address, address + bytes, 0);
+}
 
-    if (end > address)
-        clear(m, address, end, 0);
+/* ------------------------------------------------------------------------------------------------- notes */
+
+/* Arguments beyond those that modules see; runtime.h has their order. */
+enum { ALLOC_KIND = 3, ALLOC_MOVED, ALLOC_PATH, FREE_KIND = 2, FREE_BYTES, HEAP = 0, MAPPING, BREAK };
+
+void peet_datamap_settle(struct peet_datamap *m)
+{
+    if (!m->release.address)
+        return;
+    if (m->release.kind == HEAP)
+        peet_datamap_release(m, m->release.address);
+    else
+        peet_datamap_unmap(m, m->release.address,
+            m->release.kind == MAPPING ? (m->release.bytes + 4095) & ~(uint64_t)4095 : m->release.bytes);
+    m->release.address = 0;
+}
+
+int peet_datamap_note(struct peet_datamap *m, uint32_t type, const uint64_t *a, uint32_t n)
+{
+    struct peet_datamap_block b = {.kind = PEET_DATA_HEAP};
+
+    peet_datamap_settle(m);
+    if (type == PEET_ABSTRACT_FREE) {
+        if (!n || (n > FREE_BYTES && a[FREE_BYTES] == UINT64_MAX)) /* moved: its ALLOC says where to */
+            return 0;
+        m->release.address = a[0];
+        m->release.kind = n > FREE_KIND ? (uint8_t)a[FREE_KIND] : HEAP;
+        m->release.bytes = n > FREE_BYTES ? a[FREE_BYTES] : 0;
+        return 0;
+    }
+    if (n < 3)
+        return 0;
+    b.address = a[0];
+    b.bytes = a[1];
+    b.path = a + 2;
+    b.npath = 1;
+    if (n > ALLOC_PATH) {
+        b.kind = a[ALLOC_KIND] == HEAP ? PEET_DATA_HEAP : PEET_DATA_MAPPED;
+        b.exact = a[ALLOC_KIND] == BREAK;
+        b.moved_from = a[ALLOC_MOVED];
+        b.path = a + ALLOC_PATH;
+        b.npath = n - ALLOC_PATH;
+    }
+    return peet_datamap_alloc(m, &b);
 }
 
 /* ------------------------------------------------------------------------------------------ life and death */

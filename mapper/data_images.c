@@ -37,6 +37,7 @@ static struct peet__structure *variable_structure(struct peet_datamap *m, const 
     s->pub.element_bytes = element ? element->bytes : 0;
     s->type = element;
     s->whole = v->type;
+    s->pub.flags |= peet__type_flags(element);
     peet__structure_ready(m, s);
     return s;
 }

@@ -271,3 +271,41 @@ uint32_t peet_index_next(const struct peet_index *x, uint64_t address, uint64_t 
     }
     return PEET_INDEX_NONE;
 }
+
+/** The entry of an address's page, and how many bytes round it are as empty as it is. */
+static uint64_t entry_at(const struct peet_index *x, uint64_t address, uint64_t *out_grain)
+{
+    const uint64_t *leaf = x->leaves[address >> (PEET__INDEX_LEAF_BITS + 12)];
+
+    *out_grain = leaf ? 4096 : (uint64_t)4096 << PEET__INDEX_LEAF_BITS;
+    return leaf ? leaf[address >> 12 & (LEAF_ENTRIES - 1)] : 0;
+}
+
+static int is_free(const struct peet_index *x, uint64_t address, uint64_t *out_grain)
+{
+    uint64_t entry = entry_at(x, address, out_grain);
+
+    if (!entry)
+        return 1;
+    *out_grain = 16;
+    if (!(entry & 1) && !((const struct peet__index_page *)(uintptr_t)entry)->cells[address >> 4 & (PEET__INDEX_CELLS - 1)])
+        return 1;
+    *out_grain = 1;
+    return !peet_index_find(x, address);
+}
+
+void peet_index_gap(const struct peet_index *x, uint64_t address, uint64_t lo, uint64_t hi, uint64_t *out_lo, uint64_t *out_hi)
+{
+    enum { STEPS = 600 };
+    uint64_t at = address, grain;
+
+    if (hi > (uint64_t)1 << PEET__INDEX_SPACE_BITS)
+        hi = (uint64_t)1 << PEET__INDEX_SPACE_BITS;
+    for (int i = 0; i < STEPS && at < hi && is_free(x, at, &grain); i++)
+        at = (at | (grain - 1)) + 1;
+    *out_hi = at < hi ? at : hi;
+    at = address;
+    for (int i = 0; i < STEPS && at > lo && is_free(x, at - 1, &grain); i++)
+        at = (at - 1) & ~(grain - 1);
+    *out_lo = at > lo ? at : lo;
+}

@@ -57,6 +57,10 @@ void peet_index_remove(struct peet_index *index, uint64_t address, uint64_t byte
  *  Returns: its handle or NONE.  For insertion into a range that may not be free; by the page, not constant */
 uint32_t peet_index_next(const struct peet_index *index, uint64_t address, uint64_t end, uint64_t *out_at);
 
+/** peet_index_gap() - the free range round an address that no object covers, within [lo, hi), or a part of it: the search
+ *  goes no further than some hundred pages */
+void peet_index_gap(const struct peet_index *index, uint64_t address, uint64_t lo, uint64_t hi, uint64_t *out_lo, uint64_t *out_hi);
+
 /** The cell is shared. */
 uint32_t peet__index_listed(const struct peet_index *index, uint32_t cell, uint64_t address);
 

@@ -78,6 +78,7 @@ struct peet_datamap {
     size_t nimages;
     struct peet__data_thread *threads;
     struct peet__debt *debts;
+    struct { uint64_t address, bytes; uint8_t kind; } release; /* noted and not settled; address 0: none */
     struct peet_datamap_hooks hooks;
     const char *const *allocators;
     size_t nallocators;
@@ -91,6 +92,8 @@ struct peet_datamap {
 struct peet__structure *peet__structure_of(struct peet_datamap *map, const char *key, int *out_new);
 /** A string that lives as long as the map; "" if memory has run out. */
 const char *peet__data_text(struct peet_datamap *map, const char *text);
+/** What a type says of structures of it: enum peet_data_flags. */
+uint8_t peet__type_flags(const struct peet_type *type);
 /** The structure has all its fields: id, and the rules that concern it. */
 void peet__structure_ready(struct peet_datamap *map, struct peet__structure *s);
 

@@ -38,21 +38,16 @@ void peet__map_data_services(struct peet_map *map, struct peet_env *env)
 
 void peet__map_data_begin(struct peet_map *map, struct peet_abstract_event *event)
 {
-    const uint64_t *a = event->args;
-    struct peet_datamap_block block = {.kind = PEET_DATA_HEAP};
+    const int alloc = event->type == PEET_ABSTRACT_ALLOC;
 
-    if (event->type != PEET_ABSTRACT_ALLOC || event->nargs < 3)
-        return;
-    block.address = a[0];
-    block.bytes = a[1];
-    block.path = a + 2;
-    block.npath = 1;
-    if (peet_datamap_alloc(map->config.data, &block))
+    if (map->config.data && peet_datamap_note(map->config.data, event->type, event->args, event->nargs))
         peet__map_fail(map, PEET_ENOMEM, "mapper: out of memory for the table of data structures");
+    if (event->nargs > (alloc ? 3 : 2))
+        event->nargs = alloc ? 3 : 2;
 }
 
-void peet__map_data_end(struct peet_map *map, const struct peet_abstract_event *event)
+void peet__map_data_end(struct peet_map *map)
 {
-    if (event->nargs)
-        peet_datamap_release(map->config.data, event->args[0]);
+    if (map->config.data)
+        peet_datamap_settle(map->config.data);
 }

@@ -16,6 +16,17 @@ struct where {
     uint64_t start; /* of the function, if nothing says the line */
 };
 
+/** Does a function stand for its callers, as malloc() does? */
+static int is_allocator(void *arg, const char *function)
+{
+    const struct peet_datamap *m = arg;
+
+    for (size_t i = 0; i < m->nallocators; i++)
+        if (!fnmatch(m->allocators[i], function, 0))
+            return 1;
+    return 0;
+}
+
 static void locate(struct peet_datamap *m, uint64_t pc, struct where *out)
 {
     const struct peet__data_image *image = peet__image_of_pc(m, pc);
@@ -25,7 +36,7 @@ static void locate(struct peet_datamap *m, uint64_t pc, struct where *out)
     memset(out, 0, sizeof *out);
     out->site.function = out->site.file = out->site.name = "";
     if (image && image->info)
-        peet_debuginfo_site(image->info, pc - image->bias, &out->site);
+        peet_debuginfo_site(image->info, pc - image->bias, is_allocator, m, &out->site);
     if (*out->site.function)
         return;
     if (m->hooks.place && m->hooks.place(m->hooks.arg, pc - 1, &function, &file, &line, &out->start) && function) {
@@ -33,7 +44,7 @@ static void locate(struct peet_datamap *m, uint64_t pc, struct where *out)
 
         out->site.function = peet__data_text(m, peet_demangle(function, buffer, sizeof buffer));
         out->site.file = file ? peet__data_text(m, file) : "";
-        out->site.own = image != NULL;
+        out->site.own = image != NULL && !is_allocator(m, out->site.function);
     }
 }
 
@@ -50,20 +61,12 @@ static void describe(const struct where *w, uint64_t pc, char *out, size_t room)
         snprintf(out, room, "0x%llx", (unsigned long long)pc);
 }
 
-static int is_allocator(const struct peet_datamap *m, const char *function)
-{
-    for (size_t i = 0; i < m->nallocators; i++)
-        if (!fnmatch(m->allocators[i], function, 0))
-            return 1;
-    return 0;
-}
-
 int peet_datamap_is_own(struct peet_datamap *m, uint64_t pc)
 {
     struct where w;
 
     locate(m, pc, &w);
-    return w.site.own && !is_allocator(m, w.site.function);
+    return w.site.own;
 }
 
 static struct peet__structure *make(struct peet_datamap *m, unsigned kind, const uint64_t *path, unsigned npath)
@@ -97,6 +100,7 @@ static struct peet__structure *make(struct peet_datamap *m, unsigned kind, const
     s->type = w.site.type;
     s->pub.type = s->type ? s->type->name : "";
     s->pub.element_bytes = s->type ? s->type->bytes : 0;
+    s->pub.flags |= peet__type_flags(s->type);
     peet__structure_ready(m, s);
     return s;
 }

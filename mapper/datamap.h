@@ -53,6 +53,7 @@ struct peet_datamap_block {
     const uint64_t *path;    /* return addresses, innermost first: [0] is the site's */
     unsigned npath;
     uint8_t kind;            /* PEET_DATA_HEAP or PEET_DATA_MAPPED */
+    uint8_t exact;           /* MAPPED: not whole pages */
 };
 
 /** peet_datamap_alloc() - Returns: 0 or PEET_ENOMEM */
@@ -61,6 +62,14 @@ int peet_datamap_alloc(struct peet_datamap *map, const struct peet_datamap_block
 void peet_datamap_release(struct peet_datamap *map, uint64_t address);
 /** peet_datamap_unmap() - of whatever mapping this was */
 void peet_datamap_unmap(struct peet_datamap *map, uint64_t address, uint64_t bytes);
+
+/**
+ * peet_datamap_note() - an ALLOC or FREE with the arguments of runtime.h's notes, or those of its type alone
+ * A release takes effect in peet_datamap_settle() or with the next note: who is told of it may still ask.
+ * Returns: 0 or PEET_ENOMEM
+ */
+int peet_datamap_note(struct peet_datamap *map, uint32_t type, const uint64_t *args, uint32_t nargs);
+void peet_datamap_settle(struct peet_datamap *map);
 
 /** peet_datamap_is_own() - is the code at a return address the program's own, so that an allocation there is its?  Else
  *  its caller is to be asked.  Slow: callers remember. */

@@ -276,6 +276,9 @@ static int build(struct peet_error *error)
     peet_rt_set_seed(c->seed);
     peet_rt_note_ranges(c->ranges);
     peet_rt_note_allocations(config.data || (needs & PEET_NEEDS_ABSTRACT));
+    peet_rt_notes_clear(); /* of constructors before the host: the table has them, the stream has not */
+    if (config.data)
+        peet_host_data_walk(config.data, 1);
     if (config.data && peet_source_set_data(host.source, config.data))
         return peet_error_set(error, PEET_ENOMEM, "out of memory for the table of data structures");
     peet_source_attach(host.source, host.map, peet_map_wants_addresses(host.map), peet_map_wants_loops(host.map));

@@ -4,6 +4,8 @@
 #include "host_report.h"
 #include "layout.h"
 
+#include <peet/raw.h>
+
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +73,18 @@ static int place(void *arg, uint64_t pc, const char **out_function, const char *
     return *out_function != NULL;
 }
 
+/** What constructors of shared objects have allocated, before there was a host. */
+static void early(struct peet_error *error)
+{
+    size_t n;
+    const uint64_t *note = peet_rt_notes(&n), *end = note + n;
+
+    for (; note != end && !error->code; note += 2 + PEET_RAW_NARGS(note[1]))
+        if (peet_datamap_note(live.data, PEET_RAW_TYPE(note[1]), note + 2, PEET_RAW_NARGS(note[1])))
+            peet_error_set(error, PEET_ENOMEM, "out of memory for the table of data structures");
+    peet_datamap_settle(live.data);
+}
+
 int peet_host_data_start(struct peet_program *program, struct peet_datamap **out_data, struct peet_error *error)
 {
     const struct peet_datamap_hooks hooks = {.place = place};
@@ -90,5 +104,7 @@ int peet_host_data_start(struct peet_program *program, struct peet_datamap **out
     live.images = NULL;
     live.nimages = 0;
     *out_data = live.data;
-    return err;
+    if (!err)
+        early(error);
+    return err ? err : error->code;
 }

@@ -18,4 +18,7 @@ int peet_host_data_image(const char *path, const struct dl_phdr_info *info, stru
 /** peet_host_data_start() - make the table, with all images so far.  @program: for names of functions, borrowed */
 int peet_host_data_start(struct peet_program *program, struct peet_datamap **out_data, struct peet_error *error);
 
+/** peet_host_data_walk() - from now on allocations are those of the program's own code, with a call path of so many places */
+void peet_host_data_walk(struct peet_datamap *data, unsigned depth);
+
 #endif

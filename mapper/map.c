@@ -363,6 +363,10 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
         }
         out->abstract.context = c->number;
         switch (out->abstract.type) {
+        case PEET_ABSTRACT_ALLOC:
+        case PEET_ABSTRACT_FREE:
+            peet__map_data_begin(map, &out->abstract);
+            return map->error.code ? map->error.code : kind;
         case PEET_ABSTRACT_NONE:
         case PEET_ABSTRACT_CONTEXT_START: /* said already */
         case PEET_ABSTRACT_MARK_START:    /* outside a marked loop: nothing to say */
@@ -373,11 +377,6 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
             return begin_loop(map, c, out);
         case PEET_ABSTRACT_MARK_JOIN:
             out->abstract.type = PEET_ABSTRACT_DOALL_JOIN;
-        case PEET_ABSTRACT_ALLOC:
-        case PEET_ABSTRACT_FREE:
-            if (map->config.data)
-                peet__map_data_begin(map, &out->abstract);
-            return kind;
             return kind;
         case PEET_ABSTRACT_DOALL_FINISH:
             if (!c->loop)
@@ -464,6 +463,9 @@ void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const st
             peet__map_arrive(map, c, NULL, core->clock);
         }
         break;
+    case PEET_ABSTRACT_FREE:
+        peet__map_data_end(map);
+        break;
     case PEET_ABSTRACT_ROI_BEGIN:
     case PEET_ABSTRACT_ROI_END:
         if (peet__roi_mark(map, core->clock, event->type == PEET_ABSTRACT_ROI_BEGIN))
@@ -474,10 +476,6 @@ void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const st
             peet__sync_effect(map, core, event);
         break;
     }
-    case PEET_ABSTRACT_FREE:
-        if (map->config.data)
-            peet__map_data_end(map, event);
-        break;
 }
 
 void peet__map_observe_abstract(struct peet_map *map, unsigned hw, const struct peet_abstract_event *event)

@@ -299,6 +299,14 @@ void peet__map_module_free(struct peet_map_module *module);
 /** The services for memory reports, of the machine and of observers. */
 void peet__map_reports(struct peet_map *map, struct peet_env *env);
 
+/* ---- data_services.c */
+/** The services for data structures, of a module. */
+void peet__map_data_services(struct peet_map *map, struct peet_env *env);
+/** ALLOC or FREE is about to be delivered: a new block is known from now on.  Modules see the arguments of its type alone. */
+void peet__map_data_begin(struct peet_map *map, struct peet_abstract_event *event);
+/** FREE has been delivered. */
+void peet__map_data_end(struct peet_map *map);
+
 /* ---- processors.c */
 /** The services for costs of instructions. */
 void peet__map_costs(struct peet_env *env);
@@ -307,14 +315,6 @@ void peet__map_costs(struct peet_env *env);
 int peet__map_pull(const struct peet_env *env, unsigned hw, struct peet_pull *out_event);
 void peet__map_pull_charge(const struct peet_env *env, unsigned hw, uint64_t cycles);
 uint64_t peet__map_clock(const struct peet_env *env, unsigned hw);
-/* ---- data_services.c */
-/** The services for data structures, of a module. */
-void peet__map_data_services(struct peet_map *map, struct peet_env *env);
-/** An allocation is about to be delivered: from now on the block is known.  Modules see the arguments of its type alone. */
-void peet__map_data_begin(struct peet_map *map, struct peet_abstract_event *event);
-/** A release has been delivered. */
-void peet__map_data_end(struct peet_map *map, const struct peet_abstract_event *event);
-
 
 /* ---- policy.c */
 /** A context or a loop becomes ready at this time. */

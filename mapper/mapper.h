@@ -91,10 +91,10 @@ enum peet_winner { PEET_WINNER_FCFS, PEET_WINNER_LIFO, PEET_WINNER_RANDOM };
 /** What locking and unlocking a mutex does to the machine's memory. */
 enum peet_lock_model { PEET_LOCK_NONE, PEET_LOCK_TAS, PEET_LOCK_TTAS, PEET_LOCK_TICKET, PEET_LOCK_MCS };
 
-struct peet_map_config {
-    uint32_t cores;
 struct peet_datamap;
 
+struct peet_map_config {
+    uint32_t cores;
     enum peet_policy policy;
     uint64_t quantum_cycles;      /* round robin: a context is preempted after so long if others wait */
     uint64_t switch_cycles;       /* cost of running another software context than before */

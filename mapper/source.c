@@ -25,6 +25,8 @@ int peet__source_ring(struct peet_source *s, struct peet_source_context *c, stru
         s->rings = c->ring->next;
     else if (!(c->ring = malloc(sizeof *c->ring)))
         return no_memory(error);
+    else
+        c->ring->merged = NULL, c->ring->merged_room = 0;
     return 0;
 }
 
@@ -90,6 +92,8 @@ enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_co
     c->result = 0;
     c->cursor = words;
     c->end = end;
+    if (peet__source_notes(s, c))
+        s->notes_lost = 1;
     if (why == PEET_YIELD_DONE)
         c->done = 1;
     return why;
@@ -301,6 +305,8 @@ static int next(void *self, uint32_t context, struct peet_event *out_event, stru
     struct peet_source_context *c = s->contexts[context];
     int kind;
 
+    if (s->notes_lost)
+        return no_memory(error);
     for (;;) {
         if (c->cursor != c->end) {
             kind = peet_decode_next(c->decode, &c->cursor, c->end, s->want_addresses, out_event, c->crashed ? NULL : error);
@@ -467,6 +473,7 @@ void peet_source_free(struct peet_source *s)
     }
     while ((ring = s->rings) != NULL) {
         s->rings = ring->next;
+        free(ring->merged);
         free(ring);
     }
     free(s->contexts);
@@ -507,6 +514,8 @@ int peet_source_crash(struct peet_source *s, uint32_t context, const uint64_t *e
         return PEET_EUNSUPPORTED;
     c->cursor = c->ring->words;
     c->end = end;
+    if (peet__source_notes(s, c))
+        s->notes_lost = 1;
     c->done = c->crashed = 1;
     s->args[0] = (uint64_t)status;
     return 0;

@@ -13,6 +13,8 @@
 
 struct peet_source_ring {
     struct peet_source_ring *next; /* in the pool */
+    uint64_t *merged;              /* the words with notes among them, or NULL */
+    size_t merged_room;
     uint64_t words[PEET_SOURCE_RING_WORDS + PEET_RAW_SLACK_WORDS];
 };
 
@@ -65,6 +67,9 @@ struct peet_source {
     struct peet_program *program;
     const struct peet_map *map;
     struct peet_datamap *data;
+    int notes_lost;                        /* memory has run out for them */
+    struct peet_map *views;                /* contexts see their processor's view; NULL: all see main memory */
+    int apart;                             /* they have done so since one was alone last */
     int want_addresses, want_loops;
     size_t limit_words;
     struct peet_source_context **contexts; /* by source number */
@@ -82,6 +87,9 @@ int peet__source_ring(struct peet_source *s, struct peet_source_context *c, stru
 void peet__source_drop_ring(struct peet_source *s, struct peet_source_context *c);
 /** Let a context run on; its words are c->cursor .. c->end afterwards. */
 enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_context *c, uint32_t context);
+
+/** source_notes.c: the notes of the turn that has just been come among its words.  Returns: 0 or PEET_ENOMEM */
+int peet__source_notes(struct peet_source *s, struct peet_source_context *c);
 
 /** next() for a context that has forked a marked loop: the loop's MARK_JOIN. */
 int peet__source_join(struct peet_source *s, uint32_t context, struct peet_event *out_event, struct peet_error *error);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <peet/module.h>
 #include "heap.h"
+#include "notes.h"
 
 extern void *__libc_malloc(size_t);
 extern void __libc_free(void *);
@@ -23,27 +24,6 @@ extern void *__libc_memalign(size_t, size_t);
 #define SUBJECT peet__is_subject()
 #define CALLER ((uint64_t)__builtin_return_address(0))
 
-PUBLIC void peet_rt_note_allocations(int on)
-{
-    peet__rt.note_allocations = on;
-}
-
-static void note_alloc(const void *p, size_t bytes, uint64_t caller)
-{
-    if (peet__rt.note_allocations && p) {
-        uint64_t args[] = {(uint64_t)p, bytes, caller};
-        peet_rt_note(PEET_ABSTRACT_ALLOC, 3, args);
-    }
-}
-
-static void note_free(const void *p, uint64_t caller)
-{
-    if (peet__rt.note_allocations && SUBJECT && p) {
-        uint64_t args[] = {(uint64_t)p, caller};
-        peet_rt_note(PEET_ABSTRACT_FREE, 2, args);
-    }
-}
-
 static void *allocate(size_t bytes, size_t align, int zero, uint64_t caller)
 {
     peet__rt.busy++;
@@ -51,7 +31,7 @@ static void *allocate(size_t bytes, size_t align, int zero, uint64_t caller)
     peet__rt.busy--;
     if (!p)
         errno = ENOMEM;
-    note_alloc(p, bytes, caller);
+    peet__note_memory(PEET_RT_HEAP, p, bytes, NULL, caller);
     return p;
 }
 
@@ -113,7 +93,7 @@ PUBLIC void free(void *p)
         return;
     }
     int saved_errno = errno;
-    note_free(p, CALLER);
+    peet__note_release(PEET_RT_HEAP, p, 0, CALLER);
     peet__rt.busy++;
     enum peet__heap_fault fault = peet__heap_free(p);
     peet__rt.busy--;
@@ -128,7 +108,7 @@ static void *resize(void *p, size_t bytes, uint64_t caller)
     if (fault != PEET__HEAP_OK)
         bad_pointer("realloc", p, fault, caller);
     if (bytes == 0) { /* as glibc has it */
-        note_free(p, caller);
+        peet__note_release(PEET_RT_HEAP, p, 0, caller);
         peet__rt.busy++;
         peet__heap_free(p);
         peet__rt.busy--;
@@ -141,8 +121,8 @@ static void *resize(void *p, size_t bytes, uint64_t caller)
         errno = ENOMEM;
         return NULL;
     }
-    note_free(p, caller);
-    note_alloc(q, bytes, caller);
+    peet__note_release(PEET_RT_HEAP, p, PEET_RT_MOVED, caller);
+    peet__note_memory(PEET_RT_HEAP, q, bytes, p, caller);
     return q;
 }
 

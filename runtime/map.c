@@ -6,6 +6,7 @@
  * straight to the kernel.
  */
 #include "internal.h"
+#include "notes.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -26,6 +27,8 @@ static struct range {
 } ranges[RANGES_MAX];
 static unsigned nranges;
 static uint64_t bump = PEET__MAPS_BASE;
+
+#define CALLER ((uint64_t)__builtin_return_address(0))
 
 static uint64_t whole_pages(size_t bytes)
 {
@@ -154,6 +157,8 @@ PUBLIC void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t off
     peet__rt.busy++;
     void *got = subject_mmap(at, bytes, prot, flags, fd, offset);
     peet__rt.busy--;
+    if (got != MAP_FAILED)
+        peet__note_memory(PEET_RT_MAPPING, got, bytes, NULL, CALLER);
     return got;
 }
 
@@ -166,6 +171,7 @@ PUBLIC int munmap(void *at, size_t bytes)
         peet__rt.busy++;
         place_give((uint64_t)at, (uint64_t)at + whole_pages(bytes));
         peet__rt.busy--;
+        peet__note_release(PEET_RT_MAPPING, at, bytes, CALLER);
     }
     return result;
 }
@@ -232,6 +238,10 @@ PUBLIC void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
     peet__rt.busy++;
     void *got = subject_mremap(old, old_bytes, bytes, flags, fixed);
     peet__rt.busy--;
+    if (got != MAP_FAILED) {
+        peet__note_release(PEET_RT_MAPPING, old, old_bytes ? PEET_RT_MOVED : 0, CALLER);
+        peet__note_memory(PEET_RT_MAPPING, got, bytes, old_bytes ? old : NULL, CALLER);
+    }
     return got;
 }
 
@@ -260,6 +270,14 @@ static int subject_brk(uint64_t to)
     return 0;
 }
 
+static void note_break(uint64_t before, uint64_t caller)
+{
+    if (brk_now > before)
+        peet__note_memory(PEET_RT_BREAK, (void *)before, brk_now - before, NULL, caller);
+    else if (brk_now < before)
+        peet__note_release(PEET_RT_BREAK, (void *)brk_now, before - brk_now, caller);
+}
+
 PUBLIC void *sbrk(intptr_t by)
 {
     if (!peet__is_subject()) {
@@ -269,7 +287,10 @@ PUBLIC void *sbrk(intptr_t by)
         return real(by);
     }
     uint64_t before = brk_now;
-    return by == 0 || subject_brk(before + (uint64_t)by) == 0 ? (void *)before : (void *)-1;
+    if (by != 0 && subject_brk(before + (uint64_t)by) != 0)
+        return (void *)-1;
+    note_break(before, CALLER);
+    return (void *)before;
 }
 
 PUBLIC int brk(void *to)
@@ -280,5 +301,8 @@ PUBLIC int brk(void *to)
             real = (int (*)(void *))peet__next("brk");
         return real(to);
     }
-    return subject_brk((uint64_t)to);
+    uint64_t before = brk_now;
+    int result = subject_brk((uint64_t)to);
+    note_break(before, CALLER);
+    return result;
 }

@@ -141,8 +141,32 @@ __attribute__((visibility("default"))) int peet_host_main(struct peet_host_hooks
 uint64_t *peet_rt_crash_end(void);
 typedef int peet_host_main_fn(struct peet_host_hooks *out_hooks);
 
-/** Whether the subject's allocations are noted in its stream (ALLOC, FREE).  Off at first. */
+/** Whether the subject's allocations are noted (ALLOC, FREE).  Off at first, but for constructors of shared objects, which
+ *  run before there is a host. */
 void peet_rt_note_allocations(int on);
+
+/** What kind of memory a note is about. */
+enum peet_rt_memory { PEET_RT_HEAP, PEET_RT_MAPPING, PEET_RT_BREAK };
+
+/**
+ * peet_rt_notes() - notes that contexts have made since peet_rt_notes_clear(), in order
+ * Each: [the place in the ring before which it belongs] [PEET_RAW_ABSTRACT header] [arguments]
+ *   ALLOC  address bytes caller kind moved_from path...   (kind: enum peet_rt_memory; path: return addresses, innermost first)
+ *   FREE   address caller kind bytes                      (bytes 0: all of a heap block; MOVED: its ALLOC follows)
+ */
+const uint64_t *peet_rt_notes(size_t *out_words);
+void peet_rt_notes_clear(void);
+#define PEET_RT_MOVED UINT64_MAX
+
+/**
+ * The host's walk up a context's stack, on that stack: from the frame whose return address is `caller` outwards to the
+ * program's own code, of which `depth` frames are written.  @path NULL: is the code at `caller` the program's own?
+ * Returns: how many; 0: none found
+ */
+#define PEET_RT_PATH_MAX 32
+typedef unsigned peet_rt_walker(uint64_t caller, uint64_t *path, unsigned depth);
+/** peet_rt_set_walker() - before the first resume; NULL: sites are the callers of malloc() and its like */
+void peet_rt_set_walker(peet_rt_walker *walker, unsigned depth);
 
 /** Whether range operations of libraries (memcpy, strlen, stdio ...) are noted (RANGE).  On at first. */
 void peet_rt_note_ranges(int on);

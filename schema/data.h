@@ -81,11 +81,15 @@ int peet_debuginfo_typed(const struct peet_debuginfo *info);
 /** peet_debuginfo_tls_bytes() - the size of its thread-local block, and its alignment */
 uint64_t peet_debuginfo_tls_bytes(const struct peet_debuginfo *info, uint64_t *out_align);
 
+/** Does a function stand for its callers? */
+typedef int peet_site_skip(void *arg, const char *function);
+
 /**
- * peet_debuginfo_site() - the place of a call
+ * peet_debuginfo_site() - the place of a call: the innermost in the program's own code that is not to be skipped
  * @pc: the address behind the call, in the file
+ * @skip: may be NULL
  */
-void peet_debuginfo_site(struct peet_debuginfo *info, uint64_t pc, struct peet_site *out_site);
+void peet_debuginfo_site(struct peet_debuginfo *info, uint64_t pc, peet_site_skip *skip, void *arg, struct peet_site *out_site);
 
 /** peet_debuginfo_type() - a type by its name: "node", "struct node", "double", "unsigned *"; NULL: there is none */
 const struct peet_type *peet_debuginfo_type(struct peet_debuginfo *info, const char *name);

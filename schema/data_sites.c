@@ -247,19 +247,49 @@ static void in_register(struct peet_debuginfo *info, Dwarf_Die *scopes, int nsco
 
 /* ----------------------------------------------------------------------------------------------- the site */
 
-void peet_debuginfo_site(struct peet_debuginfo *info, uint64_t pc, struct peet_site *out)
+/** The functions, inlined calls and blocks round a pc, as the code has them, innermost first.  Returns: how many */
+static int scopes_of(Dwarf_Die *parent, uint64_t pc, Dwarf_Die *out, int depth)
+{
+    Dwarf_Die child;
+    int n;
+
+    if (depth > PEET__DEPTH_MAX || dwarf_child(parent, &child))
+        return 0;
+    do {
+        switch (dwarf_tag(&child)) {
+        case DW_TAG_subprogram:
+        case DW_TAG_inlined_subroutine:
+        case DW_TAG_lexical_block:
+            if (dwarf_haspc(&child, pc) != 1)
+                break;
+            n = scopes_of(&child, pc, out, depth + 1);
+            out[n] = child;
+            return n + 1;
+        case DW_TAG_namespace:
+        case DW_TAG_module:
+        case DW_TAG_structure_type:
+        case DW_TAG_class_type:
+            n = scopes_of(&child, pc, out, depth + 1);
+            if (n)
+                return n;
+        }
+    } while (!dwarf_siblingof(&child, &child));
+    return 0;
+}
+
+void peet_debuginfo_site(struct peet_debuginfo *info, uint64_t pc, peet_site_skip *skip, void *arg, struct peet_site *out)
 {
     const struct peet__unit *unit = pc ? peet__unit_of_pc(info, pc - 1) : NULL;
     struct here here = {"", "", 0, 0};
-    Dwarf_Die *scopes = NULL, die;
-    int n, inner = 0;
+    Dwarf_Die scopes[PEET__DEPTH_MAX + 2], die;
+    int n, inner = 0, own = 0;
 
     *out = (struct peet_site){.function = "", .file = "", .name = ""};
     if (!unit || !line_of(unit, pc - 1, &here))
         return;
     die = unit->die;
-    n = dwarf_getscopes(&die, pc - 1, &scopes);
-    for (int i = 0; i < n; i++) {
+    n = scopes_of(&die, pc - 1, scopes, 0);
+    for (int i = 0; i < n && !own; i++) {
         int tag = dwarf_tag(&scopes[i]);
 
         if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
@@ -267,20 +297,23 @@ void peet_debuginfo_site(struct peet_debuginfo *info, uint64_t pc, struct peet_s
         if (!out->type)
             out->type = allocator_type(info, &scopes[i]);
         here.function = function_name(info, &scopes[i]);
-        if (!is_system(here.file) || tag == DW_TAG_subprogram)
-            break;
-        if (!called_from(&scopes[i], &here))
+        own = !is_system(here.file) && !(skip && skip(arg, here.function));
+        if (own || tag == DW_TAG_subprogram || !called_from(&scopes[i], &here))
             break;
         inner = i + 1;
     }
-    out->own = !is_system(here.file);
+    out->own = (uint8_t)own;
     out->function = here.function;
     out->file = peet__arena_string(info, here.file);
     out->line = (uint32_t)here.line;
-    if (out->own && n > inner) {
-        receive(info, unit, scopes + inner, n - inner, &here, out);
+    if (own && n > inner) {
+        int end = inner; /* names are looked up in the function itself, not in what it is inlined into */
+
+        while (end < n && dwarf_tag(&scopes[end]) == DW_TAG_lexical_block)
+            end++;
+        end += end < n;
+        receive(info, unit, scopes + inner, end - inner, &here, out);
         if (!*out->name && !out->type)
-            in_register(info, scopes + inner, n - inner, pc, out);
+            in_register(info, scopes + inner, end - inner, pc, out);
     }
-    free(scopes);
 }

@@ -472,6 +472,16 @@ int peet__source_receiver(struct peet_debuginfo *info, const char *path, unsigne
         new_type(t, word, most, out);
     else if (stores_through(t + at, word - at))
         return first_argument(t, word, most, out);
+    if (t[at] == '[' || (word < most && word > at && !*out->type && t[skip_blanks(t, word, most)] == '[')) { /* m[key] */
+        struct peet__receiver object = *out;
+        size_t end = t[at] == '[' ? at : word;
+
+        if (lvalue_before(t, end, least, &object) != end) {
+            *out = object;
+            out->container = 1;
+            return 1;
+        }
+    }
     begin = back_blanks(t, at, least);
     if (begin > least && (t[begin - 1] == '.' || (begin > least + 1 && t[begin - 1] == '>' && t[begin - 2] == '-'))) { /* a method */
         struct peet__receiver object = *out;
