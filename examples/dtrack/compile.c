@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A small compiler: it invents a program of assignments, reads it with a recursive-descent parser into trees, folds
- * constants, numbers values so that equal computations are done once, drops what nobody uses, and writes code for a stack
- * machine.  Memory comes from an allocator of its own, as compilers have it, so that nearly all allocations have one place in
- * the source.  Checked: the trees, the optimised code and a plain reading of the text give the same values.
+ * constants, numbers values so that equal computations are done once, and writes code for a stack machine from what the
+ * variables are in the end.  Memory comes from an allocator of its own, as compilers have it, so that nearly all allocations have one place in
+ * the source.  Checked: what the optimised code computes is what a plain reading of the text has computed.
  *
  *     peetcc -O2 -g -o compile compile.c && peet run --observe dtrack -- ./compile [FUNCTIONS]
  */

@@ -140,7 +140,7 @@ static uint64_t abstract(void *arg, unsigned hw, const struct peet_abstract_even
     case PEET_ABSTRACT_FREE:
         self->epoch++;
         break;
-    case PEET_ABSTRACT_THREAD_CREATE:
+    case PEET_ABSTRACT_CONTEXT_START: /* its thread-local variables are there now */
     case PEET_ABSTRACT_CONTEXT_EXIT:
     case PEET_ABSTRACT_ROI_BEGIN:
         self->fixed_epoch = ++self->epoch;
