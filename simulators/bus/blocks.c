@@ -227,41 +227,63 @@ ALWAYS uint64_t turns_in_line(uint64_t offset, uint64_t span, int64_t stride, ui
     return (step & (step - 1) ? (uint32_t)room / (uint32_t)step : room >> __builtin_ctzll(step)) + 1;
 }
 
-/* The next turns of a loop, as many as only hit in the lines where its groups are now; 0: not even one.
- * @addresses: of the groups */
-static uint64_t turns_that_hit(struct bus *b, struct cache *c, const struct group *groups, uint32_t n, const uint64_t *addresses,
-    const int64_t *strides, uint64_t most, uint32_t *out_frames)
+/* A group on its way through the turns of a loop. */
+struct looped {
+    uint64_t address;       /* in the present turn, as the group's value says */
+    int64_t stride;
+    uint64_t want;          /* key of its line */
+    uint64_t left;          /* turns in that line, with the present one; 0: not known */
+    uint32_t frame;         /* where it was last */
+};
+
+/* The next turns, as many as only hit in the lines where the groups are now; 0: not even one. */
+ALWAYS uint64_t turns_that_hit(struct bus *b, struct cache *c, const struct group *groups, uint32_t n, struct looped *at, uint64_t most)
 {
     for (uint32_t k = 0; k < n; k++) {
-        const uint64_t address = addresses[k] - groups[k].before, offset = address & (b->line_bytes - 1);
-        uint64_t turns;
-        if (offset + groups[k].span > b->line_bytes)
-            return 0;
-        out_frames[k] = peet__bus_quick(b, c, address >> b->line_shift, groups[k].either);
-        if (out_frames[k] == NO_FRAME)
-            return 0;
-        turns = turns_in_line(offset, groups[k].span, strides[k], b->line_bytes);
-        most = turns < most ? turns : most;
+        struct looped *const l = &at[k];
+        if (!l->left) {
+            const uint64_t address = l->address - groups[k].before, offset = address & (b->line_bytes - 1);
+            if (offset + groups[k].span > b->line_bytes)
+                return 0;
+            l->left = turns_in_line(offset, groups[k].span, l->stride, b->line_bytes);
+            l->want = KEY_OF(address >> b->line_shift) | QUICK;
+            l->frame = c->hints[address >> b->line_shift & b->hint_mask];
+        }
+        if (UNLIKELY((c->keys[l->frame] | groups[k].either) != l->want)) {
+            const uint32_t i = peet__bus_quick(b, c, KEY_LINE(l->want), groups[k].either);
+            if (i == NO_FRAME)
+                return 0;
+            l->frame = i;
+        }
+        most = l->left < most ? l->left : most;
     }
     return most;
 }
 
-static void use_turns(struct bus *b, struct cache *c, const struct group *groups, uint32_t n, const uint64_t *addresses, const int64_t *strides,
-    uint64_t turns, uint64_t nrefs, const uint32_t *frames)
+static void use_turns(struct bus *b, struct cache *c, const struct group *groups, uint32_t n, const struct looped *at, uint64_t turns, uint64_t nrefs)
 {
     const int classify = b->classify && !b->sole;
     const uint64_t stamp = c->stamp + (turns - 1) * nrefs;
     for (uint32_t k = 0; k < n; k++) {
-        c->used[frames[k]] = stamp + groups[k].stamp;
+        c->used[at[k].frame] = stamp + groups[k].stamp;
         if (c->plru)
-            peet__bus_plru_used(b, c, frames[k]);
+            peet__bus_plru_used(b, c, at[k].frame);
         if (!classify || groups[k].either)
             continue;
-        uint64_t at = addresses[k] & (b->line_bytes - 1);
-        for (uint64_t turn = strides[k] ? 0 : turns - 1; turn < turns; turn++, at += (uint64_t)strides[k])
-            c->frames[frames[k]].written |= peet__bus_grains(b, at, groups[k].span);
+        uint64_t offset = at[k].address & (b->line_bytes - 1);
+        for (uint64_t turn = at[k].stride ? 0 : turns - 1; turn < turns; turn++, offset += (uint64_t)at[k].stride)
+            c->frames[at[k].frame].written |= peet__bus_grains(b, offset, groups[k].span);
     }
     c->stamp = stamp + nrefs;
+}
+
+/* On by so many turns, none of which led a group out of its line unless it was the last. */
+ALWAYS void advance(struct looped *at, uint32_t n, uint64_t turns)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        at[k].address += (uint64_t)at[k].stride * turns;
+        at[k].left -= at[k].left ? turns : 0;
+    }
 }
 
 uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
@@ -269,9 +291,8 @@ uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_even
     const struct peet_block *const block = event->block;
     struct cache *const c = &b->caches[hw];
     const uint64_t limit = limit_of(now, until);
-    uint64_t addresses[LOOP_GROUPS], values[LOOP_VALUES], done = 0, time = b->hw[hw].cpi_rest, stalled = 0;
-    int64_t strides[LOOP_GROUPS];
-    uint32_t frames[LOOP_GROUPS];
+    uint64_t values[LOOP_VALUES], done = 0, time = b->hw[hw].cpi_rest, stalled = 0;
+    struct looped at[LOOP_GROUPS];
     *out_turns = 1;
     if (block->nvalues > LOOP_VALUES) { /* rare: the mapper comes again for the others */
         struct peet_block_event one = *event;
@@ -286,21 +307,27 @@ uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_even
     const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
     const uint32_t n = p->ngroups;
     const int together = p->known - 1 != PLAN_GENERAL && n <= LOOP_GROUPS;
-    for (uint32_t k = 0; together && k < n; k++) {
-        addresses[k] = event->values[groups[k].value];
-        strides[k] = event->strides[groups[k].value];
-    }
+    for (uint32_t k = 0; together && k < n; k++)
+        at[k] = (struct looped){.address = event->values[groups[k].value], .stride = event->strides[groups[k].value]};
     do {
-        uint64_t turns = together ? turns_that_hit(b, c, groups, n, addresses, strides, event->turns - done, frames) : 0;
+        uint64_t turns = together ? turns_that_hit(b, c, groups, n, at, event->turns - done) : 0;
         if (turns) { /* no further than to the first that reaches the limit */
-            const uint64_t left = limit <= time ? 1 : p->cost ? (limit - time - 1) / p->cost + 1 : UINT64_MAX;
-            turns = turns > left ? left : turns;
-            use_turns(b, c, groups, n, addresses, strides, turns, block->nrefs, frames);
+            if (limit != UINT64_MAX) {
+                const uint64_t left = limit <= time ? 1 : p->cost ? (limit - time - 1) / p->cost + 1 : UINT64_MAX;
+                turns = turns > left ? left : turns;
+            }
+            use_turns(b, c, groups, n, at, turns, block->nrefs);
             time += p->cost * turns;
         } else {
             struct peet_block_event one = {block, values, event->context, 1, NULL};
-            uint64_t stall;
-            if (p->ways && together && !peet__bus_groups_exactly(b, hw, p, block, addresses, now, time, &stall)) {
+            uint64_t addresses[LOOP_GROUPS], stall;
+            int taken = 0;
+            if (p->ways && together) {
+                for (uint32_t k = 0; k < n; k++)
+                    addresses[k] = at[k].address;
+                taken = !peet__bus_groups_exactly(b, hw, p, block, addresses, now, time, &stall);
+            }
+            if (taken) {
                 time += p->cost + stall * CPI_ONE;
                 stalled += stall;
             } else {
@@ -311,8 +338,8 @@ uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_even
             turns = 1;
         }
         done += turns;
-        for (uint32_t k = 0; together && k < n; k++)
-            addresses[k] += (uint64_t)strides[k] * turns;
+        if (together)
+            advance(at, n, turns);
     } while (done < event->turns && time < limit && !b->dead);
     account(b, hw, now, time, (uint64_t)(block->reads + block->modifies) * done, (uint64_t)(block->writes + block->modifies) * done, stalled);
     *out_turns = done;

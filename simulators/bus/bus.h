@@ -112,6 +112,8 @@ struct hw {
 enum { CPI_ONE = 1 << 20 };
 
 struct walk;
+struct turn;
+struct group_way;
 
 struct bus {
     const struct peet_env *env;
@@ -145,10 +147,12 @@ struct bus {
     struct group *groups;       /* of plans with many */
     uint32_t ngroups, groups_size;
     struct group_way *group_ways; /* in the order of first references, for each plan that has them */
-    uint32_t ngroup_ways, group_ways_size;
+    struct group_split *group_splits; /* one for each of them */
+    uint32_t ngroup_ways, group_ways_size, group_splits_size;
     struct group_member *group_members;
     uint32_t ngroup_members, group_members_size;
     int groupwise;              /* groups.c has its conditions */
+    uint32_t (*go_slowly)(struct bus *, struct turn *, uint64_t line, const struct group_way *); /* groups.c */
     int silent_write;           /* a write to a line that a read has brought in needs no transaction */
     struct fill { uint64_t cycles; uint8_t op, state, quick; } fill[2]; /* groupwise: a miss, by whether it writes */
     struct peet_sim_linemap lines_map;
@@ -230,6 +234,8 @@ struct group_way {
 };
 /** A reference of a group: how far it is behind the group's beginning. */
 struct group_member { uint16_t offset; uint8_t ref; };
+/** Where a group lay last that was in two lines: in the first with @room bytes (0: not yet); and the two ways then. */
+struct group_split { uint32_t room; struct group_way halves[2]; };
 enum { WAYS_MAX = 64 };
 
 /** peet__bus_plan() - make the plan of a block that is executed now.  Returns: 0, or -1 without memory */

@@ -7,6 +7,9 @@
  * here for lines that are not there at all.  Called by blocks.c.
  */
 #include "bus.h"
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 #define ALWAYS static inline __attribute__((always_inline))
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -29,15 +32,6 @@ static int fill_of(struct bus *b, int write)
     fill->quick = b->quick[row->alone];
     /* What comes behind it is no transaction: reads behind a read, anything behind a write. */
     return fill->quick & QUICK_READ && (!write || fill->quick & QUICK_WRITE);
-}
-
-void peet__bus_groups_init(struct bus *b)
-{
-    b->groupwise = b->sole && b->replacement == REPLACE_LRU && !b->watched && fill_of(b, 0) && fill_of(b, 1);
-    if (b->groupwise) {
-        const unsigned state = b->fill[0].state;
-        b->silent_write = b->protocol->processor[state][1].op == OP_NONE;
-    }
 }
 
 static uint32_t touches_up_to(const struct peet_block *block, uint32_t ref)
@@ -148,23 +142,36 @@ ALWAYS uint64_t fill(struct bus *b, struct cache *c, uint64_t line, uint32_t *re
     return start + fill->cycles - time;
 }
 
-/* The frame that holds the line, NO_FRAME; and the one that it would go into. */
-ALWAYS uint32_t search(const struct bus *b, const struct cache *c, uint64_t line, uint32_t *out_victim)
+/* The frame that holds the line, NO_FRAME; and the one that it would go into.  Invalid ones were never used, and their keys are 0;
+ * line 0, whose key looks like that, is asked about its stamp. */
+ALWAYS uint32_t search_any(const uint64_t *keys, const uint64_t *used, uint32_t ways, uint64_t want, uint32_t *out_victim)
 {
-    const uint64_t want = KEY_OF(line) | QUICK;
-    const uint32_t first = peet__bus_set_of(b, line) * b->ways;
-    const uint64_t *const keys = c->keys + first, *const used = c->used + first;
     uint32_t found = NO_FRAME, victim = 0;
     uint64_t least = UINT64_MAX;
-    for (uint32_t way = 0; way < b->ways; way++) {
+    for (uint32_t way = 0; way < ways; way++) {
         const uint64_t u = used[way];
-        found = (keys[way] | QUICK) == want && u ? way : found; /* invalid ones were never used */
+        found = (keys[way] | QUICK) == want && u ? way : found;
         victim = u < least ? way : victim;
         least = u < least ? u : least;
     }
-    *out_victim = first + victim;
-    return found == NO_FRAME ? NO_FRAME : first + found;
+    *out_victim = victim;
+    return found;
 }
+
+#ifdef __x86_64__
+/* The same for eight ways, with vectors as long as a set. */
+static inline __attribute__((always_inline, target("avx512f"))) uint32_t search_8(const uint64_t *keys, const uint64_t *used, uint64_t want,
+    uint32_t *out_victim)
+{
+    const __m512i k = _mm512_or_si512(_mm512_loadu_si512(keys), _mm512_set1_epi64(QUICK)), u = _mm512_loadu_si512(used);
+    const uint32_t found = _mm512_mask_cmpeq_epi64_mask(_mm512_test_epi64_mask(u, u), k, _mm512_set1_epi64((long long)want));
+    __m512i least = _mm512_min_epu64(u, _mm512_shuffle_i64x2(u, u, 0x4e));
+    least = _mm512_min_epu64(least, _mm512_shuffle_i64x2(least, least, 0xb1));
+    least = _mm512_min_epu64(least, _mm512_shuffle_epi32(least, _MM_PERM_BADC));
+    *out_victim = (uint32_t)__builtin_ctz(_mm512_cmpeq_epi64_mask(u, least));
+    return found ? (uint32_t)__builtin_ctz(found) : NO_FRAME;
+}
+#endif
 
 /* What is the same for all lines of one execution. */
 struct turn {
@@ -174,42 +181,75 @@ struct turn {
     uint64_t stalled;
 };
 
-/* The line is not where it was last, or not to be used in this way without more ado.  Returns: its frame */
-static __attribute__((noinline)) uint32_t go_slowly(struct bus *b, struct turn *t, uint64_t line, const struct group_way *w)
+/* A use of a line that is there, but that is no plain hit. */
+ALWAYS void use_odd(struct bus *b, struct turn *t, uint64_t line, uint32_t i, const struct group_way *w, int write, uint64_t at)
 {
     struct cache *const c = t->c;
-    const uint64_t want = KEY_OF(line) | QUICK;
-    uint32_t victim, i = search(b, c, line, &victim);
-    if (i != NO_FRAME && (c->keys[i] | w->either) == want) {
+    struct frame *const f = &c->frames[i];
+    const struct bus_processor_row *const row = &b->protocol->processor[f->state][write];
+    c->stamp = t->stamp + w->first; /* no other reference's */
+    if (row->op == OP_NONE && (f->in_shadow || !b->classify)) {
+        f->state = row->alone;
+        c->keys[i] = KEY_OF(line) | b->quick[row->alone];
+        c->used[i] = c->stamp + 1;
+    } else {
+        t->stalled += peet__bus_touch_sole(b, c, line, w->bytes, write ? TOUCH_WRITE : TOUCH_READ, at);
+    }
+}
+
+/* The line is not where it was last, or not to be used in this way without more ado.  It is in frame @i of its set, which begins
+ * at @first, or goes into @victim.  Returns: its frame in the cache */
+ALWAYS uint32_t go_slowly(struct bus *b, struct turn *t, uint64_t line, const struct group_way *w, uint32_t first, uint32_t i, uint32_t victim)
+{
+    struct cache *const c = t->c;
+    const int miss = i == NO_FRAME;
+    i = first + (miss ? victim : i);
+    if (!miss && (c->keys[i] | w->either) == (KEY_OF(line) | QUICK)) {
         c->hints[line & b->hint_mask] = i;
         return i;
     }
     const uint64_t at = t->start + (t->rest + b->cpi * w->insn) / CPI_ONE + w->touches * b->hit_cycles + t->stalled;
-    c->stamp = t->stamp + w->first;
-    if (i == NO_FRAME) {
+    if (miss) {
         uint32_t *record = NULL;
         if (b->classify && UNLIKELY(!(record = peet_sim_linemap_get(&b->lines_map, line)))) {
             peet__bus_no_memory(b);
             return 0;
         }
-        i = victim;
+        c->stamp = t->stamp + w->first;
         t->stalled += fill(b, c, line, record, i, w->writes, at);
     } else {
-        t->stalled += peet__bus_touch_sole(b, c, line, w->bytes, w->writes ? TOUCH_WRITE : TOUCH_READ, at);
+        c->hints[line & b->hint_mask] = i;
+        use_odd(b, t, line, i, w, w->writes, at);
     }
-    if (w->writes_later && !(c->keys[i] & QUICK_WRITE)) {
-        c->stamp = t->stamp + w->first; /* no other reference's */
-        peet__bus_touch_sole(b, c, line, w->bytes, TOUCH_WRITE, at);
-    }
+    if (w->writes_later && !(c->keys[i] & QUICK_WRITE))
+        use_odd(b, t, line, i, w, 1, at);
     return i;
 }
+
+static __attribute__((noinline)) uint32_t go_slowly_any(struct bus *b, struct turn *t, uint64_t line, const struct group_way *w)
+{
+    const uint32_t first = peet__bus_set_of(b, line) * b->ways;
+    uint32_t victim;
+    const uint32_t i = search_any(t->c->keys + first, t->c->used + first, b->ways, KEY_OF(line) | QUICK, &victim);
+    return go_slowly(b, t, line, w, first, i, victim);
+}
+
+#ifdef __x86_64__
+static __attribute__((noinline, target("avx512f"))) uint32_t go_slowly_8(struct bus *b, struct turn *t, uint64_t line, const struct group_way *w)
+{
+    const uint32_t first = peet__bus_set_of(b, line) * 8;
+    uint32_t victim;
+    const uint32_t i = search_8(t->c->keys + first, t->c->used + first, KEY_OF(line) | QUICK, &victim);
+    return go_slowly(b, t, line, w, first, i, victim);
+}
+#endif
 
 /* All references of the way go to the line. */
 ALWAYS void go(struct bus *b, struct turn *t, uint64_t line, const struct group_way *w)
 {
     uint32_t i = t->c->hints[line & b->hint_mask];
     if ((t->c->keys[i] | w->either) != (KEY_OF(line) | QUICK))
-        i = go_slowly(b, t, line, w);
+        i = b->go_slowly(b, t, line, w);
     if (t->stamp + w->last > t->c->used[i])
         t->c->used[i] = t->stamp + w->last;
 }
@@ -224,46 +264,69 @@ static int crowded(const struct bus *b, const uint64_t *lines, uint32_t n)
     return 0;
 }
 
+/* What becomes of a group's references if the line ends so many bytes behind the group's beginning: nearly always, that is as it
+ * was the last time.  Returns: 0, or -1: one of them lies in both lines */
+static __attribute__((noinline)) int split(struct bus *b, const struct plan *p, const struct peet_block *block, const struct group_way *w,
+    uint32_t room, struct group_split *s)
+{
+    const struct group_member *const members = b->group_members + p->members + w->members;
+    struct group_member halves[2][PLAN_REFS];
+    uint32_t counts[2] = {0, 0};
+    for (uint32_t i = 0; i < w->nmembers; i++) {
+        const int second = members[i].offset >= room;
+        if (!second && members[i].offset + block->refs[members[i].ref].size_bytes > room)
+            return -1;
+        halves[second][counts[second]++] = members[i];
+    }
+    s->room = room;
+    for (uint32_t half = 0; half < 2; half++)
+        s->halves[half] = way_of(block, halves[half], counts[half]); /* both have some, else the group were smaller */
+    return 0;
+}
+
+struct part { const struct group_way *way; uint64_t line; };
+
+/* In the order of first references. */
+static inline uint32_t add_part(struct part *parts, uint32_t n, const struct group_way *way, uint64_t line)
+{
+    uint32_t j = n;
+    for (; j > 0 && parts[j - 1].way->first > way->first; j--)
+        parts[j] = parts[j - 1];
+    parts[j] = (struct part){way, line};
+    return n + 1;
+}
+
 /* Some groups lie in two lines: each half goes its own way. */
 static __attribute__((noinline)) int by_halves(struct bus *b, struct turn *t, const struct plan *p, const struct peet_block *block,
     const uint64_t *addresses)
 {
     const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
     const struct group_way *const ways = b->group_ways + p->ways - 1;
-    struct group_way parts[2 * WAYS_MAX];
-    uint64_t lines[2 * WAYS_MAX];
+    struct part parts[2 * WAYS_MAX];
     uint32_t n = 0;
-    for (const struct group_way *w = ways; w != ways + p->ngroups; w++) {
-        const struct group *const g = &groups[w->group];
-        const struct group_member *const members = b->group_members + p->members + w->members;
-        struct group_member halves[2][PLAN_REFS];
-        uint32_t counts[2] = {0, 0};
-        const uint64_t address = addresses[w->group] - g->before, line = address >> b->line_shift;
+    for (uint32_t k = 0; k < p->ngroups; k++) {
+        const struct group *const g = &groups[ways[k].group];
+        const uint64_t address = addresses[ways[k].group] - g->before, line = address >> b->line_shift;
         const uint32_t room = b->line_bytes - (uint32_t)(address & (b->line_bytes - 1));
+        struct group_split *const s = &b->group_splits[p->ways - 1 + k];
         if (g->span <= room) {
-            parts[n] = *w;
-            parts[n].group = (uint8_t)n;
-            lines[n++] = line;
+            n = add_part(parts, n, &ways[k], line);
             continue;
         }
-        for (uint32_t i = 0; i < w->nmembers; i++) {
-            const int second = members[i].offset >= room;
-            if (!second && members[i].offset + block->refs[members[i].ref].size_bytes > room)
-                return -1; /* a reference to two lines */
-            halves[second][counts[second]++] = members[i];
-        }
-        for (uint32_t half = 0; half < 2; half++)
-            if (counts[half]) {
-                parts[n] = way_of(block, halves[half], counts[half]);
-                parts[n].group = (uint8_t)n;
-                lines[n++] = line + half;
-            }
+        if (UNLIKELY(s->room != room) && split(b, p, block, &ways[k], room, s))
+            return -1;
+        n = add_part(parts, n, &s->halves[0], line);
+        n = add_part(parts, n, &s->halves[1], line + 1);
     }
-    if (n > b->ways && crowded(b, lines, n))
-        return -1;
-    sort_ways(parts, n);
+    if (n > b->ways) {
+        uint64_t lines[2 * WAYS_MAX];
+        for (uint32_t k = 0; k < n; k++)
+            lines[k] = parts[k].line;
+        if (crowded(b, lines, n))
+            return -1;
+    }
     for (uint32_t k = 0; k < n; k++)
-        go(b, t, lines[parts[k].group], &parts[k]);
+        go(b, t, parts[k].line, parts[k].way);
     return 0;
 }
 
@@ -293,4 +356,18 @@ int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, c
     t.c->stamp = t.stamp + p->nrefs;
     *out_stalled = t.stalled;
     return 0;
+}
+
+void peet__bus_groups_init(struct bus *b)
+{
+    b->groupwise = b->sole && b->replacement == REPLACE_LRU && !b->watched && fill_of(b, 0) && fill_of(b, 1);
+    if (b->groupwise) {
+        const unsigned state = b->fill[0].state;
+        b->silent_write = b->protocol->processor[state][1].op == OP_NONE;
+        b->go_slowly = go_slowly_any;
+#ifdef __x86_64__
+        if (b->ways == 8 && __builtin_cpu_supports("avx512f"))
+            b->go_slowly = go_slowly_8;
+#endif
+    }
 }
