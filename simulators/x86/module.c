@@ -5,6 +5,7 @@
  */
 #include "core.h"
 #include "memory_config.h"
+#include "simple.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -191,6 +192,14 @@ static unsigned x86_hw_contexts(void *self, unsigned cores)
 
 /* ------------------------------------------------------------------------------------------ blocks */
 
+static inline void run(struct x86_thread *t, const struct x86_code *code, const uint64_t *values)
+{
+    if (__builtin_expect(t->cpu->x->config.core == CORE_SIMPLE, 0))
+        x86_simple_block(t, code, values);
+    else
+        x86_core_block(t, code, values);
+}
+
 static uint64_t x86_blocks(void *self, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until,
     size_t *out_done)
 {
@@ -204,7 +213,7 @@ static uint64_t x86_blocks(void *self, unsigned hw, const struct peet_block_even
 
         if (!code)
             break;
-        x86_core_block(t, code, events[i].values);
+        run(t, code, events[i].values);
     } while (++i < n && t->frontier < until);
     *out_done = i ? i : 1;
     return t->frontier - now;
@@ -242,7 +251,7 @@ static uint64_t x86_loop(void *self, unsigned hw, const struct peet_block_event 
         memcpy(x->values, event->values, nvalues * sizeof *x->values);
     x86_core_begin(t, event->context, now);
     for (;;) {
-        x86_core_block(t, code, x->values);
+        run(t, code, x->values);
         if (++turns == event->turns || t->frontier >= until)
             break;
         for (uint32_t i = 0; event->strides && i < nvalues; i++)
