@@ -10,7 +10,8 @@
 #include <stdlib.h>
 
 enum { KEY_QUANTUM = 0x100, KEY_SWITCH, KEY_SCHEDULE, KEY_CHUNK, KEY_JSON, KEY_WINNER, KEY_LOCK_MODEL,
-    KEY_SPIN_QUANTUM, KEY_FREQUENCY, KEY_RANGES, KEY_ROI };
+    KEY_SPIN_QUANTUM, KEY_FREQUENCY, KEY_RANGES, KEY_CONSISTENCY, KEY_CONSISTENCY_SYNC, KEY_EXPLORE,
+    KEY_EXPLORE_LIMIT, KEY_EXPLORE_STEPS, KEY_REPLAY_TOKEN, KEY_ROI };
 
 static const struct argp_option options[] = {
     { "config", 'c', "FILE", 0, "Read settings from FILE (libconfig); the command line overrides them", 1 },
@@ -35,6 +36,15 @@ static const struct argp_option options[] = {
     { "frequency", KEY_FREQUENCY, "HZ", 0, "Cycles per second of the program's clocks: 1000000000 (default), 2G, 800M", 2 },
     { "ranges", KEY_RANGES, "on|off", 0, "Whether library calls such as memcpy make references; default on", 2 },
     { "roi", KEY_ROI, "all|only", 0, "Whether modules see the whole run (default) or its regions of interest only", 2 },
+    { "consistency", KEY_CONSISTENCY, "NAME[,KEY=VALUE...]", 0,
+        "What processors see of each other's stores, and when: a model (see peet sims); the program compiled with -fpeet-domains", 2 },
+    { "consistency-sync", KEY_CONSISTENCY_SYNC, "ref|sync", 0,
+        "Ask the model at each shared reference (default) or only at synchronisations", 2 },
+    { "explore", KEY_EXPLORE, "N|all", 0,
+        "Execute the program N times in different interleavings, or in all that make a difference, and list the outcomes", 2 },
+    { "explore-limit", KEY_EXPLORE_LIMIT, "N", 0, "The most executions of --explore all; default 100000", 2 },
+    { "explore-steps", KEY_EXPLORE_STEPS, "N", 0, "Give up an execution of more steps; default 100000", 2 },
+    { "replay-token", KEY_REPLAY_TOKEN, "TOKEN", 0, "Repeat one of an exploration's executions", 2 },
     { "output", 'd', "DIR", 0, "Folder for the results; default peet.out", 3 },
     { "quiet", 'q', NULL, 0, "No progress line and no table", 3 },
     { "json", KEY_JSON, NULL, 0, "Print stats.json on standard error in place of the table", 3 },
@@ -61,6 +71,12 @@ static const struct setting {
     { KEY_WINNER, "--winner", peet_config_set_winner },
     { KEY_SPIN_QUANTUM, "--spin-quantum", peet_config_set_spin_quantum },
     { KEY_RANGES, "--ranges", peet_config_set_ranges },
+    { KEY_CONSISTENCY, "--consistency", peet_config_set_consistency },
+    { KEY_CONSISTENCY_SYNC, "--consistency-sync", peet_config_set_consistency_sync },
+    { KEY_EXPLORE, "--explore", peet_config_set_explore },
+    { KEY_EXPLORE_LIMIT, "--explore-limit", peet_config_set_explore_limit },
+    { KEY_EXPLORE_STEPS, "--explore-steps", peet_config_set_explore_steps },
+    { KEY_REPLAY_TOKEN, "--replay-token", peet_config_set_replay_token },
     { KEY_ROI, "--roi", peet_config_set_roi },
     { KEY_FREQUENCY, "--frequency", peet_config_set_frequency },
 };

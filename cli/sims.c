@@ -47,7 +47,7 @@ static const struct argp parser = {
 
 static const char *kind_text(const struct peet_module *module)
 {
-    return module->kind == PEET_MACHINE ? "machine" : "observer";
+    return module->kind == PEET_MACHINE ? "machine" : module->kind == PEET_OBSERVER ? "observer" : "model";
 }
 
 static const char *text_or(const char *text, const char *otherwise)

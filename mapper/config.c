@@ -26,7 +26,7 @@ static int no_memory(struct peet_error *error)
 int peet_config_init(struct peet_config *config, struct peet_error *error)
 {
     *config = (struct peet_config){ .cores = 1, .seed = 1, .quantum_cycles = 10000, .spin_quantum_cycles = 10000,
-        .poll_cycles = 10000, .frequency_hz = 1000000000, .ranges = 1 };
+        .poll_cycles = 10000, .frequency_hz = 1000000000, .ranges = 1, .explore_limit = 100000, .explore_steps = 100000 };
     config->machine.module = strdup("ideal");
     return config->machine.module ? 0 : no_memory(error);
 }
@@ -69,6 +69,8 @@ void peet_config_fini(struct peet_config *config)
     free(config->output);
     clear_arguments(config);
     module_fini(&config->machine);
+    module_fini(&config->consistency);
+    free(config->replay_token);
     peet__config_clear_observers(config);
     *config = (struct peet_config){ 0 };
 }
@@ -356,17 +358,22 @@ static int name_of(char **out_name, const char *where, const char *spec, struct 
     return *out_name ? 0 : no_memory(error);
 }
 
-int peet_config_set_machine(struct peet_config *config, const char *where, const char *spec, struct peet_error *error)
+int peet__config_spec(struct peet_config_module *m, const char *where, const char *spec, struct peet_error *error)
 {
     char *name = NULL;
     int err = name_of(&name, where, spec, error);
 
     if (!err)
-        err = peet__config_module(&config->machine, where, name, error);
+        err = peet__config_module(m, where, name, error);
     if (!err)
-        err = apply(&config->machine, where, spec, error);
+        err = apply(m, where, spec, error);
     free(name);
     return err;
+}
+
+int peet_config_set_machine(struct peet_config *config, const char *where, const char *spec, struct peet_error *error)
+{
+    return peet__config_spec(&config->machine, where, spec, error);
 }
 
 /** The observer of this name, made if it is not there. */
@@ -431,6 +438,8 @@ int peet_config_resolve(struct peet_config *config, const char *modules_dir, str
     err = resolve(&config->machine, modules_dir, PEET_MACHINE, error);
     for (size_t i = 0; !err && i < config->nobservers; i++)
         err = resolve(&config->observers[i], modules_dir, PEET_OBSERVER, error);
+    if (!err && config->consistency.module)
+        err = resolve(&config->consistency, modules_dir, PEET_CONSISTENCY, error);
     return err;
 }
 

@@ -15,6 +15,7 @@
 #include "mapper.h"
 
 #define PEET_CONFIG_VERSION 1
+#define PEET_EXPLORE_ALL UINT64_MAX
 
 enum peet_granularity { PEET_GRANULARITY_SYNC, PEET_GRANULARITY_BLOCK, PEET_GRANULARITY_REF, PEET_GRANULARITY_BLOCKS };
 
@@ -56,6 +57,12 @@ struct peet_config {
     struct peet_config_module machine;
     struct peet_config_module *observers;
     size_t nobservers;
+    struct peet_config_module consistency; /* the model; module NULL: all see one memory */
+    int consistency_sync;         /* it is only asked at synchronisations, not at each reference */
+    uint64_t explore;             /* executions; PEET_EXPLORE_ALL: every one that makes a difference; 0: a plain run */
+    uint64_t explore_limit;       /* most executions of PEET_EXPLORE_ALL */
+    uint64_t explore_steps;       /* an execution of more steps is given up */
+    char *replay_token;           /* of the execution to repeat; NULL: none */
     char *output;     /* results folder; NULL if not given */
 };
 
@@ -106,6 +113,19 @@ int peet_config_set_frequency(struct peet_config *config, const char *where, con
 int peet_config_set_machine(struct peet_config *config, const char *where, const char *spec, struct peet_error *error);
 /** peet_config_add_observer() - the same form; a name that is there already is refined, not doubled */
 int peet_config_add_observer(struct peet_config *config, const char *where, const char *spec, struct peet_error *error);
+
+/**
+ * peet_config_set_consistency() - "consistency,model=tso,depth=8"; as set_machine
+ * consistency_sync: ref|sync; explore: a number of executions or all
+ */
+int peet_config_set_consistency(struct peet_config *config, const char *where, const char *spec, struct peet_error *error);
+int peet_config_set_consistency_sync(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+int peet_config_set_explore(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+int peet_config_set_explore_limit(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+int peet_config_set_explore_steps(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+int peet_config_set_replay_token(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+/** peet_config_explore_text() - @buffer: at least 24 bytes; Returns: @buffer */
+const char *peet_config_explore_text(const struct peet_config *config, char *buffer, size_t bytes);
 
 /**
  * peet_config_resolve() - hold everything against the modules themselves

@@ -18,7 +18,8 @@
 
 static const char *const keys[] = { "version", "program", "arguments", "cores", "granularity", "seed", "policy", "quantum_cycles",
     "switch_cycles", "schedule", "chunk", "winner", "lock_model", "spin_quantum_cycles", "poll_cycles", "syscall_cycles",
-    "io_cycles_per_byte", "frequency_hz", "ranges", "roi", "machine", "observers", "output" };
+    "io_cycles_per_byte", "frequency_hz", "ranges", "roi", "machine", "observers",
+    "consistency", "consistency_sync", "explore", "explore_limit", "explore_steps", "replay_token", "output" };
 static const char *const module_keys[] = { "module", "path", "parameters" };
 
 /** Where a setting stands, and its name: "run.cfg:12: cores". */
@@ -81,9 +82,9 @@ static int read_params(struct peet_config_module *m, const char *path, config_se
     return err;
 }
 
-static int read_module(struct peet_config *config, const char *path, config_setting_t *group, int observer, struct peet_error *error)
+static int read_module(struct peet_config *config, const char *path, config_setting_t *group, struct peet_config_module *m, struct peet_error *error)
 {
-    struct peet_config_module *m = &config->machine;
+    const int observer = !m;
     const char *name = NULL, *file = NULL;
     config_setting_t *params;
     char where[PATH_MAX + 20];
@@ -157,7 +158,7 @@ static int read_observers(struct peet_config *config, const char *path, config_s
         return peet_error_set(error, PEET_EINVALID, "%s: must be a list: ( { module = \"…\"; }, … )", place_of(&place, path, list));
     peet__config_clear_observers(config);
     for (int i = 0; !err && i < config_setting_length(list); i++)
-        err = read_module(config, path, config_setting_get_elem(list, (unsigned)i), 1, error);
+        err = read_module(config, path, config_setting_get_elem(list, (unsigned)i), NULL, error);
     return err;
 }
 
@@ -174,6 +175,9 @@ static int read_setting(struct peet_config *config, const char *path, config_set
         { "spin_quantum_cycles", peet_config_set_spin_quantum }, { "poll_cycles", peet_config_set_poll },
         { "syscall_cycles", peet_config_set_syscall }, { "io_cycles_per_byte", peet_config_set_io },
         { "frequency_hz", peet_config_set_frequency }, { "ranges", peet_config_set_ranges },
+        { "consistency_sync", peet_config_set_consistency_sync }, { "explore", peet_config_set_explore },
+        { "explore_limit", peet_config_set_explore_limit }, { "explore_steps", peet_config_set_explore_steps },
+        { "replay_token", peet_config_set_replay_token },
         { "roi", peet_config_set_roi },
     };
     const char *name = config_setting_name(setting), *text;
@@ -181,7 +185,9 @@ static int read_setting(struct peet_config *config, const char *path, config_set
     struct place place;
 
     if (!strcmp(name, "machine"))
-        return read_module(config, path, setting, 0, error);
+        return read_module(config, path, setting, &config->machine, error);
+    if (!strcmp(name, "consistency"))
+        return read_module(config, path, setting, &config->consistency, error);
     if (!strcmp(name, "observers"))
         return read_observers(config, path, setting, error);
     if (!strcmp(name, "arguments"))
@@ -344,6 +350,14 @@ static int fill(const struct peet_config *c, config_setting_t *root)
     list = add(&out, root, "observers", CONFIG_TYPE_LIST);
     for (size_t i = 0; list && i < c->nobservers; i++)
         add_module(&out, add(&out, list, NULL, CONFIG_TYPE_GROUP), &c->observers[i]);
+    if (c->consistency.module)
+        add_module(&out, add(&out, root, "consistency", CONFIG_TYPE_GROUP), &c->consistency);
+    add_string(&out, root, "consistency_sync", c->consistency_sync ? "sync" : "ref");
+    add_string(&out, root, "explore", peet_config_explore_text(c, text, sizeof text));
+    add_number(&out, root, "explore_limit", c->explore_limit);
+    add_number(&out, root, "explore_steps", c->explore_steps);
+    if (c->replay_token)
+        add_string(&out, root, "replay_token", c->replay_token);
     if (c->output)
         add_string(&out, root, "output", c->output);
     return out.bad;
@@ -403,7 +417,7 @@ json_t *peet_config_json(const struct peet_config *c)
 {
     json_t *arguments = json_array(), *observers = json_array(), *root;
     int bad = !arguments || !observers;
-    char text[24];
+    char text[24], explore[24];
 
     for (size_t i = 0; !bad && i < c->narguments; i++)
         bad = json_array_append_new(arguments, peet_stats_text(c->arguments[i]));
@@ -414,7 +428,7 @@ json_t *peet_config_json(const struct peet_config *c)
         json_decref(observers);
         return NULL;
     }
-    root = json_pack("{s:i,s:o*,s:o,s:i,s:o,s:o,s:s,s:I,s:I,s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:f,s:I,s:b,s:s,s:o*,s:o,s:o*}", "version", PEET_CONFIG_VERSION, "program",
+    root = json_pack("{s:i,s:o*,s:o,s:i,s:o,s:o,s:s,s:I,s:I,s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:f,s:I,s:b,s:s,s:o*,s:o,s:o*,s:s,s:s,s:o*,s:o*}", "version", PEET_CONFIG_VERSION, "program",
         c->program ? peet_stats_text(c->program) : NULL, "arguments", arguments, "cores", (int)c->cores, "granularity",
         c->granularity == PEET_GRANULARITY_BLOCKS ? json_integer((json_int_t)c->granularity_blocks)
                                                   : json_string(peet_config_granularity_text(c, text, sizeof text)),
@@ -424,7 +438,10 @@ json_t *peet_config_json(const struct peet_config *c)
         "spin_quantum_cycles", (json_int_t)c->spin_quantum_cycles, "poll_cycles", (json_int_t)c->poll_cycles, "syscall_cycles",
         (json_int_t)c->syscall_cycles, "io_cycles_per_byte", c->io_cycles_per_byte, "frequency_hz", (json_int_t)c->frequency_hz, "ranges", c->ranges,
         "roi", c->roi_only ? "only" : "all",
-        "machine", c->machine.module ? module_json(&c->machine) : NULL, "observers", observers, "output",
+        "machine", c->machine.module ? module_json(&c->machine) : NULL, "observers", observers,
+        "consistency", c->consistency.module ? module_json(&c->consistency) : NULL, "consistency_sync", c->consistency_sync ? "sync" : "ref",
+        "explore", peet_config_explore_text(c, explore, sizeof explore), "replay_token",
+        c->replay_token ? peet_stats_text(c->replay_token) : NULL, "output",
         c->output ? peet_stats_text(c->output) : NULL);
     return root;
 }

@@ -11,6 +11,8 @@ void peet__config_clear_observers(struct peet_config *config);
 int peet__config_string(char **slot, const char *text, struct peet_error *error);
 int peet__config_param(struct peet_config_module *m, const char *where, const char *name, const char *text, struct peet_error *error);
 int peet__config_module(struct peet_config_module *m, const char *where, const char *name, struct peet_error *error);
+/** "name,key=value,..." laid over a module's settings. */
+int peet__config_spec(struct peet_config_module *m, const char *where, const char *spec, struct peet_error *error);
 int peet__config_observer(struct peet_config *config, const char *where, const char *name, struct peet_config_module **out_module,
     struct peet_error *error);
 

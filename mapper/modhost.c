@@ -6,6 +6,8 @@
 #include "modhost.h"
 #include "names.h"
 
+#include <peet/consistency.h>
+
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -97,6 +99,26 @@ void peet_modhost_list_free(char **names, int n)
 }
 
 /** Is the descriptor what it must be?  @path begins the messages. */
+static const struct {
+    const char *text, *option;
+} kinds[] = { { "a machine", "--machine" }, { "an observer", "--observe" }, { "a consistency model", "--consistency" } };
+
+/** The second descriptor, of a consistency model. */
+static int check_consistency(struct peet_modhost_module *m, const char *path, struct peet_error *error)
+{
+    const struct peet_consistency *c = dlsym(m->handle, "peet_consistency");
+
+    if (!c)
+        return peet_error_set(error, PEET_EMODULE, "%s: a consistency model, but it exports no `peet_consistency`", path);
+    if (c->abi != PEET_CONSISTENCY_ABI || c->struct_size != sizeof *c)
+        return peet_error_set(error, PEET_EVERSION, "%s: built for version %u of peet/consistency.h; this peet knows %u: rebuild it", path,
+            c->abi, PEET_CONSISTENCY_ABI);
+    if (!c->begin || !c->store || !c->order || (c->moves && (!c->move || !c->waits)))
+        return peet_error_set(error, PEET_EMODULE, "%s: begin(), store() or order() is missing, or moves() without move() and waits()", path);
+    m->consistency = c;
+    return 0;
+}
+
 static int check(const struct peet_module *m, const char *path, unsigned kind, struct peet_error *error)
 {
     if (m->abi < PEET_MODULE_ABI_MIN || m->abi > PEET_MODULE_ABI)
@@ -109,12 +131,11 @@ static int check(const struct peet_module *m, const char *path, unsigned kind, s
             path, m->struct_size, m->abi, sizeof *m);
     if (!m->name || !*m->name || !m->summary || !m->create || !m->destroy)
         return peet_error_set(error, PEET_EMODULE, "%s: the descriptor lacks a name, summary, create() or destroy()", path);
-    if (m->kind != PEET_MACHINE && m->kind != PEET_OBSERVER)
-        return peet_error_set(error, PEET_EMODULE, "%s: kind %u is neither a machine nor an observer", path, m->kind);
+    if (m->kind < PEET_MACHINE || m->kind > PEET_CONSISTENCY)
+        return peet_error_set(error, PEET_EMODULE, "%s: kind %u is neither a machine nor an observer nor a consistency model", path, m->kind);
     if (kind && m->kind != kind)
-        return peet_error_set(error, PEET_EMODULE, kind == PEET_MACHINE
-                ? "%s is an observer, not a machine: give it with --observe"
-                : "%s is a machine, not an observer: give it with --machine", m->name);
+        return peet_error_set(error, PEET_EMODULE, "%s is %s, not %s: give it with %s", m->name, kinds[m->kind - 1].text, kinds[kind - 1].text,
+            kinds[m->kind - 1].option);
     if ((m->needs & PEET_NEEDS_BLOCKS) && !m->block && !m->main)
         return peet_error_set(error, PEET_EMODULE, "%s: needs blocks, but has no block()", path);
     if ((m->needs & PEET_NEEDS_ABSTRACT) && !m->abstract && !m->main)
@@ -186,6 +207,8 @@ int peet_modhost_load(const char *modules_dir, const char *name, unsigned kind, 
         err = peet_error_set(error, PEET_EMODULE, "%s: not a peet module: it exports no `peet_module`", path);
     else
         err = check(out_module->module, path, kind, error);
+    if (!err && out_module->module->kind == PEET_CONSISTENCY)
+        err = check_consistency(out_module, path, error);
     if (!err && !(out_module->path = strdup(real)))
         err = peet_error_set(error, PEET_ENOMEM, "%s: out of memory", path);
     if (err)
