@@ -54,17 +54,17 @@ static json_t *insn_json(const struct peet_block *block, const struct peet_insn 
     const struct peet_opcode *opcode = insn->opcode ? insn->opcode : &unknown;
     const char *flags[17];
     char buffer[8];
-    json_t *reads = json_array(), *writes = json_array(), *refs = json_array();
+    json_t *addresses = json_array(), *reads = json_array(), *writes = json_array(), *refs = json_array();
     for (unsigned i = 0; insn->regs && i < (unsigned)insn->nreads + insn->nwrites; i++)
-        json_array_append_new(i < insn->nreads ? reads : writes, json_string(peet_cli_reg_text(insn->regs[i], buffer)));
+        json_array_append_new(i < insn->naddresses ? addresses : i < insn->nreads ? reads : writes, json_string(peet_cli_reg_text(insn->regs[i], buffer)));
     for (unsigned i = 0; i < insn->nrefs && insn->first_ref + i < block->nrefs; i++)
         json_array_append_new(refs, ref_json(&block->refs[insn->first_ref + i]));
     peet_cli_insn_flag_texts(insn->flags, flags);
-    return json_pack("{s:I, s:i, s:o, s:o, s:s, s:i, s:i, s:i, s:i, s:I, s:o, s:o, s:o, s:o}", "pc", (json_int_t)insn->pc,
+    return json_pack("{s:I, s:i, s:o, s:o, s:s, s:i, s:i, s:i, s:i, s:I, s:i, s:o, s:o, s:o, s:o, s:o}", "pc", (json_int_t)insn->pc,
         "length_bytes", (int)insn->length_bytes, "opcode", text_json(opcode->name), "mnemonic", text_json(opcode->mnemonic),
         "class", peet_cli_class_text(opcode->klass), "line", (int)insn->line, "latency_cycles", (int)opcode->latency_cycles,
         "rthroughput_millicycles", (int)opcode->rthroughput_millicycles, "uops", (int)opcode->uops, "ports",
-        (json_int_t)opcode->ports, "reads", reads, "writes", writes, "flags", texts_json(flags), "references", refs);
+        (json_int_t)opcode->ports, "variant", (int)opcode->variant, "address_reads", addresses, "reads", reads, "writes", writes, "flags", texts_json(flags), "references", refs);
 }
 
 static json_t *block_json(const struct peet_block *block)

@@ -44,7 +44,7 @@ const char *peet_cli_ref_order_text(unsigned order)
 
 int peet_cli_insn_flag_texts(unsigned flags, const char *out_texts[static 17])
 {
-    static const char *const names[] = { "opaque", "indirect", "rep" };
+    static const char *const names[] = { "opaque", "indirect", "rep", "partial" };
     return FLAG_TEXTS(flags, names, out_texts);
 }
 
@@ -114,7 +114,8 @@ static void print_insn(const struct peet_block *block, const struct peet_insn *i
     if (insn->nreads || insn->nwrites)
         printf(";");
     for (unsigned i = 0; insn->regs && i < (unsigned)insn->nreads + insn->nwrites; i++)
-        printf("%s%s", i == insn->nreads ? " -> " : " ", peet_cli_reg_text(insn->regs[i], buffer));
+        printf("%s%s%s%s", i == insn->nreads ? " -> " : " ", i == 0 && insn->naddresses ? "[" : "",
+            peet_cli_reg_text(insn->regs[i], buffer), i + 1 == insn->naddresses ? "]" : "");
     if (peet_cli_insn_flag_texts(insn->flags, texts)) {
         printf(";");
         print_flags(texts);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and strings as bytes, for the schema (emit.cpp) and the table of costs (costs.cpp).
+// Numbers and strings as bytes, for the schema (emit.cpp) and the table of costs (costtable.cpp).
 #ifndef PEET_BYTES_H
 #define PEET_BYTES_H
 

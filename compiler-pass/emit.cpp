@@ -6,6 +6,7 @@
 
 #include "bytes.h"
 #include "format.h"
+#include "variants.h"
 #include <peet/module.h>
 #include <peet/raw.h>
 
@@ -51,28 +52,48 @@ std::string quoted(StringRef name)
     return plain ? out : "\"" + out + "\"";
 }
 
-// Registers read and written, explicit and implicit, as peet numbers without repetition.
-void registers(Target &T, const MachineInstr &MI, Bytes &B)
+// Registers read and written, as the instruction's description has them: what register allocation and calls add (arguments,
+// what is alive behind) is nothing that the processor waits for.  Addresses are read first; reads of data and writes keep the
+// order of operands, which costtable.cpp follows.
+struct Registers {
+    SmallVector<uint8_t, 8> addresses, data, writes;
+    bool partial = false; // a write keeps the rest of its register
+};
+
+Registers registers(Target &T, const MachineInstr &MI)
 {
-    SmallVector<uint8_t, 8> use, def;
-    for (const MachineOperand &MO : MI.operands()) {
-        if (!MO.isReg() || !MO.getReg() || !MO.getReg().isPhysical())
+    Registers R;
+    const MCInstrDesc &D = MI.getDesc();
+    bool opaque = MI.isInlineAsm(), references = D.mayLoad() || D.mayStore(), repeats = opaque || D.isPseudo();
+    auto read = [&](MCRegister r, bool address) {
+        uint8_t n = T.peetReg(r);
+        SmallVectorImpl<uint8_t> &list = address ? R.addresses : R.data;
+        if (!ignoredRegister(T.TRI->getName(r)) && !((address || repeats) && is_contained(list, n)))
+            list.push_back(n);
+    };
+    auto write = [&](MCRegister r) {
+        uint8_t n = T.peetReg(r);
+        if (ignoredRegister(T.TRI->getName(r)) || (repeats && is_contained(R.writes, n)))
+            return;
+        R.writes.push_back(n);
+        R.partial |= T.gpr(r) != NoGpr && T.gprBits(r) < 32;
+    };
+    for (unsigned i = 0; i < MI.getNumOperands(); i++) {
+        const MachineOperand &MO = MI.getOperand(i);
+        if (!MO.isReg() || !MO.getReg() || !MO.getReg().isPhysical() || (MO.isImplicit() && !opaque))
             continue;
-        StringRef n = T.TRI->getName(MO.getReg());
-        if (n == "RIP" || n == "SSP" || n == "MXCSR" || n == "DF" || n == "FPCW" || n == "EIP")
-            continue;
-        uint8_t r = T.peetReg(MO.getReg().asMCReg());
-        if (MO.isDef() && !is_contained(def, r))
-            def.push_back(r);
-        if (MO.isUse() && !MO.isUndef() && !is_contained(use, r))
-            use.push_back(r);
+        if (MO.isDef())
+            write(MO.getReg().asMCReg());
+        else
+            read(MO.getReg().asMCReg(), i < D.getNumOperands() && D.operands()[i].OperandType == MCOI::OPERAND_MEMORY && references);
     }
-    B.u(use.size());
-    B.u(def.size());
-    for (uint8_t r : use)
-        B.u(r);
-    for (uint8_t r : def)
-        B.u(r);
+    if (opaque)
+        return R;
+    for (MCPhysReg r : D.implicit_uses())
+        read(r, implicitAddress(D, T.TRI->getName(r)));
+    for (MCPhysReg r : D.implicit_defs())
+        write(r);
+    return R;
 }
 
 // The first recorded function of a section: alignment over the function's own depends on where in the
@@ -112,7 +133,7 @@ void emit(Target &T, Function &F, const Options &O)
     };
 
     std::vector<const MachineInstr *> kinds;
-    DenseMap<unsigned, unsigned> kindOf;
+    DenseMap<std::pair<unsigned, unsigned>, unsigned> kindOf; // by opcode and variant
     Bytes body;
     unsigned line = IR.getSubprogram() ? IR.getSubprogram()->getLine() : 0;
     int64_t last = line;
@@ -143,7 +164,9 @@ void emit(Target &T, Function &F, const Options &O)
             for (const InsnPlan &I : S.insns) {
                 const MachineInstr &MI = *I.MI;
                 const OpInfo &info = T.info(MI);
-                auto [it, fresh] = kindOf.try_emplace(MI.getOpcode(), kinds.size());
+                Registers R = registers(T, MI);
+                unsigned variant = variantOf(MI);
+                auto [it, fresh] = kindOf.try_emplace({MI.getOpcode(), variant}, kinds.size());
                 if (fresh)
                     kinds.push_back(&MI);
                 body.u(it->second);
@@ -162,7 +185,8 @@ void emit(Target &T, Function &F, const Options &O)
                 body.u((relax ? PEET_FORMAT_RELAX : 0) | (here != last ? PEET_FORMAT_LINE : 0) |
                     (MI.isInlineAsm() ? PEET_FORMAT_ASM : 0) | (MI.isIndirectBranch() ? PEET_FORMAT_INDIRECT : 0) |
                     (tls ? PEET_FORMAT_TLS : 0) | (info.rep ? PEET_FORMAT_REP : 0) |
-                    (symbolic ? PEET_FORMAT_SYMBOLIC : 0) | (I.opaque ? PEET_FORMAT_INSN_OPAQUE : 0));
+                    (symbolic ? PEET_FORMAT_SYMBOLIC : 0) | (I.opaque ? PEET_FORMAT_INSN_OPAQUE : 0) |
+                    (R.partial ? PEET_FORMAT_PARTIAL : 0));
                 if (relax)
                     body.u(F.layoutOf[target]);
                 if (here != last)
@@ -179,7 +203,12 @@ void emit(Target &T, Function &F, const Options &O)
                 }
                 else if (!relax)
                     length(I);
-                registers(T, MI, body);
+                body.u(R.addresses.size() + R.data.size());
+                body.u(R.addresses.size());
+                body.u(R.writes.size());
+                for (const auto *list : {&R.addresses, &R.data, &R.writes})
+                    for (uint8_t r : *list)
+                        body.u(r);
                 body.u(I.refs.size());
                 for (const RefPlan &r : I.refs) {
                     body.u(r.m.kind | (unsigned)r.m.shape << 2 | (r.m.symbolic ? PEET_FORMAT_REF_SYMBOLIC : 0) |
@@ -254,6 +283,7 @@ void emit(Target &T, Function &F, const Options &O)
         head.u(rthroughput);
         head.u(uops);
         head.u(ports);
+        head.u(variantOf(*MI));
     }
 
     std::string text;

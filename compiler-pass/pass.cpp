@@ -4,7 +4,7 @@
 // compile error naming function and reason; it never drops a reference silently.
 #include "pass.h"
 
-#include "costs.h"
+#include "costtable.h"
 
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What costs depend on beside the opcode: two equal sources that make a zero, an immediate, the parts of an address.
-// Called by: emit.cpp, which notes it in the schema, and costs.cpp, which tabulates costs for each such variant.
+// Called by: emit.cpp, which notes it in the schema, and costtable.cpp, which tabulates costs for each such variant.
 // variants.cpp finds out what matters by asking the scheduling models of all processors.
 #ifndef PEET_VARIANTS_H
 #define PEET_VARIANTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of costs as a file, lib/peet/costs.bin: every processor whose scheduling model LLVM has, every opcode.
- * Written by compiler-pass/costs.cpp when peet is built, read by costs.c.
+ * Written by compiler-pass/costtable.cpp when peet is built, read by costs.c.
  *
  *   8 bytes magic, u32 version, u32 bytes of what follows; then ULEB128 numbers (u), zigzag-signed ones (i), strings (u length, bytes)
  *     llvm:string

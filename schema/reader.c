@@ -372,12 +372,13 @@ static void read_insn(struct reader *r, const struct segment *s, uint32_t slots,
     if (length > r->f->recorded_bytes || offset > r->f->recorded_bytes)
         peet__reader_fail(r, "instruction outside its function");
     insn.flags = (flags & PEET_FORMAT_INDIRECT ? PEET_INSN_INDIRECT : 0) | (flags & PEET_FORMAT_REP ? PEET_INSN_REP : 0) |
-        (flags & PEET_FORMAT_INSN_OPAQUE ? PEET_INSN_OPAQUE : 0);
+        (flags & PEET_FORMAT_INSN_OPAQUE ? PEET_INSN_OPAQUE : 0) | (flags & PEET_FORMAT_PARTIAL ? PEET_INSN_PARTIAL : 0);
     uint32_t nreads = count(r, "register list longer than the record");
+    uint32_t naddresses = r->version >= 3 ? below(r, (uint64_t)nreads + 1, "more addresses than reads") : 0;
     uint32_t nwrites = count(r, "register list longer than the record");
     if (nreads > 255 || nwrites > 255)
         peet__reader_fail(r, "register list too long");
-    insn.nreads = nreads, insn.nwrites = nwrites;
+    insn.nreads = nreads, insn.nwrites = nwrites, insn.naddresses = naddresses;
     uint32_t reg_at = r->nregs;
     for (uint32_t k = 0; k < nreads + nwrites && r->why == NULL; k++) {
         uint8_t reg = below(r, PEET_REGS, "unknown register");
@@ -430,6 +431,7 @@ static void read_kinds(struct reader *r)
         o->rthroughput_millicycles = (uint32_t)u(r);
         o->uops = (uint32_t)u(r);
         o->ports = u(r);
+        o->variant = r->version >= 3 ? (uint16_t)below(r, UINT16_MAX + 1, "variant out of range") : 0;
     }
 }
 
@@ -588,12 +590,13 @@ int peet__function_read(struct peet__image *image, size_t *inout_offset, struct 
     if (bytes < PEET_FORMAT_HEADER_BYTES - 8 || bytes > sec->size - offset - 8)
         return peet_error_set(error, PEET_EFORMAT, "%s: damaged schema: record at offset %zu is longer than its section",
             image->path, offset);
-    if (u32(p + 8) != PEET_SCHEMA_VERSION)
-        return peet_error_set(error, PEET_EVERSION, "%s: schema of version %u; this peet reads version %u: compile the program again",
-            image->path, u32(p + 8), PEET_SCHEMA_VERSION);
+    if (u32(p + 8) < PEET_SCHEMA_VERSION_MIN || u32(p + 8) > PEET_SCHEMA_VERSION)
+        return peet_error_set(error, PEET_EVERSION, "%s: schema of version %u; this peet reads versions %u to %u: compile the program again",
+            image->path, u32(p + 8), PEET_SCHEMA_VERSION_MIN, PEET_SCHEMA_VERSION);
     struct reader r;
     memset(&r, 0, sizeof r);
     r.image = image;
+    r.version = u32(p + 8);
     r.address = sec->address + offset + 16 + (uint64_t)(int64_t)(int32_t)u32(p + 16);
     uint64_t section = sec->address + offset + 20 + (uint64_t)(int64_t)(int32_t)u32(p + 20);
     r.nlengths = u32(p + 28);

@@ -10,6 +10,7 @@
 
 struct reader {
     struct peet__image *image;
+    uint32_t version;
     const uint8_t *at, *end;       /* payload */
     const uint8_t *lengths;
     uint32_t nlengths, length_at;

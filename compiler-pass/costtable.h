@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of instruction costs of all processors, written when peet is built.  Called by: pass.cpp.
-#ifndef PEET_PASS_COSTS_H
-#define PEET_PASS_COSTS_H
+#ifndef PEET_COSTTABLE_H
+#define PEET_COSTTABLE_H
 
 #include <string>
 

@@ -5,7 +5,7 @@
 #include "variants.h"
 
 #include "bytes.h"
-#include "costs.h"
+#include "costtable.h"
 #include "costs_format.h"
 
 #include "llvm/ADT/APInt.h"
