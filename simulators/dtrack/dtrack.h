@@ -21,6 +21,7 @@
 enum {
     DTRACK_LEVELS = 8,
     DTRACK_SERVED = DTRACK_LEVELS + 2, /* levels that can serve: 0, the caches, memory */
+    DTRACK_FOUND_BITS = 8,             /* objects asked for lately */
     DTRACK_STRIDES = 8,                /* different strides remembered for a reference */
     DTRACK_ALWAYS = 64,                /* so many first executions of a block are looked at for strides, then ... */
     DTRACK_WINDOW = 16,                /* ... so many in a row */
@@ -113,7 +114,7 @@ struct dtrack_plan {
 struct dtrack_evict;
 struct dtrack_sharing;
 
-/** The latest object asked for. */
+/** An object that was asked for lately. */
 struct dtrack_found { uint64_t lo, hi; uint32_t data, epoch; uint8_t movable; };
 
 struct dtrack {
@@ -124,7 +125,7 @@ struct dtrack {
     struct dtrack_tally *tallies; /* by structure's id */
     uint32_t ntallies;
     struct dtrack_tally code, walks, nowhere; /* nowhere: memory ran out, the run ends */
-    struct dtrack_found found;
+    struct dtrack_found found[1 << DTRACK_FOUND_BITS];
     uint64_t random;
     uint32_t nlevels, line_bytes, line_shift; /* line_bytes 0: the machine has no caches */
     struct peet_memory_level levels[DTRACK_LEVELS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Premature evictions: a line that was driven out of a cache and is missed on again before so many further lines have
- * been.  Each cache remembers its latest evictions in a ring, found by line through short chains.  Called by memory.c.
+ * been.  Each cache remembers its latest evictions in a hash table.  Called by memory.c.
  */
 #include "dtrack.h"
 
@@ -9,16 +9,13 @@
 #include <string.h>
 #include <uthash.h>
 
-enum { NONE = 0xffffffff };
+/** An eviction; it counts as long as `when` is not longer ago than the window. */
+struct entry { uint64_t line; /* | 1; 0: never used */ uint32_t when, evictor; };
 
-struct slot { uint64_t line; uint32_t evictor, next; uint8_t used; };
-
-/** The latest evictions of one cache. */
+/** The latest evictions of one cache: open addressing, never full; what is old is left behind when it is made anew. */
 struct ring {
-    struct slot *slots;
-    uint32_t *heads;
-    uint64_t evictions;
-    uint32_t size, mask;
+    struct entry *entries;
+    uint32_t size, used, evictions, window; /* size: a power of two */
 };
 
 struct key { uint32_t level, victim, evictor; };
@@ -57,8 +54,7 @@ void dtrack__evict_free(struct dtrack_evict *e)
         return;
     for (unsigned l = 0; l < DTRACK_LEVELS; l++) {
         for (uint32_t i = 0; e->rings[l] && i < e->nrings[l]; i++) {
-            free(e->rings[l][i].slots);
-            free(e->rings[l][i].heads);
+            free(e->rings[l][i].entries);
         }
         free(e->rings[l]);
     }
@@ -76,77 +72,86 @@ static struct ring *ring_of(struct dtrack *self, unsigned level, unsigned hw)
     return hw / by < self->evict->nrings[level] ? &self->evict->rings[level][hw / by] : NULL;
 }
 
-static int make(struct dtrack *self, struct ring *r, unsigned level)
+static int is_old(const struct ring *r, const struct entry *e)
+{
+    return r->evictions - e->when > r->window;
+}
+
+static uint32_t place_of(const struct ring *r, uint64_t line)
+{
+    return (uint32_t)((line ^ line >> 17) * 0x9e3779b97f4a7c15u >> 32) & (r->size - 1);
+}
+
+/** Returns: the line's entry, or the free one where it would be */
+static struct entry *entry_of(const struct ring *r, uint64_t line)
+{
+    uint32_t i = place_of(r, line);
+
+    while (r->entries[i].line && r->entries[i].line != (line | 1))
+        i = (i + 1) & (r->size - 1);
+    return &r->entries[i];
+}
+
+/** A table of its own for those that are not old.  Times begin anew, so that they never wrap round. */
+static __attribute__((noinline)) int renew(struct dtrack *self, struct ring *r, unsigned level)
 {
     const struct peet_memory_level *l = &self->levels[level];
-    uint64_t n = self->window_evictions ? self->window_evictions : l->line_bytes ? l->size_bytes / l->line_bytes : 1;
+    struct ring old = *r;
 
-    r->size = n < 1 ? 1 : n > 1u << 26 ? 1u << 26 : (uint32_t)n;
-    r->mask = 1;
-    while (r->mask < r->size)
-        r->mask *= 2;
-    r->slots = calloc(r->size, sizeof *r->slots);
-    r->heads = malloc(r->mask * sizeof *r->heads);
-    if (!r->slots || !r->heads) {
+    if (!r->window) {
+        uint64_t n = self->window_evictions ? self->window_evictions : l->line_bytes ? l->size_bytes / l->line_bytes : 1;
+
+        r->window = n < 1 ? 1 : n > 1u << 26 ? 1u << 26 : (uint32_t)n;
+        for (r->size = 64; r->size < 8 * r->window && r->size < 1u << 13;)
+            r->size *= 2;
+    }
+    r->used = 0;
+    for (uint32_t i = 0; old.entries && i < old.size; i++)
+        r->used += old.entries[i].line && !is_old(&old, &old.entries[i]);
+    while (r->used * 4 > r->size)
+        r->size *= 2;
+    r->entries = calloc(r->size, sizeof *r->entries);
+    if (!r->entries) {
+        *r = old;
         dtrack__no_memory(self);
         return -1;
     }
-    memset(r->heads, 0xff, r->mask * sizeof *r->heads);
-    r->mask--;
+    r->evictions = r->window + 1;
+    for (uint32_t i = 0; old.entries && i < old.size; i++) {
+        const struct entry *e = &old.entries[i];
+
+        if (e->line && !is_old(&old, e))
+            *entry_of(r, e->line & ~1ull) = (struct entry){ e->line, r->evictions - (old.evictions - e->when), e->evictor };
+    }
+    free(old.entries);
     return 0;
-}
-
-static uint32_t *head_of(struct ring *r, uint64_t line)
-{
-    return &r->heads[(line ^ line >> 17) * 0x9e3779b97f4a7c15u >> 32 & r->mask];
-}
-
-/** Out of its chain. */
-static void take_out(struct ring *r, uint32_t i)
-{
-    uint32_t *at = head_of(r, r->slots[i].line);
-
-    while (*at != NONE && *at != i)
-        at = &r->slots[*at].next;
-    if (*at == i)
-        *at = r->slots[i].next;
-    r->slots[i].used = 0;
-}
-
-/** Returns: the latest eviction of the line, or NONE */
-static uint32_t find(struct ring *r, uint64_t line)
-{
-    uint32_t i = NONE;
-
-    if (r && r->slots)
-        for (i = *head_of(r, line); i != NONE && r->slots[i].line != line; i = r->slots[i].next)
-            ;
-    return i;
 }
 
 void dtrack__back_again(struct dtrack *self, unsigned level, unsigned hw, uint64_t line)
 {
     struct ring *r = ring_of(self, level, hw);
-    uint32_t i = find(r, line);
 
-    if (i != NONE)
-        take_out(r, i);
+    if (r && r->entries) {
+        struct entry *e = entry_of(r, line);
+
+        e->when = r->evictions - r->window - 1; /* old, or still free */
+    }
 }
 
 void dtrack__evicted(struct dtrack *self, unsigned level, unsigned hw, uint64_t line, uint32_t evictor)
 {
     struct ring *r = ring_of(self, level, hw);
-    uint32_t i, *head;
+    struct entry *e, *free_one = NULL;
+    uint32_t i;
 
-    if (!r || (!r->slots && make(self, r, level)))
+    if (!r || ((r->used * 2 >= r->size || r->evictions > 1u << 31) && renew(self, r, level)))
         return;
-    dtrack__back_again(self, level, hw, line); /* unnoticed: the new eviction is the one that counts */
-    i = (uint32_t)(r->evictions++ % r->size);
-    if (r->slots[i].used)
-        take_out(r, i);
-    head = head_of(r, line);
-    r->slots[i] = (struct slot){ line, evictor, *head, 1 };
-    *head = i;
+    for (i = place_of(r, line); r->entries[i].line && r->entries[i].line != (line | 1); i = (i + 1) & (r->size - 1))
+        if (!free_one && is_old(r, &r->entries[i]))
+            free_one = &r->entries[i];
+    e = r->entries[i].line || !free_one ? &r->entries[i] : free_one;
+    r->used += !e->line;
+    *e = (struct entry){ line | 1, r->evictions++, evictor };
 }
 
 static void count(struct dtrack *self, const struct key *key)
@@ -171,12 +176,12 @@ static void count(struct dtrack *self, const struct key *key)
 int dtrack__came_back(struct dtrack *self, unsigned level, unsigned hw, uint64_t line, uint32_t victim, uint32_t *out_evictor)
 {
     struct ring *r = ring_of(self, level, hw);
-    uint32_t i = find(r, line);
+    struct entry *e = r && r->entries ? entry_of(r, line) : NULL;
 
-    if (i == NONE)
+    if (!e || !e->line || is_old(r, e))
         return 0;
-    *out_evictor = r->slots[i].evictor;
-    take_out(r, i);
+    *out_evictor = e->evictor;
+    e->when = r->evictions - r->window - 1; /* no longer */
     count(self, &(struct key){ level, victim, *out_evictor });
     return 1;
 }

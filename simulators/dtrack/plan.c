@@ -50,11 +50,12 @@ struct dtrack_tally *dtrack__tally(struct dtrack *self, uint32_t data)
 
 const struct dtrack_found *dtrack__find(struct dtrack *self, uint64_t address)
 {
-    struct dtrack_found *f = &self->found;
+    /* arrays have an entry for each part of them, small objects one for each few neighbours */
+    struct dtrack_found *f = &self->found[(address >> 12 ^ address >> 20) & ((1u << DTRACK_FOUND_BITS) - 1)];
     struct peet_data_object object = { address, 0, 0 };
     const struct peet_data *data;
 
-    if (address - f->lo < f->hi - f->lo && (f->epoch == self->epoch || !f->movable))
+    if (address - f->lo < f->hi - f->lo && (f->epoch == self->epoch || (!f->movable && f->epoch >= self->fixed_epoch)))
         return f;
     data = self->env->data_of(self->env, address, &object);
     f->data = data->id;
