@@ -90,6 +90,26 @@ static uint64_t touch_location(struct bus *b, struct cache *c, uint64_t address,
     return n;
 }
 
+/* More elements of a range, behind one that has just been touched and is wholly in its line: those that lie there too are hits
+ * without consequences, if it has become one.  Returns: how many */
+static uint64_t elements_in_line(struct bus *b, struct cache *c, uint64_t address, unsigned size, uint64_t most, const struct peet_ref *ref,
+    struct walk *w)
+{
+    const uint64_t offset = address & (b->line_bytes - 1), line = address >> b->line_shift, room = b->line_bytes - offset;
+    uint64_t n = size > room ? 0 : room / size - 1;
+    n = n < most ? n : most;
+    if (!n || ref->kind == PEET_REF_MODIFY)
+        return 0;
+    const uint32_t i = peet__bus_quick(b, c, line, ref->kind == PEET_REF_LOAD ? QUICK_WRITE : 0);
+    if (i == NO_FRAME)
+        return 0;
+    c->used[i] = c->stamp += n;
+    if (ref->kind == PEET_REF_STORE)
+        c->frames[i].written |= peet__bus_grains(b, offset, (n + 1) * size);
+    w->touches += n;
+    return n;
+}
+
 /* A reference of whatever shape.  Counts what the block's static counts leave out. */
 static __attribute__((noinline)) void run_ref(struct bus *b, struct cache *c, const struct peet_ref *ref,
     const uint64_t *values, struct walk *w)
@@ -99,8 +119,15 @@ static __attribute__((noinline)) void run_ref(struct bus *b, struct cache *c, co
     if (ref->kind == PEET_REF_PREFETCH)
         return;
     struct peet_ref_iter it;
-    for (it = peet_ref_begin(ref, values); it.count && !b->dead; it.count--, it.address += (uint64_t)it.step)
+    for (it = peet_ref_begin(ref, values); it.count && !b->dead; it.count--, it.address += (uint64_t)it.step) {
         n += touch_location(b, c, it.address, size, ref, w);
+        if (it.count > 1 && it.step == size && !b->check && !b->perfect_hits) {
+            const uint64_t more = elements_in_line(b, c, it.address, size, it.count - 1, ref, w);
+            n += more;
+            it.count -= more;
+            it.address += more * size;
+        }
+    }
     if (ref->kind != PEET_REF_STORE)
         c->stats.reads += n - counted;
     if (ref->kind != PEET_REF_LOAD)

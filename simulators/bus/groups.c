@@ -341,6 +341,8 @@ int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, c
     int halves = 0;
     for (uint32_t k = 0; k < n; k++) {
         const uint64_t address = addresses[k] - groups[k].before;
+        if (b->classify && n > 1 && (t.c->keys[t.c->hints[address >> b->line_shift & b->hint_mask]] | QUICK) != (KEY_OF(address >> b->line_shift) | QUICK))
+            peet_sim_linemap_prefetch(&b->lines_map, address >> b->line_shift); /* nearly always a miss */
         halves |= (address & (b->line_bytes - 1)) + groups[k].span > b->line_bytes;
         lines[k] = address >> b->line_shift;
     }
