@@ -14,7 +14,7 @@ struct entry { uint64_t line; /* | 1; 0: never used */ uint32_t when, evictor; }
 
 /** The latest evictions of one cache: open addressing, never full; what is old is left behind when it is made anew. */
 struct ring {
-    struct entry *entries;
+    struct entry *entries, *spare; /* both of this size */
     uint32_t size, used, evictions, window; /* size: a power of two */
 };
 
@@ -55,6 +55,7 @@ void dtrack__evict_free(struct dtrack_evict *e)
     for (unsigned l = 0; l < DTRACK_LEVELS; l++) {
         for (uint32_t i = 0; e->rings[l] && i < e->nrings[l]; i++) {
             free(e->rings[l][i].entries);
+            free(e->rings[l][i].spare);
         }
         free(e->rings[l]);
     }
@@ -102,7 +103,7 @@ static __attribute__((noinline)) int renew(struct dtrack *self, struct ring *r, 
         uint64_t n = self->window_evictions ? self->window_evictions : l->line_bytes ? l->size_bytes / l->line_bytes : 1;
 
         r->window = n < 1 ? 1 : n > 1u << 26 ? 1u << 26 : (uint32_t)n;
-        for (r->size = 64; r->size < 8 * r->window && r->size < 1u << 13;)
+        for (r->size = 64; r->size < 8 * r->window && r->size < 1u << 12;)
             r->size *= 2;
     }
     r->used = 0;
@@ -110,12 +111,19 @@ static __attribute__((noinline)) int renew(struct dtrack *self, struct ring *r, 
         r->used += old.entries[i].line && !is_old(&old, &old.entries[i]);
     while (r->used * 4 > r->size)
         r->size *= 2;
-    r->entries = calloc(r->size, sizeof *r->entries);
+    r->entries = old.spare;
+    if (r->size != old.size || !r->entries) {
+        free(old.spare);
+        r->entries = malloc(r->size * sizeof *r->entries);
+        old.spare = NULL;
+    }
     if (!r->entries) {
         *r = old;
         dtrack__no_memory(self);
         return -1;
     }
+    memset(r->entries, 0, r->size * sizeof *r->entries);
+    r->spare = old.entries;
     r->evictions = r->window + 1;
     for (uint32_t i = 0; old.entries && i < old.size; i++) {
         const struct entry *e = &old.entries[i];
@@ -123,7 +131,10 @@ static __attribute__((noinline)) int renew(struct dtrack *self, struct ring *r, 
         if (e->line && !is_old(&old, e))
             *entry_of(r, e->line & ~1ull) = (struct entry){ e->line, r->evictions - (old.evictions - e->when), e->evictor };
     }
-    free(old.entries);
+    if (r->size != old.size) {
+        free(r->spare);
+        r->spare = NULL;
+    }
     return 0;
 }
 
