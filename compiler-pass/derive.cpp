@@ -98,7 +98,7 @@ void Planner::split()
                 else
                     refs += n;
             }
-            bool turn = A.waits(MI);
+            bool turn = A.waits(MI) || (O.domains && O.granularity == Ref && A.isViewed(MI));
             int mark = A.mark(MI), clock = A.clock(MI);
             if ((turn || mark >= 0) && !S->MIs.empty())
                 split = true;
@@ -335,6 +335,8 @@ uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *need
         InsnPlan plan;
         plan.MI = MI;
         plan.opaque = opaque;
+        plan.viewed = O.domains && A.isViewed(*MI);
+        plan.prefixed = plan.viewed && T.info(*MI).memOp >= 0;
         for (const MemRef &m : mem) {
             RefPlan rp;
             rp.m = m;

@@ -126,7 +126,7 @@ void emit(Target &T, Function &F, const Options &O)
     raw_string_ostream L(lengths), R(offsets);
     std::string start = F.start->getName().str();
     auto length = [&](const InsnPlan &I) {
-        L << (nlengths++ % 16 ? "," : "\n\t.byte ") << quoted(I.end->getName()) << "-" << quoted(I.begin->getName());
+        L << (nlengths++ % 16 ? "," : "\n\t.byte ") << quoted(I.end->getName()) << "-" << quoted(I.begin->getName()) << (I.prefixed ? "-1" : "");
     };
     auto offset = [&](const std::string &a, const std::string &b) {
         R << (noffsets++ % 8 ? "," : "\n\t.long ") << a << "-" << b;
@@ -193,7 +193,7 @@ void emit(Target &T, Function &F, const Options &O)
                     body.i(here - last);
                 last = here;
                 if (symbolic)
-                    offset(quoted(I.begin->getName()), start);
+                    offset(quoted(I.begin->getName()) + (I.prefixed ? "+1" : ""), start);
                 if (MI.isInlineAsm())
                 { // without the hooks that were put into its text
                     std::string begin = quoted(I.begin->getName());

@@ -113,6 +113,14 @@ unsigned Target::opcode(const char *name) const
     return I == cache.opcodes.end() ? 0 : I->second;
 }
 
+MCRegister Target::reg(StringRef name) const
+{
+    for (unsigned r = 1; r < TRI->getNumRegs(); r++)
+        if (name == TRI->getName(r))
+            return MCRegister(r);
+    return MCRegister();
+}
+
 unsigned Target::vectorBytes(MCRegister R) const
 {
     switch (TRI->getName(R)[0]) {

@@ -40,6 +40,8 @@ Options Options::get()
             O.granularity = value == "ref" ? Ref : value == "block" ? Block : Iteration;
         else if (key == "derive")
             O.derive = value != "0";
+        else if (key == "domains")
+            O.domains = value != "0";
     }
     return O;
 }
@@ -91,6 +93,8 @@ bool Recorder::runOnMachineFunction(MachineFunction &MF)
         return true;
     }
     emit(T, F, O);
+    if (O.domains)
+        view(T, F);
     return true;
 }
 

@@ -31,6 +31,7 @@ struct Options {
     std::string costs; // file to write the table of costs to; empty: none
     Granularity granularity = Iteration;
     bool derive = true;
+    bool domains = false; // views of memory: domains.cpp
     static Options get(); // from the environment that peetcc sets
 };
 
@@ -90,6 +91,7 @@ public:
     int gprBits(llvm::MCRegister R) const { auto I = gprOf.find(R); return I == gprOf.end() ? 0 : I->second.second; }
     int peetReg(llvm::MCRegister R) const; // enum peet_reg
     unsigned opcode(const char *name) const;
+    llvm::MCRegister reg(llvm::StringRef name) const;
     unsigned vectorBytes(llvm::MCRegister R) const; // 16, 32, 64 by the register's name
     bool isExtVector(llvm::MCRegister R) const;     // xmm16 and up, or zmm: needs EVEX
 
@@ -113,6 +115,8 @@ public:
     Accesses(Target &T, llvm::MachineFunction &MF);
     // Must MI wait for its turn?
     bool waits(const llvm::MachineInstr &MI);
+    // With domains: may it reference memory of which there are several views?  (domains.cpp)
+    bool isViewed(const llvm::MachineInstr &MI);
     // enum peet_hook_clock, or -1: it reads no clock
     int clock(const llvm::MachineInstr &MI) const;
     // enum peet_hook_mark of a call, or -1: it is no marker
@@ -125,6 +129,7 @@ public:
 
 private:
     bool isPrivateStack(const llvm::MachineMemOperand &MMO);
+    bool isSettled(const llvm::MachineMemOperand &MMO);
     bool asmWaits(const llvm::MachineInstr &MI) const;
     Target &T;
     llvm::MachineFunction &MF;
@@ -169,6 +174,7 @@ struct InsnPlan {
     llvm::MCSymbol *begin = nullptr, *end = nullptr;
     llvm::SmallVector<RefPlan, 2> refs;
     bool opaque = false;
+    bool viewed = false, prefixed = false; // its reference adds the base of gs, by a prefix of one byte within it
 };
 
 struct Segment {
@@ -223,6 +229,9 @@ bool plan(Target &T, Function &F, const Options &O, llvm::MachineInstr *&culprit
 bool insert(Target &T, Function &F, std::string &why);
 // emit.cpp: write the schema.
 void emit(Target &T, Function &F, const Options &O);
+
+// domains.cpp: references go to the running context's view of memory.  After emit().
+void view(Target &T, Function &F);
 
 llvm::MCSymbol *label(llvm::MachineFunction &MF, const char *what, unsigned n);
 void appendAsm(llvm::MachineFunction &MF, llvm::MachineBasicBlock &MBB, const std::string &text);

@@ -6,6 +6,7 @@
  * process's first thread; between them, errno changes hands.  Two ways to switch: assembly (arch/), and the
  * C library's ucontext for comparison.
  */
+#include "domain_internal.h"
 #include "signals.h"
 #include "fatal.h"
 
@@ -69,6 +70,7 @@ static int make_stack(const struct peet_ctx_options *options, struct peet__stack
     if (bytes < peet__tls_bytes() + PEET__PAGE)
         return PEET_EINVALID;
     *out_stack = (struct peet__stack){options->stack_address, options->stack_address + bytes, options->stack_address, 1};
+    peet__domain_alias(out_stack->lo, out_stack->hi);
     return 0;
 }
 
@@ -199,6 +201,8 @@ PUBLIC enum peet_yield peet_ctx_resume(
     }
     if (__builtin_expect(rt->mixed, 0))
         peet__signals_switch_in(ctx);
+    if (peet__domains_on())
+        peet__domain_enter(ctx);
     rt->in_subject = 1;
     if (__builtin_expect((rt->pending & ~rt->all_block) | ctx->poked, 0)) { /* came while the host ran, or wait still */
         rt->signals = 1;
@@ -208,6 +212,8 @@ PUBLIC enum peet_yield peet_ctx_resume(
         peet__swap(&rt->host, &ctx->saved);
     else
         peet__ucontext_resume(ctx);
+    if (peet__domains_on())
+        peet__domain_left(ctx);
     if (ctx->fs == rt->thread) {
         ctx->saved_errno = *rt->errno_place;
         *rt->errno_place = rt->host_errno;

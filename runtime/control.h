@@ -21,6 +21,9 @@ struct peet__control {
     void *clock;
     void *mark;
     uint32_t concurrent;     /* accesses wait for their turn */
+    uint32_t viewed;         /* of domain_outside.c: see peet/raw.h */
+    uint64_t view_offset, view_back;
+    void *outside;
 };
 
 #define PEET__CONTROL_SCRATCH_BEGIN 24
@@ -32,6 +35,10 @@ _Static_assert(offsetof(struct peet__control, turn) == PEET_CONTROL_TURN, "contr
 _Static_assert(offsetof(struct peet__control, clock) == PEET_CONTROL_CLOCK, "contract with compiled code");
 _Static_assert(offsetof(struct peet__control, mark) == PEET_CONTROL_MARK, "contract with compiled code");
 _Static_assert(offsetof(struct peet__control, concurrent) == PEET_CONTROL_CONCURRENT, "contract with compiled code");
+_Static_assert(offsetof(struct peet__control, viewed) == PEET_CONTROL_VIEWED, "contract with compiled code");
+_Static_assert(offsetof(struct peet__control, view_offset) == PEET_CONTROL_VIEW_OFFSET, "contract with compiled code");
+_Static_assert(offsetof(struct peet__control, view_back) == PEET_CONTROL_VIEW_BACK, "contract with compiled code");
+_Static_assert(offsetof(struct peet__control, outside) == PEET_CONTROL_OUTSIDE, "contract with compiled code");
 _Static_assert(offsetof(struct peet__control, scratch_begin) == PEET__CONTROL_SCRATCH_BEGIN, "used by stub.S");
 
 /** The one control page of the process.  Volatile: signal handlers and compiled code change it. */
@@ -52,6 +59,7 @@ void peet__stub_none(void);
 void peet__stub_turn(void);
 void peet__stub_clock(void);
 void peet__stub_mark(void);
+void peet__stub_outside(void);
 
 /** The hooks of a simulated run, or the plain run's again. */
 void peet__control_hooks(int simulated);

@@ -141,6 +141,10 @@ size_t peet_domain_return(unsigned domain);
  */
 int peet_domains_forked(void);
 
+/** peet_domains_fork() - fork_it(), whose result says who is who as fork()'s does, with all that parent and child need around it.
+ *  Host world.  Returns: as fork() */
+int64_t peet_domains_fork(int64_t (*fork_it)(void));
+
 /* ------------------------------------------------------------------------------------------------ statistics */
 
 struct peet_domain_statistics {

@@ -19,6 +19,9 @@
 /** Compiled objects refer to this symbol: only a runtime of their own version can be linked with them. */
 extern const char __peet_abi_2;
 __attribute__((visibility("default"))) const char __peet_abi_2 = PEET_RAW_ABI;
+/** ... and those compiled with -fpeet-domains to this one, which is how they are known. */
+extern const char __peet_domains_1;
+__attribute__((visibility("default"))) const char __peet_domains_1 = 1;
 
 static inline long raw_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -62,7 +65,7 @@ __attribute__((no_stack_protector, used)) static void (*resolve_early(void))(voi
     __asm__("leaq peet__stub_plain(%%rip), %0" : "=r"(stub));
     control->stub = stub;
     __asm__("leaq peet__stub_none(%%rip), %0" : "=r"(stub));
-    control->turn = control->clock = control->mark = stub;
+    control->turn = control->clock = control->mark = control->outside = stub;
     return nothing;
 }
 

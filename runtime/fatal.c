@@ -4,6 +4,7 @@
  * context, because the host's own data are not in order before; a second one does not wait.
  */
 #include "fatal.h"
+#include "domain_internal.h"
 #include "signals.h"
 
 #include <dlfcn.h>
@@ -115,6 +116,7 @@ static int set_alternative(struct peet_ctx *ctx, const stack_t *stack)
         peet__mask_alternatives(1);
     }
     *ctx->alternative = *stack;
+    peet__domain_alias((uint64_t)stack->ss_sp, (uint64_t)stack->ss_sp + stack->ss_size);
     peet__rt.alternative = ctx->alternative;
     return 0;
 }
@@ -191,7 +193,7 @@ static void report_crash(int signal, const siginfo_t *info, ucontext_t *uc)
     struct peet__rt *rt = &peet__rt;
     struct crash crash = {.signal = signal};
     crash.pc = uc ? (uint64_t)uc->uc_mcontext.gregs[REG_RIP] : 0;
-    crash.address = peet__fatal_is_fault(signal, info) ? (uint64_t)info->si_addr : 0;
+    crash.address = peet__fatal_is_fault(signal, info) ? peet__domain_primary((uint64_t)info->si_addr) : 0;
     explain(&crash, info);
     crash_end = rt->in_subject ? peet__ctl->cursor : NULL;
     rt->in_subject = 0;

@@ -86,6 +86,15 @@ static int init(void)
     return 0;
 }
 
+int (*peet__heap_added)(uint64_t lo, uint64_t hi);
+int (*peet__heap_discard)(uint64_t lo, uint64_t hi);
+
+/* Returns: 0 if the pages are zeros now */
+static int discard(const void *p, size_t bytes)
+{
+    return peet__heap_discard ? peet__heap_discard((uint64_t)p, (uint64_t)p + bytes) : madvise((void *)p, bytes, MADV_DONTNEED);
+}
+
 /* ------------------------------------------------------------------------------------------------- runs */
 
 static uint32_t span_new(uint32_t start, uint32_t npages, unsigned kind)
@@ -193,6 +202,8 @@ static int grow(uint32_t upto)
     if (syscall(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE,
             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != (long)at)
         return -1;
+    if (peet__heap_added && peet__heap_added(at, at + bytes) != 0)
+        return -1;
     heap.mapped += (uint32_t)(bytes / PEET__PAGE);
     return 0;
 }
@@ -256,7 +267,7 @@ static void span_free(uint32_t index)
     uint32_t start = s->start, npages = s->npages;
     int zero = 0;
     if (npages >= RETURN_PAGES)
-        zero = madvise((void *)(PEET__HEAP_BASE + start * PEET__PAGE), npages * PEET__PAGE, MADV_DONTNEED) == 0;
+        zero = discard((void *)(PEET__HEAP_BASE + start * PEET__PAGE), npages * PEET__PAGE) == 0;
     span_drop(index);
     run_free(start, npages, zero);
 }
@@ -334,7 +345,7 @@ static void *large_alloc(size_t bytes, size_t align, int zero)
         return NULL;
     char *p = span_base(&spans[index]);
     set_live(p);
-    if (zero && !spans[index].zero && (npages < RETURN_PAGES || madvise(p, npages * PEET__PAGE, MADV_DONTNEED) != 0))
+    if (zero && !spans[index].zero && (npages < RETURN_PAGES || discard(p, npages * PEET__PAGE) != 0))
         memset(p, 0, bytes);
     return p;
 }

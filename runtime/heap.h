@@ -36,6 +36,11 @@ enum peet__heap_fault peet__heap_free(void *p); /* checks */
 void *peet__heap_realloc(void *p, size_t bytes);
 size_t peet__heap_usable(const void *p);
 
+/** With views of memory (domain.c), what shall happen to fresh pages, and to pages that are not needed: zeros, as after
+ *  MADV_DONTNEED.  Both return 0 if it has; NULL: nothing, and madvise(). */
+extern int (*peet__heap_added)(uint64_t lo, uint64_t hi);
+extern int (*peet__heap_discard)(uint64_t lo, uint64_t hi);
+
 /** Bytes of pages that the heap holds for live blocks and for reuse: for tests. */
 uint64_t peet__heap_footprint_bytes(void);
 

@@ -5,7 +5,7 @@
  * places from a range of their own, lowest free place first.  The host's calls and plain runs go
  * straight to the kernel.
  */
-#include "internal.h"
+#include "domain_internal.h"
 #include "notes.h"
 
 #include <errno.h>
@@ -156,6 +156,12 @@ PUBLIC void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t off
         return raw_mmap(at, bytes, prot, flags, fd, offset);
     peet__rt.busy++;
     void *got = subject_mmap(at, bytes, prot, flags, fd, offset);
+    if (got != MAP_FAILED && peet__domain_mapped((uint64_t)got, (uint64_t)got + whole_pages(bytes), prot, flags, fd, offset) != 0) {
+        syscall(SYS_munmap, got, bytes);
+        place_give((uint64_t)got, (uint64_t)got + whole_pages(bytes));
+        errno = ENOMEM;
+        got = MAP_FAILED;
+    }
     peet__rt.busy--;
     if (got != MAP_FAILED)
         peet__note_memory(PEET_RT_MAPPING, got, bytes, NULL, CALLER);
@@ -169,6 +175,7 @@ PUBLIC int munmap(void *at, size_t bytes)
     int result = (int)syscall(SYS_munmap, at, bytes);
     if (result == 0 && peet__is_subject()) {
         peet__rt.busy++;
+        peet__domain_unmapped((uint64_t)at, (uint64_t)at + whole_pages(bytes));
         place_give((uint64_t)at, (uint64_t)at + whole_pages(bytes));
         peet__rt.busy--;
         peet__note_release(PEET_RT_MAPPING, at, bytes, CALLER);
@@ -224,6 +231,55 @@ static void *subject_mremap(void *old, size_t old_bytes, size_t bytes, int flags
     return got;
 }
 
+/* With views of memory each page lies at its own place of the memory file: what moves is copied. */
+static void *viewed_mremap(void *old, size_t old_bytes, size_t bytes, int flags, void *fixed)
+{
+    uint64_t lo = (uint64_t)old, was = whole_pages(old_bytes), whole = whole_pages(bytes);
+    const struct peet__region *r = peet__region_of(lo);
+    const int prot = r ? r->prot : PROT_READ | PROT_WRITE;
+    if (whole == 0 || lo % PEET__PAGE || (was == 0 && !(flags & MREMAP_MAYMOVE))) {
+        errno = EINVAL;
+        return MAP_FAILED;
+    }
+    if (!r || r->hi < lo + was || r->file || was == 0) {
+        errno = r ? ENOMEM : EFAULT;
+        return MAP_FAILED;
+    }
+    if (whole <= was && !(flags & MREMAP_FIXED)) {
+        if (whole < was)
+            munmap((void *)(lo + whole), was - whole);
+        return old;
+    }
+    if (!(flags & MREMAP_MAYMOVE)) {
+        void *more = mmap((void *)(lo + was), whole - was, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        return more == MAP_FAILED ? MAP_FAILED : old;
+    }
+    void *got = mmap(fixed, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (flags & MREMAP_FIXED ? MAP_FIXED : 0), -1, 0);
+    if (got == MAP_FAILED)
+        return got;
+    memcpy(got, old, was < whole ? was : whole);
+    if (prot != (PROT_READ | PROT_WRITE))
+        mprotect(got, whole, prot);
+    munmap(old, was);
+    return got;
+}
+
+PUBLIC int mprotect(void *at, size_t bytes, int prot)
+{
+    int result = (int)syscall(SYS_mprotect, at, bytes, prot);
+    if (result == 0)
+        peet__domain_protected((uint64_t)at, (uint64_t)at + whole_pages(bytes), prot);
+    return result;
+}
+
+PUBLIC int madvise(void *at, size_t bytes, int advice)
+{
+    if (peet__domains_on() && (advice == MADV_DONTNEED || advice == MADV_FREE) && (uint64_t)at % PEET__PAGE == 0 &&
+        peet__is_subject() && peet__domain_discard((uint64_t)at, (uint64_t)at + whole_pages(bytes)) == 0)
+        return 0;
+    return (int)syscall(SYS_madvise, at, bytes, advice);
+}
+
 PUBLIC void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 {
     void *fixed = NULL;
@@ -236,7 +292,7 @@ PUBLIC void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
     if (!peet__is_subject())
         return raw_mremap(old, old_bytes, bytes, flags, fixed);
     peet__rt.busy++;
-    void *got = subject_mremap(old, old_bytes, bytes, flags, fixed);
+    void *got = peet__domains_on() ? viewed_mremap(old, old_bytes, bytes, flags, fixed) : subject_mremap(old, old_bytes, bytes, flags, fixed);
     peet__rt.busy--;
     if (got != MAP_FAILED) {
         peet__note_release(PEET_RT_MAPPING, old, old_bytes ? PEET_RT_MOVED : 0, CALLER);
@@ -265,6 +321,10 @@ static int subject_brk(uint64_t to)
     }
     if (end < brk_mapped)
         syscall(SYS_munmap, end, brk_mapped - end);
+    if (end > brk_mapped && peet__domain_added(brk_mapped, end, PROT_READ | PROT_WRITE, PEET_DOMAIN_SHARED) != 0)
+        return -1;
+    if (end < brk_mapped)
+        peet__domain_unmapped(end, brk_mapped);
     brk_mapped = end;
     brk_now = to;
     return 0;

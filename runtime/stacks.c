@@ -6,7 +6,7 @@
  * cost two mappings each, and stacks beyond GUARDED_MAX go without, lest the kernel's limit on mappings
  * (65530) end the run.  The setting PEET_GUARD=mprotect chooses the latter anywhere, for tests.
  */
-#include "internal.h"
+#include "domain_internal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -49,6 +49,8 @@ static void guard(uint64_t at, size_t bytes)
 static int map_stack(uint64_t guard_lo, size_t guard_bytes, size_t bytes, struct peet__stack *out_stack)
 {
     if (raw_mmap(guard_lo, guard_bytes + bytes) != (void *)guard_lo)
+        return PEET_ENOMEM;
+    if (peet__domain_added(guard_lo, guard_lo + guard_bytes + bytes, PROT_READ | PROT_WRITE, PEET_DOMAIN_ALIAS) != 0)
         return PEET_ENOMEM;
     /* A huge page would hold a stack's first few bytes alone.  Before anything else: the kernel then joins the
      * mapping with its neighbour. */
@@ -96,7 +98,7 @@ int peet__stack_new(size_t bytes, struct peet__stack *out_stack)
 void peet__stack_drop_pages(const struct peet__stack *stack)
 {
     uint64_t keep = (stack->hi - peet__tls_bytes()) & ~(PEET__PAGE - 1);
-    if (!stack->foreign)
+    if (!stack->foreign && peet__domain_discard(stack->lo, keep) != 0)
         madvise((void *)stack->lo, keep - stack->lo, MADV_DONTNEED);
 }
 

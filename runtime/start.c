@@ -6,7 +6,7 @@
  * runs the C library's own on the main context: the executable's constructors, main() and the exit handlers
  * are all the subject's.
  */
-#include "internal.h"
+#include "domain_internal.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -139,6 +139,7 @@ PUBLIC int __libc_start_main(int (*main)(int, char **, char **), int argc, char 
         return start.real(main, argc, argv, init, fini, rtld_fini, stack_end);
     rt->in_subject = 0;
     peet__capture_end();
+    peet__domains_note_process();
     peet__world_settle_canary();
     start.main = main;
     start.init = init;

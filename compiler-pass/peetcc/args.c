@@ -160,6 +160,8 @@ static int own_option(struct reader *r, const char *arg)
         out->asks_prefix = 1;
     } else if (strcmp(arg, "-fpeet-schema-file") == 0 || strcmp(arg, "-fno-peet-schema-file") == 0) {
         out->schema_file = arg[2] != 'n';
+    } else if (strcmp(arg, "-fpeet-domains") == 0 || strcmp(arg, "-fno-peet-domains") == 0) {
+        out->domains = arg[2] != 'n';
     } else if ((value = after(arg, "-fpeet-granularity="))) {
         if (strcmp(value, "iteration") && strcmp(value, "block") && strcmp(value, "ref"))
             return peet_error_set(r->error, PEET_EINVALID,
@@ -172,7 +174,7 @@ static int own_option(struct reader *r, const char *arg)
     } else if (after(arg, "-fpeet-") || after(arg, "-fno-peet-") || after(arg, "--peet-")) {
         return peet_error_set(r->error, PEET_EINVALID,
             "unknown option %s; peetcc's own are -fpeet-granularity=iteration|block|ref, -fpeet-derive=0|1, "
-            "-fno-peet-schema-file and --peet-prefix", arg);
+            "-fpeet-domains, -fno-peet-schema-file and --peet-prefix", arg);
     } else {
         return 0;
     }

@@ -31,6 +31,7 @@ struct peetcc_args {
     int schema_file;           /* -fpeet-schema-file (default) or -fno-peet-schema-file */
     const char *granularity;   /* -fpeet-granularity=; NULL if absent */
     const char *derive;        /* -fpeet-derive=; NULL if absent */
+    int domains;               /* -fpeet-domains or -fno-peet-domains (default) */
 };
 
 /** Add one string.  Returns: 0 or PEET_ENOMEM */

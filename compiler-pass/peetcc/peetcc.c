@@ -204,9 +204,9 @@ static void look_for_openmp(const struct peetcc_args *args, const char *clang)
 static int set_pass_options(const struct peetcc_args *args)
 {
     const char *old = getenv("PEET_PASS_OPTIONS");
-    if (!args->granularity && !args->derive)
+    if (!args->granularity && !args->derive && !args->domains)
         return 0;
-    char *options = text_of("%s%s%s%s%s%s", old ? old : "", old && *old ? "," : "",
+    char *options = text_of("%s%s%s%s%s%s%s", old ? old : "", old && *old ? "," : "", args->domains ? "domains=1," : "",
         args->granularity ? "granularity=" : "", args->granularity ? args->granularity : "",
         args->derive ? (args->granularity ? ",derive=" : "derive=") : "", args->derive ? args->derive : "");
     int failed = setenv("PEET_PASS_OPTIONS", options, 1);

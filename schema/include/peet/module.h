@@ -238,13 +238,14 @@ struct peet_block_event {
     X(LOOP_NEXT, 52, 3, "team loop next chunk", "object thread chunk_address") \
     X(INTERRUPT, 53, 1, "thread interrupt", "thread") \
     X(SYNC_GRANT, 54, 4, "wait over", "object operation waited_cycles result") \
-    X(TASK, 55, 3, "task", "what task parent")
+    X(TASK, 55, 3, "task", "what task parent") \
+    X(VIEW_LEAVE, 56, 2, "code outside views of memory", "why address")
 
 enum peet_abstract_type {
 #define PEET_X(name, value, nargs, text, args) PEET_ABSTRACT_##name = value,
     PEET_ABSTRACTS(PEET_X)
 #undef PEET_X
-    PEET_ABSTRACT_TYPES = 56
+    PEET_ABSTRACT_TYPES = 57
 };
 
 /*
@@ -543,7 +544,7 @@ struct peet_env {
 
 /* ------------------------------------------------------------------------------------------ descriptor */
 
-enum peet_module_kind { PEET_MACHINE = 1, PEET_OBSERVER = 2 };
+enum peet_module_kind { PEET_MACHINE = 1, PEET_OBSERVER = 2, PEET_CONSISTENCY = 3 /* a consistency model: peet/consistency.h */ };
 
 enum peet_needs {
     PEET_NEEDS_BLOCKS = 1,    /* block() is called */

@@ -39,6 +39,13 @@
 #define PEET_CONTROL_MARK 56       /* behind or before a marker of a region of interest */
 #define PEET_CONTROL_CONCURRENT 64 /* 32 bits, not 0: more than one context is alive, accesses must wait */
 
+/* Of code compiled with -fpeet-domains, whose references add the base of gs. */
+#define PEET_CONTROL_VIEWED 68      /* 32 bits, not 0: the running context's view of memory is not main memory */
+#define PEET_CONTROL_VIEW_OFFSET 72 /* from main memory to its view: what the base of gs is */
+#define PEET_CONTROL_VIEW_BACK 80   /* from the view to main memory */
+#define PEET_CONTROL_OUTSIDE 88     /* stub, called as a hook while VIEWED: code comes that sees main memory alone; the word
+                                     * below the return address is the callee, 0: assembly */
+
 /* The call of a hook and what surrounds it, byte by byte:
  *     lea -128(%rsp),%rsp;  call *slot;  nopl word(%rax);  lea 128(%rsp),%rsp
  * The word's low bits are each hook's own (live registers, a bit each, 16 the flags; a kind of clock or

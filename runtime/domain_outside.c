@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Contexts and their views: the base of gs around each turn of a context, and code that sees main memory alone.  Code compiled with
+ * -fpeet-domains calls a hook before calls that leave its module and before inline assembly, as long as the running context's view is
+ * not main memory.  Where the call leads to is found out once for each callee:
+ *
+ *     code compiled likewise              nothing happens
+ *     synchronisation, allocation         what the callee stores is passed on to the views (a "visit")
+ *     anything else                       the same, and before it the event VIEW_LEAVE, so that the machine performs what is pending
+ *
+ * The call is over when the context next suspends with a stack that is not deeper than it was: until then nobody else runs.
+ */
+#include "domain_internal.h"
+#include "arch/x86_64/frame.h"
+#include "arch/x86_64/gs.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <peet/module.h>
+#include <string.h>
+
+enum kind { UNKNOWN, INSIDE, VISIT, OUTSIDE, LOADS };
+
+/* Callees by address; a full table starts afresh. */
+#define CALLEES 4096
+static struct callee {
+    uint64_t address;
+    uint8_t kind;
+} callees[CALLEES];
+static unsigned ncallees;
+static int loaded; /* a library may have come or gone */
+
+/* ------------------------------------------------------------------------------------------------------- objects */
+
+/* Undefined symbols come before those that the hash table covers. */
+int peet__object_is_viewed(const struct dl_phdr_info *info)
+{
+    const ElfW(Dyn) *dyn = NULL;
+    const ElfW(Sym) *symbols = NULL;
+    const char *names = NULL;
+    const uint32_t *gnu = NULL, *sysv = NULL;
+    for (unsigned p = 0; p < info->dlpi_phnum; p++)
+        if (info->dlpi_phdr[p].p_type == PT_DYNAMIC)
+            dyn = (const void *)(info->dlpi_addr + info->dlpi_phdr[p].p_vaddr);
+    for (; dyn && dyn->d_tag != DT_NULL; dyn++) {
+        uint64_t at = dyn->d_un.d_ptr < info->dlpi_addr ? dyn->d_un.d_ptr + info->dlpi_addr : dyn->d_un.d_ptr;
+        if (dyn->d_tag == DT_SYMTAB)
+            symbols = (const void *)at;
+        else if (dyn->d_tag == DT_STRTAB)
+            names = (const void *)at;
+        else if (dyn->d_tag == DT_GNU_HASH)
+            gnu = (const void *)at;
+        else if (dyn->d_tag == DT_HASH)
+            sysv = (const void *)at;
+    }
+    uint32_t n = gnu ? gnu[1] : sysv ? sysv[1] : 0;
+    for (uint32_t i = 1; symbols && names && i < n; i++)
+        if (strcmp(names + symbols[i].st_name, "__peet_domains_1") == 0)
+            return symbols[i].st_shndx == SHN_UNDEF;
+    return 0;
+}
+
+static int first_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    *(int *)arg = peet__object_is_viewed(info);
+    return 1; /* the executable comes first */
+}
+
+PUBLIC int peet_domains_compiled(void)
+{
+    static int compiled = -1;
+    if (compiled < 0)
+        dl_iterate_phdr(first_object, &compiled);
+    return compiled > 0;
+}
+
+struct question {
+    uint64_t pc;
+    int viewed, ours;
+};
+
+static int ask(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct question *q = arg;
+    int here = 0, ours = 0;
+    (void)size;
+    for (unsigned p = 0; p < info->dlpi_phnum; p++) {
+        const ElfW(Phdr) *ph = &info->dlpi_phdr[p];
+        uint64_t lo = info->dlpi_addr + ph->p_vaddr;
+        if (ph->p_type != PT_LOAD)
+            continue;
+        here |= q->pc >= lo && q->pc < lo + ph->p_memsz;
+        ours |= (uint64_t)ask >= lo && (uint64_t)ask < lo + ph->p_memsz;
+    }
+    if (!here)
+        return 0;
+    q->viewed = peet__object_is_viewed(info);
+    q->ours = ours;
+    return 1;
+}
+
+/* Functions of ours that reference nothing of the subject's but objects of their own, and never a byte that a store of the
+ * caller's may be pending for: what they do to memory order is the event's that they make. */
+static enum kind kind_of_ours(uint64_t pc)
+{
+    static const char *const visits[] = {"pthread_mutex_", "pthread_rwlock_", "pthread_spin_", "pthread_barrier_wait", "pthread_cond_",
+        "pthread_once", "sem_wait", "sem_post", "sem_trywait", "sem_timedwait", "mtx_", "cnd_", "call_once", "thrd_yield", "sched_yield",
+        "pthread_self", "malloc", "peet_", "omp_get_", "omp_set_lock", "omp_unset_lock", "omp_test_lock", "__kmpc_barrier", "__kmpc_critical",
+        "__kmpc_end_critical", "__kmpc_global_thread_num", "__kmpc_for_", "__kmpc_dispatch_", "__kmpc_flush", "GOMP_barrier", "GOMP_critical",
+        "peetdoall"};
+    Dl_info info;
+    if (!dladdr((void *)pc, &info) || !info.dli_sname || (uint64_t)info.dli_saddr != pc)
+        return OUTSIDE;
+    for (unsigned i = 0; i < sizeof visits / sizeof *visits; i++)
+        if (strncmp(info.dli_sname, visits[i], strlen(visits[i])) == 0)
+            return VISIT;
+    return OUTSIDE;
+}
+
+static int is_loader(uint64_t pc)
+{
+    static uint64_t open, close;
+    if (!open) {
+        open = (uint64_t)dlsym(RTLD_DEFAULT, "dlopen");
+        close = (uint64_t)dlsym(RTLD_DEFAULT, "dlclose");
+    }
+    return pc == open || pc == close;
+}
+
+static enum kind kind_of(uint64_t pc)
+{
+    struct question q = {pc, 0, 0};
+    if (pc == 0)
+        return OUTSIDE;
+    struct callee *c;
+    for (uint64_t i = pc * 0x9e3779b97f4a7c15u >> 52;; i++) {
+        c = &callees[i % CALLEES];
+        if (c->address == pc)
+            return (enum kind)c->kind;
+        if (!c->address)
+            break;
+    }
+    dl_iterate_phdr(ask, &q);
+    c->kind = is_loader(pc) ? LOADS : q.viewed ? INSIDE : q.ours ? kind_of_ours(pc) : OUTSIDE;
+    c->address = pc;
+    enum kind kind = (enum kind)c->kind;
+    if (++ncallees > CALLEES / 2) {
+        memset(callees, 0, sizeof callees);
+        ncallees = 0;
+    }
+    return kind;
+}
+
+/* ------------------------------------------------------------------------------------------------------- the base */
+
+static void go_to(unsigned d)
+{
+    uint64_t offset = (uint64_t)peet__domains.offset[d];
+    peet__set_gs(offset);
+    peet__ctl->viewed = d != PEET_DOMAIN_MAIN;
+    peet__ctl->view_offset = offset;
+    peet__ctl->view_back = -offset;
+}
+
+static void rescan(void)
+{
+    loaded = 0;
+    memset(callees, 0, sizeof callees);
+    ncallees = 0;
+    peet__domains_rescan();
+}
+
+void peet__domain_enter(struct peet_ctx *ctx)
+{
+    if (ctx->domain == PEET_DOMAIN_MAIN)
+        return;
+    if (ctx->leaving) {
+        ctx->leaving = 0;
+        peet_domain_leave(ctx->domain);
+    } else if (ctx->outside_sp) {
+        if ((uint64_t)ctx->saved.rsp >= ctx->outside_sp || ctx->uc)
+            ctx->outside_sp = 0;
+        else
+            peet__pages_watch(); /* still inside the callee, or deeper: its stores are looked for */
+    }
+    if (loaded && !ctx->outside_sp)
+        rescan();
+    go_to(ctx->domain);
+}
+
+void peet__domain_left(struct peet_ctx *ctx)
+{
+    if (ctx->domain == PEET_DOMAIN_MAIN)
+        return;
+    go_to(PEET_DOMAIN_MAIN);
+    peet__domains.ran |= 1ul << ctx->domain;
+    if (peet__pages_are_watched())
+        peet__pages_watched();
+}
+
+PUBLIC void peet_ctx_set_domain(struct peet_ctx *ctx, unsigned domain)
+{
+    ctx->domain = domain < peet_domains_count() ? (uint8_t)domain : PEET_DOMAIN_MAIN;
+}
+
+PUBLIC unsigned peet_ctx_domain(const struct peet_ctx *ctx)
+{
+    return ctx->domain;
+}
+
+PUBLIC void peet_domain_leave(unsigned domain)
+{
+    if (domain == PEET_DOMAIN_MAIN || domain >= peet_domains_count())
+        return;
+    if (!(peet__domains.flags & PEET_DOMAINS_NOTED))
+        peet_domain_commit(domain, UINT64_MAX, 0);
+    peet_domain_refresh(domain, 0, SIZE_MAX);
+    peet__pages_watch();
+}
+
+PUBLIC size_t peet_domain_return(unsigned domain)
+{
+    (void)domain;
+    return peet__pages_watched();
+}
+
+uint64_t peet__domain_primary(uint64_t address)
+{
+    unsigned d = peet__rt.current ? peet__rt.current->domain : 0;
+    return peet__domains_on() ? address - (uint64_t)peet__domains.offset[d] : address;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- hook */
+
+void peet__hook_outside(uint64_t *frame, const uint64_t *xmm);
+
+/* Behind the frame and the return address lies what compiled code has pushed: the callee. */
+void peet__hook_outside(uint64_t *frame, const uint64_t *xmm)
+{
+    struct peet_ctx *ctx = peet__rt.current;
+    uint64_t callee = frame[STUB_WORDS];
+    (void)xmm;
+    if (peet__rt.capturing || !peet__is_subject() || ctx->domain == PEET_DOMAIN_MAIN)
+        return;
+    if (loaded) { /* back from dlopen(): its constructors have run in main memory */
+        rescan();
+        go_to(ctx->domain);
+    }
+    enum kind kind = kind_of(callee);
+    if (kind == INSIDE)
+        return;
+    ctx->outside_sp = (uint64_t)(frame + STUB_WORDS);
+    if (kind == VISIT) {
+        peet__domains.ran |= 1ul << ctx->domain;
+        peet__pages_watch();
+        return;
+    }
+    peet__domains.statistics[ctx->domain].outside++;
+    uint64_t *outer = ctx->stub_frame;
+    uint64_t args[2] = {callee ? PEET_VIEW_CALL : PEET_VIEW_ASM, callee ? callee : frame[PC]};
+    ctx->stub_frame = frame;
+    ctx->leaving = 1;
+    peet_rt_event(PEET_ABSTRACT_VIEW_LEAVE, 2, args);
+    ctx->stub_frame = outer;
+    if (kind == LOADS) { /* until the next call: objects without views run */
+        loaded = 1;
+        peet__set_gs(0);
+        peet__ctl->view_offset = peet__ctl->view_back = 0;
+    }
+}
+
+/* In a child that is not simulated, everything is in main memory. */
+void peet__domains_end(void)
+{
+    if (!peet__domains_on())
+        return;
+    go_to(PEET_DOMAIN_MAIN);
+    for (struct peet_ctx *ctx = peet__ctx_list; ctx; ctx = ctx->next)
+        ctx->domain = PEET_DOMAIN_MAIN;
+    peet__rt.main_ctx.domain = PEET_DOMAIN_MAIN;
+}
