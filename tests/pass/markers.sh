@@ -71,14 +71,14 @@ for level in -O0 -O2; do
     for kind in 0 1 2 3 4 5 6; do
         said=$("$PEET" run --quiet --observe counts -d "$work/out" -- "$work/subject" $kind) || fail "peet run"
         [ "$said" = "$expected" ] || fail "kind $kind: the output differs"
-        regions=$(number regions '"roi"')
+        regions=$(number regions '"roi": {')
         if [ $kind = 6 ]; then
             [ "$regions" = 0 ] || fail "$regions regions without a marker"
             continue
         fi
         [ "$regions" = 1 ] || fail "$level, kind $kind: $regions regions"
         for what in instructions reads writes; do
-            roi=$(number $what '"roi"') function=$(number $what '"name": "work"')
+            roi=$(number $what '"roi": {') function=$(number $what '"name": "work"')
             [ "$roi" -ge "$function" ] && [ "$roi" -le $((function + 80)) ] ||
                 fail "$level, kind $kind: $roi $what in the region, $function in the function that it encloses"
         done
