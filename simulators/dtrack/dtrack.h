@@ -200,8 +200,8 @@ enum dtrack_class { DTRACK_PRIVATE, DTRACK_READ_SHARED, DTRACK_PRODUCER_CONSUMER
 
 /** Who touched which words of a line, from where. */
 struct dtrack_site {
-    const struct peet_block *block;
-    uint32_t ref, cache;
+    const struct peet_function *function; /* may be NULL */
+    uint32_t line, cache;
     uint16_t first_word, last_word;
     uint8_t write;
     uint64_t count;          /* times that it was the first to touch a word of it since the cache had got the line */

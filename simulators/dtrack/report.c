@@ -120,7 +120,6 @@ static void put_site(const struct dtrack *self, const struct peet_env *env, stru
     const uint64_t address = w->line + (uint64_t)s->first_word * dtrack__word_bytes(self);
     struct peet_data_object object = { address, 0, 0 };
     const struct peet_data *data = env->data_of(env, address, &object);
-    const struct peet_insn *insn = s->block->insns && s->ref < s->block->nrefs ? &s->block->insns[s->block->refs[s->ref].insn] : NULL;
     char name[200], text[200] = "";
 
     env->stats_u64(env, o, "processor", (uint64_t)s->cache * (self->levels[0].shared_by ? self->levels[0].shared_by : 1));
@@ -132,9 +131,9 @@ static void put_site(const struct dtrack *self, const struct peet_env *env, stru
     if (env->data_member)
         env->data_member(env, data, address - object.address, text, sizeof text);
     env->stats_string(env, o, "field", text);
-    env->stats_string(env, o, "function", s->block->function ? s->block->function->name : "");
-    env->stats_string(env, o, "file", s->block->function && s->block->function->file ? s->block->function->file : "");
-    env->stats_u64(env, o, "line", insn && insn->line ? insn->line : s->block->line);
+    env->stats_string(env, o, "function", s->function ? s->function->name : "");
+    env->stats_string(env, o, "file", s->function && s->function->file ? s->function->file : "");
+    env->stats_u64(env, o, "line", s->line);
     env->stats_u64(env, o, "times", s->count);
 }
 

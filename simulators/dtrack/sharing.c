@@ -264,20 +264,18 @@ int dtrack__sharing_clip(struct dtrack *self, uint64_t address, uint64_t *lo, ui
     return watched;
 }
 
-/** Which instruction was it?  The first ones of each line are kept. */
+/** Where in the source was it?  The first places of each line are kept. */
 static void note_site(struct dtrack *self, struct dtrack_watched *w, uint32_t cache, const struct peet_block *block, uint32_t ref, uint64_t words, int write)
 {
     const uint16_t first = (uint16_t)__builtin_ctzll(words), last = (uint16_t)(63 - __builtin_clzll(words));
+    const struct peet_insn *insn = block->insns ? &block->insns[block->refs[ref].insn] : NULL;
+    const uint32_t source = insn && insn->line ? insn->line : block->line;
 
-    if (!block)
-        return;
     for (uint32_t i = 0; i < w->nsites; i++) {
         struct dtrack_site *s = &w->sites[i];
 
-        if (s->block == block && s->ref == ref && s->cache == cache && s->write == write) {
+        if (s->line == source && s->function == block->function && s->cache == cache && s->write == write && s->first_word == first && s->last_word == last) {
             s->count++;
-            s->first_word = first < s->first_word ? first : s->first_word;
-            s->last_word = last > s->last_word ? last : s->last_word;
             return;
         }
     }
@@ -288,7 +286,7 @@ static void note_site(struct dtrack *self, struct dtrack_watched *w, uint32_t ca
         return;
     }
     if (w->nsites < DTRACK_SITES)
-        w->sites[w->nsites++] = (struct dtrack_site){ block, ref, cache, first, last, (uint8_t)write, 1 };
+        w->sites[w->nsites++] = (struct dtrack_site){ block->function, source, cache, first, last, (uint8_t)write, 1 };
 }
 
 static void wrote(struct dtrack_watched *w, struct dtrack_side *side, uint64_t words)

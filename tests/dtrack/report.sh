@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# peet report and peet whatif: tables, pictures, refusals.
+. "$(dirname "$0")/lib.sh"
+must "$peetcc" -O2 -g -o kernels "$here/kernels.c"
+for kernel in walk conflict; do
+    timeout -k 1 60 "$peet" run --machine $bus --observe dtrack -d $kernel -- ./kernels $kernel >out.txt 2>table.txt || fail "$kernel"
+    [ "$(awk 'length > 100' table.txt)" = "" ] || fail "the table at the end is too wide"
+done
+grep -q '^    right .*array of long, regular' table.txt || fail "no table at the end: $(cat table.txt)"
+must "$peet" report walk >report.txt
+grep -q 'matrix .*array of double, regular; 64 KB in 8-byte objects' report.txt || fail "report: $(cat report.txt)"
+must "$peet" report --top 2 --plot both.svg walk conflict >report.txt
+grep -q 'kernels .*DS1' report.txt && grep -q DS2 report.txt || fail "report of two"
+python3 -c 'import xml.dom.minidom as m; m.parse("both.svg")' || fail "both.svg is no picture"
+must "$peet" report --plot one.png walk >report.txt
+[ "$(head -c 4 one.png | tail -c 3)" = PNG ] || fail "one.png is no picture"
+must "$peet" report --json walk conflict >tables.json
+python3 - <<'PY' || fail "shares do not add up"
+import json
+def number(x): return float(x.split()[0])
+for t in json.load(open("tables.json")):
+    if t["title"].endswith("by data structure"):
+        for row in t["rows"]:
+            assert abs(sum(number(x) for x in row[1:] if x != "-") - 100) < 0.5, (t["title"], row)
+PY
+"$peet" report nowhere 2>message && fail "a folder that is not there"
+grep -q 'observe dtrack' message || fail "no advice: $(cat message)"
+"$peet" report --plot picture.bmp walk >report.txt 2>message && fail "a picture of unknown type"
+run --machine $bus -d plain -- ./kernels walk >out.txt || fail "walk"
+"$peet" report plain 2>message && fail "a run without dtrack"
+grep -q dtrack message || fail "no advice: $(cat message)"
+
+# perfect memory for everything that misses: what is left is what a machine without misses takes
+timeout -k 1 60 "$peet" whatif --top 2 --machine $bus -d whatif -- ./kernels conflict >out.txt 2>table.txt || fail "whatif: $(cat table.txt)"
+grep -q 'result' out.txt || fail "the first run's output is the program's"
+python3 - conflict/stats.json <<'PY' || fail "whatif: $(cat table.txt)"
+import json, sys
+runs = json.load(open("whatif/whatif.json"))["runs"]
+base = json.load(open(sys.argv[1]))
+stalls = {s["name"]: s["stall_cycles"] for s in base["dtrack"]["structures"]}
+assert runs[0]["cycles"] == base["time"]["cycles"], "the first run is a run as any other"
+both = [r for r in runs if len(r["changes"]) == 2][0]
+single = [r for r in runs if len(r["changes"]) == 1]
+assert len(runs) == 4 and all(0 <= r["saved_cycles"] for r in single), runs
+for r in single: # one processor: nothing else waits for it; the bus may be free earlier for the other
+    name = r["changes"][0].split("=")[1]
+    assert r["saved_cycles"] >= stalls[name], (r, stalls)
+assert both["saved_cycles"] >= max(r["saved_cycles"] for r in single)
+PY
+timeout -k 1 60 "$peet" whatif --try perfect=one+perfect=right --try pad=one:64 --machine $bus -d tried -- ./kernels conflict >out.txt 2>table.txt || fail "--try"
+equal "tried" "$(value tried/whatif.json runs.1.changes.1)" perfect=right
+"$peet" whatif --top 0 -- ./kernels walk 2>message && fail "--top 0"
+"$peet" whatif --machine nosuch -- ./kernels walk 2>message && fail "no such machine"
+exit 0
