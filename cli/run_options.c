@@ -11,7 +11,8 @@
 
 enum { KEY_QUANTUM = 0x100, KEY_SWITCH, KEY_SCHEDULE, KEY_CHUNK, KEY_JSON, KEY_WINNER, KEY_LOCK_MODEL,
     KEY_SPIN_QUANTUM, KEY_FREQUENCY, KEY_RANGES, KEY_CONSISTENCY, KEY_CONSISTENCY_SYNC, KEY_EXPLORE,
-    KEY_EXPLORE_LIMIT, KEY_EXPLORE_STEPS, KEY_REPLAY_TOKEN, KEY_ROI };
+    KEY_EXPLORE_LIMIT, KEY_EXPLORE_STEPS, KEY_REPLAY_TOKEN, KEY_ROI, KEY_PERFECT, KEY_REMAP,
+    KEY_ALLOCATOR, KEY_DATA_DEPTH };
 
 static const struct argp_option options[] = {
     { "config", 'c', "FILE", 0, "Read settings from FILE (libconfig); the command line overrides them", 1 },
@@ -45,6 +46,13 @@ static const struct argp_option options[] = {
     { "explore-limit", KEY_EXPLORE_LIMIT, "N", 0, "The most executions of --explore all; default 100000", 2 },
     { "explore-steps", KEY_EXPLORE_STEPS, "N", 0, "Give up an execution of more steps; default 100000", 2 },
     { "replay-token", KEY_REPLAY_TOKEN, "TOKEN", 0, "Repeat one of an exploration's executions", 2 },
+    { "perfect", KEY_PERFECT, "NAME", 0,
+        "Give a data structure single-cycle memory, while its data still moves through the caches; may be given several times", 2 },
+    { "remap", KEY_REMAP, "RULE", 0,
+        "Try another layout of a data structure: pad=NAME:64, align=NAME:64, base=NAME:ADDRESS, stride=NAME:ELEMENT:STRIDE; may be given several times", 2 },
+    { "allocator", KEY_ALLOCATOR, "NAME", 0,
+        "A function that stands for its callers, as malloc does: what it allocates is named after them; may be given several times", 2 },
+    { "data-depth", KEY_DATA_DEPTH, "K", 0, "How many calls tell allocation sites apart; default 1, the place itself", 2 },
     { "output", 'd', "DIR", 0, "Folder for the results; default peet.out", 3 },
     { "quiet", 'q', NULL, 0, "No progress line and no table", 3 },
     { "json", KEY_JSON, NULL, 0, "Print stats.json on standard error in place of the table", 3 },
@@ -78,6 +86,10 @@ static const struct setting {
     { KEY_EXPLORE_STEPS, "--explore-steps", peet_config_set_explore_steps },
     { KEY_REPLAY_TOKEN, "--replay-token", peet_config_set_replay_token },
     { KEY_ROI, "--roi", peet_config_set_roi },
+    { KEY_PERFECT, "--perfect", peet_config_add_perfect },
+    { KEY_REMAP, "--remap", peet_config_add_remap },
+    { KEY_ALLOCATOR, "--allocator", peet_config_add_allocator },
+    { KEY_DATA_DEPTH, "--data-depth", peet_config_set_data_depth },
     { KEY_FREQUENCY, "--frequency", peet_config_set_frequency },
 };
 

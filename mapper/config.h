@@ -35,6 +35,12 @@ struct peet_config_module {
     size_t nparams;
 };
 
+/** Texts that can be given several times. */
+struct peet_config_texts {
+    char **texts;
+    size_t n;
+};
+
 struct peet_config {
     char *program;
     char **arguments; /* narguments of them, without the program's own name */
@@ -63,6 +69,10 @@ struct peet_config {
     uint64_t explore_limit;       /* most executions of PEET_EXPLORE_ALL */
     uint64_t explore_steps;       /* an execution of more steps is given up */
     char *replay_token;           /* of the execution to repeat; NULL: none */
+    struct peet_config_texts perfect;    /* names of data structures with single-cycle memory */
+    struct peet_config_texts remap;      /* rules of another layout (data_rules.h) */
+    struct peet_config_texts allocators; /* functions that stand for their callers, as malloc() does */
+    unsigned data_depth;          /* how many calls an allocation site is told apart by */
     char *output;     /* results folder; NULL if not given */
 };
 
@@ -126,6 +136,15 @@ int peet_config_set_explore_steps(struct peet_config *config, const char *where,
 int peet_config_set_replay_token(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 /** peet_config_explore_text() - @buffer: at least 24 bytes; Returns: @buffer */
 const char *peet_config_explore_text(const struct peet_config *config, char *buffer, size_t bytes);
+
+/**
+ * Data structures: perfect takes names ("grid", "main.table", "build:40", "list.c:12", with * and ?), remap the rules of
+ * data_rules.h, allocators names of functions; data_depth 1..32
+ */
+int peet_config_add_perfect(struct peet_config *config, const char *where, const char *name, struct peet_error *error);
+int peet_config_add_remap(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+int peet_config_add_allocator(struct peet_config *config, const char *where, const char *name, struct peet_error *error);
+int peet_config_set_data_depth(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 
 /**
  * peet_config_resolve() - hold everything against the modules themselves

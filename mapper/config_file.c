@@ -19,7 +19,8 @@
 static const char *const keys[] = { "version", "program", "arguments", "cores", "granularity", "seed", "policy", "quantum_cycles",
     "switch_cycles", "schedule", "chunk", "winner", "lock_model", "spin_quantum_cycles", "poll_cycles", "syscall_cycles",
     "io_cycles_per_byte", "frequency_hz", "ranges", "roi", "machine", "observers",
-    "consistency", "consistency_sync", "explore", "explore_limit", "explore_steps", "replay_token", "output" };
+    "consistency", "consistency_sync", "explore", "explore_limit", "explore_steps", "replay_token",
+    "perfect", "remap", "allocators", "data_depth", "output" };
 static const char *const module_keys[] = { "module", "path", "parameters" };
 
 /** Where a setting stands, and its name: "run.cfg:12: cores". */
@@ -178,11 +179,12 @@ static int read_setting(struct peet_config *config, const char *path, config_set
         { "consistency_sync", peet_config_set_consistency_sync }, { "explore", peet_config_set_explore },
         { "explore_limit", peet_config_set_explore_limit }, { "explore_steps", peet_config_set_explore_steps },
         { "replay_token", peet_config_set_replay_token },
-        { "roi", peet_config_set_roi },
+        { "roi", peet_config_set_roi }, { "data_depth", peet_config_set_data_depth },
     };
     const char *name = config_setting_name(setting), *text;
     char buffer[40];
     struct place place;
+    int done, err;
 
     if (!strcmp(name, "machine"))
         return read_module(config, path, setting, &config->machine, error);
@@ -194,6 +196,9 @@ static int read_setting(struct peet_config *config, const char *path, config_set
         return read_arguments(config, path, setting, error);
     text = scalar(setting, buffer, sizeof buffer);
     place_of(&place, path, setting);
+    err = peet__config_data_read(config, place.text, path, setting, &done, error);
+    if (done)
+        return err;
     for (size_t i = 0; i < sizeof setters / sizeof *setters; i++)
         if (!strcmp(name, setters[i].key))
             return text ? setters[i].set(config, place.text, text, error)
@@ -358,6 +363,7 @@ static int fill(const struct peet_config *c, config_setting_t *root)
     add_number(&out, root, "explore_steps", c->explore_steps);
     if (c->replay_token)
         add_string(&out, root, "replay_token", c->replay_token);
+    out.bad |= peet__config_data_write(c, root);
     if (c->output)
         add_string(&out, root, "output", c->output);
     return out.bad;
@@ -443,5 +449,9 @@ json_t *peet_config_json(const struct peet_config *c)
         "explore", peet_config_explore_text(c, explore, sizeof explore), "replay_token",
         c->replay_token ? peet_stats_text(c->replay_token) : NULL, "output",
         c->output ? peet_stats_text(c->output) : NULL);
+    if (root && peet__config_data_json(c, root)) {
+        json_decref(root);
+        return NULL;
+    }
     return root;
 }

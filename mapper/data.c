@@ -7,6 +7,7 @@
  * the address from its allocation on, and the release that is still to come is owed: it does nothing.
  */
 #include "data_parts.h"
+#include "remap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,8 @@ static void clear(struct peet_datamap *m, uint64_t lo, uint64_t hi, int owed)
         d->bytes_live -= end - at < d->bytes_live ? end - at : d->bytes_live;
         o->covered_bytes -= end - at < o->covered_bytes ? end - at : o->covered_bytes;
         if (!o->covered_bytes) {
+            if (m->remap)
+                peet__remap_dead(m->remap, handle);
             d->objects_live--;
             o->data = UINT32_MAX;
             o->number = m->free_object;
@@ -169,8 +172,10 @@ uint32_t peet__object_new(struct peet_datamap *m, struct peet__structure *s, uin
         m->free_object = handle;
         return 0;
     }
-    m->objects[handle] = (struct peet__object){address, bytes, covered_bytes, number == UINT64_MAX ? s->pub.objects : number, s->pub.id, 0};
+    m->objects[handle] = (struct peet__object){address, bytes, covered_bytes, number == UINT64_MAX ? s->pub.objects : number, s->pub.id, 0, 0};
     count_in(&s->pub, bytes, s->pub.kind == PEET_DATA_MAPPED ? covered_bytes : bytes, number == UINT64_MAX);
+    if (m->remap)
+        peet__remap_born(m->remap, handle);
     return handle;
 }
 
@@ -179,6 +184,8 @@ void peet__object_end(struct peet_datamap *m, uint32_t handle)
     struct peet__object *o = &m->objects[handle];
     struct peet_data *d = &m->structures[o->data]->pub;
 
+    if (m->remap)
+        peet__remap_dead(m->remap, handle);
     peet_index_remove(&m->index, o->address, o->covered_bytes);
     d->objects_live--;
     d->bytes_live -= o->bytes < d->bytes_live ? o->bytes : d->bytes_live;
@@ -245,11 +252,33 @@ static __attribute__((noinline)) const struct peet_data *outside(struct peet_dat
     return &m->structures[r ? r->data : REST]->pub;
 }
 
+/** Modules see addresses of the other layout; offsets in objects are those of the original. */
+static __attribute__((noinline)) const struct peet_data *moved(struct peet_datamap *m, uint64_t address, struct peet_data_object *out_object)
+{
+    uint64_t origin;
+    struct peet_remap *remap = m->remap;
+    const struct peet_data *d;
+    int found = peet_remap_origin(remap, address, &origin);
+
+    m->remap = NULL;
+    d = peet_datamap_of(m, found ? origin : address, out_object);
+    m->remap = remap;
+    if (found && out_object) {
+        out_object->address += address - origin;
+        if (found > 1) /* of what lies beside it, nothing is said */
+            out_object->bytes = 0;
+    }
+    return d;
+}
+
 const struct peet_data *peet_datamap_of(struct peet_datamap *m, uint64_t address, struct peet_data_object *out_object)
 {
-    uint32_t handle = peet_index_find(&m->index, address);
+    uint32_t handle;
     const struct peet__object *o;
 
+    if (__builtin_expect(m->remap != NULL, 0))
+        return moved(m, address, out_object);
+    handle = peet_index_find(&m->index, address);
     if (!handle)
         return outside(m, address, out_object);
     o = &m->objects[handle];

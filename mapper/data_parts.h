@@ -16,6 +16,7 @@ struct peet__structure {
     struct peet_data pub;
     const struct peet_type *type;  /* of one element, or NULL */
     const struct peet_type *whole; /* of a variable; heap: NULL */
+    uint32_t layout;               /* remap.c: 1 + which, 0: where it is */
     char *key;
     UT_hash_handle hh;
 };
@@ -26,7 +27,8 @@ struct peet__object {
     uint64_t covered_bytes;        /* in the index; less than at first when parts of a mapping are gone */
     uint64_t number;
     uint32_t data;
-    uint32_t part;                 /* thread-local: 1 + index of the thread's next object, heap: of the move; 0: none */
+    uint32_t part;                 /* thread-local: the thread's next object, 0: none */
+    uint32_t target;               /* remap.c: where it has moved to, 0: nowhere */
 };
 
 /** An allocation site: return addresses, and the structure of what is allocated there. */
@@ -84,6 +86,7 @@ struct peet_datamap {
     size_t nallocators;
     char **texts;                  /* strings that structures refer to */
     size_t ntexts;
+    struct peet_remap *remap;      /* another layout, or NULL */
     void (*discovered)(void *arg, struct peet__structure *structure); /* a new structure; may be NULL */
     void *discovered_arg;
 };

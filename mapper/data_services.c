@@ -26,11 +26,23 @@ static uint64_t data_member(const struct peet_env *env, const struct peet_data *
     return peet_datamap_member(of(env), structure, offset, out_name, room);
 }
 
+/** The machine's data_of(): that it asks at all says that it knows perfect memory. */
+static const struct peet_data *asked(const struct peet_env *env, uint64_t address, struct peet_data_object *out_object)
+{
+    ((struct peet_map_module *)env->host)->map->asked_data = 1;
+    return data_of(env, address, out_object);
+}
+
+int peet_map_asked_data(const struct peet_map *map)
+{
+    return map->asked_data;
+}
+
 void peet__map_data_services(struct peet_map *map, struct peet_env *env)
 {
     if (!map->config.data)
         return;
-    env->data_of = data_of;
+    env->data_of = map->config.perfect && ((struct peet_map_module *)env->host)->module->kind == PEET_MACHINE ? asked : data_of;
     env->data = data;
     env->data_member = data_member;
     env->perfect = map->config.perfect;

@@ -263,8 +263,8 @@ static int build(struct peet_error *error)
         err = peet_error_set(error, PEET_EINVALID, "roi only: the machine %s has a main loop of its own and sees everything",
             host.modules[0].module->name);
     config.memory_reports = (needs & PEET_NEEDS_MEMORY) != 0;
-    if (!err && (needs & PEET_NEEDS_DATA))
-        err = peet_host_data_start(host.program, &config.data, error);
+    if (!err)
+        err = peet_host_data_start(host.program, c, (needs & PEET_NEEDS_DATA) != 0, &config, error);
     if (!err)
         err = peet_map_new(&config, &peet_source_ops, host.source, &host.map, error);
     for (size_t i = 0; !err && i <= c->nobservers; i++)
@@ -278,10 +278,10 @@ static int build(struct peet_error *error)
     peet_rt_note_allocations(config.data || (needs & PEET_NEEDS_ABSTRACT));
     peet_rt_notes_clear(); /* of constructors before the host: the table has them, the stream has not */
     if (config.data)
-        peet_host_data_walk(config.data, 1);
+        peet_host_data_walk(config.data, c->data_depth);
     if (config.data && peet_source_set_data(host.source, config.data))
         return peet_error_set(error, PEET_ENOMEM, "out of memory for the table of data structures");
-    peet_source_attach(host.source, host.map, peet_map_wants_addresses(host.map), peet_map_wants_loops(host.map));
+    peet_source_attach(host.source, host.map, peet_map_wants_addresses(host.map), peet_map_wants_loops(host.map) && !config.remap);
     return 0;
 }
 
@@ -452,6 +452,10 @@ static int run(struct peet_error *error)
     }
     if (err)
         return err;
+    if (peet_host_data_check(host.map, error)) {
+        peet_host_report("%s", error->message);
+        return STATUS_REFUSED;
+    }
     if (host.config.roi_only && !peet_map_regions(host.map))
         peet_host_report("roi only: the program has marked no region of interest, so that no module has seen anything");
     status = peet_map_exit_status(host.map) & 0xff;

@@ -3,6 +3,8 @@
 #include "host_data.h"
 #include "host_report.h"
 #include "layout.h"
+#include "data_rules.h"
+#include "remap.h"
 
 #include <peet/raw.h>
 
@@ -15,6 +17,9 @@ static struct {
     struct peet_datamap_image *images;
     size_t nimages;
     struct peet_program *program;
+    const struct peet_config *config;
+    struct peet_rules *rules;
+    struct peet_remap *remap;
 } live;
 
 /** How much of a thread's memory lies at fixed distances below its thread pointer. */
@@ -36,6 +41,18 @@ static uint64_t tls_offset(const struct dl_phdr_info *info)
     return info->dlpi_tls_modid && block && block < fs && fs - block <= static_tls_bytes() ? fs - block : 0;
 }
 
+/** References of one group may lie differently in another layout. */
+static void ungroup(struct peet_program *program)
+{
+    for (unsigned i = 0; i < peet_program_nfunctions(program); i++) {
+        const struct peet_function *f = peet_program_function(program, i, NULL);
+
+        for (uint32_t b = 0; f && b < f->nblocks; b++)
+            for (uint32_t r = 0; r < f->blocks[b].nrefs; r++)
+                ((struct peet_ref *)(uintptr_t)f->blocks[b].refs)[r].group = 0;
+    }
+}
+
 int peet_host_data_image(const char *path, const struct dl_phdr_info *info, struct peet_error *error)
 {
     struct peet_datamap_image one = {.bias = info->dlpi_addr, .lo = UINT64_MAX, .tls_offset = tls_offset(info)}, *more;
@@ -51,8 +68,11 @@ int peet_host_data_image(const char *path, const struct dl_phdr_info *info, stru
             one.hi = info->dlpi_addr + p->p_vaddr + p->p_memsz;
     }
     one.path = path;
-    if (live.data)
+    if (live.data) {
+        if (live.remap)
+            ungroup(live.program);
         return peet_datamap_add_image(live.data, &one, error);
+    }
     more = realloc(live.images, (live.nimages + 1) * sizeof *more);
     if (more)
         live.images = more;
@@ -85,16 +105,46 @@ static void early(struct peet_error *error)
     peet_datamap_settle(live.data);
 }
 
-int peet_host_data_start(struct peet_program *program, struct peet_datamap **out_data, struct peet_error *error)
+/** The rules of the configuration, whose texts have been checked. */
+static int read_rules(const struct peet_config *c, struct peet_rule **out_rules, size_t *out_n, struct peet_error *error)
+{
+    struct peet_rule *rules = calloc(c->perfect.n + c->remap.n + 1, sizeof *rules);
+    int err = rules ? 0 : peet_error_set(error, PEET_ENOMEM, "out of memory");
+
+    *out_n = 0;
+    for (size_t i = 0; i < c->perfect.n && !err; i++)
+        err = peet_rule_perfect("--perfect", c->perfect.texts[i], &rules[(*out_n)++], error);
+    for (size_t i = 0; i < c->remap.n && !err; i++)
+        err = peet_rule_parse("--remap", c->remap.texts[i], &rules[(*out_n)++], error);
+    *out_rules = rules;
+    return err;
+}
+
+int peet_host_data_start(struct peet_program *program, const struct peet_config *config, int wanted, struct peet_map_config *map, struct peet_error *error)
 {
     const struct peet_datamap_hooks hooks = {.place = place};
-    int err = peet_datamap_new(&hooks, &live.data, error);
+    struct peet_rule *rules = NULL;
+    size_t n = 0;
+    int err;
 
-    if (err)
-        return err;
+    if (!wanted && !config->perfect.n && !config->remap.n)
+        return 0;
+    err = peet_datamap_new(&hooks, &live.data, error);
+    if (!err)
+        err = read_rules(config, &rules, &n, error);
     live.program = program;
-    if (peet_datamap_add_stack(live.data, PEET__MAIN_STACK_TOP - PEET__MAIN_STACK_BYTES - PEET__MAIN_GUARD_BYTES, PEET__MAIN_STACK_TOP) ||
-        peet_datamap_add_stack(live.data, PEET__STACKS_BASE, PEET__STACKS_END))
+    live.config = config;
+    if (!err)
+        peet_datamap_set_allocators(live.data, (const char *const *)config->allocators.texts, config->allocators.n);
+    if (!err && config->remap.n) {
+        err = peet_remap_new(live.data, rules, n, &live.remap, error);
+        ungroup(program);
+    }
+    if (!err && n)
+        err = peet_rules_new(live.data, rules, n, &live.rules, error);
+    free(rules);
+    if (!err && (peet_datamap_add_stack(live.data, PEET__MAIN_STACK_TOP - PEET__MAIN_STACK_BYTES - PEET__MAIN_GUARD_BYTES, PEET__MAIN_STACK_TOP) ||
+                    peet_datamap_add_stack(live.data, PEET__STACKS_BASE, PEET__STACKS_END)))
         err = peet_error_set(error, PEET_ENOMEM, "out of memory");
     for (size_t i = 0; i < live.nimages && !err; i++)
         err = peet_datamap_add_image(live.data, &live.images[i], error);
@@ -103,8 +153,22 @@ int peet_host_data_start(struct peet_program *program, struct peet_datamap **out
     free(live.images);
     live.images = NULL;
     live.nimages = 0;
-    *out_data = live.data;
     if (!err)
         early(error);
+    map->data = live.data;
+    map->perfect = config->perfect.n != 0;
+    map->remap = live.remap;
     return err ? err : error->code;
+}
+
+int peet_host_data_check(const struct peet_map *map, struct peet_error *error)
+{
+    int err = live.rules ? peet_rules_unused(live.rules, error) : 0;
+
+    if (!err && live.remap && peet_remap_error(live.remap))
+        err = peet_error_set(error, PEET_EINVALID, "%s", peet_remap_error(live.remap));
+    if (!err && live.config && live.config->perfect.n && !peet_map_asked_data(map))
+        err = peet_error_set(error, PEET_EUNSUPPORTED, "--perfect: the machine %s has no such thing as perfect memory; bus and x86 do",
+            live.config->machine.module);
+    return err;
 }

@@ -15,8 +15,16 @@
 /** peet_host_data_image() - an image with a schema is there, now or from the start; before and after peet_host_data_start() */
 int peet_host_data_image(const char *path, const struct dl_phdr_info *info, struct peet_error *error);
 
-/** peet_host_data_start() - make the table, with all images so far.  @program: for names of functions, borrowed */
-int peet_host_data_start(struct peet_program *program, struct peet_datamap **out_data, struct peet_error *error);
+/**
+ * peet_host_data_start() - make the table, with all images so far, if it is wanted or the configuration has rules for it
+ * @program: for names of functions, borrowed.  @config: likewise
+ * @map: gets data, perfect, remap
+ */
+int peet_host_data_start(struct peet_program *program, const struct peet_config *config, int wanted, struct peet_map_config *map, struct peet_error *error);
+
+/** peet_host_data_check() - after the run: a name that no structure has had, or a machine that knows no perfect memory
+ *  Returns: 0, or a peet_err with the reason */
+int peet_host_data_check(const struct peet_map *map, struct peet_error *error);
 
 /** peet_host_data_walk() - from now on allocations are those of the program's own code, with a call path of so many places */
 void peet_host_data_walk(struct peet_datamap *data, unsigned depth);

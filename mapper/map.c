@@ -265,12 +265,21 @@ static int take_args(struct peet_map *map, const struct peet_map_context *c, str
 }
 
 /** A range operation is shown as the block that makes its references.  Returns: 1, or 0 if it makes none */
-static int range_block(struct peet_map *map, const struct peet_map_context *c, struct peet_event *event)
+static int range_block(struct peet_map *map, struct peet_map_context *c, struct peet_event *event)
 {
     const uint64_t *a = event->abstract.args;
     const struct peet_block *block;
+    uint64_t piece[4];
 
-    if (event->abstract.nargs < 4 || !a[3] || !map->ops->synthetic || !(block = map->ops->synthetic(map->source, (unsigned)a[0])))
+    if (event->abstract.nargs < 4 || !a[3] || !map->ops->synthetic)
+        return 0;
+    if (__builtin_expect(map->config.remap != NULL, 0)) {
+        memcpy(piece, a, sizeof piece);
+        peet__map_remap_range(map, c, piece);
+        a = piece;
+    }
+    block = map->ops->synthetic(map->source, (unsigned)a[0]);
+    if (!block)
         return 0;
     peet_synthetic_values((unsigned)a[0], a[1], a[2], a[3], map->sync->values);
     event->block = (struct peet_block_event){ .block = block, .values = map->sync->values, .context = c->number, .turns = 1 };
@@ -315,8 +324,12 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
         peet__map_effect(map, core, &event);
         return map->error.code ? map->error.code : PEET_MAP_AGAIN;
     }
-    if (c->step)
-        return peet__lock_step(map, core, out);
+    if (c->step) {
+        kind = peet__lock_step(map, core, out);
+        if (kind == PEET_EVENT_BLOCK && __builtin_expect(map->config.remap != NULL, 0))
+            peet__map_remap(map, &out->block, 1);
+        return kind;
+    }
     if (c->held_back) {
         c->held_back = 0;
         memcpy(map->args, c->request.args, 2 * sizeof *map->args);
@@ -324,6 +337,11 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
     }
     if (c->granting)
         return grant(map, core, out);
+    if (__builtin_expect(c->piecewise, 0)) {
+        out->abstract = (struct peet_abstract_event){ .type = PEET_ABSTRACT_RANGE, .context = c->number, .nargs = 4, .args = c->range };
+        if (range_block(map, c, out))
+            return PEET_EVENT_BLOCK;
+    }
     for (;;) {
         unsigned n = map->ops->blocks ? map->ops->blocks(map->source, c->source, &c->batch) : 0;
 
@@ -331,6 +349,8 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
             c->batch_end = c->batch + n;
             if (__builtin_expect(c->spin.watched, 0))
                 peet__spin_watch(c, c->batch, n);
+            if (__builtin_expect(map->config.remap != NULL, 0))
+                peet__map_remap(map, c->batch, n);
             if (c->batch->turns != 1)
                 return PEET_MAP_BATCH;
             out->block = *c->batch++;
@@ -343,6 +363,8 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
             out->block.context = c->number;
             if (__builtin_expect(c->spin.watched, 0))
                 peet__spin_watch(c, &out->block, 1);
+            if (__builtin_expect(map->config.remap != NULL, 0))
+                peet__map_remap(map, &out->block, 1);
             return kind;
         }
         if (kind < 0)

@@ -68,6 +68,7 @@ struct peet_map_context {
     uint8_t step;                  /* what its processor does for a lock: enum in sync_lock.c; 0: nothing */
     uint8_t traffic;               /* that has been done for the request */
     uint8_t spun;                  /* it found the lock taken */
+    uint8_t piecewise;             /* the rest of a range operation is in range: its data lies in pieces */
     uint32_t polls;                /* requests since it came on that a context may spin with */
     uint32_t spins;                /* rounds in which it found the lock taken */
     uint32_t locks;                /* that it holds, under the lock models */
@@ -75,6 +76,7 @@ struct peet_map_context {
     struct peet_map_spin spin;
     struct peet_map_request request;
     uint64_t wait_since, wait_result;
+    uint64_t range[4];             /* operation destination source bytes */
     uint64_t relocks;              /* how often it had locked the mutex that its condition wait has given up */
     uint64_t ran_cycles;           /* on hardware contexts, until it left the last one */
     struct peet_map_context *io_prev, *io_next; /* those that wait for descriptors */
@@ -205,6 +207,7 @@ struct peet_map {
     struct peet_map_sync *sync;
     struct peet_map_roi roi;
 
+    uint8_t asked_data;            /* the machine has asked for data structures */
     struct peet_memory_level *levels; /* that the machine has described */
     size_t nlevels;
     struct peet_costs *costs;         /* NULL: nobody has asked for a processor */
@@ -306,6 +309,10 @@ void peet__map_data_services(struct peet_map *map, struct peet_env *env);
 void peet__map_data_begin(struct peet_map *map, struct peet_abstract_event *event);
 /** FREE has been delivered. */
 void peet__map_data_end(struct peet_map *map);
+/** Blocks of the source, rewritten for another layout (config.remap is there). */
+void peet__map_remap(struct peet_map *map, struct peet_block_event *events, unsigned n);
+/** The next piece of a range operation in another layout: args become its own, the context keeps the rest. */
+void peet__map_remap_range(struct peet_map *map, struct peet_map_context *context, uint64_t args[4]);
 
 /* ---- processors.c */
 /** The services for costs of instructions. */

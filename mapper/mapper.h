@@ -92,6 +92,7 @@ enum peet_winner { PEET_WINNER_FCFS, PEET_WINNER_LIFO, PEET_WINNER_RANDOM };
 enum peet_lock_model { PEET_LOCK_NONE, PEET_LOCK_TAS, PEET_LOCK_TTAS, PEET_LOCK_TICKET, PEET_LOCK_MCS };
 
 struct peet_datamap;
+struct peet_remap;
 
 struct peet_map_config {
     uint32_t cores;
@@ -115,10 +116,11 @@ struct peet_map_config {
     void *report_arg;
     uint8_t roi_only;             /* modules see blocks inside regions of interest only */
     uint8_t memory_reports;       /* an observer will want to hear of the machine's memory system */
-    const char *output_dir;       /* borrowed; may be NULL */
-    const char *costs_path;       /* table of instruction costs; borrowed; NULL: the one that came with this peet */
     struct peet_datamap *data;    /* the subject's data structures (datamap.h); NULL: nobody asks for them */
     uint8_t perfect;              /* some of them shall have single-cycle memory */
+    struct peet_remap *remap;     /* another layout of them (remap.h), or NULL */
+    const char *output_dir;       /* borrowed; may be NULL */
+    const char *costs_path;       /* table of instruction costs; borrowed; NULL: the one that came with this peet */
     uint64_t *progress;           /* {cycles, instructions, events, live contexts}, or NULL */
 };
 
@@ -155,6 +157,9 @@ int peet_map_run(struct peet_map *map, struct peet_error *error);
  * Returns: as peet_map_run(); PEET_EINVALID in the pull form, whose main loop cannot be entered again
  */
 int peet_map_go_on(struct peet_map *map, struct peet_error *error);
+
+/** peet_map_asked_data() - has the machine asked for data structures?  One that does not knows no perfect memory */
+int peet_map_asked_data(const struct peet_map *map);
 
 /** How the program ended; valid after peet_map_run() == 0. */
 int peet_map_exit_status(const struct peet_map *map);
