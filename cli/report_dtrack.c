@@ -238,7 +238,7 @@ static void descriptions(json_t *tables, const struct peet_cli_profile *profiles
             cell(row, peet_cli_part_name(&profiles[k], i, name));
             cell(row, text(s, "name"));
             snprintf(what, sizeof(what), "%.60s:%.0f", base ? base + 1 : file, number(s, "line"));
-            cell(row, *file ? what : "");
+            cell(row, number(s, "line") > 0 ? what : base ? base + 1 : file);
             json_array_append_new(row, json_integer((json_int_t)number(s, "objects")));
             describe(s, what);
             cell(row, what);
@@ -324,7 +324,7 @@ static void false_sharing(json_t *tables, const struct peet_cli_profile *p)
             json_array_append_new(row, json_integer((json_int_t)number(site, "processor")));
             cell(row, text(site, "access"));
             snprintf(out, sizeof(out), "%.60s, %.60s:%.0f", text(site, "function"), base ? base + 1 : file, number(site, "line"));
-            cell(row, out);
+            cell(row, number(site, "line") > 0 ? out : text(site, "function"));
             json_array_append_new(row, json_integer((json_int_t)number(site, "times")));
         }
     }

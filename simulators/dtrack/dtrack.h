@@ -202,6 +202,8 @@ enum dtrack_class { DTRACK_PRIVATE, DTRACK_READ_SHARED, DTRACK_PRODUCER_CONSUMER
 struct dtrack_site {
     const struct peet_function *function; /* may be NULL */
     uint32_t line, cache;
+    uint32_t data;           /* what lay there then, */
+    uint64_t offset, object; /* where in which object of it */
     uint16_t first_word, last_word;
     uint8_t write;
     uint64_t count;          /* times that it was the first to touch a word of it since the cache had got the line */

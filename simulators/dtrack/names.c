@@ -40,7 +40,7 @@ const char *dtrack__container(const struct peet_data *data)
     const uint64_t elements = data->element_bytes ? mean / data->element_bytes : 0;
     enum { SMALL_BYTES = 256 };
 
-    if (data->kind == PEET_DATA_STACK || data->kind == PEET_DATA_REST)
+    if (data->kind == PEET_DATA_STACK || data->kind == PEET_DATA_REST || (data->name && data->name[0] == '(')) /* sections */
         return "various";
     if (data->objects <= 1)
         return elements == 1 ? "variable" : "array";

@@ -113,23 +113,20 @@ static int by_false_misses(const void *a, const void *b)
     return x->line < y->line ? -1 : x->line > y->line;
 }
 
-static void put_site(const struct dtrack *self, const struct peet_env *env, struct peet_stats *list, const struct dtrack_watched *w,
-    const struct dtrack_site *s)
+static void put_site(const struct dtrack *self, const struct peet_env *env, struct peet_stats *list, const struct dtrack_site *s)
 {
     struct peet_stats *o = env->stats_object(env, list, NULL);
-    const uint64_t address = w->line + (uint64_t)s->first_word * dtrack__word_bytes(self);
-    struct peet_data_object object = { address, 0, 0 };
-    const struct peet_data *data = env->data_of(env, address, &object);
+    const struct peet_data *data = env->data(env, s->data);
     char name[200], text[200] = "";
 
     env->stats_u64(env, o, "processor", (uint64_t)s->cache * (self->levels[0].shared_by ? self->levels[0].shared_by : 1));
     env->stats_string(env, o, "access", s->write ? "write" : "read");
-    env->stats_string(env, o, "structure", dtrack__name(self, data->id, name, sizeof name));
-    env->stats_u64(env, o, "object", object.number);
-    env->stats_u64(env, o, "offset_bytes", address - object.address);
+    env->stats_string(env, o, "structure", dtrack__name(self, s->data, name, sizeof name));
+    env->stats_u64(env, o, "object", s->object);
+    env->stats_u64(env, o, "offset_bytes", s->offset);
     env->stats_u64(env, o, "bytes", (uint64_t)(s->last_word - s->first_word + 1) * dtrack__word_bytes(self));
-    if (env->data_member)
-        env->data_member(env, data, address - object.address, text, sizeof text);
+    if (env->data_member && data)
+        env->data_member(env, data, s->offset, text, sizeof text);
     env->stats_string(env, o, "field", text);
     env->stats_string(env, o, "function", s->function ? s->function->name : "");
     env->stats_string(env, o, "file", s->function && s->function->file ? s->function->file : "");
@@ -163,7 +160,7 @@ static void put_false_sharing(const struct dtrack *self, const struct peet_env *
         env->stats_u64(env, o, "true_sharing_misses", w->true_misses);
         sites = env->stats_array(env, o, "accesses");
         for (uint32_t k = 0; k < w->nsites; k++)
-            put_site(self, env, sites, w, &w->sites[k]);
+            put_site(self, env, sites, &w->sites[k]);
     }
     free(sorted);
 }

@@ -274,10 +274,18 @@ static void note_site(struct dtrack *self, struct dtrack_watched *w, uint32_t ca
     for (uint32_t i = 0; i < w->nsites; i++) {
         struct dtrack_site *s = &w->sites[i];
 
-        if (s->line == source && s->function == block->function && s->cache == cache && s->write == write && s->first_word == first && s->last_word == last) {
-            s->count++;
-            return;
+        if (s->line != source || s->function != block->function || s->cache != cache || s->write != write || first > s->last_word + 1 ||
+            last + 1 < s->first_word)
+            continue;
+        s->count++;
+        s->last_word = last > s->last_word ? last : s->last_word;
+        if (first < s->first_word) {
+            uint64_t back = (uint64_t)(s->first_word - first) << self->sharing->word_shift;
+
+            s->first_word = first;
+            s->offset -= back < s->offset ? back : s->offset;
         }
+        return;
     }
     if (!w->sites)
         w->sites = malloc(DTRACK_SITES * sizeof *w->sites);
@@ -285,8 +293,14 @@ static void note_site(struct dtrack *self, struct dtrack_watched *w, uint32_t ca
         dtrack__no_memory(self);
         return;
     }
-    if (w->nsites < DTRACK_SITES)
-        w->sites[w->nsites++] = (struct dtrack_site){ block->function, source, cache, first, last, (uint8_t)write, 1 };
+    if (w->nsites < DTRACK_SITES) {
+        const uint64_t address = w->line + ((uint64_t)first << self->sharing->word_shift);
+        struct peet_data_object object = { address, 0, 0 };
+        const struct peet_data *data = self->env->data_of(self->env, address, &object);
+
+        w->sites[w->nsites++] = (struct dtrack_site){ block->function, source, cache, data->id, address - object.address, object.number, first, last,
+            (uint8_t)write, 1 };
+    }
 }
 
 static void wrote(struct dtrack_watched *w, struct dtrack_side *side, uint64_t words)
