@@ -4,6 +4,7 @@
  * left in the results folder is summed up.  Standard output belongs to the subject alone.
  */
 #include "common.h"
+#include "outcomes.h"
 #include "program.h"
 #include "result_folder.h"
 #include "run_options.h"
@@ -56,6 +57,9 @@ static int show_results(const struct peet_cli_run_options *options, const struct
     if (options->json) {
         failed = json_dumpf(stats, stderr, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0;
         fputc('\n', stderr);
+    } else if (json_object_get(stats, "exploration")) { /* the program's own output is among it */
+        peet_cli_outcomes_print(stdout, json_object_get(stats, "exploration"), folder->stats);
+        failed = fflush(stdout) != 0;
     } else if (!options->quiet) {
         peet_cli_table_print(stderr, stats, ending->seconds, options->config.output);
     }

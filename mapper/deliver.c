@@ -120,6 +120,8 @@ int peet_map_wants_addresses(const struct peet_map *map)
 {
     uint32_t needs = map->machine ? map->machine->module->needs : 0;
 
+    if (map->consistency)
+        return 1;
     if (map->machine && map->machine->module->main)
         needs |= PEET_NEEDS_ADDRESSES;
     for (unsigned i = 0; i < map->nobservers; i++)

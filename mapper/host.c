@@ -7,6 +7,7 @@
  */
 #include "config.h"
 #include "host_data.h"
+#include "host_consistency.h"
 #include "host_report.h"
 #include "mapper.h"
 #include "modhost.h"
@@ -35,6 +36,7 @@ static struct {
     struct peet_modhost_module *modules; /* the machine, then the observers */
     union peet_value **values;
     char stats_path[PATH_MAX];
+    json_t *found; /* by an exploration */
 } host;
 
 /* ---------------------------------------------------------------------------------------- images */
@@ -269,6 +271,8 @@ static int build(struct peet_error *error)
         err = peet_map_new(&config, &peet_source_ops, host.source, &host.map, error);
     for (size_t i = 0; !err && i <= c->nobservers; i++)
         err = start_module(i, error);
+    if (!err)
+        err = peet_host_consistency(c, host.map, host.source, error);
     if (err)
         return err;
     peet_rt_set_processors(peet_map_nhw(host.map));
@@ -302,12 +306,16 @@ static int write_results(json_t *end, struct peet_error *error)
     json_t *root = json_object();
     int err = 0;
 
+    if (host.found && json_object_set(root, "exploration", host.found))
+        return peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!root || !end || json_object_set_new(root, "peet", json_pack("{s:s,s:i}", "version", PEET_VERSION, "stats_version", 1)) ||
         json_object_set_new(root, "config", peet_config_json(&host.config)) || json_object_set(root, "end", end) ||
         json_object_set_new(root, "gaps", gaps_json()))
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!err)
         err = peet_map_stats(host.map, root, error);
+    if (!err && peet_map_consistency_stats(host.map, root))
+        err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!err)
         err = peet_stats_write(root, host.stats_path, error);
     json_decref(root);
@@ -424,7 +432,7 @@ static int run(struct peet_error *error)
 {
     const char *config = peet_rt_setting("PEET_CONFIG"), *output = peet_rt_setting("PEET_OUTPUT");
     struct peet_error write_error = { 0, "" };
-    int err, status;
+    int err, status, execution = 0;
 
     if (!config || !output)
         return peet_error_set(error, PEET_EINVALID, "the settings PEET_CONFIG and PEET_OUTPUT are missing: start programs with `peet run`");
@@ -444,7 +452,15 @@ static int run(struct peet_error *error)
         return err == PEET_ENOMEM || err == PEET_EIO ? STATUS_FAILED : STATUS_REFUSED;
     }
     check_granularity();
-    err = peet_map_run(host.map, error);
+    if (peet_host_explores(&host.config))
+        err = peet_host_explore(&host.config, host.map, &host.found, &execution, error);
+    else
+        err = peet_map_run(host.map, error);
+    if (execution && (!err || err == PEET_EDEADLOCK)) { /* one of many: its end is its result */
+        if (err)
+            peet_host_report("%s", error->message);
+        return err ? STATUS_DEADLOCK : peet_map_exit_status(host.map) & 0xff;
+    }
     if (err == PEET_EDEADLOCK) {
         if (write_results(deadlock(error), &write_error))
             peet_host_report("%s", write_error.message);
@@ -459,7 +475,7 @@ static int run(struct peet_error *error)
     if (host.config.roi_only && !peet_map_regions(host.map))
         peet_host_report("roi only: the program has marked no region of interest, so that no module has seen anything");
     status = peet_map_exit_status(host.map) & 0xff;
-    err = write_results(exited(status), error);
+    err = write_results(host.found ? json_pack("{s:s}", "reason", "exploration") : exited(status), error);
     return err ? err : status;
 }
 

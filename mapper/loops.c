@@ -7,6 +7,8 @@
 
 int peet_map_wants_loops(const struct peet_map *map)
 {
+    if (map->consistency)
+        return 0;
     if (!map->machine || !map->machine->module->loop || map->machine->module->main)
         return 0;
     for (unsigned i = 0; i < map->nblock_observers; i++)

@@ -4,6 +4,8 @@
  * context acts next; the one that acts goes on without touching the tree while no other is due.
  */
 #include "map.h"
+#include "consistency.h"
+#include "explore.h"
 #include "sync.h"
 
 #include <limits.h>
@@ -124,6 +126,8 @@ void peet__map_dispatch(struct peet_map *map, unsigned hw, struct peet_map_conte
     struct peet_map_core *core = &map->cores[hw];
 
     if (core->ran && core->last_number != c->number) {
+        if (peet__consistency_on(map))
+            peet__consistency_switch(map, hw);
         core->switches++;
         core->stalled += map->config.switch_cycles;
         core->clock += map->config.switch_cycles;
@@ -337,6 +341,8 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
     }
     if (c->granting)
         return grant(map, core, out);
+    if (peet__consistency_on(map) && c->ordering)
+        peet__consistency_access(map, core);
     if (__builtin_expect(c->piecewise, 0)) {
         out->abstract = (struct peet_abstract_event){ .type = PEET_ABSTRACT_RANGE, .context = c->number, .nargs = 4, .args = c->range };
         if (range_block(map, c, out))
@@ -349,6 +355,8 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
             c->batch_end = c->batch + n;
             if (__builtin_expect(c->spin.watched, 0))
                 peet__spin_watch(c, c->batch, n);
+            if (peet__consistency_on(map))
+                peet__consistency_blocks(map, core, c->batch, n);
             if (__builtin_expect(map->config.remap != NULL, 0))
                 peet__map_remap(map, c->batch, n);
             if (c->batch->turns != 1)
@@ -363,6 +371,8 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
             out->block.context = c->number;
             if (__builtin_expect(c->spin.watched, 0))
                 peet__spin_watch(c, &out->block, 1);
+            if (peet__consistency_on(map))
+                peet__consistency_blocks(map, core, &out->block, 1);
             if (__builtin_expect(map->config.remap != NULL, 0))
                 peet__map_remap(map, &out->block, 1);
             return kind;
@@ -526,8 +536,7 @@ static void progress(struct peet_map *map)
     __atomic_store_n(&map->config.progress[3], map->live, __ATOMIC_RELAXED);
 }
 
-/** An event that is not a plain block of the source. */
-static void perform(struct peet_map *map, unsigned hw, struct peet_map_core *core, struct peet_event *event)
+void peet__map_perform(struct peet_map *map, unsigned hw, struct peet_map_core *core, struct peet_event *event)
 {
     const struct peet_module *m = map->machine->module;
     struct peet_abstract_event one = event->abstract;
@@ -538,6 +547,8 @@ static void perform(struct peet_map *map, unsigned hw, struct peet_map_core *cor
         memcpy(args, one.args, one.nargs * sizeof *args);
         one.args = args;
     }
+    if (peet__consistency_on(map))
+        peet__consistency_event(map, core, &one);
     if (m->needs & PEET_NEEDS_ABSTRACT)
         cost = m->abstract(map->machine->self, hw, &one, now);
     if (one.type == PEET_ABSTRACT_SYSCALL)
@@ -594,7 +605,7 @@ static void act(struct peet_map *map, unsigned hw)
         if (kind == PEET_EVENT_BLOCK) {
             peet__map_run_block(map, hw, core, &event.block);
         } else if (kind == PEET_EVENT_ABSTRACT) {
-            perform(map, hw, core, &event);
+            peet__map_perform(map, hw, core, &event);
             if (!core->context)
                 break;
         } else {
@@ -706,6 +717,8 @@ int peet_map_run(struct peet_map *map, struct peet_error *error)
             peet__map_fail(map, PEET_EMODULE, "%s: main() failed", map->machine->module->name);
         else if (!map->ended)
             peet__map_fail(map, PEET_EMODULE, "%s: main() returned before the end of the program", map->machine->module->name);
+    } else if (map->chooser) {
+        peet__explore_engine(map);
     } else {
         engine(map);
     }

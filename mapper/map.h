@@ -28,6 +28,8 @@ struct peet_map_sync;
 struct peet_map_thread;
 struct peet_map_object;
 struct peet_map_heap;
+struct peet_map_consistency;
+struct peet_map_chooser;
 
 /** What a context has asked for last, as long as its effect or its grant is outstanding. */
 struct peet_map_request {
@@ -68,6 +70,7 @@ struct peet_map_context {
     uint8_t step;                  /* what its processor does for a lock: enum in sync_lock.c; 0: nothing */
     uint8_t traffic;               /* that has been done for the request */
     uint8_t spun;                  /* it found the lock taken */
+    uint8_t ordering;              /* consistency: what stands between it and the access that it goes on with, + 128; 0: nothing */
     uint8_t piecewise;             /* the rest of a range operation is in range: its data lies in pieces */
     uint32_t polls;                /* requests since it came on that a context may spin with */
     uint32_t spins;                /* rounds in which it found the lock taken */
@@ -205,6 +208,9 @@ struct peet_map {
     struct peet_map_totals totals;
 
     struct peet_map_sync *sync;
+    struct peet_map_consistency *consistency; /* NULL: one memory, no exploration */
+    const struct peet_map_chooser *chooser;   /* NULL: least clock first */
+    int explore_end;                          /* enum peet_explore_end */
     struct peet_map_roi roi;
 
     uint8_t asked_data;            /* the machine has asked for data structures */
@@ -261,6 +267,8 @@ void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const st
 /** Count a block and show it to the observers; its cost is not this function's business. */
 void peet__map_observe_block(struct peet_map *map, unsigned hw, const struct peet_block_event *event);
 void peet__map_observe_abstract(struct peet_map *map, unsigned hw, const struct peet_abstract_event *event);
+/** An event that is not a plain block of the source. */
+void peet__map_perform(struct peet_map *map, unsigned hw, struct peet_map_core *core, struct peet_event *event);
 /** The core's context has ended. */
 void peet__map_over(struct peet_map *map, struct peet_map_core *core);
 /** Round robin: should the core's context make room?  If so, it does. */

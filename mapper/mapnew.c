@@ -3,6 +3,7 @@
  * A mapper's life and death: its memory, its machine and its observers.
  */
 #include "map.h"
+#include "consistency.h"
 #include "processors.h"
 #include "sync.h"
 
@@ -84,6 +85,7 @@ void peet_map_free(struct peet_map *map)
         return;
     for (unsigned i = 0; i < map->nobservers; i++)
         peet__map_module_free(map->observers[i]);
+    peet__consistency_free(map);
     peet__map_module_free(map->machine);
     peet__sync_free(map); /* its queues refer to contexts */
     for (uint32_t i = 0; i < map->nsources; i++)

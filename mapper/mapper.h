@@ -79,6 +79,8 @@ struct peet_source_ops {
     int (*io_wait)(void *self, unsigned n, const int *descriptors, unsigned *events, int64_t wait_ns);
     /** outside() - can somebody outside, a child process, still wake a context by a signal or change its memory?  May be NULL */
     int (*outside)(void *self);
+    /** block_of_turn() - the block that begins with the access (or fence) before which a context waits; may be NULL */
+    const struct peet_block *(*block_of_turn)(void *self, uint64_t runtime_pc);
     /** function_of_pc() - for modules; may be NULL */
     const struct peet_function *(*function_of_pc)(void *self, uint64_t runtime_pc);
 };
@@ -138,6 +140,30 @@ void peet_map_free(struct peet_map *map);
  */
 int peet_map_set_machine(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error);
 int peet_map_add_observer(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error);
+
+/** Views of the subject's memory, as the runtime has them (runtime/domain.h); view 0 is main memory. */
+struct peet_map_views {
+    int (*read)(void *arg, unsigned view, uint64_t address, void *bytes, size_t n);
+    int (*perform)(void *arg, uint64_t to, uint64_t address, const void *bytes, size_t n);
+    void (*stored)(void *arg, unsigned view, uint64_t address, size_t n);
+    int (*shared)(void *arg, uint64_t address);     /* may views differ there? */
+    int (*concurrent)(void *arg);                   /* is more than one context alive? */
+    size_t (*commit)(void *arg, unsigned view, uint64_t to);
+    void (*refresh)(void *arg, unsigned view);
+    void *arg;
+};
+
+struct peet_consistency;
+
+/**
+ * peet_map_set_consistency() - a consistency model, or (module NULL) only what an exploration wants to know; after the observers
+ * @world: borrowed
+ */
+int peet_map_set_consistency(struct peet_map *map, const struct peet_module *module, const struct peet_consistency *ops,
+    const union peet_value *values, const struct peet_map_views *world, int sync_only, int exploring, struct peet_error *error);
+/** peet_map_alone() - only one context is left: all that is pending is performed */
+void peet_map_alone(struct peet_map *map);
+int peet_map_consistency_stats(struct peet_map *map, json_t *root);
 
 /** peet_map_wants_addresses() - does any module need them? */
 int peet_map_wants_addresses(const struct peet_map *map);

@@ -3,6 +3,7 @@
  * The live source over peet_ctx_resume() and peet_decode_next().
  */
 #include "source_parts.h"
+#include "domain.h"
 #include "datamap.h"
 
 #include <stdlib.h>
@@ -79,6 +80,18 @@ static void drop_batch(struct peet_source *s, struct peet_source_context *c)
     c->batch = NULL;
 }
 
+/** The view in which a context goes on: its processor's; who is alone works in main memory itself. */
+static void look_through(struct peet_source *s, struct peet_ctx *ctx)
+{
+    const unsigned view = s->nalive > 1 ? peet_map_current(s->map) + 1 : 0;
+
+    if (!view && s->apart)
+        peet_map_alone(s->views);
+    s->apart = view != 0;
+    if (peet_ctx_domain(ctx) != view)
+        peet_ctx_set_domain(ctx, view);
+}
+
 enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_context *c, uint32_t context)
 {
     uint64_t *words = c->ring->words, *end = words;
@@ -88,6 +101,8 @@ enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_co
         peet_ctx_set_number(c->ctx, peet_map_number(s->map, context));
         peet_rt_set_cpu(peet_map_current(s->map));
     }
+    if (__builtin_expect(s->views != NULL, 0))
+        look_through(s, c->ctx);
     why = peet_ctx_resume(c->ctx, words, words + s->limit_words, c->result, &end);
     c->result = 0;
     c->cursor = words;
@@ -370,6 +385,11 @@ static const struct peet_function *function_of_pc(void *self, uint64_t runtime_p
     return peet_program_function_of_pc(((struct peet_source *)self)->program, runtime_pc);
 }
 
+static const struct peet_block *block_of_turn(void *self, uint64_t runtime_pc)
+{
+    return peet_program_block_of_turn(((struct peet_source *)self)->program, runtime_pc);
+}
+
 static const struct peet_block *synthetic(void *self, unsigned what)
 {
     return peet_program_synthetic(((struct peet_source *)self)->program, what);
@@ -411,6 +431,7 @@ const struct peet_source_ops peet_source_ops = {
     .state = state,
     .io_wait = peet__source_io_wait,
     .outside = peet__source_outside,
+    .block_of_turn = block_of_turn,
     .function_of_pc = function_of_pc,
 };
 
@@ -491,6 +512,16 @@ int peet_source_set_data(struct peet_source *source, struct peet_datamap *data)
 {
     source->data = data;
     return peet_datamap_thread(data, peet_ctx_fs_base(source->contexts[0]->ctx));
+}
+
+void peet_source_set_views(struct peet_source *source, struct peet_map *map)
+{
+    source->views = map;
+}
+
+int peet_source_concurrent(const struct peet_source *source)
+{
+    return source->nalive > 1;
 }
 
 struct peet_ctx *peet_source_ctx(const struct peet_source *source, uint32_t context)

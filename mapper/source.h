@@ -27,6 +27,11 @@ void peet_source_attach(struct peet_source *source, const struct peet_map *map, 
 struct peet_datamap;
 int peet_source_set_data(struct peet_source *source, struct peet_datamap *data);
 
+/** peet_source_set_views() - contexts see the view of their processor (runtime/domain.h), unless they are alone
+ *  peet_source_concurrent() - is more than one alive? */
+void peet_source_set_views(struct peet_source *source, struct peet_map *map);
+int peet_source_concurrent(const struct peet_source *source);
+
 /** peet_source_ctx() - the execution context behind a source number; NULL: a marked iteration */
 struct peet_ctx *peet_source_ctx(const struct peet_source *source, uint32_t context);
 /** peet_source_of_ctx() - the other way round.  Returns: the source number, or UINT32_MAX */

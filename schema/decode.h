@@ -29,6 +29,10 @@ unsigned peet_program_nfunctions(const struct peet_program *program);
 const struct peet_function *peet_program_function(struct peet_program *program, unsigned i, struct peet_error *error);
 const struct peet_function *peet_program_function_of_pc(struct peet_program *program, uint64_t runtime_pc);
 
+/** peet_program_block_of_turn() - the block that begins with the access before which a context waits; NULL: not known
+ *  @runtime_pc: as in PEET_ABSTRACT_ATOMIC */
+const struct peet_block *peet_program_block_of_turn(const struct peet_program *program, uint64_t runtime_pc);
+
 /** The coarsest unit at which every function so far can be stopped: 0 iteration, 1 block, 2 ref */
 int peet_program_granularity(const struct peet_program *program);
 

@@ -266,3 +266,13 @@ void peet_program_set_rescan(struct peet_program *p, peet_program_rescan *fn, vo
     p->rescan = fn;
     p->rescan_arg = arg;
 }
+
+const struct peet_block *peet_program_block_of_turn(const struct peet_program *p, uint64_t pc)
+{
+    if (!p->pc_key)
+        return NULL;
+    for (uint64_t at = peet__pc_slot(p, pc); p->pc_key[at]; at = (at + 1) & p->pc_mask)
+        if (p->pc_key[at] == pc)
+            return &p->functions[p->pc_value[at] >> 32]->blocks[(uint32_t)p->pc_value[at]];
+    return NULL;
+}
