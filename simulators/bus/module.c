@@ -42,7 +42,7 @@ static const struct peet_param params[PARAMS + 1] = {
         "whether a write miss brings the line in; \"no\" only with protocol=through, where it is the default"},
     [PARAM_REPLACEMENT] = {"replacement", PEET_PARAM_ENUM, "", "lru", "lru|plru|random|fifo", "replacement within a set"},
     [PARAM_BUS_WIDTH] = {"bus_width_bytes", PEET_PARAM_SIZE, "bytes", "8", "1..4096", "bytes that the bus carries at once"},
-    [PARAM_ADDRESS] = {"bus_address_cycles", PEET_PARAM_U64, "cycles", "2", "1..1000000", "arbitration and address of a transaction"},
+    [PARAM_ADDRESS] = {"bus_address_cycles", PEET_PARAM_U64, "cycles", "2", "0..1000000", "arbitration and address of a transaction"},
     [PARAM_WORD] = {"bus_word_cycles", PEET_PARAM_U64, "cycles", "1", "0..1000000", "one bus width of data"},
     [PARAM_MEMORY] = {"memory_latency_cycles", PEET_PARAM_U64, "cycles", "10", "0..1000000",
         "from the address to the first word, from memory"},
@@ -155,8 +155,8 @@ static int set_rest(struct bus *b, const struct peet_env *env, const union peet_
         env->fail(env, "cpi=%g: not from 0 to 1000", cpi);
         return -1;
     }
-    if (!v[PARAM_BUS_WIDTH].u64 || !v[PARAM_ADDRESS].u64 || !v[PARAM_WINDOW].u64) {
-        env->fail(env, "bus_width_bytes, bus_address_cycles and window_cycles cannot be 0");
+    if (!v[PARAM_BUS_WIDTH].u64 || !v[PARAM_WINDOW].u64) {
+        env->fail(env, "bus_width_bytes and window_cycles cannot be 0");
         return -1;
     }
     b->cpi = (uint64_t)(cpi * CPI_ONE + 0.5);

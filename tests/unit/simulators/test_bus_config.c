@@ -42,13 +42,13 @@ static void test_refused_combinations(void)
     refused("protocol", "mosi", "ways", "1", "protocol=mosi");
     refused("cpi", "-1", "ways", "1", "cpi");
     refused("bus_width_bytes", "0", "ways", "1", "bus_width_bytes");
-    refused("bus_address_cycles", "0", "ways", "1", "bus_address_cycles");
     refused("window_cycles", "0", "ways", "1", "window_cycles");
 }
 
 static void test_accepted(void)
 {
     accepted("ways", "3", "cache", "3KiB");
+    accepted("bus_address_cycles", "0", "memory_latency_cycles", "0");
     accepted("cache", "48KiB", "ways", "12");
     accepted("ways", "0", "replacement", "random");
     accepted("protocol", "through", "write", "through");
