@@ -27,10 +27,10 @@ struct asked {
 };
 
 /** A structure of the first run. */
-struct candidate { char name[NAME]; double stalls, misses, false_misses; unsigned long line_bytes; int movable; };
+struct candidate { char name[NAME] /* for the options */, label[NAME] /* for people */; double stalls, misses, false_misses; unsigned long line_bytes; int movable; };
 
 /** A change, or several at once, and what came of it. */
-struct trial { struct peet_cli_whatif_run run; double cycles; };
+struct trial { struct peet_cli_whatif_run run; char *label; double cycles; };
 
 static void print_help(FILE *out)
 {
@@ -173,6 +173,7 @@ static size_t candidates(const json_t *stats, struct candidate **out_list)
         if (strcmp(text(one, "kind"), "rest") == 0)
             continue;
         name_of(list, one, c[n].name);
+        snprintf(c[n].label, NAME, "%s", text(one, "name"));
         c[n].stalls = number(one, "stall_cycles");
         c[n].misses = number(json_array_get(json_object_get(one, "levels"), 0), "misses");
         c[n].false_misses = number(json_object_get(one, "sharing"), "false_sharing_misses");
@@ -184,16 +185,24 @@ static size_t candidates(const json_t *stats, struct candidate **out_list)
     return n;
 }
 
-/* A change at the end of a trial's list.  Returns: 0 or PEET_ENOMEM */
-static int add_change(struct trial *t, const char *how, const char *name, unsigned long bytes)
+/* A change at the end of a trial's list; @bytes 0: none.  Returns: 0 or PEET_ENOMEM */
+static int add_change(struct trial *t, const char *how, const char *name, const char *label, unsigned long bytes)
 {
-    char **more = realloc(t->run.changes, (t->run.nchanges + 1) * sizeof(*more)), *one;
+    char **more = realloc(t->run.changes, (t->run.nchanges + 1) * sizeof(*more)), *one, *all, size[24] = "";
+    const char *before = t->label ? t->label : "";
     if (!more)
         return PEET_ENOMEM;
     t->run.changes = more;
-    if ((bytes ? asprintf(&one, "%s=%s:%lu", how, name, bytes) : *how ? asprintf(&one, "%s=%s", how, name) : asprintf(&one, "%s", name)) < 0)
+    if (bytes)
+        snprintf(size, sizeof(size), ":%lu", bytes);
+    if (asprintf(&one, "%s%s%s%s", how, *how ? "=" : "", name, size) < 0)
         return PEET_ENOMEM;
     more[t->run.nchanges++] = one;
+    /* the second perfect one need not say so again */
+    if (asprintf(&all, "%s%s%s%s%s%s", before, *before ? " + " : "", *before ? "" : how, *before || !*how ? "" : " ", label, bytes ? size : "") < 0)
+        return PEET_ENOMEM;
+    free(t->label);
+    t->label = all;
     return 0;
 }
 
@@ -203,7 +212,7 @@ static int plan_own(const struct asked *asked, struct trial *trials, size_t *n)
         char *copy = strdup(asked->tries[i]), *rest = copy, *word;
         int err = copy ? 0 : PEET_ENOMEM;
         while (!err && (word = strsep(&rest, "+")))
-            err = add_change(&trials[*n], "", word, 0);
+            err = add_change(&trials[*n], "", word, word, 0);
         free(copy);
         if (err)
             return err;
@@ -219,13 +228,13 @@ static int plan(const struct asked *asked, const struct candidate *c, size_t nc,
     size_t top = nc < (size_t)asked->top ? nc : (size_t)asked->top;
     int err = 0;
     for (size_t i = 0; i < top && !err; i++)
-        err = add_change(&trials[(*n)++], "perfect", c[i].name, 0);
+        err = add_change(&trials[(*n)++], "perfect", c[i].name, c[i].label, 0);
     for (size_t k = 2; k <= top && !err; k++, ++*n)
         for (size_t i = 0; i < k && !err; i++)
-            err = add_change(&trials[*n], "perfect", c[i].name, 0);
+            err = add_change(&trials[*n], "perfect", c[i].name, c[i].label, 0);
     for (size_t i = 0; i < top && !err; i++)
         if (c[i].false_misses > 0 && c[i].movable && c[i].line_bytes)
-            err = add_change(&trials[(*n)++], "pad", c[i].name, c[i].line_bytes);
+            err = add_change(&trials[(*n)++], "pad", c[i].name, c[i].label, c[i].line_bytes);
     for (size_t i = 0; i < *n; i++)
         trials[i].run.number = (unsigned)i;
     return err;
@@ -245,7 +254,8 @@ static json_t *results(const struct trial *trials, size_t n)
 {
     json_t *all = json_array();
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(all, json_pack("{s:i, s:o, s:I, s:I, s:f}", "run", (int)i, "changes", changes_json(&trials[i]), "cycles",
+        json_array_append_new(all, json_pack("{s:i, s:s, s:o, s:I, s:I, s:f}", "run", (int)i, "what", trials[i].label ? trials[i].label : "as it is",
+            "changes", changes_json(&trials[i]), "cycles",
             (json_int_t)trials[i].cycles, "saved_cycles", (json_int_t)(trials[0].cycles - trials[i].cycles), "speedup",
             trials[i].cycles > 0 ? trials[0].cycles / trials[i].cycles : 0.0));
     return json_pack("{s:i, s:o}", "version", 1, "runs", all);
@@ -256,20 +266,10 @@ static void print_table(FILE *out, const struct trial *trials, size_t n, const c
     json_t *rows = json_array(), *table;
     for (size_t i = 0; i < n; i++) {
         const struct trial *t = &trials[i];
-        char gain[40], speed[40], *what = NULL;
-        size_t bytes;
-        FILE *text_out = open_memstream(&what, &bytes);
-        if (!text_out)
-            break;
-        for (size_t k = 0; k < t->run.nchanges; k++) /* the second perfect one need not say so again */
-            fprintf(text_out, "%s%s", k ? " + " : "", k && strncmp(t->run.changes[k], "perfect=", 8) == 0 ? t->run.changes[k] + 8 : t->run.changes[k]);
-        if (t->run.nchanges == 0)
-            fputs("as it is", text_out);
-        fclose(text_out);
+        char gain[40], speed[40];
         snprintf(gain, sizeof(gain), "%.1f %%", trials[0].cycles > 0 ? (trials[0].cycles - t->cycles) * 100 / trials[0].cycles : 0);
         snprintf(speed, sizeof(speed), "%.3f", t->cycles > 0 ? trials[0].cycles / t->cycles : 0);
-        json_array_append_new(rows, json_pack("[s, I, s, s]", what, (json_int_t)t->cycles, i ? gain : "", i ? speed : ""));
-        free(what);
+        json_array_append_new(rows, json_pack("[s, I, s, s]", t->label ? t->label : "as it is", (json_int_t)t->cycles, i ? gain : "", i ? speed : ""));
     }
     table = json_pack("{s:s, s:[s, s, s, s], s:o}", "title", "what if", "columns", "change", "cycles", "gain", "speed-up", "rows", rows);
     peet_cli_module_table(out, table, WIDE);
@@ -352,6 +352,7 @@ static int whatif(struct asked *asked, struct peet_error *error)
         for (size_t k = 0; k < trials[i].run.nchanges; k++)
             free(trials[i].run.changes[k]);
         free(trials[i].run.changes);
+        free(trials[i].label);
         json_decref(trials[i].run.stats);
     }
     free(trials);

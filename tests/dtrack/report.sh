@@ -43,7 +43,7 @@ both = [r for r in runs if len(r["changes"]) == 2][0]
 single = [r for r in runs if len(r["changes"]) == 1]
 assert len(runs) == 4 and all(0 <= r["saved_cycles"] for r in single), runs
 for r in single: # one processor: nothing else waits for it; the bus may be free earlier for the other
-    name = r["changes"][0].split("=")[1]
+    name = r["what"].split()[1]
     assert r["saved_cycles"] >= stalls[name], (r, stalls)
 assert both["saved_cycles"] >= max(r["saved_cycles"] for r in single)
 PY
