@@ -4,6 +4,8 @@
  *   litmus generate TABLE          a C program that runs the test named by its argument, one thread for each of the test's
  *   litmus list TABLE              the tests' names, with the number of their threads
  *   litmus allowed MODEL TABLE [TEST]   the outcomes that MODEL allows: test, tab, outcome
+ *   litmus seen MODEL TABLE TEST    does the literature say that the test's condition is seen?
+ *   litmus meets TABLE TEST        does one of the outcomes on standard input meet it?
  *   litmus check TABLE             do both enumerators agree, and do they agree with the literature's verdicts?
  */
 #include "table.h"
@@ -118,6 +120,39 @@ static int allowed(const char *model, int n, const char *only)
     return 2;
 }
 
+static const struct litmus_test *find(int n, const char *name)
+{
+    for (int k = 0; k < n; k++)
+        if (!strcmp(tests[k].name, name))
+            return &tests[k];
+    fprintf(stderr, "no test %s\n", name);
+    exit(2);
+}
+
+static int seen(const struct litmus_test *t, const char *model)
+{
+    char words[sizeof t->verdicts], *at = words, *word;
+    size_t length = strlen(model);
+
+    strcpy(words, t->verdicts);
+    while ((word = strsep(&at, " ")) != NULL)
+        if (!strncmp(word, model, length) && !strcmp(word + length, "+"))
+            return 0;
+    return 1;
+}
+
+static int meets(const struct litmus_test *t)
+{
+    char line[OUTCOME_BYTES];
+
+    while (fgets(line, sizeof line, stdin)) {
+        line[strcspn(line, "\n")] = 0;
+        if (litmus_meets(t, line))
+            return 0;
+    }
+    return 1;
+}
+
 static int same(const struct litmus_set *a, const struct litmus_set *b)
 {
     for (size_t i = 0; i < a->n; i++)
@@ -173,7 +208,8 @@ static int check(int n)
 int main(int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : "";
-    int n = argc > 2 ? litmus_read(argv[strcmp(verb, "allowed") ? 2 : argc > 3 ? 3 : 2], tests) : 0;
+    const int third = !strcmp(verb, "allowed") || !strcmp(verb, "seen");
+    int n = argc > 2 + third ? litmus_read(argv[2 + third], tests) : 0;
 
     if (argc == 3 && !strcmp(verb, "generate"))
         generate(n);
@@ -181,11 +217,15 @@ int main(int argc, char **argv)
         return check(n);
     else if (argc >= 4 && !strcmp(verb, "allowed"))
         return allowed(argv[2], n, argv[4]);
+    else if (argc == 5 && !strcmp(verb, "seen"))
+        return seen(find(n, argv[4]), argv[2]);
+    else if (argc == 4 && !strcmp(verb, "meets"))
+        return meets(find(n, argv[3]));
     else if (argc == 3 && !strcmp(verb, "list"))
         for (int k = 0; k < n; k++)
             printf("%s %d\n", tests[k].name, tests[k].nthreads);
     else {
-        fprintf(stderr, "usage: litmus generate|list|check TABLE, litmus allowed MODEL TABLE [TEST]\n");
+        fprintf(stderr, "usage: litmus generate|list|check TABLE, litmus allowed MODEL TABLE [TEST], litmus seen MODEL TABLE TEST, litmus meets TABLE TEST\n");
         return 2;
     }
     return fflush(stdout) != 0;
