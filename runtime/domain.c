@@ -484,21 +484,20 @@ static int in_layout(uint64_t lo)
         (lo >= PEET__BRK_BASE && lo < PEET__MAPS_END);
 }
 
-/* Room that each view has: so much of each range as fits, the more the fewer views. */
-static void make_windows(unsigned n)
+/* Room that each view has: so much of each range. */
+static void make_windows(uint64_t share)
 {
-    const uint64_t share = (n <= 4 ? 4096ul : n <= 16 ? 1024ul : 128ul) * PEET__GIB;
 #define UPTO(base, end) window(base, (base) + share < (end) ? (base) + share : (end))
     nwindows = 0;
     window(PEET__ARGS_ARRAYS, PEET__ENV_STRINGS + 4 * PEET__GIB);
     window(PEET__MAIN_STACK_TOP - PEET__MAIN_STACK_BYTES - PEET__MAIN_GUARD_BYTES, PEET__MAIN_STACK_TOP);
     UPTO(PEET__STACKS_BASE, PEET__STACKS_END);
     UPTO(PEET__HEAP_BASE, PEET__HEAP_END);
-    window(PEET__BRK_BASE, PEET__BRK_BASE + 32 * PEET__GIB);
+    UPTO(PEET__BRK_BASE, PEET__BRK_BASE + 32 * PEET__GIB);
     UPTO(PEET__MAPS_BASE, PEET__MAPS_END);
     for (unsigned i = 0; i < subject.n; i++) {
         const struct mapping *m = &subject.v[i];
-        if (m->own || in_layout(m->lo) || m->hi > CANONICAL_END)
+        if (m->own || in_layout(m->lo) || m->lo == PEET_CONTROL_ADDRESS || m->hi > CANONICAL_END)
             continue;
         window(m->lo, m->hi);
     }
@@ -510,7 +509,8 @@ static void make_windows(unsigned n)
         }
 }
 
-static int place_views(unsigned n)
+/* Offsets at which n views of all windows are clear of everything. */
+static int find_offsets(unsigned n)
 {
     struct mappings now = read_mappings();
     int64_t from = INT64_MIN;
@@ -524,19 +524,38 @@ static int place_views(unsigned n)
         from = from == INT64_MIN || (int64_t)LOWEST - (int64_t)windows[i].lo > from ? (int64_t)LOWEST - (int64_t)windows[i].lo : from;
     }
     peet__domain_memory_free(now.v, 65536 * sizeof *now.v);
-    for (unsigned d = 1; d < n; d++) {
-        if (find_offset(from, &peet__domains.offset[d]) != 0)
-            return -1;
+    int none = 0;
+    for (unsigned d = 1; d < n && !none; d++) {
+        none = find_offset(from, &peet__domains.offset[d]) != 0;
         from = peet__domains.offset[d] + (2 << 20);
         if (peet__domains.offset[d] >= 0)
             take((uint64_t)peet__domains.offset[d], (uint64_t)peet__domains.offset[d] + LOWEST);
         for (unsigned i = 0; i < nwindows; i++) {
+            uint64_t lo = (uint64_t)peet__view(d, windows[i].lo);
+            take(lo, lo + windows[i].hi - windows[i].lo);
+        }
+    }
+    peet__domain_memory_free(taken, taken_room * sizeof *taken);
+    return none ? -1 : 0;
+}
+
+/* The less room each view has, the more fit. */
+static int place_views(unsigned n)
+{
+    uint64_t share = 2048 * PEET__GIB;
+    for (;; share /= 2) {
+        make_windows(share);
+        if (find_offsets(n) == 0)
+            break;
+        if (share <= 4 * PEET__GIB)
+            return -1;
+    }
+    for (unsigned d = 1; d < n; d++)
+        for (unsigned i = 0; i < nwindows; i++) {
             uint64_t lo = (uint64_t)peet__view(d, windows[i].lo), bytes = windows[i].hi - windows[i].lo;
-            take(lo, lo + bytes);
             if (failed(map_raw(lo, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0)))
                 return -1;
         }
-    }
     return 0;
 }
 
@@ -579,8 +598,13 @@ static int convert_mapping(const struct mapping *m)
     if (m->own || m->lo >= CANONICAL_END || (m->lo >= PEET__HEAP_TABLES && m->lo < PEET__HEAP_BASE) || m->lo == PEET_CONTROL_ADDRESS ||
         (ring >= m->lo && ring < m->hi && m->hi - m->lo <= PEET__SCRATCH_BYTES + PEET__SCRATCH_SLACK_BYTES))
         return 0;
-    if (in_layout(m->lo))
-        return convert(m, class_of(m));
+    if (in_layout(m->lo)) {
+        struct mapping part = *m;
+        const uint64_t guard = PEET__MAIN_STACK_TOP - PEET__MAIN_STACK_BYTES - PEET__MAIN_GUARD_BYTES;
+        if (part.lo == guard) /* stays, and cannot be read */
+            part.lo += PEET__MAIN_GUARD_BYTES;
+        return part.lo < part.hi ? convert(&part, class_of(&part)) : 0;
+    }
     for (unsigned i = 0; i < subject.n; i++) {
         struct mapping part = *m;
         part.lo = subject.v[i].lo > m->lo ? subject.v[i].lo : m->lo;
@@ -678,7 +702,6 @@ PUBLIC int peet_domains_begin(unsigned n, unsigned flags, const char **out_why)
     if (n == 1)
         return 0;
     *out_why = "the address space has no room for so many views of memory";
-    make_windows(n);
     v->fd = peet__domain_file();
     if (v->fd < 0)
         *out_why = "the kernel gives no memory file (memfd_create)";
