@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 24, CELL = 120, LABEL = 40, INDENT = 4, GAP = 2 };
+enum { COLUMNS = 24, CELL = 120, LABEL = 40, NARROW = 12, INDENT = 4, GAP = 2 };
 
 struct layout { int n, width[COLUMNS], left[COLUMNS]; };
 
@@ -55,6 +55,19 @@ static void measure(struct layout *layout, const json_t *cells, int heading)
     }
 }
 
+/* The first column, of names, makes room; then the last one is cut. */
+static void fit(struct layout *layout, int columns)
+{
+    int width = INDENT;
+    for (int i = 0; i < layout->n; i++)
+        width += layout->width[i] + (i ? GAP : 0);
+    if (width <= columns || layout->n == 0)
+        return;
+    layout->width[0] -= width - columns;
+    if (layout->width[0] < NARROW)
+        layout->width[0] = NARROW;
+}
+
 static void print_cells(FILE *out, const struct layout *layout, const json_t *cells, int columns)
 {
     char line[COLUMNS * (CELL + GAP) + INDENT + 1];
@@ -83,6 +96,7 @@ void peet_cli_module_table(FILE *out, const json_t *table, int columns)
     measure(&layout, heads, 1);
     json_array_foreach((json_t *)rows, i, row)
         measure(&layout, row, 0);
+    fit(&layout, columns);
     if (title) {
         char text[CELL];
         snprintf(text, sizeof(text), "%.*s", columns - INDENT > 0 && columns - INDENT < CELL ? columns - INDENT : CELL - 1, title);

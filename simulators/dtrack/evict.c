@@ -68,9 +68,10 @@ void dtrack__evict_free(struct dtrack_evict *e)
 
 static struct ring *ring_of(struct dtrack *self, unsigned level, unsigned hw)
 {
-    uint32_t by = self->levels[level].shared_by ? self->levels[level].shared_by : 1;
+    const uint32_t by = self->levels[level].shared_by;
+    const uint32_t cache = by <= 1 ? hw : hw / by; /* mostly one, and divisions are slow */
 
-    return hw / by < self->evict->nrings[level] ? &self->evict->rings[level][hw / by] : NULL;
+    return cache < self->evict->nrings[level] ? &self->evict->rings[level][cache] : NULL;
 }
 
 static int is_old(const struct ring *r, const struct entry *e)
@@ -103,7 +104,7 @@ static __attribute__((noinline)) int renew(struct dtrack *self, struct ring *r, 
         uint64_t n = self->window_evictions ? self->window_evictions : l->line_bytes ? l->size_bytes / l->line_bytes : 1;
 
         r->window = n < 1 ? 1 : n > 1u << 26 ? 1u << 26 : (uint32_t)n;
-        for (r->size = 64; r->size < 8 * r->window && r->size < 1u << 12;)
+        for (r->size = 64; r->size < 4 * r->window && r->size < 1u << 12;)
             r->size *= 2;
     }
     r->used = 0;

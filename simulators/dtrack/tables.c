@@ -33,8 +33,7 @@ static void add(struct sums *s, const struct dtrack *self, const struct dtrack_t
     s->stalls += (double)t->stall_cycles;
 }
 
-static void line(const struct dtrack *self, const struct peet_env *env, struct peet_stats *rows, const char *name, const struct sums *s, const struct sums *all,
-    const char *what)
+static void line(const struct dtrack *self, const struct peet_env *env, struct peet_stats *rows, const char *name, const struct sums *s, const struct sums *all)
 {
     struct peet_stats *row;
 
@@ -47,7 +46,6 @@ static void line(const struct dtrack *self, const struct peet_env *env, struct p
     }
     if (all->stalls > 0)
         percent(env, row, s->stalls, all->stalls);
-    env->stats_string(env, row, NULL, what);
 }
 
 static void bytes_text(char *out, size_t room, uint64_t bytes)
@@ -73,11 +71,17 @@ static void describe(char *out, size_t room, const struct dtrack_row *r)
         *pattern ? ", " : "", bytes);
 }
 
+/** Is it one of those that have a line of their own?  @named: how many had before */
+static int is_named(const struct dtrack *self, const struct dtrack_row *r, uint64_t *named)
+{
+    return r->data->kind != PEET_DATA_STACK && r->data->kind != PEET_DATA_REST && (*named)++ < self->top;
+}
+
 static void profile(const struct dtrack *self, const struct peet_env *env, struct peet_stats *tables, const struct dtrack_row *rows, size_t n)
 {
     struct peet_stats *o = env->stats_object(env, tables, NULL), *list;
     struct sums all = { 0 }, stack = { 0 }, rest = { 0 }, code = { 0 };
-    char name[200], text[200];
+    char name[200];
     uint64_t named = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -86,38 +90,59 @@ static void profile(const struct dtrack *self, const struct peet_env *env, struc
     add(&code, self, &self->walks);
     add(&all, self, &self->code);
     add(&all, self, &self->walks);
-    env->stats_string(env, o, "title", "data structures: shares of all, and miss rates");
+    env->stats_string(env, o, "title", self->nlevels ? "data structures: shares of accesses and of misses at each level, miss rates" : "data structures: shares of accesses");
     list = env->stats_array(env, o, "columns");
     env->stats_string(env, list, NULL, "structure");
-    env->stats_string(env, list, NULL, "accesses");
+    env->stats_string(env, list, NULL, "access");
     for (unsigned l = 0; l < self->nlevels; l++) {
-        snprintf(text, sizeof text, "%.16s misses", self->levels[l].name);
+        char text[CELL];
+
+        snprintf(text, sizeof text, "%.7s", self->levels[l].name);
         env->stats_string(env, list, NULL, text);
         env->stats_string(env, list, NULL, "rate");
     }
     if (all.stalls > 0)
         env->stats_string(env, list, NULL, "stalls");
-    env->stats_string(env, list, NULL, "what it is");
     list = env->stats_array(env, o, "rows");
     for (size_t i = 0; i < n; i++) {
         struct sums one = { 0 };
 
         if (rows[i].data->kind == PEET_DATA_STACK) {
             add(&stack, self, rows[i].tally);
-        } else if (named == self->top || rows[i].data->kind == PEET_DATA_REST) {
+        } else if (!is_named(self, &rows[i], &named)) {
             add(&rest, self, rows[i].tally);
         } else {
-            named++;
             add(&one, self, rows[i].tally);
-            describe(text, sizeof text, &rows[i]);
-            line(self, env, list, dtrack__name(self, rows[i].id, name, sizeof name), &one, &all, text);
+            line(self, env, list, dtrack__name(self, rows[i].id, name, sizeof name), &one, &all);
         }
     }
-    line(self, env, list, "(stack)", &stack, &all, "");
-    line(self, env, list, "(the rest)", &rest, &all, "");
+    line(self, env, list, "(stack)", &stack, &all);
+    line(self, env, list, "(the rest)", &rest, &all);
     if (code.misses[0] > 0 || code.stalls > 0)
-        line(self, env, list, "(instructions, page tables)", &code, &all, "");
-    line(self, env, list, "all", &all, &all, "");
+        line(self, env, list, "(instructions, page tables)", &code, &all);
+    line(self, env, list, "all", &all, &all);
+}
+
+static void descriptions(const struct dtrack *self, const struct peet_env *env, struct peet_stats *tables, const struct dtrack_row *rows, size_t n)
+{
+    struct peet_stats *o = env->stats_object(env, tables, NULL), *list, *row;
+    static const char *const columns[] = { "structure", "objects", "what it is" };
+    char name[200], text[200];
+    uint64_t named = 0;
+
+    env->stats_string(env, o, "title", "what they are");
+    list = env->stats_array(env, o, "columns");
+    for (unsigned c = 0; c < 3; c++)
+        env->stats_string(env, list, NULL, columns[c]);
+    list = env->stats_array(env, o, "rows");
+    for (size_t i = 0; i < n; i++)
+        if (is_named(self, &rows[i], &named)) {
+            row_begin(env, list, &row);
+            env->stats_string(env, row, NULL, dtrack__name(self, rows[i].id, name, sizeof name));
+            env->stats_u64(env, row, NULL, rows[i].data->objects);
+            describe(text, sizeof text, &rows[i]);
+            env->stats_string(env, row, NULL, text);
+        }
 }
 
 static void sharing(const struct dtrack *self, const struct peet_env *env, struct peet_stats *tables, const struct dtrack_row *rows, size_t n)
@@ -153,6 +178,7 @@ void dtrack__tables(struct dtrack *self, const struct peet_env *env, struct peet
     struct peet_stats *tables = env->stats_array(env, node, "tables");
 
     profile(self, env, tables, rows, n);
+    descriptions(self, env, tables, rows, n);
     if (self->sharing)
         sharing(self, env, tables, rows, n);
 }

@@ -6,7 +6,7 @@ for kernel in walk conflict; do
     timeout -k 1 60 "$peet" run --machine $bus --observe dtrack -d $kernel -- ./kernels $kernel >out.txt 2>table.txt || fail "$kernel"
     [ "$(awk 'length > 100' table.txt)" = "" ] || fail "the table at the end is too wide"
 done
-grep -q '^    right .*array of long, regular' table.txt || fail "no table at the end: $(cat table.txt)"
+grep -q '^    right .*array of long, regular, 8.0 KiB$' table.txt || fail "no table at the end: $(cat table.txt)"
 must "$peet" report walk >report.txt
 grep -q 'matrix .*array of double, regular; 64 KB in 8-byte objects' report.txt || fail "report: $(cat report.txt)"
 must "$peet" report --top 2 --plot both.svg walk conflict >report.txt
