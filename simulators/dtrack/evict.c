@@ -104,7 +104,7 @@ static __attribute__((noinline)) int renew(struct dtrack *self, struct ring *r, 
         uint64_t n = self->window_evictions ? self->window_evictions : l->line_bytes ? l->size_bytes / l->line_bytes : 1;
 
         r->window = n < 1 ? 1 : n > 1u << 26 ? 1u << 26 : (uint32_t)n;
-        for (r->size = 64; r->size < 4 * r->window && r->size < 1u << 12;)
+        for (r->size = 64; r->size < 8 * r->window && r->size < 1u << 13;)
             r->size *= 2;
     }
     r->used = 0;
