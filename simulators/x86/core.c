@@ -446,8 +446,11 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
     for (; reg != end; reg++)
         w.ready = later(w.ready, t->ready[*reg]);
     for (end += op->ndata; reg != end; reg++) {
+        int64_t wanted = (int64_t)t->ready[*reg] - op->advances[reg - op->regs]; /* may be before time began */
+
         data = later(data, t->ready[*reg]);
-        w.ready = later(w.ready, t->ready[*reg] - (uint64_t)(int64_t)op->advances[reg - op->regs]);
+        if (wanted > (int64_t)w.ready)
+            w.ready = (uint64_t)wanted;
     }
     if (op->kind != OP_PLAIN && t->barrier > w.ready) {
         w.fence = t->barrier - w.ready;
@@ -469,7 +472,7 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
         address = values[block->refs[op->first_ref].value];
         done = load(t, block, op->first_ref, address, block->refs[op->first_ref].size_bytes, w.issue, &w);
         t->loads_done = later(t->loads_done, done);
-        begun = later(done, data);
+        begun = later(done + op->load_extra, data);
         done = begun + op->latency;
         break;
     case OP_STORE:
@@ -480,7 +483,7 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
         address = values[block->refs[op->first_ref].value];
         done = load(t, block, op->first_ref, address, block->refs[op->first_ref].size_bytes, w.issue, &w);
         t->loads_done = later(t->loads_done, done);
-        begun = later(done, data);
+        begun = later(done + op->load_extra, data);
         done = begun + op->latency;
         break;
     case OP_MEMORY:
@@ -583,30 +586,45 @@ static void share(struct x86_thread *t, uint64_t now)
     }
 }
 
-/** Another software context: nothing of the one before is in the registers. */
-static __attribute__((noinline)) void change_context(struct x86_thread *t, uint32_t context)
+/** Its software context has gone: what it ran is booked. */
+void x86_core_leave(struct x86_thread *t)
 {
-    struct x86_stacks *s = &t->cpu->x->stacks;
-    struct x86_software *soft;
+    struct x86_software *soft = t->context == UINT32_MAX ? NULL : x86_stacks_software(&t->cpu->x->stacks, t->context);
 
-    if (t->context != UINT32_MAX && (soft = x86_stacks_software(s, t->context)) != NULL)
+    if (soft) {
         for (unsigned i = 0; i < CPI_CATEGORIES; i++)
             soft->run[i] += t->cycles[i] - t->mark[i];
+        soft->last = later(soft->last, t->frontier);
+    }
     memcpy(t->mark, t->cycles, sizeof t->mark);
-    t->context = context;
+    t->context = UINT32_MAX;
     t->last.op = NULL;
 }
 
-void x86_core_leave(struct x86_thread *t)
+/** Another software context: nothing of the one before is in the registers. */
+static __attribute__((noinline)) void change_context(struct x86_thread *t, uint32_t context)
 {
-    if (t->context != UINT32_MAX)
-        change_context(t, UINT32_MAX);
+    struct x86 *x = t->cpu->x;
+    struct x86_software *soft;
+
+    x86_core_leave(t);
+    t->context = context;
+    soft = x86_stacks_software(&x->stacks, context);
+    if (!soft || context >= X86_LISTED)
+        return;
+    if (soft->hw != t->hw && x->threads[soft->hw].context == context) /* it was taken away from there */
+        x86_core_leave(&x->threads[soft->hw]);
+    soft->hw = t->hw;
 }
 
 void x86_core_begin(struct x86_thread *t, uint32_t context, uint64_t now)
 {
+    int other = t->context != context;
+
+    if (__builtin_expect(other, 0))
+        change_context(t, context);
     if (__builtin_expect(now > t->frontier, 0)) {
-        uint64_t gap = now - t->frontier, mine = less(gap, t->context == context ? t->gap_most : 0);
+        uint64_t gap = now - t->frontier, mine = less(gap, other ? 0 : t->gap_most);
 
         /* What the context waits for is not what it runs: that lies behind the mark. */
         t->cycles[t->gap] += mine;
@@ -626,8 +644,6 @@ void x86_core_begin(struct x86_thread *t, uint32_t context, uint64_t now)
     }
     t->gap = CPI_SYSTEM;
     t->gap_most = UINT64_MAX;
-    if (__builtin_expect(t->context != context, 0))
-        change_context(t, context);
     if (t->cpu->slot_cycles)
         share(t, now);
 }

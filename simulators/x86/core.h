@@ -41,6 +41,7 @@ struct x86_op {
     uint8_t naddress, ndata, nwrites; /* registers: of addresses, other reads, writes */
     uint8_t nuses, nbuffers;
     uint8_t length_bytes;
+    uint8_t load_extra;      /* latency of this load beyond that of a simple one: vectors */
     uint8_t regs[X86_OP_REGS];
     int8_t advances[X86_OP_REGS]; /* reads of data: so much later than issue */
     int16_t latencies[X86_OP_REGS]; /* writes: like `latency`; below 0: -1 - cycles after issue, whatever the load takes */

@@ -129,11 +129,26 @@ static int by_stack_engine(const struct peet_insn *insn)
     return begins(name, "PUSH") || begins(name, "POP") || insn->opcode->klass == PEET_INSN_CALL || insn->opcode->klass == PEET_INSN_RETURN;
 }
 
+/**
+ * Of an instruction's latency, what its load takes: as long after issue as the model lets its other operands come, or a
+ * simple load's.  Returns: cycles, 0 if it does not load
+ */
+static unsigned load_part(const struct x86 *x, const struct peet_cost *cost, const struct x86_op *op)
+{
+    int most = 0;
+
+    if (op->kind != OP_LOAD && op->kind != OP_MODIFY && op->kind != OP_MEMORY)
+        return 0;
+    for (unsigned i = 0; cost && i < cost->nadvances; i++)
+        most = cost->advances[i] > most ? cost->advances[i] : most;
+    return most > (int)x->model_load_cycles ? (unsigned)most : x->model_load_cycles;
+}
+
 /** Registers, those of addresses first; more than there is room for are left out. */
-static void registers(const struct x86 *x, const struct peet_insn *insn, const struct peet_cost *cost, struct x86_op *op)
+static void registers(const struct x86 *x, const struct peet_insn *insn, const struct peet_cost *cost, unsigned load, struct x86_op *op)
 {
     const uint8_t *writes = insn->regs + insn->nreads;
-    unsigned n = 0, loads = op->kind == OP_LOAD || op->kind == OP_MODIFY || op->kind == OP_MEMORY;
+    unsigned n = 0;
     int engine = x->config.stack_engine == X86_ON && by_stack_engine(insn), breaks = cost && cost->zero_idiom;
 
     for (unsigned i = 0; i < insn->naddresses && n < 4; i++)
@@ -154,12 +169,12 @@ static void registers(const struct x86 *x, const struct peet_insn *insn, const s
         op->regs[n++] = writes[0];
     op->ndata = (uint8_t)(n - op->naddress);
     for (unsigned i = 0; i < insn->nwrites && n < X86_OP_REGS; i++) {
-        int cycles = cost && i < cost->nwrites ? cost->writes[i] : op->latency + (loads ? (int)x->model_load_cycles : 0);
+        int cycles = cost && i < cost->nwrites ? cost->writes[i] : op->latency + (int)load;
 
         if (writes[i] >= X86_REGISTERS || (engine && writes[i] == RSP))
             continue;
-        if (loads)
-            cycles = cycles >= (int)x->model_load_cycles ? cycles - (int)x->model_load_cycles : -1 - cycles;
+        if (load)
+            cycles = cycles >= (int)load ? cycles - (int)load : -1 - cycles;
         op->latencies[n] = (int16_t)(cycles < INT16_MAX ? cycles : INT16_MAX);
         op->regs[n++] = writes[i];
     }
@@ -219,6 +234,7 @@ static int digest_insn(struct x86 *x, const struct peet_block *block, const stru
 {
     const struct peet_cost *cost = x->processor ? x->env->cost(x->env, x->processor, insn) : NULL;
     uint32_t latency = cost ? cost->latency_cycles : insn->opcode->latency_cycles, uops = cost ? cost->uops : insn->opcode->uops;
+    uint32_t load;
 
     op->kind = kind_of(block, insn);
     op->branch = branch_of(insn);
@@ -237,10 +253,13 @@ static int digest_insn(struct x86 *x, const struct peet_block *block, const stru
         op->flags |= OP_LAST;
     if (insn->opcode->klass == PEET_INSN_NOP)
         latency = 0;
-    if (op->kind == OP_LOAD || op->kind == OP_MODIFY || op->kind == OP_MEMORY)
-        latency = latency > x->model_load_cycles ? latency - x->model_load_cycles : 0;
+    load = load_part(x, cost, op);
+    if (load > latency) /* a store with other references: no result of what it loads */
+        load = latency;
+    op->load_extra = (uint8_t)(load > x->model_load_cycles ? load - x->model_load_cycles : 0);
+    latency -= load;
     op->latency = (uint16_t)(latency < UINT16_MAX ? latency : UINT16_MAX);
-    registers(x, insn, cost, op);
+    registers(x, insn, cost, load, op);
     op->place = x86_stacks_place(&x->stacks, block->function, insn->line);
     if (op->place == UINT32_MAX)
         return -1;

@@ -342,11 +342,20 @@ static uint64_t x86_abstract(void *self, unsigned hw, const struct peet_abstract
         break;
     }
     if (waited) {
+        const struct x86_thread *on = &x->threads[s->hw];
+        uint64_t since = on->context == event->context ? on->frontier : s->last;
+
+        /* With a lock model, part of the wait was running. */
+        if (event->context < X86_LISTED)
+            waited = now - since < waited ? now - since : waited;
         s->wait[t->gap] += waited;
         t->gap_most = waited;
     }
     x86_core_begin(t, event->context, now);
-    if (is_call(event->type)) {
+    s = x86_stacks_software(&x->stacks, event->context); /* the list may have grown */
+    if (!s)
+        return 0;
+    if (is_call(event->type) && x->config.core != CORE_SIMPLE) { /* there, only instructions take time */
         cycles = x->config.sync_cycles;
         x86_core_spend(t, CPI_SYNC, cycles);
         if (event->type == PEET_ABSTRACT_DOALL_FORK)

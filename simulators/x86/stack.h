@@ -57,6 +57,8 @@ struct x86_software {
     uint64_t run[CPI_CATEGORIES];  /* on hardware contexts, without waits */
     uint64_t wait[CPI_CATEGORIES]; /* not running, or its hardware context idle */
     uint64_t fork_cycles;
+    uint64_t last;           /* when it left the hardware context on which it was last */
+    uint32_t hw;             /* ... or has not left it yet */
 };
 
 struct x86_stacks {
