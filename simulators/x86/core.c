@@ -462,7 +462,7 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
     if (x->config.core == CORE_INORDER)
         t->last_issue = w.issue;
     for (unsigned i = 0; i < op->nbuffers; i++)
-        x86_buffer_enter(&c->buffers[op->buffers[i]], w.issue);
+        x86_buffer_enter(&c->buffers[op->buffers[i]], w.dispatch, w.issue);
     switch (op->kind) {
     case OP_PLAIN:
         begun = op->flags & OP_NOTHING ? later(w.dispatch, data) : w.issue;
@@ -595,6 +595,7 @@ void x86_core_leave(struct x86_thread *t)
         for (unsigned i = 0; i < CPI_CATEGORIES; i++)
             soft->run[i] += t->cycles[i] - t->mark[i];
         soft->last = later(soft->last, t->frontier);
+        soft->place = t->place;
     }
     memcpy(t->mark, t->cycles, sizeof t->mark);
     t->context = UINT32_MAX;
@@ -610,11 +611,13 @@ static __attribute__((noinline)) void change_context(struct x86_thread *t, uint3
     x86_core_leave(t);
     t->context = context;
     soft = x86_stacks_software(&x->stacks, context);
+    t->place = 0;
     if (!soft || context >= X86_LISTED)
         return;
     if (soft->hw != t->hw && x->threads[soft->hw].context == context) /* it was taken away from there */
         x86_core_leave(&x->threads[soft->hw]);
     soft->hw = t->hw;
+    t->place = soft->place;
 }
 
 void x86_core_begin(struct x86_thread *t, uint32_t context, uint64_t now)
@@ -624,7 +627,7 @@ void x86_core_begin(struct x86_thread *t, uint32_t context, uint64_t now)
     if (__builtin_expect(other, 0))
         change_context(t, context);
     if (__builtin_expect(now > t->frontier, 0)) {
-        uint64_t gap = now - t->frontier, mine = less(gap, other ? 0 : t->gap_most);
+        uint64_t gap = now - t->frontier, mine = less(gap, other && t->gap == CPI_SYSTEM ? 0 : t->gap_most);
 
         /* What the context waits for is not what it runs: that lies behind the mark. */
         t->cycles[t->gap] += mine;

@@ -72,13 +72,16 @@ static inline uint64_t x86_buffer_room(struct x86_buffer *b, uint64_t now)
     return now > b->drained ? now : b->drained;
 }
 
-/** An entry that is given back at this time. */
-static inline void x86_buffer_enter(struct x86_buffer *b, uint64_t until)
+/** An entry that is taken now and given back at this time. */
+static inline void x86_buffer_enter(struct x86_buffer *b, uint64_t now, uint64_t until)
 {
     if (until <= b->drained) /* another thread is ahead */
         return;
-    if (until >= b->drained + X86_BUFFER_CYCLES)
-        until = b->drained + X86_BUFFER_CYCLES - 1;
+    if (__builtin_expect(until >= b->drained + X86_BUFFER_CYCLES, 0)) {
+        x86_buffer_drain(b, now);
+        if (until >= b->drained + X86_BUFFER_CYCLES) /* further than we can see */
+            until = b->drained + X86_BUFFER_CYCLES - 1;
+    }
     b->used++;
     b->freed[until % X86_BUFFER_CYCLES]++;
     b->some[until % X86_BUFFER_CYCLES / 64] |= 1ull << until % 64;

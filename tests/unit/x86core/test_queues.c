@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calendar of units, scheduler queues and store queue of an x86 core, against models that look at everything. */
+#include "corerig.h"
+#include "x86/queues.h"
+
+enum { UNITS = 6, HORIZON = 60000 };
+
+static unsigned char busy[UNITS][HORIZON];
+
+static int fits(unsigned unit, uint64_t at, unsigned cycles)
+{
+    for (unsigned i = 0; i < cycles; i++)
+        if (busy[unit][at + i])
+            return 0;
+    return 1;
+}
+
+/* One use: the very first cycle in which one of the units is free for so long. */
+static void single_uses(void)
+{
+    struct x86_units *u = calloc(1, sizeof *u);
+    uint64_t seed = 88172645463325252u, base = 100, wrong = 0;
+
+    memset(busy, 0, sizeof busy);
+    for (unsigned i = 0; i < 20000; i++) {
+        struct x86_use use = { 1 + rig_random(&seed, (1 << UNITS) - 1), (uint16_t)rig_random(&seed, 3),
+            (uint16_t)(rig_random(&seed, 4) ? 1 : 1 + rig_random(&seed, 90)) };
+        uint64_t ready = base + rig_random(&seed, 600), got = x86_units_issue(u, &use, 1, ready), at = ready;
+        int found = 0;
+
+        for (; !found; at += !found)
+            for (unsigned k = 0; k < UNITS && !found; k++)
+                found = (use.units >> k & 1) && fits(k, at + use.first, use.cycles);
+        wrong += got != at;
+        found = 0;
+        for (unsigned k = 0; k < UNITS && !found; k++) /* which of them it took, only it knows */
+            if ((use.units >> k & 1) && fits(k, got + use.first, use.cycles) && !(x86_units_free_bits(u, k, got + use.first) & 1)) {
+                memset(&busy[k][got + use.first], 1, use.cycles);
+                found = 1;
+            }
+        wrong += !found;
+        base += rig_random(&seed, 7);
+        if (base > HORIZON - 9000)
+            break;
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    free(u);
+}
+
+/* Several uses: no unit is given twice for a cycle, and none is issued before it is ready. */
+static void several_uses(void)
+{
+    struct x86_units *u = calloc(1, sizeof *u);
+    uint64_t seed = 4321, base = 100, cycles = 0, bits = 0;
+
+    for (unsigned i = 0; i < 3000; i++) {
+        struct x86_use uses[3];
+        unsigned n = 1 + (unsigned)rig_random(&seed, 3);
+        uint64_t ready = base + rig_random(&seed, 50);
+
+        for (unsigned k = 0; k < n; k++) {
+            uses[k] = (struct x86_use){ (1 + rig_random(&seed, 3)) << 2 * k, (uint16_t)rig_random(&seed, 2), (uint16_t)(1 + rig_random(&seed, 3)) };
+            cycles += uses[k].cycles;
+        }
+        CU_ASSERT(x86_units_issue(u, uses, n, ready) >= ready);
+        base += rig_random(&seed, 4);
+    }
+    for (unsigned w = 0; w < X86_CALENDAR_WORDS; w++)
+        for (unsigned k = 0; k < UNITS; k++)
+            bits += (unsigned)__builtin_popcountll(u->words[w].busy[k]);
+    CU_ASSERT_EQUAL(bits, cycles);
+    free(u);
+}
+
+/* A queue of so many entries, each given back at its time: the next one enters when fewer are inside. */
+static void buffers(void)
+{
+    enum { SIZE = 13 };
+    struct x86_buffer *b = calloc(1, sizeof *b);
+    uint64_t seed = 99, now = 1, left[SIZE] = { 0 }, wrong = 0;
+
+    b->size = SIZE;
+    for (unsigned i = 0; i < 50000; i++) {
+        uint64_t at = x86_buffer_room(b, now), least = UINT64_MAX, until;
+        unsigned slot = 0;
+
+        for (unsigned k = 0; k < SIZE; k++)
+            if (left[k] < least) {
+                least = left[k];
+                slot = k;
+            }
+        wrong += at != (least > now ? least : now);
+        now = at;
+        until = now + 1 + (rig_random(&seed, 20) ? rig_random(&seed, 40) : rig_random(&seed, 3000));
+        x86_buffer_enter(b, now, until);
+        left[slot] = until;
+        now += rig_random(&seed, 3);
+        if (!rig_random(&seed, 500))
+            now += rig_random(&seed, 9000);
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    free(b);
+}
+
+/* The youngest store with one of the bytes, if it is not written yet. */
+static void stores(void)
+{
+    enum { MOST = 128 };
+    struct rig rig;
+    struct x86_thread *t;
+    struct { uint64_t address, written; uint32_t size; } all[MOST];
+    uint64_t seed = 7, now = 10, written = 10, wrong = 0, found = 0;
+
+    CU_ASSERT_EQUAL_FATAL(rig_open(&rig, 1, "store_queue=56"), 0);
+    t = rig.x->threads;
+    for (unsigned i = 0; i < 60000; i++) {
+        static const uint32_t sizes[] = { 1, 2, 4, 8, 8, 8, 16, 32, 64 };
+        uint32_t size = sizes[rig_random(&seed, 9)];
+        uint64_t address = 0x1000 + rig_random(&seed, 700);
+        const struct x86_store *s = x86_store_find(t, address, size, now);
+        unsigned n = i < MOST - 1 ? i : MOST - 1, k;
+
+        for (k = 1; k <= n; k++)
+            if (all[(i - k) % MOST].address < address + size && address < all[(i - k) % MOST].address + all[(i - k) % MOST].size)
+                break;
+        if (k > n || all[(i - k) % MOST].written <= now)
+            wrong += s != NULL;
+        else
+            wrong += !s || s->address != all[(i - k) % MOST].address || s->written_cycles != all[(i - k) % MOST].written;
+        found += s != NULL;
+        size = sizes[rig_random(&seed, 9)];
+        address = 0x1000 + rig_random(&seed, 700);
+        written += rig_random(&seed, 4);
+        all[i % MOST].address = address;
+        all[i % MOST].size = size;
+        all[i % MOST].written = written;
+        x86_store_enter(t, address, size, written, written);
+        if (written > now + 50 || !rig_random(&seed, 3))
+            now += 1 + rig_random(&seed, 3);
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT(found > 1000);
+    rig_close(&rig);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = { { "single uses", single_uses }, { "several uses", several_uses }, { "buffers", buffers }, { "stores", stores },
+        CU_TEST_INFO_NULL };
+
+    return run_suite("x86 queues", tests);
+}
