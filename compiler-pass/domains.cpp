@@ -81,6 +81,7 @@ private:
     bool operand(const MachineOperand *op, std::string &out);
     void strings(MachineInstr &MI, const OpInfo &I, bool flagsBefore, bool flagsAfter);
     void outside(MachineInstr &MI, bool flags);
+    void back(MachineBasicBlock &MBB, Iter at);
 
     Target &T;
     Function &F;
@@ -171,10 +172,29 @@ bool Viewer::callee(const MachineInstr &MI, std::string &push)
     return false;
 }
 
+// Behind a call, and at a landing pad, where no flags are live: a hook that is taken while the context is away.
+void Viewer::back(MachineBasicBlock &MBB, Iter at)
+{
+    std::string s;
+    raw_string_ostream os(s);
+    if (at == MBB.end() && MBB.succ_empty())
+        return; // never reached
+    MCSymbol *out = label(*F.MF, "y", nslow), *on = label(*F.MF, "z", nslow);
+    nslow++;
+    auto cmp = BuildMI(MBB, at, DebugLoc(), T.TII->get(T.opcode("CMP32mi")));
+    cmp.addReg(0).addImm(1).addReg(0).addImm(PEET_CONTROL_ADDRESS + PEET_CONTROL_AWAY).addReg(0).addImm(0);
+    BuildMI(MBB, at, DebugLoc(), T.TII->get(T.opcode("JCC_1"))).addSym(out).addImm(5);
+    BuildMI(MBB, at, DebugLoc(), T.TII->get(TargetOpcode::ANNOTATION_LABEL)).addSym(on);
+    os << out->getName() << ": leaq -128(%rsp),%rsp\n\tcallq *" << PEET_CONTROL_ADDRESS + PEET_CONTROL_RETURN
+       << "\n\t.byte 0x0f,0x1f,0x80\n\t.long " << PEET_HOOK_VECTORS << "\n\tleaq 128(%rsp),%rsp\n\tjmp " << on->getName() << "\n";
+    slow += s;
+}
+
 // A hook that is taken while the running context's view is not main memory.
 void Viewer::outside(MachineInstr &MI, bool flags)
 {
     std::string push;
+    const bool tail = MI.isTerminator() || MI.isReturn() || MI.isInlineAsm(); // no hook behind it
     if (MI.isInlineAsm()) {
         if (!isReal(MI) || !(MI.getOperand(InlineAsm::MIOp_ExtraInfo).getImm() & (InlineAsm::Extra_MayLoad | InlineAsm::Extra_MayStore)))
             return;
@@ -182,10 +202,12 @@ void Viewer::outside(MachineInstr &MI, bool flags)
     } else if (!callee(MI, push))
         return;
     MachineBasicBlock &MBB = *MI.getParent();
+    if (!tail)
+        back(MBB, std::next(Iter(MI)));
     std::string call;
     raw_string_ostream os(call);
     os << "leaq -128(%rsp),%rsp\n\t" << push << "\n\tcallq *" << PEET_CONTROL_ADDRESS + PEET_CONTROL_OUTSIDE
-       << "\n\t.byte 0x0f,0x1f,0x80\n\t.long " << PEET_HOOK_VECTORS << "\n\tleaq 136(%rsp),%rsp";
+       << "\n\t.byte 0x0f,0x1f,0x80\n\t.long " << (PEET_HOOK_VECTORS | (tail ? 0 : PEET_HOOK_RETURNS)) << "\n\tleaq 136(%rsp),%rsp";
     if (flags) {
         text(MBB, MI, call);
         return;
@@ -253,6 +275,13 @@ void Viewer::run()
                 strings(MI, I, before, after);
             else
                 text(*MI.getParent(), MI, ".byte 0x65");
+        }
+    for (MachineBasicBlock *MBB : F.layout)
+        if (MBB->isEHPad()) {
+            Iter at = MBB->begin();
+            while (at != MBB->end() && (at->isPosition() || at->isMetaInstruction()) && at->getOpcode() != TargetOpcode::ANNOTATION_LABEL)
+                ++at;
+            back(*MBB, at);
         }
     // The runtime asks objects for this reference to know what was compiled so.
     static thread_local const Module *module;

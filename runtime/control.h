@@ -24,6 +24,8 @@ struct peet__control {
     uint32_t viewed;         /* of domain_outside.c: see peet/raw.h */
     uint64_t view_offset, view_back;
     void *outside;
+    uint32_t away;
+    void *back;
 };
 
 #define PEET__CONTROL_SCRATCH_BEGIN 24
@@ -39,6 +41,8 @@ _Static_assert(offsetof(struct peet__control, viewed) == PEET_CONTROL_VIEWED, "c
 _Static_assert(offsetof(struct peet__control, view_offset) == PEET_CONTROL_VIEW_OFFSET, "contract with compiled code");
 _Static_assert(offsetof(struct peet__control, view_back) == PEET_CONTROL_VIEW_BACK, "contract with compiled code");
 _Static_assert(offsetof(struct peet__control, outside) == PEET_CONTROL_OUTSIDE, "contract with compiled code");
+_Static_assert(offsetof(struct peet__control, away) == PEET_CONTROL_AWAY, "contract with compiled code");
+_Static_assert(offsetof(struct peet__control, back) == PEET_CONTROL_RETURN, "contract with compiled code");
 _Static_assert(offsetof(struct peet__control, scratch_begin) == PEET__CONTROL_SCRATCH_BEGIN, "used by stub.S");
 
 /** The one control page of the process.  Volatile: signal handlers and compiled code change it. */
@@ -60,6 +64,7 @@ void peet__stub_turn(void);
 void peet__stub_clock(void);
 void peet__stub_mark(void);
 void peet__stub_outside(void);
+void peet__stub_return(void);
 
 /** The hooks of a simulated run, or the plain run's again. */
 void peet__control_hooks(int simulated);

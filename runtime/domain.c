@@ -252,6 +252,11 @@ static int in_window(uint64_t lo, uint64_t hi)
     return 0;
 }
 
+int peet__in_view(uint64_t address)
+{
+    return address < LOWEST || in_window(address, address + 1);
+}
+
 __attribute__((noreturn)) static void no_room(uint64_t lo, uint64_t hi)
 {
     peet__die(1, "%u views of memory leave no room for another %lu MiB at 0x%lx: ask for fewer consistency domains", peet__domains.count,

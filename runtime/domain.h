@@ -114,17 +114,19 @@ size_t peet_domain_commit(unsigned domain, uint64_t to, uint64_t hide);
 
 /*
  * Libraries that were not recorded, the C library, system calls and inline assembly see main memory.  Before a context
- * of a domain other than 0 runs such code, the runtime yields the abstract event VIEW_LEAVE {enum peet_view_why, address}, behind it
- * VIEW_RETURN; both are performed when delivered, as all events are, so that they stand behind the stores before them.  The machine, when
- * it gets VIEW_LEAVE, performs what the domain has pending, then calls peet_domain_leave(); at VIEW_RETURN it calls
- * peet_domain_return().  In between, the context may run recorded code (callbacks) and yield as ever.  They nest.
+ * of a domain other than 0 runs such code, the runtime yields the abstract event VIEW_LEAVE {enum peet_view_why, address}, performed when it is
+ * delivered, as all events are, so that it stands behind the stores before it.  The machine, when it gets VIEW_LEAVE,
+ * performs what the domain has pending; peet_domain_leave() follows by itself when the context is resumed, and peet_domain_return()
+ * each time that it suspends until the code is over.
  */
 enum peet_view_why {
-    PEET_VIEW_LIBRARY, /* a function of the C library that the runtime knows */
-    PEET_VIEW_CALL,    /* a call of code that was not recorded; address: the callee */
-    PEET_VIEW_ASM,     /* inline assembly that references memory; address: of the statement */
-    PEET_VIEW_HEAP,    /* malloc() and its kin */
+    PEET_VIEW_CALL, /* a call of code that was not recorded; address: the callee */
+    PEET_VIEW_ASM,  /* inline assembly that references memory; address: of the code behind the hook */
 };
+
+/** peet_ctx_outside() - is this context in such code?  Recorded code that it calls back (comparisons of qsort(), constructors of
+ *  libraries) goes to main memory itself meanwhile: its stores are performed already, for everybody. */
+int peet_ctx_outside(const struct peet_ctx *ctx);
 
 /** peet_domain_leave() - the view becomes main memory's (peet_domain_refresh of all of it), and main memory's pages of which other
  *  views have copies are watched for what the code is going to store */

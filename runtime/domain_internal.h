@@ -82,6 +82,8 @@ const struct peet__region *peet__region_of(uint64_t address);
 struct dl_phdr_info;
 /** Whether an object was compiled with -fpeet-domains. */
 int peet__object_is_viewed(const struct dl_phdr_info *info);
+/** Whether views have room for this address of main memory; also what a null pointer with an offset is. */
+int peet__in_view(uint64_t address);
 /** A memory file; < 0: the kernel has none. */
 int peet__domain_file(void);
 static inline uint8_t *peet__view(unsigned domain, uint64_t address)

@@ -8,7 +8,9 @@
  *     synchronisation, allocation         what the callee stores is passed on to the views (a "visit")
  *     anything else                       the same, and before it the event VIEW_LEAVE, so that the machine performs what is pending
  *
- * The call is over when the context next suspends with a stack that is not deeper than it was: until then nobody else runs.
+ * What such code calls back goes to main memory, too: the context is *away*, until a hook behind the call, or at a landing pad, finds
+ * its stack as high as it was.  Behind a call in place of a return there is no hook: callbacks keep the view, and the call
+ * is over when the context next suspends with a stack that is not deeper.
  */
 #include "domain_internal.h"
 #include "arch/x86_64/frame.h"
@@ -154,11 +156,12 @@ static enum kind kind_of(uint64_t pc)
 
 /* ------------------------------------------------------------------------------------------------------- the base */
 
-static void go_to(unsigned d)
+static void go_to(unsigned d, int away)
 {
-    uint64_t offset = (uint64_t)peet__domains.offset[d];
+    uint64_t offset = away ? 0 : (uint64_t)peet__domains.offset[d];
     peet__set_gs(offset);
     peet__ctl->viewed = d != PEET_DOMAIN_MAIN;
+    peet__ctl->away = away;
     peet__ctl->view_offset = offset;
     peet__ctl->view_back = -offset;
 }
@@ -180,20 +183,20 @@ void peet__domain_enter(struct peet_ctx *ctx)
         peet_domain_leave(ctx->domain);
     } else if (ctx->outside_sp) {
         if ((uint64_t)ctx->saved.rsp >= ctx->outside_sp || ctx->uc)
-            ctx->outside_sp = 0;
+            ctx->outside_sp = 0, ctx->away = 0;
         else
             peet__pages_watch(); /* still inside the callee, or deeper: its stores are looked for */
     }
     if (loaded && !ctx->outside_sp)
         rescan();
-    go_to(ctx->domain);
+    go_to(ctx->domain, ctx->away);
 }
 
 void peet__domain_left(struct peet_ctx *ctx)
 {
     if (ctx->domain == PEET_DOMAIN_MAIN)
         return;
-    go_to(PEET_DOMAIN_MAIN);
+    go_to(PEET_DOMAIN_MAIN, 0);
     peet__domains.ran |= 1ul << ctx->domain;
     if (peet__pages_are_watched())
         peet__pages_watched();
@@ -227,13 +230,25 @@ PUBLIC size_t peet_domain_return(unsigned domain)
 
 uint64_t peet__domain_primary(uint64_t address)
 {
-    unsigned d = peet__rt.current ? peet__rt.current->domain : 0;
-    return peet__domains_on() ? address - (uint64_t)peet__domains.offset[d] : address;
+    if (!peet__domains_on() || peet__region_of(address))
+        return address;
+    for (unsigned d = 1; d < peet__domains.count; d++)
+        if (peet__in_view(address - (uint64_t)peet__domains.offset[d]))
+            return address - (uint64_t)peet__domains.offset[d];
+    return address;
 }
 
 /* ----------------------------------------------------------------------------------------------------------- hook */
 
 void peet__hook_outside(uint64_t *frame, const uint64_t *xmm);
+void peet__hook_return(uint64_t *frame, const uint64_t *xmm);
+
+static uint32_t word_of(const uint64_t *frame)
+{
+    uint32_t word;
+    memcpy(&word, (const char *)frame[PC] + PEET_HOOK_WORD, sizeof word);
+    return word;
+}
 
 /* Behind the frame and the return address lies what compiled code has pushed: the callee. */
 void peet__hook_outside(uint64_t *frame, const uint64_t *xmm)
@@ -243,14 +258,12 @@ void peet__hook_outside(uint64_t *frame, const uint64_t *xmm)
     (void)xmm;
     if (peet__rt.capturing || !peet__is_subject() || ctx->domain == PEET_DOMAIN_MAIN)
         return;
-    if (loaded) { /* back from dlopen(): its constructors have run in main memory */
-        rescan();
-        go_to(ctx->domain);
-    }
+    if (ctx->away) /* called back */
+        return;
     enum kind kind = kind_of(callee);
     if (kind == INSIDE)
         return;
-    ctx->outside_sp = (uint64_t)(frame + STUB_WORDS);
+    ctx->outside_sp = (uint64_t)(frame + STUB_WORDS + 1) + RED_ZONE_BYTES; /* the stack pointer of compiled code */
     if (kind == VISIT) {
         peet__domains.ran |= 1ul << ctx->domain;
         peet__pages_watch();
@@ -263,11 +276,29 @@ void peet__hook_outside(uint64_t *frame, const uint64_t *xmm)
     ctx->leaving = 1;
     peet_rt_event(PEET_ABSTRACT_VIEW_LEAVE, 2, args);
     ctx->stub_frame = outer;
-    if (kind == LOADS) { /* until the next call: objects without views run */
-        loaded = 1;
-        peet__set_gs(0);
-        peet__ctl->view_offset = peet__ctl->view_back = 0;
+    loaded |= kind == LOADS;
+    if (word_of(frame) & PEET_HOOK_RETURNS) {
+        ctx->away = 1;
+        go_to(ctx->domain, 1);
     }
+}
+
+void peet__hook_return(uint64_t *frame, const uint64_t *xmm)
+{
+    struct peet_ctx *ctx = peet__rt.current;
+    (void)xmm;
+    if (!peet__is_subject() || !ctx->away || (uint64_t)(frame + STUB_WORDS) + RED_ZONE_BYTES < ctx->outside_sp)
+        return;
+    ctx->away = 0;
+    ctx->outside_sp = 0;
+    if (loaded)
+        rescan();
+    go_to(ctx->domain, 0);
+}
+
+PUBLIC int peet_ctx_outside(const struct peet_ctx *ctx)
+{
+    return ctx->away;
 }
 
 /* In a child that is not simulated, everything is in main memory. */
@@ -275,7 +306,7 @@ void peet__domains_end(void)
 {
     if (!peet__domains_on())
         return;
-    go_to(PEET_DOMAIN_MAIN);
+    go_to(PEET_DOMAIN_MAIN, 0);
     for (struct peet_ctx *ctx = peet__ctx_list; ctx; ctx = ctx->next)
         ctx->domain = PEET_DOMAIN_MAIN;
     peet__rt.main_ctx.domain = PEET_DOMAIN_MAIN;

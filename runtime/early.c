@@ -65,7 +65,7 @@ __attribute__((no_stack_protector, used)) static void (*resolve_early(void))(voi
     __asm__("leaq peet__stub_plain(%%rip), %0" : "=r"(stub));
     control->stub = stub;
     __asm__("leaq peet__stub_none(%%rip), %0" : "=r"(stub));
-    control->turn = control->clock = control->mark = control->outside = stub;
+    control->turn = control->clock = control->mark = control->outside = control->back = stub;
     return nothing;
 }
 

@@ -63,7 +63,8 @@ struct peet_ctx {
     uint8_t asks;     /* type of the event that it has asked for and not come back from, 0: none */
     uint8_t domain;   /* view of memory (domain.h) */
     uint8_t leaving;  /* ... and is about to run code that sees main memory alone, */
-    uint64_t outside_sp; /* ... or does so as long as its stack is deeper than this; 0: no */
+    uint8_t away;     /* ... or does so, and what that calls back sees main memory, too, */
+    uint64_t outside_sp; /* ... as long as its stack is deeper than this; 0: no */
     struct peet__stack stack;
 };
 

@@ -21,7 +21,8 @@ void peet__control_hooks(int simulated)
     peet__ctl->clock = simulated ? (void *)peet__stub_clock : (void *)peet__stub_none;
     peet__ctl->mark = simulated ? (void *)peet__stub_mark : (void *)peet__stub_none;
     peet__ctl->outside = simulated ? (void *)peet__stub_outside : (void *)peet__stub_none;
-    peet__ctl->viewed = 0;
+    peet__ctl->back = simulated ? (void *)peet__stub_return : (void *)peet__stub_none;
+    peet__ctl->viewed = peet__ctl->away = 0;
 }
 
 PUBLIC void peet_rt_set_concurrent(int on)

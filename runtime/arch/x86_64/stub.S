@@ -161,5 +161,6 @@ peet__stub_none:
         STUB    peet__stub_clock, peet__hook_clock, 1
         STUB    peet__stub_mark, peet__hook_mark, 1
         STUB    peet__stub_outside, peet__hook_outside, 1
+        STUB    peet__stub_return, peet__hook_return, 1
 
         .section .note.GNU-stack, "", @progbits

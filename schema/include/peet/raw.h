@@ -45,6 +45,9 @@
 #define PEET_CONTROL_VIEW_BACK 80   /* from the view to main memory */
 #define PEET_CONTROL_OUTSIDE 88     /* stub, called as a hook while VIEWED: code comes that sees main memory alone; the word
                                      * below the return address is the callee, 0: assembly */
+#define PEET_CONTROL_AWAY 96        /* 32 bits, not 0: the context is in such code, or in what that has called */
+#define PEET_CONTROL_RETURN 104     /* stub, called as a hook while AWAY: perhaps it is over */
+#define PEET_HOOK_RETURNS 1         /* in the word of OUTSIDE: RETURN is called behind it */
 
 /* The call of a hook and what surrounds it, byte by byte:
  *     lea -128(%rsp),%rsp;  call *slot;  nopl word(%rax);  lea 128(%rsp),%rsp
