@@ -54,7 +54,7 @@ static const struct argp parser = {
     .parser = read_option,
     .args_doc = "PROG",
     .doc = "Show the schema of PROG: its functions, blocks, instructions and references, as they are before "
-           "recording code was added.\vPROG is a program, a shared object or the .schema file beside one.",
+           "recording code was added, and its globals.\vPROG is a program, a shared object or the .schema file beside one.",
 };
 
 static int is_wanted(const struct asked *asked, const struct peet_function *function)
@@ -102,8 +102,8 @@ static int count(struct peet_program *program, const struct asked *asked, struct
     return 0;
 }
 
-static int print(struct peet_program *program, const struct asked *asked, const struct peet_cli_schema_totals *totals,
-    struct peet_error *error)
+static int print(struct peet_program *program, const struct peet_debuginfo *info, const struct asked *asked,
+    const struct peet_cli_schema_totals *totals, struct peet_error *error)
 {
     int first = 1, err = 0;
     if (asked->json)
@@ -122,13 +122,21 @@ static int print(struct peet_program *program, const struct asked *asked, const 
         if (ferror(stdout)) /* the reader is gone or the disk is full: no use in going on */
             break;
     }
+    if (asked->json && !err && !asked->summary)
+        peet_cli_schema_json_functions_end();
+    if (!err && !asked->summary && !asked->function && !ferror(stdout)) {
+        if (asked->json)
+            err = peet_cli_schema_json_globals(info);
+        else
+            peet_cli_schema_text_globals(info);
+    }
     if (asked->json && !err)
-        peet_cli_schema_json_tail(!asked->summary);
+        peet_cli_schema_json_tail();
     return err ? peet_error_set(error, err, "out of memory") : 0;
 }
 
 /* A file of that name here, or a program on PATH. */
-static int open_program(const struct asked *asked, struct peet_program **out_program, struct peet_error *error)
+static int open_program(const struct asked *asked, struct peet_program **out_program, struct peet_debuginfo **out_info, struct peet_error *error)
 {
     char *found = NULL;
     int err = 0;
@@ -144,6 +152,8 @@ static int open_program(const struct asked *asked, struct peet_program **out_pro
         else if (functions < 0)
             err = peet_error_set(error, functions, "%s", inner.message);
     }
+    if (!err)
+        err = peet_debuginfo_open(found ? found : asked->program, out_info, error);
     free(found);
     return err;
 }
@@ -154,13 +164,15 @@ int peet_cli_schema(int argc, char **argv)
     struct peet_error error = {0};
     struct peet_cli_schema_totals totals;
     struct peet_program *program = NULL;
+    struct peet_debuginfo *info = NULL;
     if (argp_parse(&parser, argc, argv, 0, NULL, &asked) != 0)
         return PEET_CLI_USAGE;
-    int err = open_program(&asked, &program, &error);
+    int err = open_program(&asked, &program, &info, &error);
     if (!err)
         err = count(program, &asked, &totals, &error);
     if (!err)
-        err = print(program, &asked, &totals, &error);
+        err = print(program, info, &asked, &totals, &error);
     peet_program_free(program);
+    peet_debuginfo_free(info);
     return peet_cli_finish_stdout(err ? peet_cli_fail(&error) : PEET_CLI_OK);
 }

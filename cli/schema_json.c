@@ -127,7 +127,12 @@ int peet_cli_schema_json_function(const struct peet_function *function, int firs
         (json_int_t)function->runtime_pc, "code_bytes", (int)function->code_bytes, "blocks", blocks), 0);
 }
 
-void peet_cli_schema_json_tail(int with_functions)
+void peet_cli_schema_json_functions_end(void)
 {
-    fputs(with_functions ? "\n]}\n" : "}\n", stdout);
+    fputs("\n]", stdout);
+}
+
+void peet_cli_schema_json_tail(void)
+{
+    fputs("}\n", stdout);
 }

@@ -3,6 +3,7 @@
 #ifndef PEET_CLI_SCHEMA_PRINT_H
 #define PEET_CLI_SCHEMA_PRINT_H
 
+#include "data.h"
 #include "decode.h"
 
 struct peet_cli_schema_totals {
@@ -35,6 +36,10 @@ void peet_cli_schema_text_function(const struct peet_function *function);
  *  Each returns 0 or PEET_ENOMEM */
 int peet_cli_schema_json_head(const char *path, const struct peet_cli_schema_totals *totals, int with_functions);
 int peet_cli_schema_json_function(const struct peet_function *function, int first);
-void peet_cli_schema_json_tail(int with_functions);
+void peet_cli_schema_json_functions_end(void);
+/** The globals, after the functions. */
+int peet_cli_schema_json_globals(const struct peet_debuginfo *info);
+void peet_cli_schema_text_globals(const struct peet_debuginfo *info);
+void peet_cli_schema_json_tail(void);
 
 #endif

@@ -330,7 +330,7 @@ int peet_datamap_alloc(struct peet_datamap *m, const struct peet_datamap_block *
         s->pub.bytes -= b->bytes < m->objects[old].bytes ? b->bytes : m->objects[old].bytes;
         peet__object_end(m, old);
     } else {
-        s = peet__site_structure(m, b->kind, b->path, b->npath);
+        s = peet__site_structure(m, b->kind, b->path, b->npath, b->inner);
     }
     return s && peet__object_new(m, s, b->address, b->bytes, covered, number) ? 0 : PEET_ENOMEM;
 }
@@ -364,7 +364,7 @@ void peet_datamap_unmap(struct peet_datamap *m, uint64_t address, uint64_t bytes
 /* ------------------------------------------------------------------------------------------------- notes */
 
 /* Arguments beyond those that modules see; runtime.h has their order. */
-enum { ALLOC_KIND = 3, ALLOC_MOVED, ALLOC_PATH, FREE_KIND = 2, FREE_BYTES, HEAP = 0, MAPPING, BREAK };
+enum { ALLOC_KIND = 3, ALLOC_MOVED, ALLOC_INNER, ALLOC_PATH, FREE_KIND = 2, FREE_BYTES, HEAP = 0, MAPPING, BREAK };
 
 void peet_datamap_settle(struct peet_datamap *m)
 {
@@ -401,6 +401,7 @@ int peet_datamap_note(struct peet_datamap *m, uint32_t type, const uint64_t *a, 
         b.kind = a[ALLOC_KIND] == HEAP ? PEET_DATA_HEAP : PEET_DATA_MAPPED;
         b.exact = a[ALLOC_KIND] == BREAK;
         b.moved_from = a[ALLOC_MOVED];
+        b.inner = a[ALLOC_INNER];
         b.path = a + ALLOC_PATH;
         b.npath = n - ALLOC_PATH;
     }

@@ -110,6 +110,6 @@ int peet__range_add(struct peet_datamap *map, uint64_t lo, uint64_t hi, uint32_t
 const struct peet__data_image *peet__image_of_pc(const struct peet_datamap *map, uint64_t pc);
 
 /** data_sites.c: the structure of an allocation site.  NULL: out of memory */
-struct peet__structure *peet__site_structure(struct peet_datamap *map, unsigned kind, const uint64_t *path, unsigned npath);
+struct peet__structure *peet__site_structure(struct peet_datamap *map, unsigned kind, const uint64_t *path, unsigned npath, uint64_t inner);
 
 #endif

@@ -61,6 +61,11 @@ static void describe(const struct where *w, uint64_t pc, char *out, size_t room)
         snprintf(out, room, "0x%llx", (unsigned long long)pc);
 }
 
+int peet_datamap_knows(const struct peet_datamap *m, uint64_t pc)
+{
+    return peet__image_of_pc(m, pc) != NULL;
+}
+
 int peet_datamap_is_own(struct peet_datamap *m, uint64_t pc)
 {
     struct where w;
@@ -69,7 +74,7 @@ int peet_datamap_is_own(struct peet_datamap *m, uint64_t pc)
     return w.site.own;
 }
 
-static struct peet__structure *make(struct peet_datamap *m, unsigned kind, const uint64_t *path, unsigned npath)
+static struct peet__structure *make(struct peet_datamap *m, unsigned kind, const uint64_t *path, unsigned npath, uint64_t inner)
 {
     char call_path[1000] = "", key[2400], place[400];
     struct peet__structure *s;
@@ -98,6 +103,10 @@ static struct peet__structure *make(struct peet_datamap *m, unsigned kind, const
     s->pub.line = w.site.line;
     s->pub.path = peet__data_text(m, call_path);
     s->type = w.site.type;
+    if (!s->type && inner) {
+        locate(m, inner, &one);
+        s->type = one.site.type;
+    }
     s->pub.type = s->type ? s->type->name : "";
     s->pub.element_bytes = s->type ? s->type->bytes : 0;
     s->pub.flags |= peet__type_flags(s->type);
@@ -105,7 +114,7 @@ static struct peet__structure *make(struct peet_datamap *m, unsigned kind, const
     return s;
 }
 
-struct peet__structure *peet__site_structure(struct peet_datamap *m, unsigned kind, const uint64_t *path, unsigned npath)
+struct peet__structure *peet__site_structure(struct peet_datamap *m, unsigned kind, const uint64_t *path, unsigned npath, uint64_t inner)
 {
     uint64_t key[PEET_DATAMAP_PATH_MAX + 1];
     struct peet__alloc_site *site = NULL;
@@ -119,7 +128,7 @@ struct peet__structure *peet__site_structure(struct peet_datamap *m, unsigned ki
     HASH_FIND(hh, m->sites, key, (npath + 1) * sizeof *key, site);
     if (site)
         return m->structures[site->data];
-    s = make(m, kind, path, npath);
+    s = make(m, kind, path, npath, inner);
     site = s ? calloc(1, sizeof *site + (npath + 1) * sizeof *key) : NULL;
     if (!site)
         return s;

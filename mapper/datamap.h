@@ -52,6 +52,7 @@ struct peet_datamap_block {
     uint64_t moved_from;     /* realloc: the block that it was before, 0: none */
     const uint64_t *path;    /* return addresses, innermost first: [0] is the site's */
     unsigned npath;
+    uint64_t inner;          /* a return address on the way to the site, in a library's templates, which may say the type; or 0 */
     uint8_t kind;            /* PEET_DATA_HEAP or PEET_DATA_MAPPED */
     uint8_t exact;           /* MAPPED: not whole pages */
 };
@@ -74,6 +75,8 @@ void peet_datamap_settle(struct peet_datamap *map);
 /** peet_datamap_is_own() - is the code at a return address the program's own, so that an allocation there is its?  Else
  *  its caller is to be asked.  Slow: callers remember. */
 int peet_datamap_is_own(struct peet_datamap *map, uint64_t pc);
+/** peet_datamap_knows() - is a pc in one of the images? */
+int peet_datamap_knows(const struct peet_datamap *map, uint64_t pc);
 /** peet_datamap_set_allocators() - functions, by name or pattern, that stand for their callers, as malloc() does; borrowed */
 void peet_datamap_set_allocators(struct peet_datamap *map, const char *const *names, size_t n);
 

@@ -133,6 +133,11 @@ static int rescan(void *arg, struct peet_program *program, uint64_t pc)
     return n;
 }
 
+static int find_image(uint64_t pc)
+{
+    return rescan(NULL, host.program, pc);
+}
+
 static int load_program(struct peet_error *error)
 {
     int n = peet_program_new(&host.program);
@@ -282,7 +287,7 @@ static int build(struct peet_error *error)
     peet_rt_note_allocations(config.data || (needs & PEET_NEEDS_ABSTRACT));
     peet_rt_notes_clear(); /* of constructors before the host: the table has them, the stream has not */
     if (config.data)
-        peet_host_data_walk(config.data, c->data_depth);
+        peet_host_data_walk(config.data, c->data_depth, find_image);
     if (config.data && peet_source_set_data(host.source, config.data))
         return peet_error_set(error, PEET_ENOMEM, "out of memory for the table of data structures");
     peet_source_attach(host.source, host.map, peet_map_wants_addresses(host.map), peet_map_wants_loops(host.map) && !config.remap);

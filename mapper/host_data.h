@@ -26,7 +26,8 @@ int peet_host_data_start(struct peet_program *program, const struct peet_config 
  *  Returns: 0, or a peet_err with the reason */
 int peet_host_data_check(const struct peet_map *map, struct peet_error *error);
 
-/** peet_host_data_walk() - from now on allocations are those of the program's own code, with a call path of so many places */
-void peet_host_data_walk(struct peet_datamap *data, unsigned depth);
+/** peet_host_data_walk() - from now on allocations are those of the program's own code, with a call path of so many places
+ *  @find_image: looks for the image of a pc that is in none so far */
+void peet_host_data_walk(struct peet_datamap *data, unsigned depth, int (*find_image)(uint64_t pc));
 
 #endif

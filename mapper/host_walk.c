@@ -22,6 +22,7 @@ struct known {
 
 static struct peet_datamap *data;
 static struct known *all;
+static int (*find)(uint64_t pc);
 
 static int is_own(uint64_t pc)
 {
@@ -30,6 +31,8 @@ static int is_own(uint64_t pc)
     HASH_FIND(hh, all, &pc, sizeof pc, k);
     if (k)
         return k->own;
+    if (!peet_datamap_knows(data, pc)) /* perhaps of a library that has just been loaded, of which nothing has been decoded yet */
+        find(pc);
     k = malloc(sizeof *k);
     if (!k)
         return peet_datamap_is_own(data, pc);
@@ -53,16 +56,23 @@ static unsigned walk(uint64_t caller, uint64_t *path, unsigned depth)
         got = unw_backtrace(frames, room);
         for (at = 0; at < got && (uint64_t)(uintptr_t)frames[at] != caller; at++)
             ;
-        for (n = 0; at < got && n < depth; at++)
-            if (is_own((uint64_t)(uintptr_t)frames[at]))
-                path[n++] = (uint64_t)(uintptr_t)frames[at];
+        path[PEET_RT_PATH_MAX] = 0;
+        for (n = 0; at < got && n < depth; at++) {
+            const uint64_t pc = (uint64_t)(uintptr_t)frames[at];
+
+            if (is_own(pc))
+                path[n++] = pc;
+            else if (!n && !path[PEET_RT_PATH_MAX] && peet_datamap_knows(data, pc))
+                path[PEET_RT_PATH_MAX] = pc;
+        }
         if (n == depth || got < room || room == FRAMES_MAX)
             return n;
     }
 }
 
-void peet_host_data_walk(struct peet_datamap *map, unsigned depth)
+void peet_host_data_walk(struct peet_datamap *map, unsigned depth, int (*find_image)(uint64_t pc))
 {
     data = map;
+    find = find_image;
     peet_rt_set_walker(walk, depth);
 }

@@ -130,8 +130,9 @@ static uint32_t target_new(struct peet_remap *r)
     return ++r->ntargets;
 }
 
-/** Lay out [from, from + bytes).  @element_bytes: as the type says, 0: unknown.  Returns: the target, 0 on failure */
-static uint32_t lay_out(struct peet_remap *r, uint32_t layout, uint64_t from, uint64_t bytes, uint64_t element_bytes, uint32_t handle)
+/** Lay out [from, from + bytes), behind which there are some bytes more to fill its last 16.  @element_bytes: as the type says,
+ *  0: unknown.  Returns: the target, 0 on failure */
+static uint32_t lay_out(struct peet_remap *r, uint32_t layout, uint64_t from, uint64_t bytes, uint64_t more_bytes, uint64_t element_bytes, uint32_t handle)
 {
     const struct layout *l = &r->layouts[layout];
     struct target t = {.from = from, .bytes = bytes, .handle = handle, .layout = layout};
@@ -149,6 +150,8 @@ static uint32_t lay_out(struct peet_remap *r, uint32_t layout, uint64_t from, ui
     if (t.stride_bytes == t.element_bytes)
         t.element_bytes = t.stride_bytes = bytes;
     t.to_bytes = (bytes + t.element_bytes - 1) / t.element_bytes * t.stride_bytes;
+    if (t.stride_bytes - t.element_bytes < more_bytes)
+        t.to_bytes += more_bytes;
     if (t.to_bytes / t.stride_bytes > TARGETS_END / t.stride_bytes || !(number = target_new(r))) {
         failed(r, "out of memory", from);
         return 0;
@@ -217,7 +220,9 @@ void peet__remap_born(struct peet_remap *r, uint32_t handle)
     struct peet__object *o = &r->map->objects[handle];
     const struct peet__structure *s = r->map->structures[o->data];
 
-    o->target = s->layout ? lay_out(r, s->layout - 1, o->address, o->covered_bytes > o->bytes ? o->bytes ? o->bytes : 1 : o->covered_bytes, s->pub.element_bytes, handle) : 0;
+    const uint64_t bytes = o->bytes && o->bytes < o->covered_bytes ? o->bytes : o->covered_bytes;
+
+    o->target = s->layout ? lay_out(r, s->layout - 1, o->address, bytes, o->covered_bytes - bytes, s->pub.element_bytes, handle) : 0;
 }
 
 void peet__remap_dead(struct peet_remap *r, uint32_t handle)
@@ -289,6 +294,8 @@ int peet_remap_origin(struct peet_remap *r, uint64_t address, uint64_t *out_addr
     if (!number)
         return 0;
     offset = address - t->to;
+    if (offset >= t->to_bytes / t->stride_bytes * t->stride_bytes) /* what fills its last 16 bytes */
+        offset = t->to_bytes / t->stride_bytes * t->stride_bytes - 1;
     inside = offset % t->stride_bytes;
     if (inside >= t->element_bytes) /* padding is the element's before it */
         inside = t->element_bytes - 1;
@@ -354,7 +361,7 @@ static int add_range(struct peet_remap *r, const struct peet_rule *rules, size_t
     for (size_t k = 0; k < r->nranges; k++)
         if (rules[i].lo < r->targets[r->ranges[k]].from + r->targets[r->ranges[k]].bytes && r->targets[r->ranges[k]].from < rules[i].hi)
             return peet_error_set(error, PEET_EINVALID, "--remap: '%s': its range of addresses overlaps another rule's", rules[i].text);
-    target = lay_out(r, (uint32_t)r->nlayouts - 1, rules[i].lo, rules[i].hi - rules[i].lo, 0, 0);
+    target = lay_out(r, (uint32_t)r->nlayouts - 1, rules[i].lo, rules[i].hi - rules[i].lo, 0, 0, 0);
     if (!target)
         return peet_error_set(error, PEET_EINVALID, "--remap: '%s': %s", rules[i].text, r->error);
     r->ranges[r->nranges++] = target;

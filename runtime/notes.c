@@ -95,6 +95,7 @@ static int is_own(uint64_t pc)
 static unsigned path_of(uint64_t caller, uint64_t *path)
 {
     unsigned n = 0;
+    path[PEET_RT_PATH_MAX] = 0;
     if (walker && (depth > 1 || !is_own(caller))) {
         struct peet__visit visit = peet__visit_begin();
         n = walker(caller, path, depth);
@@ -111,19 +112,20 @@ void peet__note_memory(enum peet_rt_memory what, const void *p, size_t bytes, co
 {
     if (!wanted() || !p)
         return;
-    uint64_t path[PEET_RT_PATH_MAX];
+    uint64_t path[PEET_RT_PATH_MAX + 1];
     unsigned n = path_of(caller, path);
-    if (!room(7 + n))
+    if (!room(8 + n))
         return;
     end[0] = (uint64_t)peet__ctl->cursor;
-    end[1] = PEET_RAW_ABSTRACT(PEET_ABSTRACT_ALLOC, 5 + n);
+    end[1] = PEET_RAW_ABSTRACT(PEET_ABSTRACT_ALLOC, 6 + n);
     end[2] = (uint64_t)p;
     end[3] = bytes;
     end[4] = caller;
     end[5] = what;
     end[6] = (uint64_t)moved_from;
-    memcpy(end + 7, path, n * sizeof *path);
-    end += 7 + n;
+    end[7] = path[PEET_RT_PATH_MAX];
+    memcpy(end + 8, path, n * sizeof *path);
+    end += 8 + n;
 }
 
 void peet__note_release(enum peet_rt_memory what, const void *p, size_t bytes, uint64_t caller)

@@ -151,7 +151,8 @@ enum peet_rt_memory { PEET_RT_HEAP, PEET_RT_MAPPING, PEET_RT_BREAK };
 /**
  * peet_rt_notes() - notes that contexts have made since peet_rt_notes_clear(), in order
  * Each: [the place in the ring before which it belongs] [PEET_RAW_ABSTRACT header] [arguments]
- *   ALLOC  address bytes caller kind moved_from path...   (kind: enum peet_rt_memory; path: return addresses, innermost first)
+ *   ALLOC  address bytes caller kind moved_from inner path...   (kind: enum peet_rt_memory; path: return addresses, innermost
+ *          first; inner: one on the way there, in a library's templates, or 0)
  *   FREE   address caller kind bytes                      (bytes 0: all of a heap block; MOVED: its ALLOC follows)
  */
 const uint64_t *peet_rt_notes(size_t *out_words);
@@ -160,7 +161,8 @@ void peet_rt_notes_clear(void);
 
 /**
  * The host's walk up a context's stack, on that stack: from the frame whose return address is `caller` outwards to the
- * program's own code, of which `depth` frames are written.  @path NULL: is the code at `caller` the program's own?
+ * program's own code, of which `depth` frames are written, and to path[PEET_RT_PATH_MAX] one before them that is compiled with
+ * the program, if there is one.  @path NULL: is the code at `caller` the program's own?
  * Returns: how many; 0: none found
  */
 #define PEET_RT_PATH_MAX 32

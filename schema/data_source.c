@@ -455,6 +455,20 @@ static size_t call_at(const struct peet__source *s, unsigned line, unsigned colu
     return SIZE_MAX;
 }
 
+/** Is the word the name in the declaration of an object, whose constructor is what is called? */
+static int declares(const char *t, size_t at, size_t word, size_t least, size_t most)
+{
+    static const char *const others[] = {"return", "else", "new", "delete", "throw", "do", "case", "co_return", "co_await"};
+    size_t end = back_blanks(t, at, least), begin = back_word(t, end, least), next = skip_blanks(t, word, most);
+
+    if (word == at || end == at || end == least || next >= most || !strchr("({;,", t[next]) || (!word_char(t[end - 1]) && t[end - 1] != '>'))
+        return 0;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strlen(others[i]) == end - begin && !strncmp(t + begin, others[i], end - begin))
+            return 0;
+    return 1;
+}
+
 int peet__source_receiver(struct peet_debuginfo *info, const char *path, unsigned line, unsigned column, struct peet__receiver *out)
 {
     const struct peet__source *s = source_of(info, path);
@@ -501,6 +515,10 @@ int peet__source_receiver(struct peet_debuginfo *info, const char *path, unsigne
         begin = lvalue_before(t, equals, least, out);
         if (begin != equals)
             stars(t, begin, least, out);
+    } else if (!*out->type && declares(t, at, word, least, most)) { /* std::string text(100, 'x') */
+        copy(out->name, sizeof out->name, t + at, word - at);
+        memcpy(out->base, out->name, sizeof out->base - 1);
+        out->container = 1;
     }
     return *out->name || *out->type;
 }
