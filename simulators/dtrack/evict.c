@@ -16,6 +16,7 @@ struct entry { uint64_t line; /* | 1; 0: never used */ uint32_t when, evictor; }
 struct ring {
     struct entry *entries, *spare; /* both of this size */
     uint32_t size, used, evictions, window; /* size: a power of two */
+    uint32_t line_shift;
 };
 
 struct key { uint32_t level, victim, evictor; };
@@ -79,9 +80,12 @@ static int is_old(const struct ring *r, const struct entry *e)
     return r->evictions - e->when > r->window;
 }
 
+/** Neighbouring lines are neighbours here: misses mostly go along. */
 static uint32_t place_of(const struct ring *r, uint64_t line)
 {
-    return (uint32_t)((line ^ line >> 17) * 0x9e3779b97f4a7c15u >> 32) & (r->size - 1);
+    const uint64_t n = line >> r->line_shift, group = n >> 3;
+
+    return (uint32_t)((group ^ group >> 17) * 0x9e3779b97f4a7c15u >> 32 << 3 | (n & 7)) & (r->size - 1);
 }
 
 /** Returns: the line's entry, or the free one where it would be */
@@ -103,6 +107,7 @@ static __attribute__((noinline)) int renew(struct dtrack *self, struct ring *r, 
     if (!r->window) {
         uint64_t n = self->window_evictions ? self->window_evictions : l->line_bytes ? l->size_bytes / l->line_bytes : 1;
 
+        r->line_shift = l->line_bytes ? (uint32_t)__builtin_ctz(l->line_bytes) : 0;
         r->window = n < 1 ? 1 : n > 1u << 26 ? 1u << 26 : (uint32_t)n;
         for (r->size = 64; r->size < 8 * r->window && r->size < 1u << 13;)
             r->size *= 2;
