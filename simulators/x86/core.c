@@ -181,9 +181,6 @@ static void fetch(struct x86_thread *t, const struct peet_block *block)
     }
 }
 
-/** Below this address lie the blocks that stand for library calls. */
-#define SYNTHETIC_PC 0x10000
-
 /** The next block of the context tells where the last branch went. */
 static void resolve(struct x86_thread *t, const struct peet_block *next)
 {
@@ -207,7 +204,7 @@ static void resolve(struct x86_thread *t, const struct peet_block *next)
         break;
     case BRANCH_CALL:
     case BRANCH_CALL_INDIRECT:
-        if (onward || next->pc < SYNTHETIC_PC) /* it was to code without a schema, and is back */
+        if (onward || next->pc < X86_SYNTHETIC_PC) /* it was to code without a schema, and is back */
             break;
         wrong = last.op->branch == BRANCH_CALL ? peet_sim_branch_direct(p, last.pc, next->pc) : peet_sim_branch_indirect(p, last.pc, next->pc);
         peet_sim_branch_call(p, after);

@@ -24,6 +24,9 @@
 enum { X86_REGISTERS = 64, X86_BUFFERS = 8, X86_BUFFER_CYCLES = 4096, X86_OP_REGS = 12, X86_GRANULES = 4096,
     X86_STORE_BUCKETS = 1024 };
 
+/** Below this address lie the blocks that stand for library calls. */
+#define X86_SYNTHETIC_PC 0x10000
+
 enum x86_op_kind {
     OP_PLAIN,              /* registers only */
     OP_LOAD, OP_STORE, OP_MODIFY, /* one unconditional reference */
@@ -161,6 +164,8 @@ struct x86 {
     uint32_t nuses, uses_room;
     uint64_t unit_masks[64]; /* of the processor's resources */
     int8_t buffer_of[64];
+    uint64_t stretches[X86_STRETCHES]; /* sets of units that uses ask for */
+    uint32_t nstretches;
     uint32_t nunits, nbuffers, buffer_sizes[X86_BUFFERS];
     const char *unit_names[X86_UNITS];
     struct x86_stacks stacks;

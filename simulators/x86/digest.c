@@ -181,6 +181,18 @@ static void registers(const struct x86 *x, const struct peet_insn *insn, const s
     op->nwrites = (uint8_t)(n - op->naddress - op->ndata);
 }
 
+/** The number of a set of units; X86_STRETCHES: there are more sets than are kept apart. */
+static uint8_t stretch_of(struct x86 *x, uint64_t mask)
+{
+    for (uint32_t i = 0; i < x->nstretches; i++)
+        if (x->stretches[i] == mask)
+            return (uint8_t)i;
+    if (x->nstretches == X86_STRETCHES)
+        return X86_STRETCHES;
+    x->stretches[x->nstretches] = mask;
+    return (uint8_t)x->nstretches++;
+}
+
 static int add_use(struct x86 *x, struct x86_op *op, uint64_t mask, const struct peet_resource_use *use)
 {
     if (op->nuses == X86_USES)
@@ -194,7 +206,7 @@ static int add_use(struct x86 *x, struct x86_op *op, uint64_t mask, const struct
         x->uses = more;
         x->uses_room = room;
     }
-    x->uses[x->nuses++] = (struct x86_use){ mask, use->first_cycle, (uint16_t)(use->end_cycle - use->first_cycle) };
+    x->uses[x->nuses++] = (struct x86_use){ mask, use->first_cycle, (uint16_t)(use->end_cycle - use->first_cycle), stretch_of(x, mask) };
     op->nuses++;
     return 0;
 }
@@ -230,9 +242,16 @@ static int units(struct x86 *x, const struct peet_cost *cost, struct x86_op *op)
     return 0;
 }
 
+/** Blocks that stand for library calls: their references count, not the instructions that were chosen to make them. */
+static int stands_for_call(const struct peet_block *block)
+{
+    return block->pc < X86_SYNTHETIC_PC;
+}
+
 static int digest_insn(struct x86 *x, const struct peet_block *block, const struct peet_insn *insn, struct x86_op *op)
 {
-    const struct peet_cost *cost = x->processor ? x->env->cost(x->env, x->processor, insn) : NULL;
+    int call = stands_for_call(block);
+    const struct peet_cost *cost = x->processor && !call ? x->env->cost(x->env, x->processor, insn) : NULL;
     uint32_t latency = cost ? cost->latency_cycles : insn->opcode->latency_cycles, uops = cost ? cost->uops : insn->opcode->uops;
     uint32_t load;
 
@@ -244,6 +263,10 @@ static int digest_insn(struct x86 *x, const struct peet_block *block, const stru
     op->uops = (uint16_t)(uops < 1000 ? uops : 1000);
     if (insn->flags & PEET_INSN_REP || (insn->opcode->klass == PEET_INSN_STRING && insn->nrefs && block->refs[insn->first_ref].flags & PEET_REF_RANGE))
         op->flags |= OP_REP;
+    if (op->flags & OP_REP) /* its time is that of the bytes that it moves, and a start */
+        latency = 0;
+    if (call)
+        op->flags &= (uint8_t)~OP_REP;
     if (op->kind == OP_PLAIN && cost && ((cost->zero_idiom && !cost->latency_cycles && !cost->nuses) ||
         (cost->eliminated && x->config.move_elimination == X86_ON)))
         op->flags |= OP_NOTHING;
@@ -259,7 +282,8 @@ static int digest_insn(struct x86 *x, const struct peet_block *block, const stru
     op->load_extra = (uint8_t)(load > x->model_load_cycles ? load - x->model_load_cycles : 0);
     latency -= load;
     op->latency = (uint16_t)(latency < UINT16_MAX ? latency : UINT16_MAX);
-    registers(x, insn, cost, load, op);
+    if (!call)
+        registers(x, insn, cost, load, op);
     op->place = x86_stacks_place(&x->stacks, block->function, insn->line);
     if (op->place == UINT32_MAX)
         return -1;

@@ -7,6 +7,8 @@
 
 #include "core.h"
 
+#include <string.h>
+
 /** When there is room for n more entries, with at most `limit` of them taken. */
 static inline uint64_t x86_queue_room(const struct x86_queue *q, uint32_t n, uint32_t limit)
 {

@@ -4,128 +4,127 @@
  * units are busy.  An instruction takes the first cycle at or after its operands are ready in which all that it needs is
  * free; one that comes later in program order finds the cycles that earlier ones have left.  Threads of a core share it.
  *
- * The window is a ring of words of 64 cycles, each with the number of the word that it stands for.  A word of another
- * time than asked for is an empty one if it is older; if it is younger, the time asked for is so long past that nothing
- * is known of it, and all is free.
+ * The window is a ring of cycles, each with the time that it stands for.  One of an older time than asked for is an empty
+ * one; if it is younger, the time asked for is so long past that nothing is known of it, and all is free.
+ *
+ * What has been taken is never given back.  So a stretch of cycles in which a set of units was found busy stays so, and
+ * is stepped over at once when the same set is asked for again: a unit that everybody waits for costs no search.
  */
 #ifndef PEET_X86_UNITS_H
 #define PEET_X86_UNITS_H
 
 #include <stdint.h>
-#include <string.h>
 
-enum { X86_UNITS = 48, X86_USES = 12, X86_CALENDAR_WORDS = 128 };
-
-struct x86_calendar_word {
-    uint64_t number;
-    uint64_t busy[X86_UNITS]; /* a bit for each cycle */
-};
-
-struct x86_units {
-    struct x86_calendar_word words[X86_CALENDAR_WORDS];
-    uint32_t used[X86_UNITS]; /* stamp of the last use: the one that rested longest is taken */
-    uint32_t stamp;
-    uint64_t busy_cycles[X86_UNITS];
-};
+enum { X86_UNITS = 48, X86_USES = 12, X86_CALENDAR = 4096, X86_STRETCHES = 64 };
 
 /** One of these units, for these cycles after issue. */
 struct x86_use {
     uint64_t units;
     uint16_t first, cycles;
+    uint8_t stretch;         /* of the set: its number; X86_STRETCHES: none */
 };
 
-static inline struct x86_calendar_word *x86_units_word(struct x86_units *u, uint64_t number)
-{
-    struct x86_calendar_word *w = &u->words[number % X86_CALENDAR_WORDS];
+struct x86_units {
+    struct { uint64_t cycle, busy; } calendar[X86_CALENDAR];
+    struct { uint64_t from, to; } stretches[X86_STRETCHES]; /* of a set: all busy in [from, to) */
+    uint64_t recent;         /* units whose turn it was: the others come first */
+    uint64_t busy_cycles[X86_UNITS];
+};
 
-    if (__builtin_expect(w->number < number, 0)) {
-        memset(w->busy, 0, sizeof w->busy);
-        w->number = number;
-    }
-    return w;
+/** The units that are free in a cycle. */
+static inline uint64_t x86_units_free(const struct x86_units *u, uint64_t cycle)
+{
+    return u->calendar[cycle % X86_CALENDAR].cycle == cycle ? ~u->calendar[cycle % X86_CALENDAR].busy : ~0ull;
 }
 
-/** Cycles from `at` on in which unit is free, as many bits as there are up to the end of the word. */
-static inline uint64_t x86_units_free_bits(struct x86_units *u, unsigned unit, uint64_t at)
+static inline void x86_units_take(struct x86_units *u, uint64_t units, uint64_t cycle)
 {
-    struct x86_calendar_word *w = x86_units_word(u, at / 64);
-
-    return w->number == at / 64 ? ~w->busy[unit] >> at % 64 : ~0ull >> at % 64;
+    if (u->calendar[cycle % X86_CALENDAR].cycle == cycle) {
+        u->calendar[cycle % X86_CALENDAR].busy |= units;
+    } else if (u->calendar[cycle % X86_CALENDAR].cycle < cycle) {
+        u->calendar[cycle % X86_CALENDAR].cycle = cycle;
+        u->calendar[cycle % X86_CALENDAR].busy = units;
+    }
 }
 
-/** The first of `cycles` cycles in a row, at or after `at`, in which the unit is free. */
-static inline uint64_t x86_units_gap(struct x86_units *u, unsigned unit, uint64_t at, unsigned cycles)
+/** The units of a use that are free for all of its cycles. */
+static inline uint64_t x86_units_fit(const struct x86_units *u, const struct x86_use *use, uint64_t at)
 {
-    uint64_t start = at, have = 0;
+    uint64_t fit = use->units & x86_units_free(u, at + use->first);
 
-    while (have < cycles) {
-        uint64_t now = start + have, bits = x86_units_free_bits(u, unit, now);
-        unsigned room = 64 - now % 64, run = ~bits ? (unsigned)__builtin_ctzll(~bits) : 64;
-
-        if (run > room)
-            run = room;
-        have += run;
-        if (run < room && have < cycles) { /* busy at start + have: go on behind that */
-            start += have;
-            have = 0;
-            bits = x86_units_free_bits(u, unit, start);
-            start += bits ? (unsigned)__builtin_ctzll(bits) : 64 - start % 64;
-        }
-    }
-    return start;
+    for (unsigned i = 1; i < use->cycles && fit; i++)
+        fit &= x86_units_free(u, at + use->first + i);
+    return fit;
 }
 
-/** The first cycle at or after `at` in which one of the units is free for so long; which one. */
-static inline uint64_t x86_units_find(struct x86_units *u, const struct x86_use *use, uint64_t at, unsigned *out_unit)
+/** One of those that fit: in turn. */
+static inline unsigned x86_units_choose(struct x86_units *u, uint64_t fit, uint64_t all)
 {
-    uint64_t best = UINT64_MAX;
+    uint64_t turn = fit & ~u->recent;
+    unsigned unit;
 
-    if (__builtin_expect(use->cycles == 1, 1)) {
-        for (;; at = (at / 64 + 1) * 64) {
-            uint64_t any = 0;
-            uint32_t age = 0;
-
-            for (uint64_t m = use->units; m; m &= m - 1)
-                any |= x86_units_free_bits(u, (unsigned)__builtin_ctzll(m), at);
-            if (!any)
-                continue;
-            at += (unsigned)__builtin_ctzll(any);
-            for (uint64_t m = use->units; m; m &= m - 1) {
-                unsigned unit = (unsigned)__builtin_ctzll(m);
-
-                if ((x86_units_free_bits(u, unit, at) & 1) && u->stamp - u->used[unit] >= age) {
-                    age = u->stamp - u->used[unit];
-                    *out_unit = unit;
-                }
-            }
-            return at;
-        }
-    }
-    for (uint64_t m = use->units; m; m &= m - 1) {
-        unsigned unit = (unsigned)__builtin_ctzll(m);
-        uint64_t start = x86_units_gap(u, unit, at, use->cycles);
-
-        if (start < best || (start == best && u->stamp - u->used[unit] > u->stamp - u->used[*out_unit])) {
-            best = start;
-            *out_unit = unit;
-        }
-    }
-    return best;
+    unit = (unsigned)__builtin_ctzll(turn ? turn : fit);
+    u->recent |= 1ull << unit;
+    if (!(all & ~u->recent))
+        u->recent &= ~all | 1ull << unit;
+    return unit;
 }
 
-static inline void x86_units_take(struct x86_units *u, unsigned unit, uint64_t at, unsigned cycles)
+static inline void x86_units_book(struct x86_units *u, unsigned unit, uint64_t at, unsigned cycles)
 {
-    u->used[unit] = ++u->stamp;
     u->busy_cycles[unit] += cycles;
-    while (cycles) {
-        struct x86_calendar_word *w = x86_units_word(u, at / 64);
-        unsigned room = 64 - at % 64, n = cycles < room ? cycles : room;
+    for (uint64_t end = at + cycles; at != end; at++)
+        x86_units_take(u, 1ull << unit, at);
+}
 
-        if (w->number == at / 64)
-            w->busy[unit] |= (n == 64 ? ~0ull : (1ull << n) - 1) << at % 64;
-        at += n;
-        cycles -= n;
+/** One use of one cycle. */
+static inline uint64_t x86_units_issue_one(struct x86_units *u, const struct x86_use *use, uint64_t ready)
+{
+    uint64_t at = ready + use->first, fit = use->units & x86_units_free(u, at);
+
+    if (__builtin_expect(!fit, 0)) {
+        const unsigned s = use->stretch;
+        uint64_t begin = at;
+
+        if (s < X86_STRETCHES && at >= u->stretches[s].from && at < u->stretches[s].to) {
+            begin = u->stretches[s].from;
+            at = u->stretches[s].to;
+        }
+        while (!(fit = use->units & x86_units_free(u, at)))
+            at++;
+        if (s < X86_STRETCHES) {
+            u->stretches[s].from = begin;
+            u->stretches[s].to = at;
+        }
     }
+    x86_units_book(u, x86_units_choose(u, fit, use->units), at, 1);
+    return at - use->first;
+}
+
+/** Several uses, or one of several cycles. */
+static __attribute__((noinline)) uint64_t x86_units_issue_all(struct x86_units *u, const struct x86_use *uses, unsigned n, uint64_t at)
+{
+    unsigned unit[X86_USES], i;
+
+    for (;; at++) {
+        uint64_t taken = 0;
+
+        for (i = 0; i < n; i++) {
+            uint64_t fit = x86_units_fit(u, &uses[i], at);
+
+            if (uses[i].units & ~taken) /* two uses of one instruction are two units, if there are two */
+                fit &= ~taken;
+            if (!fit)
+                break;
+            unit[i] = x86_units_choose(u, fit, uses[i].units);
+            taken |= 1ull << unit[i];
+        }
+        if (i == n)
+            break;
+    }
+    for (i = 0; i < n; i++)
+        x86_units_book(u, unit[i], at + uses[i].first, uses[i].cycles);
+    return at;
 }
 
 /**
@@ -134,29 +133,7 @@ static inline void x86_units_take(struct x86_units *u, unsigned unit, uint64_t a
  */
 static inline uint64_t x86_units_issue(struct x86_units *u, const struct x86_use *uses, unsigned n, uint64_t ready)
 {
-    unsigned unit[X86_USES];
-    uint64_t at = ready, taken = 0;
-
-    for (unsigned i = 0; i < n;) {
-        struct x86_use use = uses[i];
-        uint64_t start;
-
-        if (use.units & ~taken) /* two uses of one instruction are two units, if there are two */
-            use.units &= ~taken;
-        start = x86_units_find(u, &use, at + use.first, &unit[i]);
-        taken |= 1ull << unit[i];
-        if (start != at + use.first && i) { /* later: all over again from there */
-            at = start - use.first;
-            taken = 0;
-            i = 0;
-        } else {
-            at = start - use.first;
-            i++;
-        }
-    }
-    for (unsigned i = 0; i < n; i++)
-        x86_units_take(u, unit[i], at + uses[i].first, uses[i].cycles);
-    return at;
+    return n == 1 && uses->cycles == 1 ? x86_units_issue_one(u, uses, ready) : x86_units_issue_all(u, uses, n, ready);
 }
 
 #endif

@@ -3,7 +3,7 @@
 #include "corerig.h"
 #include "x86/queues.h"
 
-enum { UNITS = 6, HORIZON = 60000 };
+enum { UNITS = 6, HORIZON = 60000 }; /* sets of them are numbered by themselves: below X86_STRETCHES */
 
 static unsigned char busy[UNITS][HORIZON];
 
@@ -24,7 +24,8 @@ static void single_uses(void)
     memset(busy, 0, sizeof busy);
     for (unsigned i = 0; i < 20000; i++) {
         struct x86_use use = { 1 + rig_random(&seed, (1 << UNITS) - 1), (uint16_t)rig_random(&seed, 3),
-            (uint16_t)(rig_random(&seed, 4) ? 1 : 1 + rig_random(&seed, 90)) };
+            (uint16_t)(rig_random(&seed, 4) ? 1 : 1 + rig_random(&seed, 90)), 0 };
+        use.stretch = (uint8_t)use.units;
         uint64_t ready = base + rig_random(&seed, 600), got = x86_units_issue(u, &use, 1, ready), at = ready;
         int found = 0;
 
@@ -34,7 +35,7 @@ static void single_uses(void)
         wrong += got != at;
         found = 0;
         for (unsigned k = 0; k < UNITS && !found; k++) /* which of them it took, only it knows */
-            if ((use.units >> k & 1) && fits(k, got + use.first, use.cycles) && !(x86_units_free_bits(u, k, got + use.first) & 1)) {
+            if ((use.units >> k & 1) && fits(k, got + use.first, use.cycles) && !(x86_units_free(u, got + use.first) >> k & 1)) {
                 memset(&busy[k][got + use.first], 1, use.cycles);
                 found = 1;
             }
@@ -53,21 +54,21 @@ static void several_uses(void)
     struct x86_units *u = calloc(1, sizeof *u);
     uint64_t seed = 4321, base = 100, cycles = 0, bits = 0;
 
-    for (unsigned i = 0; i < 3000; i++) {
+    for (unsigned i = 0; i < 1500; i++) {
         struct x86_use uses[3];
         unsigned n = 1 + (unsigned)rig_random(&seed, 3);
         uint64_t ready = base + rig_random(&seed, 50);
 
         for (unsigned k = 0; k < n; k++) {
-            uses[k] = (struct x86_use){ (1 + rig_random(&seed, 3)) << 2 * k, (uint16_t)rig_random(&seed, 2), (uint16_t)(1 + rig_random(&seed, 3)) };
+            uses[k] = (struct x86_use){ (1 + rig_random(&seed, 3)) << 2 * k, (uint16_t)rig_random(&seed, 2), (uint16_t)(1 + rig_random(&seed, 3)), 0 };
+            uses[k].stretch = (uint8_t)uses[k].units;
             cycles += uses[k].cycles;
         }
         CU_ASSERT(x86_units_issue(u, uses, n, ready) >= ready);
         base += rig_random(&seed, 4);
     }
-    for (unsigned w = 0; w < X86_CALENDAR_WORDS; w++)
-        for (unsigned k = 0; k < UNITS; k++)
-            bits += (unsigned)__builtin_popcountll(u->words[w].busy[k]);
+    for (unsigned i = 0; i < X86_CALENDAR; i++)
+        bits += (unsigned)__builtin_popcountll(u->calendar[i].busy);
     CU_ASSERT_EQUAL(bits, cycles);
     free(u);
 }
