@@ -39,7 +39,7 @@ static void split_name(struct peet_debuginfo *info, const char *symbol, struct p
     out->function = "";
     if (name == symbol && snprintf(buffer, sizeof buffer, "%s", name) < (int)sizeof buffer && (dot = strchr(buffer + 1, '.')) != NULL) {
         *dot = 0;
-        if (dot[1] >= '0' && dot[1] <= '9') {
+        if ((dot[1] >= '0' && dot[1] <= '9') || !strcmp(dot + 1, "body")) { /* body: a heap block that LLVM has made static */
             name = buffer;
         } else if (dot[1] && strncmp(dot + 1, "llvm.", 5)) {
             out->function = peet__arena_string(info, buffer);

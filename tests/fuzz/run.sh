@@ -15,11 +15,11 @@ int f(int n, char *s) { switch (n) { case 1: return s[1]; case 2: return s[7]; c
 int main(int c, char **v) { for (int i = 0; i < 64; i++) x[i] += y[i] * c; t += f(c, v[0]); __asm__ volatile("nop"); return printf("%d %f\n", t, x[3]) < 0; }
 C
 i=0
-for flags in -O0 -O2 '-O3 -march=x86-64-v3' '-O2 -fPIC -shared' '-Os -g'; do
+for flags in -O0 -O2 '-O3 -march=x86-64-v3' '-O2 -fPIC -shared' '-Os -g' '-O0 -gdwarf-4'; do
     i=$((i + 1))
     # shellcheck disable=SC2086
     "$peetcc" $flags -fno-peet-schema-file -o "$dir/a$i" "$dir/a.c"
-    if [ "$kind" = elf ]; then
+    if [ "$kind" != schema ]; then
         cp "$dir/a$i" "$dir/corpus/elf$i"
     else
         objcopy --dump-section .peet.schema="$dir/corpus/s$i" "$dir/a$i"
