@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Shared libraries, linked and loaded while the program runs: their globals, thread-local variables and allocations.
 . "$(dirname "$0")/lib.sh"
+early=1 # a constructor of the library that is linked, whose block is referenced once
 cat >linked.c <<'END'
 #include <stdlib.h>
 volatile int linked_table[30];

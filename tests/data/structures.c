@@ -5,8 +5,9 @@
  *
  *     kind name type function file line element_bytes objects live bytes bytes_live peak references flags path members
  *
- * Heap blocks are held against a list of its own, made of ALLOC and FREE; its last line, "wrong N", counts references whose
- * object is another than the list's, or that lie outside the object that they are said to be in.
+ * Heap blocks are held against a list of its own, made of ALLOC and FREE; its last line, "wrong N M", counts references whose
+ * object is another than the list's, or that lie outside the object that they are said to be in, and those to heap blocks
+ * that are not in the list: constructors of libraries allocate before anybody can be told.
  */
 #include <peet/module.h>
 
@@ -26,7 +27,7 @@ struct self {
     const struct peet_env *env;
     struct counts *counts;
     uint32_t n;
-    uint64_t wrong;
+    uint64_t wrong, unannounced;
     struct { uint64_t address, bytes; int over; } blocks[BLOCKS]; /* over: another one has its place, its FREE is still to come */
     unsigned nblocks;
 };
@@ -76,7 +77,7 @@ static void one(struct self *s, uint64_t address)
     if (i < s->nblocks)
         s->wrong += (d->kind != PEET_DATA_HEAP && d->kind != PEET_DATA_MAPPED) || object.address != s->blocks[i].address || object.bytes != s->blocks[i].bytes;
     else
-        s->wrong += d->kind == PEET_DATA_HEAP;
+        s->unannounced += d->kind == PEET_DATA_HEAP;
     if (d->kind == PEET_DATA_REST || d->kind == PEET_DATA_STACK)
         return;
     s->env->data_member(s->env, d, address - object.address, member, sizeof member);
@@ -147,7 +148,7 @@ static void finish(void *self, uint64_t cycles)
             fprintf(out, "%s=%llu ", *c->members[i].name ? c->members[i].name : "(whole)", (unsigned long long)c->members[i].n);
         fputc('\n', out);
     }
-    if (!out || fprintf(out, "wrong\t%llu\n", (unsigned long long)s->wrong) < 0 || fclose(out))
+    if (!out || fprintf(out, "wrong\t%llu\t%llu\n", (unsigned long long)s->wrong, (unsigned long long)s->unannounced) < 0 || fclose(out))
         env->fail(env, "%s: cannot write", path);
 }
 
