@@ -13,7 +13,7 @@
 
 enum { PEET_CLI_REPORT_TOP = 10, PEET_CLI_REPORT_PARTS = PEET_CLI_REPORT_TOP + 2, PEET_CLI_REPORT_LEVELS = 8 };
 
-/** One run.  Parts: the first `top` are structures, then the stack, then the rest (instruction fetches included). */
+/** One run.  Parts: the first `top` are structures, then the stack, then the rest; instruction fetches and page walks are not data. */
 struct peet_cli_profile {
     char program[40];
     const json_t *dtrack;    /* its node in stats.json */

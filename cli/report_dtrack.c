@@ -81,9 +81,7 @@ int peet_cli_profile(const json_t *stats, int top, struct peet_cli_profile *out_
             book(p, structure, named++);
         }
     }
-    book(p, json_object_get(p->dtrack, "instruction_fetches"), top + 1);
-    book(p, json_object_get(p->dtrack, "page_walks"), top + 1);
-    return 0;
+    return 0; /* instruction fetches and page walks are no data */
 }
 
 /* ---------------------------------------------------------------------------------------------- tables */

@@ -54,6 +54,22 @@ static void test_figures(void)
     shows(STATS(", \"other\": {\"summary\": {\"thing\": \"18446744073709551615\"}}"), "18446744073709551615");
 }
 
+#define TABLES(rows) STATS(", \"other\": {\"tables\": [{\"title\": \"some\", \"columns\": [\"name\", \"share\", \"what\"], \"rows\": [" rows "]}]}")
+#define LONG "a name that is much longer than the column of names can be and goes on and on and on for quite a while"
+
+static void test_tables(void)
+{
+    shows(TABLES("[\"x\", \"1.0 %\", \"first\"], [\"yy\", 1234567, \"second\"]"),
+        "  some:\n    name      share  what\n    x         1.0 %  first\n    yy    1,234,567  second\n");
+    shows(TABLES("[\"" LONG "\", 1, \"" LONG "\"]"), "  some:\n");
+    shows(TABLES("[\"line\\nbreak\", 1]"), "line break");
+    free(table_of(TABLES("")));
+    free(table_of(TABLES("[], 5, null, [null, {}, [], true, -3, 1e300]")));
+    free(table_of(STATS(", \"other\": {\"tables\": [{\"columns\": 3, \"rows\": 4}, 7, {}]}")));
+    free(table_of(STATS(", \"other\": {\"tables\": [{\"title\": \"" LONG LONG "\", \"columns\": [\"" LONG "\", \"" LONG "\"], \"rows\": [[1]]}]}")));
+    free(table_of(STATS(", \"other\": {\"tables\": 5}")));
+}
+
 static void test_reservations(void)
 {
     shows(STATS(", \"end\": {\"reason\": \"deadlock\"}"), "did not end by itself (deadlock)");
@@ -98,6 +114,7 @@ int main(void)
 {
     static const struct suite_test tests[] = {
         { "figures", test_figures }, { "reservations", test_reservations }, { "many processors", test_many_processors }, { "odd input", test_odd },
+        { "tables of modules", test_tables },
     };
     return RUN_SUITE("table", tests);
 }
