@@ -34,6 +34,7 @@ int peet_cli_finish_stdout(int status);
 int peet_cli_run(int argc, char **argv);
 int peet_cli_sims(int argc, char **argv);
 int peet_cli_schema(int argc, char **argv);
+int peet_cli_costs(int argc, char **argv);
 int peet_cli_report(int argc, char **argv);
 int peet_cli_whatif(int argc, char **argv);
 

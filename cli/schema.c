@@ -135,25 +135,24 @@ static int print(struct peet_program *program, const struct peet_debuginfo *info
     return err ? peet_error_set(error, err, "out of memory") : 0;
 }
 
-/* A file of that name here, or a program on PATH. */
-static int open_program(const struct asked *asked, struct peet_program **out_program, struct peet_debuginfo **out_info, struct peet_error *error)
+int peet_cli_schema_open(const char *name, struct peet_program **out_program, struct peet_debuginfo **out_info, struct peet_error *error)
 {
     char *found = NULL;
     int err = 0;
-    if (!strchr(asked->program, '/') && access(asked->program, F_OK) != 0)
-        err = peet_cli_program_find(asked->program, &found, error);
+    if (!strchr(name, '/') && access(name, F_OK) != 0)
+        err = peet_cli_program_find(name, &found, error);
     if (!err && peet_program_new(out_program))
         err = peet_error_set(error, PEET_ENOMEM, "out of memory");
     if (!err) {
         struct peet_error inner = {0};
-        int functions = peet_program_add_image(*out_program, found ? found : asked->program, 0, &inner);
+        int functions = peet_program_add_image(*out_program, found ? found : name, 0, &inner);
         if (functions == PEET_ENOTFOUND && inner.code == 0)
-            err = peet_error_set(error, PEET_ENOTFOUND, "%s carries no schema: it was not built by peetcc", asked->program);
+            err = peet_error_set(error, PEET_ENOTFOUND, "%s carries no schema: it was not built by peetcc", name);
         else if (functions < 0)
             err = peet_error_set(error, functions, "%s", inner.message);
     }
-    if (!err)
-        err = peet_debuginfo_open(found ? found : asked->program, out_info, error);
+    if (!err && out_info)
+        err = peet_debuginfo_open(found ? found : name, out_info, error);
     free(found);
     return err;
 }
@@ -167,7 +166,7 @@ int peet_cli_schema(int argc, char **argv)
     struct peet_debuginfo *info = NULL;
     if (argp_parse(&parser, argc, argv, 0, NULL, &asked) != 0)
         return PEET_CLI_USAGE;
-    int err = open_program(&asked, &program, &info, &error);
+    int err = peet_cli_schema_open(asked.program, &program, &info, &error);
     if (!err)
         err = count(program, &asked, &totals, &error);
     if (!err)

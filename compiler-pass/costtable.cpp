@@ -182,7 +182,10 @@ std::string Table::write(const std::vector<unsigned> &opcodes)
         Bytes list;
         own.u(first);
         for (unsigned i = 1; i < variants.size(); i++) {
-            unsigned c = index(P.sample(opcodes[at], variants[i]));
+            MCInst I = P.sample(opcodes[at], variants[i]);
+            if (P.prefixedForm(opcodes[at]) != opcodes[at] && !STI.checkFeatures("+bmi"))
+                continue; // the prefix is ignored
+            unsigned c = index(I);
             if (c == first)
                 continue;
             list.u(variants[i]);

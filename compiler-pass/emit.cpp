@@ -78,14 +78,14 @@ Registers registers(Target &T, const MachineInstr &MI)
         R.writes.push_back(n);
         R.partial |= T.gpr(r) != NoGpr && T.gprBits(r) < 32;
     };
-    for (unsigned i = 0; i < MI.getNumOperands(); i++) {
+    for (unsigned i = 0; i < (opaque ? MI.getNumOperands() : D.getNumOperands()); i++) {
         const MachineOperand &MO = MI.getOperand(i);
-        if (!MO.isReg() || !MO.getReg() || !MO.getReg().isPhysical() || (MO.isImplicit() && !opaque))
+        if (!MO.isReg() || !MO.getReg() || !MO.getReg().isPhysical())
             continue;
         if (MO.isDef())
             write(MO.getReg().asMCReg());
         else
-            read(MO.getReg().asMCReg(), i < D.getNumOperands() && D.operands()[i].OperandType == MCOI::OPERAND_MEMORY && references);
+            read(MO.getReg().asMCReg(), !opaque && D.operands()[i].OperandType == MCOI::OPERAND_MEMORY && references);
     }
     if (opaque)
         return R;
@@ -93,6 +93,12 @@ Registers registers(Target &T, const MachineInstr &MI)
         read(r, implicitAddress(D, T.TRI->getName(r)));
     for (MCPhysReg r : D.implicit_defs())
         write(r);
+    if (MI.isCall() || MI.isReturn()) { // LLVM does not say all of it
+        if (!is_contained(R.addresses, RSP))
+            R.addresses.push_back(RSP);
+        if (!is_contained(R.writes, RSP))
+            R.writes.push_back(RSP);
+    }
     return R;
 }
 

@@ -7,12 +7,14 @@
 #include "llvm/ADT/APInt.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"
+#include "llvm/IR/Function.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 #include "llvm/MC/MCAsmInfo.h"
 #include "llvm/MC/MCContext.h"
 #include "llvm/MC/MCExpr.h"
 #include "llvm/MC/MCInstBuilder.h"
 #include "llvm/MC/MCTargetOptions.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <map>
 
@@ -25,6 +27,11 @@ bool ignoredRegister(StringRef n)
     static const char *const names[] = {"RIP", "EIP", "IP", "SSP", "MXCSR", "DF", "FPCW", "CS", "DS", "ES", "FS", "GS", "SS",
         "FS_BASE", "GS_BASE"};
     return std::any_of(std::begin(names), std::end(names), [&](const char *x) { return n == x; });
+}
+
+static bool isAccumulator(StringRef n)
+{
+    return n == "AL" || n == "AX" || n == "EAX" || n == "RAX";
 }
 
 bool implicitAddress(const MCInstrDesc &D, StringRef n)
@@ -64,6 +71,8 @@ Processors *Processors::get(std::string &why)
             }
             std::sort(N->names.begin(), N->names.end());
             N->matters.resize(N->instructions->getNumOpcodes());
+            for (unsigned o = 0; o < N->instructions->getNumOpcodes(); o++)
+                N->opcodes[N->instructions->getName(o)] = o;
             if (!N->analysis || N->models.empty())
                 failed = "LLVM has no scheduling models for x86-64";
             else
@@ -82,8 +91,77 @@ MCRegister Processors::named(const char *name) const
     return MCRegister();
 }
 
+unsigned Processors::sibling(unsigned opcode, StringRef end, StringRef otherEnd) const
+{
+    StringRef name = instructions->getName(opcode);
+    if (!name.ends_with(end))
+        return opcode;
+    auto at = opcodes.find((name.drop_back(end.size()) + otherEnd).str());
+    return at == opcodes.end() ? opcode : at->second;
+}
+
+unsigned Processors::shortForm(unsigned opcode) const
+{
+    StringRef name = instructions->getName(opcode);
+    if (name.ends_with("8ri") || name.ends_with("8mi"))
+        return opcode; // its other form is none of 64-bit code
+    for (auto [wide, narrow] : {std::pair("i32", "i8"), std::pair("ri", "ri8"), std::pair("mi", "mi8")})
+        if (unsigned o = sibling(opcode, wide, narrow); o != opcode && instructions->get(o).getNumOperands() == instructions->get(opcode).getNumOperands())
+            return o;
+    return opcode;
+}
+
+unsigned Processors::oneForm(unsigned opcode) const
+{
+    for (auto [by, one] : {std::pair("ri", "r1"), std::pair("mi", "m1")})
+        if (unsigned o = sibling(opcode, by, one); o != opcode && !instructions->get(o).isPseudo() && instructions->get(o).getNumOperands() + 1 == instructions->get(opcode).getNumOperands())
+            return o;
+    return opcode;
+}
+
+unsigned Processors::accumulatorForm(unsigned opcode) const
+{
+    for (auto [any, own] : {std::pair("8ri", "8i8"), std::pair("16ri", "16i16"), std::pair("32ri", "32i32"), std::pair("64ri32", "64i32")})
+        if (unsigned o = sibling(opcode, any, own); o != opcode)
+            return o;
+    return opcode;
+}
+
+unsigned Processors::plainForm(unsigned opcode) const
+{
+    StringRef name = instructions->getName(opcode), rest = name;
+    std::string plain;
+    if (rest.consume_front("TAILJMP"))
+        plain = rest.ends_with("_CC") ? "JCC_1" : rest.starts_with("d") ? "JMP_1" : rest.starts_with("m") ? "JMP64m" : "JMP64r";
+    else if (rest.consume_front("LOCK_") || rest.consume_front("ACQUIRE_") || rest.consume_front("RELEASE_"))
+        plain = rest.str();
+    else if (name.starts_with("LXADD") || name.starts_with("LCMPXCHG"))
+        plain = name.drop_front().str() + (name.ends_with("B") ? "" : "rm");
+    else if (rest.consume_front("MULX")) { // the half that nobody wants is computed all the same
+        plain = name.str();
+        plain.erase(std::min(plain.find('H'), plain.size()), 1);
+    } else
+        plain = name.str() + "_Int";
+    auto at = opcodes.find(plain);
+    if (at == opcodes.end() || (name.data() == rest.data() && instructions->get(at->second).getNumOperands() != instructions->get(opcode).getNumOperands()))
+        return opcode;
+    return at->second;
+}
+
+unsigned Processors::prefixedForm(unsigned opcode) const
+{
+    StringRef name = instructions->getName(opcode);
+    if (!name.starts_with("BSF"))
+        return opcode;
+    auto at = opcodes.find(("TZCNT" + name.drop_front(3)).str());
+    return at == opcodes.end() ? opcode : at->second;
+}
+
+// The operands of lea's address are of no declared type.
 int Processors::firstMemory(const MCInstrDesc &D) const
 {
+    if (D.getNumOperands() == 6 && !D.mayLoad() && !D.mayStore() && instructions->getName(D.getOpcode()).starts_with("LEA"))
+        return 1;
     for (unsigned i = 0; i + 5 <= D.getNumOperands(); i++)
         if (D.operands()[i].OperandType == MCOI::OPERAND_MEMORY && D.operands()[i + 4].OperandType == MCOI::OPERAND_MEMORY)
             return i;
@@ -98,6 +176,13 @@ bool Processors::computesAddress(const MCInstrDesc &D) const
 MCInst Processors::sample(unsigned opcode, unsigned variant) const
 {
     static const MCRegister RAX = named("RAX"), RBP = named("RBP"), RCX = named("RCX"), RIP = named("RIP");
+    opcode = plainForm(opcode);
+    if (!(variant & VariantWide) && shortForm(opcode) != opcode)
+        opcode = shortForm(opcode);
+    else if (variant & VariantAccumulator)
+        opcode = accumulatorForm(opcode);
+    if ((variant & VariantImm) == 1)
+        opcode = prefixedForm(oneForm(opcode));
     const MCInstrDesc &D = instructions->get(opcode);
     bool address = computesAddress(D);
     int memory = firstMemory(D);
@@ -143,7 +228,9 @@ MCInst Processors::sample(unsigned opcode, unsigned variant) const
                 R = I.getOperand(1).getReg();
             I.addOperand(MCOperand::createReg(R));
         } else
-            I.addOperand(MCOperand::createImm(i + 1 == D.getNumOperands() && !address ? variant & VariantImm : 0));
+            I.addOperand(MCOperand::createImm(i + 1 != D.getNumOperands() || address ? 0
+                    : variant & VariantWide                                          ? 0x1234
+                                                                                     : variant & VariantImm));
     }
     return I;
 }
@@ -179,7 +266,8 @@ const Processors::Matter &Processors::matter(unsigned opcode)
     M.done = true;
     const MCInstrDesc &D = instructions->get(opcode);
     unsigned n = D.getNumOperands();
-    bool variant = false;
+    bool variant = oneForm(opcode) != opcode;
+    M.prefix = prefixedForm(opcode) != opcode;
     for (const Model &m : models)
         variant |= m.subtarget->getSchedModel().getSchedClassDesc(D.getSchedClass())->isVariant();
     auto isRegister = [&](unsigned i) { return D.operands()[i].OperandType == MCOI::OPERAND_REGISTER; };
@@ -190,6 +278,10 @@ const Processors::Matter &Processors::matter(unsigned opcode)
     else if (variant && n && !isRegister(n - 1) && D.operands()[n - 1].OperandType != MCOI::OPERAND_MEMORY)
         for (unsigned i = 1; i < 256 && !M.imm; i++)
             M.imm = differs(opcode, 0, i) || (M.same && differs(opcode, VariantSame, VariantSame | i));
+    M.wide = shortForm(opcode) != opcode && differs(opcode, 2, VariantWide);
+    unsigned other = shortForm(opcode) != opcode ? VariantWide : 2u;
+    M.accumulator = accumulatorForm(opcode) != opcode && differs(opcode, other, other | VariantAccumulator);
+    M.wide |= M.accumulator && other == VariantWide;
     return M;
 }
 
@@ -205,6 +297,15 @@ std::vector<unsigned> Processors::all(unsigned opcode)
     for (unsigned same = 0; same <= (M.same ? VariantSame : 0u); same += VariantSame)
         for (unsigned i = 0; i < (M.imm ? 256u : 1u); i++)
             v.push_back(same | i);
+    if (M.accumulator && !M.wide)
+        for (unsigned i = 0; i < (M.imm ? 256u : 1u); i++)
+            v.push_back(VariantAccumulator | i);
+    if (M.wide)
+        v.push_back(VariantWide);
+    if (M.wide && M.accumulator)
+        v.push_back(VariantWide | VariantAccumulator);
+    if (M.prefix)
+        v.push_back(1);
     return v;
 }
 
@@ -233,11 +334,23 @@ unsigned variantOf(const MachineInstr &MI)
         v |= (!disp.isImm() ? 2u : disp.getImm() ? 1u : 0u) << VariantDispShift;
         return v;
     }
+    if (M.prefix && !MI.getMF()->getFunction().hasOptSize())
+        for (const MachineOperand &MO : MI.operands())
+            if (MO.isReg() && MO.isDef() && MO.isDead() && StringRef(P->registers->getName(MO.getReg().asMCReg())) == "EFLAGS")
+                return 1;
     if (M.same && MI.getNumOperands() >= 3 && MI.getOperand(1).isReg() && MI.getOperand(2).isReg() &&
         MI.getOperand(1).getReg() == MI.getOperand(2).getReg())
         v |= VariantSame;
-    if (M.imm && D.getNumOperands() && MI.getOperand(D.getNumOperands() - 1).isImm())
-        v |= MI.getOperand(D.getNumOperands() - 1).getImm() & VariantImm;
+    if ((M.imm || M.wide || M.accumulator) && D.getNumOperands()) {
+        const MachineOperand &last = MI.getOperand(D.getNumOperands() - 1);
+        bool narrow = P->shortForm(MI.getOpcode()) != MI.getOpcode() && last.isImm() && isInt<8>(last.getImm());
+        if (M.accumulator && !narrow && MI.getOperand(0).isReg() && isAccumulator(P->registers->getName(MI.getOperand(0).getReg().asMCReg())))
+            v |= VariantAccumulator;
+        if (P->shortForm(MI.getOpcode()) != MI.getOpcode() && !narrow)
+            v |= M.wide ? VariantWide : M.imm ? 2u : 0; // a number like any other
+        else if (M.imm && last.isImm())
+            v |= last.getImm() & VariantImm;
+    }
     return v;
 }
 
