@@ -73,6 +73,27 @@ static __attribute__((noinline)) int many(const struct bus *b, struct cache *c, 
     return 1;
 }
 
+/* The block's groups, if they all hit.  Returns: whether they do */
+ALWAYS int hits(const struct bus *b, struct cache *c, const struct plan *p, const uint64_t *values, uint64_t stamp, int classify, int plru)
+{
+    switch (p->known - 1) {
+    case 0:
+        return 1;
+    case 1:
+        return few(b, c, p->first, values, 1, stamp, classify, plru);
+    case 2:
+        return few(b, c, p->first, values, 2, stamp, classify, plru);
+    case 3:
+        return few(b, c, p->first, values, 3, stamp, classify, plru);
+    case 4:
+        return few(b, c, p->first, values, 4, stamp, classify, plru);
+    case PLAN_MANY:
+        return many(b, c, p, values, stamp, classify, plru);
+    default:
+        return 0;
+    }
+}
+
 /* One execution of a block that does not only hit.  Returns: its time, in CPI_ONE */
 static __attribute__((noinline)) uint64_t exactly(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t time,
     uint64_t *inout_stalled)
@@ -144,32 +165,8 @@ ALWAYS uint64_t walk(struct bus *b, unsigned hw, const struct peet_block_event *
             break;
         }
         p = &b->plans[block->id];
-        int hit;
-        switch (p->known - 1) {
-        case 0:
-            hit = 1;
-            break;
-        case 1:
-            hit = few(b, c, p->first, values, 1, stamp, classify, plru);
-            break;
-        case 2:
-            hit = few(b, c, p->first, values, 2, stamp, classify, plru);
-            break;
-        case 3:
-            hit = few(b, c, p->first, values, 3, stamp, classify, plru);
-            break;
-        case 4:
-            hit = few(b, c, p->first, values, 4, stamp, classify, plru);
-            break;
-        case PLAN_MANY:
-            hit = many(b, c, p, values, stamp, classify, plru);
-            break;
-        default:
-            hit = 0;
-            break;
-        }
         counts += p->counts;
-        if (LIKELY(hit)) {
+        if (LIKELY(hits(b, c, p, values, stamp, classify, plru))) {
             time += p->cost;
             stamp += p->nrefs;
         } else {
@@ -183,6 +180,43 @@ ALWAYS uint64_t walk(struct bus *b, unsigned hw, const struct peet_block_event *
         }
         e++;
     } while (e != end && time < limit);
+    c->stamp = stamp;
+    account(b, hw, now, time, counts & UINT32_MAX, counts >> 32, stalled);
+    *out_done = (size_t)(e - events);
+    return time / CPI_ONE - stalled;
+}
+
+/* walk(), as far as possible in machine code. */
+static uint64_t walk_made(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done)
+{
+    struct cache *const c = &b->caches[hw];
+    const struct peet_block_event *e = events, *const end = events + n;
+    const uint64_t limit = limit_of(now, until);
+    uint64_t time = b->hw[hw].cpi_rest, stamp = c->stamp, counts = 0, stalled = 0;
+    do {
+        const struct plan *p;
+        e += peet__bus_made_run(b, c, e, (size_t)(end - e), limit, &time, &stamp, &counts);
+        if (e == end || (e != events && time >= limit))
+            break;
+        const uint32_t id = e->block->id;
+        if (UNLIKELY(id >= b->nplans || !b->plans[id].known) && peet__bus_plan(b, e->block, e->values)) {
+            peet__bus_no_memory(b);
+            e++;
+            break;
+        }
+        p = &b->plans[id];
+        peet__bus_made_want(b, id);
+        c->stamp = stamp;
+        counts += p->counts;
+        if ((!p->ways || p->known - 1 == PLAN_MANY) && hits(b, c, p, e->values, stamp, 0, 0)) { /* no code, or not where it was last */
+            time += p->cost;
+            stamp += p->nrefs;
+        } else {
+            time += p->ways ? by_groups(b, hw, p, e, now, time, &stalled) : exactly(b, hw, e, now, time, &stalled);
+            stamp = c->stamp;
+        }
+        e++;
+    } while (e != end && time < limit && LIKELY(!b->dead));
     c->stamp = stamp;
     account(b, hw, now, time, counts & UINT32_MAX, counts >> 32, stalled);
     *out_done = (size_t)(e - events);
@@ -207,6 +241,8 @@ static uint64_t walk_plru(struct bus *b, unsigned hw, const struct peet_block_ev
 
 bus_walk *peet__bus_walk_for(const struct bus *b)
 {
+    if (b->made)
+        return walk_made;
     if (b->replacement == REPLACE_PLRU)
         return walk_plru;
     return b->classify && !b->sole ? walk_classify : walk_plain; /* sole: who wrote what is no question */

@@ -2,7 +2,7 @@
 /*
  * The machine "bus": what its files share.  module.c is what peet calls; plan.c is what can be said of a block in
  * advance, blocks.c takes blocks by the batch and turns of loops as long as they only hit, fast.c takes a block reference by
- * reference, groups.c group by group; engine.c is a reference that the fast path could not settle, sole.c the same for a single
+ * reference, groups.c group by group, made.c in machine code; engine.c is a reference that the fast path could not settle, sole.c the same for a single
  * processor; cache.c is the frames of a cache and their replacement; classify.c says what kind of miss it was;
  * check.c watches the invariants; report.c tells observers; calendar.c is the bus in time; stats.c writes the results;
  * protocols.c holds the coherence protocols.
@@ -151,6 +151,7 @@ struct bus {
     uint32_t ngroup_ways, group_ways_size, group_splits_size;
     struct group_member *group_members;
     uint32_t ngroup_members, group_members_size;
+    struct made *made;          /* code for blocks (made.c); NULL: none */
     int groupwise;              /* groups.c has its conditions */
     uint32_t (*go_slowly)(struct bus *, struct turn *, uint64_t line, const struct group_way *); /* groups.c */
     int silent_write;           /* a write to a line that a read has brought in needs no transaction */
@@ -262,6 +263,19 @@ typedef uint64_t bus_walk(struct bus *b, unsigned hw, const struct peet_block_ev
 bus_walk *peet__bus_walk_for(const struct bus *b);
 /** loop() of the module */
 uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns);
+
+/* made.c */
+/** b->made becomes what makes code, or stays NULL. */
+void peet__bus_made_init(struct bus *b);
+void peet__bus_made_fini(struct bus *b);
+/** A block was executed that has no code, or did not hit: it gets code if that is often. */
+void peet__bus_made_want(struct bus *b, uint32_t id);
+/** Another block has this id now. */
+void peet__bus_made_forget(struct bus *b, uint32_t id);
+/** Blocks as long as they have code and only hit, at most up to the first that brings @inout_time to @limit.  @inout_counts: as in
+ *  plans.  Returns: how many */
+size_t peet__bus_made_run(struct bus *b, const struct cache *c, const struct peet_block_event *events, size_t n, uint64_t limit,
+    uint64_t *inout_time, uint64_t *inout_stamp, uint64_t *inout_counts);
 
 /* groups.c */
 void peet__bus_groups_init(struct bus *b);

@@ -151,10 +151,12 @@ static __attribute__((noinline)) uint64_t run_slow(struct bus *b, struct cache *
             touches += refs[j].kind == PEET_REF_MODIFY;
     w->touches = touches;
     const unsigned size = refs[i].size_bytes, offset = (unsigned)(event->values[i] & (b->line_bytes - 1));
-    if (b->sole && !b->watched && refs[i].kind != PEET_REF_MODIFY && size - 1 < b->line_bytes - offset) { /* no quick hit: that is known */
+    if (b->sole && !b->perfect_hits && refs[i].kind != PEET_REF_MODIFY && size - 1 < b->line_bytes - offset) { /* no quick hit: that is known */
         w->touches++;
-        w->stall_cycles += peet__bus_touch_sole(b, c, event->values[i] >> b->line_shift, size,
-            refs[i].kind == PEET_REF_STORE ? TOUCH_WRITE : TOUCH_READ, time_of(b, w, refs[i].insn));
+        if (UNLIKELY(b->watched))
+            peet__bus_at(b, i, event->values[i], size);
+        w->stall_cycles += touch_slow(b, c, event->values[i] >> b->line_shift, 0, size, refs[i].kind == PEET_REF_STORE ? TOUCH_WRITE : TOUCH_READ,
+            time_of(b, w, refs[i].insn));
         return 1;
     }
     return touch_location(b, c, event->values[i], refs[i].size_bytes ? refs[i].size_bytes : 1, &refs[i], w);

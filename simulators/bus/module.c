@@ -67,6 +67,7 @@ static void bus_destroy(void *self)
     peet__bus_classify_fini(b);
     peet__bus_caches_fini(b);
     peet__bus_plans_fini(b);
+    peet__bus_made_fini(b);
     peet__bus_calendar_fini(&b->calendar);
     peet_sim_linemap_fini(&b->lines_map);
     free(b->hw);
@@ -200,6 +201,7 @@ static void *bus_create(const struct peet_env *env, const union peet_value *v)
     peet__bus_watch_init(b);
     peet__bus_groups_init(b);
     b->run = peet__bus_run_for(b);
+    peet__bus_made_init(b);
     b->walk = peet__bus_walk_for(b);
     return b;
 }

@@ -117,6 +117,7 @@ int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t
     struct plan *p;
     if (make_room(b, block->id))
         return -1;
+    peet__bus_made_forget(b, block->id);
     p = &b->plans[block->id];
     *p = (struct plan){.cost = b->cpi * block->ninsns, .nrefs = (uint16_t)block->nrefs, .known = PLAN_GENERAL + 1,
         .counts = (uint64_t)(block->writes + block->modifies) << 32 | (block->reads + block->modifies)};

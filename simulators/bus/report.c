@@ -5,6 +5,7 @@
  * `watched`, and then asks peet__bus_touch_watched() in place of the engine.  Hits are never watched.
  */
 #include "bus.h"
+#include <string.h>
 
 void peet__bus_watch_init(struct bus *b)
 {
@@ -41,27 +42,39 @@ void peet__bus_report_gone(struct bus *b, const struct cache *c, uint64_t line, 
         .by = b->site.address, .now = now, .block = b->site.block, .ref = b->site.ref});
 }
 
-static void report_stall(struct bus *b, unsigned hw, const struct site *s, uint64_t cycles, uint64_t now)
+static struct peet_memory_event stall_event(unsigned hw, const struct site *s, uint64_t cycles, uint64_t now)
 {
-    tell(b, &(struct peet_memory_event){.type = PEET_MEMORY_STALL, .level = s->served, .flags = (uint8_t)flags_of(s->touch), .hw = hw,
+    return (struct peet_memory_event){.type = PEET_MEMORY_STALL, .level = s->served, .flags = (uint8_t)flags_of(s->touch), .hw = hw,
         .other = PEET_MEMORY_NOBODY, .size_bytes = s->bytes, .address = s->address, .cycles = cycles, .now = now, .block = s->block,
-        .ref = s->ref});
+        .ref = s->ref};
 }
 
 void peet__bus_report_lost(struct bus *b, unsigned hw, uint64_t cycles, uint64_t now)
 {
-    report_stall(b, hw, &b->hw[hw].latest, cycles, now);
+    const struct peet_memory_event event = stall_event(hw, &b->hw[hw].latest, cycles, now);
+    tell(b, &event);
+}
+
+/* What tells a miss, and its kind. */
+struct seen { uint64_t upgrades, misses, kinds[MISS_KINDS]; };
+
+static inline struct seen see(const struct bus *b, const struct cache_stats *s)
+{
+    struct seen seen = {.upgrades = s->upgrades, .misses = s->read_misses + s->write_misses + s->fetch_misses};
+    if (b->classify)
+        memcpy(seen.kinds, s->kinds, sizeof seen.kinds);
+    return seen;
 }
 
 /* What the reference has added to its cache's misses, if anything.  Returns: enum peet_memory_cause; PEET_MISS_CAUSES: it hit */
-static unsigned cause_of(const struct bus *b, const struct cache_stats *before, const struct cache_stats *after)
+static unsigned cause_of(const struct bus *b, const struct seen *before, const struct cache_stats *after)
 {
     static const uint8_t causes[MISS_KINDS] = {[MISS_COLD] = PEET_MISS_COLD, [MISS_CAPACITY] = PEET_MISS_CAPACITY,
         [MISS_CONFLICT] = PEET_MISS_CONFLICT, [MISS_TRUE_SHARING] = PEET_MISS_TRUE_SHARING,
         [MISS_FALSE_SHARING] = PEET_MISS_FALSE_SHARING};
     if (after->upgrades != before->upgrades)
         return PEET_MISS_UPGRADE;
-    if (after->read_misses + after->write_misses + after->fetch_misses == before->read_misses + before->write_misses + before->fetch_misses)
+    if (after->read_misses + after->write_misses + after->fetch_misses == before->misses)
         return PEET_MISS_CAUSES;
     for (unsigned kind = 0; b->classify && kind < MISS_KINDS; kind++)
         if (after->kinds[kind] != before->kinds[kind])
@@ -72,7 +85,7 @@ static unsigned cause_of(const struct bus *b, const struct cache_stats *before, 
 uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, enum touch touch,
     uint64_t time)
 {
-    const struct cache_stats before = c->stats;
+    const struct seen before = see(b, &c->stats);
     const uint64_t from_memory = b->memory_line_reads + b->memory_word_writes;
     struct site *s = &b->site;
     s->touch = (uint8_t)touch;
@@ -85,13 +98,18 @@ uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, 
         return stall;
     const unsigned cause = cause_of(b, &before, &c->stats);
     s->served = b->supplier != PEET_MEMORY_NOBODY ? 1 : b->memory_line_reads + b->memory_word_writes != from_memory ? 2 : 0;
-    if (cause != PEET_MISS_CAUSES)
-        tell(b, &(struct peet_memory_event){.type = PEET_MEMORY_MISS, .level = 1, .cause = (uint8_t)cause,
+    struct peet_memory_event events[2]; /* in one call */
+    size_t n = 0;
+    if (cause != PEET_MISS_CAUSES && b->env->reports >> PEET_MEMORY_MISS & 1)
+        events[n++] = (struct peet_memory_event){.type = PEET_MEMORY_MISS, .level = 1, .cause = (uint8_t)cause,
             .flags = (uint8_t)flags_of(touch), .hw = c->hw, .other = b->supplier, .size_bytes = s->bytes, .address = s->address,
-            .cycles = stall, .now = time, .block = s->block, .ref = s->ref});
+            .cycles = stall, .now = time, .block = s->block, .ref = s->ref};
     if (stall) {
         b->hw[c->hw].latest = *s;
-        report_stall(b, c->hw, s, stall, time);
+        if (b->env->reports >> PEET_MEMORY_STALL & 1)
+            events[n++] = stall_event(c->hw, s, stall, time);
     }
+    if (n)
+        b->env->report(b->env, events, n);
     return stall;
 }
