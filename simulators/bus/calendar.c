@@ -72,17 +72,29 @@ static void push(struct calendar *cal, uint32_t i, uint64_t end)
     }
 }
 
+/* How many slots end by then: nothing of that can be in the way. */
+static uint32_t ends_by(const struct calendar *cal, uint64_t time)
+{
+    const struct calendar_slot *const slots = cal->slots + cal->first;
+    uint32_t low = 0, high = cal->n;
+    if (high && slots[high - 1].end <= time)
+        return high;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (slots[middle].end <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned hw, uint64_t time, uint64_t cycles, int posted)
 {
     if (cal->sole)
         return peet__bus_calendar_request_sole(cal, time, cycles);
     uint64_t at = time > cal->final_until ? time : cal->final_until;
-    uint32_t last = cal->last_hw, i = 0;
-    /* Nothing that ends before this can be in the way: begin with the last such slot that is at hand. */
-    if (cal->n && cal->slots[cal->first + cal->n - 1].end <= at)
-        i = cal->n - 1;
-    else if (cal->latest >= cal->first && cal->latest < cal->first + cal->n && cal->slots[cal->latest].end <= at)
-        i = cal->latest - cal->first;
+    uint32_t i = ends_by(cal, at), last = i ? cal->slots[cal->first + i - 1].hw : cal->last_hw;
     for (; i < cal->n; i++) {
         const struct calendar_slot *s = &cal->slots[cal->first + i];
         if (s->end > at) {
@@ -110,7 +122,6 @@ uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned hw, uint64_t 
     }
     struct calendar_slot *s = cal->slots + cal->first + i;
     memmove(s + 1, s, (cal->n - i) * sizeof *s);
-    cal->latest = (uint32_t)(s - cal->slots);
     *s = (struct calendar_slot){time, at, at + cycles, hw, posted != 0};
     cal->n++;
     cal->transactions++;

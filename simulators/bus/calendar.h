@@ -30,7 +30,6 @@ struct calendar {
     uint64_t open_from;           /* sole: busy from here to final_until, and not in the windows yet */
     uint32_t first, n;            /* slots[first .. first + n) in the order of their start */
     struct calendar_slot *slots;  /* 2 * CALENDAR_SLOTS */
-    uint32_t latest;              /* where the latest request was put */
     uint64_t final_until;         /* the bus is settled before this time */
     uint32_t last_hw;             /* owner of the last settled transaction */
     uint64_t busy_cycles, transactions;
