@@ -524,6 +524,7 @@ static int find_offsets(unsigned n)
     ntaken = 0;
     for (unsigned i = 0; i < now.n; i++)
         take(now.v[i].lo, now.v[i].hi);
+    take(PEET__HEAP_TABLES, PEET__HEAP_TABLES + 16 * PEET__GIB); /* which come with the first block */
     for (unsigned i = 0; i < nwindows; i++) { /* main memory's own room to grow */
         take(windows[i].lo, windows[i].hi);
         from = from == INT64_MIN || (int64_t)LOWEST - (int64_t)windows[i].lo > from ? (int64_t)LOWEST - (int64_t)windows[i].lo : from;

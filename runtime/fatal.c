@@ -193,7 +193,7 @@ static void report_crash(int signal, const siginfo_t *info, ucontext_t *uc)
     struct peet__rt *rt = &peet__rt;
     struct crash crash = {.signal = signal};
     crash.pc = uc ? (uint64_t)uc->uc_mcontext.gregs[REG_RIP] : 0;
-    crash.address = peet__fatal_is_fault(signal, info) ? peet__domain_primary((uint64_t)info->si_addr) : 0;
+    crash.address = peet__fatal_is_fault(signal, info) ? (uint64_t)info->si_addr : 0;
     explain(&crash, info);
     crash_end = rt->in_subject ? peet__ctl->cursor : NULL;
     rt->in_subject = 0;

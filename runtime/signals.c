@@ -15,6 +15,7 @@
  * A fatal signal goes to fatal.c.
  */
 #include "signals.h"
+#include "domain_internal.h"
 #include "fatal.h"
 #include "images.h"
 
@@ -316,6 +317,7 @@ static void on_signal(int signal, siginfo_t *info, void *uc)
     uint64_t pc = (uint64_t)((ucontext_t *)uc)->uc_mcontext.gregs[REG_RIP];
     int saved_errno = errno;
     if (peet__fatal_is_fault(signal, info)) {
+        info->si_addr = (void *)peet__domain_primary((uint64_t)info->si_addr);
         if (rt->simulated && !rt->in_subject)
             peet__fatal(signal, info, uc); /* a fault of the host is not the subject's to handle */
         else {

@@ -147,6 +147,10 @@ static uint64_t *run(struct peet_ctx *ctx, uint64_t result)
                 fprintf(leaves, "%llu\n", (unsigned long long)event[1]);
             break;
         case PEET_ABSTRACT_CLOCK:
+        case PEET_ABSTRACT_ONCE_END:
+            break;
+        case PEET_ABSTRACT_ONCE_BEGIN:
+            result = 1;
             break;
         default:
             return event;
