@@ -14,6 +14,8 @@
 
 enum { REST, STACK };
 
+#define VAST_BYTES ((uint64_t)1 << 36)
+
 /* -------------------------------------------------------------------------------------------- structures */
 
 const char *peet__data_text(struct peet_datamap *m, const char *text)
@@ -314,6 +316,35 @@ uint64_t peet_datamap_member(const struct peet_datamap *m, const struct peet_dat
 
 /* ------------------------------------------------------------------------------------------ heap, mappings */
 
+/** A mapping too large for the table: addresses set aside, mostly. */
+static int map_vast(struct peet_datamap *m, struct peet__structure *s, uint64_t address, uint64_t bytes)
+{
+    if (peet__range_add(m, address, address + bytes, s->pub.id))
+        return PEET_ENOMEM;
+    count_in(&s->pub, bytes, bytes, 1);
+    return 0;
+}
+
+/** ... and those that lie wholly in a range are gone. */
+static void unmap_vast(struct peet_datamap *m, uint64_t lo, uint64_t hi)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->nranges; i++) {
+        const struct peet__data_range *r = &m->ranges[i];
+        struct peet_data *d = &m->structures[r->data]->pub;
+
+        if (d->kind == PEET_DATA_MAPPED && r->lo >= lo && r->hi <= hi) {
+            d->objects_live--;
+            d->bytes_live -= r->hi - r->lo;
+            continue;
+        }
+        m->ranges[n++] = *r;
+    }
+    m->nranges = n;
+    m->last_range = 0;
+}
+
 int peet_datamap_alloc(struct peet_datamap *m, const struct peet_datamap_block *b)
 {
     const uint64_t grain = b->kind != PEET_DATA_MAPPED ? 16 : b->exact ? 1 : 4096;
@@ -332,6 +363,8 @@ int peet_datamap_alloc(struct peet_datamap *m, const struct peet_datamap_block *
     } else {
         s = peet__site_structure(m, b->kind, b->path, b->npath, b->inner);
     }
+    if (s && covered >= VAST_BYTES && b->kind == PEET_DATA_MAPPED)
+        return map_vast(m, s, b->address, covered);
     return s && peet__object_new(m, s, b->address, b->bytes, covered, number) ? 0 : PEET_ENOMEM;
 }
 
@@ -357,6 +390,8 @@ void peet_datamap_release(struct peet_datamap *m, uint64_t address)
 
 void peet_datamap_unmap(struct peet_datamap *m, uint64_t address, uint64_t bytes)
 {
+    if (bytes >= VAST_BYTES)
+        unmap_vast(m, address, address + bytes);
     if (address + bytes > address)
         clear(m, address, address + bytes, 0);
 }

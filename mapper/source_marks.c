@@ -7,6 +7,7 @@
  * that says all, so an iteration can be decoded by itself.
  */
 #include "source_parts.h"
+#include "datamap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +110,9 @@ static int advance(struct peet_source *s, uint32_t carrier, struct peet_error *e
             s->extraneous_blocks++;
         if (kind != PEET_EVENT_ABSTRACT)
             continue;
+        if (s->data && (event.abstract.type == PEET_ABSTRACT_ALLOC || event.abstract.type == PEET_ABSTRACT_FREE) &&
+            peet_datamap_note(s->data, event.abstract.type, event.abstract.args, event.abstract.nargs))
+            return no_memory(error); /* between iterations: not simulated, but it has happened */
         if (event.abstract.type == PEET_ABSTRACT_MARK_START)
             return record_iteration(s, carrier, event.abstract.args[0], error);
         if (event.abstract.type == PEET_ABSTRACT_MARK_JOIN)

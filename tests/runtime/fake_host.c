@@ -51,6 +51,20 @@ static void summary(void)
     say("words %llu hash %016llx\n", (unsigned long long)plain_words, (unsigned long long)plain_hash);
 }
 
+/* Notes of allocations, which lie aside. */
+static void look_aside(void)
+{
+    size_t n;
+    const uint64_t *w = peet_rt_notes(&n), *notes_end = w + n;
+    for (; w < notes_end; w += 2 + PEET_RAW_NARGS(w[1])) {
+        say("%s", name_of(PEET_RAW_TYPE(w[1])));
+        for (unsigned i = 0; i < PEET_RAW_NARGS(w[1]); i++)
+            say(" %lld", (long long)w[2 + i]);
+        say("\n");
+    }
+    peet_rt_notes_clear();
+}
+
 /* The last abstract record of a turn; NULL if it had none. */
 static uint64_t *look(uint64_t *end)
 {
@@ -69,6 +83,7 @@ static uint64_t *look(uint64_t *end)
             plain_hash = (plain_hash ^ *w) * 1099511628211u;
         }
     }
+    look_aside();
     return last;
 }
 
