@@ -229,9 +229,18 @@ static int is_wanted(const struct asked *asked, const struct peet_function *func
 static int print(const struct asked *asked, struct peet_costs *costs, const struct peet_processor *processor,
     struct peet_program *program, struct peet_error *error)
 {
-    json_t *functions = asked->json ? json_array() : NULL, *root;
     unsigned n = program ? peet_program_nfunctions(program) : 0, found = 0;
+    json_t *functions, *root;
 
+    for (unsigned i = 0; i < n; i++) {
+        const struct peet_function *function = peet_program_function(program, i, error);
+
+        found += function && is_wanted(asked, function);
+    }
+    if (program && !found)
+        return peet_error_set(error, PEET_ENOTFOUND, "%s: no function is named, or matches, %s", asked->program,
+            asked->function ? asked->function : "*");
+    functions = asked->json ? json_array() : NULL;
     if (!asked->json && program)
         printf("%s: costs on %s, by the scheduling model of LLVM %s\n", asked->program, processor->name, peet_costs_llvm(costs));
     else if (!asked->json)
@@ -241,16 +250,10 @@ static int print(const struct asked *asked, struct peet_costs *costs, const stru
 
         if (!function || !is_wanted(asked, function))
             continue;
-        found++;
         if (asked->json)
             json_array_append_new(functions, function_json(costs, processor, function));
         else
             print_function(costs, processor, function);
-    }
-    if (program && !found) {
-        json_decref(functions);
-        return peet_error_set(error, PEET_ENOTFOUND, asked->function ? "%s: no function is named, or matches, %s" : "%s: no function%.0s",
-            asked->program, asked->function ? asked->function : "");
     }
     if (!asked->json)
         return 0;

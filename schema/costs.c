@@ -120,6 +120,18 @@ static uint32_t upto(struct in *in, uint64_t limit, const char *why)
     return (uint32_t)v;
 }
 
+/** The number of one of @n things. */
+static uint32_t below(struct in *in, uint64_t n, const char *why)
+{
+    uint64_t v = u(in);
+
+    if (v >= n) {
+        fail(in, PEET_EFORMAT, why);
+        return 0;
+    }
+    return (uint32_t)v;
+}
+
 /** A count of things of at least one byte each. */
 static uint32_t count(struct in *in)
 {
@@ -211,7 +223,7 @@ static void read_head(struct in *in)
     c->model_of = own(in, c->nnames, sizeof *c->model_of);
     for (uint32_t k = 0; k < c->nnames && !in->why; k++) {
         c->names[k] = string(in);
-        c->model_of[k] = upto(in, (uint64_t)c->nmodels - 1, "a processor without a model");
+        c->model_of[k] = below(in, c->nmodels, "a processor without a model");
         if (!in->why && k && strcmp(c->names[k - 1], c->names[k]) >= 0)
             fail(in, PEET_EFORMAT, "the names of processors are not in order");
     }
@@ -244,7 +256,7 @@ static void read_resources(struct in *in, struct model *m)
         r->nparts = count(in);
         r->parts = parts = own(in, r->nparts, sizeof *parts);
         for (uint32_t p = 0; p < r->nparts && !in->why; p++)
-            parts[p] = upto(in, (uint64_t)n - 1, "a group of unknown parts");
+            parts[p] = below(in, n, "a group of unknown parts");
     }
 }
 
@@ -302,7 +314,7 @@ static void read_varied(struct in *in, struct model *m)
     uint32_t n = count(in), opcode = 0, room = 0;
 
     for (uint32_t k = 0; k < n && !in->why; k++) {
-        uint32_t at = upto(in, (uint64_t)in->costs->nopcodes - 1, "costs of an unknown opcode"), of = count(in), variant = 0;
+        uint32_t at = below(in, in->costs->nopcodes, "costs of an unknown opcode"), of = count(in), variant = 0;
 
         if (k && at <= opcode)
             fail(in, PEET_EFORMAT, "costs that are not in order");
