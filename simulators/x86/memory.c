@@ -244,7 +244,6 @@ struct walk {
     struct x86_memory *m;
     const struct x86_access *access;
     int began;
-    uint32_t place;
 };
 
 static uint64_t walk_read(void *self, uint64_t address, uint64_t now)
@@ -257,7 +256,7 @@ static uint64_t walk_read(void *self, uint64_t address, uint64_t now)
     uint64_t done;
 
     if (!w->began)
-        w->place = peet_sim_slots_take(&w->m->cores[access.core].walkers, now, &now);
+        peet_sim_slots_take(&w->m->cores[access.core].walkers, now, &now);
     w->began = 1;
     done = peet__x86_data(w->m, &r, now);
     peet__x86_told_misses(w->m, &r, done);
@@ -268,14 +267,14 @@ static uint64_t translate(struct x86_memory *m, const struct x86_access *a, uint
 {
     struct x86_core *c = &m->cores[a->core];
     struct peet_sim_tlb *tlb = a->kind == X86_FETCH ? &c->itlb : &c->dtlb;
-    struct walk w = { m, a, 0, 0 };
+    struct walk w = { m, a, 0 };
     uint64_t done, page = a->address >> m->page_shift;
 
     if (!m->translation)
         return now;
     done = peet_sim_tlb_translate(tlb, a->address, now, walk_read, &w);
     if (w.began)
-        peet_sim_slots_until(&c->walkers, w.place, done);
+        peet_sim_slots_until(&c->walkers, done);
     if (tlb == &c->dtlb)
         c->page_hints[page % X86_PAGE_HINTS] = (uint32_t)peet_sim_tags_find(&tlb->l1, page);
     return done;

@@ -155,10 +155,10 @@ static uint64_t evict_outer(struct x86_memory *m, struct x86_core *c, struct x86
         peet__x86_told_loss(m, outer, c->number, line, PEET_MEMORY_EVICT, dirty, r);
     peet_sim_tags_drop(&outer->tags, slot);
     if (dirty) {
-        uint32_t place = peet_sim_slots_take(&c->writebacks, now, &start);
+        peet_sim_slots_take(&c->writebacks, now, &start);
 
         peet__x86_gone(m, r, c->number, line, state, still, version, start);
-        peet_sim_slots_until(&c->writebacks, place, start + m->home_in_cycles);
+        peet_sim_slots_until(&c->writebacks, start + m->home_in_cycles);
     } else {
         peet__x86_gone(m, r, c->number, line, state, still, version, start);
     }
@@ -269,7 +269,6 @@ static uint64_t second_level(struct x86_memory *m, struct x86_request *r, uint64
     uint64_t slot = peet_sim_tags_find(&l2->tags, r->line), done;
     struct x86_grant grant;
     int miss = slot == PEET_SIM_NO_SLOT;
-    uint32_t place;
 
     asked_for(l2, r);
     now = peet_sim_server_request(&l2->port, now, m->config.l2_busy_cycles);
@@ -283,9 +282,9 @@ static uint64_t second_level(struct x86_memory *m, struct x86_request *r, uint64
             done = x86_later(done, l2->owned[slot]);
         } else if (r->write) {
             missed(m, l2, r, 1);
-            place = peet_sim_slots_take(&l2->mshrs, now, &now);
+            peet_sim_slots_take(&l2->mshrs, now, &now);
             peet__x86_home(m, r, 1, now, &grant);
-            peet_sim_slots_until(&l2->mshrs, place, grant.done);
+            peet_sim_slots_until(&l2->mshrs, grant.done);
             l2->tags.states[slot] = X86_M;
             done = x86_later(done, grant.done);
             l2->owned[slot] = m->timeless ? 0 : done;
@@ -295,10 +294,10 @@ static uint64_t second_level(struct x86_memory *m, struct x86_request *r, uint64
         return done;
     }
     missed(m, l2, r, 0);
-    place = peet_sim_slots_take(&l2->mshrs, now, &now);
+    peet_sim_slots_take(&l2->mshrs, now, &now);
     peet__x86_home(m, r, 0, now, &grant);
     done = bring(m, c, l2, r, (uint8_t)(grant.state | (r->prefetch == 2 ? X86_PREFETCHED : 0)), now, grant.done);
-    peet_sim_slots_until(&l2->mshrs, place, done);
+    peet_sim_slots_until(&l2->mshrs, done);
     r->second_level = X86_SECOND_MISS;
     r->second_level_at = now;
     return done;
@@ -331,7 +330,6 @@ static uint64_t upgrade(struct x86_memory *m, struct x86_core *c, struct x86_req
 {
     uint64_t outer = m->has_l2 ? peet_sim_tags_find(&c->l2.tags, r->line) : slot, done = now, start = now;
     uint8_t state = X86_M;
-    uint32_t place;
 
     if (outer == PEET_SIM_NO_SLOT) {
         peet__x86_violated(m, r->line, "L2 does not hold what L1D holds");
@@ -342,9 +340,9 @@ static uint64_t upgrade(struct x86_memory *m, struct x86_core *c, struct x86_req
         done = x86_later(now, c->outer->owned[outer]);
     } else {
         missed(m, &c->l1d, r, 1);
-        place = peet_sim_slots_take(&c->l1d.mshrs, now, &start);
+        peet_sim_slots_take(&c->l1d.mshrs, now, &start);
         done = peet__x86_outer(m, r, start, 1, &state);
-        peet_sim_slots_until(&c->l1d.mshrs, place, done);
+        peet_sim_slots_until(&c->l1d.mshrs, done);
     }
     c->l1d.tags.states[slot] = X86_M;
     c->l1d.owned[slot] = m->timeless ? 0 : done;
@@ -389,7 +387,6 @@ uint64_t peet__x86_data(struct x86_memory *m, struct x86_request *r, uint64_t no
     uint64_t slot = peet_sim_tags_find(&l1d->tags, r->line), start, done;
     int miss = slot == PEET_SIM_NO_SLOT, first = 0;
     uint8_t state;
-    uint32_t place;
 
     asked_for(l1d, r);
     if (!miss) {
@@ -413,10 +410,10 @@ uint64_t peet__x86_data(struct x86_memory *m, struct x86_request *r, uint64_t no
         missed(m, l1d, r, 0);
         if (r->write)
             drop_code(m, c, r);
-        place = peet_sim_slots_take(&l1d->mshrs, now, &start);
+        peet_sim_slots_take(&l1d->mshrs, now, &start);
         done = peet__x86_outer(m, r, start, 0, &state);
         done = bring(m, c, l1d, r, (uint8_t)(state | (r->prefetch == 1 ? X86_PREFETCHED : 0)), now, done);
-        peet_sim_slots_until(&l1d->mshrs, place, done);
+        peet_sim_slots_until(&l1d->mshrs, done);
         slot = peet_sim_tags_find(&l1d->tags, r->line);
     }
     if (m->check && !r->write && slot != PEET_SIM_NO_SLOT)
@@ -469,7 +466,7 @@ uint64_t peet__x86_fetch(struct x86_memory *m, struct x86_request *r, uint64_t n
         done = hit_done(l1i, r, slot, now, X86_L1);
     } else {
         uint64_t start = now;
-        uint32_t place = peet_sim_slots_take(&l1i->mshrs, now, &start);
+        peet_sim_slots_take(&l1i->mshrs, now, &start);
 
         missed(m, l1i, r, 0);
         if (code_in_data(m, c, r, start))
@@ -477,7 +474,7 @@ uint64_t peet__x86_fetch(struct x86_memory *m, struct x86_request *r, uint64_t n
         else
             done = peet__x86_outer(m, r, start, 0, &state);
         done = bring(m, c, l1i, r, (uint8_t)(X86_S | (r->prefetch == 1 ? X86_PREFETCHED : 0)), now, done);
-        peet_sim_slots_until(&l1i->mshrs, place, done);
+        peet_sim_slots_until(&l1i->mshrs, done);
         slot = peet_sim_tags_find(&l1i->tags, r->line);
     }
     if (m->check && slot != PEET_SIM_NO_SLOT)
