@@ -129,6 +129,7 @@ struct dtrack {
     uint64_t random;
     uint32_t nlevels, line_bytes, line_shift; /* line_bytes 0: the machine has no caches */
     struct peet_memory_level levels[DTRACK_LEVELS];
+    uint8_t split[DTRACK_LEVELS]; /* a cache for data alone: instructions have theirs */
     struct dtrack_evict *evict;
     struct dtrack_sharing *sharing; /* NULL: nobody to share with */
     /* parameters */

@@ -4,6 +4,12 @@
  */
 #include "dtrack.h"
 
+/** Is it about an instruction cache that stands beside the level's own? */
+static int elsewhere(const struct dtrack *self, const struct peet_memory_event *e, unsigned level)
+{
+    return self->split[level] && e->flags & PEET_MEMORY_INSTRUCTION;
+}
+
 /** Whose reference is it? */
 static uint32_t owner(struct dtrack *self, const struct peet_memory_event *e, uint64_t address)
 {
@@ -41,7 +47,7 @@ static void missed(struct dtrack *self, const struct peet_memory_event *e, unsig
             l->write_misses++;
         else
             l->read_misses++;
-        if (dtrack__came_back(self, level, e->hw, line_of(self, level, e->address), data, &evictor)) {
+        if (!elsewhere(self, e, level) && dtrack__came_back(self, level, e->hw, line_of(self, level, e->address), data, &evictor)) {
             if (evictor == data)
                 l->premature_same++;
             else
@@ -80,7 +86,8 @@ void dtrack__memory(struct dtrack *self, const struct peet_memory_event *events,
         case PEET_MEMORY_EVICT:
             data = owner(self, e, e->by);
             dtrack__tally(self, data)->levels[level].evictions++;
-            dtrack__evicted(self, level, e->hw, e->address, data);
+            if (!elsewhere(self, e, level))
+                dtrack__evicted(self, level, e->hw, e->address, data);
             break;
         case PEET_MEMORY_INVALIDATE:
             data = owner(self, e, e->by);

@@ -33,8 +33,12 @@ static void read_levels(struct dtrack *self)
     size_t n = 0;
     const struct peet_memory_level *levels = self->env->memory ? self->env->memory(self->env, &n) : NULL;
 
-    for (size_t i = 0; levels && i < n && i < DTRACK_LEVELS; i++)
+    for (size_t i = 0; levels && i < n && i < DTRACK_LEVELS; i++) {
+        const char *name = levels[i].name ? levels[i].name : "";
+
+        self->split[i] = *name && name[strlen(name) - 1] == 'D'; /* "L1D" */
         self->levels[self->nlevels++] = levels[i];
+    }
     if (!self->nlevels || !self->levels[0].line_bytes)
         return;
     self->line_bytes = self->levels[0].line_bytes;
