@@ -27,6 +27,18 @@ void peet__footprint_add(struct peet_footprint *f, uint64_t address, uint64_t by
     f->accesses[f->n++] = (struct peet_access){ address, (uint32_t)bytes, (uint8_t)view, (uint8_t)(write != 0) };
 }
 
+/** Is there a view in both? */
+static int meet(unsigned a, unsigned b)
+{
+    if (a == b || a == PEET_VIEW_ALL || b == PEET_VIEW_ALL)
+        return 1;
+    if (a >= PEET_VIEW_OTHERS && a != PEET_VIEW_MEMORY)
+        return b != a - PEET_VIEW_OTHERS;
+    if (b >= PEET_VIEW_OTHERS && b != PEET_VIEW_MEMORY)
+        return a != b - PEET_VIEW_OTHERS;
+    return 0;
+}
+
 int peet__footprint_conflict(const struct peet_footprint *a, const struct peet_footprint *b)
 {
     if (a->all || b->all)
@@ -35,8 +47,7 @@ int peet__footprint_conflict(const struct peet_footprint *a, const struct peet_f
         for (uint32_t k = 0; k < b->n; k++) {
             const struct peet_access *x = &a->accesses[i], *y = &b->accesses[k];
 
-            if ((x->write || y->write) && x->address < y->address + y->bytes && y->address < x->address + x->bytes &&
-                (x->view == y->view || !x->view || !y->view))
+            if ((x->write || y->write) && x->address < y->address + y->bytes && y->address < x->address + x->bytes && meet(x->view, y->view))
                 return 1;
         }
     return 0;
@@ -70,13 +81,15 @@ static void view_perform(const struct peet_views *views, uint64_t to, uint64_t a
     c->world->perform(c->world->arg, to, address, bytes, n); /* what is not mapped any more has nobody to see it */
     if (!c->footprint)
         return;
+    if (c->moving) /* the explorer says what it touches: also where something later hides it */
+        return;
     if ((to & all) == all) {
         touch(c, address, n, PEET_VIEW_ALL, 1);
         return;
     }
     if (to & 1) {
         touch(c, address, n, PEET_VIEW_MEMORY, 1);
-        touch(c, PEET_TOKEN(PEET_TOKEN_QUEUES), 1, PEET_VIEW_ALL, 1);
+        touch(c, PEET_TOKEN(PEET_TOKEN_QUEUES), views->processors, PEET_VIEW_ALL, 0); /* it comes before all queues, in any order ... */
     }
     for (unsigned p = 0; p < views->processors; p++)
         if (to >> (p + 1) & 1)
@@ -326,7 +339,7 @@ static void order(struct peet_map *map, unsigned hw, unsigned ordering, uint64_t
     if (!c->ops || !ordering)
         return;
     if (ordering & (PEET_ORDERING_ACQUIRE | PEET_ORDERING_FULL))
-        touch(c, PEET_TOKEN(PEET_TOKEN_QUEUES), 1, PEET_VIEW_ALL, 0);
+        touch(c, PEET_TOKEN(PEET_TOKEN_QUEUES) + hw, 1, PEET_VIEW_ALL, 1); /* ... but before or behind what empties one */
     if (c->sync_only)
         c->ops->synchronise(c->self, hw, ordering, now);
     else

@@ -15,7 +15,7 @@
 enum { PEET_FOOTPRINT_MOST = 24 };
 
 /** Views of a location: those of processors are from 1 on. */
-enum { PEET_VIEW_ALL = 0, PEET_VIEW_MEMORY = 255 /* main memory alone */ };
+enum { PEET_VIEW_ALL = 0, PEET_VIEW_OTHERS = 128 /* + v: all but v */, PEET_VIEW_MEMORY = 255 /* main memory alone */ };
 
 struct peet_access {
     uint64_t address;
@@ -45,6 +45,7 @@ struct peet_map_consistency {
     struct peet_views views;
     const struct peet_map_views *world;
     uint8_t sync_only, exploring;
+    uint8_t moving;                /* a move is under way */
     uint8_t locked;                /* sync_only: the access under way is a locked one */
     uint64_t memory_epoch;         /* grows whenever somebody's view changes */
     struct peet_footprint *footprint; /* of the step under way; NULL: nobody wants it */

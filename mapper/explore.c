@@ -23,6 +23,7 @@ struct stand {
 struct explore {
     struct peet_map *map;
     struct stand *stands;
+    struct peet_footprint *footprint; /* of the step under way */
     uint64_t steps;
 };
 
@@ -165,6 +166,23 @@ static void settle(struct explore *e)
     } while (again && !map->ended && !map->error.code);
 }
 
+/** Where nobody looks, nobody sees when: a processor without a context sees everything at once. */
+static void apply_unseen(struct peet_map *map)
+{
+    struct peet_map_consistency *c = map->consistency;
+    struct peet_move moves[PEET_OPTIONS_MOST];
+    unsigned n, i;
+
+    do {
+        n = c->ops->moves(c->self, moves, PEET_OPTIONS_MOST);
+        n = n < PEET_OPTIONS_MOST ? n : PEET_OPTIONS_MOST;
+        for (i = 0; i < n && (moves[i].kind != PEET_MOVE_SEE || map->cores[moves[i].processor].context); i++)
+            ;
+        if (i < n)
+            c->ops->move(c->self, &moves[i]);
+    } while (i < n);
+}
+
 static unsigned list(struct explore *e, struct peet_option *out)
 {
     struct peet_map *map = e->map;
@@ -172,6 +190,11 @@ static unsigned list(struct explore *e, struct peet_option *out)
     struct peet_move moves[PEET_OPTIONS_MOST];
     unsigned n = 0, nmoves;
 
+    if (c->ops && !c->sync_only) {
+        c->footprint = NULL;
+        apply_unseen(map);
+        c->footprint = e->footprint;
+    }
     for (unsigned hw = 0; hw < map->ncores && n < PEET_OPTIONS_MOST; hw++) {
         struct stand *s = &e->stands[hw];
 
@@ -198,6 +221,31 @@ static int any_standing(const struct explore *e)
     return 0;
 }
 
+static void move(struct explore *e, const struct peet_move *one)
+{
+    struct peet_map_consistency *c = e->map->consistency;
+    const unsigned view = one->processor + 1;
+
+    switch (one->kind) {
+    case PEET_MOVE_PERFORM: /* its own processor has seen it before */
+        peet__footprint_add(e->footprint, one->address, one->size_bytes, PEET_VIEW_OTHERS + view, 1);
+        break;
+    case PEET_MOVE_SEE:
+        peet__footprint_add(e->footprint, one->address, one->size_bytes, view, 1);
+        break;
+    case PEET_MOVE_MEMORY:
+        peet__footprint_add(e->footprint, one->address, one->size_bytes, PEET_VIEW_MEMORY, 1);
+        peet__footprint_add(e->footprint, PEET_TOKEN(PEET_TOKEN_QUEUES), c->views.processors, PEET_VIEW_ALL, 0);
+        break;
+    default:
+        e->footprint->all = 1;
+        break;
+    }
+    c->moving = 1;
+    c->ops->move(c->self, one);
+    c->moving = 0;
+}
+
 static void take(struct explore *e, const struct peet_option *option)
 {
     struct peet_map *map = e->map;
@@ -206,7 +254,7 @@ static void take(struct explore *e, const struct peet_option *option)
     struct peet_event event;
 
     if (option->is_move) {
-        map->consistency->ops->move(map->consistency->self, &option->move);
+        move(e, &option->move);
         return;
     }
     if (core->clock < map->now) {
@@ -234,7 +282,8 @@ void peet__explore_engine(struct peet_map *map)
         peet__map_fail(map, PEET_ENOMEM, "out of memory");
         return;
     }
-    map->consistency->footprint = &footprint;
+    footprint.n = footprint.all = 0;
+    map->consistency->footprint = e.footprint = &footprint;
     settle(&e);
     while (!map->ended && !map->error.code) {
         unsigned n = list(&e, options);

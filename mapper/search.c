@@ -24,6 +24,7 @@ struct sleeper {
 /** A place where there was a choice to make. */
 struct node {
     uint32_t n, chosen, nsleep, ntried;
+    uint8_t todo[PEET_OPTIONS_MOST]; /* options that are to be tried, or have been */
     uint64_t ids[PEET_OPTIONS_MOST];
     struct sleeper sleep[PEET_OPTIONS_MOST]; /* nsleep that came from above, then ntried that were tried here */
 };
@@ -138,6 +139,8 @@ static int choose_all(struct peet_search *s, const struct peet_option *options, 
     if (chosen == n)
         return abandon(s);
     node->chosen = chosen;
+    memset(node->todo, 0, sizeof node->todo);
+    node->todo[chosen] = 1;
     r->nnodes = ++s->at;
     return (int)chosen;
 }
@@ -259,6 +262,103 @@ void peet_search_begin(struct peet_search *s)
         begin_walk(s, s->walk);
 }
 
+/* ------------------------------------------------------------------------------------------- what to try besides */
+
+static const struct peet_footprint *footprint_of(const struct node *node)
+{
+    return &node->sleep[node->nsleep + node->ntried].footprint;
+}
+
+static int option_of(const struct node *node, uint64_t id)
+{
+    for (uint32_t i = 0; i < node->n; i++)
+        if (node->ids[i] == id)
+            return (int)i;
+    return -1;
+}
+
+/** One of these processes must be tried at a node, unless one of them has been, or sleeps. */
+static void add_one(struct node *node, const uint64_t *ids, uint32_t nids)
+{
+    int first = -1;
+
+    for (uint32_t i = 0; i < nids; i++) {
+        int option = option_of(node, ids[i]);
+
+        if (option < 0)
+            continue;
+        if (node->todo[option] || asleep(node->sleep, node->nsleep + node->ntried, ids[i]))
+            return;
+        if (first < 0)
+            first = option;
+    }
+    if (first >= 0) {
+        node->todo[first] = 1;
+        return;
+    }
+    memset(node->todo, 1, node->n); /* none of them could go on there: whatever could */
+}
+
+/**
+ * Dynamic partial order reduction (source sets, Abdulla, Aronis, Jonsson, Sagonas 2014).  Two steps of different processes that conflict, with
+ * nothing between them that makes the second come after the first, could have been made in the other order: there, one must be tried that begins what
+ * comes before the second and does not depend on the first.  A step that another one has made possible cannot come before it; one that another one
+ * has made impossible must be tried before it.
+ */
+static void races(struct peet_search *s)
+{
+    struct record *r = s->record;
+    const uint64_t n = r->steps < r->nnodes ? r->steps : r->nnodes, words = (n + 63) / 64;
+    uint64_t *before = calloc(n * words + 1, sizeof *before), *ids = malloc((n + 1) * sizeof *ids);
+
+    if (!before || !ids) {
+        r->overflow = 1;
+        free(before);
+        free(ids);
+        return;
+    }
+#define BEFORE(j, i) (before[(j) * words + (i) / 64] >> (i) % 64 & 1)
+    for (uint64_t j = 0; j < n; j++) {
+        const struct node *second = &r->nodes[j];
+        const uint64_t id = second->ids[second->chosen];
+        uint64_t enabler = j; /* the last step before which this one was not possible */
+
+        while (enabler && option_of(&r->nodes[enabler - 1], id) >= 0)
+            enabler--;
+        for (uint64_t i = j; i-- > 0;) {
+            struct node *first = &r->nodes[i];
+            const int same = first->ids[first->chosen] == id, enables = i + 1 == enabler;
+            uint32_t nids = 0;
+
+            if (BEFORE(j, i)) /* by way of something between */
+                continue;
+            if (!same && !enables && !peet__footprint_conflict(footprint_of(first), footprint_of(second)))
+                continue;
+            before[j * words + i / 64] |= 1ull << i % 64;
+            for (uint64_t w = 0; w < words; w++)
+                before[j * words + w] |= before[i * words + w];
+            if (same || enables || j < s->depth - (s->depth > 0))
+                continue; /* cannot be the other way round, or has been looked at after an earlier execution */
+            for (uint64_t k = i + 1; k <= j; k++) { /* what comes first of all that does not depend on i */
+                int initial = k == j || !BEFORE(k, i);
+
+                for (uint64_t l = i + 1; l < k && initial; l++)
+                    initial = !(BEFORE(k, l) && (l == j || !BEFORE(l, i)));
+                if (initial)
+                    ids[nids++] = r->nodes[k].ids[r->nodes[k].chosen];
+            }
+            add_one(first, ids, nids);
+        }
+        if (j + 1 < r->nnodes) /* whom has it kept from going on? */
+            for (uint32_t o = 0; o < second->n; o++)
+                if (o != second->chosen && option_of(&r->nodes[j + 1], second->ids[o]) < 0)
+                    add_one(&r->nodes[j], &second->ids[o], 1);
+    }
+#undef BEFORE
+    free(before);
+    free(ids);
+}
+
 int peet_search_end(struct peet_search *s)
 {
     struct record *r = s->record;
@@ -269,6 +369,7 @@ int peet_search_end(struct peet_search *s)
     }
     if (r->overflow || r->mismatch)
         return 0;
+    races(s);
     while (r->nnodes) {
         struct node *node = &r->nodes[r->nnodes - 1];
 
@@ -278,7 +379,7 @@ int peet_search_end(struct peet_search *s)
         }
         node->ntried++;
         for (uint32_t i = 0; i < node->n; i++)
-            if (!asleep(node->sleep, node->nsleep + node->ntried, node->ids[i])) {
+            if (node->todo[i] && !asleep(node->sleep, node->nsleep + node->ntried, node->ids[i])) {
                 node->chosen = i;
                 return 1;
             }

@@ -3,7 +3,8 @@
  * Which executions to make: stateless model checking by re-execution.  An execution is a list of choices; the search keeps the list of the
  * last one as a stack, and makes the next one differ at the last place where another option has not been tried.  *Sleep sets* leave out
  * what would only be another order of steps that do not touch the same things: an option that has been tried sleeps until a step that
- * conflicts with it (footprints) has been made; an execution in which all that could go on sleeps is abandoned.
+ * conflicts with it (footprints) has been made; an execution in which all that could go on sleeps is abandoned.  *Source sets* say which
+ * options are worth trying at all: such as bring two steps that conflict into the other order.
  *
  * The same chooser serves random walks and the repetition of a token.  A *token* names an execution: "c" and the choices, where there
  * was one, or "r" and the walk's seed.  Executions run in processes of their own: what one of them finds goes through a record that both see.

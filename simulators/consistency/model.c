@@ -346,10 +346,10 @@ unsigned model_moves(const struct model *m, struct peet_move *out, unsigned room
 
         for (uint32_t i = 0; i < own->out.n; i++)
             if (may_leave(m, p, i) && n++ < room)
-                out[n - 1] = (struct peet_move){ p, 0, own->out.entries[i].id, own->out.entries[i].address, own->out.entries[i].size };
+                out[n - 1] = (struct peet_move){ p, queues(m) ? PEET_MOVE_MEMORY : PEET_MOVE_PERFORM, own->out.entries[i].id, own->out.entries[i].address, own->out.entries[i].size };
         for (uint32_t i = 0; i < own->in.n; i++)
             if (may_apply(m, p, i) && n++ < room)
-                out[n - 1] = (struct peet_move){ p, 1, own->in.entries[i].id << 8 | own->in.entries[i].from, own->in.entries[i].address,
+                out[n - 1] = (struct peet_move){ p, PEET_MOVE_SEE, own->in.entries[i].id << 8 | own->in.entries[i].from, own->in.entries[i].address,
                     own->in.entries[i].size };
     }
     return n;
@@ -359,12 +359,12 @@ void model_move(struct model *m, const struct peet_move *move)
 {
     struct processor *own = &m->processors[move->processor];
 
-    for (uint32_t i = 0; !move->kind && i < own->out.n; i++)
+    for (uint32_t i = 0; move->kind != PEET_MOVE_SEE && i < own->out.n; i++)
         if (own->out.entries[i].id == move->id) {
             leave(m, move->processor, i);
             return;
         }
-    for (uint32_t i = 0; move->kind == 1 && i < own->in.n; i++)
+    for (uint32_t i = 0; move->kind == PEET_MOVE_SEE && i < own->in.n; i++)
         if (own->in.entries[i].from == (move->id & 0xff) && own->in.entries[i].id == move->id >> 8) {
             apply(m, move->processor, i);
             return;

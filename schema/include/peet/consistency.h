@@ -60,10 +60,16 @@ struct peet_store {
     const uint8_t *bytes;      /* as the processor's view has them now; until the callback returns */
 };
 
+enum peet_move_kind {
+    PEET_MOVE_PERFORM,         /* a store goes to main memory and is seen by everybody */
+    PEET_MOVE_SEE,             /* a processor sees another one's store, which is in main memory already */
+    PEET_MOVE_MEMORY,          /* a store goes to main memory; others see it by moves of their own */
+};
+
 /** Something that a model may do next. */
 struct peet_move {
     uint32_t processor;        /* whose it is: that whose store goes to main memory, or that whose view sees it */
-    uint32_t kind;             /* 0: a store goes to main memory (and on from there); 1: a processor sees another one's store; >= 2: the model's own */
+    uint32_t kind;             /* enum peet_move_kind */
     uint64_t id;
     uint64_t address;          /* what it writes */
     uint32_t size_bytes;
