@@ -108,6 +108,26 @@ static const struct peet_type *allocator_type(struct peet_debuginfo *info, Dwarf
 
 /* ------------------------------------------------------------------------------------------- the receiver */
 
+/** A variable of one of the unit's modules (Fortran). */
+static const struct peet_type *module_type(struct peet_debuginfo *info, const struct peet__unit *unit, const char *name)
+{
+    Dwarf_Die at = unit->die, module, child;
+
+    if (dwarf_child(&at, &module))
+        return NULL;
+    do {
+        if (dwarf_tag(&module) != DW_TAG_module || dwarf_child(&module, &child))
+            continue;
+        do {
+            const char *own = dwarf_tag(&child) == DW_TAG_variable ? peet__die_name(&child) : NULL;
+
+            if (own && !strcmp(own, name))
+                return peet__type_of_entry(info, &child);
+        } while (!dwarf_siblingof(&child, &child));
+    } while (!dwarf_siblingof(&module, &module));
+    return NULL;
+}
+
 /** A variable by its name, from the innermost scope outwards. */
 static const struct peet_type *variable_type(struct peet_debuginfo *info, const struct peet__unit *unit, Dwarf_Die *scopes, int nscopes, const char *name)
 {
@@ -133,7 +153,7 @@ static const struct peet_type *variable_type(struct peet_debuginfo *info, const 
     for (size_t i = 0; i < info->nvariables; i++)
         if (!strcmp(info->variables[i].name, name))
             return info->variables[i].type;
-    return NULL;
+    return module_type(info, unit, name);
 }
 
 /** The member of `this` that a method names without saying so. */
@@ -199,7 +219,7 @@ static void receive(struct peet_debuginfo *info, const struct peet__unit *unit, 
         type = follow(type, r.members);
         if (r.dereference)
             type = peet_type_target(type);
-        type = peet_type_target(type);
+        type = type && type->kind == PEET_TYPE_ARRAY ? peet_type_element(type) : peet_type_target(type);
     }
     if (!out->type)
         out->type = says_nothing(type) && named ? named : type && type->bytes ? type : named;

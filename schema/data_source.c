@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -225,6 +226,14 @@ static size_t lvalue_before(const char *t, size_t end, size_t least, struct peet
             break;
         }
         begin = back_word(t, at, least);
+        if (begin == at && *members == '.' && at > least && strchr("{,", t[at - 1])) { /* { .data = malloc(8) } */
+            size_t n = strcspn(members + 1, ".[-");
+
+            snprintf(r->base, sizeof r->base, "%.*s", (int)n, members + 1);
+            snprintf(text, sizeof text, "%s", members + 1 + n);
+            memcpy(members, text, sizeof members);
+            break;
+        }
         if (begin == at)
             return end;
         at = back_blanks(t, begin, least);
@@ -268,7 +277,7 @@ static void stars(const char *t, size_t begin, size_t least, struct peet__receiv
         n += t[at - 1] == '*';
         at = back_blanks(t, at - 1, least);
     }
-    r->declared = at > least && (word_char(t[at - 1]) || t[at - 1] == '>');
+    r->declared = at > least && (word_char(t[at - 1]) || t[at - 1] == '>' || t[at - 1] == ','); /* ',': the next of a declaration */
     if (r->declared) { /* "return", "else" and the like are no types */
         size_t word = back_word(t, at, least);
 
@@ -374,6 +383,27 @@ static int first_argument(const char *t, size_t at, size_t most, struct peet__re
     for (end = at + 1; end < most && (depth || (t[end] != ',' && t[end] != ')')); end++)
         depth += (t[end] == '(' || t[end] == '[') - (t[end] == ')' || t[end] == ']');
     return lvalue_before(t, end, at + 1, r) != end;
+}
+
+/** allocate(field(100, 50)): names are what debug information makes of them, in small letters. */
+static int fortran_allocate(const char *t, size_t at, size_t most, struct peet__receiver *r)
+{
+    size_t end, n = 0;
+
+    at = skip_blanks(t, at, most);
+    if (at >= most || t[at] != '(')
+        return 0;
+    at = skip_blanks(t, at + 1, most);
+    for (end = at; end < most && word_char(t[end]) && n + 1 < sizeof r->base; end++)
+        r->base[n++] = (char)tolower((unsigned char)t[end]);
+    if (!n || (end < most && t[end] == '%')) { /* a component: its name alone would say too little */
+        r->base[0] = 0;
+        for (n = 0; at < most && (word_char(t[at]) || t[at] == '%') && n + 1 < sizeof r->name; at++)
+            r->name[n++] = (char)tolower((unsigned char)t[at]);
+        return n != 0;
+    }
+    snprintf(r->name, sizeof r->name, "%s", r->base);
+    return 1;
 }
 
 /** A call among the right side of an assignment: where it stands, going outwards.  Returns: the place of the '=', 0: none */
@@ -486,6 +516,8 @@ int peet__source_receiver(struct peet_debuginfo *info, const char *path, unsigne
         new_type(t, word, most, out);
     else if (stores_through(t + at, word - at))
         return first_argument(t, word, most, out);
+    else if (word - at == 8 && !strncasecmp(t + at, "allocate", 8))
+        return fortran_allocate(t, word, most, out);
     if (t[at] == '[' || (word < most && word > at && !*out->type && t[skip_blanks(t, word, most)] == '[')) { /* m[key] */
         struct peet__receiver object = *out;
         size_t end = t[at] == '[' ? at : word;

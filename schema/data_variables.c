@@ -124,6 +124,15 @@ static int meet(struct walk *w, Dwarf_Die *die, const struct place *place)
     return 0;
 }
 
+/** Fortran's allocatable arrays and pointers: the type is that of the data, the variable a descriptor of it. */
+static int is_described(Dwarf_Die *die)
+{
+    Dwarf_Die type;
+    Dwarf_Attribute attribute;
+
+    return peet__die_ref(die, DW_AT_type, &type) && dwarf_attr(&type, DW_AT_data_location, &attribute) != NULL;
+}
+
 /** A type whose size is not known may be completed by an array's initialiser: symbols say the size then. */
 static int add(struct walk *w, struct met *met)
 {
@@ -138,6 +147,7 @@ static int add(struct walk *w, struct met *met)
     if (!name)
         return 0; /* literals that the compiler describes */
     if (place->common) {
+        v.function = ""; /* every subprogram that declares it has the same one */
         snprintf(common, sizeof common, "%s%%%s", place->common, name);
         name = common;
         v.flags |= PEET_VARIABLE_COMMON;
@@ -150,6 +160,8 @@ static int add(struct walk *w, struct met *met)
         if (peet__die_ref(die, DW_AT_specification, &declaration) || peet__die_ref(die, DW_AT_abstract_origin, &declaration))
             v.type = peet__type_of_entry(w->info, &declaration);
     }
+    if (v.type && is_described(die))
+        v.type = NULL; /* what stands here describes data that lies elsewhere */
     v.bytes = v.type ? v.type->bytes : 0;
     file = file_of(w, die);
     v.file = peet__arena_string(w->info, file);

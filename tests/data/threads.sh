@@ -13,7 +13,7 @@ static void *work(void *arg)
     struct cell *list = NULL, *cell;
     unsigned seed = (unsigned)(long)arg;
     volatile char *many[40] = {0};
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < 900; i++) {
         unsigned k = (seed = seed * 1103515245 + 12345) >> 16;
         free((void *)many[k % 40]);
         many[k % 40] = malloc(k % 700 + 1);
@@ -42,13 +42,13 @@ END
 must "$peetcc" -O2 -g -pthread -o threads threads.c
 for machine in ideal bus; do
     observe out --cores 4 --machine $machine -- ./threads
-    has out tls mine objects 7 live 1 references 18000
-    has out global shared references 18000
-    has out heap cell objects 6000 live 0 bytes 96000 type 'struct cell' flags 2
-    has out heap 'many\[\]' objects 18000 live 0
+    has out tls mine objects 7 live 1 references 5400
+    has out global shared references 5400
+    has out heap cell objects 1800 live 0 bytes 28800 type 'struct cell' flags 2
+    has out heap 'many\[\]' objects 5400 live 0
     # a block that another thread has got before its release was delivered is the other's
     n=$(field out heap 'many\[\]' references)
-    [ $((n > 18000 ? n - 18000 : 18000 - n)) -le 90 ] || fail "$n references of 18000 to blocks"
+    [ $((n > 5400 ? n - 5400 : 5400 - n)) -le 50 ] || fail "$n references of 5400 to blocks"
 done
 for machine in ideal bus; do
     for g in sync 50; do
