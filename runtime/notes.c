@@ -76,7 +76,9 @@ static int room(unsigned n)
 /* Before there is a host nobody knows whether they will be wanted. */
 static int wanted(void)
 {
-    return __builtin_expect(peet__rt.note_allocations | peet__rt.capturing, 0) && peet__rt.in_subject;
+    if (__builtin_expect(!(peet__rt.note_allocations | peet__rt.capturing), 1))
+        return 0;
+    return peet__rt.in_subject && (peet__rt.simulated || peet__rt.capturing); /* a forked child is not */
 }
 
 /* Is the code at this return address the program's own? */

@@ -3,12 +3,14 @@
  * Who receives an allocation, by the source alone: statements as people write them, each with the place of its call marked
  * by '@', and what a reader would say.
  */
+#define _GNU_SOURCE
 #include "debuginfo.h"
 
 #include <CUnit/Basic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static const struct {
@@ -67,12 +69,12 @@ static const struct {
 static void test_statements(void)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char path[] = "/tmp/peet-source-XXXXXX", text[400];
+        char path[40], text[400];
         struct peet_debuginfo info;
         struct peet__receiver r;
         const char *at = strchr(cases[i].text, '@');
         unsigned line = 2, column = 1;
-        int fd = mkstemp(path), found;
+        int fd = memfd_create("source", 0), found;
 
         CU_ASSERT_FATAL(fd >= 0 && at);
         for (const char *c = cases[i].text; c < at; c++) {
@@ -81,7 +83,7 @@ static void test_statements(void)
         }
         snprintf(text, sizeof text, ";\n%.*s%s\n}\n", (int)(at - cases[i].text), cases[i].text, at + 1);
         CU_ASSERT(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-        close(fd);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
         memset(&info, 0, sizeof info);
         found = peet__source_receiver(&info, path, line, column, &r);
         if (!cases[i].name ? found && *r.name : strcmp(r.name, cases[i].name) != 0) {
@@ -97,7 +99,7 @@ static void test_statements(void)
             peet__source_receiver(&info, path, line - other % 2, other, &r);
         peet__source_receiver(&info, path, 99, 1, &r);
         peet__sources_free(&info);
-        unlink(path);
+        close(fd);
     }
 }
 
