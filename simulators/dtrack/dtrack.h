@@ -126,6 +126,8 @@ struct dtrack {
     uint32_t ntallies;
     struct dtrack_tally code, walks, nowhere; /* nowhere: memory ran out, the run ends */
     struct dtrack_found found[1 << DTRACK_FOUND_BITS];
+    uint64_t known_address;  /* the latest that was reported, and its structure */
+    uint32_t known_epoch, known_data;
     uint64_t random;
     uint32_t nlevels, line_bytes, line_shift; /* line_bytes 0: the machine has no caches */
     struct peet_memory_level levels[DTRACK_LEVELS];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Premature evictions: a line that was driven out of a cache and is missed on again before so many further lines have
- * been.  Each cache remembers its latest evictions in a hash table.  Called by memory.c.
+ * been.  Each cache has a word for each line that it ever lost: which eviction of the cache's it was, and who came in its
+ * place.  Called by memory.c for each eviction and each miss, so that it must cost next to nothing.
  */
 #include "dtrack.h"
 
@@ -9,13 +10,14 @@
 #include <string.h>
 #include <uthash.h>
 
-/** An eviction; it counts as long as `when` is not longer ago than the window. */
-struct entry { uint64_t line; /* | 1; 0: never used */ uint32_t when, evictor; };
+/** A word: number of the eviction, from 1, above the evictor; 0: not, or no longer. */
+enum { EVICTOR_BITS = 24 };
+#define EVICTOR_MASK ((1ull << EVICTOR_BITS) - 1)
 
-/** The latest evictions of one cache: open addressing, never full; what is old is left behind when it is made anew. */
+/** One cache. */
 struct ring {
-    struct entry *entries, *spare; /* both of this size */
-    uint32_t size, used, evictions, window; /* size: a power of two */
+    struct peet_sim_linemap lines;
+    uint64_t evictions, window;
     uint32_t line_shift;
 };
 
@@ -27,6 +29,13 @@ struct dtrack_evict {
     uint32_t nrings[DTRACK_LEVELS];
     struct pair *pairs, *latest;
 };
+
+static void ring_init(const struct dtrack *self, struct ring *r, const struct peet_memory_level *l)
+{
+    peet_sim_linemap_init(&r->lines, sizeof(uint64_t));
+    r->line_shift = l->line_bytes ? (uint32_t)__builtin_ctz(l->line_bytes) : 0;
+    r->window = self->window_evictions ? self->window_evictions : l->line_bytes ? l->size_bytes / l->line_bytes : 1;
+}
 
 struct dtrack_evict *dtrack__evict_new(struct dtrack *self)
 {
@@ -40,7 +49,10 @@ struct dtrack_evict *dtrack__evict_new(struct dtrack *self)
         if (!e->rings[l]) {
             dtrack__evict_free(e);
             e = NULL;
+            break;
         }
+        for (uint32_t i = 0; i < e->nrings[l]; i++)
+            ring_init(self, &e->rings[l][i], &self->levels[l]);
     }
     if (!e)
         dtrack__no_memory(self);
@@ -54,10 +66,8 @@ void dtrack__evict_free(struct dtrack_evict *e)
     if (!e)
         return;
     for (unsigned l = 0; l < DTRACK_LEVELS; l++) {
-        for (uint32_t i = 0; e->rings[l] && i < e->nrings[l]; i++) {
-            free(e->rings[l][i].entries);
-            free(e->rings[l][i].spare);
-        }
+        for (uint32_t i = 0; e->rings[l] && i < e->nrings[l]; i++)
+            peet_sim_linemap_fini(&e->rings[l][i].lines);
         free(e->rings[l]);
     }
     HASH_ITER(hh, e->pairs, p, next) {
@@ -75,100 +85,30 @@ static struct ring *ring_of(struct dtrack *self, unsigned level, unsigned hw)
     return cache < self->evict->nrings[level] ? &self->evict->rings[level][cache] : NULL;
 }
 
-static int is_old(const struct ring *r, const struct entry *e)
+static uint64_t *word_of(struct dtrack *self, struct ring *r, uint64_t line)
 {
-    return r->evictions - e->when > r->window;
-}
+    uint64_t *word = r ? peet_sim_linemap_get(&r->lines, line >> r->line_shift) : NULL;
 
-/** Neighbouring lines are neighbours here: misses mostly go along. */
-static uint32_t place_of(const struct ring *r, uint64_t line)
-{
-    const uint64_t n = line >> r->line_shift, group = n >> 3;
-
-    return (uint32_t)((group ^ group >> 17) * 0x9e3779b97f4a7c15u >> 32 << 3 | (n & 7)) & (r->size - 1);
-}
-
-/** Returns: the line's entry, or the free one where it would be */
-static struct entry *entry_of(const struct ring *r, uint64_t line)
-{
-    uint32_t i = place_of(r, line);
-
-    while (r->entries[i].line && r->entries[i].line != (line | 1))
-        i = (i + 1) & (r->size - 1);
-    return &r->entries[i];
-}
-
-/** A table of its own for those that are not old.  Times begin anew, so that they never wrap round. */
-static __attribute__((noinline)) int renew(struct dtrack *self, struct ring *r, unsigned level)
-{
-    const struct peet_memory_level *l = &self->levels[level];
-    struct ring old = *r;
-
-    if (!r->window) {
-        uint64_t n = self->window_evictions ? self->window_evictions : l->line_bytes ? l->size_bytes / l->line_bytes : 1;
-
-        r->line_shift = l->line_bytes ? (uint32_t)__builtin_ctz(l->line_bytes) : 0;
-        r->window = n < 1 ? 1 : n > 1u << 26 ? 1u << 26 : (uint32_t)n;
-        for (r->size = 64; r->size < 8 * r->window && r->size < 1u << 13;)
-            r->size *= 2;
-    }
-    r->used = 0;
-    for (uint32_t i = 0; old.entries && i < old.size; i++)
-        r->used += old.entries[i].line && !is_old(&old, &old.entries[i]);
-    while (r->used * 4 > r->size)
-        r->size *= 2;
-    r->entries = old.spare;
-    if (r->size != old.size || !r->entries) {
-        free(old.spare);
-        r->entries = malloc(r->size * sizeof *r->entries);
-        old.spare = NULL;
-    }
-    if (!r->entries) {
-        *r = old;
+    if (r && !word)
         dtrack__no_memory(self);
-        return -1;
-    }
-    memset(r->entries, 0, r->size * sizeof *r->entries);
-    r->spare = old.entries;
-    r->evictions = r->window + 1;
-    for (uint32_t i = 0; old.entries && i < old.size; i++) {
-        const struct entry *e = &old.entries[i];
-
-        if (e->line && !is_old(&old, e))
-            *entry_of(r, e->line & ~1ull) = (struct entry){ e->line, r->evictions - (old.evictions - e->when), e->evictor };
-    }
-    if (r->size != old.size) {
-        free(r->spare);
-        r->spare = NULL;
-    }
-    return 0;
+    return word;
 }
 
 void dtrack__back_again(struct dtrack *self, unsigned level, unsigned hw, uint64_t line)
 {
-    struct ring *r = ring_of(self, level, hw);
+    uint64_t *word = word_of(self, ring_of(self, level, hw), line);
 
-    if (r && r->entries) {
-        struct entry *e = entry_of(r, line);
-
-        e->when = r->evictions - r->window - 1; /* old, or still free */
-    }
+    if (word)
+        *word = 0;
 }
 
 void dtrack__evicted(struct dtrack *self, unsigned level, unsigned hw, uint64_t line, uint32_t evictor)
 {
     struct ring *r = ring_of(self, level, hw);
-    struct entry *e, *free_one = NULL;
-    uint32_t i;
+    uint64_t *word = word_of(self, r, line);
 
-    if (!r || ((r->used * 2 >= r->size || r->evictions > 1u << 31) && renew(self, r, level)))
-        return;
-    for (i = place_of(r, line); r->entries[i].line && r->entries[i].line != (line | 1); i = (i + 1) & (r->size - 1))
-        if (!free_one && is_old(r, &r->entries[i]))
-            free_one = &r->entries[i];
-    e = r->entries[i].line || !free_one ? &r->entries[i] : free_one;
-    r->used += !e->line;
-    *e = (struct entry){ line | 1, r->evictions++, evictor };
+    if (word)
+        *word = ++r->evictions << EVICTOR_BITS | (evictor & EVICTOR_MASK);
 }
 
 static void count(struct dtrack *self, const struct key *key)
@@ -193,12 +133,16 @@ static void count(struct dtrack *self, const struct key *key)
 int dtrack__came_back(struct dtrack *self, unsigned level, unsigned hw, uint64_t line, uint32_t victim, uint32_t *out_evictor)
 {
     struct ring *r = ring_of(self, level, hw);
-    struct entry *e = r && r->entries ? entry_of(r, line) : NULL;
+    uint64_t *word = word_of(self, r, line), was = word ? *word : 0;
 
-    if (!e || !e->line || is_old(r, e))
+    if (!was)
         return 0;
-    *out_evictor = e->evictor;
-    e->when = r->evictions - r->window - 1; /* no longer */
+    *word = 0;
+    if (r->evictions - (was >> EVICTOR_BITS) >= r->window)
+        return 0;
+    *out_evictor = (uint32_t)(was & EVICTOR_MASK);
+    if (*out_evictor >= (DTRACK_WALKS & EVICTOR_MASK))
+        *out_evictor |= ~(uint32_t)EVICTOR_MASK; /* no structure's id */
     count(self, &(struct key){ level, victim, *out_evictor });
     return 1;
 }

@@ -17,7 +17,12 @@ static uint32_t owner(struct dtrack *self, const struct peet_memory_event *e, ui
         return DTRACK_CODE;
     if (e->flags & PEET_MEMORY_WALK)
         return DTRACK_WALKS;
-    return dtrack__find(self, address)->data;
+    if (address != self->known_address || self->epoch != self->known_epoch) { /* mostly asked for several times in a row */
+        self->known_data = dtrack__find(self, address)->data;
+        self->known_address = address;
+        self->known_epoch = self->epoch;
+    }
+    return self->known_data;
 }
 
 static uint64_t line_of(const struct dtrack *self, unsigned level, uint64_t address)
