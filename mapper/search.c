@@ -448,6 +448,8 @@ int peet_search_set_token(struct peet_search *s, const char *token, struct peet_
     }
     if (*token != 'c')
         return peet_error_set(error, PEET_EINVALID, "--replay-token: '%s' is not a token as an exploration prints them", token);
+    free(s->token);
+    s->ntoken = 0;
     s->token = malloc(strlen(token) + 1);
     if (!s->token)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
