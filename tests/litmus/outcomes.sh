@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The outcomes that exploration finds for litmus tests, against what the enumerators allow.
-# outcomes.sh FOLDER MODEL OPTIMISATION quick|all
+# outcomes.sh FOLDER MODEL OPTIMISATION quick|pairs|all
 #   plain, sc, tso, pso: the sets are equal.  pc, wo, rc: nothing forbidden, and all that the literature says is seen ("rc+" in the table).
-# quick: every fourth test, and of those with four threads only such as are soon done.
+# quick: every fourth test of at most three threads (pc, wo, rc: two); pairs: all of two threads.  Queues in front of each processor make very many
+# executions.
 . "$(dirname "$0")/lib.sh"
 model=$2 level=$3 which=$4
 allowed=$model
@@ -14,9 +15,12 @@ must "$litmus" allowed "$allowed" "$table" >allowed.txt
 count=0 bad=0 index=0
 while read -r name threads; do
     index=$((index + 1))
-    if [ "$which" = quick ]; then
-        [ $((index % 4)) = 1 ] && [ "$threads" -le 3 ] || continue
-    fi
+    most=3
+    case $model in pc | wo | rc) most=2 ;; esac
+    case $which in
+    quick) [ $((index % 4)) = 1 ] && [ "$threads" -le "$most" ] || continue ;;
+    pairs) [ "$threads" -le 2 ] || continue ;;
+    esac
     explore out $((threads + 1)) "$model" ./program "$name"
     outcomes_of out >got.txt
     awk -F'\t' -v name="$name" '$1 == name { print $2 }' allowed.txt | sort -u >want.txt
@@ -42,4 +46,4 @@ while read -r name threads; do
     esac
 done < <("$litmus" list "$table")
 echo "$count tests under $model at -$level: $bad differences"
-[ "$count" -gt 10 ] && [ "$bad" -eq 0 ]
+[ "$count" -ge 10 ] && [ "$bad" -eq 0 ]

@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# All litmus tests under all models at -O1 and -O2: what the quick cases of the test suite take samples of.  Minutes to hours.
+# all.sh BUILD-FOLDER [MODEL...]
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+export PEET_PREFIX=$(cd "${1:-build}" && pwd) PEET_SOURCE=$(cd "$here/../.." && pwd) PEET_PLAIN_CC=${PEET_PLAIN_CC:-clang-22} PEET_PLAIN_CXX=${PEET_PLAIN_CXX:-clang++-22}
+shift
+status=0
+for model in ${*:-plain sc tso pso pc wo rc}; do
+    for level in O1 O2; do
+        which=all
+        case $model in pc | wo | rc) which=pairs ;; esac
+        bash "$here/outcomes.sh" "$PEET_PREFIX/tests/litmus/all.$model.$level" "$model" "$level" "$which" || status=1
+    done
+done
+exit $status
