@@ -121,10 +121,24 @@ unsigned Processors::oneForm(unsigned opcode) const
 
 unsigned Processors::accumulatorForm(unsigned opcode) const
 {
+    for (auto [any, own] : {std::pair("MOVSX16rr8", "CBW"), std::pair("MOVSX32rr16", "CWDE"), std::pair("MOVSX64rr32", "CDQE")})
+        if (instructions->getName(opcode) == any)
+            return opcodes.lookup(own);
     for (auto [any, own] : {std::pair("8ri", "8i8"), std::pair("16ri", "16i16"), std::pair("32ri", "32i32"), std::pair("64ri32", "64i32")})
         if (unsigned o = sibling(opcode, any, own); o != opcode)
             return o;
     return opcode;
+}
+
+unsigned Processors::compareForm(unsigned opcode, unsigned imm) const
+{
+    StringRef rest = instructions->getName(opcode);
+    if ((imm != 0 && imm != 6) || !rest.consume_front("VPCMP") || rest.size() < 2 || rest[1] != 'Z')
+        return opcode;
+    std::string name = (imm ? "VPCMPGT" : "VPCMPEQ") + rest.str();
+    name.erase(name.rfind('i'), 1); // no number any more
+    auto at = opcodes.find(name);
+    return at == opcodes.end() ? opcode : at->second;
 }
 
 unsigned Processors::plainForm(unsigned opcode) const
@@ -183,6 +197,7 @@ MCInst Processors::sample(unsigned opcode, unsigned variant) const
         opcode = accumulatorForm(opcode);
     if ((variant & VariantImm) == 1)
         opcode = prefixedForm(oneForm(opcode));
+    opcode = compareForm(opcode, variant & VariantImm);
     const MCInstrDesc &D = instructions->get(opcode);
     bool address = computesAddress(D);
     int memory = firstMemory(D);
@@ -266,7 +281,7 @@ const Processors::Matter &Processors::matter(unsigned opcode)
     M.done = true;
     const MCInstrDesc &D = instructions->get(opcode);
     unsigned n = D.getNumOperands();
-    bool variant = oneForm(opcode) != opcode;
+    bool variant = oneForm(opcode) != opcode || compareForm(opcode, 0) != opcode;
     M.prefix = prefixedForm(opcode) != opcode;
     for (const Model &m : models)
         variant |= m.subtarget->getSchedModel().getSchedClassDesc(D.getSchedClass())->isVariant();
@@ -344,6 +359,9 @@ unsigned variantOf(const MachineInstr &MI)
     if ((M.imm || M.wide || M.accumulator) && D.getNumOperands()) {
         const MachineOperand &last = MI.getOperand(D.getNumOperands() - 1);
         bool narrow = P->shortForm(MI.getOpcode()) != MI.getOpcode() && last.isImm() && isInt<8>(last.getImm());
+        bool extends = last.isReg(); // the accumulator's lower half
+        if (extends && !isAccumulator(P->registers->getName(last.getReg().asMCReg())))
+            return v;
         if (M.accumulator && !narrow && MI.getOperand(0).isReg() && isAccumulator(P->registers->getName(MI.getOperand(0).getReg().asMCReg())))
             v |= VariantAccumulator;
         if (P->shortForm(MI.getOpcode()) != MI.getOpcode() && !narrow)

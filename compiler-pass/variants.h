@@ -54,6 +54,7 @@ public:
     unsigned shortForm(unsigned opcode) const;
     unsigned oneForm(unsigned opcode) const;
     unsigned accumulatorForm(unsigned opcode) const;
+    unsigned compareForm(unsigned opcode, unsigned imm) const; // a comparison of vectors by number that has a name: equal, greater
     unsigned plainForm(unsigned opcode) const; // what a disassembler has for tail calls, locked instructions, scalars in vectors
     // What a scan for bits is, with the prefix that it gets where its flags do not matter, to processors that know it: tzcnt.
     unsigned prefixedForm(unsigned opcode) const;

@@ -269,9 +269,10 @@ static int check(const char *opcodes, const char *mca, const char *differences)
                 for (size_t r = 0; r < units && !why; r++)
                     if (fabs(ours[r] - theirs[at][r]) > 0.001)
                         why = "resources";
-                if (json_object_get(kinds, kind))
-                    why = NULL; /* said once */
-                json_object_set_new(kinds, kind, json_true());
+                if (json_is_true(json_object_get(kinds, kind)))
+                    why = NULL; /* said once; but every instruction is looked at, since more may matter than its kind */
+                else
+                    json_object_set_new(kinds, kind, json_boolean(why != NULL));
                 if (why && is_known(known, nknown, text(insn, "opcode"), processor))
                     understood++;
                 else if (why) {
