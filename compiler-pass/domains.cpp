@@ -45,7 +45,7 @@ bool Accesses::isViewed(const MachineInstr &MI)
         return true;
     if (I.memOp < 0)
         return StringRef(I.name).contains("MASKMOVDQU") || StringRef(I.name).contains("MMX_MASKMOV");
-    if (I.noref)
+    if (I.noref || StringRef(I.name).starts_with("TLS"))
         return false;
     const MachineOperand *op = &MI.getOperand(I.memOp);
     if (op[4].getReg() || op[3].isCPI() || op[3].isJTI())
