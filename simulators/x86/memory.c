@@ -256,7 +256,7 @@ static uint64_t walk_read(void *self, uint64_t address, uint64_t now)
     uint64_t done;
 
     if (!w->began)
-        peet_sim_slots_take(&w->m->cores[access.core].walkers, now, &now);
+        peet__x86_take(w->m, &w->m->cores[access.core].walkers, now, &now);
     w->began = 1;
     done = peet__x86_data(w->m, &r, now);
     peet__x86_told_misses(w->m, &r, done);
@@ -274,7 +274,7 @@ static uint64_t translate(struct x86_memory *m, const struct x86_access *a, uint
         return now;
     done = peet_sim_tlb_translate(tlb, a->address, now, walk_read, &w);
     if (w.began)
-        peet_sim_slots_until(&c->walkers, done);
+        peet__x86_until(m, &c->walkers, done);
     if (tlb == &c->dtlb)
         c->page_hints[page % X86_PAGE_HINTS] = (uint32_t)peet_sim_tags_find(&tlb->l1, page);
     return done;
@@ -286,18 +286,21 @@ void x86_memory_access(struct x86_memory *m, const struct x86_access *a, uint64_
         .write = a->kind == X86_STORE || a->kind == X86_MODIFY, .fetch = a->kind == X86_FETCH, .other = PEET_MEMORY_NOBODY };
     struct x86_core *c = &m->cores[a->core];
     uint64_t translated, done;
+    uint8_t timeless = m->timeless;
+    int perfect = m->perfect && m->env->data_of(m->env, a->address, NULL)->flags & PEET_DATA_PERFECT;
 
     if (m->dead) {
         *out = (struct x86_outcome){ .done_cycles = now };
         return;
     }
+    m->timeless |= (uint8_t)perfect; /* its lines move, but stand in nobody's way */
     translated = translate(m, a, now);
     done = r.fetch ? peet__x86_fetch(m, &r, translated) : peet__x86_data(m, &r, translated);
-    if (m->timeless)
-        done = translated = now;
-    else if (m->perfect && m->env->data_of(m->env, a->address, NULL)->flags & PEET_DATA_PERFECT) {
-        done = now + 1;
-        translated = now;
+    m->timeless = timeless;
+    if (timeless || perfect)
+        translated = done = now;
+    if (perfect) {
+        done += !timeless;
         r.coherence_cycles = 0;
         r.served = X86_L1;
     }

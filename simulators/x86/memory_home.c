@@ -15,6 +15,11 @@ struct home {
     uint32_t node;      /* of the core that asks */
 };
 
+static uint64_t port(const struct x86_memory *m, struct x86_slice *slice, uint64_t now)
+{
+    return m->timeless ? now : peet_sim_server_request(&slice->l3.port, now, m->config.l3_busy_cycles);
+}
+
 static uint64_t message(struct x86_memory *m, uint32_t from, uint32_t to, int data, uint64_t now)
 {
     if (m->config.topology == X86_IDEAL || m->timeless)
@@ -130,7 +135,7 @@ static void put_back(struct x86_memory *m, struct x86_request *r, uint32_t from,
     struct x86_slice *slice = &m->slices[peet__x86_slice(m, line)];
     uint64_t at = message(m, m->cores[from].node, slice->node, 1, now), slot;
 
-    at = peet_sim_server_request(&slice->l3.port, at, m->config.l3_busy_cycles);
+    at = port(m, slice, at);
     slot = m->has_l3 ? peet_sim_tags_find(&slice->l3.tags, line) : PEET_SIM_NO_SLOT;
     if (slot != PEET_SIM_NO_SLOT) {
         slice->l3.tags.states[slot] = X86_L3_DIRTY;
@@ -164,7 +169,7 @@ void peet__x86_gone(struct x86_memory *m, struct x86_request *r, uint32_t core, 
         put_back(m, r, core, line, record, version, alone, now);
     } else if (m->has_l3 && m->config.l3_policy == X86_L3_EXCLUSIVE && alone && peet_sim_tags_find(&slice->l3.tags, line) == PEET_SIM_NO_SLOT) {
         now = message(m, m->cores[core].node, slice->node, 1, now);
-        now = peet_sim_server_request(&slice->l3.port, now, m->config.l3_busy_cycles);
+        now = port(m, slice, now);
         l3_fill(m, slice, r, line, X86_L3_CLEAN, version, X86_L3, now, now);
     } else {
         message(m, m->cores[core].node, slice->node, 0, now);
@@ -352,7 +357,7 @@ void peet__x86_home(struct x86_memory *m, struct x86_request *r, int have, uint6
     else
         *(r->write ? &h.slice->l3.stats.writes : &h.slice->l3.stats.reads) += 1;
     h.at = message(m, c->node, h.slice->node, 0, now);
-    h.at = peet_sim_server_request(&h.slice->l3.port, h.at, m->timeless ? 0 : m->config.l3_busy_cycles) + m->home_in_cycles;
+    h.at = port(m, h.slice, h.at) + m->home_in_cycles;
     if (r->write)
         get_to_write(m, r, &h, have, out);
     else

@@ -155,10 +155,10 @@ static uint64_t evict_outer(struct x86_memory *m, struct x86_core *c, struct x86
         peet__x86_told_loss(m, outer, c->number, line, PEET_MEMORY_EVICT, dirty, r);
     peet_sim_tags_drop(&outer->tags, slot);
     if (dirty) {
-        peet_sim_slots_take(&c->writebacks, now, &start);
+        peet__x86_take(m, &c->writebacks, now, &start);
 
         peet__x86_gone(m, r, c->number, line, state, still, version, start);
-        peet_sim_slots_until(&c->writebacks, start + m->home_in_cycles);
+        peet__x86_until(m, &c->writebacks, start + m->home_in_cycles);
     } else {
         peet__x86_gone(m, r, c->number, line, state, still, version, start);
     }
@@ -177,7 +177,8 @@ static void evict_first(struct x86_memory *m, struct x86_core *c, struct x86_lev
     if (newer) {
         settle(m, c->number, level, slot);
         data_to_l2(m, c, slot);
-        peet_sim_server_request(&c->l2.port, now, m->config.l2_busy_cycles);
+        if (!m->timeless)
+            peet_sim_server_request(&c->l2.port, now, m->config.l2_busy_cycles);
     }
     peet_sim_tags_drop(&level->tags, slot);
 }
@@ -271,7 +272,8 @@ static uint64_t second_level(struct x86_memory *m, struct x86_request *r, uint64
     int miss = slot == PEET_SIM_NO_SLOT;
 
     asked_for(l2, r);
-    now = peet_sim_server_request(&l2->port, now, m->config.l2_busy_cycles);
+    if (!m->timeless)
+        now = peet_sim_server_request(&l2->port, now, m->config.l2_busy_cycles);
     if (!miss) {
         int first = first_use(l2, r, slot, now);
 
@@ -282,9 +284,9 @@ static uint64_t second_level(struct x86_memory *m, struct x86_request *r, uint64
             done = x86_later(done, l2->owned[slot]);
         } else if (r->write) {
             missed(m, l2, r, 1);
-            peet_sim_slots_take(&l2->mshrs, now, &now);
+            peet__x86_take(m, &l2->mshrs, now, &now);
             peet__x86_home(m, r, 1, now, &grant);
-            peet_sim_slots_until(&l2->mshrs, grant.done);
+            peet__x86_until(m, &l2->mshrs, grant.done);
             l2->tags.states[slot] = X86_M;
             done = x86_later(done, grant.done);
             l2->owned[slot] = m->timeless ? 0 : done;
@@ -294,10 +296,10 @@ static uint64_t second_level(struct x86_memory *m, struct x86_request *r, uint64
         return done;
     }
     missed(m, l2, r, 0);
-    peet_sim_slots_take(&l2->mshrs, now, &now);
+    peet__x86_take(m, &l2->mshrs, now, &now);
     peet__x86_home(m, r, 0, now, &grant);
     done = bring(m, c, l2, r, (uint8_t)(grant.state | (r->prefetch == 2 ? X86_PREFETCHED : 0)), now, grant.done);
-    peet_sim_slots_until(&l2->mshrs, done);
+    peet__x86_until(m, &l2->mshrs, done);
     r->second_level = X86_SECOND_MISS;
     r->second_level_at = now;
     return done;
@@ -340,9 +342,9 @@ static uint64_t upgrade(struct x86_memory *m, struct x86_core *c, struct x86_req
         done = x86_later(now, c->outer->owned[outer]);
     } else {
         missed(m, &c->l1d, r, 1);
-        peet_sim_slots_take(&c->l1d.mshrs, now, &start);
+        peet__x86_take(m, &c->l1d.mshrs, now, &start);
         done = peet__x86_outer(m, r, start, 1, &state);
-        peet_sim_slots_until(&c->l1d.mshrs, done);
+        peet__x86_until(m, &c->l1d.mshrs, done);
     }
     c->l1d.tags.states[slot] = X86_M;
     c->l1d.owned[slot] = m->timeless ? 0 : done;
@@ -410,10 +412,10 @@ uint64_t peet__x86_data(struct x86_memory *m, struct x86_request *r, uint64_t no
         missed(m, l1d, r, 0);
         if (r->write)
             drop_code(m, c, r);
-        peet_sim_slots_take(&l1d->mshrs, now, &start);
+        peet__x86_take(m, &l1d->mshrs, now, &start);
         done = peet__x86_outer(m, r, start, 0, &state);
         done = bring(m, c, l1d, r, (uint8_t)(state | (r->prefetch == 1 ? X86_PREFETCHED : 0)), now, done);
-        peet_sim_slots_until(&l1d->mshrs, done);
+        peet__x86_until(m, &l1d->mshrs, done);
         slot = peet_sim_tags_find(&l1d->tags, r->line);
     }
     if (m->check && !r->write && slot != PEET_SIM_NO_SLOT)
@@ -466,7 +468,7 @@ uint64_t peet__x86_fetch(struct x86_memory *m, struct x86_request *r, uint64_t n
         done = hit_done(l1i, r, slot, now, X86_L1);
     } else {
         uint64_t start = now;
-        peet_sim_slots_take(&l1i->mshrs, now, &start);
+        peet__x86_take(m, &l1i->mshrs, now, &start);
 
         missed(m, l1i, r, 0);
         if (code_in_data(m, c, r, start))
@@ -474,7 +476,7 @@ uint64_t peet__x86_fetch(struct x86_memory *m, struct x86_request *r, uint64_t n
         else
             done = peet__x86_outer(m, r, start, 0, &state);
         done = bring(m, c, l1i, r, (uint8_t)(X86_S | (r->prefetch == 1 ? X86_PREFETCHED : 0)), now, done);
-        peet_sim_slots_until(&l1i->mshrs, done);
+        peet__x86_until(m, &l1i->mshrs, done);
         slot = peet_sim_tags_find(&l1i->tags, r->line);
     }
     if (m->check && slot != PEET_SIM_NO_SLOT)

@@ -97,7 +97,8 @@ struct x86_memory {
     uint32_t line_shift, page_shift;
     uint32_t l1d_cycles, hint_mask;
     uint8_t fast;                /* memory_fast.h may answer */
-    uint8_t lru, has_l2, has_l3, timeless, check, causes, perfect, translation;
+    uint8_t lru, has_l2, has_l3, check, causes, perfect, translation;
+    uint8_t timeless;            /* nothing takes time: always, or while a reference to perfect data moves its lines */
     uint8_t nlevels;
     uint8_t reports;             /* mask of 1 << enum peet_memory_type */
     uint8_t dead;                /* failed: the run is ending */
@@ -144,6 +145,20 @@ struct x86_grant {
 static inline uint64_t x86_later(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
+}
+
+/** A place among so many, which takes time only where anything does. */
+static inline void peet__x86_take(const struct x86_memory *m, struct peet_sim_slots *slots, uint64_t now, uint64_t *out_start)
+{
+    *out_start = now;
+    if (!m->timeless)
+        peet_sim_slots_take(slots, now, out_start);
+}
+
+static inline void peet__x86_until(const struct x86_memory *m, struct peet_sim_slots *slots, uint64_t end)
+{
+    if (!m->timeless)
+        peet_sim_slots_until(slots, end);
 }
 
 static inline uint32_t peet__x86_hw(const struct x86_memory *m, uint32_t core)

@@ -334,6 +334,11 @@ static void test_perfect(void)
     CU_ASSERT(memrig_load(&rig, 0, 0x9100, 100) > 50);
     CU_ASSERT_EQUAL(memrig_access(&rig, 1, 0x9010, 8, X86_STORE, 100).done_cycles, 101);
     CU_ASSERT_EQUAL(rig.memory->cores[0].l1d.stats.invalidations, 1); /* its lines move as ever */
+    for (unsigned i = 0; i < 4000; i++) /* fought for, many times in a cycle: others do not wait for that */
+        CU_ASSERT_EQUAL(memrig_access(&rig, i % 2, 0x9010, 8, X86_STORE, 1000 + i / 8).done_cycles, 1001 + i / 8);
+    CU_ASSERT(rig.memory->cores[0].l1d.stats.invalidations >= 2000);
+    CU_ASSERT(memrig_load(&rig, 0, 0x50000, 1600) < 600);
+    CU_ASSERT_EQUAL(rig.memory->cores[0].l1d.mshrs.waited_cycles, 0);
     memrig_close(&rig);
 }
 
