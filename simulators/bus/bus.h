@@ -153,7 +153,7 @@ struct bus {
     uint32_t ngroup_members, group_members_size;
     struct made *made;          /* code for blocks (made.c); NULL: none */
     int groupwise;              /* groups.c has its conditions */
-    uint32_t (*go_slowly)(struct bus *, struct turn *, uint64_t line, const struct group_way *); /* groups.c */
+    uint32_t (*go_slowly)(struct bus *, struct turn *, uint64_t begin, uint64_t line, const struct group_way *); /* groups.c */
     int silent_write;           /* a write to a line that a read has brought in needs no transaction */
     struct fill { uint64_t cycles; uint8_t op, state, quick; } fill[2]; /* groupwise: a miss, by whether it writes */
     struct peet_sim_linemap lines_map;
@@ -231,6 +231,7 @@ struct group_way {
     uint8_t either;       /* as in the group */
     uint8_t writes, writes_later; /* the first does; one behind it does (or the first, behind its read) */
     uint16_t members;     /* those references, in the plan's */
+    uint16_t offset;      /* of the first of them, behind the group's beginning */
     uint8_t nmembers;
 };
 /** A reference of a group: how far it is behind the group's beginning. */

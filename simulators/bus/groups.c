@@ -52,7 +52,7 @@ static struct group_way way_of(const struct peet_block *block, const struct grou
 {
     const struct peet_ref *ref = &block->refs[members[0].ref];
     struct group_way w = {.insn = ref->insn, .bytes = ref->size_bytes, .touches = (uint16_t)touches_up_to(block, members[0].ref),
-        .first = members[0].ref, .last = (uint8_t)(members[n - 1].ref + 1), .either = QUICK_WRITE, .writes = (uint8_t)writes_first(ref)};
+        .first = members[0].ref, .offset = members[0].offset, .last = (uint8_t)(members[n - 1].ref + 1), .either = QUICK_WRITE, .writes = (uint8_t)writes_first(ref)};
     for (uint32_t i = 0; i < n; i++) {
         const int loads = block->refs[members[i].ref].kind == PEET_REF_LOAD;
         w.either = loads ? w.either : 0;
@@ -179,6 +179,7 @@ struct turn {
     uint64_t start, rest; /* when it begins, and the fraction of a cycle, in CPI_ONE */
     uint64_t stamp;       /* before it */
     uint64_t stalled;
+    const struct peet_block *block;
 };
 
 /* A use of a line that is there, but that is no plain hit. */
@@ -226,30 +227,57 @@ ALWAYS uint32_t go_slowly(struct bus *b, struct turn *t, uint64_t line, const st
     return i;
 }
 
-static __attribute__((noinline)) uint32_t go_slowly_any(struct bus *b, struct turn *t, uint64_t line, const struct group_way *w)
+static __attribute__((noinline)) uint32_t go_slowly_any(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w)
 {
     const uint32_t first = peet__bus_set_of(b, line) * b->ways;
     uint32_t victim;
     const uint32_t i = search_any(t->c->keys + first, t->c->used + first, b->ways, KEY_OF(line) | QUICK, &victim);
+    (void)begin;
     return go_slowly(b, t, line, w, first, i, victim);
 }
 
 #ifdef __x86_64__
-static __attribute__((noinline, target("avx512f"))) uint32_t go_slowly_8(struct bus *b, struct turn *t, uint64_t line, const struct group_way *w)
+static __attribute__((noinline, target("avx512f"))) uint32_t go_slowly_8(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w)
 {
     const uint32_t first = peet__bus_set_of(b, line) * 8;
     uint32_t victim;
     const uint32_t i = search_8(t->c->keys + first, t->c->used + first, KEY_OF(line) | QUICK, &victim);
+    (void)begin;
     return go_slowly(b, t, line, w, first, i, victim);
 }
 #endif
 
+/* The same if somebody wants to know which reference it is. */
+static __attribute__((noinline)) uint32_t go_watched(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w)
+{
+    struct cache *const c = t->c;
+    const uint64_t want = KEY_OF(line) | QUICK, at = t->start + (t->rest + b->cpi * w->insn) / CPI_ONE + w->touches * b->hit_cycles + t->stalled;
+    const uint32_t first = peet__bus_set_of(b, line) * b->ways;
+    uint32_t victim, i = search_any(c->keys + first, c->used + first, b->ways, want, &victim);
+    if (i != NO_FRAME && (c->keys[first + i] | w->either) == want) {
+        c->hints[line & b->hint_mask] = first + i;
+        return first + i;
+    }
+    b->site.block = t->block;
+    peet__bus_at(b, w->first, begin + w->offset, w->bytes);
+    c->stamp = t->stamp + w->first;
+    t->stalled += peet__bus_touch_watched(b, c, line, 0, w->bytes, w->writes ? TOUCH_WRITE : TOUCH_READ, at);
+    if (UNLIKELY(b->dead))
+        return 0;
+    i = c->hints[line & b->hint_mask];
+    if (w->writes_later && !(c->keys[i] & QUICK_WRITE)) {
+        c->stamp = t->stamp + w->first;
+        peet__bus_touch_sole(b, c, line, w->bytes, TOUCH_WRITE, at); /* nothing that could be told of */
+    }
+    return i;
+}
+
 /* All references of the way go to the line. */
-ALWAYS void go(struct bus *b, struct turn *t, uint64_t line, const struct group_way *w)
+ALWAYS void go(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w)
 {
     uint32_t i = t->c->hints[line & b->hint_mask];
     if ((t->c->keys[i] | w->either) != (KEY_OF(line) | QUICK))
-        i = b->go_slowly(b, t, line, w);
+        i = b->go_slowly(b, t, begin, line, w);
     if (t->stamp + w->last > t->c->used[i])
         t->c->used[i] = t->stamp + w->last;
 }
@@ -284,15 +312,15 @@ static __attribute__((noinline)) int split(struct bus *b, const struct plan *p, 
     return 0;
 }
 
-struct part { const struct group_way *way; uint64_t line; };
+struct part { const struct group_way *way; uint64_t begin, line; };
 
 /* In the order of first references. */
-static inline uint32_t add_part(struct part *parts, uint32_t n, const struct group_way *way, uint64_t line)
+static inline uint32_t add_part(struct part *parts, uint32_t n, const struct group_way *way, uint64_t begin, uint64_t line)
 {
     uint32_t j = n;
     for (; j > 0 && parts[j - 1].way->first > way->first; j--)
         parts[j] = parts[j - 1];
-    parts[j] = (struct part){way, line};
+    parts[j] = (struct part){way, begin, line};
     return n + 1;
 }
 
@@ -310,13 +338,13 @@ static __attribute__((noinline)) int by_halves(struct bus *b, struct turn *t, co
         const uint32_t room = b->line_bytes - (uint32_t)(address & (b->line_bytes - 1));
         struct group_split *const s = &b->group_splits[p->ways - 1 + k];
         if (g->span <= room) {
-            n = add_part(parts, n, &ways[k], line);
+            n = add_part(parts, n, &ways[k], address, line);
             continue;
         }
         if (UNLIKELY(s->room != room) && split(b, p, block, &ways[k], room, s))
             return -1;
-        n = add_part(parts, n, &s->halves[0], line);
-        n = add_part(parts, n, &s->halves[1], line + 1);
+        n = add_part(parts, n, &s->halves[0], address, line);
+        n = add_part(parts, n, &s->halves[1], address, line + 1);
     }
     if (n > b->ways) {
         uint64_t lines[2 * WAYS_MAX];
@@ -326,14 +354,14 @@ static __attribute__((noinline)) int by_halves(struct bus *b, struct turn *t, co
             return -1;
     }
     for (uint32_t k = 0; k < n; k++)
-        go(b, t, parts[k].line, parts[k].way);
+        go(b, t, parts[k].begin, parts[k].line, parts[k].way);
     return 0;
 }
 
 int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block, const uint64_t *addresses,
     uint64_t now, uint64_t time, uint64_t *out_stalled)
 {
-    struct turn t = {.c = &b->caches[hw], .start = now + time / CPI_ONE, .rest = time % CPI_ONE, .stamp = b->caches[hw].stamp};
+    struct turn t = {.c = &b->caches[hw], .start = now + time / CPI_ONE, .rest = time % CPI_ONE, .block = block, .stamp = b->caches[hw].stamp};
     const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
     const struct group_way *const ways = b->group_ways + p->ways - 1;
     const uint32_t n = p->ngroups;
@@ -353,7 +381,7 @@ int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, c
         if (UNLIKELY(n > b->ways) && crowded(b, lines, n))
             return -1;
         for (const struct group_way *w = ways; w != ways + n; w++)
-            go(b, &t, lines[w->group], w);
+            go(b, &t, addresses[w->group] - groups[w->group].before, lines[w->group], w);
     }
     t.c->stamp = t.stamp + p->nrefs;
     *out_stalled = t.stalled;
@@ -362,13 +390,13 @@ int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, c
 
 void peet__bus_groups_init(struct bus *b)
 {
-    b->groupwise = b->sole && b->replacement == REPLACE_LRU && !b->watched && fill_of(b, 0) && fill_of(b, 1);
+    b->groupwise = b->sole && b->replacement == REPLACE_LRU && fill_of(b, 0) && fill_of(b, 1);
     if (b->groupwise) {
         const unsigned state = b->fill[0].state;
         b->silent_write = b->protocol->processor[state][1].op == OP_NONE;
-        b->go_slowly = go_slowly_any;
+        b->go_slowly = b->watched ? go_watched : go_slowly_any;
 #ifdef __x86_64__
-        if (b->ways == 8 && __builtin_cpu_supports("avx512f"))
+        if (b->ways == 8 && !b->watched && __builtin_cpu_supports("avx512f"))
             b->go_slowly = go_slowly_8;
 #endif
     }

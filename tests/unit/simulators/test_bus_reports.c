@@ -33,7 +33,7 @@ enum { NPROTOCOLS = sizeof protocols / sizeof *protocols };
 /* What an observer could add up. */
 static struct seen {
     uint64_t misses[2 * RIG_HWS], causes[PEET_MISS_CAUSES], write_misses, fetch_misses, evictions, invalidations, dirty_evictions;
-    uint64_t dirty_invalidations, stalls[RIG_HWS], from_caches, wrong;
+    uint64_t dirty_invalidations, stalls[RIG_HWS], from_caches, wrong, hash; /* of all that was told, in its order */
     uint32_t line_bytes, ncaches;
     int allocates, split;
     unsigned hws;
@@ -51,6 +51,10 @@ static void look(const struct peet_env *env, const struct peet_memory_event *eve
     (void)env;
     for (const struct peet_memory_event *e = events; n; e++, n--) {
         uint8_t *line = place(e, e->flags & PEET_MEMORY_INSTRUCTION);
+        const uint64_t told[] = {e->type, e->level, e->cause, e->flags, e->hw, e->other, e->size_bytes, e->address, e->by, e->cycles, e->now,
+            e->block ? e->block->id : 0, e->ref};
+        for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+            seen.hash = (seen.hash ^ told[i]) * 0x100000001b3;
         seen.wrong += e->level != 1 && e->type != PEET_MEMORY_STALL;
         seen.wrong += !e->block || e->hw >= seen.hws || (e->block->nrefs ? e->ref >= e->block->nrefs : e->ref != 0);
         switch (e->type) {
@@ -168,7 +172,10 @@ static void play(struct rig *rig, unsigned hws)
         uint64_t values[BATCH][REFS];
         int64_t strides[REFS];
         const unsigned hw = earliest(rig, hws);
-        const uint64_t until = rig->clock[hw] + 1 + rig_random(&seed, 200);
+        uint64_t until = rig->clock[hw] + 1 + rig_random(&seed, 200);
+        for (unsigned h = 0; h < hws; h++) /* least clock first, ties by number */
+            if (h != hw && rig->clock[h] + (hw < h) < until)
+                until = rig->clock[h] + (hw < h);
         size_t n = 1 + rig_random(&seed, BATCH);
         for (size_t k = 0; k < n; k++) {
             const struct template *t = &templates[rig_random(&seed, BLOCKS)];
@@ -204,28 +211,40 @@ static uint64_t total(struct rig *rig, const char *key)
     return rig_u64(rig, path);
 }
 
-static int open_shape(struct rig *rig, const struct shape *s, unsigned p, const char *hit)
+static int open_shape(struct rig *rig, const struct shape *s, unsigned p, const char *hit, const char *check)
 {
     return rig_open(rig, s->hws, 5, "protocol", protocols[p][0], "allocate", protocols[p][1], "cache", s->cache, "line", s->line, "ways",
         s->ways, "replacement", s->replacement, "fetch", s->fetch, "arbitration", s->arbitration, "classify", s->classify, "hit_cycles", hit,
-        NULL);
+        "check", check, NULL);
 }
 
-static void sums(const struct shape *s, unsigned p)
+static void see_anew(const struct shape *s, unsigned p)
 {
-    struct rig told, untold;
     memset(&seen, 0, sizeof seen);
     seen.hws = s->hws;
     seen.line_bytes = (uint32_t)atoi(s->line);
     seen.split = !strcmp(s->fetch, "split");
     seen.allocates = strcmp(protocols[p][1], "no") != 0;
+}
+
+static void sums(const struct shape *s, unsigned p)
+{
+    struct rig told, untold, checked;
+    uint64_t hash;
+    see_anew(s, p);
     rig_prepare = with_reports;
-    CU_ASSERT_FATAL(open_shape(&told, s, p, "1") == 0);
+    CU_ASSERT_FATAL(open_shape(&checked, s, p, "1", "on") == 0); /* each reference by itself */
+    play(&checked, s->hws);
+    hash = seen.hash;
+    see_anew(s, p);
+    CU_ASSERT_FATAL(open_shape(&told, s, p, "1", "off") == 0);
     rig_prepare = NULL;
-    CU_ASSERT_FATAL(open_shape(&untold, s, p, "1") == 0);
+    CU_ASSERT_FATAL(open_shape(&untold, s, p, "1", "off") == 0);
     CU_ASSERT(ndescribed == 1 && described.line_bytes == seen.line_bytes && described.shared_by == 1 && described.name[0] == 'L');
     play(&told, s->hws);
     play(&untold, s->hws);
+    CU_ASSERT_EQUAL(seen.hash, hash);
+    rig_close(&checked);
     CU_ASSERT(json_equal(told.stats, untold.stats));
     CU_ASSERT_EQUAL(memcmp(told.clock, untold.clock, sizeof told.clock), 0);
 
@@ -330,9 +349,9 @@ static void test_lines_move(void)
         for (unsigned p = 0; p < NPROTOCOLS; p++) {
             struct rig with, without;
             rig_prepare = with_perfect;
-            CU_ASSERT_FATAL(open_shape(&with, &shapes[i], p, "2") == 0);
+            CU_ASSERT_FATAL(open_shape(&with, &shapes[i], p, "2", "off") == 0);
             rig_prepare = NULL;
-            CU_ASSERT_FATAL(open_shape(&without, &shapes[i], p, "2") == 0);
+            CU_ASSERT_FATAL(open_shape(&without, &shapes[i], p, "2", "off") == 0);
             uint64_t seed = 7;
             for (unsigned k = 0; k < 2000; k++) {
                 uint64_t address = rig_random(&seed, 3) ? 0x1000 + rig_random(&seed, 3000) : 0x8000 + rig_random(&seed, 2000);
