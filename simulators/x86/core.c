@@ -28,6 +28,9 @@ static inline uint64_t less(uint64_t a, uint64_t b)
 
 /* ------------------------------------------------------------------------------------------ charging */
 
+/** Cycles charged to memory beyond a hit: because of the instruction itself, and of an older store for which the queue was full. */
+struct stalled { uint64_t own, store; };
+
 static inline void put(struct x86_thread *t, struct x86_place *place, enum x86_category category, uint64_t *rest, uint64_t most)
 {
     uint64_t cycles = less(*rest, most);
@@ -44,24 +47,61 @@ static inline void put(struct x86_thread *t, struct x86_place *place, enum x86_c
  * the front end had nothing to dispatch after the last retirement; the cycles that dispatching at full width takes;
  * what memory added to the latency of a hit; a unit that was not free; the latency of a hit; a fence; at last operands
  * and the operation's own latency.  What overlaps with older instructions has been charged to those.
+ * Returns: the cycles charged to memory beyond a hit
  */
-static __attribute__((noinline)) void charge(struct x86_thread *t, const struct x86_op *op, const struct wait *w, uint64_t retire)
+static __attribute__((noinline)) struct stalled charge(struct x86_thread *t, const struct x86_op *op, const struct wait *w, uint64_t retire)
 {
     struct x86_place *place = &t->cpu->x->stacks.places[op->place];
-    uint64_t rest = retire - t->frontier;
+    uint64_t rest = retire - t->frontier, before = rest;
+    struct stalled stalled = { 0, 0 };
 
-    if (w->dispatch == t->front.from && w->dispatch > t->frontier)
+    if (w->dispatch == t->front.from && w->dispatch > t->frontier) {
         put(t, place, t->front.category, &rest, w->dispatch - t->frontier);
+        if (t->front.category == CPI_L2 || t->front.category == CPI_L3 || t->front.category == CPI_DRAM || t->front.category == CPI_COHERENCE)
+            stalled.store = before - rest;
+    }
     put(t, place, CPI_BASE, &rest, t->base);
-    put(t, place, CPI_TLB, &rest, w->tlb);
-    put(t, place, CPI_COHERENCE, &rest, w->coherence);
-    put(t, place, w->served, &rest, w->level);
-    put(t, place, CPI_FENCE, &rest, w->fence);
+    if (op->kind != OP_PLAIN) {
+        before = rest;
+        put(t, place, CPI_TLB, &rest, w->tlb);
+        put(t, place, CPI_COHERENCE, &rest, w->coherence);
+        put(t, place, w->served, &rest, w->level);
+        stalled.own = before - rest;
+        put(t, place, CPI_FENCE, &rest, w->fence);
+    }
     put(t, place, CPI_UNITS, &rest, w->issue - w->ready);
-    put(t, place, CPI_L1, &rest, w->hit);
+    if (op->kind != OP_PLAIN)
+        put(t, place, CPI_L1, &rest, w->hit);
     put(t, place, CPI_DEPENDENCE, &rest, rest);
     t->base = 0;
     t->frontier = retire;
+    return stalled;
+}
+
+static uint8_t level_of(const struct peet_env *env, uint8_t served)
+{
+    size_t nlevels = 0;
+
+    env->memory(env, &nlevels);
+    return (uint8_t)(served == CPI_L2 ? 2 : served == CPI_L3 ? 3 : served == CPI_DRAM ? nlevels + 1 : 0);
+}
+
+/** Observers hear which reference it was that nothing could retire for. */
+static __attribute__((noinline)) void tell_stall(struct x86_thread *t, const struct peet_block *block, const uint64_t *values, uint32_t ref,
+    const struct wait *w, struct stalled stalled)
+{
+    const struct peet_env *env = t->cpu->x->env;
+    const struct x86_access *store = &t->store_access;
+
+    if (stalled.store)
+        env->report(env, &(struct peet_memory_event){ .type = PEET_MEMORY_STALL, .level = level_of(env, t->front.category),
+            .flags = PEET_MEMORY_STORE, .hw = t->hw, .other = PEET_MEMORY_NOBODY, .size_bytes = store->size_bytes, .address = store->address,
+            .cycles = stalled.store, .now = t->frontier, .block = store->block, .ref = store->ref }, 1);
+    if (stalled.own)
+        env->report(env, &(struct peet_memory_event){ .type = PEET_MEMORY_STALL, .level = w->level ? level_of(env, w->served) : 0,
+            .flags = block->refs[ref].kind == PEET_REF_LOAD ? 0 : PEET_MEMORY_STORE, .hw = t->hw, .other = PEET_MEMORY_NOBODY,
+            .size_bytes = block->refs[ref].size_bytes, .address = values[block->refs[ref].value], .cycles = stalled.own, .now = t->frontier,
+            .block = block, .ref = ref }, 1);
 }
 
 /* ------------------------------------------------------------------------------------------ front end */
@@ -103,43 +143,44 @@ static void hold_front(struct x86_thread *t, uint64_t until, enum x86_category w
         t->front = (struct x86_front){ until, (uint8_t)why };
 }
 
+/** References wait for room in their queues.  Returns: when there is */
+static inline uint64_t queue_room(struct x86_thread *t, const struct x86_op *op, uint64_t at, uint64_t room)
+{
+    if (op->kind != OP_STORE)
+        room = later(room, x86_queue_room(&t->loads, 1, t->loads_limit));
+    if (op->kind != OP_LOAD) {
+        uint64_t store = x86_queue_room(&t->stores, 1, t->stores_limit);
+
+        if (__builtin_expect(store > room && store > at, 0)) {
+            hold_front(t, store, t->store_category);
+            room = store;
+        }
+    }
+    return room;
+}
+
 /** The cycle in which an instruction is dispatched. */
 static inline uint64_t dispatch(struct x86_thread *t, const struct x86_op *op)
 {
     struct x86_cpu *c = t->cpu;
     const uint32_t width = c->x->config.dispatch_uops;
-    uint32_t uops = op->uops;
+    uint32_t uops = op->uops, slots = t->slots + uops;
     uint64_t at = t->dispatch, room;
+    unsigned next = slots > width || op->flags & OP_FIRST ? t->slots != 0 : 0;
 
-    if (t->slots && (t->slots + uops > width || op->flags & OP_FIRST)) {
-        at++;
-        t->base++;
-        t->slots = 0;
+    at += next;
+    t->base += next;
+    slots = next ? uops : slots;
+    room = later(t->front.from, x86_queue_room(&t->window, uops, t->window_limit));
+    if (op->kind != OP_PLAIN)
+        room = queue_room(t, op, at, room);
+    if (op->nbuffers) {
+        room = x86_buffer_room(&c->buffers[op->buffers[0]], later(room, at));
+        for (unsigned i = 1; i < op->nbuffers; i++)
+            room = x86_buffer_room(&c->buffers[op->buffers[i]], room);
     }
-    room = later(t->front.from, x86_queue_room(&t->window, uops ? uops : 1, t->window_limit));
-    if (op->kind != OP_PLAIN) {
-        if (t->loads.size && op->kind != OP_STORE)
-            room = later(room, x86_queue_room(&t->loads, 1, t->loads_limit));
-        if (op->kind != OP_LOAD) {
-            uint64_t store = x86_queue_room(&t->stores, 1, t->stores_limit);
-
-            if (store > room && store > at) {
-                hold_front(t, store, t->store_category);
-                room = store;
-            }
-        }
-    }
-    if (room > at) {
-        at = room;
-        t->slots = 0;
-    }
-    for (unsigned i = 0; i < op->nbuffers; i++) {
-        room = x86_buffer_room(&c->buffers[op->buffers[i]], at);
-        if (room > at) {
-            at = room;
-            t->slots = 0;
-        }
-    }
+    slots = room > at ? uops : slots;
+    at = later(at, room);
     if (__builtin_expect(c->slot_cycles != NULL, 0)) {
         uint64_t first = shared_slots(t, at, uops);
 
@@ -147,15 +188,13 @@ static inline uint64_t dispatch(struct x86_thread *t, const struct x86_op *op)
         t->slots = 0;
         return t->dispatch = first;
     }
-    t->slots += uops;
     t->dispatch = at;
-    while (__builtin_expect(t->slots > width, 0)) { /* a long one: it begins in a cycle of its own */
-        t->slots -= width;
+    while (__builtin_expect(slots > width, 0)) { /* a long one: it begins in a cycle of its own */
+        slots -= width;
         t->dispatch++;
         t->base++;
     }
-    if (op->flags & OP_LAST)
-        t->slots = width;
+    t->slots = op->flags & OP_LAST ? width : slots;
     return at;
 }
 
@@ -244,8 +283,10 @@ static uint64_t access_line(struct x86_thread *t, struct x86_access *access, uin
         w->level = extra - w->tlb - w->coherence;
         w->served = category_of[out.served];
     }
-    if (!w)
+    if (!w) {
         t->store_category = category_of[out.served];
+        t->store_access = *access;
+    }
     return out.done_cycles;
 }
 
@@ -310,7 +351,7 @@ static inline void store(struct x86_thread *t, const struct peet_block *block, u
         t->writes = 1;
     }
     x86_store_enter(t, address, size_bytes, data, t->stores_written);
-    x86_queue_enter(&t->stores, 1, t->stores_written);
+    x86_queue_enter(&t->stores, t->stores_written);
 }
 
 /** All lines of a range, at the pace of a string instruction.  Returns: when the last is done */
@@ -430,105 +471,135 @@ static __attribute__((noinline)) uint64_t fence(struct x86_thread *t, const stru
 
 /* ------------------------------------------------------------------------------------------ instructions */
 
+/** Operands of instructions with many. */
+static __attribute__((noinline)) uint64_t more_reads(const struct x86_thread *t, const struct x86_op *op, uint64_t ready, uint64_t *data)
+{
+    for (const struct x86_operand *o = &t->cpu->x->more[op->more], *end = o + op->nmore; o != end; o++)
+        if (!o->written) {
+            *data = later(*data, t->ready[o->reg]);
+            if ((int64_t)t->ready[o->reg] - o->cycles > (int64_t)ready)
+                ready = t->ready[o->reg] - (uint64_t)(int64_t)o->cycles;
+        }
+    return ready;
+}
+
+static inline uint64_t result(uint64_t begun, uint64_t issue, int cycles)
+{
+    return cycles >= 0 ? begun + (unsigned)cycles : issue + (unsigned)(-1 - cycles);
+}
+
+static __attribute__((noinline)) void more_writes(struct x86_thread *t, const struct x86_op *op, uint64_t begun, uint64_t issue)
+{
+    for (const struct x86_operand *o = &t->cpu->x->more[op->more], *end = o + op->nmore; o != end; o++)
+        if (o->written)
+            t->ready[o->reg] = result(begun, issue, o->cycles);
+}
+
+/** When the operands are there.  @out_data: those that are not of addresses, however late they may come */
+static inline uint64_t operands(const struct x86_thread *t, const struct x86_op *op, uint64_t ready, uint64_t *out_data)
+{
+    uint64_t data = 0;
+
+    for (unsigned i = 0; i < X86_ADDRESSES; i++)
+        ready = later(ready, t->ready[op->addresses[i]]);
+    for (unsigned i = 0; i < X86_DATA; i++) {
+        uint64_t at = t->ready[op->data[i]];
+        int64_t wanted = (int64_t)at - op->advances[i]; /* may be before time began */
+
+        data = later(data, at);
+        ready = wanted > (int64_t)ready ? (uint64_t)wanted : ready;
+    }
+    *out_data = data;
+    return __builtin_expect(op->nmore != 0, 0) ? more_reads(t, op, ready, out_data) : ready;
+}
+
+/** Beyond its registers, what an instruction does with memory.  Returns: when its results begin to be made */
+static inline uint64_t references(struct x86_thread *t, const struct x86_op *op, const struct peet_block *block, const uint64_t *values,
+    uint64_t data, struct wait *w)
+{
+    const struct peet_ref *ref = &block->refs[op->first_ref];
+    uint64_t done;
+
+    switch (op->kind) {
+    case OP_LOAD:
+    case OP_MODIFY:
+        done = load(t, block, op->first_ref, values[ref->value], ref->size_bytes, w->issue, w);
+        t->loads_done = later(t->loads_done, done);
+        return later(done + op->load_extra, data);
+    case OP_STORE:
+        return w->issue;
+    case OP_MEMORY:
+        done = several(t, op, block, values, w->issue, data, w);
+        t->loads_done = later(t->loads_done, done);
+        return done - op->latency;
+    case OP_LOCKED:
+        return locked(t, op, block, values, w);
+    default:
+        return fence(t, op, w);
+    }
+}
+
 static inline void step(struct x86_thread *t, const struct x86_op *op, const struct peet_block *block, const uint64_t *values)
 {
     struct x86_cpu *c = t->cpu;
     struct x86 *x = c->x;
-    const uint8_t *reg = op->regs, *end = reg + op->naddress;
-    struct wait w = { .served = CPI_L1 };
-    uint64_t data = 0, begun, done, retire, address;
+    struct wait w;
+    uint64_t data, begun, done, retire;
 
     w.dispatch = dispatch(t, op);
-    w.ready = w.dispatch + 1;
-    for (; reg != end; reg++)
-        w.ready = later(w.ready, t->ready[*reg]);
-    for (end += op->ndata; reg != end; reg++) {
-        int64_t wanted = (int64_t)t->ready[*reg] - op->advances[reg - op->regs]; /* may be before time began */
-
-        data = later(data, t->ready[*reg]);
-        if (wanted > (int64_t)w.ready)
-            w.ready = (uint64_t)wanted;
+    w.fence = 0;
+    w.ready = operands(t, op, w.dispatch + 1, &data);
+    if (op->kind != OP_PLAIN) {
+        w.hit = w.level = w.tlb = w.coherence = 0;
+        w.served = CPI_L1;
+        if (t->barrier > w.ready) {
+            w.fence = t->barrier - w.ready;
+            w.ready = t->barrier;
+        }
     }
-    if (op->kind != OP_PLAIN && t->barrier > w.ready) {
-        w.fence = t->barrier - w.ready;
-        w.ready = t->barrier;
-    }
-    if (x->config.core == CORE_INORDER)
-        w.ready = t->last_issue = later(w.ready, t->last_issue);
-    w.issue = op->nuses ? x86_units_issue(&c->units, &x->uses[op->first_use], op->nuses, w.ready) : w.ready;
-    if (x->config.core == CORE_INORDER)
-        t->last_issue = w.issue;
+    if (__builtin_expect(x->config.core == CORE_INORDER, 0))
+        w.ready = later(w.ready, t->last_issue);
+    w.issue = op->flags & OP_SHORT_USES ? x86_units_issue_short(&c->units, &x->uses[op->first_use], op->nuses, w.ready) :
+        op->nuses ? x86_units_issue_all(&c->units, &x->uses[op->first_use], op->nuses, w.ready) : w.ready;
+    t->last_issue = w.issue;
     for (unsigned i = 0; i < op->nbuffers; i++)
         x86_buffer_enter(&c->buffers[op->buffers[i]], w.dispatch, w.issue);
-    switch (op->kind) {
-    case OP_PLAIN:
-        begun = op->flags & OP_NOTHING ? later(w.dispatch, data) : w.issue;
-        done = begun + op->latency;
-        break;
-    case OP_LOAD:
-        address = values[block->refs[op->first_ref].value];
-        done = load(t, block, op->first_ref, address, block->refs[op->first_ref].size_bytes, w.issue, &w);
-        t->loads_done = later(t->loads_done, done);
-        begun = later(done + op->load_extra, data);
-        done = begun + op->latency;
-        break;
-    case OP_STORE:
-        begun = w.issue;
-        done = begun + op->latency;
-        break;
-    case OP_MODIFY:
-        address = values[block->refs[op->first_ref].value];
-        done = load(t, block, op->first_ref, address, block->refs[op->first_ref].size_bytes, w.issue, &w);
-        t->loads_done = later(t->loads_done, done);
-        begun = later(done + op->load_extra, data);
-        done = begun + op->latency;
-        break;
-    case OP_MEMORY:
-        done = several(t, op, block, values, w.issue, data, &w);
-        begun = done - op->latency;
-        t->loads_done = later(t->loads_done, done);
-        break;
-    case OP_LOCKED:
-        begun = done = locked(t, op, block, values, &w);
-        break;
-    default:
-        begun = done = fence(t, op, &w);
-    }
-    if (op->kind <= OP_MEMORY) {
-        for (end += op->nwrites; reg != end; reg++) {
-            int latency = op->latencies[reg - op->regs];
-
-            t->ready[*reg] = latency >= 0 ? begun + (unsigned)latency : w.issue - (uint64_t)(int64_t)(latency + 1);
-        }
-    } else {
-        for (end += op->nwrites; reg != end; reg++)
-            t->ready[*reg] = done;
-    }
+    begun = op->kind != OP_PLAIN ? references(t, op, block, values, data, &w) : op->flags & OP_NOTHING ? later(w.dispatch, data) : w.issue;
+    done = begun + (op->kind <= OP_MEMORY ? op->latency : 0);
+    for (unsigned i = 0; i < X86_WRITES; i++)
+        t->ready[op->writes[i]] = result(begun, w.issue, op->latencies[i]);
+    if (__builtin_expect(op->nmore != 0, 0))
+        more_writes(t, op, begun, w.issue);
 
     retire = later(done, t->frontier);
     if (x->config.retire_uops) {
-        if (retire > t->frontier)
-            t->retired = 0;
-        t->retired += op->uops;
-        while (t->retired > x->config.retire_uops) {
+        t->retired = (retire > t->frontier ? 0 : t->retired) + op->uops;
+        while (__builtin_expect(t->retired > x->config.retire_uops, 0)) {
             t->retired -= x->config.retire_uops;
             retire++;
         }
     }
-    if (retire > t->frontier)
-        charge(t, op, &w, retire);
-    x86_queue_enter(&t->window, op->uops ? op->uops : 1, retire);
-    if (op->kind != OP_PLAIN) {
-        if (op->kind != OP_STORE && t->loads.size)
-            x86_queue_enter(&t->loads, 1, retire);
-        if (op->kind == OP_STORE || op->kind == OP_MODIFY)
-            store(t, block, op->first_ref, values[block->refs[op->first_ref].value], block->refs[op->first_ref].size_bytes, done, retire);
-    }
-    if (op->branch) {
-        uint64_t after = block->pc + block->code_bytes;
+    if (retire > t->frontier) {
+        const struct stalled stalled = charge(t, op, &w, retire);
 
-        t->last = (struct x86_branch){ op, block, done, after - op->length_bytes };
+        if (__builtin_expect((stalled.own | stalled.store) && x->env->reports >> PEET_MEMORY_STALL & 1, 0))
+            tell_stall(t, block, values, op->first_ref, &w, stalled);
     }
+    x86_window_enter(&t->window, op->uops, retire);
+    if (op->kind == OP_PLAIN) {
+        if (op->branch)
+            t->last = (struct x86_branch){ op, block, done, block->pc + block->code_bytes - op->length_bytes };
+        return;
+    }
+    if (op->kind != OP_STORE)
+        x86_queue_enter(&t->loads, retire);
+    if (op->kind == OP_STORE || op->kind == OP_MODIFY) {
+        const struct peet_ref *ref = &block->refs[op->first_ref];
+
+        store(t, block, op->first_ref, values[ref->value], ref->size_bytes, done, retire);
+    }
+    if (op->branch)
+        t->last = (struct x86_branch){ op, block, done, block->pc + block->code_bytes - op->length_bytes };
 }
 
 void x86_core_block(struct x86_thread *t, const struct x86_code *code, const uint64_t *values)

@@ -21,7 +21,7 @@
 
 #include "../common/branch.h"
 
-enum { X86_REGISTERS = 64, X86_BUFFERS = 8, X86_BUFFER_CYCLES = 4096, X86_OP_REGS = 12, X86_GRANULES = 4096,
+enum { X86_REGISTERS = 64, X86_BUFFERS = 8, X86_BUFFER_CYCLES = 4096, X86_GRANULES = 4096,
     X86_STORE_BUCKETS = 1024 };
 
 /** Below this address lie the blocks that stand for library calls. */
@@ -34,24 +34,39 @@ enum x86_op_kind {
     OP_LOCKED, OP_FENCE, OP_LOAD_FENCE, OP_STORE_FENCE, OP_SERIALIZE
 };
 enum x86_op_branch { BRANCH_NONE, BRANCH_COND, BRANCH_DIRECT, BRANCH_JUMP_INDIRECT, BRANCH_CALL, BRANCH_CALL_INDIRECT, BRANCH_RETURN };
-enum x86_op_flags { OP_REP = 1, OP_NOTHING = 2 /* renamed away */, OP_FIRST = 4, OP_LAST = 8 /* of its dispatch group */ };
+enum x86_op_flags { OP_REP = 1, OP_NOTHING = 2 /* renamed away */, OP_FIRST = 4, OP_LAST = 8 /* of its dispatch group */,
+    OP_SHORT_USES = 16 /* its units are taken for the cycle of issue */ };
+
+/*
+ * Registers beyond those of the processor: one that is always ready and one that nobody reads.  So every record has the
+ * same number of operands, and going through them takes no branches that depend on the program.
+ */
+enum { X86_READY = 62, X86_SINK = 63 };
+enum { X86_ADDRESSES = 2, X86_DATA = 3, X86_WRITES = 2 };
 
 /** One instruction, digested. */
 struct x86_op {
     uint16_t uops;
     uint16_t latency;        /* of the slowest result, without the load if it loads */
-    uint8_t kind, branch, flags;
-    uint8_t naddress, ndata, nwrites; /* registers: of addresses, other reads, writes */
+    uint8_t kind, branch, flags, length_bytes;
     uint8_t nuses, nbuffers;
-    uint8_t length_bytes;
     uint8_t load_extra;      /* latency of this load beyond that of a simple one: vectors */
-    uint8_t regs[X86_OP_REGS];
-    int8_t advances[X86_OP_REGS]; /* reads of data: so much later than issue */
-    int16_t latencies[X86_OP_REGS]; /* writes: like `latency`; below 0: -1 - cycles after issue, whatever the load takes */
-    uint8_t buffers[6];
+    uint8_t nmore;           /* operands beyond these, in x86.more */
+    uint8_t addresses[X86_ADDRESSES], data[X86_DATA], writes[X86_WRITES];
+    int8_t advances[X86_DATA]; /* so much later than issue */
+    int16_t latencies[X86_WRITES]; /* like `latency`; below 0: -1 - cycles after issue, whatever the load takes */
+    uint8_t buffers[4];
     uint32_t first_use;      /* in x86.uses */
     uint32_t place;
-    uint32_t first_ref, nrefs;
+    uint32_t more;
+    uint32_t first_ref;
+    uint16_t nrefs;
+};
+
+/** An operand of an instruction with many. */
+struct x86_operand {
+    uint8_t reg, written;
+    int16_t cycles;          /* advance or latency, as above */
 };
 
 /** One block, digested. */
@@ -132,6 +147,7 @@ struct x86_thread {
     uint32_t context;        /* software context; UINT32_MAX: none yet */
     uint32_t place;          /* of the last instruction */
     uint8_t store_category;  /* enum x86_category: what served the last store that missed */
+    struct x86_access store_access; /* that store */
     uint8_t gap;             /* enum x86_category: what a jump of the clock means */
     uint64_t gap_most;       /* ... for so many cycles at most; the rest is idle */
     struct peet_sim_branch predictor;
@@ -162,6 +178,8 @@ struct x86 {
     uint32_t ncodes;
     struct x86_use *uses;
     uint32_t nuses, uses_room;
+    struct x86_operand *more;
+    uint32_t nmore, more_room;
     uint64_t unit_masks[64]; /* of the processor's resources */
     int8_t buffer_of[64];
     uint64_t stretches[X86_STRETCHES]; /* sets of units that uses ask for */

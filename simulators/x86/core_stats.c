@@ -30,21 +30,6 @@ static void write_config(const struct x86 *x, const struct peet_env *env, struct
     env->stats_u64(env, o, "load_to_use_cycles", x->load_cycles);
 }
 
-static void write_units(const struct x86 *x, const struct peet_env *env, struct peet_stats *node)
-{
-    struct peet_stats *array = env->stats_array(env, node, "units");
-
-    for (uint32_t u = 0; u < x->nunits; u++) {
-        struct peet_stats *o = env->stats_object(env, array, NULL);
-        uint64_t busy = 0;
-
-        for (unsigned i = 0; i < x->ncores; i++)
-            busy += x->cores[i].units.busy_cycles[u];
-        env->stats_string(env, o, "name", x->unit_names[u]);
-        env->stats_u64(env, o, "busy_cycles", busy);
-    }
-}
-
 void x86_core_stats(const struct x86 *x, const struct peet_env *env, struct peet_stats *node)
 {
     struct x86_thread sum = { 0 };
@@ -92,5 +77,4 @@ void x86_core_stats(const struct x86 *x, const struct peet_env *env, struct peet
     env->stats_u64(env, o, "returns", b.returns);
     env->stats_u64(env, o, "returns_wrong", b.returns_wrong);
     env->stats_u64(env, o, "target_unknown", b.target_missing);
-    write_units(x, env, node);
 }

@@ -62,6 +62,7 @@ void x86_digest_fini(struct x86 *x)
         free(x->codes[i].ops);
     free(x->codes);
     free(x->uses);
+    free(x->more);
 }
 
 /* ------------------------------------------------------------------------------------------ instructions */
@@ -113,14 +114,6 @@ static uint8_t kind_of(const struct peet_block *block, const struct peet_insn *i
     return ref->kind == PEET_REF_LOAD ? OP_LOAD : ref->kind == PEET_REF_STORE ? OP_STORE : OP_MODIFY;
 }
 
-static int in(const uint8_t *list, unsigned n, uint8_t reg)
-{
-    for (unsigned i = 0; i < n; i++)
-        if (list[i] == reg)
-            return 1;
-    return 0;
-}
-
 /** Instructions whose change of the stack pointer the front end follows by itself. */
 static int by_stack_engine(const struct peet_insn *insn)
 {
@@ -144,41 +137,102 @@ static unsigned load_part(const struct x86 *x, const struct peet_cost *cost, con
     return most > (int)x->model_load_cycles ? (unsigned)most : x->model_load_cycles;
 }
 
-/** Registers, those of addresses first; more than there is room for are left out. */
-static void registers(const struct x86 *x, const struct peet_insn *insn, const struct peet_cost *cost, unsigned load, struct x86_op *op)
+static int more_operand(struct x86 *x, struct x86_op *op, uint8_t reg, int written, int cycles)
 {
-    const uint8_t *writes = insn->regs + insn->nreads;
-    unsigned n = 0;
-    int engine = x->config.stack_engine == X86_ON && by_stack_engine(insn), breaks = cost && cost->zero_idiom;
+    if (x->nmore == x->more_room) {
+        uint32_t room = x->more_room ? 2 * x->more_room : 256;
+        struct x86_operand *more = realloc(x->more, room * sizeof *more);
 
-    for (unsigned i = 0; i < insn->naddresses && n < 4; i++)
-        if (insn->regs[i] < X86_REGISTERS && !in(op->regs, n, insn->regs[i]))
-            op->regs[n++] = insn->regs[i];
-    op->naddress = (uint8_t)n;
-    for (unsigned i = insn->naddresses; i < insn->nreads && n < 8; i++) {
-        unsigned k = i - insn->naddresses;
-
-        if (insn->regs[i] >= X86_REGISTERS || (engine && insn->regs[i] == RSP) || (breaks && insn->regs[i] != PEET_REG_FLAGS))
-            continue;
-        op->advances[n] = cost && k < cost->nadvances ? cost->advances[k] : 0;
-        if (x->config.folded_loads == FOLDED_SPLIT && (op->kind == OP_LOAD || op->kind == OP_MODIFY) && !op->advances[n] && insn->naddresses)
-            op->advances[n] = (int8_t)x->model_load_cycles;
-        op->regs[n++] = insn->regs[i];
+        if (!more)
+            return -1;
+        x->more = more;
+        x->more_room = room;
     }
-    if (insn->flags & PEET_INSN_PARTIAL && x->config.partial_writes == PARTIAL_MERGE && insn->nwrites && n < 8)
-        op->regs[n++] = writes[0];
-    op->ndata = (uint8_t)(n - op->naddress);
-    for (unsigned i = 0; i < insn->nwrites && n < X86_OP_REGS; i++) {
+    if (op->nmore == UINT8_MAX)
+        return 0;
+    x->more[x->nmore++] = (struct x86_operand){ reg, (uint8_t)written, (int16_t)cycles };
+    op->nmore++;
+    return 0;
+}
+
+static int in(const uint8_t *list, unsigned n, uint8_t reg)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (list[i] == reg)
+            return 1;
+    return 0;
+}
+
+/** What it waits for.  Returns: 0, or -1 out of memory */
+static int reads(struct x86 *x, const struct peet_insn *insn, const struct peet_cost *cost, struct x86_op *op, int engine)
+{
+    int breaks = cost && cost->zero_idiom;
+    unsigned naddresses = 0, ndata = 0;
+
+    for (unsigned i = 0; i < insn->naddresses; i++) {
+        if (insn->regs[i] >= PEET_REGS || in(op->addresses, naddresses, insn->regs[i]))
+            continue;
+        if (naddresses < X86_ADDRESSES)
+            op->addresses[naddresses++] = insn->regs[i];
+        else if (more_operand(x, op, insn->regs[i], 0, 0))
+            return -1;
+    }
+    for (unsigned i = insn->naddresses; i <= insn->nreads; i++) {
+        int advance = cost && i - insn->naddresses < cost->nadvances ? cost->advances[i - insn->naddresses] : 0;
+        uint8_t reg;
+
+        if (i < insn->nreads) {
+            reg = insn->regs[i];
+            if (reg >= PEET_REGS || (engine && reg == RSP) || (breaks && reg != PEET_REG_FLAGS))
+                continue;
+            if (x->config.folded_loads == FOLDED_SPLIT && (op->kind == OP_LOAD || op->kind == OP_MODIFY) && !advance && insn->naddresses)
+                advance = (int)x->model_load_cycles;
+        } else { /* the rest of the register that is written in part */
+            if (!(insn->flags & PEET_INSN_PARTIAL) || x->config.partial_writes != PARTIAL_MERGE || !insn->nwrites)
+                break;
+            reg = insn->regs[insn->nreads];
+            advance = 0;
+        }
+        if (ndata < X86_DATA) {
+            op->advances[ndata] = (int8_t)advance;
+            op->data[ndata++] = reg;
+        } else if (more_operand(x, op, reg, 0, advance)) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/** What waits for it.  Returns: 0, or -1 out of memory */
+static int writes(struct x86 *x, const struct peet_insn *insn, const struct peet_cost *cost, unsigned load, struct x86_op *op, int engine)
+{
+    const uint8_t *regs = insn->regs + insn->nreads;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < insn->nwrites; i++) {
         int cycles = cost && i < cost->nwrites ? cost->writes[i] : op->latency + (int)load;
 
-        if (writes[i] >= X86_REGISTERS || (engine && writes[i] == RSP))
+        if (regs[i] >= PEET_REGS || (engine && regs[i] == RSP))
             continue;
         if (load)
             cycles = cycles >= (int)load ? cycles - (int)load : -1 - cycles;
-        op->latencies[n] = (int16_t)(cycles < INT16_MAX ? cycles : INT16_MAX);
-        op->regs[n++] = writes[i];
+        cycles = cycles < INT16_MAX ? cycles : INT16_MAX;
+        if (n < X86_WRITES) {
+            op->latencies[n] = (int16_t)cycles;
+            op->writes[n++] = regs[i];
+        } else if (more_operand(x, op, regs[i], 1, cycles)) {
+            return -1;
+        }
     }
-    op->nwrites = (uint8_t)(n - op->naddress - op->ndata);
+    return 0;
+}
+
+static int operands(struct x86 *x, const struct peet_insn *insn, const struct peet_cost *cost, unsigned load, struct x86_op *op)
+{
+    int engine = x->config.stack_engine == X86_ON && by_stack_engine(insn);
+
+    op->more = x->nmore;
+    return reads(x, insn, cost, op, engine) || writes(x, insn, cost, load, op, engine) ? -1 : 0;
 }
 
 /** The number of a set of units; X86_STRETCHES: there are more sets than are kept apart. */
@@ -233,6 +287,10 @@ static int units(struct x86 *x, const struct peet_cost *cost, struct x86_op *op)
                     return -1;
         }
     }
+    op->flags |= OP_SHORT_USES;
+    for (unsigned i = 0; i < op->nuses; i++)
+        if (x->uses[op->first_use + i].first || x->uses[op->first_use + i].cycles != 1)
+            op->flags &= (uint8_t)~OP_SHORT_USES;
     for (uint64_t m = cost->buffers; m; m &= m - 1) {
         int8_t buffer = x->buffer_of[__builtin_ctzll(m)];
 
@@ -282,8 +340,11 @@ static int digest_insn(struct x86 *x, const struct peet_block *block, const stru
     op->load_extra = (uint8_t)(load > x->model_load_cycles ? load - x->model_load_cycles : 0);
     latency -= load;
     op->latency = (uint16_t)(latency < UINT16_MAX ? latency : UINT16_MAX);
-    if (!call)
-        registers(x, insn, cost, load, op);
+    memset(op->addresses, X86_READY, sizeof op->addresses);
+    memset(op->data, X86_READY, sizeof op->data);
+    memset(op->writes, X86_SINK, sizeof op->writes);
+    if (!call && operands(x, insn, cost, load, op))
+        return -1;
     op->place = x86_stacks_place(&x->stacks, block->function, insn->line);
     if (op->place == UINT32_MAX)
         return -1;

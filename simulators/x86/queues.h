@@ -14,15 +14,25 @@ static inline uint64_t x86_queue_room(const struct x86_queue *q, uint32_t n, uin
 {
     uint64_t last = q->n + n;
 
-    return last > limit ? q->left[(last - limit - 1) & q->mask] : 0;
+    return n && last > limit ? q->left[(last - limit - 1) & q->mask] : 0;
 }
 
-/** n entries that are left at this time. */
-static inline void x86_queue_enter(struct x86_queue *q, uint32_t n, uint64_t left)
+/** An entry that is left at this time. */
+static inline void x86_queue_enter(struct x86_queue *q, uint64_t left)
 {
-    do
-        q->left[q->n++ & q->mask] = left;
-    while (--n);
+    q->left[q->n++ & q->mask] = left;
+}
+
+/** The micro-ops of an instruction; behind the last entry there is always room for another one. */
+static inline void x86_window_enter(struct x86_queue *q, uint32_t n, uint64_t left)
+{
+    uint64_t at = q->n;
+
+    q->left[at & q->mask] = left;
+    q->left[(at + 1) & q->mask] = left;
+    for (uint32_t i = 2; __builtin_expect(i < n, 0); i++)
+        q->left[(at + i) & q->mask] = left;
+    q->n = at + n;
 }
 
 /** Give back what was due up to this time. */

@@ -28,7 +28,6 @@ struct x86_units {
     struct { uint64_t cycle, busy; } calendar[X86_CALENDAR];
     struct { uint64_t from, to; } stretches[X86_STRETCHES]; /* of a set: all busy in [from, to) */
     uint64_t recent;         /* units whose turn it was: the others come first */
-    uint64_t busy_cycles[X86_UNITS];
 };
 
 /** The units that are free in a cycle. */
@@ -72,37 +71,60 @@ static inline unsigned x86_units_choose(struct x86_units *u, uint64_t fit, uint6
 
 static inline void x86_units_book(struct x86_units *u, unsigned unit, uint64_t at, unsigned cycles)
 {
-    u->busy_cycles[unit] += cycles;
     for (uint64_t end = at + cycles; at != end; at++)
         x86_units_take(u, 1ull << unit, at);
 }
 
-/** One use of one cycle. */
-static inline uint64_t x86_units_issue_one(struct x86_units *u, const struct x86_use *use, uint64_t ready)
+/** The first cycle at or after `at` in which one unit of the set is free. */
+static inline uint64_t x86_units_next(struct x86_units *u, const struct x86_use *use, uint64_t at)
 {
-    uint64_t at = ready + use->first, fit = use->units & x86_units_free(u, at);
+    const unsigned s = use->stretch;
+    uint64_t begin = at;
 
-    if (__builtin_expect(!fit, 0)) {
-        const unsigned s = use->stretch;
-        uint64_t begin = at;
-
-        if (s < X86_STRETCHES && at >= u->stretches[s].from && at < u->stretches[s].to) {
-            begin = u->stretches[s].from;
-            at = u->stretches[s].to;
-        }
-        while (!(fit = use->units & x86_units_free(u, at)))
-            at++;
-        if (s < X86_STRETCHES) {
-            u->stretches[s].from = begin;
-            u->stretches[s].to = at;
-        }
+    if (s < X86_STRETCHES && at >= u->stretches[s].from && at < u->stretches[s].to) {
+        begin = u->stretches[s].from;
+        at = u->stretches[s].to;
     }
-    x86_units_book(u, x86_units_choose(u, fit, use->units), at, 1);
-    return at - use->first;
+    while (!(use->units & x86_units_free(u, at)))
+        at++;
+    if (s < X86_STRETCHES) {
+        u->stretches[s].from = begin;
+        u->stretches[s].to = at;
+    }
+    return at;
+}
+
+/** All uses are of the cycle of issue alone. */
+static inline uint64_t x86_units_issue_short(struct x86_units *u, const struct x86_use *uses, unsigned n, uint64_t at)
+{
+    for (;;) {
+        uint64_t free = x86_units_free(u, at), recent = u->recent, taken = 0;
+        unsigned i;
+
+        for (i = 0; i < n; i++) {
+            uint64_t fit = uses[i].units & free, turn, bit;
+
+            if (__builtin_expect(!fit, 0))
+                break;
+            if (fit & ~taken) /* two uses of one instruction are two units, if there are two */
+                fit &= ~taken;
+            turn = fit & ~recent;
+            bit = turn ? turn & -turn : fit & -fit;
+            recent |= bit;
+            recent &= uses[i].units & ~recent ? ~0ull : ~uses[i].units | bit;
+            taken |= bit;
+        }
+        if (__builtin_expect(i == n, 1)) {
+            u->recent = recent;
+            x86_units_take(u, taken, at);
+            return at;
+        }
+        at = x86_units_next(u, &uses[i], at);
+    }
 }
 
 /** Several uses, or one of several cycles. */
-static __attribute__((noinline)) uint64_t x86_units_issue_all(struct x86_units *u, const struct x86_use *uses, unsigned n, uint64_t at)
+static __attribute__((noinline, unused)) uint64_t x86_units_issue_all(struct x86_units *u, const struct x86_use *uses, unsigned n, uint64_t at)
 {
     unsigned unit[X86_USES], i;
 
@@ -112,10 +134,10 @@ static __attribute__((noinline)) uint64_t x86_units_issue_all(struct x86_units *
         for (i = 0; i < n; i++) {
             uint64_t fit = x86_units_fit(u, &uses[i], at);
 
-            if (uses[i].units & ~taken) /* two uses of one instruction are two units, if there are two */
-                fit &= ~taken;
             if (!fit)
                 break;
+            if (fit & ~taken)
+                fit &= ~taken;
             unit[i] = x86_units_choose(u, fit, uses[i].units);
             taken |= 1ull << unit[i];
         }
@@ -125,15 +147,6 @@ static __attribute__((noinline)) uint64_t x86_units_issue_all(struct x86_units *
     for (i = 0; i < n; i++)
         x86_units_book(u, unit[i], at + uses[i].first, uses[i].cycles);
     return at;
-}
-
-/**
- * x86_units_issue() - take all uses of an instruction
- * Returns: the cycle in which it is issued, >= ready
- */
-static inline uint64_t x86_units_issue(struct x86_units *u, const struct x86_use *uses, unsigned n, uint64_t ready)
-{
-    return n == 1 && uses->cycles == 1 ? x86_units_issue_one(u, uses, ready) : x86_units_issue_all(u, uses, n, ready);
 }
 
 #endif
