@@ -25,6 +25,7 @@ enum {
     DTRACK_STRIDES = 8,                /* different strides remembered for a reference */
     DTRACK_ALWAYS = 64,                /* so many first executions of a block are looked at for strides, then ... */
     DTRACK_WINDOW = 16,                /* ... so many in a row */
+    DTRACK_CONTEXTS = 4,               /* software contexts that take turns in a block */
     DTRACK_PAUSE = 1024,               /* ... after a pause of about so many */
 };
 
@@ -83,6 +84,9 @@ struct dtrack_member {
     uint8_t reads, writes;   /* of one execution */
 };
 
+/** The latest value of a software context that was looked at for strides; execution + 1. */
+struct dtrack_last { uint64_t value, execution; uint32_t data, context; };
+
 /** The rest of a cell, that is only looked at when a hint fails. */
 struct dtrack_cold {
     uint64_t lo, hi;         /* values for which all members are in structure `data`; lo == hi: unknown */
@@ -93,14 +97,14 @@ struct dtrack_cold {
     uint8_t crossing;        /* members may lie in two lines: no hint */
     uint8_t watched;         /* lo..hi is a line that sharing.c watches: no hint */
     uint8_t movable;         /* heap and the like: forgotten when something is allocated or released */
-    uint32_t last_data, last_context;
-    uint64_t last, last_execution; /* the latest value that was looked at for strides; execution + 1 */
+    struct dtrack_last last[DTRACK_CONTEXTS];
     struct dtrack_strides *strides;
 };
 
 struct dtrack_plan {
     struct dtrack_cell *cells;
     uint64_t executions, next; /* next: this execution is looked at for strides */
+    uint64_t unbroken;       /* from this execution on all were looked at */
     uint32_t epoch;          /* of the hints; never the present one if there are odd references */
     uint16_t ncells, nodd;   /* odd: ranges and conditional references */
     uint32_t made;           /* epoch of the cells; 0: no plan yet */

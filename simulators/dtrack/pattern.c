@@ -69,13 +69,23 @@ static uint64_t random_number(struct dtrack *self)
 }
 
 /** When to look next, after this execution. */
-static uint64_t next_look(struct dtrack *self, const struct dtrack_plan *plan)
+static void set_next_look(struct dtrack *self, struct dtrack_plan *plan)
 {
-    uint64_t done = plan->executions + 1;
+    plan->next = plan->executions + 1;
+    if (plan->next < DTRACK_ALWAYS || plan->next % DTRACK_WINDOW)
+        return;
+    plan->next += (DTRACK_PAUSE / 2 + random_number(self) % DTRACK_PAUSE) / DTRACK_WINDOW * DTRACK_WINDOW;
+    plan->unbroken = plan->next;
+}
 
-    if (done < DTRACK_ALWAYS || done % DTRACK_WINDOW)
-        return done;
-    return done + (DTRACK_PAUSE / 2 + random_number(self) % DTRACK_PAUSE) / DTRACK_WINDOW * DTRACK_WINDOW;
+/** The context's execution before this one, if it was looked at and nothing has happened to the block in between that was not. */
+static struct dtrack_last *last_of(const struct dtrack_plan *plan, struct dtrack_cold *cold, uint32_t context, int *out_known)
+{
+    struct dtrack_last *last = &cold->last[context % DTRACK_CONTEXTS];
+
+    *out_known = last->execution && (last->execution > plan->unbroken || last->execution == plan->executions) && last->context == context &&
+        last->data == cold->data;
+    return last;
 }
 
 void dtrack__sample(struct dtrack *self, struct dtrack_plan *plan, const struct peet_block_event *event)
@@ -85,19 +95,18 @@ void dtrack__sample(struct dtrack *self, struct dtrack_plan *plan, const struct 
     for (uint32_t c = 0; c < plan->ncells; c++) {
         struct dtrack_cold *cold = &plan->cold[c];
         uint64_t value = event->values[plan->cells[c].value];
+        int known;
+        struct dtrack_last *last = last_of(plan, cold, event->context, &known);
 
-        if (cold->last_execution == plan->executions && plan->executions && cold->last_data == cold->data && cold->last_context == event->context) {
+        if (known) {
             struct dtrack_strides *s = dtrack__strides(self, cold);
 
             if (s)
-                add(s, (int64_t)(value - cold->last), weight);
+                add(s, (int64_t)(value - last->value), weight);
         }
-        cold->last = value;
-        cold->last_data = cold->data;
-        cold->last_context = event->context;
-        cold->last_execution = plan->executions + 1;
+        *last = (struct dtrack_last){ value, plan->executions + 1, cold->data, event->context };
     }
-    plan->next = next_look(self, plan);
+    set_next_look(self, plan);
 }
 
 void dtrack__sample_turns(struct dtrack *self, struct dtrack_plan *plan, const struct peet_block_event *event, const uint64_t *values, uint64_t turns)
@@ -107,16 +116,15 @@ void dtrack__sample_turns(struct dtrack *self, struct dtrack_plan *plan, const s
         struct dtrack_strides *s = dtrack__strides(self, cold);
         uint64_t value = values[plan->cells[c].value];
         int64_t stride = event->strides[plan->cells[c].value];
+        int known;
+        struct dtrack_last *last = last_of(plan, cold, event->context, &known);
 
         if (!s)
             return;
-        if (cold->last_execution == plan->executions && plan->executions && cold->last_data == cold->data && cold->last_context == event->context)
-            add(s, (int64_t)(value - cold->last), 1);
+        if (known)
+            add(s, (int64_t)(value - last->value), 1);
         add(s, stride, turns - 1);
-        cold->last = value + (uint64_t)stride * (turns - 1);
-        cold->last_data = cold->data;
-        cold->last_context = event->context;
-        cold->last_execution = plan->executions + turns;
+        *last = (struct dtrack_last){ value + (uint64_t)stride * (turns - 1), plan->executions + turns, cold->data, event->context };
     }
 }
 

@@ -30,6 +30,11 @@ same("L1 prefetches", level(0, "prefetched_lines"), machine(first, "prefetches")
 same("L2 misses", level(1, "misses"), machine(("l2",), "read_misses", "write_misses", "walk_misses"))
 same("L2 evictions", level(1, "evicted_lines"), machine(("l2",), "evictions", "recalls"))
 same("L3 misses", level(2, "misses") + level(2, "prefetched_lines"), machine(("l3",), "read_misses", "write_misses", "walk_misses"))
+# what the core's stacks charge to memory beyond a hit; what a full store queue holds up is no single reference's
+stacks = sum(stats["x86"]["stack_cycles"].get(k, 0) for k in ("l2", "l3", "dram", "coherence", "tlb"))
+if not 0.8 * stacks <= d["totals"]["stall_cycles"] <= stacks:
+    print("stall cycles", d["totals"]["stall_cycles"], "the core's stacks:", stacks)
+    wrong = 1
 same("stalls", sum(p["stall_cycles"] for p in parts), d["totals"]["stall_cycles"])
 sys.exit(wrong)
 PY
