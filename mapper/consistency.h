@@ -68,6 +68,12 @@ void peet__consistency_switch(struct peet_map *map, unsigned hw);
 int peet__consistency_waits(struct peet_map *map, unsigned hw, const struct peet_abstract_event *event);
 void peet__consistency_free(struct peet_map *map);
 
+/** Does it look at each reference? */
+static inline int peet__consistency_references(const struct peet_map *map)
+{
+    return map->consistency->exploring || !map->consistency->sync_only;
+}
+
 static inline int peet__consistency_on(const struct peet_map *map)
 {
     return __builtin_expect(map->consistency != NULL, 0);

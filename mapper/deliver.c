@@ -3,6 +3,7 @@
  * Instances of modules and the services that they get.
  */
 #include "map.h"
+#include "consistency.h"
 #include "stats.h"
 
 #include <stdarg.h>
@@ -120,7 +121,7 @@ int peet_map_wants_addresses(const struct peet_map *map)
 {
     uint32_t needs = map->machine ? map->machine->module->needs : 0;
 
-    if (map->consistency)
+    if (map->consistency && peet__consistency_references(map))
         return 1;
     if (map->machine && map->machine->module->main)
         needs |= PEET_NEEDS_ADDRESSES;

@@ -3,11 +3,12 @@
  * Many turns of one block in one event: what struct peet_module's loop() is for.  Every turn that a
  * machine takes is a turn that it would have taken through block(), no further in time.
  */
+#include "consistency.h"
 #include "map.h"
 
 int peet_map_wants_loops(const struct peet_map *map)
 {
-    if (map->consistency)
+    if (map->consistency && peet__consistency_references(map))
         return 0;
     if (!map->machine || !map->machine->module->loop || map->machine->module->main)
         return 0;
