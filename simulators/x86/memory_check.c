@@ -88,7 +88,10 @@ static int check_line(void *self, uint64_t line, const void *of)
     const struct x86_line *record = of;
     unsigned holders = 0, alone = 0, dirty = 0, owners = 0, forwarders = 0;
 
-    for (uint32_t i = 0; i < m->ncores; i++) {
+    /* Most lines are in no core's caches any more; what those hold was held against the directory before. */
+    int nobody = peet_sim_sharers_next(&m->directory, &record->sharers, 0) == PEET_SIM_NOBODY;
+
+    for (uint32_t i = 0; i < m->ncores && !nobody; i++) {
         uint8_t state;
         int has = peet_sim_sharers_has(&m->directory, &record->sharers, i);
 
@@ -121,14 +124,25 @@ static int check_line(void *self, uint64_t line, const void *of)
     return check_below(v, line, record, holders, dirty != 0);
 }
 
-/** All that a cache holds was asked of the directory, and stands in its own set once. */
-static int check_level(struct verdict *v, const struct x86_level *level)
+/** What a cache holds stands in its own set once; @core: the directory knows that this one has it; -1: L3. */
+static int check_level(struct verdict *v, const struct x86_level *level, int core)
 {
+    const struct x86_memory *m = v->m;
     const struct peet_sim_tags *t = &level->tags;
 
-    for (uint64_t slot = 0; slot < t->sets * t->ways; slot++)
-        if (t->states[slot] && peet_sim_tags_find(t, t->numbers[slot]) != slot)
+    for (uint64_t slot = 0; slot < t->sets * t->ways; slot++) {
+        const struct x86_line *record;
+
+        if (!t->states[slot])
+            continue;
+        if (peet_sim_tags_find(t, t->numbers[slot]) != slot)
             return wrong(v, t->numbers[slot], "a cache holds a line twice, or in the wrong set");
+        if (core < 0)
+            continue;
+        record = peet_sim_linemap_get((struct peet_sim_linemap *)&m->lines, t->numbers[slot]); /* is there: it was asked for */
+        if (!record || !peet_sim_sharers_has(&m->directory, &record->sharers, (uint32_t)core))
+            return wrong(v, t->numbers[slot], "a core has a copy that the directory does not know of");
+    }
     return 0;
 }
 
@@ -138,9 +152,10 @@ int x86_memory_check(const struct x86_memory *m)
     int bad = m->dead;
 
     for (uint32_t i = 0; i < m->ncores && !bad; i++)
-        bad = check_level(&v, &m->cores[i].l1i) || check_level(&v, &m->cores[i].l1d) || (m->has_l2 && check_level(&v, &m->cores[i].l2));
+        bad = check_level(&v, &m->cores[i].l1i, (int)i) || check_level(&v, &m->cores[i].l1d, (int)i) ||
+            (m->has_l2 && check_level(&v, &m->cores[i].l2, (int)i));
     for (uint32_t i = 0; m->has_l3 && i < m->nslices && !bad; i++)
-        bad = check_level(&v, &m->slices[i].l3);
+        bad = check_level(&v, &m->slices[i].l3, -1);
     if (!bad)
         bad = peet_sim_linemap_each(&m->lines, check_line, &v);
     if (bad && v.wrong)
