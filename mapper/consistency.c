@@ -122,6 +122,9 @@ int peet_map_set_consistency(struct peet_map *map, const struct peet_module *mod
     if (!c)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     map->consistency = c;
+    if (map->machine && map->machine->module->main)
+        return peet_error_set(error, PEET_EUNSUPPORTED, "%s brings its own main loop: no consistency models and no explorations with it",
+            map->machine->module->name);
     c->module = module;
     c->world = world;
     c->sync_only = (uint8_t)(sync_only != 0);

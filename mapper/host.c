@@ -354,7 +354,7 @@ static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t addr
     if (name)
         peet_host_report("  context %u, pc 0x%llx in %s", number, (unsigned long long)pc, name);
     peet_host_backtrace(host.program, ctx, frames);
-    if (!host.map)
+    if (!host.map || peet_host_execution()) /* of an execution, how it ended is all that counts */
         return;
     end = json_pack("{s:s,s:i,s:s,s:o,s:I,s:o,s:o,s:o,s:o}", "reason", "signal", "signal", signal, "signal_name", strsignal(signal),
         "message", peet_stats_text(why), "context", (json_int_t)number, "pc", peet_stats_u64(pc), "address", peet_stats_u64(address),

@@ -16,6 +16,9 @@ int peet_host_consistency(const struct peet_config *config, struct peet_map *map
 /** peet_host_explores() - does this run explore, or repeat an execution? */
 int peet_host_explores(const struct peet_config *config);
 
+/** peet_host_execution() - is this process one of an exploration's executions? */
+int peet_host_execution(void);
+
 /**
  * peet_host_explore() - peet_map_run() by an exploration's choices
  * With `explore`, the first choice is where executions part: each goes on in a process of its own.

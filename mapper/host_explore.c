@@ -238,6 +238,11 @@ static json_t *results(void)
         (int)here.complete, "list", list);
 }
 
+int peet_host_execution(void)
+{
+    return here.execution;
+}
+
 /* Nothing that the program had written before the first choice comes out of this process as well. */
 static void be_silent(void)
 {

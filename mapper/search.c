@@ -26,7 +26,7 @@ struct node {
     uint32_t n, chosen, nsleep, ntried;
     uint8_t todo[PEET_OPTIONS_MOST]; /* options that are to be tried, or have been */
     uint64_t ids[PEET_OPTIONS_MOST];
-    struct sleeper sleep[PEET_OPTIONS_MOST]; /* nsleep that came from above, then ntried that were tried here */
+    struct sleeper sleep[PEET_OPTIONS_MOST + 1]; /* nsleep that came from above, then ntried that were tried here */
 };
 
 /** What both processes see. */
@@ -308,7 +308,7 @@ static void add_one(struct node *node, const uint64_t *ids, uint32_t nids)
 static void races(struct peet_search *s)
 {
     struct record *r = s->record;
-    const uint64_t n = r->steps < r->nnodes ? r->steps : r->nnodes, words = (n + 63) / 64;
+    const uint64_t n = r->nnodes, words = (n + 63) / 64;
     uint64_t *before = calloc(n * words + 1, sizeof *before), *ids = malloc((n + 1) * sizeof *ids);
 
     if (!before || !ids) {
@@ -369,14 +369,16 @@ int peet_search_end(struct peet_search *s)
     }
     if (r->overflow || r->mismatch)
         return 0;
+    for (uint64_t i = r->steps; i < r->nnodes; i++) { /* the program did not come to the end of this step: who knows what it has touched */
+        struct node *node = &r->nodes[i];
+
+        node->sleep[node->nsleep + node->ntried] = (struct sleeper){ .id = node->ids[node->chosen] };
+        node->sleep[node->nsleep + node->ntried].footprint.all = 1;
+    }
     races(s);
     while (r->nnodes) {
         struct node *node = &r->nodes[r->nnodes - 1];
 
-        if (r->nnodes > r->steps && node->nsleep + node->ntried < PEET_OPTIONS_MOST) { /* it did not come to the end of this step */
-            node->sleep[node->nsleep + node->ntried] = (struct sleeper){ .id = node->ids[node->chosen] };
-            node->sleep[node->nsleep + node->ntried].footprint.all = 1;
-        }
         node->ntried++;
         for (uint32_t i = 0; i < node->n; i++)
             if (node->todo[i] && !asleep(node->sleep, node->nsleep + node->ntried, node->ids[i])) {
