@@ -73,6 +73,8 @@ void peet__domains_end(void);
 /** Around a turn of a context, in the host's world. */
 void peet__domain_enter(struct peet_ctx *ctx);
 void peet__domain_left(struct peet_ctx *ctx);
+/** Code of ours has stored to main memory: views' copies get it. */
+void peet__domain_stored_outside(uint64_t address, size_t n);
 /** An address that a fault reports, in main memory. */
 uint64_t peet__domain_primary(uint64_t address);
 

@@ -5,8 +5,10 @@
  * not main memory.  Where the call leads to is found out once for each callee:
  *
  *     code compiled likewise              nothing happens
- *     synchronisation, allocation         what the callee stores is passed on to the views (a "visit")
- *     anything else                       the same, and before it the event VIEW_LEAVE, so that the machine performs what is pending
+ *     synchronisation, malloc(), libm     nothing: what it stores, recorded code does not look at
+ *     memcpy() and its kin                the event VIEW_LEAVE, so that the machine performs what is pending; the range that is
+ *                                         stored to is passed on to views' copies
+ *     anything else                       VIEW_LEAVE; whatever is stored in pages of which there are copies is passed on
  *
  * What such code calls back goes to main memory, too: the context is *away*, until a hook behind the call, or at a landing pad, finds
  * its stack as high as it was.  Behind a call in place of a return there is no hook: callbacks keep the view, and the call
@@ -20,8 +22,9 @@
 #include <link.h>
 #include <peet/module.h>
 #include <string.h>
+#include "world.h"
 
-enum kind { UNKNOWN, INSIDE, VISIT, OUTSIDE, LOADS };
+enum kind { UNKNOWN, INSIDE, RANGE, OUTSIDE, LOADS };
 
 /* Callees by address; a full table starts afresh. */
 #define CALLEES 4096
@@ -111,12 +114,44 @@ static enum kind kind_of_ours(uint64_t pc)
         "pthread_self", "malloc", "peet_", "omp_get_", "omp_set_lock", "omp_unset_lock", "omp_test_lock", "__kmpc_barrier", "__kmpc_critical",
         "__kmpc_end_critical", "__kmpc_global_thread_num", "__kmpc_for_", "__kmpc_dispatch_", "__kmpc_flush", "GOMP_barrier", "GOMP_critical",
         "peetdoall"};
+    static const char *const ranges[] = {"memcpy", "memmove", "mempcpy", "memset", "memcmp", "bcmp", "memchr", "bzero", "bcopy", "strlen", "strcmp",
+        "strncmp", "strcpy", "strncpy", "strcat", "strchr", "strrchr", "strstr", "__memcpy_chk", "__memmove_chk", "__memset_chk"};
     Dl_info info;
     if (!dladdr((void *)pc, &info) || !info.dli_sname || (uint64_t)info.dli_saddr != pc)
         return OUTSIDE;
+    if (strstr(info.dli_sname, "_init") || strstr(info.dli_sname, "_destroy"))
+        return OUTSIDE;
     for (unsigned i = 0; i < sizeof visits / sizeof *visits; i++)
         if (strncmp(info.dli_sname, visits[i], strlen(visits[i])) == 0)
-            return VISIT;
+            return INSIDE;
+    /* world_memory.c and world_string.c say what they have stored to */
+    for (unsigned i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (strcmp(info.dli_sname, ranges[i]) == 0)
+            return RANGE;
+    return OUTSIDE;
+}
+
+/* Of the C library: what references nothing of the subject's but errno, or its own state. */
+static enum kind kind_of_theirs(uint64_t pc)
+{
+    static const char *const alone[] = {"rand", "random", "drand48", "lrand48", "mrand48", "abs", "labs", "llabs", "toupper", "tolower", "isalpha",
+        "isdigit", "isalnum", "isspace", "isupper", "islower", "ispunct", "isprint", "isxdigit", "__errno_location", "__ctype_b_loc",
+        "__ctype_toupper_loc", "__ctype_tolower_loc", "__stack_chk_fail", "abort"};
+    static const char *const stores[] = {"modf", "frexp", "sincos", "remquo", "lgamma_r", "lgammaf_r", "nan"}; /* through pointers */
+    Dl_info info;
+    if (!dladdr((void *)pc, &info) || !info.dli_sname || !info.dli_fname)
+        return OUTSIDE;
+    const char *file = strrchr(info.dli_fname, '/');
+    file = file ? file + 1 : info.dli_fname;
+    if (strncmp(file, "libm.so", 7) == 0 || strncmp(file, "libm-", 5) == 0) {
+        for (unsigned i = 0; i < sizeof stores / sizeof *stores; i++)
+            if (strstr(info.dli_sname, stores[i]))
+                return OUTSIDE;
+        return INSIDE;
+    }
+    for (unsigned i = 0; i < sizeof alone / sizeof *alone; i++)
+        if (strncmp(file, "libc.so", 7) == 0 && strcmp(info.dli_sname, alone[i]) == 0)
+            return INSIDE;
     return OUTSIDE;
 }
 
@@ -144,7 +179,7 @@ static enum kind kind_of(uint64_t pc)
             break;
     }
     dl_iterate_phdr(ask, &q);
-    c->kind = is_loader(pc) ? LOADS : q.viewed ? INSIDE : q.ours ? kind_of_ours(pc) : OUTSIDE;
+    c->kind = is_loader(pc) ? LOADS : q.viewed ? INSIDE : q.ours ? kind_of_ours(pc) : kind_of_theirs(pc);
     c->address = pc;
     enum kind kind = (enum kind)c->kind;
     if (++ncallees > CALLEES / 2) {
@@ -174,13 +209,26 @@ static void rescan(void)
     peet__domains_rescan();
 }
 
+/* The view becomes main memory's; without a machine that has performed what it has stored, that is done here. */
+static void clean(unsigned domain)
+{
+    if (!(peet__domains.flags & PEET_DOMAINS_NOTED))
+        peet_domain_commit(domain, UINT64_MAX, 0);
+    peet_domain_refresh(domain, 0, SIZE_MAX);
+}
+
 void peet__domain_enter(struct peet_ctx *ctx)
 {
     if (ctx->domain == PEET_DOMAIN_MAIN)
         return;
     if (ctx->leaving) {
+        const int known = ctx->leaving == 2 && peet__ranges_noted();
         ctx->leaving = 0;
-        peet_domain_leave(ctx->domain);
+        clean(ctx->domain);
+        if (known)
+            ctx->outside_sp = 0;
+        else
+            peet__pages_watch();
     } else if (ctx->outside_sp) {
         if ((uint64_t)ctx->saved.rsp >= ctx->outside_sp || ctx->uc)
             ctx->outside_sp = 0, ctx->away = 0;
@@ -216,9 +264,7 @@ PUBLIC void peet_domain_leave(unsigned domain)
 {
     if (domain == PEET_DOMAIN_MAIN || domain >= peet_domains_count())
         return;
-    if (!(peet__domains.flags & PEET_DOMAINS_NOTED))
-        peet_domain_commit(domain, UINT64_MAX, 0);
-    peet_domain_refresh(domain, 0, SIZE_MAX);
+    clean(domain);
     peet__pages_watch();
 }
 
@@ -264,16 +310,11 @@ void peet__hook_outside(uint64_t *frame, const uint64_t *xmm)
     if (kind == INSIDE)
         return;
     ctx->outside_sp = (uint64_t)(frame + STUB_WORDS + 1) + RED_ZONE_BYTES; /* the stack pointer of compiled code */
-    if (kind == VISIT) {
-        peet__domains.ran |= 1ul << ctx->domain;
-        peet__pages_watch();
-        return;
-    }
     peet__domains.statistics[ctx->domain].outside++;
     uint64_t *outer = ctx->stub_frame;
     uint64_t args[2] = {callee ? PEET_VIEW_CALL : PEET_VIEW_ASM, callee ? callee : frame[PC]};
     ctx->stub_frame = frame;
-    ctx->leaving = 1;
+    ctx->leaving = kind == RANGE ? 2 : 1;
     peet_rt_event(PEET_ABSTRACT_VIEW_LEAVE, 2, args);
     ctx->stub_frame = outer;
     loaded |= kind == LOADS;

@@ -319,6 +319,21 @@ int peet__pages_are_watched(void)
     return watching;
 }
 
+void peet__domain_stored_outside(uint64_t address, size_t n)
+{
+    peet__pages_catch_up(UINT64_MAX);
+    for (size_t piece; n; address += piece, n -= piece) {
+        struct peet__page *page = peet__page_find(address);
+        piece = PEET__PAGE - (address & (PEET__PAGE - 1)) < n ? PEET__PAGE - (address & (PEET__PAGE - 1)) : n;
+        for (uint64_t m = page ? page->copies : 0; m; m &= m - 1) {
+            unsigned d = (unsigned)__builtin_ctzl(m);
+            memcpy(peet__view(d, address), (const void *)address, piece);
+            if (page->based >> d & 1)
+                memcpy(page->base[d] + (address - page->address), (const void *)address, piece);
+        }
+    }
+}
+
 size_t peet__pages_watched(void)
 {
     size_t bytes = 0;

@@ -5,6 +5,7 @@
  * first call on; under simulation all are bound before the subject's first constructor of the executable runs.
  */
 #include "world.h"
+#include "domain_internal.h"
 
 #include <peet/module.h>
 #include "decode.h"
@@ -77,6 +78,8 @@ int peet__ranges_noted(void)
 void peet__range(unsigned what, const void *destination, const void *source, size_t bytes)
 {
     uint64_t to = (uint64_t)destination, from = (uint64_t)source;
+    if (peet__domains_on() && to)
+        peet__domain_stored_outside(to, bytes);
     if (!ranges)
         return;
     while (bytes) {
