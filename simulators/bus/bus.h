@@ -147,7 +147,7 @@ struct bus {
     struct group *groups;       /* of plans with many */
     uint32_t ngroups, groups_size;
     struct group_way *group_ways; /* in the order of first references, for each plan that has them */
-    struct group_split *group_splits; /* one for each of them */
+    struct group_split *group_splits; /* SPLITS for each of them */
     uint32_t ngroup_ways, group_ways_size, group_splits_size;
     struct group_member *group_members;
     uint32_t ngroup_members, group_members_size;
@@ -237,7 +237,8 @@ struct group_way {
 /** A reference of a group: how far it is behind the group's beginning. */
 struct group_member { uint16_t offset; uint8_t ref; };
 /** Where a group lay last that was in two lines: in the first with @room bytes (0: not yet); and the two ways then. */
-struct group_split { uint32_t room; struct group_way halves[2]; };
+struct group_split { uint32_t room, tried; struct group_way halves[2]; };
+enum { SPLITS = 4 }; /* of each group */
 enum { WAYS_MAX = 64 };
 
 /** peet__bus_plan() - make the plan of a block that is executed now.  Returns: 0, or -1 without memory */

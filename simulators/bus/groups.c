@@ -336,13 +336,19 @@ static __attribute__((noinline)) int by_halves(struct bus *b, struct turn *t, co
         const struct group *const g = &groups[ways[k].group];
         const uint64_t address = addresses[ways[k].group] - g->before, line = address >> b->line_shift;
         const uint32_t room = b->line_bytes - (uint32_t)(address & (b->line_bytes - 1));
-        struct group_split *const s = &b->group_splits[p->ways - 1 + k];
+        struct group_split *const s = &b->group_splits[SPLITS * (p->ways - 1 + k) + (room >> 4) % SPLITS];
         if (g->span <= room) {
             n = add_part(parts, n, &ways[k], address, line);
             continue;
         }
-        if (UNLIKELY(s->room != room) && split(b, p, block, &ways[k], room, s))
-            return -1;
+        if (UNLIKELY(s->room != room)) {
+            if (s->tried != room) { /* not worth while for once */
+                s->tried = room;
+                return -1;
+            }
+            if (split(b, p, block, &ways[k], room, s))
+                return -1;
+        }
         n = add_part(parts, n, &s->halves[0], address, line);
         n = add_part(parts, n, &s->halves[1], address, line + 1);
     }

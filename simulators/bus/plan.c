@@ -96,11 +96,11 @@ static int plan_ways(struct bus *b, struct plan *p, const struct peet_block *blo
     if (!n || !peet__bus_group_ways(b, block, groups, n, values, group_of, ways, members))
         return 0;
     if (room_for((void **)&b->group_ways, &b->group_ways_size, b->ngroup_ways, n, sizeof *ways) ||
-        room_for((void **)&b->group_splits, &b->group_splits_size, b->ngroup_ways, n, sizeof *b->group_splits) ||
+        room_for((void **)&b->group_splits, &b->group_splits_size, SPLITS * b->ngroup_ways, SPLITS * n, sizeof *b->group_splits) ||
         room_for((void **)&b->group_members, &b->group_members_size, b->ngroup_members, block->nrefs, sizeof *members))
         return -1;
     memcpy(b->group_ways + b->ngroup_ways, ways, n * sizeof *ways);
-    memset(b->group_splits + b->ngroup_ways, 0, n * sizeof *b->group_splits);
+    memset(b->group_splits + SPLITS * b->ngroup_ways, 0, SPLITS * n * sizeof *b->group_splits);
     memcpy(b->group_members + b->ngroup_members, members, block->nrefs * sizeof *members);
     p->ways = b->ngroup_ways + 1;
     p->members = b->ngroup_members;
