@@ -44,7 +44,7 @@ static struct {
     int *end;                      /* shared: enum peet_explore_end of the execution */
     int output, report, report_fd;
     int execution, forked;
-    uint64_t executions, abandoned, complete, most_choices;
+    uint64_t executions, abandoned, complete, exhausted, most_choices;
     int failed;
     struct outcome *outcomes;
 } here;
@@ -163,7 +163,8 @@ static int execute(void)
     more = peet_search_end(here.search);
     if (here.config->explore != PEET_EXPLORE_ALL)
         return here.executions < here.config->explore;
-    here.complete = !more;
+    here.exhausted = !more;
+    here.complete = !more && !peet_search_queues(here.search);
     return more && here.executions < here.config->explore_limit;
 }
 
@@ -233,9 +234,9 @@ static json_t *results(void)
         free(o->token);
         free(o);
     }
-    return json_pack("{s:o,s:o,s:o,s:o,s:b,s:o}", "executions", peet_stats_u64(here.executions), "redundant_executions",
+    return json_pack("{s:o,s:o,s:o,s:o,s:b,s:b,s:o}", "executions", peet_stats_u64(here.executions), "redundant_executions",
         peet_stats_u64(here.abandoned), "outcomes", peet_stats_u64(n), "most_choices", peet_stats_u64(here.most_choices), "complete",
-        (int)here.complete, "list", list);
+        (int)here.complete, "exhausted", (int)here.exhausted, "list", list);
 }
 
 int peet_host_execution(void)

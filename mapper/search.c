@@ -33,6 +33,7 @@ struct node {
 struct record {
     uint64_t choices, digits, nnodes, steps;
     uint8_t abandoned, mismatch, overflow;
+    uint8_t queues;                /* ever: a store was offered to processors one by one */
     uint8_t digit[DIGITS_MOST]; /* choices among more than one */
     struct node nodes[];
 };
@@ -163,6 +164,9 @@ static int choose(void *arg, const struct peet_option *options, unsigned n)
     struct peet_search *s = arg;
     int chosen;
 
+    for (unsigned i = 0; i < n; i++)
+        if (options[i].is_move && options[i].move.kind != PEET_MOVE_PERFORM)
+            s->record->queues = 1;
     if (s->kind == PEET_SEARCH_RANDOM || s->walks_token)
         chosen = choose_random(s, options, n);
     else
@@ -393,6 +397,11 @@ int peet_search_end(struct peet_search *s)
 int peet_search_abandoned(const struct peet_search *s)
 {
     return s->record->abandoned;
+}
+
+int peet_search_queues(const struct peet_search *s)
+{
+    return s->record->queues;
 }
 
 int peet_search_mismatch(const struct peet_search *s)

@@ -10,9 +10,9 @@ outcomes_of() {
         <(sed -n '/^ "exploration": {/,/^ }/p' "$1/stats.json") | sort -u
 }
 
-# complete OUTDIR: has the exploration seen everything?
+# complete OUTDIR: has the exploration made all executions that it wanted to?
 complete() {
-    [ "$("$PEET_PREFIX/tests/json-get" "$1/stats.json" exploration.complete)" = true ]
+    [ "$("$PEET_PREFIX/tests/json-get" "$1/stats.json" exploration.exhausted)" = true ]
 }
 
 # token_of OUTDIR OUTCOME: the token of the first execution that printed it
