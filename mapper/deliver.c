@@ -4,6 +4,7 @@
  */
 #include "map.h"
 #include "consistency.h"
+#include "splitmix.h"
 #include "stats.h"
 
 #include <stdarg.h>
@@ -59,13 +60,10 @@ static const struct peet_function *function_of_pc(const struct peet_env *env, ui
     return map->ops->function_of_pc ? map->ops->function_of_pc(map->source, runtime_pc) : NULL;
 }
 
-/** splitmix64: seeds of different modules have nothing in common. */
+/** Seeds of different modules have nothing in common. */
 static uint64_t mix(uint64_t x)
 {
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
+    return peet__splitmix64(&x);
 }
 
 int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values, unsigned index,

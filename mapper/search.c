@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See search.h. */
 #include "search.h"
+#include "splitmix.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -55,15 +56,6 @@ struct peet_search {
     int walks_token;               /* the token is a walk's */
 };
 
-static uint64_t next_random(struct peet_search *s)
-{
-    uint64_t x = s->random += 0x9e3779b97f4a7c15u;
-
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
 /* ------------------------------------------------------------------------------------------------------- choosing */
 
 static void note_digit(struct peet_search *s, unsigned n, unsigned chosen)
@@ -85,14 +77,14 @@ static int choose_random(struct peet_search *s, const struct peet_option *option
     while (goes < n && !options[goes].is_move)
         goes++;
     moves = n - goes;
-    if (goes && next_random(s) % 16 < s->stay)
+    if (goes && peet__splitmix64(&s->random) % 16 < s->stay)
         for (unsigned i = 0; i < goes; i++)
             if (options[i].id == s->last)
                 return (int)i;
-    of = moves && (!goes || next_random(s) % 16 < s->moves);
+    of = moves && (!goes || peet__splitmix64(&s->random) % 16 < s->moves);
     if (of)
-        return (int)(goes + next_random(s) % moves);
-    return (int)(next_random(s) % goes);
+        return (int)(goes + peet__splitmix64(&s->random) % moves);
+    return (int)(peet__splitmix64(&s->random) % goes);
 }
 
 static int asleep(const struct sleeper *sleep, uint32_t n, uint64_t id)
@@ -247,8 +239,8 @@ static void begin_walk(struct peet_search *s, uint64_t walk)
     static const uint8_t stays[] = { 0, 8, 14, 15 }, moves[] = { 1, 4, 8, 14 };
 
     s->random = s->seed * 0x9e3779b97f4a7c15u + walk;
-    s->stay = stays[next_random(s) % 4];
-    s->moves = moves[next_random(s) % 4];
+    s->stay = stays[peet__splitmix64(&s->random) % 4];
+    s->moves = moves[peet__splitmix64(&s->random) % 4];
     s->last = 0;
 }
 

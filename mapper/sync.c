@@ -3,6 +3,7 @@
  * What all kinds of synchronisation share: the table of objects, waits and their ends, deadlines, the
  * choice among waiters, misuse; and the way from a request to the file that knows its kind.
  */
+#include "splitmix.h"
 #include "sync.h"
 
 #include <errno.h>
@@ -111,15 +112,6 @@ void peet__sync_drop_idle(struct peet_map *map, struct peet_map_object *o)
 
 /* ------------------------------------------------------------------------------------------ waits */
 
-static uint64_t random_key(struct peet_map_sync *s)
-{
-    uint64_t x = s->random += 0x9e3779b97f4a7c15u; /* splitmix64 */
-
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
 void peet__sync_queue(struct peet_map *map, struct peet_map_heap *heap, struct peet_map_context *c)
 {
     struct peet_map_sync *s = map->sync;
@@ -128,7 +120,7 @@ void peet__sync_queue(struct peet_map *map, struct peet_map_heap *heap, struct p
     if (map->config.winner == PEET_WINNER_LIFO)
         key = ~order;
     else if (map->config.winner == PEET_WINNER_RANDOM)
-        key = random_key(s);
+        key = peet__splitmix64(&s->random);
     peet__heap_push(map, heap, c, key, order);
 }
 

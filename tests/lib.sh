@@ -43,3 +43,10 @@ equal() {
 value() {
     "$PEET_PREFIX/tests/json-get" "$@" || fail "$1 has no $2"
 }
+
+# near WHAT A B PERCENT: A is no farther from B than so many hundredths of B
+near() {
+    awk -v a="$2" -v b="$3" -v p="$4" 'BEGIN { d = a - b; exit !((d < 0 ? -d : d) <= b * p / 100) }' ||
+        fail "$1: $2 is not within $4% of $3"
+    echo "$1: $2, expected $3"
+}

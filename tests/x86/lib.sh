@@ -17,9 +17,3 @@ cycles() {
     awk -F, -v f="\"$1\"" '$1 == "function" && $2 == f { print $5; found = 1 } END { exit !found }' out/x86-stacks.csv ||
         fail "no function $1 in x86-stacks.csv"
 }
-
-# near WHAT A B PERCENT: two numbers differ by no more
-near() {
-    awk -v a="$2" -v b="$3" -v p="$4" 'BEGIN { d = a - b; if (d < 0) d = -d; exit !(d <= b * p / 100) }' ||
-        fail "$1: $2 is not within $4% of $3"
-}

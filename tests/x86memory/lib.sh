@@ -13,10 +13,3 @@ run() {
 of() {
     value "$1/stats.json" "$2"
 }
-
-# near WHAT NUMBER EXPECTED PERCENT
-near() {
-    awk -v n="$2" -v e="$3" -v p="$4" 'BEGIN { d = n - e; exit !((d < 0 ? -d : d) <= e * p / 100) }' ||
-        fail "$1: $2 is not within $4 % of $3"
-    echo "$1: $2, expected $3"
-}
