@@ -7,33 +7,28 @@
 #   bench/domains.sh [--prefix DIR] [--full] [--reps N] [PROGRAM...]
 #
 # DIR is a build directory or an installation (default: build/ of this tree).  Prints a table and the geometric means.
-set -u -o pipefail
-here=$(cd "$(dirname "$0")" && pwd)
-prefix=$here/../build size=quick reps=5 selected=
+. "$(dirname "$0")/lib.sh"
+size=quick reps=5 selected=
 while [ $# -gt 0 ]; do
     case $1 in
     --prefix | --reps)
-        [ $# -ge 2 ] || { sed -n '3,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+        [ $# -ge 2 ] || usage
         case $1 in --prefix) prefix=$2 ;; *) reps=$2 ;; esac
         shift
         ;;
     --full) size=full ;;
-    -*) sed -n '3,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    -*) usage ;;
     *) selected="$selected $1 " ;;
     esac
     shift
 done
-prefix=$(cd "$prefix" 2>/dev/null && pwd) || { echo "domains: no folder $prefix: build first" >&2; exit 2; }
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-CC=${BENCH_CC:-clang-22}
-"$CC" -O2 -o "$work/peet-time" "$here/tools/peet-time.c" || exit 2
+begin
 perf stat -x, -e instructions:u true 2>&1 | grep -q '^[0-9]' && counts=yes || counts=no
 
 # user seconds and instructions of a command, as two words
 cost() {
     local user n=0
-    user=$("$work/peet-time" -o "$work/out" -e "$work/err" "$@" | awk '{ print $1 }')
+    user=$(user "$@")
     [ $counts = yes ] && n=$(perf stat -x, -e instructions:u -o "$work/perf" "$@" >/dev/null 2>&1; awk -F, '/instructions/ { print $1 }' "$work/perf")
     echo "$user ${n:-0}"
 }

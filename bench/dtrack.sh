@@ -6,25 +6,18 @@
 #   bench/dtrack.sh [--prefix DIR] [--reps N]
 #
 # DIR is a build directory or an installation (default: build/ of this tree).  Prints a table and the geometric means.
-set -u -o pipefail
-here=$(cd "$(dirname "$0")" && pwd)
-prefix=$here/../build reps=3
+. "$(dirname "$0")/lib.sh"
+reps=3
 while [ $# -gt 0 ]; do
+    [ $# -ge 2 ] || usage
     case $1 in
-    --prefix | --reps)
-        [ $# -ge 2 ] || { sed -n '3,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-        case $1 in --prefix) prefix=$2 ;; *) reps=$2 ;; esac
-        shift
-        ;;
-    *) sed -n '3,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    --prefix) prefix=$2 ;;
+    --reps) reps=$2 ;;
+    *) usage ;;
     esac
-    shift
+    shift 2
 done
-prefix=$(cd "$prefix" 2>/dev/null && pwd) || { echo "dtrack: no folder $prefix: build first" >&2; exit 2; }
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-"${BENCH_CC:-clang-22}" -O2 -o "$work/peet-time" "$here/tools/peet-time.c" || exit 2
-user() { "$work/peet-time" -o "$work/out" -e "$work/err" "$@" </dev/null | awk '{ print $1 }'; }
+begin
 
 printf '%-10s %-8s %10s %10s %6s\n' program machine "without s" "with s" ratio
 while IFS='|' read -r name for_bus for_x86; do

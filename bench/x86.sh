@@ -6,29 +6,28 @@
 #   bench/x86.sh [--prefix DIR] [--reps N] [PROGRAM...]
 #
 # DIR is a build directory or an installation (default: build/ of this tree).  The least time of N repetitions counts.
-set -u -o pipefail
-here=$(cd "$(dirname "$0")" && pwd)
-prefix=$here/../build reps=2 selected=
+. "$(dirname "$0")/lib.sh"
+reps=2 selected=
 while [ $# -gt 0 ]; do
     case $1 in
-    --prefix) prefix=$2; shift ;;
-    --reps) reps=$2; shift ;;
-    -*) sed -n '3,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    --prefix | --reps)
+        [ $# -ge 2 ] || usage
+        case $1 in --prefix) prefix=$2 ;; *) reps=$2 ;; esac
+        shift
+        ;;
+    -*) usage ;;
     *) selected="$selected $1" ;;
     esac
     shift
 done
-prefix=$(cd "$prefix" && pwd) || exit 2
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
+begin
 cd "$work" || exit 2
-clang-22 -O2 -o peet-time "$here/tools/peet-time.c" || exit 2
 
 # seconds COMMAND...: user time, the least of the repetitions
 seconds() {
     local best= i t
     for ((i = 0; i < reps; i++)); do
-        t=$( { TIMEFORMAT=%U; time "$@" </dev/null >/dev/null 2>said; } 2>&1 ) || { cat said >&2; return 1; }
+        t=$(user "$@") || { cat err >&2; return 1; }
         [ -z "$best" ] || awk -v a="$t" -v b="$best" 'BEGIN { exit !(a < b) }' && best=$t
     done
     echo "$best"
@@ -41,13 +40,13 @@ while read -r name quick; do
     [ -z "$selected" ] || case " $selected " in *" $name "*) ;; *) continue ;; esac
     libs=-lm
     "$prefix/bin/peetcc" -O2 -w -o "$name" "$here/programs/$name.c" $libs || exit 1
-    clang-22 -O2 -w -o "$name.plain" "$here/programs/$name.c" $libs || exit 1
-    "$prefix/bin/peet" run -q -d out --machine ideal --observe counts -- "./$name" $quick >/dev/null || exit 1
-    instructions=$(awk -F'[:,]' '/"totals"/ { on = 1 } on && /"instructions"/ { print $2 + 0; exit }' out/stats.json)
+    "$CC" -O2 -w -o "$name.plain" "$here/programs/$name.c" $libs || exit 1
+    "$prefix/bin/peet" run -q -d results --machine ideal --observe counts -- "./$name" $quick >/dev/null || exit 1
+    instructions=$(awk -F'[:,]' '/"totals"/ { on = 1 } on && /"instructions"/ { print $2 + 0; exit }' results/stats.json)
     printf '%-12s %12.0f' "$name" "$instructions"
-    rate "$(seconds "$prefix/bin/peet" run -q -d out --machine ideal --observe counts -- "./$name" $quick)"
+    rate "$(seconds "$prefix/bin/peet" run -q -d results --machine ideal --observe counts -- "./$name" $quick)"
     for machine in bus x86,memory=flat x86; do
-        rate "$(seconds "$prefix/bin/peet" run -q -d out --machine $machine -- "./$name" $quick)"
+        rate "$(seconds "$prefix/bin/peet" run -q -d results --machine $machine -- "./$name" $quick)"
     done
     if command -v valgrind >/dev/null; then
         rate "$(seconds valgrind -q --tool=cachegrind --cache-sim=yes --cachegrind-out-file=/dev/null "./$name.plain" $quick)"
