@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "rig_folder.h"
 #include "modhost.h"
 #include "stats.h"
 
@@ -100,7 +101,7 @@ static inline void drig_init(struct drig *rig, unsigned hws, uint32_t line1, uin
 {
     memset(rig, 0, sizeof *rig);
     rig->env = (struct peet_env){ .abi = PEET_MODULE_ABI, .struct_size = sizeof rig->env, .cores = hws, .hw_contexts = hws, .seed = 7,
-        .output_dir = ".", .fail = drig_fail, .host = rig, .data_of = drig_data_of, .data = drig_data, .data_member = drig_member,
+        .output_dir = rig_folder(), .fail = drig_fail, .host = rig, .data_of = drig_data_of, .data = drig_data, .data_member = drig_member,
         .memory = drig_memory };
     peet_stats_install(&rig->env);
     if (line1)

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "rig_folder.h"
 #include "modhost.h"
 #include "stats.h"
 
@@ -39,7 +40,7 @@ int rig_open(struct rig *rig, unsigned hws, uint64_t seed, ...)
         .cores = hws,
         .hw_contexts = hws,
         .seed = seed,
-        .output_dir = ".",
+        .output_dir = rig_folder(),
         .fail = rig_fail,
         .not_ready_until = rig_not_ready_until,
         .host = rig};

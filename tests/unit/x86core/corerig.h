@@ -8,6 +8,7 @@
 #define PEET_TEST_CORERIG_H
 
 #include "x86/core.h"
+#include "rig_folder.h"
 #include "run_suite.h"
 
 #include <jansson.h>
@@ -50,7 +51,7 @@ static inline int rig_open(struct rig *rig, unsigned cores, const char *settings
 
     memset(rig, 0, sizeof *rig);
     rig->env = (struct peet_env){ .abi = PEET_MODULE_ABI, .struct_size = sizeof rig->env, .cores = cores, .hw_contexts = cores, .seed = 1,
-        .output_dir = ".", .fail = rig_fail, .host = rig };
+        .output_dir = rig_folder(), .fail = rig_fail, .host = rig };
     peet_stats_install(&rig->env);
     for (unsigned i = 0; peet_module.params[i].name; i++)
         if (peet_modhost_value(&peet_module.params[i], "default", peet_module.params[i].def, &values[i], &error))
