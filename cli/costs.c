@@ -4,7 +4,7 @@
  * block; without, the processor's description.  The numbers are those that machines get by env->cost().
  */
 #include "common.h"
-#include "processors.h"
+#include "engine/processors.h"
 #include "schema_print.h"
 
 #include <argp.h>

@@ -3,7 +3,7 @@
 #ifndef PEET_CLI_PROGRAM_H
 #define PEET_CLI_PROGRAM_H
 
-#include "config.h"
+#include "config/config.h"
 
 /**
  * peet_cli_program_find() - look a program up as a shell would: on PATH unless its name has a '/'

@@ -3,7 +3,7 @@
 #include "run_options.h"
 
 #include "common.h"
-#include "modhost.h"
+#include "modules/modhost.h"
 
 #include <argp.h>
 #include <limits.h>

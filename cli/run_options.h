@@ -6,7 +6,7 @@
 #ifndef PEET_CLI_RUN_OPTIONS_H
 #define PEET_CLI_RUN_OPTIONS_H
 
-#include "config.h"
+#include "config/config.h"
 
 struct peet_cli_run_options {
     struct peet_config config; /* resolved: the effective configuration */

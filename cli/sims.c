@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* peet sims: the modules that come with peet, or one module's parameters. */
 #include "common.h"
-#include "modhost.h"
+#include "modules/modhost.h"
 
 #include <argp.h>
 #include <jansson.h>

@@ -3,7 +3,7 @@
  * Notes of what memory the subject takes and gives back, for whoever wants its data structures by name.  They lie
  * aside, not in the ring: words in the ring would make a context yield earlier, others would run in between, and the
  * subject would get other addresses because somebody looks on.  Each remembers where in the ring it belongs; the host
- * puts it there (mapper/source_notes.c).
+ * puts it there (mapper/host/source_notes.c).
  *
  *     [place in the ring] [PEET_RAW_ABSTRACT(type, n)] [n arguments] ...
  *

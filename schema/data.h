@@ -2,7 +2,7 @@
 /*
  * What an ELF file says of the data of its program: variables with static storage, their types and members, and
  * the places in the source where its code allocates.  From DWARF where the file has it (-g), else from the symbol
- * table.  Callers: the mapper's data service (mapper/data.c), the schema verb.  Who lives at which address at run
+ * table.  Callers: the mapper's data service (mapper/data/data.c), the schema verb.  Who lives at which address at run
  * time is not known here: addresses are those of the file, to which the load bias is still to be added.
  *
  * LIFETIMES.  All that is returned lives until peet_debuginfo_free().  A damaged file gives fewer names, never a crash.

@@ -4,7 +4,7 @@
  * wait for others, its executions end in every state that a plain enumeration of all interleavings reaches, in no more executions
  * than there are interleavings.  Tokens repeat executions.
  */
-#include "search.h"
+#include "consistency/search.h"
 
 #include <CUnit/Basic.h>
 #include <stdio.h>

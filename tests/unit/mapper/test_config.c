@@ -2,8 +2,8 @@
 /*
  * The run configuration: file to structure and back, what is refused and where, failures of writing.
  */
-#include "config.h"
-#include "stats.h"
+#include "config/config.h"
+#include "modules/stats.h"
 
 #include <CUnit/Basic.h>
 #include <inttypes.h>

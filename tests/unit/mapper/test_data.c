@@ -3,9 +3,9 @@
  * The table of data structures against the plainest model, a list of blocks: random allocations, releases and moves at
  * several sites, then the same with another layout.  Sites have names from a hook, as code without debug information has.
  */
-#include "data_rules.h"
-#include "datamap.h"
-#include "remap.h"
+#include "data/rules.h"
+#include "data/datamap.h"
+#include "data/remap.h"
 
 #include <CUnit/Basic.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * objects side by side in 16 bytes, objects over many pages, and what is free between them.  With an argument "bench"
  * it prints what a look-up costs.
  */
-#include "data_index.h"
+#include "data/index.h"
 
 #include <CUnit/Basic.h>
 #include <stdio.h>

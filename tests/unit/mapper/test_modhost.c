@@ -2,10 +2,10 @@
 /*
  * The module host: what it refuses and how it says so; values of parameters; nearest names.
  */
-#include "config.h"
-#include "modhost.h"
-#include "names.h"
-#include "text.h"
+#include "config/config.h"
+#include "modules/modhost.h"
+#include "modules/names.h"
+#include "config/text.h"
 
 #include <CUnit/Basic.h>
 #include <stdlib.h>

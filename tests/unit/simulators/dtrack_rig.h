@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "rig_folder.h"
-#include "modhost.h"
-#include "stats.h"
+#include "modules/modhost.h"
+#include "modules/stats.h"
 
 enum { DRIG_DATA = 16, DRIG_OBJECTS = 256 };
 

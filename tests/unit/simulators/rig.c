@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 #include "rig_folder.h"
-#include "modhost.h"
-#include "stats.h"
+#include "modules/modhost.h"
+#include "modules/stats.h"
 
 static void rig_fail(const struct peet_env *env, const char *format, ...)
 {

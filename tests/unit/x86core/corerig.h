@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../mapper/modhost.h"
-#include "../../../mapper/stats.h"
+#include "../../../mapper/modules/modhost.h"
+#include "../../../mapper/modules/stats.h"
 
 enum { RIG_VALUES = 200, RIG_INSNS = 600 };
 

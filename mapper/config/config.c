@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The run configuration as a structure: defaults, single settings, modules with their parameters.
+ * The file form is in file.c.
+ */
+#include "config/parts.h"
+#include "modules/modhost.h"
+#include "modules/names.h"
+#include "config/text.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POLICIES "fcfs|rr|affinity"
+#define SCHEDULES "static|dynamic|guided"
+#define WINNERS "fcfs|lifo|random"
+#define LOCK_MODELS "none|tas|ttas|ticket|mcs"
+
+static int no_memory(struct peet_error *error)
+{
+    return peet_error_set(error, PEET_ENOMEM, "configuration: out of memory");
+}
+
+int peet_config_init(struct peet_config *config, struct peet_error *error)
+{
+    *config = (struct peet_config){ .cores = 1, .seed = 1, .quantum_cycles = 10000, .spin_quantum_cycles = 10000,
+        .poll_cycles = 10000, .frequency_hz = 1000000000, .ranges = 1, .data_depth = 1, .explore_limit = 100000, .explore_steps = 100000 };
+    config->machine.module = strdup("ideal");
+    return config->machine.module ? 0 : no_memory(error);
+}
+
+static void module_fini(struct peet_config_module *m)
+{
+    for (size_t i = 0; i < m->nparams; i++) {
+        free(m->params[i].name);
+        free(m->params[i].text);
+        free(m->params[i].where);
+    }
+    free(m->params);
+    free(m->module);
+    free(m->path);
+    free(m->where);
+    *m = (struct peet_config_module){ 0 };
+}
+
+static void clear_arguments(struct peet_config *config)
+{
+    for (size_t i = 0; i < config->narguments; i++)
+        free(config->arguments[i]);
+    free(config->arguments);
+    config->arguments = NULL;
+    config->narguments = 0;
+}
+
+void peet__config_clear_observers(struct peet_config *config)
+{
+    for (size_t i = 0; i < config->nobservers; i++)
+        module_fini(&config->observers[i]);
+    free(config->observers);
+    config->observers = NULL;
+    config->nobservers = 0;
+}
+
+void peet_config_fini(struct peet_config *config)
+{
+    free(config->program);
+    free(config->output);
+    clear_arguments(config);
+    module_fini(&config->machine);
+    module_fini(&config->consistency);
+    free(config->replay_token);
+    peet__config_clear_observers(config);
+    peet__config_data_fini(config);
+    *config = (struct peet_config){ 0 };
+}
+
+/** Replace one string of the configuration; NULL clears it. */
+int peet__config_string(char **slot, const char *text, struct peet_error *error)
+{
+    char *copy = text ? strdup(text) : NULL;
+
+    if (text && !copy)
+        return no_memory(error);
+    free(*slot);
+    *slot = copy;
+    return 0;
+}
+
+int peet_config_set_program(struct peet_config *config, const char *program, size_t narguments, char *const *arguments,
+    struct peet_error *error)
+{
+    char **copies = calloc(narguments + 1, sizeof *copies);
+
+    if (!copies)
+        return no_memory(error);
+    for (size_t i = 0; i < narguments; i++)
+        if (!(copies[i] = strdup(arguments[i]))) {
+            while (i--)
+                free(copies[i]);
+            free(copies);
+            return no_memory(error);
+        }
+    clear_arguments(config);
+    config->arguments = copies;
+    config->narguments = narguments;
+    return program ? peet__config_string(&config->program, program, error) : 0;
+}
+
+int peet_config_set_output(struct peet_config *config, const char *path, struct peet_error *error)
+{
+    return peet__config_string(&config->output, path, error);
+}
+
+/** A number within bounds; @unit follows "must be a whole number" in the message. */
+static int set_number(uint64_t *out_value, const char *where, const char *text, uint64_t least, uint64_t most, struct peet_error *error)
+{
+    uint64_t value;
+    int err = peet_text_u64(text, &value);
+
+    if (err == PEET_EINVALID)
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not a whole number", where, text);
+    if (err || value < least || value > most)
+        return peet_error_set(error, PEET_EINVALID, "%s: %s is out of range: must be %llu to %llu", where, text,
+            (unsigned long long)least, (unsigned long long)most);
+    *out_value = value;
+    return 0;
+}
+
+static int set_choice(int *out_value, const char *where, const char *text, const char *choices, struct peet_error *error)
+{
+    char words[80], *save = NULL;
+    const char *names[8], *nearest;
+    size_t n = 0;
+
+    *out_value = peet_text_choice(text, choices);
+    if (*out_value >= 0)
+        return 0;
+    snprintf(words, sizeof words, "%s", choices);
+    for (char *word = strtok_r(words, "|", &save); word && n < sizeof names / sizeof *names; word = strtok_r(NULL, "|", &save))
+        names[n++] = word;
+    nearest = peet_names_nearest(text, names, n);
+    return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not one of %s%s%s%s", where, text, choices, nearest ? "; did you mean '" : "",
+        nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+int peet_config_set_cores(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    uint64_t value;
+    int err = set_number(&value, where, text, 1, 65536, error);
+
+    if (!err)
+        config->cores = (uint32_t)value;
+    return err;
+}
+
+int peet_config_set_seed(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    return set_number(&config->seed, where, text, 0, UINT64_MAX, error);
+}
+
+int peet_config_set_granularity(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    int choice = peet_text_choice(text, "sync|block|ref");
+    uint64_t blocks;
+
+    if (choice >= 0) {
+        config->granularity = (enum peet_granularity)choice;
+        return 0;
+    }
+    if (peet_text_u64(text, &blocks) || !blocks)
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not sync, block, ref or a number of blocks from 1 on", where, text);
+    config->granularity = PEET_GRANULARITY_BLOCKS;
+    config->granularity_blocks = blocks;
+    return 0;
+}
+
+int peet_config_set_policy(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    int choice, err = set_choice(&choice, where, text, POLICIES, error);
+
+    if (!err)
+        config->policy = (enum peet_policy)choice;
+    return err;
+}
+
+int peet_config_set_quantum(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    return set_number(&config->quantum_cycles, where, text, 1, INT64_MAX, error);
+}
+
+int peet_config_set_switch(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    return set_number(&config->switch_cycles, where, text, 0, INT64_MAX, error);
+}
+
+int peet_config_set_schedule(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    int choice, err = set_choice(&choice, where, text, SCHEDULES, error);
+
+    if (!err)
+        config->schedule = (enum peet_schedule)choice;
+    return err;
+}
+
+int peet_config_set_chunk(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    return set_number(&config->chunk, where, text, 0, INT64_MAX, error);
+}
+
+int peet_config_set_winner(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    int choice, err = set_choice(&choice, where, text, WINNERS, error);
+
+    if (!err)
+        config->winner = (enum peet_winner)choice;
+    return err;
+}
+
+int peet_config_set_lock_model(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    int choice, err = set_choice(&choice, where, text, LOCK_MODELS, error);
+
+    if (!err)
+        config->lock_model = (enum peet_lock_model)choice;
+    return err;
+}
+
+int peet_config_set_spin_quantum(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    return set_number(&config->spin_quantum_cycles, where, text, 1, INT64_MAX, error);
+}
+
+int peet_config_set_poll(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    return set_number(&config->poll_cycles, where, text, 1, INT64_MAX, error);
+}
+
+int peet_config_set_syscall(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    return set_number(&config->syscall_cycles, where, text, 0, INT64_MAX, error);
+}
+
+int peet_config_set_io(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    double value;
+
+    if (peet_text_f64(text, &value) || value < 0 || value > 1e9)
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not a number from 0 to 1e9", where, text);
+    config->io_cycles_per_byte = value;
+    return 0;
+}
+
+int peet_config_set_roi(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    if (strcmp(text, "all") && strcmp(text, "only"))
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not one of all|only", where, text);
+    config->roi_only = !strcmp(text, "only");
+    return 0;
+}
+
+int peet_config_set_ranges(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    uint64_t value;
+
+    if (peet_text_bool(text, &value))
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not one of on|off", where, text);
+    config->ranges = value != 0;
+    return 0;
+}
+
+int peet_config_set_frequency(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    static const char units[] = "kMG";
+    char number[40], *unit;
+    uint64_t scale = 1, value;
+    size_t length = strlen(text);
+    const char *at = length ? strchr(units, text[length - 1]) : NULL;
+
+    snprintf(number, sizeof number, "%s", text);
+    unit = length && length < sizeof number ? number + length - 1 : number;
+    if (at && *at) {
+        *unit = 0;
+        for (const char *u = units; u <= at; u++)
+            scale *= 1000;
+    }
+    if (length >= sizeof number || peet_text_u64(number, &value) || !value || value > 1000000000000 / scale)
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not a frequency from 1 to 1000G: a whole number of hertz, or one with k, M or G",
+            where, text);
+    config->frequency_hz = value * scale;
+    return 0;
+}
+
+/** Set one parameter, or add it. */
+int peet__config_param(struct peet_config_module *m, const char *where, const char *name, const char *text, struct peet_error *error)
+{
+    struct peet_config_param *more, *p = NULL;
+    int err;
+
+    for (size_t i = 0; i < m->nparams; i++)
+        if (!strcmp(m->params[i].name, name))
+            p = &m->params[i];
+    if (!p) {
+        more = realloc(m->params, (m->nparams + 1) * sizeof *more);
+        if (!more)
+            return no_memory(error);
+        m->params = more;
+        p = &more[m->nparams];
+        *p = (struct peet_config_param){ .name = strdup(name), .type = PEET_PARAM_STRING };
+        if (!p->name)
+            return no_memory(error);
+        m->nparams++;
+    }
+    err = peet__config_string(&p->text, text, error);
+    return err ? err : peet__config_string(&p->where, where, error);
+}
+
+/** Make *m the module of this name: as it stands if it is that already, else an empty one. */
+int peet__config_module(struct peet_config_module *m, const char *where, const char *name, struct peet_error *error)
+{
+    int err;
+
+    if (m->module && !strcmp(m->module, name))
+        return 0;
+    module_fini(m);
+    err = peet__config_string(&m->module, name, error);
+    return err ? err : peet__config_string(&m->where, where, error);
+}
+
+/** Apply "name,key=value,key=value"; @spec's name was handled by the caller. */
+static int apply(struct peet_config_module *m, const char *where, const char *spec, struct peet_error *error)
+{
+    char *copy = strdup(spec), *save = NULL, *item;
+    int err = copy ? 0 : no_memory(error);
+
+    strtok_r(copy ? copy : (char[]){ "" }, ",", &save);
+    while (!err && copy && (item = strtok_r(NULL, ",", &save)) != NULL) {
+        char *equals = strchr(item, '=');
+
+        if (!equals || equals == item) {
+            err = peet_error_set(error, PEET_EINVALID, "%s %s: '%s' is not of the form key=value", where, spec, item);
+            break;
+        }
+        *equals = 0;
+        err = peet__config_param(m, where, item, equals + 1, error);
+    }
+    free(copy);
+    return err;
+}
+
+static int name_of(char **out_name, const char *where, const char *spec, struct peet_error *error)
+{
+    size_t length = strcspn(spec, ",");
+
+    if (!length)
+        return peet_error_set(error, PEET_EINVALID, "%s: the name of a module is missing", where);
+    *out_name = strndup(spec, length);
+    return *out_name ? 0 : no_memory(error);
+}
+
+int peet__config_spec(struct peet_config_module *m, const char *where, const char *spec, struct peet_error *error)
+{
+    char *name = NULL;
+    int err = name_of(&name, where, spec, error);
+
+    if (!err)
+        err = peet__config_module(m, where, name, error);
+    if (!err)
+        err = apply(m, where, spec, error);
+    free(name);
+    return err;
+}
+
+int peet_config_set_machine(struct peet_config *config, const char *where, const char *spec, struct peet_error *error)
+{
+    return peet__config_spec(&config->machine, where, spec, error);
+}
+
+/** The observer of this name, made if it is not there. */
+int peet__config_observer(struct peet_config *config, const char *where, const char *name, struct peet_config_module **out_module,
+    struct peet_error *error)
+{
+    struct peet_config_module *more;
+    int err;
+
+    for (size_t i = 0; i < config->nobservers; i++)
+        if (!strcmp(config->observers[i].module, name)) {
+            *out_module = &config->observers[i];
+            return 0;
+        }
+    more = realloc(config->observers, (config->nobservers + 1) * sizeof *more);
+    if (!more)
+        return no_memory(error);
+    config->observers = more;
+    more[config->nobservers] = (struct peet_config_module){ 0 };
+    err = peet__config_module(&more[config->nobservers], where, name, error);
+    if (err)
+        return err;
+    *out_module = &more[config->nobservers++];
+    return 0;
+}
+
+int peet_config_add_observer(struct peet_config *config, const char *where, const char *spec, struct peet_error *error)
+{
+    struct peet_config_module *m;
+    char *name = NULL;
+    int err = name_of(&name, where, spec, error);
+
+    if (!err)
+        err = peet__config_observer(config, where, name, &m, error);
+    if (!err)
+        err = apply(m, where, spec, error);
+    free(name);
+    return err;
+}
+
+static int resolve(struct peet_config_module *m, const char *modules_dir, unsigned kind, struct peet_error *error)
+{
+    struct peet_modhost_module loaded;
+    struct peet_error inner = { 0, "" };
+    int err = peet_modhost_load(modules_dir, m->module, kind, &loaded, &inner);
+
+    if (err)
+        return peet_error_set(error, err, "%s%s%s", m->where ? m->where : "", m->where ? ": " : "", inner.message);
+    err = peet_modhost_fill(loaded.module, m, error);
+    if (!err)
+        err = peet__config_string(&m->path, loaded.path, error);
+    peet_modhost_unload(&loaded);
+    return err;
+}
+
+int peet_config_resolve(struct peet_config *config, const char *modules_dir, struct peet_error *error)
+{
+    int err;
+
+    if (!config->machine.module)
+        return peet_error_set(error, PEET_EINVALID, "no machine is given");
+    err = resolve(&config->machine, modules_dir, PEET_MACHINE, error);
+    for (size_t i = 0; !err && i < config->nobservers; i++)
+        err = resolve(&config->observers[i], modules_dir, PEET_OBSERVER, error);
+    if (!err && config->consistency.module)
+        err = resolve(&config->consistency, modules_dir, PEET_CONSISTENCY, error);
+    return err;
+}
+
+const char *peet_config_policy_text(enum peet_policy policy)
+{
+    static const char *const texts[] = { "fcfs", "rr", "affinity" };
+
+    return texts[policy];
+}
+
+const char *peet_config_schedule_text(enum peet_schedule schedule)
+{
+    static const char *const texts[] = { "static", "dynamic", "guided", "default" };
+
+    return texts[schedule];
+}
+
+const char *peet_config_winner_text(enum peet_winner winner)
+{
+    static const char *const texts[] = { "fcfs", "lifo", "random" };
+
+    return texts[winner];
+}
+
+const char *peet_config_lock_model_text(enum peet_lock_model model)
+{
+    static const char *const texts[] = { "none", "tas", "ttas", "ticket", "mcs" };
+
+    return texts[model];
+}
+
+const char *peet_config_granularity_text(const struct peet_config *config, char *buffer, size_t bytes)
+{
+    static const char *const texts[] = { "sync", "block", "ref" };
+
+    if (config->granularity == PEET_GRANULARITY_BLOCKS)
+        snprintf(buffer, bytes, "%llu", (unsigned long long)config->granularity_blocks);
+    else
+        snprintf(buffer, bytes, "%s", texts[config->granularity]);
+    return buffer;
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See consistency.h. */
+#include "consistency/consistency.h"
+#include "modules/stats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------------------------------------------- footprints */
+
+void peet__footprint_add(struct peet_footprint *f, uint64_t address, uint64_t bytes, unsigned view, int write)
+{
+    if (f->all)
+        return;
+    for (uint32_t i = 0; i < f->n; i++) {
+        struct peet_access *a = &f->accesses[i];
+
+        if (a->view == view && a->address == address && a->bytes == bytes) {
+            a->write |= (uint8_t)write;
+            return;
+        }
+    }
+    if (f->n == PEET_FOOTPRINT_MOST || bytes > UINT32_MAX) {
+        f->all = 1;
+        return;
+    }
+    f->accesses[f->n++] = (struct peet_access){ address, (uint32_t)bytes, (uint8_t)view, (uint8_t)(write != 0) };
+}
+
+/** Is there a view in both? */
+static int meet(unsigned a, unsigned b)
+{
+    if (a == b || a == PEET_VIEW_ALL || b == PEET_VIEW_ALL)
+        return 1;
+    if (a >= PEET_VIEW_OTHERS && a != PEET_VIEW_MEMORY)
+        return b != a - PEET_VIEW_OTHERS;
+    if (b >= PEET_VIEW_OTHERS && b != PEET_VIEW_MEMORY)
+        return a != b - PEET_VIEW_OTHERS;
+    return 0;
+}
+
+int peet__footprint_conflict(const struct peet_footprint *a, const struct peet_footprint *b)
+{
+    if (a->all || b->all)
+        return 1;
+    for (uint32_t i = 0; i < a->n; i++)
+        for (uint32_t k = 0; k < b->n; k++) {
+            const struct peet_access *x = &a->accesses[i], *y = &b->accesses[k];
+
+            if ((x->write || y->write) && x->address < y->address + y->bytes && y->address < x->address + x->bytes && meet(x->view, y->view))
+                return 1;
+        }
+    return 0;
+}
+
+static void touch(struct peet_map_consistency *c, uint64_t address, uint64_t bytes, unsigned view, int write)
+{
+    if (c->footprint)
+        peet__footprint_add(c->footprint, address, bytes, view, write);
+}
+
+/* ------------------------------------------------------------------------------------------- services for the model */
+
+static void view_read(const struct peet_views *views, unsigned view, uint64_t address, void *bytes, size_t n)
+{
+    const struct peet_map_consistency *c = views->host;
+
+    if (c->world->read(c->world->arg, view, address, bytes, n))
+        memset(bytes, 0, n);
+}
+
+static void view_perform(const struct peet_views *views, uint64_t to, uint64_t address, const void *bytes, size_t n)
+{
+    struct peet_map_consistency *c = views->host;
+    const uint64_t all = (2ull << views->processors) - 1;
+    uint8_t before[64];
+
+    /* a lock that is found taken is written with what it holds: nothing has changed */
+    if ((to & all) != all || n > sizeof before || c->world->read(c->world->arg, 0, address, before, n) || memcmp(before, bytes, n))
+        c->memory_epoch++;
+    c->world->perform(c->world->arg, to, address, bytes, n); /* what is not mapped any more has nobody to see it */
+    if (!c->footprint)
+        return;
+    if (c->moving) /* the explorer says what it touches: also where something later hides it */
+        return;
+    if ((to & all) == all) {
+        touch(c, address, n, PEET_VIEW_ALL, 1);
+        return;
+    }
+    if (to & 1) {
+        touch(c, address, n, PEET_VIEW_MEMORY, 1);
+        touch(c, PEET_TOKEN(PEET_TOKEN_QUEUES), views->processors, PEET_VIEW_ALL, 0); /* it comes before all queues, in any order ... */
+    }
+    for (unsigned p = 0; p < views->processors; p++)
+        if (to >> (p + 1) & 1)
+            touch(c, address, n, p + 1, 1);
+}
+
+static size_t view_commit(const struct peet_views *views, unsigned processor, uint64_t to)
+{
+    struct peet_map_consistency *c = views->host;
+
+    c->memory_epoch++;
+    return c->world->commit(c->world->arg, processor + 1, to & ~(2ull << processor));
+}
+
+static void view_refresh(const struct peet_views *views, unsigned processor)
+{
+    struct peet_map_consistency *c = views->host;
+
+    c->world->refresh(c->world->arg, processor + 1);
+}
+
+/* ------------------------------------------------------------------------------------------------- life and death */
+
+int peet_map_set_consistency(struct peet_map *map, const struct peet_module *module, const struct peet_consistency *ops,
+    const union peet_value *values, const struct peet_map_views *world, int sync_only, int exploring, struct peet_error *error)
+{
+    struct peet_map_consistency *c = calloc(1, sizeof *c);
+    int err;
+
+    if (!c)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    map->consistency = c;
+    if (map->machine && map->machine->module->main)
+        return peet_error_set(error, PEET_EUNSUPPORTED, "%s brings its own main loop: no consistency models and no explorations with it",
+            map->machine->module->name);
+    c->module = module;
+    c->world = world;
+    c->sync_only = (uint8_t)(sync_only != 0);
+    c->exploring = (uint8_t)(exploring != 0);
+    if (!module)
+        return 0;
+    if (map->ncores > PEET_CONSISTENCY_PROCESSORS)
+        return peet_error_set(error, PEET_ELIMIT, "%s: %u processors; views can be had for %d", module->name, map->ncores,
+            PEET_CONSISTENCY_PROCESSORS);
+    if (sync_only && !ops->synchronise)
+        return peet_error_set(error, PEET_EINVALID, "%s: offers no interaction at synchronisations only", module->name);
+    if (exploring && !ops->moves)
+        return peet_error_set(error, PEET_EINVALID, "%s: offers no moves(), so it cannot be explored", module->name);
+    c->views = (struct peet_views){ PEET_CONSISTENCY_ABI, sizeof c->views, map->ncores, (uint32_t)(exploring != 0), view_read, view_perform,
+        view_commit, view_refresh, c };
+    err = peet__map_module_new(map, module, values, map->nobservers + 1, &c->instance, error);
+    if (err)
+        return err;
+    c->self = c->instance->self;
+    if (ops->begin(c->self, &c->views))
+        return peet_error_set(error, PEET_EMODULE, "%s", map->error.code ? map->error.message : "the model cannot begin");
+    c->ops = ops;
+    return 0;
+}
+
+void peet__consistency_free(struct peet_map *map)
+{
+    if (!map->consistency)
+        return;
+    peet__map_module_free(map->consistency->instance);
+    free(map->consistency);
+    map->consistency = NULL;
+}
+
+int peet_map_consistency_stats(struct peet_map *map, json_t *root)
+{
+    struct peet_map_consistency *c = map->consistency;
+    json_t *node;
+
+    if (!c || !c->module)
+        return 0;
+    node = json_object();
+    if (!node || json_object_set_new(root, c->module->name, node))
+        return -1;
+    if (c->module->stats)
+        c->module->stats(c->self, &c->instance->env, (struct peet_stats *)node);
+    return json_object_set_new(node, "shared_stores", peet_stats_u64(c->stores));
+}
+
+/* -------------------------------------------------------------------------------------------------------- orderings */
+
+static unsigned order_of_insn(const struct peet_block *block, const struct peet_insn *insn)
+{
+    const char *name = insn->opcode->mnemonic;
+    const struct peet_ref *ref = insn->nrefs ? &block->refs[insn->first_ref] : NULL;
+
+    if (insn->opcode->klass == PEET_INSN_ATOMIC)
+        return PEET_ORDERING_FULL;
+    if (insn->opcode->klass == PEET_INSN_FENCE)
+        return !strcmp(name, "sfence") ? PEET_ORDERING_STORES : !strcmp(name, "lfence") ? PEET_ORDERING_ACQUIRE : PEET_ORDERING_FULL;
+    if (!ref || !(ref->flags & PEET_REF_ATOMIC))
+        return 0;
+    if (ref->kind == PEET_REF_MODIFY)
+        return PEET_ORDERING_FULL;
+    if (ref->kind == PEET_REF_STORE)
+        return ref->order >= PEET_ORDER_RELEASE ? PEET_ORDERING_BEFORE_STORE : 0;
+    return ref->order == PEET_ORDER_SEQ_CST ? PEET_ORDERING_FULL : ref->order >= PEET_ORDER_ACQUIRE ? PEET_ORDERING_ACQUIRE : 0;
+}
+
+unsigned peet__consistency_ordering(struct peet_map *map, uint64_t pc)
+{
+    const struct peet_block *block = map->ops->block_of_turn ? map->ops->block_of_turn(map->source, pc) : NULL;
+
+    if (!block)
+        return PEET_ORDERING_FULL; /* nothing known: the safe side */
+    return block->ninsns ? order_of_insn(block, &block->insns[0]) : 0;
+}
+
+unsigned peet__consistency_meaning(struct peet_map *map, const struct peet_abstract_event *event)
+{
+    switch (event->type) {
+    case PEET_ABSTRACT_ATOMIC:
+        return event->nargs ? peet__consistency_ordering(map, event->args[0]) : PEET_ORDERING_FULL;
+    case PEET_ABSTRACT_ALLOC:
+    case PEET_ABSTRACT_FREE:
+    case PEET_ABSTRACT_PHASE:
+    case PEET_ABSTRACT_ROI_BEGIN:
+    case PEET_ABSTRACT_ROI_END:
+    case PEET_ABSTRACT_CLOCK:
+    case PEET_ABSTRACT_RANGE:
+    case PEET_ABSTRACT_YIELD:
+    case PEET_ABSTRACT_TASK:
+    case PEET_ABSTRACT_THREAD_DETACH:
+    case PEET_ABSTRACT_INTERRUPT:
+        return 0;
+    case PEET_ABSTRACT_MUTEX_LOCK:
+    case PEET_ABSTRACT_MUTEX_TRYLOCK:
+    case PEET_ABSTRACT_RWLOCK_READ:
+    case PEET_ABSTRACT_RWLOCK_WRITE:
+    case PEET_ABSTRACT_RWLOCK_TRYREAD:
+    case PEET_ABSTRACT_RWLOCK_TRYWRITE:
+    case PEET_ABSTRACT_SEM_WAIT:
+    case PEET_ABSTRACT_SEM_TRYWAIT:
+    case PEET_ABSTRACT_WAIT:
+    case PEET_ABSTRACT_ONCE_BEGIN:
+        return PEET_ORDERING_ACQUIRE | PEET_ORDERING_FULL;
+    default: /* all that synchronises, and all whose effects others see: threads, loops, system calls, library code */
+        return PEET_ORDERING_FULL;
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------------------- stores */
+
+/** A piece of a store of the core's context that is in its view already. */
+static void store(struct peet_map *map, unsigned hw, uint64_t address, uint64_t bytes, unsigned flags, uint64_t now)
+{
+    struct peet_map_consistency *c = map->consistency;
+    uint8_t piece[64];
+
+    c->stores++;
+    c->memory_epoch += !(flags & PEET_STORE_LOCKED);
+    while (bytes) {
+        uint32_t n = bytes < sizeof piece ? (uint32_t)bytes : (uint32_t)sizeof piece;
+        struct peet_store one = { address, n, flags, piece };
+
+        c->world->stored(c->world->arg, hw + 1, address, n);
+        if (!c->world->read(c->world->arg, hw + 1, address, piece, n))
+            c->ops->store(c->self, hw, &one, now);
+        address += n;
+        bytes -= n;
+    }
+}
+
+static void reference(struct peet_map *map, unsigned hw, const struct peet_block *block, const struct peet_ref *ref, const uint64_t *values,
+    uint64_t now)
+{
+    struct peet_map_consistency *c = map->consistency;
+    const int modelled = c->ops && !c->sync_only && c->world->concurrent(c->world->arg);
+    const struct peet_insn *insn = &block->insns[ref->insn];
+    const int writes = ref->kind == PEET_REF_STORE || ref->kind == PEET_REF_MODIFY;
+    unsigned flags = 0;
+
+    if (ref->kind == PEET_REF_PREFETCH || ref->flags & (PEET_REF_STACK | PEET_REF_FETCH | PEET_REF_TLS))
+        return;
+    if (!c->footprint && (!modelled || !writes))
+        return;
+    if (insn->opcode->klass == PEET_INSN_ATOMIC)
+        flags |= PEET_STORE_LOCKED;
+    if (ref->flags & PEET_REF_ATOMIC && ref->order >= PEET_ORDER_RELEASE && ref->kind == PEET_REF_STORE)
+        flags |= PEET_STORE_RELEASE;
+    for (struct peet_ref_iter it = peet_ref_begin(ref, values); it.count; it.count--, it.address += (uint64_t)it.step) {
+        uint64_t bytes = ref->size_bytes;
+
+        if (ref->flags & PEET_REF_RANGE && it.step == (int64_t)ref->size_bytes) { /* all of it at once */
+            bytes *= it.count;
+            it.count = 1;
+        }
+        if (modelled && !c->world->shared(c->world->arg, it.address)) {
+            c->private_stores++;
+            continue;
+        }
+        if (ref->kind != PEET_REF_STORE)
+            touch(c, it.address, bytes, modelled ? hw + 1 : PEET_VIEW_ALL, 0);
+        if (!writes)
+            continue;
+        if (modelled) {
+            store(map, hw, it.address, bytes, flags, now);
+        } else {
+            c->memory_epoch++;
+            touch(c, it.address, bytes, PEET_VIEW_ALL, 1);
+        }
+    }
+}
+
+void peet__consistency_blocks(struct peet_map *map, struct peet_map_core *core, const struct peet_block_event *events, unsigned n)
+{
+    struct peet_map_consistency *c = map->consistency;
+    const unsigned hw = (unsigned)(core - map->cores);
+    uint64_t own[64];
+
+    if (c->locked && c->ops) { /* sync_only: what it has done is everybody's at once */
+        c->locked = 0;
+        c->ops->synchronise(c->self, hw, PEET_ORDERING_FULL, core->clock);
+    }
+    if (!c->footprint && (!c->ops || c->sync_only || !c->world->concurrent(c->world->arg)))
+        return;
+    for (unsigned i = 0; i < n; i++) {
+        const struct peet_block *block = events[i].block;
+        const uint64_t *values = events[i].values;
+
+        if (!values || !block->nrefs)
+            continue;
+        for (uint64_t turn = 0; turn < events[i].turns; turn++) {
+            if (turn && block->nvalues > sizeof own / sizeof *own) { /* nobody has asked for loops then */
+                peet__map_fail(map, PEET_ESTREAM, "consistency: a loop's block with %u values", block->nvalues);
+                return;
+            }
+            if (events[i].turns > 1 && block->nvalues <= sizeof own / sizeof *own) {
+                for (uint32_t v = 0; v < block->nvalues; v++)
+                    own[v] = events[i].values[v] + (uint64_t)events[i].strides[v] * turn;
+                values = own;
+            }
+            for (uint32_t r = 0; r < block->nrefs; r++)
+                reference(map, hw, block, &block->refs[r], values, core->clock);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------------------- events */
+
+static void order(struct peet_map *map, unsigned hw, unsigned ordering, uint64_t now)
+{
+    struct peet_map_consistency *c = map->consistency;
+
+    if (!c->ops || !ordering)
+        return;
+    if (ordering & (PEET_ORDERING_ACQUIRE | PEET_ORDERING_FULL))
+        touch(c, PEET_TOKEN(PEET_TOKEN_QUEUES) + hw, 1, PEET_VIEW_ALL, 1); /* ... but before or behind what empties one */
+    if (c->sync_only)
+        c->ops->synchronise(c->self, hw, ordering, now);
+    else
+        c->ops->order(c->self, hw, ordering, now);
+}
+
+int peet__consistency_waits(struct peet_map *map, unsigned hw, const struct peet_abstract_event *event)
+{
+    struct peet_map_consistency *c = map->consistency;
+    unsigned ordering;
+
+    if (!c->ops || c->sync_only || !(ordering = peet__consistency_meaning(map, event)))
+        return 0;
+    return c->ops->waits(c->self, hw, ordering);
+}
+
+/** What an abstract event shares with others, for the footprint. */
+static void touch_event(struct peet_map_consistency *c, const struct peet_abstract_event *event)
+{
+    if (event->type >= PEET_ABSTRACT_SYNC_INIT && event->type <= PEET_ABSTRACT_WAIT && event->nargs) {
+        touch(c, event->args[0], 1, PEET_VIEW_ALL, event->type != PEET_ABSTRACT_SEM_VALUE);
+        if (event->type == PEET_ABSTRACT_COND_WAIT)
+            touch(c, event->args[1], 1, PEET_VIEW_ALL, 1);
+    } else if (event->type == PEET_ABSTRACT_LOOP_NEXT || event->type == PEET_ABSTRACT_LOOP_INIT) {
+        touch(c, event->args[0], 1, PEET_VIEW_ALL, 1);
+    } else if (event->type == PEET_ABSTRACT_SYSCALL || event->type == PEET_ABSTRACT_PROGRAM_EXIT) {
+        touch(c, PEET_TOKEN(PEET_TOKEN_OUTPUT), 1, PEET_VIEW_ALL, 1);
+    }
+}
+
+void peet__consistency_event(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event)
+{
+    struct peet_map_consistency *c = map->consistency;
+    const unsigned hw = (unsigned)(core - map->cores);
+    unsigned ordering;
+
+    c->events++;
+    touch_event(c, event);
+    if (event->type != PEET_ABSTRACT_ATOMIC)
+        c->memory_epoch++;
+    if (!c->ops)
+        return;
+    ordering = peet__consistency_meaning(map, event);
+    if (event->type == PEET_ABSTRACT_ATOMIC) {
+        core->context->ordering = (uint8_t)(ordering | 128);
+        return;
+    }
+    if (!c->sync_only && c->ops->step)
+        c->ops->step(c->self, hw, core->clock);
+    order(map, hw, ordering, core->clock);
+}
+
+void peet__consistency_access(struct peet_map *map, struct peet_map_core *core)
+{
+    struct peet_map_consistency *c = map->consistency;
+    const unsigned hw = (unsigned)(core - map->cores), ordering = core->context->ordering & 127u;
+
+    core->context->ordering = 0;
+    if (!c->ops)
+        return;
+    if (c->sync_only) { /* relaxed and volatile accesses too: programs synchronise by them */
+        c->locked = 1;
+        order(map, hw, ordering | PEET_ORDERING_ACQUIRE, core->clock);
+        return;
+    }
+    if (c->ops->step)
+        c->ops->step(c->self, hw, core->clock);
+    order(map, hw, ordering, core->clock);
+}
+
+void peet__consistency_switch(struct peet_map *map, unsigned hw)
+{
+    order(map, hw, PEET_ORDERING_FULL, map->cores[hw].clock);
+}
+
+void peet_map_alone(struct peet_map *map)
+{
+    struct peet_map_consistency *c = map->consistency;
+
+    if (!c || !c->ops)
+        return;
+    for (unsigned p = 0; p < map->ncores; p++)
+        order(map, p, PEET_ORDERING_FULL, map->cores[p].clock);
+    for (unsigned p = 0; p < map->ncores; p++) /* no view may hold what main memory is going to leave behind */
+        c->world->refresh(c->world->arg, p + 1);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Between the mapper and a consistency model (peet/consistency.h): which stores it is told of, where orderings stand, and what each
+ * step of a context has touched.  consistency.c does it for a run with a model; without one, only the footprints of
+ * an exploration are taken.  Hooked into map.c; host.c provides the views.  Nobody outside the mapper includes this.
+ *
+ * Processor p is hardware context p, its view is domain p + 1.  A context that is alone runs in main memory itself.
+ */
+#ifndef PEET_MAP_CONSISTENCY_H
+#define PEET_MAP_CONSISTENCY_H
+
+#include "engine/map.h"
+#include <peet/consistency.h>
+
+enum { PEET_FOOTPRINT_MOST = 24 };
+
+/** Views of a location: those of processors are from 1 on. */
+enum { PEET_VIEW_ALL = 0, PEET_VIEW_OTHERS = 128 /* + v: all but v */, PEET_VIEW_MEMORY = 255 /* main memory alone */ };
+
+struct peet_access {
+    uint64_t address;
+    uint32_t bytes;
+    uint8_t view, write;
+};
+
+/** What a step has touched: two steps whose footprints do not conflict can be exchanged. */
+struct peet_footprint {
+    uint32_t n;
+    uint32_t all; /* too much to list, or not known */
+    struct peet_access accesses[PEET_FOOTPRINT_MOST];
+};
+
+/* Things without an address: beyond those of user space. */
+enum peet_token { PEET_TOKEN_OUTPUT = 1, PEET_TOKEN_QUEUES };
+#define PEET_TOKEN(what) (1ull << 63 | (uint64_t)(what) << 8)
+
+void peet__footprint_add(struct peet_footprint *footprint, uint64_t address, uint64_t bytes, unsigned view, int write);
+int peet__footprint_conflict(const struct peet_footprint *a, const struct peet_footprint *b);
+
+struct peet_map_consistency {
+    const struct peet_module *module;
+    const struct peet_consistency *ops; /* NULL: no model */
+    void *self;
+    struct peet_map_module *instance;
+    struct peet_views views;
+    const struct peet_map_views *world;
+    uint8_t sync_only, exploring;
+    uint8_t moving;                /* a move is under way */
+    uint8_t locked;                /* sync_only: the access under way is a locked one */
+    uint64_t memory_epoch;         /* grows whenever somebody's view changes */
+    struct peet_footprint *footprint; /* of the step under way; NULL: nobody wants it */
+    uint64_t events, stores, private_stores;
+};
+
+/** The next block of a context that waits for its turn: what it orders; 0: nothing.  @pc: ATOMIC's argument */
+unsigned peet__consistency_ordering(struct peet_map *map, uint64_t pc);
+/** What an abstract event orders, as the context asks for it. */
+unsigned peet__consistency_meaning(struct peet_map *map, const struct peet_abstract_event *event);
+/** Blocks that the core's context has just executed, in its view. */
+void peet__consistency_blocks(struct peet_map *map, struct peet_map_core *core, const struct peet_block_event *events, unsigned n);
+/** An abstract event of the core's context is about to be performed. */
+void peet__consistency_event(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event);
+/** The core's context goes on with the access before which it has waited (ATOMIC): what it orders is done now, as nobody acts in between. */
+void peet__consistency_access(struct peet_map *map, struct peet_map_core *core);
+/** A context comes onto a core, which another one had before. */
+void peet__consistency_switch(struct peet_map *map, unsigned hw);
+/** Would an event of this core have to wait until something is performed? */
+int peet__consistency_waits(struct peet_map *map, unsigned hw, const struct peet_abstract_event *event);
+void peet__consistency_free(struct peet_map *map);
+
+/** Does it look at each reference? */
+static inline int peet__consistency_references(const struct peet_map *map)
+{
+    return map->consistency->exploring || !map->consistency->sync_only;
+}
+
+static inline int peet__consistency_on(const struct peet_map *map)
+{
+    return __builtin_expect(map->consistency != NULL, 0);
+}
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See explore.h. */
+#include "consistency/explore.h"
+#include "sync/sync.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEEN = 16 };
+
+/** A core, standing before something that others can notice. */
+struct stand {
+    struct peet_abstract_event event;
+    uint64_t args[8];
+    uint8_t standing;
+    uint8_t began;            /* it has done something since the last step: the footprint below */
+    /* spinning: accesses seen since its view changed last */
+    uint64_t epoch, seen[SEEN];
+    uint32_t nseen;
+    uint8_t spins;
+};
+
+struct explore {
+    struct peet_map *map;
+    struct stand *stands;
+    struct peet_footprint *footprint; /* of the step under way */
+    uint64_t steps;
+};
+
+void peet_map_set_chooser(struct peet_map *map, const struct peet_map_chooser *chooser)
+{
+    map->chooser = chooser;
+}
+
+enum peet_explore_end peet_map_explore_end(const struct peet_map *map)
+{
+    return (enum peet_explore_end)map->explore_end;
+}
+
+/** Does somebody else notice when it happens? */
+static int visible(const struct peet_abstract_event *event)
+{
+    switch (event->type) {
+    case PEET_ABSTRACT_SYNC_INIT:
+    case PEET_ABSTRACT_SYNC_DESTROY:
+    case PEET_ABSTRACT_CLOCK:
+    case PEET_ABSTRACT_SLEEP:
+    case PEET_ABSTRACT_RANGE:
+    case PEET_ABSTRACT_TASK:
+    case PEET_ABSTRACT_SYNC_GRANT:
+        return 0;
+    case PEET_ABSTRACT_PROGRAM_EXIT:
+        return 1;
+    default:
+        return event->type >= PEET_ABSTRACT_MUTEX_LOCK && event->type <= PEET_ABSTRACT_INTERRUPT;
+    }
+}
+
+/**
+ * A context that comes to the same access with the same registers as before, while nothing in memory has changed, will come to it again: it
+ * waits until something has.  A loop that only looks has then an end in every execution.
+ */
+static void note_spin(struct explore *e, struct stand *s)
+{
+    const uint64_t key = (s->args[0] * 0x9e3779b97f4a7c15u) ^ s->args[1];
+
+    s->spins = 0;
+    if (s->event.type != PEET_ABSTRACT_ATOMIC)
+        return;
+    if (s->epoch != e->map->consistency->memory_epoch) {
+        s->epoch = e->map->consistency->memory_epoch;
+        s->nseen = 0;
+    }
+    for (uint32_t i = 0; i < s->nseen; i++)
+        if (s->seen[i] == key) {
+            s->spins = 1;
+            return;
+        }
+    if (s->nseen == SEEN) {
+        memmove(s->seen, s->seen + 1, (SEEN - 1) * sizeof *s->seen);
+        s->nseen--;
+    }
+    s->seen[s->nseen++] = key;
+}
+
+static void arrivals(struct peet_map *map)
+{
+    if (peet__map_next_arrival(map) <= map->now)
+        peet__map_arrivals(map);
+}
+
+/** A core goes on until it stands before something visible, or has nothing to do. */
+static void advance(struct explore *e, unsigned hw)
+{
+    struct peet_map *map = e->map;
+    struct peet_map_core *core = &map->cores[hw];
+    struct stand *s = &e->stands[hw];
+    struct peet_event event;
+    int kind;
+
+    map->current = hw;
+    while (!map->ended && !map->error.code && !s->standing) {
+        if (!core->context) {
+            kind = peet__map_pick(map, hw);
+            if (kind <= 0) {
+                if (!kind && !core->is_idle)
+                    peet__map_set_idle(map, hw);
+                break;
+            }
+        }
+        kind = peet__map_produce(map, core, &event);
+        if (kind == PEET_MAP_AGAIN)
+            continue;
+        if (kind == PEET_MAP_BATCH) {
+            peet__map_run_batch(map, hw, core, PEET_MAP_NEVER);
+        } else if (kind == PEET_EVENT_BLOCK) {
+            peet__map_run_block(map, hw, core, &event.block);
+        } else if (kind == PEET_EVENT_ABSTRACT) {
+            if (visible(&event.abstract) || peet__consistency_waits(map, hw, &event.abstract)) {
+                s->standing = 1;
+                s->event = event.abstract;
+                if (s->event.nargs > 8)
+                    s->event.nargs = 8;
+                memcpy(s->args, event.abstract.args, s->event.nargs * sizeof *s->args);
+                s->event.args = s->args;
+                note_spin(e, s);
+                break;
+            }
+            peet__map_perform(map, hw, core, &event);
+        } else if (!kind) {
+            peet__map_over(map, core);
+        }
+        map->nevents++;
+        if (core->clock > map->now)
+            map->now = core->clock;
+        arrivals(map);
+    }
+    if (core->clock > map->now)
+        map->now = core->clock;
+}
+
+/** Everybody who can goes on to where they stand; what one does may wake another. */
+static void settle(struct explore *e)
+{
+    struct peet_map *map = e->map;
+    int again;
+
+    do {
+        again = 0;
+        arrivals(map);
+        for (unsigned hw = 0; hw < map->ncores && !map->ended && !map->error.code; hw++) {
+            struct peet_map_core *core = &map->cores[hw];
+
+            if (e->stands[hw].standing || core->is_idle)
+                continue;
+            if (core->clock < map->now && core->context) {
+                core->stalled += map->now - core->clock;
+                core->clock = map->now;
+            } else if (core->clock < map->now) {
+                core->idle += map->now - core->clock;
+                core->clock = map->now;
+            }
+            advance(e, hw);
+            again = 1;
+        }
+    } while (again && !map->ended && !map->error.code);
+}
+
+/** Where nobody looks, nobody sees when: a processor without a context sees everything at once. */
+static void apply_unseen(struct peet_map *map)
+{
+    struct peet_map_consistency *c = map->consistency;
+    struct peet_move moves[PEET_OPTIONS_MOST];
+    unsigned n, i;
+
+    do {
+        n = c->ops->moves(c->self, moves, PEET_OPTIONS_MOST);
+        n = n < PEET_OPTIONS_MOST ? n : PEET_OPTIONS_MOST;
+        for (i = 0; i < n && (moves[i].kind != PEET_MOVE_SEE || map->cores[moves[i].processor].context); i++)
+            ;
+        if (i < n)
+            c->ops->move(c->self, &moves[i]);
+    } while (i < n);
+}
+
+static unsigned list(struct explore *e, struct peet_option *out)
+{
+    struct peet_map *map = e->map;
+    struct peet_map_consistency *c = map->consistency;
+    struct peet_move moves[PEET_OPTIONS_MOST];
+    unsigned n = 0, nmoves;
+
+    if (c->ops && !c->sync_only) {
+        c->footprint = NULL;
+        apply_unseen(map);
+        c->footprint = e->footprint;
+    }
+    for (unsigned hw = 0; hw < map->ncores && n < PEET_OPTIONS_MOST; hw++) {
+        struct stand *s = &e->stands[hw];
+
+        if (!s->standing || peet__consistency_waits(map, hw, &s->event))
+            continue;
+        if (s->spins && s->epoch == c->memory_epoch)
+            continue;
+        out[n++] = (struct peet_option){ .id = map->cores[hw].context->number, .hw = hw };
+    }
+    if (!c->ops || c->sync_only)
+        return n;
+    nmoves = c->ops->moves(c->self, moves, PEET_OPTIONS_MOST);
+    for (unsigned i = 0; i < nmoves && i < PEET_OPTIONS_MOST && n < PEET_OPTIONS_MOST; i++)
+        out[n++] = (struct peet_option){ .id = 1ull << 63 | (uint64_t)moves[i].kind << 60 | (uint64_t)moves[i].processor << 48 | (moves[i].id & 0xffffffffffff),
+            .hw = moves[i].processor, .is_move = 1, .move = moves[i] };
+    return n;
+}
+
+static int any_standing(const struct explore *e)
+{
+    for (unsigned hw = 0; hw < e->map->ncores; hw++)
+        if (e->stands[hw].standing)
+            return 1;
+    return 0;
+}
+
+static void move(struct explore *e, const struct peet_move *one)
+{
+    struct peet_map_consistency *c = e->map->consistency;
+    const unsigned view = one->processor + 1;
+
+    switch (one->kind) {
+    case PEET_MOVE_PERFORM: /* its own processor has seen it before */
+        peet__footprint_add(e->footprint, one->address, one->size_bytes, PEET_VIEW_OTHERS + view, 1);
+        break;
+    case PEET_MOVE_SEE:
+        peet__footprint_add(e->footprint, one->address, one->size_bytes, view, 1);
+        break;
+    case PEET_MOVE_MEMORY:
+        peet__footprint_add(e->footprint, one->address, one->size_bytes, PEET_VIEW_MEMORY, 1);
+        peet__footprint_add(e->footprint, PEET_TOKEN(PEET_TOKEN_QUEUES), c->views.processors, PEET_VIEW_ALL, 0);
+        break;
+    default:
+        e->footprint->all = 1;
+        break;
+    }
+    c->moving = 1;
+    c->ops->move(c->self, one);
+    c->moving = 0;
+}
+
+static void take(struct explore *e, const struct peet_option *option)
+{
+    struct peet_map *map = e->map;
+    struct peet_map_core *core = &map->cores[option->hw];
+    struct stand *s = &e->stands[option->hw];
+    struct peet_event event;
+
+    if (option->is_move) {
+        move(e, &option->move);
+        return;
+    }
+    if (core->clock < map->now) {
+        core->stalled += map->now - core->clock;
+        core->clock = map->now;
+    }
+    map->current = option->hw;
+    event.abstract = s->event;
+    s->standing = 0;
+    s->spins = 0;
+    peet__map_perform(map, option->hw, core, &event);
+    map->nevents++;
+    if (core->clock > map->now)
+        map->now = core->clock;
+}
+
+void peet__explore_engine(struct peet_map *map)
+{
+    const struct peet_map_chooser *chooser = map->chooser;
+    struct explore e = { .map = map, .stands = calloc(map->ncores, sizeof *e.stands) };
+    struct peet_option options[PEET_OPTIONS_MOST];
+    struct peet_footprint footprint;
+
+    if (!e.stands) {
+        peet__map_fail(map, PEET_ENOMEM, "out of memory");
+        return;
+    }
+    footprint.n = footprint.all = 0;
+    map->consistency->footprint = e.footprint = &footprint;
+    settle(&e);
+    while (!map->ended && !map->error.code) {
+        unsigned n = list(&e, options);
+        int choice;
+
+        if (!n) {
+            uint64_t then = peet__map_next_arrival(map);
+
+            if (then != PEET_MAP_NEVER) { /* sleepers and deadlines: time passes only when nothing else can happen */
+                map->now = then > map->now ? then : map->now;
+                settle(&e);
+                continue;
+            }
+            if (!any_standing(&e)) {
+                peet__map_stuck(map);
+                continue;
+            }
+            map->explore_end = PEET_EXPLORE_SPINNING;
+            map->livelock = 1;
+            peet__map_fail(map, PEET_EDEADLOCK, "livelock: every context that is not blocked only spins");
+            break;
+        }
+        if (++e.steps > chooser->steps_most) {
+            map->explore_end = PEET_EXPLORE_STEPS;
+            peet__map_fail(map, PEET_ELIMIT, "given up after %llu steps", (unsigned long long)chooser->steps_most);
+            break;
+        }
+        choice = chooser->choose(chooser->arg, options, n);
+        if (choice < 0 || (unsigned)choice >= n) {
+            map->explore_end = PEET_EXPLORE_ABANDONED;
+            peet__map_fail(map, PEET_ELIMIT, "abandoned");
+            break;
+        }
+        footprint.n = footprint.all = 0;
+        take(&e, &options[choice]);
+        settle(&e);
+        chooser->done(chooser->arg, &footprint);
+    }
+    map->consistency->footprint = NULL;
+    free(e.stands);
+}

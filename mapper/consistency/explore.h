@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Exploration: another engine than "least clock first".  Each context runs until it stands before something that others can notice: an atomic or
+ * volatile access, a request to a synchronisation object, a system call.  Then a *chooser* says who goes on, or which pending
+ * store is performed.  A step is all that a context does from one such point to the next.  Clocks stay in order: a context that was kept
+ * waiting was stalled for so long, so each execution is one of a machine whose processors are held up now and then.
+ */
+#ifndef PEET_EXPLORE_H
+#define PEET_EXPLORE_H
+
+#include "consistency/consistency.h"
+
+enum { PEET_OPTIONS_MOST = 96 };
+
+/** Something that can happen next. */
+struct peet_option {
+    uint64_t id;             /* the same option has the same number wherever it stands in a list */
+    uint32_t hw;             /* whose: the hardware context that goes on, or the processor of the move */
+    uint32_t is_move;
+    struct peet_move move;
+};
+
+enum { PEET_CHOICE_ABANDON = -1 };
+
+struct peet_map_chooser {
+    /** choose() - one of n > 0 options.  Returns: its index, or PEET_CHOICE_ABANDON: the run ends here */
+    int (*choose)(void *arg, const struct peet_option *options, unsigned n);
+    /** done() - the chosen step has been made */
+    void (*done)(void *arg, const struct peet_footprint *footprint);
+    uint64_t steps_most;
+    void *arg;
+};
+
+/** peet_map_set_chooser() - explore instead of following the clocks; needs peet_map_set_consistency(); borrowed */
+void peet_map_set_chooser(struct peet_map *map, const struct peet_map_chooser *chooser);
+
+/** Why an exploring run ended, beyond what peet_map_run() says. */
+enum peet_explore_end { PEET_EXPLORE_ENDED, PEET_EXPLORE_ABANDONED, PEET_EXPLORE_STEPS, PEET_EXPLORE_SPINNING };
+enum peet_explore_end peet_map_explore_end(const struct peet_map *map);
+
+/** The engine; map.c calls it. */
+void peet__explore_engine(struct peet_map *map);
+
+#endif

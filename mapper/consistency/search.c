@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See search.h. */
+#include "consistency/search.h"
+#include "engine/splitmix.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    RECORD_BYTES = 256 << 20, /* address space; touched as needed */
+    DIGITS_MOST = 1 << 20,    /* choices of a token */
+    NODES_MOST = 1 << 14,     /* beyond so many choices all executions are not to be had */
+};
+
+/** An option that has been tried: it sleeps. */
+struct sleeper {
+    uint64_t id;
+    struct peet_footprint footprint;
+};
+
+/** A place where there was a choice to make. */
+struct node {
+    uint32_t n, chosen, nsleep, ntried;
+    uint8_t todo[PEET_OPTIONS_MOST]; /* options that are to be tried, or have been */
+    uint64_t ids[PEET_OPTIONS_MOST];
+    struct sleeper sleep[PEET_OPTIONS_MOST + 1]; /* nsleep that came from above, then ntried that were tried here */
+};
+
+/** What both processes see. */
+struct record {
+    uint64_t choices, digits, nnodes, steps;
+    uint8_t abandoned, mismatch, overflow;
+    uint8_t queues;                /* ever: a store was offered to processors one by one */
+    uint8_t digit[DIGITS_MOST]; /* choices among more than one */
+    struct node nodes[];
+};
+
+struct peet_search {
+    struct peet_map_chooser chooser;
+    enum peet_search_kind kind;
+    struct record *record;
+    uint64_t seed, walk, random;
+    uint32_t stay, moves;          /* of the walk: out of 16, how likely the same goes on, and a move is made */
+    uint64_t last;
+    uint64_t depth;                /* nodes of the record that are given */
+    uint64_t at;                   /* the next node, or digit */
+    struct node *current;          /* whose step is under way */
+    struct sleeper *sleep;         /* for the node that comes next */
+    uint32_t nsleep;
+    uint8_t *token;
+    uint64_t ntoken;
+    int walks_token;               /* the token is a walk's */
+};
+
+/* ------------------------------------------------------------------------------------------------------- choosing */
+
+static void note_digit(struct peet_search *s, unsigned n, unsigned chosen)
+{
+    struct record *r = s->record;
+
+    r->choices++;
+    if (n < 2)
+        return;
+    if (r->digits < DIGITS_MOST)
+        r->digit[r->digits] = (uint8_t)chosen;
+    r->digits++;
+}
+
+static int choose_random(struct peet_search *s, const struct peet_option *options, unsigned n)
+{
+    unsigned goes = 0, moves, of;
+
+    while (goes < n && !options[goes].is_move)
+        goes++;
+    moves = n - goes;
+    if (goes && peet__splitmix64(&s->random) % 16 < s->stay)
+        for (unsigned i = 0; i < goes; i++)
+            if (options[i].id == s->last)
+                return (int)i;
+    of = moves && (!goes || peet__splitmix64(&s->random) % 16 < s->moves);
+    if (of)
+        return (int)(goes + peet__splitmix64(&s->random) % moves);
+    return (int)(peet__splitmix64(&s->random) % goes);
+}
+
+static int asleep(const struct sleeper *sleep, uint32_t n, uint64_t id)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (sleep[i].id == id)
+            return 1;
+    return 0;
+}
+
+static int abandon(struct peet_search *s)
+{
+    s->record->abandoned = 1;
+    return PEET_CHOICE_ABANDON;
+}
+
+static int choose_all(struct peet_search *s, const struct peet_option *options, unsigned n)
+{
+    struct record *r = s->record;
+    struct node *node = &r->nodes[s->at];
+    unsigned chosen = 0;
+
+    if (s->at == NODES_MOST || sizeof *r + (s->at + 1) * sizeof *node > RECORD_BYTES) {
+        r->overflow = 1;
+        return PEET_CHOICE_ABANDON;
+    }
+    s->current = node;
+    if (s->at < s->depth) {
+        chosen = node->chosen;
+        if (node->n != n || chosen >= n || node->ids[chosen] != options[chosen].id) {
+            r->mismatch = 1;
+            return PEET_CHOICE_ABANDON;
+        }
+        s->at++;
+        return (int)chosen;
+    }
+    node->n = n;
+    node->ntried = 0;
+    node->nsleep = s->nsleep;
+    memcpy(node->sleep, s->sleep, s->nsleep * sizeof *s->sleep);
+    for (unsigned i = 0; i < n; i++)
+        node->ids[i] = options[i].id;
+    while (chosen < n && asleep(node->sleep, node->nsleep, node->ids[chosen]))
+        chosen++;
+    if (chosen == n)
+        return abandon(s);
+    node->chosen = chosen;
+    memset(node->todo, 0, sizeof node->todo);
+    node->todo[chosen] = 1;
+    r->nnodes = ++s->at;
+    return (int)chosen;
+}
+
+static int choose_token(struct peet_search *s, unsigned n)
+{
+    unsigned chosen = 0;
+
+    if (n > 1 && s->at < s->ntoken)
+        chosen = s->token[s->at++];
+    if (chosen >= n) {
+        s->record->mismatch = 1;
+        return PEET_CHOICE_ABANDON;
+    }
+    return (int)chosen;
+}
+
+static int choose(void *arg, const struct peet_option *options, unsigned n)
+{
+    struct peet_search *s = arg;
+    int chosen;
+
+    for (unsigned i = 0; i < n; i++)
+        if (options[i].is_move && options[i].move.kind != PEET_MOVE_PERFORM)
+            s->record->queues = 1;
+    if (s->kind == PEET_SEARCH_RANDOM || s->walks_token)
+        chosen = choose_random(s, options, n);
+    else
+        chosen = s->kind == PEET_SEARCH_ALL ? choose_all(s, options, n) : choose_token(s, n);
+    if (chosen >= 0) {
+        note_digit(s, n, (unsigned)chosen);
+        s->last = options[chosen].id;
+    }
+    return chosen;
+}
+
+/** Who sleeps on: what does not conflict with the step. */
+static void pass_on(struct peet_search *s, const struct node *node, const struct peet_footprint *footprint)
+{
+    s->nsleep = 0;
+    for (uint32_t i = 0; i < node->nsleep + node->ntried; i++)
+        if (s->nsleep < PEET_OPTIONS_MOST && node->sleep[i].id != node->ids[node->chosen] &&
+            !peet__footprint_conflict(&node->sleep[i].footprint, footprint))
+            s->sleep[s->nsleep++] = node->sleep[i];
+}
+
+static void done(void *arg, const struct peet_footprint *footprint)
+{
+    struct peet_search *s = arg;
+    struct node *node = s->current;
+
+    if (s->kind != PEET_SEARCH_ALL || !node)
+        return;
+    s->record->steps = s->at;
+    if (s->at < s->depth) /* its footprint is known, and so are those that sleep behind it */
+        return;
+    pass_on(s, node, footprint);
+    if (node->nsleep + node->ntried < PEET_OPTIONS_MOST)
+        node->sleep[node->nsleep + node->ntried] = (struct sleeper){ node->ids[node->chosen], *footprint };
+}
+
+/* -------------------------------------------------------------------------------------------------- life and death */
+
+struct peet_search *peet_search_new(enum peet_search_kind kind, uint64_t seed, uint64_t steps_most)
+{
+    struct peet_search *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return NULL;
+    s->chooser = (struct peet_map_chooser){ choose, done, steps_most, s };
+    s->kind = kind;
+    s->seed = seed;
+    s->sleep = calloc(PEET_OPTIONS_MOST, sizeof *s->sleep);
+    s->record = mmap(NULL, RECORD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (s->record == MAP_FAILED || !s->sleep) {
+        if (s->record == MAP_FAILED)
+            s->record = NULL;
+        peet_search_free(s);
+        return NULL;
+    }
+    peet_search_begin(s);
+    return s;
+}
+
+void peet_search_free(struct peet_search *s)
+{
+    if (!s)
+        return;
+    if (s->record)
+        munmap(s->record, RECORD_BYTES);
+    free(s->sleep);
+    free(s->token);
+    free(s);
+}
+
+const struct peet_map_chooser *peet_search_chooser(struct peet_search *search)
+{
+    return &search->chooser;
+}
+
+static void begin_walk(struct peet_search *s, uint64_t walk)
+{
+    static const uint8_t stays[] = { 0, 8, 14, 15 }, moves[] = { 1, 4, 8, 14 };
+
+    s->random = s->seed * 0x9e3779b97f4a7c15u + walk;
+    s->stay = stays[peet__splitmix64(&s->random) % 4];
+    s->moves = moves[peet__splitmix64(&s->random) % 4];
+    s->last = 0;
+}
+
+void peet_search_begin(struct peet_search *s)
+{
+    struct record *r = s->record;
+
+    r->choices = r->digits = r->steps = 0;
+    r->abandoned = r->mismatch = r->overflow = 0;
+    s->at = 0;
+    s->nsleep = 0;
+    s->current = NULL;
+    s->depth = r->nnodes;
+    if (s->kind == PEET_SEARCH_RANDOM)
+        begin_walk(s, s->walk);
+}
+
+/* ------------------------------------------------------------------------------------------- what to try besides */
+
+static const struct peet_footprint *footprint_of(const struct node *node)
+{
+    return &node->sleep[node->nsleep + node->ntried].footprint;
+}
+
+static int option_of(const struct node *node, uint64_t id)
+{
+    for (uint32_t i = 0; i < node->n; i++)
+        if (node->ids[i] == id)
+            return (int)i;
+    return -1;
+}
+
+/** One of these processes must be tried at a node, unless one of them has been, or sleeps. */
+static void add_one(struct node *node, const uint64_t *ids, uint32_t nids)
+{
+    int first = -1;
+
+    for (uint32_t i = 0; i < nids; i++) {
+        int option = option_of(node, ids[i]);
+
+        if (option < 0)
+            continue;
+        if (node->todo[option] || asleep(node->sleep, node->nsleep + node->ntried, ids[i]))
+            return;
+        if (first < 0)
+            first = option;
+    }
+    if (first >= 0) {
+        node->todo[first] = 1;
+        return;
+    }
+    memset(node->todo, 1, node->n); /* none of them could go on there: whatever could */
+}
+
+/**
+ * Dynamic partial order reduction (source sets, Abdulla, Aronis, Jonsson, Sagonas 2014).  Two steps of different processes that conflict, with
+ * nothing between them that makes the second come after the first, could have been made in the other order: there, one must be tried that begins what
+ * comes before the second and does not depend on the first.  A step that another one has made possible cannot come before it; one that another one
+ * has made impossible must be tried before it.
+ */
+static void races(struct peet_search *s)
+{
+    struct record *r = s->record;
+    const uint64_t n = r->nnodes, words = (n + 63) / 64;
+    uint64_t *before = calloc(n * words + 1, sizeof *before), *ids = malloc((n + 1) * sizeof *ids);
+
+    if (!before || !ids) {
+        r->overflow = 1;
+        free(before);
+        free(ids);
+        return;
+    }
+#define BEFORE(j, i) (before[(j) * words + (i) / 64] >> (i) % 64 & 1)
+    for (uint64_t j = 0; j < n; j++) {
+        const struct node *second = &r->nodes[j];
+        const uint64_t id = second->ids[second->chosen];
+        uint64_t enabler = j; /* the last step before which this one was not possible */
+
+        while (enabler && option_of(&r->nodes[enabler - 1], id) >= 0)
+            enabler--;
+        for (uint64_t i = j; i-- > 0;) {
+            struct node *first = &r->nodes[i];
+            const int same = first->ids[first->chosen] == id, enables = i + 1 == enabler;
+            uint32_t nids = 0;
+
+            if (BEFORE(j, i)) /* by way of something between */
+                continue;
+            if (!same && !enables && !peet__footprint_conflict(footprint_of(first), footprint_of(second)))
+                continue;
+            before[j * words + i / 64] |= 1ull << i % 64;
+            for (uint64_t w = 0; w < words; w++)
+                before[j * words + w] |= before[i * words + w];
+            if (same || enables || j < s->depth - (s->depth > 0))
+                continue; /* cannot be the other way round, or has been looked at after an earlier execution */
+            for (uint64_t k = i + 1; k <= j; k++) { /* what comes first of all that does not depend on i */
+                int initial = k == j || !BEFORE(k, i);
+
+                for (uint64_t l = i + 1; l < k && initial; l++)
+                    initial = !(BEFORE(k, l) && (l == j || !BEFORE(l, i)));
+                if (initial)
+                    ids[nids++] = r->nodes[k].ids[r->nodes[k].chosen];
+            }
+            add_one(first, ids, nids);
+        }
+        if (j + 1 < r->nnodes) /* whom has it kept from going on? */
+            for (uint32_t o = 0; o < second->n; o++)
+                if (o != second->chosen && option_of(&r->nodes[j + 1], second->ids[o]) < 0)
+                    add_one(&r->nodes[j], &second->ids[o], 1);
+    }
+#undef BEFORE
+    free(before);
+    free(ids);
+}
+
+int peet_search_end(struct peet_search *s)
+{
+    struct record *r = s->record;
+
+    if (s->kind != PEET_SEARCH_ALL) {
+        s->walk++;
+        return 1;
+    }
+    if (r->overflow || r->mismatch)
+        return 0;
+    for (uint64_t i = r->steps; i < r->nnodes; i++) { /* the program did not come to the end of this step: who knows what it has touched */
+        struct node *node = &r->nodes[i];
+
+        node->sleep[node->nsleep + node->ntried] = (struct sleeper){ .id = node->ids[node->chosen] };
+        node->sleep[node->nsleep + node->ntried].footprint.all = 1;
+    }
+    races(s);
+    while (r->nnodes) {
+        struct node *node = &r->nodes[r->nnodes - 1];
+
+        node->ntried++;
+        for (uint32_t i = 0; i < node->n; i++)
+            if (node->todo[i] && !asleep(node->sleep, node->nsleep + node->ntried, node->ids[i])) {
+                node->chosen = i;
+                return 1;
+            }
+        r->nnodes--;
+    }
+    return 0;
+}
+
+int peet_search_abandoned(const struct peet_search *s)
+{
+    return s->record->abandoned;
+}
+
+int peet_search_queues(const struct peet_search *s)
+{
+    return s->record->queues;
+}
+
+int peet_search_mismatch(const struct peet_search *s)
+{
+    return s->record->mismatch;
+}
+
+uint64_t peet_search_choices(const struct peet_search *s)
+{
+    return s->record->choices;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- tokens */
+
+static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+enum { BASE = sizeof digits - 1 };
+
+char *peet_search_get_token(const struct peet_search *s)
+{
+    const struct record *r = s->record;
+    uint64_t n = r->digits < DIGITS_MOST ? r->digits : DIGITS_MOST;
+    char *text, *at;
+
+    if (s->kind == PEET_SEARCH_RANDOM) {
+        text = malloc(64);
+        if (text)
+            snprintf(text, 64, "r%" PRIu64 ".%" PRIu64, s->seed, s->walk);
+        return text;
+    }
+    while (n && !r->digit[n - 1]) /* behind the end of a token the first option is taken */
+        n--;
+    text = at = malloc(3 * n + 2);
+    if (!text)
+        return NULL;
+    *at++ = 'c';
+    for (uint64_t i = 0; i < n; i++) {
+        if (r->digit[i] >= BASE)
+            *at++ = '-';
+        *at++ = digits[r->digit[i] % BASE];
+    }
+    *at = 0;
+    return text;
+}
+
+int peet_search_set_token(struct peet_search *s, const char *token, struct peet_error *error)
+{
+    uint64_t seed, walk;
+    int end = 0;
+
+    if (*token == 'r' && sscanf(token, "r%" SCNu64 ".%" SCNu64 "%n", &seed, &walk, &end) == 2 && !token[end]) {
+        s->walks_token = 1;
+        s->seed = seed;
+        begin_walk(s, walk);
+        return 0;
+    }
+    if (*token != 'c')
+        return peet_error_set(error, PEET_EINVALID, "--replay-token: '%s' is not a token as an exploration prints them", token);
+    free(s->token);
+    s->ntoken = 0;
+    s->token = malloc(strlen(token) + 1);
+    if (!s->token)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    for (const char *at = token + 1; *at; at++) {
+        unsigned more = *at == '-' ? (at++, BASE) : 0;
+        const char *place = *at ? strchr(digits, *at) : NULL;
+
+        if (!place)
+            return peet_error_set(error, PEET_EINVALID, "--replay-token: '%s' is not a token as an exploration prints them", token);
+        s->token[s->ntoken++] = (uint8_t)(more + (unsigned)(place - digits));
+    }
+    return 0;
+}

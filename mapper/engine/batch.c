@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Executed blocks on their way to the modules and into the counts: one by one, and by the batch as they were decoded.
+ * Called by the engine in map.c and by the pull form; turns of a loop are in loops.c.
+ */
+#include "engine/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/** The first time that a block of so high an id comes. */
+static __attribute__((noinline)) void more_executions(struct peet_map *map, uint32_t id)
+{
+    uint32_t n = map->nexecutions ? map->nexecutions : 1024;
+    struct peet_map_execution *more;
+
+    while (n <= id)
+        n *= 2;
+    more = realloc(map->executions, n * sizeof *more);
+    if (!more) {
+        peet__map_fail(map, PEET_ENOMEM, "mapper: out of memory for %u blocks", n);
+        return;
+    }
+    memset(more + map->nexecutions, 0, (n - map->nexecutions) * sizeof *more);
+    map->executions = more;
+    map->nexecutions = n;
+}
+
+static __attribute__((noinline)) void count_varying(struct peet_map *map, struct peet_map_core *core, const struct peet_block_event *event)
+{
+    struct peet_counts counts = { 0, 0, 0 };
+
+    if (!event->values) {
+        map->inexact = 1;
+        return;
+    }
+    peet_count_dynamic(event->block, event->values, PEET_COUNT_CALLGRIND, &counts);
+    core->instructions += counts.instructions;
+    map->varying.reads += counts.reads;
+    map->varying.writes += counts.writes;
+}
+
+/** A block was executed so many times in a row. */
+static inline void count_block(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block, uint64_t times)
+{
+    if (__builtin_expect(block->id >= map->nexecutions, 0)) {
+        more_executions(map, block->id);
+        if (block->id >= map->nexecutions)
+            return;
+    }
+    map->executions[block->id].times += times;
+    map->executions[block->id].block = block;
+    core->instructions += block->ninsns * times;
+}
+
+static inline void show_block(struct peet_map *map, unsigned hw, const struct peet_block_event *event, uint64_t now)
+{
+    for (unsigned i = 0; i < map->nblock_observers; i++) {
+        struct peet_map_module *m = map->block_observers[i];
+
+        m->module->block(m->self, hw, event, now);
+    }
+}
+
+void peet__map_count_block(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block, uint64_t times)
+{
+    count_block(map, core, block, times);
+}
+
+static void observe_block(struct peet_map *map, unsigned hw, struct peet_map_core *core, const struct peet_block_event *event)
+{
+    count_block(map, core, event->block, 1);
+    if (!(event->block->flags & PEET_BLOCK_SIMPLE))
+        count_varying(map, core, event);
+    show_block(map, hw, event, core->clock);
+}
+
+void peet__map_observe_block(struct peet_map *map, unsigned hw, const struct peet_block_event *event)
+{
+    observe_block(map, hw, &map->cores[hw], event);
+}
+
+void peet__map_run_block(struct peet_map *map, unsigned hw, struct peet_map_core *core, const struct peet_block_event *event)
+{
+    uint64_t cost = map->machine_block ? map->machine_block(map->machine->self, hw, event, core->clock) : event->block->cost_cycles;
+
+    observe_block(map, hw, core, event);
+    peet__map_charge(core, cost);
+}
+
+/** Count what a batch has delivered. */
+static void count_batch(struct peet_map *map, struct peet_map_core *core, const struct peet_block_event *at,
+    const struct peet_block_event *end)
+{
+    uint64_t instructions = 0;
+
+    for (; at != end; at++) {
+        const struct peet_block *block = at->block;
+        struct peet_map_execution *e;
+
+        if (__builtin_expect(block->id >= map->nexecutions, 0)) {
+            more_executions(map, block->id);
+            if (block->id >= map->nexecutions)
+                break;
+        }
+        e = &map->executions[block->id];
+        e->times++;
+        e->block = block;
+        instructions += block->ninsns;
+        if (__builtin_expect(!(block->flags & PEET_BLOCK_SIMPLE), 0))
+            count_varying(map, core, at);
+    }
+    core->instructions += instructions;
+}
+
+/** Can blocks come by the batch: to the machine, and to whoever looks on? */
+static int by_the_batch(const struct peet_map *map)
+{
+    if (!map->machine_block || !map->machine->module->blocks)
+        return 0;
+    for (unsigned i = 0; i < map->nblock_observers; i++)
+        if (!map->block_observers[i]->module->blocks)
+            return 0;
+    return 1;
+}
+
+/** The machine takes blocks up to the next loop, as far as it likes.  Returns: the first that it has not taken */
+static struct peet_block_event *machine_batch(struct peet_map *map, unsigned hw, struct peet_map_core *core, struct peet_block_event *at,
+    struct peet_block_event *end, uint64_t limit)
+{
+    const struct peet_module *const machine = map->machine->module;
+    struct peet_block_event *stop = at;
+    size_t done = 0, all;
+    uint64_t cost;
+
+    if (at->context != core->context->number)
+        for (struct peet_block_event *e = at; e != end; e++)
+            e->context = core->context->number;
+    while (stop != end && stop->turns == 1)
+        stop++;
+    cost = machine->blocks(map->machine->self, hw, at, (size_t)(stop - at), core->clock, limit, &done);
+    if (!done || done > (size_t)(stop - at)) {
+        peet__map_fail(map, PEET_EMODULE, "%s: blocks() took %zu of %zu blocks", machine->name, done, (size_t)(stop - at));
+        done = (size_t)(stop - at);
+    }
+    for (unsigned i = 0; i < map->nblock_observers; i++) {
+        struct peet_map_module *m = map->block_observers[i];
+
+        m->module->blocks(m->self, hw, at, done, core->clock, UINT64_MAX, &all);
+    }
+    peet__map_charge(core, cost);
+    return at + done;
+}
+
+size_t peet__map_run_batch(struct peet_map *map, unsigned hw, struct peet_map_core *core, uint64_t limit)
+{
+    struct peet_map_context *c = core->context;
+    struct peet_block_event *const begin = c->batch, *const end = c->batch_end, *at = begin;
+    uint64_t (*const block)(void *, unsigned, const struct peet_block_event *, uint64_t) = map->machine_block;
+    void *const self = map->machine->self;
+    const uint32_t number = c->number;
+    const int shown = map->nblock_observers != 0;
+    const int batched = by_the_batch(map);
+    uint64_t clock = core->clock;
+    struct peet_block_event *uncounted = begin; /* count_batch() has not seen it yet */
+    size_t again = 0;
+
+    do {
+        uint64_t cost;
+
+        if (batched && at->turns == 1) {
+            at = machine_batch(map, hw, core, at, end, limit);
+            clock = core->clock;
+            continue;
+        }
+        at->context = number;
+        if (__builtin_expect(at->turns != 1, 0)) {
+            struct peet_block_event *loop = at;
+
+            count_batch(map, core, uncounted, at);
+            if (!peet__map_run_loop(map, hw, core, loop, limit))
+                at++;
+            else
+                again = 1;
+            uncounted = at;
+            clock = core->clock;
+            continue;
+        }
+        cost = block ? block(self, hw, at, clock) : at->block->cost_cycles;
+        if (shown)
+            show_block(map, hw, at, clock);
+        at++;
+        clock += cost;
+        if (core->not_ready > clock) {
+            core->stalled += core->not_ready - clock;
+            clock = core->not_ready;
+        }
+        core->clock = clock;
+    } while (at != end && clock < limit && !map->attention);
+    c->batch = at;
+    count_batch(map, core, uncounted, at);
+    return (size_t)(at - begin) + again;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Instances of modules and the services that they get.
+ */
+#include "engine/map.h"
+#include "consistency/consistency.h"
+#include "engine/splitmix.h"
+#include "modules/stats.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct peet_map_module *of(const struct peet_env *env)
+{
+    return env->host;
+}
+
+static __attribute__((format(printf, 2, 3))) void fail(const struct peet_env *env, const char *format, ...)
+{
+    struct peet_map_module *m = of(env);
+    char text[900];
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    peet__map_fail(m->map, PEET_EMODULE, "%s: %s", m->module->name, text);
+}
+
+/** For the acting core it takes effect when its event's own cost has been charged; others at once. */
+static void not_ready_until(const struct peet_env *env, unsigned hw, uint64_t cycles)
+{
+    struct peet_map *map = of(env)->map;
+    struct peet_map_core *core;
+
+    if (hw >= map->ncores) {
+        fail(env, "not_ready_until(): there is no hardware context %u", hw);
+        return;
+    }
+    core = &map->cores[hw];
+    if (hw == map->current && core->context) {
+        if (cycles > core->not_ready)
+            core->not_ready = cycles;
+        return;
+    }
+    if (core->is_idle && cycles > map->now)
+        peet__map_wake(map, hw, map->now); /* idle up to now, then not ready; then it looks for work */
+    if (cycles > core->clock && !core->is_idle) {
+        core->stalled += cycles - core->clock;
+        core->clock = cycles;
+        peet__map_rekey(map, hw + 1, cycles);
+    }
+}
+
+static const struct peet_function *function_of_pc(const struct peet_env *env, uint64_t runtime_pc)
+{
+    struct peet_map *map = of(env)->map;
+
+    return map->ops->function_of_pc ? map->ops->function_of_pc(map->source, runtime_pc) : NULL;
+}
+
+/** Seeds of different modules have nothing in common. */
+static uint64_t mix(uint64_t x)
+{
+    return peet__splitmix64(&x);
+}
+
+int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values, unsigned index,
+    struct peet_map_module **out_module, struct peet_error *error)
+{
+    struct peet_map_module *m = calloc(1, sizeof *m);
+
+    *out_module = NULL;
+    if (!m)
+        return peet_error_set(error, PEET_ENOMEM, "%s: out of memory", module->name);
+    m->map = map;
+    m->module = module;
+    m->env = (struct peet_env){
+        .abi = PEET_MODULE_ABI,
+        .struct_size = sizeof m->env,
+        .cores = map->config.cores,
+        .hw_contexts = map->ncores,
+        .seed = mix(map->config.seed + mix(index)),
+        .output_dir = map->config.output_dir ? map->config.output_dir : ".",
+        .fail = fail,
+        .not_ready_until = not_ready_until,
+        .clock = peet__map_clock,
+        .pull = peet__map_pull,
+        .charge = peet__map_pull_charge,
+        .function_of_pc = function_of_pc,
+        .host = m,
+    };
+    peet__map_reports(map, &m->env);
+    peet__map_costs(&m->env);
+    peet__map_data_services(map, &m->env);
+    peet_stats_install(&m->env);
+    m->self = module->create(&m->env, values);
+    if (!m->self || map->error.code) {
+        peet_error_set(error, map->error.code ? map->error.code : PEET_EMODULE, "%s",
+            map->error.code ? map->error.message : "a module refused its configuration without saying why");
+        peet__map_module_free(m);
+        return map->error.code ? map->error.code : PEET_EMODULE;
+    }
+    *out_module = m;
+    return 0;
+}
+
+void peet__map_module_free(struct peet_map_module *module)
+{
+    if (!module)
+        return;
+    if (module->self)
+        module->module->destroy(module->self);
+    free(module);
+}
+
+int peet_map_wants_addresses(const struct peet_map *map)
+{
+    uint32_t needs = map->machine ? map->machine->module->needs : 0;
+
+    if (map->consistency && peet__consistency_references(map))
+        return 1;
+    if (map->machine && map->machine->module->main)
+        needs |= PEET_NEEDS_ADDRESSES;
+    for (unsigned i = 0; i < map->nobservers; i++)
+        needs |= map->observers[i]->module->needs;
+    return (needs & PEET_NEEDS_ADDRESSES) != 0;
+}

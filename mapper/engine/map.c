@@ -1,0 +1,738 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The engine: whose turn it is, what it does, and the books.  A winner tree holds when each hardware
+ * context acts next; the one that acts goes on without touching the tree while no other is due.
+ */
+#include "engine/map.h"
+#include "consistency/consistency.h"
+#include "consistency/explore.h"
+#include "sync/sync.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUDGET = 1 << 16 }; /* events between two looks at the progress page */
+
+int peet__map_fail(struct peet_map *map, int code, const char *format, ...)
+{
+    char text[sizeof map->error.message];
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    peet_error_set(&map->error, code, "%s", text);
+    map->attention = 1;
+    return code;
+}
+
+/* ---------------------------------------------------------------------------------- the winner tree */
+
+static inline int due_before(const struct peet_map *map, uint32_t a, uint32_t b)
+{
+    return map->keys[a] < map->keys[b] || (map->keys[a] == map->keys[b] && a < b);
+}
+
+void peet__map_rekey(struct peet_map *map, unsigned leaf, uint64_t key)
+{
+    uint32_t *w = map->winners;
+
+    map->keys[leaf] = key;
+    map->attention = 1;
+    for (uint32_t i = (map->tree_leaves + leaf) / 2; i; i /= 2)
+        w[i] = map->keys[w[2 * i + 1]] < map->keys[w[2 * i]] ? w[2 * i + 1] : w[2 * i];
+}
+
+/** The best of all leaves but one. */
+static uint32_t runner_up(const struct peet_map *map, uint32_t leaf)
+{
+    uint32_t i = map->tree_leaves + leaf, best = map->winners[i ^ 1];
+
+    for (i /= 2; i > 1; i /= 2)
+        if (due_before(map, map->winners[i ^ 1], best))
+            best = map->winners[i ^ 1];
+    return best;
+}
+
+/* ----------------------------------------------------------------------------------------- contexts */
+
+int peet__map_context_new(struct peet_map *map, struct peet_map_context **out_context)
+{
+    struct peet_map_context *c = map->free_contexts;
+    uint32_t source;
+
+    if (c)
+        map->free_contexts = c->next;
+    else if (!(c = malloc(sizeof *c)))
+        return peet__map_fail(map, PEET_ENOMEM, "mapper: out of memory for a context");
+    if (map->nfree_sources) {
+        source = map->free_sources[--map->nfree_sources];
+    } else {
+        if (map->nsources == map->sources_room) {
+            uint32_t room = map->sources_room ? 2 * map->sources_room : 64;
+            struct peet_map_context **contexts = realloc(map->contexts, room * sizeof *contexts);
+            uint32_t *frees;
+
+            if (contexts)
+                map->contexts = contexts;
+            frees = realloc(map->free_sources, room * sizeof *frees);
+            if (frees)
+                map->free_sources = frees;
+            if (!contexts || !frees) {
+                free(c);
+                return peet__map_fail(map, PEET_ENOMEM, "mapper: out of memory for %u contexts", room);
+            }
+            map->sources_room = room;
+        }
+        source = map->nsources++;
+    }
+    *c = (struct peet_map_context){ .source = source, .last_hw = UINT_MAX };
+    map->contexts[source] = c;
+    *out_context = c;
+    return 0;
+}
+
+void peet__map_context_free(struct peet_map *map, struct peet_map_context *c)
+{
+    map->contexts[c->source] = NULL;
+    map->free_sources[map->nfree_sources++] = c->source;
+    c->next = map->free_contexts;
+    map->free_contexts = c;
+}
+
+void peet__map_settle(struct peet_map_core *core)
+{
+    core->context->instructions += core->instructions - core->settled;
+    core->settled = core->instructions;
+}
+
+void peet__map_record(struct peet_map *map, const struct peet_map_context *c, const char *kind, uint64_t cycles)
+{
+    if (c->number < PEET_MAP_LISTED)
+        map->records[c->number] = (struct peet_map_record){ c->first_cycle, cycles, c->instructions, kind };
+}
+
+/** Does a context that comes or goes do more than look whether something has changed? */
+static inline int stirs(const struct peet_map_context *c)
+{
+    return !c->spin.stationary && !(c->step && c->spun);
+}
+
+void peet__map_dispatch(struct peet_map *map, unsigned hw, struct peet_map_context *c)
+{
+    struct peet_map_core *core = &map->cores[hw];
+
+    if (core->ran && core->last_number != c->number) {
+        if (peet__consistency_on(map))
+            peet__consistency_switch(map, hw);
+        core->switches++;
+        core->stalled += map->config.switch_cycles;
+        core->clock += map->config.switch_cycles;
+    }
+    core->ran = 1;
+    core->last_number = c->number;
+    core->context = c;
+    core->settled = core->instructions;
+    core->dispatched = core->clock;
+    c->state = PEET_MAP_RUNNING;
+    c->last_hw = hw;
+    c->polls = 0;
+    core->stirs += stirs(c);
+}
+
+void peet__map_release(struct peet_map_core *core)
+{
+    peet__map_settle(core);
+    core->context->ran_cycles += core->clock - core->dispatched;
+    core->ran_cycles += core->clock - core->dispatched;
+    core->stirs += stirs(core->context);
+    core->context = NULL;
+}
+
+void peet__map_wake(struct peet_map *map, unsigned hw, uint64_t cycles)
+{
+    struct peet_map_core *core = &map->cores[hw];
+
+    core->is_idle = 0;
+    map->idle_bits[hw / 64] &= ~(1ull << hw % 64);
+    map->nidle--;
+    if (cycles > core->clock) {
+        core->idle += cycles - core->clock;
+        core->clock = cycles;
+    }
+    peet__map_rekey(map, hw + 1, core->clock);
+}
+
+void peet__map_set_idle(struct peet_map *map, unsigned hw)
+{
+    struct peet_map_core *core = &map->cores[hw];
+
+    if (!core->is_idle) {
+        core->is_idle = 1;
+        map->idle_bits[hw / 64] |= 1ull << hw % 64;
+        map->nidle++;
+    }
+    peet__map_rekey(map, hw + 1, PEET_MAP_NEVER);
+}
+
+void peet__map_over(struct peet_map *map, struct peet_map_core *core)
+{
+    struct peet_map_context *c = core->context;
+
+    peet__map_release(core);
+    peet__map_record(map, c, c->number ? "thread" : "main", core->clock);
+    peet__thread_over(map, c, core->clock);
+    map->ops->retire(map->source, c->source);
+    peet__map_context_free(map, c);
+    map->live--;
+}
+
+int peet__map_preempt(struct peet_map *map, unsigned hw)
+{
+    struct peet_map_core *core = &map->cores[hw];
+    struct peet_map_context *c = core->context;
+
+    if (core->clock - core->dispatched < map->config.quantum_cycles || c->starting || c->pending || (c->step && !peet__lock_between(c)) || !peet__map_others_wait(map, hw))
+        return 0;
+    peet__map_release(core);
+    peet__map_arrive(map, c, NULL, core->clock);
+    return 1;
+}
+
+/* ------------------------------------------------------------------------------------------- events */
+
+static int abstract(struct peet_map *map, struct peet_map_context *c, struct peet_event *out, uint32_t type, uint32_t nargs)
+{
+    out->abstract = (struct peet_abstract_event){ .type = type, .context = c->number, .nargs = nargs, .args = map->args };
+    return PEET_EVENT_ABSTRACT;
+}
+
+/** The iteration's number goes to its worker, which waits for it in its DOALL_START. */
+static int begin_iteration(struct peet_map *map, struct peet_map_context *c, struct peet_event *out)
+{
+    int kind;
+
+    if (!c->marked) {
+        kind = map->ops->next(map->source, c->source, out, &map->error);
+        if (kind < 0)
+            return peet__map_fail(map, kind, "context %u: %s", c->number, peet_err_text(kind));
+        if (kind != PEET_EVENT_ABSTRACT || out->abstract.type != PEET_ABSTRACT_DOALL_START)
+            return peet__map_fail(map, PEET_ESTREAM, "context %u: its first event is not the start of an iteration", c->number);
+    }
+    map->args[0] = c->iteration;
+    return abstract(map, c, out, PEET_ABSTRACT_DOALL_START, 1);
+}
+
+/** Resolve what a fork leaves to the run; both forms become DOALL_FORK. */
+static int begin_loop(struct peet_map *map, struct peet_map_context *c, struct peet_event *event)
+{
+    const uint64_t *raw = event->abstract.args;
+    uint32_t marked = event->abstract.type == PEET_ABSTRACT_MARK_FORK;
+
+    if (event->abstract.nargs < (marked ? 4 : 6))
+        return peet__map_fail(map, PEET_ESTREAM, "context %u: a doall fork with %u arguments", c->number, event->abstract.nargs);
+    memcpy(map->args, raw, (marked ? 4 : 6) * sizeof *raw);
+    if (marked)
+        map->args[4] = map->args[5] = 0;
+    if (map->args[2] >= PEET_SCHEDULE_DEFAULT) {
+        map->args[2] = map->config.schedule;
+        if (!map->args[3])
+            map->args[3] = map->config.chunk;
+    }
+    c->marked_fork = (uint8_t)marked;
+    return abstract(map, c, event, PEET_ABSTRACT_DOALL_FORK, 6);
+}
+
+/** The arguments of a record become the mapper's own.  Returns: 0, or a peet_err if some are missing */
+static int take_args(struct peet_map *map, const struct peet_map_context *c, struct peet_event *event)
+{
+    static const struct {
+        const char *text;
+        uint32_t nargs;
+    } forms[PEET_ABSTRACT_TYPES] = {
+#define PEET_X(name, value, n, words, names) [value] = { words, n },
+        PEET_ABSTRACTS(PEET_X)
+#undef PEET_X
+    };
+    uint32_t type = event->abstract.type, n = forms[type].nargs;
+
+    if (event->abstract.nargs < n)
+        return peet__map_fail(map, PEET_ESTREAM, "context %u: %s with %u arguments", c->number, forms[type].text, event->abstract.nargs);
+    n = event->abstract.nargs < PEET_MAP_ARGS ? event->abstract.nargs : PEET_MAP_ARGS;
+    memmove(map->args, event->abstract.args, n * sizeof *map->args);
+    event->abstract.args = map->args;
+    event->abstract.nargs = n;
+    return 0;
+}
+
+/** A range operation is shown as the block that makes its references.  Returns: 1, or 0 if it makes none */
+static int range_block(struct peet_map *map, struct peet_map_context *c, struct peet_event *event)
+{
+    const uint64_t *a = event->abstract.args;
+    const struct peet_block *block;
+    uint64_t piece[4];
+
+    if (event->abstract.nargs < 4 || !a[3] || !map->ops->synthetic)
+        return 0;
+    if (__builtin_expect(map->config.remap != NULL, 0)) {
+        memcpy(piece, a, sizeof piece);
+        peet__map_remap_range(map, c, piece);
+        a = piece;
+    }
+    block = map->ops->synthetic(map->source, (unsigned)a[0]);
+    if (!block)
+        return 0;
+    peet_synthetic_values((unsigned)a[0], a[1], a[2], a[3], map->sync->values);
+    event->block = (struct peet_block_event){ .block = block, .values = map->sync->values, .context = c->number, .turns = 1 };
+    return 1;
+}
+
+static int grant(struct peet_map *map, struct peet_map_core *core, struct peet_event *out)
+{
+    struct peet_map_context *c = core->context;
+
+    c->granting = 0;
+    map->args[0] = c->request.type == PEET_ABSTRACT_SLEEP ? 0 : c->request.args[0];
+    map->args[1] = c->request.type;
+    map->args[2] = core->clock - c->wait_since;
+    map->args[3] = c->wait_result;
+    return abstract(map, c, out, PEET_ABSTRACT_SYNC_GRANT, 4);
+}
+
+int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct peet_event *out)
+{
+    struct peet_map_context *c = core->context;
+    int kind;
+
+    if (c->batch != c->batch_end) {
+        out->block = *c->batch++;
+        out->block.context = c->number;
+        return PEET_EVENT_BLOCK;
+    }
+    if (c->starting) {
+        c->starting = 0;
+        c->first_cycle = core->clock;
+        return c->loop ? begin_iteration(map, c, out) : abstract(map, c, out, PEET_ABSTRACT_CONTEXT_START, 0);
+    }
+    if (c->joining) {
+        c->joining = 0;
+        return abstract(map, c, out, PEET_ABSTRACT_DOALL_JOIN, 0);
+    }
+    if (c->pending) {
+        struct peet_abstract_event event = { c->request.type, c->number, c->request.nargs, c->request.args };
+
+        c->pending = 0;
+        peet__map_effect(map, core, &event);
+        return map->error.code ? map->error.code : PEET_MAP_AGAIN;
+    }
+    if (c->step) {
+        kind = peet__lock_step(map, core, out);
+        if (kind == PEET_EVENT_BLOCK && __builtin_expect(map->config.remap != NULL, 0))
+            peet__map_remap(map, &out->block, 1);
+        return kind;
+    }
+    if (c->held_back) {
+        c->held_back = 0;
+        memcpy(map->args, c->request.args, 2 * sizeof *map->args);
+        return abstract(map, c, out, PEET_ABSTRACT_ATOMIC, 2);
+    }
+    if (c->granting)
+        return grant(map, core, out);
+    if (peet__consistency_on(map) && c->ordering)
+        peet__consistency_access(map, core);
+    if (__builtin_expect(c->piecewise, 0)) {
+        out->abstract = (struct peet_abstract_event){ .type = PEET_ABSTRACT_RANGE, .context = c->number, .nargs = 4, .args = c->range };
+        if (range_block(map, c, out))
+            return PEET_EVENT_BLOCK;
+    }
+    for (;;) {
+        unsigned n = map->ops->blocks ? map->ops->blocks(map->source, c->source, &c->batch) : 0;
+
+        if (n) {
+            c->batch_end = c->batch + n;
+            if (__builtin_expect(c->spin.watched, 0))
+                peet__spin_watch(c, c->batch, n);
+            if (peet__consistency_on(map))
+                peet__consistency_blocks(map, core, c->batch, n);
+            if (__builtin_expect(map->config.remap != NULL, 0))
+                peet__map_remap(map, c->batch, n);
+            if (c->batch->turns != 1)
+                return PEET_MAP_BATCH;
+            out->block = *c->batch++;
+            out->block.context = c->number;
+            return PEET_EVENT_BLOCK;
+        }
+        c->batch_end = c->batch;
+        kind = map->ops->next(map->source, c->source, out, &map->error);
+        if (kind == PEET_EVENT_BLOCK) {
+            out->block.context = c->number;
+            if (__builtin_expect(c->spin.watched, 0))
+                peet__spin_watch(c, &out->block, 1);
+            if (peet__consistency_on(map))
+                peet__consistency_blocks(map, core, &out->block, 1);
+            if (__builtin_expect(map->config.remap != NULL, 0))
+                peet__map_remap(map, &out->block, 1);
+            return kind;
+        }
+        if (kind < 0)
+            return peet__map_fail(map, kind, "context %u: %s", c->number, peet_err_text(kind));
+        if (!kind) {
+            if (c->marked) {
+                map->args[0] = c->iteration;
+                return abstract(map, c, out, PEET_ABSTRACT_DOALL_FINISH, 1);
+            }
+            if (c->loop)
+                return peet__map_fail(map, PEET_ESTREAM, "context %u: ended inside iteration %lld of its loop", c->number,
+                    (long long)c->iteration);
+            if (c->exited)
+                return 0;
+            c->exited = 1;
+            map->args[0] = 0;
+            return abstract(map, c, out, PEET_ABSTRACT_CONTEXT_EXIT, 1);
+        }
+        out->abstract.context = c->number;
+        switch (out->abstract.type) {
+        case PEET_ABSTRACT_ALLOC:
+        case PEET_ABSTRACT_FREE:
+            peet__map_data_begin(map, &out->abstract);
+            return map->error.code ? map->error.code : kind;
+        case PEET_ABSTRACT_NONE:
+        case PEET_ABSTRACT_CONTEXT_START: /* said already */
+        case PEET_ABSTRACT_MARK_START:    /* outside a marked loop: nothing to say */
+        case PEET_ABSTRACT_MARK_FINISH:
+            continue;
+        case PEET_ABSTRACT_DOALL_FORK:
+        case PEET_ABSTRACT_MARK_FORK:
+            return begin_loop(map, c, out);
+        case PEET_ABSTRACT_MARK_JOIN:
+            out->abstract.type = PEET_ABSTRACT_DOALL_JOIN;
+            return kind;
+        case PEET_ABSTRACT_DOALL_FINISH:
+            if (!c->loop)
+                return peet__map_fail(map, PEET_ESTREAM, "context %u: an iteration ends that did not begin", c->number);
+            map->args[0] = c->iteration;
+            return abstract(map, c, out, PEET_ABSTRACT_DOALL_FINISH, 1);
+        case PEET_ABSTRACT_CONTEXT_EXIT:
+            c->exited = 1;
+            return kind;
+        case PEET_ABSTRACT_SYNC_GRANT: /* the mapper's to say */
+            continue;
+        case PEET_ABSTRACT_RANGE:
+            if (!range_block(map, c, out))
+                continue;
+            return PEET_EVENT_BLOCK;
+        case PEET_ABSTRACT_ATOMIC:
+            if (take_args(map, c, out))
+                return map->error.code;
+            if (!peet__spin_give_way(map, core, 0))
+                return kind;
+            c->held_back = 1;
+            memcpy(c->request.args, map->args, 2 * sizeof *map->args);
+            return PEET_MAP_AGAIN;
+        case PEET_ABSTRACT_THREAD_CREATE: /* modules see the new context's number */
+            if (take_args(map, c, out))
+                return map->error.code;
+            map->args[5] = map->next_number != UINT32_MAX ? map->next_number++ : UINT32_MAX;
+            return kind;
+        default:
+            if (out->abstract.type >= PEET_ABSTRACT_TYPES)
+                return peet__map_fail(map, PEET_ESTREAM, "context %u: unknown abstract event %u", c->number, out->abstract.type);
+            if (out->abstract.type > PEET_ABSTRACT_THREAD_CREATE && take_args(map, c, out))
+                return map->error.code;
+            return kind;
+        }
+    }
+}
+
+void peet__map_take_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event, uint64_t before)
+{
+    struct peet_map_context *c = core->context;
+
+    if (!peet__sync_deferred(event->type)) {
+        peet__map_effect(map, core, event);
+        return;
+    }
+    c->request.type = event->type;
+    c->request.nargs = event->nargs;
+    memcpy(c->request.args, event->args, event->nargs * sizeof *event->args);
+    if (core->clock != before) { /* others may act before */
+        c->pending = 1;
+        return;
+    }
+    peet__map_effect(map, core, event);
+}
+
+void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event)
+{
+    struct peet_map_context *c = core->context;
+
+    if (__builtin_expect(c->spin.matches != 0, 0) && event->type != PEET_ABSTRACT_ATOMIC && event->type != PEET_ABSTRACT_YIELD)
+        peet__spin_reset(map, c);
+    switch (event->type) {
+    case PEET_ABSTRACT_DOALL_START:
+        if (!c->marked)
+            map->ops->result(map->source, c->source, c->iteration);
+        break;
+    case PEET_ABSTRACT_DOALL_FORK:
+        peet__map_fork(map, core, event->args);
+        break;
+    case PEET_ABSTRACT_DOALL_FINISH:
+        peet__map_finish(map, core);
+        break;
+    case PEET_ABSTRACT_PROGRAM_EXIT:
+        map->exit_status = event->nargs ? (int)event->args[0] : 0;
+        map->exit_source = c->source;
+        map->ended = 1;
+        map->attention = 1;
+        break;
+    case PEET_ABSTRACT_YIELD:
+        if (peet__map_others_wait(map, map->current)) {
+            peet__map_release(core);
+            c->last_hw = UINT_MAX; /* it stands behind all others, under each policy */
+            peet__map_arrive(map, c, NULL, core->clock);
+        }
+        break;
+    case PEET_ABSTRACT_FREE:
+        peet__map_data_end(map);
+        break;
+    case PEET_ABSTRACT_ROI_BEGIN:
+    case PEET_ABSTRACT_ROI_END:
+        if (peet__roi_mark(map, core->clock, event->type == PEET_ABSTRACT_ROI_BEGIN))
+            peet__map_fail(map, PEET_ENOMEM, "out of memory");
+        break;
+    default:
+        if (event->type >= PEET_ABSTRACT_THREAD_CREATE)
+            peet__sync_effect(map, core, event);
+        break;
+    }
+}
+
+void peet__map_observe_abstract(struct peet_map *map, unsigned hw, const struct peet_abstract_event *event)
+{
+    for (unsigned i = 0; i < map->nobservers; i++) {
+        struct peet_map_module *m = map->observers[i];
+
+        if (m->module->needs & PEET_NEEDS_ABSTRACT)
+            m->module->abstract(m->self, hw, event, map->cores[hw].clock);
+    }
+}
+
+/* --------------------------------------------------------------------------------------- the engine */
+
+static void progress(struct peet_map *map)
+{
+    uint64_t instructions = 0;
+
+    if (!map->config.progress)
+        return;
+    for (unsigned i = 0; i < map->ncores; i++)
+        instructions += map->cores[i].instructions;
+    __atomic_store_n(&map->config.progress[0], map->now, __ATOMIC_RELAXED);
+    __atomic_store_n(&map->config.progress[1], instructions, __ATOMIC_RELAXED);
+    __atomic_store_n(&map->config.progress[2], map->nevents, __ATOMIC_RELAXED);
+    __atomic_store_n(&map->config.progress[3], map->live, __ATOMIC_RELAXED);
+}
+
+void peet__map_perform(struct peet_map *map, unsigned hw, struct peet_map_core *core, struct peet_event *event)
+{
+    const struct peet_module *m = map->machine->module;
+    struct peet_abstract_event one = event->abstract;
+    uint64_t args[8], cost = 0, now = core->clock;
+
+    /* args may live in the ring of a context that runs on before the effect is complete */
+    if (one.nargs <= 8 && one.nargs) {
+        memcpy(args, one.args, one.nargs * sizeof *args);
+        one.args = args;
+    }
+    if (peet__consistency_on(map))
+        peet__consistency_event(map, core, &one);
+    if (m->needs & PEET_NEEDS_ABSTRACT)
+        cost = m->abstract(map->machine->self, hw, &one, now);
+    if (one.type == PEET_ABSTRACT_SYSCALL)
+        cost += peet__sync_syscall_cycles(map, one.args);
+    peet__map_observe_abstract(map, hw, &one);
+    peet__map_charge(core, cost);
+    peet__map_take_effect(map, core, &one, now);
+}
+
+/** One hardware context acts until another is due. */
+static void act(struct peet_map *map, unsigned hw)
+{
+    struct peet_map_core *core = &map->cores[hw];
+    const int preempting = map->config.policy == PEET_POLICY_RR;
+    uint32_t other;
+    uint64_t limit;
+    struct peet_event event;
+    int kind, budget = BUDGET;
+
+    map->current = hw;
+    if (!core->context) {
+        kind = peet__map_pick(map, hw);
+        if (kind <= 0) {
+            if (!kind)
+                peet__map_set_idle(map, hw);
+            return;
+        }
+    }
+    other = runner_up(map, hw + 1);
+    limit = map->keys[other];
+    if (limit != PEET_MAP_NEVER && hw + 1 < other)
+        limit++;
+    if (core->clock >= limit) { /* a switch took time, or somebody was woken */
+        peet__map_rekey(map, hw + 1, core->clock);
+        return;
+    }
+    map->attention = 0;
+    do {
+        if (preempting && peet__map_preempt(map, hw))
+            break;
+        if (core->context->batch != core->context->batch_end) {
+            budget -= (int)peet__map_run_batch(map, hw, core, preempting ? 0 : limit);
+            continue;
+        }
+        kind = peet__map_produce(map, core, &event);
+        if (kind == PEET_MAP_BATCH)
+            continue;
+        if (kind == PEET_MAP_AGAIN) {
+            budget--;
+            if (!core->context)
+                break;
+            continue;
+        }
+        if (kind == PEET_EVENT_BLOCK) {
+            peet__map_run_block(map, hw, core, &event.block);
+        } else if (kind == PEET_EVENT_ABSTRACT) {
+            peet__map_perform(map, hw, core, &event);
+            if (!core->context)
+                break;
+        } else {
+            if (!kind)
+                peet__map_over(map, core);
+            break;
+        }
+        budget--;
+    } while (core->clock < limit && !map->attention && budget > 0);
+    map->nevents += (uint64_t)(BUDGET - budget);
+    peet__map_rekey(map, hw + 1, core->clock);
+}
+
+void peet__map_stuck(struct peet_map *map)
+{
+    struct peet_map_blocked one;
+    unsigned n = 0;
+
+    if (peet__thread_last(map) || peet__io_outside(map))
+        return;
+    for (uint32_t s = 0; s < map->nsources; s++)
+        n += map->contexts[s] && map->contexts[s]->state == PEET_MAP_BLOCKED;
+    if (n) {
+        peet_map_blocked(map, 0, &one);
+        peet__map_fail(map, PEET_EDEADLOCK, "deadlock: %u context%s blocked and none can go on; context %u waits for %s", n,
+            n == 1 ? " is" : "s are", one.context, one.waits_for);
+    }
+    map->ended = 1;
+}
+
+static int start(struct peet_map *map)
+{
+    struct peet_map_context *c;
+    int err;
+
+    if (!map->machine)
+        return peet__map_fail(map, PEET_EINVALID, "mapper: no machine");
+    err = peet__map_context_new(map, &c);
+    if (err)
+        return err;
+    c->number = map->next_number++;
+    c->starting = 1;
+    if (peet__thread_add(map, c, 0, 0))
+        return map->error.code;
+    map->live = 1;
+    map->started = 1;
+    for (unsigned i = 0; i < map->ncores; i++)
+        peet__map_set_idle(map, i);
+    peet__map_arrive(map, c, NULL, 0);
+    return map->error.code;
+}
+
+/** Push form: until the end, an error, or nothing more to do. */
+static void engine(struct peet_map *map)
+{
+    uint64_t shown = 0;
+
+    while (!map->ended && !map->error.code) {
+        uint32_t leaf = map->winners[1];
+
+        if (map->keys[leaf] == PEET_MAP_NEVER) {
+            peet__map_stuck(map);
+            continue;
+        }
+        map->now = map->keys[leaf];
+        if (leaf)
+            act(map, leaf - 1);
+        else
+            peet__map_arrivals(map);
+        if (map->nevents - shown >= BUDGET) {
+            progress(map);
+            shown = map->nevents;
+        }
+    }
+}
+
+/** The program is over: close the books, tell the modules. */
+static void conclude(struct peet_map *map)
+{
+    for (unsigned i = 0; i < map->ncores; i++)
+        if (map->cores[i].context)
+            peet__map_settle(&map->cores[i]);
+    map->end_cycles = peet_map_cycles(map);
+    map->now = map->end_cycles;
+    progress(map);
+    if (map->error.code && map->error.code != PEET_EDEADLOCK)
+        return;
+    if (map->machine->module->finish)
+        map->machine->module->finish(map->machine->self, map->end_cycles);
+    for (unsigned i = 0; i < map->nobservers; i++)
+        if (map->observers[i]->module->finish)
+            map->observers[i]->module->finish(map->observers[i]->self, map->end_cycles);
+}
+
+static int outcome(struct peet_map *map, struct peet_error *error)
+{
+    return map->error.code ? peet_error_set(error, map->error.code, "%s", map->error.message) : 0;
+}
+
+int peet_map_run(struct peet_map *map, struct peet_error *error)
+{
+    if (start(map))
+        return outcome(map, error);
+    if (map->config.roi_only)
+        peet__roi_hide(map, 1);
+    if (map->machine->module->main) {
+        map->pulling = 1;
+        if (map->machine->module->main(map->machine->self) < 0)
+            peet__map_fail(map, PEET_EMODULE, "%s: main() failed", map->machine->module->name);
+        else if (!map->ended)
+            peet__map_fail(map, PEET_EMODULE, "%s: main() returned before the end of the program", map->machine->module->name);
+    } else if (map->chooser) {
+        peet__explore_engine(map);
+    } else {
+        engine(map);
+    }
+    conclude(map);
+    return outcome(map, error);
+}
+
+int peet_map_go_on(struct peet_map *map, struct peet_error *error)
+{
+    if (!map->started || map->pulling || map->ended || map->error.code)
+        return peet_error_set(error, PEET_EINVALID, "mapper: nothing to go on with");
+    if (map->cores[map->current].context) /* it was about to act again */
+        peet__map_rekey(map, map->current + 1, map->cores[map->current].clock);
+    engine(map);
+    conclude(map);
+    return outcome(map, error);
+}

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The host inside the subject's process (libpeet-host.so): start-up calls peet_host_main() on the host
+ * stack; it reads the effective configuration, loads the modules, reads the schemas of what is loaded,
+ * runs the mapper over the live source and writes stats.json.  A failed run leaves no stats.json; one that
+ * ends in a crash or a deadlock of the subject leaves what there was, with the reason in `.end`.
+ */
+#include "config/config.h"
+#include "host/data.h"
+#include "host/consistency.h"
+#include "host/report.h"
+#include "mapper.h"
+#include "modules/modhost.h"
+#include "host/source.h"
+#include "modules/stats.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PUBLIC __attribute__((visibility("default")))
+
+enum { STATUS_FAILED = 1, STATUS_REFUSED = 2, STATUS_DEADLOCK = 3, PROGRESS_BYTES = 4096, BLOCKED_SHOWN = 20, BLOCKED_LISTED = 1000, CIRCLE_SHOWN = 32 };
+
+static struct {
+    struct peet_config config;
+    struct peet_program *program;
+    struct peet_source *source;
+    struct peet_map *map;
+    struct peet_modhost_module *modules; /* the machine, then the observers */
+    union peet_value **values;
+    char stats_path[PATH_MAX];
+    json_t *found; /* by an exploration */
+} host;
+
+/* ---------------------------------------------------------------------------------------- images */
+
+/** One image, with its schema if it has one.  Returns: 1 added, 0 nothing to add, or a peet_err */
+static int add_image(const char *path, uint64_t bias, struct peet_error *error)
+{
+    struct peet_error mine = { 0, "" };
+    int n = peet_program_add_image(host.program, path, bias, &mine);
+
+    if (n >= 0)
+        return 1;
+    return n == PEET_ENOTFOUND ? 0 : peet_error_set(error, n, "%s", mine.message);
+}
+
+struct visit {
+    struct peet_error *error;
+    uint64_t pc; /* 0: all images; else the one that holds it */
+    int added, err, first;
+};
+
+/** The file that is mapped at an address: names given to the loader may be relative to a folder long left. */
+static int mapped_file(uint64_t address, char *out_path, size_t size)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char *line = NULL;
+    size_t room = 0;
+    int found = 0;
+
+    while (maps && !found && getline(&line, &room, maps) > 0) {
+        uint64_t begin, end;
+        const char *path = strchr(line, '/');
+
+        if (path && sscanf(line, "%" SCNx64 "-%" SCNx64, &begin, &end) == 2 && address >= begin && address < end) {
+            snprintf(out_path, size, "%.*s", (int)strcspn(path, "\n"), path);
+            found = 1;
+        }
+    }
+    free(line);
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct visit *v = arg;
+    int main_program = v->first, holds = !v->pc;
+    char self[PATH_MAX];
+    ssize_t length;
+
+    (void)size;
+    v->first = 0;
+    for (unsigned i = 0; !holds && i < info->dlpi_phnum; i++) {
+        uint64_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+
+        holds = info->dlpi_phdr[i].p_type == PT_LOAD && v->pc >= begin && v->pc < begin + info->dlpi_phdr[i].p_memsz;
+    }
+    if (!holds)
+        return 0;
+    if (main_program) {
+        length = readlink("/proc/self/exe", self, sizeof self - 1);
+        self[length > 0 ? length : 0] = 0;
+    } else if (info->dlpi_name && info->dlpi_name[0] == '/') {
+        snprintf(self, sizeof self, "%s", info->dlpi_name);
+    } else if (!info->dlpi_phnum || !mapped_file(info->dlpi_addr + info->dlpi_phdr[0].p_vaddr, self, sizeof self)) {
+        return 0;
+    }
+    v->err = add_image(self, info->dlpi_addr, v->error);
+    if (v->err > 0) {
+        v->added++;
+        v->err = peet_host_data_image(self, info, v->error);
+    }
+    return v->err < 0 || v->pc;
+}
+
+static int scan(uint64_t pc, struct peet_error *error)
+{
+    struct visit v = { .error = error, .pc = pc, .first = 1 };
+
+    dl_iterate_phdr(visit, &v);
+    return v.err < 0 ? v.err : v.added;
+}
+
+static int rescan(void *arg, struct peet_program *program, uint64_t pc)
+{
+    struct peet_error error = { 0, "" };
+    int n = scan(pc, &error);
+
+    (void)arg;
+    (void)program;
+    if (n < 0)
+        peet_host_report("%s", error.message);
+    return n;
+}
+
+static int find_image(uint64_t pc)
+{
+    return rescan(NULL, host.program, pc);
+}
+
+static int load_program(struct peet_error *error)
+{
+    int n = peet_program_new(&host.program);
+
+    if (n)
+        return peet_error_set(error, n, "out of memory");
+    peet_program_set_rescan(host.program, rescan, NULL);
+    n = scan(0, error);
+    if (n < 0)
+        return n;
+    if (!n)
+        return peet_error_set(error, PEET_EFORMAT, "%s carries no schema: build it with peetcc", host.config.program);
+    return 0;
+}
+
+/** A finer granularity than the program was compiled for is not to be had: say what happens instead. */
+static void check_granularity(void)
+{
+    static const char *const units[] = { "loop iteration", "block", "reference" };
+    int compiled = peet_program_granularity(host.program);
+    int asked = host.config.granularity == PEET_GRANULARITY_REF ? 2 : host.config.granularity == PEET_GRANULARITY_BLOCK ? 1 : 0;
+
+    if (compiled >= 0 && compiled < asked && compiled < 2)
+        peet_host_report("granularity %s: the program can only be stopped at every %s; compile it with peetcc -fpeet-granularity=%s",
+            asked == 2 ? "ref" : "block", units[compiled], asked == 2 ? "ref" : "block");
+}
+
+/* --------------------------------------------------------------------------------------- misuse */
+
+enum { MISUSES_SHOWN = 10 };
+
+/** The subject did what it must not: say it, and where. */
+static void misuse(void *arg, uint32_t source, const char *text)
+{
+    static unsigned told;
+    const struct peet_ctx *ctx = peet_source_ctx(host.source, source);
+    json_t *frames;
+
+    (void)arg;
+    if (told++ >= MISUSES_SHOWN)
+        return;
+    peet_host_report("%s", text);
+    if (ctx && (frames = json_array()) != NULL) {
+        peet_host_backtrace(host.program, ctx, frames);
+        json_decref(frames);
+    }
+    if (told == MISUSES_SHOWN)
+        peet_host_report("  more of the kind are only in %s", host.stats_path);
+}
+
+static int name_of(void *arg, uint64_t address, char *out_name, size_t bytes)
+{
+    (void)arg;
+    return peet_host_name_of(address, out_name, bytes);
+}
+
+/* --------------------------------------------------------------------------------------- modules */
+
+static int load_module(size_t i, const struct peet_config_module *given, unsigned kind, struct peet_error *error)
+{
+    struct peet_modhost_module *m = &host.modules[i];
+    int err = peet_modhost_load("", given->path ? given->path : given->module, kind, m, error);
+
+    if (err)
+        return err;
+    host.values[i] = calloc(peet_modhost_nparams(m->module) + 1, sizeof *host.values[i]);
+    if (!host.values[i])
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    return peet_modhost_values(m->module, given, host.values[i], error);
+}
+
+static int start_module(size_t i, struct peet_error *error)
+{
+    const struct peet_modhost_module *m = &host.modules[i];
+
+    return i == 0 ? peet_map_set_machine(host.map, m->module, host.values[i], error)
+                  : peet_map_add_observer(host.map, m->module, host.values[i], error);
+}
+
+static uint64_t *progress_page(void)
+{
+    const char *setting = peet_rt_setting("PEET_PROGRESS_FD");
+    void *page;
+
+    if (!setting)
+        return NULL;
+    page = mmap(NULL, PROGRESS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, atoi(setting), 0);
+    return page == MAP_FAILED ? NULL : page; /* progress is no reason to fail */
+}
+
+static int build(struct peet_error *error)
+{
+    const struct peet_config *c = &host.config;
+    struct peet_map_config config = {
+        .cores = c->cores,
+        .policy = c->policy,
+        .quantum_cycles = c->quantum_cycles,
+        .switch_cycles = c->switch_cycles,
+        .schedule = c->schedule,
+        .chunk = c->chunk,
+        .seed = c->seed,
+        .output_dir = peet_rt_setting("PEET_OUTPUT"),
+        .progress = progress_page(),
+        .winner = c->winner,
+        .lock_model = c->lock_model,
+        .spin_quantum_cycles = c->spin_quantum_cycles,
+        .poll_cycles = c->poll_cycles,
+        .syscall_cycles = c->syscall_cycles,
+        .io_cycles_per_byte = c->io_cycles_per_byte,
+        .frequency_hz = c->frequency_hz,
+        .roi_only = (uint8_t)c->roi_only,
+        .report = misuse,
+        .name_of = name_of,
+    };
+    uint32_t needs = 0;
+    int err = peet_source_new(host.program, c, &host.source, error);
+
+    if (err)
+        return err;
+    host.modules = calloc(c->nobservers + 1, sizeof *host.modules);
+    host.values = calloc(c->nobservers + 1, sizeof *host.values);
+    if (!host.modules || !host.values)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    err = load_module(0, &c->machine, PEET_MACHINE, error);
+    for (size_t i = 0; !err && i < c->nobservers; i++)
+        err = load_module(i + 1, &c->observers[i], PEET_OBSERVER, error);
+    for (size_t i = 0; !err && i <= c->nobservers; i++)
+        needs |= host.modules[i].module->needs;
+    if (!err && c->roi_only && host.modules[0].module->main)
+        err = peet_error_set(error, PEET_EINVALID, "roi only: the machine %s has a main loop of its own and sees everything",
+            host.modules[0].module->name);
+    config.memory_reports = (needs & PEET_NEEDS_MEMORY) != 0;
+    if (!err)
+        err = peet_host_data_start(host.program, c, (needs & PEET_NEEDS_DATA) != 0, &config, error);
+    if (!err)
+        err = peet_map_new(&config, &peet_source_ops, host.source, &host.map, error);
+    for (size_t i = 0; !err && i <= c->nobservers; i++)
+        err = start_module(i, error);
+    if (!err)
+        err = peet_host_consistency(c, host.map, host.source, error);
+    if (err)
+        return err;
+    peet_rt_set_processors(peet_map_nhw(host.map));
+    peet_rt_set_frequency_hz(c->frequency_hz);
+    peet_rt_set_seed(c->seed);
+    peet_rt_note_ranges(c->ranges);
+    peet_rt_note_allocations(config.data || (needs & PEET_NEEDS_ABSTRACT));
+    peet_rt_notes_clear(); /* of constructors before the host: the table has them, the stream has not */
+    if (config.data)
+        peet_host_data_walk(config.data, c->data_depth, find_image);
+    if (config.data && peet_source_set_data(host.source, config.data))
+        return peet_error_set(error, PEET_ENOMEM, "out of memory for the table of data structures");
+    peet_source_attach(host.source, host.map, peet_map_wants_addresses(host.map), peet_map_wants_loops(host.map) && !config.remap);
+    return 0;
+}
+
+/* --------------------------------------------------------------------------------------- results */
+
+static json_t *gaps_json(void)
+{
+    struct peet_program_gaps gaps = { 0, 0 };
+
+    peet_program_gaps(host.program, &gaps);
+    return json_pack("{s:o,s:o,s:o}", "asm_statements", peet_stats_u64(gaps.asm_statements), "opaque_functions",
+        peet_stats_u64(gaps.opaque_functions), "extraneous_blocks", peet_stats_u64(peet_source_extraneous_blocks(host.source)));
+}
+
+/** stats.json; takes @end.  Returns: 0 or a peet_err */
+static int write_results(json_t *end, struct peet_error *error)
+{
+    json_t *root = json_object();
+    int err = 0;
+
+    if (host.found && json_object_set(root, "exploration", host.found))
+        return peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
+    if (!root || !end || json_object_set_new(root, "peet", json_pack("{s:s,s:i}", "version", PEET_VERSION, "stats_version", 1)) ||
+        json_object_set_new(root, "config", peet_config_json(&host.config)) || json_object_set(root, "end", end) ||
+        json_object_set_new(root, "gaps", gaps_json()))
+        err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
+    if (!err)
+        err = peet_map_stats(host.map, root, error);
+    if (!err && peet_map_consistency_stats(host.map, root))
+        err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
+    if (!err)
+        err = peet_stats_write(root, host.stats_path, error);
+    json_decref(root);
+    json_decref(end);
+    return err;
+}
+
+static void write_crash(json_t *end)
+{
+    struct peet_error error = { 0, "" };
+
+    if (write_results(end, &error))
+        peet_host_report("%s", error.message);
+}
+
+/**
+ * What the context had recorded and nobody has seen yet still belongs to the results, and other
+ * contexts may have to run up to the time of the crash for it.  Should one of them crash as well, the
+ * results as they stand now are there.
+ */
+static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t address, const char *why)
+{
+    struct peet_error error = { 0, "" };
+    json_t *frames = json_array(), *end;
+    const uint64_t *words_end = peet_rt_crash_end();
+    uint32_t source = host.source ? peet_source_of_ctx(host.source, ctx) : UINT32_MAX;
+    uint32_t number = source != UINT32_MAX ? peet_map_number(host.map, source) : 0;
+    const char *file, *name = peet_host_place(host.program, pc, &file, &(unsigned){ 0 });
+
+    peet_host_report("%s", why);
+    if (name)
+        peet_host_report("  context %u, pc 0x%llx in %s", number, (unsigned long long)pc, name);
+    peet_host_backtrace(host.program, ctx, frames);
+    if (!host.map || peet_host_execution()) /* of an execution, how it ended is all that counts */
+        return;
+    end = json_pack("{s:s,s:i,s:s,s:o,s:I,s:o,s:o,s:o,s:o}", "reason", "signal", "signal", signal, "signal_name", strsignal(signal),
+        "message", peet_stats_text(why), "context", (json_int_t)number, "pc", peet_stats_u64(pc), "address", peet_stats_u64(address),
+        "function", peet_stats_text(name ? name : ""), "backtrace", frames);
+    write_crash(json_incref(end));
+    if (words_end && source != UINT32_MAX && !peet_source_crash(host.source, source, words_end, 128 + signal) &&
+        !peet_map_go_on(host.map, &error))
+        write_crash(json_incref(end));
+    json_decref(end);
+}
+
+/** One context of a report: what it does, and where it is.  Takes no more than a line and a backtrace. */
+static json_t *context_json(const struct peet_map_blocked *one, int shown, const char *format)
+{
+    const struct peet_ctx *ctx = peet_source_ctx(host.source, one->source);
+    json_t *frames = json_array();
+
+    if (shown) {
+        peet_host_report(format, one->context, one->waits_for);
+        if (ctx)
+            peet_host_backtrace(host.program, ctx, frames);
+    }
+    return json_pack("{s:I,s:o,s:o}", "context", (json_int_t)one->context, "waits_for", peet_stats_text(one->waits_for), "backtrace", frames);
+}
+
+/** Contexts that wait for each other, in a circle. */
+static json_t *circle(void)
+{
+    uint32_t numbers[CIRCLE_SHOWN];
+    unsigned n = peet_map_cycle(host.map, numbers, CIRCLE_SHOWN);
+    json_t *list = json_array();
+    char text[CIRCLE_SHOWN * 12 + 40] = "";
+
+    for (unsigned i = 0; i < n && i < CIRCLE_SHOWN; i++) {
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%u, ", numbers[i]);
+        json_array_append_new(list, json_integer(numbers[i]));
+    }
+    if (n)
+        peet_host_report("  in a circle, each waits for the next: contexts %s%sand so on", text, n > CIRCLE_SHOWN ? "... " : "");
+    return list;
+}
+
+static json_t *deadlock(const struct peet_error *error)
+{
+    json_t *list = json_array(), *cycle;
+    struct peet_map_blocked one;
+    unsigned i;
+
+    peet_host_report("%s", error->message);
+    cycle = circle();
+    for (i = 0; !peet_map_blocked(host.map, i, &one); i++)
+        if (i < BLOCKED_LISTED)
+            json_array_append_new(list, context_json(&one, i < BLOCKED_SHOWN, "  context %u waits for %s"));
+    if (i > BLOCKED_SHOWN)
+        peet_host_report("  and %u more", i - BLOCKED_SHOWN);
+    return json_pack("{s:s,s:o,s:o,s:i,s:o,s:o}", "reason", peet_map_livelock(host.map) ? "livelock" : "deadlock", "message", peet_stats_text(error->message), "cycle",
+        peet_stats_u64(peet_map_cycles(host.map)), "blocked_contexts", (int)i, "circle", cycle, "blocked", list);
+}
+
+/** Threads that the program's end has cut off are worth a word: their work is not in the results. */
+static json_t *exited(int status)
+{
+    struct peet_map_blocked left[BLOCKED_SHOWN];
+    unsigned n = peet_map_left(host.map, BLOCKED_SHOWN, left);
+    json_t *list = json_array();
+
+    if (n)
+        peet_host_report("the program ended at cycle %llu while %u other thread%s not over:", (unsigned long long)peet_map_cycles(host.map), n,
+            n == 1 ? " was" : "s were");
+    for (unsigned i = 0; i < n && i < BLOCKED_SHOWN; i++)
+        json_array_append_new(list, context_json(&left[i], 1, left[i].waits_for[0] ? "  context %u waited for %s" : "  context %u%s ran"));
+    if (n > BLOCKED_SHOWN)
+        peet_host_report("  and %u more", n - BLOCKED_SHOWN);
+    return json_pack("{s:s,s:i,s:o,s:o}", "reason", "exit", "status", status, "threads_left", json_integer(n), "left", list);
+}
+
+/* ------------------------------------------------------------------------------------------ main */
+
+static int run(struct peet_error *error)
+{
+    const char *config = peet_rt_setting("PEET_CONFIG"), *output = peet_rt_setting("PEET_OUTPUT");
+    struct peet_error write_error = { 0, "" };
+    int err, status, execution = 0;
+
+    if (!config || !output)
+        return peet_error_set(error, PEET_EINVALID, "the settings PEET_CONFIG and PEET_OUTPUT are missing: start programs with `peet run`");
+    if ((size_t)snprintf(host.stats_path, sizeof host.stats_path, "%s/stats.json", output) >= sizeof host.stats_path)
+        return peet_error_set(error, PEET_ELIMIT, "%s: the path is too long", output);
+    if (unlink(host.stats_path) && errno != ENOENT)
+        return peet_error_set(error, PEET_EIO, "%s: cannot remove the results of an earlier run: %s", host.stats_path, strerror(errno));
+    err = peet_config_init(&host.config, error);
+    if (!err)
+        err = peet_config_read(&host.config, config, error);
+    if (!err)
+        err = load_program(error);
+    if (!err)
+        err = build(error);
+    if (err) {
+        peet_host_report("%s", error->message);
+        return err == PEET_ENOMEM || err == PEET_EIO ? STATUS_FAILED : STATUS_REFUSED;
+    }
+    check_granularity();
+    if (peet_host_explores(&host.config))
+        err = peet_host_explore(&host.config, host.map, &host.found, &execution, error);
+    else
+        err = peet_map_run(host.map, error);
+    if (execution && (!err || err == PEET_EDEADLOCK)) { /* one of many: its end is its result */
+        if (err)
+            peet_host_report("%s", error->message);
+        return err ? STATUS_DEADLOCK : peet_map_exit_status(host.map) & 0xff;
+    }
+    if (err == PEET_EDEADLOCK) {
+        if (write_results(deadlock(error), &write_error))
+            peet_host_report("%s", write_error.message);
+        return STATUS_DEADLOCK;
+    }
+    if (err)
+        return err;
+    if (peet_host_data_check(host.map, error)) {
+        peet_host_report("%s", error->message);
+        return STATUS_REFUSED;
+    }
+    if (host.config.roi_only && !peet_map_regions(host.map))
+        peet_host_report("roi only: the program has marked no region of interest, so that no module has seen anything");
+    status = peet_map_exit_status(host.map) & 0xff;
+    err = write_results(host.found ? json_pack("{s:s}", "reason", "exploration") : exited(status), error);
+    return err ? err : status;
+}
+
+PUBLIC int peet_host_main(struct peet_host_hooks *out_hooks)
+{
+    struct peet_error error = { 0, "" };
+    int status;
+
+    out_hooks->crashed = crashed;
+    status = run(&error);
+    if (status < 0) {
+        peet_host_report("%s", error.message);
+        status = STATUS_FAILED;
+    }
+    out_hooks->crashed = NULL;
+    return status;
+}

@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The live source over peet_ctx_resume() and peet_decode_next().
+ */
+#include "host/source_parts.h"
+#include "domain.h"
+#include "data/datamap.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "worker.h"
+
+static int no_memory(struct peet_error *error)
+{
+    return peet_error_set(error, PEET_ENOMEM, "out of memory for the subject's contexts");
+}
+
+/* ---------------------------------------------------------------------------------------- rings */
+
+int peet__source_ring(struct peet_source *s, struct peet_source_context *c, struct peet_error *error)
+{
+    if (c->ring)
+        return 0;
+    c->ring = s->rings;
+    if (c->ring)
+        s->rings = c->ring->next;
+    else if (!(c->ring = malloc(sizeof *c->ring)))
+        return no_memory(error);
+    else
+        c->ring->merged = NULL, c->ring->merged_room = 0;
+    return 0;
+}
+
+/** The words stay readable until somebody else runs. */
+void peet__source_drop_ring(struct peet_source *s, struct peet_source_context *c)
+{
+    if (!c->ring)
+        return;
+    c->ring->next = s->rings;
+    s->rings = c->ring;
+    c->ring = NULL;
+    c->cursor = c->end = NULL;
+}
+
+/** Room for decoded blocks; NULL: out of memory, and the caller does without. */
+static struct peet_source_batch *take_batch(struct peet_source *s, struct peet_source_context *c)
+{
+    size_t n = PEET_SOURCE_BATCH_VALUES, most = peet_program_values(s->program);
+
+    if (c->batch && c->batch->nvalues >= most)
+        return c->batch;
+    if (c->batch) { /* an image came in whose blocks are larger */
+        free(c->batch);
+        c->batch = NULL;
+    }
+    while (s->batches && s->batches->nvalues < most) {
+        struct peet_source_batch *small = s->batches;
+
+        s->batches = small->next;
+        free(small);
+    }
+    c->batch = s->batches;
+    if (c->batch) {
+        s->batches = c->batch->next;
+        return c->batch;
+    }
+    n = n < 2 * most ? 2 * most : n;
+    c->batch = malloc(sizeof *c->batch + n * sizeof *c->batch->values);
+    if (c->batch)
+        c->batch->nvalues = n;
+    return c->batch;
+}
+
+static void drop_batch(struct peet_source *s, struct peet_source_context *c)
+{
+    if (!c->batch)
+        return;
+    c->batch->next = s->batches;
+    s->batches = c->batch;
+    c->batch = NULL;
+}
+
+/** The view in which a context goes on: its processor's; who is alone works in main memory itself. */
+static void look_through(struct peet_source *s, struct peet_ctx *ctx)
+{
+    const unsigned view = s->nalive > 1 ? peet_map_current(s->map) + 1 : 0;
+
+    if (!view && s->apart)
+        peet_map_alone(s->views);
+    s->apart = view != 0;
+    if (peet_ctx_domain(ctx) != view)
+        peet_ctx_set_domain(ctx, view);
+}
+
+enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_context *c, uint32_t context)
+{
+    uint64_t *words = c->ring->words, *end = words;
+    enum peet_yield why;
+
+    if (s->map) {
+        peet_ctx_set_number(c->ctx, peet_map_number(s->map, context));
+        peet_rt_set_cpu(peet_map_current(s->map));
+    }
+    if (__builtin_expect(s->views != NULL, 0))
+        look_through(s, c->ctx);
+    why = peet_ctx_resume(c->ctx, words, words + s->limit_words, c->result, &end);
+    c->result = 0;
+    c->cursor = words;
+    c->end = end;
+    if (peet__source_notes(s, c))
+        s->notes_lost = 1;
+    if (why == PEET_YIELD_DONE)
+        c->done = 1;
+    return why;
+}
+
+/* ------------------------------------------------------------------------------------- contexts */
+
+/** Atomic accesses need to wait for their turn only while there is somebody else. */
+static void alive(struct peet_source *s, int more)
+{
+    const uint32_t before = s->nalive;
+
+    s->nalive += (uint32_t)more;
+    if ((before > 1) != (s->nalive > 1))
+        peet_rt_set_concurrent(s->nalive > 1);
+}
+
+static int slot(struct peet_source *s, uint32_t context, struct peet_source_context *c, struct peet_error *error)
+{
+    struct peet_source_context **more;
+    uint32_t n = s->ncontexts ? s->ncontexts : 64;
+
+    if (context >= s->ncontexts) {
+        while (n <= context)
+            n *= 2;
+        more = realloc(s->contexts, n * sizeof *more);
+        if (!more)
+            return no_memory(error);
+        memset(more + s->ncontexts, 0, (n - s->ncontexts) * sizeof *more);
+        s->contexts = more;
+        s->ncontexts = n;
+    }
+    s->contexts[context] = c;
+    return 0;
+}
+
+static void context_free(struct peet_source *s, struct peet_source_context *c)
+{
+    if (!c)
+        return;
+    peet__source_drop_ring(s, c);
+    drop_batch(s, c);
+    peet__source_loop_free(c->loop);
+    peet__source_segment_free(c->segment);
+    peet_decode_state_free(c->decode);
+    if (c->ctx && s->data)
+        peet_datamap_thread_end(s->data, peet_ctx_fs_base(c->ctx));
+    if (c->ctx && c->ctx != peet_ctx_main())
+        peet_ctx_free(c->ctx);
+    free(c);
+}
+
+/** A context that has run already and is done; NULL: none.  0 or a peet_err. */
+static int restart(struct peet_source *s, uint32_t context, void (*call)(uint64_t, uint64_t), uint64_t a, uint64_t b,
+    struct peet_source_context **out_context)
+{
+    struct peet_source_context *c = s->idle;
+    int err;
+
+    *out_context = c;
+    if (!c)
+        return 0;
+    err = peet_ctx_restart(c->ctx, call, a, b);
+    if (err)
+        return err;
+    s->idle = c->next;
+    c->next = NULL;
+    peet_decode_state_reset(c->decode, context, peet_ctx_fs_base(c->ctx));
+    c->done = 0;
+    c->result = 0;
+    return 0;
+}
+
+/** @options: NULL: a worker, which may be one that is done */
+static int make(struct peet_source *s, uint32_t context, uint64_t fn, uint64_t a, uint64_t b, const struct peet_ctx_options *options,
+    struct peet_error *error)
+{
+    struct peet_source_context *c = NULL;
+    void (*call)(uint64_t, uint64_t) = (void (*)(uint64_t, uint64_t))fn;
+    int err = options ? 0 : restart(s, context, call, a, b, &c);
+
+    if (!err && !c) {
+        c = calloc(1, sizeof *c);
+        if (!c)
+            return no_memory(error);
+        c->thread = options != NULL;
+        err = peet_ctx_new(call, a, b, options, &c->ctx);
+        if (!err)
+            err = peet_decode_state_new(s->program, context, peet_ctx_fs_base(c->ctx), &c->decode);
+        if (err)
+            context_free(s, c);
+    }
+    if (err)
+        return peet_error_set(error, err, "cannot make another execution context (%s)%s", peet_err_text(err),
+            err == PEET_ENOMEM || err == PEET_ELIMIT ? ": too many contexts at once for this machine's memory?" : "");
+    err = slot(s, context, c, error);
+    if (!err && s->data && (err = peet_datamap_thread(s->data, peet_ctx_fs_base(c->ctx))) != 0) {
+        s->contexts[context] = NULL;
+        no_memory(error);
+    }
+    if (err)
+        context_free(s, c);
+    else
+        alive(s, 1);
+    return err;
+}
+
+static int spawn(void *self, uint32_t context, uint64_t fn, uint64_t a, uint64_t b, struct peet_error *error)
+{
+    return make(self, context, fn, a, b, NULL, error);
+}
+
+static int spawn_thread(void *self, uint32_t context, const struct peet_source_thread *thread, struct peet_error *error)
+{
+    struct peet_ctx_options options = { .stack_address = thread->stack_address, .stack_bytes = thread->stack_bytes, .thread = 1 };
+
+    return make(self, context, thread->fn, thread->arg, 0, &options, error);
+}
+
+static int spawn_iterations(void *self, uint32_t context, uint64_t fn, uint64_t arg, struct peet_error *error)
+{
+    return spawn(self, context, (uint64_t)(uintptr_t)peet__doall_worker, fn, arg, error);
+}
+
+static int marked(void *self, uint32_t context, uint32_t carrier, uint64_t iteration, struct peet_error *error)
+{
+    struct peet_source *s = self;
+    struct peet_source_context *c = s->idle_marked;
+    uint64_t fs_base = peet_ctx_fs_base(s->contexts[carrier]->ctx);
+    struct peet_source_segment *segment;
+    int err = peet__source_iteration(s, carrier, iteration, &segment, error);
+
+    if (err)
+        return err;
+    if (c) {
+        s->idle_marked = c->next;
+        c->next = NULL;
+        peet_decode_state_reset(c->decode, context, fs_base);
+    } else {
+        c = calloc(1, sizeof *c);
+        err = c ? peet_decode_state_new(s->program, context, fs_base, &c->decode) : PEET_ENOMEM;
+    }
+    if (!err) {
+        c->segment = segment;
+        c->cursor = segment->words;
+        c->end = segment->words + segment->n;
+        c->done = 1;
+        err = slot(s, context, c, error);
+    }
+    if (err) {
+        if (c)
+            c->segment = NULL;
+        context_free(s, c);
+        peet__source_segment_free(segment);
+        return peet_error_set(error, err, "cannot make another marked iteration: %s", peet_err_text(err));
+    }
+    return 0;
+}
+
+static void retire(void *self, uint32_t context)
+{
+    struct peet_source *s = self;
+    struct peet_source_context *c = s->contexts[context];
+
+    s->contexts[context] = NULL;
+    if (!c)
+        return;
+    if (c->ctx)
+        alive(s, -1);
+    peet__source_drop_ring(s, c);
+    drop_batch(s, c);
+    if (!c->ctx) {
+        peet__source_segment_free(c->segment);
+        c->segment = NULL;
+        c->cursor = c->end = NULL;
+        c->next = s->idle_marked;
+        s->idle_marked = c;
+    } else if (c->ctx == peet_ctx_main() || !c->done || c->thread) {
+        context_free(s, c);
+    } else {
+        c->next = s->idle;
+        s->idle = c;
+    }
+}
+
+/* --------------------------------------------------------------------------------------- events */
+
+static void result(void *self, uint32_t context, uint64_t value)
+{
+    ((struct peet_source *)self)->contexts[context]->result = value;
+}
+
+/** Give up the ring, but for a last record: a worker that has finished an iteration waits with its request for the
+ *  next one, and there may be very many. */
+static void keep_rest(struct peet_source *s, struct peet_source_context *c)
+{
+    size_t n = (size_t)(c->end - c->cursor);
+
+    memcpy(c->rest, c->cursor, n * sizeof *c->rest);
+    peet__source_drop_ring(s, c);
+    drop_batch(s, c);
+    c->cursor = c->rest;
+    c->end = c->rest + n;
+}
+
+static int next(void *self, uint32_t context, struct peet_event *out_event, struct peet_error *error)
+{
+    struct peet_source *s = self;
+    struct peet_source_context *c = s->contexts[context];
+    int kind;
+
+    if (s->notes_lost)
+        return no_memory(error);
+    for (;;) {
+        if (c->cursor != c->end) {
+            kind = peet_decode_next(c->decode, &c->cursor, c->end, s->want_addresses, out_event, c->crashed ? NULL : error);
+            if (__builtin_expect(kind == PEET_EVENT_BLOCK, 1))
+                return kind;
+            if (kind == PEET_EVENT_ABSTRACT) {
+                if (out_event->abstract.type == PEET_ABSTRACT_MARK_FORK && c->ctx && !c->loop &&
+                    !(c->loop = calloc(1, sizeof *c->loop)))
+                    return no_memory(error);
+                /* A context that awaits a result needs no ring; the mapper copies the arguments at once. */
+                if (c->ring && c->end - c->cursor <= PEET_SOURCE_REST_WORDS)
+                    keep_rest(s, c);
+                return kind;
+            }
+            if (c->crashed) {
+                c->cursor = c->end;
+                continue;
+            }
+            if (kind < 0)
+                return kind;
+            return peet_error_set(error, PEET_ESTREAM, "context %u: the last record of its words is cut off", context);
+        }
+        if (c->crashed) {
+            out_event->abstract = (struct peet_abstract_event){ .type = PEET_ABSTRACT_PROGRAM_EXIT, .nargs = 1, .args = s->args };
+            return PEET_EVENT_ABSTRACT;
+        }
+        if (c->done)
+            return 0;
+        if (c->loop)
+            return peet__source_join(s, context, out_event, error);
+        kind = peet__source_ring(s, c, error);
+        if (kind)
+            return kind;
+        peet__source_resume(s, c, context);
+    }
+}
+
+/** What is left of the words, or of the next turn if nothing is. */
+static unsigned blocks(void *self, uint32_t context, struct peet_block_event **out_events)
+{
+    struct peet_source *s = self;
+    struct peet_source_context *c = s->contexts[context];
+    struct peet_source_batch *batch;
+
+    if (c->cursor == c->end) {
+        if (c->done || c->loop || peet__source_ring(s, c, NULL))
+            return 0;
+        peet__source_resume(s, c, context);
+    }
+    batch = take_batch(s, c);
+    if (!batch)
+        return 0;
+    *out_events = batch->events;
+    return peet_decode_batch(c->decode, &c->cursor, c->end, 
+        (s->want_addresses ? PEET_DECODE_ADDRESSES : 0) | (s->want_loops ? PEET_DECODE_LOOPS : 0), batch->events, PEET_SOURCE_BATCH_BLOCKS, batch->values,
+        batch->nvalues);
+}
+
+static const struct peet_function *function_of_pc(void *self, uint64_t runtime_pc)
+{
+    return peet_program_function_of_pc(((struct peet_source *)self)->program, runtime_pc);
+}
+
+static const struct peet_block *block_of_turn(void *self, uint64_t runtime_pc)
+{
+    return peet_program_block_of_turn(((struct peet_source *)self)->program, runtime_pc);
+}
+
+static const struct peet_block *synthetic(void *self, unsigned what)
+{
+    return peet_program_synthetic(((struct peet_source *)self)->program, what);
+}
+
+/** What is on the stack of a suspended context, up to so much. */
+static uint64_t state(void *self, uint32_t context)
+{
+    enum { MOST_BYTES = 1 << 20, RED_ZONE_BYTES = 128 };
+    static uint64_t unknown; /* never the same twice */
+    const struct peet_source_context *c = ((struct peet_source *)self)->contexts[context];
+    uint64_t registers[8], lo, hi, hash = 0;
+
+    if (!c->ctx)
+        return ++unknown;
+    peet_ctx_registers(c->ctx, registers);
+    peet_ctx_stack(c->ctx, &lo, &hi);
+    registers[1] -= RED_ZONE_BYTES; /* leaf functions keep variables there */
+    if (registers[1] < lo || registers[1] >= hi)
+        return ++unknown;
+    if (hi - registers[1] > MOST_BYTES)
+        hi = registers[1] + MOST_BYTES;
+    for (uint64_t at = registers[1] & ~(uint64_t)7; at < hi; at += 8)
+        hash = (hash ^ *(const uint64_t *)at) * 0x9e3779b97f4a7c15u + (hash >> 29);
+    return hash;
+}
+
+const struct peet_source_ops peet_source_ops = {
+    .next = next,
+    .result = result,
+    .spawn = spawn,
+    .marked = marked,
+    .retire = retire,
+    .spawn_iterations = spawn_iterations,
+    .spawn_thread = spawn_thread,
+    .blocks = blocks,
+    .synthetic = synthetic,
+    .io_ready = peet__source_io_ready,
+    .state = state,
+    .io_wait = peet__source_io_wait,
+    .outside = peet__source_outside,
+    .block_of_turn = block_of_turn,
+    .function_of_pc = function_of_pc,
+};
+
+/* --------------------------------------------------------------------------------- life and death */
+
+int peet_source_new(struct peet_program *program, const struct peet_config *config, struct peet_source **out_source, struct peet_error *error)
+{
+    struct peet_source *s = calloc(1, sizeof *s);
+    struct peet_source_context *c = calloc(1, sizeof *c);
+    int err;
+
+    *out_source = NULL;
+    if (!s || !c) {
+        free(s);
+        free(c);
+        return no_memory(error);
+    }
+    s->program = program;
+    s->nalive = 1;
+    s->want_addresses = 1;
+    s->limit_words = PEET_SOURCE_RING_WORDS;
+    if (config->granularity == PEET_GRANULARITY_BLOCK || config->granularity == PEET_GRANULARITY_REF)
+        s->limit_words = 1;
+    else if (config->granularity == PEET_GRANULARITY_BLOCKS && config->granularity_blocks < PEET_SOURCE_RING_WORDS)
+        s->limit_words = (size_t)config->granularity_blocks; /* a block is at least a word */
+    c->ctx = peet_ctx_main();
+    err = peet_decode_state_new(program, 0, peet_ctx_fs_base(c->ctx), &c->decode);
+    if (!err)
+        err = slot(s, 0, c, error);
+    if (err) {
+        context_free(s, c);
+        peet_source_free(s);
+        return peet_error_set(error, err, "the main context: %s", peet_err_text(err));
+    }
+    *out_source = s;
+    return 0;
+}
+
+void peet_source_free(struct peet_source *s)
+{
+    struct peet_source_context *c;
+    struct peet_source_batch *batch;
+    struct peet_source_ring *ring;
+
+    if (!s)
+        return;
+    for (uint32_t i = 0; i < s->ncontexts; i++)
+        context_free(s, s->contexts[i]);
+    while ((c = s->idle) != NULL) {
+        s->idle = c->next;
+        context_free(s, c);
+    }
+    while ((c = s->idle_marked) != NULL) {
+        s->idle_marked = c->next;
+        context_free(s, c);
+    }
+    while ((batch = s->batches) != NULL) {
+        s->batches = batch->next;
+        free(batch);
+    }
+    while ((ring = s->rings) != NULL) {
+        s->rings = ring->next;
+        free(ring->merged);
+        free(ring);
+    }
+    free(s->contexts);
+    free(s);
+}
+
+void peet_source_attach(struct peet_source *source, const struct peet_map *map, int want_addresses, int want_loops)
+{
+    source->map = map;
+    source->want_addresses = want_addresses;
+    source->want_loops = want_loops;
+}
+
+int peet_source_set_data(struct peet_source *source, struct peet_datamap *data)
+{
+    source->data = data;
+    return peet_datamap_thread(data, peet_ctx_fs_base(source->contexts[0]->ctx));
+}
+
+void peet_source_set_views(struct peet_source *source, struct peet_map *map)
+{
+    source->views = map;
+}
+
+int peet_source_concurrent(const struct peet_source *source)
+{
+    return source->nalive > 1;
+}
+
+struct peet_ctx *peet_source_ctx(const struct peet_source *source, uint32_t context)
+{
+    return context < source->ncontexts && source->contexts[context] ? source->contexts[context]->ctx : NULL;
+}
+
+uint32_t peet_source_of_ctx(const struct peet_source *source, const struct peet_ctx *ctx)
+{
+    for (uint32_t i = 0; i < source->ncontexts; i++)
+        if (source->contexts[i] && source->contexts[i]->ctx == ctx)
+            return i;
+    return UINT32_MAX;
+}
+
+int peet_source_crash(struct peet_source *s, uint32_t context, const uint64_t *end, int status)
+{
+    struct peet_source_context *c = context < s->ncontexts ? s->contexts[context] : NULL;
+
+    if (!c || !c->ring || c->loop || end < c->ring->words || end > c->ring->words + PEET_SOURCE_RING_WORDS + PEET_RAW_SLACK_WORDS)
+        return PEET_EUNSUPPORTED;
+    c->cursor = c->ring->words;
+    c->end = end;
+    if (peet__source_notes(s, c))
+        s->notes_lost = 1;
+    c->done = c->crashed = 1;
+    s->args[0] = (uint64_t)status;
+    return 0;
+}
+
+uint64_t peet_source_extraneous_blocks(const struct peet_source *source)
+{
+    return source->extraneous_blocks;
+}

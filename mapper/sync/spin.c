@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Contexts that spin.  They give way to others when they have looked long enough; and when all that is
+ * left are contexts that only look, and such as wait for them, the run ends with a report.
+ *
+ * LIVELOCK.  A context *only looks* if its atomic accesses come round and round with the same places
+ * and registers, if nothing that it executes in between stores anything but its own stack (and by accesses that leave
+ * what they find, or put what they put before), and if its stack is the same in the end.  Such a context, memory being as it
+ * is, will do the same for ever; if every context does, or waits without a deadline for one that does, memory
+ * will stay as it is.  To be sure that it has seen memory as it is now, each must have looked on for long after the last
+ * context that did more than look has come or gone.  The work is done at ATOMIC events only, and that on blocks for suspects only.
+ */
+#include "sync/sync.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum {
+    SUSPECT = 1000,   /* equal rounds after which a context is watched, and for which it is watched then */
+    LONGEST = 64,     /* accesses of a round at most */
+    POLLS_MOST = 1 << 16,
+};
+
+static uint64_t mix(uint64_t x)
+{
+    x ^= x >> 32;
+    x *= 0xd6e8feb86659fd93u;
+    x ^= x >> 32;
+    x *= 0xd6e8feb86659fd93u;
+    return x ^ x >> 32;
+}
+
+int peet__spin_give_way(struct peet_map *map, struct peet_map_core *core, unsigned least_polls)
+{
+    struct peet_map_context *c = core->context;
+    const unsigned hw = (unsigned)(core - map->cores);
+
+    if (++c->polls < least_polls || (core->clock - core->dispatched < map->config.spin_quantum_cycles && c->polls < POLLS_MOST) ||
+        !peet__map_others_wait(map, hw))
+        return 0;
+    peet__map_release(core);
+    c->last_hw = UINT_MAX; /* it stands behind all others, under each policy */
+    peet__map_arrive(map, c, NULL, core->clock);
+    return 1;
+}
+
+void peet__spin_takes_time(struct peet_map_core *core, struct peet_map_context *c)
+{
+    if (c->spin.clock == core->clock + 1) {
+        core->clock++;
+        core->stalled++;
+    }
+    c->spin.clock = core->clock + 1;
+}
+
+void peet__spin_reset(struct peet_map *map, struct peet_map_context *c)
+{
+    if (c->spin.stationary)
+        map->sync->spin_epoch++;
+    c->spin = (struct peet_map_spin){ .clock = c->spin.clock };
+}
+
+/** Does an instruction that changes memory leave it as it was if it is executed again with the same registers? */
+static int idempotent(const struct peet_insn *insn)
+{
+    static const char *const same[] = { "xchg", "cmpxchg", "xadd", "and", "or", "bts", "btr", "mov", NULL };
+    const char *name = insn->opcode->mnemonic;
+
+    if (!strncmp(name, "lock", 4) && (name[4] == ' ' || name[4] == '\t'))
+        name += 5;
+    for (unsigned i = 0; same[i]; i++)
+        if (!strncmp(name, same[i], strlen(same[i])))
+            return 1;
+    return 0;
+}
+
+static int changes(const struct peet_block *block)
+{
+    if (block->flags & PEET_BLOCK_OPAQUE)
+        return 1;
+    for (uint32_t i = 0; i < block->nrefs; i++) {
+        const struct peet_ref *ref = &block->refs[i];
+
+        if (ref->kind == PEET_REF_LOAD || ref->kind == PEET_REF_PREFETCH || ref->flags & PEET_REF_STACK)
+            continue;
+        if (!(ref->flags & (PEET_REF_ATOMIC | PEET_REF_VOLATILE)) || (ref->kind == PEET_REF_MODIFY && !idempotent(&block->insns[ref->insn])))
+            return 1;
+    }
+    return 0;
+}
+
+void peet__spin_watch(struct peet_map_context *c, const struct peet_block_event *events, unsigned n)
+{
+    for (unsigned i = 0; i < n && !c->spin.dirty; i++)
+        if (!(i && events[i].block == events[i - 1].block))
+            c->spin.dirty = (uint8_t)changes(events[i].block);
+}
+
+static uint64_t state_of(const struct peet_map *map, const struct peet_map_context *c)
+{
+    return map->ops->state ? map->ops->state(map->source, c->source) : 0;
+}
+
+/** One more round like the ones before. */
+static void matched(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c)
+{
+    struct peet_map_spin *s = &c->spin;
+
+    peet__spin_takes_time(core, c);
+    s->matches++;
+    if (s->dirty) {
+        peet__spin_reset(map, c);
+    } else if (s->matches == SUSPECT) {
+        s->watched = 1;
+        s->state = state_of(map, c);
+    } else if (s->matches == 2 * SUSPECT && state_of(map, c) != s->state) {
+        peet__spin_reset(map, c);
+    } else if (s->matches == 2 * SUSPECT) {
+        s->stationary = 1;
+        map->sync->spin_epoch++;
+    } else if (s->stationary && s->matches % SUSPECT == 0) {
+        peet__spin_check(map);
+    }
+}
+
+void peet__spin_atomic(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+{
+    struct peet_map_spin *s = &c->spin;
+    uint64_t key = mix(args[0] + mix(args[1])) | 1;
+
+    s->round = mix(s->round ^ key);
+    if (key == s->first) {
+        if (s->round == s->before) {
+            matched(map, core, c);
+            if (!s->first) /* it was not, after all */
+                return;
+        } else {
+            if (s->matches)
+                peet__spin_reset(map, c);
+            s->first = key;
+            s->before = s->round;
+        }
+        s->round = 0;
+        s->since = 0;
+    } else if (++s->since > LONGEST || !s->first) {
+        peet__spin_reset(map, c);
+        s->first = key;
+    }
+}
+
+/** Nothing that this context does by itself will change anything, and nobody else wakes it. */
+static int idle_for_ever(const struct peet_map *map, struct peet_map_context *c, uint64_t epoch, int *out_settled)
+{
+    struct peet_map_spin *s = &c->spin;
+
+    if (c->state == PEET_MAP_PARKED)
+        return 1;
+    if (c->state == PEET_MAP_BLOCKED)
+        return !c->timer_place && (c->forked || c->request.type != PEET_ABSTRACT_IO_WAIT);
+    if (peet__lock_waits(map, c))
+        return 1;
+    if (!s->stationary)
+        return 0;
+    if (s->epoch != epoch) {
+        s->epoch = epoch;
+        s->epoch_matches = s->matches;
+    }
+    if (s->matches - s->epoch_matches < SUSPECT)
+        *out_settled = 0;
+    return 1;
+}
+
+void peet__spin_check(struct peet_map *map)
+{
+    int settled = 1, spinning = 0;
+    unsigned n = 0;
+    uint64_t epoch = map->sync->spin_epoch;
+
+    for (unsigned i = 0; i < map->ncores; i++)
+        epoch += map->cores[i].stirs;
+    if (map->sync->timers.n || map->sync->nio)
+        return;
+    for (uint32_t i = 0; i < map->nsources; i++) {
+        struct peet_map_context *c = map->contexts[i];
+
+        if (!c)
+            continue;
+        if (!idle_for_ever(map, c, epoch, &settled))
+            return;
+        n += c->state != PEET_MAP_PARKED;
+        spinning += c->state != PEET_MAP_BLOCKED && c->spin.stationary;
+    }
+    if (!settled || (map->ops->outside && map->ops->outside(map->source)))
+        return;
+    map->livelock = spinning ? 2 : 1;
+    if (spinning)
+        peet__map_fail(map, PEET_EDEADLOCK, "livelock: every context only spins: %d of %u do, the others wait; since before cycle %llu", spinning,
+            n, (unsigned long long)map->cores[map->current].clock);
+    else
+        peet__map_fail(map, PEET_EDEADLOCK, "deadlock: %u context%s for locks and none can go on", n, n == 1 ? " waits" : "s wait");
+    map->ended = 1;
+}

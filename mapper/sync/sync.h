@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Synchronisation in the mapper: the objects that contexts wait for, the waits themselves, threads and
+ * timers.  One implementation for all front ends.  sync.c dispatches and does what all kinds share; one
+ * file per kind has its rules.  Nobody outside the mapper includes this.
+ *
+ * OBJECTS are known by the address that the subject gave them, and by their type, so that memory that
+ * was a mutex may become a semaphore.  An object's record exists only while it says something: while it is held or
+ * waited for, or was given a value.  Whatever has no record is as good as new; so statically
+ * initialised objects, and such as nobody destroys, need no care.
+ *
+ * A WAIT begins when a request's cost has been paid and cannot be met, and ends by a grant (the object is the
+ * waiter's from that moment on), by its deadline, or by an interrupt.  Then the context becomes
+ * ready; the first thing that it does when it gets a hardware context is SYNC_GRANT.
+ *
+ * ORDER.  Requests take effect in the order of the clocks of their hardware contexts, ties by index;
+ * among waiters, peet__sync_winner() chooses.
+ */
+#ifndef PEET_SYNC_H
+#define PEET_SYNC_H
+
+#define HASH_NONFATAL_OOM 1
+#include "engine/map.h"
+#include <uthash.h>
+
+/** Types of objects beyond enum peet_sync_type. */
+enum { PEET_SYNC_LOOP = PEET_SYNC_TYPES, PEET_SYNC_OBJECT_TYPES };
+
+/** Kinds of waits, as the statistics list them: the types of objects, then what is no object. */
+enum {
+    PEET_SYNC_JOIN = PEET_SYNC_OBJECT_TYPES,
+    PEET_SYNC_SLEEP,
+    PEET_SYNC_IO,
+    PEET_SYNC_KINDS,
+};
+
+enum {
+    PEET_SYNC_CONTENDED_MAX = 1 << 16, /* objects whose waits are counted one by one */
+    PEET_SYNC_MISUSES = 100,           /* misuses that are told in full */
+};
+
+/* ---- heaps of contexts (sync/heap.c): waiters by the order in which they win, timers by time */
+
+struct peet_map_entry {
+    uint64_t key, order;
+    struct peet_map_context *context;
+};
+
+/** A context is in at most one heap of waiters and in at most one of timers; it knows its place in both. */
+struct peet_map_heap {
+    struct peet_map_entry *entries;
+    uint32_t n, room;
+    uint8_t timers; /* which of the two it is */
+};
+
+/** Least key first, ties by @order.  Returns: 0 or a peet_err (recorded in map->error) */
+int peet__heap_push(struct peet_map *map, struct peet_map_heap *heap, struct peet_map_context *c, uint64_t key, uint64_t order);
+void peet__heap_remove(struct peet_map_heap *heap, struct peet_map_context *c);
+/** The first one, removed; NULL: empty. */
+struct peet_map_context *peet__heap_pop(struct peet_map_heap *heap);
+/** Empty it; memory of more than a few entries goes back. */
+void peet__heap_clear(struct peet_map_heap *heap);
+
+/* ---- objects */
+
+struct peet_map_key {
+    uint64_t address;
+    uint64_t type;
+};
+
+struct peet_map_object {
+    struct peet_map_key key;
+    UT_hash_handle hh;
+    struct peet_map_object *next_free;
+    struct peet_map_heap waiters; /* of a rwlock: the writers */
+    struct peet_map_heap readers; /* of a rwlock: those that wait */
+    uint32_t owner;               /* context that holds it, if held */
+    uint8_t held;                 /* mutex, rwlock (by a writer), once: by owner */
+    uint8_t kind;                 /* enum peet_mutex_kind, peet_rwlock_kind */
+    uint8_t valued;               /* SYNC_INIT gave it a value that must be kept */
+    uint64_t count;               /* mutex: times locked; rwlock: readers; barrier: how many; semaphore: its value */
+    union {
+        struct {
+            struct peet_map_pages *pages; /* what has been posted, beyond low */
+            struct peet_map_turn *turns;  /* who waits for which iteration */
+            int64_t low;                  /* all iterations before it count as posted */
+        } doacross;
+        struct {
+            uint64_t owner_node, tail_node; /* lock model mcs */
+        } mutex;
+        struct {
+            int64_t lo;
+            uint64_t n, next, chunk, finished, threads;
+            uint64_t *own;                /* static: per thread, its next chunk's number */
+            uint32_t schedule;
+        } loop;
+    };
+};
+
+/** A reader of a rwlock, for reports and for unlocking by those who do not hold it. */
+struct peet_map_hold {
+    struct {
+        uint64_t address, context;
+    } key;
+    UT_hash_handle hh;
+    uint64_t count;
+};
+
+/** Waits for one object over the whole run. */
+struct peet_map_contended {
+    struct peet_map_key key;
+    UT_hash_handle hh;
+    uint64_t waits, waited_cycles, longest_cycles;
+};
+
+/** A thread, from its creation until it is over and joined or detached.  Its context may be gone before. */
+struct peet_map_thread {
+    uint32_t number;
+    uint8_t detached;
+    uint64_t created_cycle;
+    UT_hash_handle hh;
+    struct peet_map_context *context; /* NULL: it is over */
+    struct peet_map_context *joiner;
+};
+
+struct peet_map_misuse {
+    uint64_t cycles;
+    uint32_t context;
+    char text[220];
+};
+
+struct peet_map_sync {
+    struct peet_map_object *objects, *free_objects;
+    struct peet_map_hold *holds;
+    struct peet_map_contended *contended;
+    uint64_t contended_left_out;
+    struct peet_map_heap timers;
+    uint64_t orders, random;
+
+    struct peet_map_thread *threads;
+    struct peet_map_heap joiners;  /* of all others */
+    uint64_t live_threads;         /* not over, the main one included */
+
+    struct peet_map_context *io_first, *io_last;
+    uint64_t nio, io_tick;         /* next look at the descriptors; PEET_MAP_NEVER: nobody waits */
+    int *io_descriptors;           /* scratch for peet_source_ops.io_wait */
+    unsigned *io_events;
+    uint64_t io_room;
+
+    uint64_t values[8];            /* of the synthetic block under way */
+    uint64_t operations[PEET_SYNC_KINDS], waits[PEET_SYNC_KINDS], waited_cycles[PEET_SYNC_KINDS], timeouts[PEET_SYNC_KINDS],
+        interrupts[PEET_SYNC_KINDS];
+    uint64_t threads_created, most_threads;
+    struct peet_map_misuse *misuses;
+    uint64_t nmisuses;
+    uint64_t spin_epoch;            /* changes among the contexts that only spin */
+    uint32_t listed, listed_source; /* peet_map_blocked(): the last one that was asked for */
+};
+
+/** The record of an object, or NULL. */
+struct peet_map_object *peet__sync_find(struct peet_map *map, uint64_t address, unsigned type);
+/** The record of an object, made if need be; NULL: out of memory (recorded in map->error). */
+struct peet_map_object *peet__sync_get(struct peet_map *map, uint64_t address, unsigned type);
+/** Drop a record that says nothing any more. */
+void peet__sync_drop(struct peet_map *map, struct peet_map_object *o);
+/** Drop it if nobody holds or awaits it, and nothing gave it a value. */
+void peet__sync_drop_idle(struct peet_map *map, struct peet_map_object *o);
+
+/* ---- waits */
+
+/** The request's result, without a wait. */
+static inline void peet__sync_answer(struct peet_map *map, struct peet_map_context *c, uint64_t result)
+{
+    map->ops->result(map->source, c->source, result);
+}
+
+/** The core's context stops here until it is granted what it asked for.  @o: or NULL; @heap: where it queues, or NULL
+ *  @deadline: PEET_NEVER for none.  Returns: 1, or 0 if the deadline is past (ETIMEDOUT is then the request's answer) */
+int peet__sync_wait(struct peet_map *map, struct peet_map_core *core, struct peet_map_object *o, struct peet_map_heap *heap, uint64_t deadline);
+/** Queue a context that has stopped already, by the run's policy. */
+void peet__sync_queue(struct peet_map *map, struct peet_map_heap *heap, struct peet_map_context *c);
+/** Who of those that wait goes on: the machine's choice, or that of the policy.  Removed from the heap; NULL: nobody waits. */
+struct peet_map_context *peet__sync_winner(struct peet_map *map, struct peet_map_heap *heap);
+/** A wait is over at this time. */
+void peet__sync_grant(struct peet_map *map, struct peet_map_context *c, uint64_t cycles, uint64_t result);
+/** A wait is given up: @why is ETIMEDOUT or EINTR. */
+void peet__sync_give_up(struct peet_map *map, struct peet_map_context *c, uint64_t cycles, int why);
+/** SYNC_GRANT was performed. */
+void peet__sync_granted(struct peet_map *map, struct peet_map_context *c, const uint64_t *args);
+/** Does this request let time pass before it takes effect, so that its effect must wait for its turn? */
+int peet__sync_deferred(uint32_t type);
+/** What a request does, at the core's clock. */
+void peet__sync_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event);
+/** The run's own cost of a system call. */
+uint64_t peet__sync_syscall_cycles(const struct peet_map *map, const uint64_t *args);
+/** The kind of wait or operation that a request is. */
+unsigned peet__sync_kind(uint32_t type);
+extern const char *const peet__sync_kind_names[PEET_SYNC_KINDS];
+
+/** The next time at which a wait may end by itself. */
+uint64_t peet__sync_next(const struct peet_map *map);
+/** What is due at map->now: deadlines, looks at descriptors. */
+void peet__sync_due(struct peet_map *map);
+
+/** The subject did what it must not: counted, told, and kept for the statistics. */
+void peet__sync_misuse(struct peet_map *map, struct peet_map_context *c, uint64_t cycles, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+int peet__sync_new(struct peet_map *map, struct peet_error *error);
+void peet__sync_free(struct peet_map *map);
+
+/* ---- the kinds: requests of the core's context, args as in PEET_ABSTRACTS */
+
+#define PEET_SYNC_REQUEST(name) \
+    void peet__##name(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+PEET_SYNC_REQUEST(mutex_lock);
+PEET_SYNC_REQUEST(mutex_trylock);
+PEET_SYNC_REQUEST(mutex_unlock);
+PEET_SYNC_REQUEST(rwlock_read);
+PEET_SYNC_REQUEST(rwlock_write);
+PEET_SYNC_REQUEST(rwlock_tryread);
+PEET_SYNC_REQUEST(rwlock_trywrite);
+PEET_SYNC_REQUEST(rwlock_unlock);
+PEET_SYNC_REQUEST(cond_wait);
+PEET_SYNC_REQUEST(cond_signal);
+PEET_SYNC_REQUEST(cond_broadcast);
+PEET_SYNC_REQUEST(barrier_wait);
+PEET_SYNC_REQUEST(sem_wait);
+PEET_SYNC_REQUEST(sem_trywait);
+PEET_SYNC_REQUEST(sem_post);
+PEET_SYNC_REQUEST(sem_value);
+PEET_SYNC_REQUEST(once_begin);
+PEET_SYNC_REQUEST(once_end);
+PEET_SYNC_REQUEST(post);
+PEET_SYNC_REQUEST(wait);
+PEET_SYNC_REQUEST(loop_init);
+PEET_SYNC_REQUEST(loop_next);
+PEET_SYNC_REQUEST(thread_create);
+PEET_SYNC_REQUEST(thread_join);
+PEET_SYNC_REQUEST(thread_detach);
+PEET_SYNC_REQUEST(interrupt);
+PEET_SYNC_REQUEST(io_wait);
+
+/** The mutex is free: the context's from now on. */
+void peet__mutex_take(struct peet_map_object *o, const struct peet_map_context *c, unsigned kind);
+/** Nobody holds the mutex any more: it goes to the next, or its record goes. */
+void peet__mutex_release(struct peet_map *map, struct peet_map_object *o, uint64_t cycles);
+/** A context that waited for something else wants its mutex back before it goes on, with this result. */
+void peet__mutex_reacquire(struct peet_map *map, struct peet_map_context *c, uint64_t cycles, uint64_t result);
+/** A waiter has left: others may be let in. */
+void peet__rwlock_admit(struct peet_map *map, struct peet_map_object *o, uint64_t cycles);
+/** Iterations before this one count as posted. */
+void peet__doacross_init(struct peet_map *map, struct peet_map_object *o, int64_t low);
+void peet__doacross_clear(struct peet_map_object *o);
+void peet__loop_clear(struct peet_map_object *o);
+
+/* ---- sync/lock.c: lock models */
+
+static inline int peet__lock_modelled(const struct peet_map *map)
+{
+    return map->config.lock_model != PEET_LOCK_NONE && map->ops->synthetic;
+}
+/** The run has a lock model, and its traffic for this request is still to come: it begins.  Returns: 1 begun */
+int peet__lock_acquire(struct peet_map *map, struct peet_map_context *c);
+int peet__lock_release(struct peet_map *map, struct peet_map_context *c);
+/** A context that has stopped wants its mutex back, with traffic. */
+void peet__lock_reacquire(struct peet_map *map, struct peet_map_context *c, uint64_t cycles);
+/** The next step of the core's context: produces a block, or is done.  Returns: as peet__map_produce() */
+int peet__lock_step(struct peet_map *map, struct peet_map_core *core, struct peet_event *out_event);
+/** Between two looks at a lock, where others may come on. */
+int peet__lock_between(const struct peet_map_context *c);
+/** Without help from others it finds the lock taken for ever. */
+int peet__lock_waits(const struct peet_map *map, const struct peet_map_context *c);
+
+/* ---- sync/spin.c: contexts that spin */
+
+/** A request with which a context may spin: should it make room for others?  If so, it does.  Returns: 1 it did */
+int peet__spin_give_way(struct peet_map *map, struct peet_map_core *core, unsigned least_polls);
+/** A round of spinning is over; it has taken a cycle at least. */
+void peet__spin_takes_time(struct peet_map_core *core, struct peet_map_context *c);
+/** ATOMIC was performed. */
+void peet__spin_atomic(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args);
+/** It did something else than looking. */
+void peet__spin_reset(struct peet_map *map, struct peet_map_context *c);
+/** Blocks of a watched context. */
+void peet__spin_watch(struct peet_map_context *c, const struct peet_block_event *events, unsigned n);
+/** Is there nobody left who could change anything?  Then the run ends. */
+void peet__spin_check(struct peet_map *map);
+
+/* ---- threads.c */
+int peet__thread_add(struct peet_map *map, struct peet_map_context *c, int detached, uint64_t cycles);
+/** Its context is over. */
+void peet__thread_over(struct peet_map *map, struct peet_map_context *c, uint64_t cycles);
+struct peet_map_thread *peet__thread_find(struct peet_map *map, uint64_t number);
+/** Is the context in a wait that an interrupt ends? */
+int peet__interruptible(const struct peet_map_context *c);
+/** After the effect of a request: an interrupt has come before it. */
+void peet__interrupt_late(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c);
+/** Nothing can go on: all that is left are detached threads that wait, and those that wait for the end of all others, which
+ *  need not wait any longer.  Returns: 1 if a context has been woken */
+int peet__thread_last(struct peet_map *map);
+/** The threads that a context waits for have come to their end or not: a joiner gives up. */
+void peet__thread_unjoin(struct peet_map *map, struct peet_map_context *c);
+
+/* ---- sync/io.c */
+void peet__io_forget(struct peet_map *map, struct peet_map_context *c);
+/** Look at the descriptors, at map->now. */
+void peet__io_look(struct peet_map *map);
+/** Nothing can go on: wait for those outside, if there are any.  Returns: 1 if a context has been woken */
+int peet__io_outside(struct peet_map *map);
+
+/* ---- sync/report.c */
+/** An object's name and address, for messages; @buffer: 100 bytes.  Returns: @buffer */
+const char *peet__sync_name(const struct peet_map *map, uint64_t address, char *buffer, size_t bytes);
+#define PEET_SYNC_NAME(map, address) peet__sync_name(map, address, (char[100]){ "" }, 100)
+int peet__sync_stats(struct peet_map *map, json_t *root);
+
+#endif
