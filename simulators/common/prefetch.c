@@ -38,39 +38,23 @@ static uint32_t next_lines(const struct peet_sim_prefetcher *p, uint64_t address
 
 static uint32_t strides(struct peet_sim_prefetcher *p, uint64_t pc, uint64_t address, uint64_t *out)
 {
-    uint32_t i = (uint32_t)((pc ^ pc >> 8) % PEET_SIM_PREFETCH_PCS), n = 0;
+    struct peet_sim_prefetch_pc *of = peet_sim_prefetcher_pc(p, pc);
     int64_t stride;
-    uint64_t last = address >> p->line_bits;
 
-    if (p->pcs[i].pc != pc) {
-        p->pcs[i].pc = pc;
-        p->pcs[i].address = address;
-        p->pcs[i].stride = 0;
-        p->pcs[i].confidence = 0;
+    if (of->pc != pc) {
+        *of = (struct peet_sim_prefetch_pc){ .pc = pc, .address = address };
         return 0;
     }
-    stride = (int64_t)(address - p->pcs[i].address);
-    p->pcs[i].address = address;
-    if (stride != p->pcs[i].stride) {
-        p->pcs[i].stride = stride;
-        p->pcs[i].confidence = 1;
+    stride = (int64_t)(address - of->address);
+    of->address = address;
+    if (stride != of->stride) {
+        of->stride = stride;
+        of->confidence = 1;
         return 0;
     }
-    if (p->pcs[i].confidence < 2)
-        p->pcs[i].confidence++;
-    if (!stride || p->pcs[i].confidence < 2)
-        return 0;
-    for (uint64_t k = 1; n < p->degree && k < 1u << p->line_bits; k++) { /* short strides: the next different lines */
-        uint64_t ahead = address + k * (uint64_t)stride;
-
-        if (!same_page(p, address, ahead))
-            break;
-        if (ahead >> p->line_bits != last) {
-            last = ahead >> p->line_bits;
-            out[n++] = last;
-        }
-    }
-    return n;
+    if (of->confidence < 2)
+        of->confidence++;
+    return stride && of->confidence == 2 ? peet_sim_prefetcher_ahead(p, address, stride, out) : 0;
 }
 
 static uint32_t streams(struct peet_sim_prefetcher *p, uint64_t address, uint64_t *out)

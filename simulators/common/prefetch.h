@@ -21,7 +21,7 @@ struct peet_sim_prefetcher {
     uint32_t line_bits;     /* log2 of the line's bytes */
     uint32_t page_bits;     /* nothing is fetched beyond the page of the reference */
     uint64_t triggers, lines;
-    struct { uint64_t pc, address; int64_t stride; uint8_t confidence; } pcs[PEET_SIM_PREFETCH_PCS];
+    struct peet_sim_prefetch_pc { uint64_t pc, address; int64_t stride; uint8_t confidence; } pcs[PEET_SIM_PREFETCH_PCS];
     struct { uint64_t page, line, ahead, used; int8_t direction; uint8_t confidence; } streams[PEET_SIM_PREFETCH_STREAMS];
     uint64_t clock;
 };
@@ -36,5 +36,46 @@ void peet_sim_prefetcher_init(struct peet_sim_prefetcher *p, enum peet_sim_prefe
  * Returns: how many
  */
 uint32_t peet_sim_prefetcher_see(struct peet_sim_prefetcher *p, uint64_t pc, uint64_t address, int miss, uint64_t out_lines[PEET_SIM_PREFETCH_MAX]);
+
+/** STRIDE: the entry of an instruction */
+static inline struct peet_sim_prefetch_pc *peet_sim_prefetcher_pc(struct peet_sim_prefetcher *p, uint64_t pc)
+{
+    return &p->pcs[(pc ^ pc >> 8) % PEET_SIM_PREFETCH_PCS];
+}
+
+/**
+ * peet_sim_prefetcher_ahead() - STRIDE: the lines of the next references so far apart, if not that of this one
+ *
+ * As many different ones as p->degree says, the nearest first, no farther than the page, and not beyond as many
+ * references as a line has bytes.
+ * Returns: how many
+ */
+static inline uint32_t peet_sim_prefetcher_ahead(const struct peet_sim_prefetcher *p, uint64_t address, int64_t stride,
+    uint64_t out_lines[PEET_SIM_PREFETCH_MAX])
+{
+    uint64_t bytes = 1ull << p->line_bits, line = address >> p->line_bits, within = address & (bytes - 1), page = address >> p->page_bits;
+    uint64_t step = stride < 0 ? -(uint64_t)stride : (uint64_t)stride;
+    uint64_t way = stride < 0 ? within + 1 : bytes - within; /* to the first byte of the next line there */
+    uint32_t n = 0;
+
+    if (step >= bytes) {
+        for (; n < p->degree && n + 1 < bytes; n++) {
+            uint64_t ahead = address + (n + 1) * (uint64_t)stride;
+
+            if (ahead >> p->page_bits != page)
+                break;
+            out_lines[n] = ahead >> p->line_bits;
+        }
+        return n;
+    }
+    for (; n < p->degree && way <= (bytes - 1) * step; n++, way += bytes) {
+        uint64_t next = stride < 0 ? line - n - 1 : line + n + 1;
+
+        if (next >> (p->page_bits - p->line_bits) != page)
+            break;
+        out_lines[n] = next;
+    }
+    return n;
+}
 
 #endif

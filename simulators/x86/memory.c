@@ -142,7 +142,8 @@ static void settings(struct x86_memory *m)
     m->reports = (uint8_t)(m->env->report ? m->env->reports : 0);
     m->causes = m->reports != 0;
     m->perfect = m->env->perfect && m->env->data_of;
-    m->fast = !m->check && !m->perfect && g->l1d_prefetch != PEET_SIM_PREFETCH_STRIDE;
+    m->fast = !m->check && !m->perfect;
+    m->strides = g->l1d_prefetch == PEET_SIM_PREFETCH_STRIDE;
     m->directory = (struct peet_sim_directory){ .kind = (enum peet_sim_directory_kind)g->directory, .cores = m->ncores,
         .pointers = (uint32_t)g->directory_pointers };
 }

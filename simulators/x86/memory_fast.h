@@ -9,34 +9,85 @@
 
 #include "memory_state.h"
 
+/** x86_memory_pc() - the instruction that a reference belongs to, by which prefetchers know it */
+static inline uint64_t x86_memory_pc(const struct peet_block *block, uint32_t ref)
+{
+    if (!block)
+        return 0;
+    return ref < block->nrefs ? block->insns[block->refs[ref].insn].pc : block->pc;
+}
+
+/** A line is in L1D, as far as the hint knows. */
+static inline int peet__x86_is_near(const struct x86_memory *m, const struct x86_core *c, uint64_t line)
+{
+    uint32_t slot = c->hints[line & m->hint_mask];
+
+    return c->l1d.tags.numbers[slot] == line && c->l1d.tags.states[slot];
+}
+
 /**
- * x86_memory_hit() - a load, store, or read-modify-write inside one line, if that is a hit
+ * A hit is shown to the stride prefetcher, if that brings no line: the reference is where nobody expected it, or what comes
+ * next is there.  Returns: 0 if it would bring some, perhaps; then nothing has happened
+ */
+static inline __attribute__((always_inline)) int peet__x86_strides(const struct x86_memory *m, struct x86_core *c, uint64_t pc, uint64_t address)
+{
+    struct peet_sim_prefetcher *p = &c->l1d.prefetcher;
+    struct peet_sim_prefetch_pc *of = peet_sim_prefetcher_pc(p, pc);
+    int64_t stride = (int64_t)(address - of->address);
+    uint64_t lines[PEET_SIM_PREFETCH_MAX];
+    uint32_t n;
+
+    if (of->pc != pc) {
+        *of = (struct peet_sim_prefetch_pc){ .pc = pc, .address = address };
+        return 1;
+    }
+    if (stride != of->stride) {
+        of->address = address;
+        of->stride = stride;
+        of->confidence = 1;
+        return 1;
+    }
+    if (stride) {
+        n = peet_sim_prefetcher_ahead(p, address, stride, lines);
+        for (uint32_t i = 0; i < n; i++)
+            if (!peet__x86_is_near(m, c, lines[i]))
+                return 0;
+        p->triggers += n != 0;
+        p->lines += n;
+    }
+    of->address = address;
+    of->confidence += of->confidence < 2;
+    return 1;
+}
+
+/**
+ * x86_memory_hit_at() - a load, store, or read-modify-write inside one line, if that is a hit
+ * @pc: x86_memory_pc() of the reference
  * @kind: X86_LOAD, X86_STORE, X86_MODIFY
  * @out_done: as x86_outcome.done_cycles; loads: after x86_memory_l1_cycles(); stores: now
  * Returns: 1, and all is done and counted; 0: nothing has happened, ask x86_memory_access()
  */
-static inline __attribute__((always_inline)) int x86_memory_hit(struct x86_memory *m, uint32_t core, uint64_t address, uint32_t size_bytes,
-    enum x86_access_kind kind, uint64_t now, uint64_t *out_done)
+static inline __attribute__((always_inline)) int x86_memory_hit_at(struct x86_memory *m, uint32_t core, uint64_t pc, uint64_t address,
+    uint32_t size_bytes, enum x86_access_kind kind, uint64_t now, uint64_t *out_done)
 {
     struct x86_core *c = &m->cores[core];
     struct peet_sim_tags *tags = &c->l1d.tags;
     uint64_t line = address >> m->line_shift, page = address >> m->page_shift;
     uint32_t slot = c->hints[line & m->hint_mask], page_slot = c->page_hints[page % X86_PAGE_HINTS];
     uint8_t state = tags->states[slot];
+    struct peet_sim_tags *pages = &c->dtlb.l1;
 
     if (__builtin_expect(!m->fast || tags->numbers[slot] != line || (kind == X86_LOAD ? (uint8_t)(state - 1) >= X86_M : state != X86_M), 0))
         return 0;
+    if (m->translation && __builtin_expect(pages->numbers[page_slot] != page || !pages->states[page_slot], 0))
+        return 0;
+    if (__builtin_expect(c->l1d.ready[slot] > now || (kind != X86_LOAD && c->l1d.owned[slot] > now), 0))
+        return 0;
+    if (m->strides && __builtin_expect(!peet__x86_strides(m, c, pc, address), 0))
+        return 0;
     if (m->translation) {
-        struct peet_sim_tags *pages = &c->dtlb.l1;
-
-        if (__builtin_expect(pages->numbers[page_slot] != page || !pages->states[page_slot], 0))
-            return 0;
-        if (__builtin_expect(c->l1d.ready[slot] > now || (kind != X86_LOAD && c->l1d.owned[slot] > now), 0))
-            return 0;
         pages->stamps[page_slot] = ++pages->clock;
         c->dtlb.accesses++;
-    } else if (__builtin_expect(c->l1d.ready[slot] > now || (kind != X86_LOAD && c->l1d.owned[slot] > now), 0)) {
-        return 0;
     }
     if (m->lru)
         tags->stamps[slot] = ++tags->clock;
@@ -51,6 +102,13 @@ static inline __attribute__((always_inline)) int x86_memory_hit(struct x86_memor
     }
     *out_done = kind == X86_STORE ? now : now + m->l1d_cycles;
     return 1;
+}
+
+/** x86_memory_hit() - the same for whoever does not know the instruction: never a hit where prefetchers go by it */
+static inline __attribute__((always_inline)) int x86_memory_hit(struct x86_memory *m, uint32_t core, uint64_t address, uint32_t size_bytes,
+    enum x86_access_kind kind, uint64_t now, uint64_t *out_done)
+{
+    return !m->strides && x86_memory_hit_at(m, core, 0, address, size_bytes, kind, now, out_done);
 }
 
 #endif

@@ -3,16 +3,7 @@
  * Prefetches: when a level has been asked, its prefetcher says which lines it would have, and they are brought
  * as if the core had asked, but only while miss registers are free: a prefetch never waits for one.
  */
-#include "memory_state.h"
-
-static uint64_t pc_of(const struct x86_request *r)
-{
-    const struct peet_block *block = r->access->block;
-
-    if (!block)
-        return 0;
-    return r->access->ref < block->nrefs ? block->insns[block->refs[r->access->ref].insn].pc : block->pc;
-}
+#include "memory_fast.h"
 
 static void bring_line(struct x86_memory *m, struct x86_level *level, const struct x86_request *r, uint64_t line, uint64_t now)
 {
@@ -33,15 +24,21 @@ static void bring_line(struct x86_memory *m, struct x86_level *level, const stru
 
 void peet__x86_prefetch(struct x86_memory *m, struct x86_level *level, const struct x86_request *r, int miss, uint64_t now)
 {
+    struct x86_core *c = &m->cores[r->core];
     uint64_t lines[PEET_SIM_PREFETCH_MAX], address = r->access->address;
     uint32_t n;
 
     if (level->prefetcher.kind == PEET_SIM_PREFETCH_NONE)
         return;
-    n = peet_sim_prefetcher_see(&level->prefetcher, pc_of(r), address, miss, lines);
+    n = peet_sim_prefetcher_see(&level->prefetcher, x86_memory_pc(r->access->block, r->access->ref), address, miss, lines);
     for (uint32_t i = 0; i < n; i++) {
-        if (peet_sim_tags_find(&level->tags, lines[i]) != PEET_SIM_NO_SLOT)
+        uint64_t slot = peet_sim_tags_find(&level->tags, lines[i]);
+
+        if (slot != PEET_SIM_NO_SLOT) {
+            if (level == &c->l1d)
+                c->hints[lines[i] & m->hint_mask] = (uint32_t)slot;
             continue;
+        }
         if (!m->timeless && peet_sim_slots_busy(&level->mshrs, now) >= level->mshrs.n) {
             level->stats.prefetches_dropped++;
             continue;

@@ -97,6 +97,7 @@ struct x86_memory {
     uint32_t line_shift, page_shift;
     uint32_t l1d_cycles, hint_mask;
     uint8_t fast;                /* memory_fast.h may answer */
+    uint8_t strides;             /* L1D's prefetcher wants to see hits, too */
     uint8_t lru, has_l2, has_l3, check, causes, perfect, translation;
     uint8_t timeless;            /* nothing takes time: always, or while a reference to perfect data moves its lines */
     uint8_t nlevels;

@@ -5,6 +5,7 @@
 #include "common/prefetch.h"
 #include "common/random.h"
 #include "run_suite.h"
+#include <string.h>
 
 static uint64_t out[PEET_SIM_PREFETCH_MAX];
 
@@ -60,6 +61,33 @@ static void test_stride(void)
     CU_ASSERT_EQUAL(lines, 0);
 }
 
+/* What lies ahead, reference by reference. */
+static void test_ahead(void)
+{
+    struct peet_sim_prefetcher p;
+    uint64_t seed = 9;
+
+    for (int i = 0; i < 200000; i++) {
+        uint64_t address = 0x7000000 + peet_sim_random_below(&seed, 8192), last, expected[PEET_SIM_PREFETCH_MAX];
+        int64_t stride = (int64_t)peet_sim_random_below(&seed, i % 3 ? 300 : 20000) - (i % 3 ? 150 : 10000);
+        uint32_t degree = 1 + (uint32_t)peet_sim_random_below(&seed, PEET_SIM_PREFETCH_MAX), n = 0, line_bits = 5 + (uint32_t)(i % 3);
+
+        peet_sim_prefetcher_init(&p, PEET_SIM_PREFETCH_STRIDE, degree, line_bits, 12);
+        if (!stride)
+            continue;
+        last = address >> line_bits;
+        for (uint64_t k = 1; n < degree && k < 1u << line_bits; k++) {
+            uint64_t ahead = address + k * (uint64_t)stride;
+
+            if (ahead >> 12 != address >> 12)
+                break;
+            if (ahead >> line_bits != last)
+                expected[n++] = last = ahead >> line_bits;
+        }
+        CU_ASSERT_FATAL(peet_sim_prefetcher_ahead(&p, address, stride, out) == n && !memcmp(out, expected, n * sizeof *out));
+    }
+}
+
 /* Up or down through a page: each line is asked for once, and before it is needed from the third on. */
 static void test_stream(void)
 {
@@ -86,7 +114,7 @@ static void test_stream(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"next line", test_next}, {"stride", test_stride}, {"stream", test_stream}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"next line", test_next}, {"stride", test_stride}, {"what lies ahead", test_ahead}, {"stream", test_stream}, CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: prefetchers", tests);
 }

@@ -13,32 +13,75 @@ static const char *const settings[] = {
     "levels=l1l3 protocol=mesif l1d_bytes=3072 l1d_ways=3 l3_slice_bytes=8192 l3_policy=exclusive l1d_prefetch=stream",
     "l1d_bytes=1024 l2_bytes=4096 l3_slice_bytes=8192 l3_policy=inclusive l2_prefetch=next l1_replacement=random dtlb_entries=4 dtlb_ways=2",
     "l1d_bytes=1024 l2_bytes=4096 l3_slice_bytes=8192 latency=off",
+    "l1d_bytes=4096 l2_bytes=16384 l3_slice_bytes=32768 l1d_prefetch=stride l1d_prefetch_lines=1 dtlb_entries=8",
+    "levels=l1 l1d_bytes=2048 l1d_ways=4 l1_replacement=plru l1d_prefetch=stride l1d_prefetch_lines=3",
+    "l1d_bytes=2048 l2_bytes=8192 l3_slice_bytes=8192 l1d_prefetch=stride l1d_prefetch_lines=16 l2_prefetch=stride translation=off",
+    "l1d_bytes=2048 l2_bytes=8192 l3_slice_bytes=8192 l1d_prefetch=next l1d_prefetch_lines=2 l2_prefetch=stream",
+    "l1d_bytes=8192 l2_bytes=16384 l3_slice_bytes=32768 l1d_prefetch=stride latency=off l1_replacement=rrip line_bytes=32",
 };
+
+enum { CORES = 6, INSNS = 300, WALKS = 14 };
 
 struct step {
     unsigned core;
+    uint32_t ref;
     uint64_t address, now;
     enum x86_access_kind kind;
 };
 
+/* References by number: the first WALKS go on by a stride each, and now and then begin elsewhere. */
+static struct peet_insn insns[INSNS];
+static struct peet_ref refs[INSNS];
+static const struct peet_block block = { .insns = insns, .refs = refs, .ninsns = INSNS, .nrefs = INSNS, .pc = 0x400000 };
+
+static void block_init(void)
+{
+    for (uint32_t i = 0; i < INSNS; i++) {
+        insns[i].pc = 0x400000 + 5 * i;
+        refs[i].insn = i;
+    }
+}
+
 static struct step step(uint64_t *seed, unsigned cores, uint64_t *clock)
 {
-    struct step s = { .core = (unsigned)memrig_random(seed, cores) };
+    static const int strides[] = { 8, -8, 4, 1, 0, 16, 24, 64, -64, 72, 200, -136, 2, -1 };
+    static uint64_t at[CORES][WALKS];
+    struct step s = { .core = (unsigned)memrig_random(seed, cores), .ref = (uint32_t)memrig_random(seed, INSNS) };
 
-    s.address = memrig_random(seed, 3) ? 0x100000 * (s.core + 1) + memrig_random(seed, 200) * 40 : 0x8000 + memrig_random(seed, 300) * 8;
+    s.address = memrig_random(seed, 3) ? 0x100000 * (s.core + 1) + memrig_random(seed, 100) * 40 : 0x8000 + memrig_random(seed, 100) * 8;
+    if (memrig_random(seed, 3)) {
+        uint64_t *walk;
+
+        s.ref = (uint32_t)memrig_random(seed, WALKS);
+        walk = &at[s.core][s.ref];
+        if (!*walk || !memrig_random(seed, 60))
+            *walk = 0x100000 * (s.core + 1) + memrig_random(seed, 1024) * 8;
+        *walk += (uint64_t)(int64_t)strides[s.ref % (sizeof strides / sizeof *strides)];
+        s.address = s.ref % 3 ? *walk & ~7ull : *walk;
+        if (s.address >> 5 != (s.address + 7) >> 5)
+            s.address &= ~7ull;
+    }
     s.kind = memrig_random(seed, 3) ? X86_LOAD : memrig_random(seed, 4) ? X86_STORE : X86_MODIFY;
-    clock[s.core] += memrig_random(seed, 30);
+    clock[s.core] += memrig_random(seed, 4) ? memrig_random(seed, 30) : 1000;
     s.now = clock[s.core] + memrig_random(seed, 40);
     return s;
 }
 
+static int same_prefetcher(const struct peet_sim_prefetcher *a, const struct peet_sim_prefetcher *b)
+{
+    int same = a->triggers == b->triggers && a->lines == b->lines && a->clock == b->clock;
+
+    for (unsigned i = 0; i < PEET_SIM_PREFETCH_PCS; i++)
+        same &= a->pcs[i].pc == b->pcs[i].pc && a->pcs[i].address == b->pcs[i].address && a->pcs[i].stride == b->pcs[i].stride &&
+            a->pcs[i].confidence == b->pcs[i].confidence;
+    return same;
+}
+
 static void test_fast_is_slow(void)
 {
-    uint64_t hits = 0, all = 0;
-
     for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
         struct memrig fast, slow;
-        uint64_t seed = 99, clock[6] = { 0 };
+        uint64_t seed = 99, clock[CORES] = { 0 }, hits = 0, all = 0, slow_done;
 
         memrig_init(&fast);
         memrig_init(&slow);
@@ -47,14 +90,21 @@ static void test_fast_is_slow(void)
         fast.env.reports = slow.env.reports = i % 2 ? ~0u : 0;
         CU_ASSERT_FATAL(!memrig_open(&fast, 6) && !memrig_open(&slow, 6));
         for (unsigned n = 0; n < 40000; n++) {
-            struct step s = step(&seed, 6, clock);
-            uint64_t done, slow_done = memrig_access(&slow, s.core, s.address, 8, s.kind, s.now).done_cycles;
+            struct step s = step(&seed, CORES, clock);
+            struct x86_access access = { .address = s.address, .size_bytes = 8, .core = s.core, .hw = s.core, .kind = (uint8_t)s.kind, .ref = s.ref,
+                .block = &block };
+            struct x86_outcome out;
+            uint64_t done;
 
             all++;
-            if (x86_memory_hit(fast.memory, s.core, s.address, 8, s.kind, s.now, &done))
+            if (x86_memory_hit_at(fast.memory, s.core, x86_memory_pc(&block, s.ref), s.address, 8, s.kind, s.now, &done)) {
                 hits++;
-            else
-                done = memrig_access(&fast, s.core, s.address, 8, s.kind, s.now).done_cycles;
+            } else {
+                x86_memory_access(fast.memory, &access, s.now, &out);
+                done = out.done_cycles;
+            }
+            x86_memory_access(slow.memory, &access, s.now, &out);
+            slow_done = out.done_cycles;
             CU_ASSERT_EQUAL_FATAL(done, slow_done);
         }
         for (unsigned c = 0; c < 6; c++) {
@@ -64,13 +114,17 @@ static void test_fast_is_slow(void)
             CU_ASSERT(!memcmp(&a->l2.stats, &b->l2.stats, sizeof a->l2.stats));
             CU_ASSERT_EQUAL(a->dtlb.accesses, b->dtlb.accesses);
             CU_ASSERT_EQUAL(a->dtlb.l1_misses, b->dtlb.l1_misses);
+            CU_ASSERT(same_prefetcher(&a->l1d.prefetcher, &b->l1d.prefetcher));
+            CU_ASSERT(same_prefetcher(&a->l2.prefetcher, &b->l2.prefetcher));
+            CU_ASSERT(!memcmp(a->l1d.tags.numbers, b->l1d.tags.numbers, a->l1d.tags.sets * a->l1d.tags.ways * sizeof *a->l1d.tags.numbers));
+            CU_ASSERT(!memcmp(a->l1d.tags.states, b->l1d.tags.states, a->l1d.tags.sets * a->l1d.tags.ways));
         }
+        CU_ASSERT(hits > all / 40);
         CU_ASSERT(!memcmp(fast.misses, slow.misses, sizeof fast.misses));
         CU_ASSERT(x86_memory_check(fast.memory));
         memrig_close(&fast);
         memrig_close(&slow);
     }
-    CU_ASSERT(hits > all / 4);
 }
 
 static uint64_t told(const struct memrig *rig, unsigned level, int upgrades)
@@ -169,6 +223,7 @@ static void test_causes(void)
 
 int main(void)
 {
+    block_init();
     CU_TestInfo tests[] = { { "fast is slow", test_fast_is_slow }, { "reports add up", test_reports_add_up }, { "causes", test_causes }, CU_TEST_INFO_NULL };
 
     return run_suite("x86: hits and reports", tests);
