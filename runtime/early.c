@@ -6,6 +6,7 @@
  * library.  At that time neither libc nor this library's own relocations may be relied upon: raw
  * system calls and pc-relative references only.
  */
+#include "arch/x86_64/syscall.h"
 #include "control.h"
 
 #include <errno.h>
@@ -23,24 +24,11 @@ __attribute__((visibility("default"))) const char __peet_abi_2 = PEET_RAW_ABI;
 extern const char __peet_domains_1;
 __attribute__((visibility("default"))) const char __peet_domains_1 = 1;
 
-static inline long raw_syscall(long number, long a, long b, long c, long d, long e, long f)
-{
-    register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
-    register long r9 __asm__("r9") = f;
-    long result;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    return result;
-}
-
 __attribute__((noreturn)) static void die(const char *message, long length)
 {
-    raw_syscall(SYS_write, 2, (long)message, length, 0, 0, 0);
+    peet__raw_syscall(SYS_write, 2, (long)message, length, 0, 0, 0);
     for (;;)
-        raw_syscall(SYS_exit_group, 127, 0, 0, 0, 0, 0);
+        peet__raw_syscall(SYS_exit_group, 127, 0, 0, 0, 0, 0);
 }
 #define DIE(text) die(text "\n", sizeof(text))
 
@@ -48,12 +36,12 @@ static void nothing(void) {}
 
 __attribute__((no_stack_protector, used)) static void (*resolve_early(void))(void)
 {
-    long page = raw_syscall(SYS_mmap, PEET_CONTROL_ADDRESS, PEET_CONTROL_BYTES, PROT_READ | PROT_WRITE,
+    long page = peet__raw_syscall(SYS_mmap, PEET_CONTROL_ADDRESS, PEET_CONTROL_BYTES, PROT_READ | PROT_WRITE,
         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (page != PEET_CONTROL_ADDRESS)
         DIE("peet: the control page cannot be mapped at 0x7ffd0000: the address is taken; "
             "is a second libpeet-rt.so loaded?");
-    long ring = raw_syscall(SYS_mmap, 0, PEET__SCRATCH_BYTES + PEET__SCRATCH_SLACK_BYTES, PROT_READ | PROT_WRITE,
+    long ring = peet__raw_syscall(SYS_mmap, 0, PEET__SCRATCH_BYTES + PEET__SCRATCH_SLACK_BYTES, PROT_READ | PROT_WRITE,
         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (ring < 0 && ring > -4096)
         DIE("peet: no memory for the scratch ring (8 MiB of address space)");

@@ -192,7 +192,7 @@ static void report_crash(int signal, const siginfo_t *info, ucontext_t *uc)
 {
     struct peet__rt *rt = &peet__rt;
     struct crash crash = {.signal = signal};
-    crash.pc = uc ? (uint64_t)uc->uc_mcontext.gregs[REG_RIP] : 0;
+    crash.pc = uc ? peet__uc_pc(uc) : 0;
     crash.address = peet__fatal_is_fault(signal, info) ? (uint64_t)info->si_addr : 0;
     explain(&crash, info);
     crash_end = rt->in_subject ? peet__ctl->cursor : NULL;
@@ -217,7 +217,7 @@ void peet__fatal_host_handler(int signal, const struct sigaction *action)
 
 static void report_host_fault(int signal, const siginfo_t *info, const ucontext_t *uc)
 {
-    uint64_t pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+    uint64_t pc = peet__uc_pc(uc);
     Dl_info image = {0};
     dladdr((void *)pc, &image);
     peet__report("a simulator or peet itself failed: %s at address %p, pc 0x%lx in %s%s%s; no results are written",

@@ -10,7 +10,9 @@
 #include <signal.h>
 #include <ucontext.h>
 #include "arch/x86_64/fs.h"
+#include "arch/x86_64/registers.h"
 #include "arch/x86_64/swap.h"
+#include "arch/x86_64/syscall.h"
 #include "control.h"
 #include "layout.h"
 #include "runtime.h"
@@ -109,20 +111,6 @@ void peet__report(const char *format, ...) __attribute__((format(printf, 1, 2)))
 void peet__die(int status, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 /** real_exit() - end the process now, no handlers */
 void peet__real_exit(int status) __attribute__((noreturn));
-
-/** raw_syscall() - a system call as it is: no errno, nobody's interposition */
-static inline long peet__raw_syscall(long number, long a, long b, long c, long d, long e, long f)
-{
-    register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
-    register long r9 __asm__("r9") = f;
-    long result;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    return result;
-}
 
 /** next() - the definition of a libc function behind the one of ours.  Never NULL. */
 void *peet__next(const char *name);

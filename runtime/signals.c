@@ -230,8 +230,7 @@ static int deliver_own(struct peet_ctx *ctx)
         return 0;
     memset(&uc, 0, sizeof uc);
     *(uint64_t *)&uc.uc_sigmask = ctx->mask;
-    uc.uc_mcontext.gregs[REG_RIP] = (greg_t)__builtin_return_address(0);
-    uc.uc_mcontext.gregs[REG_RSP] = (greg_t)__builtin_frame_address(0);
+    peet__uc_set_frame(&uc, __builtin_return_address(0), __builtin_frame_address(0));
     deliver_one(signal, &info, &uc);
     return 1;
 }
@@ -286,11 +285,7 @@ void peet__signals_deliver(void)
  * cursor is the cursor. */
 static void carry_cursor(ucontext_t *uc, const uint64_t *before)
 {
-    static const int registers[] = {REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_R8,
-                                    REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-    for (size_t i = 0; i < sizeof registers / sizeof *registers; i++)
-        if ((uint64_t)uc->uc_mcontext.gregs[registers[i]] == (uint64_t)before)
-            uc->uc_mcontext.gregs[registers[i]] = (greg_t)peet__ctl->cursor;
+    peet__uc_replace(uc, (uint64_t)before, (uint64_t)peet__ctl->cursor);
 }
 
 /* A handler called by the kernel, which has set the mask and puts the old one back. */
@@ -314,7 +309,7 @@ static void handle_here(int signal, siginfo_t *info, ucontext_t *uc)
 static void on_signal(int signal, siginfo_t *info, void *uc)
 {
     struct peet__rt *rt = &peet__rt;
-    uint64_t pc = (uint64_t)((ucontext_t *)uc)->uc_mcontext.gregs[REG_RIP];
+    uint64_t pc = peet__uc_pc(uc);
     int saved_errno = errno;
     if (peet__fatal_is_fault(signal, info)) {
         info->si_addr = (void *)peet__domain_primary((uint64_t)info->si_addr);

@@ -270,7 +270,7 @@ void peet__world_settle_canary(void)
     if (random)
         memcpy(random, words, sizeof words);
     words[0] &= ~(uint64_t)0xff; /* as the C library has it: no string runs over it */
-    __asm__ volatile("movq %0, %%fs:0x28" : : "r"(words[0]) : "memory");
+    peet__set_stack_guard(words[0]);
 }
 
 /* std::random_device of GNU's and LLVM's library takes the processor's own numbers. */

@@ -46,9 +46,7 @@ static void find_unwinder(void)
 /* The stack pointer in a jump buffer of glibc, which mangles it. */
 static uint64_t jump_stack_pointer(const struct peet__unwind_buf *buf)
 {
-    uint64_t guard, value = (uint64_t)buf->cancel_jmp_buf[0].jmp_buf[6];
-    __asm__("movq %%fs:0x30, %0" : "=r"(guard));
-    return (value >> 17 | value << 47) ^ guard;
+    return peet__pointer_clear((uint64_t)buf->cancel_jmp_buf[0].jmp_buf[6]);
 }
 
 /* A handler that calls pthread_exit() shall not be entered again. */

@@ -3,6 +3,7 @@
  * Explorations in the host: the simulation is forked at its first choice as often as executions are wanted; each execution's output and
  * end are an outcome, with the token of the first execution that had it.  See host/consistency.h.
  */
+#include "arch/x86_64/syscall.h"
 #include "domain.h"
 #include "consistency/explore.h"
 #include "host/consistency.h"
@@ -53,10 +54,7 @@ static struct {
 
 static int64_t fork_it(void)
 {
-    long result = SYS_fork;
-
-    __asm__ volatile("syscall" : "+a"(result) : : "rcx", "r11", "memory");
-    return result;
+    return peet__raw_syscall(SYS_fork, 0, 0, 0, 0, 0, 0);
 }
 
 static void empty_file(int fd)

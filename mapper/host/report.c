@@ -5,6 +5,7 @@
  */
 #define UNW_LOCAL_ONLY
 #include "host/report.h"
+#include "arch/x86_64/registers.h"
 #include "modules/stats.h"
 
 #include <dlfcn.h>
@@ -79,7 +80,7 @@ static void frame(struct peet_program *program, unsigned number, uint64_t pc, js
 
 void peet_host_backtrace(struct peet_program *program, const struct peet_ctx *ctx, json_t *list)
 {
-    uint64_t regs[8], previous = 0;
+    uint64_t regs[PEET__SAVED_REGISTERS], previous = 0;
     unw_context_t uc;
     unw_cursor_t cursor;
     unw_word_t pc = 0, sp = 0;
@@ -88,14 +89,7 @@ void peet_host_backtrace(struct peet_program *program, const struct peet_ctx *ct
     memset(&uc, 0, sizeof uc);
     if (unw_getcontext(&uc))
         return;
-    uc.uc_mcontext.gregs[REG_RIP] = (greg_t)regs[0];
-    uc.uc_mcontext.gregs[REG_RSP] = (greg_t)regs[1];
-    uc.uc_mcontext.gregs[REG_RBP] = (greg_t)regs[2];
-    uc.uc_mcontext.gregs[REG_RBX] = (greg_t)regs[3];
-    uc.uc_mcontext.gregs[REG_R12] = (greg_t)regs[4];
-    uc.uc_mcontext.gregs[REG_R13] = (greg_t)regs[5];
-    uc.uc_mcontext.gregs[REG_R14] = (greg_t)regs[6];
-    uc.uc_mcontext.gregs[REG_R15] = (greg_t)regs[7];
+    peet__uc_set_saved(&uc, regs);
     if (unw_init_local(&cursor, &uc)) {
         frame(program, 0, regs[0], list);
         return;

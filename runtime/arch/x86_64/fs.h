@@ -43,4 +43,18 @@ static inline __attribute__((always_inline)) void peet__set_fs(uint64_t base)
     }
 }
 
+/** set_stack_guard() - the word that compiled code puts below its frames and looks at again, of this thread */
+static inline void peet__set_stack_guard(uint64_t word)
+{
+    __asm__ volatile("movq %0, %%fs:0x28" : : "r"(word) : "memory");
+}
+
+/** pointer_clear() - what the C library has mangled for a jump buffer, as it was */
+static inline uint64_t peet__pointer_clear(uint64_t value)
+{
+    uint64_t guard;
+    __asm__("movq %%fs:0x30, %0" : "=r"(guard));
+    return (value >> 17 | value << 47) ^ guard;
+}
+
 #endif

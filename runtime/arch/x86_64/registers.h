@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registers of a machine context, as signal handlers and the unwinder see them. */
+#ifndef PEET_REGISTERS_H
+#define PEET_REGISTERS_H
+
+#include <stdint.h>
+#include <stddef.h>
+#include <sys/ucontext.h>
+
+enum { PEET__SAVED_REGISTERS = 8 }; /* of a suspended context: pc, stack pointer, and what a callee keeps */
+
+static inline uint64_t peet__uc_pc(const ucontext_t *uc)
+{
+    return (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+}
+
+static inline void peet__uc_set_frame(ucontext_t *uc, const void *pc, const void *sp)
+{
+    uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)pc;
+    uc->uc_mcontext.gregs[REG_RSP] = (greg_t)(uintptr_t)sp;
+}
+
+/** uc_set_saved() - as peet_ctx_registers() gives them: pc, sp, frame pointer, rbx, r12 to r15 */
+static inline void peet__uc_set_saved(ucontext_t *uc, const uint64_t saved[PEET__SAVED_REGISTERS])
+{
+    static const int registers[PEET__SAVED_REGISTERS] = {REG_RIP, REG_RSP, REG_RBP, REG_RBX, REG_R12, REG_R13, REG_R14, REG_R15};
+    for (size_t i = 0; i < PEET__SAVED_REGISTERS; i++)
+        uc->uc_mcontext.gregs[registers[i]] = (greg_t)saved[i];
+}
+
+/** uc_replace() - general registers, but the stack pointer, that hold the one value get the other */
+static inline void peet__uc_replace(ucontext_t *uc, uint64_t value, uint64_t other)
+{
+    static const int registers[] = {REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_R8,
+                                    REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+    for (size_t i = 0; i < sizeof registers / sizeof *registers; i++)
+        if ((uint64_t)uc->uc_mcontext.gregs[registers[i]] == value)
+            uc->uc_mcontext.gregs[registers[i]] = (greg_t)other;
+}
+
+#endif
