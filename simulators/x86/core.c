@@ -300,7 +300,7 @@ static inline uint64_t access(struct x86_thread *t, uint8_t kind, const struct p
     if (!x->memory)
         return now + (kind == X86_STORE ? 1 : x->load_cycles);
     if (__builtin_expect((address | within) == (last | within), 1) && kind != X86_PREFETCH &&
-        x86_memory_hit(x->memory, t->cpu->number, address, size_bytes, kind, now, &done))
+        x86_memory_hit_at(x->memory, t->cpu->number, x86_memory_pc(block, ref), address, size_bytes, kind, now, &done))
         return done;
     done = now;
     do {

@@ -35,7 +35,7 @@ static void touch(struct x86_thread *t, struct x86_access *a)
     struct x86_outcome out;
 
     if (!x->memory || (a->kind != X86_FETCH && a->kind != X86_PREFETCH &&
-            x86_memory_hit(x->memory, a->core, a->address, a->size_bytes, (enum x86_access_kind)a->kind, now, &extra)))
+            x86_memory_hit_at(x->memory, a->core, x86_memory_pc(a->block, a->ref), a->address, a->size_bytes, (enum x86_access_kind)a->kind, now, &extra)))
         return;
     x86_memory_access(x->memory, a, now, &out);
     if (a->kind == X86_PREFETCH)
