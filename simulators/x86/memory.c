@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "memory_state.h"
+#include "memory_fast.h"
 
 /* ------------------------------------------------------------------------------------ construction */
 
@@ -281,19 +281,93 @@ static uint64_t translate(struct x86_memory *m, const struct x86_access *a, uint
     return done;
 }
 
+/** Prefetches of a first-level cache that had the line; @first: it was the prefetcher that had brought it. */
+static void hit_prefetches(struct x86_memory *m, struct x86_level *level, const struct x86_access *a, int first, uint64_t now)
+{
+    struct x86_core *c = &m->cores[a->core];
+    struct x86_request r;
+
+    if (level->prefetcher.kind == PEET_SIM_PREFETCH_NONE || (level->prefetcher.kind != PEET_SIM_PREFETCH_STRIDE && !first))
+        return;
+    if (level == &c->l1d && m->strides && peet__x86_strides(m, c, x86_memory_pc(a->block, a->ref), a->address))
+        return;
+    r = (struct x86_request){ .access = a, .line = a->address >> m->line_shift, .now = now, .core = a->core, .fetch = level == &c->l1i,
+        .other = PEET_MEMORY_NOBODY };
+    peet__x86_prefetch(m, level, &r, first, now);
+}
+
+/**
+ * A first-level cache has the line, or it is on its way there, and the first-level buffer its translation: what nearly all
+ * accesses are that memory_fast.h does not answer.  Returns: 0: it is not so; nothing has happened
+ */
+static int near(struct x86_memory *m, const struct x86_access *a, uint64_t now, struct x86_outcome *out)
+{
+    struct x86_core *c = &m->cores[a->core];
+    int fetch = a->kind == X86_FETCH, write = a->kind == X86_STORE || a->kind == X86_MODIFY, first;
+    struct x86_level *level = fetch ? &c->l1i : &c->l1d;
+    struct peet_sim_tlb *tlb = fetch ? &c->itlb : &c->dtlb;
+    uint64_t line = a->address >> m->line_shift, page = a->address >> m->page_shift, slot = PEET_SIM_NO_SLOT, page_slot = 0, done, arrived;
+    uint8_t state;
+
+    if (!fetch && level->tags.numbers[c->hints[line & m->hint_mask]] == line && level->tags.states[c->hints[line & m->hint_mask]])
+        slot = c->hints[line & m->hint_mask];
+    else
+        slot = peet_sim_tags_find(&level->tags, line);
+    if (slot == PEET_SIM_NO_SLOT)
+        return 0;
+    state = level->tags.states[slot];
+    if (write && (state & X86_STATE) != X86_M)
+        return 0;
+    if (m->translation && (page_slot = peet_sim_tags_find(&tlb->l1, page)) == PEET_SIM_NO_SLOT)
+        return 0;
+    if (m->translation) {
+        tlb->accesses++;
+        peet_sim_tags_touch(&tlb->l1, page_slot);
+    }
+    *(write ? &level->stats.writes : &level->stats.reads) += 1;
+    first = peet__x86_first_use(level, slot, now);
+    peet_sim_tags_touch(&level->tags, slot);
+    arrived = peet__x86_arrived(level, slot, now);
+    done = a->kind == X86_STORE ? now : now + level->cycles;
+    if (a->kind == X86_STORE)
+        done = x86_later(done, level->owned[slot]);
+    out->served = (a->kind == X86_STORE ? x86_later(done, arrived) > now : arrived > done) ? level->from[slot] : X86_L1;
+    done = x86_later(done, arrived);
+    if (a->kind == X86_MODIFY)
+        done = x86_later(done, level->owned[slot]);
+    if (write && m->causes)
+        level->written[slot] |= peet__x86_grains(m, a->address, a->size_bytes);
+    if (!fetch) {
+        c->hints[line & m->hint_mask] = (uint32_t)slot;
+        c->page_hints[page % X86_PAGE_HINTS] = (uint32_t)page_slot;
+    }
+    hit_prefetches(m, level, a, first, now);
+    out->done_cycles = done;
+    out->tlb_cycles = out->coherence_cycles = 0;
+    if (!fetch) {
+        c->served[out->served]++;
+        c->served_cycles[out->served] += done - now;
+    }
+    return 1;
+}
+
 void x86_memory_access(struct x86_memory *m, const struct x86_access *a, uint64_t now, struct x86_outcome *out)
 {
-    struct x86_request r = { .access = a, .line = a->address >> m->line_shift, .now = now, .core = a->core,
-        .write = a->kind == X86_STORE || a->kind == X86_MODIFY, .fetch = a->kind == X86_FETCH, .other = PEET_MEMORY_NOBODY };
     struct x86_core *c = &m->cores[a->core];
+    struct x86_request r;
     uint64_t translated, done;
     uint8_t timeless = m->timeless;
-    int perfect = m->perfect && m->env->data_of(m->env, a->address, NULL)->flags & PEET_DATA_PERFECT;
+    int perfect;
 
     if (m->dead) {
         *out = (struct x86_outcome){ .done_cycles = now };
         return;
     }
+    if (m->fast && a->kind != X86_PREFETCH && near(m, a, now, out))
+        return;
+    perfect = m->perfect && m->env->data_of(m->env, a->address, NULL)->flags & PEET_DATA_PERFECT;
+    r = (struct x86_request){ .access = a, .line = a->address >> m->line_shift, .now = now, .core = a->core,
+        .write = a->kind == X86_STORE || a->kind == X86_MODIFY, .fetch = a->kind == X86_FETCH, .other = PEET_MEMORY_NOBODY };
     m->timeless |= (uint8_t)perfect; /* its lines move, but stand in nobody's way */
     translated = translate(m, a, now);
     done = r.fetch ? peet__x86_fetch(m, &r, translated) : peet__x86_data(m, &r, translated);

@@ -104,11 +104,4 @@ static inline __attribute__((always_inline)) int x86_memory_hit_at(struct x86_me
     return 1;
 }
 
-/** x86_memory_hit() - the same for whoever does not know the instruction: never a hit where prefetchers go by it */
-static inline __attribute__((always_inline)) int x86_memory_hit(struct x86_memory *m, uint32_t core, uint64_t address, uint32_t size_bytes,
-    enum x86_access_kind kind, uint64_t now, uint64_t *out_done)
-{
-    return !m->strides && x86_memory_hit_at(m, core, 0, address, size_bytes, kind, now, out_done);
-}
-
 #endif

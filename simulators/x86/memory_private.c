@@ -4,20 +4,6 @@
  */
 #include "memory_state.h"
 
-uint64_t peet__x86_arrived(struct x86_level *level, uint64_t slot, uint64_t now)
-{
-    uint64_t span = level->ready[slot] - level->asked[slot];
-
-    if (level->ready[slot] <= now)
-        return now;
-    if (now < level->asked[slot]) {
-        /* Whoever brought it came later in time than this access, which is told later: it would have brought the line itself. */
-        level->asked[slot] = now;
-        level->ready[slot] = now + span;
-    }
-    return level->ready[slot];
-}
-
 /** A line has come into a slot whose former contents are gone. */
 static void fill(struct x86_memory *m, struct x86_level *level, uint64_t slot, const struct x86_request *r, uint8_t state, uint64_t asked, uint64_t ready)
 {
@@ -235,17 +221,6 @@ static void asked_for(struct x86_level *level, const struct x86_request *r)
         *(r->write ? &level->stats.writes : &level->stats.reads) += 1;
 }
 
-/** A line that was prefetched is asked for the first time.  Returns: whether it was */
-static int first_use(struct x86_level *level, const struct x86_request *r, uint64_t slot, uint64_t now)
-{
-    if (!(level->tags.states[slot] & X86_PREFETCHED) || r->prefetch)
-        return 0;
-    level->tags.states[slot] &= X86_STATE;
-    level->stats.prefetches_used++;
-    level->stats.prefetches_late += level->ready[slot] > now + level->cycles;
-    return 1;
-}
-
 /** A hit: when the data is there, and whom to thank. */
 static uint64_t hit_done(struct x86_level *level, struct x86_request *r, uint64_t slot, uint64_t now, uint8_t served)
 {
@@ -275,7 +250,7 @@ static uint64_t second_level(struct x86_memory *m, struct x86_request *r, uint64
     if (!m->timeless)
         now = peet_sim_server_request(&l2->port, now, m->config.l2_busy_cycles);
     if (!miss) {
-        int first = first_use(l2, r, slot, now);
+        int first = !r->prefetch && peet__x86_first_use(l2, slot, now);
 
         peet_sim_tags_touch(&l2->tags, slot);
         done = hit_done(l2, r, slot, now, X86_L2);
@@ -392,7 +367,7 @@ uint64_t peet__x86_data(struct x86_memory *m, struct x86_request *r, uint64_t no
 
     asked_for(l1d, r);
     if (!miss) {
-        first = first_use(l1d, r, slot, now);
+        first = !r->prefetch && peet__x86_first_use(l1d, slot, now);
         peet_sim_tags_touch(&l1d->tags, slot);
         if (r->write && (l1d->tags.states[slot] & X86_STATE) != X86_M) {
             drop_code(m, c, r);
@@ -463,7 +438,7 @@ uint64_t peet__x86_fetch(struct x86_memory *m, struct x86_request *r, uint64_t n
 
     asked_for(l1i, r);
     if (!miss) {
-        first = first_use(l1i, r, slot, now);
+        first = !r->prefetch && peet__x86_first_use(l1i, slot, now);
         peet_sim_tags_touch(&l1i->tags, slot);
         done = hit_done(l1i, r, slot, now, X86_L1);
     } else {

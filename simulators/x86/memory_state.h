@@ -176,7 +176,29 @@ uint64_t peet__x86_fetch(struct x86_memory *m, struct x86_request *r, uint64_t n
 /** peet__x86_outer() - what a first-level cache misses, or may not write, @have: it has the line.  Returns: when it is there */
 uint64_t peet__x86_outer(struct x86_memory *m, struct x86_request *r, uint64_t now, int have, uint8_t *out_state);
 /** peet__x86_arrived() - when a line that is in a slot is there for a request at this time */
-uint64_t peet__x86_arrived(struct x86_level *level, uint64_t slot, uint64_t now);
+static inline uint64_t peet__x86_arrived(struct x86_level *level, uint64_t slot, uint64_t now)
+{
+    uint64_t ready = level->ready[slot], asked = level->asked[slot];
+
+    if (ready <= now)
+        return now;
+    if (now < asked) {
+        /* Whoever brought it came later in time than this access, which is told later: it would have brought the line itself. */
+        ready = level->ready[slot] = now + (ready - asked);
+        level->asked[slot] = now;
+    }
+    return ready;
+}
+/** peet__x86_first_use() - a line is asked for, other than by a prefetcher.  Returns: whether one had brought it, and nobody asked since */
+static inline int peet__x86_first_use(struct x86_level *level, uint64_t slot, uint64_t now)
+{
+    if (!(level->tags.states[slot] & X86_PREFETCHED))
+        return 0;
+    level->tags.states[slot] &= X86_STATE;
+    level->stats.prefetches_used++;
+    level->stats.prefetches_late += level->ready[slot] > now + level->cycles;
+    return 1;
+}
 /** peet__x86_state() - a core's coherence state of a line; S if only L1I has it */
 uint8_t peet__x86_state(struct x86_memory *m, uint32_t core, uint64_t line);
 /** peet__x86_drop() - a core loses all copies.  @out_version: of its data.  Returns: the state that it had */

@@ -32,7 +32,7 @@ static double cost(struct memrig *rig, uint64_t lines, int fast, uint64_t n)
             uint64_t done;
 
             now = window[i % WINDOW] > now ? window[i % WINDOW] : now + i % 2; /* no more under way than a core would have */
-            if (!fast || !x86_memory_hit(rig->memory, 0, addresses[i & 0xffff], 8, kind, now, &done))
+            if (!fast || !x86_memory_hit_at(rig->memory, 0, 0, addresses[i & 0xffff], 8, kind, now, &done))
                 done = memrig_access(rig, 0, addresses[i & 0xffff], 8, kind, now).done_cycles;
             window[i % WINDOW] = done;
         }

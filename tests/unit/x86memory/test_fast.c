@@ -42,7 +42,8 @@ static void block_init(void)
     }
 }
 
-static struct step step(uint64_t *seed, unsigned cores, uint64_t *clock)
+/** @data: loads, stores and modifications only */
+static struct step step(uint64_t *seed, unsigned cores, int data, uint64_t *clock)
 {
     static const int strides[] = { 8, -8, 4, 1, 0, 16, 24, 64, -64, 72, 200, -136, 2, -1 };
     static uint64_t at[CORES][WALKS];
@@ -61,7 +62,11 @@ static struct step step(uint64_t *seed, unsigned cores, uint64_t *clock)
         if (s.address >> 5 != (s.address + 7) >> 5)
             s.address &= ~7ull;
     }
-    s.kind = memrig_random(seed, 3) ? X86_LOAD : memrig_random(seed, 4) ? X86_STORE : X86_MODIFY;
+    if (!data && !memrig_random(seed, 10)) {
+        s.kind = memrig_random(seed, 3) ? X86_FETCH : X86_PREFETCH;
+        s.address = s.kind == X86_FETCH ? 0x9000 + memrig_random(seed, 80) * 40 : s.address;
+    } else
+        s.kind = memrig_random(seed, 3) ? X86_LOAD : memrig_random(seed, 4) ? X86_STORE : X86_MODIFY;
     clock[s.core] += memrig_random(seed, 4) ? memrig_random(seed, 30) : 1000;
     s.now = clock[s.core] + memrig_random(seed, 40);
     return s;
@@ -81,45 +86,50 @@ static void test_fast_is_slow(void)
 {
     for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
         struct memrig fast, slow;
-        uint64_t seed = 99, clock[CORES] = { 0 }, hits = 0, all = 0, slow_done;
+        uint64_t seed = 99, clock[CORES] = { 0 }, hits = 0, all = 0;
 
         memrig_init(&fast);
         memrig_init(&slow);
         memrig_set(&fast, settings[i]);
         memrig_set(&slow, settings[i]);
         fast.env.reports = slow.env.reports = i % 2 ? ~0u : 0;
-        CU_ASSERT_FATAL(!memrig_open(&fast, 6) && !memrig_open(&slow, 6));
+        CU_ASSERT_FATAL(!memrig_open(&fast, CORES) && !memrig_open(&slow, CORES));
+        slow.memory->fast = 0; /* the way of a miss for everything */
         for (unsigned n = 0; n < 40000; n++) {
-            struct step s = step(&seed, CORES, clock);
+            struct step s = step(&seed, CORES, 0, clock);
             struct x86_access access = { .address = s.address, .size_bytes = 8, .core = s.core, .hw = s.core, .kind = (uint8_t)s.kind, .ref = s.ref,
                 .block = &block };
-            struct x86_outcome out;
-            uint64_t done;
+            struct x86_outcome out = { .served = X86_L1 }, slow_out;
 
             all++;
-            if (x86_memory_hit_at(fast.memory, s.core, x86_memory_pc(&block, s.ref), s.address, 8, s.kind, s.now, &done)) {
+            if (s.kind != X86_FETCH && s.kind != X86_PREFETCH &&
+                x86_memory_hit_at(fast.memory, s.core, x86_memory_pc(&block, s.ref), s.address, 8, s.kind, s.now, &out.done_cycles))
                 hits++;
-            } else {
+            else
                 x86_memory_access(fast.memory, &access, s.now, &out);
-                done = out.done_cycles;
-            }
-            x86_memory_access(slow.memory, &access, s.now, &out);
-            slow_done = out.done_cycles;
-            CU_ASSERT_EQUAL_FATAL(done, slow_done);
+            x86_memory_access(slow.memory, &access, s.now, &slow_out);
+            CU_ASSERT_FATAL(out.done_cycles == slow_out.done_cycles && out.tlb_cycles == slow_out.tlb_cycles &&
+                out.coherence_cycles == slow_out.coherence_cycles && out.served == slow_out.served);
         }
         for (unsigned c = 0; c < 6; c++) {
             struct x86_core *a = &fast.memory->cores[c], *b = &slow.memory->cores[c];
 
             CU_ASSERT(!memcmp(&a->l1d.stats, &b->l1d.stats, sizeof a->l1d.stats));
+            CU_ASSERT(!memcmp(&a->l1i.stats, &b->l1i.stats, sizeof a->l1i.stats));
             CU_ASSERT(!memcmp(&a->l2.stats, &b->l2.stats, sizeof a->l2.stats));
+            for (unsigned from = X86_L1 + 1; from < X86_SERVED; from++)
+                CU_ASSERT_EQUAL(a->served[from], b->served[from]);
+            CU_ASSERT(a->tlb_cycles == b->tlb_cycles && a->coherence_cycles == b->coherence_cycles);
             CU_ASSERT_EQUAL(a->dtlb.accesses, b->dtlb.accesses);
             CU_ASSERT_EQUAL(a->dtlb.l1_misses, b->dtlb.l1_misses);
+            CU_ASSERT_EQUAL(a->itlb.accesses, b->itlb.accesses);
+            CU_ASSERT_EQUAL(a->itlb.l1_misses, b->itlb.l1_misses);
             CU_ASSERT(same_prefetcher(&a->l1d.prefetcher, &b->l1d.prefetcher));
             CU_ASSERT(same_prefetcher(&a->l2.prefetcher, &b->l2.prefetcher));
             CU_ASSERT(!memcmp(a->l1d.tags.numbers, b->l1d.tags.numbers, a->l1d.tags.sets * a->l1d.tags.ways * sizeof *a->l1d.tags.numbers));
             CU_ASSERT(!memcmp(a->l1d.tags.states, b->l1d.tags.states, a->l1d.tags.sets * a->l1d.tags.ways));
         }
-        CU_ASSERT(hits > all / 40);
+        CU_ASSERT(hits > all / 80);
         CU_ASSERT(!memcmp(fast.misses, slow.misses, sizeof fast.misses));
         CU_ASSERT(x86_memory_check(fast.memory));
         memrig_close(&fast);
@@ -153,7 +163,7 @@ static void test_reports_add_up(void)
         CU_ASSERT_STRING_EQUAL(rig.levels[0].name, "L1D");
         CU_ASSERT_EQUAL(rig.levels[0].size_bytes, rig.config.l1d_bytes);
         for (unsigned n = 0; n < 30000; n++) {
-            struct step s = step(&seed, 6, clock);
+            struct step s = step(&seed, CORES, 1, clock);
 
             memrig_access(&rig, s.core, s.address, 8, s.kind, s.now);
         }
