@@ -12,42 +12,55 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { PEET_SIM_SERVER_GAPS = 16 };
+enum { PEET_SIM_SERVER_GAPS = 16, PEET_SIM_SERVER_ROOM = 64 };
 
 struct peet_sim_server {
     uint64_t free_from;     /* after the last reservation */
-    uint32_t ngaps;
-    struct { uint64_t from, to; } gaps[PEET_SIM_SERVER_GAPS]; /* in order of time */
+    uint32_t first, ngaps;  /* gaps: as many from the first on, in order of time; they wander through the room */
+    struct peet_sim_server_gap { uint64_t from, to; } gaps[PEET_SIM_SERVER_ROOM];
     uint64_t busy_cycles, waited_cycles, requests;
 };
+
+/** Room for one more gap behind the last.  Returns: the first */
+static inline struct peet_sim_server_gap *peet__sim_server_room(struct peet_sim_server *s)
+{
+    if (s->first + s->ngaps == PEET_SIM_SERVER_ROOM) {
+        memmove(&s->gaps[0], &s->gaps[s->first], s->ngaps * sizeof *s->gaps);
+        s->first = 0;
+    }
+    return &s->gaps[s->first];
+}
 
 /** The slow half of peet_sim_server_request(): before the last reservation. */
 static inline uint64_t peet__sim_server_fill(struct peet_sim_server *s, uint64_t now, uint64_t cycles)
 {
-    for (uint32_t i = 0; i < s->ngaps; i++) {
-        uint64_t start = s->gaps[i].from > now ? s->gaps[i].from : now;
+    struct peet_sim_server_gap *gaps = &s->gaps[s->first];
 
-        if (start + cycles > s->gaps[i].to)
+    for (uint32_t i = s->ngaps && gaps[s->ngaps - 1].to < now + cycles ? s->ngaps : 0; i < s->ngaps; i++) {
+        uint64_t start = gaps[i].from > now ? gaps[i].from : now;
+
+        if (start + cycles > gaps[i].to)
             continue;
-        if (start == s->gaps[i].from && start + cycles == s->gaps[i].to) {
-            memmove(&s->gaps[i], &s->gaps[i + 1], (--s->ngaps - i) * sizeof *s->gaps);
-        } else if (start == s->gaps[i].from) {
-            s->gaps[i].from += cycles;
-        } else if (start + cycles == s->gaps[i].to) {
-            s->gaps[i].to = start;
+        if (start == gaps[i].from && start + cycles == gaps[i].to) {
+            memmove(&gaps[i], &gaps[i + 1], (--s->ngaps - i) * sizeof *gaps);
+        } else if (start == gaps[i].from) {
+            gaps[i].from += cycles;
+        } else if (start + cycles == gaps[i].to) {
+            gaps[i].to = start;
         } else {
-            uint64_t to = s->gaps[i].to;
+            uint64_t to = gaps[i].to;
 
-            s->gaps[i].to = start;
+            gaps[i].to = start;
             if (s->ngaps == PEET_SIM_SERVER_GAPS) { /* the later part stays in the place of the oldest gap */
-                memmove(&s->gaps[0], &s->gaps[1], i * sizeof *s->gaps);
-                s->gaps[i].from = start + cycles;
-                s->gaps[i].to = to;
+                memmove(&gaps[0], &gaps[1], i * sizeof *gaps);
+                gaps[i].from = start + cycles;
+                gaps[i].to = to;
                 return start;
             }
-            memmove(&s->gaps[i + 2], &s->gaps[i + 1], (s->ngaps++ - i - 1) * sizeof *s->gaps);
-            s->gaps[i + 1].from = start + cycles;
-            s->gaps[i + 1].to = to;
+            gaps = peet__sim_server_room(s);
+            memmove(&gaps[i + 2], &gaps[i + 1], (s->ngaps++ - i - 1) * sizeof *gaps);
+            gaps[i + 1].from = start + cycles;
+            gaps[i + 1].to = to;
         }
         return start;
     }
@@ -69,10 +82,15 @@ static inline uint64_t peet_sim_server_request(struct peet_sim_server *s, uint64
     s->requests++;
     if (now >= s->free_from) {
         if (now > s->free_from) {
-            if (s->ngaps == PEET_SIM_SERVER_GAPS)
-                memmove(&s->gaps[0], &s->gaps[1], --s->ngaps * sizeof *s->gaps);
-            s->gaps[s->ngaps].from = s->free_from;
-            s->gaps[s->ngaps++].to = now;
+            struct peet_sim_server_gap *gaps;
+
+            if (s->ngaps == PEET_SIM_SERVER_GAPS) {
+                s->first++;
+                s->ngaps--;
+            }
+            gaps = peet__sim_server_room(s);
+            gaps[s->ngaps].from = s->free_from;
+            gaps[s->ngaps++].to = now;
         }
         s->free_from = now + cycles;
         return now;

@@ -23,6 +23,7 @@ struct peet_sim_slots {
     uint32_t nfrom, nto; /* in the lists; nfrom - nto are without an end yet */
     uint64_t requests, waited_cycles;
     uint64_t full_until; /* requests that are not remembered any more left no place free before this time */
+    uint64_t full_from, full_to; /* by the lists there is no place free from the one to the other: found once, not looked for again */
     uint64_t from[PEET_SIM_SLOTS_KEPT], to[PEET_SIM_SLOTS_KEPT];
 };
 
@@ -31,7 +32,7 @@ static inline void peet_sim_slots_init(struct peet_sim_slots *s, uint32_t n)
     s->n = n;
     s->kept = 4 * n < 32 ? 32 : 4 * n;
     s->nfrom = s->nto = 0;
-    s->requests = s->waited_cycles = s->full_until = 0;
+    s->requests = s->waited_cycles = s->full_until = s->full_from = s->full_to = 0;
 }
 
 /** How many of a sorted list are not later than a time; most often all, or nearly. */
@@ -59,6 +60,12 @@ static inline uint32_t peet_sim_slots_busy(const struct peet_sim_slots *s, uint6
     return taken > given ? taken - given : 0;
 }
 
+/** peet_sim_slots_full() - is none free at a time? */
+static inline int peet_sim_slots_full(const struct peet_sim_slots *s, uint64_t now)
+{
+    return (now >= s->full_from && now < s->full_to) || peet_sim_slots_busy(s, now) >= s->n;
+}
+
 /** Places that were given back by now are forgotten; if there are none, some that are waited for: those who come wait longer. */
 static inline void peet__sim_slots_forget(struct peet_sim_slots *s, uint64_t now)
 {
@@ -71,6 +78,8 @@ static inline void peet__sim_slots_forget(struct peet_sim_slots *s, uint64_t now
         if (last > now && last > s->full_until && peet_sim_slots_busy(s, last - 1) >= s->n)
             s->full_until = last;
     }
+    if (over && s->to[over - 1] > s->full_from) /* what the lists say of earlier times changes */
+        s->full_from = s->to[over - 1];
     s->nfrom -= over;
     s->nto -= over;
     memmove(s->from, s->from + over, s->nfrom * sizeof *s->from);
@@ -85,12 +94,14 @@ static inline void peet__sim_slots_forget(struct peet_sim_slots *s, uint64_t now
  */
 static inline void peet_sim_slots_take(struct peet_sim_slots *s, uint64_t now, uint64_t *out_start)
 {
-    uint64_t start;
+    uint64_t start, begin;
     uint32_t taken, given;
 
     if (s->nfrom == s->kept)
         peet__sim_slots_forget(s, now);
-    start = now > s->full_until ? now : s->full_until;
+    begin = start = now > s->full_until ? now : s->full_until;
+    if (start >= s->full_from && start < s->full_to)
+        start = s->full_to;
     taken = peet__sim_slots_until(s->from, s->nfrom, start);
     given = peet__sim_slots_until(s->to, s->nto, start);
     while (taken >= given + s->n && given < s->nto) {
@@ -99,6 +110,12 @@ static inline void peet_sim_slots_take(struct peet_sim_slots *s, uint64_t now, u
             given++;
         while (taken < s->nfrom && s->from[taken] <= start)
             taken++;
+    }
+    if (begin < start) {
+        int joined = begin <= s->full_to && start >= s->full_from;
+
+        s->full_from = joined && s->full_from < begin ? s->full_from : begin;
+        s->full_to = joined && s->full_to > start ? s->full_to : start;
     }
     s->requests++;
     s->waited_cycles += start - now;
@@ -112,6 +129,8 @@ static inline void peet_sim_slots_until(struct peet_sim_slots *s, uint64_t end)
 {
     if (s->nto < s->nfrom)
         peet__sim_slots_insert(s->to, &s->nto, end);
+    if (s->full_to > end)
+        s->full_to = end;
 }
 
 #endif

@@ -6,7 +6,6 @@
 #include "random.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { RRIP_FAR = 3, RRIP_LONG = 2 }; /* 2 bits: distant, and long as given to what comes in */
 
@@ -19,11 +18,13 @@ int peet_sim_tags_init(struct peet_sim_tags *t, uint64_t sets, uint32_t ways, en
     t->sets = sets;
     t->mask = sets & (sets - 1) ? 0 : sets - 1;
     t->ways = ways;
+    t->row = (ways + 7) / 8 * 8;
     t->policy = policy;
     t->random = seed;
     t->numbers = calloc(slots, sizeof *t->numbers);
-    t->states = calloc(slots, sizeof *t->states);
-    failed = !t->numbers || !t->states;
+    t->states = calloc(slots + 8, sizeof *t->states);
+    t->marks = calloc(sets * t->row, sizeof *t->marks);
+    failed = !t->numbers || !t->states || !t->marks;
     if (policy == PEET_SIM_LRU || policy == PEET_SIM_FIFO)
         failed |= !(t->stamps = calloc(slots, sizeof *t->stamps));
     if (policy == PEET_SIM_PLRU)
@@ -37,6 +38,7 @@ void peet_sim_tags_fini(struct peet_sim_tags *t)
 {
     free(t->numbers);
     free(t->states);
+    free(t->marks);
     free(t->stamps);
     free(t->trees);
     free(t->distances);
@@ -82,32 +84,33 @@ static uint32_t plru_victim(const struct peet_sim_tags *t, uint64_t set)
     return first;
 }
 
-void peet_sim_tags_touch(struct peet_sim_tags *t, uint64_t slot)
+void peet__sim_tags_touch(struct peet_sim_tags *t, uint64_t slot)
 {
     switch (t->policy) {
-    case PEET_SIM_LRU:
-        t->stamps[slot] = ++t->clock;
-        break;
     case PEET_SIM_PLRU:
         plru_away(t, slot);
         break;
     case PEET_SIM_RRIP:
         t->distances[slot] = 0;
         break;
+    case PEET_SIM_LRU:
     case PEET_SIM_FIFO:
     case PEET_SIM_RANDOM:
         break;
     }
 }
 
+/* Stamps have bits to spare for the way: the least of both is the first of the oldest, found without a branch. */
 static uint32_t oldest(const struct peet_sim_tags *t, uint64_t first)
 {
-    uint32_t way = 0;
+    uint64_t least = UINT64_MAX;
 
-    for (uint32_t i = 1; i < t->ways; i++)
-        if (t->stamps[first + i] < t->stamps[first + way])
-            way = i;
-    return way;
+    for (uint32_t i = 0; i < t->ways; i++) {
+        uint64_t one = t->stamps[first + i] << 6 | i;
+
+        least = one < least ? one : least;
+    }
+    return (uint32_t)least & 63;
 }
 
 /** The first that is distant; all grow older until there is one. */
@@ -130,9 +133,13 @@ uint64_t peet_sim_tags_victim(struct peet_sim_tags *t, uint64_t number)
 {
     uint64_t set = peet_sim_tags_set(t, number), first = set * t->ways;
 
-    for (uint32_t way = 0; way < t->ways; way++)
-        if (!t->states[first + way])
-            return first + way;
+    for (uint32_t way = 0; way < t->ways; way += 8) {
+        uint64_t empty = peet__sim_tags_zeros(&t->states[first + way], 0);
+        uint32_t at = empty ? way + (uint32_t)__builtin_ctzll(empty) / 8 : t->ways;
+
+        if (at < t->ways)
+            return first + at;
+    }
     switch (t->policy) {
     case PEET_SIM_LRU:
     case PEET_SIM_FIFO:
@@ -149,6 +156,9 @@ uint64_t peet_sim_tags_victim(struct peet_sim_tags *t, uint64_t number)
 
 void peet_sim_tags_fill(struct peet_sim_tags *t, uint64_t slot, uint64_t number, uint8_t state)
 {
+    uint64_t set = peet_sim_tags_set(t, number);
+
+    t->marks[set * t->row + (slot - set * t->ways)] = peet__sim_tags_mark(number);
     t->numbers[slot] = number;
     t->states[slot] = state;
     if (t->stamps)

@@ -13,6 +13,7 @@
 #define PEET_SIM_TAGS_H
 
 #include <stdint.h>
+#include <string.h>
 
 enum peet_sim_replacement {
     PEET_SIM_LRU,
@@ -31,8 +32,10 @@ struct peet_sim_tags {
     uint64_t sets, mask;    /* mask: sets - 1 if that is a power of two, else 0 */
     uint32_t ways;
     enum peet_sim_replacement policy;
+    uint32_t row;           /* bytes of a set in marks: ways, up to a multiple of 8 */
+    uint8_t *marks;         /* per slot, in rows: a byte of each number that was ever put in; 0: nothing was */
     uint64_t *numbers;      /* per slot; slot = set * ways + way */
-    uint8_t *states;        /* per slot; 0: empty */
+    uint8_t *states;        /* per slot, and 8 more; 0: empty */
     uint64_t *stamps;       /* LRU, FIFO: per slot */
     uint64_t *trees;        /* PLRU: per set; node i has children 2i and 2i + 1, the bit says where the victim is */
     uint8_t *distances;     /* RRIP: per slot */
@@ -53,25 +56,71 @@ static inline uint64_t peet_sim_tags_set(const struct peet_sim_tags *t, uint64_t
     return t->mask || t->sets == 1 ? number & t->mask : number % t->sets;
 }
 
+/** What of a number stands in its mark: mostly different for the numbers of one set, and not 0. */
+static inline uint8_t peet__sim_tags_mark(uint64_t number)
+{
+    uint8_t mark = (uint8_t)(number * 0x9e3779b97f4a7c15u >> 56);
+
+    return mark ? mark : 1;
+}
+
+/** The bytes of eight that are 0, by their highest bits. */
+static inline uint64_t peet__sim_tags_zeros(const uint8_t *bytes, uint64_t differ)
+{
+    const uint64_t low = 0x7f7f7f7f7f7f7f7fu;
+    uint64_t eight;
+
+    memcpy(&eight, bytes, sizeof eight);
+    eight ^= differ;
+    return ~(((eight & low) + low) | eight | low);
+}
+
 /** peet_sim_tags_find() - the slot that holds a number, or PEET_SIM_NO_SLOT; changes nothing */
 static inline uint64_t peet_sim_tags_find(const struct peet_sim_tags *t, uint64_t number)
 {
-    uint64_t first = peet_sim_tags_set(t, number) * t->ways;
+    uint64_t set = peet_sim_tags_set(t, number), mark = peet__sim_tags_mark(number) * 0x0101010101010101u;
 
-    for (uint32_t way = 0; way < t->ways; way++)
-        if (t->numbers[first + way] == number && t->states[first + way])
-            return first + way;
+    for (uint32_t way = 0; way < t->ways; way += 8)
+        for (uint64_t same = peet__sim_tags_zeros(&t->marks[set * t->row + way], mark); same; same &= same - 1) {
+            uint64_t slot = set * t->ways + way + (uint64_t)__builtin_ctzll(same) / 8;
+
+            if (t->numbers[slot] == number && t->states[slot])
+                return slot;
+        }
     return PEET_SIM_NO_SLOT;
 }
 
+/** peet_sim_tags_prefetch() - a number will soon be looked for, and put in if it is not there */
+static inline void peet_sim_tags_prefetch(const struct peet_sim_tags *t, uint64_t number)
+{
+    uint64_t set = peet_sim_tags_set(t, number), first = set * t->ways;
+
+    __builtin_prefetch(&t->marks[set * t->row]);
+    __builtin_prefetch(&t->states[first]);
+    for (uint32_t way = 0; way < t->ways; way += 8) {
+        __builtin_prefetch(&t->numbers[first + way]);
+        if (t->stamps)
+            __builtin_prefetch(&t->stamps[first + way]);
+    }
+}
+
+/** The half of peet_sim_tags_touch() for all policies but LRU. */
+void peet__sim_tags_touch(struct peet_sim_tags *t, uint64_t slot);
+
 /** peet_sim_tags_touch() - a slot that holds something was used (a hit) */
-void peet_sim_tags_touch(struct peet_sim_tags *t, uint64_t slot);
+static inline void peet_sim_tags_touch(struct peet_sim_tags *t, uint64_t slot)
+{
+    if (t->policy == PEET_SIM_LRU)
+        t->stamps[slot] = ++t->clock;
+    else
+        peet__sim_tags_touch(t, slot);
+}
 
 /** peet_sim_tags_victim() - the slot into which a number would go: an empty one of its set, the lowest first, else the
  *  policy's choice.  RRIP ages the set, RANDOM draws: call it once per fill */
 uint64_t peet_sim_tags_victim(struct peet_sim_tags *t, uint64_t number);
 
-/** peet_sim_tags_fill() - put a number into a slot, with a state other than 0 */
+/** peet_sim_tags_fill() - put a number into a slot of its set, with a state other than 0 */
 void peet_sim_tags_fill(struct peet_sim_tags *t, uint64_t slot, uint64_t number, uint8_t state);
 
 /** peet_sim_tags_drop() - empty a slot */

@@ -19,21 +19,16 @@ static int level_init(struct x86_memory *m, struct x86_level *level, uint64_t by
     level->number = (uint8_t)number;
     if (peet_sim_tags_init(&level->tags, slots / ways, (uint32_t)ways, (enum peet_sim_replacement)replacement, seed))
         return -1;
-    level->asked = calloc(slots, sizeof *level->asked);
-    level->ready = calloc(slots, sizeof *level->ready);
-    level->from = calloc(slots, sizeof *level->from);
+    level->lines = calloc(slots, sizeof *level->lines);
     if (m->check)
         level->versions = calloc(slots, sizeof *level->versions);
-    return level->asked && level->ready && level->from && (level->versions || !m->check) ? 0 : -1;
+    return level->lines && (level->versions || !m->check) ? 0 : -1;
 }
 
 static void level_fini(struct x86_level *level)
 {
     peet_sim_tags_fini(&level->tags);
-    free(level->asked);
-    free(level->ready);
-    free(level->owned);
-    free(level->from);
+    free(level->lines);
     free(level->written);
     free(level->versions);
 }
@@ -71,8 +66,6 @@ static int core_init(struct x86_memory *m, struct x86_core *c)
     if (m->has_l2)
         failed |= level_init(m, &c->l2, g->l2_bytes, g->l2_ways, g->l2_replacement, (uint32_t)g->l2_cycles, 2, seed + 2);
     failed |= tlbs_init(m, c);
-    failed |= !(c->l1d.owned = calloc(g->l1d_bytes / g->line_bytes, sizeof *c->l1d.owned));
-    failed |= m->has_l2 && !(c->l2.owned = calloc(g->l2_bytes / g->line_bytes, sizeof *c->l2.owned));
     failed |= m->causes && !(c->l1d.written = calloc(g->l1d_bytes / g->line_bytes, sizeof *c->l1d.written));
     failed |= !(c->hints = calloc(m->hint_mask + 1, sizeof *c->hints));
     failed |= !(c->page_hints = calloc(X86_PAGE_HINTS, sizeof *c->page_hints));
@@ -171,7 +164,8 @@ static int all_init(struct x86_memory *m)
     int failed = 0;
 
     m->cells_offset = bytes;
-    peet_sim_linemap_init(&m->lines, bytes + (m->causes ? m->ncores * sizeof(uint64_t) : 0));
+    m->versions_offset = bytes + (m->causes ? m->ncores * sizeof(uint64_t) : 0);
+    peet_sim_linemap_init(&m->lines, m->versions_offset + (m->check ? sizeof(struct x86_versions) : 0));
     m->cores = calloc(m->ncores, sizeof *m->cores);
     m->slices = calloc(m->nslices, sizeof *m->slices);
     if (!m->cores || !m->slices)
@@ -330,11 +324,11 @@ static int near(struct x86_memory *m, const struct x86_access *a, uint64_t now, 
     arrived = peet__x86_arrived(level, slot, now);
     done = a->kind == X86_STORE ? now : now + level->cycles;
     if (a->kind == X86_STORE)
-        done = x86_later(done, level->owned[slot]);
-    out->served = (a->kind == X86_STORE ? x86_later(done, arrived) > now : arrived > done) ? level->from[slot] : X86_L1;
+        done = x86_later(done, level->lines[slot].owned);
+    out->served = (a->kind == X86_STORE ? x86_later(done, arrived) > now : arrived > done) ? level->lines[slot].from : X86_L1;
     done = x86_later(done, arrived);
     if (a->kind == X86_MODIFY)
-        done = x86_later(done, level->owned[slot]);
+        done = x86_later(done, level->lines[slot].owned);
     if (write && m->causes)
         level->written[slot] |= peet__x86_grains(m, a->address, a->size_bytes);
     if (!fetch) {

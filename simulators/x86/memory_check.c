@@ -38,7 +38,7 @@ static uint8_t state_in(const struct x86_level *level, uint64_t line, uint64_t *
 static int check_core(struct verdict *v, const struct x86_core *c, uint64_t line, const struct x86_line *record, uint8_t *out_state)
 {
     const struct x86_memory *m = v->m;
-    uint64_t code, data, second;
+    uint64_t code, data, second, latest;
     uint8_t l1i = state_in(&c->l1i, line, &code), l1d = state_in(&c->l1d, line, &data), l2 = m->has_l2 ? state_in(&c->l2, line, &second) : X86_I;
 
     *out_state = m->has_l2 ? l2 : l1d ? l1d : l1i;
@@ -56,8 +56,9 @@ static int check_core(struct verdict *v, const struct x86_core *c, uint64_t line
     }
     if (!m->check || !*out_state)
         return 0;
-    if ((l1d && c->l1d.versions[data] != record->latest) || (l1i && c->l1i.versions[code] != record->latest) ||
-        (l2 && l1d != X86_M && c->l2.versions[second] != record->latest))
+    latest = peet__x86_versions(m, record)->latest;
+    if ((l1d && c->l1d.versions[data] != latest) || (l1i && c->l1i.versions[code] != latest) ||
+        (l2 && l1d != X86_M && c->l2.versions[second] != latest))
         return wrong(v, line, "a copy is stale");
     return 0;
 }
@@ -67,6 +68,7 @@ static int check_below(struct verdict *v, uint64_t line, const struct x86_line *
     const struct x86_memory *m = v->m;
     const struct x86_level *l3 = &m->slices[peet__x86_slice(m, line)].l3;
     uint64_t slot = m->has_l3 ? peet_sim_tags_find(&l3->tags, line) : PEET_SIM_NO_SLOT;
+    const struct x86_versions *versions;
 
     if (m->has_l3 && m->config.l3_policy == X86_L3_INCLUSIVE && holders && slot == PEET_SIM_NO_SLOT)
         return wrong(v, line, "the inclusive third level does not hold what a core holds");
@@ -74,9 +76,10 @@ static int check_below(struct verdict *v, uint64_t line, const struct x86_line *
         return wrong(v, line, "the exclusive third level holds what a core holds");
     if (!m->check || dirty)
         return 0;
-    if (slot != PEET_SIM_NO_SLOT && l3->versions[slot] != record->latest)
+    versions = peet__x86_versions(m, record);
+    if (slot != PEET_SIM_NO_SLOT && l3->versions[slot] != versions->latest)
         return wrong(v, line, "the third level is stale, and no core owns the line");
-    if ((slot == PEET_SIM_NO_SLOT || l3->tags.states[slot] == X86_L3_CLEAN) && record->memory != record->latest)
+    if ((slot == PEET_SIM_NO_SLOT || l3->tags.states[slot] == X86_L3_CLEAN) && versions->memory != versions->latest)
         return wrong(v, line, "memory is stale, and nobody answers for the line");
     return 0;
 }

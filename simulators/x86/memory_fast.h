@@ -81,7 +81,7 @@ static inline __attribute__((always_inline)) int x86_memory_hit_at(struct x86_me
         return 0;
     if (m->translation && __builtin_expect(pages->numbers[page_slot] != page || !pages->states[page_slot], 0))
         return 0;
-    if (__builtin_expect(c->l1d.ready[slot] > now || (kind != X86_LOAD && c->l1d.owned[slot] > now), 0))
+    if (__builtin_expect(c->l1d.lines[slot].ready > now || (kind != X86_LOAD && c->l1d.lines[slot].owned > now), 0))
         return 0;
     if (m->strides && __builtin_expect(!peet__x86_strides(m, c, pc, address), 0))
         return 0;

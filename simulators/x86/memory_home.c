@@ -55,7 +55,8 @@ static uint64_t memory_access(struct x86_memory *m, uint64_t line, int write, ui
 
 static void memory_write(struct x86_memory *m, uint64_t line, struct x86_line *record, uint64_t version, uint64_t now)
 {
-    record->memory = version;
+    if (m->check)
+        peet__x86_versions(m, record)->memory = version;
     memory_access(m, line, 1, now);
 }
 
@@ -121,9 +122,9 @@ static void l3_fill(struct x86_memory *m, struct x86_slice *slice, struct x86_re
     if (l3->tags.states[slot])
         l3_evict(m, slice, slot, r, ready);
     peet_sim_tags_fill(&l3->tags, slot, line, state);
-    l3->asked[slot] = asked;
-    l3->ready[slot] = m->timeless ? 0 : ready;
-    l3->from[slot] = from;
+    l3->lines[slot].asked = asked;
+    l3->lines[slot].ready = m->timeless ? 0 : ready;
+    l3->lines[slot].from = from;
     if (m->check)
         l3->versions[slot] = version;
 }
@@ -186,7 +187,7 @@ static uint64_t supplied(struct x86_memory *m, struct x86_request *r, const stru
 
     if (slot != PEET_SIM_NO_SLOT) {
         answer = peet__x86_arrived(c->outer, slot, asked);
-        answer = x86_later(answer, c->outer->owned[slot]);
+        answer = x86_later(answer, c->outer->lines[slot].owned);
     }
     answer += m->config.snoop_cycles;
     m->cache_to_cache++;
@@ -205,7 +206,7 @@ static uint64_t from_below(struct x86_memory *m, struct x86_request *r, const st
     *out_dirty = 0;
     if (slot != PEET_SIM_NO_SLOT) {
         ready = peet__x86_arrived(l3, slot, h->at);
-        r->served = ready > h->at ? l3->from[slot] : X86_L3;
+        r->served = ready > h->at ? l3->lines[slot].from : X86_L3;
         peet_sim_tags_touch(&l3->tags, slot);
         if (m->check)
             r->version = l3->versions[slot];
@@ -223,7 +224,8 @@ static uint64_t from_below(struct x86_memory *m, struct x86_request *r, const st
         r->missed |= (uint8_t)(1u << l3->number);
     }
     r->served = X86_DRAM;
-    r->version = h->record->memory;
+    if (m->check)
+        r->version = peet__x86_versions(m, h->record)->memory;
     ready = memory_access(m, r->line, 0, h->at);
     if (m->has_l3 && m->config.l3_policy != X86_L3_EXCLUSIVE)
         l3_fill(m, h->slice, r, r->line, X86_L3_CLEAN, r->version, X86_DRAM, h->at, ready);

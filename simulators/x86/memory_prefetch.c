@@ -39,7 +39,7 @@ void peet__x86_prefetch(struct x86_memory *m, struct x86_level *level, const str
                 c->hints[lines[i] & m->hint_mask] = (uint32_t)slot;
             continue;
         }
-        if (!m->timeless && peet_sim_slots_busy(&level->mshrs, now) >= level->mshrs.n) {
+        if (!m->timeless && peet_sim_slots_full(&level->mshrs, now)) {
             level->stats.prefetches_dropped++;
             continue;
         }

@@ -8,11 +8,8 @@
 static void fill(struct x86_memory *m, struct x86_level *level, uint64_t slot, const struct x86_request *r, uint8_t state, uint64_t asked, uint64_t ready)
 {
     peet_sim_tags_fill(&level->tags, slot, r->line, state);
-    level->asked[slot] = asked;
-    level->ready[slot] = m->timeless ? 0 : ready;
-    if (level->owned)
-        level->owned[slot] = level->ready[slot];
-    level->from[slot] = r->served;
+    ready = m->timeless ? 0 : ready;
+    level->lines[slot] = (struct x86_arrival){ .asked = asked, .ready = ready, .owned = ready, .from = r->served };
     if (level->written)
         level->written[slot] = 0;
     if (level->versions)
@@ -31,13 +28,14 @@ static void settle(struct x86_memory *m, uint32_t core, struct x86_level *l1d, u
 /** L1D's newer data goes to L2, in which the line is. */
 static void data_to_l2(struct x86_memory *m, struct x86_core *c, uint64_t slot)
 {
-    uint64_t at = peet_sim_tags_find(&c->l2.tags, c->l1d.tags.numbers[slot]);
+    uint64_t at;
 
-    if (at == PEET_SIM_NO_SLOT) {
-        peet__x86_violated(m, c->l1d.tags.numbers[slot], "L2 does not hold what L1D holds");
+    if (!m->check)
         return;
-    }
-    if (m->check)
+    at = peet_sim_tags_find(&c->l2.tags, c->l1d.tags.numbers[slot]);
+    if (at == PEET_SIM_NO_SLOT)
+        peet__x86_violated(m, c->l1d.tags.numbers[slot], "L2 does not hold what L1D holds");
+    else
         c->l2.versions[at] = c->l1d.versions[slot];
 }
 
@@ -183,9 +181,10 @@ static void evict_code(struct x86_memory *m, struct x86_core *c, struct x86_requ
 }
 
 /** Room for a line, and the line in it.  Returns: when it is there, which can be later for want of room on the way out */
-static uint64_t bring(struct x86_memory *m, struct x86_core *c, struct x86_level *level, struct x86_request *r, uint8_t state, uint64_t asked, uint64_t ready)
+static uint64_t bring(struct x86_memory *m, struct x86_core *c, struct x86_level *level, struct x86_request *r, uint8_t state, uint64_t asked, uint64_t ready,
+    uint64_t *out_slot)
 {
-    uint64_t slot = peet_sim_tags_victim(&level->tags, r->line);
+    uint64_t slot = *out_slot = peet_sim_tags_victim(&level->tags, r->line);
 
     if (level->tags.states[slot]) {
         if (level == c->outer)
@@ -226,7 +225,7 @@ static uint64_t hit_done(struct x86_level *level, struct x86_request *r, uint64_
 {
     uint64_t done = now + level->cycles, arrived = peet__x86_arrived(level, slot, now);
 
-    r->served = arrived > done ? level->from[slot] : served;
+    r->served = arrived > done ? level->lines[slot].from : served;
     if (level->versions)
         r->version = level->versions[slot];
     return x86_later(done, arrived);
@@ -256,7 +255,7 @@ static uint64_t second_level(struct x86_memory *m, struct x86_request *r, uint64
         done = hit_done(l2, r, slot, now, X86_L2);
         if (r->write && may_write(l2->tags.states[slot])) {
             l2->tags.states[slot] = X86_M;
-            done = x86_later(done, l2->owned[slot]);
+            done = x86_later(done, l2->lines[slot].owned);
         } else if (r->write) {
             missed(m, l2, r, 1);
             peet__x86_take(m, &l2->mshrs, now, &now);
@@ -264,16 +263,17 @@ static uint64_t second_level(struct x86_memory *m, struct x86_request *r, uint64
             peet__x86_until(m, &l2->mshrs, grant.done);
             l2->tags.states[slot] = X86_M;
             done = x86_later(done, grant.done);
-            l2->owned[slot] = m->timeless ? 0 : done;
+            l2->lines[slot].owned = m->timeless ? 0 : done;
         }
         r->second_level = first ? X86_SECOND_MISS : X86_SECOND_HIT;
         r->second_level_at = now;
         return done;
     }
     missed(m, l2, r, 0);
+    peet__x86_soon(m, r->line);
     peet__x86_take(m, &l2->mshrs, now, &now);
     peet__x86_home(m, r, 0, now, &grant);
-    done = bring(m, c, l2, r, (uint8_t)(grant.state | (r->prefetch == 2 ? X86_PREFETCHED : 0)), now, grant.done);
+    done = bring(m, c, l2, r, (uint8_t)(grant.state | (r->prefetch == 2 ? X86_PREFETCHED : 0)), now, grant.done, &slot);
     peet__x86_until(m, &l2->mshrs, done);
     r->second_level = X86_SECOND_MISS;
     r->second_level_at = now;
@@ -314,7 +314,7 @@ static uint64_t upgrade(struct x86_memory *m, struct x86_core *c, struct x86_req
     }
     if (may_write(c->outer->tags.states[outer])) {
         c->outer->tags.states[outer] = X86_M;
-        done = x86_later(now, c->outer->owned[outer]);
+        done = x86_later(now, c->outer->lines[outer].owned);
     } else {
         missed(m, &c->l1d, r, 1);
         peet__x86_take(m, &c->l1d.mshrs, now, &start);
@@ -322,7 +322,7 @@ static uint64_t upgrade(struct x86_memory *m, struct x86_core *c, struct x86_req
         peet__x86_until(m, &c->l1d.mshrs, done);
     }
     c->l1d.tags.states[slot] = X86_M;
-    c->l1d.owned[slot] = m->timeless ? 0 : done;
+    c->l1d.lines[slot].owned = m->timeless ? 0 : done;
     return done;
 }
 
@@ -334,7 +334,7 @@ static void written(struct x86_memory *m, struct x86_core *c, const struct x86_r
         struct x86_line *line = peet__x86_line(m, r->line);
 
         if (line)
-            line->latest = c->l1d.versions[slot] = ++m->version;
+            peet__x86_versions(m, line)->latest = c->l1d.versions[slot] = ++m->version;
     }
 }
 
@@ -343,7 +343,7 @@ static void seen(struct x86_memory *m, const struct x86_request *r, const struct
     struct x86_line *line = peet__x86_line(m, r->line);
 
     m->checks++;
-    if (line && level->versions[slot] != line->latest)
+    if (line && level->versions[slot] != peet__x86_versions(m, line)->latest)
         peet__x86_violated(m, r->line, "a load sees a stale version");
 }
 
@@ -376,12 +376,12 @@ uint64_t peet__x86_data(struct x86_memory *m, struct x86_request *r, uint64_t no
                 done = x86_later(done, now + l1d->cycles);
             done = x86_later(done, peet__x86_arrived(l1d, slot, now));
         } else if (r->write && r->access->kind == X86_STORE) {
-            done = x86_later(x86_later(now, l1d->owned[slot]), peet__x86_arrived(l1d, slot, now));
-            r->served = done > now ? l1d->from[slot] : X86_L1;
+            done = x86_later(x86_later(now, l1d->lines[slot].owned), peet__x86_arrived(l1d, slot, now));
+            r->served = done > now ? l1d->lines[slot].from : X86_L1;
         } else {
             done = hit_done(l1d, r, slot, now, X86_L1);
             if (r->write)
-                done = x86_later(done, l1d->owned[slot]);
+                done = x86_later(done, l1d->lines[slot].owned);
         }
     } else {
         missed(m, l1d, r, 0);
@@ -389,16 +389,14 @@ uint64_t peet__x86_data(struct x86_memory *m, struct x86_request *r, uint64_t no
             drop_code(m, c, r);
         peet__x86_take(m, &l1d->mshrs, now, &start);
         done = peet__x86_outer(m, r, start, 0, &state);
-        done = bring(m, c, l1d, r, (uint8_t)(state | (r->prefetch == 1 ? X86_PREFETCHED : 0)), now, done);
+        done = bring(m, c, l1d, r, (uint8_t)(state | (r->prefetch == 1 ? X86_PREFETCHED : 0)), now, done, &slot);
         peet__x86_until(m, &l1d->mshrs, done);
-        slot = peet_sim_tags_find(&l1d->tags, r->line);
     }
-    if (m->check && !r->write && slot != PEET_SIM_NO_SLOT)
+    if (m->check && !r->write)
         seen(m, r, l1d, slot);
-    if (r->write && slot != PEET_SIM_NO_SLOT)
+    if (r->write)
         written(m, c, r, slot);
-    if (slot != PEET_SIM_NO_SLOT)
-        c->hints[r->line & m->hint_mask] = (uint32_t)slot;
+    c->hints[r->line & m->hint_mask] = (uint32_t)slot;
     prefetch(m, c, l1d, r, miss || first, now);
     return done;
 }
@@ -450,11 +448,10 @@ uint64_t peet__x86_fetch(struct x86_memory *m, struct x86_request *r, uint64_t n
             done = start + l1i->cycles + c->l1d.cycles;
         else
             done = peet__x86_outer(m, r, start, 0, &state);
-        done = bring(m, c, l1i, r, (uint8_t)(X86_S | (r->prefetch == 1 ? X86_PREFETCHED : 0)), now, done);
+        done = bring(m, c, l1i, r, (uint8_t)(X86_S | (r->prefetch == 1 ? X86_PREFETCHED : 0)), now, done, &slot);
         peet__x86_until(m, &l1i->mshrs, done);
-        slot = peet_sim_tags_find(&l1i->tags, r->line);
     }
-    if (m->check && slot != PEET_SIM_NO_SLOT)
+    if (m->check)
         seen(m, r, l1i, slot);
     prefetch(m, c, l1i, r, miss || first, now);
     return done;

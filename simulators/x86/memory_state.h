@@ -44,12 +44,17 @@ struct x86_level_stats {
     uint64_t walk_reads, walk_misses;
 };
 
+/** What a slot holds, and when. */
+struct x86_arrival {
+    uint64_t asked, ready;   /* the line comes between these times */
+    uint64_t owned;          /* outer and L1D: the right to write comes then */
+    uint8_t from;            /* enum x86_served: where from */
+};
+
 /** One cache: tags, and by slot when what it holds is there. */
 struct x86_level {
     struct peet_sim_tags tags;
-    uint64_t *asked, *ready; /* the line comes between these times */
-    uint64_t *owned;         /* outer and L1D: the right to write comes then */
-    uint8_t *from;           /* enum x86_served: where from */
+    struct x86_arrival *lines;
     uint64_t *written;       /* L1D, when causes are told: grains written since others lost the line */
     uint64_t *versions;      /* checked: of its data */
     struct peet_sim_server port;
@@ -79,12 +84,16 @@ struct x86_slice {
     uint32_t node;
 };
 
-/** Per line, ever missed. */
+/** Per line, ever missed: as small as can be, since there are many. */
 struct x86_line {
-    uint64_t latest, memory;     /* checked: versions */
     uint32_t owner;              /* core + 1 that has it E, O or M */
     uint32_t forwarder;          /* core + 1 that has it F */
-    union peet_sim_sharers sharers; /* as long as need be; then, if causes are told, a cell for each core */
+    union peet_sim_sharers sharers; /* as long as need be; then, if causes are told, a cell for each core; then, checked, versions */
+};
+
+/** Of a line's data, when they are checked. */
+struct x86_versions {
+    uint64_t latest, memory;
 };
 
 /** Why a core does not have a line: 0 it never had. */
@@ -105,7 +114,7 @@ struct x86_memory {
     uint8_t dead;                /* failed: the run is ending */
     uint32_t home_in_cycles, home_out_cycles; /* l3_cycles in halves */
     uint32_t grain_shift;
-    size_t cells_offset;         /* in struct x86_line */
+    size_t cells_offset, versions_offset; /* in struct x86_line */
     const struct peet_env *env;
     struct x86_memory_config config;
     struct peet_sim_directory directory;
@@ -148,6 +157,11 @@ static inline uint64_t x86_later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+static inline struct x86_versions *peet__x86_versions(const struct x86_memory *m, const struct x86_line *record)
+{
+    return (struct x86_versions *)((char *)record + m->versions_offset);
+}
+
 /** A place among so many, which takes time only where anything does. */
 static inline void peet__x86_take(const struct x86_memory *m, struct peet_sim_slots *slots, uint64_t now, uint64_t *out_start)
 {
@@ -178,16 +192,16 @@ uint64_t peet__x86_outer(struct x86_memory *m, struct x86_request *r, uint64_t n
 /** peet__x86_arrived() - when a line that is in a slot is there for a request at this time */
 static inline uint64_t peet__x86_arrived(struct x86_level *level, uint64_t slot, uint64_t now)
 {
-    uint64_t ready = level->ready[slot], asked = level->asked[slot];
+    struct x86_arrival *a = &level->lines[slot];
 
-    if (ready <= now)
+    if (a->ready <= now)
         return now;
-    if (now < asked) {
+    if (now < a->asked) {
         /* Whoever brought it came later in time than this access, which is told later: it would have brought the line itself. */
-        ready = level->ready[slot] = now + (ready - asked);
-        level->asked[slot] = now;
+        a->ready = now + (a->ready - a->asked);
+        a->asked = now;
     }
-    return ready;
+    return a->ready;
 }
 /** peet__x86_first_use() - a line is asked for, other than by a prefetcher.  Returns: whether one had brought it, and nobody asked since */
 static inline int peet__x86_first_use(struct x86_level *level, uint64_t slot, uint64_t now)
@@ -196,7 +210,7 @@ static inline int peet__x86_first_use(struct x86_level *level, uint64_t slot, ui
         return 0;
     level->tags.states[slot] &= X86_STATE;
     level->stats.prefetches_used++;
-    level->stats.prefetches_late += level->ready[slot] > now + level->cycles;
+    level->stats.prefetches_late += level->lines[slot].ready > now + level->cycles;
     return 1;
 }
 /** peet__x86_state() - a core's coherence state of a line; S if only L1I has it */
@@ -217,6 +231,18 @@ struct x86_line *peet__x86_line(struct x86_memory *m, uint64_t line);
 static inline uint32_t peet__x86_slice(const struct x86_memory *m, uint64_t line)
 {
     return m->nslices == 1 ? 0 : (uint32_t)((unsigned __int128)(line * 0x9e3779b97f4a7c15u) * m->nslices >> 64);
+}
+
+/** The home of a line will be asked: what it keeps of it is fetched into the host's caches meanwhile. */
+static inline void peet__x86_soon(const struct x86_memory *m, uint64_t line)
+{
+    const struct x86_level *l3 = &m->slices[peet__x86_slice(m, line)].l3;
+
+    peet_sim_linemap_prefetch(&m->lines, line);
+    if (m->has_l3) {
+        peet_sim_tags_prefetch(&l3->tags, line);
+        __builtin_prefetch(&l3->lines[peet_sim_tags_set(&l3->tags, line) * l3->tags.ways]);
+    }
 }
 
 /* memory_prefetch.c */

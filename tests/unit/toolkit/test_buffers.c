@@ -7,6 +7,8 @@
 #include "common/slots.h"
 #include "common/writebuffer.h"
 #include "run_suite.h"
+#include <stdlib.h>
+#include <string.h>
 
 /* n registers, misses of 100 cycles each, asked for all at once: n at a time. */
 static void test_parallelism(void)
@@ -79,6 +81,102 @@ static void test_places(void)
     }
 }
 
+/* What is free when, looked for from the beginning among all that is remembered: lists as slots.h describes them. */
+struct plain {
+    uint32_t n, kept, nfrom, nto;
+    uint64_t full_until, from[PEET_SIM_SLOTS_KEPT], to[PEET_SIM_SLOTS_KEPT];
+};
+
+static uint32_t until(const uint64_t *times, uint32_t n, uint64_t now)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        count += times[i] <= now;
+    return count;
+}
+
+static int plain_full(const struct plain *p, uint64_t now)
+{
+    return until(p->from, p->nfrom, now) >= until(p->to, p->nto, now) + p->n;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return *(const uint64_t *)a < *(const uint64_t *)b ? -1 : *(const uint64_t *)a > *(const uint64_t *)b;
+}
+
+static uint64_t plain_take(struct plain *p, uint64_t now)
+{
+    uint64_t start;
+
+    if (p->nfrom == p->kept) {
+        uint32_t over = until(p->to, p->nto, now);
+
+        if (over < p->kept / 8) {
+            over = p->kept / 4 < p->nto ? p->kept / 4 : p->nto;
+            if (over && p->to[over - 1] > now && p->to[over - 1] > p->full_until && plain_full(p, p->to[over - 1] - 1))
+                p->full_until = p->to[over - 1];
+        }
+        memmove(p->from, p->from + over, (p->nfrom -= over) * sizeof *p->from);
+        memmove(p->to, p->to + over, (p->nto -= over) * sizeof *p->to);
+    }
+    start = now > p->full_until ? now : p->full_until;
+    for (uint32_t i = 0; i < p->nto && plain_full(p, start); i++)
+        start = p->to[i] > start ? p->to[i] : start;
+    if (p->nfrom < p->kept)
+        p->from[p->nfrom++] = start;
+    qsort(p->from, p->nfrom, sizeof *p->from, compare);
+    return start;
+}
+
+static void plain_until(struct plain *p, uint64_t end)
+{
+    if (p->nto < p->nfrom)
+        p->to[p->nto++] = end;
+    qsort(p->to, p->nto, sizeof *p->to, compare);
+}
+
+/* In any order, several without an end at a time, long and short, hardly any and far too many. */
+static void test_places_plainly(void)
+{
+    uint64_t seed = 77;
+    unsigned wrong = 0, waited = 0;
+
+    for (uint32_t n = 1; n <= 16; n += 5)
+        for (uint64_t gap = 4; gap <= 400; gap *= 10) {
+            static struct plain p;
+            struct peet_sim_slots s;
+            uint64_t now = 0;
+
+            p = (struct plain){ .n = n, .kept = 4 * n < 32 ? 32 : 4 * n };
+            peet_sim_slots_init(&s, n);
+            for (int i = 0; i < 3000; i++) {
+                unsigned nested = 1 + (unsigned)peet_sim_random_below(&seed, n < 3 ? n : 3);
+                uint64_t starts[3], start;
+
+                now += peet_sim_random_below(&seed, gap);
+                for (unsigned k = 0; k < nested; k++) {
+                    uint64_t at = now + peet_sim_random_below(&seed, 300);
+
+                    wrong += !plain_full(&p, at) != !peet_sim_slots_full(&s, at);
+                    peet_sim_slots_take(&s, at, &start);
+                    wrong += start != plain_take(&p, at);
+                    waited += start > at;
+                    starts[k] = start;
+                }
+                while (nested--) {
+                    uint64_t end = starts[nested] + 1 + peet_sim_random_below(&seed, i % 7 ? 60 : 600);
+
+                    peet_sim_slots_until(&s, end);
+                    plain_until(&p, end);
+                }
+            }
+        }
+    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT(waited > 1000);
+}
+
 static void test_merge(void)
 {
     struct peet_sim_mshrs m = { .n = 4 };
@@ -142,7 +240,7 @@ static void test_write_buffer(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"parallel misses", test_parallelism}, {"places", test_places}, {"a second miss joins", test_merge}, {"write buffer", test_write_buffer}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"parallel misses", test_parallelism}, {"places", test_places}, {"places, plainly", test_places_plainly}, {"a second miss joins", test_merge}, {"write buffer", test_write_buffer}, CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: buffers", tests);
 }

@@ -42,7 +42,7 @@ static double cost(struct memrig *rig, uint64_t lines, int fast, uint64_t n)
     return best;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static const struct { const char *what; uint64_t lines; int fast; } cases[] = { { "hits in L1D, inline", 256, 1 },
         { "hits in L1D, the long way", 256, 0 }, { "mostly hits in L2", 8192, 1 }, { "mostly hits in L3", 30000, 1 }, { "mostly DRAM", 60000, 1 } };
@@ -50,6 +50,8 @@ int main(void)
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct memrig rig;
 
+        if (argc > 1 && (unsigned)atoi(argv[1]) != i)
+            continue;
         memrig_init(&rig);
         memrig_set(&rig, "l2_prefetch=none");
         if (memrig_open(&rig, 1))
