@@ -3,28 +3,8 @@
  * x86: the way of the instructions through a core.  See core.h for the principle; blocks come from module.c, the
  * memory system is memory.h's.  How time is charged to categories is explained at charge().
  */
-#include "core.h"
-#include "queues.h"
-#include "memory_fast.h"
-
-/** What an instruction waited for: filled on its way, read by charge(). */
-struct wait {
-    uint64_t dispatch, ready, issue;
-    uint64_t hit;                    /* latency of loading, as long as it hits */
-    uint64_t level, tlb, coherence;  /* and beyond that */
-    uint64_t fence;
-    uint8_t served;                  /* enum x86_category of `level` */
-};
-
-static inline uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-static inline uint64_t less(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
+#include "core_refs.h"
+#include "core_replay.h"
 
 /* ------------------------------------------------------------------------------------------ charging */
 
@@ -35,9 +15,13 @@ static inline void put(struct x86_thread *t, struct x86_place *place, enum x86_c
 {
     uint64_t cycles = less(*rest, most);
 
+    if (!cycles)
+        return;
     t->cycles[category] += cycles;
     place->cycles[category] += cycles;
     *rest -= cycles;
+    if (t->replay && t->replay->recording)
+        x86_replay_charge(t->replay, (uint32_t)(place - t->cpu->x->stacks.places), category, cycles);
 }
 
 /**
@@ -199,15 +183,14 @@ static inline uint64_t dispatch(struct x86_thread *t, const struct x86_op *op)
 }
 
 /** Instructions come by the line, and stay at hand for a few lines. */
-static void fetch(struct x86_thread *t, const struct peet_block *block)
+static void fetch(struct x86_thread *t, const struct x86_code *code)
 {
     struct x86 *x = t->cpu->x;
-    uint64_t last = (block->pc + (block->code_bytes ? block->code_bytes - 1 : 0)) / x->line_bytes;
 
-    for (uint64_t line = block->pc / x->line_bytes; line <= last; line++) {
+    for (uint64_t line = code->first_line; line <= code->last_line; line++) {
         uint64_t *slot = &t->fetched[line % 8], now;
         struct x86_access access = { .address = line * x->line_bytes, .size_bytes = x->line_bytes, .core = t->cpu->number, .hw = t->hw,
-            .kind = X86_FETCH, .block = block };
+            .kind = X86_FETCH, .block = code->block };
         struct x86_outcome out;
 
         if (*slot == line)
@@ -268,8 +251,7 @@ static const uint8_t category_of[X86_SERVED] = {
     [X86_L1] = CPI_L1, [X86_L2] = CPI_L2, [X86_L3] = CPI_L3, [X86_REMOTE] = CPI_COHERENCE, [X86_DRAM] = CPI_DRAM,
 };
 
-/** The part of a reference that lies in one line.  Returns: when it is done */
-static uint64_t access_line(struct x86_thread *t, struct x86_access *access, uint64_t now, struct wait *w)
+uint64_t x86_core_access_line(struct x86_thread *t, const struct x86_access *access, uint64_t now, struct wait *w)
 {
     struct x86 *x = t->cpu->x;
     struct x86_outcome out;
@@ -290,59 +272,35 @@ static uint64_t access_line(struct x86_thread *t, struct x86_access *access, uin
     return out.done_cycles;
 }
 
-/** A reference to memory that begins now; @w NULL: a store's write.  Returns: when it is done */
-static inline uint64_t access(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref, uint64_t address,
-    uint32_t size_bytes, uint64_t now, struct wait *w)
+uint64_t x86_core_access_lines(struct x86_thread *t, struct x86_access *a, uint64_t now, struct wait *w)
 {
-    struct x86 *x = t->cpu->x;
-    uint64_t done, end, within = x->line_bytes - 1, last = address + (size_bytes ? size_bytes - 1 : 0);
+    uint64_t done = now, end, within = t->cpu->x->line_bytes - 1, last = a->address + a->size_bytes - 1;
 
-    if (!x->memory)
-        return now + (kind == X86_STORE ? 1 : x->load_cycles);
-    if (__builtin_expect((address | within) == (last | within), 1) && kind != X86_PREFETCH &&
-        x86_memory_hit_at(x->memory, t->cpu->number, x86_memory_pc(block, ref), address, size_bytes, kind, now, &done))
-        return done;
-    done = now;
     do {
-        struct x86_access a = { .address = address, .core = t->cpu->number, .hw = t->hw, .kind = kind, .ref = ref, .block = block };
-
-        end = less(last, address | within);
-        a.size_bytes = (uint32_t)(end + 1 - address);
-        done = later(done, access_line(t, &a, now, w));
-        address = end + 1;
-    } while (address <= last);
+        end = less(last, a->address | within);
+        a->size_bytes = (uint32_t)(end + 1 - a->address);
+        done = later(done, x86_core_access_line(t, a, now, w));
+        a->address = end + 1;
+    } while (a->address <= last);
     return done;
 }
 
-/** A load that begins now: from a store that is still in the queue, or from memory.  Returns: when the data are there */
+/** A load that begins now.  Returns: when the data are there */
 static inline uint64_t load(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
     uint32_t size_bytes, uint64_t now, struct wait *w)
 {
-    struct x86 *x = t->cpu->x;
-    struct x86_store *s;
-
-    t->loads_n++;
-    w->hit = x->load_cycles;
-    s = x86_store_find(t, address, size_bytes, now);
-    if (__builtin_expect(s != NULL, 0)) {
-        if (s->address <= address && address + size_bytes <= s->address + s->size_bytes) {
-            t->forwards++;
-            w->hit = x->config.forward_cycles;
-            return later(now, s->data_cycles) + x->config.forward_cycles;
-        }
-        t->forward_fails++;
-        now = s->written_cycles + x->config.forward_fail_cycles;
-    }
-    return access(t, X86_LOAD, block, ref, address, size_bytes, now, w);
+    if (__builtin_expect(t->replay != NULL, 1) && t->replay->recording)
+        return x86_replay_load(t, block, ref, address, size_bytes, now, w);
+    return load_now(t, block, ref, address, size_bytes, now, w);
 }
 
 /** A store that retires now, with data from `data` on; it is written in order. */
 static inline void store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes,
     uint64_t data, uint64_t now)
 {
-    uint64_t written = access(t, X86_STORE, block, ref, address, size_bytes, now, NULL);
+    struct x86_tape_ref *tape = t->replay && t->replay->recording ? x86_replay_store(t, block, ref, address, size_bytes, now) : NULL;
+    uint64_t written = tape ? now + tape->cycles : access(t, X86_STORE, block, ref, address, size_bytes, now, NULL);
 
-    t->stores_n++;
     if (written > t->stores_written) {
         t->stores_written = written;
         t->writes = 1;
@@ -350,7 +308,14 @@ static inline void store(struct x86_thread *t, const struct peet_block *block, u
         t->stores_written++;
         t->writes = 1;
     }
-    x86_store_enter(t, address, size_bytes, data, t->stores_written);
+    if (tape) {
+        tape->data = (uint32_t)(data - t->replay->base);
+        tape->written = (uint32_t)(t->stores_written - t->replay->base);
+    }
+    if (!tape || !tape->entered) {
+        t->stores_n++;
+        x86_store_enter(t, address, size_bytes, data, t->stores_written);
+    }
     x86_queue_enter(&t->stores, t->stores_written);
 }
 
@@ -432,7 +397,7 @@ static __attribute__((noinline)) uint64_t locked(struct x86_thread *t, const str
                 .block = block };
 
             a.size_bytes = (uint32_t)(less(last, address | (x->line_bytes - 1)) + 1 - address);
-            done = later(done, access_line(t, &a, begin, w));
+            done = later(done, x86_core_access_line(t, &a, begin, w));
         }
     }
     if (done > begin && x->memory) /* locked_cycles are those of an operation that hits */
@@ -562,6 +527,8 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
     w.issue = op->flags & OP_SHORT_USES ? x86_units_issue_short(&c->units, &x->uses[op->first_use], op->nuses, w.ready) :
         op->nuses ? x86_units_issue_all(&c->units, &x->uses[op->first_use], op->nuses, w.ready) : w.ready;
     t->last_issue = w.issue;
+    if (op->span && w.issue + op->span > c->units.horizon)
+        c->units.horizon = w.issue + op->span;
     for (unsigned i = 0; i < op->nbuffers; i++)
         x86_buffer_enter(&c->buffers[op->buffers[i]], w.dispatch, w.issue);
     begun = op->kind != OP_PLAIN ? references(t, op, block, values, data, &w) : op->flags & OP_NOTHING ? later(w.dispatch, data) : w.issue;
@@ -612,12 +579,16 @@ void x86_core_block(struct x86_thread *t, const struct x86_code *code, const uin
         resolve(t, block);
     t->last.op = NULL;
     if (x->memory)
-        fetch(t, block);
+        fetch(t, code);
+    if (t->replay && x86_replay_block(t, code, values))
+        return;
     for (; op != end; op++)
         step(t, op, block, values);
     t->instructions += code->nops;
     if (op != code->ops)
         t->place = op[-1].place;
+    if (t->replay)
+        x86_replay_end(t, code);
 }
 
 /* ------------------------------------------------------------------------------------------ beginnings */
@@ -667,7 +638,7 @@ void x86_core_leave(struct x86_thread *t)
     }
     memcpy(t->mark, t->cycles, sizeof t->mark);
     t->context = UINT32_MAX;
-    t->last.op = NULL;
+    t->last.op = NULL; /* which no node has in its state */
 }
 
 /** Another software context: nothing of the one before is in the registers. */
@@ -688,6 +659,13 @@ static __attribute__((noinline)) void change_context(struct x86_thread *t, uint3
     t->place = soft->place;
 }
 
+/** Time passes in another way than by blocks. */
+static void leave_node(struct x86_thread *t)
+{
+    if (t->replay)
+        x86_replay_leave(t);
+}
+
 void x86_core_begin(struct x86_thread *t, uint32_t context, uint64_t now)
 {
     int other = t->context != context;
@@ -695,6 +673,7 @@ void x86_core_begin(struct x86_thread *t, uint32_t context, uint64_t now)
     if (__builtin_expect(other, 0))
         change_context(t, context);
     if (__builtin_expect(now > t->frontier, 0)) {
+        leave_node(t);
         uint64_t gap = now - t->frontier, mine = less(gap, other && t->gap == CPI_SYSTEM ? 0 : t->gap_most);
 
         /* What the context waits for is not what it runs: that lies behind the mark. */
@@ -721,6 +700,7 @@ void x86_core_begin(struct x86_thread *t, uint32_t context, uint64_t now)
 
 void x86_core_spend(struct x86_thread *t, enum x86_category why, uint64_t cycles)
 {
+    leave_node(t);
     t->cycles[why] += cycles;
     t->cpu->x->stacks.places[t->place].cycles[why] += cycles;
     t->frontier += cycles;

@@ -61,6 +61,7 @@ struct x86_op {
     uint32_t more;
     uint32_t first_ref;
     uint16_t nrefs;
+    uint16_t span;           /* cycles from issue to when it has left all units and queues; 0: it takes none */
 };
 
 /** An operand of an instruction with many. */
@@ -74,6 +75,8 @@ struct x86_code {
     const struct peet_block *block; /* NULL: not met yet */
     struct x86_op *ops;
     uint32_t nops;
+    uint32_t replayable;     /* its references are loads and stores that always happen, see core_replay.h */
+    uint64_t first_line, last_line; /* of its code */
 };
 
 /** Entries that are taken at dispatch and given back at issue: a scheduler queue. */
@@ -151,6 +154,7 @@ struct x86_thread {
     uint8_t gap;             /* enum x86_category: what a jump of the clock means */
     uint64_t gap_most;       /* ... for so many cycles at most; the rest is idle */
     struct peet_sim_branch predictor;
+    struct x86_replay *replay; /* NULL: all blocks are gone through */
 };
 
 struct x86_cpu {
@@ -160,6 +164,15 @@ struct x86_cpu {
     struct x86_buffer buffers[X86_BUFFERS];
     uint64_t *slot_cycles;   /* several threads: which cycle slot_counts stands for */
     uint8_t *slot_counts;    /* micro-ops dispatched in it */
+};
+
+/** States of cores that are known: core_replay.h. */
+struct x86_nodes {
+    struct x86_node **buckets;
+    uint64_t mask, n;
+    struct x86_chunk { struct x86_chunk *next; } *chunks; /* of memory */
+    char *room;              /* in the newest */
+    size_t room_bytes, all_bytes;
 };
 
 struct x86 {
@@ -187,6 +200,7 @@ struct x86 {
     uint32_t nunits, nbuffers, buffer_sizes[X86_BUFFERS];
     const char *unit_names[X86_UNITS];
     struct x86_stacks stacks;
+    struct x86_nodes nodes;
     uint64_t *values;        /* of the turn of a loop */
     uint32_t values_room;
     uint64_t end_cycles;

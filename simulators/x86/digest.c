@@ -6,7 +6,7 @@
  * Costs are those of LLVM's scheduling model for the mcpu (env->cost()).  Without one, latency and micro-ops that the
  * schema has from the compilation are used, and units are without limit.
  */
-#include "core.h"
+#include "core_replay.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -288,15 +288,21 @@ static int units(struct x86 *x, const struct peet_cost *cost, struct x86_op *op)
         }
     }
     op->flags |= OP_SHORT_USES;
-    for (unsigned i = 0; i < op->nuses; i++)
+    for (unsigned i = 0; i < op->nuses; i++) {
+        unsigned end = x->uses[op->first_use + i].first + x->uses[op->first_use + i].cycles;
+
+        op->span = (uint16_t)(end > op->span ? end : op->span);
         if (x->uses[op->first_use + i].first || x->uses[op->first_use + i].cycles != 1)
             op->flags &= (uint8_t)~OP_SHORT_USES;
+    }
     for (uint64_t m = cost->buffers; m; m &= m - 1) {
         int8_t buffer = x->buffer_of[__builtin_ctzll(m)];
 
         if (buffer >= 0 && op->nbuffers < sizeof op->buffers)
             op->buffers[op->nbuffers++] = (uint8_t)buffer;
     }
+    if (op->nbuffers && !op->span)
+        op->span = 1;
     return 0;
 }
 
@@ -351,6 +357,18 @@ static int digest_insn(struct x86 *x, const struct peet_block *block, const stru
     return cost && !(op->flags & OP_NOTHING) ? units(x, cost, op) : 0;
 }
 
+/** May the block be repeated from what it did before?  Its references must be as many each time. */
+static uint32_t replayable(const struct peet_block *block, const struct x86_op *ops)
+{
+    for (uint32_t i = 0; i < block->ninsns; i++)
+        if (ops[i].kind > OP_MEMORY || ops[i].flags & OP_REP)
+            return 0;
+    for (uint32_t i = 0; i < block->nrefs; i++)
+        if (block->refs[i].flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL) || block->refs[i].kind == PEET_REF_PREFETCH)
+            return 0;
+    return block->nrefs <= X86_TAPE_REFS / 2;
+}
+
 const struct x86_code *x86_digest(struct x86 *x, const struct peet_block *block)
 {
     struct x86_code *code;
@@ -381,6 +399,9 @@ const struct x86_code *x86_digest(struct x86 *x, const struct peet_block *block)
         return NULL;
     }
     code->nops = block->ninsns;
+    code->replayable = replayable(block, code->ops);
+    code->first_line = block->pc / x->line_bytes;
+    code->last_line = (block->pc + (block->code_bytes ? block->code_bytes - 1 : 0)) / x->line_bytes;
     code->block = block;
     return code;
 }

@@ -3,7 +3,7 @@
  * The machine "x86": cores of several threads with private caches, a shared cache, a directory and DRAM.  This file is
  * what peet sees: parameters and presets, and the operations of the module.  docs/X86.md describes the model.
  */
-#include "core.h"
+#include "core_replay.h"
 #include "memory_config.h"
 #include "simple.h"
 
@@ -41,6 +41,7 @@ static void x86_destroy(void *self)
 {
     struct x86 *x = self;
 
+    x86_replay_fini(x);
     x86_cores_fini(x);
     x86_digest_fini(x);
     x86_stacks_fini(&x->stacks);
@@ -179,6 +180,9 @@ static void *x86_create(const struct peet_env *env, const union peet_value *v)
     }
     if (!x->config.forward_cycles)
         x->config.forward_cycles = x->load_cycles;
+    if (x->config.replay == X86_ON && x->config.threads == 1 && x->config.core != CORE_SIMPLE && !(env->reports >> PEET_MEMORY_STALL & 1) &&
+        x86_replay_init(x))
+        goto refused;
     return x;
 refused:
     x86_destroy(x);

@@ -27,6 +27,7 @@ struct x86_use {
 struct x86_units {
     struct { uint64_t cycle, busy; } calendar[X86_CALENDAR];
     struct { uint64_t from, to; } stretches[X86_STRETCHES]; /* of a set: all busy in [from, to) */
+    uint64_t horizon;        /* nothing is taken from this cycle on */
     uint64_t recent;         /* units whose turn it was: the others come first */
 };
 

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * x86: blocks that are not gone through again.  What a block does to a core depends on the state of the core *relative to
+ * its clock*, on what the front end was held up for, and on how long each of the block's references takes.  States come
+ * again and again: in loops after some turns, and after every misprediction.  So they are kept: a *node* is a state, an
+ * *edge* is a block that was executed in it, with what its references took, what was charged, and the node that it led to.
+ *
+ * While a thread is at a node (its *replay*), predictor, caches and store queue are asked for each block as ever, in the
+ * same order and at the same times.  If they answer as they did when an edge was made, clock and books advance by what the
+ * edge says, and the core itself is not touched.  If not, the core is put into the state of the node, and goes through
+ * the instructions; answers that have been given already are on the *tape*.  Times and books are exactly those of going
+ * through all instructions.
+ *
+ * Not for threads that share a core: states would have to be those of all of them.  core_state.c writes and reads states.
+ */
+#ifndef PEET_X86_CORE_REPLAY_H
+#define PEET_X86_CORE_REPLAY_H
+
+#include "core.h"
+
+enum { X86_TAPE_REFS = 256, X86_TAPE_CHARGES = 256, X86_STATE_BYTES = 16384, X86_STATE_CYCLES = 1024 };
+
+/** What a reference of a block took. */
+struct x86_tape_ref {
+    uint64_t pc;
+    uint32_t begin;          /* after the block's beginning: the last dispatch before it */
+    uint32_t cycles;         /* to its end */
+    uint32_t level, tlb, coherence; /* as in struct wait */
+    uint32_t data, written;  /* stores: as in struct x86_store, but after the block's beginning */
+    uint16_t value, size_bytes, ref;
+    uint8_t hit, kind;       /* enum x86_access_kind: load or store */
+    uint8_t served;          /* loads: that of `level`; stores: the thread's store_category afterwards */
+    uint8_t plain;           /* a load that hits, forwarded from nowhere; a store that hits */
+    uint8_t entered;         /* a store: it is in the store queue already */
+};
+
+struct x86_charge {
+    uint32_t place;
+    uint16_t category;
+    uint32_t cycles;
+};
+
+struct x86_node;
+
+struct x86_edge {
+    const struct peet_block *block;
+    uint32_t front;          /* what the front end was held up for: x86_replay_front() */
+    uint16_t nrefs, ncharges;
+    struct x86_edge *more;   /* of the same node */
+    struct x86_node *next;
+    uint32_t dispatch;       /* all times: after the block's beginning */
+    int32_t frontier;
+    uint32_t front_from;     /* 0: no longer of importance */
+    uint32_t front_category;
+    uint32_t uops;
+    uint32_t complete;       /* of the branch at the end */
+    const struct x86_op *last;
+    uint64_t last_pc;
+    struct x86_charge *charges;
+    struct x86_tape_ref refs[];
+};
+
+struct x86_node {
+    struct x86_edge *edges;
+    struct x86_node *same;   /* of the same bucket */
+    uint64_t hash;
+    uint32_t bytes, nedges;
+    uint64_t state[];
+};
+
+/** A thread's. */
+struct x86_replay {
+    struct x86_node *node;   /* NULL: its state is that of the core, and at no node */
+    uint8_t fresh;           /* the core is in the node's state */
+    uint8_t recording;       /* an edge from `from` is being made */
+    struct x86_node *from;
+    uint32_t front;
+    uint64_t base, uops;     /* at the block's beginning */
+    int64_t credit;          /* replayed blocks pay for learnt ones */
+    uint64_t rest, resting;  /* blocks until it is tried again */
+    uint64_t replayed, learnt; /* blocks, for statistics */
+    uint32_t nrefs, at;      /* of the tape; what lies before `at` has been used */
+    uint32_t ncharges;       /* X86_TAPE_CHARGES + 1: too many */
+    struct x86_tape_ref refs[X86_TAPE_REFS];
+    struct x86_charge charges[X86_TAPE_CHARGES];
+    uint64_t state[X86_STATE_BYTES / 8];
+};
+
+/** x86_replay_init() - nothing is known.  Returns: 0, or -1 out of memory */
+int x86_replay_init(struct x86 *x);
+void x86_replay_fini(struct x86 *x);
+
+/**
+ * x86_replay_block() - a block whose branch is resolved and whose instructions are fetched
+ * Returns: 1: it has been executed; 0: the core is in the right state to go through it, and x86_replay_end() is to follow
+ */
+int x86_replay_block(struct x86_thread *t, const struct x86_code *code, const uint64_t *values);
+/** x86_replay_end() - it has gone through the block */
+void x86_replay_end(struct x86_thread *t, const struct x86_code *code);
+/** x86_replay_leave() - something other than a block is about to change the state: the core is put into it */
+void x86_replay_leave(struct x86_thread *t);
+struct wait;
+/** x86_replay_load(), x86_replay_store() - a reference of the block that is gone through: from the tape, or onto it.
+ *  Returns: when the data are there; what is known of the store */
+uint64_t x86_replay_load(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes, uint64_t now,
+    struct wait *w);
+struct x86_tape_ref *x86_replay_store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes,
+    uint64_t now);
+/** x86_replay_charge() - the tape hears what is charged */
+void x86_replay_charge(struct x86_replay *r, uint32_t place, enum x86_category category, uint64_t cycles);
+
+/** x86_state_write() - the state of a thread and its core, relative to its last dispatch.  Returns: bytes, a multiple of 8;
+ *  0: it is not one that can be kept */
+uint32_t x86_state_write(struct x86_thread *t, uint64_t out[X86_STATE_BYTES / 8]);
+/** x86_state_read() - the thread's core is put into a state; its dispatch and frontier are right already */
+void x86_state_read(struct x86_thread *t, const uint64_t *state);
+
+#endif
