@@ -359,6 +359,8 @@ void x86_memory_access(struct x86_memory *m, const struct x86_access *a, uint64_
     }
     if (m->fast && a->kind != X86_PREFETCH && near(m, a, now, out))
         return;
+    if (m->has_l2)
+        peet_sim_tags_prefetch(&c->l2.tags, a->address >> m->line_shift);
     perfect = m->perfect && m->env->data_of(m->env, a->address, NULL)->flags & PEET_DATA_PERFECT;
     r = (struct x86_request){ .access = a, .line = a->address >> m->line_shift, .now = now, .core = a->core,
         .write = a->kind == X86_STORE || a->kind == X86_MODIFY, .fetch = a->kind == X86_FETCH, .other = PEET_MEMORY_NOBODY };
