@@ -81,6 +81,12 @@ struct peet_source_ops {
     int (*outside)(void *self);
     /** block_of_turn() - the block that begins with the access (or fence) before which a context waits; may be NULL */
     const struct peet_block *(*block_of_turn)(void *self, uint64_t runtime_pc);
+    /** words() - is there something to decode?  Lets the context run if not; may be NULL, as the next two */
+    int (*words)(void *self, uint32_t context);
+    /** direct() - blocks that the machine leaves to peet (direct.h), from these words.  Returns: 0, or 1 if there were some */
+    int (*direct)(void *self, uint32_t context, struct peet_direct_run *run);
+    /** executed() - which, since the last call */
+    void (*executed)(void *self, peet_program_executed *fn, void *arg);
     /** function_of_pc() - for modules; may be NULL */
     const struct peet_function *(*function_of_pc)(void *self, uint64_t runtime_pc);
 };
@@ -170,6 +176,13 @@ int peet_map_wants_addresses(const struct peet_map *map);
 
 /** peet_map_wants_loops() - can all modules take many turns of a loop in one event? */
 int peet_map_wants_loops(const struct peet_map *map);
+
+/**
+ * peet_map_direct() - may the machine's blocks be taken without it?  Not if anybody else sees them
+ * Returns: how, with *out_self; NULL: no.  peet_map_set_direct(): so it shall be
+ */
+const struct peet_direct *peet_map_direct(const struct peet_map *map, void **out_self);
+void peet_map_set_direct(struct peet_map *map);
 
 /**
  * peet_map_run() - to the end of the program

@@ -5,6 +5,7 @@
  * what they refer to.  Blocks without a record (a last jump, alignment padding) are told from what
  * comes next.
  */
+#include "direct.h"
 #include "native.h"
 #include "program.h"
 
@@ -483,4 +484,66 @@ unsigned peet_decode_batch(struct peet_decode_state *s, const uint64_t **cursor,
     }
     *cursor = at;
     return n;
+}
+
+/* The code of a function, if it is met often. */
+static struct peet__direct_function *direct_of(struct peet_program *p, struct peet__function *f)
+{
+    enum { OFTEN = 30 };
+    if (f->direct == NULL && f->direct_heat < OFTEN && ++f->direct_heat == OFTEN)
+        f->direct = peet__direct_make(p, f);
+    return f->direct;
+}
+
+#ifdef __clang__
+__attribute__((no_sanitize("function"))) /* made code carries no type */
+#endif
+int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, struct peet_direct_run *run)
+{
+    struct peet_program *const p = s->program;
+    const uint64_t *at = *cursor;
+    int any = 0;
+    if (s->loop_left != 0 || s->tail >= 0 || s->slots < p->slots_capacity)
+        return 0;
+    while (at != end) {
+        const uint64_t word = *at, index = ~word;
+        struct peet__function *f = s->function;
+        struct peet__direct_function *d;
+        const void *to;
+        if (f != NULL && index < f->nsegments) {
+            if ((d = direct_of(p, f)) == NULL)
+                break;
+            to = d->blocks[index];
+        } else {
+            if (PEET_RAW_IS_ABSTRACT(word) || !lookup_sync(s, word) || (d = direct_of(p, s->sync_function)) == NULL)
+                break;
+            to = d->sync[s->sync_segment];
+            if (to != d->leave)
+                p->direct->sync[word % PEET__DIRECT_SYNCS] = (struct peet__direct_sync){word, to};
+        }
+        if (to == d->leave || (size_t)(end - at) <= p->direct->slots)
+            break;
+        run->at = at;
+        run->safe = end - p->direct->slots;
+        run->regs = s->regs;
+        run->blocks = d->blocks;
+        run->sync = p->direct->sync;
+        run->table = &p->direct->table;
+        run->last = s->last;
+        run->tail = -1;
+        const uint64_t before = run->instructions;
+        d->enter(run, to);
+        run->instructions += before;
+        if (run->at == at && run->last == s->last && run->tail < 0)
+            break;
+        any = 1;
+        at = run->at;
+        s->function = peet__direct_function_of(run->blocks);
+        s->last = (int32_t)run->last;
+        s->tail = (int32_t)run->tail;
+        if (s->tail >= 0 || run->time >= run->limit)
+            break;
+    }
+    *cursor = at;
+    return any;
 }

@@ -7,6 +7,7 @@
 #ifndef PEET_DECODE_H
 #define PEET_DECODE_H
 
+#include <peet/direct.h>
 #include <peet/error.h>
 #include <peet/module.h>
 
@@ -136,6 +137,19 @@ enum peet_decode_want {
  */
 unsigned peet_decode_batch(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end, int want,
                            struct peet_block_event *events, unsigned nevents, uint64_t *values, size_t nvalues);
+
+/**
+ * peet_program_set_direct() - a machine that lets its blocks be taken by peet itself
+ * @ops, @self: of the module (direct.h); borrowed
+ * Returns: 0, PEET_ENOTFOUND: not as it is configured, or not on this processor; PEET_ENOMEM
+ */
+int peet_program_set_direct(struct peet_program *program, const struct peet_direct *ops, void *self);
+/** peet_decode_direct() - take blocks, as long as there is machine code for them and before the run's limit.  0: no block
+ *  was taken, peet_decode_batch() knows more */
+int peet_decode_direct(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end, struct peet_direct_run *run);
+/** peet_program_direct_executed() - how often each block was taken since the last call */
+typedef void peet_program_executed(void *arg, const struct peet_block *block, uint64_t times);
+void peet_program_direct_executed(struct peet_program *program, peet_program_executed *fn, void *arg);
 
 /** The most values that one block of the program has; grows when images are added. */
 size_t peet_program_values(const struct peet_program *program);

@@ -66,6 +66,9 @@ struct peet__block {
 
 struct peet__image;
 struct peet__native;
+struct peet__chunk;
+struct peet__direct;
+struct peet__direct_function;
 
 struct peet__function {
     struct peet_function pub;
@@ -82,6 +85,8 @@ struct peet__function {
     uint8_t new_section;         /* the first of its section */
     const struct peet__native *native[2]; /* decoders in machine code, without and with values; NULL: not made */
     uint32_t native_heat[2];     /* how often they were missed */
+    struct peet__direct_function *direct; /* direct.c; NULL: not made */
+    uint32_t direct_heat;
     void **owned;                /* allocations */
     uint32_t nowned;
 };
@@ -116,7 +121,8 @@ struct peet_program {
     void *rescan_arg;
     uint64_t *values;                  /* scratch of the event being delivered */
     uint32_t values_capacity, slots_capacity; /* the most of any block */
-    void *native_chunks;               /* native.c */
+    struct peet__chunk *native_chunks; /* native.c */
+    struct peet__direct *direct;       /* direct.c; NULL: no machine has asked for it */
     struct peet_program_gaps gaps;
     int granularity;
     struct peet__function **synthetics; /* by enum peet_synthetic, NULL: not asked for yet; they are among functions */

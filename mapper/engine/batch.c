@@ -40,8 +40,7 @@ static __attribute__((noinline)) void count_varying(struct peet_map *map, struct
     map->varying.writes += counts.writes;
 }
 
-/** A block was executed so many times in a row. */
-static inline void count_block(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block, uint64_t times)
+void peet__map_count_times(struct peet_map *map, const struct peet_block *block, uint64_t times)
 {
     if (__builtin_expect(block->id >= map->nexecutions, 0)) {
         more_executions(map, block->id);
@@ -50,6 +49,12 @@ static inline void count_block(struct peet_map *map, struct peet_map_core *core,
     }
     map->executions[block->id].times += times;
     map->executions[block->id].block = block;
+}
+
+/** A block was executed so many times in a row. */
+static inline void count_block(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block, uint64_t times)
+{
+    peet__map_count_times(map, block, times);
     core->instructions += block->ninsns * times;
 }
 

@@ -348,6 +348,8 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
         if (range_block(map, c, out))
             return PEET_EVENT_BLOCK;
     }
+    if (map->direct && map->until && peet__map_run_direct(map, core))
+        return PEET_MAP_DIRECT;
     for (;;) {
         unsigned n = map->ops->blocks ? map->ops->blocks(map->source, c->source, &c->batch) : 0;
 
@@ -586,6 +588,7 @@ static void act(struct peet_map *map, unsigned hw)
         return;
     }
     map->attention = 0;
+    map->until = preempting ? 0 : limit;
     do {
         if (preempting && peet__map_preempt(map, hw))
             break;
@@ -596,6 +599,10 @@ static void act(struct peet_map *map, unsigned hw)
         kind = peet__map_produce(map, core, &event);
         if (kind == PEET_MAP_BATCH)
             continue;
+        if (kind == PEET_MAP_DIRECT) {
+            budget -= (int)(map->direct_instructions / 4 % BUDGET) + 1;
+            continue;
+        }
         if (kind == PEET_MAP_AGAIN) {
             budget--;
             if (!core->context)
@@ -691,6 +698,7 @@ static void conclude(struct peet_map *map)
     map->end_cycles = peet_map_cycles(map);
     map->now = map->end_cycles;
     progress(map);
+    peet__map_settle_direct(map);
     if (map->error.code && map->error.code != PEET_EDEADLOCK)
         return;
     if (map->machine->module->finish)

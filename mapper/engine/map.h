@@ -11,6 +11,7 @@
 
 #define PEET_MAP_NEVER UINT64_MAX
 #define PEET_MAP_BATCH 16    /* peet__map_produce(): the context's batch begins with a loop of many turns */
+#define PEET_MAP_DIRECT 18   /* peet__map_produce(): blocks were taken without the machine, all is done */
 #define PEET_MAP_AGAIN 17    /* peet__map_produce(): something was done; the context may have left the core */
 #define PEET_MAP_ARGS 6      /* the most that a request has */
 #define PEET_MAP_LISTED 1000 /* contexts that appear one by one in the statistics */
@@ -69,11 +70,14 @@ struct peet_map_context {
     uint8_t held_back;             /* ATOMIC, the request, is still to be delivered */
     uint8_t step;                  /* what its processor does for a lock: enum in sync/lock.c; 0: nothing */
     uint8_t traffic;               /* that has been done for the request */
+    uint8_t put_off;               /* its try for a lock is decided later: sync/backoff.c */
     uint8_t spun;                  /* it found the lock taken */
     uint8_t ordering;              /* consistency: what stands between it and the access that it goes on with, + 128; 0: nothing */
     uint8_t piecewise;             /* the rest of a range operation is in range: its data lies in pieces */
     uint32_t polls;                /* requests since it came on that a context may spin with */
     uint32_t spins;                /* rounds in which it found the lock taken */
+    uint32_t holding;              /* mutexes, and rwlocks for writing, that it has locked and not unlocked */
+    uint32_t tries_failed, tries_well; /* tries for a lock while it held one */
     uint32_t locks;                /* that it holds, under the lock models */
     uint64_t node;                 /* lock model mcs: its queue node for the lock that it wants or gives back */
     struct peet_map_spin spin;
@@ -181,6 +185,10 @@ struct peet_map {
     struct peet_counts varying;    /* what executions times static counts do not cover */
     uint64_t nevents;
 
+    const struct peet_direct *direct; /* of the machine, if its blocks may be taken without it; NULL: they may not */
+    uint64_t until;                /* the limit of the hardware context that acts; 0: block by block */
+    uint64_t direct_instructions;  /* just now */
+
     struct peet_map_module *machine;
     uint64_t (*machine_block)(void *, unsigned, const struct peet_block_event *, uint64_t);
     struct peet_map_module **observers, **block_observers;
@@ -256,7 +264,8 @@ void peet__map_set_idle(struct peet_map *map, unsigned hw);
 
 /**
  * peet__map_produce() - the next event of a core's context, as modules shall see it
- * Returns: enum peet_event_kind, 0: the context is over, PEET_MAP_BATCH, PEET_MAP_AGAIN, or a peet_err (recorded in map->error)
+ * Returns: enum peet_event_kind, 0: the context is over, PEET_MAP_BATCH, PEET_MAP_DIRECT (blocks were taken, all is done), PEET_MAP_AGAIN,
+ * or a peet_err (recorded in map->error)
  */
 int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct peet_event *out_event);
 /** An abstract event of the core's context has been charged: it takes effect, now or when the core acts next.
@@ -295,7 +304,15 @@ void peet__map_run_block(struct peet_map *map, unsigned hw, struct peet_map_core
  * Returns: how many
  */
 size_t peet__map_run_batch(struct peet_map *map, unsigned hw, struct peet_map_core *core, uint64_t limit);
+/** A block was executed so often; its instructions are counted elsewhere. */
+void peet__map_count_times(struct peet_map *map, const struct peet_block *block, uint64_t times);
 void peet__map_count_block(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block, uint64_t times);
+
+/* ---- direct.c */
+/** Blocks that the machine leaves to peet.  Returns: whether there were some */
+int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core);
+/** All that have been taken are counted, and the machine knows. */
+void peet__map_settle_direct(struct peet_map *map);
 
 /* ---- loops.c */
 /** Turns of a loop, at least one, up to a time; the event keeps what is left.  Returns: turns left */

@@ -144,6 +144,7 @@ int peet_map_stats(struct peet_map *map, json_t *root, struct peet_error *error)
     struct peet_map_totals t;
     int bad;
 
+    peet__map_settle_direct(map);
     peet_map_totals(map, &t);
     bad = json_object_set_new(root, "time", json_pack("{s:o}", "cycles", peet_stats_u64(peet_map_cycles(map)))) ||
         json_object_set_new(root, "totals", json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b}", "instructions",

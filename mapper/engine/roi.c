@@ -61,6 +61,7 @@ int peet__roi_mark(struct peet_map *map, uint64_t now, int begin)
 
     if (begin == roi->is_open)
         return 0;
+    peet__map_settle_direct(map);
     if (!roi->hw_open) {
         roi->hw_open = calloc(map->ncores, sizeof *roi->hw_open);
         roi->hw_closed = calloc(map->ncores, sizeof *roi->hw_closed);

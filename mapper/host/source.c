@@ -359,24 +359,47 @@ static int next(void *self, uint32_t context, struct peet_event *out_event, stru
     }
 }
 
-/** What is left of the words, or of the next turn if nothing is. */
-static unsigned blocks(void *self, uint32_t context, struct peet_block_event **out_events)
+/** Words of the context's, left over or new ones. */
+static int words(void *self, uint32_t context)
 {
     struct peet_source *s = self;
     struct peet_source_context *c = s->contexts[context];
-    struct peet_source_batch *batch;
 
     if (c->cursor == c->end) {
         if (c->done || c->loop || peet__source_ring(s, c, NULL))
             return 0;
         peet__source_resume(s, c, context);
     }
+    return c->cursor != c->end;
+}
+
+static int direct(void *self, uint32_t context, struct peet_direct_run *run)
+{
+    struct peet_source_context *c = ((struct peet_source *)self)->contexts[context];
+
+    return peet_decode_direct(c->decode, &c->cursor, c->end, run);
+}
+
+static void executed(void *self, peet_program_executed *fn, void *arg)
+{
+    peet_program_direct_executed(((struct peet_source *)self)->program, fn, arg);
+}
+
+/** What is left of the words, or of the next turn if nothing is.  If most blocks are taken without it: one. */
+static unsigned blocks(void *self, uint32_t context, struct peet_block_event **out_events)
+{
+    struct peet_source *s = self;
+    struct peet_source_context *c = s->contexts[context];
+    struct peet_source_batch *batch;
+
+    if (c->cursor == c->end && !words(self, context))
+        return 0;
     batch = take_batch(s, c);
     if (!batch)
         return 0;
     *out_events = batch->events;
     return peet_decode_batch(c->decode, &c->cursor, c->end, 
-        (s->want_addresses ? PEET_DECODE_ADDRESSES : 0) | (s->want_loops ? PEET_DECODE_LOOPS : 0), batch->events, PEET_SOURCE_BATCH_BLOCKS, batch->values,
+        (s->want_addresses ? PEET_DECODE_ADDRESSES : 0) | (s->want_loops ? PEET_DECODE_LOOPS : 0), batch->events, s->direct ? 1 : PEET_SOURCE_BATCH_BLOCKS, batch->values,
         batch->nvalues);
 }
 
@@ -426,6 +449,9 @@ const struct peet_source_ops peet_source_ops = {
     .spawn_iterations = spawn_iterations,
     .spawn_thread = spawn_thread,
     .blocks = blocks,
+    .words = words,
+    .direct = direct,
+    .executed = executed,
     .synthetic = synthetic,
     .io_ready = peet__source_io_ready,
     .state = state,
@@ -506,6 +532,11 @@ void peet_source_attach(struct peet_source *source, const struct peet_map *map, 
     source->map = map;
     source->want_addresses = want_addresses;
     source->want_loops = want_loops;
+}
+
+void peet_source_set_direct(struct peet_source *source)
+{
+    source->direct = 1;
 }
 
 int peet_source_set_data(struct peet_source *source, struct peet_datamap *data)

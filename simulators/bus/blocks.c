@@ -124,7 +124,7 @@ static __attribute__((noinline)) uint64_t by_groups(struct bus *b, unsigned hw, 
     return p->cost + stall * CPI_ONE;
 }
 
-static void account(struct bus *b, unsigned hw, uint64_t now, uint64_t time, uint64_t counts_reads, uint64_t counts_writes, uint64_t stalled)
+void peet__bus_account(struct bus *b, unsigned hw, uint64_t now, uint64_t time, uint64_t counts_reads, uint64_t counts_writes, uint64_t stalled)
 {
     struct hw *h = &b->hw[hw];
     struct cache *c = &b->caches[hw];
@@ -140,8 +140,7 @@ static void account(struct bus *b, unsigned hw, uint64_t now, uint64_t time, uin
     }
 }
 
-/* @until as a time since @now, in CPI_ONE: what is so far away is never reached in one call.  0: past it already. */
-static uint64_t limit_of(uint64_t now, uint64_t until)
+uint64_t peet__bus_limit_of(uint64_t now, uint64_t until)
 {
     if (until <= now)
         return 0;
@@ -153,7 +152,7 @@ ALWAYS uint64_t walk(struct bus *b, unsigned hw, const struct peet_block_event *
 {
     struct cache *const c = &b->caches[hw];
     const struct peet_block_event *e = events, *const end = events + n;
-    const uint64_t limit = limit_of(now, until);
+    const uint64_t limit = peet__bus_limit_of(now, until);
     uint64_t time = b->hw[hw].cpi_rest, stamp = c->stamp, counts = 0, stalled = 0;
     do {
         const struct peet_block *const block = e->block;
@@ -181,7 +180,7 @@ ALWAYS uint64_t walk(struct bus *b, unsigned hw, const struct peet_block_event *
         e++;
     } while (e != end && time < limit);
     c->stamp = stamp;
-    account(b, hw, now, time, counts & UINT32_MAX, counts >> 32, stalled);
+    peet__bus_account(b, hw, now, time, counts & UINT32_MAX, counts >> 32, stalled);
     *out_done = (size_t)(e - events);
     return time / CPI_ONE - stalled;
 }
@@ -191,7 +190,7 @@ static uint64_t walk_made(struct bus *b, unsigned hw, const struct peet_block_ev
 {
     struct cache *const c = &b->caches[hw];
     const struct peet_block_event *e = events, *const end = events + n;
-    const uint64_t limit = limit_of(now, until);
+    const uint64_t limit = peet__bus_limit_of(now, until);
     uint64_t time = b->hw[hw].cpi_rest, stamp = c->stamp, counts = 0, stalled = 0;
     do {
         const struct plan *p;
@@ -218,7 +217,7 @@ static uint64_t walk_made(struct bus *b, unsigned hw, const struct peet_block_ev
         e++;
     } while (e != end && time < limit && LIKELY(!b->dead));
     c->stamp = stamp;
-    account(b, hw, now, time, counts & UINT32_MAX, counts >> 32, stalled);
+    peet__bus_account(b, hw, now, time, counts & UINT32_MAX, counts >> 32, stalled);
     *out_done = (size_t)(e - events);
     return time / CPI_ONE - stalled;
 }
@@ -326,7 +325,7 @@ uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_even
 {
     const struct peet_block *const block = event->block;
     struct cache *const c = &b->caches[hw];
-    const uint64_t limit = limit_of(now, until);
+    const uint64_t limit = peet__bus_limit_of(now, until);
     uint64_t values[LOOP_VALUES], done = 0, time = b->hw[hw].cpi_rest, stalled = 0;
     struct looped at[LOOP_GROUPS];
     *out_turns = 1;
@@ -377,7 +376,7 @@ uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_even
         if (together)
             advance(at, n, turns);
     } while (done < event->turns && time < limit && !b->dead);
-    account(b, hw, now, time, (uint64_t)(block->reads + block->modifies) * done, (uint64_t)(block->writes + block->modifies) * done, stalled);
+    peet__bus_account(b, hw, now, time, (uint64_t)(block->reads + block->modifies) * done, (uint64_t)(block->writes + block->modifies) * done, stalled);
     *out_turns = done;
     return time / CPI_ONE - stalled;
 }

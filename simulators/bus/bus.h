@@ -10,6 +10,7 @@
 #ifndef PEET_BUS_H
 #define PEET_BUS_H
 
+#include <peet/direct.h>
 #include <peet/module.h>
 #include "../common/linemap.h"
 #include "../common/oldest.h"
@@ -152,6 +153,7 @@ struct bus {
     struct group_member *group_members;
     uint32_t ngroup_members, group_members_size;
     struct made *made;          /* code for blocks (made.c); NULL: none */
+    struct bus_direct *direct;  /* blocks that peet takes by itself (direct.c); NULL: none */
     int groupwise;              /* groups.c has its conditions */
     uint32_t (*go_slowly)(struct bus *, struct turn *, uint64_t begin, uint64_t line, const struct group_way *); /* groups.c */
     int silent_write;           /* a write to a line that a read has brought in needs no transaction */
@@ -265,6 +267,16 @@ typedef uint64_t bus_walk(struct bus *b, unsigned hw, const struct peet_block_ev
 bus_walk *peet__bus_walk_for(const struct bus *b);
 /** loop() of the module */
 uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns);
+
+/** Blocks are over: their time since @now, in CPI_ONE, their counts, and for how long they waited. */
+void peet__bus_account(struct bus *b, unsigned hw, uint64_t now, uint64_t time, uint64_t reads, uint64_t writes, uint64_t stalled);
+/** @until as a time since @now, in CPI_ONE: what is so far away is never reached in one call.  0: past it already. */
+uint64_t peet__bus_limit_of(uint64_t now, uint64_t until);
+
+/* direct.c */
+/** What the module offers peet: most blocks of a single processor in its stead. */
+extern const struct peet_direct peet__bus_direct;
+void peet__bus_direct_fini(struct bus *b);
 
 /* made.c */
 /** b->made becomes what makes code, or stays NULL. */

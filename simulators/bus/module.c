@@ -68,6 +68,7 @@ static void bus_destroy(void *self)
     peet__bus_caches_fini(b);
     peet__bus_plans_fini(b);
     peet__bus_made_fini(b);
+    peet__bus_direct_fini(b);
     peet__bus_calendar_fini(&b->calendar);
     peet_sim_linemap_fini(&b->lines_map);
     free(b->hw);
@@ -255,4 +256,5 @@ __attribute__((visibility("default"))) const struct peet_module peet_module = {
     .blocks = bus_blocks,
     .finish = bus_finish,
     .stats = bus_stats,
+    .direct = &peet__bus_direct,
 };

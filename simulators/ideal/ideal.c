@@ -4,6 +4,7 @@
  * schema cost (the sum of its instructions' reciprocal throughputs), its number of instructions, or one
  * cycle.  What remains is the program's own parallelism: the reference for every other machine.
  */
+#include <peet/direct.h>
 #include <peet/module.h>
 
 #include <stdlib.h>
@@ -12,6 +13,7 @@ enum cost { COST_SCHEMA, COST_UNIT, COST_INSTRUCTIONS };
 
 struct ideal {
     enum cost cost;
+    struct peet_direct_run run;
 };
 
 static const struct peet_param params[] = {
@@ -37,15 +39,20 @@ static void destroy(void *self)
     free(self);
 }
 
+static uint64_t cost_of(const struct ideal *self, const struct peet_block *block)
+{
+    if (self->cost == COST_SCHEMA)
+        return block->cost_cycles;
+    return self->cost == COST_UNIT ? 1 : block->ninsns;
+}
+
 static uint64_t block(void *arg, unsigned hw, const struct peet_block_event *event, uint64_t now)
 {
     const struct ideal *self = arg;
 
     (void)hw;
     (void)now;
-    if (self->cost == COST_SCHEMA)
-        return event->block->cost_cycles;
-    return self->cost == COST_UNIT ? 1 : event->block->ninsns;
+    return cost_of(self, event->block);
 }
 
 static uint64_t loop(void *arg, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
@@ -73,6 +80,45 @@ static uint64_t blocks(void *arg, unsigned hw, const struct peet_block_event *ev
     return cycles;
 }
 
+/* All that a block is here is its cost. */
+
+static int direct_table(void *self, struct peet_direct_table *table)
+{
+    (void)self;
+    (void)table;
+    return 0;
+}
+
+static int direct_block(void *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_block *out)
+{
+    (void)values;
+    *out = (struct peet_direct_block){ .time = cost_of(self, block) };
+    return 0;
+}
+
+static struct peet_direct_run *direct_begin(void *arg, unsigned hw, uint64_t now, uint64_t until)
+{
+    struct ideal *self = arg;
+
+    (void)hw;
+    self->run.time = 0;
+    self->run.limit = until > now ? until - now : 0;
+    return &self->run;
+}
+
+static uint64_t direct_end(void *self, unsigned hw)
+{
+    (void)hw;
+    return ((struct ideal *)self)->run.time;
+}
+
+static const struct peet_direct direct = {
+    .table = direct_table,
+    .block = direct_block,
+    .begin = direct_begin,
+    .end = direct_end,
+};
+
 const struct peet_module peet_module = {
     .abi = PEET_MODULE_ABI,
     .struct_size = sizeof(struct peet_module),
@@ -86,4 +132,5 @@ const struct peet_module peet_module = {
     .block = block,
     .loop = loop,
     .blocks = blocks,
+    .direct = &direct,
 };

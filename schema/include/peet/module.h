@@ -13,7 +13,7 @@
  *
  * CHANGES
  *   1  first version
- *   2  memory reports, data structures, processors' costs (all at the ends of their structs)
+ *   2  memory reports, data structures, processors' costs, blocks taken by peet itself (all at the ends of their structs)
  */
 #ifndef PEET_MODULE_H
 #define PEET_MODULE_H
@@ -264,6 +264,7 @@ enum peet_abstract_type {
  *   LOOP_NEXT       1 and the chunk [first, last) in two words at chunk_address; 0: no more
  *   INTERRUPT       1 if the thread was waiting where waits can be interrupted: its wait returns EINTR; else 0,
  *                   and its next such wait returns EINTR at once
+ *   COND_WAIT       PEET_COND_UNLOCKED(), if it is interrupted before it has its mutex back
  *   IO_WAIT         the poll(2) events that are ready, 0 at the deadline, PEET_FAILED | EINTR if interrupted
  *
  * THREAD_EXIT is CONTEXT_EXIT.  ATOMIC stands just before the access itself, whose reference is the
@@ -271,6 +272,11 @@ enum peet_abstract_type {
  */
 #define PEET_NEVER UINT64_MAX
 #define PEET_FAILED ((uint64_t)1 << 63)
+/** COND_WAIT that was interrupted when it had been woken (with this result) and waited for its mutex, which it had locked so often: the
+ *  subject locks it again. */
+#define PEET_COND_UNLOCKED(result, times) (PEET_FAILED | (uint64_t)(times) << 16 | ((result) & 0xffff))
+#define PEET_COND_RESULT(answer) ((answer) & 0xffff)
+#define PEET_COND_RELOCKS(answer) (((answer) & ~PEET_FAILED) >> 16)
 
 /** Types of SYNC_INIT and SYNC_DESTROY. */
 enum peet_sync_type {
@@ -478,6 +484,7 @@ struct peet_cost {
 
 /* ------------------------------------------------------------------------------------------- services */
 
+struct peet_direct;
 struct peet_stats;     /* a node of the statistics tree */
 
 /** What a module may ask for.  Every function takes the env itself first. */
@@ -625,6 +632,8 @@ struct peet_module {
     /** memory() - observers: what the machine's memory system did, in the order in which it did it; it comes before
      *  the block whose reference it was */
     void (*memory)(void *self, const struct peet_memory_event *events, size_t n);
+    /** direct - machines: blocks that peet may take in their stead (direct.h); NULL: none */
+    const struct peet_direct *direct;
 };
 
 /** Every module exports this. */

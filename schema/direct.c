@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes the code that direct.h describes.  Before each block's code, everything is as decode.c has it between two
+ * records; where there is no code, or less than certainty, it leaves there.  The looks of a block are made in their order, each
+ * at once with its consequences: a miss is the machine's business, and comes back.
+ */
+#include "direct.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int peet_program_set_direct(struct peet_program *p, const struct peet_direct *ops, void *self)
+{
+    struct peet__direct *d = calloc(1, sizeof *d);
+    if (d == NULL)
+        return PEET_ENOMEM;
+    d->ops = ops;
+    d->self = self;
+#ifdef __x86_64__
+    if (ops->table(self, &d->table) == 0) {
+        p->direct = d;
+        return 0;
+    }
+#endif
+    free(d);
+    return PEET_ENOTFOUND;
+}
+
+void peet_program_direct_executed(struct peet_program *p, peet_program_executed *fn, void *arg)
+{
+    for (unsigned i = 0; i < p->nfunctions; i++) {
+        struct peet__function *f = p->functions[i];
+        for (uint32_t k = 0; f->direct != NULL && k < f->nall; k++) {
+            const uint64_t times = (uint64_t)(uintptr_t)f->direct->blocks[-2 - (int64_t)k];
+            if (times == 0)
+                continue;
+            fn(arg, &f->blocks[k], times);
+            f->direct->blocks[-2 - (int64_t)k] = NULL;
+        }
+    }
+}
+
+#ifdef __x86_64__
+
+#include "forms.h"
+
+/* Registers while the code runs: rbx the run, rbp at the record, r14 followed registers, r13 time, r12 instructions, r15 stamp, edi the
+ * last block, r8 the function's table of blocks, r9 keys, r10 used, r11 hints; rax, rcx, rdx and rsi are scratch. */
+static const struct peet__form_registers registers = {RBP, R14, RCX};
+
+enum { CHAIN = 4, BLOCK_EXTRA_BYTES = 640, VALUE_BYTES = 64, LOOK_BYTES = 160, COLD = (CHAIN + 2) * (PEET_DIRECT_LOOKS + 1) };
+#define RUN(field) ((int32_t)offsetof(struct peet_direct_run, field))
+
+/* What every chunk begins with, as offsets. */
+struct preamble { size_t enter, leave, sync, miss, other, loop; };
+
+/* Something rare that a block's code jumps to: a miss, or lines that are not what was hoped for. */
+struct cold {
+    uint8_t *from;      /* behind the jump */
+    uint8_t *back;      /* where to go on */
+    uint32_t argument;  /* site; block id */
+    int32_t tail;       /* if the block cannot be taken: it is to come as a tail; -1: as a record */
+    uint8_t other, single;
+};
+
+struct maker {
+    struct peet__function *f;
+    struct peet__direct *direct;
+    struct peet__direct_function *made;
+    struct peet__emit e;
+    const uint8_t *leave, *sync, *miss, *other, *loop; /* run-time addresses */
+    struct cold cold[COLD];
+    uint32_t ncold;
+};
+
+static void reload(struct peet__emit *e)
+{
+    load(e, R13, RBX, RUN(time));
+    load(e, R8, RBX, RUN(blocks));
+    load(e, R9, RBX, RUN(keys));
+    load(e, R10, RBX, RUN(used));
+    load(e, R11, RBX, RUN(hints));
+}
+
+/* A function of the machine, whose other arguments are in their registers; what it may see or change is in the run. */
+static void call_machine(struct peet__emit *e, size_t function)
+{
+    store(e, R13, RBX, RUN(time));
+    store(e, R15, RBX, RUN(stamp));
+    store(e, RDI, RBX, RUN(last));
+    CODE(e, "\x48\x89\xdf\x48\x83\xec\x08"); /* mov rdi, rbx; sub rsp, 8 */
+    load(e, RAX, RBX, RUN(table));
+    CODE(e, "\xff\x50"); /* call [rax + disp8] */
+    byte(e, (unsigned)function);
+    CODE(e, "\x48\x83\xc4\x08"); /* add rsp, 8 */
+    reload(e);
+}
+
+static struct preamble write_preamble(struct peet__emit *e)
+{
+    static const uint8_t saved[] = {RBX, RBP, R12, R13, R14, R15};
+    struct preamble p;
+    p.enter = (size_t)(e->at - e->write);
+    for (unsigned k = 0; k < sizeof saved; k++) {
+        if (saved[k] >= 8)
+            byte(e, 0x41);
+        byte(e, 0x50 | (saved[k] & 7)); /* push */
+    }
+    CODE(e, "\x48\x83\xec\x08\x48\x89\xfb"); /* sub rsp, 8; mov rbx, rdi */
+    load(e, RBP, RBX, RUN(at));
+    load(e, R14, RBX, RUN(regs));
+    load(e, R15, RBX, RUN(stamp));
+    load(e, RDI, RBX, RUN(last));
+    reload(e);
+    CODE(e, "\x45\x31\xe4\xff\xe6"); /* xor r12d, r12d; jmp rsi */
+
+    p.leave = (size_t)(e->at - e->write);
+    store(e, RBP, RBX, RUN(at));
+    store(e, R13, RBX, RUN(time));
+    store(e, R15, RBX, RUN(stamp));
+    store(e, R12, RBX, RUN(instructions));
+    store(e, RDI, RBX, RUN(last));
+    CODE(e, "\x48\x83\xc4\x08"); /* add rsp, 8 */
+    for (unsigned k = sizeof saved; k-- > 0;) {
+        if (saved[k] >= 8)
+            byte(e, 0x41);
+        byte(e, 0x58 | (saved[k] & 7)); /* pop */
+    }
+    byte(e, 0xc3);
+
+    /* The word at hand is not plain; rax is its complement. */
+    p.sync = (size_t)(e->at - e->write);
+    CODE(e, "\x48\xf7\xd0\x89\xc1\x81\xe1"); /* not rax; mov ecx, eax; and ecx, imm32 */
+    word32(e, PEET__DIRECT_SYNCS - 1);
+    CODE(e, "\xc1\xe1\x04"); /* shl ecx, 4 */
+    memory(e, 0x03, RCX, RBX, RUN(sync)); /* add rcx, [rbx + …] */
+    CODE(e, "\x48\x39\x01"); /* cmp [rcx], rax */
+    jump_if(e, IF_NOT, e->run + p.leave);
+    CODE(e, "\xff\x61\x08"); /* jmp [rcx + 8] */
+
+    p.miss = (size_t)(e->at - e->write); /* esi site, rax line */
+    CODE(e, "\x48\x89\xc2"); /* mov rdx, rax */
+    call_machine(e, offsetof(struct peet_direct_table, miss));
+    CODE(e, "\x89\xc1\xc3"); /* mov ecx, eax; ret */
+
+    p.other = (size_t)(e->at - e->write); /* esi block id; eax: whether it could not */
+    call_machine(e, offsetof(struct peet_direct_table, other));
+    load(e, RDI, RBX, RUN(last));
+    CODE(e, "\x85\xc0\xc3"); /* test eax, eax; ret */
+
+    p.loop = (size_t)(e->at - e->write); /* esi block id, rdx turns, rcx strides */
+    call_machine(e, offsetof(struct peet_direct_table, loop));
+    load(e, RDI, RBX, RUN(last));
+    load(e, R15, RBX, RUN(stamp));
+    CODE(e, "\x85\xc0\xc3");
+    return p;
+}
+_Static_assert(sizeof(struct peet__direct_sync) == 16 && sizeof(struct peet_direct_table) < 128, "the code knows this");
+
+static void cmp_leave(struct maker *m, unsigned reg, int32_t field)
+{
+    memory(&m->e, 0x3b, reg, RBX, field); /* cmp reg, [rbx + …] */
+    jump_if(&m->e, IF_AT_LEAST, m->leave);
+}
+
+/* On to the block that the next word names. */
+static void go_on(struct maker *m)
+{
+    struct peet__emit *const e = &m->e;
+    cmp_leave(m, RBP, RUN(safe));
+    cmp_leave(m, R13, RUN(limit));
+    load(e, RAX, RBP, 0);
+    CODE(e, "\x48\xf7\xd0\x48\x3d"); /* not rax; cmp rax, imm32 */
+    word32(e, m->f->nsegments);
+    jump_if(e, IF_AT_LEAST, m->sync);
+    CODE(e, "\x41\xff\x24\xc0"); /* jmp [r8 + rax * 8] */
+}
+
+static struct cold *add_cold(struct maker *m, uint8_t *from, uint32_t argument, int32_t tail, int other)
+{
+    struct cold *c = &m->cold[m->ncold++];
+    *c = (struct cold){.from = from, .argument = argument, .tail = tail, .other = (uint8_t)other};
+    return c;
+}
+
+/* Where a look's references begin. */
+static struct peet__address begin_of(const struct peet__block *c, const struct peet_direct_look *look)
+{
+    struct peet__address a = c->addresses[look->value];
+    a.disp -= look->before;
+    return a;
+}
+
+/* rax, an address, becomes the line; ecx where it is, and that is noted. */
+static void make_look(struct maker *m, const struct peet_direct_look *look)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet_direct_table *t = &m->direct->table;
+    CODE(e, "\x48\xc1\xe8"); /* shr rax, imm8 */
+    byte(e, t->line_shift);
+    CODE(e, "\x89\xc1\x81\xe1"); /* mov ecx, eax; and ecx, imm32 */
+    word32(e, t->hint_mask);
+    CODE(e, "\x41\x8b\x0c\x8b");                 /* mov ecx, [r11 + rcx * 4] */
+    CODE(e, "\x48\x8d\x14\x85\x03\x00\x00\x00"); /* lea rdx, [rax * 4 + 3] */
+    if (look->either != 0) {
+        CODE(e, "\x49\x33\x14\xc9\x48\xf7\xc2"); /* xor rdx, [r9 + rcx * 8]; test rdx, imm32 */
+        word32(e, ~(uint32_t)look->either);
+    } else {
+        CODE(e, "\x49\x3b\x14\xc9"); /* cmp rdx, [r9 + rcx * 8] */
+    }
+    struct cold *miss = add_cold(m, jump_ahead(e, IF_NOT), look->site, -1, 0);
+    miss->back = e->at;
+    CODE(e, "\x49\x8d\x97"); /* lea rdx, [r15 + disp32] */
+    word32(e, look->last);
+    if (look->later) {
+        CODE(e, "\x49\x3b\x14\xca\x76\x04"); /* cmp rdx, [r10 + rcx * 8]; jbe over the store */
+    }
+    CODE(e, "\x49\x89\x14\xca"); /* mov [r10 + rcx * 8], rdx */
+}
+
+/* All looks of a block; @tail: as in struct cold. */
+static void make_looks(struct maker *m, const struct peet__block *c, const struct peet_direct_block *d, uint32_t id, int32_t tail)
+{
+    struct peet__emit *const e = &m->e;
+    const uint32_t line_bytes = 1u << m->direct->table.line_shift;
+    struct cold *split = NULL;
+    int checked = 0;
+    if (d->nlooks > 1)
+        CODE(e, "\x31\xd2"); /* xor edx, edx */
+    for (uint32_t k = d->nlooks; k-- > 0;) {
+        const struct peet__address a = begin_of(c, &d->looks[k]);
+        compute(e, registers, &a);
+        if (d->nlooks > 1)
+            store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
+        if (d->looks[k].span < 2)
+            continue;
+        CODE(e, "\x8d\x88"); /* lea ecx, [rax + disp32] */
+        word32(e, d->looks[k].span - 1u);
+        CODE(e, "\x31\xc1"); /* xor ecx, eax */
+        if (d->nlooks > 1)
+            CODE(e, "\x09\xca"); /* or edx, ecx */
+        checked = 1;
+    }
+    if (checked) { /* nothing has happened yet */
+        if (d->nlooks > 1)
+            CODE(e, "\xf7\xc2"); /* test edx, imm32 */
+        else
+            CODE(e, "\xf7\xc1"); /* test ecx, imm32 */
+        word32(e, -line_bytes);
+        split = add_cold(m, jump_ahead(e, IF_NOT), id, tail, 1);
+        split->single = d->nlooks == 1;
+    }
+    for (uint32_t k = 0; k < d->nlooks; k++) {
+        if (k != 0)
+            load(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
+        make_look(m, &d->looks[k]);
+    }
+    if (split != NULL)
+        split->back = e->at;
+}
+
+/* Behind a block, or all turns of a loop: counts. */
+static int32_t count_of(uint32_t index)
+{
+    return -8 * (int32_t)(index + 2);
+}
+
+static void last_is(struct maker *m, uint32_t index)
+{
+    byte(&m->e, 0xbf); /* mov edi, imm32 */
+    word32(&m->e, index);
+}
+
+/* The block's looks, time, counts and registers. */
+static void happen(struct maker *m, uint32_t index, const struct peet_direct_block *d, int32_t tail)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet__block *c = &m->f->code[index];
+    if (d->nlooks != 0)
+        make_looks(m, c, d, m->f->blocks[index].id, tail);
+    add_constant(e, R15, d->stamps);
+    add_constant(e, R13, d->time);
+    add_constant(e, R12, m->f->blocks[index].ninsns);
+    memory(e, 0xff, 0, R8, count_of(index)); /* inc qword [r8 + …] */
+    update_registers(e, registers, RDX, c);
+    last_is(m, index);
+}
+
+/* All turns of a loop whose record is at hand.  rax is how many; what is not certain is left. */
+static void make_turns(struct maker *m, const struct peet__block *c)
+{
+    struct peet__emit *const e = &m->e;
+    const uint64_t step = (uint64_t)(c->loop_step > 0 ? c->loop_step : -c->loop_step);
+    if (c->loop_step > 0) {
+        load(e, RAX, RBP, 8);
+        memory(e, 0x2b, RAX, R14, 8 * c->loop_reg); /* sub rax, [r14 + …] */
+    } else {
+        load(e, RAX, R14, 8 * c->loop_reg);
+        memory(e, 0x2b, RAX, RBP, 8);
+    }
+    CODE(e, "\x48\x83\xe8\x01"); /* sub rax, 1; 0 and what is negative are too much */
+    CODE(e, "\x48\x3d\x00\x00\x00\x70"); /* cmp rax, imm32 */
+    jump_if(e, IF_AT_LEAST, m->leave);
+    CODE(e, "\xff\xc0"); /* inc eax */
+    if ((step & (step - 1)) != 0) {
+        CODE(e, "\x31\xd2\xb9"); /* xor edx, edx; mov ecx, imm32 */
+        word32(e, (uint32_t)step);
+        CODE(e, "\xf7\xf1\x85\xd2"); /* div ecx; test edx, edx */
+        jump_if(e, IF_NOT, m->leave);
+    } else if (step > 1) {
+        CODE(e, "\xa9"); /* test eax, imm32 */
+        word32(e, (uint32_t)step - 1);
+        jump_if(e, IF_NOT, m->leave);
+        CODE(e, "\xc1\xe8"); /* shr eax, imm8 */
+        byte(e, (unsigned)__builtin_ctzll(step));
+    }
+}
+
+static void multiply(struct maker *m, uint32_t by)
+{
+    CODE(&m->e, "\x48\x69\xc8"); /* imul rcx, rax, imm32 */
+    word32(&m->e, by);
+}
+
+static int make_loop(struct maker *m, uint32_t index, const struct peet_direct_block *d)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet__block *c = &m->f->code[index];
+    make_turns(m, c);
+    if (d->nlooks == 0) { /* the end of its time must be before the limit: then that of every turn is */
+        multiply(m, (uint32_t)d->time);
+        CODE(e, "\x4c\x01\xe9"); /* add rcx, r13 */
+        memory(e, 0x3b, RCX, RBX, RUN(limit));
+        jump_if(e, IF_AT_LEAST, m->leave);
+        CODE(e, "\x49\x89\xcd"); /* mov r13, rcx */
+    } else {
+        store(e, RAX, RBX, RUN(turns));
+        for (uint32_t k = 0; k < d->nlooks; k++) {
+            const struct peet__address a = begin_of(c, &d->looks[k]);
+            compute(e, registers, &a);
+            store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
+        }
+        byte(e, 0xbe); /* mov esi, imm32 */
+        word32(e, m->f->blocks[index].id);
+        load(e, RDX, RBX, RUN(turns));
+        constant(e, RCX, (uint64_t)(uintptr_t)c->strides);
+        call(e, m->loop);
+        jump_if(e, IF_NOT, m->leave);
+        load(e, RAX, RBX, RUN(turns));
+    }
+    multiply(m, m->f->blocks[index].ninsns);
+    CODE(e, "\x49\x01\xcc"); /* add r12, rcx */
+    memory(e, 0x01, RAX, R8, count_of(index)); /* add [r8 + …], rax */
+    for (uint32_t k = 0; k < c->nupdates; k++) {
+        multiply(m, (uint32_t)c->steps[k].disp);
+        memory(e, 0x01, RCX, R14, 8 * c->updates[k].reg);
+    }
+    last_is(m, index);
+    return 0;
+}
+
+static int is_small(int64_t x)
+{
+    return x == (int32_t)x;
+}
+
+/* A loop whose registers all move by small constants, and its values with them. */
+static int can_turn(const struct peet__function *f, uint32_t index)
+{
+    const struct peet__block *c = &f->code[index];
+    if (!c->recorded || !c->loop || c->strides == NULL || !(f->blocks[index].flags & PEET_BLOCK_SIMPLE) || !is_small(c->loop_step) ||
+        c->loop_step == INT32_MIN || c->loop_step == 0 || (c->nvalues != 0 && c->addresses == NULL))
+        return 0;
+    for (uint32_t k = 0; k < c->nupdates; k++)
+        if (!is_small((int64_t)c->steps[k].disp))
+            return 0;
+    return 1;
+}
+
+/* What the machine wants of a block.  Returns: 0, or -1: a call */
+static int ask(const struct maker *m, uint32_t index, struct peet_direct_block *out)
+{
+    enum { MOST = 256 };
+    const struct peet__block *c = &m->f->code[index];
+    uint64_t values[MOST]; /* of registers and words that are all 0: they are as far apart as ever */
+    if (c->nvalues > MOST || (c->nvalues != 0 && c->addresses == NULL))
+        return -1;
+    for (uint32_t k = 0; k < c->nvalues; k++)
+        values[k] = c->addresses[k].disp;
+    return m->direct->ops->block(m->direct->self, &m->f->blocks[index], values, out);
+}
+
+static void tail_is(struct maker *m, uint32_t index)
+{
+    CODE(&m->e, "\x48\xc7\x83"); /* mov qword [rbx + disp32], imm32 */
+    word32(&m->e, (uint32_t)RUN(tail));
+    word32(&m->e, index);
+    jump(&m->e, m->leave);
+}
+
+/* What comes behind a block: one without a record that it falls into unless the next record says otherwise, and what
+ * comes behind that. */
+static void fall(struct maker *m, uint32_t index, int depth)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet__block *c = &m->f->code[index];
+    struct peet_direct_block tail;
+    uint8_t *early, *late, *other, *taken = NULL;
+    if (c->tail < 0) {
+        go_on(m);
+        return;
+    }
+    memory(e, 0x3b, RBP, RBX, RUN(safe));
+    early = jump_ahead(e, IF_AT_LEAST);
+    memory(e, 0x3b, R13, RBX, RUN(limit));
+    late = jump_ahead(e, IF_AT_LEAST);
+    load(e, RAX, RBP, 0);
+    CODE(e, "\x48\xf7\xd0"); /* not rax */
+    if (c->tail_taken >= 0) {
+        CODE(e, "\x48\x3d"); /* cmp rax, imm32 */
+        word32(e, (uint32_t)c->tail_taken);
+        taken = jump_ahead(e, IF_EQUAL);
+    }
+    CODE(e, "\x48\x3d");
+    word32(e, m->f->nsegments);
+    other = jump_ahead(e, IF_AT_LEAST);
+    if (depth < CHAIN && can_have_code(m->f, (uint32_t)c->tail) && ask(m, (uint32_t)c->tail, &tail) == 0) {
+        happen(m, (uint32_t)c->tail, &tail, c->tail);
+        fall(m, (uint32_t)c->tail, depth + 1);
+    }
+    /* The next word is not known yet, or not plain: decode.c sees what it means. */
+    aim(e, early);
+    aim(e, late);
+    aim(e, other);
+    tail_is(m, (uint32_t)c->tail);
+    if (taken != NULL) {
+        aim(e, taken);
+        go_on(m);
+    }
+}
+
+static void make_cold(struct maker *m)
+{
+    struct peet__emit *const e = &m->e;
+    for (uint32_t k = 0; k < m->ncold; k++) {
+        const struct cold *c = &m->cold[k];
+        aim(e, c->from);
+        if (c->other && c->single)
+            store(e, RAX, RBX, RUN(addresses));
+        byte(e, 0xbe); /* mov esi, imm32 */
+        word32(e, c->argument);
+        call(e, c->other ? m->other : m->miss);
+        if (c->other)
+            jump_if(e, IF_EQUAL, e->run + (c->back - e->write));
+        else
+            jump(e, e->run + (c->back - e->write));
+        if (c->other && c->tail >= 0)
+            tail_is(m, (uint32_t)c->tail);
+        else if (c->other)
+            jump(e, m->leave);
+    }
+    m->ncold = 0;
+}
+
+static void make_block(struct maker *m, uint32_t index)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet__block *c = &m->f->code[index];
+    struct peet_direct_block d, pad;
+    const uint8_t *begin, *body;
+    if (ask(m, index, &d) != 0 || (c->loop && d.nlooks == 0 && d.time > INT32_MAX) || (c->loop && d.nlooks != 0 && m->direct->table.loop == NULL) ||
+        (c->pad >= 0 && (ask(m, (uint32_t)c->pad, &pad) != 0 || pad.nlooks != 0 || m->f->code[c->pad].nupdates != 0)))
+        return;
+    begin = here(e);
+    if (c->pad >= 0) { /* alignment that is executed if the block before it was the last */
+        uint8_t *skip;
+        CODE(e, "\x81\xff"); /* cmp edi, imm32 */
+        word32(e, (uint32_t)c->pad_after);
+        skip = jump_ahead(e, IF_NOT);
+        happen(m, (uint32_t)c->pad, &pad, -1);
+        cmp_leave(m, R13, RUN(limit));
+        aim(e, skip);
+    }
+    body = here(e);
+    if (c->loop) {
+        make_loop(m, index, &d);
+        CODE(e, "\x48\x83\xc5\x10"); /* add rbp, 16 */
+    } else {
+        happen(m, index, &d, -1);
+        CODE(e, "\x48\x81\xc5"); /* add rbp, imm32 */
+        word32(e, 8 * (1 + c->slot_words));
+    }
+    fall(m, index, 0);
+    make_cold(m);
+    m->made->blocks[index] = begin;
+    if (c->sync) {
+        m->made->sync[index] = here(e);
+        constant(e, R8, (uint64_t)(uintptr_t)m->made->blocks);
+        store(e, R8, RBX, RUN(blocks));
+        jump(e, body);
+    }
+    m->direct->slots = c->slot_words > m->direct->slots ? c->slot_words : m->direct->slots;
+}
+
+/* More than the code of a block can take, with all that it falls into. */
+static size_t most_bytes(const struct peet__function *f, uint32_t index)
+{
+    size_t n = 0;
+    for (int depth = 0; depth <= CHAIN + 1; depth++) {
+        const struct peet__block *c = &f->code[index];
+        const size_t looks = c->nvalues < PEET_DIRECT_LOOKS ? c->nvalues : PEET_DIRECT_LOOKS;
+        n += BLOCK_EXTRA_BYTES + (looks + c->nupdates) * VALUE_BYTES + looks * LOOK_BYTES;
+        if (c->tail < 0)
+            break;
+        index = (uint32_t)c->tail;
+    }
+    return n;
+}
+
+struct peet__direct_function *peet__direct_make(struct peet_program *p, struct peet__function *f)
+{
+    enum { PREAMBLE_BYTES = 1024 };
+    struct peet__direct *const direct = p->direct;
+    struct peet__direct_function *made = peet__own(f, 1, sizeof *made);
+    const void **table = peet__own(f, (size_t)f->nall + 1 + f->nsegments, sizeof *table);
+    size_t room = PREAMBLE_BYTES;
+    struct preamble pre;
+    struct peet__chunk *c;
+    struct maker *m;
+    if (made == NULL || table == NULL || (made->sync = peet__own(f, f->nsegments, sizeof *made->sync)) == NULL)
+        return NULL;
+    for (uint32_t k = 0; k < f->nsegments; k++)
+        if ((f->code[k].plain && can_have_code(f, k)) || can_turn(f, k))
+            room += most_bytes(f, k);
+    c = peet__chunk_for(&direct->chunks, room);
+    m = c != NULL ? calloc(1, sizeof *m) : NULL;
+    if (m == NULL)
+        return NULL;
+    m->f = f;
+    m->direct = direct;
+    m->made = made;
+    m->e = (struct peet__emit){c->write + c->used, c->write, c->run};
+    pre = write_preamble(&m->e);
+    m->leave = c->run + pre.leave, m->sync = c->run + pre.sync, m->miss = c->run + pre.miss, m->other = c->run + pre.other;
+    m->loop = c->run + pre.loop;
+    made->enter = (peet__direct_enter *)(uintptr_t)(c->run + pre.enter);
+    made->leave = m->leave;
+    made->blocks = table + f->nall + 1;
+    made->blocks[-1] = f;
+    for (uint32_t k = 0; k < f->nsegments; k++) {
+        made->blocks[k] = made->sync[k] = m->leave;
+        if ((f->code[k].plain && can_have_code(f, k)) || can_turn(f, k))
+            make_block(m, k);
+    }
+    c->used = (size_t)(m->e.at - c->write);
+    free(m);
+    return made;
+}
+
+void peet__direct_free(struct peet_program *p)
+{
+    if (p->direct != NULL)
+        peet__chunks_free(&p->direct->chunks);
+    free(p->direct);
+    p->direct = NULL;
+}
+
+#else
+
+struct peet__direct_function *peet__direct_make(struct peet_program *p, struct peet__function *f)
+{
+    (void)p, (void)f;
+    return NULL;
+}
+
+void peet__direct_free(struct peet_program *p)
+{
+    free(p->direct);
+    p->direct = NULL;
+}
+
+#endif

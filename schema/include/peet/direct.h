@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Blocks that peet takes in a machine's stead.  Of most blocks a machine does not want to know more than that they were
+ * executed, and that each line that they touch was still where it was last.  A machine that says what that means for a block gets
+ * neither an event nor a call for it: peet decodes the block, does this much and goes on with the next, all in machine
+ * code.  What a machine has to do itself it does when it is called for one line, or in block() as ever.
+ *
+ * A machine offers this by struct peet_module's `direct`.  It is used while nobody else wants to see blocks.
+ */
+#ifndef PEET_DIRECT_H
+#define PEET_DIRECT_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct peet_block;
+struct peet_direct_run;
+
+enum { PEET_DIRECT_LOOKS = 16 }; /* the most of a block */
+
+/**
+ * References of a block that lie together: they begin `before` bytes ahead of values[value] and have `span` bytes.
+ * For the line that they are in, i = hints[line & hint_mask] is looked up; if keys[i], but for the bits `either`, is
+ * line << 2 | 3, then all is done with used[i] = stamp + last (unless it is more than that already, and `later` is set).
+ * Otherwise the machine's miss() is called.
+ */
+struct peet_direct_look {
+    uint16_t value, before, span;
+    uint16_t last;
+    uint8_t either, later;
+    uint32_t site;           /* the machine's own name for it */
+};
+
+/** What a block does if nothing unusual happens. */
+struct peet_direct_block {
+    uint64_t time;           /* it takes, in the machine's unit */
+    uint32_t stamps;         /* by which the stamp goes forward */
+    uint32_t nlooks;
+    struct peet_direct_look looks[PEET_DIRECT_LOOKS]; /* in their order */
+};
+
+/** What is the same for all blocks; zero if no block has looks. */
+struct peet_direct_table {
+    uint32_t hint_mask, line_shift;
+    /** miss() - a look does not find its line.  @run: time and stamp before the block, time with what has been added since
+     *  Returns: where it is now */
+    uint32_t (*miss)(struct peet_direct_run *run, uint32_t site, uint64_t line);
+    /** other() - some look's references lie in two lines; nothing has happened.  @run: addresses of all looks' beginnings
+     *  Returns: 0: done, but for the block's own time and stamps; -1: the block shall come through block() */
+    int (*other)(struct peet_direct_run *run, uint32_t block_id);
+    /** loop() - a block went round so many times, value i growing by strides[i] each time.  @run: addresses of all looks' beginnings in the
+     *  first turn.  May be NULL.  Returns: 0: all done, in time and stamp too; -1: nothing has happened, the loop shall come through loop() */
+    int (*loop)(struct peet_direct_run *run, uint32_t block_id, uint64_t turns, const int64_t *strides);
+};
+
+/** A hardware context's state while blocks are taken; the machine's, but for what is peet's. */
+struct peet_direct_run {
+    uint64_t time;           /* so far, in the machine's unit */
+    uint64_t limit;          /* no block begins at this time or later */
+    uint64_t stamp;
+    const uint32_t *hints;
+    const uint64_t *keys;
+    uint64_t *used;
+    const struct peet_direct_table *table;
+    void *machine;
+    uint64_t addresses[PEET_DIRECT_LOOKS];
+    /* peet's: */
+    const uint64_t *at, *safe;
+    uint64_t *regs;
+    const void *const *blocks;
+    const void *sync;
+    int64_t last, tail;
+    uint64_t instructions, turns;
+};
+
+struct peet_direct {
+    /** table() - Returns: 0, or -1: not as the machine is configured */
+    int (*table)(void *self, struct peet_direct_table *out_table);
+    /** block() - @values: as of one execution, perhaps none that happened.  Returns: 0, or -1: this one comes through peet_module.block() */
+    int (*block)(void *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_block *out_block);
+    /** begin() - blocks begin to be taken.  @now, @until: as for peet_module.blocks() */
+    struct peet_direct_run *(*begin)(void *self, unsigned hw, uint64_t now, uint64_t until);
+    /** end() - Returns: their cycles, as peet_module.blocks() does */
+    uint64_t (*end)(void *self, unsigned hw);
+    /** executed() - a block was taken so many times since this was last said; before finish() and stats().  May be NULL */
+    void (*executed)(void *self, const struct peet_block *block, uint64_t times);
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Blocks that peet takes in the machine's stead (<peet/direct.h>): where a processor alone goes by groups (groups.c), a block is
+ * one look for each of its groups' ways, in their order.  What is no plain hit comes back here, one way at a time; a block with a
+ * group in two lines comes whole.
+ */
+#include "bus.h"
+#include <stdlib.h>
+
+struct bus_direct {
+    struct peet_direct_run run;
+    struct turn turn;
+    struct bus *bus;
+    uint64_t now, stalled;
+    const struct peet_block **blocks; /* by id, those that were asked for */
+    uint32_t nblocks;
+};
+
+static const struct group *groups_of(const struct bus *b, const struct plan *p)
+{
+    return p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
+}
+
+static uint32_t direct_miss(struct peet_direct_run *run, uint32_t site, uint64_t line)
+{
+    struct bus_direct *const d = run->machine;
+    struct bus *const b = d->bus;
+    struct turn *const t = &d->turn;
+    uint32_t i;
+    t->start = d->now + run->time / CPI_ONE;
+    t->rest = run->time % CPI_ONE;
+    t->stamp = run->stamp;
+    t->stalled = 0;
+    i = b->go_slowly(b, t, line << b->line_shift, line, &b->group_ways[site]);
+    run->time += t->stalled * CPI_ONE;
+    d->stalled += t->stalled;
+    if (b->dead)
+        run->limit = 0;
+    return i;
+}
+
+static int direct_other(struct peet_direct_run *run, uint32_t id)
+{
+    struct bus_direct *const d = run->machine;
+    struct bus *const b = d->bus;
+    const struct plan *const p = &b->plans[id];
+    const struct group *const groups = groups_of(b, p);
+    const struct group_way *const ways = b->group_ways + p->ways - 1;
+    uint64_t addresses[PEET_DIRECT_LOOKS], stalled;
+    for (uint32_t k = 0; k < p->ngroups; k++)
+        addresses[ways[k].group] = run->addresses[k] + groups[ways[k].group].before;
+    d->turn.c->stamp = run->stamp;
+    if (peet__bus_groups_exactly(b, 0, p, d->blocks[id], addresses, d->now, run->time, &stalled))
+        return -1;
+    run->time += stalled * CPI_ONE;
+    d->stalled += stalled;
+    if (b->dead)
+        run->limit = 0;
+    return 0;
+}
+
+static int direct_table(void *self, struct peet_direct_table *out)
+{
+    struct bus *const b = self;
+    struct bus_direct *d;
+    if (!b->groupwise || b->watched || b->perfect || b->perfect_hits || b->fetch != FETCH_OFF || b->check || b->nhw != 1 ||
+        !(d = calloc(1, sizeof *d)))
+        return -1;
+    d->bus = b;
+    d->turn.c = &b->caches[0];
+    d->run.machine = d;
+    d->run.hints = b->caches[0].hints;
+    d->run.keys = b->caches[0].keys;
+    d->run.used = b->caches[0].used;
+    *out = (struct peet_direct_table){.hint_mask = b->hint_mask, .line_shift = b->line_shift, .miss = direct_miss, .other = direct_other};
+    b->direct = d;
+    return 0;
+}
+
+void peet__bus_direct_fini(struct bus *b)
+{
+    if (b->direct)
+        free(b->direct->blocks);
+    free(b->direct);
+}
+
+/* Remember which block it is.  Returns: 0, or -1 without memory */
+static int direct_note(struct bus_direct *d, const struct peet_block *block)
+{
+    const struct peet_block **blocks;
+    uint32_t n = d->nblocks ? d->nblocks : 256;
+    while (n <= block->id)
+        n *= 2;
+    if (n != d->nblocks) {
+        if (!(blocks = realloc(d->blocks, n * sizeof *blocks)))
+            return -1;
+        d->blocks = blocks;
+        d->nblocks = n;
+    }
+    d->blocks[block->id] = block;
+    return 0;
+}
+
+static int direct_block(void *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_block *out)
+{
+    struct bus *const b = self;
+    const struct plan *p;
+    const struct group *groups;
+    uint8_t latest = 0;
+    if (direct_note(b->direct, block) ||
+        ((block->id >= b->nplans || !b->plans[block->id].known) && peet__bus_plan(b, block, values)))
+        return -1;
+    p = &b->plans[block->id];
+    if (p->known - 1 == PLAN_GENERAL || (p->ngroups && !p->ways) || p->ngroups > PEET_DIRECT_LOOKS || p->ngroups > b->ways)
+        return -1;
+    *out = (struct peet_direct_block){.time = p->cost, .stamps = p->nrefs, .nlooks = p->ngroups};
+    groups = groups_of(b, p);
+    for (uint32_t k = 0; k < p->ngroups; k++) {
+        const struct group_way *const w = &b->group_ways[p->ways - 1 + k];
+        const struct group *const g = &groups[w->group];
+        if (g->span > b->line_bytes)
+            return -1;
+        out->looks[k] = (struct peet_direct_look){.value = g->value, .before = g->before, .span = g->span, .last = w->last, .either = w->either,
+            .later = latest > w->last, .site = p->ways - 1 + k};
+        latest = w->last > latest ? w->last : latest;
+    }
+    return 0;
+}
+
+static struct peet_direct_run *direct_begin(void *self, unsigned hw, uint64_t now, uint64_t until)
+{
+    struct bus *const b = self;
+    struct bus_direct *const d = b->direct;
+    d->now = now;
+    d->stalled = 0;
+    d->run.time = b->hw[hw].cpi_rest;
+    d->run.limit = b->dead ? 0 : peet__bus_limit_of(now, until);
+    d->run.stamp = b->caches[hw].stamp;
+    return &d->run;
+}
+
+static uint64_t direct_end(void *self, unsigned hw)
+{
+    struct bus *const b = self;
+    struct bus_direct *const d = b->direct;
+    b->caches[hw].stamp = d->run.stamp;
+    peet__bus_account(b, hw, d->now, d->run.time, 0, 0, d->stalled);
+    return d->run.time / CPI_ONE - d->stalled;
+}
+
+static void direct_executed(void *self, const struct peet_block *block, uint64_t times)
+{
+    struct cache_stats *const s = &((struct bus *)self)->caches[0].stats;
+    s->reads += (block->reads + block->modifies) * times;
+    s->writes += (block->writes + block->modifies) * times;
+}
+
+const struct peet_direct peet__bus_direct = {
+    .table = direct_table,
+    .block = direct_block,
+    .begin = direct_begin,
+    .end = direct_end,
+    .executed = direct_executed,
+};
