@@ -8,23 +8,45 @@
 
 /* ---------------------------------------------------------------------------------------------------- footprints */
 
-void peet__footprint_add(struct peet_footprint *f, uint64_t address, uint64_t bytes, unsigned view, int write)
+void peet__footprint_add(struct peet_footprint *f, uint64_t address, uint64_t bytes, unsigned view, unsigned how)
 {
-    if (f->all)
+    if (f->all || !bytes)
         return;
     for (uint32_t i = 0; i < f->n; i++) {
         struct peet_access *a = &f->accesses[i];
 
-        if (a->view == view && a->address == address && a->bytes == bytes) {
-            a->write |= (uint8_t)write;
+        if (a->view != view || a->address != address || a->bytes != bytes)
+            continue;
+        if (a->how == how || (a->how <= PEET_DEPENDS_WRITE && how <= PEET_DEPENDS_WRITE)) {
+            a->how |= (uint8_t)how;
             return;
         }
     }
-    if (f->n == PEET_FOOTPRINT_MOST || bytes > UINT32_MAX) {
+    if (f->n == PEET_FOOTPRINT_MOST) {
         f->all = 1;
         return;
     }
-    f->accesses[f->n++] = (struct peet_access){ address, (uint32_t)bytes, (uint8_t)view, (uint8_t)(write != 0) };
+    f->accesses[f->n++] = (struct peet_access){ address, bytes, (uint8_t)view, (uint8_t)how };
+}
+
+void peet__footprint_move(struct peet_footprint *f, const struct peet_move *move)
+{
+    const unsigned view = move->processor + 1;
+
+    switch (move->kind) {
+    case PEET_MOVE_PERFORM: /* its own processor has seen it before */
+        peet__footprint_add(f, move->address, move->size_bytes, PEET_VIEW_OTHERS + view, PEET_DEPENDS_WRITE);
+        break;
+    case PEET_MOVE_SEE:
+        peet__footprint_add(f, move->address, move->size_bytes, view, PEET_DEPENDS_WRITE);
+        break;
+    case PEET_MOVE_MEMORY:
+        peet__footprint_add(f, move->address, move->size_bytes, PEET_VIEW_MEMORY, PEET_DEPENDS_WRITE);
+        break;
+    default:
+        f->all = 1;
+        break;
+    }
 }
 
 /** Is there a view in both? */
@@ -39,24 +61,40 @@ static int meet(unsigned a, unsigned b)
     return 0;
 }
 
+static enum peet_relation relation(const struct peet_access *earlier, const struct peet_access *later)
+{
+    if (earlier->address >= later->address + later->bytes || later->address >= earlier->address + earlier->bytes ||
+        !meet(earlier->view, later->view))
+        return PEET_RELATION_NONE;
+    if (earlier->how <= PEET_DEPENDS_WRITE && later->how <= PEET_DEPENDS_WRITE)
+        return earlier->how | later->how ? PEET_RELATION_RACE : PEET_RELATION_NONE;
+    if (earlier->how != PEET_DEPENDS_ENABLES)
+        return PEET_RELATION_NONE;
+    return later->how == PEET_DEPENDS_NEEDS ? PEET_RELATION_NEEDS : later->how == PEET_DEPENDS_WAITS ? PEET_RELATION_WAITS : PEET_RELATION_NONE;
+}
+
+enum peet_relation peet__footprint_relation(const struct peet_footprint *earlier, const struct peet_footprint *later)
+{
+    enum peet_relation most = earlier->all || later->all ? PEET_RELATION_RACE : PEET_RELATION_NONE;
+
+    for (uint32_t i = 0; i < earlier->n; i++)
+        for (uint32_t k = 0; k < later->n; k++) {
+            enum peet_relation one = relation(&earlier->accesses[i], &later->accesses[k]);
+
+            most = one > most ? one : most;
+        }
+    return most;
+}
+
 int peet__footprint_conflict(const struct peet_footprint *a, const struct peet_footprint *b)
 {
-    if (a->all || b->all)
-        return 1;
-    for (uint32_t i = 0; i < a->n; i++)
-        for (uint32_t k = 0; k < b->n; k++) {
-            const struct peet_access *x = &a->accesses[i], *y = &b->accesses[k];
-
-            if ((x->write || y->write) && x->address < y->address + y->bytes && y->address < x->address + x->bytes && meet(x->view, y->view))
-                return 1;
-        }
-    return 0;
+    return peet__footprint_relation(a, b) != PEET_RELATION_NONE || peet__footprint_relation(b, a) != PEET_RELATION_NONE;
 }
 
 static void touch(struct peet_map_consistency *c, uint64_t address, uint64_t bytes, unsigned view, int write)
 {
     if (c->footprint)
-        peet__footprint_add(c->footprint, address, bytes, view, write);
+        peet__footprint_add(c->footprint, address, bytes, view, write ? PEET_DEPENDS_WRITE : PEET_DEPENDS_READ);
 }
 
 /* ------------------------------------------------------------------------------------------- services for the model */
@@ -79,21 +117,20 @@ static void view_perform(const struct peet_views *views, uint64_t to, uint64_t a
     if ((to & all) != all || n > sizeof before || c->world->read(c->world->arg, 0, address, before, n) || memcmp(before, bytes, n))
         c->memory_epoch++;
     c->world->perform(c->world->arg, to, address, bytes, n); /* what is not mapped any more has nobody to see it */
-    if (!c->footprint)
-        return;
-    if (c->moving) /* the explorer says what it touches: also where something later hides it */
-        return;
-    if ((to & all) == all) {
+    /*
+     * Of moves the explorer says what they touch.  Whatever else a step performs counts as seen by all, also where stores of their own hide it:
+     * steps that only hide it could be exchanged with it, and then it is seen by what comes before them.
+     */
+    if (!c->moving)
         touch(c, address, n, PEET_VIEW_ALL, 1);
-        return;
-    }
-    if (to & 1) {
-        touch(c, address, n, PEET_VIEW_MEMORY, 1);
-        touch(c, PEET_TOKEN(PEET_TOKEN_QUEUES), views->processors, PEET_VIEW_ALL, 0); /* it comes before all queues, in any order ... */
-    }
-    for (unsigned p = 0; p < views->processors; p++)
-        if (to >> (p + 1) & 1)
-            touch(c, address, n, p + 1, 1);
+}
+
+static void view_depends(const struct peet_views *views, uint64_t first, uint64_t n, unsigned how)
+{
+    struct peet_map_consistency *c = views->host;
+
+    if (c->footprint && !(c->unseen && how >= PEET_DEPENDS_NEEDS)) /* the step that it is part of would have come without it */
+        peet__footprint_add(c->footprint, PEET_TOKEN_MODEL | first, n, PEET_VIEW_ALL, how);
 }
 
 static size_t view_commit(const struct peet_views *views, unsigned processor, uint64_t to)
@@ -139,7 +176,7 @@ int peet_map_set_consistency(struct peet_map *map, const struct peet_module *mod
     if (exploring && !ops->moves)
         return peet_error_set(error, PEET_EINVALID, "%s: offers no moves(), so it cannot be explored", module->name);
     c->views = (struct peet_views){ PEET_CONSISTENCY_ABI, sizeof c->views, map->ncores, (uint32_t)(exploring != 0), view_read, view_perform,
-        view_commit, view_refresh, c };
+        view_commit, view_refresh, c, view_depends };
     err = peet__map_module_new(map, module, values, map->nobservers + 1, &c->instance, error);
     if (err)
         return err;
@@ -341,8 +378,6 @@ static void order(struct peet_map *map, unsigned hw, unsigned ordering, uint64_t
 
     if (!c->ops || !ordering)
         return;
-    if (ordering & (PEET_ORDERING_ACQUIRE | PEET_ORDERING_FULL))
-        touch(c, PEET_TOKEN(PEET_TOKEN_QUEUES) + hw, 1, PEET_VIEW_ALL, 1); /* ... but before or behind what empties one */
     if (c->sync_only)
         c->ops->synchronise(c->self, hw, ordering, now);
     else
@@ -369,7 +404,7 @@ static void touch_event(struct peet_map_consistency *c, const struct peet_abstra
     } else if (event->type == PEET_ABSTRACT_LOOP_NEXT || event->type == PEET_ABSTRACT_LOOP_INIT) {
         touch(c, event->args[0], 1, PEET_VIEW_ALL, 1);
     } else if (event->type == PEET_ABSTRACT_SYSCALL || event->type == PEET_ABSTRACT_PROGRAM_EXIT) {
-        touch(c, PEET_TOKEN(PEET_TOKEN_OUTPUT), 1, PEET_VIEW_ALL, 1);
+        touch(c, PEET_TOKEN_OUTPUT, 1, PEET_VIEW_ALL, 1);
     }
 }
 

@@ -12,15 +12,14 @@
 #include "engine/map.h"
 #include <peet/consistency.h>
 
-enum { PEET_FOOTPRINT_MOST = 24 };
+enum { PEET_FOOTPRINT_MOST = 48 };
 
 /** Views of a location: those of processors are from 1 on. */
 enum { PEET_VIEW_ALL = 0, PEET_VIEW_OTHERS = 128 /* + v: all but v */, PEET_VIEW_MEMORY = 255 /* main memory alone */ };
 
 struct peet_access {
-    uint64_t address;
-    uint32_t bytes;
-    uint8_t view, write;
+    uint64_t address, bytes;
+    uint8_t view, how; /* how: enum peet_dependence */
 };
 
 /** What a step has touched: two steps whose footprints do not conflict can be exchanged. */
@@ -30,11 +29,23 @@ struct peet_footprint {
     struct peet_access accesses[PEET_FOOTPRINT_MOST];
 };
 
-/* Things without an address: beyond those of user space. */
-enum peet_token { PEET_TOKEN_OUTPUT = 1, PEET_TOKEN_QUEUES };
-#define PEET_TOKEN(what) (1ull << 63 | (uint64_t)(what) << 8)
+/* Things without an address: beyond those of user space; a model's own are beyond these. */
+#define PEET_TOKEN_OUTPUT (1ull << 62)
+#define PEET_TOKEN_MODEL (1ull << 63)
 
-void peet__footprint_add(struct peet_footprint *footprint, uint64_t address, uint64_t bytes, unsigned view, int write);
+/** What two steps are to each other. */
+enum peet_relation {
+    PEET_RELATION_NONE,  /* they can be exchanged */
+    PEET_RELATION_RACE,  /* the other order is another execution */
+    PEET_RELATION_WAITS, /* the second one waits for the first, as enum peet_dependence says */
+    PEET_RELATION_NEEDS, /* there is no other order */
+};
+
+void peet__footprint_add(struct peet_footprint *footprint, uint64_t address, uint64_t bytes, unsigned view, unsigned how);
+/** What a model's move writes, also where something later hides it; its own things the model says itself. */
+void peet__footprint_move(struct peet_footprint *footprint, const struct peet_move *move);
+enum peet_relation peet__footprint_relation(const struct peet_footprint *earlier, const struct peet_footprint *later);
+/** Steps that are both possible: is their order seen? */
 int peet__footprint_conflict(const struct peet_footprint *a, const struct peet_footprint *b);
 
 struct peet_map_consistency {
@@ -45,7 +56,8 @@ struct peet_map_consistency {
     struct peet_views views;
     const struct peet_map_views *world;
     uint8_t sync_only, exploring;
-    uint8_t moving;                /* a move is under way */
+    uint8_t moving;                /* a move is under way ... */
+    uint8_t unseen;                /* ... that is no step of its own */
     uint8_t locked;                /* sync_only: the access under way is a locked one */
     uint64_t memory_epoch;         /* grows whenever somebody's view changes */
     struct peet_footprint *footprint; /* of the step under way; NULL: nobody wants it */

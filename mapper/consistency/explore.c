@@ -166,23 +166,6 @@ static void settle(struct explore *e)
     } while (again && !map->ended && !map->error.code);
 }
 
-/** Where nobody looks, nobody sees when: a processor without a context sees everything at once. */
-static void apply_unseen(struct peet_map *map)
-{
-    struct peet_map_consistency *c = map->consistency;
-    struct peet_move moves[PEET_OPTIONS_MOST];
-    unsigned n, i;
-
-    do {
-        n = c->ops->moves(c->self, moves, PEET_OPTIONS_MOST);
-        n = n < PEET_OPTIONS_MOST ? n : PEET_OPTIONS_MOST;
-        for (i = 0; i < n && (moves[i].kind != PEET_MOVE_SEE || map->cores[moves[i].processor].context); i++)
-            ;
-        if (i < n)
-            c->ops->move(c->self, &moves[i]);
-    } while (i < n);
-}
-
 static unsigned list(struct explore *e, struct peet_option *out)
 {
     struct peet_map *map = e->map;
@@ -190,11 +173,6 @@ static unsigned list(struct explore *e, struct peet_option *out)
     struct peet_move moves[PEET_OPTIONS_MOST];
     unsigned n = 0, nmoves;
 
-    if (c->ops && !c->sync_only) {
-        c->footprint = NULL;
-        apply_unseen(map);
-        c->footprint = e->footprint;
-    }
     for (unsigned hw = 0; hw < map->ncores && n < PEET_OPTIONS_MOST; hw++) {
         struct stand *s = &e->stands[hw];
 
@@ -224,26 +202,33 @@ static int any_standing(const struct explore *e)
 static void move(struct explore *e, const struct peet_move *one)
 {
     struct peet_map_consistency *c = e->map->consistency;
-    const unsigned view = one->processor + 1;
 
-    switch (one->kind) {
-    case PEET_MOVE_PERFORM: /* its own processor has seen it before */
-        peet__footprint_add(e->footprint, one->address, one->size_bytes, PEET_VIEW_OTHERS + view, 1);
-        break;
-    case PEET_MOVE_SEE:
-        peet__footprint_add(e->footprint, one->address, one->size_bytes, view, 1);
-        break;
-    case PEET_MOVE_MEMORY:
-        peet__footprint_add(e->footprint, one->address, one->size_bytes, PEET_VIEW_MEMORY, 1);
-        peet__footprint_add(e->footprint, PEET_TOKEN(PEET_TOKEN_QUEUES), c->views.processors, PEET_VIEW_ALL, 0);
-        break;
-    default:
-        e->footprint->all = 1;
-        break;
-    }
+    peet__footprint_move(e->footprint, one);
     c->moving = 1;
     c->ops->move(c->self, one);
     c->moving = 0;
+}
+
+/** Where nobody looks, nobody sees when: a processor without a context sees everything at once, which is part of the step before. */
+static void apply_unseen(struct explore *e)
+{
+    struct peet_map *map = e->map;
+    struct peet_map_consistency *c = map->consistency;
+    struct peet_move moves[PEET_OPTIONS_MOST];
+    unsigned n, i;
+
+    if (!c->ops || c->sync_only)
+        return;
+    do {
+        n = c->ops->moves(c->self, moves, PEET_OPTIONS_MOST);
+        n = n < PEET_OPTIONS_MOST ? n : PEET_OPTIONS_MOST;
+        for (i = 0; i < n && (moves[i].kind != PEET_MOVE_SEE || map->cores[moves[i].processor].context); i++)
+            ;
+        c->unseen = 1;
+        if (i < n)
+            move(e, &moves[i]);
+        c->unseen = 0;
+    } while (i < n);
 }
 
 static void take(struct explore *e, const struct peet_option *option)
@@ -271,12 +256,48 @@ static void take(struct explore *e, const struct peet_option *option)
         map->now = core->clock;
 }
 
+/** To the next choice; time passes for sleepers and deadlines only when nothing else can happen.  Returns: how many options there are */
+static unsigned go_on(struct explore *e, struct peet_option *out_options)
+{
+    struct peet_map *map = e->map;
+
+    while (!map->ended && !map->error.code) {
+        unsigned n;
+        uint64_t then;
+
+        settle(e);
+        apply_unseen(e);
+        n = map->ended || map->error.code ? 0 : list(e, out_options);
+        if (n || map->ended || map->error.code)
+            return n;
+        then = peet__map_next_arrival(map);
+        if (then == PEET_MAP_NEVER)
+            return 0;
+        map->now = then > map->now ? then : map->now;
+    }
+    return 0;
+}
+
+static void nothing_goes_on(struct explore *e)
+{
+    struct peet_map *map = e->map;
+
+    if (!any_standing(e)) {
+        peet__map_stuck(map);
+        return;
+    }
+    map->explore_end = PEET_EXPLORE_SPINNING;
+    map->livelock = 1;
+    peet__map_fail(map, PEET_EDEADLOCK, "livelock: every context that is not blocked only spins");
+}
+
 void peet__explore_engine(struct peet_map *map)
 {
     const struct peet_map_chooser *chooser = map->chooser;
     struct explore e = { .map = map, .stands = calloc(map->ncores, sizeof *e.stands) };
     struct peet_option options[PEET_OPTIONS_MOST];
     struct peet_footprint footprint;
+    unsigned n;
 
     if (!e.stands) {
         peet__map_fail(map, PEET_ENOMEM, "out of memory");
@@ -284,27 +305,14 @@ void peet__explore_engine(struct peet_map *map)
     }
     footprint.n = footprint.all = 0;
     map->consistency->footprint = e.footprint = &footprint;
-    settle(&e);
+    n = go_on(&e, options);
     while (!map->ended && !map->error.code) {
-        unsigned n = list(&e, options);
         int choice;
 
         if (!n) {
-            uint64_t then = peet__map_next_arrival(map);
-
-            if (then != PEET_MAP_NEVER) { /* sleepers and deadlines: time passes only when nothing else can happen */
-                map->now = then > map->now ? then : map->now;
-                settle(&e);
-                continue;
-            }
-            if (!any_standing(&e)) {
-                peet__map_stuck(map);
-                continue;
-            }
-            map->explore_end = PEET_EXPLORE_SPINNING;
-            map->livelock = 1;
-            peet__map_fail(map, PEET_EDEADLOCK, "livelock: every context that is not blocked only spins");
-            break;
+            nothing_goes_on(&e);
+            n = go_on(&e, options);
+            continue;
         }
         if (++e.steps > chooser->steps_most) {
             map->explore_end = PEET_EXPLORE_STEPS;
@@ -319,7 +327,7 @@ void peet__explore_engine(struct peet_map *map)
         }
         footprint.n = footprint.all = 0;
         take(&e, &options[choice]);
-        settle(&e);
+        n = go_on(&e, options);
         chooser->done(chooser->arg, &footprint);
     }
     map->consistency->footprint = NULL;

@@ -34,7 +34,7 @@ struct node {
 struct record {
     uint64_t choices, digits, nnodes, steps;
     uint8_t abandoned, mismatch, overflow;
-    uint8_t queues;                /* ever: a store was offered to processors one by one */
+    uint8_t crowded;               /* ever: there may have been more options than are listed */
     uint8_t digit[DIGITS_MOST]; /* choices among more than one */
     struct node nodes[];
 };
@@ -156,9 +156,8 @@ static int choose(void *arg, const struct peet_option *options, unsigned n)
     struct peet_search *s = arg;
     int chosen;
 
-    for (unsigned i = 0; i < n; i++)
-        if (options[i].is_move && options[i].move.kind != PEET_MOVE_PERFORM)
-            s->record->queues = 1;
+    if (n == PEET_OPTIONS_MOST)
+        s->record->crowded = 1;
     if (s->kind == PEET_SEARCH_RANDOM || s->walks_token)
         chosen = choose_random(s, options, n);
     else
@@ -295,21 +294,31 @@ static void add_one(struct node *node, const uint64_t *ids, uint32_t nids)
     memset(node->todo, 1, node->n); /* none of them could go on there: whatever could */
 }
 
+/** Those that a step has kept from going on must be tried before it.  @next: NULL: the program is over */
+static void kept_from(struct node *node, const struct node *next)
+{
+    for (uint32_t o = 0; o < node->n; o++)
+        if (o != node->chosen && (!next || option_of(next, node->ids[o]) < 0))
+            add_one(node, &node->ids[o], 1);
+}
+
 /**
- * Dynamic partial order reduction (source sets, Abdulla, Aronis, Jonsson, Sagonas 2014).  Two steps of different processes that conflict, with
- * nothing between them that makes the second come after the first, could have been made in the other order: there, one must be tried that begins what
- * comes before the second and does not depend on the first.  A step that another one has made possible cannot come before it; one that another one
- * has made impossible must be tried before it.
+ * Dynamic partial order reduction (source sets, Abdulla, Aronis, Jonsson, Sagonas 2014).  Two steps that race, with nothing between them that makes
+ * the second come after the first, could have been made in the other order: there, one must be tried that begins what comes before the second and
+ * does not depend on the first.  What a step needs cannot come after it, and nothing that comes before what it needs races with it.  What it only
+ * has to wait for is between nothing: a fence waits until a queue is empty, but races with each store that went into the queue, as that could have
+ * come after the fence, and then there is nothing to wait for.  (So with locks: what races is the two that take it, not the release between them.)
  */
 static void races(struct peet_search *s)
 {
     struct record *r = s->record;
     const uint64_t n = r->nnodes, words = (n + 63) / 64;
-    uint64_t *before = calloc(n * words + 1, sizeof *before), *ids = malloc((n + 1) * sizeof *ids);
+    uint64_t *before = calloc(n * words + 1, sizeof *before), *needed = malloc((words + 1) * sizeof *needed), *ids = malloc((n + 1) * sizeof *ids);
 
-    if (!before || !ids) {
+    if (!before || !needed || !ids) {
         r->overflow = 1;
         free(before);
+        free(needed);
         free(ids);
         return;
     }
@@ -321,19 +330,27 @@ static void races(struct peet_search *s)
 
         while (enabler && option_of(&r->nodes[enabler - 1], id) >= 0)
             enabler--;
+        memset(needed, 0, words * sizeof *needed); /* as before[j], without what comes by way of those that it has only waited for */
         for (uint64_t i = j; i-- > 0;) {
             struct node *first = &r->nodes[i];
-            const int same = first->ids[first->chosen] == id, enables = i + 1 == enabler;
+            enum peet_relation relation;
             uint32_t nids = 0;
 
-            if (BEFORE(j, i)) /* by way of something between */
+            if (needed[i / 64] >> i % 64 & 1) /* by way of something between */
                 continue;
-            if (!same && !enables && !peet__footprint_conflict(footprint_of(first), footprint_of(second)))
+            relation = first->ids[first->chosen] == id ? PEET_RELATION_NEEDS : peet__footprint_relation(footprint_of(first), footprint_of(second));
+            if (i + 1 == enabler && relation != PEET_RELATION_WAITS)
+                relation = PEET_RELATION_NEEDS;
+            if (relation == PEET_RELATION_NONE)
                 continue;
             before[j * words + i / 64] |= 1ull << i % 64;
             for (uint64_t w = 0; w < words; w++)
                 before[j * words + w] |= before[i * words + w];
-            if (same || enables || j < s->depth - (s->depth > 0))
+            if (relation == PEET_RELATION_WAITS)
+                continue;
+            for (uint64_t w = 0; w < words; w++)
+                needed[w] |= before[i * words + w];
+            if (relation == PEET_RELATION_NEEDS || j < s->depth - (s->depth > 0))
                 continue; /* cannot be the other way round, or has been looked at after an earlier execution */
             for (uint64_t k = i + 1; k <= j; k++) { /* what comes first of all that does not depend on i */
                 int initial = k == j || !BEFORE(k, i);
@@ -345,13 +362,11 @@ static void races(struct peet_search *s)
             }
             add_one(first, ids, nids);
         }
-        if (j + 1 < r->nnodes) /* whom has it kept from going on? */
-            for (uint32_t o = 0; o < second->n; o++)
-                if (o != second->chosen && option_of(&r->nodes[j + 1], second->ids[o]) < 0)
-                    add_one(&r->nodes[j], &second->ids[o], 1);
+        kept_from(&r->nodes[j], j + 1 < n || r->abandoned ? &r->nodes[j + 1] : NULL);
     }
 #undef BEFORE
     free(before);
+    free(needed);
     free(ids);
 }
 
@@ -372,6 +387,8 @@ int peet_search_end(struct peet_search *s)
         node->sleep[node->nsleep + node->ntried].footprint.all = 1;
     }
     races(s);
+    if (r->overflow)
+        return 0;
     while (r->nnodes) {
         struct node *node = &r->nodes[r->nnodes - 1];
 
@@ -391,9 +408,9 @@ int peet_search_abandoned(const struct peet_search *s)
     return s->record->abandoned;
 }
 
-int peet_search_queues(const struct peet_search *s)
+int peet_search_crowded(const struct peet_search *s)
 {
-    return s->record->queues;
+    return s->record->crowded || s->record->overflow;
 }
 
 int peet_search_mismatch(const struct peet_search *s)

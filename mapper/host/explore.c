@@ -46,7 +46,7 @@ static struct {
     int output, report, report_fd;
     int execution, forked;
     uint64_t executions, abandoned, complete, exhausted, most_choices;
-    int failed;
+    int failed, cut;               /* cut: an execution was given up */
     struct outcome *outcomes;
 } here;
 
@@ -158,11 +158,12 @@ static int execute(void)
         peet_host_report("--explore: out of memory");
         return -2;
     }
+    here.cut |= *here.end == PEET_EXPLORE_STEPS;
     more = peet_search_end(here.search);
     if (here.config->explore != PEET_EXPLORE_ALL)
         return here.executions < here.config->explore;
     here.exhausted = !more;
-    here.complete = !more && !peet_search_queues(here.search);
+    here.complete = !more && !here.cut && !peet_search_crowded(here.search);
     return more && here.executions < here.config->explore_limit;
 }
 

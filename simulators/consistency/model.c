@@ -29,8 +29,33 @@ struct model {
     const struct peet_views *views;
     struct model_statistics statistics;
     uint64_t random;
+    int ordering; /* what is performed is part of an ordering, which has said itself what it needs */
     struct processor processors[];
 };
+
+/* -------------------------------------------------------------------------------------------- what depends on what */
+
+/*
+ * For explorations: what, beside the bytes of views, makes the order of two steps matter.  Steps are: a processor's store, a store that leaves its
+ * buffer, one that is applied from a queue, an ordering that waits for them (fence).
+ *
+ *   a store leaves behind its being stored, and behind those that the model wants before it        needs
+ *   a store is applied behind its leaving, and behind those of its location (pc: of its sender)     needs
+ *   a fence comes behind the leaving and the applications of its processor's own stores             needs
+ *   a fence comes behind the applications from its processor's queue                                waits
+ *   a store that goes into a queue does not change places with the fence that empties it            read, write
+ *   a store that finds its buffer full does not change places with one that leaves the buffer       write, read
+ *
+ * Two stores that leave may change places where they do not overlap, as the order in a queue is seen only where they overlap; so may an
+ * application and the leaving of the same processor's own store, which hides it before and after.
+ */
+enum thing { THING_STORED = 1, THING_LEFT, THING_FENCES, THING_LEFT_AT, THING_APPLIED_AT, THING_SENDER, THING_OWN_APPLIED, THING_QUEUE, THING_QUEUED, THING_ROOM };
+
+static void depends(const struct model *m, enum thing thing, unsigned p, uint64_t first, uint64_t n, enum peet_dependence how)
+{
+    if (m->views->exploring && m->views->depends && n && !(m->ordering && how >= PEET_DEPENDS_NEEDS))
+        m->views->depends(m->views, (uint64_t)thing << 54 | (uint64_t)p << 48 | (first & 0xffffffffffff), n, how);
+}
 
 /* ------------------------------------------------------------------------------------------------ lines of stores */
 
@@ -158,6 +183,21 @@ static void leave(struct model *m, unsigned p, uint32_t i)
     struct line *out = &m->processors[p].out;
     struct entry e = out->entries[i];
 
+    depends(m, THING_STORED, p, e.id, 1, PEET_DEPENDS_NEEDS);
+    depends(m, THING_LEFT, p, e.id, 1, PEET_DEPENDS_ENABLES);
+    depends(m, THING_ROOM, p, 0, 1, PEET_DEPENDS_READ);
+    if (m->config.kind == MODEL_TSO || m->config.kind == MODEL_PC || e.release) {
+        depends(m, THING_LEFT, p, 0, e.id, PEET_DEPENDS_NEEDS);
+    } else {
+        depends(m, THING_LEFT_AT, p, e.address, e.size, PEET_DEPENDS_NEEDS);
+        depends(m, THING_FENCES, p, 0, e.fences, PEET_DEPENDS_NEEDS);
+    }
+    depends(m, THING_LEFT_AT, p, e.address, e.size, PEET_DEPENDS_ENABLES);
+    depends(m, THING_FENCES, p, e.fences, 1, PEET_DEPENDS_ENABLES);
+    if (queues(m)) {
+        depends(m, THING_QUEUE, 0, 0, p, PEET_DEPENDS_READ);
+        depends(m, THING_QUEUE, 0, p + 1, m->views->processors - p - 1, PEET_DEPENDS_READ);
+    }
     drop(out, i);
     commit(m, p, &e, !queues(m));
 }
@@ -168,6 +208,15 @@ static void apply(struct model *m, unsigned q, uint32_t i)
     struct entry e = other->in.entries[i];
     uint64_t to[MODEL_STORE_BYTES], own = covered(&other->out, &e), seen = e.alive & ~own;
 
+    depends(m, THING_LEFT, e.from, e.id, 1, PEET_DEPENDS_NEEDS);
+    depends(m, THING_APPLIED_AT, q, e.address, e.size, PEET_DEPENDS_NEEDS);
+    depends(m, THING_APPLIED_AT, q, e.address, e.size, PEET_DEPENDS_ENABLES);
+    if (m->config.kind == MODEL_PC) {
+        depends(m, THING_SENDER, q, e.from, 1, PEET_DEPENDS_NEEDS);
+        depends(m, THING_SENDER, q, e.from, 1, PEET_DEPENDS_ENABLES);
+    }
+    depends(m, THING_OWN_APPLIED, e.from, 0, 1, PEET_DEPENDS_ENABLES);
+    depends(m, THING_QUEUED, q, 0, 1, PEET_DEPENDS_ENABLES);
     drop(&other->in, i);
     m->statistics.applications++;
     m->statistics.hidden_bytes += bits(e.alive & own);
@@ -272,6 +321,9 @@ int model_store(struct model *m, unsigned p, const struct peet_store *store, uin
     memcpy(e.bytes, store->bytes, e.size);
     if (m->config.kind == MODEL_SC || (store->flags & PEET_STORE_LOCKED) || (m->config.kind == MODEL_WO && e.release))
         return commit(m, p, &e, 1);
+    depends(m, THING_STORED, p, e.id, 1, PEET_DEPENDS_ENABLES);
+    if (own->out.n + 1ull >= m->config.depth) /* full, or it would have been before the last one left */
+        depends(m, THING_ROOM, p, 0, 1, PEET_DEPENDS_WRITE);
     while (own->out.n >= m->config.depth) {
         m->statistics.full++;
         leave(m, p, 0);
@@ -327,14 +379,24 @@ void model_order(struct model *m, unsigned p, unsigned ordering, uint64_t now)
     (void)now;
     m->statistics.orders++;
     m->statistics.waits += (uint64_t)model_waits(m, p, ordering);
+    if (what & (PEET_ORDERING_RELEASE | PEET_ORDERING_FULL))
+        depends(m, THING_LEFT, p, 0, m->processors[p].stores, PEET_DEPENDS_NEEDS);
+    if (queues(m) && (what & PEET_ORDERING_FULL))
+        depends(m, THING_OWN_APPLIED, p, 0, 1, PEET_DEPENDS_NEEDS);
+    if (queues(m) && (what & (PEET_ORDERING_ACQUIRE | PEET_ORDERING_FULL))) {
+        depends(m, THING_QUEUED, p, 0, 1, PEET_DEPENDS_WAITS);
+        depends(m, THING_QUEUE, 0, p, 1, PEET_DEPENDS_WRITE);
+    }
     if (what & PEET_ORDERING_STORES)
         m->processors[p].fences++;
+    m->ordering = 1;
     if (what & (PEET_ORDERING_RELEASE | PEET_ORDERING_FULL))
         empty_buffer(m, p);
     if (what & PEET_ORDERING_FULL)
         reach_all(m, p);
     if (what & (PEET_ORDERING_ACQUIRE | PEET_ORDERING_FULL))
         empty_queue(m, p);
+    m->ordering = 0;
 }
 
 unsigned model_moves(const struct model *m, struct peet_move *out, unsigned room)
@@ -420,11 +482,11 @@ void model_step(struct model *m, unsigned p, uint64_t now)
     struct peet_move moves[MOVES];
     unsigned n;
 
+    if (m->views->exploring)
+        return;
     for (unsigned q = 0; q < m->views->processors; q++) /* a queue is no longer than a buffer */
         while (m->processors[q].in.n > m->config.depth)
             apply(m, q, 0);
-    if (m->views->exploring)
-        return;
     if (m->config.drain == DRAIN_TIMED) {
         complete(m, p, now);
         due(m, now);

@@ -12,7 +12,7 @@ outcomes_of() {
 
 # complete OUTDIR: has the exploration made all executions that it wanted to?
 complete() {
-    [ "$("$PEET_PREFIX/tests/json-get" "$1/stats.json" exploration.exhausted)" = true ]
+    [ "$("$PEET_PREFIX/tests/json-get" "$1/stats.json" exploration.complete)" = true ]
 }
 
 # token_of OUTDIR OUTCOME: the token of the first execution that printed it

@@ -6,9 +6,11 @@
  *   litmus allowed MODEL TABLE [TEST]   the outcomes that MODEL allows: test, tab, outcome
  *   litmus seen MODEL TABLE TEST    does the literature say that the test's condition is seen?
  *   litmus meets TABLE TEST        does one of the outcomes on standard input meet it?
+ *   litmus reach MODEL TABLE [TEST]     the outcomes that the module's own buffers and queues reach: all their steps from all states
+ *   litmus random FIRST COUNT      a table of small tests by chance
  *   litmus check TABLE             do both enumerators agree, and do they agree with the literature's verdicts?
  */
-#include "table.h"
+#include "walk.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,7 +101,12 @@ static void allowed_of(const struct litmus_test *t, enum litmus_model model, str
         litmus_axioms(t, model, set);
 }
 
-static int allowed(const char *model, int n, const char *only)
+static void reached_by(const struct litmus_test *t, enum litmus_model model, struct litmus_set *set)
+{
+    litmus_reach(t, model, 32, set);
+}
+
+static int allowed(const char *model, int n, const char *only, void (*of)(const struct litmus_test *, enum litmus_model, struct litmus_set *))
 {
     for (int m = 0; m < LITMUS_MODELS; m++) {
         if (strcmp(model, litmus_models[m]))
@@ -109,7 +116,7 @@ static int allowed(const char *model, int n, const char *only)
 
             if (only && strcmp(only, tests[k].name))
                 continue;
-            allowed_of(&tests[k], m, &set);
+            of(&tests[k], (enum litmus_model)m, &set);
             for (size_t i = 0; i < set.n; i++)
                 printf("%s\t%s\n", tests[k].name, set.texts[i]);
             litmus_free(&set);
@@ -208,15 +215,22 @@ static int check(int n)
 int main(int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : "";
-    const int third = !strcmp(verb, "allowed") || !strcmp(verb, "seen");
-    int n = argc > 2 + third ? litmus_read(argv[2 + third], tests) : 0;
+    const int third = !strcmp(verb, "allowed") || !strcmp(verb, "seen") || !strcmp(verb, "reach"), makes = !strcmp(verb, "random");
+    int n = argc > 2 && makes ? 0 : argc > 2 + third ? litmus_read(argv[2 + third], tests) : 0;
 
     if (argc == 3 && !strcmp(verb, "generate"))
         generate(n);
     else if (argc == 3 && !strcmp(verb, "check"))
         return check(n);
     else if (argc >= 4 && !strcmp(verb, "allowed"))
-        return allowed(argv[2], n, argv[4]);
+        return allowed(argv[2], n, argv[4], allowed_of);
+    else if (argc >= 4 && !strcmp(verb, "reach"))
+        return allowed(argv[2], n, argv[4], reached_by);
+    else if (argc == 4 && makes)
+        for (unsigned seed = (unsigned)atoi(argv[2]), count = (unsigned)atoi(argv[3]); count; count--) {
+            litmus_random(&tests[0], seed++);
+            litmus_print(&tests[0]);
+        }
     else if (argc == 5 && !strcmp(verb, "seen"))
         return seen(find(n, argv[4]), argv[2]);
     else if (argc == 4 && !strcmp(verb, "meets"))
@@ -225,7 +239,7 @@ int main(int argc, char **argv)
         for (int k = 0; k < n; k++)
             printf("%s %d\n", tests[k].name, tests[k].nthreads);
     else {
-        fprintf(stderr, "usage: litmus generate|list|check TABLE, litmus allowed MODEL TABLE [TEST], litmus seen MODEL TABLE TEST, litmus meets TABLE TEST\n");
+        fprintf(stderr, "usage: litmus generate|list|check TABLE, litmus allowed|reach MODEL TABLE [TEST], litmus random FIRST COUNT, litmus seen MODEL TABLE TEST, litmus meets TABLE TEST\n");
         return 2;
     }
     return fflush(stdout) != 0;

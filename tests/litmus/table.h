@@ -46,6 +46,11 @@ int litmus_meets(const struct litmus_test *t, const char *outcome);
 void litmus_machine(const struct litmus_test *t, enum litmus_model model, struct litmus_set *set);
 void litmus_axioms(const struct litmus_test *t, enum litmus_model model, struct litmus_set *set);
 
+/** A small test by chance, of two or three threads; its condition is empty. */
+void litmus_random(struct litmus_test *t, unsigned seed);
+/** As a line of the table, to standard output. */
+void litmus_print(const struct litmus_test *t);
+
 static inline int litmus_reads(const struct litmus_op *o)
 {
     return o->kind == OP_LOAD || o->kind == OP_XCHG || o->kind == OP_ADD;

@@ -22,9 +22,11 @@
  *
  * EXPLORATION.  A model that offers moves() can be explored: the explorer then decides what is performed next, and store() must leave
  * everything to it that the model does not force.  Identities of moves must be the same whatever other processors have done meanwhile.
+ * The explorer leaves out executions that differ only in the order of steps that do not depend on each other.  It knows what steps read and
+ * write in views; whatever else makes the order of two steps matter, or one of them wait for the other, the model says by env->depends().
  *
  * CHANGES
- *   1  first version
+ *   1  first version; depends() at the end of the services
  */
 #ifndef PEET_CONSISTENCY_H
 #define PEET_CONSISTENCY_H
@@ -75,6 +77,16 @@ struct peet_move {
     uint32_t size_bytes;
 };
 
+/** How a step uses a thing of the model's own. */
+enum peet_dependence {
+    PEET_DEPENDS_READ,         /* steps that read it may change places ... */
+    PEET_DEPENDS_WRITE,        /* ... with one that writes it no step may that reads or writes it */
+    PEET_DEPENDS_ENABLES,      /* said by the earlier step; of the later one: */
+    PEET_DEPENDS_NEEDS,        /* it is not possible before those that enable it: a store leaves its buffer behind the one before it */
+    PEET_DEPENDS_WAITS,        /* it has to wait for those that enable it, and would not if what made them necessary had come later: a
+                                  fence waits for what stands in a queue, and nothing stands there if the stores come behind the fence */
+};
+
 /** Services, valid until destroy(). */
 struct peet_views {
     uint32_t abi, struct_size;
@@ -90,6 +102,9 @@ struct peet_views {
     /** refresh() - interaction `sync`: a processor sees main memory; commit() first, or its own stores are lost */
     void (*refresh)(const struct peet_views *, unsigned processor);
     void *host;
+    /** depends() - exploration: the step under way uses the model's things @first to @first + n - 1, numbers below 2^62 of its own choice;
+     *  @how: enum peet_dependence.  Inside store(), order() and move() */
+    void (*depends)(const struct peet_views *, uint64_t first, uint64_t n, unsigned how);
 };
 
 struct peet_consistency {

@@ -4,19 +4,18 @@
  * abstract machines reach, under pc, wo and rc nothing that the axioms forbid and everything that the literature says is seen.  Then
  * parts of words, buffers that are full, and the policies of a run.
  */
-#include "model.c" /* states are copied and compared: the test needs to see them whole */
-#include "table.h"
+#include "model.h"
+#include "walk.h"
 
 #include <CUnit/Basic.h>
 #include <stdio.h>
-
-enum { STRIDE = 64, STATE_BYTES = 4096 };
+#include <string.h>
 
 /* ------------------------------------------------------------------------------------------------- a world of views */
 
 struct world {
     struct peet_views views;
-    uint8_t memory[THREADS_MOST + 1][LOCATIONS * STRIDE]; /* view 0 is main memory */
+    uint8_t memory[4][64]; /* view 0 is main memory */
 };
 
 static void view_read(const struct peet_views *v, unsigned view, uint64_t address, void *bytes, size_t n)
@@ -48,8 +47,8 @@ static void view_refresh(const struct peet_views *v, unsigned p)
 static void world_init(struct world *w, unsigned processors, int exploring)
 {
     memset(w, 0, sizeof *w);
-    w->views = (struct peet_views){ PEET_CONSISTENCY_ABI, sizeof w->views, processors, (uint32_t)exploring, view_read, view_perform,
-        view_commit, view_refresh, w };
+    w->views = (struct peet_views){ .abi = PEET_CONSISTENCY_ABI, .struct_size = sizeof w->views, .processors = processors,
+        .exploring = (uint32_t)exploring, .read = view_read, .perform = view_perform, .commit = view_commit, .refresh = view_refresh, .host = w };
 }
 
 static void put(struct world *w, struct model *m, unsigned p, uint64_t address, const void *bytes, uint32_t n, uint32_t flags)
@@ -58,181 +57,6 @@ static void put(struct world *w, struct model *m, unsigned p, uint64_t address, 
 
     memcpy(w->memory[p + 1] + address, bytes, n);
     CU_ASSERT_EQUAL(model_store(m, p, &store, 0), 0);
-}
-
-/* ------------------------------------------------------------------------------------------------------- the walk */
-
-struct state {
-    struct world world;
-    struct model *model;
-    int pc[THREADS_MOST], regs[REGISTERS_MOST];
-};
-
-struct walk {
-    const struct litmus_test *t;
-    struct litmus_set *set;
-    unsigned char (*seen)[STATE_BYTES];
-    size_t nseen, room, *table;
-};
-
-static struct model *copy(const struct model *from, const struct peet_views *views)
-{
-    size_t bytes = sizeof *from + views->processors * sizeof *from->processors;
-    struct model *m = malloc(bytes);
-
-    memcpy(m, from, bytes);
-    m->views = views;
-    for (unsigned p = 0; p < views->processors; p++)
-        for (int side = 0; side < 2; side++) {
-            struct line *line = side ? &m->processors[p].in : &m->processors[p].out;
-            struct entry *entries = line->entries;
-
-            if (!line->room)
-                continue;
-            line->entries = malloc(line->room * sizeof *entries);
-            memcpy(line->entries, entries, line->n * sizeof *entries);
-        }
-    return m;
-}
-
-static void describe(const struct walk *w, const struct state *s, unsigned char *out)
-{
-    unsigned char *at = out;
-
-    memset(out, 0, STATE_BYTES);
-    for (int p = 0; p < w->t->nthreads; p++)
-        *at++ = (unsigned char)s->pc[p];
-    for (int r = 0; r < w->t->nregs; r++)
-        *at++ = (unsigned char)s->regs[r];
-    for (int v = 0; v <= w->t->nthreads; v++)
-        for (int l = 0; l < LOCATIONS; l++)
-            *at++ = s->world.memory[v][l * STRIDE];
-    for (int p = 0; p < w->t->nthreads; p++)
-        for (int side = 0; side < 2; side++) {
-            const struct line *line = side ? &s->model->processors[p].in : &s->model->processors[p].out;
-
-            *at++ = (unsigned char)line->n;
-            for (uint32_t i = 0; i < line->n; i++) {
-                const struct entry *e = &line->entries[i];
-
-                *at++ = (unsigned char)(e->address / STRIDE);
-                *at++ = e->bytes[0];
-                *at++ = (unsigned char)e->id;
-                *at++ = (unsigned char)e->from;
-                *at++ = (unsigned char)e->fences;
-                *at++ = (unsigned char)e->alive;
-            }
-        }
-    CU_ASSERT_FATAL(at - out <= STATE_BYTES);
-}
-
-static int note(struct walk *w, const unsigned char *state)
-{
-    size_t at, h = 1469598103934665603u;
-
-    if (2 * (w->nseen + 1) > w->room) {
-        w->room = w->room ? 2 * w->room : 4096;
-        w->seen = realloc(w->seen, w->room / 2 * sizeof *w->seen);
-        free(w->table);
-        w->table = calloc(w->room, sizeof *w->table);
-        for (size_t i = 0; i < w->nseen; i++) {
-            size_t k = 1469598103934665603u;
-
-            for (size_t b = 0; b < 256; b++)
-                k = (k ^ w->seen[i][b]) * 1099511628211u;
-            for (at = k % w->room; w->table[at]; at = (at + 1) % w->room)
-                ;
-            w->table[at] = i + 1;
-        }
-    }
-    for (size_t b = 0; b < 256; b++)
-        h = (h ^ state[b]) * 1099511628211u;
-    for (at = h % w->room; w->table[at]; at = (at + 1) % w->room)
-        if (!memcmp(w->seen[w->table[at] - 1], state, STATE_BYTES))
-            return 0;
-    memcpy(w->seen[w->nseen], state, STATE_BYTES);
-    w->table[at] = ++w->nseen;
-    return 1;
-}
-
-static unsigned ordering_of(const struct litmus_op *o)
-{
-    if (o->kind == OP_MFENCE || litmus_locked(o) || o->order == 's')
-        return PEET_ORDERING_FULL;
-    if (o->kind == OP_SFENCE)
-        return PEET_ORDERING_STORES;
-    return o->order == 'a' ? PEET_ORDERING_ACQUIRE : o->order == 'r' ? PEET_ORDERING_BEFORE_STORE : 0;
-}
-
-static void execute(struct state *s, const struct litmus_op *o, unsigned p)
-{
-    uint8_t *own = s->world.memory[p + 1] + o->location * STRIDE, bytes[4] = { 0 };
-    unsigned ordering = ordering_of(o);
-
-    s->pc[p]++;
-    if (ordering)
-        model_order(s->model, p, ordering, 0);
-    if (o->reg >= 0)
-        s->regs[o->reg] = own[0];
-    if (!litmus_writes(o))
-        return;
-    bytes[0] = (uint8_t)(o->kind == OP_ADD ? own[0] + o->value : o->value);
-    put(&s->world, s->model, p, (uint64_t)o->location * STRIDE, bytes, 4,
-        (litmus_locked(o) ? PEET_STORE_LOCKED : 0) | (o->order == 'r' ? PEET_STORE_RELEASE : 0));
-}
-
-static void search(struct walk *w, const struct state *s)
-{
-    struct peet_move moves[64];
-    unsigned char text[STATE_BYTES];
-    unsigned n = model_moves(s->model, moves, 64);
-    int more = n != 0;
-
-    describe(w, s, text);
-    if (!note(w, text))
-        return;
-    CU_ASSERT_FATAL(n <= 64);
-    for (int p = 0; p < w->t->nthreads + (int)n; p++) {
-        struct state next = *s;
-        const struct litmus_op *o = p < w->t->nthreads ? &w->t->ops[p][s->pc[p]] : NULL;
-
-        if (o && s->pc[p] == w->t->nops[p])
-            continue;
-        more = 1;
-        if (o && ordering_of(o) && model_waits(s->model, (unsigned)p, ordering_of(o)))
-            continue;
-        next.world.views.host = &next.world;
-        next.model = copy(s->model, &next.world.views);
-        if (o)
-            execute(&next, o, (unsigned)p);
-        else
-            model_move(next.model, &moves[p - w->t->nthreads]);
-        search(w, &next);
-        model_free(next.model);
-    }
-    if (!more) {
-        int memory[LOCATIONS];
-
-        for (int l = 0; l < LOCATIONS; l++)
-            memory[l] = s->world.memory[0][l * STRIDE];
-        for (int v = 1; v <= w->t->nthreads; v++) /* in the end all see the same */
-            CU_ASSERT_FATAL(!memcmp(s->world.memory[v], s->world.memory[0], sizeof s->world.memory[0]));
-        litmus_add(w->set, w->t, s->regs, memory);
-    }
-}
-
-static void reach(const struct litmus_test *t, unsigned kind, struct litmus_set *set)
-{
-    const struct model_config config = { .kind = (enum model_kind)kind, .depth = 16 };
-    struct walk w = { .t = t, .set = set };
-    struct state first = { .model = NULL };
-
-    world_init(&first.world, (unsigned)t->nthreads, 1);
-    first.model = model_new(&config, &first.world.views);
-    search(&w, &first);
-    model_free(first.model);
-    free(w.seen);
-    free(w.table);
 }
 
 static struct litmus_test tests[TESTS_MOST];
@@ -257,7 +81,7 @@ static void compare(unsigned kind)
 
         if (!small(&tests[k], kind))
             continue;
-        reach(&tests[k], kind, &got);
+        litmus_reach(&tests[k], (enum litmus_model)kind, 16, &got);
         (kind <= LITMUS_PSO ? litmus_machine : litmus_axioms)(&tests[k], kind, &want);
         for (size_t i = 0; i < got.n; i++) {
             if (!litmus_holds(&want, got.texts[i])) {
