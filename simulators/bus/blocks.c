@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks by the batch, and turns of loops.  As long as all of a block's groups (plan.c) hit without consequences, all
+ * Blocks by the batch.  As long as all of a block's groups (plan.c) hit without consequences, all
  * that is left of it are its cost, its counts, and the time stamp of each line's last reference.  Nothing is written
  * before that is known; otherwise the block is taken reference by reference (fast.c).  Called by module.c.
  */
@@ -94,8 +94,7 @@ ALWAYS int hits(const struct bus *b, struct cache *c, const struct plan *p, cons
     }
 }
 
-/* One execution of a block that does not only hit.  Returns: its time, in CPI_ONE */
-static __attribute__((noinline)) uint64_t exactly(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t time,
+__attribute__((noinline)) uint64_t peet__bus_exactly(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t time,
     uint64_t *inout_stalled)
 {
     struct cache *c = &b->caches[hw];
@@ -119,7 +118,7 @@ static __attribute__((noinline)) uint64_t by_groups(struct bus *b, unsigned hw, 
     for (uint32_t k = 0; k < p->ngroups; k++)
         addresses[k] = event->values[groups[k].value];
     if (peet__bus_groups_exactly(b, hw, p, event->block, addresses, now, time, &stall))
-        return exactly(b, hw, event, now, time, inout_stalled);
+        return peet__bus_exactly(b, hw, event, now, time, inout_stalled);
     *inout_stalled += stall;
     return p->cost + stall * CPI_ONE;
 }
@@ -170,7 +169,7 @@ ALWAYS uint64_t walk(struct bus *b, unsigned hw, const struct peet_block_event *
             stamp += p->nrefs;
         } else {
             c->stamp = stamp;
-            time += p->ways ? by_groups(b, hw, p, e, now, time, &stalled) : exactly(b, hw, e, now, time, &stalled);
+            time += p->ways ? by_groups(b, hw, p, e, now, time, &stalled) : peet__bus_exactly(b, hw, e, now, time, &stalled);
             stamp = c->stamp;
             if (UNLIKELY(b->dead)) {
                 e++;
@@ -211,7 +210,7 @@ static uint64_t walk_made(struct bus *b, unsigned hw, const struct peet_block_ev
             time += p->cost;
             stamp += p->nrefs;
         } else {
-            time += p->ways ? by_groups(b, hw, p, e, now, time, &stalled) : exactly(b, hw, e, now, time, &stalled);
+            time += p->ways ? by_groups(b, hw, p, e, now, time, &stalled) : peet__bus_exactly(b, hw, e, now, time, &stalled);
             stamp = c->stamp;
         }
         e++;
@@ -245,138 +244,4 @@ bus_walk *peet__bus_walk_for(const struct bus *b)
     if (b->replacement == REPLACE_PLRU)
         return walk_plru;
     return b->classify && !b->sole ? walk_classify : walk_plain; /* sole: who wrote what is no question */
-}
-
-/* ------------------------------------------------------------------------------------------- loops */
-
-enum { LOOP_GROUPS = 32, LOOP_VALUES = 64 };
-
-/* How many turns until a group leaves its line, at least 1. */
-ALWAYS uint64_t turns_in_line(uint64_t offset, uint64_t span, int64_t stride, uint64_t line_bytes)
-{
-    uint64_t room = stride > 0 ? line_bytes - span - offset : offset, step = (uint64_t)(stride > 0 ? stride : -stride);
-    if (!stride)
-        return UINT64_MAX;
-    if (step > room)
-        return 1;
-    return (step & (step - 1) ? (uint32_t)room / (uint32_t)step : room >> __builtin_ctzll(step)) + 1;
-}
-
-/* A group on its way through the turns of a loop. */
-struct looped {
-    uint64_t address;       /* in the present turn, as the group's value says */
-    int64_t stride;
-    uint64_t want;          /* key of its line */
-    uint64_t left;          /* turns in that line, with the present one; 0: not known */
-    uint32_t frame;         /* where it was last */
-};
-
-/* The next turns, as many as only hit in the lines where the groups are now; 0: not even one. */
-ALWAYS uint64_t turns_that_hit(struct bus *b, struct cache *c, const struct group *groups, uint32_t n, struct looped *at, uint64_t most)
-{
-    for (uint32_t k = 0; k < n; k++) {
-        struct looped *const l = &at[k];
-        if (!l->left) {
-            const uint64_t address = l->address - groups[k].before, offset = address & (b->line_bytes - 1);
-            if (offset + groups[k].span > b->line_bytes)
-                return 0;
-            l->left = turns_in_line(offset, groups[k].span, l->stride, b->line_bytes);
-            l->want = KEY_OF(address >> b->line_shift) | QUICK;
-            l->frame = c->hints[address >> b->line_shift & b->hint_mask];
-        }
-        if (UNLIKELY((c->keys[l->frame] | groups[k].either) != l->want)) {
-            const uint32_t i = peet__bus_quick(b, c, KEY_LINE(l->want), groups[k].either);
-            if (i == NO_FRAME)
-                return 0;
-            l->frame = i;
-        }
-        most = l->left < most ? l->left : most;
-    }
-    return most;
-}
-
-static void use_turns(struct bus *b, struct cache *c, const struct group *groups, uint32_t n, const struct looped *at, uint64_t turns, uint64_t nrefs)
-{
-    const int classify = b->classify && !b->sole;
-    const uint64_t stamp = c->stamp + (turns - 1) * nrefs;
-    for (uint32_t k = 0; k < n; k++) {
-        c->used[at[k].frame] = stamp + groups[k].stamp;
-        if (c->plru)
-            peet__bus_plru_used(b, c, at[k].frame);
-        if (!classify || groups[k].either)
-            continue;
-        uint64_t offset = at[k].address & (b->line_bytes - 1);
-        for (uint64_t turn = at[k].stride ? 0 : turns - 1; turn < turns; turn++, offset += (uint64_t)at[k].stride)
-            c->frames[at[k].frame].written |= peet__bus_grains(b, offset, groups[k].span);
-    }
-    c->stamp = stamp + nrefs;
-}
-
-/* On by so many turns, none of which led a group out of its line unless it was the last. */
-ALWAYS void advance(struct looped *at, uint32_t n, uint64_t turns)
-{
-    for (uint32_t k = 0; k < n; k++) {
-        at[k].address += (uint64_t)at[k].stride * turns;
-        at[k].left -= at[k].left ? turns : 0;
-    }
-}
-
-uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
-{
-    const struct peet_block *const block = event->block;
-    struct cache *const c = &b->caches[hw];
-    const uint64_t limit = peet__bus_limit_of(now, until);
-    uint64_t values[LOOP_VALUES], done = 0, time = b->hw[hw].cpi_rest, stalled = 0;
-    struct looped at[LOOP_GROUPS];
-    *out_turns = 1;
-    if (block->nvalues > LOOP_VALUES) { /* rare: the mapper comes again for the others */
-        struct peet_block_event one = *event;
-        one.turns = 1;
-        return b->walk(b, hw, &one, 1, now, until, &(size_t){0});
-    }
-    if ((block->id >= b->nplans || !b->plans[block->id].known) && peet__bus_plan(b, block, event->values)) {
-        peet__bus_no_memory(b);
-        return 0;
-    }
-    const struct plan *const p = &b->plans[block->id];
-    const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
-    const uint32_t n = p->ngroups;
-    const int together = p->known - 1 != PLAN_GENERAL && n <= LOOP_GROUPS;
-    for (uint32_t k = 0; together && k < n; k++)
-        at[k] = (struct looped){.address = event->values[groups[k].value], .stride = event->strides[groups[k].value]};
-    do {
-        uint64_t turns = together ? turns_that_hit(b, c, groups, n, at, event->turns - done) : 0;
-        if (turns) { /* no further than to the first that reaches the limit */
-            if (limit != UINT64_MAX) {
-                const uint64_t left = limit <= time ? 1 : p->cost ? (limit - time - 1) / p->cost + 1 : UINT64_MAX;
-                turns = turns > left ? left : turns;
-            }
-            use_turns(b, c, groups, n, at, turns, block->nrefs);
-            time += p->cost * turns;
-        } else {
-            struct peet_block_event one = {block, values, event->context, 1, NULL};
-            uint64_t addresses[LOOP_GROUPS], stall;
-            int taken = 0;
-            if (p->ways && together) {
-                for (uint32_t k = 0; k < n; k++)
-                    addresses[k] = at[k].address;
-                taken = !peet__bus_groups_exactly(b, hw, p, block, addresses, now, time, &stall);
-            }
-            if (taken) {
-                time += p->cost + stall * CPI_ONE;
-                stalled += stall;
-            } else {
-                for (uint32_t i = 0; i < block->nvalues; i++)
-                    values[i] = event->values[i] + (uint64_t)event->strides[i] * done;
-                time += exactly(b, hw, &one, now, time, &stalled);
-            }
-            turns = 1;
-        }
-        done += turns;
-        if (together)
-            advance(at, n, turns);
-    } while (done < event->turns && time < limit && !b->dead);
-    peet__bus_account(b, hw, now, time, (uint64_t)(block->reads + block->modifies) * done, (uint64_t)(block->writes + block->modifies) * done, stalled);
-    *out_turns = done;
-    return time / CPI_ONE - stalled;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The machine "bus": what its files share.  module.c is what peet calls; plan.c is what can be said of a block in
- * advance, blocks.c takes blocks by the batch and turns of loops as long as they only hit, fast.c takes a block reference by
+ * advance, blocks.c takes blocks by the batch as long as they only hit, turns.c turns of loops, fast.c takes a block reference by
  * reference, groups.c group by group, made.c in machine code; engine.c is a reference that the fast path could not settle, sole.c the same for a single
  * processor; cache.c is the frames of a cache and their replacement; classify.c says what kind of miss it was;
  * check.c watches the invariants; report.c tells observers; calendar.c is the bus in time; stats.c writes the results;
@@ -31,12 +31,12 @@ enum { QUICK_WRITE = 1, QUICK_READ = 2, QUICK = 3, KEY_SHIFT = 2 };
 
 /**
  * One line frame of a cache.  The frames of all caches are one array; a frame's index in it is its name.  What hits
- * need lies apart, in arrays with the same index: bus.keys and bus.used (stamp of the last
+ * need lies apart, in arrays with the same index: bus.keys, and a cache's used (stamp of the last
  * reference; 0 while invalid), so that a set is few lines of the host's cache.
  */
 struct frame {
     uint64_t written; /* grains written and not yet told to the lost records of the line (classify.c) */
-    uint32_t next;    /* next copy of the same line, + 1; while invalid: free list; sole: its place in the shadow, + 1 */
+    uint32_t next;    /* next copy of the same line, + 1; while invalid: free list; sole: its place in the shadow, 0: none */
     uint16_t cache;   /* whose frame this is; never changes */
     uint8_t state;    /* of the protocol */
     uint8_t in_shadow; /* the fully associative shadow holds the line too */
@@ -46,7 +46,7 @@ _Static_assert(sizeof(struct frame) == 16, "four to a line of the host's cache")
 /** Per line, ever referenced: the heads of its three lists, + 1.  (Not in sole.c, which has a word.) */
 struct line_record {
     uint32_t copies;  /* frames that hold it */
-    uint32_t shadows; /* places in shadows that hold it */
+    uint32_t shadows; /* places in shadows that hold it, as b->shadows counts them */
     uint32_t losses;  /* caches that lost it to another's write */
     uint32_t touched[]; /* a bit per cache: it has referenced the line before */
 };
@@ -64,7 +64,7 @@ struct cache_stats {
 struct cache {
     uint64_t stamp;          /* latest given out */
     struct frame *frames;
-    uint64_t *keys, *used;   /* of its frames */
+    uint64_t *keys, *used;   /* of its frames; behind them used has a stamp for each place of the shadow */
     uint32_t *hints;         /* [hint_mask + 1] where a line was last: to be verified */
     uint64_t *plru;          /* a tree per set */
     uint32_t number, hw;
@@ -75,17 +75,20 @@ struct cache {
     uint32_t *free;          /* + 1: a list of invalid frames per set */
     uint64_t *filled;        /* a stamp per frame: FIFO (any cache) */
     /* classification only: */
-    struct shadow_node *shadow; /* lines of them, in the bus's shadows */
+    struct shadow_node *shadow; /* lines + 1 of them, in the bus's shadows */
     struct peet_sim_oldest shadow_oldest;
     uint32_t shadow_used;
 };
 
-/** A place in a cache's fully associative shadow. */
+/**
+ * A place in a cache's fully associative shadow.  Its stamp is used[where] of the cache: that of the frame that has the line, or
+ * one of its own, used[lines + place].  Places count from 1.  Place 0 has no line, and used[lines] is nobody's stamp, so that
+ * frames and lines without a place can be treated like others.
+ */
 struct shadow_node {
     uint64_t line;
-    uint64_t used;  /* valid while frame is 0; else the frame has it */
-    uint32_t frame; /* + 1: in the cache itself */
-    uint32_t next;  /* + 1: next shadow place of the same line, in any cache */
+    uint32_t where;
+    uint32_t next;  /* next place of the same line, in any cache, as b->shadows counts them; 0: none */
     uint32_t cache;
 };
 
@@ -113,8 +116,15 @@ struct hw {
 enum { CPI_ONE = 1 << 20 };
 
 struct walk;
-struct turn;
 struct group_way;
+struct turn;
+
+/** What a fill takes and leaves behind (groups.c). */
+struct fill { uint64_t cycles; uint8_t op, state, quick; };
+/** FILL_SILENTLY: a read, and a write that needs no transaction then */
+enum fill_kind { FILL_READ, FILL_WRITE, FILL_SILENTLY, FILL_KINDS };
+/** Counts of fills by groups.c; all that follows from them is counted by peet__bus_groups_count(). */
+struct filled { uint64_t fills[FILL_KINDS], unused /* frames */, write_backs; };
 
 struct bus {
     const struct peet_env *env;
@@ -140,16 +150,15 @@ struct bus {
     struct hw *hw;
     struct cache *caches;
     struct frame *frames;
-    uint64_t *keys, *used;      /* of all frames */
-    void *frames_raw;           /* what was allocated for the three */
+    uint64_t *keys;             /* of all frames */
+    void *frames_raw;           /* what was allocated for them, and for stamps */
     uint32_t hint_mask;
     struct plan *plans;         /* by block id (plan.c) */
     uint32_t nplans;
     struct group *groups;       /* of plans with many */
     uint32_t ngroups, groups_size;
     struct group_way *group_ways; /* in the order of first references, for each plan that has them */
-    struct group_split *group_splits; /* SPLITS for each of them */
-    uint32_t ngroup_ways, group_ways_size, group_splits_size;
+    uint32_t ngroup_ways, group_ways_size;
     struct group_member *group_members;
     uint32_t ngroup_members, group_members_size;
     struct made *made;          /* code for blocks (made.c); NULL: none */
@@ -157,7 +166,9 @@ struct bus {
     int groupwise;              /* groups.c has its conditions */
     uint32_t (*go_slowly)(struct bus *, struct turn *, uint64_t begin, uint64_t line, const struct group_way *); /* groups.c */
     int silent_write;           /* a write to a line that a read has brought in needs no transaction */
-    struct fill { uint64_t cycles; uint8_t op, state, quick; } fill[2]; /* groupwise: a miss, by whether it writes */
+    struct fill fill[FILL_KINDS]; /* groupwise */
+    struct filled filled;
+    uint8_t dirty[BUS_STATES_MAX]; /* by state: whether it has to be written back */
     struct peet_sim_linemap lines_map;
     struct peet_sim_oldest_scratch scratch;
     uint64_t plru_keep[64], plru_set[64];
@@ -219,33 +230,34 @@ struct plan {
     uint32_t more;  /* PLAN_MANY: its first group in bus.groups */
     struct group first[PLAN_GROUPS];
     uint32_t ways;  /* + 1: its first in bus.group_ways; 0: not to be taken by groups (groups.c) */
-    uint32_t members; /* its first in bus.group_members: as many as it has references */
 };
 _Static_assert(sizeof(struct plan) == 64, "a plan is one line of the host's cache");
 
 /** What happens to a line that some of a block's references go to, if it is not a plain hit. */
 struct group_way {
-    uint32_t insn;        /* of the first of them */
-    uint16_t touches;     /* of the block up to there */
+    uint64_t at;          /* when the first of them asks, since the block's beginning, in CPI_ONE: without stalls */
     uint16_t bytes;       /* of that reference */
     uint8_t first, last;  /* that reference of the block; the last one, + 1 */
     uint8_t group;        /* of the plan */
     uint8_t either;       /* as in the group */
     uint8_t writes, writes_later; /* the first does; one behind it does (or the first, behind its read) */
-    uint16_t members;     /* those references, in the plan's */
-    uint16_t offset;      /* of the first of them, behind the group's beginning */
+    uint8_t fill;         /* enum fill_kind */
     uint8_t nmembers;
+    uint16_t offset;      /* of the first of them, behind the group's beginning */
+    uint32_t members;     /* those references, in bus.group_members */
+    struct group_split *splits; /* by where the group is cut; NULL: it never was */
 };
 /** A reference of a group: how far it is behind the group's beginning. */
 struct group_member { uint16_t offset; uint8_t ref; };
-/** Where a group lay last that was in two lines: in the first with @room bytes (0: not yet); and the two ways then. */
-struct group_split { uint32_t room, tried; struct group_way halves[2]; };
-enum { SPLITS = 4 }; /* of each group */
+/** A group in two lines: what happens to each of them. */
+struct group_split { struct group_way halves[2]; uint8_t known; /* 1; 2: not to be had, a reference lies in both */ };
 enum { WAYS_MAX = 64 };
 
 /** peet__bus_plan() - make the plan of a block that is executed now.  Returns: 0, or -1 without memory */
 int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t *values);
 void peet__bus_plans_fini(struct bus *b);
+/** Room for @more behind the @used ones of an array of so many.  Returns: 0, or -1 without memory */
+int peet__bus_room_for(void **array, uint32_t *size, uint32_t used, uint32_t more, size_t bytes);
 
 /* fast.c */
 typedef void bus_run(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w);
@@ -265,13 +277,20 @@ typedef uint64_t bus_walk(struct bus *b, unsigned hw, const struct peet_block_ev
     size_t *out_done);
 /** blocks() of the module, for this geometry */
 bus_walk *peet__bus_walk_for(const struct bus *b);
-/** loop() of the module */
-uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns);
-
+/** One execution of a block, reference by reference.  Returns: its time, in CPI_ONE */
+uint64_t peet__bus_exactly(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t time, uint64_t *inout_stalled);
 /** Blocks are over: their time since @now, in CPI_ONE, their counts, and for how long they waited. */
 void peet__bus_account(struct bus *b, unsigned hw, uint64_t now, uint64_t time, uint64_t reads, uint64_t writes, uint64_t stalled);
 /** @until as a time since @now, in CPI_ONE: what is so far away is never reached in one call.  0: past it already. */
 uint64_t peet__bus_limit_of(uint64_t now, uint64_t until);
+
+/* turns.c */
+/** loop() of the module */
+uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns);
+/** peet__bus_turns() - the same without event and account: turns of a block that has ways, up to the first that reaches @limit.
+ *  @addresses: by group, of the first turn; @strides: by value.  Returns: 0, or -1: it must go another way, nothing has happened */
+int peet__bus_turns(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block, const uint64_t *addresses,
+    const int64_t *strides, uint64_t turns, uint64_t now, uint64_t limit, uint64_t *inout_time, uint64_t *inout_stalled);
 
 /* direct.c */
 /** What the module offers peet: most blocks of a single processor in its stead. */
@@ -292,15 +311,30 @@ size_t peet__bus_made_run(struct bus *b, const struct cache *c, const struct pee
     uint64_t *inout_time, uint64_t *inout_stamp, uint64_t *inout_counts);
 
 /* groups.c */
+/** One execution of a block, way by way; what is the same for all its lines. */
+struct turn {
+    struct cache *c;
+    uint64_t start, rest; /* when it begins, and the fraction of a cycle, in CPI_ONE */
+    uint64_t stamp;       /* before it */
+    uint64_t stalled;     /* so far */
+    const struct peet_block *block;
+};
 void peet__bus_groups_init(struct bus *b);
-/** peet__bus_group_ways() - the ways and members of a plan's groups.  @group_of: each reference's.  Returns: whether the block can go
- *  this way */
-int peet__bus_group_ways(const struct bus *b, const struct peet_block *block, const struct group *groups, uint32_t n, const uint64_t *values,
-    const uint8_t *group_of, struct group_way *ways, struct group_member *members);
+/** What groups.c has counted so far joins the statistics. */
+void peet__bus_groups_count(struct bus *b);
+/** peet__bus_group_ways() - make the ways of a plan's groups, if the block can go that way.  @group_of: each reference's.
+ *  Returns: 0, or -1 without memory */
+int peet__bus_group_ways(struct bus *b, struct plan *p, const struct peet_block *block, const struct group *groups, const uint64_t *values,
+    const uint8_t *group_of);
 /** peet__bus_groups_exactly() - one execution of a block that may miss.  @addresses: of its groups.  @out_stalled: for how long.
  *  Returns: 0, or -1: it must go another way, nothing has happened */
 int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block, const uint64_t *addresses,
     uint64_t now, uint64_t time, uint64_t *out_stalled);
+
+/** One turn of a block with groups in two lines; @begins: where its groups begin, in the order of its ways.  Returns: as above */
+int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, const struct peet_block *block, const uint64_t *begins);
+/** May a set be the place of more of these lines than it has frames? */
+int peet__bus_crowded(const struct bus *b, const uint64_t *lines, uint32_t n);
 
 /* engine.c */
 /** Memory ran out: end the run. */
@@ -315,11 +349,26 @@ void peet__bus_no_memory(struct bus *b);
 uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, enum touch touch,
     uint64_t time);
 
+/** A place in the shadow for a new line: a free one, or that of the line used longest ago.  @now: stamp of the reference.
+ *  Returns: its index in c->shadow */
+uint32_t peet__bus_shadow_place(struct bus *b, struct cache *c, uint64_t now);
+
 /* sole.c */
+/* A line's record is a word there, so that many share a line of the host's cache: */
+enum { RECORD_PLACE = INT32_MAX }; /* its latest place in the shadow (0: none so far); whether it still is, the place says; */
+#define RECORD_TOUCHED (1u << 31)  /* and whether it was ever referenced */
+/** The same as peet__bus_shadow_place() for a single processor's @line; the one that had the place, if any, loses it. */
+static inline __attribute__((always_inline)) uint32_t peet__bus_shadow_new(struct bus *b, struct cache *c, uint64_t line, uint64_t now)
+{
+    const uint32_t place = peet__bus_shadow_place(b, c, now), where = c->shadow[place].where, frame = where < b->lines ? where : b->lines;
+    c->frames[frame].in_shadow = 0; /* nobody's, if the old line was in none */
+    c->frames[frame].next = 0;
+    c->keys[frame] &= ~(uint64_t)QUICK;
+    c->shadow[place].line = line;
+    return place;
+}
 /** peet__bus_touch() for a single processor's single cache: nobody else has anything to say. */
 uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, unsigned bytes, enum touch touch, uint64_t time);
-/** Count the kind of a miss on a line that comes into a frame, and show it to the shadow.  @record: its word */
-void peet__bus_shadow_miss(struct bus *b, struct cache *c, uint64_t line, uint32_t *record, struct frame *f);
 
 /* cache.c */
 int peet__bus_caches_init(struct bus *b);
@@ -407,8 +456,6 @@ void peet__bus_classify_lost(struct bus *b, struct line_record *record, uint32_t
 void peet__bus_classify_miss(struct bus *b, struct cache *c, struct line_record *record, uint64_t grains);
 /** The shadow sees a reference; @f: the cache's own frame or NULL; @insert: bring it in if it is not there */
 void peet__bus_shadow_use(struct bus *b, struct cache *c, uint64_t line, struct line_record *record, struct frame *f, int insert);
-/** A place in the shadow for a new line: a free one, or that of the line used longest ago.  Returns: its index in c->shadow */
-uint32_t peet__bus_shadow_slot(struct bus *b, struct cache *c);
 /** The cache's own frame of this line is about to go. */
 void peet__bus_shadow_leave(struct bus *b, struct cache *c, struct line_record *record, struct frame *f);
 

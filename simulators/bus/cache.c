@@ -74,15 +74,15 @@ int peet__bus_caches_init(struct bus *b)
     b->caches = calloc(b->ncaches, sizeof *b->caches);
     for (b->hint_mask = 255; b->hint_mask < 2 * b->lines && b->hint_mask < 0xffff; b->hint_mask = 2 * b->hint_mask + 1)
         ;
-    /* aligned, so that a set lies in as few lines of the host's cache as it can */
-    size_t lines = (size_t)b->ncaches * b->lines;
-    void *raw = calloc(1, lines * (sizeof *b->keys + sizeof *b->used + sizeof *b->frames) + 64);
+    /* aligned, so that a set lies in as few lines of the host's cache as it can; one frame more that is nobody's (sole.c) */
+    const size_t lines = (size_t)b->ncaches * b->lines + 8, stamps = b->classify ? (2 * (size_t)b->lines + 8) / 8 * 8 : b->lines;
+    void *raw = calloc(1, lines * (sizeof *b->keys + sizeof *b->frames) + b->ncaches * stamps * sizeof(uint64_t) + 64);
     b->frames_raw = raw;
     if (!b->caches || !raw || peet_sim_oldest_scratch_init(&b->scratch, b->lines))
         return -1;
     b->keys = (uint64_t *)(((uintptr_t)raw + 63) & ~(uintptr_t)63);
-    b->used = b->keys + lines;
-    b->frames = (struct frame *)(b->used + lines);
+    uint64_t *const used = b->keys + lines;
+    b->frames = (struct frame *)(used + b->ncaches * stamps);
     for (unsigned i = 0; i < b->ncaches; i++) {
         struct cache *c = &b->caches[i];
         c->number = i;
@@ -90,7 +90,7 @@ int peet__bus_caches_init(struct bus *b)
         c->kind = b->fetch == FETCH_OFF ? "data" : b->fetch == FETCH_UNIFIED ? "unified" : i < b->nhw ? "data" : "instruction";
         c->frames = b->frames + (size_t)i * b->lines;
         c->keys = b->keys + (size_t)i * b->lines;
-        c->used = b->used + (size_t)i * b->lines;
+        c->used = used + i * stamps;
         if (cache_init(b, c))
             return -1;
     }

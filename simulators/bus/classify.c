@@ -23,12 +23,12 @@
 
 int peet__bus_classify_init(struct bus *b)
 {
-    b->shadows = calloc((size_t)b->ncaches * b->lines, sizeof *b->shadows);
+    b->shadows = calloc((size_t)b->ncaches * (b->lines + 1), sizeof *b->shadows);
     for (unsigned i = 0; b->shadows && i < b->ncaches; i++) {
         struct cache *c = &b->caches[i];
-        c->shadow = b->shadows + (size_t)i * b->lines;
-        for (uint32_t j = 0; j < b->lines; j++)
-            c->shadow[j].cache = i;
+        c->shadow = b->shadows + (size_t)i * (b->lines + 1);
+        for (uint32_t j = 0; j <= b->lines; j++)
+            c->shadow[j] = (struct shadow_node){.line = UINT64_MAX, .where = b->lines, .cache = i};
         if (peet_sim_oldest_init(&c->shadow_oldest, b->lines))
             return -1;
     }
@@ -104,79 +104,61 @@ static int take_loss(struct bus *b, struct line_record *record, uint32_t cache, 
 
 /* ------------------------------------------------------------------------------------------ shadow */
 
-static struct shadow_node *shadow_at(struct bus *b, uint32_t index)
-{
-    return &b->shadows[index - 1];
-}
-
-static uint32_t shadow_index(struct bus *b, struct cache *c, uint32_t slot)
-{
-    return c->number * b->lines + slot + 1;
-}
-
 static struct shadow_node *shadow_find(struct bus *b, struct cache *c, struct line_record *record)
 {
-    for (uint32_t i = record->shadows; i; i = shadow_at(b, i)->next)
-        if (shadow_at(b, i)->cache == c->number)
-            return shadow_at(b, i);
+    for (uint32_t i = record->shadows; i; i = b->shadows[i].next)
+        if (b->shadows[i].cache == c->number)
+            return &b->shadows[i];
     return NULL;
 }
 
-struct shadow_owner {
-    const struct shadow_node *nodes;
-    const uint64_t *used;
-};
-
 static uint64_t shadow_used(const void *owner, uint32_t slot)
 {
-    const struct shadow_owner *o = owner;
-    const struct shadow_node *n = &o->nodes[slot];
-    return n->frame ? o->used[n->frame - 1] : n->used;
+    const struct cache *c = owner;
+    return c->used[c->shadow[slot + 1].where];
 }
 
 /* The oldest lines come up one after the other, but lie anywhere in memory: have the next ones ready. */
 static void shadow_prefetch(struct bus *b, struct cache *c)
 {
     const struct peet_sim_oldest *q = &c->shadow_oldest;
-    if (q->next + 4 >= q->n || (b->sole && b->lines <= 2048 /* all of it is near */))
+    if (q->next + 4 >= q->n)
         return;
-    const struct shadow_node *soon = &c->shadow[q->order[q->next + 1]];
-    __builtin_prefetch(&c->shadow[q->order[q->next + 4]], 1);
-    if (soon->frame)
-        __builtin_prefetch(&b->used[soon->frame - 1], 1);
+    const struct shadow_node *soon = &c->shadow[q->order[q->next + 1] + 1];
+    __builtin_prefetch(&c->shadow[q->order[q->next + 4] + 1], 1);
+    __builtin_prefetch(&c->used[soon->where], 1);
     if (!b->sole) /* there, lines need not be told */
         peet_sim_linemap_prefetch(&b->lines_map, soon->line);
 }
 
-uint32_t peet__bus_shadow_slot(struct bus *b, struct cache *c)
+uint32_t peet__bus_shadow_place(struct bus *b, struct cache *c, uint64_t now)
 {
     if (c->shadow_used < b->lines)
-        return c->shadow_used++;
-    struct shadow_owner owner = {c->shadow, b->used};
-    uint32_t slot = peet_sim_oldest_take(&c->shadow_oldest, &b->scratch, shadow_used, &owner, c->stamp - 1);
-    shadow_prefetch(b, c);
-    return slot;
+        return ++c->shadow_used;
+    const uint32_t slot = peet_sim_oldest_take(&c->shadow_oldest, &b->scratch, shadow_used, c, now - 1);
+    if (!b->sole || b->lines > 2048) /* else all of it is near */
+        shadow_prefetch(b, c);
+    return slot + 1;
 }
 
 /* The same, and the line that it held forgets it. */
-static uint32_t shadow_place(struct bus *b, struct cache *c)
+static struct shadow_node *shadow_fresh(struct bus *b, struct cache *c)
 {
-    int fresh = c->shadow_used < b->lines;
-    uint32_t slot = peet__bus_shadow_slot(b, c);
+    const int fresh = c->shadow_used < b->lines;
+    struct shadow_node *n = &c->shadow[peet__bus_shadow_place(b, c, c->stamp)];
     if (fresh)
-        return slot;
-    struct shadow_node *n = &c->shadow[slot];
+        return n;
     struct line_record *record = peet_sim_linemap_get(&b->lines_map, n->line); /* there: it was referenced */
-    uint32_t self = shadow_index(b, c, slot), *link = &record->shadows;
+    uint32_t self = (uint32_t)(n - b->shadows), *link = &record->shadows;
     while (*link != self)
-        link = &shadow_at(b, *link)->next;
+        link = &b->shadows[*link].next;
     *link = n->next;
-    if (n->frame) {
-        struct frame *f = &b->frames[n->frame - 1];
+    if (n->where < b->lines) {
+        struct frame *f = &c->frames[n->where];
         f->in_shadow = 0;
         peet__bus_set(b, f, n->line, f->state);
     }
-    return slot;
+    return n;
 }
 
 void peet__bus_shadow_use(struct bus *b, struct cache *c, uint64_t line, struct line_record *record, struct frame *f, int insert)
@@ -185,18 +167,18 @@ void peet__bus_shadow_use(struct bus *b, struct cache *c, uint64_t line, struct 
     if (!n) {
         if (!insert)
             return;
-        uint32_t slot = shadow_place(b, c);
-        n = &c->shadow[slot];
+        n = shadow_fresh(b, c);
         n->line = line;
         n->next = record->shadows;
-        record->shadows = shadow_index(b, c, slot);
+        record->shadows = (uint32_t)(n - b->shadows);
     }
-    n->used = c->stamp;
-    n->frame = 0;
     if (f) {
-        n->frame = (uint32_t)(f - b->frames) + 1;
+        n->where = (uint32_t)(f - c->frames);
         f->in_shadow = 1;
         peet__bus_set(b, f, line, f->state);
+    } else {
+        n->where = b->lines + (uint32_t)(n - c->shadow);
+        c->used[n->where] = c->stamp;
     }
 }
 
@@ -205,8 +187,8 @@ void peet__bus_shadow_leave(struct bus *b, struct cache *c, struct line_record *
     if (!f->in_shadow)
         return;
     struct shadow_node *n = shadow_find(b, c, record);
-    n->used = b->used[f - b->frames];
-    n->frame = 0;
+    n->where = b->lines + (uint32_t)(n - c->shadow);
+    c->used[n->where] = c->used[f - c->frames];
 }
 
 /* ------------------------------------------------------------------------------------------- kinds */

@@ -7,6 +7,7 @@
  * here for lines that are not there at all.  Called by blocks.c.
  */
 #include "bus.h"
+#include <stdlib.h>
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
@@ -48,16 +49,17 @@ static int writes_first(const struct peet_ref *ref)
 }
 
 /* What happens to a line if these references of the block go there, in their order. */
-static struct group_way way_of(const struct peet_block *block, const struct group_member *members, uint32_t n)
+static struct group_way way_of(const struct bus *b, const struct peet_block *block, const struct group_member *members, uint32_t n)
 {
     const struct peet_ref *ref = &block->refs[members[0].ref];
-    struct group_way w = {.insn = ref->insn, .bytes = ref->size_bytes, .touches = (uint16_t)touches_up_to(block, members[0].ref),
+    struct group_way w = {.at = b->cpi * ref->insn + touches_up_to(block, members[0].ref) * b->hit_cycles * CPI_ONE, .bytes = ref->size_bytes,
         .first = members[0].ref, .offset = members[0].offset, .last = (uint8_t)(members[n - 1].ref + 1), .either = QUICK_WRITE, .writes = (uint8_t)writes_first(ref)};
     for (uint32_t i = 0; i < n; i++) {
         const int loads = block->refs[members[i].ref].kind == PEET_REF_LOAD;
         w.either = loads ? w.either : 0;
         w.writes_later |= (i || !w.writes) && !loads;
     }
+    w.fill = w.writes ? FILL_WRITE : w.writes_later ? FILL_SILENTLY : FILL_READ;
     return w;
 }
 
@@ -76,70 +78,109 @@ static int goes(const struct bus *b, const struct group_way *w)
     return w->writes || !w->writes_later || b->silent_write;
 }
 
-int peet__bus_group_ways(const struct bus *b, const struct peet_block *block, const struct group *groups, uint32_t n, const uint64_t *values,
-    const uint8_t *group_of, struct group_way *ways, struct group_member *members)
+int peet__bus_group_ways(struct bus *b, struct plan *p, const struct peet_block *block, const struct group *groups, const uint64_t *values,
+    const uint8_t *group_of)
 {
-    uint32_t at = 0;
-    if (!b->groupwise || n > WAYS_MAX)
+    uint32_t at = b->ngroup_members;
+    const uint32_t n = p->ngroups;
+    if (!b->groupwise || !n || n > WAYS_MAX)
         return 0;
+    if (peet__bus_room_for((void **)&b->group_ways, &b->group_ways_size, b->ngroup_ways, n, sizeof *b->group_ways) ||
+        peet__bus_room_for((void **)&b->group_members, &b->group_members_size, at, block->nrefs, sizeof *b->group_members))
+        return -1;
+    struct group_way *const ways = b->group_ways + b->ngroup_ways;
     for (uint32_t k = 0; k < n; k++) {
         const uint32_t from = at;
         for (uint32_t i = 0; i < block->nrefs; i++)
             if (group_of[i] == k)
-                members[at++] = (struct group_member){(uint16_t)(values[i] - (values[groups[k].value] - groups[k].before)), (uint8_t)i};
-        ways[k] = way_of(block, members + from, at - from);
+                b->group_members[at++] = (struct group_member){(uint16_t)(values[i] - (values[groups[k].value] - groups[k].before)), (uint8_t)i};
+        ways[k] = way_of(b, block, b->group_members + from, at - from);
         ways[k].group = (uint8_t)k;
-        ways[k].members = (uint16_t)from;
+        ways[k].members = from;
         ways[k].nmembers = (uint8_t)(at - from);
         if (!goes(b, &ways[k]))
             return 0;
     }
     sort_ways(ways, n);
-    return 1;
+    p->ways = b->ngroup_ways + 1;
+    b->ngroup_ways += n;
+    b->ngroup_members = at;
+    return 0;
 }
 
-ALWAYS uint64_t bus_from(struct bus *b, enum bus_op op, uint64_t time, uint64_t cycles)
+/* When the first reference of the way asks for its line. */
+static inline uint64_t asked_at(const struct turn *t, const struct group_way *w)
 {
-    b->transactions[op]++;
-    return peet__bus_calendar_request_sole(&b->calendar, time, cycles);
+    return t->start + (t->rest + w->at) / CPI_ONE + t->stalled;
 }
 
-/* The line comes into frame @i, which is the set's oldest.  Returns: cycles that the processor waits */
-ALWAYS uint64_t fill(struct bus *b, struct cache *c, uint64_t line, uint32_t *record, uint32_t i, int write, uint64_t time)
+/* The line comes into frame @i, which is the set's oldest.  What follows from there having been a fill is counted later. */
+ALWAYS void fill(struct bus *b, struct turn *t, uint64_t line, uint32_t i, const struct group_way *w)
 {
+    struct cache *const c = t->c;
+    struct calendar *const cal = &b->calendar;
     struct frame *const f = &c->frames[i];
-    const struct fill *const fill = &b->fill[write];
-    const uint64_t stamp = ++c->stamp;
-    uint64_t start;
-    int dirty = 0;
-    if (write)
-        c->stats.write_misses++;
-    else
-        c->stats.read_misses++;
-    if (f->state != BUS_INVALID) {
-        dirty = (b->protocol->states[f->state].flags & BUS_DIRTY) != 0;
-        c->stats.evictions++;
-        if (f->in_shadow) {
-            struct shadow_node *n = &c->shadow[f->next - 1];
-            n->used = c->used[i];
-            n->frame = 0;
+    const struct fill *const fill = &b->fill[w->fill];
+    const uint64_t stamp = t->stamp + w->first + 1, asked = asked_at(t, w);
+    const unsigned state = f->state, dirty = b->dirty[state];
+    if (b->classify) {
+        uint32_t *const record = peet_sim_linemap_word(&b->lines_map, line), old = f->next, place;
+        if (UNLIKELY(!record)) {
+            peet__bus_no_memory(b);
+            return;
         }
+        c->shadow[old].where = b->lines + old; /* of the line that goes; place 0 stands for none */
+        c->used[b->lines + old] = c->used[i];
+        place = *record & RECORD_PLACE;
+        if (c->shadow[place].line == line) {
+            c->stats.kinds[MISS_CONFLICT]++;
+        } else {
+            c->stats.kinds[*record ? MISS_CAPACITY : MISS_COLD]++;
+            place = peet__bus_shadow_new(b, c, line, stamp);
+            *record = RECORD_TOUCHED | place;
+        }
+        c->shadow[place].where = i;
+        f->next = place;
+        f->in_shadow = 1;
     }
-    if (record)
-        peet__bus_shadow_miss(b, c, line, record, f);
+    b->filled.fills[w->fill]++;
+    b->filled.unused += state == BUS_INVALID;
+    b->filled.write_backs += dirty;
     f->state = fill->state;
     c->keys[i] = KEY_OF(line) | fill->quick;
     c->used[i] = stamp;
     c->hints[line & b->hint_mask] = i;
-    b->memory_line_reads++;
-    start = bus_from(b, (enum bus_op)fill->op, time, fill->cycles);
-    b->hw[c->hw].wait_cycles += start - time;
-    if (dirty) {
-        c->stats.write_backs++;
-        b->memory_line_writes++;
-        bus_from(b, OP_WRITE_BACK, start + fill->cycles, b->address_cycles + b->line_cycles);
+    uint64_t start = cal->final_until;
+    if (asked > start) {
+        peet_sim_windows_add(&cal->windows, cal->open_from, start);
+        cal->open_from = start = asked;
     }
-    return start + fill->cycles - time;
+    b->hw[0].wait_cycles += start - asked;
+    t->stalled += start + fill->cycles - asked;
+    cal->final_until = start + fill->cycles + (dirty ? b->address_cycles + b->line_cycles : 0); /* a write-back follows at once */
+}
+
+void peet__bus_groups_count(struct bus *b)
+{
+    const struct filled *const n = &b->filled;
+    const uint64_t all = n->fills[FILL_READ] + n->fills[FILL_WRITE] + n->fills[FILL_SILENTLY];
+    if (!b->groupwise)
+        return;
+    struct cache_stats *const s = &b->caches[0].stats;
+    s->read_misses += n->fills[FILL_READ] + n->fills[FILL_SILENTLY];
+    s->write_misses += n->fills[FILL_WRITE];
+    s->evictions += all - n->unused;
+    s->write_backs += n->write_backs;
+    b->memory_line_reads += all;
+    b->memory_line_writes += n->write_backs;
+    b->transactions[OP_WRITE_BACK] += n->write_backs;
+    b->calendar.transactions += all + n->write_backs;
+    b->calendar.busy_cycles += n->write_backs * (b->address_cycles + b->line_cycles);
+    for (unsigned kind = 0; kind < FILL_KINDS; kind++) {
+        b->transactions[b->fill[kind].op] += n->fills[kind];
+        b->calendar.busy_cycles += n->fills[kind] * b->fill[kind].cycles;
+    }
+    b->filled = (struct filled){0};
 }
 
 /* The frame that holds the line, NO_FRAME; and the one that it would go into.  Invalid ones were never used, and their keys are 0;
@@ -173,15 +214,6 @@ static inline __attribute__((always_inline, target("avx512f"))) uint32_t search_
 }
 #endif
 
-/* What is the same for all lines of one execution. */
-struct turn {
-    struct cache *c;
-    uint64_t start, rest; /* when it begins, and the fraction of a cycle, in CPI_ONE */
-    uint64_t stamp;       /* before it */
-    uint64_t stalled;
-    const struct peet_block *block;
-};
-
 /* A use of a line that is there, but that is no plain hit. */
 ALWAYS void use_odd(struct bus *b, struct turn *t, uint64_t line, uint32_t i, const struct group_way *w, int write, uint64_t at)
 {
@@ -198,52 +230,54 @@ ALWAYS void use_odd(struct bus *b, struct turn *t, uint64_t line, uint32_t i, co
     }
 }
 
-/* The line is not where it was last, or not to be used in this way without more ado.  It is in frame @i of its set, which begins
- * at @first, or goes into @victim.  Returns: its frame in the cache */
-ALWAYS uint32_t go_slowly(struct bus *b, struct turn *t, uint64_t line, const struct group_way *w, uint32_t first, uint32_t i, uint32_t victim)
+/* The line is in frame @i, which is not where it was last, or not to be used in this way without more ado. */
+static __attribute__((noinline)) uint32_t found(struct bus *b, struct turn *t, uint64_t line, const struct group_way *w, uint32_t i)
 {
     struct cache *const c = t->c;
-    const int miss = i == NO_FRAME;
-    i = first + (miss ? victim : i);
-    if (!miss && (c->keys[i] | w->either) == (KEY_OF(line) | QUICK)) {
-        c->hints[line & b->hint_mask] = i;
+    c->hints[line & b->hint_mask] = i;
+    if ((c->keys[i] | w->either) == (KEY_OF(line) | QUICK))
         return i;
-    }
-    const uint64_t at = t->start + (t->rest + b->cpi * w->insn) / CPI_ONE + w->touches * b->hit_cycles + t->stalled;
-    if (miss) {
-        uint32_t *record = NULL;
-        if (b->classify && UNLIKELY(!(record = peet_sim_linemap_get(&b->lines_map, line)))) {
-            peet__bus_no_memory(b);
-            return 0;
-        }
-        c->stamp = t->stamp + w->first;
-        t->stalled += fill(b, c, line, record, i, w->writes, at);
-    } else {
-        c->hints[line & b->hint_mask] = i;
-        use_odd(b, t, line, i, w, w->writes, at);
-    }
+    const uint64_t at = asked_at(t, w);
+    use_odd(b, t, line, i, w, w->writes, at);
     if (w->writes_later && !(c->keys[i] & QUICK_WRITE))
         use_odd(b, t, line, i, w, 1, at);
     return i;
 }
 
+/* Nearly always a line that is there is where it was last: it need not be searched. */
+ALWAYS uint32_t hinted(const struct bus *b, const struct cache *c, uint64_t line)
+{
+    const uint32_t i = c->hints[line & b->hint_mask];
+    return (c->keys[i] | QUICK) == (KEY_OF(line) | QUICK) && c->used[i] ? i : NO_FRAME;
+}
+
 static __attribute__((noinline)) uint32_t go_slowly_any(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w)
 {
     const uint32_t first = peet__bus_set_of(b, line) * b->ways;
-    uint32_t victim;
-    const uint32_t i = search_any(t->c->keys + first, t->c->used + first, b->ways, KEY_OF(line) | QUICK, &victim);
+    uint32_t victim, i = hinted(b, t->c, line);
     (void)begin;
-    return go_slowly(b, t, line, w, first, i, victim);
+    if (i != NO_FRAME)
+        return found(b, t, line, w, i);
+    i = search_any(t->c->keys + first, t->c->used + first, b->ways, KEY_OF(line) | QUICK, &victim);
+    if (i != NO_FRAME)
+        return found(b, t, line, w, first + i);
+    fill(b, t, line, first + victim, w);
+    return first + victim;
 }
 
 #ifdef __x86_64__
 static __attribute__((noinline, target("avx512f"))) uint32_t go_slowly_8(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w)
 {
     const uint32_t first = peet__bus_set_of(b, line) * 8;
-    uint32_t victim;
-    const uint32_t i = search_8(t->c->keys + first, t->c->used + first, KEY_OF(line) | QUICK, &victim);
+    uint32_t victim, i = hinted(b, t->c, line);
     (void)begin;
-    return go_slowly(b, t, line, w, first, i, victim);
+    if (i != NO_FRAME)
+        return found(b, t, line, w, i);
+    i = search_8(t->c->keys + first, t->c->used + first, KEY_OF(line) | QUICK, &victim);
+    if (UNLIKELY(i != NO_FRAME))
+        return found(b, t, line, w, first + i);
+    fill(b, t, line, first + victim, w);
+    return first + victim;
 }
 #endif
 
@@ -251,7 +285,7 @@ static __attribute__((noinline, target("avx512f"))) uint32_t go_slowly_8(struct 
 static __attribute__((noinline)) uint32_t go_watched(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w)
 {
     struct cache *const c = t->c;
-    const uint64_t want = KEY_OF(line) | QUICK, at = t->start + (t->rest + b->cpi * w->insn) / CPI_ONE + w->touches * b->hit_cycles + t->stalled;
+    const uint64_t want = KEY_OF(line) | QUICK, at = asked_at(t, w);
     const uint32_t first = peet__bus_set_of(b, line) * b->ways;
     uint32_t victim, i = search_any(c->keys + first, c->used + first, b->ways, want, &victim);
     if (i != NO_FRAME && (c->keys[first + i] | w->either) == want) {
@@ -283,7 +317,7 @@ ALWAYS void go(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, con
 }
 
 /* May a set be the place of more lines than it has frames?  Then a victim could be a line that the block has touched. */
-static int crowded(const struct bus *b, const uint64_t *lines, uint32_t n)
+int peet__bus_crowded(const struct bus *b, const uint64_t *lines, uint32_t n)
 {
     uint8_t counts[256] = {0};
     for (uint32_t k = 0; k < n; k++)
@@ -292,73 +326,73 @@ static int crowded(const struct bus *b, const uint64_t *lines, uint32_t n)
     return 0;
 }
 
-/* What becomes of a group's references if the line ends so many bytes behind the group's beginning: nearly always, that is as it
- * was the last time.  Returns: 0, or -1: one of them lies in both lines */
-static __attribute__((noinline)) int split(struct bus *b, const struct plan *p, const struct peet_block *block, const struct group_way *w,
-    uint32_t room, struct group_split *s)
+/* What becomes of a group's references if the line ends so many bytes behind the group's beginning. */
+static struct group_split split(const struct bus *b, const struct peet_block *block, const struct group_way *w, uint32_t room)
 {
-    const struct group_member *const members = b->group_members + p->members + w->members;
+    const struct group_member *const members = b->group_members + w->members;
     struct group_member halves[2][PLAN_REFS];
     uint32_t counts[2] = {0, 0};
+    struct group_split s = {.known = 2};
     for (uint32_t i = 0; i < w->nmembers; i++) {
         const int second = members[i].offset >= room;
         if (!second && members[i].offset + block->refs[members[i].ref].size_bytes > room)
-            return -1;
+            return s;
         halves[second][counts[second]++] = members[i];
     }
-    s->room = room;
+    s.known = 1;
     for (uint32_t half = 0; half < 2; half++)
-        s->halves[half] = way_of(block, halves[half], counts[half]); /* both have some, else the group were smaller */
-    return 0;
+        s.halves[half] = way_of(b, block, halves[half], counts[half]); /* both have some, else the group were smaller */
+    return s;
 }
 
-struct part { const struct group_way *way; uint64_t begin, line; };
-
-/* In the order of first references. */
-static inline uint32_t add_part(struct part *parts, uint32_t n, const struct group_way *way, uint64_t begin, uint64_t line)
+/* The halves of a group in two lines, made once for each place where it can be cut.  NULL: a reference lies in both (or there is no
+ * memory to do better) */
+static __attribute__((noinline)) const struct group_split *cut(struct bus *b, const struct peet_block *block, struct group_way *w, uint32_t span,
+    uint32_t room)
 {
-    uint32_t j = n;
-    for (; j > 0 && parts[j - 1].way->first > way->first; j--)
-        parts[j] = parts[j - 1];
-    parts[j] = (struct part){way, begin, line};
-    return n + 1;
+    if (w->nmembers == 1)
+        return NULL;
+    if (!w->splits && !(w->splits = calloc(span, sizeof *w->splits)))
+        return NULL;
+    struct group_split *const s = &w->splits[room];
+    if (!s->known)
+        *s = split(b, block, w, room);
+    return s->known == 1 ? s : NULL;
 }
 
-/* Some groups lie in two lines: each half goes its own way. */
-static __attribute__((noinline)) int by_halves(struct bus *b, struct turn *t, const struct plan *p, const struct peet_block *block,
-    const uint64_t *addresses)
+int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, const struct peet_block *block, const uint64_t *begins)
 {
     const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
-    const struct group_way *const ways = b->group_ways + p->ways - 1;
-    struct part parts[2 * WAYS_MAX];
+    struct group_way *const ways = b->group_ways + p->ways - 1;
+    struct part { const struct group_way *way; uint64_t begin, line; } parts[2 * WAYS_MAX];
     uint32_t n = 0;
-    for (uint32_t k = 0; k < p->ngroups; k++) {
-        const struct group *const g = &groups[ways[k].group];
-        const uint64_t address = addresses[ways[k].group] - g->before, line = address >> b->line_shift;
-        const uint32_t room = b->line_bytes - (uint32_t)(address & (b->line_bytes - 1));
-        struct group_split *const s = &b->group_splits[SPLITS * (p->ways - 1 + k) + (room >> 4) % SPLITS];
-        if (g->span <= room) {
-            n = add_part(parts, n, &ways[k], address, line);
-            continue;
-        }
-        if (UNLIKELY(s->room != room)) {
-            if (s->tried != room) { /* not worth while for once */
-                s->tried = room;
+    for (uint32_t k = 0; k < p->ngroups; k++) { /* parts are in the order of first references: few later ones come before others */
+        const uint64_t line = begins[k] >> b->line_shift;
+        const uint32_t room = b->line_bytes - (uint32_t)(begins[k] & (b->line_bytes - 1)), span = groups[ways[k].group].span;
+        if (span <= room) {
+            parts[n++] = (struct part){&ways[k], begins[k], line};
+        } else {
+            const struct group_split *const s = cut(b, block, &ways[k], span, room);
+            if (!s)
                 return -1;
-            }
-            if (split(b, p, block, &ways[k], room, s))
-                return -1;
+            const int second = s->halves[1].first < s->halves[0].first;
+            parts[n++] = (struct part){&s->halves[second], begins[k], line + (uint64_t)second};
+            parts[n++] = (struct part){&s->halves[!second], begins[k], line + (uint64_t)!second};
         }
-        n = add_part(parts, n, &s->halves[0], address, line);
-        n = add_part(parts, n, &s->halves[1], address, line + 1);
     }
     if (n > b->ways) {
         uint64_t lines[2 * WAYS_MAX];
         for (uint32_t k = 0; k < n; k++)
             lines[k] = parts[k].line;
-        if (crowded(b, lines, n))
+        if (peet__bus_crowded(b, lines, n))
             return -1;
     }
+    for (uint32_t k = 1; k < n; k++)
+        for (uint32_t j = k; j > 0 && parts[j].way->first < parts[j - 1].way->first; j--) {
+            const struct part part = parts[j];
+            parts[j] = parts[j - 1];
+            parts[j - 1] = part;
+        }
     for (uint32_t k = 0; k < n; k++)
         go(b, t, parts[k].begin, parts[k].line, parts[k].way);
     return 0;
@@ -371,23 +405,26 @@ int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, c
     const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
     const struct group_way *const ways = b->group_ways + p->ways - 1;
     const uint32_t n = p->ngroups;
-    uint64_t lines[WAYS_MAX];
+    uint64_t begins[WAYS_MAX];
     int halves = 0;
     for (uint32_t k = 0; k < n; k++) {
-        const uint64_t address = addresses[k] - groups[k].before;
-        if (b->classify && n > 1 && (t.c->keys[t.c->hints[address >> b->line_shift & b->hint_mask]] | QUICK) != (KEY_OF(address >> b->line_shift) | QUICK))
-            peet_sim_linemap_prefetch(&b->lines_map, address >> b->line_shift); /* nearly always a miss */
-        halves |= (address & (b->line_bytes - 1)) + groups[k].span > b->line_bytes;
-        lines[k] = address >> b->line_shift;
+        const struct group *const g = &groups[ways[k].group];
+        begins[k] = addresses[ways[k].group] - g->before;
+        halves |= (begins[k] & (b->line_bytes - 1)) + g->span > b->line_bytes;
     }
     if (UNLIKELY(halves)) {
-        if (by_halves(b, &t, p, block, addresses))
+        if (peet__bus_halves_go(b, &t, p, block, begins))
             return -1;
     } else {
-        if (UNLIKELY(n > b->ways) && crowded(b, lines, n))
-            return -1;
-        for (const struct group_way *w = ways; w != ways + n; w++)
-            go(b, &t, addresses[w->group] - groups[w->group].before, lines[w->group], w);
+        if (UNLIKELY(n > b->ways)) {
+            uint64_t lines[WAYS_MAX];
+            for (uint32_t k = 0; k < n; k++)
+                lines[k] = begins[k] >> b->line_shift;
+            if (peet__bus_crowded(b, lines, n))
+                return -1;
+        }
+        for (uint32_t k = 0; k < n; k++)
+            go(b, &t, begins[k], begins[k] >> b->line_shift, &ways[k]);
     }
     t.c->stamp = t.stamp + p->nrefs;
     *out_stalled = t.stalled;
@@ -400,6 +437,11 @@ void peet__bus_groups_init(struct bus *b)
     if (b->groupwise) {
         const unsigned state = b->fill[0].state;
         b->silent_write = b->protocol->processor[state][1].op == OP_NONE;
+        b->fill[FILL_SILENTLY] = b->fill[FILL_READ];
+        if (b->silent_write) {
+            b->fill[FILL_SILENTLY].state = b->protocol->processor[state][1].alone;
+            b->fill[FILL_SILENTLY].quick = b->quick[b->fill[FILL_SILENTLY].state];
+        }
         b->go_slowly = b->watched ? go_watched : go_slowly_any;
 #ifdef __x86_64__
         if (b->ways == 8 && !b->watched && __builtin_cpu_supports("avx512f"))

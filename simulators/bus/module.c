@@ -140,6 +140,8 @@ static int set_protocol(struct bus *b, const struct peet_env *env, const union p
             b->protocol->name);
         return -1;
     }
+    for (unsigned s = 0; s < b->protocol->nstates; s++)
+        b->dirty[s] = (b->protocol->states[s].flags & BUS_DIRTY) != 0;
     for (unsigned s = 0; s < b->protocol->nstates && !b->check; s++) {
         const struct bus_processor_row *row = b->protocol->processor[s];
         if (s != BUS_INVALID && row[0].op == OP_NONE && row[0].alone == s)
@@ -237,6 +239,7 @@ static void bus_finish(void *self, uint64_t end_cycles)
 static void bus_stats(void *self, const struct peet_env *env, struct peet_stats *node)
 {
     struct bus *b = self;
+    peet__bus_groups_count(b);
     peet_sim_windows_reach(&b->calendar.windows, b->end_cycles);
     peet__bus_stats(b, env, node);
 }

@@ -29,8 +29,7 @@ static int make_room(struct bus *b, uint32_t id)
     return 0;
 }
 
-/* Room for @more behind the @used ones of an array of so many. */
-static int room_for(void **array, uint32_t *size, uint32_t used, uint32_t more, size_t bytes)
+int peet__bus_room_for(void **array, uint32_t *size, uint32_t used, uint32_t more, size_t bytes)
 {
     uint32_t n = *size ? *size : 256;
     void *larger;
@@ -87,28 +86,6 @@ static void sort_groups(struct group *groups, uint32_t n, uint8_t *group_of, uin
         group_of[i] = place_of[group_of[i]];
 }
 
-/* How it goes that does not only hit, if that is by groups.  Returns: 0, or -1 without memory */
-static int plan_ways(struct bus *b, struct plan *p, const struct peet_block *block, const struct group *groups, uint32_t n,
-    const uint64_t *values, const uint8_t *group_of)
-{
-    struct group_way ways[PLAN_REFS];
-    struct group_member members[PLAN_REFS];
-    if (!n || !peet__bus_group_ways(b, block, groups, n, values, group_of, ways, members))
-        return 0;
-    if (room_for((void **)&b->group_ways, &b->group_ways_size, b->ngroup_ways, n, sizeof *ways) ||
-        room_for((void **)&b->group_splits, &b->group_splits_size, SPLITS * b->ngroup_ways, SPLITS * n, sizeof *b->group_splits) ||
-        room_for((void **)&b->group_members, &b->group_members_size, b->ngroup_members, block->nrefs, sizeof *members))
-        return -1;
-    memcpy(b->group_ways + b->ngroup_ways, ways, n * sizeof *ways);
-    memset(b->group_splits + SPLITS * b->ngroup_ways, 0, SPLITS * n * sizeof *b->group_splits);
-    memcpy(b->group_members + b->ngroup_members, members, block->nrefs * sizeof *members);
-    p->ways = b->ngroup_ways + 1;
-    p->members = b->ngroup_members;
-    b->ngroup_ways += n;
-    b->ngroup_members += block->nrefs;
-    return 0;
-}
-
 int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t *values)
 {
     struct group groups[PLAN_REFS];
@@ -143,7 +120,7 @@ int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t
         memcpy(p->first, groups, n * sizeof *groups);
         p->known = (uint8_t)(n + 1);
     } else {
-        if (room_for((void **)&b->groups, &b->groups_size, b->ngroups, n, sizeof *groups)) {
+        if (peet__bus_room_for((void **)&b->groups, &b->groups_size, b->ngroups, n, sizeof *groups)) {
             p->known = 0;
             return -1;
         }
@@ -152,7 +129,7 @@ int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t
         b->ngroups += n;
         p->known = PLAN_MANY + 1;
     }
-    if (plan_ways(b, p, block, groups, n, values, group_of)) {
+    if (peet__bus_group_ways(b, p, block, groups, values, group_of)) {
         p->known = 0;
         return -1;
     }
@@ -163,7 +140,8 @@ void peet__bus_plans_fini(struct bus *b)
 {
     free(b->plans);
     free(b->groups);
+    for (uint32_t i = 0; i < b->ngroup_ways; i++)
+        free(b->group_ways[i].splits);
     free(b->group_ways);
-    free(b->group_splits);
     free(b->group_members);
 }

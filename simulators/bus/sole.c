@@ -21,69 +21,38 @@ static inline uint64_t use_bus_sole(struct bus *b, struct cache *c, enum bus_op 
     return start + cycles;
 }
 
-/* A line's record is a word here, so that many share a line of the host's cache: */
-enum { RECORD_PLACE = INT32_MAX }; /* its latest place in the shadow, + 1 (0: none so far); */
-#define RECORD_TOUCHED (1u << 31)  /* and whether it was ever referenced */
-
-/* The shadow's place of the line, if it is there. */
-static inline struct shadow_node *shadow_of(struct cache *c, uint32_t record, uint64_t line)
-{
-    struct shadow_node *n = record & RECORD_PLACE ? &c->shadow[(record & RECORD_PLACE) - 1] : NULL;
-    return n && n->line == line ? n : NULL;
-}
-
 /* The shadow sees a reference to a line, which is not both in a frame and in the shadow. */
 static void shadow_use_sole(struct bus *b, struct cache *c, uint64_t line, uint32_t *record, struct frame *f, int insert)
 {
-    struct shadow_node *n = shadow_of(c, *record, line);
-    if (!n) {
+    uint32_t place = *record & RECORD_PLACE;
+    if (c->shadow[place].line != line) {
         if (!insert)
             return;
-        uint32_t slot = peet__bus_shadow_slot(b, c);
-        n = &c->shadow[slot];
-        if (n->frame) { /* of the line that goes */
-            struct frame *old = &b->frames[n->frame - 1];
-            old->in_shadow = 0;
-            old->next = 0;
-            b->keys[n->frame - 1] &= ~(uint64_t)QUICK;
-        }
-        n->line = line;
-        *record = RECORD_TOUCHED | (slot + 1);
+        place = peet__bus_shadow_new(b, c, line, c->stamp);
+        *record = RECORD_TOUCHED | place;
     }
-    n->used = c->stamp;
-    n->frame = 0;
     if (f) {
-        n->frame = (uint32_t)(f - b->frames) + 1;
+        c->shadow[place].where = (uint32_t)(f - c->frames);
         f->in_shadow = 1;
-        f->next = (uint32_t)(n - c->shadow) + 1;
-    }
-}
-
-void peet__bus_shadow_miss(struct bus *b, struct cache *c, uint64_t line, uint32_t *record, struct frame *f)
-{
-    struct shadow_node *n = shadow_of(c, *record, line);
-    c->stats.kinds[n ? MISS_CONFLICT : *record & RECORD_TOUCHED ? MISS_CAPACITY : MISS_COLD]++;
-    if (n) {
-        n->frame = (uint32_t)(f - b->frames) + 1;
-        f->in_shadow = 1;
-        f->next = (uint32_t)(n - c->shadow) + 1;
+        f->next = place;
     } else {
-        shadow_use_sole(b, c, line, record, f, 1);
+        c->shadow[place].where = b->lines + place;
+        c->used[b->lines + place] = c->stamp;
     }
 }
 
 /* A frame for the line that comes in.  Returns: whether its old line goes to memory. */
 static inline int evict_sole(struct bus *b, struct cache *c, struct frame *f, uint64_t time)
 {
-    int dirty = (b->protocol->states[f->state].flags & BUS_DIRTY) != 0;
+    const int dirty = b->dirty[f->state];
     c->stats.evictions++;
     if (b->watched)
         peet__bus_report_gone(b, c, peet__bus_line_in(b, f), c, dirty, time);
-    if (f->in_shadow) {
-        struct shadow_node *n = &c->shadow[f->next - 1];
-        n->used = b->used[f - b->frames];
-        n->frame = 0;
+    if (b->classify) {
+        c->shadow[f->next].where = b->lines + f->next;
+        c->used[b->lines + f->next] = c->used[f - c->frames];
         f->in_shadow = 0;
+        f->next = 0;
     }
     if (dirty) {
         c->stats.write_backs++;
@@ -149,7 +118,7 @@ uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, uns
     int fill = 0, write_back = 0;
     if (b->dead)
         return 0;
-    if (b->classify && !(record = peet_sim_linemap_get(&b->lines_map, line))) {
+    if (b->classify && !(record = peet_sim_linemap_word(&b->lines_map, line))) {
         peet__bus_no_memory(b);
         return 0;
     }
@@ -159,7 +128,7 @@ uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, uns
         const unsigned op = b->protocol->processor[BUS_INVALID][write].op;
         *(touch == TOUCH_FETCH ? &c->stats.fetch_misses : write ? &c->stats.write_misses : &c->stats.read_misses) += 1;
         if (record) {
-            const unsigned old = shadow_of(c, *record, line) ? MISS_CONFLICT : MISS_CAPACITY;
+            const unsigned old = c->shadow[*record & RECORD_PLACE].line == line ? MISS_CONFLICT : MISS_CAPACITY;
             c->stats.kinds[*record & RECORD_TOUCHED ? old : MISS_COLD]++;
             *record |= RECORD_TOUCHED;
         }

@@ -25,7 +25,10 @@ struct peet_sim_oldest {
 
 /** Room for sorting, shared by all queues of a machine. */
 struct peet_sim_oldest_scratch {
+    uint64_t *stamps;                                              /* [n] to be sorted */
     struct peet_sim_oldest_key { uint64_t stamp; uint32_t slot; } *a, *b;
+    uint32_t *slot_of;                                             /* [range] by stamp, and */
+    uint64_t *is_there, range;                                     /* a bit for each of those that are there */
 };
 
 typedef uint64_t peet_sim_stamp_of(const void *owner, uint32_t slot);
@@ -45,22 +48,12 @@ static inline void peet_sim_oldest_fini(struct peet_sim_oldest *q)
     q->order = NULL;
 }
 
-static inline int peet_sim_oldest_scratch_init(struct peet_sim_oldest_scratch *s, uint32_t n)
-{
-    s->a = malloc(n * sizeof *s->a);
-    s->b = malloc(n * sizeof *s->b);
-    return s->a && s->b ? 0 : -1;
-}
+/** For queues of at most @n slots.  Returns: 0, or -1 without memory (fini is safe then) */
+int peet_sim_oldest_scratch_init(struct peet_sim_oldest_scratch *s, uint32_t n);
+void peet_sim_oldest_scratch_fini(struct peet_sim_oldest_scratch *s);
 
-static inline void peet_sim_oldest_scratch_fini(struct peet_sim_oldest_scratch *s)
-{
-    free(s->a);
-    free(s->b);
-    s->a = s->b = NULL;
-}
-
-/** Sorts scratch->a[0..n) by stamp. */
-void peet__sim_oldest_sort(struct peet_sim_oldest_scratch *scratch, uint32_t n);
+/** The slots in the order of scratch->stamps[0..n). */
+void peet__sim_oldest_sort(struct peet_sim_oldest_scratch *scratch, uint32_t n, uint32_t *out_order);
 
 /**
  * peet_sim_oldest_take() - the slot that was used longest ago
@@ -77,13 +70,9 @@ static inline uint32_t peet_sim_oldest_take(struct peet_sim_oldest *q, struct pe
             if (stamp_of(owner, slot) <= q->sorted_at)
                 return slot;
         }
-        for (uint32_t i = 0; i < q->n; i++) {
-            scratch->a[i].stamp = stamp_of(owner, i);
-            scratch->a[i].slot = i;
-        }
-        peet__sim_oldest_sort(scratch, q->n);
         for (uint32_t i = 0; i < q->n; i++)
-            q->order[i] = scratch->a[i].slot;
+            scratch->stamps[i] = stamp_of(owner, i);
+        peet__sim_oldest_sort(scratch, q->n, q->order);
         q->sorted_at = now;
         q->next = 0;
     }
