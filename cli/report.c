@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peet report: what runs have left in their folders, for people; tables and pictures by data structure. */
+/* peet report: what runs have left in their folders, for people: tables and pictures by data structure, and of where the cycles went. */
 #include "common.h"
 #include "report.h"
+#include "report_stacks.h"
 #include "module_tables.h"
 
 #include <argp.h>
@@ -9,18 +10,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_JSON = 0x100, DEFAULT_TOP = 3, WIDE = 4096 };
+enum { KEY_JSON = 0x100, KEY_CSV, DEFAULT_TOP = 3, FUNCTIONS = 10, WIDE = 4096, TERMINAL = 100 };
 
 struct asked {
     const char **folders;
     size_t nfolders;
-    const char *plot;
+    const char *plot, *csv;
     int top, json;
+};
+
+/** The runs, and what there is of all of them. */
+struct runs {
+    size_t n;
+    json_t **stats;
+    struct peet_cli_profile *profiles;
+    struct peet_cli_account *accounts;
+    int have_profiles, have_accounts;
+    size_t naccounts;        /* to be given back */
 };
 
 static const struct argp_option options[] = {
     { "top", 't', "K", 0, "Name the K structures with most misses, 1 to 10; default 3", 0 },
-    { "plot", 'p', "FILE", 0, "Draw stacked bars into FILE: .svg, .png or .pdf", 0 },
+    { "plot", 'p', "FILE", 0, "Draw all that into FILE: .svg, .png or .pdf", 0 },
+    { "csv", KEY_CSV, "FILE", 0, "Write the cycles and counts over time that are drawn into FILE, as text", 0 },
     { "json", KEY_JSON, NULL, 0, "Print the tables as JSON", 0 },
     { 0 },
 };
@@ -40,6 +52,9 @@ static error_t read_option(int key, char *text, struct argp_state *state)
     case 'p':
         asked->plot = text;
         return 0;
+    case KEY_CSV:
+        asked->csv = text;
+        return 0;
     case KEY_JSON:
         asked->json = 1;
         return 0;
@@ -54,8 +69,10 @@ static const struct argp parser = {
     .options = options,
     .parser = read_option,
     .args_doc = "[DIR...]",
-    .doc = "Data profiles of runs that were observed by dtrack: accesses, misses, stalls and premature evictions by data "
-           "structure, what the structures are, who shares them.\v"
+    .doc = "What runs have left, as tables and pictures.  Of runs that were observed by dtrack, on any machine, their data profiles: "
+           "accesses, misses, stalls and premature evictions by data structure, what the structures are, who shares them.  Of runs on a "
+           "machine that keeps account of its cycles (x86), where those went: by hardware context, by function, for each instruction; misses "
+           "by level, and over time.\v"
            "DIR is the folder of a run's results, default peet.out; several of them stand side by side.",
 };
 
@@ -69,16 +86,75 @@ static json_t *load(const char *folder)
     }
     json_t *stats = json_load_file(path, 0, &where);
     if (!stats)
-        peet_cli_complain("%s: %s; \"peet run --observe dtrack -d %s -- PROG\" makes it", path, where.text, folder);
+        peet_cli_complain("%s: %s; \"peet run --observe dtrack -d %s -- PROG\" or \"peet run --machine x86 ...\" makes it", path, where.text, folder);
     return stats;
 }
 
-static int show(const struct asked *asked, const struct peet_cli_profile *profiles, size_t n)
+/* Returns: whether two runs can stand side by side. */
+static int same_categories(const struct peet_cli_account *a, const struct peet_cli_account *b)
+{
+    int same = a->ncategories == b->ncategories;
+    for (int i = 0; same && i < a->ncategories; i++)
+        same = strcmp(a->categories[i], b->categories[i]) == 0;
+    return same;
+}
+
+static int read_runs(const struct asked *asked, struct runs *runs)
+{
+    size_t profiles = 0, accounts = 0;
+    for (size_t i = 0; i < asked->nfolders; i++) {
+        struct peet_error no_profile = {0}, no_account = {0};
+        const char *folder = asked->folders[i];
+        runs->stats[i] = load(folder);
+        if (!runs->stats[i])
+            return PEET_CLI_USAGE;
+        runs->n++;
+        int profile = peet_cli_profile(runs->stats[i], asked->top, &runs->profiles[i], &no_profile) == 0;
+        int account = peet_cli_account(runs->stats[i], FUNCTIONS, &runs->accounts[i], &no_account) == 0;
+        runs->naccounts++;
+        if (!profile && !account) {
+            peet_cli_complain("%s: there is nothing to show: %s; and %s", folder, no_profile.message, no_account.message);
+            return PEET_CLI_USAGE;
+        }
+        if (account && accounts && !same_categories(&runs->accounts[0], &runs->accounts[i])) {
+            peet_cli_complain("%s: its cycles have other categories than those of %s; look at them one by one", folder, asked->folders[0]);
+            return PEET_CLI_USAGE;
+        }
+        profiles += (size_t)profile;
+        accounts += (size_t)account;
+    }
+    runs->have_profiles = profiles == runs->n;
+    runs->have_accounts = accounts == runs->n;
+    if (!runs->have_profiles && !runs->have_accounts) {
+        peet_cli_complain("these runs have nothing in common: some were observed by dtrack, others keep account of their cycles; look at them one by one");
+        return PEET_CLI_USAGE;
+    }
+    return PEET_CLI_OK;
+}
+
+/* Says what it has written, where, and what it has not: nobody has to look into the picture for that. */
+static void say_what(const struct asked *asked, const struct runs *runs)
+{
+    if (asked->plot)
+        printf("\n%s: drawn are%s%s%s\n", asked->plot, runs->have_profiles ? " the shares of data structures" : "",
+            runs->have_profiles && runs->have_accounts ? ", and" : "",
+            !runs->have_accounts ? "" : runs->n > 1 ? " cycles for each instruction" :
+            " where the cycles went, by hardware context and function, and misses over time");
+    if (asked->csv)
+        printf("%s%s: the cycles of runs, hardware contexts and functions, and counts over time\n", asked->plot ? "" : "\n", asked->csv);
+    if (!asked->plot)
+        printf("\n\"peet report --plot FILE.svg%s%s\" draws that\n", asked->nfolders ? " " : "", asked->nfolders == 1 ? asked->folders[0] : "DIR...");
+}
+
+static int show(const struct asked *asked, const struct runs *runs)
 {
     struct peet_error error = {0};
-    json_t *tables = peet_cli_profile_tables(profiles, n), *table;
-    size_t i;
-    if (!tables) {
+    const struct peet_cli_profile *profiles = runs->have_profiles ? runs->profiles : NULL;
+    const struct peet_cli_account *accounts = runs->have_accounts ? runs->accounts : NULL;
+    json_t *tables = profiles ? peet_cli_profile_tables(profiles, runs->n) : json_array(), *table;
+    size_t i, wide = json_array_size(tables);
+    if (!tables || (accounts && peet_cli_account_tables(tables, accounts, runs->n))) {
+        json_decref(tables);
         peet_cli_complain("out of memory");
         return PEET_CLI_FAILED;
     }
@@ -89,25 +165,32 @@ static int show(const struct asked *asked, const struct peet_cli_profile *profil
         json_array_foreach(tables, i, table) {
             if (i)
                 putchar('\n');
-            peet_cli_module_table(stdout, table, WIDE);
+            peet_cli_module_table(stdout, table, i < wide ? WIDE : TERMINAL);
         }
     }
     json_decref(tables);
-    if (asked->plot && peet_cli_profile_plot(profiles, n, asked->plot, &error))
+    if (asked->plot && peet_cli_report_plot(profiles, accounts, runs->n, asked->plot, &error))
         return peet_cli_fail(&error);
+    if (asked->csv && !accounts) {
+        peet_cli_complain("--csv: there are no cycles to write: only machines that keep account of them (x86) have them; --json has the tables");
+        return PEET_CLI_USAGE;
+    }
+    if (asked->csv && peet_cli_account_csv(accounts, runs->n, asked->csv, &error))
+        return peet_cli_fail(&error);
+    if (!asked->json)
+        say_what(asked, runs);
     return PEET_CLI_OK;
 }
 
 int peet_cli_report(int argc, char **argv)
 {
     struct asked asked = {.top = DEFAULT_TOP};
-    struct peet_error error = {0};
+    size_t room = (size_t)argc + 1;
+    struct runs runs = {.stats = calloc(room, sizeof(*runs.stats)), .profiles = calloc(room, sizeof(*runs.profiles)),
+        .accounts = calloc(room, sizeof(*runs.accounts))};
     int status = PEET_CLI_OK;
-    size_t n = 0;
-    asked.folders = calloc((size_t)argc + 1, sizeof(*asked.folders));
-    struct peet_cli_profile *profiles = calloc((size_t)argc + 1, sizeof(*profiles));
-    json_t **stats = calloc((size_t)argc + 1, sizeof(*stats));
-    if (!asked.folders || !profiles || !stats) {
+    asked.folders = calloc(room, sizeof(*asked.folders));
+    if (!asked.folders || !runs.stats || !runs.profiles || !runs.accounts) {
         peet_cli_complain("out of memory");
         status = PEET_CLI_FAILED;
     } else if (argp_parse(&parser, argc, argv, 0, NULL, &asked) != 0) {
@@ -115,21 +198,17 @@ int peet_cli_report(int argc, char **argv)
     }
     if (status == PEET_CLI_OK && asked.nfolders == 0)
         asked.folders[asked.nfolders++] = "peet.out";
-    for (; status == PEET_CLI_OK && n < asked.nfolders; n++) {
-        stats[n] = load(asked.folders[n]);
-        if (!stats[n])
-            status = PEET_CLI_USAGE;
-        else if (peet_cli_profile(stats[n], asked.top, &profiles[n], &error)) {
-            peet_cli_complain("%s: %s", asked.folders[n], error.message);
-            status = PEET_CLI_USAGE;
-        }
-    }
     if (status == PEET_CLI_OK)
-        status = show(&asked, profiles, n);
-    for (size_t i = 0; stats && i < (size_t)argc; i++)
-        json_decref(stats[i]);
-    free(stats);
-    free(profiles);
+        status = read_runs(&asked, &runs);
+    if (status == PEET_CLI_OK)
+        status = show(&asked, &runs);
+    for (size_t i = 0; i < runs.naccounts; i++)
+        peet_cli_account_fini(&runs.accounts[i]);
+    for (size_t i = 0; runs.stats && i < room; i++)
+        json_decref(runs.stats[i]);
+    free(runs.stats);
+    free(runs.profiles);
+    free(runs.accounts);
     free(asked.folders);
     return peet_cli_finish_stdout(status);
 }

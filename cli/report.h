@@ -2,7 +2,7 @@
 /*
  * peet report: the data profile of one or several runs, boiled down to what figures and tables show: for each run the
  * structures with most misses (DS1, DS2, ...), the stack and the rest.  report.c reads the runs and has the options,
- * report_dtrack.c makes profiles and tables, report_plot.c draws.
+ * report_dtrack.c makes profiles and tables, report_stacks.c the accounts of cycles and theirs, report_plot.c draws.
  */
 #ifndef PEET_CLI_REPORT_H
 #define PEET_CLI_REPORT_H
@@ -35,7 +35,11 @@ double peet_cli_sum(const double *parts, int n);
 /** peet_cli_profile_tables() - Returns: an array of tables for module_tables.h; the caller's.  NULL: no memory */
 json_t *peet_cli_profile_tables(const struct peet_cli_profile *profiles, size_t n);
 
-/** peet_cli_profile_plot() - stacked bars in one picture, by gnuplot; its type by the file's ending: .svg, .png, .pdf */
-int peet_cli_profile_plot(const struct peet_cli_profile *profiles, size_t n, const char *path, struct peet_error *error);
+struct peet_cli_account; /* report_stacks.h */
+
+/** peet_cli_report_plot() - bars and curves in one picture, by gnuplot; its type by the file's ending: .svg, .png, .pdf.
+ *  @profiles, @accounts: of n runs each, or NULL */
+int peet_cli_report_plot(const struct peet_cli_profile *profiles, const struct peet_cli_account *accounts, size_t n, const char *path,
+    struct peet_error *error);
 
 #endif

@@ -3,23 +3,12 @@
 #include "report.h"
 
 #include "number.h"
+#include "report_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { DETAILS = 12, PAIRS = 10, SITES = 12, TEXT = 160 };
-
-static double number(const json_t *node, const char *key)
-{
-    const json_t *value = json_object_get(node, key);
-    return json_is_string(value) ? strtod(json_string_value(value), NULL) : json_number_value(value);
-}
-
-static const char *text(const json_t *node, const char *key)
-{
-    const char *value = json_string_value(json_object_get(node, key));
-    return value ? value : "";
-}
+enum { DETAILS = 12, PAIRS = 10, SITES = 12 };
 
 static const json_t *level_of(const json_t *node, int level)
 {
@@ -85,46 +74,6 @@ int peet_cli_profile(const json_t *stats, int top, struct peet_cli_profile *out_
 }
 
 /* ---------------------------------------------------------------------------------------------- tables */
-
-static json_t *table_new(json_t *tables, const char *title)
-{
-    json_t *table = json_pack("{s:s, s:[], s:[]}", "title", title, "columns", "rows");
-    json_array_append_new(tables, table);
-    return table;
-}
-
-static void column(json_t *table, const char *name)
-{
-    json_array_append_new(json_object_get(table, "columns"), json_string(name));
-}
-
-static json_t *row_new(json_t *table)
-{
-    json_t *row = json_array();
-    json_array_append_new(json_object_get(table, "rows"), row);
-    return row;
-}
-
-/* Names from programs need not be UTF-8: what cannot be shown becomes '?'. */
-static void cell(json_t *row, const char *value)
-{
-    json_t *string = json_string(value);
-    if (!string) {
-        char clean[TEXT];
-        snprintf(clean, sizeof(clean), "%s", value);
-        for (char *c = clean; *c; c++)
-            *c = (unsigned char)*c >= 0x80 ? '?' : *c;
-        string = json_string(clean);
-    }
-    json_array_append_new(row, string);
-}
-
-static void percent(json_t *row, double part, double whole)
-{
-    char out[40];
-    snprintf(out, sizeof(out), whole > 0 ? "%.1f %%" : "-", whole > 0 ? part * 100 / whole : 0);
-    cell(row, out);
-}
 
 static void part_columns(json_t *table, const struct peet_cli_profile *p)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data profiles as stacked bars, one for each run, drawn by gnuplot; see report.h. */
+/* Data profiles and stacks of cycles as bars, counts over time as curves, drawn by gnuplot; see report.h. */
 #include "report.h"
+#include "report_stacks.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-enum { WIDTH = 620, HEIGHT = 420 };
 
+enum { WIDTH = 620, HEIGHT = 420 };
 
 static const char *const colours[] = { "#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#f0e442", "#000000", "#7f3b08", "#542788" };
 
@@ -95,29 +96,129 @@ static void plot_premature(FILE *out, const struct peet_cli_profile *profiles, s
         panel, panel);
 }
 
-static void script(FILE *out, const struct peet_cli_profile *profiles, size_t n, const char *type, const char *path)
+/* ------------------------------------------------------------------------------------- where the cycles went */
+
+/* One for each category, so that pictures of several runs can be compared. */
+static const char *const shades[] = {"#56b4e9", "#0072b2", "#999999", "#009e73", "#e69f00", "#d55e00", "#8b0000", "#cc79a7", "#f0e442", "#b2df8a", "#542788",
+    "#000000", "#7f3b08", "#fb9a99", "#ff7f00", "#6a3d9a", "#cab2d6", "#666666", "#eeeeee"};
+
+static const char *shade(int category)
 {
-    int levels = profiles->nlevels, panels, columns = 2, rows, panel = 0;
-    double stalls = 0;
+    return shades[category % (int)(sizeof(shades) / sizeof(shades[0]))];
+}
+
+static int idle(const struct peet_cli_account *a, int category)
+{
+    return strcmp(a->categories[category], "idle") == 0;
+}
+
+static void put_stack(FILE *out, const struct peet_cli_account *a, const char *name, const struct peet_cli_stack *stack, double unit)
+{
+    fputc('"', out);
+    put_name(out, name);
+    fputc('"', out);
+    for (int i = 0; i < a->ncategories; i++)
+        fprintf(out, " %.9g", unit > 0 ? stack->cycles[i] / unit : 0);
+    fputc('\n', out);
+}
+
+/* The bars of $panel; categories that hardly anything went to are left out of the picture, but for their bars' heights. */
+static void plot_stacks(FILE *out, const struct peet_cli_account *a, int panel, const char *title, const char *unit, int with_idle)
+{
+    double sum = peet_cli_stack_sum(a, &a->all);
+    const char *before = "plot";
+    fprintf(out, "set title \"%s\"\nset ylabel \"%s\"\nset style histogram rowstacked\nset yrange [0:*]\nset format y \"%s\"\n", title, unit,
+        strcmp(unit, "cycles") == 0 ? "%.1s%c" : "%g");
+    for (int i = 0; i < a->ncategories; i++) {
+        if (a->all.cycles[i] <= 0 || (idle(a, i) && !with_idle))
+            continue;
+        fprintf(out, "%s $panel%d using %d:xtic(1) linecolor rgb \"%s\" %s", before, panel, i + 2, shade(i),
+            a->all.cycles[i] * 2000 >= sum ? "title \"" : "notitle");
+        if (a->all.cycles[i] * 2000 >= sum) {
+            put_name(out, a->categories[i]);
+            fputc('"', out);
+        }
+        before = ",";
+    }
+    fputs(*before == ',' ? "\n" : "plot [0:1] [0:1] -1 notitle\n", out);
+}
+
+static void stacks_of(FILE *out, const struct peet_cli_account *a, int panel, const struct peet_cli_stack *stacks, int n, const char *title, int with_idle)
+{
+    fprintf(out, "$panel%d << END\n", panel);
+    for (int i = 0; i < n; i++)
+        put_stack(out, a, stacks[i].name, &stacks[i], 1);
+    fputs("END\n", out);
+    plot_stacks(out, a, panel, title, "cycles", with_idle);
+}
+
+/* Counts of windows, for 1000 cycles. */
+static void plot_windows(FILE *out, const struct peet_cli_account *a, int panel)
+{
+    static const char *const keys[] = {"l1d_misses", "l2_misses", "l3_misses", "dram_lines"}, *const names[] = {"L1D misses", "L2 misses", "L3 misses", "DRAM lines"};
+    const char *before = "plot";
+    const json_t *window;
+    size_t i;
+    fprintf(out, "$panel%d << END\n", panel);
+    json_array_foreach((json_t *)a->windows, i, window) {
+        fprintf(out, "%.0f", json_number_value(json_object_get(window, "cycle")));
+        for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+            fprintf(out, " %.6g", json_number_value(json_object_get(window, keys[k])) * 1000 / a->window_cycles);
+        fputc('\n', out);
+    }
+    fputs("END\nset title \"over time\"\nset ylabel \"for 1000 cycles\"\nset xlabel \"cycles\"\nset yrange [0:*]\nset xtics norotate autofreq\nset format x \"%.1s%c\"\nset format y \"%g\"\n", out);
+    for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+        if (!json_object_get(json_array_get(a->windows, 0), keys[k]))
+            continue;
+        fprintf(out, "%s $panel%d using 1:%zu with steps linecolor rgb \"%s\" linewidth 1.5 title \"%s\"", before, panel, k + 2, colours[k], names[k]);
+        before = ",";
+    }
+    fputs("\n", out);
+}
+
+static int has_windows(const struct peet_cli_account *accounts, size_t n)
+{
+    return n == 1 && json_array_size(accounts->windows) > 1 && json_object_get(json_array_get(accounts->windows, 0), "l1d_misses");
+}
+
+static int account_panels(const struct peet_cli_account *accounts, size_t n)
+{
+    return 1 + (n == 1 ? (accounts->ncontexts > 0) + (accounts->nfunctions > 0) : 0) + has_windows(accounts, n);
+}
+
+static void account_script(FILE *out, const struct peet_cli_account *accounts, size_t n, int panel)
+{
+    fprintf(out, "$panel%d << END\n", panel);
+    for (size_t k = 0; k < n; k++)
+        put_stack(out, &accounts[k], accounts[k].program, &accounts[k].all, accounts[k].instructions);
+    fputs("END\n", out);
+    plot_stacks(out, accounts, panel++, "cycles for each instruction", "CPI", 0);
+    if (n == 1 && accounts->ncontexts > 0)
+        stacks_of(out, accounts, panel++, accounts->contexts, accounts->ncontexts, "by hardware context", 1);
+    if (n == 1 && accounts->nfunctions > 0)
+        stacks_of(out, accounts, panel++, accounts->functions, accounts->nfunctions, "by function", 0);
+    if (has_windows(accounts, n))
+        plot_windows(out, accounts, panel);
+}
+
+/* ------------------------------------------------------------------------------------------------- pictures */
+
+static int common_levels(const struct peet_cli_profile *profiles, size_t n, double *out_stalls)
+{
+    int levels = profiles->nlevels;
+    *out_stalls = 0;
     for (size_t k = 0; k < n; k++) {
         levels = profiles[k].nlevels < levels ? profiles[k].nlevels : levels;
-        stalls += peet_cli_sum(profiles[k].stalls, profiles[k].parts);
+        *out_stalls += peet_cli_sum(profiles[k].stalls, profiles[k].parts);
     }
-    panels = 1 + 2 * levels + (stalls > 0) + levels;
-    rows = (panels + columns - 1) / columns;
-    if (strcmp(type, "pdf") == 0)
-        fprintf(out, "set terminal pdfcairo size %g,%g font \"Sans,9\"\n", WIDTH * columns / 100.0, HEIGHT * rows / 100.0);
-    else
-        fprintf(out, "set terminal %s size %d,%d font \"%s,13\" background \"white\"\n", strcmp(type, "svg") == 0 ? "svg" : "pngcairo", WIDTH * columns,
-            HEIGHT * rows, strcmp(type, "svg") == 0 ? "Helvetica" : "Sans");
-    fputs("set output \"", out);
-    for (const char *c = path; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            fputc('\\', out);
-        fputc(*c, out);
-    }
-    fprintf(out, "\"\nset multiplot layout %d,%d\nset style data histograms\nset style fill solid border rgb \"black\"\nset boxwidth 0.75\n"
-        "set grid ytics linecolor rgb \"#dddddd\"\nset key outside right vertical\nset xtics rotate by -30\nset ylabel \"percent\"\n", rows, columns);
+    return levels;
+}
+
+/* Returns: the number of the next panel. */
+static int profile_script(FILE *out, const struct peet_cli_profile *profiles, size_t n)
+{
+    double stalls;
+    int levels = common_levels(profiles, n, &stalls), panel = 0;
     put_data(out, profiles, n, panel, accesses_of, 0);
     plot(out, profiles, panel++, "accesses", "", 1);
     for (int l = 0; l < levels; l++) {
@@ -132,10 +233,42 @@ static void script(FILE *out, const struct peet_cli_profile *profiles, size_t n,
     }
     for (int l = 0; l < levels; l++)
         plot_premature(out, profiles, n, panel++, l);
+    return panel;
+}
+
+static void script(FILE *out, const struct peet_cli_profile *profiles, const struct peet_cli_account *accounts, size_t n, const char *type, const char *path)
+{
+    int levels, panels = 0, columns = 2, rows, panel = 0;
+    double stalls;
+    if (profiles) {
+        levels = common_levels(profiles, n, &stalls);
+        panels = 1 + 2 * levels + (stalls > 0) + levels;
+    }
+    if (accounts)
+        panels += account_panels(accounts, n);
+    rows = (panels + columns - 1) / columns;
+    if (strcmp(type, "pdf") == 0)
+        fprintf(out, "set terminal pdfcairo size %g,%g font \"Sans,9\"\n", WIDTH * columns / 100.0, HEIGHT * rows / 100.0);
+    else
+        fprintf(out, "set terminal %s size %d,%d font \"%s,13\" background \"white\"\n", strcmp(type, "svg") == 0 ? "svg" : "pngcairo", WIDTH * columns,
+            HEIGHT * rows, strcmp(type, "svg") == 0 ? "Helvetica" : "Sans");
+    fputs("set output \"", out);
+    for (const char *c = path; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            fputc('\\', out);
+        fputc(*c, out);
+    }
+    fprintf(out, "\"\nset multiplot layout %d,%d\nset style data histograms\nset style fill solid border rgb \"black\"\nset boxwidth 0.75\n"
+        "set grid ytics linecolor rgb \"#dddddd\"\nset key outside right vertical\nset xtics rotate by -30\nset ylabel \"percent\"\n", rows, columns);
+    if (profiles)
+        panel = profile_script(out, profiles, n);
+    if (accounts)
+        account_script(out, accounts, n, panel);
     fputs("unset multiplot\nset output\n", out);
 }
 
-int peet_cli_profile_plot(const struct peet_cli_profile *profiles, size_t n, const char *path, struct peet_error *error)
+int peet_cli_report_plot(const struct peet_cli_profile *profiles, const struct peet_cli_account *accounts, size_t n, const char *path,
+    struct peet_error *error)
 {
     const char *dot = strrchr(path, '.');
     if (!dot || (strcmp(dot, ".svg") != 0 && strcmp(dot, ".png") != 0 && strcmp(dot, ".pdf") != 0))
@@ -150,7 +283,7 @@ int peet_cli_profile_plot(const struct peet_cli_profile *profiles, size_t n, con
     FILE *out = popen("exec gnuplot -", "we");
     if (!out)
         return peet_error_set(error, PEET_EIO, "cannot start gnuplot: %s", strerror(errno));
-    script(out, profiles, n, dot + 1, path);
+    script(out, profiles, accounts, n, dot + 1, path);
     if (pclose(out) != 0)
         return peet_error_set(error, PEET_EIO, "gnuplot failed; is it installed (Debian: gnuplot-nox)?");
     return 0;

@@ -235,5 +235,8 @@ void peet_cli_table_print(FILE *out, const json_t *stats, double seconds, const 
         peet_cli_module_tables(out, value, COLUMNS);
     }
     print_reservations(out, stats);
+    json_object_foreach((json_t *)stats, key, value)
+        if (json_is_object(json_object_get(value, "stack_categories")))
+            fprintf(out, "  \"peet report --plot FILE.svg %s\" draws where the cycles went\n", folder);
     fprintf(out, "  results in %s\n", folder);
 }

@@ -130,6 +130,8 @@ static void settings(struct x86_memory *m)
     if (m->timeless)
         g->l1i_cycles = g->l1d_cycles = g->l2_cycles = g->l2_busy_cycles = g->l3_cycles = g->l3_busy_cycles = g->snoop_cycles = g->stlb_cycles = 0;
     m->l1d_cycles = (uint32_t)g->l1d_cycles;
+    for (int i = 0; i < X86_OVER_TIME; i++)
+        peet_sim_windows_init(&m->over_time[i], 1024);
     m->home_in_cycles = (uint32_t)g->l3_cycles / 2;
     m->home_out_cycles = (uint32_t)g->l3_cycles - m->home_in_cycles;
     m->reports = (uint8_t)(m->env->report ? m->env->reports : 0);

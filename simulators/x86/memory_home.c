@@ -50,6 +50,7 @@ static int others(const struct x86_memory *m, const struct x86_line *record, uin
 static uint64_t memory_access(struct x86_memory *m, uint64_t line, int write, uint64_t now)
 {
     *(write ? &m->memory_writes : &m->memory_reads) += 1;
+    peet__x86_over_time(m, X86_OVER_TIME_DRAM, now);
     return m->timeless ? now : peet_sim_dram_access(&m->dram, line << m->line_shift, write, now);
 }
 
@@ -221,6 +222,8 @@ static uint64_t from_below(struct x86_memory *m, struct x86_request *r, const st
             l3->stats.walk_misses++;
         else
             *(r->write ? &l3->stats.write_misses : &l3->stats.read_misses) += 1;
+        if (!r->walk)
+            peet__x86_over_time(m, X86_OVER_TIME_L3, r->now);
         r->missed |= (uint8_t)(1u << l3->number);
     }
     r->served = X86_DRAM;

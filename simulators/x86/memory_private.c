@@ -206,8 +206,11 @@ static void missed(struct x86_memory *m, struct x86_level *level, struct x86_req
         level->stats.walk_misses++;
     else if (upgrade)
         level->stats.upgrades++;
-    else if (!r->prefetch)
+    else if (!r->prefetch) {
         *(r->write ? &level->stats.write_misses : &level->stats.read_misses) += 1;
+        if (level->number == 2 || !r->fetch)
+            peet__x86_over_time(m, level->number == 2 ? X86_OVER_TIME_L2 : X86_OVER_TIME_L1D, r->now);
+    }
     r->missed |= (uint8_t)(1u << level->number);
     r->upgrades |= (uint8_t)(upgrade << level->number);
 }

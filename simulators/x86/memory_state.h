@@ -26,6 +26,7 @@
 #include "../common/slots.h"
 #include "../common/tags.h"
 #include "../common/tlb.h"
+#include "../common/windows.h"
 #include "memory.h"
 #include "memory_config.h"
 
@@ -99,6 +100,9 @@ struct x86_versions {
 /** Why a core does not have a line: 0 it never had. */
 enum { X86_CELL_HAD = 1, X86_CELL_LOST = 2, X86_CELL_GRAINS = 2 /* shift: grains that others wrote since it was lost */ };
 
+/** What is counted over time: demand misses by level, and lines that DRAM reads and writes. */
+enum x86_series { X86_OVER_TIME_L1D, X86_OVER_TIME_L2, X86_OVER_TIME_L3, X86_OVER_TIME_DRAM, X86_OVER_TIME };
+
 struct x86_memory {
     struct x86_core *cores;
     struct x86_slice *slices;
@@ -121,6 +125,7 @@ struct x86_memory {
     struct peet_sim_linemap lines;
     struct peet_sim_network network;
     struct peet_sim_dram dram;
+    struct peet_sim_windows over_time[X86_OVER_TIME];
     uint64_t version;            /* checked: the latest */
     uint64_t checks;
     uint64_t cache_to_cache, directory_requests, memory_reads, memory_writes, invalidations_sent, broadcasts;
@@ -174,6 +179,11 @@ static inline void peet__x86_until(const struct x86_memory *m, struct peet_sim_s
 {
     if (!m->timeless)
         peet_sim_slots_until(slots, end);
+}
+
+static inline void peet__x86_over_time(struct x86_memory *m, enum x86_series what, uint64_t now)
+{
+    peet_sim_windows_add(&m->over_time[what], now, now + 1);
 }
 
 static inline uint32_t peet__x86_hw(const struct x86_memory *m, uint32_t core)

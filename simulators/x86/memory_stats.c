@@ -4,6 +4,8 @@
  */
 #include "memory_state.h"
 
+enum { WINDOWS = 512 };
+
 static const char *const served_names[X86_SERVED] = { "l1", "l2", "l3", "remote", "dram" };
 
 static void add(struct x86_level_stats *sum, const struct x86_level_stats *s)
@@ -94,6 +96,40 @@ static void shared(const struct x86_memory *m, const struct peet_env *env, struc
     env->stats_u64(env, n, "bus_busy_cycles", busy);
 }
 
+/** Counts in windows of time, all of the same width; not many, since people look at them. */
+static void over_time(const struct x86_memory *m, const struct peet_env *env, struct peet_stats *node)
+{
+    static const char *const keys[X86_OVER_TIME] = { "l1d_misses", "l2_misses", "l3_misses", "dram_lines" };
+    const int there[X86_OVER_TIME] = { 1, m->has_l2, m->has_l3, 1 };
+    uint64_t width = 0, windows = 0;
+    struct peet_stats *array;
+
+    for (int i = 0; i < X86_OVER_TIME; i++) {
+        const struct peet_sim_windows *w = &m->over_time[i];
+
+        width = x86_later(width, w->width_cycles);
+        windows = x86_later(windows, w->used * w->width_cycles);
+    }
+    while (windows > WINDOWS * width)
+        width *= 2;
+    env->stats_u64(env, node, "window_cycles", width);
+    array = env->stats_array(env, node, "windows");
+    for (uint64_t at = 0; at < windows; at += width) {
+        struct peet_stats *o = env->stats_object(env, array, NULL);
+
+        env->stats_u64(env, o, "cycle", at);
+        for (int i = 0; i < X86_OVER_TIME; i++) {
+            const struct peet_sim_windows *w = &m->over_time[i];
+            uint64_t sum = 0;
+
+            for (uint64_t k = at / w->width_cycles; k < (at + width) / w->width_cycles && k < w->used; k++)
+                sum += w->busy_cycles[k];
+            if (there[i])
+                env->stats_u64(env, o, keys[i], sum);
+        }
+    }
+}
+
 void x86_memory_stats(const struct x86_memory *m, const struct peet_env *env, struct peet_stats *node)
 {
     struct x86_level_stats l1i = { 0 }, l1d = { 0 }, l2 = { 0 }, l3 = { 0 };
@@ -115,6 +151,7 @@ void x86_memory_stats(const struct x86_memory *m, const struct peet_env *env, st
     if (m->translation)
         translation(m, env, node);
     shared(m, env, node);
+    over_time(m, env, node);
     if (m->check)
         env->stats_u64(env, node, "loads_verified", m->checks);
     cores = env->stats_array(env, node, "cores");

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the cycles went: accounts of runs, their tables and their data as text; see report_stacks.h. */
+#include "report_stacks.h"
+
+#include "report_table.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { COLUMNS = 100, CONTEXTS = 64, NAME = 24, LEAST = 8, CYCLES = 14, GAP = 2, INDENT = 4, CELL = 7 };
+
+double peet_cli_stack_sum(const struct peet_cli_account *a, const struct peet_cli_stack *stack)
+{
+    double sum = 0;
+    for (int i = 0; i < a->ncategories; i++)
+        sum += stack->cycles[i];
+    return sum;
+}
+
+static void add(const struct peet_cli_account *a, struct peet_cli_stack *stack, const json_t *node)
+{
+    const json_t *cycles = json_object_get(node, "stack_cycles");
+    for (int i = 0; i < a->ncategories; i++)
+        stack->cycles[i] += number(cycles, a->categories[i]);
+}
+
+/* Hardware contexts: a lot of them are shown by their sum only. */
+static int contexts(struct peet_cli_account *a, const json_t *list)
+{
+    const json_t *one;
+    size_t i, n = json_array_size(list);
+    if (n > CONTEXTS)
+        return 0;
+    a->contexts = calloc(n + 1, sizeof(*a->contexts));
+    if (!a->contexts)
+        return -1;
+    json_array_foreach((json_t *)list, i, one) {
+        snprintf(a->contexts[i].name, PEET_CLI_STACK_NAME, "%zu", i);
+        add(a, &a->contexts[i], one);
+    }
+    a->ncontexts = (int)n;
+    return 0;
+}
+
+/* Functions, those with most cycles first. */
+static int functions(struct peet_cli_account *a, const json_t *list, int top)
+{
+    const json_t *one;
+    size_t i, n = json_array_size(list);
+    a->functions = calloc((size_t)top + 1, sizeof(*a->functions));
+    if (!a->functions)
+        return -1;
+    json_array_foreach((json_t *)list, i, one) {
+        int at = (int)i < top ? (int)i : top;
+        snprintf(a->functions[at].name, PEET_CLI_STACK_NAME, "%s", (int)i < top ? text(one, "name") : "the rest");
+        add(a, &a->functions[at], one);
+    }
+    a->nfunctions = (int)n < top ? (int)n : top + (n > (size_t)top);
+    return 0;
+}
+
+int peet_cli_account(const json_t *stats, int top, struct peet_cli_account *out_account, struct peet_error *error)
+{
+    struct peet_cli_account *a = out_account;
+    const char *program = text(json_object_get(stats, "config"), "program"), *base = strrchr(program, '/'), *key;
+    const json_t *node = NULL, *value;
+    *a = (struct peet_cli_account){0};
+    json_object_foreach((json_t *)stats, key, value)
+        if (json_is_object(json_object_get(value, "stack_categories")) && json_is_array(json_object_get(value, "hw"))) {
+            node = value;
+            snprintf(a->machine, sizeof(a->machine), "%s", key);
+        }
+    if (!node)
+        return peet_error_set(error, PEET_ENOTFOUND, "the machine keeps no account of its cycles (\"--machine x86\" does)");
+    snprintf(a->program, sizeof(a->program), "%s", base ? base + 1 : program);
+    a->instructions = number(json_object_get(stats, "totals"), "instructions");
+    json_object_foreach(json_object_get(node, "stack_categories"), key, value)
+        if (a->ncategories < PEET_CLI_CATEGORIES)
+            a->categories[a->ncategories++] = key;
+    add(a, &a->all, node);
+    a->levels = json_object_get(node, "memory");
+    a->windows = json_object_get(a->levels, "windows");
+    a->window_cycles = number(a->levels, "window_cycles");
+    if (!json_is_array(a->windows) || a->window_cycles <= 0)
+        a->windows = NULL;
+    if (contexts(a, json_object_get(node, "hw")) || functions(a, json_object_get(node, "functions"), top)) {
+        peet_cli_account_fini(a);
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    }
+    return 0;
+}
+
+void peet_cli_account_fini(struct peet_cli_account *a)
+{
+    free(a->contexts);
+    free(a->functions);
+    a->contexts = a->functions = NULL;
+}
+
+/* ---------------------------------------------------------------------------------------------- tables */
+
+/** The categories that have a column of their own: the greatest, as many as fit; in their order. */
+struct columns { int shown[PEET_CLI_CATEGORIES], other; };
+
+static int wider(int width, const char *name)
+{
+    int length = (int)strlen(name) < NAME ? (int)strlen(name) : NAME;
+    return width > INDENT + length + GAP + CYCLES ? width : INDENT + length + GAP + CYCLES;
+}
+
+static void choose(const struct peet_cli_account *accounts, size_t n, struct columns *out)
+{
+    const struct peet_cli_account *first = accounts;
+    double share[PEET_CLI_CATEGORIES] = {0};
+    int width = INDENT + LEAST + GAP + CYCLES;
+    *out = (struct columns){.other = 0};
+    for (size_t k = 0; k < n; k++)
+        width = wider(width, accounts[k].program);
+    for (int i = 0; n == 1 && i < first->nfunctions; i++)
+        width = wider(width, first->functions[i].name);
+    for (size_t k = 0; k < n; k++)
+        for (int i = 0; i < first->ncategories; i++)
+            share[i] += accounts[k].all.cycles[i] / (peet_cli_stack_sum(&accounts[k], &accounts[k].all) + 1);
+    width += GAP + CELL; /* "other" */
+    for (;;) {
+        int best = -1, wide;
+        for (int i = 0; i < first->ncategories; i++)
+            if (!out->shown[i] && share[i] >= 0.001 && (best < 0 || share[i] > share[best]))
+                best = i;
+        if (best < 0)
+            break;
+        wide = (int)strlen(first->categories[best]);
+        width += GAP + (wide > CELL ? wide : CELL);
+        if (width > COLUMNS)
+            break;
+        out->shown[best] = 1;
+    }
+    for (int i = 0; i < first->ncategories; i++)
+        out->other |= !out->shown[i] && share[i] > 0;
+}
+
+static json_t *begin(json_t *tables, const struct peet_cli_account *a, const struct columns *c, const char *title, const char *what, const char *unit)
+{
+    json_t *table = table_new(tables, title);
+    column(table, what);
+    column(table, unit);
+    for (int i = 0; i < a->ncategories; i++)
+        if (c->shown[i])
+            column(table, a->categories[i]);
+    if (c->other)
+        column(table, "other");
+    return table;
+}
+
+static void shares(json_t *table, const struct peet_cli_account *a, const struct columns *c, const struct peet_cli_stack *stack)
+{
+    json_t *row = row_new(table);
+    double sum = peet_cli_stack_sum(a, stack), other = 0;
+    char name[NAME + 1];
+    snprintf(name, sizeof(name), "%.*s", NAME, stack->name);
+    cell(row, name);
+    json_array_append_new(row, json_integer((json_int_t)sum));
+    for (int i = 0; i < a->ncategories; i++)
+        if (c->shown[i])
+            percent(row, stack->cycles[i], sum);
+        else
+            other += stack->cycles[i];
+    if (c->other)
+        percent(row, other, sum);
+}
+
+/** What a cycle of an instruction is: waiting for something to do is none. */
+static int is_idle(const char *category)
+{
+    return strcmp(category, "idle") == 0;
+}
+
+static void per_instruction(json_t *tables, const struct peet_cli_account *accounts, size_t n, const struct columns *c)
+{
+    json_t *table = begin(tables, accounts, c, "cycles for each instruction, of processors that are not idle", "program", "CPI");
+    for (size_t k = 0; k < n; k++) {
+        const struct peet_cli_account *a = &accounts[k];
+        json_t *row = row_new(table);
+        double busy = 0, other = 0;
+        char value[40];
+        for (int i = 0; i < a->ncategories; i++)
+            busy += is_idle(a->categories[i]) ? 0 : a->all.cycles[i];
+        cell(row, a->program);
+        for (int i = -1; i < a->ncategories + c->other; i++) {
+            double cycles = i < 0 ? busy : i == a->ncategories ? other : is_idle(a->categories[i]) ? 0 : a->all.cycles[i];
+            if (i >= 0 && i < a->ncategories && !c->shown[i]) {
+                other += cycles;
+                continue;
+            }
+            snprintf(value, sizeof(value), a->instructions > 0 ? "%.3f" : "-", a->instructions > 0 ? cycles / a->instructions : 0);
+            cell(row, value);
+        }
+    }
+}
+
+static void levels(json_t *tables, const struct peet_cli_account *accounts, size_t n)
+{
+    static const char *const keys[] = {"l1i", "l1d", "l2", "l3"}, *const names[] = {"L1I", "L1D", "L2", "L3"};
+    static const char *const heads[] = {"program", "level", "accesses", "misses", "rate", "for 1000 instructions", "prefetched"};
+    json_t *table = table_new(tables, "demand accesses and misses by level");
+    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+        column(table, heads[i]);
+    for (size_t k = 0; k < n; k++)
+        for (size_t l = 0; l < sizeof(keys) / sizeof(keys[0]); l++) {
+            const json_t *level = json_object_get(accounts[k].levels, keys[l]);
+            double accesses = number(level, "reads") + number(level, "writes"), misses = number(level, "read_misses") + number(level, "write_misses");
+            char value[40];
+            json_t *row;
+            if (!level)
+                continue;
+            row = row_new(table);
+            cell(row, accounts[k].program);
+            cell(row, names[l]);
+            json_array_append_new(row, json_integer((json_int_t)accesses));
+            json_array_append_new(row, json_integer((json_int_t)misses));
+            percent(row, misses, accesses);
+            snprintf(value, sizeof(value), accounts[k].instructions > 0 ? "%.3f" : "-", accounts[k].instructions > 0 ? misses * 1000 / accounts[k].instructions : 0);
+            cell(row, value);
+            json_array_append_new(row, json_integer((json_int_t)number(level, "prefetches")));
+        }
+}
+
+int peet_cli_account_tables(json_t *tables, const struct peet_cli_account *accounts, size_t n)
+{
+    struct columns c;
+    size_t before = json_array_size(tables);
+    json_t *table;
+    choose(accounts, n, &c);
+    per_instruction(tables, accounts, n, &c);
+    if (n > 1) {
+        table = begin(tables, accounts, &c, "where the cycles went", "program", "cycles");
+        for (size_t k = 0; k < n; k++) {
+            struct peet_cli_stack all = accounts[k].all;
+            snprintf(all.name, sizeof(all.name), "%s", accounts[k].program);
+            shares(table, &accounts[k], &c, &all);
+        }
+    } else {
+        table = begin(tables, accounts, &c, "where the cycles went, by hardware context", "context", "cycles");
+        for (int i = 0; i < accounts->ncontexts; i++)
+            shares(table, accounts, &c, &accounts->contexts[i]);
+        if (accounts->ncontexts != 1) {
+            struct peet_cli_stack all = accounts->all;
+            snprintf(all.name, sizeof(all.name), "all");
+            shares(table, accounts, &c, &all);
+        }
+        table = begin(tables, accounts, &c, "where the cycles went, by function", "function", "cycles");
+        for (int i = 0; i < accounts->nfunctions; i++)
+            shares(table, accounts, &c, &accounts->functions[i]);
+    }
+    if (accounts->levels)
+        levels(tables, accounts, n);
+    return json_array_size(tables) > before ? 0 : -1;
+}
+
+/* ---------------------------------------------------------------------------------------------- text */
+
+static void put_text(FILE *out, const char *name)
+{
+    fputc('"', out);
+    for (; *name; name++)
+        fprintf(out, *name == '"' ? "\"\"" : "%c", *name);
+    fputs("\",", out);
+}
+
+static void put_stack(FILE *out, const struct peet_cli_account *a, size_t run, const char *kind, const struct peet_cli_stack *stack)
+{
+    for (int i = 0; i < a->ncategories; i++) {
+        fprintf(out, "%zu,", run);
+        put_text(out, a->program);
+        fprintf(out, "%s,", kind);
+        put_text(out, stack->name);
+        fprintf(out, "%s,%.0f\n", a->categories[i], stack->cycles[i]);
+    }
+}
+
+int peet_cli_account_csv(const struct peet_cli_account *accounts, size_t n, const char *path, struct peet_error *error)
+{
+    FILE *out = fopen(path, "we");
+    int wrong;
+    if (!out)
+        return peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(errno));
+    fputs("run,program,kind,name,category,value\n", out);
+    for (size_t k = 0; k < n; k++) {
+        const struct peet_cli_account *a = &accounts[k];
+        const json_t *window, *value;
+        const char *key;
+        size_t i;
+        put_stack(out, a, k, "run", &a->all);
+        for (int c = 0; c < a->ncontexts; c++)
+            put_stack(out, a, k, "context", &a->contexts[c]);
+        for (int f = 0; f < a->nfunctions; f++)
+            put_stack(out, a, k, "function", &a->functions[f]);
+        json_array_foreach((json_t *)a->windows, i, window)
+            json_object_foreach((json_t *)window, key, value)
+                if (strcmp(key, "cycle") != 0) {
+                    fprintf(out, "%zu,", k);
+                    put_text(out, a->program);
+                    fprintf(out, "window,%.0f,%s,%.0f\n", number(window, "cycle"), key, json_number_value(value));
+                }
+    }
+    wrong = ferror(out);
+    if (fclose(out) || wrong)
+        return peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(errno));
+    return 0;
+}
