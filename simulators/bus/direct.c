@@ -39,21 +39,46 @@ static uint32_t direct_miss(struct peet_direct_run *run, uint32_t site, uint64_t
     return i;
 }
 
+/* The turn of a whole block, or of the first turn of a loop. */
+static void direct_turn(struct bus_direct *d, uint32_t id)
+{
+    d->turn.start = d->now + d->run.time / CPI_ONE;
+    d->turn.rest = d->run.time % CPI_ONE;
+    d->turn.stamp = d->turn.c->stamp = d->run.stamp;
+    d->turn.stalled = 0;
+    d->turn.block = d->blocks[id];
+}
+
 static int direct_other(struct peet_direct_run *run, uint32_t id)
+{
+    struct bus_direct *const d = run->machine;
+    struct bus *const b = d->bus;
+    direct_turn(d, id);
+    if (peet__bus_halves_go(b, &d->turn, &b->plans[id], d->blocks[id], run->addresses))
+        return -1;
+    run->time += d->turn.stalled * CPI_ONE;
+    d->stalled += d->turn.stalled;
+    if (b->dead)
+        run->limit = 0;
+    return 0;
+}
+
+static int direct_loop(struct peet_direct_run *run, uint32_t id, uint64_t turns, const int64_t *strides)
 {
     struct bus_direct *const d = run->machine;
     struct bus *const b = d->bus;
     const struct plan *const p = &b->plans[id];
     const struct group *const groups = groups_of(b, p);
     const struct group_way *const ways = b->group_ways + p->ways - 1;
-    uint64_t addresses[PEET_DIRECT_LOOKS], stalled;
+    uint64_t addresses[PEET_DIRECT_LOOKS];
+    if (run->limit != UINT64_MAX) /* it may have to end somewhere in between */
+        return -1;
     for (uint32_t k = 0; k < p->ngroups; k++)
         addresses[ways[k].group] = run->addresses[k] + groups[ways[k].group].before;
     d->turn.c->stamp = run->stamp;
-    if (peet__bus_groups_exactly(b, 0, p, d->blocks[id], addresses, d->now, run->time, &stalled))
+    if (peet__bus_turns(b, 0, p, d->blocks[id], addresses, strides, turns, d->now, UINT64_MAX, &run->time, &d->stalled))
         return -1;
-    run->time += stalled * CPI_ONE;
-    d->stalled += stalled;
+    run->stamp = d->turn.c->stamp;
     if (b->dead)
         run->limit = 0;
     return 0;
@@ -72,7 +97,8 @@ static int direct_table(void *self, struct peet_direct_table *out)
     d->run.hints = b->caches[0].hints;
     d->run.keys = b->caches[0].keys;
     d->run.used = b->caches[0].used;
-    *out = (struct peet_direct_table){.hint_mask = b->hint_mask, .line_shift = b->line_shift, .miss = direct_miss, .other = direct_other};
+    *out = (struct peet_direct_table){.hint_mask = b->hint_mask, .line_shift = b->line_shift, .miss = direct_miss, .other = direct_other,
+        .loop = direct_loop};
     b->direct = d;
     return 0;
 }
