@@ -225,6 +225,35 @@ static void levels(json_t *tables, const struct peet_cli_account *accounts, size
         }
 }
 
+static void causes(json_t *tables, const struct peet_cli_account *accounts, size_t n)
+{
+    static const char *const keys[] = {"l1i", "l1d", "l2", "l3"}, *const names[] = {"L1I", "L1D", "L2", "L3"};
+    json_t *table = NULL;
+    for (size_t k = 0; k < n; k++)
+        for (size_t l = 0; l < sizeof(keys) / sizeof(keys[0]); l++) {
+            const json_t *list = json_object_get(json_object_get(accounts[k].levels, keys[l]), "misses_by_cause"), *value;
+            const char *cause;
+            double sum = 0;
+            json_t *row;
+            if (!json_is_object(list))
+                continue;
+            if (!table) {
+                table = table_new(tables, "misses by cause");
+                column(table, "program");
+                column(table, "level");
+                json_object_foreach((json_t *)list, cause, value)
+                    column(table, cause);
+            }
+            json_object_foreach((json_t *)list, cause, value)
+                sum += json_number_value(value);
+            row = row_new(table);
+            cell(row, accounts[k].program);
+            cell(row, names[l]);
+            json_object_foreach((json_t *)list, cause, value)
+                percent(row, json_number_value(value), sum);
+        }
+}
+
 int peet_cli_account_tables(json_t *tables, const struct peet_cli_account *accounts, size_t n)
 {
     struct columns c;
@@ -254,6 +283,7 @@ int peet_cli_account_tables(json_t *tables, const struct peet_cli_account *accou
     }
     if (accounts->levels)
         levels(tables, accounts, n);
+    causes(tables, accounts, n);
     return json_array_size(tables) > before ? 0 : -1;
 }
 

@@ -22,12 +22,15 @@ static int level_init(struct x86_memory *m, struct x86_level *level, uint64_t by
     level->lines = calloc(slots, sizeof *level->lines);
     if (m->check)
         level->versions = calloc(slots, sizeof *level->versions);
+    if (m->classify && !(m->has_l3 && number == m->nlevels) && peet_sim_shadow_init(&level->shadow, (uint32_t)slots))
+        return -1;
     return level->lines && (level->versions || !m->check) ? 0 : -1;
 }
 
 static void level_fini(struct x86_level *level)
 {
     peet_sim_tags_fini(&level->tags);
+    peet_sim_shadow_fini(&level->shadow);
     free(level->lines);
     free(level->written);
     free(level->versions);
@@ -135,9 +138,10 @@ static void settings(struct x86_memory *m)
     m->home_in_cycles = (uint32_t)g->l3_cycles / 2;
     m->home_out_cycles = (uint32_t)g->l3_cycles - m->home_in_cycles;
     m->reports = (uint8_t)(m->env->report ? m->env->reports : 0);
-    m->causes = m->reports != 0;
+    m->classify = g->classify != 0;
+    m->causes = m->reports != 0 || m->classify;
     m->perfect = m->env->perfect && m->env->data_of;
-    m->fast = !m->check && !m->perfect;
+    m->fast = !m->check && !m->perfect && !m->classify;
     m->strides = g->l1d_prefetch == PEET_SIM_PREFETCH_STRIDE;
     m->directory = (struct peet_sim_directory){ .kind = (enum peet_sim_directory_kind)g->directory, .cores = m->ncores,
         .pointers = (uint32_t)g->directory_pointers };
@@ -176,6 +180,8 @@ static int all_init(struct x86_memory *m)
         m->cores[i].number = i;
         failed = core_init(m, &m->cores[i]);
     }
+    if (m->has_l3 && m->classify)
+        failed |= peet_sim_shadow_init(&m->l3_shadow, (uint32_t)(m->nslices * g->l3_slice_bytes / g->line_bytes));
     for (uint32_t i = 0; i < m->nslices && !failed; i++) {
         m->slices[i].l3.number = m->nlevels;
         if (m->has_l3)
@@ -231,6 +237,7 @@ void x86_memory_free(struct x86_memory *m)
     peet_sim_network_fini(&m->network);
     peet_sim_dram_fini(&m->dram);
     peet_sim_linemap_fini(&m->lines);
+    peet_sim_shadow_fini(&m->l3_shadow);
     free(m);
 }
 
@@ -377,7 +384,7 @@ void x86_memory_access(struct x86_memory *m, const struct x86_access *a, uint64_
         r.coherence_cycles = 0;
         r.served = X86_L1;
     }
-    if (m->reports)
+    if (m->causes)
         peet__x86_told_misses(m, &r, done);
     out->done_cycles = done;
     out->tlb_cycles = (uint32_t)(translated - now);

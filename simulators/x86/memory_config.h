@@ -88,6 +88,7 @@ enum x86_topology { X86_IDEAL, X86_RING, X86_MESH };
     X(dram_refresh_cycles, U64, "cycles", "0..1000000", "tRFC") \
     X(dram_overhead_cycles, U64, "cycles", "0..10000", "controller and the way to it, both ways") \
     X(latency, ENUM, "", X86_SWITCH, "off: caches and directory work, but nothing takes time") \
+    X(classify, ENUM, "", X86_SWITCH, "tell misses of conflict from those of capacity, at each level (slow)") \
     X(memory_check, ENUM, "", X86_SWITCH, "verify the protocol at every access (slow)")
 
 struct x86_memory_config {

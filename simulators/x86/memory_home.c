@@ -123,6 +123,8 @@ static void l3_fill(struct x86_memory *m, struct x86_slice *slice, struct x86_re
     if (l3->tags.states[slot])
         l3_evict(m, slice, slot, r, ready);
     peet_sim_tags_fill(&l3->tags, slot, line, state);
+    if (m->classify)
+        peet_sim_shadow_use(&m->l3_shadow, line);
     l3->lines[slot].asked = asked;
     l3->lines[slot].ready = m->timeless ? 0 : ready;
     l3->lines[slot].from = from;
@@ -205,6 +207,13 @@ static uint64_t from_below(struct x86_memory *m, struct x86_request *r, const st
     struct x86_level *l3 = &h->slice->l3;
 
     *out_dirty = 0;
+    if (m->classify && m->has_l3) {
+        r->shadowed |= (uint8_t)(peet_sim_shadow_has(&m->l3_shadow, r->line) << l3->number);
+        if (m->config.l3_policy == X86_L3_EXCLUSIVE)
+            peet_sim_shadow_drop(&m->l3_shadow, r->line);
+        else
+            peet_sim_shadow_use(&m->l3_shadow, r->line);
+    }
     if (slot != PEET_SIM_NO_SLOT) {
         ready = peet__x86_arrived(l3, slot, h->at);
         r->served = ready > h->at ? l3->lines[slot].from : X86_L3;

@@ -249,6 +249,7 @@ static uint64_t second_level(struct x86_memory *m, struct x86_request *r, uint64
     int miss = slot == PEET_SIM_NO_SLOT;
 
     asked_for(l2, r);
+    peet__x86_shown(m, &l2->shadow, l2->number, r);
     if (!m->timeless)
         now = peet_sim_server_request(&l2->port, now, m->config.l2_busy_cycles);
     if (!miss) {
@@ -369,6 +370,7 @@ uint64_t peet__x86_data(struct x86_memory *m, struct x86_request *r, uint64_t no
     uint8_t state;
 
     asked_for(l1d, r);
+    peet__x86_shown(m, &l1d->shadow, l1d->number, r);
     if (!miss) {
         first = !r->prefetch && peet__x86_first_use(l1d, slot, now);
         peet_sim_tags_touch(&l1d->tags, slot);
@@ -438,6 +440,7 @@ uint64_t peet__x86_fetch(struct x86_memory *m, struct x86_request *r, uint64_t n
     uint8_t state = X86_S;
 
     asked_for(l1i, r);
+    peet__x86_shown(m, &l1i->shadow, l1i->number, r);
     if (!miss) {
         first = !r->prefetch && peet__x86_first_use(l1i, slot, now);
         peet_sim_tags_touch(&l1i->tags, slot);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What observers are told of the memory system, and why a core misses a line: it never had it; another's write took
- * it, and the words that are asked for were written since (true sharing) or not (false sharing); or it was replaced
- * (capacity: whether a fully associative cache would have kept it is not followed).  Level 3 is cold if no core ever
- * had the line.
+ * it, and the words that are asked for were written since (true sharing) or not (false sharing); or it was replaced:
+ * capacity, or conflict if it is followed what a fully associative cache would have kept (classify=on).  Level 3 is cold if no
+ * core ever had the line.
  */
 #include "memory_state.h"
 
@@ -41,6 +41,17 @@ static uint8_t flags_of(const struct x86_request *r)
         (r->walk ? PEET_MEMORY_WALK : 0));
 }
 
+/** Counted as the level counts its misses: L3 those of prefetches, too. */
+static void classified(struct x86_memory *m, const struct x86_request *r, uint8_t level, enum peet_memory_cause cause)
+{
+    struct x86_core *c = &m->cores[r->core];
+    int shared = m->has_l3 && level == m->nlevels;
+    struct x86_level *of = shared ? &m->slices[peet__x86_slice(m, r->line)].l3 : level == 2 ? &c->l2 : r->fetch ? &c->l1i : &c->l1d;
+
+    if (!r->walk && (shared || !r->prefetch))
+        of->stats.causes[cause]++;
+}
+
 void peet__x86_told_misses(struct x86_memory *m, const struct x86_request *r, uint64_t done)
 {
     struct x86_line *record;
@@ -68,8 +79,12 @@ void peet__x86_told_misses(struct x86_memory *m, const struct x86_request *r, ui
             continue;
         if (m->has_l3 && level == m->nlevels && (cause != PEET_MISS_COLD || !first))
             event.cause = PEET_MISS_CAPACITY; /* the shared level loses nothing to writes */
+        if (event.cause == PEET_MISS_CAPACITY && r->shadowed >> level & 1)
+            event.cause = PEET_MISS_CONFLICT;
         if (r->upgrades >> level & 1)
             event.cause = PEET_MISS_UPGRADE;
+        else if (m->classify)
+            classified(m, r, level, (enum peet_memory_cause)event.cause);
         report(m, &event);
     }
 }

@@ -23,6 +23,7 @@
 #include "../common/network.h"
 #include "../common/prefetch.h"
 #include "../common/server.h"
+#include "../common/shadow.h"
 #include "../common/slots.h"
 #include "../common/tags.h"
 #include "../common/tlb.h"
@@ -43,6 +44,7 @@ struct x86_level_stats {
     uint64_t recalls;                    /* lost because another cache could not keep its entry */
     uint64_t prefetches, prefetches_used, prefetches_late, prefetches_dropped; /* late: not there yet; dropped: no register free */
     uint64_t walk_reads, walk_misses;
+    uint64_t causes[PEET_MISS_CAUSES];   /* classified: of read_misses and write_misses */
 };
 
 /** What a slot holds, and when. */
@@ -61,6 +63,7 @@ struct x86_level {
     struct peet_sim_server port;
     struct peet_sim_slots mshrs;
     struct peet_sim_prefetcher prefetcher;
+    struct peet_sim_shadow shadow; /* classified: shown what the cache is asked for */
     uint32_t cycles;
     uint8_t number;          /* in reports, from 1 */
     struct x86_level_stats stats;
@@ -111,7 +114,7 @@ struct x86_memory {
     uint32_t l1d_cycles, hint_mask;
     uint8_t fast;                /* memory_fast.h may answer */
     uint8_t strides;             /* L1D's prefetcher wants to see hits, too */
-    uint8_t lru, has_l2, has_l3, check, causes, perfect, translation;
+    uint8_t lru, has_l2, has_l3, check, causes, classify, perfect, translation;
     uint8_t timeless;            /* nothing takes time: always, or while a reference to perfect data moves its lines */
     uint8_t nlevels;
     uint8_t reports;             /* mask of 1 << enum peet_memory_type */
@@ -123,6 +126,7 @@ struct x86_memory {
     struct x86_memory_config config;
     struct peet_sim_directory directory;
     struct peet_sim_linemap lines;
+    struct peet_sim_shadow l3_shadow; /* classified */
     struct peet_sim_network network;
     struct peet_sim_dram dram;
     struct peet_sim_windows over_time[X86_OVER_TIME];
@@ -146,6 +150,7 @@ struct x86_request {
     uint64_t second_level_at;
     uint8_t served;              /* out */
     uint8_t missed;              /* out: levels, 1 << number */
+    uint8_t shadowed;            /* out, classified: those that fully associative caches would have had */
     uint64_t coherence_cycles;   /* out */
     uint64_t version;            /* out: of what was read */
     uint32_t other;              /* out: hardware context whose cache gave the line */
@@ -261,6 +266,13 @@ static inline void peet__x86_soon(const struct x86_memory *m, uint64_t line)
 void peet__x86_prefetch(struct x86_memory *m, struct x86_level *level, const struct x86_request *r, int miss, uint64_t now);
 
 /* memory_report.c */
+
+/** peet__x86_shown() - classified: a cache of a core's own is asked for a line; what a fully associative one would have said */
+static inline void peet__x86_shown(const struct x86_memory *m, struct peet_sim_shadow *shadow, uint8_t number, struct x86_request *r)
+{
+    if (__builtin_expect(m->classify, 0))
+        r->shadowed |= (uint8_t)(peet_sim_shadow_use(shadow, r->line) << number);
+}
 
 /** peet__x86_told_misses() - of a request that is served at @done: the levels that it missed, nearest first */
 void peet__x86_told_misses(struct x86_memory *m, const struct x86_request *r, uint64_t done);

@@ -17,9 +17,11 @@ static void add(struct x86_level_stats *sum, const struct x86_level_stats *s)
         to[i] += from[i];
 }
 
-static void level(const struct peet_env *env, struct peet_stats *node, const char *key, const struct x86_level_stats *s)
+static void level(const struct x86_memory *m, const struct peet_env *env, struct peet_stats *node, const char *key, const struct x86_level_stats *s)
 {
-    struct peet_stats *n = env->stats_object(env, node, key);
+    static const struct { enum peet_memory_cause cause; const char *key; } causes[] = { { PEET_MISS_COLD, "cold" }, { PEET_MISS_CAPACITY, "capacity" },
+        { PEET_MISS_CONFLICT, "conflict" }, { PEET_MISS_TRUE_SHARING, "true_sharing" }, { PEET_MISS_FALSE_SHARING, "false_sharing" } };
+    struct peet_stats *n = env->stats_object(env, node, key), *o;
 
 #define PEET_X(name) env->stats_u64(env, n, #name, s->name);
     PEET_X(reads) PEET_X(writes) PEET_X(read_misses) PEET_X(write_misses) PEET_X(upgrades)
@@ -27,6 +29,11 @@ static void level(const struct peet_env *env, struct peet_stats *node, const cha
     PEET_X(prefetches) PEET_X(prefetches_used) PEET_X(prefetches_late) PEET_X(prefetches_dropped)
     PEET_X(walk_reads) PEET_X(walk_misses)
 #undef PEET_X
+    if (!m->classify)
+        return;
+    o = env->stats_object(env, n, "misses_by_cause");
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+        env->stats_u64(env, o, causes[i].key, s->causes[causes[i].cause]);
 }
 
 static void one_core(const struct x86_memory *m, const struct peet_env *env, struct peet_stats *cores, const struct x86_core *c)
@@ -34,10 +41,10 @@ static void one_core(const struct x86_memory *m, const struct peet_env *env, str
     struct peet_stats *n = env->stats_object(env, cores, NULL), *served;
     uint64_t hits = c->l1d.stats.reads + c->l1d.stats.writes;
 
-    level(env, n, "l1i", &c->l1i.stats);
-    level(env, n, "l1d", &c->l1d.stats);
+    level(m, env, n, "l1i", &c->l1i.stats);
+    level(m, env, n, "l1d", &c->l1d.stats);
     if (m->has_l2)
-        level(env, n, "l2", &c->l2.stats);
+        level(m, env, n, "l2", &c->l2.stats);
     served = env->stats_object(env, n, "data_served_by");
     for (int i = X86_L1 + 1; i < X86_SERVED; i++)
         hits -= c->served[i];
@@ -142,12 +149,12 @@ void x86_memory_stats(const struct x86_memory *m, const struct peet_env *env, st
     }
     for (uint32_t i = 0; i < m->nslices; i++)
         add(&l3, &m->slices[i].l3.stats);
-    level(env, node, "l1i", &l1i);
-    level(env, node, "l1d", &l1d);
+    level(m, env, node, "l1i", &l1i);
+    level(m, env, node, "l1d", &l1d);
     if (m->has_l2)
-        level(env, node, "l2", &l2);
+        level(m, env, node, "l2", &l2);
     if (m->has_l3)
-        level(env, node, "l3", &l3);
+        level(m, env, node, "l3", &l3);
     if (m->translation)
         translation(m, env, node);
     shared(m, env, node);

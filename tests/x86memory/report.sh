@@ -22,7 +22,8 @@ END
 must "$peetcc" -O2 -g -pthread -o walk walk.c
 must timeout -k 1 100 "$peet" run -d first -n 4 --machine x86,preset=skylake -- ./walk >said 2>table.txt
 grep -q 'peet report --plot FILE.svg first' table.txt || fail "the run's table does not name the report: $(tail -2 table.txt)"
-run second -n 2 --machine x86,preset=zen4,threads=2 -- ./walk
+run second -n 2 --machine x86,preset=zen4,threads=2,classify=on -- ./walk
+must "$peet" report second | grep -q conflict || fail "misses by cause are not shown"
 must "$peet" report --plot one.svg --csv one.csv first >report.txt
 [ "$(awk 'length > 100' report.txt)" = "" ] || fail "wider than a terminal: $(awk 'length > 100' report.txt)"
 grep -q '^ *forward ' report.txt && grep -q '^ *jump ' report.txt || fail "no functions: $(cat report.txt)"
@@ -49,6 +50,9 @@ for name, folders in (("one.csv", ["first"]), ("two.csv", ["first", "second"])):
             if category != "idle":
                 assert sums[run, "function", category] == want, (folder, category)
         for level in ("l1d", "l2", "l3"):
+            if folder == "second":
+                causes = memory[level]["misses_by_cause"]
+                assert sum(causes.values()) == memory[level]["read_misses"] + memory[level]["write_misses"] and causes["cold"], (level, causes)
             assert sums[run, "window", level + "_misses"] == memory[level]["read_misses"] + memory[level]["write_misses"], (folder, level)
         assert sums[run, "window", "dram_lines"] == memory["dram"]["line_reads"] + memory["dram"]["line_writes"], folder
         last = memory["windows"][-1]["cycle"]

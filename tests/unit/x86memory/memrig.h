@@ -21,6 +21,7 @@ struct memrig {
     /* told: */
     uint64_t misses[4][PEET_MISS_CAUSES], evictions[4], invalidations[4];
     struct peet_memory_event last;
+    void (*hear)(struct memrig *rig, const struct peet_memory_event *event); /* NULL: nobody */
     struct peet_data data;
     uint64_t perfect_from, perfect_bytes;
     size_t nlevels;
@@ -47,6 +48,8 @@ static inline void memrig_report(const struct peet_env *env, const struct peet_m
         const struct peet_memory_event *e = &events[i];
 
         rig->last = *e;
+        if (rig->hear)
+            rig->hear(rig, e);
         if (e->flags & PEET_MEMORY_WALK || e->level > 3)
             continue;
         if (e->type == PEET_MEMORY_MISS)

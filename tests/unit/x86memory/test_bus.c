@@ -31,7 +31,7 @@ static void one(const struct shape *s, const char *extra)
     char bytes[32], line[32], ways[32], settings[300];
     static struct rig bus;
     struct memrig x86;
-    uint64_t seed = 31 + s->cores, causes[MISS_KINDS] = { 0 }, misses = 0, conflicts = 0;
+    uint64_t seed = 31 + s->cores, causes[MISS_KINDS] = { 0 }, misses = 0;
 
     snprintf(bytes, sizeof bytes, "%llu", (unsigned long long)s->bytes);
     snprintf(line, sizeof line, "%llu", (unsigned long long)s->line);
@@ -39,7 +39,7 @@ static void one(const struct shape *s, const char *extra)
     CU_ASSERT_FATAL(!rig_open(&bus, s->cores, 1, "protocol", s->bus_protocol, "cache", bytes, "line", line, "ways", ways, "replacement",
         "lru", "fetch", "off", "classify", "on", NULL));
     snprintf(settings, sizeof settings, "levels=l1 translation=off latency=off l1d_prefetch=none l1_replacement=lru protocol=%s l1d_bytes=%s "
-        "line_bytes=%s l1d_ways=%s %s", s->x86_protocol, bytes, line, ways, extra);
+        "line_bytes=%s l1d_ways=%s classify=on %s", s->x86_protocol, bytes, line, ways, extra);
     memrig_init(&x86);
     memrig_set(&x86, settings);
     x86.env.reports = ~0u;
@@ -72,15 +72,19 @@ static void one(const struct shape *s, const char *extra)
         CU_ASSERT_EQUAL(a->upgrades, b->upgrades);
         CU_ASSERT_EQUAL(a->invalidations_received, b->invalidations);
         CU_ASSERT_EQUAL(a->evictions, b->evictions);
+        CU_ASSERT_EQUAL(a->kinds[MISS_COLD], b->causes[PEET_MISS_COLD]);
+        CU_ASSERT_EQUAL(a->kinds[MISS_CAPACITY], b->causes[PEET_MISS_CAPACITY]);
+        CU_ASSERT_EQUAL(a->kinds[MISS_CONFLICT], b->causes[PEET_MISS_CONFLICT]);
+        CU_ASSERT_EQUAL(a->kinds[MISS_TRUE_SHARING], b->causes[PEET_MISS_TRUE_SHARING]);
         misses += a->read_misses + a->write_misses;
         for (unsigned k = 0; k < MISS_KINDS; k++)
             causes[k] += a->kinds[k];
     }
-    conflicts = causes[MISS_CAPACITY] + causes[MISS_CONFLICT];
     CU_ASSERT_EQUAL(causes[MISS_COLD], x86.misses[1][PEET_MISS_COLD]);
     CU_ASSERT_EQUAL(causes[MISS_TRUE_SHARING], x86.misses[1][PEET_MISS_TRUE_SHARING]);
     CU_ASSERT_EQUAL(causes[MISS_FALSE_SHARING], x86.misses[1][PEET_MISS_FALSE_SHARING]);
-    CU_ASSERT_EQUAL(conflicts, x86.misses[1][PEET_MISS_CAPACITY] + x86.misses[1][PEET_MISS_CONFLICT]);
+    CU_ASSERT_EQUAL(causes[MISS_CAPACITY], x86.misses[1][PEET_MISS_CAPACITY]);
+    CU_ASSERT_EQUAL(causes[MISS_CONFLICT], x86.misses[1][PEET_MISS_CONFLICT]);
     CU_ASSERT(misses > 3000);
     CU_ASSERT(causes[MISS_FALSE_SHARING] > 100);
     CU_ASSERT(!bus.failures && !x86.failures);

@@ -231,10 +231,85 @@ static void test_causes(void)
     memrig_close(&rig);
 }
 
+/* Fully associative caches, the newest line first, of 16, 64 and 256 lines: each is asked for what the one before misses. */
+static struct { uint64_t lines[256]; unsigned n, size; uint8_t seen[4096]; } full[4];
+static unsigned told_wrong, told_by_cause[4][PEET_MISS_CAUSES];
+
+static int full_use(unsigned level, uint64_t line)
+{
+    unsigned at = 0;
+
+    while (at < full[level].n && full[level].lines[at] != line)
+        at++;
+    if (at == full[level].n) {
+        full[level].n += full[level].n < full[level].size;
+        memmove(&full[level].lines[1], &full[level].lines[0], (full[level].n - 1) * sizeof line);
+        full[level].lines[0] = line;
+        return 0;
+    }
+    memmove(&full[level].lines[1], &full[level].lines[0], at * sizeof line);
+    full[level].lines[0] = line;
+    return 1;
+}
+
+static enum peet_memory_cause expected[5];
+
+static void hear_cause(struct memrig *rig, const struct peet_memory_event *e)
+{
+    uint64_t line = e->address / 64;
+
+    if (e->type != PEET_MEMORY_MISS)
+        return;
+    told_wrong += e->cause != expected[e->level];
+    told_by_cause[e->level][e->cause]++;
+    if (e->level == rig->memory->nlevels)
+        return;
+    expected[e->level + 1] = full_use(e->level + 1, line) ? PEET_MISS_CONFLICT : full[e->level + 1].seen[line] ? PEET_MISS_CAPACITY : PEET_MISS_COLD;
+    full[e->level + 1].seen[line] = 1;
+}
+
+static void test_conflicts(void)
+{
+    struct memrig rig;
+    uint64_t seed = 8, at = 0;
+
+    memrig_init(&rig);
+    memrig_set(&rig, "translation=off l1d_bytes=1024 l1d_ways=2 l2_bytes=4096 l2_ways=2 l3_slice_bytes=16384 l3_ways=4 l3_policy=inclusive "
+        "l1d_prefetch=none l2_prefetch=none classify=on");
+    rig.env.reports = ~0u;
+    rig.hear = hear_cause;
+    for (unsigned level = 1; level < 4; level++)
+        full[level].size = 4u << 2 * level;
+    CU_ASSERT_FATAL(!memrig_open(&rig, 1));
+    for (unsigned i = 0; i < 60000; i++) {
+        uint64_t line;
+
+        at = memrig_random(&seed, 4) ? at + 1 : memrig_random(&seed, 700); /* walks, and lines of the same set */
+        line = (memrig_random(&seed, 3) ? at % 700 : memrig_random(&seed, 40) * 64) % 4096;
+        expected[1] = full_use(1, line) ? PEET_MISS_CONFLICT : full[1].seen[line] ? PEET_MISS_CAPACITY : PEET_MISS_COLD;
+        full[1].seen[line] = 1;
+        memrig_access(&rig, 0, line * 64, 8, memrig_random(&seed, 3) ? X86_LOAD : X86_STORE, 1000 * i);
+    }
+    CU_ASSERT_EQUAL(told_wrong, 0);
+    for (unsigned level = 1; level < 4; level++) {
+        const struct x86_level *l = level == 1 ? &rig.memory->cores[0].l1d : level == 2 ? &rig.memory->cores[0].l2 : &rig.memory->slices[0].l3;
+        uint64_t sum = 0;
+
+        for (unsigned cause = 0; cause < PEET_MISS_CAUSES; cause++) {
+            CU_ASSERT_EQUAL(l->stats.causes[cause], told_by_cause[level][cause]);
+            sum += l->stats.causes[cause];
+        }
+        CU_ASSERT_EQUAL(sum, l->stats.read_misses + l->stats.write_misses);
+        CU_ASSERT(told_by_cause[level][PEET_MISS_COLD] > 100 && told_by_cause[level][PEET_MISS_CAPACITY] > 100 &&
+            told_by_cause[level][PEET_MISS_CONFLICT] > 100);
+    }
+    memrig_close(&rig);
+}
+
 int main(void)
 {
     block_init();
-    CU_TestInfo tests[] = { { "fast is slow", test_fast_is_slow }, { "reports add up", test_reports_add_up }, { "causes", test_causes }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = { { "fast is slow", test_fast_is_slow }, { "reports add up", test_reports_add_up }, { "causes", test_causes }, { "conflicts", test_conflicts }, CU_TEST_INFO_NULL };
 
     return run_suite("x86: hits and reports", tests);
 }
