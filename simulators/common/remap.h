@@ -3,7 +3,8 @@
  * Virtual-to-virtual remapping: another layout of the subject's data without recompiling it (Grunwald et al.,
  * 1991, section 4.3).  A rule moves a range of addresses somewhere else, element by element: element i of
  * element_bytes goes to `to` + i * stride_bytes.  With a stride larger than the element that is padding; with
- * element_bytes 0 the range moves as one.  Rules do not overlap.
+ * element_bytes 0 the range moves as one.  Rules do not overlap.  For machines and observers of one's own that want fixed
+ * ranges elsewhere; `peet run --remap` is another thing, which follows objects as they are born and die, by structure.
  */
 #ifndef PEET_SIM_REMAP_H
 #define PEET_SIM_REMAP_H
