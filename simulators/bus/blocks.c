@@ -20,12 +20,9 @@ ALWAYS uint32_t look(const struct bus *b, struct cache *c, const struct group *g
 }
 
 /* The group's references have happened; @stamp: before the block. */
-ALWAYS void use(const struct bus *b, struct cache *c, const struct group *g, uint64_t address, uint32_t frame, uint64_t stamp, int classify,
-    int plru)
+ALWAYS void use(const struct bus *b, struct cache *c, const struct group *g, uint32_t frame, uint64_t stamp, int plru)
 {
     c->used[frame] = stamp + g->stamp;
-    if (classify && !g->either) /* one reference, then */
-        c->frames[frame].written |= peet__bus_grains(b, address & (b->line_bytes - 1), g->span);
     if (plru)
         peet__bus_plru_used(b, c, frame);
 }
@@ -39,8 +36,7 @@ static __attribute__((noinline)) void prepare(const struct bus *b, const struct 
 }
 
 /* The first @n groups, a constant where it is inlined.  Returns: whether they all hit */
-ALWAYS int few(const struct bus *b, struct cache *c, const struct group *groups, const uint64_t *values, uint32_t n, uint64_t stamp,
-    int classify, int plru)
+ALWAYS int few(const struct bus *b, struct cache *c, const struct group *groups, const uint64_t *values, uint32_t n, uint64_t stamp, int plru)
 {
     uint32_t frames[PLAN_GROUPS];
     int miss = 0;
@@ -56,12 +52,11 @@ ALWAYS int few(const struct bus *b, struct cache *c, const struct group *groups,
     }
 #pragma clang loop unroll(full)
     for (uint32_t k = 0; k < n; k++)
-        use(b, c, &groups[k], values[groups[k].value], frames[k], stamp, classify, plru);
+        use(b, c, &groups[k], frames[k], stamp, plru);
     return 1;
 }
 
-static __attribute__((noinline)) int many(const struct bus *b, struct cache *c, const struct plan *p, const uint64_t *values, uint64_t stamp,
-    int classify, int plru)
+static __attribute__((noinline)) int many(const struct bus *b, struct cache *c, const struct plan *p, const uint64_t *values, uint64_t stamp, int plru)
 {
     const struct group *groups = b->groups + p->more;
     uint32_t frames[PLAN_REFS];
@@ -69,26 +64,26 @@ static __attribute__((noinline)) int many(const struct bus *b, struct cache *c, 
         if (UNLIKELY((frames[k] = look(b, c, &groups[k], values[groups[k].value])) == NO_FRAME))
             return 0;
     for (uint32_t k = 0; k < p->ngroups; k++)
-        use(b, c, &groups[k], values[groups[k].value], frames[k], stamp, classify, plru);
+        use(b, c, &groups[k], frames[k], stamp, plru);
     return 1;
 }
 
 /* The block's groups, if they all hit.  Returns: whether they do */
-ALWAYS int hits(const struct bus *b, struct cache *c, const struct plan *p, const uint64_t *values, uint64_t stamp, int classify, int plru)
+ALWAYS int hits(const struct bus *b, struct cache *c, const struct plan *p, const uint64_t *values, uint64_t stamp, int plru)
 {
     switch (p->known - 1) {
     case 0:
         return 1;
     case 1:
-        return few(b, c, p->first, values, 1, stamp, classify, plru);
+        return few(b, c, p->first, values, 1, stamp, plru);
     case 2:
-        return few(b, c, p->first, values, 2, stamp, classify, plru);
+        return few(b, c, p->first, values, 2, stamp, plru);
     case 3:
-        return few(b, c, p->first, values, 3, stamp, classify, plru);
+        return few(b, c, p->first, values, 3, stamp, plru);
     case 4:
-        return few(b, c, p->first, values, 4, stamp, classify, plru);
+        return few(b, c, p->first, values, 4, stamp, plru);
     case PLAN_MANY:
-        return many(b, c, p, values, stamp, classify, plru);
+        return many(b, c, p, values, stamp, plru);
     default:
         return 0;
     }
@@ -147,7 +142,7 @@ uint64_t peet__bus_limit_of(uint64_t now, uint64_t until)
 }
 
 ALWAYS uint64_t walk(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done,
-    int classify, int plru)
+    int plru)
 {
     struct cache *const c = &b->caches[hw];
     const struct peet_block_event *e = events, *const end = events + n;
@@ -164,7 +159,7 @@ ALWAYS uint64_t walk(struct bus *b, unsigned hw, const struct peet_block_event *
         }
         p = &b->plans[block->id];
         counts += p->counts;
-        if (LIKELY(hits(b, c, p, values, stamp, classify, plru))) {
+        if (LIKELY(hits(b, c, p, values, stamp, plru))) {
             time += p->cost;
             stamp += p->nrefs;
         } else {
@@ -206,7 +201,7 @@ static uint64_t walk_made(struct bus *b, unsigned hw, const struct peet_block_ev
         peet__bus_made_want(b, id);
         c->stamp = stamp;
         counts += p->counts;
-        if ((!p->ways || p->known - 1 == PLAN_MANY) && hits(b, c, p, e->values, stamp, 0, 0)) { /* no code, or not where it was last */
+        if ((!p->ways || p->known - 1 == PLAN_MANY) && hits(b, c, p, e->values, stamp, 0)) { /* no code, or not where it was last */
             time += p->cost;
             stamp += p->nrefs;
         } else {
@@ -223,25 +218,17 @@ static uint64_t walk_made(struct bus *b, unsigned hw, const struct peet_block_ev
 
 static uint64_t walk_plain(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done)
 {
-    return walk(b, hw, events, n, now, until, out_done, 0, 0);
-}
-
-static uint64_t walk_classify(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until,
-    size_t *out_done)
-{
-    return walk(b, hw, events, n, now, until, out_done, 1, 0);
+    return walk(b, hw, events, n, now, until, out_done, 0);
 }
 
 static uint64_t walk_plru(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done)
 {
-    return walk(b, hw, events, n, now, until, out_done, b->classify, 1);
+    return walk(b, hw, events, n, now, until, out_done, 1);
 }
 
 bus_walk *peet__bus_walk_for(const struct bus *b)
 {
     if (b->made)
         return walk_made;
-    if (b->replacement == REPLACE_PLRU)
-        return walk_plru;
-    return b->classify && !b->sole ? walk_classify : walk_plain; /* sole: who wrote what is no question */
+    return b->replacement == REPLACE_PLRU ? walk_plru : walk_plain;
 }

@@ -35,13 +35,13 @@ enum { QUICK_WRITE = 1, QUICK_READ = 2, QUICK = 3, KEY_SHIFT = 2 };
  * reference; 0 while invalid), so that a set is few lines of the host's cache.
  */
 struct frame {
-    uint64_t written; /* grains written and not yet told to the lost records of the line (classify.c) */
-    uint32_t next;    /* next copy of the same line, + 1; while invalid: free list; sole: its place in the shadow, 0: none */
+    uint64_t written; /* grains written and not yet told to the lost records of the line, if there are any (classify.c) */
+    uint32_t next;    /* next copy of the same line, + 1; while invalid: free list */
+    uint32_t place;   /* of the line in the fully associative shadow; 0: none */
     uint16_t cache;   /* whose frame this is; never changes */
     uint8_t state;    /* of the protocol */
-    uint8_t in_shadow; /* the fully associative shadow holds the line too */
+    uint8_t noted;    /* others have lost the line: it matters which grains are written, so no write is quick */
 };
-_Static_assert(sizeof(struct frame) == 16, "four to a line of the host's cache");
 
 /** Per line, ever referenced: the heads of its three lists, + 1.  (Not in sole.c, which has a word.) */
 struct line_record {
@@ -361,8 +361,7 @@ enum { RECORD_PLACE = INT32_MAX }; /* its latest place in the shadow (0: none so
 static inline __attribute__((always_inline)) uint32_t peet__bus_shadow_new(struct bus *b, struct cache *c, uint64_t line, uint64_t now)
 {
     const uint32_t place = peet__bus_shadow_place(b, c, now), where = c->shadow[place].where, frame = where < b->lines ? where : b->lines;
-    c->frames[frame].in_shadow = 0; /* nobody's, if the old line was in none */
-    c->frames[frame].next = 0;
+    c->frames[frame].place = 0; /* nobody's, if the old line was in none */
     c->keys[frame] &= ~(uint64_t)QUICK;
     c->shadow[place].line = line;
     return place;
@@ -397,7 +396,7 @@ static inline struct frame *peet__bus_next_copy(struct bus *b, const struct fram
 static inline void peet__bus_set(struct bus *b, struct frame *f, uint64_t line, unsigned state)
 {
     f->state = (uint8_t)state;
-    b->keys[f - b->frames] = KEY_OF(line) | (!b->classify || f->in_shadow ? b->quick[state] : 0);
+    b->keys[f - b->frames] = KEY_OF(line) | (!b->classify || f->place ? b->quick[state] & (f->noted ? ~QUICK_WRITE : QUICK) : 0);
 }
 static inline uint64_t peet__bus_line_in(const struct bus *b, const struct frame *f)
 {
@@ -457,7 +456,7 @@ void peet__bus_classify_miss(struct bus *b, struct cache *c, struct line_record 
 /** The shadow sees a reference; @f: the cache's own frame or NULL; @insert: bring it in if it is not there */
 void peet__bus_shadow_use(struct bus *b, struct cache *c, uint64_t line, struct line_record *record, struct frame *f, int insert);
 /** The cache's own frame of this line is about to go. */
-void peet__bus_shadow_leave(struct bus *b, struct cache *c, struct line_record *record, struct frame *f);
+void peet__bus_shadow_leave(struct bus *b, struct cache *c, struct frame *f);
 
 /* check.c: data as version numbers */
 int peet__bus_check_init(struct bus *b);

@@ -16,7 +16,8 @@
  * the oldest line is found with the help of oldest.h.
  *
  * A writer that owns its line writes without the bus.  What it wrote is collected in its frame and told to the
- * line's loss records at the next transaction on the line, before anybody can ask.
+ * line's loss records at the next transaction on the line, before anybody can ask.  Where nobody has lost the line, nobody will
+ * ever ask what was written until then: such writes are hits like any other.
  */
 #include "bus.h"
 #include <stdlib.h>
@@ -155,7 +156,7 @@ static struct shadow_node *shadow_fresh(struct bus *b, struct cache *c)
     *link = n->next;
     if (n->where < b->lines) {
         struct frame *f = &c->frames[n->where];
-        f->in_shadow = 0;
+        f->place = 0;
         peet__bus_set(b, f, n->line, f->state);
     }
     return n;
@@ -174,7 +175,7 @@ void peet__bus_shadow_use(struct bus *b, struct cache *c, uint64_t line, struct 
     }
     if (f) {
         n->where = (uint32_t)(f - c->frames);
-        f->in_shadow = 1;
+        f->place = (uint32_t)(n - c->shadow);
         peet__bus_set(b, f, line, f->state);
     } else {
         n->where = b->lines + (uint32_t)(n - c->shadow);
@@ -182,13 +183,10 @@ void peet__bus_shadow_use(struct bus *b, struct cache *c, uint64_t line, struct 
     }
 }
 
-void peet__bus_shadow_leave(struct bus *b, struct cache *c, struct line_record *record, struct frame *f)
+void peet__bus_shadow_leave(struct bus *b, struct cache *c, struct frame *f)
 {
-    if (!f->in_shadow)
-        return;
-    struct shadow_node *n = shadow_find(b, c, record);
-    n->where = b->lines + (uint32_t)(n - c->shadow);
-    c->used[n->where] = c->used[f - c->frames];
+    c->shadow[f->place].where = b->lines + f->place; /* place 0 stands for none */
+    c->used[b->lines + f->place] = c->used[f - c->frames];
 }
 
 /* ------------------------------------------------------------------------------------------- kinds */

@@ -58,7 +58,7 @@ static void invalidate(struct bus *b, struct cache *by, struct cache *holder, st
     holder->stats.invalidations_received++;
     if (b->classify) {
         peet__bus_classify_lost(b, record, holder->number);
-        peet__bus_shadow_leave(b, holder, record, f);
+        peet__bus_shadow_leave(b, holder, f);
     }
     peet__bus_drop(b, holder, record, f);
 }
@@ -155,7 +155,7 @@ static int evict(struct bus *b, struct cache *c, struct frame *f, uint64_t time)
         peet__bus_report_gone(b, c, line, c, dirty, time);
     if (b->classify) {
         peet__bus_classify_settle(b, record);
-        peet__bus_shadow_leave(b, c, record, f);
+        peet__bus_shadow_leave(b, c, f);
     }
     if (dirty) {
         c->stats.write_backs++;
@@ -181,6 +181,22 @@ void peet__bus_no_memory(struct bus *b)
         b->env->fail(b->env, "out of memory for the records of %llu lines; try classify=off",
             (unsigned long long)b->lines_map.nchunks << b->lines_map.chunk_bits);
     b->dead = 1;
+}
+
+/* Whether it matters from now on who writes which grains of the line: as long as somebody has lost it.  Those that are not asked here
+ * may go on noting what nobody wants to know; their next write brings them here. */
+static void note(struct bus *b, const struct line_record *record, struct frame *f, uint64_t line)
+{
+    if (record->losses) {
+        for (struct frame *h = peet__bus_copies(b, record); h; h = peet__bus_next_copy(b, h))
+            if (!h->noted) {
+                h->noted = 1;
+                peet__bus_set(b, h, line, h->state);
+            }
+    } else if (f && f->noted) {
+        f->noted = 0;
+        peet__bus_set(b, f, line, f->state);
+    }
 }
 
 uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, enum touch touch,
@@ -250,8 +266,10 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
     } else if (b->classify) {
         peet__bus_classify_wrote(b, record, c->number, grains);
     }
-    if (b->classify && !(f && f->in_shadow))
+    if (b->classify && !(f && f->place))
         peet__bus_shadow_use(b, c, line, record, f, !write || b->protocol->processor[BUS_INVALID][1].op != OP_WRITE);
+    if (b->classify)
+        note(b, record, f, line);
     if (write_back) /* behind the fill, from a buffer: the processor does not wait for it */
         use_bus(b, c, OP_WRITE_BACK, time, cycles_of(b, OP_WRITE_BACK, 0, 0), 1);
     if (b->check) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The references of a block on their way through a cache.  Most hit, and a hit changes nothing but the
- * frame's time stamp (and the set of grains written): that case is here, inline; everything else goes to
+ * frame's time stamp: that case is here, inline; everything else goes to
  * peet__bus_touch().  A frame's key says in its low bits whether a read or a write is such a case, so that
  * finding the line and asking its state is one comparison.
  */
@@ -26,14 +26,12 @@ uint32_t peet__bus_quick_in_set(const struct bus *b, struct cache *c, uint64_t l
 }
 
 /* A hit without consequences?  Then it is done. */
-static int quick_any(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, int write)
+static int quick_any(struct bus *b, struct cache *c, uint64_t line, int write)
 {
     uint32_t i = peet__bus_quick(b, c, line, write ? 0 : QUICK_WRITE);
     if (i == NO_FRAME)
         return 0;
     c->used[i] = ++c->stamp;
-    if (write)
-        c->frames[i].written |= grains;
     if (c->plru)
         peet__bus_plru_used(b, c, i);
     return 1;
@@ -58,7 +56,7 @@ static void touch_part(struct bus *b, struct cache *c, uint64_t line, uint64_t g
     w->touches++;
     if (UNLIKELY(b->perfect_hits) && peet__bus_at_perfect(b))
         w->saved_cycles += b->hit_cycles - 1;
-    if (!quick_any(b, c, line, grains, write))
+    if (!quick_any(b, c, line, write))
         w->stall_cycles += touch_slow(b, c, line, grains, bytes, write ? TOUCH_WRITE : TOUCH_READ, time_of(b, w, insn));
 }
 
@@ -104,8 +102,6 @@ static uint64_t elements_in_line(struct bus *b, struct cache *c, uint64_t addres
     if (i == NO_FRAME)
         return 0;
     c->used[i] = c->stamp += n;
-    if (ref->kind == PEET_REF_STORE)
-        c->frames[i].written |= peet__bus_grains(b, offset, (n + 1) * size);
     w->touches += n;
     return n;
 }
@@ -151,20 +147,20 @@ static __attribute__((noinline)) uint64_t run_slow(struct bus *b, struct cache *
             touches += refs[j].kind == PEET_REF_MODIFY;
     w->touches = touches;
     const unsigned size = refs[i].size_bytes, offset = (unsigned)(event->values[i] & (b->line_bytes - 1));
-    if (b->sole && !b->perfect_hits && refs[i].kind != PEET_REF_MODIFY && size - 1 < b->line_bytes - offset) { /* no quick hit: that is known */
+    if (!b->perfect_hits && refs[i].kind != PEET_REF_MODIFY && size - 1 < b->line_bytes - offset) { /* no quick hit: that is known */
         w->touches++;
         if (UNLIKELY(b->watched))
             peet__bus_at(b, i, event->values[i], size);
-        w->stall_cycles += touch_slow(b, c, event->values[i] >> b->line_shift, 0, size, refs[i].kind == PEET_REF_STORE ? TOUCH_WRITE : TOUCH_READ,
+        w->stall_cycles += touch_slow(b, c, event->values[i] >> b->line_shift, peet__bus_grains(b, offset, size), size, refs[i].kind == PEET_REF_STORE ? TOUCH_WRITE : TOUCH_READ,
             time_of(b, w, refs[i].insn));
         return 1;
     }
     return touch_location(b, c, event->values[i], refs[i].size_bytes ? refs[i].size_bytes : 1, &refs[i], w);
 }
 
-/* Blocks whose references are one location each; the flags are constants where this is inlined.  What is the same
+/* Blocks whose references are one location each; @plru is a constant where this is inlined.  What is the same
  * for every hit is not counted here: it follows from the block. */
-ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w, int classify, int plru)
+ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w, int plru)
 {
     const struct peet_block *block = event->block;
     const struct peet_ref *refs = block->refs;
@@ -185,33 +181,28 @@ ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_e
             continue;
         }
         c->used[f] = ++c->stamp;
-        if (classify && refs[i].kind != PEET_REF_LOAD)
-            c->frames[f].written |= peet__bus_grains(b, offset, refs[i].size_bytes);
         if (plru)
             peet__bus_plru_used(b, c, f);
     }
     w->touches = before + n + block->modifies;
 }
 
-#define RUN(name, classify, plru) \
+#define RUN(name, plru) \
     static void run_##name(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w) \
     { \
         if (peet__bus_is_simple(event->block)) \
-            run_simple(b, c, event, w, classify, plru); \
+            run_simple(b, c, event, w, plru); \
         else \
             run_any(b, c, event, w); \
     }
-RUN(plain, 0, 0)
-RUN(classify, 1, 0)
-RUN(plru, b->classify, 1)
+RUN(plain, 0)
+RUN(plru, 1)
 
 bus_run *peet__bus_run_for(const struct bus *b)
 {
     if (b->check || b->perfect_hits)
         return run_any;
-    if (b->replacement == REPLACE_PLRU)
-        return run_plru;
-    return b->classify && !b->sole ? run_classify : run_plain; /* sole: who wrote what is no question */
+    return b->replacement == REPLACE_PLRU ? run_plru : run_plain;
 }
 
 void peet__bus_run_fetches(struct bus *b, struct cache *c, const struct peet_block *block, struct walk *w)
@@ -223,7 +214,7 @@ void peet__bus_run_fetches(struct bus *b, struct cache *c, const struct peet_blo
         c->stats.fetches++;
         if (UNLIKELY(b->watched))
             peet__bus_at(b, 0, line << b->line_shift > block->pc ? line << b->line_shift : block->pc, 0);
-        if (!quick_any(b, c, line, 0, 0))
+        if (!quick_any(b, c, line, 0))
             w->stall_cycles += touch_slow(b, c, line, 0, 0, TOUCH_FETCH, w->start + w->stall_cycles);
     }
 }

@@ -124,7 +124,7 @@ ALWAYS void fill(struct bus *b, struct turn *t, uint64_t line, uint32_t i, const
     const uint64_t stamp = t->stamp + w->first + 1, asked = asked_at(t, w);
     const unsigned state = f->state, dirty = b->dirty[state];
     if (b->classify) {
-        uint32_t *const record = peet_sim_linemap_word(&b->lines_map, line), old = f->next, place;
+        uint32_t *const record = peet_sim_linemap_word(&b->lines_map, line), old = f->place, place;
         if (UNLIKELY(!record)) {
             peet__bus_no_memory(b);
             return;
@@ -140,8 +140,7 @@ ALWAYS void fill(struct bus *b, struct turn *t, uint64_t line, uint32_t i, const
             *record = RECORD_TOUCHED | place;
         }
         c->shadow[place].where = i;
-        f->next = place;
-        f->in_shadow = 1;
+        f->place = place;
     }
     b->filled.fills[w->fill]++;
     b->filled.unused += state == BUS_INVALID;
@@ -221,7 +220,7 @@ ALWAYS void use_odd(struct bus *b, struct turn *t, uint64_t line, uint32_t i, co
     struct frame *const f = &c->frames[i];
     const struct bus_processor_row *const row = &b->protocol->processor[f->state][write];
     c->stamp = t->stamp + w->first; /* no other reference's */
-    if (row->op == OP_NONE && (f->in_shadow || !b->classify)) {
+    if (row->op == OP_NONE && (f->place || !b->classify)) {
         f->state = row->alone;
         c->keys[i] = KEY_OF(line) | b->quick[row->alone];
         c->used[i] = c->stamp + 1;

@@ -86,7 +86,7 @@ static int code_room(struct made *m)
 void peet__bus_made_init(struct bus *b)
 {
     struct made *m;
-    if (b->replacement == REPLACE_PLRU || (b->classify && !b->sole) || b->check || b->fetch != FETCH_OFF || !(m = calloc(1, sizeof *m)))
+    if (b->replacement == REPLACE_PLRU || b->check || b->fetch != FETCH_OFF || !(m = calloc(1, sizeof *m)))
         return;
     if (code_room(m)) {
         free(m);

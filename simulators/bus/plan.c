@@ -45,14 +45,12 @@ int peet__bus_room_for(void **array, uint32_t *size, uint32_t used, uint32_t mor
     return 0;
 }
 
-/* Does the reference join the group?  Writes stay apart where it matters who wrote which grain. */
+/* Does the reference join the group? */
 static int joins(const struct bus *b, const struct peet_block *block, uint32_t i, struct group *g, uint8_t name, const uint64_t *values)
 {
     const struct peet_ref *ref = &block->refs[i];
     int64_t from = (int64_t)(values[ref->value] - (values[g->value] - g->before)), low = from < 0 ? from : 0, high = from + ref->size_bytes;
     if (!ref->group || ref->group != name || from < -(int64_t)b->line_bytes || from > (int64_t)b->line_bytes)
-        return 0;
-    if (b->classify && !b->sole && (!g->either || ref->kind != PEET_REF_LOAD))
         return 0;
     high = high > g->span ? high : g->span;
     if (high - low > b->line_bytes / 2)

@@ -33,8 +33,7 @@ static void shadow_use_sole(struct bus *b, struct cache *c, uint64_t line, uint3
     }
     if (f) {
         c->shadow[place].where = (uint32_t)(f - c->frames);
-        f->in_shadow = 1;
-        f->next = place;
+        f->place = place;
     } else {
         c->shadow[place].where = b->lines + place;
         c->used[b->lines + place] = c->stamp;
@@ -49,10 +48,9 @@ static inline int evict_sole(struct bus *b, struct cache *c, struct frame *f, ui
     if (b->watched)
         peet__bus_report_gone(b, c, peet__bus_line_in(b, f), c, dirty, time);
     if (b->classify) {
-        c->shadow[f->next].where = b->lines + f->next;
-        c->used[b->lines + f->next] = c->used[f - c->frames];
-        f->in_shadow = 0;
-        f->next = 0;
+        c->shadow[f->place].where = b->lines + f->place;
+        c->used[b->lines + f->place] = c->used[f - c->frames];
+        f->place = 0;
     }
     if (dirty) {
         c->stats.write_backs++;
@@ -141,7 +139,7 @@ uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, uns
     } else {
         f = &c->frames[i];
         state = f->state;
-        if (f->in_shadow)
+        if (f->place)
             record = NULL;
         c->stats.upgrades += b->protocol->processor[state][write].op != OP_NONE;
     }

@@ -68,14 +68,6 @@ static void use_turns(const struct bus *b, struct cache *c, const struct looped 
     }
 }
 
-/* Who wrote which grains in turns that hit. */
-static void write_grains(const struct bus *b, struct cache *c, const struct looped *at, uint32_t n, uint64_t turn, uint64_t turns)
-{
-    for (uint32_t k = 0; k < n; k++)
-        for (uint64_t i = at[k].stride ? turn : turn + turns - 1; i < turn + turns && !at[k].either; i++)
-            c->frames[at[k].frame].written |= peet__bus_grains(b, begin_in(&at[k], i) & (b->line_bytes - 1), at[k].span);
-}
-
 /* The turn does not only hit: way by way.  @halves: some groups lie in two lines.  Returns: 0, or -1: it must go another way */
 static inline int go_by_ways(struct bus *b, struct turn *t, const struct plan *p, struct looped *at, uint64_t turn, int halves)
 {
@@ -171,7 +163,6 @@ static uint64_t go_round(struct looping *l, uint64_t turns, uint64_t now, uint64
     struct bus *const b = l->b;
     struct cache *const c = &b->caches[l->hw];
     const struct plan *const p = l->plan;
-    const int classify = b->classify && !b->sole;
     uint64_t done = 0, time = *inout_time;
     do {
         int halves = 0;
@@ -182,8 +173,6 @@ static uint64_t go_round(struct looping *l, uint64_t turns, uint64_t now, uint64
                 more = more > left ? left : more;
             }
             use_turns(b, c, l->at, l->n, c->stamp + (more - 1) * p->nrefs);
-            if (classify)
-                write_grains(b, c, l->at, l->n, done, more);
             c->stamp += more * p->nrefs;
             time += p->cost * more;
         } else {
