@@ -298,8 +298,9 @@ static inline uint64_t load(struct x86_thread *t, const struct peet_block *block
 static inline void store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes,
     uint64_t data, uint64_t now)
 {
-    struct x86_tape_ref *tape = t->replay && t->replay->recording ? x86_replay_store(t, block, ref, address, size_bytes, now) : NULL;
-    uint64_t written = tape ? now + tape->cycles : access(t, X86_STORE, block, ref, address, size_bytes, now, NULL);
+    int recording = t->replay && t->replay->recording;
+    uint64_t written = recording ? x86_replay_store(t, block, ref, address, size_bytes, now) :
+        access(t, X86_STORE, block, ref, address, size_bytes, now, NULL);
 
     if (written > t->stores_written) {
         t->stores_written = written;
@@ -308,11 +309,7 @@ static inline void store(struct x86_thread *t, const struct peet_block *block, u
         t->stores_written++;
         t->writes = 1;
     }
-    if (tape) {
-        tape->data = (uint32_t)(data - t->replay->base);
-        tape->written = (uint32_t)(t->stores_written - t->replay->base);
-    }
-    if (!tape || !tape->entered) {
+    if (!recording || !x86_replay_stored(t->replay, data, t->stores_written)) {
         t->stores_n++;
         x86_store_enter(t, address, size_bytes, data, t->stores_written);
     }
@@ -580,8 +577,12 @@ void x86_core_block(struct x86_thread *t, const struct x86_code *code, const uin
     t->last.op = NULL;
     if (x->memory)
         fetch(t, code);
-    if (t->replay && x86_replay_block(t, code, values))
-        return;
+    if (t->replay) {
+        if (x86_replay_block(t, code, values))
+            return;
+    } else if (x->config.threads == 1 && x86_core_held(t, code)) {
+        x86_core_hold(t, code);
+    }
     for (; op != end; op++)
         step(t, op, block, values);
     t->instructions += code->nops;

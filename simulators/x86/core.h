@@ -70,6 +70,12 @@ struct x86_operand {
     int16_t cycles;          /* advance or latency, as above */
 };
 
+/** A reference, digested. */
+struct x86_code_ref {
+    uint64_t pc;
+    uint16_t value, size_bytes;
+};
+
 /** One block, digested. */
 struct x86_code {
     const struct peet_block *block; /* NULL: not met yet */
@@ -77,6 +83,9 @@ struct x86_code {
     uint32_t nops;
     uint32_t replayable;     /* its references are loads and stores that always happen, see core_replay.h */
     uint64_t first_line, last_line; /* of its code */
+    struct x86_code_ref *refs;
+    uint64_t branch_pc;      /* of its last instruction, if that is a branch */
+    uint32_t first_place, last_place; /* of its instructions */
 };
 
 /** Entries that are taken at dispatch and given back at issue: a scheduler queue. */
@@ -173,6 +182,9 @@ struct x86_nodes {
     struct x86_chunk { struct x86_chunk *next; } *chunks; /* of memory */
     char *room;              /* in the newest */
     size_t room_bytes, all_bytes;
+    struct x86_edge **edges; /* by node, block and front end */
+    uint64_t edge_mask, nedges;
+    uint64_t forgotten;      /* times that all of them were */
 };
 
 struct x86 {
@@ -227,6 +239,34 @@ void x86_core_leave(struct x86_thread *t);
 void x86_core_spend(struct x86_thread *t, enum x86_category why, uint64_t cycles);
 /** x86_core_stats() - configuration in effect and counters of the cores */
 void x86_core_stats(const struct x86 *x, const struct peet_env *env, struct peet_stats *node);
+
+/** x86_core_held() - cycles in which nothing of the block can be dispatched, because the front end is held up */
+static inline uint64_t x86_core_held(const struct x86_thread *t, const struct x86_code *code)
+{
+    return t->front.from > t->dispatch + 1 && code->nops ? t->front.from - 1 - t->dispatch : 0;
+}
+
+/**
+ * x86_core_hold() - those cycles pass, for a thread that has its core for itself
+ * What nothing retires in is charged to why the front end was held up.  The choice of units begins anew, so that states
+ * after mispredictions are few.
+ */
+static inline void x86_core_hold(struct x86_thread *t, const struct x86_code *code)
+{
+    if (t->front.from > t->frontier) {
+        t->cycles[t->front.category] += t->front.from - t->frontier;
+        t->cpu->x->stacks.places[code->first_place].cycles[t->front.category] += t->front.from - t->frontier;
+        t->frontier = t->front.from;
+        t->base = 0;
+        t->retired = 0;
+    }
+    t->front.category = CPI_BASE;
+    t->dispatch = t->front.from - 1;
+    t->slots = 0;
+    t->cpu->units.recent = 0;
+    if (t->stores_written <= t->dispatch)
+        t->store_category = CPI_L1;
+}
 
 /** x86_core_code() - the records of a block, digested if it comes for the first time */
 static inline const struct x86_code *x86_core_code(struct x86 *x, const struct peet_block *block)

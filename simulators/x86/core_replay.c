@@ -12,9 +12,10 @@ enum {
     BUCKETS = 1 << 16,
     CHUNK_BYTES = 1 << 20,
     MOST_BYTES = 160 << 20,  /* of states and edges; beyond, all is forgotten */
-    MOST_EDGES = 64,         /* of a node */
-    CREDIT_MOST = 4000, CREDIT_LEARNT = 8, /* a block that is learnt costs as much as so many that are repeated save */
-    REST_LEAST = 256, REST_MOST = 1 << 16,
+    MOST_ANSWERS = 32,       /* edges of a node, block and front end that differ in what references took */
+    CREDIT_MOST = 400000, CREDIT_FIRST = 100000, CREDIT_AGAIN = 1500,
+    CREDIT_LEARNT = 8,       /* a block that is learnt costs as much as so many that are repeated save */
+    REST_LEAST = 512, REST_MOST = 16384, /* blocks */
 };
 
 /* ------------------------------------------------------------------------------------------ life and death */
@@ -22,14 +23,16 @@ enum {
 int x86_replay_init(struct x86 *x)
 {
     x->nodes.buckets = calloc(BUCKETS, sizeof *x->nodes.buckets);
+    x->nodes.edges = calloc(BUCKETS, sizeof *x->nodes.edges);
+    x->nodes.edge_mask = BUCKETS - 1;
     x->nodes.mask = BUCKETS - 1;
     for (unsigned i = 0; i < x->nthreads; i++) {
         x->threads[i].replay = calloc(1, sizeof *x->threads[i].replay);
-        if (!x->nodes.buckets || !x->threads[i].replay) {
+        if (!x->nodes.buckets || !x->nodes.edges || !x->threads[i].replay) {
             x->env->fail(x->env, "out of memory for the states of %u cores", x->ncores);
             return -1;
         }
-        x->threads[i].replay->credit = CREDIT_MOST;
+        x->threads[i].replay->credit = CREDIT_FIRST;
         x->threads[i].replay->rest = REST_LEAST;
     }
     return 0;
@@ -43,13 +46,14 @@ static void forget(struct x86_nodes *nodes)
         free(nodes->chunks);
         nodes->chunks = next;
     }
-    nodes->room_bytes = nodes->all_bytes = nodes->n = 0;
+    nodes->room_bytes = nodes->all_bytes = nodes->n = nodes->nedges = 0;
 }
 
 void x86_replay_fini(struct x86 *x)
 {
     forget(&x->nodes);
     free(x->nodes.buckets);
+    free(x->nodes.edges);
     for (unsigned i = 0; x->threads && i < x->nthreads; i++)
         free(x->threads[i].replay);
 }
@@ -85,7 +89,9 @@ static void forget_all(struct x86 *x)
         x->threads[i].replay->from = NULL;
     }
     memset(x->nodes.buckets, 0, (x->nodes.mask + 1) * sizeof *x->nodes.buckets);
+    memset(x->nodes.edges, 0, (x->nodes.edge_mask + 1) * sizeof *x->nodes.edges);
     forget(&x->nodes);
+    x->nodes.forgotten++;
 }
 
 /* ------------------------------------------------------------------------------------------ nodes and edges */
@@ -158,21 +164,92 @@ static uint32_t front_of(const struct x86_thread *t)
     return t->front.from >= t->dispatch ? (uint32_t)(t->front.from - t->dispatch) * CPI_CATEGORIES + t->front.category + 1 : 0;
 }
 
-static int same_answer(const struct x86_tape_ref *a, const struct x86_tape_ref *b)
+static inline struct x86_edge **bucket_of(const struct x86_nodes *nodes, const struct x86_node *from, const struct peet_block *block, uint32_t front)
+{
+    uint64_t key = ((uintptr_t)from >> 4) * 0x9e3779b97f4a7c15u + ((uintptr_t)block >> 4) * 0xbf58476d1ce4e5b9u + front * 0x94d049bb133111ebu;
+
+    return &nodes->edges[(key ^ key >> 32) & nodes->edge_mask];
+}
+
+static inline int is_edge(const struct x86_edge *e, const struct x86_node *from, const struct peet_block *block, uint32_t front)
+{
+    return e->from == from && e->block == block && e->front == front;
+}
+
+/** A new edge.  There are not too many of its like: the caller has seen to that. */
+static void add_edge(struct x86_nodes *nodes, struct x86_edge *e)
+{
+    struct x86_edge **bucket;
+
+    if (nodes->nedges++ > nodes->edge_mask) { /* twice as many buckets; without memory it stays as it is */
+        struct x86_nodes more = { .edge_mask = 2 * nodes->edge_mask + 1 };
+
+        more.edges = calloc(more.edge_mask + 1, sizeof *more.edges);
+        for (uint64_t i = 0; more.edges && i <= nodes->edge_mask; i++)
+            for (struct x86_edge *one = nodes->edges[i], *next; one; one = next) {
+                next = one->more;
+                bucket = bucket_of(&more, one->from, one->block, one->front);
+                one->more = *bucket;
+                *bucket = one;
+            }
+        if (more.edges) {
+            free(nodes->edges);
+            nodes->edges = more.edges;
+            nodes->edge_mask = more.edge_mask;
+        }
+    }
+    bucket = bucket_of(nodes, e->from, e->block, e->front);
+    e->more = *bucket;
+    *bucket = e;
+}
+
+/** How many edges differ from one another in answers alone. */
+static unsigned alike(const struct x86_nodes *nodes, const struct x86_node *from, const struct peet_block *block, uint32_t front)
+{
+    unsigned n = 0;
+
+    for (const struct x86_edge *e = *bucket_of(nodes, from, block, front); e; e = e->more)
+        n += is_edge(e, from, block, front);
+    return n;
+}
+
+static struct x86_charge *charges_of(const struct x86_edge *e)
+{
+    return (struct x86_charge *)(e + 1);
+}
+
+static struct x86_tape_ref *refs_of(const struct x86_edge *e)
+{
+    return (struct x86_tape_ref *)(charges_of(e) + e->ncharges);
+}
+
+static struct x86_answer *answers_of(const struct x86_edge *e)
+{
+    return (struct x86_answer *)(refs_of(e) + e->nrefs);
+}
+
+/** The answer that plain references give. */
+static struct x86_answer plain_answer(const struct x86 *x, uint8_t kind, uint8_t category)
+{
+    return kind == X86_LOAD ? (struct x86_answer){ .cycles = x->load_cycles, .hit = (uint8_t)x->load_cycles } :
+        (struct x86_answer){ .cycles = x->memory ? 0 : 1, .served = category };
+}
+
+static int same_answer(const struct x86_answer *a, const struct x86_answer *b)
 {
     return a->cycles == b->cycles && a->hit == b->hit && a->level == b->level && a->tlb == b->tlb && a->coherence == b->coherence &&
         a->served == b->served;
 }
 
-/** Another edge of the node that agrees with this one in all references before this, and in this one with the answer. */
-static const struct x86_edge *another(const struct x86_node *node, const struct x86_edge *edge, uint32_t ref, const struct x86_tape_ref *got)
+/** Another edge like this one that agrees with it in all references before this, and in this one with the answer. */
+static struct x86_edge *another(const struct x86_nodes *nodes, const struct x86_edge *edge, uint32_t ref, const struct x86_answer *got)
 {
-    for (const struct x86_edge *e = node->edges; e; e = e->more) {
+    for (struct x86_edge *e = *bucket_of(nodes, edge->from, edge->block, edge->front); e; e = e->more) {
         uint32_t i = 0;
 
-        if (e->block != edge->block || e->front != edge->front || !same_answer(&e->refs[ref], got))
+        if (!is_edge(e, edge->from, edge->block, edge->front) || !same_answer(&answers_of(e)[ref], got))
             continue;
-        while (i < ref && same_answer(&e->refs[i], &edge->refs[i]))
+        while (i < ref && same_answer(&answers_of(e)[i], &answers_of(edge)[i]))
             i++;
         if (i == ref)
             return e;
@@ -182,50 +259,47 @@ static const struct x86_edge *another(const struct x86_node *node, const struct 
 
 /* ------------------------------------------------------------------------------------------ answers */
 
-static void answer_load(struct x86_thread *t, const struct peet_block *block, uint64_t address, uint64_t base, struct x86_tape_ref *r)
+static void answer(struct x86_thread *t, const struct peet_block *block, uint64_t address, uint32_t size_bytes, uint64_t base, struct x86_tape_ref *ref,
+    struct x86_answer *out)
 {
     struct wait w = { 0 };
-    uint64_t now = base + r->begin;
+    uint64_t now = base + ref->begin;
+    struct x86_answer plain = plain_answer(t->cpu->x, ref->kind, t->store_category);
 
-    r->cycles = (uint32_t)(load_now(t, block, r->ref, address, r->size_bytes, now, &w) - now);
-    r->hit = (uint8_t)w.hit;
-    r->level = (uint32_t)w.level;
-    r->tlb = (uint32_t)w.tlb;
-    r->coherence = (uint32_t)w.coherence;
-    r->served = w.level ? w.served : 0;
-    r->plain = r->cycles == t->cpu->x->load_cycles && r->hit == t->cpu->x->load_cycles && !(r->level | r->tlb | r->coherence);
+    *out = (struct x86_answer){ 0 };
+    if (ref->kind == X86_LOAD) {
+        out->cycles = (uint32_t)(load_now(t, block, ref->ref, address, size_bytes, now, &w) - now);
+        out->hit = (uint8_t)w.hit;
+        out->level = (uint32_t)w.level;
+        out->tlb = (uint32_t)w.tlb;
+        out->coherence = (uint32_t)w.coherence;
+        out->served = w.level ? w.served : 0;
+    } else {
+        out->cycles = (uint32_t)(access(t, X86_STORE, block, ref->ref, address, size_bytes, now, NULL) - now);
+        out->served = t->store_category;
+    }
+    ref->plain = (uint8_t)same_answer(out, &plain);
 }
 
-static void answer_store(struct x86_thread *t, const struct peet_block *block, uint64_t address, uint64_t base, struct x86_tape_ref *r)
-{
-    uint64_t now = base + r->begin;
-
-    r->cycles = (uint32_t)(access(t, X86_STORE, block, r->ref, address, r->size_bytes, now, NULL) - now);
-    r->served = t->store_category;
-    r->plain = r->cycles == (t->cpu->x->memory ? 0 : 1);
-}
-
-static struct x86_tape_ref *next_of_tape(struct x86_thread *t, enum x86_access_kind kind, const struct peet_block *block, uint32_t ref, uint32_t size_bytes,
-    uint64_t now)
+/** The tape's next reference, answered.  Returns: its number */
+static uint32_t next_of_tape(struct x86_thread *t, enum x86_access_kind kind, const struct peet_block *block, uint32_t ref, uint64_t address,
+    uint32_t size_bytes, uint64_t now)
 {
     struct x86_replay *r = t->replay;
-    struct x86_tape_ref *one = &r->refs[r->at];
 
-    *one = (struct x86_tape_ref){ .pc = x86_memory_pc(block, ref), .begin = (uint32_t)(now - r->base), .value = block->refs[ref].value,
-        .size_bytes = (uint16_t)size_bytes, .ref = (uint16_t)ref, .kind = (uint8_t)kind };
-    r->nrefs++;
-    return one;
+    if (r->at == r->nrefs) {
+        r->refs[r->at] = (struct x86_tape_ref){ .begin = (uint32_t)(now - r->base), .ref = (uint16_t)ref, .kind = (uint8_t)kind };
+        answer(t, block, address, size_bytes, r->base, &r->refs[r->at], &r->answers[r->at]);
+        r->nrefs++;
+    }
+    return r->at++;
 }
 
 uint64_t x86_replay_load(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes, uint64_t now,
     struct wait *w)
 {
-    struct x86_replay *r = t->replay;
-    const struct x86_tape_ref *one;
+    const struct x86_answer *one = &t->replay->answers[next_of_tape(t, X86_LOAD, block, ref, address, size_bytes, now)];
 
-    if (r->at == r->nrefs)
-        answer_load(t, block, address, r->base, next_of_tape(t, X86_LOAD, block, ref, size_bytes, now));
-    one = &r->refs[r->at++];
     w->hit = one->hit;
     if ((uint64_t)one->level + one->tlb + one->coherence > w->level + w->tlb + w->coherence) {
         w->level = one->level;
@@ -236,24 +310,34 @@ uint64_t x86_replay_load(struct x86_thread *t, const struct peet_block *block, u
     return now + one->cycles;
 }
 
-struct x86_tape_ref *x86_replay_store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes, uint64_t now)
+uint64_t x86_replay_store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes, uint64_t now)
 {
-    struct x86_replay *r = t->replay;
+    const struct x86_answer *one = &t->replay->answers[next_of_tape(t, X86_STORE, block, ref, address, size_bytes, now)];
 
-    if (r->at == r->nrefs)
-        answer_store(t, block, address, r->base, next_of_tape(t, X86_STORE, block, ref, size_bytes, now));
-    return &r->refs[r->at++];
+    t->store_category = one->served;
+    return now + one->cycles;
+}
+
+int x86_replay_stored(struct x86_replay *r, uint64_t data, uint64_t written)
+{
+    struct x86_tape_ref *one = &r->refs[r->at - 1];
+
+    one->data = (uint32_t)(data - r->base);
+    one->written = (uint32_t)(written - r->base);
+    return r->at <= r->entered;
 }
 
 void x86_replay_charge(struct x86_replay *r, uint32_t place, enum x86_category category, uint64_t cycles)
 {
+    if (place >> 24)
+        r->ncharges = X86_TAPE_CHARGES + 1;
     for (uint32_t i = 0; i < r->ncharges && i < X86_TAPE_CHARGES; i++)
-        if (r->charges[i].place == place && r->charges[i].category == category) {
+        if (r->charges[i].place == (place & 0xffffff) && r->charges[i].category == category) {
             r->charges[i].cycles += (uint32_t)cycles;
             return;
         }
     if (r->ncharges < X86_TAPE_CHARGES)
-        r->charges[r->ncharges] = (struct x86_charge){ place, (uint16_t)category, (uint32_t)cycles };
+        r->charges[r->ncharges] = (struct x86_charge){ (uint32_t)cycles, place & 0xffffff, (uint8_t)category };
     if (r->ncharges <= X86_TAPE_CHARGES)
         r->ncharges++;
 }
@@ -261,23 +345,23 @@ void x86_replay_charge(struct x86_replay *r, uint32_t place, enum x86_category c
 /* ------------------------------------------------------------------------------------------ repeating */
 
 /** A store as the edge has it: its line is there, and it goes to the queue. */
-static inline void enter(struct x86_thread *t, const struct x86_tape_ref *ref, uint64_t address, uint64_t base)
+static inline void enter(struct x86_thread *t, const struct x86_tape_ref *ref, uint64_t address, uint32_t size_bytes, uint64_t base)
 {
     t->stores_n++;
-    x86_store_enter(t, address, ref->size_bytes, base + ref->data, base + ref->written);
+    x86_store_enter(t, address, size_bytes, base + ref->data, base + ref->written);
 }
 
 /** The answer that most references give.  Returns: 0 if this is not it, or nobody knows; then nothing has happened */
-static inline int plainly(struct x86_thread *t, const struct x86_tape_ref *ref, uint64_t address, uint64_t base)
+static inline __attribute__((always_inline)) int plainly(struct x86_thread *t, const struct x86_tape_ref *ref, uint64_t pc, uint64_t address,
+    uint32_t size_bytes, uint64_t base)
 {
     struct x86_memory *memory = t->cpu->x->memory;
     uint64_t within = t->cpu->x->line_bytes - 1, now = base + ref->begin, done;
 
-    if (__builtin_expect(!ref->plain, 0) || (ref->kind == X86_LOAD ? x86_store_find(t, address, ref->size_bytes, now) != NULL :
-            t->store_category != ref->served))
+    if (__builtin_expect(!ref->plain, 0) || (ref->kind == X86_LOAD && x86_store_find(t, address, size_bytes, now) != NULL))
         return 0;
-    if (memory && ((address | within) != ((address + ref->size_bytes - 1) | within) ||
-            !x86_memory_hit_at(memory, t->cpu->number, ref->pc, address, ref->size_bytes, ref->kind, now, &done)))
+    if (memory && ((address | within) != ((address + size_bytes - 1) | within) ||
+            !x86_memory_hit_at(memory, t->cpu->number, pc, address, size_bytes, ref->kind, now, &done)))
         return 0;
     t->loads_n += ref->kind == X86_LOAD;
     return 1;
@@ -287,86 +371,151 @@ static inline int plainly(struct x86_thread *t, const struct x86_tape_ref *ref, 
 static inline void advance(struct x86_thread *t, const struct x86_code *code, const struct x86_edge *e)
 {
     struct x86_place *places = t->cpu->x->stacks.places;
+    const struct x86_charge *charge = charges_of(e);
     const uint64_t base = t->dispatch;
 
-    for (uint32_t i = 0; i < e->ncharges; i++) {
-        t->cycles[e->charges[i].category] += e->charges[i].cycles;
-        places[e->charges[i].place].cycles[e->charges[i].category] += e->charges[i].cycles;
+    for (const struct x86_charge *end = charge + e->ncharges; charge != end; charge++) {
+        t->cycles[charge->category] += charge->cycles;
+        places[charge->place].cycles[charge->category] += charge->cycles;
     }
     t->dispatch = base + e->dispatch;
     t->frontier = base + (uint64_t)(int64_t)e->frontier;
-    t->front = (struct x86_front){ e->front_from ? base + e->front_from - 1 : 0, (uint8_t)e->front_category };
-    t->last = (struct x86_branch){ e->last, code->block, base + e->complete, e->last_pc };
+    t->front = (struct x86_front){ e->front_from ? base + e->front_from - 1 : 0, e->front_category };
+    if (e->branch)
+        t->last = (struct x86_branch){ &code->ops[code->nops - 1], code->block, base + e->complete, code->branch_pc };
     t->window.n += e->uops;
+    t->instructions += code->nops;
+    if (code->nops)
+        t->place = code->last_place;
 }
 
 /** References before this one have been repeated, and this one has been answered: that is known when the block is gone through. */
-static void on_tape(struct x86_replay *r, const struct x86_edge *e, uint32_t n, const struct x86_tape_ref *got)
+static void on_tape(struct x86_replay *r, const struct x86_edge *e, uint32_t n, const struct x86_tape_ref *ref, const struct x86_answer *got)
 {
-    memcpy(r->refs, e->refs, n * sizeof *r->refs);
-    for (uint32_t i = 0; i < n; i++)
-        r->refs[i].entered = 1;
-    r->refs[n] = *got;
+    memcpy(r->refs, refs_of(e), n * sizeof *r->refs);
+    memcpy(r->answers, answers_of(e), n * sizeof *r->answers);
+    r->refs[n] = *ref;
+    r->answers[n] = *got;
     r->nrefs = n + 1;
+    r->entered = n;
 }
 
-static int repeat(struct x86_thread *t, const struct x86_code *code, const uint64_t *values)
+/** The edge of a block from the node; NULL: there is none */
+static inline struct x86_edge *edge_of(const struct x86_thread *t, const struct peet_block *block, uint32_t front)
 {
-    struct x86_replay *r = t->replay;
-    const uint64_t base = t->dispatch;
-    const uint32_t front = front_of(t);
-    const struct x86_edge *e = r->node->edges;
+    const struct x86_replay *r = t->replay;
+    struct x86_edge *e;
 
-    while (e && (e->block != code->block || e->front != front))
-        e = e->more;
-    if (!e)
-        return 0;
-    for (uint32_t i = 0; i < e->nrefs; i++) {
-        const struct x86_tape_ref *ref = &e->refs[i];
-        const uint64_t address = values[ref->value];
-
-        if (__builtin_expect(!plainly(t, ref, address, base), 0)) {
-            struct x86_tape_ref got = *ref;
-            const struct x86_edge *other = e;
-
-            if (ref->kind == X86_LOAD)
-                answer_load(t, code->block, address, base, &got);
-            else
-                answer_store(t, code->block, address, base, &got);
-            if (!same_answer(&got, ref))
-                other = another(r->node, e, i, &got);
-            if (!other) {
-                on_tape(r, e, i, &got);
-                return 0;
-            }
-            e = other;
-        }
-        if (ref->kind == X86_STORE)
-            enter(t, &e->refs[i], address, base);
+    for (unsigned i = 0; r->last && i < 2; i++) {
+        e = r->last->likely[i];
+        if (e && e->block == block && e->front == front)
+            return e;
     }
-    advance(t, code, e);
+    for (e = *bucket_of(&t->cpu->x->nodes, r->node, block, front); e && !is_edge(e, r->node, block, front); e = e->more)
+        ;
+    return e;
+}
+
+/** Along an edge. */
+static inline void go(struct x86_replay *r, struct x86_edge *e)
+{
+    if (r->last && r->last->likely[0] != e) {
+        r->last->likely[1] = r->last->likely[0];
+        r->last->likely[0] = e;
+    }
+    r->last = e;
     r->node = e->next;
     r->fresh = 0;
+}
+
+static inline int repeat(struct x86_thread *t, const struct x86_code *code, const uint64_t *values)
+{
+    struct x86_replay *r = t->replay;
+    const struct peet_block *block = code->block;
+    const uint64_t base = t->dispatch;
+    struct x86_edge *e = edge_of(t, block, front_of(t));
+    const struct x86_tape_ref *refs;
+
+    if (__builtin_expect(!e, 0))
+        return 0;
+    refs = refs_of(e);
+    for (uint32_t i = 0; i < e->nrefs; i++) {
+        const struct x86_code_ref *ref = &code->refs[refs[i].ref];
+        const uint64_t address = values[ref->value];
+
+        if (__builtin_expect(!plainly(t, &refs[i], ref->pc, address, ref->size_bytes, base), 0)) {
+            struct x86_tape_ref one = refs[i];
+            struct x86_answer got;
+
+            answer(t, block, address, ref->size_bytes, base, &one, &got);
+            if (!same_answer(&got, &answers_of(e)[i])) {
+                struct x86_edge *other = another(&t->cpu->x->nodes, e, i, &got);
+
+                if (!other) {
+                    on_tape(r, e, i, &one, &got);
+                    return 0;
+                }
+                e = other;
+                refs = refs_of(e);
+            }
+        }
+        if (refs[i].kind == X86_STORE)
+            enter(t, &refs[i], address, ref->size_bytes, base);
+    }
+    __builtin_prefetch(e->likely[0]);
+    advance(t, code, e);
+    go(r, e);
     return 1;
+}
+
+/** The front end is held up for so many cycles: a node leads to another one without a block. */
+static inline void hold(struct x86_thread *t, const struct x86_code *code, uint64_t cycles)
+{
+    struct x86_replay *r = t->replay;
+    struct x86_edge *e = r->node && cycles < UINT32_MAX ? edge_of(t, NULL, (uint32_t)cycles) : NULL;
+
+    if (e) {
+        x86_core_hold(t, code);
+        t->store_category = e->front_category;
+        go(r, e);
+        return;
+    }
+    r->from = r->node;
+    x86_replay_leave(t);
+    x86_core_hold(t, code);
+    if (!r->from)
+        return;
+    r->node = node_here(t);
+    r->fresh = 1;
+    if (r->node && cycles < UINT32_MAX && (e = room(&t->cpu->x->nodes, sizeof *e)) != NULL) {
+        *e = (struct x86_edge){ .from = r->from, .next = r->node, .front = (uint32_t)cycles, .front_category = t->store_category };
+        add_edge(&t->cpu->x->nodes, e);
+        r->last = e;
+    }
 }
 
 int x86_replay_block(struct x86_thread *t, const struct x86_code *code, const uint64_t *values)
 {
     struct x86_replay *r = t->replay;
+    uint64_t held = x86_core_held(t, code);
 
     if (__builtin_expect(r->resting != 0, 0)) {
+        if (held)
+            x86_core_hold(t, code);
         r->resting--;
+        r->rested++;
         return 0;
     }
-    r->nrefs = r->at = r->ncharges = 0;
+    if (held)
+        hold(t, code, held);
+    r->nrefs = 0;
     if (__builtin_expect(r->node && code->replayable && repeat(t, code, values), 1)) {
-        t->instructions += code->nops;
-        if (code->nops)
-            t->place = code->ops[code->nops - 1].place;
         r->credit += r->credit < CREDIT_MOST;
         r->replayed++;
         return 1;
     }
+    r->at = r->ncharges = 0;
+    r->entered = r->nrefs ? r->entered : 0;
     r->from = r->node;
     x86_replay_leave(t);
     r->base = t->dispatch;
@@ -383,6 +532,7 @@ void x86_replay_leave(struct x86_thread *t)
     if (r->node && !r->fresh)
         x86_state_read(t, r->node->state);
     r->node = NULL;
+    r->last = NULL;
 }
 
 /* ------------------------------------------------------------------------------------------ learning */
@@ -392,30 +542,31 @@ static void make_edge(struct x86_thread *t, const struct x86_code *code, struct 
 {
     struct x86_replay *r = t->replay;
     struct x86_nodes *nodes = &t->cpu->x->nodes;
-    size_t refs = r->nrefs * sizeof *r->refs, charges = r->ncharges * sizeof *r->charges;
+    size_t refs = r->nrefs * sizeof *r->refs, charges = r->ncharges * sizeof *r->charges, answers = r->nrefs * sizeof *r->answers;
     struct x86_edge *e;
 
-    if (r->from->nedges == MOST_EDGES || r->ncharges > X86_TAPE_CHARGES || t->dispatch - r->base > UINT32_MAX / 64)
+    if (alike(nodes, r->from, code->block, r->front) >= MOST_ANSWERS || r->ncharges > X86_TAPE_CHARGES || t->dispatch - r->base > UINT32_MAX / 64 ||
+        t->window.n - r->uops > UINT16_MAX)
         return;
-    e = room(nodes, sizeof *e + refs + charges);
+    e = room(nodes, sizeof *e + refs + charges + answers);
     if (!e)
         return;
-    *e = (struct x86_edge){ .block = code->block, .front = r->front, .nrefs = (uint16_t)r->nrefs, .ncharges = (uint16_t)r->ncharges,
-        .more = r->from->edges, .next = next, .dispatch = (uint32_t)(t->dispatch - r->base), .frontier = (int32_t)(t->frontier - r->base),
-        .uops = (uint32_t)(t->window.n - r->uops) };
+    *e = (struct x86_edge){ .from = r->from, .block = code->block, .front = r->front, .nrefs = (uint16_t)r->nrefs, .ncharges = (uint16_t)r->ncharges,
+        .next = next, .dispatch = (uint32_t)(t->dispatch - r->base), .frontier = (int32_t)(t->frontier - r->base),
+        .uops = (uint16_t)(t->window.n - r->uops) };
     if (t->front.from >= t->dispatch) {
         e->front_from = (uint32_t)(t->front.from - r->base) + 1;
         e->front_category = t->front.category;
     }
     if (t->last.op) {
-        e->last = t->last.op;
+        e->branch = 1;
         e->complete = (uint32_t)(t->last.complete - r->base);
-        e->last_pc = t->last.pc;
     }
-    memcpy(e->refs, r->refs, refs);
-    e->charges = memcpy((char *)e->refs + refs, r->charges, charges);
-    r->from->edges = e;
-    r->from->nedges++;
+    memcpy(charges_of(e), r->charges, charges);
+    memcpy(refs_of(e), r->refs, refs);
+    memcpy(answers_of(e), r->answers, answers);
+    add_edge(nodes, e);
+    r->made = e;
 }
 
 void x86_replay_end(struct x86_thread *t, const struct x86_code *code)
@@ -430,6 +581,8 @@ void x86_replay_end(struct x86_thread *t, const struct x86_code *code)
         make_edge(t, code, next);
     r->recording = 0;
     r->node = next;
+    r->last = r->made; /* what follows is likely to follow again */
+    r->made = NULL;
     r->fresh = 1;
     r->learnt++;
     r->credit -= CREDIT_LEARNT;
@@ -439,8 +592,8 @@ void x86_replay_end(struct x86_thread *t, const struct x86_code *code)
         x86_replay_leave(t);
         r->resting = r->rest;
         r->rest = r->rest < REST_MOST ? 2 * r->rest : REST_MOST;
-        r->credit = CREDIT_MOST / 8;
-    } else if (r->credit > CREDIT_MOST / 2) {
+        r->credit = CREDIT_AGAIN;
+    } else if (r->credit > 4 * CREDIT_AGAIN) {
         r->rest = REST_LEAST;
     }
 }

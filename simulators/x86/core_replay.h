@@ -20,57 +20,61 @@
 
 enum { X86_TAPE_REFS = 256, X86_TAPE_CHARGES = 256, X86_STATE_BYTES = 16384, X86_STATE_CYCLES = 1024 };
 
-/** What a reference of a block took. */
-struct x86_tape_ref {
-    uint64_t pc;
-    uint32_t begin;          /* after the block's beginning: the last dispatch before it */
+/** What a reference took, and what a load tells of it. */
+struct x86_answer {
     uint32_t cycles;         /* to its end */
     uint32_t level, tlb, coherence; /* as in struct wait */
-    uint32_t data, written;  /* stores: as in struct x86_store, but after the block's beginning */
-    uint16_t value, size_bytes, ref;
-    uint8_t hit, kind;       /* enum x86_access_kind: load or store */
+    uint8_t hit;
     uint8_t served;          /* loads: that of `level`; stores: the thread's store_category afterwards */
+};
+
+/** A reference of a block.  Times count from the block's beginning, the last dispatch before it. */
+struct x86_tape_ref {
+    uint32_t begin;
+    uint32_t data, written;  /* stores: as in struct x86_store */
+    uint16_t ref;            /* in block->refs */
+    uint8_t kind;            /* enum x86_access_kind: load or store */
     uint8_t plain;           /* a load that hits, forwarded from nowhere; a store that hits */
-    uint8_t entered;         /* a store: it is in the store queue already */
 };
 
 struct x86_charge {
-    uint32_t place;
-    uint16_t category;
     uint32_t cycles;
+    uint32_t place : 24, category : 8;
 };
 
 struct x86_node;
 
+/**
+ * A block, executed in a state.  Charges, references and answers stand behind it.
+ * Without a block: the front end was held up for so many cycles (front), and the thread's store_category is front_category.
+ */
 struct x86_edge {
     const struct peet_block *block;
-    uint32_t front;          /* what the front end was held up for: x86_replay_front() */
+    struct x86_edge *likely[2]; /* the edges that were taken from `next` last, the newest first */
+    struct x86_node *from, *next;
+    uint32_t front;          /* what the front end was held up for: front_of() */
     uint16_t nrefs, ncharges;
-    struct x86_edge *more;   /* of the same node */
-    struct x86_node *next;
     uint32_t dispatch;       /* all times: after the block's beginning */
     int32_t frontier;
-    uint32_t front_from;     /* 0: no longer of importance */
-    uint32_t front_category;
-    uint32_t uops;
-    uint32_t complete;       /* of the branch at the end */
-    const struct x86_op *last;
-    uint64_t last_pc;
-    struct x86_charge *charges;
-    struct x86_tape_ref refs[];
+    uint32_t front_from;     /* 0: no longer of importance; else 1 more */
+    uint16_t uops;
+    uint8_t front_category, branch; /* it ends with one */
+    uint32_t complete;       /* that branch */
+    struct x86_edge *more;   /* of the same bucket */
 };
 
 struct x86_node {
-    struct x86_edge *edges;
     struct x86_node *same;   /* of the same bucket */
     uint64_t hash;
-    uint32_t bytes, nedges;
+    uint32_t bytes;
     uint64_t state[];
 };
 
 /** A thread's. */
 struct x86_replay {
     struct x86_node *node;   /* NULL: its state is that of the core, and at no node */
+    struct x86_edge *last;   /* that led to the node; NULL: it came otherwise */
+    struct x86_edge *made;   /* of the block that was gone through; NULL: none */
     uint8_t fresh;           /* the core is in the node's state */
     uint8_t recording;       /* an edge from `from` is being made */
     struct x86_node *from;
@@ -78,10 +82,12 @@ struct x86_replay {
     uint64_t base, uops;     /* at the block's beginning */
     int64_t credit;          /* replayed blocks pay for learnt ones */
     uint64_t rest, resting;  /* blocks until it is tried again */
-    uint64_t replayed, learnt; /* blocks, for statistics */
+    uint64_t replayed, learnt, rested; /* blocks, for statistics */
     uint32_t nrefs, at;      /* of the tape; what lies before `at` has been used */
+    uint32_t entered;        /* stores before this one are in the store queue already */
     uint32_t ncharges;       /* X86_TAPE_CHARGES + 1: too many */
     struct x86_tape_ref refs[X86_TAPE_REFS];
+    struct x86_answer answers[X86_TAPE_REFS];
     struct x86_charge charges[X86_TAPE_CHARGES];
     uint64_t state[X86_STATE_BYTES / 8];
 };
@@ -100,12 +106,13 @@ void x86_replay_end(struct x86_thread *t, const struct x86_code *code);
 /** x86_replay_leave() - something other than a block is about to change the state: the core is put into it */
 void x86_replay_leave(struct x86_thread *t);
 struct wait;
-/** x86_replay_load(), x86_replay_store() - a reference of the block that is gone through: from the tape, or onto it.
- *  Returns: when the data are there; what is known of the store */
+/** x86_replay_load() - a reference of the block that is gone through: from the tape, or onto it.  Returns: when the data are there */
 uint64_t x86_replay_load(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes, uint64_t now,
     struct wait *w);
-struct x86_tape_ref *x86_replay_store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes,
-    uint64_t now);
+/** x86_replay_store() - the same.  Returns: when the line is there */
+uint64_t x86_replay_store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes, uint64_t now);
+/** x86_replay_stored() - of the store that came last, the rest.  Returns: whether it is in the store queue already */
+int x86_replay_stored(struct x86_replay *r, uint64_t data, uint64_t written);
 /** x86_replay_charge() - the tape hears what is charged */
 void x86_replay_charge(struct x86_replay *r, uint32_t place, enum x86_category category, uint64_t cycles);
 

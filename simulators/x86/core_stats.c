@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* x86: the configuration in effect and the counters of the cores, in stats.json. */
-#include "core.h"
+#include "core_replay.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +28,28 @@ static void write_config(const struct x86 *x, const struct peet_env *env, struct
     X86_CORE_CHOICES(X)
 #undef X
     env->stats_u64(env, o, "load_to_use_cycles", x->load_cycles);
+}
+
+/** How the blocks were executed: of no importance for the results. */
+static void write_replay(const struct x86 *x, const struct peet_env *env, struct peet_stats *node)
+{
+    struct peet_stats *o;
+    uint64_t replayed = 0, learnt = 0, rested = 0;
+
+    if (!x->nodes.buckets)
+        return;
+    for (unsigned i = 0; i < x->nthreads; i++) {
+        replayed += x->threads[i].replay->replayed;
+        learnt += x->threads[i].replay->learnt;
+        rested += x->threads[i].replay->rested;
+    }
+    o = env->stats_object(env, node, "replay");
+    env->stats_u64(env, o, "blocks_repeated", replayed);
+    env->stats_u64(env, o, "blocks_learnt", learnt);
+    env->stats_u64(env, o, "blocks_not_tried", rested);
+    env->stats_u64(env, o, "states", x->nodes.n);
+    env->stats_u64(env, o, "states_bytes", x->nodes.all_bytes);
+    env->stats_u64(env, o, "times_forgotten", x->nodes.forgotten);
 }
 
 void x86_core_stats(const struct x86 *x, const struct peet_env *env, struct peet_stats *node)
@@ -69,6 +91,7 @@ void x86_core_stats(const struct x86 *x, const struct peet_env *env, struct peet
     env->stats_u64(env, o, "loads_forwarded", sum.forwards);
     env->stats_u64(env, o, "loads_forwarding_failed", sum.forward_fails);
     env->stats_u64(env, o, "branches_mispredicted", sum.mispredicts);
+    write_replay(x, env, o);
     o = env->stats_object(env, o, "branches");
     env->stats_u64(env, o, "conditional", b.conditional);
     env->stats_u64(env, o, "conditional_wrong", b.conditional_wrong);

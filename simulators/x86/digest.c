@@ -7,6 +7,7 @@
  * schema has from the compilation are used, and units are without limit.
  */
 #include "core_replay.h"
+#include "memory_fast.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +59,10 @@ int x86_digest_processor(struct x86 *x)
 
 void x86_digest_fini(struct x86 *x)
 {
-    for (uint32_t i = 0; i < x->ncodes; i++)
+    for (uint32_t i = 0; i < x->ncodes; i++) {
         free(x->codes[i].ops);
+        free(x->codes[i].refs);
+    }
     free(x->codes);
     free(x->uses);
     free(x->more);
@@ -361,7 +364,7 @@ static int digest_insn(struct x86 *x, const struct peet_block *block, const stru
 static uint32_t replayable(const struct peet_block *block, const struct x86_op *ops)
 {
     for (uint32_t i = 0; i < block->ninsns; i++)
-        if (ops[i].kind > OP_MEMORY || ops[i].flags & OP_REP)
+        if (ops[i].kind > OP_MEMORY || ops[i].flags & OP_REP || (ops[i].branch && i + 1 < block->ninsns))
             return 0;
     for (uint32_t i = 0; i < block->nrefs; i++)
         if (block->refs[i].flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL) || block->refs[i].kind == PEET_REF_PREFETCH)
@@ -394,12 +397,21 @@ const struct x86_code *x86_digest(struct x86 *x, const struct peet_block *block)
             free(code->ops);
             code->ops = NULL;
         }
-    if (!code->ops) {
+    code->refs = calloc(block->nrefs ? block->nrefs : 1, sizeof *code->refs);
+    if (!code->ops || !code->refs) {
         x->env->fail(x->env, "out of memory for a block of %u instructions", block->ninsns);
         return NULL;
     }
     code->nops = block->ninsns;
     code->replayable = replayable(block, code->ops);
+    for (uint32_t i = 0; i < block->nrefs; i++)
+        code->refs[i] = (struct x86_code_ref){ x86_memory_pc(block, i), block->refs[i].value,
+            block->refs[i].size_bytes ? block->refs[i].size_bytes : 1 };
+    if (code->nops) {
+        code->branch_pc = block->pc + block->code_bytes - code->ops[code->nops - 1].length_bytes;
+        code->first_place = code->ops[0].place;
+        code->last_place = code->ops[code->nops - 1].place;
+    }
     code->first_line = block->pc / x->line_bytes;
     code->last_line = (block->pc + (block->code_bytes ? block->code_bytes - 1 : 0)) / x->line_bytes;
     code->block = block;
