@@ -49,24 +49,32 @@ static uint32_t history_length(uint32_t longest, uint32_t table)
     return (uint32_t)(length + .5);
 }
 
-static void fold_push(struct peet_sim_fold *f, uint32_t newest, uint32_t leaving)
+static void folds_init(struct peet_sim_folds *f, const uint32_t *lengths, uint32_t width)
 {
-    f->value = f->value << 1 | newest;
-    f->value ^= leaving << f->length % f->width;
-    f->value ^= f->value >> f->width;
-    f->value = masked(f->value, f->width);
+    *f = (struct peet_sim_folds){ .width = width, .mask = masked(~0ull, width) };
+    for (int t = 0; t < PEET_SIM_TAGE_TABLES; t++)
+        f->leaves[t] = 1u << lengths[t] % width;
 }
 
-static void tage_history(struct peet_sim_branch *b, uint32_t taken)
+/** @leaving: all bits set for tables whose oldest outcome was taken.  All tables are done the same way, for compilers that use vectors. */
+static inline void folds_push(struct peet_sim_folds *f, uint32_t newest, const uint32_t *leaving)
 {
     for (int t = 0; t < PEET_SIM_TAGE_TABLES; t++) {
-        uint32_t length = b->index_fold[t].length;
-        uint32_t leaving = b->ring[(b->ring_at + PEET_SIM_HISTORY_MAX - length) % PEET_SIM_HISTORY_MAX];
+        uint32_t value = (f->values[t] << 1 | newest) ^ (leaving[t] & f->leaves[t]);
 
-        fold_push(&b->index_fold[t], taken, leaving);
-        fold_push(&b->tag_fold[t][0], taken, leaving);
-        fold_push(&b->tag_fold[t][1], taken, leaving);
+        f->values[t] = (value ^ value >> f->width) & f->mask;
     }
+}
+
+static inline void tage_history(struct peet_sim_branch *b, uint32_t taken)
+{
+    uint32_t leaving[PEET_SIM_TAGE_TABLES];
+
+    for (int t = 0; t < PEET_SIM_TAGE_TABLES; t++)
+        leaving[t] = -(uint32_t)b->ring[(b->ring_at + PEET_SIM_HISTORY_MAX - b->lengths[t]) % PEET_SIM_HISTORY_MAX];
+    folds_push(&b->index_folds, taken, leaving);
+    folds_push(&b->tag_folds[0], taken, leaving);
+    folds_push(&b->tag_folds[1], taken, leaving);
     b->ring[b->ring_at] = (uint8_t)taken;
     b->ring_at = (b->ring_at + 1) % PEET_SIM_HISTORY_MAX;
 }
@@ -86,17 +94,19 @@ static int is_new(const struct peet_sim_tage_entry *e)
 
 static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
 {
-    const uint32_t bits = b->config.table_bits - 2;
+    const uint32_t bits = b->config.table_bits - 2, mask = masked(~0ull, bits);
+    uint32_t shift = bits; /* bits - t % bits */
     struct peet_sim_tage_entry *entries[PEET_SIM_TAGE_TABLES], *provider = NULL;
     uint16_t tags[PEET_SIM_TAGE_TABLES];
     uint8_t *base = &b->counters[masked(pc ^ pc >> 2, b->config.table_bits)];
     int provider_table = -1, alternate_table = -1, said, provider_said, alternate_said;
 
     for (int t = 0; t < PEET_SIM_TAGE_TABLES; t++) {
-        uint32_t index = masked(pc ^ pc >> (bits - (uint32_t)t % bits) ^ b->index_fold[t].value, bits);
+        uint32_t index = ((uint32_t)pc ^ (uint32_t)(pc >> shift) ^ b->index_folds.values[t]) & mask;
 
         entries[t] = &b->tables[t][index];
-        tags[t] = (uint16_t)masked(pc ^ b->tag_fold[t][0].value ^ b->tag_fold[t][1].value << 1, TAG_BITS);
+        shift = shift > 1 ? shift - 1 : bits;
+        tags[t] = (uint16_t)masked(pc ^ b->tag_folds[0].values[t] ^ b->tag_folds[1].values[t] << 1, TAG_BITS);
         if (entries[t]->tag == tags[t]) {
             alternate_table = provider_table;
             provider_table = t;
@@ -166,15 +176,14 @@ int peet_sim_branch_init(struct peet_sim_branch *b, const struct peet_sim_branch
     if (b->counters)
         memset(b->counters, 1, 1u << bits); /* weakly not taken */
     for (int t = 0; config->direction == PEET_SIM_TAGE && t < PEET_SIM_TAGE_TABLES; t++) {
-        uint32_t length = history_length(config->history_bits, (uint32_t)t);
-
+        b->lengths[t] = history_length(config->history_bits, (uint32_t)t);
         failed |= !(b->tables[t] = calloc(1u << (bits - 2), sizeof *b->tables[t]));
         for (uint32_t i = 0; b->tables[t] && i < 1u << (bits - 2); i++)
             b->tables[t][i].tag = UINT16_MAX; /* no tag has so many bits */
-        b->index_fold[t] = (struct peet_sim_fold){ 0, length, bits - 2 ? bits - 2 : 1 };
-        b->tag_fold[t][0] = (struct peet_sim_fold){ 0, length, TAG_BITS };
-        b->tag_fold[t][1] = (struct peet_sim_fold){ 0, length, TAG_BITS - 1 };
     }
+    folds_init(&b->index_folds, b->lengths, bits - 2 ? bits - 2 : 1);
+    folds_init(&b->tag_folds[0], b->lengths, TAG_BITS);
+    folds_init(&b->tag_folds[1], b->lengths, TAG_BITS - 1);
     failed |= peet_sim_tags_init(&b->btb, config->btb_sets, config->btb_ways, PEET_SIM_LRU, 0) != 0;
     failed |= !(b->btb_targets = calloc((uint64_t)config->btb_sets * config->btb_ways, sizeof *b->btb_targets));
     failed |= !(b->indirect_targets = calloc(1u << config->indirect_bits, sizeof *b->indirect_targets));

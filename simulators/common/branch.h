@@ -36,9 +36,11 @@ struct peet_sim_branch_stats {
     uint64_t target_missing; /* direct and taken, right in direction, but the buffer did not know where to */
 };
 
-/** A cyclic fold of the newest `length` bits of history into `width` bits. */
-struct peet_sim_fold {
-    uint32_t value, length, width;
+/** Of each table a cyclic fold of the newest outcomes, as many as its history is long, into so many bits. */
+struct peet_sim_folds {
+    uint32_t values[PEET_SIM_TAGE_TABLES];
+    uint32_t leaves[PEET_SIM_TAGE_TABLES]; /* the bit at which the oldest outcome leaves */
+    uint32_t width, mask;
 };
 
 struct peet_sim_tage_entry {
@@ -54,7 +56,8 @@ struct peet_sim_branch {
     uint8_t ring[PEET_SIM_HISTORY_MAX]; /* TAGE: outcomes */
     uint32_t ring_at;
     struct peet_sim_tage_entry *tables[PEET_SIM_TAGE_TABLES];
-    struct peet_sim_fold index_fold[PEET_SIM_TAGE_TABLES], tag_fold[PEET_SIM_TAGE_TABLES][2];
+    uint32_t lengths[PEET_SIM_TAGE_TABLES]; /* of histories */
+    struct peet_sim_folds index_folds, tag_folds[2];
     int8_t use_alternate;    /* -8..7: newly allocated entries are worse than their alternates if >= 0 */
     uint64_t updates, random;
     struct peet_sim_tags btb;
