@@ -21,7 +21,7 @@
 
 #include "../common/branch.h"
 
-enum { X86_REGISTERS = 64, X86_BUFFERS = 8, X86_BUFFER_CYCLES = 4096, X86_GRANULES = 4096,
+enum { X86_REGISTERS = 64, X86_BUFFERS = 8, X86_BUFFER_CYCLES = 4096, X86_GRANULES = 8192, /* of more stores than a queue has, 64 bytes each */
     X86_STORE_BUCKETS = 1024 };
 
 /** Below this address lie the blocks that stand for library calls. */
@@ -99,6 +99,7 @@ struct x86_buffer {
 /** A store between dispatch and its write. */
 struct x86_store {
     uint64_t address, data_cycles /* its data are there */, written_cycles;
+    uint64_t granules;       /* of all stores before it */
     uint32_t size_bytes;
 };
 /** Eight bytes that a store writes: the youngest is found by its bucket, older ones by `older`. */
@@ -179,9 +180,12 @@ struct x86_cpu {
 struct x86_nodes {
     struct x86_node **buckets;
     uint64_t mask, n;
-    struct x86_chunk { struct x86_chunk *next; } *chunks; /* of memory */
-    char *room;              /* in the newest */
-    size_t room_bytes, all_bytes;
+    struct x86_arena { /* memory that is given back all at once */
+        struct x86_chunk { struct x86_chunk *next; } *chunks;
+        char *room;          /* in the newest */
+        size_t room_bytes;
+    } of_nodes, of_edges;    /* apart, so that edges that follow one another lie side by side */
+    size_t all_bytes;
     struct x86_edge **edges; /* by node, block and front end */
     uint64_t edge_mask, nedges;
     uint64_t forgotten;      /* times that all of them were */

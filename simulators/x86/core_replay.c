@@ -38,15 +38,22 @@ int x86_replay_init(struct x86 *x)
     return 0;
 }
 
+static void empty(struct x86_arena *a)
+{
+    while (a->chunks) {
+        struct x86_chunk *next = a->chunks->next;
+
+        free(a->chunks);
+        a->chunks = next;
+    }
+    a->room_bytes = 0;
+}
+
 static void forget(struct x86_nodes *nodes)
 {
-    while (nodes->chunks) {
-        struct x86_chunk *next = nodes->chunks->next;
-
-        free(nodes->chunks);
-        nodes->chunks = next;
-    }
-    nodes->room_bytes = nodes->all_bytes = nodes->n = nodes->nedges = 0;
+    empty(&nodes->of_nodes);
+    empty(&nodes->of_edges);
+    nodes->all_bytes = nodes->n = nodes->nedges = 0;
 }
 
 void x86_replay_fini(struct x86 *x)
@@ -59,25 +66,25 @@ void x86_replay_fini(struct x86 *x)
 }
 
 /** Memory that lives until all is forgotten; NULL: none */
-static void *room(struct x86_nodes *nodes, size_t bytes)
+static void *room(struct x86_nodes *nodes, struct x86_arena *a, size_t bytes)
 {
     void *at;
 
     bytes = (bytes + 15) / 16 * 16;
-    if (bytes > nodes->room_bytes) {
+    if (bytes > a->room_bytes) {
         struct x86_chunk *chunk = malloc(CHUNK_BYTES);
 
         if (!chunk)
             return NULL;
-        chunk->next = nodes->chunks;
-        nodes->chunks = chunk;
-        nodes->room = (char *)chunk + 16;
-        nodes->room_bytes = CHUNK_BYTES - 16;
+        chunk->next = a->chunks;
+        a->chunks = chunk;
+        a->room = (char *)chunk + 16;
+        a->room_bytes = CHUNK_BYTES - 16;
         nodes->all_bytes += CHUNK_BYTES;
     }
-    at = nodes->room;
-    nodes->room += bytes;
-    nodes->room_bytes -= bytes;
+    at = a->room;
+    a->room += bytes;
+    a->room_bytes -= bytes;
     return at;
 }
 
@@ -148,7 +155,7 @@ static struct x86_node *node_here(struct x86_thread *t)
             return node;
     if (nodes->n > nodes->mask)
         widen(nodes);
-    node = room(nodes, sizeof *node + bytes);
+    node = room(nodes, &nodes->of_nodes, sizeof *node + bytes);
     if (!node)
         return NULL;
     *node = (struct x86_node){ .same = nodes->buckets[hash & nodes->mask], .hash = hash, .bytes = bytes };
@@ -487,7 +494,7 @@ static inline void hold(struct x86_thread *t, const struct x86_code *code, uint6
         return;
     r->node = node_here(t);
     r->fresh = 1;
-    if (r->node && cycles < UINT32_MAX && (e = room(&t->cpu->x->nodes, sizeof *e)) != NULL) {
+    if (r->node && cycles < UINT32_MAX && (e = room(&t->cpu->x->nodes, &t->cpu->x->nodes.of_edges, sizeof *e)) != NULL) {
         *e = (struct x86_edge){ .from = r->from, .next = r->node, .front = (uint32_t)cycles, .front_category = t->store_category };
         add_edge(&t->cpu->x->nodes, e);
         r->last = e;
@@ -548,7 +555,7 @@ static void make_edge(struct x86_thread *t, const struct x86_code *code, struct 
     if (alike(nodes, r->from, code->block, r->front) >= MOST_ANSWERS || r->ncharges > X86_TAPE_CHARGES || t->dispatch - r->base > UINT32_MAX / 64 ||
         t->window.n - r->uops > UINT16_MAX)
         return;
-    e = room(nodes, sizeof *e + refs + charges + answers);
+    e = room(nodes, &nodes->of_edges, sizeof *e + refs + charges + answers);
     if (!e)
         return;
     *e = (struct x86_edge){ .from = r->from, .block = code->block, .front = r->front, .nrefs = (uint16_t)r->nrefs, .ncharges = (uint16_t)r->ncharges,

@@ -103,14 +103,17 @@ static inline void x86_buffer_enter(struct x86_buffer *b, uint64_t now, uint64_t
 static inline struct x86_store *x86_store_find(struct x86_thread *t, uint64_t address, uint32_t size_bytes, uint64_t now)
 {
     uint64_t youngest = 0, first = address / 8, last = (address + size_bytes - 1) / 8;
+    const uint64_t before = t->store[(t->store_count + 1) & t->stores.mask].granules; /* too long ago */
 
+    if (t->store[t->store_count & t->stores.mask].written_cycles <= now) /* they are written in order */
+        return NULL;
     for (uint64_t number = first; number <= last; number++) {
         uint64_t at = t->buckets[number * 0x9e3779b97f4a7c15u >> 54];
 
-        while (at && at + X86_GRANULES > t->granule_count) {
+        while (at > before) {
             const struct x86_granule *g = &t->granules[at % X86_GRANULES];
 
-            if (g->store + t->stores.mask + 1 <= t->store_count || g->store <= youngest)
+            if (g->store <= youngest)
                 break;
             if (g->number == number) {
                 const struct x86_store *s = &t->store[g->store & t->stores.mask];
@@ -133,7 +136,7 @@ static inline void x86_store_enter(struct x86_thread *t, uint64_t address, uint3
 {
     uint64_t number = ++t->store_count, last = (address + size_bytes - 1) / 8;
 
-    t->store[number & t->stores.mask] = (struct x86_store){ address, data, written, size_bytes };
+    t->store[number & t->stores.mask] = (struct x86_store){ address, data, written, t->granule_count, size_bytes };
     for (uint64_t g = address / 8; g <= last; g++) {
         uint64_t at = ++t->granule_count, *bucket = &t->buckets[g * 0x9e3779b97f4a7c15u >> 54];
 
