@@ -84,7 +84,7 @@ struct peet_source_ops {
     /** words() - is there something to decode?  Lets the context run if not; may be NULL, as the next two */
     int (*words)(void *self, uint32_t context);
     /** direct() - blocks that the machine leaves to peet (direct.h), from these words.  Returns: 0, or 1 if there were some */
-    int (*direct)(void *self, uint32_t context, struct peet_direct_run *run);
+    int (*direct)(void *self, uint32_t context, struct peet_direct_run *run, peet_decode_sink *sink, void *arg);
     /** executed() - which, since the last call */
     void (*executed)(void *self, peet_program_executed *fn, void *arg);
     /** function_of_pc() - for modules; may be NULL */

@@ -495,55 +495,104 @@ static struct peet__direct_function *direct_of(struct peet_program *p, struct pe
     return f->direct;
 }
 
+/* As far as machine code comes.  Returns: whether it did anything */
 #ifdef __clang__
 __attribute__((no_sanitize("function"))) /* made code carries no type */
 #endif
-int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, struct peet_direct_run *run)
+static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end, struct peet_direct_run *run)
 {
     struct peet_program *const p = s->program;
-    const uint64_t *at = *cursor;
-    int any = 0;
-    if (s->loop_left != 0 || s->tail >= 0 || s->slots < p->slots_capacity)
-        return 0;
-    while (at != end) {
-        const uint64_t word = *at, index = ~word;
-        struct peet__function *f = s->function;
-        struct peet__direct_function *d;
-        const void *to;
-        if (f != NULL && index < f->nsegments) {
-            if ((d = direct_of(p, f)) == NULL)
-                break;
-            to = d->blocks[index];
-        } else {
-            if (PEET_RAW_IS_ABSTRACT(word) || !lookup_sync(s, word) || (d = direct_of(p, s->sync_function)) == NULL)
-                break;
-            to = d->sync[s->sync_segment];
-            if (to != d->leave)
-                p->direct->sync[word % PEET__DIRECT_SYNCS] = (struct peet__direct_sync){word, to};
-        }
-        if (to == d->leave || (size_t)(end - at) <= p->direct->slots)
-            break;
-        run->at = at;
-        run->safe = end - p->direct->slots;
-        run->regs = s->regs;
-        run->blocks = d->blocks;
-        run->sync = p->direct->sync;
-        run->table = &p->direct->table;
-        run->last = s->last;
-        run->tail = -1;
-        const uint64_t before = run->instructions;
-        d->enter(run, to);
-        run->instructions += before;
-        if (run->at == at && run->last == s->last && run->tail < 0)
-            break;
-        any = 1;
-        at = run->at;
-        s->function = peet__direct_function_of(run->blocks);
-        s->last = (int32_t)run->last;
-        s->tail = (int32_t)run->tail;
-        if (s->tail >= 0 || run->time >= run->limit)
-            break;
+    const uint64_t *const at = *inout_at;
+    const uint64_t word = *at, index = ~word, before = run->instructions;
+    struct peet__direct_function *d;
+    const void *to;
+    if (s->function != NULL && index < s->function->nsegments) {
+        if ((d = direct_of(p, s->function)) == NULL)
+            return 0;
+        to = d->blocks[index];
+    } else {
+        if (PEET_RAW_IS_ABSTRACT(word) || !lookup_sync(s, word) || (d = direct_of(p, s->sync_function)) == NULL)
+            return 0;
+        to = d->sync[s->sync_segment];
+        if (to != d->leave)
+            p->direct->sync[word % PEET__DIRECT_SYNCS] = (struct peet__direct_sync){word, to};
     }
-    *cursor = at;
-    return any;
+    if (to == d->leave || (size_t)(end - at) <= p->direct->slots)
+        return 0;
+    run->at = at;
+    run->safe = end - p->direct->slots;
+    run->regs = s->regs;
+    run->blocks = d->blocks;
+    run->sync = p->direct->sync;
+    run->table = &p->direct->table;
+    run->last = s->last;
+    run->tail = -1;
+    d->enter(run, to);
+    run->instructions += before;
+    if (run->at == at && run->last == s->last && run->tail < 0)
+        return 0;
+    *inout_at = run->at;
+    s->function = peet__direct_function_of(run->blocks);
+    s->last = (int32_t)run->last;
+    s->tail = (int32_t)run->tail;
+    return 1;
+}
+
+/* A range operation, as the block that makes its references.  Returns: whether it is one */
+static int range(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end, struct peet_direct_run *run,
+    peet_decode_sink *sink, void *arg)
+{
+    enum { ARGS = 4 };
+    const uint64_t *const at = *inout_at, *const args = at + 1;
+    uint64_t values[8];
+    if (PEET_RAW_TYPE(*at) != PEET_ABSTRACT_RANGE || PEET_RAW_NARGS(*at) != ARGS || end - at <= ARGS)
+        return 0;
+    const struct peet_block *block = args[3] != 0 ? peet_program_synthetic(s->program, (unsigned)args[0]) : NULL;
+    if (args[3] != 0 && block == NULL)
+        return 0;
+    *inout_at = at + 1 + ARGS;
+    if (block != NULL) {
+        peet_synthetic_values((unsigned)args[0], args[1], args[2], args[3], values);
+        sink(arg, run, &(struct peet_block_event){block, values, s->context, 1, NULL});
+    }
+    return 1;
+}
+
+/* Is a loop's record at hand?  Its turns are better taken together. */
+static int at_loop(struct peet_decode_state *s, uint64_t word)
+{
+    const uint64_t index = ~word;
+    if (s->function != NULL && index < s->function->nsegments)
+        return s->function->code[index].loop;
+    return lookup_sync(s, word) && s->sync_function->code[s->sync_segment].loop;
+}
+
+int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, struct peet_direct_run *run,
+    peet_decode_sink *sink, void *arg)
+{
+    const uint64_t *const begin = *cursor;
+    int any = 0;
+    if (s->slots < s->program->slots_capacity)
+        return 0;
+    while (*cursor != end && s->loop_left == 0 && run->time < run->limit) {
+        struct peet_block_event event;
+        int is_abstract = 0;
+        if (s->tail < 0 && run_direct(s, cursor, end, run)) {
+            any = 1;
+            continue;
+        }
+        if (PEET_RAW_IS_ABSTRACT(**cursor)) {
+            if (PEET_RAW_TYPE(**cursor) == PEET_ABSTRACT_RANGE && range(s, cursor, end, run, sink, arg))
+                continue;
+            if (s->tail < 0)
+                break;
+        } else if (at_loop(s, **cursor)) {
+            break;
+        }
+        if (next_block(s, cursor, end, 1, 0, NULL, &event, &is_abstract, NULL) <= 0)
+            break;
+        sink(arg, run, &event);
+        any = 1;
+    }
+    return any || *cursor != begin;
 }

@@ -144,9 +144,14 @@ unsigned peet_decode_batch(struct peet_decode_state *state, const uint64_t **cur
  * Returns: 0, PEET_ENOTFOUND: not as it is configured, or not on this processor; PEET_ENOMEM
  */
 int peet_program_set_direct(struct peet_program *program, const struct peet_direct *ops, void *self);
-/** peet_decode_direct() - take blocks, as long as there is machine code for them and before the run's limit.  0: no block
- *  was taken, peet_decode_batch() knows more */
-int peet_decode_direct(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end, struct peet_direct_run *run);
+/**
+ * peet_decode_direct() - take blocks, and range operations as such, before the run's limit
+ * @sink: gets those that have no machine code; the event is valid until it returns
+ * Returns: 1, or 0: nothing was taken, peet_decode_batch() and peet_decode_next() know more
+ */
+typedef void peet_decode_sink(void *arg, struct peet_direct_run *run, const struct peet_block_event *event);
+int peet_decode_direct(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end, struct peet_direct_run *run,
+                       peet_decode_sink *sink, void *arg);
 /** peet_program_direct_executed() - how often each block was taken since the last call */
 typedef void peet_program_executed(void *arg, const struct peet_block *block, uint64_t times);
 void peet_program_direct_executed(struct peet_program *program, peet_program_executed *fn, void *arg);

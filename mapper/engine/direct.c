@@ -21,6 +21,16 @@ void peet_map_set_direct(struct peet_map *map)
     map->direct = map->machine->module->direct;
 }
 
+static void one(void *arg, struct peet_direct_run *run, const struct peet_block_event *event)
+{
+    struct peet_map *map = arg;
+    struct peet_block_event shown = *event;
+
+    shown.context = map->cores[map->current].context->number;
+    map->direct->event(map->machine->self, map->current, run, &shown);
+    peet__map_observe_block(map, map->current, &shown);
+}
+
 int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core)
 {
     struct peet_map_context *c = core->context;
@@ -32,7 +42,7 @@ int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core)
         return 0;
     run = map->direct->begin(self, map->current, core->clock, map->until);
     run->instructions = 0;
-    any = map->ops->direct(map->source, c->source, run);
+    any = map->ops->direct(map->source, c->source, run, one, map);
     map->direct_instructions = run->instructions;
     core->instructions += run->instructions;
     peet__map_charge(core, map->direct->end(self, map->current));

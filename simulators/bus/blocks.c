@@ -118,6 +118,20 @@ static __attribute__((noinline)) uint64_t by_groups(struct bus *b, unsigned hw, 
     return p->cost + stall * CPI_ONE;
 }
 
+uint64_t peet__bus_one(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t time, uint64_t *inout_stalled)
+{
+    struct cache *const c = &b->caches[hw];
+    const uint32_t id = event->block->id;
+    if (UNLIKELY(id >= b->nplans || !b->plans[id].known) && peet__bus_plan(b, event->block, event->values)) {
+        peet__bus_no_memory(b);
+        return 0;
+    }
+    const struct plan *const p = &b->plans[id];
+    c->stats.reads += p->counts & UINT32_MAX;
+    c->stats.writes += p->counts >> 32;
+    return p->ways ? by_groups(b, hw, p, event, now, time, inout_stalled) : peet__bus_exactly(b, hw, event, now, time, inout_stalled);
+}
+
 void peet__bus_account(struct bus *b, unsigned hw, uint64_t now, uint64_t time, uint64_t counts_reads, uint64_t counts_writes, uint64_t stalled)
 {
     struct hw *h = &b->hw[hw];

@@ -277,7 +277,9 @@ typedef uint64_t bus_walk(struct bus *b, unsigned hw, const struct peet_block_ev
     size_t *out_done);
 /** blocks() of the module, for this geometry */
 bus_walk *peet__bus_walk_for(const struct bus *b);
-/** One execution of a block, reference by reference.  Returns: its time, in CPI_ONE */
+/** One execution of a block, counted.  @time: since @now, in CPI_ONE.  Returns: its time, in CPI_ONE, with what is added to @inout_stalled */
+uint64_t peet__bus_one(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t time, uint64_t *inout_stalled);
+/** One execution of a block, reference by reference; not counted.  Returns: its time, in CPI_ONE */
 uint64_t peet__bus_exactly(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t time, uint64_t *inout_stalled);
 /** Blocks are over: their time since @now, in CPI_ONE, their counts, and for how long they waited. */
 void peet__bus_account(struct bus *b, unsigned hw, uint64_t now, uint64_t time, uint64_t reads, uint64_t writes, uint64_t stalled);

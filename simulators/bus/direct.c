@@ -165,6 +165,17 @@ static struct peet_direct_run *direct_begin(void *self, unsigned hw, uint64_t no
     return &d->run;
 }
 
+static void direct_event(void *self, unsigned hw, struct peet_direct_run *run, const struct peet_block_event *event)
+{
+    struct bus *const b = self;
+    struct bus_direct *const d = b->direct;
+    b->caches[hw].stamp = run->stamp;
+    run->time += peet__bus_one(b, hw, event, d->now, run->time, &d->stalled);
+    run->stamp = b->caches[hw].stamp;
+    if (b->dead)
+        run->limit = 0;
+}
+
 static uint64_t direct_end(void *self, unsigned hw)
 {
     struct bus *const b = self;
@@ -185,6 +196,7 @@ const struct peet_direct peet__bus_direct = {
     .table = direct_table,
     .block = direct_block,
     .begin = direct_begin,
+    .event = direct_event,
     .end = direct_end,
     .executed = direct_executed,
 };

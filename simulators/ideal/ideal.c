@@ -106,6 +106,12 @@ static struct peet_direct_run *direct_begin(void *arg, unsigned hw, uint64_t now
     return &self->run;
 }
 
+static void direct_event(void *self, unsigned hw, struct peet_direct_run *run, const struct peet_block_event *event)
+{
+    (void)hw;
+    run->time += cost_of(self, event->block);
+}
+
 static uint64_t direct_end(void *self, unsigned hw)
 {
     (void)hw;
@@ -116,6 +122,7 @@ static const struct peet_direct direct = {
     .table = direct_table,
     .block = direct_block,
     .begin = direct_begin,
+    .event = direct_event,
     .end = direct_end,
 };
 

@@ -17,6 +17,7 @@ extern "C" {
 #endif
 
 struct peet_block;
+struct peet_block_event;
 struct peet_direct_run;
 
 enum { PEET_DIRECT_LOOKS = 16 }; /* the most of a block */
@@ -49,7 +50,7 @@ struct peet_direct_table {
      *  Returns: where it is now */
     uint32_t (*miss)(struct peet_direct_run *run, uint32_t site, uint64_t line);
     /** other() - some look's references lie in two lines; nothing has happened.  @run: addresses of all looks' beginnings
-     *  Returns: 0: done, but for the block's own time and stamps; -1: the block shall come through block() */
+     *  Returns: 0: done, but for the block's own time and stamps; -1: the block shall come through event() */
     int (*other)(struct peet_direct_run *run, uint32_t block_id);
     /** loop() - a block went round so many times, value i growing by strides[i] each time.  @run: addresses of all looks' beginnings in the
      *  first turn.  May be NULL.  Returns: 0: all done, in time and stamp too; -1: nothing has happened, the loop shall come through loop() */
@@ -79,10 +80,13 @@ struct peet_direct_run {
 struct peet_direct {
     /** table() - Returns: 0, or -1: not as the machine is configured */
     int (*table)(void *self, struct peet_direct_table *out_table);
-    /** block() - @values: as of one execution, perhaps none that happened.  Returns: 0, or -1: this one comes through peet_module.block() */
+    /** block() - @values: as of one execution, perhaps none that happened.  Returns: 0, or -1: this one comes through event() */
     int (*block)(void *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_block *out_block);
     /** begin() - blocks begin to be taken.  @now, @until: as for peet_module.blocks() */
     struct peet_direct_run *(*begin)(void *self, unsigned hw, uint64_t now, uint64_t until);
+    /** event() - a block among them that has no machine code: one turn of it, like peet_module.block(); run->time goes on by all that it
+     *  takes, with what it waits */
+    void (*event)(void *self, unsigned hw, struct peet_direct_run *run, const struct peet_block_event *event);
     /** end() - Returns: their cycles, as peet_module.blocks() does */
     uint64_t (*end)(void *self, unsigned hw);
     /** executed() - a block was taken so many times since this was last said; before finish() and stats().  May be NULL */
