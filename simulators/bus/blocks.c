@@ -109,13 +109,13 @@ static __attribute__((noinline)) uint64_t by_groups(struct bus *b, unsigned hw, 
     uint64_t now, uint64_t time, uint64_t *inout_stalled)
 {
     const struct group *groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
-    uint64_t addresses[WAYS_MAX], stall;
+    uint64_t addresses[WAYS_MAX], stall, more;
     for (uint32_t k = 0; k < p->ngroups; k++)
         addresses[k] = event->values[groups[k].value];
-    if (peet__bus_groups_exactly(b, hw, p, event->block, addresses, now, time, &stall))
+    if (peet__bus_groups_exactly(b, hw, p, event->block, addresses, now, time, &stall, &more))
         return peet__bus_exactly(b, hw, event, now, time, inout_stalled);
     *inout_stalled += stall;
-    return p->cost + stall * CPI_ONE;
+    return p->cost + more + stall * CPI_ONE;
 }
 
 uint64_t peet__bus_one(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t time, uint64_t *inout_stalled)

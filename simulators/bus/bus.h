@@ -174,6 +174,7 @@ struct bus {
     uint64_t plru_keep[64], plru_set[64];
     uint64_t random;
     struct shadow_node *shadows;
+    int shadows_far;            /* they do not stay in the host's caches: what comes next is fetched early */
     struct loss *losses;
     uint32_t losses_size, losses_used, losses_free; /* free list, + 1, below losses_used */
     struct calendar calendar;
@@ -249,9 +250,14 @@ struct group_way {
 };
 /** A reference of a group: how far it is behind the group's beginning. */
 struct group_member { uint16_t offset; uint8_t ref; };
-/** A group in two lines: what happens to each of them. */
-struct group_split { struct group_way halves[2]; uint8_t known; /* 1; 2: not to be had, a reference lies in both */ };
-enum { WAYS_MAX = 64 };
+enum { SPLIT_BOTH = 6 };
+/** A group in two lines: what happens to each of them.  References that lie in both lines go to one and then to the other. */
+struct group_split {
+    struct group_way halves[2];
+    uint8_t known;        /* 1; 2: not to be had, too many lie in both */
+    uint8_t nboth, both[SPLIT_BOTH]; /* references of the block that lie in both */
+};
+enum { WAYS_MAX = 64, BOTH_MAX = 16 };
 
 /** peet__bus_plan() - make the plan of a block that is executed now.  Returns: 0, or -1 without memory */
 int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t *values);
@@ -320,6 +326,8 @@ struct turn {
     uint64_t stamp;       /* before it */
     uint64_t stalled;     /* so far */
     const struct peet_block *block;
+    uint64_t more_time;   /* peet__bus_halves_go(): what references in two lines take beyond the plan, in CPI_ONE, */
+    uint32_t more_stamps; /* and in stamps */
 };
 void peet__bus_groups_init(struct bus *b);
 /** What groups.c has counted so far joins the statistics. */
@@ -328,12 +336,14 @@ void peet__bus_groups_count(struct bus *b);
  *  Returns: 0, or -1 without memory */
 int peet__bus_group_ways(struct bus *b, struct plan *p, const struct peet_block *block, const struct group *groups, const uint64_t *values,
     const uint8_t *group_of);
-/** peet__bus_groups_exactly() - one execution of a block that may miss.  @addresses: of its groups.  @out_stalled: for how long.
+/** peet__bus_groups_exactly() - one execution of a block that may miss.  @addresses: of its groups.  @out_stalled: for how long; @out_more_time: beyond that
+ *  and the plan, in CPI_ONE.
  *  Returns: 0, or -1: it must go another way, nothing has happened */
 int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block, const uint64_t *addresses,
-    uint64_t now, uint64_t time, uint64_t *out_stalled);
+    uint64_t now, uint64_t time, uint64_t *out_stalled, uint64_t *out_more_time);
 
-/** One turn of a block with groups in two lines; @begins: where its groups begin, in the order of its ways.  Returns: as above */
+/** One turn of a block with groups in two lines; @begins: where its groups begin, in the order of its ways.  References that lie in two
+ *  lines are counted once more.  Returns: as above */
 int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, const struct peet_block *block, const uint64_t *begins);
 /** May a set be the place of more of these lines than it has frames? */
 int peet__bus_crowded(const struct bus *b, const uint64_t *lines, uint32_t n);
@@ -351,9 +361,20 @@ void peet__bus_no_memory(struct bus *b);
 uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, enum touch touch,
     uint64_t time);
 
+/** The slow half of peet__bus_shadow_place(). */
+uint32_t peet__bus_shadow_search(struct bus *b, struct cache *c, uint64_t now);
 /** A place in the shadow for a new line: a free one, or that of the line used longest ago.  @now: stamp of the reference.
  *  Returns: its index in c->shadow */
-uint32_t peet__bus_shadow_place(struct bus *b, struct cache *c, uint64_t now);
+static inline __attribute__((always_inline)) uint32_t peet__bus_shadow_place(struct bus *b, struct cache *c, uint64_t now)
+{
+    struct peet_sim_oldest *const q = &c->shadow_oldest;
+    if (__builtin_expect(q->next < q->n && !b->shadows_far, 1)) {
+        const uint32_t place = q->order[q->next++] + 1;
+        if (c->used[c->shadow[place].where] <= q->sorted_at)
+            return place;
+    }
+    return peet__bus_shadow_search(b, c, now);
+}
 
 /* sole.c */
 /* A line's record is a word there, so that many share a line of the host's cache: */

@@ -24,6 +24,7 @@
 
 int peet__bus_classify_init(struct bus *b)
 {
+    b->shadows_far = !b->sole || b->lines > 2048;
     b->shadows = calloc((size_t)b->ncaches * (b->lines + 1), sizeof *b->shadows);
     for (unsigned i = 0; b->shadows && i < b->ncaches; i++) {
         struct cache *c = &b->caches[i];
@@ -132,12 +133,12 @@ static void shadow_prefetch(struct bus *b, struct cache *c)
         peet_sim_linemap_prefetch(&b->lines_map, soon->line);
 }
 
-uint32_t peet__bus_shadow_place(struct bus *b, struct cache *c, uint64_t now)
+__attribute__((noinline)) uint32_t peet__bus_shadow_search(struct bus *b, struct cache *c, uint64_t now)
 {
     if (c->shadow_used < b->lines)
         return ++c->shadow_used;
     const uint32_t slot = peet_sim_oldest_take(&c->shadow_oldest, &b->scratch, shadow_used, c, now - 1);
-    if (!b->sole || b->lines > 2048) /* else all of it is near */
+    if (b->shadows_far)
         shadow_prefetch(b, c);
     return slot + 1;
 }

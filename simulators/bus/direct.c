@@ -56,7 +56,8 @@ static int direct_other(struct peet_direct_run *run, uint32_t id)
     direct_turn(d, id);
     if (peet__bus_halves_go(b, &d->turn, &b->plans[id], d->blocks[id], run->addresses))
         return -1;
-    run->time += d->turn.stalled * CPI_ONE;
+    run->time += d->turn.stalled * CPI_ONE + d->turn.more_time;
+    run->stamp += d->turn.more_stamps;
     d->stalled += d->turn.stalled;
     if (b->dead)
         run->limit = 0;

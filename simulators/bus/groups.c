@@ -124,8 +124,9 @@ ALWAYS void fill(struct bus *b, struct turn *t, uint64_t line, uint32_t i, const
     const uint64_t stamp = t->stamp + w->first + 1, asked = asked_at(t, w);
     const unsigned state = f->state, dirty = b->dirty[state];
     if (b->classify) {
-        uint32_t *const record = peet_sim_linemap_word(&b->lines_map, line), old = f->place, place;
-        if (UNLIKELY(!record)) {
+        uint32_t *record = peet_sim_linemap_word_near(&b->lines_map, line), place;
+        const uint32_t old = f->place;
+        if (UNLIKELY(!record) && !(record = peet__sim_linemap_find(&b->lines_map, line))) {
             peet__bus_no_memory(b);
             return;
         }
@@ -333,23 +334,43 @@ static struct group_split split(const struct bus *b, const struct peet_block *bl
     uint32_t counts[2] = {0, 0};
     struct group_split s = {.known = 2};
     for (uint32_t i = 0; i < w->nmembers; i++) {
-        const int second = members[i].offset >= room;
-        if (!second && members[i].offset + block->refs[members[i].ref].size_bytes > room)
-            return s;
-        halves[second][counts[second]++] = members[i];
+        const struct group_member m = members[i];
+        const uint32_t end = m.offset + block->refs[m.ref].size_bytes;
+        if (m.offset < room)
+            halves[0][counts[0]++] = m;
+        if (end > room)
+            halves[1][counts[1]++] = (struct group_member){m.offset > room ? m.offset : (uint16_t)room, m.ref};
+        if (m.offset < room && end > room) {
+            if (s.nboth == SPLIT_BOTH)
+                return s;
+            s.both[s.nboth++] = m.ref;
+        }
     }
     s.known = 1;
-    for (uint32_t half = 0; half < 2; half++)
-        s.halves[half] = way_of(b, block, halves[half], counts[half]); /* both have some, else the group were smaller */
+    for (uint32_t half = 0; half < 2 && s.known == 1; half++) { /* both have some, else the group were smaller */
+        struct group_way *const h = &s.halves[half];
+        const struct peet_ref *const ref = &block->refs[halves[half][0].ref];
+        const uint32_t offset = halves[half][0].offset;
+        *h = way_of(b, block, halves[half], counts[half]);
+        if (half && s.nboth && s.both[0] == h->first) { /* its part in the first line came before */
+            h->at += (ref->kind == PEET_REF_MODIFY ? 2 : 1) * b->hit_cycles * CPI_ONE;
+            for (uint32_t i = 0; i < w->nmembers; i++)
+                h->bytes = members[i].ref == h->first ? (uint16_t)(members[i].offset + ref->size_bytes - room) : h->bytes;
+        } else if (!half && offset + ref->size_bytes > room) {
+            h->bytes = (uint16_t)(room - offset);
+        }
+        if (!goes(b, h))
+            s.known = 2;
+    }
     return s;
 }
 
-/* The halves of a group in two lines, made once for each place where it can be cut.  NULL: a reference lies in both (or there is no
+/* The halves of a group in two lines, made once for each place where it can be cut.  NULL: too much of it lies in both (or there is no
  * memory to do better) */
 static __attribute__((noinline)) const struct group_split *cut(struct bus *b, const struct peet_block *block, struct group_way *w, uint32_t span,
     uint32_t room)
 {
-    if (w->nmembers == 1)
+    if (span > b->line_bytes) /* perhaps in three */
         return NULL;
     if (!w->splits && !(w->splits = calloc(span, sizeof *w->splits)))
         return NULL;
@@ -359,46 +380,111 @@ static __attribute__((noinline)) const struct group_split *cut(struct bus *b, co
     return s->known == 1 ? s : NULL;
 }
 
+struct part { const struct group_way *way; uint64_t begin, line; uint32_t second; };
+
+static void sort_parts(struct part *parts, uint32_t n)
+{
+    for (uint32_t k = 1; k < n; k++) /* few come before others */
+        for (uint32_t j = k; j > 0 && parts[j].way->first < parts[j - 1].way->first; j--) {
+            const struct part part = parts[j];
+            parts[j] = parts[j - 1];
+            parts[j - 1] = part;
+        }
+}
+
+/* The turn goes on: parts of references that lie in two lines, so many, come before a reference @ref, or its second part. */
+static uint32_t before(const uint8_t *both, uint32_t nboth, uint32_t ref, uint32_t second)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < nboth; i++)
+        n += both[i] < ref || (second && both[i] == ref);
+    return n;
+}
+
+/* Some references lie in two lines: each is one more, and all that follows comes later by it, in stamps and in time. */
+static __attribute__((noinline)) void go_both(struct bus *b, struct turn *t, const struct peet_block *block, const struct part *parts, uint32_t n,
+    const uint8_t *both, uint32_t nboth)
+{
+    struct cache *const c = t->c;
+    const uint64_t stamp = t->stamp, rest = t->rest, touch = b->hit_cycles * CPI_ONE;
+    for (uint32_t k = 0; k < n; k++) {
+        const struct group_way *const w = parts[k].way;
+        const uint32_t first = before(both, nboth, w->first, parts[k].second), last = before(both, nboth, w->last - 1u, parts[k].second);
+        uint64_t later = 0;
+        for (uint32_t i = 0; i < nboth; i++)
+            later += both[i] < w->first ? (block->refs[both[i]].kind == PEET_REF_MODIFY ? 2 : 1) * touch : 0;
+        t->stamp = stamp + first;
+        t->rest = rest + later;
+        uint32_t i = c->hints[parts[k].line & b->hint_mask];
+        if ((c->keys[i] | w->either) != (KEY_OF(parts[k].line) | QUICK))
+            i = b->go_slowly(b, t, parts[k].begin, parts[k].line, w);
+        if (stamp + last + w->last > c->used[i])
+            c->used[i] = stamp + last + w->last;
+    }
+    t->stamp = stamp;
+    t->rest = rest;
+    t->more_stamps = nboth;
+    for (uint32_t i = 0; i < nboth; i++) {
+        const unsigned kind = block->refs[both[i]].kind;
+        c->stats.reads += kind != PEET_REF_STORE;
+        c->stats.writes += kind != PEET_REF_LOAD;
+        t->more_time += (kind == PEET_REF_MODIFY ? 2 : 1) * touch;
+    }
+}
+
 int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, const struct peet_block *block, const uint64_t *begins)
 {
     const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
     struct group_way *const ways = b->group_ways + p->ways - 1;
-    struct part { const struct group_way *way; uint64_t begin, line; } parts[2 * WAYS_MAX];
-    uint32_t n = 0;
-    for (uint32_t k = 0; k < p->ngroups; k++) { /* parts are in the order of first references: few later ones come before others */
+    struct cache *const c = t->c;
+    struct part parts[2 * WAYS_MAX];
+    uint8_t both[BOTH_MAX];
+    uint32_t n = 0, nboth = 0;
+    uint64_t odd = 0;
+    t->more_time = t->more_stamps = 0;
+    for (uint32_t k = 0; k < p->ngroups; k++) {
         const uint64_t line = begins[k] >> b->line_shift;
-        const uint32_t room = b->line_bytes - (uint32_t)(begins[k] & (b->line_bytes - 1)), span = groups[ways[k].group].span;
+        const uint32_t room = b->line_bytes - (uint32_t)(begins[k] & (b->line_bytes - 1)), span = groups[ways[k].group].span, from = n;
         if (span <= room) {
-            parts[n++] = (struct part){&ways[k], begins[k], line};
+            parts[n++] = (struct part){&ways[k], begins[k], line, 0};
         } else {
             const struct group_split *const s = cut(b, block, &ways[k], span, room);
-            if (!s)
+            if (!s || nboth + s->nboth > BOTH_MAX)
                 return -1;
-            const int second = s->halves[1].first < s->halves[0].first;
-            parts[n++] = (struct part){&s->halves[second], begins[k], line + (uint64_t)second};
-            parts[n++] = (struct part){&s->halves[!second], begins[k], line + (uint64_t)!second};
+            for (uint32_t i = 0; i < s->nboth; i++)
+                both[nboth++] = s->both[i];
+            parts[n++] = (struct part){&s->halves[0], begins[k], line, 0};
+            parts[n++] = (struct part){&s->halves[1], begins[k], line + 1, 1};
         }
+        for (uint32_t i = from; i < n; i++)
+            odd |= (c->keys[c->hints[parts[i].line & b->hint_mask]] | parts[i].way->either) ^ (KEY_OF(parts[i].line) | QUICK);
     }
-    if (n > b->ways) {
+    if (!odd && !nboth) { /* the order does not matter */
+        for (uint32_t k = 0; k < n; k++) {
+            uint64_t *const used = &c->used[c->hints[parts[k].line & b->hint_mask]];
+            *used = t->stamp + parts[k].way->last > *used ? t->stamp + parts[k].way->last : *used;
+        }
+        return 0;
+    }
+    if (odd && n > b->ways) {
         uint64_t lines[2 * WAYS_MAX];
         for (uint32_t k = 0; k < n; k++)
             lines[k] = parts[k].line;
         if (peet__bus_crowded(b, lines, n))
             return -1;
     }
-    for (uint32_t k = 1; k < n; k++)
-        for (uint32_t j = k; j > 0 && parts[j].way->first < parts[j - 1].way->first; j--) {
-            const struct part part = parts[j];
-            parts[j] = parts[j - 1];
-            parts[j - 1] = part;
-        }
+    sort_parts(parts, n);
+    if (nboth) {
+        go_both(b, t, block, parts, n, both, nboth);
+        return 0;
+    }
     for (uint32_t k = 0; k < n; k++)
         go(b, t, parts[k].begin, parts[k].line, parts[k].way);
     return 0;
 }
 
 int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block, const uint64_t *addresses,
-    uint64_t now, uint64_t time, uint64_t *out_stalled)
+    uint64_t now, uint64_t time, uint64_t *out_stalled, uint64_t *out_more_time)
 {
     struct turn t = {.c = &b->caches[hw], .start = now + time / CPI_ONE, .rest = time % CPI_ONE, .block = block, .stamp = b->caches[hw].stamp};
     const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
@@ -425,8 +511,9 @@ int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, c
         for (uint32_t k = 0; k < n; k++)
             go(b, &t, begins[k], begins[k] >> b->line_shift, &ways[k]);
     }
-    t.c->stamp = t.stamp + p->nrefs;
+    t.c->stamp = t.stamp + p->nrefs + t.more_stamps;
     *out_stalled = t.stalled;
+    *out_more_time = t.more_time;
     return 0;
 }
 

@@ -127,9 +127,9 @@ static uint64_t one_turn(struct looping *l, uint64_t turn, int halves, uint64_t 
     if (LIKELY(l->together && l->plan->ways)) {
         struct turn t = {.c = c, .start = now + time / CPI_ONE, .rest = time % CPI_ONE, .block = l->block, .stamp = c->stamp};
         if (LIKELY(!go_by_ways(b, &t, l->plan, l->at, turn, halves))) {
-            c->stamp = t.stamp + l->plan->nrefs;
+            c->stamp = t.stamp + l->plan->nrefs + t.more_stamps;
             *inout_stalled += t.stalled;
-            return l->plan->cost + t.stalled * CPI_ONE;
+            return l->plan->cost + t.more_time + t.stalled * CPI_ONE;
         }
     }
     uint64_t values[PLAN_REFS];

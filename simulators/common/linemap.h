@@ -58,14 +58,21 @@ static inline void *peet_sim_linemap_get(struct peet_sim_linemap *map, uint64_t 
 
 /** Lines of a chunk, as a power of two, where records are a word of 32 bits. */
 enum { PEET_SIM_LINEMAP_WORD_BITS = 13 };
-/** peet_sim_linemap_word() - peet_sim_linemap_get() of a map whose records are a word of 32 bits */
-static inline uint32_t *peet_sim_linemap_word(struct peet_sim_linemap *map, uint64_t line)
+/** The quick half of peet_sim_linemap_word().  Returns: NULL if the memo does not know */
+static inline uint32_t *peet_sim_linemap_word_near(struct peet_sim_linemap *map, uint64_t line)
 {
     uint64_t chunk = line >> PEET_SIM_LINEMAP_WORD_BITS;
     unsigned m = peet__sim_linemap_memo(chunk);
-    if (__builtin_expect(map->memo[m].number == chunk + 1, 1))
-        return (uint32_t *)map->memo[m].records + (line & ((1u << PEET_SIM_LINEMAP_WORD_BITS) - 1));
-    return peet__sim_linemap_find(map, line);
+    if (__builtin_expect(map->memo[m].number != chunk + 1, 0))
+        return NULL;
+    return (uint32_t *)map->memo[m].records + (line & ((1u << PEET_SIM_LINEMAP_WORD_BITS) - 1));
+}
+
+/** peet_sim_linemap_word() - peet_sim_linemap_get() of a map whose records are a word of 32 bits */
+static inline uint32_t *peet_sim_linemap_word(struct peet_sim_linemap *map, uint64_t line)
+{
+    uint32_t *record = peet_sim_linemap_word_near(map, line);
+    return record ? record : peet__sim_linemap_find(map, line);
 }
 
 /** Of a line and its record.  Returns: 0 to go on */

@@ -19,6 +19,8 @@ struct shape {
 static const struct shape shapes[] = {
     {1, "2KiB", "64", "8", "lru", "fcfs", "1", "1"},
     {1, "1KiB", "16", "1", "lru", "fcfs", "0.3", "2"},
+    {1, "8KiB", "64", "4", "lru", "fcfs", "0.7", "3"},
+    {1, "4KiB", "16", "16", "lru", "fcfs", "1", "1"},
     {1, "2KiB", "64", "4", "plru", "fcfs", "1.7", "1"},
     {1, "768", "32", "2", "fifo", "fcfs", "0", "0"},
     {1, "1KiB", "32", "4", "random", "fcfs", "1", "1"},

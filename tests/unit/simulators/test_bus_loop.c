@@ -19,6 +19,7 @@ struct shape {
 static const struct shape shapes[] = {
     {1, "1KiB", "32", "2", "lru", "off", "fcfs", "1", "1"},
     {1, "1KiB", "16", "1", "lru", "off", "fcfs", "0.3", "2"},
+    {1, "4KiB", "64", "8", "lru", "off", "fcfs", "0.7", "3"},
     {1, "2KiB", "64", "4", "plru", "off", "fcfs", "1.7", "1"},
     {1, "768", "32", "2", "fifo", "off", "fcfs", "0", "0"},
     {1, "1KiB", "32", "4", "random", "off", "fcfs", "1", "1"},
@@ -80,6 +81,11 @@ static void make_loop(uint64_t *seed, unsigned hw, uint32_t id, struct peet_bloc
         refs[j] = (struct peet_ref){.insn = j, .size_bytes = (uint16_t)size, .value = (uint16_t)block->nvalues,
             .kind = (uint8_t)(what == 7 ? PEET_REF_PREFETCH : rig_random(seed, 3))};
         values[block->nvalues] = rig_random(seed, 3) ? own : shared;
+        if (together && rig_random(seed, 2)) { /* as far from the first as ever */
+            refs[j].group = 1;
+            if (j)
+                values[block->nvalues] = values[0] + rig_random(seed, 60);
+        }
         if (plain)
             values[block->nvalues] &= ~7ull;
         strides[block->nvalues++] = together ? step : steps[rig_random(seed, 15)];
