@@ -46,6 +46,27 @@ static int interrupted_for_nothing(unsigned type, uint64_t result, uint64_t hand
         !(peet__cancellation_due && peet__cancellation_due());
 }
 
+/* Waits that go on after a handler as if nothing had been: who is interrupted in one asks again. */
+static int begins_again(unsigned type)
+{
+    switch (type) {
+    case PEET_ABSTRACT_MUTEX_LOCK:
+    case PEET_ABSTRACT_RWLOCK_READ:
+    case PEET_ABSTRACT_RWLOCK_WRITE:
+    case PEET_ABSTRACT_BARRIER_WAIT:
+    case PEET_ABSTRACT_ONCE_BEGIN:
+        return 1;
+    }
+    return 0;
+}
+
+static void lock_again(const uint64_t *args, uint64_t times)
+{
+    uint64_t lock[] = {args[1], args[2], PEET_NEVER};
+    while (times--)
+        peet_rt_event(PEET_ABSTRACT_MUTEX_LOCK, 3, lock);
+}
+
 /* Handlers that interrupt a wait for a condition run while the mutex is free, as they do natively: they may
  * wait for somebody who needs it. */
 static void deliver(unsigned type, uint64_t result, const uint64_t *args)
@@ -56,10 +77,8 @@ static void deliver(unsigned type, uint64_t result, const uint64_t *args)
         peet_rt_event(PEET_ABSTRACT_MUTEX_UNLOCK, 2, unlock);
     }
     peet__signals_deliver();
-    if (unlocked) {
-        uint64_t lock[] = {args[1], args[2], PEET_NEVER};
-        peet_rt_event(PEET_ABSTRACT_MUTEX_LOCK, 3, lock);
-    }
+    if (unlocked)
+        lock_again(args, 1);
 }
 
 PUBLIC uint64_t peet_rt_event(unsigned type, unsigned nargs, const uint64_t *args)
@@ -78,7 +97,11 @@ PUBLIC uint64_t peet_rt_event(unsigned type, unsigned nargs, const uint64_t *arg
         result = rt->current->result;
         if (__builtin_expect(rt->signals, 0) && !rt->current->between)
             deliver(type, result, args);
-    } while (__builtin_expect((uint32_t)result == EINTR, 0) && interrupted_for_nothing(type, result, handled));
+    } while (__builtin_expect((uint32_t)result == EINTR, 0) && (begins_again(type) || interrupted_for_nothing(type, result, handled)));
+    if (__builtin_expect(type == PEET_ABSTRACT_COND_WAIT && (result & PEET_FAILED), 0)) {
+        lock_again(args, PEET_COND_RELOCKS(result));
+        result = PEET_COND_RESULT(result);
+    }
     return result;
 }
 

@@ -95,6 +95,8 @@ ssize_t peet__fd_failed(int error);
 /** Retry something that would block in simulated time, further and further apart: *inout_ns is 0 at first.
  *  Returns: 0 or EINTR */
 int peet__world_back_off(uint64_t *inout_ns);
+/** The same for calls that go on after handlers that have been installed so (SA_RESTART). */
+int peet__world_back_off_restarting(uint64_t *inout_ns);
 /** All bytes into a pipe, waiting for room; as write(2). */
 ssize_t peet__pipe_write(int fd, const void *bytes, size_t n);
 

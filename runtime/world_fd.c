@@ -123,6 +123,12 @@ int peet__world_back_off(uint64_t *inout_ns)
     return peet__world_sleep_until(peet__world_deadline_ns(*inout_ns));
 }
 
+int peet__world_back_off_restarting(uint64_t *inout_ns)
+{
+    int error = peet__world_back_off(inout_ns);
+    return error == EINTR && peet_rt_interrupted_restarts && peet_rt_interrupted_restarts() ? 0 : error;
+}
+
 /* ---------------------------------------------------------------------------------- bytes to and from */
 
 ssize_t peet__fd_failed(int error)

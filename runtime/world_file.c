@@ -245,7 +245,7 @@ static int open_fifo(int folder, const char *path, int flags)
         }
         if (errno != ENXIO || (flags & O_ACCMODE) != O_WRONLY)
             return -1;
-        int error = peet__world_back_off(&wait);
+        int error = peet__world_back_off_restarting(&wait);
         if (error)
             return (int)peet__fd_failed(error);
         peet__world_cancellation_point();
@@ -437,7 +437,7 @@ SIM(int, flock, int fd, int operation)
     int result;
     while ((result = REAL(flock)(fd, peet__world_concurrent() ? operation | LOCK_NB : operation)) != 0 &&
            errno == EWOULDBLOCK && !(operation & LOCK_NB))
-        if (peet__world_back_off(&wait) != 0) {
+        if (peet__world_back_off_restarting(&wait) != 0) {
             errno = EINTR;
             break;
         }
@@ -453,7 +453,7 @@ static int lock_region(int (*control)(int, int, ...), int fd, int command, void 
         return control(fd, command, arg);
     peet__world_cancellation_point();
     while ((result = control(fd, now, arg)) != 0 && (errno == EAGAIN || errno == EACCES)) {
-        if (peet__world_back_off(&wait) != 0) {
+        if (peet__world_back_off_restarting(&wait) != 0) {
             errno = EINTR;
             return -1;
         }
@@ -487,7 +487,7 @@ CONTROL(fcntl64)
         peet__world_order();                                                                    \
         int now = command == F_LOCK && peet__world_concurrent() ? F_TLOCK : command;            \
         while ((result = REAL(name)(fd, now, bytes)) != 0 && now != command && (errno == EAGAIN || errno == EACCES)) \
-            if (peet__world_back_off(&wait) != 0) {                                             \
+            if (peet__world_back_off_restarting(&wait) != 0) {                                             \
                 errno = EINTR;                                                                  \
                 break;                                                                          \
             }                                                                                   \

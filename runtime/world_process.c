@@ -47,7 +47,7 @@ static int not_yet(struct waiting *w)
         syscall(SYS_nanosleep, &host, NULL);
         return 0;
     }
-    int error = peet__world_back_off(&w->ns);
+    int error = peet__world_back_off_restarting(&w->ns);
     peet__world_cancellation_point();
     return error;
 }

@@ -91,7 +91,7 @@ ssize_t peet__socket_send(int fd, const struct msghdr *message, int flags)
         ssize_t sent = REAL(sendmsg)(fd, &m, flags | MSG_DONTWAIT);
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
             uint64_t wait = 0; /* ready, but not for so much */
-            if (peet__world_back_off(&wait) != 0)
+            if (peet__world_back_off_restarting(&wait) != 0)
                 return peet__fd_failed(EINTR);
             continue;
         }
@@ -294,7 +294,7 @@ SIM(int, connect, int fd, const struct sockaddr *to, socklen_t length)
     int flags = fcntl(fd, F_GETFL);
     fcntl(fd, F_SETFL, flags | O_NONBLOCK);
     /* A local socket whose listener's queue is full says EAGAIN */
-    while ((result = REAL(connect)(fd, to, length)) != 0 && errno == EAGAIN && peet__world_back_off(&wait) == 0)
+    while ((result = REAL(connect)(fd, to, length)) != 0 && errno == EAGAIN && peet__world_back_off_restarting(&wait) == 0)
         peet__world_cancellation_point();
     if (result != 0 && errno == EINPROGRESS)
         result = finish_connect(fd, deadline);

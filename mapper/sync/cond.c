@@ -37,6 +37,7 @@ void peet__cond_wait(struct peet_map *map, struct peet_map_core *core, struct pe
         c->state = PEET_MAP_BLOCKED;
         c->wait_since = core->clock;
         peet__map_release(core);
+        peet__lock_left(c);
         peet__mutex_release(map, mutex, core->clock);
         c->waiting = o;
         peet__sync_give_up(map, c, core->clock, ETIMEDOUT);
@@ -44,6 +45,7 @@ void peet__cond_wait(struct peet_map *map, struct peet_map_core *core, struct pe
     }
     c->relocks = mutex->count;
     peet__sync_wait(map, core, o, &o->waiters, args[3]);
+    peet__lock_left(c);
     peet__mutex_release(map, mutex, core->clock);
 }
 

@@ -139,11 +139,35 @@ static int acquired(struct peet_map *map, struct peet_map_core *core, struct pee
     return PEET_MAP_AGAIN;
 }
 
+static int try_fails(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c)
+{
+    if (!peet__try_put_off(map, core, c))
+        return acquired(map, core, c, EBUSY);
+    c->step = NONE;
+    return map->error.code ? map->error.code : PEET_MAP_AGAIN;
+}
+
 static int take(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, struct peet_map_object *o)
 {
+    if (c->request.type == PEET_ABSTRACT_MUTEX_TRYLOCK)
+        peet__try_succeeds(c);
     peet__mutex_take(o, c, kind_of(c));
     o->mutex.owner_node = c->node;
     return acquired(map, core, c, 0);
+}
+
+/** A signal or a cancellation: the wait is over without the lock, and the subject asks again if it likes. */
+static int interrupted(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c)
+{
+    c->interrupted = 0;
+    c->step = NONE;
+    core->stirs++;
+    if (c->queue)
+        peet__heap_remove(c->queue, c);
+    c->wait_result = c->request.type == PEET_ABSTRACT_COND_WAIT ? peet__cond_unlocked(c) : EINTR;
+    c->granting = 1;
+    map->sync->interrupts[PEET_SYNC_MUTEX]++;
+    return PEET_MAP_AGAIN;
 }
 
 /** It is taken: look again, unless that is all that was wanted. */
@@ -152,12 +176,14 @@ static int taken(struct peet_map *map, struct peet_map_core *core, struct peet_m
     enum { LOOK_ROUND = 1024 };
 
     if (c->request.type == PEET_ABSTRACT_MUTEX_TRYLOCK)
-        return acquired(map, core, c, EBUSY);
+        return try_fails(map, core, c);
     if (!c->spun) {
         c->spun = 1;
         if (c->request.type != PEET_ABSTRACT_COND_WAIT)
             c->wait_since = core->clock;
     }
+    if (c->interrupted)
+        return interrupted(map, core, c);
     if (deadline_of(c) <= core->clock) {
         if (c->queue)
             peet__heap_remove(c->queue, c);
@@ -301,7 +327,7 @@ int peet__lock_step(struct peet_map *map, struct peet_map_core *core, struct pee
             return take(map, core, c, o);
         }
         if (c->request.type == PEET_ABSTRACT_MUTEX_TRYLOCK)
-            return acquired(map, core, c, EBUSY);
+            return try_fails(map, core, c);
         node = o->mutex.tail_node;
         queue(map, o, c);
         return reference(map, c, out, PEET_SYNTHETIC_LOCK_STORE, node, LINKED);

@@ -7,8 +7,9 @@
 
 #include <errno.h>
 
-void peet__mutex_take(struct peet_map_object *o, const struct peet_map_context *c, unsigned kind)
+void peet__mutex_take(struct peet_map_object *o, struct peet_map_context *c, unsigned kind)
 {
+    c->holding++;
     o->held = 1;
     o->owner = c->number;
     o->kind = (uint8_t)kind;
@@ -59,7 +60,6 @@ void peet__mutex_trylock(struct peet_map *map, struct peet_map_core *core, struc
 {
     struct peet_map_object *o = peet__sync_find(map, args[0], PEET_SYNC_MUTEX);
 
-    (void)core;
     if (o && own(o, c) && args[1] == PEET_MUTEX_RECURSIVE && relock(map, o, c, (unsigned)args[1]))
         return;
     if (peet__lock_acquire(map, c))
@@ -68,9 +68,11 @@ void peet__mutex_trylock(struct peet_map *map, struct peet_map_core *core, struc
     if (!o)
         return;
     if (o->held) {
-        peet__sync_answer(map, c, EBUSY);
+        if (!peet__try_put_off(map, core, c))
+            peet__sync_answer(map, c, EBUSY);
         return;
     }
+    peet__try_succeeds(c);
     peet__mutex_take(o, c, (unsigned)args[1]);
     peet__sync_answer(map, c, 0);
 }
@@ -122,10 +124,12 @@ void peet__mutex_unlock(struct peet_map *map, struct peet_map_core *core, struct
         peet__sync_misuse(map, c, core->clock, "unlocks mutex %s, which context %u has locked", PEET_SYNC_NAME(map, args[0]), o->owner);
     }
     peet__sync_answer(map, c, 0);
-    if (args[1] == PEET_MUTEX_RECURSIVE && o->count > 1)
+    if (args[1] == PEET_MUTEX_RECURSIVE && o->count > 1) {
         o->count--;
-    else
-        peet__mutex_release(map, o, core->clock);
+        return;
+    }
+    peet__lock_left(c);
+    peet__mutex_release(map, o, core->clock);
 }
 
 void peet__mutex_reacquire(struct peet_map *map, struct peet_map_context *c, uint64_t cycles, uint64_t result)

@@ -47,8 +47,9 @@ static void take_read(struct peet_map *map, struct peet_map_object *o, const str
     o->count++;
 }
 
-static void take_write(struct peet_map_object *o, const struct peet_map_context *c)
+static void take_write(struct peet_map_object *o, struct peet_map_context *c)
 {
+    c->holding++;
     o->held = 1;
     o->owner = c->number;
 }
@@ -84,14 +85,17 @@ static void lock(struct peet_map *map, struct peet_map_core *core, struct peet_m
     o->kind = (uint8_t)args[1];
     if (o->held && o->owner == c->number && !trying) {
         peet__sync_answer(map, c, EDEADLK);
-    } else if (!writing && may_read(o, args[1])) {
-        take_read(map, o, c);
-        peet__sync_answer(map, c, 0);
-    } else if (writing && !o->held && !o->count) {
-        take_write(o, c);
+    } else if (writing ? !o->held && !o->count : may_read(o, args[1])) {
+        if (trying)
+            peet__try_succeeds(c);
+        if (writing)
+            take_write(o, c);
+        else
+            take_read(map, o, c);
         peet__sync_answer(map, c, 0);
     } else if (trying) {
-        peet__sync_answer(map, c, EBUSY);
+        if (!peet__try_put_off(map, core, c))
+            peet__sync_answer(map, c, EBUSY);
     } else {
         peet__sync_wait(map, core, o, writing ? &o->waiters : &o->readers, args[2]);
     }
@@ -142,6 +146,8 @@ void peet__rwlock_unlock(struct peet_map *map, struct peet_map_core *core, struc
         if (o->owner != c->number) /* undefined, and done as the C library does it; so below */
             peet__sync_misuse(map, c, core->clock, "unlocks rwlock %s, which context %u has locked for writing",
                 PEET_SYNC_NAME(map, args[0]), o->owner);
+        else
+            peet__lock_left(c);
         o->held = 0;
     } else {
         hold = hold_of(map, args[0], c->number, 0);

@@ -209,11 +209,17 @@ void peet__sync_give_up(struct peet_map *map, struct peet_map_context *c, uint64
     uint64_t result = (uint64_t)why;
 
     peet__heap_remove(&s->timers, c);
+    if (peet__try_again(map, c, cycles))
+        return;
     if (c->queue)
         peet__heap_remove(c->queue, c);
     (why == EINTR ? s->interrupts : s->timeouts)[kind]++;
     switch (c->request.type) {
     case PEET_ABSTRACT_COND_WAIT:
+        if (o->key.type == PEET_SYNC_MUTEX) { /* it had been woken, and wanted its mutex back */
+            result = peet__cond_unlocked(c);
+            break;
+        }
         c->waiting = NULL;
         peet__sync_drop_idle(map, o);
         peet__mutex_reacquire(map, c, cycles, result);

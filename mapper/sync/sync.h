@@ -242,17 +242,35 @@ PEET_SYNC_REQUEST(interrupt);
 PEET_SYNC_REQUEST(io_wait);
 
 /** The mutex is free: the context's from now on. */
-void peet__mutex_take(struct peet_map_object *o, const struct peet_map_context *c, unsigned kind);
+void peet__mutex_take(struct peet_map_object *o, struct peet_map_context *c, unsigned kind);
+/** A context has given up a lock that counts as held. */
+static inline void peet__lock_left(struct peet_map_context *c)
+{
+    c->holding -= c->holding > 0;
+}
 /** Nobody holds the mutex any more: it goes to the next, or its record goes. */
 void peet__mutex_release(struct peet_map *map, struct peet_map_object *o, uint64_t cycles);
 /** A context that waited for something else wants its mutex back before it goes on, with this result. */
 void peet__mutex_reacquire(struct peet_map *map, struct peet_map_context *c, uint64_t cycles, uint64_t result);
 /** A waiter has left: others may be let in. */
 void peet__rwlock_admit(struct peet_map *map, struct peet_map_object *o, uint64_t cycles);
+/** The answer to a condition wait that is interrupted while it wants its mutex back: see PEET_COND_UNLOCKED(). */
+static inline uint64_t peet__cond_unlocked(const struct peet_map_context *c)
+{
+    return PEET_COND_UNLOCKED(c->wait_result, c->relocks);
+}
 /** Iterations before this one count as posted. */
 void peet__doacross_init(struct peet_map *map, struct peet_map_object *o, int64_t low);
 void peet__doacross_clear(struct peet_map_object *o);
 void peet__loop_clear(struct peet_map_object *o);
+
+/* ---- sync/backoff.c: tries for locks */
+/** A try has taken its lock. */
+void peet__try_succeeds(struct peet_map_context *c);
+/** A try of the core's context would fail: shall it be decided later?  Returns: 1 yes, and the context has stopped */
+int peet__try_put_off(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c);
+/** A timer has ended: was it such a try's?  Returns: 1 yes, and it is on its way */
+int peet__try_again(struct peet_map *map, struct peet_map_context *c, uint64_t cycles);
 
 /* ---- sync/lock.c: lock models */
 

@@ -176,9 +176,13 @@ int peet__interruptible(const struct peet_map_context *c)
     case PEET_ABSTRACT_SEM_WAIT:
     case PEET_ABSTRACT_SLEEP:
     case PEET_ABSTRACT_IO_WAIT:
+    case PEET_ABSTRACT_COND_WAIT: /* also when it wants its mutex back */
+    case PEET_ABSTRACT_MUTEX_LOCK:
+    case PEET_ABSTRACT_RWLOCK_READ:
+    case PEET_ABSTRACT_RWLOCK_WRITE:
+    case PEET_ABSTRACT_BARRIER_WAIT:
+    case PEET_ABSTRACT_ONCE_BEGIN:
         return 1;
-    case PEET_ABSTRACT_COND_WAIT: /* not when it wants its mutex back */
-        return c->waiting && c->waiting->key.type == PEET_SYNC_COND;
     }
     return 0;
 }

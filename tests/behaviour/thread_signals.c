@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -257,6 +258,40 @@ static void timers(void)
     REQUIRE(timer_delete(id) == 0 && timer_gettime(id, &spec) == -1 && errno == EINVAL);
 }
 
+static void *wait_for_child(void *child)
+{
+    int status = 0;
+    sigset_t set = set_of(SIGURG, 0);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    REQUIRE(waitpid((pid_t)(long)child, &status, 0) == (long)child);
+    return (void *)(long)WEXITSTATUS(status);
+}
+
+/* A call that goes on after handlers that were installed so. */
+static void restarted(void)
+{
+    struct sigaction action = {.sa_handler = count, .sa_flags = SA_RESTART};
+    int in[2], before = got[SIGURG];
+    void *result;
+    pthread_t t;
+    char c;
+    REQUIRE(sigaction(SIGURG, &action, NULL) == 0 && pipe(in) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        close(in[1]);
+        _exit(read(in[0], &c, 1) == 1 ? 6 : 7);
+    }
+    pthread_create(&t, NULL, wait_for_child, (void *)(long)child);
+    settle();
+    REQUIRE(pthread_kill(t, SIGURG) == 0);
+    settle();
+    REQUIRE(got[SIGURG] == before + 1 && write(in[1], "x", 1) == 1);
+    pthread_join(t, &result);
+    REQUIRE(result == (void *)6);
+    close(in[0]);
+    close(in[1]);
+}
+
 int main(void)
 {
     pthread_barrier_init(&barrier, NULL, 2);
@@ -266,6 +301,7 @@ int main(void)
     waits();
     queued();
     timers();
+    restarted();
     signal(SIGUSR1, jump_out);
     volatile int rounds = 0;
     if (sigsetjmp(jump, 1) < 2 && rounds++ < 5)

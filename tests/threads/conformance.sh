@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# conformance.sh SOURCE plain|fcfs|rr|affinity: the cases of a program hold with real threads (plain), and under a
-# policy on 1, 2 and 8 processors with three seeds, each with another rule for who gets a lock.  The same run
-# twice gives the same stream of events.
+# conformance.sh SOURCE plain|fcfs|rr|affinity|models: the cases of a program hold with real threads (plain), and under a
+# policy on 1, 2 and 8 processors with three seeds, each with another rule for who gets a lock; or under each lock model
+# (models).  The same run twice gives the same stream of events.
 . "$(dirname "$0")/../tools/common.sh"
 source=$1 policy=$2
 compilers_for "$source"
@@ -37,6 +37,18 @@ run() { # CORES SEED WINNER OUT
     judge "policy $policy, $1 processors, seed $2, winner $3" $?
     [ "$bad" = 0 ] || head -20 complaints
 }
+
+if [ "$policy" = models ]; then
+    policy=fcfs
+    for model in tas ttas ticket mcs; do
+        for cores in 1 4; do
+            timeout -k 1 60 "$PEET" run --quiet --lock-model=$model --cores=$cores --frequency=10M -d out -- ./subject >said 2>complaints
+            judge "lock model $model, $cores processors" $?
+            [ "$bad" = 0 ] || head -20 complaints
+        done
+    done
+    exit $bad
+fi
 
 hash_of() {
     echo "$("$PEET_PREFIX/tests/json-get" "$1/stats.json" hash.hash), $("$PEET_PREFIX/tests/json-get" "$1/stats.json" time.cycles) cycles"

@@ -193,6 +193,11 @@ static void give_up(struct ctx *c, uint64_t time, uint64_t why)
     uint64_t o = c->op.args[0];
     struct list *in = c->in;
 
+    if (c->op.type == PEET_ABSTRACT_COND_WAIT && c->relocking) {
+        c->relocking = 0;
+        grant(c, time, PEET_COND_UNLOCKED(c->result, c->relocks));
+        return;
+    }
     if (c->op.type == PEET_ABSTRACT_COND_WAIT) {
         relock(c, time, why);
         return;
@@ -357,9 +362,12 @@ static int interruptible(const struct ctx *c)
     case PEET_ABSTRACT_THREAD_JOIN:
     case PEET_ABSTRACT_SEM_WAIT:
     case PEET_ABSTRACT_SLEEP:
-        return 1;
     case PEET_ABSTRACT_COND_WAIT:
-        return !c->relocking;
+    case PEET_ABSTRACT_MUTEX_LOCK:
+    case PEET_ABSTRACT_RWLOCK_READ:
+    case PEET_ABSTRACT_RWLOCK_WRITE:
+    case PEET_ABSTRACT_BARRIER_WAIT:
+        return 1;
     }
     return 0;
 }
