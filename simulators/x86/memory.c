@@ -333,11 +333,11 @@ static int near(struct x86_memory *m, const struct x86_access *a, uint64_t now, 
     arrived = peet__x86_arrived(level, slot, now);
     done = a->kind == X86_STORE ? now : now + level->cycles;
     if (a->kind == X86_STORE)
-        done = x86_later(done, level->lines[slot].owned);
+        done = x86_later(done, peet__x86_owned(&level->lines[slot]));
     out->served = (a->kind == X86_STORE ? x86_later(done, arrived) > now : arrived > done) ? level->lines[slot].from : X86_L1;
     done = x86_later(done, arrived);
     if (a->kind == X86_MODIFY)
-        done = x86_later(done, level->lines[slot].owned);
+        done = x86_later(done, peet__x86_owned(&level->lines[slot]));
     if (write && m->causes)
         level->written[slot] |= peet__x86_grains(m, a->address, a->size_bytes);
     if (!fetch) {

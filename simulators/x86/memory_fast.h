@@ -50,8 +50,11 @@ static inline __attribute__((always_inline)) int peet__x86_strides(const struct 
     if (stride) {
         n = peet_sim_prefetcher_ahead(p, address, stride, lines);
         for (uint32_t i = 0; i < n; i++)
-            if (!peet__x86_is_near(m, c, lines[i]))
+            if (!peet__x86_is_near(m, c, lines[i])) {
+                if (m->has_l2)
+                    peet_sim_tags_prefetch(&c->l2.tags, lines[i]);
                 return 0;
+            }
         p->triggers += n != 0;
         p->lines += n;
     }
@@ -81,7 +84,7 @@ static inline __attribute__((always_inline)) int x86_memory_hit_at(struct x86_me
         return 0;
     if (m->translation && __builtin_expect(pages->numbers[page_slot] != page || !pages->states[page_slot], 0))
         return 0;
-    if (__builtin_expect(c->l1d.lines[slot].ready > now || (kind != X86_LOAD && c->l1d.lines[slot].owned > now), 0))
+    if (__builtin_expect(c->l1d.lines[slot].ready > now || (kind != X86_LOAD && peet__x86_owned(&c->l1d.lines[slot]) > now), 0))
         return 0;
     if (m->strides && __builtin_expect(!peet__x86_strides(m, c, pc, address), 0))
         return 0;

@@ -125,9 +125,7 @@ static void l3_fill(struct x86_memory *m, struct x86_slice *slice, struct x86_re
     peet_sim_tags_fill(&l3->tags, slot, line, state);
     if (m->classify)
         peet_sim_shadow_use(&m->l3_shadow, line);
-    l3->lines[slot].asked = asked;
-    l3->lines[slot].ready = m->timeless ? 0 : ready;
-    l3->lines[slot].from = from;
+    peet__x86_arrives(&l3->lines[slot], asked, m->timeless ? 0 : ready, from);
     if (m->check)
         l3->versions[slot] = version;
 }
@@ -190,7 +188,7 @@ static uint64_t supplied(struct x86_memory *m, struct x86_request *r, const stru
 
     if (slot != PEET_SIM_NO_SLOT) {
         answer = peet__x86_arrived(c->outer, slot, asked);
-        answer = x86_later(answer, c->outer->lines[slot].owned);
+        answer = x86_later(answer, peet__x86_owned(&c->outer->lines[slot]));
     }
     answer += m->config.snoop_cycles;
     m->cache_to_cache++;

@@ -8,8 +8,7 @@
 static void fill(struct x86_memory *m, struct x86_level *level, uint64_t slot, const struct x86_request *r, uint8_t state, uint64_t asked, uint64_t ready)
 {
     peet_sim_tags_fill(&level->tags, slot, r->line, state);
-    ready = m->timeless ? 0 : ready;
-    level->lines[slot] = (struct x86_arrival){ .asked = asked, .ready = ready, .owned = ready, .from = r->served };
+    peet__x86_arrives(&level->lines[slot], asked, m->timeless ? 0 : ready, r->served);
     if (level->written)
         level->written[slot] = 0;
     if (level->versions)
@@ -259,7 +258,7 @@ static uint64_t second_level(struct x86_memory *m, struct x86_request *r, uint64
         done = hit_done(l2, r, slot, now, X86_L2);
         if (r->write && may_write(l2->tags.states[slot])) {
             l2->tags.states[slot] = X86_M;
-            done = x86_later(done, l2->lines[slot].owned);
+            done = x86_later(done, peet__x86_owned(&l2->lines[slot]));
         } else if (r->write) {
             missed(m, l2, r, 1);
             peet__x86_take(m, &l2->mshrs, now, &now);
@@ -267,7 +266,7 @@ static uint64_t second_level(struct x86_memory *m, struct x86_request *r, uint64
             peet__x86_until(m, &l2->mshrs, grant.done);
             l2->tags.states[slot] = X86_M;
             done = x86_later(done, grant.done);
-            l2->lines[slot].owned = m->timeless ? 0 : done;
+            peet__x86_own(&l2->lines[slot], m->timeless ? 0 : done);
         }
         r->second_level = first ? X86_SECOND_MISS : X86_SECOND_HIT;
         r->second_level_at = now;
@@ -318,7 +317,7 @@ static uint64_t upgrade(struct x86_memory *m, struct x86_core *c, struct x86_req
     }
     if (may_write(c->outer->tags.states[outer])) {
         c->outer->tags.states[outer] = X86_M;
-        done = x86_later(now, c->outer->lines[outer].owned);
+        done = x86_later(now, peet__x86_owned(&c->outer->lines[outer]));
     } else {
         missed(m, &c->l1d, r, 1);
         peet__x86_take(m, &c->l1d.mshrs, now, &start);
@@ -326,7 +325,7 @@ static uint64_t upgrade(struct x86_memory *m, struct x86_core *c, struct x86_req
         peet__x86_until(m, &c->l1d.mshrs, done);
     }
     c->l1d.tags.states[slot] = X86_M;
-    c->l1d.lines[slot].owned = m->timeless ? 0 : done;
+    peet__x86_own(&c->l1d.lines[slot], m->timeless ? 0 : done);
     return done;
 }
 
@@ -381,12 +380,12 @@ uint64_t peet__x86_data(struct x86_memory *m, struct x86_request *r, uint64_t no
                 done = x86_later(done, now + l1d->cycles);
             done = x86_later(done, peet__x86_arrived(l1d, slot, now));
         } else if (r->write && r->access->kind == X86_STORE) {
-            done = x86_later(x86_later(now, l1d->lines[slot].owned), peet__x86_arrived(l1d, slot, now));
+            done = x86_later(x86_later(now, peet__x86_owned(&l1d->lines[slot])), peet__x86_arrived(l1d, slot, now));
             r->served = done > now ? l1d->lines[slot].from : X86_L1;
         } else {
             done = hit_done(l1d, r, slot, now, X86_L1);
             if (r->write)
-                done = x86_later(done, l1d->lines[slot].owned);
+                done = x86_later(done, peet__x86_owned(&l1d->lines[slot]));
         }
     } else {
         missed(m, l1d, r, 0);

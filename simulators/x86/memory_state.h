@@ -47,12 +47,35 @@ struct x86_level_stats {
     uint64_t causes[PEET_MISS_CAUSES];   /* classified: of read_misses and write_misses */
 };
 
-/** What a slot holds, and when. */
+/** When what a slot holds is there: as small as can be, since there are many. */
 struct x86_arrival {
-    uint64_t asked, ready;   /* the line comes between these times */
-    uint64_t owned;          /* outer and L1D: the right to write comes then */
-    uint8_t from;            /* enum x86_served: where from */
+    uint64_t ready;          /* the line is there */
+    uint32_t span : 29, from : 3; /* so long before it was asked for; enum x86_served: where it comes from */
+    int32_t owned;           /* outer and L1D: the right to write comes so much later */
 };
+
+enum { X86_SPAN_MOST = (1 << 29) - 1 };
+_Static_assert(X86_SERVED <= 8, "struct x86_arrival has three bits for it");
+
+/** peet__x86_owned() - when the right to write comes */
+static inline uint64_t peet__x86_owned(const struct x86_arrival *a)
+{
+    return a->ready + (uint64_t)(int64_t)a->owned;
+}
+
+static inline void peet__x86_own(struct x86_arrival *a, uint64_t when)
+{
+    int64_t later = (int64_t)(when - a->ready);
+
+    a->owned = later > INT32_MAX ? INT32_MAX : later < INT32_MIN ? INT32_MIN : (int32_t)later;
+}
+
+static inline void peet__x86_arrives(struct x86_arrival *a, uint64_t asked, uint64_t ready, uint8_t from)
+{
+    uint64_t span = ready > asked ? ready - asked : 0;
+
+    *a = (struct x86_arrival){ .ready = ready, .span = span < X86_SPAN_MOST ? (uint32_t)span : X86_SPAN_MOST, .from = from };
+}
 
 /** One cache: tags, and by slot when what it holds is there. */
 struct x86_level {
@@ -211,10 +234,12 @@ static inline uint64_t peet__x86_arrived(struct x86_level *level, uint64_t slot,
 
     if (a->ready <= now)
         return now;
-    if (now < a->asked) {
+    if (now + a->span < a->ready) {
         /* Whoever brought it came later in time than this access, which is told later: it would have brought the line itself. */
-        a->ready = now + (a->ready - a->asked);
-        a->asked = now;
+        uint64_t owned = peet__x86_owned(a);
+
+        a->ready = now + a->span;
+        peet__x86_own(a, owned);
     }
     return a->ready;
 }
