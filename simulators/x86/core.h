@@ -185,7 +185,7 @@ struct x86_nodes {
         char *room;          /* in the newest */
         size_t room_bytes;
     } of_nodes, of_edges;    /* apart, so that edges that follow one another lie side by side */
-    size_t all_bytes;
+    size_t all_bytes, most_bytes; /* with more, all is forgotten */
     struct x86_edge **edges; /* by node, block and front end */
     uint64_t edge_mask, nedges;
     uint64_t forgotten;      /* times that all of them were */

@@ -11,7 +11,7 @@
 enum {
     BUCKETS = 1 << 16,
     CHUNK_BYTES = 1 << 20,
-    MOST_BYTES = 160 << 20,  /* of states and edges; beyond, all is forgotten */
+    MOST_BYTES = 160 << 20,  /* of states and edges */
     MOST_ANSWERS = 32,       /* edges of a node, block and front end that differ in what references took */
     CREDIT_MOST = 400000, CREDIT_FIRST = 100000, CREDIT_AGAIN = 1500,
     CREDIT_LEARNT = 8,       /* a block that is learnt costs as much as so many that are repeated save */
@@ -26,6 +26,7 @@ int x86_replay_init(struct x86 *x)
     x->nodes.edges = calloc(BUCKETS, sizeof *x->nodes.edges);
     x->nodes.edge_mask = BUCKETS - 1;
     x->nodes.mask = BUCKETS - 1;
+    x->nodes.most_bytes = MOST_BYTES;
     for (unsigned i = 0; i < x->nthreads; i++) {
         x->threads[i].replay = calloc(1, sizeof *x->threads[i].replay);
         if (!x->nodes.buckets || !x->nodes.edges || !x->threads[i].replay) {
@@ -442,6 +443,7 @@ static inline int repeat(struct x86_thread *t, const struct x86_code *code, cons
     const uint64_t base = t->dispatch;
     struct x86_edge *e = edge_of(t, block, front_of(t));
     const struct x86_tape_ref *refs;
+    const uint8_t category = t->store_category;
 
     if (__builtin_expect(!e, 0))
         return 0;
@@ -460,6 +462,7 @@ static inline int repeat(struct x86_thread *t, const struct x86_code *code, cons
 
                 if (!other) {
                     on_tape(r, e, i, &one, &got);
+                    t->store_category = category; /* until the tape gives it again */
                     return 0;
                 }
                 e = other;
@@ -593,7 +596,7 @@ void x86_replay_end(struct x86_thread *t, const struct x86_code *code)
     r->fresh = 1;
     r->learnt++;
     r->credit -= CREDIT_LEARNT;
-    if (t->cpu->x->nodes.all_bytes > MOST_BYTES)
+    if (t->cpu->x->nodes.all_bytes > t->cpu->x->nodes.most_bytes)
         forget_all(t->cpu->x);
     if (r->credit < 0) { /* nothing comes again here */
         x86_replay_leave(t);

@@ -42,6 +42,45 @@ static void rig_fail(const struct peet_env *env, const char *format, ...)
     va_end(args);
 }
 
+/* ---- a processor, for tests that want one: two units for integers, one of them for branches and slow ones, one for loads, one for stores */
+
+static const uint32_t rig_parts_01[] = { 0, 1 }, rig_parts_all[] = { 0, 1, 2, 3 };
+static const struct peet_resource rig_resources[] = {
+    { "P0", 1, -1, 0, NULL }, { "P1", 1, -1, 0, NULL }, { "P2", 1, 6, 0, NULL }, { "P3", 1, -1, 0, NULL },
+    { "P01", 2, -1, 2, rig_parts_01 }, { "ALL", 4, 14, 4, rig_parts_all },
+};
+static const struct peet_processor rig_processor = { .name = "rig", .dispatch_uops = 4, .window_uops = 40, .load_cycles = 4,
+    .mispredict_cycles = 12, .nresources = 6, .resources = rig_resources, .retire_uops = 6, .load_queue = 12, .store_queue = 8 };
+
+static const struct peet_processor *rig_find_processor(const struct peet_env *env, const char *mcpu)
+{
+    return &rig_processor;
+}
+
+static const struct peet_cost *rig_cost(const struct peet_env *env, const struct peet_processor *processor, const struct peet_insn *insn)
+{
+    static const struct peet_resource_use any[] = { { 4, 0, 1, 1, 0 } }, one[] = { { 1, 0, 1, 1, 0 } }, slow[] = { { 0, 0, 20, 1, 0 }, { 1, 2, 3, 1, 0 } },
+        three[] = { { 4, 0, 1, 2, 0 }, { 0, 1, 3, 1, 0 } }, load[] = { { 2, 0, 1, 1, 0 } }, store[] = { { 3, 0, 1, 1, 0 }, { 4, 0, 1, 1, 0 } },
+        branch[] = { { 0, 0, 1, 1, 0 } };
+    static const struct peet_cost costs[] = {
+        { .uops = 1, .latency_cycles = 1, .nuses = 1, .uses = any, .known = 1, .buffers = 1 << 5 },
+        { .uops = 1, .latency_cycles = 3, .nuses = 1, .uses = one, .known = 1, .buffers = 1 << 5 },
+        { .uops = 2, .latency_cycles = 24, .nuses = 2, .uses = slow, .known = 1, .buffers = 1 << 5 },
+        { .uops = 10, .latency_cycles = 4, .nuses = 2, .uses = three, .known = 1, .begins_group = 1, .buffers = 1 << 5 },
+        { .uops = 1, .latency_cycles = 4, .nuses = 1, .uses = load, .known = 1, .buffers = 1 << 2 | 1 << 5 },
+        { .uops = 2, .latency_cycles = 1, .nuses = 2, .uses = store, .known = 1, .ends_group = 1, .buffers = 1 << 5 },
+        { .uops = 1, .latency_cycles = 1, .nuses = 1, .uses = branch, .known = 1, .buffers = 1 << 5 },
+    };
+    static const char *const names[] = { "ADD", "MUL", "SLOW", "BIG", "MOV64rm", "MOV64mr", "JCC_1" };
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(insn->opcode->name, names[i]))
+            return &costs[i];
+    return &costs[0];
+}
+
+static int rig_with_processor; /* for the machines that are opened from now on */
+
 /** rig_open() - a machine of so many cores, without preset, memory=flat; @settings: "a=1,b=2".  Returns: 0, -1 if refused */
 static inline int rig_open(struct rig *rig, unsigned cores, const char *settings)
 {
@@ -53,6 +92,10 @@ static inline int rig_open(struct rig *rig, unsigned cores, const char *settings
     rig->env = (struct peet_env){ .abi = PEET_MODULE_ABI, .struct_size = sizeof rig->env, .cores = cores, .hw_contexts = cores, .seed = 1,
         .output_dir = rig_folder(), .fail = rig_fail, .host = rig };
     peet_stats_install(&rig->env);
+    if (rig_with_processor) {
+        rig->env.processor = rig_find_processor;
+        rig->env.cost = rig_cost;
+    }
     for (unsigned i = 0; peet_module.params[i].name; i++)
         if (peet_modhost_value(&peet_module.params[i], "default", peet_module.params[i].def, &values[i], &error))
             rig_fail(&rig->env, "%s", error.message);

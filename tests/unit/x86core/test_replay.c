@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Blocks that are repeated from what they did before take the same times, and the same is charged to the same places, as
+ * when all instructions are gone through: two machines, one with replay=on and one with replay=off, execute the same random
+ * programs with loops, misses, mispredictions, forwarding from stores, waits and changes of contexts.
+ */
+#include "corerig.h"
+#include "x86/core_replay.h"
+
+enum { BLOCKS = 14 };
+
+static struct rig_code *random_block(uint32_t id, uint64_t *seed)
+{
+    static const struct peet_opcode *const plain[] = { &rig_add, &rig_mul, &rig_add, &rig_slow, &rig_big, &rig_add, &rig_mul };
+    struct rig_code *c = rig_block(id);
+    unsigned n = 1 + (unsigned)rig_random(seed, 10);
+
+    for (unsigned i = 0; i < n; i++) {
+        int to = (int)rig_random(seed, 12), from = (int)rig_random(seed, 12), by = (int)rig_random(seed, 12);
+        uint64_t address = 0x10000 + 8 * rig_random(seed, 900);
+
+        switch (rig_random(seed, 8)) {
+        case 0:
+        case 1:
+        case 2:
+            rig_insn(c, &rig_load, to, -1, by, PEET_REF_LOAD, address, 1u << rig_random(seed, 5));
+            break;
+        case 3:
+            rig_insn(c, rig_random(seed, 3) ? &rig_store : &rig_add, -1, from, by, rig_random(seed, 3) ? PEET_REF_STORE : PEET_REF_MODIFY, address,
+                1u << rig_random(seed, 5));
+            break;
+        case 4:
+            if (!rig_random(seed, 12))
+                rig_insn(c, &rig_locked, -1, from, by, PEET_REF_MODIFY, address & ~7ull, 8);
+            else if (!rig_random(seed, 12))
+                rig_insn(c, &rig_mfence, -1, -1, -1, 0, 0, 0);
+            break;
+        default:
+            rig_insn(c, plain[rig_random(seed, 7)], to, from, by, 0, 0, 0);
+        }
+    }
+    if (!rig_random(seed, 4)) { /* one instruction with two references */
+        uint32_t first = c->block.nrefs;
+
+        rig_insn(c, &rig_load, 3, -1, 2, PEET_REF_LOAD, 0x10000 + 8 * rig_random(seed, 900), 8);
+        c->refs[c->block.nrefs] = (struct peet_ref){ .insn = c->block.ninsns - 1, .size_bytes = 8, .value = (uint16_t)c->block.nvalues, .kind = PEET_REF_STORE };
+        c->values[c->block.nvalues++] = 0x10000 + 8 * rig_random(seed, 900);
+        c->block.nrefs++;
+        c->insns[c->block.ninsns - 1].nrefs = (uint16_t)(c->block.nrefs - first);
+    }
+    if (rig_random(seed, 5))
+        rig_insn(c, &rig_branch, -1, PEET_REG_FLAGS, -1, 0, 0, 0);
+    return c;
+}
+
+static const char *const machines[] = { "", "branch=perfect,retire_uops=2", "core=inorder,window_uops=32", "store_queue=3,load_queue=4,stores_cycle=1",
+    "memory=hierarchy,l1d_bytes=4KiB,l2_bytes=16KiB", "memory=hierarchy,l1d_bytes=8KiB,l2_bytes=64KiB,l1d_prefetch=stride,l2_prefetch=stream,store_queue=6",
+    "memory=hierarchy,l1d_bytes=16KiB,page_bytes=4096,dtlb_entries=4,dtlb_ways=4", "window_uops=12,forward_fail_cycles=40" };
+
+static void both(struct rig *on, struct rig *off, const char *settings)
+{
+    char text[400];
+
+    snprintf(text, sizeof text, "%s%sreplay=on", settings, *settings ? "," : "");
+    CU_ASSERT_EQUAL_FATAL(rig_open(on, 2, text), 0);
+    snprintf(text, sizeof text, "%s%sreplay=off", settings, *settings ? "," : "");
+    CU_ASSERT_EQUAL_FATAL(rig_open(off, 2, text), 0);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(on->x->threads[0].replay);
+    CU_ASSERT_PTR_NULL(off->x->threads[0].replay);
+}
+
+static void same_books(const struct rig *on, const struct rig *off, const char *settings)
+{
+    unsigned differ = 0;
+
+    for (unsigned h = 0; h < 2; h++) {
+        const struct x86_thread *a = &on->x->threads[h], *b = &off->x->threads[h];
+
+        for (unsigned k = 0; k < CPI_CATEGORIES; k++)
+            differ += a->cycles[k] != b->cycles[k];
+        differ += a->instructions != b->instructions || a->window.n != b->window.n || a->loads_n != b->loads_n || a->stores_n != b->stores_n ||
+            a->forwards != b->forwards || a->forward_fails != b->forward_fails || a->mispredicts != b->mispredicts;
+    }
+    differ += on->x->stacks.nplaces != off->x->stacks.nplaces;
+    for (uint32_t i = 0; i < on->x->stacks.nplaces && i < off->x->stacks.nplaces; i++)
+        differ += memcmp(on->x->stacks.places[i].cycles, off->x->stacks.places[i].cycles, sizeof on->x->stacks.places[i].cycles) != 0;
+    CU_ASSERT_EQUAL(differ, 0);
+    if (differ)
+        fprintf(stderr, "%s: %u numbers differ\n", settings, differ);
+}
+
+/** The same blocks on both: in a batch, or as turns of a loop.  Returns: whether the clocks agree */
+static int step(struct rig *on, struct rig *off, unsigned hw, uint32_t context, struct rig_code **codes, const uint8_t *which, size_t n, uint64_t turns,
+    const int64_t *strides)
+{
+    struct rig *rigs[] = { on, off };
+
+    for (unsigned r = 0; r < 2; r++) {
+        struct peet_block_event events[BLOCKS];
+
+        for (size_t i = 0; i < n; i++)
+            events[i] = rig_event(codes[which[i]], context);
+        if (strides) {
+            uint64_t taken;
+
+            events[0].turns = turns;
+            events[0].strides = strides;
+            rigs[r]->clock[hw] += peet_module.loop(rigs[r]->x, hw, events, rigs[r]->clock[hw], UINT64_MAX, &taken);
+        }
+        for (uint64_t k = 0; !strides && k < turns; k++)
+            for (size_t done = 0, some; done < n; done += some)
+                rigs[r]->clock[hw] += peet_module.blocks(rigs[r]->x, hw, events + done, n - done, rigs[r]->clock[hw], UINT64_MAX, &some);
+    }
+    return on->clock[hw] == off->clock[hw];
+}
+
+static void equal(const char *settings, uint64_t seed, size_t most_bytes, uint64_t *out_replayed)
+{
+    enum { EVENTS = 700 };
+    struct rig_code *codes[BLOCKS];
+    struct rig on, off;
+
+    for (uint32_t i = 0; i < BLOCKS; i++)
+        codes[i] = random_block(i, &seed);
+    both(&on, &off, settings);
+    if (most_bytes)
+        on.x->nodes.most_bytes = most_bytes;
+    for (unsigned e = 0; e < EVENTS; e++) {
+        unsigned hw = on.clock[1] < on.clock[0];
+        uint8_t which[BLOCKS];
+        int64_t strides[RIG_INSNS];
+        size_t n = 1 + rig_random(&seed, 4);
+        int agrees;
+
+        for (size_t i = 0; i < n; i++)
+            which[i] = (uint8_t)rig_random(&seed, BLOCKS);
+        for (unsigned i = 0; i < RIG_INSNS; i++)
+            strides[i] = rig_random(&seed, 2) ? 0 : (int64_t)(8 * rig_random(&seed, 3));
+        agrees = step(&on, &off, hw, rig_random(&seed, 60) ? hw : 7 + hw, codes, which, n, 1 + rig_random(&seed, 60), rig_random(&seed, 3) ? NULL : strides);
+        CU_ASSERT_FATAL(agrees);
+        if (!rig_random(&seed, 15)) { /* something else took time */
+            uint64_t gap = rig_random(&seed, 80);
+
+            on.clock[hw] += gap;
+            off.clock[hw] += gap;
+        }
+        if (!rig_random(&seed, 15)) {
+            struct peet_abstract_event unlock = { PEET_ABSTRACT_MUTEX_UNLOCK, hw, 0, NULL };
+
+            on.clock[hw] += peet_module.abstract(on.x, hw, &unlock, on.clock[hw]);
+            off.clock[hw] += peet_module.abstract(off.x, hw, &unlock, off.clock[hw]);
+        }
+        if (!rig_random(&seed, 8)) /* data move */
+            for (uint32_t i = 0; i < BLOCKS; i++)
+                for (uint32_t k = 0; k < codes[i]->block.nvalues; k++)
+                    if (!rig_random(&seed, 4))
+                        codes[i]->values[k] = 0x10000 + 4 * rig_random(&seed, 4000);
+    }
+    for (struct rig *r = &on; r; r = r == &on ? &off : NULL) {
+        peet_module.finish(r->x, on.clock[0] > on.clock[1] ? on.clock[0] : on.clock[1]);
+        CU_ASSERT_EQUAL(r->failures, 0);
+        if (r->failures)
+            fprintf(stderr, "%s: %s\n", settings, r->failure);
+    }
+    same_books(&on, &off, settings);
+    if (most_bytes)
+        CU_ASSERT(on.x->nodes.forgotten > 0);
+    *out_replayed += on.x->threads[0].replay->replayed;
+    rig_close(&on);
+    rig_close(&off);
+    for (uint32_t i = 0; i < BLOCKS; i++)
+        free(codes[i]);
+}
+
+static void equal_machines(void)
+{
+    for (unsigned m = 0; m < sizeof machines / sizeof *machines; m++) {
+        uint64_t replayed = 0;
+
+        for (rig_with_processor = 0; rig_with_processor < 2; rig_with_processor++)
+            for (unsigned k = 0; k < 3; k++)
+                equal(machines[m], 17 + 100 * m + k, 0, &replayed);
+        CU_ASSERT(replayed > 5000); /* else nothing has been compared */
+    }
+}
+
+/* With little room everything is forgotten time and again. */
+static void forgetting(void)
+{
+    uint64_t replayed = 0;
+
+    rig_with_processor = 1;
+    equal("", 5, 2 << 20, &replayed);
+    equal(machines[4], 6, 2 << 20, &replayed);
+    CU_ASSERT(replayed > 0);
+}
+
+/* A loop whose data are there: after some turns, all turns are repeated. */
+static void steady(void)
+{
+    struct rig_code *code = rig_block(0);
+    const uint8_t which[] = { 0 };
+    struct rig on, off;
+
+    rig_with_processor = 1;
+    rig_insn(code, &rig_load, 1, -1, 2, PEET_REF_LOAD, 0x10000, 8);
+    rig_insn(code, &rig_mul, 3, 1, 3, 0, 0, 0);
+    rig_insn(code, &rig_store, -1, 3, 2, PEET_REF_STORE, 0x10040, 8);
+    rig_insn(code, &rig_add, 2, 2, -1, 0, 0, 0);
+    rig_insn(code, &rig_branch, -1, PEET_REG_FLAGS, -1, 0, 0, 0);
+    both(&on, &off, "");
+    CU_ASSERT(step(&on, &off, 0, 0, &code, which, 1, 100000, NULL));
+    CU_ASSERT(on.x->threads[0].replay->replayed > 99000);
+    same_books(&on, &off, "steady");
+    rig_close(&on);
+    rig_close(&off);
+    free(code);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = { { "equal machines", equal_machines }, { "forgetting", forgetting }, { "steady", steady }, CU_TEST_INFO_NULL };
+
+    return run_suite("x86 replay", tests);
+}
