@@ -146,6 +146,7 @@ static struct preamble write_preamble(struct peet__emit *e)
     p.other = (size_t)(e->at - e->write); /* esi block id; eax: whether it could not */
     call_machine(e, offsetof(struct peet_direct_table, other));
     load(e, RDI, RBX, RUN(last));
+    load(e, R15, RBX, RUN(stamp));
     CODE(e, "\x85\xc0\xc3"); /* test eax, eax; ret */
 
     p.loop = (size_t)(e->at - e->write); /* esi block id, rdx turns, rcx strides */

@@ -50,7 +50,7 @@ struct peet_direct_table {
      *  Returns: where it is now */
     uint32_t (*miss)(struct peet_direct_run *run, uint32_t site, uint64_t line);
     /** other() - some look's references lie in two lines; nothing has happened.  @run: addresses of all looks' beginnings
-     *  Returns: 0: done, but for the block's own time and stamps; -1: the block shall come through event() */
+     *  Returns: 0: done, but for the block's own time and stamps (both of @run may have gone forward); -1: the block shall come through event() */
     int (*other)(struct peet_direct_run *run, uint32_t block_id);
     /** loop() - a block went round so many times, value i growing by strides[i] each time.  @run: addresses of all looks' beginnings in the
      *  first turn.  May be NULL.  Returns: 0: all done, in time and stamp too; -1: nothing has happened, the loop shall come through loop() */
