@@ -2,6 +2,7 @@
 /* See consistency.h. */
 #include "consistency/consistency.h"
 #include "modules/stats.h"
+#include "sync/sync.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -240,6 +241,14 @@ unsigned peet__consistency_ordering(struct peet_map *map, uint64_t pc)
     return block->ninsns ? order_of_insn(block, &block->insns[0]) : 0;
 }
 
+/** Will a context that joins this thread wait? */
+static int runs(struct peet_map *map, uint64_t number)
+{
+    const struct peet_map_thread *t = number == PEET_NEVER ? NULL : peet__thread_find(map, number);
+
+    return t && t->context && !t->detached && !t->joiner;
+}
+
 unsigned peet__consistency_meaning(struct peet_map *map, const struct peet_abstract_event *event)
 {
     switch (event->type) {
@@ -252,7 +261,6 @@ unsigned peet__consistency_meaning(struct peet_map *map, const struct peet_abstr
     case PEET_ABSTRACT_ROI_END:
     case PEET_ABSTRACT_CLOCK:
     case PEET_ABSTRACT_RANGE:
-    case PEET_ABSTRACT_YIELD:
     case PEET_ABSTRACT_TASK:
     case PEET_ABSTRACT_THREAD_DETACH:
     case PEET_ABSTRACT_INTERRUPT:
@@ -268,6 +276,11 @@ unsigned peet__consistency_meaning(struct peet_map *map, const struct peet_abstr
     case PEET_ABSTRACT_WAIT:
     case PEET_ABSTRACT_ONCE_BEGIN:
         return PEET_ORDERING_ACQUIRE | PEET_ORDERING_FULL;
+    case PEET_ABSTRACT_THREAD_CREATE:
+    case PEET_ABSTRACT_CONTEXT_EXIT:
+        return PEET_ORDERING_RELEASE | PEET_ORDERING_SEEN;
+    case PEET_ABSTRACT_THREAD_JOIN: /* what the thread has stored is seen by everybody; what it has seen, not yet here.  One that waits: SYNC_GRANT */
+        return event->nargs && runs(map, event->args[0]) ? 0 : PEET_ORDERING_ACQUIRE;
     default: /* all that synchronises, and all whose effects others see: threads, loops, system calls, library code */
         return PEET_ORDERING_FULL;
     }
@@ -389,7 +402,7 @@ int peet__consistency_waits(struct peet_map *map, unsigned hw, const struct peet
     struct peet_map_consistency *c = map->consistency;
     unsigned ordering;
 
-    if (!c->ops || c->sync_only || !(ordering = peet__consistency_meaning(map, event)))
+    if (!c->ops || c->sync_only || !c->ops->waits || !(ordering = peet__consistency_meaning(map, event)))
         return 0;
     return c->ops->waits(c->self, hw, ordering);
 }
@@ -408,6 +421,12 @@ static void touch_event(struct peet_map_consistency *c, const struct peet_abstra
     }
 }
 
+/** Of these nothing is left if the context waits, or is over, before its next step: nobody has looked. */
+static int comes(unsigned type)
+{
+    return type == PEET_ABSTRACT_SYNC_GRANT || type == PEET_ABSTRACT_CONTEXT_START || type == PEET_ABSTRACT_VIEW_LEAVE || type == PEET_ABSTRACT_THREAD_JOIN;
+}
+
 void peet__consistency_event(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event)
 {
     struct peet_map_consistency *c = map->consistency;
@@ -421,6 +440,10 @@ void peet__consistency_event(struct peet_map *map, struct peet_map_core *core, c
     if (!c->ops)
         return;
     ordering = peet__consistency_meaning(map, event);
+    if (c->exploring && !c->sync_only && comes(event->type) && !peet__consistency_waits(map, hw, event)) {
+        c->came |= ordering ? 1ull << hw : 0;
+        return;
+    }
     if (event->type == PEET_ABSTRACT_ATOMIC) {
         core->context->ordering = (uint8_t)(ordering | 128);
         return;
@@ -448,8 +471,26 @@ void peet__consistency_access(struct peet_map *map, struct peet_map_core *core)
     order(map, hw, ordering, core->clock);
 }
 
+void peet__consistency_came(struct peet_map *map)
+{
+    struct peet_map_consistency *c = map->consistency;
+
+    for (; c->came; c->came &= c->came - 1) {
+        const unsigned hw = (unsigned)__builtin_ctzll(c->came);
+
+        if (map->cores[hw].context)
+            order(map, hw, PEET_ORDERING_FULL, map->cores[hw].clock);
+    }
+}
+
 void peet__consistency_switch(struct peet_map *map, unsigned hw)
 {
+    struct peet_map_consistency *c = map->consistency;
+
+    if (c->ops && c->exploring && !c->sync_only) {
+        c->came |= 1ull << hw;
+        return;
+    }
     order(map, hw, PEET_ORDERING_FULL, map->cores[hw].clock);
 }
 

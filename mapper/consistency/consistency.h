@@ -58,6 +58,7 @@ struct peet_map_consistency {
     uint8_t sync_only, exploring;
     uint8_t moving;                /* a move is under way ... */
     uint8_t unseen;                /* ... that is no step of its own */
+    uint64_t came;                 /* exploring: processors that a context has come to, or gone on at, and that see everything before its next step */
     uint8_t locked;                /* sync_only: the access under way is a locked one */
     uint64_t memory_epoch;         /* grows whenever somebody's view changes */
     struct peet_footprint *footprint; /* of the step under way; NULL: nobody wants it */
@@ -74,6 +75,8 @@ void peet__consistency_blocks(struct peet_map *map, struct peet_map_core *core, 
 void peet__consistency_event(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event);
 /** The core's context goes on with the access before which it has waited (ATOMIC): what it orders is done now, as nobody acts in between. */
 void peet__consistency_access(struct peet_map *map, struct peet_map_core *core);
+/** Exploring: those that have come, and are still there, see everything. */
+void peet__consistency_came(struct peet_map *map);
 /** A context comes onto a core, which another one had before. */
 void peet__consistency_switch(struct peet_map *map, unsigned hw);
 /** Would an event of this core have to wait until something is performed? */

@@ -89,6 +89,22 @@ static void arrivals(struct peet_map *map)
         peet__map_arrivals(map);
 }
 
+/** Does a store wait in front of this processor?  A context ends behind it, if nothing else is to be tried: it could have been seen. */
+static int unseen(struct peet_map *map, unsigned hw)
+{
+    struct peet_map_consistency *c = map->consistency;
+    struct peet_move moves[PEET_OPTIONS_MOST];
+    unsigned n;
+
+    if (!c->ops || c->sync_only)
+        return 0;
+    n = c->ops->moves(c->self, moves, PEET_OPTIONS_MOST);
+    for (unsigned i = 0; i < n && i < PEET_OPTIONS_MOST; i++)
+        if (moves[i].kind == PEET_MOVE_SEE && moves[i].processor == hw)
+            return 1;
+    return 0;
+}
+
 /** A core goes on until it stands before something visible, or has nothing to do. */
 static void advance(struct explore *e, unsigned hw)
 {
@@ -116,7 +132,8 @@ static void advance(struct explore *e, unsigned hw)
         } else if (kind == PEET_EVENT_BLOCK) {
             peet__map_run_block(map, hw, core, &event.block);
         } else if (kind == PEET_EVENT_ABSTRACT) {
-            if (visible(&event.abstract) || peet__consistency_waits(map, hw, &event.abstract)) {
+            if (visible(&event.abstract) || peet__consistency_waits(map, hw, &event.abstract) ||
+                (event.abstract.type == PEET_ABSTRACT_CONTEXT_EXIT && unseen(map, hw))) {
                 s->standing = 1;
                 s->event = event.abstract;
                 if (s->event.nargs > 8)
@@ -166,29 +183,35 @@ static void settle(struct explore *e)
     } while (again && !map->ended && !map->error.code);
 }
 
-static unsigned list(struct explore *e, struct peet_option *out)
+static unsigned list_contexts(struct explore *e, struct peet_option *out, unsigned n, int ending)
 {
     struct peet_map *map = e->map;
-    struct peet_map_consistency *c = map->consistency;
-    struct peet_move moves[PEET_OPTIONS_MOST];
-    unsigned n = 0, nmoves;
 
     for (unsigned hw = 0; hw < map->ncores && n < PEET_OPTIONS_MOST; hw++) {
         struct stand *s = &e->stands[hw];
 
-        if (!s->standing || peet__consistency_waits(map, hw, &s->event))
+        if (!s->standing || (s->event.type == PEET_ABSTRACT_CONTEXT_EXIT) != ending || peet__consistency_waits(map, hw, &s->event))
             continue;
-        if (s->spins && s->epoch == c->memory_epoch)
+        if (s->spins && s->epoch == map->consistency->memory_epoch)
             continue;
         out[n++] = (struct peet_option){ .id = map->cores[hw].context->number, .hw = hw };
     }
-    if (!c->ops || c->sync_only)
-        return n;
-    nmoves = c->ops->moves(c->self, moves, PEET_OPTIONS_MOST);
-    for (unsigned i = 0; i < nmoves && i < PEET_OPTIONS_MOST && n < PEET_OPTIONS_MOST; i++)
-        out[n++] = (struct peet_option){ .id = 1ull << 63 | (uint64_t)moves[i].kind << 60 | (uint64_t)moves[i].processor << 48 | (moves[i].id & 0xffffffffffff),
-            .hw = moves[i].processor, .is_move = 1, .move = moves[i] };
     return n;
+}
+
+static unsigned list(struct explore *e, struct peet_option *out)
+{
+    struct peet_map_consistency *c = e->map->consistency;
+    struct peet_move moves[PEET_OPTIONS_MOST];
+    unsigned n = list_contexts(e, out, 0, 0), nmoves;
+
+    if (c->ops && !c->sync_only) {
+        nmoves = c->ops->moves(c->self, moves, PEET_OPTIONS_MOST);
+        for (unsigned i = 0; i < nmoves && i < PEET_OPTIONS_MOST && n < PEET_OPTIONS_MOST; i++)
+            out[n++] = (struct peet_option){ .id = 1ull << 63 | (uint64_t)moves[i].kind << 60 | (uint64_t)moves[i].processor << 48 | (moves[i].id & 0xffffffffffff),
+                .hw = moves[i].processor, .is_move = 1, .move = moves[i] };
+    }
+    return list_contexts(e, out, n, 1);
 }
 
 static int any_standing(const struct explore *e)
@@ -266,6 +289,7 @@ static unsigned go_on(struct explore *e, struct peet_option *out_options)
         uint64_t then;
 
         settle(e);
+        peet__consistency_came(map);
         apply_unseen(e);
         n = map->ended || map->error.code ? 0 : list(e, out_options);
         if (n || map->ended || map->error.code)

@@ -350,9 +350,11 @@ static unsigned meaning(const struct model *m, unsigned ordering)
     case MODEL_SC:
         return 0;
     case MODEL_WO: /* everything that orders is a synchronisation */
+        if (ordering & PEET_ORDERING_SEEN)
+            return ordering;
         return ordering & ~(unsigned)PEET_ORDERING_STORES ? ordering | PEET_ORDERING_FULL : ordering;
     case MODEL_TSO: /* loads are in order, and so are stores */
-        return ordering & PEET_ORDERING_FULL;
+        return ordering & (PEET_ORDERING_FULL | PEET_ORDERING_SEEN);
     case MODEL_PSO:
         return ordering & ~(unsigned)PEET_ORDERING_ACQUIRE;
     default:
@@ -365,11 +367,11 @@ int model_waits(const struct model *m, unsigned p, unsigned ordering)
     const unsigned what = meaning(m, ordering);
     const struct processor *own = &m->processors[p];
 
-    if ((what & (PEET_ORDERING_RELEASE | PEET_ORDERING_FULL)) && own->out.n)
+    if ((what & (PEET_ORDERING_RELEASE | PEET_ORDERING_FULL | PEET_ORDERING_SEEN)) && own->out.n)
         return 1;
     if ((what & (PEET_ORDERING_ACQUIRE | PEET_ORDERING_FULL)) && own->in.n)
         return 1;
-    return (what & PEET_ORDERING_FULL) && !reached_all(m, p);
+    return (what & (PEET_ORDERING_FULL | PEET_ORDERING_SEEN)) && !reached_all(m, p);
 }
 
 void model_order(struct model *m, unsigned p, unsigned ordering, uint64_t now)
@@ -379,9 +381,9 @@ void model_order(struct model *m, unsigned p, unsigned ordering, uint64_t now)
     (void)now;
     m->statistics.orders++;
     m->statistics.waits += (uint64_t)model_waits(m, p, ordering);
-    if (what & (PEET_ORDERING_RELEASE | PEET_ORDERING_FULL))
+    if (what & (PEET_ORDERING_RELEASE | PEET_ORDERING_FULL | PEET_ORDERING_SEEN))
         depends(m, THING_LEFT, p, 0, m->processors[p].stores, PEET_DEPENDS_NEEDS);
-    if (queues(m) && (what & PEET_ORDERING_FULL))
+    if (queues(m) && (what & (PEET_ORDERING_FULL | PEET_ORDERING_SEEN)))
         depends(m, THING_OWN_APPLIED, p, 0, 1, PEET_DEPENDS_NEEDS);
     if (queues(m) && (what & (PEET_ORDERING_ACQUIRE | PEET_ORDERING_FULL))) {
         depends(m, THING_QUEUED, p, 0, 1, PEET_DEPENDS_WAITS);
@@ -390,9 +392,9 @@ void model_order(struct model *m, unsigned p, unsigned ordering, uint64_t now)
     if (what & PEET_ORDERING_STORES)
         m->processors[p].fences++;
     m->ordering = 1;
-    if (what & (PEET_ORDERING_RELEASE | PEET_ORDERING_FULL))
+    if (what & (PEET_ORDERING_RELEASE | PEET_ORDERING_FULL | PEET_ORDERING_SEEN))
         empty_buffer(m, p);
-    if (what & PEET_ORDERING_FULL)
+    if (what & (PEET_ORDERING_FULL | PEET_ORDERING_SEEN))
         reach_all(m, p);
     if (what & (PEET_ORDERING_ACQUIRE | PEET_ORDERING_FULL))
         empty_queue(m, p);

@@ -26,7 +26,7 @@
  * write in views; whatever else makes the order of two steps matter, or one of them wait for the other, the model says by env->depends().
  *
  * CHANGES
- *   1  first version; depends() at the end of the services
+ *   1  first version; depends() at the end of the services, PEET_ORDERING_SEEN beside PEET_ORDERING_RELEASE
  */
 #ifndef PEET_CONSISTENCY_H
 #define PEET_CONSISTENCY_H
@@ -46,6 +46,7 @@ enum peet_ordering {
     PEET_ORDERING_RELEASE = 2, /* all stores before are performed */
     PEET_ORDERING_STORES = 4,  /* stores before are performed before stores after (sfence) */
     PEET_ORDERING_FULL = 8,    /* both, for everybody: mfence, locked instructions, sequentially consistent operations */
+    PEET_ORDERING_SEEN = 32,   /* all stores before are seen by everybody; what this processor sees may wait: it creates a thread, or ends one */
     PEET_ORDERING_BEFORE_STORE = 16, /* a release store follows, which will say so itself (PEET_STORE_RELEASE): nothing needs to wait yet */
 };
 
