@@ -99,6 +99,19 @@ static int same_categories(const struct peet_cli_account *a, const struct peet_c
     return same;
 }
 
+/* Runs of the same program are called by their folders. */
+static void name_apart(const struct asked *asked, struct runs *runs)
+{
+    int same = 0;
+    for (size_t i = 1; i < runs->n; i++)
+        for (size_t k = 0; k < i && !same; k++)
+            same = strcmp(runs->accounts[i].program, runs->accounts[k].program) == 0;
+    for (size_t i = 0; i < runs->n && same; i++) {
+        size_t length = strlen(asked->folders[i]), most = sizeof(runs->accounts[i].program) - 1;
+        snprintf(runs->accounts[i].program, most + 1, "%s", asked->folders[i] + (length > most ? length - most : 0));
+    }
+}
+
 static int read_runs(const struct asked *asked, struct runs *runs)
 {
     size_t profiles = 0, accounts = 0;
@@ -123,6 +136,7 @@ static int read_runs(const struct asked *asked, struct runs *runs)
         profiles += (size_t)profile;
         accounts += (size_t)account;
     }
+    name_apart(asked, runs);
     runs->have_profiles = profiles == runs->n;
     runs->have_accounts = accounts == runs->n;
     if (!runs->have_profiles && !runs->have_accounts) {
@@ -138,7 +152,7 @@ static void say_what(const struct asked *asked, const struct runs *runs)
     if (asked->plot)
         printf("\n%s: drawn are%s%s%s\n", asked->plot, runs->have_profiles ? " the shares of data structures" : "",
             runs->have_profiles && runs->have_accounts ? ", and" : "",
-            !runs->have_accounts ? "" : runs->n > 1 ? " cycles for each instruction" :
+            !runs->have_accounts ? "" : runs->n > 1 ? " cycles for each instruction, and in all" :
             " where the cycles went, by hardware context and function, and misses over time");
     if (asked->csv)
         printf("%s%s: the cycles of runs, hardware contexts and functions, and counts over time\n", asked->plot ? "" : "\n", asked->csv);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 620, HEIGHT = 420 };
+enum { WIDTH = 620, HEIGHT = 420, NAME = 20 };
 
 static const char *const colours[] = { "#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#f0e442", "#000000", "#7f3b08", "#542788" };
 
@@ -122,19 +122,22 @@ static void put_stack(FILE *out, const struct peet_cli_account *a, const char *n
     fputc('\n', out);
 }
 
-/* The bars of $panel; categories that hardly anything went to are left out of the picture, but for their bars' heights. */
-static void plot_stacks(FILE *out, const struct peet_cli_account *a, int panel, const char *title, const char *unit, int with_idle)
+/* The bars of $panel; what hardly anything went to is there, but has no name. */
+static void plot_stacks(FILE *out, const struct peet_cli_account *accounts, size_t n, int panel, const char *title, const char *unit, int with_idle)
 {
-    double sum = peet_cli_stack_sum(a, &a->all);
+    const struct peet_cli_account *a = accounts;
     const char *before = "plot";
     fprintf(out, "set title \"%s\"\nset ylabel \"%s\"\nset style histogram rowstacked\nset yrange [0:*]\nset format y \"%s\"\n", title, unit,
         strcmp(unit, "cycles") == 0 ? "%.1s%c" : "%g");
     for (int i = 0; i < a->ncategories; i++) {
-        if (a->all.cycles[i] <= 0 || (idle(a, i) && !with_idle))
+        double share = 0; /* the greatest of any run */
+        for (size_t k = 0; k < n; k++)
+            if (accounts[k].all.cycles[i] > share * peet_cli_stack_sum(a, &accounts[k].all))
+                share = accounts[k].all.cycles[i] / peet_cli_stack_sum(a, &accounts[k].all);
+        if (share <= 0 || (idle(a, i) && !with_idle))
             continue;
-        fprintf(out, "%s $panel%d using %d:xtic(1) linecolor rgb \"%s\" %s", before, panel, i + 2, shade(i),
-            a->all.cycles[i] * 2000 >= sum ? "title \"" : "notitle");
-        if (a->all.cycles[i] * 2000 >= sum) {
+        fprintf(out, "%s $panel%d using %d:xtic(1) linecolor rgb \"%s\" %s", before, panel, i + 2, shade(i), share >= 0.0005 ? "title \"" : "notitle");
+        if (share >= 0.0005) {
             put_name(out, a->categories[i]);
             fputc('"', out);
         }
@@ -146,10 +149,13 @@ static void plot_stacks(FILE *out, const struct peet_cli_account *a, int panel, 
 static void stacks_of(FILE *out, const struct peet_cli_account *a, int panel, const struct peet_cli_stack *stacks, int n, const char *title, int with_idle)
 {
     fprintf(out, "$panel%d << END\n", panel);
-    for (int i = 0; i < n; i++)
-        put_stack(out, a, stacks[i].name, &stacks[i], 1);
+    for (int i = 0; i < n; i++) {
+        char name[NAME + 1];
+        snprintf(name, sizeof(name), "%.*s", NAME, stacks[i].name);
+        put_stack(out, a, name, &stacks[i], 1);
+    }
     fputs("END\n", out);
-    plot_stacks(out, a, panel, title, "cycles", with_idle);
+    plot_stacks(out, a, 1, panel, title, "cycles", with_idle);
 }
 
 /* Counts of windows, for 1000 cycles. */
@@ -166,7 +172,7 @@ static void plot_windows(FILE *out, const struct peet_cli_account *a, int panel)
             fprintf(out, " %.6g", json_number_value(json_object_get(window, keys[k])) * 1000 / a->window_cycles);
         fputc('\n', out);
     }
-    fputs("END\nset title \"over time\"\nset ylabel \"for 1000 cycles\"\nset xlabel \"cycles\"\nset yrange [0:*]\nset xtics norotate autofreq\nset format x \"%.1s%c\"\nset format y \"%g\"\n", out);
+    fputs("END\nset title \"over time\"\nset ylabel \"for 1000 cycles\"\nset xlabel \"cycles\"\nset yrange [0:*]\nset xtics rotate by -30 autofreq\nset format x \"%.1s%c\"\nset format y \"%g\"\n", out);
     for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
         if (!json_object_get(json_array_get(a->windows, 0), keys[k]))
             continue;
@@ -183,7 +189,7 @@ static int has_windows(const struct peet_cli_account *accounts, size_t n)
 
 static int account_panels(const struct peet_cli_account *accounts, size_t n)
 {
-    return 1 + (n == 1 ? (accounts->ncontexts > 0) + (accounts->nfunctions > 0) : 0) + has_windows(accounts, n);
+    return 1 + (n == 1 ? (accounts->ncontexts > 0) + (accounts->nfunctions > 0) : 1) + has_windows(accounts, n);
 }
 
 static void account_script(FILE *out, const struct peet_cli_account *accounts, size_t n, int panel)
@@ -192,7 +198,14 @@ static void account_script(FILE *out, const struct peet_cli_account *accounts, s
     for (size_t k = 0; k < n; k++)
         put_stack(out, &accounts[k], accounts[k].program, &accounts[k].all, accounts[k].instructions);
     fputs("END\n", out);
-    plot_stacks(out, accounts, panel++, "cycles for each instruction", "CPI", 0);
+    plot_stacks(out, accounts, n, panel++, "cycles for each instruction", "CPI", 0);
+    if (n > 1) {
+        fprintf(out, "$panel%d << END\n", panel);
+        for (size_t k = 0; k < n; k++)
+            put_stack(out, &accounts[k], accounts[k].program, &accounts[k].all, 1);
+        fputs("END\n", out);
+        plot_stacks(out, accounts, n, panel++, "of all hardware contexts", "cycles", 1);
+    }
     if (n == 1 && accounts->ncontexts > 0)
         stacks_of(out, accounts, panel++, accounts->contexts, accounts->ncontexts, "by hardware context", 1);
     if (n == 1 && accounts->nfunctions > 0)

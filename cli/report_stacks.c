@@ -2,12 +2,13 @@
 /* Where the cycles went: accounts of runs, their tables and their data as text; see report_stacks.h. */
 #include "report_stacks.h"
 
+#include "number.h"
 #include "report_table.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { COLUMNS = 100, CONTEXTS = 64, NAME = 24, LEAST = 8, CYCLES = 14, GAP = 2, INDENT = 4, CELL = 7 };
+enum { COLUMNS = 100, CONTEXTS = 64, NAME = 20, LEAST = 8, GAP = 2, INDENT = 4, CELL = 6 };
 
 double peet_cli_stack_sum(const struct peet_cli_account *a, const struct peet_cli_stack *stack)
 {
@@ -99,44 +100,48 @@ void peet_cli_account_fini(struct peet_cli_account *a)
 
 /* ---------------------------------------------------------------------------------------------- tables */
 
-/** The categories that have a column of their own: the greatest, as many as fit; in their order. */
-struct columns { int shown[PEET_CLI_CATEGORIES], other; };
+/** The categories that have a column of their own, in their order: those with most cycles in any row, as many as fit. */
+struct columns { int shown[PEET_CLI_CATEGORIES], other, without_idle; };
 
-static int wider(int width, const char *name)
+/** What a cycle of an instruction is: waiting for something to do is none. */
+static int is_idle(const char *category)
 {
-    int length = (int)strlen(name) < NAME ? (int)strlen(name) : NAME;
-    return width > INDENT + length + GAP + CYCLES ? width : INDENT + length + GAP + CYCLES;
+    return strcmp(category, "idle") == 0;
 }
 
-static void choose(const struct peet_cli_account *accounts, size_t n, struct columns *out)
+/* @stacks: the table's rows; @a: the first run, all have the same categories. */
+static void choose(const struct peet_cli_account *a, const struct peet_cli_stack *stacks, size_t n, int without_idle, struct columns *out)
 {
-    const struct peet_cli_account *first = accounts;
-    double share[PEET_CLI_CATEGORIES] = {0};
-    int width = INDENT + LEAST + GAP + CYCLES;
-    *out = (struct columns){.other = 0};
-    for (size_t k = 0; k < n; k++)
-        width = wider(width, accounts[k].program);
-    for (int i = 0; n == 1 && i < first->nfunctions; i++)
-        width = wider(width, first->functions[i].name);
-    for (size_t k = 0; k < n; k++)
-        for (int i = 0; i < first->ncategories; i++)
-            share[i] += accounts[k].all.cycles[i] / (peet_cli_stack_sum(&accounts[k], &accounts[k].all) + 1);
-    width += GAP + CELL; /* "other" */
+    double most[PEET_CLI_CATEGORIES] = {0}, all = 0;
+    int name = LEAST, width;
+    char cycles[PEET_CLI_NUMBER_BYTES];
+    *out = (struct columns){.without_idle = without_idle};
+    for (size_t k = 0; k < n; k++) {
+        double sum = peet_cli_stack_sum(a, &stacks[k]);
+        int length = (int)strlen(stacks[k].name);
+        name = length > name ? length : name;
+        all = sum > all ? sum : all;
+        for (int i = 0; i < a->ncategories; i++)
+            if (stacks[k].cycles[i] > most[i] && !(without_idle && is_idle(a->categories[i])))
+                most[i] = stacks[k].cycles[i];
+    }
+    width = (int)strlen(peet_cli_grouped(cycles, (uint64_t)all));
+    width = INDENT + (name < NAME ? name : NAME) + GAP + (width > CELL ? width : CELL) + GAP + CELL; /* the last is "other" */
     for (;;) {
         int best = -1, wide;
-        for (int i = 0; i < first->ncategories; i++)
-            if (!out->shown[i] && share[i] >= 0.001 && (best < 0 || share[i] > share[best]))
+        for (int i = 0; i < a->ncategories; i++)
+            if (!out->shown[i] && most[i] >= all * 0.0005 && (best < 0 || most[i] > most[best]))
                 best = i;
         if (best < 0)
             break;
-        wide = (int)strlen(first->categories[best]);
+        wide = (int)strlen(a->categories[best]);
         width += GAP + (wide > CELL ? wide : CELL);
         if (width > COLUMNS)
             break;
         out->shown[best] = 1;
     }
-    for (int i = 0; i < first->ncategories; i++)
-        out->other |= !out->shown[i] && share[i] > 0;
+    for (int i = 0; i < a->ncategories; i++)
+        out->other |= !out->shown[i] && most[i] > 0;
 }
 
 static json_t *begin(json_t *tables, const struct peet_cli_account *a, const struct columns *c, const char *title, const char *what, const char *unit)
@@ -152,50 +157,53 @@ static json_t *begin(json_t *tables, const struct peet_cli_account *a, const str
     return table;
 }
 
-static void shares(json_t *table, const struct peet_cli_account *a, const struct columns *c, const struct peet_cli_stack *stack)
+/* A row of parts: of cycles for an instruction if there are so many instructions, else percent. */
+static void put_row(json_t *table, const struct peet_cli_account *a, const struct columns *c, const struct peet_cli_stack *stack, double instructions)
 {
     json_t *row = row_new(table);
-    double sum = peet_cli_stack_sum(a, stack), other = 0;
-    char name[NAME + 1];
-    snprintf(name, sizeof(name), "%.*s", NAME, stack->name);
-    cell(row, name);
-    json_array_append_new(row, json_integer((json_int_t)sum));
+    double sum = 0, other = 0;
+    char value[PEET_CLI_STACK_NAME];
     for (int i = 0; i < a->ncategories; i++)
-        if (c->shown[i])
-            percent(row, stack->cycles[i], sum);
-        else
-            other += stack->cycles[i];
-    if (c->other)
-        percent(row, other, sum);
-}
-
-/** What a cycle of an instruction is: waiting for something to do is none. */
-static int is_idle(const char *category)
-{
-    return strcmp(category, "idle") == 0;
-}
-
-static void per_instruction(json_t *tables, const struct peet_cli_account *accounts, size_t n, const struct columns *c)
-{
-    json_t *table = begin(tables, accounts, c, "cycles for each instruction, of processors that are not idle", "program", "CPI");
-    for (size_t k = 0; k < n; k++) {
-        const struct peet_cli_account *a = &accounts[k];
-        json_t *row = row_new(table);
-        double busy = 0, other = 0;
-        char value[40];
-        for (int i = 0; i < a->ncategories; i++)
-            busy += is_idle(a->categories[i]) ? 0 : a->all.cycles[i];
-        cell(row, a->program);
-        for (int i = -1; i < a->ncategories + c->other; i++) {
-            double cycles = i < 0 ? busy : i == a->ncategories ? other : is_idle(a->categories[i]) ? 0 : a->all.cycles[i];
-            if (i >= 0 && i < a->ncategories && !c->shown[i]) {
-                other += cycles;
-                continue;
-            }
-            snprintf(value, sizeof(value), a->instructions > 0 ? "%.3f" : "-", a->instructions > 0 ? cycles / a->instructions : 0);
-            cell(row, value);
-        }
+        sum += c->without_idle && is_idle(a->categories[i]) ? 0 : stack->cycles[i];
+    snprintf(value, sizeof(value), "%.*s", NAME, stack->name);
+    cell(row, value);
+    if (instructions > 0) {
+        snprintf(value, sizeof(value), "%.3f", sum / instructions);
+        cell(row, value);
+    } else {
+        json_array_append_new(row, json_integer((json_int_t)sum));
     }
+    for (int i = 0; i < a->ncategories + c->other; i++) {
+        double part = i == a->ncategories ? other : c->without_idle && is_idle(a->categories[i]) ? 0 : stack->cycles[i];
+        if (i < a->ncategories && !c->shown[i]) {
+            other += part;
+            continue;
+        }
+        if (instructions > 0)
+            snprintf(value, sizeof(value), "%.3f", part / instructions);
+        else
+            snprintf(value, sizeof(value), sum > 0 ? "%.1f%%" : "-", sum > 0 ? part * 100 / sum : 0);
+        cell(row, value);
+    }
+}
+
+static void put_table(json_t *tables, const struct peet_cli_account *a, const struct peet_cli_stack *stacks, size_t n, const char *title, const char *what)
+{
+    struct columns c;
+    choose(a, stacks, n, 0, &c);
+    json_t *table = begin(tables, a, &c, title, what, "cycles");
+    for (size_t k = 0; k < n; k++)
+        put_row(table, a, &c, &stacks[k], 0);
+}
+
+static void per_instruction(json_t *tables, const struct peet_cli_account *accounts, const struct peet_cli_stack *stacks, size_t n)
+{
+    struct columns c;
+    choose(accounts, stacks, n, 1, &c);
+    json_t *table = begin(tables, accounts, &c, "cycles for each instruction, of processors that are not idle", "program", "CPI");
+    for (size_t k = 0; k < n; k++)
+        if (accounts[k].instructions > 0)
+            put_row(table, &accounts[k], &c, &stacks[k], accounts[k].instructions);
 }
 
 static void levels(json_t *tables, const struct peet_cli_account *accounts, size_t n)
@@ -256,35 +264,31 @@ static void causes(json_t *tables, const struct peet_cli_account *accounts, size
 
 int peet_cli_account_tables(json_t *tables, const struct peet_cli_account *accounts, size_t n)
 {
-    struct columns c;
-    size_t before = json_array_size(tables);
-    json_t *table;
-    choose(accounts, n, &c);
-    per_instruction(tables, accounts, n, &c);
-    if (n > 1) {
-        table = begin(tables, accounts, &c, "where the cycles went", "program", "cycles");
-        for (size_t k = 0; k < n; k++) {
-            struct peet_cli_stack all = accounts[k].all;
-            snprintf(all.name, sizeof(all.name), "%s", accounts[k].program);
-            shares(table, &accounts[k], &c, &all);
-        }
-    } else {
-        table = begin(tables, accounts, &c, "where the cycles went, by hardware context", "context", "cycles");
-        for (int i = 0; i < accounts->ncontexts; i++)
-            shares(table, accounts, &c, &accounts->contexts[i]);
-        if (accounts->ncontexts != 1) {
-            struct peet_cli_stack all = accounts->all;
-            snprintf(all.name, sizeof(all.name), "all");
-            shares(table, accounts, &c, &all);
-        }
-        table = begin(tables, accounts, &c, "where the cycles went, by function", "function", "cycles");
-        for (int i = 0; i < accounts->nfunctions; i++)
-            shares(table, accounts, &c, &accounts->functions[i]);
+    const struct peet_cli_account *a = accounts;
+    size_t rows = n > 1 ? n : (size_t)a->ncontexts + 1;
+    struct peet_cli_stack *stacks = calloc(rows, sizeof(*stacks));
+    if (!stacks)
+        return -1;
+    for (size_t k = 0; k < n; k++) {
+        stacks[k] = accounts[k].all;
+        snprintf(stacks[k].name, sizeof(stacks[k].name), "%s", accounts[k].program);
     }
-    if (accounts->levels)
+    per_instruction(tables, accounts, stacks, n);
+    if (n > 1) {
+        put_table(tables, a, stacks, n, "where the cycles went", "program");
+    } else {
+        for (int i = 0; i < a->ncontexts; i++)
+            stacks[i] = a->contexts[i];
+        stacks[a->ncontexts] = a->all;
+        snprintf(stacks[a->ncontexts].name, sizeof(stacks->name), "all");
+        put_table(tables, a, stacks, a->ncontexts == 1 ? 1 : rows, "where the cycles went, by hardware context", "context");
+        put_table(tables, a, a->functions, (size_t)a->nfunctions, "where the cycles went, by function", "function");
+    }
+    free(stacks);
+    if (a->levels)
         levels(tables, accounts, n);
     causes(tables, accounts, n);
-    return json_array_size(tables) > before ? 0 : -1;
+    return 0;
 }
 
 /* ---------------------------------------------------------------------------------------------- text */

@@ -60,7 +60,7 @@ for name, folders in (("one.csv", ["first"]), ("two.csv", ["first", "second"])):
 for t in json.load(open("tables.json")):
     if t["title"].startswith("where the cycles went"):
         for row in t["rows"]:
-            assert abs(sum(float(x.split()[0]) for x in row[2:]) - 100) < 1, row
+            assert abs(sum(float(x.rstrip("%")) for x in row[2:]) - 100) < 1, row
     if t["title"].startswith("cycles for each"):
         for row in t["rows"]:
             assert abs(sum(map(float, row[2:])) - float(row[1])) < 0.02, row
