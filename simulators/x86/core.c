@@ -462,8 +462,16 @@ static inline uint64_t operands(const struct x86_thread *t, const struct x86_op 
 {
     uint64_t data = 0;
 
+    if (op->flags & OP_DATA_ONLY) {
+        *out_data = data = later(later(t->ready[op->data[0]], t->ready[op->data[1]]), t->ready[op->data[2]]);
+        return later(ready, data);
+    }
     for (unsigned i = 0; i < X86_ADDRESSES; i++)
         ready = later(ready, t->ready[op->addresses[i]]);
+    if (op->flags & OP_ADDRESSES_ONLY) {
+        *out_data = 0;
+        return ready;
+    }
     for (unsigned i = 0; i < X86_DATA; i++) {
         uint64_t at = t->ready[op->data[i]];
         int64_t wanted = (int64_t)at - op->advances[i]; /* may be before time began */
@@ -521,7 +529,8 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
     }
     if (__builtin_expect(x->config.core == CORE_INORDER, 0))
         w.ready = later(w.ready, t->last_issue);
-    w.issue = op->flags & OP_SHORT_USES ? x86_units_issue_short(&c->units, &x->uses[op->first_use], op->nuses, w.ready) :
+    w.issue = op->flags & OP_ONE_USE ? x86_units_issue_one(&c->units, &x->uses[op->first_use], w.ready) :
+        op->flags & OP_SHORT_USES ? x86_units_issue_short(&c->units, &x->uses[op->first_use], op->nuses, w.ready) :
         op->nuses ? x86_units_issue_all(&c->units, &x->uses[op->first_use], op->nuses, w.ready) : w.ready;
     t->last_issue = w.issue;
     if (op->span && w.issue + op->span > c->units.horizon)
@@ -544,8 +553,18 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
         }
     }
     if (retire > t->frontier) {
-        const struct stalled stalled = charge(t, op, &w, retire);
+        struct stalled stalled = { 0, 0 };
 
+        if (retire - t->frontier <= t->base && t->front.from != w.dispatch) { /* as fast as it was dispatched */
+            struct x86_place *place = &x->stacks.places[op->place];
+            uint64_t rest = retire - t->frontier;
+
+            put(t, place, CPI_BASE, &rest, rest);
+            t->base = 0;
+            t->frontier = retire;
+        } else {
+            stalled = charge(t, op, &w, retire);
+        }
         if (__builtin_expect((stalled.own | stalled.store) && x->env->reports >> PEET_MEMORY_STALL & 1, 0))
             tell_stall(t, block, values, op->first_ref, &w, stalled);
     }

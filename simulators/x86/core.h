@@ -35,7 +35,9 @@ enum x86_op_kind {
 };
 enum x86_op_branch { BRANCH_NONE, BRANCH_COND, BRANCH_DIRECT, BRANCH_JUMP_INDIRECT, BRANCH_CALL, BRANCH_CALL_INDIRECT, BRANCH_RETURN };
 enum x86_op_flags { OP_REP = 1, OP_NOTHING = 2 /* renamed away */, OP_FIRST = 4, OP_LAST = 8 /* of its dispatch group */,
-    OP_SHORT_USES = 16 /* its units are taken for the cycle of issue */ };
+    OP_SHORT_USES = 16 /* its units are taken for the cycle of issue */,
+    OP_DATA_ONLY = 32 /* operands: data that must be there at issue, three at most */, OP_ADDRESSES_ONLY = 64 /* ... addresses, two at most */,
+    OP_ONE_USE = 128 /* of one unit, for the cycle of issue */ };
 
 /*
  * Registers beyond those of the processor: one that is always ready and one that nobody reads.  So every record has the

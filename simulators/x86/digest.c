@@ -298,6 +298,8 @@ static int units(struct x86 *x, const struct peet_cost *cost, struct x86_op *op)
         if (x->uses[op->first_use + i].first || x->uses[op->first_use + i].cycles != 1)
             op->flags &= (uint8_t)~OP_SHORT_USES;
     }
+    if (op->nuses == 1 && op->flags & OP_SHORT_USES)
+        op->flags |= OP_ONE_USE;
     for (uint64_t m = cost->buffers; m; m &= m - 1) {
         int8_t buffer = x->buffer_of[__builtin_ctzll(m)];
 
@@ -354,6 +356,10 @@ static int digest_insn(struct x86 *x, const struct peet_block *block, const stru
     memset(op->writes, X86_SINK, sizeof op->writes);
     if (!call && operands(x, insn, cost, load, op))
         return -1;
+    if (!op->nmore && op->data[0] == X86_READY)
+        op->flags |= OP_ADDRESSES_ONLY;
+    else if (!op->nmore && op->addresses[0] == X86_READY && !op->advances[0] && !op->advances[1] && !op->advances[2])
+        op->flags |= OP_DATA_ONLY;
     op->place = x86_stacks_place(&x->stacks, block->function, insn->line);
     if (op->place == UINT32_MAX)
         return -1;

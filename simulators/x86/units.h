@@ -95,6 +95,24 @@ static inline uint64_t x86_units_next(struct x86_units *u, const struct x86_use 
     return at;
 }
 
+/** One use, of the cycle of issue. */
+static inline uint64_t x86_units_issue_one(struct x86_units *u, const struct x86_use *use, uint64_t at)
+{
+    const uint64_t units = use->units;
+    uint64_t fit = units & x86_units_free(u, at), turn, recent, bit;
+
+    if (__builtin_expect(!fit, 0)) {
+        at = x86_units_next(u, use, at);
+        fit = units & x86_units_free(u, at);
+    }
+    turn = fit & ~u->recent;
+    bit = turn ? turn & -turn : fit & -fit;
+    recent = u->recent | bit;
+    u->recent = units & ~recent ? recent : recent & (~units | bit);
+    x86_units_take(u, bit, at);
+    return at;
+}
+
 /** All uses are of the cycle of issue alone. */
 static inline uint64_t x86_units_issue_short(struct x86_units *u, const struct x86_use *uses, unsigned n, uint64_t at)
 {
