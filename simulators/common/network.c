@@ -13,34 +13,43 @@ int peet_sim_network_init(struct peet_sim_network *n, const struct peet_sim_netw
     memset(n, 0, sizeof *n);
     n->config = *config;
     n->links = calloc((size_t)config->nodes * DIRECTIONS, sizeof *n->links);
-    return n->links ? 0 : -1;
+    n->columns = calloc(config->nodes, sizeof *n->columns);
+    for (uint32_t i = 0; n->columns && config->columns && i < config->nodes; i++)
+        n->columns[i] = i % config->columns;
+    return n->links && n->columns ? 0 : -1;
 }
 
 void peet_sim_network_fini(struct peet_sim_network *n)
 {
     free(n->links);
+    free(n->columns);
     n->links = NULL;
+    n->columns = NULL;
 }
 
 /** The next node on the way, and the direction of the link to it. */
 static uint32_t next_node(const struct peet_sim_network *n, uint32_t at, uint32_t to, int *out_direction)
 {
-    uint32_t nodes = n->config.nodes, columns = n->config.columns, clockwise;
+    uint32_t nodes = n->config.nodes, columns = n->config.columns, clockwise, column, goal;
 
     if (n->config.topology == PEET_SIM_RING) {
-        clockwise = (to + nodes - at) % nodes;
+        clockwise = to >= at ? to - at : to + nodes - at;
         *out_direction = clockwise <= nodes - clockwise ? EAST : WEST;
-        return *out_direction == EAST ? (at + 1) % nodes : (at + nodes - 1) % nodes;
+        if (*out_direction == EAST)
+            return at + 1 == nodes ? 0 : at + 1;
+        return (at ? at : nodes) - 1;
     }
-    if (at % columns < to % columns && at + 1 < nodes) {
+    column = n->columns[at];
+    goal = n->columns[to];
+    if (column < goal && at + 1 < nodes) {
         *out_direction = EAST;
         return at + 1;
     }
-    if (at % columns < to % columns) { /* the last row ends here */
+    if (column < goal) { /* the last row ends here */
         *out_direction = NORTH;
         return at - columns;
     }
-    if (at % columns > to % columns) {
+    if (column > goal) {
         *out_direction = WEST;
         return at - 1;
     }

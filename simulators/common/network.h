@@ -24,6 +24,7 @@ struct peet_sim_network_config {
 struct peet_sim_network {
     struct peet_sim_network_config config;
     struct peet_sim_server *links; /* four for each node: east (clockwise), west, south, north */
+    uint32_t *columns;    /* MESH: that of each node */
     uint64_t messages, hops, latency_cycles, waited_cycles;
 };
 
