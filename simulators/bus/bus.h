@@ -124,7 +124,7 @@ struct fill { uint64_t cycles; uint8_t op, state, quick; };
 /** FILL_SILENTLY: a read, and a write that needs no transaction then */
 enum fill_kind { FILL_READ, FILL_WRITE, FILL_SILENTLY, FILL_KINDS };
 /** Counts of fills by groups.c; all that follows from them is counted by peet__bus_groups_count(). */
-struct filled { uint64_t fills[FILL_KINDS], unused /* frames */, write_backs; };
+struct filled { uint64_t fills[FILL_KINDS], over[BUS_STATES_MAX] /* by the state that was there */, waited; };
 
 struct bus {
     const struct peet_env *env;
@@ -167,6 +167,7 @@ struct bus {
     uint32_t (*go_slowly)(struct bus *, struct turn *, uint64_t begin, uint64_t line, const struct group_way *); /* groups.c */
     int silent_write;           /* a write to a line that a read has brought in needs no transaction */
     struct fill fill[FILL_KINDS]; /* groupwise */
+    uint64_t write_back_cycles[BUS_STATES_MAX]; /* groupwise: of a replaced line, by its state */
     struct filled filled;
     uint8_t dirty[BUS_STATES_MAX]; /* by state: whether it has to be written back */
     struct peet_sim_linemap lines_map;

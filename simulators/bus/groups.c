@@ -14,6 +14,7 @@
 
 #define ALWAYS static inline __attribute__((always_inline))
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define LIKELY(x) __builtin_expect(!!(x), 1)
 
 /* What filling a line takes and leaves behind, by the protocol's table; whether that is all. */
 static int fill_of(struct bus *b, int write)
@@ -114,16 +115,31 @@ static inline uint64_t asked_at(const struct turn *t, const struct group_way *w)
     return t->start + (t->rest + w->at) / CPI_ONE + t->stalled;
 }
 
+/* A fill has the bus.  @behind: for how long a write-back follows at once */
+ALWAYS void transfer(struct bus *b, struct turn *t, uint64_t asked, uint64_t cycles, uint64_t behind)
+{
+    struct calendar *const cal = &b->calendar;
+    uint64_t start = cal->final_until;
+    if (LIKELY(asked > start)) {
+        peet_sim_windows_add(&cal->windows, cal->open_from, start);
+        cal->open_from = start = asked;
+    }
+    b->filled.waited += start - asked;
+    t->stalled += start + cycles - asked;
+    cal->final_until = start + cycles + behind;
+}
+
 /* The line comes into frame @i, which is the set's oldest.  What follows from there having been a fill is counted later. */
 ALWAYS void fill(struct bus *b, struct turn *t, uint64_t line, uint32_t i, const struct group_way *w)
 {
     struct cache *const c = t->c;
-    struct calendar *const cal = &b->calendar;
     struct frame *const f = &c->frames[i];
     const struct fill *const fill = &b->fill[w->fill];
-    const uint64_t stamp = t->stamp + w->first + 1, asked = asked_at(t, w);
-    const unsigned state = f->state, dirty = b->dirty[state];
-    if (b->classify) {
+    const uint64_t stamp = t->stamp + w->first + 1;
+    transfer(b, t, asked_at(t, w), fill->cycles, b->write_back_cycles[f->state]);
+    b->filled.fills[w->fill]++;
+    b->filled.over[f->state]++;
+    if (LIKELY(b->classify)) {
         uint32_t *record = peet_sim_linemap_word_near(&b->lines_map, line), place;
         const uint32_t old = f->place;
         if (UNLIKELY(!record) && !(record = peet__sim_linemap_find(&b->lines_map, line))) {
@@ -143,43 +159,36 @@ ALWAYS void fill(struct bus *b, struct turn *t, uint64_t line, uint32_t i, const
         c->shadow[place].where = i;
         f->place = place;
     }
-    b->filled.fills[w->fill]++;
-    b->filled.unused += state == BUS_INVALID;
-    b->filled.write_backs += dirty;
     f->state = fill->state;
     c->keys[i] = KEY_OF(line) | fill->quick;
     c->used[i] = stamp;
     c->hints[line & b->hint_mask] = i;
-    uint64_t start = cal->final_until;
-    if (asked > start) {
-        peet_sim_windows_add(&cal->windows, cal->open_from, start);
-        cal->open_from = start = asked;
-    }
-    b->hw[0].wait_cycles += start - asked;
-    t->stalled += start + fill->cycles - asked;
-    cal->final_until = start + fill->cycles + (dirty ? b->address_cycles + b->line_cycles : 0); /* a write-back follows at once */
 }
 
 void peet__bus_groups_count(struct bus *b)
 {
     const struct filled *const n = &b->filled;
     const uint64_t all = n->fills[FILL_READ] + n->fills[FILL_WRITE] + n->fills[FILL_SILENTLY];
+    uint64_t write_backs = 0;
     if (!b->groupwise)
         return;
     struct cache_stats *const s = &b->caches[0].stats;
     s->read_misses += n->fills[FILL_READ] + n->fills[FILL_SILENTLY];
     s->write_misses += n->fills[FILL_WRITE];
-    s->evictions += all - n->unused;
-    s->write_backs += n->write_backs;
+    for (unsigned state = 0; state < BUS_STATES_MAX; state++)
+        write_backs += b->dirty[state] ? n->over[state] : 0;
+    s->evictions += all - n->over[BUS_INVALID];
+    s->write_backs += write_backs;
     b->memory_line_reads += all;
-    b->memory_line_writes += n->write_backs;
-    b->transactions[OP_WRITE_BACK] += n->write_backs;
-    b->calendar.transactions += all + n->write_backs;
-    b->calendar.busy_cycles += n->write_backs * (b->address_cycles + b->line_cycles);
+    b->memory_line_writes += write_backs;
+    b->transactions[OP_WRITE_BACK] += write_backs;
+    b->calendar.transactions += all + write_backs;
+    b->calendar.busy_cycles += write_backs * (b->address_cycles + b->line_cycles);
     for (unsigned kind = 0; kind < FILL_KINDS; kind++) {
         b->transactions[b->fill[kind].op] += n->fills[kind];
         b->calendar.busy_cycles += n->fills[kind] * b->fill[kind].cycles;
     }
+    b->hw[0].wait_cycles += n->waited;
     b->filled = (struct filled){0};
 }
 
@@ -380,106 +389,130 @@ static __attribute__((noinline)) const struct group_split *cut(struct bus *b, co
     return s->known == 1 ? s : NULL;
 }
 
-struct part { const struct group_way *way; uint64_t begin, line; uint32_t second; };
+/* What is the same for all parts of a turn with groups in two lines. */
+struct parting {
+    uint8_t both[BOTH_MAX]; /* references that lie in two lines */
+    uint32_t nboth, npending;
+    struct part { const struct group_way *way; uint64_t begin, line; int second; } pending[WAYS_MAX]; /* behind others, in their order */
+};
 
-static void sort_parts(struct part *parts, uint32_t n)
-{
-    for (uint32_t k = 1; k < n; k++) /* few come before others */
-        for (uint32_t j = k; j > 0 && parts[j].way->first < parts[j - 1].way->first; j--) {
-            const struct part part = parts[j];
-            parts[j] = parts[j - 1];
-            parts[j - 1] = part;
-        }
-}
-
-/* The turn goes on: parts of references that lie in two lines, so many, come before a reference @ref, or its second part. */
-static uint32_t before(const uint8_t *both, uint32_t nboth, uint32_t ref, uint32_t second)
+/* So many references in two lines come before reference @ref, or before its second part. */
+static uint32_t before(const struct parting *s, uint32_t ref, int second)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < nboth; i++)
-        n += both[i] < ref || (second && both[i] == ref);
+    for (uint32_t i = 0; i < s->nboth; i++)
+        n += s->both[i] < ref || (second && s->both[i] == ref);
     return n;
 }
 
-/* Some references lie in two lines: each is one more, and all that follows comes later by it, in stamps and in time. */
-static __attribute__((noinline)) void go_both(struct bus *b, struct turn *t, const struct peet_block *block, const struct part *parts, uint32_t n,
-    const uint8_t *both, uint32_t nboth)
+static uint64_t twice(const struct bus *b, const struct peet_block *block, uint32_t ref)
 {
+    return (block->refs[ref].kind == PEET_REF_MODIFY ? 2 : 1) * b->hit_cycles * CPI_ONE;
+}
+
+/* Some references lie in two lines: each is one more, and all that follows comes later by it, in stamps and in time. */
+static __attribute__((noinline)) void go_later(struct bus *b, struct turn *t, const struct peet_block *block, const struct part *part,
+    const struct parting *s)
+{
+    const struct group_way *const w = part->way;
+    const uint64_t stamp = t->stamp, rest = t->rest, used = stamp + before(s, w->last - 1u, part->second) + w->last;
     struct cache *const c = t->c;
-    const uint64_t stamp = t->stamp, rest = t->rest, touch = b->hit_cycles * CPI_ONE;
-    for (uint32_t k = 0; k < n; k++) {
-        const struct group_way *const w = parts[k].way;
-        const uint32_t first = before(both, nboth, w->first, parts[k].second), last = before(both, nboth, w->last - 1u, parts[k].second);
-        uint64_t later = 0;
-        for (uint32_t i = 0; i < nboth; i++)
-            later += both[i] < w->first ? (block->refs[both[i]].kind == PEET_REF_MODIFY ? 2 : 1) * touch : 0;
-        t->stamp = stamp + first;
-        t->rest = rest + later;
-        uint32_t i = c->hints[parts[k].line & b->hint_mask];
-        if ((c->keys[i] | w->either) != (KEY_OF(parts[k].line) | QUICK))
-            i = b->go_slowly(b, t, parts[k].begin, parts[k].line, w);
-        if (stamp + last + w->last > c->used[i])
-            c->used[i] = stamp + last + w->last;
-    }
+    uint32_t i = c->hints[part->line & b->hint_mask];
+    t->stamp += before(s, w->first, part->second);
+    for (uint32_t j = 0; j < s->nboth; j++)
+        t->rest += s->both[j] < w->first ? twice(b, block, s->both[j]) : 0;
+    if ((c->keys[i] | w->either) != (KEY_OF(part->line) | QUICK))
+        i = b->go_slowly(b, t, part->begin, part->line, w);
+    c->used[i] = used > c->used[i] ? used : c->used[i];
     t->stamp = stamp;
     t->rest = rest;
-    t->more_stamps = nboth;
-    for (uint32_t i = 0; i < nboth; i++) {
-        const unsigned kind = block->refs[both[i]].kind;
-        c->stats.reads += kind != PEET_REF_STORE;
-        c->stats.writes += kind != PEET_REF_LOAD;
-        t->more_time += (kind == PEET_REF_MODIFY ? 2 : 1) * touch;
+}
+
+ALWAYS void go_part(struct bus *b, struct turn *t, const struct peet_block *block, const struct part *part, const struct parting *s)
+{
+    if (UNLIKELY(s->nboth))
+        go_later(b, t, block, part, s);
+    else
+        go(b, t, part->begin, part->line, part->way);
+}
+
+ALWAYS void go_pending(struct bus *b, struct turn *t, const struct peet_block *block, struct parting *s, uint32_t until)
+{
+    uint32_t n = 0;
+    while (n < s->npending && s->pending[n].way->first < until)
+        go_part(b, t, block, &s->pending[n++], s);
+    s->npending -= n;
+    for (uint32_t i = 0; UNLIKELY(n) && i < s->npending; i++)
+        s->pending[i] = s->pending[i + n];
+}
+
+static void put_off(struct parting *s, struct part part)
+{
+    uint32_t i = s->npending++;
+    for (; i > 0 && s->pending[i - 1].way->first > part.way->first; i--)
+        s->pending[i] = s->pending[i - 1];
+    s->pending[i] = part;
+}
+
+/* May the lines of all parts not fit? */
+static __attribute__((noinline)) int parts_crowded(const struct bus *b, const uint64_t *begins, uint32_t n, const struct group_split *const *splits)
+{
+    uint64_t lines[2 * WAYS_MAX];
+    uint32_t nlines = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        lines[nlines++] = begins[k] >> b->line_shift;
+        if (splits[k])
+            lines[nlines++] = (begins[k] >> b->line_shift) + 1;
     }
+    return peet__bus_crowded(b, lines, nlines);
 }
 
 int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, const struct peet_block *block, const uint64_t *begins)
 {
     const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
     struct group_way *const ways = b->group_ways + p->ways - 1;
-    struct cache *const c = t->c;
-    struct part parts[2 * WAYS_MAX];
-    uint8_t both[BOTH_MAX];
-    uint32_t n = 0, nboth = 0;
-    uint64_t odd = 0;
+    const struct group_split *splits[WAYS_MAX];
+    const uint32_t n = p->ngroups;
+    uint32_t nparts = n;
+    struct parting s;
+    s.nboth = s.npending = 0;
     t->more_time = t->more_stamps = 0;
-    for (uint32_t k = 0; k < p->ngroups; k++) {
-        const uint64_t line = begins[k] >> b->line_shift;
-        const uint32_t room = b->line_bytes - (uint32_t)(begins[k] & (b->line_bytes - 1)), span = groups[ways[k].group].span, from = n;
-        if (span <= room) {
-            parts[n++] = (struct part){&ways[k], begins[k], line, 0};
-        } else {
-            const struct group_split *const s = cut(b, block, &ways[k], span, room);
-            if (!s || nboth + s->nboth > BOTH_MAX)
-                return -1;
-            for (uint32_t i = 0; i < s->nboth; i++)
-                both[nboth++] = s->both[i];
-            parts[n++] = (struct part){&s->halves[0], begins[k], line, 0};
-            parts[n++] = (struct part){&s->halves[1], begins[k], line + 1, 1};
-        }
-        for (uint32_t i = from; i < n; i++)
-            odd |= (c->keys[c->hints[parts[i].line & b->hint_mask]] | parts[i].way->either) ^ (KEY_OF(parts[i].line) | QUICK);
-    }
-    if (!odd && !nboth) { /* the order does not matter */
-        for (uint32_t k = 0; k < n; k++) {
-            uint64_t *const used = &c->used[c->hints[parts[k].line & b->hint_mask]];
-            *used = t->stamp + parts[k].way->last > *used ? t->stamp + parts[k].way->last : *used;
-        }
-        return 0;
-    }
-    if (odd && n > b->ways) {
-        uint64_t lines[2 * WAYS_MAX];
-        for (uint32_t k = 0; k < n; k++)
-            lines[k] = parts[k].line;
-        if (peet__bus_crowded(b, lines, n))
+    for (uint32_t k = 0; k < n; k++) {
+        const uint32_t room = b->line_bytes - (uint32_t)(begins[k] & (b->line_bytes - 1)), span = groups[ways[k].group].span;
+        splits[k] = NULL;
+        if (LIKELY(span <= room))
+            continue;
+        splits[k] = ways[k].splits && span <= b->line_bytes && ways[k].splits[room].known == 1 ? &ways[k].splits[room]
+            : cut(b, block, &ways[k], span, room);
+        if (!splits[k] || s.nboth + splits[k]->nboth > BOTH_MAX)
             return -1;
+        for (uint32_t i = 0; i < splits[k]->nboth; i++)
+            s.both[s.nboth++] = splits[k]->both[i];
+        nparts++;
     }
-    sort_parts(parts, n);
-    if (nboth) {
-        go_both(b, t, block, parts, n, both, nboth);
-        return 0;
+    if (UNLIKELY(nparts > b->ways) && parts_crowded(b, begins, n, splits))
+        return -1;
+    for (uint32_t k = 0; k < n; k++) { /* ways are in the order of their first references; so are parts */
+        const uint64_t line = begins[k] >> b->line_shift;
+        if (UNLIKELY(s.npending))
+            go_pending(b, t, block, &s, ways[k].first);
+        if (LIKELY(!splits[k])) {
+            go_part(b, t, block, &(struct part){&ways[k], begins[k], line, 0}, &s);
+        } else {
+            const struct group_way *const halves = splits[k]->halves;
+            const int second = halves[1].first < halves[0].first;
+            go_part(b, t, block, &(struct part){&halves[second], begins[k], line + (uint64_t)second, second}, &s);
+            put_off(&s, (struct part){&halves[!second], begins[k], line + (uint64_t)!second, !second});
+        }
     }
-    for (uint32_t k = 0; k < n; k++)
-        go(b, t, parts[k].begin, parts[k].line, parts[k].way);
+    go_pending(b, t, block, &s, UINT32_MAX);
+    t->more_stamps = s.nboth;
+    for (uint32_t i = 0; i < s.nboth; i++) {
+        const unsigned kind = block->refs[s.both[i]].kind;
+        t->c->stats.reads += kind != PEET_REF_STORE;
+        t->c->stats.writes += kind != PEET_REF_LOAD;
+        t->more_time += twice(b, block, s.both[i]);
+    }
     return 0;
 }
 
@@ -528,6 +561,8 @@ void peet__bus_groups_init(struct bus *b)
             b->fill[FILL_SILENTLY].state = b->protocol->processor[state][1].alone;
             b->fill[FILL_SILENTLY].quick = b->quick[b->fill[FILL_SILENTLY].state];
         }
+        for (unsigned s = 0; s < BUS_STATES_MAX; s++)
+            b->write_back_cycles[s] = b->dirty[s] ? b->address_cycles + b->line_cycles : 0;
         b->go_slowly = b->watched ? go_watched : go_slowly_any;
 #ifdef __x86_64__
         if (b->ways == 8 && !b->watched && __builtin_cpu_supports("avx512f"))

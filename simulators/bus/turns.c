@@ -137,9 +137,9 @@ static uint64_t one_turn(struct looping *l, uint64_t turn, int halves, uint64_t 
     return peet__bus_exactly(b, l->hw, &(struct peet_block_event){l->block, values, l->hw, 1, NULL}, now, time, inout_stalled);
 }
 
-/* Where all groups are in this turn.  Returns: how many turns in a row only hit from here on, 0 if not even one; @out_halves: some lie
- * in two lines */
-ALWAYS uint64_t turns_that_hit(struct bus *b, struct cache *c, struct looped *at, uint32_t n, uint64_t turn, uint64_t turns, int *out_halves)
+/* Where all groups are in this turn.  @out_until: up to which turn they stay in their lines; @out_halves: some lie in two.  Returns: whether
+ * they all hit */
+ALWAYS int look_at_all(struct bus *b, struct cache *c, struct looped *at, uint32_t n, uint64_t turn, uint64_t turns, uint64_t *out_until, int *out_halves)
 {
     uint64_t until = turns, odd = 0;
     int halves = 0;
@@ -154,7 +154,17 @@ ALWAYS uint64_t turns_that_hit(struct bus *b, struct cache *c, struct looped *at
         until = l->until < until ? l->until : until;
     }
     *out_halves = halves;
-    return odd || halves ? 0 : until - turn;
+    *out_until = until;
+    return !odd && !halves;
+}
+
+/* Do they all hit, where they were in the turn before? */
+ALWAYS int look_again(const struct cache *c, const struct looped *at, uint32_t n)
+{
+    uint64_t odd = 0;
+    for (uint32_t k = 0; k < n; k++)
+        odd |= (c->keys[at[k].frame] | at[k].either) ^ at[k].want;
+    return !odd;
 }
 
 /* At most @turns turns, up to the first that reaches the limit.  Returns: how many */
@@ -165,9 +175,16 @@ static uint64_t go_round(struct looping *l, uint64_t turns, uint64_t now, uint64
     const struct plan *const p = l->plan;
     uint64_t done = 0, time = *inout_time;
     do {
-        int halves = 0;
-        uint64_t more = l->together ? turns_that_hit(b, c, l->at, l->n, done, turns, &halves) : 0;
-        if (more) { /* no further than to the first that reaches the limit */
+        int halves = 0, hit;
+        uint64_t until = turns, more;
+        hit = l->together && look_at_all(b, c, l->at, l->n, done, turns, &until, &halves);
+        if (!hit) {
+            time += one_turn(l, done, halves, now, time, inout_stalled);
+            done++;
+            hit = l->together && !halves && time < limit && !b->dead && look_again(c, l->at, l->n);
+        }
+        more = until - done;
+        if (hit && more) { /* no further than to the first that reaches the limit */
             if (limit != UINT64_MAX && UNLIKELY(time >= limit || p->cost * more >= limit - time)) {
                 const uint64_t left = limit <= time ? 1 : p->cost ? (limit - time - 1) / p->cost + 1 : UINT64_MAX;
                 more = more > left ? left : more;
@@ -175,11 +192,8 @@ static uint64_t go_round(struct looping *l, uint64_t turns, uint64_t now, uint64
             use_turns(b, c, l->at, l->n, c->stamp + (more - 1) * p->nrefs);
             c->stamp += more * p->nrefs;
             time += p->cost * more;
-        } else {
-            time += one_turn(l, done, halves, now, time, inout_stalled);
-            more = 1;
+            done += more;
         }
-        done += more;
     } while (done < turns && time < limit && !b->dead);
     *inout_time = time;
     return done;

@@ -57,7 +57,7 @@ static struct chunk *chunk_new(struct peet_sim_linemap *map, uint64_t number)
     return c;
 }
 
-void *peet__sim_linemap_find(struct peet_sim_linemap *map, uint64_t line)
+__attribute__((noinline)) void *peet__sim_linemap_find(struct peet_sim_linemap *map, uint64_t line)
 {
     uint64_t number = line >> map->chunk_bits;
     struct chunk *head = map->chunks, *c;

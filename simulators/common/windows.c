@@ -25,7 +25,7 @@ void peet_sim_windows_reach(struct peet_sim_windows *w, uint64_t time)
         join(w);
 }
 
-void peet__sim_windows_spread(struct peet_sim_windows *w, uint64_t from, uint64_t to)
+__attribute__((noinline)) void peet__sim_windows_spread(struct peet_sim_windows *w, uint64_t from, uint64_t to)
 {
     if (from >= to)
         return;
