@@ -35,8 +35,11 @@ static inline struct peet_sim_server_gap *peet__sim_server_room(struct peet_sim_
 static inline uint64_t peet__sim_server_fill(struct peet_sim_server *s, uint64_t now, uint64_t cycles)
 {
     struct peet_sim_server_gap *gaps = &s->gaps[s->first];
+    uint32_t i = s->ngaps;
 
-    for (uint32_t i = s->ngaps && gaps[s->ngaps - 1].to < now + cycles ? s->ngaps : 0; i < s->ngaps; i++) {
+    while (i && gaps[i - 1].to >= now + cycles) /* those before end too early */
+        i--;
+    for (; i < s->ngaps; i++) {
         uint64_t start = gaps[i].from > now ? gaps[i].from : now;
 
         if (start + cycles > gaps[i].to)
