@@ -85,7 +85,7 @@ int peet__fd_wait(int fd, unsigned events, uint64_t deadline);
 /** The same, whatever the descriptor and whoever else is alive. */
 int peet__fd_wait_event(int fd, unsigned events, uint64_t deadline);
 /** What kind of descriptor it is, as far as waiting goes. */
-enum peet__fd_kind { PEET__FD_FILE, PEET__FD_PIPE, PEET__FD_SOCKET, PEET__FD_OTHER };
+enum peet__fd_kind { PEET__FD_FILE, PEET__FD_PIPE, PEET__FD_SOCKET, PEET__FD_TERMINAL, PEET__FD_OTHER };
 enum peet__fd_kind peet__fd_kind(int fd);
 int peet__fd_nonblocking(int fd);
 /** It is no longer what the program was started with. */

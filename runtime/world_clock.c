@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The subject's clocks and sleeps, in simulated time.  Cycle 0 is 2026-01-01 00:00:00 UTC; the monotonic clocks count from
- * cycle 0; the processor clocks count the cycles for which contexts have been busy, as far as the mapper tells.  Reading a
+ * The subject's clocks and sleeps, in simulated time.  Cycle 0 is 2026-01-01 00:00:00 UTC, and on monotonic clocks an hour after
+ * the computer's start: programs take a time of 0 for none.  The processor clocks count the cycles for which contexts have been busy, as far as the mapper tells.  Reading a
  * clock is an event: it happens in simulated-time order.
  */
 #include "world.h"
@@ -15,6 +15,7 @@
 
 #define NS_PER_S 1000000000ull
 #define EPOCH_NS (1767225600ull * NS_PER_S)
+#define UP_NS (3600ull * NS_PER_S)
 
 /* The argument of CLOCK. */
 enum which { WALL, THREAD_BUSY, PROCESS_BUSY };
@@ -83,14 +84,6 @@ static int ns_from(const struct timespec *t, uint64_t *out_ns)
     return 0;
 }
 
-PUBLIC uint64_t peet_rt_cycles_until(int clock, const struct timespec *absolute)
-{
-    uint64_t ns, epoch = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI ? EPOCH_NS : 0;
-    if (ns_from(absolute, &ns) != 0 || ns <= epoch)
-        return 0;
-    return ns == UINT64_MAX ? PEET_NEVER : cycles_for(ns - epoch);
-}
-
 uint64_t peet__world_deadline_ns(uint64_t ns)
 {
     uint64_t now = peet_rt_now(), wait = cycles_for(ns);
@@ -136,6 +129,7 @@ static int clock_kind(clockid_t clock, enum which *out_which, uint64_t *out_epoc
     case CLOCK_MONOTONIC_COARSE:
     case CLOCK_BOOTTIME:
     case CLOCK_BOOTTIME_ALARM:
+        *out_epoch_ns = UP_NS;
         return 0;
     case CLOCK_PROCESS_CPUTIME_ID:
         *out_which = PROCESS_BUSY;
@@ -147,6 +141,17 @@ static int clock_kind(clockid_t clock, enum which *out_which, uint64_t *out_epoc
         *out_which = clock & 4 ? THREAD_BUSY : PROCESS_BUSY;
         return clock < 0 ? 0 : EINVAL;
     }
+}
+
+PUBLIC uint64_t peet_rt_cycles_until(int clock, const struct timespec *absolute)
+{
+    enum which which;
+    uint64_t ns, epoch;
+    if (clock_kind(clock, &which, &epoch) != 0)
+        epoch = 0;
+    if (ns_from(absolute, &ns) != 0 || ns <= epoch)
+        return 0;
+    return ns == UINT64_MAX ? PEET_NEVER : cycles_for(ns - epoch);
 }
 
 /* Nanoseconds that a clock shows.  Returns: 0 or EINVAL */

@@ -64,6 +64,8 @@ enum peet__fd_kind peet__fd_kind(int fd)
         return PEET__FD_PIPE;
     case S_IFSOCK:
         return PEET__FD_SOCKET;
+    case S_IFCHR: /* who reads from a terminal of the program's own may be the program itself */
+        return !from_outside(fd) && isatty(fd) ? PEET__FD_TERMINAL : PEET__FD_OTHER;
     default:
         return PEET__FD_OTHER;
     }
@@ -90,6 +92,13 @@ int peet__fd_wait_event(int fd, unsigned events, uint64_t deadline)
     return result ? 0 : ETIMEDOUT;
 }
 
+/* Others that waited for the same may have been here first. */
+static int gone(int fd, unsigned events)
+{
+    struct pollfd one = {.fd = fd, .events = (short)events};
+    return poll(&one, 1, 0) == 0;
+}
+
 int peet__fd_wait(int fd, unsigned events, uint64_t deadline)
 {
     if (deadline == PEET_NEVER && !peet__world_concurrent())
@@ -104,6 +113,8 @@ int peet__fd_wait(int fd, unsigned events, uint64_t deadline)
     }
     for (;;) {
         int error = peet__fd_wait_event(fd, events, deadline);
+        if (!error && gone(fd, events))
+            continue;
         if (error != EINTR)
             return error;
         peet__world_cancellation_point();
@@ -137,12 +148,12 @@ ssize_t peet__fd_failed(int error)
     return -1;
 }
 
-/* A pipe that is ready takes PIPE_BUF bytes without blocking, and not one more for sure. */
+/* A pipe that is ready takes PIPE_BUF bytes without blocking, a terminal one, and not one more for sure. */
 ssize_t peet__pipe_write(int fd, const void *bytes, size_t n)
 {
-    size_t done = 0;
+    size_t done = 0, room = peet__fd_kind(fd) == PEET__FD_TERMINAL ? 1 : PIPE_BUF;
     do {
-        size_t piece = n - done < PIPE_BUF ? n - done : PIPE_BUF;
+        size_t piece = n - done < room ? n - done : room;
         int error = peet__fd_wait(fd, POLLOUT, PEET_NEVER);
         if (error)
             return done ? (ssize_t)done : peet__fd_failed(error);

@@ -151,6 +151,7 @@ ssize_t peet__fd_write(int fd, const void *bytes, size_t n)
         return REAL(write)(fd, bytes, n);
     switch (peet__fd_kind(fd)) {
     case PEET__FD_PIPE:
+    case PEET__FD_TERMINAL:
         if (!peet__fd_nonblocking(fd))
             return peet__pipe_write(fd, bytes, n);
         break;
@@ -197,7 +198,7 @@ static ssize_t write_vector(int fd, const struct iovec *v, int count)
         struct msghdr message = {.msg_iov = (struct iovec *)v, .msg_iovlen = (size_t)count};
         return peet__socket_send(fd, &message, 0);
     }
-    if (kind != PEET__FD_PIPE || all <= PIPE_BUF || peet__fd_nonblocking(fd)) {
+    if ((kind != PEET__FD_TERMINAL && (kind != PEET__FD_PIPE || all <= PIPE_BUF)) || peet__fd_nonblocking(fd)) {
         int error = peet__fd_wait(fd, POLLOUT, PEET_NEVER);
         return error ? peet__fd_failed(error) : REAL(writev)(fd, v, count);
     }

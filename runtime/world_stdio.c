@@ -372,7 +372,7 @@ int peet__stream_waits(FILE *f)
         return 0;
     int fd = fileno_unlocked(f);
     enum peet__fd_kind kind = fd < 0 ? PEET__FD_FILE : peet__fd_kind(fd);
-    return kind == PEET__FD_PIPE || kind == PEET__FD_SOCKET;
+    return kind == PEET__FD_PIPE || kind == PEET__FD_SOCKET || kind == PEET__FD_TERMINAL;
 }
 
 /* Write all of it, waiting for room.  Returns: 0 or EOF */

@@ -13,7 +13,7 @@ past at once
 absolute in time
 past at once
 clocks agree 1 1 1
-epoch 1767225600
+up when the year began 1, an hour 1
 resolution 1, invalid 1
 work 1 1 1 1
 sleep uses 1 1
@@ -36,7 +36,7 @@ grep -q '^usleep 5000000$' got && grep -q '^sleep 3000000000$' got || fail "at 1
 
 # plainly, time is real
 ./clocks >got
-grep -q '^epoch 1767225600$' got && fail "the plain program reads a simulated clock"
+grep -q '^up when the year began 1' got && fail "the plain program reads a simulated clock"
 
 must "$peetcc++" -O1 -pthread -o chrono "$programs/chrono.cpp"
 must "$peet" run --quiet --machine ideal -d out -- ./chrono >got

@@ -93,7 +93,8 @@ static void agreement(void)
     c = ts.tv_sec * 1000000000LL + ts.tv_nsec;
     printf("clocks agree %d %d %d\n", b - a < 10000 && a - b < 10000, c - a >= 0 && c - a < 10000, time(NULL) == a / 1000000000);
     a = now(CLOCK_MONOTONIC);
-    printf("epoch %lld\n", (long long)(now(CLOCK_REALTIME) - a) / 1000000000);
+    b = now(CLOCK_REALTIME) - a; /* the computer's start */
+    printf("up when the year began %d, an hour %d\n", b / 1000000000 < 1767225600, b / 1000000000 == 1767225600 - 3600);
     int64_t last = now(CLOCK_MONOTONIC);
     for (int i = 0; i < 1000; i++) {
         int64_t t = now(i & 1 ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_RAW);
