@@ -35,13 +35,13 @@ enum { QUICK_WRITE = 1, QUICK_READ = 2, QUICK = 3, KEY_SHIFT = 2 };
  * reference; 0 while invalid), so that a set is few lines of the host's cache.
  */
 struct frame {
-    uint64_t written; /* grains written and not yet told to the lost records of the line, if there are any (classify.c) */
     uint32_t next;    /* next copy of the same line, + 1; while invalid: free list */
     uint32_t place;   /* of the line in the fully associative shadow; 0: none */
     uint16_t cache;   /* whose frame this is; never changes */
     uint8_t state;    /* of the protocol */
     uint8_t noted;    /* others have lost the line: it matters which grains are written, so no write is quick */
 };
+_Static_assert(sizeof(struct frame) == 12, "a set of eight is two lines of the host's cache");
 
 /** Per line, ever referenced: the heads of its three lists, + 1.  (Not in sole.c, which has a word.) */
 struct line_record {
@@ -89,8 +89,8 @@ struct shadow_node {
     uint64_t line;
     uint32_t where;
     uint32_t next;  /* next place of the same line, in any cache, as b->shadows counts them; 0: none */
-    uint32_t cache;
 };
+_Static_assert(sizeof(struct shadow_node) == 16, "four to a line of the host's cache");
 
 /** A copy that was invalidated by another's write, until its cache misses on it. */
 struct loss {
@@ -174,6 +174,7 @@ struct bus {
     struct peet_sim_oldest_scratch scratch;
     uint64_t plru_keep[64], plru_set[64];
     uint64_t random;
+    uint64_t *written;          /* by frame: grains written and not yet told to the lost records of its line, if there are any */
     struct shadow_node *shadows;
     int shadows_far;            /* they do not stay in the host's caches: what comes next is fetched early */
     struct loss *losses;

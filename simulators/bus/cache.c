@@ -72,7 +72,7 @@ int peet__bus_caches_init(struct bus *b)
     if (b->replacement == REPLACE_PLRU)
         plru_init(b);
     b->caches = calloc(b->ncaches, sizeof *b->caches);
-    for (b->hint_mask = 255; b->hint_mask < (b->sole ? 16 : 2) * b->lines && b->hint_mask < 0xffff; b->hint_mask = 2 * b->hint_mask + 1)
+    for (b->hint_mask = 255; b->hint_mask < 2 * b->lines && b->hint_mask < 0xffff; b->hint_mask = 2 * b->hint_mask + 1)
         ;
     /* aligned, so that a set lies in as few lines of the host's cache as it can; one frame more that is nobody's (sole.c) */
     const size_t lines = (size_t)b->ncaches * b->lines + 8, stamps = b->classify ? (2 * (size_t)b->lines + 8) / 8 * 8 : b->lines;
@@ -208,6 +208,8 @@ void peet__bus_drop(struct bus *b, struct cache *c, struct line_record *record, 
         link = &b->frames[*link - 1].next;
     *link = f->next;
     *f = (struct frame){.cache = f->cache};
+    if (b->written)
+        b->written[self - 1] = 0;
     c->keys[i] = c->used[i] = 0;
     if (b->wide) {
         f->next = c->free[i / b->ways];

@@ -30,11 +30,13 @@ int peet__bus_classify_init(struct bus *b)
         struct cache *c = &b->caches[i];
         c->shadow = b->shadows + (size_t)i * (b->lines + 1);
         for (uint32_t j = 0; j <= b->lines; j++)
-            c->shadow[j] = (struct shadow_node){.line = UINT64_MAX, .where = b->lines, .cache = i};
+            c->shadow[j] = (struct shadow_node){.line = UINT64_MAX, .where = b->lines};
         if (peet_sim_oldest_init(&c->shadow_oldest, b->lines))
             return -1;
     }
-    return b->shadows ? 0 : -1;
+    if (!b->sole)
+        b->written = calloc((size_t)b->ncaches * b->lines, sizeof *b->written);
+    return b->shadows && (b->sole || b->written) ? 0 : -1;
 }
 
 void peet__bus_classify_fini(struct bus *b)
@@ -42,6 +44,7 @@ void peet__bus_classify_fini(struct bus *b)
     for (unsigned i = 0; b->caches && i < b->ncaches; i++)
         peet_sim_oldest_fini(&b->caches[i].shadow_oldest);
     free(b->shadows);
+    free(b->written);
     free(b->losses);
 }
 
@@ -70,9 +73,10 @@ void peet__bus_classify_wrote(struct bus *b, struct line_record *record, uint32_
 void peet__bus_classify_settle(struct bus *b, struct line_record *record)
 {
     for (struct frame *f = peet__bus_copies(b, record); f; f = peet__bus_next_copy(b, f)) {
-        if (f->written && record->losses)
-            peet__bus_classify_wrote(b, record, peet__bus_cache_of(b, f)->number, f->written);
-        f->written = 0;
+        uint64_t *const written = &b->written[f - b->frames];
+        if (*written && record->losses)
+            peet__bus_classify_wrote(b, record, f->cache, *written);
+        *written = 0;
     }
 }
 
@@ -108,8 +112,9 @@ static int take_loss(struct bus *b, struct line_record *record, uint32_t cache, 
 
 static struct shadow_node *shadow_find(struct bus *b, struct cache *c, struct line_record *record)
 {
+    const uint32_t base = (uint32_t)(c->shadow - b->shadows);
     for (uint32_t i = record->shadows; i; i = b->shadows[i].next)
-        if (b->shadows[i].cache == c->number)
+        if (i - base <= b->lines)
             return &b->shadows[i];
     return NULL;
 }

@@ -261,8 +261,8 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
     if (f) {
         peet__bus_used(b, c, f, 0);
         c->hints[line & b->hint_mask] = (uint32_t)(f - c->frames);
-        if (write)
-            f->written |= grains;
+        if (write && b->classify)
+            b->written[f - b->frames] |= grains;
     } else if (b->classify) {
         peet__bus_classify_wrote(b, record, c->number, grains);
     }

@@ -108,7 +108,7 @@ static int same_frames(const struct bus *a, const struct bus *b)
 {
     for (size_t i = 0; i < (size_t)a->ncaches * a->lines; i++) {
         const struct frame *f = &a->frames[i], *g = &b->frames[i];
-        if (a->keys[i] != b->keys[i] || a->caches[i / a->lines].used[i % a->lines] != b->caches[i / a->lines].used[i % a->lines] || f->noted != g->noted || (f->noted && f->written != g->written) || f->state != g->state ||
+        if (a->keys[i] != b->keys[i] || a->caches[i / a->lines].used[i % a->lines] != b->caches[i / a->lines].used[i % a->lines] || f->noted != g->noted || (f->noted && a->written[i] != b->written[i]) || f->state != g->state ||
             f->place != g->place)
             return 0;
     }
