@@ -177,7 +177,7 @@ int peet_map_set_consistency(struct peet_map *map, const struct peet_module *mod
     if (exploring && !ops->moves)
         return peet_error_set(error, PEET_EINVALID, "%s: offers no moves(), so it cannot be explored", module->name);
     c->views = (struct peet_views){ PEET_CONSISTENCY_ABI, sizeof c->views, map->ncores, (uint32_t)(exploring != 0), view_read, view_perform,
-        view_commit, view_refresh, c, view_depends };
+        view_commit, view_refresh, c, view_depends, (uint32_t)(sync_only != 0) };
     err = peet__map_module_new(map, module, values, map->nobservers + 1, &c->instance, error);
     if (err)
         return err;
@@ -358,6 +358,8 @@ void peet__consistency_blocks(struct peet_map *map, struct peet_map_core *core, 
     if (c->locked && c->ops) { /* sync_only: what it has done is everybody's at once */
         c->locked = 0;
         c->ops->synchronise(c->self, hw, PEET_ORDERING_FULL, core->clock);
+    } else if (c->sync_only && c->ops && c->ops->step && !c->exploring && c->world->concurrent(c->world->arg)) {
+        c->ops->step(c->self, hw, core->clock);
     }
     if (!c->footprint && (!c->ops || c->sync_only || !c->world->concurrent(c->world->arg)))
         return;
@@ -469,6 +471,18 @@ void peet__consistency_access(struct peet_map *map, struct peet_map_core *core)
     if (c->ops->step)
         c->ops->step(c->self, hw, core->clock);
     order(map, hw, ordering, core->clock);
+}
+
+int peet__consistency_all_seen(struct peet_map *map)
+{
+    struct peet_map_consistency *c = map->consistency;
+    const uint64_t before = c->memory_epoch;
+
+    if (c->exploring || c->sync_only)
+        return 0;
+    for (unsigned p = 0; p < map->ncores; p++)
+        order(map, p, PEET_ORDERING_FULL, map->cores[p].clock);
+    return c->memory_epoch != before;
 }
 
 void peet__consistency_came(struct peet_map *map)

@@ -11,6 +11,7 @@
  * context that did more than look has come or gone.  The work is done at ATOMIC events only, and that on blocks for suspects only.
  */
 #include "sync/sync.h"
+#include "consistency/consistency.h"
 
 #include <limits.h>
 #include <string.h>
@@ -192,6 +193,10 @@ void peet__spin_check(struct peet_map *map)
     }
     if (!settled || (map->ops->outside && map->ops->outside(map->source)))
         return;
+    if (spinning && peet__consistency_on(map) && peet__consistency_all_seen(map)) {
+        map->sync->spin_epoch++;
+        return;
+    }
     map->livelock = spinning ? 2 : 1;
     if (spinning)
         peet__map_fail(map, PEET_EDEADLOCK, "livelock: every context only spins: %d of %u do, the others wait; since before cycle %llu", spinning,

@@ -7,7 +7,7 @@
 
 /** A store in a buffer or in a queue. */
 struct entry {
-    uint64_t address, id, alive, due; /* alive: bytes that are still to be seen, a bit each; due: DRAIN_TIMED */
+    uint64_t address, id, stored, alive, due; /* alive: bytes that are still to be seen, a bit each; due: DRAIN_TIMED */
     uint32_t size, from, fences;      /* from: whose store; fences: store-store barriers before it */
     uint8_t release, timed;
     uint8_t bytes[MODEL_STORE_BYTES];
@@ -21,6 +21,7 @@ struct line {
 struct processor {
     struct line out, in;
     uint64_t stores; /* the next store's identity */
+    uint64_t synchronised; /* interaction at synchronisations: when last */
     uint32_t fences;
 };
 
@@ -29,6 +30,7 @@ struct model {
     const struct peet_views *views;
     struct model_statistics statistics;
     uint64_t random;
+    uint64_t look; /* when to look for stores that have waited for too long */
     int ordering; /* what is performed is part of an ordering, which has said itself what it needs */
     struct processor processors[];
 };
@@ -332,7 +334,7 @@ int model_store(struct model *m, unsigned p, const struct peet_store *store, uin
     if (!last)
         return -1;
     *last = e;
-    last->due = now;
+    last->due = last->stored = now;
     if (own->out.n > m->statistics.deepest)
         m->statistics.deepest = own->out.n;
     if (m->config.drain == DRAIN_EAGER && !m->views->exploring) {
@@ -478,6 +480,34 @@ static void due(struct model *m, uint64_t now)
     }
 }
 
+static void synchronise(struct model *m, unsigned p, uint64_t now)
+{
+    uint64_t others = 1;
+
+    m->processors[p].synchronised = now;
+    for (unsigned q = 0; q < m->views->processors; q++)
+        others |= 2ull << q;
+    /* Models with queues let others see it at their own next synchronisation. */
+    if (m->views->commit(m->views, p, queues(m) ? 1 : others))
+        m->statistics.commits++;
+    if (queues(m))
+        m->views->refresh(m->views, p);
+}
+
+/** Stores become visible after a finite time, as in real machines: who waits for one on ordinary memory waits no longer than that. */
+static void overdue(struct model *m, uint64_t now)
+{
+    const uint64_t slack = m->config.visible_cycles / 8, age = m->config.visible_cycles - slack;
+
+    m->look = now + slack;
+    for (unsigned p = 0; p < m->views->processors; p++)
+        for (struct line *out = &m->processors[p].out; out->n && out->entries[0].stored + age <= now; m->statistics.overdue++)
+            leave(m, p, 0);
+    for (unsigned q = 0; q < m->views->processors; q++)
+        for (struct line *in = &m->processors[q].in; in->n && in->entries[0].stored + age <= now; m->statistics.overdue++)
+            apply(m, q, 0);
+}
+
 void model_step(struct model *m, unsigned p, uint64_t now)
 {
     enum { MOVES = 64 };
@@ -486,6 +516,15 @@ void model_step(struct model *m, unsigned p, uint64_t now)
 
     if (m->views->exploring)
         return;
+    if (m->views->sync) {
+        if (m->config.visible_cycles && now - m->processors[p].synchronised >= m->config.visible_cycles) {
+            m->statistics.overdue++;
+            synchronise(m, p, now);
+        }
+        return;
+    }
+    if (m->config.visible_cycles && now >= m->look)
+        overdue(m, now);
     for (unsigned q = 0; q < m->views->processors; q++) /* a queue is no longer than a buffer */
         while (m->processors[q].in.n > m->config.depth)
             apply(m, q, 0);
@@ -501,18 +540,9 @@ void model_step(struct model *m, unsigned p, uint64_t now)
 
 void model_synchronise(struct model *m, unsigned p, unsigned ordering, uint64_t now)
 {
-    uint64_t others = 1;
-
     (void)ordering;
-    (void)now;
     m->statistics.orders++;
-    for (unsigned q = 0; q < m->views->processors; q++)
-        others |= 2ull << q;
-    /* Models with queues let others see it at their own next synchronisation. */
-    if (m->views->commit(m->views, p, queues(m) ? 1 : others))
-        m->statistics.commits++;
-    if (queues(m))
-        m->views->refresh(m->views, p);
+    synchronise(m, p, now);
 }
 
 const struct model_statistics *model_statistics(const struct model *m)

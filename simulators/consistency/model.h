@@ -29,11 +29,13 @@ struct model_config {
     enum model_drain drain;
     uint32_t depth;        /* stores that a buffer holds, and a queue */
     uint64_t delay_cycles; /* DRAIN_TIMED: from the end of the store to its commit, and on to each application */
+    uint64_t visible_cycles; /* a store is seen by everybody so long after it, at the latest; 0: no bound */
     uint64_t odds;         /* DRAIN_RANDOM: one in so many steps performs something */
     uint64_t seed;
 };
 
 struct model_statistics {
+    uint64_t overdue; /* performed because of visible_cycles; interaction at synchronisations: how often */
     uint64_t stores, locked, orders, waits, full; /* waits: orders that had to perform something; full: commits for want of room */
     uint64_t commits, applications, hidden_bytes; /* hidden: never seen, as something later had been seen before */
     uint64_t deepest, longest;                    /* buffer, queue */

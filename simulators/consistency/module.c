@@ -19,6 +19,7 @@ static const struct peet_param params[] = {
     { "drain", PEET_PARAM_ENUM, "", "timed", "eager|lazy|timed|random",
         "when stores are performed: at once, when they must, when the memory system is done with them, or by the seed" },
     { "delay", PEET_PARAM_U64, "cycles", "0", "0..1000000000", "timed: so long after the memory system is done" },
+    { "visible", PEET_PARAM_U64, "cycles", "200000", "0..1000000000000", "everybody sees a store so long after it, at the latest; 0: when all wait for it" },
     { "odds", PEET_PARAM_U64, "", "4", "1..1000000000", "random: one in so many references of any processor performs a store" },
     { 0 },
 };
@@ -33,7 +34,7 @@ static void *create(const struct peet_env *env, const union peet_value *values)
     }
     self->env = env;
     self->config = (struct model_config){ .kind = (enum model_kind)values[0].u64, .depth = (uint32_t)values[1].u64,
-        .drain = (enum model_drain)values[2].u64, .delay_cycles = values[3].u64, .odds = values[4].u64, .seed = env->seed };
+        .drain = (enum model_drain)values[2].u64, .delay_cycles = values[3].u64, .visible_cycles = values[4].u64, .odds = values[5].u64, .seed = env->seed };
     return self;
 }
 
@@ -106,6 +107,7 @@ static void stats(void *arg, const struct peet_env *env, struct peet_stats *node
     env->stats_u64(env, node, "performed_in_memory", s->commits);
     env->stats_u64(env, node, "performed_from_queues", s->applications);
     env->stats_u64(env, node, "performed_for_room", s->full);
+    env->stats_u64(env, node, "performed_overdue", s->overdue);
     env->stats_u64(env, node, "orderings", s->orders);
     env->stats_u64(env, node, "orderings_that_waited", s->waits);
     env->stats_u64(env, node, "never_seen_bytes", s->hidden_bytes);

@@ -106,6 +106,7 @@ struct peet_views {
     /** depends() - exploration: the step under way uses the model's things @first to @first + n - 1, numbers below 2^62 of its own choice;
      *  @how: enum peet_dependence.  Inside store(), order() and move() */
     void (*depends)(const struct peet_views *, uint64_t first, uint64_t n, unsigned how);
+    uint32_t sync;             /* interaction is at synchronisations only */
 };
 
 struct peet_consistency {
@@ -117,9 +118,10 @@ struct peet_consistency {
     void (*store)(void *self, unsigned processor, const struct peet_store *store, uint64_t now);
     /** order() - @ordering: mask of enum peet_ordering */
     void (*order)(void *self, unsigned processor, unsigned ordering, uint64_t now);
-    /** step() - a processor is about to go on at this time; what is due by then can be performed */
+    /** step() - a processor is about to go on at this time; what is due by then can be performed.  Interaction `sync`: it has run for a while since
+     *  its last synchronisation; commit() and refresh() as in synchronise() */
     void (*step)(void *self, unsigned processor, uint64_t now);
-    /** synchronise() - interaction `sync`, in place of store(), order() and step() */
+    /** synchronise() - interaction `sync`, in place of store() and order() */
     void (*synchronise)(void *self, unsigned processor, unsigned ordering, uint64_t now);
     /** moves() - what could be done now.  Returns: how many; the first @room of them are written.  NULL: cannot be explored */
     unsigned (*moves)(void *self, struct peet_move *out_moves, unsigned room);

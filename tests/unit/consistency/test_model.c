@@ -213,6 +213,21 @@ static void policies(void)
     CU_ASSERT_EQUAL(w.memory[0][0], 0);
     model_free(m);
 
+    config.visible_cycles = 1000; /* lazy, but not for ever: everybody sees the store of 0 at 1000, however far its clock is */
+    world_init(&w, 2, 0);
+    m = model_new(&config, &w.views);
+    put(&w, m, 0, 0, &one, 1, 0);
+    for (uint64_t now = 0; now < 800; now += 20)
+        model_step(m, 1, now);
+    CU_ASSERT_EQUAL(w.memory[0][0], 0);
+    for (uint64_t now = 800; now <= 1000; now += 20)
+        model_step(m, 1, now);
+    CU_ASSERT_EQUAL(w.memory[0][0], 1);
+    CU_ASSERT_EQUAL(w.memory[2][0], 1);
+    CU_ASSERT_EQUAL(model_statistics(m)->overdue, 2);
+    config.visible_cycles = 0;
+    model_free(m);
+
     config.drain = DRAIN_EAGER;
     world_init(&w, 2, 0);
     m = model_new(&config, &w.views);
