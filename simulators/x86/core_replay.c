@@ -13,9 +13,9 @@ enum {
     CHUNK_BYTES = 1 << 20,
     MOST_BYTES = 160 << 20,  /* of states and edges */
     MOST_ANSWERS = 32,       /* edges of a node, block and front end that differ in what references took */
-    CREDIT_MOST = 400000, CREDIT_FIRST = 100000, CREDIT_AGAIN = 1500,
-    CREDIT_LEARNT = 8,       /* a block that is learnt costs as much as so many that are repeated save */
-    REST_LEAST = 512, REST_MOST = 16384, /* blocks */
+    CREDIT_MOST = 400000, CREDIT_FIRST = 200000, CREDIT_AGAIN = 1600,
+    CREDIT_LEARNT = 16,      /* a block that is learnt costs as much as so many that are repeated save */
+    REST_LEAST = 1024, REST_MOST = 65536, /* blocks */
 };
 
 /* ------------------------------------------------------------------------------------------ life and death */
