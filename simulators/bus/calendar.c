@@ -8,6 +8,7 @@ int peet__bus_calendar_init(struct calendar *cal, enum bus_arbitration arbitrati
 {
     memset(cal, 0, sizeof *cal);
     cal->arbitration = arbitration;
+    cal->unsorted = arbitration != ARBITRATION_FCFS;
     cal->hws = hws;
     cal->last_hw = hws - 1; /* round robin begins with 0 */
     peet_sim_windows_init(&cal->windows, window_cycles);
@@ -89,11 +90,26 @@ static uint32_t ends_by(const struct calendar *cal, uint64_t time)
     return low;
 }
 
-uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned hw, uint64_t time, uint64_t cycles, int posted)
+/* First come, first served: each transaction begins when it is asked for, or when the one before it is over.  So there is no gap before one
+ * that waits, and the place of another one follows from the times of the requests alone. */
+static uint32_t place_in_order(const struct calendar *cal, unsigned hw, uint64_t time)
 {
-    if (cal->sole)
-        return peet__bus_calendar_request_sole(cal, time, cycles);
-    uint64_t at = time > cal->final_until ? time : cal->final_until;
+    const struct calendar_slot *const slots = cal->slots + cal->first;
+    uint32_t low = 0, high = cal->n;
+    while (low < high) { /* near the end, as a rule */
+        const uint32_t middle = high - low > 8 ? low + (high - low) / 2 : high - 1;
+        if (slots[middle].request < time || (slots[middle].request == time && slots[middle].hw <= hw))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The place of a transaction, and @inout_at, when it begins there; it is when the bus is free of what is settled. */
+static uint32_t place_by_arbiter(const struct calendar *cal, unsigned hw, uint64_t time, uint64_t cycles, uint64_t *inout_at)
+{
+    uint64_t at = *inout_at;
     uint32_t i = ends_by(cal, at), last = i ? cal->slots[cal->first + i - 1].hw : cal->last_hw;
     for (; i < cal->n; i++) {
         const struct calendar_slot *s = &cal->slots[cal->first + i];
@@ -108,6 +124,24 @@ uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned hw, uint64_t 
             at = s->end;
         }
         last = s->hw;
+    }
+    *inout_at = at;
+    return i;
+}
+
+uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned hw, uint64_t time, uint64_t cycles, int posted)
+{
+    if (cal->sole)
+        return peet__bus_calendar_request_sole(cal, time, cycles);
+    uint64_t at = time > cal->final_until ? time : cal->final_until;
+    uint32_t i;
+    cal->unsorted |= !cycles; /* takes no time, and can be anywhere */
+    if (cal->unsorted) {
+        i = place_by_arbiter(cal, hw, time, cycles, &at);
+    } else {
+        i = place_in_order(cal, hw, time);
+        if (i && cal->slots[cal->first + i - 1].end > at)
+            at = cal->slots[cal->first + i - 1].end;
     }
     if (cal->n == CALENDAR_SLOTS) {
         settle_first(cal, UINT64_MAX);

@@ -27,6 +27,7 @@ struct calendar {
     enum bus_arbitration arbitration;
     unsigned hws;
     int sole;                     /* one processor, which waits for its own: no transaction can be overtaken */
+    int unsorted;                 /* transactions are not (or not all) in the order of their requests */
     uint64_t open_from;           /* sole: busy from here to final_until, and not in the windows yet */
     uint32_t first, n;            /* slots[first .. first + n) in the order of their start */
     struct calendar_slot *slots;  /* 2 * CALENDAR_SLOTS */

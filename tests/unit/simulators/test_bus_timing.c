@@ -236,10 +236,42 @@ static void test_list_scheduling(void)
     }
 }
 
+/* First come, first served by the times of requests alone, against the arbiter that looks at everybody. */
+static void test_in_order(void)
+{
+    enum { HWS = 6, REQUESTS = 200000 };
+    struct calendar fast, slow;
+    uint64_t seed = 17, now = 0, settled = 0;
+    CU_ASSERT_FATAL(peet__bus_calendar_init(&fast, ARBITRATION_FCFS, HWS, 1000) == 0);
+    CU_ASSERT_FATAL(peet__bus_calendar_init(&slow, ARBITRATION_FCFS, HWS, 1000) == 0);
+    slow.unsorted = 1;
+    for (unsigned n = 0; n < REQUESTS; n++) {
+        const uint64_t time = now + rig_random(&seed, 150), cycles = 1 + rig_random(&seed, 25);
+        const unsigned hw = (unsigned)rig_random(&seed, HWS);
+        const int posted = !rig_random(&seed, 3);
+        CU_ASSERT_EQUAL_FATAL(peet__bus_calendar_request(&fast, hw, time, cycles, posted),
+            peet__bus_calendar_request(&slow, hw, time, cycles, posted));
+        for (unsigned h = 0; h < HWS; h++) {
+            CU_ASSERT_EQUAL(fast.lost_cycles[h], slow.lost_cycles[h]);
+            fast.lost_cycles[h] = slow.lost_cycles[h] = 0;
+        }
+        now += rig_random(&seed, n / 20000 % 2 ? 40 : 20); /* at times the queue grows beyond what is kept */
+        if (!rig_random(&seed, 10)) {
+            settled = now;
+            peet__bus_calendar_settle(&fast, settled);
+            peet__bus_calendar_settle(&slow, settled);
+        }
+    }
+    CU_ASSERT(!fast.unsorted);
+    CU_ASSERT_EQUAL(fast.busy_cycles, slow.busy_cycles);
+    peet__bus_calendar_fini(&fast);
+    peet__bus_calendar_fini(&slow);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"single references", test_single}, {"kinds of transactions", test_transactions},
         {"instructions", test_instructions}, {"saturation", test_saturation}, {"arbiters", test_arbiters},
-        {"out of order", test_out_of_order}, {"list scheduling", test_list_scheduling}, CU_TEST_INFO_NULL};
+        {"out of order", test_out_of_order}, {"list scheduling", test_list_scheduling}, {"in order", test_in_order}, CU_TEST_INFO_NULL};
     return run_suite("bus: time", tests);
 }
