@@ -87,7 +87,7 @@ loop_of() {
                 }
             if (!found) exit
             for (k = j + 1; k <= i + 1; k++) {
-                if (line[k] ~ /^\.L/) { print "BRANCHES"; exit }
+                if (line[k] ~ /^\.L/ || line[k] ~ /^[ \t]+call/) { print "BRANCHES"; exit } # or calls
                 if (line[k] !~ /^[ \t]*[.#]/) print line[k]
             }
         }' "$2"
@@ -98,7 +98,7 @@ overall=0
 for mcpu in "${mcpus[@]}"; do
     flags="-O2 -march=$mcpu -mprefer-vector-width=256 -fno-slp-vectorize -ffp-contract=off -fno-math-errno"
     "$CC" $flags -S -fno-asynchronous-unwind-tables -o "$mcpu.s" kernels.c || exit 1
-    "$prefix/bin/peetcc" $flags -g -o "$mcpu" kernels.c || exit 1
+    "$prefix/bin/peetcc" $flags -g -o "$mcpu" kernels.c -lm || exit 1
     load=
     for n in $few $many; do
         "$prefix/bin/peet" run -q -d "$mcpu.$n" --machine "x86,preset=none,mcpu=$mcpu,memory=flat,branch=perfect,partial_writes=rename,stores_cycle=64${PEET_X86:+,$PEET_X86}" \
