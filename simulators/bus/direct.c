@@ -4,7 +4,7 @@
  * one look for each of its groups' ways, in their order.  What is no plain hit comes back here, one way at a time; a block with a
  * group in two lines comes whole.
  */
-#include "bus.h"
+#include "lines.h"
 #include <stdlib.h>
 
 struct bus_direct {
@@ -66,22 +66,39 @@ static int direct_other(struct peet_direct_run *run, uint32_t id)
 
 static int direct_loop(struct peet_direct_run *run, uint32_t id, uint64_t turns, const int64_t *strides)
 {
+    enum { FEW = 4 };
     struct bus_direct *const d = run->machine;
     struct bus *const b = d->bus;
+    struct cache *const c = d->turn.c;
     const struct plan *const p = &b->plans[id];
     const struct group *const groups = groups_of(b, p);
     const struct group_way *const ways = b->group_ways + p->ways - 1;
-    uint64_t addresses[PEET_DIRECT_LOOKS];
+    uint64_t *const begins = run->addresses, addresses[PEET_DIRECT_LOOKS];
     if (run->limit != UINT64_MAX) /* it may have to end somewhere in between */
         return -1;
-    for (uint32_t k = 0; k < p->ngroups; k++)
-        addresses[ways[k].group] = run->addresses[k] + groups[ways[k].group].before;
-    d->turn.c->stamp = run->stamp;
-    if (peet__bus_turns(b, 0, p, d->blocks[id], addresses, strides, turns, d->now, UINT64_MAX, &run->time, &d->stalled))
-        return -1;
-    run->stamp = d->turn.c->stamp;
-    if (b->dead)
-        run->limit = 0;
+    while (turns) {
+        const uint64_t hits = peet__bus_lines(b, c, p, begins, strides, turns, run->stamp);
+        uint64_t more = hits < FEW ? turns - hits : 1; /* that do not only hit, or are not worth the while */
+        run->time += hits * p->cost;
+        run->stamp += hits * p->nrefs;
+        turns -= hits;
+        if (!turns)
+            break;
+        for (uint32_t k = 0; k < p->ngroups; k++) {
+            const struct group *const g = &groups[ways[k].group];
+            begins[k] += (uint64_t)strides[g->value] * hits;
+            addresses[ways[k].group] = begins[k] + g->before;
+            begins[k] += (uint64_t)strides[g->value] * more;
+        }
+        c->stamp = run->stamp;
+        peet__bus_turns(b, 0, p, d->blocks[id], addresses, strides, more, d->now, UINT64_MAX, &run->time, &d->stalled);
+        run->stamp = c->stamp;
+        turns -= more;
+        if (b->dead) {
+            run->limit = 0;
+            break;
+        }
+    }
     return 0;
 }
 
