@@ -92,6 +92,16 @@ static int is_new(const struct peet_sim_tage_entry *e)
     return !e->useful && (e->counter == 0 || e->counter == -1);
 }
 
+/** A loop that has gone round for longer than any history: what is said stays the same, and nothing is learnt. */
+static inline int tage_steady(struct peet_sim_branch *b, uint64_t pc, int taken)
+{
+    if (pc != b->steady_pc || !taken || !pc || (b->updates + 1) % USEFUL_PERIOD == 0)
+        return 0;
+    b->updates++;
+    b->ring_at = (b->ring_at + 1) % PEET_SIM_HISTORY_MAX;
+    return 1;
+}
+
 static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
 {
     const uint32_t bits = b->config.table_bits - 2, mask = masked(~0ull, bits);
@@ -99,6 +109,8 @@ static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
     struct peet_sim_tage_entry *entries[PEET_SIM_TAGE_TABLES], *provider = NULL;
     uint16_t tags[PEET_SIM_TAGE_TABLES];
     uint8_t *base = &b->counters[masked(pc ^ pc >> 2, b->config.table_bits)];
+    struct peet_sim_tage_entry before = { 0 };
+    unsigned steady;
     int provider_table = -1, alternate_table = -1, said, provider_said, alternate_said;
 
     for (int t = 0; t < PEET_SIM_TAGE_TABLES; t++) {
@@ -115,8 +127,10 @@ static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
     alternate_said = alternate_table >= 0 ? entries[alternate_table]->counter >= 0 : *base >= 2;
     provider_said = alternate_said;
     said = alternate_said;
+    steady = *base + 4u * (uint8_t)b->use_alternate;
     if (provider_table >= 0) {
         provider = entries[provider_table];
+        before = *provider;
         provider_said = provider->counter >= 0;
         said = is_new(provider) && b->use_alternate >= 0 ? alternate_said : provider_said;
         if (is_new(provider) && provider_said != alternate_said)
@@ -158,6 +172,9 @@ static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
             for (uint32_t i = 0; i < 1u << bits; i++)
                 b->tables[t][i].useful >>= 1;
     tage_history(b, (uint32_t)taken);
+    b->taken_run = taken ? b->taken_run + 1 : 0;
+    b->steady_pc = b->taken_run > PEET_SIM_HISTORY_MAX && said && steady == *base + 4u * (uint8_t)b->use_alternate &&
+        (!provider || (before.counter == provider->counter && before.useful == provider->useful)) ? pc : 0;
     return said;
 }
 
@@ -244,7 +261,7 @@ enum peet_sim_branch_wrong peet_sim_branch_conditional(struct peet_sim_branch *b
         said = counter(&b->counters[masked(pc ^ masked(b->history, c->history_bits), c->table_bits)], taken);
         break;
     case PEET_SIM_TAGE:
-        said = tage(b, pc, taken);
+        said = tage_steady(b, pc, taken) || tage(b, pc, taken);
         break;
     }
     b->history = b->history << 1 | (uint64_t)taken;

@@ -60,6 +60,8 @@ struct peet_sim_branch {
     struct peet_sim_folds index_folds, tag_folds[2];
     int8_t use_alternate;    /* -8..7: newly allocated entries are worse than their alternates if >= 0 */
     uint64_t updates, random;
+    uint64_t taken_run;      /* TAGE: so many outcomes in a row were taken */
+    uint64_t steady_pc;      /* TAGE: it has learnt nothing from this branch, taken like all of its history; 0: none */
     struct peet_sim_tags btb;
     uint64_t *btb_targets, *indirect_targets, *indirect_pcs;
     uint64_t path;

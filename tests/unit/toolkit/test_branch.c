@@ -123,6 +123,37 @@ static void test_tage(void)
     }
 }
 
+/* Loops that go round for longer than any history are predicted without looking; the same is said and learnt. */
+static void test_steady(void)
+{
+    struct peet_sim_branch quick = make(PEET_SIM_TAGE, 100), slow = make(PEET_SIM_TAGE, 100);
+    uint64_t seed = 9, different = 0, steady = 0;
+
+    for (int loop = 0; loop < 400; loop++) {
+        uint64_t pc = 0x400 + 16 * (peet_sim_random(&seed) % 5), turns = 1 + peet_sim_random(&seed) % 900;
+
+        for (uint64_t i = 0; i < turns; i++) {
+            int taken = i + 1 < turns, other = (loop & 1) && !(peet_sim_random(&seed) % 100);
+
+            steady += quick.steady_pc == pc;
+            slow.steady_pc = 0;
+            different += peet_sim_branch_conditional(&quick, pc, taken, 0x100) != peet_sim_branch_conditional(&slow, pc, taken, 0x100);
+            slow.steady_pc = 0;
+            if (other)
+                different += peet_sim_branch_conditional(&quick, 0x990, (int)(i & 1), 0x100) != peet_sim_branch_conditional(&slow, 0x990, (int)(i & 1), 0x100);
+        }
+    }
+    CU_ASSERT_EQUAL(different, 0);
+    CU_ASSERT(steady > 10000);
+    CU_ASSERT_EQUAL(quick.updates, slow.updates);
+    CU_ASSERT_EQUAL(quick.random, slow.random);
+    CU_ASSERT_EQUAL(memcmp(&quick.index_folds, &slow.index_folds, sizeof quick.index_folds), 0);
+    for (int t = 0; t < PEET_SIM_TAGE_TABLES; t++)
+        CU_ASSERT_EQUAL(memcmp(quick.tables[t], slow.tables[t], (1u << (quick.config.table_bits - 2)) * sizeof *quick.tables[t]), 0);
+    peet_sim_branch_fini(&quick);
+    peet_sim_branch_fini(&slow);
+}
+
 /* Calls nest to `depth` and return: the stack knows the newest 16. */
 static void test_returns(void)
 {
@@ -174,7 +205,7 @@ static void test_indirect(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"bimodal", test_bimodal}, {"gshare", test_gshare}, {"correlation at a distance", test_correlation},
-        {"TAGE", test_tage}, {"returns", test_returns}, {"targets", test_targets}, {"indirect jumps", test_indirect}, CU_TEST_INFO_NULL};
+        {"TAGE", test_tage}, {"steady loops", test_steady}, {"returns", test_returns}, {"targets", test_targets}, {"indirect jumps", test_indirect}, CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: branch prediction", tests);
 }
