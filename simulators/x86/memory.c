@@ -128,7 +128,7 @@ static void settings(struct x86_memory *m)
     m->page_shift = m->translation ? (uint32_t)__builtin_ctzll(g->page_bytes) : 12;
     m->lru = g->l1_replacement == PEET_SIM_LRU;
     m->hint_mask = 63;
-    while (m->hint_mask + 1 < 2 * g->l1d_bytes / g->line_bytes)
+    while (m->hint_mask + 1 < 8 * g->l1d_bytes / g->line_bytes) /* lines of one set, far apart, have hints of their own */
         m->hint_mask = 2 * m->hint_mask + 1;
     if (m->timeless)
         g->l1i_cycles = g->l1d_cycles = g->l2_cycles = g->l2_busy_cycles = g->l3_cycles = g->l3_busy_cycles = g->snoop_cycles = g->stlb_cycles = 0;
