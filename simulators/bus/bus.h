@@ -171,6 +171,7 @@ struct bus {
     struct filled filled;
     uint8_t dirty[BUS_STATES_MAX]; /* by state: whether it has to be written back */
     struct peet_sim_linemap lines_map;
+    uint32_t record_shift, record_touched; /* sole: a record's bytes as a power of two, and its highest bit */
     struct peet_sim_oldest_scratch scratch;
     uint64_t plru_keep[64], plru_set[64];
     uint64_t random;
@@ -379,9 +380,24 @@ static inline __attribute__((always_inline)) uint32_t peet__bus_shadow_place(str
 }
 
 /* sole.c */
-/* A line's record is a word there, so that many share a line of the host's cache: */
-enum { RECORD_PLACE = INT32_MAX }; /* its latest place in the shadow (0: none so far); whether it still is, the place says; */
-#define RECORD_TOUCHED (1u << 31)  /* and whether it was ever referenced */
+/* A line's record is a word there, as short as can be, so that many share a line of the host's cache: its latest place in the shadow
+ * (0: none so far); whether it still is, the place says; and in the highest bit, whether it was ever referenced. */
+static inline uint32_t peet__bus_record(const struct bus *b, const void *record)
+{
+    return __builtin_expect(b->record_shift == 1, 1) ? *(const uint16_t *)record : *(const uint32_t *)record;
+}
+static inline uint32_t peet__bus_record_place(const struct bus *b, uint32_t value)
+{
+    return value & (b->record_touched - 1);
+}
+static inline void peet__bus_record_set(const struct bus *b, void *record, uint32_t place)
+{
+    const uint32_t value = b->record_touched | place;
+    if (__builtin_expect(b->record_shift == 1, 1))
+        *(uint16_t *)record = (uint16_t)value;
+    else
+        *(uint32_t *)record = value;
+}
 /** The same as peet__bus_shadow_place() for a single processor's @line; the one that had the place, if any, loses it. */
 static inline __attribute__((always_inline)) uint32_t peet__bus_shadow_new(struct bus *b, struct cache *c, uint64_t line, uint64_t now)
 {

@@ -67,7 +67,9 @@ int peet__bus_caches_init(struct bus *b)
 {
     b->wide = b->ways > SEARCHED_WAYS && b->replacement != REPLACE_PLRU;
     b->sole = b->ncaches == 1 && !b->wide && !b->check;
-    peet_sim_linemap_init(&b->lines_map, b->sole ? sizeof(uint32_t)
+    b->record_shift = b->lines < 1u << 15 ? 1 : 2;
+    b->record_touched = 1u << ((8u << b->record_shift) - 1);
+    peet_sim_linemap_init(&b->lines_map, b->sole ? (size_t)1 << b->record_shift
         : sizeof(struct line_record) + (b->classify ? (b->ncaches + 31) / 32 * sizeof(uint32_t) : 0));
     if (b->replacement == REPLACE_PLRU)
         plru_init(b);

@@ -140,7 +140,7 @@ ALWAYS void fill(struct bus *b, struct turn *t, uint64_t line, uint32_t i, const
     b->filled.fills[w->fill]++;
     b->filled.over[f->state]++;
     if (LIKELY(b->classify)) {
-        uint32_t *record = peet_sim_linemap_word_near(&b->lines_map, line), place;
+        void *record = peet_sim_linemap_word_near(&b->lines_map, line, b->record_shift);
         const uint32_t old = f->place;
         if (UNLIKELY(!record) && !(record = peet__sim_linemap_find(&b->lines_map, line))) {
             peet__bus_no_memory(b);
@@ -148,13 +148,14 @@ ALWAYS void fill(struct bus *b, struct turn *t, uint64_t line, uint32_t i, const
         }
         c->shadow[old].where = b->lines + old; /* of the line that goes; place 0 stands for none */
         c->used[b->lines + old] = c->used[i];
-        place = *record & RECORD_PLACE;
+        const uint32_t was = peet__bus_record(b, record);
+        uint32_t place = peet__bus_record_place(b, was);
         if (c->shadow[place].line == line) {
             c->stats.kinds[MISS_CONFLICT]++;
         } else {
-            c->stats.kinds[*record ? MISS_CAPACITY : MISS_COLD]++;
+            c->stats.kinds[was ? MISS_CAPACITY : MISS_COLD]++;
             place = peet__bus_shadow_new(b, c, line, stamp);
-            *record = RECORD_TOUCHED | place;
+            peet__bus_record_set(b, record, place);
         }
         c->shadow[place].where = i;
         f->place = place;

@@ -22,14 +22,14 @@ static inline uint64_t use_bus_sole(struct bus *b, struct cache *c, enum bus_op 
 }
 
 /* The shadow sees a reference to a line, which is not both in a frame and in the shadow. */
-static void shadow_use_sole(struct bus *b, struct cache *c, uint64_t line, uint32_t *record, struct frame *f, int insert)
+static void shadow_use_sole(struct bus *b, struct cache *c, uint64_t line, void *record, struct frame *f, int insert)
 {
-    uint32_t place = *record & RECORD_PLACE;
+    uint32_t place = peet__bus_record_place(b, peet__bus_record(b, record));
     if (c->shadow[place].line != line) {
         if (!insert)
             return;
         place = peet__bus_shadow_new(b, c, line, c->stamp);
-        *record = RECORD_TOUCHED | place;
+        peet__bus_record_set(b, record, place);
     }
     if (f) {
         c->shadow[place].where = (uint32_t)(f - c->frames);
@@ -109,14 +109,15 @@ static inline uint32_t search_sole(const struct bus *b, const struct cache *c, u
 uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, unsigned bytes, enum touch touch, uint64_t time)
 {
     const int write = touch == TOUCH_WRITE;
-    uint32_t *record = NULL, victim, i;
+    void *record = NULL;
+    uint32_t victim, i;
     struct frame *f = NULL;
     unsigned state = BUS_INVALID;
     uint64_t begin = time;
     int fill = 0, write_back = 0;
     if (b->dead)
         return 0;
-    if (b->classify && !(record = peet_sim_linemap_word(&b->lines_map, line))) {
+    if (b->classify && !(record = peet_sim_linemap_get(&b->lines_map, line))) {
         peet__bus_no_memory(b);
         return 0;
     }
@@ -126,9 +127,10 @@ uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, uns
         const unsigned op = b->protocol->processor[BUS_INVALID][write].op;
         *(touch == TOUCH_FETCH ? &c->stats.fetch_misses : write ? &c->stats.write_misses : &c->stats.read_misses) += 1;
         if (record) {
-            const unsigned old = c->shadow[*record & RECORD_PLACE].line == line ? MISS_CONFLICT : MISS_CAPACITY;
-            c->stats.kinds[*record & RECORD_TOUCHED ? old : MISS_COLD]++;
-            *record |= RECORD_TOUCHED;
+            const uint32_t was = peet__bus_record(b, record), place = peet__bus_record_place(b, was);
+            const unsigned old = c->shadow[place].line == line ? MISS_CONFLICT : MISS_CAPACITY;
+            c->stats.kinds[was ? old : MISS_COLD]++;
+            peet__bus_record_set(b, record, place);
         }
         if (op == OP_READ || op == OP_READX) {
             f = victim == NO_FRAME ? peet__bus_victim(b, c, line) : &c->frames[victim];

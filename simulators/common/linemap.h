@@ -56,23 +56,17 @@ static inline void *peet_sim_linemap_get(struct peet_sim_linemap *map, uint64_t 
     return peet__sim_linemap_find(map, line);
 }
 
-/** Lines of a chunk, as a power of two, where records are a word of 32 bits. */
+/** Lines of a chunk, as a power of two, where records are words of at most 32 bits. */
 enum { PEET_SIM_LINEMAP_WORD_BITS = 13 };
-/** The quick half of peet_sim_linemap_word().  Returns: NULL if the memo does not know */
-static inline uint32_t *peet_sim_linemap_word_near(struct peet_sim_linemap *map, uint64_t line)
+/** peet_sim_linemap_word_near() - peet_sim_linemap_get() of a map whose records are words of 1 << @shift <= 4 bytes
+ *  Returns: NULL if the memo does not know: ask peet__sim_linemap_find() */
+static inline void *peet_sim_linemap_word_near(struct peet_sim_linemap *map, uint64_t line, unsigned shift)
 {
     uint64_t chunk = line >> PEET_SIM_LINEMAP_WORD_BITS;
     unsigned m = peet__sim_linemap_memo(chunk);
     if (__builtin_expect(map->memo[m].number != chunk + 1, 0))
         return NULL;
-    return (uint32_t *)map->memo[m].records + (line & ((1u << PEET_SIM_LINEMAP_WORD_BITS) - 1));
-}
-
-/** peet_sim_linemap_word() - peet_sim_linemap_get() of a map whose records are a word of 32 bits */
-static inline uint32_t *peet_sim_linemap_word(struct peet_sim_linemap *map, uint64_t line)
-{
-    uint32_t *record = peet_sim_linemap_word_near(map, line);
-    return record ? record : peet__sim_linemap_find(map, line);
+    return map->memo[m].records + ((line & ((1u << PEET_SIM_LINEMAP_WORD_BITS) - 1)) << shift);
 }
 
 /** Of a line and its record.  Returns: 0 to go on */
