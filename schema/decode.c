@@ -577,6 +577,8 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
     while (*cursor != end && s->loop_left == 0 && run->time < run->limit) {
         struct peet_block_event event;
         int is_abstract = 0;
+        if (s->tail >= 0 && PEET_RAW_IS_PLAIN(**cursor) && (int32_t)PEET_RAW_INDEX(**cursor) == s->function->code[s->last].tail_taken)
+            s->tail = -1; /* the record says otherwise */
         if (s->tail < 0 && run_direct(s, cursor, end, run)) {
             any = 1;
             continue;
