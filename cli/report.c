@@ -152,8 +152,8 @@ static void say_what(const struct asked *asked, const struct runs *runs)
     if (asked->plot)
         printf("\n%s: drawn are%s%s%s\n", asked->plot, runs->have_profiles ? " the shares of data structures" : "",
             runs->have_profiles && runs->have_accounts ? ", and" : "",
-            !runs->have_accounts ? "" : runs->n > 1 ? " cycles for each instruction, and in all" :
-            " where the cycles went, by hardware context and function, and misses over time");
+            !runs->have_accounts ? "" : runs->n > 1 ? " cycles for each instruction, and in all" : json_array_size(runs->accounts->windows) > 1 ?
+            " where the cycles went, by hardware context and function, and misses over time" : " where the cycles went, by hardware context and function");
     if (asked->csv)
         printf("%s%s: the cycles of runs, hardware contexts and functions, and counts over time\n", asked->plot ? "" : "\n", asked->csv);
     if (!asked->plot)
