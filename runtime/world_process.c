@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <peet/module.h>
 
 /* -------------------------------------------------------------------------------------------- children */
 
@@ -52,6 +53,21 @@ static int not_yet(struct waiting *w)
     return error;
 }
 
+/* For the end of one child there is a descriptor, so that it is waited for like input.  Returns: 0, or an errno value */
+static int until_end(pid_t pid, int options)
+{
+    siginfo_t info = {0};
+    int fd, error;
+    if (pid <= 0 || (options & ~__WALL) || REAL(waitid)(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+        return 0;
+    fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0)
+        return 0;
+    error = peet__fd_wait(fd, POLLIN, PEET_NEVER);
+    syscall(SYS_close, fd);
+    return error;
+}
+
 SIM(pid_t, wait4, pid_t pid, int *status, int options, struct rusage *usage)
 {
     struct waiting w = {0, 0};
@@ -62,6 +78,10 @@ SIM(pid_t, wait4, pid_t pid, int *status, int options, struct rusage *usage)
     peet__world_order();
     if (!peet__world_concurrent())
         return noted(SYS_wait4, REAL(wait4)(pid, status, options, usage));
+    if (until_end(pid, options) != 0) {
+        errno = EINTR;
+        return -1;
+    }
     while ((got = REAL(wait4)(pid, status, options | WNOHANG, usage)) == 0 && !(options & WNOHANG))
         if (not_yet(&w) != 0) {
             errno = EINTR;

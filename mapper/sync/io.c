@@ -38,15 +38,41 @@ static uint64_t tick_after(const struct peet_map *map, uint64_t cycles)
     return (cycles / map->config.poll_cycles + 1) * map->config.poll_cycles;
 }
 
+/** Does anything in the subject go on before a time to come, the context of this core (or NULL) left aside? */
+static int others_go_on(const struct peet_map *map, const struct peet_map_core *but)
+{
+    if (map->narrivals || map->nready)
+        return 1;
+    for (unsigned i = 0; i < map->ncores; i++)
+        if (!map->cores[i].is_idle && &map->cores[i] != but)
+            return 1;
+    return 0;
+}
+
+/** If nothing but this descriptor can let the subject go on, waiting for it takes no simulated time, however long it takes.
+ *  Returns: as io_wait() of struct peet_source_ops; 0 also if others can go on */
+static int wait_here(struct peet_map *map, struct peet_map_core *core, const uint64_t *args, unsigned *out_events)
+{
+    int descriptor = (int)args[0];
+
+    if (descriptor < 0 || core->context->interrupted || !map->ops->io_wait || args[2] != PEET_NEVER || map->sync->timers.n || map->sync->nio || others_go_on(map, core))
+        return 0;
+    *out_events = (unsigned)args[1];
+    return map->ops->io_wait(map->source, 1, &descriptor, out_events, -1);
+}
+
 void peet__io_wait(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
 {
     struct peet_map_sync *s = map->sync;
     unsigned ready = (unsigned)args[1];
+    int waited = 0;
 
     if (map->ops->io_ready)
         ready = (int)args[0] < 0 ? 0 : map->ops->io_ready(map->source, (int)args[0], (unsigned)args[1], 0);
-    if (ready || args[2] <= core->clock) {
-        peet__sync_answer(map, c, ready);
+    if (!ready)
+        waited = wait_here(map, core, args, &ready);
+    if (waited || ready || args[2] <= core->clock) {
+        peet__sync_answer(map, c, waited < 0 ? PEET_FAILED | EINTR : ready);
         return;
     }
     peet__sync_wait(map, core, NULL, NULL, args[2]);
@@ -58,24 +84,13 @@ void peet__io_wait(struct peet_map *map, struct peet_map_core *core, struct peet
     }
 }
 
-/** Does anything in the subject go on before a time to come? */
-static int others_go_on(const struct peet_map *map)
-{
-    if (map->narrivals || map->nready)
-        return 1;
-    for (unsigned i = 0; i < map->ncores; i++)
-        if (!map->cores[i].is_idle)
-            return 1;
-    return 0;
-}
-
 /** How long to wait for descriptors, in nanoseconds; -1: for ever */
 static int64_t patience(const struct peet_map *map)
 {
     const struct peet_map_sync *s = map->sync;
     double ns, most;
 
-    if (others_go_on(map))
+    if (others_go_on(map, NULL))
         return 0;
     if (!s->timers.n)
         return -1;
