@@ -65,7 +65,7 @@ build() { # VARIANT COMPILER OPTIONS: make once for each program
 }
 # What is left of an output: no times, no lines of counts only
 keep() {
-    grep -v -i -E 'time|start|end|elapsed|process|visible|^[[:space:]]*[0-9]+([[:space:]]+[0-9.na-]+)*[[:space:]]*$' "$1" | sed '/^[[:space:]]*$/d'
+    grep -v -i -E 'time|start|end|elapsed|process|visible|garbage|^[[:space:]]*[0-9]+([[:space:]]+[0-9.na-]+)*[[:space:]]*$' "$1" | sed '/^[[:space:]]*$/d'
 }
 # near_files A B: the same words, numbers within 2e-4
 near_files() {
