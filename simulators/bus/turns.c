@@ -106,12 +106,12 @@ struct looping {
 /* The turn's values. */
 static void values_in(const struct looping *l, uint64_t turn, uint64_t *values)
 {
-    const struct group_way *const ways = l->b->group_ways + l->plan->ways - 1;
     if (l->values) {
         for (uint32_t i = 0; i < l->block->nvalues; i++)
             values[i] = l->values[i] + (uint64_t)l->strides[i] * turn;
         return;
     }
+    const struct group_way *const ways = l->b->group_ways + l->plan->ways - 1; /* there: addresses came by groups */
     for (uint32_t k = 0; k < l->n; k++)
         for (uint32_t i = 0; i < ways[k].nmembers; i++) {
             const struct group_member *const m = &l->b->group_members[ways[k].members + i];
