@@ -124,11 +124,14 @@ struct frame *peet__bus_find(struct bus *b, struct cache *c, uint64_t line, cons
                 return f;
         return NULL;
     }
-    const uint32_t first = peet__bus_set_of(b, line) * b->ways;
-    for (uint32_t way = 0; way < b->ways; way++)
-        if ((c->keys[first + way] | QUICK) == (KEY_OF(line) | QUICK) && c->frames[first + way].state != BUS_INVALID)
-            return &c->frames[first + way];
-    return NULL;
+    const uint64_t want = KEY_OF(line) | QUICK;
+    const uint32_t hint = c->hints[line & b->hint_mask], first = peet__bus_set_of(b, line) * b->ways;
+    uint32_t found = NO_FRAME;
+    if ((c->keys[hint] | QUICK) == want && c->frames[hint].state != BUS_INVALID)
+        return &c->frames[hint];
+    for (uint32_t i = first, end = first + b->ways; i < end; i++) /* without surprises: mostly it is not there; the key of an invalid */
+        found = (c->keys[i] | QUICK) == want && c->used[i] ? i : found; /* frame is line 0's, but it was never used */
+    return found == NO_FRAME ? NULL : &c->frames[found];
 }
 
 static uint64_t stamp_in(const void *stamps, uint32_t slot)

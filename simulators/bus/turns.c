@@ -34,7 +34,7 @@ static void looped_init(struct looped *l, const struct bus *b, const struct grou
     const uint64_t step = stride > 0 ? (uint64_t)stride : -(uint64_t)stride;
     *l = (struct looped){.begin = begin, .stride = stride, .either = g->either, .last = g->stamp, .span = g->span};
     l->step = step <= b->line_bytes ? (uint32_t)step : 0;
-    l->inverse = l->step > 1 ? UINT32_MAX / l->step + 1 : 0;
+    l->inverse = l->step <= 1 ? 0 : l->step & (l->step - 1) ? UINT32_MAX / l->step + 1 : 1u << (32 - __builtin_ctz(l->step));
 }
 
 /* It has come to other bytes.  Returns: whether they lie in two lines */
