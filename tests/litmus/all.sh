@@ -5,6 +5,7 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 export PEET_PREFIX=$(cd "${1:-build}" && pwd) PEET_SOURCE=$(cd "$here/../.." && pwd) PEET_PLAIN_CC=${PEET_PLAIN_CC:-clang-22} PEET_PLAIN_CXX=${PEET_PLAIN_CXX:-clang++-22}
+export LITMUS_SECONDS=${LITMUS_SECONDS:-3000}
 shift
 status=0
 for model in ${*:-plain sc tso pso pc wo rc}; do

@@ -26,7 +26,7 @@ explore() {
     local out=$1 cores=$2 model=$3 options=()
     shift 3
     [ "$model" = plain ] || options=(--consistency "consistency,model=$model")
-    timeout -k 1 300 "$peet" run -q -d "$out" --cores "$cores" "${options[@]}" --explore all --explore-limit 1000000 -- "$@" >"$out.txt" 2>&1 ||
+    timeout -k 1 "${LITMUS_SECONDS:-300}" "$peet" run -q -d "$out" --cores "$cores" "${options[@]}" --explore all --explore-limit 1000000 -- "$@" >"$out.txt" 2>&1 ||
         { cat "$out.txt"; fail "exploring $* under $model"; }
     complete "$out" || fail "$* under $model: not all was explored"
 }
