@@ -294,6 +294,15 @@ static inline uint64_t load(struct x86_thread *t, const struct peet_block *block
     return load_now(t, block, ref, address, size_bytes, now, w);
 }
 
+/** Something other than a store is written, until this time: later stores follow it. */
+static inline void write_until(struct x86_thread *t, uint64_t written)
+{
+    if (written > t->stores_written) {
+        t->stores_written = written;
+        t->writes = 1;
+    }
+}
+
 /** A store that retires now, with data from `data` on; it is written in order. */
 static inline void store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes,
     uint64_t data, uint64_t now)
@@ -316,8 +325,7 @@ static inline void store(struct x86_thread *t, const struct peet_block *block, u
     x86_queue_enter(&t->stores, t->stores_written);
 }
 
-/** All lines of a range, at the pace of a string instruction.  Returns: when the last is done */
-static uint64_t range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref, uint64_t address, uint64_t bytes,
+uint64_t x86_core_range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref, uint64_t address, uint64_t bytes,
     uint64_t now, struct wait *w)
 {
     struct x86 *x = t->cpu->x;
@@ -334,6 +342,26 @@ static uint64_t range(struct x86_thread *t, uint8_t kind, const struct peet_bloc
     return done;
 }
 
+static inline uint64_t range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref, const uint64_t *values, uint64_t now,
+    struct wait *w)
+{
+    const struct peet_ref *r = &block->refs[ref];
+
+    if (t->replay && t->replay->recording)
+        return x86_replay_range(t, kind, block, ref, values, now, w);
+    return x86_core_range(t, kind, block, ref, values[r->value], values[r->value + 1] * (r->size_bytes ? r->size_bytes : 1), now, w);
+}
+
+/** Does a reference happen that may not? */
+static inline int happens(struct x86_thread *t, const struct peet_block *block, uint32_t ref, const uint64_t *values)
+{
+    if (!(block->refs[ref].flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL)))
+        return 1;
+    if (t->replay && t->replay->recording)
+        return x86_replay_happens(t, block, ref, values);
+    return values[block->refs[ref].value + 1] != 0;
+}
+
 /** Instructions with several references, ranges, or references that may not happen.  Returns: when it is done */
 static __attribute__((noinline)) uint64_t several(struct x86_thread *t, const struct x86_op *op, const struct peet_block *block,
     const uint64_t *values, uint64_t issue, uint64_t data, struct wait *w)
@@ -347,12 +375,12 @@ static __attribute__((noinline)) uint64_t several(struct x86_thread *t, const st
         struct peet_ref_iter it = peet_ref_begin(ref, values);
         uint32_t size = ref->size_bytes ? ref->size_bytes : 1;
 
-        if (!it.count || ref->kind == PEET_REF_STORE)
+        if (ref->kind == PEET_REF_STORE || !happens(t, block, i, values))
             continue;
         if (ref->kind == PEET_REF_PREFETCH)
             access(t, X86_PREFETCH, block, i, it.address, size, begin, &nobody);
         else if (ref->flags & PEET_REF_RANGE)
-            done = later(done, range(t, X86_LOAD, block, i, it.address, it.count * size, begin, w));
+            done = later(done, range(t, X86_LOAD, block, i, values, begin, w));
         else
             done = later(done, load(t, block, i, it.address, size, begin, w));
     }
@@ -362,12 +390,12 @@ static __attribute__((noinline)) uint64_t several(struct x86_thread *t, const st
         struct peet_ref_iter it = peet_ref_begin(ref, values);
         uint32_t size = ref->size_bytes ? ref->size_bytes : 1;
 
-        if (!it.count || (ref->kind != PEET_REF_STORE && ref->kind != PEET_REF_MODIFY))
+        if ((ref->kind != PEET_REF_STORE && ref->kind != PEET_REF_MODIFY) || !happens(t, block, i, values))
             continue;
         if (ref->flags & PEET_REF_RANGE) {
-            uint64_t written = range(t, X86_STORE, block, i, it.address, it.count * size, begin, w);
+            uint64_t written = range(t, X86_STORE, block, i, values, begin, w);
 
-            t->stores_written = later(t->stores_written, written);
+            write_until(t, written);
             done = later(done, written);
         } else {
             store(t, block, i, it.address, size, done, later(done, t->frontier));
@@ -400,7 +428,7 @@ static __attribute__((noinline)) uint64_t locked(struct x86_thread *t, const str
     if (done > begin && x->memory) /* locked_cycles are those of an operation that hits */
         done = done > begin + x->load_cycles ? done - x->load_cycles : begin;
     done += x->config.locked_cycles;
-    t->stores_written = later(t->stores_written, done);
+    write_until(t, done);
     t->barrier = done;
     w->fence = done - w->ready;
     return done;

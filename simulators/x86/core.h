@@ -83,7 +83,7 @@ struct x86_code {
     const struct peet_block *block; /* NULL: not met yet */
     struct x86_op *ops;
     uint32_t nops;
-    uint32_t replayable;     /* its references are loads and stores that always happen, see core_replay.h */
+    uint32_t replayable;     /* see core_replay.h: it has nothing but loads and stores */
     uint64_t first_line, last_line; /* of its code */
     struct x86_code_ref *refs;
     uint64_t branch_pc;      /* of its last instruction, if that is a branch */

@@ -267,60 +267,91 @@ static struct x86_edge *another(const struct x86_nodes *nodes, const struct x86_
 
 /* ------------------------------------------------------------------------------------------ answers */
 
-static void answer(struct x86_thread *t, const struct peet_block *block, uint64_t address, uint32_t size_bytes, uint64_t base, struct x86_tape_ref *ref,
-    struct x86_answer *out)
+static void answer(struct x86_thread *t, const struct peet_block *block, const uint64_t *at /* its values */, uint32_t size_bytes, uint64_t base,
+    struct x86_tape_ref *ref, struct x86_answer *out)
 {
     struct wait w = { 0 };
     uint64_t now = base + ref->begin;
     struct x86_answer plain = plain_answer(t->cpu->x, ref->kind, t->store_category);
 
     *out = (struct x86_answer){ 0 };
-    if (ref->kind == X86_LOAD) {
-        out->cycles = (uint32_t)(load_now(t, block, ref->ref, address, size_bytes, now, &w) - now);
-        out->hit = (uint8_t)w.hit;
-        out->level = (uint32_t)w.level;
-        out->tlb = (uint32_t)w.tlb;
-        out->coherence = (uint32_t)w.coherence;
-        out->served = w.level ? w.served : 0;
-    } else {
-        out->cycles = (uint32_t)(access(t, X86_STORE, block, ref->ref, address, size_bytes, now, NULL) - now);
+    switch (ref->kind) {
+    case TAPE_HAPPENS:
+        out->cycles = at[1] != 0;
+        return;
+    case X86_STORE:
+        out->cycles = (uint32_t)(access(t, X86_STORE, block, ref->ref, *at, size_bytes, now, NULL) - now);
         out->served = t->store_category;
+        ref->plain = (uint8_t)same_answer(out, &plain);
+        return;
+    case X86_LOAD:
+        out->cycles = (uint32_t)(load_now(t, block, ref->ref, *at, size_bytes, now, &w) - now);
+        break;
+    default:
+        out->cycles = (uint32_t)(x86_core_range(t, ref->kind == TAPE_RANGE_LOAD ? X86_LOAD : X86_STORE, block, ref->ref, *at, at[1] * size_bytes, now, &w) - now);
     }
-    ref->plain = (uint8_t)same_answer(out, &plain);
+    out->hit = (uint8_t)w.hit;
+    out->level = (uint32_t)w.level;
+    out->tlb = (uint32_t)w.tlb;
+    out->coherence = (uint32_t)w.coherence;
+    out->served = w.level ? w.served : 0;
+    ref->plain = ref->kind == X86_LOAD && same_answer(out, &plain);
 }
 
 /** The tape's next reference, answered.  Returns: its number */
-static uint32_t next_of_tape(struct x86_thread *t, enum x86_access_kind kind, const struct peet_block *block, uint32_t ref, uint64_t address,
+static uint32_t next_of_tape(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref, const uint64_t *at,
     uint32_t size_bytes, uint64_t now)
 {
     struct x86_replay *r = t->replay;
 
     if (r->at == r->nrefs) {
-        r->refs[r->at] = (struct x86_tape_ref){ .begin = (uint32_t)(now - r->base), .ref = (uint16_t)ref, .kind = (uint8_t)kind };
-        answer(t, block, address, size_bytes, r->base, &r->refs[r->at], &r->answers[r->at]);
+        r->refs[r->at] = (struct x86_tape_ref){ .begin = (uint32_t)(now - r->base), .ref = (uint16_t)ref, .kind = kind };
+        answer(t, block, at, size_bytes, r->base, &r->refs[r->at], &r->answers[r->at]);
         r->nrefs++;
     }
     return r->at++;
 }
 
-uint64_t x86_replay_load(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes, uint64_t now,
-    struct wait *w)
+/** What an answer tells besides its end. */
+static void tell(const struct x86_answer *one, struct wait *w)
 {
-    const struct x86_answer *one = &t->replay->answers[next_of_tape(t, X86_LOAD, block, ref, address, size_bytes, now)];
-
-    w->hit = one->hit;
     if ((uint64_t)one->level + one->tlb + one->coherence > w->level + w->tlb + w->coherence) {
         w->level = one->level;
         w->tlb = one->tlb;
         w->coherence = one->coherence;
         w->served = one->served;
     }
+}
+
+uint64_t x86_replay_load(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes, uint64_t now,
+    struct wait *w)
+{
+    const struct x86_answer *one = &t->replay->answers[next_of_tape(t, X86_LOAD, block, ref, &address, size_bytes, now)];
+
+    w->hit = one->hit;
+    tell(one, w);
     return now + one->cycles;
+}
+
+uint64_t x86_replay_range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref, const uint64_t *values, uint64_t now,
+    struct wait *w)
+{
+    const struct peet_ref *r = &block->refs[ref];
+    const struct x86_answer *one = &t->replay->answers[next_of_tape(t, kind == X86_LOAD ? TAPE_RANGE_LOAD : TAPE_RANGE_STORE, block, ref,
+        &values[r->value], r->size_bytes ? r->size_bytes : 1, now)];
+
+    tell(one, w);
+    return now + one->cycles;
+}
+
+int x86_replay_happens(struct x86_thread *t, const struct peet_block *block, uint32_t ref, const uint64_t *values)
+{
+    return t->replay->answers[next_of_tape(t, TAPE_HAPPENS, block, ref, &values[block->refs[ref].value], 0, t->replay->base)].cycles != 0;
 }
 
 uint64_t x86_replay_store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes, uint64_t now)
 {
-    const struct x86_answer *one = &t->replay->answers[next_of_tape(t, X86_STORE, block, ref, address, size_bytes, now)];
+    const struct x86_answer *one = &t->replay->answers[next_of_tape(t, X86_STORE, block, ref, &address, size_bytes, now)];
 
     t->store_category = one->served;
     return now + one->cycles;
@@ -456,7 +487,7 @@ static inline int repeat(struct x86_thread *t, const struct x86_code *code, cons
             struct x86_tape_ref one = refs[i];
             struct x86_answer got;
 
-            answer(t, block, address, ref->size_bytes, base, &one, &got);
+            answer(t, block, &values[ref->value], ref->size_bytes, base, &one, &got);
             if (!same_answer(&got, &answers_of(e)[i])) {
                 struct x86_edge *other = another(&t->cpu->x->nodes, e, i, &got);
 

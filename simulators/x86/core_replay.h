@@ -20,9 +20,12 @@
 
 enum { X86_TAPE_REFS = 256, X86_TAPE_CHARGES = 256, X86_STATE_BYTES = 16384, X86_STATE_CYCLES = 1024 };
 
+/** Besides loads and stores (enum x86_access_kind), on the tape: ranges, and whether a reference happens. */
+enum { TAPE_RANGE_LOAD = 16, TAPE_RANGE_STORE, TAPE_HAPPENS };
+
 /** What a reference took, and what a load tells of it. */
 struct x86_answer {
-    uint32_t cycles;         /* to its end */
+    uint32_t cycles;         /* to its end; TAPE_HAPPENS: whether it does */
     uint32_t level, tlb, coherence; /* as in struct wait */
     uint8_t hit;
     uint8_t served;          /* loads: that of `level`; stores: the thread's store_category afterwards */
@@ -33,7 +36,7 @@ struct x86_tape_ref {
     uint32_t begin;
     uint32_t data, written;  /* stores: as in struct x86_store */
     uint16_t ref;            /* in block->refs */
-    uint8_t kind;            /* enum x86_access_kind: load or store */
+    uint8_t kind;            /* X86_LOAD, X86_STORE, TAPE_... */
     uint8_t plain;           /* a load that hits, forwarded from nowhere; a store that hits */
 };
 
@@ -111,6 +114,10 @@ uint64_t x86_replay_load(struct x86_thread *t, const struct peet_block *block, u
     struct wait *w);
 /** x86_replay_store() - the same.  Returns: when the line is there */
 uint64_t x86_replay_store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes, uint64_t now);
+/** x86_replay_range(), x86_replay_happens() - the same for ranges, and references that may not happen */
+uint64_t x86_replay_range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref, const uint64_t *values, uint64_t now,
+    struct wait *w);
+int x86_replay_happens(struct x86_thread *t, const struct peet_block *block, uint32_t ref, const uint64_t *values);
 /** x86_replay_stored() - of the store that came last, the rest.  Returns: whether it is in the store queue already */
 int x86_replay_stored(struct x86_replay *r, uint64_t data, uint64_t written);
 /** x86_replay_charge() - the tape hears what is charged */

@@ -366,16 +366,16 @@ static int digest_insn(struct x86 *x, const struct peet_block *block, const stru
     return cost && !(op->flags & OP_NOTHING) ? units(x, cost, op) : 0;
 }
 
-/** May the block be repeated from what it did before?  Its references must be as many each time. */
+/** May the block be repeated from what it did before?  Not with locked operations, fences and prefetches. */
 static uint32_t replayable(const struct peet_block *block, const struct x86_op *ops)
 {
     for (uint32_t i = 0; i < block->ninsns; i++)
-        if (ops[i].kind > OP_MEMORY || ops[i].flags & OP_REP || (ops[i].branch && i + 1 < block->ninsns))
+        if (ops[i].kind > OP_MEMORY || (ops[i].branch && i + 1 < block->ninsns))
             return 0;
     for (uint32_t i = 0; i < block->nrefs; i++)
-        if (block->refs[i].flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL) || block->refs[i].kind == PEET_REF_PREFETCH)
+        if (block->refs[i].kind == PEET_REF_PREFETCH)
             return 0;
-    return block->nrefs <= X86_TAPE_REFS / 2;
+    return block->nrefs <= X86_TAPE_REFS / 4;
 }
 
 const struct x86_code *x86_digest(struct x86 *x, const struct peet_block *block)

@@ -48,6 +48,15 @@ static struct rig_code *random_block(uint32_t id, uint64_t *seed)
         c->block.nrefs++;
         c->insns[c->block.ninsns - 1].nrefs = (uint16_t)(c->block.nrefs - first);
     }
+    if (!rig_random(seed, 4)) { /* a range, or a reference that may not happen */
+        struct peet_ref *ref = &c->refs[c->block.nrefs];
+
+        rig_insn(c, &rig_load, 4, -1, 2, rig_random(seed, 2) ? PEET_REF_LOAD : PEET_REF_STORE, 0x10000 + 8 * rig_random(seed, 900), 8);
+        ref->flags = rig_random(seed, 2) ? PEET_REF_RANGE : PEET_REF_CONDITIONAL;
+        c->values[c->block.nvalues++] = rig_random(seed, 2) ? 20 : 0;
+        c->insns[c->block.ninsns - 1].flags = ref->flags == PEET_REF_RANGE ? PEET_INSN_REP : 0;
+        c->block.flags &= ~(uint32_t)PEET_BLOCK_SIMPLE;
+    }
     if (rig_random(seed, 5))
         rig_insn(c, &rig_branch, -1, PEET_REG_FLAGS, -1, 0, 0, 0);
     return c;
@@ -135,7 +144,7 @@ static void equal(const char *settings, uint64_t seed, size_t most_bytes, uint64
         for (size_t i = 0; i < n; i++)
             which[i] = (uint8_t)rig_random(&seed, BLOCKS);
         for (unsigned i = 0; i < RIG_INSNS; i++)
-            strides[i] = rig_random(&seed, 2) ? 0 : (int64_t)(8 * rig_random(&seed, 3));
+            strides[i] = rig_random(&seed, 2) || codes[which[0]]->values[i] < 0x10000 ? 0 : (int64_t)(8 * rig_random(&seed, 3));
         agrees = step(&on, &off, hw, rig_random(&seed, 60) ? hw : 7 + hw, codes, which, n, 1 + rig_random(&seed, 60), rig_random(&seed, 3) ? NULL : strides);
         CU_ASSERT_FATAL(agrees);
         if (!rig_random(&seed, 15)) { /* something else took time */
@@ -154,7 +163,7 @@ static void equal(const char *settings, uint64_t seed, size_t most_bytes, uint64
             for (uint32_t i = 0; i < BLOCKS; i++)
                 for (uint32_t k = 0; k < codes[i]->block.nvalues; k++)
                     if (!rig_random(&seed, 4))
-                        codes[i]->values[k] = 0x10000 + 4 * rig_random(&seed, 4000);
+                        codes[i]->values[k] = codes[i]->values[k] < 0x10000 ? rig_random(&seed, 3) * rig_random(&seed, 40) : 0x10000 + 4 * rig_random(&seed, 4000);
     }
     for (struct rig *r = &on; r; r = r == &on ? &off : NULL) {
         peet_module.finish(r->x, on.clock[0] > on.clock[1] ? on.clock[0] : on.clock[1]);
