@@ -140,6 +140,8 @@ static void advance(struct explore *e, unsigned hw)
                     s->event.nargs = 8;
                 memcpy(s->args, event.abstract.args, s->event.nargs * sizeof *s->args);
                 s->event.args = s->args;
+                if (s->event.type == PEET_ABSTRACT_SYSCALL) /* says what has been done */
+                    peet__footprint_add(e->footprint, PEET_TOKEN_OUTPUT, 1, PEET_VIEW_ALL, PEET_DEPENDS_WRITE);
                 note_spin(e, s);
                 break;
             }

@@ -15,3 +15,27 @@ equal "status of the deadlock, repeated" "$status" 3
 status=0
 ("$peet" run -q -d again --cores 3 --replay-token "$(token_of_end signal)" -- ./ends) >again.txt 2>&1 || status=$?
 equal "status of the crash, repeated" "$status" 139
+
+# the program's end comes before, between and behind what a thread does
+cat >want.txt <<'END'
+
+seen 
+seen thread 
+seen thread y 
+seen y 
+seen y thread 
+thread 
+thread y 
+y 
+y thread 
+END
+compile_for plain leaves "$here/programs/leaves.c" -O2
+compile_for views leaves.views "$here/programs/leaves.c" -O2
+explore out 2 plain ./leaves
+outcomes_of out >got.txt
+same want.txt got.txt "outcomes of a program that ends while a thread goes on"
+for model in tso rc; do
+    explore "out.$model" 2 "$model" ./leaves.views
+    outcomes_of "out.$model" >got.txt
+    same want.txt got.txt "the same under $model"
+done
