@@ -6,6 +6,9 @@
  * (__pthread_register_cancel) are entered by longjmp when the unwinder reaches their frame, and send it
  * on with __pthread_unwind_next().
  *
+ * A check in compiled code stands where unwind tables do not say how its frame looks: from there the innermost handler of C is
+ * entered without unwinding the frames in between.
+ *
  * Deferred cancellation is acted on at cancellation points.  Asynchronous cancellation is acted on at the
  * thread's next event, or at its next check in compiled code, whichever comes first.
  */
@@ -82,6 +85,12 @@ static void not_rethrown(_Unwind_Reason_Code reason, struct _Unwind_Exception *e
 static void __attribute__((noreturn)) unwind(struct peet__unwind_buf *to)
 {
     struct peet__thread *self = peet__thread_self();
+    if (peet__rt.current->stub_frame) { /* asynchronously, at a check */
+        peet__rt.current->stub_frame = NULL;
+        if (!to)
+            peet__main_ended();
+        enter(to);
+    }
     find_unwinder();
     memset(&self->exception, 0, sizeof self->exception);
     self->exception.exception_cleanup = not_rethrown;

@@ -53,7 +53,12 @@ static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t dea
     if (kind < 0)
         return EINVAL;
     peet__cancellation_point();
+    unsigned depth = 0;
+    if (__builtin_expect(peet__robust(mutex), 0) && peet__robust_waits(mutex, &depth) != 0)
+        return EPERM;
     uint64_t err = peet__event4(PEET_ABSTRACT_COND_WAIT, (uint64_t)cond, (uint64_t)mutex, (uint64_t)kind, deadline);
+    if (depth)
+        err = (uint64_t)peet__robust_waited(mutex, depth, (int)err);
     if (err != EINTR)
         return (int)err;
     peet__cancellation_point();

@@ -2,8 +2,8 @@
 /*
  * Mutexes and spin locks.  The C library's own init and attribute functions write the kind into the
  * object, so that objects with static initialisers look the same; owners, counts and waiters are the
- * mapper's.  Refused by name: robust mutexes, which would need owners that die.  No priority has any effect
- * here, so inheriting one changes nothing, and of priority ceilings only the check is left.
+ * mapper's, but for robust mutexes (robust.c).  No priority has any effect here, so inheriting one changes nothing, and of
+ * priority ceilings only the check is left.
  */
 #include "thread.h"
 
@@ -11,15 +11,14 @@
 #include <sched.h>
 #include <peet/module.h>
 
-#define KIND_ROBUST 0x10  /* glibc's bits of __data.__kind */
-#define KIND_PROTECT 0x40
+#define KIND_PROTECT 0x40 /* glibc's bits of __data.__kind */
 #define CEILING_SHIFT 19 /* of __data.__lock, as glibc keeps it */
 #define KIND_TYPE 3
 
 int peet__mutex_kind(const pthread_mutex_t *m)
 {
     int kind = m->__data.__kind;
-    if (kind < 0 || (kind & KIND_ROBUST))
+    if (kind < 0)
         return -1;
     switch (kind & KIND_TYPE) {
     case PTHREAD_MUTEX_RECURSIVE_NP:
@@ -29,17 +28,6 @@ int peet__mutex_kind(const pthread_mutex_t *m)
     default:
         return PEET_MUTEX_NORMAL; /* adaptive ones spin a while first: a matter of time only */
     }
-}
-
-static int refused(const pthread_mutexattr_t *attr, const void *caller)
-{
-    int robust = PTHREAD_MUTEX_STALLED;
-    if (!attr || pthread_mutexattr_getrobust(attr, &robust) != 0 || robust != PTHREAD_MUTEX_ROBUST)
-        return 0;
-    peet__report("pthread_mutex_init() at %p is refused: robust mutexes (PTHREAD_MUTEX_ROBUST) are not simulated; "
-                 "the subject sees ENOTSUP",
-        caller);
-    return 1;
 }
 
 /* A thread whose priority is above the ceiling may not have the mutex. */
@@ -53,11 +41,11 @@ PUBLIC int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *att
 {
     if (!peet__simulating())
         return PEET__REAL(pthread_mutex_init)(m, attr);
-    if (refused(attr, __builtin_return_address(0)))
-        return ENOTSUP;
     int err = PEET__REAL(pthread_mutex_init)(m, attr);
     if (err == 0)
         peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)m, PEET_SYNC_MUTEX, (uint64_t)peet__mutex_kind(m));
+    if (err == 0 && peet__robust(m))
+        peet__robust_init(m);
     return err;
 }
 
@@ -74,6 +62,14 @@ PUBLIC int pthread_mutex_destroy(pthread_mutex_t *m)
     return 0;
 }
 
+/* A request to lock, of any kind. */
+static int acquire(unsigned type, pthread_mutex_t *m, int kind, uint64_t deadline)
+{
+    uint64_t args[] = {(uint64_t)m, (uint64_t)kind, deadline};
+    int err = (int)peet_rt_event(type, type == PEET_ABSTRACT_MUTEX_LOCK ? 3 : 2, args);
+    return __builtin_expect(peet__robust(m), 0) ? peet__robust_locked(m, err) : err;
+}
+
 PUBLIC int pthread_mutex_lock(pthread_mutex_t *m)
 {
     if (!peet__simulating())
@@ -81,7 +77,7 @@ PUBLIC int pthread_mutex_lock(pthread_mutex_t *m)
     int kind = peet__mutex_kind(m);
     if (kind < 0 || too_high(m))
         return EINVAL;
-    return (int)peet__event3(PEET_ABSTRACT_MUTEX_LOCK, (uint64_t)m, (uint64_t)kind, PEET_NEVER);
+    return acquire(PEET_ABSTRACT_MUTEX_LOCK, m, kind, PEET_NEVER);
 }
 
 PUBLIC int pthread_mutex_trylock(pthread_mutex_t *m)
@@ -91,7 +87,7 @@ PUBLIC int pthread_mutex_trylock(pthread_mutex_t *m)
     int kind = peet__mutex_kind(m);
     if (kind < 0 || too_high(m))
         return EINVAL;
-    return (int)peet__event2(PEET_ABSTRACT_MUTEX_TRYLOCK, (uint64_t)m, (uint64_t)kind);
+    return acquire(PEET_ABSTRACT_MUTEX_TRYLOCK, m, kind, 0);
 }
 
 PUBLIC int pthread_mutex_unlock(pthread_mutex_t *m)
@@ -101,6 +97,8 @@ PUBLIC int pthread_mutex_unlock(pthread_mutex_t *m)
     int kind = peet__mutex_kind(m);
     if (kind < 0)
         return EINVAL;
+    if (__builtin_expect(peet__robust(m), 0) && peet__robust_unlocks(m) != 0)
+        return EPERM;
     return (int)peet__event2(PEET_ABSTRACT_MUTEX_UNLOCK, (uint64_t)m, (uint64_t)kind);
 }
 
@@ -110,10 +108,10 @@ static int lock_until(pthread_mutex_t *m, clockid_t clock, const struct timespec
     if (kind < 0 || too_high(m))
         return EINVAL;
     if (!peet__deadline_valid(until)) { /* matters only if it would have to wait */
-        int err = (int)peet__event2(PEET_ABSTRACT_MUTEX_TRYLOCK, (uint64_t)m, (uint64_t)kind);
+        int err = acquire(PEET_ABSTRACT_MUTEX_TRYLOCK, m, kind, 0);
         return err == EBUSY ? EINVAL : err;
     }
-    return (int)peet__event3(PEET_ABSTRACT_MUTEX_LOCK, (uint64_t)m, (uint64_t)kind, peet_rt_cycles_until(clock, until));
+    return acquire(PEET_ABSTRACT_MUTEX_LOCK, m, kind, peet_rt_cycles_until(clock, until));
 }
 
 PUBLIC int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)
@@ -152,7 +150,7 @@ PUBLIC int pthread_mutex_consistent(pthread_mutex_t *m)
 {
     if (!peet__simulating())
         return PEET__REAL(pthread_mutex_consistent)(m);
-    return EINVAL; /* not robust: there are none */
+    return peet__robust(m) ? peet__robust_consistent(m) : EINVAL;
 }
 
 PUBLIC int __pthread_mutex_init(pthread_mutex_t *, const pthread_mutexattr_t *) __attribute__((alias("pthread_mutex_init")));

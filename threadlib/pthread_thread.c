@@ -146,6 +146,7 @@ static void finish(struct peet__thread *self)
     self->exiting = 1;
     call_tls_dtors(); /* destructors of thread_local objects come first, as in glibc */
     peet__tsd_end(self);
+    peet__robust_thread_ends(self);
     self->state = PEET__THREAD_ENDED;
     nalive--;
     if (self->detached && !self->joiner)
@@ -421,6 +422,7 @@ void peet__main_ended(void)
 {
     struct peet__thread *self = peet__thread_self();
     peet__tsd_end(self);
+    peet__robust_thread_ends(self);
     self->state = PEET__THREAD_ENDED;
     peet__event2(PEET_ABSTRACT_SEM_POST, (uint64_t)&main_over, 1);
     while (peet__event2(PEET_ABSTRACT_THREAD_JOIN, PEET_NEVER, PEET_NEVER) == EINTR) {

@@ -57,6 +57,7 @@ struct peet__thread {
     void *result;
     struct peet__thread *joiner; /* the one that waits in pthread_join() for this one */
     struct peet__unwind_buf *cleanup;
+    struct __pthread_internal_list *robust; /* robust mutexes that it holds */
     struct peet__once *once; /* the initialiser that it runs for pthread_once() */
     struct _Unwind_Exception exception;
     /* thread-specific data */
@@ -131,6 +132,25 @@ void peet__thread_poked(void);
 void peet__thread_unwind(void) __attribute__((noreturn));
 /** What is left to do when main() has been unwound by pthread_exit() or cancellation. */
 void peet__main_ended(void) __attribute__((noreturn));
+
+/* ------------------------------------------------------------------------------------- robust mutexes */
+
+static inline int peet__robust(const pthread_mutex_t *m)
+{
+    return m->__data.__kind >= 0 && (m->__data.__kind & 0x10); /* glibc's bit */
+}
+void peet__robust_init(pthread_mutex_t *m);
+/** A request to lock has been answered so.  Returns: what the caller hears */
+int peet__robust_locked(pthread_mutex_t *m, int err);
+/** It is about to be unlocked.  Returns: 0 or EPERM */
+int peet__robust_unlocks(pthread_mutex_t *m);
+/** It is about to be given up for a condition.  Returns: 0 or EPERM */
+int peet__robust_waits(pthread_mutex_t *m, unsigned *out_depth);
+/** It is the caller's again, after a wait with this result.  Returns: what the caller hears */
+int peet__robust_waited(pthread_mutex_t *m, unsigned depth, int err);
+int peet__robust_consistent(pthread_mutex_t *m);
+/** What the thread still holds passes on. */
+void peet__robust_thread_ends(struct peet__thread *self);
 
 /* ------------------------------------------------------------------------- thread-specific data, ends */
 
