@@ -11,6 +11,9 @@
  * the instructions; answers that have been given already are on the *tape*.  Times and books are exactly those of going
  * through all instructions.
  *
+ * Nodes and edges lie in memory that is given back all at once, and their tables are chains through them: edges are what
+ * replaying reads, and the handles of a general hash table would make them half as large again.
+ *
  * Not for threads that share a core: states would have to be those of all of them.  core_state.c writes and reads states.
  */
 #ifndef PEET_X86_CORE_REPLAY_H
