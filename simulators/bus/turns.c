@@ -58,7 +58,7 @@ ALWAYS int come(struct looped *l, const struct bus *b, const struct cache *c, ui
 }
 
 /* So many turns have happened, all hits; @stamp: before the last of them. */
-static void use_turns(const struct bus *b, struct cache *c, const struct looped *at, uint32_t n, uint64_t stamp)
+ALWAYS void use_turns(const struct bus *b, struct cache *c, const struct looped *at, uint32_t n, uint64_t stamp)
 {
     for (uint32_t k = 0; k < n; k++) {
         const uint64_t used = stamp + at[k].last;
@@ -69,11 +69,10 @@ static void use_turns(const struct bus *b, struct cache *c, const struct looped 
 }
 
 /* The turn does not only hit: way by way.  @halves: some groups lie in two lines.  Returns: 0, or -1: it must go another way */
-static inline int go_by_ways(struct bus *b, struct turn *t, const struct plan *p, struct looped *at, uint64_t turn, int halves)
+ALWAYS int go_by_ways(struct bus *b, struct turn *t, const struct plan *p, struct looped *at, uint32_t n, uint64_t turn, int halves)
 {
     const struct group_way *const ways = b->group_ways + p->ways - 1;
     struct cache *const c = t->c;
-    const uint32_t n = p->ngroups;
     if (UNLIKELY(halves) || UNLIKELY(n > b->ways)) {
         uint64_t begins[LOOP_GROUPS];
         for (uint32_t k = 0; k < n; k++)
@@ -120,13 +119,13 @@ static void values_in(const struct looping *l, uint64_t turn, uint64_t *values)
 }
 
 /* The turn does not only hit.  Returns: its time, in CPI_ONE */
-static uint64_t one_turn(struct looping *l, uint64_t turn, int halves, uint64_t now, uint64_t time, uint64_t *inout_stalled)
+ALWAYS uint64_t one_turn(struct looping *l, uint32_t n, uint64_t turn, int halves, uint64_t now, uint64_t time, uint64_t *inout_stalled)
 {
     struct bus *const b = l->b;
     struct cache *const c = &b->caches[l->hw];
     if (LIKELY(l->together && l->plan->ways)) {
         struct turn t = {.c = c, .start = now + time / CPI_ONE, .rest = time % CPI_ONE, .block = l->block, .stamp = c->stamp};
-        if (LIKELY(!go_by_ways(b, &t, l->plan, l->at, turn, halves))) {
+        if (LIKELY(!go_by_ways(b, &t, l->plan, l->at, n, turn, halves))) {
             c->stamp = t.stamp + l->plan->nrefs + t.more_stamps;
             *inout_stalled += t.stalled;
             return l->plan->cost + t.more_time + t.stalled * CPI_ONE;
@@ -167,8 +166,8 @@ ALWAYS int look_again(const struct cache *c, const struct looped *at, uint32_t n
     return !odd;
 }
 
-/* At most @turns turns, up to the first that reaches the limit.  Returns: how many */
-static uint64_t go_round(struct looping *l, uint64_t turns, uint64_t now, uint64_t limit, uint64_t *inout_time, uint64_t *inout_stalled)
+/* go_round() for @n groups, a constant if they are few */
+ALWAYS uint64_t go_round_with(struct looping *l, uint32_t n, uint64_t turns, uint64_t now, uint64_t limit, uint64_t *inout_time, uint64_t *inout_stalled)
 {
     struct bus *const b = l->b;
     struct cache *const c = &b->caches[l->hw];
@@ -177,11 +176,11 @@ static uint64_t go_round(struct looping *l, uint64_t turns, uint64_t now, uint64
     do {
         int halves = 0, hit;
         uint64_t until = turns, more;
-        hit = l->together && look_at_all(b, c, l->at, l->n, done, turns, &until, &halves);
+        hit = l->together && look_at_all(b, c, l->at, n, done, turns, &until, &halves);
         if (!hit) {
-            time += one_turn(l, done, halves, now, time, inout_stalled);
+            time += one_turn(l, n, done, halves, now, time, inout_stalled);
             done++;
-            hit = l->together && !halves && time < limit && !b->dead && look_again(c, l->at, l->n);
+            hit = l->together && !halves && time < limit && !b->dead && look_again(c, l->at, n);
         }
         more = until - done;
         if (hit && more) { /* no further than to the first that reaches the limit */
@@ -189,7 +188,7 @@ static uint64_t go_round(struct looping *l, uint64_t turns, uint64_t now, uint64
                 const uint64_t left = limit <= time ? 1 : p->cost ? (limit - time - 1) / p->cost + 1 : UINT64_MAX;
                 more = more > left ? left : more;
             }
-            use_turns(b, c, l->at, l->n, c->stamp + (more - 1) * p->nrefs);
+            use_turns(b, c, l->at, n, c->stamp + (more - 1) * p->nrefs);
             c->stamp += more * p->nrefs;
             time += p->cost * more;
             done += more;
@@ -197,6 +196,23 @@ static uint64_t go_round(struct looping *l, uint64_t turns, uint64_t now, uint64
     } while (done < turns && time < limit && !b->dead);
     *inout_time = time;
     return done;
+}
+
+/* At most @turns turns, up to the first that reaches the limit.  Returns: how many */
+static uint64_t go_round(struct looping *l, uint64_t turns, uint64_t now, uint64_t limit, uint64_t *inout_time, uint64_t *inout_stalled)
+{
+    switch (l->n) {
+    case 1:
+        return go_round_with(l, 1, turns, now, limit, inout_time, inout_stalled);
+    case 2:
+        return go_round_with(l, 2, turns, now, limit, inout_time, inout_stalled);
+    case 3:
+        return go_round_with(l, 3, turns, now, limit, inout_time, inout_stalled);
+    case 4:
+        return go_round_with(l, 4, turns, now, limit, inout_time, inout_stalled);
+    default:
+        return go_round_with(l, l->n, turns, now, limit, inout_time, inout_stalled);
+    }
 }
 
 /* Room for the groups of a plan: those of groups.c in the order of their first references, else of their last ones. */
