@@ -48,7 +48,7 @@
     X(stack_engine, "preset|on|off", 1, "push, pop, call and return wait for no earlier change of the stack pointer") \
     X(move_elimination, "preset|on|off", 1, "register moves that the model calls eliminated take no unit") \
     X(folded_loads, "preset|split|model", 1, "operations with a load begin it before their other operands are there: always, or where the model says so") \
-    X(replay, "preset|on|off", 1, "repeat what a block did when it met the core in the same state before, and do not go through its instructions again: faster, with the same results") \
+    X(replay, "preset|on|off", 1, "repeat what a block did when the core was in the same state before: faster, with the same results") \
     X(partial_writes, "preset|merge|rename", 1, "writes of 8 or 16 bits of a register: do they wait for the rest of it?")
 
 enum { CORE_OOO = 1, CORE_INORDER, CORE_SIMPLE };
