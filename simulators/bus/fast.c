@@ -151,8 +151,8 @@ static __attribute__((noinline)) uint64_t run_slow(struct bus *b, struct cache *
         w->touches++;
         if (UNLIKELY(b->watched))
             peet__bus_at(b, i, event->values[i], size);
-        w->stall_cycles += touch_slow(b, c, event->values[i] >> b->line_shift, peet__bus_grains(b, offset, size), size, refs[i].kind == PEET_REF_STORE ? TOUCH_WRITE : TOUCH_READ,
-            time_of(b, w, refs[i].insn));
+        w->stall_cycles += touch_slow(b, c, event->values[i] >> b->line_shift, peet__bus_grains(b, offset, size), size,
+            refs[i].kind == PEET_REF_STORE ? TOUCH_WRITE : TOUCH_READ, time_of(b, w, refs[i].insn));
         return 1;
     }
     return touch_location(b, c, event->values[i], refs[i].size_bytes ? refs[i].size_bytes : 1, &refs[i], w);
