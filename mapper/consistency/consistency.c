@@ -426,7 +426,8 @@ static void touch_event(struct peet_map_consistency *c, const struct peet_abstra
 /** Of these nothing is left if the context waits, or is over, before its next step: nobody has looked. */
 static int comes(unsigned type)
 {
-    return type == PEET_ABSTRACT_SYNC_GRANT || type == PEET_ABSTRACT_CONTEXT_START || type == PEET_ABSTRACT_VIEW_LEAVE || type == PEET_ABSTRACT_THREAD_JOIN;
+    return type == PEET_ABSTRACT_SYNC_GRANT || type == PEET_ABSTRACT_CONTEXT_START || type == PEET_ABSTRACT_VIEW_LEAVE ||
+        type == PEET_ABSTRACT_THREAD_JOIN;
 }
 
 void peet__consistency_event(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event)

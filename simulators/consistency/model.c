@@ -7,7 +7,7 @@
 
 /** A store in a buffer or in a queue. */
 struct entry {
-    uint64_t address, id, stored, alive, due; /* alive: bytes that are still to be seen, a bit each; due: DRAIN_TIMED */
+    uint64_t address, id, stored, alive, due; /* stored: when; alive: bytes that are still to be seen, a bit each; due: DRAIN_TIMED */
     uint32_t size, from, fences;      /* from: whose store; fences: store-store barriers before it */
     uint8_t release, timed;
     uint8_t bytes[MODEL_STORE_BYTES];
@@ -51,7 +51,18 @@ struct model {
  * Two stores that leave may change places where they do not overlap, as the order in a queue is seen only where they overlap; so may an
  * application and the leaving of the same processor's own store, which hides it before and after.
  */
-enum thing { THING_STORED = 1, THING_LEFT, THING_FENCES, THING_LEFT_AT, THING_APPLIED_AT, THING_SENDER, THING_OWN_APPLIED, THING_QUEUE, THING_QUEUED, THING_ROOM };
+enum thing {
+    THING_STORED = 1,   /* one store, by its number: in the buffer */
+    THING_LEFT,         /* ... gone from it */
+    THING_FENCES,       /* stores behind so many store-store barriers have left */
+    THING_LEFT_AT,      /* by address: the last store there has left */
+    THING_APPLIED_AT,   /* by address, of a queue */
+    THING_SENDER,       /* of a queue, by sender (pc) */
+    THING_OWN_APPLIED,  /* a processor's stores, in all queues */
+    THING_QUEUE,        /* what stands in it: to be added to, or found empty */
+    THING_QUEUED,       /* what is applied from it */
+    THING_ROOM,         /* of a buffer */
+};
 
 static void depends(const struct model *m, enum thing thing, unsigned p, uint64_t first, uint64_t n, enum peet_dependence how)
 {
