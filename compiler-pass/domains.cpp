@@ -65,7 +65,7 @@ namespace {
 
 class Viewer {
 public:
-    Viewer(Target &T, Function &F) : T(T), F(F), gs(T.reg("GS")) {}
+    Viewer(Target &T, Function &F) : T(T), F(F), gs(T.reg("GS")), frames(*F.MF) {}
     void run();
 
 private:
@@ -86,6 +86,7 @@ private:
     Target &T;
     Function &F;
     MCRegister gs;
+    Frames frames;
     std::string slow;
     unsigned nslow = 0;
 };
@@ -181,12 +182,14 @@ void Viewer::back(MachineBasicBlock &MBB, Iter at)
         return; // never reached
     MCSymbol *out = label(*F.MF, "y", nslow), *on = label(*F.MF, "z", nslow);
     nslow++;
+    const unsigned frame = frames.at(MBB, at);
     auto cmp = BuildMI(MBB, at, DebugLoc(), T.TII->get(T.opcode("CMP32mi")));
     cmp.addReg(0).addImm(1).addReg(0).addImm(PEET_CONTROL_ADDRESS + PEET_CONTROL_AWAY).addReg(0).addImm(0);
     BuildMI(MBB, at, DebugLoc(), T.TII->get(T.opcode("JCC_1"))).addSym(out).addImm(5);
     BuildMI(MBB, at, DebugLoc(), T.TII->get(TargetOpcode::ANNOTATION_LABEL)).addSym(on);
-    os << out->getName() << ": leaq -128(%rsp),%rsp\n\tcallq *" << PEET_CONTROL_ADDRESS + PEET_CONTROL_RETURN
-       << "\n\t.byte 0x0f,0x1f,0x80\n\t.long " << PEET_HOOK_VECTORS << "\n\tleaq 128(%rsp),%rsp\n\tjmp " << on->getName() << "\n";
+    os << frames.become(frame) << out->getName() << ": leaq -128(%rsp),%rsp" << frames.moved(frame, 128) << "\n\tcallq *"
+       << PEET_CONTROL_ADDRESS + PEET_CONTROL_RETURN << "\n\t.byte 0x0f,0x1f,0x80\n\t.long " << PEET_HOOK_VECTORS << "\n\tleaq 128(%rsp),%rsp"
+       << frames.moved(frame, -128) << "\n\tjmp " << on->getName() << "\n";
     slow += s;
 }
 
@@ -206,8 +209,10 @@ void Viewer::outside(MachineInstr &MI, bool flags)
         back(MBB, std::next(Iter(MI)));
     std::string call;
     raw_string_ostream os(call);
-    os << "leaq -128(%rsp),%rsp\n\t" << push << "\n\tcallq *" << PEET_CONTROL_ADDRESS + PEET_CONTROL_OUTSIDE
-       << "\n\t.byte 0x0f,0x1f,0x80\n\t.long " << (PEET_HOOK_VECTORS | (tail ? 0 : PEET_HOOK_RETURNS)) << "\n\tleaq 136(%rsp),%rsp";
+    const unsigned frame = frames.at(MBB, MI);
+    os << "leaq -128(%rsp),%rsp" << frames.moved(frame, 128) << "\n\t" << push << frames.moved(frame, 8) << "\n\tcallq *"
+       << PEET_CONTROL_ADDRESS + PEET_CONTROL_OUTSIDE << "\n\t.byte 0x0f,0x1f,0x80\n\t.long "
+       << (PEET_HOOK_VECTORS | (tail ? 0 : PEET_HOOK_RETURNS)) << "\n\tleaq 136(%rsp),%rsp" << frames.moved(frame, -136);
     if (flags) {
         text(MBB, MI, call);
         return;
@@ -218,7 +223,7 @@ void Viewer::outside(MachineInstr &MI, bool flags)
     cmp.addReg(0).addImm(1).addReg(0).addImm(PEET_CONTROL_ADDRESS + PEET_CONTROL_VIEWED).addReg(0).addImm(0);
     BuildMI(MBB, MI, MI.getDebugLoc(), T.TII->get(T.opcode("JCC_1"))).addSym(out).addImm(5);
     BuildMI(MBB, MI, MI.getDebugLoc(), T.TII->get(TargetOpcode::ANNOTATION_LABEL)).addSym(back);
-    slow += (out->getName() + ": " + call + "\n\tjmp " + back->getName() + "\n").str();
+    slow += frames.become(frame) + (out->getName() + ": " + call + "\n\tjmp " + back->getName() + "\n").str();
 }
 
 // The destination of a string operation is relative to es, which has no base: its register takes the offset itself.
@@ -293,7 +298,7 @@ void Viewer::run()
         return;
     MachineBasicBlock *tail = F.MF->CreateMachineBasicBlock();
     F.MF->push_back(tail);
-    appendAsm(*F.MF, *tail, slow);
+    appendAsm(*F.MF, *tail, slow + frames.settle());
 }
 
 } // namespace

@@ -34,7 +34,7 @@ constexpr uint32_t kept = PEET_HOOK_VECTORS | PEET_HOOK_XMM;
 
 class Inserter {
 public:
-    Inserter(Target &T, Function &F) : T(T), F(F), MRI(F.MF->getRegInfo())
+    Inserter(Target &T, Function &F) : T(T), F(F), MRI(F.MF->getRegInfo()), frames(*F.MF)
     {
         MOV64mr = T.opcode("MOV64mr"), MOV64rm = T.opcode("MOV64rm"), MOV64mi32 = T.opcode("MOV64mi32");
         LEA64r = T.opcode("LEA64r"), CMP64rm = T.opcode("CMP64rm"), JCC = T.opcode("JCC_1");
@@ -73,7 +73,7 @@ private:
     uint32_t hookWord(const LiveRegUnits &live);
     uint32_t liveVectors(const LiveRegUnits &live);
     bool isWide(const MachineOperand &MO) const;
-    std::string hookText(unsigned slot, uint32_t word, int cursor, const MCSymbol *back = nullptr, uint32_t second = 0);
+    std::string hookText(unsigned frame, unsigned slot, uint32_t word, int cursor, const MCSymbol *back = nullptr, uint32_t second = 0);
     void hook(const Point &P, const std::string &text);
     void turn(Segment &S, const Point &P, const LiveRegUnits &live);
     bool top(Segment &S, const LiveRegUnits &live, std::string &why);
@@ -89,6 +89,7 @@ private:
     Target &T;
     Function &F;
     const MachineRegisterInfo &MRI;
+    Frames frames;
     unsigned MOV64mr, MOV64rm, MOV64mi32, LEA64r, CMP64rm, JCC, PUSH, POP, PUSHF, POPF, CMP32mi;
     bool wide = false; // the function uses more vector state than the lower halves of xmm0..15
     std::string slow;
@@ -273,17 +274,17 @@ uint32_t Inserter::liveVectors(const LiveRegUnits &live)
 }
 
 // The call of a hook; the stub reads the word behind it.  Afterwards the ring may be another one.
-std::string Inserter::hookText(unsigned slot, uint32_t word, int cursor, const MCSymbol *back, uint32_t second)
+std::string Inserter::hookText(unsigned frame, unsigned slot, uint32_t word, int cursor, const MCSymbol *back, uint32_t second)
 {
     std::string text;
     raw_string_ostream os(text);
-    os << "leaq -128(%rsp),%rsp\n\tcallq *" << PEET_CONTROL_ADDRESS + slot << "\n";
+    os << "leaq -128(%rsp),%rsp" << frames.moved(frame, 128) << "\n\tcallq *" << PEET_CONTROL_ADDRESS + slot << "\n";
     if (back)
         os << back->getName() << ":";
     os << "\t.byte 0x0f,0x1f,0x80\n\t.long " << word << "\n";
     if (back && word & kept)
         os << "\t.byte 0x0f,0x1f,0x80\n\t.long " << second << "\n";
-    os << "\tleaq 128(%rsp),%rsp";
+    os << "\tleaq 128(%rsp),%rsp" << frames.moved(frame, -128);
     if (cursor >= 0)
         os << "\n\tmovq " << PEET_CONTROL_ADDRESS + PEET_CONTROL_CURSOR << ",%" << StringRef(T.TRI->getName(T.gpr64[cursor])).lower();
     return text;
@@ -301,7 +302,8 @@ void Inserter::hook(const Point &P, const std::string &text)
 void Inserter::turn(Segment &S, const Point &P, const LiveRegUnits &live)
 {
     S.turnLabel = label(*F.MF, "t", S.id);
-    std::string call = hookText(PEET_CONTROL_TURN, hookWord(live), S.cursor, S.turnLabel, liveVectors(live));
+    const unsigned frame = frames.at(*P.MBB, P.at);
+    std::string call = hookText(frame, PEET_CONTROL_TURN, hookWord(live), S.cursor, S.turnLabel, liveVectors(live));
     if (!live.available(T.eflags)) {
         hook(P, call);
         return;
@@ -312,7 +314,7 @@ void Inserter::turn(Segment &S, const Point &P, const LiveRegUnits &live)
     cmp.addImm(0);
     build(P, JCC).addSym(out).addImm(CondNE);
     build(P, TargetOpcode::ANNOTATION_LABEL).addSym(back);
-    slow += (out->getName() + ": " + call + "\n\tjmp " + back->getName() + "\n").str();
+    slow += frames.become(frame) + (out->getName() + ": " + call + "\n\tjmp " + back->getName() + "\n").str();
 }
 
 bool Inserter::top(Segment &S, const LiveRegUnits &live, std::string &why)
@@ -322,7 +324,7 @@ bool Inserter::top(Segment &S, const LiveRegUnits &live, std::string &why)
     if (S.turn)
         turn(S, P, live);
     if (S.mark >= 0)
-        hook(P, hookText(PEET_CONTROL_MARK, (hookWord(live) & kept) | S.mark, S.cursor));
+        hook(P, hookText(frames.at(*P.MBB, P.at), PEET_CONTROL_MARK, (hookWord(live) & kept) | S.mark, S.cursor));
     uint32_t held = 0;
     bool rspSlot = false;
     for (const Slot &s : S.slots)
@@ -377,8 +379,9 @@ bool Inserter::top(Segment &S, const LiveRegUnits &live, std::string &why)
         mem(cmp, T.noreg, PEET_CONTROL_ADDRESS + PEET_CONTROL_LIMIT);
         build(P, JCC).addSym(out).addImm(CondAE);
         raw_string_ostream os(slow);
-        os << out->getName() << ": leaq -128(%rsp),%rsp\n\tcallq *" << PEET_CONTROL_ADDRESS + PEET_CONTROL_STUB
-           << "\n\tleaq 128(%rsp),%rsp\n\t";
+        const unsigned frame = frames.at(*P.MBB, P.at);
+        os << frames.become(frame, down) << out->getName() << ": leaq -128(%rsp),%rsp" << frames.moved(frame, 128) << "\n\tcallq *"
+           << PEET_CONTROL_ADDRESS + PEET_CONTROL_STUB << "\n\tleaq 128(%rsp),%rsp" << frames.moved(frame, -128) << "\n\t";
         if (S.cursor >= 0)
             os << "movq " << PEET_CONTROL_ADDRESS + PEET_CONTROL_CURSOR << ",%" << StringRef(T.TRI->getName(T.gpr64[A])).lower() << "\n\t";
         os << "jmp " << back->getName() << "\n";
@@ -592,7 +595,7 @@ bool Inserter::run(std::string &why)
         if (S.clock >= 0) {
             Iter it = std::next(Iter(S.MIs.back()));
             Point P{S.MBB, it, S.MIs.back()->getDebugLoc()};
-            hook(P, hookText(PEET_CONTROL_CLOCK, (hookWord(after[S.MIs.back()]) & kept) | S.clock, S.cursor));
+            hook(P, hookText(frames.at(*P.MBB, P.at), PEET_CONTROL_CLOCK, (hookWord(after[S.MIs.back()]) & kept) | S.clock, S.cursor));
         }
     abortTransactions();
     for (auto &[m, r] : preloads) {
@@ -610,7 +613,7 @@ bool Inserter::run(std::string &why)
     if (!slow.empty()) {
         MachineBasicBlock *tail = F.MF->CreateMachineBasicBlock();
         F.MF->push_back(tail);
-        appendAsm(*F.MF, *tail, slow);
+        appendAsm(*F.MF, *tail, slow + frames.settle());
     }
     return true;
 }

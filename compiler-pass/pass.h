@@ -19,6 +19,7 @@
 #include "llvm/MC/MCInstPrinter.h"
 #include "llvm/MC/MCSymbol.h"
 #include "llvm/Target/TargetMachine.h"
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -235,6 +236,32 @@ void view(Target &T, Function &F);
 
 llvm::MCSymbol *label(llvm::MachineFunction &MF, const char *what, unsigned n);
 void appendAsm(llvm::MachineFunction &MF, llvm::MachineBasicBlock &MBB, const std::string &text);
+
+// How the caller's frame is found at each place of a function as the compiler made it (frames.cpp).  To be made before anything is inserted.
+class Frames {
+public:
+    explicit Frames(const llvm::MachineFunction &MF);
+    // The state before this place.
+    unsigned at(const llvm::MachineBasicBlock &MBB, llvm::MachineBasicBlock::const_iterator it) const;
+    // Directives for code behind the function's end that is entered in that state, the stack pointer so much further down.
+    std::string become(unsigned state, int down = 0);
+    // Directives behind the text of an instruction that moves the stack pointer down by that many bytes (up: negative).
+    std::string moved(unsigned state, int bytes) const;
+    // What was said last is as the function's own last state again.
+    std::string settle() { return become(end); }
+
+private:
+    struct State {
+        unsigned reg = 7; // in DWARF's numbers: the stack pointer
+        int64_t offset = 8;
+        std::map<unsigned, int64_t> saved; // registers of the caller: where, from the frame's address
+    };
+    bool known;
+    unsigned now, end;
+    std::vector<State> states;
+    llvm::DenseMap<const llvm::MachineInstr *, unsigned> before;
+    llvm::DenseMap<const llvm::MachineBasicBlock *, unsigned> atEnd;
+};
 
 } // namespace peet
 #endif

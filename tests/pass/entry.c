@@ -9,10 +9,13 @@
 // CHECK-NEXT: jae [[SLOW:\.Lpeet[0-9]+s0]]
 // CHECK-NEXT: leaq .Lpeet{{[0-9]+}}b0(%rip),
 // CHECK: ret
-// CHECK: [[SLOW]]:
+// CHECK: .cfi_def_cfa %rsp, 8
+// CHECK-NEXT: [[SLOW]]:
 // CHECK-NEXT: leaq -128(%rsp), %rsp
+// CHECK-NEXT: .cfi_adjust_cfa_offset 128
 // CHECK-NEXT: callq *2147287056
 // CHECK-NEXT: leaq 128(%rsp), %rsp
+// CHECK-NEXT: .cfi_adjust_cfa_offset -128
 // CHECK-NEXT: jmp
 // CHECK: .section .peet.schema,"ao",@progbits,entry
 int entry(int *p)

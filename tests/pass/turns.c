@@ -15,6 +15,7 @@ long plain;
 // CHECK: lock
 // CHECK: [[OUT]]:
 // CHECK-NEXT: leaq -128(%rsp), %rsp
+// CHECK-NEXT: .cfi_adjust_cfa_offset 128
 // CHECK-NEXT: callq *2147287080
 // CHECK: leaq 128(%rsp), %rsp
 void add(void)
@@ -39,6 +40,7 @@ void wait_for(int value)
 // CHECK: lock
 // CHECK-NOT: 2147287104
 // CHECK: leaq -128(%rsp), %rsp
+// CHECK-NEXT: .cfi_adjust_cfa_offset 128
 // CHECK-NEXT: callq *2147287080
 // CHECK: movl $1, device(%rip)
 // CHECK-NOT: {{(cmp|test)[lq]}}
