@@ -31,6 +31,10 @@ int peet_cli_profile(const json_t *stats, int top, struct peet_cli_profile *out_
 /** peet_cli_part_name() - "DS1", "stack", "rest" */
 const char *peet_cli_part_name(const struct peet_cli_profile *profile, int part, char out_name[static 8]);
 double peet_cli_sum(const double *parts, int n);
+/** What a figure shows of each part: accesses of a level (those that the level before misses), its misses, stall cycles (of all levels). */
+const double *peet_cli_accesses_of(const struct peet_cli_profile *profile, int level);
+const double *peet_cli_misses_of(const struct peet_cli_profile *profile, int level);
+const double *peet_cli_stalls_of(const struct peet_cli_profile *profile, int level);
 
 /** peet_cli_profile_tables() - Returns: an array of tables for module_tables.h; the caller's.  NULL: no memory */
 json_t *peet_cli_profile_tables(const struct peet_cli_profile *profiles, size_t n);

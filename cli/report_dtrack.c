@@ -98,17 +98,17 @@ static void shares(json_t *tables, const struct peet_cli_profile *profiles, size
     }
 }
 
-static const double *accesses_of(const struct peet_cli_profile *p, int level)
+const double *peet_cli_accesses_of(const struct peet_cli_profile *p, int level)
 {
     return level ? p->misses[level - 1] : p->accesses;
 }
 
-static const double *misses_of(const struct peet_cli_profile *p, int level)
+const double *peet_cli_misses_of(const struct peet_cli_profile *p, int level)
 {
     return p->misses[level];
 }
 
-static const double *stalls_of(const struct peet_cli_profile *p, int level)
+const double *peet_cli_stalls_of(const struct peet_cli_profile *p, int level)
 {
     (void)level;
     return p->stalls;
@@ -120,7 +120,7 @@ static void rates(json_t *tables, const struct peet_cli_profile *profiles, size_
     part_columns(table, profiles);
     column(table, "all");
     for (size_t k = 0; k < n; k++) {
-        const double *accesses = accesses_of(&profiles[k], level), *misses = profiles[k].misses[level];
+        const double *accesses = peet_cli_accesses_of(&profiles[k], level), *misses = profiles[k].misses[level];
         json_t *row = row_new(table);
         cell(row, profiles[k].program);
         for (int i = 0; i < profiles[k].parts; i++)
@@ -289,15 +289,15 @@ json_t *peet_cli_profile_tables(const struct peet_cli_profile *profiles, size_t 
         stalls += peet_cli_sum(profiles[k].stalls, profiles[k].parts);
         level_count = profiles[k].nlevels < level_count ? profiles[k].nlevels : level_count;
     }
-    shares(tables, profiles, n, "accesses by data structure", accesses_of, 0);
+    shares(tables, profiles, n, "accesses by data structure", peet_cli_accesses_of, 0);
     for (int l = 0; l < level_count; l++) {
         snprintf(title, sizeof(title), "%.20s misses by data structure", profiles->levels[l]);
-        shares(tables, profiles, n, title, misses_of, l);
+        shares(tables, profiles, n, title, peet_cli_misses_of, l);
         snprintf(title, sizeof(title), "%.20s miss rates", profiles->levels[l]);
         rates(tables, profiles, n, title, l);
     }
     if (stalls > 0)
-        shares(tables, profiles, n, "stall cycles by data structure", stalls_of, 0);
+        shares(tables, profiles, n, "stall cycles by data structure", peet_cli_stalls_of, 0);
     if (level_count)
         premature(tables, profiles, n);
     descriptions(tables, profiles, n);

@@ -34,27 +34,11 @@ static void put_data(FILE *out, const struct peet_cli_profile *profiles, size_t 
     fputs("END\n", out);
 }
 
-static const double *accesses_of(const struct peet_cli_profile *p, int level)
-{
-    return level ? p->misses[level - 1] : p->accesses;
-}
-
-static const double *misses_of(const struct peet_cli_profile *p, int level)
-{
-    return p->misses[level];
-}
-
-static const double *stalls_of(const struct peet_cli_profile *p, int level)
-{
-    (void)level;
-    return p->stalls;
-}
-
 static void put_rates(FILE *out, const struct peet_cli_profile *profiles, size_t n, int panel, int level)
 {
     fprintf(out, "$panel%d << END\n", panel);
     for (size_t k = 0; k < n; k++) {
-        const double *accesses = accesses_of(&profiles[k], level), *misses = profiles[k].misses[level];
+        const double *accesses = peet_cli_accesses_of(&profiles[k], level), *misses = profiles[k].misses[level];
         fputc('"', out);
         put_name(out, profiles[k].program);
         fputc('"', out);
@@ -107,11 +91,6 @@ static const char *shade(int category)
     return shades[category % (int)(sizeof(shades) / sizeof(shades[0]))];
 }
 
-static int idle(const struct peet_cli_account *a, int category)
-{
-    return strcmp(a->categories[category], "idle") == 0;
-}
-
 static void put_stack(FILE *out, const struct peet_cli_account *a, const char *name, const struct peet_cli_stack *stack, double unit)
 {
     fputc('"', out);
@@ -134,7 +113,7 @@ static void plot_stacks(FILE *out, const struct peet_cli_account *accounts, size
         for (size_t k = 0; k < n; k++)
             if (accounts[k].all.cycles[i] > share * peet_cli_stack_sum(a, &accounts[k].all))
                 share = accounts[k].all.cycles[i] / peet_cli_stack_sum(a, &accounts[k].all);
-        if (share <= 0 || (idle(a, i) && !with_idle))
+        if (share <= 0 || (peet_cli_is_idle(a->categories[i]) && !with_idle))
             continue;
         fprintf(out, "%s $panel%d using %d:xtic(1) linecolor rgb \"%s\" %s", before, panel, i + 2, shade(i), share >= 0.0005 ? "title \"" : "notitle");
         if (share >= 0.0005) {
@@ -232,16 +211,16 @@ static int profile_script(FILE *out, const struct peet_cli_profile *profiles, si
 {
     double stalls;
     int levels = common_levels(profiles, n, &stalls), panel = 0;
-    put_data(out, profiles, n, panel, accesses_of, 0);
+    put_data(out, profiles, n, panel, peet_cli_accesses_of, 0);
     plot(out, profiles, panel++, "accesses", "", 1);
     for (int l = 0; l < levels; l++) {
-        put_data(out, profiles, n, panel, misses_of, l);
+        put_data(out, profiles, n, panel, peet_cli_misses_of, l);
         plot(out, profiles, panel++, "misses: ", profiles->levels[l], 1);
         put_rates(out, profiles, n, panel, l);
         plot(out, profiles, panel++, "miss rates: ", profiles->levels[l], 0);
     }
     if (stalls > 0) {
-        put_data(out, profiles, n, panel, stalls_of, 0);
+        put_data(out, profiles, n, panel, peet_cli_stalls_of, 0);
         plot(out, profiles, panel++, "stall cycles", "", 1);
     }
     for (int l = 0; l < levels; l++)

@@ -103,8 +103,7 @@ void peet_cli_account_fini(struct peet_cli_account *a)
 /** The categories that have a column of their own, in their order: those with most cycles in any row, as many as fit. */
 struct columns { int shown[PEET_CLI_CATEGORIES], other, without_idle; };
 
-/** What a cycle of an instruction is: waiting for something to do is none. */
-static int is_idle(const char *category)
+int peet_cli_is_idle(const char *category)
 {
     return strcmp(category, "idle") == 0;
 }
@@ -122,7 +121,7 @@ static void choose(const struct peet_cli_account *a, const struct peet_cli_stack
         name = length > name ? length : name;
         all = sum > all ? sum : all;
         for (int i = 0; i < a->ncategories; i++)
-            if (stacks[k].cycles[i] > most[i] && !(without_idle && is_idle(a->categories[i])))
+            if (stacks[k].cycles[i] > most[i] && !(without_idle && peet_cli_is_idle(a->categories[i])))
                 most[i] = stacks[k].cycles[i];
     }
     width = (int)strlen(peet_cli_grouped(cycles, (uint64_t)all));
@@ -164,7 +163,7 @@ static void put_row(json_t *table, const struct peet_cli_account *a, const struc
     double sum = 0, other = 0;
     char value[PEET_CLI_STACK_NAME];
     for (int i = 0; i < a->ncategories; i++)
-        sum += c->without_idle && is_idle(a->categories[i]) ? 0 : stack->cycles[i];
+        sum += c->without_idle && peet_cli_is_idle(a->categories[i]) ? 0 : stack->cycles[i];
     snprintf(value, sizeof(value), "%.*s", NAME, stack->name);
     cell(row, value);
     if (instructions > 0) {
@@ -174,7 +173,7 @@ static void put_row(json_t *table, const struct peet_cli_account *a, const struc
         json_array_append_new(row, json_integer((json_int_t)sum));
     }
     for (int i = 0; i < a->ncategories + c->other; i++) {
-        double part = i == a->ncategories ? other : c->without_idle && is_idle(a->categories[i]) ? 0 : stack->cycles[i];
+        double part = i == a->ncategories ? other : c->without_idle && peet_cli_is_idle(a->categories[i]) ? 0 : stack->cycles[i];
         if (i < a->ncategories && !c->shown[i]) {
             other += part;
             continue;

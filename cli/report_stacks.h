@@ -38,6 +38,9 @@ void peet_cli_account_fini(struct peet_cli_account *account);
 
 double peet_cli_stack_sum(const struct peet_cli_account *account, const struct peet_cli_stack *stack);
 
+/** peet_cli_is_idle() - whether a category's cycles are none of any instruction: waiting for something to do */
+int peet_cli_is_idle(const char *category);
+
 /** peet_cli_account_tables() - tables no wider than a terminal, appended to an array.  Returns: 0, or -1 without memory */
 int peet_cli_account_tables(json_t *tables, const struct peet_cli_account *accounts, size_t n);
 

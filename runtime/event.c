@@ -4,6 +4,7 @@
  * of compiled code.  An event suspends the context until the mapper has performed it; a note does not.
  */
 #include "signals.h"
+#include "waits.h"
 
 #include <errno.h>
 #include <peet/module.h>
@@ -46,20 +47,6 @@ static int interrupted_for_nothing(unsigned type, uint64_t result, uint64_t hand
         !(peet__cancellation_due && peet__cancellation_due());
 }
 
-/* Waits that go on after a handler as if nothing had been: who is interrupted in one asks again. */
-static int begins_again(unsigned type)
-{
-    switch (type) {
-    case PEET_ABSTRACT_MUTEX_LOCK:
-    case PEET_ABSTRACT_RWLOCK_READ:
-    case PEET_ABSTRACT_RWLOCK_WRITE:
-    case PEET_ABSTRACT_BARRIER_WAIT:
-    case PEET_ABSTRACT_ONCE_BEGIN:
-        return 1;
-    }
-    return 0;
-}
-
 static void lock_again(const uint64_t *args, uint64_t times)
 {
     uint64_t lock[] = {args[1], args[2], PEET_NEVER};
@@ -97,7 +84,7 @@ PUBLIC uint64_t peet_rt_event(unsigned type, unsigned nargs, const uint64_t *arg
         result = rt->current->result;
         if (__builtin_expect(rt->signals, 0) && !rt->current->between)
             deliver(type, result, args);
-    } while (__builtin_expect((uint32_t)result == EINTR, 0) && (begins_again(type) || interrupted_for_nothing(type, result, handled)));
+    } while (__builtin_expect((uint32_t)result == EINTR, 0) && (peet__begins_again(type) || interrupted_for_nothing(type, result, handled)));
     if (__builtin_expect(type == PEET_ABSTRACT_COND_WAIT && (result & PEET_FAILED), 0)) {
         lock_again(args, PEET_COND_RELOCKS(result));
         result = PEET_COND_RESULT(result);

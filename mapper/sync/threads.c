@@ -4,6 +4,7 @@
  * keeps its record and nothing else.
  */
 #include "sync/sync.h"
+#include "waits.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -177,14 +178,9 @@ int peet__interruptible(const struct peet_map_context *c)
     case PEET_ABSTRACT_SLEEP:
     case PEET_ABSTRACT_IO_WAIT:
     case PEET_ABSTRACT_COND_WAIT: /* also when it wants its mutex back */
-    case PEET_ABSTRACT_MUTEX_LOCK:
-    case PEET_ABSTRACT_RWLOCK_READ:
-    case PEET_ABSTRACT_RWLOCK_WRITE:
-    case PEET_ABSTRACT_BARRIER_WAIT:
-    case PEET_ABSTRACT_ONCE_BEGIN:
         return 1;
     }
-    return 0;
+    return peet__begins_again((unsigned)c->request.type);
 }
 
 void peet__interrupt(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)

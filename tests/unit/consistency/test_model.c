@@ -5,9 +5,9 @@
  * parts of words, buffers that are full, and the policies of a run.
  */
 #include "model.h"
+#include "../simulators/run_suite.h"
 #include "walk.h"
 
-#include <CUnit/Basic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -248,26 +248,9 @@ static void policies(void)
 
 int main(void)
 {
-    CU_pSuite suite;
-    unsigned failures;
+    CU_TestInfo own[] = { { "sc", sc }, { "tso", tso }, { "pso", pso }, { "pc", pc }, { "wo", wo }, { "rc", rc }, { "parts_of_words", parts_of_words },
+        { "never_backwards", never_backwards }, { "full_buffer", full_buffer }, { "policies", policies }, CU_TEST_INFO_NULL };
 
     ntests = litmus_read(LITMUS_TABLE, tests);
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return CU_get_error();
-    suite = CU_add_suite("consistency model", NULL, NULL);
-    CU_ADD_TEST(suite, sc);
-    CU_ADD_TEST(suite, tso);
-    CU_ADD_TEST(suite, pso);
-    CU_ADD_TEST(suite, pc);
-    CU_ADD_TEST(suite, wo);
-    CU_ADD_TEST(suite, rc);
-    CU_ADD_TEST(suite, parts_of_words);
-    CU_ADD_TEST(suite, never_backwards);
-    CU_ADD_TEST(suite, full_buffer);
-    CU_ADD_TEST(suite, policies);
-    CU_basic_set_mode(CU_BRM_VERBOSE);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
+    return run_suite("consistency model", own);
 }

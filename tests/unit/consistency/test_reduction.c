@@ -5,9 +5,9 @@
  * without any reduction (litmus_reach()).  Arguments: the first random program and how many, in place of the few of a quick test.
  */
 #include "consistency/search.h"
+#include "../simulators/run_suite.h"
 #include "walk.h"
 
-#include <CUnit/Basic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,22 +153,12 @@ static void literature(void)
 
 int main(int argc, char **argv)
 {
-    CU_pSuite suite;
-    unsigned failures;
+    CU_TestInfo tests[] = { { "literature", literature }, { "random_programs", random_programs }, CU_TEST_INFO_NULL };
 
     if (argc > 2) {
         first_program = (unsigned)atoi(argv[1]);
         programs = (unsigned)atoi(argv[2]);
         verbose = argc > 3;
     }
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return CU_get_error();
-    suite = CU_add_suite("reduction", NULL, NULL);
-    CU_ADD_TEST(suite, literature);
-    CU_ADD_TEST(suite, random_programs);
-    CU_basic_set_mode(CU_BRM_VERBOSE);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
+    return run_suite("reduction", tests);
 }

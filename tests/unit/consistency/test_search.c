@@ -5,8 +5,8 @@
  * than there are interleavings.  Tokens repeat executions.
  */
 #include "consistency/search.h"
+#include "../simulators/run_suite.h"
 
-#include <CUnit/Basic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -251,18 +251,7 @@ static void bad_tokens(void)
 
 int main(void)
 {
-    CU_pSuite suite;
-    unsigned failures;
+    CU_TestInfo tests[] = { { "all_states", all_states }, { "tokens", tokens }, { "bad_tokens", bad_tokens }, CU_TEST_INFO_NULL };
 
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return CU_get_error();
-    suite = CU_add_suite("search", NULL, NULL);
-    CU_ADD_TEST(suite, all_states);
-    CU_ADD_TEST(suite, tokens);
-    CU_ADD_TEST(suite, bad_tokens);
-    CU_basic_set_mode(CU_BRM_VERBOSE);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
+    return run_suite("search", tests);
 }

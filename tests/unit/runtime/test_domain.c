@@ -5,8 +5,8 @@
  * machine noting which pages are stored to, once with the kernel asked for it.
  */
 #include "domain_internal.h"
+#include "../simulators/run_suite.h"
 
-#include <CUnit/Basic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,18 +239,7 @@ static void differences(void)
 
 int main(void)
 {
-    CU_pSuite suite;
-    unsigned failures;
+    CU_TestInfo tests[] = { { "noted", noted }, { "asked", asked }, { "differences", differences }, CU_TEST_INFO_NULL };
 
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return CU_get_error();
-    suite = CU_add_suite("domains", NULL, NULL);
-    CU_ADD_TEST(suite, noted);
-    CU_ADD_TEST(suite, asked);
-    CU_ADD_TEST(suite, differences);
-    CU_basic_set_mode(CU_BRM_VERBOSE);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
+    return run_suite("domains", tests);
 }

@@ -7,11 +7,11 @@
  *     test_schema_direct PROGRAM...
  */
 #include "program.h"
+#include "../simulators/run_suite.h"
 
 #include <peet/direct.h>
 #include <peet/raw.h>
 
-#include <CUnit/Basic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,14 +226,9 @@ static void test_walks(void)
 
 int main(int argc, char **argv)
 {
-    unsigned failures;
+    CU_TestInfo tests[] = { { "random walks", test_walks }, CU_TEST_INFO_NULL };
+
     paths = argv + 1;
     npaths = argc - 1;
-    CU_initialize_registry();
-    CU_add_test(CU_add_suite("schema: blocks without events", NULL, NULL), "random walks", test_walks);
-    CU_basic_set_mode(CU_BRM_VERBOSE);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
+    return run_suite("schema: blocks without events", tests);
 }
