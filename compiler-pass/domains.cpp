@@ -176,8 +176,6 @@ bool Viewer::callee(const MachineInstr &MI, std::string &push)
 // Behind a call, and at a landing pad, where no flags are live: a hook that is taken while the context is away.
 void Viewer::back(MachineBasicBlock &MBB, Iter at)
 {
-    std::string s;
-    raw_string_ostream os(s);
     if (at == MBB.end() && MBB.succ_empty())
         return; // never reached
     MCSymbol *out = label(*F.MF, "y", nslow), *on = label(*F.MF, "z", nslow);
@@ -187,10 +185,9 @@ void Viewer::back(MachineBasicBlock &MBB, Iter at)
     cmp.addReg(0).addImm(1).addReg(0).addImm(PEET_CONTROL_ADDRESS + PEET_CONTROL_AWAY).addReg(0).addImm(0);
     BuildMI(MBB, at, DebugLoc(), T.TII->get(T.opcode("JCC_1"))).addSym(out).addImm(5);
     BuildMI(MBB, at, DebugLoc(), T.TII->get(TargetOpcode::ANNOTATION_LABEL)).addSym(on);
-    os << frames.become(frame) << out->getName() << ": leaq -128(%rsp),%rsp" << frames.moved(frame, 128) << "\n\tcallq *"
-       << PEET_CONTROL_ADDRESS + PEET_CONTROL_RETURN << "\n\t.byte 0x0f,0x1f,0x80\n\t.long " << PEET_HOOK_VECTORS << "\n\tleaq 128(%rsp),%rsp"
-       << frames.moved(frame, -128) << "\n\tjmp " << on->getName() << "\n";
-    slow += s;
+    std::string call;
+    raw_string_ostream(call) << "callq *" << PEET_CONTROL_ADDRESS + PEET_CONTROL_RETURN << "\n\t.byte 0x0f,0x1f,0x80\n\t.long " << PEET_HOOK_VECTORS;
+    slow += frames.become(frame) + (out->getName() + ": " + frames.below(frame, call) + "\n\tjmp " + on->getName() + "\n").str();
 }
 
 // A hook that is taken while the running context's view is not main memory.
@@ -208,11 +205,10 @@ void Viewer::outside(MachineInstr &MI, bool flags)
     if (!tail)
         back(MBB, std::next(Iter(MI)));
     std::string call;
-    raw_string_ostream os(call);
     const unsigned frame = frames.at(MBB, MI);
-    os << "leaq -128(%rsp),%rsp" << frames.moved(frame, 128) << "\n\t" << push << frames.moved(frame, 8) << "\n\tcallq *"
-       << PEET_CONTROL_ADDRESS + PEET_CONTROL_OUTSIDE << "\n\t.byte 0x0f,0x1f,0x80\n\t.long "
-       << (PEET_HOOK_VECTORS | (tail ? 0 : PEET_HOOK_RETURNS)) << "\n\tleaq 136(%rsp),%rsp" << frames.moved(frame, -136);
+    raw_string_ostream(call) << push << frames.moved(frame, 8) << "\n\tcallq *" << PEET_CONTROL_ADDRESS + PEET_CONTROL_OUTSIDE
+                             << "\n\t.byte 0x0f,0x1f,0x80\n\t.long " << (PEET_HOOK_VECTORS | (tail ? 0 : PEET_HOOK_RETURNS));
+    call = frames.below(frame, call, 8);
     if (flags) {
         text(MBB, MI, call);
         return;

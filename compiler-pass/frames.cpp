@@ -98,6 +98,12 @@ std::string Frames::become(unsigned wanted, int down)
     return text;
 }
 
+std::string Frames::below(unsigned state, const std::string &code, int pushed) const
+{
+    return "leaq -128(%rsp),%rsp" + moved(state, 128) + "\n\t" + code + "\n\tleaq " + std::to_string(128 + pushed) + "(%rsp),%rsp" +
+           moved(state, -128 - pushed);
+}
+
 std::string Frames::moved(unsigned state, int bytes) const
 {
     if (!known || states[state].reg != DwarfRsp)

@@ -276,17 +276,18 @@ uint32_t Inserter::liveVectors(const LiveRegUnits &live)
 // The call of a hook; the stub reads the word behind it.  Afterwards the ring may be another one.
 std::string Inserter::hookText(unsigned frame, unsigned slot, uint32_t word, int cursor, const MCSymbol *back, uint32_t second)
 {
-    std::string text;
-    raw_string_ostream os(text);
-    os << "leaq -128(%rsp),%rsp" << frames.moved(frame, 128) << "\n\tcallq *" << PEET_CONTROL_ADDRESS + slot << "\n";
+    std::string call;
+    raw_string_ostream os(call);
+    os << "callq *" << PEET_CONTROL_ADDRESS + slot << "\n";
     if (back)
         os << back->getName() << ":";
-    os << "\t.byte 0x0f,0x1f,0x80\n\t.long " << word << "\n";
+    os << "\t.byte 0x0f,0x1f,0x80\n\t.long " << word;
     if (back && word & kept)
-        os << "\t.byte 0x0f,0x1f,0x80\n\t.long " << second << "\n";
-    os << "\tleaq 128(%rsp),%rsp" << frames.moved(frame, -128);
+        os << "\n\t.byte 0x0f,0x1f,0x80\n\t.long " << second;
+    std::string text = frames.below(frame, call);
+    raw_string_ostream behind(text);
     if (cursor >= 0)
-        os << "\n\tmovq " << PEET_CONTROL_ADDRESS + PEET_CONTROL_CURSOR << ",%" << StringRef(T.TRI->getName(T.gpr64[cursor])).lower();
+        behind << "\n\tmovq " << PEET_CONTROL_ADDRESS + PEET_CONTROL_CURSOR << ",%" << StringRef(T.TRI->getName(T.gpr64[cursor])).lower();
     return text;
 }
 
@@ -380,8 +381,8 @@ bool Inserter::top(Segment &S, const LiveRegUnits &live, std::string &why)
         build(P, JCC).addSym(out).addImm(CondAE);
         raw_string_ostream os(slow);
         const unsigned frame = frames.at(*P.MBB, P.at);
-        os << frames.become(frame, down) << out->getName() << ": leaq -128(%rsp),%rsp" << frames.moved(frame, 128) << "\n\tcallq *"
-           << PEET_CONTROL_ADDRESS + PEET_CONTROL_STUB << "\n\tleaq 128(%rsp),%rsp" << frames.moved(frame, -128) << "\n\t";
+        os << frames.become(frame, down) << out->getName() << ": "
+           << frames.below(frame, "callq *" + std::to_string(PEET_CONTROL_ADDRESS + PEET_CONTROL_STUB)) << "\n\t";
         if (S.cursor >= 0)
             os << "movq " << PEET_CONTROL_ADDRESS + PEET_CONTROL_CURSOR << ",%" << StringRef(T.TRI->getName(T.gpr64[A])).lower() << "\n\t";
         os << "jmp " << back->getName() << "\n";

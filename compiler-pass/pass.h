@@ -245,6 +245,8 @@ public:
     unsigned at(const llvm::MachineBasicBlock &MBB, llvm::MachineBasicBlock::const_iterator it) const;
     // Directives for code behind the function's end that is entered in that state, the stack pointer so much further down.
     std::string become(unsigned state, int down = 0);
+    // Code that runs below the red zone: what it has pushed, in bytes, goes when the stack pointer comes back.
+    std::string below(unsigned state, const std::string &code, int pushed = 0) const;
     // Directives behind the text of an instruction that moves the stack pointer down by that many bytes (up: negative).
     std::string moved(unsigned state, int bytes) const;
     // What was said last is as the function's own last state again.
