@@ -2,8 +2,8 @@
 /*
  * The machine "bus": what its files share.  module.c is what peet calls; plan.c is what can be said of a block in
  * advance, blocks.c takes blocks by the batch as long as they only hit, turns.c turns of loops, fast.c takes a block reference by
- * reference, groups.c group by group, made.c in machine code; engine.c is a reference that the fast path could not settle, sole.c the same for a single
- * processor; cache.c is the frames of a cache and their replacement; classify.c says what kind of miss it was;
+ * reference, groups.c group by group (halves.c: those in two lines), made.c in machine code; engine.c is a reference that the
+ * fast path could not settle, sole.c the same for a single processor; cache.c is the frames of a cache and their replacement; classify.c says what kind of miss it was;
  * check.c watches the invariants; report.c tells observers; calendar.c is the bus in time; stats.c writes the results;
  * protocols.c holds the coherence protocols.
  */
@@ -345,11 +345,13 @@ int peet__bus_group_ways(struct bus *b, struct plan *p, const struct peet_block 
 int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block, const uint64_t *addresses,
     uint64_t now, uint64_t time, uint64_t *out_stalled, uint64_t *out_more_time);
 
+/** May a set be the place of more of these lines than it has frames? */
+int peet__bus_crowded(const struct bus *b, const uint64_t *lines, uint32_t n);
+
+/* halves.c */
 /** One turn of a block with groups in two lines; @begins: where its groups begin, in the order of its ways.  References that lie in two
  *  lines are counted once more.  Returns: as above */
 int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, const struct peet_block *block, const uint64_t *begins);
-/** May a set be the place of more of these lines than it has frames? */
-int peet__bus_crowded(const struct bus *b, const uint64_t *lines, uint32_t n);
 
 /* engine.c */
 /** Memory ran out: end the run. */
