@@ -1,27 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Barriers.  All go on at the time at which the last one comes, in the order in which they came; the last
- * one does not wait.
+ * one does not wait.  Who runs a handler of a signal has arrived as well as those that wait: it knows the round in
+ * which it did, and when it is back it waits for the end of that round, if it is not over.
  */
 #include "sync/sync.h"
 
 #include <errno.h>
 
+static uint32_t next_round(struct peet_map *map)
+{
+    struct peet_map_sync *s = map->sync;
+
+    s->rounds = s->rounds % (INT32_MAX - 1) + 1; /* fits into an answer, and is not 0 */
+    return s->rounds;
+}
+
+uint64_t peet__barrier_leave(struct peet_map *map, struct peet_map_object *o)
+{
+    if (!o->barrier.round)
+        o->barrier.round = next_round(map);
+    o->barrier.away++;
+    return EINTR | (uint64_t)o->barrier.round << 32;
+}
+
 void peet__barrier_wait(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
 {
-    struct peet_map_object *o = args[1] ? peet__sync_get(map, args[0], PEET_SYNC_BARRIER) : peet__sync_find(map, args[0], PEET_SYNC_BARRIER);
+    const uint64_t count = (uint32_t)args[1], round = args[1] >> 32;
+    struct peet_map_object *o =
+        count && !round ? peet__sync_get(map, args[0], PEET_SYNC_BARRIER) : peet__sync_find(map, args[0], PEET_SYNC_BARRIER);
     struct peet_map_context *one;
 
+    if (round && (!o || o->barrier.round != round)) { /* back from a handler: the others have come meanwhile */
+        peet__sync_answer(map, c, 0);
+        return;
+    }
     if (!o) {
-        if (!args[1]) {
+        if (!count) {
             peet__sync_misuse(map, c, core->clock, "waits at barrier %s, which is not initialised", PEET_SYNC_NAME(map, args[0]));
             peet__sync_answer(map, c, EINVAL);
         }
         return;
     }
-    if (args[1])
-        o->count = args[1];
-    if (o->waiters.n + 1 < o->count) {
+    if (round)
+        o->barrier.away--;
+    if (count)
+        o->count = count;
+    if (o->waiters.n + o->barrier.away + 1 < o->count) {
         peet__sync_wait(map, core, o, NULL, PEET_NEVER);
         peet__heap_push(map, &o->waiters, c, 0, map->sync->orders++);
         return;
@@ -29,5 +54,6 @@ void peet__barrier_wait(struct peet_map *map, struct peet_map_core *core, struct
     peet__sync_answer(map, c, 1);
     while ((one = peet__heap_pop(&o->waiters)) != NULL)
         peet__sync_grant(map, one, core->clock, 0);
+    o->barrier.round = o->barrier.away = 0;
     peet__sync_drop_idle(map, o);
 }

@@ -102,7 +102,7 @@ static void say_wait(const struct peet_map *map, const struct peet_map_context *
                 say_readers(map, o, text, bytes);
             break;
         case PEET_SYNC_BARRIER:
-            say(text, bytes, ", to which %u of %" PRIu64 " have come", o->waiters.n, o->count);
+            say(text, bytes, ", to which %u of %" PRIu64 " have come", o->waiters.n + o->barrier.away, o->count);
             break;
         case PEET_SYNC_ONCE:
             say_holder(map, c, o->owner, "initialises", text, bytes);

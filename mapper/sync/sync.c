@@ -106,7 +106,7 @@ void peet__sync_drop(struct peet_map *map, struct peet_map_object *o)
 
 void peet__sync_drop_idle(struct peet_map *map, struct peet_map_object *o)
 {
-    if (!o->held && !o->valued && !o->waiters.n && !o->readers.n && !(o->key.type != PEET_SYNC_BARRIER && o->count))
+    if (!o->held && !o->valued && !o->waiters.n && !o->readers.n && (o->key.type == PEET_SYNC_BARRIER ? !o->barrier.away : !o->count))
         peet__sync_drop(map, o);
 }
 
@@ -241,6 +241,9 @@ void peet__sync_give_up(struct peet_map *map, struct peet_map_context *c, uint64
             result = 0;
         }
         break;
+    case PEET_ABSTRACT_BARRIER_WAIT:
+        result = peet__barrier_leave(map, o);
+        break;
     default:
         peet__sync_drop_idle(map, o);
     }
@@ -355,7 +358,7 @@ static void destroy(struct peet_map *map, struct peet_map_core *core, struct pee
         return;
     }
     o = peet__sync_find(map, args[0], type);
-    if (o && (o->waiters.n || o->readers.n || (type == PEET_SYNC_DOACROSS && o->doacross.turns)))
+    if (o && (o->waiters.n || o->readers.n || (type == PEET_SYNC_DOACROSS && o->doacross.turns) || (type == PEET_SYNC_BARRIER && o->barrier.away)))
         how = "while others wait for it";
     else if (o && (o->held || (type == PEET_SYNC_RWLOCK && o->count)))
         how = type == PEET_SYNC_ONCE ? "while it is run" : "while it is locked";

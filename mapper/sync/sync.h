@@ -89,6 +89,10 @@ struct peet_map_object {
             uint64_t owner_node, tail_node; /* lock model mcs */
         } mutex;
         struct {
+            uint32_t round;       /* of those that wait now; no other has this number */
+            uint32_t away;        /* have arrived, and run handlers of signals */
+        } barrier;
+        struct {
             int64_t lo;
             uint64_t n, next, chunk, finished, threads;
             uint64_t *own;                /* static: per thread, its next chunk's number */
@@ -136,6 +140,7 @@ struct peet_map_sync {
     uint64_t contended_left_out;
     struct peet_map_heap timers;
     uint64_t orders, random;
+    uint32_t rounds;               /* of all barriers */
 
     struct peet_map_thread *threads;
     struct peet_map_heap joiners;  /* of all others */
@@ -259,6 +264,8 @@ static inline uint64_t peet__cond_unlocked(const struct peet_map_context *c)
 {
     return PEET_COND_UNLOCKED(c->wait_result, c->relocks);
 }
+/** A waiter leaves to run a handler.  Returns: its answer, with which it will ask again */
+uint64_t peet__barrier_leave(struct peet_map *map, struct peet_map_object *o);
 /** Iterations before this one count as posted. */
 void peet__doacross_init(struct peet_map *map, struct peet_map_object *o, int64_t low);
 void peet__doacross_clear(struct peet_map_object *o);

@@ -178,6 +178,71 @@ CASE(barrier_wait)
     OK(pthread_barrier_destroy(&barrier));
 }
 
+/* It runs until it is let go. */
+static void stays(int signal)
+{
+    sem_post(&entered);
+    while (sem_wait(&leave) != 0)
+        ;
+}
+
+static void install_stays(void)
+{
+    struct sigaction action = {.sa_handler = stays};
+    OK(sigaction(SIGUSR2, &action, NULL));
+    sem_init(&entered, 0, 0);
+    sem_init(&leave, 0, 0);
+}
+
+/* Who runs a handler has arrived: the others go on without it, and meet again. */
+CASE(barrier_while_handlers_run)
+{
+    pthread_t t[2], partner;
+    long serial = 0;
+    install_stays();
+    OK(pthread_barrier_init(&barrier, NULL, 3));
+    for (int i = 0; i < 2; i++)
+        t[i] = start(meets, NULL);
+    pause_ms(300); /* until they wait, also with real threads on a busy machine */
+    for (int i = 0; i < 2; i++) {
+        OK(pthread_kill(t[i], SIGUSR2));
+        OK(sem_wait(&entered));
+    }
+    serial = (long)meets(NULL);
+    EQUAL(serial, 1);
+    /* a round of others, begun while they are away: theirs is over, they do not belong to it */
+    partner = start(meets, NULL);
+    pause_ms(3);
+    for (int i = 0; i < 2; i++)
+        sem_post(&leave);
+    for (int i = 0; i < 2; i++)
+        EQUAL(finish(t[i]), 0);
+    t[0] = start(meets, NULL);
+    serial = (long)meets(NULL) + (long)finish(partner) + (long)finish(t[0]);
+    EQUAL(serial, 1);
+    OK(pthread_barrier_destroy(&barrier));
+}
+
+/* Back from its handler before the others have come, it waits on. */
+CASE(barrier_after_handler)
+{
+    pthread_t t;
+    install_stays();
+    OK(pthread_barrier_init(&barrier, NULL, 2));
+    t = start(meets, NULL);
+    for (int i = 0; i < 3; i++) {
+        pause_ms(3);
+        OK(pthread_kill(t, SIGUSR2));
+        OK(sem_wait(&entered));
+        sem_post(&leave);
+    }
+    pause_ms(3);
+    EQUAL(pthread_tryjoin_np(t, NULL), EBUSY);
+    EQUAL(meets(NULL), 1);
+    EQUAL(finish(t), 0);
+    OK(pthread_barrier_destroy(&barrier));
+}
+
 static void initialise(void)
 {
     sem_post(&entered);

@@ -22,7 +22,6 @@ known() { # NAME: says the reason, or fails
         pthread_cond_wait/2-2 | pthread_detach/4-3 | pthread_exit/6-1 | pthread_mutex_trylock/[124]-[12] | pthread_create/14-1 | \
         sem_init/3-[23] | sem_open/3-1 | sem_post/8-1 | sem_unlink/* | sem_wait/7-1 | sem_timedwait/9-1 | sem_timedwait/2-1)
         echo "a child of fork() is not simulated" ;;
-    pthread_barrier_wait/3-2) echo "who runs a handler is not counted at its barrier meanwhile" ;;
     pthread_rwlock_timed*lock/6-2) echo "a signal for a timed wait for a lock" ;;
     pthread_attr_setschedpolicy/2-1 | pthread_create/1-6 | pthread_create/11-1 | pthread_setschedparam/5-1)
         echo "priorities and processor clocks of the kernel's have no effect" ;;

@@ -256,7 +256,8 @@ enum peet_abstract_type {
  *
  *   THREAD_CREATE   number of the new software context (also args[5]), or PEET_FAILED | errno
  *   THREAD_JOIN     thread PEET_NEVER: until no other thread is left
- *   BARRIER_WAIT    1 for the one that came last, else 0; count 0: as said by SYNC_INIT
+ *   BARRIER_WAIT    1 for the one that came last, else 0; count (its lower half) 0: as said by SYNC_INIT.  Who is interrupted
+ *                   has arrived all the same, and asks again with PEET_BARRIER_AGAIN()
  *   SEM_VALUE       the value
  *   ONCE_BEGIN      1: the caller runs the initialiser, then ONCE_END(done 1; 0: it failed); 0: it is done
  *   CLOCK           the simulated clock in cycles; with an argument 1: cycles that the context, 2: that all contexts
@@ -277,6 +278,8 @@ enum peet_abstract_type {
 #define PEET_COND_UNLOCKED(result, times) (PEET_FAILED | (uint64_t)(times) << 16 | ((result) & 0xffff))
 #define PEET_COND_RESULT(answer) ((answer) & 0xffff)
 #define PEET_COND_RELOCKS(answer) (((answer) & ~PEET_FAILED) >> 16)
+/** The count of a BARRIER_WAIT that goes on after it was interrupted: the upper half of the answer says in which round it has arrived. */
+#define PEET_BARRIER_AGAIN(count, answer) ((uint32_t)(count) | ((answer) & ~(uint64_t)UINT32_MAX))
 
 /** Types of SYNC_INIT and SYNC_DESTROY. */
 enum peet_sync_type {
@@ -485,6 +488,7 @@ struct peet_cost {
 /* ------------------------------------------------------------------------------------------- services */
 
 struct peet_direct;
+struct peet_direct_observer;
 struct peet_stats;     /* a node of the statistics tree */
 
 /** What a module may ask for.  Every function takes the env itself first. */
@@ -634,6 +638,8 @@ struct peet_module {
     void (*memory)(void *self, const struct peet_memory_event *events, size_t n);
     /** direct - machines: blocks that peet may take in their stead (direct.h); NULL: none */
     const struct peet_direct *direct;
+    /** observed - observers: which blocks they need not see, where the machine has `direct` (direct.h); NULL: they see all, one by one */
+    const struct peet_direct_observer *observed;
 };
 
 /** Every module exports this. */

@@ -104,8 +104,8 @@ static void random_thread(struct threads_script *s, unsigned p, unsigned nthread
         }
         block(s, p, dice(15));
     }
-    if (!dice(3))
-        threads_add(s, p, A(BARRIER_WAIT), 2, U(0), U(2));
+    for (unsigned i = dice(3); i < 3 && dice(2); i++)
+        threads_add(s, p, A(BARRIER_WAIT), 2, U(i), U(2 + dice(2)));
 }
 
 static int same(const struct threads_result *a, const struct threads_result *b, size_t *out_at)

@@ -26,6 +26,8 @@ struct ctx {
     uint64_t since, result, deadline, deadline_order, relocks;
     struct list *in; /* where it waits */
     int relocking, interrupted;
+    struct threads_op again; /* to be asked when a handler is over; type 0: nothing */
+    int handles;             /* a handler comes next */
 };
 
 static struct {
@@ -64,6 +66,10 @@ static struct {
         struct list waiters;
     } sems[OBJECTS];
     struct list barriers[OBJECTS];
+    struct {
+        uint64_t round, arrived; /* of those that run handlers */
+    } away[OBJECTS];
+    uint64_t rounds;
 } w;
 
 static void put(struct list *l, struct ctx *c)
@@ -108,9 +114,10 @@ static void grant(struct ctx *c, uint64_t time, uint64_t result)
     arrive(c, time);
 }
 
-static void answer(const struct ctx *c, uint64_t value)
+static void answer(struct ctx *c, uint64_t value)
 {
     threads_answer(w.out, c->number, value);
+    c->handles = threads_interrupted(&c->op, value, &c->again);
 }
 
 /** Returns: 1 waits */
@@ -209,6 +216,12 @@ static void give_up(struct ctx *c, uint64_t time, uint64_t why)
         rw_next(o, time);
     if (c->op.type == PEET_ABSTRACT_SLEEP && why == ETIMEDOUT)
         why = 0;
+    if (c->op.type == PEET_ABSTRACT_BARRIER_WAIT) {
+        if (!w.away[o].round)
+            w.away[o].round = ++w.rounds;
+        w.away[o].arrived++;
+        why |= w.away[o].round << 32;
+    }
     grant(c, time, why);
 }
 
@@ -426,11 +439,17 @@ static void perform(unsigned hw, struct ctx *c)
         }
         break;
     case PEET_ABSTRACT_BARRIER_WAIT:
-        if (w.barriers[a[0]].n + 1 < a[1]) {
+        if (a[1] >> 32 && a[1] >> 32 != w.away[a[0]].round) {
+            answer(c, 0);
+            break;
+        }
+        w.away[a[0]].arrived -= a[1] >> 32 != 0;
+        if (w.barriers[a[0]].n + w.away[a[0]].arrived + 1 < (uint32_t)a[1]) {
             wait(hw, &w.barriers[a[0]], NEVER);
             break;
         }
         answer(c, 1);
+        w.away[a[0]].round = w.away[a[0]].arrived = 0;
         while (w.barriers[a[0]].n)
             grant(w.barriers[a[0]].of[0], now, 0);
         break;
@@ -523,10 +542,13 @@ static void step(unsigned hw)
         log_event(hw, c, PEET_ABSTRACT_SYNC_GRANT, 4, args);
         answer(c, c->result);
         w.cores[hw].clock += threads_cost(PEET_ABSTRACT_SYNC_GRANT);
-    } else if (c->at == c->program->n && !c->exited) {
+    } else if (c->handles) {
+        c->handles = 0;
+        w.cores[hw].clock += THREADS_HANDLER;
+    } else if (c->at == c->program->n && !c->again.type && !c->exited) {
         c->exited = 1;
         log_event(hw, c, PEET_ABSTRACT_CONTEXT_EXIT, 1, (uint64_t[1]){ 0 });
-    } else if (c->at == c->program->n) {
+    } else if (c->at == c->program->n && !c->again.type) {
         w.cores[hw].ctx = NULL;
         j = joiner_of(c);
         c->over = 1;
@@ -539,7 +561,8 @@ static void step(unsigned hw)
             while (w.joiners.n)
                 grant(w.joiners.of[0], w.cores[hw].clock, 0);
     } else {
-        c->op = c->program->ops[c->at++];
+        c->op = c->again.type ? c->again : c->program->ops[c->at++];
+        c->again.type = 0;
         if (c->op.type == THREADS_OP_BLOCK) {
             w.cores[hw].clock += c->op.args[0];
             return;

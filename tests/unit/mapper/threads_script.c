@@ -4,6 +4,7 @@
  */
 #include "threads_script.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,15 @@ void threads_answer(struct threads_result *r, uint32_t context, uint64_t value)
     r->answers[context].values[r->answers[context].n++] = value;
 }
 
+int threads_interrupted(const struct threads_op *op, uint64_t answer, struct threads_op *out_again)
+{
+    if (op->type != PEET_ABSTRACT_BARRIER_WAIT || (uint32_t)answer != EINTR)
+        return 0;
+    *out_again = *op;
+    out_again->args[1] = PEET_BARRIER_AGAIN(op->args[1], answer);
+    return 1;
+}
+
 static struct peet_function function = { .name = "f", .file = "f.c", .image = "" };
 static struct peet_opcode opcode = { .name = "op", .mnemonic = "mov" };
 static struct peet_insn insn = { .opcode = &opcode };
@@ -104,6 +114,8 @@ struct context {
     unsigned at;
     int awaits; /* the answer of its last request is to be kept */
     uint64_t result;
+    struct threads_op again; /* a wait at a barrier that goes on after a handler; type 0: none */
+    struct threads_op asked; /* ... and was asked for */
 };
 
 struct source {
@@ -138,7 +150,19 @@ static int next(void *self, uint32_t i, struct peet_event *out, struct peet_erro
     if (c->awaits) {
         c->awaits = 0;
         threads_answer(s->result, peet_map_number(s->map, i), c->result);
+        if (c->at && threads_interrupted(&c->program->ops[c->at - 1], c->result, &c->again)) {
+            c->result = 0;
+            out->block = (struct peet_block_event){ .block = &blocks[THREADS_HANDLER], .turns = 1 };
+            return PEET_EVENT_BLOCK;
+        }
         c->result = 0;
+    }
+    if (c->again.type) {
+        c->awaits = 1;
+        c->asked = c->again;
+        c->again.type = 0;
+        out->abstract = (struct peet_abstract_event){ .type = c->asked.type, .nargs = 6, .args = c->asked.args };
+        return PEET_EVENT_ABSTRACT;
     }
     if (c->at == c->program->n)
         return 0;

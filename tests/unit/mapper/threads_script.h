@@ -9,7 +9,7 @@
 
 #include "mapper.h"
 
-enum { THREADS_OP_BLOCK = 1000, THREADS_COSTS = 64 };
+enum { THREADS_OP_BLOCK = 1000, THREADS_COSTS = 64, THREADS_HANDLER = 7 /* cycles of a handler */ };
 
 /** A block of a cost (type THREADS_OP_BLOCK, args[0]) or a request (type: enum peet_abstract_type). */
 struct threads_op {
@@ -60,6 +60,9 @@ struct threads_result {
 void threads_result_free(struct threads_result *result);
 void threads_log(struct threads_result *result, struct threads_record one);
 void threads_answer(struct threads_result *result, uint32_t context, uint64_t value);
+
+/** A request was interrupted that goes on after a handler.  Returns: 1, and what it asks then */
+int threads_interrupted(const struct threads_op *op, uint64_t answer, struct threads_op *out_again);
 
 /** Cost of a request in the test's machine.  0: all are free */
 extern int threads_costly;
