@@ -8,9 +8,7 @@
 #include <peet/module.h>
 #include <peet/raw.h>
 
-#include "llvm/CodeGen/MachineDominators.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
-#include "llvm/CodeGen/MachineLoopInfo.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
 #include "llvm/CodeGen/TargetFrameLowering.h"
 #include "llvm/IR/InlineAsm.h"
@@ -69,7 +67,6 @@ private:
     }
     void lea(const Point &P, MCRegister dst, MCRegister base, int64_t disp) { mem(build(P, LEA64r, dst), base, disp); }
 
-    std::vector<int> dead(const LiveRegUnits &live, uint32_t avoid);
     uint32_t hookWord(const LiveRegUnits &live);
     uint32_t liveVectors(const LiveRegUnits &live);
     bool isWide(const MachineOperand &MO) const;
@@ -78,10 +75,7 @@ private:
     void turn(Segment &S, const Point &P, const LiveRegUnits &live);
     bool top(Segment &S, const LiveRegUnits &live, std::string &why);
     bool mid(Segment &S, MachineInstr *at, const LiveRegUnits &live, std::string &why);
-    void keepCursors(const std::vector<LiveRegUnits> &atEnd);
     void abortTransactions();
-    bool keepCursor(const MachineLoop &L, const std::vector<LiveRegUnits> &atEnd);
-    MachineInstr *wayOut(unsigned mbb);
     bool emitSlot(const Point &P, const Slot &s, int cursor, int64_t off, int temp, int shifted, std::string &why);
     static unsigned header(const Segment &) { return 1; } // the id or pc word
     Iter iter(MachineBasicBlock *MBB, MachineInstr *MI) { return MI ? Iter(MI) : MBB->end(); }
@@ -94,21 +88,8 @@ private:
     bool wide = false; // the function uses more vector state than the lower halves of xmm0..15
     std::string slow;
     unsigned nslow = 0;
-    std::vector<std::pair<unsigned, int>> preloads; // block, register: the cursor is loaded at the block's end
     int topCursor = NoGpr; // register that holds the cursor after the current segment's top
 };
-
-// Registers in order of preference: those with short encodings and no duty first.
-const int preference[] = {0, 1, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15, 5};
-
-std::vector<int> Inserter::dead(const LiveRegUnits &live, uint32_t avoid)
-{
-    std::vector<int> out;
-    for (int r : preference)
-        if (!(avoid >> r & 1) && !MRI.isReserved(T.gpr64[r]) && live.available(T.gpr64[r]))
-            out.push_back(r);
-    return out;
-}
 
 bool Inserter::emitSlot(const Point &P, const Slot &s, int cursor, int64_t off, int temp, int shifted, std::string &why)
 {
@@ -145,95 +126,6 @@ bool Inserter::emitSlot(const Point &P, const Slot &s, int cursor, int64_t off, 
     }
     why = "unknown slot";
     return false;
-}
-
-// Where a block's last code goes: before its first jump, behind the record of a silent loop.
-MachineInstr *Inserter::wayOut(unsigned m)
-{
-    Segment &first = F.segments[F.mbbSegments[m].first];
-    if (first.silent)
-        return first.insertBefore;
-    for (unsigned i = 0; i < F.mbbSegments[m].second; i++)
-        for (MachineInstr *MI : F.segments[F.mbbSegments[m].first + i].MIs)
-            if (MI->isTerminator())
-                return MI;
-    return nullptr;
-}
-
-// A register that is dead all through a loop without calls carries the cursor round it: each record then
-// costs no load, and no wait for the store before it.  The control page is still kept up to date.
-bool Inserter::keepCursor(const MachineLoop &L, const std::vector<LiveRegUnits> &atEnd)
-{
-    uint32_t touched = 0;
-    bool records = false;
-    for (MachineBasicBlock *MBB : L.blocks()) {
-        unsigned m = F.layoutOf[MBB];
-        for (unsigned i = 0; i < F.mbbSegments[m].second; i++) {
-            Segment &S = F.segments[F.mbbSegments[m].first + i];
-            if (S.sync)
-                return false;
-            records |= S.recorded && !S.silent;
-        }
-        for (const MachineInstr &MI : *MBB)
-            for (const MachineOperand &MO : MI.operands()) {
-                int g = MO.isReg() && MO.getReg() && MO.getReg().isPhysical() ? T.gpr(MO.getReg().asMCReg()) : NoGpr;
-                if (g >= 0 && !MI.isDebugInstr())
-                    touched |= 1u << g;
-            }
-    }
-    if (!records)
-        return false;
-    SmallVector<unsigned, 4> outside;
-    for (MachineBasicBlock *P : L.getHeader()->predecessors())
-        if (!L.contains(P))
-            outside.push_back(F.layoutOf[P]);
-    for (int r : preference) {
-        if (touched >> r & 1 || MRI.isReserved(T.gpr64[r]))
-            continue;
-        bool fits = true;
-        for (MachineBasicBlock *MBB : L.blocks())
-            fits = fits && atEnd[F.layoutOf[MBB]].available(T.gpr64[r]);
-        for (unsigned p : outside) {
-            // At the end of P the register must be dead, untouched by its jumps, and no record may follow.
-            fits = fits && atEnd[p].available(T.gpr64[r]);
-            bool out = false;
-            for (unsigned i = 0; i < F.mbbSegments[p].second && fits; i++) {
-                Segment &S = F.segments[F.mbbSegments[p].first + i];
-                if (out && S.recorded)
-                    fits = false;
-                for (MachineInstr *MI : S.MIs)
-                    if (MI->isTerminator()) {
-                        out = true;
-                        fits = fits && !MI->readsRegister(T.gpr64[r], T.TRI) && !MI->modifiesRegister(T.gpr64[r], T.TRI);
-                    }
-                if (!S.MIs.empty() && S.MIs.back()->isInlineAsm() && S.MIs.back()->isTerminator())
-                    fits = false;
-            }
-        }
-        if (!fits)
-            continue;
-        for (MachineBasicBlock *MBB : L.blocks()) {
-            unsigned m = F.layoutOf[MBB];
-            for (unsigned i = 0; i < F.mbbSegments[m].second; i++)
-                F.segments[F.mbbSegments[m].first + i].cursor = r;
-        }
-        for (unsigned p : outside)
-            preloads.push_back({p, r});
-        return true;
-    }
-    return false;
-}
-
-void Inserter::keepCursors(const std::vector<LiveRegUnits> &atEnd)
-{
-    MachineDominatorTree MDT(*F.MF);
-    MachineLoopInfo MLI(MDT);
-    SmallVector<const MachineLoop *, 16> todo(MLI.begin(), MLI.end());
-    while (!todo.empty()) {
-        const MachineLoop *L = todo.pop_back_val();
-        if (!keepCursor(*L, atEnd))
-            todo.append(L->begin(), L->end());
-    }
 }
 
 // x87 and mask registers, and vectors of more than 16 bytes or beyond the sixteenth.  (A vector register and
@@ -334,10 +226,10 @@ bool Inserter::top(Segment &S, const LiveRegUnits &live, std::string &why)
             rspSlot |= s.gpr == RSP;
         }
     // A register that is recorded here cannot carry the cursor, dead or not.
-    std::vector<int> free = dead(live, held);
-    if (S.cursor >= 0) {
-        llvm::erase(free, S.cursor);
-        free.insert(free.begin(), S.cursor);
+    std::vector<int> free = deadRegisters(T, live, held);
+    if (const int first = S.cursor >= 0 ? S.cursor : S.after; first >= 0) {
+        llvm::erase(free, first);
+        free.insert(free.begin(), first);
     }
     bool flags = S.check && !live.available(T.eflags);
     bool spill = free.size() < (S.sync ? 2u : 1u);
@@ -402,17 +294,16 @@ bool Inserter::top(Segment &S, const LiveRegUnits &live, std::string &why)
     for (const Slot &s : S.slots)
         if (s.top && !emitSlot(P, s, A, 8 * (header(S) + s.word), B, down, why))
             return false;
-    lea(P, T.gpr64[A], T.gpr64[A], 8 * words);
-    store(P, T.noreg, PEET_CONTROL_ADDRESS + PEET_CONTROL_CURSOR, T.gpr64[A]);
-    topCursor = pushed.empty() || pushed[0] != A ? A : NoGpr;
+    const int after = S.after >= 0 ? S.after : A;
+    lea(P, T.gpr64[after], T.gpr64[A], 8 * words);
+    store(P, T.noreg, PEET_CONTROL_ADDRESS + PEET_CONTROL_CURSOR, T.gpr64[after]);
+    topCursor = S.after;
     if (shifted) {
         for (auto r = pushed.rbegin(); r != pushed.rend(); ++r)
             build(P, POP, T.gpr64[*r]);
         if (flags)
             build(P, POPF);
         lea(P, T.gpr64[RSP], T.gpr64[RSP], 128);
-        if (std::find(pushed.begin(), pushed.end(), A) != pushed.end())
-            topCursor = NoGpr;
     }
     return true;
 }
@@ -430,7 +321,7 @@ bool Inserter::mid(Segment &S, MachineInstr *at, const LiveRegUnits &live, std::
                 held |= 1u << s.gpr, rspSlot |= s.gpr == RSP;
             temp |= s.kind == SlotKind::VecMask;
         }
-    std::vector<int> free = dead(live, held);
+    std::vector<int> free = deadRegisters(T, live, held);
     std::vector<int> use, pushed;
     // The register that carried the cursor at the top, if nothing has touched it since.
     bool carried = false;
@@ -540,8 +431,8 @@ bool Inserter::run(std::string &why)
     }
 
     // Liveness at every point where code goes, taken before anything is inserted.
-    DenseMap<MachineInstr *, LiveRegUnits> before, after;
-    std::vector<LiveRegUnits> atEnd(F.layout.size());
+    Liveness L;
+    L.atEnd.resize(F.layout.size());
     for (unsigned m = 0; m < F.layout.size(); m++) {
         DenseMap<MachineInstr *, bool> wanted, wantedAfter;
         for (unsigned i = 0; i < F.mbbSegments[m].second; i++) {
@@ -556,22 +447,22 @@ bool Inserter::run(std::string &why)
         }
         LiveRegUnits live(*T.TRI);
         live.addLiveOuts(*F.layout[m]);
-        atEnd[m] = live;
+        L.atEnd[m] = live;
         for (MachineInstr &MI : llvm::reverse(*F.layout[m])) {
             if (wantedAfter.count(&MI))
-                after[&MI] = live;
+                L.after[&MI] = live;
             live.stepBackward(MI);
             if (wanted.count(&MI))
-                before[&MI] = live;
+                L.before[&MI] = live;
         }
     }
 
-    keepCursors(atEnd);
+    const std::vector<Preload> preloads = placeCursors(T, F, L);
     for (Segment &S : F.segments) {
         if (!S.recorded)
             continue;
         topCursor = NoGpr;
-        const LiveRegUnits &live = S.insertBefore ? before[S.insertBefore] : atEnd[S.mbb];
+        const LiveRegUnits &live = L.at(S);
         // Mid slots at the very place of the top would be written before the top is: put the top first.
         if (!top(S, live, why))
             return false;
@@ -587,7 +478,7 @@ bool Inserter::run(std::string &why)
             else
                 doneEnd = true;
             // nullptr: the end of the segment, which is before the next one's first instruction
-            const LiveRegUnits &l = s.at ? before[s.at] : atEnd[S.mbb];
+            const LiveRegUnits &l = s.at ? L.before.find(s.at)->second : L.atEnd[S.mbb];
             if (!mid(S, s.at, l, why))
                 return false;
         }
@@ -596,12 +487,18 @@ bool Inserter::run(std::string &why)
         if (S.clock >= 0) {
             Iter it = std::next(Iter(S.MIs.back()));
             Point P{S.MBB, it, S.MIs.back()->getDebugLoc()};
-            hook(P, hookText(frames.at(*P.MBB, P.at), PEET_CONTROL_CLOCK, (hookWord(after[S.MIs.back()]) & kept) | S.clock, S.cursor));
+            hook(P, hookText(frames.at(*P.MBB, P.at), PEET_CONTROL_CLOCK, (hookWord(L.after[S.MIs.back()]) & kept) | S.clock, S.kept ? S.cursor : NoGpr));
         }
     abortTransactions();
-    for (auto &[m, r] : preloads) {
-        Iter it = iter(F.layout[m], wayOut(m));
-        loadControl(Point{F.layout[m], it, it == F.layout[m]->end() ? DebugLoc() : F.layout[m]->findDebugLoc(it)}, r, PEET_CONTROL_CURSOR);
+    for (const Preload &p : preloads) {
+        if (p.from == p.to)
+            continue;
+        Iter it = iter(F.layout[p.block], wayOut(F, p.block));
+        Point P{F.layout[p.block], it, it == F.layout[p.block]->end() ? DebugLoc() : F.layout[p.block]->findDebugLoc(it)};
+        if (p.from >= 0)
+            build(P, T.opcode("MOV64rr"), T.gpr64[p.to]).addReg(T.gpr64[p.from]);
+        else
+            loadControl(P, p.to, PEET_CONTROL_CURSOR);
     }
     // Recording code between the jumps that end a block hides the first of them from the printer, which
     // would leave out the label of a block that it takes to be reached by falling through alone.

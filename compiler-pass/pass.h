@@ -2,7 +2,7 @@
 // What the parts of the recording pass share: the target's names resolved once per function, the
 // description of memory references, and the plan of a function (its blocks, slots and forms).  Called
 // by: pass.cpp only.  operands.cpp says what an instruction references, accesses.cpp what waits for its turn,
-// derive.cpp decides what must be recorded, insert.cpp writes the recording code, emit.cpp the schema.
+// derive.cpp decides what must be recorded, cursor.cpp where the cursor is, insert.cpp writes the recording code, emit.cpp the schema.
 #ifndef PEET_PASS_H
 #define PEET_PASS_H
 
@@ -196,7 +196,9 @@ struct Segment {
     llvm::MCSymbol *turnLabel = nullptr; // where the wait returns to
     int tailOf = -1;        // unrecorded tail: executed unless the next record is takenSegment
     int takenSegment = -1;
-    int cursor = NoGpr;     // register that holds the cursor on entry and exit, throughout a loop
+    int cursor = NoGpr;     // register that holds the cursor at its record; NoGpr: it is to be loaded
+    int after = NoGpr;      // register that holds the cursor behind its record
+    bool kept = false;      // one register holds it all through a loop
     llvm::MachineInstr *insertBefore = nullptr; // top of the recording code; nullptr: end of the MBB
     llvm::MCSymbol *label = nullptr;
     uint32_t kin = 0, kout = 0, uin = 0, uout = 0; // registers known / needed, bit per GPR
@@ -226,6 +228,20 @@ int firstSegment(const Function &F, unsigned mbb);
 void findWaitingLoops(Function &F);
 // derive.cpp: decide what is recorded where.  False and a reason if some instruction cannot be handled.
 bool plan(Target &T, Function &F, const Options &O, llvm::MachineInstr *&culprit, std::string &why);
+// What is live where code goes (insert.cpp); before anything is inserted.
+struct Liveness {
+    llvm::DenseMap<const llvm::MachineInstr *, llvm::LiveRegUnits> before, after;
+    std::vector<llvm::LiveRegUnits> atEnd; // by layout index
+    const llvm::LiveRegUnits &at(const Segment &S) const { return S.insertBefore ? before.find(S.insertBefore)->second : atEnd[S.mbb]; }
+};
+// The cursor gets into a register before that block's first jump.
+struct Preload { unsigned block; int to, from; }; // from: a register that holds it by then; NoGpr: it is to be loaded
+// cursor.cpp: says of each segment which registers hold the cursor.
+std::vector<Preload> placeCursors(Target &T, Function &F, const Liveness &L);
+// Registers that hold nothing, the best first.
+std::vector<int> deadRegisters(const Target &T, const llvm::LiveRegUnits &live, uint32_t avoid);
+// Where a block's last code goes: before its first jump, behind the record of a silent loop; nullptr: at its end.
+llvm::MachineInstr *wayOut(const Function &F, unsigned mbb);
 // insert.cpp: write the recording code.  False and a reason if it cannot.
 bool insert(Target &T, Function &F, std::string &why);
 // emit.cpp: write the schema.

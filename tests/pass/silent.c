@@ -8,8 +8,8 @@
 // CHECK: mulsd
 // CHECK-NOT: 2147287040
 // CHECK: jne {{\.LBB[0-9_]+}}
-// CHECK: movq 2147287040, [[C:%r[a-z0-9]+]]
-// CHECK-NEXT: movq $-{{[0-9]+}}, ([[C]])
+// CHECK-NEXT: {{\.Lpeet[0-9]+e[0-9]+:}}
+// CHECK-NEXT: movq $-{{[0-9]+}}, ([[C:%r[a-z0-9]+]])
 // CHECK-NEXT: movq %r{{[a-z0-9]+}}, 8([[C]])
 // CHECK-NEXT: leaq 16([[C]]), [[C]]
 void axpy(double *x, const double *y, double a, long n)
