@@ -123,8 +123,9 @@ struct turn;
 struct fill { uint64_t cycles; uint8_t op, state, quick; };
 /** FILL_SILENTLY: a read, and a write that needs no transaction then */
 enum fill_kind { FILL_READ, FILL_WRITE, FILL_SILENTLY, FILL_KINDS };
-/** Counts of fills by groups.c; all that follows from them is counted by peet__bus_groups_count(). */
-struct filled { uint64_t fills[FILL_KINDS], over[BUS_STATES_MAX] /* by the state that was there */, waited; };
+/** Counts of fills by miss.c; all that follows from them is counted by peet__bus_groups_count(). */
+struct filled { uint64_t fills[FILL_KINDS][8] /* by the state that was there */, kinds[MISS_KINDS], waited; };
+_Static_assert(BUS_STATES_MAX <= 8, "a state's number has three bits");
 
 struct bus {
     const struct peet_env *env;
@@ -164,7 +165,7 @@ struct bus {
     struct made *made;          /* code for blocks (made.c); NULL: none */
     struct bus_direct *direct;  /* blocks that peet takes by itself (direct.c); NULL: none */
     int groupwise;              /* groups.c has its conditions */
-    uint32_t (*go_slowly)(struct bus *, struct turn *, uint64_t begin, uint64_t line, const struct group_way *); /* groups.c */
+    uint32_t (*go_slowly)(struct bus *, struct turn *, uint64_t begin, uint64_t line, const struct group_way *); /* miss.c, or watched: groups.c */
     int silent_write;           /* a write to a line that a read has brought in needs no transaction */
     struct fill fill[FILL_KINDS]; /* groupwise */
     uint64_t write_back_cycles[BUS_STATES_MAX]; /* groupwise: of a replaced line, by its state */
@@ -332,6 +333,11 @@ struct turn {
     uint64_t more_time;   /* peet__bus_halves_go(): what references in two lines take beyond the plan, in CPI_ONE, */
     uint32_t more_stamps; /* and in stamps */
 };
+/** When the first reference of the way asks for its line. */
+static inline uint64_t peet__bus_asked_at(const struct turn *t, const struct group_way *w)
+{
+    return t->start + (t->rest + w->at) / CPI_ONE + t->stalled;
+}
 void peet__bus_groups_init(struct bus *b);
 /** What groups.c has counted so far joins the statistics. */
 void peet__bus_groups_count(struct bus *b);

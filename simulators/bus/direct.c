@@ -5,38 +5,12 @@
  * group in two lines comes whole.
  */
 #include "lines.h"
+#include "miss.h"
 #include <stdlib.h>
-
-struct bus_direct {
-    struct peet_direct_run run;
-    struct turn turn;
-    struct bus *bus;
-    uint64_t now, stalled;
-    const struct peet_block **blocks; /* by id, those that were asked for */
-    uint32_t nblocks;
-};
 
 static const struct group *groups_of(const struct bus *b, const struct plan *p)
 {
     return p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
-}
-
-static uint32_t direct_miss(struct peet_direct_run *run, uint32_t site, uint64_t line)
-{
-    struct bus_direct *const d = run->machine;
-    struct bus *const b = d->bus;
-    struct turn *const t = &d->turn;
-    uint32_t i;
-    t->start = d->now + run->time / CPI_ONE;
-    t->rest = run->time % CPI_ONE;
-    t->stamp = run->stamp;
-    t->stalled = 0;
-    i = b->go_slowly(b, t, line << b->line_shift, line, &b->group_ways[site]);
-    run->time += t->stalled * CPI_ONE;
-    d->stalled += t->stalled;
-    if (b->dead)
-        run->limit = 0;
-    return i;
 }
 
 /* The turn of a whole block, or of the first turn of a loop. */
@@ -115,7 +89,7 @@ static int direct_table(void *self, struct peet_direct_table *out)
     d->run.hints = b->caches[0].hints;
     d->run.keys = b->caches[0].keys;
     d->run.used = b->caches[0].used;
-    *out = (struct peet_direct_table){.hint_mask = b->hint_mask, .line_shift = b->line_shift, .miss = direct_miss, .other = direct_other,
+    *out = (struct peet_direct_table){.hint_mask = b->hint_mask, .line_shift = b->line_shift, .miss = peet__bus_miss_for(b), .other = direct_other,
         .loop = direct_loop};
     b->direct = d;
     return 0;

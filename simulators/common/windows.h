@@ -33,6 +33,15 @@ static inline void peet_sim_windows_add(struct peet_sim_windows *w, uint64_t fro
         peet__sim_windows_spread(w, from, to);
 }
 
+/** peet_sim_windows_go_on() - the same if nothing was ever added that is later than @from */
+static inline void peet_sim_windows_go_on(struct peet_sim_windows *w, uint64_t from, uint64_t to)
+{
+    if (__builtin_expect(to <= w->latest_to, 1))
+        w->busy_cycles[w->latest] += to - from;
+    else
+        peet__sim_windows_spread(w, from, to);
+}
+
 /** peet_sim_windows_reach() - make the windows cover [0, time), without adding anything */
 void peet_sim_windows_reach(struct peet_sim_windows *w, uint64_t time);
 

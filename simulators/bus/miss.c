@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A look that is no plain hit, where a processor alone goes by groups (groups.c): nearly always a miss, which is one transaction.
+ * Nothing here searches for a line that is not there: its record says where it is, or that it is nowhere, but for
+ * lines that are still in a frame and no longer in the shadow.  sole.c has the general form of this.  Called by peet's machine code, and by turns.
+ */
+#include "miss.h"
+
+#define ALWAYS static inline __attribute__((always_inline))
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+
+/* What is known of the geometry when this is compiled. */
+struct shape {
+    uint32_t ways;  /* 0: any */
+    int classify;
+    int plain;      /* sets are a power of two, and records half words */
+    int vectors;    /* AVX2 is there */
+};
+
+/* Where a line is now, and how long its reference waited for that. */
+struct taken { uint64_t stalled; uint32_t frame; };
+
+/* What became of a look, for those who watch; nobody else pays for it. */
+struct looked {
+    struct taken taken;
+    int filled;        /* a miss: the line has come into the frame; otherwise it was there, in whatever way */
+    enum bus_miss kind; /* filled and classified */
+    uint8_t state;     /* filled: what was in the frame before, BUS_INVALID: nothing, */
+    uint64_t gone;     /* and its line */
+};
+
+/* The bus for a fill, as peet__bus_calendar_request_sole(); counted later.  @behind: for how long a write-back follows at once.  Returns: for how long
+ * the fill's owner waits */
+ALWAYS uint64_t transfer(struct bus *b, uint64_t asked, uint64_t cycles, uint64_t behind)
+{
+    struct calendar *const cal = &b->calendar;
+    const uint64_t until = cal->final_until, start = asked > until ? asked : until;
+    peet_sim_windows_go_on(&cal->windows, cal->open_from, until);
+    cal->open_from = start;
+    cal->final_until = start + cycles + behind;
+    b->filled.waited += start - asked;
+    return start + cycles - asked;
+}
+
+/* The way that was used longest ago.  Scalar code: the stamps have just been written one by one, and a vector would wait for them. */
+ALWAYS uint32_t oldest_way(const uint64_t *used, uint32_t ways)
+{
+    enum { MOST = 16 };
+    const uint64_t unit = ways > 8 ? 16 : 8;
+    uint64_t least[MOST];
+    if (ways > MOST || (ways & (ways - 1)))
+        return peet__bus_least(used, ways);
+    for (uint32_t way = 0; way < ways; way++)
+        least[way] = used[way] * unit + way; /* none are equal */
+    for (uint32_t half = ways / 2; half; half /= 2)
+        for (uint32_t way = 0; way < half; way++)
+            least[way] = least[way + half] < least[way] ? least[way + half] : least[way];
+    return least[0] & (unit - 1);
+}
+
+/* The way with this line; NO_FRAME.  The keys of invalid ways are line 0's, but those were never used. */
+static __attribute__((noinline)) uint32_t way_of(const uint64_t *keys, const uint64_t *used, uint32_t ways, uint64_t line)
+{
+    for (uint32_t way = 0; way < ways; way++)
+        if (KEY_LINE(keys[way]) == line && used[way])
+            return way;
+    return NO_FRAME;
+}
+
+/* The same, where nearly always there is none. */
+ALWAYS uint32_t hardly(const uint64_t *keys, const uint64_t *used, uint32_t ways, uint64_t line, int vectors)
+{
+    if (vectors) {
+        typedef uint64_t four __attribute__((vector_size(32), aligned(8)));
+        four any = {0};
+        for (uint32_t way = 0; way < ways; way += 4)
+            any |= (four)((*(const four *)(keys + way) | QUICK) == (KEY_OF(line) | QUICK));
+        return LIKELY(!__builtin_reduce_or(any)) ? NO_FRAME : way_of(keys, used, ways, line);
+    }
+    uint64_t none = 1; /* without surprises */
+    for (uint32_t way = 0; way < ways; way++)
+        none &= KEY_LINE(keys[way]) != line;
+    return LIKELY(none) ? NO_FRAME : way_of(keys, used, ways, line);
+}
+
+/* A use of a line that is there, but that is no plain hit.  Returns: for how long it waits */
+ALWAYS uint64_t use_odd(struct bus *b, uint64_t line, const struct group_way *w, uint32_t i, int write, uint64_t at, uint64_t stamp)
+{
+    struct cache *const c = b->caches;
+    struct frame *const f = &c->frames[i];
+    const struct bus_processor_row *const row = &b->protocol->processor[f->state][write];
+    c->stamp = stamp + w->first; /* no other reference's */
+    if (row->op != OP_NONE || (!f->place && b->classify))
+        return peet__bus_touch_sole(b, c, line, w->bytes, write ? TOUCH_WRITE : TOUCH_READ, at);
+    f->state = row->alone;
+    c->keys[i] = KEY_OF(line) | b->quick[row->alone];
+    c->used[i] = c->stamp + 1;
+    return 0;
+}
+
+/* The line is in frame @i, which is not where it was last, or not to be used in this way without more ado. */
+static __attribute__((noinline)) struct taken found(struct bus *b, uint64_t line, const struct group_way *w, uint32_t i, uint64_t asked, uint64_t stamp)
+{
+    const uint64_t *const key = &b->caches->keys[i];
+    struct taken t = {0, i};
+    b->caches->hints[line & b->hint_mask] = i;
+    if ((*key | w->either) == (KEY_OF(line) | QUICK))
+        return t;
+    t.stalled = use_odd(b, line, w, i, w->writes, asked, stamp);
+    if (w->writes_later && !(*key & QUICK_WRITE))
+        t.stalled += use_odd(b, line, w, i, 1, asked, stamp);
+    return t;
+}
+
+ALWAYS uint32_t set_of(const struct bus *b, uint64_t line, struct shape s)
+{
+    return s.plain ? (uint32_t)line & b->set_mask : peet__bus_set_of(b, line);
+}
+
+ALWAYS uint32_t record_of(const struct bus *b, const void *record, struct shape s)
+{
+    return s.plain ? *(const uint16_t *)record : peet__bus_record(b, record);
+}
+
+ALWAYS struct looked bring(struct bus *b, uint64_t line, const struct group_way *w, uint64_t asked, uint64_t stamp, struct shape s)
+{
+    struct cache *const c = b->caches;
+    const uint32_t ways = s.ways ? s.ways : b->ways, first = set_of(b, line, s) * ways, hint = (uint32_t)line & b->hint_mask;
+    const uint32_t i = first + oldest_way(c->used + first, ways);
+    const struct fill *const fill = &b->fill[w->fill];
+    struct frame *const f = &c->frames[i];
+    const uint64_t now = stamp + w->first + 1;
+    const uint8_t state = f->state;
+    const uint64_t gone = KEY_LINE(c->keys[i]);
+    enum bus_miss kind = MISS_KINDS;
+    if (s.classify) {
+        void *record = s.plain ? peet_sim_linemap_word_near(&b->lines_map, line, 1) : peet_sim_linemap_word_near(&b->lines_map, line, b->record_shift);
+        if (UNLIKELY(!record) && !(record = peet__sim_linemap_find(&b->lines_map, line))) {
+            peet__bus_no_memory(b);
+            return (struct looked){{0, i}, 0, MISS_KINDS, 0, 0};
+        }
+        const uint32_t was = record_of(b, record, s), old = f->place;
+        uint32_t place = s.plain ? was & 0x7fff : peet__bus_record_place(b, was);
+        if (c->shadow[place].line == line) {
+            if (UNLIKELY(c->shadow[place].where < b->lines))
+                return (struct looked){found(b, line, w, c->shadow[place].where, asked, stamp), 0, MISS_KINDS, 0, 0};
+            kind = MISS_CONFLICT;
+            c->shadow[old].where = b->lines + old; /* of the line that goes; place 0 stands for none */
+            c->used[b->lines + old] = c->used[i];
+        } else {
+            const uint32_t there = hardly(c->keys + first, c->used + first, ways, line, s.vectors);
+            if (UNLIKELY(there != NO_FRAME))
+                return (struct looked){found(b, line, w, first + there, asked, stamp), 0, MISS_KINDS, 0, 0};
+            kind = was ? MISS_CAPACITY : MISS_COLD;
+            c->shadow[old].where = b->lines + old;
+            c->used[b->lines + old] = c->used[i];
+            place = peet__bus_shadow_new(b, c, line, now);
+            if (s.plain)
+                *(uint16_t *)record = (uint16_t)(0x8000 | place);
+            else
+                peet__bus_record_set(b, record, place);
+        }
+        b->filled.kinds[kind]++;
+        c->shadow[place].where = i;
+        f->place = place;
+    } else {
+        const uint32_t there = hardly(c->keys + first, c->used + first, ways, line, s.vectors);
+        if (UNLIKELY(there != NO_FRAME))
+            return (struct looked){found(b, line, w, first + there, asked, stamp), 0, MISS_KINDS, 0, 0};
+    }
+    b->filled.fills[w->fill][state]++;
+    f->state = fill->state;
+    c->keys[i] = KEY_OF(line) | fill->quick;
+    c->used[i] = now;
+    c->hints[hint] = i;
+    return (struct looked){{transfer(b, asked, fill->cycles, b->write_back_cycles[state]), i}, 1, kind, state, gone};
+}
+
+ALWAYS uint32_t slowly(struct bus *b, struct turn *t, uint64_t line, const struct group_way *w, struct shape s)
+{
+    const struct taken taken = bring(b, line, w, peet__bus_asked_at(t, w), t->stamp, s).taken;
+    t->stalled += taken.stalled;
+    return taken.frame;
+}
+
+ALWAYS uint32_t miss(struct peet_direct_run *run, uint32_t site, uint64_t line, struct shape s)
+{
+    struct bus_direct *const d = run->machine;
+    struct bus *const b = d->bus;
+    const struct group_way *const w = &b->group_ways[site];
+    const struct taken taken = bring(b, line, w, d->now + (run->time + w->at) / CPI_ONE, run->stamp, s).taken;
+    run->time += taken.stalled * CPI_ONE;
+    d->stalled += taken.stalled;
+    if (UNLIKELY(b->dead))
+        run->limit = 0;
+    return taken.frame;
+}
+
+/* X(name, ways, plain, vectors): each with and without classification */
+#define SHAPES(X) \
+    X(any, 0, 0, 0) \
+    X(1, 1, 1, 0) \
+    X(2, 2, 1, 0) \
+    X(4, 4, 1, 0) \
+    X(8, 8, 1, 0) \
+    X(16, 16, 1, 0)
+#define VECTOR_SHAPES(X) \
+    X(4_vectors, 4, 1, 1) \
+    X(8_vectors, 8, 1, 1) \
+    X(16_vectors, 16, 1, 1)
+
+#define FUNCTIONS(name, attributes, ...) \
+    attributes static uint32_t slowly_##name(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w) \
+    { \
+        (void)begin; \
+        return slowly(b, t, line, w, (struct shape){__VA_ARGS__}); \
+    } \
+    attributes static uint32_t miss_##name(struct peet_direct_run *run, uint32_t site, uint64_t line) \
+    { \
+        return miss(run, site, line, (struct shape){__VA_ARGS__}); \
+    }
+#define ENTRY(name, ...) {{__VA_ARGS__}, slowly_##name, miss_##name},
+
+#define X(name, ways, plain, vectors) FUNCTIONS(name##_off, , ways, 0, plain, vectors) FUNCTIONS(name##_on, , ways, 1, plain, vectors)
+SHAPES(X)
+#undef X
+#ifdef __x86_64__
+#define X(name, ways, plain, vectors) \
+    FUNCTIONS(name##_off, __attribute__((target("avx2,bmi,bmi2"))), ways, 0, plain, vectors) \
+    FUNCTIONS(name##_on, __attribute__((target("avx2,bmi,bmi2"))), ways, 1, plain, vectors)
+VECTOR_SHAPES(X)
+#undef X
+#endif
+
+static const struct made_shape { struct shape shape; bus_slowly *slowly; bus_miss *miss; } shapes[] = { /* the best last */
+#define X(name, ways, plain, vectors) ENTRY(name##_off, ways, 0, plain, vectors) ENTRY(name##_on, ways, 1, plain, vectors)
+    SHAPES(X)
+#ifdef __x86_64__
+    VECTOR_SHAPES(X)
+#endif
+#undef X
+};
+
+static const struct made_shape *shape_for(const struct bus *b)
+{
+    const int plain = (b->sets & (b->sets - 1)) == 0 && b->record_shift == 1;
+    const struct made_shape *best = NULL;
+    int vectors = 0;
+#ifdef __x86_64__
+    vectors = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+#endif
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const struct shape *const s = &shapes[i].shape;
+        if (s->classify == b->classify && (!s->ways || s->ways == b->ways) && s->plain <= plain && s->vectors <= vectors)
+            best = &shapes[i];
+    }
+    return best;
+}
+
+bus_slowly *peet__bus_slowly_for(const struct bus *b)
+{
+    return shape_for(b)->slowly;
+}
+
+bus_miss *peet__bus_miss_for(const struct bus *b)
+{
+    return shape_for(b)->miss;
+}

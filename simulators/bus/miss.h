@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A look that is no plain hit, of a processor alone that goes by groups (miss.c): how machine code (direct.c) and turns
+ * (groups.c, halves.c, turns.c) come to it.
+ */
+#ifndef PEET_BUS_MISS_H
+#define PEET_BUS_MISS_H
+
+#include "bus.h"
+
+/** What peet's machine code and its calls share (direct.c). */
+struct bus_direct {
+    struct peet_direct_run run;
+    struct turn turn;
+    struct bus *bus;
+    uint64_t now, stalled;
+    const struct peet_block **blocks; /* by id, those that were asked for */
+    uint32_t nblocks;
+};
+
+typedef uint32_t bus_slowly(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w);
+typedef uint32_t bus_miss(struct peet_direct_run *run, uint32_t site, uint64_t line);
+
+/** The functions for this geometry: for turns, and for machine code, which is nobody's while the bus is watched. */
+bus_slowly *peet__bus_slowly_for(const struct bus *b);
+bus_miss *peet__bus_miss_for(const struct bus *b);
+
+#endif
