@@ -84,7 +84,7 @@ struct peet_source_ops {
     /** words() - is there something to decode?  Lets the context run if not; may be NULL, as the next two */
     int (*words)(void *self, uint32_t context);
     /** direct() - blocks that the machine leaves to peet (direct.h), from these words.  Returns: 0, or 1 if there were some */
-    int (*direct)(void *self, uint32_t context, struct peet_direct_run *run, peet_decode_sink *sink, void *arg);
+    int (*direct)(void *self, uint32_t context, struct peet_direct_run *run, peet_decode_sink *sink, peet_decode_shown *shown, void *arg);
     /** executed() - which, since the last call */
     void (*executed)(void *self, peet_program_executed *fn, void *arg);
     /** function_of_pc() - for modules; may be NULL */
@@ -178,11 +178,11 @@ int peet_map_wants_addresses(const struct peet_map *map);
 int peet_map_wants_loops(const struct peet_map *map);
 
 /**
- * peet_map_direct() - may the machine's blocks be taken without it?  Not if anybody else sees them
- * Returns: how, with *out_self; NULL: no.  peet_map_set_direct(): so it shall be
+ * peet_map_direct() - may the machine's blocks be taken without it?  Not if somebody looks on who wants to see each
+ * peet_map_set_direct() - so it shall be, if the machine as it is configured agrees.  Returns: 0, or a peet_err
  */
-const struct peet_direct *peet_map_direct(const struct peet_map *map, void **out_self);
-void peet_map_set_direct(struct peet_map *map);
+int peet_map_direct(const struct peet_map *map);
+int peet_map_set_direct(struct peet_map *map, struct peet_program *program);
 
 /**
  * peet_map_run() - to the end of the program

@@ -568,12 +568,17 @@ static int at_loop(struct peet_decode_state *s, uint64_t word)
 }
 
 int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, struct peet_direct_run *run,
-    peet_decode_sink *sink, void *arg)
+    peet_decode_sink *sink, peet_decode_shown *shown, void *arg)
 {
     const uint64_t *const begin = *cursor;
     int any = 0;
     if (s->slots < s->program->slots_capacity)
         return 0;
+    if (s->program->direct != NULL) {
+        s->program->direct->shown = shown;
+        s->program->direct->shown_arg = arg;
+        s->program->direct->context = s->context;
+    }
     while (*cursor != end && s->loop_left == 0 && run->time < run->limit) {
         struct peet_block_event event;
         int is_abstract = 0;
@@ -594,6 +599,7 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
         if (next_block(s, cursor, end, 1, 0, NULL, &event, &is_abstract, NULL) <= 0)
             break;
         sink(arg, run, &event);
+        peet__direct_came(s->program, s->function, event.block->index);
         any = 1;
     }
     return any || *cursor != begin;

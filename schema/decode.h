@@ -144,15 +144,20 @@ unsigned peet_decode_batch(struct peet_decode_state *state, const uint64_t **cur
  * Returns: 0, PEET_ENOTFOUND: not as it is configured, or not on this processor; PEET_ENOMEM
  */
 int peet_program_set_direct(struct peet_program *program, const struct peet_direct *ops, void *self);
+/** peet_program_add_observer() - one that looks on then; before any block is taken.  Returns: 0, or PEET_ELIMIT: that are too many */
+int peet_program_add_observer(struct peet_program *program, const struct peet_direct_observer *ops, void *self);
 /**
  * peet_decode_direct() - take blocks, and range operations as such, before the run's limit
- * @sink: gets those that have no machine code; the event is valid until it returns
+ * @sink: gets those that have no machine code, or that an observer wants to see; the event is valid until it returns
+ * @shown: gets the turns of loops that the machine has taken already, if @observers (a bit each, as they were added) have a watch for the block.
+ *  May be NULL if there are none
  * Returns: 1, or 0: nothing was taken, peet_decode_batch() and peet_decode_next() know more
  */
 typedef void peet_decode_sink(void *arg, struct peet_direct_run *run, const struct peet_block_event *event);
+typedef void peet_decode_shown(void *arg, const struct peet_block_event *event, uint32_t observers);
 int peet_decode_direct(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end, struct peet_direct_run *run,
-                       peet_decode_sink *sink, void *arg);
-/** peet_program_direct_executed() - how often each block was taken since the last call */
+                       peet_decode_sink *sink, peet_decode_shown *shown, void *arg);
+/** peet_program_direct_executed() - how often each block was taken since the last call; observers that have no watch for it hear the same */
 typedef void peet_program_executed(void *arg, const struct peet_block *block, uint64_t times);
 void peet_program_direct_executed(struct peet_program *program, peet_program_executed *fn, void *arg);
 

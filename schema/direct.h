@@ -18,23 +18,38 @@ struct peet__direct_function {
     const void **blocks;  /* where to go for a plain record of the block; leave if there is no code.  Before the first: the function,
                              and before that, backwards by index, how often each block was taken */
     const void **sync;    /* the same for a record that says where it is */
+    uint64_t *told;       /* by index: so many of those that were taken have been told, or came through loop() */
+    struct peet_direct_watch **watches; /* by index and observer: that the code goes by; NULL: none */
+    uint32_t stale, patience; /* events of blocks whose watch is over; so many, and the code is made anew */
 };
 
 /** Records that say where they are, met before. */
 struct peet__direct_sync { uint64_t pc; const void *to; };
-enum { PEET__DIRECT_SYNCS = 4096 };
+enum { PEET__DIRECT_SYNCS = 4096, PEET__DIRECT_OBSERVERS = 4, PEET__DIRECT_VALUES = 64 };
 
 struct peet__direct {
     const struct peet_direct *ops;
     void *self;
-    struct peet_direct_table table;
+    struct peet_direct_table table; /* the machine's; with observers loop() goes by way of them */
+    struct { const struct peet_direct_observer *ops; void *self; } observers[PEET__DIRECT_OBSERVERS];
+    uint32_t nobservers;
+    int (*loop)(struct peet_direct_run *run, uint32_t block_id, uint64_t turns, const int64_t *strides); /* the machine's */
+    /* with observers: the loop that goes round, NULL: nobody wants to see it; its values, and who shows it */
+    const struct peet_block *loop_block;
+    uint64_t loop_observers;
+    uint64_t values[PEET__DIRECT_VALUES];
+    peet_decode_shown *shown;
+    void *shown_arg;
+    uint32_t context;
     struct peet__chunk *chunks;
     uint32_t slots;       /* the most of a record with code */
     struct peet__direct_sync sync[PEET__DIRECT_SYNCS];
 };
 
-/** peet__direct_make() - Returns: the code; NULL: not possible.  Lives as long as the program */
+/** peet__direct_make() - code for a function, or new code if it has some.  Returns: it; NULL: not possible.  Lives as long as the program */
 struct peet__direct_function *peet__direct_make(struct peet_program *program, struct peet__function *function);
+/** A block with code came as an event: new code is made if that was because of a watch that is over. */
+void peet__direct_came(struct peet_program *program, struct peet__function *function, uint32_t index);
 void peet__direct_free(struct peet_program *program);
 
 static inline struct peet__function *peet__direct_function_of(const void *const *blocks)

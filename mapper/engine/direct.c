@@ -1,24 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks that the machine leaves to peet (direct.h): the decoder takes them in machine code, the engine sees no
+ * Blocks that the machine leaves to peet (direct.h), and observers let pass: the decoder takes them in machine code, the engine sees no
  * events.  How often each was taken is counted there, and fetched when somebody wants to know.
  */
 #include "engine/map.h"
 
-const struct peet_direct *peet_map_direct(const struct peet_map *map, void **out_self)
+/** Do all who want to see blocks say which of them they need not see? */
+static int observed(const struct peet_map *map)
+{
+    for (unsigned i = 0; i < map->nblock_observers; i++)
+        if (!map->block_observers[i]->module->observed || !map->block_observers[i]->module->loop)
+            return 0;
+    return 1;
+}
+
+int peet_map_direct(const struct peet_map *map)
 {
     const struct peet_module *machine = map->machine ? map->machine->module : NULL;
 
-    if (!machine || !machine->direct || machine->main || map->nblock_observers || map->consistency || map->config.remap ||
-        map->config.policy == PEET_POLICY_RR || !map->ops->direct)
-        return NULL;
-    *out_self = map->machine->self;
-    return machine->direct;
+    return machine && machine->direct && !machine->main && observed(map) && !map->consistency && !map->config.remap &&
+        map->config.policy != PEET_POLICY_RR && map->ops->direct;
 }
 
-void peet_map_set_direct(struct peet_map *map)
+int peet_map_set_direct(struct peet_map *map, struct peet_program *program)
 {
-    map->direct = map->machine->module->direct;
+    const struct peet_module *machine = map->machine->module;
+    int err = peet_program_set_direct(program, machine->direct, map->machine->self);
+
+    for (unsigned i = 0; !err && i < map->nblock_observers; i++)
+        err = peet_program_add_observer(program, map->block_observers[i]->module->observed, map->block_observers[i]->self);
+    if (!err)
+        map->direct = machine->direct;
+    return err;
 }
 
 static void one(void *arg, struct peet_direct_run *run, const struct peet_block_event *event)
@@ -29,6 +42,19 @@ static void one(void *arg, struct peet_direct_run *run, const struct peet_block_
     shown.context = map->cores[map->current].context->number;
     map->direct->event(map->machine->self, map->current, run, &shown);
     peet__map_observe_block(map, map->current, &shown);
+}
+
+/** Turns of a loop that the machine has taken: observers count them, the code counts them for us. */
+static void shown(void *arg, const struct peet_block_event *event, uint32_t observers)
+{
+    struct peet_map *map = arg;
+    struct peet_block_event taken = *event;
+    uint64_t all;
+
+    taken.context = map->cores[map->current].context->number;
+    for (unsigned i = 0; i < map->nblock_observers; i++)
+        if (observers >> i & 1)
+            map->block_observers[i]->module->loop(map->block_observers[i]->self, map->current, &taken, map->cores[map->current].clock, UINT64_MAX, &all);
 }
 
 int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core)
@@ -42,7 +68,7 @@ int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core)
         return 0;
     run = map->direct->begin(self, map->current, core->clock, map->until);
     run->instructions = 0;
-    any = map->ops->direct(map->source, c->source, run, one, map);
+    any = map->ops->direct(map->source, c->source, run, one, shown, map);
     map->direct_instructions = run->instructions;
     core->instructions += run->instructions;
     peet__map_charge(core, map->direct->end(self, map->current));

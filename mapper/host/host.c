@@ -252,8 +252,6 @@ static int build(struct peet_error *error)
         .report = misuse,
         .name_of = name_of,
     };
-    const struct peet_direct *direct;
-    void *machine;
     uint32_t needs = 0;
     int err = peet_source_new(host.program, c, &host.source, error);
 
@@ -293,11 +291,8 @@ static int build(struct peet_error *error)
     if (config.data && peet_source_set_data(host.source, config.data))
         return peet_error_set(error, PEET_ENOMEM, "out of memory for the table of data structures");
     peet_source_attach(host.source, host.map, peet_map_wants_addresses(host.map), peet_map_wants_loops(host.map) && !config.remap);
-    direct = peet_map_direct(host.map, &machine);
-    if (direct && peet_program_set_direct(host.program, direct, machine) == 0) {
-        peet_map_set_direct(host.map);
+    if (peet_map_direct(host.map) && !peet_map_set_direct(host.map, host.program))
         peet_source_set_direct(host.source);
-    }
     return 0;
 }
 

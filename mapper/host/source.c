@@ -373,11 +373,11 @@ static int words(void *self, uint32_t context)
     return c->cursor != c->end;
 }
 
-static int direct(void *self, uint32_t context, struct peet_direct_run *run, peet_decode_sink *sink, void *arg)
+static int direct(void *self, uint32_t context, struct peet_direct_run *run, peet_decode_sink *sink, peet_decode_shown *shown, void *arg)
 {
     struct peet_source_context *c = ((struct peet_source *)self)->contexts[context];
 
-    return peet_decode_direct(c->decode, &c->cursor, c->end, run, sink, arg);
+    return peet_decode_direct(c->decode, &c->cursor, c->end, run, sink, shown, arg);
 }
 
 static void executed(void *self, peet_program_executed *fn, void *arg)

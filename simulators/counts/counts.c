@@ -5,6 +5,7 @@
  * instructions, lane masks) are counted as they come.  The arithmetic is done once, in stats().
  */
 #include <peet/counting.h>
+#include <peet/direct.h>
 #include <peet/module.h>
 
 #include <stdlib.h>
@@ -116,6 +117,26 @@ static uint64_t loop(void *arg, unsigned hw, const struct peet_block_event *even
     return 0;
 }
 
+static int watch(void *arg, const struct peet_block *block, const uint64_t *values, struct peet_direct_watch **out_watch)
+{
+    (void)arg;
+    (void)values;
+    *out_watch = NULL;
+    return block->flags & PEET_BLOCK_SIMPLE ? 0 : -1;
+}
+
+static void executed(void *arg, const struct peet_block *block, uint64_t times)
+{
+    struct counts *self = arg;
+
+    if (block->id >= self->nlines && grow(self, block->id))
+        return;
+    self->lines[block->id].executions += times;
+    self->lines[block->id].block = block;
+}
+
+static const struct peet_direct_observer observed = { .watch = watch, .executed = executed };
+
 /** Blocks of one function stand together, functions in the order of their addresses. */
 static int by_function(const void *a, const void *b)
 {
@@ -213,5 +234,6 @@ const struct peet_module peet_module = {
     .block = block,
     .loop = loop,
     .blocks = blocks,
+    .observed = &observed,
     .stats = stats,
 };

@@ -13,6 +13,7 @@
 #ifndef PEET_DTRACK_H
 #define PEET_DTRACK_H
 
+#include <peet/direct.h>
 #include <peet/module.h>
 #include "common/linemap.h"
 
@@ -68,16 +69,6 @@ struct dtrack_strides {
     uint32_t samples, used;
 };
 
-/**
- * References of a block that are always as far apart, or one: while ((values[value] - base) rotated right by shift) < span,
- * all of them are in the structure that they were in last, and none lies in two lines.
- */
-struct dtrack_cell {
-    uint64_t base, span;
-    uint16_t value;
-    uint8_t shift;
-};
-
 struct dtrack_member {
     int64_t offset;          /* from the cell's value */
     uint16_t ref, size_bytes;
@@ -87,7 +78,7 @@ struct dtrack_member {
 /** The latest value of a software context that was looked at for strides; execution + 1. */
 struct dtrack_last { uint64_t value, execution; uint32_t data, context; };
 
-/** The rest of a cell, that is only looked at when a hint fails. */
+/** The rest of a cell, beside its guard: only looked at when that fails. */
 struct dtrack_cold {
     uint64_t lo, hi;         /* values for which all members are in structure `data`; lo == hi: unknown */
     uint64_t since;          /* executions of the block that have been booked */
@@ -101,8 +92,14 @@ struct dtrack_cold {
     struct dtrack_strides *strides;
 };
 
+/**
+ * What dtrack knows of a block.  Its references that are always as far apart are a *cell*, as is any other.  The cell has a guard, its
+ * hint: while that holds, all its references are in the structure that they were in last, and none lies in two lines.  Executions for which all guards
+ * hold bring nothing new but their number, and may be taken by peet (peet/direct.h): then the watch's `taken` is where they are counted.
+ */
 struct dtrack_plan {
-    struct dtrack_cell *cells;
+    struct peet_direct_watch *watch; /* the cells' guards */
+    uint64_t taken;          /* of the watch's executions, so many are in `executions` */
     uint64_t executions, next; /* next: this execution is looked at for strides */
     uint64_t unbroken;       /* from this execution on all were looked at */
     uint32_t epoch;          /* of the hints; never the present one if there are odd references */
@@ -112,6 +109,9 @@ struct dtrack_plan {
     struct dtrack_member *members;
     const struct peet_block *block;
 };
+
+/** An old watch, for which code may still ask; a new one when there is one. */
+struct dtrack_old_watch { struct dtrack_old_watch *next; struct peet_direct_watch *watch; };
 
 /* --------------------------------------------------------------------------------------------- evictions */
 
@@ -125,6 +125,9 @@ struct dtrack {
     const struct peet_env *env;
     struct dtrack_plan *plans; /* by block id */
     uint32_t nplans;
+    struct peet_direct_watch **armed; /* with an `until`, since the epoch began */
+    size_t narmed, armed_room;
+    struct dtrack_old_watch *old_watches;
     uint32_t epoch, fixed_epoch; /* of what can move, by allocation; of what hardly ever does */
     struct dtrack_tally *tallies; /* by structure's id */
     uint32_t ntallies;
@@ -160,7 +163,22 @@ void dtrack__slow(struct dtrack *self, struct dtrack_plan *plan, unsigned hw, co
 void dtrack__settle(struct dtrack *self);
 void dtrack__plans_fini(struct dtrack *self);
 
-static inline int dtrack__hit(const struct dtrack_cell *c, const uint64_t *values)
+/** Allocation: what hints say may be wrong.  @fixed: even of what hardly ever moves */
+void dtrack__new_epoch(struct dtrack *self, int fixed);
+/** For peet/direct.h.  Returns: 0, or -1: this block comes as an event */
+int dtrack__watch(struct dtrack *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_watch **out_watch);
+/** Executions that others have taken belong to the plan's. */
+static inline void dtrack__catch_up(struct dtrack_plan *plan)
+{
+    if (plan->watch && plan->watch->taken) {
+        plan->executions += *plan->watch->taken - plan->taken;
+        plan->taken = *plan->watch->taken;
+    }
+}
+/** Others may take executions, up to the next that is looked at. */
+void dtrack__arm(struct dtrack *self, struct dtrack_plan *plan);
+
+static inline int dtrack__hit(const struct peet_direct_guard *c, const uint64_t *values)
 {
     uint64_t x = values[c->value] - c->base;
 

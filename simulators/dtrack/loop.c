@@ -47,7 +47,7 @@ static uint64_t stays(const struct dtrack_cold *cold, uint64_t value, int64_t st
 static void take(struct dtrack *self, struct dtrack_plan *plan, const struct peet_block_event *event, const uint64_t *values, uint64_t turns)
 {
     for (uint32_t c = 0; c < plan->ncells; c++) {
-        const struct dtrack_cell *cell = &plan->cells[c];
+        const struct peet_direct_guard *cell = &plan->watch->guards[c];
         const struct dtrack_cold *cold = &plan->cold[c];
         uint64_t reads = 0, writes = 0;
 
@@ -91,6 +91,7 @@ void dtrack__loop(struct dtrack *self, unsigned hw, const struct peet_block_even
         plan->executions += turns;
         return;
     }
+    dtrack__catch_up(plan);
     if (block->nvalues > 32)
         values = malloc(block->nvalues * sizeof *values);
     if (!values) {
@@ -105,9 +106,9 @@ void dtrack__loop(struct dtrack *self, unsigned hw, const struct peet_block_even
         if (plan->made == self->epoch && !plan->nodd)
             for (uint32_t c = 0; c < plan->ncells && n; c++) {
                 const struct dtrack_cold *cold = &plan->cold[c];
-                uint64_t value = values[plan->cells[c].value];
+                uint64_t value = values[plan->watch->guards[c].value];
 
-                n = cold->watched || value - cold->lo >= cold->hi - cold->lo ? 0 : stays(cold, value, event->strides[plan->cells[c].value], n);
+                n = cold->watched || value - cold->lo >= cold->hi - cold->lo ? 0 : stays(cold, value, event->strides[plan->watch->guards[c].value], n);
             }
         else
             n = 0;
@@ -121,6 +122,7 @@ void dtrack__loop(struct dtrack *self, unsigned hw, const struct peet_block_even
         if (turns)
             advance(block, values, event->strides, n);
     }
+    dtrack__arm(self, plan);
     if (values != few)
         free(values);
 }

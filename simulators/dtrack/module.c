@@ -95,8 +95,9 @@ static inline __attribute__((always_inline)) void execute(struct dtrack *self, u
         dtrack__slow(self, plan, hw, event);
         return;
     }
+    dtrack__catch_up(plan);
     n = plan->ncells;
-    for (const struct dtrack_cell *c = plan->cells, *end = c + n; c != end; c++)
+    for (const struct peet_direct_guard *c = plan->watch->guards, *end = c + n; c != end; c++)
         if (DTRACK_UNLIKELY(!dtrack__hit(c, event->values))) {
             dtrack__slow(self, plan, hw, event);
             return;
@@ -104,6 +105,8 @@ static inline __attribute__((always_inline)) void execute(struct dtrack *self, u
     if (DTRACK_UNLIKELY(plan->executions == plan->next))
         dtrack__sample(self, plan, event);
     plan->executions++;
+    if (DTRACK_UNLIKELY(plan->watch->taken != NULL))
+        dtrack__arm(self, plan);
 }
 
 static uint64_t block(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now)
@@ -142,12 +145,12 @@ static uint64_t abstract(void *arg, unsigned hw, const struct peet_abstract_even
     switch (event->type) {
     case PEET_ABSTRACT_ALLOC:
     case PEET_ABSTRACT_FREE:
-        self->epoch++;
+        dtrack__new_epoch(self, 0);
         break;
     case PEET_ABSTRACT_CONTEXT_START: /* its thread-local variables are there now */
     case PEET_ABSTRACT_CONTEXT_EXIT:
     case PEET_ABSTRACT_ROI_BEGIN:
-        self->fixed_epoch = ++self->epoch;
+        dtrack__new_epoch(self, 1);
         break;
     default:
         break;
@@ -174,6 +177,13 @@ static void stats(void *self, const struct peet_env *env, struct peet_stats *nod
     dtrack__stats(self, env, node);
 }
 
+static int watch_block(void *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_watch **out_watch)
+{
+    return dtrack__watch(self, block, values, out_watch);
+}
+
+static const struct peet_direct_observer observed = { .watch = watch_block };
+
 const struct peet_module peet_module = {
     .abi = PEET_MODULE_ABI,
     .struct_size = sizeof(struct peet_module),
@@ -191,4 +201,5 @@ const struct peet_module peet_module = {
     .loop = loop,
     .blocks = blocks,
     .memory = memory,
+    .observed = &observed,
 };

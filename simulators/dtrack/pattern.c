@@ -94,7 +94,7 @@ void dtrack__sample(struct dtrack *self, struct dtrack_plan *plan, const struct 
 
     for (uint32_t c = 0; c < plan->ncells; c++) {
         struct dtrack_cold *cold = &plan->cold[c];
-        uint64_t value = event->values[plan->cells[c].value];
+        uint64_t value = event->values[plan->watch->guards[c].value];
         int known;
         struct dtrack_last *last = last_of(plan, cold, event->context, &known);
 
@@ -114,8 +114,8 @@ void dtrack__sample_turns(struct dtrack *self, struct dtrack_plan *plan, const s
     for (uint32_t c = 0; c < plan->ncells; c++) {
         struct dtrack_cold *cold = &plan->cold[c];
         struct dtrack_strides *s = dtrack__strides(self, cold);
-        uint64_t value = values[plan->cells[c].value];
-        int64_t stride = event->strides[plan->cells[c].value];
+        uint64_t value = values[plan->watch->guards[c].value];
+        int64_t stride = event->strides[plan->watch->guards[c].value];
         int known;
         struct dtrack_last *last = last_of(plan, cold, event->context, &known);
 

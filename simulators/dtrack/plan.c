@@ -3,7 +3,7 @@
  * Plans: for each block, which structures its references were in last.  References whose distance never changes
  * (struct peet_ref, group) are one cell, as long as one object holds them all; a cell is one comparison for each execution of
  * the block, and what an execution counts is multiplied out when a cell goes over to another structure, or at the end.
- * Called by module.c for whatever its comparisons do not settle.
+ * Called by module.c for whatever its comparisons do not settle, and those that peet makes in its stead (watches).
  */
 #include "dtrack.h"
 
@@ -112,7 +112,7 @@ static int by_offset(const void *a, const void *b)
 }
 
 /** The cell's counts and shape from its members. */
-static void describe(const struct dtrack *self, const struct dtrack_member *members, struct dtrack_cell *cell, struct dtrack_cold *cold)
+static void describe(const struct dtrack *self, const struct dtrack_member *members, struct peet_direct_guard *cell, struct dtrack_cold *cold)
 {
     uint32_t align = 1;
 
@@ -136,6 +136,12 @@ static void describe(const struct dtrack *self, const struct dtrack_member *memb
     cell->span = 0;
 }
 
+/** Room for so many guards, and one more. */
+static struct peet_direct_watch *new_watch(uint32_t n)
+{
+    return calloc(1, sizeof(struct peet_direct_watch) + (n + 1) * sizeof(struct peet_direct_guard));
+}
+
 /** The references of a group become a cell. */
 static int make(struct dtrack *self, struct dtrack_plan *plan, const struct peet_block *block, const uint64_t *values)
 {
@@ -143,10 +149,10 @@ static int make(struct dtrack *self, struct dtrack_plan *plan, const struct peet
     uint32_t *of = malloc((n + 1) * sizeof *of);
 
     plan->block = block;
-    plan->cells = calloc(n + 1, sizeof *plan->cells);
+    plan->watch = new_watch(n);
     plan->cold = calloc(n + 1, sizeof *plan->cold);
     plan->members = calloc(n + 1, sizeof *plan->members);
-    if (!of || !plan->cells || !plan->cold || !plan->members) {
+    if (!of || !plan->watch || !plan->cold || !plan->members) {
         free(of);
         dtrack__no_memory(self);
         return -1;
@@ -165,7 +171,7 @@ static int make(struct dtrack *self, struct dtrack_plan *plan, const struct peet
             of[i] = group[ref->group] - 1;
             continue;
         }
-        plan->cells[cells].value = ref->value;
+        plan->watch->guards[cells].value = ref->value;
         of[i] = cells++;
         if (ref->group)
             group[ref->group] = cells;
@@ -178,16 +184,95 @@ static int make(struct dtrack *self, struct dtrack_plan *plan, const struct peet
             const struct peet_ref *ref = &block->refs[i];
 
             if (of[i] == c)
-                plan->members[used++] = (struct dtrack_member){ (int64_t)(values[ref->value] - values[plan->cells[c].value]), (uint16_t)i,
+                plan->members[used++] = (struct dtrack_member){ (int64_t)(values[ref->value] - values[plan->watch->guards[c].value]), (uint16_t)i,
                     ref->size_bytes ? ref->size_bytes : 1, ref->kind != PEET_REF_STORE, ref->kind != PEET_REF_LOAD };
         }
         cold->n = (uint16_t)(used - cold->first);
         qsort(plan->members + cold->first, cold->n, sizeof *plan->members, by_offset);
-        describe(self, plan->members, &plan->cells[c], cold);
+        describe(self, plan->members, &plan->watch->guards[c], cold);
     }
     plan->ncells = (uint16_t)cells;
+    plan->watch->nguards = cells;
     free(of);
     return 0;
+}
+
+/* ------------------------------------------------------------------------- executions that others take */
+
+void dtrack__arm(struct dtrack *self, struct dtrack_plan *plan)
+{
+    struct peet_direct_watch *w = plan->watch;
+
+    if (!w || !w->taken)
+        return;
+    if (plan->epoch != self->epoch || w->over) {
+        w->until = 0;
+        return;
+    }
+    if (!w->until) {
+        if (self->narmed == self->armed_room) {
+            size_t room = self->armed_room ? 2 * self->armed_room : 256;
+            struct peet_direct_watch **more = realloc(self->armed, room * sizeof *more);
+
+            if (!more) {
+                dtrack__no_memory(self);
+                return;
+            }
+            self->armed = more;
+            self->armed_room = room;
+        }
+        self->armed[self->narmed++] = w;
+    }
+    w->until = *w->taken + (plan->next - plan->executions);
+}
+
+void dtrack__new_epoch(struct dtrack *self, int fixed)
+{
+    self->epoch++;
+    if (fixed)
+        self->fixed_epoch = self->epoch;
+    while (self->narmed)
+        self->armed[--self->narmed]->until = 0;
+}
+
+int dtrack__watch(struct dtrack *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_watch **out_watch)
+{
+    struct dtrack_plan *plan;
+
+    *out_watch = NULL;
+    if (!block->nrefs)
+        return 0;
+    plan = dtrack__plan(self, block->id);
+    if (!plan || self->failed || (!plan->watch && make(self, plan, block, values)) || plan->nodd)
+        return -1;
+    *out_watch = plan->watch;
+    return 0;
+}
+
+/** The plan's guards are others from now on: code that goes by the old ones has to leave them. */
+static void replace_watch(struct dtrack *self, struct dtrack_plan *plan)
+{
+    struct peet_direct_watch *w = plan->watch;
+    struct dtrack_old_watch *old;
+
+    if (!w->taken)
+        return;
+    dtrack__catch_up(plan);
+    plan->watch = new_watch(plan->block->nrefs);
+    old = malloc(sizeof *old);
+    if (!old || !plan->watch) {
+        free(old);
+        free(plan->watch);
+        plan->watch = w;
+        dtrack__no_memory(self);
+        return;
+    }
+    memcpy(plan->watch->guards, w->guards, w->nguards * sizeof *w->guards);
+    plan->watch->nguards = w->nguards;
+    w->over = 1;
+    w->until = 0;
+    *old = (struct dtrack_old_watch){ self->old_watches, w };
+    self->old_watches = old;
 }
 
 /* -------------------------------------------------------------------------------------------- counting */
@@ -212,9 +297,11 @@ static void book(struct dtrack *self, const struct dtrack_plan *plan, struct dtr
 
 void dtrack__settle(struct dtrack *self)
 {
-    for (uint32_t id = 0; id < self->nplans; id++)
+    for (uint32_t id = 0; id < self->nplans; id++) {
+        dtrack__catch_up(&self->plans[id]);
         for (uint32_t c = 0; c < self->plans[id].ncells; c++)
             book(self, &self->plans[id], &self->plans[id].cold[c]);
+    }
 }
 
 /** The members from @from on become a cell of their own, the last one of the plan. */
@@ -223,13 +310,14 @@ static void split(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, uin
     struct dtrack_cold *cold = &plan->cold[c], *rest = &plan->cold[plan->ncells];
 
     book(self, plan, cold);
+    replace_watch(self, plan);
     *rest = (struct dtrack_cold){ .since = plan->executions, .data = cold->data, .first = (uint16_t)from,
         .n = (uint16_t)(cold->first + cold->n - from) };
-    plan->cells[plan->ncells] = plan->cells[c];
+    plan->watch->guards[plan->ncells] = plan->watch->guards[c];
     cold->n = (uint16_t)(from - cold->first);
-    describe(self, plan->members, &plan->cells[c], cold);
-    describe(self, plan->members, &plan->cells[plan->ncells], rest);
-    plan->ncells++;
+    describe(self, plan->members, &plan->watch->guards[c], cold);
+    describe(self, plan->members, &plan->watch->guards[plan->ncells], rest);
+    plan->watch->nguards = ++plan->ncells;
 }
 
 /** The cell's references are in an object of their own: which one, and for which values is that so? */
@@ -284,7 +372,7 @@ static void cross(struct dtrack *self, const struct dtrack_plan *plan, const str
 }
 
 /** Set the hint, if the cell can have one at this value. */
-static void hint(struct dtrack *self, const struct dtrack_plan *plan, struct dtrack_cell *cell, struct dtrack_cold *cold, uint64_t value)
+static void hint(struct dtrack *self, const struct dtrack_plan *plan, struct peet_direct_guard *cell, struct dtrack_cold *cold, uint64_t value)
 {
     uint64_t align = 1ull << cell->shift, over;
 
@@ -302,15 +390,15 @@ static void hint(struct dtrack *self, const struct dtrack_plan *plan, struct dtr
 /** One cell whose hint has failed. */
 static void settle_cell(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, unsigned hw, const struct peet_block_event *event)
 {
-    const uint64_t value = event->values[plan->cells[c].value];
+    const uint64_t value = event->values[plan->watch->guards[c].value];
     struct dtrack_cold *cold = &plan->cold[c];
 
     if (value - cold->lo >= cold->hi - cold->lo) {
         locate(self, plan, c, value);
         cold = &plan->cold[c];
-        hint(self, plan, &plan->cells[c], cold, value);
+        hint(self, plan, &plan->watch->guards[c], cold, value);
     } else if (!cold->crossing && !cold->watched) {
-        hint(self, plan, &plan->cells[c], cold, value); /* another alignment */
+        hint(self, plan, &plan->watch->guards[c], cold, value); /* another alignment */
     }
     if (cold->crossing)
         cross(self, plan, cold, value);
@@ -354,21 +442,22 @@ void dtrack__slow(struct dtrack *self, struct dtrack_plan *plan, unsigned hw, co
 {
     if (self->failed)
         return;
+    dtrack__catch_up(plan);
     if (plan->made != self->epoch) {
         int all = plan->made < self->fixed_epoch;
 
-        if (!plan->made && make(self, plan, event->block, event->values))
+        if (!plan->watch && make(self, plan, event->block, event->values))
             return;
         plan->made = self->epoch;
         plan->epoch = plan->nodd ? 0 : self->epoch;
         for (uint32_t c = 0; c < plan->ncells; c++)
             if (all || plan->cold[c].movable) {
                 plan->cold[c].lo = plan->cold[c].hi = 0;
-                plan->cells[c].span = 0;
+                plan->watch->guards[c].span = 0;
             }
     }
     for (uint32_t c = 0; c < plan->ncells; c++) /* there may become more */
-        if (!dtrack__hit(&plan->cells[c], event->values))
+        if (!dtrack__hit(&plan->watch->guards[c], event->values))
             settle_cell(self, plan, c, hw, event);
     if (plan->nodd)
         for (uint32_t i = 0; i < event->block->nrefs; i++)
@@ -377,6 +466,7 @@ void dtrack__slow(struct dtrack *self, struct dtrack_plan *plan, unsigned hw, co
     if (plan->executions == plan->next)
         dtrack__sample(self, plan, event);
     plan->executions++;
+    dtrack__arm(self, plan);
 }
 
 void dtrack__plans_fini(struct dtrack *self)
@@ -389,10 +479,16 @@ void dtrack__plans_fini(struct dtrack *self)
                 next = s->next;
                 free(s);
             }
-        free(plan->cells);
+        free(plan->watch);
         free(plan->cold);
         free(plan->members);
     }
+    for (struct dtrack_old_watch *old = self->old_watches, *next; old; old = next) {
+        next = old->next;
+        free(old->watch);
+        free(old);
+    }
+    free(self->armed);
     free(self->plans);
     free(self->tallies);
 }

@@ -125,8 +125,7 @@ static struct dtrack_watched *watch(struct dtrack *self, struct line *line, uint
     dtrack__tally(self, data)->contended = 1;
     if (line->first && line->data != data)
         dtrack__tally(self, line->data)->contended = 1;
-    self->epoch++; /* no hint may span it any more, */
-    self->fixed_epoch = self->epoch;
+    dtrack__new_epoch(self, 1); /* no hint may span it any more */
     return w;
 }
 

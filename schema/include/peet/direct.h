@@ -5,7 +5,8 @@
  * neither an event nor a call for it: peet decodes the block, does this much and goes on with the next, all in machine
  * code.  What a machine has to do itself it does when it is called for one line, or in block() as ever.
  *
- * A machine offers this by struct peet_module's `direct`.  It is used while nobody else wants to see blocks.
+ * A machine offers this by struct peet_module's `direct`.  It is used while all others who look on at blocks let theirs pass: an
+ * observer says (`observed`) for which executions of a block it need not be called, because nothing of it is new to it.
  */
 #ifndef PEET_DIRECT_H
 #define PEET_DIRECT_H
@@ -90,6 +91,39 @@ struct peet_direct {
     /** end() - Returns: their cycles, as peet_module.blocks() does */
     uint64_t (*end)(void *self, unsigned hw);
     /** executed() - a block was taken so many times since this was last said; before finish() and stats().  May be NULL */
+    void (*executed)(void *self, const struct peet_block *block, uint64_t times);
+};
+
+/** What an observer compares: values[value], less base, rotated right by `shift` bits, is below span. */
+struct peet_direct_guard {
+    uint64_t base, span;
+    uint16_t value;
+    uint8_t shift;
+};
+
+/**
+ * Executions of a block that an observer does not want to see: those for which all guards hold, as long as fewer than `until` were
+ * taken.  All others come through its block().  It is the observer's memory and stays where it is until destroy().  At any time
+ * while it is called, the observer may change base, span and until.  For other guards it makes another watch: the old one's `until` becomes 0 for good,
+ * and `over` says that peet may ask again.
+ */
+struct peet_direct_watch {
+    const uint64_t *taken;   /* peet's: so many executions of the block were taken; NULL: no code knows it yet */
+    uint64_t until;
+    uint32_t nguards;
+    uint8_t over;
+    struct peet_direct_guard guards[];
+};
+enum { PEET_DIRECT_GUARDS = 16 }; /* the most of a block; one with more comes as an event */
+
+/** What an observer offers, in struct peet_module's `observed`; such an observer has loop(). */
+struct peet_direct_observer {
+    /** watch() - what it wants of a block, whose turns in loops come through loop().
+     *  @values: as of one execution, perhaps none that happened
+     *  @out_watch: NULL: it wants to see no execution of the block, nor turns; executed() says how many there were.  Always the same for a block
+     *  Returns: 0, or -1: all executions come through block() */
+    int (*watch)(void *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_watch **out_watch);
+    /** executed() - a block without watch was taken so many times since this was last said; before finish() and stats().  May be NULL */
     void (*executed)(void *self, const struct peet_block *block, uint64_t times);
 };
 

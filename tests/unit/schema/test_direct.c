@@ -172,7 +172,7 @@ static uint64_t compare(struct peet_program *p, const uint64_t *words, const uin
     for (;;) {
         run.limit = number(2) ? UINT64_MAX : run.time + 1 + number(200);
         run.instructions = 0;
-        if (peet_decode_direct(many, &at, end, &run, sink, NULL)) {
+        if (peet_decode_direct(many, &at, end, &run, sink, NULL, NULL)) {
             told.instructions += run.instructions;
             direct++;
             continue;
