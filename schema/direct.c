@@ -367,8 +367,8 @@ static struct peet__address begin_of(const struct peet__block *c, const struct p
     return a;
 }
 
-/* rax, an address, becomes the line; ecx where it is, and that is noted. */
-static void make_look(struct maker *m, const struct peet_direct_look *look)
+/* rax, an address, becomes the line; ecx where it is.  Returns: behind the jump that is taken if it is not there */
+static uint8_t *look_for(struct maker *m, const struct peet_direct_look *look)
 {
     struct peet__emit *const e = &m->e;
     const struct peet_direct_table *t = &m->direct->table;
@@ -384,8 +384,13 @@ static void make_look(struct maker *m, const struct peet_direct_look *look)
     } else {
         CODE(e, "\x49\x3b\x14\xc9"); /* cmp rdx, [r9 + rcx * 8] */
     }
-    struct cold *miss = add_cold(m, jump_ahead(e, IF_NOT), look->site, -1, COLD_MISS);
-    miss->back = e->at;
+    return jump_ahead(e, IF_NOT);
+}
+
+/* The line at ecx is used. */
+static void note(struct maker *m, const struct peet_direct_look *look)
+{
+    struct peet__emit *const e = &m->e;
     CODE(e, "\x49\x8d\x97"); /* lea rdx, [r15 + disp32] */
     word32(e, look->last);
     if (look->later) {
@@ -400,7 +405,8 @@ static void make_looks(struct maker *m, const struct peet__block *c, const struc
     struct peet__emit *const e = &m->e;
     const uint32_t id = m->f->blocks[index].id;
     const uint32_t line_bytes = 1u << m->direct->table.line_shift;
-    struct cold *split = NULL;
+    struct cold *others[PEET_DIRECT_LOOKS + 1];
+    uint32_t nothers = 0;
     int checked = 0;
     if (d->nlooks > 1)
         CODE(e, "\x31\xd2"); /* xor edx, edx */
@@ -426,16 +432,28 @@ static void make_looks(struct maker *m, const struct peet__block *c, const struc
         else
             CODE(e, "\xf7\xc1"); /* test ecx, imm32 */
         word32(e, -line_bytes);
-        split = add_cold(m, jump_ahead(e, IF_NOT), id, tail, COLD_OTHER);
-        split->single = d->nlooks == 1;
+        others[nothers++] = add_cold(m, jump_ahead(e, IF_NOT), id, tail, COLD_OTHER);
+        others[0]->single = d->nlooks == 1;
     }
     for (uint32_t k = 0; k < d->nlooks; k++) {
+        uint8_t *missing;
         if (k != 0)
             load(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
-        make_look(m, &d->looks[k]);
+        missing = look_for(m, &d->looks[k]);
+        if (d->whole) {
+            others[nothers++] = add_cold(m, missing, id, tail, COLD_OTHER);
+            store(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
+            continue;
+        }
+        add_cold(m, missing, d->looks[k].site, -1, COLD_MISS)->back = e->at;
+        note(m, &d->looks[k]);
     }
-    if (split != NULL)
-        split->back = e->at;
+    for (uint32_t k = 0; d->whole && k < d->nlooks; k++) {
+        load(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
+        note(m, &d->looks[k]);
+    }
+    while (nothers > 0)
+        others[--nothers]->back = e->at;
 }
 
 static void last_is(struct maker *m, uint32_t index)
@@ -670,6 +688,8 @@ static void make_cold(struct maker *m)
 static int can_go_round(const struct maker *m, uint32_t index, const struct peet_direct_block *d)
 {
     const uint32_t mask = watchers(m, index);
+    if (d->whole)
+        return 0;
     if (d->nlooks == 0)
         return d->time <= INT32_MAX && mask == 0;
     return m->direct->table.loop != NULL && (mask == 0 || m->f->code[index].nvalues <= PEET__DIRECT_VALUES);

@@ -13,6 +13,39 @@ static const struct group *groups_of(const struct bus *b, const struct plan *p)
     return p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
 }
 
+/* A miss that is to be told: it matters whose it is, and where in the line.  Such looks have sites of their own. */
+static uint32_t miss_watched(struct peet_direct_run *run, uint32_t site, uint64_t line)
+{
+    struct bus_direct *const d = run->machine;
+    struct bus *const b = d->bus;
+    struct turn *const t = &d->turn;
+    const struct bus_direct_site *const s = &d->sites[site];
+    uint32_t i;
+    t->start = d->now + run->time / CPI_ONE;
+    t->rest = run->time % CPI_ONE;
+    t->stamp = run->stamp;
+    t->stalled = 0;
+    t->block = s->block;
+    i = b->go_slowly(b, t, run->addresses[s->look], line, &b->group_ways[s->way]);
+    run->time += t->stalled * CPI_ONE;
+    d->stalled += t->stalled;
+    if (b->dead)
+        run->limit = 0;
+    return i;
+}
+
+/* The site of a block's look; the ways' numbers are those of sites if nobody watches.  Returns: it; UINT32_MAX without memory */
+static uint32_t site_of(struct bus *b, const struct peet_block *block, uint32_t way, uint32_t look)
+{
+    struct bus_direct *const d = b->direct;
+    if (!b->watched)
+        return way;
+    if (peet__bus_room_for((void **)&d->sites, &d->sites_size, d->nsites, 1, sizeof *d->sites))
+        return UINT32_MAX;
+    d->sites[d->nsites] = (struct bus_direct_site){block, way, look};
+    return d->nsites++;
+}
+
 /* The turn of a whole block, or of the first turn of a loop. */
 static void direct_turn(struct bus_direct *d, uint32_t id)
 {
@@ -80,7 +113,7 @@ static int direct_table(void *self, struct peet_direct_table *out)
 {
     struct bus *const b = self;
     struct bus_direct *d;
-    if (!b->groupwise || b->watched || b->perfect || b->perfect_hits || b->fetch != FETCH_OFF || b->check || b->nhw != 1 ||
+    if (!b->groupwise || b->perfect || b->perfect_hits || b->fetch != FETCH_OFF || b->check || b->nhw != 1 ||
         !(d = calloc(1, sizeof *d)))
         return -1;
     d->bus = b;
@@ -89,16 +122,18 @@ static int direct_table(void *self, struct peet_direct_table *out)
     d->run.hints = b->caches[0].hints;
     d->run.keys = b->caches[0].keys;
     d->run.used = b->caches[0].used;
-    *out = (struct peet_direct_table){.hint_mask = b->hint_mask, .line_shift = b->line_shift, .miss = peet__bus_miss_for(b), .other = direct_other,
-        .loop = direct_loop};
+    *out = (struct peet_direct_table){.hint_mask = b->hint_mask, .line_shift = b->line_shift,
+        .miss = b->watched ? miss_watched : peet__bus_miss_for(b), .other = direct_other, .loop = direct_loop};
     b->direct = d;
     return 0;
 }
 
 void peet__bus_direct_fini(struct bus *b)
 {
-    if (b->direct)
+    if (b->direct) {
         free(b->direct->blocks);
+        free(b->direct->sites);
+    }
     free(b->direct);
 }
 
@@ -129,9 +164,10 @@ static int direct_block(void *self, const struct peet_block *block, const uint64
         ((block->id >= b->nplans || !b->plans[block->id].known) && peet__bus_plan(b, block, values)))
         return -1;
     p = &b->plans[block->id];
-    if (p->known - 1 == PLAN_GENERAL || (p->ngroups && !p->ways) || p->ngroups > PEET_DIRECT_LOOKS || p->ngroups > b->ways)
+    if (p->known - 1 == PLAN_GENERAL || (p->ngroups && !p->ways) || p->ngroups > PEET_DIRECT_LOOKS)
         return -1;
-    *out = (struct peet_direct_block){.time = p->cost, .stamps = p->nrefs, .nlooks = p->ngroups};
+    *out = (struct peet_direct_block){.time = p->cost, .stamps = p->nrefs, .nlooks = p->ngroups,
+        .whole = p->ngroups > b->ways}; /* else one look's line might make room for another's */
     groups = groups_of(b, p);
     for (uint32_t k = 0; k < p->ngroups; k++) {
         const struct group_way *const w = &b->group_ways[p->ways - 1 + k];
@@ -139,7 +175,9 @@ static int direct_block(void *self, const struct peet_block *block, const uint64
         if (g->span > b->line_bytes)
             return -1;
         out->looks[k] = (struct peet_direct_look){.value = g->value, .before = g->before, .span = g->span, .last = w->last, .either = w->either,
-            .later = latest > w->last, .site = p->ways - 1 + k};
+            .later = latest > w->last, .site = site_of(b, block, p->ways - 1 + k, k)};
+        if (out->looks[k].site == UINT32_MAX)
+            return -1;
         latest = w->last > latest ? w->last : latest;
     }
     return 0;

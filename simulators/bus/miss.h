@@ -8,6 +8,9 @@
 
 #include "bus.h"
 
+/** A look of a watched block. */
+struct bus_direct_site { const struct peet_block *block; uint32_t way, look; };
+
 /** What peet's machine code and its calls share (direct.c). */
 struct bus_direct {
     struct peet_direct_run run;
@@ -16,6 +19,8 @@ struct bus_direct {
     uint64_t now, stalled;
     const struct peet_block **blocks; /* by id, those that were asked for */
     uint32_t nblocks;
+    struct bus_direct_site *sites; /* watched */
+    uint32_t nsites, sites_size;
 };
 
 typedef uint32_t bus_slowly(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w);

@@ -40,7 +40,9 @@ struct peet_direct_look {
 struct peet_direct_block {
     uint64_t time;           /* it takes, in the machine's unit */
     uint32_t stamps;         /* by which the stamp goes forward */
-    uint32_t nlooks;
+    uint16_t nlooks;
+    uint16_t whole;          /* all lines are looked for before anything is done; if one is not found, the table's other() is called and no miss().
+                                Not for loops */
     struct peet_direct_look looks[PEET_DIRECT_LOOKS]; /* in their order */
 };
 
@@ -50,7 +52,7 @@ struct peet_direct_table {
     /** miss() - a look does not find its line.  @run: time and stamp before the block, time with what has been added since
      *  Returns: where it is now */
     uint32_t (*miss)(struct peet_direct_run *run, uint32_t site, uint64_t line);
-    /** other() - some look's references lie in two lines; nothing has happened.  @run: addresses of all looks' beginnings
+    /** other() - some look's references lie in two lines, or (`whole`) are not found; nothing has happened.  @run: addresses of all looks' beginnings
      *  Returns: 0: done, but for the block's own time and stamps (both of @run may have gone forward); -1: the block shall come through event() */
     int (*other)(struct peet_direct_run *run, uint32_t block_id);
     /** loop() - a block went round so many times, value i growing by strides[i] each time.  @run: addresses of all looks' beginnings in the
@@ -76,6 +78,7 @@ struct peet_direct_run {
     const void *sync;
     int64_t last, tail;
     uint64_t instructions, turns;
+    uint64_t found[PEET_DIRECT_LOOKS];
 };
 
 struct peet_direct {

@@ -91,7 +91,7 @@ static int ask(void *self, const struct peet_block *block, const uint64_t *value
     known[block->id] = block;
     if (refused(block))
         return -1;
-    *out = (struct peet_direct_block){.time = time_of(block), .stamps = block->nrefs, .nlooks = nlooks(block)};
+    *out = (struct peet_direct_block){.time = time_of(block), .stamps = block->nrefs, .nlooks = (uint16_t)nlooks(block), .whole = block->id % 4 == 1};
     for (uint32_t k = 0; k < out->nlooks; k++)
         out->looks[k] = (struct peet_direct_look){.value = (uint16_t)k, .before = (uint16_t)(8 * k), .span = block->id % 2 ? 40 : 1,
             .last = (uint16_t)(k + 1), .later = k & 1, .either = block->id % 7 == 0, .site = block->id * 4 + k};
