@@ -56,7 +56,10 @@ static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t dea
     unsigned depth = 0;
     if (__builtin_expect(peet__robust(mutex), 0) && peet__robust_waits(mutex, &depth) != 0)
         return EPERM;
+    int counted = !peet__robust(mutex);
+    mutex->__data.__nusers += (unsigned)counted; /* until it is locked again it must not be destroyed */
     uint64_t err = peet__event4(PEET_ABSTRACT_COND_WAIT, (uint64_t)cond, (uint64_t)mutex, (uint64_t)kind, deadline);
+    mutex->__data.__nusers -= (unsigned)counted;
     if (depth)
         err = (uint64_t)peet__robust_waited(mutex, depth, (int)err);
     if (err != EINTR)

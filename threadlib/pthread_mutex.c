@@ -12,6 +12,7 @@
 #include <peet/module.h>
 
 #define KIND_PROTECT 0x40 /* glibc's bits of __data.__kind */
+#define KIND_TRY_CHECKS 0x70 /* robust, inheriting, protecting */
 #define CEILING_SHIFT 19 /* of __data.__lock, as glibc keeps it */
 #define KIND_TYPE 3
 
@@ -54,15 +55,19 @@ PUBLIC int pthread_mutex_destroy(pthread_mutex_t *m)
     if (!peet__simulating())
         return PEET__REAL(pthread_mutex_destroy)(m);
     if (peet__mutex_kind(m) < 0)
-        return EINVAL;
+        return 0; /* so glibc answers */
+    if (peet__robust(m))
+        peet__robust_destroy(m);
+    else if (m->__data.__nusers) /* somebody waits for a condition, and will want it back */
+        return EBUSY;
     uint64_t err = peet__event2(PEET_ABSTRACT_SYNC_DESTROY, (uint64_t)m, PEET_SYNC_MUTEX);
-    if (err)
+    if (err && !peet__robust(m))
         return (int)err;
     m->__data.__kind = -1; /* as glibc marks it */
     return 0;
 }
 
-/* A request to lock, of any kind. */
+/* A request to lock, of any kind; a robust mutex may say more. */
 static int acquire(unsigned type, pthread_mutex_t *m, int kind, uint64_t deadline)
 {
     uint64_t args[] = {(uint64_t)m, (uint64_t)kind, deadline};
@@ -87,6 +92,10 @@ PUBLIC int pthread_mutex_trylock(pthread_mutex_t *m)
     int kind = peet__mutex_kind(m);
     if (kind < 0 || too_high(m))
         return EINVAL;
+    if (kind == PEET_MUTEX_ERRORCHECK && (m->__data.__kind & KIND_TRY_CHECKS)) { /* these tell their owner so */
+        int err = acquire(PEET_ABSTRACT_MUTEX_LOCK, m, kind, 0);
+        return err == ETIMEDOUT ? EBUSY : err;
+    }
     return acquire(PEET_ABSTRACT_MUTEX_TRYLOCK, m, kind, 0);
 }
 
@@ -108,8 +117,8 @@ static int lock_until(pthread_mutex_t *m, clockid_t clock, const struct timespec
     if (kind < 0 || too_high(m))
         return EINVAL;
     if (!peet__deadline_valid(until)) { /* matters only if it would have to wait */
-        int err = acquire(PEET_ABSTRACT_MUTEX_TRYLOCK, m, kind, 0);
-        return err == EBUSY ? EINVAL : err;
+        int err = acquire(PEET_ABSTRACT_MUTEX_LOCK, m, kind, 0);
+        return err == ETIMEDOUT ? EINVAL : err;
     }
     return acquire(PEET_ABSTRACT_MUTEX_LOCK, m, kind, peet_rt_cycles_until(clock, until));
 }

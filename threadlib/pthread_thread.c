@@ -323,6 +323,8 @@ static int join(pthread_t thread, void **out_result, uint64_t deadline, int is_t
     struct peet__thread *self = peet__thread_self(), *t = peet__thread_of(thread);
     if (!t)
         return ESRCH;
+    if (is_try && (t == self || t->detached || t->joiner)) /* only looks whether it runs */
+        return EBUSY;
     if (t->detached)
         return EINVAL;
     if (t == self || (!is_try && self->joiner == t && !peet__cancellation_due()))

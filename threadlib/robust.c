@@ -68,8 +68,29 @@ static int taken(pthread_mutex_t *m, unsigned depth)
     return m->__data.__nusers == OWNER_DEAD ? EOWNERDEAD : 0;
 }
 
+/* If the caller holds it.  What stands in the object need not be true. */
+static int listed(const pthread_mutex_t *m)
+{
+    struct __pthread_internal_list *link = peet__thread_self()->robust;
+    while (link && of_link(link) != m)
+        link = link->__next;
+    return link != NULL;
+}
+
+void peet__robust_destroy(pthread_mutex_t *m)
+{
+    if (!listed(m))
+        return;
+    unsigned depth = m->__data.__count;
+    leave(m);
+    while (depth--)
+        unlock(m);
+}
+
 void peet__robust_init(pthread_mutex_t *m)
 {
+    if (listed(m))
+        leave(m);
     m->__data.__owner = 0;
     m->__data.__count = 0;
     m->__data.__nusers = SOUND;

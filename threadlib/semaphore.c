@@ -143,7 +143,7 @@ static const char *bare(const char *name)
 {
     while (*name == '/')
         name++;
-    if (!*name || strchr(name, '/')) {
+    if (!*name || strlen(name) > NAME_MAX || strchr(name, '/')) {
         errno = EINVAL;
         return NULL;
     }

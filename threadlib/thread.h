@@ -140,6 +140,8 @@ static inline int peet__robust(const pthread_mutex_t *m)
     return m->__data.__kind >= 0 && (m->__data.__kind & 0x10); /* glibc's bit */
 }
 void peet__robust_init(pthread_mutex_t *m);
+/* It may be locked: glibc does not mind.  The caller's hold on it is over. */
+void peet__robust_destroy(pthread_mutex_t *m);
 /** A request to lock has been answered so.  Returns: what the caller hears */
 int peet__robust_locked(pthread_mutex_t *m, int err);
 /** It is about to be unlocked.  Returns: 0 or EPERM */

@@ -54,6 +54,19 @@ static void take_write(struct peet_map_object *o, struct peet_map_context *c)
     o->owner = c->number;
 }
 
+void peet__rwlock_forget(struct peet_map *map, const struct peet_map_object *o, struct peet_map_context *c)
+{
+    struct peet_map_hold *hold, *next;
+
+    if (o->held && o->owner == c->number)
+        peet__lock_left(c);
+    HASH_ITER(hh, map->sync->holds, hold, next)
+        if (hold->key.address == o->key.address) {
+            HASH_DEL(map->sync->holds, hold);
+            free(hold);
+        }
+}
+
 static int may_read(const struct peet_map_object *o, uint64_t kind)
 {
     return !o->held && !(kind == PEET_RWLOCK_PREFER_WRITER && o->waiters.n);

@@ -347,6 +347,13 @@ static void init(struct peet_map *map, struct peet_map_core *core, struct peet_m
     peet__sync_answer(map, c, 0);
 }
 
+/** In use or not, the C library does not look.  Who waits may be let go later; who had it may unlock it. */
+static int destroyed_anyway(const struct peet_map_object *o)
+{
+    return o->key.type == PEET_SYNC_RWLOCK || o->key.type == PEET_SYNC_SEMAPHORE ||
+        (o->key.type == PEET_SYNC_MUTEX && o->kind == PEET_MUTEX_SPIN);
+}
+
 static void destroy(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
 {
     unsigned type = (unsigned)args[1];
@@ -364,9 +371,18 @@ static void destroy(struct peet_map *map, struct peet_map_core *core, struct pee
         how = type == PEET_SYNC_ONCE ? "while it is run" : "while it is locked";
     if (how)
         peet__sync_misuse(map, c, core->clock, "destroys %s %s %s", peet__sync_kind_names[type], PEET_SYNC_NAME(map, args[0]), how);
-    else if (o)
+    if (how && !destroyed_anyway(o)) {
+        peet__sync_answer(map, c, EBUSY);
+        return;
+    }
+    if (o && !o->waiters.n && !o->readers.n) {
+        if (type == PEET_SYNC_RWLOCK && how)
+            peet__rwlock_forget(map, o, c);
+        else if (o->held && o->owner == c->number)
+            peet__lock_left(c);
         peet__sync_drop(map, o);
-    peet__sync_answer(map, c, how ? EBUSY : 0);
+    }
+    peet__sync_answer(map, c, 0);
 }
 
 static void sleep_until(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)

@@ -257,6 +257,8 @@ static inline void peet__lock_left(struct peet_map_context *c)
 void peet__mutex_release(struct peet_map *map, struct peet_map_object *o, uint64_t cycles);
 /** A context that waited for something else wants its mutex back before it goes on, with this result. */
 void peet__mutex_reacquire(struct peet_map *map, struct peet_map_context *c, uint64_t cycles, uint64_t result);
+/** It is destroyed by a context although it is held: nobody holds it any more. */
+void peet__rwlock_forget(struct peet_map *map, const struct peet_map_object *o, struct peet_map_context *c);
 /** A waiter has left: others may be let in. */
 void peet__rwlock_admit(struct peet_map *map, struct peet_map_object *o, uint64_t cycles);
 /** The answer to a condition wait that is interrupted while it wants its mutex back: see PEET_COND_UNLOCKED(). */
