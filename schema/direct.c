@@ -407,13 +407,14 @@ static void make_looks(struct maker *m, const struct peet__block *c, const struc
     const uint32_t line_bytes = 1u << m->direct->table.line_shift;
     struct cold *others[PEET_DIRECT_LOOKS + 1];
     uint32_t nothers = 0;
+    const int kept = d->nlooks > 1 || d->whole || m->direct->nobservers != 0;
     int checked = 0;
     if (d->nlooks > 1)
         CODE(e, "\x31\xd2"); /* xor edx, edx */
     for (uint32_t k = d->nlooks; k-- > 0;) {
         const struct peet__address a = begin_of(c, &d->looks[k]);
         compute(e, registers, &a);
-        if (d->nlooks > 1 || m->direct->nobservers != 0) /* whoever reports a miss wants to know it */
+        if (kept) /* whoever reports a miss wants to know it, too */
             store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
         if (!seen_before(d, k, d->looks[k].value))
             see_guards(m, index, d->looks[k].value, d->looks[k].before, tail);
@@ -433,7 +434,7 @@ static void make_looks(struct maker *m, const struct peet__block *c, const struc
             CODE(e, "\xf7\xc1"); /* test ecx, imm32 */
         word32(e, -line_bytes);
         others[nothers++] = add_cold(m, jump_ahead(e, IF_NOT), id, tail, COLD_OTHER);
-        others[0]->single = d->nlooks == 1;
+        others[0]->single = !kept;
     }
     for (uint32_t k = 0; k < d->nlooks; k++) {
         uint8_t *missing;
