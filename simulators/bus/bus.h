@@ -127,6 +127,8 @@ enum fill_kind { FILL_READ, FILL_WRITE, FILL_SILENTLY, FILL_KINDS };
 struct filled { uint64_t fills[FILL_KINDS][8] /* by the state that was there */, kinds[MISS_KINDS], waited; };
 _Static_assert(BUS_STATES_MAX <= 8, "a state's number has three bits");
 
+enum { BUS_INVERSES = 257 };
+
 struct bus {
     const struct peet_env *env;
     const struct bus_protocol *protocol;
@@ -166,6 +168,7 @@ struct bus {
     struct bus_direct *direct;  /* blocks that peet takes by itself (direct.c); NULL: none */
     int groupwise;              /* groups.c has its conditions */
     uint32_t (*go_slowly)(struct bus *, struct turn *, uint64_t begin, uint64_t line, const struct group_way *); /* miss.c, or watched: groups.c */
+    uint64_t inverses[BUS_INVERSES]; /* of strides (turns.c); 0: not asked for so far */
     int silent_write;           /* a write to a line that a read has brought in needs no transaction */
     struct fill fill[FILL_KINDS]; /* groupwise */
     uint64_t write_back_cycles[BUS_STATES_MAX]; /* groupwise: of a replaced line, by its state */
@@ -299,10 +302,10 @@ uint64_t peet__bus_limit_of(uint64_t now, uint64_t until);
 /* turns.c */
 /** loop() of the module */
 uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns);
-/** peet__bus_turns() - the same without event and account: turns of a block that has ways, up to the first that reaches @limit.
- *  @addresses: by group, of the first turn; @strides: by value.  Returns: 0, or -1: it must go another way, nothing has happened */
-int peet__bus_turns(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block, const uint64_t *addresses,
-    const int64_t *strides, uint64_t turns, uint64_t now, uint64_t limit, uint64_t *inout_time, uint64_t *inout_stalled);
+/** peet__bus_turns() - the same without event, account and limit: all turns of a block that has ways, no more than PEET_DIRECT_LOOKS
+ *  @begins: where its groups are in the first turn, in the order of the ways; @strides: by value */
+void peet__bus_turns(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block, const uint64_t *begins,
+    const int64_t *strides, uint64_t turns, uint64_t now, uint64_t *inout_time, uint64_t *inout_stalled);
 
 /* direct.c */
 /** What the module offers peet: most blocks of a single processor in its stead. */
@@ -353,11 +356,6 @@ int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, c
 
 /** May a set be the place of more of these lines than it has frames? */
 int peet__bus_crowded(const struct bus *b, const uint64_t *lines, uint32_t n);
-
-/* halves.c */
-/** One turn of a block with groups in two lines; @begins: where its groups begin, in the order of its ways.  References that lie in two
- *  lines are counted once more.  Returns: as above */
-int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, const struct peet_block *block, const uint64_t *begins);
 
 /* engine.c */
 /** Memory ran out: end the run. */

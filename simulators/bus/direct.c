@@ -4,9 +4,11 @@
  * one look for each of its groups' ways, in their order.  What is no plain hit comes back here, one way at a time; a block with a
  * group in two lines comes whole.
  */
-#include "lines.h"
+#include "halves.h"
 #include "miss.h"
 #include <stdlib.h>
+
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 static const struct group *groups_of(const struct bus *b, const struct plan *p)
 {
@@ -46,66 +48,37 @@ static uint32_t site_of(struct bus *b, const struct peet_block *block, uint32_t 
     return d->nsites++;
 }
 
-/* The turn of a whole block, or of the first turn of a loop. */
-static void direct_turn(struct bus_direct *d, uint32_t id)
-{
-    d->turn.start = d->now + d->run.time / CPI_ONE;
-    d->turn.rest = d->run.time % CPI_ONE;
-    d->turn.stamp = d->turn.c->stamp = d->run.stamp;
-    d->turn.stalled = 0;
-    d->turn.block = d->blocks[id];
-}
-
 static int direct_other(struct peet_direct_run *run, uint32_t id)
 {
     struct bus_direct *const d = run->machine;
     struct bus *const b = d->bus;
-    direct_turn(d, id);
-    if (peet__bus_halves_go(b, &d->turn, &b->plans[id], d->blocks[id], run->addresses))
+    struct turn *const t = &d->turn;
+    t->start = d->now + run->time / CPI_ONE;
+    t->rest = run->time % CPI_ONE;
+    t->stamp = run->stamp;
+    t->stalled = 0;
+    t->block = d->blocks[id];
+    if (peet__bus_halves_go(b, t, &b->plans[id], d->blocks[id], run->addresses) < 0)
         return -1;
-    run->time += d->turn.stalled * CPI_ONE + d->turn.more_time;
-    run->stamp += d->turn.more_stamps;
-    d->stalled += d->turn.stalled;
-    if (b->dead)
+    run->time += t->stalled * CPI_ONE + t->more_time;
+    run->stamp += t->more_stamps;
+    d->stalled += t->stalled;
+    if (UNLIKELY(b->dead))
         run->limit = 0;
     return 0;
 }
 
 static int direct_loop(struct peet_direct_run *run, uint32_t id, uint64_t turns, const int64_t *strides)
 {
-    enum { FEW = 4 };
     struct bus_direct *const d = run->machine;
     struct bus *const b = d->bus;
-    struct cache *const c = d->turn.c;
-    const struct plan *const p = &b->plans[id];
-    const struct group *const groups = groups_of(b, p);
-    const struct group_way *const ways = b->group_ways + p->ways - 1;
-    uint64_t *const begins = run->addresses, addresses[PEET_DIRECT_LOOKS];
     if (run->limit != UINT64_MAX) /* it may have to end somewhere in between */
         return -1;
-    while (turns) {
-        const uint64_t hits = peet__bus_lines(b, c, p, begins, strides, turns, run->stamp);
-        uint64_t more = hits < FEW ? turns - hits : 1; /* that do not only hit, or are not worth the while */
-        run->time += hits * p->cost;
-        run->stamp += hits * p->nrefs;
-        turns -= hits;
-        if (!turns)
-            break;
-        for (uint32_t k = 0; k < p->ngroups; k++) {
-            const struct group *const g = &groups[ways[k].group];
-            begins[k] += (uint64_t)strides[g->value] * hits;
-            addresses[ways[k].group] = begins[k] + g->before;
-            begins[k] += (uint64_t)strides[g->value] * more;
-        }
-        c->stamp = run->stamp;
-        peet__bus_turns(b, 0, p, d->blocks[id], addresses, strides, more, d->now, UINT64_MAX, &run->time, &d->stalled);
-        run->stamp = c->stamp;
-        turns -= more;
-        if (b->dead) {
-            run->limit = 0;
-            break;
-        }
-    }
+    b->caches[0].stamp = run->stamp;
+    peet__bus_turns(b, 0, &b->plans[id], d->blocks[id], run->addresses, strides, turns, d->now, &run->time, &d->stalled);
+    run->stamp = b->caches[0].stamp;
+    if (UNLIKELY(b->dead))
+        run->limit = 0;
     return 0;
 }
 

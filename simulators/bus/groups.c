@@ -7,6 +7,7 @@
  * here for lines that are not there at all.  Called by blocks.c.
  */
 #include "groups.h"
+#include "halves.h"
 #include "miss.h"
 #include <stdlib.h>
 
@@ -183,7 +184,7 @@ int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, c
         halves |= (begins[k] & (b->line_bytes - 1)) + g->span > b->line_bytes;
     }
     if (UNLIKELY(halves)) {
-        if (peet__bus_halves_go(b, &t, p, block, begins))
+        if (peet__bus_halves_go(b, &t, p, block, begins) < 0)
             return -1;
     } else {
         if (UNLIKELY(n > b->ways)) {

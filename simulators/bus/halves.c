@@ -4,6 +4,7 @@
  * their ways by themselves; references that lie in both lines go to one and then to the other.  Called by groups.c, turns.c and direct.c.
  */
 #include "groups.h"
+#include "halves.h"
 #include <stdlib.h>
 
 #define ALWAYS static inline __attribute__((always_inline))
@@ -64,12 +65,24 @@ static __attribute__((noinline)) const struct group_split *cut(struct bus *b, co
     return s->known == 1 ? s : NULL;
 }
 
-/* What is the same for all parts of a turn with groups in two lines. */
-struct parting {
-    uint8_t both[BOTH_MAX]; /* references that lie in two lines */
-    uint32_t nboth, npending;
-    struct part { const struct group_way *way; uint64_t begin, line; int second; } pending[WAYS_MAX]; /* behind others, in their order */
+/* What goes to one line: a group, or a part of one. */
+struct part {
+    const struct group_way *way;
+    uint64_t begin; /* of the group */
+    uint32_t frame; /* where its line was last */
+    uint8_t second; /* it is the line behind the one where the group begins */
 };
+
+struct parting {
+    uint32_t n, nboth;
+    uint8_t both[BOTH_MAX];       /* references that lie in two lines */
+    struct part parts[2 * WAYS_MAX];
+};
+
+ALWAYS uint64_t line_of(const struct bus *b, const struct part *part)
+{
+    return (part->begin >> b->line_shift) + part->second;
+}
 
 /* So many references in two lines come before reference @ref, or before its second part. */
 static uint32_t before(const struct parting *s, uint32_t ref, int second)
@@ -80,113 +93,127 @@ static uint32_t before(const struct parting *s, uint32_t ref, int second)
     return n;
 }
 
+/* The line is where it was last?  Then the part is a plain hit, and 0 is returned. */
+ALWAYS uint64_t look_for(const struct bus *b, const struct cache *c, struct parting *s, const struct group_way *w, uint64_t begin, uint8_t second)
+{
+    struct part *const part = &s->parts[s->n++];
+    *part = (struct part){.way = w, .begin = begin, .second = second};
+    const uint64_t line = line_of(b, part);
+    part->frame = c->hints[line & b->hint_mask];
+    return (c->keys[part->frame] | w->either) ^ (KEY_OF(line) | QUICK);
+}
+
+/* All references of the part were hits, or are now. */
+ALWAYS void use_part(struct cache *c, const struct parting *s, const struct part *part, uint64_t stamp)
+{
+    const uint32_t last = part->way->last;
+    uint64_t *const used = &c->used[part->frame];
+    stamp += last;
+    if (UNLIKELY(s->nboth))
+        stamp += before(s, last - 1, part->second);
+    *used = stamp > *used ? stamp : *used;
+}
+
 static uint64_t twice(const struct bus *b, const struct peet_block *block, uint32_t ref)
 {
     return (block->refs[ref].kind == PEET_REF_MODIFY ? 2 : 1) * b->hit_cycles * CPI_ONE;
 }
 
-/* Some references lie in two lines: each is one more, and all that follows comes later by it, in stamps and in time. */
-static __attribute__((noinline)) void go_later(struct bus *b, struct turn *t, const struct peet_block *block, const struct part *part,
-    const struct parting *s)
+/* Each reference that lies in two lines is one more. */
+static __attribute__((noinline)) void count_both(const struct bus *b, struct turn *t, const struct peet_block *block, const struct parting *s)
+{
+    t->more_stamps = s->nboth;
+    for (uint32_t i = 0; i < s->nboth; i++) {
+        const unsigned kind = block->refs[s->both[i]].kind;
+        t->c->stats.reads += kind != PEET_REF_STORE;
+        t->c->stats.writes += kind != PEET_REF_LOAD;
+        t->more_time += twice(b, block, s->both[i]);
+    }
+}
+
+/* A part is no plain hit.  What follows a reference in two lines comes later by it, in stamps and in time. */
+static void go_part(struct bus *b, struct turn *t, const struct peet_block *block, const struct parting *s, struct part *part)
 {
     const struct group_way *const w = part->way;
-    const uint64_t stamp = t->stamp, rest = t->rest, used = stamp + before(s, w->last - 1u, part->second) + w->last;
-    struct cache *const c = t->c;
-    uint32_t i = c->hints[part->line & b->hint_mask];
+    const uint64_t stamp = t->stamp, rest = t->rest;
+    for (uint32_t i = 0; i < s->nboth; i++)
+        t->rest += s->both[i] < w->first ? twice(b, block, s->both[i]) : 0;
     t->stamp += before(s, w->first, part->second);
-    for (uint32_t j = 0; j < s->nboth; j++)
-        t->rest += s->both[j] < w->first ? twice(b, block, s->both[j]) : 0;
-    if ((c->keys[i] | w->either) != (KEY_OF(part->line) | QUICK))
-        i = b->go_slowly(b, t, part->begin, part->line, w);
-    c->used[i] = used > c->used[i] ? used : c->used[i];
+    part->frame = b->go_slowly(b, t, part->begin, line_of(b, part), w);
     t->stamp = stamp;
     t->rest = rest;
 }
 
-ALWAYS void go_part(struct bus *b, struct turn *t, const struct peet_block *block, const struct part *part, const struct parting *s)
+/* The parts, in the order of their first references; of one reference, the first line comes before the second.  Groups are in that order. */
+static void sort_parts(struct parting *s)
 {
-    if (UNLIKELY(s->nboth))
-        go_later(b, t, block, part, s);
-    else
-        peet__bus_way_go(b, t, part->begin, part->line, part->way);
-}
-
-ALWAYS void go_pending(struct bus *b, struct turn *t, const struct peet_block *block, struct parting *s, uint32_t until)
-{
-    uint32_t n = 0;
-    while (n < s->npending && s->pending[n].way->first < until)
-        go_part(b, t, block, &s->pending[n++], s);
-    s->npending -= n;
-    for (uint32_t i = 0; UNLIKELY(n) && i < s->npending; i++)
-        s->pending[i] = s->pending[i + n];
-}
-
-static void put_off(struct parting *s, struct part part)
-{
-    uint32_t i = s->npending++;
-    for (; i > 0 && s->pending[i - 1].way->first > part.way->first; i--)
-        s->pending[i] = s->pending[i - 1];
-    s->pending[i] = part;
+    for (uint32_t i = 1; i < s->n; i++) {
+        const struct part part = s->parts[i];
+        uint32_t j = i;
+        for (; j > 0 && s->parts[j - 1].way->first > part.way->first; j--)
+            s->parts[j] = s->parts[j - 1];
+        s->parts[j] = part;
+    }
 }
 
 /* May the lines of all parts not fit? */
-static __attribute__((noinline)) int parts_crowded(const struct bus *b, const uint64_t *begins, uint32_t n, const struct group_split *const *splits)
+static __attribute__((noinline)) int parts_crowded(const struct bus *b, const struct parting *s)
 {
     uint64_t lines[2 * WAYS_MAX];
-    uint32_t nlines = 0;
-    for (uint32_t k = 0; k < n; k++) {
-        lines[nlines++] = begins[k] >> b->line_shift;
-        if (splits[k])
-            lines[nlines++] = (begins[k] >> b->line_shift) + 1;
+    for (uint32_t i = 0; i < s->n; i++)
+        lines[i] = line_of(b, &s->parts[i]);
+    return peet__bus_crowded(b, lines, s->n);
+}
+
+/* The turn does not only hit. */
+static int go_parts(struct bus *b, struct turn *t, const struct peet_block *block, struct parting *s)
+{
+    const struct cache *const c = t->c;
+    if (UNLIKELY(s->n > b->ways) && parts_crowded(b, s))
+        return -1;
+    sort_parts(s);
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct part *const part = &s->parts[i];
+        if ((c->keys[part->frame] | part->way->either) != (KEY_OF(line_of(b, part)) | QUICK))
+            go_part(b, t, block, s, part);
+        use_part(t->c, s, part, t->stamp);
     }
-    return peet__bus_crowded(b, lines, nlines);
+    return 0;
 }
 
 int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, const struct peet_block *block, const uint64_t *begins)
 {
     const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
     struct group_way *const ways = b->group_ways + p->ways - 1;
-    const struct group_split *splits[WAYS_MAX];
-    const uint32_t n = p->ngroups;
-    uint32_t nparts = n;
+    struct cache *const c = t->c;
+    uint64_t odd = 0;
     struct parting s;
-    s.nboth = s.npending = 0;
+    s.n = s.nboth = 0;
     t->more_time = t->more_stamps = 0;
-    for (uint32_t k = 0; k < n; k++) {
-        const uint32_t room = b->line_bytes - (uint32_t)(begins[k] & (b->line_bytes - 1)), span = groups[ways[k].group].span;
-        splits[k] = NULL;
-        if (LIKELY(span <= room))
+    for (uint32_t k = 0; k < p->ngroups; k++) {
+        struct group_way *const w = &ways[k];
+        const uint32_t room = b->line_bytes - (uint32_t)(begins[k] & (b->line_bytes - 1)), span = groups[w->group].span;
+        if (LIKELY(span <= room)) {
+            odd |= look_for(b, c, &s, w, begins[k], 0);
             continue;
-        splits[k] = ways[k].splits && span <= b->line_bytes && ways[k].splits[room].known == 1 ? &ways[k].splits[room]
-            : cut(b, block, &ways[k], span, room);
-        if (!splits[k] || s.nboth + splits[k]->nboth > BOTH_MAX)
-            return -1;
-        for (uint32_t i = 0; i < splits[k]->nboth; i++)
-            s.both[s.nboth++] = splits[k]->both[i];
-        nparts++;
-    }
-    if (UNLIKELY(nparts > b->ways) && parts_crowded(b, begins, n, splits))
-        return -1;
-    for (uint32_t k = 0; k < n; k++) { /* ways are in the order of their first references; so are parts */
-        const uint64_t line = begins[k] >> b->line_shift;
-        if (UNLIKELY(s.npending))
-            go_pending(b, t, block, &s, ways[k].first);
-        if (LIKELY(!splits[k])) {
-            go_part(b, t, block, &(struct part){&ways[k], begins[k], line, 0}, &s);
-        } else {
-            const struct group_way *const halves = splits[k]->halves;
-            const int second = halves[1].first < halves[0].first;
-            go_part(b, t, block, &(struct part){&halves[second], begins[k], line + (uint64_t)second, second}, &s);
-            put_off(&s, (struct part){&halves[!second], begins[k], line + (uint64_t)!second, !second});
         }
+        const struct group_split *const split = LIKELY(w->splits && span <= b->line_bytes && w->splits[room].known == 1) ? &w->splits[room]
+            : cut(b, block, w, span, room);
+        if (UNLIKELY(!split) || UNLIKELY(s.nboth + split->nboth > BOTH_MAX))
+            return -1;
+        odd |= look_for(b, c, &s, &split->halves[0], begins[k], 0);
+        odd |= look_for(b, c, &s, &split->halves[1], begins[k], 1);
+        for (uint32_t i = 0; i < split->nboth; i++)
+            s.both[s.nboth++] = split->both[i];
     }
-    go_pending(b, t, block, &s, UINT32_MAX);
-    t->more_stamps = s.nboth;
-    for (uint32_t i = 0; i < s.nboth; i++) {
-        const unsigned kind = block->refs[s.both[i]].kind;
-        t->c->stats.reads += kind != PEET_REF_STORE;
-        t->c->stats.writes += kind != PEET_REF_LOAD;
-        t->more_time += twice(b, block, s.both[i]);
+    if (odd) {
+        if (go_parts(b, t, block, &s))
+            return -1;
+    } else {
+        for (uint32_t i = 0; i < s.n; i++)
+            use_part(c, &s, &s.parts[i], t->stamp);
     }
-    return 0;
+    if (UNLIKELY(s.nboth))
+        count_both(b, t, block, &s);
+    return !odd;
 }
