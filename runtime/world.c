@@ -75,6 +75,20 @@ int peet__ranges_noted(void)
     return ranges;
 }
 
+/* peet_rt_note() where nothing needs to be looked at: there is room, and there will be.  Returns: whether that was so */
+static inline int note_quickly(uint64_t what, uint64_t to, uint64_t from, uint64_t bytes)
+{
+    enum { ARGS = 4 };
+    const struct peet__rt *rt = &peet__rt;
+    uint64_t *const at = peet__ctl->cursor;
+    if (__builtin_expect(!rt->simulated || !rt->in_subject || at + ARGS + 1 >= rt->limit, 0))
+        return 0;
+    at[0] = PEET_RAW_ABSTRACT(PEET_ABSTRACT_RANGE, ARGS);
+    at[1] = what, at[2] = to, at[3] = from, at[4] = bytes;
+    peet__ctl->cursor = at + ARGS + 1;
+    return 1;
+}
+
 void peet__range(unsigned what, const void *destination, const void *source, size_t bytes)
 {
     uint64_t to = (uint64_t)destination, from = (uint64_t)source;
@@ -84,8 +98,10 @@ void peet__range(unsigned what, const void *destination, const void *source, siz
         return;
     while (bytes) {
         size_t piece = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
-        uint64_t args[] = {what, to, from, piece};
-        peet_rt_note(PEET_ABSTRACT_RANGE, 4, args);
+        if (!note_quickly(what, to, from, piece)) {
+            uint64_t args[] = {what, to, from, piece};
+            peet_rt_note(PEET_ABSTRACT_RANGE, 4, args);
+        }
         bytes -= piece;
         to += piece;
         from += piece;

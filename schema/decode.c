@@ -542,10 +542,10 @@ static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, co
 static int range(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end, struct peet_direct_run *run,
     peet_decode_sink *sink, void *arg)
 {
-    enum { ARGS = 4 };
+    enum { ARGS = PEET__RANGE_ARGS };
     const uint64_t *const at = *inout_at, *const args = at + 1;
     uint64_t values[8];
-    if (PEET_RAW_TYPE(*at) != PEET_ABSTRACT_RANGE || PEET_RAW_NARGS(*at) != ARGS || end - at <= ARGS)
+    if (*at != PEET__RANGE_RECORD || end - at <= ARGS)
         return 0;
     const struct peet_block *block = args[3] != 0 ? peet_program_synthetic(s->program, (unsigned)args[0]) : NULL;
     if (args[3] != 0 && block == NULL)
@@ -553,6 +553,7 @@ static int range(struct peet_decode_state *s, const uint64_t **inout_at, const u
     *inout_at = at + 1 + ARGS;
     if (block != NULL) {
         peet_synthetic_values((unsigned)args[0], args[1], args[2], args[3], values);
+        peet__direct_range_known(s->program->direct, (unsigned)args[0], block);
         sink(arg, run, &(struct peet_block_event){block, values, s->context, 1, NULL});
     }
     return 1;

@@ -157,8 +157,9 @@ typedef void peet_decode_sink(void *arg, struct peet_direct_run *run, const stru
 typedef void peet_decode_shown(void *arg, const struct peet_block_event *event, uint32_t observers);
 int peet_decode_direct(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end, struct peet_direct_run *run,
                        peet_decode_sink *sink, peet_decode_shown *shown, void *arg);
-/** peet_program_direct_executed() - how often each block was taken since the last call; observers that have no watch for it hear the same */
-typedef void peet_program_executed(void *arg, const struct peet_block *block, uint64_t times);
+/** peet_program_direct_executed() - how often each block was taken since the last call; observers that have no watch for it hear the same
+ *  @reads, @writes: what its ranges came to in all, which the block itself does not say */
+typedef void peet_program_executed(void *arg, const struct peet_block *block, uint64_t times, uint64_t reads, uint64_t writes);
 void peet_program_direct_executed(struct peet_program *program, peet_program_executed *fn, void *arg);
 
 /** The most values that one block of the program has; grows when images are added. */

@@ -6,6 +6,8 @@
  */
 #include "direct.h"
 
+#include <peet/raw.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +38,7 @@ int peet_program_set_direct(struct peet_program *p, const struct peet_direct *op
         return PEET_ENOMEM;
     d->ops = ops;
     d->self = self;
+    d->slots = PEET__RANGE_ARGS;
 #ifdef __x86_64__
     if (ops->table(self, &d->table) == 0) {
         p->direct = d;
@@ -55,6 +58,7 @@ int peet_program_add_observer(struct peet_program *p, const struct peet_direct_o
         d->loop = d->table.loop;
         d->table.loop = loop_and_show;
     }
+    d->table.range = NULL; /* they want to see them */
     d->observers[d->nobservers].ops = ops;
     d->observers[d->nobservers++].self = self;
     return 0;
@@ -62,7 +66,7 @@ int peet_program_add_observer(struct peet_program *p, const struct peet_direct_o
 
 void peet_program_direct_executed(struct peet_program *p, peet_program_executed *fn, void *arg)
 {
-    const struct peet__direct *const d = p->direct;
+    struct peet__direct *const d = p->direct;
     for (unsigned i = 0; i < p->nfunctions; i++) {
         struct peet__function *f = p->functions[i];
         for (uint32_t k = 0; f->direct != NULL && k < f->nall; k++) {
@@ -73,9 +77,11 @@ void peet_program_direct_executed(struct peet_program *p, peet_program_executed 
             for (uint32_t o = 0; o < d->nobservers; o++)
                 if (d->observers[o].ops->executed != NULL && f->direct->watches[k * d->nobservers + o] == NULL)
                     d->observers[o].ops->executed(d->observers[o].self, &f->blocks[k], times);
-            fn(arg, &f->blocks[k], times);
+            fn(arg, &f->blocks[k], times, 0, 0);
         }
     }
+    if (d != NULL)
+        peet__direct_ranges_executed(d, fn, arg);
 }
 
 #ifdef __x86_64__
@@ -138,6 +144,39 @@ static void call_machine(struct peet__emit *e, size_t function)
     reload(e);
 }
 
+/* A record that is neither plain nor of a place met before, if it is a range operation: those that are at hand, and on to the next
+ * record.  @lookup: rax is the word, which may say where it is */
+static void write_range(struct peet__emit *e, const uint8_t *leave, const uint8_t *lookup)
+{
+    constant(e, RCX, PEET__RANGE_RECORD);
+    CODE(e, "\x48\x39\xc8"); /* cmp rax, rcx */
+    jump_if(e, IF_NOT, leave);
+    store(e, RBP, RBX, RUN(at));
+    store(e, R13, RBX, RUN(time));
+    store(e, R15, RBX, RUN(stamp));
+    store(e, RDI, RBX, RUN(last));
+    CODE(e, "\x48\x89\xdf"); /* mov rdi, rbx */
+    constant(e, RAX, (uint64_t)(uintptr_t)peet__direct_range);
+    CODE(e, "\xff\xd0\x49\x01\xc4"); /* call rax; add r12, rax */
+    reload(e);
+    load(e, RDI, RBX, RUN(last));
+    load(e, R15, RBX, RUN(stamp));
+    memory(e, 0x3b, RBP, RBX, RUN(at)); /* cmp rbp, [rbx + …] */
+    jump_if(e, IF_EQUAL, leave);
+    load(e, RBP, RBX, RUN(at));
+    memory(e, 0x3b, RBP, RBX, RUN(safe));
+    jump_if(e, IF_AT_LEAST, leave);
+    memory(e, 0x3b, R13, RBX, RUN(limit));
+    jump_if(e, IF_AT_LEAST, leave);
+    load(e, RAX, RBP, 0);
+    load(e, RDX, R8, -8); /* the function */
+    CODE(e, "\x48\x89\xc1\x48\xf7\xd1\x8b\x92"); /* mov rcx, rax; not rcx; mov edx, [rdx + disp32] */
+    word32(e, offsetof(struct peet__function, nsegments));
+    CODE(e, "\x48\x39\xd1"); /* cmp rcx, rdx */
+    jump_if(e, IF_AT_LEAST, lookup);
+    CODE(e, "\x41\xff\x24\xc8"); /* jmp [r8 + rcx * 8] */
+}
+
 static struct preamble write_preamble(struct peet__emit *e)
 {
     static const uint8_t saved[] = {RBX, RBP, R12, R13, R14, R15};
@@ -172,13 +211,17 @@ static struct preamble write_preamble(struct peet__emit *e)
 
     /* The word at hand is not plain; rax is its complement. */
     p.sync = (size_t)(e->at - e->write);
-    CODE(e, "\x48\xf7\xd0\x89\xc1\x81\xe1"); /* not rax; mov ecx, eax; and ecx, imm32 */
+    CODE(e, "\x48\xf7\xd0"); /* not rax */
+    const uint8_t *const lookup = here(e);
+    CODE(e, "\x89\xc1\x81\xe1"); /* mov ecx, eax; and ecx, imm32 */
     word32(e, PEET__DIRECT_SYNCS - 1);
     CODE(e, "\xc1\xe1\x04"); /* shl ecx, 4 */
     memory(e, 0x03, RCX, RBX, RUN(sync)); /* add rcx, [rbx + …] */
     CODE(e, "\x48\x39\x01"); /* cmp [rcx], rax */
-    jump_if(e, IF_NOT, e->run + p.leave);
+    uint8_t *const strange = jump_ahead(e, IF_NOT);
     CODE(e, "\xff\x61\x08"); /* jmp [rcx + 8] */
+    aim(e, strange);
+    write_range(e, e->run + p.leave, lookup);
 
     p.miss = (size_t)(e->at - e->write); /* esi site, rax line */
     CODE(e, "\x48\x89\xc2"); /* mov rdx, rax */

@@ -27,6 +27,10 @@ struct peet__direct_function {
 struct peet__direct_sync { uint64_t pc; const void *to; };
 enum { PEET__DIRECT_SYNCS = 4096, PEET__DIRECT_OBSERVERS = 4, PEET__DIRECT_VALUES = 64 };
 
+/** A library's operation on ranges that the machine takes: its block, and what has happened since this was last told. */
+struct peet__direct_range { const struct peet_block *block; uint64_t times, elements; };
+enum { PEET__DIRECT_RANGES = 2 * PEET_SYNTHETIC_COUNT, PEET__RANGE_ARGS = 4 };
+
 struct peet__direct {
     const struct peet_direct *ops;
     void *self;
@@ -43,6 +47,7 @@ struct peet__direct {
     uint32_t context;
     struct peet__chunk *chunks;
     uint32_t slots;       /* the most of a record with code */
+    struct peet__direct_range ranges[PEET__DIRECT_RANGES]; /* calls, then what continues them */
     struct peet__direct_sync sync[PEET__DIRECT_SYNCS];
 };
 
@@ -51,6 +56,17 @@ struct peet__direct_function *peet__direct_make(struct peet_program *program, st
 /** A block with code came as an event: new code is made if that was because of a watch that is over. */
 void peet__direct_came(struct peet_program *program, struct peet__function *function, uint32_t index);
 void peet__direct_free(struct peet_program *program);
+
+/* ranges.c */
+/** The record of a range operation, as a word. */
+#define PEET__RANGE_RECORD PEET_RAW_ABSTRACT(PEET_ABSTRACT_RANGE, PEET__RANGE_ARGS)
+/** peet__direct_range() - for the code: the records of range operations at run->at, as far as they go; run->at moves behind them, or does not: then decode.c
+ *  sees to it.  Returns: their instructions */
+uint64_t peet__direct_range(struct peet_direct_run *run);
+/** peet__direct_range_known() - the machine takes such operations: here is the block.  @what: enum peet_synthetic, PEET_SYNTHETIC_MORE */
+void peet__direct_range_known(struct peet__direct *direct, unsigned what, const struct peet_block *block);
+/** What peet_program_direct_executed() says of them. */
+void peet__direct_ranges_executed(struct peet__direct *direct, peet_program_executed *fn, void *arg);
 
 static inline struct peet__function *peet__direct_function_of(const void *const *blocks)
 {

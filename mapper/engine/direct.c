@@ -75,10 +75,12 @@ int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core)
     return any;
 }
 
-static void executed(void *arg, const struct peet_block *block, uint64_t times)
+static void executed(void *arg, const struct peet_block *block, uint64_t times, uint64_t reads, uint64_t writes)
 {
     struct peet_map *map = arg;
 
+    map->varying.reads += reads;
+    map->varying.writes += writes;
     peet__map_count_times(map, block, times);
     if (map->direct->executed)
         map->direct->executed(map->machine->self, block, times);

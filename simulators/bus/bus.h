@@ -276,6 +276,8 @@ int peet__bus_room_for(void **array, uint32_t *size, uint32_t used, uint32_t mor
 typedef void bus_run(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w);
 /** The fastest function that takes a block's references through a cache of this geometry. */
 bus_run *peet__bus_run_for(const struct bus *b);
+/** Ranges of loads and of stores, of elements whose size is a power of two, where nobody checks or has perfect memory. */
+void peet__bus_ranges(struct bus *b, struct cache *c, const struct peet_block *block, const uint64_t *values, struct walk *w);
 /** The lines of a block's code. */
 void peet__bus_run_fetches(struct bus *b, struct cache *c, const struct peet_block *block, struct walk *w);
 

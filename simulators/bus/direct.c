@@ -68,6 +68,22 @@ static int direct_other(struct peet_direct_run *run, uint32_t id)
     return 0;
 }
 
+static void direct_range(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values)
+{
+    struct bus_direct *const d = run->machine;
+    struct bus *const b = d->bus;
+    struct cache *const c = d->turn.c;
+    struct walk w = {.start = d->now + run->time / CPI_ONE, .cpi_rest = run->time % CPI_ONE};
+    c->stamp = run->stamp;
+    b->site.block = block;
+    peet__bus_ranges(b, c, block, values, &w);
+    run->stamp = c->stamp;
+    run->time += b->cpi * block->ninsns + (w.touches * b->hit_cycles + w.stall_cycles) * CPI_ONE;
+    d->stalled += w.stall_cycles;
+    if (b->dead)
+        run->limit = 0;
+}
+
 static int direct_loop(struct peet_direct_run *run, uint32_t id, uint64_t turns, const int64_t *strides)
 {
     struct bus_direct *const d = run->machine;
@@ -98,6 +114,7 @@ static int direct_table(void *self, struct peet_direct_table *out)
     *out = (struct peet_direct_table){.hint_mask = b->hint_mask, .line_shift = b->line_shift,
         .miss = b->watched ? miss_watched : peet__bus_miss_for(b), .other = direct_other, .loop = direct_loop};
     b->direct = d;
+    out->range = direct_range;
     return 0;
 }
 

@@ -9,6 +9,7 @@
 
 #define ALWAYS static inline __attribute__((always_inline))
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define LIKELY(x) __builtin_expect(!!(x), 1)
 
 /* Sets of many ways are not searched: the line's hint is right or peet__bus_touch() finds it. */
 uint32_t peet__bus_quick_in_set(const struct bus *b, struct cache *c, uint64_t line, uint64_t either)
@@ -88,41 +89,80 @@ static uint64_t touch_location(struct bus *b, struct cache *c, uint64_t address,
     return n;
 }
 
-/* More elements of a range, behind one that has just been touched and is wholly in its line: those that lie there too are hits
- * without consequences, if it has become one.  Returns: how many */
-static uint64_t elements_in_line(struct bus *b, struct cache *c, uint64_t address, unsigned size, uint64_t most, const struct peet_ref *ref,
-    struct walk *w)
+/* An element that lies in one line and is no plain hit there; for a processor alone a way of one reference (groups.c). */
+static __attribute__((noinline)) void element_slow(struct bus *b, struct cache *c, uint64_t address, unsigned bytes, const struct peet_ref *ref, struct walk *w)
 {
-    const uint64_t offset = address & (b->line_bytes - 1), line = address >> b->line_shift, room = b->line_bytes - offset;
-    uint64_t n = size > room ? 0 : room / size - 1;
-    n = n < most ? n : most;
-    if (!n || ref->kind == PEET_REF_MODIFY)
-        return 0;
-    const uint32_t i = peet__bus_quick(b, c, line, ref->kind == PEET_REF_LOAD ? QUICK_WRITE : 0);
-    if (i == NO_FRAME)
-        return 0;
-    c->used[i] = c->stamp += n;
-    w->touches += n;
-    return n;
+    const int write = ref->kind == PEET_REF_STORE;
+    if (!b->groupwise || b->watched) {
+        touch_location(b, c, address, bytes, ref, w);
+        return;
+    }
+    w->touches++;
+    const struct group_way way = {.at = b->cpi * ref->insn + w->touches * b->hit_cycles * CPI_ONE, .bytes = (uint16_t)bytes, .last = 1,
+        .either = write ? 0 : QUICK_WRITE, .writes = (uint8_t)write, .fill = write ? FILL_WRITE : FILL_READ};
+    struct turn t = {.c = c, .start = w->start, .rest = w->cpi_rest, .stamp = c->stamp, .stalled = w->stall_cycles};
+    const uint32_t i = b->go_slowly(b, &t, address, address >> b->line_shift, &way);
+    c->used[i] = c->stamp = t.stamp + 1;
+    w->stall_cycles = t.stalled;
+}
+
+/* So many elements of a range, each right behind the other: those that lie in one line are one look, if it finds the line, and
+ * time stamps by arithmetic.  Returns: how many lines they touched, each element for itself */
+ALWAYS uint64_t run_elements(struct bus *b, struct cache *c, uint64_t address, uint64_t count, unsigned size_shift, const struct peet_ref *ref, struct walk *w)
+{
+    const uint64_t either = ref->kind == PEET_REF_LOAD ? QUICK_WRITE : 0;
+    const uint64_t before = w->touches;
+    do {
+        const uint64_t here = (b->line_bytes - (address & (b->line_bytes - 1))) >> size_shift; /* wholly in this line */
+        uint64_t done = here < count ? here : count;
+        const uint32_t i = LIKELY(done) ? peet__bus_quick(b, c, address >> b->line_shift, either) : NO_FRAME;
+        if (LIKELY(i != NO_FRAME)) {
+            c->used[i] = c->stamp += done;
+            if (c->plru)
+                peet__bus_plru_used(b, c, i);
+            w->touches += done;
+        } else if (done) {
+            element_slow(b, c, address, 1u << size_shift, ref, w);
+            done = 1;
+        } else {
+            touch_location(b, c, address, 1u << size_shift, ref, w);
+            done = 1;
+        }
+        address += done << size_shift;
+        count -= done;
+    } while (count && LIKELY(!b->dead));
+    return w->touches - before;
+}
+
+/* Can elements of this size be taken so? */
+static inline int in_rows(const struct bus *b, const struct peet_ref *ref, unsigned size)
+{
+    return !(size & (size - 1)) && ref->kind != PEET_REF_MODIFY && !b->check && !b->perfect_hits;
+}
+
+void peet__bus_ranges(struct bus *b, struct cache *c, const struct peet_block *block, const uint64_t *values, struct walk *w)
+{
+    for (const struct peet_ref *ref = block->refs, *end = ref + block->nrefs; ref != end; ref++) {
+        const uint64_t address = values[ref->value], count = values[ref->value + 1];
+        if (count)
+            *(ref->kind == PEET_REF_LOAD ? &c->stats.reads : &c->stats.writes) +=
+                run_elements(b, c, address, count, (unsigned)__builtin_ctz(ref->size_bytes), ref, w);
+    }
 }
 
 /* A reference of whatever shape.  Counts what the block's static counts leave out. */
-static __attribute__((noinline)) void run_ref(struct bus *b, struct cache *c, const struct peet_ref *ref,
-    const uint64_t *values, struct walk *w)
+static void run_ref(struct bus *b, struct cache *c, const struct peet_ref *ref, const uint64_t *values, struct walk *w)
 {
     uint64_t n = 0, counted = !(ref->flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL));
     unsigned size = ref->size_bytes ? ref->size_bytes : 1;
     if (ref->kind == PEET_REF_PREFETCH)
         return;
-    struct peet_ref_iter it;
-    for (it = peet_ref_begin(ref, values); it.count && !b->dead; it.count--, it.address += (uint64_t)it.step) {
-        n += touch_location(b, c, it.address, size, ref, w);
-        if (it.count > 1 && it.step == size && !b->check && !b->perfect_hits) {
-            const uint64_t more = elements_in_line(b, c, it.address, size, it.count - 1, ref, w);
-            n += more;
-            it.count -= more;
-            it.address += more * size;
-        }
+    struct peet_ref_iter it = peet_ref_begin(ref, values);
+    if (it.count && it.step == size && in_rows(b, ref, size)) {
+        n = run_elements(b, c, it.address, it.count, (unsigned)__builtin_ctz(size), ref, w);
+    } else {
+        for (; it.count && !b->dead; it.count--, it.address += (uint64_t)it.step)
+            n += touch_location(b, c, it.address, size, ref, w);
     }
     if (ref->kind != PEET_REF_STORE)
         c->stats.reads += n - counted;

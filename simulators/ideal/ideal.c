@@ -82,10 +82,18 @@ static uint64_t blocks(void *arg, unsigned hw, const struct peet_block_event *ev
 
 /* All that a block is here is its cost. */
 
-static int direct_table(void *self, struct peet_direct_table *table)
+static void direct_range(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values)
 {
-    (void)self;
-    (void)table;
+    (void)values;
+    run->time += cost_of(run->machine, block);
+}
+
+static int direct_table(void *arg, struct peet_direct_table *table)
+{
+    struct ideal *self = arg;
+
+    self->run.machine = self;
+    table->range = direct_range;
     return 0;
 }
 

@@ -58,6 +58,9 @@ struct peet_direct_table {
     /** loop() - a block went round so many times, value i growing by strides[i] each time.  @run: addresses of all looks' beginnings in the
      *  first turn.  May be NULL.  Returns: 0: all done, in time and stamp too; -1: nothing has happened, the loop shall come through loop() */
     int (*loop)(struct peet_direct_run *run, uint32_t block_id, uint64_t turns, const int64_t *strides);
+    /** range() - a library's operation on ranges: @block: of the image "peet", all of whose references are ranges; @values: as of its event.
+     *  What it does is what event() would do.  May be NULL: then they come through event() */
+    void (*range)(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values);
 };
 
 /** A hardware context's state while blocks are taken; the machine's, but for what is peet's. */
