@@ -107,6 +107,8 @@ struct site {
     uint8_t touch, served;  /* enum touch; level that served it: 1 another cache, 2 memory, 0 nobody */
 };
 
+enum { BUS_TOLD = 96 };
+
 struct hw {
     uint64_t cpi_rest;      /* fraction of a cycle, in CPI_ONE */
     uint64_t busy_until;    /* as the mapper was told: end of its latest block, and what it lost since */
@@ -117,6 +119,7 @@ enum { CPI_ONE = 1 << 20 };
 
 struct walk;
 struct group_way;
+struct looked;
 struct turn;
 
 /** What a fill takes and leaves behind (groups.c). */
@@ -167,7 +170,8 @@ struct bus {
     struct made *made;          /* code for blocks (made.c); NULL: none */
     struct bus_direct *direct;  /* blocks that peet takes by itself (direct.c); NULL: none */
     int groupwise;              /* groups.c has its conditions */
-    uint32_t (*go_slowly)(struct bus *, struct turn *, uint64_t begin, uint64_t line, const struct group_way *); /* miss.c, or watched: groups.c */
+    uint32_t (*go_slowly)(struct bus *, struct turn *, uint64_t begin, uint64_t line, const struct group_way *); /* miss.c, or watched: report.c */
+    struct looked (*bring)(struct bus *, uint64_t line, const struct group_way *, uint64_t asked, uint64_t stamp); /* miss.c */
     uint64_t inverses[BUS_INVERSES]; /* of strides (turns.c); 0: not asked for so far */
     int silent_write;           /* a write to a line that a read has brought in needs no transaction */
     struct fill fill[FILL_KINDS]; /* groupwise */
@@ -193,6 +197,8 @@ struct bus {
     int at_once;            /* the transactions under way take no time */
     uint32_t supplier;      /* whose cache gave the line */
     struct site site;
+    struct peet_memory_event told[BUS_TOLD]; /* what observers do not know yet */
+    uint32_t ntold;
 
     uint64_t transactions[BUS_OPS_COUNT];
     uint64_t refused, memory_line_reads, memory_line_writes, memory_word_writes, cache_to_cache;
@@ -522,6 +528,8 @@ void peet__bus_check_snoop_row(struct bus *b, struct cache *c, uint64_t line, un
 void peet__bus_check_line(struct bus *b, uint64_t line);
 
 /* report.c */
+/** The slow half of peet__bus_report(). */
+void peet__bus_report_now(struct bus *b);
 /** Describes the caches to observers; sees whether anybody watches. */
 void peet__bus_watch_init(struct bus *b);
 /** A part of a reference, before it is taken through peet__bus_touch_watched(); b->site.block is there. */
@@ -538,6 +546,14 @@ uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, 
     uint64_t time);
 /** A line leaves a cache: to make room (@by: the same cache) or because another one wants it */
 void peet__bus_report_gone(struct bus *b, const struct cache *c, uint64_t line, const struct cache *by, int dirty, uint64_t now);
+/** Observers get what has been told: before whatever may change what it means, and before they see the blocks. */
+static inline void peet__bus_report(struct bus *b)
+{
+    if (__builtin_expect(b->ntold != 0, 0))
+        peet__bus_report_now(b);
+}
+/** miss.c for a watched bus: the same, told. */
+uint32_t peet__bus_go_watched(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w);
 /** What a processor had waited for comes later than it was told. */
 void peet__bus_report_lost(struct bus *b, unsigned hw, uint64_t cycles, uint64_t now);
 

@@ -98,6 +98,14 @@ static int direct_loop(struct peet_direct_run *run, uint32_t id, uint64_t turns,
     return 0;
 }
 
+/* Observers see the loop next. */
+static int loop_watched(struct peet_direct_run *run, uint32_t id, uint64_t turns, const int64_t *strides)
+{
+    const int err = direct_loop(run, id, turns, strides);
+    peet__bus_report(((struct bus_direct *)run->machine)->bus);
+    return err;
+}
+
 static int direct_table(void *self, struct peet_direct_table *out)
 {
     struct bus *const b = self;
@@ -112,7 +120,8 @@ static int direct_table(void *self, struct peet_direct_table *out)
     d->run.keys = b->caches[0].keys;
     d->run.used = b->caches[0].used;
     *out = (struct peet_direct_table){.hint_mask = b->hint_mask, .line_shift = b->line_shift,
-        .miss = b->watched ? miss_watched : peet__bus_miss_for(b), .other = direct_other, .loop = direct_loop};
+        .miss = b->watched ? miss_watched : peet__bus_miss_for(b), .other = direct_other,
+        .loop = b->watched ? loop_watched : direct_loop};
     b->direct = d;
     out->range = direct_range;
     return 0;
@@ -192,6 +201,7 @@ static void direct_event(void *self, unsigned hw, struct peet_direct_run *run, c
     b->caches[hw].stamp = run->stamp;
     run->time += peet__bus_one(b, hw, event, d->now, run->time, &d->stalled);
     run->stamp = b->caches[hw].stamp;
+    peet__bus_report(b);
     if (b->dead)
         run->limit = 0;
 }
@@ -201,6 +211,7 @@ static uint64_t direct_end(void *self, unsigned hw)
     struct bus *const b = self;
     struct bus_direct *const d = b->direct;
     b->caches[hw].stamp = d->run.stamp;
+    peet__bus_report(b);
     peet__bus_account(b, hw, d->now, d->run.time, 0, 0, d->stalled);
     return d->run.time / CPI_ONE - d->stalled;
 }

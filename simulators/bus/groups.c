@@ -133,32 +133,6 @@ void peet__bus_groups_count(struct bus *b)
     b->filled = (struct filled){0};
 }
 
-/* miss.c if somebody wants to know which reference it is. */
-static __attribute__((noinline)) uint32_t go_watched(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w)
-{
-    struct cache *const c = t->c;
-    const uint64_t want = KEY_OF(line) | QUICK, at = peet__bus_asked_at(t, w);
-    const uint32_t first = peet__bus_set_of(b, line) * b->ways;
-    uint32_t i;
-    for (i = first; i < first + b->ways; i++)
-        if ((c->keys[i] | w->either) == want) {
-            c->hints[line & b->hint_mask] = i;
-            return i;
-        }
-    b->site.block = t->block;
-    peet__bus_at(b, w->first, begin + w->offset, w->bytes);
-    c->stamp = t->stamp + w->first;
-    t->stalled += peet__bus_touch_watched(b, c, line, 0, w->bytes, w->writes ? TOUCH_WRITE : TOUCH_READ, at);
-    if (UNLIKELY(b->dead))
-        return 0;
-    i = c->hints[line & b->hint_mask];
-    if (w->writes_later && !(c->keys[i] & QUICK_WRITE)) {
-        c->stamp = t->stamp + w->first;
-        peet__bus_touch_sole(b, c, line, w->bytes, TOUCH_WRITE, at); /* nothing that could be told of */
-    }
-    return i;
-}
-
 /* May a set be the place of more lines than it has frames?  Then a victim could be a line that the block has touched. */
 int peet__bus_crowded(const struct bus *b, const uint64_t *lines, uint32_t n)
 {
@@ -216,6 +190,7 @@ void peet__bus_groups_init(struct bus *b)
         }
         for (unsigned s = 0; s < BUS_STATES_MAX; s++)
             b->write_back_cycles[s] = b->dirty[s] ? b->address_cycles + b->line_cycles : 0;
-        b->go_slowly = b->watched ? go_watched : peet__bus_slowly_for(b);
+        b->go_slowly = b->watched ? peet__bus_go_watched : peet__bus_slowly_for(b);
+        b->bring = peet__bus_bring_for(b);
     }
 }

@@ -16,18 +16,7 @@ struct shape {
     int classify;
     int plain;      /* sets are a power of two, and records half words */
     int vectors;    /* AVX2 is there */
-};
-
-/* Where a line is now, and how long its reference waited for that. */
-struct taken { uint64_t stalled; uint32_t frame; };
-
-/* What became of a look, for those who watch; nobody else pays for it. */
-struct looked {
-    struct taken taken;
-    int filled;        /* a miss: the line has come into the frame; otherwise it was there, in whatever way */
-    enum bus_miss kind; /* filled and classified */
-    uint8_t state;     /* filled: what was in the frame before, BUS_INVALID: nothing, */
-    uint64_t gone;     /* and its line */
+    int watched;    /* a line that is there is left to whoever asks */
 };
 
 /* The bus for a fill, as peet__bus_calendar_request_sole(); counted later.  @behind: for how long a write-back follows at once.  Returns: for how long
@@ -113,6 +102,11 @@ static __attribute__((noinline)) struct taken found(struct bus *b, uint64_t line
     return t;
 }
 
+ALWAYS struct looked there_is(struct bus *b, uint64_t line, const struct group_way *w, uint32_t i, uint64_t asked, uint64_t stamp, struct shape s)
+{
+    return (struct looked){s.watched ? (struct taken){0, i} : found(b, line, w, i, asked, stamp), 0, MISS_KINDS, 0, 0};
+}
+
 ALWAYS uint32_t set_of(const struct bus *b, uint64_t line, struct shape s)
 {
     return s.plain ? (uint32_t)line & b->set_mask : peet__bus_set_of(b, line);
@@ -144,14 +138,14 @@ ALWAYS struct looked bring(struct bus *b, uint64_t line, const struct group_way 
         uint32_t place = s.plain ? was & 0x7fff : peet__bus_record_place(b, was);
         if (c->shadow[place].line == line) {
             if (UNLIKELY(c->shadow[place].where < b->lines))
-                return (struct looked){found(b, line, w, c->shadow[place].where, asked, stamp), 0, MISS_KINDS, 0, 0};
+                return there_is(b, line, w, c->shadow[place].where, asked, stamp, s);
             kind = MISS_CONFLICT;
             c->shadow[old].where = b->lines + old; /* of the line that goes; place 0 stands for none */
             c->used[b->lines + old] = c->used[i];
         } else {
             const uint32_t there = hardly(c->keys + first, c->used + first, ways, line, s.vectors);
             if (UNLIKELY(there != NO_FRAME))
-                return (struct looked){found(b, line, w, first + there, asked, stamp), 0, MISS_KINDS, 0, 0};
+                return there_is(b, line, w, first + there, asked, stamp, s);
             kind = was ? MISS_CAPACITY : MISS_COLD;
             c->shadow[old].where = b->lines + old;
             c->used[b->lines + old] = c->used[i];
@@ -167,7 +161,7 @@ ALWAYS struct looked bring(struct bus *b, uint64_t line, const struct group_way 
     } else {
         const uint32_t there = hardly(c->keys + first, c->used + first, ways, line, s.vectors);
         if (UNLIKELY(there != NO_FRAME))
-            return (struct looked){found(b, line, w, first + there, asked, stamp), 0, MISS_KINDS, 0, 0};
+            return there_is(b, line, w, first + there, asked, stamp, s);
     }
     b->filled.fills[w->fill][state]++;
     f->state = fill->state;
@@ -214,13 +208,17 @@ ALWAYS uint32_t miss(struct peet_direct_run *run, uint32_t site, uint64_t line, 
     attributes static uint32_t slowly_##name(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w) \
     { \
         (void)begin; \
-        return slowly(b, t, line, w, (struct shape){__VA_ARGS__}); \
+        return slowly(b, t, line, w, (struct shape){__VA_ARGS__, 0}); \
     } \
     attributes static uint32_t miss_##name(struct peet_direct_run *run, uint32_t site, uint64_t line) \
     { \
-        return miss(run, site, line, (struct shape){__VA_ARGS__}); \
+        return miss(run, site, line, (struct shape){__VA_ARGS__, 0}); \
+    } \
+    attributes static struct looked bring_##name(struct bus *b, uint64_t line, const struct group_way *w, uint64_t asked, uint64_t stamp) \
+    { \
+        return bring(b, line, w, asked, stamp, (struct shape){__VA_ARGS__, 1}); \
     }
-#define ENTRY(name, ...) {{__VA_ARGS__}, slowly_##name, miss_##name},
+#define ENTRY(name, ...) {{__VA_ARGS__, 0}, slowly_##name, miss_##name, bring_##name},
 
 #define X(name, ways, plain, vectors) FUNCTIONS(name##_off, , ways, 0, plain, vectors) FUNCTIONS(name##_on, , ways, 1, plain, vectors)
 SHAPES(X)
@@ -233,7 +231,7 @@ VECTOR_SHAPES(X)
 #undef X
 #endif
 
-static const struct made_shape { struct shape shape; bus_slowly *slowly; bus_miss *miss; } shapes[] = { /* the best last */
+static const struct made_shape { struct shape shape; bus_slowly *slowly; bus_miss *miss; bus_bring *bring; } shapes[] = { /* the best last */
 #define X(name, ways, plain, vectors) ENTRY(name##_off, ways, 0, plain, vectors) ENTRY(name##_on, ways, 1, plain, vectors)
     SHAPES(X)
 #ifdef __x86_64__
@@ -261,6 +259,11 @@ static const struct made_shape *shape_for(const struct bus *b)
 bus_slowly *peet__bus_slowly_for(const struct bus *b)
 {
     return shape_for(b)->slowly;
+}
+
+bus_bring *peet__bus_bring_for(const struct bus *b)
+{
+    return shape_for(b)->bring;
 }
 
 bus_miss *peet__bus_miss_for(const struct bus *b)

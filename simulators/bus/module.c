@@ -213,8 +213,10 @@ static uint64_t bus_blocks(void *self, unsigned hw, const struct peet_block_even
     size_t *out_done)
 {
     struct bus *b = self;
+    const uint64_t cycles = b->walk(b, hw, events, n, now, until, out_done);
 
-    return b->walk(b, hw, events, n, now, until, out_done);
+    peet__bus_report(b);
+    return cycles;
 }
 
 static uint64_t bus_block(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now)
@@ -226,7 +228,10 @@ static uint64_t bus_block(void *self, unsigned hw, const struct peet_block_event
 
 static uint64_t bus_loop(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
 {
-    return peet__bus_loop(self, hw, event, now, until, out_turns);
+    const uint64_t cycles = peet__bus_loop(self, hw, event, now, until, out_turns);
+
+    peet__bus_report(self);
+    return cycles;
 }
 
 static void bus_finish(void *self, uint64_t end_cycles)
