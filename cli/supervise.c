@@ -7,6 +7,7 @@
 #include "supervise.h"
 
 #include "common.h"
+#include "config/spill.h"
 #include "progress.h"
 
 #include <errno.h>
@@ -41,6 +42,7 @@ struct session {
     const struct peet_cli_subject *subject;
     struct peet_error *error;
     int environ_fd;
+    int spill_fd;  /* memory for results that the subject cannot write any more */
     int report[2]; /* pipe: host inside the subject -> here */
     int failed[2]; /* pipe: errno of an exec that failed */
     struct peet_cli_progress progress;
@@ -168,6 +170,8 @@ static int make_environment(struct session *s)
         err = add_env(s, "PEET_REPORT_FD=%d", s->report[1]);
     if (!err)
         err = add_env(s, "PEET_PROGRESS_FD=%d", s->progress.fd);
+    if (!err)
+        err = add_env(s, PEET_SPILL_SETTING "=%d", s->spill_fd);
     if (!err) /* a subject linked against another installation still gets this one's runtime */
         err = library_path && *library_path ? add_env(s, "LD_LIBRARY_PATH=%s:%s", library_path, subject->lib_dir)
                                             : add_env(s, "LD_LIBRARY_PATH=%s", subject->lib_dir);
@@ -186,12 +190,16 @@ static int prepare(struct session *s)
     int err = write_environ(s);
     if (!err)
         err = peet_cli_progress_open(&s->progress, s->error);
+    if (!err && (s->spill_fd = peet_spill_make()) < 0)
+        err = give_up(s, "make the memory for results");
     if (!err)
         err = raise_fd(s, &s->environ_fd);
     if (!err)
         err = raise_fd(s, &s->report[1]);
     if (!err)
         err = raise_fd(s, &s->progress.fd);
+    if (!err)
+        err = raise_fd(s, &s->spill_fd);
     if (!err)
         err = make_environment(s);
     return err;
@@ -210,10 +218,9 @@ static int set_stack_limit(void)
 static void become_subject(struct session *s, const sigset_t *mask, pid_t parent)
 {
     int ready = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
-    for (int fd = 0; ready && fd < 3; fd++) {
-        int passed = fd == 0 ? s->environ_fd : fd == 1 ? s->report[1] : s->progress.fd;
-        ready = fcntl(passed, F_SETFD, 0) == 0;
-    }
+    const int passed[] = { s->environ_fd, s->report[1], s->progress.fd, s->spill_fd };
+    for (size_t i = 0; ready && i < sizeof(passed) / sizeof(passed[0]); i++)
+        ready = fcntl(passed[i], F_SETFD, 0) == 0;
     ready = ready && personality(ADDR_NO_RANDOMIZE) != -1 && set_stack_limit() == 0;
     ready = ready && sigprocmask(SIG_SETMASK, mask, NULL) == 0;
     if (ready)
@@ -350,17 +357,20 @@ static void close_if_open(int fd)
 
 int peet_cli_supervise(const struct peet_cli_subject *subject, struct peet_cli_ending *out_ending, struct peet_error *error)
 {
-    struct session s = { .subject = subject, .error = error, .environ_fd = -1, .report = { -1, -1 }, .failed = { -1, -1 },
+    struct session s = { .subject = subject, .error = error, .environ_fd = -1, .spill_fd = -1, .report = { -1, -1 }, .failed = { -1, -1 },
         .progress = { .fd = -1 } };
     *out_ending = (struct peet_cli_ending){0};
     double started_s = peet_cli_now_s();
     int err = prepare(&s);
     if (!err)
         err = run_child(&s, out_ending);
+    if (!err)
+        err = peet_spill_land(s.spill_fd, subject->output, error);
     out_ending->reports = s.reports;
     out_ending->seconds = peet_cli_now_s() - started_s;
     peet_cli_progress_close(&s.progress);
     close_if_open(s.environ_fd);
+    close_if_open(s.spill_fd);
     for (int end = 0; end < 2; end++) {
         close_if_open(s.report[end]);
         close_if_open(s.failed[end]);

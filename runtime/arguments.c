@@ -56,6 +56,7 @@ static size_t read_environ(char **out_strings)
     close(fd);
     keep_from_children("PEET_REPORT_FD");
     keep_from_children("PEET_PROGRESS_FD");
+    keep_from_children("PEET_RESULTS_FD");
     *out_strings = strings;
     return bytes;
 }

@@ -40,7 +40,7 @@ void peet__settings_take(char *const *env)
 /* Programs that the subject starts must not keep the run's pipes open. */
 void peet__settings_close_on_exec(void)
 {
-    static const char *const names[] = {"PEET_REPORT_FD", "PEET_PROGRESS_FD"};
+    static const char *const names[] = {"PEET_REPORT_FD", "PEET_PROGRESS_FD", "PEET_RESULTS_FD"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         const char *fd = peet_rt_setting(names[i]);
         if (fd)

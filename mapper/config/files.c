@@ -3,6 +3,7 @@
  * Atomic writing of result files.
  */
 #include "config/files.h"
+#include "config/spill.h"
 #include "config/text.h"
 
 #include <errno.h>
@@ -15,7 +16,18 @@ static void fini(struct peet_file *file)
 {
     free(file->path);
     free(file->temporary);
+    free(file->handed);
     *file = (struct peet_file){ 0 };
+}
+
+/** Returns: 1 if it can be written to memory instead; else 0 and errno is as before */
+static int hand_over(struct peet_file *file, int why)
+{
+    file->hands = peet_spill_takes(why);
+    if (file->hands)
+        file->stream = open_memstream(&file->handed, &file->handed_bytes);
+    errno = why;
+    return file->stream != NULL;
 }
 
 int peet_file_create(const char *path, struct peet_file *out_file, struct peet_error *error)
@@ -32,7 +44,7 @@ int peet_file_create(const char *path, struct peet_file *out_file, struct peet_e
         out_file->temporary = peet_text_dup("%s.part", path);
     if (!out_file->path || !out_file->temporary)
         err = peet_error_set(error, PEET_ENOMEM, "%s: out of memory", path);
-    else if (!(out_file->stream = fopen(out_file->temporary, "we")))
+    else if (!(out_file->stream = fopen(out_file->temporary, "we")) && !hand_over(out_file, errno))
         err = peet_error_set(error, PEET_EIO, "%s: cannot create: %s", out_file->temporary, strerror(errno));
     if (err)
         fini(out_file);
@@ -51,13 +63,18 @@ int peet_file_commit(struct peet_file *file, struct peet_error *error)
         why = errno;
     }
     file->stream = NULL;
+    if (!bad && file->hands) {
+        err = peet_spill_put(file->path, file->handed, file->handed_bytes, error);
+        fini(file);
+        return err;
+    }
     if (!bad && strcmp(file->path, file->temporary) && rename(file->temporary, file->path)) {
         bad = 1;
         why = errno;
     }
     if (bad) {
         err = peet_error_set(error, PEET_EIO, "%s: cannot write: %s", file->path, why ? strerror(why) : "an earlier write failed");
-        if (strcmp(file->path, file->temporary))
+        if (strcmp(file->path, file->temporary) && !file->hands)
             unlink(file->temporary);
     }
     fini(file);
@@ -68,7 +85,7 @@ void peet_file_discard(struct peet_file *file)
 {
     if (file->stream)
         fclose(file->stream);
-    if (file->temporary && strcmp(file->path, file->temporary))
+    if (file->temporary && strcmp(file->path, file->temporary) && !file->hands)
         unlink(file->temporary);
     fini(file);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writing result files: to a temporary name beside the final one, renamed only when every byte has
- * been accepted by the system, so that nothing half-written can pass for a result.
+ * been accepted by the system, so that nothing half-written can pass for a result.  A process that may not create it any more
+ * hands it to `peet run` (spill.h).
  */
 #ifndef PEET_FILES_H
 #define PEET_FILES_H
@@ -12,6 +13,9 @@
 struct peet_file {
     FILE *stream; /* write here */
     char *path, *temporary;
+    char *handed; /* its contents, if it is to be handed over; else NULL */
+    size_t handed_bytes;
+    int hands;
 };
 
 /** peet_file_create() - begin a file.  Returns: 0 or PEET_EIO / PEET_ENOMEM */

@@ -6,6 +6,7 @@
  * ends in a crash or a deadlock of the subject leaves what there was, with the reason in `.end`.
  */
 #include "config/config.h"
+#include "config/spill.h"
 #include "host/data.h"
 #include "host/consistency.h"
 #include "host/report.h"
@@ -226,6 +227,15 @@ static uint64_t *progress_page(void)
         return NULL;
     page = mmap(NULL, PROGRESS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, atoi(setting), 0);
     return page == MAP_FAILED ? NULL : page; /* progress is no reason to fail */
+}
+
+/** The memory in which results are handed over, if the program gives up the right to write them. */
+static void share_results(void)
+{
+    const char *setting = peet_rt_setting(PEET_SPILL_SETTING);
+
+    if (setting)
+        peet_spill_share(atoi(setting));
 }
 
 static int build(struct peet_error *error)
@@ -459,6 +469,7 @@ static int run(struct peet_error *error)
         return err == PEET_ENOMEM || err == PEET_EIO ? STATUS_FAILED : STATUS_REFUSED;
     }
     check_granularity();
+    share_results();
     if (peet_host_explores(&host.config))
         err = peet_host_explore(&host.config, host.map, &host.found, &execution, error);
     else

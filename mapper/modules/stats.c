@@ -84,8 +84,30 @@ static void stats_string(const struct peet_env *env, struct peet_stats *node, co
     put(env, node, key, peet_stats_text(value ? value : ""));
 }
 
+static int write_file(const struct peet_env *env, const char *name, const void *data, size_t bytes)
+{
+    struct peet_error error = { 0, "" };
+    struct peet_file file;
+    char *path = NULL;
+    int err = strchr(name, '/') ? peet_error_set(&error, PEET_EINVALID, "%s: files of results have no folder in their name", name) : 0;
+
+    if (!err && asprintf(&path, "%s/%s", env->output_dir, name) < 0)
+        err = peet_error_set(&error, PEET_ENOMEM, "%s: out of memory", name);
+    if (!err)
+        err = peet_file_create(path, &file, &error);
+    if (!err) {
+        fwrite(data, 1, bytes, file.stream);
+        err = peet_file_commit(&file, &error);
+    }
+    free(path);
+    if (err)
+        env->fail(env, "%s", error.message);
+    return err;
+}
+
 void peet_stats_install(struct peet_env *env)
 {
+    env->write_file = write_file;
     env->stats_object = stats_object;
     env->stats_array = stats_array;
     env->stats_u64 = stats_u64;

@@ -242,15 +242,13 @@ static void csv_places(const struct x86 *x, FILE *out, int functions)
 
 int x86_stack_files(const struct x86 *x)
 {
-    char path[4096], temporary[4100], name[40];
-    FILE *out;
-    int wrong;
+    char name[40], *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    int err;
 
-    snprintf(path, sizeof path, "%s/x86-stacks.csv", x->env->output_dir);
-    snprintf(temporary, sizeof temporary, "%s.tmp", path);
-    out = fopen(temporary, "we");
     if (!out) {
-        x->env->fail(x->env, "cannot write %s: %s", temporary, strerror(errno));
+        x->env->fail(x->env, "out of memory for x86-stacks.csv");
         return -1;
     }
     fprintf(out, "of,name,file,line,cycles");
@@ -271,11 +269,12 @@ int x86_stack_files(const struct x86 *x)
     }
     csv_places(x, out, 1);
     csv_places(x, out, 0);
-    wrong = ferror(out);
-    if (fclose(out) || wrong || rename(temporary, path)) {
-        x->env->fail(x->env, "cannot write %s: %s", path, strerror(errno));
-        remove(temporary);
-        return -1;
+    if (fclose(out)) {
+        x->env->fail(x->env, "out of memory for x86-stacks.csv");
+        err = -1;
+    } else {
+        err = x->env->write_file(x->env, "x86-stacks.csv", text, bytes) ? -1 : 0;
     }
-    return 0;
+    free(text);
+    return err;
 }

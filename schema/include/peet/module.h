@@ -551,6 +551,10 @@ struct peet_env {
     const struct peet_cost *(*cost)(const struct peet_env *, const struct peet_processor *, const struct peet_insn *);
     /** processor_error() - why the last processor() gave NULL, with the nearest name; lives until the next processor() */
     const char *(*processor_error)(const struct peet_env *);
+
+    /** write_file() - a file of the results folder, whole, or not at all; also when the subject has given up the right to make files
+     *  there.  NULL if peet is older.  Returns: 0, or a peet_err after fail() */
+    int (*write_file)(const struct peet_env *, const char *name, const void *data, size_t bytes);
 };
 
 /* ------------------------------------------------------------------------------------------ descriptor */
