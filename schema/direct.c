@@ -11,26 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t *taken_of(const struct peet__direct_function *d, uint32_t index)
-{
-    return (uint64_t *)&d->blocks[-2 - (int64_t)index];
-}
-
-/* loop() of the table with observers. */
-static int loop_and_show(struct peet_direct_run *run, uint32_t id, uint64_t turns, const int64_t *strides)
-{
-    struct peet__direct *const d = (struct peet__direct *)(uintptr_t)((uintptr_t)run->table - offsetof(struct peet__direct, table));
-    const struct peet_block *const block = d->loop_block;
-    if (d->loop(run, id, turns, strides) != 0)
-        return -1;
-    if (block != NULL) { /* such turns are not among those that `taken` of a watch says */
-        peet__direct_function_of(run->blocks)->direct->told[block->index] -= turns;
-        const struct peet_block_event event = {block, d->values, d->context, turns, strides};
-        d->shown(d->shown_arg, &event, (uint32_t)d->loop_observers);
-    }
-    return 0;
-}
-
 int peet_program_set_direct(struct peet_program *p, const struct peet_direct *ops, void *self)
 {
     struct peet__direct *d = calloc(1, sizeof *d);
@@ -49,77 +29,12 @@ int peet_program_set_direct(struct peet_program *p, const struct peet_direct *op
     return PEET_ENOTFOUND;
 }
 
-int peet_program_add_observer(struct peet_program *p, const struct peet_direct_observer *ops, void *self)
-{
-    struct peet__direct *const d = p->direct;
-    if (d == NULL || d->nobservers == PEET__DIRECT_OBSERVERS)
-        return PEET_ELIMIT;
-    if (d->nobservers == 0 && d->table.loop != NULL) {
-        d->loop = d->table.loop;
-        d->table.loop = loop_and_show;
-    }
-    d->table.range = NULL; /* they want to see them */
-    d->observers[d->nobservers].ops = ops;
-    d->observers[d->nobservers++].self = self;
-    return 0;
-}
-
-void peet_program_direct_executed(struct peet_program *p, peet_program_executed *fn, void *arg)
-{
-    struct peet__direct *const d = p->direct;
-    for (unsigned i = 0; i < p->nfunctions; i++) {
-        struct peet__function *f = p->functions[i];
-        for (uint32_t k = 0; f->direct != NULL && k < f->nall; k++) {
-            const uint64_t taken = *taken_of(f->direct, k), times = taken - f->direct->told[k];
-            if (times == 0)
-                continue;
-            f->direct->told[k] = taken;
-            for (uint32_t o = 0; o < d->nobservers; o++)
-                if (d->observers[o].ops->executed != NULL && f->direct->watches[k * d->nobservers + o] == NULL)
-                    d->observers[o].ops->executed(d->observers[o].self, &f->blocks[k], times);
-            fn(arg, &f->blocks[k], times, 0, 0);
-        }
-    }
-    if (d != NULL)
-        peet__direct_ranges_executed(d, fn, arg);
-}
-
 #ifdef __x86_64__
 
-#include "forms.h"
-
-/* Registers while the code runs: rbx the run, rbp at the record, r14 followed registers, r13 time, r12 instructions, r15 stamp, edi the
- * last block, r8 the function's table of blocks, r9 keys, r10 used, r11 hints; rax, rcx, rdx and rsi are scratch. */
-static const struct peet__form_registers registers = {RBP, R14, RCX};
-
-enum { CHAIN = 4, BLOCK_EXTRA_BYTES = 640, VALUE_BYTES = 64, LOOK_BYTES = 160, WATCH_BYTES = 96, GUARD_BYTES = 128, LOOP_BYTES = 64,
-       GUARDS = PEET__DIRECT_OBSERVERS * (PEET_DIRECT_GUARDS + 1), COLD = (CHAIN + 2) * (PEET_DIRECT_LOOKS + 1 + GUARDS) };
-#define RUN(field) ((int32_t)offsetof(struct peet_direct_run, field))
+#include "maker.h"
 
 /* What every chunk begins with, as offsets. */
 struct preamble { size_t enter, leave, sync, miss, other, loop; };
-
-enum why { COLD_MISS, COLD_OTHER, COLD_WATCH };
-
-/* Something rare that a block's code jumps to: a miss, lines that are not what was hoped for, or an observer that wants to see the block. */
-struct cold {
-    uint8_t *from;      /* behind the jump */
-    uint8_t *back;      /* where to go on */
-    uint32_t argument;  /* site; block id */
-    int32_t tail;       /* if the block cannot be taken: it is to come as a tail; -1: as a record */
-    uint8_t why, single;
-};
-
-struct maker {
-    struct peet__function *f;
-    struct peet__direct *direct;
-    struct peet__direct_function *made;
-    struct peet__emit e;
-    const uint8_t *leave, *sync, *miss, *other, *loop; /* run-time addresses */
-    struct cold cold[COLD];
-    uint32_t ncold;
-    const void *pointer;   /* that rsi holds, while a block's watches are seen to */
-};
 
 static void reload(struct peet__emit *e)
 {
@@ -262,146 +177,6 @@ static void go_on(struct maker *m)
     CODE(e, "\x41\xff\x24\xc0"); /* jmp [r8 + rax * 8] */
 }
 
-static struct cold *add_cold(struct maker *m, uint8_t *from, uint32_t argument, int32_t tail, enum why why)
-{
-    struct cold *c = &m->cold[m->ncold++];
-    *c = (struct cold){.from = from, .argument = argument, .tail = tail, .why = (uint8_t)why};
-    return c;
-}
-
-/* Where a cold path is needed for a jump out of a block of which nothing has happened yet. */
-static void unless(struct maker *m, unsigned condition, int32_t tail)
-{
-    if (tail < 0)
-        jump_if(&m->e, condition, m->leave);
-    else
-        add_cold(m, jump_ahead(&m->e, condition), 0, tail, COLD_WATCH);
-}
-
-/* Where blocks are counted. */
-static int32_t count_of(uint32_t index)
-{
-    return -8 * (int32_t)(index + 2);
-}
-
-/* ------------------------------------------------------------------------------------------ observers */
-
-static struct peet_direct_watch **watches_of(const struct maker *m, uint32_t index)
-{
-    return &m->made->watches[index * m->direct->nobservers];
-}
-
-static void point_to(struct maker *m, const void *pointer)
-{
-    if (m->pointer != pointer)
-        constant(&m->e, RSI, (uint64_t)(uintptr_t)pointer);
-    m->pointer = pointer;
-}
-
-/* Is the execution to be seen because it is due? */
-static void see_untils(struct maker *m, uint32_t index, int32_t tail)
-{
-    struct peet__emit *const e = &m->e;
-    struct peet_direct_watch **const watches = watches_of(m, index);
-    int any = 0;
-    m->pointer = NULL;
-    for (uint32_t o = 0; o < m->direct->nobservers; o++) {
-        if (watches[o] == NULL)
-            continue;
-        if (!any)
-            load(e, RDX, R8, count_of(index));
-        any = 1;
-        point_to(m, watches[o]);
-        memory(e, 0x3b, RDX, RSI, offsetof(struct peet_direct_watch, until)); /* cmp rdx, [rsi + …] */
-        unless(m, IF_AT_LEAST, tail);
-    }
-}
-
-/* rax is @more less than values[value]: does it keep to all guards?  rcx and rsi change. */
-static void see_guards(struct maker *m, uint32_t index, uint32_t value, uint32_t more, int32_t tail)
-{
-    struct peet__emit *const e = &m->e;
-    struct peet_direct_watch **const watches = watches_of(m, index);
-    for (uint32_t o = 0; o < m->direct->nobservers; o++)
-        for (uint32_t g = 0; watches[o] != NULL && g < watches[o]->nguards; g++) {
-            const struct peet_direct_guard *const guard = &watches[o]->guards[g];
-            const int32_t at = (int32_t)(offsetof(struct peet_direct_watch, guards) + g * sizeof *guard);
-            if (guard->value != value)
-                continue;
-            point_to(m, watches[o]);
-            if (more != 0) {
-                CODE(e, "\x48\x8d\x88"); /* lea rcx, [rax + disp32] */
-                word32(e, more);
-            } else {
-                CODE(e, "\x48\x89\xc1"); /* mov rcx, rax */
-            }
-            memory(e, 0x2b, RCX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, base));
-            if (guard->shift != 0) {
-                CODE(e, "\x48\xc1\xc9"); /* ror rcx, imm8 */
-                byte(e, guard->shift);
-            }
-            memory(e, 0x3b, RCX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, span));
-            unless(m, IF_AT_LEAST, tail);
-        }
-}
-
-/* Has one of the first @nlooks this value? */
-static int seen_before(const struct peet_direct_block *d, uint32_t nlooks, uint32_t value)
-{
-    for (uint32_t k = 0; k < nlooks; k++)
-        if (d->looks[k].value == value)
-            return 1;
-    return 0;
-}
-
-/* Values that no look has. */
-static void see_others(struct maker *m, uint32_t index, const struct peet_direct_block *d, int32_t tail)
-{
-    struct peet_direct_watch **const watches = watches_of(m, index);
-    uint16_t done[GUARDS];
-    uint32_t ndone = 0;
-    for (uint32_t o = 0; o < m->direct->nobservers; o++)
-        for (uint32_t g = 0; watches[o] != NULL && g < watches[o]->nguards; g++) {
-            const uint16_t value = watches[o]->guards[g].value;
-            int again = seen_before(d, d->nlooks, value);
-            for (uint32_t i = 0; i < ndone; i++)
-                again |= done[i] == value;
-            if (again)
-                continue;
-            done[ndone++] = value;
-            compute(&m->e, registers, &m->f->code[index].addresses[value]);
-            see_guards(m, index, value, 0, tail);
-        }
-}
-
-/* What observers want of a block.  Returns: 0, or -1: to see it */
-static int ask_observers(struct maker *m, uint32_t index, const uint64_t *values)
-{
-    const struct peet__direct *const d = m->direct;
-    const struct peet_block *const block = &m->f->blocks[index];
-    for (uint32_t o = 0; o < d->nobservers; o++) {
-        struct peet_direct_watch *w = NULL;
-        if (d->observers[o].ops->watch(d->observers[o].self, block, values, &w) != 0 || (w != NULL && w->nguards > PEET_DIRECT_GUARDS))
-            return -1;
-        for (uint32_t g = 0; w != NULL && g < w->nguards; g++)
-            if (w->guards[g].value >= block->nvalues)
-                return -1;
-        if (w != NULL)
-            w->taken = taken_of(m->made, index);
-        watches_of(m, index)[o] = w;
-    }
-    return 0;
-}
-
-/* Which observers see turns of the block? */
-static uint32_t watchers(const struct maker *m, uint32_t index)
-{
-    uint32_t mask = 0;
-    for (uint32_t o = 0; o < m->direct->nobservers; o++)
-        mask |= watches_of(m, index)[o] != NULL ? 1u << o : 0;
-    return mask;
-}
-
 /* Where a look's references begin. */
 static struct peet__address begin_of(const struct peet__block *c, const struct peet_direct_look *look)
 {
@@ -459,8 +234,8 @@ static void make_looks(struct maker *m, const struct peet__block *c, const struc
         compute(e, registers, &a);
         if (kept) /* whoever reports a miss wants to know it, too */
             store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
-        if (!seen_before(d, k, d->looks[k].value))
-            see_guards(m, index, d->looks[k].value, d->looks[k].before, tail);
+        if (!peet__direct_seen_before(d, k, d->looks[k].value))
+            peet__direct_see_guards(m, index, d->looks[k].value, d->looks[k].before, tail);
         if (d->looks[k].span < 2)
             continue;
         CODE(e, "\x8d\x88"); /* lea ecx, [rax + disp32] */
@@ -511,8 +286,8 @@ static void happen(struct maker *m, uint32_t index, const struct peet_direct_blo
 {
     struct peet__emit *const e = &m->e;
     const struct peet__block *c = &m->f->code[index];
-    see_untils(m, index, tail);
-    see_others(m, index, d, tail);
+    peet__direct_see_untils(m, index, tail);
+    peet__direct_see_others(m, index, d, tail);
     if (d->nlooks != 0)
         make_looks(m, c, d, index, tail);
     add_constant(e, R15, d->stamps);
@@ -559,26 +334,6 @@ static void multiply(struct maker *m, uint32_t by)
     word32(&m->e, by);
 }
 
-/* What observers of the loop are to see. */
-static void show_values(struct maker *m, uint32_t index)
-{
-    struct peet__emit *const e = &m->e;
-    struct peet__direct *const d = m->direct;
-    const struct peet__block *const c = &m->f->code[index];
-    const uint32_t mask = watchers(m, index);
-    if (d->nobservers == 0)
-        return;
-    constant(e, RSI, (uint64_t)(uintptr_t)d);
-    constant(e, RAX, mask != 0 ? (uint64_t)(uintptr_t)&m->f->blocks[index] : 0);
-    store(e, RAX, RSI, offsetof(struct peet__direct, loop_block));
-    constant(e, RAX, mask);
-    store(e, RAX, RSI, offsetof(struct peet__direct, loop_observers));
-    for (uint32_t k = 0; mask != 0 && k < c->nvalues; k++) {
-        compute(e, registers, &c->addresses[k]);
-        store(e, RAX, RSI, (int32_t)(offsetof(struct peet__direct, values) + k * sizeof d->values[0]));
-    }
-}
-
 static int make_loop(struct maker *m, uint32_t index, const struct peet_direct_block *d)
 {
     struct peet__emit *const e = &m->e;
@@ -597,7 +352,7 @@ static int make_loop(struct maker *m, uint32_t index, const struct peet_direct_b
             compute(e, registers, &a);
             store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
         }
-        show_values(m, index);
+        peet__direct_show_values(m, index);
         byte(e, 0xbe); /* mov esi, imm32 */
         word32(e, m->f->blocks[index].id);
         load(e, RDX, RBX, RUN(turns));
@@ -608,7 +363,7 @@ static int make_loop(struct maker *m, uint32_t index, const struct peet_direct_b
     }
     multiply(m, m->f->blocks[index].ninsns);
     CODE(e, "\x49\x01\xcc"); /* add r12, rcx */
-    if (watchers(m, index) == 0) /* else loop_and_show() has counted them */
+    if (peet__direct_watchers(m, index) == 0) /* else loop_and_show() has counted them */
         memory(e, 0x01, RAX, R8, count_of(index)); /* add [r8 + …], rax */
     for (uint32_t k = 0; k < c->nupdates; k++) {
         multiply(m, (uint32_t)c->steps[k].disp);
@@ -648,7 +403,7 @@ static int ask(struct maker *m, uint32_t index, struct peet_direct_block *out)
         values[k] = c->addresses[k].disp;
     if (m->direct->ops->block(m->direct->self, &m->f->blocks[index], values, out) != 0)
         return -1;
-    return ask_observers(m, index, values);
+    return peet__direct_ask_observers(m, index, values);
 }
 
 static void tail_is(struct maker *m, uint32_t index)
@@ -731,7 +486,7 @@ static void make_cold(struct maker *m)
 /* Can a loop, as the machine wants it, be code? */
 static int can_go_round(const struct maker *m, uint32_t index, const struct peet_direct_block *d)
 {
-    const uint32_t mask = watchers(m, index);
+    const uint32_t mask = peet__direct_watchers(m, index);
     if (d->whole)
         return 0;
     if (d->nlooks == 0)
@@ -746,7 +501,7 @@ static void make_block(struct maker *m, uint32_t index)
     struct peet_direct_block d, pad;
     const uint8_t *begin, *body;
     if (ask(m, index, &d) != 0 || (c->loop && !can_go_round(m, index, &d)) || (c->pad >= 0 && (ask(m, (uint32_t)c->pad, &pad) != 0 ||
-        pad.nlooks != 0 || m->f->code[c->pad].nupdates != 0 || watchers(m, (uint32_t)c->pad) != 0)))
+        pad.nlooks != 0 || m->f->code[c->pad].nupdates != 0 || peet__direct_watchers(m, (uint32_t)c->pad) != 0)))
         return;
     begin = here(e);
     if (c->pad >= 0) { /* alignment that is executed if the block before it was the last */
@@ -850,24 +605,6 @@ struct peet__direct_function *peet__direct_make(struct peet_program *p, struct p
     return made;
 }
 
-void peet__direct_came(struct peet_program *p, struct peet__function *f, uint32_t index)
-{
-    const struct peet__direct *const d = p->direct;
-    struct peet__direct_function *const made = f->direct;
-    int over = 0;
-    if (made == NULL || index >= f->nall)
-        return;
-    for (uint32_t o = 0; o < d->nobservers; o++) {
-        const struct peet_direct_watch *w = made->watches[(size_t)index * d->nobservers + o];
-        over |= w != NULL && w->over;
-    }
-    if (!over || ++made->stale < made->patience)
-        return;
-    made->stale = 0;
-    made->patience *= 2; /* it changes less and less */
-    (void)peet__direct_make(p, f); /* else the old code does it: it leaves whatever is over */
-}
-
 void peet__direct_free(struct peet_program *p)
 {
     if (p->direct != NULL)
@@ -882,11 +619,6 @@ struct peet__direct_function *peet__direct_make(struct peet_program *p, struct p
 {
     (void)p, (void)f;
     return NULL;
-}
-
-void peet__direct_came(struct peet_program *p, struct peet__function *f, uint32_t index)
-{
-    (void)p, (void)f, (void)index;
 }
 
 void peet__direct_free(struct peet_program *p)

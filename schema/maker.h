@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What makes machine code for blocks, in its parts: direct.c the blocks and what the machine wants of them, watch.c what those who look on
+ * want to see.
+ */
+#ifndef PEET_MAKER_H
+#define PEET_MAKER_H
+
+#include "direct.h"
+#include "forms.h"
+
+/* Registers while the code runs: rbx the run, rbp at the record, r14 followed registers, r13 time, r12 instructions, r15 stamp, edi the
+ * last block, r8 the function's table of blocks, r9 keys, r10 used, r11 hints; rax, rcx, rdx and rsi are scratch. */
+static const struct peet__form_registers registers = {RBP, R14, RCX};
+
+enum { CHAIN = 4, BLOCK_EXTRA_BYTES = 640, VALUE_BYTES = 64, LOOK_BYTES = 160, WATCH_BYTES = 96, GUARD_BYTES = 128, LOOP_BYTES = 64,
+       GUARDS = PEET__DIRECT_OBSERVERS * (PEET_DIRECT_GUARDS + 1), COLD = (CHAIN + 2) * (PEET_DIRECT_LOOKS + 1 + GUARDS) };
+#define RUN(field) ((int32_t)offsetof(struct peet_direct_run, field))
+
+enum why { COLD_MISS, COLD_OTHER, COLD_WATCH };
+
+/* Something rare that a block's code jumps to: a miss, lines that are not what was hoped for, or an observer that wants to see the block. */
+struct cold {
+    uint8_t *from;      /* behind the jump */
+    uint8_t *back;      /* where to go on */
+    uint32_t argument;  /* site; block id */
+    int32_t tail;       /* if the block cannot be taken: it is to come as a tail; -1: as a record */
+    uint8_t why, single;
+};
+
+struct maker {
+    struct peet__function *f;
+    struct peet__direct *direct;
+    struct peet__direct_function *made;
+    struct peet__emit e;
+    const uint8_t *leave, *sync, *miss, *other, *loop; /* run-time addresses */
+    struct cold cold[COLD];
+    uint32_t ncold;
+    const void *pointer;   /* that rsi holds, while a block's watches are seen to */
+};
+
+static inline struct cold *add_cold(struct maker *m, uint8_t *from, uint32_t argument, int32_t tail, enum why why)
+{
+    struct cold *c = &m->cold[m->ncold++];
+    *c = (struct cold){.from = from, .argument = argument, .tail = tail, .why = (uint8_t)why};
+    return c;
+}
+
+/* Where a cold path is needed for a jump out of a block of which nothing has happened yet. */
+static inline void unless(struct maker *m, unsigned condition, int32_t tail)
+{
+    if (tail < 0)
+        jump_if(&m->e, condition, m->leave);
+    else
+        add_cold(m, jump_ahead(&m->e, condition), 0, tail, COLD_WATCH);
+}
+
+/* Where blocks are counted. */
+static inline int32_t count_of(uint32_t index)
+{
+    return -8 * (int32_t)(index + 2);
+}
+
+/* watch.c */
+/** The first thing of a block: is the execution to be seen because it is due?  @tail: as in struct cold */
+void peet__direct_see_untils(struct maker *m, uint32_t index, int32_t tail);
+/** rax is @more less than values[value]: does it keep to all guards?  rcx and rsi change. */
+void peet__direct_see_guards(struct maker *m, uint32_t index, uint32_t value, uint32_t more, int32_t tail);
+/** Guards of values that no look has. */
+void peet__direct_see_others(struct maker *m, uint32_t index, const struct peet_direct_block *d, int32_t tail);
+/** Has one of the first @nlooks this value? */
+int peet__direct_seen_before(const struct peet_direct_block *d, uint32_t nlooks, uint32_t value);
+/** What observers want of a block.  Returns: 0, or -1: to see it */
+int peet__direct_ask_observers(struct maker *m, uint32_t index, const uint64_t *values);
+/** Which observers see turns of the block?  A bit each. */
+uint32_t peet__direct_watchers(const struct maker *m, uint32_t index);
+/** What observers of the loop are to see. */
+void peet__direct_show_values(struct maker *m, uint32_t index);
+
+#endif

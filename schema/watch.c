@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Those who look on while blocks are taken in machine code (struct peet_direct_observer): their part of a block's code, turns of loops
+ * that they see, and how often what they do not see has happened.
+ */
+#include "maker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t *taken_of(const struct peet__direct_function *d, uint32_t index)
+{
+    return (uint64_t *)&d->blocks[-2 - (int64_t)index];
+}
+
+/* loop() of the table with observers. */
+static int loop_and_show(struct peet_direct_run *run, uint32_t id, uint64_t turns, const int64_t *strides)
+{
+    struct peet__direct *const d = (struct peet__direct *)(uintptr_t)((uintptr_t)run->table - offsetof(struct peet__direct, table));
+    const struct peet_block *const block = d->loop_block;
+    if (d->loop(run, id, turns, strides) != 0)
+        return -1;
+    if (block != NULL) { /* such turns are not among those that `taken` of a watch says */
+        peet__direct_function_of(run->blocks)->direct->told[block->index] -= turns;
+        const struct peet_block_event event = {block, d->values, d->context, turns, strides};
+        d->shown(d->shown_arg, &event, (uint32_t)d->loop_observers);
+    }
+    return 0;
+}
+
+int peet_program_add_observer(struct peet_program *p, const struct peet_direct_observer *ops, void *self)
+{
+    struct peet__direct *const d = p->direct;
+    if (d == NULL || d->nobservers == PEET__DIRECT_OBSERVERS)
+        return PEET_ELIMIT;
+    if (d->nobservers == 0 && d->table.loop != NULL) {
+        d->loop = d->table.loop;
+        d->table.loop = loop_and_show;
+    }
+    d->table.range = NULL; /* they want to see them */
+    d->observers[d->nobservers].ops = ops;
+    d->observers[d->nobservers++].self = self;
+    return 0;
+}
+
+void peet_program_direct_executed(struct peet_program *p, peet_program_executed *fn, void *arg)
+{
+    struct peet__direct *const d = p->direct;
+    for (unsigned i = 0; i < p->nfunctions; i++) {
+        struct peet__function *f = p->functions[i];
+        for (uint32_t k = 0; f->direct != NULL && k < f->nall; k++) {
+            const uint64_t taken = *taken_of(f->direct, k), times = taken - f->direct->told[k];
+            if (times == 0)
+                continue;
+            f->direct->told[k] = taken;
+            for (uint32_t o = 0; o < d->nobservers; o++)
+                if (d->observers[o].ops->executed != NULL && f->direct->watches[k * d->nobservers + o] == NULL)
+                    d->observers[o].ops->executed(d->observers[o].self, &f->blocks[k], times);
+            fn(arg, &f->blocks[k], times, 0, 0);
+        }
+    }
+    if (d != NULL)
+        peet__direct_ranges_executed(d, fn, arg);
+}
+
+#ifdef __x86_64__
+
+static struct peet_direct_watch **watches_of(const struct maker *m, uint32_t index)
+{
+    return &m->made->watches[index * m->direct->nobservers];
+}
+
+static void point_to(struct maker *m, const void *pointer)
+{
+    if (m->pointer != pointer)
+        constant(&m->e, RSI, (uint64_t)(uintptr_t)pointer);
+    m->pointer = pointer;
+}
+
+/* Is the execution to be seen because it is due? */
+void peet__direct_see_untils(struct maker *m, uint32_t index, int32_t tail)
+{
+    struct peet__emit *const e = &m->e;
+    struct peet_direct_watch **const watches = watches_of(m, index);
+    int any = 0;
+    m->pointer = NULL;
+    for (uint32_t o = 0; o < m->direct->nobservers; o++) {
+        if (watches[o] == NULL)
+            continue;
+        if (!any)
+            load(e, RDX, R8, count_of(index));
+        any = 1;
+        point_to(m, watches[o]);
+        memory(e, 0x3b, RDX, RSI, offsetof(struct peet_direct_watch, until)); /* cmp rdx, [rsi + …] */
+        unless(m, IF_AT_LEAST, tail);
+    }
+}
+
+/* rax is @more less than values[value]: does it keep to all guards?  rcx and rsi change. */
+void peet__direct_see_guards(struct maker *m, uint32_t index, uint32_t value, uint32_t more, int32_t tail)
+{
+    struct peet__emit *const e = &m->e;
+    struct peet_direct_watch **const watches = watches_of(m, index);
+    for (uint32_t o = 0; o < m->direct->nobservers; o++)
+        for (uint32_t g = 0; watches[o] != NULL && g < watches[o]->nguards; g++) {
+            const struct peet_direct_guard *const guard = &watches[o]->guards[g];
+            const int32_t at = (int32_t)(offsetof(struct peet_direct_watch, guards) + g * sizeof *guard);
+            if (guard->value != value)
+                continue;
+            point_to(m, watches[o]);
+            if (more != 0) {
+                CODE(e, "\x48\x8d\x88"); /* lea rcx, [rax + disp32] */
+                word32(e, more);
+            } else {
+                CODE(e, "\x48\x89\xc1"); /* mov rcx, rax */
+            }
+            memory(e, 0x2b, RCX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, base));
+            if (guard->shift != 0) {
+                CODE(e, "\x48\xc1\xc9"); /* ror rcx, imm8 */
+                byte(e, guard->shift);
+            }
+            memory(e, 0x3b, RCX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, span));
+            unless(m, IF_AT_LEAST, tail);
+        }
+}
+
+/* Has one of the first @nlooks this value? */
+int peet__direct_seen_before(const struct peet_direct_block *d, uint32_t nlooks, uint32_t value)
+{
+    for (uint32_t k = 0; k < nlooks; k++)
+        if (d->looks[k].value == value)
+            return 1;
+    return 0;
+}
+
+/* Values that no look has. */
+void peet__direct_see_others(struct maker *m, uint32_t index, const struct peet_direct_block *d, int32_t tail)
+{
+    struct peet_direct_watch **const watches = watches_of(m, index);
+    uint16_t done[GUARDS];
+    uint32_t ndone = 0;
+    for (uint32_t o = 0; o < m->direct->nobservers; o++)
+        for (uint32_t g = 0; watches[o] != NULL && g < watches[o]->nguards; g++) {
+            const uint16_t value = watches[o]->guards[g].value;
+            int again = peet__direct_seen_before(d, d->nlooks, value);
+            for (uint32_t i = 0; i < ndone; i++)
+                again |= done[i] == value;
+            if (again)
+                continue;
+            done[ndone++] = value;
+            compute(&m->e, registers, &m->f->code[index].addresses[value]);
+            peet__direct_see_guards(m, index, value, 0, tail);
+        }
+}
+
+/* What observers want of a block.  Returns: 0, or -1: to see it */
+int peet__direct_ask_observers(struct maker *m, uint32_t index, const uint64_t *values)
+{
+    const struct peet__direct *const d = m->direct;
+    const struct peet_block *const block = &m->f->blocks[index];
+    for (uint32_t o = 0; o < d->nobservers; o++) {
+        struct peet_direct_watch *w = NULL;
+        if (d->observers[o].ops->watch(d->observers[o].self, block, values, &w) != 0 || (w != NULL && w->nguards > PEET_DIRECT_GUARDS))
+            return -1;
+        for (uint32_t g = 0; w != NULL && g < w->nguards; g++)
+            if (w->guards[g].value >= block->nvalues)
+                return -1;
+        if (w != NULL)
+            w->taken = taken_of(m->made, index);
+        watches_of(m, index)[o] = w;
+    }
+    return 0;
+}
+
+/* Which observers see turns of the block? */
+uint32_t peet__direct_watchers(const struct maker *m, uint32_t index)
+{
+    uint32_t mask = 0;
+    for (uint32_t o = 0; o < m->direct->nobservers; o++)
+        mask |= watches_of(m, index)[o] != NULL ? 1u << o : 0;
+    return mask;
+}
+
+/* What observers of the loop are to see. */
+void peet__direct_show_values(struct maker *m, uint32_t index)
+{
+    struct peet__emit *const e = &m->e;
+    struct peet__direct *const d = m->direct;
+    const struct peet__block *const c = &m->f->code[index];
+    const uint32_t mask = peet__direct_watchers(m, index);
+    if (d->nobservers == 0)
+        return;
+    constant(e, RSI, (uint64_t)(uintptr_t)d);
+    constant(e, RAX, mask != 0 ? (uint64_t)(uintptr_t)&m->f->blocks[index] : 0);
+    store(e, RAX, RSI, offsetof(struct peet__direct, loop_block));
+    constant(e, RAX, mask);
+    store(e, RAX, RSI, offsetof(struct peet__direct, loop_observers));
+    for (uint32_t k = 0; mask != 0 && k < c->nvalues; k++) {
+        compute(e, registers, &c->addresses[k]);
+        store(e, RAX, RSI, (int32_t)(offsetof(struct peet__direct, values) + k * sizeof d->values[0]));
+    }
+}
+
+void peet__direct_came(struct peet_program *p, struct peet__function *f, uint32_t index)
+{
+    const struct peet__direct *const d = p->direct;
+    struct peet__direct_function *const made = f->direct;
+    int over = 0;
+    if (made == NULL || index >= f->nall)
+        return;
+    for (uint32_t o = 0; o < d->nobservers; o++) {
+        const struct peet_direct_watch *w = made->watches[(size_t)index * d->nobservers + o];
+        over |= w != NULL && w->over;
+    }
+    if (!over || ++made->stale < made->patience)
+        return;
+    made->stale = 0;
+    made->patience *= 2; /* it changes less and less */
+    (void)peet__direct_make(p, f); /* else the old code does it: it leaves whatever is over */
+}
+
+#else
+
+void peet__direct_came(struct peet_program *p, struct peet__function *f, uint32_t index)
+{
+    (void)p, (void)f, (void)index;
+}
+
+#endif
