@@ -22,7 +22,7 @@
 enum {
     DTRACK_LEVELS = 8,
     DTRACK_SERVED = DTRACK_LEVELS + 2, /* levels that can serve: 0, the caches, memory */
-    DTRACK_FOUND_BITS = 8,             /* objects asked for lately */
+    DTRACK_FOUND_BITS = 9,             /* objects asked for lately: large ones, and as many small ones */
     DTRACK_STRIDES = 8,                /* different strides remembered for a reference */
     DTRACK_ALWAYS = 64,                /* so many first executions of a block are looked at for strides, then ... */
     DTRACK_WINDOW = 16,                /* ... so many in a row */
@@ -132,7 +132,7 @@ struct dtrack {
     struct dtrack_tally *tallies; /* by structure's id */
     uint32_t ntallies;
     struct dtrack_tally code, walks, nowhere; /* nowhere: memory ran out, the run ends */
-    struct dtrack_found found[1 << DTRACK_FOUND_BITS];
+    struct dtrack_found found[2][1 << DTRACK_FOUND_BITS];
     uint64_t known_address;  /* the latest that was reported, and its structure */
     uint32_t known_epoch, known_data;
     uint64_t random;
@@ -208,6 +208,8 @@ struct dtrack_pattern *dtrack__patterns(const struct dtrack *self);
 void dtrack__memory(struct dtrack *self, const struct peet_memory_event *events, size_t n);
 
 /* ---- evict.c */
+/** Reports of this line will come soon. */
+void dtrack__evict_prefetch(const struct dtrack *self, const struct peet_memory_event *event);
 struct dtrack_pair { uint32_t level, victim, evictor; uint64_t count; };
 struct dtrack_evict *dtrack__evict_new(struct dtrack *self);
 void dtrack__evict_free(struct dtrack_evict *evict);

@@ -85,6 +85,17 @@ static struct ring *ring_of(struct dtrack *self, unsigned level, unsigned hw)
     return cache < self->evict->nrings[level] ? &self->evict->rings[level][cache] : NULL;
 }
 
+void dtrack__evict_prefetch(const struct dtrack *self, const struct peet_memory_event *e)
+{
+    const unsigned level = e->level - 1u;
+
+    if (level < self->nlevels && e->type <= PEET_MEMORY_EVICT && e->hw < self->evict->nrings[level]) {
+        const struct ring *r = &self->evict->rings[level][self->levels[level].shared_by <= 1 ? e->hw : 0]; /* else perhaps in vain */
+
+        peet_sim_linemap_prefetch(&r->lines, e->address >> r->line_shift);
+    }
+}
+
 static uint64_t *word_of(struct dtrack *self, struct ring *r, uint64_t line)
 {
     uint64_t *word = r ? peet_sim_linemap_get(&r->lines, line >> r->line_shift) : NULL;

@@ -74,10 +74,15 @@ static void stalled(struct dtrack *self, const struct peet_memory_event *e)
 
 void dtrack__memory(struct dtrack *self, const struct peet_memory_event *events, size_t n)
 {
-    for (const struct peet_memory_event *e = events; e != events + n && !self->failed; e++) {
+    enum { AHEAD = 9 };
+    const struct peet_memory_event *const end = events + n;
+
+    for (const struct peet_memory_event *e = events; e != end && !self->failed; e++) {
         const unsigned level = e->level - 1u;
         uint32_t data;
 
+        if (end - e > AHEAD)
+            dtrack__evict_prefetch(self, e + AHEAD);
         if (e->type == PEET_MEMORY_STALL) {
             stalled(self, e);
             continue;

@@ -184,7 +184,7 @@ static int watch_block(void *self, const struct peet_block *block, const uint64_
 
 static const struct peet_direct_observer observed = { .watch = watch_block };
 
-const struct peet_module peet_module = {
+__attribute__((visibility("default"))) const struct peet_module peet_module = {
     .abi = PEET_MODULE_ABI,
     .struct_size = sizeof(struct peet_module),
     .name = "dtrack",

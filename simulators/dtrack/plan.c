@@ -48,26 +48,44 @@ struct dtrack_tally *dtrack__tally(struct dtrack *self, uint32_t data)
     return &self->tallies[data];
 }
 
+static inline int is_known(const struct dtrack *self, const struct dtrack_found *f, uint64_t address)
+{
+    return address - f->lo < f->hi - f->lo && (f->epoch == self->epoch || (!f->movable && f->epoch >= self->fixed_epoch));
+}
+
+/** The one to forget for it: large objects have one for each part of them. */
+static struct dtrack_found *place_of(struct dtrack *self, uint64_t address, int large)
+{
+    const unsigned part = large ? 12 : 8;
+
+    return &self->found[large][(address >> part ^ address >> (part + DTRACK_FOUND_BITS)) & ((1u << DTRACK_FOUND_BITS) - 1)];
+}
+
+static __attribute__((noinline)) const struct dtrack_found *find(struct dtrack *self, uint64_t address)
+{
+    enum { LARGE_BYTES = 4096 };
+    struct peet_data_object object = { address, 0, 0 };
+    const struct peet_data *data = self->env->data_of(self->env, address, &object);
+    struct dtrack_found found = { address, address + 1, data->id, self->epoch, data->kind != PEET_DATA_GLOBAL && data->kind != PEET_DATA_STACK };
+    struct dtrack_found *f;
+
+    if (data->kind != PEET_DATA_REST && address - object.address < object.bytes) {
+        found.lo = object.address;
+        found.hi = object.address + object.bytes;
+    }
+    f = place_of(self, address, found.hi - found.lo >= LARGE_BYTES);
+    *f = found;
+    return f;
+}
+
 const struct dtrack_found *dtrack__find(struct dtrack *self, uint64_t address)
 {
-    /* arrays have an entry for each part of them, small objects one for each few neighbours */
-    struct dtrack_found *f = &self->found[(address >> 12 ^ address >> 20) & ((1u << DTRACK_FOUND_BITS) - 1)];
-    struct peet_data_object object = { address, 0, 0 };
-    const struct peet_data *data;
+    const struct dtrack_found *f = place_of(self, address, 1);
 
-    if (address - f->lo < f->hi - f->lo && (f->epoch == self->epoch || (!f->movable && f->epoch >= self->fixed_epoch)))
+    if (is_known(self, f, address))
         return f;
-    data = self->env->data_of(self->env, address, &object);
-    f->data = data->id;
-    f->movable = data->kind != PEET_DATA_GLOBAL && data->kind != PEET_DATA_STACK;
-    f->epoch = self->epoch;
-    f->lo = address;
-    f->hi = address + 1;
-    if (data->kind != PEET_DATA_REST && address - object.address < object.bytes) {
-        f->lo = object.address;
-        f->hi = object.address + object.bytes;
-    }
-    return f;
+    f = place_of(self, address, 0);
+    return is_known(self, f, address) ? f : find(self, address);
 }
 
 /* ---------------------------------------------------------------------------------------------- making */
