@@ -52,6 +52,8 @@ int peet_cli_program_find(const char *name, char **out_path, struct peet_error *
             break;
         path += length + 1;
     }
+    if (!*name)
+        return peet_error_set(error, PEET_EINVALID, "the program's name is empty");
     const char *hint = access(name, X_OK) == 0 ? "; write ./ before it for the one in this folder" : "";
     return peet_error_set(error, PEET_ENOTFOUND, "cannot run %s: it is not on PATH%s", name, hint);
 }

@@ -6,6 +6,7 @@
 #include "modules/modhost.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 
@@ -161,7 +162,7 @@ static int apply(const struct reading *reading, struct peet_config *config, stru
     if (!err && (reading->output || !config->output))
         err = peet_config_set_output(config, reading->output ? reading->output : "peet.out", error);
     if (!err && !config->program)
-        err = peet_error_set(error, PEET_EINVALID, "no program to run; usage: peet run [OPTION...] -- PROG [ARG...]");
+        err = peet_error_set(error, PEET_EINVALID, "no program to run; usage: %s [OPTION...] -- PROG [ARG...]", program_invocation_name);
     if (!err && config->output[0] == '\0')
         err = peet_error_set(error, PEET_EINVALID, "--output: the name of the results folder is empty");
     return err;

@@ -58,7 +58,7 @@ static const char *text(const json_t *node, const char *key)
 
 /* --------------------------------------------------------------------------------------------- options */
 
-/* "--top=3" or "--top 3".  Returns: the value, NULL: it is not that option */
+/* "--top=3" or "--top 3".  Returns: the value, NULL: it is not that option; "" and *at beyond the end: it is, and the value is missing */
 static const char *value_of(const char *name, int argc, char **argv, int *at)
 {
     size_t length = strlen(name);
@@ -66,43 +66,67 @@ static const char *value_of(const char *name, int argc, char **argv, int *at)
         return NULL;
     if (argv[*at][length] == '=')
         return argv[*at] + length + 1;
-    if (argv[*at][length] != '\0' || *at + 1 >= argc)
+    if (argv[*at][length] != '\0')
         return NULL;
-    return argv[++*at];
+    if (*at + 1 < argc && strcmp(argv[*at + 1], "--") != 0)
+        return argv[++*at];
+    peet_cli_complain("%s: its value is missing; \"peet whatif --help\" shows what it may be", name);
+    *at = argc;
+    return "";
 }
 
-/* Ours come first; the first one that is not is `peet run`'s.  Returns: -1 go on, else the exit status */
-static int read_own(struct asked *asked, int argc, char **argv, int *out_next)
+static int read_top(struct asked *asked, const char *value)
 {
-    int i = 1;
-    for (; i < argc; i++) {
+    char *end;
+    long top = strtol(value, &end, 10);
+    if (*end || end == value || top < 1 || top > TOP_MAX) {
+        peet_cli_complain("--top: '%s' is no number from 1 to %d", value, TOP_MAX);
+        return PEET_CLI_USAGE;
+    }
+    asked->top = (int)top;
+    return -1;
+}
+
+static int read_try(struct asked *asked, const char *value)
+{
+    const char *equals = strchr(value, '=');
+    if (!equals || !equals[1] || equals == value) {
+        peet_cli_complain("--try: '%s' is no change; perfect=NAME, pad=NAME:BYTES, align=NAME:BYTES are", value);
+        return PEET_CLI_USAGE;
+    }
+    asked->tries[asked->ntries++] = (char *)value;
+    return -1;
+}
+
+/* Ours are taken out; what is left is a command line of `run`.  They stand before "--"; without one, before all options of `run`.
+ * Returns: -1 go on, else the exit status */
+static int read_own(struct asked *asked, int argc, char **argv, int *out_argc)
+{
+    int i = 1, left = 1, end = 1, status = -1;
+    while (end < argc && strcmp(argv[end], "--") != 0)
+        end++;
+    for (; i < argc && status < 0; i++) {
         const char *value;
-        char *end;
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-?") == 0) {
+        if (i >= end) {
+            argv[left++] = argv[i];
+        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-?") == 0) {
             print_help(stdout);
             return peet_cli_finish_stdout(PEET_CLI_OK);
-        }
-        if (strcmp(argv[i], "--json") == 0) {
+        } else if (strcmp(argv[i], "--json") == 0) {
             asked->json = 1;
         } else if ((value = value_of("--top", argc, argv, &i))) {
-            long top = strtol(value, &end, 10);
-            if (*end || end == value || top < 1 || top > TOP_MAX) {
-                peet_cli_complain("--top: '%s' is no number from 1 to %d", value, TOP_MAX);
-                return PEET_CLI_USAGE;
-            }
-            asked->top = (int)top;
+            status = i < argc ? read_top(asked, value) : PEET_CLI_USAGE;
         } else if ((value = value_of("--try", argc, argv, &i))) {
-            if (!strchr(value, '=')) {
-                peet_cli_complain("--try: '%s' is no change; perfect=NAME, pad=NAME:BYTES, align=NAME:BYTES are", value);
-                return PEET_CLI_USAGE;
-            }
-            asked->tries[asked->ntries++] = (char *)value;
+            status = i < argc ? read_try(asked, value) : PEET_CLI_USAGE;
         } else {
-            break;
+            argv[left++] = argv[i];
+            if (end == argc)
+                end = i; /* there is no "--": the program may be next */
         }
     }
-    *out_next = i;
-    return -1;
+    argv[left] = NULL;
+    *out_argc = left;
+    return status;
 }
 
 /* The options of `run` are checked here, once, by its own reader; the program and its arguments are the last ones of argv. */
@@ -363,16 +387,15 @@ int peet_cli_whatif(int argc, char **argv)
 {
     struct asked asked = {.top = DEFAULT_TOP};
     struct peet_error error = {0};
-    int next = 1, status;
+    int status;
     asked.tries = calloc((size_t)argc + 1, sizeof(*asked.tries));
     if (!asked.tries) {
         peet_cli_complain("out of memory");
         return PEET_CLI_FAILED;
     }
-    status = read_own(&asked, argc, argv, &next);
+    status = read_own(&asked, argc, argv, &argc);
     if (status < 0) {
-        argv[next - 1] = argv[0]; /* what is left is a command line of `run` */
-        int err = read_run(&asked, argc - next + 1, argv + next - 1, &error);
+        int err = read_run(&asked, argc, argv, &error);
         status = err ? peet_cli_fail(&error) : whatif(&asked, &error);
         if (!err)
             peet_config_fini(&asked.run.config);

@@ -81,8 +81,6 @@ static int supervise(char **argv, const struct peet_cli_whatif *w, struct peet_c
     while (waitpid(child, &run->status, 0) < 0)
         if (errno != EINTR)
             return peet_error_set(error, PEET_EIO, "lost a run: %s", strerror(errno));
-    if (WIFEXITED(run->status) && WEXITSTATUS(run->status) == 127)
-        return peet_error_set(error, PEET_EIO, "cannot start a run of my own, or write %s", log);
     return 0;
 }
 
@@ -110,6 +108,8 @@ int peet_cli_whatif_go(const struct peet_cli_whatif *w, struct peet_cli_whatif_r
     if (err)
         return err;
     run->stats = json_load_file(path, 0, &where);
+    if (!run->stats && WIFEXITED(run->status) && WEXITSTATUS(run->status) == 127)
+        return peet_error_set(error, PEET_EIO, "cannot start a run of my own, or write %s", log);
     if (!run->stats)
         return peet_error_set(error, PEET_EINVALID, run->number ? "the run with %s%s left no results; what it said is in %s" : "the run left no results%s%s%s",
             run->number ? run->changes[0] : "", run->nchanges > 1 ? " and others" : "", run->number ? log : "");

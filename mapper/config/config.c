@@ -328,24 +328,40 @@ int peet__config_module(struct peet_config_module *m, const char *where, const c
     return err ? err : peet__config_string(&m->where, where, error);
 }
 
+/** Is this item of "name,key=value,key=value" the second one with its key? */
+static int repeated(const char *spec, const char *item, size_t key_bytes)
+{
+    for (const char *at = strchr(spec, ','); at && at + 1 < item; at = strchr(at + 1, ','))
+        if (!strncmp(at + 1, item, key_bytes + 1)) /* "key=" */
+            return 1;
+    return 0;
+}
+
 /** Apply "name,key=value,key=value"; @spec's name was handled by the caller. */
 static int apply(struct peet_config_module *m, const char *where, const char *spec, struct peet_error *error)
 {
-    char *copy = strdup(spec), *save = NULL, *item;
-    int err = copy ? 0 : no_memory(error);
+    const char *comma = strchr(spec, ',');
+    int err = 0;
 
-    strtok_r(copy ? copy : (char[]){ "" }, ",", &save);
-    while (!err && copy && (item = strtok_r(NULL, ",", &save)) != NULL) {
-        char *equals = strchr(item, '=');
+    while (!err && comma) {
+        const char *item = comma + 1, *equals = item + strcspn(item, "=,");
+        char *text;
 
-        if (!equals || equals == item) {
-            err = peet_error_set(error, PEET_EINVALID, "%s %s: '%s' is not of the form key=value", where, spec, item);
-            break;
-        }
-        *equals = 0;
-        err = peet__config_param(m, where, item, equals + 1, error);
+        comma = strchr(item, ',');
+        if (!*item || *item == ',')
+            return peet_error_set(error, PEET_EINVALID, "%s %s: there is no parameter %s (they are key=value, with a comma before each)", where, spec,
+                *item ? "between two commas" : "behind the last comma");
+        if (*equals != '=' || equals == item)
+            return peet_error_set(error, PEET_EINVALID, "%s %s: '%.*s' is not of the form key=value", where, spec, (int)strcspn(item, ","), item);
+        if (repeated(spec, item, (size_t)(equals - item)))
+            return peet_error_set(error, PEET_EINVALID, "%s %s: '%.*s' is given twice", where, spec, (int)(equals - item), item);
+        text = strndup(item, strcspn(item, ","));
+        if (!text)
+            return no_memory(error);
+        text[equals - item] = 0;
+        err = peet__config_param(m, where, text, text + (equals - item) + 1, error);
+        free(text);
     }
-    free(copy);
     return err;
 }
 

@@ -10,6 +10,7 @@
 #include "modules/names.h"
 #include "config/text.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <libconfig.h>
 #include <limits.h>
@@ -223,11 +224,14 @@ int peet_config_read(struct peet_config *config, const char *path, struct peet_e
     int err = 0;
 
     config_init(&file);
+    errno = 0;
     if (config_read_file(&file, path) != CONFIG_TRUE) {
+        const int why = errno;
+
         if (config_error_type(&file) == CONFIG_ERR_PARSE)
             err = peet_error_set(error, PEET_EFORMAT, "%s:%d: %s", path, config_error_line(&file), config_error_text(&file));
         else
-            err = peet_error_set(error, PEET_EIO, "%s: cannot read the configuration file", path);
+            err = peet_error_set(error, PEET_EIO, "%s: cannot read the configuration file: %s", path, why ? strerror(why) : "it is not a text file");
     }
     root = config_root_setting(&file);
     for (int i = 0; !err && i < config_setting_length(root); i++)

@@ -20,6 +20,21 @@ run 2 '^peet: --policy: .*lifo' --policy lifo -- ./sum
 run 2 '^peet: --quantum: ' --quantum 0 -- ./sum
 run 2 '^peet: --schedule: ' --schedule statik -- ./sum
 run 2 '^peet: --output: ' -d '' -- ./sum
+run 2 "^peet: --machine bus,,: there is no parameter between two commas" --machine bus,, -- ./sum
+run 2 "^peet: --machine bus,cache=4KiB,: there is no parameter behind the last comma" --machine bus,cache=4KiB, -- ./sum
+run 2 "^peet: --observe counts,: there is no parameter" --observe counts, -- ./sum
+run 2 "^peet: --machine bus,cache=4KiB,line=16,cache=8KiB: 'cache' is given twice" --machine bus,cache=4KiB,line=16,cache=8KiB -- ./sum
+run 2 "'cache' is not of the form key=value" --machine bus,cache,line=16 -- ./sum
+run 2 "'=3' is not of the form key=value" --machine bus,=3 -- ./sum
+run 2 '^peet: nowhere.cfg: cannot read the configuration file: No such file' --config nowhere.cfg -- ./sum
+run 2 "^peet: the program's name is empty" -- ''
+refuses 2 '^peet: no program to run; usage: peet whatif ' "$peet" whatif
+refuses 2 '^peet: no program to run; usage: peet whatif ' "$peet" whatif --machine bus --
+refuses 2 '^peet: --top: its value is missing' "$peet" whatif --top -- ./sum
+refuses 2 '^peet: --try: its value is missing' "$peet" whatif --try
+refuses 2 "^peet: --top: 'many' is no number" "$peet" whatif --machine bus --top many -- ./sum
+refuses 2 "^peet: --try: 'perfect=' is no change" "$peet" whatif --try perfect= -- ./sum
+absent peet.out
 
 # Granularity that the program was not compiled for.
 run 2 'compiled for granularity iteration.*-fpeet-granularity=block' --granularity block -- ./sum

@@ -49,6 +49,9 @@ assert both["saved_cycles"] >= max(r["saved_cycles"] for r in single)
 PY
 timeout -k 1 60 "$peet" whatif --try perfect=one+perfect=right --try pad=one:64 --machine $bus -d tried -- ./kernels conflict >out.txt 2>table.txt || fail "--try"
 equal "tried" "$(value tried/whatif.json runs.1.changes.1)" perfect=right
+timeout -k 1 60 "$peet" whatif --machine $bus --top=1 -d behind --json -- ./kernels conflict >behind.json || fail "--top behind an option of run"
+equal "the last run" "$(value behind.json runs.1.run)" 1
+grep -q ".run.: 2" behind.json && fail "more runs than --top=1 asks for"
 "$peet" whatif --top 0 -- ./kernels walk 2>message && fail "--top 0"
 "$peet" whatif --machine nosuch -- ./kernels walk 2>message && fail "no such machine"
 exit 0
