@@ -130,7 +130,14 @@ enum fill_kind { FILL_READ, FILL_WRITE, FILL_SILENTLY, FILL_KINDS };
 struct filled { uint64_t fills[FILL_KINDS][8] /* by the state that was there */, kinds[MISS_KINDS], waited; };
 _Static_assert(BUS_STATES_MAX <= 8, "a state's number has three bits");
 
-enum { BUS_INVERSES = 257 };
+/** What can be said of a stride, without its sign (turns.c). */
+struct bus_stride {
+    uint64_t inverse; /* a 2^32th of it, rounded up; 1 if it is longer than a line, or 0 */
+    uint32_t unit;    /* a group that lies within so many bytes, which divide a line, does so in each turn, and is never in two lines; 0: none */
+    uint16_t period;  /* such a group stays in each line for so many turns; */
+    uint8_t shift;    /* of the stride, if that is what units are; of a line */
+};
+enum { BUS_STRIDES = 257 };
 
 struct bus {
     const struct peet_env *env;
@@ -172,7 +179,7 @@ struct bus {
     int groupwise;              /* groups.c has its conditions */
     uint32_t (*go_slowly)(struct bus *, struct turn *, uint64_t begin, uint64_t line, const struct group_way *); /* miss.c, or watched: report.c */
     struct looked (*bring)(struct bus *, uint64_t line, const struct group_way *, uint64_t asked, uint64_t stamp); /* miss.c */
-    uint64_t inverses[BUS_INVERSES]; /* of strides (turns.c); 0: not asked for so far */
+    struct bus_stride strides[BUS_STRIDES]; /* not asked for so far: zero */
     int silent_write;           /* a write to a line that a read has brought in needs no transaction */
     struct fill fill[FILL_KINDS]; /* groupwise */
     uint64_t write_back_cycles[BUS_STATES_MAX]; /* groupwise: of a replaced line, by its state */

@@ -58,7 +58,7 @@ static int direct_other(struct peet_direct_run *run, uint32_t id)
     t->stamp = run->stamp;
     t->stalled = 0;
     t->block = d->blocks[id];
-    if (peet__bus_halves_go(b, t, &b->plans[id], d->blocks[id], run->addresses) < 0)
+    if (peet__bus_halves_go(b, t, &b->plans[id], d->blocks[id], run->addresses))
         return -1;
     run->time += t->stalled * CPI_ONE + t->more_time;
     run->stamp += t->more_stamps;

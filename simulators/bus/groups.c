@@ -158,7 +158,7 @@ int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, c
         halves |= (begins[k] & (b->line_bytes - 1)) + g->span > b->line_bytes;
     }
     if (UNLIKELY(halves)) {
-        if (peet__bus_halves_go(b, &t, p, block, begins) < 0)
+        if (peet__bus_halves_go(b, &t, p, block, begins))
             return -1;
     } else {
         if (UNLIKELY(n > b->ways)) {

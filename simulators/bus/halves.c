@@ -52,8 +52,7 @@ static struct group_split split(const struct bus *b, const struct peet_block *bl
 
 /* The halves of a group in two lines, made once for each place where it can be cut.  NULL: too much of it lies in both (or there is no
  * memory to do better) */
-static __attribute__((noinline)) const struct group_split *cut(struct bus *b, const struct peet_block *block, struct group_way *w, uint32_t span,
-    uint32_t room)
+const struct group_split *peet__bus_cut(struct bus *b, const struct peet_block *block, struct group_way *w, uint32_t span, uint32_t room)
 {
     if (span > b->line_bytes) /* perhaps in three */
         return NULL;
@@ -197,8 +196,7 @@ int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, con
             odd |= look_for(b, c, &s, w, begins[k], 0);
             continue;
         }
-        const struct group_split *const split = LIKELY(w->splits && span <= b->line_bytes && w->splits[room].known == 1) ? &w->splits[room]
-            : cut(b, block, w, span, room);
+        const struct group_split *const split = peet__bus_split(b, block, w, span, room);
         if (UNLIKELY(!split) || UNLIKELY(s.nboth + split->nboth > BOTH_MAX))
             return -1;
         odd |= look_for(b, c, &s, &split->halves[0], begins[k], 0);
@@ -215,5 +213,5 @@ int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, con
     }
     if (UNLIKELY(s.nboth))
         count_both(b, t, block, &s);
-    return !odd;
+    return 0;
 }

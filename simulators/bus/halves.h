@@ -7,12 +7,23 @@
 
 #include "bus.h"
 
+/** The slow half of peet__bus_split(): made once for each place where the group can be cut. */
+const struct group_split *peet__bus_cut(struct bus *b, const struct peet_block *block, struct group_way *w, uint32_t span, uint32_t room);
+
+/** The halves of a group whose line ends @room bytes behind its beginning.  NULL: they are not to be had (or there is no memory for them) */
+static inline __attribute__((always_inline)) const struct group_split *peet__bus_split(struct bus *b, const struct peet_block *block,
+    struct group_way *w, uint32_t span, uint32_t room)
+{
+    return __builtin_expect(w->splits && span <= b->line_bytes && w->splits[room].known == 1, 1) ? &w->splits[room]
+        : peet__bus_cut(b, block, w, span, room);
+}
+
 /**
  * peet__bus_halves_go() - the turn, whatever happens
  * @t: all of it; more_time and more_stamps are set
  * @begins: where the block's groups begin, in the order of its ways
  * References that lie in two lines are counted once more.
- * Returns: 1: all hit where they were last; 0: done; -1: it must go another way, nothing has happened
+ * Returns: 0, or -1: it must go another way, nothing has happened
  */
 int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, const struct peet_block *block, const uint64_t *begins);
 

@@ -3,7 +3,7 @@
  * Turns of loops.  Of each group of the loop's block (plan.c) it is known which turn finds it in another line, or in two.  Up to the first such
  * turn all turns hit, and they are taken at once; in that turn only the groups that have come to other lines are looked for: the lines of all
  * others were used in the turn before, and are where they were.  If the turn does not only hit, it is taken by itself: way by way (groups.c; if
- * some groups lie in two lines, halves.c), or reference by reference (fast.c).  Called by module.c and direct.c.
+ * several groups lie in two lines, halves.c), or reference by reference (fast.c).  Called by module.c and direct.c.
  */
 #include "halves.h"
 
@@ -12,14 +12,17 @@
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
 enum { LOOP_GROUPS = 32 };
+#define STAYS (1ull << 62) /* more turns than there are */
 
 /* A group on its way through the turns. */
 struct looped {
     uint64_t want;          /* key of its line */
     uint64_t next;          /* the turn that finds it in another line, or in two */
+    uint64_t delta;         /* to the key of the next line; */
+    uint64_t period;        /* it is in each for so many turns, and never in two.  0: that must be found out: */
     uint64_t begin;         /* where it is in the first turn */
     uint64_t stride;
-    uint64_t inverse;       /* a 2^32th of the stride without sign, rounded up; 1 if that is longer than a line */
+    uint64_t inverse;       /* as in struct bus_stride */
     uint64_t stays;         /* it does not move: so many turns more */
     int64_t room;           /* that the group leaves in a line */
     uint32_t flip, base;    /* how far it may still move in its line is (offset ^ flip) + base */
@@ -33,44 +36,16 @@ struct looping {
     unsigned hw;
     const struct plan *plan;
     const struct peet_block *block;
-    const uint64_t *values;  /* of the first turn; NULL: groups say where everything is */
-    const int64_t *strides;
-    uint32_t n;              /* groups in @at */
-    uint8_t together;        /* they are all there is */
-    uint8_t ordered;         /* the last uses of groups are in their order */
-    uint8_t again;           /* lines may have moved: all groups are looked for */
-    struct looped at[LOOP_GROUPS];
+    const uint64_t *begins;  /* of the groups in the first turn, by their ways; NULL: */
+    const uint64_t *values;  /* that turn's */
+    const int64_t *strides;  /* by value */
+    uint32_t n;              /* groups */
+    uint64_t now, stalled;   /* since then times are; for how long turns have waited */
 };
 
 ALWAYS uint64_t begin_in(const struct looped *l, uint64_t turn)
 {
     return l->begin + l->stride * turn;
-}
-
-/* In units of which a group's room in a line is counted (come()): too short for a turn more, if strides are longer than a line, or 0. */
-ALWAYS uint64_t inverse_of(struct bus *b, uint64_t step)
-{
-    if (LIKELY(step < BUS_INVERSES) && LIKELY(b->inverses[step]))
-        return b->inverses[step];
-    const uint64_t inverse = step > b->line_bytes || !step ? 1 : ((1ull << 32) + step - 1) / step;
-    if (step < BUS_INVERSES)
-        b->inverses[step] = inverse;
-    return inverse;
-}
-
-ALWAYS void looped_init(struct looped *l, struct bus *b, const struct group *g, uint64_t begin, int64_t stride)
-{
-    const uint64_t step = stride > 0 ? (uint64_t)stride : -(uint64_t)stride;
-    l->next = 0;
-    l->begin = begin;
-    l->stride = (uint64_t)stride;
-    l->inverse = inverse_of(b, step);
-    l->stays = step ? 0 : UINT64_MAX / 4;
-    l->room = (int64_t)b->line_bytes - g->span;
-    l->flip = stride < 0 ? 0 : UINT32_MAX;
-    l->base = stride < 0 ? 0 : (uint32_t)l->room + 1;
-    l->either = g->either;
-    l->last = g->stamp;
 }
 
 /* It has come to other bytes.  Returns: whether they lie in two lines */
@@ -88,26 +63,77 @@ ALWAYS int come(struct looped *l, const struct bus *b, const uint32_t *hints, ui
     return 0;
 }
 
+/* The same, nearly always with nothing to be found out. */
+ALWAYS int come_along(struct looped *l, const struct bus *b, const uint32_t *hints, uint64_t turn)
+{
+    if (UNLIKELY(!l->period))
+        return come(l, b, hints, turn);
+    l->want += l->delta;
+    l->next += l->period;
+    l->frame = hints[KEY_LINE(l->want) & b->hint_mask];
+    return 0;
+}
+
+static __attribute__((noinline)) struct bus_stride stride_of_any(struct bus *b, uint64_t step)
+{
+    struct bus_stride s = {.inverse = 1, .period = 1};
+    if (!(step & (b->line_bytes - 1))) {
+        s.unit = b->line_bytes;
+        s.shift = (uint8_t)b->line_shift;
+    } else if (step < b->line_bytes) {
+        s.inverse = ((1ull << 32) + step - 1) / step;
+        s.unit = step & (step - 1) ? 0 : (uint32_t)step;
+        s.period = b->line_bytes / (uint32_t)step;
+        s.shift = (uint8_t)__builtin_ctzll(step);
+    }
+    if (step < BUS_STRIDES)
+        b->strides[step] = s;
+    return s;
+}
+
+/* A group begins its way.  Returns: as come() */
+ALWAYS int set_out(struct looped *l, struct bus *b, const struct cache *c, const struct group *g, uint64_t begin, int64_t stride)
+{
+    const uint64_t step = stride > 0 ? (uint64_t)stride : -(uint64_t)stride;
+    const struct bus_stride s = LIKELY(step < BUS_STRIDES) && LIKELY(b->strides[step].inverse) ? b->strides[step] : stride_of_any(b, step);
+    l->begin = begin;
+    l->stride = (uint64_t)stride;
+    l->inverse = s.inverse;
+    l->stays = step ? 0 : STAYS;
+    l->room = (int64_t)b->line_bytes - g->span;
+    l->flip = stride < 0 ? 0 : UINT32_MAX;
+    l->base = stride < 0 ? 0 : (uint32_t)l->room + 1;
+    l->period = (uint64_t)((uint32_t)begin & (s.unit - 1)) + g->span <= s.unit ? s.period : 0;
+    l->delta = KEY_OF(step >= b->line_bytes ? (uint64_t)(stride >> b->line_shift) : stride < 0 ? UINT64_MAX : 1);
+    l->either = g->either;
+    l->last = g->stamp;
+    return come(l, b, c->hints, 0);
+}
+
 ALWAYS uint64_t odd_of(const struct cache *c, const struct looped *l)
 {
     return (c->keys[l->frame] | l->either) ^ l->want;
 }
 
-/* So many turns have happened, all hits; @stamp: before the last of them. */
-ALWAYS void use_turns(const struct bus *b, struct cache *c, const struct looping *l, uint32_t n, uint64_t stamp)
+/* A turn used the line in this frame; @last: by this stamp. */
+ALWAYS void use_last(struct cache *c, uint32_t frame, uint64_t last)
 {
-    uint64_t *const all = c->used;
-    for (uint32_t k = 0; k < n; k++) {
-        uint64_t *const used = &all[l->at[k].frame];
-        const uint64_t last = stamp + l->at[k].last;
-        *used = LIKELY(l->ordered) || last > *used ? last : *used;
-        if (UNLIKELY(c->plru))
-            peet__bus_plru_used(b, c, l->at[k].frame);
-    }
+    c->used[frame] = last > c->used[frame] ? last : c->used[frame];
 }
 
-/* The turn's values. */
-static void values_in(const struct looping *l, uint64_t turn, uint64_t *values)
+/* The group of a way, and where it is in the first turn. */
+ALWAYS const struct group *group_of_way(const struct looping *l, uint32_t k, uint64_t *out_begin)
+{
+    const struct bus *const b = l->b;
+    const struct plan *const p = l->plan;
+    const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
+    const struct group *const g = &groups[p->ways ? b->group_ways[p->ways - 1 + k].group : k];
+    *out_begin = l->values ? l->values[g->value] - g->before : l->begins[k];
+    return g;
+}
+
+/* The values of a turn whose groups begin there. */
+static void values_in(const struct looping *l, uint64_t turn, const uint64_t *begins, uint64_t *values)
 {
     if (l->values) {
         for (uint32_t i = 0; i < l->block->nvalues; i++)
@@ -118,178 +144,367 @@ static void values_in(const struct looping *l, uint64_t turn, uint64_t *values)
     for (uint32_t k = 0; k < l->n; k++)
         for (uint32_t i = 0; i < ways[k].nmembers; i++) {
             const struct group_member *const m = &l->b->group_members[ways[k].members + i];
-            values[l->block->refs[m->ref].value] = begin_in(&l->at[k], turn) + m->offset;
+            values[l->block->refs[m->ref].value] = begins[k] + m->offset;
         }
 }
 
-/* The turn does not only hit; nothing has happened.  All groups will be looked for again.  Returns: its time, in CPI_ONE */
-static __attribute__((noinline)) uint64_t turn_exactly(struct looping *l, uint64_t turn, uint64_t now, uint64_t time, uint64_t *inout_stalled)
+/* The turn does not only hit; nothing has happened.  Returns: its time, in CPI_ONE */
+static __attribute__((noinline)) uint64_t turn_exactly(struct looping *l, uint64_t turn, const uint64_t *begins, uint64_t time)
 {
     uint64_t values[PLAN_REFS];
-    l->again = 1;
-    values_in(l, turn, values);
-    return peet__bus_exactly(l->b, l->hw, &(struct peet_block_event){l->block, values, l->hw, 1, NULL}, now, time, inout_stalled);
+    values_in(l, turn, begins, values);
+    return peet__bus_exactly(l->b, l->hw, &(struct peet_block_event){l->block, values, l->hw, 1, NULL}, l->now, time, &l->stalled);
 }
 
 /* The same if there are ways, but groups in two lines, or more groups than frames in a set. */
-static __attribute__((noinline)) uint64_t turn_in_halves(struct looping *l, uint64_t turn, uint64_t now, uint64_t time, uint64_t *inout_stalled)
+static __attribute__((noinline)) uint64_t turn_in_halves(struct looping *l, uint64_t turn, const uint64_t *begins, uint64_t time)
 {
     struct bus *const b = l->b;
     struct cache *const c = &b->caches[l->hw];
-    struct turn t = {.c = c, .start = now + time / CPI_ONE, .rest = time % CPI_ONE, .block = l->block, .stamp = c->stamp};
-    uint64_t begins[LOOP_GROUPS];
-    for (uint32_t k = 0; k < l->n; k++)
-        begins[k] = begin_in(&l->at[k], turn);
-    const int how = peet__bus_halves_go(b, &t, l->plan, l->block, begins);
-    if (UNLIKELY(how < 0))
-        return turn_exactly(l, turn, now, time, inout_stalled);
-    l->again = !how;
+    struct turn t = {.c = c, .start = l->now + time / CPI_ONE, .rest = time % CPI_ONE, .block = l->block, .stamp = c->stamp};
+    if (UNLIKELY(peet__bus_halves_go(b, &t, l->plan, l->block, begins)))
+        return turn_exactly(l, turn, begins, time);
     c->stamp = t.stamp + l->plan->nrefs + t.more_stamps;
-    *inout_stalled += t.stalled;
+    l->stalled += t.stalled;
     return l->plan->cost + t.more_time + t.stalled * CPI_ONE;
 }
 
-/* The same if the lines of all groups fit: way by way.  What a fill replaces are lines that this turn has not used yet, perhaps one that a later
- * way used in the turn before. */
-ALWAYS uint64_t turn_by_ways(struct looping *l, uint32_t n, uint64_t turn, uint64_t now, uint64_t time, uint64_t *inout_stalled)
-{
-    struct bus *const b = l->b;
-    struct cache *const c = &b->caches[l->hw];
-    const struct group_way *const ways = b->group_ways + l->plan->ways - 1;
-    struct turn t = {.c = c, .start = now + time / CPI_ONE, .rest = time % CPI_ONE, .block = l->block, .stamp = c->stamp};
-    for (uint32_t k = 0; k < n; k++) {
-        struct looped *const at = &l->at[k];
-        const uint64_t last = t.stamp + at->last;
-        if (odd_of(c, at)) {
-            at->frame = b->go_slowly(b, &t, begin_in(at, turn), KEY_LINE(at->want), &ways[k]);
-            at->next = UNLIKELY(odd_of(c, at)) ? turn + 1 : at->next; /* no plain hit even now */
-        }
-        c->used[at->frame] = last > c->used[at->frame] ? last : c->used[at->frame];
-    }
-    c->stamp = t.stamp + l->plan->nrefs;
-    *inout_stalled += t.stalled;
-    return l->plan->cost + t.stalled * CPI_ONE;
-}
-
-/* A turn finds groups in other lines.  Returns: whether they all hit */
-ALWAYS int arrive(struct looping *l, uint32_t n, uint64_t turn, int *out_halves)
-{
-    const struct bus *const b = l->b;
-    const struct cache *const c = &b->caches[l->hw];
-    uint64_t odd = 0;
-    int halves = 0;
-    for (uint32_t k = 0; k < n; k++) {
-        struct looped *const at = &l->at[k];
-        if (at->next == turn) {
-            halves |= come(at, b, c->hints, turn);
-            odd |= odd_of(c, at);
-        } else if (UNLIKELY(l->again)) {
-            at->frame = odd_of(c, at) ? c->hints[KEY_LINE(at->want) & b->hint_mask] : at->frame;
-            odd |= odd_of(c, at);
-        }
-    }
-    l->again = 0;
-    *out_halves = halves;
-    return !odd && !halves;
-}
-
-ALWAYS uint64_t nearest(const struct looping *l, uint32_t n, uint64_t turns)
+ALWAYS uint64_t nearest(const struct looped *at, uint32_t n, uint64_t turns)
 {
     for (uint32_t k = 0; k < n; k++)
-        turns = l->at[k].next < turns ? l->at[k].next : turns;
+        turns = at[k].next < turns ? at[k].next : turns;
     return turns;
 }
 
-/* go_round() for @n groups, a constant if they are few */
-ALWAYS uint64_t go_round_with(struct looping *l, uint32_t n, uint64_t turns, uint64_t now, uint64_t limit, uint64_t *inout_time, uint64_t *inout_stalled)
+/* So many turns only hit.  Returns: how many of them come before the limit, or are the first to reach it */
+ALWAYS uint64_t within(const struct plan *p, uint64_t more, uint64_t time, uint64_t limit)
+{
+    if (limit != UINT64_MAX && UNLIKELY(time >= limit || p->cost * more >= limit - time)) {
+        const uint64_t left = limit <= time ? 1 : p->cost ? (limit - time - 1) / p->cost + 1 : UINT64_MAX;
+        return more > left ? left : more;
+    }
+    return more;
+}
+
+/* A way's line may be there or not.  Returns: its frame */
+ALWAYS uint32_t go_to(struct bus *b, struct turn *t, uint64_t begin, uint64_t want, uint32_t frame, const struct group_way *w)
+{
+    if ((t->c->keys[frame] | w->either) != want)
+        frame = b->go_slowly(b, t, begin, KEY_LINE(want), w);
+    use_last(t->c, frame, t->stamp + w->last);
+    return frame;
+}
+
+/* Some groups do not hit: way by way.  What a fill replaces are lines that this turn has not used yet, perhaps one that a later way used in the turn
+ * before.  Returns: whether some do not only hit even now */
+ALWAYS int turn_by_ways(struct looping *l, struct looped *at, uint32_t n, uint64_t turn, struct turn *t)
+{
+    const struct group_way *const ways = l->b->group_ways + l->plan->ways - 1;
+    uint64_t odd = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        at[k].frame = go_to(l->b, t, begin_in(&at[k], turn), at[k].want, at[k].frame, &ways[k]);
+        odd |= odd_of(t->c, &at[k]);
+    }
+    return odd != 0;
+}
+
+/* The same in a turn where group @cut is in two lines, and no reference of it.  @odd: 0 if all others hit, and it in the first line */
+ALWAYS void turn_with_cut(struct looping *l, struct looped *at, uint32_t n, uint64_t turn, struct turn *t, uint32_t cut,
+    const struct group_way halves[2], uint64_t odd)
+{
+    const struct bus *const b = l->b;
+    const struct group_way *const ways = b->group_ways + l->plan->ways - 1;
+    struct cache *const c = t->c;
+    const uint64_t begin = begin_in(&at[cut], turn), wants[2] = {at[cut].want, at[cut].want + KEY_OF(1)};
+    const uint32_t frames[2] = {at[cut].frame, c->hints[KEY_LINE(wants[1]) & b->hint_mask]};
+    if (!(odd | ((c->keys[frames[1]] | halves[1].either) ^ wants[1]))) {
+        for (uint32_t k = 0; k < n; k++)
+            if (k != cut)
+                use_last(c, at[k].frame, t->stamp + at[k].last);
+        use_last(c, frames[0], t->stamp + halves[0].last);
+        use_last(c, frames[1], t->stamp + halves[1].last);
+        return;
+    }
+    const int sooner = halves[1].first < halves[0].first;
+    int waits = 1; /* the other half: until what comes before it is done */
+    for (uint32_t k = 0; k < n; k++) {
+        if (waits && k > cut && halves[!sooner].first < ways[k].first) {
+            go_to(l->b, t, begin, wants[!sooner], frames[!sooner], &halves[!sooner]);
+            waits = 0;
+        }
+        if (k == cut)
+            go_to(l->b, t, begin, wants[sooner], frames[sooner], &halves[sooner]);
+        else
+            at[k].frame = go_to(l->b, t, begin_in(&at[k], turn), at[k].want, at[k].frame, &ways[k]);
+    }
+    if (waits)
+        go_to(l->b, t, begin, wants[!sooner], frames[!sooner], &halves[!sooner]);
+}
+
+/* go_round() where the lines of all groups fit; @n is a constant if they are few, and @at nobody else's */
+ALWAYS uint64_t go_by_ways(struct looping *l, struct looped *at, uint32_t n, uint64_t turns, uint64_t limit, uint64_t *inout_time)
 {
     struct bus *const b = l->b;
     struct cache *const c = &b->caches[l->hw];
     const struct plan *const p = l->plan;
+    struct group_way *const ways = b->group_ways + p->ways - 1;
     uint64_t done = 0, time = *inout_time;
-    do {
-        int halves = 0;
-        if (UNLIKELY(!l->together) || !arrive(l, n, done, &halves)) {
-            if (LIKELY(l->together && p->ways))
-                time += UNLIKELY(halves) || UNLIKELY(n > b->ways) ? turn_in_halves(l, done, now, time, inout_stalled)
-                    : turn_by_ways(l, n, done, now, time, inout_stalled);
-            else
-                time += turn_exactly(l, done, now, time, inout_stalled);
-            done++;
-            if (l->again || time >= limit || b->dead)
-                continue;
-        }
-        uint64_t more = nearest(l, n, turns) - done;
-        if (more) { /* no further than to the first that reaches the limit */
-            if (limit != UINT64_MAX && UNLIKELY(time >= limit || p->cost * more >= limit - time)) {
-                const uint64_t left = limit <= time ? 1 : p->cost ? (limit - time - 1) / p->cost + 1 : UINT64_MAX;
-                more = more > left ? left : more;
+    struct turn t = {.c = c, .block = l->block, .stamp = c->stamp};
+    uint32_t cuts = 0, cut = 0; /* groups that are in two lines; the last one */
+    int ordered = 1;            /* the last uses of the groups are in their order */
+    for (uint32_t k = 0; k < n; k++) {
+        uint64_t begin;
+        const struct group *const g = group_of_way(l, k, &begin);
+        if (set_out(&at[k], b, c, g, begin, l->strides[g->value]))
+            cuts++, cut = k;
+        ordered &= !k || at[k].last > at[k - 1].last;
+    }
+    for (;;) {
+        uint64_t odd = 0;
+        int still = 0;
+        for (uint32_t k = 0; k < n; k++)
+            odd |= odd_of(c, &at[k]);
+        if (UNLIKELY(cuts)) {
+            const struct group_split *const s = cuts == 1 && n < b->ways ? peet__bus_split(b, l->block, &ways[cut],
+                b->line_bytes - (uint32_t)at[cut].room, b->line_bytes - ((uint32_t)begin_in(&at[cut], done) & (b->line_bytes - 1))) : NULL;
+            if (LIKELY(s && !s->nboth)) {
+                t.start = l->now + time / CPI_ONE;
+                t.rest = time % CPI_ONE;
+                t.stalled = 0;
+                turn_with_cut(l, at, n, done, &t, cut, s->halves, odd);
+                t.stamp += p->nrefs;
+                time += p->cost + t.stalled * CPI_ONE;
+                l->stalled += t.stalled;
+            } else {
+                uint64_t begins[LOOP_GROUPS];
+                for (uint32_t k = 0; k < n; k++)
+                    begins[k] = begin_in(&at[k], done);
+                c->stamp = t.stamp;
+                time += turn_in_halves(l, done, begins, time);
+                t.stamp = c->stamp;
             }
-            use_turns(b, c, l, n, c->stamp + (more - 1) * p->nrefs);
-            c->stamp += more * p->nrefs;
-            time += p->cost * more;
-            done += more;
+            done++;
+        } else {
+            if (odd) {
+                t.start = l->now + time / CPI_ONE;
+                t.rest = time % CPI_ONE;
+                t.stalled = 0;
+                still = turn_by_ways(l, at, n, done, &t);
+                t.stamp += p->nrefs;
+                time += p->cost + t.stalled * CPI_ONE;
+                l->stalled += t.stalled;
+                done++;
+            }
+            const uint64_t until = nearest(at, n, turns);
+            if (done < until && LIKELY(!still) && time < limit && LIKELY(!b->dead)) {
+                const uint64_t more = within(p, until - done, time, limit);
+                t.stamp += more * p->nrefs;
+                for (uint32_t k = 0; k < n; k++) {
+                    const uint64_t last = t.stamp - p->nrefs + at[k].last;
+                    if (LIKELY(ordered))
+                        c->used[at[k].frame] = last;
+                    else
+                        use_last(c, at[k].frame, last);
+                }
+                time += p->cost * more;
+                done += more;
+            }
         }
-    } while (done < turns && time < limit && !b->dead);
+        if (done >= turns || time >= limit || UNLIKELY(b->dead))
+            break;
+        cuts = 0;
+        for (uint32_t k = 0; k < n; k++)
+            if (at[k].next == done && come_along(&at[k], b, c->hints, done))
+                cuts++, cut = k;
+    }
+    c->stamp = t.stamp;
     *inout_time = time;
     return done;
 }
 
-/* At most @turns turns, up to the first that reaches the limit.  Returns: how many */
-static uint64_t go_round(struct looping *l, uint64_t turns, uint64_t now, uint64_t limit, uint64_t *inout_time, uint64_t *inout_stalled)
+/* A group that is in one line for as many turns as all others, and comes to the next when they do, or never. */
+struct pace {
+    uint64_t want, delta;   /* as in struct looped */
+    uint32_t frame;
+    uint8_t either, last;
+};
+
+/* Returns: the turn that finds it in another line; 0: it does not go in step */
+ALWAYS uint64_t pace_of(struct pace *a, struct bus *b, const struct group *g, uint64_t begin, int64_t stride, uint64_t *out_period)
 {
-    switch (l->n) {
-    case 1:
-        return go_round_with(l, 1, turns, now, limit, inout_time, inout_stalled);
-    case 2:
-        return go_round_with(l, 2, turns, now, limit, inout_time, inout_stalled);
-    case 3:
-        return go_round_with(l, 3, turns, now, limit, inout_time, inout_stalled);
-    case 4:
-        return go_round_with(l, 4, turns, now, limit, inout_time, inout_stalled);
-    default:
-        return go_round_with(l, l->n, turns, now, limit, inout_time, inout_stalled);
-    }
+    const uint64_t step = stride > 0 ? (uint64_t)stride : -(uint64_t)stride;
+    const struct bus_stride s = LIKELY(step < BUS_STRIDES) && LIKELY(b->strides[step].inverse) ? b->strides[step] : stride_of_any(b, step);
+    const uint32_t offset = (uint32_t)begin & (b->line_bytes - 1), at = offset >> s.shift;
+    a->want = KEY_OF(begin >> b->line_shift) | QUICK;
+    a->delta = KEY_OF(step >= b->line_bytes || !step ? (uint64_t)(stride >> b->line_shift) : stride < 0 ? UINT64_MAX : 1);
+    a->either = g->either;
+    a->last = g->stamp;
+    *out_period = step ? s.period : STAYS;
+    return (offset & (s.unit - 1)) + g->span > s.unit ? 0 : stride < 0 ? at + 1 : *out_period - at;
 }
 
-/* Room for the groups of a plan: those of groups.c in the order of their first references, else of their last ones. */
-ALWAYS void looping_init(struct looping *l, struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block,
-    const uint64_t *begins, const uint64_t *values, const int64_t *strides)
+/* go_by_ways() for groups that go in step.  Returns: as there; 0: they do not */
+ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t turns, uint64_t limit, uint64_t *inout_time)
 {
-    const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
-    const struct group_way *const ways = p->ways ? b->group_ways + p->ways - 1 : NULL;
-    uint8_t latest = 0;
-    l->b = b;
-    l->hw = hw;
-    l->plan = p;
-    l->block = block;
-    l->values = values;
-    l->strides = strides;
-    l->n = p->ngroups;
-    l->together = p->known - 1 != PLAN_GENERAL && p->ngroups <= LOOP_GROUPS;
-    l->ordered = 1;
-    l->again = 0;
-    for (uint32_t k = 0; l->together && k < l->n; k++) {
-        const struct group *const g = &groups[ways ? ways[k].group : k];
-        looped_init(&l->at[k], b, g, values ? values[g->value] - g->before : begins[k], strides[g->value]);
-        l->ordered &= g->stamp > latest;
-        latest = g->stamp;
+    struct bus *const b = l->b;
+    struct cache *const c = &b->caches[l->hw];
+    const struct plan *const p = l->plan;
+    const struct group_way *const ways = b->group_ways + p->ways - 1;
+    const uint32_t *const hints = c->hints;
+    const uint64_t *const keys = c->keys;
+    uint64_t *const used = c->used;
+    uint64_t done = 0, time = *inout_time, next = STAYS, period = STAYS, begin;
+    struct pace at[PEET_DIRECT_LOOKS];
+    struct turn t = {.c = c, .block = l->block, .stamp = c->stamp};
+    int ordered = 1;
+    for (uint32_t k = 0; k < n; k++) {
+        const struct group *const g = group_of_way(l, k, &begin);
+        uint64_t its_period;
+        const uint64_t its_next = pace_of(&at[k], b, g, begin, l->strides[g->value], &its_period);
+        if (!its_next || (its_next != next && its_next < STAYS && next < STAYS) || (its_period != period && its_period < STAYS && period < STAYS))
+            return 0;
+        next = its_next < next ? its_next : next;
+        period = its_period < period ? its_period : period;
+        ordered &= !k || at[k].last > at[k - 1].last;
     }
+    for (;;) {
+        uint64_t odd = 0, until = next < turns ? next : turns;
+        int still = 0;
+        for (uint32_t k = 0; k < n; k++) {
+            at[k].frame = hints[KEY_LINE(at[k].want) & b->hint_mask];
+            odd |= (keys[at[k].frame] | at[k].either) ^ at[k].want;
+        }
+        if (odd) {
+            t.start = l->now + time / CPI_ONE;
+            t.rest = time % CPI_ONE;
+            t.stalled = 0;
+            for (uint32_t k = 0; k < n; k++) {
+                const struct group *const g = group_of_way(l, k, &begin);
+                at[k].frame = go_to(b, &t, begin + (uint64_t)l->strides[g->value] * done, at[k].want, at[k].frame, &ways[k]);
+                still |= (keys[at[k].frame] | at[k].either) != at[k].want;
+            }
+            t.stamp += p->nrefs;
+            time += p->cost + t.stalled * CPI_ONE;
+            l->stalled += t.stalled;
+            done++;
+        }
+        if (done < until && LIKELY(!still) && time < limit && LIKELY(!b->dead)) {
+            const uint64_t more = within(p, until - done, time, limit);
+            t.stamp += more * p->nrefs;
+            for (uint32_t k = 0; k < n; k++) {
+                const uint64_t last = t.stamp - p->nrefs + at[k].last;
+                if (LIKELY(ordered))
+                    used[at[k].frame] = last;
+                else
+                    use_last(c, at[k].frame, last);
+            }
+            time += p->cost * more;
+            done += more;
+        }
+        if (done >= turns || time >= limit || UNLIKELY(b->dead))
+            break;
+        if (done == next) {
+            next += period;
+            for (uint32_t k = 0; k < n; k++)
+                at[k].want += at[k].delta;
+        }
+    }
+    c->stamp = t.stamp;
+    *inout_time = time;
+    return done;
+}
+
+/* go_round() where a turn that does not only hit is taken as any block is; @together: groups are all there is */
+static uint64_t go_exactly(struct looping *l, int together, uint64_t turns, uint64_t limit, uint64_t *inout_time)
+{
+    struct bus *const b = l->b;
+    struct cache *const c = &b->caches[l->hw];
+    const struct plan *const p = l->plan;
+    struct looped all[LOOP_GROUPS];
+    const uint32_t n = together ? l->n : 0;
+    uint64_t done = 0, time = *inout_time, begin;
+    uint32_t cuts = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        const struct group *const g = group_of_way(l, k, &begin);
+        cuts += (uint32_t)set_out(&all[k], b, c, g, begin, l->strides[g->value]);
+    }
+    for (;;) {
+        uint64_t odd = !together || cuts;
+        for (uint32_t k = 0; k < n; k++) {
+            if (odd_of(c, &all[k])) /* the line may have moved */
+                all[k].frame = c->hints[KEY_LINE(all[k].want) & b->hint_mask];
+            odd |= odd_of(c, &all[k]);
+        }
+        if (odd) {
+            uint64_t begins[LOOP_GROUPS];
+            for (uint32_t k = 0; k < n; k++)
+                begins[k] = begin_in(&all[k], done);
+            time += p->ways && together ? turn_in_halves(l, done, begins, time) : turn_exactly(l, done, begins, time);
+            done++;
+        } else {
+            const uint64_t more = within(p, nearest(all, n, turns) - done, time, limit);
+            c->stamp += more * p->nrefs;
+            for (uint32_t k = 0; k < n; k++) {
+                use_last(c, all[k].frame, c->stamp - p->nrefs + all[k].last);
+                if (c->plru)
+                    peet__bus_plru_used(b, c, all[k].frame);
+            }
+            time += p->cost * more;
+            done += more;
+        }
+        if (done >= turns || time >= limit || b->dead)
+            break;
+        cuts = 0;
+        for (uint32_t k = 0; k < n; k++)
+            if (all[k].next == done)
+                cuts += (uint32_t)come_along(&all[k], b, c->hints, done);
+    }
+    *inout_time = time;
+    return done;
+}
+
+#define GO(name, most, n) \
+    static __attribute__((noinline)) uint64_t go_##name(struct looping *l, uint64_t turns, uint64_t limit, uint64_t *inout_time) \
+    { \
+        struct looped at[most]; \
+        return go_by_ways(l, at, n, turns, limit, inout_time); \
+    }
+GO(2, 2, 2)
+GO(4, 4, 4)
+GO(any, LOOP_GROUPS, l->n)
+
+/* At most @turns turns, up to the first that reaches the limit.  Returns: how many */
+ALWAYS uint64_t go_round(struct looping *l, uint64_t turns, uint64_t limit, uint64_t *inout_time)
+{
+    const int together = l->plan->known - 1 != PLAN_GENERAL && l->n <= LOOP_GROUPS;
+    uint64_t done = 0;
+    if (UNLIKELY(!together || !l->plan->ways || l->n > l->b->ways))
+        return go_exactly(l, together, turns, limit, inout_time);
+    if (l->n == 2)
+        done = go_in_step(l, 2, turns, limit, inout_time);
+    else if (l->n == 1)
+        done = go_in_step(l, 1, turns, limit, inout_time);
+    else if (l->n == 3)
+        done = go_in_step(l, 3, turns, limit, inout_time);
+    else if (l->n <= PEET_DIRECT_LOOKS)
+        done = go_in_step(l, l->n, turns, limit, inout_time);
+    if (LIKELY(done))
+        return done;
+    return l->n == 2 ? go_2(l, turns, limit, inout_time) : l->n == 4 ? go_4(l, turns, limit, inout_time) : go_any(l, turns, limit, inout_time);
 }
 
 void peet__bus_turns(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block, const uint64_t *begins,
     const int64_t *strides, uint64_t turns, uint64_t now, uint64_t *inout_time, uint64_t *inout_stalled)
 {
-    struct looping l;
-    looping_init(&l, b, hw, p, block, begins, NULL, strides);
-    go_round(&l, turns, now, UINT64_MAX, inout_time, inout_stalled);
+    struct looping l = {.b = b, .hw = hw, .plan = p, .block = block, .begins = begins, .strides = strides, .n = p->ngroups, .now = now};
+    go_round(&l, turns, UINT64_MAX, inout_time);
+    *inout_stalled += l.stalled;
 }
 
 uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
 {
     const struct peet_block *const block = event->block;
-    uint64_t time = b->hw[hw].cpi_rest, stalled = 0;
-    struct looping l;
+    uint64_t time = b->hw[hw].cpi_rest;
     *out_turns = 1;
     if (block->nvalues > PLAN_REFS) { /* rare: the mapper comes again for the others */
         struct peet_block_event one = *event;
@@ -300,9 +515,10 @@ uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_even
         peet__bus_no_memory(b);
         return 0;
     }
-    looping_init(&l, b, hw, &b->plans[block->id], block, NULL, event->values, event->strides);
-    const uint64_t done = go_round(&l, event->turns, now, peet__bus_limit_of(now, until), &time, &stalled);
-    peet__bus_account(b, hw, now, time, (uint64_t)(block->reads + block->modifies) * done, (uint64_t)(block->writes + block->modifies) * done, stalled);
+    const struct plan *const p = &b->plans[block->id];
+    struct looping l = {.b = b, .hw = hw, .plan = p, .block = block, .values = event->values, .strides = event->strides, .n = p->ngroups, .now = now};
+    const uint64_t done = go_round(&l, event->turns, peet__bus_limit_of(now, until), &time);
+    peet__bus_account(b, hw, now, time, (uint64_t)(block->reads + block->modifies) * done, (uint64_t)(block->writes + block->modifies) * done, l.stalled);
     *out_turns = done;
-    return time / CPI_ONE - stalled;
+    return time / CPI_ONE - l.stalled;
 }
