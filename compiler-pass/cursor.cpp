@@ -17,6 +17,8 @@ namespace peet {
 // Registers in order of preference: those with short encodings and no duty first.
 static const int preference[] = {0, 1, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15, 5};
 
+constexpr uint32_t calleeSaved = 0xf028; // rbx, rbp, r12 to r15
+
 std::vector<int> deadRegisters(const Target &T, const LiveRegUnits &live, uint32_t avoid)
 {
     const MachineRegisterInfo &MRI = T.MF.getRegInfo();
@@ -327,6 +329,10 @@ std::vector<Preload> Carrier::run()
         if (S.recorded)
             for (int r : deadRegisters(T, L.at(S), held))
                 free[S.id] |= 1u << r;
+        // What functions keep for their callers had better not hold the cursor when they are called: contexts that wait are
+        // told apart by such registers, too.
+        if (free[S.id] & ~calleeSaved)
+            free[S.id] &= ~calleeSaved;
     }
     std::vector<bool> reached(n);
     for (unsigned m = 0; m < n; m++) {

@@ -69,6 +69,7 @@ private:
 
     uint32_t hookWord(const LiveRegUnits &live);
     uint32_t liveVectors(const LiveRegUnits &live);
+    uint32_t narrow(const LiveRegUnits &live);
     bool isWide(const MachineOperand &MO) const;
     std::string hookText(unsigned frame, unsigned slot, uint32_t word, int cursor, const MCSymbol *back = nullptr, uint32_t second = 0);
     void hook(const Point &P, const std::string &text);
@@ -155,6 +156,21 @@ uint32_t Inserter::hookWord(const LiveRegUnits &live)
     return word;
 }
 
+// Which general registers hold nothing but their lowest byte: what is above it may be anything.
+uint32_t Inserter::narrow(const LiveRegUnits &live)
+{
+    uint32_t mask = 0;
+    for (int r = 0; r < 16; r++) {
+        if (r == RSP || live.available(T.gpr64[r]))
+            continue;
+        bool more = false;
+        for (MCRegUnit unit : T.TRI->regunits(T.gpr64[r]))
+            more |= live.getBitVector().test(static_cast<unsigned>(unit)) && !is_contained(T.TRI->regunits(T.gpr8[r]), unit);
+        mask |= more ? 0 : 1u << r;
+    }
+    return mask;
+}
+
 // Which of xmm0..15 are live.
 uint32_t Inserter::liveVectors(const LiveRegUnits &live)
 {
@@ -174,7 +190,7 @@ std::string Inserter::hookText(unsigned frame, unsigned slot, uint32_t word, int
     if (back)
         os << back->getName() << ":";
     os << "\t.byte 0x0f,0x1f,0x80\n\t.long " << word;
-    if (back && word & kept)
+    if (back && word & (kept | PEET_HOOK_NARROW))
         os << "\n\t.byte 0x0f,0x1f,0x80\n\t.long " << second;
     std::string text = frames.below(frame, call);
     raw_string_ostream behind(text);
@@ -196,7 +212,9 @@ void Inserter::turn(Segment &S, const Point &P, const LiveRegUnits &live)
 {
     S.turnLabel = label(*F.MF, "t", S.id);
     const unsigned frame = frames.at(*P.MBB, P.at);
-    std::string call = hookText(frame, PEET_CONTROL_TURN, hookWord(live), S.cursor, S.turnLabel, liveVectors(live));
+    const uint32_t bytes = narrow(live);
+    std::string call = hookText(frame, PEET_CONTROL_TURN, hookWord(live) | (bytes ? PEET_HOOK_NARROW : 0), S.cursor, S.turnLabel,
+        liveVectors(live) | bytes << 16);
     if (!live.available(T.eflags)) {
         hook(P, call);
         return;

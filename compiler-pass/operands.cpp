@@ -64,12 +64,15 @@ Target::Target(MachineFunction &MF) : MF(MF)
         "R8", "R9", "R10", "R11", "R12", "R13", "R14", "R15"};
     static const char *const names32[16] = {"EAX", "ECX", "EDX", "EBX", "ESP", "EBP", "ESI", "EDI",
         "R8D", "R9D", "R10D", "R11D", "R12D", "R13D", "R14D", "R15D"};
+    static const char *const names8[16] = {"AL", "CL", "DL", "BL", "SPL", "BPL", "SIL", "DIL",
+        "R8B", "R9B", "R10B", "R11B", "R12B", "R13B", "R14B", "R15B"};
     StringMap<unsigned> regs;
     for (unsigned r = 1; r < TRI->getNumRegs(); r++)
         regs[TRI->getName(r)] = r;
     for (int i = 0; i < 16; i++) {
         gpr64[i] = MCRegister(regs.lookup(names64[i]));
         gpr32[i] = MCRegister(regs.lookup(names32[i]));
+        gpr8[i] = MCRegister(regs.lookup(names8[i]));
         for (MCPhysReg sub : TRI->subregs_inclusive(gpr64[i])) {
             int bits = sub == gpr64[i].id() ? 64 : sub == gpr32[i].id() ? 32 : 16;
             gprOf[sub] = {i, bits};

@@ -53,11 +53,13 @@
  *     lea -128(%rsp),%rsp;  call *slot;  nopl word(%rax);  lea 128(%rsp),%rsp
  * The word's low bits are each hook's own (live registers, a bit each, 16 the flags; a kind of clock or
  * marker).  VECTORS: any vector, mask or x87 registers are live; XMM: none but the lower halves of xmm0..15.
- * A turn with either has a second nop behind the first, whose low bits say which of xmm0..15 are live. */
+ * A turn with either, or with NARROW, has a second nop behind the first: its low bits say which of xmm0..15 are live, those from
+ * the sixteenth on of which general registers only the lowest byte is. */
 #define PEET_HOOK_BYTES 27
 #define PEET_HOOK_WORD 3           /* offset of the word from the return address */
 #define PEET_HOOK_WORD2 10
 #define PEET_HOOK_FLAGS 0x10000
+#define PEET_HOOK_NARROW 0x20000
 #define PEET_HOOK_VECTORS 0x40000000
 #define PEET_HOOK_XMM 0x20000000
 enum peet_hook_clock { PEET_HOOK_RDTSC = 0, PEET_HOOK_RDTSCP = 1 };
