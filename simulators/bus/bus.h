@@ -64,8 +64,11 @@ struct cache_stats {
 struct cache {
     uint64_t stamp;          /* latest given out */
     struct frame *frames;
-    uint64_t *keys, *used;   /* of its frames; behind them used has a stamp for each place of the shadow */
+    uint64_t *keys, *used;   /* of its frames; behind them used has a stamp for each place of the shadow (not in sole.c) */
     uint32_t *hints;         /* [hint_mask + 1] where a line was last: to be verified */
+    struct place *places;    /* the shadow of sole.c: lines + 2 of them */
+    struct peet_sim_oldest shadow_oldest;
+    uint32_t shadow_used;
     uint64_t *plru;          /* a tree per set */
     uint32_t number, hw;
     const char *kind;
@@ -75,9 +78,7 @@ struct cache {
     uint32_t *free;          /* + 1: a list of invalid frames per set */
     uint64_t *filled;        /* a stamp per frame: FIFO (any cache) */
     /* classification only: */
-    struct shadow_node *shadow; /* lines + 1 of them, in the bus's shadows */
-    struct peet_sim_oldest shadow_oldest;
-    uint32_t shadow_used;
+    struct shadow_node *shadow; /* lines + 1 of them, in the bus's shadows (not in sole.c) */
 };
 
 /**
@@ -91,6 +92,16 @@ struct shadow_node {
     uint32_t next;  /* next place of the same line, in any cache, as b->shadows counts them; 0: none */
 };
 _Static_assert(sizeof(struct shadow_node) == 16, "four to a line of the host's cache");
+
+/**
+ * The same in sole.c: a line, and when it was used last; if a frame has the line, its used says that.  Place 0 has no line,
+ * and what it says of frames is wrong, so that frames without a place can be treated like others; the last one's time never comes.
+ */
+struct place {
+    uint64_t line;
+    uint64_t at;    /* a stamp, or PLACE_FRAME and a frame */
+};
+#define PLACE_FRAME (1ull << 63)
 
 /** A copy that was invalidated by another's write, until its cache misses on it. */
 struct loss {
@@ -192,7 +203,7 @@ struct bus {
     uint64_t random;
     uint64_t *written;          /* by frame: grains written and not yet told to the lost records of its line, if there are any */
     struct shadow_node *shadows;
-    int shadows_far;            /* they do not stay in the host's caches: what comes next is fetched early */
+    int shadows_far;            /* sole: they do not stay in the host's caches: what comes next is fetched early */
     struct loss *losses;
     uint32_t losses_size, losses_used, losses_free; /* free list, + 1, below losses_used */
     struct calendar calendar;
@@ -385,21 +396,6 @@ void peet__bus_no_memory(struct bus *b);
 uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, enum touch touch,
     uint64_t time);
 
-/** The slow half of peet__bus_shadow_place(). */
-uint32_t peet__bus_shadow_search(struct bus *b, struct cache *c, uint64_t now);
-/** A place in the shadow for a new line: a free one, or that of the line used longest ago.  @now: stamp of the reference.
- *  Returns: its index in c->shadow */
-static inline __attribute__((always_inline)) uint32_t peet__bus_shadow_place(struct bus *b, struct cache *c, uint64_t now)
-{
-    struct peet_sim_oldest *const q = &c->shadow_oldest;
-    if (__builtin_expect(q->next < q->n && !b->shadows_far, 1)) {
-        const uint32_t place = q->order[q->next++] + 1;
-        if (c->used[c->shadow[place].where] <= q->sorted_at)
-            return place;
-    }
-    return peet__bus_shadow_search(b, c, now);
-}
-
 /* sole.c */
 /* A line's record is a word there, as short as can be, so that many share a line of the host's cache: its latest place in the shadow
  * (0: none so far); whether it still is, the place says; and in the highest bit, whether it was ever referenced. */
@@ -419,13 +415,31 @@ static inline void peet__bus_record_set(const struct bus *b, void *record, uint3
     else
         *(uint32_t *)record = value;
 }
-/** The same as peet__bus_shadow_place() for a single processor's @line; the one that had the place, if any, loses it. */
-static inline __attribute__((always_inline)) uint32_t peet__bus_shadow_new(struct bus *b, struct cache *c, uint64_t line, uint64_t now)
+/** Where the stamp of a place's line is. */
+static inline __attribute__((always_inline)) const uint64_t *peet__bus_place_stamp(const struct cache *c, uint32_t place)
 {
-    const uint32_t place = peet__bus_shadow_place(b, c, now), where = c->shadow[place].where, frame = where < b->lines ? where : b->lines;
-    c->frames[frame].place = 0; /* nobody's, if the old line was in none */
+    const uint64_t *const at = &c->places[place].at;
+    return *at & PLACE_FRAME ? &c->used[(uint32_t)*at] : at;
+}
+/** The oldest lines come up one after the other, but lie anywhere in memory: have the next ones ready. */
+void peet__bus_places_prefetch(const struct cache *c);
+/** The slow half of peet__bus_place_new(): where the next one is. */
+uint32_t peet__bus_place_search(struct bus *b, struct cache *c, uint64_t now);
+/** A place in the shadow for a line that is new there: a free one, or that of the line used longest ago, which has none then.
+ *  @now: stamp of the reference; the place's is the caller's to set. */
+static inline __attribute__((always_inline)) uint32_t peet__bus_place_new(struct bus *b, struct cache *c, uint64_t line, uint64_t now)
+{
+    struct peet_sim_oldest *const q = &c->shadow_oldest;
+    uint32_t place = q->order[q->next++] + 1; /* behind the end is the last place of all */
+    if (__builtin_expect(*peet__bus_place_stamp(c, place) > q->sorted_at, 0))
+        place = peet__bus_place_search(b, c, now);
+    if (__builtin_expect(b->shadows_far, 0))
+        peet__bus_places_prefetch(c);
+    const uint64_t in = c->places[place].at ^ PLACE_FRAME, nobodys = b->lines;
+    const uint32_t frame = (uint32_t)(in < nobodys ? in : nobodys); /* that if the old line was in none */
+    c->frames[frame].place = 0;
     c->keys[frame] &= ~(uint64_t)QUICK;
-    c->shadow[place].line = line;
+    c->places[place].line = line;
     return place;
 }
 /** peet__bus_touch() for a single processor's single cache: nobody else has anything to say. */

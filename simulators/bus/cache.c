@@ -77,7 +77,7 @@ int peet__bus_caches_init(struct bus *b)
     for (b->hint_mask = 255; b->hint_mask < 2 * b->lines && b->hint_mask < 0xffff; b->hint_mask = 2 * b->hint_mask + 1)
         ;
     /* aligned, so that a set lies in as few lines of the host's cache as it can; one frame more that is nobody's (sole.c) */
-    const size_t lines = (size_t)b->ncaches * b->lines + 8, stamps = b->classify ? (2 * (size_t)b->lines + 8) / 8 * 8 : b->lines;
+    const size_t lines = (size_t)b->ncaches * b->lines + 8, stamps = b->classify && !b->sole ? (2 * (size_t)b->lines + 8) / 8 * 8 : b->lines;
     void *raw = calloc(1, lines * (sizeof *b->keys + sizeof *b->frames) + b->ncaches * stamps * sizeof(uint64_t) + 64);
     b->frames_raw = raw;
     if (!b->caches || !raw || peet_sim_oldest_scratch_init(&b->scratch, b->lines))

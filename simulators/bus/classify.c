@@ -22,9 +22,22 @@
 #include "bus.h"
 #include <stdlib.h>
 
+/* The shadow of sole.c: no lists, and nothing to be collected. */
+static int places_init(struct bus *b)
+{
+    struct cache *const c = b->caches;
+    b->shadows_far = b->lines > 2048;
+    if (peet_sim_oldest_init(&c->shadow_oldest, b->lines) || !(c->places = malloc(((size_t)b->lines + 2) * sizeof *c->places)))
+        return -1;
+    for (uint32_t j = 0; j <= b->lines + 1; j++)
+        c->places[j] = (struct place){.line = UINT64_MAX, .at = PLACE_FRAME - 1};
+    return 0;
+}
+
 int peet__bus_classify_init(struct bus *b)
 {
-    b->shadows_far = !b->sole || b->lines > 2048;
+    if (b->sole)
+        return places_init(b);
     b->shadows = calloc((size_t)b->ncaches * (b->lines + 1), sizeof *b->shadows);
     for (unsigned i = 0; b->shadows && i < b->ncaches; i++) {
         struct cache *c = &b->caches[i];
@@ -34,15 +47,16 @@ int peet__bus_classify_init(struct bus *b)
         if (peet_sim_oldest_init(&c->shadow_oldest, b->lines))
             return -1;
     }
-    if (!b->sole)
-        b->written = calloc((size_t)b->ncaches * b->lines, sizeof *b->written);
-    return b->shadows && (b->sole || b->written) ? 0 : -1;
+    b->written = calloc((size_t)b->ncaches * b->lines, sizeof *b->written);
+    return b->shadows && b->written ? 0 : -1;
 }
 
 void peet__bus_classify_fini(struct bus *b)
 {
-    for (unsigned i = 0; b->caches && i < b->ncaches; i++)
+    for (unsigned i = 0; b->caches && i < b->ncaches; i++) {
         peet_sim_oldest_fini(&b->caches[i].shadow_oldest);
+        free(b->caches[i].places);
+    }
     free(b->shadows);
     free(b->written);
     free(b->losses);
@@ -134,17 +148,16 @@ static void shadow_prefetch(struct bus *b, struct cache *c)
     const struct shadow_node *soon = &c->shadow[q->order[q->next + 1] + 1];
     __builtin_prefetch(&c->shadow[q->order[q->next + 4] + 1], 1);
     __builtin_prefetch(&c->used[soon->where], 1);
-    if (!b->sole) /* there, lines need not be told */
-        peet_sim_linemap_prefetch(&b->lines_map, soon->line);
+    peet_sim_linemap_prefetch(&b->lines_map, soon->line);
 }
 
-__attribute__((noinline)) uint32_t peet__bus_shadow_search(struct bus *b, struct cache *c, uint64_t now)
+/* A place in the shadow for a new line: a free one, or that of the line used longest ago.  Returns: its index in c->shadow */
+static uint32_t shadow_place(struct bus *b, struct cache *c)
 {
     if (c->shadow_used < b->lines)
         return ++c->shadow_used;
-    const uint32_t slot = peet_sim_oldest_take(&c->shadow_oldest, &b->scratch, shadow_used, c, now - 1);
-    if (b->shadows_far)
-        shadow_prefetch(b, c);
+    const uint32_t slot = peet_sim_oldest_take(&c->shadow_oldest, &b->scratch, shadow_used, c, c->stamp - 1);
+    shadow_prefetch(b, c);
     return slot + 1;
 }
 
@@ -152,7 +165,7 @@ __attribute__((noinline)) uint32_t peet__bus_shadow_search(struct bus *b, struct
 static struct shadow_node *shadow_fresh(struct bus *b, struct cache *c)
 {
     const int fresh = c->shadow_used < b->lines;
-    struct shadow_node *n = &c->shadow[peet__bus_shadow_place(b, c, c->stamp)];
+    struct shadow_node *n = &c->shadow[shadow_place(b, c)];
     if (fresh)
         return n;
     struct line_record *record = peet_sim_linemap_get(&b->lines_map, n->line); /* there: it was referenced */

@@ -48,29 +48,30 @@ ALWAYS uint32_t oldest_way(const uint64_t *used, uint32_t ways)
     return least[0] & (unit - 1);
 }
 
-/* The way with this line; NO_FRAME.  The keys of invalid ways are line 0's, but those were never used. */
-static __attribute__((noinline)) uint32_t way_of(const uint64_t *keys, const uint64_t *used, uint32_t ways, uint64_t line)
+/* The frame with this line, of those from keys[0], used[first] on; NO_FRAME.  The keys of invalid ways are line 0's, but those were never used. */
+static __attribute__((noinline)) uint32_t way_of(const uint64_t *keys, const uint64_t *used, uint32_t first, uint32_t ways, uint64_t line)
 {
     for (uint32_t way = 0; way < ways; way++)
-        if (KEY_LINE(keys[way]) == line && used[way])
-            return way;
+        if (KEY_LINE(keys[way]) == line && used[first + way])
+            return first + way;
     return NO_FRAME;
 }
 
 /* The same, where nearly always there is none. */
-ALWAYS uint32_t hardly(const uint64_t *keys, const uint64_t *used, uint32_t ways, uint64_t line, int vectors)
+ALWAYS uint32_t hardly(const uint64_t *keys, const uint64_t *used, uint32_t first, uint32_t ways, uint64_t line, int vectors)
 {
+    keys += first;
     if (vectors) {
         typedef uint64_t four __attribute__((vector_size(32), aligned(8)));
         four any = {0};
         for (uint32_t way = 0; way < ways; way += 4)
             any |= (four)((*(const four *)(keys + way) | QUICK) == (KEY_OF(line) | QUICK));
-        return LIKELY(!__builtin_reduce_or(any)) ? NO_FRAME : way_of(keys, used, ways, line);
+        return LIKELY(!__builtin_reduce_or(any)) ? NO_FRAME : way_of(keys, used, first, ways, line);
     }
     uint64_t none = 1; /* without surprises */
     for (uint32_t way = 0; way < ways; way++)
         none &= KEY_LINE(keys[way]) != line;
-    return LIKELY(none) ? NO_FRAME : way_of(keys, used, ways, line);
+    return LIKELY(none) ? NO_FRAME : way_of(keys, used, first, ways, line);
 }
 
 /* A use of a line that is there, but that is no plain hit.  Returns: for how long it waits */
@@ -102,11 +103,6 @@ static __attribute__((noinline)) struct taken found(struct bus *b, uint64_t line
     return t;
 }
 
-ALWAYS struct looked there_is(struct bus *b, uint64_t line, const struct group_way *w, uint32_t i, uint64_t asked, uint64_t stamp, struct shape s)
-{
-    return (struct looked){s.watched ? (struct taken){0, i} : found(b, line, w, i, asked, stamp), 0, MISS_KINDS, 0, 0};
-}
-
 ALWAYS uint32_t set_of(const struct bus *b, uint64_t line, struct shape s)
 {
     return s.plain ? (uint32_t)line & b->set_mask : peet__bus_set_of(b, line);
@@ -117,63 +113,74 @@ ALWAYS uint32_t record_of(const struct bus *b, const void *record, struct shape 
     return s.plain ? *(const uint16_t *)record : peet__bus_record(b, record);
 }
 
-ALWAYS struct looked bring(struct bus *b, uint64_t line, const struct group_way *w, uint64_t asked, uint64_t stamp, struct shape s)
+/* When a look asks, and its block's stamp: of a turn, in machine code, or as said.  Looked up where they are needed, so that less has to be kept. */
+struct asking { const struct turn *turn; const struct bus_direct *direct; uint64_t asked, stamp; };
+
+ALWAYS uint64_t asked_by(struct asking by, const struct group_way *w)
+{
+    return by.turn ? peet__bus_asked_at(by.turn, w) : by.direct ? by.direct->now + (by.direct->run.time + w->at) / CPI_ONE : by.asked;
+}
+
+ALWAYS uint64_t stamp_of(struct asking by)
+{
+    return by.turn ? by.turn->stamp : by.direct ? by.direct->run.stamp : by.stamp;
+}
+
+ALWAYS struct looked bring(struct bus *b, uint64_t line, const struct group_way *w, struct asking by, struct shape s)
 {
     struct cache *const c = b->caches;
-    const uint32_t ways = s.ways ? s.ways : b->ways, first = set_of(b, line, s) * ways, hint = (uint32_t)line & b->hint_mask;
-    const uint32_t i = first + oldest_way(c->used + first, ways);
-    const struct fill *const fill = &b->fill[w->fill];
-    struct frame *const f = &c->frames[i];
-    const uint64_t now = stamp + w->first + 1;
-    const uint8_t state = f->state;
-    const uint64_t gone = KEY_LINE(c->keys[i]);
+    const uint32_t ways = s.ways ? s.ways : b->ways, first = set_of(b, line, s) * ways;
     enum bus_miss kind = MISS_KINDS;
+    uint32_t place = 0, there = NO_FRAME, i;
+    void *record = NULL;
     if (s.classify) {
-        void *record = s.plain ? peet_sim_linemap_word_near(&b->lines_map, line, 1) : peet_sim_linemap_word_near(&b->lines_map, line, b->record_shift);
-        if (UNLIKELY(!record) && !(record = peet__sim_linemap_find(&b->lines_map, line))) {
+        if (UNLIKELY(!(record = peet_sim_linemap_word(&b->lines_map, line, s.plain ? 1 : b->record_shift)))) {
             peet__bus_no_memory(b);
-            return (struct looked){{0, i}, 0, MISS_KINDS, 0, 0};
+            return (struct looked){{0, first}, 0, MISS_KINDS, 0, 0};
         }
-        const uint32_t was = record_of(b, record, s), old = f->place;
-        uint32_t place = s.plain ? was & 0x7fff : peet__bus_record_place(b, was);
-        if (c->shadow[place].line == line) {
-            if (UNLIKELY(c->shadow[place].where < b->lines))
-                return there_is(b, line, w, c->shadow[place].where, asked, stamp, s);
-            kind = MISS_CONFLICT;
-            c->shadow[old].where = b->lines + old; /* of the line that goes; place 0 stands for none */
-            c->used[b->lines + old] = c->used[i];
-        } else {
-            const uint32_t there = hardly(c->keys + first, c->used + first, ways, line, s.vectors);
-            if (UNLIKELY(there != NO_FRAME))
-                return there_is(b, line, w, first + there, asked, stamp, s);
+        const uint32_t was = record_of(b, record, s);
+        place = s.plain ? was & 0x7fff : peet__bus_record_place(b, was);
+        if (c->places[place].line != line)
             kind = was ? MISS_CAPACITY : MISS_COLD;
-            c->shadow[old].where = b->lines + old;
-            c->used[b->lines + old] = c->used[i];
-            place = peet__bus_shadow_new(b, c, line, now);
+        else if (LIKELY(!(c->places[place].at & PLACE_FRAME)))
+            kind = MISS_CONFLICT;
+        else
+            there = (uint32_t)c->places[place].at;
+    }
+    if (kind != MISS_CONFLICT && LIKELY(there == NO_FRAME))
+        there = hardly(c->keys, c->used, first, ways, line, s.vectors);
+    if (UNLIKELY(there != NO_FRAME))
+        return (struct looked){s.watched ? (struct taken){0, there} : found(b, line, w, there, asked_by(by, w), stamp_of(by)), 0, MISS_KINDS, 0, 0};
+
+    i = first + oldest_way(c->used + first, ways);
+    struct frame *const f = &c->frames[i];
+    if (s.classify) {
+        c->places[f->place].at = c->used[i]; /* of the line that goes; place 0 stands for none */
+        if (kind != MISS_CONFLICT) {
+            place = peet__bus_place_new(b, c, line, stamp_of(by) + w->first + 1);
             if (s.plain)
                 *(uint16_t *)record = (uint16_t)(0x8000 | place);
             else
                 peet__bus_record_set(b, record, place);
         }
         b->filled.kinds[kind]++;
-        c->shadow[place].where = i;
+        c->places[place].at = PLACE_FRAME | i;
         f->place = place;
-    } else {
-        const uint32_t there = hardly(c->keys + first, c->used + first, ways, line, s.vectors);
-        if (UNLIKELY(there != NO_FRAME))
-            return there_is(b, line, w, first + there, asked, stamp, s);
     }
-    b->filled.fills[w->fill][state]++;
+    const struct fill *const fill = &b->fill[w->fill];
+    const struct looked looked = {{transfer(b, asked_by(by, w), fill->cycles, b->write_back_cycles[f->state]), i}, 1, kind, f->state,
+        KEY_LINE(c->keys[i])};
+    b->filled.fills[w->fill][f->state]++;
     f->state = fill->state;
     c->keys[i] = KEY_OF(line) | fill->quick;
-    c->used[i] = now;
-    c->hints[hint] = i;
-    return (struct looked){{transfer(b, asked, fill->cycles, b->write_back_cycles[state]), i}, 1, kind, state, gone};
+    c->used[i] = stamp_of(by) + w->first + 1;
+    c->hints[line & b->hint_mask] = i;
+    return looked;
 }
 
 ALWAYS uint32_t slowly(struct bus *b, struct turn *t, uint64_t line, const struct group_way *w, struct shape s)
 {
-    const struct taken taken = bring(b, line, w, peet__bus_asked_at(t, w), t->stamp, s).taken;
+    const struct taken taken = bring(b, line, w, (struct asking){.turn = t}, s).taken;
     t->stalled += taken.stalled;
     return taken.frame;
 }
@@ -182,12 +189,11 @@ ALWAYS uint32_t miss(struct peet_direct_run *run, uint32_t site, uint64_t line, 
 {
     struct bus_direct *const d = run->machine;
     struct bus *const b = d->bus;
-    const struct group_way *const w = &b->group_ways[site];
-    const struct taken taken = bring(b, line, w, d->now + (run->time + w->at) / CPI_ONE, run->stamp, s).taken;
-    run->time += taken.stalled * CPI_ONE;
+    const struct taken taken = bring(b, line, &b->group_ways[site], (struct asking){.direct = d}, s).taken;
+    d->run.time += taken.stalled * CPI_ONE;
     d->stalled += taken.stalled;
     if (UNLIKELY(b->dead))
-        run->limit = 0;
+        d->run.limit = 0;
     return taken.frame;
 }
 
@@ -216,7 +222,7 @@ ALWAYS uint32_t miss(struct peet_direct_run *run, uint32_t site, uint64_t line, 
     } \
     attributes static struct looked bring_##name(struct bus *b, uint64_t line, const struct group_way *w, uint64_t asked, uint64_t stamp) \
     { \
-        return bring(b, line, w, asked, stamp, (struct shape){__VA_ARGS__, 1}); \
+        return bring(b, line, w, (struct asking){.asked = asked, .stamp = stamp}, (struct shape){__VA_ARGS__, 1}); \
     }
 #define ENTRY(name, ...) {{__VA_ARGS__, 0}, slowly_##name, miss_##name, bring_##name},
 

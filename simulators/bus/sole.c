@@ -21,23 +21,43 @@ static inline uint64_t use_bus_sole(struct bus *b, struct cache *c, enum bus_op 
     return start + cycles;
 }
 
+static uint64_t place_used(const void *owner, uint32_t slot)
+{
+    return *peet__bus_place_stamp(owner, slot + 1);
+}
+
+void peet__bus_places_prefetch(const struct cache *c)
+{
+    const struct peet_sim_oldest *const q = &c->shadow_oldest;
+    if (q->next + 4 >= q->n)
+        return;
+    __builtin_prefetch(&c->places[q->order[q->next + 4] + 1], 1);
+    __builtin_prefetch(peet__bus_place_stamp(c, q->order[q->next + 1] + 1), 1);
+}
+
+__attribute__((noinline)) uint32_t peet__bus_place_search(struct bus *b, struct cache *c, uint64_t now)
+{
+    struct peet_sim_oldest *const q = &c->shadow_oldest;
+    if (c->shadow_used < b->lines) { /* nothing is sorted yet */
+        q->next = q->n;
+        return ++c->shadow_used;
+    }
+    return peet_sim_oldest_take(q, &b->scratch, place_used, c, now - 1) + 1;
+}
+
 /* The shadow sees a reference to a line, which is not both in a frame and in the shadow. */
 static void shadow_use_sole(struct bus *b, struct cache *c, uint64_t line, void *record, struct frame *f, int insert)
 {
     uint32_t place = peet__bus_record_place(b, peet__bus_record(b, record));
-    if (c->shadow[place].line != line) {
+    if (c->places[place].line != line) {
         if (!insert)
             return;
-        place = peet__bus_shadow_new(b, c, line, c->stamp);
+        place = peet__bus_place_new(b, c, line, c->stamp);
         peet__bus_record_set(b, record, place);
     }
-    if (f) {
-        c->shadow[place].where = (uint32_t)(f - c->frames);
+    c->places[place].at = f ? PLACE_FRAME | (uint64_t)(f - c->frames) : c->stamp;
+    if (f)
         f->place = place;
-    } else {
-        c->shadow[place].where = b->lines + place;
-        c->used[b->lines + place] = c->stamp;
-    }
 }
 
 /* A frame for the line that comes in.  Returns: whether its old line goes to memory. */
@@ -48,8 +68,7 @@ static inline int evict_sole(struct bus *b, struct cache *c, struct frame *f, ui
     if (b->watched)
         peet__bus_report_gone(b, c, peet__bus_line_in(b, f), c, dirty, time);
     if (b->classify) {
-        c->shadow[f->place].where = b->lines + f->place;
-        c->used[b->lines + f->place] = c->used[f - c->frames];
+        c->places[f->place].at = c->used[f - c->frames];
         f->place = 0;
     }
     if (dirty) {
@@ -128,7 +147,7 @@ uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, uns
         *(touch == TOUCH_FETCH ? &c->stats.fetch_misses : write ? &c->stats.write_misses : &c->stats.read_misses) += 1;
         if (record) {
             const uint32_t was = peet__bus_record(b, record), place = peet__bus_record_place(b, was);
-            const unsigned old = c->shadow[place].line == line ? MISS_CONFLICT : MISS_CAPACITY;
+            const unsigned old = c->places[place].line == line ? MISS_CONFLICT : MISS_CAPACITY;
             c->stats.kinds[was ? old : MISS_COLD]++;
             peet__bus_record_set(b, record, place);
         }

@@ -58,15 +58,16 @@ static inline void *peet_sim_linemap_get(struct peet_sim_linemap *map, uint64_t 
 
 /** Lines of a chunk, as a power of two, where records are words of at most 32 bits. */
 enum { PEET_SIM_LINEMAP_WORD_BITS = 13 };
-/** peet_sim_linemap_word_near() - peet_sim_linemap_get() of a map whose records are words of 1 << @shift <= 4 bytes
- *  Returns: NULL if the memo does not know: ask peet__sim_linemap_find() */
-static inline void *peet_sim_linemap_word_near(struct peet_sim_linemap *map, uint64_t line, unsigned shift)
+/** peet_sim_linemap_word() - peet_sim_linemap_get() of a map whose records are words of 1 << @shift <= 4 bytes */
+static inline void *peet_sim_linemap_word(struct peet_sim_linemap *map, uint64_t line, unsigned shift)
 {
     uint64_t chunk = line >> PEET_SIM_LINEMAP_WORD_BITS;
     unsigned m = peet__sim_linemap_memo(chunk);
     if (__builtin_expect(map->memo[m].number != chunk + 1, 0))
-        return NULL;
-    return map->memo[m].records + ((line & ((1u << PEET_SIM_LINEMAP_WORD_BITS) - 1)) << shift);
+        return peet__sim_linemap_find(map, line);
+    void *record = map->memo[m].records + ((line & ((1u << PEET_SIM_LINEMAP_WORD_BITS) - 1)) << shift);
+    __builtin_assume(record != NULL);
+    return record;
 }
 
 /** Of a line and its record.  Returns: 0 to go on */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sorting by time stamp for oldest.h.  Stamps differ, and most often they are not far from each other: then each has a bit of its own,
- * and the bits are read in their order.  Otherwise it is a least-digit-first radix sort, as many digits as the stamps differ in. */
+ * and its place is the number of bits before that.  Otherwise it is a least-digit-first radix sort, as many digits as the stamps differ in. */
 #include "oldest.h"
 
 enum { RANGE_PER_SLOT = 32, RANGE_MOST = 1 << 18 };
@@ -11,9 +11,9 @@ int peet_sim_oldest_scratch_init(struct peet_sim_oldest_scratch *s, uint32_t n)
     s->stamps = malloc(n * sizeof *s->stamps);
     s->a = malloc(n * sizeof *s->a);
     s->b = malloc(n * sizeof *s->b);
-    s->slot_of = malloc(s->range * sizeof *s->slot_of);
+    s->before = malloc(s->range / 64 * sizeof *s->before);
     s->is_there = malloc(s->range / 64 * sizeof *s->is_there);
-    return s->stamps && s->a && s->b && s->slot_of && s->is_there ? 0 : -1;
+    return s->stamps && s->a && s->b && s->before && s->is_there ? 0 : -1;
 }
 
 void peet_sim_oldest_scratch_fini(struct peet_sim_oldest_scratch *s)
@@ -21,30 +21,60 @@ void peet_sim_oldest_scratch_fini(struct peet_sim_oldest_scratch *s)
     free(s->stamps);
     free(s->a);
     free(s->b);
-    free(s->slot_of);
+    free(s->before);
     free(s->is_there);
     memset(s, 0, sizeof *s);
 }
 
 /* All stamps lie in [least, least + range).  Returns: 0, or -1: some are equal */
-static int sort_near(struct peet_sim_oldest_scratch *s, uint32_t n, uint64_t least, uint64_t range, uint32_t *out_order)
+static inline __attribute__((always_inline)) int sort_near(struct peet_sim_oldest_scratch *s, uint32_t n, uint64_t least, uint64_t range,
+    uint32_t *out_order)
 {
     const uint64_t words = range / 64 + 1;
-    uint64_t twice = 0;
-    memset(s->is_there, 0, words * sizeof *s->is_there);
+    uint64_t *const is_there = s->is_there, twice = 0;
+    uint32_t *const before = s->before, all = 0;
+    memset(is_there, 0, words * sizeof *is_there);
     for (uint32_t i = 0; i < n; i++) {
         const uint64_t at = s->stamps[i] - least, bit = 1ull << (at & 63);
-        twice |= s->is_there[at / 64] & bit;
-        s->is_there[at / 64] |= bit;
-        s->slot_of[at] = i;
+        twice |= is_there[at / 64] & bit;
+        is_there[at / 64] |= bit;
     }
     if (twice)
         return -1;
-    for (uint64_t w = 0; w < words; w++)
-        for (uint64_t bits = s->is_there[w]; bits; bits &= bits - 1)
-            *out_order++ = s->slot_of[64 * w + (uint64_t)__builtin_ctzll(bits)];
+    for (uint64_t w = 0; w < words; w++) {
+        before[w] = all;
+        all += (uint32_t)__builtin_popcountll(is_there[w]);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const uint64_t at = s->stamps[i] - least, bit = 1ull << (at & 63);
+        out_order[before[at / 64] + (uint32_t)__builtin_popcountll(is_there[at / 64] & (bit - 1))] = i;
+    }
     return 0;
 }
+
+static int sort_near_plain(struct peet_sim_oldest_scratch *s, uint32_t n, uint64_t least, uint64_t range, uint32_t *out_order)
+{
+    return sort_near(s, n, least, range, out_order);
+}
+
+#ifdef __x86_64__
+__attribute__((target("popcnt,bmi,bmi2"))) static int sort_near_popcnt(struct peet_sim_oldest_scratch *s, uint32_t n, uint64_t least, uint64_t range,
+    uint32_t *out_order)
+{
+    return sort_near(s, n, least, range, out_order);
+}
+
+static int has_popcnt(void)
+{
+    return __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi2");
+}
+#else
+#define sort_near_popcnt sort_near_plain
+static int has_popcnt(void)
+{
+    return 0;
+}
+#endif
 
 static void sort_far(struct peet_sim_oldest_scratch *s, uint32_t n, uint64_t least, uint64_t most, uint32_t *out_order)
 {
@@ -80,6 +110,6 @@ void peet__sim_oldest_sort(struct peet_sim_oldest_scratch *scratch, uint32_t n, 
         least = scratch->stamps[i] < least ? scratch->stamps[i] : least;
         most = scratch->stamps[i] > most ? scratch->stamps[i] : most;
     }
-    if (most - least >= scratch->range || sort_near(scratch, n, least, most - least, out_order))
+    if (most - least >= scratch->range || (has_popcnt() ? sort_near_popcnt : sort_near_plain)(scratch, n, least, most - least, out_order))
         sort_far(scratch, n, least, most, out_order);
 }

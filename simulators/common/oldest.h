@@ -20,15 +20,15 @@
 struct peet_sim_oldest {
     uint32_t n, next;  /* slots; next place in the order to look at (n: used up) */
     uint64_t sorted_at; /* stamp at the last sorting */
-    uint32_t *order;
+    uint32_t *order;    /* and behind them n */
 };
 
 /** Room for sorting, shared by all queues of a machine. */
 struct peet_sim_oldest_scratch {
     uint64_t *stamps;                                              /* [n] to be sorted */
     struct peet_sim_oldest_key { uint64_t stamp; uint32_t slot; } *a, *b;
-    uint32_t *slot_of;                                             /* [range] by stamp, and */
-    uint64_t *is_there, range;                                     /* a bit for each of those that are there */
+    uint64_t *is_there, range;                                     /* a bit for each stamp in a range, */
+    uint32_t *before;                                              /* and how many there are before each word of bits */
 };
 
 typedef uint64_t peet_sim_stamp_of(const void *owner, uint32_t slot);
@@ -38,8 +38,11 @@ static inline int peet_sim_oldest_init(struct peet_sim_oldest *q, uint32_t n)
 {
     memset(q, 0, sizeof *q);
     q->n = q->next = n;
-    q->order = malloc(n * sizeof *q->order);
-    return q->order ? 0 : -1;
+    q->order = malloc((n + 1) * sizeof *q->order);
+    if (q->order == NULL)
+        return -1;
+    q->order[n] = n;
+    return 0;
 }
 
 static inline void peet_sim_oldest_fini(struct peet_sim_oldest *q)
