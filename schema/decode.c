@@ -517,10 +517,10 @@ static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, co
         if (to != d->leave)
             p->direct->sync[word % PEET__DIRECT_SYNCS] = (struct peet__direct_sync){word, to};
     }
-    if (to == d->leave || (size_t)(end - at) <= p->direct->slots)
+    if (to == d->leave)
         return 0;
     run->at = at;
-    run->safe = end - p->direct->slots;
+    run->safe = end; /* no record is cut */
     run->regs = s->regs;
     run->blocks = d->blocks;
     run->sync = p->direct->sync;

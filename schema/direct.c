@@ -18,7 +18,6 @@ int peet_program_set_direct(struct peet_program *p, const struct peet_direct *op
         return PEET_ENOMEM;
     d->ops = ops;
     d->self = self;
-    d->slots = PEET__RANGE_ARGS;
 #ifdef __x86_64__
     if (ops->table(self, &d->table) == 0) {
         p->direct = d;
@@ -531,7 +530,6 @@ static void make_block(struct maker *m, uint32_t index)
         store(e, R8, RBX, RUN(blocks));
         jump(e, body);
     }
-    m->direct->slots = c->slot_words > m->direct->slots ? c->slot_words : m->direct->slots;
 }
 
 /* More than the code of a block can take, with all that it falls into. */

@@ -46,7 +46,6 @@ struct peet__direct {
     void *shown_arg;
     uint32_t context;
     struct peet__chunk *chunks;
-    uint32_t slots;       /* the most of a record with code */
     struct peet__direct_range ranges[PEET__DIRECT_RANGES]; /* calls, then what continues them */
     struct peet__direct_sync sync[PEET__DIRECT_SYNCS];
 };

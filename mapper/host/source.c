@@ -377,6 +377,8 @@ static int direct(void *self, uint32_t context, struct peet_direct_run *run, pee
 {
     struct peet_source_context *c = ((struct peet_source *)self)->contexts[context];
 
+    if (c->crashed) /* its last record may be cut */
+        return 0;
     return peet_decode_direct(c->decode, &c->cursor, c->end, run, sink, shown, arg);
 }
 

@@ -305,12 +305,6 @@ void peet__bus_ranges(struct bus *b, struct cache *c, const struct peet_block *b
 /** The lines of a block's code. */
 void peet__bus_run_fetches(struct bus *b, struct cache *c, const struct peet_block *block, struct walk *w);
 
-/** Is every reference one location, and none a prefetch (which is in none of the counts)? */
-static inline int peet__bus_is_simple(const struct peet_block *block)
-{
-    return block->flags & PEET_BLOCK_SIMPLE && block->reads + block->writes + block->modifies == block->nrefs;
-}
-
 /* blocks.c */
 typedef uint64_t bus_walk(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until,
     size_t *out_done);

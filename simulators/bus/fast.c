@@ -198,7 +198,7 @@ static __attribute__((noinline)) uint64_t run_slow(struct bus *b, struct cache *
     return touch_location(b, c, event->values[i], refs[i].size_bytes ? refs[i].size_bytes : 1, &refs[i], w);
 }
 
-/* Blocks whose references are one location each; @plru is a constant where this is inlined.  What is the same
+/* Blocks whose references are one location each, but for prefetches; @plru is a constant where this is inlined.  What is the same
  * for every hit is not counted here: it follows from the block. */
 ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w, int plru)
 {
@@ -209,6 +209,11 @@ ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_e
     const uint64_t offset_mask = b->line_bytes - 1;
     uint64_t before = w->touches;
     for (uint32_t i = 0; i < n; i++) {
+        if (UNLIKELY(refs[i].kind == PEET_REF_PREFETCH)) { /* touches nothing; the stamps behind it are those of plans all the same */
+            c->stamp++;
+            before--;
+            continue;
+        }
         uint64_t line = values[i] >> b->line_shift, offset = values[i] & offset_mask, last = offset + refs[i].size_bytes - 1;
         uint32_t f = UNLIKELY(last > offset_mask) ? NO_FRAME : peet__bus_quick(b, c, line, refs[i].kind == PEET_REF_LOAD ? QUICK_WRITE : 0);
         if (UNLIKELY(f == NO_FRAME)) {
@@ -230,7 +235,7 @@ ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_e
 #define RUN(name, plru) \
     static void run_##name(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w) \
     { \
-        if (peet__bus_is_simple(event->block)) \
+        if (event->block->flags & PEET_BLOCK_SIMPLE) \
             run_simple(b, c, event, w, plru); \
         else \
             run_any(b, c, event, w); \

@@ -38,8 +38,8 @@ static int fill_of(struct bus *b, int write)
 static uint32_t touches_up_to(const struct peet_block *block, uint32_t ref)
 {
     uint32_t n = ref + 1;
-    for (uint32_t i = 0; block->modifies && i < ref; i++)
-        n += block->refs[i].kind == PEET_REF_MODIFY;
+    for (uint32_t i = 0; i < ref; i++)
+        n = n + (block->refs[i].kind == PEET_REF_MODIFY) - (block->refs[i].kind == PEET_REF_PREFETCH);
     return n;
 }
 

@@ -45,6 +45,10 @@ int peet__bus_room_for(void **array, uint32_t *size, uint32_t used, uint32_t mor
     return 0;
 }
 
+/* Prefetches touch nothing. */
+enum { NO_GROUP = UINT8_MAX };
+_Static_assert(NO_GROUP >= PLAN_REFS, "no group's name");
+
 /* Does the reference join the group? */
 static int joins(const struct bus *b, const struct peet_block *block, uint32_t i, struct group *g, uint8_t name, const uint64_t *values)
 {
@@ -81,14 +85,15 @@ static void sort_groups(struct group *groups, uint32_t n, uint8_t *group_of, uin
     for (uint32_t k = 0; k < n; k++)
         place_of[names[k]] = (uint8_t)k;
     for (uint32_t i = 0; i < nrefs; i++)
-        group_of[i] = place_of[group_of[i]];
+        if (group_of[i] != NO_GROUP)
+            group_of[i] = place_of[group_of[i]];
 }
 
 int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t *values)
 {
     struct group groups[PLAN_REFS];
     uint8_t names[PLAN_REFS], group_of[PLAN_REFS];
-    uint32_t n = 0;
+    uint32_t n = 0, touches = block->modifies;
     struct plan *p;
     if (make_room(b, block->id))
         return -1;
@@ -96,13 +101,17 @@ int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t
     p = &b->plans[block->id];
     *p = (struct plan){.cost = b->cpi * block->ninsns, .nrefs = (uint16_t)block->nrefs, .known = PLAN_GENERAL + 1,
         .counts = (uint64_t)(block->writes + block->modifies) << 32 | (block->reads + block->modifies)};
-    if (b->check || b->perfect_hits || b->fetch != FETCH_OFF || !peet__bus_is_simple(block) || block->nrefs > PLAN_REFS)
+    if (b->check || b->perfect_hits || b->fetch != FETCH_OFF || !(block->flags & PEET_BLOCK_SIMPLE) || block->nrefs > PLAN_REFS)
         return 0;
     for (uint32_t i = 0; i < block->nrefs; i++) {
         const struct peet_ref *ref = &block->refs[i];
         uint32_t k = 0;
+        group_of[i] = NO_GROUP;
+        if (ref->kind == PEET_REF_PREFETCH)
+            continue;
         if (!ref->size_bytes)
             return 0;
+        touches++;
         while (k < n && !joins(b, block, i, &groups[k], names[k], values))
             k++;
         group_of[i] = (uint8_t)k;
@@ -112,7 +121,7 @@ int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t
         groups[n++] = (struct group){ref->value, 0, ref->size_bytes, (uint8_t)(i + 1), ref->kind == PEET_REF_LOAD ? QUICK_WRITE : 0};
     }
     sort_groups(groups, n, group_of, block->nrefs);
-    p->cost += ((uint64_t)block->nrefs + block->modifies) * b->hit_cycles * CPI_ONE;
+    p->cost += (uint64_t)touches * b->hit_cycles * CPI_ONE;
     p->ngroups = (uint8_t)n;
     if (n <= PLAN_GROUPS) {
         memcpy(p->first, groups, n * sizeof *groups);

@@ -50,7 +50,7 @@ static void make_templates(struct template *t, uint64_t *seed)
             .flags = PEET_BLOCK_SIMPLE}};
         for (unsigned j = 0; j < n; j++) {
             t->refs[j] = (struct peet_ref){.insn = j, .size_bytes = (uint16_t)(1u << rig_random(seed, 5)), .value = (uint16_t)j,
-                .kind = (uint8_t)rig_random(seed, rig_random(seed, 20) ? 3 : 4), .group = (uint8_t)rig_random(seed, 4)};
+                .kind = (uint8_t)rig_random(seed, rig_random(seed, 8) ? 3 : 4), .group = (uint8_t)rig_random(seed, 4)};
             t->distance[j] = (int64_t)rig_random(seed, 60) - 30;
             if (t->refs[j].kind == PEET_REF_MODIFY && !rig_random(seed, 3))
                 t->refs[j].flags = PEET_REF_ATOMIC;
