@@ -138,7 +138,7 @@ struct fill { uint64_t cycles; uint8_t op, state, quick; };
 /** FILL_SILENTLY: a read, and a write that needs no transaction then */
 enum fill_kind { FILL_READ, FILL_WRITE, FILL_SILENTLY, FILL_KINDS };
 /** Counts of fills by miss.c; all that follows from them is counted by peet__bus_groups_count(). */
-struct filled { uint64_t fills[FILL_KINDS][8] /* by the state that was there */, kinds[MISS_KINDS], waited; };
+struct filled { uint64_t fills[FILL_KINDS][8] /* by the state that was there */, kinds[MISS_KINDS] /* but for capacity */, waited; };
 _Static_assert(BUS_STATES_MAX <= 8, "a state's number has three bits");
 
 /** What can be said of a stride, without its sign (turns.c). */
@@ -193,6 +193,7 @@ struct bus {
     struct bus_stride strides[BUS_STRIDES]; /* not asked for so far: zero */
     int silent_write;           /* a write to a line that a read has brought in needs no transaction */
     struct fill fill[FILL_KINDS]; /* groupwise */
+    uint8_t silent[FILL_KINDS][BUS_STATES_MAX]; /* groupwise: the state after references to a line that is there, BUS_INVALID: they need the bus */
     uint64_t write_back_cycles[BUS_STATES_MAX]; /* groupwise: of a replaced line, by its state */
     struct filled filled;
     uint8_t dirty[BUS_STATES_MAX]; /* by state: whether it has to be written back */

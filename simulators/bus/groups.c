@@ -35,6 +35,18 @@ static int fill_of(struct bus *b, int write)
     return fill->quick & QUICK_READ && (!write || fill->quick & QUICK_WRITE);
 }
 
+/* The state after such references to a line in this state; BUS_INVALID: they need the bus, or more than one look */
+static uint8_t silently(const struct bus *b, enum fill_kind kind, uint8_t state)
+{
+    const struct bus_processor_row *const rows = b->protocol->processor[state];
+    if (state == BUS_INVALID || state >= b->protocol->nstates || rows[kind == FILL_WRITE].op != OP_NONE)
+        return BUS_INVALID;
+    const uint8_t next = rows[kind == FILL_WRITE].alone;
+    if (kind == FILL_READ || b->quick[next] & QUICK_WRITE)
+        return next;
+    return kind == FILL_SILENTLY && b->protocol->processor[next][1].op == OP_NONE ? b->protocol->processor[next][1].alone : BUS_INVALID;
+}
+
 static uint32_t touches_up_to(const struct peet_block *block, uint32_t ref)
 {
     uint32_t n = ref + 1;
@@ -121,8 +133,11 @@ void peet__bus_groups_count(struct bus *b)
         b->calendar.busy_cycles += fills * b->fill[kind].cycles;
         all += fills;
     }
-    for (unsigned kind = 0; kind < MISS_KINDS; kind++)
+    for (unsigned kind = 0; b->classify && kind < MISS_KINDS; kind++) {
         s->kinds[kind] += n->kinds[kind];
+        s->kinds[MISS_CAPACITY] -= n->kinds[kind]; /* those are all others */
+    }
+    s->kinds[MISS_CAPACITY] += b->classify ? all : 0;
     s->write_backs += write_backs;
     b->memory_line_reads += all;
     b->memory_line_writes += write_backs;
@@ -188,6 +203,9 @@ void peet__bus_groups_init(struct bus *b)
             b->fill[FILL_SILENTLY].state = b->protocol->processor[state][1].alone;
             b->fill[FILL_SILENTLY].quick = b->quick[b->fill[FILL_SILENTLY].state];
         }
+        for (unsigned kind = 0; kind < FILL_KINDS; kind++)
+            for (uint8_t state = 0; state < BUS_STATES_MAX; state++)
+                b->silent[kind][state] = silently(b, (enum fill_kind)kind, state);
         for (unsigned s = 0; s < BUS_STATES_MAX; s++)
             b->write_back_cycles[s] = b->dirty[s] ? b->address_cycles + b->line_cycles : 0;
         b->go_slowly = b->watched ? peet__bus_go_watched : peet__bus_slowly_for(b);

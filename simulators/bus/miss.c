@@ -74,8 +74,8 @@ ALWAYS uint32_t hardly(const uint64_t *keys, const uint64_t *used, uint32_t firs
     return LIKELY(none) ? NO_FRAME : way_of(keys, used, first, ways, line);
 }
 
-/* A use of a line that is there, but that is no plain hit.  Returns: for how long it waits */
-ALWAYS uint64_t use_odd(struct bus *b, uint64_t line, const struct group_way *w, uint32_t i, int write, uint64_t at, uint64_t stamp)
+/* A use of a line that is there, but not in the shadow, or that needs the bus.  Returns: for how long it waits */
+static uint64_t use_odd(struct bus *b, uint64_t line, const struct group_way *w, uint32_t i, int write, uint64_t at, uint64_t stamp)
 {
     struct cache *const c = b->caches;
     struct frame *const f = &c->frames[i];
@@ -97,6 +97,14 @@ static __attribute__((noinline)) struct taken found(struct bus *b, uint64_t line
     b->caches->hints[line & b->hint_mask] = i;
     if ((*key | w->either) == (KEY_OF(line) | QUICK))
         return t;
+    struct frame *const f = &b->caches->frames[i];
+    const uint8_t next = b->silent[w->fill][f->state];
+    if (LIKELY(next != BUS_INVALID && (f->place || !b->classify))) {
+        f->state = next;
+        b->caches->keys[i] = KEY_OF(line) | b->quick[next];
+        b->caches->used[i] = stamp + w->first + 1;
+        return t;
+    }
     t.stalled = use_odd(b, line, w, i, w->writes, asked, stamp);
     if (w->writes_later && !(*key & QUICK_WRITE))
         t.stalled += use_odd(b, line, w, i, 1, asked, stamp);
@@ -133,6 +141,9 @@ ALWAYS struct looked bring(struct bus *b, uint64_t line, const struct group_way 
     enum bus_miss kind = MISS_KINDS;
     uint32_t place = 0, there = NO_FRAME, i;
     void *record = NULL;
+    const uint32_t hint = c->hints[line & b->hint_mask];
+    if ((c->keys[hint] | QUICK) == (KEY_OF(line) | QUICK) && c->used[hint]) /* nearly always a line that is there is where it was last */
+        return (struct looked){s.watched ? (struct taken){0, hint} : found(b, line, w, hint, asked_by(by, w), stamp_of(by)), 0, MISS_KINDS, 0, 0};
     if (s.classify) {
         if (UNLIKELY(!(record = peet_sim_linemap_word(&b->lines_map, line, s.plain ? 1 : b->record_shift)))) {
             peet__bus_no_memory(b);
@@ -163,7 +174,8 @@ ALWAYS struct looked bring(struct bus *b, uint64_t line, const struct group_way 
             else
                 peet__bus_record_set(b, record, place);
         }
-        b->filled.kinds[kind]++;
+        if (UNLIKELY(kind != MISS_CAPACITY)) /* those are all others */
+            b->filled.kinds[kind]++;
         c->places[place].at = PLACE_FRAME | i;
         f->place = place;
     }

@@ -103,13 +103,8 @@ static void sort_far(struct peet_sim_oldest_scratch *s, uint32_t n, uint64_t lea
         out_order[i] = a[i].slot;
 }
 
-void peet__sim_oldest_sort(struct peet_sim_oldest_scratch *scratch, uint32_t n, uint32_t *out_order)
+void peet__sim_oldest_sort(struct peet_sim_oldest_scratch *scratch, uint32_t n, uint64_t least, uint64_t most, uint32_t *out_order)
 {
-    uint64_t least = UINT64_MAX, most = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        least = scratch->stamps[i] < least ? scratch->stamps[i] : least;
-        most = scratch->stamps[i] > most ? scratch->stamps[i] : most;
-    }
     if (most - least >= scratch->range || (has_popcnt() ? sort_near_popcnt : sort_near_plain)(scratch, n, least, most - least, out_order))
         sort_far(scratch, n, least, most, out_order);
 }

@@ -55,8 +55,8 @@ static inline void peet_sim_oldest_fini(struct peet_sim_oldest *q)
 int peet_sim_oldest_scratch_init(struct peet_sim_oldest_scratch *s, uint32_t n);
 void peet_sim_oldest_scratch_fini(struct peet_sim_oldest_scratch *s);
 
-/** The slots in the order of scratch->stamps[0..n). */
-void peet__sim_oldest_sort(struct peet_sim_oldest_scratch *scratch, uint32_t n, uint32_t *out_order);
+/** The slots in the order of scratch->stamps[0..n), all of which lie in [least, most]. */
+void peet__sim_oldest_sort(struct peet_sim_oldest_scratch *scratch, uint32_t n, uint64_t least, uint64_t most, uint32_t *out_order);
 
 /**
  * peet_sim_oldest_take() - the slot that was used longest ago
@@ -73,9 +73,14 @@ static inline uint32_t peet_sim_oldest_take(struct peet_sim_oldest *q, struct pe
             if (stamp_of(owner, slot) <= q->sorted_at)
                 return slot;
         }
-        for (uint32_t i = 0; i < q->n; i++)
-            scratch->stamps[i] = stamp_of(owner, i);
-        peet__sim_oldest_sort(scratch, q->n, q->order);
+        uint64_t least = UINT64_MAX, most = 0;
+        for (uint32_t i = 0; i < q->n; i++) {
+            const uint64_t stamp = stamp_of(owner, i);
+            scratch->stamps[i] = stamp;
+            least = stamp < least ? stamp : least;
+            most = stamp > most ? stamp : most;
+        }
+        peet__sim_oldest_sort(scratch, q->n, least, most, q->order);
         q->sorted_at = now;
         q->next = 0;
     }
