@@ -33,7 +33,7 @@ int peet_program_set_direct(struct peet_program *p, const struct peet_direct *op
 #include "maker.h"
 
 /* What every chunk begins with, as offsets. */
-struct preamble { size_t enter, leave, sync, miss, other, loop; };
+struct preamble { size_t enter, leave, sync, strange, miss, other, loop; };
 
 static void reload(struct peet__emit *e)
 {
@@ -91,6 +91,17 @@ static void write_range(struct peet__emit *e, const uint8_t *leave, const uint8_
     CODE(e, "\x41\xff\x24\xc8"); /* jmp [r8 + rcx * 8] */
 }
 
+/* rcx becomes the entry of a block that says where it is; rax its word.  Returns: behind the jump that is taken if that is another's */
+static uint8_t *look_up(struct peet__emit *e)
+{
+    CODE(e, "\x89\xc1\x81\xe1"); /* mov ecx, eax; and ecx, imm32 */
+    word32(e, PEET__DIRECT_SYNCS - 1);
+    CODE(e, "\xc1\xe1\x04"); /* shl ecx, 4 */
+    memory(e, 0x03, RCX, RBX, RUN(sync)); /* add rcx, [rbx + …] */
+    CODE(e, "\x48\x39\x01"); /* cmp [rcx], rax */
+    return jump_ahead(e, IF_NOT);
+}
+
 static struct preamble write_preamble(struct peet__emit *e)
 {
     static const uint8_t saved[] = {RBX, RBP, R12, R13, R14, R15};
@@ -127,14 +138,10 @@ static struct preamble write_preamble(struct peet__emit *e)
     p.sync = (size_t)(e->at - e->write);
     CODE(e, "\x48\xf7\xd0"); /* not rax */
     const uint8_t *const lookup = here(e);
-    CODE(e, "\x89\xc1\x81\xe1"); /* mov ecx, eax; and ecx, imm32 */
-    word32(e, PEET__DIRECT_SYNCS - 1);
-    CODE(e, "\xc1\xe1\x04"); /* shl ecx, 4 */
-    memory(e, 0x03, RCX, RBX, RUN(sync)); /* add rcx, [rbx + …] */
-    CODE(e, "\x48\x39\x01"); /* cmp [rcx], rax */
-    uint8_t *const strange = jump_ahead(e, IF_NOT);
+    uint8_t *const strange = look_up(e);
     CODE(e, "\xff\x61\x08"); /* jmp [rcx + 8] */
     aim(e, strange);
+    p.strange = (size_t)(e->at - e->write);
     write_range(e, e->run + p.leave, lookup);
 
     p.miss = (size_t)(e->at - e->write); /* esi site, rax line */
@@ -163,14 +170,60 @@ static void cmp_leave(struct maker *m, unsigned reg, int32_t field)
     jump_if(&m->e, IF_AT_LEAST, m->leave);
 }
 
-/* On to the block that the next word names. */
-static void go_on(struct maker *m)
+/* Is there room for another one? */
+static int can_hop(struct maker *m)
+{
+    if (m->nhops < m->chops)
+        return 1;
+    const uint32_t n = m->chops != 0 ? 2 * m->chops : 64;
+    struct hop *const hops = realloc(m->hops, n * sizeof *hops);
+    if (hops == NULL)
+        return 0;
+    m->hops = hops;
+    m->chops = n;
+    return 1;
+}
+
+static void hop(struct maker *m, uint8_t *from, int32_t to)
+{
+    m->hops[m->nhops++] = (struct hop){from, (uint32_t)to};
+}
+
+/* When all code is made: blocks without code are left to decode.c. */
+static void aim_hops(struct maker *m)
+{
+    for (uint32_t k = 0; k < m->nhops; k++)
+        aim_at(&m->e, m->hops[k].from, m->made->blocks[m->hops[k].to]);
+    free(m->hops);
+}
+
+/* Does a block end in a call or a return?  Then what comes next says where it is, unless it is no block. */
+static int goes_away(const struct peet_block *b)
+{
+    const int klass = b->ninsns != 0 ? b->insns[b->ninsns - 1].opcode->klass : PEET_INSN_OTHER;
+    return klass == PEET_INSN_CALL || klass == PEET_INSN_RETURN;
+}
+
+/* On to the block that the next word names, from that one: straight to those that are likely, for jumps by a table are harder to foresee. */
+static void go_on(struct maker *m, uint32_t index)
 {
     struct peet__emit *const e = &m->e;
+    const struct peet__block *const c = &m->f->code[index];
     cmp_leave(m, RBP, RUN(safe));
     cmp_leave(m, R13, RUN(limit));
     load(e, RAX, RBP, 0);
-    CODE(e, "\x48\xf7\xd0\x48\x3d"); /* not rax; cmp rax, imm32 */
+    if (goes_away(&m->f->blocks[index])) {
+        aim_at(e, look_up(e), m->strange);
+        CODE(e, "\xff\x61\x08"); /* jmp [rcx + 8] */
+        return;
+    }
+    CODE(e, "\x48\xf7\xd0"); /* not rax */
+    for (unsigned k = 0; k < 2 && c->next[k] >= 0 && can_hop(m); k++) {
+        CODE(e, "\x48\x3d"); /* cmp rax, imm32 */
+        word32(e, (uint32_t)c->next[k]);
+        hop(m, jump_ahead(e, IF_EQUAL), c->next[k]);
+    }
+    CODE(e, "\x48\x3d"); /* cmp rax, imm32 */
     word32(e, m->f->nsegments);
     jump_if(e, IF_AT_LEAST, m->sync);
     CODE(e, "\x41\xff\x24\xc0"); /* jmp [r8 + rax * 8] */
@@ -422,7 +475,7 @@ static void fall(struct maker *m, uint32_t index, int depth)
     struct peet_direct_block tail;
     uint8_t *early, *late, *other, *taken = NULL;
     if (c->tail < 0) {
-        go_on(m);
+        go_on(m, index);
         return;
     }
     memory(e, 0x3b, RBP, RBX, RUN(safe));
@@ -448,10 +501,10 @@ static void fall(struct maker *m, uint32_t index, int depth)
     aim(e, late);
     aim(e, other);
     tail_is(m, (uint32_t)c->tail);
-    if (taken != NULL) {
-        aim(e, taken);
-        go_on(m);
-    }
+    if (taken != NULL && can_hop(m))
+        hop(m, taken, c->tail_taken);
+    else if (taken != NULL)
+        aim_at(e, taken, m->leave);
 }
 
 static void make_cold(struct maker *m)
@@ -590,7 +643,7 @@ struct peet__direct_function *peet__direct_make(struct peet_program *p, struct p
     m->e = (struct peet__emit){c->write + c->used, c->write, c->run};
     pre = write_preamble(&m->e);
     m->leave = c->run + pre.leave, m->sync = c->run + pre.sync, m->miss = c->run + pre.miss, m->other = c->run + pre.other;
-    m->loop = c->run + pre.loop;
+    m->strange = c->run + pre.strange, m->loop = c->run + pre.loop;
     made->enter = (peet__direct_enter *)(uintptr_t)(c->run + pre.enter);
     made->leave = m->leave;
     for (uint32_t k = 0; k < f->nsegments; k++) {
@@ -598,6 +651,7 @@ struct peet__direct_function *peet__direct_make(struct peet_program *p, struct p
         if ((f->code[k].plain && can_have_code(f, k)) || can_turn(f, k))
             make_block(m, k);
     }
+    aim_hops(m);
     c->used = (size_t)(m->e.at - c->write);
     free(m);
     return made;

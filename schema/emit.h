@@ -150,6 +150,13 @@ static inline uint8_t *jump_ahead(struct peet__emit *e, unsigned condition)
     return e->at;
 }
 
+/* The same to a run-time address. */
+static inline void aim_at(const struct peet__emit *e, uint8_t *behind_jump, const uint8_t *to)
+{
+    uint32_t distance = (uint32_t)(to - (e->run + (behind_jump - e->write)));
+    memcpy(behind_jump - 4, &distance, sizeof distance);
+}
+
 static inline void aim(const struct peet__emit *e, uint8_t *behind_jump)
 {
     uint32_t distance = (uint32_t)(e->at - behind_jump);

@@ -13,7 +13,7 @@
  * last block, r8 the function's table of blocks, r9 keys, r10 used, r11 hints; rax, rcx, rdx and rsi are scratch. */
 static const struct peet__form_registers registers = {RBP, R14, RCX};
 
-enum { CHAIN = 4, BLOCK_EXTRA_BYTES = 640, VALUE_BYTES = 64, LOOK_BYTES = 160, WATCH_BYTES = 96, GUARD_BYTES = 128, LOOP_BYTES = 64,
+enum { CHAIN = 4, BLOCK_EXTRA_BYTES = 720, VALUE_BYTES = 64, LOOK_BYTES = 160, WATCH_BYTES = 96, GUARD_BYTES = 128, LOOP_BYTES = 64,
        GUARDS = PEET__DIRECT_OBSERVERS * (PEET_DIRECT_GUARDS + 1), COLD = (CHAIN + 2) * (PEET_DIRECT_LOOKS + 1 + GUARDS) };
 #define RUN(field) ((int32_t)offsetof(struct peet_direct_run, field))
 
@@ -28,14 +28,22 @@ struct cold {
     uint8_t why, single;
 };
 
+/* A jump to a block whose code may not be made yet. */
+struct hop {
+    uint8_t *from;      /* behind the jump */
+    uint32_t to;
+};
+
 struct maker {
     struct peet__function *f;
     struct peet__direct *direct;
     struct peet__direct_function *made;
     struct peet__emit e;
-    const uint8_t *leave, *sync, *miss, *other, *loop; /* run-time addresses */
+    const uint8_t *leave, *sync, *strange, *miss, *other, *loop; /* run-time addresses */
     struct cold cold[COLD];
     uint32_t ncold;
+    struct hop *hops;
+    uint32_t nhops, chops;
     const void *pointer;   /* that rsi holds, while a block's watches are seen to */
 };
 

@@ -62,6 +62,7 @@ struct peet__block {
     int64_t loop_step;  /* by which loop_reg moves each turn */
     const int64_t *strides;  /* of a loop: by how much each value grows a turn; NULL if that varies */
     const struct peet__value *values;
+    int32_t next[2];    /* blocks whose records may come next, the likelier first, as far as the last instruction says; -1 none */
 } __attribute__((aligned(64)));
 
 struct peet__image;

@@ -489,6 +489,29 @@ static void read_segment(struct reader *r, uint32_t k, uint32_t layout_block, ui
     s->nupdates = r->nupdates - s->update;
 }
 
+/* The block whose record comes next if execution goes on at that segment; -1: it says where it is, or that depends. */
+static int32_t recorded_at(const struct peet__function *f, const struct segment *segs, const struct peet__block *code, uint32_t k)
+{
+    while (k < f->nsegments && !code[k].recorded && segs[k].ninsns == 0)
+        k++;
+    return k < f->nsegments && code[k].recorded && !code[k].sync ? (int32_t)k : -1;
+}
+
+/* Where each block leads to, as far as its last instruction says: back to a loop's head rather than out of it, else on rather than away. */
+static void find_next(const struct reader *r, const struct segment *segs, struct peet__block *code, const uint32_t *begins)
+{
+    const struct peet__function *f = r->f;
+    for (uint32_t k = 0; k < f->nsegments; k++) {
+        const struct peet__layout_insn *last = segs[k].ninsns != 0 ? &r->layout[segs[k].insn + segs[k].ninsns - 1] : NULL;
+        const uint8_t klass = last != NULL ? r->insns[segs[k].insn + segs[k].ninsns - 1].opcode->klass : PEET_INSN_OTHER;
+        int32_t away = last != NULL && last->target >= 0 && !code[k].loop ? recorded_at(f, segs, code, begins[last->target]) : -1;
+        int32_t on = klass == PEET_INSN_JUMP || klass == PEET_INSN_RETURN ? -1 : recorded_at(f, segs, code, k + 1);
+        code[k].next[0] = on, code[k].next[1] = away;
+        if (away >= 0 && (on < 0 || away <= (int32_t)k))
+            code[k].next[0] = away, code[k].next[1] = on;
+    }
+}
+
 static void read_payload(struct reader *r)
 {
     struct peet__function *f = r->f;
@@ -510,9 +533,10 @@ static void read_payload(struct reader *r)
     struct peet__layout_block *blocks = calloc(nblocks + 1, sizeof *blocks);
     struct peet__block *code = aligned_alloc(_Alignof(struct peet__block), (f->nsegments + 1) * sizeof *code);
     uint32_t *flags_of = calloc(f->nsegments + 1, sizeof *flags_of);
+    uint32_t *begins = calloc(nblocks + 1, sizeof *begins); /* the first segment of each layout block */
     f->sync_offset = peet__own(f, f->nsegments, sizeof *f->sync_offset);
     f->turn_offset = peet__own(f, f->nsegments, sizeof *f->turn_offset);
-    if (segs == NULL || blocks == NULL || code == NULL || flags_of == NULL || f->sync_offset == NULL || f->turn_offset == NULL)
+    if (segs == NULL || blocks == NULL || code == NULL || flags_of == NULL || begins == NULL || f->sync_offset == NULL || f->turn_offset == NULL)
         peet__reader_fail(r, "out of memory");
     else
         memset(code, 0, (f->nsegments + 1) * sizeof *code);
@@ -522,6 +546,7 @@ static void read_payload(struct reader *r)
         blocks[b].align = 1u << below(r, 16, "alignment out of range");
         blocks[b].max_padding = (uint32_t)u(r);
         blocks[b].first_insn = r->ninsns;
+        begins[b] = k;
         uint32_t n = count(r, "more blocks than the record can hold");
         for (uint32_t j = 0; j < n && r->why == NULL; j++, k++) {
             if (k == f->nsegments) {
@@ -536,8 +561,10 @@ static void read_payload(struct reader *r)
         peet__reader_fail(r, "fewer blocks than announced");
     if (r->why == NULL && r->at != r->end)
         peet__reader_fail(r, "bytes left over");
-    if (r->why == NULL)
+    if (r->why == NULL) {
+        find_next(r, segs, code, begins);
         peet__build(r, segs, code, blocks, nblocks);
+    }
     if (r->why == NULL)
         for (k = 0; k < f->nsegments; k++)
             f->blocks[k].flags |= (flags_of[k] & PEET_FORMAT_SYNC ? PEET_BLOCK_SYNC : 0) |
@@ -548,6 +575,7 @@ static void read_payload(struct reader *r)
     free(blocks);
     free(code);
     free(flags_of);
+    free(begins);
 }
 
 void *peet__own(struct peet__function *f, size_t n, size_t size)

@@ -147,7 +147,7 @@ static struct peet__function *make(struct peet_program *p, unsigned what)
         f->blocks[k].index = k;
         f->blocks[k].id = p->nblocks++;
         f->pub.code_bytes += f->blocks[k].code_bytes;
-        f->code[k].tail = f->code[k].pad = f->code[k].pad_after = f->code[k].tail_taken = -1;
+        f->code[k].tail = f->code[k].pad = f->code[k].pad_after = f->code[k].tail_taken = f->code[k].next[0] = f->code[k].next[1] = -1;
     }
     f->blocks[0].flags |= PEET_BLOCK_ENTRY;
     f->pub.id = p->nfunctions;
