@@ -239,7 +239,7 @@ static void resolve(struct x86_thread *t, const struct peet_block *next)
     }
     if (wrong == PEET_SIM_BRANCH_WRONG) {
         t->mispredicts++;
-        hold_front(t, last.complete + config->mispredict_cycles - 1, CPI_BRANCH);
+        hold_front(t, last.complete + config->mispredict_cycles - 1 - less(t->cpu->x->address_lead, config->mispredict_cycles - 1), CPI_BRANCH);
     } else if (wrong == PEET_SIM_BRANCH_NO_TARGET) {
         hold_front(t, t->dispatch + config->resteer_cycles, CPI_BRANCH);
     }
@@ -516,14 +516,15 @@ static inline uint64_t references(struct x86_thread *t, const struct x86_op *op,
     uint64_t data, struct wait *w)
 {
     const struct peet_ref *ref = &block->refs[op->first_ref];
+    const struct x86 *x = t->cpu->x;
     uint64_t done;
 
     switch (op->kind) {
     case OP_LOAD:
     case OP_MODIFY:
-        done = load(t, block, op->first_ref, values[ref->value], ref->size_bytes, w->issue, w);
+        done = load(t, block, op->first_ref, values[ref->value], ref->size_bytes, w->issue - x->address_lead, w);
         t->loads_done = later(t->loads_done, done);
-        return later(done + op->load_extra, data);
+        return later(done - x->loads_before + op->load_extra, data);
     case OP_STORE:
         return w->issue;
     case OP_MEMORY:
@@ -535,6 +536,23 @@ static inline uint64_t references(struct x86_thread *t, const struct x86_op *op,
     default:
         return fence(t, op, w);
     }
+}
+
+/**
+ * In program order.  A pipeline that has its loads before its operations (Bonnell's) is told in times of the latter: loads begin so much
+ * earlier, and are done when they would begin to operate; addresses must be there when loads begin, whoever makes them.
+ */
+static __attribute__((noinline)) uint64_t in_order(const struct x86_thread *t, const struct x86_op *op, const struct wait *w)
+{
+    const uint32_t lead = t->cpu->x->address_lead;
+    uint64_t ready = later(later(w->ready, t->last_issue), w->dispatch + 1 + lead);
+
+    if (op->kind != OP_PLAIN && t->cpu->x->loads_before) {
+        ready = later(ready, t->barrier + lead);
+        for (unsigned i = 0; i < X86_ADDRESSES; i++)
+            ready = later(ready, t->ready[op->addresses[i]] + lead);
+    }
+    return ready;
 }
 
 static inline void step(struct x86_thread *t, const struct x86_op *op, const struct peet_block *block, const uint64_t *values)
@@ -556,7 +574,7 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
         }
     }
     if (__builtin_expect(x->config.core == CORE_INORDER, 0))
-        w.ready = later(w.ready, t->last_issue);
+        w.ready = in_order(t, op, &w);
     w.issue = op->flags & OP_ONE_USE ? x86_units_issue_one(&c->units, &x->uses[op->first_use], w.ready) :
         op->flags & OP_SHORT_USES ? x86_units_issue_short(&c->units, &x->uses[op->first_use], op->nuses, w.ready) :
         op->nuses ? x86_units_issue_all(&c->units, &x->uses[op->first_use], op->nuses, w.ready) : w.ready;

@@ -202,6 +202,8 @@ struct x86 {
     unsigned ncores, nthreads; /* all hardware contexts */
     uint32_t load_cycles;    /* an L1D hit */
     uint32_t model_load_cycles; /* ... in the latencies of the model */
+    uint32_t loads_before;   /* a pipeline that has its loads before its operations: the latencies of the model do not hold them, ... */
+    uint32_t address_lead;   /* ... and addresses are wanted so much earlier than other operands */
     uint32_t line_bytes;
     struct x86_cpu *cores;
     struct x86_thread *threads;

@@ -127,13 +127,13 @@ static int by_stack_engine(const struct peet_insn *insn)
 
 /**
  * Of an instruction's latency, what its load takes: as long after issue as the model lets its other operands come, or a
- * simple load's.  Returns: cycles, 0 if it does not load
+ * simple load's.  Returns: cycles, 0 if it does not load, or if the model's latencies do not hold the load
  */
 static unsigned load_part(const struct x86 *x, const struct peet_cost *cost, const struct x86_op *op)
 {
     int most = 0;
 
-    if (op->kind != OP_LOAD && op->kind != OP_MODIFY && op->kind != OP_MEMORY)
+    if ((op->kind != OP_LOAD && op->kind != OP_MODIFY && op->kind != OP_MEMORY) || x->loads_before)
         return 0;
     for (unsigned i = 0; cost && i < cost->nadvances; i++)
         most = cost->advances[i] > most ? cost->advances[i] : most;
@@ -188,7 +188,7 @@ static int reads(struct x86 *x, const struct peet_insn *insn, const struct peet_
             reg = insn->regs[i];
             if (reg >= PEET_REGS || (engine && reg == RSP) || (breaks && reg != PEET_REG_FLAGS))
                 continue;
-            if (x->config.folded_loads == FOLDED_SPLIT && (op->kind == OP_LOAD || op->kind == OP_MODIFY) && !advance && insn->naddresses)
+            if (x->config.folded_loads == FOLDED_SPLIT && !x->loads_before && (op->kind == OP_LOAD || op->kind == OP_MODIFY) && !advance && insn->naddresses)
                 advance = (int)x->model_load_cycles;
         } else { /* the rest of the register that is written in part */
             if (!(insn->flags & PEET_INSN_PARTIAL) || x->config.partial_writes != PARTIAL_MERGE || !insn->nwrites)

@@ -178,6 +178,10 @@ static void *x86_create(const struct peet_env *env, const union peet_value *v)
         x->load_cycles = x86_memory_l1_cycles(x->memory);
         x->line_bytes = (uint32_t)x->memory_config->line_bytes;
     }
+    if (x->config.core == CORE_INORDER && x->processor && x->processor->in_order) { /* LLVM's only model of that kind is Bonnell's */
+        x->loads_before = 1;
+        x->address_lead = x->load_cycles - 1;
+    }
     if (!x->config.forward_cycles)
         x->config.forward_cycles = x->load_cycles;
     if (x->config.replay == X86_ON && x->config.threads == 1 && x->config.core != CORE_SIMPLE && !(env->reports >> PEET_MEMORY_STALL & 1) &&
