@@ -578,7 +578,6 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
     if (s->program->direct != NULL) {
         s->program->direct->shown = shown;
         s->program->direct->shown_arg = arg;
-        s->program->direct->context = s->context;
     }
     while (*cursor != end && s->loop_left == 0 && run->time < run->limit) {
         struct peet_block_event event;

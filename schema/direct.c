@@ -33,7 +33,7 @@ int peet_program_set_direct(struct peet_program *p, const struct peet_direct *op
 #include "maker.h"
 
 /* What every chunk begins with, as offsets. */
-struct preamble { size_t enter, leave, sync, strange, miss, other, loop; };
+struct preamble { size_t enter, leave, sync, strange, miss, other, loop, ask; };
 
 static void reload(struct peet__emit *e)
 {
@@ -45,17 +45,27 @@ static void reload(struct peet__emit *e)
 }
 
 /* A function of the machine, whose other arguments are in their registers; what it may see or change is in the run. */
-static void call_machine(struct peet__emit *e, size_t function)
+static void call_out(struct peet__emit *e, size_t function, const void *address)
 {
     store(e, R13, RBX, RUN(time));
     store(e, R15, RBX, RUN(stamp));
     store(e, RDI, RBX, RUN(last));
     CODE(e, "\x48\x89\xdf\x48\x83\xec\x08"); /* mov rdi, rbx; sub rsp, 8 */
-    load(e, RAX, RBX, RUN(table));
-    CODE(e, "\xff\x50"); /* call [rax + disp8] */
-    byte(e, (unsigned)function);
+    if (address != NULL) {
+        constant(e, RAX, (uint64_t)(uintptr_t)address);
+        CODE(e, "\xff\xd0"); /* call rax */
+    } else {
+        load(e, RAX, RBX, RUN(table));
+        CODE(e, "\xff\x50"); /* call [rax + disp8] */
+        byte(e, (unsigned)function);
+    }
     CODE(e, "\x48\x83\xc4\x08"); /* add rsp, 8 */
     reload(e);
+}
+
+static void call_machine(struct peet__emit *e, size_t function)
+{
+    call_out(e, function, NULL);
 }
 
 /* A record that is neither plain nor of a place met before, if it is a range operation: those that are at hand, and on to the next
@@ -159,6 +169,11 @@ static struct preamble write_preamble(struct peet__emit *e)
     call_machine(e, offsetof(struct peet_direct_table, loop));
     load(e, RDI, RBX, RUN(last));
     load(e, R15, RBX, RUN(stamp));
+    CODE(e, "\x85\xc0\xc3");
+
+    p.ask = (size_t)(e->at - e->write); /* rsi site, rdx value */
+    call_out(e, 0, (const void *)(uintptr_t)peet__direct_ask);
+    load(e, RDI, RBX, RUN(last));
     CODE(e, "\x85\xc0\xc3");
     return p;
 }
@@ -297,6 +312,7 @@ static void make_looks(struct maker *m, const struct peet__block *c, const struc
             CODE(e, "\x09\xca"); /* or edx, ecx */
         checked = 1;
     }
+    peet__direct_see_untils(m, index, d->nlooks > 1 ? RCX : RDX, tail);
     if (checked) { /* nothing has happened yet */
         if (d->nlooks > 1)
             CODE(e, "\xf7\xc2"); /* test edx, imm32 */
@@ -338,10 +354,12 @@ static void happen(struct maker *m, uint32_t index, const struct peet_direct_blo
 {
     struct peet__emit *const e = &m->e;
     const struct peet__block *c = &m->f->code[index];
-    peet__direct_see_untils(m, index, tail);
     peet__direct_see_others(m, index, d, tail);
     if (d->nlooks != 0)
         make_looks(m, c, d, index, tail);
+    else
+        peet__direct_see_untils(m, index, RDX, tail);
+    peet__direct_tally(m, index);
     add_constant(e, R15, d->stamps);
     add_constant(e, R13, d->time);
     add_constant(e, R12, m->f->blocks[index].ninsns);
@@ -519,9 +537,13 @@ static void make_cold(struct maker *m)
         }
         if (c->why == COLD_OTHER && c->single)
             store(e, RAX, RBX, RUN(addresses));
-        byte(e, 0xbe); /* mov esi, imm32 */
-        word32(e, c->argument);
-        call(e, c->why == COLD_OTHER ? m->other : m->miss);
+        if (c->why == COLD_ASK) {
+            peet__direct_make_ask(m, c);
+        } else {
+            byte(e, 0xbe); /* mov esi, imm32 */
+            word32(e, c->argument);
+            call(e, c->why == COLD_OTHER ? m->other : m->miss);
+        }
         if (c->why == COLD_MISS) {
             jump(e, e->run + (c->back - e->write));
             continue;
@@ -595,7 +617,7 @@ static size_t most_bytes(const struct peet__function *f, uint32_t index, uint32_
         const size_t guards = f->blocks[index].nrefs < PEET_DIRECT_GUARDS ? f->blocks[index].nrefs : PEET_DIRECT_GUARDS;
         n += BLOCK_EXTRA_BYTES + (looks + c->nupdates) * VALUE_BYTES + looks * LOOK_BYTES;
         if (nobservers != 0)
-            n += LOOP_BYTES + (c->loop ? c->nvalues * (size_t)VALUE_BYTES : 0) + nobservers * (WATCH_BYTES + guards * (size_t)GUARD_BYTES);
+            n += LOOP_BYTES + c->nvalues * (size_t)VALUE_BYTES * nobservers + nobservers * (WATCH_BYTES + guards * (size_t)GUARD_BYTES);
         if (c->tail < 0)
             break;
         index = (uint32_t)c->tail;
@@ -643,7 +665,7 @@ struct peet__direct_function *peet__direct_make(struct peet_program *p, struct p
     m->e = (struct peet__emit){c->write + c->used, c->write, c->run};
     pre = write_preamble(&m->e);
     m->leave = c->run + pre.leave, m->sync = c->run + pre.sync, m->miss = c->run + pre.miss, m->other = c->run + pre.other;
-    m->strange = c->run + pre.strange, m->loop = c->run + pre.loop;
+    m->strange = c->run + pre.strange, m->loop = c->run + pre.loop, m->ask = c->run + pre.ask;
     made->enter = (peet__direct_enter *)(uintptr_t)(c->run + pre.enter);
     made->leave = m->leave;
     for (uint32_t k = 0; k < f->nsegments; k++) {

@@ -31,6 +31,16 @@ enum { PEET__DIRECT_SYNCS = 4096, PEET__DIRECT_OBSERVERS = 4, PEET__DIRECT_VALUE
 struct peet__direct_range { const struct peet_block *block; uint64_t times, elements; };
 enum { PEET__DIRECT_RANGES = 2 * PEET_SYNTHETIC_COUNT, PEET__RANGE_ARGS = 4 };
 
+/** Where code asks an observer: a guard that does not hold; NO_GUARD: an execution that is due. */
+struct peet__direct_site {
+    const struct peet_direct_observer *ops;
+    void *self;
+    const struct peet_block *block;
+    struct peet_direct_watch *watch;
+    uint32_t guard;
+};
+enum { PEET__DIRECT_NO_GUARD = 0x7fffffff };
+
 struct peet__direct {
     const struct peet_direct *ops;
     void *self;
@@ -44,7 +54,6 @@ struct peet__direct {
     uint64_t values[PEET__DIRECT_VALUES];
     peet_decode_shown *shown;
     void *shown_arg;
-    uint32_t context;
     struct peet__chunk *chunks;
     struct peet__direct_range ranges[PEET__DIRECT_RANGES]; /* calls, then what continues them */
     struct peet__direct_sync sync[PEET__DIRECT_SYNCS];
@@ -55,6 +64,9 @@ struct peet__direct_function *peet__direct_make(struct peet_program *program, st
 /** A block with code came as an event: new code is made if that was because of a watch that is over. */
 void peet__direct_came(struct peet_program *program, struct peet__function *function, uint32_t index);
 void peet__direct_free(struct peet_program *program);
+
+/** watch.c: code asks.  @value: that does not keep to the guard.  Returns: 0, or -1: the block is to come as an event */
+int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site *site, uint64_t value);
 
 /* ranges.c */
 /** The record of a range operation, as a word. */

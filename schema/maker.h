@@ -13,11 +13,11 @@
  * last block, r8 the function's table of blocks, r9 keys, r10 used, r11 hints; rax, rcx, rdx and rsi are scratch. */
 static const struct peet__form_registers registers = {RBP, R14, RCX};
 
-enum { CHAIN = 4, BLOCK_EXTRA_BYTES = 720, VALUE_BYTES = 64, LOOK_BYTES = 160, WATCH_BYTES = 96, GUARD_BYTES = 128, LOOP_BYTES = 64,
+enum { CHAIN = 4, BLOCK_EXTRA_BYTES = 720, VALUE_BYTES = 64, LOOK_BYTES = 160, WATCH_BYTES = 96, GUARD_BYTES = 256, LOOP_BYTES = 64,
        GUARDS = PEET__DIRECT_OBSERVERS * (PEET_DIRECT_GUARDS + 1), COLD = (CHAIN + 2) * (PEET_DIRECT_LOOKS + 1 + GUARDS) };
 #define RUN(field) ((int32_t)offsetof(struct peet_direct_run, field))
 
-enum why { COLD_MISS, COLD_OTHER, COLD_WATCH };
+enum why { COLD_MISS, COLD_OTHER, COLD_WATCH, COLD_ASK };
 
 /* Something rare that a block's code jumps to: a miss, lines that are not what was hoped for, or an observer that wants to see the block. */
 struct cold {
@@ -26,6 +26,9 @@ struct cold {
     uint32_t argument;  /* site; block id */
     int32_t tail;       /* if the block cannot be taken: it is to come as a tail; -1: as a record */
     uint8_t why, single;
+    const struct peet__direct_site *site; /* COLD_ASK: of whom; */
+    uint32_t more;      /* what has to be added to rax is the value */
+    uint32_t index;
 };
 
 /* A jump to a block whose code may not be made yet. */
@@ -39,7 +42,7 @@ struct maker {
     struct peet__direct *direct;
     struct peet__direct_function *made;
     struct peet__emit e;
-    const uint8_t *leave, *sync, *strange, *miss, *other, *loop; /* run-time addresses */
+    const uint8_t *leave, *sync, *strange, *miss, *other, *loop, *ask; /* run-time addresses */
     struct cold cold[COLD];
     uint32_t ncold;
     struct hop *hops;
@@ -70,12 +73,16 @@ static inline int32_t count_of(uint32_t index)
 }
 
 /* watch.c */
-/** The first thing of a block: is the execution to be seen because it is due?  @tail: as in struct cold */
-void peet__direct_see_untils(struct maker *m, uint32_t index, int32_t tail);
+/** Behind all guards: is the execution to be seen because it is due?  @scratch: a register.  @tail: as in struct cold */
+void peet__direct_see_untils(struct maker *m, uint32_t index, unsigned scratch, int32_t tail);
 /** rax is @more less than values[value]: does it keep to all guards?  rcx and rsi change. */
 void peet__direct_see_guards(struct maker *m, uint32_t index, uint32_t value, uint32_t more, int32_t tail);
-/** Guards of values that no look has. */
+/** Guards of values that no look has; the first thing of a block. */
 void peet__direct_see_others(struct maker *m, uint32_t index, const struct peet_direct_block *d, int32_t tail);
+/** Behind all looks: where values were is counted for those guards that want it. */
+void peet__direct_tally(struct maker *m, uint32_t index);
+/** The path of a COLD_ASK, up to the answer, which is 0 in the flags. */
+void peet__direct_make_ask(struct maker *m, const struct cold *c);
 /** Has one of the first @nlooks this value? */
 int peet__direct_seen_before(const struct peet_direct_block *d, uint32_t nlooks, uint32_t value);
 /** What observers want of a block.  Returns: 0, or -1: to see it */

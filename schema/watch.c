@@ -22,7 +22,7 @@ static int loop_and_show(struct peet_direct_run *run, uint32_t id, uint64_t turn
         return -1;
     if (block != NULL) { /* such turns are not among those that `taken` of a watch says */
         peet__direct_function_of(run->blocks)->direct->told[block->index] -= turns;
-        const struct peet_block_event event = {block, d->values, d->context, turns, strides};
+        const struct peet_block_event event = {block, d->values, run->context, turns, strides};
         d->shown(d->shown_arg, &event, (uint32_t)d->loop_observers);
     }
     return 0;
@@ -77,23 +77,86 @@ static void point_to(struct maker *m, const void *pointer)
     m->pointer = pointer;
 }
 
-/* Is the execution to be seen because it is due? */
-void peet__direct_see_untils(struct maker *m, uint32_t index, int32_t tail)
+/* The path that is taken if the condition is met.  An observer may say that all is well; else the block is left, of which nothing has happened yet. */
+static void ask_if(struct maker *m, unsigned condition, uint32_t index, uint32_t observer, uint32_t guard, uint32_t more, int32_t tail)
+{
+    const struct peet_direct_observer *const ops = m->direct->observers[observer].ops;
+    const int can = guard == PEET__DIRECT_NO_GUARD ? ops->due != NULL && m->f->blocks[index].nvalues <= PEET__DIRECT_VALUES : ops->moved != NULL;
+    struct peet__direct_site *site = can ? peet__own(m->f, 1, sizeof *site) : NULL;
+    struct cold *c;
+    if (site == NULL) {
+        unless(m, condition, tail);
+        return;
+    }
+    *site = (struct peet__direct_site){ops, m->direct->observers[observer].self, &m->f->blocks[index], watches_of(m, index)[observer], guard};
+    c = add_cold(m, jump_ahead(&m->e, condition), 0, tail, COLD_ASK);
+    c->back = m->e.at;
+    c->site = site;
+    c->more = more;
+    c->index = index;
+}
+
+int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site *site, uint64_t value)
+{
+    const struct peet__direct *const d = (const struct peet__direct *)(uintptr_t)((uintptr_t)run->table - offsetof(struct peet__direct, table));
+    if (site->guard != PEET__DIRECT_NO_GUARD)
+        return site->ops->moved(site->self, site->block, site->watch, site->guard, value);
+    const struct peet_block_event event = {site->block, d->values, run->context, 1, NULL};
+    return site->ops->due(site->self, &event, site->watch);
+}
+
+void peet__direct_make_ask(struct maker *m, const struct cold *c)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet__block *const code = &m->f->code[c->index];
+    CODE(e, "\x50\x51\x52\x56"); /* push rax, rcx, rdx, rsi */
+    if (c->site->guard != PEET__DIRECT_NO_GUARD) {
+        CODE(e, "\x48\x8d\x90"); /* lea rdx, [rax + disp32] */
+        word32(e, c->more);
+    } else {
+        constant(e, RSI, (uint64_t)(uintptr_t)m->direct->values);
+        for (uint32_t k = 0; k < code->nvalues; k++) {
+            compute(e, registers, &code->addresses[k]);
+            store(e, RAX, RSI, (int32_t)(k * sizeof m->direct->values[0]));
+        }
+    }
+    constant(e, RSI, (uint64_t)(uintptr_t)c->site);
+    call(e, m->ask);
+    CODE(e, "\x5e\x5a\x59\x58"); /* pop rsi, rdx, rcx, rax */
+}
+
+void peet__direct_see_untils(struct maker *m, uint32_t index, unsigned scratch, int32_t tail)
 {
     struct peet__emit *const e = &m->e;
     struct peet_direct_watch **const watches = watches_of(m, index);
     int any = 0;
-    m->pointer = NULL;
     for (uint32_t o = 0; o < m->direct->nobservers; o++) {
         if (watches[o] == NULL)
             continue;
         if (!any)
-            load(e, RDX, R8, count_of(index));
+            load(e, scratch, R8, count_of(index));
         any = 1;
         point_to(m, watches[o]);
-        memory(e, 0x3b, RDX, RSI, offsetof(struct peet_direct_watch, until)); /* cmp rdx, [rsi + …] */
-        unless(m, IF_AT_LEAST, tail);
+        memory(e, 0x3b, scratch, RSI, offsetof(struct peet_direct_watch, until)); /* cmp scratch, [rsi + …] */
+        ask_if(m, IF_AT_LEAST, index, o, PEET__DIRECT_NO_GUARD, 0, tail);
     }
+}
+
+void peet__direct_tally(struct maker *m, uint32_t index)
+{
+    struct peet__emit *const e = &m->e;
+    struct peet_direct_watch **const watches = watches_of(m, index);
+    for (uint32_t o = 0; o < m->direct->nobservers; o++)
+        for (uint32_t g = 0; watches[o] != NULL && g < watches[o]->nguards; g++) {
+            const struct peet_direct_guard *const guard = &watches[o]->guards[g];
+            if (guard->tally == NULL)
+                continue;
+            compute(e, registers, &m->f->code[index].addresses[guard->value]);
+            byte(e, 0x25); /* and eax, imm32 */
+            word32(e, guard->tally_mask);
+            constant(e, RSI, (uint64_t)(uintptr_t)guard->tally);
+            CODE(e, "\x48\xff\x04\xc6"); /* inc qword [rsi + rax * 8] */
+        }
 }
 
 /* rax is @more less than values[value]: does it keep to all guards?  rcx and rsi change. */
@@ -120,7 +183,7 @@ void peet__direct_see_guards(struct maker *m, uint32_t index, uint32_t value, ui
                 byte(e, guard->shift);
             }
             memory(e, 0x3b, RCX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, span));
-            unless(m, IF_AT_LEAST, tail);
+            ask_if(m, IF_AT_LEAST, index, o, g, more, tail);
         }
 }
 
@@ -137,6 +200,7 @@ int peet__direct_seen_before(const struct peet_direct_block *d, uint32_t nlooks,
 void peet__direct_see_others(struct maker *m, uint32_t index, const struct peet_direct_block *d, int32_t tail)
 {
     struct peet_direct_watch **const watches = watches_of(m, index);
+    m->pointer = NULL;
     uint16_t done[GUARDS];
     uint32_t ndone = 0;
     for (uint32_t o = 0; o < m->direct->nobservers; o++)

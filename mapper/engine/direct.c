@@ -48,13 +48,11 @@ static void one(void *arg, struct peet_direct_run *run, const struct peet_block_
 static void shown(void *arg, const struct peet_block_event *event, uint32_t observers)
 {
     struct peet_map *map = arg;
-    struct peet_block_event taken = *event;
     uint64_t all;
 
-    taken.context = map->cores[map->current].context->number;
     for (unsigned i = 0; i < map->nblock_observers; i++)
         if (observers >> i & 1)
-            map->block_observers[i]->module->loop(map->block_observers[i]->self, map->current, &taken, map->cores[map->current].clock, UINT64_MAX, &all);
+            map->block_observers[i]->module->loop(map->block_observers[i]->self, map->current, event, map->cores[map->current].clock, UINT64_MAX, &all);
 }
 
 int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core)
@@ -68,6 +66,7 @@ int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core)
         return 0;
     run = map->direct->begin(self, map->current, core->clock, map->until);
     run->instructions = 0;
+    run->context = c->number;
     any = map->ops->direct(map->source, c->source, run, one, shown, map);
     map->direct_instructions = run->instructions;
     core->instructions += run->instructions;

@@ -85,7 +85,8 @@ struct dtrack_cold {
     uint32_t data;
     uint16_t first, n;       /* members, by offset */
     uint16_t reads, writes;  /* of one execution */
-    uint8_t crossing;        /* members may lie in two lines: no hint */
+    uint8_t crossing;        /* members may lie in two lines: executions are counted by where in a line they are */
+    uint64_t *tally;         /* ... here, by offset, since the last booking; NULL: not possible, no hint */
     uint8_t watched;         /* lo..hi is a line that sharing.c watches: no hint */
     uint8_t movable;         /* heap and the like: forgotten when something is allocated or released */
     struct dtrack_last last[DTRACK_CONTEXTS];
@@ -94,7 +95,7 @@ struct dtrack_cold {
 
 /**
  * What dtrack knows of a block.  Its references that are always as far apart are a *cell*, as is any other.  The cell has a guard, its
- * hint: while that holds, all its references are in the structure that they were in last, and none lies in two lines.  Executions for which all guards
+ * hint: while that holds, all its references are in the structure that they were in last, and none lies in two lines, or where in a line they are is counted.  Executions for which all guards
  * hold bring nothing new but their number, and may be taken by peet (peet/direct.h): then the watch's `taken` is where they are counted.
  */
 struct dtrack_plan {
@@ -103,6 +104,7 @@ struct dtrack_plan {
     uint64_t executions, next; /* next: this execution is looked at for strides */
     uint64_t unbroken;       /* from this execution on all were looked at */
     uint32_t epoch;          /* of the hints; never the present one if there are odd references */
+    uint8_t tallied;         /* some cell has a tally */
     uint16_t ncells, nodd;   /* odd: ranges and conditional references */
     uint32_t made;           /* epoch of the cells; 0: no plan yet */
     struct dtrack_cold *cold;
@@ -167,6 +169,8 @@ void dtrack__plans_fini(struct dtrack *self);
 void dtrack__new_epoch(struct dtrack *self, int fixed);
 /** For peet/direct.h.  Returns: 0, or -1: this block comes as an event */
 int dtrack__watch(struct dtrack *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_watch **out_watch);
+int dtrack__moved(struct dtrack *self, const struct peet_block *block, const struct peet_direct_watch *watch, uint32_t c, uint64_t value);
+int dtrack__due(struct dtrack *self, const struct peet_block_event *event, const struct peet_direct_watch *watch);
 /** Executions that others have taken belong to the plan's. */
 static inline void dtrack__catch_up(struct dtrack_plan *plan)
 {
@@ -177,6 +181,17 @@ static inline void dtrack__catch_up(struct dtrack_plan *plan)
 }
 /** Others may take executions, up to the next that is looked at. */
 void dtrack__arm(struct dtrack *self, struct dtrack_plan *plan);
+
+/** An execution is taken, or looked at. */
+static inline void dtrack__tally_values(const struct dtrack_plan *plan, const uint64_t *values)
+{
+    for (uint32_t c = 0; c < plan->ncells; c++) {
+        const struct peet_direct_guard *g = &plan->watch->guards[c];
+
+        if (g->tally)
+            g->tally[values[g->value] & g->tally_mask]++;
+    }
+}
 
 static inline int dtrack__hit(const struct peet_direct_guard *c, const uint64_t *values)
 {

@@ -105,6 +105,8 @@ static inline __attribute__((always_inline)) void execute(struct dtrack *self, u
     if (DTRACK_UNLIKELY(plan->executions == plan->next))
         dtrack__sample(self, plan, event);
     plan->executions++;
+    if (DTRACK_UNLIKELY(plan->tallied))
+        dtrack__tally_values(plan, event->values);
     if (DTRACK_UNLIKELY(plan->watch->taken != NULL))
         dtrack__arm(self, plan);
 }
@@ -182,7 +184,17 @@ static int watch_block(void *self, const struct peet_block *block, const uint64_
     return dtrack__watch(self, block, values, out_watch);
 }
 
-static const struct peet_direct_observer observed = { .watch = watch_block };
+static int moved(void *self, const struct peet_block *block, struct peet_direct_watch *watch, uint32_t guard, uint64_t value)
+{
+    return dtrack__moved(self, block, watch, guard, value);
+}
+
+static int due(void *self, const struct peet_block_event *event, struct peet_direct_watch *watch)
+{
+    return dtrack__due(self, event, watch);
+}
+
+static const struct peet_direct_observer observed = { .watch = watch_block, .moved = moved, .due = due };
 
 __attribute__((visibility("default"))) const struct peet_module peet_module = {
     .abi = PEET_MODULE_ABI,

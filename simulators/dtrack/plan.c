@@ -160,6 +160,30 @@ static struct peet_direct_watch *new_watch(uint32_t n)
     return calloc(1, sizeof(struct peet_direct_watch) + (n + 1) * sizeof(struct peet_direct_guard));
 }
 
+static void replace_watch(struct dtrack *self, struct dtrack_plan *plan);
+
+/** Some of the cell's references may lie in two lines: where they are is counted, if lines are not too long for that. */
+static void start_tally(struct dtrack *self, struct dtrack_plan *plan, uint32_t c)
+{
+    enum { LONGEST = 256 };
+    struct dtrack_cold *cold = &plan->cold[c];
+    struct peet_direct_guard *g;
+
+    if (!self->line_bytes || self->line_bytes > LONGEST)
+        return;
+    cold->tally = calloc(self->line_bytes, sizeof *cold->tally);
+    if (!cold->tally) {
+        dtrack__no_memory(self);
+        return;
+    }
+    replace_watch(self, plan);
+    g = &plan->watch->guards[c];
+    g->tally = cold->tally;
+    g->tally_mask = self->line_bytes - 1;
+    g->shift = 0;
+    plan->tallied = 1;
+}
+
 /** The references of a group become a cell. */
 static int make(struct dtrack *self, struct dtrack_plan *plan, const struct peet_block *block, const uint64_t *values)
 {
@@ -208,6 +232,8 @@ static int make(struct dtrack *self, struct dtrack_plan *plan, const struct peet
         cold->n = (uint16_t)(used - cold->first);
         qsort(plan->members + cold->first, cold->n, sizeof *plan->members, by_offset);
         describe(self, plan->members, &plan->watch->guards[c], cold);
+        if (cold->crossing)
+            start_tally(self, plan, c);
     }
     plan->ncells = (uint16_t)cells;
     plan->watch->nguards = cells;
@@ -295,6 +321,27 @@ static void replace_watch(struct dtrack *self, struct dtrack_plan *plan)
 
 /* -------------------------------------------------------------------------------------------- counting */
 
+/** Some members may lie in two lines: how many did so often at this place in a line? */
+static void cross(struct dtrack *self, const struct dtrack_plan *plan, const struct dtrack_cold *cold, uint64_t value, uint64_t times)
+{
+    uint64_t reads = 0, writes = 0;
+
+    for (unsigned i = cold->first; i < cold->first + cold->n; i++) {
+        const struct dtrack_member *m = &plan->members[i];
+        uint64_t more = (((value + (uint64_t)m->offset) & (self->line_bytes - 1)) + m->size_bytes - 1) >> self->line_shift;
+
+        reads += more * m->reads;
+        writes += more * m->writes;
+    }
+    if (reads + writes) {
+        struct dtrack_tally *t = dtrack__tally(self, cold->data);
+
+        t->reads += reads * times;
+        t->writes += writes * times;
+        t->misaligned += (reads + writes) * times;
+    }
+}
+
 /** What the block's executions have counted in the structure where the cell was. */
 static void book(struct dtrack *self, const struct dtrack_plan *plan, struct dtrack_cold *cold)
 {
@@ -305,6 +352,11 @@ static void book(struct dtrack *self, const struct dtrack_plan *plan, struct dtr
     cold->since = plan->executions;
     if (!n)
         return;
+    for (uint64_t at = 0; cold->tally && at < self->line_bytes; at++)
+        if (cold->tally[at]) {
+            cross(self, plan, cold, at, cold->tally[at]);
+            cold->tally[at] = 0;
+        }
     t = dtrack__tally(self, cold->data);
     t->reads += n * cold->reads;
     t->writes += n * cold->writes;
@@ -335,6 +387,11 @@ static void split(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, uin
     cold->n = (uint16_t)(from - cold->first);
     describe(self, plan->members, &plan->watch->guards[c], cold);
     describe(self, plan->members, &plan->watch->guards[plan->ncells], rest);
+    plan->watch->guards[plan->ncells].tally = NULL;
+    if (cold->crossing && !cold->tally)
+        start_tally(self, plan, c);
+    if (rest->crossing)
+        start_tally(self, plan, plan->ncells);
     plan->watch->nguards = ++plan->ncells;
 }
 
@@ -368,38 +425,23 @@ static void locate(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, ui
         cold->hi = cold->lo = 0;
 }
 
-/** Some members may lie in two lines: how many are there now? */
-static void cross(struct dtrack *self, const struct dtrack_plan *plan, const struct dtrack_cold *cold, uint64_t value)
-{
-    uint64_t reads = 0, writes = 0;
-
-    for (unsigned i = cold->first; i < cold->first + cold->n; i++) {
-        const struct dtrack_member *m = &plan->members[i];
-        uint64_t more = (((value + (uint64_t)m->offset) & (self->line_bytes - 1)) + m->size_bytes - 1) >> self->line_shift;
-
-        reads += more * m->reads;
-        writes += more * m->writes;
-    }
-    if (reads + writes) {
-        struct dtrack_tally *t = dtrack__tally(self, cold->data);
-
-        t->reads += reads;
-        t->writes += writes;
-        t->misaligned += reads + writes;
-    }
-}
-
 /** Set the hint, if the cell can have one at this value. */
-static void hint(struct dtrack *self, const struct dtrack_plan *plan, struct peet_direct_guard *cell, struct dtrack_cold *cold, uint64_t value)
+static void hint(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, uint64_t value)
 {
-    uint64_t align = 1ull << cell->shift, over;
+    struct dtrack_cold *cold = &plan->cold[c];
+    struct peet_direct_guard *cell;
+    uint64_t align, over;
 
-    cell->span = 0;
+    plan->watch->guards[c].span = 0;
     for (unsigned i = cold->first; !cold->crossing && self->line_bytes && i < cold->first + cold->n; i++)
         if ((value + (uint64_t)plan->members[i].offset) & (plan->members[i].size_bytes - 1u))
             cold->crossing = 1; /* from now on: alignment is mostly the same each time */
-    if (cold->crossing || cold->watched)
+    if (cold->crossing && !cold->tally)
+        start_tally(self, plan, c);
+    if ((cold->crossing && !cold->tally) || cold->watched)
         return;
+    cell = &plan->watch->guards[c];
+    align = 1ull << cell->shift;
     over = (value - cold->lo) & (align - 1);
     cell->base = cold->lo + over;
     cell->span = (cold->hi - cell->base + align - 1) >> cell->shift;
@@ -414,12 +456,12 @@ static void settle_cell(struct dtrack *self, struct dtrack_plan *plan, uint32_t 
     if (value - cold->lo >= cold->hi - cold->lo) {
         locate(self, plan, c, value);
         cold = &plan->cold[c];
-        hint(self, plan, &plan->watch->guards[c], cold, value);
-    } else if (!cold->crossing && !cold->watched) {
-        hint(self, plan, &plan->watch->guards[c], cold, value); /* another alignment */
+        hint(self, plan, c, value);
+    } else if ((!cold->crossing || cold->tally) && !cold->watched) {
+        hint(self, plan, c, value); /* another alignment */
     }
-    if (cold->crossing)
-        cross(self, plan, cold, value);
+    if (cold->crossing && !cold->tally)
+        cross(self, plan, cold, value, 1);
     if (cold->watched)
         for (unsigned i = cold->first; i < cold->first + cold->n; i++) {
             const struct dtrack_member *m = &plan->members[i];
@@ -484,7 +526,37 @@ void dtrack__slow(struct dtrack *self, struct dtrack_plan *plan, unsigned hw, co
     if (plan->executions == plan->next)
         dtrack__sample(self, plan, event);
     plan->executions++;
+    if (plan->tallied)
+        dtrack__tally_values(plan, event->values);
     dtrack__arm(self, plan);
+}
+
+int dtrack__moved(struct dtrack *self, const struct peet_block *block, const struct peet_direct_watch *watch, uint32_t c, uint64_t value)
+{
+    struct dtrack_plan *plan = &self->plans[block->id];
+    const struct peet_direct_guard *g = &watch->guards[c];
+
+    if (plan->watch != watch || plan->epoch != self->epoch || self->failed)
+        return -1;
+    dtrack__catch_up(plan);
+    if (value - plan->cold[c].lo >= plan->cold[c].hi - plan->cold[c].lo)
+        locate(self, plan, c, value);
+    hint(self, plan, c, value);
+    value -= g->base;
+    return plan->watch != watch || self->failed || (value >> g->shift | value << (-g->shift & 63)) >= g->span ? -1 : 0;
+}
+
+int dtrack__due(struct dtrack *self, const struct peet_block_event *event, const struct peet_direct_watch *watch)
+{
+    struct dtrack_plan *plan = &self->plans[event->block->id];
+
+    if (plan->watch != watch || plan->epoch != self->epoch || self->failed)
+        return -1;
+    dtrack__catch_up(plan);
+    if (plan->executions == plan->next)
+        dtrack__sample(self, plan, event);
+    dtrack__arm(self, plan);
+    return 0;
 }
 
 void dtrack__plans_fini(struct dtrack *self)
@@ -497,6 +569,8 @@ void dtrack__plans_fini(struct dtrack *self)
                 next = s->next;
                 free(s);
             }
+        for (uint32_t c = 0; c < plan->ncells; c++)
+            free(plan->cold[c].tally);
         free(plan->watch);
         free(plan->cold);
         free(plan->members);

@@ -82,6 +82,7 @@ struct peet_direct_run {
     int64_t last, tail;
     uint64_t instructions, turns;
     uint64_t found[PEET_DIRECT_LOOKS];
+    uint32_t context;
 };
 
 struct peet_direct {
@@ -100,9 +101,12 @@ struct peet_direct {
     void (*executed)(void *self, const struct peet_block *block, uint64_t times);
 };
 
-/** What an observer compares: values[value], less base, rotated right by `shift` bits, is below span. */
+/** What an observer compares: values[value], less base, rotated right by `shift` bits, is below span.  Of executions that are taken
+ *  tally[values[value] & tally_mask] is how many there were, unless it is NULL. */
 struct peet_direct_guard {
     uint64_t base, span;
+    uint64_t *tally;
+    uint32_t tally_mask;
     uint16_t value;
     uint8_t shift;
 };
@@ -131,6 +135,12 @@ struct peet_direct_observer {
     int (*watch)(void *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_watch **out_watch);
     /** executed() - a block without watch was taken so many times since this was last said; before finish() and stats().  May be NULL */
     void (*executed)(void *self, const struct peet_block *block, uint64_t times);
+    /** moved() - a guard does not hold for this value.  May be NULL.
+     *  Returns: 0: now it does, or -1: the execution comes through block() */
+    int (*moved)(void *self, const struct peet_block *block, struct peet_direct_watch *watch, uint32_t guard, uint64_t value);
+    /** due() - all guards hold, but `until` were taken.  It may be that this execution is not taken yet, for the machine's sake, and comes through block().
+     *  May be NULL.  Returns: 0: it has been looked at and may be taken, or -1: it comes through block() */
+    int (*due)(void *self, const struct peet_block_event *event, struct peet_direct_watch *watch);
 };
 
 #ifdef __cplusplus
