@@ -48,6 +48,12 @@ ALWAYS uint64_t begin_in(const struct looped *l, uint64_t turn)
     return l->begin + l->stride * turn;
 }
 
+/* The key of a line further on; lines begin again behind the last one. */
+ALWAYS uint64_t key_behind(const struct bus *b, uint64_t want, uint64_t delta)
+{
+    return (want + delta) & (KEY_OF(UINT64_MAX >> b->line_shift) | QUICK);
+}
+
 /* It has come to other bytes.  Returns: whether they lie in two lines */
 ALWAYS int come(struct looped *l, const struct bus *b, const uint32_t *hints, uint64_t turn)
 {
@@ -68,7 +74,7 @@ ALWAYS int come_along(struct looped *l, const struct bus *b, const uint32_t *hin
 {
     if (UNLIKELY(!l->period))
         return come(l, b, hints, turn);
-    l->want += l->delta;
+    l->want = key_behind(b, l->want, l->delta);
     l->next += l->period;
     l->frame = hints[KEY_LINE(l->want) & b->hint_mask];
     return 0;
@@ -406,7 +412,7 @@ ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t turns, uint64
         if (done == next) {
             next += period;
             for (uint32_t k = 0; k < n; k++)
-                at[k].want += at[k].delta;
+                at[k].want = key_behind(b, at[k].want, at[k].delta);
         }
     }
     c->stamp = t.stamp;
