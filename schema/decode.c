@@ -515,7 +515,7 @@ static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, co
             return 0;
         to = d->sync[s->sync_segment];
         if (to != d->leave)
-            p->direct->sync[word % PEET__DIRECT_SYNCS] = (struct peet__direct_sync){word, to};
+            p->direct->sync[peet__direct_sync_index(word)] = (struct peet__direct_sync){word, to};
     }
     if (to == d->leave)
         return 0;

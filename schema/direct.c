@@ -105,8 +105,9 @@ static void write_range(struct peet__emit *e, const uint8_t *leave, const uint8_
 static uint8_t *look_up(struct peet__emit *e)
 {
     CODE(e, "\x89\xc1\x81\xe1"); /* mov ecx, eax; and ecx, imm32 */
-    word32(e, PEET__DIRECT_SYNCS - 1);
-    CODE(e, "\xc1\xe1\x04"); /* shl ecx, 4 */
+    word32(e, (PEET__DIRECT_SYNCS - 1) << PEET__SYNC_SHIFT);
+    CODE(e, "\xc1\xe1"); /* shl ecx, imm8 */
+    byte(e, 4 - PEET__SYNC_SHIFT);
     memory(e, 0x03, RCX, RBX, RUN(sync)); /* add rcx, [rbx + …] */
     CODE(e, "\x48\x39\x01"); /* cmp [rcx], rax */
     return jump_ahead(e, IF_NOT);

@@ -25,7 +25,12 @@ struct peet__direct_function {
 
 /** Records that say where they are, met before. */
 struct peet__direct_sync { uint64_t pc; const void *to; };
-enum { PEET__DIRECT_SYNCS = 4096, PEET__DIRECT_OBSERVERS = 4, PEET__DIRECT_VALUES = 64 };
+enum { PEET__DIRECT_SYNCS = 1 << 15, PEET__SYNC_SHIFT = 2, PEET__DIRECT_OBSERVERS = 4, PEET__DIRECT_VALUES = 64 };
+/** Which of them: calls are longer than that, so that places of one piece of code have one each. */
+static inline uint32_t peet__direct_sync_index(uint64_t pc)
+{
+    return (uint32_t)(pc >> PEET__SYNC_SHIFT) % PEET__DIRECT_SYNCS;
+}
 
 /** A library's operation on ranges that the machine takes: its block, and what has happened since this was last told. */
 struct peet__direct_range { const struct peet_block *block; uint64_t times, elements; };

@@ -21,7 +21,7 @@ struct peet_block;
 struct peet_block_event;
 struct peet_direct_run;
 
-enum { PEET_DIRECT_LOOKS = 16 }; /* the most of a block */
+enum { PEET_DIRECT_LOOKS = 32 }; /* the most of a block */
 
 /**
  * References of a block that lie together: they begin `before` bytes ahead of values[value] and have `span` bytes.
