@@ -198,11 +198,15 @@ static int is_machine(const char *key, const json_t *stats)
     return strncmp(base + 1, key, length) == 0 && strcmp(base + 1 + length, ".so") == 0;
 }
 
+enum { ATOMICS_SHOWN = 2 };
+
 /* What makes the figures less than the whole truth. */
 static void print_reservations(FILE *out, const json_t *stats)
 {
     const char *reason = json_string_value(json_object_get(json_object_get(stats, "end"), "reason"));
     const json_t *gaps = json_object_get(stats, "gaps");
+    json_t *atomics = json_object_get(gaps, "atomic_library_functions"), *one;
+    size_t i;
     char statements[PEET_CLI_NUMBER_BYTES], functions[PEET_CLI_NUMBER_BYTES];
     json_int_t nstatements = json_integer_value(json_object_get(gaps, "asm_statements"));
     json_int_t nfunctions = json_integer_value(json_object_get(gaps, "opaque_functions"));
@@ -213,6 +217,13 @@ static void print_reservations(FILE *out, const json_t *stats)
     if (nstatements > 0 || nfunctions > 0)
         fprintf(out, "  not observable in the program: %s inline assembly statements, %s functions\n",
             peet_cli_grouped(statements, (uint64_t)nstatements), peet_cli_grouped(functions, (uint64_t)nfunctions));
+    if (json_array_size(atomics)) {
+        fputs("  not observable in libatomic: ", out);
+        json_array_foreach(atomics, i, one)
+            if (i < ATOMICS_SHOWN)
+                fprintf(out, "%s%s", i ? ", " : "", json_string_value(one));
+        fputs(json_array_size(atomics) > ATOMICS_SHOWN ? ", ...\n" : "\n", out);
+    }
     if (nblocks > 0)
         fprintf(out, "  left out: %s blocks between marked iterations\n", peet_cli_grouped(statements, (uint64_t)nblocks));
     if (json_is_false(json_object_get(json_object_get(stats, "totals"), "exact")))

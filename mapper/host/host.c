@@ -7,8 +7,9 @@
  */
 #include "config/config.h"
 #include "config/spill.h"
-#include "host/data.h"
 #include "host/consistency.h"
+#include "host/data.h"
+#include "host/gaps.h"
 #include "host/report.h"
 #include "mapper.h"
 #include "modules/modhost.h"
@@ -109,6 +110,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
     v->err = add_image(self, info->dlpi_addr, v->error);
     if (v->err > 0) {
         v->added++;
+        peet_host_gaps_image(self);
         v->err = peet_host_data_image(self, info, v->error);
     }
     return v->err < 0 || v->pc;
@@ -308,15 +310,6 @@ static int build(struct peet_error *error)
 
 /* --------------------------------------------------------------------------------------- results */
 
-static json_t *gaps_json(void)
-{
-    struct peet_program_gaps gaps = { 0, 0 };
-
-    peet_program_gaps(host.program, &gaps);
-    return json_pack("{s:o,s:o,s:o}", "asm_statements", peet_stats_u64(gaps.asm_statements), "opaque_functions",
-        peet_stats_u64(gaps.opaque_functions), "extraneous_blocks", peet_stats_u64(peet_source_extraneous_blocks(host.source)));
-}
-
 /** stats.json; takes @end.  Returns: 0 or a peet_err */
 static int write_results(json_t *end, struct peet_error *error)
 {
@@ -327,7 +320,7 @@ static int write_results(json_t *end, struct peet_error *error)
         return peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!root || !end || json_object_set_new(root, "peet", json_pack("{s:s,s:i}", "version", PEET_VERSION, "stats_version", 1)) ||
         json_object_set_new(root, "config", peet_config_json(&host.config)) || json_object_set(root, "end", end) ||
-        json_object_set_new(root, "gaps", gaps_json()))
+        json_object_set_new(root, "gaps", peet_host_gaps_json(host.program, peet_source_extraneous_blocks(host.source))))
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!err)
         err = peet_map_stats(host.map, root, error);

@@ -72,3 +72,32 @@ echo x >&9
 exec 9>&-
 wait $first || fail "the first run: status $?"
 no_leftovers
+
+# What cannot be seen is said, in stats.json and in the table.
+cat >unseen.c <<'END'
+#include <stdatomic.h>
+struct large { long part[4]; };
+static _Atomic struct large large;
+static _Atomic __int128 wide;
+int main(void)
+{
+    struct large one = { { 1, 2, 3, 4 } };
+    long v = 0;
+    atomic_store(&large, one);
+    one = atomic_load(&large);
+    wide += 3;
+    __asm__ volatile("incq %0" : "+m"(v));
+    return (int)(one.part[3] + (long)wide + v - 8);
+}
+END
+if "$PEET_PLAIN_CC" -w -o plain unseen.c -latomic 2>/dev/null; then
+    must "$peetcc" -w -O1 -o unseen unseen.c -latomic
+    must "$peet" run -d unseen.out -- ./unseen 2>table.txt
+    [ "$(value unseen.out/stats.json gaps.asm_statements)" = 1 ] || fail "inline assembly in stats.json"
+    grep -q '1 inline assembly statements' table.txt || fail "inline assembly in the table"
+    for name in $(nm -D --undefined-only unseen | grep -o '__atomic_[a-z_0-9]*'); do
+        grep -q "\"$name\"" unseen.out/stats.json || fail "$name is not in stats.json"
+    done
+    grep -q 'not observable in libatomic: __atomic_' table.txt || fail "libatomic in the table: $(cat table.txt)"
+    awk 'length($0) > 100 { exit 1 }' table.txt || fail "the table is wider than 100 columns"
+fi

@@ -74,6 +74,8 @@ static void test_reservations(void)
 {
     shows(STATS(", \"end\": {\"reason\": \"deadlock\"}"), "did not end by itself (deadlock)");
     shows(STATS(", \"gaps\": {\"asm_statements\": 3, \"opaque_functions\": 0}"), "3 inline assembly statements, 0 functions");
+    shows(STATS(", \"gaps\": {\"atomic_library_functions\": [\"__atomic_load\", \"__atomic_store\"]}"), "not observable in libatomic: __atomic_load, __atomic_store\n");
+    shows(STATS(", \"gaps\": {\"atomic_library_functions\": [\"a\", \"b\", \"c\", \"d\", \"e\"]}"), "not observable in libatomic: a, b, ...\n");
     shows(STATS(", \"gaps\": {\"extraneous_blocks\": 1234}"), "1,234 blocks between marked iterations");
     shows("{\"totals\": {\"exact\": false}}", "rep-prefixed");
     char *text = table_of(STATS(", \"end\": {\"reason\": \"exit\"}, \"gaps\": {\"asm_statements\": 0}"));
