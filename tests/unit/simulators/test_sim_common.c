@@ -47,7 +47,10 @@ static void test_windows(void)
         uint64_t from = time + rig_random(&seed, 300), to = from + rig_random(&seed, 200);
         if (to > sizeof busy)
             break;
-        peet_sim_windows_add(&w, from, to);
+        if (rig_random(&seed, 2))
+            peet_sim_windows_add(&w, from, to);
+        else
+            peet_sim_windows_go_on(&w, from, to);
         memset(busy + from, 1, to - from);
         total += to - from;
         time = to;
@@ -113,6 +116,24 @@ static void test_linemap(void)
     peet_sim_linemap_fini(&map);
 }
 
+/* Records that are words, as the other way finds them. */
+static void test_linemap_words(void)
+{
+    static struct peet_sim_linemap map;
+    for (unsigned shift = 1; shift <= 2; shift++) {
+        uint64_t seed = shift;
+        peet_sim_linemap_init(&map, (size_t)1 << shift);
+        for (unsigned i = 0; i < 3000; i++) {
+            const uint64_t line = rig_random(&seed, 2) ? rig_random(&seed, 50000) : rig_random(&seed, 2) ? seed >> 2 : rig_random(&seed, 64) << 23;
+            void *const record = peet_sim_linemap_word(&map, line, shift);
+            CU_ASSERT_PTR_NOT_NULL_FATAL(record);
+            CU_ASSERT_PTR_EQUAL(record, peet_sim_linemap_get(&map, line));
+            CU_ASSERT_PTR_EQUAL(record, peet_sim_linemap_word(&map, line, shift));
+        }
+        peet_sim_linemap_fini(&map);
+    }
+}
+
 static void test_random(void)
 {
     uint64_t a = 1, b = 1, counts[10] = {0};
@@ -127,7 +148,7 @@ static void test_random(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"oldest", test_oldest}, {"windows", test_windows}, {"line map", test_linemap}, {"random", test_random},
+    CU_TestInfo tests[] = {{"oldest", test_oldest}, {"windows", test_windows}, {"line map", test_linemap}, {"line map of words", test_linemap_words}, {"random", test_random},
         CU_TEST_INFO_NULL};
     return run_suite("simulators: common", tests);
 }
