@@ -125,6 +125,217 @@ static void executed(void *arg, const struct peet_block *block, uint64_t times, 
     s->writes += writes;
 }
 
+/*
+ * Somebody who looks on, once by events alone and once with machine code: he must see the same executions.  A guard that does not hold may be put right,
+ * an execution that is due be let go; both are decided by nothing but the block and the value, so that it does not matter who asks first.
+ */
+enum { REFERENCE, DIRECT, GUARDS = 3, PLACES = 64 };
+
+struct watcher {
+    struct peet_direct_watch *watch;
+    uint64_t past, caught_up, until; /* executions; of those that code has taken, so many are among them; all of them together up to which none is due */
+};
+
+static struct watcher watchers[2][BLOCKS];
+static struct peet_direct_watch *all_watches[1 << 18];
+static unsigned nall_watches;
+static struct { uint64_t log[LOG], passed[BLOCKS], tally[PLACES]; unsigned n; } seen[2];
+static int watching;
+
+static uint64_t mixed(uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t x = a * 0x9e3779b97f4a7c15u + b * 0xbf58476d1ce4e5b9u + c;
+    x ^= x >> 31;
+    x *= 0x94d049bb133111ebu;
+    return x ^ x >> 29;
+}
+
+static int is_watched(const struct peet_block *block)
+{
+    return block->flags & PEET_BLOCK_SIMPLE && block->nvalues != 0 && block->id % 3 != 0 && block->id % 11 != 5;
+}
+
+static void hold(struct peet_direct_guard *g, uint64_t value, uint64_t how)
+{
+    const uint64_t room = (uint64_t)1 << (16 + how % 8);
+    g->base = value - (room >> 1 << g->shift);
+    g->span = room;
+}
+
+static int holds(const struct peet_direct_guard *g, uint64_t value)
+{
+    const uint64_t x = value - g->base;
+    return (x >> g->shift | x << (-g->shift & 63)) < g->span;
+}
+
+static void set_watch(int which, const struct peet_block *block, uint64_t how)
+{
+    struct watcher *const w = &watchers[which][block->id];
+    struct peet_direct_watch *const watch = calloc(1, sizeof *watch + GUARDS * sizeof *watch->guards);
+    CU_ASSERT_FATAL(watch != NULL && nall_watches < sizeof all_watches / sizeof *all_watches);
+    all_watches[nall_watches++] = watch;
+    if (w->watch != NULL) { /* the old one stays where it is */
+        w->watch->over = 1;
+        w->watch->until = 0;
+    }
+    watch->nguards = (uint32_t)(how % (GUARDS + 1));
+    for (uint32_t g = 0; g < watch->nguards; g++) {
+        watch->guards[g] = (struct peet_direct_guard){.value = (uint16_t)((how >> 8) * (g + 1) % block->nvalues), .shift = how >> (20 + g) & 1 ? 3 : 0};
+        if (g == 0 && how >> 30 & 1) {
+            watch->guards[g].tally = seen[which].tally;
+            watch->guards[g].tally_mask = PLACES - 1;
+        }
+    }
+    w->watch = watch;
+}
+
+static struct watcher *watcher_of(int which, const struct peet_block *block)
+{
+    struct watcher *const w = &watchers[which][block->id];
+    if (w->watch == NULL)
+        set_watch(which, block, mixed(block->id, 1, 0));
+    if (w->watch->taken != NULL) {
+        w->past += *w->watch->taken - w->caught_up;
+        w->caught_up = *w->watch->taken;
+    }
+    return w;
+}
+
+/* Code may take executions until the next is due. */
+static void arm(struct watcher *w)
+{
+    if (w->watch->taken != NULL)
+        w->watch->until = *w->watch->taken + (w->until - w->past);
+}
+
+static int put_right(const struct peet_block *block, struct peet_direct_guard *g, uint64_t value)
+{
+    const uint64_t how = mixed(block->id, value >> 14, 2);
+    if (how % 4 == 0)
+        return 0;
+    hold(g, value, how >> 8);
+    return 1;
+}
+
+static int let_go(const struct peet_block *block, struct watcher *w)
+{
+    const uint64_t how = mixed(block->id, w->past, 3);
+    if (how % 3 == 0)
+        return 0;
+    w->until = w->past + 1 + how / 8 % 5;
+    return 1;
+}
+
+static void observe(int which, const struct peet_block_event *event)
+{
+    const struct peet_block *const block = event->block;
+    struct watcher *w;
+    int keeps = 1;
+    if (!is_watched(block)) {
+        seen[which].passed[block->id]++;
+        return;
+    }
+    w = watcher_of(which, block);
+    for (uint32_t g = 0; g < w->watch->nguards; g++) {
+        struct peet_direct_guard *const guard = &w->watch->guards[g];
+        keeps &= holds(guard, event->values[guard->value]) || put_right(block, guard, event->values[guard->value]);
+    }
+    if (keeps)
+        keeps = w->past < w->until || let_go(block, w);
+    if (!keeps) {
+        const uint64_t how = mixed(block->id, w->past, 4);
+        CU_ASSERT_FATAL(seen[which].n + 2 < LOG);
+        seen[which].log[seen[which].n++] = (uint64_t)block->id << 40 | w->past;
+        seen[which].log[seen[which].n++] = event->values[0];
+        if (how % 64 == 0)
+            set_watch(which, block, how);
+        for (uint32_t g = 0; g < w->watch->nguards; g++)
+            hold(&w->watch->guards[g], event->values[w->watch->guards[g].value], how >> 16);
+        w->until = w->past + 1 + how / 64 % 9;
+    }
+    for (uint32_t g = 0; g < w->watch->nguards; g++)
+        if (w->watch->guards[g].tally != NULL)
+            w->watch->guards[g].tally[event->values[w->watch->guards[g].value] & w->watch->guards[g].tally_mask]++;
+    w->past++;
+    arm(w);
+}
+
+static int watch(void *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_watch **out)
+{
+    (void)self, (void)values;
+    *out = is_watched(block) ? watcher_of(DIRECT, block)->watch : NULL;
+    return block->flags & PEET_BLOCK_SIMPLE && block->id % 11 != 5 ? 0 : -1;
+}
+
+static void unseen(void *self, const struct peet_block *block, uint64_t times)
+{
+    (void)self;
+    CU_ASSERT(!is_watched(block));
+    seen[DIRECT].passed[block->id] += times;
+}
+
+static int moved(void *self, const struct peet_block *block, struct peet_direct_watch *w, uint32_t guard, uint64_t value)
+{
+    (void)self;
+    CU_ASSERT(!holds(&w->guards[guard], value));
+    return w->over || !put_right(block, &w->guards[guard], value) ? -1 : 0;
+}
+
+static int due(void *self, const struct peet_block_event *event, struct peet_direct_watch *w)
+{
+    struct watcher *const mine = watcher_of(DIRECT, event->block);
+    (void)self;
+    for (uint32_t g = 0; g < w->nguards; g++)
+        CU_ASSERT(holds(&w->guards[g], event->values[w->guards[g].value]));
+    if (w->over || (mine->past >= mine->until && !let_go(event->block, mine)))
+        return -1;
+    arm(mine);
+    return 0;
+}
+
+static const struct peet_direct_observer observer = {.watch = watch, .executed = unseen, .moved = moved, .due = due};
+static const struct peet_direct_observer simple = {.watch = watch, .executed = unseen};
+
+static int none(void *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_watch **out)
+{
+    (void)self, (void)block, (void)values;
+    *out = NULL;
+    return 0;
+}
+
+static const struct peet_direct_observer blind = {.watch = none};
+
+static void begin_watching(struct peet_program *p, const struct peet_direct_observer *ops)
+{
+    memset(watchers, 0, sizeof watchers);
+    memset(seen, 0, sizeof seen);
+    watching = ops != NULL;
+    if (watching)
+        CU_ASSERT_FATAL(peet_program_add_observer(p, &blind, NULL) == 0 && peet_program_add_observer(p, ops, NULL) == 0);
+}
+
+static void end_watching(void)
+{
+    while (nall_watches > 0)
+        free(all_watches[--nall_watches]);
+}
+
+static void compare_seen(void)
+{
+    CU_ASSERT_EQUAL(seen[DIRECT].n, seen[REFERENCE].n);
+    CU_ASSERT(memcmp(seen[DIRECT].log, seen[REFERENCE].log, seen[REFERENCE].n * sizeof *seen[0].log) == 0);
+    CU_ASSERT(memcmp(seen[DIRECT].passed, seen[REFERENCE].passed, sizeof seen[0].passed) == 0);
+    CU_ASSERT(memcmp(seen[DIRECT].tally, seen[REFERENCE].tally, sizeof seen[0].tally) == 0);
+    for (uint32_t id = 0; id < BLOCKS; id++)
+        for (int which = REFERENCE; which <= DIRECT; which++)
+            if (watchers[which][id].watch != NULL && watchers[which][id].watch->taken != NULL) {
+                watchers[which][id].past += *watchers[which][id].watch->taken - watchers[which][id].caught_up;
+                watchers[which][id].caught_up = *watchers[which][id].watch->taken;
+            }
+    for (uint32_t id = 0; id < BLOCKS; id++)
+        CU_ASSERT_EQUAL(watchers[DIRECT][id].past, watchers[REFERENCE][id].past);
+}
+
 /* A block as an event: what the machine code would have told of it, or that it came. */
 static void by_event(struct story *s, const struct peet_block_event *event)
 {
@@ -140,6 +351,8 @@ static void by_event(struct story *s, const struct peet_block_event *event)
         s->reads += counts.reads;
         s->writes += counts.writes;
     }
+    if (watching)
+        observe(s == &told ? DIRECT : REFERENCE, event);
     if (refused(block))
         whole(s, block, event->values);
     else
@@ -256,6 +469,8 @@ static uint64_t compare(struct peet_program *p, const uint64_t *words, const uin
     CU_ASSERT_EQUAL(run.time, expected.time);
     CU_ASSERT(memcmp(told.log, expected.log, expected.n * sizeof *told.log) == 0);
     CU_ASSERT(memcmp(told.times, expected.times, sizeof told.times) == 0);
+    if (watching)
+        compare_seen();
     peet_decode_state_free(one);
     peet_decode_state_free(many);
     return direct;
@@ -264,35 +479,42 @@ static uint64_t compare(struct peet_program *p, const uint64_t *words, const uin
 static void test_walks(void)
 {
     static uint64_t words[WORDS];
-    uint64_t looks = 0, runs = 0, ranges = 0;
+    enum { WAYS = 4 };
+    uint64_t looks = 0, runs = 0, ranges = 0, shown = 0, taken = 0;
     unsigned code = 0;
-    for (int i = 0; i < 2 * npaths; i++) {
+    for (int i = 0; i < WAYS * npaths; i++) {
         void *const self = i & 1 ? &told : NULL; /* it has range() */
         struct peet_program *p;
         struct peet_error error = {0};
         memset(known, 0, sizeof known);
         CU_ASSERT_FATAL(peet_program_new(&p) == 0);
-        CU_ASSERT_FATAL(peet_program_add_image(p, paths[i / 2], 0x10000000, &error) > 0);
+        CU_ASSERT_FATAL(peet_program_add_image(p, paths[i / WAYS], 0x10000000, &error) > 0);
 #ifdef __x86_64__
         CU_ASSERT_FATAL(peet_program_set_direct(p, &machine, self) == 0);
+        begin_watching(p, i % WAYS == 2 ? &observer : i % WAYS == 3 ? &simple : NULL);
         for (unsigned round = 0; round < ROUNDS; round++) {
             uint64_t *end = walk(p, words, words + WORDS);
             runs += compare(p, words, end);
             looks += expected.n;
             ranges += told.ranges;
+            shown += seen[DIRECT].n / 2;
+            seen[DIRECT].n = seen[REFERENCE].n = 0;
         }
+        for (uint32_t id = 0; id < BLOCKS; id++)
+            taken += watchers[DIRECT][id].caught_up;
 #else
         CU_ASSERT_FATAL(peet_program_set_direct(p, &machine, self) == PEET_ENOTFOUND);
 #endif
         for (unsigned k = 0; k < p->nfunctions; k++)
             code += p->functions[k]->direct != NULL;
         peet_program_free(p);
+        end_watching();
     }
 #ifdef __x86_64__
-    CU_ASSERT(looks > 10000 && code > 0 && ranges > 10000);
+    CU_ASSERT(looks > 10000 && code > 0 && ranges > 10000 && shown > 10000 && taken > 10000);
 #endif
-    printf("%llu looks and events, %llu runs, %llu ranges, %u functions with machine code ", (unsigned long long)looks, (unsigned long long)runs,
-        (unsigned long long)ranges, code);
+    printf("%llu looks and events, %llu runs, %llu ranges, %u functions with machine code; an observer saw %llu, and not %llu ", (unsigned long long)looks,
+        (unsigned long long)runs, (unsigned long long)ranges, code, (unsigned long long)shown, (unsigned long long)taken);
 }
 
 int main(int argc, char **argv)
