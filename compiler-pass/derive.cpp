@@ -20,6 +20,7 @@ namespace peet {
 namespace {
 
 constexpr int MaxTerms = 3;
+constexpr int SrcEntry = 1 << 20; // source of a form: what a register that is not known held at the segment's entry
 constexpr int Searching = -9; // Segment::induction while simulate() looks for it
 constexpr unsigned BigFunctionWords = 600, BigSegmentWords = 200;
 
@@ -280,28 +281,47 @@ namespace {
 // recorded although they still held their entry value.
 uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *needed, unsigned *out_words)
 {
-    struct State {
-        Form form;
-        bool entry; // still the entry value
-    } reg[16];
+    Form reg[16], recorded[16]; // what registers hold; what they held at the entry, if the record says that
     for (int r = 0; r < 16; r++)
-        reg[r] = {kin >> r & 1 ? Form::source(r) : Form(), true};
+        reg[r] = kin >> r & 1 ? Form::source(r) : Form::source(SrcEntry + r);
     unsigned words = 0;
     uint32_t need_mask = 0;
-    auto need = [&](int r, MachineInstr *at) {
-        if (reg[r].form.known)
-            return reg[r].form;
-        bool top = reg[r].entry;
-        if (top)
-            need_mask |= 1u << r;
+    // The form with entry values replaced by the words that say them; `open`: a register whose entry value is not said, else NoGpr;
+    // not known: more than one such.
+    auto resolve = [&](const Form &f, int &open) {
+        Form out = f.known ? Form::constant(f.c) : Form();
+        open = NoGpr;
+        for (auto &t : f.terms) {
+            const int r = t.first - SrcEntry;
+            const bool said = r < 0 || recorded[r].known;
+            if (!said && open >= 0)
+                return Form();
+            open = said ? open : r;
+            out = add(out, said && r >= 0 ? recorded[r] : Form::source(t.first), t.second, 0);
+        }
+        return out;
+    };
+    auto slot = [&](int r, bool top, MachineInstr *at) {
         if (record) {
             Slot s;
             s.gpr = r, s.reg = T.gpr64[r], s.word = words, s.top = top, s.at = at;
             S.slots.push_back(s);
         }
-        reg[r].form = Form::source(SrcSlot + words);
-        words++;
-        return reg[r].form;
+        return Form::source(SrcSlot + words++);
+    };
+    // What was computed from one register's entry value is known by that: it is recorded at the top, where a register is
+    // free more often, or even before the loop.
+    auto need = [&](int r, MachineInstr *at) {
+        int open;
+        Form f = resolve(reg[r], open);
+        if (f.known && open >= 0) {
+            need_mask |= 1u << open;
+            recorded[open] = slot(open, true, at);
+            f = resolve(f, open);
+        } else if (!f.known)
+            f = slot(r, false, at);
+        reg[r] = f;
+        return f;
     };
     auto vector = [&](SlotKind kind, MCRegister R, unsigned bytes, unsigned elt, MachineInstr *at) {
         if (record) {
@@ -347,11 +367,11 @@ uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *need
                 Form ix = need(m.index, MI);
                 Form sum = add(a, ix, m.scale, 0);
                 if (!sum.known) { // too many terms: record what is scaled, then what is added
-                    reg[m.index] = {Form(), false};
+                    reg[m.index] = Form();
                     sum = add(a, need(m.index, MI), m.scale, 0);
                     if (!sum.known) {
-                        reg[m.base] = {Form(), false};
-                        sum = add(add(Form::constant(m.disp), need(m.base, MI), 1, 0), reg[m.index].form, m.scale, 0);
+                        reg[m.base] = Form();
+                        sum = add(add(Form::constant(m.disp), need(m.base, MI), 1, 0), reg[m.index], m.scale, 0);
                     }
                 }
                 a = sum;
@@ -367,7 +387,7 @@ uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *need
                                       : vector(SlotKind::VecMask, m.mask, m.maskVecBytes, m.maskEltBytes, MI);
             rp.address = a;
             if (!a.known) { // four terms with the thread pointer: cannot happen with plain operands
-                reg[m.base] = {Form(), false};
+                reg[m.base] = Form();
                 rp.address = add(need(m.base, MI), Form::constant(m.disp), 1, 0);
             }
             if (record)
@@ -378,7 +398,7 @@ uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *need
 
         // What the instruction does to the registers.
         const OpInfo &I = T.info(*MI);
-        auto opForm = [&](unsigned i) { int g = T.gpr(MI->getOperand(i).getReg().asMCReg()); return g < 0 ? Form() : reg[g].form; };
+        auto opForm = [&](unsigned i) { int g = T.gpr(MI->getOperand(i).getReg().asMCReg()); return g < 0 ? Form() : reg[g]; };
         auto opImm = [&](unsigned i) { return MI->getOperand(i).isImm(); };
         Form result;
         int dst = NoGpr;
@@ -439,7 +459,7 @@ uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *need
             if (I.linear != Linear::None)
                 dst = T.gpr(MI->getOperand(0).getReg().asMCReg());
         }
-        Form rsp = reg[RSP].form;
+        Form rsp = reg[RSP];
         switch (I.implicit) {
         case Implicit::Push:
         case Implicit::PushMem:
@@ -450,7 +470,7 @@ uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *need
             rsp = add(rsp, Form::constant(mem.empty() ? 8 : mem.front().size), 1, 0);
             break;
         case Implicit::Leave:
-            rsp = add(reg[RBP].form, Form::constant(8), 1, 0);
+            rsp = add(reg[RBP], Form::constant(8), 1, 0);
             break;
         default:
             break;
@@ -461,19 +481,19 @@ uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *need
             if (MO.isRegMask()) {
                 for (int r = 0; r < 16; r++)
                     if (r != RSP && MO.clobbersPhysReg(T.gpr64[r]))
-                        reg[r] = {Form(), false};
+                        reg[r] = Form();
                 continue;
             }
             if (!MO.isReg() || !MO.isDef() || !MO.getReg())
                 continue;
             int g = T.gpr(MO.getReg().asMCReg());
             if (g >= 0)
-                reg[g] = {Form(), false};
+                reg[g] = Form();
         }
         if (dst >= 0)
-            reg[dst] = {result, false};
+            reg[dst] = result;
         if (rspImplicit && I.implicit != Implicit::Movs && I.implicit != Implicit::Stos && I.implicit != Implicit::Lods) {
-            reg[RSP] = {rsp, false};
+            reg[RSP] = rsp;
         }
     }
     if (!hoisted)
@@ -486,15 +506,15 @@ uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *need
         // The register that moves by a constant each time round; any will do.
         S.induction = NoGpr;
         for (int r = 0; r < 16 && S.induction < 0; r++) {
-            const Form &f = reg[r].form;
+            const Form &f = reg[r];
             if (r != RSP && f.known && f.c != 0 && f.terms.size() == 1 && f.terms[0].first == r && f.terms[0].second == 1)
                 S.induction = r, S.step = f.c;
         }
     }
     uint32_t kout = 0;
     bool lost = !S.MIs.empty() && S.MIs.back()->isInlineAsm() && S.MIs.back()->isTerminator();
-    for (int r = 0; r < 16; r++)
-        if (reg[r].form.known && O.derive && !lost)
+    for (int r = 0, open; r < 16; r++)
+        if (O.derive && !lost && resolve(reg[r], open).known && open < 0)
             kout |= 1u << r;
     if (record) {
         if (S.silent) {
@@ -506,8 +526,8 @@ uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *need
         S.slotWords = words;
         S.updates.clear();
         for (int r = 0; r < 16; r++)
-            if (S.uout >> r & 1 && kout >> r & 1 && !reg[r].form.isSource(r))
-                S.updates.push_back({r, reg[r].form});
+            if (int open; S.uout >> r & 1 && kout >> r & 1 && !reg[r].isSource(r))
+                S.updates.push_back({r, resolve(reg[r], open)});
     }
     return kout;
 }

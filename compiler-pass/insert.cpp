@@ -466,6 +466,16 @@ bool Inserter::run(std::string &why)
         LiveRegUnits live(*T.TRI);
         live.addLiveOuts(*F.layout[m]);
         L.atEnd[m] = live;
+        if (Segment &S = F.segments[F.mbbSegments[m].first]; S.silent) {
+            LiveRegUnits left(*T.TRI);
+            left.addLiveOuts(*F.layout[m]);
+            for (MachineBasicBlock *to : F.layout[m]->successors())
+                if (to != F.layout[m] && F.layout[m]->succ_size() == 2) {
+                    left.clear();
+                    left.addLiveIns(*to);
+                }
+            L.behind[S.id] = left;
+        }
         for (MachineInstr &MI : llvm::reverse(*F.layout[m])) {
             if (wantedAfter.count(&MI))
                 L.after[&MI] = live;

@@ -232,7 +232,11 @@ bool plan(Target &T, Function &F, const Options &O, llvm::MachineInstr *&culprit
 struct Liveness {
     llvm::DenseMap<const llvm::MachineInstr *, llvm::LiveRegUnits> before, after;
     std::vector<llvm::LiveRegUnits> atEnd; // by layout index
-    const llvm::LiveRegUnits &at(const Segment &S) const { return S.insertBefore ? before.find(S.insertBefore)->second : atEnd[S.mbb]; }
+    llvm::DenseMap<unsigned, llvm::LiveRegUnits> behind; // silent segments: when the loop is left
+    const llvm::LiveRegUnits &at(const Segment &S) const
+    {
+        return S.silent ? behind.find(S.id)->second : S.insertBefore ? before.find(S.insertBefore)->second : atEnd[S.mbb];
+    }
 };
 // The cursor gets into a register before that block's first jump.
 struct Preload { unsigned block; int to, from; }; // from: a register that holds it by then; NoGpr: it is to be loaded
