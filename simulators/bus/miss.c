@@ -164,18 +164,20 @@ ALWAYS struct looked bring(struct bus *b, uint64_t line, const struct group_way 
         return (struct looked){s.watched ? (struct taken){0, there} : found(b, line, w, there, asked_by(by, w), stamp_of(by)), 0, MISS_KINDS, 0, 0};
 
     i = first + oldest_way(c->used + first, ways);
+    if (s.classify && kind != MISS_CONFLICT) {
+        if (UNLIKELY(kind == MISS_COLD))
+            b->filled.kinds[MISS_COLD]++;
+        /* Before the line that goes leaves its frame, which says its stamp until then: so nothing here has to wait for which that is. */
+        place = peet__bus_place_new(b, c, line, stamp_of(by) + w->first + 1);
+        if (s.plain)
+            *(uint16_t *)record = (uint16_t)(0x8000 | place);
+        else
+            peet__bus_record_set(b, record, place);
+    }
     struct frame *const f = &c->frames[i];
     if (s.classify) {
+        b->filled.kinds[MISS_CONFLICT] += kind == MISS_CONFLICT;
         c->places[f->place].at = c->used[i]; /* of the line that goes; place 0 stands for none */
-        if (kind != MISS_CONFLICT) {
-            place = peet__bus_place_new(b, c, line, stamp_of(by) + w->first + 1);
-            if (s.plain)
-                *(uint16_t *)record = (uint16_t)(0x8000 | place);
-            else
-                peet__bus_record_set(b, record, place);
-        }
-        if (UNLIKELY(kind != MISS_CAPACITY)) /* those are all others */
-            b->filled.kinds[kind]++;
         c->places[place].at = PLACE_FRAME | i;
         f->place = place;
     }
