@@ -11,7 +11,7 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
-enum { LOOP_GROUPS = 32 };
+enum { LOOP_GROUPS = 32, FEW = 16 };
 #define STAYS (1ull << 62) /* more turns than there are */
 
 /* A group on its way through the turns. */
@@ -97,8 +97,8 @@ static __attribute__((noinline)) struct bus_stride stride_of_any(struct bus *b, 
     return s;
 }
 
-/* A group begins its way.  Returns: as come() */
-ALWAYS int set_out(struct looped *l, struct bus *b, const struct cache *c, const struct group *g, uint64_t begin, int64_t stride)
+/* A group begins its way, @begin in turn 0, in this turn.  Returns: as come() */
+ALWAYS int set_out(struct looped *l, struct bus *b, const struct cache *c, const struct group *g, uint64_t begin, int64_t stride, uint64_t turn)
 {
     const uint64_t step = stride > 0 ? (uint64_t)stride : -(uint64_t)stride;
     const struct bus_stride s = LIKELY(step < BUS_STRIDES) && LIKELY(b->strides[step].inverse) ? b->strides[step] : stride_of_any(b, step);
@@ -109,11 +109,11 @@ ALWAYS int set_out(struct looped *l, struct bus *b, const struct cache *c, const
     l->room = (int64_t)b->line_bytes - g->span;
     l->flip = stride < 0 ? 0 : UINT32_MAX;
     l->base = stride < 0 ? 0 : (uint32_t)l->room + 1;
-    l->period = (uint64_t)((uint32_t)begin & (s.unit - 1)) + g->span <= s.unit ? s.period : 0;
+    l->period = (uint64_t)((uint32_t)(begin + l->stride * turn) & (s.unit - 1)) + g->span <= s.unit ? s.period : 0;
     l->delta = KEY_OF(step >= b->line_bytes ? (uint64_t)(stride >> b->line_shift) : stride < 0 ? UINT64_MAX : 1);
     l->either = g->either;
     l->last = g->stamp;
-    return come(l, b, c->hints, 0);
+    return come(l, b, c->hints, turn);
 }
 
 ALWAYS uint64_t odd_of(const struct cache *c, const struct looped *l)
@@ -247,21 +247,21 @@ ALWAYS void turn_with_cut(struct looping *l, struct looped *at, uint32_t n, uint
         go_to(l->b, t, begin, wants[!sooner], frames[!sooner], &halves[!sooner]);
 }
 
-/* go_round() where the lines of all groups fit; @n is a constant if they are few, and @at nobody else's */
-ALWAYS uint64_t go_by_ways(struct looping *l, struct looped *at, uint32_t n, uint64_t turns, uint64_t limit, uint64_t *inout_time)
+/* go_round() from turn @done on, where the lines of all groups fit; @n is a constant if they are few, and @at nobody else's */
+ALWAYS uint64_t go_by_ways(struct looping *l, struct looped *at, uint32_t n, uint64_t done, uint64_t turns, uint64_t limit, uint64_t *inout_time)
 {
     struct bus *const b = l->b;
     struct cache *const c = &b->caches[l->hw];
     const struct plan *const p = l->plan;
     struct group_way *const ways = b->group_ways + p->ways - 1;
-    uint64_t done = 0, time = *inout_time;
+    uint64_t time = *inout_time;
     struct turn t = {.c = c, .block = l->block, .stamp = c->stamp};
     uint32_t cuts = 0, cut = 0; /* groups that are in two lines; the last one */
     int ordered = 1;            /* the last uses of the groups are in their order */
     for (uint32_t k = 0; k < n; k++) {
         uint64_t begin;
         const struct group *const g = group_of_way(l, k, &begin);
-        if (set_out(&at[k], b, c, g, begin, l->strides[g->value]))
+        if (set_out(&at[k], b, c, g, begin, l->strides[g->value], done))
             cuts++, cut = k;
         ordered &= !k || at[k].last > at[k - 1].last;
     }
@@ -328,15 +328,42 @@ ALWAYS uint64_t go_by_ways(struct looping *l, struct looped *at, uint32_t n, uin
     return done;
 }
 
-/* A group that is in one line for as many turns as all others, and comes to the next when they do, or never. */
-struct pace {
+/* All turns, if no group leaves its line, and all hit.  Returns: whether it was so */
+ALWAYS int go_in_place(struct looping *l, uint32_t n, uint64_t turns, uint64_t limit, uint64_t *inout_time)
+{
+    const struct bus *const b = l->b;
+    struct cache *const c = &b->caches[l->hw];
+    const struct plan *const p = l->plan;
+    uint32_t frames[PEET_DIRECT_LOOKS];
+    if (within(p, turns, *inout_time, limit) != turns)
+        return 0;
+    for (uint32_t k = 0; k < n; k++) {
+        uint64_t begin;
+        const struct group *const g = group_of_way(l, k, &begin);
+        const uint64_t end = begin + (uint64_t)l->strides[g->value] * (turns - 1), line = begin >> b->line_shift;
+        if (((begin ^ (end + g->span - 1u)) | (end ^ (begin + g->span - 1u))) >> b->line_shift)
+            return 0;
+        frames[k] = c->hints[line & b->hint_mask];
+        if ((c->keys[frames[k]] | g->either) != (KEY_OF(line) | QUICK))
+            return 0;
+    }
+    c->stamp += turns * p->nrefs;
+    for (uint32_t k = 0; k < n; k++)
+        use_last(c, frames[k], c->stamp - p->nrefs + b->group_ways[p->ways - 1 + k].last);
+    *inout_time += turns * p->cost;
+    return 1;
+}
+
+/* A group that stays in each line for so many turns, and never is in two. */
+struct even {
     uint64_t want, delta;   /* as in struct looped */
+    uint64_t next, period;
     uint32_t frame;
     uint8_t either, last;
 };
 
-/* Returns: the turn that finds it in another line; 0: it does not go in step */
-ALWAYS uint64_t pace_of(struct pace *a, struct bus *b, const struct group *g, uint64_t begin, int64_t stride, uint64_t *out_period)
+/* Returns: whether it does, from turn @turn on */
+ALWAYS int even_of(struct even *a, struct bus *b, const struct group *g, uint64_t begin, int64_t stride, uint64_t turn)
 {
     const uint64_t step = stride > 0 ? (uint64_t)stride : -(uint64_t)stride;
     const struct bus_stride s = LIKELY(step < BUS_STRIDES) && LIKELY(b->strides[step].inverse) ? b->strides[step] : stride_of_any(b, step);
@@ -345,12 +372,64 @@ ALWAYS uint64_t pace_of(struct pace *a, struct bus *b, const struct group *g, ui
     a->delta = KEY_OF(step >= b->line_bytes || !step ? (uint64_t)(stride >> b->line_shift) : stride < 0 ? UINT64_MAX : 1);
     a->either = g->either;
     a->last = g->stamp;
-    *out_period = step ? s.period : STAYS;
-    return (offset & (s.unit - 1)) + g->span > s.unit ? 0 : stride < 0 ? at + 1 : *out_period - at;
+    a->period = step ? s.period : STAYS;
+    a->next = turn + (stride < 0 ? at + 1 : a->period - at);
+    return (offset & (s.unit - 1)) + g->span <= s.unit;
 }
 
-/* go_by_ways() for groups that go in step.  Returns: as there; 0: they do not */
-ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t turns, uint64_t limit, uint64_t *inout_time)
+/* Do they come to other lines together, those that do?  Then all do in the turn *out_next. */
+ALWAYS int in_step(const struct even *at, uint32_t n, uint64_t *out_next, uint64_t *out_period)
+{
+    uint64_t next = STAYS, period = STAYS;
+    int odd = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        odd |= at[k].period < STAYS && period < STAYS && (at[k].next != next || at[k].period != period);
+        next = at[k].period < STAYS ? at[k].next : next;
+        period = at[k].period < STAYS ? at[k].period : period;
+    }
+    *out_next = next;
+    *out_period = period;
+    return !odd;
+}
+
+/* Turns of even groups as long as they only hit: each goes through its lines by itself, one look for each; only how far all of them come together has
+ * to be known before anything is written.  Returns: the turn that does not only hit, or what is reached */
+static __attribute__((noinline)) uint64_t go_apart(const struct looping *l, const struct even *at, uint32_t n, uint64_t from, uint64_t turns)
+{
+    enum { LINES = 16 }; /* of each group at once: what lies behind a miss was looked at for nothing */
+    const struct bus *const b = l->b;
+    struct cache *const c = &b->caches[l->hw];
+    uint32_t frames[PEET_DIRECT_LOOKS][LINES];
+    const uint64_t nrefs = l->plan->nrefs, stamp = c->stamp;
+    for (uint32_t k = 0; k < n; k++) {
+        uint64_t begin = from, want = at[k].want, next = at[k].next;
+        for (uint32_t i = 0; begin < turns; i++) {
+            const uint32_t frame = c->hints[KEY_LINE(want) & b->hint_mask];
+            if (i == LINES || (c->keys[frame] | at[k].either) != want) {
+                turns = begin;
+                break;
+            }
+            frames[k][i] = frame;
+            want = key_behind(b, want, at[k].delta);
+            begin = next;
+            next += at[k].period;
+        }
+    }
+    for (uint32_t k = 0; from < turns && k < n; k++) {
+        uint64_t next = at[k].next, begin = from;
+        for (uint32_t i = 0; begin < turns; i++) {
+            use_last(c, frames[k][i], stamp + ((next < turns ? next : turns) - from - 1) * nrefs + at[k].last);
+            begin = next;
+            next += at[k].period;
+        }
+    }
+    c->stamp += (turns - from) * nrefs;
+    return turns;
+}
+
+/* Turns of even groups in step. */
+ALWAYS uint64_t go_in_step(struct looping *l, struct even *at, uint32_t n, uint64_t next, uint64_t period, uint64_t turns, uint64_t limit,
+    uint64_t *inout_time)
 {
     struct bus *const b = l->b;
     struct cache *const c = &b->caches[l->hw];
@@ -359,20 +438,11 @@ ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t turns, uint64
     const uint32_t *const hints = c->hints;
     const uint64_t *const keys = c->keys;
     uint64_t *const used = c->used;
-    uint64_t done = 0, time = *inout_time, next = STAYS, period = STAYS, begin;
-    struct pace at[PEET_DIRECT_LOOKS];
+    uint64_t done = 0, time = *inout_time, begin;
     struct turn t = {.c = c, .block = l->block, .stamp = c->stamp};
-    int ordered = 1;
-    for (uint32_t k = 0; k < n; k++) {
-        const struct group *const g = group_of_way(l, k, &begin);
-        uint64_t its_period;
-        const uint64_t its_next = pace_of(&at[k], b, g, begin, l->strides[g->value], &its_period);
-        if (!its_next || (its_next != next && its_next < STAYS && next < STAYS) || (its_period != period && its_period < STAYS && period < STAYS))
-            return 0;
-        next = its_next < next ? its_next : next;
-        period = its_period < period ? its_period : period;
-        ordered &= !k || at[k].last > at[k - 1].last;
-    }
+    int ordered = 1; /* the last uses of the groups are in their order */
+    for (uint32_t k = 1; k < n; k++)
+        ordered &= at[k].last > at[k - 1].last;
     for (;;) {
         uint64_t odd = 0, until = next < turns ? next : turns;
         int still = 0;
@@ -420,6 +490,37 @@ ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t turns, uint64
     return done;
 }
 
+/* go_by_ways() for even groups, as far as it does something for them.  Returns: as there; if it is less than @turns, and the limit is not reached, it is
+ * for others to go on */
+ALWAYS uint64_t go_evenly(struct looping *l, uint32_t n, uint64_t turns, uint64_t limit, uint64_t *inout_time)
+{
+    struct even at[PEET_DIRECT_LOOKS];
+    uint64_t done = 0, until, next, period, begin;
+    int even = 1;
+    if (go_in_place(l, n, turns, limit, inout_time))
+        return turns;
+    do {
+        for (uint32_t k = 0; k < n; k++) {
+            const struct group *const g = group_of_way(l, k, &begin);
+            const int64_t stride = l->strides[g->value];
+            even &= even_of(&at[k], l->b, g, begin + (uint64_t)stride * done, stride, done);
+        }
+        if (!even)
+            return 0;
+        if (!done && in_step(at, n, &next, &period))
+            return go_in_step(l, at, n, next, period, turns, limit, inout_time);
+        if (limit != UINT64_MAX)
+            return 0;
+        struct even copies[PEET_DIRECT_LOOKS]; /* @at stays where it is quick */
+        for (uint32_t k = 0; k < n; k++)
+            copies[k] = at[k];
+        until = done;
+        done = go_apart(l, copies, n, until, turns);
+        *inout_time += (done - until) * l->plan->cost;
+    } while (done < turns && done - until >= FEW);
+    return done;
+}
+
 /* go_round() where a turn that does not only hit is taken as any block is; @together: groups are all there is */
 static uint64_t go_exactly(struct looping *l, int together, uint64_t turns, uint64_t limit, uint64_t *inout_time)
 {
@@ -432,7 +533,7 @@ static uint64_t go_exactly(struct looping *l, int together, uint64_t turns, uint
     uint32_t cuts = 0;
     for (uint32_t k = 0; k < n; k++) {
         const struct group *const g = group_of_way(l, k, &begin);
-        cuts += (uint32_t)set_out(&all[k], b, c, g, begin, l->strides[g->value]);
+        cuts += (uint32_t)set_out(&all[k], b, c, g, begin, l->strides[g->value], 0);
     }
     for (;;) {
         uint64_t odd = !together || cuts;
@@ -470,10 +571,10 @@ static uint64_t go_exactly(struct looping *l, int together, uint64_t turns, uint
 }
 
 #define GO(name, most, n) \
-    static __attribute__((noinline)) uint64_t go_##name(struct looping *l, uint64_t turns, uint64_t limit, uint64_t *inout_time) \
+    static __attribute__((noinline)) uint64_t go_##name(struct looping *l, uint64_t done, uint64_t turns, uint64_t limit, uint64_t *inout_time) \
     { \
         struct looped at[most]; \
-        return go_by_ways(l, at, n, turns, limit, inout_time); \
+        return go_by_ways(l, at, n, done, turns, limit, inout_time); \
     }
 GO(2, 2, 2)
 GO(4, 4, 4)
@@ -487,16 +588,17 @@ ALWAYS uint64_t go_round(struct looping *l, uint64_t turns, uint64_t limit, uint
     if (UNLIKELY(!together || !l->plan->ways || l->n > l->b->ways))
         return go_exactly(l, together, turns, limit, inout_time);
     if (l->n == 2)
-        done = go_in_step(l, 2, turns, limit, inout_time);
+        done = go_evenly(l, 2, turns, limit, inout_time);
     else if (l->n == 1)
-        done = go_in_step(l, 1, turns, limit, inout_time);
+        done = go_evenly(l, 1, turns, limit, inout_time);
     else if (l->n == 3)
-        done = go_in_step(l, 3, turns, limit, inout_time);
+        done = go_evenly(l, 3, turns, limit, inout_time);
     else if (l->n <= PEET_DIRECT_LOOKS)
-        done = go_in_step(l, l->n, turns, limit, inout_time);
-    if (LIKELY(done))
+        done = go_evenly(l, l->n, turns, limit, inout_time);
+    if (LIKELY(done == turns) || (done && *inout_time >= limit) || UNLIKELY(l->b->dead))
         return done;
-    return l->n == 2 ? go_2(l, turns, limit, inout_time) : l->n == 4 ? go_4(l, turns, limit, inout_time) : go_any(l, turns, limit, inout_time);
+    return l->n == 2 ? go_2(l, done, turns, limit, inout_time) : l->n == 4 ? go_4(l, done, turns, limit, inout_time)
+        : go_any(l, done, turns, limit, inout_time);
 }
 
 void peet__bus_turns(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block, const uint64_t *begins,
