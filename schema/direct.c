@@ -562,8 +562,6 @@ static void make_cold(struct maker *m)
 static int can_go_round(const struct maker *m, uint32_t index, const struct peet_direct_block *d)
 {
     const uint32_t mask = peet__direct_watchers(m, index);
-    if (d->whole)
-        return 0;
     if (d->nlooks == 0)
         return d->time <= INT32_MAX && mask == 0;
     return m->direct->table.loop != NULL && (mask == 0 || m->f->code[index].nvalues <= PEET__DIRECT_VALUES);
