@@ -36,7 +36,7 @@ done <<'LIST' | tee "$work/rows"
 simplex|2000 10|600 6
 resonance|1500|160
 quake|24 20|14 6
-compile|400|40
+compile|1500|40
 LIST
 awk '{ log_sum[$2] += log($5); n[$2]++; all += log($5); count++ }
      END { for (m in n) printf "geometric mean, %s: %.2f\n", m, exp(log_sum[m] / n[m]); printf "geometric mean: %.2f\n", exp(all / count) }' "$work/rows"

@@ -149,7 +149,8 @@ int peet_program_add_observer(struct peet_program *program, const struct peet_di
 /**
  * peet_decode_direct() - take blocks, and range operations as such, before the run's limit
  * @sink: gets those that have no machine code, or that an observer wants to see; the event is valid until it returns
- * @shown: gets the turns of loops that the machine has taken already, if @observers (a bit each, as they were added) have a watch for the block.
+ * @shown: gets what the machine has taken already and @observers (a bit each, as they were added) see: turns of loops, if they have a watch for the
+ *  block, and range operations.
  *  May be NULL if there are none
  * Returns: 1, or 0: nothing was taken, peet_decode_batch() and peet_decode_next() know more
  */

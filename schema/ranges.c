@@ -30,6 +30,8 @@ uint64_t peet__direct_range(struct peet_direct_run *run)
             r->elements += bytes / 8 + bytes % 8;
             instructions += r->block->ninsns;
             direct->table.range(run, r->block, values);
+            if (direct->nobservers != 0)
+                direct->shown(direct->shown_arg, &(struct peet_block_event){r->block, values, run->context, 1, NULL}, UINT32_MAX);
         }
         at += 1 + PEET__RANGE_ARGS;
     } while (at < run->safe && *at == PEET__RANGE_RECORD && run->time < run->limit);

@@ -37,7 +37,6 @@ int peet_program_add_observer(struct peet_program *p, const struct peet_direct_o
         d->loop = d->table.loop;
         d->table.loop = loop_and_show;
     }
-    d->table.range = NULL; /* they want to see them */
     d->observers[d->nobservers].ops = ops;
     d->observers[d->nobservers++].self = self;
     return 0;

@@ -44,15 +44,23 @@ static void one(void *arg, struct peet_direct_run *run, const struct peet_block_
     peet__map_observe_block(map, map->current, &shown);
 }
 
-/** Turns of a loop that the machine has taken: observers count them, the code counts them for us. */
+/** What the machine has taken already, turns of a loop or a range operation: observers see it, the code counts it for us. */
 static void shown(void *arg, const struct peet_block_event *event, uint32_t observers)
 {
     struct peet_map *map = arg;
+    const uint64_t now = map->cores[map->current].clock;
     uint64_t all;
 
-    for (unsigned i = 0; i < map->nblock_observers; i++)
-        if (observers >> i & 1)
-            map->block_observers[i]->module->loop(map->block_observers[i]->self, map->current, event, map->cores[map->current].clock, UINT64_MAX, &all);
+    for (unsigned i = 0; i < map->nblock_observers; i++) {
+        struct peet_map_module *m = map->block_observers[i];
+
+        if (!(observers >> i & 1))
+            continue;
+        if (event->strides)
+            m->module->loop(m->self, map->current, event, now, UINT64_MAX, &all);
+        else
+            m->module->block(m->self, map->current, event, now);
+    }
 }
 
 int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core)

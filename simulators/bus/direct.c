@@ -80,6 +80,7 @@ static void direct_range(struct peet_direct_run *run, const struct peet_block *b
     run->stamp = c->stamp;
     run->time += b->cpi * block->ninsns + (w.touches * b->hit_cycles + w.stall_cycles) * CPI_ONE;
     d->stalled += w.stall_cycles;
+    peet__bus_report(b);
     if (b->dead)
         run->limit = 0;
 }

@@ -22,7 +22,7 @@
 enum {
     DTRACK_LEVELS = 8,
     DTRACK_SERVED = DTRACK_LEVELS + 2, /* levels that can serve: 0, the caches, memory */
-    DTRACK_FOUND_BITS = 9,             /* objects asked for lately: large ones, and as many small ones */
+    DTRACK_FOUND_BITS = 11,            /* objects asked for lately: large ones, and as many small ones */
     DTRACK_STRIDES = 8,                /* different strides remembered for a reference */
     DTRACK_ALWAYS = 64,                /* so many first executions of a block are looked at for strides, then ... */
     DTRACK_WINDOW = 16,                /* ... so many in a row */

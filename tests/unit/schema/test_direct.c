@@ -367,6 +367,14 @@ static void sink(void *arg, struct peet_direct_run *run, const struct peet_block
     run->time += time_of(event->block);
 }
 
+/* A range operation that the machine has taken; there are no loops. */
+static void shown(void *arg, const struct peet_block_event *event, uint32_t observers)
+{
+    (void)arg;
+    CU_ASSERT(watching && observers == UINT32_MAX && event->strides == NULL && event->turns == 1);
+    observe(DIRECT, event);
+}
+
 /* A range operation: its event, if it has one. */
 static void by_abstract(struct peet_program *p, struct story *s, const struct peet_abstract_event *event)
 {
@@ -444,7 +452,7 @@ static uint64_t compare(struct peet_program *p, const uint64_t *words, const uin
     for (;;) {
         run.limit = number(2) ? UINT64_MAX : run.time + 1 + number(200);
         run.instructions = 0;
-        if (peet_decode_direct(many, &at, end, &run, sink, NULL, NULL)) {
+        if (peet_decode_direct(many, &at, end, &run, sink, shown, NULL)) {
             told.instructions += run.instructions;
             direct++;
             continue;

@@ -18,6 +18,9 @@ struct shape {
 static const struct shape shapes[] = {
     {1, "2KiB", "64", "8", "lru", "off", "fcfs", "on"},
     {1, "1KiB", "16", "1", "lru", "off", "fcfs", "off"},
+    {1, "1KiB", "32", "2", "lru", "off", "fcfs", "on"},
+    {1, "4KiB", "64", "4", "lru", "off", "fcfs", "off"},
+    {1, "768", "16", "6", "lru", "off", "fcfs", "on"},
     {1, "2KiB", "64", "0", "lru", "unified", "fcfs", "on"},
     {1, "1KiB", "32", "4", "plru", "split", "fcfs", "on"},
     {2, "2KiB", "64", "8", "lru", "off", "fcfs", "on"},

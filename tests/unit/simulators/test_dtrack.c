@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dtrack's accesses: random blocks, loops, ranges and conditional references over objects that come and go, against a model
- * that books every access by itself, line by line.  Patterns of strides.
+ * that books every access by itself, line by line; the same with executions that are taken in its stead.  Patterns of strides.
  */
 #include "dtrack_rig.h"
 #include "run_suite.h"
+
+#include <peet/direct.h>
 
 enum { BLOCKS = 40, REFS = 8, STEPS = 4000 };
 
@@ -140,14 +142,58 @@ static void check(struct drig *rig, const struct model *m)
     CU_ASSERT_EQUAL(rig->failures, 0);
 }
 
-static void run_random(unsigned hws, uint32_t line, int churn)
+/** What peet's machine code would know of a block. */
+struct code { uint64_t taken; struct peet_direct_watch *watch; };
+
+static int holds(const struct peet_direct_guard *g, const uint64_t *values)
+{
+    const uint64_t x = values[g->value] - g->base;
+
+    return (x >> g->shift | x << (-g->shift & 63)) < g->span;
+}
+
+/** Returns: whether the execution is taken without block(), as code would do it */
+static int take(struct drig *rig, struct code *code, const struct peet_block_event *event, uint64_t *seed)
+{
+    const struct peet_direct_observer *o = peet_module.observed;
+    struct peet_direct_watch *w = code->watch;
+
+    if (!w || w->over) { /* made, or made anew, now and then */
+        if (drig_random(seed, 4) || o->watch(rig->self, event->block, event->values, &code->watch) || !code->watch)
+            return 0;
+        w = code->watch;
+        w->taken = &code->taken;
+    }
+    for (uint32_t g = 0; g < w->nguards; g++)
+        if (!holds(&w->guards[g], event->values) &&
+            (drig_random(seed, 5) == 0 || o->moved(rig->self, event->block, w, g, event->values[w->guards[g].value])))
+            return 0;
+    if (code->taken >= w->until && (drig_random(seed, 5) == 0 || o->due(rig->self, event, w)))
+        return 0;
+    if (drig_random(seed, 20) == 0) /* the machine wants the whole block after all */
+        return 0;
+    for (uint32_t g = 0; g < w->nguards; g++) {
+        CU_ASSERT(holds(&w->guards[g], event->values));
+        if (w->guards[g].tally)
+            w->guards[g].tally[event->values[w->guards[g].value] & w->guards[g].tally_mask]++;
+    }
+    code->taken++;
+    return 1;
+}
+
+/** @direct: executions are taken in the module's stead where it lets them be.  Returns: the results */
+static json_t *run_random(unsigned hws, uint32_t line, int churn, int direct)
 {
     static struct made blocks[BLOCKS];
+    static struct code codes[BLOCKS];
+    uint64_t whim = 5, all_taken = 0;
+    json_t *results;
     struct drig rig;
     struct model model = { 0 };
     uint64_t seed = 17 + line + hws, done;
     uint32_t released = 0;
 
+    memset(codes, 0, sizeof codes);
     set_up(&rig, hws, line);
     CU_ASSERT_FATAL(drig_open(&rig, NULL) == 0);
     for (uint32_t i = 0; i < BLOCKS; i++)
@@ -167,7 +213,9 @@ static void run_random(unsigned hws, uint32_t line, int churn)
         model_event(&model, &rig, &event, line);
         if (event.turns > 1)
             peet_module.loop(rig.self, hw, &event, 0, UINT64_MAX, &done);
-        else if (drig_random(&seed, 2))
+        else if (direct && take(&rig, &codes[b - blocks], &event, &whim))
+            all_taken++;
+        else if (step & 1)
             peet_module.block(rig.self, hw, &event, 0);
         else
             peet_module.blocks(rig.self, hw, &event, 1, 0, UINT64_MAX, &(size_t){ 0 });
@@ -185,18 +233,32 @@ static void run_random(unsigned hws, uint32_t line, int churn)
         }
     }
     check(&rig, &model);
+    CU_ASSERT(!direct || all_taken > 10);
+    results = json_incref(rig.stats);
     drig_close(&rig);
+    return results;
+}
+
+static void compare(unsigned hws, uint32_t line, int churn)
+{
+    json_t *seen = run_random(hws, line, churn, 0), *taken = hws == 1 ? run_random(hws, line, churn, 1) : json_incref(seen);
+
+    CU_ASSERT(json_equal(seen, taken));
+    json_decref(seen);
+    json_decref(taken);
 }
 
 static void test_counts(void)
 {
-    run_random(1, 64, 0);
-    run_random(1, 64, 1);
-    run_random(1, 32, 1);
-    run_random(1, 0, 1);
-    run_random(4, 64, 0);
-    run_random(4, 16, 1);
-    run_random(3, 512, 1);
+    compare(1, 64, 0);
+    compare(1, 64, 1);
+    compare(1, 32, 1);
+    compare(1, 16, 0);
+    compare(1, 512, 0);
+    compare(1, 0, 1);
+    compare(4, 64, 0);
+    compare(4, 16, 1);
+    compare(3, 512, 1);
 }
 
 /** What comes again at the same place, or in the same object, is not looked up again. */
