@@ -241,11 +241,11 @@ static inline int peet__is_subject(void)
  */
 struct peet__visit {
     uint64_t fs;
-    int in_subject;
+    int in_subject, kept_errno; /* of the process's first thread, which the main context shares */
 };
 static inline struct peet__visit peet__visit_begin(void)
 {
-    struct peet__visit visit = {peet__fs_base_now(), peet__rt.in_subject};
+    struct peet__visit visit = {peet__fs_base_now(), peet__rt.in_subject, peet__rt.errno_place ? *peet__rt.errno_place : 0};
     peet__rt.busy++;
     peet__rt.in_subject = 0;
     if (visit.fs != peet__rt.thread)
@@ -254,6 +254,8 @@ static inline struct peet__visit peet__visit_begin(void)
 }
 static inline void peet__visit_end(struct peet__visit visit)
 {
+    if (peet__rt.errno_place)
+        *peet__rt.errno_place = visit.kept_errno;
     if (visit.fs != peet__rt.thread)
         peet__set_fs(visit.fs);
     peet__rt.in_subject = visit.in_subject;

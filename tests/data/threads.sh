@@ -60,3 +60,38 @@ for machine in ideal bus; do
         same alone/addresses.txt watched/addresses.txt "$machine at $g"
     done
 done
+
+# errno is the program's, though somebody looks who allocates, and from where.
+cat >errno.c <<'END'
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static void *allocates(void *arg)
+{
+    for (int i = 0; i < 50; i++) {
+        errno = (int)(long)arg;
+        free(realloc(strdup("a string that the C library allocates"), 5000));
+        free(malloc(100));
+        if (errno != (int)(long)arg) {
+            printf("errno became %d\n", errno);
+            exit(1);
+        }
+    }
+    return NULL;
+}
+int main(void)
+{
+    pthread_t t[3];
+    printf("errno is %d at the beginning\n", errno);
+    for (long i = 0; i < 3; i++) pthread_create(&t[i], NULL, allocates, (void *)(i + 1));
+    allocates((void *)77L);
+    for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
+    return errno != 77;
+}
+END
+must "$peetcc" -O1 -g -pthread -o errno errno.c
+must ./errno >expected
+must "$peet" run -q --cores 2 --machine bus --observe dtrack -d errno.out -- ./errno >said
+same expected said "errno"
