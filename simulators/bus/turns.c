@@ -6,13 +6,13 @@
  * several groups lie in two lines, halves.c), or reference by reference (fast.c).  Called by module.c and direct.c.
  */
 #include "halves.h"
+#include "turns.h"
 
 #define ALWAYS static inline __attribute__((always_inline))
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
-enum { LOOP_GROUPS = 32, FEW = 16 };
-#define STAYS (1ull << 62) /* more turns than there are */
+enum { LOOP_GROUPS = 32 };
 
 /* A group on its way through the turns. */
 struct looped {
@@ -30,28 +30,9 @@ struct looped {
     uint8_t either, last;   /* as in the group and the way */
 };
 
-/* A loop that is under way: what it goes round, and where. */
-struct looping {
-    struct bus *b;
-    unsigned hw;
-    const struct plan *plan;
-    const struct peet_block *block;
-    const uint64_t *begins;  /* of the groups in the first turn, by their ways; NULL: */
-    const uint64_t *values;  /* that turn's */
-    const int64_t *strides;  /* by value */
-    uint32_t n;              /* groups */
-    uint64_t now, stalled;   /* since then times are; for how long turns have waited */
-};
-
 ALWAYS uint64_t begin_in(const struct looped *l, uint64_t turn)
 {
     return l->begin + l->stride * turn;
-}
-
-/* The key of a line further on; lines begin again behind the last one. */
-ALWAYS uint64_t key_behind(const struct bus *b, uint64_t want, uint64_t delta)
-{
-    return (want + delta) & (KEY_OF(UINT64_MAX >> b->line_shift) | QUICK);
 }
 
 /* It has come to other bytes.  Returns: whether they lie in two lines */
@@ -74,38 +55,21 @@ ALWAYS int come_along(struct looped *l, const struct bus *b, const uint32_t *hin
 {
     if (UNLIKELY(!l->period))
         return come(l, b, hints, turn);
-    l->want = key_behind(b, l->want, l->delta);
+    l->want = peet__bus_key_behind(b, l->want, l->delta);
     l->next += l->period;
     l->frame = hints[KEY_LINE(l->want) & b->hint_mask];
     return 0;
-}
-
-static __attribute__((noinline)) struct bus_stride stride_of_any(struct bus *b, uint64_t step)
-{
-    struct bus_stride s = {.inverse = 1, .period = 1};
-    if (!(step & (b->line_bytes - 1))) {
-        s.unit = b->line_bytes;
-        s.shift = (uint8_t)b->line_shift;
-    } else if (step < b->line_bytes) {
-        s.inverse = ((1ull << 32) + step - 1) / step;
-        s.unit = step & (step - 1) ? 0 : (uint32_t)step;
-        s.period = b->line_bytes / (uint32_t)step;
-        s.shift = (uint8_t)__builtin_ctzll(step);
-    }
-    if (step < BUS_STRIDES)
-        b->strides[step] = s;
-    return s;
 }
 
 /* A group begins its way, @begin in turn 0, in this turn.  Returns: as come() */
 ALWAYS int set_out(struct looped *l, struct bus *b, const struct cache *c, const struct group *g, uint64_t begin, int64_t stride, uint64_t turn)
 {
     const uint64_t step = stride > 0 ? (uint64_t)stride : -(uint64_t)stride;
-    const struct bus_stride s = LIKELY(step < BUS_STRIDES) && LIKELY(b->strides[step].inverse) ? b->strides[step] : stride_of_any(b, step);
+    const struct bus_stride s = peet__bus_stride_of(b, step);
     l->begin = begin;
     l->stride = (uint64_t)stride;
     l->inverse = s.inverse;
-    l->stays = step ? 0 : STAYS;
+    l->stays = step ? 0 : BUS_STAYS;
     l->room = (int64_t)b->line_bytes - g->span;
     l->flip = stride < 0 ? 0 : UINT32_MAX;
     l->base = stride < 0 ? 0 : (uint32_t)l->room + 1;
@@ -119,23 +83,6 @@ ALWAYS int set_out(struct looped *l, struct bus *b, const struct cache *c, const
 ALWAYS uint64_t odd_of(const struct cache *c, const struct looped *l)
 {
     return (c->keys[l->frame] | l->either) ^ l->want;
-}
-
-/* A turn used the line in this frame; @last: by this stamp. */
-ALWAYS void use_last(struct cache *c, uint32_t frame, uint64_t last)
-{
-    c->used[frame] = last > c->used[frame] ? last : c->used[frame];
-}
-
-/* The group of a way, and where it is in the first turn. */
-ALWAYS const struct group *group_of_way(const struct looping *l, uint32_t k, uint64_t *out_begin)
-{
-    const struct bus *const b = l->b;
-    const struct plan *const p = l->plan;
-    const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
-    const struct group *const g = &groups[p->ways ? b->group_ways[p->ways - 1 + k].group : k];
-    *out_begin = l->values ? l->values[g->value] - g->before : l->begins[k];
-    return g;
 }
 
 /* The values of a turn whose groups begin there. */
@@ -182,25 +129,6 @@ ALWAYS uint64_t nearest(const struct looped *at, uint32_t n, uint64_t turns)
     return turns;
 }
 
-/* So many turns only hit.  Returns: how many of them come before the limit, or are the first to reach it */
-ALWAYS uint64_t within(const struct plan *p, uint64_t more, uint64_t time, uint64_t limit)
-{
-    if (limit != UINT64_MAX && UNLIKELY(time >= limit || p->cost * more >= limit - time)) {
-        const uint64_t left = limit <= time ? 1 : p->cost ? (limit - time - 1) / p->cost + 1 : UINT64_MAX;
-        return more > left ? left : more;
-    }
-    return more;
-}
-
-/* A way's line may be there or not.  Returns: its frame */
-ALWAYS uint32_t go_to(struct bus *b, struct turn *t, uint64_t begin, uint64_t want, uint32_t frame, const struct group_way *w)
-{
-    if ((t->c->keys[frame] | w->either) != want)
-        frame = b->go_slowly(b, t, begin, KEY_LINE(want), w);
-    use_last(t->c, frame, t->stamp + w->last);
-    return frame;
-}
-
 /* Some groups do not hit: way by way.  What a fill replaces are lines that this turn has not used yet, perhaps one that a later way used in the turn
  * before.  Returns: whether some do not only hit even now */
 ALWAYS int turn_by_ways(struct looping *l, struct looped *at, uint32_t n, uint64_t turn, struct turn *t)
@@ -208,7 +136,7 @@ ALWAYS int turn_by_ways(struct looping *l, struct looped *at, uint32_t n, uint64
     const struct group_way *const ways = l->b->group_ways + l->plan->ways - 1;
     uint64_t odd = 0;
     for (uint32_t k = 0; k < n; k++) {
-        at[k].frame = go_to(l->b, t, begin_in(&at[k], turn), at[k].want, at[k].frame, &ways[k]);
+        at[k].frame = peet__bus_go_to(l->b, t, begin_in(&at[k], turn), at[k].want, at[k].frame, &ways[k]);
         odd |= odd_of(t->c, &at[k]);
     }
     return odd != 0;
@@ -226,25 +154,25 @@ ALWAYS void turn_with_cut(struct looping *l, struct looped *at, uint32_t n, uint
     if (!(odd | ((c->keys[frames[1]] | halves[1].either) ^ wants[1]))) {
         for (uint32_t k = 0; k < n; k++)
             if (k != cut)
-                use_last(c, at[k].frame, t->stamp + at[k].last);
-        use_last(c, frames[0], t->stamp + halves[0].last);
-        use_last(c, frames[1], t->stamp + halves[1].last);
+                peet__bus_use_last(c, at[k].frame, t->stamp + at[k].last);
+        peet__bus_use_last(c, frames[0], t->stamp + halves[0].last);
+        peet__bus_use_last(c, frames[1], t->stamp + halves[1].last);
         return;
     }
     const int sooner = halves[1].first < halves[0].first;
     int waits = 1; /* the other half: until what comes before it is done */
     for (uint32_t k = 0; k < n; k++) {
         if (waits && k > cut && halves[!sooner].first < ways[k].first) {
-            go_to(l->b, t, begin, wants[!sooner], frames[!sooner], &halves[!sooner]);
+            peet__bus_go_to(l->b, t, begin, wants[!sooner], frames[!sooner], &halves[!sooner]);
             waits = 0;
         }
         if (k == cut)
-            go_to(l->b, t, begin, wants[sooner], frames[sooner], &halves[sooner]);
+            peet__bus_go_to(l->b, t, begin, wants[sooner], frames[sooner], &halves[sooner]);
         else
-            at[k].frame = go_to(l->b, t, begin_in(&at[k], turn), at[k].want, at[k].frame, &ways[k]);
+            at[k].frame = peet__bus_go_to(l->b, t, begin_in(&at[k], turn), at[k].want, at[k].frame, &ways[k]);
     }
     if (waits)
-        go_to(l->b, t, begin, wants[!sooner], frames[!sooner], &halves[!sooner]);
+        peet__bus_go_to(l->b, t, begin, wants[!sooner], frames[!sooner], &halves[!sooner]);
 }
 
 /* go_round() from turn @done on, where the lines of all groups fit; @n is a constant if they are few, and @at nobody else's */
@@ -260,7 +188,7 @@ ALWAYS uint64_t go_by_ways(struct looping *l, struct looped *at, uint32_t n, uin
     int ordered = 1;            /* the last uses of the groups are in their order */
     for (uint32_t k = 0; k < n; k++) {
         uint64_t begin;
-        const struct group *const g = group_of_way(l, k, &begin);
+        const struct group *const g = peet__bus_group_of_way(l, k, &begin);
         if (set_out(&at[k], b, c, g, begin, l->strides[g->value], done))
             cuts++, cut = k;
         ordered &= !k || at[k].last > at[k - 1].last;
@@ -303,14 +231,14 @@ ALWAYS uint64_t go_by_ways(struct looping *l, struct looped *at, uint32_t n, uin
             }
             const uint64_t until = nearest(at, n, turns);
             if (done < until && LIKELY(!still) && time < limit && LIKELY(!b->dead)) {
-                const uint64_t more = within(p, until - done, time, limit);
+                const uint64_t more = peet__bus_turns_within(p, until - done, time, limit);
                 t.stamp += more * p->nrefs;
                 for (uint32_t k = 0; k < n; k++) {
                     const uint64_t last = t.stamp - p->nrefs + at[k].last;
                     if (LIKELY(ordered))
                         c->used[at[k].frame] = last;
                     else
-                        use_last(c, at[k].frame, last);
+                        peet__bus_use_last(c, at[k].frame, last);
                 }
                 time += p->cost * more;
                 done += more;
@@ -328,199 +256,6 @@ ALWAYS uint64_t go_by_ways(struct looping *l, struct looped *at, uint32_t n, uin
     return done;
 }
 
-/* All turns, if no group leaves its line, and all hit.  Returns: whether it was so */
-ALWAYS int go_in_place(struct looping *l, uint32_t n, uint64_t turns, uint64_t limit, uint64_t *inout_time)
-{
-    const struct bus *const b = l->b;
-    struct cache *const c = &b->caches[l->hw];
-    const struct plan *const p = l->plan;
-    uint32_t frames[PEET_DIRECT_LOOKS];
-    if (within(p, turns, *inout_time, limit) != turns)
-        return 0;
-    for (uint32_t k = 0; k < n; k++) {
-        uint64_t begin;
-        const struct group *const g = group_of_way(l, k, &begin);
-        const uint64_t end = begin + (uint64_t)l->strides[g->value] * (turns - 1), line = begin >> b->line_shift;
-        if (((begin ^ (end + g->span - 1u)) | (end ^ (begin + g->span - 1u))) >> b->line_shift)
-            return 0;
-        frames[k] = c->hints[line & b->hint_mask];
-        if ((c->keys[frames[k]] | g->either) != (KEY_OF(line) | QUICK))
-            return 0;
-    }
-    c->stamp += turns * p->nrefs;
-    for (uint32_t k = 0; k < n; k++)
-        use_last(c, frames[k], c->stamp - p->nrefs + b->group_ways[p->ways - 1 + k].last);
-    *inout_time += turns * p->cost;
-    return 1;
-}
-
-/* A group that stays in each line for so many turns, and never is in two. */
-struct even {
-    uint64_t want, delta;   /* as in struct looped */
-    uint64_t next, period;
-    uint32_t frame;
-    uint8_t either, last;
-};
-
-/* Returns: whether it does, from turn @turn on */
-ALWAYS int even_of(struct even *a, struct bus *b, const struct group *g, uint64_t begin, int64_t stride, uint64_t turn)
-{
-    const uint64_t step = stride > 0 ? (uint64_t)stride : -(uint64_t)stride;
-    const struct bus_stride s = LIKELY(step < BUS_STRIDES) && LIKELY(b->strides[step].inverse) ? b->strides[step] : stride_of_any(b, step);
-    const uint32_t offset = (uint32_t)begin & (b->line_bytes - 1), at = offset >> s.shift;
-    a->want = KEY_OF(begin >> b->line_shift) | QUICK;
-    a->delta = KEY_OF(step >= b->line_bytes || !step ? (uint64_t)(stride >> b->line_shift) : stride < 0 ? UINT64_MAX : 1);
-    a->either = g->either;
-    a->last = g->stamp;
-    a->period = step ? s.period : STAYS;
-    a->next = turn + (stride < 0 ? at + 1 : a->period - at);
-    return (offset & (s.unit - 1)) + g->span <= s.unit;
-}
-
-/* Do they come to other lines together, those that do?  Then all do in the turn *out_next. */
-ALWAYS int in_step(const struct even *at, uint32_t n, uint64_t *out_next, uint64_t *out_period)
-{
-    uint64_t next = STAYS, period = STAYS;
-    int odd = 0;
-    for (uint32_t k = 0; k < n; k++) {
-        odd |= at[k].period < STAYS && period < STAYS && (at[k].next != next || at[k].period != period);
-        next = at[k].period < STAYS ? at[k].next : next;
-        period = at[k].period < STAYS ? at[k].period : period;
-    }
-    *out_next = next;
-    *out_period = period;
-    return !odd;
-}
-
-/* Turns of even groups as long as they only hit: each goes through its lines by itself, one look for each; only how far all of them come together has
- * to be known before anything is written.  Returns: the turn that does not only hit, or what is reached */
-static __attribute__((noinline)) uint64_t go_apart(const struct looping *l, const struct even *at, uint32_t n, uint64_t from, uint64_t turns)
-{
-    enum { LINES = 16 }; /* of each group at once: what lies behind a miss was looked at for nothing */
-    const struct bus *const b = l->b;
-    struct cache *const c = &b->caches[l->hw];
-    uint32_t frames[PEET_DIRECT_LOOKS][LINES];
-    const uint64_t nrefs = l->plan->nrefs, stamp = c->stamp;
-    for (uint32_t k = 0; k < n; k++) {
-        uint64_t begin = from, want = at[k].want, next = at[k].next;
-        for (uint32_t i = 0; begin < turns; i++) {
-            const uint32_t frame = c->hints[KEY_LINE(want) & b->hint_mask];
-            if (i == LINES || (c->keys[frame] | at[k].either) != want) {
-                turns = begin;
-                break;
-            }
-            frames[k][i] = frame;
-            want = key_behind(b, want, at[k].delta);
-            begin = next;
-            next += at[k].period;
-        }
-    }
-    for (uint32_t k = 0; from < turns && k < n; k++) {
-        uint64_t next = at[k].next, begin = from;
-        for (uint32_t i = 0; begin < turns; i++) {
-            use_last(c, frames[k][i], stamp + ((next < turns ? next : turns) - from - 1) * nrefs + at[k].last);
-            begin = next;
-            next += at[k].period;
-        }
-    }
-    c->stamp += (turns - from) * nrefs;
-    return turns;
-}
-
-/* Turns of even groups in step. */
-ALWAYS uint64_t go_in_step(struct looping *l, struct even *at, uint32_t n, uint64_t next, uint64_t period, uint64_t turns, uint64_t limit,
-    uint64_t *inout_time)
-{
-    struct bus *const b = l->b;
-    struct cache *const c = &b->caches[l->hw];
-    const struct plan *const p = l->plan;
-    const struct group_way *const ways = b->group_ways + p->ways - 1;
-    const uint32_t *const hints = c->hints;
-    const uint64_t *const keys = c->keys;
-    uint64_t *const used = c->used;
-    uint64_t done = 0, time = *inout_time, begin;
-    struct turn t = {.c = c, .block = l->block, .stamp = c->stamp};
-    int ordered = 1; /* the last uses of the groups are in their order */
-    for (uint32_t k = 1; k < n; k++)
-        ordered &= at[k].last > at[k - 1].last;
-    for (;;) {
-        uint64_t odd = 0, until = next < turns ? next : turns;
-        int still = 0;
-        for (uint32_t k = 0; k < n; k++) {
-            at[k].frame = hints[KEY_LINE(at[k].want) & b->hint_mask];
-            odd |= (keys[at[k].frame] | at[k].either) ^ at[k].want;
-        }
-        if (odd) {
-            t.start = l->now + time / CPI_ONE;
-            t.rest = time % CPI_ONE;
-            t.stalled = 0;
-            for (uint32_t k = 0; k < n; k++) {
-                const struct group *const g = group_of_way(l, k, &begin);
-                at[k].frame = go_to(b, &t, begin + (uint64_t)l->strides[g->value] * done, at[k].want, at[k].frame, &ways[k]);
-                still |= (keys[at[k].frame] | at[k].either) != at[k].want;
-            }
-            t.stamp += p->nrefs;
-            time += p->cost + t.stalled * CPI_ONE;
-            l->stalled += t.stalled;
-            done++;
-        }
-        if (done < until && LIKELY(!still) && time < limit && LIKELY(!b->dead)) {
-            const uint64_t more = within(p, until - done, time, limit);
-            t.stamp += more * p->nrefs;
-            for (uint32_t k = 0; k < n; k++) {
-                const uint64_t last = t.stamp - p->nrefs + at[k].last;
-                if (LIKELY(ordered))
-                    used[at[k].frame] = last;
-                else
-                    use_last(c, at[k].frame, last);
-            }
-            time += p->cost * more;
-            done += more;
-        }
-        if (done >= turns || time >= limit || UNLIKELY(b->dead))
-            break;
-        if (done == next) {
-            next += period;
-            for (uint32_t k = 0; k < n; k++)
-                at[k].want = key_behind(b, at[k].want, at[k].delta);
-        }
-    }
-    c->stamp = t.stamp;
-    *inout_time = time;
-    return done;
-}
-
-/* go_by_ways() for even groups, as far as it does something for them.  Returns: as there; if it is less than @turns, and the limit is not reached, it is
- * for others to go on */
-ALWAYS uint64_t go_evenly(struct looping *l, uint32_t n, uint64_t turns, uint64_t limit, uint64_t *inout_time)
-{
-    struct even at[PEET_DIRECT_LOOKS];
-    uint64_t done = 0, until, next, period, begin;
-    int even = 1;
-    if (go_in_place(l, n, turns, limit, inout_time))
-        return turns;
-    do {
-        for (uint32_t k = 0; k < n; k++) {
-            const struct group *const g = group_of_way(l, k, &begin);
-            const int64_t stride = l->strides[g->value];
-            even &= even_of(&at[k], l->b, g, begin + (uint64_t)stride * done, stride, done);
-        }
-        if (!even)
-            return 0;
-        if (!done && in_step(at, n, &next, &period))
-            return go_in_step(l, at, n, next, period, turns, limit, inout_time);
-        if (limit != UINT64_MAX)
-            return 0;
-        struct even copies[PEET_DIRECT_LOOKS]; /* @at stays where it is quick */
-        for (uint32_t k = 0; k < n; k++)
-            copies[k] = at[k];
-        until = done;
-        done = go_apart(l, copies, n, until, turns);
-        *inout_time += (done - until) * l->plan->cost;
-    } while (done < turns && done - until >= FEW);
-    return done;
-}
-
 /* go_round() where a turn that does not only hit is taken as any block is; @together: groups are all there is */
 static uint64_t go_exactly(struct looping *l, int together, uint64_t turns, uint64_t limit, uint64_t *inout_time)
 {
@@ -532,7 +267,7 @@ static uint64_t go_exactly(struct looping *l, int together, uint64_t turns, uint
     uint64_t done = 0, time = *inout_time, begin;
     uint32_t cuts = 0;
     for (uint32_t k = 0; k < n; k++) {
-        const struct group *const g = group_of_way(l, k, &begin);
+        const struct group *const g = peet__bus_group_of_way(l, k, &begin);
         cuts += (uint32_t)set_out(&all[k], b, c, g, begin, l->strides[g->value], 0);
     }
     for (;;) {
@@ -549,10 +284,10 @@ static uint64_t go_exactly(struct looping *l, int together, uint64_t turns, uint
             time += p->ways && together ? turn_in_halves(l, done, begins, time) : turn_exactly(l, done, begins, time);
             done++;
         } else {
-            const uint64_t more = within(p, nearest(all, n, turns) - done, time, limit);
+            const uint64_t more = peet__bus_turns_within(p, nearest(all, n, turns) - done, time, limit);
             c->stamp += more * p->nrefs;
             for (uint32_t k = 0; k < n; k++) {
-                use_last(c, all[k].frame, c->stamp - p->nrefs + all[k].last);
+                peet__bus_use_last(c, all[k].frame, c->stamp - p->nrefs + all[k].last);
                 if (c->plru)
                     peet__bus_plru_used(b, c, all[k].frame);
             }
@@ -587,14 +322,8 @@ ALWAYS uint64_t go_round(struct looping *l, uint64_t turns, uint64_t limit, uint
     uint64_t done = 0;
     if (UNLIKELY(!together || !l->plan->ways || l->n > l->b->ways))
         return go_exactly(l, together, turns, limit, inout_time);
-    if (l->n == 2)
-        done = go_evenly(l, 2, turns, limit, inout_time);
-    else if (l->n == 1)
-        done = go_evenly(l, 1, turns, limit, inout_time);
-    else if (l->n == 3)
-        done = go_evenly(l, 3, turns, limit, inout_time);
-    else if (l->n <= PEET_DIRECT_LOOKS)
-        done = go_evenly(l, l->n, turns, limit, inout_time);
+    if (l->n <= PEET_DIRECT_LOOKS)
+        done = peet__bus_evenly(l, turns, limit, inout_time);
     if (LIKELY(done == turns) || (done && *inout_time >= limit) || UNLIKELY(l->b->dead))
         return done;
     return l->n == 2 ? go_2(l, done, turns, limit, inout_time) : l->n == 4 ? go_4(l, done, turns, limit, inout_time)

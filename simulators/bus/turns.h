@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What turns.c and even.c share: a loop that is under way, and what happens to a line in a turn.
+ */
+#ifndef PEET_BUS_TURNS_H
+#define PEET_BUS_TURNS_H
+
+#include "bus.h"
+
+#define BUS_STAYS (1ull << 62) /* more turns than there are */
+
+/** A loop that is under way: what it goes round, and where. */
+struct looping {
+    struct bus *b;
+    unsigned hw;
+    const struct plan *plan;
+    const struct peet_block *block;
+    const uint64_t *begins;  /* of the groups in the first turn, by their ways; NULL: */
+    const uint64_t *values;  /* that turn's */
+    const int64_t *strides;  /* by value */
+    uint32_t n;              /* groups */
+    uint64_t now, stalled;   /* since then times are; for how long turns have waited */
+};
+
+/** All that is known of a stride without its sign; remembered. */
+struct bus_stride peet__bus_stride_of_any(struct bus *b, uint64_t step);
+static inline __attribute__((always_inline)) struct bus_stride peet__bus_stride_of(struct bus *b, uint64_t step)
+{
+    return __builtin_expect(step < BUS_STRIDES && b->strides[step].inverse, 1) ? b->strides[step] : peet__bus_stride_of_any(b, step);
+}
+
+/** The key of a line further on; lines begin again behind the last one. */
+static inline __attribute__((always_inline)) uint64_t peet__bus_key_behind(const struct bus *b, uint64_t want, uint64_t delta)
+{
+    return (want + delta) & (KEY_OF(UINT64_MAX >> b->line_shift) | QUICK);
+}
+
+/** A turn used the line in this frame; @last: by this stamp. */
+static inline __attribute__((always_inline)) void peet__bus_use_last(struct cache *c, uint32_t frame, uint64_t last)
+{
+    c->used[frame] = last > c->used[frame] ? last : c->used[frame];
+}
+
+/** The group of a way, and where it is in the first turn. */
+static inline __attribute__((always_inline)) const struct group *peet__bus_group_of_way(const struct looping *l, uint32_t k, uint64_t *out_begin)
+{
+    const struct bus *const b = l->b;
+    const struct plan *const p = l->plan;
+    const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
+    const struct group *const g = &groups[p->ways ? b->group_ways[p->ways - 1 + k].group : k];
+    *out_begin = l->values ? l->values[g->value] - g->before : l->begins[k];
+    return g;
+}
+
+/** So many turns only hit.  Returns: how many of them come before the limit, or are the first to reach it */
+static inline __attribute__((always_inline)) uint64_t peet__bus_turns_within(const struct plan *p, uint64_t more, uint64_t time, uint64_t limit)
+{
+    if (limit != UINT64_MAX && __builtin_expect(time >= limit || p->cost * more >= limit - time, 0)) {
+        const uint64_t left = limit <= time ? 1 : p->cost ? (limit - time - 1) / p->cost + 1 : UINT64_MAX;
+        return more > left ? left : more;
+    }
+    return more;
+}
+
+/** A way's line may be there or not.  Returns: its frame */
+static inline __attribute__((always_inline)) uint32_t peet__bus_go_to(struct bus *b, struct turn *t, uint64_t begin, uint64_t want, uint32_t frame, const struct group_way *w)
+{
+    if ((t->c->keys[frame] | w->either) != want)
+        frame = b->go_slowly(b, t, begin, KEY_LINE(want), w);
+    peet__bus_use_last(t->c, frame, t->stamp + w->last);
+    return frame;
+}
+
+/* even.c */
+/**
+ * peet__bus_evenly() - turns of a loop whose lines all fit, and that has ways, no more than PEET_DIRECT_LOOKS, if its strides are easy enough
+ * Returns: how many; if they are not all, and the limit is not reached, others have to go on from there
+ */
+uint64_t peet__bus_evenly(struct looping *l, uint64_t turns, uint64_t limit, uint64_t *inout_time);
+
+#endif
