@@ -66,7 +66,8 @@ static inline void *peet_sim_linemap_word(struct peet_sim_linemap *map, uint64_t
     if (__builtin_expect(map->memo[m].number != chunk + 1, 0))
         return peet__sim_linemap_find(map, line);
     void *record = map->memo[m].records + ((line & ((1u << PEET_SIM_LINEMAP_WORD_BITS) - 1)) << shift);
-    __builtin_assume(record != NULL);
+    if (record == NULL) /* never: callers' checks are for the slow half alone */
+        __builtin_unreachable();
     return record;
 }
 
