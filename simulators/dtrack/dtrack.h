@@ -22,7 +22,9 @@
 enum {
     DTRACK_LEVELS = 8,
     DTRACK_SERVED = DTRACK_LEVELS + 2, /* levels that can serve: 0, the caches, memory */
-    DTRACK_FOUND_BITS = 11,            /* objects asked for lately: large ones, and as many small ones */
+    DTRACK_FOUND_BITS = 11,            /* objects asked for lately, as many of each of these sizes: small, of a page, of many */
+    DTRACK_FOUND_SIZES = 3,
+    DTRACK_PAIR_BITS = 8,              /* pairs of structures counted lately */
     DTRACK_STRIDES = 8,                /* different strides remembered for a reference */
     DTRACK_ALWAYS = 64,                /* so many first executions of a block are looked at for strides, then ... */
     DTRACK_WINDOW = 16,                /* ... so many in a row */
@@ -88,7 +90,8 @@ struct dtrack_cold {
     uint8_t crossing;        /* members may lie in two lines: executions are counted by where in a line they are */
     uint64_t *tally;         /* ... here, by offset, since the last booking; NULL: not possible, no hint */
     uint8_t watched;         /* lo..hi is a line that sharing.c watches: no hint */
-    uint8_t movable;         /* heap and the like: forgotten when something is allocated or released */
+    uint8_t movable;         /* heap and the like: forgotten when something is allocated or released, */
+    uint8_t listed;          /* for which it is in dtrack.movable */
     struct dtrack_last last[DTRACK_CONTEXTS];
     struct dtrack_strides *strides;
 };
@@ -103,10 +106,10 @@ struct dtrack_plan {
     uint64_t taken;          /* of the watch's executions, so many are in `executions` */
     uint64_t executions, next; /* next: this execution is looked at for strides */
     uint64_t unbroken;       /* from this execution on all were looked at */
-    uint32_t epoch;          /* of the hints; never the present one if there are odd references */
+    uint32_t epoch;          /* fixed_epoch of the hints; never the present one if there are odd references */
     uint8_t tallied;         /* some cell has a tally */
     uint16_t ncells, nodd;   /* odd: ranges and conditional references */
-    uint32_t made;           /* epoch of the cells; 0: no plan yet */
+    uint32_t made;           /* fixed_epoch of the cells; 0: no plan yet */
     struct dtrack_cold *cold;
     struct dtrack_member *members;
     const struct peet_block *block;
@@ -127,14 +130,16 @@ struct dtrack {
     const struct peet_env *env;
     struct dtrack_plan *plans; /* by block id */
     uint32_t nplans;
-    struct peet_direct_watch **armed; /* with an `until`, since the epoch began */
+    struct peet_direct_watch **armed; /* with an `until`, since fixed_epoch began */
     size_t narmed, armed_room;
+    struct dtrack_movable { uint32_t plan, cell; } *movable; /* cells that know where they are, since epoch began */
+    size_t nmovable, movable_room;
     struct dtrack_old_watch *old_watches;
     uint32_t epoch, fixed_epoch; /* of what can move, by allocation; of what hardly ever does */
     struct dtrack_tally *tallies; /* by structure's id */
     uint32_t ntallies;
     struct dtrack_tally code, walks, nowhere; /* nowhere: memory ran out, the run ends */
-    struct dtrack_found found[2][1 << DTRACK_FOUND_BITS];
+    struct dtrack_found found[DTRACK_FOUND_SIZES][1 << DTRACK_FOUND_BITS];
     uint64_t known_address;  /* the latest that was reported, and its structure */
     uint32_t known_epoch, known_data;
     uint64_t random;

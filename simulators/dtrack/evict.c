@@ -27,7 +27,7 @@ struct pair { struct key key; uint64_t count; UT_hash_handle hh; };
 struct dtrack_evict {
     struct ring *rings[DTRACK_LEVELS];
     uint32_t nrings[DTRACK_LEVELS];
-    struct pair *pairs, *latest;
+    struct pair *pairs, *lately[1 << DTRACK_PAIR_BITS];
 };
 
 static void ring_init(const struct dtrack *self, struct ring *r, const struct peet_memory_level *l)
@@ -122,23 +122,31 @@ void dtrack__evicted(struct dtrack *self, unsigned level, unsigned hw, uint64_t 
         *word = ++r->evictions << EVICTOR_BITS | (evictor & EVICTOR_MASK);
 }
 
+static __attribute__((noinline)) struct pair *pair_of(struct dtrack *self, const struct key *key)
+{
+    struct pair *pair;
+
+    HASH_FIND(hh, self->evict->pairs, key, sizeof *key, pair);
+    if (pair)
+        return pair;
+    pair = calloc(1, sizeof *pair);
+    if (!pair) {
+        dtrack__no_memory(self);
+        return NULL;
+    }
+    pair->key = *key;
+    HASH_ADD(hh, self->evict->pairs, key, sizeof *key, pair);
+    return pair;
+}
+
 static void count(struct dtrack *self, const struct key *key)
 {
-    struct dtrack_evict *e = self->evict;
+    struct pair **lately = &self->evict->lately[(key->level ^ key->victim * 3 ^ key->evictor * 29) & ((1u << DTRACK_PAIR_BITS) - 1)];
 
-    if (!e->latest || memcmp(&e->latest->key, key, sizeof *key)) {
-        HASH_FIND(hh, e->pairs, key, sizeof *key, e->latest);
-        if (!e->latest) {
-            e->latest = calloc(1, sizeof *e->latest);
-            if (!e->latest) {
-                dtrack__no_memory(self);
-                return;
-            }
-            e->latest->key = *key;
-            HASH_ADD(hh, e->pairs, key, sizeof *key, e->latest);
-        }
-    }
-    e->latest->count++;
+    if (!*lately || (*lately)->key.victim != key->victim || (*lately)->key.evictor != key->evictor || (*lately)->key.level != key->level)
+        *lately = pair_of(self, key);
+    if (*lately)
+        (*lately)->count++;
 }
 
 int dtrack__came_back(struct dtrack *self, unsigned level, unsigned hw, uint64_t line, uint32_t victim, uint32_t *out_evictor)

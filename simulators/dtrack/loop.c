@@ -103,7 +103,7 @@ void dtrack__loop(struct dtrack *self, unsigned hw, const struct peet_block_even
     while (turns && !self->failed) {
         uint64_t n = turns;
 
-        if (plan->made == self->epoch && !plan->nodd)
+        if (plan->made == self->fixed_epoch && !plan->nodd)
             for (uint32_t c = 0; c < plan->ncells && n; c++) {
                 const struct dtrack_cold *cold = &plan->cold[c];
                 uint64_t value = values[plan->watch->guards[c].value];

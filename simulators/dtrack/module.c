@@ -91,7 +91,7 @@ static inline __attribute__((always_inline)) void execute(struct dtrack *self, u
     plan = event->block->id < self->nplans ? &self->plans[event->block->id] : dtrack__plan(self, event->block->id);
     if (DTRACK_UNLIKELY(!plan))
         return;
-    if (DTRACK_UNLIKELY(plan->epoch != self->epoch)) {
+    if (DTRACK_UNLIKELY(plan->epoch != self->fixed_epoch)) {
         dtrack__slow(self, plan, hw, event);
         return;
     }

@@ -54,16 +54,16 @@ static inline int is_known(const struct dtrack *self, const struct dtrack_found 
 }
 
 /** The one to forget for it: large objects have one for each part of them. */
-static struct dtrack_found *place_of(struct dtrack *self, uint64_t address, int large)
+static struct dtrack_found *place_of(struct dtrack *self, uint64_t address, unsigned size)
 {
-    const unsigned part = large ? 12 : 8;
+    const unsigned part = 8 + 4 * size;
 
-    return &self->found[large][(address >> part ^ address >> (part + DTRACK_FOUND_BITS)) & ((1u << DTRACK_FOUND_BITS) - 1)];
+    return &self->found[size][(address >> part ^ address >> (part + DTRACK_FOUND_BITS)) & ((1u << DTRACK_FOUND_BITS) - 1)];
 }
 
 static __attribute__((noinline)) const struct dtrack_found *find(struct dtrack *self, uint64_t address)
 {
-    enum { LARGE_BYTES = 4096 };
+    enum { MEDIUM_BYTES = 1 << 12, LARGE_BYTES = 1 << 16 };
     struct peet_data_object object = { address, 0, 0 };
     const struct peet_data *data = self->env->data_of(self->env, address, &object);
     struct dtrack_found found = { address, address + 1, data->id, self->epoch, data->kind != PEET_DATA_GLOBAL && data->kind != PEET_DATA_STACK };
@@ -73,19 +73,20 @@ static __attribute__((noinline)) const struct dtrack_found *find(struct dtrack *
         found.lo = object.address;
         found.hi = object.address + object.bytes;
     }
-    f = place_of(self, address, found.hi - found.lo >= LARGE_BYTES);
+    f = place_of(self, address, (found.hi - found.lo >= MEDIUM_BYTES) + (found.hi - found.lo >= LARGE_BYTES));
     *f = found;
     return f;
 }
 
 const struct dtrack_found *dtrack__find(struct dtrack *self, uint64_t address)
 {
-    const struct dtrack_found *f = place_of(self, address, 1);
+    for (unsigned size = DTRACK_FOUND_SIZES; size-- > 0;) {
+        const struct dtrack_found *f = place_of(self, address, size);
 
-    if (is_known(self, f, address))
-        return f;
-    f = place_of(self, address, 0);
-    return is_known(self, f, address) ? f : find(self, address);
+        if (is_known(self, f, address))
+            return f;
+    }
+    return find(self, address);
 }
 
 /* ---------------------------------------------------------------------------------------------- making */
@@ -243,38 +244,61 @@ static int make(struct dtrack *self, struct dtrack_plan *plan, const struct peet
 
 /* ------------------------------------------------------------------------- executions that others take */
 
+/** Room for one more element of an array.  Returns: 0, or -1 without memory */
+static int one_more(struct dtrack *self, void **array, size_t n, size_t *room, size_t bytes)
+{
+    const size_t want = *room ? 2 * *room : 256;
+    void *more;
+
+    if (n < *room)
+        return 0;
+    more = realloc(*array, want * bytes);
+    if (!more) {
+        dtrack__no_memory(self);
+        return -1;
+    }
+    *array = more;
+    *room = want;
+    return 0;
+}
+
 void dtrack__arm(struct dtrack *self, struct dtrack_plan *plan)
 {
     struct peet_direct_watch *w = plan->watch;
 
     if (!w || !w->taken)
         return;
-    if (plan->epoch != self->epoch || w->over) {
+    if (plan->epoch != self->fixed_epoch || w->over) {
         w->until = 0;
         return;
     }
     if (!w->until) {
-        if (self->narmed == self->armed_room) {
-            size_t room = self->armed_room ? 2 * self->armed_room : 256;
-            struct peet_direct_watch **more = realloc(self->armed, room * sizeof *more);
-
-            if (!more) {
-                dtrack__no_memory(self);
-                return;
-            }
-            self->armed = more;
-            self->armed_room = room;
-        }
+        if (one_more(self, (void **)&self->armed, self->narmed, &self->armed_room, sizeof *self->armed))
+            return;
         self->armed[self->narmed++] = w;
     }
     w->until = *w->taken + (plan->next - plan->executions);
 }
 
+/** Nothing is known of where the cell is. */
+static void forget(struct dtrack_plan *plan, uint32_t c)
+{
+    plan->cold[c].lo = plan->cold[c].hi = 0;
+    plan->watch->guards[c].span = 0;
+}
+
 void dtrack__new_epoch(struct dtrack *self, int fixed)
 {
     self->epoch++;
-    if (fixed)
-        self->fixed_epoch = self->epoch;
+    while (self->nmovable) {
+        const struct dtrack_movable *m = &self->movable[--self->nmovable];
+
+        self->plans[m->plan].cold[m->cell].listed = 0;
+        forget(&self->plans[m->plan], m->cell);
+    }
+    if (!fixed)
+        return;
+    self->fixed_epoch = self->epoch;
     while (self->narmed)
         self->armed[--self->narmed]->until = 0;
 }
@@ -405,6 +429,11 @@ static void locate(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, ui
     uint32_t n = 1;
 
     cold->movable = found->movable;
+    if (cold->movable && !cold->listed &&
+        !one_more(self, (void **)&self->movable, self->nmovable, &self->movable_room, sizeof *self->movable)) {
+        self->movable[self->nmovable++] = (struct dtrack_movable){ plan->block->id, c };
+        cold->listed = 1;
+    }
     if (found->data != cold->data) {
         book(self, plan, cold);
         cold->data = found->data;
@@ -503,18 +532,13 @@ void dtrack__slow(struct dtrack *self, struct dtrack_plan *plan, unsigned hw, co
     if (self->failed)
         return;
     dtrack__catch_up(plan);
-    if (plan->made != self->epoch) {
-        int all = plan->made < self->fixed_epoch;
-
+    if (plan->made != self->fixed_epoch) {
         if (!plan->watch && make(self, plan, event->block, event->values))
             return;
-        plan->made = self->epoch;
-        plan->epoch = plan->nodd ? 0 : self->epoch;
+        plan->made = self->fixed_epoch;
+        plan->epoch = plan->nodd ? 0 : self->fixed_epoch;
         for (uint32_t c = 0; c < plan->ncells; c++)
-            if (all || plan->cold[c].movable) {
-                plan->cold[c].lo = plan->cold[c].hi = 0;
-                plan->watch->guards[c].span = 0;
-            }
+            forget(plan, c);
     }
     for (uint32_t c = 0; c < plan->ncells; c++) /* there may become more */
         if (!dtrack__hit(&plan->watch->guards[c], event->values))
@@ -536,7 +560,7 @@ int dtrack__moved(struct dtrack *self, const struct peet_block *block, const str
     struct dtrack_plan *plan = &self->plans[block->id];
     const struct peet_direct_guard *g = &watch->guards[c];
 
-    if (plan->watch != watch || plan->epoch != self->epoch || self->failed)
+    if (plan->watch != watch || plan->epoch != self->fixed_epoch || self->failed)
         return -1;
     dtrack__catch_up(plan);
     if (value - plan->cold[c].lo >= plan->cold[c].hi - plan->cold[c].lo)
@@ -550,7 +574,7 @@ int dtrack__due(struct dtrack *self, const struct peet_block_event *event, const
 {
     struct dtrack_plan *plan = &self->plans[event->block->id];
 
-    if (plan->watch != watch || plan->epoch != self->epoch || self->failed)
+    if (plan->watch != watch || plan->epoch != self->fixed_epoch || self->failed)
         return -1;
     dtrack__catch_up(plan);
     if (plan->executions == plan->next)
@@ -581,6 +605,7 @@ void dtrack__plans_fini(struct dtrack *self)
         free(old);
     }
     free(self->armed);
+    free(self->movable);
     free(self->plans);
     free(self->tallies);
 }
