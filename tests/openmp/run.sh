@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # run.sh FOLDER SOURCE FLAGS...: every case of a file gives what it gives with the ordinary library (or what its .expected says),
-# for 1 to 8 threads under each policy and three seeds, and plainly; and the same run twice has the same events.
+# for 1 to 8 threads under each policy and three seeds, and plainly; and the same run twice has the same events, whoever looks on.
 . "$(dirname "$0")/lib.sh"
 source=$2
 shift 2
@@ -34,8 +34,8 @@ for threads in 1 2 4 8; do
             check got "$what"
         done
         hash=$(value run/stats.json hash.hash)
-        must timeout 120 "$peet" run --quiet --cores 4 --policy $policy --seed 3 --observe hash -d run -- ./recorded $threads >got 2>errors
-        [ "$hash" = "$(value run/stats.json hash.hash)" ] || fail "$what: another hash the second time"
+        must timeout 120 "$peet" run --quiet --cores 4 --policy $policy --seed 3 --observe hash --observe counts -d run -- ./recorded $threads >got 2>errors
+        [ "$hash" = "$(value run/stats.json hash.hash)" ] || fail "$what: another hash the second time, with another observer"
     done
 done
 echo "$(grep -c . expected) lines of results, 4 numbers of threads"
