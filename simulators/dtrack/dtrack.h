@@ -22,8 +22,8 @@
 enum {
     DTRACK_LEVELS = 8,
     DTRACK_SERVED = DTRACK_LEVELS + 2, /* levels that can serve: 0, the caches, memory */
-    DTRACK_FOUND_BITS = 11,            /* objects asked for lately, as many of each of these sizes: small, of a page, of many */
-    DTRACK_FOUND_SIZES = 3,
+    DTRACK_FOUND_BITS = 11,            /* objects asked for lately, as many of each of these sizes: of few lines, of many, of a page, of many */
+    DTRACK_FOUND_SIZES = 4,
     DTRACK_PAIR_BITS = 8,              /* pairs of structures counted lately */
     DTRACK_STRIDES = 8,                /* different strides remembered for a reference */
     DTRACK_ALWAYS = 64,                /* so many first executions of a block are looked at for strides, then ... */

@@ -56,14 +56,14 @@ static inline int is_known(const struct dtrack *self, const struct dtrack_found 
 /** The one to forget for it: large objects have one for each part of them. */
 static struct dtrack_found *place_of(struct dtrack *self, uint64_t address, unsigned size)
 {
-    const unsigned part = 8 + 4 * size;
+    const unsigned part = size ? 4 + 4 * size : 6;
 
     return &self->found[size][(address >> part ^ address >> (part + DTRACK_FOUND_BITS)) & ((1u << DTRACK_FOUND_BITS) - 1)];
 }
 
 static __attribute__((noinline)) const struct dtrack_found *find(struct dtrack *self, uint64_t address)
 {
-    enum { MEDIUM_BYTES = 1 << 12, LARGE_BYTES = 1 << 16 };
+    enum { SMALL_BYTES = 1 << 8, MEDIUM_BYTES = 1 << 12, LARGE_BYTES = 1 << 16 };
     struct peet_data_object object = { address, 0, 0 };
     const struct peet_data *data = self->env->data_of(self->env, address, &object);
     struct dtrack_found found = { address, address + 1, data->id, self->epoch, data->kind != PEET_DATA_GLOBAL && data->kind != PEET_DATA_STACK };
@@ -73,7 +73,7 @@ static __attribute__((noinline)) const struct dtrack_found *find(struct dtrack *
         found.lo = object.address;
         found.hi = object.address + object.bytes;
     }
-    f = place_of(self, address, (found.hi - found.lo >= MEDIUM_BYTES) + (found.hi - found.lo >= LARGE_BYTES));
+    f = place_of(self, address, (found.hi - found.lo >= SMALL_BYTES) + (found.hi - found.lo >= MEDIUM_BYTES) + (found.hi - found.lo >= LARGE_BYTES));
     *f = found;
     return f;
 }
