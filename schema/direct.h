@@ -84,6 +84,12 @@ void peet__direct_range_known(struct peet__direct *direct, unsigned what, const 
 /** What peet_program_direct_executed() says of them. */
 void peet__direct_ranges_executed(struct peet__direct *direct, peet_program_executed *fn, void *arg);
 
+/** Whose run it is, while blocks are taken. */
+static inline struct peet__direct *peet__direct_of(const struct peet_direct_run *run)
+{
+    return (struct peet__direct *)((uintptr_t)run->table - offsetof(struct peet__direct, table));
+}
+
 static inline struct peet__function *peet__direct_function_of(const void *const *blocks)
 {
     return (struct peet__function *)(uintptr_t)blocks[-1];

@@ -16,7 +16,7 @@ static inline uint64_t index_of(uint64_t what)
 
 uint64_t peet__direct_range(struct peet_direct_run *run)
 {
-    struct peet__direct *const direct = (struct peet__direct *)((char *)(uintptr_t)run->sync - offsetof(struct peet__direct, sync));
+    struct peet__direct *const direct = peet__direct_of(run);
     const uint64_t *at = run->at;
     uint64_t instructions = 0, values[8];
     do {

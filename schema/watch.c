@@ -16,7 +16,7 @@ static uint64_t *taken_of(const struct peet__direct_function *d, uint32_t index)
 /* loop() of the table with observers. */
 static int loop_and_show(struct peet_direct_run *run, uint32_t id, uint64_t turns, const int64_t *strides)
 {
-    struct peet__direct *const d = (struct peet__direct *)(uintptr_t)((uintptr_t)run->table - offsetof(struct peet__direct, table));
+    struct peet__direct *const d = peet__direct_of(run);
     const struct peet_block *const block = d->loop_block;
     if (d->loop(run, id, turns, strides) != 0)
         return -1;
@@ -97,7 +97,7 @@ static void ask_if(struct maker *m, unsigned condition, uint32_t index, uint32_t
 
 int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site *site, uint64_t value)
 {
-    const struct peet__direct *const d = (const struct peet__direct *)(uintptr_t)((uintptr_t)run->table - offsetof(struct peet__direct, table));
+    const struct peet__direct *const d = peet__direct_of(run);
     if (site->guard != PEET__DIRECT_NO_GUARD)
         return site->ops->moved(site->self, site->block, site->watch, site->guard, value);
     const struct peet_block_event event = {site->block, d->values, run->context, 1, NULL};

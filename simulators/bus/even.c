@@ -138,7 +138,6 @@ ALWAYS uint64_t go_in_step(struct looping *l, struct even *at, uint32_t n, uint6
     const struct group_way *const ways = b->group_ways + p->ways - 1;
     const uint32_t *const hints = c->hints;
     const uint64_t *const keys = c->keys;
-    uint64_t *const used = c->used;
     uint64_t done = 0, time = *inout_time, begin;
     struct turn t = {.c = c, .block = l->block, .stamp = c->stamp};
     int ordered = 1; /* the last uses of the groups are in their order */
@@ -152,31 +151,19 @@ ALWAYS uint64_t go_in_step(struct looping *l, struct even *at, uint32_t n, uint6
             odd |= (keys[at[k].frame] | at[k].either) ^ at[k].want;
         }
         if (odd) {
-            t.start = l->now + time / CPI_ONE;
-            t.rest = time % CPI_ONE;
-            t.stalled = 0;
+            peet__bus_turn_begins(l, &t, time);
             for (uint32_t k = 0; k < n; k++) {
                 const struct group *const g = peet__bus_group_of_way(l, k, &begin);
                 at[k].frame = peet__bus_go_to(b, &t, begin + (uint64_t)l->strides[g->value] * done, at[k].want, at[k].frame, &ways[k]);
                 still |= (keys[at[k].frame] | at[k].either) != at[k].want;
             }
-            t.stamp += p->nrefs;
-            time += p->cost + t.stalled * CPI_ONE;
-            l->stalled += t.stalled;
+            time += peet__bus_turn_ends(l, &t);
             done++;
         }
         if (done < until && LIKELY(!still) && time < limit && LIKELY(!b->dead)) {
-            const uint64_t more = peet__bus_turns_within(p, until - done, time, limit);
-            t.stamp += more * p->nrefs;
-            for (uint32_t k = 0; k < n; k++) {
-                const uint64_t last = t.stamp - p->nrefs + at[k].last;
-                if (LIKELY(ordered))
-                    used[at[k].frame] = last;
-                else
-                    peet__bus_use_last(c, at[k].frame, last);
-            }
-            time += p->cost * more;
-            done += more;
+            done += peet__bus_turns_hit(p, until - done, limit, &t.stamp, &time);
+            for (uint32_t k = 0; k < n; k++)
+                peet__bus_use_hit(c, at[k].frame, t.stamp - p->nrefs + at[k].last, ordered);
         }
         if (done >= turns || time >= limit || UNLIKELY(b->dead))
             break;

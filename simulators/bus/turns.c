@@ -202,13 +202,9 @@ ALWAYS uint64_t go_by_ways(struct looping *l, struct looped *at, uint32_t n, uin
             const struct group_split *const s = cuts == 1 && n < b->ways ? peet__bus_split(b, l->block, &ways[cut],
                 b->line_bytes - (uint32_t)at[cut].room, b->line_bytes - ((uint32_t)begin_in(&at[cut], done) & (b->line_bytes - 1))) : NULL;
             if (LIKELY(s && !s->nboth)) {
-                t.start = l->now + time / CPI_ONE;
-                t.rest = time % CPI_ONE;
-                t.stalled = 0;
+                peet__bus_turn_begins(l, &t, time);
                 turn_with_cut(l, at, n, done, &t, cut, s->halves, odd);
-                t.stamp += p->nrefs;
-                time += p->cost + t.stalled * CPI_ONE;
-                l->stalled += t.stalled;
+                time += peet__bus_turn_ends(l, &t);
             } else {
                 uint64_t begins[LOOP_GROUPS];
                 for (uint32_t k = 0; k < n; k++)
@@ -220,28 +216,16 @@ ALWAYS uint64_t go_by_ways(struct looping *l, struct looped *at, uint32_t n, uin
             done++;
         } else {
             if (odd) {
-                t.start = l->now + time / CPI_ONE;
-                t.rest = time % CPI_ONE;
-                t.stalled = 0;
+                peet__bus_turn_begins(l, &t, time);
                 still = turn_by_ways(l, at, n, done, &t);
-                t.stamp += p->nrefs;
-                time += p->cost + t.stalled * CPI_ONE;
-                l->stalled += t.stalled;
+                time += peet__bus_turn_ends(l, &t);
                 done++;
             }
             const uint64_t until = nearest(at, n, turns);
             if (done < until && LIKELY(!still) && time < limit && LIKELY(!b->dead)) {
-                const uint64_t more = peet__bus_turns_within(p, until - done, time, limit);
-                t.stamp += more * p->nrefs;
-                for (uint32_t k = 0; k < n; k++) {
-                    const uint64_t last = t.stamp - p->nrefs + at[k].last;
-                    if (LIKELY(ordered))
-                        c->used[at[k].frame] = last;
-                    else
-                        peet__bus_use_last(c, at[k].frame, last);
-                }
-                time += p->cost * more;
-                done += more;
+                done += peet__bus_turns_hit(p, until - done, limit, &t.stamp, &time);
+                for (uint32_t k = 0; k < n; k++)
+                    peet__bus_use_hit(c, at[k].frame, t.stamp - p->nrefs + at[k].last, ordered);
             }
         }
         if (done >= turns || time >= limit || UNLIKELY(b->dead))
@@ -284,15 +268,12 @@ static uint64_t go_exactly(struct looping *l, int together, uint64_t turns, uint
             time += p->ways && together ? turn_in_halves(l, done, begins, time) : turn_exactly(l, done, begins, time);
             done++;
         } else {
-            const uint64_t more = peet__bus_turns_within(p, nearest(all, n, turns) - done, time, limit);
-            c->stamp += more * p->nrefs;
+            done += peet__bus_turns_hit(p, nearest(all, n, turns) - done, limit, &c->stamp, &time);
             for (uint32_t k = 0; k < n; k++) {
                 peet__bus_use_last(c, all[k].frame, c->stamp - p->nrefs + all[k].last);
                 if (c->plru)
                     peet__bus_plru_used(b, c, all[k].frame);
             }
-            time += p->cost * more;
-            done += more;
         }
         if (done >= turns || time >= limit || b->dead)
             break;

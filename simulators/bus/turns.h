@@ -62,6 +62,40 @@ static inline __attribute__((always_inline)) uint64_t peet__bus_turns_within(con
     return more;
 }
 
+/** Up to @turns turns that only hit, as turns_within() has it: their stamps and their time.  Returns: how many */
+static inline __attribute__((always_inline)) uint64_t peet__bus_turns_hit(const struct plan *p, uint64_t turns, uint64_t limit, uint64_t *inout_stamp,
+    uint64_t *inout_time)
+{
+    const uint64_t more = peet__bus_turns_within(p, turns, *inout_time, limit);
+    *inout_stamp += more * p->nrefs;
+    *inout_time += more * p->cost;
+    return more;
+}
+
+/** peet__bus_use_last() by the latest of such turns; @ordered: the last uses of the groups are in their order */
+static inline __attribute__((always_inline)) void peet__bus_use_hit(struct cache *c, uint32_t frame, uint64_t last, int ordered)
+{
+    if (__builtin_expect(ordered, 1))
+        c->used[frame] = last;
+    else
+        peet__bus_use_last(c, frame, last);
+}
+
+/** A turn that is taken by itself begins, */
+static inline __attribute__((always_inline)) void peet__bus_turn_begins(const struct looping *l, struct turn *t, uint64_t time)
+{
+    t->start = l->now + time / CPI_ONE;
+    t->rest = time % CPI_ONE;
+    t->stalled = 0;
+}
+/** ... and is over.  Returns: its time, in CPI_ONE */
+static inline __attribute__((always_inline)) uint64_t peet__bus_turn_ends(struct looping *l, struct turn *t)
+{
+    t->stamp += l->plan->nrefs;
+    l->stalled += t->stalled;
+    return l->plan->cost + t->stalled * CPI_ONE;
+}
+
 /** A way's line may be there or not.  Returns: its frame */
 static inline __attribute__((always_inline)) uint32_t peet__bus_go_to(struct bus *b, struct turn *t, uint64_t begin, uint64_t want, uint32_t frame, const struct group_way *w)
 {

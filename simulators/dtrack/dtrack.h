@@ -90,8 +90,7 @@ struct dtrack_cold {
     uint8_t crossing;        /* members may lie in two lines: executions are counted by where in a line they are */
     uint64_t *tally;         /* ... here, by offset, since the last booking; NULL: not possible, no hint */
     uint8_t watched;         /* lo..hi is a line that sharing.c watches: no hint */
-    uint8_t movable;         /* heap and the like: forgotten when something is allocated or released, */
-    uint8_t listed;          /* for which it is in dtrack.movable */
+    uint8_t listed;          /* in dtrack.movable: it was in the heap or the like, which is forgotten when something is allocated or released */
     struct dtrack_last last[DTRACK_CONTEXTS];
     struct dtrack_strides *strides;
 };

@@ -428,8 +428,7 @@ static void locate(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, ui
     uint64_t lo = found->lo, hi = found->hi;
     uint32_t n = 1;
 
-    cold->movable = found->movable;
-    if (cold->movable && !cold->listed &&
+    if (found->movable && !cold->listed &&
         !one_more(self, (void **)&self->movable, self->nmovable, &self->movable_room, sizeof *self->movable)) {
         self->movable[self->nmovable++] = (struct dtrack_movable){ plan->block->id, c };
         cold->listed = 1;
