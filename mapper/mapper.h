@@ -123,7 +123,8 @@ struct peet_map_config {
     int (*name_of)(void *arg, uint64_t address, char *out_name, size_t bytes);
     void *report_arg;
     uint8_t roi_only;             /* modules see blocks inside regions of interest only */
-    uint8_t memory_reports;       /* an observer will want to hear of the machine's memory system */
+    uint8_t memory_reports;       /* an observer will want to hear of the machine's memory system, */
+    uint8_t memory_fills;         /* and all who do know PEET_MEMORY_FILL */
     struct peet_datamap *data;    /* the subject's data structures (datamap.h); NULL: nobody asks for them */
     uint8_t perfect;              /* some of them shall have single-cycle memory */
     struct peet_remap *remap;     /* another layout of them (remap.h), or NULL */

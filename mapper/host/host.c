@@ -265,7 +265,7 @@ static int build(struct peet_error *error)
         .name_of = name_of,
     };
     uint32_t needs = 0;
-    int err = peet_source_new(host.program, c, &host.source, error);
+    int fills = 1, err = peet_source_new(host.program, c, &host.source, error);
 
     if (err)
         return err;
@@ -276,12 +276,17 @@ static int build(struct peet_error *error)
     err = load_module(0, &c->machine, PEET_MACHINE, error);
     for (size_t i = 0; !err && i < c->nobservers; i++)
         err = load_module(i + 1, &c->observers[i], PEET_OBSERVER, error);
-    for (size_t i = 0; !err && i <= c->nobservers; i++)
-        needs |= host.modules[i].module->needs;
+    for (size_t i = 0; !err && i <= c->nobservers; i++) {
+        const uint32_t its = host.modules[i].module->needs;
+
+        needs |= its;
+        fills &= !(its & PEET_NEEDS_MEMORY) || (its & PEET_NEEDS_FILLS);
+    }
     if (!err && c->roi_only && host.modules[0].module->main)
         err = peet_error_set(error, PEET_EINVALID, "roi only: the machine %s has a main loop of its own and sees everything",
             host.modules[0].module->name);
     config.memory_reports = (needs & PEET_NEEDS_MEMORY) != 0;
+    config.memory_fills = config.memory_reports && fills;
     if (!err)
         err = peet_host_data_start(host.program, c, (needs & PEET_NEEDS_DATA) != 0, &config, error);
     if (!err)

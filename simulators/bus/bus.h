@@ -130,7 +130,6 @@ enum { CPI_ONE = 1 << 20 };
 
 struct walk;
 struct group_way;
-struct looked;
 struct turn;
 
 /** What a fill takes and leaves behind (groups.c). */
@@ -188,8 +187,7 @@ struct bus {
     struct made *made;          /* code for blocks (made.c); NULL: none */
     struct bus_direct *direct;  /* blocks that peet takes by itself (direct.c); NULL: none */
     int groupwise;              /* groups.c has its conditions */
-    uint32_t (*go_slowly)(struct bus *, struct turn *, uint64_t begin, uint64_t line, const struct group_way *); /* miss.c, or watched: report.c */
-    struct looked (*bring)(struct bus *, uint64_t line, const struct group_way *, uint64_t asked, uint64_t stamp); /* miss.c */
+    uint32_t (*go_slowly)(struct bus *, struct turn *, uint64_t begin, uint64_t line, const struct group_way *); /* miss.c */
     struct bus_stride strides[BUS_STRIDES]; /* not asked for so far: zero */
     int silent_write;           /* a write to a line that a read has brought in needs no transaction */
     struct fill fill[FILL_KINDS]; /* groupwise */
@@ -568,8 +566,17 @@ static inline void peet__bus_report(struct bus *b)
     if (__builtin_expect(b->ntold != 0, 0))
         peet__bus_report_now(b);
 }
-/** miss.c for a watched bus: the same, told. */
+/** miss.c for a watched bus where the line is there (but this is no plain hit), or its memory may be perfect. */
 uint32_t peet__bus_go_watched(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w);
+/** Where the next report is to be written, which is there then. */
+static inline struct peet_memory_event *peet__bus_next_report(struct bus *b)
+{
+    if (__builtin_expect(b->ntold == BUS_TOLD, 0))
+        peet__bus_report_now(b);
+    return &b->told[b->ntold++];
+}
+/** By enum bus_miss, and MISS_KINDS: enum peet_memory_cause. */
+extern const uint8_t peet__bus_causes[];
 /** What a processor had waited for comes later than it was told. */
 void peet__bus_report_lost(struct bus *b, unsigned hw, uint64_t cycles, uint64_t now);
 

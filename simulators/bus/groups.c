@@ -208,7 +208,6 @@ void peet__bus_groups_init(struct bus *b)
                 b->silent[kind][state] = silently(b, (enum fill_kind)kind, state);
         for (unsigned s = 0; s < BUS_STATES_MAX; s++)
             b->write_back_cycles[s] = b->dirty[s] ? b->address_cycles + b->line_cycles : 0;
-        b->go_slowly = b->watched ? peet__bus_go_watched : peet__bus_slowly_for(b);
-        b->bring = peet__bus_bring_for(b);
+        b->go_slowly = peet__bus_slowly_for(b);
     }
 }

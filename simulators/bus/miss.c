@@ -16,7 +16,7 @@ struct shape {
     int classify;
     int plain;      /* sets are a power of two, and records half words */
     int vectors;    /* AVX2 is there */
-    int watched;    /* a line that is there is left to whoever asks */
+    int watched;    /* what is filled is told (report.c), and a line that is there is left to peet__bus_go_watched() */
 };
 
 /* The bus for a fill, as peet__bus_calendar_request_sole(); counted later.  @behind: for how long a write-back follows at once.  Returns: for how long
@@ -122,19 +122,36 @@ ALWAYS uint32_t record_of(const struct bus *b, const void *record, struct shape 
 }
 
 /* When a look asks, and its block's stamp: of a turn, in machine code, or as said.  Looked up where they are needed, so that less has to be kept. */
-struct asking { const struct turn *turn; const struct bus_direct *direct; uint64_t asked, stamp; };
+struct asking { struct turn *turn; uint64_t begin /* watched: of the group */; const struct bus_direct *direct; };
 
 ALWAYS uint64_t asked_by(struct asking by, const struct group_way *w)
 {
-    return by.turn ? peet__bus_asked_at(by.turn, w) : by.direct ? by.direct->now + (by.direct->run.time + w->at) / CPI_ONE : by.asked;
+    return by.turn ? peet__bus_asked_at(by.turn, w) : by.direct->now + (by.direct->run.time + w->at) / CPI_ONE;
 }
 
 ALWAYS uint64_t stamp_of(struct asking by)
 {
-    return by.turn ? by.turn->stamp : by.direct ? by.direct->run.stamp : by.stamp;
+    return by.turn ? by.turn->stamp : by.direct->run.stamp;
 }
 
-ALWAYS struct looked bring(struct bus *b, uint64_t line, const struct group_way *w, struct asking by, struct shape s)
+/* The line is in frame @i. */
+ALWAYS struct taken there_is(struct bus *b, uint64_t line, const struct group_way *w, uint32_t i, struct asking by, struct shape s)
+{
+    if (s.watched)
+        return (struct taken){0, peet__bus_go_watched(b, by.turn, by.begin, line, w)};
+    return found(b, line, w, i, asked_by(by, w), stamp_of(by));
+}
+
+/* What observers are told of a miss.  @gone: the key that was in the frame, in this state */
+ALWAYS void tell_fill(struct bus *b, const struct group_way *w, struct asking by, enum bus_miss kind, uint8_t state, uint64_t gone, uint64_t stalled)
+{
+    *peet__bus_next_report(b) = (struct peet_memory_event){.type = PEET_MEMORY_FILL, .level = 1, .cause = peet__bus_causes[kind],
+        .flags = (uint8_t)((w->writes ? PEET_MEMORY_STORE : 0) | (state != BUS_INVALID ? PEET_MEMORY_FILL_GONE : 0) | (b->dirty[state] ? PEET_MEMORY_DIRTY : 0)),
+        .other = PEET_MEMORY_NOBODY, .size_bytes = w->bytes, .address = by.begin + w->offset, .by = KEY_LINE(gone) << b->line_shift,
+        .cycles = stalled, .now = asked_by(by, w), .block = by.turn->block, .ref = w->first};
+}
+
+ALWAYS struct taken bring(struct bus *b, uint64_t line, const struct group_way *w, struct asking by, struct shape s)
 {
     struct cache *const c = b->caches;
     const uint32_t ways = s.ways ? s.ways : b->ways, first = set_of(b, line, s) * ways;
@@ -143,11 +160,11 @@ ALWAYS struct looked bring(struct bus *b, uint64_t line, const struct group_way 
     void *record = NULL;
     const uint32_t hint = c->hints[line & b->hint_mask];
     if ((c->keys[hint] | QUICK) == (KEY_OF(line) | QUICK) && c->used[hint]) /* nearly always a line that is there is where it was last */
-        return (struct looked){s.watched ? (struct taken){0, hint} : found(b, line, w, hint, asked_by(by, w), stamp_of(by)), 0, MISS_KINDS, 0, 0};
+        return there_is(b, line, w, hint, by, s);
     if (s.classify) {
         if (UNLIKELY(!(record = peet_sim_linemap_word(&b->lines_map, line, s.plain ? 1 : b->record_shift)))) {
             peet__bus_no_memory(b);
-            return (struct looked){{0, first}, 0, MISS_KINDS, 0, 0};
+            return (struct taken){0, first};
         }
         const uint32_t was = record_of(b, record, s);
         place = s.plain ? was & 0x7fff : peet__bus_record_place(b, was);
@@ -161,7 +178,7 @@ ALWAYS struct looked bring(struct bus *b, uint64_t line, const struct group_way 
     if (kind != MISS_CONFLICT && LIKELY(there == NO_FRAME))
         there = hardly(c->keys, c->used, first, ways, line, s.vectors);
     if (UNLIKELY(there != NO_FRAME))
-        return (struct looked){s.watched ? (struct taken){0, there} : found(b, line, w, there, asked_by(by, w), stamp_of(by)), 0, MISS_KINDS, 0, 0};
+        return there_is(b, line, w, there, by, s);
 
     i = first + oldest_way(c->used + first, ways);
     if (s.classify && kind != MISS_CONFLICT) {
@@ -182,19 +199,20 @@ ALWAYS struct looked bring(struct bus *b, uint64_t line, const struct group_way 
         f->place = place;
     }
     const struct fill *const fill = &b->fill[w->fill];
-    const struct looked looked = {{transfer(b, asked_by(by, w), fill->cycles, b->write_back_cycles[f->state]), i}, 1, kind, f->state,
-        KEY_LINE(c->keys[i])};
+    const struct taken taken = {transfer(b, asked_by(by, w), fill->cycles, b->write_back_cycles[f->state]), i};
+    if (s.watched)
+        tell_fill(b, w, by, kind, f->state, c->keys[i], taken.stalled);
     b->filled.fills[w->fill][f->state]++;
     f->state = fill->state;
     c->keys[i] = KEY_OF(line) | fill->quick;
     c->used[i] = stamp_of(by) + w->first + 1;
     c->hints[line & b->hint_mask] = i;
-    return looked;
+    return taken;
 }
 
-ALWAYS uint32_t slowly(struct bus *b, struct turn *t, uint64_t line, const struct group_way *w, struct shape s)
+ALWAYS uint32_t slowly(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w, struct shape s)
 {
-    const struct taken taken = bring(b, line, w, (struct asking){.turn = t}, s).taken;
+    const struct taken taken = bring(b, line, w, (struct asking){.turn = t, .begin = begin}, s);
     t->stalled += taken.stalled;
     return taken.frame;
 }
@@ -203,7 +221,7 @@ ALWAYS uint32_t miss(struct peet_direct_run *run, uint32_t site, uint64_t line, 
 {
     struct bus_direct *const d = run->machine;
     struct bus *const b = d->bus;
-    const struct taken taken = bring(b, line, &b->group_ways[site], (struct asking){.direct = d}, s).taken;
+    const struct taken taken = bring(b, line, &b->group_ways[site], (struct asking){.direct = d}, s);
     d->run.time += taken.stalled * CPI_ONE;
     d->stalled += taken.stalled;
     if (UNLIKELY(b->dead))
@@ -227,18 +245,17 @@ ALWAYS uint32_t miss(struct peet_direct_run *run, uint32_t site, uint64_t line, 
 #define FUNCTIONS(name, attributes, ...) \
     attributes static uint32_t slowly_##name(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w) \
     { \
-        (void)begin; \
-        return slowly(b, t, line, w, (struct shape){__VA_ARGS__, 0}); \
+        return slowly(b, t, begin, line, w, (struct shape){__VA_ARGS__, 0}); \
     } \
     attributes static uint32_t miss_##name(struct peet_direct_run *run, uint32_t site, uint64_t line) \
     { \
         return miss(run, site, line, (struct shape){__VA_ARGS__, 0}); \
     } \
-    attributes static struct looked bring_##name(struct bus *b, uint64_t line, const struct group_way *w, uint64_t asked, uint64_t stamp) \
+    attributes static uint32_t watched_##name(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w) \
     { \
-        return bring(b, line, w, (struct asking){.asked = asked, .stamp = stamp}, (struct shape){__VA_ARGS__, 1}); \
+        return slowly(b, t, begin, line, w, (struct shape){__VA_ARGS__, 1}); \
     }
-#define ENTRY(name, ...) {{__VA_ARGS__, 0}, slowly_##name, miss_##name, bring_##name},
+#define ENTRY(name, ...) {{__VA_ARGS__, 0}, slowly_##name, miss_##name, watched_##name},
 
 #define X(name, ways, plain, vectors) FUNCTIONS(name##_off, , ways, 0, plain, vectors) FUNCTIONS(name##_on, , ways, 1, plain, vectors)
 SHAPES(X)
@@ -251,7 +268,7 @@ VECTOR_SHAPES(X)
 #undef X
 #endif
 
-static const struct made_shape { struct shape shape; bus_slowly *slowly; bus_miss *miss; bus_bring *bring; } shapes[] = { /* the best last */
+static const struct made_shape { struct shape shape; bus_slowly *slowly; bus_miss *miss; bus_slowly *watched; } shapes[] = { /* the best last */
 #define X(name, ways, plain, vectors) ENTRY(name##_off, ways, 0, plain, vectors) ENTRY(name##_on, ways, 1, plain, vectors)
     SHAPES(X)
 #ifdef __x86_64__
@@ -278,12 +295,7 @@ static const struct made_shape *shape_for(const struct bus *b)
 
 bus_slowly *peet__bus_slowly_for(const struct bus *b)
 {
-    return shape_for(b)->slowly;
-}
-
-bus_bring *peet__bus_bring_for(const struct bus *b)
-{
-    return shape_for(b)->bring;
+    return b->perfect ? peet__bus_go_watched : b->watched ? shape_for(b)->watched : shape_for(b)->slowly;
 }
 
 bus_miss *peet__bus_miss_for(const struct bus *b)

@@ -26,23 +26,11 @@ struct bus_direct {
 /** Where a line is now, and how long its reference waited for that. */
 struct taken { uint64_t stalled; uint32_t frame; };
 
-/** What became of a look, for those who watch; nobody else pays for it. */
-struct looked {
-    struct taken taken;
-    int filled;        /* a miss: the line has come into the frame; otherwise it is there, and nothing has happened (bus_bring) */
-    enum bus_miss kind; /* filled and classified */
-    uint8_t state;     /* filled: what was in the frame before, BUS_INVALID: nothing, */
-    uint64_t gone;     /* and its line */
-};
-
-typedef struct looked bus_bring(struct bus *b, uint64_t line, const struct group_way *w, uint64_t asked, uint64_t stamp);
 typedef uint32_t bus_slowly(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w);
 typedef uint32_t bus_miss(struct peet_direct_run *run, uint32_t site, uint64_t line);
 
 /** The functions for this geometry: for turns, and for machine code, which is nobody's while the bus is watched. */
 bus_slowly *peet__bus_slowly_for(const struct bus *b);
 bus_miss *peet__bus_miss_for(const struct bus *b);
-/** The same for a watched bus, but for lines that are there. */
-bus_bring *peet__bus_bring_for(const struct bus *b);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * What observers hear of the caches (memory reports), and structures whose memory the user wants to be perfect.  Both
  * ask which reference it is that is under way, which nothing else needs to know: fast.c says it here if the bus is
- * `watched`, and then asks peet__bus_touch_watched() in place of the engine; where miss.c would be asked, it is
+ * `watched`, and then asks peet__bus_touch_watched() in place of the engine; miss.c tells most misses itself, and leaves the others to
  * peet__bus_go_watched().  Hits are never watched.  Reports are gathered, and go out before the machine's turn is over.
  */
 #include "miss.h"
@@ -19,30 +19,64 @@ void peet__bus_watch_init(struct bus *b)
     b->watched = env->reports || b->perfect;
 }
 
-void peet__bus_report_now(struct bus *b)
-{
-    const uint32_t n = b->ntold;
-    b->ntold = 0;
-    b->env->report(b->env, b->told, n);
-}
-
-/* Where the next report is to be written, which is there then. */
-static inline struct peet_memory_event *next_report(struct bus *b)
-{
-    if (__builtin_expect(b->ntold == BUS_TOLD, 0))
-        peet__bus_report_now(b);
-    return &b->told[b->ntold++];
-}
-
 static int wanted(const struct bus *b, enum peet_memory_type type)
 {
     return b->env->reports >> type & 1;
 }
 
+/* A fill in words that everybody knows.  Returns: how many */
+static uint32_t in_single_reports(const struct bus *b, const struct peet_memory_event *fill, struct peet_memory_event *out)
+{
+    enum { OF_LINES = PEET_MEMORY_DIRTY | PEET_MEMORY_FILL_GONE };
+    struct peet_memory_event e = *fill;
+    uint32_t n = 0;
+    if (fill->flags & PEET_MEMORY_FILL_GONE && wanted(b, PEET_MEMORY_EVICT)) {
+        e = (struct peet_memory_event){.type = PEET_MEMORY_EVICT, .level = fill->level, .flags = fill->flags & ~PEET_MEMORY_FILL_GONE, .hw = fill->hw,
+            .other = fill->other, .size_bytes = b->line_bytes, .address = fill->by, .by = fill->address, .now = fill->now, .block = fill->block,
+            .ref = fill->ref};
+        out[n++] = e;
+    }
+    e = *fill;
+    e.type = PEET_MEMORY_MISS;
+    e.flags &= (uint8_t)~OF_LINES;
+    e.by = 0;
+    if (wanted(b, PEET_MEMORY_MISS))
+        out[n++] = e;
+    e.type = PEET_MEMORY_STALL;
+    e.level++;
+    e.cause = PEET_MISS_UNKNOWN;
+    if (e.cycles && wanted(b, PEET_MEMORY_STALL))
+        out[n++] = e;
+    return n;
+}
+
+void peet__bus_report_now(struct bus *b)
+{
+    enum { MOST = 3 };
+    struct peet_memory_event single[BUS_TOLD];
+    const uint32_t told = b->ntold;
+    uint32_t n = 0;
+    b->ntold = 0;
+    if (wanted(b, PEET_MEMORY_FILL)) {
+        b->env->report(b->env, b->told, told);
+        return;
+    }
+    for (uint32_t i = 0; i < told; i++) {
+        if (b->told[i].type == PEET_MEMORY_FILL)
+            n += in_single_reports(b, &b->told[i], &single[n]);
+        else
+            single[n++] = b->told[i];
+        if (n > BUS_TOLD - MOST || i + 1 == told) {
+            b->env->report(b->env, single, n);
+            n = 0;
+        }
+    }
+}
+
 static void tell(struct bus *b, const struct peet_memory_event *event)
 {
     if (wanted(b, event->type))
-        *next_report(b) = *event;
+        *peet__bus_next_report(b) = *event;
 }
 
 static enum peet_memory_flags flags_of(enum touch touch)
@@ -87,7 +121,7 @@ static inline struct seen see(const struct bus *b, const struct cache_stats *s)
     return seen;
 }
 
-static const uint8_t causes[MISS_KINDS + 1] = {[MISS_COLD] = PEET_MISS_COLD, [MISS_CAPACITY] = PEET_MISS_CAPACITY,
+const uint8_t peet__bus_causes[] = {[MISS_COLD] = PEET_MISS_COLD, [MISS_CAPACITY] = PEET_MISS_CAPACITY,
     [MISS_CONFLICT] = PEET_MISS_CONFLICT, [MISS_TRUE_SHARING] = PEET_MISS_TRUE_SHARING,
     [MISS_FALSE_SHARING] = PEET_MISS_FALSE_SHARING, [MISS_KINDS] = PEET_MISS_UNKNOWN};
 
@@ -100,7 +134,7 @@ static unsigned cause_of(const struct bus *b, const struct seen *before, const s
         return PEET_MISS_CAUSES;
     for (unsigned kind = 0; b->classify && kind < MISS_KINDS; kind++)
         if (after->kinds[kind] != before->kinds[kind])
-            return causes[kind];
+            return peet__bus_causes[kind];
     return PEET_MISS_UNKNOWN;
 }
 
@@ -121,22 +155,21 @@ uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, 
     const unsigned cause = cause_of(b, &before, &c->stats);
     s->served = b->supplier != PEET_MEMORY_NOBODY ? 1 : b->memory_line_reads + b->memory_word_writes != from_memory ? 2 : 0;
     if (cause != PEET_MISS_CAUSES && wanted(b, PEET_MEMORY_MISS))
-        *next_report(b) = (struct peet_memory_event){.type = PEET_MEMORY_MISS, .level = 1, .cause = (uint8_t)cause,
+        *peet__bus_next_report(b) = (struct peet_memory_event){.type = PEET_MEMORY_MISS, .level = 1, .cause = (uint8_t)cause,
             .flags = (uint8_t)flags_of(touch), .hw = c->hw, .other = b->supplier, .size_bytes = s->bytes, .address = s->address,
             .cycles = stall, .now = time, .block = s->block, .ref = s->ref};
     if (stall) {
         b->hw[c->hw].latest = *s;
         if (wanted(b, PEET_MEMORY_STALL))
-            *next_report(b) = stall_event(c->hw, s, stall, time);
+            *peet__bus_next_report(b) = stall_event(c->hw, s, stall, time);
     }
     return stall;
 }
 
-/* The line is there, but this is no plain hit, or its memory is perfect. */
-static __attribute__((noinline)) uint32_t use_watched(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w, uint64_t at)
+uint32_t peet__bus_go_watched(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w)
 {
     struct cache *const c = t->c;
-    const uint64_t want = KEY_OF(line) | QUICK;
+    const uint64_t want = KEY_OF(line) | QUICK, at = peet__bus_asked_at(t, w);
     const uint32_t first = peet__bus_set_of(b, line) * b->ways;
     uint32_t i;
     for (i = first; i < first + b->ways; i++)
@@ -156,30 +189,4 @@ static __attribute__((noinline)) uint32_t use_watched(struct bus *b, struct turn
         peet__bus_touch_sole(b, c, line, w->bytes, TOUCH_WRITE, at); /* nothing that could be told of */
     }
     return i;
-}
-
-uint32_t peet__bus_go_watched(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w)
-{
-    enum { OF_MEMORY = 2 };
-    const uint64_t at = peet__bus_asked_at(t, w), address = begin + w->offset;
-    const uint8_t flags = w->writes ? PEET_MEMORY_STORE : 0;
-    struct looked l;
-    if (b->perfect)
-        return use_watched(b, t, begin, line, w, at);
-    l = b->bring(b, line, w, at, t->stamp);
-    if (__builtin_expect(!l.filled, 0))
-        return use_watched(b, t, begin, line, w, at);
-    if (l.state != BUS_INVALID && wanted(b, PEET_MEMORY_EVICT))
-        *next_report(b) = (struct peet_memory_event){.type = PEET_MEMORY_EVICT, .level = 1,
-            .flags = (uint8_t)(flags | (b->dirty[l.state] ? PEET_MEMORY_DIRTY : 0)), .other = PEET_MEMORY_NOBODY, .size_bytes = b->line_bytes,
-            .address = l.gone << b->line_shift, .by = address, .now = at, .block = t->block, .ref = w->first};
-    if (wanted(b, PEET_MEMORY_MISS))
-        *next_report(b) = (struct peet_memory_event){.type = PEET_MEMORY_MISS, .level = 1, .cause = causes[l.kind], .flags = flags,
-            .other = PEET_MEMORY_NOBODY, .size_bytes = w->bytes, .address = address, .cycles = l.taken.stalled, .now = at, .block = t->block,
-            .ref = w->first};
-    if (l.taken.stalled && wanted(b, PEET_MEMORY_STALL))
-        *next_report(b) = (struct peet_memory_event){.type = PEET_MEMORY_STALL, .level = OF_MEMORY, .flags = flags, .other = PEET_MEMORY_NOBODY,
-            .size_bytes = w->bytes, .address = address, .cycles = l.taken.stalled, .now = at, .block = t->block, .ref = w->first};
-    t->stalled += l.taken.stalled;
-    return l.taken.frame;
 }

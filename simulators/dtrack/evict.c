@@ -89,7 +89,7 @@ void dtrack__evict_prefetch(const struct dtrack *self, const struct peet_memory_
 {
     const unsigned level = e->level - 1u;
 
-    if (level < self->nlevels && e->type <= PEET_MEMORY_EVICT && e->hw < self->evict->nrings[level]) {
+    if (level < self->nlevels && (e->type <= PEET_MEMORY_EVICT || e->type == PEET_MEMORY_FILL) && e->hw < self->evict->nrings[level]) {
         const struct ring *r = &self->evict->rings[level][self->levels[level].shared_by <= 1 ? e->hw : 0]; /* else perhaps in vain */
 
         peet_sim_linemap_prefetch(&r->lines, e->address >> r->line_shift);

@@ -63,13 +63,20 @@ static void missed(struct dtrack *self, const struct peet_memory_event *e, unsig
         dtrack__sharing_missed(self, e->hw, e->address, data);
 }
 
-static void stalled(struct dtrack *self, const struct peet_memory_event *e)
+static void left(struct dtrack *self, const struct peet_memory_event *e, unsigned level, uint64_t line, uint32_t by)
+{
+    dtrack__tally(self, by)->levels[level].evictions++;
+    if (!elsewhere(self, e, level))
+        dtrack__evicted(self, level, e->hw, line, by);
+}
+
+static void stalled(struct dtrack *self, const struct peet_memory_event *e, unsigned served)
 {
     struct dtrack_tally *t = dtrack__tally(self, owner(self, e, e->address));
 
     t->stalls++;
     t->stall_cycles += e->cycles;
-    t->stall_served_cycles[e->level < DTRACK_SERVED ? e->level : DTRACK_SERVED - 1] += e->cycles;
+    t->stall_served_cycles[served < DTRACK_SERVED ? served : DTRACK_SERVED - 1] += e->cycles;
 }
 
 void dtrack__memory(struct dtrack *self, const struct peet_memory_event *events, size_t n)
@@ -84,20 +91,24 @@ void dtrack__memory(struct dtrack *self, const struct peet_memory_event *events,
         if (end - e > AHEAD)
             dtrack__evict_prefetch(self, e + AHEAD);
         if (e->type == PEET_MEMORY_STALL) {
-            stalled(self, e);
+            stalled(self, e, e->level);
             continue;
         }
         if (level >= self->nlevels)
             continue;
         switch (e->type) {
+        case PEET_MEMORY_FILL:
+            if (e->flags & PEET_MEMORY_FILL_GONE)
+                left(self, e, level, e->by, owner(self, e, e->address));
+            missed(self, e, level);
+            if (e->cycles)
+                stalled(self, e, e->level + 1u);
+            break;
         case PEET_MEMORY_MISS:
             missed(self, e, level);
             break;
         case PEET_MEMORY_EVICT:
-            data = owner(self, e, e->by);
-            dtrack__tally(self, data)->levels[level].evictions++;
-            if (!elsewhere(self, e, level))
-                dtrack__evicted(self, level, e->hw, e->address, data);
+            left(self, e, level, e->address, owner(self, e, e->by));
             break;
         case PEET_MEMORY_INVALIDATE:
             data = owner(self, e, e->by);

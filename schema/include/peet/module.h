@@ -365,7 +365,10 @@ enum peet_memory_type {
     PEET_MEMORY_EVICT,       /* a line left the cache at `level` to make room */
     PEET_MEMORY_INVALIDATE,  /* a line left the cache at `level` (of `hw`) because `other` wrote it */
     PEET_MEMORY_STALL,       /* the processor could not go on for `cycles` because of this reference */
-    PEET_MEMORY_TYPES
+    PEET_MEMORY_TYPES,
+    /** A MISS, the EVICT that it caused (if FILL_GONE is set), and the STALL until the next level served it (of the same cycles, if those are not 0) in one:
+     *  for observers with PEET_NEEDS_FILLS, if no other hears of the memory */
+    PEET_MEMORY_FILL = PEET_MEMORY_TYPES
 };
 
 enum peet_memory_cause { PEET_MISS_UNKNOWN, PEET_MISS_COLD, PEET_MISS_CAPACITY, PEET_MISS_CONFLICT, PEET_MISS_UPGRADE,
@@ -377,6 +380,7 @@ enum peet_memory_flags {
     PEET_MEMORY_PREFETCH = 4,    /* nobody has asked for it yet */
     PEET_MEMORY_WALK = 8,        /* a page table walk */
     PEET_MEMORY_DIRTY = 16,      /* EVICT, INVALIDATE: it had to be written back */
+    PEET_MEMORY_FILL_GONE = 32,  /* FILL: a line has left; DIRTY says it of that one */
 };
 
 #define PEET_MEMORY_NOBODY UINT32_MAX
@@ -390,7 +394,7 @@ struct peet_memory_event {
     uint32_t other;          /* INVALIDATE: who wrote; MISS: the hardware context whose cache gave the line; or PEET_MEMORY_NOBODY */
     uint32_t size_bytes;     /* of the reference, or of the line */
     uint64_t address;        /* of the reference (its part in that line); EVICT, INVALIDATE: of the line that left */
-    uint64_t by;             /* EVICT, INVALIDATE: the address referenced by whoever caused it */
+    uint64_t by;             /* EVICT, INVALIDATE: the address referenced by whoever caused it; FILL: the line that left */
     uint64_t cycles;         /* MISS: until the reference was served, as far as known at this level; STALL: lost */
     uint64_t now;            /* clock of hw */
     const struct peet_block *block; /* whose reference; NULL: none of the program's blocks */
@@ -567,6 +571,7 @@ enum peet_needs {
     PEET_NEEDS_ABSTRACT = 4,  /* abstract() is called */
     PEET_NEEDS_MEMORY = 8,    /* observers: memory() is called */
     PEET_NEEDS_DATA = 16,     /* env->data_of() and its like are there; else the structures are not kept track of */
+    PEET_NEEDS_FILLS = 32,    /* with MEMORY: memory() knows PEET_MEMORY_FILL */
 };
 
 struct peet_module {

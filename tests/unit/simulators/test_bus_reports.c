@@ -2,7 +2,8 @@
 /*
  * Memory reports: their sums against the machine's own totals, and what they say of each line against a model that
  * knows nothing but them (a line that goes must have come).  References of every shape, through block(), blocks() and
- * loop(); the same run without reports has the same times and statistics.  And structures with perfect memory.
+ * loop(); the same run without reports has the same times and statistics, and that with fills in one report says the same.  And structures with
+ * perfect memory.
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +37,7 @@ enum { NPROTOCOLS = sizeof protocols / sizeof *protocols };
 /* What an observer could add up. */
 static struct seen {
     uint64_t misses[2 * RIG_HWS], causes[PEET_MISS_CAUSES], write_misses, fetch_misses, evictions, invalidations, dirty_evictions;
-    uint64_t dirty_invalidations, stalls[RIG_HWS], from_caches, wrong, hash; /* of all that was told, in its order */
+    uint64_t dirty_invalidations, stalls[RIG_HWS], from_caches, wrong, fills, hash; /* of all that was told, in its order */
     uint32_t line_bytes, ncaches;
     int allocates, split;
     unsigned hws;
@@ -49,10 +50,40 @@ static uint8_t *place(const struct peet_memory_event *e, int instruction)
     return &seen.there[e->hw + (seen.split && instruction ? seen.hws : 0)][line % LINES];
 }
 
+static void look(const struct peet_env *env, const struct peet_memory_event *events, size_t n);
+
+/* What it stands for, one by one. */
+static void look_at_fill(const struct peet_env *env, struct peet_memory_event e)
+{
+    struct peet_memory_event gone = e;
+    seen.fills++;
+    gone.type = PEET_MEMORY_EVICT;
+    gone.flags &= ~PEET_MEMORY_FILL_GONE;
+    gone.cause = 0;
+    gone.cycles = 0;
+    gone.address = e.by;
+    gone.by = e.address;
+    gone.size_bytes = seen.line_bytes;
+    if (e.flags & PEET_MEMORY_FILL_GONE)
+        look(env, &gone, 1);
+    e.flags &= PEET_MEMORY_STORE;
+    e.type = PEET_MEMORY_MISS;
+    e.by = 0;
+    look(env, &e, 1);
+    e.type = PEET_MEMORY_STALL;
+    e.cause = 0;
+    e.level = 2;
+    if (e.cycles)
+        look(env, &e, 1);
+}
+
 static void look(const struct peet_env *env, const struct peet_memory_event *events, size_t n)
 {
-    (void)env;
     for (const struct peet_memory_event *e = events; n; e++, n--) {
+        if (e->type == PEET_MEMORY_FILL) {
+            look_at_fill(env, *e);
+            continue;
+        }
         uint8_t *line = place(e, e->flags & PEET_MEMORY_INSTRUCTION);
         const uint64_t told[] = {e->type, e->level, e->cause, e->flags, e->hw, e->other, e->size_bytes, e->address, e->by, e->cycles, e->now,
             e->block ? e->block->id : 0, e->ref};
@@ -111,6 +142,12 @@ static void with_reports(struct rig *rig)
     rig->env.reports = (1u << PEET_MEMORY_TYPES) - 1;
     rig->env.report = look;
     rig->env.describe_memory = describe;
+}
+
+static void with_fills(struct rig *rig)
+{
+    with_reports(rig);
+    rig->env.reports |= 1u << PEET_MEMORY_FILL;
 }
 
 struct template {
@@ -230,9 +267,12 @@ static void see_anew(const struct shape *s, unsigned p)
     seen.allocates = strcmp(protocols[p][1], "no") != 0;
 }
 
+static uint64_t all_fills;
+static struct seen singly; /* too large for a stack */
+
 static void sums(const struct shape *s, unsigned p)
 {
-    struct rig told, untold, checked;
+    struct rig told, untold, checked, filled;
     uint64_t hash;
     see_anew(s, p);
     rig_prepare = with_reports;
@@ -248,6 +288,18 @@ static void sums(const struct shape *s, unsigned p)
     play(&untold, s->hws);
     CU_ASSERT_EQUAL(seen.hash, hash);
     rig_close(&checked);
+    CU_ASSERT_EQUAL(seen.fills, 0);
+    singly = seen;
+    see_anew(s, p);
+    rig_prepare = with_fills;
+    CU_ASSERT_FATAL(open_shape(&filled, s, p, "1", "off") == 0);
+    rig_prepare = NULL;
+    play(&filled, s->hws);
+    CU_ASSERT_EQUAL(seen.hash, hash);
+    all_fills += seen.fills;
+    seen = singly;
+    CU_ASSERT(json_equal(told.stats, filled.stats));
+    rig_close(&filled);
     CU_ASSERT(json_equal(told.stats, untold.stats));
     CU_ASSERT_EQUAL(memcmp(told.clock, untold.clock, sizeof told.clock), 0);
 
@@ -293,6 +345,7 @@ static void test_sums(void)
     for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (unsigned p = 0; p < NPROTOCOLS; p++)
             sums(&shapes[i], p);
+    CU_ASSERT(all_fills > 1000);
 }
 
 /* ---------------------------------------------------------------------------------- perfect structures */
