@@ -46,6 +46,11 @@ __wrap_\name:
 PEET__WORLD(X)
 #undef X
 
+/* The same as __wrap_<name> for other libraries of ours (unseen.S). */
+#define X(name) .globl peet_rt_c_##name; .set peet_rt_c_##name, __wrap_##name;
+PEET__WORLD_UNSEEN(X)
+#undef X
+
 /* r11: twice the number of the function, plus 1 for this library's own call.  Keeps all arguments, those of variadic
  * functions included. */
         .type   world_first, @function

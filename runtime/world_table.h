@@ -78,4 +78,9 @@
     PEET__WORLD_MEMORY(X) PEET__WORLD_STRING(X) PEET__WORLD_SORT(X) PEET__WORLD_CLOCK(X) PEET__WORLD_FILE(X) PEET__WORLD_SOCKET(X) \
     PEET__WORLD_POLL(X) PEET__WORLD_PROCESS(X) PEET__WORLD_STDIO(X) PEET__WORLD_FORMAT(X)
 
+/* Those that other libraries of ours call as the C library's own, as this one does: what they reference for such a library is
+ * not the program's.  The rest is about time and waiting, which is simulated for them, too. */
+#define PEET__WORLD_UNSEEN(X) \
+    PEET__WORLD_MEMORY(X) PEET__WORLD_STRING(X) PEET__WORLD_SORT(X) PEET__WORLD_STDIO(X) PEET__WORLD_FORMAT(X)
+
 #endif

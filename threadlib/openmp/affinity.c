@@ -202,6 +202,7 @@ static void show(const char *format)
 {
     char line[1024];
     capture(line, sizeof line, format);
+    peet_rt_now(); /* lines of several threads, and the program's, come in the order of simulated time */
     fprintf(stdout, "%s\n", line);
 }
 

@@ -68,30 +68,23 @@ static void read_int(const char *name, int min, int *out)
         *out = (int)n;
 }
 
-/* Returns: how many there are, 0 if it is no list of positive numbers */
-static int read_list(const char *value, int **out_list)
+/* Returns: how many there are, 0 if it is no list of positive numbers, or a longer one than there is room for */
+static int read_list(const char *value, int list[OMP_LEVELS_MAX])
 {
-    int n = 0, *list = NULL;
-    for (;;) {
+    for (int n = 0; n < OMP_LEVELS_MAX;) {
         char *end;
         errno = 0;
         long number = strtol(value, &end, 10);
         while (isspace((unsigned char)*end))
             end++;
-        if (errno || end == value || number < 1 || number > INT_MAX || (*end && *end != ',')) {
-            free(list);
+        if (errno || end == value || number < 1 || number > INT_MAX || (*end && *end != ','))
             return 0;
-        }
-        list = realloc(list, (size_t)(n + 1) * sizeof(*list));
-        if (!list)
-            peet__omp_die("out of memory for a list of numbers");
         list[n++] = (int)number;
         if (!*end)
-            break;
+            return n;
         value = end + 1;
     }
-    *out_list = list;
-    return n;
+    return 0;
 }
 
 static void read_threads(struct omp_environment *env)
@@ -99,9 +92,9 @@ static void read_threads(struct omp_environment *env)
     const char *value = value_of("OMP_NUM_THREADS");
     if (!value)
         return;
-    env->nthreads_list = read_list(value, &env->threads_list);
+    env->nthreads_list = read_list(value, env->threads_list);
     if (env->nthreads_list == 0)
-        refuse("OMP_NUM_THREADS", value, "it must be a positive number, or a list of them with commas");
+        refuse("OMP_NUM_THREADS", value, "it must be a positive number, or a list of at most 64 with commas");
     else
         env->icvs.threads = env->threads_list[0];
 }
@@ -123,14 +116,11 @@ static void read_bind(struct omp_environment *env)
         while (isspace((unsigned char)*word))
             word++;
         bind = bind_of(word);
-        if (bind < 0) {
-            refuse("OMP_PROC_BIND", value, "it must be true, false, or a list of primary, close and spread");
+        if (bind < 0 || env->nbind_list == OMP_LEVELS_MAX) {
+            refuse("OMP_PROC_BIND", value, "it must be true, false, or a list of at most 64 of primary, close and spread");
             env->nbind_list = 0;
             return;
         }
-        env->bind_list = realloc(env->bind_list, (size_t)(env->nbind_list + 1) * sizeof(*env->bind_list));
-        if (!env->bind_list)
-            peet__omp_die("out of memory for a list of bindings");
         env->bind_list[env->nbind_list++] = bind;
     }
     if (env->nbind_list > 0)

@@ -7,35 +7,12 @@
 
 #include <elf.h>
 #include <link.h>
+#include <string.h>
 
 static const char *const makers[] = {
     "__kmpc_omp_task", "__kmpc_omp_task_with_deps", "__kmpc_omp_task_alloc", "__kmpc_omp_target_task_alloc",
     "__kmpc_taskloop", "__kmpc_taskloop_5",
 };
-
-/* Comparisons of our own: the library's are the program's here, which would be seen to look at all names of all images. */
-static int begins_with(const char *text, const char *with)
-{
-    while (*with && *text == *with)
-        text++, with++;
-    return !*with;
-}
-
-static int same(const char *a, const char *b)
-{
-    while (*a && *a == *b)
-        a++, b++;
-    return *a == *b;
-}
-
-/* What comes behind the last slash; "" if there is none: the program itself has no name. */
-static const char *base_of(const char *path)
-{
-    const char *base = "";
-    for (; path && *path; path++)
-        base = *path == '/' ? path + 1 : base;
-    return base;
-}
 
 /* The dynamic linker has made most addresses absolute, but not those of every image. */
 static const void *absolute(const struct dl_phdr_info *image, ElfW(Addr) address)
@@ -63,7 +40,7 @@ static int makes_tasks(const struct dl_phdr_info *image, const ElfW(Dyn) *dynami
         for (size_t i = 0; tables[t] && i < bytes[t] / sizeof(**tables); i++) {
             size_t symbol = ELF64_R_SYM(tables[t][i].r_info);
             for (size_t m = 0; symbol && m < sizeof makers / sizeof *makers; m++)
-                if (same(names + symbols[symbol].st_name, makers[m]))
+                if (strcmp(names + symbols[symbol].st_name, makers[m]) == 0)
                     return 1;
         }
     return 0;
@@ -71,8 +48,8 @@ static int makes_tasks(const struct dl_phdr_info *image, const ElfW(Dyn) *dynami
 
 static int look(struct dl_phdr_info *image, size_t bytes, void *found)
 {
-    const char *name = base_of(image->dlpi_name);
-    if (begins_with(name, "libomp.") || begins_with(name, "libpeet-"))
+    const char *slash = image->dlpi_name ? strrchr(image->dlpi_name, '/') : NULL, *name = slash ? slash + 1 : "";
+    if (strncmp(name, "libomp.", 7) == 0 || strncmp(name, "libpeet-", 8) == 0)
         return 0;
     for (int i = 0; i < image->dlpi_phnum; i++)
         if (image->dlpi_phdr[i].p_type == PT_DYNAMIC &&

@@ -92,12 +92,13 @@ struct omp_icvs {
     uintptr_t allocator;
 };
 
-/** What the environment says, once for the program. */
+/** What the environment says, once for the program.  Not in the subject's heap: addresses do not depend on it. */
+enum { OMP_LEVELS_MAX = 64 };
 struct omp_environment {
     struct omp_icvs icvs;
-    int *threads_list; /* OMP_NUM_THREADS, a value a level */
+    int threads_list[OMP_LEVELS_MAX]; /* OMP_NUM_THREADS, a value a level */
     int nthreads_list;
-    int *bind_list;    /* OMP_PROC_BIND */
+    int bind_list[OMP_LEVELS_MAX];    /* OMP_PROC_BIND */
     int nbind_list;
     int cancellation, max_task_priority, display, display_affinity;
     int teams, teams_thread_limit; /* 0: not said */
