@@ -227,17 +227,20 @@ struct dtrack_pattern *dtrack__patterns(const struct dtrack *self);
 void dtrack__memory(struct dtrack *self, const struct peet_memory_event *events, size_t n);
 
 /* ---- evict.c */
-/** Reports of this line will come soon. */
-void dtrack__evict_prefetch(const struct dtrack *self, const struct peet_memory_event *event);
+struct dtrack_cache;
+/** What is known of a line that may have left a cache.  All zero: the cache is none that is watched, or there is no memory */
+struct dtrack_gone { struct dtrack_cache *cache; uint64_t *word; };
 struct dtrack_pair { uint32_t level, victim, evictor; uint64_t count; };
 struct dtrack_evict *dtrack__evict_new(struct dtrack *self);
 void dtrack__evict_free(struct dtrack_evict *evict);
-/** A line left the cache of hw at a level (from 0), driven out by a reference to @evictor. */
-void dtrack__evicted(struct dtrack *self, unsigned level, unsigned hw, uint64_t line, uint32_t evictor);
+/** An address's line in the cache of hw at a level (from 0). */
+struct dtrack_gone dtrack__gone(struct dtrack *self, unsigned level, unsigned hw, uint64_t address);
+/** The line left it, driven out by a reference to @evictor. */
+void dtrack__evicted(struct dtrack_gone line, uint32_t evictor);
 /** A miss there.  Returns: 1 and who had driven the line out, if it had been not long ago */
-int dtrack__came_back(struct dtrack *self, unsigned level, unsigned hw, uint64_t line, uint32_t victim, uint32_t *out_evictor);
+int dtrack__came_back(struct dtrack *self, unsigned level, struct dtrack_gone line, uint32_t victim, uint32_t *out_evictor);
 /** The line is in the cache again, without a miss. */
-void dtrack__back_again(struct dtrack *self, unsigned level, unsigned hw, uint64_t line);
+void dtrack__back_again(struct dtrack_gone line);
 /** All pairs with a count, the greatest first.  The caller frees them.  Returns: how many */
 size_t dtrack__pairs(const struct dtrack_evict *evict, struct dtrack_pair **out_pairs);
 

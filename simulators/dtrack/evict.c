@@ -15,7 +15,7 @@ enum { EVICTOR_BITS = 24 };
 #define EVICTOR_MASK ((1ull << EVICTOR_BITS) - 1)
 
 /** One cache. */
-struct ring {
+struct dtrack_cache {
     struct peet_sim_linemap lines;
     uint64_t evictions, window;
     uint32_t line_shift;
@@ -25,12 +25,12 @@ struct key { uint32_t level, victim, evictor; };
 struct pair { struct key key; uint64_t count; UT_hash_handle hh; };
 
 struct dtrack_evict {
-    struct ring *rings[DTRACK_LEVELS];
-    uint32_t nrings[DTRACK_LEVELS];
+    struct dtrack_cache *caches[DTRACK_LEVELS];
+    uint32_t ncaches[DTRACK_LEVELS];
     struct pair *pairs, *lately[1 << DTRACK_PAIR_BITS];
 };
 
-static void ring_init(const struct dtrack *self, struct ring *r, const struct peet_memory_level *l)
+static void cache_init(const struct dtrack *self, struct dtrack_cache *r, const struct peet_memory_level *l)
 {
     peet_sim_linemap_init(&r->lines, sizeof(uint64_t));
     r->line_shift = l->line_bytes ? (uint32_t)__builtin_ctz(l->line_bytes) : 0;
@@ -44,15 +44,15 @@ struct dtrack_evict *dtrack__evict_new(struct dtrack *self)
     for (uint32_t l = 0; e && l < self->nlevels; l++) {
         uint32_t by = self->levels[l].shared_by ? self->levels[l].shared_by : 1;
 
-        e->nrings[l] = (self->env->hw_contexts + by - 1) / by;
-        e->rings[l] = calloc(e->nrings[l], sizeof *e->rings[l]);
-        if (!e->rings[l]) {
+        e->ncaches[l] = (self->env->hw_contexts + by - 1) / by;
+        e->caches[l] = calloc(e->ncaches[l], sizeof *e->caches[l]);
+        if (!e->caches[l]) {
             dtrack__evict_free(e);
             e = NULL;
             break;
         }
-        for (uint32_t i = 0; i < e->nrings[l]; i++)
-            ring_init(self, &e->rings[l][i], &self->levels[l]);
+        for (uint32_t i = 0; i < e->ncaches[l]; i++)
+            cache_init(self, &e->caches[l][i], &self->levels[l]);
     }
     if (!e)
         dtrack__no_memory(self);
@@ -66,9 +66,9 @@ void dtrack__evict_free(struct dtrack_evict *e)
     if (!e)
         return;
     for (unsigned l = 0; l < DTRACK_LEVELS; l++) {
-        for (uint32_t i = 0; e->rings[l] && i < e->nrings[l]; i++)
-            peet_sim_linemap_fini(&e->rings[l][i].lines);
-        free(e->rings[l]);
+        for (uint32_t i = 0; e->caches[l] && i < e->ncaches[l]; i++)
+            peet_sim_linemap_fini(&e->caches[l][i].lines);
+        free(e->caches[l]);
     }
     HASH_ITER(hh, e->pairs, p, next) {
         HASH_DEL(e->pairs, p);
@@ -77,49 +77,34 @@ void dtrack__evict_free(struct dtrack_evict *e)
     free(e);
 }
 
-static struct ring *ring_of(struct dtrack *self, unsigned level, unsigned hw)
+static struct dtrack_cache *cache_of(struct dtrack *self, unsigned level, unsigned hw)
 {
     const uint32_t by = self->levels[level].shared_by;
     const uint32_t cache = by <= 1 ? hw : hw / by; /* mostly one, and divisions are slow */
 
-    return cache < self->evict->nrings[level] ? &self->evict->rings[level][cache] : NULL;
+    return cache < self->evict->ncaches[level] ? &self->evict->caches[level][cache] : NULL;
 }
 
-void dtrack__evict_prefetch(const struct dtrack *self, const struct peet_memory_event *e)
+struct dtrack_gone dtrack__gone(struct dtrack *self, unsigned level, unsigned hw, uint64_t address)
 {
-    const unsigned level = e->level - 1u;
-
-    if (level < self->nlevels && (e->type <= PEET_MEMORY_EVICT || e->type == PEET_MEMORY_FILL) && e->hw < self->evict->nrings[level]) {
-        const struct ring *r = &self->evict->rings[level][self->levels[level].shared_by <= 1 ? e->hw : 0]; /* else perhaps in vain */
-
-        peet_sim_linemap_prefetch(&r->lines, e->address >> r->line_shift);
-    }
-}
-
-static uint64_t *word_of(struct dtrack *self, struct ring *r, uint64_t line)
-{
-    uint64_t *word = r ? peet_sim_linemap_get(&r->lines, line >> r->line_shift) : NULL;
+    struct dtrack_cache *r = cache_of(self, level, hw);
+    uint64_t *word = r ? peet_sim_linemap_get(&r->lines, address >> r->line_shift) : NULL;
 
     if (r && !word)
         dtrack__no_memory(self);
-    return word;
+    return (struct dtrack_gone){ r, word };
 }
 
-void dtrack__back_again(struct dtrack *self, unsigned level, unsigned hw, uint64_t line)
+void dtrack__back_again(struct dtrack_gone line)
 {
-    uint64_t *word = word_of(self, ring_of(self, level, hw), line);
-
-    if (word)
-        *word = 0;
+    if (line.word)
+        *line.word = 0;
 }
 
-void dtrack__evicted(struct dtrack *self, unsigned level, unsigned hw, uint64_t line, uint32_t evictor)
+void dtrack__evicted(struct dtrack_gone line, uint32_t evictor)
 {
-    struct ring *r = ring_of(self, level, hw);
-    uint64_t *word = word_of(self, r, line);
-
-    if (word)
-        *word = ++r->evictions << EVICTOR_BITS | (evictor & EVICTOR_MASK);
+    if (line.word)
+        *line.word = ++line.cache->evictions << EVICTOR_BITS | (evictor & EVICTOR_MASK);
 }
 
 static __attribute__((noinline)) struct pair *pair_of(struct dtrack *self, const struct key *key)
@@ -149,15 +134,14 @@ static void count(struct dtrack *self, const struct key *key)
         (*lately)->count++;
 }
 
-int dtrack__came_back(struct dtrack *self, unsigned level, unsigned hw, uint64_t line, uint32_t victim, uint32_t *out_evictor)
+int dtrack__came_back(struct dtrack *self, unsigned level, struct dtrack_gone line, uint32_t victim, uint32_t *out_evictor)
 {
-    struct ring *r = ring_of(self, level, hw);
-    uint64_t *word = word_of(self, r, line), was = word ? *word : 0;
+    const uint64_t was = line.word ? *line.word : 0;
 
     if (!was)
         return 0;
-    *word = 0;
-    if (r->evictions - (was >> EVICTOR_BITS) >= r->window)
+    *line.word = 0;
+    if (line.cache->evictions - (was >> EVICTOR_BITS) >= line.cache->window)
         return 0;
     *out_evictor = (uint32_t)(was & EVICTOR_MASK);
     if (*out_evictor >= (DTRACK_WALKS & EVICTOR_MASK))

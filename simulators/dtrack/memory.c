@@ -25,99 +25,143 @@ static uint32_t owner(struct dtrack *self, const struct peet_memory_event *e, ui
     return self->known_data;
 }
 
-static uint64_t line_of(const struct dtrack *self, unsigned level, uint64_t address)
+static inline void count_miss(struct dtrack *self, const struct peet_memory_event *e, unsigned level, uint32_t data, struct dtrack_level *l,
+    struct dtrack_gone line)
 {
-    uint32_t bytes = self->levels[level].line_bytes;
+    uint32_t evictor;
 
-    return bytes ? address & -(uint64_t)bytes : address;
+    if (e->flags & PEET_MEMORY_STORE)
+        l->write_misses++;
+    else
+        l->read_misses++;
+    if (dtrack__came_back(self, level, line, data, &evictor)) {
+        if (evictor == data)
+            l->premature_same++;
+        else
+            l->premature_other++;
+    }
+}
+
+static inline void count_stall(struct dtrack_tally *t, uint64_t cycles, unsigned served)
+{
+    t->stalls++;
+    t->stall_cycles += cycles;
+    t->stall_served_cycles[served < DTRACK_SERVED ? served : DTRACK_SERVED - 1] += cycles;
+}
+
+/** The line that a report is about; none if its cache is not among those. */
+static struct dtrack_gone line_of(struct dtrack *self, const struct peet_memory_event *e, unsigned level)
+{
+    return elsewhere(self, e, level) ? (struct dtrack_gone){ 0 } : dtrack__gone(self, level, e->hw, e->address);
 }
 
 static void missed(struct dtrack *self, const struct peet_memory_event *e, unsigned level)
 {
     const uint32_t data = owner(self, e, e->address);
     struct dtrack_level *l = &dtrack__tally(self, data)->levels[level];
-    uint32_t evictor;
 
     if (e->flags & PEET_MEMORY_PREFETCH) { /* it may bring back what was evicted, but nobody has missed it */
         l->prefetches++;
-        dtrack__back_again(self, level, e->hw, line_of(self, level, e->address));
+        dtrack__back_again(dtrack__gone(self, level, e->hw, e->address));
         return;
     }
     l->miss_cycles += e->cycles;
     l->causes[e->cause < PEET_MISS_CAUSES ? e->cause : PEET_MISS_UNKNOWN]++;
-    if (e->cause == PEET_MISS_UPGRADE) {
+    if (e->cause == PEET_MISS_UPGRADE)
         l->upgrades++;
-    } else {
-        if (e->flags & PEET_MEMORY_STORE)
-            l->write_misses++;
-        else
-            l->read_misses++;
-        if (!elsewhere(self, e, level) && dtrack__came_back(self, level, e->hw, line_of(self, level, e->address), data, &evictor)) {
-            if (evictor == data)
-                l->premature_same++;
-            else
-                l->premature_other++;
-        }
-    }
+    else
+        count_miss(self, e, level, data, l, line_of(self, e, level));
     if (self->sharing && level == 0 && !(e->flags & (PEET_MEMORY_INSTRUCTION | PEET_MEMORY_WALK)))
         dtrack__sharing_missed(self, e->hw, e->address, data);
 }
 
-static void left(struct dtrack *self, const struct peet_memory_event *e, unsigned level, uint64_t line, uint32_t by)
+static __attribute__((noinline)) void one(struct dtrack *self, const struct peet_memory_event *e)
 {
-    dtrack__tally(self, by)->levels[level].evictions++;
-    if (!elsewhere(self, e, level))
-        dtrack__evicted(self, level, e->hw, line, by);
+    const unsigned level = e->level - 1u;
+    uint32_t data;
+
+    if (e->type == PEET_MEMORY_STALL) {
+        count_stall(dtrack__tally(self, owner(self, e, e->address)), e->cycles, e->level);
+        return;
+    }
+    if (level >= self->nlevels)
+        return;
+    switch (e->type) {
+    case PEET_MEMORY_MISS:
+        missed(self, e, level);
+        break;
+    case PEET_MEMORY_EVICT:
+        data = owner(self, e, e->by);
+        dtrack__tally(self, data)->levels[level].evictions++;
+        dtrack__evicted(line_of(self, e, level), data);
+        break;
+    case PEET_MEMORY_INVALIDATE:
+        data = owner(self, e, e->by);
+        dtrack__tally(self, data)->levels[level].invalidations++;
+        if (self->sharing && !(e->flags & PEET_MEMORY_INSTRUCTION))
+            dtrack__sharing_invalidated(self, e->hw, e->other, e->address, e->by, data);
+        break;
+    default:
+        break;
+    }
 }
 
-static void stalled(struct dtrack *self, const struct peet_memory_event *e, unsigned served)
-{
-    struct dtrack_tally *t = dtrack__tally(self, owner(self, e, e->address));
+/** What came and what went. */
+struct fill { struct dtrack_gone in, out; };
 
-    t->stalls++;
-    t->stall_cycles += e->cycles;
-    t->stall_served_cycles[served < DTRACK_SERVED ? served : DTRACK_SERVED - 1] += e->cycles;
+static inline int is_fill(const struct dtrack *self, const struct peet_memory_event *e)
+{
+    return e->type == PEET_MEMORY_FILL && e->level - 1u < self->nlevels;
+}
+
+/** The records of both lines are on their way. */
+static inline struct fill look_up(struct dtrack *self, const struct peet_memory_event *e)
+{
+    struct fill f = { dtrack__gone(self, e->level - 1u, e->hw, e->address), { 0 } };
+
+    __builtin_prefetch(f.in.word, 1);
+    if (e->flags & PEET_MEMORY_FILL_GONE) {
+        f.out = dtrack__gone(self, e->level - 1u, e->hw, e->by);
+        __builtin_prefetch(f.out.word, 1);
+    }
+    return f;
+}
+
+static inline void filled(struct dtrack *self, const struct peet_memory_event *e, const struct fill *f)
+{
+    const unsigned level = e->level - 1u;
+    const uint32_t data = dtrack__find(self, e->address)->data;
+    struct dtrack_tally *t = dtrack__tally(self, data);
+    struct dtrack_level *l = &t->levels[level];
+
+    l->miss_cycles += e->cycles;
+    l->causes[e->cause < PEET_MISS_CAUSES ? e->cause : PEET_MISS_UNKNOWN]++;
+    if (e->flags & PEET_MEMORY_FILL_GONE) {
+        l->evictions++;
+        dtrack__evicted(f->out, data);
+    }
+    count_miss(self, e, level, data, l, f->in);
+    if (e->cycles)
+        count_stall(t, e->cycles, e->level + 1u);
+    if (self->sharing && level == 0)
+        dtrack__sharing_missed(self, e->hw, e->address, data);
 }
 
 void dtrack__memory(struct dtrack *self, const struct peet_memory_event *events, size_t n)
 {
-    enum { AHEAD = 9 };
-    const struct peet_memory_event *const end = events + n;
+    enum { TOGETHER = 24 };
+    struct fill fills[TOGETHER];
 
-    for (const struct peet_memory_event *e = events; e != end && !self->failed; e++) {
-        const unsigned level = e->level - 1u;
-        uint32_t data;
-
-        if (end - e > AHEAD)
-            dtrack__evict_prefetch(self, e + AHEAD);
-        if (e->type == PEET_MEMORY_STALL) {
-            stalled(self, e, e->level);
-            continue;
-        }
-        if (level >= self->nlevels)
-            continue;
-        switch (e->type) {
-        case PEET_MEMORY_FILL:
-            if (e->flags & PEET_MEMORY_FILL_GONE)
-                left(self, e, level, e->by, owner(self, e, e->address));
-            missed(self, e, level);
-            if (e->cycles)
-                stalled(self, e, e->level + 1u);
-            break;
-        case PEET_MEMORY_MISS:
-            missed(self, e, level);
-            break;
-        case PEET_MEMORY_EVICT:
-            left(self, e, level, e->address, owner(self, e, e->by));
-            break;
-        case PEET_MEMORY_INVALIDATE:
-            data = owner(self, e, e->by);
-            dtrack__tally(self, data)->levels[level].invalidations++;
-            if (self->sharing && !(e->flags & PEET_MEMORY_INSTRUCTION))
-                dtrack__sharing_invalidated(self, e->hw, e->other, e->address, e->by, data);
-            break;
-        default:
-            break;
+    for (size_t some; n && !self->failed; events += some, n -= some) {
+        some = n < TOGETHER ? n : TOGETHER;
+        for (size_t i = 0; i < some; i++)
+            if (is_fill(self, &events[i]))
+                fills[i] = look_up(self, &events[i]);
+        for (size_t i = 0; i < some && !self->failed; i++) {
+            if (is_fill(self, &events[i]))
+                filled(self, &events[i], &fills[i]);
+            else
+                one(self, &events[i]);
         }
     }
 }

@@ -19,6 +19,7 @@ struct machine {
     struct peet_ref refs[8];
     struct peet_function function;
     uint64_t misses[DRIG_DATA], evictions[DRIG_DATA], invalidations[DRIG_DATA], stalls[DRIG_DATA], upgrades[DRIG_DATA];
+    int fills; /* a miss and what it drives out is one report */
 };
 
 static uint32_t data_at(struct machine *m, uint64_t address)
@@ -53,12 +54,14 @@ static void touch(struct machine *m, unsigned hw, unsigned block, uint64_t addre
     struct peet_block_event event = { &m->blocks[block], &address, hw, 1, NULL };
     struct peet_memory_event e = { .level = 1, .hw = hw, .other = PEET_MEMORY_NOBODY, .address = address, .size_bytes = 4, .by = address,
         .flags = write ? PEET_MEMORY_STORE : 0, .block = event.block };
-    int had = m->tags[hw][set] == line;
+    const uint64_t was = m->tags[hw][set];
+    int had = was == line;
 
-    if (!had && m->tags[hw][set]) {
+    if (!had && was) {
         e.type = PEET_MEMORY_EVICT;
-        e.address = m->tags[hw][set];
-        tell(m, &e);
+        e.address = was;
+        if (!m->fills)
+            tell(m, &e);
         m->evictions[data_at(m, address)]++;
     }
     for (unsigned o = 0; o < HWS; o++)
@@ -81,12 +84,19 @@ static void touch(struct machine *m, unsigned hw, unsigned block, uint64_t addre
         e.type = PEET_MEMORY_MISS;
         e.cause = had ? PEET_MISS_UPGRADE : PEET_MISS_UNKNOWN;
         e.cycles = 10;
-        tell(m, &e);
         (had ? m->upgrades : m->misses)[data_at(m, address)]++;
+        if (m->fills && !had) {
+            e.type = PEET_MEMORY_FILL;
+            e.flags |= was ? PEET_MEMORY_FILL_GONE : 0;
+            e.by = was;
+            m->stalls[data_at(m, address)] += 3; /* all 10 of them are a stall's */
+        }
+        tell(m, &e);
         e.type = PEET_MEMORY_STALL;
         e.cycles = 7;
         e.level = 2;
-        tell(m, &e);
+        if (!m->fills || had)
+            tell(m, &e);
         m->stalls[data_at(m, address)] += 7;
     }
     m->tags[hw][set] = line;
@@ -94,7 +104,7 @@ static void touch(struct machine *m, unsigned hw, unsigned block, uint64_t addre
     peet_module.block(m->rig->self, hw, &event, 0);
 }
 
-static void test_books(void)
+static void books(int fills)
 {
     struct drig rig;
     struct machine m;
@@ -107,6 +117,7 @@ static void test_books(void)
     }
     CU_ASSERT_FATAL(drig_open(&rig, NULL) == 0);
     machine_init(&m, &rig);
+    m.fills = fills;
     for (unsigned i = 0; i < EVENTS; i++)
         touch(&m, (unsigned)drig_random(&seed, HWS), (unsigned)drig_random(&seed, 8), 0x10000 + 2000 + drig_random(&seed, 1600) * 4);
     drig_finish(&rig);
@@ -127,6 +138,12 @@ static void test_books(void)
     CU_ASSERT_EQUAL(drig_u64(json_object_get(rig.stats, "totals"), "stall_cycles"), all[1]);
     CU_ASSERT(all[0] > 1000 && all[2] > 1000);
     drig_close(&rig);
+}
+
+static void test_books(void)
+{
+    books(0);
+    books(1);
 }
 
 /* ------------------------------------------------------------------------------------------- evictions */
@@ -153,17 +170,21 @@ static void premature(uint64_t window, const char *set)
         unsigned victim_set = line / LINE % SETS;
         uint32_t data = 2 + (uint32_t)((address - 0x10000) / LINE / 10);
         struct peet_memory_event e = { .level = 1, .other = PEET_MEMORY_NOBODY, .size_bytes = 4, .by = address };
+        const int together = n & 1; /* in one report */
 
         if (tags[victim_set] == line)
             continue;
         if (tags[victim_set]) {
             e.type = PEET_MEMORY_EVICT;
             e.address = tags[victim_set];
-            peet_module.memory(rig.self, &e, 1);
+            if (!together)
+                peet_module.memory(rig.self, &e, 1);
             gone[ngone] = (struct gone){ tags[victim_set], ngone, data, 0 };
             ngone++;
         }
-        e.type = PEET_MEMORY_MISS;
+        e.type = together ? PEET_MEMORY_FILL : PEET_MEMORY_MISS;
+        e.flags = together && tags[victim_set] ? PEET_MEMORY_FILL_GONE : 0;
+        e.by = tags[victim_set];
         e.address = address;
         peet_module.memory(rig.self, &e, 1);
         tags[victim_set] = line;
