@@ -140,15 +140,6 @@ enum fill_kind { FILL_READ, FILL_WRITE, FILL_SILENTLY, FILL_KINDS };
 struct filled { uint64_t fills[FILL_KINDS][8] /* by the state that was there */, kinds[MISS_KINDS] /* but for capacity */, waited; };
 _Static_assert(BUS_STATES_MAX <= 8, "a state's number has three bits");
 
-/** What can be said of a stride, without its sign (turns.c). */
-struct bus_stride {
-    uint64_t inverse; /* a 2^32th of it, rounded up; 1 if it is longer than a line, or 0 */
-    uint32_t unit;    /* a group that lies within so many bytes, which divide a line, does so in each turn, and is never in two lines; 0: none */
-    uint16_t period;  /* such a group stays in each line for so many turns; */
-    uint8_t shift;    /* of the stride, if that is what units are; of a line */
-};
-enum { BUS_STRIDES = 257 };
-
 struct bus {
     const struct peet_env *env;
     const struct bus_protocol *protocol;
@@ -188,7 +179,6 @@ struct bus {
     struct bus_direct *direct;  /* blocks that peet takes by itself (direct.c); NULL: none */
     int groupwise;              /* groups.c has its conditions */
     uint32_t (*go_slowly)(struct bus *, struct turn *, uint64_t begin, uint64_t line, const struct group_way *); /* miss.c */
-    struct bus_stride strides[BUS_STRIDES]; /* not asked for so far: zero */
     int silent_write;           /* a write to a line that a read has brought in needs no transaction */
     struct fill fill[FILL_KINDS]; /* groupwise */
     uint8_t silent[FILL_KINDS][BUS_STATES_MAX]; /* groupwise: the state after references to a line that is there, BUS_INVALID: they need the bus */
@@ -277,6 +267,7 @@ struct group_way {
     uint16_t offset;      /* of the first of them, behind the group's beginning */
     uint32_t members;     /* those references, in bus.group_members */
     struct group_split *splits; /* by where the group is cut; NULL: it never was */
+    struct loop_way *loop; /* what turns.c knows of it; NULL: it was in no loop */
 };
 /** A reference of a group: how far it is behind the group's beginning. */
 struct group_member { uint16_t offset; uint8_t ref; };

@@ -12,25 +12,8 @@
 
 enum { FEW = 16 }; /* turns that are not worth the while */
 
-struct bus_stride peet__bus_stride_of_any(struct bus *b, uint64_t step)
-{
-    struct bus_stride s = {.inverse = 1, .period = 1};
-    if (!(step & (b->line_bytes - 1))) {
-        s.unit = b->line_bytes;
-        s.shift = (uint8_t)b->line_shift;
-    } else if (step < b->line_bytes) {
-        s.inverse = ((1ull << 32) + step - 1) / step;
-        s.unit = step & (step - 1) ? 0 : (uint32_t)step;
-        s.period = b->line_bytes / (uint32_t)step;
-        s.shift = (uint8_t)__builtin_ctzll(step);
-    }
-    if (step < BUS_STRIDES)
-        b->strides[step] = s;
-    return s;
-}
-
 /* All turns, if no group leaves its line, and all hit.  Returns: whether it was so */
-ALWAYS int go_in_place(struct looping *l, uint32_t n, uint64_t turns, uint64_t limit, uint64_t *inout_time)
+ALWAYS int go_in_place(struct looping *l, const struct loop_way *const *ways, uint32_t n, uint64_t turns, uint64_t limit, uint64_t *inout_time)
 {
     const struct bus *const b = l->b;
     struct cache *const c = &b->caches[l->hw];
@@ -39,18 +22,17 @@ ALWAYS int go_in_place(struct looping *l, uint32_t n, uint64_t turns, uint64_t l
     if (peet__bus_turns_within(p, turns, *inout_time, limit) != turns)
         return 0;
     for (uint32_t k = 0; k < n; k++) {
-        uint64_t begin;
-        const struct group *const g = peet__bus_group_of_way(l, k, &begin);
-        const uint64_t end = begin + (uint64_t)l->strides[g->value] * (turns - 1), line = begin >> b->line_shift;
-        if (((begin ^ (end + g->span - 1u)) | (end ^ (begin + g->span - 1u))) >> b->line_shift)
+        const struct loop_way *const w = ways[k];
+        const uint64_t begin = l->begins[k], end = begin + (uint64_t)w->stride * (turns - 1), line = begin >> b->line_shift;
+        if (((begin ^ (end + w->span - 1u)) | (end ^ (begin + w->span - 1u))) >> b->line_shift)
             return 0;
         frames[k] = c->hints[line & b->hint_mask];
-        if ((c->keys[frames[k]] | g->either) != (KEY_OF(line) | QUICK))
+        if ((c->keys[frames[k]] | w->either) != (KEY_OF(line) | QUICK))
             return 0;
     }
     c->stamp += turns * p->nrefs;
     for (uint32_t k = 0; k < n; k++)
-        peet__bus_use_last(c, frames[k], c->stamp - p->nrefs + b->group_ways[p->ways - 1 + k].last);
+        peet__bus_use_last(c, frames[k], c->stamp - p->nrefs + ways[k]->last);
     *inout_time += turns * p->cost;
     return 1;
 }
@@ -59,23 +41,25 @@ ALWAYS int go_in_place(struct looping *l, uint32_t n, uint64_t turns, uint64_t l
 struct even {
     uint64_t want, delta;   /* as in struct looped */
     uint64_t next, period;
+    uint64_t begin, stride;
     uint32_t frame;
     uint8_t either, last;
 };
 
 /* Returns: whether it does, from turn @turn on */
-ALWAYS int even_of(struct even *a, struct bus *b, const struct group *g, uint64_t begin, int64_t stride, uint64_t turn)
+ALWAYS int even_of(struct even *a, const struct bus *b, const struct loop_way *w, uint64_t begin, uint64_t turn)
 {
-    const uint64_t step = stride > 0 ? (uint64_t)stride : -(uint64_t)stride;
-    const struct bus_stride s = peet__bus_stride_of(b, step);
-    const uint32_t offset = (uint32_t)begin & (b->line_bytes - 1), at = offset >> s.shift;
-    a->want = KEY_OF(begin >> b->line_shift) | QUICK;
-    a->delta = KEY_OF(step >= b->line_bytes || !step ? (uint64_t)(stride >> b->line_shift) : stride < 0 ? UINT64_MAX : 1);
-    a->either = g->either;
-    a->last = g->stamp;
-    a->period = step ? s.period : BUS_STAYS;
-    a->next = turn + (stride < 0 ? at + 1 : a->period - at);
-    return (offset & (s.unit - 1)) + g->span <= s.unit;
+    const uint64_t now = begin + (uint64_t)w->stride * turn;
+    const uint32_t offset = (uint32_t)now & (b->line_bytes - 1), at = offset >> w->shift;
+    a->want = KEY_OF(now >> b->line_shift) | QUICK;
+    a->delta = w->delta;
+    a->either = w->either;
+    a->last = w->last;
+    a->begin = begin;
+    a->stride = (uint64_t)w->stride;
+    a->period = w->period + w->stays;
+    a->next = turn + (w->stride < 0 ? at + 1 : a->period - at);
+    return (offset & (w->unit - 1)) + w->span <= w->unit;
 }
 
 /* Do they come to other lines together, those that do?  Then all do in the turn *out_next. */
@@ -138,25 +122,27 @@ ALWAYS uint64_t go_in_step(struct looping *l, struct even *at, uint32_t n, uint6
     const struct group_way *const ways = b->group_ways + p->ways - 1;
     const uint32_t *const hints = c->hints;
     const uint64_t *const keys = c->keys;
-    uint64_t done = 0, time = *inout_time, begin;
+    uint64_t done = 0, time = *inout_time;
     struct turn t = {.c = c, .block = l->block, .stamp = c->stamp};
     int ordered = 1; /* the last uses of the groups are in their order */
     for (uint32_t k = 1; k < n; k++)
         ordered &= at[k].last > at[k - 1].last;
     for (;;) {
-        uint64_t odd = 0, until = next < turns ? next : turns;
-        int still = 0;
+        const uint64_t until = next < turns ? next : turns;
+        int waits = 0, still = 0;
         for (uint32_t k = 0; k < n; k++) {
-            at[k].frame = hints[KEY_LINE(at[k].want) & b->hint_mask];
-            odd |= (keys[at[k].frame] | at[k].either) ^ at[k].want;
-        }
-        if (odd) {
-            peet__bus_turn_begins(l, &t, time);
-            for (uint32_t k = 0; k < n; k++) {
-                const struct group *const g = peet__bus_group_of_way(l, k, &begin);
-                at[k].frame = peet__bus_go_to(b, &t, begin + (uint64_t)l->strides[g->value] * done, at[k].want, at[k].frame, &ways[k]);
-                still |= (keys[at[k].frame] | at[k].either) != at[k].want;
+            uint32_t frame = hints[KEY_LINE(at[k].want) & b->hint_mask];
+            if ((keys[frame] | at[k].either) != at[k].want) {
+                if (!waits)
+                    peet__bus_turn_begins(l, &t, time);
+                waits = 1;
+                frame = b->go_slowly(b, &t, at[k].begin + at[k].stride * done, KEY_LINE(at[k].want), &ways[k]);
+                still |= (keys[frame] | at[k].either) != at[k].want;
             }
+            peet__bus_use_hit(c, frame, t.stamp + at[k].last, ordered);
+            at[k].frame = frame;
+        }
+        if (waits) {
             time += peet__bus_turn_ends(l, &t);
             done++;
         }
@@ -181,17 +167,20 @@ ALWAYS uint64_t go_in_step(struct looping *l, struct even *at, uint32_t n, uint6
 /* peet__bus_evenly() for @n groups, a constant if they are few */
 ALWAYS uint64_t go_evenly(struct looping *l, uint32_t n, uint64_t turns, uint64_t limit, uint64_t *inout_time)
 {
+    const struct loop_way *ways[PEET_DIRECT_LOOKS];
     struct even at[PEET_DIRECT_LOOKS];
-    uint64_t done = 0, until, next, period, begin;
+    uint64_t done = 0, until, next, period;
     int even = 1;
-    if (go_in_place(l, n, turns, limit, inout_time))
+    for (uint32_t k = 0; k < n; k++)
+        if (UNLIKELY(!(ways[k] = peet__bus_loop_way(l->b, l->plan, k, l->strides)))) {
+            peet__bus_no_memory(l->b);
+            return turns;
+        }
+    if (go_in_place(l, ways, n, turns, limit, inout_time))
         return turns;
     do {
-        for (uint32_t k = 0; k < n; k++) {
-            const struct group *const g = peet__bus_group_of_way(l, k, &begin);
-            const int64_t stride = l->strides[g->value];
-            even &= even_of(&at[k], l->b, g, begin + (uint64_t)stride * done, stride, done);
-        }
+        for (uint32_t k = 0; k < n; k++)
+            even &= even_of(&at[k], l->b, ways[k], l->begins[k], done);
         if (!even)
             return 0;
         if (!done && in_step(at, n, &next, &period))

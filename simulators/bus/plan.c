@@ -147,8 +147,10 @@ void peet__bus_plans_fini(struct bus *b)
 {
     free(b->plans);
     free(b->groups);
-    for (uint32_t i = 0; i < b->ngroup_ways; i++)
+    for (uint32_t i = 0; i < b->ngroup_ways; i++) {
         free(b->group_ways[i].splits);
+        free(b->group_ways[i].loop);
+    }
     free(b->group_ways);
     free(b->group_members);
 }

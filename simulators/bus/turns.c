@@ -7,12 +7,50 @@
  */
 #include "halves.h"
 #include "turns.h"
+#include <stdlib.h>
 
 #define ALWAYS static inline __attribute__((always_inline))
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
 enum { LOOP_GROUPS = 32 };
+
+/* The group of a way, if there are ways. */
+static const struct group *group_of(const struct bus *b, const struct plan *p, uint32_t k)
+{
+    return &(p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first)[p->ways ? b->group_ways[p->ways - 1 + k].group : k];
+}
+
+/* A group of a line's bytes or less is in two lines in some turns, unless all its places are multiples of a power of two. */
+static struct loop_way loop_way_of(const struct bus *b, const struct group *g, int64_t stride)
+{
+    const uint64_t step = stride > 0 ? (uint64_t)stride : -(uint64_t)stride;
+    const uint32_t shift = step & (b->line_bytes - 1) ? (uint32_t)__builtin_ctzll(step) : b->line_shift;
+    struct loop_way w = {.stride = stride, .value = g->value, .span = g->span, .either = g->either, .last = g->stamp,
+        .shift = (uint8_t)shift, .inverse = 1, .period = 1, .stays = step ? 0 : BUS_STAYS, .room = (int32_t)b->line_bytes - g->span};
+    w.delta = KEY_OF(step >= b->line_bytes || !step ? (uint64_t)(stride >> b->line_shift) : stride < 0 ? UINT64_MAX : 1);
+    w.flip = stride < 0 ? 0 : UINT32_MAX;
+    w.base = stride < 0 ? 0 : (uint32_t)w.room + 1;
+    if (shift == b->line_shift) {
+        w.unit = b->line_bytes;
+    } else if (step == 1u << shift) {
+        w.unit = (uint32_t)step;
+        w.period = (uint16_t)(b->line_bytes >> shift);
+        w.inverse = 1ull << (32 - shift);
+    } else if (step < b->line_bytes) {
+        w.inverse = ((1ull << 32) + step - 1) / step;
+    }
+    return w;
+}
+
+__attribute__((noinline)) const struct loop_way *peet__bus_loop_way_new(struct bus *b, const struct plan *p, uint32_t k, const int64_t *strides)
+{
+    struct group_way *const w = &b->group_ways[p->ways - 1 + k];
+    const struct group *const g = group_of(b, p, k);
+    if (w->loop || (w->loop = malloc(sizeof *w->loop)))
+        *w->loop = loop_way_of(b, g, strides[g->value]);
+    return w->loop;
+}
 
 /* A group on its way through the turns. */
 struct looped {
@@ -22,9 +60,9 @@ struct looped {
     uint64_t period;        /* it is in each for so many turns, and never in two.  0: that must be found out: */
     uint64_t begin;         /* where it is in the first turn */
     uint64_t stride;
-    uint64_t inverse;       /* as in struct bus_stride */
+    uint64_t inverse;       /* as in struct loop_way */
     uint64_t stays;         /* it does not move: so many turns more */
-    int64_t room;           /* that the group leaves in a line */
+    int32_t room;           /* that the group leaves in a line */
     uint32_t flip, base;    /* how far it may still move in its line is (offset ^ flip) + base */
     uint32_t frame;         /* where its line is */
     uint8_t either, last;   /* as in the group and the way */
@@ -42,7 +80,7 @@ ALWAYS int come(struct looped *l, const struct bus *b, const uint32_t *hints, ui
     const uint32_t offset = (uint32_t)begin & (b->line_bytes - 1);
     l->want = KEY_OF(line) | QUICK;
     l->frame = hints[line & b->hint_mask];
-    if (UNLIKELY(offset > l->room)) {
+    if (UNLIKELY((int32_t)offset > l->room)) {
         l->next = turn + 1;
         return 1;
     }
@@ -62,21 +100,19 @@ ALWAYS int come_along(struct looped *l, const struct bus *b, const uint32_t *hin
 }
 
 /* A group begins its way, @begin in turn 0, in this turn.  Returns: as come() */
-ALWAYS int set_out(struct looped *l, struct bus *b, const struct cache *c, const struct group *g, uint64_t begin, int64_t stride, uint64_t turn)
+ALWAYS int set_out(struct looped *l, const struct bus *b, const struct cache *c, const struct loop_way *w, uint64_t begin, uint64_t turn)
 {
-    const uint64_t step = stride > 0 ? (uint64_t)stride : -(uint64_t)stride;
-    const struct bus_stride s = peet__bus_stride_of(b, step);
     l->begin = begin;
-    l->stride = (uint64_t)stride;
-    l->inverse = s.inverse;
-    l->stays = step ? 0 : BUS_STAYS;
-    l->room = (int64_t)b->line_bytes - g->span;
-    l->flip = stride < 0 ? 0 : UINT32_MAX;
-    l->base = stride < 0 ? 0 : (uint32_t)l->room + 1;
-    l->period = (uint64_t)((uint32_t)(begin + l->stride * turn) & (s.unit - 1)) + g->span <= s.unit ? s.period : 0;
-    l->delta = KEY_OF(step >= b->line_bytes ? (uint64_t)(stride >> b->line_shift) : stride < 0 ? UINT64_MAX : 1);
-    l->either = g->either;
-    l->last = g->stamp;
+    l->stride = (uint64_t)w->stride;
+    l->inverse = w->inverse;
+    l->stays = w->stays;
+    l->room = w->room;
+    l->flip = w->flip;
+    l->base = w->base;
+    l->period = (uint64_t)((uint32_t)begin_in(l, turn) & (w->unit - 1)) + w->span <= w->unit ? w->period : 0;
+    l->delta = w->delta;
+    l->either = w->either;
+    l->last = w->last;
     return come(l, b, c->hints, turn);
 }
 
@@ -187,9 +223,7 @@ ALWAYS uint64_t go_by_ways(struct looping *l, struct looped *at, uint32_t n, uin
     uint32_t cuts = 0, cut = 0; /* groups that are in two lines; the last one */
     int ordered = 1;            /* the last uses of the groups are in their order */
     for (uint32_t k = 0; k < n; k++) {
-        uint64_t begin;
-        const struct group *const g = peet__bus_group_of_way(l, k, &begin);
-        if (set_out(&at[k], b, c, g, begin, l->strides[g->value], done))
+        if (set_out(&at[k], b, c, ways[k].loop, l->begins[k], done))
             cuts++, cut = k;
         ordered &= !k || at[k].last > at[k - 1].last;
     }
@@ -248,11 +282,12 @@ static uint64_t go_exactly(struct looping *l, int together, uint64_t turns, uint
     const struct plan *const p = l->plan;
     struct looped all[LOOP_GROUPS];
     const uint32_t n = together ? l->n : 0;
-    uint64_t done = 0, time = *inout_time, begin;
+    uint64_t done = 0, time = *inout_time;
     uint32_t cuts = 0;
     for (uint32_t k = 0; k < n; k++) {
-        const struct group *const g = peet__bus_group_of_way(l, k, &begin);
-        cuts += (uint32_t)set_out(&all[k], b, c, g, begin, l->strides[g->value], 0);
+        const struct group *const g = group_of(b, p, k);
+        const struct loop_way w = loop_way_of(b, g, l->strides[g->value]);
+        cuts += (uint32_t)set_out(&all[k], b, c, &w, l->begins[k], 0);
     }
     for (;;) {
         uint64_t odd = !together || cuts;
@@ -334,7 +369,13 @@ uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_even
         return 0;
     }
     const struct plan *const p = &b->plans[block->id];
-    struct looping l = {.b = b, .hw = hw, .plan = p, .block = block, .values = event->values, .strides = event->strides, .n = p->ngroups, .now = now};
+    uint64_t begins[LOOP_GROUPS];
+    struct looping l = {.b = b, .hw = hw, .plan = p, .block = block, .begins = begins, .values = event->values, .strides = event->strides,
+        .n = p->ngroups, .now = now};
+    for (uint32_t k = 0; k < l.n && l.n <= LOOP_GROUPS && p->known - 1 != PLAN_GENERAL; k++) {
+        const struct group *const g = group_of(b, p, k);
+        begins[k] = event->values[g->value] - g->before;
+    }
     const uint64_t done = go_round(&l, event->turns, peet__bus_limit_of(now, until), &time);
     peet__bus_account(b, hw, now, time, (uint64_t)(block->reads + block->modifies) * done, (uint64_t)(block->writes + block->modifies) * done, l.stalled);
     *out_turns = done;

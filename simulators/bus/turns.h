@@ -15,18 +15,36 @@ struct looping {
     unsigned hw;
     const struct plan *plan;
     const struct peet_block *block;
-    const uint64_t *begins;  /* of the groups in the first turn, by their ways; NULL: */
-    const uint64_t *values;  /* that turn's */
+    const uint64_t *begins;  /* of the groups in the first turn, by their ways (without ways: by groups) */
+    const uint64_t *values;  /* that turn's; NULL: there are ways */
     const int64_t *strides;  /* by value */
     uint32_t n;              /* groups */
     uint64_t now, stalled;   /* since then times are; for how long turns have waited */
 };
 
-/** All that is known of a stride without its sign; remembered. */
-struct bus_stride peet__bus_stride_of_any(struct bus *b, uint64_t step);
-static inline __attribute__((always_inline)) struct bus_stride peet__bus_stride_of(struct bus *b, uint64_t step)
+/** A way in a loop: what is the same whenever its group moves by this stride. */
+struct loop_way {
+    int64_t stride;
+    uint64_t delta;       /* to the key of the next line */
+    uint64_t inverse;     /* a 2^32th of the stride without its sign, rounded up; 1 if it is longer than a line, or 0 */
+    uint64_t stays;       /* it does not move: so many turns more */
+    uint32_t unit;        /* a group that lies within so many bytes, which divide a line, does so in each turn, and is never in two lines; 0: none */
+    int32_t room;         /* that the group leaves in a line */
+    uint32_t flip, base;  /* how far it may still move in its line is (offset ^ flip) + base */
+    uint16_t value, span; /* of the group */
+    uint16_t period;      /* if it has a unit, it stays in each line for so many turns */
+    uint8_t shift;        /* of the stride, if that is what units are; of a line */
+    uint8_t either, last; /* of the group */
+};
+
+/** The slow half of peet__bus_loop_way(): it goes by another stride than the last time.  Returns: NULL without memory */
+const struct loop_way *peet__bus_loop_way_new(struct bus *b, const struct plan *p, uint32_t k, const int64_t *strides);
+/** Way @k of a plan in a loop. */
+static inline __attribute__((always_inline)) const struct loop_way *peet__bus_loop_way(struct bus *b, const struct plan *p, uint32_t k,
+    const int64_t *strides)
 {
-    return __builtin_expect(step < BUS_STRIDES && b->strides[step].inverse, 1) ? b->strides[step] : peet__bus_stride_of_any(b, step);
+    const struct loop_way *const w = b->group_ways[p->ways - 1 + k].loop;
+    return __builtin_expect(w && strides[w->value] == w->stride, 1) ? w : peet__bus_loop_way_new(b, p, k, strides);
 }
 
 /** The key of a line further on; lines begin again behind the last one. */
@@ -39,17 +57,6 @@ static inline __attribute__((always_inline)) uint64_t peet__bus_key_behind(const
 static inline __attribute__((always_inline)) void peet__bus_use_last(struct cache *c, uint32_t frame, uint64_t last)
 {
     c->used[frame] = last > c->used[frame] ? last : c->used[frame];
-}
-
-/** The group of a way, and where it is in the first turn. */
-static inline __attribute__((always_inline)) const struct group *peet__bus_group_of_way(const struct looping *l, uint32_t k, uint64_t *out_begin)
-{
-    const struct bus *const b = l->b;
-    const struct plan *const p = l->plan;
-    const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
-    const struct group *const g = &groups[p->ways ? b->group_ways[p->ways - 1 + k].group : k];
-    *out_begin = l->values ? l->values[g->value] - g->before : l->begins[k];
-    return g;
 }
 
 /** So many turns only hit.  Returns: how many of them come before the limit, or are the first to reach it */
