@@ -221,35 +221,50 @@ int peet_datamap_add_stack(struct peet_datamap *m, uint64_t lo, uint64_t hi)
     return peet__range_add(m, lo, hi, STACK);
 }
 
+/** Of ranges, in their order: how many begin at an address or before it? */
+static size_t ranges_up_to(const struct peet_datamap *m, uint64_t address)
+{
+    size_t lo = 0, hi = m->nranges;
+
+    while (lo < hi) {
+        size_t middle = (lo + hi) / 2;
+
+        if (m->ranges[middle].lo <= address)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return lo;
+}
+
 /** Not in any object: one of the ranges, or the rest. */
 static __attribute__((noinline)) const struct peet_data *outside(struct peet_datamap *m, uint64_t address, struct peet_data_object *out_object)
 {
     const struct peet__data_range *r = m->nranges ? &m->ranges[m->last_range] : NULL;
+    uint64_t lo = address & ~(uint64_t)4095, hi = lo + 4096; /* of the rest, no more than a page is said: what comes there may be told late */
 
     if (r && address - r->lo >= r->hi - r->lo) {
-        size_t lo = 0, hi = m->nranges;
+        const size_t next = ranges_up_to(m, address);
 
-        while (lo < hi) {
-            size_t middle = (lo + hi) / 2;
-
-            if (m->ranges[middle].lo <= address)
-                lo = middle + 1;
-            else
-                hi = middle;
-        }
-        if (lo)
-            m->last_range = lo - 1;
+        if (next)
+            m->last_range = next - 1;
         r = &m->ranges[m->last_range];
-        if (address - r->lo >= r->hi - r->lo)
+        if (address - r->lo >= r->hi - r->lo) {
+            lo = next && m->ranges[next - 1].hi > lo ? m->ranges[next - 1].hi : lo;
+            hi = next < m->nranges && m->ranges[next].lo < hi ? m->ranges[next].lo : hi;
             r = NULL;
+        }
     }
-    if (out_object && r) { /* up to the next object: thread-local variables lie in stacks, variables in sections */
-        uint64_t lo, hi;
-
-        peet_index_gap(&m->index, address, r->lo, r->hi, &lo, &hi);
+    if (r) {
+        lo = r->lo;
+        hi = r->hi;
+    }
+    if (out_object) { /* up to the next object: thread-local variables lie in stacks, variables in sections */
+        if (address >> PEET__INDEX_SPACE_BITS)
+            lo = hi = address;
+        else
+            peet_index_gap(&m->index, address, lo, hi, &lo, &hi);
         *out_object = (struct peet_data_object){lo, hi - lo, 0};
-    } else if (out_object) {
-        *out_object = (struct peet_data_object){address, 0, 0};
     }
     return &m->structures[r ? r->data : REST]->pub;
 }
@@ -269,6 +284,8 @@ static __attribute__((noinline)) const struct peet_data *moved(struct peet_datam
         out_object->address += address - origin;
         if (found > 1) /* of what lies beside it, nothing is said */
             out_object->bytes = 0;
+    } else if (out_object && d->kind == PEET_DATA_REST) { /* others may have come there */
+        out_object->bytes = 0;
     }
     return d;
 }

@@ -22,7 +22,7 @@
 enum {
     DTRACK_LEVELS = 8,
     DTRACK_SERVED = DTRACK_LEVELS + 2, /* levels that can serve: 0, the caches, memory */
-    DTRACK_FOUND_BITS = 11,            /* objects asked for lately, as many of each of these sizes: of few lines, of many, of a page, of many */
+    DTRACK_FOUND_BITS = 13,            /* objects asked for lately, as many of each of these sizes: of few lines, of many, of a page, of many */
     DTRACK_FOUND_SIZES = 4,
     DTRACK_PAIR_BITS = 8,              /* pairs of structures counted lately */
     DTRACK_STRIDES = 8,                /* different strides remembered for a reference */
@@ -82,7 +82,8 @@ struct dtrack_last { uint64_t value, execution; uint32_t data, context; };
 
 /** The rest of a cell, beside its guard: only looked at when that fails. */
 struct dtrack_cold {
-    uint64_t lo, hi;         /* values for which all members are in structure `data`; lo == hi: unknown */
+    uint64_t lo, hi;         /* values for which all members are in one object of structure `data`; lo == hi: unknown */
+    uint64_t hint_lo, hint_hi; /* ... are in that structure: what is in none that is known, is not one object */
     uint64_t since;          /* executions of the block that have been booked */
     uint32_t data;
     uint16_t first, n;       /* members, by offset */
@@ -123,7 +124,7 @@ struct dtrack_evict;
 struct dtrack_sharing;
 
 /** An object that was asked for lately. */
-struct dtrack_found { uint64_t lo, hi; uint32_t data, epoch; uint8_t movable; };
+struct dtrack_found { uint64_t lo, hi; uint32_t data, epoch; uint8_t movable, rest; /* rest: no object, whatever lies between those that are known */ };
 
 struct dtrack {
     const struct peet_env *env;

@@ -13,20 +13,22 @@ uint64_t dtrack__crossings(const struct dtrack *self, uint64_t address, int64_t 
 {
     const uint64_t mask = self->line_bytes - 1;
     uint64_t period, sum = 0, rest = 0;
+    uint32_t shift;
 
     if (!self->line_bytes || !n)
         return 0;
     if (!(size_bytes & (size_bytes - 1)) && size_bytes <= self->line_bytes && !((address | (uint64_t)stride) & (size_bytes - 1)))
         return 0;
     /* offsets in the line come round */
-    period = self->line_bytes >> (stride & (int64_t)mask ? __builtin_ctzll((uint64_t)stride) : self->line_shift);
+    shift = stride & (int64_t)mask ? self->line_shift - (uint32_t)__builtin_ctzll((uint64_t)stride) : 0;
+    period = 1ull << shift;
     for (uint64_t i = 0; i < period && i < n; i++) {
         uint64_t more = (((address + (uint64_t)stride * i) & mask) + size_bytes - 1) >> self->line_shift;
 
         sum += more;
-        rest += i < n % period ? more : 0;
+        rest += i < (n & (period - 1)) ? more : 0;
     }
-    return n <= period ? sum : sum * (n / period) + rest;
+    return n <= period ? sum : sum * (n >> shift) + rest;
 }
 
 /** How many turns, from these values on, does the cell stay where it is?  At least one, which is known to. */

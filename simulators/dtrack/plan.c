@@ -66,10 +66,11 @@ static __attribute__((noinline)) const struct dtrack_found *find(struct dtrack *
     enum { SMALL_BYTES = 1 << 8, MEDIUM_BYTES = 1 << 12, LARGE_BYTES = 1 << 16 };
     struct peet_data_object object = { address, 0, 0 };
     const struct peet_data *data = self->env->data_of(self->env, address, &object);
-    struct dtrack_found found = { address, address + 1, data->id, self->epoch, data->kind != PEET_DATA_GLOBAL && data->kind != PEET_DATA_STACK };
+    struct dtrack_found found = { address, address + 1, data->id, self->epoch, data->kind != PEET_DATA_GLOBAL && data->kind != PEET_DATA_STACK,
+        data->kind == PEET_DATA_REST };
     struct dtrack_found *f;
 
-    if (data->kind != PEET_DATA_REST && address - object.address < object.bytes) {
+    if (address - object.address < object.bytes) {
         found.lo = object.address;
         found.hi = object.address + object.bytes;
     }
@@ -424,8 +425,9 @@ static void locate(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, ui
 {
     struct dtrack_cold *cold = &plan->cold[c];
     const struct dtrack_member *first = &plan->members[cold->first];
-    const struct dtrack_found *found = dtrack__find(self, value + (uint64_t)first->offset);
-    uint64_t lo = found->lo, hi = found->hi;
+    const uint64_t address = value + (uint64_t)first->offset;
+    const struct dtrack_found *found = dtrack__find(self, address);
+    uint64_t lo = found->lo, hi = found->hi, hint_lo, hint_hi;
     uint32_t n = 1;
 
     if (found->movable && !cold->listed &&
@@ -439,7 +441,13 @@ static void locate(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, ui
     }
     cold->watched = 0;
     if (self->sharing && dtrack__tally(self, cold->data)->contended)
-        cold->watched = (uint8_t)dtrack__sharing_clip(self, value + (uint64_t)first->offset, &lo, &hi);
+        cold->watched = (uint8_t)dtrack__sharing_clip(self, address, &lo, &hi);
+    hint_lo = lo;
+    hint_hi = hi;
+    if (found->rest) {
+        lo = address;
+        hi = address + 1;
+    }
     while (n < cold->n && value + (uint64_t)first[n].offset - lo < hi - lo)
         n++;
     if (n < cold->n) {
@@ -451,6 +459,8 @@ static void locate(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, ui
     cold->hi = hi - (uint64_t)first[cold->n - 1].offset;
     if (cold->hi - cold->lo > INT64_MAX) /* cannot be: hi lies behind the value */
         cold->hi = cold->lo = 0;
+    cold->hint_lo = hint_lo - (uint64_t)first->offset;
+    cold->hint_hi = hint_hi - (uint64_t)first[cold->n - 1].offset;
 }
 
 /** Set the hint, if the cell can have one at this value. */
@@ -470,9 +480,9 @@ static void hint(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, uint
         return;
     cell = &plan->watch->guards[c];
     align = 1ull << cell->shift;
-    over = (value - cold->lo) & (align - 1);
-    cell->base = cold->lo + over;
-    cell->span = (cold->hi - cell->base + align - 1) >> cell->shift;
+    over = (value - cold->hint_lo) & (align - 1);
+    cell->base = cold->hint_lo + over;
+    cell->span = (cold->hint_hi - cell->base + align - 1) >> cell->shift;
 }
 
 /** One cell whose hint has failed. */
@@ -508,13 +518,16 @@ static void odd(struct dtrack *self, unsigned hw, const struct peet_block_event 
 
     while (it.count && !self->failed) {
         const struct dtrack_found *found = dtrack__find(self, it.address);
-        uint64_t lo = found->lo, hi = found->hi, n = (hi - it.address + size - 1) / size, crossings;
+        uint64_t lo = found->lo, hi = found->hi, n = it.count, crossings;
         struct dtrack_tally *t = dtrack__tally(self, found->data);
         int watched = self->sharing && t->contended && dtrack__sharing_clip(self, it.address, &lo, &hi);
 
-        if (hi != found->hi)
+        if (watched && found->rest)
+            hi = it.address + 1;
+        if (n > hi - it.address || n * size > hi - it.address) { /* nearly always it ends in the object */
             n = (hi - it.address + size - 1) / size;
-        n = n < it.count ? n : it.count;
+            n = n < it.count ? n : it.count;
+        }
         crossings = dtrack__crossings(self, it.address, it.step, n, size);
         t->reads += reads * (n + crossings);
         t->writes += writes * (n + crossings);

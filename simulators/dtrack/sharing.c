@@ -297,6 +297,8 @@ static void note_site(struct dtrack *self, struct dtrack_watched *w, uint32_t ca
         struct peet_data_object object = { address, 0, 0 };
         const struct peet_data *data = self->env->data_of(self->env, address, &object);
 
+        if (data->kind == PEET_DATA_REST) /* no objects are known there */
+            object.address = address;
         w->sites[w->nsites++] = (struct dtrack_site){ block->function, source, cache, data->id, address - object.address, object.number, first, last,
             (uint8_t)write, 1 };
     }

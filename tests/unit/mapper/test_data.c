@@ -279,7 +279,9 @@ static void test_stacks(void)
     CU_ASSERT_EQUAL(peet_datamap_of(m, 0x120000001008u, &o)->kind, PEET_DATA_HEAP);
     CU_ASSERT_EQUAL(peet_datamap_of(m, 0x11000000ffffu, NULL)->kind, PEET_DATA_STACK);
     CU_ASSERT_EQUAL(peet_datamap_of(m, 0x110000010000u, &o)->kind, PEET_DATA_REST);
-    CU_ASSERT_EQUAL(o.bytes, 0);
+    CU_ASSERT(o.address == 0x110000010000u && o.bytes == 4096); /* of the rest: as far as the page is */
+    CU_ASSERT_EQUAL(peet_datamap_of(m, 0x11fffffff123u, &o)->kind, PEET_DATA_REST);
+    CU_ASSERT(o.address == 0x11fffffff000u && o.bytes == 4096);
     peet_datamap_free(m);
 }
 
