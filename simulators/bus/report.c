@@ -138,6 +138,22 @@ static unsigned cause_of(const struct bus *b, const struct seen *before, const s
     return PEET_MISS_UNKNOWN;
 }
 
+/* A miss of a processor alone, for which it has waited for memory if at all.  An eviction that is told but not followed by its miss is this one's. */
+static void tell_miss(struct bus *b, const struct site *s, unsigned cause, uint64_t cycles, uint64_t now)
+{
+    struct peet_memory_event *e = b->ntold != 0 && b->told[b->ntold - 1].type == PEET_MEMORY_EVICT ? &b->told[b->ntold - 1] : NULL;
+    uint8_t flags = (uint8_t)flags_of(s->touch);
+    uint64_t gone = 0;
+    if (e) {
+        flags |= PEET_MEMORY_FILL_GONE | (e->flags & PEET_MEMORY_DIRTY);
+        gone = e->address;
+    } else {
+        e = peet__bus_next_report(b);
+    }
+    *e = (struct peet_memory_event){.type = PEET_MEMORY_FILL, .level = 1, .cause = (uint8_t)cause, .flags = flags, .other = PEET_MEMORY_NOBODY,
+        .size_bytes = s->bytes, .address = s->address, .by = gone, .cycles = cycles, .now = now, .block = s->block, .ref = s->ref};
+}
+
 uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, enum touch touch,
     uint64_t time)
 {
@@ -154,15 +170,19 @@ uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, 
         return stall;
     const unsigned cause = cause_of(b, &before, &c->stats);
     s->served = b->supplier != PEET_MEMORY_NOBODY ? 1 : b->memory_line_reads + b->memory_word_writes != from_memory ? 2 : 0;
+    if (stall)
+        b->hw[c->hw].latest = *s;
+    if (b->sole && cause != PEET_MISS_CAUSES && cause != PEET_MISS_UPGRADE && touch != TOUCH_FETCH && (!stall || s->served == 2) &&
+        wanted(b, PEET_MEMORY_FILL)) {
+        tell_miss(b, s, cause, stall, time);
+        return stall;
+    }
     if (cause != PEET_MISS_CAUSES && wanted(b, PEET_MEMORY_MISS))
         *peet__bus_next_report(b) = (struct peet_memory_event){.type = PEET_MEMORY_MISS, .level = 1, .cause = (uint8_t)cause,
             .flags = (uint8_t)flags_of(touch), .hw = c->hw, .other = b->supplier, .size_bytes = s->bytes, .address = s->address,
             .cycles = stall, .now = time, .block = s->block, .ref = s->ref};
-    if (stall) {
-        b->hw[c->hw].latest = *s;
-        if (wanted(b, PEET_MEMORY_STALL))
-            *peet__bus_next_report(b) = stall_event(c->hw, s, stall, time);
-    }
+    if (stall && wanted(b, PEET_MEMORY_STALL))
+        *peet__bus_next_report(b) = stall_event(c->hw, s, stall, time);
     return stall;
 }
 
