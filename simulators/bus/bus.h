@@ -118,7 +118,7 @@ struct site {
     uint8_t touch, served;  /* enum touch; level that served it: 1 another cache, 2 memory, 0 nobody */
 };
 
-enum { BUS_TOLD = 96 };
+enum { BUS_TOLD = 32 };
 
 struct hw {
     uint64_t cpi_rest;      /* fraction of a cycle, in CPI_ONE */

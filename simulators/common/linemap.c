@@ -21,6 +21,8 @@ void peet_sim_linemap_init(struct peet_sim_linemap *map, size_t record_bytes)
         ;
     if (record_bytes <= sizeof(uint32_t))
         map->chunk_bits = PEET_SIM_LINEMAP_WORD_BITS;
+    if (record_bytes == sizeof(uint64_t))
+        map->chunk_bits = PEET_SIM_LINEMAP_LONG_BITS;
 }
 
 void peet_sim_linemap_fini(struct peet_sim_linemap *map)

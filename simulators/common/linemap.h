@@ -71,6 +71,18 @@ static inline void *peet_sim_linemap_word(struct peet_sim_linemap *map, uint64_t
     return record;
 }
 
+/** Lines of a chunk, as a power of two, where records have 64 bits. */
+enum { PEET_SIM_LINEMAP_LONG_BITS = 12 };
+/** peet_sim_linemap_long() - peet_sim_linemap_get() of a map whose records are words of 64 bits */
+static inline uint64_t *peet_sim_linemap_long(struct peet_sim_linemap *map, uint64_t line)
+{
+    uint64_t chunk = line >> PEET_SIM_LINEMAP_LONG_BITS;
+    unsigned m = peet__sim_linemap_memo(chunk);
+    if (__builtin_expect(map->memo[m].number != chunk + 1, 0))
+        return (uint64_t *)peet__sim_linemap_find(map, line);
+    return (uint64_t *)(void *)map->memo[m].records + (line & ((1u << PEET_SIM_LINEMAP_LONG_BITS) - 1));
+}
+
 /** Of a line and its record.  Returns: 0 to go on */
 typedef int peet_sim_linemap_visit(void *self, uint64_t line, const void *record);
 

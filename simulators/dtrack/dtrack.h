@@ -234,8 +234,10 @@ struct dtrack_gone { struct dtrack_cache *cache; uint64_t *word; };
 struct dtrack_pair { uint32_t level, victim, evictor; uint64_t count; };
 struct dtrack_evict *dtrack__evict_new(struct dtrack *self);
 void dtrack__evict_free(struct dtrack_evict *evict);
-/** An address's line in the cache of hw at a level (from 0). */
-struct dtrack_gone dtrack__gone(struct dtrack *self, unsigned level, unsigned hw, uint64_t address);
+/** The cache of hw at a level (from 0); NULL: there is none. */
+struct dtrack_cache *dtrack__cache(struct dtrack *self, unsigned level, unsigned hw);
+/** An address's line there. */
+struct dtrack_gone dtrack__gone(struct dtrack *self, struct dtrack_cache *cache, uint64_t address);
 /** The line left it, driven out by a reference to @evictor. */
 void dtrack__evicted(struct dtrack_gone line, uint32_t evictor);
 /** A miss there.  Returns: 1 and who had driven the line out, if it had been not long ago */

@@ -77,7 +77,7 @@ void dtrack__evict_free(struct dtrack_evict *e)
     free(e);
 }
 
-static struct dtrack_cache *cache_of(struct dtrack *self, unsigned level, unsigned hw)
+struct dtrack_cache *dtrack__cache(struct dtrack *self, unsigned level, unsigned hw)
 {
     const uint32_t by = self->levels[level].shared_by;
     const uint32_t cache = by <= 1 ? hw : hw / by; /* mostly one, and divisions are slow */
@@ -85,14 +85,13 @@ static struct dtrack_cache *cache_of(struct dtrack *self, unsigned level, unsign
     return cache < self->evict->ncaches[level] ? &self->evict->caches[level][cache] : NULL;
 }
 
-struct dtrack_gone dtrack__gone(struct dtrack *self, unsigned level, unsigned hw, uint64_t address)
+struct dtrack_gone dtrack__gone(struct dtrack *self, struct dtrack_cache *c, uint64_t address)
 {
-    struct dtrack_cache *r = cache_of(self, level, hw);
-    uint64_t *word = r ? peet_sim_linemap_get(&r->lines, address >> r->line_shift) : NULL;
+    uint64_t *word = c ? peet_sim_linemap_long(&c->lines, address >> c->line_shift) : NULL;
 
-    if (r && !word)
+    if (DTRACK_UNLIKELY(c && !word))
         dtrack__no_memory(self);
-    return (struct dtrack_gone){ r, word };
+    return (struct dtrack_gone){ c, word };
 }
 
 void dtrack__back_again(struct dtrack_gone line)

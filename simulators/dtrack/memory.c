@@ -52,7 +52,7 @@ static inline void count_stall(struct dtrack_tally *t, uint64_t cycles, unsigned
 /** The line that a report is about; none if its cache is not among those. */
 static struct dtrack_gone line_of(struct dtrack *self, const struct peet_memory_event *e, unsigned level)
 {
-    return elsewhere(self, e, level) ? (struct dtrack_gone){ 0 } : dtrack__gone(self, level, e->hw, e->address);
+    return elsewhere(self, e, level) ? (struct dtrack_gone){ 0 } : dtrack__gone(self, dtrack__cache(self, level, e->hw), e->address);
 }
 
 static void missed(struct dtrack *self, const struct peet_memory_event *e, unsigned level)
@@ -62,7 +62,7 @@ static void missed(struct dtrack *self, const struct peet_memory_event *e, unsig
 
     if (e->flags & PEET_MEMORY_PREFETCH) { /* it may bring back what was evicted, but nobody has missed it */
         l->prefetches++;
-        dtrack__back_again(dtrack__gone(self, level, e->hw, e->address));
+        dtrack__back_again(dtrack__gone(self, dtrack__cache(self, level, e->hw), e->address));
         return;
     }
     l->miss_cycles += e->cycles;
@@ -115,16 +115,14 @@ static inline int is_fill(const struct dtrack *self, const struct peet_memory_ev
 }
 
 /** The records of both lines are on their way. */
-static inline struct fill look_up(struct dtrack *self, const struct peet_memory_event *e)
+static inline void look_up(struct dtrack *self, const struct peet_memory_event *e, struct dtrack_cache *cache, struct fill *out)
 {
-    struct fill f = { dtrack__gone(self, e->level - 1u, e->hw, e->address), { 0 } };
-
-    __builtin_prefetch(f.in.word, 1);
+    out->in = dtrack__gone(self, cache, e->address);
+    __builtin_prefetch(out->in.word, 1);
     if (e->flags & PEET_MEMORY_FILL_GONE) {
-        f.out = dtrack__gone(self, e->level - 1u, e->hw, e->by);
-        __builtin_prefetch(f.out.word, 1);
+        out->out = dtrack__gone(self, cache, e->by);
+        __builtin_prefetch(out->out.word, 1);
     }
-    return f;
 }
 
 static inline void filled(struct dtrack *self, const struct peet_memory_event *e, const struct fill *f)
@@ -149,14 +147,23 @@ static inline void filled(struct dtrack *self, const struct peet_memory_event *e
 
 void dtrack__memory(struct dtrack *self, const struct peet_memory_event *events, size_t n)
 {
-    enum { TOGETHER = 24 };
+    enum { TOGETHER = 32 };
     struct fill fills[TOGETHER];
+    struct dtrack_cache *cache = NULL;
+    uint32_t hw = 0, level = 0; /* whose it is */
 
     for (size_t some; n && !self->failed; events += some, n -= some) {
         some = n < TOGETHER ? n : TOGETHER;
-        for (size_t i = 0; i < some; i++)
-            if (is_fill(self, &events[i]))
-                fills[i] = look_up(self, &events[i]);
+        for (size_t i = 0; i < some; i++) {
+            if (!is_fill(self, &events[i]))
+                continue;
+            if (events[i].level != level || events[i].hw != hw) {
+                level = events[i].level;
+                hw = events[i].hw;
+                cache = dtrack__cache(self, level - 1, hw);
+            }
+            look_up(self, &events[i], cache, &fills[i]);
+        }
         for (size_t i = 0; i < some && !self->failed; i++) {
             if (is_fill(self, &events[i]))
                 filled(self, &events[i], &fills[i]);
