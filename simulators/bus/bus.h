@@ -173,6 +173,8 @@ struct bus {
     uint32_t ngroups, groups_size;
     struct group_way *group_ways; /* in the order of first references, for each plan that has them */
     uint32_t ngroup_ways, group_ways_size;
+    struct cuts **cuts;         /* of blocks with groups in two lines (halves.c) */
+    uint32_t ncuts, cuts_size;
     struct group_member *group_members;
     uint32_t ngroup_members, group_members_size;
     struct made *made;          /* code for blocks (made.c); NULL: none */
@@ -251,6 +253,7 @@ struct plan {
     uint32_t more;  /* PLAN_MANY: its first group in bus.groups */
     struct group first[PLAN_GROUPS];
     uint32_t ways;  /* + 1: its first in bus.group_ways; 0: not to be taken by groups (groups.c) */
+    uint32_t cuts;  /* + 1: its in bus.cuts; 0: no group of it was in two lines so far (halves.c) */
 };
 _Static_assert(sizeof(struct plan) == 64, "a plan is one line of the host's cache");
 
@@ -258,7 +261,8 @@ _Static_assert(sizeof(struct plan) == 64, "a plan is one line of the host's cach
 struct group_way {
     uint64_t at;          /* when the first of them asks, since the block's beginning, in CPI_ONE: without stalls */
     uint16_t bytes;       /* of that reference */
-    uint8_t first, last;  /* that reference of the block; the last one, + 1 */
+    uint8_t first, last;  /* that reference of the block; the last one, + 1: as stamps count them */
+    uint8_t ref;          /* that reference */
     uint8_t group;        /* of the plan */
     uint8_t either;       /* as in the group */
     uint8_t writes, writes_later; /* the first does; one behind it does (or the first, behind its read) */
@@ -278,7 +282,7 @@ struct group_split {
     uint8_t known;        /* 1; 2: not to be had, too many lie in both */
     uint8_t nboth, both[SPLIT_BOTH]; /* references of the block that lie in both */
 };
-enum { WAYS_MAX = 64, BOTH_MAX = 16 };
+enum { WAYS_MAX = 64 };
 
 /** peet__bus_plan() - make the plan of a block that is executed now.  Returns: 0, or -1 without memory */
 int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t *values);

@@ -64,7 +64,7 @@ struct group_way peet__bus_way_of(const struct bus *b, const struct peet_block *
 {
     const struct peet_ref *ref = &block->refs[members[0].ref];
     struct group_way w = {.at = b->cpi * ref->insn + touches_up_to(block, members[0].ref) * b->hit_cycles * CPI_ONE, .bytes = ref->size_bytes,
-        .first = members[0].ref, .offset = members[0].offset, .last = (uint8_t)(members[n - 1].ref + 1), .either = QUICK_WRITE, .writes = (uint8_t)writes_first(ref)};
+        .first = members[0].ref, .ref = members[0].ref, .offset = members[0].offset, .last = (uint8_t)(members[n - 1].ref + 1), .either = QUICK_WRITE, .writes = (uint8_t)writes_first(ref)};
     for (uint32_t i = 0; i < n; i++) {
         const int loads = block->refs[members[i].ref].kind == PEET_REF_LOAD;
         w.either = loads ? w.either : 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Groups in two lines: what groups.c does for a block, if some of its groups are cut by the end of a line.  The two parts of such a group go
- * their ways by themselves; references that lie in both lines go to one and then to the other.  Called by groups.c, turns.c and direct.c.
+ * their ways by themselves; references that lie in both lines go to one and then to the other.  All that follows from where the groups are cut is
+ * worked out when they first are.  Called by groups.c, turns.c and direct.c.
  */
 #include "groups.h"
 #include "halves.h"
@@ -64,53 +65,73 @@ const struct group_split *peet__bus_cut(struct bus *b, const struct peet_block *
     return s->known == 1 ? s : NULL;
 }
 
-/* What goes to one line: a group, or a part of one. */
+/* A block some of whose groups are cut in some way: what goes to which line, all that is known in advance. */
 struct part {
-    const struct group_way *way;
-    uint64_t begin; /* of the group */
-    uint32_t frame; /* where its line was last */
-    uint8_t second; /* it is the line behind the one where the group begins */
+    struct group_way way;
+    uint8_t look;   /* of this way of the block, */
+    uint8_t second; /* 1: in the line behind the one where the group begins */
 };
 
-struct parting {
-    uint32_t n, nboth;
-    uint8_t both[BOTH_MAX];       /* references that lie in two lines */
-    struct part parts[2 * WAYS_MAX];
+struct cut {
+    struct cut *next;        /* of the same block, in the same bucket */
+    uint64_t name, more_time;
+    uint32_t more_stamps, reads, writes; /* references in two lines, which are counted once more */
+    uint32_t nparts;         /* in the order of their first references; of one reference, the first line comes before the second.  0: not to be had */
+    struct part parts[];
 };
 
-ALWAYS uint64_t line_of(const struct bus *b, const struct part *part)
+/* All cuts of a block so far.  Each place where a group can be cut gets a name when it first is, some bits in a word of all groups. */
+enum { CUT_BUCKETS = 256, CUTS_MOST = 4096 };
+#define CUT_UNNAMED UINT64_MAX
+struct cuts {
+    struct cut *buckets[CUT_BUCKETS];
+    uint32_t n;
+    uint8_t bits, nnames[WAYS_MAX];
+    uint64_t names[];        /* by way and offset in the line: 0: the group is not cut; CUT_UNNAMED */
+};
+
+ALWAYS uint32_t bucket_of(uint64_t name)
 {
-    return (part->begin >> b->line_shift) + part->second;
+    return (uint32_t)(name * 0x9e3779b97f4a7c15u >> 56);
+}
+_Static_assert(CUT_BUCKETS == 1 << 8, "eight bits of a product");
+
+static uint32_t span_of(const struct bus *b, const struct plan *p, uint32_t k)
+{
+    const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
+    return groups[b->group_ways[p->ways - 1 + k].group].span;
 }
 
-/* So many references in two lines come before reference @ref, or before its second part. */
-static uint32_t before(const struct parting *s, uint32_t ref, int second)
+/* The block's first time.  Returns: NULL without memory */
+static __attribute__((noinline)) struct cuts *cuts_begin(struct bus *b, const struct plan *p, uint32_t id)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->nboth; i++)
-        n += s->both[i] < ref || (second && s->both[i] == ref);
-    return n;
+    const uint32_t n = p->ngroups, line = b->line_bytes;
+    struct cuts *const s = peet__bus_room_for((void **)&b->cuts, &b->cuts_size, b->ncuts, 1, sizeof *b->cuts)
+        ? NULL : calloc(1, sizeof *s + (size_t)n * line * sizeof *s->names);
+    uint32_t nlong = 0;
+    if (!s)
+        return NULL;
+    for (uint32_t k = 0; k < n; k++) {
+        const uint32_t span = span_of(b, p, k);
+        nlong += span > 1;
+        for (uint32_t offset = span > line ? 0 : line - span + 1; offset < line; offset++)
+            s->names[k * line + offset] = CUT_UNNAMED;
+    }
+    s->bits = (uint8_t)(nlong > 8 ? 64 / nlong : 8);
+    b->cuts[b->ncuts++] = s;
+    b->plans[id].cuts = b->ncuts;
+    return s;
 }
 
-/* The line is where it was last?  Then the part is a plain hit, and 0 is returned. */
-ALWAYS uint64_t look_for(const struct bus *b, const struct cache *c, struct parting *s, const struct group_way *w, uint64_t begin, uint8_t second)
+/* A place where a group was never cut.  Returns: its name, or CUT_UNNAMED: there is none left */
+static uint64_t give_name(const struct bus *b, const struct plan *p, struct cuts *s, uint32_t k)
 {
-    struct part *const part = &s->parts[s->n++];
-    *part = (struct part){.way = w, .begin = begin, .second = second};
-    const uint64_t line = line_of(b, part);
-    part->frame = c->hints[line & b->hint_mask];
-    return (c->keys[part->frame] | w->either) ^ (KEY_OF(line) | QUICK);
-}
-
-/* All references of the part were hits, or are now. */
-ALWAYS void use_part(struct cache *c, const struct parting *s, const struct part *part, uint64_t stamp)
-{
-    const uint32_t last = part->way->last;
-    uint64_t *const used = &c->used[part->frame];
-    stamp += last;
-    if (UNLIKELY(s->nboth))
-        stamp += before(s, last - 1, part->second);
-    *used = stamp > *used ? stamp : *used;
+    uint32_t nlong = 0;
+    if (s->nnames[k] + 1 >= 1 << s->bits)
+        return CUT_UNNAMED;
+    for (uint32_t i = 0; i < k; i++)
+        nlong += span_of(b, p, i) > 1;
+    return (uint64_t)++s->nnames[k] << nlong * s->bits;
 }
 
 static uint64_t twice(const struct bus *b, const struct peet_block *block, uint32_t ref)
@@ -118,100 +139,159 @@ static uint64_t twice(const struct bus *b, const struct peet_block *block, uint3
     return (block->refs[ref].kind == PEET_REF_MODIFY ? 2 : 1) * b->hit_cycles * CPI_ONE;
 }
 
-/* Each reference that lies in two lines is one more. */
-static __attribute__((noinline)) void count_both(const struct bus *b, struct turn *t, const struct peet_block *block, const struct parting *s)
+/* References in two lines, in no order. */
+struct both { uint32_t n; uint8_t refs[2 * WAYS_MAX]; };
+
+/* So many of them come before reference @ref, or before its second part. */
+static uint32_t before(const struct both *s, uint32_t ref, int second)
 {
-    t->more_stamps = s->nboth;
-    for (uint32_t i = 0; i < s->nboth; i++) {
-        const unsigned kind = block->refs[s->both[i]].kind;
-        t->c->stats.reads += kind != PEET_REF_STORE;
-        t->c->stats.writes += kind != PEET_REF_LOAD;
-        t->more_time += twice(b, block, s->both[i]);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n; i++)
+        n += s->refs[i] < ref || (second && s->refs[i] == ref);
+    return n;
+}
+
+/* Each of them is one more reference, and what follows comes later by that. */
+static void count_both(const struct bus *b, const struct peet_block *block, struct cut *c, const struct both *both)
+{
+    for (uint32_t i = 0; i < both->n; i++) {
+        const unsigned kind = block->refs[both->refs[i]].kind;
+        c->reads += kind != PEET_REF_STORE;
+        c->writes += kind != PEET_REF_LOAD;
+        c->more_time += twice(b, block, both->refs[i]);
+    }
+    c->more_stamps = both->n;
+    for (uint32_t k = 0; k < c->nparts; k++) {
+        struct group_way *const w = &c->parts[k].way;
+        for (uint32_t i = 0; i < both->n; i++)
+            w->at += both->refs[i] < w->ref ? twice(b, block, both->refs[i]) : 0;
+        w->last = (uint8_t)(w->last + before(both, w->last - 1u, c->parts[k].second));
+        w->first = (uint8_t)(w->first + before(both, w->ref, c->parts[k].second));
     }
 }
 
-/* A part is no plain hit.  What follows a reference in two lines comes later by it, in stamps and in time. */
-static void go_part(struct bus *b, struct turn *t, const struct peet_block *block, const struct parting *s, struct part *part)
+/* A part comes behind those whose first references are not later; groups come in that order. */
+static void add_part(struct cut *c, const struct group_way *way, uint32_t look, uint8_t second)
 {
-    const struct group_way *const w = part->way;
-    const uint64_t stamp = t->stamp, rest = t->rest;
-    for (uint32_t i = 0; i < s->nboth; i++)
-        t->rest += s->both[i] < w->first ? twice(b, block, s->both[i]) : 0;
-    t->stamp += before(s, w->first, part->second);
-    part->frame = b->go_slowly(b, t, part->begin, line_of(b, part), w);
-    t->stamp = stamp;
-    t->rest = rest;
+    uint32_t j = c->nparts++;
+    for (; j > 0 && c->parts[j - 1].way.first > way->first; j--)
+        c->parts[j] = c->parts[j - 1];
+    c->parts[j] = (struct part){.way = *way, .look = (uint8_t)look, .second = second};
 }
 
-/* The parts, in the order of their first references; of one reference, the first line comes before the second.  Groups are in that order. */
-static void sort_parts(struct parting *s)
+/* Fills in the parts.  Returns: 0, or -1: they are not to be had */
+static int take_apart(struct bus *b, const struct plan *p, const struct peet_block *block, const uint64_t *begins, struct cut *c)
 {
-    for (uint32_t i = 1; i < s->n; i++) {
-        const struct part part = s->parts[i];
-        uint32_t j = i;
-        for (; j > 0 && s->parts[j - 1].way->first > part.way->first; j--)
-            s->parts[j] = s->parts[j - 1];
-        s->parts[j] = part;
+    struct group_way *const ways = b->group_ways + p->ways - 1;
+    struct both both = {0};
+    for (uint32_t k = 0; k < p->ngroups; k++) {
+        const uint32_t room = b->line_bytes - (uint32_t)(begins[k] & (b->line_bytes - 1)), span = span_of(b, p, k);
+        if (span <= room) {
+            add_part(c, &ways[k], k, 0);
+            continue;
+        }
+        const struct group_split *const split = peet__bus_split(b, block, &ways[k], span, room);
+        if (!split || both.n + split->nboth > sizeof both.refs)
+            return -1;
+        add_part(c, &split->halves[0], k, 0);
+        add_part(c, &split->halves[1], k, 1);
+        for (uint32_t i = 0; i < split->nboth; i++)
+            both.refs[both.n++] = split->both[i];
     }
+    if (p->nrefs + both.n > UINT8_MAX)
+        return -1;
+    count_both(b, block, c, &both);
+    return 0;
+}
+
+/* The block was never cut like this.  Returns: NULL: not to be had */
+static __attribute__((noinline)) const struct cut *cut_make(struct bus *b, const struct plan *p, const struct peet_block *block, const uint64_t *begins)
+{
+    struct cuts *const s = p->cuts ? b->cuts[p->cuts - 1] : cuts_begin(b, p, block->id);
+    uint64_t name = 0;
+    for (uint32_t k = 0; s && k < p->ngroups; k++) {
+        uint64_t *const at = &s->names[k * b->line_bytes + (begins[k] & (b->line_bytes - 1))];
+        if (*at == CUT_UNNAMED)
+            *at = give_name(b, p, s, k);
+        name |= *at;
+    }
+    if (!s || name == CUT_UNNAMED || s->n == CUTS_MOST)
+        return NULL;
+    struct cut *const c = calloc(1, sizeof *c + 2ul * p->ngroups * sizeof *c->parts);
+    if (!c)
+        return NULL;
+    if (take_apart(b, p, block, begins, c))
+        c->nparts = 0;
+    c->name = name;
+    c->next = s->buckets[bucket_of(name)];
+    s->buckets[bucket_of(name)] = c;
+    s->n++;
+    return c;
+}
+
+/* How the block is cut if its groups begin there.  Returns: NULL: not to be had */
+ALWAYS const struct cut *cut_of(struct bus *b, const struct plan *p, const struct peet_block *block, const uint64_t *begins)
+{
+    if (LIKELY(p->cuts)) {
+        const struct cuts *const s = b->cuts[p->cuts - 1];
+        const uint64_t *names = s->names;
+        uint64_t name = 0;
+        for (uint32_t k = 0; k < p->ngroups; k++, names += b->line_bytes)
+            name |= names[begins[k] & (b->line_bytes - 1)];
+        for (const struct cut *c = s->buckets[bucket_of(name)]; c; c = c->next)
+            if (c->name == name)
+                return c;
+    }
+    return cut_make(b, p, block, begins);
+}
+
+ALWAYS uint64_t line_of(const struct bus *b, const struct part *part, const uint64_t *begins)
+{
+    return (begins[part->look] >> b->line_shift) + part->second;
 }
 
 /* May the lines of all parts not fit? */
-static __attribute__((noinline)) int parts_crowded(const struct bus *b, const struct parting *s)
+static __attribute__((noinline)) int parts_crowded(const struct bus *b, const struct cut *cut, const uint64_t *begins)
 {
     uint64_t lines[2 * WAYS_MAX];
-    for (uint32_t i = 0; i < s->n; i++)
-        lines[i] = line_of(b, &s->parts[i]);
-    return peet__bus_crowded(b, lines, s->n);
-}
-
-/* The turn does not only hit. */
-static int go_parts(struct bus *b, struct turn *t, const struct peet_block *block, struct parting *s)
-{
-    const struct cache *const c = t->c;
-    if (UNLIKELY(s->n > b->ways) && parts_crowded(b, s))
-        return -1;
-    sort_parts(s);
-    for (uint32_t i = 0; i < s->n; i++) {
-        struct part *const part = &s->parts[i];
-        if ((c->keys[part->frame] | part->way->either) != (KEY_OF(line_of(b, part)) | QUICK))
-            go_part(b, t, block, s, part);
-        use_part(t->c, s, part, t->stamp);
-    }
-    return 0;
+    for (uint32_t i = 0; i < cut->nparts; i++)
+        lines[i] = line_of(b, &cut->parts[i], begins);
+    return peet__bus_crowded(b, lines, cut->nparts);
 }
 
 int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, const struct peet_block *block, const uint64_t *begins)
 {
-    const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
-    struct group_way *const ways = b->group_ways + p->ways - 1;
+    const struct cut *const cut = cut_of(b, p, block, begins);
     struct cache *const c = t->c;
-    uint64_t odd = 0;
-    struct parting s;
-    s.n = s.nboth = 0;
-    t->more_time = t->more_stamps = 0;
-    for (uint32_t k = 0; k < p->ngroups; k++) {
-        struct group_way *const w = &ways[k];
-        const uint32_t room = b->line_bytes - (uint32_t)(begins[k] & (b->line_bytes - 1)), span = groups[w->group].span;
-        if (LIKELY(span <= room)) {
-            odd |= look_for(b, c, &s, w, begins[k], 0);
-            continue;
-        }
-        const struct group_split *const split = peet__bus_split(b, block, w, span, room);
-        if (UNLIKELY(!split) || UNLIKELY(s.nboth + split->nboth > BOTH_MAX))
-            return -1;
-        odd |= look_for(b, c, &s, &split->halves[0], begins[k], 0);
-        odd |= look_for(b, c, &s, &split->halves[1], begins[k], 1);
-        for (uint32_t i = 0; i < split->nboth; i++)
-            s.both[s.nboth++] = split->both[i];
+    if (UNLIKELY(!cut || !cut->nparts) || (UNLIKELY(cut->nparts > b->ways) && parts_crowded(b, cut, begins)))
+        return -1;
+    for (uint32_t i = 0; i < cut->nparts; i++) {
+        const struct part *const part = &cut->parts[i];
+        const uint64_t line = line_of(b, part, begins), stamp = t->stamp + part->way.last;
+        uint32_t frame = c->hints[line & b->hint_mask];
+        if ((c->keys[frame] | part->way.either) != (KEY_OF(line) | QUICK))
+            frame = b->go_slowly(b, t, begins[part->look], line, &part->way);
+        if (stamp > c->used[frame])
+            c->used[frame] = stamp;
     }
-    if (odd) {
-        if (go_parts(b, t, block, &s))
-            return -1;
-    } else {
-        for (uint32_t i = 0; i < s.n; i++)
-            use_part(c, &s, &s.parts[i], t->stamp);
+    t->more_time = cut->more_time;
+    t->more_stamps = cut->more_stamps;
+    if (UNLIKELY(cut->more_stamps)) {
+        c->stats.reads += cut->reads;
+        c->stats.writes += cut->writes;
     }
-    if (UNLIKELY(s.nboth))
-        count_both(b, t, block, &s);
     return 0;
+}
+
+void peet__bus_cuts_fini(struct bus *b)
+{
+    for (uint32_t i = 0; i < b->ncuts; i++) {
+        for (uint32_t k = 0; k < CUT_BUCKETS; k++)
+            for (struct cut *c = b->cuts[i]->buckets[k], *next; c; c = next) {
+                next = c->next;
+                free(c);
+            }
+        free(b->cuts[i]);
+    }
+    free(b->cuts);
 }

@@ -26,5 +26,6 @@ static inline __attribute__((always_inline)) const struct group_split *peet__bus
  * Returns: 0, or -1: it must go another way, nothing has happened
  */
 int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, const struct peet_block *block, const uint64_t *begins);
+void peet__bus_cuts_fini(struct bus *b);
 
 #endif

@@ -148,7 +148,7 @@ ALWAYS void tell_fill(struct bus *b, const struct group_way *w, struct asking by
     *peet__bus_next_report(b) = (struct peet_memory_event){.type = PEET_MEMORY_FILL, .level = 1, .cause = peet__bus_causes[kind],
         .flags = (uint8_t)((w->writes ? PEET_MEMORY_STORE : 0) | (state != BUS_INVALID ? PEET_MEMORY_FILL_GONE : 0) | (b->dirty[state] ? PEET_MEMORY_DIRTY : 0)),
         .other = PEET_MEMORY_NOBODY, .size_bytes = w->bytes, .address = by.begin + w->offset, .by = KEY_LINE(gone) << b->line_shift,
-        .cycles = stalled, .now = asked_by(by, w), .block = by.turn->block, .ref = w->first};
+        .cycles = stalled, .now = asked_by(by, w), .block = by.turn->block, .ref = w->ref};
 }
 
 ALWAYS struct taken bring(struct bus *b, uint64_t line, const struct group_way *w, struct asking by, struct shape s)

@@ -4,7 +4,7 @@
  * executed.  References whose distance never changes (struct peet_ref, group) and that are near each other
  * mostly share a line: they are looked up once, as a group.  Called and read by blocks.c.
  */
-#include "bus.h"
+#include "halves.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,5 +152,6 @@ void peet__bus_plans_fini(struct bus *b)
         free(b->group_ways[i].loop);
     }
     free(b->group_ways);
+    peet__bus_cuts_fini(b);
     free(b->group_members);
 }

@@ -198,7 +198,7 @@ uint32_t peet__bus_go_watched(struct bus *b, struct turn *t, uint64_t begin, uin
             return i;
         }
     b->site.block = t->block;
-    peet__bus_at(b, w->first, begin + w->offset, w->bytes);
+    peet__bus_at(b, w->ref, begin + w->offset, w->bytes);
     c->stamp = t->stamp + w->first;
     t->stalled += peet__bus_touch_watched(b, c, line, 0, w->bytes, w->writes ? TOUCH_WRITE : TOUCH_READ, at);
     if (b->dead)
