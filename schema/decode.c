@@ -509,7 +509,7 @@ static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, co
     if (s->function != NULL && index < s->function->nsegments) {
         if ((d = direct_of(p, s->function)) == NULL)
             return 0;
-        to = d->blocks[index];
+        to = *peet__direct_entry(d, (uint32_t)index);
     } else {
         if (PEET_RAW_IS_ABSTRACT(word) || !lookup_sync(s, word) || (d = direct_of(p, s->sync_function)) == NULL)
             return 0;
@@ -522,7 +522,7 @@ static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, co
     run->at = at;
     run->safe = end; /* no record is cut */
     run->regs = s->regs;
-    run->blocks = d->blocks;
+    run->blocks = d->table;
     run->sync = p->direct->sync;
     run->table = &p->direct->table;
     run->last = s->last;

@@ -93,12 +93,12 @@ static void write_range(struct peet__emit *e, const uint8_t *leave, const uint8_
     memory(e, 0x3b, R13, RBX, RUN(limit));
     jump_if(e, IF_AT_LEAST, leave);
     load(e, RAX, RBP, 0);
-    load(e, RDX, R8, -8); /* the function */
+    load(e, RDX, R8, 0); /* the function */
     CODE(e, "\x48\x89\xc1\x48\xf7\xd1\x8b\x92"); /* mov rcx, rax; not rcx; mov edx, [rdx + disp32] */
     word32(e, offsetof(struct peet__function, nsegments));
     CODE(e, "\x48\x39\xd1"); /* cmp rcx, rdx */
     jump_if(e, IF_AT_LEAST, lookup);
-    CODE(e, "\x41\xff\x24\xc8"); /* jmp [r8 + rcx * 8] */
+    CODE(e, "\x41\xff\x24\xc0"); /* jmp [r8 + rax * 8] */
 }
 
 /* rcx becomes the entry of a block that says where it is; rax its word.  Returns: behind the jump that is taken if that is another's */
@@ -145,9 +145,8 @@ static struct preamble write_preamble(struct peet__emit *e)
     }
     byte(e, 0xc3);
 
-    /* The word at hand is not plain; rax is its complement. */
+    /* The word at hand, rax, is not plain. */
     p.sync = (size_t)(e->at - e->write);
-    CODE(e, "\x48\xf7\xd0"); /* not rax */
     const uint8_t *const lookup = here(e);
     uint8_t *const strange = look_up(e);
     CODE(e, "\xff\x61\x08"); /* jmp [rcx + 8] */
@@ -209,7 +208,7 @@ static void hop(struct maker *m, uint8_t *from, int32_t to)
 static void aim_hops(struct maker *m)
 {
     for (uint32_t k = 0; k < m->nhops; k++)
-        aim_at(&m->e, m->hops[k].from, m->made->blocks[m->hops[k].to]);
+        aim_at(&m->e, m->hops[k].from, *peet__direct_entry(m->made, m->hops[k].to));
     free(m->hops);
 }
 
@@ -218,6 +217,18 @@ static int goes_away(const struct peet_block *b)
 {
     const int klass = b->ninsns != 0 ? b->insns[b->ninsns - 1].opcode->klass : PEET_INSN_OTHER;
     return klass == PEET_INSN_CALL || klass == PEET_INSN_RETURN;
+}
+
+/* Is the word rax that of the block? */
+static void compare_word(struct peet__emit *e, int32_t index)
+{
+    compare_constant(e, RAX, -1 - index);
+}
+
+/* Is it below those of all blocks? */
+static void compare_with_all(struct maker *m)
+{
+    compare_constant(&m->e, RAX, -(int32_t)m->f->nsegments);
 }
 
 /* On to the block that the next word names, from that one: straight to those that are likely, for jumps by a table are harder to foresee. */
@@ -233,115 +244,13 @@ static void go_on(struct maker *m, uint32_t index)
         CODE(e, "\xff\x61\x08"); /* jmp [rcx + 8] */
         return;
     }
-    CODE(e, "\x48\xf7\xd0"); /* not rax */
     for (unsigned k = 0; k < 2 && c->next[k] >= 0 && can_hop(m); k++) {
-        CODE(e, "\x48\x3d"); /* cmp rax, imm32 */
-        word32(e, (uint32_t)c->next[k]);
+        compare_word(e, c->next[k]);
         hop(m, jump_ahead(e, IF_EQUAL), c->next[k]);
     }
-    CODE(e, "\x48\x3d"); /* cmp rax, imm32 */
-    word32(e, m->f->nsegments);
-    jump_if(e, IF_AT_LEAST, m->sync);
+    compare_with_all(m);
+    jump_if(e, IF_BELOW, m->sync);
     CODE(e, "\x41\xff\x24\xc0"); /* jmp [r8 + rax * 8] */
-}
-
-/* Where a look's references begin. */
-static struct peet__address begin_of(const struct peet__block *c, const struct peet_direct_look *look)
-{
-    struct peet__address a = c->addresses[look->value];
-    a.disp -= look->before;
-    return a;
-}
-
-/* rax, an address, becomes the line; ecx where it is.  Returns: behind the jump that is taken if it is not there */
-static uint8_t *look_for(struct maker *m, const struct peet_direct_look *look)
-{
-    struct peet__emit *const e = &m->e;
-    const struct peet_direct_table *t = &m->direct->table;
-    CODE(e, "\x48\xc1\xe8"); /* shr rax, imm8 */
-    byte(e, t->line_shift);
-    CODE(e, "\x89\xc1\x81\xe1"); /* mov ecx, eax; and ecx, imm32 */
-    word32(e, t->hint_mask);
-    CODE(e, "\x41\x8b\x0c\x8b");                 /* mov ecx, [r11 + rcx * 4] */
-    CODE(e, "\x48\x8d\x14\x85\x03\x00\x00\x00"); /* lea rdx, [rax * 4 + 3] */
-    if (look->either != 0) {
-        CODE(e, "\x49\x33\x14\xc9\x48\xf7\xc2"); /* xor rdx, [r9 + rcx * 8]; test rdx, imm32 */
-        word32(e, ~(uint32_t)look->either);
-    } else {
-        CODE(e, "\x49\x3b\x14\xc9"); /* cmp rdx, [r9 + rcx * 8] */
-    }
-    return jump_ahead(e, IF_NOT);
-}
-
-/* The line at ecx is used. */
-static void note(struct maker *m, const struct peet_direct_look *look)
-{
-    struct peet__emit *const e = &m->e;
-    CODE(e, "\x49\x8d\x97"); /* lea rdx, [r15 + disp32] */
-    word32(e, look->last);
-    if (look->later) {
-        CODE(e, "\x49\x3b\x14\xca\x76\x04"); /* cmp rdx, [r10 + rcx * 8]; jbe over the store */
-    }
-    CODE(e, "\x49\x89\x14\xca"); /* mov [r10 + rcx * 8], rdx */
-}
-
-/* All looks of a block; @tail: as in struct cold. */
-static void make_looks(struct maker *m, const struct peet__block *c, const struct peet_direct_block *d, uint32_t index, int32_t tail)
-{
-    struct peet__emit *const e = &m->e;
-    const uint32_t id = m->f->blocks[index].id;
-    const uint32_t line_bytes = 1u << m->direct->table.line_shift;
-    struct cold *others[PEET_DIRECT_LOOKS + 1];
-    uint32_t nothers = 0;
-    const int kept = d->nlooks > 1 || d->whole || m->direct->nobservers != 0;
-    int checked = 0;
-    if (d->nlooks > 1)
-        CODE(e, "\x31\xd2"); /* xor edx, edx */
-    for (uint32_t k = d->nlooks; k-- > 0;) {
-        const struct peet__address a = begin_of(c, &d->looks[k]);
-        compute(e, registers, &a);
-        if (kept) /* whoever reports a miss wants to know it, too */
-            store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
-        if (!peet__direct_seen_before(d, k, d->looks[k].value))
-            peet__direct_see_guards(m, index, d->looks[k].value, d->looks[k].before, tail);
-        if (d->looks[k].span < 2)
-            continue;
-        CODE(e, "\x8d\x88"); /* lea ecx, [rax + disp32] */
-        word32(e, d->looks[k].span - 1u);
-        CODE(e, "\x31\xc1"); /* xor ecx, eax */
-        if (d->nlooks > 1)
-            CODE(e, "\x09\xca"); /* or edx, ecx */
-        checked = 1;
-    }
-    peet__direct_see_untils(m, index, d->nlooks > 1 ? RCX : RDX, tail);
-    if (checked) { /* nothing has happened yet */
-        if (d->nlooks > 1)
-            CODE(e, "\xf7\xc2"); /* test edx, imm32 */
-        else
-            CODE(e, "\xf7\xc1"); /* test ecx, imm32 */
-        word32(e, -line_bytes);
-        others[nothers++] = add_cold(m, jump_ahead(e, IF_NOT), id, tail, COLD_OTHER);
-        others[0]->single = !kept;
-    }
-    for (uint32_t k = 0; k < d->nlooks; k++) {
-        uint8_t *missing;
-        if (k != 0)
-            load(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
-        missing = look_for(m, &d->looks[k]);
-        if (d->whole) {
-            others[nothers++] = add_cold(m, missing, id, tail, COLD_OTHER);
-            store(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
-            continue;
-        }
-        add_cold(m, missing, d->looks[k].site, -1, COLD_MISS)->back = e->at;
-        note(m, &d->looks[k]);
-    }
-    for (uint32_t k = 0; d->whole && k < d->nlooks; k++) {
-        load(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
-        note(m, &d->looks[k]);
-    }
-    while (nothers > 0)
-        others[--nothers]->back = e->at;
 }
 
 static void last_is(struct maker *m, uint32_t index)
@@ -351,21 +260,18 @@ static void last_is(struct maker *m, uint32_t index)
 }
 
 /* The block's looks, time, counts and registers. */
-static void happen(struct maker *m, uint32_t index, const struct peet_direct_block *d, int32_t tail)
+static void happen(struct maker *m, struct wanted *w, int32_t tail)
 {
     struct peet__emit *const e = &m->e;
-    const struct peet__block *c = &m->f->code[index];
-    peet__direct_see_others(m, index, d, tail);
-    if (d->nlooks != 0)
-        make_looks(m, c, d, index, tail);
-    else
-        peet__direct_see_untils(m, index, RDX, tail);
+    const uint32_t index = w->index;
+    peet__direct_see_others(m, index, &w->d, tail);
+    peet__direct_make_looks(m, w, tail);
     peet__direct_tally(m, index);
-    add_constant(e, R15, d->stamps);
-    add_constant(e, R13, d->time);
+    add_constant(e, R15, w->d.stamps - w->stamps);
+    add_constant(e, R13, w->d.time);
     add_constant(e, R12, m->f->blocks[index].ninsns);
     memory(e, 0xff, 0, R8, count_of(index)); /* inc qword [r8 + …] */
-    update_registers(e, registers, RDX, c);
+    update_registers(e, registers, RDX, &m->f->code[index]);
     last_is(m, index);
 }
 
@@ -462,27 +368,22 @@ static int can_turn(const struct peet__function *f, uint32_t index)
     return 1;
 }
 
-/* What the machine and those who look on want of a block.  Returns: 0, or -1: a call */
-static int ask(struct maker *m, uint32_t index, struct peet_direct_block *out)
+/* What the machine and those who look on want of a block, while its record's code is made.  Returns: NULL: a call */
+static struct wanted *ask(struct maker *m, uint32_t index)
 {
     enum { MOST = 256 };
     const struct peet__block *c = &m->f->code[index];
+    struct wanted *const w = &m->wanted[m->nwanted];
     uint64_t values[MOST]; /* of registers and words that are all 0: they are as far apart as ever */
     if (c->nvalues > MOST || (c->nvalues != 0 && c->addresses == NULL))
-        return -1;
+        return NULL;
     for (uint32_t k = 0; k < c->nvalues; k++)
         values[k] = c->addresses[k].disp;
-    if (m->direct->ops->block(m->direct->self, &m->f->blocks[index], values, out) != 0)
-        return -1;
-    return peet__direct_ask_observers(m, index, values);
-}
-
-static void tail_is(struct maker *m, uint32_t index)
-{
-    CODE(&m->e, "\x48\xc7\x83"); /* mov qword [rbx + disp32], imm32 */
-    word32(&m->e, (uint32_t)RUN(tail));
-    word32(&m->e, index);
-    jump(&m->e, m->leave);
+    *w = (struct wanted){.index = index};
+    if (m->direct->ops->block(m->direct->self, &m->f->blocks[index], values, &w->d) != 0 || peet__direct_ask_observers(m, index, values) != 0)
+        return NULL;
+    m->nwanted++;
+    return w;
 }
 
 /* What comes behind a block: one without a record that it falls into unless the next record says otherwise, and what
@@ -491,7 +392,7 @@ static void fall(struct maker *m, uint32_t index, int depth)
 {
     struct peet__emit *const e = &m->e;
     const struct peet__block *c = &m->f->code[index];
-    struct peet_direct_block tail;
+    struct wanted *tail;
     uint8_t *early, *late, *other, *taken = NULL;
     if (c->tail < 0) {
         go_on(m, index);
@@ -502,17 +403,14 @@ static void fall(struct maker *m, uint32_t index, int depth)
     memory(e, 0x3b, R13, RBX, RUN(limit));
     late = jump_ahead(e, IF_AT_LEAST);
     load(e, RAX, RBP, 0);
-    CODE(e, "\x48\xf7\xd0"); /* not rax */
     if (c->tail_taken >= 0) {
-        CODE(e, "\x48\x3d"); /* cmp rax, imm32 */
-        word32(e, (uint32_t)c->tail_taken);
+        compare_word(e, c->tail_taken);
         taken = jump_ahead(e, IF_EQUAL);
     }
-    CODE(e, "\x48\x3d");
-    word32(e, m->f->nsegments);
-    other = jump_ahead(e, IF_AT_LEAST);
-    if (depth < CHAIN && can_have_code(m->f, (uint32_t)c->tail) && ask(m, (uint32_t)c->tail, &tail) == 0) {
-        happen(m, (uint32_t)c->tail, &tail, c->tail);
+    compare_with_all(m);
+    other = jump_ahead(e, IF_BELOW);
+    if (depth < CHAIN && can_have_code(m->f, (uint32_t)c->tail) && (tail = ask(m, (uint32_t)c->tail)) != NULL) {
+        happen(m, tail, c->tail);
         fall(m, (uint32_t)c->tail, depth + 1);
     }
     /* The next word is not known yet, or not plain: decode.c sees what it means. */
@@ -532,30 +430,23 @@ static void make_cold(struct maker *m)
     for (uint32_t k = 0; k < m->ncold; k++) {
         const struct cold *c = &m->cold[k];
         aim(e, c->from);
-        if (c->why == COLD_WATCH) {
-            tail_is(m, (uint32_t)c->tail);
+        switch ((enum why)c->why) {
+        case COLD_MISS:
+            peet__direct_make_miss(m, c);
             continue;
-        }
-        if (c->why == COLD_OTHER && c->single)
-            store(e, RAX, RBX, RUN(addresses));
-        if (c->why == COLD_ASK) {
+        case COLD_OTHER:
+            peet__direct_make_other(m, c);
+            continue;
+        case COLD_ASK:
             peet__direct_make_ask(m, c);
-        } else {
-            byte(e, 0xbe); /* mov esi, imm32 */
-            word32(e, c->argument);
-            call(e, c->why == COLD_OTHER ? m->other : m->miss);
+            jump_if(e, IF_EQUAL, e->run + (c->back - e->write));
+            break;
+        case COLD_WATCH:
+            break;
         }
-        if (c->why == COLD_MISS) {
-            jump(e, e->run + (c->back - e->write));
-            continue;
-        }
-        jump_if(e, IF_EQUAL, e->run + (c->back - e->write));
-        if (c->tail >= 0)
-            tail_is(m, (uint32_t)c->tail);
-        else
-            jump(e, m->leave);
+        go_before(m, c->tail);
     }
-    m->ncold = 0;
+    m->ncold = m->nwanted = 0;
 }
 
 /* Can a loop, as the machine wants it, be code? */
@@ -571,10 +462,11 @@ static void make_block(struct maker *m, uint32_t index)
 {
     struct peet__emit *const e = &m->e;
     const struct peet__block *c = &m->f->code[index];
-    struct peet_direct_block d, pad;
     const uint8_t *begin, *body;
-    if (ask(m, index, &d) != 0 || (c->loop && !can_go_round(m, index, &d)) || (c->pad >= 0 && (ask(m, (uint32_t)c->pad, &pad) != 0 ||
-        pad.nlooks != 0 || m->f->code[c->pad].nupdates != 0 || peet__direct_watchers(m, (uint32_t)c->pad) != 0)))
+    struct wanted *w, *pad = NULL;
+    m->nwanted = 0;
+    if ((w = ask(m, index)) == NULL || (c->loop && !can_go_round(m, index, &w->d)) || (c->pad >= 0 && ((pad = ask(m, (uint32_t)c->pad)) == NULL ||
+        pad->d.nlooks != 0 || m->f->code[c->pad].nupdates != 0 || peet__direct_watchers(m, (uint32_t)c->pad) != 0)))
         return;
     begin = here(e);
     if (c->pad >= 0) { /* alignment that is executed if the block before it was the last */
@@ -582,25 +474,24 @@ static void make_block(struct maker *m, uint32_t index)
         CODE(e, "\x81\xff"); /* cmp edi, imm32 */
         word32(e, (uint32_t)c->pad_after);
         skip = jump_ahead(e, IF_NOT);
-        happen(m, (uint32_t)c->pad, &pad, -1);
+        happen(m, pad, -1);
         cmp_leave(m, R13, RUN(limit));
         aim(e, skip);
     }
     body = here(e);
     if (c->loop) {
-        make_loop(m, index, &d);
+        make_loop(m, index, &w->d);
         CODE(e, "\x48\x83\xc5\x10"); /* add rbp, 16 */
     } else {
-        happen(m, index, &d, -1);
-        CODE(e, "\x48\x81\xc5"); /* add rbp, imm32 */
-        word32(e, 8 * (1 + c->slot_words));
+        happen(m, w, -1);
+        add_constant(e, RBP, 8 * (1 + (uint64_t)c->slot_words));
     }
     fall(m, index, 0);
     make_cold(m);
-    m->made->blocks[index] = begin;
+    *peet__direct_entry(m->made, index) = begin;
     if (c->sync) {
         m->made->sync[index] = here(e);
-        constant(e, R8, (uint64_t)(uintptr_t)m->made->blocks);
+        constant(e, R8, (uint64_t)(uintptr_t)m->made->table);
         store(e, R8, RBX, RUN(blocks));
         jump(e, body);
     }
@@ -614,7 +505,7 @@ static size_t most_bytes(const struct peet__function *f, uint32_t index, uint32_
         const struct peet__block *c = &f->code[index];
         const size_t looks = c->nvalues < PEET_DIRECT_LOOKS ? c->nvalues : PEET_DIRECT_LOOKS;
         const size_t guards = f->blocks[index].nrefs < PEET_DIRECT_GUARDS ? f->blocks[index].nrefs : PEET_DIRECT_GUARDS;
-        n += BLOCK_EXTRA_BYTES + (looks + c->nupdates) * VALUE_BYTES + looks * LOOK_BYTES;
+        n += BLOCK_EXTRA_BYTES + (2 * looks + c->nupdates) * VALUE_BYTES + looks * LOOK_BYTES; /* addresses once more for other() */
         if (nobservers != 0)
             n += LOOP_BYTES + c->nvalues * (size_t)VALUE_BYTES * nobservers + nobservers * (WATCH_BYTES + guards * (size_t)GUARD_BYTES);
         if (c->tail < 0)
@@ -629,13 +520,13 @@ static struct peet__direct_function *new_function(const struct peet__direct *dir
 {
     enum { PATIENCE = 8 };
     struct peet__direct_function *made = peet__own(f, 1, sizeof *made);
-    const void **table = peet__own(f, (size_t)f->nall + 1 + f->nsegments, sizeof *table);
+    const void **table = peet__own(f, (size_t)f->nsegments + 1 + f->nall, sizeof *table);
     if (made == NULL || table == NULL || (made->sync = peet__own(f, f->nsegments, sizeof *made->sync)) == NULL ||
         (made->told = peet__own(f, f->nall, sizeof *made->told)) == NULL ||
         (made->watches = peet__own(f, (size_t)f->nall * direct->nobservers + 1, sizeof(void *))) == NULL)
         return NULL;
-    made->blocks = table + f->nall + 1;
-    made->blocks[-1] = f;
+    made->table = table + f->nsegments;
+    made->table[0] = f;
     made->patience = PATIENCE;
     return made;
 }
@@ -668,7 +559,7 @@ struct peet__direct_function *peet__direct_make(struct peet_program *p, struct p
     made->enter = (peet__direct_enter *)(uintptr_t)(c->run + pre.enter);
     made->leave = m->leave;
     for (uint32_t k = 0; k < f->nsegments; k++) {
-        made->blocks[k] = made->sync[k] = m->leave;
+        *peet__direct_entry(made, k) = made->sync[k] = m->leave;
         if ((f->code[k].plain && can_have_code(f, k)) || can_turn(f, k))
             make_block(m, k);
     }

@@ -15,8 +15,8 @@ typedef void peet__direct_enter(struct peet_direct_run *run, const void *to);
 struct peet__direct_function {
     peet__direct_enter *enter;
     const void *leave;
-    const void **blocks;  /* where to go for a plain record of the block; leave if there is no code.  Before the first: the function,
-                             and before that, backwards by index, how often each block was taken */
+    const void **table;   /* of the function, which is its middle; before it, by plain word, where to go for such a record, leave if there is no code;
+                             behind it, by index, how often each block was taken */
     const void **sync;    /* the same for a record that says where it is */
     uint64_t *told;       /* by index: so many of those that were taken have been told, or came through loop() */
     struct peet_direct_watch **watches; /* by index and observer: that the code goes by; NULL: none */
@@ -84,15 +84,21 @@ void peet__direct_range_known(struct peet__direct *direct, unsigned what, const 
 /** What peet_program_direct_executed() says of them. */
 void peet__direct_ranges_executed(struct peet__direct *direct, peet_program_executed *fn, void *arg);
 
+/** Where a plain record of a block leads. */
+static inline const void **peet__direct_entry(const struct peet__direct_function *d, uint32_t index)
+{
+    return &d->table[-1 - (int64_t)index];
+}
+
 /** Whose run it is, while blocks are taken. */
 static inline struct peet__direct *peet__direct_of(const struct peet_direct_run *run)
 {
     return (struct peet__direct *)((uintptr_t)run->table - offsetof(struct peet__direct, table));
 }
 
-static inline struct peet__function *peet__direct_function_of(const void *const *blocks)
+static inline struct peet__function *peet__direct_function_of(const void *const *table)
 {
-    return (struct peet__function *)(uintptr_t)blocks[-1];
+    return (struct peet__function *)(uintptr_t)table[0];
 }
 
 #endif

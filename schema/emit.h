@@ -120,6 +120,32 @@ static inline void add_constant(struct peet__emit *e, unsigned reg, uint64_t val
         word32(e, (uint32_t)value);
 }
 
+/* add qword [base + disp], imm */
+static inline void add_to_memory(struct peet__emit *e, unsigned base, int32_t disp, int32_t value)
+{
+    const int small = value == (int8_t)value;
+    if (value == 0)
+        return;
+    memory(e, small ? 0x83 : 0x81, 0, base, disp);
+    if (small)
+        byte(e, (uint8_t)value);
+    else
+        word32(e, (uint32_t)value);
+}
+
+/* cmp reg, imm */
+static inline void compare_constant(struct peet__emit *e, unsigned reg, int32_t value)
+{
+    const int small = value == (int8_t)value;
+    byte(e, 0x48 | reg >> 3);
+    byte(e, small ? 0x83 : 0x81);
+    byte(e, 0xf8 | (reg & 7));
+    if (small)
+        byte(e, (uint8_t)value);
+    else
+        word32(e, (uint32_t)value);
+}
+
 /* A conditional jump (0x80 | condition) to a place of the same chunk, by its run-time address. */
 static inline void jump_if(struct peet__emit *e, unsigned condition, const uint8_t *to)
 {

@@ -47,9 +47,8 @@ static inline void compute(struct peet__emit *e, struct peet__form_registers r, 
         CODE(e, "\x8d\x84");
         byte(e, (unsigned)scale << 6 | low << 3 | RAX);
         word32(e, (uint32_t)disp);
-    } else if (disp != 0) {
-        CODE(e, "\x48\x05"); /* add rax, imm32 */
-        word32(e, (uint32_t)disp);
+    } else {
+        add_constant(e, RAX, (uint64_t)(int64_t)disp);
     }
     if (wide) {
         constant(e, r.scratch, f->disp);
@@ -68,11 +67,22 @@ static inline int used_later(const struct peet__block *c, uint32_t k)
     return 0;
 }
 
+/* Does the register only move by a constant that an instruction can have? */
+static inline int only_moves(const struct peet__block *c, uint32_t k)
+{
+    const struct peet__address *step = &c->steps[k];
+    return step->a == c->updates[k].reg && (step->mb == 0 || step->b == PEET__ZERO) && step->disp == (uint64_t)(int64_t)(int32_t)step->disp;
+}
+
 /* The followed registers become what they are behind the block; those whose old value is still wanted wait in @wait. */
 static inline void update_registers(struct peet__emit *e, struct peet__form_registers r, unsigned wait, const struct peet__block *c)
 {
     unsigned waiting = UINT32_MAX;
     for (uint32_t k = 0; k < c->nupdates; k++) {
+        if (only_moves(c, k) && !used_later(c, k)) {
+            add_to_memory(e, r.followed, 8 * c->updates[k].reg, (int32_t)c->steps[k].disp);
+            continue;
+        }
         compute(e, r, &c->steps[k]);
         if (used_later(c, k)) {
             byte(e, 0x48 | wait >> 3); /* mov wait, rax */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What makes machine code for blocks, in its parts: direct.c the blocks and what the machine wants of them, watch.c what those who look on
- * want to see.
+ * What makes machine code for blocks, in its parts: direct.c the blocks, looks.c the lines that the machine wants looked for, watch.c what those
+ * who look on want to see.
  */
 #ifndef PEET_MAKER_H
 #define PEET_MAKER_H
@@ -10,11 +10,11 @@
 #include "forms.h"
 
 /* Registers while the code runs: rbx the run, rbp at the record, r14 followed registers, r13 time, r12 instructions, r15 stamp, edi the
- * last block, r8 the function's table of blocks, r9 keys, r10 used, r11 hints; rax, rcx, rdx and rsi are scratch. */
+ * last block, r8 the function's table, r9 keys, r10 used, r11 hints; rax, rcx, rdx and rsi are scratch. */
 static const struct peet__form_registers registers = {RBP, R14, RCX};
 
-enum { CHAIN = 4, BLOCK_EXTRA_BYTES = 720, VALUE_BYTES = 64, LOOK_BYTES = 160, WATCH_BYTES = 96, GUARD_BYTES = 256, LOOP_BYTES = 64,
-       GUARDS = PEET__DIRECT_OBSERVERS * (PEET_DIRECT_GUARDS + 1), COLD = (CHAIN + 2) * (PEET_DIRECT_LOOKS + 1 + GUARDS) };
+enum { CHAIN = 4, BLOCK_EXTRA_BYTES = 720, VALUE_BYTES = 64, LOOK_BYTES = 200, WATCH_BYTES = 96, GUARD_BYTES = 256, LOOP_BYTES = 64,
+       GUARDS = PEET__DIRECT_OBSERVERS * (PEET_DIRECT_GUARDS + 1), COLD = (CHAIN + 2) * (2 * PEET_DIRECT_LOOKS + GUARDS) };
 #define RUN(field) ((int32_t)offsetof(struct peet_direct_run, field))
 
 enum why { COLD_MISS, COLD_OTHER, COLD_WATCH, COLD_ASK };
@@ -23,12 +23,25 @@ enum why { COLD_MISS, COLD_OTHER, COLD_WATCH, COLD_ASK };
 struct cold {
     uint8_t *from;      /* behind the jump */
     uint8_t *back;      /* where to go on */
-    uint32_t argument;  /* site; block id */
+    uint32_t argument;  /* COLD_MISS: site; COLD_OTHER: which of maker.wanted */
     int32_t tail;       /* if the block cannot be taken: it is to come as a tail; -1: as a record */
-    uint8_t why, single;
+    uint8_t why;
+    uint8_t reg;        /* COLD_MISS: has the line; */
+    uint8_t waits;      /* whether rsi has the address of the look behind it */
+    uint8_t span;       /* COLD_OTHER: so many bytes from rax on may lie in one line after all; 0: they do not; */
+    uint8_t *same;      /* then that is where to go on */
     const struct peet__direct_site *site; /* COLD_ASK: of whom; */
     uint32_t more;      /* what has to be added to rax is the value */
     uint32_t index;
+};
+
+/* What the machine wants of a block. */
+struct wanted {
+    struct peet_direct_block d;
+    uint32_t index;
+    uint32_t stamps;      /* by so much the stamp has gone forward behind its looks */
+    uint8_t *back;        /* there the table's other() comes back to; */
+    const uint8_t *other; /* the way to it; NULL: not made yet */
 };
 
 /* A jump to a block whose code may not be made yet. */
@@ -45,6 +58,8 @@ struct maker {
     const uint8_t *leave, *sync, *strange, *miss, *other, *loop, *ask; /* run-time addresses */
     struct cold cold[COLD];
     uint32_t ncold;
+    struct wanted wanted[CHAIN + 3]; /* a record's blocks */
+    uint32_t nwanted;
     struct hop *hops;
     uint32_t nhops, chops;
     const void *pointer;   /* that rsi holds, while a block's watches are seen to */
@@ -66,11 +81,45 @@ static inline void unless(struct maker *m, unsigned condition, int32_t tail)
         add_cold(m, jump_ahead(&m->e, condition), 0, tail, COLD_WATCH);
 }
 
+/* Where a look's references begin. */
+static inline struct peet__address begin_of(const struct peet__block *c, const struct peet_direct_look *look)
+{
+    struct peet__address a = c->addresses[look->value];
+    a.disp -= look->before;
+    return a;
+}
+
+/* What is left of a record is a block without one. */
+static inline void tail_is(struct maker *m, uint32_t index)
+{
+    CODE(&m->e, "\x48\xc7\x83"); /* mov qword [rbx + disp32], imm32 */
+    word32(&m->e, (uint32_t)RUN(tail));
+    word32(&m->e, index);
+    jump(&m->e, m->leave);
+}
+
+/* The block cannot be taken; nothing of it has happened: it is to come as a tail, or else as a record. */
+static inline void go_before(struct maker *m, int32_t tail)
+{
+    if (tail >= 0)
+        tail_is(m, (uint32_t)tail);
+    else
+        jump(&m->e, m->leave);
+}
+
 /* Where blocks are counted. */
 static inline int32_t count_of(uint32_t index)
 {
-    return -8 * (int32_t)(index + 2);
+    return 8 * (int32_t)(index + 1);
 }
+
+/* looks.c */
+/** All looks of a block, and what watches say of their values; @tail: as in struct cold. */
+void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail);
+/** The path of a COLD_MISS: rax or rsi is a line that has to be looked for. */
+void peet__direct_make_miss(struct maker *m, const struct cold *c);
+/** That of a COLD_OTHER: some line is not where it was hoped for, or some look in two of them; then the block is the table's other()'s. */
+void peet__direct_make_other(struct maker *m, const struct cold *c);
 
 /* watch.c */
 /** Behind all guards: is the execution to be seen because it is due?  @scratch: a register.  @tail: as in struct cold */

@@ -10,7 +10,7 @@
 
 static uint64_t *taken_of(const struct peet__direct_function *d, uint32_t index)
 {
-    return (uint64_t *)&d->blocks[-2 - (int64_t)index];
+    return (uint64_t *)&d->table[1 + index];
 }
 
 /* loop() of the table with observers. */

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A block's looks (<peet/direct.h>) in machine code: all of its references' lines are where they were last, or else a call of the machine.
+ * direct.c makes the rest of the block around them; nothing of it has happened before.
+ */
+#include "maker.h"
+
+#ifdef __x86_64__
+
+/* rax or rsi, an address, becomes the line; ecx where it is.  Returns: behind the jump that is taken if it is not there */
+static uint8_t *look_for(struct maker *m, unsigned reg, const struct peet_direct_look *look)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet_direct_table *t = &m->direct->table;
+    CODE(e, "\x48\xc1"); /* shr reg, imm8 */
+    byte(e, 0xe8 | reg);
+    byte(e, t->line_shift);
+    byte(e, 0x89); /* mov ecx, reg */
+    byte(e, 0xc1 | reg << 3);
+    CODE(e, "\x81\xe1"); /* and ecx, imm32 */
+    word32(e, t->hint_mask);
+    CODE(e, "\x41\x8b\x0c\x8b\x48\x8d\x14"); /* mov ecx, [r11 + rcx * 4]; lea rdx, [reg * 4 + 3] */
+    byte(e, 0x85 | reg << 3);
+    word32(e, 3);
+    if (look->either != 0) {
+        CODE(e, "\x49\x33\x14\xc9\x48\xf7\xc2"); /* xor rdx, [r9 + rcx * 8]; test rdx, imm32 */
+        word32(e, ~(uint32_t)look->either);
+    } else {
+        CODE(e, "\x49\x3b\x14\xc9"); /* cmp rdx, [r9 + rcx * 8] */
+    }
+    return jump_ahead(e, IF_NOT);
+}
+
+/* The line at ecx, the k-th look's, is used; if that is the block's last stamp, it is time for all of them. */
+static void note(struct maker *m, struct wanted *w, uint32_t k)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet_direct_look *const look = &w->d.looks[k];
+    if (k + 1 == w->d.nlooks && look->last == w->d.stamps) {
+        w->stamps = w->d.stamps;
+        add_constant(e, R15, w->stamps);
+        if (look->later)
+            CODE(e, "\x4d\x3b\x3c\xca\x76\x04"); /* cmp r15, [r10 + rcx * 8]; jbe over the store */
+        CODE(e, "\x4d\x89\x3c\xca"); /* mov [r10 + rcx * 8], r15 */
+        return;
+    }
+    CODE(e, "\x49\x8d\x97"); /* lea rdx, [r15 + disp32] */
+    word32(e, look->last);
+    if (look->later)
+        CODE(e, "\x49\x3b\x14\xca\x76\x04"); /* cmp rdx, [r10 + rcx * 8]; jbe over the store */
+    CODE(e, "\x49\x89\x14\xca"); /* mov [r10 + rcx * 8], rdx */
+}
+
+/* The flags say whether so many bytes from rax on are in one line: then equal. */
+static void see_line(struct maker *m, uint32_t span)
+{
+    struct peet__emit *const e = &m->e;
+    CODE(e, "\x8d\x88"); /* lea ecx, [rax + disp32] */
+    word32(e, span - 1);
+    CODE(e, "\x31\xc1\xf7\xc1"); /* xor ecx, eax; test ecx, imm32 */
+    word32(e, -(1u << m->direct->table.line_shift));
+}
+
+/* Are so many bytes likely to be naturally aligned: a whole word, something on the stack, an array's element? */
+static int is_likely_aligned(const struct peet__address *a, uint32_t span)
+{
+    enum { WORD_BYTES = 8 };
+    if (span > WORD_BYTES || (span & (span - 1)) != 0)
+        return 0;
+    return span == WORD_BYTES || (a->mb == 0 ? a->a == RSP : a->mb % (int32_t)span == 0);
+}
+
+/* Do the bytes from rax on lie in one line?  Naturally aligned ones do. */
+static void see_whether_cut(struct maker *m, uint32_t wanted, const struct peet__address *a, uint32_t span, int32_t tail)
+{
+    struct peet__emit *const e = &m->e;
+    struct cold *c;
+    if (span < 2)
+        return;
+    if (is_likely_aligned(a, span)) {
+        byte(e, 0xa8); /* test al, imm8 */
+        byte(e, span - 1);
+        c = add_cold(m, jump_ahead(e, IF_NOT), wanted, tail, COLD_OTHER);
+        c->span = (uint8_t)span;
+        c->same = e->at;
+    } else {
+        see_line(m, span);
+        add_cold(m, jump_ahead(e, IF_NOT), wanted, tail, COLD_OTHER);
+    }
+}
+
+void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet__block *const c = &m->f->code[w->index];
+    const struct peet_direct_block *const d = &w->d;
+    const uint32_t wanted = (uint32_t)(w - m->wanted);
+    const int kept = m->direct->nobservers != 0; /* whoever reports a miss wants to know it, too */
+    for (uint32_t k = d->nlooks; kept && k-- > 0;) {
+        const struct peet__address a = begin_of(c, &d->looks[k]);
+        compute(e, registers, &a);
+        store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
+        if (!peet__direct_seen_before(d, k, d->looks[k].value))
+            peet__direct_see_guards(m, w->index, d->looks[k].value, d->looks[k].before, tail);
+    }
+    peet__direct_see_untils(m, w->index, RDX, tail);
+    for (uint32_t k = d->nlooks; k-- > 0;) { /* nothing has happened yet; the first one's address stays in rax, the second one's in rsi */
+        const struct peet__address a = begin_of(c, &d->looks[k]);
+        if (kept)
+            load(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
+        else
+            compute(e, registers, &a);
+        see_whether_cut(m, wanted, &a, d->looks[k].span, tail);
+        if (k == 1)
+            CODE(e, "\x48\x89\xc6"); /* mov rsi, rax */
+        else if (k > 1 && !kept)
+            store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
+    }
+    for (uint32_t k = 0; k < d->nlooks; k++) {
+        const unsigned reg = k == 1 ? RSI : RAX;
+        uint8_t *missing;
+        if (k > 1)
+            load(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
+        missing = look_for(m, reg, &d->looks[k]);
+        if (d->whole) {
+            add_cold(m, missing, wanted, tail, COLD_OTHER);
+            store(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
+            continue;
+        }
+        struct cold *const miss = add_cold(m, missing, d->looks[k].site, -1, COLD_MISS);
+        miss->back = e->at;
+        miss->reg = (uint8_t)reg;
+        miss->waits = k == 0 && d->nlooks > 1;
+        note(m, w, k);
+    }
+    for (uint32_t k = 0; d->whole && k < d->nlooks; k++) {
+        load(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
+        note(m, w, k);
+    }
+    w->back = e->at;
+}
+
+void peet__direct_make_other(struct maker *m, const struct cold *c)
+{
+    struct peet__emit *const e = &m->e;
+    struct wanted *const w = &m->wanted[c->argument];
+    uint8_t *could_not;
+    if (c->span != 0) {
+        see_line(m, c->span);
+        jump_if(e, IF_EQUAL, e->run + (c->same - e->write));
+    }
+    if (w->other != NULL) {
+        jump(e, w->other);
+        return;
+    }
+    w->other = here(e);
+    for (uint32_t k = 0; k < w->d.nlooks; k++) {
+        const struct peet__address a = begin_of(&m->f->code[w->index], &w->d.looks[k]);
+        compute(e, registers, &a);
+        store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
+    }
+    byte(e, 0xbe); /* mov esi, imm32 */
+    word32(e, m->f->blocks[w->index].id);
+    call(e, m->other);
+    could_not = jump_ahead(e, IF_NOT);
+    add_constant(e, R15, w->stamps);
+    jump(e, e->run + (w->back - e->write));
+    aim(e, could_not);
+    go_before(m, c->tail);
+}
+
+void peet__direct_make_miss(struct maker *m, const struct cold *c)
+{
+    struct peet__emit *const e = &m->e;
+    const int32_t next = RUN(addresses) + 8;
+    if (c->reg == RSI)
+        CODE(e, "\x48\x89\xf0"); /* mov rax, rsi */
+    if (c->waits)
+        store(e, RSI, RBX, next);
+    byte(e, 0xbe); /* mov esi, imm32 */
+    word32(e, c->argument);
+    call(e, m->miss);
+    if (c->waits)
+        load(e, RSI, RBX, next);
+    jump(e, e->run + (c->back - e->write));
+}
+
+#endif
