@@ -140,6 +140,7 @@ struct dtrack {
     uint32_t ntallies;
     struct dtrack_tally code, walks, nowhere; /* nowhere: memory ran out, the run ends */
     struct dtrack_found found[DTRACK_FOUND_SIZES][1 << DTRACK_FOUND_BITS];
+    uint32_t found_size;     /* of the latest */
     uint64_t known_address;  /* the latest that was reported, and its structure */
     uint32_t known_epoch, known_data;
     uint64_t random;

@@ -17,8 +17,12 @@ uint64_t dtrack__crossings(const struct dtrack *self, uint64_t address, int64_t 
 
     if (!self->line_bytes || !n)
         return 0;
-    if (!(size_bytes & (size_bytes - 1)) && size_bytes <= self->line_bytes && !((address | (uint64_t)stride) & (size_bytes - 1)))
-        return 0;
+    if (!(size_bytes & (size_bytes - 1)) && size_bytes <= self->line_bytes) {
+        if (!((address | (uint64_t)stride) & (size_bytes - 1)))
+            return 0;
+        if (stride == size_bytes) /* one wherever a line ends */
+            return ((address + n * size_bytes - 1) >> self->line_shift) - (address >> self->line_shift);
+    }
     /* offsets in the line come round */
     shift = stride & (int64_t)mask ? self->line_shift - (uint32_t)__builtin_ctzll((uint64_t)stride) : 0;
     period = 1ull << shift;

@@ -48,13 +48,13 @@ struct dtrack_tally *dtrack__tally(struct dtrack *self, uint32_t data)
     return &self->tallies[data];
 }
 
-static inline int is_known(const struct dtrack *self, const struct dtrack_found *f, uint64_t address)
+static inline __attribute__((always_inline)) int is_known(const struct dtrack *self, const struct dtrack_found *f, uint64_t address)
 {
     return address - f->lo < f->hi - f->lo && (f->epoch == self->epoch || (!f->movable && f->epoch >= self->fixed_epoch));
 }
 
 /** The one to forget for it: large objects have one for each part of them. */
-static struct dtrack_found *place_of(struct dtrack *self, uint64_t address, unsigned size)
+static inline __attribute__((always_inline)) struct dtrack_found *place_of(struct dtrack *self, uint64_t address, unsigned size)
 {
     const unsigned part = size ? 4 + 4 * size : 6;
 
@@ -74,18 +74,23 @@ static __attribute__((noinline)) const struct dtrack_found *find(struct dtrack *
         found.lo = object.address;
         found.hi = object.address + object.bytes;
     }
-    f = place_of(self, address, (found.hi - found.lo >= SMALL_BYTES) + (found.hi - found.lo >= MEDIUM_BYTES) + (found.hi - found.lo >= LARGE_BYTES));
+    self->found_size = (found.hi - found.lo >= SMALL_BYTES) + (found.hi - found.lo >= MEDIUM_BYTES) + (found.hi - found.lo >= LARGE_BYTES);
+    f = place_of(self, address, self->found_size);
     *f = found;
     return f;
 }
 
 const struct dtrack_found *dtrack__find(struct dtrack *self, uint64_t address)
 {
-    for (unsigned size = DTRACK_FOUND_SIZES; size-- > 0;) {
+    unsigned size = self->found_size; /* of the last one, and often of this one */
+
+    for (unsigned k = 0; k < DTRACK_FOUND_SIZES; k++, size = (size + 1) % DTRACK_FOUND_SIZES) {
         const struct dtrack_found *f = place_of(self, address, size);
 
-        if (is_known(self, f, address))
+        if (is_known(self, f, address)) {
+            self->found_size = size;
             return f;
+        }
     }
     return find(self, address);
 }
