@@ -4,6 +4,7 @@
 
 #include "decode.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -54,22 +55,38 @@ int peet_cli_program_find(const char *name, char **out_path, struct peet_error *
     }
     if (!*name)
         return peet_error_set(error, PEET_EINVALID, "the program's name is empty");
-    const char *hint = access(name, X_OK) == 0 ? "; write ./ before it for the one in this folder" : "";
+    struct stat status;
+    int here = stat(name, &status) == 0 && S_ISREG(status.st_mode) && access(name, X_OK) == 0;
+    const char *hint = here ? "; write ./ before it for the one in this folder" : "";
     return peet_error_set(error, PEET_ENOTFOUND, "cannot run %s: it is not on PATH%s", name, hint);
+}
+
+/* It is to be loaded at any address, and names no dynamic linker that would start it. */
+static int is_library(int fd, const Elf64_Ehdr *file)
+{
+    Elf64_Phdr segment;
+    for (unsigned i = 0; i < file->e_phnum; i++)
+        if (pread(fd, &segment, sizeof(segment), (off_t)(file->e_phoff + i * sizeof(segment))) != (ssize_t)sizeof(segment) ||
+            segment.p_type == PT_INTERP)
+            return 0;
+    return file->e_ident[EI_CLASS] == ELFCLASS64 && file->e_type == ET_DYN && file->e_phentsize == sizeof(segment);
 }
 
 /* Scripts are common enough (libtool's, wrappers) to deserve a message of their own. */
 static int check_kind(const char *path, struct peet_error *error)
 {
-    char start[4] = "";
+    Elf64_Ehdr file = {0};
+    const unsigned char *start = file.e_ident;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? read(fd, start, sizeof(start)) : -1;
+    ssize_t got = fd >= 0 ? read(fd, &file, sizeof(file)) : -1;
     if (fd < 0 || got < 0)
         peet_error_set(error, PEET_EIO, "cannot read %s: %s", path, strerror(errno));
     else if (got >= 2 && start[0] == '#' && start[1] == '!')
         peet_error_set(error, PEET_EINVALID, "%s was not built by peetcc: it is a script; name the program that it starts", path);
     else if (got < 4 || memcmp(start, "\177ELF", 4) != 0)
         peet_error_set(error, PEET_EINVALID, "%s was not built by peetcc: it is no ELF program", path);
+    else if (got == (ssize_t)sizeof(file) && is_library(fd, &file))
+        peet_error_set(error, PEET_EINVALID, "cannot run %s: it is a shared library; name a program that uses it", path);
     if (fd >= 0)
         close(fd);
     return error->code;

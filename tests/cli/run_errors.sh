@@ -54,6 +54,8 @@ echo text >text && chmod +x text
 run 2 '^peet: ./text was not built by peetcc: it is no ELF' -- ./text
 : >empty && chmod +x empty
 run 2 '^peet: ./empty was not built by peetcc' -- ./empty
+must "$peetcc" -shared -fPIC -o library.so sum.c
+run 2 '^peet: cannot run ./library.so: it is a shared library' -- ./library.so
 head -c 300 sum >cut && chmod +x cut
 run 2 '^peet: .*cut' -- ./cut
 
