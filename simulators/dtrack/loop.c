@@ -38,10 +38,14 @@ uint64_t dtrack__crossings(const struct dtrack *self, uint64_t address, int64_t 
 /** How many turns, from these values on, does the cell stay where it is?  At least one, which is known to. */
 static uint64_t stays(const struct dtrack_cold *cold, uint64_t value, int64_t stride, uint64_t turns)
 {
+    const int64_t far = INT64_MAX / 2; /* so that nothing wraps round */
     uint64_t room;
+    int64_t way;
 
     if (!stride || turns == 1)
         return turns;
+    if (!__builtin_mul_overflow(stride, turns - 1, &way) && way > -far && way < far && value + (uint64_t)way - cold->lo < cold->hi - cold->lo)
+        return turns; /* nearly always, and divisions are slow */
     if (stride > 0)
         room = (cold->hi - 1 - value) / (uint64_t)stride;
     else

@@ -513,8 +513,20 @@ static void settle_cell(struct dtrack *self, struct dtrack_plan *plan, uint32_t 
         }
 }
 
+/** The objects that a block's ranges were in last: what a library copies from and to, in words and then in bytes. */
+struct lately { const struct dtrack_found *found[2]; };
+
+static const struct dtrack_found *find_lately(struct dtrack *self, uint64_t address, struct lately *lately)
+{
+    for (unsigned k = 0; k < 2; k++)
+        if (lately->found[k] && address - lately->found[k]->lo < lately->found[k]->hi - lately->found[k]->lo)
+            return lately->found[k];
+    lately->found[1] = lately->found[0];
+    return lately->found[0] = dtrack__find(self, address);
+}
+
 /** A range or a conditional reference: object by object. */
-static void odd(struct dtrack *self, unsigned hw, const struct peet_block_event *event, uint32_t i)
+static void odd(struct dtrack *self, unsigned hw, const struct peet_block_event *event, uint32_t i, struct lately *lately)
 {
     const struct peet_ref *ref = &event->block->refs[i];
     struct peet_ref_iter it = peet_ref_begin(ref, event->values);
@@ -522,7 +534,7 @@ static void odd(struct dtrack *self, unsigned hw, const struct peet_block_event 
     const int reads = ref->kind != PEET_REF_STORE, writes = ref->kind != PEET_REF_LOAD;
 
     while (it.count && !self->failed) {
-        const struct dtrack_found *found = dtrack__find(self, it.address);
+        const struct dtrack_found *found = find_lately(self, it.address, lately);
         uint64_t lo = found->lo, hi = found->hi, n = it.count, crossings;
         struct dtrack_tally *t = dtrack__tally(self, found->data);
         int watched = self->sharing && t->contended && dtrack__sharing_clip(self, it.address, &lo, &hi);
@@ -546,6 +558,8 @@ static void odd(struct dtrack *self, unsigned hw, const struct peet_block_event 
 
 void dtrack__slow(struct dtrack *self, struct dtrack_plan *plan, unsigned hw, const struct peet_block_event *event)
 {
+    struct lately lately = { { NULL } };
+
     if (self->failed)
         return;
     dtrack__catch_up(plan);
@@ -563,7 +577,7 @@ void dtrack__slow(struct dtrack *self, struct dtrack_plan *plan, unsigned hw, co
     if (plan->nodd)
         for (uint32_t i = 0; i < event->block->nrefs; i++)
             if (is_odd(&event->block->refs[i]) && event->block->refs[i].kind != PEET_REF_PREFETCH)
-                odd(self, hw, event, i);
+                odd(self, hw, event, i, &lately);
     if (plan->executions == plan->next)
         dtrack__sample(self, plan, event);
     plan->executions++;
