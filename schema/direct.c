@@ -264,7 +264,7 @@ static void happen(struct maker *m, struct wanted *w, int32_t tail)
 {
     struct peet__emit *const e = &m->e;
     const uint32_t index = w->index;
-    peet__direct_see_others(m, index, &w->d, tail);
+    peet__direct_see(m, index, tail);
     peet__direct_make_looks(m, w, tail);
     peet__direct_tally(m, index);
     add_constant(e, R15, w->d.stamps - w->stamps);

@@ -95,25 +95,13 @@ void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail)
     const struct peet__block *const c = &m->f->code[w->index];
     const struct peet_direct_block *const d = &w->d;
     const uint32_t wanted = (uint32_t)(w - m->wanted);
-    const int kept = m->direct->nobservers != 0; /* whoever reports a miss wants to know it, too */
-    for (uint32_t k = d->nlooks; kept && k-- > 0;) {
-        const struct peet__address a = begin_of(c, &d->looks[k]);
-        compute(e, registers, &a);
-        store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
-        if (!peet__direct_seen_before(d, k, d->looks[k].value))
-            peet__direct_see_guards(m, w->index, d->looks[k].value, d->looks[k].before, tail);
-    }
-    peet__direct_see_untils(m, w->index, RDX, tail);
     for (uint32_t k = d->nlooks; k-- > 0;) { /* nothing has happened yet; the first one's address stays in rax, the second one's in rsi */
         const struct peet__address a = begin_of(c, &d->looks[k]);
-        if (kept)
-            load(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
-        else
-            compute(e, registers, &a);
+        compute(e, registers, &a);
         see_whether_cut(m, wanted, &a, d->looks[k].span, tail);
         if (k == 1)
             CODE(e, "\x48\x89\xc6"); /* mov rsi, rax */
-        else if (k > 1 && !kept)
+        else if (k > 1)
             store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
     }
     for (uint32_t k = 0; k < d->nlooks; k++) {
@@ -127,10 +115,9 @@ void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail)
             store(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
             continue;
         }
-        struct cold *const miss = add_cold(m, missing, d->looks[k].site, -1, COLD_MISS);
+        struct cold *const miss = add_cold(m, missing, wanted, -1, COLD_MISS);
         miss->back = e->at;
-        miss->reg = (uint8_t)reg;
-        miss->waits = k == 0 && d->nlooks > 1;
+        miss->look = (uint8_t)k;
         note(m, w, k);
     }
     for (uint32_t k = 0; d->whole && k < d->nlooks; k++) {
@@ -172,15 +159,25 @@ void peet__direct_make_other(struct maker *m, const struct cold *c)
 void peet__direct_make_miss(struct maker *m, const struct cold *c)
 {
     struct peet__emit *const e = &m->e;
+    const struct wanted *const w = &m->wanted[c->argument];
+    const struct peet_direct_look *const look = &w->d.looks[c->look];
     const int32_t next = RUN(addresses) + 8;
-    if (c->reg == RSI)
+    const int waits = c->look == 0 && w->d.nlooks > 1; /* rsi has the next one's address */
+    if (c->look == 1)
         CODE(e, "\x48\x89\xf0"); /* mov rax, rsi */
-    if (c->waits)
+    if (waits)
         store(e, RSI, RBX, next);
+    if (m->direct->nobservers != 0 && c->look <= 1) { /* whoever reports the miss wants to know where it was; the others' are there */
+        const struct peet__address a = begin_of(&m->f->code[w->index], look);
+        byte(e, 0x50 | RAX); /* push rax */
+        compute(e, registers, &a);
+        store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * c->look));
+        byte(e, 0x58 | RAX); /* pop rax */
+    }
     byte(e, 0xbe); /* mov esi, imm32 */
-    word32(e, c->argument);
+    word32(e, look->site);
     call(e, m->miss);
-    if (c->waits)
+    if (waits)
         load(e, RSI, RBX, next);
     jump(e, e->run + (c->back - e->write));
 }

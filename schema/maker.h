@@ -23,16 +23,14 @@ enum why { COLD_MISS, COLD_OTHER, COLD_WATCH, COLD_ASK };
 struct cold {
     uint8_t *from;      /* behind the jump */
     uint8_t *back;      /* where to go on */
-    uint32_t argument;  /* COLD_MISS: site; COLD_OTHER: which of maker.wanted */
+    uint32_t argument;  /* COLD_MISS, COLD_OTHER: which of maker.wanted */
     int32_t tail;       /* if the block cannot be taken: it is to come as a tail; -1: as a record */
     uint8_t why;
-    uint8_t reg;        /* COLD_MISS: has the line; */
-    uint8_t waits;      /* whether rsi has the address of the look behind it */
+    uint8_t look;       /* COLD_MISS: which of its looks; the second one's line is in rsi, all others' in rax */
     uint8_t span;       /* COLD_OTHER: so many bytes from rax on may lie in one line after all; 0: they do not; */
     uint8_t *same;      /* then that is where to go on */
     const struct peet__direct_site *site; /* COLD_ASK: of whom; */
-    uint32_t more;      /* what has to be added to rax is the value */
-    uint32_t index;
+    uint32_t index;     /* and of which block */
 };
 
 /* What the machine wants of a block. */
@@ -62,7 +60,6 @@ struct maker {
     uint32_t nwanted;
     struct hop *hops;
     uint32_t nhops, chops;
-    const void *pointer;   /* that rsi holds, while a block's watches are seen to */
 };
 
 static inline struct cold *add_cold(struct maker *m, uint8_t *from, uint32_t argument, int32_t tail, enum why why)
@@ -114,7 +111,7 @@ static inline int32_t count_of(uint32_t index)
 }
 
 /* looks.c */
-/** All looks of a block, and what watches say of their values; @tail: as in struct cold. */
+/** All looks of a block; @tail: as in struct cold. */
 void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail);
 /** The path of a COLD_MISS: rax or rsi is a line that has to be looked for. */
 void peet__direct_make_miss(struct maker *m, const struct cold *c);
@@ -122,18 +119,12 @@ void peet__direct_make_miss(struct maker *m, const struct cold *c);
 void peet__direct_make_other(struct maker *m, const struct cold *c);
 
 /* watch.c */
-/** Behind all guards: is the execution to be seen because it is due?  @scratch: a register.  @tail: as in struct cold */
-void peet__direct_see_untils(struct maker *m, uint32_t index, unsigned scratch, int32_t tail);
-/** rax is @more less than values[value]: does it keep to all guards?  rcx and rsi change. */
-void peet__direct_see_guards(struct maker *m, uint32_t index, uint32_t value, uint32_t more, int32_t tail);
-/** Guards of values that no look has; the first thing of a block. */
-void peet__direct_see_others(struct maker *m, uint32_t index, const struct peet_direct_block *d, int32_t tail);
+/** Do the block's values keep to all guards, and is none of its executions due?  The first thing of a block.  @tail: as in struct cold */
+void peet__direct_see(struct maker *m, uint32_t index, int32_t tail);
 /** Behind all looks: where values were is counted for those guards that want it. */
 void peet__direct_tally(struct maker *m, uint32_t index);
 /** The path of a COLD_ASK, up to the answer, which is 0 in the flags. */
 void peet__direct_make_ask(struct maker *m, const struct cold *c);
-/** Has one of the first @nlooks this value? */
-int peet__direct_seen_before(const struct peet_direct_block *d, uint32_t nlooks, uint32_t value);
 /** What observers want of a block.  Returns: 0, or -1: to see it */
 int peet__direct_ask_observers(struct maker *m, uint32_t index, const uint64_t *values);
 /** Which observers see turns of the block?  A bit each. */

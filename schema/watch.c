@@ -69,15 +69,8 @@ static struct peet_direct_watch **watches_of(const struct maker *m, uint32_t ind
     return &m->made->watches[index * m->direct->nobservers];
 }
 
-static void point_to(struct maker *m, const void *pointer)
-{
-    if (m->pointer != pointer)
-        constant(&m->e, RSI, (uint64_t)(uintptr_t)pointer);
-    m->pointer = pointer;
-}
-
 /* The path that is taken if the condition is met.  An observer may say that all is well; else the block is left, of which nothing has happened yet. */
-static void ask_if(struct maker *m, unsigned condition, uint32_t index, uint32_t observer, uint32_t guard, uint32_t more, int32_t tail)
+static void ask_if(struct maker *m, unsigned condition, uint32_t index, uint32_t observer, uint32_t guard, int32_t tail)
 {
     const struct peet_direct_observer *const ops = m->direct->observers[observer].ops;
     const int can = guard == PEET__DIRECT_NO_GUARD ? ops->due != NULL && m->f->blocks[index].nvalues <= PEET__DIRECT_VALUES : ops->moved != NULL;
@@ -91,7 +84,6 @@ static void ask_if(struct maker *m, unsigned condition, uint32_t index, uint32_t
     c = add_cold(m, jump_ahead(&m->e, condition), 0, tail, COLD_ASK);
     c->back = m->e.at;
     c->site = site;
-    c->more = more;
     c->index = index;
 }
 
@@ -108,10 +100,9 @@ void peet__direct_make_ask(struct maker *m, const struct cold *c)
 {
     struct peet__emit *const e = &m->e;
     const struct peet__block *const code = &m->f->code[c->index];
-    CODE(e, "\x50\x51\x52\x56"); /* push rax, rcx, rdx, rsi */
     if (c->site->guard != PEET__DIRECT_NO_GUARD) {
-        CODE(e, "\x48\x8d\x90"); /* lea rdx, [rax + disp32] */
-        word32(e, c->more);
+        compute(e, registers, &code->addresses[c->site->watch->guards[c->site->guard].value]);
+        CODE(e, "\x48\x89\xc2"); /* mov rdx, rax */
     } else {
         constant(e, RSI, (uint64_t)(uintptr_t)m->direct->values);
         for (uint32_t k = 0; k < code->nvalues; k++) {
@@ -121,23 +112,32 @@ void peet__direct_make_ask(struct maker *m, const struct cold *c)
     }
     constant(e, RSI, (uint64_t)(uintptr_t)c->site);
     call(e, m->ask);
-    CODE(e, "\x5e\x5a\x59\x58"); /* pop rsi, rdx, rcx, rax */
+    constant(e, RSI, (uint64_t)(uintptr_t)c->site->watch); /* as before; flags stay */
 }
 
-void peet__direct_see_untils(struct maker *m, uint32_t index, unsigned scratch, int32_t tail)
+void peet__direct_see(struct maker *m, uint32_t index, int32_t tail)
 {
     struct peet__emit *const e = &m->e;
     struct peet_direct_watch **const watches = watches_of(m, index);
-    int any = 0;
     for (uint32_t o = 0; o < m->direct->nobservers; o++) {
         if (watches[o] == NULL)
             continue;
-        if (!any)
-            load(e, scratch, R8, count_of(index));
-        any = 1;
-        point_to(m, watches[o]);
-        memory(e, 0x3b, scratch, RSI, offsetof(struct peet_direct_watch, until)); /* cmp scratch, [rsi + …] */
-        ask_if(m, IF_AT_LEAST, index, o, PEET__DIRECT_NO_GUARD, 0, tail);
+        constant(e, RSI, (uint64_t)(uintptr_t)watches[o]);
+        for (uint32_t g = 0; g < watches[o]->nguards; g++) {
+            const struct peet_direct_guard *const guard = &watches[o]->guards[g];
+            const int32_t at = (int32_t)(offsetof(struct peet_direct_watch, guards) + g * sizeof *guard);
+            compute(e, registers, &m->f->code[index].addresses[guard->value]);
+            memory(e, 0x2b, RAX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, base)); /* sub rax, [rsi + …] */
+            if (guard->shift != 0) {
+                CODE(e, "\x48\xc1\xc8"); /* ror rax, imm8 */
+                byte(e, guard->shift);
+            }
+            memory(e, 0x3b, RAX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, span)); /* cmp rax, [rsi + …] */
+            ask_if(m, IF_AT_LEAST, index, o, g, tail);
+        }
+        load(e, RDX, R8, count_of(index));
+        memory(e, 0x3b, RDX, RSI, offsetof(struct peet_direct_watch, until)); /* cmp rdx, [rsi + …] */
+        ask_if(m, IF_AT_LEAST, index, o, PEET__DIRECT_NO_GUARD, tail);
     }
 }
 
@@ -155,64 +155,6 @@ void peet__direct_tally(struct maker *m, uint32_t index)
             word32(e, guard->tally_mask);
             constant(e, RSI, (uint64_t)(uintptr_t)guard->tally);
             CODE(e, "\x48\xff\x04\xc6"); /* inc qword [rsi + rax * 8] */
-        }
-}
-
-/* rax is @more less than values[value]: does it keep to all guards?  rcx and rsi change. */
-void peet__direct_see_guards(struct maker *m, uint32_t index, uint32_t value, uint32_t more, int32_t tail)
-{
-    struct peet__emit *const e = &m->e;
-    struct peet_direct_watch **const watches = watches_of(m, index);
-    for (uint32_t o = 0; o < m->direct->nobservers; o++)
-        for (uint32_t g = 0; watches[o] != NULL && g < watches[o]->nguards; g++) {
-            const struct peet_direct_guard *const guard = &watches[o]->guards[g];
-            const int32_t at = (int32_t)(offsetof(struct peet_direct_watch, guards) + g * sizeof *guard);
-            if (guard->value != value)
-                continue;
-            point_to(m, watches[o]);
-            if (more != 0) {
-                CODE(e, "\x48\x8d\x88"); /* lea rcx, [rax + disp32] */
-                word32(e, more);
-            } else {
-                CODE(e, "\x48\x89\xc1"); /* mov rcx, rax */
-            }
-            memory(e, 0x2b, RCX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, base));
-            if (guard->shift != 0) {
-                CODE(e, "\x48\xc1\xc9"); /* ror rcx, imm8 */
-                byte(e, guard->shift);
-            }
-            memory(e, 0x3b, RCX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, span));
-            ask_if(m, IF_AT_LEAST, index, o, g, more, tail);
-        }
-}
-
-/* Has one of the first @nlooks this value? */
-int peet__direct_seen_before(const struct peet_direct_block *d, uint32_t nlooks, uint32_t value)
-{
-    for (uint32_t k = 0; k < nlooks; k++)
-        if (d->looks[k].value == value)
-            return 1;
-    return 0;
-}
-
-/* Values that no look has. */
-void peet__direct_see_others(struct maker *m, uint32_t index, const struct peet_direct_block *d, int32_t tail)
-{
-    struct peet_direct_watch **const watches = watches_of(m, index);
-    m->pointer = NULL;
-    uint16_t done[GUARDS];
-    uint32_t ndone = 0;
-    for (uint32_t o = 0; o < m->direct->nobservers; o++)
-        for (uint32_t g = 0; watches[o] != NULL && g < watches[o]->nguards; g++) {
-            const uint16_t value = watches[o]->guards[g].value;
-            int again = peet__direct_seen_before(d, d->nlooks, value);
-            for (uint32_t i = 0; i < ndone; i++)
-                again |= done[i] == value;
-            if (again)
-                continue;
-            done[ndone++] = value;
-            compute(&m->e, registers, &m->f->code[index].addresses[value]);
-            peet__direct_see_guards(m, index, value, 0, tail);
         }
 }
 
