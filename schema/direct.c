@@ -507,7 +507,7 @@ static size_t most_bytes(const struct peet__function *f, uint32_t index, uint32_
         const size_t guards = f->blocks[index].nrefs < PEET_DIRECT_GUARDS ? f->blocks[index].nrefs : PEET_DIRECT_GUARDS;
         n += BLOCK_EXTRA_BYTES + (2 * looks + c->nupdates) * VALUE_BYTES + looks * LOOK_BYTES; /* addresses once more for other() */
         if (nobservers != 0)
-            n += LOOP_BYTES + c->nvalues * (size_t)VALUE_BYTES * nobservers + nobservers * (WATCH_BYTES + guards * (size_t)GUARD_BYTES);
+            n += LOOP_BYTES + (looks + c->nvalues * (size_t)nobservers) * VALUE_BYTES + nobservers * (WATCH_BYTES + guards * (size_t)GUARD_BYTES);
         if (c->tail < 0)
             break;
         index = (uint32_t)c->tail;
