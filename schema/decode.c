@@ -491,7 +491,7 @@ static struct peet__direct_function *direct_of(struct peet_program *p, struct pe
 {
     enum { OFTEN = 30 };
     if (f->direct == NULL && f->direct_heat < OFTEN && ++f->direct_heat == OFTEN)
-        f->direct = peet__direct_make(p, f);
+        f->direct = peet__direct_make(p->direct, f);
     return f->direct;
 }
 

@@ -160,10 +160,19 @@ static struct preamble write_preamble(struct peet__emit *e)
     CODE(e, "\x89\xc1\xc3"); /* mov ecx, eax; ret */
 
     p.other = (size_t)(e->at - e->write); /* esi block id; eax: whether it could not */
+    store(e, RSI, RBX, RUN(other));
     call_machine(e, offsetof(struct peet_direct_table, other));
     load(e, RDI, RBX, RUN(last));
     load(e, R15, RBX, RUN(stamp));
-    CODE(e, "\x85\xc0\xc3"); /* test eax, eax; ret */
+    CODE(e, "\x85\xc0"); /* test eax, eax */
+    uint8_t *const usual = jump_ahead(e, IF_NOT_ABOVE_ZERO);
+    CODE(e, "\x89\xc2"); /* mov edx, eax */
+    load(e, RSI, RBX, RUN(other));
+    call_out(e, 0, (const void *)(uintptr_t)peet__direct_often);
+    load(e, RDI, RBX, RUN(last));
+    CODE(e, "\x85\xc0"); /* test eax, eax */
+    aim(e, usual);
+    byte(e, 0xc3);
 
     p.loop = (size_t)(e->at - e->write); /* esi block id, rdx turns, rcx strides */
     call_machine(e, offsetof(struct peet_direct_table, loop));
@@ -531,10 +540,9 @@ static struct peet__direct_function *new_function(const struct peet__direct *dir
     return made;
 }
 
-struct peet__direct_function *peet__direct_make(struct peet_program *p, struct peet__function *f)
+struct peet__direct_function *peet__direct_make(struct peet__direct *direct, struct peet__function *f)
 {
     enum { PREAMBLE_BYTES = 1024 };
-    struct peet__direct *const direct = p->direct;
     struct peet__direct_function *const made = f->direct != NULL ? f->direct : new_function(direct, f);
     size_t room = PREAMBLE_BYTES;
     struct preamble pre;
@@ -579,9 +587,9 @@ void peet__direct_free(struct peet_program *p)
 
 #else
 
-struct peet__direct_function *peet__direct_make(struct peet_program *p, struct peet__function *f)
+struct peet__direct_function *peet__direct_make(struct peet__direct *direct, struct peet__function *f)
 {
-    (void)p, (void)f;
+    (void)direct, (void)f;
     return NULL;
 }
 

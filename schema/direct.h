@@ -21,6 +21,7 @@ struct peet__direct_function {
     uint64_t *told;       /* by index: so many of those that were taken have been told, or came through loop() */
     struct peet_direct_watch **watches; /* by index and observer: that the code goes by; NULL: none */
     uint32_t stale, patience; /* events of blocks whose watch is over; so many, and the code is made anew */
+    uint32_t cut;         /* so often the machine said that it has more to say of a block's looks */
 };
 
 /** Records that say where they are, met before. */
@@ -65,13 +66,17 @@ struct peet__direct {
 };
 
 /** peet__direct_make() - code for a function, or new code if it has some.  Returns: it; NULL: not possible.  Lives as long as the program */
-struct peet__direct_function *peet__direct_make(struct peet_program *program, struct peet__function *function);
+struct peet__direct_function *peet__direct_make(struct peet__direct *direct, struct peet__function *function);
 /** A block with code came as an event: new code is made if that was because of a watch that is over. */
 void peet__direct_came(struct peet_program *program, struct peet__function *function, uint32_t index);
 void peet__direct_free(struct peet_program *program);
 
 /** watch.c: code asks.  @value: that does not keep to the guard.  Returns: 0, or -1: the block is to come as an event */
 int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site *site, uint64_t value);
+
+/* looks.c */
+/** peet__direct_often() - for the code: the machine's other() was called for the block that need not, so many times.  Returns: 0 */
+int peet__direct_often(struct peet_direct_run *run, uint32_t block_id, uint32_t times);
 
 /* ranges.c */
 /** The record of a range operation, as a word. */
@@ -88,6 +93,12 @@ void peet__direct_ranges_executed(struct peet__direct *direct, peet_program_exec
 static inline const void **peet__direct_entry(const struct peet__direct_function *d, uint32_t index)
 {
     return &d->table[-1 - (int64_t)index];
+}
+
+/** How often a block was taken. */
+static inline uint64_t *peet__direct_taken(const struct peet__direct_function *d, uint32_t index)
+{
+    return (uint64_t *)&d->table[1 + index];
 }
 
 /** Whose run it is, while blocks are taken. */

@@ -153,7 +153,7 @@ static inline void jump_if(struct peet__emit *e, unsigned condition, const uint8
     byte(e, condition);
     word32(e, (uint32_t)(to - (here(e) + 4)));
 }
-enum { IF_BELOW = 0x82, IF_AT_LEAST = 0x83, IF_EQUAL = 0x84, IF_NOT = 0x85, IF_ABOVE = 0x87, IF_NEGATIVE = 0x88 };
+enum { IF_BELOW = 0x82, IF_AT_LEAST = 0x83, IF_EQUAL = 0x84, IF_NOT = 0x85, IF_ABOVE = 0x87, IF_NEGATIVE = 0x88, IF_NOT_ABOVE_ZERO = 0x8e };
 
 static inline void jump(struct peet__emit *e, const uint8_t *to)
 {

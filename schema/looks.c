@@ -7,6 +7,8 @@
 
 #ifdef __x86_64__
 
+#include <string.h>
+
 /* rax or rsi, an address, becomes the line; ecx where it is.  Returns: behind the jump that is taken if it is not there */
 static uint8_t *look_for(struct maker *m, unsigned reg, const struct peet_direct_look *look)
 {
@@ -49,6 +51,40 @@ static void note(struct maker *m, struct wanted *w, uint32_t k)
     if (look->later)
         CODE(e, "\x49\x3b\x14\xca\x76\x04"); /* cmp rdx, [r10 + rcx * 8]; jbe over the store */
     CODE(e, "\x49\x89\x14\xca"); /* mov [r10 + rcx * 8], rdx */
+}
+
+/* A look with cuts: where both lines are, and by which stamps they are used.  @reg: the address, which is among the run's, too */
+static void look_for_both(struct maker *m, uint32_t wanted, uint32_t k, unsigned reg, int32_t tail)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet_direct_look *const look = &m->wanted[wanted].d.looks[k];
+    const int32_t address = RUN(addresses) + (int32_t)(8 * k);
+    add_cold(m, look_for(m, reg, look), wanted, tail, COLD_OTHER);
+    store(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
+    load(e, RAX, RBX, address);
+    add_constant(e, RAX, look->span - 1u);
+    add_cold(m, look_for(m, RAX, look), wanted, tail, COLD_OTHER);
+    store(e, RCX, RBX, RUN(second) + (int32_t)(8 * k));
+    load(e, RAX, RBX, address);
+    byte(e, 0x25); /* and eax, imm32 */
+    word32(e, (1u << m->direct->table.line_shift) - 1);
+    constant(e, RCX, (uint64_t)(uintptr_t)look->cuts);
+    CODE(e, "\x0f\xb7\x04\x41\x85\xc0"); /* movzx eax, word [rcx + rax * 2]; test eax, eax */
+    add_cold(m, jump_ahead(e, IF_EQUAL), wanted, tail, COLD_OTHER);
+    store(e, RAX, RBX, RUN(lasts) + (int32_t)(8 * k));
+}
+
+/* Both lines of such a look are used: without a jump, for nobody knows which comes later. */
+static void note_both(struct maker *m, uint32_t k)
+{
+    struct peet__emit *const e = &m->e;
+    load(e, RAX, RBX, RUN(lasts) + (int32_t)(8 * k));
+    load(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
+    CODE(e, "\x0f\xb6\xd0\xc1\xe8\x08"); /* movzx edx, al; shr eax, 8 */
+    CODE(e, "\x4c\x01\xfa\x4c\x01\xf8"); /* add rdx, r15; add rax, r15 */
+    CODE(e, "\x49\x3b\x14\xca\x49\x0f\x42\x14\xca\x49\x89\x14\xca"); /* cmp rdx, [r10 + rcx * 8]; cmovb rdx, [...]; mov [...], rdx */
+    load(e, RCX, RBX, RUN(second) + (int32_t)(8 * k));
+    CODE(e, "\x49\x3b\x04\xca\x49\x0f\x42\x04\xca\x49\x89\x04\xca"); /* the same with rax */
 }
 
 /* The flags say whether so many bytes from rax on are in one line: then equal. */
@@ -98,10 +134,11 @@ void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail)
     for (uint32_t k = d->nlooks; k-- > 0;) { /* nothing has happened yet; the first one's address stays in rax, the second one's in rsi */
         const struct peet__address a = begin_of(c, &d->looks[k]);
         compute(e, registers, &a);
-        see_whether_cut(m, wanted, &a, d->looks[k].span, tail);
+        if (d->looks[k].cuts == NULL)
+            see_whether_cut(m, wanted, &a, d->looks[k].span, tail);
         if (k == 1)
             CODE(e, "\x48\x89\xc6"); /* mov rsi, rax */
-        else if (k > 1)
+        if (k > 1 || d->looks[k].cuts != NULL)
             store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
     }
     for (uint32_t k = 0; k < d->nlooks; k++) {
@@ -109,6 +146,10 @@ void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail)
         uint8_t *missing;
         if (k > 1)
             load(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
+        if (d->looks[k].cuts != NULL) {
+            look_for_both(m, wanted, k, reg, tail);
+            continue;
+        }
         missing = look_for(m, reg, &d->looks[k]);
         if (d->whole) {
             add_cold(m, missing, wanted, tail, COLD_OTHER);
@@ -121,6 +162,10 @@ void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail)
         note(m, w, k);
     }
     for (uint32_t k = 0; d->whole && k < d->nlooks; k++) {
+        if (d->looks[k].cuts != NULL) {
+            note_both(m, k);
+            continue;
+        }
         load(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
         note(m, w, k);
     }
@@ -154,6 +199,23 @@ void peet__direct_make_other(struct maker *m, const struct cold *c)
     jump(e, e->run + (w->back - e->write));
     aim(e, could_not);
     go_before(m, c->tail);
+}
+
+int peet__direct_often(struct peet_direct_run *run, uint32_t block_id, uint32_t times)
+{
+    enum { A_GOOD_PART = 8 };
+    struct peet__direct *const d = peet__direct_of(run);
+    struct peet__function *const f = peet__direct_function_of(run->blocks);
+    const uint32_t index = block_id - f->blocks[0].id;
+    if (d->ops->often == NULL || index >= f->nall || (uint64_t)times * A_GOOD_PART < *peet__direct_taken(f->direct, index) ||
+        d->ops->often(d->self, &f->blocks[index]) != 0)
+        return 0;
+    const uint32_t n = ++f->direct->cut;
+    if ((n & (n - 1)) != 0) /* less and less often: what waits is said with what comes next */
+        return 0;
+    if (peet__direct_make(d, f) != NULL) /* else the old code does it; and it does until it is left */
+        memset(d->sync, 0, sizeof d->sync);
+    return 0;
 }
 
 void peet__direct_make_miss(struct maker *m, const struct cold *c)

@@ -13,8 +13,8 @@
  * last block, r8 the function's table, r9 keys, r10 used, r11 hints; rax, rcx, rdx and rsi are scratch. */
 static const struct peet__form_registers registers = {RBP, R14, RCX};
 
-enum { CHAIN = 4, BLOCK_EXTRA_BYTES = 720, VALUE_BYTES = 64, LOOK_BYTES = 200, WATCH_BYTES = 96, GUARD_BYTES = 256, LOOP_BYTES = 64,
-       GUARDS = PEET__DIRECT_OBSERVERS * (PEET_DIRECT_GUARDS + 1), COLD = (CHAIN + 2) * (2 * PEET_DIRECT_LOOKS + GUARDS) };
+enum { CHAIN = 4, BLOCK_EXTRA_BYTES = 720, VALUE_BYTES = 64, LOOK_BYTES = 360, WATCH_BYTES = 96, GUARD_BYTES = 256, LOOP_BYTES = 64,
+       GUARDS = PEET__DIRECT_OBSERVERS * (PEET_DIRECT_GUARDS + 1), COLD = (CHAIN + 2) * (4 * PEET_DIRECT_LOOKS + GUARDS) };
 #define RUN(field) ((int32_t)offsetof(struct peet_direct_run, field))
 
 enum why { COLD_MISS, COLD_OTHER, COLD_WATCH, COLD_ASK };

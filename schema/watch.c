@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t *taken_of(const struct peet__direct_function *d, uint32_t index)
-{
-    return (uint64_t *)&d->table[1 + index];
-}
-
 /* loop() of the table with observers. */
 static int loop_and_show(struct peet_direct_run *run, uint32_t id, uint64_t turns, const int64_t *strides)
 {
@@ -48,7 +43,7 @@ void peet_program_direct_executed(struct peet_program *p, peet_program_executed 
     for (unsigned i = 0; i < p->nfunctions; i++) {
         struct peet__function *f = p->functions[i];
         for (uint32_t k = 0; f->direct != NULL && k < f->nall; k++) {
-            const uint64_t taken = *taken_of(f->direct, k), times = taken - f->direct->told[k];
+            const uint64_t taken = *peet__direct_taken(f->direct, k), times = taken - f->direct->told[k];
             if (times == 0)
                 continue;
             f->direct->told[k] = taken;
@@ -171,7 +166,7 @@ int peet__direct_ask_observers(struct maker *m, uint32_t index, const uint64_t *
             if (w->guards[g].value >= block->nvalues)
                 return -1;
         if (w != NULL)
-            w->taken = taken_of(m->made, index);
+            w->taken = peet__direct_taken(m->made, index);
         watches_of(m, index)[o] = w;
     }
     return 0;
@@ -221,7 +216,7 @@ void peet__direct_came(struct peet_program *p, struct peet__function *f, uint32_
         return;
     made->stale = 0;
     made->patience *= 2; /* it changes less and less */
-    (void)peet__direct_make(p, f); /* else the old code does it: it leaves whatever is over */
+    (void)peet__direct_make(p->direct, f); /* else the old code does it: it leaves whatever is over */
 }
 
 #else

@@ -65,7 +65,12 @@ static int direct_other(struct peet_direct_run *run, uint32_t id)
     d->stalled += t->stalled;
     if (UNLIKELY(b->dead))
         run->limit = 0;
-    return 0;
+    return t->stalled || t->more_stamps ? 0 : peet__bus_cut_hit(b, &b->plans[id]);
+}
+
+static int direct_often(void *self, const struct peet_block *block)
+{
+    return peet__bus_cut_often(self, block);
 }
 
 static void direct_range(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values)
@@ -180,6 +185,7 @@ static int direct_block(void *self, const struct peet_block *block, const uint64
             return -1;
         latest = w->last > latest ? w->last : latest;
     }
+    peet__bus_cut_looks(b, p, out);
     return 0;
 }
 
@@ -227,6 +233,7 @@ static void direct_executed(void *self, const struct peet_block *block, uint64_t
 const struct peet_direct peet__bus_direct = {
     .table = direct_table,
     .block = direct_block,
+    .often = direct_often,
     .begin = direct_begin,
     .event = direct_event,
     .end = direct_end,

@@ -85,7 +85,8 @@ enum { CUT_BUCKETS = 256, CUTS_MOST = 4096 };
 #define CUT_UNNAMED UINT64_MAX
 struct cuts {
     struct cut *buckets[CUT_BUCKETS];
-    uint32_t n;
+    uint32_t n, hits;
+    uint8_t (*lasts[WAYS_MAX])[2]; /* by way: for its look, if it is cut often */
     uint8_t bits, nnames[WAYS_MAX];
     uint64_t names[];        /* by way and offset in the line: 0: the group is not cut; CUT_UNNAMED */
 };
@@ -250,20 +251,22 @@ ALWAYS uint64_t line_of(const struct bus *b, const struct part *part, const uint
     return (begins[part->look] >> b->line_shift) + part->second;
 }
 
-/* May the lines of all parts not fit? */
-static __attribute__((noinline)) int parts_crowded(const struct bus *b, const struct cut *cut, const uint64_t *begins)
+/* May one part's line make room for another's, since not all are there and they may not all fit? */
+static __attribute__((noinline)) int parts_crowded(const struct bus *b, const struct cache *c, const struct cut *cut, const uint64_t *begins)
 {
-    uint64_t lines[2 * WAYS_MAX];
-    for (uint32_t i = 0; i < cut->nparts; i++)
+    uint64_t lines[2 * WAYS_MAX], odd = 0;
+    for (uint32_t i = 0; i < cut->nparts; i++) {
         lines[i] = line_of(b, &cut->parts[i], begins);
-    return peet__bus_crowded(b, lines, cut->nparts);
+        odd |= (c->keys[c->hints[lines[i] & b->hint_mask]] | cut->parts[i].way.either) ^ (KEY_OF(lines[i]) | QUICK);
+    }
+    return odd && peet__bus_crowded(b, lines, cut->nparts);
 }
 
 int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, const struct peet_block *block, const uint64_t *begins)
 {
     const struct cut *const cut = cut_of(b, p, block, begins);
     struct cache *const c = t->c;
-    if (UNLIKELY(!cut || !cut->nparts) || (UNLIKELY(cut->nparts > b->ways) && parts_crowded(b, cut, begins)))
+    if (UNLIKELY(!cut || !cut->nparts) || (UNLIKELY(cut->nparts > b->ways) && parts_crowded(b, c, cut, begins)))
         return -1;
     for (uint32_t i = 0; i < cut->nparts; i++) {
         const struct part *const part = &cut->parts[i];
@@ -283,9 +286,54 @@ int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, con
     return 0;
 }
 
+int peet__bus_cut_hit(struct bus *b, const struct plan *p)
+{
+    enum { A_FEW = 64 };
+    const uint32_t n = ++b->cuts[p->cuts - 1]->hits;
+    return n >= A_FEW && (n & (n - 1)) == 0 ? (int)(n & INT32_MAX) : 0;
+}
+
+/* The last uses of both lines by where the group begins; 0: not so easy */
+static uint8_t (*lasts_of(struct bus *b, const struct peet_block *block, struct group_way *w, uint32_t span))[2]
+{
+    uint8_t (*const lasts)[2] = calloc(b->line_bytes, sizeof *lasts);
+    for (uint32_t offset = 0; lasts && offset < b->line_bytes; offset++) {
+        const uint32_t room = b->line_bytes - offset;
+        const struct group_split *const s = span > room ? peet__bus_split(b, block, w, span, room) : NULL;
+        if (span <= room)
+            lasts[offset][0] = lasts[offset][1] = w->last;
+        else if (s && !s->nboth)
+            lasts[offset][0] = s->halves[0].last, lasts[offset][1] = s->halves[1].last;
+    }
+    return lasts;
+}
+
+int peet__bus_cut_often(struct bus *b, const struct peet_block *block)
+{
+    const struct plan *const p = &b->plans[block->id];
+    struct cuts *const s = p->cuts ? b->cuts[p->cuts - 1] : NULL;
+    int any = 0;
+    for (uint32_t k = 0; s && k < p->ngroups; k++) {
+        if (s->nnames[k] && !s->lasts[k] && span_of(b, p, k) <= b->line_bytes)
+            s->lasts[k] = lasts_of(b, block, &b->group_ways[p->ways - 1 + k], span_of(b, p, k));
+        any |= s->lasts[k] != NULL;
+    }
+    return any ? 0 : -1;
+}
+
+void peet__bus_cut_looks(const struct bus *b, const struct plan *p, struct peet_direct_block *inout)
+{
+    for (uint32_t k = 0; p->cuts && k < p->ngroups; k++) {
+        inout->looks[k].cuts = (const uint8_t (*)[2])b->cuts[p->cuts - 1]->lasts[k];
+        inout->whole |= inout->looks[k].cuts != NULL;
+    }
+}
+
 void peet__bus_cuts_fini(struct bus *b)
 {
     for (uint32_t i = 0; i < b->ncuts; i++) {
+        for (uint32_t k = 0; k < WAYS_MAX; k++)
+            free(b->cuts[i]->lasts[k]);
         for (uint32_t k = 0; k < CUT_BUCKETS; k++)
             for (struct cut *c = b->cuts[i]->buckets[k], *next; c; c = next) {
                 next = c->next;

@@ -26,6 +26,12 @@ static inline __attribute__((always_inline)) const struct group_split *peet__bus
  * Returns: 0, or -1: it must go another way, nothing has happened
  */
 int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, const struct peet_block *block, const uint64_t *begins);
+/** peet__bus_cut_hit() - the turn did not miss.  Returns: how often that was so for the block, if it is time to say so; else 0 */
+int peet__bus_cut_hit(struct bus *b, const struct plan *p);
+/** peet__bus_cut_often() - it is, more often than not.  Returns: 0, or -1: there is nothing to be done about that */
+int peet__bus_cut_often(struct bus *b, const struct peet_block *block);
+/** peet__bus_cut_looks() - such a block's looks are told where they are cut. */
+void peet__bus_cut_looks(const struct bus *b, const struct plan *p, struct peet_direct_block *inout);
 void peet__bus_cuts_fini(struct bus *b);
 
 #endif

@@ -28,12 +28,17 @@ enum { PEET_DIRECT_LOOKS = 32 }; /* the most of a block */
  * For the line that they are in, i = hints[line & hint_mask] is looked up; if keys[i], but for the bits `either`, is
  * line << 2 | 3, then all is done with used[i] = stamp + last (unless it is more than that already, and `later` is set).
  * Otherwise the machine's miss() is called.
+ *
+ * Or, with `cuts`, where the references lie in two lines often: both the line of the first byte and that of the last are looked for like
+ * this, and `last` is lasts[0] for the first, lasts[1] for the second one (`later` for both), with lasts = cuts[begin % bytes of a line].
+ * If those are 0, other() is called.  Such a block is `whole`.
  */
 struct peet_direct_look {
     uint16_t value, before, span;
     uint16_t last;
     uint8_t either, later;
     uint32_t site;           /* the machine's own name for it */
+    const uint8_t (*cuts)[2]; /* NULL, or the machine's memory, which stays where it is */
 };
 
 /** What a block does if nothing unusual happens. */
@@ -53,7 +58,8 @@ struct peet_direct_table {
      *  Returns: where it is now */
     uint32_t (*miss)(struct peet_direct_run *run, uint32_t site, uint64_t line);
     /** other() - some look's references lie in two lines, or (`whole`) are not found; nothing has happened.  @run: addresses of all looks' beginnings
-     *  Returns: 0: done, but for the block's own time and stamps (both of @run may have gone forward); -1: the block shall come through event() */
+     *  Returns: 0: done, but for the block's own time and stamps (both of @run may have gone forward); -1: the block shall come through event();
+     *  n > 0: as 0, but it may be too often: it was the n-th time that it could have been done by looks with `cuts` */
     int (*other)(struct peet_direct_run *run, uint32_t block_id);
     /** loop() - a block went round so many times, value i growing by strides[i] each time.  @run: addresses of all looks' beginnings in the
      *  first turn.  May be NULL.  Returns: 0: all done, in time and stamp too; -1: nothing has happened, the loop shall come through loop() */
@@ -81,7 +87,7 @@ struct peet_direct_run {
     const void *sync;
     int64_t last, tail;
     uint64_t instructions, turns;
-    uint64_t found[PEET_DIRECT_LOOKS];
+    uint64_t found[PEET_DIRECT_LOOKS], second[PEET_DIRECT_LOOKS], lasts[PEET_DIRECT_LOOKS], other;
     uint32_t context;
 };
 
@@ -90,6 +96,8 @@ struct peet_direct {
     int (*table)(void *self, struct peet_direct_table *out_table);
     /** block() - @values: as of one execution, perhaps none that happened.  Returns: 0, or -1: this one comes through event() */
     int (*block)(void *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_block *out_block);
+    /** often() - a good part of the block's executions come to other() that need not.  May be NULL.  Returns: 0: block() says it better now, or -1 */
+    int (*often)(void *self, const struct peet_block *block);
     /** begin() - blocks begin to be taken.  @now, @until: as for peet_module.blocks() */
     struct peet_direct_run *(*begin)(void *self, unsigned hw, uint64_t now, uint64_t until);
     /** event() - a block among them that has no machine code: one turn of it, like peet_module.block(); run->time goes on by all that it

@@ -35,6 +35,7 @@ struct made {
     int64_t strides[REFS];
     struct peet_direct_block direct;
     int taken; /* by peet, not as an event */
+    unsigned others;
 };
 
 static void make(struct made *m, uint64_t *seed, uint32_t id)
@@ -83,21 +84,50 @@ static int is_there(const struct peet_direct_table *t, const struct peet_direct_
     return (run->keys[run->hints[line & t->hint_mask]] | look->either) == (line << 2 | 3);
 }
 
+/* Where a look with cuts is cut, if that can be said. */
+static const uint8_t *lasts_of(const struct peet_direct_table *t, const struct peet_direct_look *look, uint64_t begin)
+{
+    return look->cuts[begin & ((1ull << t->line_shift) - 1)];
+}
+
+static void use(struct peet_direct_run *run, uint32_t i, uint32_t last)
+{
+    if (run->used[i] < run->stamp + last)
+        run->used[i] = run->stamp + last;
+}
+
 /* As the machine code does it.  Returns: 0, or -1: it comes as an event */
-static int take(struct bus *b, const struct peet_direct_table *t, struct peet_direct_run *run, const struct made *m)
+static int take(struct bus *b, const struct peet_direct_table *t, struct peet_direct_run *run, struct made *m, uint64_t *inout_cuts)
 {
     const struct peet_direct_block *const d = &m->direct;
     int other = 0;
     begins_of(m, run);
     for (uint32_t k = 0; k < d->nlooks; k++) {
-        const uint64_t begin = run->addresses[k], line = begin >> t->line_shift;
-        other |= (begin + d->looks[k].span - 1) >> t->line_shift != line || (d->whole && !is_there(t, run, &d->looks[k], line));
+        const struct peet_direct_look *const look = &d->looks[k];
+        const uint64_t begin = run->addresses[k], line = begin >> t->line_shift, second = (begin + look->span - 1) >> t->line_shift;
+        if (look->cuts != NULL)
+            other |= !is_there(t, run, look, line) || !is_there(t, run, look, second) || !lasts_of(t, look, begin)[0];
+        else
+            other |= second != line || (d->whole && !is_there(t, run, look, line));
     }
-    if (other && t->other(run, m->block.id))
+    if (other && t->other(run, m->block.id) < 0)
         return -1;
+    if (other && m->others++ % 2 && !peet__bus_direct.often(b, &m->block)) { /* whenever peet likes: the same looks, and more to say of them */
+        const struct peet_direct_block before = m->direct;
+        CU_ASSERT_EQUAL(peet__bus_direct.block(b, &m->block, m->values, &m->direct), 0);
+        CU_ASSERT(before.nlooks == d->nlooks && before.time == d->time && before.stamps == d->stamps && d->whole);
+    }
     for (uint32_t k = 0; !other && k < d->nlooks; k++) {
         const struct peet_direct_look *const look = &d->looks[k];
-        const uint64_t line = run->addresses[k] >> t->line_shift;
+        const uint64_t line = run->addresses[k] >> t->line_shift, second = (run->addresses[k] + look->span - 1) >> t->line_shift;
+        if (look->cuts != NULL) {
+            const uint8_t *const lasts = lasts_of(t, look, run->addresses[k]);
+            CU_ASSERT(d->whole);
+            *inout_cuts += second != line;
+            use(run, run->hints[line & t->hint_mask], lasts[0]);
+            use(run, run->hints[second & t->hint_mask], lasts[1]);
+            continue;
+        }
         const uint32_t i = is_there(t, run, look, line) ? run->hints[line & t->hint_mask] : t->miss(run, look->site, line);
         if (!look->later || run->used[i] < run->stamp + look->last)
             run->used[i] = run->stamp + look->last;
@@ -122,7 +152,7 @@ static int same_caches(const struct bus *a, const struct bus *b)
     return 1;
 }
 
-static void compare(const struct shape *s, const char *protocol, const char *allocate, uint64_t seed, uint64_t *inout_loops)
+static void compare(const struct shape *s, const char *protocol, const char *allocate, uint64_t seed, uint64_t *inout_loops, uint64_t *inout_cuts)
 {
     enum { BLOCKS = 24 };
     struct rig direct, blocks, *rigs[] = {&direct, &blocks};
@@ -145,18 +175,19 @@ static void compare(const struct shape *s, const char *protocol, const char *all
         direct.not_ready = 0;
         for (unsigned i = 0, n = (unsigned)rig_random(&seed, 4); i <= n; i++) {
             struct made *const m = &made[rig_random(&seed, BLOCKS)];
-            const uint64_t turns = rig_random(&seed, 2) ? 1 : 1 + rig_random(&seed, rig_random(&seed, 4) ? 12 : 200);
+            const int alone = (int)rig_random(&seed, 2); /* turns come one by one */
+            const uint64_t turns = 1 + rig_random(&seed, alone ? 8 : rig_random(&seed, 4) ? 12 : 200);
             const int64_t by = 8 * (int64_t)rig_random(&seed, 20);
             for (uint32_t k = 0; k < m->block.nvalues; k++) /* elsewhere, as far from each other as ever */
                 m->values[k] += (uint64_t)(step & 1 ? by : -by);
             turn_of(m, 0, &event);
             begins_of(m, run);
-            if (turns > 1 && m->taken && !table.loop(run, m->block.id, turns, m->strides)) {
+            if (!alone && m->taken && !table.loop(run, m->block.id, turns, m->strides)) {
                 loops++;
                 peet__bus_direct.executed(direct.bus, &m->block, turns);
             } else {
                 for (uint64_t turn = 0; turn < turns; turn++)
-                    if (turn_of(m, turn, &event), !m->taken || take(direct.bus, &table, run, m))
+                    if (turn_of(m, turn, &event), !m->taken || take(direct.bus, &table, run, m, inout_cuts))
                         peet__bus_direct.event(direct.bus, 0, run, &event);
             }
             for (uint64_t turn = 0; turn < turns; turn++)
@@ -183,13 +214,15 @@ static void compare(const struct shape *s, const char *protocol, const char *all
 
 static void test_direct(void)
 {
+    uint64_t cuts = 0;
     for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         uint64_t loops = 0;
         for (unsigned p = 0; p < NPROTOCOLS; p++)
             for (uint64_t seed = 1; seed <= 3; seed++)
-                compare(&shapes[i], protocols[p][0], protocols[p][1], 977 * seed + p, &loops);
+                compare(&shapes[i], protocols[p][0], protocols[p][1], 977 * seed + p, &loops, &cuts);
         CU_ASSERT(loops > 100);
     }
+    CU_ASSERT(cuts > 1000);
 }
 
 int main(void)
