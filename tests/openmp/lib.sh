@@ -2,7 +2,8 @@
 # Sourced by the cases: the ordinary OpenMP library beside ours.
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 # The ordinary library limits teams to the processors that there are, the simulated machine has others.
-export KMP_TEAMS_THREAD_LIMIT=64 KMP_WARNINGS=0
+# Its threads sleep at once when they wait: on a loaded machine those that turn keep the others from going on.
+export KMP_TEAMS_THREAD_LIMIT=64 KMP_WARNINGS=0 KMP_BLOCKTIME=0
 unset OMP_NUM_THREADS OMP_SCHEDULE OMP_DYNAMIC OMP_NESTED OMP_MAX_ACTIVE_LEVELS OMP_STACKSIZE OMP_THREAD_LIMIT OMP_CANCELLATION \
     OMP_PROC_BIND OMP_PLACES OMP_MAX_TASK_PRIORITY OMP_NUM_TEAMS OMP_TEAMS_THREAD_LIMIT OMP_DISPLAY_ENV OMP_DISPLAY_AFFINITY
 

@@ -18,12 +18,17 @@ check() { # FILE WHAT
     }
 }
 
+# natively PROGRAM OUTPUT: without simulation
+natively() {
+    timeout 120 ./$1 $threads >"$2" 2>errors || fail "$1 by itself, $threads threads: status $?: $(tail -n 1 "$2") $(head -n 20 errors)"
+}
+
 for threads in 1 2 4 8; do
     if [ -f "${source%.c}.expected" ]; then
         cp "${source%.c}.expected" expected
     else
-        must timeout 120 ./plain $threads >expected 2>/dev/null
-        must timeout 120 ./recorded $threads >got 2>/dev/null
+        natively plain expected
+        natively recorded got
         check got "plain run, $threads threads"
     fi
     for policy in fcfs rr; do
@@ -34,7 +39,8 @@ for threads in 1 2 4 8; do
             check got "$what"
         done
         hash=$(value run/stats.json hash.hash)
-        must timeout 120 "$peet" run --quiet --cores 4 --policy $policy --seed 3 --observe hash --observe counts -d run -- ./recorded $threads >got 2>errors
+        timeout 120 "$peet" run --quiet --cores 4 --policy $policy --seed 3 --observe hash --observe counts -d run -- ./recorded $threads >got 2>errors ||
+            fail "$what, two observers: status $?: $(tail -n 1 got) $(head -n 20 errors)"
         [ "$hash" = "$(value run/stats.json hash.hash)" ] || fail "$what: another hash the second time, with another observer"
     done
 done
