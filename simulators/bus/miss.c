@@ -143,12 +143,13 @@ ALWAYS struct taken there_is(struct bus *b, uint64_t line, const struct group_wa
 }
 
 /* What observers are told of a miss.  @gone: the key that was in the frame, in this state */
-ALWAYS void tell_fill(struct bus *b, const struct group_way *w, struct asking by, enum bus_miss kind, uint8_t state, uint64_t gone, uint64_t stalled)
+ALWAYS void tell_fill(struct bus *b, const struct group_way *w, struct asking by, enum bus_miss kind, uint8_t state, uint64_t gone, uint64_t asked,
+    uint64_t stalled)
 {
     *peet__bus_next_report(b) = (struct peet_memory_event){.type = PEET_MEMORY_FILL, .level = 1, .cause = peet__bus_causes[kind],
         .flags = (uint8_t)((w->writes ? PEET_MEMORY_STORE : 0) | (state != BUS_INVALID ? PEET_MEMORY_FILL_GONE : 0) | (b->dirty[state] ? PEET_MEMORY_DIRTY : 0)),
         .other = PEET_MEMORY_NOBODY, .size_bytes = w->bytes, .address = by.begin + w->offset, .by = KEY_LINE(gone) << b->line_shift,
-        .cycles = stalled, .now = asked_by(by, w), .block = by.turn->block, .ref = w->ref};
+        .cycles = stalled, .now = asked, .block = by.turn->block, .ref = w->ref};
 }
 
 ALWAYS struct taken bring(struct bus *b, uint64_t line, const struct group_way *w, struct asking by, struct shape s)
@@ -199,9 +200,10 @@ ALWAYS struct taken bring(struct bus *b, uint64_t line, const struct group_way *
         f->place = place;
     }
     const struct fill *const fill = &b->fill[w->fill];
-    const struct taken taken = {transfer(b, asked_by(by, w), fill->cycles, b->write_back_cycles[f->state]), i};
+    const uint64_t asked = asked_by(by, w);
+    const struct taken taken = {transfer(b, asked, fill->cycles, b->write_back_cycles[f->state]), i};
     if (s.watched)
-        tell_fill(b, w, by, kind, f->state, c->keys[i], taken.stalled);
+        tell_fill(b, w, by, kind, f->state, c->keys[i], asked, taken.stalled);
     b->filled.fills[w->fill][f->state]++;
     f->state = fill->state;
     c->keys[i] = KEY_OF(line) | fill->quick;

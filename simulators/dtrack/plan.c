@@ -526,7 +526,7 @@ static const struct dtrack_found *find_lately(struct dtrack *self, uint64_t addr
 }
 
 /** A range or a conditional reference: object by object. */
-static void odd(struct dtrack *self, unsigned hw, const struct peet_block_event *event, uint32_t i, struct lately *lately)
+static inline void odd(struct dtrack *self, unsigned hw, const struct peet_block_event *event, uint32_t i, struct lately *lately)
 {
     const struct peet_ref *ref = &event->block->refs[i];
     struct peet_ref_iter it = peet_ref_begin(ref, event->values);
@@ -556,10 +556,18 @@ static void odd(struct dtrack *self, unsigned hw, const struct peet_block_event 
     }
 }
 
-void dtrack__slow(struct dtrack *self, struct dtrack_plan *plan, unsigned hw, const struct peet_block_event *event)
+/** All of them. */
+static void odds(struct dtrack *self, unsigned hw, const struct peet_block_event *event)
 {
     struct lately lately = { { NULL } };
 
+    for (uint32_t i = 0; i < event->block->nrefs; i++)
+        if (is_odd(&event->block->refs[i]) && event->block->refs[i].kind != PEET_REF_PREFETCH)
+            odd(self, hw, event, i, &lately);
+}
+
+void dtrack__slow(struct dtrack *self, struct dtrack_plan *plan, unsigned hw, const struct peet_block_event *event)
+{
     if (self->failed)
         return;
     dtrack__catch_up(plan);
@@ -575,9 +583,7 @@ void dtrack__slow(struct dtrack *self, struct dtrack_plan *plan, unsigned hw, co
         if (!dtrack__hit(&plan->watch->guards[c], event->values))
             settle_cell(self, plan, c, hw, event);
     if (plan->nodd)
-        for (uint32_t i = 0; i < event->block->nrefs; i++)
-            if (is_odd(&event->block->refs[i]) && event->block->refs[i].kind != PEET_REF_PREFETCH)
-                odd(self, hw, event, i, &lately);
+        odds(self, hw, event);
     if (plan->executions == plan->next)
         dtrack__sample(self, plan, event);
     plan->executions++;
