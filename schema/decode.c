@@ -503,7 +503,8 @@ static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, co
 {
     struct peet_program *const p = s->program;
     const uint64_t *const at = *inout_at;
-    const uint64_t word = *at, index = ~word, before = run->instructions;
+    const uint64_t word = *at, index = ~word, before = run->instructions, kept = *end;
+    uint64_t *const stop = (uint64_t *)(uintptr_t)end; /* no record is cut: the code comes there */
     struct peet__direct_function *d;
     const void *to;
     if (s->function != NULL && index < s->function->nsegments) {
@@ -520,14 +521,16 @@ static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, co
     if (to == d->leave)
         return 0;
     run->at = at;
-    run->safe = end; /* no record is cut */
+    run->end = end;
     run->regs = s->regs;
     run->blocks = d->table;
     run->sync = p->direct->sync;
     run->table = &p->direct->table;
     run->last = s->last;
     run->tail = -1;
+    *stop = PEET__DIRECT_STOP;
     d->enter(run, to);
+    *stop = kept;
     run->instructions += before;
     if (run->at == at && run->last == s->last && run->tail < 0)
         return 0;

@@ -148,12 +148,14 @@ int peet_program_set_direct(struct peet_program *program, const struct peet_dire
 int peet_program_add_observer(struct peet_program *program, const struct peet_direct_observer *ops, void *self);
 /**
  * peet_decode_direct() - take blocks, and range operations as such, before the run's limit
+ * The word at @end, of which there are PEET_DECODE_ROOM_WORDS, is written to meanwhile
  * @sink: gets those that have no machine code, or that an observer wants to see; the event is valid until it returns
  * @shown: gets what the machine has taken already and @observers (a bit each, as they were added) see: turns of loops, if they have a watch for the
  *  block, and range operations.
  *  May be NULL if there are none
  * Returns: 1, or 0: nothing was taken, peet_decode_batch() and peet_decode_next() know more
  */
+enum { PEET_DECODE_ROOM_WORDS = 1 };
 typedef void peet_decode_sink(void *arg, struct peet_direct_run *run, const struct peet_block_event *event);
 typedef void peet_decode_shown(void *arg, const struct peet_block_event *event, uint32_t observers);
 int peet_decode_direct(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end, struct peet_direct_run *run,

@@ -35,19 +35,47 @@ int peet_program_set_direct(struct peet_program *p, const struct peet_direct *op
 /* What every chunk begins with, as offsets. */
 struct preamble { size_t enter, leave, sync, strange, miss, other, loop, ask; };
 
+/* Before somebody else reads the time; r13 is to be loaded again then. */
+static void store_time(struct peet__emit *e)
+{
+    memory(e, 0x03, R13, RBX, RUN(bound)); /* add r13, [rbx + …] */
+    store(e, R13, RBX, RUN(time));
+}
+
+/* At the limit or behind it, r13 is -1: whatever takes time carries, and the code is left. */
 static void reload(struct peet__emit *e)
 {
     load(e, R13, RBX, RUN(time));
+    load(e, R8, RBX, RUN(limit));
+    CODE(e, "\x4d\x39\xc5\x72\x04\x4d\x8d\x45\x01"); /* cmp r13, r8; jb over the next; lea r8, [r13 + 1] */
+    store(e, R8, RBX, RUN(bound));
+    CODE(e, "\x4d\x29\xc5"); /* sub r13, r8 */
     load(e, R8, RBX, RUN(blocks));
     load(e, R9, RBX, RUN(keys));
     load(e, R10, RBX, RUN(used));
     load(e, R11, RBX, RUN(hints));
 }
 
+/* The flags say whether the limit may have come.  Returns: by which condition */
+static unsigned see_time(struct peet__emit *e)
+{
+    compare_constant(e, R13, -1);
+    return IF_EQUAL;
+}
+
+/* The block's time goes by: the last thing of it.  Returns: the condition that the limit may have come */
+static unsigned take_time(struct peet__emit *e, uint64_t time)
+{
+    if (time == 0)
+        return see_time(e);
+    add_constant(e, R13, time);
+    return IF_BELOW;
+}
+
 /* A function of the machine, whose other arguments are in their registers; what it may see or change is in the run. */
 static void call_out(struct peet__emit *e, size_t function, const void *address)
 {
-    store(e, R13, RBX, RUN(time));
+    store_time(e);
     store(e, R15, RBX, RUN(stamp));
     store(e, RDI, RBX, RUN(last));
     CODE(e, "\x48\x89\xdf\x48\x83\xec\x08"); /* mov rdi, rbx; sub rsp, 8 */
@@ -76,7 +104,7 @@ static void write_range(struct peet__emit *e, const uint8_t *leave, const uint8_
     CODE(e, "\x48\x39\xc8"); /* cmp rax, rcx */
     jump_if(e, IF_NOT, leave);
     store(e, RBP, RBX, RUN(at));
-    store(e, R13, RBX, RUN(time));
+    store_time(e);
     store(e, R15, RBX, RUN(stamp));
     store(e, RDI, RBX, RUN(last));
     CODE(e, "\x48\x89\xdf"); /* mov rdi, rbx */
@@ -88,10 +116,7 @@ static void write_range(struct peet__emit *e, const uint8_t *leave, const uint8_
     memory(e, 0x3b, RBP, RBX, RUN(at)); /* cmp rbp, [rbx + …] */
     jump_if(e, IF_EQUAL, leave);
     load(e, RBP, RBX, RUN(at));
-    memory(e, 0x3b, RBP, RBX, RUN(safe));
-    jump_if(e, IF_AT_LEAST, leave);
-    memory(e, 0x3b, R13, RBX, RUN(limit));
-    jump_if(e, IF_AT_LEAST, leave);
+    jump_if(e, see_time(e), leave);
     load(e, RAX, RBP, 0);
     load(e, RDX, R8, 0); /* the function */
     CODE(e, "\x48\x89\xc1\x48\xf7\xd1\x8b\x92"); /* mov rcx, rax; not rcx; mov edx, [rdx + disp32] */
@@ -133,7 +158,7 @@ static struct preamble write_preamble(struct peet__emit *e)
 
     p.leave = (size_t)(e->at - e->write);
     store(e, RBP, RBX, RUN(at));
-    store(e, R13, RBX, RUN(time));
+    store_time(e);
     store(e, R15, RBX, RUN(stamp));
     store(e, R12, RBX, RUN(instructions));
     store(e, RDI, RBX, RUN(last));
@@ -188,12 +213,6 @@ static struct preamble write_preamble(struct peet__emit *e)
 }
 _Static_assert(sizeof(struct peet__direct_sync) == 16 && sizeof(struct peet_direct_table) < 128, "the code knows this");
 
-static void cmp_leave(struct maker *m, unsigned reg, int32_t field)
-{
-    memory(&m->e, 0x3b, reg, RBX, field); /* cmp reg, [rbx + …] */
-    jump_if(&m->e, IF_AT_LEAST, m->leave);
-}
-
 /* Is there room for another one? */
 static int can_hop(struct maker *m)
 {
@@ -245,8 +264,6 @@ static void go_on(struct maker *m, uint32_t index)
 {
     struct peet__emit *const e = &m->e;
     const struct peet__block *const c = &m->f->code[index];
-    cmp_leave(m, RBP, RUN(safe));
-    cmp_leave(m, R13, RUN(limit));
     load(e, RAX, RBP, 0);
     if (goes_away(&m->f->blocks[index])) {
         aim_at(e, look_up(e), m->strange);
@@ -268,8 +285,8 @@ static void last_is(struct maker *m, uint32_t index)
     word32(&m->e, index);
 }
 
-/* The block's looks, time, counts and registers. */
-static void happen(struct maker *m, struct wanted *w, int32_t tail)
+/* The block's looks, counts, registers and time, and on by so many words.  Returns: the condition that the limit may have come */
+static unsigned happen(struct maker *m, struct wanted *w, uint32_t words, int32_t tail)
 {
     struct peet__emit *const e = &m->e;
     const uint32_t index = w->index;
@@ -277,11 +294,12 @@ static void happen(struct maker *m, struct wanted *w, int32_t tail)
     peet__direct_make_looks(m, w, tail);
     peet__direct_tally(m, index);
     add_constant(e, R15, w->d.stamps - w->stamps);
-    add_constant(e, R13, w->d.time);
     add_constant(e, R12, m->f->blocks[index].ninsns);
     memory(e, 0xff, 0, R8, count_of(index)); /* inc qword [r8 + …] */
     update_registers(e, registers, RDX, &m->f->code[index]);
     last_is(m, index);
+    add_constant(e, RBP, 8 * (uint64_t)words);
+    return take_time(e, w->d.time);
 }
 
 /* All turns of a loop whose record is at hand.  rax is how many; what is not certain is left. */
@@ -328,8 +346,7 @@ static int make_loop(struct maker *m, uint32_t index, const struct peet_direct_b
     if (d->nlooks == 0) { /* the end of its time must be before the limit: then that of every turn is */
         multiply(m, (uint32_t)d->time);
         CODE(e, "\x4c\x01\xe9"); /* add rcx, r13 */
-        memory(e, 0x3b, RCX, RBX, RUN(limit));
-        jump_if(e, IF_AT_LEAST, m->leave);
+        jump_if(e, IF_BELOW, m->leave);
         CODE(e, "\x49\x89\xcd"); /* mov r13, rcx */
     } else {
         store(e, RAX, RBX, RUN(turns));
@@ -396,21 +413,19 @@ static struct wanted *ask(struct maker *m, uint32_t index)
 }
 
 /* What comes behind a block: one without a record that it falls into unless the next record says otherwise, and what
- * comes behind that. */
-static void fall(struct maker *m, uint32_t index, int depth)
+ * comes behind that.  @too_late: the condition that the limit may have come */
+static void fall(struct maker *m, uint32_t index, unsigned too_late, int depth)
 {
     struct peet__emit *const e = &m->e;
     const struct peet__block *c = &m->f->code[index];
     struct wanted *tail;
-    uint8_t *early, *late, *other, *taken = NULL;
+    uint8_t *late, *other, *taken = NULL;
     if (c->tail < 0) {
+        jump_if(e, too_late, m->leave);
         go_on(m, index);
         return;
     }
-    memory(e, 0x3b, RBP, RBX, RUN(safe));
-    early = jump_ahead(e, IF_AT_LEAST);
-    memory(e, 0x3b, R13, RBX, RUN(limit));
-    late = jump_ahead(e, IF_AT_LEAST);
+    late = jump_ahead(e, too_late);
     load(e, RAX, RBP, 0);
     if (c->tail_taken >= 0) {
         compare_word(e, c->tail_taken);
@@ -419,11 +434,10 @@ static void fall(struct maker *m, uint32_t index, int depth)
     compare_with_all(m);
     other = jump_ahead(e, IF_BELOW);
     if (depth < CHAIN && can_have_code(m->f, (uint32_t)c->tail) && (tail = ask(m, (uint32_t)c->tail)) != NULL) {
-        happen(m, tail, c->tail);
-        fall(m, (uint32_t)c->tail, depth + 1);
+        too_late = happen(m, tail, 0, c->tail);
+        fall(m, (uint32_t)c->tail, too_late, depth + 1);
     }
     /* The next word is not known yet, or not plain: decode.c sees what it means. */
-    aim(e, early);
     aim(e, late);
     aim(e, other);
     tail_is(m, (uint32_t)c->tail);
@@ -473,6 +487,7 @@ static void make_block(struct maker *m, uint32_t index)
     const struct peet__block *c = &m->f->code[index];
     const uint8_t *begin, *body;
     struct wanted *w, *pad = NULL;
+    unsigned too_late;
     m->nwanted = 0;
     if ((w = ask(m, index)) == NULL || (c->loop && !can_go_round(m, index, &w->d)) || (c->pad >= 0 && ((pad = ask(m, (uint32_t)c->pad)) == NULL ||
         pad->d.nlooks != 0 || m->f->code[c->pad].nupdates != 0 || peet__direct_watchers(m, (uint32_t)c->pad) != 0)))
@@ -483,19 +498,18 @@ static void make_block(struct maker *m, uint32_t index)
         CODE(e, "\x81\xff"); /* cmp edi, imm32 */
         word32(e, (uint32_t)c->pad_after);
         skip = jump_ahead(e, IF_NOT);
-        happen(m, pad, -1);
-        cmp_leave(m, R13, RUN(limit));
+        jump_if(e, happen(m, pad, 0, -1), m->leave);
         aim(e, skip);
     }
     body = here(e);
     if (c->loop) {
         make_loop(m, index, &w->d);
         CODE(e, "\x48\x83\xc5\x10"); /* add rbp, 16 */
+        too_late = see_time(e);
     } else {
-        happen(m, w, -1);
-        add_constant(e, RBP, 8 * (1 + (uint64_t)c->slot_words));
+        too_late = happen(m, w, 1 + c->slot_words, -1);
     }
-    fall(m, index, 0);
+    fall(m, index, too_late, 0);
     make_cold(m);
     *peet__direct_entry(m->made, index) = begin;
     if (c->sync) {

@@ -24,6 +24,9 @@ struct peet__direct_function {
     uint32_t cut;         /* so often the machine said that it has more to say of a block's looks */
 };
 
+/** The word at the end of those that the code may take; no record begins with it. */
+#define PEET__DIRECT_STOP UINT64_C(1)
+
 /** Records that say where they are, met before. */
 struct peet__direct_sync { uint64_t pc; const void *to; };
 enum { PEET__DIRECT_SYNCS = 1 << 15, PEET__SYNC_SHIFT = 2, PEET__DIRECT_OBSERVERS = 4, PEET__DIRECT_VALUES = 64 };

@@ -9,7 +9,8 @@
 #include "direct.h"
 #include "forms.h"
 
-/* Registers while the code runs: rbx the run, rbp at the record, r14 followed registers, r13 time, r12 instructions, r15 stamp, edi the
+/* Registers while the code runs: rbx the run, rbp at the record, r14 followed registers, r13 the time less
+ * the bound, so that adding to it carries when that is reached, r12 instructions, r15 stamp, edi the
  * last block, r8 the function's table, r9 keys, r10 used, r11 hints; rax, rcx, rdx and rsi are scratch. */
 static const struct peet__form_registers registers = {RBP, R14, RCX};
 

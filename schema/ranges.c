@@ -34,7 +34,7 @@ uint64_t peet__direct_range(struct peet_direct_run *run)
                 direct->shown(direct->shown_arg, &(struct peet_block_event){r->block, values, run->context, 1, NULL}, UINT32_MAX);
         }
         at += 1 + PEET__RANGE_ARGS;
-    } while (at < run->safe && *at == PEET__RANGE_RECORD && run->time < run->limit);
+    } while (at < run->end && *at == PEET__RANGE_RECORD && run->time < run->limit);
     run->at = at;
     return instructions;
 }

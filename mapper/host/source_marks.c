@@ -41,7 +41,7 @@ static int no_memory(struct peet_error *error)
 static int append(struct peet_source_segment *segment, const uint64_t *from, const uint64_t *end, struct peet_error *error)
 {
     size_t n = (size_t)(end - from);
-    uint64_t *more = realloc(segment->words, (segment->n + n + 1) * sizeof *more);
+    uint64_t *more = realloc(segment->words, (segment->n + n + PEET_DECODE_ROOM_WORDS) * sizeof *more);
 
     if (!more)
         return no_memory(error);

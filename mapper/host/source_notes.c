@@ -17,7 +17,7 @@ int peet__source_notes(struct peet_source *s, struct peet_source_context *c)
     (void)s;
     if (!nnotes)
         return 0;
-    need = nwords + nnotes;
+    need = nwords + nnotes + PEET_DECODE_ROOM_WORDS;
     if (ring->merged_room < need) {
         uint64_t *more = malloc(need * sizeof *more);
 

@@ -15,7 +15,7 @@ struct peet_source_ring {
     struct peet_source_ring *next; /* in the pool */
     uint64_t *merged;              /* the words with notes among them, or NULL */
     size_t merged_room;
-    uint64_t words[PEET_SOURCE_RING_WORDS + PEET_RAW_SLACK_WORDS];
+    uint64_t words[PEET_SOURCE_RING_WORDS + PEET_RAW_SLACK_WORDS + PEET_DECODE_ROOM_WORDS];
 };
 
 /* Words that a context may have undelivered without a ring. */
@@ -53,7 +53,7 @@ struct peet_source_context {
     struct peet_source_ring *ring;     /* or NULL */
     struct peet_source_batch *batch;   /* or NULL */
     const uint64_t *cursor, *end;
-    uint64_t rest[PEET_SOURCE_REST_WORDS];
+    uint64_t rest[PEET_SOURCE_REST_WORDS + PEET_DECODE_ROOM_WORDS];
     uint64_t result;
     int done;
     int thread;                        /* its stack and thread pointer are a thread's of the subject */

@@ -81,7 +81,8 @@ struct peet_direct_run {
     void *machine;
     uint64_t addresses[PEET_DIRECT_LOOKS];
     /* peet's: */
-    const uint64_t *at, *safe;
+    const uint64_t *at, *end;
+    uint64_t bound;          /* the limit, or behind the time if that is at the limit */
     uint64_t *regs;
     const void *const *blocks;
     const void *sync;
