@@ -3,6 +3,7 @@
  * Blocks taken without events, against decoding block by block, which knows no machine code: random walks over the blocks of a
  * real program's functions, with random words, and range operations of libraries among them.  A machine that finds no line where it was
  * last sees every look; it refuses some blocks, stops at random times, and says at the end how often each block was executed.
+ * Another one finds most lines, and learns which looks often lie in two.
  *
  *     test_schema_direct PROGRAM...
  */
@@ -21,6 +22,7 @@ enum { WORDS = 4000, ROUNDS = 40, LOG = 1 << 16, BLOCKS = 1 << 14, SHIFT = 6, EV
 static char **paths;
 static int npaths;
 static uint64_t seed = 88172645463325252u;
+static uint64_t reach = 1 << 20; /* of most addresses */
 
 static uint64_t number(uint64_t n)
 {
@@ -422,7 +424,7 @@ static uint64_t *walk(const struct peet_program *p, uint64_t *at, uint64_t *end)
         }
         *at++ = plain ? 0xffffffff00000000u | (uint32_t)~k : f->start + f->sync_offset[k];
         for (uint32_t s = 0; s < c->slot_words; s++)
-            *at++ = number(4) ? 0x10000 + number(1 << 20) : number(UINT64_MAX);
+            *at++ = reach < 1 << 20 || number(4) ? 0x10000 + number(reach) : number(UINT64_MAX);
     }
     return at;
 }
@@ -484,6 +486,183 @@ static uint64_t compare(struct peet_program *p, const uint64_t *words, const uin
     return direct;
 }
 
+/* Lines that are found: each has one frame that can be its own.  What the code does with a block's looks is what is done here for its event. */
+
+enum { FRAMES = 64, LINE = 1 << SHIFT, SPANS = 6 };
+struct lines { uint64_t keys[FRAMES], used[FRAMES], misses, stamp, time; };
+static struct lines lines[2]; /* REFERENCE, DIRECT */
+static uint8_t cut_lasts[SPANS][3][LINE][2], is_often[BLOCKS];
+static int nothers[BLOCKS];
+static unsigned nothers_all, noften;
+
+static uint32_t span_kind(const struct peet_block *block, uint32_t k)
+{
+    return (block->id + k) % SPANS;
+}
+
+static void make_cut_lasts(void)
+{
+    for (uint32_t kind = 0; kind < SPANS; kind++)
+        for (unsigned k = 0; k < 3; k++)
+            for (unsigned offset = 0; offset < LINE; offset++) {
+                const int cut = offset + (1u << kind) > LINE, easy = offset % 8 != 5;
+                cut_lasts[kind][k][offset][0] = (uint8_t)(!cut ? k + 1 : easy ? 1 + offset % (k + 1) : 0);
+                cut_lasts[kind][k][offset][1] = (uint8_t)(!cut ? k + 1 : easy ? k + 1 - offset % (k + 1) : 0);
+            }
+}
+
+static int ask_lines(void *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_block *out)
+{
+    int cuts = 0;
+    if (ask(self, block, values, out) != 0)
+        return -1;
+    for (uint32_t k = 0; k < out->nlooks; k++) {
+        out->looks[k].span = (uint16_t)(1u << span_kind(block, k));
+        out->looks[k].later = k > 0;
+        if (is_often[block->id] && out->looks[k].span > 1 && block->id % 3 != k)
+            out->looks[k].cuts = cut_lasts[span_kind(block, k)][k];
+        cuts |= out->looks[k].cuts != NULL;
+    }
+    out->whole |= cuts;
+    return 0;
+}
+
+static void use_line(struct lines *s, const struct peet_direct_look *look, uint64_t line, uint32_t last)
+{
+    uint64_t *const key = &s->keys[line % FRAMES], *const used = &s->used[line % FRAMES];
+    if ((*key | look->either) != (line << 2 | 3)) {
+        *key = line << 2 | (look->either ? 2 : 3);
+        s->misses++;
+    }
+    *used = s->stamp + last > *used ? s->stamp + last : *used;
+}
+
+static void use_look(struct lines *s, const struct peet_block *block, const struct peet_direct_look *look, uint32_t k, uint64_t begin)
+{
+    const uint64_t first = begin >> SHIFT, second = (begin + look->span - 1) >> SHIFT;
+    const uint8_t *const lasts = cut_lasts[span_kind(block, k)][k][begin % LINE];
+    use_line(s, look, first, lasts[0] ? lasts[0] : look->last);
+    if (second != first)
+        use_line(s, look, second, lasts[1] ? lasts[1] : look->last);
+}
+
+static void event_in_lines(struct lines *s, const struct peet_block_event *event)
+{
+    const struct peet_block *const block = event->block;
+    struct peet_direct_block d;
+    if (ask_lines(NULL, block, NULL, &d) == 0)
+        for (uint32_t k = 0; k < d.nlooks; k++)
+            use_look(s, block, &d.looks[k], k, event->values[k] - 8 * k);
+    s->stamp += block->nrefs;
+    s->time += time_of(block);
+}
+
+static uint32_t miss_lines(struct peet_direct_run *run, uint32_t site, uint64_t line)
+{
+    (void)run;
+    lines[DIRECT].keys[line % FRAMES] = line << 2 | (site / 4 % 7 == 0 ? 2 : 3);
+    lines[DIRECT].misses++;
+    return (uint32_t)(line % FRAMES);
+}
+
+static int other_lines(struct peet_direct_run *run, uint32_t id)
+{
+    struct peet_direct_block d;
+    CU_ASSERT_FATAL(ask_lines(NULL, known[id], NULL, &d) == 0);
+    lines[DIRECT].stamp = run->stamp;
+    for (uint32_t k = 0; k < d.nlooks; k++)
+        use_look(&lines[DIRECT], known[id], &d.looks[k], k, run->addresses[k]);
+    nothers_all++;
+    return ++nothers[id] % 4 == 0 ? nothers[id] : 0;
+}
+
+static int table_lines(void *self, struct peet_direct_table *out)
+{
+    (void)self;
+    *out = (struct peet_direct_table){.hint_mask = FRAMES - 1, .line_shift = SHIFT, .miss = miss_lines, .other = other_lines};
+    return 0;
+}
+
+static int often(void *self, const struct peet_block *block)
+{
+    (void)self;
+    noften += !is_often[block->id];
+    is_often[block->id] = 1;
+    return 0;
+}
+
+static void sink_lines(void *arg, struct peet_direct_run *run, const struct peet_block_event *event)
+{
+    (void)arg;
+    if (strcmp(event->block->function->image, "peet") == 0) /* ranges are not seen here */
+        return;
+    lines[DIRECT].stamp = run->stamp;
+    event_in_lines(&lines[DIRECT], event);
+    run->stamp = lines[DIRECT].stamp;
+    run->time += time_of(event->block);
+}
+
+static void compare_lines(struct peet_program *p, const uint64_t *words, const uint64_t *end, struct peet_direct_run *run)
+{
+    struct peet_decode_state *one, *many;
+    const uint64_t *at = words;
+    struct peet_event event;
+    struct peet_error error = {0};
+    int kind;
+    CU_ASSERT_FATAL(peet_decode_state_new(p, 3, 0x7000, &one) == 0);
+    CU_ASSERT_FATAL(peet_decode_state_new(p, 3, 0x7000, &many) == 0);
+    while ((kind = peet_decode_next(one, &at, end, 1, &event, &error)) > 0)
+        if (kind == PEET_EVENT_BLOCK)
+            event_in_lines(&lines[REFERENCE], &event.block);
+    at = words;
+    do {
+        do
+            run->limit = number(2) ? UINT64_MAX : run->time + 1 + number(200);
+        while (peet_decode_direct(many, &at, end, run, sink_lines, NULL, NULL));
+        kind = peet_decode_next(many, &at, end, 1, &event, &error);
+        if (kind == PEET_EVENT_BLOCK)
+            sink_lines(NULL, run, &event.block);
+    } while (kind > 0);
+    lines[DIRECT].stamp = run->stamp;
+    lines[DIRECT].time = run->time;
+    CU_ASSERT(memcmp(&lines[DIRECT], &lines[REFERENCE], sizeof lines[0]) == 0);
+    peet_decode_state_free(one);
+    peet_decode_state_free(many);
+}
+
+static void test_lines(void)
+{
+#ifdef __x86_64__
+    static const struct peet_direct with_lines = {.table = table_lines, .block = ask_lines, .often = often};
+    static uint64_t words[WORDS];
+    static uint32_t hints[FRAMES];
+    for (uint32_t i = 0; i < FRAMES; i++)
+        hints[i] = i;
+    make_cut_lasts();
+    watching = 0;
+    for (int i = 0; i < npaths; i++) {
+        struct peet_direct_run run = {.hints = hints, .keys = lines[DIRECT].keys, .used = lines[DIRECT].used};
+        struct peet_program *p;
+        struct peet_error error = {0};
+        memset(known, 0, sizeof known);
+        memset(lines, 0, sizeof lines);
+        memset(is_often, 0, sizeof is_often);
+        memset(nothers, 0, sizeof nothers);
+        CU_ASSERT_FATAL(peet_program_new(&p) == 0);
+        CU_ASSERT_FATAL(peet_program_add_image(p, paths[i], 0x10000000, &error) > 0);
+        CU_ASSERT_FATAL(peet_program_set_direct(p, &with_lines, NULL) == 0);
+        for (unsigned round = 0; round < 2 * ROUNDS; round++) {
+            reach = 1ull << (6 + round % 8);
+            compare_lines(p, words, walk(p, words, words + WORDS), &run);
+        }
+        peet_program_free(p);
+    }
+    reach = 1 << 20;
+    CU_ASSERT(nothers_all > 10000 && noften > 50);
+    printf("%u blocks in two lines or not found, of %u that was said ", nothers_all, noften);
+#endif
+}
+
 static void test_walks(void)
 {
     static uint64_t words[WORDS];
@@ -527,7 +706,7 @@ static void test_walks(void)
 
 int main(int argc, char **argv)
 {
-    CU_TestInfo tests[] = { { "random walks", test_walks }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = { { "random walks", test_walks }, { "lines that are found", test_lines }, CU_TEST_INFO_NULL };
 
     paths = argv + 1;
     npaths = argc - 1;
