@@ -10,31 +10,62 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
-enum { FEW = 16 }; /* turns that are not worth the while */
+enum { LINES = 8 }; /* of each group at once: what lies behind a miss was looked at for nothing */
 
-/* All turns, if no group leaves its line, and all hit.  Returns: whether it was so */
-ALWAYS int go_in_place(struct looping *l, const struct loop_way *const *ways, uint32_t n, uint64_t turns, uint64_t limit, uint64_t *inout_time)
+/* Turns from @from on, as many as there are at most, if all hit, and each group is even or stays where it is: each goes through its lines by itself, one look
+ * for each.  Nothing is written before all is known.  Returns: the turn behind them; @from: none */
+ALWAYS uint64_t go_hitting(const struct looping *l, const struct loop_way *const *ways, uint32_t n, uint64_t from, uint64_t turns, uint64_t limit,
+    uint64_t *inout_time)
 {
     const struct bus *const b = l->b;
     struct cache *const c = &b->caches[l->hw];
     const struct plan *const p = l->plan;
-    uint32_t frames[PEET_DIRECT_LOOKS];
-    if (peet__bus_turns_within(p, turns, *inout_time, limit) != turns)
-        return 0;
+    const uint32_t *const hints = c->hints;
+    const uint64_t *const keys = c->keys;
+    const uint64_t key_mask = peet__bus_key_mask(b);
+    const uint32_t hint_mask = b->hint_mask, line_mask = b->line_bytes - 1;
+    uint32_t frames[PEET_DIRECT_LOOKS][LINES];
+    uint64_t nexts[PEET_DIRECT_LOOKS];
+    for (uint32_t k = 0; k < n; k++) { /* the first turn in the second line */
+        const struct loop_way *const w = ways[k];
+        const uint64_t begin = l->begins[k] + (uint64_t)w->stride * from;
+        const uint32_t offset = (uint32_t)begin & line_mask, at = offset >> w->shift;
+        if ((offset & (w->unit - 1)) + w->span <= w->unit) {
+            nexts[k] = from + w->stays + (w->stride < 0 ? at + 1 : w->period - at);
+            if (UNLIKELY(nexts[k] + (LINES - 1) * w->period < turns))
+                turns = nexts[k] + (LINES - 1) * w->period;
+        } else {
+            const uint64_t end = begin + (uint64_t)w->stride * (turns - from - 1);
+            if (((begin ^ (end + w->span - 1u)) | (end ^ (begin + w->span - 1u))) >> b->line_shift)
+                return from;
+            nexts[k] = turns;
+        }
+    }
+    if (peet__bus_turns_within(p, turns - from, *inout_time, limit) != turns - from)
+        return from;
     for (uint32_t k = 0; k < n; k++) {
         const struct loop_way *const w = ways[k];
-        const uint64_t begin = l->begins[k], end = begin + (uint64_t)w->stride * (turns - 1), line = begin >> b->line_shift;
-        if (((begin ^ (end + w->span - 1u)) | (end ^ (begin + w->span - 1u))) >> b->line_shift)
-            return 0;
-        frames[k] = c->hints[line & b->hint_mask];
-        if ((c->keys[frames[k]] | w->either) != (KEY_OF(line) | QUICK))
-            return 0;
+        uint64_t want = KEY_OF((l->begins[k] + (uint64_t)w->stride * from) >> b->line_shift) | QUICK, next = nexts[k];
+        for (uint32_t i = 0;; i++, next += w->period) {
+            const uint32_t frame = frames[k][i] = hints[KEY_LINE(want) & hint_mask];
+            if ((keys[frame] | w->either) != want)
+                return from;
+            if (next >= turns)
+                break;
+            want = (want + w->delta) & key_mask;
+        }
     }
-    c->stamp += turns * p->nrefs;
-    for (uint32_t k = 0; k < n; k++)
-        peet__bus_use_last(c, frames[k], c->stamp - p->nrefs + ways[k]->last);
-    *inout_time += turns * p->cost;
-    return 1;
+    const uint64_t nrefs = p->nrefs, stamp = c->stamp += (turns - from) * nrefs;
+    for (uint32_t k = 0; k < n; k++) {
+        const uint64_t last = stamp - nrefs + ways[k]->last, period = ways[k]->period;
+        uint64_t next = nexts[k];
+        uint32_t i = 0;
+        for (; next < turns; i++, next += period)
+            peet__bus_use_last(c, frames[k][i], last - (turns - next) * nrefs);
+        peet__bus_use_last(c, frames[k][i], last);
+    }
+    *inout_time += (turns - from) * p->cost;
+    return turns;
 }
 
 /* A group that stays in each line for so many turns, and never is in two. */
@@ -77,44 +108,8 @@ ALWAYS int in_step(const struct even *at, uint32_t n, uint64_t *out_next, uint64
     return !odd;
 }
 
-/* Turns of even groups as long as they only hit: each goes through its lines by itself, one look for each; only how far all of them come together has
- * to be known before anything is written.  Returns: the turn that does not only hit, or what is reached */
-static __attribute__((noinline)) uint64_t go_apart(const struct looping *l, const struct even *at, uint32_t n, uint64_t from, uint64_t turns)
-{
-    enum { LINES = 16 }; /* of each group at once: what lies behind a miss was looked at for nothing */
-    const struct bus *const b = l->b;
-    struct cache *const c = &b->caches[l->hw];
-    uint32_t frames[PEET_DIRECT_LOOKS][LINES];
-    const uint64_t nrefs = l->plan->nrefs, stamp = c->stamp;
-    for (uint32_t k = 0; k < n; k++) {
-        uint64_t begin = from, want = at[k].want, next = at[k].next;
-        for (uint32_t i = 0; begin < turns; i++) {
-            const uint32_t frame = c->hints[KEY_LINE(want) & b->hint_mask];
-            if (i == LINES || (c->keys[frame] | at[k].either) != want) {
-                turns = begin;
-                break;
-            }
-            frames[k][i] = frame;
-            want = peet__bus_key_behind(b, want, at[k].delta);
-            begin = next;
-            next += at[k].period;
-        }
-    }
-    for (uint32_t k = 0; from < turns && k < n; k++) {
-        uint64_t next = at[k].next, begin = from;
-        for (uint32_t i = 0; begin < turns; i++) {
-            peet__bus_use_last(c, frames[k][i], stamp + ((next < turns ? next : turns) - from - 1) * nrefs + at[k].last);
-            begin = next;
-            next += at[k].period;
-        }
-    }
-    c->stamp += (turns - from) * nrefs;
-    return turns;
-}
-
-/* Turns of even groups in step. */
-ALWAYS uint64_t go_in_step(struct looping *l, struct even *at, uint32_t n, uint64_t next, uint64_t period, uint64_t turns, uint64_t limit,
-    uint64_t *inout_time)
+/* Turns from @done on of even groups in step.  Returns: so many are done then; @done: they are not */
+ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t done, uint64_t turns, uint64_t limit, uint64_t *inout_time)
 {
     struct bus *const b = l->b;
     struct cache *const c = &b->caches[l->hw];
@@ -122,92 +117,89 @@ ALWAYS uint64_t go_in_step(struct looping *l, struct even *at, uint32_t n, uint6
     const struct group_way *const ways = b->group_ways + p->ways - 1;
     const uint32_t *const hints = c->hints;
     const uint64_t *const keys = c->keys;
-    uint64_t done = 0, time = *inout_time;
-    struct turn t = {.c = c, .block = l->block, .stamp = c->stamp};
-    int ordered = 1; /* the last uses of the groups are in their order */
-    for (uint32_t k = 1; k < n; k++)
-        ordered &= at[k].last > at[k - 1].last;
+    const uint64_t nrefs = p->nrefs, key_mask = peet__bus_key_mask(b);
+    const uint32_t hint_mask = b->hint_mask;
+    struct even at[PEET_DIRECT_LOOKS];
+    uint64_t time = *inout_time, stamp = c->stamp, next, period;
+    struct turn t = {.c = c, .block = l->block};
+    int even = 1, ordered = 1; /* the last uses of the groups are in their order */
+    for (uint32_t k = 0; k < n; k++) {
+        even &= even_of(&at[k], b, ways[k].loop, l->begins[k], done);
+        ordered &= !k || at[k].last > at[k - 1].last;
+    }
+    if (!even || !in_step(at, n, &next, &period))
+        return done;
     for (;;) {
         const uint64_t until = next < turns ? next : turns;
         int waits = 0, still = 0;
         for (uint32_t k = 0; k < n; k++) {
-            uint32_t frame = hints[KEY_LINE(at[k].want) & b->hint_mask];
+            uint32_t frame = hints[KEY_LINE(at[k].want) & hint_mask];
             if ((keys[frame] | at[k].either) != at[k].want) {
-                if (!waits)
+                if (!waits) {
+                    t.stamp = stamp;
                     peet__bus_turn_begins(l, &t, time);
-                waits = 1;
+                    waits = 1;
+                }
                 frame = b->go_slowly(b, &t, at[k].begin + at[k].stride * done, KEY_LINE(at[k].want), &ways[k]);
                 still |= (keys[frame] | at[k].either) != at[k].want;
             }
-            peet__bus_use_hit(c, frame, t.stamp + at[k].last, ordered);
+            peet__bus_use_hit(c, frame, stamp + at[k].last, ordered);
             at[k].frame = frame;
         }
         if (waits) {
+            stamp += nrefs;
             time += peet__bus_turn_ends(l, &t);
             done++;
         }
-        if (done < until && LIKELY(!still) && time < limit && LIKELY(!b->dead)) {
-            done += peet__bus_turns_hit(p, until - done, limit, &t.stamp, &time);
+        if (done < until && LIKELY(!waits || (!still && time < limit && !b->dead))) {
+            done += peet__bus_turns_hit(p, until - done, limit, &stamp, &time);
             for (uint32_t k = 0; k < n; k++)
-                peet__bus_use_hit(c, at[k].frame, t.stamp - p->nrefs + at[k].last, ordered);
+                peet__bus_use_hit(c, at[k].frame, stamp - nrefs + at[k].last, ordered);
         }
         if (done >= turns || time >= limit || UNLIKELY(b->dead))
             break;
         if (done == next) {
             next += period;
             for (uint32_t k = 0; k < n; k++)
-                at[k].want = peet__bus_key_behind(b, at[k].want, at[k].delta);
+                at[k].want = (at[k].want + at[k].delta) & key_mask;
         }
     }
-    c->stamp = t.stamp;
+    c->stamp = stamp;
     *inout_time = time;
     return done;
 }
 
 /* peet__bus_evenly() for @n groups, a constant if they are few */
-ALWAYS uint64_t go_evenly(struct looping *l, uint32_t n, uint64_t turns, uint64_t limit, uint64_t *inout_time)
-{
-    const struct loop_way *ways[PEET_DIRECT_LOOKS];
-    struct even at[PEET_DIRECT_LOOKS];
-    uint64_t done = 0, until, next, period;
-    int even = 1;
-    for (uint32_t k = 0; k < n; k++)
-        if (UNLIKELY(!(ways[k] = peet__bus_loop_way(l->b, l->plan, k, l->strides)))) {
-            peet__bus_no_memory(l->b);
-            return turns;
-        }
-    if (go_in_place(l, ways, n, turns, limit, inout_time))
-        return turns;
-    do {
-        for (uint32_t k = 0; k < n; k++)
-            even &= even_of(&at[k], l->b, ways[k], l->begins[k], done);
-        if (!even)
-            return 0;
-        if (!done && in_step(at, n, &next, &period))
-            return go_in_step(l, at, n, next, period, turns, limit, inout_time);
-        if (limit != UINT64_MAX)
-            return 0;
-        struct even copies[PEET_DIRECT_LOOKS]; /* @at stays where it is quick */
-        for (uint32_t k = 0; k < n; k++)
-            copies[k] = at[k];
-        until = done;
-        done = go_apart(l, copies, n, until, turns);
-        *inout_time += (done - until) * l->plan->cost;
-    } while (done < turns && done - until >= FEW);
-    return done;
-}
+#define EVENLY(name, n) \
+    static __attribute__((noinline)) uint64_t in_step_##name(struct looping *l, uint64_t done, uint64_t turns, uint64_t limit, uint64_t *inout_time) \
+    { \
+        return go_in_step(l, n, done, turns, limit, inout_time); \
+    } \
+    ALWAYS uint64_t evenly_##name(struct looping *l, uint64_t turns, uint64_t limit, uint64_t *inout_time) \
+    { \
+        const struct loop_way *ways[PEET_DIRECT_LOOKS]; \
+        uint64_t done = 0, from; \
+        for (uint32_t k = 0; k < n; k++) \
+            if (UNLIKELY(!(ways[k] = peet__bus_loop_way(l->b, l->plan, k, l->strides)))) { \
+                peet__bus_no_memory(l->b); \
+                return turns; \
+            } \
+        do { \
+            from = done; \
+            done = go_hitting(l, ways, n, from, turns, limit, inout_time); \
+            if (LIKELY(done == turns) || (done && *inout_time >= limit)) \
+                return done; \
+        } while (done > from); \
+        return in_step_##name(l, done, turns, limit, inout_time); \
+    }
+EVENLY(1, 1)
+EVENLY(2, 2)
+EVENLY(3, 3)
+EVENLY(any, l->n)
 
 /* Short loops are many: where turns.c is compiled with this, nothing is called. */
 __attribute__((always_inline)) uint64_t peet__bus_evenly(struct looping *l, uint64_t turns, uint64_t limit, uint64_t *inout_time)
 {
-    switch (l->n) {
-    case 1:
-        return go_evenly(l, 1, turns, limit, inout_time);
-    case 2:
-        return go_evenly(l, 2, turns, limit, inout_time);
-    case 3:
-        return go_evenly(l, 3, turns, limit, inout_time);
-    default:
-        return go_evenly(l, l->n, turns, limit, inout_time);
-    }
+    return l->n == 2 ? evenly_2(l, turns, limit, inout_time) : l->n == 1 ? evenly_1(l, turns, limit, inout_time)
+        : l->n == 3 ? evenly_3(l, turns, limit, inout_time) : evenly_any(l, turns, limit, inout_time);
 }

@@ -8,6 +8,7 @@
 #include "bus.h"
 
 #define BUS_STAYS (1ull << 62) /* more turns than there are */
+enum { LOOP_GROUPS = 32 };
 
 /** A loop that is under way: what it goes round, and where. */
 struct looping {
@@ -47,16 +48,45 @@ static inline __attribute__((always_inline)) const struct loop_way *peet__bus_lo
     return __builtin_expect(w && strides[w->value] == w->stride, 1) ? w : peet__bus_loop_way_new(b, p, k, strides);
 }
 
-/** The key of a line further on; lines begin again behind the last one. */
-static inline __attribute__((always_inline)) uint64_t peet__bus_key_behind(const struct bus *b, uint64_t want, uint64_t delta)
+/** The bits of keys: the key of a line further on is a sum, and lines begin again behind the last one. */
+static inline __attribute__((always_inline)) uint64_t peet__bus_key_mask(const struct bus *b)
 {
-    return (want + delta) & (KEY_OF(UINT64_MAX >> b->line_shift) | QUICK);
+    return KEY_OF(UINT64_MAX >> b->line_shift) | QUICK;
 }
 
 /** A turn used the line in this frame; @last: by this stamp. */
 static inline __attribute__((always_inline)) void peet__bus_use_last(struct cache *c, uint32_t frame, uint64_t last)
 {
     c->used[frame] = last > c->used[frame] ? last : c->used[frame];
+}
+
+/** A group on its way through the turns. */
+struct looped {
+    uint64_t want;          /* key of its line */
+    uint64_t next;          /* the turn that finds it in another line, or in two */
+    uint64_t begin, stride; /* where it is in the first turn, and how it moves */
+    const struct loop_way *way;
+    uint64_t *used;         /* where its line is: the stamp of that frame */
+    uint64_t last;          /* as in the way */
+};
+
+static inline __attribute__((always_inline)) uint64_t peet__bus_begin_in(const struct looped *l, uint64_t turn)
+{
+    return l->begin + l->stride * turn;
+}
+
+/** It has come to other bytes.  Returns: whether they lie in two lines */
+static inline __attribute__((always_inline)) int peet__bus_come(struct looped *l, const struct bus *b, uint64_t turn)
+{
+    const struct loop_way *const w = l->way;
+    const uint64_t begin = peet__bus_begin_in(l, turn);
+    const uint32_t offset = (uint32_t)begin & (b->line_bytes - 1);
+    l->want = KEY_OF(begin >> b->line_shift) | QUICK;
+    l->next = turn + 1;
+    if ((int32_t)offset > w->room)
+        return 1;
+    l->next += (((offset ^ w->flip) + w->base) * w->inverse >> 32) + w->stays; /* exact: both are small */
+    return 0;
 }
 
 /** So many turns only hit.  Returns: how many of them come before the limit, or are the first to reach it */
@@ -98,7 +128,6 @@ static inline __attribute__((always_inline)) void peet__bus_turn_begins(const st
 /** ... and is over.  Returns: its time, in CPI_ONE */
 static inline __attribute__((always_inline)) uint64_t peet__bus_turn_ends(struct looping *l, struct turn *t)
 {
-    t->stamp += l->plan->nrefs;
     l->stalled += t->stalled;
     return l->plan->cost + t->stalled * CPI_ONE;
 }
@@ -111,6 +140,15 @@ static inline __attribute__((always_inline)) uint32_t peet__bus_go_to(struct bus
     peet__bus_use_last(t->c, frame, t->stamp + w->last);
     return frame;
 }
+
+/* turns.c */
+/** A turn that does not only hit, of a loop that has ways, and groups in two lines, or more groups than frames in a set; nothing has happened.
+ *  Returns: its time, in CPI_ONE */
+uint64_t peet__bus_turn_in_halves(struct looping *l, uint64_t turn, const uint64_t *begins, uint64_t time);
+
+/* course.c */
+/** peet__bus_course() - turns from @done on, of a loop whose lines all fit, and that has ways.  Returns: so many are done then */
+uint64_t peet__bus_course(struct looping *l, uint64_t done, uint64_t turns, uint64_t limit, uint64_t *inout_time);
 
 /* even.c */
 /**
