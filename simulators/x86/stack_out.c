@@ -36,24 +36,26 @@ static void life(const struct x86_software *s, uint64_t out[CPI_CATEGORIES])
         out[CPI_IDLE] += s->end - s->start - total(out);
 }
 
-static int by_cycles(const void *a, const void *b)
-{
-    const struct x86_place *p = a, *q = b;
-    uint64_t x = total(p->cycles), y = total(q->cycles);
-
-    if (x != y)
-        return x < y ? 1 : -1;
-    if (p->function != q->function)
-        return p->function < q->function ? -1 : 1;
-    return p->line < q->line ? -1 : p->line > q->line;
-}
-
 static int by_function(const void *a, const void *b)
 {
     const struct x86_place *p = a, *q = b;
     uint32_t x = p->function ? p->function->id : 0, y = q->function ? q->function->id : 0;
 
     return x < y ? -1 : x > y;
+}
+
+/* The same order in every run: never by where the host has put something. */
+static int by_cycles(const void *a, const void *b)
+{
+    const struct x86_place *p = a, *q = b;
+    uint64_t x = total(p->cycles), y = total(q->cycles);
+    int order = by_function(a, b);
+
+    if (x != y)
+        return x < y ? 1 : -1;
+    if (order)
+        return order;
+    return p->line < q->line ? -1 : p->line > q->line;
 }
 
 /**
