@@ -170,7 +170,7 @@ uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, 
         return stall;
     const unsigned cause = cause_of(b, &before, &c->stats);
     s->served = b->supplier != PEET_MEMORY_NOBODY ? 1 : b->memory_line_reads + b->memory_word_writes != from_memory ? 2 : 0;
-    if (stall)
+    if (stall && !b->sole) /* nobody else delays it later */
         b->hw[c->hw].latest = *s;
     if (b->sole && cause != PEET_MISS_CAUSES && cause != PEET_MISS_UPGRADE && touch != TOUCH_FETCH && (!stall || s->served == 2) &&
         wanted(b, PEET_MEMORY_FILL)) {
