@@ -72,7 +72,6 @@ ALWAYS uint64_t go_hitting(const struct looping *l, const struct loop_way *const
 struct even {
     uint64_t want, delta;   /* as in struct looped */
     uint64_t next, period;
-    uint64_t begin, stride;
     uint32_t frame;
     uint8_t either, last;
 };
@@ -86,8 +85,6 @@ ALWAYS int even_of(struct even *a, const struct bus *b, const struct loop_way *w
     a->delta = w->delta;
     a->either = w->either;
     a->last = w->last;
-    a->begin = begin;
-    a->stride = (uint64_t)w->stride;
     a->period = w->period + w->stays;
     a->next = turn + (w->stride < 0 ? at + 1 : a->period - at);
     return (offset & (w->unit - 1)) + w->span <= w->unit;
@@ -140,7 +137,7 @@ ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t done, uint64_
                     peet__bus_turn_begins(l, &t, time);
                     waits = 1;
                 }
-                frame = b->go_slowly(b, &t, at[k].begin + at[k].stride * done, KEY_LINE(at[k].want), &ways[k]);
+                frame = b->go_slowly(b, &t, l->begins[k] + (uint64_t)ways[k].loop->stride * done, KEY_LINE(at[k].want), &ways[k]);
                 still |= (keys[frame] | at[k].either) != at[k].want;
             }
             peet__bus_use_hit(c, frame, stamp + at[k].last, ordered);

@@ -9,7 +9,7 @@
 #include "rig.h"
 #include "run_suite.h"
 
-enum { REFS = 6, LOOPS = 250 };
+enum { REFS = 6, MOST = 12, LOOPS = 250 };
 
 struct shape {
     unsigned hws;
@@ -55,7 +55,7 @@ static uint64_t through_loop(struct rig *rig, unsigned hw, const struct peet_blo
 
 static uint64_t through_block(struct rig *rig, unsigned hw, const struct peet_block_event *event, uint64_t until)
 {
-    uint64_t values[2 * REFS], turns = 0;
+    uint64_t values[2 * MOST], turns = 0;
     struct peet_block_event one = {event->block, values, event->context, 1, NULL};
     memcpy(values, event->values, event->block->nvalues * sizeof *values);
     do {
@@ -104,6 +104,30 @@ static void make_loop(uint64_t *seed, unsigned hw, uint32_t id, struct peet_bloc
     }
 }
 
+/* Stencils: some groups of references a few bytes apart, each group read and perhaps written, all moving alike or each in its own way, now in rows that
+ * follow each other and now anywhere.  Groups are cut by the ends of lines at all places. */
+static void make_stencil(uint64_t *seed, unsigned hw, uint32_t id, struct peet_block *block, struct peet_ref *refs, uint64_t *values, int64_t *strides)
+{
+    const unsigned ngroups = 1 + (unsigned)rig_random(seed, 5), alike = (unsigned)rig_random(seed, 4), size = 1u << rig_random(seed, 5);
+    const int64_t step = (int64_t)rig_random(seed, 401) - 200, easy = (int64_t)(size << rig_random(seed, 2)) * (rig_random(seed, 4) ? 1 : -1);
+    const uint64_t row = 64 * rig_random(seed, 20) + (rig_random(seed, 2) ? 16 : 0);
+    *block = (struct peet_block){.id = id, .ninsns = MOST + 1, .refs = refs, .flags = PEET_BLOCK_SIMPLE, .pc = 0x400000, .code_bytes = 40};
+    for (unsigned g = 0; g < ngroups; g++) {
+        const uint64_t begin = 0x100000 * (hw + 1) + (rig_random(seed, 3) ? 0x2000 + g * row + size * rig_random(seed, 3) : rig_random(seed, 3000));
+        const int64_t stride = alike == 0 ? (int64_t)rig_random(seed, 401) - 200 : alike == 1 ? step : easy;
+        for (unsigned j = 1 + (unsigned)rig_random(seed, 4); j > 0 && block->nrefs < MOST; j--) {
+            struct peet_ref *const ref = &refs[block->nrefs++];
+            *ref = (struct peet_ref){.insn = block->nrefs, .size_bytes = (uint16_t)size, .value = (uint16_t)block->nvalues,
+                .kind = (uint8_t)(rig_random(seed, 3) ? PEET_REF_LOAD : rig_random(seed, 3)), .group = (uint8_t)(g + 1)};
+            values[block->nvalues] = begin + size * rig_random(seed, 3);
+            strides[block->nvalues++] = stride;
+            block->reads += ref->kind == PEET_REF_LOAD;
+            block->writes += ref->kind == PEET_REF_STORE;
+            block->modifies += ref->kind == PEET_REF_MODIFY;
+        }
+    }
+}
+
 static int same_frames(const struct bus *a, const struct bus *b)
 {
     for (size_t i = 0; i < (size_t)a->ncaches * a->lines; i++) {
@@ -118,7 +142,9 @@ static int same_frames(const struct bus *a, const struct bus *b)
     return 1;
 }
 
-static void compare(const struct shape *s, const char *protocol, const char *allocate, const char *classify)
+typedef void make(uint64_t *, unsigned, uint32_t, struct peet_block *, struct peet_ref *, uint64_t *, int64_t *);
+
+static void compare(const struct shape *s, const char *protocol, const char *allocate, const char *classify, make *make)
 {
     struct rig loops, blocks, *rigs[] = {&loops, &blocks};
     uint64_t seed = 99 + s->hws, many = 0;
@@ -128,13 +154,13 @@ static void compare(const struct shape *s, const char *protocol, const char *all
             "hit_cycles", s->hit, "classify", classify, "window_cycles", "100", NULL) == 0);
     for (unsigned i = 0; i < LOOPS; i++) {
         struct peet_block block;
-        struct peet_ref refs[REFS];
-        uint64_t values[2 * REFS];
-        int64_t strides[2 * REFS];
+        struct peet_ref refs[MOST];
+        uint64_t values[2 * MOST];
+        int64_t strides[2 * MOST];
         unsigned hw = 0;
         for (unsigned h = 1; h < s->hws; h++)
             hw = loops.clock[h] < loops.clock[hw] ? h : hw;
-        make_loop(&seed, hw, i + 1, &block, refs, values, strides);
+        make(&seed, hw, i + 1, &block, refs, values, strides);
         struct peet_block_event event = {&block, values, hw, 1 + rig_random(&seed, rig_random(&seed, 2) ? 5 : 300), strides};
         uint64_t until = rig_random(&seed, 3) ? loops.clock[hw] + rig_random(&seed, 1000) : UINT64_MAX;
         uint64_t turns = through_loop(&loops, hw, &event, until);
@@ -160,9 +186,30 @@ static void test_loops(void)
 {
     for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (unsigned p = 0; p < NPROTOCOLS; p++) {
-            compare(&shapes[i], protocols[p][0], protocols[p][1], "on");
-            compare(&shapes[i], protocols[p][0], protocols[p][1], "off");
+            compare(&shapes[i], protocols[p][0], protocols[p][1], "on", make_loop);
+            compare(&shapes[i], protocols[p][0], protocols[p][1], "off", make_loop);
         }
+}
+
+static void test_stencils(void)
+{
+    static const struct shape more[] = {
+        {1, "4KiB", "64", "8", "lru", "off", "fcfs", "1", "1"},
+        {1, "8KiB", "64", "16", "lru", "off", "fcfs", "0.3", "2"},
+        {1, "2KiB", "32", "4", "lru", "off", "fcfs", "1", "1"},
+        {1, "3KiB", "64", "6", "lru", "off", "fcfs", "1", "1"},
+        {1, "512", "64", "8", "lru", "off", "fcfs", "1", "1"},
+        {1, "1KiB", "16", "2", "lru", "off", "fcfs", "1", "0"},
+        {1, "768", "16", "3", "lru", "off", "fcfs", "1", "1"},
+        {1, "16KiB", "256", "8", "lru", "off", "fcfs", "1", "1"},
+        {1, "128", "64", "2", "lru", "off", "fcfs", "1", "1"}, /* a line that is needed may have to go */
+        {1, "256", "64", "4", "lru", "off", "fcfs", "1", "1"},
+    };
+    for (unsigned i = 0; i < sizeof more / sizeof *more; i++)
+        for (unsigned p = 0; p < NPROTOCOLS; p++)
+            compare(&more[i], protocols[p][0], protocols[p][1], p & 1 ? "on" : "off", make_stencil);
+    for (unsigned p = 0; p < NPROTOCOLS; p++)
+        compare(&more[p % 2], protocols[p][0], protocols[p][1], "on", make_stencil);
 }
 
 /* One processor's own code (sole.c) against the general one, which the checker brings back. */
@@ -200,6 +247,6 @@ static void test_sole(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"loop() and block()", test_loops}, {"one processor", test_sole}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"loop() and block()", test_loops}, {"stencils", test_stencils}, {"one processor", test_sole}, CU_TEST_INFO_NULL};
     return run_suite("bus: loops", tests);
 }
