@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The machine "bus": what its files share.  module.c is what peet calls; plan.c is what can be said of a block in
- * advance, blocks.c takes blocks by the batch as long as they only hit, turns.c turns of loops (even.c: easy ones), fast.c takes a block reference by
+ * advance, blocks.c takes blocks by the batch as long as they only hit, turns.c turns of loops (even.c: easy ones, course.c: others), fast.c takes a block reference by
  * reference, groups.c group by group (halves.c: those in two lines; miss.c: those that are no plain hits), made.c in machine code; engine.c is a reference that the
  * fast path could not settle, sole.c the same for a single processor; cache.c is the frames of a cache and their replacement; classify.c says what kind of miss it was;
  * check.c watches the invariants; report.c tells observers; calendar.c is the bus in time; stats.c writes the results;

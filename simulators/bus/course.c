@@ -52,18 +52,18 @@ static void add_look(struct course *course, const struct look *first, const stru
 }
 
 /* The step that is in this turn: found out, and noted if there is room.  @lines: so many were used in the turn before */
-static __attribute__((noinline)) const struct step *step_in(const struct looping *l, struct course *course, struct looped *at, uint64_t turn, uint32_t lines)
+ALWAYS const struct step *step_in(const struct looping *l, struct course *course, struct looped *at, uint32_t n, uint64_t turn, uint32_t lines)
 {
     struct bus *const b = l->b;
     struct group_way *const ways = b->group_ways + l->plan->ways - 1;
-    if (course->nsteps == STEPS || course->nlooks + 2 * l->n > LOOKS) {
+    if (course->nsteps == STEPS || course->nlooks + 2 * n > LOOKS) {
         course->ends = UINT64_MAX;
         course->nsteps = course->nlooks = 0;
     }
     struct look *const looks = &course->looks[course->nlooks];
     struct step *const s = &course->steps[course->nsteps++];
     *s = (struct step){.turns = BUS_STAYS, .looks = looks, .quick = 1};
-    for (uint32_t k = 0; k < l->n; k++) {
+    for (uint32_t k = 0; k < n; k++) {
         if (at[k].next == turn) {
             const struct group_split *split = NULL;
             const uint64_t was = at[k].want;
@@ -88,11 +88,13 @@ static __attribute__((noinline)) const struct step *step_in(const struct looping
         for (const struct look *sooner = looks; sooner < look; sooner++) /* its other half */
             was = sooner->group == look->group ? was + sooner->delta : was;
         look->delta -= was;
-        for (uint32_t k = 0; k < l->n && ways[k].first < look->way->first; k++)
+        for (uint32_t k = 0; k < n && ways[k].first < look->way->first; k++)
             look->sooner |= 1u << k & ~s->moved;
     }
     return s;
 }
+
+typedef const struct step *find_step(const struct looping *l, struct course *course, struct looped *at, uint64_t turn, uint32_t lines);
 
 /* A group used its line; @last: by this stamp. */
 ALWAYS void use_line(struct looped *a, uint64_t last)
@@ -143,8 +145,8 @@ static __attribute__((noinline)) int turn_anyway(struct looping *l, struct loope
     return unsure;
 }
 
-/* @n: a constant if groups are few, and @at nobody else's */
-ALWAYS uint64_t go_by_ways(struct looping *l, struct looped *at, uint32_t n, uint64_t done, uint64_t turns, uint64_t limit, uint64_t *inout_time)
+/* @n: a constant if groups are few, and @at nobody else's; @find_step: step_in() for as many */
+ALWAYS uint64_t go_by_ways(struct looping *l, struct looped *at, uint32_t n, find_step *find_step, uint64_t done, uint64_t turns, uint64_t limit, uint64_t *inout_time)
 {
     struct bus *const b = l->b;
     struct cache *const c = &b->caches[l->hw];
@@ -165,7 +167,7 @@ ALWAYS uint64_t go_by_ways(struct looping *l, struct looped *at, uint32_t n, uin
     }
     course.ends = done + cycle;
     course.nsteps = course.nlooks = course.next = 0;
-    const struct step *s = step_in(l, &course, at, done, 0);
+    const struct step *s = find_step(l, &course, at, done, 0);
     course.nsteps = course.nlooks = 0; /* it does not come again: not all groups move then */
     uint64_t until = done + s->turns;
     uint32_t cut = s->cut;
@@ -232,7 +234,7 @@ ALWAYS uint64_t go_by_ways(struct looping *l, struct looped *at, uint32_t n, uin
             s = &course.steps[course.next];
             course.next = course.next + 1 < course.nsteps ? course.next + 1 : 0;
         } else {
-            s = step_in(l, &course, at, done, n + (uint32_t)__builtin_popcount(cut));
+            s = find_step(l, &course, at, done, n + (uint32_t)__builtin_popcount(cut));
         }
         cut = s->cut;
         until = done + s->turns;
@@ -244,10 +246,15 @@ ALWAYS uint64_t go_by_ways(struct looping *l, struct looped *at, uint32_t n, uin
 }
 
 #define GO(name, most, n) \
+    static __attribute__((noinline)) const struct step *step_##name(const struct looping *l, struct course *course, struct looped *at, uint64_t turn, \
+        uint32_t lines) \
+    { \
+        return step_in(l, course, at, n, turn, lines); \
+    } \
     static __attribute__((noinline)) uint64_t go_##name(struct looping *l, uint64_t done, uint64_t turns, uint64_t limit, uint64_t *inout_time) \
     { \
         struct looped at[most]; \
-        return go_by_ways(l, at, n, done, turns, limit, inout_time); \
+        return go_by_ways(l, at, n, step_##name, done, turns, limit, inout_time); \
     }
 GO(2, 2, 2)
 GO(4, 4, 4)

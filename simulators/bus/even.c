@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Turns of loops with strides that are easy: no group leaves its line, or each stays in each of its lines for as many turns, and never is in two.
- * Groups that come to other lines together, which is usual, need one look each per line and nothing else; a turn that does not only hit is
- * taken way by way, as in turns.c, which calls this.
+ * As long as all hit, a group needs one look and one stamp for each of its lines; then groups that come to other lines together, which is usual, are looked
+ * for together.  Called by turns.c.
  */
 #include "turns.h"
 

@@ -2,8 +2,8 @@
 /*
  * Turns of loops.  Of each group of the loop's block (plan.c) it is known which turn finds it in another line, or in two.  Up to the first such
  * turn all turns hit, and they are taken at once; in that turn only the groups that have come to other lines are looked for: the lines of all
- * others were used in the turn before, and are where they were.  If the turn does not only hit, it is taken by itself: way by way (groups.c; if
- * several groups lie in two lines, halves.c), or reference by reference (fast.c).  Called by module.c and direct.c.
+ * others were used in the turn before, and are where they were.  Here is what loops have in common, and those that have no ways (groups.c); even.c has
+ * loops with easy strides, course.c those with others.  Called by module.c and direct.c.
  */
 #include "halves.h"
 #include "turns.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What turns.c and even.c share: a loop that is under way, and what happens to a line in a turn.
+ * What turns.c, even.c and course.c share: a loop that is under way, and what happens to a line in a turn.
  */
 #ifndef PEET_BUS_TURNS_H
 #define PEET_BUS_TURNS_H
