@@ -503,7 +503,7 @@ static void settle_cell(struct dtrack *self, struct dtrack_plan *plan, uint32_t 
     } else if ((!cold->crossing || cold->tally) && !cold->watched) {
         hint(self, plan, c, value); /* another alignment */
     }
-    if (cold->crossing && !cold->tally)
+    if (!cold->tally && (cold->crossing || (cold->watched && self->line_bytes))) /* where it is watched, nobody asks how it is aligned */
         cross(self, plan, cold, value, 1);
     if (cold->watched)
         for (unsigned i = cold->first; i < cold->first + cold->n; i++) {
