@@ -295,6 +295,31 @@ static void test_hints(void)
     drig_close(&rig);
 }
 
+/** A reference to a watched line that comes to lie in two lines only later. */
+static void test_watched(void)
+{
+    struct drig rig;
+    struct peet_ref ref = { .size_bytes = 8, .value = 0, .kind = PEET_REF_MODIFY };
+    struct peet_block block = { .id = 0, .nrefs = 1, .nvalues = 1, .refs = &ref, .flags = PEET_BLOCK_SIMPLE };
+    const uint64_t line = 0x10020;
+    uint64_t value;
+    struct peet_block_event event = { &block, &value, 0, 1, NULL };
+    const struct peet_memory_event gone = { .type = PEET_MEMORY_INVALIDATE, .level = 1, .hw = 0, .other = 1, .address = line, .by = line };
+
+    drig_init(&rig, 2, 32, 4096, 0, 0);
+    drig_structure(&rig, PEET_DATA_GLOBAL, "packed");
+    drig_object(&rig, 2, 0x10000, 4096);
+    CU_ASSERT_FATAL(drig_open(&rig, NULL) == 0);
+    peet_module.memory(rig.self, &gone, 1);
+    for (value = line; value < line + 64; value += 7) /* 28 and 63 lie across the ends of lines */
+        peet_module.block(rig.self, 0, &event, 0);
+    drig_finish(&rig);
+    CU_ASSERT_EQUAL(drig_u64(drig_of(&rig, 2), "reads"), 10 + 2);
+    CU_ASSERT_EQUAL(drig_u64(drig_of(&rig, 2), "writes"), 10 + 2);
+    CU_ASSERT_EQUAL(drig_u64(json_object_get(rig.stats, "totals"), "second_line_accesses"), 4);
+    drig_close(&rig);
+}
+
 /** One reference with the strides of a pattern; the expected entropy in bits, roughly. */
 static void pattern(unsigned how, double low, double high, const char *name)
 {
@@ -345,6 +370,6 @@ static void test_patterns(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = { { "accesses, random", test_counts }, { "hints", test_hints }, { "patterns", test_patterns }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = { { "accesses, random", test_counts }, { "hints", test_hints }, { "watched", test_watched }, { "patterns", test_patterns }, CU_TEST_INFO_NULL };
     return run_suite("dtrack", tests);
 }
