@@ -124,6 +124,7 @@ ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t done, uint64_
         even &= even_of(&at[k], b, ways[k].loop, l->begins[k], done);
         ordered &= !k || at[k].last > at[k - 1].last;
     }
+    ways->loop->missed = 0;
     if (!even || !in_step(at, n, &next, &period))
         return done;
     for (;;) {
@@ -146,6 +147,7 @@ ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t done, uint64_
         if (waits) {
             stamp += nrefs;
             time += peet__bus_turn_ends(l, &t);
+            ways->loop->missed = 1;
             done++;
         }
         if (done < until && LIKELY(!waits || (!still && time < limit && !b->dead))) {
@@ -181,7 +183,7 @@ ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t done, uint64_
                 peet__bus_no_memory(l->b); \
                 return turns; \
             } \
-        do { \
+        if (!ways[0]->missed) do { \
             from = done; \
             done = go_hitting(l, ways, n, from, turns, limit, inout_time); \
             if (LIKELY(done == turns) || (done && *inout_time >= limit)) \

@@ -36,6 +36,7 @@ struct loop_way {
     uint16_t period;      /* if it has a unit, it stays in each line for so many turns */
     uint8_t shift;        /* of the stride, if that is what units are; of a line */
     uint8_t either, last; /* of the group */
+    uint8_t missed;       /* of a block's first way: the latest such loop did not only hit */
 };
 
 /** The slow half of peet__bus_loop_way(): it goes by another stride than the last time.  Returns: NULL without memory */
