@@ -98,6 +98,20 @@ static inline void constant(struct peet__emit *e, unsigned reg, uint64_t value)
     word64(e, value);
 }
 
+/* The end of an instruction of the group 0x81, or 0x83, whose operand is a byte. */
+static inline void immediate(struct peet__emit *e, int32_t value)
+{
+    if (value == (int8_t)value)
+        byte(e, (uint8_t)value);
+    else
+        word32(e, (uint32_t)value);
+}
+/* Which of the two it begins with. */
+static inline unsigned by_immediate(int32_t value)
+{
+    return value == (int8_t)value ? 0x83 : 0x81;
+}
+
 /* add reg, imm; an imm of more than 32 bits goes through rax */
 static inline void add_constant(struct peet__emit *e, unsigned reg, uint64_t value)
 {
@@ -110,40 +124,28 @@ static inline void add_constant(struct peet__emit *e, unsigned reg, uint64_t val
         byte(e, 0xc0 | RAX << 3 | (reg & 7));
         return;
     }
-    const int small = value == (uint64_t)(int64_t)(int8_t)value;
     byte(e, 0x48 | reg >> 3);
-    byte(e, small ? 0x83 : 0x81);
+    byte(e, by_immediate((int32_t)value));
     byte(e, 0xc0 | (reg & 7));
-    if (small)
-        byte(e, (uint8_t)value);
-    else
-        word32(e, (uint32_t)value);
+    immediate(e, (int32_t)value);
 }
 
 /* add qword [base + disp], imm */
 static inline void add_to_memory(struct peet__emit *e, unsigned base, int32_t disp, int32_t value)
 {
-    const int small = value == (int8_t)value;
     if (value == 0)
         return;
-    memory(e, small ? 0x83 : 0x81, 0, base, disp);
-    if (small)
-        byte(e, (uint8_t)value);
-    else
-        word32(e, (uint32_t)value);
+    memory(e, by_immediate(value), 0, base, disp);
+    immediate(e, value);
 }
 
 /* cmp reg, imm */
 static inline void compare_constant(struct peet__emit *e, unsigned reg, int32_t value)
 {
-    const int small = value == (int8_t)value;
     byte(e, 0x48 | reg >> 3);
-    byte(e, small ? 0x83 : 0x81);
+    byte(e, by_immediate(value));
     byte(e, 0xf8 | (reg & 7));
-    if (small)
-        byte(e, (uint8_t)value);
-    else
-        word32(e, (uint32_t)value);
+    immediate(e, value);
 }
 
 /* A conditional jump (0x80 | condition) to a place of the same chunk, by its run-time address. */

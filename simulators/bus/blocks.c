@@ -108,7 +108,7 @@ __attribute__((noinline)) uint64_t peet__bus_exactly(struct bus *b, unsigned hw,
 static __attribute__((noinline)) uint64_t by_groups(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block_event *event,
     uint64_t now, uint64_t time, uint64_t *inout_stalled)
 {
-    const struct group *groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
+    const struct group *groups = peet__bus_groups_of(b, p);
     uint64_t addresses[WAYS_MAX], stall, more;
     for (uint32_t k = 0; k < p->ngroups; k++)
         addresses[k] = event->values[groups[k].value];

@@ -256,6 +256,11 @@ struct plan {
     uint32_t cuts;  /* + 1: its in bus.cuts; 0: no group of it was in two lines so far (halves.c) */
 };
 _Static_assert(sizeof(struct plan) == 64, "a plan is one line of the host's cache");
+/** Its groups. */
+static inline const struct group *peet__bus_groups_of(const struct bus *b, const struct plan *p)
+{
+    return p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
+}
 
 /** What happens to a line that some of a block's references go to, if it is not a plain hit. */
 struct group_way {

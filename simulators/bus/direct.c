@@ -10,9 +10,16 @@
 
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-static const struct group *groups_of(const struct bus *b, const struct plan *p)
+/* A block, or a part of it, begins by itself.  Returns: its turn */
+static struct turn *turn_begins(struct bus_direct *d, const struct peet_direct_run *run, const struct peet_block *block)
 {
-    return p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
+    struct turn *const t = &d->turn;
+    t->start = d->now + run->time / CPI_ONE;
+    t->rest = run->time % CPI_ONE;
+    t->stamp = run->stamp;
+    t->stalled = 0;
+    t->block = block;
+    return t;
 }
 
 /* A miss that is to be told: it matters whose it is, and where in the line.  Such looks have sites of their own. */
@@ -20,15 +27,9 @@ static uint32_t miss_watched(struct peet_direct_run *run, uint32_t site, uint64_
 {
     struct bus_direct *const d = run->machine;
     struct bus *const b = d->bus;
-    struct turn *const t = &d->turn;
     const struct bus_direct_site *const s = &d->sites[site];
-    uint32_t i;
-    t->start = d->now + run->time / CPI_ONE;
-    t->rest = run->time % CPI_ONE;
-    t->stamp = run->stamp;
-    t->stalled = 0;
-    t->block = s->block;
-    i = b->go_slowly(b, t, run->addresses[s->look], line, &b->group_ways[s->way]);
+    struct turn *const t = turn_begins(d, run, s->block);
+    const uint32_t i = b->go_slowly(b, t, run->addresses[s->look], line, &b->group_ways[s->way]);
     run->time += t->stalled * CPI_ONE;
     d->stalled += t->stalled;
     if (b->dead)
@@ -52,13 +53,8 @@ static int direct_other(struct peet_direct_run *run, uint32_t id)
 {
     struct bus_direct *const d = run->machine;
     struct bus *const b = d->bus;
-    struct turn *const t = &d->turn;
-    t->start = d->now + run->time / CPI_ONE;
-    t->rest = run->time % CPI_ONE;
-    t->stamp = run->stamp;
-    t->stalled = 0;
-    t->block = d->blocks[id];
-    if (peet__bus_halves_go(b, t, &b->plans[id], d->blocks[id], run->addresses))
+    struct turn *const t = turn_begins(d, run, d->blocks[id]);
+    if (peet__bus_halves_go(b, t, &b->plans[id], t->block, run->addresses))
         return -1;
     run->time += t->stalled * CPI_ONE + t->more_time;
     run->stamp += t->more_stamps;
@@ -173,7 +169,7 @@ static int direct_block(void *self, const struct peet_block *block, const uint64
         return -1;
     *out = (struct peet_direct_block){.time = p->cost, .stamps = p->nrefs, .nlooks = p->ngroups,
         .whole = p->ngroups > b->ways}; /* else one look's line might make room for another's */
-    groups = groups_of(b, p);
+    groups = peet__bus_groups_of(b, p);
     for (uint32_t k = 0; k < p->ngroups; k++) {
         const struct group_way *const w = &b->group_ways[p->ways - 1 + k];
         const struct group *const g = &groups[w->group];

@@ -12,6 +12,14 @@
 
 enum { LINES = 8 }; /* of each group at once: what lies behind a miss was looked at for nothing */
 
+/* In this turn the group begins there: does it stay in each line for so many turns, and is never in two?  *out_next: the first turn in another line */
+ALWAYS int is_even(const struct bus *b, const struct loop_way *w, uint64_t begin, uint64_t turn, uint64_t *out_next)
+{
+    const uint32_t offset = (uint32_t)begin & (b->line_bytes - 1), at = offset >> w->shift;
+    *out_next = turn + w->stays + (w->stride < 0 ? at + 1 : w->period - at);
+    return (offset & (w->unit - 1)) + w->span <= w->unit;
+}
+
 /* Turns from @from on, as many as there are at most, if all hit, and each group is even or stays where it is: each goes through its lines by itself, one look
  * for each.  Nothing is written before all is known.  Returns: the turn behind them; @from: none */
 ALWAYS uint64_t go_hitting(const struct looping *l, const struct loop_way *const *ways, uint32_t n, uint64_t from, uint64_t turns, uint64_t limit,
@@ -23,15 +31,13 @@ ALWAYS uint64_t go_hitting(const struct looping *l, const struct loop_way *const
     const uint32_t *const hints = c->hints;
     const uint64_t *const keys = c->keys;
     const uint64_t key_mask = peet__bus_key_mask(b);
-    const uint32_t hint_mask = b->hint_mask, line_mask = b->line_bytes - 1;
+    const uint32_t hint_mask = b->hint_mask;
     uint32_t frames[PEET_DIRECT_LOOKS][LINES];
     uint64_t nexts[PEET_DIRECT_LOOKS];
     for (uint32_t k = 0; k < n; k++) { /* the first turn in the second line */
         const struct loop_way *const w = ways[k];
         const uint64_t begin = l->begins[k] + (uint64_t)w->stride * from;
-        const uint32_t offset = (uint32_t)begin & line_mask, at = offset >> w->shift;
-        if ((offset & (w->unit - 1)) + w->span <= w->unit) {
-            nexts[k] = from + w->stays + (w->stride < 0 ? at + 1 : w->period - at);
+        if (is_even(b, w, begin, from, &nexts[k])) {
             if (UNLIKELY(nexts[k] + (LINES - 1) * w->period < turns))
                 turns = nexts[k] + (LINES - 1) * w->period;
         } else {
@@ -76,18 +82,16 @@ struct even {
     uint8_t either, last;
 };
 
-/* Returns: whether it does, from turn @turn on */
+/* Returns: whether it is even, from turn @turn on */
 ALWAYS int even_of(struct even *a, const struct bus *b, const struct loop_way *w, uint64_t begin, uint64_t turn)
 {
     const uint64_t now = begin + (uint64_t)w->stride * turn;
-    const uint32_t offset = (uint32_t)now & (b->line_bytes - 1), at = offset >> w->shift;
     a->want = KEY_OF(now >> b->line_shift) | QUICK;
     a->delta = w->delta;
     a->either = w->either;
     a->last = w->last;
     a->period = w->period + w->stays;
-    a->next = turn + (w->stride < 0 ? at + 1 : a->period - at);
-    return (offset & (w->unit - 1)) + w->span <= w->unit;
+    return is_even(b, w, now, turn, &a->next);
 }
 
 /* Do they come to other lines together, those that do?  Then all do in the turn *out_next. */

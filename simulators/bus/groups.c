@@ -162,7 +162,7 @@ int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, c
     uint64_t now, uint64_t time, uint64_t *out_stalled, uint64_t *out_more_time)
 {
     struct turn t = {.c = &b->caches[hw], .start = now + time / CPI_ONE, .rest = time % CPI_ONE, .block = block, .stamp = b->caches[hw].stamp};
-    const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
+    const struct group *const groups = peet__bus_groups_of(b, p);
     const struct group_way *const ways = b->group_ways + p->ways - 1;
     const uint32_t n = p->ngroups;
     uint64_t begins[WAYS_MAX];

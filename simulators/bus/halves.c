@@ -12,6 +12,12 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
+/* What a reference in two lines takes more than one in one of them, in CPI_ONE, if both are there. */
+static uint64_t twice(const struct bus *b, const struct peet_block *block, uint32_t ref)
+{
+    return (block->refs[ref].kind == PEET_REF_MODIFY ? 2 : 1) * b->hit_cycles * CPI_ONE;
+}
+
 /* What becomes of a group's references if the line ends so many bytes behind the group's beginning. */
 static struct group_split split(const struct bus *b, const struct peet_block *block, const struct group_way *w, uint32_t room)
 {
@@ -39,7 +45,7 @@ static struct group_split split(const struct bus *b, const struct peet_block *bl
         const uint32_t offset = halves[half][0].offset;
         *h = peet__bus_way_of(b, block, halves[half], counts[half]);
         if (half && s.nboth && s.both[0] == h->first) { /* its part in the first line came before */
-            h->at += (ref->kind == PEET_REF_MODIFY ? 2 : 1) * b->hit_cycles * CPI_ONE;
+            h->at += twice(b, block, s.both[0]);
             for (uint32_t i = 0; i < w->nmembers; i++)
                 h->bytes = members[i].ref == h->first ? (uint16_t)(members[i].offset + ref->size_bytes - room) : h->bytes;
         } else if (!half && offset + ref->size_bytes > room) {
@@ -99,8 +105,7 @@ _Static_assert(CUT_BUCKETS == 1 << 8, "eight bits of a product");
 
 static uint32_t span_of(const struct bus *b, const struct plan *p, uint32_t k)
 {
-    const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
-    return groups[b->group_ways[p->ways - 1 + k].group].span;
+    return peet__bus_groups_of(b, p)[b->group_ways[p->ways - 1 + k].group].span;
 }
 
 /* The block's first time.  Returns: NULL without memory */
@@ -133,11 +138,6 @@ static uint64_t give_name(const struct bus *b, const struct plan *p, struct cuts
     for (uint32_t i = 0; i < k; i++)
         nlong += span_of(b, p, i) > 1;
     return (uint64_t)++s->nnames[k] << nlong * s->bits;
-}
-
-static uint64_t twice(const struct bus *b, const struct peet_block *block, uint32_t ref)
-{
-    return (block->refs[ref].kind == PEET_REF_MODIFY ? 2 : 1) * b->hit_cycles * CPI_ONE;
 }
 
 /* References in two lines, in no order. */

@@ -255,7 +255,7 @@ void peet__bus_made_want(struct bus *b, uint32_t id)
     if (make_table(b, m) || m->heat[id] > OFTEN || ++m->heat[id] <= OFTEN || p->known - 1 >= PLAN_GENERAL || p->ngroups > GROUPS ||
         p->nrefs > PLAN_REFS)
         return;
-    const struct group *const groups = p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
+    const struct group *const groups = peet__bus_groups_of(b, p);
     for (uint32_t k = 0; k < p->ngroups; k++)
         if (groups[k].span > b->line_bytes) /* never in one line */
             return;

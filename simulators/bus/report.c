@@ -31,12 +31,10 @@ static uint32_t in_single_reports(const struct bus *b, const struct peet_memory_
     struct peet_memory_event e = *fill;
     uint32_t n = 0;
     if (fill->flags & PEET_MEMORY_FILL_GONE && wanted(b, PEET_MEMORY_EVICT)) {
-        e = (struct peet_memory_event){.type = PEET_MEMORY_EVICT, .level = fill->level, .flags = fill->flags & ~PEET_MEMORY_FILL_GONE, .hw = fill->hw,
+        out[n++] = (struct peet_memory_event){.type = PEET_MEMORY_EVICT, .level = fill->level, .flags = fill->flags & ~PEET_MEMORY_FILL_GONE, .hw = fill->hw,
             .other = fill->other, .size_bytes = b->line_bytes, .address = fill->by, .by = fill->address, .now = fill->now, .block = fill->block,
             .ref = fill->ref};
-        out[n++] = e;
     }
-    e = *fill;
     e.type = PEET_MEMORY_MISS;
     e.flags &= (uint8_t)~OF_LINES;
     e.by = 0;

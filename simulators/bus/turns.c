@@ -16,7 +16,7 @@
 /* The group of a way, if there are ways. */
 static const struct group *group_of(const struct bus *b, const struct plan *p, uint32_t k)
 {
-    return &(p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first)[p->ways ? b->group_ways[p->ways - 1 + k].group : k];
+    return &peet__bus_groups_of(b, p)[p->ways ? b->group_ways[p->ways - 1 + k].group : k];
 }
 
 /* A group of a line's bytes or less is in two lines in some turns, unless all its places are multiples of a power of two. */

@@ -56,19 +56,25 @@ static inline void *peet_sim_linemap_get(struct peet_sim_linemap *map, uint64_t 
     return peet__sim_linemap_find(map, line);
 }
 
+/* peet_sim_linemap_get() where it is known that chunks have 1 << @bits lines, and records 1 << @shift bytes. */
+static inline void *peet__sim_linemap_known(struct peet_sim_linemap *map, uint64_t line, unsigned bits, unsigned shift)
+{
+    uint64_t chunk = line >> bits;
+    unsigned m = peet__sim_linemap_memo(chunk);
+    if (__builtin_expect(map->memo[m].number != chunk + 1, 0))
+        return peet__sim_linemap_find(map, line);
+    void *record = map->memo[m].records + ((line & ((1u << bits) - 1)) << shift);
+    if (record == NULL) /* never: callers' checks are for the slow half alone */
+        __builtin_unreachable();
+    return record;
+}
+
 /** Lines of a chunk, as a power of two, where records are words of at most 32 bits. */
 enum { PEET_SIM_LINEMAP_WORD_BITS = 13 };
 /** peet_sim_linemap_word() - peet_sim_linemap_get() of a map whose records are words of 1 << @shift <= 4 bytes */
 static inline void *peet_sim_linemap_word(struct peet_sim_linemap *map, uint64_t line, unsigned shift)
 {
-    uint64_t chunk = line >> PEET_SIM_LINEMAP_WORD_BITS;
-    unsigned m = peet__sim_linemap_memo(chunk);
-    if (__builtin_expect(map->memo[m].number != chunk + 1, 0))
-        return peet__sim_linemap_find(map, line);
-    void *record = map->memo[m].records + ((line & ((1u << PEET_SIM_LINEMAP_WORD_BITS) - 1)) << shift);
-    if (record == NULL) /* never: callers' checks are for the slow half alone */
-        __builtin_unreachable();
-    return record;
+    return peet__sim_linemap_known(map, line, PEET_SIM_LINEMAP_WORD_BITS, shift);
 }
 
 /** Lines of a chunk, as a power of two, where records have 64 bits. */
@@ -76,11 +82,8 @@ enum { PEET_SIM_LINEMAP_LONG_BITS = 12 };
 /** peet_sim_linemap_long() - peet_sim_linemap_get() of a map whose records are words of 64 bits */
 static inline uint64_t *peet_sim_linemap_long(struct peet_sim_linemap *map, uint64_t line)
 {
-    uint64_t chunk = line >> PEET_SIM_LINEMAP_LONG_BITS;
-    unsigned m = peet__sim_linemap_memo(chunk);
-    if (__builtin_expect(map->memo[m].number != chunk + 1, 0))
-        return (uint64_t *)peet__sim_linemap_find(map, line);
-    return (uint64_t *)(void *)map->memo[m].records + (line & ((1u << PEET_SIM_LINEMAP_LONG_BITS) - 1));
+    enum { SHIFT = 3 };
+    return (uint64_t *)peet__sim_linemap_known(map, line, PEET_SIM_LINEMAP_LONG_BITS, SHIFT);
 }
 
 /** Of a line and its record.  Returns: 0 to go on */
