@@ -37,7 +37,14 @@ static inline uint32_t peet__direct_sync_index(uint64_t pc)
 }
 
 /** A library's operation on ranges that the machine takes: its block, and what has happened since this was last told. */
-struct peet__direct_range { const struct peet_block *block; uint64_t times, elements; };
+struct peet__direct_range {
+    const struct peet_block *block;
+    uint64_t times, elements;
+    uint64_t time;       /* table.range_looks: of its instructions; */
+    uint8_t reads, writes;      /* so many references an instruction makes; */
+    uint8_t first, second;      /* where they are: these words of the record, second is 0 if there is one; */
+    uint8_t either[2];          /* as in looks */
+};
 enum { PEET__DIRECT_RANGES = 2 * PEET_SYNTHETIC_COUNT, PEET__RANGE_ARGS = 4 };
 
 /** Where code asks an observer: a guard that does not hold; NO_GUARD: an execution that is due. */

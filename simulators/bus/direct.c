@@ -124,8 +124,11 @@ static int direct_table(void *self, struct peet_direct_table *out)
     *out = (struct peet_direct_table){.hint_mask = b->hint_mask, .line_shift = b->line_shift,
         .miss = b->watched ? miss_watched : peet__bus_miss_for(b), .other = direct_other,
         .loop = b->watched ? loop_watched : direct_loop};
-    b->direct = d;
     out->range = direct_range;
+    out->range_looks = 1;
+    out->insn_time = b->cpi;
+    out->touch_time = b->hit_cycles * CPI_ONE;
+    b->direct = d;
     return 0;
 }
 
@@ -194,6 +197,7 @@ static struct peet_direct_run *direct_begin(void *self, unsigned hw, uint64_t no
     d->run.time = b->hw[hw].cpi_rest;
     d->run.limit = b->dead ? 0 : peet__bus_limit_of(now, until);
     d->run.stamp = b->caches[hw].stamp;
+    d->run.reads = d->run.writes = 0;
     return &d->run;
 }
 
@@ -215,7 +219,7 @@ static uint64_t direct_end(void *self, unsigned hw)
     struct bus_direct *const d = b->direct;
     b->caches[hw].stamp = d->run.stamp;
     peet__bus_report(b);
-    peet__bus_account(b, hw, d->now, d->run.time, 0, 0, d->stalled);
+    peet__bus_account(b, hw, d->now, d->run.time, d->run.reads, d->run.writes, d->stalled);
     return d->run.time / CPI_ONE - d->stalled;
 }
 

@@ -67,6 +67,10 @@ struct peet_direct_table {
     /** range() - a library's operation on ranges: @block: of the image "peet", all of whose references are ranges; @values: as of its event.
      *  What it does is what event() would do.  May be NULL: then they come through event() */
     void (*range)(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values);
+    /** Not for all of them, if range_looks is set: each of a range's elements is a stamp and takes touch_time, each instruction insn_time.  Where all elements of
+     *  a reference lie in one line, and all such lines are found as by looks, that is all.  They are added to run->reads and run->writes. */
+    int range_looks;
+    uint64_t insn_time, touch_time;
 };
 
 /** A hardware context's state while blocks are taken; the machine's, but for what is peet's. */
@@ -80,6 +84,7 @@ struct peet_direct_run {
     const struct peet_direct_table *table;
     void *machine;
     uint64_t addresses[PEET_DIRECT_LOOKS];
+    uint64_t reads, writes;  /* table.range_looks: begin() sets them to 0 */
     /* peet's: */
     const uint64_t *at, *end;
     uint64_t bound;          /* the limit, or behind the time if that is at the limit */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ranges: rows of elements in lines, taken by arithmetic, and as peet takes a library's operations by itself (range() of
- * <peet/direct.h>), must give the same times and statistics as with the checker on, which takes every element by itself and looks
- * at every line.
+ * <peet/direct.h>, and those records that need no more than looks), must give the same times and statistics as with the checker on, which takes every element by
+ * itself and looks at every line.
  */
 #include <stdio.h>
 #include <string.h>
+#include "direct.h"
+#include <peet/raw.h>
 #include "rig.h"
 #include "run_suite.h"
 
@@ -173,8 +175,79 @@ static void test_direct(void)
     CU_ASSERT(ranges > 10 * EVENTS);
 }
 
+/* Records of operations, as many at once as there are, against their blocks' events one by one.  @inout_hit: how often some needed no range() */
+static void compare_records(const struct shape *s, const char *const *protocol, const char *classify, unsigned *inout_hit)
+{
+    enum { WORDS = 1 + PEET__RANGE_ARGS, MOST = 40 };
+    const struct peet_direct *const direct = peet_module.direct;
+    struct peet_program *program = NULL;
+    struct rig fast, slow;
+    uint64_t seed = 99, records[MOST * WORDS + 1], values[8];
+    open_two(&fast, &slow, s, protocol, classify);
+    CU_ASSERT_FATAL(peet_program_new(&program) == 0);
+    if (peet_program_set_direct(program, direct, fast.bus) == 0) {
+        struct peet__direct *const d = program->direct;
+        for (unsigned what = PEET_SYNTHETIC_MEMCPY; what < PEET_SYNTHETIC_COUNT; what++)
+            for (unsigned more = 0; more <= PEET_SYNTHETIC_MORE; more += PEET_SYNTHETIC_MORE)
+                peet__direct_range_known(d, what | more, peet_program_synthetic(program, what | more));
+        for (unsigned done = 0; done < EVENTS;) {
+            const unsigned n = 1 + (unsigned)rig_random(&seed, MOST);
+            uint64_t *to = records, instructions = 0;
+            struct peet_direct_run *run = direct->begin(fast.bus, 0, fast.clock[0], UINT64_MAX);
+            for (unsigned k = 0; k < n; k++, to += WORDS) {
+                const uint64_t near = rig_random(&seed, 3) ? 0x100000 + rig_random(&seed, 700) : 0x100000 + rig_random(&seed, 9000);
+                to[0] = PEET__RANGE_RECORD;
+                to[1] = PEET_SYNTHETIC_MEMCPY + rig_random(&seed, PEET_SYNTHETIC_COUNT - PEET_SYNTHETIC_MEMCPY);
+                to[1] |= rig_random(&seed, 3) ? 0 : PEET_SYNTHETIC_MORE;
+                to[2] = near;
+                to[3] = rig_random(&seed, 3) ? 0x200000 + rig_random(&seed, 1500) : near + rig_random(&seed, 20);
+                to[4] = rig_random(&seed, 5) ? rig_random(&seed, 24) : rig_random(&seed, 300);
+                if (rig_random(&seed, 2))
+                    to[2] &= ~(uint64_t)7, to[3] &= ~(uint64_t)7;
+            }
+            *to = 0;
+            run->table = &d->table;
+            run->at = records;
+            run->end = to;
+            fast.running = 1;
+            fast.current = 0;
+            fast.not_ready = 0;
+            instructions = peet__direct_range(run);
+            CU_ASSERT_PTR_EQUAL_FATAL(run->at, to);
+            *inout_hit += run->reads + run->writes != 0;
+            fast.clock[0] += direct->end(fast.bus, 0);
+            fast.clock[0] = fast.not_ready > fast.clock[0] ? fast.not_ready : fast.clock[0];
+            fast.running = 0;
+            for (const uint64_t *at = records; at != to; at += WORDS, done++) {
+                if (!at[4])
+                    continue;
+                const struct peet_block_event event = {peet_program_synthetic(program, (unsigned)at[1]), values, 0, 1, NULL};
+                peet_synthetic_values((unsigned)at[1], at[2], at[3], at[4], values);
+                rig_event(&slow, 0, &event);
+                instructions -= event.block->ninsns;
+            }
+            CU_ASSERT_EQUAL(instructions, 0);
+            CU_ASSERT_EQUAL_FATAL(fast.clock[0], slow.clock[0]);
+        }
+    }
+    close_two(&fast, &slow);
+    peet_program_free(program);
+}
+
+static void test_records(void)
+{
+    unsigned hit = 0;
+    for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (unsigned p = 0; p < sizeof protocols / sizeof *protocols; p++)
+            if (shapes[i].hws == 1) {
+                compare_records(&shapes[i], protocols[p], "on", &hit);
+                compare_records(&shapes[i], protocols[p], "off", &hit);
+            }
+    CU_ASSERT(hit > 500);
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"rows of elements", test_elements}, {"range()", test_direct}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"rows of elements", test_elements}, {"range()", test_direct}, {"records", test_records}, CU_TEST_INFO_NULL};
     return run_suite("bus: ranges", tests);
 }
