@@ -543,7 +543,7 @@ static struct peet__direct_function *new_function(const struct peet__direct *dir
 {
     enum { PATIENCE = 8 };
     struct peet__direct_function *made = peet__own(f, 1, sizeof *made);
-    const void **table = peet__own(f, (size_t)f->nsegments + 1 + f->nall, sizeof *table);
+    const void **table = peet__own(f, (size_t)f->nsegments + 1 + 2ul * f->nall, sizeof *table);
     if (made == NULL || table == NULL || (made->sync = peet__own(f, f->nsegments, sizeof *made->sync)) == NULL ||
         (made->told = peet__own(f, f->nall, sizeof *made->told)) == NULL ||
         (made->watches = peet__own(f, (size_t)f->nall * direct->nobservers + 1, sizeof(void *))) == NULL)
@@ -580,6 +580,7 @@ struct peet__direct_function *peet__direct_make(struct peet__direct *direct, str
     m->strange = c->run + pre.strange, m->loop = c->run + pre.loop, m->ask = c->run + pre.ask;
     made->enter = (peet__direct_enter *)(uintptr_t)(c->run + pre.enter);
     made->leave = m->leave;
+    made->miss = m->miss;
     for (uint32_t k = 0; k < f->nsegments; k++) {
         *peet__direct_entry(made, k) = made->sync[k] = m->leave;
         if ((f->code[k].plain && can_have_code(f, k)) || can_turn(f, k))

@@ -14,9 +14,9 @@ typedef void peet__direct_enter(struct peet_direct_run *run, const void *to);
 /** The code of a function. */
 struct peet__direct_function {
     peet__direct_enter *enter;
-    const void *leave;
+    const void *leave, *miss;
     const void **table;   /* of the function, which is its middle; before it, by plain word, where to go for such a record, leave if there is no code;
-                             behind it, by index, how often each block was taken */
+                             behind it, by index, how often each block was taken, and then its struct peet__direct_cuts or NULL */
     const void **sync;    /* the same for a record that says where it is */
     uint64_t *told;       /* by index: so many of those that were taken have been told, or came through loop() */
     struct peet_direct_watch **watches; /* by index and observer: that the code goes by; NULL: none */
@@ -26,6 +26,15 @@ struct peet__direct_function {
 
 /** The word at the end of those that the code may take; no record begins with it. */
 #define PEET__DIRECT_STOP UINT64_C(1)
+
+/** Code for executions of a block some of whose looks lie in two lines, by the name of how they do; a table that is never full. */
+struct peet__direct_cuts {
+    const uint64_t *names;
+    uint64_t n;
+    struct peet__direct_cut { uint64_t name; const void *to; /* a function; NULL: none is here */ } cuts[];
+};
+enum { PEET__CUTS_BITS = 8, PEET__CUTS_MOST = 3 << (PEET__CUTS_BITS - 2) };
+#define PEET__CUTS_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 
 /** Records that say where they are, met before. */
 struct peet__direct_sync { uint64_t pc; const void *to; };
@@ -85,8 +94,12 @@ void peet__direct_free(struct peet_program *program);
 int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site *site, uint64_t value);
 
 /* looks.c */
-/** peet__direct_often() - for the code: the machine's other() was called for the block that need not, so many times.  Returns: 0 */
+/** peet__direct_often() - for the code: what the machine's other() returned is more than 0.  Returns: 0 */
 int peet__direct_often(struct peet_direct_run *run, uint32_t block_id, uint32_t times);
+
+/* cuts.c */
+/** peet__direct_learn_cut() - the block is to be taken by a function from now on when it comes as it did just now.  Returns: 0 */
+int peet__direct_learn_cut(struct peet_direct_run *run, uint32_t block_id);
 
 /* ranges.c */
 /** The record of a range operation, as a word. */
@@ -109,6 +122,12 @@ static inline const void **peet__direct_entry(const struct peet__direct_function
 static inline uint64_t *peet__direct_taken(const struct peet__direct_function *d, uint32_t index)
 {
     return (uint64_t *)&d->table[1 + index];
+}
+
+/** Its cuts. */
+static inline const void **peet__direct_cuts_of(const struct peet__direct_function *d, uint32_t nall, uint32_t index)
+{
+    return &d->table[1 + nall + index];
 }
 
 /** Whose run it is, while blocks are taken. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A block's looks (<peet/direct.h>) in machine code: all of its references' lines are where they were last, or else a call of the machine.
- * direct.c makes the rest of the block around them; nothing of it has happened before.
+ * direct.c makes the rest of the block around them; nothing of it has happened before.  cuts.c has what becomes
+ * of looks in two lines.
  */
 #include "maker.h"
 
@@ -9,8 +10,7 @@
 
 #include <string.h>
 
-/* rax or rsi, an address, becomes the line; ecx where it is.  Returns: behind the jump that is taken if it is not there */
-static uint8_t *look_for(struct maker *m, unsigned reg, const struct peet_direct_look *look)
+uint8_t *peet__direct_look_for(struct maker *m, unsigned reg, const struct peet_direct_look *look)
 {
     struct peet__emit *const e = &m->e;
     const struct peet_direct_table *t = &m->direct->table;
@@ -33,6 +33,15 @@ static uint8_t *look_for(struct maker *m, unsigned reg, const struct peet_direct
     return jump_ahead(e, IF_NOT);
 }
 
+void peet__direct_use(struct peet__emit *e, uint32_t last, int later)
+{
+    CODE(e, "\x49\x8d\x97"); /* lea rdx, [r15 + disp32] */
+    word32(e, last);
+    if (later)
+        CODE(e, "\x49\x3b\x14\xca\x76\x04"); /* cmp rdx, [r10 + rcx * 8]; jbe over the store */
+    CODE(e, "\x49\x89\x14\xca"); /* mov [r10 + rcx * 8], rdx */
+}
+
 /* The line at ecx, the k-th look's, is used; if that is the block's last stamp, it is time for all of them. */
 static void note(struct maker *m, struct wanted *w, uint32_t k)
 {
@@ -46,11 +55,7 @@ static void note(struct maker *m, struct wanted *w, uint32_t k)
         CODE(e, "\x4d\x89\x3c\xca"); /* mov [r10 + rcx * 8], r15 */
         return;
     }
-    CODE(e, "\x49\x8d\x97"); /* lea rdx, [r15 + disp32] */
-    word32(e, look->last);
-    if (look->later)
-        CODE(e, "\x49\x3b\x14\xca\x76\x04"); /* cmp rdx, [r10 + rcx * 8]; jbe over the store */
-    CODE(e, "\x49\x89\x14\xca"); /* mov [r10 + rcx * 8], rdx */
+    peet__direct_use(e, look->last, look->later);
 }
 
 /* A look with cuts: where both lines are, and by which stamps they are used.  @reg: the address, which is among the run's, too */
@@ -59,11 +64,11 @@ static void look_for_both(struct maker *m, uint32_t wanted, uint32_t k, unsigned
     struct peet__emit *const e = &m->e;
     const struct peet_direct_look *const look = &m->wanted[wanted].d.looks[k];
     const int32_t address = RUN(addresses) + (int32_t)(8 * k);
-    add_cold(m, look_for(m, reg, look), wanted, tail, COLD_OTHER);
+    add_cold(m, peet__direct_look_for(m, reg, look), wanted, tail, COLD_OTHER);
     store(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
     load(e, RAX, RBX, address);
     add_constant(e, RAX, look->span - 1u);
-    add_cold(m, look_for(m, RAX, look), wanted, tail, COLD_OTHER);
+    add_cold(m, peet__direct_look_for(m, RAX, look), wanted, tail, COLD_OTHER);
     store(e, RCX, RBX, RUN(second) + (int32_t)(8 * k));
     load(e, RAX, RBX, address);
     byte(e, 0x25); /* and eax, imm32 */
@@ -150,7 +155,7 @@ void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail)
             look_for_both(m, wanted, k, reg, tail);
             continue;
         }
-        missing = look_for(m, reg, &d->looks[k]);
+        missing = peet__direct_look_for(m, reg, &d->looks[k]);
         if (d->whole) {
             add_cold(m, missing, wanted, tail, COLD_OTHER);
             store(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
@@ -176,7 +181,8 @@ void peet__direct_make_other(struct maker *m, const struct cold *c)
 {
     struct peet__emit *const e = &m->e;
     struct wanted *const w = &m->wanted[c->argument];
-    uint8_t *could_not;
+    uint8_t *could_not, *cut = NULL;
+    int is_long = 0;
     if (c->span != 0) {
         see_line(m, c->span);
         jump_if(e, IF_EQUAL, e->run + (c->same - e->write));
@@ -190,11 +196,16 @@ void peet__direct_make_other(struct maker *m, const struct cold *c)
         const struct peet__address a = begin_of(&m->f->code[w->index], &w->d.looks[k]);
         compute(e, registers, &a);
         store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
+        is_long |= w->d.looks[k].span > 1;
     }
+    if (is_long && m->direct->ops->cut != NULL)
+        cut = peet__direct_call_cut(m, w);
     byte(e, 0xbe); /* mov esi, imm32 */
     word32(e, m->f->blocks[w->index].id);
     call(e, m->other);
     could_not = jump_ahead(e, IF_NOT);
+    if (cut != NULL)
+        aim(e, cut);
     add_constant(e, R15, w->stamps);
     jump(e, e->run + (w->back - e->write));
     aim(e, could_not);
@@ -204,6 +215,8 @@ void peet__direct_make_other(struct maker *m, const struct cold *c)
 int peet__direct_often(struct peet_direct_run *run, uint32_t block_id, uint32_t times)
 {
     enum { A_GOOD_PART = 8 };
+    if (times == PEET_DIRECT_CUT)
+        return peet__direct_learn_cut(run, block_id);
     struct peet__direct *const d = peet__direct_of(run);
     struct peet__function *const f = peet__direct_function_of(run->blocks);
     const uint32_t index = block_id - f->blocks[0].id;

@@ -14,7 +14,7 @@
  * last block, r8 the function's table, r9 keys, r10 used, r11 hints; rax, rcx, rdx and rsi are scratch. */
 static const struct peet__form_registers registers = {RBP, R14, RCX};
 
-enum { CHAIN = 4, BLOCK_EXTRA_BYTES = 720, VALUE_BYTES = 64, LOOK_BYTES = 360, WATCH_BYTES = 96, GUARD_BYTES = 256, LOOP_BYTES = 64,
+enum { CHAIN = 4, BLOCK_EXTRA_BYTES = 800, VALUE_BYTES = 64, LOOK_BYTES = 384, WATCH_BYTES = 96, GUARD_BYTES = 256, LOOP_BYTES = 64,
        GUARDS = PEET__DIRECT_OBSERVERS * (PEET_DIRECT_GUARDS + 1), COLD = (CHAIN + 2) * (4 * PEET_DIRECT_LOOKS + GUARDS) };
 #define RUN(field) ((int32_t)offsetof(struct peet_direct_run, field))
 
@@ -112,12 +112,22 @@ static inline int32_t count_of(uint32_t index)
 }
 
 /* looks.c */
+/** rax or rsi, an address, becomes the line; ecx where it is.  Returns: behind the jump that is taken if it is not there */
+uint8_t *peet__direct_look_for(struct maker *m, unsigned reg, const struct peet_direct_look *look);
 /** All looks of a block; @tail: as in struct cold. */
 void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail);
 /** The path of a COLD_MISS: rax or rsi is a line that has to be looked for. */
 void peet__direct_make_miss(struct maker *m, const struct cold *c);
 /** That of a COLD_OTHER: some line is not where it was hoped for, or some look in two of them; then the block is the table's other()'s. */
 void peet__direct_make_other(struct maker *m, const struct cold *c);
+
+/** The line at ecx is used by the block's reference @last, + 1.  @later: perhaps another one was even later */
+void peet__direct_use(struct peet__emit *e, uint32_t last, int later);
+
+/* cuts.c */
+/** The block, whose looks' addresses are among the run's, may be cut in a way that has a function: calls that.  Returns: behind the jump that is taken
+ *  afterwards; what comes next is done if there is none */
+uint8_t *peet__direct_call_cut(struct maker *m, const struct wanted *w);
 
 /* watch.c */
 /** Do the block's values keep to all guards, and is none of its executions due?  The first thing of a block.  @tail: as in struct cold */

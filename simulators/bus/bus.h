@@ -131,6 +131,7 @@ enum { CPI_ONE = 1 << 20 };
 struct walk;
 struct group_way;
 struct turn;
+struct cut;
 
 /** What a fill takes and leaves behind (groups.c). */
 struct fill { uint64_t cycles; uint8_t op, state, quick; };
@@ -353,7 +354,8 @@ struct turn {
     uint64_t stalled;     /* so far */
     const struct peet_block *block;
     uint64_t more_time;   /* peet__bus_halves_go(): what references in two lines take beyond the plan, in CPI_ONE, */
-    uint32_t more_stamps; /* and in stamps */
+    uint32_t more_stamps; /* and in stamps; */
+    struct cut *cut;      /* how its groups were cut */
 };
 /** When the first reference of the way asks for its line. */
 static inline uint64_t peet__bus_asked_at(const struct turn *t, const struct group_way *w)

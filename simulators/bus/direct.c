@@ -37,8 +37,7 @@ static uint32_t miss_watched(struct peet_direct_run *run, uint32_t site, uint64_
     return i;
 }
 
-/* The site of a block's look; the ways' numbers are those of sites if nobody watches.  Returns: it; UINT32_MAX without memory */
-static uint32_t site_of(struct bus *b, const struct peet_block *block, uint32_t way, uint32_t look)
+uint32_t peet__bus_site_of(struct bus *b, const struct peet_block *block, uint32_t way, uint32_t look)
 {
     struct bus_direct *const d = b->direct;
     if (!b->watched)
@@ -61,7 +60,13 @@ static int direct_other(struct peet_direct_run *run, uint32_t id)
     d->stalled += t->stalled;
     if (UNLIKELY(b->dead))
         run->limit = 0;
-    return t->stalled || t->more_stamps ? 0 : peet__bus_cut_hit(b, &b->plans[id]);
+    return peet__bus_cut_again(b, &b->plans[id], t);
+}
+
+static int direct_cut(void *self, const struct peet_block *block, struct peet_direct_cut *out)
+{
+    struct bus *const b = self;
+    return peet__bus_cut_tell(b, &b->plans[block->id], &b->direct->turn, out);
 }
 
 static int direct_often(void *self, const struct peet_block *block)
@@ -179,7 +184,7 @@ static int direct_block(void *self, const struct peet_block *block, const uint64
         if (g->span > b->line_bytes)
             return -1;
         out->looks[k] = (struct peet_direct_look){.value = g->value, .before = g->before, .span = g->span, .last = w->last, .either = w->either,
-            .later = latest > w->last, .site = site_of(b, block, p->ways - 1 + k, k)};
+            .later = latest > w->last, .site = peet__bus_site_of(b, block, p->ways - 1 + k, k)};
         if (out->looks[k].site == UINT32_MAX)
             return -1;
         latest = w->last > latest ? w->last : latest;
@@ -234,6 +239,7 @@ const struct peet_direct peet__bus_direct = {
     .table = direct_table,
     .block = direct_block,
     .often = direct_often,
+    .cut = direct_cut,
     .begin = direct_begin,
     .event = direct_event,
     .end = direct_end,

@@ -6,6 +6,7 @@
  */
 #include "groups.h"
 #include "halves.h"
+#include "miss.h"
 #include <stdlib.h>
 
 #define ALWAYS static inline __attribute__((always_inline))
@@ -81,7 +82,9 @@ struct part {
 struct cut {
     struct cut *next;        /* of the same block, in the same bucket */
     uint64_t name, more_time;
-    uint32_t more_stamps, reads, writes; /* references in two lines, which are counted once more */
+    uint32_t more_stamps, reads, writes; /* references in two lines, which are counted once more, */
+    uint64_t taken;          /* so often by machine code, not counted so far */
+    uint32_t wanted;         /* how much it should be */
     uint32_t nparts;         /* in the order of their first references; of one reference, the first line comes before the second.  0: not to be had */
     struct part parts[];
 };
@@ -206,7 +209,7 @@ static int take_apart(struct bus *b, const struct plan *p, const struct peet_blo
 }
 
 /* The block was never cut like this.  Returns: NULL: not to be had */
-static __attribute__((noinline)) const struct cut *cut_make(struct bus *b, const struct plan *p, const struct peet_block *block, const uint64_t *begins)
+static __attribute__((noinline)) struct cut *cut_make(struct bus *b, const struct plan *p, const struct peet_block *block, const uint64_t *begins)
 {
     struct cuts *const s = p->cuts ? b->cuts[p->cuts - 1] : cuts_begin(b, p, block->id);
     uint64_t name = 0;
@@ -231,7 +234,7 @@ static __attribute__((noinline)) const struct cut *cut_make(struct bus *b, const
 }
 
 /* How the block is cut if its groups begin there.  Returns: NULL: not to be had */
-ALWAYS const struct cut *cut_of(struct bus *b, const struct plan *p, const struct peet_block *block, const uint64_t *begins)
+ALWAYS struct cut *cut_of(struct bus *b, const struct plan *p, const struct peet_block *block, const uint64_t *begins)
 {
     if (LIKELY(p->cuts)) {
         const struct cuts *const s = b->cuts[p->cuts - 1];
@@ -239,7 +242,7 @@ ALWAYS const struct cut *cut_of(struct bus *b, const struct plan *p, const struc
         uint64_t name = 0;
         for (uint32_t k = 0; k < p->ngroups; k++, names += b->line_bytes)
             name |= names[begins[k] & (b->line_bytes - 1)];
-        for (const struct cut *c = s->buckets[bucket_of(name)]; c; c = c->next)
+        for (struct cut *c = s->buckets[bucket_of(name)]; c; c = c->next)
             if (c->name == name)
                 return c;
     }
@@ -264,7 +267,7 @@ static __attribute__((noinline)) int parts_crowded(const struct bus *b, const st
 
 int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, const struct peet_block *block, const uint64_t *begins)
 {
-    const struct cut *const cut = cut_of(b, p, block, begins);
+    struct cut *const cut = cut_of(b, p, block, begins);
     struct cache *const c = t->c;
     if (UNLIKELY(!cut || !cut->nparts) || (UNLIKELY(cut->nparts > b->ways) && parts_crowded(b, c, cut, begins)))
         return -1;
@@ -277,6 +280,7 @@ int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, con
         if (stamp > c->used[frame])
             c->used[frame] = stamp;
     }
+    t->cut = cut;
     t->more_time = cut->more_time;
     t->more_stamps = cut->more_stamps;
     if (UNLIKELY(cut->more_stamps)) {
@@ -286,11 +290,54 @@ int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, con
     return 0;
 }
 
-int peet__bus_cut_hit(struct bus *b, const struct plan *p)
+int peet__bus_cut_again(struct bus *b, const struct plan *p, const struct turn *t)
 {
-    enum { A_FEW = 64 };
-    const uint32_t n = ++b->cuts[p->cuts - 1]->hits;
-    return n >= A_FEW && (n & (n - 1)) == 0 ? (int)(n & INT32_MAX) : 0;
+    enum { A_FEW = 64, HIT = 1, MISS = 8, MANY = 256 }; /* a block that only hits is better looked for at once, however it is cut */
+    const int hit = !t->stalled && !t->more_stamps;
+    const uint32_t n = hit ? ++b->cuts[p->cuts - 1]->hits : 0;
+    if (n >= A_FEW && (n & (n - 1)) == 0)
+        return (int)(n & INT32_MAX);
+    if ((t->cut->wanted += hit ? HIT : MISS) < MANY)
+        return 0;
+    t->cut->wanted = 0;
+    return PEET_DIRECT_CUT;
+}
+
+int peet__bus_cut_tell(struct bus *b, const struct plan *p, const struct turn *t, struct peet_direct_cut *out)
+{
+    struct cut *const cut = t->cut;
+    uint8_t latest = 0;
+    if (cut->nparts > b->ways || cut->nparts > sizeof out->lines / sizeof *out->lines || /* else one line might make room for another */
+        peet__bus_room_for((void **)&b->group_ways, &b->group_ways_size, b->ngroup_ways, cut->nparts, sizeof *b->group_ways))
+        return -1;
+    *out = (struct peet_direct_cut){.names = b->cuts[p->cuts - 1]->names, .name = cut->name, .time = cut->more_time, .stamps = cut->more_stamps,
+        .nlines = cut->nparts, .taken = cut->more_stamps ? &cut->taken : NULL};
+    for (uint32_t i = 0; i < cut->nparts; i++) {
+        const struct part *const part = &cut->parts[i];
+        const struct group_way *const w = &part->way;
+        struct group_way *const mine = &b->group_ways[b->ngroup_ways++]; /* of the site */
+        *mine = *w;
+        mine->splits = NULL;
+        mine->loop = NULL;
+        out->lines[i] = (struct peet_direct_line){.look = part->look, .second = part->second, .either = w->either, .later = latest > w->last, .last = w->last,
+            .site = peet__bus_site_of(b, t->block, b->ngroup_ways - 1, part->look)};
+        if (out->lines[i].site == UINT32_MAX)
+            return -1;
+        latest = w->last > latest ? w->last : latest;
+    }
+    return 0;
+}
+
+void peet__bus_cuts_count(struct bus *b)
+{
+    struct cache_stats *const s = &b->caches[0].stats;
+    for (uint32_t i = 0; i < b->ncuts; i++)
+        for (uint32_t k = 0; k < CUT_BUCKETS; k++)
+            for (struct cut *c = b->cuts[i]->buckets[k]; c; c = c->next) {
+                s->reads += c->taken * c->reads;
+                s->writes += c->taken * c->writes;
+                c->taken = 0;
+            }
 }
 
 /* The last uses of both lines by where the group begins; 0: not so easy */

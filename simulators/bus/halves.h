@@ -26,8 +26,13 @@ static inline __attribute__((always_inline)) const struct group_split *peet__bus
  * Returns: 0, or -1: it must go another way, nothing has happened
  */
 int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, const struct peet_block *block, const uint64_t *begins);
-/** peet__bus_cut_hit() - the turn did not miss.  Returns: how often that was so for the block, if it is time to say so; else 0 */
-int peet__bus_cut_hit(struct bus *b, const struct plan *p);
+/** peet__bus_cut_again() - the turn went by peet__bus_halves_go().  Returns: how many of those for which machine code needs to know nothing more there
+ *  were, if it is time to say so; PEET_DIRECT_CUT: there are so many like this one that it should know; 0 */
+int peet__bus_cut_again(struct bus *b, const struct plan *p, const struct turn *t);
+/** peet__bus_cut_tell() - what it should know: how the turn was cut.  Returns: 0, or -1: it can not be said */
+int peet__bus_cut_tell(struct bus *b, const struct plan *p, const struct turn *t, struct peet_direct_cut *out);
+/** peet__bus_cuts_count() - what machine code has counted joins the statistics. */
+void peet__bus_cuts_count(struct bus *b);
 /** peet__bus_cut_often() - it is, more often than not.  Returns: 0, or -1: there is nothing to be done about that */
 int peet__bus_cut_often(struct bus *b, const struct peet_block *block);
 /** peet__bus_cut_looks() - such a block's looks are told where they are cut. */

@@ -23,6 +23,9 @@ struct bus_direct {
     uint32_t nsites, sites_size;
 };
 
+/** The site of a block's look for a way; the ways' numbers are those of sites if nobody watches (direct.c).  Returns: it; UINT32_MAX without memory */
+uint32_t peet__bus_site_of(struct bus *b, const struct peet_block *block, uint32_t way, uint32_t look);
+
 /** Where a line is now, and how long its reference waited for that. */
 struct taken { uint64_t stalled; uint32_t frame; };
 

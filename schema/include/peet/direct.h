@@ -41,6 +41,29 @@ struct peet_direct_look {
     const uint8_t (*cuts)[2]; /* NULL, or the machine's memory, which stays where it is */
 };
 
+/**
+ * One way in which looks of a block lie in two lines, and what happens then: as many looks as there are lines, in their order, each with a miss() of its
+ * own.  The names of the places where looks begin say that it is this one: those in names[look << line_shift | begin % bytes of a line], together by `or`;
+ * looks of one byte have none.
+ */
+struct peet_direct_line {
+    uint8_t look, second;    /* the line that this one begins in, or (1) the next */
+    uint8_t either, later;   /* as in a look */
+    uint16_t last;
+    uint32_t site;
+};
+struct peet_direct_cut {
+    const uint64_t *names;   /* the machine's memory, which stays where it is; always the same for a block.  UINT64_MAX: other() is called */
+    uint64_t name;
+    uint64_t time;           /* more than the block takes without, */
+    uint32_t stamps;         /* and by which the stamp goes forward */
+    uint32_t nlines;
+    uint64_t *taken;         /* becomes one more; NULL: nobody wants to know */
+    struct peet_direct_line lines[2 * PEET_DIRECT_LOOKS];
+};
+/** What other() may return. */
+enum { PEET_DIRECT_CUT = INT32_MAX };
+
 /** What a block does if nothing unusual happens. */
 struct peet_direct_block {
     uint64_t time;           /* it takes, in the machine's unit */
@@ -59,7 +82,8 @@ struct peet_direct_table {
     uint32_t (*miss)(struct peet_direct_run *run, uint32_t site, uint64_t line);
     /** other() - some look's references lie in two lines, or (`whole`) are not found; nothing has happened.  @run: addresses of all looks' beginnings
      *  Returns: 0: done, but for the block's own time and stamps (both of @run may have gone forward); -1: the block shall come through event();
-     *  n > 0: as 0, but it may be too often: it was the n-th time that it could have been done by looks with `cuts` */
+     *  n > 0: as 0, but it may be too often: it was the n-th time that it could have been done by looks with `cuts`; PEET_DIRECT_CUT: as 0, and cut()
+     *  says how it can be done without */
     int (*other)(struct peet_direct_run *run, uint32_t block_id);
     /** loop() - a block went round so many times, value i growing by strides[i] each time.  @run: addresses of all looks' beginnings in the
      *  first turn.  May be NULL.  Returns: 0: all done, in time and stamp too; -1: nothing has happened, the loop shall come through loop() */
@@ -104,6 +128,9 @@ struct peet_direct {
     int (*block)(void *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_block *out_block);
     /** often() - a good part of the block's executions come to other() that need not.  May be NULL.  Returns: 0: block() says it better now, or -1 */
     int (*often)(void *self, const struct peet_block *block);
+    /** cut() - how the block was cut when other() was called for it just now.  Returns: 0, or -1: it shall come to other() as ever.
+     *  NULL if other() never returns PEET_DIRECT_CUT */
+    int (*cut)(void *self, const struct peet_block *block, struct peet_direct_cut *out_cut);
     /** begin() - blocks begin to be taken.  @now, @until: as for peet_module.blocks() */
     struct peet_direct_run *(*begin)(void *self, unsigned hw, uint64_t now, uint64_t until);
     /** event() - a block among them that has no machine code: one turn of it, like peet_module.block(); run->time goes on by all that it

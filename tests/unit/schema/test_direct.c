@@ -3,7 +3,7 @@
  * Blocks taken without events, against decoding block by block, which knows no machine code: random walks over the blocks of a
  * real program's functions, with random words, and range operations of libraries among them.  A machine that finds no line where it was
  * last sees every look; it refuses some blocks, stops at random times, and says at the end how often each block was executed.
- * Another one finds most lines, and learns which looks often lie in two.
+ * Another one finds most lines, and learns which looks often lie in two, and how.
  *
  *     test_schema_direct PROGRAM...
  */
@@ -509,11 +509,34 @@ struct lines { uint64_t keys[FRAMES], used[FRAMES], misses, stamp, time; };
 static struct lines lines[2]; /* REFERENCE, DIRECT */
 static uint8_t cut_lasts[SPANS][3][LINE][2], is_often[BLOCKS];
 static int nothers[BLOCKS];
-static unsigned nothers_all, noften;
+static unsigned nothers_all, noften, ncuts;
+static uint64_t ntaken; /* cuts with looks that are not easy, by code */
+static uint64_t cut_names[SPANS][3 * LINE];
+static uint64_t latest_addresses[3]; /* that other() was called with */
 
 static uint32_t span_kind(const struct peet_block *block, uint32_t k)
 {
     return (block->id + k) % SPANS;
+}
+
+/* Looks that are not easy take longer. */
+enum { MORE_TIME = 5, MORE_STAMPS = 2 };
+static int is_cut(const struct peet_direct_look *look, uint64_t begin)
+{
+    return begin % LINE + look->span > LINE;
+}
+static int is_easy(uint64_t begin)
+{
+    return begin % 8 != 5;
+}
+
+/* Of a block of this kind, in bits of each look's own; some places have none. */
+static void make_cut_names(void)
+{
+    for (uint32_t kind = 0; kind < SPANS; kind++)
+        for (unsigned k = 0; k < 3; k++)
+            for (unsigned offset = 0; offset < LINE; offset++)
+                cut_names[kind][k * LINE + offset] = offset + (1u << (kind + k) % SPANS) <= LINE ? 0 : offset % 16 == 14 ? UINT64_MAX : (offset + 1ull) << 21 * k;
 }
 
 static void make_cut_lasts(void)
@@ -521,7 +544,7 @@ static void make_cut_lasts(void)
     for (uint32_t kind = 0; kind < SPANS; kind++)
         for (unsigned k = 0; k < 3; k++)
             for (unsigned offset = 0; offset < LINE; offset++) {
-                const int cut = offset + (1u << kind) > LINE, easy = offset % 8 != 5;
+                const int cut = offset + (1u << kind) > LINE, easy = is_easy(offset);
                 cut_lasts[kind][k][offset][0] = (uint8_t)(!cut ? k + 1 : easy ? 1 + offset % (k + 1) : 0);
                 cut_lasts[kind][k][offset][1] = (uint8_t)(!cut ? k + 1 : easy ? k + 1 - offset % (k + 1) : 0);
             }
@@ -548,6 +571,7 @@ static void use_line(struct lines *s, const struct peet_direct_look *look, uint6
     uint64_t *const key = &s->keys[line % FRAMES], *const used = &s->used[line % FRAMES];
     if ((*key | look->either) != (line << 2 | 3)) {
         *key = line << 2 | (look->either ? 2 : 3);
+        s->time += wait_of(line);
         s->misses++;
     }
     *used = s->stamp + last > *used ? s->stamp + last : *used;
@@ -562,20 +586,37 @@ static void use_look(struct lines *s, const struct peet_block *block, const stru
         use_line(s, look, second, lasts[1] ? lasts[1] : look->last);
 }
 
+/* @apart: how far looks begin before these addresses */
+static void take_more(struct lines *s, const struct peet_direct_block *d, const uint64_t *addresses, uint64_t apart)
+{
+    for (uint32_t k = 0; k < d->nlooks; k++) {
+        const uint64_t begin = addresses[k] - apart * k;
+        if (!is_cut(&d->looks[k], begin) || is_easy(begin))
+            continue;
+        s->time += MORE_TIME;
+        s->stamp += MORE_STAMPS;
+    }
+}
+
 static void event_in_lines(struct lines *s, const struct peet_block_event *event)
 {
     const struct peet_block *const block = event->block;
-    struct peet_direct_block d;
-    if (ask_lines(NULL, block, NULL, &d) == 0)
+    struct peet_direct_block d = {0};
+    if (ask_lines(NULL, block, NULL, &d) != 0)
+        d.nlooks = 0;
+    else
         for (uint32_t k = 0; k < d.nlooks; k++)
             use_look(s, block, &d.looks[k], k, event->values[k] - 8 * k);
+    if (d.nlooks != 0)
+        take_more(s, &d, event->values, 8);
     s->stamp += block->nrefs;
     s->time += time_of(block);
 }
 
 static uint32_t miss_lines(struct peet_direct_run *run, uint32_t site, uint64_t line)
 {
-    (void)run;
+    CU_ASSERT(site % 4 != 0 || run->time < run->limit);
+    run->time += wait_of(line);
     lines[DIRECT].keys[line % FRAMES] = line << 2 | (site / 4 % 7 == 0 ? 2 : 3);
     lines[DIRECT].misses++;
     return (uint32_t)(line % FRAMES);
@@ -584,12 +625,40 @@ static uint32_t miss_lines(struct peet_direct_run *run, uint32_t site, uint64_t 
 static int other_lines(struct peet_direct_run *run, uint32_t id)
 {
     struct peet_direct_block d;
+    CU_ASSERT(run->time < run->limit);
     CU_ASSERT_FATAL(ask_lines(NULL, known[id], NULL, &d) == 0);
     lines[DIRECT].stamp = run->stamp;
+    lines[DIRECT].time = run->time;
+    memcpy(latest_addresses, run->addresses, sizeof latest_addresses);
     for (uint32_t k = 0; k < d.nlooks; k++)
         use_look(&lines[DIRECT], known[id], &d.looks[k], k, run->addresses[k]);
+    take_more(&lines[DIRECT], &d, run->addresses, 0);
+    run->stamp = lines[DIRECT].stamp;
+    run->time = lines[DIRECT].time;
     nothers_all++;
-    return ++nothers[id] % 4 == 0 ? nothers[id] : 0;
+    return ++nothers[id] % 4 == 0 ? nothers[id] : nothers[id] % 4 == 2 ? PEET_DIRECT_CUT : 0;
+}
+
+static int cut_lines(void *self, const struct peet_block *block, struct peet_direct_cut *out)
+{
+    struct peet_direct_block d;
+    CU_ASSERT_FATAL(ask_lines(self, block, NULL, &d) == 0);
+    *out = (struct peet_direct_cut){.names = cut_names[block->id % SPANS]};
+    for (uint32_t k = 0; k < d.nlooks; k++) {
+        const struct peet_direct_look *const look = &d.looks[k];
+        const uint64_t begin = latest_addresses[k];
+        const uint8_t *const lasts = cut_lasts[span_kind(block, k)][k][begin % LINE];
+        const int cut = is_cut(look, begin), both = cut && !is_easy(begin);
+        for (int second = 0; second <= cut; second++)
+            out->lines[out->nlines++] = (struct peet_direct_line){.look = (uint8_t)k, .second = (uint8_t)second, .either = look->either, .later = 1,
+                .last = lasts[second] ? lasts[second] : look->last, .site = block->id * 4 + 3};
+        out->time += both ? MORE_TIME : 0;
+        out->stamps += both ? MORE_STAMPS : 0;
+        out->taken = both ? &ntaken : out->taken;
+        out->name |= look->span > 1 ? out->names[k * LINE + begin % LINE] : 0;
+    }
+    ncuts++;
+    return out->name == UINT64_MAX ? -1 : 0;
 }
 
 static int table_lines(void *self, struct peet_direct_table *out)
@@ -613,9 +682,10 @@ static void sink_lines(void *arg, struct peet_direct_run *run, const struct peet
     if (strcmp(event->block->function->image, "peet") == 0) /* ranges are not seen here */
         return;
     lines[DIRECT].stamp = run->stamp;
+    lines[DIRECT].time = run->time;
     event_in_lines(&lines[DIRECT], event);
     run->stamp = lines[DIRECT].stamp;
-    run->time += time_of(event->block);
+    run->time = lines[DIRECT].time;
 }
 
 static void compare_lines(struct peet_program *p, const uint64_t *words, const uint64_t *end, struct peet_direct_run *run)
@@ -649,12 +719,13 @@ static void compare_lines(struct peet_program *p, const uint64_t *words, const u
 static void test_lines(void)
 {
 #ifdef __x86_64__
-    static const struct peet_direct with_lines = {.table = table_lines, .block = ask_lines, .often = often};
+    static const struct peet_direct with_lines = {.table = table_lines, .block = ask_lines, .often = often, .cut = cut_lines};
     static uint64_t words[WORDS];
     static uint32_t hints[FRAMES];
     for (uint32_t i = 0; i < FRAMES; i++)
         hints[i] = i;
     make_cut_lasts();
+    make_cut_names();
     watching = 0;
     for (int i = 0; i < npaths; i++) {
         struct peet_direct_run run = {.hints = hints, .keys = lines[DIRECT].keys, .used = lines[DIRECT].used};
@@ -674,8 +745,8 @@ static void test_lines(void)
         peet_program_free(p);
     }
     reach = 1 << 20;
-    CU_ASSERT(nothers_all > 10000 && noften > 50);
-    printf("%u blocks in two lines or not found, of %u that was said ", nothers_all, noften);
+    CU_ASSERT(nothers_all > 10000 && noften > 50 && ncuts > 1000 && ntaken > 1000);
+    printf("%u blocks in two lines or not found, of %u that was said, %u cuts, by which %lu were taken ", nothers_all, noften, ncuts, (unsigned long)ntaken);
 #endif
 }
 
