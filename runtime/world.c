@@ -10,9 +10,6 @@
 #include <peet/module.h>
 #include "decode.h"
 
-/* Pieces of long ranges: short enough that no other processor waits long for one. */
-enum { PIECE_BYTES = 4096 };
-
 static int simulating;
 
 /* AddressSanitizer's allocator, which the subject of a sanitized build has, sets memory while it holds its locks: a
@@ -22,7 +19,7 @@ enum { RANGES_CAN_BE_NOTED = 0 };
 #else
 enum { RANGES_CAN_BE_NOTED = 1 };
 #endif
-static int ranges = RANGES_CAN_BE_NOTED;
+int peet__ranges = RANGES_CAN_BE_NOTED;
 
 #define PEET_X(name) extern const char peet__sim_##name[];
 PEET__WORLD(PEET_X)
@@ -67,41 +64,23 @@ __attribute__((constructor(102))) static void begin(void)
 
 PUBLIC void peet_rt_note_ranges(int on)
 {
-    ranges = on && RANGES_CAN_BE_NOTED;
+    peet__ranges = on && RANGES_CAN_BE_NOTED;
 }
 
-int peet__ranges_noted(void)
-{
-    return ranges;
-}
-
-/* peet_rt_note() where nothing needs to be looked at: there is room, and there will be.  Returns: whether that was so */
-static inline int note_quickly(uint64_t what, uint64_t to, uint64_t from, uint64_t bytes)
-{
-    enum { ARGS = 4 };
-    const struct peet__rt *rt = &peet__rt;
-    uint64_t *const at = peet__ctl->cursor;
-    if (__builtin_expect(!rt->simulated || !rt->in_subject || at + ARGS + 1 >= rt->limit, 0))
-        return 0;
-    at[0] = PEET_RAW_ABSTRACT(PEET_ABSTRACT_RANGE, ARGS);
-    at[1] = what, at[2] = to, at[3] = from, at[4] = bytes;
-    peet__ctl->cursor = at + ARGS + 1;
-    return 1;
-}
-
-void peet__range(unsigned what, const void *destination, const void *source, size_t bytes)
+void peet__range_slowly(unsigned what, const void *destination, const void *source, size_t bytes)
 {
     uint64_t to = (uint64_t)destination, from = (uint64_t)source;
     if (peet__domains_on() && to)
         peet__domain_stored_outside(to, bytes);
-    if (!ranges)
+    if (!peet__ranges)
         return;
     while (bytes) {
-        size_t piece = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
-        if (!note_quickly(what, to, from, piece)) {
-            uint64_t args[] = {what, to, from, piece};
+        const size_t piece = bytes < PEET__PIECE_BYTES ? bytes : PEET__PIECE_BYTES;
+        const uint64_t args[] = {what, to, from, piece};
+        if (peet__range_room(PEET__RANGE_WORDS))
+            peet__range_write(what, to, from, piece);
+        else
             peet_rt_note(PEET_ABSTRACT_RANGE, 4, args);
-        }
         bytes -= piece;
         to += piece;
         from += piece;

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
+#include <peet/module.h>
+#include "domain_internal.h"
 #include "internal.h"
 #include "world_table.h"
 
@@ -35,16 +37,46 @@ void *peet__world_bind(unsigned which);
 void *peet__world_lookup(const char *name);
 
 /** Whether ranges are noted at all; if not, functions of the C library that call back are its own. */
-int peet__ranges_noted(void);
+extern int peet__ranges;
+static inline int peet__ranges_noted(void)
+{
+    return peet__ranges;
+}
 
 /* ---------------------------------------------------------------------------------- world.c: notes */
+
+/* Pieces of long ranges: short enough that no other processor waits long for one. */
+enum { PEET__PIECE_BYTES = 4096, PEET__RANGE_WORDS = 5 };
+
+/** What peet_rt_note() would look at: is there room for so many words, and will there be? */
+static inline int peet__range_room(unsigned words)
+{
+    const struct peet__rt *rt = &peet__rt;
+    return __builtin_expect(rt->simulated && rt->in_subject && peet__ctl->cursor + words < rt->limit, 1);
+}
+/** A range's record, where there is room. */
+static inline void peet__range_write(unsigned what, uint64_t destination, uint64_t source, uint64_t bytes)
+{
+    uint64_t *const at = peet__ctl->cursor;
+    at[0] = PEET_RAW_ABSTRACT(PEET_ABSTRACT_RANGE, 4);
+    at[1] = what, at[2] = destination, at[3] = source, at[4] = bytes;
+    peet__ctl->cursor = at + PEET__RANGE_WORDS;
+}
+/** peet__range() where something is in the way, or the range is long. */
+void peet__range_slowly(unsigned what, const void *destination, const void *source, size_t bytes);
 
 /**
  * peet__range() - note the references of a range operation; an empty one is none
  * @what: enum peet_synthetic, with PEET_SYNTHETIC_MORE if it belongs to the call of the range before
  * After the operation itself, so that a bad pointer faults where it always did.
  */
-void peet__range(unsigned what, const void *destination, const void *source, size_t bytes);
+static inline void peet__range(unsigned what, const void *destination, const void *source, size_t bytes)
+{
+    if (__builtin_expect(bytes - 1 < PEET__PIECE_BYTES && peet__ranges && !peet__domains_on() && peet__range_room(PEET__RANGE_WORDS), 1))
+        peet__range_write(what, (uint64_t)destination, (uint64_t)source, bytes);
+    else
+        peet__range_slowly(what, destination, source, bytes);
+}
 /** The same for something that takes part of a call that has another range already. */
 #define peet__range_more(what, destination, source, bytes) peet__range((what) | PEET_SYNTHETIC_MORE, destination, source, bytes)
 /** A system call has been made that moved so many bytes. */

@@ -18,28 +18,37 @@ struct sort {
     unsigned more; /* of the first range: 0, then PEET_SYNTHETIC_MORE */
 };
 
+static inline void copy(char *to, const char *from, size_t size)
+{
+    if (__builtin_expect(size == sizeof(uint64_t), 1))
+        __builtin_memcpy(to, from, sizeof(uint64_t));
+    else
+        memcpy(to, from, size);
+}
+
 /* Sorted halves of n1 and n2 elements become one. */
 static void merge(struct sort *s, char *base, size_t n1, size_t n2)
 {
-    char *a = base, *b = base + n1 * s->size, *to = s->scratch;
+    const size_t size = s->size;
+    char *a = base, *b = base + n1 * size, *to = s->scratch;
     size_t all = n1 + n2;
     while (n1 && n2) {
         char **from = s->compare(a, b, s->arg) <= 0 ? &a : &b;
         n1 -= from == &a;
         n2 -= from == &b;
-        memcpy(to, *from, s->size);
-        peet__range(PEET_SYNTHETIC_QSORT | s->more, NULL, *from, s->size);
+        copy(to, *from, size);
+        peet__range(PEET_SYNTHETIC_QSORT | s->more, NULL, *from, size);
         s->more = PEET_SYNTHETIC_MORE;
-        peet__range_more(PEET_SYNTHETIC_LIBRARY_WRITE, to, NULL, s->size);
-        *from += s->size;
-        to += s->size;
+        peet__range_more(PEET_SYNTHETIC_LIBRARY_WRITE, to, NULL, size);
+        *from += size;
+        to += size;
     }
     if (n1) { /* what is left of the second half is in its place */
-        memcpy(to, a, n1 * s->size);
-        peet__range_more(PEET_SYNTHETIC_MEMCPY, to, a, n1 * s->size);
+        memcpy(to, a, n1 * size);
+        peet__range_more(PEET_SYNTHETIC_MEMCPY, to, a, n1 * size);
     }
-    memcpy(base, s->scratch, (all - n2) * s->size);
-    peet__range_more(PEET_SYNTHETIC_MEMCPY, base, s->scratch, (all - n2) * s->size);
+    memcpy(base, s->scratch, (all - n2) * size);
+    peet__range_more(PEET_SYNTHETIC_MEMCPY, base, s->scratch, (all - n2) * size);
 }
 
 static void sort(struct sort *s, char *base, size_t n)

@@ -5,6 +5,7 @@
  * records (decode.c), which makes its block.
  */
 #include "direct.h"
+#include "ranges.h"
 #include <peet/raw.h>
 
 enum { DESTINATION = 2, SOURCE = 3 }; /* words of the record */
@@ -48,28 +49,36 @@ static inline __attribute__((always_inline)) int hit(struct peet_direct_run *run
     return 1;
 }
 
+/* What is left to the machine, or shown to those who look on. */
+static __attribute__((noinline)) void go_slowly(struct peet_direct_run *run, const struct peet__direct_range *r, const uint64_t *at, int is_hit)
+{
+    struct peet__direct *const direct = peet__direct_of(run);
+    uint64_t values[8];
+    peet__range_values(at[r->first], r->second != 0, at[r->second], at[4], values);
+    if (!is_hit)
+        direct->table.range(run, r->block, values);
+    if (direct->nobservers != 0)
+        direct->shown(direct->shown_arg, &(struct peet_block_event){r->block, values, run->context, 1, NULL}, UINT32_MAX);
+}
+
 uint64_t peet__direct_range(struct peet_direct_run *run)
 {
     struct peet__direct *const direct = peet__direct_of(run);
+    const int looks = direct->table.range_looks;
     const uint64_t *at = run->at;
-    uint64_t instructions = 0, values[8];
+    uint64_t instructions = 0;
     do {
-        const uint64_t what = at[1], bytes = at[4], elements = bytes / 8 + bytes % 8, index = index_of(what);
+        const uint64_t bytes = at[4], elements = bytes / 8 + bytes % 8, index = index_of(at[1]);
         struct peet__direct_range *r;
-        if (bytes != 0) {
+        if (__builtin_expect(bytes != 0, 1)) {
             if (index >= PEET__DIRECT_RANGES || (r = &direct->ranges[index])->block == NULL)
                 break;
             r->times++;
             r->elements += elements;
             instructions += r->block->ninsns;
-            if (!direct->table.range_looks || !hit(run, r, at, bytes, elements)) {
-                peet_synthetic_values((unsigned)what, at[DESTINATION], at[SOURCE], bytes, values);
-                direct->table.range(run, r->block, values);
-            }
-            if (direct->nobservers != 0) {
-                peet_synthetic_values((unsigned)what, at[DESTINATION], at[SOURCE], bytes, values);
-                direct->shown(direct->shown_arg, &(struct peet_block_event){r->block, values, run->context, 1, NULL}, UINT32_MAX);
-            }
+            const int is_hit = looks && hit(run, r, at, bytes, elements);
+            if (!is_hit || direct->nobservers != 0)
+                go_slowly(run, r, at, is_hit);
         }
         at += 1 + PEET__RANGE_ARGS;
     } while (at < run->end && *at == PEET__RANGE_RECORD && run->time < run->limit);

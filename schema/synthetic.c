@@ -6,6 +6,7 @@
  * program: ids go on where those of the images have got to, and where images added later go on.
  */
 #include "program.h"
+#include "ranges.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -173,7 +174,6 @@ unsigned peet_synthetic_values(unsigned what, uint64_t destination, uint64_t sou
     what &= ~(unsigned)PEET_SYNTHETIC_MORE;
     if (what >= PEET_SYNTHETIC_COUNT)
         return 0;
-    uint64_t words = bytes / 8, tail = words * 8, first = destination, second = source;
     switch (shapes[what]) {
     case MODIFY:
     case LOAD:
@@ -181,27 +181,12 @@ unsigned peet_synthetic_values(unsigned what, uint64_t destination, uint64_t sou
         out[0] = destination;
         return 1;
     case READ:
-        first = source;
-        break;
+        return peet__range_values(source, 0, 0, bytes, out);
+    case WRITE:
+        return peet__range_values(destination, 0, 0, bytes, out);
     case COPY:
-        first = source;
-        second = destination;
-        break;
+        return peet__range_values(source, 1, destination, bytes, out);
     default:
-        break;
+        return peet__range_values(destination, 1, source, bytes, out);
     }
-    unsigned n = 0, two = shapes[what] == COPY || shapes[what] == COMPARE;
-    out[n++] = first;
-    out[n++] = words;
-    if (two) {
-        out[n++] = second;
-        out[n++] = words;
-    }
-    out[n++] = first + tail;
-    out[n++] = bytes % 8;
-    if (two) {
-        out[n++] = second + tail;
-        out[n++] = bytes % 8;
-    }
-    return n;
 }

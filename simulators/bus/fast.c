@@ -89,14 +89,10 @@ static uint64_t touch_location(struct bus *b, struct cache *c, uint64_t address,
     return n;
 }
 
-/* An element that lies in one line and is no plain hit there; for a processor alone a way of one reference (groups.c). */
-static __attribute__((noinline)) void element_slow(struct bus *b, struct cache *c, uint64_t address, unsigned bytes, const struct peet_ref *ref, struct walk *w)
+/* An element that lies in one line and is not found where it was last, of a processor alone: a way of one reference (groups.c).  Returns: where it is */
+static __attribute__((noinline)) uint32_t element_slow(struct bus *b, struct cache *c, uint64_t address, unsigned bytes, const struct peet_ref *ref, struct walk *w)
 {
     const int write = ref->kind == PEET_REF_STORE;
-    if (!b->groupwise || b->watched) {
-        touch_location(b, c, address, bytes, ref, w);
-        return;
-    }
     w->touches++;
     const struct group_way way = {.at = b->cpi * ref->insn + w->touches * b->hit_cycles * CPI_ONE, .bytes = (uint16_t)bytes, .last = 1,
         .either = write ? 0 : QUICK_WRITE, .writes = (uint8_t)write, .fill = write ? FILL_WRITE : FILL_READ};
@@ -104,29 +100,37 @@ static __attribute__((noinline)) void element_slow(struct bus *b, struct cache *
     const uint32_t i = b->go_slowly(b, &t, address, address >> b->line_shift, &way);
     c->used[i] = c->stamp = t.stamp + 1;
     w->stall_cycles = t.stalled;
+    return i;
 }
 
-/* So many elements of a range, each right behind the other: those that lie in one line are one look, if it finds the line, and
+/* So many elements of a range, each right behind the other: those that lie in one line are one look, if it finds the line, or the first has brought it, and
  * time stamps by arithmetic.  Returns: how many lines they touched, each element for itself */
 ALWAYS uint64_t run_elements(struct bus *b, struct cache *c, uint64_t address, uint64_t count, unsigned size_shift, const struct peet_ref *ref, struct walk *w)
 {
     const uint64_t either = ref->kind == PEET_REF_LOAD ? QUICK_WRITE : 0;
     const uint64_t before = w->touches;
+    const int alone = b->groupwise && !b->watched; /* then what is not where it was last has moved, or nearly always is not there */
     do {
+        const uint64_t line = address >> b->line_shift;
         const uint64_t here = (b->line_bytes - (address & (b->line_bytes - 1))) >> size_shift; /* wholly in this line */
-        uint64_t done = here < count ? here : count;
-        const uint32_t i = LIKELY(done) ? peet__bus_quick(b, c, address >> b->line_shift, either) : NO_FRAME;
-        if (LIKELY(i != NO_FRAME)) {
-            c->used[i] = c->stamp += done;
+        uint64_t done = here < count ? here : count, more = done;
+        uint32_t i = c->hints[line & b->hint_mask];
+        if (UNLIKELY((c->keys[i] | either) != (KEY_OF(line) | QUICK) || !done)) {
+            if (done && alone) {
+                i = element_slow(b, c, address, 1u << size_shift, ref, w);
+                more = (c->keys[i] | either) == (KEY_OF(line) | QUICK) ? done - 1 : 0;
+                done = more + 1;
+            } else if (!done || (i = peet__bus_quick_in_set(b, c, line, either)) == NO_FRAME) {
+                touch_location(b, c, address, 1u << size_shift, ref, w);
+                more = 0;
+                done = 1;
+            }
+        }
+        if (LIKELY(more)) {
+            c->used[i] = c->stamp += more;
             if (c->plru)
                 peet__bus_plru_used(b, c, i);
-            w->touches += done;
-        } else if (done) {
-            element_slow(b, c, address, 1u << size_shift, ref, w);
-            done = 1;
-        } else {
-            touch_location(b, c, address, 1u << size_shift, ref, w);
-            done = 1;
+            w->touches += more;
         }
         address += done << size_shift;
         count -= done;

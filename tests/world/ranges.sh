@@ -68,6 +68,12 @@ stdio stdio-read:2:0:9 stdio-write:2:7:0
 END
 [ $n = 48 ] || fail "$n cases"
 
+# many comparisons, which the program counts for itself
+want=$(must ./plain.ranges strcmp-many print)
+[ "$want" -gt 10000 ] || fail "so few references: $want"
+must "$peet" run --quiet --machine ideal --observe counts,convention=plain -d out -- ./ranges strcmp-many
+equal "many comparisons" "$(python3 list.py out/stats.json | sed 's/^strcmp:[0-9]*:/strcmp:/')" "strcmp:$want:0"
+
 # switched off, they are not there
 must "$peet" run --quiet --machine ideal --ranges off --observe counts,convention=plain -d out -- ./ranges memcpy
 equal "--ranges off" "$(python3 list.py out/stats.json)" ""

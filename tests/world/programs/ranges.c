@@ -29,12 +29,41 @@ static int is(const char *p, const char *q)
 }
 #define CASE(name) if (is(which, name))
 
+/* References of a comparison, byte by byte: words, then bytes, of each string. */
+static unsigned long references(const char *p, const char *q, size_t most)
+{
+    size_t n = 0;
+    while (n < most && p[n] && p[n] == q[n])
+        n++;
+    n += n < most;
+    return 2 * (n / 8 + n % 8);
+}
+
+/* Strings of all lengths that differ anywhere or nowhere, up to the end of a page and over it. */
+static unsigned long compare_many(void)
+{
+    enum { PAGE = 4096, LONGEST = 27 };
+    static char two[2][2 * PAGE] __attribute__((aligned(PAGE)));
+    unsigned long all = 0;
+    for (unsigned k = 0; k < 4000; k++) {
+        const unsigned length = k * 7 % LONGEST, differs = k * 11 % (LONGEST + 10), most = k * 13 % (LONGEST + 20);
+        char *const p = two[0] + PAGE - k % 61, *const q = two[1] + PAGE - k % 53;
+        for (unsigned i = 0; i < 2 * LONGEST; i++) {
+            p[i] = (char)(i < length ? 1 + (i + k) % 255 : i == length ? 0 : -1);
+            q[i] = i <= length ? p[i] : 2;
+        }
+        q[differs] ^= 0x80;
+        all += references(p, q, SIZE_MAX) + references(p, q, most);
+        sink = (void *)(intptr_t)(strcmp(p, q) + strncmp(p, q, most));
+    }
+    return all;
+}
+
 int main(int argc, char **argv)
 {
     const char *which = argv[1];
     volatile size_t n = 1000, zero = 0;
     size_t k;
-    (void)argc;
     for (k = 100; k < 5000; k++)
         ((volatile char *)a)[k] = ((volatile char *)b)[k] = (char)(k % 7 + 1);
     CASE("none") sink = NULL;
@@ -64,6 +93,11 @@ int main(int argc, char **argv)
     CASE("strcat") sink = strcat(a, b); /* 17 to find the end, 9 copied */
     CASE("strncat") sink = strncat(a, b, 4); /* 17, 4, and a terminator */
     CASE("strcmp") sink = (void *)(intptr_t)strcmp(a, b); /* up to 5 */
+    CASE("strcmp-many") {
+        const unsigned long all = compare_many();
+        if (argc > 2)
+            printf("%lu", all);
+    }
     CASE("strcmp-equal") sink = (void *)(intptr_t)strcmp(a, a + zero);
     CASE("strncmp") sink = (void *)(intptr_t)strncmp(a, b, 3 + zero);
     CASE("strcasecmp") sink = (void *)(intptr_t)strcasecmp("ALPHAx", b);
