@@ -48,6 +48,8 @@
     X(stack_engine, "preset|on|off", 1, "push, pop, call and return wait for no earlier change of the stack pointer") \
     X(move_elimination, "preset|on|off", 1, "register moves that the model calls eliminated take no unit") \
     X(folded_loads, "preset|split|model", 1, "operations with a load begin it before their other operands are there: always, or where the model says so") \
+    X(branch_pairing, "preset|on|off", 1, "in order, with a model in order: a conditional branch may issue in the cycle of what sets its flags") \
+    X(result_order, "preset|any|program", 1, "in order: results come in any order, or none before those of older instructions") \
     X(replay, "preset|on|off", 1, "repeat what a block did when the core was in the same state before: faster, with the same results") \
     X(partial_writes, "preset|merge|rename", 1, "writes of 8 or 16 bits of a register: do they wait for the rest of it?")
 
@@ -58,6 +60,7 @@ enum { SMT_PARTITIONED = 1, SMT_SHARED };
 enum { X86_ON = 1, X86_OFF };
 enum { PARTIAL_MERGE = 1, PARTIAL_RENAME };
 enum { FOLDED_SPLIT = 1, FOLDED_MODEL };
+enum { RESULTS_ANY = 1, RESULTS_PROGRAM };
 
 struct x86_config {
 #define X(name, unit, least, most, def, help) uint32_t name;

@@ -524,7 +524,7 @@ static inline uint64_t references(struct x86_thread *t, const struct x86_op *op,
     case OP_MODIFY:
         done = load(t, block, op->first_ref, values[ref->value], ref->size_bytes, w->issue - x->address_lead, w);
         t->loads_done = later(t->loads_done, done);
-        return later(done - x->loads_before + op->load_extra, data);
+        return later(done - x->loads_before + op->load_extra, x->model_operands ? 0 : data);
     case OP_STORE:
         return w->issue;
     case OP_MEMORY:
@@ -536,6 +536,21 @@ static inline uint64_t references(struct x86_thread *t, const struct x86_op *op,
     default:
         return fence(t, op, w);
     }
+}
+
+/** How long after issue the first of an instruction's results is there, if what it loads is a hit. */
+static uint64_t first_result(const struct x86_thread *t, const struct x86_op *op)
+{
+    const struct x86 *x = t->cpu->x;
+    int load = op->kind != OP_PLAIN && op->kind != OP_STORE && !x->loads_before ? (int)x->load_cycles : 0, first = op->latency + load;
+
+    for (unsigned i = 0; i < X86_WRITES; i++)
+        if (op->writes[i] != X86_SINK) {
+            int cycles = op->latencies[i] < 0 ? -1 - op->latencies[i] : op->latencies[i] + load;
+
+            first = cycles < first ? cycles : first;
+        }
+    return (uint64_t)first;
 }
 
 /**
@@ -552,7 +567,26 @@ static __attribute__((noinline)) uint64_t in_order(const struct x86_thread *t, c
         for (unsigned i = 0; i < X86_ADDRESSES; i++)
             ready = later(ready, t->ready[op->addresses[i]] + lead);
     }
+    if (t->cpu->x->config.result_order == RESULTS_PROGRAM) {
+        uint64_t first = first_result(t, op);
+
+        ready = later(ready, t->frontier > first ? t->frontier - first : 0);
+    }
     return ready;
+}
+
+/** The cycle of issue, in order: who could go to either of two units leaves the one to the next instruction that only that will do for. */
+static __attribute__((noinline)) uint64_t issue_in_order(struct x86_thread *t, const struct x86_op *op, uint64_t ready)
+{
+    struct x86_units *units = &t->cpu->units;
+    const struct x86_use *uses;
+
+    if (!op->nuses)
+        return ready;
+    uses = &t->cpu->x->uses[op->first_use];
+    if (op->flags & OP_ONE_USE)
+        return x86_units_issue_sparing(units, uses, ready, uses->spare ? 1ull << (uses->spare - 1) : 0);
+    return op->flags & OP_SHORT_USES ? x86_units_issue_short(units, uses, op->nuses, ready) : x86_units_issue_all(units, uses, op->nuses, ready);
 }
 
 static inline void step(struct x86_thread *t, const struct x86_op *op, const struct peet_block *block, const uint64_t *values)
@@ -573,17 +607,20 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
             w.ready = t->barrier;
         }
     }
-    if (__builtin_expect(x->config.core == CORE_INORDER, 0))
+    if (__builtin_expect(x->config.core == CORE_INORDER, 0)) {
         w.ready = in_order(t, op, &w);
-    w.issue = op->flags & OP_ONE_USE ? x86_units_issue_one(&c->units, &x->uses[op->first_use], w.ready) :
-        op->flags & OP_SHORT_USES ? x86_units_issue_short(&c->units, &x->uses[op->first_use], op->nuses, w.ready) :
-        op->nuses ? x86_units_issue_all(&c->units, &x->uses[op->first_use], op->nuses, w.ready) : w.ready;
+        w.issue = issue_in_order(t, op, w.ready);
+    } else {
+        w.issue = op->flags & OP_ONE_USE ? x86_units_issue_one(&c->units, &x->uses[op->first_use], w.ready) :
+            op->flags & OP_SHORT_USES ? x86_units_issue_short(&c->units, &x->uses[op->first_use], op->nuses, w.ready) :
+            op->nuses ? x86_units_issue_all(&c->units, &x->uses[op->first_use], op->nuses, w.ready) : w.ready;
+    }
     t->last_issue = w.issue;
     if (op->span && w.issue + op->span > c->units.horizon)
         c->units.horizon = w.issue + op->span;
     for (unsigned i = 0; i < op->nbuffers; i++)
         x86_buffer_enter(&c->buffers[op->buffers[i]], w.dispatch, w.issue);
-    begun = op->kind != OP_PLAIN ? references(t, op, block, values, data, &w) : op->flags & OP_NOTHING ? later(w.dispatch, data) : w.issue;
+    begun = op->kind != OP_PLAIN ? references(t, op, block, values, data, &w) : op->flags & OP_NOTHING ? later(w.dispatch, data) : w.issue - op->early;
     done = begun + (op->kind <= OP_MEMORY ? op->latency : 0);
     for (unsigned i = 0; i < X86_WRITES; i++)
         t->ready[op->writes[i]] = result(begun, w.issue, op->latencies[i]);

@@ -58,6 +58,7 @@ struct x86_op {
     int8_t advances[X86_DATA]; /* so much later than issue */
     int16_t latencies[X86_WRITES]; /* like `latency`; below 0: -1 - cycles after issue, whatever the load takes */
     uint8_t buffers[4];
+    uint8_t early;           /* its results are there so much before it issues: made where addresses are */
     uint32_t first_use;      /* in x86.uses */
     uint32_t place;
     uint32_t more;
@@ -204,6 +205,7 @@ struct x86 {
     uint32_t model_load_cycles; /* ... in the latencies of the model */
     uint32_t loads_before;   /* a pipeline that has its loads before its operations: the latencies of the model do not hold them, ... */
     uint32_t address_lead;   /* ... and addresses are wanted so much earlier than other operands */
+    uint32_t model_operands; /* such a pipeline, but other operands of what loads come as late as the model lets them, at no cost */
     uint32_t line_bytes;
     struct x86_cpu *cores;
     struct x86_thread *threads;

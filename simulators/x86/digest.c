@@ -166,6 +166,25 @@ static int in(const uint8_t *list, unsigned n, uint8_t reg)
     return 0;
 }
 
+/**
+ * How much later than issue an operand may come that is not of an address.  A pipeline that has its loads before its operations wants
+ * all other operands when it operates, whatever it loads; but an lea operates where addresses are made, and a conditional branch
+ * a stage later.
+ */
+static int advance_of(const struct x86 *x, const struct peet_insn *insn, const struct x86_op *op, uint8_t reg, int model)
+{
+    int loads = op->kind == OP_LOAD || op->kind == OP_MODIFY;
+
+    if (x->loads_before) {
+        if (op->early)
+            return -(int)op->early;
+        if (op->branch == BRANCH_COND && reg == PEET_REG_FLAGS && x->config.branch_pairing == X86_ON)
+            return 1;
+        return loads && !x->model_operands ? 0 : model;
+    }
+    return x->config.folded_loads == FOLDED_SPLIT && loads && !model && insn->naddresses ? (int)x->model_load_cycles : model;
+}
+
 /** What it waits for.  Returns: 0, or -1 out of memory */
 static int reads(struct x86 *x, const struct peet_insn *insn, const struct peet_cost *cost, struct x86_op *op, int engine)
 {
@@ -188,8 +207,7 @@ static int reads(struct x86 *x, const struct peet_insn *insn, const struct peet_
             reg = insn->regs[i];
             if (reg >= PEET_REGS || (engine && reg == RSP) || (breaks && reg != PEET_REG_FLAGS))
                 continue;
-            if (x->config.folded_loads == FOLDED_SPLIT && !x->loads_before && (op->kind == OP_LOAD || op->kind == OP_MODIFY) && !advance && insn->naddresses)
-                advance = (int)x->model_load_cycles;
+            advance = advance_of(x, insn, op, reg, advance);
         } else { /* the rest of the register that is written in part */
             if (!(insn->flags & PEET_INSN_PARTIAL) || x->config.partial_writes != PARTIAL_MERGE || !insn->nwrites)
                 break;
@@ -263,7 +281,7 @@ static int add_use(struct x86 *x, struct x86_op *op, uint64_t mask, const struct
         x->uses = more;
         x->uses_room = room;
     }
-    x->uses[x->nuses++] = (struct x86_use){ mask, use->first_cycle, (uint16_t)(use->end_cycle - use->first_cycle), stretch_of(x, mask) };
+    x->uses[x->nuses++] = (struct x86_use){ mask, use->first_cycle, (uint16_t)(use->end_cycle - use->first_cycle), stretch_of(x, mask), 0 };
     op->nuses++;
     return 0;
 }
@@ -350,12 +368,15 @@ static int digest_insn(struct x86 *x, const struct peet_block *block, const stru
         load = latency;
     op->load_extra = (uint8_t)(load > x->model_load_cycles ? load - x->model_load_cycles : 0);
     latency -= load;
+    if (x->loads_before && op->kind == OP_PLAIN && begins(insn->opcode->name, "LEA"))
+        op->early = (uint8_t)x->address_lead;
     op->latency = (uint16_t)(latency < UINT16_MAX ? latency : UINT16_MAX);
     memset(op->addresses, X86_READY, sizeof op->addresses);
     memset(op->data, X86_READY, sizeof op->data);
     memset(op->writes, X86_SINK, sizeof op->writes);
     if (!call && operands(x, insn, cost, load, op))
         return -1;
+    op->latency = (uint16_t)(op->latency + op->early); /* until it retires */
     if (!op->nmore && op->data[0] == X86_READY)
         op->flags |= OP_ADDRESSES_ONLY;
     else if (!op->nmore && op->addresses[0] == X86_READY && !op->advances[0] && !op->advances[1] && !op->advances[2])
@@ -364,6 +385,19 @@ static int digest_insn(struct x86 *x, const struct peet_block *block, const stru
     if (op->place == UINT32_MAX)
         return -1;
     return cost && !(op->flags & OP_NOTHING) ? units(x, cost, op) : 0;
+}
+
+/** In order: of the units that an instruction could take, the one that the next one needs is left to that. */
+static void spare_units(struct x86 *x, const struct x86_op *ops, uint32_t n)
+{
+    for (uint32_t i = 0; i + 1 < n; i++)
+        for (uint32_t k = 0; ops[i].flags & OP_ONE_USE && k < ops[i + 1].nuses; k++) {
+            struct x86_use *use = &x->uses[ops[i].first_use];
+            const struct x86_use *next = &x->uses[ops[i + 1].first_use + k];
+
+            if (!next->first && !(next->units & (next->units - 1)) && next->units & use->units)
+                use->spare = (uint8_t)(1 + __builtin_ctzll(next->units));
+        }
 }
 
 /** May the block be repeated from what it did before?  Not with locked operations, fences and prefetches. */
@@ -409,6 +443,8 @@ const struct x86_code *x86_digest(struct x86 *x, const struct peet_block *block)
         return NULL;
     }
     code->nops = block->ninsns;
+    if (x->config.core == CORE_INORDER)
+        spare_units(x, code->ops, code->nops);
     code->replayable = replayable(block, code->ops);
     for (uint32_t i = 0; i < block->nrefs; i++)
         code->refs[i] = (struct x86_code_ref){ x86_memory_pc(block, i), block->refs[i].value,

@@ -181,6 +181,7 @@ static void *x86_create(const struct peet_env *env, const union peet_value *v)
     if (x->config.core == CORE_INORDER && x->processor && x->processor->in_order) { /* LLVM's only model of that kind is Bonnell's */
         x->loads_before = 1;
         x->address_lead = x->load_cycles - 1;
+        x->model_operands = x->config.folded_loads == FOLDED_MODEL;
     }
     if (!x->config.forward_cycles)
         x->config.forward_cycles = x->load_cycles;

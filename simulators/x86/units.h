@@ -22,6 +22,7 @@ struct x86_use {
     uint64_t units;
     uint16_t first, cycles;
     uint8_t stretch;         /* of the set: its number; X86_STRETCHES: none */
+    uint8_t spare;           /* in order: 1 + the unit that the next instruction needs; 0: none that is known */
 };
 
 struct x86_units {
@@ -95,8 +96,8 @@ static inline uint64_t x86_units_next(struct x86_units *u, const struct x86_use 
     return at;
 }
 
-/** One use, of the cycle of issue. */
-static inline uint64_t x86_units_issue_one(struct x86_units *u, const struct x86_use *use, uint64_t at)
+/** One use, of the cycle of issue.  @spared: not one of these units, if there is another */
+static inline uint64_t x86_units_issue_sparing(struct x86_units *u, const struct x86_use *use, uint64_t at, uint64_t spared)
 {
     const uint64_t units = use->units;
     uint64_t fit = units & x86_units_free(u, at), turn, recent, bit;
@@ -105,12 +106,18 @@ static inline uint64_t x86_units_issue_one(struct x86_units *u, const struct x86
         at = x86_units_next(u, use, at);
         fit = units & x86_units_free(u, at);
     }
+    fit = fit & ~spared ? fit & ~spared : fit;
     turn = fit & ~u->recent;
     bit = turn ? turn & -turn : fit & -fit;
     recent = u->recent | bit;
     u->recent = units & ~recent ? recent : recent & (~units | bit);
     x86_units_take(u, bit, at);
     return at;
+}
+
+static inline uint64_t x86_units_issue_one(struct x86_units *u, const struct x86_use *use, uint64_t at)
+{
+    return x86_units_issue_sparing(u, use, at, 0);
 }
 
 /** All uses are of the cycle of issue alone. */

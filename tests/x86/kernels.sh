@@ -5,21 +5,23 @@
 # llvm-mca and executed under peet with a flat memory and perfect branch prediction, which is what llvm-mca assumes.
 # Called by CTest for a part of the kernels and by people for all:
 #
-#   kernels.sh [--prefix DIR] [--mcpu NAME]... [--only REGEX] [--limits] [WORK_FOLDER]
+#   kernels.sh [--prefix DIR] [--mcpu NAME]... [--only REGEX] [--limits] [--documented] [WORK_FOLDER]
 #
+# A core in order (bonnell) is given what llvm-mca's pipeline in order assumes; --documented: it is as the manuals have it.
 # Prints a table for each mcpu, with the median and the 90th percentile of the relative differences; --limits: fails if
 # these are above 10% and 25%.  DIR is a build directory or an installation.
 set -u -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=${PEET_PREFIX:-$here/../../build}
-mcpus=() only=. limits= work= kernels=${PEET_KERNELS:-$here/kernels.txt}
+mcpus=() only=. limits= documented= work= kernels=${PEET_KERNELS:-$here/kernels.txt}
 while [ $# -gt 0 ]; do
     case $1 in
     --prefix) prefix=$2; shift ;;
     --mcpu) mcpus+=("$2"); shift ;;
     --only) only=$2; shift ;;
     --limits) limits=yes ;;
-    -*) sed -n '3,12s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    --documented) documented=yes ;;
+    -*) sed -n '3,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     *) work=$1 ;;
     esac
     shift
@@ -99,9 +101,13 @@ for mcpu in "${mcpus[@]}"; do
     flags="-O2 -march=$mcpu -mprefer-vector-width=256 -fno-slp-vectorize -ffp-contract=off -fno-math-errno"
     "$CC" $flags -S -fno-asynchronous-unwind-tables -o "$mcpu.s" kernels.c || exit 1
     "$prefix/bin/peetcc" $flags -g -o "$mcpu" kernels.c -lm || exit 1
-    load=
+    # Results in program order, no branch beside what sets its flags, no wait for addresses, operands of folded loads late at no cost.
+    assumed=
+    case $mcpu in
+    atom | bonnell) [ "$documented" ] || assumed=,result_order=program,branch_pairing=off,l1_load_cycles=1,folded_loads=model ;;
+    esac
     for n in $few $many; do
-        "$prefix/bin/peet" run -q -d "$mcpu.$n" --machine "x86,preset=none,mcpu=$mcpu,memory=flat,branch=perfect,partial_writes=rename,stores_cycle=64${PEET_X86:+,$PEET_X86}" \
+        "$prefix/bin/peet" run -q -d "$mcpu.$n" --machine "x86,preset=none,mcpu=$mcpu,memory=flat,branch=perfect,partial_writes=rename,stores_cycle=64$assumed${PEET_X86:+,$PEET_X86}" \
             -- "./$mcpu" $n 3 5 1.25 0.75 || exit 1
     done
     while IFS='@' read -r name class rest; do

@@ -52,16 +52,24 @@ static const struct peet_resource rig_resources[] = {
 static const struct peet_processor rig_processor = { .name = "rig", .dispatch_uops = 4, .window_uops = 40, .load_cycles = 4,
     .mispredict_cycles = 12, .nresources = 6, .resources = rig_resources, .retire_uops = 6, .load_queue = 12, .store_queue = 8 };
 
+/* The same, in order. */
+static const struct peet_processor rig_in_order = { .name = "rig, in order", .dispatch_uops = 4, .window_uops = 40, .load_cycles = 4,
+    .mispredict_cycles = 12, .nresources = 6, .resources = rig_resources, .load_queue = 12, .store_queue = 8, .in_order = 1 };
+
+/** For the machines that are opened from now on. */
+static enum { RIG_NONE, RIG_OUT_OF_ORDER, RIG_IN_ORDER, RIG_PROCESSORS } rig_with_processor;
+
 static const struct peet_processor *rig_find_processor(const struct peet_env *env, const char *mcpu)
 {
-    return &rig_processor;
+    return rig_with_processor == RIG_IN_ORDER ? &rig_in_order : &rig_processor;
 }
 
 static const struct peet_cost *rig_cost(const struct peet_env *env, const struct peet_processor *processor, const struct peet_insn *insn)
 {
     static const struct peet_resource_use any[] = { { 4, 0, 1, 1, 0 } }, one[] = { { 1, 0, 1, 1, 0 } }, slow[] = { { 0, 0, 20, 1, 0 }, { 1, 2, 3, 1, 0 } },
         three[] = { { 4, 0, 1, 2, 0 }, { 0, 1, 3, 1, 0 } }, load[] = { { 2, 0, 1, 1, 0 } }, store[] = { { 3, 0, 1, 1, 0 }, { 4, 0, 1, 1, 0 } },
-        branch[] = { { 0, 0, 1, 1, 0 } };
+        branch[] = { { 0, 0, 1, 1, 0 } }, fold[] = { { 1, 0, 1, 1, 0 }, { 2, 0, 1, 1, 0 } };
+    static const int8_t late[] = { 3 };
     static const struct peet_cost costs[] = {
         { .uops = 1, .latency_cycles = 1, .nuses = 1, .uses = any, .known = 1, .buffers = 1 << 5 },
         { .uops = 1, .latency_cycles = 3, .nuses = 1, .uses = one, .known = 1, .buffers = 1 << 5 },
@@ -70,16 +78,15 @@ static const struct peet_cost *rig_cost(const struct peet_env *env, const struct
         { .uops = 1, .latency_cycles = 4, .nuses = 1, .uses = load, .known = 1, .buffers = 1 << 2 | 1 << 5 },
         { .uops = 2, .latency_cycles = 1, .nuses = 2, .uses = store, .known = 1, .ends_group = 1, .buffers = 1 << 5 },
         { .uops = 1, .latency_cycles = 1, .nuses = 1, .uses = branch, .known = 1, .buffers = 1 << 5 },
+        { .uops = 1, .latency_cycles = 3, .nuses = 2, .uses = fold, .nadvances = 1, .advances = late, .known = 1, .buffers = 1 << 5 },
     };
-    static const char *const names[] = { "ADD", "MUL", "SLOW", "BIG", "MOV64rm", "MOV64mr", "JCC_1" };
+    static const char *const names[] = { "ADD", "MUL", "SLOW", "BIG", "MOV64rm", "MOV64mr", "JCC_1", "MUL64rm" };
 
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(insn->opcode->name, names[i]))
             return &costs[i];
     return &costs[0];
 }
-
-static int rig_with_processor; /* for the machines that are opened from now on */
 
 /** rig_open() - a machine of so many cores, without preset, memory=flat; @settings: "a=1,b=2".  Returns: 0, -1 if refused */
 static inline int rig_open(struct rig *rig, unsigned cores, const char *settings)
@@ -131,6 +138,8 @@ static const struct peet_opcode rig_mul = { .name = "MUL", .mnemonic = "mul", .l
 static const struct peet_opcode rig_slow = { .name = "SLOW", .mnemonic = "slow", .latency_cycles = 100, .uops = 1, .klass = PEET_INSN_INT };
 static const struct peet_opcode rig_big = { .name = "BIG", .mnemonic = "big", .latency_cycles = 1, .uops = 10, .klass = PEET_INSN_INT };
 static const struct peet_opcode rig_load = { .name = "MOV64rm", .mnemonic = "mov", .latency_cycles = 4, .uops = 1, .klass = PEET_INSN_MOVE };
+static const struct peet_opcode rig_fold = { .name = "MUL64rm", .mnemonic = "mul", .latency_cycles = 7, .uops = 1, .klass = PEET_INSN_INT_MUL };
+static const struct peet_opcode rig_lea = { .name = "LEA64r", .mnemonic = "lea", .latency_cycles = 1, .uops = 1, .klass = PEET_INSN_INT };
 static const struct peet_opcode rig_store = { .name = "MOV64mr", .mnemonic = "mov", .latency_cycles = 1, .uops = 1, .klass = PEET_INSN_MOVE };
 static const struct peet_opcode rig_locked = { .name = "LOCK_ADD64mr", .mnemonic = "lock add", .latency_cycles = 1, .uops = 1, .klass = PEET_INSN_ATOMIC };
 static const struct peet_opcode rig_mfence = { .name = "MFENCE", .mnemonic = "mfence", .latency_cycles = 1, .uops = 1, .klass = PEET_INSN_FENCE };

@@ -33,7 +33,7 @@ static void single_uses(void)
     memset(busy, 0, sizeof busy);
     for (unsigned i = 0; i < 20000; i++) {
         struct x86_use use = { 1 + rig_random(&seed, (1 << UNITS) - 1), (uint16_t)rig_random(&seed, 3),
-            (uint16_t)(rig_random(&seed, 4) ? 1 : 1 + rig_random(&seed, 90)), 0 };
+            (uint16_t)(rig_random(&seed, 4) ? 1 : 1 + rig_random(&seed, 90)), 0, 0 };
         use.stretch = (uint8_t)use.units;
         uint64_t ready = base + rig_random(&seed, 600), got = issue(u, &use, 1, ready), at = ready;
         int found = 0;
@@ -57,6 +57,34 @@ static void single_uses(void)
     free(u);
 }
 
+/* A unit that is to be spared is taken if no other is free in the first cycle, and else it is not. */
+static void spared_units(void)
+{
+    struct x86_units *u = calloc(1, sizeof *u);
+    uint64_t seed = 2463534242u, base = 100, wrong = 0;
+
+    memset(busy, 0, sizeof busy);
+    for (unsigned i = 0; i < 5000; i++) {
+        struct x86_use use = { 1 + rig_random(&seed, (1 << UNITS) - 1), 0, 1, 0, 0 };
+        unsigned spared = (unsigned)rig_random(&seed, UNITS), free_units = 0, taken;
+        uint64_t ready = base + rig_random(&seed, 40), at = ready, before, got;
+
+        use.stretch = (uint8_t)use.units;
+        for (; !free_units; at += !free_units)
+            for (unsigned k = 0; k < UNITS; k++)
+                free_units |= (use.units >> k & 1) && !busy[k][at] ? 1u << k : 0;
+        before = x86_units_free(u, at);
+        got = x86_units_issue_sparing(u, &use, ready, 1ull << spared);
+        wrong += got != at;
+        taken = (unsigned)__builtin_ctzll(before & ~x86_units_free(u, at));
+        wrong += !(free_units >> taken & 1) || (taken == spared && free_units != 1u << spared);
+        busy[taken][at] = 1;
+        base += rig_random(&seed, 3);
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    free(u);
+}
+
 /* Several uses: no unit is given twice for a cycle, and none is issued before it is ready. */
 static void several_uses(void)
 {
@@ -69,7 +97,7 @@ static void several_uses(void)
         uint64_t ready = base + rig_random(&seed, 50);
 
         for (unsigned k = 0; k < n; k++) {
-            uses[k] = (struct x86_use){ (1 + rig_random(&seed, 3)) << 2 * k, (uint16_t)rig_random(&seed, 2), (uint16_t)(1 + rig_random(&seed, 3)), 0 };
+            uses[k] = (struct x86_use){ (1 + rig_random(&seed, 3)) << 2 * k, (uint16_t)rig_random(&seed, 2), (uint16_t)(1 + rig_random(&seed, 3)), 0, 0 };
             uses[k].stretch = (uint8_t)uses[k].units;
             cycles += uses[k].cycles;
         }
@@ -155,7 +183,8 @@ static void stores(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = { { "single uses", single_uses }, { "several uses", several_uses }, { "buffers", buffers }, { "stores", stores },
+    CU_TestInfo tests[] = { { "single uses", single_uses }, { "spared units", spared_units }, { "several uses", several_uses },
+        { "buffers", buffers }, { "stores", stores },
         CU_TEST_INFO_NULL };
 
     return run_suite("x86 queues", tests);

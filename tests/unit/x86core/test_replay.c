@@ -11,7 +11,7 @@ enum { BLOCKS = 14 };
 
 static struct rig_code *random_block(uint32_t id, uint64_t *seed)
 {
-    static const struct peet_opcode *const plain[] = { &rig_add, &rig_mul, &rig_add, &rig_slow, &rig_big, &rig_add, &rig_mul };
+    static const struct peet_opcode *const plain[] = { &rig_add, &rig_mul, &rig_add, &rig_slow, &rig_big, &rig_add, &rig_mul, &rig_lea };
     struct rig_code *c = rig_block(id);
     unsigned n = 1 + (unsigned)rig_random(seed, 10);
 
@@ -36,7 +36,7 @@ static struct rig_code *random_block(uint32_t id, uint64_t *seed)
                 rig_insn(c, &rig_mfence, -1, -1, -1, 0, 0, 0);
             break;
         default:
-            rig_insn(c, plain[rig_random(seed, 7)], to, from, by, 0, 0, 0);
+            rig_insn(c, plain[rig_random(seed, 8)], to, from, by, 0, 0, 0);
         }
     }
     if (!rig_random(seed, 4)) { /* one instruction with two references */
@@ -64,7 +64,8 @@ static struct rig_code *random_block(uint32_t id, uint64_t *seed)
 
 static const char *const machines[] = { "", "branch=perfect,retire_uops=2", "core=inorder,window_uops=32", "store_queue=3,load_queue=4,stores_cycle=1",
     "memory=hierarchy,l1d_bytes=4KiB,l2_bytes=16KiB", "memory=hierarchy,l1d_bytes=8KiB,l2_bytes=64KiB,l1d_prefetch=stride,l2_prefetch=stream,store_queue=6",
-    "memory=hierarchy,l1d_bytes=16KiB,page_bytes=4096,dtlb_entries=4,dtlb_ways=4", "window_uops=12,forward_fail_cycles=40" };
+    "memory=hierarchy,l1d_bytes=16KiB,page_bytes=4096,dtlb_entries=4,dtlb_ways=4", "window_uops=12,forward_fail_cycles=40",
+    "core=inorder,result_order=program,retire_uops=2" };
 
 static void both(struct rig *on, struct rig *off, const char *settings)
 {
@@ -186,7 +187,7 @@ static void equal_machines(void)
     for (unsigned m = 0; m < sizeof machines / sizeof *machines; m++) {
         uint64_t replayed = 0;
 
-        for (rig_with_processor = 0; rig_with_processor < 2; rig_with_processor++)
+        for (rig_with_processor = RIG_NONE; rig_with_processor < RIG_PROCESSORS; rig_with_processor++)
             for (unsigned k = 0; k < 3; k++)
                 equal(machines[m], 17 + 100 * m + k, 0, &replayed);
         CU_ASSERT(replayed > 5000); /* else nothing has been compared */
@@ -198,7 +199,7 @@ static void forgetting(void)
 {
     uint64_t replayed = 0;
 
-    rig_with_processor = 1;
+    rig_with_processor = RIG_OUT_OF_ORDER;
     equal("", 5, 2 << 20, &replayed);
     equal(machines[4], 6, 2 << 20, &replayed);
     CU_ASSERT(replayed > 0);
@@ -211,7 +212,7 @@ static void steady(void)
     const uint8_t which[] = { 0 };
     struct rig on, off;
 
-    rig_with_processor = 1;
+    rig_with_processor = RIG_OUT_OF_ORDER;
     rig_insn(code, &rig_load, 1, -1, 2, PEET_REF_LOAD, 0x10000, 8);
     rig_insn(code, &rig_mul, 3, 1, 3, 0, 0, 0);
     rig_insn(code, &rig_store, -1, 3, 2, PEET_REF_STORE, 0x10040, 8);

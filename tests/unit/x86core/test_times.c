@@ -182,6 +182,102 @@ static void in_order(void)
     end(c);
 }
 
+/** Cycles of one turn of a loop of these, on the machine in order with a model; ends the block. */
+static uint64_t turn(const char *settings, void (*fill)(struct rig_code *c))
+{
+    struct rig_code *c;
+    uint64_t cycles;
+
+    rig_with_processor = RIG_IN_ORDER;
+    c = begin(settings);
+    fill(c);
+    cycles = rig_steady(&rig, 0, c, TIMES);
+    CU_ASSERT_EQUAL(cycles % TIMES, 0);
+    end(c);
+    rig_with_processor = RIG_NONE;
+    return cycles / TIMES;
+}
+
+static void chain_register(struct rig_code *c) /* the same operation without a load and with one */
+{
+    rig_insn(c, &rig_mul, 1, 1, -1, 0, 0, 0);
+}
+
+static void chain_folded(struct rig_code *c)
+{
+    rig_insn(c, &rig_fold, 1, 1, 10, PEET_REF_LOAD, 0x1000, 8);
+}
+
+static void behind_folded(struct rig_code *c) /* what comes after the folded load is what the next turn waits for */
+{
+    rig_insn(c, &rig_mul, 1, 3, -1, 0, 0, 0);
+    rig_insn(c, &rig_fold, 2, 1, 10, PEET_REF_LOAD, 0x1000, 8);
+    rig_insn(c, &rig_add, 3, 4, -1, 0, 0, 0);
+}
+
+static void address_of_add(struct rig_code *c)
+{
+    rig_insn(c, &rig_add, 1, 1, -1, 0, 0, 0);
+    rig_insn(c, &rig_load, 2, -1, 1, PEET_REF_LOAD, 0x1000, 8);
+}
+
+static void address_of_lea(struct rig_code *c)
+{
+    rig_insn(c, &rig_lea, 1, 1, -1, 0, 0, 0);
+    rig_insn(c, &rig_load, 2, -1, 1, PEET_REF_LOAD, 0x1000, 8);
+}
+
+static void add_and_lea(struct rig_code *c)
+{
+    rig_insn(c, &rig_lea, 2, 1, -1, 0, 0, 0);
+    rig_insn(c, &rig_add, 1, 2, -1, 0, 0, 0);
+}
+
+static void branch_in_between(struct rig_code *c)
+{
+    rig_insn(c, &rig_add, PEET_REG_FLAGS, 1, -1, 0, 0, 0);
+    rig_insn(c, &rig_branch, -1, PEET_REG_FLAGS, -1, 0, 0, 0);
+    rig_insn(c, &rig_load, 1, -1, 10, PEET_REF_LOAD, 0x1000, 8);
+}
+
+static void mixed_latencies(struct rig_code *c)
+{
+    rig_insn(c, &rig_mul, 1, 10, -1, 0, 0, 0);
+    rig_insn(c, &rig_add, 2, 10, -1, 0, 0, 0);
+}
+
+static void one_for_either(struct rig_code *c) /* additions go to both units, branches to one */
+{
+    for (unsigned i = 0; i < 3; i++) {
+        rig_insn(c, &rig_add, 1, 10, -1, 0, 0, 0);
+        rig_insn(c, &rig_branch, -1, 11, -1, 0, 0, 0);
+    }
+}
+
+/* A pipeline in order with its loads before its operations, as the manuals have it: loads of L cycles are L - 1 before. */
+static void in_order_pipeline(void)
+{
+    char settings[100];
+
+    for (unsigned load = 1; load <= 5; load++) {
+        const unsigned lead = load - 1;
+
+        snprintf(settings, sizeof settings, "dispatch_uops=4,window_uops=200,l1_load_cycles=%u", load);
+        CU_ASSERT_EQUAL(turn(settings, chain_register), 3);
+        CU_ASSERT_EQUAL(turn(settings, chain_folded), 3);
+        CU_ASSERT_EQUAL(turn(settings, behind_folded), 3 + 1); /* the folded load is where it operates when the product is there */
+        CU_ASSERT_EQUAL(turn(settings, address_of_add), 1 + lead);
+        CU_ASSERT_EQUAL(turn(settings, address_of_lea), 1); /* made where it is wanted */
+        CU_ASSERT_EQUAL(turn(settings, add_and_lea), lead ? 1 + lead : 2); /* there and back: there it waits, back it is early */
+    }
+    CU_ASSERT_EQUAL(turn("l1_load_cycles=1", branch_in_between), 4); /* the load's latency in the model */
+    CU_ASSERT_EQUAL(turn("l1_load_cycles=1,branch_pairing=off", branch_in_between), 5);
+    CU_ASSERT_EQUAL(turn("", mixed_latencies), 1);
+    CU_ASSERT_EQUAL(turn("result_order=program", mixed_latencies), 2); /* the sum is there with the product, not before */
+    CU_ASSERT_EQUAL(turn("", one_for_either), 3);
+    CU_ASSERT_EQUAL(turn("l1_load_cycles=1,folded_loads=model", behind_folded), 2); /* the product is wanted three cycles after issue */
+}
+
 /* Two threads of a core that each fill half of the width do not disturb one another; two that want all of it do. */
 static void threads(void)
 {
@@ -214,7 +310,7 @@ int main(void)
 {
     CU_TestInfo tests[] = { { "width", width }, { "long instructions", long_instructions }, { "chain", chain }, { "window", window }, { "loads", loads },
         { "forwarding", forwarding }, { "store queue", store_queue }, { "fences", fences }, { "mispredictions", mispredictions },
-        { "in order", in_order }, { "threads", threads }, CU_TEST_INFO_NULL };
+        { "in order", in_order }, { "pipeline in order", in_order_pipeline }, { "threads", threads }, CU_TEST_INFO_NULL };
 
     return run_suite("x86 times", tests);
 }
