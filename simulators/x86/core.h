@@ -250,6 +250,13 @@ void x86_core_spend(struct x86_thread *t, enum x86_category why, uint64_t cycles
 /** x86_core_stats() - configuration in effect and counters of the cores */
 void x86_core_stats(const struct x86 *x, const struct peet_env *env, struct peet_stats *node);
 
+/** x86_core_hold_front() - nothing is dispatched before this time */
+static inline void x86_core_hold_front(struct x86_thread *t, uint64_t until, enum x86_category why)
+{
+    if (until > t->front.from)
+        t->front = (struct x86_front){ until, (uint8_t)why };
+}
+
 /** x86_core_held() - cycles in which nothing of the block can be dispatched, because the front end is held up */
 static inline uint64_t x86_core_held(const struct x86_thread *t, const struct x86_code *code)
 {
