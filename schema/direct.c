@@ -338,30 +338,50 @@ static void multiply(struct maker *m, uint32_t by)
     word32(&m->e, by);
 }
 
-static int make_loop(struct maker *m, uint32_t index, const struct peet_direct_block *d)
+/* The machine goes round. */
+static void call_loop(struct maker *m, const struct wanted *w)
 {
     struct peet__emit *const e = &m->e;
+    const struct peet__block *const c = &m->f->code[w->index];
+    for (uint32_t k = 0; k < w->d.nlooks; k++) {
+        const struct peet__address a = begin_of(c, &w->d.looks[k]);
+        compute(e, registers, &a);
+        store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
+    }
+    peet__direct_show_values(m, w->index);
+    byte(e, 0xbe); /* mov esi, imm32 */
+    word32(e, m->f->blocks[w->index].id);
+    load(e, RDX, RBX, RUN(turns));
+    constant(e, RCX, (uint64_t)(uintptr_t)c->strides);
+    call(e, m->loop);
+    jump_if(e, IF_NOT, m->leave);
+}
+
+static int make_loop(struct maker *m, struct wanted *w)
+{
+    struct peet__emit *const e = &m->e;
+    const uint32_t index = w->index;
     const struct peet__block *c = &m->f->code[index];
     make_turns(m, c);
-    if (d->nlooks == 0) { /* the end of its time must be before the limit: then that of every turn is */
-        multiply(m, (uint32_t)d->time);
+    if (w->d.nlooks == 0) { /* the end of its time must be before the limit: then that of every turn is */
+        multiply(m, (uint32_t)w->d.time);
         CODE(e, "\x4c\x01\xe9"); /* add rcx, r13 */
         jump_if(e, IF_BELOW, m->leave);
         CODE(e, "\x49\x89\xcd"); /* mov r13, rcx */
     } else {
         store(e, RAX, RBX, RUN(turns));
-        for (uint32_t k = 0; k < d->nlooks; k++) {
-            const struct peet__address a = begin_of(c, &d->looks[k]);
-            compute(e, registers, &a);
-            store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
+        if (peet__direct_watchers(m, index) == 0 && peet__direct_can_stay(m, w)) {
+            uint8_t *other[2 * STAYING_LOOKS + 1], *done;
+            const uint32_t n = peet__direct_make_staying(m, w, other);
+            CODE(e, "\xe9\x00\x00\x00\x00"); /* jmp over the rest */
+            done = e->at;
+            for (uint32_t k = 0; k < n; k++)
+                aim(e, other[k]);
+            call_loop(m, w);
+            aim(e, done);
+        } else {
+            call_loop(m, w);
         }
-        peet__direct_show_values(m, index);
-        byte(e, 0xbe); /* mov esi, imm32 */
-        word32(e, m->f->blocks[index].id);
-        load(e, RDX, RBX, RUN(turns));
-        constant(e, RCX, (uint64_t)(uintptr_t)c->strides);
-        call(e, m->loop);
-        jump_if(e, IF_NOT, m->leave);
         load(e, RAX, RBX, RUN(turns));
     }
     multiply(m, m->f->blocks[index].ninsns);
@@ -503,7 +523,7 @@ static void make_block(struct maker *m, uint32_t index)
     }
     body = here(e);
     if (c->loop) {
-        make_loop(m, index, &w->d);
+        make_loop(m, w);
         CODE(e, "\x48\x83\xc5\x10"); /* add rbp, 16 */
         too_late = see_time(e);
     } else {

@@ -129,6 +129,14 @@ void peet__direct_use(struct peet__emit *e, uint32_t last, int later);
  *  afterwards; what comes next is done if there is none */
 uint8_t *peet__direct_call_cut(struct maker *m, const struct wanted *w);
 
+/* staying.c */
+enum { STAYING_LOOKS = 4 };
+/** Can a loop be looked through at once, where all of its looks stay in their lines? */
+int peet__direct_can_stay(const struct maker *m, const struct wanted *w);
+/** All turns of such a loop, run.turns of them, if each look stays in its line, and is there; then stamps and time have gone forward.
+ *  @out_else: [2 * STAYING_LOOKS + 1] behind jumps that are taken if not; nothing has happened then.  Returns: how many */
+uint32_t peet__direct_make_staying(struct maker *m, const struct wanted *w, uint8_t **out_else);
+
 /* watch.c */
 /** Do the block's values keep to all guards, and is none of its executions due?  The first thing of a block.  @tail: as in struct cold */
 void peet__direct_see(struct maker *m, uint32_t index, int32_t tail);
