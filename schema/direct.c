@@ -42,6 +42,15 @@ static void store_time(struct peet__emit *e)
     store(e, R13, RBX, RUN(time));
 }
 
+/* What is the run's and does not change while code runs. */
+static void load_run(struct peet__emit *e)
+{
+    load(e, R8, RBX, RUN(blocks));
+    load(e, R9, RBX, RUN(keys));
+    load(e, R10, RBX, RUN(used));
+    load(e, R11, RBX, RUN(hints));
+}
+
 /* At the limit or behind it, r13 is -1: whatever takes time carries, and the code is left. */
 static void reload(struct peet__emit *e)
 {
@@ -50,10 +59,7 @@ static void reload(struct peet__emit *e)
     CODE(e, "\x4d\x39\xc5\x72\x04\x4d\x8d\x45\x01"); /* cmp r13, r8; jb over the next; lea r8, [r13 + 1] */
     store(e, R8, RBX, RUN(bound));
     CODE(e, "\x4d\x29\xc5"); /* sub r13, r8 */
-    load(e, R8, RBX, RUN(blocks));
-    load(e, R9, RBX, RUN(keys));
-    load(e, R10, RBX, RUN(used));
-    load(e, R11, RBX, RUN(hints));
+    load_run(e);
 }
 
 /* The flags say whether the limit may have come.  Returns: by which condition */
@@ -138,7 +144,31 @@ static uint8_t *look_up(struct peet__emit *e)
     return jump_ahead(e, IF_NOT);
 }
 
-static struct preamble write_preamble(struct peet__emit *e)
+/* The machine's miss(): esi is the site, rax the line; ecx becomes where it is now.  Only time goes on, by what is waited. */
+static void call_miss(struct peet__emit *e, const struct peet_direct_table *table)
+{
+    CODE(e, "\x48\x89\xc2"); /* mov rdx, rax */
+    load(e, RAX, RBX, RUN(bound));
+    CODE(e, "\x4c\x01\xe8"); /* add rax, r13 */
+    store(e, RAX, RBX, RUN(time));
+    store(e, R15, RBX, RUN(stamp));
+    CODE(e, "\x48\x89\xdf\x48\x83\xec\x08"); /* mov rdi, rbx; sub rsp, 8 */
+    constant(e, RAX, (uint64_t)(uintptr_t)table->miss);
+    CODE(e, "\xff\xd0\x48\x83\xc4\x08\x89\xc1"); /* call rax; add rsp, 8; mov ecx, eax */
+    load_run(e);
+    CODE(e, "\x49\x01\xd5"); /* add r13, rdx */
+    uint8_t *const late = jump_ahead(e, IF_BELOW);
+    byte(e, 0xc3); /* ret */
+    aim(e, late);
+    CODE(e, "\x48\x8d\x42\x01\x48\x85\xc0"); /* lea rax, [rdx + 1]; test rax, rax */
+    uint8_t *const other_limit = jump_ahead(e, IF_EQUAL);
+    memory(e, 0x01, RDX, RBX, RUN(time)); /* add [rbx + …], rdx */
+    aim(e, other_limit);
+    reload(e);
+    byte(e, 0xc3);
+}
+
+static struct preamble write_preamble(struct peet__emit *e, const struct peet_direct_table *table)
 {
     static const uint8_t saved[] = {RBX, RBP, R12, R13, R14, R15};
     struct preamble p;
@@ -180,9 +210,7 @@ static struct preamble write_preamble(struct peet__emit *e)
     write_range(e, e->run + p.leave, lookup);
 
     p.miss = (size_t)(e->at - e->write); /* esi site, rax line */
-    CODE(e, "\x48\x89\xc2"); /* mov rdx, rax */
-    call_machine(e, offsetof(struct peet_direct_table, miss));
-    CODE(e, "\x89\xc1\xc3"); /* mov ecx, eax; ret */
+    call_miss(e, table);
 
     p.other = (size_t)(e->at - e->write); /* esi block id; eax: whether it could not */
     store(e, RSI, RBX, RUN(other));
@@ -595,7 +623,7 @@ struct peet__direct_function *peet__direct_make(struct peet__direct *direct, str
     m->direct = direct;
     m->made = made;
     m->e = (struct peet__emit){c->write + c->used, c->write, c->run};
-    pre = write_preamble(&m->e);
+    pre = write_preamble(&m->e, &direct->table);
     m->leave = c->run + pre.leave, m->sync = c->run + pre.sync, m->miss = c->run + pre.miss, m->other = c->run + pre.other;
     m->strange = c->run + pre.strange, m->loop = c->run + pre.loop, m->ask = c->run + pre.ask;
     made->enter = (peet__direct_enter *)(uintptr_t)(c->run + pre.enter);

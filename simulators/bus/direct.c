@@ -23,18 +23,14 @@ static struct turn *turn_begins(struct bus_direct *d, const struct peet_direct_r
 }
 
 /* A miss that is to be told: it matters whose it is, and where in the line.  Such looks have sites of their own. */
-static uint32_t miss_watched(struct peet_direct_run *run, uint32_t site, uint64_t line)
+static struct peet_direct_miss miss_watched(struct peet_direct_run *run, uint32_t site, uint64_t line)
 {
     struct bus_direct *const d = run->machine;
     struct bus *const b = d->bus;
     const struct bus_direct_site *const s = &d->sites[site];
     struct turn *const t = turn_begins(d, run, s->block);
     const uint32_t i = b->go_slowly(b, t, run->addresses[s->look], line, &b->group_ways[s->way]);
-    run->time += t->stalled * CPI_ONE;
-    d->stalled += t->stalled;
-    if (b->dead)
-        run->limit = 0;
-    return i;
+    return peet__bus_missed(d, i, t->stalled);
 }
 
 uint32_t peet__bus_site_of(struct bus *b, const struct peet_block *block, uint32_t way, uint32_t look)

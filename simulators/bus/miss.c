@@ -219,16 +219,12 @@ ALWAYS uint32_t slowly(struct bus *b, struct turn *t, uint64_t begin, uint64_t l
     return taken.frame;
 }
 
-ALWAYS uint32_t miss(struct peet_direct_run *run, uint32_t site, uint64_t line, struct shape s)
+ALWAYS struct peet_direct_miss miss(struct peet_direct_run *run, uint32_t site, uint64_t line, struct shape s)
 {
     struct bus_direct *const d = run->machine;
     struct bus *const b = d->bus;
     const struct taken taken = bring(b, line, &b->group_ways[site], (struct asking){.direct = d}, s);
-    d->run.time += taken.stalled * CPI_ONE;
-    d->stalled += taken.stalled;
-    if (UNLIKELY(b->dead))
-        d->run.limit = 0;
-    return taken.frame;
+    return peet__bus_missed(d, taken.frame, taken.stalled);
 }
 
 /* X(name, ways, plain, vectors): each with and without classification */
@@ -249,7 +245,7 @@ ALWAYS uint32_t miss(struct peet_direct_run *run, uint32_t site, uint64_t line, 
     { \
         return slowly(b, t, begin, line, w, (struct shape){__VA_ARGS__, 0}); \
     } \
-    attributes static uint32_t miss_##name(struct peet_direct_run *run, uint32_t site, uint64_t line) \
+    attributes static struct peet_direct_miss miss_##name(struct peet_direct_run *run, uint32_t site, uint64_t line) \
     { \
         return miss(run, site, line, (struct shape){__VA_ARGS__, 0}); \
     } \

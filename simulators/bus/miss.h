@@ -30,7 +30,17 @@ uint32_t peet__bus_site_of(struct bus *b, const struct peet_block *block, uint32
 struct taken { uint64_t stalled; uint32_t frame; };
 
 typedef uint32_t bus_slowly(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w);
-typedef uint32_t bus_miss(struct peet_direct_run *run, uint32_t site, uint64_t line);
+typedef struct peet_direct_miss bus_miss(struct peet_direct_run *run, uint32_t site, uint64_t line);
+
+/** A look of machine code has waited so many cycles for its line. */
+static inline __attribute__((always_inline)) struct peet_direct_miss peet__bus_missed(struct bus_direct *d, uint32_t frame, uint64_t stalled)
+{
+    d->stalled += stalled;
+    if (__builtin_expect(!d->bus->dead, 1))
+        return (struct peet_direct_miss){frame, stalled * CPI_ONE};
+    d->run.limit = 0;
+    return (struct peet_direct_miss){frame, UINT64_MAX};
+}
 
 /** The functions for this geometry: for turns, and for machine code, which is nobody's while the bus is watched. */
 bus_slowly *peet__bus_slowly_for(const struct bus *b);

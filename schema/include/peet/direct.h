@@ -74,12 +74,17 @@ struct peet_direct_block {
     struct peet_direct_look looks[PEET_DIRECT_LOOKS]; /* in their order */
 };
 
+/** What miss() returns. */
+struct peet_direct_miss {
+    uint64_t where;          /* the line is now */
+    uint64_t waited;         /* so long, in the machine's unit; UINT64_MAX: not at all, but the run's limit is another one */
+};
+
 /** What is the same for all blocks; zero if no block has looks. */
 struct peet_direct_table {
     uint32_t hint_mask, line_shift;
-    /** miss() - a look does not find its line.  @run: time and stamp before the block, time with what has been added since
-     *  Returns: where it is now */
-    uint32_t (*miss)(struct peet_direct_run *run, uint32_t site, uint64_t line);
+    /** miss() - a look does not find its line.  @run: time and stamp before the block, time with all that has been waited since */
+    struct peet_direct_miss (*miss)(struct peet_direct_run *run, uint32_t site, uint64_t line);
     /** other() - some look's references lie in two lines, or (`whole`) are not found; nothing has happened.  @run: addresses of all looks' beginnings
      *  Returns: 0: done, but for the block's own time and stamps (both of @run may have gone forward); -1: the block shall come through event();
      *  n > 0: as 0, but it may be too often: it was the n-th time that it could have been done by looks with `cuts`; PEET_DIRECT_CUT: as 0, and cut()

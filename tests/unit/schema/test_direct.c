@@ -66,13 +66,12 @@ static uint64_t wait_of(uint64_t line)
     return line % 8 == 0 ? line % 512 : 0;
 }
 
-static uint32_t miss(struct peet_direct_run *run, uint32_t site, uint64_t line)
+static struct peet_direct_miss miss(struct peet_direct_run *run, uint32_t site, uint64_t line)
 {
     CU_ASSERT(site < BLOCKS * 4);
     CU_ASSERT(site % 4 != 0 || run->time < run->limit); /* the block's first */
     tell(&told, line);
-    run->time += wait_of(line);
-    return 0;
+    return (struct peet_direct_miss){0, wait_of(line)};
 }
 
 static const struct peet_block *known[BLOCKS];
@@ -613,13 +612,12 @@ static void event_in_lines(struct lines *s, const struct peet_block_event *event
     s->time += time_of(block);
 }
 
-static uint32_t miss_lines(struct peet_direct_run *run, uint32_t site, uint64_t line)
+static struct peet_direct_miss miss_lines(struct peet_direct_run *run, uint32_t site, uint64_t line)
 {
     CU_ASSERT(site % 4 != 0 || run->time < run->limit);
-    run->time += wait_of(line);
     lines[DIRECT].keys[line % FRAMES] = line << 2 | (site / 4 % 7 == 0 ? 2 : 3);
     lines[DIRECT].misses++;
-    return (uint32_t)(line % FRAMES);
+    return (struct peet_direct_miss){line % FRAMES, wait_of(line)};
 }
 
 static int other_lines(struct peet_direct_run *run, uint32_t id)

@@ -98,6 +98,13 @@ static void use(struct peet_direct_run *run, uint32_t i, uint32_t last)
         run->used[i] = run->stamp + last;
 }
 
+static uint32_t missed(const struct peet_direct_table *t, struct peet_direct_run *run, uint32_t site, uint64_t line)
+{
+    const struct peet_direct_miss miss = t->miss(run, site, line);
+    run->time += miss.waited;
+    return (uint32_t)miss.where;
+}
+
 /* A block that is cut as ever, if it was learnt how.  Returns: whether it was */
 static int take_cut(const struct peet_direct_table *t, struct peet_direct_run *run, const struct made *m)
 {
@@ -113,7 +120,7 @@ static int take_cut(const struct peet_direct_table *t, struct peet_direct_run *r
             const struct peet_direct_line *const l = &c->lines[k];
             const struct peet_direct_look look = {.either = l->either};
             const uint64_t line = (run->addresses[l->look] >> t->line_shift) + l->second;
-            const uint32_t frame = is_there(t, run, &look, line) ? run->hints[line & t->hint_mask] : t->miss(run, l->site, line);
+            const uint32_t frame = is_there(t, run, &look, line) ? run->hints[line & t->hint_mask] : missed(t, run, l->site, line);
             if (!l->later || run->used[frame] < run->stamp + l->last)
                 run->used[frame] = run->stamp + l->last;
         }
@@ -162,7 +169,7 @@ static int take(struct bus *b, const struct peet_direct_table *t, struct peet_di
             use(run, run->hints[second & t->hint_mask], lasts[1]);
             continue;
         }
-        const uint32_t i = is_there(t, run, look, line) ? run->hints[line & t->hint_mask] : t->miss(run, look->site, line);
+        const uint32_t i = is_there(t, run, look, line) ? run->hints[line & t->hint_mask] : missed(t, run, look->site, line);
         if (!look->later || run->used[i] < run->stamp + look->last)
             run->used[i] = run->stamp + look->last;
     }
