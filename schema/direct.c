@@ -102,13 +102,35 @@ static void call_machine(struct peet__emit *e, size_t function)
     call_out(e, function, NULL);
 }
 
-/* A record that is neither plain nor of a place met before, if it is a range operation: those that are at hand, and on to the next
- * record.  @lookup: rax is the word, which may say where it is */
-static void write_range(struct peet__emit *e, const uint8_t *leave, const uint8_t *lookup)
+/* Is the word rax the record of a range operation? */
+static void compare_range(struct peet__emit *e)
 {
     constant(e, RCX, PEET__RANGE_RECORD);
     CODE(e, "\x48\x39\xc8"); /* cmp rax, rcx */
+}
+
+/* A record that is neither plain nor of a place met before, if it is a range operation: it and those that are at hand, and on to the next
+ * record.  @lookup: rax is the word, which may say where it is.  Returns: where this begins */
+static size_t write_range(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave, const uint8_t *lookup)
+{
+    const uint8_t *const next = here(e);
+    uint8_t *again;
+    size_t begin;
+    load(e, RAX, RBP, 0);
+    compare_range(e);
+    again = jump_ahead(e, IF_EQUAL);
+    load(e, RDX, R8, 0); /* the function */
+    CODE(e, "\x48\x89\xc1\x48\xf7\xd1\x8b\x92"); /* mov rcx, rax; not rcx; mov edx, [rdx + disp32] */
+    word32(e, offsetof(struct peet__function, nsegments));
+    CODE(e, "\x48\x39\xd1"); /* cmp rcx, rdx */
+    jump_if(e, IF_AT_LEAST, lookup);
+    CODE(e, "\x41\xff\x24\xc0"); /* jmp [r8 + rax * 8] */
+
+    begin = (size_t)(e->at - e->write);
+    compare_range(e);
     jump_if(e, IF_NOT, leave);
+    aim(e, again);
+    peet__direct_make_ranges(e, direct, leave, next);
     store(e, RBP, RBX, RUN(at));
     store_time(e);
     store(e, R15, RBX, RUN(stamp));
@@ -123,13 +145,8 @@ static void write_range(struct peet__emit *e, const uint8_t *leave, const uint8_
     jump_if(e, IF_EQUAL, leave);
     load(e, RBP, RBX, RUN(at));
     jump_if(e, see_time(e), leave);
-    load(e, RAX, RBP, 0);
-    load(e, RDX, R8, 0); /* the function */
-    CODE(e, "\x48\x89\xc1\x48\xf7\xd1\x8b\x92"); /* mov rcx, rax; not rcx; mov edx, [rdx + disp32] */
-    word32(e, offsetof(struct peet__function, nsegments));
-    CODE(e, "\x48\x39\xd1"); /* cmp rcx, rdx */
-    jump_if(e, IF_AT_LEAST, lookup);
-    CODE(e, "\x41\xff\x24\xc0"); /* jmp [r8 + rax * 8] */
+    jump(e, next);
+    return begin;
 }
 
 /* rcx becomes the entry of a block that says where it is; rax its word.  Returns: behind the jump that is taken if that is another's */
@@ -168,7 +185,7 @@ static void call_miss(struct peet__emit *e, const struct peet_direct_table *tabl
     byte(e, 0xc3);
 }
 
-static struct preamble write_preamble(struct peet__emit *e, const struct peet_direct_table *table)
+static struct preamble write_preamble(struct peet__emit *e, struct peet__direct *direct)
 {
     static const uint8_t saved[] = {RBX, RBP, R12, R13, R14, R15};
     struct preamble p;
@@ -205,12 +222,11 @@ static struct preamble write_preamble(struct peet__emit *e, const struct peet_di
     const uint8_t *const lookup = here(e);
     uint8_t *const strange = look_up(e);
     CODE(e, "\xff\x61\x08"); /* jmp [rcx + 8] */
-    aim(e, strange);
-    p.strange = (size_t)(e->at - e->write);
-    write_range(e, e->run + p.leave, lookup);
+    p.strange = write_range(e, direct, e->run + p.leave, lookup);
+    aim_at(e, strange, e->run + p.strange);
 
     p.miss = (size_t)(e->at - e->write); /* esi site, rax line */
-    call_miss(e, table);
+    call_miss(e, &direct->table);
 
     p.other = (size_t)(e->at - e->write); /* esi block id; eax: whether it could not */
     store(e, RSI, RBX, RUN(other));
@@ -604,7 +620,7 @@ static struct peet__direct_function *new_function(const struct peet__direct *dir
 
 struct peet__direct_function *peet__direct_make(struct peet__direct *direct, struct peet__function *f)
 {
-    enum { PREAMBLE_BYTES = 1024 };
+    enum { PREAMBLE_BYTES = 2048 };
     struct peet__direct_function *const made = f->direct != NULL ? f->direct : new_function(direct, f);
     size_t room = PREAMBLE_BYTES;
     struct preamble pre;
@@ -623,7 +639,7 @@ struct peet__direct_function *peet__direct_make(struct peet__direct *direct, str
     m->direct = direct;
     m->made = made;
     m->e = (struct peet__emit){c->write + c->used, c->write, c->run};
-    pre = write_preamble(&m->e, &direct->table);
+    pre = write_preamble(&m->e, direct);
     m->leave = c->run + pre.leave, m->sync = c->run + pre.sync, m->miss = c->run + pre.miss, m->other = c->run + pre.other;
     m->strange = c->run + pre.strange, m->loop = c->run + pre.loop, m->ask = c->run + pre.ask;
     made->enter = (peet__direct_enter *)(uintptr_t)(c->run + pre.enter);

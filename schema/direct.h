@@ -49,12 +49,15 @@ static inline uint32_t peet__direct_sync_index(uint64_t pc)
 struct peet__direct_range {
     const struct peet_block *block;
     uint64_t times, elements;
-    uint64_t time;       /* table.range_looks: of its instructions; */
-    uint8_t reads, writes;      /* so many references an instruction makes; */
-    uint8_t first, second;      /* where they are: these words of the record, second is 0 if there is one; */
-    uint8_t either[2];          /* as in looks */
+    /* table.range_looks: */
+    uint64_t time;           /* of its instructions */
+    uint64_t masks[2];       /* what has to be right in a key: the bits that are not in `either` of a look */
+    uint8_t kind;            /* enum peet__range_kind */
+    uint8_t first, second;   /* where they are: these words of the record */
+    uint8_t reads, writes;   /* so many references an element makes; the first one of two reads */
 };
-enum { PEET__DIRECT_RANGES = 2 * PEET_SYNTHETIC_COUNT, PEET__RANGE_ARGS = 4 };
+enum peet__range_kind { PEET__RANGE_UNKNOWN, PEET__RANGE_ONE, PEET__RANGE_TWO };
+enum { PEET__DIRECT_RANGES = PEET_SYNTHETIC_MORE + PEET_SYNTHETIC_COUNT, PEET__RANGE_ARGS = 4 };
 
 /** Where code asks an observer: a guard that does not hold; NO_GUARD: an execution that is due. */
 struct peet__direct_site {
@@ -107,6 +110,10 @@ int peet__direct_learn_cut(struct peet_direct_run *run, uint32_t block_id);
 /** peet__direct_range() - for the code: the records of range operations at run->at, as far as they go; run->at moves behind them, or does not: then decode.c
  *  sees to it.  Returns: their instructions */
 uint64_t peet__direct_range(struct peet_direct_run *run);
+/** peet__direct_make_ranges() - the code that does this for a record at rbp whose lines are where they were last; all others come out at its end.
+ *  @next: where to go on behind the record */
+struct peet__emit;
+void peet__direct_make_ranges(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave, const uint8_t *next);
 /** peet__direct_range_known() - the machine takes such operations: here is the block.  @what: enum peet_synthetic, PEET_SYNTHETIC_MORE */
 void peet__direct_range_known(struct peet__direct *direct, unsigned what, const struct peet_block *block);
 /** What peet_program_direct_executed() says of them. */

@@ -1,29 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Range operations of libraries (PEET_ABSTRACT_RANGE) among blocks that are taken without events: the code that direct.c makes calls here,
- * here the machine is told, and what there is to count is added up.  The first of each kind goes the way of all other
- * records (decode.c), which makes its block.
+ * Range operations of libraries (PEET_ABSTRACT_RANGE) among blocks that are taken without events.  Most are short, and lie in lines that are where they were
+ * last: the machine says what that means (table.range_looks), and the code that is made here does it.  All others come to peet__direct_range(), which tells the
+ * machine, and so do those that somebody wants to see.  The first of each kind goes the way of all other records (decode.c), which makes its block.
  */
-#include "direct.h"
+#include "maker.h"
 #include "ranges.h"
 #include <peet/raw.h>
 
-enum { DESTINATION = 2, SOURCE = 3 }; /* words of the record */
-
-/* Which of the ranges[]; PEET__DIRECT_RANGES and more: none. */
-static inline uint64_t index_of(uint64_t what)
-{
-    const uint64_t kind = what & ~(uint64_t)PEET_SYNTHETIC_MORE;
-    return kind < PEET_SYNTHETIC_COUNT ? kind + (what & PEET_SYNTHETIC_MORE ? PEET_SYNTHETIC_COUNT : 0) : PEET__DIRECT_RANGES;
-}
+enum { DESTINATION = 2, SOURCE = 3, BYTES = 4 }; /* words of the record */
+enum { INSTRUCTIONS = 2 }; /* of each block */
 
 /* The line of so many bytes, if it is where it was last.  Returns: whether they are in one, and it is */
-static inline __attribute__((always_inline)) int look(const struct peet_direct_run *run, uint64_t address, uint64_t bytes, uint64_t either, uint32_t *out_at)
+static inline __attribute__((always_inline)) int look(const struct peet_direct_run *run, uint64_t address, uint64_t bytes, uint64_t mask, uint32_t *out_at)
 {
     const struct peet_direct_table *const t = run->table;
     const uint64_t line = address >> t->line_shift;
     *out_at = run->hints[line & t->hint_mask];
-    return (run->keys[*out_at] | either) == (line << 2 | 3) && (address + bytes - 1) >> t->line_shift == line;
+    return ((run->keys[*out_at] ^ (line << 2 | 3)) & mask) == 0 && (address + bytes - 1) >> t->line_shift == line;
 }
 
 /* The elements are words, then bytes; first all words of the one range, then those of the other, and so with bytes.  Returns: whether
@@ -32,10 +26,10 @@ static inline __attribute__((always_inline)) int hit(struct peet_direct_run *run
 {
     uint32_t first, second;
     uint64_t stamp = run->stamp + elements;
-    if (!look(run, at[r->first], bytes, r->either[0], &first))
+    if (!look(run, at[r->first], bytes, r->masks[0], &first))
         return 0;
-    if (r->second != 0) {
-        if (!look(run, at[r->second], bytes, r->either[1], &second))
+    if (r->kind == PEET__RANGE_TWO) {
+        if (!look(run, at[r->second], bytes, r->masks[1], &second))
             return 0;
         run->used[first] = bytes % 8 != 0 ? stamp + bytes / 8 : stamp;
         stamp += elements;
@@ -54,7 +48,7 @@ static __attribute__((noinline)) void go_slowly(struct peet_direct_run *run, con
 {
     struct peet__direct *const direct = peet__direct_of(run);
     uint64_t values[8];
-    peet__range_values(at[r->first], r->second != 0, at[r->second], at[4], values);
+    peet__range_values(at[r->first], r->kind == PEET__RANGE_TWO, at[r->second], at[4], values);
     if (!is_hit)
         direct->table.range(run, r->block, values);
     if (direct->nobservers != 0)
@@ -68,14 +62,14 @@ uint64_t peet__direct_range(struct peet_direct_run *run)
     const uint64_t *at = run->at;
     uint64_t instructions = 0;
     do {
-        const uint64_t bytes = at[4], elements = bytes / 8 + bytes % 8, index = index_of(at[1]);
-        struct peet__direct_range *r;
+        const uint64_t what = at[1], bytes = at[4], elements = bytes / 8 + bytes % 8;
         if (__builtin_expect(bytes != 0, 1)) {
-            if (index >= PEET__DIRECT_RANGES || (r = &direct->ranges[index])->block == NULL)
+            struct peet__direct_range *const r = &direct->ranges[what];
+            if (what >= PEET__DIRECT_RANGES || r->kind == PEET__RANGE_UNKNOWN)
                 break;
             r->times++;
             r->elements += elements;
-            instructions += r->block->ninsns;
+            instructions += INSTRUCTIONS;
             const int is_hit = looks && hit(run, r, at, bytes, elements);
             if (!is_hit || direct->nobservers != 0)
                 go_slowly(run, r, at, is_hit);
@@ -89,23 +83,23 @@ uint64_t peet__direct_range(struct peet_direct_run *run)
 void peet__direct_range_known(struct peet__direct *direct, unsigned what, const struct peet_block *block)
 {
     enum { A_DESTINATION = 1, A_SOURCE = 2 };
-    const uint64_t index = index_of(what);
     uint64_t values[8];
-    if (direct->table.range == NULL || index >= PEET__DIRECT_RANGES)
+    if (direct->table.range == NULL || what >= PEET__DIRECT_RANGES || block->ninsns != INSTRUCTIONS)
         return;
-    struct peet__direct_range *const r = &direct->ranges[index];
+    struct peet__direct_range *const r = &direct->ranges[what];
     peet_synthetic_values(what, A_DESTINATION, A_SOURCE, 8, values);
     r->block = block;
-    r->time = direct->table.insn_time * block->ninsns;
-    r->reads = r->writes = r->second = 0;
+    r->time = direct->table.insn_time * INSTRUCTIONS;
+    r->reads = r->writes = 0;
     for (uint32_t k = 0; k < block->insns[0].nrefs; k++) { /* of words; bytes are the same */
         const struct peet_ref *const ref = &block->refs[k];
         const int reads = ref->kind == PEET_REF_LOAD;
         *(k == 0 ? &r->first : &r->second) = values[ref->value] == A_DESTINATION ? DESTINATION : SOURCE;
-        r->either[k] = reads;
+        r->masks[k] = ~(uint64_t)reads;
         r->reads = (uint8_t)(r->reads + reads);
         r->writes = (uint8_t)(r->writes + !reads);
     }
+    r->kind = block->insns[0].nrefs == 1 ? PEET__RANGE_ONE : PEET__RANGE_TWO;
 }
 
 void peet__direct_ranges_executed(struct peet__direct *direct, peet_program_executed *fn, void *arg)
@@ -118,3 +112,139 @@ void peet__direct_ranges_executed(struct peet__direct *direct, peet_program_exec
         r->times = r->elements = 0;
     }
 }
+
+#ifdef __x86_64__
+
+#define RANGE(field) ((int32_t)offsetof(struct peet__direct_range, field))
+
+/* What the code leaves to peet__direct_range(): jumps there. */
+struct slow { uint8_t *from[16]; unsigned n; };
+
+static void unless_slow(struct peet__emit *e, unsigned condition, struct slow *slow)
+{
+    slow->from[slow->n++] = jump_ahead(e, condition);
+}
+
+/* movzx reg, byte [rax + field] */
+static void load_byte(struct peet__emit *e, unsigned reg, int32_t field)
+{
+    CODE(e, "\x0f\xb6");
+    byte(e, 0x40 | reg << 3);
+    byte(e, (unsigned)field);
+}
+
+/* rsi: the address of the range whose word in the record that is */
+static void load_address(struct peet__emit *e, int32_t word)
+{
+    load_byte(e, RCX, word);
+    CODE(e, "\x48\x8b\x74\xcd\x00"); /* mov rsi, [rbp + rcx * 8] */
+}
+
+/* rsi and @last, rcx or rdx: the addresses of its first and last byte.  ecx becomes where their line is */
+static void look_for(struct peet__emit *e, const struct peet_direct_table *t, unsigned last, int32_t mask, struct slow *slow)
+{
+    CODE(e, "\x48\xc1\xee"); /* shr rsi, imm8 */
+    byte(e, t->line_shift);
+    CODE(e, "\x48\xc1"); /* shr last, imm8 */
+    byte(e, 0xe8 | last);
+    byte(e, t->line_shift);
+    CODE(e, "\x48\x39"); /* cmp rsi, last */
+    byte(e, 0xc0 | last << 3 | RSI);
+    unless_slow(e, IF_NOT, slow);
+    byte(e, 0x81); /* and last, imm32 */
+    byte(e, 0xe0 | last);
+    word32(e, t->hint_mask);
+    CODE(e, "\x41\x8b\x0c"); /* mov ecx, [r11 + last * 4] */
+    byte(e, 0x83 | last << 3);
+    CODE(e, "\x48\x8d\x34\xb5"); /* lea rsi, [rsi * 4 + 3] */
+    word32(e, 3);
+    CODE(e, "\x49\x33\x34\xc9"); /* xor rsi, [r9 + rcx * 8] */
+    memory(e, 0x85, RSI, RAX, mask); /* test [rax + mask], rsi */
+    unless_slow(e, IF_NOT, slow);
+}
+
+/* rdx or rsi, the elements of a range, are counted.  The first of two reads, the other one is as `writes` says. */
+static void count(struct peet__emit *e, unsigned elements, int two)
+{
+    const int32_t reads = RUN(reads);
+    if (two)
+        memory(e, 0x01, elements, RBX, reads); /* add [rbx + …], elements */
+    load_byte(e, RCX, RANGE(writes));
+    CODE(e, "\x48\x01"); /* add [rbx + rcx * 8 + disp32], elements */
+    byte(e, 0x84 | elements << 3);
+    byte(e, 0xcb);
+    word32(e, (uint32_t)reads);
+    memory(e, 0x01, elements, RAX, RANGE(elements));
+    memory(e, 0xff, 0, RAX, RANGE(times)); /* inc */
+    add_constant(e, R12, INSTRUCTIONS);
+}
+_Static_assert(offsetof(struct peet_direct_run, writes) == offsetof(struct peet_direct_run, reads) + 8 && sizeof(struct peet__direct_range) < 128, "the code knows this");
+
+/* rdx: so many elements, each of which takes so much.  It is over; on to the next record. */
+static void take(struct peet__emit *e, unsigned elements, uint64_t time, const uint8_t *leave, const uint8_t *next)
+{
+    CODE(e, "\x48\x69"); /* imul rdx, elements, imm32 */
+    byte(e, 0xc0 | RDX << 3 | elements);
+    word32(e, (uint32_t)time);
+    memory(e, 0x03, RDX, RAX, RANGE(time)); /* add rdx, [rax + …] */
+    add_constant(e, RBP, 8 * (1 + PEET__RANGE_ARGS));
+    CODE(e, "\x49\x01\xd5"); /* add r13, rdx */
+    jump_if(e, IF_BELOW, leave);
+    jump(e, next);
+}
+
+void peet__direct_make_ranges(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave, const uint8_t *next)
+{
+    const struct peet_direct_table *const t = &direct->table;
+    struct slow slow = {.n = 0};
+    uint8_t *two;
+    if (!t->range_looks || direct->nobservers != 0 || t->touch_time > INT32_MAX / 2)
+        return;
+    load(e, RAX, RBP, 8); /* the operation */
+    compare_constant(e, RAX, PEET__DIRECT_RANGES);
+    unless_slow(e, IF_AT_LEAST, &slow);
+    CODE(e, "\x6b\xc0"); /* imul eax, eax, imm8 */
+    byte(e, sizeof(struct peet__direct_range));
+    constant(e, RCX, (uint64_t)(uintptr_t)direct->ranges);
+    CODE(e, "\x48\x01\xc8"); /* add rax, rcx */
+    load(e, RDX, RBP, 8 * BYTES);
+    CODE(e, "\x48\x83\xea\x01"); /* sub rdx, 1 */
+    unless_slow(e, IF_BELOW, &slow);
+    CODE(e, "\x80\x78"); /* cmp byte [rax + kind], imm8 */
+    byte(e, (unsigned)RANGE(kind));
+    byte(e, PEET__RANGE_ONE);
+    unless_slow(e, IF_BELOW, &slow);
+    two = jump_ahead(e, IF_ABOVE);
+
+    load_address(e, RANGE(first));
+    CODE(e, "\x48\x01\xf2"); /* add rdx, rsi */
+    look_for(e, t, RDX, RANGE(masks), &slow);
+    load(e, RDX, RBP, 8 * BYTES);
+    CODE(e, "\x89\xd6\xc1\xea\x03\x83\xe6\x07\x01\xf2"); /* mov esi, edx; shr edx, 3; and esi, 7; add edx, esi */
+    CODE(e, "\x49\x01\xd7\x4d\x89\x3c\xca"); /* add r15, rdx; mov [r10 + rcx * 8], r15 */
+    count(e, RDX, 0);
+    take(e, RDX, t->touch_time, leave, next);
+
+    aim(e, two);
+    load_address(e, RANGE(first));
+    CODE(e, "\x48\x8d\x0c\x16"); /* lea rcx, [rsi + rdx] */
+    look_for(e, t, RCX, RANGE(masks), &slow);
+    CODE(e, "\x49\x89\xc8"); /* mov r8, rcx */
+    load_address(e, RANGE(second));
+    CODE(e, "\x48\x01\xf2"); /* add rdx, rsi */
+    look_for(e, t, RDX, RANGE(masks) + 8, &slow);
+    store(e, RDI, RBX, RUN(last));
+    load(e, RDX, RBP, 8 * BYTES);
+    /* xor edi, edi; mov esi, edx; shr edx, 3; and esi, 7; lea rsi, [rsi + rdx]; cmovne edi, edx: rsi elements, rdi the other one's words, if bytes follow them */
+    CODE(e, "\x31\xff\x89\xd6\xc1\xea\x03\x83\xe6\x07\x48\x8d\x34\x16\x0f\x45\xfa");
+    CODE(e, "\x49\x01\xf7\x4c\x01\xff\x4b\x89\x3c\xc2"); /* add r15, rsi; add rdi, r15; mov [r10 + r8 * 8], rdi */
+    CODE(e, "\x49\x01\xf7\x4d\x89\x3c\xca"); /* add r15, rsi; mov [r10 + rcx * 8], r15 */
+    load(e, R8, RBX, RUN(blocks));
+    load(e, RDI, RBX, RUN(last));
+    count(e, RSI, 1);
+    take(e, RSI, 2 * t->touch_time, leave, next);
+    while (slow.n > 0)
+        aim(e, slow.from[--slow.n]);
+}
+
+#endif

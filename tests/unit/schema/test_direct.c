@@ -407,7 +407,7 @@ static uint64_t *range_record(uint64_t *at)
     static const unsigned what[] = {PEET_SYNTHETIC_MEMCPY, PEET_SYNTHETIC_MEMSET, PEET_SYNTHETIC_STRCMP, PEET_SYNTHETIC_STRLEN, PEET_SYNTHETIC_QSORT};
     at[0] = PEET_RAW_ABSTRACT(PEET_ABSTRACT_RANGE, 4);
     at[1] = what[number(5)] | (number(2) ? PEET_SYNTHETIC_MORE : 0);
-    at[2] = number(1 << 20), at[3] = number(1 << 20);
+    at[2] = 0x10000 + number(reach), at[3] = 0x10000 + number(reach);
     at[4] = number(4) ? number(40) : number(5000);
     return at + 5;
 }
@@ -504,7 +504,7 @@ static uint64_t compare(struct peet_program *p, const uint64_t *words, const uin
 /* Lines that are found: each has one frame that can be its own.  What the code does with a block's looks is what is done here for its event. */
 
 enum { FRAMES = 64, LINE = 1 << SHIFT, SPANS = 6 };
-struct lines { uint64_t keys[FRAMES], used[FRAMES], misses, stamp, time; };
+struct lines { uint64_t keys[FRAMES], used[FRAMES], misses, stamp, time, reads, writes; };
 static struct lines lines[2]; /* REFERENCE, DIRECT */
 static uint8_t cut_lasts[SPANS][3][LINE][2], is_often[BLOCKS];
 static int nothers[BLOCKS];
@@ -659,10 +659,41 @@ static int cut_lines(void *self, const struct peet_block *block, struct peet_dir
     return out->name == UINT64_MAX ? -1 : 0;
 }
 
+enum { INSN_TIME = 5, TOUCH_TIME = 3 };
+static unsigned nranges, nranges_all;
+
+/* Each element for itself, in its first byte's line. */
+static void range_in_lines(struct lines *s, const struct peet_block *block, const uint64_t *values)
+{
+    for (uint32_t i = 0; i < block->nrefs; i++) {
+        const struct peet_ref *const ref = &block->refs[i];
+        for (uint64_t k = 0; k < values[ref->value + 1]; k++) {
+            const struct peet_direct_look look = {.either = ref->kind == PEET_REF_LOAD};
+            use_line(s, &look, (values[ref->value] + k * ref->size_bytes) >> SHIFT, 1);
+            s->stamp++;
+            s->time += TOUCH_TIME;
+            *(ref->kind == PEET_REF_LOAD ? &s->reads : &s->writes) += 1;
+        }
+    }
+    s->time += INSN_TIME * block->ninsns;
+}
+
+static void range_lines(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values)
+{
+    struct lines *const s = &lines[DIRECT];
+    s->stamp = run->stamp;
+    s->time = run->time;
+    range_in_lines(s, block, values);
+    run->stamp = s->stamp;
+    run->time = s->time;
+    nranges_all++;
+}
+
 static int table_lines(void *self, struct peet_direct_table *out)
 {
     (void)self;
-    *out = (struct peet_direct_table){.hint_mask = FRAMES - 1, .line_shift = SHIFT, .miss = miss_lines, .other = other_lines};
+    *out = (struct peet_direct_table){.hint_mask = FRAMES - 1, .line_shift = SHIFT, .miss = miss_lines, .other = other_lines,
+        .range = range_lines, .range_looks = 1, .insn_time = INSN_TIME, .touch_time = TOUCH_TIME};
     return 0;
 }
 
@@ -677,8 +708,10 @@ static int often(void *self, const struct peet_block *block)
 static void sink_lines(void *arg, struct peet_direct_run *run, const struct peet_block_event *event)
 {
     (void)arg;
-    if (strcmp(event->block->function->image, "peet") == 0) /* ranges are not seen here */
+    if (strcmp(event->block->function->image, "peet") == 0) {
+        range_lines(run, event->block, event->values);
         return;
+    }
     lines[DIRECT].stamp = run->stamp;
     lines[DIRECT].time = run->time;
     event_in_lines(&lines[DIRECT], event);
@@ -696,8 +729,15 @@ static void compare_lines(struct peet_program *p, const uint64_t *words, const u
     CU_ASSERT_FATAL(peet_decode_state_new(p, 3, 0x7000, &one) == 0);
     CU_ASSERT_FATAL(peet_decode_state_new(p, 3, 0x7000, &many) == 0);
     while ((kind = peet_decode_next(one, &at, end, 1, &event, &error)) > 0)
-        if (kind == PEET_EVENT_BLOCK)
+        if (kind == PEET_EVENT_BLOCK) {
             event_in_lines(&lines[REFERENCE], &event.block);
+        } else if (event.abstract.args[3] != 0) {
+            const uint64_t *const args = event.abstract.args;
+            uint64_t values[8];
+            peet_synthetic_values((unsigned)args[0], args[1], args[2], args[3], values);
+            range_in_lines(&lines[REFERENCE], peet_program_synthetic(p, (unsigned)args[0]), values);
+            nranges++;
+        }
     at = words;
     do {
         do
@@ -706,9 +746,13 @@ static void compare_lines(struct peet_program *p, const uint64_t *words, const u
         kind = peet_decode_next(many, &at, end, 1, &event, &error);
         if (kind == PEET_EVENT_BLOCK)
             sink_lines(NULL, run, &event.block);
+        CU_ASSERT(kind != PEET_EVENT_ABSTRACT || event.abstract.args[3] == 0);
     } while (kind > 0);
     lines[DIRECT].stamp = run->stamp;
     lines[DIRECT].time = run->time;
+    lines[DIRECT].reads += run->reads;
+    lines[DIRECT].writes += run->writes;
+    run->reads = run->writes = 0;
     CU_ASSERT(memcmp(&lines[DIRECT], &lines[REFERENCE], sizeof lines[0]) == 0);
     peet_decode_state_free(one);
     peet_decode_state_free(many);
@@ -743,8 +787,9 @@ static void test_lines(void)
         peet_program_free(p);
     }
     reach = 1 << 20;
-    CU_ASSERT(nothers_all > 10000 && noften > 50 && ncuts > 1000 && ntaken > 1000);
-    printf("%u blocks in two lines or not found, of %u that was said, %u cuts, by which %lu were taken ", nothers_all, noften, ncuts, (unsigned long)ntaken);
+    CU_ASSERT(nothers_all > 10000 && noften > 50 && ncuts > 1000 && ntaken > 1000 && nranges_all > 1000 && nranges - nranges_all > 1000);
+    printf("%u blocks in two lines or not found, of %u that was said, %u cuts, by which %lu were taken; %u ranges, %u of them the machine's ", nothers_all, noften, ncuts, (unsigned long)ntaken,
+        nranges, nranges_all);
 #endif
 }
 
