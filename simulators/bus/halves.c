@@ -254,6 +254,12 @@ ALWAYS uint64_t line_of(const struct bus *b, const struct part *part, const uint
     return (begins[part->look] >> b->line_shift) + part->second;
 }
 
+/* Might more lines come to a set than it has frames?  The two of a group are in different ones. */
+ALWAYS int parts_many(const struct bus *b, const struct plan *p, const struct cut *cut)
+{
+    return cut->nparts > b->ways && (p->ngroups > b->ways || b->sets == 1);
+}
+
 /* May one part's line make room for another's, since not all are there and they may not all fit? */
 static __attribute__((noinline)) int parts_crowded(const struct bus *b, const struct cache *c, const struct cut *cut, const uint64_t *begins)
 {
@@ -269,7 +275,7 @@ int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, con
 {
     struct cut *const cut = cut_of(b, p, block, begins);
     struct cache *const c = t->c;
-    if (UNLIKELY(!cut || !cut->nparts) || (UNLIKELY(cut->nparts > b->ways) && parts_crowded(b, c, cut, begins)))
+    if (UNLIKELY(!cut || !cut->nparts) || (UNLIKELY(parts_many(b, p, cut)) && parts_crowded(b, c, cut, begins)))
         return -1;
     for (uint32_t i = 0; i < cut->nparts; i++) {
         const struct part *const part = &cut->parts[i];
@@ -307,7 +313,7 @@ int peet__bus_cut_tell(struct bus *b, const struct plan *p, const struct turn *t
 {
     struct cut *const cut = t->cut;
     uint8_t latest = 0;
-    if (cut->nparts > b->ways || cut->nparts > sizeof out->lines / sizeof *out->lines || /* else one line might make room for another */
+    if (parts_many(b, p, cut) || cut->nparts > sizeof out->lines / sizeof *out->lines || /* else one line might make room for another */
         peet__bus_room_for((void **)&b->group_ways, &b->group_ways_size, b->ngroup_ways, cut->nparts, sizeof *b->group_ways))
         return -1;
     *out = (struct peet_direct_cut){.names = b->cuts[p->cuts - 1]->names, .name = cut->name, .time = cut->more_time, .stamps = cut->more_stamps,
