@@ -111,7 +111,7 @@ static void compare_range(struct peet__emit *e)
 
 /* A record that is neither plain nor of a place met before, if it is a range operation: it and those that are at hand, and on to the next
  * record.  @lookup: rax is the word, which may say where it is.  Returns: where this begins */
-static size_t write_range(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave, const uint8_t *lookup)
+static size_t write_range(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave, const uint8_t *miss, const uint8_t *lookup)
 {
     const uint8_t *const next = here(e);
     uint8_t *again;
@@ -130,7 +130,7 @@ static size_t write_range(struct peet__emit *e, struct peet__direct *direct, con
     compare_range(e);
     jump_if(e, IF_NOT, leave);
     aim(e, again);
-    peet__direct_make_ranges(e, direct, leave, next);
+    peet__direct_make_ranges(e, direct, leave, miss, next);
     store(e, RBP, RBX, RUN(at));
     store_time(e);
     store(e, R15, RBX, RUN(stamp));
@@ -217,16 +217,16 @@ static struct preamble write_preamble(struct peet__emit *e, struct peet__direct 
     }
     byte(e, 0xc3);
 
+    p.miss = (size_t)(e->at - e->write); /* esi site, rax line */
+    call_miss(e, &direct->table);
+
     /* The word at hand, rax, is not plain. */
     p.sync = (size_t)(e->at - e->write);
     const uint8_t *const lookup = here(e);
     uint8_t *const strange = look_up(e);
     CODE(e, "\xff\x61\x08"); /* jmp [rcx + 8] */
-    p.strange = write_range(e, direct, e->run + p.leave, lookup);
+    p.strange = write_range(e, direct, e->run + p.leave, e->run + p.miss, lookup);
     aim_at(e, strange, e->run + p.strange);
-
-    p.miss = (size_t)(e->at - e->write); /* esi site, rax line */
-    call_miss(e, &direct->table);
 
     p.other = (size_t)(e->at - e->write); /* esi block id; eax: whether it could not */
     store(e, RSI, RBX, RUN(other));

@@ -52,6 +52,7 @@ struct peet__direct_range {
     /* table.range_looks: */
     uint64_t time;           /* of its instructions */
     uint64_t masks[2];       /* what has to be right in a key: the bits that are not in `either` of a look */
+    uint32_t sites[2];       /* table.range_misses: of the first one's words, and bytes */
     uint8_t kind;            /* enum peet__range_kind */
     uint8_t first, second;   /* where they are: these words of the record */
     uint8_t reads, writes;   /* so many references an element makes; the first one of two reads */
@@ -111,9 +112,9 @@ int peet__direct_learn_cut(struct peet_direct_run *run, uint32_t block_id);
  *  sees to it.  Returns: their instructions */
 uint64_t peet__direct_range(struct peet_direct_run *run);
 /** peet__direct_make_ranges() - the code that does this for a record at rbp whose lines are where they were last; all others come out at its end.
- *  @next: where to go on behind the record */
+ *  @miss: the code that calls the machine's.  @next: where to go on behind the record */
 struct peet__emit;
-void peet__direct_make_ranges(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave, const uint8_t *next);
+void peet__direct_make_ranges(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave, const uint8_t *miss, const uint8_t *next);
 /** peet__direct_range_known() - the machine takes such operations: here is the block.  @what: enum peet_synthetic, PEET_SYNTHETIC_MORE */
 void peet__direct_range_known(struct peet__direct *direct, unsigned what, const struct peet_block *block);
 /** What peet_program_direct_executed() says of them. */

@@ -99,6 +99,8 @@ void peet__direct_range_known(struct peet__direct *direct, unsigned what, const 
         r->reads = (uint8_t)(r->reads + reads);
         r->writes = (uint8_t)(r->writes + !reads);
     }
+    for (unsigned k = 0; k < 2; k++)
+        r->sites[k] = direct->table.range_sites[block->refs[0].kind == PEET_REF_STORE][k];
     r->kind = block->insns[0].nrefs == 1 ? PEET__RANGE_ONE : PEET__RANGE_TWO;
 }
 
@@ -140,8 +142,8 @@ static void load_address(struct peet__emit *e, int32_t word)
     CODE(e, "\x48\x8b\x74\xcd\x00"); /* mov rsi, [rbp + rcx * 8] */
 }
 
-/* rsi and @last, rcx or rdx: the addresses of its first and last byte.  ecx becomes where their line is */
-static void look_for(struct peet__emit *e, const struct peet_direct_table *t, unsigned last, int32_t mask, struct slow *slow)
+/* rsi and @last, rcx or rdx: the addresses of its first and last byte.  ecx becomes where their line is.  Returns: behind the jump that is taken if it is not there */
+static uint8_t *look_for(struct peet__emit *e, const struct peet_direct_table *t, unsigned last, int32_t mask, struct slow *slow)
 {
     CODE(e, "\x48\xc1\xee"); /* shr rsi, imm8 */
     byte(e, t->line_shift);
@@ -160,7 +162,30 @@ static void look_for(struct peet__emit *e, const struct peet_direct_table *t, un
     word32(e, 3);
     CODE(e, "\x49\x33\x34\xc9"); /* xor rsi, [r9 + rcx * 8] */
     memory(e, 0x85, RSI, RAX, mask); /* test [rax + mask], rsi */
-    unless_slow(e, IF_NOT, slow);
+    return jump_ahead(e, IF_NOT);
+}
+
+/* The first range's line was not found at @from, where rdx was the bytes less one, if it is needed: the machine brings it, and all is as if it had been. */
+static void bring(struct peet__emit *e, const struct peet_direct_table *t, uint8_t *from, const uint8_t *miss, const uint8_t *back)
+{
+    aim(e, from);
+    store(e, RDI, RBX, RUN(last));
+    store(e, RAX, RBX, RUN(other));
+    CODE(e, "\x31\xd2\x48\x83\x7d"); /* xor edx, edx; cmp qword [rbp + disp8], 8; setb dl */
+    byte(e, 8 * BYTES);
+    CODE(e, "\x08\x0f\x92\xc2");
+    load_address(e, RANGE(first));
+    CODE(e, "\x8b\x4c\x90"); /* mov ecx, [rax + rdx * 4 + disp8] */
+    byte(e, (unsigned)RANGE(sites));
+    CODE(e, "\x48\x89\xf0\x48\xc1\xe8"); /* mov rax, rsi; shr rax, imm8 */
+    byte(e, t->line_shift);
+    CODE(e, "\x89\xce"); /* mov esi, ecx */
+    call(e, miss);
+    load(e, RAX, RBX, RUN(other));
+    load(e, RDI, RBX, RUN(last));
+    load(e, RDX, RBP, 8 * BYTES);
+    add_constant(e, RDX, (uint64_t)-1);
+    jump(e, back);
 }
 
 /* rdx or rsi, the elements of a range, are counted.  The first of two reads, the other one is as `writes` says. */
@@ -193,11 +218,12 @@ static void take(struct peet__emit *e, unsigned elements, uint64_t time, const u
     jump(e, next);
 }
 
-void peet__direct_make_ranges(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave, const uint8_t *next)
+void peet__direct_make_ranges(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave, const uint8_t *miss, const uint8_t *next)
 {
     const struct peet_direct_table *const t = &direct->table;
     struct slow slow = {.n = 0};
-    uint8_t *two;
+    const uint8_t *back[2];
+    uint8_t *two, *missing[2];
     if (!t->range_looks || direct->nobservers != 0 || t->touch_time > INT32_MAX / 2)
         return;
     load(e, RAX, RBP, 8); /* the operation */
@@ -218,7 +244,8 @@ void peet__direct_make_ranges(struct peet__emit *e, struct peet__direct *direct,
 
     load_address(e, RANGE(first));
     CODE(e, "\x48\x01\xf2"); /* add rdx, rsi */
-    look_for(e, t, RDX, RANGE(masks), &slow);
+    missing[0] = look_for(e, t, RDX, RANGE(masks), &slow);
+    back[0] = here(e);
     load(e, RDX, RBP, 8 * BYTES);
     CODE(e, "\x89\xd6\xc1\xea\x03\x83\xe6\x07\x01\xf2"); /* mov esi, edx; shr edx, 3; and esi, 7; add edx, esi */
     CODE(e, "\x49\x01\xd7\x4d\x89\x3c\xca"); /* add r15, rdx; mov [r10 + rcx * 8], r15 */
@@ -228,11 +255,12 @@ void peet__direct_make_ranges(struct peet__emit *e, struct peet__direct *direct,
     aim(e, two);
     load_address(e, RANGE(first));
     CODE(e, "\x48\x8d\x0c\x16"); /* lea rcx, [rsi + rdx] */
-    look_for(e, t, RCX, RANGE(masks), &slow);
+    missing[1] = look_for(e, t, RCX, RANGE(masks), &slow);
+    back[1] = here(e);
     CODE(e, "\x49\x89\xc8"); /* mov r8, rcx */
     load_address(e, RANGE(second));
     CODE(e, "\x48\x01\xf2"); /* add rdx, rsi */
-    look_for(e, t, RDX, RANGE(masks) + 8, &slow);
+    slow.from[slow.n++] = look_for(e, t, RDX, RANGE(masks) + 8, &slow); /* whatever the first one's line took, it is there now */
     store(e, RDI, RBX, RUN(last));
     load(e, RDX, RBP, 8 * BYTES);
     /* xor edi, edi; mov esi, edx; shr edx, 3; and esi, 7; lea rsi, [rsi + rdx]; cmovne edi, edx: rsi elements, rdi the other one's words, if bytes follow them */
@@ -243,6 +271,11 @@ void peet__direct_make_ranges(struct peet__emit *e, struct peet__direct *direct,
     load(e, RDI, RBX, RUN(last));
     count(e, RSI, 1);
     take(e, RSI, 2 * t->touch_time, leave, next);
+    for (unsigned k = 0; k < 2; k++)
+        if (t->range_misses)
+            bring(e, t, missing[k], miss, back[k]);
+        else
+            slow.from[slow.n++] = missing[k];
     while (slow.n > 0)
         aim(e, slow.from[--slow.n]);
 }

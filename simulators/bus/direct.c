@@ -109,6 +109,33 @@ static int loop_watched(struct peet_direct_run *run, uint32_t id, uint64_t turns
     return err;
 }
 
+/* Does a line that an element of a range was in find all others of it there, whatever state it was in? */
+static int elements_follow(const struct bus *b)
+{
+    for (unsigned state = 0; state < b->protocol->nstates; state++) {
+        const struct bus_processor_row *row = &b->protocol->processor[state][1];
+        while (row->again)
+            row = &b->protocol->processor[row->alone][1];
+        if (!(b->quick[row->alone] & QUICK_WRITE) || (state != BUS_INVALID && !(b->quick[state] & QUICK_READ)))
+            return 0;
+    }
+    return 1; /* and fill_of() says it of reads that miss */
+}
+
+/* The sites of ranges' first elements: ways of one reference.  Returns: 0, or -1: without them */
+static int range_sites(struct bus *b, struct peet_direct_table *out)
+{
+    if (b->watched || !elements_follow(b) || peet__bus_room_for((void **)&b->group_ways, &b->group_ways_size, b->ngroup_ways, 4, sizeof *b->group_ways))
+        return -1;
+    for (unsigned write = 0; write < 2; write++)
+        for (unsigned bytes = 0; bytes < 2; bytes++) { /* those are the second instruction's */
+            b->group_ways[b->ngroup_ways] = (struct group_way){.at = b->cpi * bytes + b->hit_cycles * CPI_ONE, .bytes = bytes ? 1 : 8, .last = 1,
+                .either = write ? 0 : QUICK_WRITE, .writes = (uint8_t)write, .fill = write ? FILL_WRITE : FILL_READ};
+            out->range_sites[write][bytes] = b->ngroup_ways++;
+        }
+    return 0;
+}
+
 static int direct_table(void *self, struct peet_direct_table *out)
 {
     struct bus *const b = self;
@@ -129,6 +156,7 @@ static int direct_table(void *self, struct peet_direct_table *out)
     out->range_looks = 1;
     out->insn_time = b->cpi;
     out->touch_time = b->hit_cycles * CPI_ONE;
+    out->range_misses = range_sites(b, out) == 0;
     b->direct = d;
     return 0;
 }

@@ -100,6 +100,10 @@ struct peet_direct_table {
      *  a reference lie in one line, and all such lines are found as by looks, that is all.  They are added to run->reads and run->writes. */
     int range_looks;
     uint64_t insn_time, touch_time;
+    /** If range_misses is set, too, and the first reference's line is not found, miss() brings it, after which all of its elements do find it.  The site: by
+     *  whether it stores, and whether its elements are bytes */
+    int range_misses;
+    uint32_t range_sites[2][2];
 };
 
 /** A hardware context's state while blocks are taken; the machine's, but for what is peet's. */

@@ -693,7 +693,8 @@ static int table_lines(void *self, struct peet_direct_table *out)
 {
     (void)self;
     *out = (struct peet_direct_table){.hint_mask = FRAMES - 1, .line_shift = SHIFT, .miss = miss_lines, .other = other_lines,
-        .range = range_lines, .range_looks = 1, .insn_time = INSN_TIME, .touch_time = TOUCH_TIME};
+        .range = range_lines, .range_looks = 1, .insn_time = INSN_TIME, .touch_time = TOUCH_TIME,
+        .range_misses = 1, .range_sites = {{0, 1}, {4, 5}}}; /* as miss_lines() takes them */
     return 0;
 }
 
