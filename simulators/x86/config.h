@@ -15,6 +15,8 @@
  */
 #define X86_CORE_NUMBERS(X) \
     X(threads, "contexts", 1, 8, 1, "hardware contexts (SMT) of each core") \
+    X(fetch_uops, "micro-ops", 1, 16, 0, "fetched and decoded in a cycle; default: no limit but dispatch") \
+    X(fetch_queue_uops, "micro-ops", 1, 4096, 64, "decoded and not dispatched yet, of each thread, if fetch_uops is given") \
     X(dispatch_uops, "micro-ops", 1, 16, 0, "dispatched (renamed) in a cycle; default: the model's") \
     X(retire_uops, "micro-ops", 1, 64, 0, "retired in a cycle; default: no limit") \
     X(window_uops, "micro-ops", 1, 4096, 0, "reorder buffer; default: the model's") \

@@ -28,7 +28,8 @@ static inline void put(struct x86_thread *t, struct x86_place *place, enum x86_c
  * The frontier moves, by this instruction: why has it not retired together with the one before?
  *
  * What it waited for is taken in an order in which each cause can only claim what nothing before it explains:
- * the front end had nothing to dispatch after the last retirement; the cycles that dispatching at full width takes;
+ * the front end had nothing to dispatch after the last retirement; the cycles that dispatching at full width takes, and those in which a
+ * narrower front end had not decoded it yet;
  * what memory added to the latency of a hit; a unit that was not free; the latency of a hit; a fence; at last operands
  * and the operation's own latency.  What overlaps with older instructions has been charged to those.
  * Returns: the cycles charged to memory beyond a hit
@@ -45,6 +46,7 @@ static __attribute__((noinline)) struct stalled charge(struct x86_thread *t, con
             stalled.store = before - rest;
     }
     put(t, place, CPI_BASE, &rest, t->base);
+    put(t, place, CPI_FETCH, &rest, t->starved);
     if (op->kind != OP_PLAIN) {
         before = rest;
         put(t, place, CPI_TLB, &rest, w->tlb);
@@ -57,7 +59,7 @@ static __attribute__((noinline)) struct stalled charge(struct x86_thread *t, con
     if (op->kind != OP_PLAIN)
         put(t, place, CPI_L1, &rest, w->hit);
     put(t, place, CPI_DEPENDENCE, &rest, rest);
-    t->base = 0;
+    t->base = t->starved = 0;
     t->frontier = retire;
     return stalled;
 }
@@ -120,6 +122,55 @@ static uint64_t shared_slots(struct x86_thread *t, uint64_t at, uint32_t uops)
     }
 }
 
+/**
+ * A front end of so many micro-ops a cycle, with a queue between it and dispatch.  It runs ahead while dispatch waits, and begins anew
+ * when it was held up.  Returns: the first cycle from `at` on in which the instruction's are there; they are taken
+ */
+static uint64_t fetched(struct x86_thread *t, uint32_t uops, uint64_t at)
+{
+    const struct x86_config *config = &t->cpu->x->config;
+    const int64_t rate = t->fetch_parts, most = (int64_t)config->fetch_queue_uops * X86_PARTS;
+    const int64_t need = (int64_t)less(less(uops, config->dispatch_uops), config->fetch_queue_uops) * X86_PARTS; /* to begin */
+    int64_t have;
+
+    if (t->front.from > t->dispatch && t->front.from != t->queue_from) {
+        t->decoded = 0;
+        t->decoded_cycle = t->front.from - 1;
+    }
+    have = t->decoded + rate * (int64_t)(at - t->decoded_cycle);
+    have = have < most ? have : most;
+    if (have < need) {
+        int64_t wait = (need - have + rate - 1) / rate;
+
+        at += (uint64_t)wait;
+        have += wait * rate;
+        have = have < most ? have : most;
+    }
+    t->decoded = have - (int64_t)uops * X86_PARTS;
+    t->decoded_cycle = at;
+    return at;
+}
+
+/** Dispatch from `at` on, in which so many slots are taken then, if it is not only a matter of width and room.  Returns: the cycle */
+static __attribute__((noinline)) uint64_t dispatch_further(struct x86_thread *t, uint32_t uops, uint64_t at, uint32_t *slots)
+{
+    if (t->fetch_parts) {
+        uint64_t first = fetched(t, uops, at);
+
+        t->starved += first - at;
+        *slots = first > at ? uops : *slots;
+        at = first;
+    }
+    if (t->cpu->slot_cycles) {
+        uint64_t first = shared_slots(t, at, uops);
+
+        t->base += first - at;
+        *slots = 0;
+        at = first;
+    }
+    return at;
+}
+
 /** References wait for room in their queues.  Returns: when there is */
 static inline uint64_t queue_room(struct x86_thread *t, const struct x86_op *op, uint64_t at, uint64_t room)
 {
@@ -129,7 +180,12 @@ static inline uint64_t queue_room(struct x86_thread *t, const struct x86_op *op,
         uint64_t store = x86_queue_room(&t->stores, 1, t->stores_limit);
 
         if (__builtin_expect(store > room && store > at, 0)) {
+            if (t->front.from > t->dispatch && t->front.from < store) { /* it has been filling since then */
+                t->decoded = 0;
+                t->decoded_cycle = t->front.from - 1;
+            }
             x86_core_hold_front(t, store, t->store_category);
+            t->queue_from = store;
             room = store;
         }
     }
@@ -158,12 +214,12 @@ static inline uint64_t dispatch(struct x86_thread *t, const struct x86_op *op)
     }
     slots = room > at ? uops : slots;
     at = later(at, room);
-    if (__builtin_expect(c->slot_cycles != NULL, 0)) {
-        uint64_t first = shared_slots(t, at, uops);
-
-        t->base += first - at;
-        t->slots = 0;
-        return t->dispatch = first;
+    if (__builtin_expect(t->further, 0)) {
+        at = dispatch_further(t, uops, at, &slots);
+        if (c->slot_cycles) {
+            t->slots = 0;
+            return t->dispatch = at;
+        }
     }
     t->dispatch = at;
     while (__builtin_expect(slots > width, 0)) { /* a long one: it begins in a cycle of its own */
@@ -517,7 +573,9 @@ static inline uint64_t references(struct x86_thread *t, const struct x86_op *op,
     case OP_MODIFY:
         done = load(t, block, op->first_ref, values[ref->value], ref->size_bytes, w->issue - x->address_lead, w);
         t->loads_done = later(t->loads_done, done);
-        return later(done - x->loads_before + op->load_extra, x->model_operands ? 0 : data);
+        if (__builtin_expect(x->loads_before, 0))
+            return later(done - 1 + op->load_extra, x->model_operands ? 0 : data);
+        return later(done + op->load_extra, data);
     case OP_STORE:
         return w->issue;
     case OP_MEMORY:
@@ -636,7 +694,7 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
             uint64_t rest = retire - t->frontier;
 
             put(t, place, CPI_BASE, &rest, rest);
-            t->base = 0;
+            t->base = t->starved = 0;
             t->frontier = retire;
         } else {
             stalled = charge(t, op, &w, retire);

@@ -21,6 +21,9 @@
 
 #include "../common/branch.h"
 
+/** The front end gives micro-ops in parts: as many as can be divided among 1 to 8 threads. */
+enum { X86_PARTS = 840 };
+
 enum { X86_REGISTERS = 64, X86_BUFFERS = 8, X86_BUFFER_CYCLES = 4096, X86_GRANULES = 8192, /* of more stores than a queue has, 64 bytes each */
     X86_STORE_BUCKETS = 1024 };
 
@@ -142,6 +145,12 @@ struct x86_thread {
     uint64_t dispatch;       /* cycle of the last dispatch */
     uint32_t slots;          /* taken in it */
     uint64_t base;           /* dispatch cycles since the frontier moved last */
+    uint64_t starved;        /* ... and cycles without micro-ops from a front end that is narrower */
+    int64_t decoded;         /* parts of micro-ops that wait for dispatch, after those of decoded_cycle; below 0: of a long instruction */
+    uint64_t decoded_cycle;
+    uint32_t fetch_parts;    /* come in a cycle; 0: as many as are wanted */
+    uint32_t further;        /* dispatch is not only a matter of width and room: threads share slots, or the front end has a width */
+    uint64_t queue_from;     /* front.from as a full store queue has set it: that holds up dispatch, and empties no front end */
     uint64_t barrier;        /* no younger reference begins before: a fence, a locked operation */
     uint64_t last_issue;     /* in order */
     uint64_t loads_done;     /* the latest */
@@ -274,11 +283,12 @@ static inline void x86_core_hold(struct x86_thread *t, const struct x86_code *co
         t->cycles[t->front.category] += t->front.from - t->frontier;
         t->cpu->x->stacks.places[code->first_place].cycles[t->front.category] += t->front.from - t->frontier;
         t->frontier = t->front.from;
-        t->base = 0;
+        t->base = t->starved = 0;
         t->retired = 0;
     }
     t->front.category = CPI_BASE;
-    t->dispatch = t->front.from - 1;
+    t->dispatch = t->decoded_cycle = t->front.from - 1;
+    t->decoded = 0;
     t->slots = 0;
     t->cpu->units.recent = 0;
     if (t->stores_written <= t->dispatch)

@@ -25,6 +25,7 @@ static void share(struct x86_thread *t, uint64_t now)
             others++;
         }
     }
+    t->fetch_parts = x->config.fetch_uops * X86_PARTS / active;
     if (x->config.smt == SMT_SHARED) {
         uint32_t least = t->window.size / threads / 2 + 1;
 
@@ -102,8 +103,10 @@ void x86_core_begin(struct x86_thread *t, uint32_t context, uint64_t now)
         if (t->dispatch < now) {
             t->dispatch = now;
             t->slots = 0;
+            t->decoded = 0; /* what comes in this cycle is the first */
+            t->decoded_cycle = now - 1;
         }
-        t->base = 0;
+        t->base = t->starved = 0;
     }
     t->gap = CPI_SYSTEM;
     t->gap_most = UINT64_MAX;
@@ -118,5 +121,5 @@ void x86_core_spend(struct x86_thread *t, enum x86_category why, uint64_t cycles
     t->cpu->x->stacks.places[t->place].cycles[why] += cycles;
     t->frontier += cycles;
     x86_core_hold_front(t, t->frontier, why);
-    t->base = 0;
+    t->base = t->starved = 0;
 }

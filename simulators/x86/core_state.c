@@ -17,6 +17,8 @@ struct head {
     uint16_t window, loads, stores, units; /* entries */
     uint16_t buffers[X86_BUFFERS];
     uint32_t store_category;
+    int32_t decoded;         /* after that cycle */
+    uint32_t starved;
 };
 
 static uint32_t after(uint64_t time, uint64_t now)
@@ -60,6 +62,14 @@ static const uint16_t *read_queue(struct x86_queue *q, uint64_t now, const uint1
     return in + n;
 }
 
+/** What the front end has decoded and not dispatched at the end of a cycle. */
+static int32_t decoded(const struct x86_thread *t, uint64_t now)
+{
+    int64_t most = (int64_t)t->cpu->x->config.fetch_queue_uops * X86_PARTS, have = t->decoded + (int64_t)(now - t->decoded_cycle) * t->fetch_parts;
+
+    return (int32_t)(have < most ? have : most);
+}
+
 uint32_t x86_state_write(struct x86_thread *t, uint64_t out[X86_STATE_BYTES / 8])
 {
     struct x86_cpu *c = t->cpu;
@@ -80,6 +90,10 @@ uint32_t x86_state_write(struct x86_thread *t, uint64_t out[X86_STATE_BYTES / 8]
     head->retired = t->retired;
     head->slots = t->slots;
     head->base = (uint32_t)t->base;
+    if (t->fetch_parts) {
+        head->decoded = decoded(t, now);
+        head->starved = (uint32_t)t->starved;
+    }
     head->barrier = after(t->barrier, now);
     head->last_issue = c->x->config.core == CORE_INORDER ? after(t->last_issue, now) : 0;
     head->loads_done = after(t->loads_done, now);
@@ -155,6 +169,9 @@ void x86_state_read(struct x86_thread *t, const uint64_t *state)
     t->retired = head->retired;
     t->slots = head->slots;
     t->base = head->base;
+    t->starved = head->starved;
+    t->decoded = head->decoded;
+    t->decoded_cycle = now;
     t->barrier = now + head->barrier;
     t->last_issue = now + head->last_issue;
     t->loads_done = now + head->loads_done;

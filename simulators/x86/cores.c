@@ -44,6 +44,9 @@ static int thread_init(struct x86 *x, struct x86_thread *t)
     t->store = NULL;
     if (queue_init(&t->window, c->window_uops, 1024) || queue_init(&t->loads, c->load_queue, 64) || queue_init(&t->stores, c->store_queue, 64))
         return -1;
+    t->fetch_parts = c->fetch_uops * X86_PARTS;
+    t->decoded_cycle = UINT64_MAX; /* the one before the first */
+    t->further = c->threads > 1 || c->fetch_uops;
     t->window_limit = c->window_uops;
     t->loads_limit = c->load_queue;
     t->stores_limit = c->store_queue;

@@ -23,7 +23,7 @@
     X(DRAM, "dram", "served by DRAM") \
     X(COHERENCE, "coherence", "waiting for other cores' caches") \
     X(TLB, "tlb", "translation beyond the first-level TLB") \
-    X(FETCH, "fetch", "instructions not in the L1I") \
+    X(FETCH, "fetch", "instructions not in the L1I, or not decoded yet (fetch_uops)") \
     X(BRANCH, "branch", "refill after mispredicted branches, bubbles of unknown targets") \
     X(FENCE, "fence", "fences, locked and serialising operations") \
     X(SYNC, "sync", "calls of the thread library, besides their instructions and waits") \

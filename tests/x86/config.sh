@@ -28,6 +28,7 @@ for file in "$PEET_PREFIX"/share/peet/presets/*.cfg; do
 done
 run "preset=none,mcpu=haswell,memory=flat" ./sum
 equal "mcpu" "$(config mcpu)" haswell
+equal "a front end without a width of its own" "$(config fetch_uops)" 0
 equal "window of LLVM's model" "$(config window_uops)" 192
 
 # refuses TEXT SETTINGS: status 2, and TEXT (grep -E) among what is said
@@ -42,6 +43,8 @@ refuses "preset=nosuch: there is no .*nosuch.cfg; presets are: .*zen4" preset=no
 refuses "mcpu=skylak: .*skylake" mcpu=skylak
 refuses "threads" threads=9
 refuses "dispatch_uops" dispatch_uops=17
+refuses "fetch_uops" fetch_uops=17
+refuses "fetch_queue_uops=3: no room for .*fetch_uops=4" fetch_uops=4,fetch_queue_uops=3
 refuses "btb_entries=12: not 4 times a power of two" btb_entries=12
 refuses "window_uops=2: not enough" window_uops=2,dispatch_uops=4
 refuses "store_queue=1: fewer entries than threads=2" threads=2,store_queue=1

@@ -44,6 +44,16 @@ __attribute__((noinline)) long multiply_chain(long n, long k)
         a *= k;
     return a;
 }
+__attribute__((noinline)) long independent(long n, long k)
+{
+    long a = 1, b = 2, c = 3, d = 4, e = 5, f = 6;
+#pragma clang loop unroll(disable)
+    for (long i = 0; i < n; i++) {
+        a += k, b ^= k, c -= k, d += k, e ^= k, f -= k;
+        asm volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
+    }
+    return a ^ b ^ c ^ d ^ e ^ f;
+}
 __attribute__((noinline)) void locked(long n)
 {
     for (long i = 0; i < n; i++)
@@ -80,6 +90,8 @@ int main(int argc, char **argv)
     locked(n);
     fences(n);
     stores(n);
+    if (independent(8 * n, k) == 42)
+        return 1;
     return branches(N) == 42;
 }
 END
@@ -107,6 +119,15 @@ for price in 20 70; do
     near "fence_cycles=$price" "$(cycles fences)" $((2000 * price)) 5
 done
 near "a store a cycle" "$(cycles stores)" 2000 10
+
+# Eight independent micro-ops a turn (six operations, a count and its branch): the narrower of front end and dispatch is the limit.
+for fetch in 1 2 3 4 6; do
+    run "$flat,branch=perfect,dispatch_uops=4,fetch_uops=$fetch" ./micro pattern
+    width=$((fetch < 4 ? fetch : 4))
+    near "a front end of $fetch, four dispatched" "$(cycles independent)" $((16000 * 8 / width)) 3
+done
+run "$flat,branch=perfect,dispatch_uops=4" ./micro pattern
+near "no limit of the front end" "$(cycles independent)" $((16000 * 8 / 4)) 3
 
 # Two threads that want the same unit: on one core they take turns; where latency is the limit they do not meet.
 options="-n 2"
