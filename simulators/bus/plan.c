@@ -5,6 +5,7 @@
  * mostly share a line: they are looked up once, as a group.  Called and read by blocks.c.
  */
 #include "halves.h"
+#include "turns.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,6 +150,8 @@ void peet__bus_plans_fini(struct bus *b)
     free(b->groups);
     for (uint32_t i = 0; i < b->ngroup_ways; i++) {
         free(b->group_ways[i].splits);
+        if (b->group_ways[i].loop)
+            free(b->group_ways[i].loop->course);
         free(b->group_ways[i].loop);
     }
     free(b->group_ways);

@@ -43,10 +43,14 @@ static struct loop_way loop_way_of(const struct bus *b, const struct group *g, i
 
 __attribute__((noinline)) const struct loop_way *peet__bus_loop_way_new(struct bus *b, const struct plan *p, uint32_t k, const int64_t *strides)
 {
-    struct group_way *const w = &b->group_ways[p->ways - 1 + k];
+    struct group_way *const first = &b->group_ways[p->ways - 1], *const w = first + k;
     const struct group *const g = group_of(b, p, k);
-    if (w->loop || (w->loop = malloc(sizeof *w->loop)))
+    if (w->loop || (w->loop = calloc(1, sizeof *w->loop))) {
+        struct course *const course = w->loop->course;
         *w->loop = loop_way_of(b, g, strides[g->value]);
+        w->loop->course = course;
+        peet__bus_course_forget(first->loop->course);
+    }
     return w->loop;
 }
 

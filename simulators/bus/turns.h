@@ -37,6 +37,7 @@ struct loop_way {
     uint8_t shift;        /* of the stride, if that is what units are; of a line */
     uint8_t either, last; /* of the group */
     uint8_t missed;       /* of a block's first way: the latest such loop did not only hit */
+    struct course *course; /* of a block's first way: where such loops went (course.c); NULL: nowhere yet */
 };
 
 /** The slow half of peet__bus_loop_way(): it goes by another stride than the last time.  Returns: NULL without memory */
@@ -67,7 +68,6 @@ struct looped {
     uint64_t next;          /* the turn that finds it in another line, or in two */
     uint64_t begin, stride; /* where it is in the first turn, and how it moves */
     const struct loop_way *way;
-    uint64_t *used;         /* where its line is: the stamp of that frame */
     uint64_t last;          /* as in the way */
 };
 
@@ -148,6 +148,8 @@ static inline __attribute__((always_inline)) uint32_t peet__bus_go_to(struct bus
 uint64_t peet__bus_turn_in_halves(struct looping *l, uint64_t turn, const uint64_t *begins, uint64_t time);
 
 /* course.c */
+/** A loop goes by other strides than the last time.  @course: may be NULL */
+void peet__bus_course_forget(struct course *course);
 /** peet__bus_course() - turns from @done on, of a loop whose lines all fit, and that has ways.  Returns: so many are done then */
 uint64_t peet__bus_course(struct looping *l, uint64_t done, uint64_t turns, uint64_t limit, uint64_t *inout_time);
 
