@@ -77,7 +77,7 @@ void peet__range_slowly(unsigned what, const void *destination, const void *sour
     while (bytes) {
         const size_t piece = bytes < PEET__PIECE_BYTES ? bytes : PEET__PIECE_BYTES;
         const uint64_t args[] = {what, to, from, piece};
-        if (peet__range_room(PEET__RANGE_WORDS))
+        if (peet__range_room(1))
             peet__range_write(what, to, from, piece);
         else
             peet_rt_note(PEET_ABSTRACT_RANGE, 4, args);

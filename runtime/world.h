@@ -48,11 +48,16 @@ static inline int peet__ranges_noted(void)
 /* Pieces of long ranges: short enough that no other processor waits long for one. */
 enum { PEET__PIECE_BYTES = 4096, PEET__RANGE_WORDS = 5 };
 
-/** What peet_rt_note() would look at: is there room for so many words, and will there be? */
-static inline int peet__range_room(unsigned words)
+/** What peet_rt_note() would look at: is there room for the records of so many ranges, and will there be? */
+static inline int peet__range_room(unsigned records)
 {
     const struct peet__rt *rt = &peet__rt;
-    return __builtin_expect(rt->simulated && rt->in_subject && peet__ctl->cursor + words < rt->limit, 1);
+    return __builtin_expect(rt->simulated && rt->in_subject && peet__ctl->cursor + records * PEET__RANGE_WORDS < rt->limit, 1);
+}
+/** Is nothing in the way of so many records of ranges of so many bytes? */
+static inline int peet__range_plainly(unsigned records, size_t bytes)
+{
+    return __builtin_expect(bytes - 1 < PEET__PIECE_BYTES && peet__ranges && !peet__domains_on() && peet__range_room(records), 1);
 }
 /** A range's record, where there is room. */
 static inline void peet__range_write(unsigned what, uint64_t destination, uint64_t source, uint64_t bytes)
@@ -72,7 +77,7 @@ void peet__range_slowly(unsigned what, const void *destination, const void *sour
  */
 static inline void peet__range(unsigned what, const void *destination, const void *source, size_t bytes)
 {
-    if (__builtin_expect(bytes - 1 < PEET__PIECE_BYTES && peet__ranges && !peet__domains_on() && peet__range_room(PEET__RANGE_WORDS), 1))
+    if (peet__range_plainly(1, bytes))
         peet__range_write(what, (uint64_t)destination, (uint64_t)source, bytes);
     else
         peet__range_slowly(what, destination, source, bytes);

@@ -26,21 +26,35 @@ static inline void copy(char *to, const char *from, size_t size)
         memcpy(to, from, size);
 }
 
-/* Sorted halves of n1 and n2 elements become one. */
+/* An element goes where it belongs: it is read, then written. */
+static inline void move(struct sort *s, char *to, const char *from, size_t size)
+{
+    const unsigned what = PEET_SYNTHETIC_QSORT | s->more;
+    copy(to, from, size);
+    s->more = PEET_SYNTHETIC_MORE;
+    if (peet__range_plainly(2, size)) {
+        peet__range_write(what, 0, (uint64_t)from, size);
+        peet__range_write(PEET_SYNTHETIC_LIBRARY_WRITE | PEET_SYNTHETIC_MORE, (uint64_t)to, 0, size);
+    } else {
+        peet__range(what, NULL, from, size);
+        peet__range_more(PEET_SYNTHETIC_LIBRARY_WRITE, to, NULL, size);
+    }
+}
+
+/* Sorted halves of n1 and n2 elements become one.  Which of two comes first nobody can foresee: without a jump. */
 static void merge(struct sort *s, char *base, size_t n1, size_t n2)
 {
     const size_t size = s->size;
     char *a = base, *b = base + n1 * size, *to = s->scratch;
     size_t all = n1 + n2;
     while (n1 && n2) {
-        char **from = s->compare(a, b, s->arg) <= 0 ? &a : &b;
-        n1 -= from == &a;
-        n2 -= from == &b;
-        copy(to, *from, size);
-        peet__range(PEET_SYNTHETIC_QSORT | s->more, NULL, *from, size);
-        s->more = PEET_SYNTHETIC_MORE;
-        peet__range_more(PEET_SYNTHETIC_LIBRARY_WRITE, to, NULL, size);
-        *from += size;
+        uint64_t first = -(uint64_t)(s->compare(a, b, s->arg) <= 0); /* all bits, or none */
+        __asm__("" : "+r"(first));
+        move(s, to, b - ((uint64_t)(b - a) & first), size);
+        n1 += first;
+        n2 -= first + 1;
+        a += size & first;
+        b += size & ~first;
         to += size;
     }
     if (n1) { /* what is left of the second half is in its place */

@@ -74,6 +74,11 @@ want=$(must ./plain.ranges strcmp-many print)
 must "$peet" run --quiet --machine ideal --observe counts,convention=plain -d out -- ./ranges strcmp-many
 equal "many comparisons" "$(python3 list.py out/stats.json | sed 's/^strcmp:[0-9]*:/strcmp:/')" "strcmp:$want:0"
 
+# sorts: elements that compare equal stay in their order, as without simulation
+must "$peetcc" -O1 -D_GNU_SOURCE -w -o sorts "$programs/sorts.c"
+must "$PEET_PLAIN_CC" -O1 -D_GNU_SOURCE -w -o plain.sorts "$programs/sorts.c"
+equal sorts "$(must "$peet" run --quiet --machine ideal -d out -- ./sorts)" "$(must ./plain.sorts)"
+
 # switched off, they are not there
 must "$peet" run --quiet --machine ideal --ranges off --observe counts,convention=plain -d out -- ./ranges memcpy
 equal "--ranges off" "$(python3 list.py out/stats.json)" ""
