@@ -21,7 +21,7 @@ int peet_map_wants_loops(const struct peet_map *map)
 /** Turns that no module sees, at their static cost, up to a time. */
 static uint64_t skip(const struct peet_block *block, uint64_t now, uint64_t limit, uint64_t *turns)
 {
-    uint64_t wanted = limit <= now ? 1 : block->cost_cycles ? (limit - now + block->cost_cycles - 1) / block->cost_cycles : *turns;
+    uint64_t wanted = limit <= now ? 1 : block->cost_cycles ? (limit - now - 1) / block->cost_cycles + 1 : *turns;
 
     if (wanted < *turns)
         *turns = wanted;

@@ -72,6 +72,24 @@ for machine in ideal bus; do
         [ $machine = bus ] || equal "time on ideal" "$(value only/stats.json time.cycles)" "$(value all/stats.json time.cycles)"
     done
 done
+# A loop that is not seen right at the beginning, before time has gone by.
+cat >early.c <<'END'
+#include <peet/roi.h>
+static float a[4096];
+static long b[4096];
+int main(void)
+{
+    for (int i = 0; i < 4096; i++)
+        a[i] += (float)b[i];
+    peet_roi_begin();
+    peet_roi_end();
+    return 0;
+}
+END
+must "$peetcc" -O2 -o early early.c
+must "$peet" run --roi=only -q --machine bus -d only -- ./early
+must "$peet" run --roi=all -q --machine bus -d all -- ./early
+equal "early: instructions" "$(value only/stats.json totals.instructions)" "$(value all/stats.json totals.instructions)"
 echo 'int main(void) { return 0; }' >none.c
 must "$peetcc" -o none none.c
 must "$peet" run --roi=only -q -d out -- ./none 2>said
