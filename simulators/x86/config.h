@@ -46,6 +46,7 @@
     X(core, "preset|ooo|inorder|simple", 0, "out of order, in order with scoreboard, or one instruction a cycle plus its stalls") \
     X(memory, "preset|hierarchy|flat", 1, "caches and DRAM, or every load an L1 hit") \
     X(branch, "preset|tage|gshare|bimodal|always|perfect", 1, "direction predictor; perfect: nor are targets ever unknown") \
+    X(fetch_past_taken, "preset|on|off", 1, "with fetch_uops: a cycle in which a taken branch is fetched goes on behind its target") \
     X(smt, "preset|partitioned|shared", 1, "how threads of a core share window and queues while several are active") \
     X(stack_engine, "preset|on|off", 1, "push, pop, call and return wait for no earlier change of the stack pointer") \
     X(move_elimination, "preset|on|off", 1, "register moves that the model calls eliminated take no unit") \

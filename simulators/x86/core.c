@@ -122,6 +122,32 @@ static uint64_t shared_slots(struct x86_thread *t, uint64_t at, uint32_t uops)
     }
 }
 
+/** The front end begins anew when it is no longer held up. */
+static void empty_front(struct x86_thread *t)
+{
+    t->decoded = 0;
+    t->decoded_cycle = t->front.from - 1;
+    t->fetch_at = 0;
+}
+
+/** Does a taken branch end the cycle in which it is fetched, so that what comes behind it is in the next one? */
+static inline uint8_t ends_fetch(const struct x86_thread *t, const struct peet_block *next)
+{
+    const struct peet_block *last = t->last.block;
+
+    return t->last.op && t->cpu->x->config.fetch_past_taken == X86_OFF && !(next->function == last->function && next->index == last->index + 1);
+}
+
+/** What would have come in that cycle does not. */
+static void end_fetch(struct x86_thread *t)
+{
+    if (t->taken && t->fetch_at) {
+        t->decoded -= (int64_t)(t->cpu->x->config.fetch_uops - t->fetch_at) * X86_PARTS;
+        t->fetch_at = 0;
+    }
+    t->taken = 0;
+}
+
 /**
  * A front end of so many micro-ops a cycle, with a queue between it and dispatch.  It runs ahead while dispatch waits, and begins anew
  * when it was held up.  Returns: the first cycle from `at` on in which the instruction's are there; they are taken
@@ -133,10 +159,9 @@ static uint64_t fetched(struct x86_thread *t, uint32_t uops, uint64_t at)
     const int64_t need = (int64_t)less(less(uops, config->dispatch_uops), config->fetch_queue_uops) * X86_PARTS; /* to begin */
     int64_t have;
 
-    if (t->front.from > t->dispatch && t->front.from != t->queue_from) {
-        t->decoded = 0;
-        t->decoded_cycle = t->front.from - 1;
-    }
+    if (t->front.from > t->dispatch && t->front.from != t->queue_from)
+        empty_front(t);
+    t->fetch_at = (t->fetch_at + uops) % config->fetch_uops;
     have = t->decoded + rate * (int64_t)(at - t->decoded_cycle);
     have = have < most ? have : most;
     if (have < need) {
@@ -180,10 +205,8 @@ static inline uint64_t queue_room(struct x86_thread *t, const struct x86_op *op,
         uint64_t store = x86_queue_room(&t->stores, 1, t->stores_limit);
 
         if (__builtin_expect(store > room && store > at, 0)) {
-            if (t->front.from > t->dispatch && t->front.from < store) { /* it has been filling since then */
-                t->decoded = 0;
-                t->decoded_cycle = t->front.from - 1;
-            }
+            if (t->front.from > t->dispatch && t->front.from < store)
+                empty_front(t); /* it has been filling since then */
             x86_core_hold_front(t, store, t->store_category);
             t->queue_from = store;
             room = store;
@@ -725,6 +748,8 @@ void x86_core_block(struct x86_thread *t, const struct x86_code *code, const uin
     const struct peet_block *block = code->block;
     const struct x86_op *op = code->ops, *end = op + code->nops;
 
+    if (__builtin_expect(t->fetch_parts != 0, 0))
+        t->taken = ends_fetch(t, block);
     if (t->last.op && x->config.branch != BRANCH_PERFECT)
         resolve(t, block);
     t->last.op = NULL;
@@ -736,6 +761,8 @@ void x86_core_block(struct x86_thread *t, const struct x86_code *code, const uin
     } else if (x->config.threads == 1 && x86_core_held(t, code)) {
         x86_core_hold(t, code);
     }
+    if (__builtin_expect(t->taken, 0))
+        end_fetch(t);
     for (; op != end; op++)
         step(t, op, block, values);
     t->instructions += code->nops;

@@ -149,6 +149,8 @@ struct x86_thread {
     int64_t decoded;         /* parts of micro-ops that wait for dispatch, after those of decoded_cycle; below 0: of a long instruction */
     uint64_t decoded_cycle;
     uint32_t fetch_parts;    /* come in a cycle; 0: as many as are wanted */
+    uint32_t fetch_at;       /* micro-ops up to the last one in its cycle of fetch, if a taken branch ends that */
+    uint8_t taken;           /* the block to come is behind such a branch */
     uint32_t further;        /* dispatch is not only a matter of width and room: threads share slots, or the front end has a width */
     uint64_t queue_from;     /* front.from as a full store queue has set it: that holds up dispatch, and empties no front end */
     uint64_t barrier;        /* no younger reference begins before: a fence, a locked operation */
@@ -289,6 +291,8 @@ static inline void x86_core_hold(struct x86_thread *t, const struct x86_code *co
     t->front.category = CPI_BASE;
     t->dispatch = t->decoded_cycle = t->front.from - 1;
     t->decoded = 0;
+    t->taken = 0;
+    t->fetch_at = 0;
     t->slots = 0;
     t->cpu->units.recent = 0;
     if (t->stores_written <= t->dispatch)

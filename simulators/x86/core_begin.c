@@ -103,6 +103,7 @@ void x86_core_begin(struct x86_thread *t, uint32_t context, uint64_t now)
         if (t->dispatch < now) {
             t->dispatch = now;
             t->slots = 0;
+            t->fetch_at = 0;
             t->decoded = 0; /* what comes in this cycle is the first */
             t->decoded_cycle = now - 1;
         }

@@ -166,10 +166,10 @@ static struct x86_node *node_here(struct x86_thread *t)
     return node;
 }
 
-/** What the front end is held up for, as far as it is of importance. */
+/** What the front end is held up for, as far as it is of importance, and whether it has lost the rest of a cycle. */
 static uint32_t front_of(const struct x86_thread *t)
 {
-    return t->front.from >= t->dispatch ? (uint32_t)(t->front.from - t->dispatch) * CPI_CATEGORIES + t->front.category + 1 : 0;
+    return (t->front.from >= t->dispatch ? (uint32_t)(t->front.from - t->dispatch) * CPI_CATEGORIES + t->front.category + 1 : 0) << 1 | t->taken;
 }
 
 static inline struct x86_edge **bucket_of(const struct x86_nodes *nodes, const struct x86_node *from, const struct peet_block *block, uint32_t front)

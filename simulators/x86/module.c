@@ -141,6 +141,10 @@ static int refuse(const struct x86 *x, const struct peet_env *env)
         env->fail(env, "fetch_queue_uops=%u: no room for what comes in a cycle (fetch_uops=%u)", c->fetch_queue_uops, c->fetch_uops);
         return -1;
     }
+    if (c->fetch_past_taken == X86_OFF && !c->fetch_uops) {
+        env->fail(env, "fetch_past_taken=off: the front end has no width whose rest could be lost; give it one with fetch_uops");
+        return -1;
+    }
     if (c->store_queue < c->threads || c->load_queue < c->threads) {
         env->fail(env, "load_queue=%u, store_queue=%u: fewer entries than threads=%u", c->load_queue, c->store_queue, c->threads);
         return -1;

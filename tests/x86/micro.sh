@@ -126,6 +126,8 @@ for fetch in 1 2 3 4 6; do
     width=$((fetch < 4 ? fetch : 4))
     near "a front end of $fetch, four dispatched" "$(cycles independent)" $((16000 * 8 / width)) 3
 done
+run "$flat,branch=perfect,dispatch_uops=4,fetch_uops=3,fetch_past_taken=off" ./micro pattern
+near "eight by threes, and nothing behind the branch" "$(cycles independent)" $((16000 * 3)) 3
 run "$flat,branch=perfect,dispatch_uops=4" ./micro pattern
 near "no limit of the front end" "$(cycles independent)" $((16000 * 8 / 4)) 3
 

@@ -53,6 +53,29 @@ static void narrower(void)
         }
 }
 
+/* A loop whose branch ends the cycle in which it is fetched takes whole cycles of fetch. */
+static void taken_branches(void)
+{
+    for (unsigned n = 1; n <= 20; n++)
+        for (unsigned fetch = 1; fetch <= 8; fetch++)
+            for (unsigned dispatch = 2; dispatch <= 8; dispatch += 2) {
+                unsigned whole = (n + fetch - 1) / fetch, narrow = fetch < dispatch ? fetch : dispatch;
+                uint64_t most = n * TIMES > whole * dispatch * TIMES ? (n * TIMES + dispatch - 1) / dispatch : whole * TIMES;
+                struct rig_code *c = rig_block(0);
+
+                for (unsigned i = 0; i + 1 < n; i++)
+                    rig_insn(c, &rig_add, (int)i % 8, -1, -1, 0, 0, 0);
+                rig_insn(c, &rig_branch, -1, 10, -1, 0, 0, 0);
+                open_front("branch=perfect,fetch_past_taken=off,fetch_uops=%u,dispatch_uops=%u", fetch, dispatch);
+                CU_ASSERT(labs((long)rig_steady(&rig, 0, c, TIMES) - (long)most) <= 2);
+                close_front();
+                open_front("branch=perfect,fetch_uops=%u,dispatch_uops=%u", fetch, dispatch);
+                CU_ASSERT(labs((long)rig_steady(&rig, 0, c, TIMES) - (long)((n * TIMES + narrow - 1) / narrow)) <= 2);
+                close_front();
+                free(c);
+            }
+}
+
 /* While dispatch waits for room, the queue fills: what it holds need not come later, so that each two save a cycle of a front end of two. */
 static void queue(void)
 {
@@ -204,8 +227,8 @@ static void threads(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = { { "narrower", narrower }, { "queue", queue }, { "against ticks", against_ticks }, { "wide enough", wide_enough },
-        { "threads", threads }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = { { "narrower", narrower }, { "taken branches", taken_branches }, { "queue", queue }, { "against ticks", against_ticks },
+        { "wide enough", wide_enough }, { "threads", threads }, CU_TEST_INFO_NULL };
 
     return run_suite("x86 front end", tests);
 }

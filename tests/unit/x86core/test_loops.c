@@ -38,7 +38,8 @@ static struct rig_code *random_block(uint32_t id, uint64_t *seed)
 }
 
 static const char *const machines[] = { "", "threads=2", "threads=2,smt=shared", "core=inorder,window_uops=32", "core=simple",
-    "memory=hierarchy,l1d_bytes=4KiB,l2_bytes=16KiB", "memory=hierarchy,threads=2,store_queue=8,window_uops=32", "branch=perfect,retire_uops=2" };
+    "memory=hierarchy,l1d_bytes=4KiB,l2_bytes=16KiB", "memory=hierarchy,threads=2,store_queue=8,window_uops=32", "branch=perfect,retire_uops=2",
+    "fetch_uops=2,fetch_queue_uops=5,fetch_past_taken=off,threads=2", "fetch_uops=1,core=inorder" };
 
 static void equal_ways(void)
 {

@@ -65,7 +65,7 @@ static struct rig_code *random_block(uint32_t id, uint64_t *seed)
 static const char *const machines[] = { "", "branch=perfect,retire_uops=2", "core=inorder,window_uops=32", "store_queue=3,load_queue=4,stores_cycle=1",
     "memory=hierarchy,l1d_bytes=4KiB,l2_bytes=16KiB", "memory=hierarchy,l1d_bytes=8KiB,l2_bytes=64KiB,l1d_prefetch=stride,l2_prefetch=stream,store_queue=6",
     "memory=hierarchy,l1d_bytes=16KiB,page_bytes=4096,dtlb_entries=4,dtlb_ways=4", "window_uops=12,forward_fail_cycles=40",
-    "core=inorder,result_order=program,retire_uops=2", "fetch_uops=2,fetch_queue_uops=7", "fetch_uops=3,memory=hierarchy,l1d_bytes=8KiB,window_uops=24" };
+    "core=inorder,result_order=program,retire_uops=2", "fetch_uops=2,fetch_queue_uops=7", "fetch_uops=4,fetch_past_taken=off", "fetch_uops=3,memory=hierarchy,l1d_bytes=8KiB,window_uops=24" };
 
 static void both(struct rig *on, struct rig *off, const char *settings)
 {
