@@ -11,33 +11,51 @@
 enum { DESTINATION = 2, SOURCE = 3, BYTES = 4 }; /* words of the record */
 enum { INSTRUCTIONS = 2 }; /* of each block */
 
-/* The line of so many bytes, if it is where it was last.  Returns: whether they are in one, and it is */
-static inline __attribute__((always_inline)) int look(const struct peet_direct_run *run, uint64_t address, uint64_t bytes, uint64_t mask, uint32_t *out_at)
+/* One of an operation's ranges: where the lines are that it is in, one or two, and how many of its elements are in the first. */
+struct side { uint32_t at[2]; uint64_t first; };
+
+/* Returns: whether that is where they were last, and no element lies in both */
+static inline int find(const struct peet_direct_run *run, uint64_t address, uint64_t bytes, uint64_t mask, struct side *out)
 {
     const struct peet_direct_table *const t = run->table;
-    const uint64_t line = address >> t->line_shift;
-    *out_at = run->hints[line & t->hint_mask];
-    return ((run->keys[*out_at] ^ (line << 2 | 3)) & mask) == 0 && (address + bytes - 1) >> t->line_shift == line;
+    const uint64_t line = address >> t->line_shift, more = ((address + bytes - 1) >> t->line_shift) - line;
+    const uint64_t room = ((line + 1) << t->line_shift) - address, words = bytes / 8;
+    if (more > 1 || (more != 0 && words * 8 > room && room % 8 != 0))
+        return 0;
+    out->first = words * 8 > room ? room / 8 : words + (bytes > room ? room : bytes) - words * 8;
+    for (uint64_t k = 0; k < 2; k++) {
+        const uint64_t here = k != 0 ? line + more : line;
+        const uint32_t at = out->at[k] = run->hints[here & t->hint_mask];
+        if (((run->keys[at] ^ (here << 2 | 3)) & mask) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* The last element in a line comes so late. */
+static inline void use(const struct peet_direct_run *run, uint32_t at, uint64_t stamp)
+{
+    if (stamp > run->used[at])
+        run->used[at] = stamp;
 }
 
 /* The elements are words, then bytes; first all words of the one range, then those of the other, and so with bytes.  Returns: whether
  * nothing is left to the machine */
-static inline __attribute__((always_inline)) int hit(struct peet_direct_run *run, const struct peet__direct_range *r, const uint64_t *at, uint64_t bytes, uint64_t elements)
+static int hit(struct peet_direct_run *run, const struct peet__direct_range *r, const uint64_t *at, uint64_t elements)
 {
-    uint32_t first, second;
-    uint64_t stamp = run->stamp + elements;
-    if (!look(run, at[r->first], bytes, r->masks[0], &first))
+    const uint64_t bytes = at[BYTES], words = bytes / 8, stamp = run->stamp, two = r->kind == PEET__RANGE_TWO;
+    struct side a, b;
+    if (!find(run, at[r->first], bytes, r->masks[0], &a) || (two && !find(run, at[r->second], bytes, r->masks[1], &b)))
         return 0;
-    if (r->kind == PEET__RANGE_TWO) {
-        if (!look(run, at[r->second], bytes, r->masks[1], &second))
-            return 0;
-        run->used[first] = bytes % 8 != 0 ? stamp + bytes / 8 : stamp;
-        stamp += elements;
-        first = second;
-        run->time += run->table->touch_time * elements;
+    const uint64_t between = two ? words : 0; /* its words come before the other's bytes */
+    use(run, a.at[0], stamp + a.first + (a.first > words ? between : 0));
+    use(run, a.at[1], stamp + elements + (elements > words ? between : 0));
+    if (two) {
+        use(run, b.at[0], stamp + words + b.first + (b.first > words ? bytes % 8 : 0));
+        use(run, b.at[1], stamp + 2 * elements);
     }
-    run->used[first] = run->stamp = stamp;
-    run->time += run->table->touch_time * elements + r->time;
+    run->stamp = stamp + (elements << two);
+    run->time += run->table->touch_time * (elements << two) + r->time;
     run->reads += r->reads * elements;
     run->writes += r->writes * elements;
     return 1;
@@ -70,7 +88,7 @@ uint64_t peet__direct_range(struct peet_direct_run *run)
             r->times++;
             r->elements += elements;
             instructions += INSTRUCTIONS;
-            const int is_hit = looks && hit(run, r, at, bytes, elements);
+            const int is_hit = looks && hit(run, r, at, elements);
             if (!is_hit || direct->nobservers != 0)
                 go_slowly(run, r, at, is_hit);
         }
