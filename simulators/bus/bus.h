@@ -3,7 +3,8 @@
  * The machine "bus": what its files share.  module.c is what peet calls; plan.c is what can be said of a block in
  * advance, blocks.c takes blocks by the batch as long as they only hit, turns.c turns of loops (even.c: easy ones, course.c: others), fast.c takes a block reference by
  * reference, groups.c group by group (halves.c: those in two lines; miss.c: those that are no plain hits), made.c in machine code; engine.c is a reference that the
- * fast path could not settle, sole.c the same for a single processor; cache.c is the frames of a cache and their replacement; classify.c says what kind of miss it was;
+ * fast path could not settle, sole.c the same for a single processor; cache.c is the frames of a cache and their replacement; classify.c says what kind of miss it was,
+ * recency.c the same for a single processor;
  * check.c watches the invariants; report.c tells observers; calendar.c is the bus in time; stats.c writes the results;
  * protocols.c holds the coherence protocols.
  */
@@ -16,6 +17,7 @@
 #include "../common/oldest.h"
 #include "calendar.h"
 #include "protocol.h"
+#include "recency.h"
 
 enum bus_replacement { REPLACE_LRU, REPLACE_PLRU, REPLACE_RANDOM, REPLACE_FIFO };
 enum bus_fetch { FETCH_OFF, FETCH_UNIFIED, FETCH_SPLIT };
@@ -36,7 +38,7 @@ enum { QUICK_WRITE = 1, QUICK_READ = 2, QUICK = 3, KEY_SHIFT = 2 };
  */
 struct frame {
     uint32_t next;    /* next copy of the same line, + 1; while invalid: free list */
-    uint32_t place;   /* of the line in the fully associative shadow; 0: none */
+    uint32_t place;   /* of the line in the fully associative shadow; 0: none (not in sole.c) */
     uint16_t cache;   /* whose frame this is; never changes */
     uint8_t state;    /* of the protocol */
     uint8_t noted;    /* others have lost the line: it matters which grains are written, so no write is quick */
@@ -66,7 +68,7 @@ struct cache {
     struct frame *frames;
     uint64_t *keys, *used;   /* of its frames; behind them used has a stamp for each place of the shadow (not in sole.c) */
     uint32_t *hints;         /* [hint_mask + 1] where a line was last: to be verified */
-    struct place *places;    /* the shadow of sole.c: lines + 2 of them */
+    struct bus_recency recency; /* the shadow of sole.c */
     struct peet_sim_oldest shadow_oldest;
     uint32_t shadow_used;
     uint64_t *plru;          /* a tree per set */
@@ -92,16 +94,6 @@ struct shadow_node {
     uint32_t next;  /* next place of the same line, in any cache, as b->shadows counts them; 0: none */
 };
 _Static_assert(sizeof(struct shadow_node) == 16, "four to a line of the host's cache");
-
-/**
- * The same in sole.c: a line, and when it was used last; if a frame has the line, its used says that.  Place 0 has no line,
- * and what it says of frames is wrong, so that frames without a place can be treated like others; the last one's time never comes.
- */
-struct place {
-    uint64_t line;
-    uint64_t at;    /* a stamp, or PLACE_FRAME and a frame */
-};
-#define PLACE_FRAME (1ull << 63)
 
 /** A copy that was invalidated by another's write, until its cache misses on it. */
 struct loss {
@@ -189,13 +181,11 @@ struct bus {
     struct filled filled;
     uint8_t dirty[BUS_STATES_MAX]; /* by state: whether it has to be written back */
     struct peet_sim_linemap lines_map;
-    uint32_t record_shift, record_touched; /* sole: a record's bytes as a power of two, and its highest bit */
     struct peet_sim_oldest_scratch scratch;
     uint64_t plru_keep[64], plru_set[64];
     uint64_t random;
     uint64_t *written;          /* by frame: grains written and not yet told to the lost records of its line, if there are any */
     struct shadow_node *shadows;
-    int shadows_far;            /* sole: they do not stay in the host's caches: what comes next is fetched early */
     struct loss *losses;
     uint32_t losses_size, losses_used, losses_free; /* free list, + 1, below losses_used */
     struct calendar calendar;
@@ -392,51 +382,6 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
     uint64_t time);
 
 /* sole.c */
-/* A line's record is a word there, as short as can be, so that many share a line of the host's cache: its latest place in the shadow
- * (0: none so far); whether it still is, the place says; and in the highest bit, whether it was ever referenced. */
-static inline uint32_t peet__bus_record(const struct bus *b, const void *record)
-{
-    return __builtin_expect(b->record_shift == 1, 1) ? *(const uint16_t *)record : *(const uint32_t *)record;
-}
-static inline uint32_t peet__bus_record_place(const struct bus *b, uint32_t value)
-{
-    return value & (b->record_touched - 1);
-}
-static inline void peet__bus_record_set(const struct bus *b, void *record, uint32_t place)
-{
-    const uint32_t value = b->record_touched | place;
-    if (__builtin_expect(b->record_shift == 1, 1))
-        *(uint16_t *)record = (uint16_t)value;
-    else
-        *(uint32_t *)record = value;
-}
-/** Where the stamp of a place's line is. */
-static inline __attribute__((always_inline)) const uint64_t *peet__bus_place_stamp(const struct cache *c, uint32_t place)
-{
-    const uint64_t *const at = &c->places[place].at;
-    return *at & PLACE_FRAME ? &c->used[(uint32_t)*at] : at;
-}
-/** The oldest lines come up one after the other, but lie anywhere in memory: have the next ones ready. */
-void peet__bus_places_prefetch(const struct cache *c);
-/** The slow half of peet__bus_place_new(): where the next one is. */
-uint32_t peet__bus_place_search(struct bus *b, struct cache *c, uint64_t now);
-/** A place in the shadow for a line that is new there: a free one, or that of the line used longest ago, which has none then.
- *  @now: stamp of the reference; the place's is the caller's to set. */
-static inline __attribute__((always_inline)) uint32_t peet__bus_place_new(struct bus *b, struct cache *c, uint64_t line, uint64_t now)
-{
-    struct peet_sim_oldest *const q = &c->shadow_oldest;
-    uint32_t place = q->order[q->next++] + 1; /* behind the end is the last place of all */
-    if (__builtin_expect(*peet__bus_place_stamp(c, place) > q->sorted_at, 0))
-        place = peet__bus_place_search(b, c, now);
-    if (__builtin_expect(b->shadows_far, 0))
-        peet__bus_places_prefetch(c);
-    const uint64_t in = c->places[place].at ^ PLACE_FRAME, nobodys = b->lines;
-    const uint32_t frame = (uint32_t)(in < nobodys ? in : nobodys); /* that if the old line was in none */
-    c->frames[frame].place = 0;
-    c->keys[frame] &= ~(uint64_t)QUICK;
-    c->places[place].line = line;
-    return place;
-}
 /** peet__bus_touch() for a single processor's single cache: nobody else has anything to say. */
 uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, unsigned bytes, enum touch touch, uint64_t time);
 
@@ -467,7 +412,7 @@ static inline struct frame *peet__bus_next_copy(struct bus *b, const struct fram
 static inline void peet__bus_set(struct bus *b, struct frame *f, uint64_t line, unsigned state)
 {
     f->state = (uint8_t)state;
-    b->keys[f - b->frames] = KEY_OF(line) | (!b->classify || f->place ? b->quick[state] & (f->noted ? ~QUICK_WRITE : QUICK) : 0);
+    b->keys[f - b->frames] = KEY_OF(line) | (!b->classify || b->sole || f->place ? b->quick[state] & (f->noted ? ~QUICK_WRITE : QUICK) : 0);
 }
 static inline uint64_t peet__bus_line_in(const struct bus *b, const struct frame *f)
 {

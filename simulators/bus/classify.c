@@ -12,7 +12,7 @@
  *   capacity  replaced, and that cache would not have it either
  *
  * That other cache, the *shadow*, sees every reference of its processor and no invalidations.  It must
- * cost hits nothing but their time stamp: a line that is both in a frame and in the shadow keeps its stamp in the frame, and
+ * cost hits nothing but their time stamp (recency.h says how for a processor alone): a line that is both in a frame and in the shadow keeps its stamp in the frame, and
  * the oldest line is found with the help of oldest.h.
  *
  * A writer that owns its line writes without the bus.  What it wrote is collected in its frame and told to the
@@ -22,22 +22,10 @@
 #include "bus.h"
 #include <stdlib.h>
 
-/* The shadow of sole.c: no lists, and nothing to be collected. */
-static int places_init(struct bus *b)
-{
-    struct cache *const c = b->caches;
-    b->shadows_far = b->lines > 2048;
-    if (peet_sim_oldest_init(&c->shadow_oldest, b->lines) || !(c->places = malloc(((size_t)b->lines + 2) * sizeof *c->places)))
-        return -1;
-    for (uint32_t j = 0; j <= b->lines + 1; j++)
-        c->places[j] = (struct place){.line = UINT64_MAX, .at = PLACE_FRAME - 1};
-    return 0;
-}
-
 int peet__bus_classify_init(struct bus *b)
 {
     if (b->sole)
-        return places_init(b);
+        return peet__bus_recency_init(b, b->caches);
     b->shadows = calloc((size_t)b->ncaches * (b->lines + 1), sizeof *b->shadows);
     for (unsigned i = 0; b->shadows && i < b->ncaches; i++) {
         struct cache *c = &b->caches[i];
@@ -55,7 +43,7 @@ void peet__bus_classify_fini(struct bus *b)
 {
     for (unsigned i = 0; b->caches && i < b->ncaches; i++) {
         peet_sim_oldest_fini(&b->caches[i].shadow_oldest);
-        free(b->caches[i].places);
+        peet__bus_recency_fini(&b->caches[i]);
     }
     free(b->shadows);
     free(b->written);

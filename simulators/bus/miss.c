@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A look that is no plain hit, where a processor alone goes by groups (groups.c): nearly always a miss, which is one transaction.
- * Nothing here searches for a line that is not there: its record says where it is, or that it is nowhere, but for
- * lines that are still in a frame and no longer in the shadow.  sole.c has the general form of this.  Called by peet's machine code, and by turns.
+ * Nothing here searches for a line that is not there, if misses are told apart: its record says where it is, or that it is nowhere (recency.h).
+ * sole.c has the general form of this.  Called by peet's machine code, and by turns.
  */
 #include "miss.h"
 
@@ -14,7 +14,7 @@
 struct shape {
     uint32_t ways;  /* 0: any */
     int classify;
-    int plain;      /* sets are a power of two, and records half words */
+    int plain;      /* sets are a power of two */
     int vectors;    /* AVX2 is there */
     int watched;    /* what is filled is told (report.c), and a line that is there is left to peet__bus_go_watched() */
 };
@@ -74,15 +74,23 @@ ALWAYS uint32_t hardly(const uint64_t *keys, const uint64_t *used, uint32_t firs
     return LIKELY(none) ? NO_FRAME : way_of(keys, used, first, ways, line);
 }
 
-/* A use of a line that is there, but not in the shadow, or that needs the bus.  Returns: for how long it waits */
+/* A hit in a frame that was not quick, before it is used. */
+ALWAYS void seen(struct bus *b, uint32_t i)
+{
+    if (b->classify)
+        peet__bus_recency_hit(&b->caches->recency, b->caches->used[i]);
+}
+
+/* A use of a line that is there, but is not quick or needs the bus.  Returns: for how long it waits */
 static uint64_t use_odd(struct bus *b, uint64_t line, const struct group_way *w, uint32_t i, int write, uint64_t at, uint64_t stamp)
 {
     struct cache *const c = b->caches;
     struct frame *const f = &c->frames[i];
     const struct bus_processor_row *const row = &b->protocol->processor[f->state][write];
     c->stamp = stamp + w->first; /* no other reference's */
-    if (row->op != OP_NONE || (!f->place && b->classify))
+    if (row->op != OP_NONE)
         return peet__bus_touch_sole(b, c, line, w->bytes, write ? TOUCH_WRITE : TOUCH_READ, at);
+    seen(b, i);
     f->state = row->alone;
     c->keys[i] = KEY_OF(line) | b->quick[row->alone];
     c->used[i] = c->stamp + 1;
@@ -99,7 +107,8 @@ static __attribute__((noinline)) struct taken found(struct bus *b, uint64_t line
         return t;
     struct frame *const f = &b->caches->frames[i];
     const uint8_t next = b->silent[w->fill][f->state];
-    if (LIKELY(next != BUS_INVALID && (f->place || !b->classify))) {
+    if (LIKELY(next != BUS_INVALID)) {
+        seen(b, i);
         f->state = next;
         b->caches->keys[i] = KEY_OF(line) | b->quick[next];
         b->caches->used[i] = stamp + w->first + 1;
@@ -114,11 +123,6 @@ static __attribute__((noinline)) struct taken found(struct bus *b, uint64_t line
 ALWAYS uint32_t set_of(const struct bus *b, uint64_t line, struct shape s)
 {
     return s.plain ? (uint32_t)line & b->set_mask : peet__bus_set_of(b, line);
-}
-
-ALWAYS uint32_t record_of(const struct bus *b, const void *record, struct shape s)
-{
-    return s.plain ? *(const uint16_t *)record : peet__bus_record(b, record);
 }
 
 /* When a look asks, and its block's stamp: of a turn, in machine code, or as said.  Looked up where they are needed, so that less has to be kept. */
@@ -152,53 +156,53 @@ ALWAYS void tell_fill(struct bus *b, const struct group_way *w, struct asking by
         .cycles = stalled, .now = asked, .block = by.turn->block, .ref = w->ref};
 }
 
+/* What kind of miss it is, of a line with this record; MISS_KINDS: none, the line is in frame @out_there. */
+ALWAYS enum bus_miss kind_of(struct bus *b, struct cache *c, uint32_t at, uint64_t stamp, uint32_t *out_there)
+{
+    if (UNLIKELY(at >= c->recency.floor)) {
+        if (at & RECENCY_FRAME) {
+            *out_there = at & ~RECENCY_FRAME;
+            return MISS_KINDS;
+        }
+        if (peet__bus_recency_shadowed(b, c, &c->recency, at, stamp)) {
+            b->filled.kinds[MISS_CONFLICT]++;
+            return MISS_CONFLICT;
+        }
+    } else if (UNLIKELY(!at)) {
+        b->filled.kinds[MISS_COLD]++;
+        return MISS_COLD;
+    }
+    return MISS_CAPACITY;
+}
+
 ALWAYS struct taken bring(struct bus *b, uint64_t line, const struct group_way *w, struct asking by, struct shape s)
 {
     struct cache *const c = b->caches;
     const uint32_t ways = s.ways ? s.ways : b->ways, first = set_of(b, line, s) * ways;
+    const uint64_t stamp = stamp_of(by);
     enum bus_miss kind = MISS_KINDS;
-    uint32_t place = 0, there = NO_FRAME, i;
-    void *record = NULL;
-    const uint32_t hint = c->hints[line & b->hint_mask];
-    if ((c->keys[hint] | QUICK) == (KEY_OF(line) | QUICK) && c->used[hint]) /* nearly always a line that is there is where it was last */
-        return there_is(b, line, w, hint, by, s);
+    uint32_t there = NO_FRAME, i;
+    uint32_t *record = NULL;
     if (s.classify) {
-        if (UNLIKELY(!(record = peet_sim_linemap_word(&b->lines_map, line, s.plain ? 1 : b->record_shift)))) {
+        __builtin_prefetch(&c->recency.records[first]); /* which of them is wanted, is known late */
+        if (UNLIKELY(!(record = peet_sim_linemap_word(&b->lines_map, line)))) {
             peet__bus_no_memory(b);
             return (struct taken){0, first};
         }
-        const uint32_t was = record_of(b, record, s);
-        place = s.plain ? was & 0x7fff : peet__bus_record_place(b, was);
-        if (c->places[place].line != line)
-            kind = was ? MISS_CAPACITY : MISS_COLD;
-        else if (LIKELY(!(c->places[place].at & PLACE_FRAME)))
-            kind = MISS_CONFLICT;
-        else
-            there = (uint32_t)c->places[place].at;
+        if (UNLIKELY(stamp >= c->recency.until))
+            peet__bus_recency_rebase(b, c, stamp);
+        kind = kind_of(b, c, *record, stamp, &there);
+    } else {
+        const uint32_t hint = c->hints[line & b->hint_mask]; /* nearly always a line that is there is where it was last */
+        there = (c->keys[hint] | QUICK) == (KEY_OF(line) | QUICK) && c->used[hint] ? hint : hardly(c->keys, c->used, first, ways, line, s.vectors);
     }
-    if (kind != MISS_CONFLICT && LIKELY(there == NO_FRAME))
-        there = hardly(c->keys, c->used, first, ways, line, s.vectors);
     if (UNLIKELY(there != NO_FRAME))
         return there_is(b, line, w, there, by, s);
 
     i = first + oldest_way(c->used + first, ways);
-    if (s.classify && kind != MISS_CONFLICT) {
-        if (UNLIKELY(kind == MISS_COLD))
-            b->filled.kinds[MISS_COLD]++;
-        /* Before the line that goes leaves its frame, which says its stamp until then: so nothing here has to wait for which that is. */
-        place = peet__bus_place_new(b, c, line, stamp_of(by) + w->first + 1);
-        if (s.plain)
-            *(uint16_t *)record = (uint16_t)(0x8000 | place);
-        else
-            peet__bus_record_set(b, record, place);
-    }
+    if (s.classify)
+        peet__bus_recency_fill(&c->recency, i, c->used[i], record);
     struct frame *const f = &c->frames[i];
-    if (s.classify) {
-        b->filled.kinds[MISS_CONFLICT] += kind == MISS_CONFLICT;
-        c->places[f->place].at = c->used[i]; /* of the line that goes; place 0 stands for none */
-        c->places[place].at = PLACE_FRAME | i;
-        f->place = place;
-    }
     const struct fill *const fill = &b->fill[w->fill];
     const uint64_t asked = asked_by(by, w);
     const struct taken taken = {transfer(b, asked, fill->cycles, b->write_back_cycles[f->state]), i};
@@ -207,8 +211,10 @@ ALWAYS struct taken bring(struct bus *b, uint64_t line, const struct group_way *
     b->filled.fills[w->fill][f->state]++;
     f->state = fill->state;
     c->keys[i] = KEY_OF(line) | fill->quick;
-    c->used[i] = stamp_of(by) + w->first + 1;
+    c->used[i] = stamp + w->first + 1;
     c->hints[line & b->hint_mask] = i;
+    if (s.classify && UNLIKELY(c->recency.ngone == c->recency.stop))
+        peet__bus_recency_stop(b, c, stamp);
     return taken;
 }
 
@@ -277,7 +283,7 @@ static const struct made_shape { struct shape shape; bus_slowly *slowly; bus_mis
 
 static const struct made_shape *shape_for(const struct bus *b)
 {
-    const int plain = (b->sets & (b->sets - 1)) == 0 && b->record_shift == 1;
+    const int plain = (b->sets & (b->sets - 1)) == 0;
     const struct made_shape *best = NULL;
     int vectors = 0;
 #ifdef __x86_64__

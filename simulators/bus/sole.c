@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * engine.c for one processor with one cache: nobody snoops, nothing is ever lost to others, and the bus is a
- * queue.  The protocol's table says the rest, as there.  Lines then need no lists: a line's record says
- * in which place of the shadow it was last, and the place says whether it still is; a frame knows its place.
+ * queue.  The protocol's table says the rest, as there.  Lines then need no lists; their records are those of recency.h.
  * Without classification no record is needed.  Called by the fast path in fast.c.
  */
 #include "bus.h"
@@ -21,45 +20,6 @@ static inline uint64_t use_bus_sole(struct bus *b, struct cache *c, enum bus_op 
     return start + cycles;
 }
 
-static uint64_t place_used(const void *owner, uint32_t slot)
-{
-    return *peet__bus_place_stamp(owner, slot + 1);
-}
-
-void peet__bus_places_prefetch(const struct cache *c)
-{
-    const struct peet_sim_oldest *const q = &c->shadow_oldest;
-    if (q->next + 4 >= q->n)
-        return;
-    __builtin_prefetch(&c->places[q->order[q->next + 4] + 1], 1);
-    __builtin_prefetch(peet__bus_place_stamp(c, q->order[q->next + 1] + 1), 1);
-}
-
-__attribute__((noinline)) uint32_t peet__bus_place_search(struct bus *b, struct cache *c, uint64_t now)
-{
-    struct peet_sim_oldest *const q = &c->shadow_oldest;
-    if (c->shadow_used < b->lines) { /* nothing is sorted yet */
-        q->next = q->n;
-        return ++c->shadow_used;
-    }
-    return peet_sim_oldest_take(q, &b->scratch, place_used, c, now - 1) + 1;
-}
-
-/* The shadow sees a reference to a line, which is not both in a frame and in the shadow. */
-static void shadow_use_sole(struct bus *b, struct cache *c, uint64_t line, void *record, struct frame *f, int insert)
-{
-    uint32_t place = peet__bus_record_place(b, peet__bus_record(b, record));
-    if (c->places[place].line != line) {
-        if (!insert)
-            return;
-        place = peet__bus_place_new(b, c, line, c->stamp);
-        peet__bus_record_set(b, record, place);
-    }
-    c->places[place].at = f ? PLACE_FRAME | (uint64_t)(f - c->frames) : c->stamp;
-    if (f)
-        f->place = place;
-}
-
 /* A frame for the line that comes in.  Returns: whether its old line goes to memory. */
 static inline int evict_sole(struct bus *b, struct cache *c, struct frame *f, uint64_t time)
 {
@@ -67,10 +27,6 @@ static inline int evict_sole(struct bus *b, struct cache *c, struct frame *f, ui
     c->stats.evictions++;
     if (b->watched)
         peet__bus_report_gone(b, c, peet__bus_line_in(b, f), c, dirty, time);
-    if (b->classify) {
-        c->places[f->place].at = c->used[f - c->frames];
-        f->place = 0;
-    }
     if (dirty) {
         c->stats.write_backs++;
         b->memory_line_writes++;
@@ -125,31 +81,37 @@ static inline uint32_t search_sole(const struct bus *b, const struct cache *c, u
     return found;
 }
 
+/* What kind of miss it is that happens now. */
+static inline enum bus_miss kind_sole(struct bus *b, struct cache *c, uint32_t at)
+{
+    if (at < c->recency.floor)
+        return at ? MISS_CAPACITY : MISS_COLD;
+    return peet__bus_recency_shadowed(b, c, &c->recency, at, c->stamp - 1) ? MISS_CONFLICT : MISS_CAPACITY;
+}
+
 uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, unsigned bytes, enum touch touch, uint64_t time)
 {
     const int write = touch == TOUCH_WRITE;
-    void *record = NULL;
-    uint32_t victim, i;
+    uint32_t *record = NULL, victim, i;
     struct frame *f = NULL;
     unsigned state = BUS_INVALID;
     uint64_t begin = time;
     int fill = 0, write_back = 0;
     if (b->dead)
         return 0;
-    if (b->classify && !(record = peet_sim_linemap_get(&b->lines_map, line))) {
+    i = search_sole(b, c, peet__bus_set_of(b, line) * b->ways, line, &victim);
+    if (i == NO_FRAME && b->classify && !(record = peet_sim_linemap_get(&b->lines_map, line))) {
         peet__bus_no_memory(b);
         return 0;
     }
-    i = search_sole(b, c, peet__bus_set_of(b, line) * b->ways, line, &victim);
     c->stamp++;
     if (i == NO_FRAME) {
         const unsigned op = b->protocol->processor[BUS_INVALID][write].op;
         *(touch == TOUCH_FETCH ? &c->stats.fetch_misses : write ? &c->stats.write_misses : &c->stats.read_misses) += 1;
         if (record) {
-            const uint32_t was = peet__bus_record(b, record), place = peet__bus_record_place(b, was);
-            const unsigned old = c->places[place].line == line ? MISS_CONFLICT : MISS_CAPACITY;
-            c->stats.kinds[was ? old : MISS_COLD]++;
-            peet__bus_record_set(b, record, place);
+            if (c->stamp >= c->recency.until)
+                peet__bus_recency_rebase(b, c, c->stamp - 1);
+            c->stats.kinds[kind_sole(b, c, *record)]++;
         }
         if (op == OP_READ || op == OP_READX) {
             f = victim == NO_FRAME ? peet__bus_victim(b, c, line) : &c->frames[victim];
@@ -160,18 +122,20 @@ uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, uns
     } else {
         f = &c->frames[i];
         state = f->state;
-        if (f->place)
-            record = NULL;
+        if (b->classify)
+            peet__bus_recency_hit(&c->recency, c->used[i]);
         c->stats.upgrades += b->protocol->processor[state][write].op != OP_NONE;
     }
     time = transact_sole(b, c, &state, write, bytes, time);
     if (record)
-        shadow_use_sole(b, c, line, record, f, !write || b->protocol->processor[BUS_INVALID][1].op != OP_WRITE);
+        peet__bus_recency_fill(&c->recency, (uint32_t)(f - c->frames), c->used[f - c->frames], record);
     if (f) {
         peet__bus_set(b, f, line, state);
         peet__bus_used(b, c, f, fill);
         c->hints[line & b->hint_mask] = (uint32_t)(f - c->frames);
     }
+    if (record && c->recency.ngone == c->recency.stop)
+        peet__bus_recency_stop(b, c, c->stamp - 1);
     if (write_back)
         use_bus_sole(b, c, OP_WRITE_BACK, time, cycles_sole(b, OP_WRITE_BACK, 0));
     return time - begin;

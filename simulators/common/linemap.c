@@ -19,7 +19,7 @@ void peet_sim_linemap_init(struct peet_sim_linemap *map, size_t record_bytes)
     map->record_bytes = record_bytes;
     for (map->chunk_bits = 6; (2 * record_bytes) << map->chunk_bits <= PEET_SIM_LINEMAP_CHUNK_BYTES; map->chunk_bits++)
         ;
-    if (record_bytes <= sizeof(uint32_t))
+    if (record_bytes == sizeof(uint32_t))
         map->chunk_bits = PEET_SIM_LINEMAP_WORD_BITS;
     if (record_bytes == sizeof(uint64_t))
         map->chunk_bits = PEET_SIM_LINEMAP_LONG_BITS;

@@ -69,12 +69,13 @@ static inline void *peet__sim_linemap_known(struct peet_sim_linemap *map, uint64
     return record;
 }
 
-/** Lines of a chunk, as a power of two, where records are words of at most 32 bits. */
+/** Lines of a chunk, as a power of two, where records have 32 bits. */
 enum { PEET_SIM_LINEMAP_WORD_BITS = 13 };
-/** peet_sim_linemap_word() - peet_sim_linemap_get() of a map whose records are words of 1 << @shift <= 4 bytes */
-static inline void *peet_sim_linemap_word(struct peet_sim_linemap *map, uint64_t line, unsigned shift)
+/** peet_sim_linemap_word() - peet_sim_linemap_get() of a map whose records are words of 32 bits */
+static inline uint32_t *peet_sim_linemap_word(struct peet_sim_linemap *map, uint64_t line)
 {
-    return peet__sim_linemap_known(map, line, PEET_SIM_LINEMAP_WORD_BITS, shift);
+    enum { SHIFT = 2 };
+    return (uint32_t *)peet__sim_linemap_known(map, line, PEET_SIM_LINEMAP_WORD_BITS, SHIFT);
 }
 
 /** Lines of a chunk, as a power of two, where records have 64 bits. */
@@ -87,7 +88,7 @@ static inline uint64_t *peet_sim_linemap_long(struct peet_sim_linemap *map, uint
 }
 
 /** Of a line and its record.  Returns: 0 to go on */
-typedef int peet_sim_linemap_visit(void *self, uint64_t line, const void *record);
+typedef int peet_sim_linemap_visit(void *self, uint64_t line, void *record);
 
 /**
  * peet_sim_linemap_each() - all records, those of neighbours of lines that were got among them, in no order

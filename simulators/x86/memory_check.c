@@ -84,7 +84,7 @@ static int check_below(struct verdict *v, uint64_t line, const struct x86_line *
     return 0;
 }
 
-static int check_line(void *self, uint64_t line, const void *of)
+static int check_line(void *self, uint64_t line, void *of)
 {
     struct verdict *v = self;
     const struct x86_memory *m = v->m;

@@ -69,7 +69,8 @@ static uint32_t next_line(uint64_t *seed, uint32_t *mode, uint32_t *at, const st
     }
 }
 
-static void run(const char *protocol, const char *allocate, const char *cache, const char *ways, unsigned references)
+/* @bases: moments get another base often */
+static void run(const char *protocol, const char *allocate, const char *cache, const char *ways, unsigned references, int bases)
 {
     static struct model m;
     struct rig rig;
@@ -83,7 +84,9 @@ static void run(const char *protocol, const char *allocate, const char *cache, c
         return;
     }
     struct bus *const b = rig.bus;
-    CU_ASSERT_FATAL(b->sole && b->classify);
+    CU_ASSERT_FATAL(b->sole == (strcmp(allocate, "no") != 0) && b->classify);
+    if (bases)
+        b->caches[0].recency.span = b->caches[0].recency.until = 16 * b->lines + 100;
     m.sets = b->sets;
     m.ways = b->ways;
     for (unsigned i = 0; i < references && !wrong; i++) {
@@ -114,9 +117,12 @@ static void test_kinds(void)
     static const struct { const char *cache, *ways; } shapes[] = {{"16", "1"}, {"32", "1"}, {"32", "2"}, {"48", "3"}, {"64", "4"}, {"112", "7"},
         {"128", "2"}, {"240", "5"}, {"256", "16"}, {"368", "1"}, {"512", "8"}, {"1KiB", "1"}, {"1KiB", "4"}, {"2KiB", "8"}, {"1536", "12"}, {"8KiB", "16"}};
     for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        run("illinois", "yes", shapes[i].cache, shapes[i].ways, 12000);
-        run("msi", "yes", shapes[i].cache, shapes[i].ways, 4000);
-        run("through", "no", shapes[i].cache, shapes[i].ways, 4000);
+        run("illinois", "yes", shapes[i].cache, shapes[i].ways, 12000, 0);
+        run("illinois", "yes", shapes[i].cache, shapes[i].ways, 12000, 1);
+        run("msi", "yes", shapes[i].cache, shapes[i].ways, 4000, 0);
+        run("msi", "yes", shapes[i].cache, shapes[i].ways, 4000, 1);
+        run("through", "yes", shapes[i].cache, shapes[i].ways, 4000, 0);
+        run("through", "no", shapes[i].cache, shapes[i].ways, 4000, 0);
     }
 }
 

@@ -72,7 +72,7 @@ struct visited {
     uint64_t found, strange;
 };
 
-static int visit(void *self, uint64_t line, const void *of)
+static int visit(void *self, uint64_t line, void *of)
 {
     struct visited *v = self;
     const uint64_t *record = of;
@@ -81,7 +81,7 @@ static int visit(void *self, uint64_t line, const void *of)
     return 0;
 }
 
-static int stop(void *self, uint64_t line, const void *of)
+static int stop(void *self, uint64_t line, void *of)
 {
     return ++*(int *)self == 5 ? 42 : 0;
 }
@@ -120,15 +120,15 @@ static void test_linemap(void)
 static void test_linemap_words(void)
 {
     static struct peet_sim_linemap map;
-    for (unsigned shift = 1; shift <= 3; shift++) {
+    for (unsigned shift = 2; shift <= 3; shift++) {
         uint64_t seed = shift;
         peet_sim_linemap_init(&map, (size_t)1 << shift);
         for (unsigned i = 0; i < 3000; i++) {
             const uint64_t line = rig_random(&seed, 2) ? rig_random(&seed, 50000) : rig_random(&seed, 2) ? seed >> 2 : rig_random(&seed, 64) << 23;
-            void *const record = shift == 3 ? peet_sim_linemap_long(&map, line) : peet_sim_linemap_word(&map, line, shift);
+            void *const record = shift == 3 ? (void *)peet_sim_linemap_long(&map, line) : (void *)peet_sim_linemap_word(&map, line);
             CU_ASSERT_PTR_NOT_NULL_FATAL(record);
             CU_ASSERT_PTR_EQUAL(record, peet_sim_linemap_get(&map, line));
-            CU_ASSERT_PTR_EQUAL(record, shift == 3 ? peet_sim_linemap_long(&map, line) : peet_sim_linemap_word(&map, line, shift));
+            CU_ASSERT_PTR_EQUAL(record, shift == 3 ? (void *)peet_sim_linemap_long(&map, line) : (void *)peet_sim_linemap_word(&map, line));
         }
         peet_sim_linemap_fini(&map);
     }
