@@ -9,7 +9,7 @@
 #include <peet/raw.h>
 #include <uthash.h>
 
-#define PEET_SOURCE_RING_WORDS (64 * 1024 / 8)
+#define PEET_SOURCE_RING_WORDS (128 * 1024 / 8)
 
 struct peet_source_ring {
     struct peet_source_ring *next; /* in the pool */
