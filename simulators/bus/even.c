@@ -78,8 +78,8 @@ ALWAYS uint64_t go_hitting(const struct looping *l, const struct loop_way *const
 struct even {
     uint64_t want, delta;   /* as in struct looped */
     uint64_t next, period;
+    uint64_t either, last, stride;
     uint32_t frame;
-    uint8_t either, last;
 };
 
 /* Returns: whether it is even, from turn @turn on */
@@ -90,6 +90,7 @@ ALWAYS int even_of(struct even *a, const struct bus *b, const struct loop_way *w
     a->delta = w->delta;
     a->either = w->either;
     a->last = w->last;
+    a->stride = (uint64_t)w->stride;
     a->period = w->period + w->stays;
     return is_even(b, w, now, turn, &a->next);
 }
@@ -109,7 +110,20 @@ ALWAYS int in_step(const struct even *at, uint32_t n, uint64_t *out_next, uint64
     return !odd;
 }
 
-/* Turns from @done on of even groups in step.  Returns: so many are done then; @done: they are not */
+/* The lines have the stamps of turns to come, but these have not: those of the latest one, which began with this stamp. */
+ALWAYS void use_now(struct cache *c, const struct even *at, uint32_t n, uint64_t stamp)
+{
+    for (uint32_t k = 0; k < n; k++)
+        c->used[at[k].frame] = 0;
+    for (uint32_t k = 0; k < n; k++)
+        peet__bus_use_last(c, at[k].frame, stamp + at[k].last);
+}
+
+/*
+ * Turns from @done on of even groups in step.  Each line gets, when a group comes to it, the stamp of the last turn that will find the group there: until then
+ * it is in use, and is never what has to make room, with that stamp as with those that it has in truth.  Stamps and times count from turn 0.
+ * Returns: so many are done then; @done: they are not
+ */
 ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t done, uint64_t turns, uint64_t limit, uint64_t *inout_time)
 {
     struct bus *const b = l->b;
@@ -118,10 +132,11 @@ ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t done, uint64_
     const struct group_way *const ways = b->group_ways + p->ways - 1;
     const uint32_t *const hints = c->hints;
     const uint64_t *const keys = c->keys;
-    const uint64_t nrefs = p->nrefs, key_mask = peet__bus_key_mask(b);
+    uint64_t *const used = c->used;
+    const uint64_t nrefs = p->nrefs, key_mask = peet__bus_key_mask(b), stamp = c->stamp - done * nrefs;
     const uint32_t hint_mask = b->hint_mask;
     struct even at[PEET_DIRECT_LOOKS];
-    uint64_t time = *inout_time, stamp = c->stamp, next, period;
+    uint64_t time = *inout_time - done * p->cost, next, period;
     struct turn t = {.c = c, .block = l->block};
     int even = 1, ordered = 1; /* the last uses of the groups are in their order */
     for (uint32_t k = 0; k < n; k++) {
@@ -132,34 +147,38 @@ ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t done, uint64_
     if (!even || !in_step(at, n, &next, &period))
         return done;
     for (;;) {
-        const uint64_t until = next < turns ? next : turns;
+        uint64_t until = next < turns ? next : turns;
+        const uint64_t last = stamp + (until - 1) * nrefs;
         int waits = 0, still = 0;
         for (uint32_t k = 0; k < n; k++) {
             uint32_t frame = hints[KEY_LINE(at[k].want) & hint_mask];
             if ((keys[frame] | at[k].either) != at[k].want) {
                 if (!waits) {
-                    t.stamp = stamp;
-                    peet__bus_turn_begins(l, &t, time);
+                    t.stamp = stamp + done * nrefs;
+                    peet__bus_turn_begins(l, &t, time + done * p->cost);
                     waits = 1;
                 }
-                frame = b->go_slowly(b, &t, l->begins[k] + (uint64_t)ways[k].loop->stride * done, KEY_LINE(at[k].want), &ways[k]);
+                frame = b->go_slowly(b, &t, l->begins[k] + at[k].stride * done, KEY_LINE(at[k].want), &ways[k]);
                 still |= (keys[frame] | at[k].either) != at[k].want;
             }
-            peet__bus_use_hit(c, frame, stamp + at[k].last, ordered);
             at[k].frame = frame;
+            used[frame] = LIKELY(ordered) || last + at[k].last > used[frame] ? last + at[k].last : used[frame];
         }
         if (waits) {
-            stamp += nrefs;
-            time += peet__bus_turn_ends(l, &t);
             ways->loop->missed = 1;
-            done++;
+            time += t.stalled * CPI_ONE;
+            l->stalled += t.stalled;
+            for (uint32_t k = 0; UNLIKELY(!ordered) && until > done + 1 && k < n; k++) /* two in one line: what took it slowly need not be its latest use */
+                peet__bus_use_last(c, at[k].frame, last + at[k].last);
         }
-        if (done < until && LIKELY(!waits || (!still && time < limit && !b->dead))) {
-            done += peet__bus_turns_hit(p, until - done, limit, &stamp, &time);
-            for (uint32_t k = 0; k < n; k++)
-                peet__bus_use_hit(c, at[k].frame, stamp - nrefs + at[k].last, ordered);
+        if (UNLIKELY(still || b->dead) || limit != UINT64_MAX) {
+            const uint64_t all = until;
+            until = done + (still || b->dead ? 1 : peet__bus_turns_within(p, until - done, time + done * p->cost, limit));
+            if (until < all)
+                use_now(c, at, n, stamp + (until - 1) * nrefs);
         }
-        if (done >= turns || time >= limit || UNLIKELY(b->dead))
+        done = until;
+        if (done == turns || (limit != UINT64_MAX && time + done * p->cost >= limit) || UNLIKELY(b->dead))
             break;
         if (done == next) {
             next += period;
@@ -167,16 +186,16 @@ ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t done, uint64_
                 at[k].want = (at[k].want + at[k].delta) & key_mask;
         }
     }
-    c->stamp = stamp;
-    *inout_time = time;
+    c->stamp = stamp + done * nrefs;
+    *inout_time = time + done * p->cost;
     return done;
 }
 
 /* peet__bus_evenly() for @n groups, a constant if they are few */
-#define EVENLY(name, n) \
+#define EVENLY(name, n, most) \
     static __attribute__((noinline)) uint64_t in_step_##name(struct looping *l, uint64_t done, uint64_t turns, uint64_t limit, uint64_t *inout_time) \
     { \
-        return go_in_step(l, n, done, turns, limit, inout_time); \
+        return go_in_step(l, n, done, turns, most, inout_time); \
     } \
     ALWAYS uint64_t evenly_##name(struct looping *l, uint64_t turns, uint64_t limit, uint64_t *inout_time) \
     { \
@@ -195,14 +214,14 @@ ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t done, uint64_
         } while (done > from); \
         return in_step_##name(l, done, turns, limit, inout_time); \
     }
-EVENLY(1, 1)
-EVENLY(2, 2)
-EVENLY(3, 3)
-EVENLY(any, l->n)
-
+EVENLY(any, l->n, limit)
+#define UNLIMITED(n) EVENLY(n, n, UINT64_MAX)
+UNLIMITED(1)
+UNLIMITED(2)
+UNLIMITED(3)
 /* Short loops are many: where turns.c is compiled with this, nothing is called. */
 __attribute__((always_inline)) uint64_t peet__bus_evenly(struct looping *l, uint64_t turns, uint64_t limit, uint64_t *inout_time)
 {
-    return l->n == 2 ? evenly_2(l, turns, limit, inout_time) : l->n == 1 ? evenly_1(l, turns, limit, inout_time)
+    return UNLIKELY(limit != UINT64_MAX) ? evenly_any(l, turns, limit, inout_time) : l->n == 2 ? evenly_2(l, turns, limit, inout_time) : l->n == 1 ? evenly_1(l, turns, limit, inout_time)
         : l->n == 3 ? evenly_3(l, turns, limit, inout_time) : evenly_any(l, turns, limit, inout_time);
 }
