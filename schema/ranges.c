@@ -82,8 +82,8 @@ uint64_t peet__direct_range(struct peet_direct_run *run)
     do {
         const uint64_t what = at[1], bytes = at[4], elements = bytes / 8 + bytes % 8;
         if (__builtin_expect(bytes != 0, 1)) {
-            struct peet__direct_range *const r = &direct->ranges[what];
-            if (what >= PEET__DIRECT_RANGES || r->kind == PEET__RANGE_UNKNOWN)
+            struct peet__direct_range *r;
+            if (what >= PEET__DIRECT_RANGES || (r = &direct->ranges[what])->kind == PEET__RANGE_UNKNOWN)
                 break;
             r->times++;
             r->elements += elements;
