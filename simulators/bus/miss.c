@@ -32,19 +32,23 @@ ALWAYS uint64_t transfer(struct bus *b, uint64_t asked, uint64_t cycles, uint64_
     return start + cycles - asked;
 }
 
-/* The way that was used longest ago.  Scalar code: the stamps have just been written one by one, and a vector would wait for them. */
-ALWAYS uint32_t oldest_way(const uint64_t *used, uint32_t ways)
+/* The way that was used longest ago, and when.  Scalar code: the stamps have just been written one by one, and a vector would wait for them. */
+ALWAYS uint32_t oldest_way(const uint64_t *used, uint32_t ways, uint64_t *out_used)
 {
     enum { MOST = 16 };
     const uint64_t unit = ways > 8 ? 16 : 8;
     uint64_t least[MOST];
-    if (ways > MOST || (ways & (ways - 1)))
-        return peet__bus_least(used, ways);
+    if (ways > MOST || (ways & (ways - 1))) {
+        const uint32_t way = peet__bus_least(used, ways);
+        *out_used = used[way];
+        return way;
+    }
     for (uint32_t way = 0; way < ways; way++)
         least[way] = used[way] * unit + way; /* none are equal */
     for (uint32_t half = ways / 2; half; half /= 2)
         for (uint32_t way = 0; way < half; way++)
             least[way] = least[way + half] < least[way] ? least[way + half] : least[way];
+    *out_used = least[0] / unit;
     return least[0] & (unit - 1);
 }
 
@@ -199,9 +203,10 @@ ALWAYS struct taken bring(struct bus *b, uint64_t line, const struct group_way *
     if (UNLIKELY(there != NO_FRAME))
         return there_is(b, line, w, there, by, s);
 
-    i = first + oldest_way(c->used + first, ways);
+    uint64_t used;
+    i = first + oldest_way(c->used + first, ways, &used);
     if (s.classify)
-        peet__bus_recency_fill(&c->recency, i, c->used[i], record);
+        peet__bus_recency_fill(&c->recency, i, used, record);
     struct frame *const f = &c->frames[i];
     const struct fill *const fill = &b->fill[w->fill];
     const uint64_t asked = asked_by(by, w);

@@ -310,10 +310,10 @@ __attribute__((noinline)) void peet__bus_recency_rebase(struct bus *b, struct ca
     for (uint32_t k = 0; k < n; k++) {
         uint32_t *const record = r->some.records[r->sorted[k]];
         const uint32_t at = RECENCY_FIRST + k;
-        if (*record & RECENCY_FRAME)
-            c->used[*record & ~RECENCY_FRAME] = r->base + at;
-        else
+        if (!(*record & RECENCY_FRAME))
             *record = at;
+        else if (c->used[*record & ~RECENCY_FRAME] < stamp) /* loops give stamps in advance: those are right */
+            c->used[*record & ~RECENCY_FRAME] = r->base + at;
     }
     for (uint32_t i = 0; i < r->ngone; i++)
         r->gone.at[i] = *r->gone.records[i];
