@@ -197,17 +197,20 @@ static inline void goes(struct cache *c, const struct bus_recency *r, uint32_t k
         not_quick(c, now & ~RECENCY_FRAME);
 }
 
-/* The shadow as it is now. */
-static void make_order(struct bus *b, struct cache *c)
+/* The shadow as it is now, less lines that have their stamps in advance: others that come in will have lesser ones. */
+static void make_order(struct bus *b, struct cache *c, uint64_t stamp)
 {
     struct bus_recency *const r = &c->recency;
+    const uint32_t now = peet__bus_recency_moment(r, stamp);
     r->nsorted = sort(b, c);
     r->next = r->nsorted > b->lines ? r->nsorted - b->lines : 0;
     r->room = r->nsorted < b->lines ? b->lines - r->nsorted : 0;
     for (uint32_t k = 0; k < r->next; k++)
         goes(c, r, k);
+    while (r->nsorted > r->next && r->some.at[r->sorted[r->nsorted - 1]] > now)
+        r->nsorted--;
     if (!r->room)
-        r->floor = r->some.at[r->sorted[r->next]];
+        r->floor = r->nsorted > r->next ? r->some.at[r->sorted[r->next]] : now + 1;
     r->settled = came_in(r);
     set_stop(b, r);
 }
@@ -262,7 +265,7 @@ __attribute__((noinline)) int peet__bus_recency_ask(struct bus *b, struct cache 
         return 0;
     }
     if (r->settled == NOT_SETTLED || catch_up(c, r))
-        make_order(b, c);
+        make_order(b, c, stamp);
     return at >= r->floor;
 }
 
@@ -280,7 +283,7 @@ __attribute__((noinline)) void peet__bus_recency_stop(struct bus *b, struct cach
     if (r->ngone == r->gone_size) {
         tidy(r, r->ngone);
         if (r->ngone + b->lines > r->gone_size)
-            make_order(b, c);
+            make_order(b, c, stamp);
     }
     set_stop(b, r);
 }
@@ -319,5 +322,5 @@ __attribute__((noinline)) void peet__bus_recency_rebase(struct bus *b, struct ca
         r->gone.at[i] = *r->gone.records[i];
     note_mark(r, 0, stamp);
     r->nmarks = 1;
-    make_order(b, c);
+    make_order(b, c, stamp);
 }
