@@ -131,30 +131,31 @@ static void tidy(struct bus_recency *r, uint32_t n)
     r->again_before = n == was ? r->again : r->marks[0].again;
 }
 
-/* All lines that may be in the shadow, sorted.  Frames that are not in it for sure will not be quick.  Returns: how many */
+/* All lines that may be in the shadow, sorted.  Frames that are not in it for sure will not be quick.  Stamps may be too late for moments (before another base).
+ * Returns: how many */
 static uint32_t sort(struct bus *b, struct cache *c)
 {
     struct bus_recency *const r = &c->recency;
+    uint64_t *const stamps = b->scratch.stamps, floor = r->base + r->floor, least = UINT64_MAX, most = 0;
     uint32_t n = 0;
-    uint64_t least = UINT64_MAX, most = 0;
     tidy(r, r->ngone);
     for (uint32_t i = 0; i < b->lines; i++) {
-        const uint32_t at = peet__bus_recency_moment(r, c->used[i]);
-        r->some.at[n] = at;
+        stamps[n] = c->used[i];
+        r->some.at[n] = peet__bus_recency_moment(r, c->used[i]);
         r->some.records[n] = r->records[i];
-        if (c->used[i] && at >= r->floor)
+        if (c->used[i] >= floor) /* and not 0 */
             n++;
         else
             not_quick(c, i);
     }
+    for (uint32_t i = 0; i < r->ngone; i++)
+        stamps[n + i] = r->base + r->gone.at[i];
     memcpy(r->some.at + n, r->gone.at, r->ngone * sizeof *r->gone.at);
     memcpy(r->some.records + n, r->gone.records, r->ngone * sizeof *r->gone.records);
     n += r->ngone;
     for (uint32_t k = 0; k < n; k++) {
-        const uint64_t at = r->some.at[k];
-        b->scratch.stamps[k] = at;
-        least = at < least ? at : least;
-        most = at > most ? at : most;
+        least = stamps[k] < least ? stamps[k] : least;
+        most = stamps[k] > most ? stamps[k] : most;
     }
     if (n)
         peet__sim_oldest_sort(&b->scratch, n, least, most, r->sorted);

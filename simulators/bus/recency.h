@@ -87,7 +87,7 @@ static inline __attribute__((always_inline)) int peet__bus_recency_shadowed(stru
 /** A hit in a frame that was used last with this stamp, before it is used; may be left out where the frame is quick. */
 static inline void peet__bus_recency_hit(struct bus_recency *r, uint64_t used)
 {
-    r->offset -= peet__bus_recency_moment(r, used) < r->floor; /* it comes in, and none leaves */
+    r->offset -= used < r->base + r->floor; /* it comes in, and none leaves */
 }
 
 /** A line comes into a frame, and the one that is there (used last with that stamp) leaves it.  To be followed by peet__bus_recency_stop() if r->stop is reached. */
