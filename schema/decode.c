@@ -186,22 +186,28 @@ static int deliver(struct peet_decode_state *s, uint32_t index, const uint64_t *
     return PEET_EVENT_BLOCK;
 }
 
-/* Finds the block that starts at a run-time address.  Returns: 1 found, 0 not */
-static int lookup_sync(struct peet_decode_state *s, uint64_t pc)
+int peet__program_place(const struct peet_program *p, uint64_t pc, struct peet__function **out_function, uint32_t *out_segment)
 {
-    const struct peet_program *p = s->program;
-    if (pc == s->sync_pc && s->sync_function != NULL)
-        return 1;
     if (p->pc_key == NULL)
         return 0;
     for (uint64_t at = peet__pc_slot(p, pc); p->pc_key[at] != 0; at = (at + 1) & p->pc_mask)
         if (p->pc_key[at] == pc) {
-            s->sync_pc = pc;
-            s->sync_function = p->functions[p->pc_value[at] >> 32];
-            s->sync_segment = (uint32_t)p->pc_value[at];
+            *out_function = p->functions[p->pc_value[at] >> 32];
+            *out_segment = (uint32_t)p->pc_value[at];
             return 1;
         }
     return 0;
+}
+
+/* The same for a context.  Returns: 1 found, 0 not */
+static int lookup_sync(struct peet_decode_state *s, uint64_t pc)
+{
+    if (pc == s->sync_pc && s->sync_function != NULL)
+        return 1;
+    if (!peet__program_place(s->program, pc, &s->sync_function, &s->sync_segment))
+        return 0;
+    s->sync_pc = pc;
+    return 1;
 }
 
 static int push_frame(struct peet_decode_state *s, struct peet_error *error)
@@ -520,6 +526,10 @@ static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, co
     }
     if (to == d->leave)
         return 0;
+    if (p->direct->rest != 0)
+        p->direct->rest--;
+    else
+        peet__direct_sample(p, s->function, at, end);
     run->at = at;
     run->end = end;
     run->regs = s->regs;

@@ -260,28 +260,30 @@ _Static_assert(sizeof(struct peet__direct_sync) == 16 && sizeof(struct peet_dire
 /* Is there room for another one? */
 static int can_hop(struct maker *m)
 {
-    if (m->nhops < m->chops)
+    struct peet__direct_function *const made = m->made;
+    if (made->nhops < made->chops)
         return 1;
-    const uint32_t n = m->chops != 0 ? 2 * m->chops : 64;
-    struct hop *const hops = realloc(m->hops, n * sizeof *hops);
+    const uint32_t n = made->chops != 0 ? 2 * made->chops : 64;
+    struct peet__direct_hop *const hops = realloc(made->hops, n * sizeof *hops);
     if (hops == NULL)
         return 0;
-    m->hops = hops;
-    m->chops = n;
+    made->hops = hops;
+    made->chops = n;
     return 1;
 }
 
 static void hop(struct maker *m, uint8_t *from, int32_t to)
 {
-    m->hops[m->nhops++] = (struct hop){from, (uint32_t)to};
+    m->made->hops[m->made->nhops++] = (struct peet__direct_hop){.from = from, .to = (uint32_t)to};
 }
 
 /* When all code is made: blocks without code are left to decode.c. */
 static void aim_hops(struct maker *m)
 {
-    for (uint32_t k = 0; k < m->nhops; k++)
-        aim_at(&m->e, m->hops[k].from, *peet__direct_entry(m->made, m->hops[k].to));
-    free(m->hops);
+    const struct peet__direct_function *const made = m->made;
+    for (uint32_t k = 0; k < made->nhops; k++)
+        if (!made->hops[k].inside)
+            aim_at(&m->e, made->hops[k].from, *peet__direct_entry(made, made->hops[k].to));
 }
 
 /* Does a block end in a call or a return?  Then what comes next says where it is, unless it is no block. */
@@ -458,19 +460,31 @@ static int can_turn(const struct peet__function *f, uint32_t index)
     return 1;
 }
 
+enum { MOST = 256 };
+
+/* Values of registers and words that are all 0: they are as far apart as ever.  Returns: 0, or -1: they are not to be had */
+static int values_of(const struct peet__block *c, uint64_t values[MOST])
+{
+    if (c->nvalues > MOST || (c->nvalues != 0 && c->addresses == NULL))
+        return -1;
+    for (uint32_t k = 0; k < c->nvalues; k++)
+        values[k] = c->addresses[k].disp;
+    return 0;
+}
+
+int peet__direct_want(struct peet__direct *direct, struct peet__function *f, uint32_t index, struct peet_direct_block *out)
+{
+    uint64_t values[MOST];
+    return values_of(&f->code[index], values) != 0 ? -1 : direct->ops->block(direct->self, &f->blocks[index], values, out);
+}
+
 /* What the machine and those who look on want of a block, while its record's code is made.  Returns: NULL: a call */
 static struct wanted *ask(struct maker *m, uint32_t index)
 {
-    enum { MOST = 256 };
-    const struct peet__block *c = &m->f->code[index];
     struct wanted *const w = &m->wanted[m->nwanted];
-    uint64_t values[MOST]; /* of registers and words that are all 0: they are as far apart as ever */
-    if (c->nvalues > MOST || (c->nvalues != 0 && c->addresses == NULL))
-        return NULL;
-    for (uint32_t k = 0; k < c->nvalues; k++)
-        values[k] = c->addresses[k].disp;
+    uint64_t values[MOST];
     *w = (struct wanted){.index = index};
-    if (m->direct->ops->block(m->direct->self, &m->f->blocks[index], values, &w->d) != 0 || peet__direct_ask_observers(m, index, values) != 0)
+    if (peet__direct_want(m->direct, m->f, index, &w->d) != 0 || values_of(&m->f->code[index], values) != 0 || peet__direct_ask_observers(m, index, values) != 0)
         return NULL;
     m->nwanted++;
     return w;
@@ -486,10 +500,12 @@ static void fall(struct maker *m, uint32_t index, unsigned too_late, int depth)
     uint8_t *late, *other, *taken = NULL;
     if (c->tail < 0) {
         jump_if(e, too_late, m->leave);
+        m->made->behind[index] = here(e);
         go_on(m, index);
         return;
     }
     late = jump_ahead(e, too_late);
+    m->made->behind[index] = here(e);
     load(e, RAX, RBP, 0);
     if (c->tail_taken >= 0) {
         compare_word(e, c->tail_taken);
@@ -565,7 +581,7 @@ static void make_block(struct maker *m, uint32_t index)
         jump_if(e, happen(m, pad, 0, -1), m->leave);
         aim(e, skip);
     }
-    body = here(e);
+    body = m->made->body[index] = here(e);
     if (c->loop) {
         make_loop(m, w);
         CODE(e, "\x48\x83\xc5\x10"); /* add rbp, 16 */
@@ -575,12 +591,16 @@ static void make_block(struct maker *m, uint32_t index)
     }
     fall(m, index, too_late, 0);
     make_cold(m);
-    *peet__direct_entry(m->made, index) = begin;
+    *peet__direct_entry(m->made, index) = m->made->begin[index] = begin;
     if (c->sync) {
         m->made->sync[index] = here(e);
         constant(e, R8, (uint64_t)(uintptr_t)m->made->table);
         store(e, R8, RBX, RUN(blocks));
         jump(e, body);
+        if (can_hop(m)) {
+            hop(m, e->at, (int32_t)index);
+            m->made->hops[m->made->nhops - 1].inside = 1;
+        }
     }
 }
 
@@ -609,7 +629,9 @@ static struct peet__direct_function *new_function(const struct peet__direct *dir
     struct peet__direct_function *made = peet__own(f, 1, sizeof *made);
     const void **table = peet__own(f, (size_t)f->nsegments + 1 + 2ul * f->nall, sizeof *table);
     if (made == NULL || table == NULL || (made->sync = peet__own(f, f->nsegments, sizeof *made->sync)) == NULL ||
-        (made->told = peet__own(f, f->nall, sizeof *made->told)) == NULL ||
+        (made->told = peet__own(f, f->nall, sizeof *made->told)) == NULL || (made->body = peet__own(f, f->nall, sizeof *made->body)) == NULL ||
+        (made->begin = peet__own(f, f->nall, sizeof *made->begin)) == NULL ||
+        (made->behind = peet__own(f, f->nall, sizeof *made->behind)) == NULL || (made->back = peet__own(f, f->nall, sizeof *made->back)) == NULL ||
         (made->watches = peet__own(f, (size_t)f->nall * direct->nobservers + 1, sizeof(void *))) == NULL)
         return NULL;
     made->table = table + f->nsegments;
@@ -644,9 +666,13 @@ struct peet__direct_function *peet__direct_make(struct peet__direct *direct, str
     m->strange = c->run + pre.strange, m->loop = c->run + pre.loop, m->ask = c->run + pre.ask;
     made->enter = (peet__direct_enter *)(uintptr_t)(c->run + pre.enter);
     made->leave = m->leave;
+    made->write = c->write;
+    made->run = c->run;
+    made->nhops = 0;
     made->miss = m->miss;
     for (uint32_t k = 0; k < f->nsegments; k++) {
         *peet__direct_entry(made, k) = made->sync[k] = m->leave;
+        made->body[k] = made->behind[k] = NULL;
         if ((f->code[k].plain && can_have_code(f, k)) || can_turn(f, k))
             make_block(m, k);
     }
@@ -658,8 +684,10 @@ struct peet__direct_function *peet__direct_make(struct peet__direct *direct, str
 
 void peet__direct_free(struct peet_program *p)
 {
-    if (p->direct != NULL)
+    if (p->direct != NULL) {
         peet__chunks_free(&p->direct->chunks);
+        peet__direct_paths_free(p->direct);
+    }
     free(p->direct);
     p->direct = NULL;
 }

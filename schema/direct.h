@@ -11,6 +11,13 @@
 
 typedef void peet__direct_enter(struct peet_direct_run *run, const void *to);
 
+/** A jump to a block's code; where that is, may change. */
+struct peet__direct_hop {
+    uint8_t *from;        /* behind the jump, where it is written */
+    uint32_t to;
+    uint8_t inside;       /* it leads behind what a block does for the padding before it */
+};
+
 /** The code of a function. */
 struct peet__direct_function {
     peet__direct_enter *enter;
@@ -21,6 +28,13 @@ struct peet__direct_function {
     uint64_t *told;       /* by index: so many of those that were taken have been told, or came through loop() */
     struct peet_direct_watch **watches; /* by index and observer: that the code goes by; NULL: none */
     uint32_t stale, patience; /* events of blocks whose watch is over; so many, and the code is made anew */
+    const void **begin;   /* by index: a block's code; NULL: none */
+    const void **body;    /* the same behind what it does for the padding before it; NULL: none */
+    const void **behind;  /* by index: what comes behind the block, which has happened: on to the next; NULL: no code */
+    const void ***back;   /* by index and look: where a block goes on behind a miss; NULL: not known */
+    uint8_t *write, *run; /* the chunk that the code is in */
+    struct peet__direct_hop *hops;
+    uint32_t nhops, chops;
     uint32_t cut;         /* so often the machine said that it has more to say of a block's looks */
 };
 
@@ -70,6 +84,9 @@ struct peet__direct_site {
 };
 enum { PEET__DIRECT_NO_GUARD = 0x7fffffff };
 
+struct peet__path;
+struct peet__sample;
+
 struct peet__direct {
     const struct peet_direct *ops;
     void *self;
@@ -85,6 +102,9 @@ struct peet__direct {
     void *shown_arg;
     struct peet__chunk *chunks;
     struct peet__direct_range ranges[PEET__DIRECT_RANGES]; /* calls, then what continues them */
+    struct peet__path *paths;       /* paths.c */
+    struct peet__sample *samples;   /* what was executed lately; NULL: no memory for it */
+    uint32_t nsamples, rest, pause; /* so many calls to come without; so many after these */
     struct peet__direct_sync sync[PEET__DIRECT_SYNCS];
 };
 
@@ -101,6 +121,12 @@ int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site
 /** peet__direct_often() - for the code: what the machine's other() returned is more than 0.  Returns: 0 */
 int peet__direct_often(struct peet_direct_run *run, uint32_t block_id, uint32_t times);
 
+/* paths.c */
+/** peet__direct_sample() - these words are executed next: makes code for ways that are taken often, when it has seen enough.  @f: their function, or NULL */
+void peet__direct_sample(struct peet_program *program, struct peet__function *f, const uint64_t *at, const uint64_t *end);
+/** What was taken on paths is counted for each of their blocks. */
+void peet__direct_paths_settle(struct peet__direct *direct);
+void peet__direct_paths_free(struct peet__direct *direct);
 /* cuts.c */
 /** peet__direct_learn_cut() - the block is to be taken by a function from now on when it comes as it did just now.  Returns: 0 */
 int peet__direct_learn_cut(struct peet_direct_run *run, uint32_t block_id);

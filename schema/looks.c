@@ -58,42 +58,40 @@ static void note(struct maker *m, struct wanted *w, uint32_t k)
     peet__direct_use(e, look->last, look->later);
 }
 
-/* A look with cuts: where both lines are, and by which stamps they are used.  @reg: the address, which is among the run's, too */
-static void look_for_both(struct maker *m, uint32_t wanted, uint32_t k, unsigned reg, int32_t tail)
+void peet__direct_look_for_both(struct maker *m, unsigned reg, const struct peet_direct_look *look, uint32_t k, uint8_t *missing[3])
 {
     struct peet__emit *const e = &m->e;
-    const struct peet_direct_look *const look = &m->wanted[wanted].d.looks[k];
     const int32_t address = RUN(addresses) + (int32_t)(8 * k);
-    add_cold(m, peet__direct_look_for(m, reg, look), wanted, tail, COLD_OTHER);
+    missing[0] = peet__direct_look_for(m, reg, look);
     store(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
     load(e, RAX, RBX, address);
     add_constant(e, RAX, look->span - 1u);
-    add_cold(m, peet__direct_look_for(m, RAX, look), wanted, tail, COLD_OTHER);
+    missing[1] = peet__direct_look_for(m, RAX, look);
     store(e, RCX, RBX, RUN(second) + (int32_t)(8 * k));
     load(e, RAX, RBX, address);
     byte(e, 0x25); /* and eax, imm32 */
     word32(e, (1u << m->direct->table.line_shift) - 1);
     constant(e, RCX, (uint64_t)(uintptr_t)look->cuts);
     CODE(e, "\x0f\xb7\x04\x41\x85\xc0"); /* movzx eax, word [rcx + rax * 2]; test eax, eax */
-    add_cold(m, jump_ahead(e, IF_EQUAL), wanted, tail, COLD_OTHER);
+    missing[2] = jump_ahead(e, IF_EQUAL);
     store(e, RAX, RBX, RUN(lasts) + (int32_t)(8 * k));
 }
 
-/* Both lines of such a look are used: without a jump, for nobody knows which comes later. */
-static void note_both(struct maker *m, uint32_t k)
+/* Without a jump, for nobody knows which comes later. */
+void peet__direct_use_both(struct peet__emit *e, uint32_t k, uint32_t stamps)
 {
-    struct peet__emit *const e = &m->e;
     load(e, RAX, RBX, RUN(lasts) + (int32_t)(8 * k));
     load(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
     CODE(e, "\x0f\xb6\xd0\xc1\xe8\x08"); /* movzx edx, al; shr eax, 8 */
     CODE(e, "\x4c\x01\xfa\x4c\x01\xf8"); /* add rdx, r15; add rax, r15 */
+    add_constant(e, RDX, stamps);
+    add_constant(e, RAX, stamps);
     CODE(e, "\x49\x3b\x14\xca\x49\x0f\x42\x14\xca\x49\x89\x14\xca"); /* cmp rdx, [r10 + rcx * 8]; cmovb rdx, [...]; mov [...], rdx */
     load(e, RCX, RBX, RUN(second) + (int32_t)(8 * k));
     CODE(e, "\x49\x3b\x04\xca\x49\x0f\x42\x04\xca\x49\x89\x04\xca"); /* the same with rax */
 }
 
-/* The flags say whether so many bytes from rax on are in one line: then equal. */
-static void see_line(struct maker *m, uint32_t span)
+void peet__direct_see_line(struct maker *m, uint32_t span)
 {
     struct peet__emit *const e = &m->e;
     CODE(e, "\x8d\x88"); /* lea ecx, [rax + disp32] */
@@ -102,8 +100,7 @@ static void see_line(struct maker *m, uint32_t span)
     word32(e, -(1u << m->direct->table.line_shift));
 }
 
-/* Are so many bytes likely to be naturally aligned: a whole word, something on the stack, an array's element? */
-static int is_likely_aligned(const struct peet__address *a, uint32_t span)
+int peet__direct_likely_aligned(const struct peet__address *a, uint32_t span)
 {
     enum { WORD_BYTES = 8 };
     if (span > WORD_BYTES || (span & (span - 1)) != 0)
@@ -118,14 +115,14 @@ static void see_whether_cut(struct maker *m, uint32_t wanted, const struct peet_
     struct cold *c;
     if (span < 2)
         return;
-    if (is_likely_aligned(a, span)) {
+    if (peet__direct_likely_aligned(a, span)) {
         byte(e, 0xa8); /* test al, imm8 */
         byte(e, span - 1);
         c = add_cold(m, jump_ahead(e, IF_NOT), wanted, tail, COLD_OTHER);
         c->span = (uint8_t)span;
         c->same = e->at;
     } else {
-        see_line(m, span);
+        peet__direct_see_line(m, span);
         add_cold(m, jump_ahead(e, IF_NOT), wanted, tail, COLD_OTHER);
     }
 }
@@ -136,6 +133,9 @@ void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail)
     const struct peet__block *const c = &m->f->code[w->index];
     const struct peet_direct_block *const d = &w->d;
     const uint32_t wanted = (uint32_t)(w - m->wanted);
+    const void **const backs = tail < 0 && !d->whole ? peet__own(m->f, d->nlooks, sizeof *backs) : NULL;
+    if (tail < 0)
+        m->made->back[w->index] = backs;
     for (uint32_t k = d->nlooks; k-- > 0;) { /* nothing has happened yet; the first one's address stays in rax, the second one's in rsi */
         const struct peet__address a = begin_of(c, &d->looks[k]);
         compute(e, registers, &a);
@@ -152,7 +152,10 @@ void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail)
         if (k > 1)
             load(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
         if (d->looks[k].cuts != NULL) {
-            look_for_both(m, wanted, k, reg, tail);
+            uint8_t *both[3];
+            peet__direct_look_for_both(m, reg, &d->looks[k], k, both);
+            for (unsigned i = 0; i < 3; i++)
+                add_cold(m, both[i], wanted, tail, COLD_OTHER);
             continue;
         }
         missing = peet__direct_look_for(m, reg, &d->looks[k]);
@@ -164,11 +167,13 @@ void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail)
         struct cold *const miss = add_cold(m, missing, wanted, -1, COLD_MISS);
         miss->back = e->at;
         miss->look = (uint8_t)k;
+        if (backs != NULL)
+            backs[k] = here(e);
         note(m, w, k);
     }
     for (uint32_t k = 0; d->whole && k < d->nlooks; k++) {
         if (d->looks[k].cuts != NULL) {
-            note_both(m, k);
+            peet__direct_use_both(e, k, 0);
             continue;
         }
         load(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
@@ -184,7 +189,7 @@ void peet__direct_make_other(struct maker *m, const struct cold *c)
     uint8_t *could_not, *cut = NULL;
     int is_long = 0;
     if (c->span != 0) {
-        see_line(m, c->span);
+        peet__direct_see_line(m, c->span);
         jump_if(e, IF_EQUAL, e->run + (c->same - e->write));
     }
     if (w->other != NULL) {
@@ -220,8 +225,10 @@ int peet__direct_often(struct peet_direct_run *run, uint32_t block_id, uint32_t 
     struct peet__direct *const d = peet__direct_of(run);
     struct peet__function *const f = peet__direct_function_of(run->blocks);
     const uint32_t index = block_id - f->blocks[0].id;
-    if (d->ops->often == NULL || index >= f->nall || (uint64_t)times * A_GOOD_PART < *peet__direct_taken(f->direct, index) ||
-        d->ops->often(d->self, &f->blocks[index]) != 0)
+    if (d->ops->often == NULL || index >= f->nall || (uint64_t)times * A_GOOD_PART < *peet__direct_taken(f->direct, index))
+        return 0;
+    peet__direct_paths_settle(d);
+    if ((uint64_t)times * A_GOOD_PART < *peet__direct_taken(f->direct, index) || d->ops->often(d->self, &f->blocks[index]) != 0)
         return 0;
     const uint32_t n = ++f->direct->cut;
     if ((n & (n - 1)) != 0) /* less and less often: what waits is said with what comes next */

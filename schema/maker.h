@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What makes machine code for blocks, in its parts: direct.c the blocks, looks.c the lines that the machine wants looked for, watch.c what those
- * who look on want to see.
+ * who look on want to see, paths.c blocks that often come one behind the other.
  */
 #ifndef PEET_MAKER_H
 #define PEET_MAKER_H
@@ -43,12 +43,6 @@ struct wanted {
     const uint8_t *other; /* the way to it; NULL: not made yet */
 };
 
-/* A jump to a block whose code may not be made yet. */
-struct hop {
-    uint8_t *from;      /* behind the jump */
-    uint32_t to;
-};
-
 struct maker {
     struct peet__function *f;
     struct peet__direct *direct;
@@ -59,8 +53,6 @@ struct maker {
     uint32_t ncold;
     struct wanted wanted[CHAIN + 3]; /* a record's blocks */
     uint32_t nwanted;
-    struct hop *hops;
-    uint32_t nhops, chops;
 };
 
 static inline struct cold *add_cold(struct maker *m, uint8_t *from, uint32_t argument, int32_t tail, enum why why)
@@ -111,9 +103,22 @@ static inline int32_t count_of(uint32_t index)
     return 8 * (int32_t)(index + 1);
 }
 
+/* direct.c */
+/** What the machine wants of a block.  Returns: 0, or -1: a call */
+int peet__direct_want(struct peet__direct *direct, struct peet__function *f, uint32_t index, struct peet_direct_block *out);
+
 /* looks.c */
 /** rax or rsi, an address, becomes the line; ecx where it is.  Returns: behind the jump that is taken if it is not there */
 uint8_t *peet__direct_look_for(struct maker *m, unsigned reg, const struct peet_direct_look *look);
+/** The block's k-th look with cuts: where both lines are, and by which stamps they are used.  @reg: the address, which is among the run's, too;
+ *  @missing: behind jumps that are taken if something is not there */
+void peet__direct_look_for_both(struct maker *m, unsigned reg, const struct peet_direct_look *look, uint32_t k, uint8_t *missing[3]);
+/** Both lines of such a look are used.  @stamps: r15 is to go on by so much before the block */
+void peet__direct_use_both(struct peet__emit *e, uint32_t k, uint32_t stamps);
+/** The flags say whether so many bytes from rax on are in one line: then equal. */
+void peet__direct_see_line(struct maker *m, uint32_t span);
+/** Are so many bytes likely to be naturally aligned: a whole word, something on the stack, an array's element? */
+int peet__direct_likely_aligned(const struct peet__address *a, uint32_t span);
 /** All looks of a block; @tail: as in struct cold. */
 void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail);
 /** The path of a COLD_MISS: rax or rsi is a line that has to be looked for. */

@@ -129,6 +129,10 @@ struct peet_program {
     struct peet__function **synthetics; /* by enum peet_synthetic, NULL: not asked for yet; they are among functions */
 };
 
+/* decode.c */
+/** peet__program_place() - the block that starts at a run-time address.  Returns: 1, or 0: none */
+int peet__program_place(const struct peet_program *program, uint64_t pc, struct peet__function **out_function, uint32_t *out_segment);
+
 /** Where in the table of pcs to begin to look. */
 static inline uint64_t peet__pc_slot(const struct peet_program *program, uint64_t pc)
 {

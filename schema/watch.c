@@ -40,6 +40,8 @@ int peet_program_add_observer(struct peet_program *p, const struct peet_direct_o
 void peet_program_direct_executed(struct peet_program *p, peet_program_executed *fn, void *arg)
 {
     struct peet__direct *const d = p->direct;
+    if (d != NULL)
+        peet__direct_paths_settle(d);
     for (unsigned i = 0; i < p->nfunctions; i++) {
         struct peet__function *f = p->functions[i];
         for (uint32_t k = 0; f->direct != NULL && k < f->nall; k++) {

@@ -6,6 +6,7 @@
  *     test_schema_direct_lines PROGRAM...
  */
 #include "walks.h"
+#include "paths.h"
 
 enum { REFERENCE, DIRECT };
 
@@ -14,6 +15,7 @@ enum { REFERENCE, DIRECT };
 enum { FRAMES = 64, LINE = 1 << SHIFT, SPANS = 6 };
 struct lines { uint64_t keys[FRAMES], used[FRAMES], misses, stamp, time, reads, writes; };
 static struct lines lines[2]; /* REFERENCE, DIRECT */
+static uint64_t times[2][BLOCKS], instructions[2]; /* executions of blocks; DIRECT: those that came as events */
 static uint8_t cut_lasts[SPANS][3][LINE][2], is_often[BLOCKS];
 static int nothers[BLOCKS];
 static unsigned nothers_all, noften, ncuts;
@@ -118,6 +120,14 @@ static void event_in_lines(struct lines *s, const struct peet_block_event *event
         take_more(s, &d, event->values, 8);
     s->stamp += block->nrefs;
     s->time += time_of(block);
+    times[s - lines][block->id]++;
+    instructions[s - lines] += block->ninsns;
+}
+
+static void executed_in_lines(void *arg, const struct peet_block *block, uint64_t n, uint64_t reads, uint64_t writes)
+{
+    (void)arg, (void)reads, (void)writes;
+    times[DIRECT][block->id] += n;
 }
 
 static struct peet_direct_miss miss_lines(struct peet_direct_run *run, uint32_t site, uint64_t line)
@@ -301,9 +311,93 @@ static void test_lines(void)
 #endif
 }
 
+/* A way that is taken again and again: now and then it begins anew before its end, and words are others each time. */
+enum { STEPS = 40, WAYS = 6 };
+static struct { const struct peet__function *f; uint32_t block; uint8_t plain; } steps[STEPS];
+
+static void choose_way(const struct peet_program *p)
+{
+    const struct peet__function *f = NULL;
+    for (unsigned n = 0; n < STEPS;) {
+        const int plain = n != 0 && number(16) != 0;
+        if (!plain)
+            do
+                f = p->functions[number(p->nfunctions)];
+            while (f->nsegments == 0);
+        for (unsigned tries = 0; tries < 100; tries++) {
+            const uint32_t k = (uint32_t)number(f->nsegments);
+            const struct peet__block *const c = &f->code[k];
+            if (c->loop || !c->plain || c->slot_words > 20 || !(plain ? c->recorded : c->sync))
+                continue;
+            steps[n].f = f;
+            steps[n].block = k;
+            steps[n++].plain = (uint8_t)plain;
+            break;
+        }
+    }
+}
+
+static uint64_t *go_way(uint64_t *at, const uint64_t *end)
+{
+    while (at < end - STEPS * 21)
+        for (unsigned n = 0; n < STEPS && (n == 0 || number(100) != 0); n++) {
+            const struct peet__function *const f = steps[n].f;
+            *at++ = steps[n].plain ? 0xffffffff00000000u | (uint32_t)~steps[n].block : f->start + f->sync_offset[steps[n].block];
+            for (uint32_t s = 0; s < f->code[steps[n].block].slot_words; s++)
+                *at++ = 0x10000 + 8 * number(reach / 8) + (number(30) == 0 ? number(8) : 0);
+        }
+    return at;
+}
+
+static void test_ways(void)
+{
+#ifdef __x86_64__
+    static const struct peet_direct with_lines = {.table = table_lines, .block = ask_lines, .often = often, .cut = cut_lines};
+    static uint64_t words[WORDS + 1];
+    static uint32_t hints[FRAMES];
+    uint64_t npaths_made = 0, taken = 0, blocks = 0, missed = 0;
+    gentle = 1;
+    for (uint32_t i = 0; i < FRAMES; i++)
+        hints[i] = i;
+    for (int i = 0; i < npaths * WAYS; i++) {
+        struct peet_direct_run run = {.hints = hints, .keys = lines[DIRECT].keys, .used = lines[DIRECT].used};
+        struct peet_program *p;
+        struct peet_error error = {0};
+        memset(known, 0, sizeof known);
+        memset(lines, 0, sizeof lines);
+        memset(is_often, 0, sizeof is_often);
+        memset(nothers, 0, sizeof nothers);
+        CU_ASSERT_FATAL(peet_program_new(&p) == 0);
+        CU_ASSERT_FATAL(peet_program_add_image(p, paths[i / WAYS], 0x10000000, &error) > 0);
+        CU_ASSERT_FATAL(peet_program_set_direct(p, &with_lines, NULL) == 0);
+        memset(times, 0, sizeof times);
+        memset(instructions, 0, sizeof instructions);
+        choose_way(p);
+        for (unsigned round = 0; round < 3 * ROUNDS; round++) {
+            reach = 1ull << (8 + round % 8);
+            compare_lines(p, words, go_way(words, words + WORDS), &run);
+        }
+        peet_program_direct_executed(p, executed_in_lines, NULL);
+        CU_ASSERT(memcmp(times[DIRECT], times[REFERENCE], sizeof times[0]) == 0);
+        CU_ASSERT(instructions[DIRECT] + run.instructions == instructions[REFERENCE]);
+        for (const struct peet__path *path = p->direct->paths; path != NULL; path = path->next) {
+            npaths_made++;
+            taken += path->taken;
+            blocks += path->blocks;
+            missed += path->missed;
+        }
+        peet_program_free(p);
+    }
+    reach = 1 << 20;
+    gentle = 0;
+    CU_ASSERT(npaths_made > 10 && taken > 10000 && missed > 1000);
+    printf("%lu paths, taken %lu times, %lu blocks and %lu misses on them ", (unsigned long)npaths_made, (unsigned long)taken, (unsigned long)blocks, (unsigned long)missed);
+#endif
+}
+
 int main(int argc, char **argv)
 {
-    CU_TestInfo tests[] = { { "lines that are found", test_lines }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = { { "lines that are found", test_lines }, { "ways that are taken often", test_ways }, CU_TEST_INFO_NULL };
 
     paths = argv + 1;
     npaths = argc - 1;
