@@ -20,6 +20,13 @@ ALWAYS int is_even(const struct bus *b, const struct loop_way *w, uint64_t begin
     return (offset & (w->unit - 1)) + w->span <= w->unit;
 }
 
+/* Does it stay in one line, from turn @turn on? */
+ALWAYS int is_in_one_line(const struct bus *b, const struct loop_way *w, uint64_t begin, uint64_t turn, uint64_t turns)
+{
+    const uint64_t end = begin + (uint64_t)w->stride * (turns - turn - 1);
+    return !(((begin ^ (end + w->span - 1u)) | (end ^ (begin + w->span - 1u))) >> b->line_shift);
+}
+
 /* Turns from @from on, as many as there are at most, if all hit, and each group is even or stays where it is: each goes through its lines by itself, one look
  * for each.  Nothing is written before all is known.  Returns: the turn behind them; @from: none */
 ALWAYS uint64_t go_hitting(const struct looping *l, const struct loop_way *const *ways, uint32_t n, uint64_t from, uint64_t turns, uint64_t limit,
@@ -41,8 +48,7 @@ ALWAYS uint64_t go_hitting(const struct looping *l, const struct loop_way *const
             if (UNLIKELY(nexts[k] + (LINES - 1) * w->period < turns))
                 turns = nexts[k] + (LINES - 1) * w->period;
         } else {
-            const uint64_t end = begin + (uint64_t)w->stride * (turns - from - 1);
-            if (((begin ^ (end + w->span - 1u)) | (end ^ (begin + w->span - 1u))) >> b->line_shift)
+            if (!is_in_one_line(b, w, begin, from, turns))
                 return from;
             nexts[k] = turns;
         }
@@ -82,8 +88,8 @@ struct even {
     uint32_t frame;
 };
 
-/* Returns: whether it is even, from turn @turn on */
-ALWAYS int even_of(struct even *a, const struct bus *b, const struct loop_way *w, uint64_t begin, uint64_t turn)
+/* Returns: whether it is even, from turn @turn on, or stays in one line */
+ALWAYS int even_of(struct even *a, const struct bus *b, const struct loop_way *w, uint64_t begin, uint64_t turn, uint64_t turns)
 {
     const uint64_t now = begin + (uint64_t)w->stride * turn;
     a->want = KEY_OF(now >> b->line_shift) | QUICK;
@@ -92,7 +98,12 @@ ALWAYS int even_of(struct even *a, const struct bus *b, const struct loop_way *w
     a->last = w->last;
     a->stride = (uint64_t)w->stride;
     a->period = w->period + w->stays;
-    return is_even(b, w, now, turn, &a->next);
+    const int even = is_even(b, w, now, turn, &a->next);
+    if (even && a->next < turns)
+        return 1;
+    a->period = BUS_STAYS;
+    a->delta = 0;
+    return even || is_in_one_line(b, w, now, turn, turns);
 }
 
 /* Do they come to other lines together, those that do?  Then all do in the turn *out_next. */
@@ -120,8 +131,8 @@ ALWAYS void use_now(struct cache *c, const struct even *at, uint32_t n, uint64_t
 }
 
 /*
- * Turns from @done on of even groups in step.  Each line gets, when a group comes to it, the stamp of the last turn that will find the group there: until then
- * it is in use, and is never what has to make room, with that stamp as with those that it has in truth.  Stamps and times count from turn 0.
+ * Turns from @done on of even groups in step, and of those that stay where they are.  Each line gets, when a group comes to it, the stamp of the last turn that
+ * will find the group there: until then it is in use, and is never what has to make room, with that stamp as with those that it has in truth.  Stamps and times count from turn 0.
  * Returns: so many are done then; @done: they are not
  */
 ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t done, uint64_t turns, uint64_t limit, uint64_t *inout_time)
@@ -140,7 +151,7 @@ ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t done, uint64_
     struct turn t = {.c = c, .block = l->block};
     int even = 1, ordered = 1; /* the last uses of the groups are in their order */
     for (uint32_t k = 0; k < n; k++) {
-        even &= even_of(&at[k], b, ways[k].loop, l->begins[k], done);
+        even &= even_of(&at[k], b, ways[k].loop, l->begins[k], done, turns);
         ordered &= !k || at[k].last > at[k - 1].last;
     }
     ways->loop->missed = 0;
