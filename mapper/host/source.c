@@ -480,10 +480,10 @@ int peet_source_new(struct peet_program *program, const struct peet_config *conf
     s->program = program;
     s->nalive = 1;
     s->want_addresses = 1;
-    s->limit_words = PEET_SOURCE_RING_WORDS;
+    s->limit_words = config->cores == 1 && config->policy != PEET_POLICY_RR ? PEET_SOURCE_RING_WORDS : PEET_SOURCE_AHEAD_WORDS;
     if (config->granularity == PEET_GRANULARITY_BLOCK || config->granularity == PEET_GRANULARITY_REF)
         s->limit_words = 1;
-    else if (config->granularity == PEET_GRANULARITY_BLOCKS && config->granularity_blocks < PEET_SOURCE_RING_WORDS)
+    else if (config->granularity == PEET_GRANULARITY_BLOCKS && config->granularity_blocks < s->limit_words)
         s->limit_words = (size_t)config->granularity_blocks; /* a block is at least a word */
     c->ctx = peet_ctx_main();
     err = peet_decode_state_new(program, 0, peet_ctx_fs_base(c->ctx), &c->decode);

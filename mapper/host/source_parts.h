@@ -10,6 +10,8 @@
 #include <uthash.h>
 
 #define PEET_SOURCE_RING_WORDS (128 * 1024 / 8)
+/* So far a context runs ahead where others may be due before it: what programs with data races do depends on it. */
+#define PEET_SOURCE_AHEAD_WORDS (64 * 1024 / 8)
 
 struct peet_source_ring {
     struct peet_source_ring *next; /* in the pool */
