@@ -7,6 +7,7 @@
 #include "modules/names.h"
 
 #include <peet/consistency.h>
+#include <peet/direct.h>
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -119,6 +120,15 @@ static int check_consistency(struct peet_modhost_module *m, const char *path, st
     return 0;
 }
 
+/** Both ways of leaving blocks to peet say by themselves for which version they were built. */
+static int check_direct(uint32_t abi, uint32_t size, size_t want, const char *path, struct peet_error *error)
+{
+    if (abi == PEET_DIRECT_ABI && size == want)
+        return 0;
+    return peet_error_set(error, PEET_EVERSION, "%s: built for another version of peet/direct.h than this peet's, which is %u: rebuild it", path,
+        PEET_DIRECT_ABI);
+}
+
 static int check(const struct peet_module *m, const char *path, unsigned kind, struct peet_error *error)
 {
     if (m->abi < PEET_MODULE_ABI_MIN || m->abi > PEET_MODULE_ABI)
@@ -145,6 +155,10 @@ static int check(const struct peet_module *m, const char *path, unsigned kind, s
             m->memory ? "is not an observer" : "has no memory()");
     if (m->main && m->kind != PEET_MACHINE)
         return peet_error_set(error, PEET_EMODULE, "%s: only a machine may have a main()", path);
+    if (m->direct && check_direct(m->direct->abi, m->direct->struct_size, sizeof *m->direct, path, error))
+        return PEET_EVERSION;
+    if (m->observed && check_direct(m->observed->abi, m->observed->struct_size, sizeof *m->observed, path, error))
+        return PEET_EVERSION;
     for (const struct peet_param *p = m->params; p && p->name; p++) {
         struct peet_error why = { 0, "" };
         union peet_value value;

@@ -260,6 +260,8 @@ static void direct_executed(void *self, const struct peet_block *block, uint64_t
 }
 
 const struct peet_direct peet__bus_direct = {
+    .abi = PEET_DIRECT_ABI,
+    .struct_size = sizeof(struct peet_direct),
     .table = direct_table,
     .block = direct_block,
     .often = direct_often,

@@ -135,7 +135,7 @@ static void executed(void *arg, const struct peet_block *block, uint64_t times)
     self->lines[block->id].block = block;
 }
 
-static const struct peet_direct_observer observed = { .watch = watch, .executed = executed };
+static const struct peet_direct_observer observed = { .abi = PEET_DIRECT_ABI, .struct_size = sizeof observed, .watch = watch, .executed = executed };
 
 /** Blocks of one function stand together, functions in the order of their addresses. */
 static int by_function(const void *a, const void *b)

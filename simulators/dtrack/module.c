@@ -194,7 +194,7 @@ static int due(void *self, const struct peet_block_event *event, struct peet_dir
     return dtrack__due(self, event, watch);
 }
 
-static const struct peet_direct_observer observed = { .watch = watch_block, .moved = moved, .due = due };
+static const struct peet_direct_observer observed = { .abi = PEET_DIRECT_ABI, .struct_size = sizeof observed, .watch = watch_block, .moved = moved, .due = due };
 
 __attribute__((visibility("default"))) const struct peet_module peet_module = {
     .abi = PEET_MODULE_ABI,

@@ -127,6 +127,8 @@ static uint64_t direct_end(void *self, unsigned hw)
 }
 
 static const struct peet_direct direct = {
+    .abi = PEET_DIRECT_ABI,
+    .struct_size = sizeof(struct peet_direct),
     .table = direct_table,
     .block = direct_block,
     .begin = direct_begin,

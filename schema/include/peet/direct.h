@@ -21,6 +21,8 @@ struct peet_block;
 struct peet_block_event;
 struct peet_direct_run;
 
+#define PEET_DIRECT_ABI 1
+
 enum { PEET_DIRECT_LOOKS = 32 }; /* the most of a block */
 
 /**
@@ -131,6 +133,8 @@ struct peet_direct_run {
 };
 
 struct peet_direct {
+    uint32_t abi;         /* PEET_DIRECT_ABI */
+    uint32_t struct_size; /* sizeof(struct peet_direct) */
     /** table() - Returns: 0, or -1: not as the machine is configured */
     int (*table)(void *self, struct peet_direct_table *out_table);
     /** block() - @values: as of one execution, perhaps none that happened.  Returns: 0, or -1: this one comes through event() */
@@ -178,6 +182,8 @@ enum { PEET_DIRECT_GUARDS = 16 }; /* the most of a block; one with more comes as
 
 /** What an observer offers, in struct peet_module's `observed`; such an observer has loop(). */
 struct peet_direct_observer {
+    uint32_t abi;         /* PEET_DIRECT_ABI */
+    uint32_t struct_size; /* sizeof(struct peet_direct_observer) */
     /** watch() - what it wants of a block, whose turns in loops come through loop().
      *  @values: as of one execution, perhaps none that happened
      *  @out_watch: NULL: it wants to see no execution of the block, nor turns; executed() says how many there were.  Always the same for a block

@@ -30,6 +30,16 @@ static void destroy(void *self)
     (void)self;
 }
 
+#if defined VARIANT_DIRECT || defined VARIANT_OBSERVED
+#include <peet/direct.h>
+#endif
+#ifdef VARIANT_DIRECT
+static const struct peet_direct direct = { .abi = PEET_DIRECT_ABI, .struct_size = sizeof direct - 8 };
+#endif
+#ifdef VARIANT_OBSERVED
+static const struct peet_direct_observer observed = { .abi = PEET_DIRECT_ABI + 1, .struct_size = sizeof observed };
+#endif
+
 const struct peet_module peet_module = {
 #if defined VARIANT_OLD_ABI
     .abi = PEET_MODULE_ABI_MIN - 1,
@@ -52,6 +62,12 @@ const struct peet_module peet_module = {
     .kind = PEET_OBSERVER,
 #ifdef VARIANT_NO_BLOCK
     .needs = PEET_NEEDS_BLOCKS,
+#endif
+#ifdef VARIANT_DIRECT
+    .direct = &direct,
+#endif
+#ifdef VARIANT_OBSERVED
+    .observed = &observed,
 #endif
     .params = params,
     .create = create,

@@ -46,6 +46,10 @@ static void refusals(void)
     CU_ASSERT_TRUE(says("version 3") && says("2 to 2"));
     CU_ASSERT_EQUAL(load("short", 0), PEET_EVERSION);
     CU_ASSERT_TRUE(says("bytes"));
+    CU_ASSERT_EQUAL(load("direct", 0), PEET_EVERSION);
+    CU_ASSERT_TRUE(says("peet/direct.h") && says("rebuild"));
+    CU_ASSERT_EQUAL(load("observed", 0), PEET_EVERSION);
+    CU_ASSERT_TRUE(says("peet/direct.h") && says("rebuild"));
     CU_ASSERT_EQUAL(load("no_name", 0), PEET_EMODULE);
     CU_ASSERT_EQUAL(load("no_block", 0), PEET_EMODULE);
     CU_ASSERT_TRUE(says("has no block()"));
@@ -66,7 +70,7 @@ static void listing(void)
     char **names;
     int n = peet_modhost_list(PEET_TEST_MODULES, &names, &error), good = 0;
 
-    CU_ASSERT_EQUAL(n, 7);
+    CU_ASSERT_EQUAL(n, 9);
     for (int i = 0; i < n; i++) {
         good |= !strcmp(names[i], "good");
         CU_ASSERT_TRUE(!i || strcmp(names[i - 1], names[i]) < 0);
