@@ -55,10 +55,17 @@ struct course {
     struct look looks[LOOKS];
 };
 
-void peet__bus_course_forget(struct course *course)
+void peet__bus_courses_forget(struct loop_way *first)
 {
-    if (course)
-        course->nsteps = 0;
+    for (uint32_t i = 0; i < LOOP_COURSES; i++)
+        if (first->courses[i])
+            first->courses[i]->nsteps = 0;
+}
+
+void peet__bus_courses_free(struct loop_way *first)
+{
+    for (uint32_t i = 0; first && i < LOOP_COURSES; i++)
+        free(first->courses[i]);
 }
 
 static const struct group_way *way_of_look(const struct group_way *ways, const struct look *look)
@@ -136,32 +143,33 @@ ALWAYS struct course *course_from(const struct looping *l, struct going *at, uin
 {
     const struct bus *const b = l->b;
     const struct group_way *const ways = b->group_ways + l->plan->ways - 1;
-    struct course *course = ways->loop->course;
-    if (UNLIKELY(!course)) {
-        if (!(course = calloc(1, sizeof *course)))
-            return NULL;
-        ways->loop->course = course;
-    }
-    uint32_t other = !course->nsteps || course->ends == UINT64_MAX;
+    uint32_t offsets[LOOP_GROUPS], name = 0, other = 0;
     uint64_t cycle = 1;
     for (uint32_t k = 0; k < n; k++) {
         const struct loop_way *const w = ways[k].loop;
         const uint64_t begin = l->begins[k] + (uint64_t)w->stride * from;
-        const uint32_t offset = (uint32_t)begin & (b->line_bytes - 1);
         at[k].want = KEY_OF(begin >> b->line_shift) | QUICK;
         at[k].last = w->last;
-        other |= course->offsets[k] ^ offset;
-        course->offsets[k] = offset;
+        offsets[k] = (uint32_t)begin & (b->line_bytes - 1);
+        name = name * 31 + offsets[k];
         cycle = b->line_bytes >> w->shift > cycle ? b->line_bytes >> w->shift : cycle;
     }
-    if (other) {
+    struct course **const place = &ways->loop->courses[name * 0x9e3779b1u >> 29], *course = *place;
+    if (UNLIKELY(!course) && !(course = *place = calloc(1, sizeof *course)))
+        return NULL;
+    for (uint32_t k = 0; k < n; k++)
+        other |= course->offsets[k] ^ offsets[k];
+    if (other || !course->nsteps || course->ends == UINT64_MAX) {
         course->nsteps = course->nlooks = 0;
         course->ends = cycle;
-        for (uint32_t k = 0; k < n; k++)
+        for (uint32_t k = 0; k < n; k++) {
+            course->offsets[k] = offsets[k];
             course->next[k] = 0;
+        }
     }
     return course;
 }
+_Static_assert(LOOP_COURSES == 8, "three bits of a name");
 
 /* A group used its line; @last: by this stamp. */
 ALWAYS void use_line(const struct going *a, uint64_t last)

@@ -150,8 +150,7 @@ void peet__bus_plans_fini(struct bus *b)
     free(b->groups);
     for (uint32_t i = 0; i < b->ngroup_ways; i++) {
         free(b->group_ways[i].splits);
-        if (b->group_ways[i].loop)
-            free(b->group_ways[i].loop->course);
+        peet__bus_courses_free(b->group_ways[i].loop);
         free(b->group_ways[i].loop);
     }
     free(b->group_ways);

@@ -8,6 +8,7 @@
 #include "halves.h"
 #include "turns.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define ALWAYS static inline __attribute__((always_inline))
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -46,10 +47,10 @@ __attribute__((noinline)) const struct loop_way *peet__bus_loop_way_new(struct b
     struct group_way *const first = &b->group_ways[p->ways - 1], *const w = first + k;
     const struct group *const g = group_of(b, p, k);
     if (w->loop || (w->loop = calloc(1, sizeof *w->loop))) {
-        struct course *const course = w->loop->course;
-        *w->loop = loop_way_of(b, g, strides[g->value]);
-        w->loop->course = course;
-        peet__bus_course_forget(first->loop->course);
+        struct loop_way new = loop_way_of(b, g, strides[g->value]);
+        memcpy(new.courses, w->loop->courses, sizeof new.courses);
+        *w->loop = new;
+        peet__bus_courses_forget(first->loop);
     }
     return w->loop;
 }

@@ -8,7 +8,7 @@
 #include "bus.h"
 
 #define BUS_STAYS (1ull << 62) /* more turns than there are */
-enum { LOOP_GROUPS = 32 };
+enum { LOOP_GROUPS = 32, LOOP_COURSES = 8 };
 
 /** A loop that is under way: what it goes round, and where. */
 struct looping {
@@ -37,7 +37,7 @@ struct loop_way {
     uint8_t shift;        /* of the stride, if that is what units are; of a line */
     uint8_t either, last; /* of the group */
     uint8_t missed;       /* of a block's first way: the latest such loop did not only hit */
-    struct course *course; /* of a block's first way: where such loops went (course.c); NULL: nowhere yet */
+    struct course *courses[LOOP_COURSES]; /* of a block's first way: where such loops went (course.c), each where its groups begin in their lines; NULL: nowhere yet */
 };
 
 /** The slow half of peet__bus_loop_way(): it goes by another stride than the last time.  Returns: NULL without memory */
@@ -148,8 +148,9 @@ static inline __attribute__((always_inline)) uint32_t peet__bus_go_to(struct bus
 uint64_t peet__bus_turn_in_halves(struct looping *l, uint64_t turn, const uint64_t *begins, uint64_t time);
 
 /* course.c */
-/** A loop goes by other strides than the last time.  @course: may be NULL */
-void peet__bus_course_forget(struct course *course);
+/** A loop goes by other strides than the last time.  @first: of its block */
+void peet__bus_courses_forget(struct loop_way *first);
+void peet__bus_courses_free(struct loop_way *first);
 /** peet__bus_course() - turns from @done on, of a loop whose lines all fit, and that has ways.  Returns: so many are done then */
 uint64_t peet__bus_course(struct looping *l, uint64_t done, uint64_t turns, uint64_t limit, uint64_t *inout_time);
 
