@@ -18,9 +18,9 @@
 
 #include "paths.h"
 
-enum { SAMPLES = 1 << 13, SAMPLES_AT_ONCE = 256, FIRST_REST = 16, KINDS = 6, HEADS = 24, BEGINS = 2,
+enum { SAMPLES = 1 << 12, SAMPLES_AT_ONCE = 256, FIRST_REST = 16, KINDS = 6, HEADS = 8, BEGINS = 2,
        ROUND = 12, /* blocks at least, before a path comes to its beginning again */
-       CANDIDATES = 8,
+       CANDIDATES = 4,
        LEAST = 20, SURE = 256, /* blocks that there must be on a path each time it is taken; known when that was so often; */
        MISSES = 16 /* and blocks for each miss */ };
 
@@ -177,8 +177,10 @@ static void serialize(void)
     __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d) : : "memory");
 }
 
-static void make_paths(struct peet__direct *direct, uint32_t nblocks)
+/* Returns: whether there are any that go far */
+static int make_paths(struct peet__direct *direct, uint32_t nblocks)
 {
+    int any = 0;
     struct path_maker *const p = calloc(1, sizeof *p);
     uint32_t *const counts = calloc(nblocks, sizeof *counts);
     const struct peet__sample *heads[CANDIDATES];
@@ -204,6 +206,7 @@ static void make_paths(struct peet__direct *direct, uint32_t nblocks)
                 find_ways(p, best);
                 mark_path(p);
                 peet__path_make(p);
+                any = 1;
             }
             for (uint32_t i = 0; i < p->nsamples; i++) /* done with, one way or the other */
                 for (uint32_t j = 0; p->samples[i].function != NULL && j < n; j++)
@@ -217,6 +220,7 @@ static void make_paths(struct peet__direct *direct, uint32_t nblocks)
     }
     free(p);
     free(counts);
+    return any;
 }
 
 static void add_sample(struct peet__direct *direct, struct peet__function *f, uint32_t index, uint64_t word)
@@ -265,9 +269,9 @@ void peet__direct_sample(struct peet_program *program, struct peet__function *f,
             add_sample(direct, f, index, word);
     }
     if (direct->nsamples == SAMPLES) {
-        make_paths(direct, program->nblocks);
+        const uint32_t times = make_paths(direct, program->nblocks) ? 4 : 16;
         direct->nsamples = 0;
-        direct->pause = direct->pause < UINT32_MAX / 4 ? direct->pause * 4 : direct->pause;
+        direct->pause = direct->pause < UINT32_MAX / times ? direct->pause * times : direct->pause;
     }
 }
 
