@@ -147,6 +147,13 @@ static uint32_t find_heads(const struct path_maker *p, uint32_t *counts, const s
     return n;
 }
 
+/* The processor may have read ahead what has been written at another address. */
+static void serialize(void)
+{
+    uint32_t a = 0, b, c = 0, d;
+    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d) : : "memory");
+}
+
 /* Paths that turn out to be left soon are not worth it: their blocks' own code takes over again, for good. */
 static void give_up(struct peet__direct *direct)
 {
@@ -157,8 +164,10 @@ static void give_up(struct peet__direct *direct)
         if (path->taken < SURE || path->given_up || (path->blocks / LEAST >= path->taken && path->blocks / MISSES >= path->missed))
             continue;
         path->given_up = 1;
-        if (*peet__direct_entry(made, index) == path->begin)
+        if (*peet__direct_entry(made, index) == path->begin) {
             peet__path_take_over(made, index, made->begin[index], made->body[index]);
+            serialize();
+        }
     }
 }
 
@@ -170,13 +179,6 @@ static int was_given_up(const struct peet__direct *direct, const struct peet__sa
     return 0;
 }
 
-/* The processor may have read ahead what has been written at another address. */
-static void serialize(void)
-{
-    uint32_t a = 0, b, c = 0, d;
-    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d) : : "memory");
-}
-
 /* Returns: whether there are any that go far */
 static int make_paths(struct peet__direct *direct, uint32_t nblocks)
 {
@@ -184,7 +186,6 @@ static int make_paths(struct peet__direct *direct, uint32_t nblocks)
     struct path_maker *const p = calloc(1, sizeof *p);
     uint32_t *const counts = calloc(nblocks, sizeof *counts);
     const struct peet__sample *heads[CANDIDATES];
-    give_up(direct);
     if (p != NULL && counts != NULL) {
         p->m.direct = direct;
         p->samples = direct->samples;
@@ -243,6 +244,7 @@ void peet__direct_sample(struct peet_program *program, struct peet__function *f,
         return;
     }
     const uint32_t most = direct->nsamples + SAMPLES_AT_ONCE < SAMPLES ? direct->nsamples + SAMPLES_AT_ONCE : SAMPLES;
+    give_up(direct);
     direct->rest = direct->pause;
     add_sample(direct, NULL, 0, 0);
     while (at != end && direct->nsamples != most) {
