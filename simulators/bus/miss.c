@@ -110,17 +110,20 @@ static __attribute__((noinline)) struct taken found(struct bus *b, uint64_t line
     if ((*key | w->either) == (KEY_OF(line) | QUICK))
         return t;
     struct frame *const f = &b->caches->frames[i];
+    uint64_t *const used = &b->caches->used[i];
+    const uint64_t before = *used; /* perhaps of another group of this block in the same line, whose last reference comes later */
     const uint8_t next = b->silent[w->fill][f->state];
     if (LIKELY(next != BUS_INVALID)) {
         seen(b, i);
         f->state = next;
         b->caches->keys[i] = KEY_OF(line) | b->quick[next];
-        b->caches->used[i] = stamp + w->first + 1;
-        return t;
+        *used = stamp + w->first + 1;
+    } else {
+        t.stalled = use_odd(b, line, w, i, w->writes, asked, stamp);
+        if (w->writes_later && !(*key & QUICK_WRITE))
+            t.stalled += use_odd(b, line, w, i, 1, asked, stamp);
     }
-    t.stalled = use_odd(b, line, w, i, w->writes, asked, stamp);
-    if (w->writes_later && !(*key & QUICK_WRITE))
-        t.stalled += use_odd(b, line, w, i, 1, asked, stamp);
+    *used = before > *used ? before : *used;
     return t;
 }
 

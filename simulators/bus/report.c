@@ -189,12 +189,15 @@ uint32_t peet__bus_go_watched(struct bus *b, struct turn *t, uint64_t begin, uin
     struct cache *const c = t->c;
     const uint64_t want = KEY_OF(line) | QUICK, at = peet__bus_asked_at(t, w);
     const uint32_t first = peet__bus_set_of(b, line) * b->ways;
+    uint64_t before = 0; /* perhaps of another group of this block in the same line, whose last reference comes later */
     uint32_t i;
-    for (i = first; i < first + b->ways; i++)
+    for (i = first; i < first + b->ways; i++) {
         if ((c->keys[i] | w->either) == want) {
             c->hints[line & b->hint_mask] = i;
             return i;
         }
+        before = KEY_LINE(c->keys[i]) == line ? c->used[i] : before; /* 0 in frames that are invalid */
+    }
     b->site.block = t->block;
     peet__bus_at(b, w->ref, begin + w->offset, w->bytes);
     c->stamp = t->stamp + w->first;
@@ -206,5 +209,6 @@ uint32_t peet__bus_go_watched(struct bus *b, struct turn *t, uint64_t begin, uin
         c->stamp = t->stamp + w->first;
         peet__bus_touch_sole(b, c, line, w->bytes, TOUCH_WRITE, at); /* nothing that could be told of */
     }
+    c->used[i] = before > c->used[i] ? before : c->used[i];
     return i;
 }

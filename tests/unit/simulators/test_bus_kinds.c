@@ -126,8 +126,74 @@ static void test_kinds(void)
     }
 }
 
+/* A block with references to a few lines, which go by groups: lines are used again after others have come in, so that stamps are known in advance. */
+static unsigned block_of_groups(struct rig *rig, struct model *m, uint64_t *seed, uint32_t *mode, uint32_t *at, uint64_t *out_last)
+{
+    enum { REFS = 12, GROUPS = 5 };
+    struct bus *const b = rig->bus;
+    struct peet_ref refs[REFS];
+    uint64_t values[REFS];
+    uint32_t lines[GROUPS];
+    const unsigned n = 1 + (unsigned)rig_random(seed, REFS), groups = 1 + (unsigned)rig_random(seed, GROUPS);
+    struct peet_block block = {.ninsns = n, .nrefs = n, .nvalues = n, .refs = refs, .flags = PEET_BLOCK_SIMPLE};
+    for (unsigned g = 0; g < groups; g++)
+        lines[g] = next_line(seed, mode, at, b);
+    for (unsigned k = 0; k < n; k++) {
+        const unsigned g = (unsigned)rig_random(seed, groups), write = !rig_random(seed, 3);
+        refs[k] = (struct peet_ref){.insn = k, .size_bytes = 8, .value = (uint16_t)k, .kind = write ? PEET_REF_STORE : PEET_REF_LOAD, .group = (uint8_t)(g + 1)};
+        values[k] = *out_last = (uint64_t)lines[g] * LINE_BYTES + 8 * rig_random(seed, 2);
+        *(write ? &block.writes : &block.reads) += 1;
+        model_use(m, b->lines, lines[g], 1);
+    }
+    rig_event(rig, 0, &(struct peet_block_event){&block, values, 0, 1, NULL});
+    return n;
+}
+
+/* @hits: now and then one line is used so often, without a miss, that stamps run far ahead */
+static void run_blocks(const char *cache, const char *ways, int hits)
+{
+    enum { BLOCKS = 6000 };
+    static struct model m;
+    struct rig rig;
+    uint64_t seed = 815, last, references = 0;
+    uint32_t mode = 0, at = 0, wrong = 0;
+    memset(&m, 0, sizeof m);
+    CU_ASSERT_FATAL(rig_open(&rig, 1, 1, "cache", cache, "line", "16", "ways", ways, NULL) == 0);
+    struct bus *const b = rig.bus;
+    m.sets = b->sets;
+    m.ways = b->ways;
+    for (unsigned i = 0; i < BLOCKS && !wrong; i++) {
+        references += block_of_groups(&rig, &m, &seed, &mode, &at, &last);
+        if (hits && !rig_random(&seed, 200)) {
+            b->caches[0].stamp += rig_random(&seed, 4) << rig_random(&seed, 33);
+            rig_read(&rig, 0, last, 8); /* the latest line of all */
+            references++;
+        }
+        peet__bus_groups_count(b);
+        wrong = memcmp(m.kinds, b->caches[0].stats.kinds, sizeof m.kinds) != 0;
+        if (wrong)
+            printf("%s ways=%s: block %u\n", cache, ways, i);
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT(b->groupwise);
+    CU_ASSERT_EQUAL(b->caches[0].stats.reads + b->caches[0].stats.writes, references);
+    rig_finish(&rig);
+    CU_ASSERT_EQUAL(rig.failures, 0);
+    rig_close(&rig);
+}
+
+static void test_blocks(void)
+{
+    static const struct { const char *cache, *ways; } shapes[] = {{"64", "1"}, {"64", "4"}, {"128", "1"}, {"128", "2"}, {"240", "5"}, {"256", "4"},
+        {"256", "16"}, {"368", "1"}, {"512", "8"}, {"1KiB", "1"}, {"1KiB", "4"}, {"2KiB", "8"}, {"1536", "12"}};
+    for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        run_blocks(shapes[i].cache, shapes[i].ways, 0);
+        run_blocks(shapes[i].cache, shapes[i].ways, 1);
+    }
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"against a list", test_kinds}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"against a list", test_kinds}, {"blocks of many references against a list", test_blocks}, CU_TEST_INFO_NULL};
     return run_suite("bus: kinds of misses of a processor alone", tests);
 }
