@@ -277,10 +277,27 @@ static void compare_lines(struct peet_program *p, const uint64_t *words, const u
     peet_decode_state_free(many);
 }
 
+#ifdef __x86_64__
+/* A program whose blocks go to lines, and a machine that knows nothing of them yet. */
+static struct peet_program *begin_program(const char *path)
+{
+    static const struct peet_direct with_lines = {.table = table_lines, .block = ask_lines, .often = often, .cut = cut_lines};
+    struct peet_program *p;
+    struct peet_error error = {0};
+    memset(known, 0, sizeof known);
+    memset(lines, 0, sizeof lines);
+    memset(is_often, 0, sizeof is_often);
+    memset(nothers, 0, sizeof nothers);
+    CU_ASSERT_FATAL(peet_program_new(&p) == 0);
+    CU_ASSERT_FATAL(peet_program_add_image(p, path, 0x10000000, &error) > 0);
+    CU_ASSERT_FATAL(peet_program_set_direct(p, &with_lines, NULL) == 0);
+    return p;
+}
+#endif
+
 static void test_lines(void)
 {
 #ifdef __x86_64__
-    static const struct peet_direct with_lines = {.table = table_lines, .block = ask_lines, .often = often, .cut = cut_lines};
     static uint64_t words[WORDS];
     static uint32_t hints[FRAMES];
     for (uint32_t i = 0; i < FRAMES; i++)
@@ -289,15 +306,7 @@ static void test_lines(void)
     make_cut_names();
     for (int i = 0; i < npaths; i++) {
         struct peet_direct_run run = {.hints = hints, .keys = lines[DIRECT].keys, .used = lines[DIRECT].used};
-        struct peet_program *p;
-        struct peet_error error = {0};
-        memset(known, 0, sizeof known);
-        memset(lines, 0, sizeof lines);
-        memset(is_often, 0, sizeof is_often);
-        memset(nothers, 0, sizeof nothers);
-        CU_ASSERT_FATAL(peet_program_new(&p) == 0);
-        CU_ASSERT_FATAL(peet_program_add_image(p, paths[i], 0x10000000, &error) > 0);
-        CU_ASSERT_FATAL(peet_program_set_direct(p, &with_lines, NULL) == 0);
+        struct peet_program *const p = begin_program(paths[i]);
         for (unsigned round = 0; round < 2 * ROUNDS; round++) {
             reach = 1ull << (6 + round % 8);
             compare_lines(p, words, walk(p, words, words + WORDS), &run);
@@ -352,7 +361,6 @@ static uint64_t *go_way(uint64_t *at, const uint64_t *end)
 static void test_ways(void)
 {
 #ifdef __x86_64__
-    static const struct peet_direct with_lines = {.table = table_lines, .block = ask_lines, .often = often, .cut = cut_lines};
     static uint64_t words[WORDS + 1];
     static uint32_t hints[FRAMES];
     uint64_t npaths_made = 0, taken = 0, blocks = 0, missed = 0;
@@ -361,15 +369,7 @@ static void test_ways(void)
         hints[i] = i;
     for (int i = 0; i < npaths * WAYS; i++) {
         struct peet_direct_run run = {.hints = hints, .keys = lines[DIRECT].keys, .used = lines[DIRECT].used};
-        struct peet_program *p;
-        struct peet_error error = {0};
-        memset(known, 0, sizeof known);
-        memset(lines, 0, sizeof lines);
-        memset(is_often, 0, sizeof is_often);
-        memset(nothers, 0, sizeof nothers);
-        CU_ASSERT_FATAL(peet_program_new(&p) == 0);
-        CU_ASSERT_FATAL(peet_program_add_image(p, paths[i / WAYS], 0x10000000, &error) > 0);
-        CU_ASSERT_FATAL(peet_program_set_direct(p, &with_lines, NULL) == 0);
+        struct peet_program *const p = begin_program(paths[i / WAYS]);
         memset(times, 0, sizeof times);
         memset(instructions, 0, sizeof instructions);
         choose_way(p);
