@@ -382,6 +382,13 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
     uint64_t time);
 
 /* sole.c */
+/** What kind of miss it is that happens now, of a line with this record, which is in no frame.  @stamp: as in recency.h */
+static inline __attribute__((always_inline)) enum bus_miss peet__bus_kind_sole(struct bus *b, struct cache *c, uint32_t at, uint64_t stamp)
+{
+    if (__builtin_expect(at < c->recency.floor, 1))
+        return __builtin_expect(at != 0, 1) ? MISS_CAPACITY : MISS_COLD;
+    return peet__bus_recency_shadowed(b, c, &c->recency, at, stamp) ? MISS_CONFLICT : MISS_CAPACITY;
+}
 /** peet__bus_touch() for a single processor's single cache: nobody else has anything to say. */
 uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, unsigned bytes, enum touch touch, uint64_t time);
 

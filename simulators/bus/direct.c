@@ -4,6 +4,7 @@
  * one look for each of its groups' ways, in their order.  What is no plain hit comes back here, one way at a time; a block with a
  * group in two lines comes whole.
  */
+#include "groups.h"
 #include "halves.h"
 #include "miss.h"
 #include <stdlib.h>
@@ -127,10 +128,9 @@ static int range_sites(struct bus *b, struct peet_direct_table *out)
 {
     if (b->watched || !elements_follow(b) || peet__bus_room_for((void **)&b->group_ways, &b->group_ways_size, b->ngroup_ways, 4, sizeof *b->group_ways))
         return -1;
-    for (unsigned write = 0; write < 2; write++)
+    for (int write = 0; write < 2; write++)
         for (unsigned bytes = 0; bytes < 2; bytes++) { /* those are the second instruction's */
-            b->group_ways[b->ngroup_ways] = (struct group_way){.at = b->cpi * bytes + b->hit_cycles * CPI_ONE, .bytes = bytes ? 1 : 8, .last = 1,
-                .either = write ? 0 : QUICK_WRITE, .writes = (uint8_t)write, .fill = write ? FILL_WRITE : FILL_READ};
+            b->group_ways[b->ngroup_ways] = peet__bus_way_of_element(write, b->cpi * bytes + b->hit_cycles * CPI_ONE, bytes ? 1 : 8);
             out->range_sites[write][bytes] = b->ngroup_ways++;
         }
     return 0;

@@ -6,6 +6,7 @@
  * finding the line and asking its state is one comparison.
  */
 #include "bus.h"
+#include "groups.h"
 
 #define ALWAYS static inline __attribute__((always_inline))
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -94,8 +95,7 @@ static __attribute__((noinline)) uint32_t element_slow(struct bus *b, struct cac
 {
     const int write = ref->kind == PEET_REF_STORE;
     w->touches++;
-    const struct group_way way = {.at = b->cpi * ref->insn + w->touches * b->hit_cycles * CPI_ONE, .bytes = (uint16_t)bytes, .last = 1,
-        .either = write ? 0 : QUICK_WRITE, .writes = (uint8_t)write, .fill = write ? FILL_WRITE : FILL_READ};
+    const struct group_way way = peet__bus_way_of_element(write, b->cpi * ref->insn + w->touches * b->hit_cycles * CPI_ONE, bytes);
     struct turn t = {.c = c, .start = w->start, .rest = w->cpi_rest, .stamp = c->stamp, .stalled = w->stall_cycles};
     const uint32_t i = b->go_slowly(b, &t, address, address >> b->line_shift, &way);
     c->used[i] = c->stamp = t.stamp + 1;

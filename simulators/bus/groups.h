@@ -10,6 +10,13 @@
 /** What happens to a line if these references of the block go there, in their order. */
 struct group_way peet__bus_way_of(const struct bus *b, const struct peet_block *block, const struct group_member *members, uint32_t n);
 
+/** The way of one reference, an element of a range. */
+static inline struct group_way peet__bus_way_of_element(int write, uint64_t at, unsigned bytes)
+{
+    return (struct group_way){.at = at, .bytes = (uint16_t)bytes, .last = 1, .either = write ? 0 : QUICK_WRITE, .writes = (uint8_t)write,
+        .fill = write ? FILL_WRITE : FILL_READ};
+}
+
 /** Can it be taken as one? */
 static inline int peet__bus_way_goes(const struct bus *b, const struct group_way *w)
 {

@@ -166,20 +166,14 @@ ALWAYS void tell_fill(struct bus *b, const struct group_way *w, struct asking by
 /* What kind of miss it is, of a line with this record; MISS_KINDS: none, the line is in frame @out_there. */
 ALWAYS enum bus_miss kind_of(struct bus *b, struct cache *c, uint32_t at, uint64_t stamp, uint32_t *out_there)
 {
-    if (UNLIKELY(at >= c->recency.floor)) {
-        if (at & RECENCY_FRAME) {
-            *out_there = at & ~RECENCY_FRAME;
-            return MISS_KINDS;
-        }
-        if (peet__bus_recency_shadowed(b, c, &c->recency, at, stamp)) {
-            b->filled.kinds[MISS_CONFLICT]++;
-            return MISS_CONFLICT;
-        }
-    } else if (UNLIKELY(!at)) {
-        b->filled.kinds[MISS_COLD]++;
-        return MISS_COLD;
+    if (UNLIKELY(at >= c->recency.floor) && at & RECENCY_FRAME) {
+        *out_there = at & ~RECENCY_FRAME;
+        return MISS_KINDS;
     }
-    return MISS_CAPACITY;
+    const enum bus_miss kind = peet__bus_kind_sole(b, c, at, stamp);
+    if (UNLIKELY(kind != MISS_CAPACITY))
+        b->filled.kinds[kind]++;
+    return kind;
 }
 
 ALWAYS struct taken bring(struct bus *b, uint64_t line, const struct group_way *w, struct asking by, struct shape s)

@@ -13,9 +13,10 @@ static inline uint32_t mark_every(const struct bus *b)
     return b->lines / MARKS_PER_SHADOW > MARK_LEAST ? b->lines / MARKS_PER_SHADOW : MARK_LEAST;
 }
 
+/* The beginning's is RECENCY_OLD; a new base leaves no mark that is older. */
 static inline uint32_t moment_of_mark(const struct bus_recency *r, uint32_t k)
 {
-    return (int64_t)(r->marks[k].stamp - r->base) > 0 ? peet__bus_recency_moment(r, r->marks[k].stamp) : RECENCY_OLD;
+    return peet__bus_recency_moment(r, r->marks[k].stamp);
 }
 
 static inline int64_t came_in(const struct bus_recency *r)
@@ -283,8 +284,10 @@ __attribute__((noinline)) void peet__bus_recency_stop(struct bus *b, struct cach
     set_mark(b, r, stamp);
     if (r->ngone == r->gone_size) {
         tidy(r, r->ngone);
-        if (r->ngone + b->lines > r->gone_size)
+        if (r->ngone + b->lines > r->gone_size) {
             make_order(b, c, stamp);
+            tidy(r, r->ngone); /* below the floor as it is now: no more than there are lines are left */
+        }
     }
     set_stop(b, r);
 }

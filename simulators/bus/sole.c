@@ -81,14 +81,6 @@ static inline uint32_t search_sole(const struct bus *b, const struct cache *c, u
     return found;
 }
 
-/* What kind of miss it is that happens now. */
-static inline enum bus_miss kind_sole(struct bus *b, struct cache *c, uint32_t at)
-{
-    if (at < c->recency.floor)
-        return at ? MISS_CAPACITY : MISS_COLD;
-    return peet__bus_recency_shadowed(b, c, &c->recency, at, c->stamp - 1) ? MISS_CONFLICT : MISS_CAPACITY;
-}
-
 uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, unsigned bytes, enum touch touch, uint64_t time)
 {
     const int write = touch == TOUCH_WRITE;
@@ -111,7 +103,7 @@ uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, uns
         if (record) {
             if (c->stamp >= c->recency.until)
                 peet__bus_recency_rebase(b, c, c->stamp - 1);
-            c->stats.kinds[kind_sole(b, c, *record)]++;
+            c->stats.kinds[peet__bus_kind_sole(b, c, *record, c->stamp - 1)]++;
         }
         if (op == OP_READ || op == OP_READX) {
             f = victim == NO_FRAME ? peet__bus_victim(b, c, line) : &c->frames[victim];
