@@ -15,6 +15,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/xxhash.h"
 #include "llvm/Target/TargetLoweringObjectFile.h"
 
 using namespace llvm;
@@ -292,6 +293,7 @@ void emit(Target &T, Function &F, const Options &O)
         head.u(variantOf(*MI));
     }
 
+    std::string payload = head.s + body.s;
     std::string text;
     raw_string_ostream os(text);
     std::string id = ".Lpeet" + std::to_string(MF.getFunctionNumber());
@@ -301,8 +303,8 @@ void emit(Target &T, Function &F, const Options &O)
         os << "," << quoted(IR.getComdat()->getName()) << ",comdat";
     os << "\n\t.long " << PEET_FORMAT_MAGIC << "\n\t.long " << id << "y-" << id << "x\n" << id << "x:\n\t.long "
        << PEET_SCHEMA_VERSION << "\n\t.long __peet_abi_" << PEET_RAW_ABI << "@GOTPCREL\n\t.long " << start << "-.\n\t.long "
-       << sectionStart(F)->getName() << "-.\n\t.long " << id << "z-" << start << "\n\t.long " << nlengths << "," << noffsets << lengths << offsets;
-    std::string payload = head.s + body.s;
+       << sectionStart(F)->getName() << "-.\n\t.long " << id << "z-" << start << "\n\t.long " << nlengths << "," << noffsets
+       << "\n\t.quad " << format_hex(xxHash64(payload), 18) << lengths << offsets;
     for (size_t i = 0; i < payload.size(); i++) {
         if (i % 64 == 0)
             os << (i ? "\"\n\t.ascii \"" : "\n\t.ascii \"");

@@ -11,6 +11,7 @@
  *   i32 section          first recorded function of its text section, relative to this field
  *   u32 code_bytes       of the recorded code
  *   u32 nlengths, noffsets
+ *   u64 checksum         of the record, or before it is linked of its payload (checksum.h)
  *   u8  length[nlengths]   bytes of each instruction whose length does not depend on layout, in order
  *   u32 offset[noffsets]   from the function's start, in the order in which the payload asks for them
  *   payload: ULEB128 numbers (u), zigzag-signed ones (i), strings (u length, bytes), forms
@@ -25,6 +26,7 @@
  *         u:nupdates { u:reg form } } }
  *   form: u:nterms { u:source i:multiplier } i:constant      sources: 0..15 GPR, 16 fs base, 32+ slot word
  *
+ * Version 3 had no checksum.
  * Version 2 had neither variant nor naddresses; its lists of registers had no repetitions, and no order.
  *
  * "Block" here is LLVM's layout block; its segments are peet's blocks.
@@ -33,7 +35,11 @@
 #define PEET_FORMAT_H
 
 #define PEET_FORMAT_MAGIC 0x31464550 /* "PEF1" */
-#define PEET_FORMAT_HEADER_BYTES 36
+#define PEET_FORMAT_HEADER_BYTES 44
+#define PEET_FORMAT_HEADER_BYTES_3 36 /* until version 3 */
+#define PEET_FORMAT_TABLES_AT 28      /* nlengths and noffsets */
+#define PEET_FORMAT_PADDING 31        /* zero bytes that a linker may leave before a record; an erased record is longer */
+#define PEET_FORMAT_SUM_AT 36         /* the checksum, since version 4 */
 
 /* segment flags */
 #define PEET_FORMAT_SYNC 1

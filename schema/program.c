@@ -2,6 +2,7 @@
 /* The program under study: its images and functions, found by name, number and run-time address. */
 #include "native.h"
 #include "direct.h"
+#include "format.h"
 #include "program.h"
 
 #include <stdlib.h>
@@ -166,7 +167,7 @@ int peet__program_read(struct peet_program *p, struct peet__image *image, struct
 {
     int err = 0;
     size_t offset = 0;
-    unsigned capacity = 0;
+    unsigned capacity = 0, padding = 0;
     while (err == 0 && offset < image->schema.size) {
         if (image->nfunctions == capacity) {
             capacity = capacity != 0 ? 2 * capacity : 64;
@@ -177,11 +178,11 @@ int peet__program_read(struct peet_program *p, struct peet__image *image, struct
             }
             image->functions = f;
         }
-        /* A linker may pad between input sections. */
-        if (image->schema.bytes[offset] == 0) {
+        if (image->schema.bytes[offset] == 0 && padding++ < PEET_FORMAT_PADDING) {
             offset++;
             continue;
         }
+        padding = 0;
         err = peet__function_read(image, &offset, &image->functions[image->nfunctions], error);
         if (err == 0)
             image->nfunctions++;

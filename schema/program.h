@@ -107,6 +107,7 @@ struct peet__image {
     uint64_t section_start, section_at; /* while reading: text section of the last function, plain bytes so far */
     struct peet__function **functions; /* by start */
     unsigned nfunctions;
+    int unchecked; /* checksums are not looked at: for a fuzzer, which wants to get past them */
 };
 
 struct peet_program {

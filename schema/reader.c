@@ -7,7 +7,7 @@
 #include "direct.h"
 #include "program.h"
 
-#include "format.h"
+#include "checksum.h"
 #include "reader.h"
 #include <peet/raw.h>
 
@@ -613,33 +613,34 @@ int peet__function_read(struct peet__image *image, size_t *inout_offset, struct 
     const struct peet__section *sec = &image->schema;
     size_t offset = *inout_offset;
     const uint8_t *p = sec->bytes + offset;
+    struct peet__record record = {0};
     *out_function = NULL;
-    if (sec->size - offset < PEET_FORMAT_HEADER_BYTES || u32(p) != PEET_FORMAT_MAGIC)
-        return peet_error_set(error, PEET_EFORMAT, "%s: damaged schema: no function record at offset %zu of %s", image->path, offset,
-            PEET_SCHEMA_SECTION);
-    uint32_t bytes = u32(p + 4);
-    if (bytes < PEET_FORMAT_HEADER_BYTES - 8 || bytes > sec->size - offset - 8)
-        return peet_error_set(error, PEET_EFORMAT, "%s: damaged schema: record at offset %zu is longer than its section",
-            image->path, offset);
-    if (u32(p + 8) < PEET_SCHEMA_VERSION_MIN || u32(p + 8) > PEET_SCHEMA_VERSION)
+    const char *damage = peet__record_at(p, sec->size - offset, &record);
+    if (record.version != 0 && (record.version < PEET_SCHEMA_VERSION_MIN || record.version > PEET_SCHEMA_VERSION))
         return peet_error_set(error, PEET_EVERSION, "%s: schema of version %u; this peet reads versions %u to %u: compile the program again",
-            image->path, u32(p + 8), PEET_SCHEMA_VERSION_MIN, PEET_SCHEMA_VERSION);
+            image->path, record.version, PEET_SCHEMA_VERSION_MIN, PEET_SCHEMA_VERSION);
+    if (damage != NULL)
+        return peet_error_set(error, PEET_EFORMAT, "%s: damaged schema: %s at offset %zu of %s", image->path, damage, offset,
+            PEET_SCHEMA_SECTION);
+    if (record.version >= 4 && !image->unchecked) {
+        uint64_t sum = peet__record_carried_sum(p);
+        if (sum != peet__record_sum(p, &record) && sum != peet__record_payload_sum(p, &record))
+            return peet_error_set(error, PEET_EFORMAT,
+                "%s: damaged schema: the record at offset %zu of %s is not the one that peetcc wrote: compile the program again", image->path,
+                offset, PEET_SCHEMA_SECTION);
+    }
     struct reader r;
     memset(&r, 0, sizeof r);
     r.image = image;
-    r.version = u32(p + 8);
+    r.version = record.version;
     r.address = sec->address + offset + 16 + (uint64_t)(int64_t)(int32_t)u32(p + 16);
     uint64_t section = sec->address + offset + 20 + (uint64_t)(int64_t)(int32_t)u32(p + 20);
-    r.nlengths = u32(p + 28);
-    r.noffsets = u32(p + 32);
-    uint64_t fixed = PEET_FORMAT_HEADER_BYTES - 8 + (uint64_t)r.nlengths + 4 * (uint64_t)r.noffsets;
-    if (fixed > bytes)
-        return peet_error_set(error, PEET_EFORMAT, "%s: damaged schema: record at offset %zu: tables longer than the record",
-            image->path, offset);
-    r.lengths = p + PEET_FORMAT_HEADER_BYTES;
+    r.nlengths = record.nlengths;
+    r.noffsets = record.noffsets;
+    r.lengths = record.lengths;
     r.offsets = r.lengths + r.nlengths;
-    r.at = p + 8 + fixed;
-    r.end = p + 8 + bytes;
+    r.at = record.payload;
+    r.end = p + record.bytes;
     r.f = calloc(1, sizeof *r.f);
     if (r.f == NULL)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
@@ -670,7 +671,7 @@ int peet__function_read(struct peet__image *image, size_t *inout_offset, struct 
         peet__function_free(r.f);
         return r.error_code;
     }
-    *inout_offset = offset + 8 + bytes;
+    *inout_offset = offset + record.bytes;
     *out_function = r.f;
     return 0;
 }

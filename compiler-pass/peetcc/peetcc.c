@@ -7,6 +7,7 @@
  */
 #include "args.h"
 #include "seal.h"
+#include "stamp.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -244,8 +245,8 @@ static int run(char **command)
     return WEXITSTATUS(status);
 }
 
-/* Link, then leave the schema beside the result if it is new and carries one. */
-static int link_and_seal(char **command, const char *output)
+/* Link; stamp the result if it is new; then leave its schema beside it if that is asked for and it carries one. */
+static int link_and_seal(char **command, const char *output, int schema_file)
 {
     struct stat before = {0}, now;
     int existed = stat(output, &before) == 0;
@@ -257,6 +258,12 @@ static int link_and_seal(char **command, const char *output)
         return status; /* the linker was only asked a question */
 
     struct peet_error error = {0};
+    if (peetcc_stamp(output, &error) < 0) {
+        complain("%s", error.message);
+        return 1;
+    }
+    if (!schema_file)
+        return 0;
     char *schema = text_of("%s.schema", output);
     int sealed = peetcc_seal(output, schema, &error);
     if (sealed == PEET_EINVALID)
@@ -304,9 +311,9 @@ int main(int argc, char **argv)
         return fflush(stdout) == 0 ? status : 1;
     }
     const char *suppressed = getenv("PEETCC_NO_SCHEMA_FILE");
-    if (peetcc_args_link(&args) && args.output && args.schema_file && !args.shows_commands &&
-        !(suppressed && *suppressed && strcmp(suppressed, "0") != 0))
-        return link_and_seal(command.items, args.output);
+    if (peetcc_args_link(&args) && !args.shows_commands)
+        return link_and_seal(command.items, args.output ? args.output : "a.out",
+            args.output && args.schema_file && !(suppressed && *suppressed && strcmp(suppressed, "0") != 0));
     execv(command.items[0], command.items);
     complain("cannot run %s: %s", clang, strerror(errno));
     return errno == ENOENT ? 127 : 126;

@@ -20,21 +20,57 @@ refuses 2 '^peet: .*broken' "$peet" schema broken
 refuses 2 '^peet: .*broken' "$peet" run -- ./broken
 absent peet.out
 
-# Every byte in turn set to a few values: either it still reads, or it is refused; nothing else.
-step=$((size / 150 + 1)) refused=0 read=0
+# Bytes all over the section set to a few values, and pairs of bytes somewhere, chosen by a fixed rule: each of them is noticed.
+# Nothing else than the bytes that were there before reads.
+refused=0 tried=0
+byte_at() { od -An -tu1 -j $((offset + $1)) -N 1 sum | tr -d ' '; }
+notices() {
+    tried=$((tried + 1))
+    "$peet" schema --json broken >out.json 2>err.txt
+    case $? in
+    1 | 2) refused=$((refused + 1)) && grep -q '^peet: .*broken' err.txt || fail "$1: $(cat err.txt)" ;;
+    *) fail "$1: not noticed" ;;
+    esac
+}
+step=$((size / 100 + 1))
 for ((at = 0; at < size; at += step)); do
-    for byte in '\000' '\377' '\200'; do
-        damage $at $byte
-        "$peet" schema --json broken >out.json 2>err.txt
-        case $? in
-        0) read=$((read + 1)) && must "$json_get" out.json summary.functions >/dev/null ;;
-        1 | 2) refused=$((refused + 1)) && grep -q '^peet: ' err.txt || fail "byte $at: $(cat err.txt)" ;;
-        *) fail "byte $at set to $byte: status $?: $(cat err.txt)" ;;
-        esac
+    for byte in 0 255 128 $(($(byte_at $at) ^ 1)) $(($(byte_at $at) ^ 32)); do
+        [ "$byte" -ne "$(byte_at $at)" ] || continue
+        damage $at "\\$(printf %03o "$byte")"
+        notices "byte $at set to $byte"
     done
+    damage $at "\\$(printf %03o $(($(byte_at $at) ^ 4)))"
+    other=$((at * 7919 % size))
+    [ $other -ne $at ] || continue
+    printf "\\$(printf %03o $(($(byte_at $other) ^ 4)))" | dd of=broken bs=1 seek=$((offset + other)) conv=notrunc 2>/dev/null
+    notices "bit 2 of bytes $at and $other"
 done
-echo "$refused refused, $read still readable"
-[ $refused -gt 0 ] || fail "no damage was noticed"
+echo "$tried damaged, $refused refused"
+[ $tried -gt 400 ] && [ $refused -eq $tried ] || fail "$refused of $tried"
+
+# A run says so, too, and nothing is started.
+damage $((size / 2)) "\\$(printf %03o $(($(byte_at $((size / 2))) ^ 16)))"
+refuses 2 '^peet: .*broken.*damaged schema' "$peet" run -- ./broken
+absent peet.out
+
+# An erased record is no padding.
+cp sum broken
+dd if=/dev/zero of=broken bs=1 seek=$offset count=$size conv=notrunc 2>/dev/null
+refuses 2 '^peet: .*broken' "$peet" schema broken
+
+# What something else than peetcc has linked carries the checksums of the compiler alone; they are looked at.
+must "$peetcc" -O2 -fPIC -c -o sum.o sum.c
+must ld -shared -o broken sum.o "$PEET_PREFIX/lib/libpeet-rt.so"
+must "$peet" schema broken >/dev/null
+name=$(grep -abo 'sum.c' broken | head -1 | cut -d: -f1)
+printf 'x' | dd of=broken bs=1 seek=$((name + 1)) conv=notrunc 2>/dev/null
+refuses 2 '^peet: .*broken.*damaged schema' "$peet" schema broken
+
+# An object that was damaged before it was linked is named by peetcc.
+name=$(grep -abo 'sum.c' sum.o | head -1 | cut -d: -f1)
+printf 'x' | dd of=sum.o bs=1 seek=$((name + 1)) conv=notrunc 2>/dev/null
+"$peetcc" -o linked sum.o 2>err.txt && fail "a damaged object was linked"
+grep -q '^peetcc: .*damaged schema' err.txt || fail "peetcc said: $(cat err.txt)"
 
 # Cut short.
 for keep in 1000 4096 $((offset + 5)) $((offset + size / 2)); do

@@ -88,7 +88,7 @@ enum peet_hook_mark {
 #define PEET_RAW_INDEX(word) ((unsigned)~(word))
 
 #define PEET_SCHEMA_SECTION ".peet.schema"
-#define PEET_SCHEMA_VERSION 3
+#define PEET_SCHEMA_VERSION 4
 #define PEET_SCHEMA_VERSION_MIN 2
 
 #endif
