@@ -23,7 +23,7 @@ static const struct verb {
     { "sims", peet_cli_sims, "list the simulators and their parameters" },
     { "schema", peet_cli_schema, "show what a program's schema says" },
     { "costs", peet_cli_costs, "what instructions cost on a processor of choice" },
-    { "report", peet_cli_report, "data profiles of runs: tables and pictures by data structure" },
+    { "report", peet_cli_report, "results of runs: the page, side by side, tables and pictures" },
     { "whatif", peet_cli_whatif, "what perfect memory or another layout of a data structure would gain" },
 };
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };

@@ -1,39 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables that modules leave; see module_tables.h. */
+/* Tables as JSON, printed for people; see module_tables.h. */
 #include "module_tables.h"
 
 #include "number.h"
+#include "text.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 24, CELL = 120, LABEL = 40, NARROW = 12, INDENT = 4, GAP = 2 };
+enum { COLUMNS = 64, CELL = 480, NAMES = 40, LEAST_NAMES = 12, LEAST_TEXT = 44, INDENT = 4, GAP = 2 };
 
 struct layout { int n, width[COLUMNS], left[COLUMNS]; };
 
-/* Control characters would break the table. */
-static void clean(char *text)
-{
-    for (unsigned char *c = (unsigned char *)text; *c; c++)
-        if (*c < ' ')
-            *c = ' ';
-}
-
-static void text_of(const json_t *cell, char out[CELL])
+static int text_of(const json_t *cell, char out[CELL])
 {
     char number[PEET_CLI_NUMBER_BYTES];
     if (json_is_string(cell))
-        snprintf(out, CELL, "%s", json_string_value(cell));
-    else if (json_is_integer(cell) && json_integer_value(cell) >= 0)
-        snprintf(out, CELL, "%s", peet_cli_grouped(number, (uint64_t)json_integer_value(cell)));
-    else if (json_is_integer(cell))
-        snprintf(out, CELL, "%lld", (long long)json_integer_value(cell));
-    else if (json_is_real(cell))
-        snprintf(out, CELL, "%.4g", json_real_value(cell));
-    else
-        out[0] = '\0';
-    clean(out);
+        return peet_cli_text_clean(out, CELL, json_string_value(cell), CELL / 4);
+    if (json_is_integer(cell) && json_integer_value(cell) >= 0)
+        return snprintf(out, CELL, "%s", peet_cli_grouped(number, (uint64_t)json_integer_value(cell)));
+    if (json_is_integer(cell))
+        return snprintf(out, CELL, "-%s", peet_cli_grouped(number, -(uint64_t)json_integer_value(cell)));
+    if (json_is_real(cell))
+        return snprintf(out, CELL, "%.4g", json_real_value(cell));
+    out[0] = '\0';
+    return 0;
 }
 
 static void measure(struct layout *layout, const json_t *cells, int heading)
@@ -44,8 +36,7 @@ static void measure(struct layout *layout, const json_t *cells, int heading)
         char text[CELL];
         if (i >= COLUMNS)
             return;
-        text_of(cell, text);
-        int length = (int)strlen(text), most = i == 0 ? LABEL : CELL;
+        int length = text_of(cell, text), most = i == 0 ? NAMES : CELL;
         if ((int)i >= layout->n)
             layout->n = (int)i + 1;
         if (length > layout->width[i])
@@ -55,34 +46,71 @@ static void measure(struct layout *layout, const json_t *cells, int heading)
     }
 }
 
-/* The first column, of names, makes room; then the last one is cut. */
-static void fit(struct layout *layout, int columns)
+/* Which columns stand side by side, the first of all always among them.  Returns: the one after the last; it may have been made narrower */
+static int stripe(struct layout *layout, int from, int columns)
 {
-    int width = INDENT;
-    for (int i = 0; i < layout->n; i++)
-        width += layout->width[i] + (i ? GAP : 0);
-    if (width <= columns || layout->n == 0)
-        return;
-    layout->width[0] -= width - columns;
-    if (layout->width[0] < NARROW)
-        layout->width[0] = NARROW;
+    int width = INDENT + layout->width[0], i = from;
+    for (; i < layout->n && width + GAP + layout->width[i] <= columns; i++)
+        width += GAP + layout->width[i];
+    if (i == layout->n || i > from)
+        return i;
+    layout->width[i] = columns - width - GAP; /* not even one fits */
+    return i + 1;
 }
 
-static void print_cells(FILE *out, const struct layout *layout, const json_t *cells, int columns)
+/* The first column, of names, and then the last one, if it holds words, make room before the table is broken into stripes. */
+static void fit(struct layout *layout, int columns)
 {
-    char line[COLUMNS * (CELL + GAP) + INDENT + 1];
-    int at = 0;
-    for (int i = 0; i < layout->n; i++) {
-        char text[CELL];
-        text_of(json_array_get(cells, (size_t)i), text);
-        at += snprintf(line + at, sizeof(line) - (size_t)at, "%*s", i ? GAP : INDENT, "");
-        at += snprintf(line + at, sizeof(line) - (size_t)at, layout->left[i] ? "%-*.*s" : "%*.*s", layout->width[i], layout->width[i], text);
+    int width = INDENT, last = layout->n - 1, over;
+    for (int i = 0; i < layout->n; i++)
+        width += layout->width[i] + (i ? GAP : 0);
+    over = width - columns;
+    if (over <= 0 || layout->n == 0)
+        return;
+    int names = layout->width[0] - LEAST_NAMES, words = last > 0 && layout->left[last] ? layout->width[last] - LEAST_TEXT : 0;
+    names = names > 0 ? names : 0;
+    words = words > 0 ? words : 0;
+    if (over <= names + words) {
+        int from_names = over < names ? over : names;
+        layout->width[0] -= from_names;
+        if (over > from_names)
+            layout->width[last] -= over - from_names;
+    } else if (layout->width[0] > 24) {
+        layout->width[0] = 24;
     }
-    if (at > columns)
-        at = columns;
-    while (at > 0 && line[at - 1] == ' ')
-        at--;
-    fprintf(out, "%.*s\n", at, line);
+}
+
+static void print_cell(FILE *out, const struct layout *layout, int i, const json_t *cell)
+{
+    char text[CELL], cut[CELL];
+    text_of(cell, text);
+    int length = peet_cli_text_clean(cut, sizeof(cut), text, layout->width[i]), room = layout->width[i] - length;
+    room = room > 0 ? room : 0;
+    if (layout->left[i])
+        fprintf(out, "%s%*s", cut, room, "");
+    else
+        fprintf(out, "%*s%s", room, "", cut);
+}
+
+static void print_cells(FILE *out, const struct layout *layout, const json_t *cells, int from, int to)
+{
+    char *line = NULL;
+    size_t bytes = 0;
+    FILE *text = open_memstream(&line, &bytes);
+    if (!text)
+        return;
+    fprintf(text, "%*s", INDENT, "");
+    print_cell(text, layout, 0, json_array_get(cells, 0));
+    for (int i = from; i < to; i++) {
+        fprintf(text, "%*s", GAP, "");
+        print_cell(text, layout, i, json_array_get(cells, (size_t)i));
+    }
+    if (fclose(text) == 0) {
+        while (bytes > 0 && line[bytes - 1] == ' ')
+            bytes--;
+        fprintf(out, "%.*s\n", (int)bytes, line);
+    }
+    free(line);
 }
 
 void peet_cli_module_table(FILE *out, const json_t *table, int columns)
@@ -99,13 +127,17 @@ void peet_cli_module_table(FILE *out, const json_t *table, int columns)
     fit(&layout, columns);
     if (title) {
         char text[CELL];
-        snprintf(text, sizeof(text), "%.*s", columns - INDENT > 0 && columns - INDENT < CELL ? columns - INDENT : CELL - 1, title);
-        clean(text);
+        peet_cli_text_clean(text, sizeof(text), title, columns - INDENT > 0 && columns < CELL / 4 ? columns - INDENT : CELL / 4);
         fprintf(out, "  %s:\n", text);
     }
-    print_cells(out, &layout, heads, columns);
-    json_array_foreach((json_t *)rows, i, row)
-        print_cells(out, &layout, row, columns);
+    for (int from = 1, to; from <= 1 || from < layout.n; from = to) {
+        to = stripe(&layout, from, columns);
+        print_cells(out, &layout, heads, from, to);
+        json_array_foreach((json_t *)rows, i, row)
+            print_cells(out, &layout, row, from, to);
+        if (to <= from)
+            break;
+    }
 }
 
 void peet_cli_module_tables(FILE *out, const json_t *node, int columns)

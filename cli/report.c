@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peet report: what runs have left in their folders, for people: tables and pictures by data structure, and of where the cycles went. */
+/* peet report: what runs have left in their folders, for people: the page of any run, several side by side, tables and pictures by data structure,
+ * and of where the cycles went. */
 #include "common.h"
+#include "figures.h"
+#include "page.h"
 #include "report.h"
 #include "report_stacks.h"
 #include "module_tables.h"
+#include "table.h"
+#include "text.h"
 
 #include <argp.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_JSON = 0x100, KEY_CSV, DEFAULT_TOP = 3, FUNCTIONS = 10, WIDE = 4096, TERMINAL = 100 };
+enum { KEY_JSON = 0x100, KEY_CSV, DEFAULT_TOP = 3, FUNCTIONS = 10 };
 
 struct asked {
     const char **folders;
@@ -22,7 +27,7 @@ struct asked {
 /** The runs, and what there is of all of them. */
 struct runs {
     size_t n;
-    json_t **stats;
+    json_t **stats, **figures;
     struct peet_cli_profile *profiles;
     struct peet_cli_account *accounts;
     int have_profiles, have_accounts;
@@ -32,7 +37,7 @@ struct runs {
 static const struct argp_option options[] = {
     { "top", 't', "K", 0, "Name the K structures with most misses, 1 to 10; default 3", 0 },
     { "plot", 'p', "FILE", 0, "Draw all that into FILE: .svg, .png or .pdf", 0 },
-    { "csv", KEY_CSV, "FILE", 0, "Write the cycles and counts over time that are drawn into FILE, as text", 0 },
+    { "csv", KEY_CSV, "FILE", 0, "Write all figures of the runs, and the counts over time, into FILE, as comma-separated text", 0 },
     { "json", KEY_JSON, NULL, 0, "Print the tables as JSON", 0 },
     { 0 },
 };
@@ -69,26 +74,13 @@ static const struct argp parser = {
     .options = options,
     .parser = read_option,
     .args_doc = "[DIR...]",
-    .doc = "What runs have left, as tables and pictures.  Of runs that were observed by dtrack, on any machine, their data profiles: "
+    .doc = "What runs have left, as tables and pictures.  Of any run the page that it ended with; several runs side by side, with differences, "
+           "functions, lines, locks and data structures by name.  Of runs that were observed by dtrack, on any machine, their data profiles: "
            "accesses, misses, stalls and premature evictions by data structure, what the structures are, who shares them.  Of runs on a "
            "machine that keeps account of its cycles (x86), where those went: by hardware context, by function, for each instruction; misses "
            "by level, and over time.\v"
            "DIR is the folder of a run's results, default peet.out; several of them stand side by side.",
 };
-
-static json_t *load(const char *folder)
-{
-    char path[PATH_MAX];
-    json_error_t where;
-    if ((size_t)snprintf(path, sizeof(path), "%s/stats.json", folder) >= sizeof(path)) {
-        peet_cli_complain("%s: the name is too long", folder);
-        return NULL;
-    }
-    json_t *stats = json_load_file(path, 0, &where);
-    if (!stats)
-        peet_cli_complain("%s: %s; \"peet run --observe dtrack -d %s -- PROG\" or \"peet run --machine x86 ...\" makes it", path, where.text, folder);
-    return stats;
-}
 
 /* Returns: whether two runs can stand side by side. */
 static int same_categories(const struct peet_cli_account *a, const struct peet_cli_account *b)
@@ -117,32 +109,24 @@ static int read_runs(const struct asked *asked, struct runs *runs)
     size_t profiles = 0, accounts = 0;
     for (size_t i = 0; i < asked->nfolders; i++) {
         struct peet_error no_profile = {0}, no_account = {0};
-        const char *folder = asked->folders[i];
-        runs->stats[i] = load(folder);
+        runs->stats[i] = peet_cli_stats_load(asked->folders[i]);
         if (!runs->stats[i])
             return PEET_CLI_USAGE;
         runs->n++;
+        runs->figures[i] = peet_cli_figures(runs->stats[i]);
+        if (!runs->figures[i])
+            return PEET_CLI_FAILED;
         int profile = peet_cli_profile(runs->stats[i], asked->top, &runs->profiles[i], &no_profile) == 0;
         int account = peet_cli_account(runs->stats[i], FUNCTIONS, &runs->accounts[i], &no_account) == 0;
         runs->naccounts++;
-        if (!profile && !account) {
-            peet_cli_complain("%s: there is nothing to show: %s; and %s", folder, no_profile.message, no_account.message);
-            return PEET_CLI_USAGE;
-        }
-        if (account && accounts && !same_categories(&runs->accounts[0], &runs->accounts[i])) {
-            peet_cli_complain("%s: its cycles have other categories than those of %s; look at them one by one", folder, asked->folders[0]);
-            return PEET_CLI_USAGE;
-        }
+        if (account && accounts && !same_categories(&runs->accounts[0], &runs->accounts[i]))
+            account = 0; /* the figures are compared all the same */
         profiles += (size_t)profile;
         accounts += (size_t)account;
     }
     name_apart(asked, runs);
     runs->have_profiles = profiles == runs->n;
     runs->have_accounts = accounts == runs->n;
-    if (!runs->have_profiles && !runs->have_accounts) {
-        peet_cli_complain("these runs have nothing in common: some were observed by dtrack, others keep account of their cycles; look at them one by one");
-        return PEET_CLI_USAGE;
-    }
     return PEET_CLI_OK;
 }
 
@@ -155,20 +139,68 @@ static void say_what(const struct asked *asked, const struct runs *runs)
             !runs->have_accounts ? "" : runs->n > 1 ? " cycles for each instruction, and in all" : json_array_size(runs->accounts->windows) > 1 ?
             " where the cycles went, by hardware context and function, and misses over time" : " where the cycles went, by hardware context and function");
     if (asked->csv)
-        printf("%s%s: the cycles of runs, hardware contexts and functions, and counts over time\n", asked->plot ? "" : "\n", asked->csv);
-    if (!asked->plot)
+        printf("%s%s: all figures of the runs, and counts over time\n", asked->plot ? "" : "\n", asked->csv);
+    if (!asked->plot && (runs->have_profiles || runs->have_accounts))
         printf("\n\"peet report --plot FILE.svg%s%s\" draws that\n", asked->nfolders ? " " : "", asked->nfolders == 1 ? asked->folders[0] : "DIR...");
 }
 
-static int show(const struct asked *asked, const struct runs *runs)
+/* What the tables say, of one run or of several. */
+static json_t *tables_of(const struct asked *asked, const struct runs *runs)
+{
+    json_t *tables = runs->n == 1 ? peet_cli_page(runs->figures[0]) :
+        peet_cli_side_by_side(runs->figures, asked->folders, runs->n, asked->top < PEET_CLI_REPORT_TOP ? PEET_CLI_REPORT_TOP : asked->top);
+    json_t *more = runs->have_profiles ? peet_cli_profile_tables(runs->profiles, runs->n) : json_array();
+    int bad = !tables || !more || json_array_extend(tables, more) ||
+        (runs->have_accounts && peet_cli_account_tables(tables, runs->accounts, runs->n));
+    json_decref(more);
+    if (!bad)
+        return tables;
+    json_decref(tables);
+    return NULL;
+}
+
+static void print_tables(const struct runs *runs, const json_t *tables)
+{
+    const json_t *table;
+    int columns = peet_cli_terminal_columns(stdout);
+    size_t i, from = 0;
+    if (runs->n == 1) {
+        json_t *page = peet_cli_page(runs->figures[0]);
+        peet_cli_table_page(stdout, runs->stats[0], 0, columns);
+        from = json_array_size(page);
+        json_decref(page);
+    }
+    json_array_foreach((json_t *)tables, i, table) {
+        if (i < from)
+            continue;
+        if (i)
+            putchar('\n');
+        peet_cli_module_table(stdout, table, columns);
+    }
+}
+
+/* Pictures and files that were asked for. */
+static int write_files(const struct asked *asked, const struct runs *runs)
 {
     struct peet_error error = {0};
     const struct peet_cli_profile *profiles = runs->have_profiles ? runs->profiles : NULL;
     const struct peet_cli_account *accounts = runs->have_accounts ? runs->accounts : NULL;
-    json_t *tables = profiles ? peet_cli_profile_tables(profiles, runs->n) : json_array(), *table;
-    size_t i, wide = json_array_size(tables);
-    if (!tables || (accounts && peet_cli_account_tables(tables, accounts, runs->n))) {
-        json_decref(tables);
+    if (asked->plot && !profiles && !accounts) {
+        peet_cli_complain("--plot: there is nothing to draw: runs observed by dtrack (\"--observe dtrack\"), and machines that keep account of their "
+                          "cycles (x86), have pictures");
+        return PEET_CLI_USAGE;
+    }
+    if (asked->plot && peet_cli_report_plot(profiles, accounts, runs->n, asked->plot, &error))
+        return peet_cli_fail(&error);
+    if (asked->csv && peet_cli_csv(accounts, runs->figures, asked->folders, runs->n, asked->csv, &error))
+        return peet_cli_fail(&error);
+    return PEET_CLI_OK;
+}
+
+static int show(const struct asked *asked, const struct runs *runs)
+{
+    json_t *tables = tables_of(asked, runs);
+    if (!tables) {
         peet_cli_complain("out of memory");
         return PEET_CLI_FAILED;
     }
@@ -176,24 +208,13 @@ static int show(const struct asked *asked, const struct runs *runs)
         json_dumpf(tables, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
         putchar('\n');
     } else {
-        json_array_foreach(tables, i, table) {
-            if (i)
-                putchar('\n');
-            peet_cli_module_table(stdout, table, i < wide ? WIDE : TERMINAL);
-        }
+        print_tables(runs, tables);
     }
     json_decref(tables);
-    if (asked->plot && peet_cli_report_plot(profiles, accounts, runs->n, asked->plot, &error))
-        return peet_cli_fail(&error);
-    if (asked->csv && !accounts) {
-        peet_cli_complain("--csv: there are no cycles to write: only machines that keep account of them (x86) have them; --json has the tables");
-        return PEET_CLI_USAGE;
-    }
-    if (asked->csv && peet_cli_account_csv(accounts, runs->n, asked->csv, &error))
-        return peet_cli_fail(&error);
-    if (!asked->json)
+    int status = write_files(asked, runs);
+    if (status == PEET_CLI_OK && !asked->json)
         say_what(asked, runs);
-    return PEET_CLI_OK;
+    return status;
 }
 
 int peet_cli_report(int argc, char **argv)
@@ -201,10 +222,10 @@ int peet_cli_report(int argc, char **argv)
     struct asked asked = {.top = DEFAULT_TOP};
     size_t room = (size_t)argc + 1;
     struct runs runs = {.stats = calloc(room, sizeof(*runs.stats)), .profiles = calloc(room, sizeof(*runs.profiles)),
-        .accounts = calloc(room, sizeof(*runs.accounts))};
+        .accounts = calloc(room, sizeof(*runs.accounts)), .figures = calloc(room, sizeof(*runs.figures))};
     int status = PEET_CLI_OK;
     asked.folders = calloc(room, sizeof(*asked.folders));
-    if (!asked.folders || !runs.stats || !runs.profiles || !runs.accounts) {
+    if (!asked.folders || !runs.stats || !runs.profiles || !runs.accounts || !runs.figures) {
         peet_cli_complain("out of memory");
         status = PEET_CLI_FAILED;
     } else if (argp_parse(&parser, argc, argv, 0, NULL, &asked) != 0) {
@@ -218,9 +239,12 @@ int peet_cli_report(int argc, char **argv)
         status = show(&asked, &runs);
     for (size_t i = 0; i < runs.naccounts; i++)
         peet_cli_account_fini(&runs.accounts[i]);
-    for (size_t i = 0; runs.stats && i < room; i++)
+    for (size_t i = 0; runs.stats && runs.figures && i < room; i++) {
         json_decref(runs.stats[i]);
+        json_decref(runs.figures[i]);
+    }
     free(runs.stats);
+    free(runs.figures);
     free(runs.profiles);
     free(runs.accounts);
     free(asked.folders);

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { COLUMNS = 100, CONTEXTS = 64, NAME = 20, LEAST = 8, GAP = 2, INDENT = 4, CELL = 6 };
+enum { COLUMNS = 80, CONTEXTS = 64, NAME = 20, LEAST = 8, GAP = 2, INDENT = 4, CELL = 6 };
 
 double peet_cli_stack_sum(const struct peet_cli_account *a, const struct peet_cli_stack *stack)
 {
@@ -292,11 +292,12 @@ int peet_cli_account_tables(json_t *tables, const struct peet_cli_account *accou
 
 /* ---------------------------------------------------------------------------------------------- text */
 
+/* A field in quotes (RFC 4180).  Names come from programs: control characters go, and what a spreadsheet would take for a formula is made text. */
 static void put_text(FILE *out, const char *name)
 {
-    fputc('"', out);
+    fputs(*name && strchr("=+-@", *name) ? "\"'" : "\"", out);
     for (; *name; name++)
-        fprintf(out, *name == '"' ? "\"\"" : "%c", *name);
+        fprintf(out, *name == '"' ? "\"\"" : "%c", (unsigned char)*name < ' ' || *name == 0x7f ? '?' : *name);
     fputs("\",", out);
 }
 
@@ -311,7 +312,43 @@ static void put_stack(FILE *out, const struct peet_cli_account *a, size_t run, c
     }
 }
 
-int peet_cli_account_csv(const struct peet_cli_account *accounts, size_t n, const char *path, struct peet_error *error)
+static void put_account(FILE *out, const struct peet_cli_account *a, size_t run)
+{
+    const json_t *window, *value;
+    const char *key;
+    size_t i;
+    put_stack(out, a, run, "run", &a->all);
+    for (int c = 0; c < a->ncontexts; c++)
+        put_stack(out, a, run, "context", &a->contexts[c]);
+    for (int f = 0; f < a->nfunctions; f++)
+        put_stack(out, a, run, "function", &a->functions[f]);
+    json_array_foreach((json_t *)a->windows, i, window)
+        json_object_foreach((json_t *)window, key, value)
+            if (strcmp(key, "cycle") != 0) {
+                fprintf(out, "%zu,", run);
+                put_text(out, a->program);
+                fprintf(out, "window,%.0f,%s,%.0f\n", number(window, "cycle"), key, json_number_value(value));
+            }
+}
+
+static void put_figures(FILE *out, const json_t *figures, const char *run_name, size_t run)
+{
+    const char *group, *item, *measure;
+    json_t *items, *one, *value;
+    json_object_foreach((json_t *)figures, group, items)
+        json_object_foreach(items, item, one)
+            json_object_foreach(one, measure, value) {
+                fprintf(out, "%zu,", run);
+                put_text(out, run_name);
+                fprintf(out, "figure %s,", group);
+                put_text(out, item);
+                put_text(out, measure);
+                fprintf(out, "%.17g\n", json_number_value(value));
+            }
+}
+
+int peet_cli_csv(const struct peet_cli_account *accounts, json_t *const *figures, const char *const *names, size_t n, const char *path,
+    struct peet_error *error)
 {
     FILE *out = fopen(path, "we");
     int wrong;
@@ -319,22 +356,9 @@ int peet_cli_account_csv(const struct peet_cli_account *accounts, size_t n, cons
         return peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(errno));
     fputs("run,program,kind,name,category,value\n", out);
     for (size_t k = 0; k < n; k++) {
-        const struct peet_cli_account *a = &accounts[k];
-        const json_t *window, *value;
-        const char *key;
-        size_t i;
-        put_stack(out, a, k, "run", &a->all);
-        for (int c = 0; c < a->ncontexts; c++)
-            put_stack(out, a, k, "context", &a->contexts[c]);
-        for (int f = 0; f < a->nfunctions; f++)
-            put_stack(out, a, k, "function", &a->functions[f]);
-        json_array_foreach((json_t *)a->windows, i, window)
-            json_object_foreach((json_t *)window, key, value)
-                if (strcmp(key, "cycle") != 0) {
-                    fprintf(out, "%zu,", k);
-                    put_text(out, a->program);
-                    fprintf(out, "window,%.0f,%s,%.0f\n", number(window, "cycle"), key, json_number_value(value));
-                }
+        if (accounts)
+            put_account(out, &accounts[k], k);
+        put_figures(out, figures[k], names[k], k);
     }
     wrong = ferror(out);
     if (fclose(out) || wrong)

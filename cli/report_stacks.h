@@ -44,7 +44,11 @@ int peet_cli_is_idle(const char *category);
 /** peet_cli_account_tables() - tables no wider than a terminal, appended to an array.  Returns: 0, or -1 without memory */
 int peet_cli_account_tables(json_t *tables, const struct peet_cli_account *accounts, size_t n);
 
-/** peet_cli_account_csv() - what is drawn, as rows of run, kind, name, category and number */
-int peet_cli_account_csv(const struct peet_cli_account *accounts, size_t n, const char *path, struct peet_error *error);
+/**
+ * peet_cli_csv() - all figures of the runs, and what is drawn, as rows of run, program, kind, name, category and value (RFC 4180)
+ * @accounts: of n runs, or NULL; @names: what the runs are called
+ */
+int peet_cli_csv(const struct peet_cli_account *accounts, json_t *const *figures, const char *const *names, size_t n, const char *path,
+    struct peet_error *error);
 
 #endif

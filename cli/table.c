@@ -5,8 +5,11 @@
  */
 #include "table.h"
 
+#include "figures.h"
 #include "module_tables.h"
 #include "number.h"
+#include "page.h"
+#include "text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,17 +18,9 @@
 enum {
     LABEL_COLUMNS = 36,
     VALUE_COLUMNS = 20,
-    HW_LISTED = 32,   /* more processors than this are shown as least, mean and greatest */
-    HW_PER_LINE = 8,
     SUMMARY_LINES = 16,
-    COLUMNS = 100,
+    COLUMNS = 80,
 };
-
-/* Counts above 63 bits stand as decimal text. */
-static double number_of(const json_t *value)
-{
-    return json_is_string(value) ? strtod(json_string_value(value), NULL) : json_number_value(value);
-}
 
 static void row(FILE *out, const char *label, const char *value, const char *more)
 {
@@ -51,28 +46,17 @@ static void row_real(FILE *out, const char *label, double value, const char *mor
     row(out, label, text, more);
 }
 
-static void print_title(FILE *out, const json_t *config)
-{
-    const char *program = json_string_value(json_object_get(config, "program"));
-    const char *machine = json_string_value(json_object_get(json_object_get(config, "machine"), "module"));
-    json_int_t cores = json_integer_value(json_object_get(config, "cores"));
-    const char *base = program ? strrchr(program, '/') : NULL;
-    const char *machine_base = machine ? strrchr(machine, '/') : NULL;
-    fprintf(out, "peet: %.36s on %lld processor%s of %.30s\n", base ? base + 1 : program ? program : "the program",
-        (long long)cores, cores == 1 ? "" : "s", machine_base ? machine_base + 1 : machine ? machine : "the machine");
-}
-
 static void print_totals(FILE *out, const json_t *stats, double seconds)
 {
     const json_t *totals = json_object_get(stats, "totals");
     const json_t *cycles = json_object_get(json_object_get(stats, "time"), "cycles");
-    double instructions = number_of(json_object_get(totals, "instructions"));
-    double references = number_of(json_object_get(totals, "reads")) + number_of(json_object_get(totals, "writes"));
+    double instructions = peet_cli_number_of(json_object_get(totals, "instructions"));
+    double references = peet_cli_number_of(json_object_get(totals, "reads")) + peet_cli_number_of(json_object_get(totals, "writes"));
     char more[64] = "";
 
     row_count(out, "time (cycles)", cycles, "");
-    if (number_of(cycles) > 0)
-        snprintf(more, sizeof(more), "  %.3f per cycle", instructions / number_of(cycles));
+    if (peet_cli_number_of(cycles) > 0)
+        snprintf(more, sizeof(more), "  %.3f per cycle", instructions / peet_cli_number_of(cycles));
     row_count(out, "instructions", json_object_get(totals, "instructions"), more);
     row_count(out, "blocks", json_object_get(totals, "blocks"), "");
     row_count(out, "reads", json_object_get(totals, "reads"), "");
@@ -81,56 +65,29 @@ static void print_totals(FILE *out, const json_t *stats, double seconds)
         row_real(out, "references per instruction", references / instructions, "");
     more[0] = '\0';
     char rate[PEET_CLI_NUMBER_BYTES];
-    if (seconds > 0)
-        snprintf(more, sizeof(more), "  %s instructions a second", peet_cli_short(rate, instructions / seconds));
+    if (seconds <= 0)
+        return; /* not known any more */
+    snprintf(more, sizeof(more), "  %s instr./s", peet_cli_short(rate, instructions / seconds));
     row_real(out, "this run took (seconds)", seconds, more);
 }
 
-/* The share of its time that a hardware context was at work, 0..1; negative if unknown. */
-static double utilisation(const json_t *hw)
+/* Many processors: only how far they are apart. */
+static void print_busy(FILE *out, const json_t *figures)
 {
-    static const char *const busy_names[] = { "busy_cycles", "busy" };
-    static const char *const other_names[] = { "stalled_cycles", "stalled", "idle_cycles", "idle" };
-    const json_t *busy = NULL;
-    for (size_t i = 0; !busy && i < sizeof(busy_names) / sizeof(busy_names[0]); i++)
-        busy = json_object_get(hw, busy_names[i]);
-    if (!busy)
-        return -1;
-    double sum = number_of(busy);
-    for (size_t i = 0; i < sizeof(other_names) / sizeof(other_names[0]); i++)
-        sum += number_of(json_object_get(hw, other_names[i]));
-    return sum > 0 ? number_of(busy) / sum : 0;
-}
-
-static void print_hardware(FILE *out, const json_t *hw)
-{
-    size_t count = json_array_size(hw), known = 0;
+    const json_t *list = json_object_get(figures, "processor"), *one;
+    const char *name;
     double least = 2, greatest = -1, sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        double share = utilisation(json_array_get(hw, i));
-        if (share < 0)
-            continue;
-        known++;
+    size_t n = json_object_size(list);
+    json_object_foreach((json_t *)list, name, one) {
+        double busy = json_number_value(json_object_get(one, "busy_cycles"));
+        double all = busy + json_number_value(json_object_get(one, "stalled_cycles")) + json_number_value(json_object_get(one, "idle_cycles"));
+        double share = all > 0 ? busy / all : 0;
         sum += share;
         least = share < least ? share : least;
         greatest = share > greatest ? share : greatest;
     }
-    if (known == 0)
-        return;
-    if (known == 1 && count == 1) {
-        fprintf(out, "  processor busy: %.1f %%\n", greatest * 100);
-        return;
-    }
-    fprintf(out, "  processors busy: least %.1f %%, mean %.1f %%, greatest %.1f %%\n", least * 100, sum * 100 / (double)known, greatest * 100);
-    if (count < 2 || count > HW_LISTED)
-        return;
-    for (size_t i = 0; i < count; i++) {
-        if (i % HW_PER_LINE == 0)
-            fprintf(out, "   ");
-        fprintf(out, " %3zu: %3.0f %%", i, utilisation(json_array_get(hw, i)) * 100);
-        if (i % HW_PER_LINE == HW_PER_LINE - 1 || i + 1 == count)
-            fputc('\n', out);
-    }
+    if (n > 1)
+        fprintf(out, "  processors busy: least %.1f %%, mean %.1f %%, greatest %.1f %%\n", least * 100, sum * 100 / (double)n, greatest * 100);
 }
 
 /* Underscores become blanks.  Returns: whether something was printed */
@@ -170,8 +127,8 @@ static void print_machine(FILE *out, const char *module, const json_t *node)
     json_t *object, *value;
     int lines = 0;
     json_object_foreach((json_t *)node, group, object) {
-        if (!json_is_object(object))
-            continue;
+        if (!json_is_object(object) || strcmp(group, "config") == 0)
+            continue; /* settings are no results */
         json_object_foreach(object, key, value) {
             if (lines == SUMMARY_LINES)
                 return;
@@ -182,20 +139,6 @@ static void print_machine(FILE *out, const char *module, const json_t *node)
             lines += print_figure(out, group, key, value);
         }
     }
-}
-
-/* The machine's name in stats.json: its module's, or the file's if it was given by path. */
-static int is_machine(const char *key, const json_t *stats)
-{
-    const json_t *machine = json_object_get(json_object_get(stats, "config"), "machine");
-    const char *module = json_string_value(json_object_get(machine, "module"));
-    const char *base = module ? strrchr(module, '/') : NULL;
-    size_t length = strlen(key);
-    if (!module)
-        return 0;
-    if (!base)
-        return strcmp(module, key) == 0;
-    return strncmp(base + 1, key, length) == 0 && strcmp(base + 1 + length, ".so") == 0;
 }
 
 enum { ATOMICS_SHOWN = 2 };
@@ -227,27 +170,54 @@ static void print_reservations(FILE *out, const json_t *stats)
     if (nblocks > 0)
         fprintf(out, "  left out: %s blocks between marked iterations\n", peet_cli_grouped(statements, (uint64_t)nblocks));
     if (json_is_false(json_object_get(json_object_get(stats, "totals"), "exact")))
-        fputs("  rep-prefixed instructions count as one, without references: no module asked for addresses\n", out);
+        fputs("  rep-prefixed instructions count as one, without references:\n  no module asked for addresses\n", out);
 }
 
-void peet_cli_table_print(FILE *out, const json_t *stats, double seconds, const char *folder)
+/* What modules want shown.  A machine whose figures the page knows is on it; the tables of one that keeps account of its cycles are
+ * for `peet report`. */
+static void print_modules(FILE *out, const json_t *stats, const json_t *figures, int columns)
 {
+    const json_t *machine = peet_cli_machine_node(stats);
     const char *key;
     json_t *value;
-    print_title(out, json_object_get(stats, "config"));
-    print_totals(out, stats, seconds);
-    print_hardware(out, json_object_get(stats, "hw"));
     json_object_foreach((json_t *)stats, key, value) {
         const json_t *summary = json_object_get(value, "summary");
         if (json_is_object(summary) && json_object_size(summary) > 0)
             print_summary(out, key, summary);
-        else if (json_is_object(value) && is_machine(key, stats))
+        else if (value == machine && !json_object_get(figures, "level"))
             print_machine(out, key, value);
-        peet_cli_module_tables(out, value, COLUMNS);
+        if (!json_is_object(json_object_get(value, "stack_categories")))
+            peet_cli_module_tables(out, value, columns);
     }
+}
+
+void peet_cli_table_page(FILE *out, const json_t *stats, double seconds, int columns)
+{
+    json_t *figures = peet_cli_figures(stats), *tables = figures ? peet_cli_page(figures) : NULL, *table;
+    char name[120], clean[160];
+    size_t i;
+    peet_cli_run_name(stats, name, sizeof(name));
+    peet_cli_text_clean(clean, sizeof(clean), name, COLUMNS - 10);
+    fprintf(out, "peet: %s\n", clean);
+    print_totals(out, stats, seconds);
+    print_busy(out, figures);
+    json_array_foreach(tables, i, table)
+        peet_cli_module_table(out, table, columns);
+    print_modules(out, stats, figures, columns);
     print_reservations(out, stats);
+    json_decref(tables);
+    json_decref(figures);
+}
+
+void peet_cli_table_print(FILE *out, const json_t *stats, double seconds, const char *folder)
+{
+    char clean[240];
+    peet_cli_table_page(out, stats, seconds, peet_cli_terminal_columns(out));
+    const char *key;
+    json_t *value;
+    peet_cli_text_clean(clean, sizeof(clean), folder, COLUMNS - 22);
     json_object_foreach((json_t *)stats, key, value)
         if (json_is_object(json_object_get(value, "stack_categories")))
-            fprintf(out, "  \"peet report --plot FILE.svg %s\" draws where the cycles went\n", folder);
-    fprintf(out, "  results in %s\n", folder);
+            fprintf(out, "  \"peet report --plot FILE.svg %s\" draws where the cycles went\n", clean);
+    fprintf(out, "  results in %s\n", clean);
 }

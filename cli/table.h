@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The result table: the main figures of a run's stats.json, for people. */
+/* The page that a run ends with: the main figures of its stats.json, for people. */
 #ifndef PEET_CLI_TABLE_H
 #define PEET_CLI_TABLE_H
 
 #include <stdio.h>
 #include <jansson.h>
 
+/** peet_cli_table_page() - the page itself; @columns: so wide; @seconds 0: how long the run took is not known */
+void peet_cli_table_page(FILE *out, const json_t *stats, double seconds, int columns);
+
 /**
- * peet_cli_table_print() - at most 100 columns
+ * peet_cli_table_print() - the page, and where the results are: 80 columns, or as wide as the terminal
  * @stats: the contents of stats.json; what is missing there is left out
  * @seconds: how long the run took on the host
  * @folder: where the results are, as the user calls it

@@ -339,6 +339,10 @@ void peet__map_remap(struct peet_map *map, struct peet_block_event *events, unsi
 /** The next piece of a range operation in another layout: args become its own, the context keeps the rest. */
 void peet__map_remap_range(struct peet_map *map, struct peet_map_context *context, uint64_t args[4]);
 
+/* ---- hot.c */
+/** The functions and lines that executed most instructions.  NULL: no memory */
+json_t *peet__hot_json(const struct peet_map *map);
+
 /* ---- processors.c */
 /** The services for costs of instructions. */
 void peet__map_costs(struct peet_env *env);

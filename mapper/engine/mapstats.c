@@ -153,7 +153,7 @@ int peet_map_stats(struct peet_map *map, json_t *root, struct peet_error *error)
             "iterations", peet_stats_u64(t.iterations), "skipped_iterations", peet_stats_u64(t.skipped_iterations), "exact",
             !map->inexact)) ||
         json_object_set_new(root, "roi", peet__roi_json(map)) || json_object_set_new(root, "hw", hw_json(map)) || json_object_set_new(root, "contexts", contexts_json(map)) ||
-        json_object_set_new(root, "contexts_omitted", json_integer(omitted)) || peet__sync_stats(map, root);
+        json_object_set_new(root, "contexts_omitted", json_integer(omitted)) || json_object_set_new(root, "hot", peet__hot_json(map)) || peet__sync_stats(map, root);
     map->error = (struct peet_error){ 0 };
     if (!bad && map->machine)
         bad = module_json(map, map->machine, root);

@@ -6,6 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int columns_of(const char *line, size_t length)
+{
+    int n = 0;
+    for (size_t i = 0; i < length; i++) {
+        n += ((unsigned char)line[i] & 0xc0) != 0x80;
+        CU_ASSERT((unsigned char)line[i] >= ' ' && line[i] != 0x7f); /* nothing that a terminal would obey */
+    }
+    return n;
+}
+
 /* The table of this JSON text; the caller frees it. */
 static char *table_of(const char *json)
 {
@@ -21,7 +31,8 @@ static char *table_of(const char *json)
     json_decref(stats);
     for (const char *line = text; *line;) {
         size_t length = strcspn(line, "\n");
-        CU_ASSERT(length <= 100);
+        CU_ASSERT(length <= 4 * 80);
+        CU_ASSERT(columns_of(line, length) <= 80);
         line += length + (line[length] == '\n');
     }
     return text;
@@ -85,6 +96,35 @@ static void test_reservations(void)
     free(text);
 }
 
+/* Names that would colour the terminal, turn its writing round, or fill it. */
+static void test_hostile(void)
+{
+    shows(STATS(", \"hot\": {\"functions\": [{\"function\": \"a\\u001b[31mred\\u202eback\\u009b1mc1\", \"file\": \"f\", \"line\": 1, \"instructions\": 5}]}"),
+        "a?[31mred?back?1mc1 ");
+    char json[40000] = "{\"totals\": {\"instructions\": 7}, \"hot\": {\"functions\": [{\"function\": \"", *text;
+    for (int i = 0; i < 1500; i++)
+        strcat(json, "std::map<k");
+    strcat(json, "\", \"file\": \"f\", \"line\": 1, \"instructions\": 7}]}}");
+    text = table_of(json);
+    CU_ASSERT(strlen(text) < 2000 && strstr(text, "...") && strstr(text, "100.0 %"));
+    free(text);
+}
+
+static void test_page(void)
+{
+    shows(STATS(", \"bus\": {\"totals\": {\"reads\": 400, \"writes\": 100, \"misses\": 50, \"misses_by_kind\": {\"cold\": 30, \"conflict\": 0, "
+                "\"false_sharing\": 20}}, \"bus\": {\"utilisation\": 0.25, \"transactions\": {\"total\": 9}}}"),
+        "    level  accesses  misses   ratio  for 1000    cold  false sh.\n"
+        "    cache       500      50  10.0 %    50.000  30.000     20.000\n");
+    shows(STATS(", \"sync\": {\"mutex\": {\"operations\": 8, \"waits\": 4, \"waited_cycles\": 3000}}"), "mutex           8      4          3,000                   1.500\n");
+    shows(STATS(", \"hot\": {\"functions\": [{\"function\": \"f\", \"instructions\": 750}], \"lines\": [{\"function\": \"f\", \"file\": \"/d/f.c\", "
+                "\"line\": 3, \"instructions\": 500}]}"), "    f.c:3           500  50.0 %\n");
+    char *text = table_of(STATS(", \"bus\": {\"config\": {\"ways\": 77}, \"totals\": {\"thing\": 5}}"));
+    CU_ASSERT_PTR_NULL(strstr(text, "77"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "totals thing"));
+    free(text);
+}
+
 static void test_many_processors(void)
 {
     char json[200000] = "{\"hw\": [";
@@ -117,6 +157,7 @@ int main(void)
     static const struct suite_test tests[] = {
         { "figures", test_figures }, { "reservations", test_reservations }, { "many processors", test_many_processors }, { "odd input", test_odd },
         { "tables of modules", test_tables },
+        { "the page", test_page }, { "hostile names", test_hostile },
     };
     return RUN_SUITE("table", tests);
 }
