@@ -89,20 +89,13 @@ static void arrivals(struct peet_map *map)
         peet__map_arrivals(map);
 }
 
-/** Does a store wait in front of this processor?  A context ends behind it, if nothing else is to be tried: it could have been seen. */
-static int unseen(struct peet_map *map, unsigned hw)
+/**
+ * A context's end orders what came before it, so under a model it is a step of its own: part of the step before, it would make that one, a load
+ * perhaps, need what the end needs.  (main, which is then alone, sees everything in the same step: nobody acts behind an end but those that it wakes.)
+ */
+static int ends(const struct peet_map *map, const struct peet_abstract_event *event)
 {
-    struct peet_map_consistency *c = map->consistency;
-    struct peet_move moves[PEET_OPTIONS_MOST];
-    unsigned n;
-
-    if (!c->ops || c->sync_only)
-        return 0;
-    n = c->ops->moves(c->self, moves, PEET_OPTIONS_MOST);
-    for (unsigned i = 0; i < n && i < PEET_OPTIONS_MOST; i++)
-        if (moves[i].kind == PEET_MOVE_SEE && moves[i].processor == hw)
-            return 1;
-    return 0;
+    return event->type == PEET_ABSTRACT_CONTEXT_EXIT && map->consistency->ops && !map->consistency->sync_only;
 }
 
 /** A core goes on until it stands before something visible, or has nothing to do. */
@@ -132,8 +125,7 @@ static void advance(struct explore *e, unsigned hw)
         } else if (kind == PEET_EVENT_BLOCK) {
             peet__map_run_block(map, hw, core, &event.block);
         } else if (kind == PEET_EVENT_ABSTRACT) {
-            if (visible(&event.abstract) || peet__consistency_waits(map, hw, &event.abstract) ||
-                (event.abstract.type == PEET_ABSTRACT_CONTEXT_EXIT && unseen(map, hw))) {
+            if (visible(&event.abstract) || ends(map, &event.abstract) || peet__consistency_waits(map, hw, &event.abstract)) {
                 s->standing = 1;
                 s->event = event.abstract;
                 if (s->event.nargs > 8)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The litmus tool.  Verbs:
- *   litmus generate TABLE          a C program that runs the test named by its argument, one thread for each of the test's
+ *   litmus generate TABLE          a C program that runs the test named by its argument, one thread for each of the test's; with a second argument
+ *                                  threads return what they have loaded
  *   litmus list TABLE              the tests' names, with the number of their threads
  *   litmus allowed MODEL TABLE [TEST]   the outcomes that MODEL allows: test, tab, outcome
  *   litmus seen MODEL TABLE TEST    does the literature say that the test's condition is seen?
  *   litmus meets TABLE TEST        does one of the outcomes on standard input meet it?
  *   litmus reach MODEL TABLE [TEST]     the outcomes that the module's own buffers and queues reach: all their steps from all states
- *   litmus random FIRST COUNT      a table of small tests by chance
+ *   litmus random FIRST COUNT      a table of small tests by chance; with a fourth word, of threads that end with loads, fences and locked operations
  *   litmus check TABLE             do both enumerators agree, and do they agree with the literature's verdicts?
  */
 #include "walk.h"
@@ -55,16 +56,25 @@ static void generate_op(const struct litmus_op *o)
     }
 }
 
-/* Registers are private until the end of the thread: they go to `result` behind everything else. */
-static void generate_thread(const struct litmus_test *t, int number, int p)
+/*
+ * Registers are private until the end of the thread.  Then they go to `result`; or they are returned, a byte each, so that a thread ends with its last
+ * operation, be it a load, a fence or a locked one.
+ */
+static void generate_thread(const struct litmus_test *t, int number, int p, int returned)
 {
-    printf("static void *t%d_%d(void *unused)\n{\n    int r[%d] = { 0 };\n\n    (void)unused;\n", number, p, REGISTERS_MOST);
+    int n = 0;
+
+    printf("static void *%c%d_%d(void *unused)\n{\n    int r[%d] = { 0 };\n\n    (void)unused;\n", "tu"[returned], number, p, REGISTERS_MOST);
     for (int i = 0; i < t->nops[p]; i++)
         generate_op(&t->ops[p][i]);
-    for (int i = 0; i < t->nops[p]; i++)
+    for (int i = 0; i < t->nops[p] && !returned; i++)
         if (t->ops[p][i].reg >= 0)
             printf("    result[%d] = r[%d];\n", t->ops[p][i].reg, t->ops[p][i].reg);
-    printf("    return NULL;\n}\n");
+    printf("    return (void *)(0ul");
+    for (int i = 0; i < t->nops[p] && returned; i++)
+        if (t->ops[p][i].reg >= 0)
+            printf(" | (unsigned long)r[%d] << %d", t->ops[p][i].reg, 8 * n++);
+    printf(");\n}\n");
 }
 
 static void generate(int n)
@@ -74,12 +84,26 @@ static void generate(int n)
            "static _Alignas(64) atomic_int y;\nstatic _Alignas(64) atomic_int z;\nstatic _Alignas(64) int result[%d];\n\n", REGISTERS_MOST);
     for (int k = 0; k < n; k++)
         for (int p = 0; p < tests[k].nthreads; p++)
-            generate_thread(&tests[k], k, p);
-    printf("static const struct test {\n    const char *name;\n    int nthreads, nregs, used;\n    void *(*threads[%d])(void *);\n} tests[] = {\n", THREADS_MOST);
+            for (int returned = 0; returned < 2; returned++)
+                generate_thread(&tests[k], k, p, returned);
+    printf("static const struct test {\n    const char *name;\n    int nthreads, nregs, used;\n    void *(*threads[2][%d])(void *);\n    int regs[%d][%d];\n"
+           "} tests[] = {\n", THREADS_MOST, THREADS_MOST, OPS_MOST + 1);
     for (int k = 0; k < n; k++) {
         printf("    { \"%s\", %d, %d, %u, { ", tests[k].name, tests[k].nthreads, tests[k].nregs, tests[k].used);
-        for (int p = 0; p < tests[k].nthreads; p++)
-            printf("t%d_%d, ", k, p);
+        for (int returned = 0; returned < 2; returned++) {
+            printf("{ ");
+            for (int p = 0; p < tests[k].nthreads; p++)
+                printf("%c%d_%d, ", "tu"[returned], k, p);
+            printf("}, ");
+        }
+        printf("}, { ");
+        for (int p = 0; p < tests[k].nthreads; p++) {
+            printf("{ ");
+            for (int i = 0; i < tests[k].nops[p]; i++)
+                if (tests[k].ops[p][i].reg >= 0)
+                    printf("%d, ", tests[k].ops[p][i].reg);
+            printf("-1 }, ");
+        }
         printf("} },\n");
     }
     printf("};\n\nstatic void show(const struct test *t)\n{\n    const char *between = \"\";\n    int memory[] = { w, x, y, z };\n\n"
@@ -87,9 +111,11 @@ static void generate(int n)
            "    for (int i = 0; i < 4; i++)\n        if (t->used >> i & 1) {\n            printf(\"%%s%%c=%%d\", between, \"wxyz\"[i], memory[i]);\n"
            "            between = \" \";\n        }\n    printf(\"\\n\");\n}\n\n"
            "int main(int argc, char **argv)\n{\n    for (unsigned k = 0; argc > 1 && k < sizeof tests / sizeof *tests; k++)\n"
-           "        if (!strcmp(tests[k].name, argv[1])) {\n            pthread_t threads[%d];\n\n"
-           "            for (int p = 0; p < tests[k].nthreads; p++)\n                pthread_create(&threads[p], NULL, tests[k].threads[p], NULL);\n"
-           "            for (int p = 0; p < tests[k].nthreads; p++)\n                pthread_join(threads[p], NULL);\n"
+           "        if (!strcmp(tests[k].name, argv[1])) {\n            const int returned = argc > 2;\n            pthread_t threads[%d];\n            void *got;\n\n"
+           "            for (int p = 0; p < tests[k].nthreads; p++)\n                pthread_create(&threads[p], NULL, tests[k].threads[returned][p], NULL);\n"
+           "            for (int p = 0; p < tests[k].nthreads; p++) {\n                pthread_join(threads[p], &got);\n"
+           "                for (int i = 0; returned && tests[k].regs[p][i] >= 0; i++)\n"
+           "                    result[tests[k].regs[p][i]] = (int)((unsigned long)got >> 8 * i & 255);\n            }\n"
            "            show(&tests[k]);\n            return 0;\n        }\n    return 2;\n}\n", THREADS_MOST);
 }
 
@@ -226,9 +252,9 @@ int main(int argc, char **argv)
         return allowed(argv[2], n, argv[4], allowed_of);
     else if (argc >= 4 && !strcmp(verb, "reach"))
         return allowed(argv[2], n, argv[4], reached_by);
-    else if (argc == 4 && makes)
+    else if (argc >= 4 && makes)
         for (unsigned seed = (unsigned)atoi(argv[2]), count = (unsigned)atoi(argv[3]); count; count--) {
-            litmus_random(&tests[0], seed++);
+            (argc > 4 ? litmus_random_ends : litmus_random)(&tests[0], seed++);
             litmus_print(&tests[0]);
         }
     else if (argc == 5 && !strcmp(verb, "seen"))
@@ -239,7 +265,7 @@ int main(int argc, char **argv)
         for (int k = 0; k < n; k++)
             printf("%s %d\n", tests[k].name, tests[k].nthreads);
     else {
-        fprintf(stderr, "usage: litmus generate|list|check TABLE, litmus allowed|reach MODEL TABLE [TEST], litmus random FIRST COUNT, litmus seen MODEL TABLE TEST, litmus meets TABLE TEST\n");
+        fprintf(stderr, "usage: litmus generate|list|check TABLE, litmus allowed|reach MODEL TABLE [TEST], litmus random FIRST COUNT [ends], litmus seen MODEL TABLE TEST, litmus meets TABLE TEST\n");
         return 2;
     }
     return fflush(stdout) != 0;

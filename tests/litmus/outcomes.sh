@@ -1,16 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The outcomes that exploration finds for litmus tests, against what the enumerators allow.
-# outcomes.sh FOLDER MODEL OPTIMISATION quick|triples|all|random [FIRST COUNT]
+# outcomes.sh FOLDER MODEL OPTIMISATION quick|triples|all|random|returned [FIRST COUNT]
 #   plain, sc, tso, pso: the sets are those of the abstract machines.  pc, wo, rc: those that the module's own buffers and queues reach when all
 #   their steps are made from all states; nothing that the axioms forbid; and all that the literature says is seen ("rc+" in the table).
-# quick: every fourth test of at most three threads; triples: all of at most three; random: COUNT small tests by chance, from number FIRST.
+# quick: every fourth test of at most three threads; triples: all of at most three; random: COUNT small tests by chance, from number FIRST;
+# returned: as random, but threads return what they have loaded, so that they end with loads, fences and locked operations;
+# some of the table beside those by chance.
 . "$(dirname "$0")/lib.sh"
 model=$2 level=$3 which=$4
 allowed=$model
 [ "$model" = plain ] && allowed=sc
-if [ "$which" = random ]; then
-    must "$litmus" random "${5:-1}" "${6:-40}" >table.txt
+if [ "$which" = random ] || [ "$which" = returned ]; then
+    must "$litmus" random "${5:-1}" "${6:-40}" $([ "$which" = returned ] && echo ends) >table.txt
+    [ "$which" = returned ] && grep -E '^(amd5|amd10|iwp2.8.a|SB\+mfence\+po|SB\+xchg-loads) ;' "$table" >>table.txt
     table=$PWD/table.txt
 fi
 must "$litmus" generate "$table" >program.c
@@ -27,7 +30,7 @@ while read -r name threads; do
     quick) [ $((index % 4)) = 1 ] && [ "$threads" -le 3 ] || continue ;;
     triples) [ "$threads" -le 3 ] || continue ;;
     esac
-    explore out $((threads + 1)) "$model" ./program "$name"
+    explore out $((threads + 1)) "$model" ./program "$name" $([ "$which" = returned ] && echo returned)
     outcomes_of out >got.txt
     awk -F'\t' -v name="$name" '$1 == name { print $2 }' allowed.txt | sort -u >may.txt
     awk -F'\t' -v name="$name" '$1 == name { print $2 }' reached.txt | sort -u >want.txt

@@ -54,6 +54,47 @@ void litmus_random(struct litmus_test *t, unsigned seed)
     }
 }
 
+/* A store, then perhaps what empties the buffer, then what the thread ends with: mostly a load of something else. */
+static void random_end(uint64_t *state, struct litmus_test *t, int p, unsigned locations)
+{
+    static const enum litmus_kind between[] = { OP_MFENCE, OP_XCHG, OP_ADD, OP_MFENCE, OP_SFENCE, OP_STORE };
+    const int own = 1 + (int)pick(state, locations), other = 1 + (own + (int)pick(state, locations - 1)) % (int)locations;
+    struct litmus_op *o = t->ops[p];
+
+    *o++ = (struct litmus_op){ .kind = OP_STORE, .reg = -1, .order = " r"[!pick(state, 4)], .location = own, .value = 1 + p };
+    if (pick(state, 3)) {
+        *o = (struct litmus_op){ .kind = between[pick(state, 6)], .reg = -1, .order = ' ' };
+        if (o->kind != OP_MFENCE && o->kind != OP_SFENCE) {
+            o->location = pick(state, 2) ? own : other;
+            o->value = o->kind == OP_ADD ? 1 : 4 + p;
+        }
+        t->used |= 1u << o->location;
+        o++;
+    }
+    *o = (struct litmus_op){ .kind = pick(state, 5) ? OP_LOAD : pick(state, 2) ? OP_ADD : OP_MFENCE, .reg = -1, .order = ' ' };
+    if (o->kind != OP_MFENCE) {
+        o->location = other;
+        o->value = 1;
+        o->reg = t->nregs++;
+    }
+    t->used |= 1u << own | 1u << other;
+    t->nops[p] = (int)(o + 1 - t->ops[p]);
+}
+
+void litmus_random_ends(struct litmus_test *t, unsigned seed)
+{
+    uint64_t state = (seed + 1) * 0x9e3779b97f4a7c15u;
+
+    memset(t, 0, sizeof *t);
+    snprintf(t->name, sizeof t->name, "ends-%u", seed);
+    for (int i = 0; i < 4; i++)
+        pick(&state, 2);
+    t->nthreads = 2 + !pick(&state, 3);
+    for (int p = 0; p < t->nthreads; p++)
+        random_end(&state, t, p, (unsigned)t->nthreads);
+    t->used &= ~1u;
+}
+
 static void print_op(const struct litmus_op *o)
 {
     if (o->kind == OP_MFENCE || o->kind == OP_SFENCE) {

@@ -48,6 +48,8 @@ void litmus_axioms(const struct litmus_test *t, enum litmus_model model, struct 
 
 /** A small test by chance, of two or three threads; its condition is empty. */
 void litmus_random(struct litmus_test *t, unsigned seed);
+/** Threads that store, order, and end with something other than a store. */
+void litmus_random_ends(struct litmus_test *t, unsigned seed);
 /** As a line of the table, to standard output. */
 void litmus_print(const struct litmus_test *t);
 
