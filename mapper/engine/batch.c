@@ -90,7 +90,7 @@ void peet__map_run_block(struct peet_map *map, unsigned hw, struct peet_map_core
     uint64_t cost = map->machine_block ? map->machine_block(map->machine->self, hw, event, core->clock) : event->block->cost_cycles;
 
     observe_block(map, hw, core, event);
-    peet__map_charge(core, cost);
+    peet__map_charge(map, core, cost, "block");
 }
 
 /** Count what a batch has delivered. */
@@ -153,7 +153,7 @@ static struct peet_block_event *machine_batch(struct peet_map *map, unsigned hw,
 
         m->module->blocks(m->self, hw, at, done, core->clock, UINT64_MAX, &all);
     }
-    peet__map_charge(core, cost);
+    peet__map_charge(map, core, cost, "blocks");
     return at + done;
 }
 
@@ -195,6 +195,8 @@ size_t peet__map_run_batch(struct peet_map *map, unsigned hw, struct peet_map_co
         if (shown)
             show_block(map, hw, at, clock);
         at++;
+        if (peet__map_long(clock, cost))
+            cost = peet__map_take_time(map, clock, cost, "block");
         clock += cost;
         if (core->not_ready > clock) {
             core->stalled += core->not_ready - clock;

@@ -28,6 +28,36 @@ static __attribute__((format(printf, 2, 3))) void fail(const struct peet_env *en
     peet__map_fail(m->map, PEET_EMODULE, "%s: %s", m->module->name, text);
 }
 
+uint64_t peet__map_take_time(struct peet_map *map, uint64_t clock, uint64_t cycles, const char *operation)
+{
+    const char *machine = map->machine->module->name;
+    char negative[48] = "";
+
+    if ((int64_t)cycles < 0)
+        snprintf(negative, sizeof negative, " (%lld as a signed number)", (long long)cycles);
+    if (cycles >> PEET_MAP_LONG_LOG2)
+        peet__map_fail(map, PEET_EMODULE, "%s: %s() of hardware context %u said at cycle %llu that it took %llu cycles%s: not a time", machine,
+            operation, map->current, (unsigned long long)clock, (unsigned long long)cycles, negative);
+    else if (clock + cycles >= PEET_MAP_TIME_END)
+        peet__map_fail(map, PEET_EMODULE, "%s: with the %llu cycles of %s() the clock of hardware context %u passes 2^62 cycles", machine,
+            (unsigned long long)cycles, operation, map->current);
+    else
+        return cycles;
+    return 0;
+}
+
+/** Until when nobody can be made to wait any more.  In pull form each hardware context has a present of its own. */
+static uint64_t present(const struct peet_map *map, const struct peet_map_core *core)
+{
+    const struct peet_map_core *acting = &map->cores[map->current];
+
+    if (core == acting && core->context)
+        return core->clock;
+    if (map->pulling)
+        return core->clock < map->now ? core->clock : map->now;
+    return acting->context && acting->clock > map->now ? acting->clock : map->now;
+}
+
 /** For the acting core it takes effect when its event's own cost has been charged; others at once. */
 static void not_ready_until(const struct peet_env *env, unsigned hw, uint64_t cycles)
 {
@@ -39,6 +69,15 @@ static void not_ready_until(const struct peet_env *env, unsigned hw, uint64_t cy
         return;
     }
     core = &map->cores[hw];
+    if (cycles < present(map, core)) {
+        fail(env, "not_ready_until() of hardware context %u with cycle %llu, which is past at cycle %llu", hw, (unsigned long long)cycles,
+            (unsigned long long)present(map, core));
+        return;
+    }
+    if (cycles >= PEET_MAP_TIME_END) {
+        fail(env, "not_ready_until() of hardware context %u with cycle %llu: beyond 2^62, not a time", hw, (unsigned long long)cycles);
+        return;
+    }
     if (hw == map->current && core->context) {
         if (cycles > core->not_ready)
             core->not_ready = cycles;

@@ -78,7 +78,7 @@ int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core)
     any = map->ops->direct(map->source, c->source, run, one, shown, map);
     map->direct_instructions = run->instructions;
     core->instructions += run->instructions;
-    peet__map_charge(core, map->direct->end(self, map->current));
+    peet__map_charge(map, core, map->direct->end(self, map->current), "direct.end");
     return any;
 }
 

@@ -49,7 +49,7 @@ uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_c
         m->module->loop(m->self, hw, &taken, core->clock, UINT64_MAX, &all);
     }
     peet__map_count_block(map, core, block, turns);
-    peet__map_charge(core, cost);
+    peet__map_charge(map, core, cost, "loop");
     event->turns -= turns;
     if (event->turns && event->values)
         for (uint32_t i = 0; i < block->nvalues; i++)

@@ -556,7 +556,7 @@ void peet__map_perform(struct peet_map *map, unsigned hw, struct peet_map_core *
     if (one.type == PEET_ABSTRACT_SYSCALL)
         cost += peet__sync_syscall_cycles(map, one.args);
     peet__map_observe_abstract(map, hw, &one);
-    peet__map_charge(core, cost);
+    peet__map_charge(map, core, cost, "abstract");
     peet__map_take_effect(map, core, &one, now);
 }
 

@@ -285,9 +285,26 @@ int peet__map_preempt(struct peet_map *map, unsigned hw);
 /** Nothing can act any more: the end, or a deadlock. */
 void peet__map_stuck(struct peet_map *map);
 
-/** Time passes on a core: @cycles busy, then whatever not_ready_until() asked for. */
-static inline void peet__map_charge(struct peet_map_core *core, uint64_t cycles)
+/**
+ * What a machine says that an operation took is believed if it is less than 2^PEET_MAP_LONG_LOG2 cycles, two years at 1 GHz, and no clock
+ * comes to PEET_MAP_TIME_END, 146 years: beyond are negative numbers, garbage and sums that overflow.
+ */
+#define PEET_MAP_LONG_LOG2 56
+#define PEET_MAP_TIME_END (1ull << 62)
+
+/** Does the check need more than a look?  Clocks beyond two years are possible: programs may sleep. */
+static inline int peet__map_long(uint64_t clock, uint64_t cycles)
 {
+    return __builtin_expect((clock | cycles) >> PEET_MAP_LONG_LOG2 != 0, 0);
+}
+/** peet__map_take_time() - if peet__map_long().  Returns: @cycles, or 0 after peet__map_fail(), which names machine, operation and value */
+uint64_t peet__map_take_time(struct peet_map *map, uint64_t clock, uint64_t cycles, const char *operation);
+
+/** Time passes on a core: @cycles busy, as @operation of the machine has it, then whatever not_ready_until() asked for. */
+static inline void peet__map_charge(struct peet_map *map, struct peet_map_core *core, uint64_t cycles, const char *operation)
+{
+    if (peet__map_long(core->clock, cycles))
+        cycles = peet__map_take_time(map, core->clock, cycles, operation);
     core->clock += cycles;
     if (core->not_ready > core->clock) {
         core->stalled += core->not_ready - core->clock;

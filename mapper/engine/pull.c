@@ -35,11 +35,13 @@ void peet__map_pull_charge(const struct peet_env *env, unsigned hw, uint64_t cyc
         return;
     core = &map->cores[hw];
     if (core->is_idle) { /* waiting, said aloud */
+        if (peet__map_long(core->clock, cycles))
+            cycles = peet__map_take_time(map, core->clock, cycles, "charge");
         core->clock += cycles;
         core->idle += cycles;
         return;
     }
-    peet__map_charge(core, cycles);
+    peet__map_charge(map, core, cycles, "charge");
     if (map->pulled == core)
         settle_pulled(map);
 }
@@ -180,7 +182,7 @@ int peet__map_pull(const struct peet_env *env, unsigned hw, struct peet_pull *ou
     out->abstract = event.abstract;
     peet__map_observe_abstract(map, hw, &event.abstract);
     if (event.abstract.type == PEET_ABSTRACT_SYSCALL)
-        peet__map_charge(core, peet__sync_syscall_cycles(map, event.abstract.args));
+        peet__map_charge(map, core, peet__sync_syscall_cycles(map, event.abstract.args), "abstract");
     map->pulled_clock = core->clock;
     map->pulled = core;
     map->pulled_event = event;

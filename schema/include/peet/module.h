@@ -515,7 +515,9 @@ struct peet_env {
     void (*stats_string)(const struct peet_env *, struct peet_stats *, const char *key, const char *value);
     /* In an array node, key is NULL. */
 
-    /* Time, for machines. */
+    /* Time, for machines.  No clock may pass 2^62 cycles.
+     * not_ready_until() - hardware context hw does nothing before this time; for the one whose event this is, after the event's own cost.
+     * A time that is past ends the run. */
     void (*not_ready_until)(const struct peet_env *, unsigned hw, uint64_t cycles);
     uint64_t (*clock)(const struct peet_env *, unsigned hw);
 
@@ -595,7 +597,7 @@ struct peet_module {
     unsigned (*hw_contexts)(void *self, unsigned cores);
 
     /** block() - a block was executed on hardware context hw at its clock now.
-     *  Returns: cycles that it took (observers: ignored) */
+     *  Returns: cycles that it took, less than 2^56: more ends the run (observers: ignored) */
     uint64_t (*block)(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now);
 
     /** abstract() - an abstract event is performed.  Returns: its cost in cycles */
