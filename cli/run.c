@@ -14,8 +14,11 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { DEFAULT_STACK_BYTES = 8 << 20 };
 
 static char **subject_argv(const struct peet_config *config)
 {
@@ -73,6 +76,19 @@ static int show_results(const struct peet_cli_run_options *options, const struct
     return peet_cli_end_like(ending->wait_status);
 }
 
+/* The main thread's stack is as large as it would be without peet.  Where there is no limit it takes an eighth of what the address
+ * space may be, if that is limited. */
+static void settle_stack(struct peet_config *config)
+{
+    struct rlimit stack, space;
+    if (config->stack_bytes == 0 && getrlimit(RLIMIT_STACK, &stack) == 0)
+        config->stack_bytes = stack.rlim_cur < PEET_CONFIG_STACK_LEAST ? PEET_CONFIG_STACK_LEAST :
+            stack.rlim_cur < PEET_CONFIG_STACK_MOST                    ? stack.rlim_cur : PEET_CONFIG_STACK_MOST;
+    if (config->stack_bytes == PEET_CONFIG_STACK_MOST && getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY &&
+        space.rlim_cur / 8 < config->stack_bytes)
+        config->stack_bytes = space.rlim_cur / 8 > DEFAULT_STACK_BYTES ? space.rlim_cur / 8 : DEFAULT_STACK_BYTES;
+}
+
 /* The effective configuration names the folder by its absolute path; the user keeps their own words. */
 static int write_config(const struct peet_cli_run_options *options, const struct peet_cli_folder *folder, struct peet_error *error)
 {
@@ -92,6 +108,7 @@ static int run_in_folder(const struct peet_cli_run_options *options, const char 
         .config_path = folder->config,
         .output = folder->path,
         .lib_dir = lib_dir,
+        .stack_bytes = options->config.stack_bytes,
         .show_progress = !options->quiet && isatty(STDERR_FILENO),
     };
     int err = subject.argv ? 0 : peet_error_set(error, PEET_ENOMEM, "out of memory");
@@ -126,6 +143,7 @@ int peet_cli_run(int argc, char **argv)
             error.code = PEET_EINVALID;
         return peet_cli_fail(&error);
     }
+    settle_stack(&options.config);
     int err = peet_cli_program_find(options.config.program, &program, &error);
     if (!err)
         err = peet_cli_program_check(program, &options.config, &error);

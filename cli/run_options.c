@@ -13,7 +13,7 @@
 enum { KEY_QUANTUM = 0x100, KEY_SWITCH, KEY_SCHEDULE, KEY_CHUNK, KEY_JSON, KEY_WINNER, KEY_LOCK_MODEL,
     KEY_SPIN_QUANTUM, KEY_FREQUENCY, KEY_RANGES, KEY_CONSISTENCY, KEY_CONSISTENCY_SYNC, KEY_EXPLORE,
     KEY_EXPLORE_LIMIT, KEY_EXPLORE_STEPS, KEY_REPLAY_TOKEN, KEY_ROI, KEY_PERFECT, KEY_REMAP,
-    KEY_ALLOCATOR, KEY_DATA_DEPTH };
+    KEY_ALLOCATOR, KEY_DATA_DEPTH, KEY_STACK };
 
 static const struct argp_option options[] = {
     { "config", 'c', "FILE", 0, "Read settings from FILE (libconfig); the command line overrides them", 1 },
@@ -36,6 +36,7 @@ static const struct argp_option options[] = {
     { "spin-quantum", KEY_SPIN_QUANTUM, "CYCLES", 0,
         "A spinning context gives way after so long if others wait for a processor; default 10000", 2 },
     { "frequency", KEY_FREQUENCY, "HZ", 0, "Cycles per second of the program's clocks: 1000000000 (default), 2G, 800M", 2 },
+    { "stack", KEY_STACK, "SIZE", 0, "Stack of the main thread: 64M, 2G, unlimited; default: what ulimit -s says", 2 },
     { "ranges", KEY_RANGES, "on|off", 0, "Whether library calls such as memcpy make references; default on", 2 },
     { "roi", KEY_ROI, "all|only", 0, "Whether modules see the whole run (default) or its regions of interest only", 2 },
     { "consistency", KEY_CONSISTENCY, "NAME[,KEY=VALUE...]", 0,
@@ -91,6 +92,7 @@ static const struct setting {
     { KEY_REMAP, "--remap", peet_config_add_remap },
     { KEY_ALLOCATOR, "--allocator", peet_config_add_allocator },
     { KEY_DATA_DEPTH, "--data-depth", peet_config_set_data_depth },
+    { KEY_STACK, "--stack", peet_config_set_stack },
     { KEY_FREQUENCY, "--frequency", peet_config_set_frequency },
 };
 

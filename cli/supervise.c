@@ -171,6 +171,8 @@ static int make_environment(struct session *s)
     if (!err)
         err = add_env(s, "PEET_PROGRESS_FD=%d", s->progress.fd);
     if (!err)
+        err = add_env(s, "PEET_STACK=%llu", (unsigned long long)subject->stack_bytes);
+    if (!err)
         err = add_env(s, PEET_SPILL_SETTING "=%d", s->spill_fd);
     if (!err) /* a subject linked against another installation still gets this one's runtime */
         err = library_path && *library_path ? add_env(s, "LD_LIBRARY_PATH=%s:%s", library_path, subject->lib_dir)
@@ -205,6 +207,8 @@ static int prepare(struct session *s)
     return err;
 }
 
+/* The host's stack, and the layout of memory that the kernel derives from the limit, are the same for all; the subject's own stack
+ * and its limit are the runtime's business. */
 static int set_stack_limit(void)
 {
     struct rlimit limit;

@@ -6,6 +6,8 @@
 #ifndef PEET_CLI_SUPERVISE_H
 #define PEET_CLI_SUPERVISE_H
 
+#include <stdint.h>
+
 #include <peet/error.h>
 
 struct peet_cli_subject {
@@ -14,6 +16,7 @@ struct peet_cli_subject {
     const char *config_path; /* absolute */
     const char *output;      /* absolute */
     const char *lib_dir;     /* <prefix>/lib */
+    uint64_t stack_bytes;    /* of the main thread */
     int show_progress;
 };
 

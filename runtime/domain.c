@@ -495,7 +495,7 @@ static void make_windows(uint64_t share)
 #define UPTO(base, end) window(base, (base) + share < (end) ? (base) + share : (end))
     nwindows = 0;
     window(PEET__ARGS_ARRAYS, PEET__ENV_STRINGS + 4 * PEET__GIB);
-    window(PEET__MAIN_STACK_TOP - PEET__MAIN_STACK_BYTES - PEET__MAIN_GUARD_BYTES, PEET__MAIN_STACK_TOP);
+    window(peet__rt.main_ctx.stack.guard_lo, PEET__MAIN_STACK_TOP);
     UPTO(PEET__STACKS_BASE, PEET__STACKS_END);
     UPTO(PEET__HEAP_BASE, PEET__HEAP_END);
     UPTO(PEET__BRK_BASE, PEET__BRK_BASE + 32 * PEET__GIB);
@@ -606,8 +606,7 @@ static int convert_mapping(const struct mapping *m)
         return 0;
     if (in_layout(m->lo)) {
         struct mapping part = *m;
-        const uint64_t guard = PEET__MAIN_STACK_TOP - PEET__MAIN_STACK_BYTES - PEET__MAIN_GUARD_BYTES;
-        if (part.lo == guard) /* stays, and cannot be read */
+        if (part.lo == peet__rt.main_ctx.stack.guard_lo) /* stays, and cannot be read */
             part.lo += PEET__MAIN_GUARD_BYTES;
         return part.lo < part.hi ? convert(&part, class_of(&part)) : 0;
     }

@@ -172,8 +172,9 @@ static void explain(struct crash *crash, const siginfo_t *info)
     int fault = peet__fatal_is_fault(crash->signal, info);
     if (fault && (crash->signal == SIGSEGV || crash->signal == SIGBUS) && crash->address >= stack->guard_lo &&
         crash->address < stack->lo)
-        snprintf(crash->why, sizeof crash->why, "stack overflow: context %u has used up its stack of %lu bytes",
-            ctx->number, stack->hi - stack->lo);
+        snprintf(crash->why, sizeof crash->why, "stack overflow: context %u has used up its stack of %lu bytes; %s", ctx->number,
+            stack->hi - stack->lo, ctx == &peet__rt.main_ctx ? "ulimit -s or --stack gives it more"
+            : ctx->in_iteration ? "iterations of a doall loop get no more" : "its thread's attributes can give it more");
     else if (fault && (crash->signal == SIGSEGV || crash->signal == SIGBUS))
         snprintf(crash->why, sizeof crash->why, "%s at address 0x%lx in context %u", strsignal(crash->signal),
             crash->address, ctx->number);

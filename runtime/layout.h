@@ -17,7 +17,8 @@
 
 /* The main context's stack: ends here, guard below. */
 #define PEET__MAIN_STACK_TOP 0x120000000000ul
-#define PEET__MAIN_STACK_BYTES (8ul << 20)
+#define PEET__MAIN_STACK_BYTES (8ul << 20) /* unless the setting PEET_STACK says otherwise */
+#define PEET__MAIN_STACK_MOST (64ul << 30)
 #define PEET__MAIN_GUARD_BYTES (1ul << 20)
 
 /* Stacks of other contexts, upwards. */

@@ -9,6 +9,7 @@
 #include "domain_internal.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -60,10 +61,19 @@ static int map_stack(uint64_t guard_lo, size_t guard_bytes, size_t bytes, struct
     return 0;
 }
 
+/* As large as the setting says.  The largest means "no limit": then less will do where memory is limited. */
 int peet__stack_main(struct peet__stack *out_stack)
 {
-    return map_stack(PEET__MAIN_STACK_TOP - PEET__MAIN_STACK_BYTES - PEET__MAIN_GUARD_BYTES, PEET__MAIN_GUARD_BYTES,
-        PEET__MAIN_STACK_BYTES, out_stack);
+    const char *setting = peet_rt_setting("PEET_STACK");
+    uint64_t asked = setting ? strtoull(setting, NULL, 10) : 0, bytes;
+    if (asked == 0 || asked > PEET__MAIN_STACK_MOST)
+        asked = PEET__MAIN_STACK_BYTES;
+    bytes = (asked + PEET__PAGE - 1) & ~(PEET__PAGE - 1);
+    int err;
+    do
+        err = map_stack(PEET__MAIN_STACK_TOP - bytes - PEET__MAIN_GUARD_BYTES, PEET__MAIN_GUARD_BYTES, bytes, out_stack);
+    while (err != 0 && asked == PEET__MAIN_STACK_MOST && (bytes /= 2) >= PEET__MAIN_STACK_BYTES);
+    return err;
 }
 
 static unsigned class_of(size_t bytes)

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 extern char *program_invocation_name, *program_invocation_short_name;
@@ -96,6 +97,16 @@ static void set_stack_end(void *end)
     }
 }
 
+/* The limit that the subject is told is the stack that it has: pthread_getattr_np() goes by it, and so do its children. */
+static void raise_stack_limit(uint64_t bytes)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && (limit.rlim_max == RLIM_INFINITY || limit.rlim_max >= bytes)) {
+        limit.rlim_cur = bytes;
+        setrlimit(RLIMIT_STACK, &limit);
+    }
+}
+
 /* The main context's first function.  Never returns: libc's own ends in exit(). */
 static void run_subject(uint64_t a, uint64_t b)
 {
@@ -152,6 +163,7 @@ PUBLIC int __libc_start_main(int (*main)(int, char **, char **), int argc, char 
         ctx->uc = &main_uc;
     if (peet__stack_main(&ctx->stack) != 0)
         peet__die(1, "cannot place the main stack at 0x%lx: %s", PEET__MAIN_STACK_TOP, strerror(errno));
+    raise_stack_limit(ctx->stack.hi - ctx->stack.lo);
     ctx->fs = rt->thread;
     ctx->stack_top = ctx->stack.hi;
     ctx->held = 1;

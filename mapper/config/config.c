@@ -232,6 +232,16 @@ int peet_config_set_spin_quantum(struct peet_config *config, const char *where, 
     return set_number(&config->spin_quantum_cycles, where, text, 1, INT64_MAX, error);
 }
 
+int peet_config_set_stack(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    uint64_t bytes = PEET_CONFIG_STACK_MOST;
+
+    if (strcmp(text, "unlimited") && (peet_text_size(text, &bytes) || (bytes && bytes < PEET_CONFIG_STACK_LEAST) || bytes > PEET_CONFIG_STACK_MOST))
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not a size from 64KiB to 64GiB, or unlimited", where, text);
+    config->stack_bytes = bytes;
+    return 0;
+}
+
 int peet_config_set_poll(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
 {
     return set_number(&config->poll_cycles, where, text, 1, INT64_MAX, error);

@@ -41,6 +41,10 @@ struct peet_config_texts {
     size_t n;
 };
 
+/** The main thread's stack: an unlimited one is so large, or less if memory is limited. */
+#define PEET_CONFIG_STACK_LEAST (64ull << 10)
+#define PEET_CONFIG_STACK_MOST (64ull << 30)
+
 struct peet_config {
     char *program;
     char **arguments; /* narguments of them, without the program's own name */
@@ -58,6 +62,7 @@ struct peet_config {
     uint64_t spin_quantum_cycles, poll_cycles, syscall_cycles;
     double io_cycles_per_byte;
     uint64_t frequency_hz;
+    uint64_t stack_bytes;         /* of the main thread; 0: what the limit of the shell allows */
     int roi_only;                 /* modules see the regions of interest only */
     int ranges;                   /* the references of library calls such as memcpy are part of the run */
     struct peet_config_module machine;
@@ -108,6 +113,8 @@ int peet_config_set_chunk(struct peet_config *config, const char *where, const c
 int peet_config_set_winner(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_lock_model(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_spin_quantum(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+/** a size, or unlimited: PEET_CONFIG_STACK_MOST */
+int peet_config_set_stack(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_poll(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_syscall(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_io(struct peet_config *config, const char *where, const char *text, struct peet_error *error);

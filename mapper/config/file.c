@@ -19,7 +19,7 @@
 
 static const char *const keys[] = { "version", "program", "arguments", "cores", "granularity", "seed", "policy", "quantum_cycles",
     "switch_cycles", "schedule", "chunk", "winner", "lock_model", "spin_quantum_cycles", "poll_cycles", "syscall_cycles",
-    "io_cycles_per_byte", "frequency_hz", "ranges", "roi", "machine", "observers",
+    "io_cycles_per_byte", "frequency_hz", "stack_bytes", "ranges", "roi", "machine", "observers",
     "consistency", "consistency_sync", "explore", "explore_limit", "explore_steps", "replay_token",
     "perfect", "remap", "allocators", "data_depth", "output" };
 static const char *const module_keys[] = { "module", "path", "parameters" };
@@ -176,7 +176,7 @@ static int read_setting(struct peet_config *config, const char *path, config_set
         { "winner", peet_config_set_winner }, { "lock_model", peet_config_set_lock_model },
         { "spin_quantum_cycles", peet_config_set_spin_quantum }, { "poll_cycles", peet_config_set_poll },
         { "syscall_cycles", peet_config_set_syscall }, { "io_cycles_per_byte", peet_config_set_io },
-        { "frequency_hz", peet_config_set_frequency }, { "ranges", peet_config_set_ranges },
+        { "frequency_hz", peet_config_set_frequency }, { "stack_bytes", peet_config_set_stack }, { "ranges", peet_config_set_ranges },
         { "consistency_sync", peet_config_set_consistency_sync }, { "explore", peet_config_set_explore },
         { "explore_limit", peet_config_set_explore_limit }, { "explore_steps", peet_config_set_explore_steps },
         { "replay_token", peet_config_set_replay_token },
@@ -351,6 +351,7 @@ static int fill(const struct peet_config *c, config_setting_t *root)
     snprintf(real, sizeof real, "%.17g", c->io_cycles_per_byte); /* as a text: libconfig 1.5 writes too few digits */
     add_string(&out, root, "io_cycles_per_byte", real);
     add_number(&out, root, "frequency_hz", c->frequency_hz);
+    add_number(&out, root, "stack_bytes", c->stack_bytes);
     list = add(&out, root, "ranges", CONFIG_TYPE_BOOL);
     out.bad |= !list || !config_setting_set_bool(list, c->ranges);
     add_string(&out, root, "roi", c->roi_only ? "only" : "all");
@@ -438,7 +439,7 @@ json_t *peet_config_json(const struct peet_config *c)
         json_decref(observers);
         return NULL;
     }
-    root = json_pack("{s:i,s:o*,s:o,s:i,s:o,s:o,s:s,s:I,s:I,s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:f,s:I,s:b,s:s,s:o*,s:o,s:o*,s:s,s:s,s:o*,s:o*}", "version", PEET_CONFIG_VERSION, "program",
+    root = json_pack("{s:i,s:o*,s:o,s:i,s:o,s:o,s:s,s:I,s:I,s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:f,s:I,s:I,s:b,s:s,s:o*,s:o,s:o*,s:s,s:s,s:o*,s:o*}", "version", PEET_CONFIG_VERSION, "program",
         c->program ? peet_stats_text(c->program) : NULL, "arguments", arguments, "cores", (int)c->cores, "granularity",
         c->granularity == PEET_GRANULARITY_BLOCKS ? json_integer((json_int_t)c->granularity_blocks)
                                                   : json_string(peet_config_granularity_text(c, text, sizeof text)),
@@ -446,7 +447,7 @@ json_t *peet_config_json(const struct peet_config *c)
         "switch_cycles", (json_int_t)c->switch_cycles, "schedule", peet_config_schedule_text(c->schedule), "chunk",
         (json_int_t)c->chunk, "winner", peet_config_winner_text(c->winner), "lock_model", peet_config_lock_model_text(c->lock_model),
         "spin_quantum_cycles", (json_int_t)c->spin_quantum_cycles, "poll_cycles", (json_int_t)c->poll_cycles, "syscall_cycles",
-        (json_int_t)c->syscall_cycles, "io_cycles_per_byte", c->io_cycles_per_byte, "frequency_hz", (json_int_t)c->frequency_hz, "ranges", c->ranges,
+        (json_int_t)c->syscall_cycles, "io_cycles_per_byte", c->io_cycles_per_byte, "frequency_hz", (json_int_t)c->frequency_hz, "stack_bytes", (json_int_t)c->stack_bytes, "ranges", c->ranges,
         "roi", c->roi_only ? "only" : "all",
         "machine", c->machine.module ? module_json(&c->machine) : NULL, "observers", observers,
         "consistency", c->consistency.module ? module_json(&c->consistency) : NULL, "consistency_sync", c->consistency_sync ? "sync" : "ref",

@@ -124,6 +124,7 @@ int peet_host_data_start(struct peet_program *program, const struct peet_config 
 {
     const struct peet_datamap_hooks hooks = {.place = place};
     struct peet_rule *rules = NULL;
+    uint64_t main_lo, main_hi;
     size_t n = 0;
     int err;
 
@@ -134,6 +135,7 @@ int peet_host_data_start(struct peet_program *program, const struct peet_config 
         err = read_rules(config, &rules, &n, error);
     live.program = program;
     live.config = config;
+    peet_ctx_stack(peet_ctx_main(), &main_lo, &main_hi);
     if (!err)
         peet_datamap_set_allocators(live.data, (const char *const *)config->allocators.texts, config->allocators.n);
     if (!err && config->remap.n) {
@@ -143,7 +145,7 @@ int peet_host_data_start(struct peet_program *program, const struct peet_config 
     if (!err && n)
         err = peet_rules_new(live.data, rules, n, &live.rules, error);
     free(rules);
-    if (!err && (peet_datamap_add_stack(live.data, PEET__MAIN_STACK_TOP - PEET__MAIN_STACK_BYTES - PEET__MAIN_GUARD_BYTES, PEET__MAIN_STACK_TOP) ||
+    if (!err && (peet_datamap_add_stack(live.data, main_lo - PEET__MAIN_GUARD_BYTES, main_hi) ||
                     peet_datamap_add_stack(live.data, PEET__STACKS_BASE, PEET__STACKS_END)))
         err = peet_error_set(error, PEET_ENOMEM, "out of memory");
     for (size_t i = 0; i < live.nimages && !err; i++)
