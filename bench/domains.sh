@@ -56,6 +56,6 @@ while IFS='|' read -r name quick full libs; do
         END { p = t["without plain"]; q = t["with plain"]; i = t["without ideal"]; j = t["with ideal"]
               printf "%-10s %9.3f %9.3f %6.2f %6.3f   %9.3f %9.3f %6.2f\n", name, p, q, q / p,
                   n["without plain"] ? n["with plain"] / n["without plain"] : 0, i, j, j / i }' "$work/rows" | tee -a "$work/table"
-done <"$here/programs.list"
+done <"$here/programs/programs.list"
 awk '{ a += log($4); b += $5 > 0 ? log($5) : 0; c += log($8); n++ }
     END { if (n) printf "%-10s %9s %9s %6.2f %6.3f   %9s %9s %6.2f\n", "geo. mean", "", "", exp(a / n), exp(b / n), "", "", exp(c / n) }' "$work/table"
