@@ -32,7 +32,8 @@ constexpr uint32_t kept = PEET_HOOK_VECTORS | PEET_HOOK_XMM;
 
 class Inserter {
 public:
-    Inserter(Target &T, Function &F) : T(T), F(F), MRI(F.MF->getRegInfo()), frames(*F.MF)
+    Inserter(Target &T, Function &F, const Options &O) : T(T), F(F), MRI(F.MF->getRegInfo()), frames(*F.MF),
+        own_segment(O.domains ? MCRegister() : T.reg("GS"))
     {
         MOV64mr = T.opcode("MOV64mr"), MOV64rm = T.opcode("MOV64rm"), MOV64mi32 = T.opcode("MOV64mi32");
         LEA64r = T.opcode("LEA64r"), CMP64rm = T.opcode("CMP64rm"), JCC = T.opcode("JCC_1");
@@ -54,11 +55,27 @@ private:
             return BuildMI(*P.MBB, P.at, P.DL, T.TII->get(opcode), dst);
         return BuildMI(*P.MBB, P.at, P.DL, T.TII->get(opcode));
     }
-    void mem(MachineInstrBuilder B, MCRegister base, int64_t disp)
+    void mem(MachineInstrBuilder B, MCRegister base, int64_t disp, MCRegister segment = MCRegister())
     {
-        B.addReg(base).addImm(1).addReg(0).addImm(disp).addReg(0);
+        B.addReg(base).addImm(1).addReg(0).addImm(disp).addReg(segment);
     }
-    void loadControl(const Point &P, int r, int off) { mem(build(P, MOV64rm, T.gpr64[r]), T.noreg, PEET_CONTROL_ADDRESS + off); }
+    // The running thread's cursor and limit: see PER THREAD in peet/raw.h.
+    void own(MachineInstrBuilder B, int off) { mem(B, T.noreg, PEET_CONTROL_ADDRESS + off, own_segment); }
+    std::string own(int off) const
+    {
+        return (own_segment ? "%gs:" : "") + std::to_string(PEET_CONTROL_ADDRESS + off);
+    }
+    void loadCursor(const Point &P, int r) { own(build(P, MOV64rm, T.gpr64[r]), PEET_CONTROL_CURSOR); }
+    void storeCursor(const Point &P, int r)
+    {
+        auto B = build(P, MOV64mr);
+        own(B, PEET_CONTROL_CURSOR);
+        B.addReg(T.gpr64[r]);
+    }
+    std::string loadCursorText(int r) const
+    {
+        return "movq " + own(PEET_CONTROL_CURSOR) + ",%" + StringRef(T.TRI->getName(T.gpr64[r])).lower();
+    }
     void store(const Point &P, MCRegister base, int64_t disp, MCRegister value)
     {
         auto B = build(P, MOV64mr);
@@ -86,6 +103,7 @@ private:
     const MachineRegisterInfo &MRI;
     Frames frames;
     unsigned MOV64mr, MOV64rm, MOV64mi32, LEA64r, CMP64rm, JCC, PUSH, POP, PUSHF, POPF, CMP32mi;
+    const MCRegister own_segment;
     bool wide = false; // the function uses more vector state than the lower halves of xmm0..15
     std::string slow;
     unsigned nslow = 0;
@@ -195,7 +213,7 @@ std::string Inserter::hookText(unsigned frame, unsigned slot, uint32_t word, int
     std::string text = frames.below(frame, call);
     raw_string_ostream behind(text);
     if (cursor >= 0)
-        behind << "\n\tmovq " << PEET_CONTROL_ADDRESS + PEET_CONTROL_CURSOR << ",%" << StringRef(T.TRI->getName(T.gpr64[cursor])).lower();
+        behind << "\n\t" << loadCursorText(cursor);
     return text;
 }
 
@@ -285,19 +303,19 @@ bool Inserter::top(Segment &S, const LiveRegUnits &live, std::string &why)
         nslow++;
         build(P, TargetOpcode::ANNOTATION_LABEL).addSym(back);
         if (S.cursor < 0)
-            loadControl(P, A, PEET_CONTROL_CURSOR);
+            loadCursor(P, A);
         auto cmp = build(P, CMP64rm).addReg(T.gpr64[A]);
-        mem(cmp, T.noreg, PEET_CONTROL_ADDRESS + PEET_CONTROL_LIMIT);
+        own(cmp, PEET_CONTROL_LIMIT);
         build(P, JCC).addSym(out).addImm(CondAE);
         raw_string_ostream os(slow);
         const unsigned frame = frames.at(*P.MBB, P.at);
         os << frames.become(frame, down) << out->getName() << ": "
            << frames.below(frame, "callq *" + std::to_string(PEET_CONTROL_ADDRESS + PEET_CONTROL_STUB)) << "\n\t";
         if (S.cursor >= 0)
-            os << "movq " << PEET_CONTROL_ADDRESS + PEET_CONTROL_CURSOR << ",%" << StringRef(T.TRI->getName(T.gpr64[A])).lower() << "\n\t";
+            os << loadCursorText(A) << "\n\t";
         os << "jmp " << back->getName() << "\n";
     } else if (S.cursor < 0)
-        loadControl(P, A, PEET_CONTROL_CURSOR);
+        loadCursor(P, A);
 
     unsigned words = header(S) + S.slotWords;
     if (S.sync) {
@@ -314,7 +332,7 @@ bool Inserter::top(Segment &S, const LiveRegUnits &live, std::string &why)
             return false;
     const int after = S.after >= 0 ? S.after : A;
     lea(P, T.gpr64[after], T.gpr64[A], 8 * words);
-    store(P, T.noreg, PEET_CONTROL_ADDRESS + PEET_CONTROL_CURSOR, T.gpr64[after]);
+    storeCursor(P, after);
     topCursor = S.after;
     if (shifted) {
         for (auto r = pushed.rbegin(); r != pushed.rend(); ++r)
@@ -377,7 +395,7 @@ bool Inserter::mid(Segment &S, MachineInstr *at, const LiveRegUnits &live, std::
             build(P, PUSH).addReg(T.gpr64[r]), down += 8;
     }
     if (!carried)
-        loadControl(P, A, PEET_CONTROL_CURSOR);
+        loadCursor(P, A);
     int64_t words = header(S) + S.slotWords;
     for (const Slot &s : S.slots)
         if (!s.top && s.at == at && !emitSlot(P, s, A, 8 * ((int64_t)header(S) + s.word - words), B, down, why))
@@ -526,7 +544,7 @@ bool Inserter::run(std::string &why)
         if (p.from >= 0)
             build(P, T.opcode("MOV64rr"), T.gpr64[p.to]).addReg(T.gpr64[p.from]);
         else
-            loadControl(P, p.to, PEET_CONTROL_CURSOR);
+            loadCursor(P, p.to);
     }
     // Recording code between the jumps that end a block hides the first of them from the printer, which
     // would leave out the label of a block that it takes to be reached by falling through alone.
@@ -546,9 +564,9 @@ bool Inserter::run(std::string &why)
 
 } // namespace
 
-bool insert(Target &T, Function &F, std::string &why)
+bool insert(Target &T, Function &F, const Options &O, std::string &why)
 {
-    return Inserter(T, F).run(why);
+    return Inserter(T, F, O).run(why);
 }
 
 } // namespace peet

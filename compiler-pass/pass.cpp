@@ -88,7 +88,7 @@ bool Recorder::runOnMachineFunction(MachineFunction &MF)
     }
     F.start = label(MF, "f", 0);
     BuildMI(MF.front(), MF.front().begin(), DebugLoc(), T.TII->get(TargetOpcode::ANNOTATION_LABEL)).addSym(F.start);
-    if (!insert(T, F, why)) {
+    if (!insert(T, F, O, why)) {
         refuse(MF, why, DebugLoc());
         return true;
     }

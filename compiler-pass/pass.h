@@ -247,7 +247,7 @@ std::vector<int> deadRegisters(const Target &T, const llvm::LiveRegUnits &live, 
 // Where a block's last code goes: before its first jump, behind the record of a silent loop; nullptr: at its end.
 llvm::MachineInstr *wayOut(const Function &F, unsigned mbb);
 // insert.cpp: write the recording code.  False and a reason if it cannot.
-bool insert(Target &T, Function &F, std::string &why);
+bool insert(Target &T, Function &F, const Options &O, std::string &why);
 // emit.cpp: write the schema.
 void emit(Target &T, Function &F, const Options &O);
 

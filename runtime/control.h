@@ -26,9 +26,11 @@ struct peet__control {
     void *outside;
     uint32_t away;
     void *back;
+    uint64_t first_thread;   /* plain run: thread pointer of the thread that this page is for, others get a copy; 0: no thread does */
 };
 
 #define PEET__CONTROL_SCRATCH_BEGIN 24
+#define PEET__CONTROL_FIRST_THREAD 112
 
 _Static_assert(offsetof(struct peet__control, cursor) == PEET_CONTROL_CURSOR, "contract with compiled code");
 _Static_assert(offsetof(struct peet__control, limit) == PEET_CONTROL_LIMIT, "contract with compiled code");
@@ -43,13 +45,15 @@ _Static_assert(offsetof(struct peet__control, view_back) == PEET_CONTROL_VIEW_BA
 _Static_assert(offsetof(struct peet__control, outside) == PEET_CONTROL_OUTSIDE, "contract with compiled code");
 _Static_assert(offsetof(struct peet__control, away) == PEET_CONTROL_AWAY, "contract with compiled code");
 _Static_assert(offsetof(struct peet__control, back) == PEET_CONTROL_RETURN, "contract with compiled code");
+_Static_assert(offsetof(struct peet__control, first_thread) == PEET__CONTROL_FIRST_THREAD, "used by stub.S");
 _Static_assert(offsetof(struct peet__control, scratch_begin) == PEET__CONTROL_SCRATCH_BEGIN, "used by stub.S");
 
-/** The one control page of the process.  Volatile: signal handlers and compiled code change it. */
+/** The control page of the process; in a plain run that of its first thread.  Volatile: signal handlers and compiled code change it. */
 #define peet__ctl ((volatile struct peet__control *)PEET_CONTROL_ADDRESS)
 
 /* The scratch ring of a plain run: small enough to stay in the cache; the room behind its limit is
- * what one check may leave unseen, many times over, since host threads share the cursor unlocked. */
+ * what one check may leave unseen, many times over, since threads share the cursor unlocked until each
+ * has a ring of its own (ring.c), and those of programs with views of memory always do. */
 #define PEET__SCRATCH_BYTES (64 << 10)
 #define PEET__SCRATCH_SLACK_BYTES (8 << 20)
 
@@ -57,6 +61,9 @@ _Static_assert(offsetof(struct peet__control, scratch_begin) == PEET__CONTROL_SC
  * preserve every register and flag. */
 void peet__stub_plain(void);
 void peet__stub_full(void);
+
+/** In a plain run, each thread but the first will have a control page and a ring of its own.  Called by the first thread. */
+void peet__ring_each_thread(void);
 
 /* Hooks, called likewise: the plain run's does nothing, the others call the functions of arch/x86_64/hooks.c. */
 void peet__stub_none(void);

@@ -18,8 +18,8 @@
 #endif
 
 /** Compiled objects refer to this symbol: only a runtime of their own version can be linked with them. */
-extern const char __peet_abi_2;
-__attribute__((visibility("default"))) const char __peet_abi_2 = PEET_RAW_ABI;
+extern const char __peet_abi_3;
+__attribute__((visibility("default"))) const char __peet_abi_3 = PEET_RAW_ABI;
 /** ... and those compiled with -fpeet-domains to this one, which is how they are known. */
 extern const char __peet_domains_1;
 __attribute__((visibility("default"))) const char __peet_domains_1 = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See images.h.  Recorded code is recognised by its reference to __peet_abi_2, which stands undefined in
+ * See images.h.  Recorded code is recognised by its reference to __peet_abi_3, which stands undefined in
  * the dynamic symbol table: undefined symbols come before those that the hash table covers.
  */
 #include "images.h"
@@ -44,7 +44,7 @@ static int records(const ElfW(Dyn) * dyn, ElfW(Addr) bias)
     }
     uint32_t n = gnu_hash ? gnu_hash[1] : sysv_hash ? sysv_hash[1] : 0;
     for (uint32_t i = 1; symbols && names && i < n; i++)
-        if (strcmp(names + symbols[i].st_name, "__peet_abi_2") == 0)
+        if (strcmp(names + symbols[i].st_name, "__peet_abi_3") == 0)
             return 1;
     return 0;
 }

@@ -146,8 +146,10 @@ PUBLIC int __libc_start_main(int (*main)(int, char **, char **), int argc, char 
 {
     struct peet__rt *rt = &peet__rt;
     start.real = (start_main_fn *)peet__next("__libc_start_main");
-    if (!rt->capturing)
+    if (!rt->capturing) {
+        peet__ring_each_thread();
         return start.real(main, argc, argv, init, fini, rtld_fini, stack_end);
+    }
     rt->in_subject = 0;
     peet__capture_end();
     peet__domains_note_process();

@@ -43,6 +43,7 @@ PUBLIC int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *att
     if (!peet__simulating())
         return PEET__REAL(pthread_mutex_init)(m, attr);
     int err = PEET__REAL(pthread_mutex_init)(m, attr);
+    peet__lock_forget((uint64_t)m);
     if (err == 0)
         peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)m, PEET_SYNC_MUTEX, (uint64_t)peet__mutex_kind(m));
     if (err == 0 && peet__robust(m))
@@ -71,8 +72,10 @@ PUBLIC int pthread_mutex_destroy(pthread_mutex_t *m)
 static int acquire(unsigned type, pthread_mutex_t *m, int kind, uint64_t deadline)
 {
     uint64_t args[] = {(uint64_t)m, (uint64_t)kind, deadline};
-    int err = (int)peet_rt_event(type, type == PEET_ABSTRACT_MUTEX_LOCK ? 3 : 2, args);
-    return __builtin_expect(peet__robust(m), 0) ? peet__robust_locked(m, err) : err;
+    const unsigned nargs = type == PEET_ABSTRACT_MUTEX_LOCK ? 3 : 2;
+    if (__builtin_expect(peet__robust(m), 0))
+        return peet__robust_locked(m, (int)peet_rt_event(type, nargs, args));
+    return peet__lock_request(type, nargs, args);
 }
 
 PUBLIC int pthread_mutex_lock(pthread_mutex_t *m)
@@ -106,9 +109,10 @@ PUBLIC int pthread_mutex_unlock(pthread_mutex_t *m)
     int kind = peet__mutex_kind(m);
     if (kind < 0)
         return EINVAL;
-    if (__builtin_expect(peet__robust(m), 0) && peet__robust_unlocks(m) != 0)
-        return EPERM;
-    return (int)peet__event2(PEET_ABSTRACT_MUTEX_UNLOCK, (uint64_t)m, (uint64_t)kind);
+    const uint64_t args[] = {(uint64_t)m, (uint64_t)kind};
+    if (__builtin_expect(peet__robust(m), 0))
+        return peet__robust_unlocks(m) != 0 ? EPERM : (int)peet_rt_event(PEET_ABSTRACT_MUTEX_UNLOCK, 2, args);
+    return peet__unlock_request(PEET_ABSTRACT_MUTEX_UNLOCK, args);
 }
 
 static int lock_until(pthread_mutex_t *m, clockid_t clock, const struct timespec *until)

@@ -18,6 +18,7 @@ static uint64_t kind_of(const pthread_rwlock_t *lock)
 PUBLIC int pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_t *attr)
 {
     int err = PEET__REAL(pthread_rwlock_init)(lock, attr);
+    peet__lock_forget((uint64_t)lock);
     if (err == 0 && peet__simulating())
         peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)lock, PEET_SYNC_RWLOCK, kind_of(lock));
     return err;
@@ -32,7 +33,9 @@ PUBLIC int pthread_rwlock_destroy(pthread_rwlock_t *lock)
 
 static int take(pthread_rwlock_t *lock, unsigned type, uint64_t deadline)
 {
-    return (int)peet__event3(type, (uint64_t)lock, kind_of(lock), deadline);
+    const int tries = type == PEET_ABSTRACT_RWLOCK_TRYREAD || type == PEET_ABSTRACT_RWLOCK_TRYWRITE;
+    const uint64_t args[] = {(uint64_t)lock, kind_of(lock), deadline};
+    return peet__lock_request(type, tries ? 2 : 3, args);
 }
 
 static int take_until(pthread_rwlock_t *lock, unsigned type, clockid_t clock, const struct timespec *until)
@@ -88,21 +91,22 @@ PUBLIC int pthread_rwlock_tryrdlock(pthread_rwlock_t *lock)
 {
     if (!peet__simulating())
         return PEET__REAL(pthread_rwlock_tryrdlock)(lock);
-    return (int)peet__event2(PEET_ABSTRACT_RWLOCK_TRYREAD, (uint64_t)lock, kind_of(lock));
+    return take(lock, PEET_ABSTRACT_RWLOCK_TRYREAD, 0);
 }
 
 PUBLIC int pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
 {
     if (!peet__simulating())
         return PEET__REAL(pthread_rwlock_trywrlock)(lock);
-    return (int)peet__event2(PEET_ABSTRACT_RWLOCK_TRYWRITE, (uint64_t)lock, kind_of(lock));
+    return take(lock, PEET_ABSTRACT_RWLOCK_TRYWRITE, 0);
 }
 
 PUBLIC int pthread_rwlock_unlock(pthread_rwlock_t *lock)
 {
     if (!peet__simulating())
         return PEET__REAL(pthread_rwlock_unlock)(lock);
-    return (int)peet__event2(PEET_ABSTRACT_RWLOCK_UNLOCK, (uint64_t)lock, kind_of(lock));
+    const uint64_t args[] = {(uint64_t)lock, kind_of(lock)};
+    return peet__unlock_request(PEET_ABSTRACT_RWLOCK_UNLOCK, args);
 }
 
 PUBLIC int __pthread_rwlock_init(pthread_rwlock_t *, const pthread_rwlockattr_t *) __attribute__((alias("pthread_rwlock_init")));

@@ -133,6 +133,15 @@ void peet__thread_unwind(void) __attribute__((noreturn));
 /** What is left to do when main() has been unwound by pthread_exit() or cancellation. */
 void peet__main_ended(void) __attribute__((noreturn));
 
+/* ------------------------------------------------------------------------------ locks of who is alone (sole.c) */
+
+/** A request for a mutex, read-write or spin lock: args[0] is its address.  Returns: 0 or an errno value, as the event does */
+int peet__lock_request(unsigned type, unsigned nargs, const uint64_t *args);
+/** Its release: args[0] its address, args[1] its kind.  Returns: 0 or an errno value */
+int peet__unlock_request(unsigned type, const uint64_t args[2]);
+/** The memory becomes another lock. */
+void peet__lock_forget(uint64_t object);
+
 /* ------------------------------------------------------------------------------------- robust mutexes */
 
 static inline int peet__robust(const pthread_mutex_t *m)

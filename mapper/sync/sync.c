@@ -52,8 +52,10 @@ unsigned peet__sync_kind(uint32_t type)
 struct peet_map_object *peet__sync_find(struct peet_map *map, uint64_t address, unsigned type)
 {
     struct peet_map_key key = { address, type };
-    struct peet_map_object *o;
+    struct peet_map_object *o = map->sync->idle;
 
+    if (o && o->key.address == address && o->key.type == type)
+        return o;
     HASH_FIND(hh, map->sync->objects, &key, sizeof key, o);
     return o;
 }
@@ -98,16 +100,33 @@ static void clear(struct peet_map_object *o)
 
 void peet__sync_drop(struct peet_map *map, struct peet_map_object *o)
 {
+    if (map->sync->idle == o)
+        map->sync->idle = NULL;
     clear(o);
     HASH_DEL(map->sync->objects, o);
     o->next_free = map->sync->free_objects;
     map->sync->free_objects = o;
 }
 
+static int is_idle(const struct peet_map_object *o)
+{
+    return !o->held && !o->valued && !o->waiters.n && !o->readers.n &&
+        (o->key.type == PEET_SYNC_BARRIER ? !o->barrier.away : !o->count);
+}
+
 void peet__sync_drop_idle(struct peet_map *map, struct peet_map_object *o)
 {
-    if (!o->held && !o->valued && !o->waiters.n && !o->readers.n && (o->key.type == PEET_SYNC_BARRIER ? !o->barrier.away : !o->count))
+    struct peet_map_object *last = map->sync->idle;
+
+    if (!is_idle(o))
+        return;
+    if (o->key.type != PEET_SYNC_MUTEX) {
         peet__sync_drop(map, o);
+        return;
+    }
+    if (last && last != o && is_idle(last))
+        peet__sync_drop(map, last);
+    map->sync->idle = o;
 }
 
 /* ------------------------------------------------------------------------------------------ waits */

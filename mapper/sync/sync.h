@@ -135,6 +135,7 @@ struct peet_map_misuse {
 
 struct peet_map_sync {
     struct peet_map_object *objects, *free_objects;
+    struct peet_map_object *idle; /* the mutex that was unlocked last keeps its record a while: most often it is locked next; or NULL */
     struct peet_map_hold *holds;
     struct peet_map_contended *contended;
     uint64_t contended_left_out;

@@ -3,18 +3,18 @@
 // loaded at a function's entry and behind calls.  The control page has it at each record.
 // RUN: -O2
 // CHECK-LABEL: cursor:
-// CHECK: movq 2147287040, [[C:%r[a-z0-9]+]]
-// CHECK-NEXT: cmpq 2147287048, [[C]]
-// CHECK: movq [[C]], 2147287040
+// CHECK: movq %gs:2147287040, [[C:%r[a-z0-9]+]]
+// CHECK-NEXT: cmpq %gs:2147287048, [[C]]
+// CHECK: movq [[C]], %gs:2147287040
 // CHECK: jg [[OUT:\.LBB[0-9_]+]]
 // CHECK-NOT: 2147287040,
 // CHECK: movq $-{{[0-9]+}}, ([[C]])
 // CHECK: leaq {{[0-9]+}}([[C]]), [[C]]
-// CHECK-NEXT: movq [[C]], 2147287040
+// CHECK-NEXT: movq [[C]], %gs:2147287040
 // CHECK-NOT: 2147287040,
 // CHECK: callq
-// CHECK: movq 2147287040, [[C]]
-// CHECK-NEXT: cmpq 2147287048, [[C]]
+// CHECK: movq %gs:2147287040, [[C]]
+// CHECK-NEXT: cmpq %gs:2147287048, [[C]]
 // CHECK-NOT: 2147287040,
 // CHECK: [[OUT]]:
 // CHECK-NEXT: movq $-{{[0-9]+}}, ([[C]])

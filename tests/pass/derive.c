@@ -4,11 +4,11 @@
 // CHECK-LABEL: positive:
 // CHECK: {{=>This Inner Loop}}
 // The cursor stays in a register round the loop: it is stored, not loaded.
-// CHECK: cmpq 2147287048, [[C:%r[a-z0-9]+]]
+// CHECK: cmpq %gs:2147287048, [[C:%r[a-z0-9]+]]
 // CHECK-NEXT: jae
 // CHECK-NEXT: movq $-{{[0-9]+}}, ([[C]])
 // CHECK-NEXT: leaq 8([[C]]), [[C]]
-// CHECK-NEXT: movq [[C]], 2147287040
+// CHECK-NEXT: movq [[C]], %gs:2147287040
 // CHECK: ucomisd
 void positive(double *x, const double *y, double a, long n)
 {

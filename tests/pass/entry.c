@@ -4,8 +4,8 @@
 // RUN: -O2 -fcf-protection=branch
 // CHECK-LABEL: entry:
 // CHECK: endbr64
-// CHECK: movq 2147287040,
-// CHECK-NEXT: cmpq 2147287048,
+// CHECK: movq %gs:2147287040,
+// CHECK-NEXT: cmpq %gs:2147287048,
 // CHECK-NEXT: jae [[SLOW:\.Lpeet[0-9]+s0]]
 // CHECK-NEXT: leaq .Lpeet{{[0-9]+}}b0(%rip),
 // CHECK: ret

@@ -16,11 +16,11 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-extern const char __peet_abi_2;
+extern const char __peet_abi_3;
 #ifdef __cplusplus
 }
 #endif
-static const char *const abi __attribute__((used)) = &__peet_abi_2;
+static const char *const abi __attribute__((used)) = &__peet_abi_3;
 
 /** A plain block's id word. */
 #define PLAIN(index) (0xffffffff00000000u | (uint32_t)~(index))

@@ -176,5 +176,5 @@ _Static_assert(PEET_REF_RANGE == 16 && PEET_REF_CONDITIONAL == 32 && PEET_REF_TL
 _Static_assert(PEET_ABSTRACT_DOALL_FORK == 3 && PEET_ABSTRACT_PROGRAM_EXIT == 15 && PEET_ABSTRACT_YIELD == 19, "abstract events");
 _Static_assert(PEET_PARAM_U64 == 0 && PEET_PARAM_STRING == 5, "parameter types");
 _Static_assert(PEET_PULL_BLOCK == 0 && PEET_PULL_END == 3, "what a pull returns");
-_Static_assert(PEET_RAW_ABI == 2 && PEET_CONTROL_ADDRESS == 0x7ffd0000, "seam");
+_Static_assert(PEET_RAW_ABI == 3 && PEET_CONTROL_ADDRESS == 0x7ffd0000, "seam");
 _Static_assert(PEET_CONTROL_CURSOR == 0 && PEET_CONTROL_LIMIT == 8 && PEET_CONTROL_STUB == 16, "control page");

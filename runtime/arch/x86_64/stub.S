@@ -11,6 +11,7 @@
 #define CONTROL 0x7ffd0000
 #define CURSOR (CONTROL + 0)
 #define SCRATCH_BEGIN (CONTROL + 24)
+#define FIRST_THREAD (CONTROL + 112)
 
 /* State components that the full stub keeps: x87, SSE, AVX, mask registers, AVX-512.  Not kept: AMX
  * tiles, which the host never touches, and PKRU. */
@@ -21,20 +22,36 @@
 
         .text
 
-/* The plain run: nobody reads the words. */
+/* The plain run: nobody reads the words.  A thread that is not the one that its control page is for gets a page and
+ * a ring of its own first.  A copy has 0 in FIRST_THREAD. */
         .globl  peet__stub_plain
         .hidden peet__stub_plain
         .type   peet__stub_plain, @function
         .p2align 4
 peet__stub_plain:
         .cfi_startproc
+        pushfq
+        .cfi_adjust_cfa_offset 8
         pushq   %rax
         .cfi_adjust_cfa_offset 8
-        movq    SCRATCH_BEGIN, %rax
-        movq    %rax, CURSOR
+        movq    %gs:FIRST_THREAD, %rax
+        testq   %rax, %rax
+        jz      1f
+        cmpq    %fs:0, %rax
+        jne     2f
+1:      movq    %gs:SCRATCH_BEGIN, %rax
+        movq    %rax, %gs:CURSOR
         popq    %rax
         .cfi_adjust_cfa_offset -8
+        popfq
+        .cfi_adjust_cfa_offset -8
         ret
+        .cfi_adjust_cfa_offset 16
+2:      popq    %rax
+        .cfi_adjust_cfa_offset -8
+        popfq
+        .cfi_adjust_cfa_offset -8
+        jmp     peet__stub_own
         .cfi_endproc
         .size   peet__stub_plain, . - peet__stub_plain
 
@@ -157,6 +174,7 @@ peet__stub_none:
         .endm
 
         STUB    peet__stub_full, peet__stub_yield, 0
+        STUB    peet__stub_own, peet__ring_own, 0
         STUB    peet__stub_turn, peet__hook_turn, 1
         STUB    peet__stub_clock, peet__hook_clock, 1
         STUB    peet__stub_mark, peet__hook_mark, 1

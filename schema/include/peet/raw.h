@@ -19,14 +19,21 @@
 #define PEET_RAW_H
 
 /* Version of the contract between compiled code and runtime.  Objects refer to the symbol
- * __peet_abi_2, which only a runtime of the same version defines.
+ * __peet_abi_3, which only a runtime of the same version defines.
  *   1  first version
- *   2  atomic and volatile accesses wait for their turn; the simulated clock; markers */
-#define PEET_RAW_ABI 2
+ *   2  atomic and volatile accesses wait for their turn; the simulated clock; markers
+ *   3  cursor and limit are addressed relative to gs */
+#define PEET_RAW_ABI 3
 
 /* The control page: below AddressSanitizer's shadow, within reach of a sign-extended disp32. */
 #define PEET_CONTROL_ADDRESS 0x7ffd0000
 #define PEET_CONTROL_BYTES 4096
+
+/* PER THREAD.  Compiled code addresses the cursor and the limit, and only these, relative to the segment gs.  The base of gs
+ * is 0 in a simulated run, in which one kernel thread runs all contexts, and in the first thread of a plain run.  Each
+ * further thread of a plain run has a copy of the control page, and the base of gs is the distance to that copy.  Code
+ * compiled with -fpeet-domains needs gs for its own references; it addresses the cursor and the limit absolutely, and
+ * no thread of a program that holds such code has a copy. */
 
 /* Offsets in the control page that compiled code uses. */
 #define PEET_CONTROL_CURSOR 0  /* next free word of the running context's ring */

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random operations on locks by a context that is alone most of the time: mutexes of three kinds and read-write locks, taken and
+ * given back in any order, tried, waited for with a deadline, destroyed and made again, handed over to threads that come and go.
+ * Operations that would wait for ever are left out by the program's own account of who holds what.  Each answer is printed: those of a
+ * run with real threads are the ones to expect.
+ *
+ *     alone SEED STEPS
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { MUTEXES = 9, RWLOCKS = 4, NOBODY = -1 };
+static const int kinds[] = {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK};
+static struct { pthread_mutex_t m; int kind, owner, count; } mutexes[MUTEXES];
+static struct { pthread_rwlock_t lock; int writer, reader, readers; } rwlocks[RWLOCKS];
+static unsigned long state;
+
+static unsigned choose(unsigned n)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(state >> 33) % n;
+}
+
+static void make(int i)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, kinds[mutexes[i].kind]);
+    printf("init %d\n", pthread_mutex_init(&mutexes[i].m, &attributes));
+    pthread_mutexattr_destroy(&attributes);
+}
+
+static void mutex_step(int self)
+{
+    int i = (int)choose(MUTEXES), held = mutexes[i].owner != NOBODY, own = mutexes[i].owner == self, err;
+    const int kind = kinds[mutexes[i].kind];
+    switch (choose(6)) {
+    case 0:
+    case 1: /* to lock a normal one again would never end, nor would waiting for somebody who waits for us */
+        if ((own && kind == PTHREAD_MUTEX_NORMAL) || (held && !own))
+            return;
+        err = pthread_mutex_lock(&mutexes[i].m);
+        printf("lock %d: %d\n", i, err);
+        break;
+    case 2:
+        err = pthread_mutex_trylock(&mutexes[i].m);
+        printf("trylock %d: %d\n", i, err);
+        break;
+    case 3:
+        if (held)
+            return;
+        err = pthread_mutex_timedlock(&mutexes[i].m, &(struct timespec){time(NULL) + 3600, 0});
+        printf("timedlock %d: %d\n", i, err);
+        break;
+    case 4:
+        if (!held && choose(4) == 0) {
+            printf("destroy %d\n", pthread_mutex_destroy(&mutexes[i].m));
+            make(i);
+        }
+        return;
+    default: /* what is undefined is left out */
+        if (kind == PTHREAD_MUTEX_NORMAL ? !own : (!held && kind != PTHREAD_MUTEX_ERRORCHECK && kind != PTHREAD_MUTEX_RECURSIVE))
+            return;
+        err = pthread_mutex_unlock(&mutexes[i].m);
+        printf("unlock %d: %d\n", i, err);
+        if (!err && --mutexes[i].count == 0)
+            mutexes[i].owner = NOBODY;
+        return;
+    }
+    if (!err) {
+        mutexes[i].owner = self;
+        mutexes[i].count++;
+    }
+}
+
+static void rwlock_step(int self)
+{
+    int i = (int)choose(RWLOCKS), free = rwlocks[i].writer == NOBODY, err;
+    const int others = rwlocks[i].readers && rwlocks[i].reader != self; /* a lock is read by one thread at a time, perhaps often */
+    if (others)
+        return;
+    if (!rwlocks[i].readers)
+        rwlocks[i].reader = self;
+    switch (choose(5)) {
+    case 0:
+        if (!free)
+            return;
+        err = pthread_rwlock_rdlock(&rwlocks[i].lock);
+        printf("rdlock %d: %d\n", i, err);
+        rwlocks[i].readers += !err;
+        return;
+    case 1:
+        if (!free || rwlocks[i].readers)
+            return;
+        err = pthread_rwlock_wrlock(&rwlocks[i].lock);
+        printf("wrlock %d: %d\n", i, err);
+        rwlocks[i].writer = self;
+        return;
+    case 2:
+        err = pthread_rwlock_tryrdlock(&rwlocks[i].lock);
+        printf("tryrdlock %d: %d\n", i, err);
+        rwlocks[i].readers += !err;
+        return;
+    case 3:
+        err = pthread_rwlock_trywrlock(&rwlocks[i].lock);
+        printf("trywrlock %d: %d\n", i, err);
+        if (!err)
+            rwlocks[i].writer = self;
+        return;
+    default:
+        if (rwlocks[i].writer != self && !(free && rwlocks[i].readers))
+            return;
+        printf("rwunlock %d: %d\n", i, pthread_rwlock_unlock(&rwlocks[i].lock));
+        if (free)
+            rwlocks[i].readers--;
+        else
+            rwlocks[i].writer = NOBODY;
+        return;
+    }
+}
+
+static void steps(int self, int n)
+{
+    while (n--)
+        if (choose(3))
+            mutex_step(self);
+        else
+            rwlock_step(self);
+}
+
+/* A thread while its maker waits for it: more than one context is alive, but the order is the program's. */
+static void *other(void *arg)
+{
+    steps((int)(long)arg, 20);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    int n = argc > 2 ? atoi(argv[2]) : 1000, threads = 0;
+    state = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
+    for (int i = 0; i < MUTEXES; i++) {
+        mutexes[i].kind = i % 3;
+        mutexes[i].owner = NOBODY;
+        make(i);
+    }
+    for (int i = 0; i < RWLOCKS; i++) {
+        rwlocks[i].writer = NOBODY;
+        pthread_rwlock_init(&rwlocks[i].lock, NULL);
+    }
+    while (n > 0) {
+        steps(0, 200);
+        n -= 200;
+        pthread_t thread;
+        pthread_create(&thread, NULL, other, (void *)(long)++threads);
+        pthread_join(thread, NULL);
+    }
+    return 0;
+}
