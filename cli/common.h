@@ -15,6 +15,7 @@ enum peet_cli_status {
     PEET_CLI_FAILED = 1,   /* peet could not do it: no memory, no disk, lost results */
     PEET_CLI_USAGE = 2,    /* what was given is wrong: options, configuration, program, schema, module */
     PEET_CLI_DEADLOCK = 3, /* the subject deadlocked (given by the run itself) */
+    /* 4, 5: an exploration found an execution that fails; it was interrupted (mapper/host/consistency.h) */
 };
 
 /** peet_cli_complain() - "peet: ..." and a newline on standard error */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { SHOWN = 50, LINES_SHOWN = 8, TOKEN_SHOWN = 200 };
+enum { SHOWN = 50, LINES_SHOWN = 8, REPORT_LINES_SHOWN = 24, COLUMNS = 80, TOKEN_SHOWN = 200 };
 
 static long long number_of(const json_t *object, const char *key)
 {
@@ -19,12 +19,12 @@ static const char *text_of(const json_t *object, const char *key)
 }
 
 /* The program's lines, indented; of long ones the beginning. */
-static void print_lines(FILE *out, const char *text, const char *before)
+static void print_lines(FILE *out, const char *text, const char *before, int most)
 {
     for (int n = 0; *text; n++) {
         size_t length = strcspn(text, "\n");
 
-        if (n == LINES_SHOWN) {
+        if (n == most) {
             fprintf(out, "%s...\n", before);
             return;
         }
@@ -43,25 +43,46 @@ static void print_outcome(FILE *out, const json_t *one)
     else if (!strcmp(end, "signal"))
         fprintf(out, "killed by signal %lld (%s)", number_of(one, "status") - 128, strsignal((int)number_of(one, "status") - 128));
     else
-        fprintf(out, "%s", !strcmp(end, "steps") ? "given up: too many steps" : end);
+        fprintf(out, "%s", !strcmp(end, "steps") ? "given up: too many steps" : !strcmp(end, "choices") ? "given up: too many choices" : end);
     if (strlen(token) <= TOKEN_SHOWN)
         fprintf(out, ", token %s\n", token);
     else
         fprintf(out, ", its token has %zu characters: see stats.json\n", strlen(token));
-    print_lines(out, text_of(one, "output"), "            ");
+    print_lines(out, text_of(one, "output"), "            ", LINES_SHOWN);
     if (strcmp(end, "exit"))
-        print_lines(out, text_of(one, "report"), "            > ");
+        print_lines(out, text_of(one, "report"), "            > ", REPORT_LINES_SHOWN);
+}
+
+/* A sentence over lines of 80 columns. */
+static void print_wrapped(FILE *out, const char *text)
+{
+    int column = fprintf(out, "  -") ;
+
+    while (*text) {
+        const int length = (int)strcspn(text, " ");
+
+        if (column + 1 + length > COLUMNS)
+            column = fprintf(out, "\n   ") - 1;
+        column += fprintf(out, " %.*s", length, text);
+        text += length;
+        text += strspn(text, " ");
+    }
+    fprintf(out, "\n");
 }
 
 void peet_cli_outcomes_print(FILE *out, const json_t *exploration, const char *file)
 {
-    const json_t *list = json_object_get(exploration, "list"), *one;
+    const json_t *list = json_object_get(exploration, "list"), *gaps = json_object_get(exploration, "not_explored"), *one;
     const long long outcomes = number_of(exploration, "outcomes"), executions = number_of(exploration, "executions"),
-                    redundant = number_of(exploration, "redundant_executions");
+                    redundant = number_of(exploration, "redundant_executions"), failed = number_of(exploration, "failed_executions");
     size_t i;
 
     fprintf(out, "%lld outcome%s of %lld execution%s", outcomes, outcomes == 1 ? "" : "s", executions - redundant, executions - redundant == 1 ? "" : "s");
-    fprintf(out, "%s\n", json_is_true(json_object_get(exploration, "complete")) ? ": all that differ in more than the order of independent steps" : "");
+    fprintf(out, "%s\n", json_is_true(json_object_get(exploration, "complete")) ? ": all that differ in more than the order of independent steps" : ", not all that can be:");
+    json_array_foreach (gaps, i, one)
+        print_wrapped(out, text_of(one, "text"));
+    if (failed)
+        fprintf(out, "%lld execution%s failed\n", failed, failed == 1 ? "" : "s");
     json_array_foreach (list, i, one) {
         if (i == SHOWN) {
             fprintf(out, "and %zu more: see %s\n", json_array_size(list) - i, file);

@@ -61,13 +61,16 @@ static int show_results(const struct peet_cli_run_options *options, const struct
         failed = json_dumpf(stats, stderr, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0;
         fputc('\n', stderr);
     } else if (json_object_get(stats, "exploration")) { /* the program's own output is among it */
-        peet_cli_outcomes_print(stdout, json_object_get(stats, "exploration"), folder->stats);
-        failed = fflush(stdout) != 0;
+        peet_cli_outcomes_print(stderr, json_object_get(stats, "exploration"), folder->stats);
     } else if (!options->quiet) {
         peet_cli_table_print(stderr, stats, ending->seconds, options->config.output);
     }
+    const json_t *found = json_object_get(json_object_get(stats, "exploration"), "status");
+    const int status = found ? (int)json_integer_value(found) : -1;
     json_decref(stats);
     fflush(stderr);
+    if (!failed && status >= 0) /* however the process has ended: its executions are what counts */
+        return status;
     if (failed)
         return PEET_CLI_FAILED;
     if (WIFSIGNALED(ending->wait_status) && ending->reports == 0)

@@ -12,7 +12,7 @@
 
 enum { KEY_QUANTUM = 0x100, KEY_SWITCH, KEY_SCHEDULE, KEY_CHUNK, KEY_JSON, KEY_WINNER, KEY_LOCK_MODEL,
     KEY_SPIN_QUANTUM, KEY_FREQUENCY, KEY_RANGES, KEY_CONSISTENCY, KEY_CONSISTENCY_SYNC, KEY_EXPLORE,
-    KEY_EXPLORE_LIMIT, KEY_EXPLORE_STEPS, KEY_REPLAY_TOKEN, KEY_ROI, KEY_PERFECT, KEY_REMAP,
+    KEY_EXPLORE_LIMIT, KEY_EXPLORE_STEPS, KEY_REPLAY_TOKEN, KEY_UNTIL, KEY_EXPLAIN, KEY_ROI, KEY_PERFECT, KEY_REMAP,
     KEY_ALLOCATOR, KEY_DATA_DEPTH, KEY_STACK };
 
 static const struct argp_option options[] = {
@@ -47,6 +47,8 @@ static const struct argp_option options[] = {
         "Execute the program N times in different interleavings, or in all that make a difference, and list the outcomes", 2 },
     { "explore-limit", KEY_EXPLORE_LIMIT, "N", 0, "The most executions of --explore all; default 100000", 2 },
     { "explore-steps", KEY_EXPLORE_STEPS, "N", 0, "Give up an execution of more steps; default 100000", 2 },
+    { "until", KEY_UNTIL, "failure", 0, "--explore ends with the first execution that fails: a signal, a deadlock, an exit status other than 0", 2 },
+    { "explain", KEY_EXPLAIN, NULL, 0, "With --replay-token: list what the execution did, step by step", 2 },
     { "replay-token", KEY_REPLAY_TOKEN, "TOKEN", 0, "Repeat one of an exploration's executions", 2 },
     { "perfect", KEY_PERFECT, "NAME", 0,
         "Give a data structure single-cycle memory, while its data still moves through the caches; may be given several times", 2 },
@@ -86,6 +88,8 @@ static const struct setting {
     { KEY_EXPLORE, "--explore", peet_config_set_explore },
     { KEY_EXPLORE_LIMIT, "--explore-limit", peet_config_set_explore_limit },
     { KEY_EXPLORE_STEPS, "--explore-steps", peet_config_set_explore_steps },
+    { KEY_UNTIL, "--until", peet_config_set_until },
+    { KEY_EXPLAIN, "--explain", peet_config_set_explain },
     { KEY_REPLAY_TOKEN, "--replay-token", peet_config_set_replay_token },
     { KEY_ROI, "--roi", peet_config_set_roi },
     { KEY_PERFECT, "--perfect", peet_config_add_perfect },

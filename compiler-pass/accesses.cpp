@@ -211,6 +211,16 @@ bool Accesses::asmWaits(const MachineInstr &MI) const
     return false;
 }
 
+// Can it refer to memory?  Fences and pauses cannot, whatever they say that they clobber.
+bool Accesses::asmReferences(const MachineInstr &MI) const
+{
+    for (const Statement &s : statements(MI.getOperand(InlineAsm::MIOp_AsmString).getSymbolName()))
+        if (!s.mnemonic.ends_with_insensitive("fence") && !s.mnemonic.equals_insensitive("pause") &&
+            !(s.mnemonic.equals_insensitive("nop") && s.operands.empty()))
+            return true;
+    return false;
+}
+
 bool Accesses::waits(const MachineInstr &MI)
 {
     if (MI.isInlineAsm())

@@ -99,7 +99,7 @@ void Planner::split()
                 else
                     refs += n;
             }
-            bool turn = A.waits(MI) || (O.domains && O.granularity == Ref && A.isViewed(MI));
+            bool turn = A.waits(MI) || (O.granularity == Ref && A.isViewed(MI));
             int mark = A.mark(MI), clock = A.clock(MI);
             if ((turn || mark >= 0) && !S->MIs.empty())
                 split = true;
@@ -237,7 +237,7 @@ bool Planner::readRefs(MachineInstr *&culprit, std::string &why)
                 return false;
             }
             if (MI.isInlineAsm()) {
-                F.asmStatements++;
+                F.asmStatements += A.asmReferences(MI);
                 if (unsigned added = A.rewriteAsm(MI))
                     F.asmAdded[&MI] = added;
             }

@@ -82,6 +82,8 @@ bool Recorder::runOnMachineFunction(MachineFunction &MF)
     F.MF = &MF;
     MachineInstr *culprit = nullptr;
     std::string why;
+    if (O.granularity == Ref)
+        splitModifies(T, MF);
     if (!plan(T, F, O, culprit, why)) {
         refuse(MF, why, culprit ? culprit->getDebugLoc() : DebugLoc());
         return false;

@@ -125,6 +125,8 @@ public:
     // The order of an access.  The quick instruction selection of -O0 folds atomic loads into other instructions
     // and forgets that they were; what the address was loaded with in the IR still tells.  Unordered: either.
     llvm::AtomicOrdering order(const llvm::MachineInstr &MI, const llvm::MachineMemOperand &MMO) const;
+    // Can inline assembly refer to memory?
+    bool asmReferences(const llvm::MachineInstr &MI) const;
     // Puts hooks behind clocks and markers in assembly text.  Returns the bytes that it added.
     unsigned rewriteAsm(llvm::MachineInstr &MI);
 
@@ -226,6 +228,8 @@ bool isReal(const llvm::MachineInstr &MI);
 int firstSegment(const Function &F, unsigned mbb);
 // Gives a turn to the headers of loops that only wait.
 void findWaitingLoops(Function &F);
+// modifies.cpp: read-modify-writes without a lock become a load, an operation and a store, at granularity ref.
+void splitModifies(Target &T, llvm::MachineFunction &MF);
 // derive.cpp: decide what is recorded where.  False and a reason if some instruction cannot be handled.
 bool plan(Target &T, Function &F, const Options &O, llvm::MachineInstr *&culprit, std::string &why);
 // What is live where code goes (insert.cpp); before anything is inserted.

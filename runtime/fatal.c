@@ -24,6 +24,7 @@ extern void __libc_free(void *);
 static char *crash_stack;
 static stack_t alt_stack;
 static volatile int crashing;
+static volatile int keeping; /* peet_rt_keep_interrupts() */
 static volatile int waiting; /* a signal that came while the host was at work */
 static siginfo_t waiting_info;
 static uint64_t *crash_end;
@@ -229,6 +230,11 @@ static void report_host_fault(int signal, const siginfo_t *info, const ucontext_
 void peet__fatal(int signal, siginfo_t *info, void *uc)
 {
     struct peet__rt *rt = &peet__rt;
+    if (keeping && !rt->in_subject && (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)) {
+        waiting_info = *info;
+        waiting = signal;
+        return;
+    }
     if (rt->simulated && !crashing && !waiting) {
         if (rt->in_subject) {
             crashing = 1;
@@ -255,6 +261,18 @@ void peet__fatal(int signal, siginfo_t *info, void *uc)
         return;
     }
     die_by(signal);
+}
+
+PUBLIC void peet_rt_keep_interrupts(int on)
+{
+    keeping = on;
+    if (!on)
+        waiting = 0;
+}
+
+PUBLIC int peet_rt_interrupted(void)
+{
+    return waiting;
 }
 
 void peet__fatal_deferred(void)

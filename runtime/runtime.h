@@ -39,6 +39,8 @@ void peet_rt_note(unsigned type, unsigned nargs, const uint64_t *args);
  */
 struct timespec;
 uint64_t peet_rt_now(void);
+/** peet_rt_order() - as peet_rt_now(), for its place in simulated time alone: nobody looks at the clock */
+void peet_rt_order(void);
 uint64_t peet_rt_frequency_hz(void);
 uint64_t peet_rt_epoch_ns(void);
 uint64_t peet_rt_cycles_until(int clock, const struct timespec *absolute);
@@ -135,6 +137,14 @@ struct peet_host_hooks {
     void (*crashed)(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t address, const char *why);
 };
 __attribute__((visibility("default"))) int peet_host_main(struct peet_host_hooks *out_hooks);
+
+/**
+ * peet_rt_keep_interrupts() - from now on SIGINT, SIGTERM and SIGHUP that would end the process are only noted while the host is at work,
+ *   however many come; @on 0: as ever again, and what was noted is forgotten
+ * peet_rt_interrupted() - Returns: the signal noted, 0: none
+ */
+void peet_rt_keep_interrupts(int on);
+int peet_rt_interrupted(void);
 
 /** In crashed(): one past the last word of the turn that crashed, NULL if no context was running.  The last
  *  record may be cut. */

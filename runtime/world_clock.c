@@ -52,6 +52,13 @@ PUBLIC uint64_t peet_rt_now(void)
     return cycles_of(WALL);
 }
 
+PUBLIC void peet_rt_order(void)
+{
+    const uint64_t args[] = { WALL, 1 };
+    if (!peet__rt.current || !peet__rt.current->mark_depth)
+        peet_rt_event(PEET_ABSTRACT_CLOCK, 2, args);
+}
+
 static uint64_t ns_of(uint64_t cycles)
 {
     return (uint64_t)((unsigned __int128)cycles * NS_PER_S / frequency_hz);

@@ -80,7 +80,7 @@ int peet__fd_nonblocking(int fd)
 void peet__world_order(void)
 {
     if (peet__world_concurrent())
-        peet_rt_now();
+        peet_rt_order();
 }
 
 int peet__fd_wait_event(int fd, unsigned events, uint64_t deadline)

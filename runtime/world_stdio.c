@@ -61,7 +61,7 @@ int peet__stream_enter(FILE *f)
 {
     if (!peet__world_concurrent())
         return 0;
-    peet_rt_now();
+    peet_rt_order();
     return held && lock(f) == 0;
 }
 

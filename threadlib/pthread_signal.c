@@ -21,7 +21,7 @@ static int send(pthread_t thread, int signal, int code, union sigval value)
     if (signal == 0 || t->state == PEET__THREAD_ENDED)
         return 0;
     if (t != peet__thread_self()) {
-        peet_rt_now(); /* in its place in simulated time; the thread may end meanwhile */
+        peet_rt_order(); /* in its place in simulated time; the thread may end meanwhile */
         t = peet__thread_of(thread);
         if (!t || t->state == PEET__THREAD_ENDED)
             return 0;

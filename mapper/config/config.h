@@ -73,6 +73,8 @@ struct peet_config {
     uint64_t explore;             /* executions; PEET_EXPLORE_ALL: every one that makes a difference; 0: a plain run */
     uint64_t explore_limit;       /* most executions of PEET_EXPLORE_ALL */
     uint64_t explore_steps;       /* an execution of more steps is given up */
+    int explore_until_failure;    /* the first execution that fails is the last */
+    int explain;                  /* of a replayed execution: what it did, step by step */
     char *replay_token;           /* of the execution to repeat; NULL: none */
     struct peet_config_texts perfect;    /* names of data structures with single-cycle memory */
     struct peet_config_texts remap;      /* rules of another layout (data/rules.h) */
@@ -140,6 +142,8 @@ int peet_config_set_consistency_sync(struct peet_config *config, const char *whe
 int peet_config_set_explore(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_explore_limit(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_explore_steps(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+int peet_config_set_until(struct peet_config *config, const char *where, const char *text, struct peet_error *error);   /* failure|end */
+int peet_config_set_explain(struct peet_config *config, const char *where, const char *text, struct peet_error *error); /* on|off; NULL: on */
 int peet_config_set_replay_token(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 /** peet_config_explore_text() - @buffer: at least 24 bytes; Returns: @buffer */
 const char *peet_config_explore_text(const struct peet_config *config, char *buffer, size_t bytes);

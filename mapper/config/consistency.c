@@ -56,6 +56,26 @@ int peet_config_set_explore_steps(struct peet_config *config, const char *where,
     return number(&config->explore_steps, where, text, "", error);
 }
 
+int peet_config_set_until(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    int choice = peet_text_choice(text, "end|failure");
+
+    if (choice < 0)
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not one of failure|end", where, text);
+    config->explore_until_failure = choice;
+    return 0;
+}
+
+int peet_config_set_explain(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    int choice = text ? peet_text_choice(text, "off|on") : 1;
+
+    if (choice < 0)
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not one of on|off", where, text);
+    config->explain = choice;
+    return 0;
+}
+
 int peet_config_set_replay_token(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
 {
     if (!*text || strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-") != strlen(text))

@@ -20,7 +20,7 @@
 static const char *const keys[] = { "version", "program", "arguments", "cores", "granularity", "seed", "policy", "quantum_cycles",
     "switch_cycles", "schedule", "chunk", "winner", "lock_model", "spin_quantum_cycles", "poll_cycles", "syscall_cycles",
     "io_cycles_per_byte", "frequency_hz", "stack_bytes", "ranges", "roi", "machine", "observers",
-    "consistency", "consistency_sync", "explore", "explore_limit", "explore_steps", "replay_token",
+    "consistency", "consistency_sync", "explore", "explore_limit", "explore_steps", "until", "explain", "replay_token",
     "perfect", "remap", "allocators", "data_depth", "output" };
 static const char *const module_keys[] = { "module", "path", "parameters" };
 
@@ -179,7 +179,7 @@ static int read_setting(struct peet_config *config, const char *path, config_set
         { "frequency_hz", peet_config_set_frequency }, { "stack_bytes", peet_config_set_stack }, { "ranges", peet_config_set_ranges },
         { "consistency_sync", peet_config_set_consistency_sync }, { "explore", peet_config_set_explore },
         { "explore_limit", peet_config_set_explore_limit }, { "explore_steps", peet_config_set_explore_steps },
-        { "replay_token", peet_config_set_replay_token },
+        { "until", peet_config_set_until }, { "explain", peet_config_set_explain }, { "replay_token", peet_config_set_replay_token },
         { "roi", peet_config_set_roi }, { "data_depth", peet_config_set_data_depth },
     };
     const char *name = config_setting_name(setting), *text;
@@ -366,6 +366,8 @@ static int fill(const struct peet_config *c, config_setting_t *root)
     add_string(&out, root, "explore", peet_config_explore_text(c, text, sizeof text));
     add_number(&out, root, "explore_limit", c->explore_limit);
     add_number(&out, root, "explore_steps", c->explore_steps);
+    add_string(&out, root, "until", c->explore_until_failure ? "failure" : "end");
+    add_string(&out, root, "explain", c->explain ? "on" : "off");
     if (c->replay_token)
         add_string(&out, root, "replay_token", c->replay_token);
     out.bad |= peet__config_data_write(c, root);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See consistency.h. */
 #include "consistency/consistency.h"
+#include "consistency/explore.h"
 #include "modules/stats.h"
 #include "sync/sync.h"
 
@@ -340,6 +341,8 @@ static void reference(struct peet_map *map, unsigned hw, const struct peet_block
             touch(c, it.address, bytes, modelled ? hw + 1 : PEET_VIEW_ALL, 0);
         if (!writes)
             continue;
+        if (ref->kind == PEET_REF_MODIFY && !(flags & PEET_STORE_LOCKED) && c->exploring && c->world->concurrent(c->world->arg))
+            c->gaps |= PEET_GAP_WHOLE;
         if (modelled) {
             store(map, hw, it.address, bytes, flags, now);
         } else {
@@ -423,6 +426,22 @@ static void touch_event(struct peet_map_consistency *c, const struct peet_abstra
     }
 }
 
+/** Does it depend on the time, which exploration does not vary? */
+static int timed(const struct peet_abstract_event *event)
+{
+    static const struct { uint8_t type, deadline; } waits[] = { { PEET_ABSTRACT_THREAD_JOIN, 1 }, { PEET_ABSTRACT_MUTEX_LOCK, 2 },
+        { PEET_ABSTRACT_RWLOCK_READ, 2 }, { PEET_ABSTRACT_RWLOCK_WRITE, 2 }, { PEET_ABSTRACT_COND_WAIT, 3 }, { PEET_ABSTRACT_SEM_WAIT, 1 },
+        { PEET_ABSTRACT_IO_WAIT, 2 } };
+
+    if (event->type == PEET_ABSTRACT_SLEEP || (event->type == PEET_ABSTRACT_CLOCK && event->nargs < 2)) /* 2: for the order alone */
+        return 1;
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
+        if (event->type == waits[i].type && event->nargs > waits[i].deadline && event->args[waits[i].deadline] &&
+            event->args[waits[i].deadline] != PEET_NEVER)
+            return 1;
+    return 0;
+}
+
 /** Of these nothing is left if the context waits, or is over, before its next step: nobody has looked. */
 static int comes(unsigned type)
 {
@@ -438,8 +457,11 @@ void peet__consistency_event(struct peet_map *map, struct peet_map_core *core, c
 
     c->events++;
     touch_event(c, event);
-    if (event->type != PEET_ABSTRACT_ATOMIC)
+    if (event->type != PEET_ABSTRACT_ATOMIC && event->type != PEET_ABSTRACT_YIELD && event->type != PEET_ABSTRACT_CLOCK &&
+        event->type != PEET_ABSTRACT_SLEEP)
         c->memory_epoch++;
+    if (c->exploring && timed(event))
+        c->gaps |= PEET_GAP_TIME;
     if (!c->ops)
         return;
     ordering = peet__consistency_meaning(map, event);

@@ -60,6 +60,7 @@ struct peet_map_consistency {
     uint8_t unseen;                /* ... that is no step of its own */
     uint64_t came;                 /* exploring: processors that a context has come to, or gone on at, and that see everything before its next step */
     uint8_t locked;                /* sync_only: the access under way is a locked one */
+    uint32_t gaps;                 /* exploring: enum peet_explore_gap */
     uint64_t memory_epoch;         /* grows whenever somebody's view changes */
     struct peet_footprint *footprint; /* of the step under way; NULL: nobody wants it */
     uint64_t events, stores, private_stores;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEEN = 16 };
+enum { SEEN = 16, BUSY = 128 };
 
 /** A core, standing before something that others can notice. */
 struct stand {
@@ -18,13 +18,24 @@ struct stand {
     uint64_t epoch, seen[SEEN];
     uint32_t nseen;
     uint8_t spins;
+    /* spinning that counts: its registers are never the same, but it looks at one place, and nobody else changes anything */
+    struct look {
+        uint64_t pc, address, foreign, own;
+        uint32_t times, busy;  /* busy: it has changed something itself between; so it may well get on, for a while */
+    } looks[SEEN];
+    uint32_t nlooks;
+    struct look *look;        /* of the access before which it stands */
+    uint64_t own, most;       /* changes of memory that were its own; looks at one place until it has to wait */
+    uint8_t counts;
+    uint32_t clocks;          /* it has read without anything visible between */
 };
 
 struct explore {
     struct peet_map *map;
     struct stand *stands;
     struct peet_footprint *footprint; /* of the step under way */
-    uint64_t steps;
+    uint64_t steps, epoch;   /* epoch: of memory, when the step under way began */
+    unsigned acting, releases; /* acting: whose step that is */
 };
 
 void peet_map_set_chooser(struct peet_map *map, const struct peet_map_chooser *chooser)
@@ -35,6 +46,11 @@ void peet_map_set_chooser(struct peet_map *map, const struct peet_map_chooser *c
 enum peet_explore_end peet_map_explore_end(const struct peet_map *map)
 {
     return (enum peet_explore_end)map->explore_end;
+}
+
+uint32_t peet_map_explore_gaps(const struct peet_map *map)
+{
+    return map->consistency ? map->consistency->gaps : 0;
 }
 
 /** Does somebody else notice when it happens? */
@@ -50,6 +66,7 @@ static int visible(const struct peet_abstract_event *event)
     case PEET_ABSTRACT_SYNC_GRANT:
         return 0;
     case PEET_ABSTRACT_PROGRAM_EXIT:
+    case PEET_ABSTRACT_CONTEXT_START: /* what a thread does before its first access may end the program */
         return 1;
     default:
         return event->type >= PEET_ABSTRACT_MUTEX_LOCK && event->type <= PEET_ABSTRACT_INTERRUPT;
@@ -60,13 +77,10 @@ static int visible(const struct peet_abstract_event *event)
  * A context that comes to the same access with the same registers as before, while nothing in memory has changed, will come to it again: it
  * waits until something has.  A loop that only looks has then an end in every execution.
  */
-static void note_spin(struct explore *e, struct stand *s)
+static void note_same(struct explore *e, struct stand *s)
 {
     const uint64_t key = (s->args[0] * 0x9e3779b97f4a7c15u) ^ s->args[1];
 
-    s->spins = 0;
-    if (s->event.type != PEET_ABSTRACT_ATOMIC)
-        return;
     if (s->epoch != e->map->consistency->memory_epoch) {
         s->epoch = e->map->consistency->memory_epoch;
         s->nseen = 0;
@@ -81,6 +95,101 @@ static void note_spin(struct explore *e, struct stand *s)
         s->nseen--;
     }
     s->seen[s->nseen++] = key;
+}
+
+/** Changes of memory that were this context's own, with those of the step under way. */
+static uint64_t own(const struct explore *e, const struct stand *s)
+{
+    return s->own + (s == &e->stands[e->acting] ? e->map->consistency->memory_epoch - e->epoch : 0);
+}
+
+static uint64_t foreign(const struct explore *e, const struct stand *s)
+{
+    return e->map->consistency->memory_epoch - own(e, s);
+}
+
+/** A context that looks at one place again and again, with other registers each time (it counts, or has read a clock), waits after so many looks. */
+static void note_look(struct explore *e, struct stand *s)
+{
+    struct look *look = NULL;
+
+    for (uint32_t i = 0; i < s->nlooks && !look; i++)
+        if (s->looks[i].pc == s->args[0])
+            look = &s->looks[i];
+    if (!look) {
+        look = &s->looks[s->nlooks < SEEN ? s->nlooks++ : (uint32_t)(s->args[0] / 4 % SEEN)];
+        *look = (struct look){ .pc = s->args[0] };
+    }
+    if (look->foreign != foreign(e, s))
+        look->times = look->busy = 0;
+    look->foreign = foreign(e, s);
+    if (look->own != own(e, s))
+        look->busy++, look->times = 0;
+    look->own = own(e, s);
+    s->counts = ++look->times > s->most || look->busy > s->most * BUSY;
+    s->look = look;
+}
+
+static void note_spin(struct explore *e, struct stand *s)
+{
+    s->spins = s->counts = 0;
+    s->look = NULL;
+    s->clocks = 0;
+    if (s->event.type != PEET_ABSTRACT_ATOMIC)
+        return;
+    note_same(e, s);
+    note_look(e, s);
+}
+
+/** A step is over: what it has changed was its own doing; what it has looked at is known now. */
+static void note_step(struct explore *e, const struct peet_option *option, struct look *look)
+{
+    const struct peet_footprint *f = e->footprint;
+    uint32_t i = 0;
+
+    if (!option->is_move || option->move.kind != PEET_MOVE_SEE)
+        e->stands[option->hw].own += e->map->consistency->memory_epoch - e->epoch;
+    e->epoch = e->map->consistency->memory_epoch;
+    while (look && i < f->n && (f->accesses[i].how > PEET_DEPENDS_WRITE || f->accesses[i].address >= PEET_TOKEN_OUTPUT))
+        i++;
+    if (look && i < f->n && look->address != f->accesses[i].address) {
+        look->address = f->accesses[i].address;
+        look->times = look->busy = 0;
+    }
+}
+
+/** Nothing goes on but contexts that count: they look again, and time has passed.  Returns: 0 if there are none */
+static int release(struct explore *e)
+{
+    enum { FIRST_CYCLES = 1000, DOUBLINGS = 40 };
+    int any = 0;
+
+    for (unsigned hw = 0; hw < e->map->ncores; hw++) {
+        struct stand *s = &e->stands[hw];
+
+        if (!s->standing || !s->counts || s->spins)
+            continue;
+        s->counts = 0;
+        s->look->times = s->look->busy = 0;
+        s->most *= 2;
+        e->map->cores[hw].clock += (uint64_t)FIRST_CYCLES << (e->releases < DOUBLINGS ? e->releases : DOUBLINGS);
+        if (e->map->cores[hw].clock > e->map->now)
+            e->map->now = e->map->cores[hw].clock;
+        any = 1;
+    }
+    e->releases++;
+    return any;
+}
+
+/** A loop that waits for a time and does nothing that others could notice: time passes faster and faster. */
+static void note_clock(struct explore *e, struct stand *s, struct peet_map_core *core)
+{
+    enum { PATIENCE = 1000, DOUBLINGS = 40 };
+    const uint32_t over = ++s->clocks > PATIENCE ? s->clocks - PATIENCE : 0;
+
+    (void)e;
+    if (over)
+        core->clock += 1ull << (over / 4 < DOUBLINGS ? over / 4 : DOUBLINGS);
 }
 
 static void arrivals(struct peet_map *map)
@@ -137,6 +246,10 @@ static void advance(struct explore *e, unsigned hw)
                 note_spin(e, s);
                 break;
             }
+            if (event.abstract.type == PEET_ABSTRACT_CLOCK || event.abstract.type == PEET_ABSTRACT_SLEEP)
+                s->nseen = 0; /* time has passed: what it does next may be something else */
+            if (event.abstract.type == PEET_ABSTRACT_CLOCK)
+                note_clock(e, s, core);
             peet__map_perform(map, hw, core, &event);
         } else if (!kind) {
             peet__map_over(map, core);
@@ -188,6 +301,10 @@ static unsigned list_contexts(struct explore *e, struct peet_option *out, unsign
             continue;
         if (s->spins && s->epoch == map->consistency->memory_epoch)
             continue;
+        if (s->counts && s->look->foreign == foreign(e, s)) {
+            map->consistency->gaps |= PEET_GAP_LOOPS;
+            continue;
+        }
         out[n++] = (struct peet_option){ .id = map->cores[hw].context->number, .hw = hw };
     }
     return n;
@@ -285,6 +402,8 @@ static unsigned go_on(struct explore *e, struct peet_option *out_options)
         settle(e);
         peet__consistency_came(map);
         apply_unseen(e);
+        if (map->nready)
+            map->consistency->gaps |= PEET_GAP_PROCESSORS;
         n = map->ended || map->error.code ? 0 : list(e, out_options);
         if (n || map->ended || map->error.code)
             return n;
@@ -321,14 +440,18 @@ void peet__explore_engine(struct peet_map *map)
         peet__map_fail(map, PEET_ENOMEM, "out of memory");
         return;
     }
+    for (unsigned hw = 0; hw < map->ncores; hw++)
+        e.stands[hw].most = PEET_EXPLORE_LOOKS;
     footprint.n = footprint.all = 0;
     map->consistency->footprint = e.footprint = &footprint;
     n = go_on(&e, options);
     while (!map->ended && !map->error.code) {
+        struct look *look;
         int choice;
 
         if (!n) {
-            nothing_goes_on(&e);
+            if (!release(&e))
+                nothing_goes_on(&e);
             n = go_on(&e, options);
             continue;
         }
@@ -344,8 +467,12 @@ void peet__explore_engine(struct peet_map *map)
             break;
         }
         footprint.n = footprint.all = 0;
+        e.epoch = map->consistency->memory_epoch;
+        e.acting = options[choice].hw;
+        look = options[choice].is_move ? NULL : e.stands[options[choice].hw].look;
         take(&e, &options[choice]);
         n = go_on(&e, options);
+        note_step(&e, &options[choice], look);
         chooser->done(chooser->arg, &footprint);
     }
     map->consistency->footprint = NULL;

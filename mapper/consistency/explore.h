@@ -10,7 +10,18 @@
 
 #include "consistency/consistency.h"
 
-enum { PEET_OPTIONS_MOST = 96 };
+enum {
+    PEET_OPTIONS_MOST = 96,
+    PEET_EXPLORE_LOOKS = 32, /* at one place, by a context that waits and counts */
+};
+
+/** What executions could not vary; a mask. */
+enum peet_explore_gap {
+    PEET_GAP_WHOLE = 1,      /* a read-modify-write without a lock was one step */
+    PEET_GAP_PROCESSORS = 2, /* a context waited for a processor */
+    PEET_GAP_TIME = 4,       /* something went by the time */
+    PEET_GAP_LOOPS = 8,      /* a loop that counts was made to wait */
+};
 
 /** Something that can happen next. */
 struct peet_option {
@@ -37,6 +48,8 @@ void peet_map_set_chooser(struct peet_map *map, const struct peet_map_chooser *c
 /** Why an exploring run ended, beyond what peet_map_run() says. */
 enum peet_explore_end { PEET_EXPLORE_ENDED, PEET_EXPLORE_ABANDONED, PEET_EXPLORE_STEPS, PEET_EXPLORE_SPINNING };
 enum peet_explore_end peet_map_explore_end(const struct peet_map *map);
+/** enum peet_explore_gap, of the execution so far. */
+uint32_t peet_map_explore_gaps(const struct peet_map *map);
 
 /** The engine; map.c calls it. */
 void peet__explore_engine(struct peet_map *map);

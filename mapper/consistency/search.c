@@ -11,9 +11,8 @@
 #include <sys/mman.h>
 
 enum {
-    RECORD_BYTES = 256 << 20, /* address space; touched as needed */
     DIGITS_MOST = 1 << 20,    /* choices of a token */
-    NODES_MOST = 1 << 14,     /* beyond so many choices all executions are not to be had */
+    NODES_MOST = PEET_SEARCH_CHOICES_MOST, /* an execution of more choices is given up */
 };
 
 /** An option that has been tried: it sleeps. */
@@ -30,14 +29,16 @@ struct node {
     struct sleeper sleep[PEET_OPTIONS_MOST + 1]; /* nsleep that came from above, then ntried that were tried here */
 };
 
-/** What both processes see. */
+/** What both processes see: address space, touched as needed. */
 struct record {
     uint64_t choices, digits, nnodes, steps;
     uint8_t abandoned, mismatch, overflow;
-    uint8_t crowded;               /* ever: there may have been more options than are listed */
+    uint8_t crowded;            /* there may have been more options than are listed */
     uint8_t digit[DIGITS_MOST]; /* choices among more than one */
     struct node nodes[];
 };
+
+#define RECORD_BYTES (sizeof(struct record) + (NODES_MOST + 1ul) * sizeof(struct node))
 
 struct peet_search {
     struct peet_map_chooser chooser;
@@ -107,7 +108,7 @@ static int choose_all(struct peet_search *s, const struct peet_option *options, 
     struct node *node = &r->nodes[s->at];
     unsigned chosen = 0;
 
-    if (s->at == NODES_MOST || sizeof *r + (s->at + 1) * sizeof *node > RECORD_BYTES) {
+    if (s->at == NODES_MOST) {
         r->overflow = 1;
         return PEET_CHOICE_ABANDON;
     }
@@ -248,7 +249,7 @@ void peet_search_begin(struct peet_search *s)
     struct record *r = s->record;
 
     r->choices = r->digits = r->steps = 0;
-    r->abandoned = r->mismatch = r->overflow = 0;
+    r->abandoned = r->mismatch = r->overflow = r->crowded = 0;
     s->at = 0;
     s->nsleep = 0;
     s->current = NULL;
@@ -308,11 +309,13 @@ static void kept_from(struct node *node, const struct node *next)
  * does not depend on the first.  What a step needs cannot come after it, and nothing that comes before what it needs races with it.  What it only
  * has to wait for is between nothing: a fence waits until a queue is empty, but races with each store that went into the queue, as that could have
  * come after the fence, and then there is nothing to wait for.  (So with locks: what races is the two that take it, not the release between them.)
+ * Returns: 0, or -1 out of memory
  */
-static void races(struct peet_search *s)
+static int races(struct peet_search *s)
 {
     struct record *r = s->record;
     const uint64_t n = r->nnodes, words = (n + 63) / 64;
+    const int given_up = r->overflow || r->choices >= s->chooser.steps_most; /* who knows what would have come */
     uint64_t *before = calloc(n * words + 1, sizeof *before), *needed = malloc((words + 1) * sizeof *needed), *ids = malloc((n + 1) * sizeof *ids);
 
     if (!before || !needed || !ids) {
@@ -320,7 +323,7 @@ static void races(struct peet_search *s)
         free(before);
         free(needed);
         free(ids);
-        return;
+        return -1;
     }
 #define BEFORE(j, i) (before[(j) * words + (i) / 64] >> (i) % 64 & 1)
     for (uint64_t j = 0; j < n; j++) {
@@ -362,12 +365,14 @@ static void races(struct peet_search *s)
             }
             add_one(first, ids, nids);
         }
-        kept_from(&r->nodes[j], j + 1 < n || r->abandoned ? &r->nodes[j + 1] : NULL);
+        if (j + 1 < n || !given_up)
+            kept_from(&r->nodes[j], j + 1 < n || r->abandoned ? &r->nodes[j + 1] : NULL);
     }
 #undef BEFORE
     free(before);
     free(needed);
     free(ids);
+    return 0;
 }
 
 int peet_search_end(struct peet_search *s)
@@ -378,7 +383,7 @@ int peet_search_end(struct peet_search *s)
         s->walk++;
         return 1;
     }
-    if (r->overflow || r->mismatch)
+    if (r->mismatch)
         return 0;
     for (uint64_t i = r->steps; i < r->nnodes; i++) { /* the program did not come to the end of this step: who knows what it has touched */
         struct node *node = &r->nodes[i];
@@ -386,8 +391,7 @@ int peet_search_end(struct peet_search *s)
         node->sleep[node->nsleep + node->ntried] = (struct sleeper){ .id = node->ids[node->chosen] };
         node->sleep[node->nsleep + node->ntried].footprint.all = 1;
     }
-    races(s);
-    if (r->overflow)
+    if (races(s))
         return 0;
     while (r->nnodes) {
         struct node *node = &r->nodes[r->nnodes - 1];

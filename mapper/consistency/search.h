@@ -16,6 +16,8 @@
 
 enum peet_search_kind { PEET_SEARCH_ALL, PEET_SEARCH_RANDOM, PEET_SEARCH_TOKEN };
 
+enum { PEET_SEARCH_CHOICES_MOST = 1 << 14 /* of an execution of PEET_SEARCH_ALL */ };
+
 struct peet_search;
 
 /** peet_search_new() - @seed: of random walks.  Returns: NULL if out of memory */
@@ -35,7 +37,7 @@ int peet_search_end(struct peet_search *search);
 
 /** About the execution that is over. */
 int peet_search_abandoned(const struct peet_search *search);  /* nothing new came of it */
-int peet_search_crowded(const struct peet_search *search);    /* one so far had more choices, or more at once, than there is room for: not all are made */
+int peet_search_crowded(const struct peet_search *search);    /* it had more choices, or more at once, than there is room for: not all are made */
 int peet_search_mismatch(const struct peet_search *search);   /* the choices did not fit: another program, or one that is not deterministic */
 uint64_t peet_search_choices(const struct peet_search *search);
 /** The token of the execution that is over.  Returns: a string for the caller to free, or NULL: out of memory */

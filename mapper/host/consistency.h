@@ -27,6 +27,14 @@ int peet_host_execution(void);
  * @out_execution: this is an execution's own process: it ends with its program, and leaves no results
  * Returns: as peet_map_run()
  */
-int peet_host_explore(const struct peet_config *config, struct peet_map *map, json_t **out_found, int *out_execution, struct peet_error *error);
+int peet_host_explore(const struct peet_config *config, struct peet_map *map, struct peet_program *program, json_t **out_found, int *out_execution,
+    struct peet_error *error);
+
+/** Exit statuses of an exploration, in `.exploration.status`; 0: no execution has failed. */
+enum { PEET_EXPLORE_FOUND = 4, PEET_EXPLORE_INTERRUPTED = 5 };
+
+/** peet_host_explore_crashed() - the program has crashed before there was anything to choose: that is its one outcome.
+ *  Returns: what was found, for stats.json (the caller's); NULL: this is no such crash */
+json_t *peet_host_explore_crashed(int signal);
 
 #endif

@@ -7,47 +7,51 @@
 #include "domain.h"
 #include "consistency/explore.h"
 #include "host/consistency.h"
+#include "host/gaps.h"
+#include "host/outcomes.h"
 #include "host/report.h"
+#include "host/token.h"
 #include "consistency/search.h"
 #include "modules/stats.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <uthash.h>
 
-enum { OUTPUT_SHOWN = 4096, OUTCOMES_LISTED = 1000, REPORT_BYTES = 400 };
+enum { LOOK_MS = 200 };
 
-/** One outcome: what the program wrote, how it ended. */
-struct outcome {
-    UT_hash_handle hh;
-    uint64_t times, first, choices;
-    char *token;
-    int status; /* of waitpid() */
-    enum peet_explore_end end;
-    char report[REPORT_BYTES];
-    size_t bytes;
-    char output[]; /* the key: end and status, then what it wrote */
+/** What an execution leaves, in memory that both processes see. */
+struct ending {
+    int end; /* enum peet_explore_end */
+    int deadlock;
+    uint32_t gaps; /* enum peet_explore_gap */
 };
 
 static struct {
     const struct peet_config *config;
     struct peet_map *map;
+    struct peet_program *program;
     struct peet_search *search;
     struct peet_map_chooser first; /* forks at the first choice */
-    int *end;                      /* shared: enum peet_explore_end of the execution */
-    int output, report, report_fd;
-    int execution, forked;
-    uint64_t executions, abandoned, complete, exhausted, most_choices;
-    int failed, cut;               /* cut: an execution was given up */
-    struct outcome *outcomes;
+    struct ending *ending;
+    int output, report, report_fd, reported; /* reported: where reports go outside of executions */
+    char *before;                  /* what the program wrote before the first choice */
+    size_t before_bytes;
+    int execution, forked, exploring;
+    uint64_t executions, abandoned, most_choices, given_up, crowded;
+    int exhausted, failed, interrupted, stopped;
+    uint32_t gaps;
+    char mark[PEET_TOKEN_MARK_BYTES];
 } here;
 
 /* ----------------------------------------------------------------------------------------------------- executions */
@@ -83,45 +87,86 @@ static char *take_file(int fd, size_t *out_bytes)
 static void separate(void)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    dup2(here.output, STDOUT_FILENO);
+    peet_rt_keep_interrupts(0);
     if (here.report_fd != STDERR_FILENO)
         dup2(here.report, here.report_fd);
     dup2(here.report, STDERR_FILENO);
     here.execution = 1;
 }
 
-/** Returns: 0, or -1 out of memory */
+static char *token_of(void)
+{
+    char *choices = peet_search_get_token(here.search), *token = NULL;
+
+    if (choices && asprintf(&token, "%s%s", choices, here.mark) < 0)
+        token = NULL;
+    free(choices);
+    return token;
+}
+
+/** What an execution, or the program before the first choice, has come to.  Returns: as peet_outcomes_note() */
 static int note(int status)
 {
     size_t bytes = 0, said = 0;
-    char *output = take_file(here.output, &bytes), *report = take_file(here.report, &said), head[64];
-    int length = snprintf(head, sizeof head, "%d %d\n", *here.end, status);
-    struct outcome *o = NULL, *found = NULL;
+    char *output = take_file(here.output, &bytes), *report = take_file(here.report, &said);
+    const struct peet_outcome_note one = { .how = { (enum peet_explore_end)here.ending->end, here.ending->deadlock, status },
+        .before = here.before ? here.before : "", .before_bytes = here.before_bytes, .output = output ? output : "", .output_bytes = bytes,
+        .report = report ? report : "", .execution = here.executions, .choices = peet_search_choices(here.search),
+        .token = output && report ? token_of() : NULL };
+    int result = peet_outcomes_note(&one);
 
-    if (output && report)
-        o = calloc(1, sizeof *o + (size_t)length + bytes + 1);
-    if (o) {
-        memcpy(o->output, head, (size_t)length);
-        memcpy(o->output + length, output, bytes);
-        o->bytes = (size_t)length + bytes;
-        HASH_FIND(hh, here.outcomes, o->output, o->bytes, found);
-        if (!found) {
-            o->status = status;
-            o->end = (enum peet_explore_end)*here.end;
-            o->first = here.executions;
-            o->choices = peet_search_choices(here.search);
-            o->token = peet_search_get_token(here.search);
-            snprintf(o->report, sizeof o->report, "%s", report);
-            HASH_ADD(hh, here.outcomes, output, o->bytes, o);
-            found = o;
-        } else {
-            free(o);
-        }
-        found->times++;
-    }
     free(output);
     free(report);
-    return found && found->token ? 0 : -1;
+    return result;
+}
+
+/** Wait for an execution; a signal from outside ends it, and the search.  Returns: 0, or -1: interrupted */
+static int wait_for(pid_t child, int *out_status)
+{
+    int fd = pidfd_open(child, 0);
+    struct pollfd end = { .fd = fd, .events = POLLIN };
+    int ready = fd < 0;
+
+    while (!ready && !peet_rt_interrupted())
+        ready = poll(&end, 1, LOOK_MS) > 0;
+    if (fd >= 0)
+        close(fd);
+    if (!ready)
+        kill(child, SIGKILL);
+    while (waitpid(child, out_status, 0) < 0 && errno == EINTR)
+        ;
+    here.interrupted = peet_rt_interrupted();
+    return here.interrupted ? -1 : 0;
+}
+
+/** About the execution that is over.  Returns: -2: it cannot be gone on, else 1 */
+static int take_stock(int status)
+{
+    int result = 0;
+
+    if (peet_search_mismatch(here.search)) {
+        peet_host_report("--explore: an execution did not follow the choices that it was given: the program depends on something outside");
+        return -2;
+    }
+    here.executions++;
+    here.gaps |= here.ending->gaps;
+    if (peet_search_choices(here.search) > here.most_choices)
+        here.most_choices = peet_search_choices(here.search);
+    here.crowded += (uint64_t)peet_search_crowded(here.search);
+    if (peet_search_abandoned(here.search)) {
+        here.abandoned++;
+        empty_file(here.output);
+        empty_file(here.report);
+    } else {
+        result = note(status);
+    }
+    if (result < 0) {
+        peet_host_report("--explore: out of memory");
+        return -2;
+    }
+    here.given_up += here.ending->end == PEET_EXPLORE_STEPS;
+    here.stopped = result > 0 && here.config->explore_until_failure;
+    return 1;
 }
 
 /** One execution.  Returns: 1 there is another one to make, 0 no more, -1 this is the execution's process, -2 it cannot be done */
@@ -130,8 +175,10 @@ static int execute(void)
     int64_t child;
     int status, more;
 
+    if ((here.interrupted = peet_rt_interrupted()) != 0)
+        return 0;
     peet_search_begin(here.search);
-    *here.end = PEET_EXPLORE_ENDED;
+    *here.ending = (struct ending){ PEET_EXPLORE_ENDED, 0, 0 };
     child = peet_domains_fork(fork_it);
     if (child == 0) {
         separate();
@@ -141,30 +188,32 @@ static int execute(void)
         peet_host_report("--explore: cannot fork: %s", strerror((int)-child));
         return -2;
     }
-    while (waitpid((pid_t)child, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (peet_search_mismatch(here.search)) {
-        peet_host_report("--explore: an execution did not follow the choices that it was given: the program depends on something outside");
+    if (wait_for((pid_t)child, &status))
+        return 0;
+    if (take_stock(status) < 0)
         return -2;
-    }
-    here.executions++;
-    if (peet_search_choices(here.search) > here.most_choices)
-        here.most_choices = peet_search_choices(here.search);
-    if (peet_search_abandoned(here.search)) {
-        here.abandoned++;
-        empty_file(here.output);
-        empty_file(here.report);
-    } else if (note(status)) {
-        peet_host_report("--explore: out of memory");
-        return -2;
-    }
-    here.cut |= *here.end == PEET_EXPLORE_STEPS;
     more = peet_search_end(here.search);
     if (here.config->explore != PEET_EXPLORE_ALL)
-        return here.executions < here.config->explore;
+        return !here.stopped && here.executions < here.config->explore;
     here.exhausted = !more;
-    here.complete = !more && !here.cut && !peet_search_crowded(here.search);
-    return more && here.executions < here.config->explore_limit;
+    return more && !here.stopped && here.executions < here.config->explore_limit;
+}
+
+/** What peet says goes to the user again; what it has said before the first choice does now. */
+static void report_again(void)
+{
+    size_t bytes = 0;
+    char *said;
+
+    if (here.reported < 0)
+        return;
+    dup2(here.reported, here.report_fd);
+    close(here.reported);
+    here.reported = -1;
+    said = take_file(here.report, &bytes);
+    for (char *line = said, *end; line && (end = strchr(line, '\n')) != NULL; line = end + 1)
+        peet_host_report("%.*s", (int)(end - line), line);
+    free(said);
 }
 
 /** The first choice of all: from here on each execution has a process of its own. */
@@ -178,6 +227,8 @@ static int first_choice(void *arg, const struct peet_option *options, unsigned n
         return chooser->choose(chooser->arg, options, n);
     fflush(NULL); /* the host's own streams */
     here.forked = 1;
+    here.before = take_file(here.output, &here.before_bytes);
+    report_again();
     while ((more = execute()) > 0)
         ;
     if (more == -1)
@@ -196,46 +247,80 @@ static void step_done(void *arg, const struct peet_footprint *footprint)
 
 /* -------------------------------------------------------------------------------------------------------- results */
 
-static const char *end_text(const struct outcome *o)
+/** What the executions could not do, because of the program or the way it is run. */
+static void gaps_of_program(json_t *list)
 {
-    static const char *const texts[] = { "exit", "abandoned", "steps", "livelock" };
+    json_t *gaps = peet_host_gaps_json(here.program, 0), *library = json_object_get(gaps, "atomic_library_functions");
+    const long long statements = (long long)json_integer_value(json_object_get(gaps, "asm_statements")),
+                    opaque = (long long)json_integer_value(json_object_get(gaps, "opaque_functions"));
 
-    if (o->end != PEET_EXPLORE_ENDED)
-        return texts[o->end];
-    if (WIFSIGNALED(o->status))
-        return "signal";
-    return WEXITSTATUS(o->status) == 3 && o->report[0] ? "deadlock" : "exit";
+    if (peet_program_granularity(here.program) < 2)
+        peet_outcomes_gap(list, "plain_references", "nobody acts between plain references, only at atomic and volatile ones, synchronisations and system "
+            "calls: compile all of it with -fpeet-granularity=ref");
+    if (statements)
+        peet_outcomes_gap(list, "assembly", "nobody acts inside inline assembly, and what it references is not seen: %lld statement%s", statements,
+            statements == 1 ? "" : "s");
+    if (opaque)
+        peet_outcomes_gap(list, "opaque_functions", "%lld function%s cannot be recorded: what they reference is not seen", opaque, opaque == 1 ? "" : "s");
+    if (json_array_size(library))
+        peet_outcomes_gap(list, "atomic_library_functions", "what libatomic's functions reference is not seen: %zu of them are called",
+            json_array_size(library));
+    if (here.config->consistency.module && here.config->consistency_sync)
+        peet_outcomes_gap(list, "synchronisations_only", "--consistency-sync sync: stores between synchronisations are seen together");
+    json_decref(gaps);
 }
 
-static int by_times(struct outcome *a, struct outcome *b)
+static void gaps_of_executions(json_t *list)
 {
-    return a->times < b->times ? 1 : a->times > b->times ? -1 : (a->first > b->first) - (a->first < b->first);
+    if (here.gaps & PEET_GAP_WHOLE)
+        peet_outcomes_gap(list, "read_modify_writes", "an instruction that reads and writes memory without a lock was one step: %s",
+            peet_program_granularity(here.program) < 2 ? "-fpeet-granularity=ref splits it" : "one that could not be split");
+    if (here.gaps & PEET_GAP_PROCESSORS)
+        peet_outcomes_gap(list, "processors", "threads waited for a processor: more --cores than %u let them all interleave", here.config->cores);
+    if (here.gaps & PEET_GAP_TIME)
+        peet_outcomes_gap(list, "time", "clocks, sleeps and deadlines follow the simulated time alone: time passes when nothing else can happen");
+    if (here.gaps & PEET_GAP_LOOPS)
+        peet_outcomes_gap(list, "loops", "a loop that waits and counts, or looks at a clock, was made to wait after %d looks", PEET_EXPLORE_LOOKS);
+}
+
+/** What was not done, in the order of importance. */
+static json_t *not_explored(void)
+{
+    const struct peet_config *c = here.config;
+    json_t *list = json_array();
+
+    if (here.interrupted)
+        peet_outcomes_gap(list, "interrupted", "a signal came from outside: %s", strsignal(here.interrupted));
+    else if (here.stopped)
+        peet_outcomes_gap(list, "stopped", "--until=failure: an execution has failed");
+    else if (c->explore != PEET_EXPLORE_ALL)
+        peet_outcomes_gap(list, "random_walks", "random walks make some executions; --explore all makes all");
+    else if (here.forked && !here.exhausted)
+        peet_outcomes_gap(list, "limit", "the limit of %llu executions came first: --explore-limit N moves it", (unsigned long long)c->explore_limit);
+    if (here.given_up)
+        peet_outcomes_gap(list, "steps", "%llu execution%s given up after %llu steps: --explore-steps N moves this limit",
+            (unsigned long long)here.given_up, here.given_up == 1 ? " was" : "s were", (unsigned long long)c->explore_steps);
+    if (here.crowded)
+        peet_outcomes_gap(list, "choices", "%llu execution%s more than %d choices, or more than %d at once, and what comes behind them was left out: "
+            "a smaller input has fewer, and random walks, --explore N, have no such limit", (unsigned long long)here.crowded,
+            here.crowded == 1 ? " had" : "s had", PEET_SEARCH_CHOICES_MOST, PEET_OPTIONS_MOST - 1);
+    gaps_of_executions(list);
+    gaps_of_program(list);
+    return list;
 }
 
 static json_t *results(void)
 {
-    json_t *list = json_array();
-    struct outcome *o, *next;
-    unsigned n = 0;
+    json_t *gaps = not_explored(), *list;
+    const uint64_t failures = peet_outcomes_failures();
+    const int complete = !json_array_size(gaps), status = here.interrupted ? PEET_EXPLORE_INTERRUPTED : failures ? PEET_EXPLORE_FOUND : 0;
+    uint64_t outcomes;
 
-    HASH_SORT(here.outcomes, by_times);
-    HASH_ITER (hh, here.outcomes, o, next) {
-        const char *text = strchr(o->output, '\n') + 1;
-        char shown[OUTPUT_SHOWN + 1];
-
-        snprintf(shown, sizeof shown, "%s", text);
-        if (n++ < OUTCOMES_LISTED)
-            json_array_append_new(list, json_pack("{s:o,s:s,s:i,s:o,s:o,s:o,s:o,s:o}", "times", peet_stats_u64(o->times), "end", end_text(o),
-                "status", WIFSIGNALED(o->status) ? 128 + WTERMSIG(o->status) : WEXITSTATUS(o->status), "token", peet_stats_text(o->token),
-                "output", peet_stats_text(shown), "output_bytes", peet_stats_u64(o->bytes - (size_t)(text - o->output)), "report",
-                peet_stats_text(o->report), "first_execution", peet_stats_u64(o->first)));
-        HASH_DEL(here.outcomes, o);
-        free(o->token);
-        free(o);
-    }
-    return json_pack("{s:o,s:o,s:o,s:o,s:b,s:b,s:o}", "executions", peet_stats_u64(here.executions), "redundant_executions",
-        peet_stats_u64(here.abandoned), "outcomes", peet_stats_u64(n), "most_choices", peet_stats_u64(here.most_choices), "complete",
-        (int)here.complete, "exhausted", (int)here.exhausted, "list", list);
+    list = peet_outcomes_json(&outcomes);
+    return json_pack("{s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:i,s:i,s:o,s:o}", "executions", peet_stats_u64(here.executions), "redundant_executions",
+        peet_stats_u64(here.abandoned), "outcomes", peet_stats_u64(outcomes), "most_choices", peet_stats_u64(here.most_choices), "complete",
+        complete, "exhausted", here.exhausted, "failed_executions", peet_stats_u64(failures), "status", status, "interrupted",
+        here.interrupted, "not_explored", gaps, "list", list);
 }
 
 int peet_host_execution(void)
@@ -243,16 +328,54 @@ int peet_host_execution(void)
     return here.execution;
 }
 
-/* Nothing that the program had written before the first choice comes out of this process as well. */
-static void be_silent(void)
+json_t *peet_host_explore_crashed(int signal)
 {
-    int null = memfd_create("peet-silence", MFD_CLOEXEC);
-
-    if (null >= 0)
-        dup2(null, STDOUT_FILENO);
+    if (!here.exploring || here.execution || here.forked)
+        return NULL;
+    here.forked = here.exhausted = 1;
+    here.executions = 1;
+    if (note(signal) < 0)
+        return NULL;
+    report_again();
+    return results();
 }
 
-int peet_host_explore(const struct peet_config *config, struct peet_map *map, json_t **out_found, int *out_execution, struct peet_error *error)
+/** The file of what executions write takes the place of standard output; what peet says is kept until the first choice. */
+static int prepare(struct peet_error *error)
+{
+    here.ending = mmap(NULL, sizeof *here.ending, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    here.output = memfd_create("peet-output", MFD_CLOEXEC);
+    here.report = memfd_create("peet-report", MFD_CLOEXEC);
+    here.reported = fcntl(here.report_fd, F_DUPFD_CLOEXEC, 3);
+    if (here.ending == MAP_FAILED || here.output < 0 || here.report < 0 || here.reported < 0 || dup2(here.output, STDOUT_FILENO) < 0 ||
+        dup2(here.report, here.report_fd) < 0)
+        return peet_error_set(error, PEET_EIO, "--explore: cannot make the files for outcomes: %s", strerror(errno));
+    peet_token_mark(here.config, here.mark);
+    here.exploring = 1;
+    return 0;
+}
+
+static int replay(struct peet_error *error)
+{
+    char *choices = NULL;
+    int err = peet_token_check(here.config, here.config->replay_token, &choices, error);
+
+    if (!err)
+        err = peet_search_set_token(here.search, choices, error);
+    free(choices);
+    if (err)
+        return err;
+    peet_map_set_chooser(here.map, peet_search_chooser(here.search));
+    err = peet_map_run(here.map, error);
+    if (peet_search_mismatch(here.search)) {
+        error->code = 0;
+        return peet_error_set(error, PEET_EINVALID, "--replay-token: its choices do not fit this run: the program depends on something outside");
+    }
+    return err;
+}
+
+int peet_host_explore(const struct peet_config *config, struct peet_map *map, struct peet_program *program, json_t **out_found, int *out_execution,
+    struct peet_error *error)
 {
     const char *setting = peet_rt_setting("PEET_REPORT_FD");
     int err;
@@ -261,46 +384,40 @@ int peet_host_explore(const struct peet_config *config, struct peet_map *map, js
     *out_execution = 0;
     here.config = config;
     here.map = map;
+    here.program = program;
     here.report_fd = setting ? atoi(setting) : STDERR_FILENO;
     here.search = peet_search_new(config->replay_token ? PEET_SEARCH_TOKEN : config->explore == PEET_EXPLORE_ALL ? PEET_SEARCH_ALL : PEET_SEARCH_RANDOM,
         config->seed, config->explore_steps);
     if (!here.search)
         return peet_error_set(error, PEET_ENOMEM, "--explore: out of memory");
-    if (config->replay_token) {
-        err = peet_search_set_token(here.search, config->replay_token, error);
-        if (err)
-            return err;
-        peet_map_set_chooser(map, peet_search_chooser(here.search));
-        err = peet_map_run(map, error);
-        if (peet_search_mismatch(here.search)) {
-            error->code = 0;
-            return peet_error_set(error, PEET_EINVALID,
-                "--replay-token: its choices do not fit this run: program, arguments, --cores and --consistency must be those of the exploration");
-        }
+    if (config->replay_token)
+        return replay(error);
+    err = prepare(error);
+    if (err)
         return err;
-    }
-    here.end = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    here.output = memfd_create("peet-output", MFD_CLOEXEC);
-    here.report = memfd_create("peet-report", MFD_CLOEXEC);
-    if (here.end == MAP_FAILED || here.output < 0 || here.report < 0)
-        return peet_error_set(error, PEET_EIO, "--explore: cannot make the files for outcomes: %s", strerror(errno));
     here.first = (struct peet_map_chooser){ first_choice, step_done, config->explore_steps, NULL };
     peet_map_set_chooser(map, &here.first);
+    peet_rt_keep_interrupts(1);
     err = peet_map_run(map, error);
+    *here.ending = (struct ending){ peet_map_explore_end(map), err == PEET_EDEADLOCK, peet_map_explore_gaps(map) };
     if (here.execution) {
-        *here.end = peet_map_explore_end(map);
         *out_execution = 1;
-        return err;
-    }
-    if (!here.forked) { /* no two things ever happened at once: it has run */
-        if (!err)
-            *out_found = json_pack("{s:i,s:i,s:i,s:i,s:b,s:[]}", "executions", 1, "redundant_executions", 0, "outcomes", 1, "most_choices", 0,
-                "complete", 1, "list");
         return err;
     }
     if (here.failed)
         return peet_error_set(error, PEET_EIO, "the exploration is not complete");
-    be_silent();
+    if (!here.forked) { /* it came to an end before there was anything to choose */
+        if (err && err != PEET_EDEADLOCK) {
+            report_again();
+            return err;
+        }
+        if (err)
+            peet_host_report("%s", error->message);
+        here.exhausted = 1;
+        if (take_stock((err ? 3 : peet_map_exit_status(map) & 0xff) << 8) < 0)
+            return peet_error_set(error, PEET_ENOMEM, "out of memory");
+        report_again();
+    }
     *out_found = results();
     return 0;
 }

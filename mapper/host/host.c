@@ -366,11 +366,12 @@ static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t addr
     peet_host_backtrace(host.program, ctx, frames);
     if (!host.map || peet_host_execution()) /* of an execution, how it ended is all that counts */
         return;
+    host.found = peet_host_explore_crashed(signal);
     end = json_pack("{s:s,s:i,s:s,s:o,s:I,s:o,s:o,s:o,s:o}", "reason", "signal", "signal", signal, "signal_name", strsignal(signal),
         "message", peet_stats_text(why), "context", (json_int_t)number, "pc", peet_stats_u64(pc), "address", peet_stats_u64(address),
         "function", peet_stats_text(name ? name : ""), "backtrace", frames);
     write_crash(json_incref(end));
-    if (words_end && source != UINT32_MAX && !peet_source_crash(host.source, source, words_end, 128 + signal) &&
+    if (words_end && source != UINT32_MAX && !peet_host_explores(&host.config) && /* an exploration's engine does not go on alone */ !peet_source_crash(host.source, source, words_end, 128 + signal) &&
         !peet_map_go_on(host.map, &error))
         write_crash(json_incref(end));
     json_decref(end);
@@ -469,13 +470,17 @@ static int run(struct peet_error *error)
     check_granularity();
     share_results();
     if (peet_host_explores(&host.config))
-        err = peet_host_explore(&host.config, host.map, &host.found, &execution, error);
+        err = peet_host_explore(&host.config, host.map, host.program, &host.found, &execution, error);
     else
         err = peet_map_run(host.map, error);
     if (execution && (!err || err == PEET_EDEADLOCK)) { /* one of many: its end is its result */
         if (err)
-            peet_host_report("%s", error->message);
+            json_decref(deadlock(error));
         return err ? STATUS_DEADLOCK : peet_map_exit_status(host.map) & 0xff;
+    }
+    if (err == PEET_EINVALID && host.config.replay_token) {
+        peet_host_report("%s", error->message);
+        return STATUS_REFUSED;
     }
     if (err == PEET_EDEADLOCK) {
         if (write_results(deadlock(error), &write_error))
@@ -490,7 +495,7 @@ static int run(struct peet_error *error)
     }
     if (host.config.roi_only && !peet_map_regions(host.map))
         peet_host_report("roi only: the program has marked no region of interest, so that no module has seen anything");
-    status = peet_map_exit_status(host.map) & 0xff;
+    status = host.found ? (int)json_integer_value(json_object_get(host.found, "status")) : peet_map_exit_status(host.map) & 0xff;
     err = write_results(host.found ? json_pack("{s:s}", "reason", "exploration") : exited(status), error);
     return err ? err : status;
 }

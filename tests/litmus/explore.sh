@@ -1,0 +1,128 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What an exploration says of itself: that it is complete only if it is, what it has not done, how executions ended, and by its exit status; signals
+# from outside; tokens that do not belong here.
+. "$(dirname "$0")/lib.sh"
+
+build() { # CASE OUT OPTIONS...
+    local name=$1 out=$2
+    shift 2
+    must "$peetcc" -O1 -pthread "-DCASE_$name" "$@" -o "$out" "$here/programs/explored.c" 2>build.txt
+}
+# run STATUS OPTIONS... -- PROGRAM...: an exploration with this exit status; its table is in table.txt, nothing comes from standard output
+run() {
+    local want=$1 status=0
+    shift
+    timeout -k 1 100 "$peet" run -d out --explore all "$@" >stdout.txt 2>table.txt || status=$?
+    equal "status of $*" "$status" "$want"
+    equal "standard output of $*" "$(cat stdout.txt)" ""
+    [ -s table.txt ] || fail "no table: $*"
+}
+value() { "$PEET_PREFIX/tests/json-get" out/stats.json "exploration.$1"; }
+gaps() { sed -n 's/.*"what": "\([a-z_]*\)".*/\1/p' out/stats.json | sort | tr '\n' ' '; }
+is() { # COMPLETE GAPS OUTCOMES: outcomes as outcomes_of() has them, a blank behind each
+    equal "complete" "$(value complete)" "$1"
+    equal "what is not explored" "$(gaps)" "$2"
+    equal "outcomes" "$(outcomes_of out | tr '\n' ';')" "$3"
+}
+
+# a read-modify-write is three steps, if the program was compiled for it; else that is said, and on the terminal too
+build ADD add.plain
+build ADD add -fpeet-granularity=ref
+build ADD add.views -fpeet-granularity=ref -fpeet-domains
+for size in 0 1; do
+    [ $size = 0 ] && want="begun 1;begun 2;" || want="begun 10;begun 5;"
+    run 0 --cores 3 -- ./add 2 $size
+    is true "" "$want"
+    for model in sc tso rc; do
+        run 0 --cores 3 --consistency "consistency,model=$model" -- ./add.views 2 $size
+        is true "" "$want"
+    done
+done
+run 0 --cores 3 -- ./add.plain
+is false "plain_references " "begun 2;"
+grep -q "fpeet-granularity=ref" table.txt || fail "the terminal does not say how to compile"
+grep -q "not all that can be" table.txt || fail "the terminal claims too much"
+
+# fewer processors than threads that could go on; main waits, and needs none
+run 0 --cores 2 -- ./add
+is true "" "begun 1;begun 2;"
+run 0 --cores 1 -- ./add
+equal "processors" "$(gaps)" "processors "
+
+# inline assembly: what may refer to memory counts, a fence does not
+build ASM asm -fpeet-granularity=ref
+run 0 --cores 3 -- ./asm
+equal "assembly" "$(value complete) $(gaps)" "false assembly "
+build FENCE fence -fpeet-granularity=ref
+run 0 --cores 3 -- ./fence
+is true "" "begun 1;begun 2;"
+
+# what ends the program before anything was to be chosen
+build ABORT abort -fpeet-granularity=ref
+run 4 --cores 2 -- ./abort 1
+is true "" "begun ;signal;"
+grep -q "in thread" table.txt || fail "the user's own frame is not in the report"
+build ABORT_JOINED abort.joined -fpeet-granularity=ref
+run 4 --cores 2 -- ./abort.joined 1
+is true "" "signal;"
+run 4 --cores 2 --until failure -- ./abort 1
+equal "until failure" "$(value complete) $(gaps)" "false stopped "
+token=$(sed -n 's/.*"token": "\([^"]*\)".*/\1/p' out/stats.json | tail -1)
+
+# a token belongs to a program, its arguments, a number of processors, a model
+status=0
+("$peet" run -q -d again --cores 2 --replay-token "$token" -- ./abort 1) >again.txt 2>&1 || status=$?
+equal "status of the abort, repeated" "$status" 134
+refuses() { # WHAT OPTIONS...
+    local what=$1 status=0
+    shift
+    "$peet" run -q -d again "$@" >again.txt 2>&1 || status=$?
+    equal "status of a token elsewhere" "$status" 2
+    grep -q -e "--replay-token: .*$what" again.txt || fail "it does not say what is different: $(cat again.txt)"
+}
+refuses "--cores 2" --cores 3 --replay-token "$token" -- ./abort 1
+refuses "program" --cores 2 --replay-token "$token" -- ./abort.joined 1
+refuses "arguments" --cores 2 --replay-token "$token" -- ./abort 2
+run 0 --cores 3 --consistency consistency,model=tso -- ./add.views
+token=$(sed -n 's/.*"token": "\([^"]*\)".*/\1/p' out/stats.json | tail -1)
+refuses "consistency" --cores 3 --consistency consistency,model=pso --replay-token "$token" -- ./add.views
+refuses "is not a token" --cores 3 --replay-token "${token%.*}" -- ./add.views
+
+# contexts that wait by looking: every execution ends
+build YIELD yield -fpeet-granularity=ref
+run 0 --cores 2 -- ./yield 1
+is true "" "begun seen;"
+for how in COUNT CLOCK; do
+    build $how wait -fpeet-granularity=ref
+    run 0 --cores 2 -- ./wait 1 1
+    equal "outcomes of a loop that waits ($how)" "$(outcomes_of out | tr '\n' ';')" 'begun at once\nseen;begun seen;'
+    gaps | grep -q loops || fail "nothing is said of the loop"
+done
+
+# more choices than once were possible, and more than are possible
+build MANY many -fpeet-granularity=ref
+run 0 --cores 3 -- ./many 2 1200
+is true "" "begun 1;begun 2;"
+run 0 --cores 3 --explore-limit 1 -- ./many 2 9000
+gaps | grep -q choices || fail "nothing is said of too many choices: $(gaps)"
+grep -q 16384 table.txt || fail "the limit is not named"
+
+# a signal from outside ends the search with what it has
+build LONG long -fpeet-granularity=ref
+for signals in "INT TERM" "TERM"; do
+    timeout -k 1 100 "$peet" run -d out --cores 4 --explore all --explore-limit 100000000 -- ./long 3 >stdout.txt 2>table.txt &
+    pid=$!
+    sleep 1
+    for signal in $signals; do
+        kill -s "$signal" "$(pgrep -P $pid -x peet || echo $pid)"
+    done
+    status=0
+    wait $pid || status=$?
+    equal "status of an interrupted search ($signals)" "$status" 5
+    equal "completeness of an interrupted search" "$(value complete)" false
+    gaps | grep -q interrupted || fail "it does not say that it was interrupted"
+    outcomes_of out | grep -q signal && fail "an execution died of the signal"
+    [ "$(value executions)" -ge 1 ] || fail "nothing is left of an interrupted search"
+done
+exit 0
