@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * barnes THREADS BODIES STEPS: gravitation by an octree that all threads build together under locks, then walk for each of
- * their bodies (the shape of SPLASH's barnes).  A leaf holds one body, so that the tree does not depend on who came
+ * barnes THREADS BODIES STEPS: gravitation by an octree that all threads build together under locks, then walk for each
+ * of their bodies (the shape of SPLASH's barnes).  A leaf holds one body, so that the tree does not depend on who came
  * first.
  */
 #include <math.h>
@@ -10,7 +10,7 @@
 struct cell {
     double mass, centre[3], size; /* of all below; size: of its cube */
     struct cell *child[8];
-    long body;                    /* of a leaf; -1: not a leaf */
+    long body; /* of a leaf; -1: not a leaf */
 };
 
 enum { LOCKS = 256 };

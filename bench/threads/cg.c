@@ -15,7 +15,8 @@ static double *value;
 static void make_matrix(long each)
 {
     uint64_t random = 5;
-    long pairs = n * each / 2, *left = bench_alloc((size_t)pairs, sizeof *left), *right = bench_alloc((size_t)pairs, sizeof *right);
+    long pairs = n * each / 2, *left = bench_alloc((size_t)pairs, sizeof *left),
+         *right = bench_alloc((size_t)pairs, sizeof *right);
     long *fill = bench_alloc((size_t)n + 1, sizeof *fill);
     row = bench_alloc((size_t)n + 1, sizeof *row);
     column = bench_alloc((size_t)(2 * pairs + n), sizeof *column);

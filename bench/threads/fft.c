@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fft THREADS LOG2N ROUNDS: a complex transform of n = m * m points as rows of m: transpose, transform the rows, multiply
- * by roots, transpose, transform the rows, transpose.  Each thread owns some rows; transposes read everybody's (the
- * shape of SPLASH's six-step FFT).  Forward and back, and the result must be what it was.
+ * fft THREADS LOG2N ROUNDS: a complex transform of n = m * m points as rows of m: transpose, transform the rows,
+ * multiply by roots, transpose, transform the rows, transpose.  Each thread owns some rows; transposes read everybody's
+ * (the shape of SPLASH's six-step FFT).  Forward and back, and the result must be what it was.
  */
 #include <math.h>
 #include "threads.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lu THREADS N BLOCK: blocked LU factorisation without pivoting of a dense matrix kept block by block.  Blocks are dealt
- * to the threads in two dimensions; three barriers for each diagonal block (the shape of SPLASH's contiguous LU).
+ * lu THREADS N BLOCK: blocked LU factorisation without pivoting of a dense matrix kept block by block.  Blocks are
+ * dealt to the threads in two dimensions; three barriers for each diagonal block (the shape of SPLASH's contiguous LU).
  */
 #include <math.h>
 #include "threads.h"

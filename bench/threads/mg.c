@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mg THREADS LOG2SIZE CYCLES: multigrid V-cycles for a Poisson problem on a cube that repeats itself, as OpenMP loops over
- * planes on grids from 2^LOG2SIZE down to 4 points a side (the shape of NPB's MG).
+ * mg THREADS LOG2SIZE CYCLES: multigrid V-cycles for a Poisson problem on a cube that repeats itself, as OpenMP loops
+ * over planes on grids from 2^LOG2SIZE down to 4 points a side (the shape of NPB's MG).
  */
 #include <math.h>
 #include <omp.h>
@@ -31,8 +31,10 @@ static void residual(const struct grid *g)
     for (long i = 0; i < n; i++)
         for (long j = 0; j < n; j++)
             for (long k = 0; k < n; k++)
-                g->r[at(n, i, j, k)] = g->v[at(n, i, j, k)] - (6.0 * u[at(n, i, j, k)] - u[at(n, i - 1, j, k)] - u[at(n, i + 1, j, k)] -
-                    u[at(n, i, j - 1, k)] - u[at(n, i, j + 1, k)] - u[at(n, i, j, k - 1)] - u[at(n, i, j, k + 1)]);
+                g->r[at(n, i, j, k)] =
+                    g->v[at(n, i, j, k)] -
+                    (6.0 * u[at(n, i, j, k)] - u[at(n, i - 1, j, k)] - u[at(n, i + 1, j, k)] - u[at(n, i, j - 1, k)] -
+                        u[at(n, i, j + 1, k)] - u[at(n, i, j, k - 1)] - u[at(n, i, j, k + 1)]);
 }
 
 /* u += r / 8, twice: damped Jacobi */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * radix THREADS KEYS ROUNDS: parallel radix sort, 8 bits a pass: histograms of each thread, offsets from everybody's, keys
- * written to where they belong, scattered over everybody's part (the shape of SPLASH's radix).
+ * radix THREADS KEYS ROUNDS: parallel radix sort, 8 bits a pass: histograms of each thread, offsets from everybody's,
+ * keys written to where they belong, scattered over everybody's part (the shape of SPLASH's radix).
  */
 #include "threads.h"
 

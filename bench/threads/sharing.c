@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sharing THREADS SAMPLES ROUNDS: each thread counts its part of the samples in a histogram of its own, but the histograms
- * are small and lie side by side, so that threads share lines without sharing data (false sharing).
+ * sharing THREADS SAMPLES ROUNDS: each thread counts its part of the samples in a histogram of its own, but the
+ * histograms are small and lie side by side, so that threads share lines without sharing data (false sharing).
  */
 #include "threads.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tasks THREADS NUMBERS: quicksort by a queue of tasks that all threads share, under a lock with a condition to wait for
- * work.  The thread that finds a short range sorts it.
+ * tasks THREADS NUMBERS: quicksort by a queue of tasks that all threads share, under a lock with a condition to wait
+ * for work.  The thread that finds a short range sorts it.
  */
 #include "threads.h"
 

@@ -16,7 +16,9 @@ static long bench_threads; /* in the team */
 static pthread_barrier_t bench_barrier;
 
 /** Thread number thread has the elements [begin, end) of n. */
-struct bench_part { long begin, end; };
+struct bench_part {
+    long begin, end;
+};
 
 static inline struct bench_part bench_part(long n, long thread)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * water THREADS MOLECULES STEPS: forces between all pairs of molecules in a periodic box.  A thread computes the pairs of its
- * own molecules with the n/2 molecules that follow each, and then adds the forces to all molecules, each under a lock of
- * its own (the shape of SPLASH's n-squared water).
+ * water THREADS MOLECULES STEPS: forces between all pairs of molecules in a periodic box.  A thread computes the pairs
+ * of its own molecules with the n/2 molecules that follow each, and then adds the forces to all molecules, each under a
+ * lock of its own (the shape of SPLASH's n-squared water).
  */
 #include <math.h>
 #include "threads.h"

@@ -4,8 +4,8 @@
  *
  *   tsv-json KEY=FILE...
  *
- * The first line of each file names its columns.  Each other line becomes an object of the array under KEY; empty fields are
- * left out, and fields that are numbers become numbers.
+ * The first line of each file names its columns.  Each other line becomes an object of the array under KEY; empty
+ * fields are left out, and fields that are numbers become numbers.
  */
 #define _GNU_SOURCE
 #include <errno.h>
