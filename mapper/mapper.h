@@ -85,6 +85,8 @@ struct peet_source_ops {
     int (*words)(void *self, uint32_t context);
     /** direct() - blocks that the machine leaves to peet (direct.h), from these words.  Returns: 0, or 1 if there were some */
     int (*direct)(void *self, uint32_t context, struct peet_direct_run *run, peet_decode_sink *sink, peet_decode_shown *shown, void *arg);
+    /** undo() - back to where the context's last run of direct() was marked (peet_decode_undo()) */
+    void (*undo)(void *self, uint32_t context, peet_decode_undone *fn, void *arg);
     /** executed() - which, since the last call */
     void (*executed)(void *self, peet_program_executed *fn, void *arg);
     /** function_of_pc() - for modules; may be NULL */

@@ -21,6 +21,14 @@ struct frame { /* what a signal handler interrupts */
     uint64_t regs[PEET__FS];
 };
 
+/* A place between two blocks. */
+struct place {
+    const uint64_t *at;
+    struct peet__function *function;
+    int32_t last, tail;
+    uint64_t loop_left;
+};
+
 struct peet_decode_state {
     /* registers, thread pointer, zero, then the words of the record being decoded */
     uint64_t *regs;
@@ -36,6 +44,8 @@ struct peet_decode_state {
     uint32_t sync_segment;
     struct frame *frames;
     unsigned nframes, cframes;
+    struct place mark;               /* where peet_decode_undo() goes back to, */
+    uint64_t mark_regs[PEET__SLOT];  /* and the registers there */
 };
 
 /* Room for the longest record of the program, which grows when images are added. */
@@ -528,7 +538,7 @@ static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, co
         return 0;
     if (p->direct->rest != 0)
         p->direct->rest--;
-    else
+    else if (!p->direct->table.logged)
         peet__direct_sample(p, s->function, at, end);
     run->at = at;
     run->end = end;
@@ -572,6 +582,67 @@ static int range(struct peet_decode_state *s, const uint64_t **inout_at, const u
     return 1;
 }
 
+static struct place place_of(const struct peet_decode_state *s, const uint64_t *at)
+{
+    return (struct place){at, s->function, s->last, s->tail, s->loop_left};
+}
+
+static void set_place(struct peet_decode_state *s, const struct place *place)
+{
+    s->function = place->function, s->last = place->last, s->tail = place->tail, s->loop_left = place->loop_left;
+    memcpy(s->regs, s->mark_regs, sizeof s->mark_regs);
+}
+
+/* What a run ahead has done up to here will not be undone. */
+static inline void mark(struct peet_decode_state *s, const uint64_t *at, struct peet_direct_run *run)
+{
+    s->mark = place_of(s, at);
+    memcpy(s->mark_regs, s->regs, sizeof s->mark_regs);
+    run->mark.time = run->time, run->mark.stamp = run->stamp, run->mark.reads = run->reads, run->mark.writes = run->writes;
+    run->log = run->log_begin;
+}
+
+/* Is a tail still to come, for all that the next word says? */
+static int32_t tail_at(const struct place *p, const uint64_t *end)
+{
+    if (p->tail >= 0 && p->at != end && PEET_RAW_IS_PLAIN(*p->at) && (int32_t)PEET_RAW_INDEX(*p->at) == p->function->code[p->last].tail_taken)
+        return -1;
+    return p->tail;
+}
+
+void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, peet_decode_undone *fn, void *arg)
+{
+    const struct place stop = place_of(s, *cursor);
+    const int32_t stop_tail = tail_at(&stop, end);
+    const uint64_t *at = s->mark.at;
+    set_place(s, &s->mark);
+    for (;;) {
+        const struct place p = place_of(s, at);
+        struct peet_block_event event;
+        int is_abstract = 0;
+        if (p.at == stop.at && p.function == stop.function && p.last == stop.last && p.loop_left == stop.loop_left && tail_at(&p, end) == stop_tail)
+            break;
+        if (p.at > stop.at)
+            break; /* never */
+        if (at != end && s->loop_left == 0 && *at == PEET__RANGE_RECORD) {
+            const uint64_t *const args = at + 1;
+            const struct peet_block *const block = args[3] != 0 ? peet_program_synthetic(s->program, (unsigned)args[0]) : NULL;
+            uint64_t values[8];
+            at += 1 + PEET__RANGE_ARGS;
+            if (block != NULL) {
+                peet_synthetic_values((unsigned)args[0], args[1], args[2], args[3], values);
+                fn(arg, block, values, 1);
+            }
+            continue;
+        }
+        if (next_block(s, &at, end, 0, 0, NULL, &event, &is_abstract, NULL) <= 0)
+            break; /* never */
+        fn(arg, event.block, event.values, 1);
+    }
+    set_place(s, &s->mark);
+    *cursor = s->mark.at;
+}
+
 /* Is a loop's record at hand?  Its turns are better taken together. */
 static int at_loop(struct peet_decode_state *s, uint64_t word)
 {
@@ -581,20 +652,55 @@ static int at_loop(struct peet_decode_state *s, uint64_t word)
     return lookup_sync(s, word) && s->sync_function->code[s->sync_segment].loop;
 }
 
+/* Turns of the loop that has begun, as many as the machine takes.  Returns: how many */
+static uint64_t take_turns(struct peet_decode_state *s, struct peet_direct_run *run)
+{
+    const struct peet__block *const c = &s->function->code[s->last];
+    const struct peet_block *const block = &s->function->blocks[s->last];
+    uint64_t values[PEET__DIRECT_VALUES], n;
+    if (run->table->turns == NULL || c->strides == NULL || c->nvalues > PEET__DIRECT_VALUES || !(block->flags & PEET_BLOCK_SIMPLE) ||
+        direct_of(s->program, s->function) == NULL)
+        return 0;
+    compute(s->regs, c, values);
+    n = run->table->turns(run, block, values, c->strides, s->loop_left);
+    for (uint32_t k = 0; k < c->nupdates; k++)
+        s->regs[c->updates[k].reg] += c->steps[k].disp * n;
+    s->loop_left -= n;
+    s->tail = s->loop_left == 0 ? c->tail : -1;
+    run->instructions += block->ninsns * n;
+    *peet__direct_taken(s->function->direct, (uint32_t)s->last) += n;
+    return n;
+}
+
+int peet_decode_busy(const struct peet_decode_state *s)
+{
+    return s->loop_left != 0;
+}
+
 int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, struct peet_direct_run *run,
     peet_decode_sink *sink, peet_decode_shown *shown, void *arg)
 {
-    const uint64_t *const begin = *cursor;
+    const int ahead = run->runs_ahead != 0;
     int any = 0;
     if (s->slots < s->program->slots_capacity)
         return 0;
     if (s->program->direct != NULL) {
         s->program->direct->shown = shown;
         s->program->direct->shown_arg = arg;
+        run->table = &s->program->direct->table;
     }
-    while (*cursor != end && s->loop_left == 0 && run->time < run->limit) {
+    while ((*cursor != end || s->loop_left != 0) && run->time < run->limit) {
         struct peet_block_event event;
         int is_abstract = 0;
+        const int in_order = !ahead || run->time < run->until; /* whatever comes next may happen now */
+        if (ahead && (in_order || !any)) /* the first time in any case: a run that repeats what was undone begins where it was */
+            mark(s, *cursor, run);
+        if (s->loop_left != 0) {
+            if (!ahead || !take_turns(s, run))
+                break;
+            any = 1;
+            continue;
+        }
         if (s->tail >= 0 && PEET_RAW_IS_PLAIN(**cursor) && (int32_t)PEET_RAW_INDEX(**cursor) == s->function->code[s->last].tail_taken)
             s->tail = -1; /* the record says otherwise */
         if (s->tail < 0 && run_direct(s, cursor, end, run)) {
@@ -602,18 +708,24 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
             continue;
         }
         if (PEET_RAW_IS_ABSTRACT(**cursor)) {
-            if (PEET_RAW_TYPE(**cursor) == PEET_ABSTRACT_RANGE && range(s, cursor, end, run, sink, arg))
+            if (PEET_RAW_TYPE(**cursor) == PEET_ABSTRACT_RANGE && in_order && range(s, cursor, end, run, sink, arg)) {
+                any = 1;
                 continue;
+            }
             if (s->tail < 0)
                 break;
         } else if (at_loop(s, **cursor)) {
-            break;
+            if (!ahead || run->table->turns == NULL || !starts_loop(s, *cursor, end))
+                break;
+            *cursor += 2;
+            any = 1;
+            continue;
         }
-        if (next_block(s, cursor, end, 1, 0, NULL, &event, &is_abstract, NULL) <= 0)
+        if (!in_order || next_block(s, cursor, end, 1, 0, NULL, &event, &is_abstract, NULL) <= 0)
             break;
         sink(arg, run, &event);
         peet__direct_came(s->program, s->function, event.block->index);
         any = 1;
     }
-    return any || *cursor != begin;
+    return any;
 }

@@ -160,6 +160,14 @@ typedef void peet_decode_sink(void *arg, struct peet_direct_run *run, const stru
 typedef void peet_decode_shown(void *arg, const struct peet_block_event *event, uint32_t observers);
 int peet_decode_direct(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end, struct peet_direct_run *run,
                        peet_decode_sink *sink, peet_decode_shown *shown, void *arg);
+/** peet_decode_busy() - are turns of a loop still to come, whose record has been read? */
+int peet_decode_busy(const struct peet_decode_state *state);
+/** peet_decode_undo() - back to where a run of ahead() was marked last; the words are still there
+ *  @fn: hears of each block that was taken since, the oldest first; @values: if it is not PEET_BLOCK_SIMPLE */
+typedef void peet_decode_undone(void *arg, const struct peet_block *block, const uint64_t *values, uint64_t times);
+void peet_decode_undo(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end, peet_decode_undone *fn, void *arg);
+/** peet_program_direct_host() - table.go_back, and its first argument */
+void peet_program_direct_host(struct peet_program *program, void (*go_back)(void *host, unsigned hw, uint64_t until), void *host);
 /** peet_program_direct_executed() - how often each block was taken since the last call; observers that have no watch for it hear the same
  *  @reads, @writes: what its ranges came to in all, which the block itself does not say */
 typedef void peet_program_executed(void *arg, const struct peet_block *block, uint64_t times, uint64_t reads, uint64_t writes);

@@ -29,8 +29,10 @@ int peet_map_set_direct(struct peet_map *map, struct peet_program *program)
 
     for (unsigned i = 0; !err && i < map->nblock_observers; i++)
         err = peet_program_add_observer(program, map->block_observers[i]->module->observed, map->block_observers[i]->self);
-    if (!err)
+    if (!err) {
         map->direct = machine->direct;
+        peet__map_ahead_init(map, program);
+    }
     return err;
 }
 
@@ -63,23 +65,28 @@ static void shown(void *arg, const struct peet_block_event *event, uint32_t obse
     }
 }
 
+int peet__map_take_direct(struct peet_map *map, struct peet_map_core *core, struct peet_direct_run *run)
+{
+    int any;
+
+    run->instructions = 0;
+    run->context = core->context->number;
+    run->runs_ahead = map->runs_ahead;
+    any = map->ops->direct(map->source, core->context->source, run, one, shown, map);
+    map->direct_instructions = run->instructions;
+    core->instructions += run->instructions;
+    peet__map_charge(map, core, map->direct->end(map->machine->self, map->current), "direct.end");
+    return any;
+}
+
 int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core)
 {
     struct peet_map_context *c = core->context;
-    void *const self = map->machine->self;
-    struct peet_direct_run *run;
-    int any;
 
     if (map->roi.hidden || c->spin.watched || map->chooser || !map->ops->words(map->source, c->source))
         return 0;
-    run = map->direct->begin(self, map->current, core->clock, map->until);
-    run->instructions = 0;
-    run->context = c->number;
-    any = map->ops->direct(map->source, c->source, run, one, shown, map);
-    map->direct_instructions = run->instructions;
-    core->instructions += run->instructions;
-    peet__map_charge(map, core, map->direct->end(self, map->current), "direct.end");
-    return any;
+    return peet__map_take_direct(map, core, map->runs_ahead ? peet__map_ahead(map, map->current)
+                                                            : map->direct->begin(map->machine->self, map->current, core->clock, map->until));
 }
 
 static void executed(void *arg, const struct peet_block *block, uint64_t times, uint64_t reads, uint64_t writes)

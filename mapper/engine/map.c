@@ -485,6 +485,7 @@ void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const st
         peet__map_finish(map, core);
         break;
     case PEET_ABSTRACT_PROGRAM_EXIT:
+        peet__map_settle_ahead(map);
         map->exit_status = event->nargs ? (int)event->args[0] : 0;
         map->exit_source = c->source;
         map->ended = 1;
@@ -502,6 +503,7 @@ void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const st
         break;
     case PEET_ABSTRACT_ROI_BEGIN:
     case PEET_ABSTRACT_ROI_END:
+        peet__map_settle_ahead(map);
         if (peet__roi_mark(map, core->clock, event->type == PEET_ABSTRACT_ROI_BEGIN))
             peet__map_fail(map, PEET_ENOMEM, "out of memory");
         break;
@@ -592,6 +594,8 @@ static void act(struct peet_map *map, unsigned hw)
     do {
         if (preempting && peet__map_preempt(map, hw))
             break;
+        map->acting = core->clock;
+        core->ahead = 0; /* all that it has done is final now */
         if (core->context->batch != core->context->batch_end) {
             budget -= (int)peet__map_run_batch(map, hw, core, preempting ? 0 : limit);
             continue;

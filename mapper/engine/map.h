@@ -142,6 +142,8 @@ struct peet_map_core {
     uint32_t last_number;          /* software context that ran last */
     uint8_t ran;                   /* last_number means something */
     uint8_t is_idle;               /* found nothing to do; its clock stands still */
+    uint8_t ahead;                 /* it may have done what others come before: ahead.c can undo that */
+    uint64_t leash_cycles;         /* how far it may go ahead at once */
     struct peet_map_context *own_head, *own_tail; /* affinity */
     struct peet_map_share *shares, *shares_tail;  /* iterations that only it may run */
 };
@@ -187,6 +189,8 @@ struct peet_map {
 
     const struct peet_direct *direct; /* of the machine, if its blocks may be taken without it; NULL: they may not */
     uint64_t until;                /* the limit of the hardware context that acts; 0: block by block */
+    uint64_t acting;               /* its clock when it began what it does */
+    uint8_t runs_ahead;            /* ahead.c */
     uint64_t direct_instructions;  /* just now */
 
     struct peet_map_module *machine;
@@ -328,8 +332,18 @@ void peet__map_count_block(struct peet_map *map, struct peet_map_core *core, con
 /* ---- direct.c */
 /** Blocks that the machine leaves to peet.  Returns: whether there were some */
 int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core);
+/** The machine takes blocks of the core's context, as far as @run goes; they are counted, and time passes.  Returns: whether there were some */
+int peet__map_take_direct(struct peet_map *map, struct peet_map_core *core, struct peet_direct_run *run);
 /** All that have been taken are counted, and the machine knows. */
 void peet__map_settle_direct(struct peet_map *map);
+
+/* ---- ahead.c */
+/** May hardware contexts run ahead of each other? */
+void peet__map_ahead_init(struct peet_map *map, struct peet_program *program);
+/** Blocks of a core that may run ahead.  Returns: the run */
+struct peet_direct_run *peet__map_ahead(struct peet_map *map, unsigned hw);
+/** What hardware contexts have done after the present moment is undone, for all of them are looked at. */
+void peet__map_settle_ahead(struct peet_map *map);
 
 /* ---- loops.c */
 /** Turns of a loop, at least one, up to a time; the event keeps what is left.  Returns: turns left */

@@ -365,12 +365,21 @@ static int words(void *self, uint32_t context)
     struct peet_source *s = self;
     struct peet_source_context *c = s->contexts[context];
 
+    if (peet_decode_busy(c->decode))
+        return 1;
     if (c->cursor == c->end) {
         if (c->done || c->loop || peet__source_ring(s, c, NULL))
             return 0;
         peet__source_resume(s, c, context);
     }
     return c->cursor != c->end;
+}
+
+static void undo(void *self, uint32_t context, peet_decode_undone *fn, void *arg)
+{
+    struct peet_source_context *c = ((struct peet_source *)self)->contexts[context];
+
+    peet_decode_undo(c->decode, &c->cursor, c->end, fn, arg);
 }
 
 static int direct(void *self, uint32_t context, struct peet_direct_run *run, peet_decode_sink *sink, peet_decode_shown *shown, void *arg)
@@ -454,6 +463,7 @@ const struct peet_source_ops peet_source_ops = {
     .words = words,
     .direct = direct,
     .executed = executed,
+    .undo = undo,
     .synthetic = synthetic,
     .io_ready = peet__source_io_ready,
     .state = state,

@@ -428,8 +428,10 @@ static uint64_t ran(const struct peet_map *map, const struct peet_map_context *o
     return cycles;
 }
 
-static uint64_t clock_read(const struct peet_map *map, const struct peet_map_core *core, uint64_t which)
+static uint64_t clock_read(struct peet_map *map, const struct peet_map_core *core, uint64_t which)
 {
+    if (which == 2)
+        peet__map_settle_ahead(map);
     return which == 1 ? ran(map, core->context) : which == 2 ? ran(map, NULL) : core->clock;
 }
 

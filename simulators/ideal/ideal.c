@@ -13,7 +13,11 @@ enum cost { COST_SCHEMA, COST_UNIT, COST_INSTRUCTIONS };
 
 struct ideal {
     enum cost cost;
-    struct peet_direct_run run;
+    unsigned nhw;
+    struct {
+        struct peet_direct_run run;
+        uint64_t now; /* when it began */
+    } hw[];
 };
 
 static const struct peet_param params[] = {
@@ -24,13 +28,15 @@ static const struct peet_param params[] = {
 
 static void *create(const struct peet_env *env, const union peet_value *values)
 {
-    struct ideal *self = calloc(1, sizeof *self);
+    const unsigned nhw = env->hw_contexts ? env->hw_contexts : 1;
+    struct ideal *self = calloc(1, sizeof *self + nhw * sizeof self->hw[0]);
 
     if (!self) {
         env->fail(env, "out of memory");
         return NULL;
     }
     self->cost = (enum cost)values[0].u64;
+    self->nhw = nhw;
     return self;
 }
 
@@ -92,7 +98,8 @@ static int direct_table(void *arg, struct peet_direct_table *table)
 {
     struct ideal *self = arg;
 
-    self->run.machine = self;
+    for (unsigned hw = 0; hw < self->nhw; hw++)
+        self->hw[hw].run.machine = self;
     table->range = direct_range;
     return 0;
 }
@@ -104,14 +111,26 @@ static int direct_block(void *self, const struct peet_block *block, const uint64
     return 0;
 }
 
-static struct peet_direct_run *direct_begin(void *arg, unsigned hw, uint64_t now, uint64_t until)
+static uint64_t since(uint64_t now, uint64_t time)
+{
+    return time > now ? time - now : 0;
+}
+
+static struct peet_direct_run *direct_ahead(void *arg, unsigned hw, uint64_t now, uint64_t until, uint64_t limit)
 {
     struct ideal *self = arg;
+    struct peet_direct_run *run = &self->hw[hw].run;
 
-    (void)hw;
-    self->run.time = 0;
-    self->run.limit = until > now ? until - now : 0;
-    return &self->run;
+    self->hw[hw].now = now;
+    run->time = 0;
+    run->until = since(now, until);
+    run->limit = since(now, limit);
+    return run;
+}
+
+static struct peet_direct_run *direct_begin(void *self, unsigned hw, uint64_t now, uint64_t until)
+{
+    return direct_ahead(self, hw, now, until, until);
 }
 
 static void direct_event(void *self, unsigned hw, struct peet_direct_run *run, const struct peet_block_event *event)
@@ -122,8 +141,14 @@ static void direct_event(void *self, unsigned hw, struct peet_direct_run *run, c
 
 static uint64_t direct_end(void *self, unsigned hw)
 {
-    (void)hw;
-    return ((struct ideal *)self)->run.time;
+    return ((struct ideal *)self)->hw[hw].run.time;
+}
+
+static uint64_t direct_undo(void *arg, unsigned hw)
+{
+    struct ideal *self = arg;
+
+    return self->hw[hw].now + self->hw[hw].run.mark.time;
 }
 
 static const struct peet_direct direct = {
@@ -134,6 +159,8 @@ static const struct peet_direct direct = {
     .begin = direct_begin,
     .event = direct_event,
     .end = direct_end,
+    .ahead = direct_ahead,
+    .undo = direct_undo,
 };
 
 const struct peet_module peet_module = {

@@ -7,6 +7,10 @@
  *
  * A machine offers this by struct peet_module's `direct`.  It is used while all others who look on at blocks let theirs pass: an
  * observer says (`observed`) for which executions of a block it need not be called, because nothing of it is new to it.
+ *
+ * SEVERAL HARDWARE CONTEXTS.  A machine with ahead() and undo() lets each hardware context run beyond the time at which another one is due, as
+ * far as it does nothing that another one can see, or prevent, or has to come after.  A *global event* is what ends that: a block that needs
+ * more than hits, an abstract event, the end of the recorded words.  Global events happen in order of time, ties by index; see docs/ENGINE.md.
  */
 #ifndef PEET_DIRECT_H
 #define PEET_DIRECT_H
@@ -21,7 +25,7 @@ struct peet_block;
 struct peet_block_event;
 struct peet_direct_run;
 
-#define PEET_DIRECT_ABI 1
+#define PEET_DIRECT_ABI 2
 
 enum { PEET_DIRECT_LOOKS = 32 }; /* the most of a block */
 
@@ -74,6 +78,7 @@ struct peet_direct_block {
     uint16_t whole;          /* all lines are looked for before anything is done; if one is not found, the table's other() is called and no miss().
                                 Not for loops */
     struct peet_direct_look looks[PEET_DIRECT_LOOKS]; /* in their order */
+    uint32_t reads, writes;  /* table.logged: an execution adds them to run->reads and run->writes; below 2^31 */
 };
 
 /** What miss() returns. */
@@ -106,7 +111,19 @@ struct peet_direct_table {
      *  whether it stores, and whether its elements are bytes */
     int range_misses;
     uint32_t range_sites[2][2];
+    /** Each use of a line is written to run->log before it happens.  All blocks are `whole` then, and without `cuts`. */
+    int logged;
+    /** turns() - as loop(), for a run of ahead(): so many turns as begin before the limit and (those that do not begin before run->until) do
+     *  nothing but hit.  May be NULL: then loops come one turn by one turn.  Returns: how many; time, stamp, reads and writes have gone forward */
+    uint64_t (*turns)(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values, const int64_t *strides, uint64_t turns);
+    /** go_back() - peet's, for a machine with ahead(): what hardware context @hw has done in blocks that begin at @until or later is undone.
+     *  Called before anything of it changes; not for the one that acts.  That one must return soon, even if run->until is not reached. */
+    void (*go_back)(void *host, unsigned hw, uint64_t until);
+    void *host;
 };
+
+/** A use of a line: used[frame] was this before. */
+struct peet_direct_use { uint64_t frame, used; };
 
 /** A hardware context's state while blocks are taken; the machine's, but for what is peet's. */
 struct peet_direct_run {
@@ -119,7 +136,12 @@ struct peet_direct_run {
     const struct peet_direct_table *table;
     void *machine;
     uint64_t addresses[PEET_DIRECT_LOOKS];
-    uint64_t reads, writes;  /* table.range_looks: begin() sets them to 0 */
+    uint64_t reads, writes;  /* table.range_looks, table.logged: begin() and ahead() set them to 0 */
+    uint64_t until;          /* ahead(): a block that begins at this time or later does nothing but hit */
+    struct peet_direct_use *log_begin, *log_end; /* ahead(), table.logged: the machine's memory, with room for PEET_DIRECT_LOOKS more at the end */
+    struct peet_direct_use *log; /* the next one is written here; peet sets it to log_begin where it marks */
+    struct { uint64_t time, stamp, reads, writes; } mark; /* ahead(): where undo() goes back to, as the run was there; set by peet */
+    uint32_t runs_ahead;     /* set by peet: by ahead() */
     /* peet's: */
     const uint64_t *at, *end;
     uint64_t bound;          /* the limit, or behind the time if that is at the limit */
@@ -153,6 +175,11 @@ struct peet_direct {
     uint64_t (*end)(void *self, unsigned hw);
     /** executed() - a block was taken so many times since this was last said; before finish() and stats().  May be NULL */
     void (*executed)(void *self, const struct peet_block *block, uint64_t times);
+    /** ahead() - as begin(), for one of several hardware contexts.  May be NULL: then each goes no further than the next one.
+     *  @until: run->until; another one is due then.  @limit: no block begins at this time or later */
+    struct peet_direct_run *(*ahead)(void *self, unsigned hw, uint64_t now, uint64_t until, uint64_t limit);
+    /** undo() - all that the hardware context did since run->mark is undone; there were only hits.  Returns: its clock there */
+    uint64_t (*undo)(void *self, unsigned hw);
 };
 
 /** What an observer compares: values[value], less base, rotated right by `shift` bits, is below span.  Of executions that are taken

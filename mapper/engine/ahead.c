@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hardware contexts that run ahead of each other (docs/ENGINE.md).  Between two global events all that a hardware context does is its own, so
+ * it runs up to its next one at once, whatever time others have come to; the engine then asks for it when that is due.  Invariants:
+ *
+ *   1. A hardware context's key in the winner tree is the time of its next block or event.  Whatever it has done before that time, and does not
+ *      `ahead` of the present moment, is final.
+ *   2. What is done ahead is hits in the context's own caches and their time, of blocks whose words are there already.  The words are not
+ *      replaced before a global event, so that decoder, machine and counts can go back to the mark, where the run went ahead.
+ *   3. Who changes what others can see calls go_back() before, for each hardware context that may have seen it too early; that one then
+ *      has done exactly the blocks that begin before the present moment (Jefferson, Virtual Time, TOPLAS 1985).
+ */
+#include "engine/map.h"
+
+enum { LEASH_LEAST_CYCLES = 64 };
+
+/** Ties go to the lower index. */
+static uint64_t moment(const struct peet_map *map, unsigned hw, uint64_t cycles)
+{
+    return cycles + (hw < map->current);
+}
+
+static void undone(void *arg, const struct peet_block *block, const uint64_t *values, uint64_t times)
+{
+    struct peet_map *map = ((void **)arg)[0];
+    struct peet_map_core *core = ((void **)arg)[1];
+
+    peet__map_count_block(map, core, block, -times);
+    if (!(block->flags & PEET_BLOCK_SIMPLE) && values) {
+        struct peet_counts counts = { 0, 0, 0 };
+
+        peet_count_dynamic(block, values, PEET_COUNT_CALLGRIND, &counts);
+        core->instructions -= counts.instructions;
+        map->varying.reads -= counts.reads;
+        map->varying.writes -= counts.writes;
+    }
+}
+
+/** The hardware context has done all that begins before @until, and nothing else. */
+static void go_back(struct peet_map *map, unsigned hw, uint64_t until)
+{
+    struct peet_map_core *core = &map->cores[hw];
+    const unsigned current = map->current;
+    void *counts[] = { map, core };
+
+    if (!core->ahead || core->clock < until)
+        return;
+    map->ops->undo(map->source, core->context->source, undone, counts);
+    core->clock = map->direct->undo(map->machine->self, hw);
+    core->not_ready = 0; /* it has been waited for */
+    core->leash_cycles = core->leash_cycles / 4 < LEASH_LEAST_CYCLES ? LEASH_LEAST_CYCLES : core->leash_cycles / 4;
+    if (core->clock < until) { /* hits, as before */
+        map->current = hw;
+        peet__map_take_direct(map, core, map->direct->ahead(map->machine->self, hw, core->clock, 0, until));
+        map->current = current;
+    }
+    peet__map_rekey(map, hw + 1, core->clock);
+}
+
+static void machine_goes_back(void *host, unsigned hw, uint64_t until)
+{
+    go_back(host, hw, until);
+}
+
+void peet__map_settle_ahead(struct peet_map *map)
+{
+    for (unsigned hw = 0; map->runs_ahead && hw < map->ncores; hw++)
+        if (hw != map->current)
+            go_back(map, hw, moment(map, hw, map->acting));
+}
+
+struct peet_direct_run *peet__map_ahead(struct peet_map *map, unsigned hw)
+{
+    struct peet_map_core *core = &map->cores[hw];
+    const uint64_t limit = core->clock + core->leash_cycles;
+
+    if (core->leash_cycles <= UINT64_MAX / 4)
+        core->leash_cycles += core->leash_cycles / 2;
+    core->ahead = 1;
+    return map->direct->ahead(map->machine->self, hw, core->clock, map->until, limit > core->clock && limit < map->until ? map->until : limit);
+}
+
+void peet__map_ahead_init(struct peet_map *map, struct peet_program *program)
+{
+    if (map->ncores < 2 || map->nblock_observers || !map->direct->ahead || !map->ops->undo)
+        return;
+    map->runs_ahead = 1;
+    for (unsigned hw = 0; hw < map->ncores; hw++)
+        map->cores[hw].leash_cycles = 1ull << 40;
+    peet_program_direct_host(program, machine_goes_back, map);
+}

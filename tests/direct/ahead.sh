@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# ahead.sh SEEDS CORES MACHINES...: processors that run ahead of each other say the same, to the last number, as those that go block by block, which they
+# do while the observer `hash` looks on.  SEEDS: "1 2 3" or 1-20; CORES: "2 4".
+. "$(dirname "$0")/../tools/common.sh"
+seeds=$1 all_cores=$2
+shift 2
+command -v jq >/dev/null || skip "jq is not installed"
+compilers_for threads.c
+"$peet_cc" -O2 -pthread "$(dirname "$0")/threads.c" -o "$work/subject" || fail "peetcc refused threads.c"
+case $seeds in *-*) seeds=$(seq "${seeds%-*}" "${seeds#*-}") ;; esac
+runs=0
+for machine in "$@"; do
+    for cores in $all_cores; do
+        for seed in $seeds; do
+            for how in ahead by_block; do
+                observe=()
+                [ $how = by_block ] && observe=(--observe hash)
+                "$PEET" run --quiet --machine "$machine" --cores "$cores" "${observe[@]}" -d "$work/$how" -- \
+                    "$work/subject" "$seed" $((cores > 2 ? cores : 4)) "${ROUNDS:-150}" >"$work/$how.out" </dev/null 2>"$work/$how.err"
+                status=$?
+                [ $status = 0 ] || [ $status = 3 ] || { cat "$work/$how.err" >&2; fail "$machine, $cores cores, seed $seed, $how: status $status"; }
+                jq -S 'del(.peet, .config, .hash)' "$work/$how/stats.json" >"$work/$how.json" || fail "$machine, $how: no statistics"
+            done
+            cmp -s "$work/ahead.out" "$work/by_block.out" || fail "$machine, $cores cores, seed $seed: another output"
+            diff "$work/by_block.json" "$work/ahead.json" >"$work/diff" || { head -40 "$work/diff" >&2; fail "$machine, $cores cores, seed $seed: other numbers ahead (>)"; }
+            runs=$((runs + 1))
+        done
+    done
+done
+echo "$runs runs are equal"
