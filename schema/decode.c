@@ -600,27 +600,30 @@ static inline void mark(struct peet_decode_state *s, const uint64_t *at, struct 
     memcpy(s->mark_regs, s->regs, sizeof s->mark_regs);
     run->mark.time = run->time, run->mark.stamp = run->stamp, run->mark.reads = run->reads, run->mark.writes = run->writes;
     run->log = run->log_begin;
+    run->final = 0;
 }
 
-/* Is a tail still to come, for all that the next word says? */
+/* Is a tail still to come, for all that the next word says?  A record that says where it is says that none was executed. */
 static int32_t tail_at(const struct place *p, const uint64_t *end)
 {
-    if (p->tail >= 0 && p->at != end && PEET_RAW_IS_PLAIN(*p->at) && (int32_t)PEET_RAW_INDEX(*p->at) == p->function->code[p->last].tail_taken)
-        return -1;
-    return p->tail;
+    if (p->tail < 0 || p->at == end || PEET_RAW_IS_ABSTRACT(*p->at))
+        return p->tail;
+    return PEET_RAW_IS_PLAIN(*p->at) && (int32_t)PEET_RAW_INDEX(*p->at) != p->function->code[p->last].tail_taken ? p->tail : -1;
 }
 
 void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, peet_decode_undone *fn, void *arg)
 {
     const struct place stop = place_of(s, *cursor);
     const int32_t stop_tail = tail_at(&stop, end);
+    /* Code that is left before the first block of a function has gone to the function already. */
+    const int says_where = stop.at != end && !PEET_RAW_IS_PLAIN(*stop.at) && !PEET_RAW_IS_ABSTRACT(*stop.at);
     const uint64_t *at = s->mark.at;
     set_place(s, &s->mark);
     for (;;) {
         const struct place p = place_of(s, at);
         struct peet_block_event event;
         int is_abstract = 0;
-        if (p.at == stop.at && p.function == stop.function && p.last == stop.last && p.loop_left == stop.loop_left && tail_at(&p, end) == stop_tail)
+        if (p.at == stop.at && (p.function == stop.function || says_where) && p.last == stop.last && p.loop_left == stop.loop_left && tail_at(&p, end) == stop_tail)
             break;
         if (p.at > stop.at)
             break; /* never */
@@ -633,6 +636,11 @@ void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, cons
                 peet_synthetic_values((unsigned)args[0], args[1], args[2], args[3], values);
                 fn(arg, block, values, 1);
             }
+            continue;
+        }
+        s->tail = tail_at(&p, end);
+        if (at != end && s->loop_left == 0 && starts_loop(s, at, end)) { /* as peet_decode_direct() does */
+            at += 2;
             continue;
         }
         if (next_block(s, &at, end, 0, 0, NULL, &event, &is_abstract, NULL) <= 0)
@@ -672,6 +680,30 @@ static uint64_t take_turns(struct peet_decode_state *s, struct peet_direct_run *
     return n;
 }
 
+/* A block without machine code, as a loop of one turn.  Returns: whether the machine has taken it */
+static int take_ahead(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, struct peet_direct_run *run)
+{
+    static const int64_t strides[PEET__DIRECT_VALUES];
+    const struct place begin = place_of(s, *cursor);
+    uint64_t regs[PEET__SLOT];
+    struct peet_block_event event;
+    int is_abstract = 0;
+    if (run->table->turns == NULL || s->function == NULL)
+        return 0;
+    memcpy(regs, s->regs, sizeof regs);
+    if (next_block(s, cursor, end, 1, 0, NULL, &event, &is_abstract, NULL) > 0 && s->function->direct != NULL &&
+        event.block->flags & PEET_BLOCK_SIMPLE && event.block->nvalues <= PEET__DIRECT_VALUES &&
+        run->table->turns(run, event.block, event.values, strides, 1) != 0) {
+        run->instructions += event.block->ninsns;
+        ++*peet__direct_taken(s->function->direct, event.block->index);
+        return 1;
+    }
+    s->function = begin.function, s->last = begin.last, s->tail = begin.tail, s->loop_left = begin.loop_left;
+    memcpy(s->regs, regs, sizeof regs);
+    *cursor = begin.at;
+    return 0;
+}
+
 int peet_decode_busy(const struct peet_decode_state *s)
 {
     return s->loop_left != 0;
@@ -682,6 +714,7 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
 {
     const int ahead = run->runs_ahead != 0;
     int any = 0;
+    run->final = 0;
     if (s->slots < s->program->slots_capacity)
         return 0;
     if (s->program->direct != NULL) {
@@ -693,7 +726,7 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
         struct peet_block_event event;
         int is_abstract = 0;
         const int in_order = !ahead || run->time < run->until; /* whatever comes next may happen now */
-        if (ahead && (in_order || !any)) /* the first time in any case: a run that repeats what was undone begins where it was */
+        if (ahead && (in_order || !any || run->final)) /* the first time in any case: a run that repeats what was undone begins where it was */
             mark(s, *cursor, run);
         if (s->loop_left != 0) {
             if (!ahead || !take_turns(s, run))
@@ -710,14 +743,21 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
         if (PEET_RAW_IS_ABSTRACT(**cursor)) {
             if (PEET_RAW_TYPE(**cursor) == PEET_ABSTRACT_RANGE && in_order && range(s, cursor, end, run, sink, arg)) {
                 any = 1;
+                run->final = 1;
                 continue;
             }
             if (s->tail < 0)
                 break;
         } else if (at_loop(s, **cursor)) {
-            if (!ahead || run->table->turns == NULL || !starts_loop(s, *cursor, end))
+            if (!ahead || run->table->turns == NULL)
                 break;
-            *cursor += 2;
+            if (starts_loop(s, *cursor, end)) {
+                *cursor += 2;
+                any = 1;
+                continue;
+            }
+        }
+        if (!in_order && take_ahead(s, cursor, end, run)) {
             any = 1;
             continue;
         }
@@ -726,6 +766,11 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
         sink(arg, run, &event);
         peet__direct_came(s->program, s->function, event.block->index);
         any = 1;
+        run->final = 1;
+    }
+    if (ahead && run->final) { /* nothing has been done ahead of others */
+        mark(s, *cursor, run);
+        run->final = 1;
     }
     return any;
 }

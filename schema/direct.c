@@ -345,6 +345,10 @@ static unsigned happen(struct maker *m, struct wanted *w, uint32_t words, int32_
     peet__direct_see(m, index, tail);
     peet__direct_make_looks(m, w, tail);
     peet__direct_tally(m, index);
+    if (m->direct->table.logged) {
+        add_to_memory(e, RBX, RUN(reads), (int32_t)w->d.reads);
+        add_to_memory(e, RBX, RUN(writes), (int32_t)w->d.writes);
+    }
     add_constant(e, R15, w->d.stamps - w->stamps);
     add_constant(e, R12, m->f->blocks[index].ninsns);
     memory(e, 0xff, 0, R8, count_of(index)); /* inc qword [r8 + …] */

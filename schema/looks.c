@@ -127,6 +127,27 @@ static void see_whether_cut(struct maker *m, uint32_t wanted, const struct peet_
     }
 }
 
+/* All lines are there: their uses go to the log first. */
+static void use_logged(struct maker *m, struct wanted *w, int32_t tail)
+{
+    enum { ENTRY = sizeof(struct peet_direct_use) };
+    struct peet__emit *const e = &m->e;
+    const uint32_t n = w->d.nlooks;
+    load(e, RSI, RBX, RUN(log));
+    memory(e, 0x3b, RSI, RBX, RUN(log_end)); /* cmp rsi, [rbx + …] */
+    add_cold(m, jump_ahead(e, IF_AT_LEAST), (uint32_t)(w - m->wanted), tail, COLD_OTHER);
+    for (uint32_t k = 0; k < n; k++) {
+        if (n != 1) /* else it is there still */
+            load(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
+        CODE(e, "\x49\x8b\x14\xca"); /* mov rdx, [r10 + rcx * 8] */
+        store(e, RCX, RSI, (int32_t)(ENTRY * k));
+        store(e, RDX, RSI, (int32_t)(ENTRY * k) + 8);
+        note(m, w, k);
+    }
+    add_constant(e, RSI, ENTRY * n);
+    store(e, RSI, RBX, RUN(log));
+}
+
 void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail)
 {
     struct peet__emit *const e = &m->e;
@@ -161,7 +182,8 @@ void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail)
         missing = peet__direct_look_for(m, reg, &d->looks[k]);
         if (d->whole) {
             add_cold(m, missing, wanted, tail, COLD_OTHER);
-            store(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
+            if (!m->direct->table.logged || d->nlooks != 1)
+                store(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
             continue;
         }
         struct cold *const miss = add_cold(m, missing, wanted, -1, COLD_MISS);
@@ -170,6 +192,11 @@ void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail)
         if (backs != NULL)
             backs[k] = here(e);
         note(m, w, k);
+    }
+    if (m->direct->table.logged && d->nlooks != 0) {
+        use_logged(m, w, tail);
+        w->back = e->at;
+        return;
     }
     for (uint32_t k = 0; d->whole && k < d->nlooks; k++) {
         if (d->looks[k].cuts != NULL) {
@@ -203,7 +230,7 @@ void peet__direct_make_other(struct maker *m, const struct cold *c)
         store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
         is_long |= w->d.looks[k].span > 1;
     }
-    if (is_long && m->direct->ops->cut != NULL)
+    if (is_long && m->direct->ops->cut != NULL && !m->direct->table.logged)
         cut = peet__direct_call_cut(m, w);
     byte(e, 0xbe); /* mov esi, imm32 */
     word32(e, m->f->blocks[w->index].id);

@@ -54,6 +54,7 @@ static void go_back(struct peet_map *map, unsigned hw, uint64_t until)
         peet__map_take_direct(map, core, map->direct->ahead(map->machine->self, hw, core->clock, 0, until));
         map->current = current;
     }
+    core->ahead = 0; /* all that it has done is final */
     peet__map_rekey(map, hw + 1, core->clock);
 }
 

@@ -76,6 +76,8 @@ int peet__map_take_direct(struct peet_map *map, struct peet_map_core *core, stru
     map->direct_instructions = run->instructions;
     core->instructions += run->instructions;
     peet__map_charge(map, core, map->direct->end(map->machine->self, map->current), "direct.end");
+    if (!any || run->final)
+        core->ahead = 0; /* nothing has been done ahead, or what comes next comes another way */
     return any;
 }
 

@@ -4,7 +4,7 @@
  * that is left of it are its cost, its counts, and the time stamp of each line's last reference.  Nothing is written
  * before that is known; otherwise the block is taken reference by reference (fast.c).  Called by module.c.
  */
-#include "bus.h"
+#include "ahead.h"
 
 #define ALWAYS static inline __attribute__((always_inline))
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -95,6 +95,8 @@ __attribute__((noinline)) uint64_t peet__bus_exactly(struct bus *b, unsigned hw,
     struct cache *c = &b->caches[hw];
     struct walk w = {.start = now + time / CPI_ONE, .cpi_rest = time % CPI_ONE};
     b->site.block = event->block;
+    if (b->ahead)
+        b->ahead->moment = w.start;
     if (b->calendar.n)
         peet__bus_calendar_settle(&b->calendar, w.start);
     if (b->fetch != FETCH_OFF)

@@ -172,6 +172,7 @@ struct bus {
     uint32_t ngroup_members, group_members_size;
     struct made *made;          /* code for blocks (made.c); NULL: none */
     struct bus_direct *direct;  /* blocks that peet takes by itself (direct.c); NULL: none */
+    struct bus_ahead *ahead;    /* the same for several processors (ahead.c) */
     int groupwise;              /* groups.c has its conditions */
     uint32_t (*go_slowly)(struct bus *, struct turn *, uint64_t begin, uint64_t line, const struct group_way *); /* miss.c */
     int silent_write;           /* a write to a line that a read has brought in needs no transaction */

@@ -4,6 +4,7 @@
  * one look for each of its groups' ways, in their order.  What is no plain hit comes back here, one way at a time; a block with a
  * group in two lines comes whole.
  */
+#include "ahead.h"
 #include "groups.h"
 #include "halves.h"
 #include "miss.h"
@@ -140,6 +141,8 @@ static int direct_table(void *self, struct peet_direct_table *out)
 {
     struct bus *const b = self;
     struct bus_direct *d;
+    if (b->nhw > 1)
+        return peet__bus_ahead_table(b, out);
     if (!b->groupwise || b->perfect || b->perfect_hits || b->fetch != FETCH_OFF || b->check || b->nhw != 1 ||
         !(d = calloc(1, sizeof *d)))
         return -1;
@@ -193,6 +196,8 @@ static int direct_block(void *self, const struct peet_block *block, const uint64
     const struct plan *p;
     const struct group *groups;
     uint8_t latest = 0;
+    if (b->ahead)
+        return peet__bus_ahead_block(b, block, values, out);
     if (direct_note(b->direct, block) ||
         ((block->id >= b->nplans || !b->plans[block->id].known) && peet__bus_plan(b, block, values)))
         return -1;
@@ -221,6 +226,8 @@ static struct peet_direct_run *direct_begin(void *self, unsigned hw, uint64_t no
 {
     struct bus *const b = self;
     struct bus_direct *const d = b->direct;
+    if (b->ahead) /* somebody looks on: in order */
+        return peet__bus_ahead_begin(b, hw, now, until, until);
     d->now = now;
     d->stalled = 0;
     d->run.time = b->hw[hw].cpi_rest;
@@ -230,10 +237,24 @@ static struct peet_direct_run *direct_begin(void *self, unsigned hw, uint64_t no
     return &d->run;
 }
 
+static struct peet_direct_run *direct_ahead(void *self, unsigned hw, uint64_t now, uint64_t until, uint64_t limit)
+{
+    return peet__bus_ahead_begin(self, hw, now, until, limit);
+}
+
+static uint64_t direct_undo(void *self, unsigned hw)
+{
+    return peet__bus_ahead_undo(self, hw);
+}
+
 static void direct_event(void *self, unsigned hw, struct peet_direct_run *run, const struct peet_block_event *event)
 {
     struct bus *const b = self;
     struct bus_direct *const d = b->direct;
+    if (b->ahead) {
+        peet__bus_ahead_event(b, hw, run, event);
+        return;
+    }
     b->caches[hw].stamp = run->stamp;
     run->time += peet__bus_one(b, hw, event, d->now, run->time, &d->stalled);
     run->stamp = b->caches[hw].stamp;
@@ -246,6 +267,8 @@ static uint64_t direct_end(void *self, unsigned hw)
 {
     struct bus *const b = self;
     struct bus_direct *const d = b->direct;
+    if (b->ahead)
+        return peet__bus_ahead_end(b, hw);
     b->caches[hw].stamp = d->run.stamp;
     peet__bus_report(b);
     peet__bus_account(b, hw, d->now, d->run.time, d->run.reads, d->run.writes, d->stalled);
@@ -255,6 +278,8 @@ static uint64_t direct_end(void *self, unsigned hw)
 static void direct_executed(void *self, const struct peet_block *block, uint64_t times)
 {
     struct cache_stats *const s = &((struct bus *)self)->caches[0].stats;
+    if (((struct bus *)self)->ahead) /* counted by processor */
+        return;
     s->reads += (block->reads + block->modifies) * times;
     s->writes += (block->writes + block->modifies) * times;
 }
@@ -270,4 +295,6 @@ const struct peet_direct peet__bus_direct = {
     .event = direct_event,
     .end = direct_end,
     .executed = direct_executed,
+    .ahead = direct_ahead,
+    .undo = direct_undo,
 };

@@ -4,7 +4,7 @@
  * protocol's table and does what it says, for the processor's own cache and for all others that hold the
  * line.  Called by the fast path in fast.c.
  */
-#include "bus.h"
+#include "ahead.h"
 
 /* The bus for one transaction; OP_NONE: one that is refused after its address.  Returns: when it is over. */
 static uint64_t use_bus(struct bus *b, struct cache *c, enum bus_op op, uint64_t time, uint64_t cycles, int posted)
@@ -21,6 +21,8 @@ static uint64_t use_bus(struct bus *b, struct cache *c, enum bus_op op, uint64_t
     for (unsigned i = 0; i < b->calendar.nlosers; i++) { /* others that had been promised an earlier time */
         unsigned hw = b->calendar.losers[i];
         uint64_t lost = b->calendar.lost_cycles[hw];
+        if (b->ahead) /* it has gone on from when it was promised to */
+            peet__bus_ahead_lost(b, c, hw);
         b->calendar.lost_cycles[hw] = 0;
         b->hw[hw].wait_cycles += lost;
         b->hw[hw].stall_cycles += lost;
@@ -100,6 +102,7 @@ static struct outcome transact(struct bus *b, struct cache *c, struct line_recor
         const struct bus_snoop_row *row = &b->protocol->snoop[h->state][op];
         if (b->check)
             peet__bus_check_snoop_row(b, holder, line, h->state, op);
+        peet__bus_ahead_before(b, c, holder, h, row->flags & BUS_REFUSE ? BUS_INVALID : row->next);
         if (row->flags & BUS_REFUSE) {
             out.time = refuse(b, c, holder, record, h, line, op, out.time);
             continue;
@@ -185,11 +188,13 @@ void peet__bus_no_memory(struct bus *b)
 
 /* Whether it matters from now on who writes which grains of the line: as long as somebody has lost it.  Those that are not asked here
  * may go on noting what nobody wants to know; their next write brings them here. */
-static void note(struct bus *b, const struct line_record *record, struct frame *f, uint64_t line)
+static void note(struct bus *b, const struct cache *c, const struct line_record *record, struct frame *f, uint64_t line)
 {
     if (record->losses) {
         for (struct frame *h = peet__bus_copies(b, record); h; h = peet__bus_next_copy(b, h))
             if (!h->noted) {
+                if (h != f)
+                    peet__bus_ahead_before(b, c, peet__bus_cache_of(b, h), h, h->state);
                 h->noted = 1;
                 peet__bus_set(b, h, line, h->state);
             }
@@ -269,7 +274,7 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
     if (b->classify && !(f && f->place))
         peet__bus_shadow_use(b, c, line, record, f, !write || b->protocol->processor[BUS_INVALID][1].op != OP_WRITE);
     if (b->classify)
-        note(b, record, f, line);
+        note(b, c, record, f, line);
     if (write_back) /* behind the fill, from a buffer: the processor does not wait for it */
         use_bus(b, c, OP_WRITE_BACK, time, cycles_of(b, OP_WRITE_BACK, 0, 0), 1);
     if (b->check) {

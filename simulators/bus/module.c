@@ -3,7 +3,7 @@
  * The machine "bus": private caches on a shared snooping bus.  This file is what peet sees: the parameters
  * and their check, and the operations of the module.  docs/bus.md describes the model.
  */
-#include "bus.h"
+#include "ahead.h"
 #include <stdlib.h>
 
 enum param {
@@ -69,6 +69,7 @@ static void bus_destroy(void *self)
     peet__bus_plans_fini(b);
     peet__bus_made_fini(b);
     peet__bus_direct_fini(b);
+    peet__bus_ahead_fini(b);
     peet__bus_calendar_fini(&b->calendar);
     peet_sim_linemap_fini(&b->lines_map);
     free(b->hw);

@@ -168,7 +168,7 @@ uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_even
     const struct peet_block *const block = event->block;
     uint64_t time = b->hw[hw].cpi_rest;
     *out_turns = 1;
-    if (block->nvalues > PLAN_REFS) { /* rare: the mapper comes again for the others */
+    if (block->nvalues > PLAN_REFS || b->ahead) { /* rare: the mapper comes again for the others */
         struct peet_block_event one = *event;
         one.turns = 1;
         return b->walk(b, hw, &one, 1, now, until, &(size_t){0});

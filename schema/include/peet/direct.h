@@ -142,6 +142,8 @@ struct peet_direct_run {
     struct peet_direct_use *log; /* the next one is written here; peet sets it to log_begin where it marks */
     struct { uint64_t time, stamp, reads, writes; } mark; /* ahead(): where undo() goes back to, as the run was there; set by peet */
     uint32_t runs_ahead;     /* set by peet: by ahead() */
+    uint32_t final;          /* turns() sets it after a turn that does more than hit: all up to there is final.  When the run is over: nothing
+                                was done ahead */
     /* peet's: */
     const uint64_t *at, *end;
     uint64_t bound;          /* the limit, or behind the time if that is at the limit */
