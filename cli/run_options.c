@@ -13,7 +13,7 @@
 enum { KEY_QUANTUM = 0x100, KEY_SWITCH, KEY_SCHEDULE, KEY_CHUNK, KEY_JSON, KEY_WINNER, KEY_LOCK_MODEL,
     KEY_SPIN_QUANTUM, KEY_FREQUENCY, KEY_RANGES, KEY_CONSISTENCY, KEY_CONSISTENCY_SYNC, KEY_EXPLORE,
     KEY_EXPLORE_LIMIT, KEY_EXPLORE_STEPS, KEY_REPLAY_TOKEN, KEY_UNTIL, KEY_EXPLAIN, KEY_ROI, KEY_PERFECT, KEY_REMAP,
-    KEY_ALLOCATOR, KEY_DATA_DEPTH, KEY_STACK };
+    KEY_ALLOCATOR, KEY_DATA_DEPTH, KEY_STACK, KEY_FOREIGN };
 
 static const struct argp_option options[] = {
     { "config", 'c', "FILE", 0, "Read settings from FILE (libconfig); the command line overrides them", 1 },
@@ -38,6 +38,8 @@ static const struct argp_option options[] = {
     { "frequency", KEY_FREQUENCY, "HZ", 0, "Cycles per second of the program's clocks: 1000000000 (default), 2G, 800M", 2 },
     { "stack", KEY_STACK, "SIZE", 0, "Stack of the main thread: 64M, 2G, unlimited; default: what ulimit -s says", 2 },
     { "ranges", KEY_RANGES, "on|off", 0, "Whether library calls such as memcpy make references; default on", 2 },
+    { "foreign", KEY_FOREIGN, "record|ranges|off", 0,
+        "Code that peetcc has not compiled: recorded, seen by the references of known functions (default), or not seen", 2 },
     { "roi", KEY_ROI, "all|only", 0, "Whether modules see the whole run (default) or its regions of interest only", 2 },
     { "consistency", KEY_CONSISTENCY, "NAME[,KEY=VALUE...]", 0,
         "What processors see of each other's stores, and when: a model (see peet sims); the program compiled with -fpeet-domains", 2 },
@@ -83,6 +85,7 @@ static const struct setting {
     { KEY_WINNER, "--winner", peet_config_set_winner },
     { KEY_SPIN_QUANTUM, "--spin-quantum", peet_config_set_spin_quantum },
     { KEY_RANGES, "--ranges", peet_config_set_ranges },
+    { KEY_FOREIGN, "--foreign", peet_config_set_foreign },
     { KEY_CONSISTENCY, "--consistency", peet_config_set_consistency },
     { KEY_CONSISTENCY_SYNC, "--consistency-sync", peet_config_set_consistency_sync },
     { KEY_EXPLORE, "--explore", peet_config_set_explore },

@@ -35,8 +35,8 @@ enum {
 static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 enum { FORWARDED = sizeof(forwarded) / sizeof(forwarded[0]) };
 
-/* Variables that a sanitizer which peet was built with must see at once. */
-static const char *const passed_on[] = { "UBSAN_OPTIONS", "LSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH" };
+/* Variables that a sanitizer which peet was built with must see at once, and the choice of variants of the C library's functions. */
+static const char *const passed_on[] = { "UBSAN_OPTIONS", "LSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH", "GLIBC_TUNABLES" };
 
 struct session {
     const struct peet_cli_subject *subject;

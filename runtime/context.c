@@ -204,6 +204,7 @@ PUBLIC enum peet_yield peet_ctx_resume(
     if (peet__domains_on())
         peet__domain_enter(ctx);
     rt->in_subject = 1;
+    peet__foreign_world = (uint64_t)peet__foreign_on;
     if (__builtin_expect((rt->pending & ~rt->all_block) | ctx->poked, 0)) { /* came while the host ran, or wait still */
         rt->signals = 1;
         peet__ctl->limit = NULL;
@@ -212,6 +213,7 @@ PUBLIC enum peet_yield peet_ctx_resume(
         peet__swap(&rt->host, &ctx->saved);
     else
         peet__ucontext_resume(ctx);
+    peet__foreign_world = 0;
     if (peet__domains_on())
         peet__domain_left(ctx);
     if (ctx->fs == rt->thread) {
@@ -270,6 +272,21 @@ void peet__yield_full(void)
         peet__signals_deliver();
 }
 
+void peet__yield_whole(void)
+{
+    struct peet_ctx *ctx = peet__rt.current;
+    ctx->whole = 1;
+    peet__leave(PEET_YIELD_FULL);
+    ctx->whole = 0;
+    if (peet__rt.signals) /* they wait for a check of the program's own */
+        peet__ctl->limit = peet__rt.limit;
+}
+
+PUBLIC int peet_ctx_goes_on(const struct peet_ctx *ctx)
+{
+    return ctx->whole;
+}
+
 void peet__stub_yield(uint64_t *frame)
 {
     struct peet__rt *rt = &peet__rt;
@@ -292,6 +309,7 @@ void peet__go_plain(void)
 {
     peet__rt.simulated = 0;
     peet__rt.in_subject = 0;
+    peet__foreign_end();
     peet__rt.capturing = 0;
     peet__ctl->stub = (void *)peet__stub_plain;
     peet__control_hooks(0);

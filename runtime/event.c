@@ -21,7 +21,10 @@ static void put(unsigned type, unsigned nargs, const uint64_t *args)
     struct peet__rt *rt = &peet__rt;
     uint64_t *cursor = peet__ctl->cursor;
     if (__builtin_expect(cursor + nargs + 1 > rt->limit + PEET_RAW_SLACK_WORDS, 0)) {
-        peet__yield_full();
+        if (peet__foreign_on && peet__ctl->concurrent) /* a library may have called */
+            peet__yield_whole();
+        else
+            peet__yield_full();
         cursor = peet__ctl->cursor;
     }
     cursor[0] = PEET_RAW_ABSTRACT(type, nargs);
@@ -104,6 +107,10 @@ PUBLIC void peet_rt_note(unsigned type, unsigned nargs, const uint64_t *args)
         return;
     put(type, nargs, args);
     /* Compiled code counts its words from the last check of its own: leave it the whole slack. */
-    if (peet__ctl->cursor >= rt->limit)
-        peet__yield_full();
+    if (peet__ctl->cursor >= rt->limit) {
+        if (peet__foreign_on && peet__ctl->concurrent)
+            peet__yield_whole();
+        else
+            peet__yield_full();
+    }
 }

@@ -63,6 +63,7 @@ struct peet_ctx {
     uint8_t held;     /* by the host */
     uint8_t named;    /* by the subject: it may still ask about the thread (thread.c) */
     uint8_t asks;     /* type of the event that it has asked for and not come back from, 0: none */
+    uint8_t whole;    /* it has yielded where no other may run: it goes on at once */
     uint8_t domain;   /* view of memory (domain.h) */
     uint8_t leaving;  /* ... and is about to run code that sees main memory alone, */
     uint8_t away;     /* ... or does so, and what that calls back sees main memory, too, */
@@ -98,6 +99,17 @@ struct peet__rt {
     struct peet_host_hooks hooks;
 };
 extern struct peet__rt peet__rt;
+
+/* ------------------------------------------------------------------------------- foreign/world.c */
+
+/** The thread is in the subject's world, as far as code that peetcc has not compiled goes: 1; only while that is recorded. */
+extern _Thread_local volatile uint64_t peet__foreign_world;
+/** It is. */
+extern int peet__foreign_on;
+/** No longer. */
+void peet__foreign_end(void);
+/** Whether other contexts are alive now. */
+void peet__foreign_concurrent(int concurrent);
 
 /* ------------------------------------------------------------------------------------ settings.c */
 
@@ -149,6 +161,8 @@ void peet__ucontext_resume(struct peet_ctx *ctx);
 void peet__ucontext_leave(struct peet_ctx *ctx);
 /** Subject world: at a safe point with a full ring (or deferred signals). */
 void peet__yield_full(void);
+/** The same, where no other context may run before this one goes on. */
+void peet__yield_whole(void);
 /** Point the cursor at the scratch ring. */
 void peet__park_cursor(void);
 /** From now on nobody reads the words: end of the simulation, or a forked child. */
@@ -242,14 +256,17 @@ static inline int peet__is_subject(void)
 struct peet__visit {
     uint64_t fs;
     int in_subject, kept_errno; /* of the process's first thread, which the main context shares */
+    uint64_t foreign_world;     /* the thread's before */
 };
 static inline struct peet__visit peet__visit_begin(void)
 {
-    struct peet__visit visit = {peet__fs_base_now(), peet__rt.in_subject, peet__rt.errno_place ? *peet__rt.errno_place : 0};
+    struct peet__visit visit = {peet__fs_base_now(), peet__rt.in_subject, peet__rt.errno_place ? *peet__rt.errno_place : 0, peet__foreign_world};
     peet__rt.busy++;
     peet__rt.in_subject = 0;
     if (visit.fs != peet__rt.thread)
         peet__set_fs(peet__rt.thread);
+    else
+        peet__foreign_world = 0;
     return visit;
 }
 static inline void peet__visit_end(struct peet__visit visit)
@@ -258,6 +275,8 @@ static inline void peet__visit_end(struct peet__visit visit)
         *peet__rt.errno_place = visit.kept_errno;
     if (visit.fs != peet__rt.thread)
         peet__set_fs(visit.fs);
+    else
+        peet__foreign_world = visit.foreign_world;
     peet__rt.in_subject = visit.in_subject;
     peet__rt.busy--;
     if (peet__rt.signals && visit.in_subject)

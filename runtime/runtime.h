@@ -117,6 +117,9 @@ void peet_ctx_free(struct peet_ctx *ctx);
  */
 enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, uint64_t *limit, uint64_t result, uint64_t **out_end);
 
+/** peet_ctx_goes_on() - behind a yield that is FULL: 1: the context must be resumed before any other */
+int peet_ctx_goes_on(const struct peet_ctx *ctx);
+
 /** Thread pointer of a context (fs base), for thread-local references. */
 uint64_t peet_ctx_fs_base(const struct peet_ctx *ctx);
 /** A readable number for messages. */

@@ -34,6 +34,11 @@ static const struct {
 #undef PEET_X
 };
 
+const char *peet__world_name(unsigned which)
+{
+    return functions[which].name;
+}
+
 static void bind(unsigned which)
 {
     void *real = peet__world_lookup(functions[which].name);

@@ -33,6 +33,8 @@ extern void *peet__world_to[], *peet__world_real[];
 
 /** Of the entries' slow way: the address to go to.  @which: twice the number, plus 1 for the C library's whatever the run */
 void *peet__world_bind(unsigned which);
+/** Its name. */
+const char *peet__world_name(unsigned which);
 /** The function of this name in the objects behind this library; NULL: none */
 void *peet__world_lookup(const char *name);
 

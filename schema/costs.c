@@ -538,6 +538,11 @@ static const struct peet_cost *guess(struct processor *p, const struct peet_opco
     return c;
 }
 
+int peet_costs_knows(const struct peet_costs *c, const char *opcode)
+{
+    return c->nopcodes && bsearch(opcode, c->opcodes, c->nopcodes, sizeof *c->opcodes, by_name);
+}
+
 static const struct peet_cost *find(struct peet_costs *c, struct processor *p, const struct peet_opcode *opcode)
 {
     const struct model *m = p->model;

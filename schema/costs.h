@@ -24,6 +24,8 @@ void peet_costs_close(struct peet_costs *costs);
 
 /** peet_costs_llvm() - the version of LLVM whose models these are */
 const char *peet_costs_llvm(const struct peet_costs *costs);
+/** peet_costs_knows() - whether LLVM has an instruction of this name */
+int peet_costs_knows(const struct peet_costs *costs, const char *opcode);
 /** peet_costs_name() - the name of the i-th processor, in alphabetical order; NULL beyond the last */
 const char *peet_costs_name(const struct peet_costs *costs, size_t i);
 

@@ -120,7 +120,7 @@ static int adopt(struct peet_program *p, struct peet__image *image, struct peet_
             syncs += image->functions[k]->code[s].sync + (image->functions[k]->turn_offset[s] != UINT32_MAX);
     struct peet__function **functions = realloc(p->functions, (p->nfunctions + image->nfunctions + 1) * sizeof *functions);
     if (functions != NULL)
-        p->functions = functions;
+        p->functions = functions, p->functions_room = p->nfunctions + image->nfunctions + 1;
     struct peet__image **images = realloc(p->images, (p->nimages + 1) * sizeof *images);
     if (images != NULL)
         p->images = images;
@@ -160,6 +160,39 @@ static int adopt(struct peet_program *p, struct peet__image *image, struct peet_
         }
     }
     p->images[p->nimages++] = image;
+    return 0;
+}
+
+int peet__program_add_part(struct peet_program *p, struct peet__function *f, uint64_t word, struct peet_error *error)
+{
+    uint32_t values = p->values_capacity;
+    struct peet__function **functions = p->functions;
+    if (p->nfunctions + 1 > p->functions_room) {
+        const unsigned room = p->nfunctions + p->nfunctions / 2 + 64;
+        functions = realloc(p->functions, room * sizeof *functions);
+        if (functions != NULL) {
+            p->functions = functions;
+            p->functions_room = room;
+        }
+    }
+    if (functions == NULL || reserve_pcs(p, 1) != 0)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    for (uint32_t b = 0; b < f->nall; b++) {
+        values = f->blocks[b].nvalues > values ? f->blocks[b].nvalues : values;
+        if (f->code[b].slot_words > p->slots_capacity)
+            p->slots_capacity = f->code[b].slot_words;
+    }
+    uint64_t *scratch = realloc(p->values, (values + 1) * sizeof *scratch);
+    if (scratch == NULL)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    p->values = scratch;
+    p->values_capacity = values;
+    for (uint32_t b = 0; b < f->nall; b++)
+        f->blocks[b].id = p->nblocks++;
+    f->pub.id = p->nfunctions;
+    p->functions[p->nfunctions++] = f;
+    insert_pc(p, word, (uint64_t)f->pub.id << 32);
+    p->pc_used++;
     return 0;
 }
 

@@ -114,7 +114,7 @@ struct peet_program {
     struct peet__image **images;
     unsigned nimages;
     struct peet__function **functions; /* in order of discovery; index = pub.id */
-    unsigned nfunctions;
+    unsigned nfunctions, functions_room;
     uint32_t nblocks;
     uint64_t *pc_key;                  /* open addressing: run-time pc of sync blocks and waits, 0 empty */
     uint64_t *pc_value;                /* function id << 32 | segment */
@@ -144,6 +144,9 @@ static inline uint64_t peet__pc_slot(const struct peet_program *program, uint64_
 int peet__image_map(struct peet__image *image, const char *path, struct peet_error *error);
 void peet__image_unmap(struct peet__image *image);
 const uint8_t *peet__image_code(const struct peet__image *image, uint64_t address, size_t bytes);
+
+/* program.c: one more function of one block, a sync block that this word begins; takes the function, if it returns 0 */
+int peet__program_add_part(struct peet_program *program, struct peet__function *function, uint64_t word, struct peet_error *error);
 
 /* reader.c: parse the record at offset; *inout_offset moves behind it */
 /* program.c: read every record of a mapped image into the program; takes the image, even on failure */

@@ -131,7 +131,7 @@ static struct peet__function *make(struct peet_program *p, unsigned what)
     refs = peet__own(f, 8, sizeof *refs);
     functions = realloc(p->functions, (p->nfunctions + 1) * sizeof *functions);
     if (functions != NULL)
-        p->functions = functions;
+        p->functions = functions, p->functions_room = p->nfunctions + 1;
     if (f->blocks == NULL || f->code == NULL || insns == NULL || refs == NULL || functions == NULL) {
         peet__function_free(f);
         return NULL;

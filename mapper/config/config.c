@@ -280,6 +280,23 @@ int peet_config_set_ranges(struct peet_config *config, const char *where, const 
     return 0;
 }
 
+static const char *const foreign_names[] = { "ranges", "off", "record" };
+
+int peet_config_set_foreign(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(text, foreign_names[i])) {
+            config->foreign = i;
+            return 0;
+        }
+    return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not one of record|ranges|off", where, text);
+}
+
+const char *peet_config_foreign_text(int foreign)
+{
+    return foreign_names[foreign];
+}
+
 int peet_config_set_frequency(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
 {
     static const char units[] = "kMG";

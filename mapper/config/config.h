@@ -45,6 +45,9 @@ struct peet_config_texts {
 #define PEET_CONFIG_STACK_LEAST (64ull << 10)
 #define PEET_CONFIG_STACK_MOST (64ull << 30)
 
+/** Code that peetcc has not compiled: not seen, but for the references of known functions (--ranges says whether), or recorded. */
+enum peet_foreign { PEET_CONFIG_FOREIGN_RANGES, PEET_CONFIG_FOREIGN_OFF, PEET_CONFIG_FOREIGN_RECORD };
+
 struct peet_config {
     char *program;
     char **arguments; /* narguments of them, without the program's own name */
@@ -64,6 +67,7 @@ struct peet_config {
     uint64_t frequency_hz;
     uint64_t stack_bytes;         /* of the main thread; 0: what the limit of the shell allows */
     int roi_only;                 /* modules see the regions of interest only */
+    int foreign;                  /* enum peet_foreign: what of code that peetcc has not compiled is seen */
     int ranges;                   /* the references of library calls such as memcpy are part of the run */
     struct peet_config_module machine;
     struct peet_config_module *observers;
@@ -122,6 +126,8 @@ int peet_config_set_syscall(struct peet_config *config, const char *where, const
 int peet_config_set_io(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 /** roi all|only */
 int peet_config_set_roi(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+const char *peet_config_foreign_text(int foreign);
+int peet_config_set_foreign(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_ranges(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_frequency(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 

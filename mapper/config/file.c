@@ -21,7 +21,8 @@ static const char *const keys[] = { "version", "program", "arguments", "cores", 
     "switch_cycles", "schedule", "chunk", "winner", "lock_model", "spin_quantum_cycles", "poll_cycles", "syscall_cycles",
     "io_cycles_per_byte", "frequency_hz", "stack_bytes", "ranges", "roi", "machine", "observers",
     "consistency", "consistency_sync", "explore", "explore_limit", "explore_steps", "until", "explain", "replay_token",
-    "perfect", "remap", "allocators", "data_depth", "output" };
+    "perfect", "remap", "allocators", "data_depth", "output",
+    "foreign" };
 static const char *const module_keys[] = { "module", "path", "parameters" };
 
 /** Where a setting stands, and its name: "run.cfg:12: cores". */
@@ -180,6 +181,7 @@ static int read_setting(struct peet_config *config, const char *path, config_set
         { "consistency_sync", peet_config_set_consistency_sync }, { "explore", peet_config_set_explore },
         { "explore_limit", peet_config_set_explore_limit }, { "explore_steps", peet_config_set_explore_steps },
         { "until", peet_config_set_until }, { "explain", peet_config_set_explain }, { "replay_token", peet_config_set_replay_token },
+        { "foreign", peet_config_set_foreign },
         { "roi", peet_config_set_roi }, { "data_depth", peet_config_set_data_depth },
     };
     const char *name = config_setting_name(setting), *text;
@@ -354,6 +356,7 @@ static int fill(const struct peet_config *c, config_setting_t *root)
     add_number(&out, root, "stack_bytes", c->stack_bytes);
     list = add(&out, root, "ranges", CONFIG_TYPE_BOOL);
     out.bad |= !list || !config_setting_set_bool(list, c->ranges);
+    add_string(&out, root, "foreign", peet_config_foreign_text(c->foreign));
     add_string(&out, root, "roi", c->roi_only ? "only" : "all");
     if (c->machine.module)
         add_module(&out, add(&out, root, "machine", CONFIG_TYPE_GROUP), &c->machine);
@@ -456,7 +459,7 @@ json_t *peet_config_json(const struct peet_config *c)
         "explore", peet_config_explore_text(c, explore, sizeof explore), "replay_token",
         c->replay_token ? peet_stats_text(c->replay_token) : NULL, "output",
         c->output ? peet_stats_text(c->output) : NULL);
-    if (root && peet__config_data_json(c, root)) {
+    if (root && (json_object_set_new(root, "foreign", json_string(peet_config_foreign_text(c->foreign))) || peet__config_data_json(c, root))) {
         json_decref(root);
         return NULL;
     }

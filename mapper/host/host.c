@@ -9,6 +9,7 @@
 #include "config/spill.h"
 #include "host/consistency.h"
 #include "host/data.h"
+#include "host/foreign.h"
 #include "host/gaps.h"
 #include "host/report.h"
 #include "mapper.h"
@@ -127,10 +128,11 @@ static int scan(uint64_t pc, struct peet_error *error)
 static int rescan(void *arg, struct peet_program *program, uint64_t pc)
 {
     struct peet_error error = { 0, "" };
-    int n = scan(pc, &error);
+    int n = peet_host_foreign_block(program, pc, &error);
 
     (void)arg;
-    (void)program;
+    if (!n)
+        n = scan(pc, &error);
     if (n < 0)
         peet_host_report("%s", error.message);
     return n;
@@ -300,7 +302,7 @@ static int build(struct peet_error *error)
     peet_rt_set_processors(peet_map_nhw(host.map));
     peet_rt_set_frequency_hz(c->frequency_hz);
     peet_rt_set_seed(c->seed);
-    peet_rt_note_ranges(c->ranges);
+    peet_rt_note_ranges(c->ranges && c->foreign == PEET_CONFIG_FOREIGN_RANGES);
     peet_rt_note_allocations(config.data || (needs & PEET_NEEDS_ABSTRACT));
     peet_rt_notes_clear(); /* of constructors before the host: the table has them, the stream has not */
     if (config.data)
@@ -310,7 +312,9 @@ static int build(struct peet_error *error)
     peet_source_attach(host.source, host.map, peet_map_wants_addresses(host.map), peet_map_wants_loops(host.map) && !config.remap);
     if (peet_map_direct(host.map) && !peet_map_set_direct(host.map, host.program))
         peet_source_set_direct(host.source);
-    return 0;
+    if (c->foreign != PEET_CONFIG_FOREIGN_RECORD)
+        return 0;
+    return peet_host_foreign_start(c, host.program, error);
 }
 
 /* --------------------------------------------------------------------------------------- results */
@@ -326,6 +330,8 @@ static int write_results(json_t *end, struct peet_error *error)
     if (!root || !end || json_object_set_new(root, "peet", json_pack("{s:s,s:i}", "version", PEET_VERSION, "stats_version", 1)) ||
         json_object_set_new(root, "config", peet_config_json(&host.config)) || json_object_set(root, "end", end) ||
         json_object_set_new(root, "gaps", peet_host_gaps_json(host.program, peet_source_extraneous_blocks(host.source))))
+        err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
+    if (!err && host.config.foreign == PEET_CONFIG_FOREIGN_RECORD && json_object_set_new(root, "foreign", peet_host_foreign_json()))
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!err)
         err = peet_map_stats(host.map, root, error);

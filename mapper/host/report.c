@@ -4,6 +4,7 @@
  * table.  Unwinding reads the subject's stack with libunwind, which checks addresses before it reads them.
  */
 #define UNW_LOCAL_ONLY
+#include "foreign/translate.h"
 #include "host/report.h"
 #include "arch/x86_64/registers.h"
 #include "modules/stats.h"
@@ -86,6 +87,8 @@ void peet_host_backtrace(struct peet_program *program, const struct peet_ctx *ct
     unw_word_t pc = 0, sp = 0;
 
     peet_ctx_registers(ctx, regs);
+    if (peet_foreign_original(regs[0]))
+        regs[0] = peet_foreign_original(regs[0]);
     memset(&uc, 0, sizeof uc);
     if (unw_getcontext(&uc))
         return;

@@ -27,7 +27,7 @@ int peet__source_ring(struct peet_source *s, struct peet_source_context *c, stru
     else if (!(c->ring = malloc(sizeof *c->ring)))
         return no_memory(error);
     else
-        c->ring->merged = NULL, c->ring->merged_room = 0;
+        c->ring->merged = c->ring->grown = NULL, c->ring->merged_room = c->ring->grown_room = 0;
     return 0;
 }
 
@@ -92,10 +92,42 @@ static void look_through(struct peet_source *s, struct peet_ctx *ctx)
         peet_ctx_set_domain(ctx, view);
 }
 
-enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_context *c, uint32_t context)
+/** Until the context yields; its words, with their notes, are c->cursor .. c->end then. */
+static enum peet_yield resume_once(struct peet_source *s, struct peet_source_context *c)
 {
     uint64_t *words = c->ring->words, *end = words;
+    enum peet_yield why = peet_ctx_resume(c->ctx, words, words + s->limit_words, c->result, &end);
+
+    c->result = 0;
+    c->cursor = words;
+    c->end = end;
+    if (peet__source_notes(s, c))
+        s->notes_lost = 1;
+    return why;
+}
+
+/** The words of a turn behind those that have been put aside.  Returns: whether there was room */
+static int put_aside(struct peet_source_ring *ring, const struct peet_source_context *c, size_t *inout_n)
+{
+    const size_t n = (size_t)(c->end - c->cursor), need = *inout_n + n + PEET_DECODE_ROOM_WORDS;
+    uint64_t *more;
+
+    if (ring->grown_room < need) {
+        more = realloc(ring->grown, 2 * need * sizeof *more);
+        if (!more)
+            return 0;
+        ring->grown = more;
+        ring->grown_room = 2 * need;
+    }
+    memcpy(ring->grown + *inout_n, c->cursor, n * sizeof *ring->grown);
+    *inout_n += n;
+    return 1;
+}
+
+enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_context *c, uint32_t context)
+{
     enum peet_yield why;
+    size_t aside = 0;
 
     if (s->map) {
         peet_ctx_set_number(c->ctx, peet_map_number(s->map, context));
@@ -103,12 +135,13 @@ enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_co
     }
     if (__builtin_expect(s->views != NULL, 0))
         look_through(s, c->ctx);
-    why = peet_ctx_resume(c->ctx, words, words + s->limit_words, c->result, &end);
-    c->result = 0;
-    c->cursor = words;
-    c->end = end;
-    if (peet__source_notes(s, c))
-        s->notes_lost = 1;
+    why = resume_once(s, c);
+    while (__builtin_expect(peet_ctx_goes_on(c->ctx), 0) && why == PEET_YIELD_FULL && put_aside(c->ring, c, &aside))
+        why = resume_once(s, c);
+    if (aside && put_aside(c->ring, c, &aside)) {
+        c->cursor = c->ring->grown;
+        c->end = c->ring->grown + aside;
+    }
     if (why == PEET_YIELD_DONE)
         c->done = 1;
     return why;
@@ -188,7 +221,9 @@ static int make(struct peet_source *s, uint32_t context, uint64_t fn, uint64_t a
 {
     struct peet_source_context *c = NULL;
     void (*call)(uint64_t, uint64_t) = (void (*)(uint64_t, uint64_t))fn;
-    int err = options ? 0 : restart(s, context, call, a, b, &c);
+    int err;
+
+    err = options ? 0 : restart(s, context, call, a, b, &c);
 
     if (!err && !c) {
         c = calloc(1, sizeof *c);
@@ -533,6 +568,7 @@ void peet_source_free(struct peet_source *s)
     while ((ring = s->rings) != NULL) {
         s->rings = ring->next;
         free(ring->merged);
+        free(ring->grown);
         free(ring);
     }
     free(s->contexts);

@@ -17,6 +17,8 @@ struct peet_source_ring {
     struct peet_source_ring *next; /* in the pool */
     uint64_t *merged;              /* the words with notes among them, or NULL */
     size_t merged_room;
+    uint64_t *grown;               /* the words of several turns at which no other context could run, or NULL */
+    size_t grown_room;
     uint64_t words[PEET_SOURCE_RING_WORDS + PEET_RAW_SLACK_WORDS + PEET_DECODE_ROOM_WORDS];
 };
 

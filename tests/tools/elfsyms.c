@@ -118,6 +118,12 @@ struct elf_file *elf_file_open(const char *path)
             f->sections[f->nsections++] = (struct elf_section){strdup(name ? name : ""), sh.sh_addr, sh.sh_size};
         }
     }
+    /* what is stripped has the names that it exports */
+    for (Elf_Scn *scn = NULL; f->nsymbols == 0 && (scn = elf_nextscn(elf, scn));) {
+        GElf_Shdr sh;
+        if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_DYNSYM)
+            read_symbols(f, elf, scn, &sh);
+    }
     elf_end(elf);
     close(fd);
     if (f->nsymbols == 0)

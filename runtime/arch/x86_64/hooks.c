@@ -28,6 +28,8 @@ void peet__control_hooks(int simulated)
 PUBLIC void peet_rt_set_concurrent(int on)
 {
     peet__ctl->concurrent = on && peet__rt.simulated;
+    if (peet__foreign_on)
+        peet__foreign_concurrent(on);
 }
 
 static uint32_t word_at(const uint64_t *frame, unsigned offset)

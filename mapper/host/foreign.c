@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See foreign.h. */
+#include "host/foreign.h"
+#include "engine/processors.h"
+#include "foreign/translate.h"
+
+#include <limits.h>
+
+static struct peet_program *of;
+static struct peet_costs *costs;
+
+static int recorded(uint64_t pc)
+{
+    return peet_program_function_of_pc(of, pc) != NULL;
+}
+
+/** Whether the table of costs has an instruction of this name; without a table names are as they come. */
+static int known(const char *name)
+{
+    return peet_costs_knows(costs, name);
+}
+
+static void open_costs(void)
+{
+    struct peet_error error = { 0, "" };
+    char path[PATH_MAX];
+
+    if (!peet_costs_path(path, sizeof path, &error) && !peet_costs_open(path, &costs, &error))
+        peet_foreign_set_names(known);
+}
+
+int peet_host_foreign_start(const struct peet_config *config, struct peet_program *program, struct peet_error *error)
+{
+#ifdef PEET_SANITIZED
+    return peet_error_set(error, PEET_EUNSUPPORTED, "foreign=record: not in a build with AddressSanitizer");
+#endif
+    if (config->consistency.module || config->explore)
+        return peet_error_set(error, PEET_EUNSUPPORTED, "foreign=record: not with a model of consistency, nor when executions are explored");
+    of = program;
+    open_costs();
+    return peet_foreign_start(recorded, error);
+}
+
+int peet_host_foreign_block(struct peet_program *program, uint64_t word, struct peet_error *error)
+{
+    const struct peet_foreign_block *block = of ? peet_foreign_block(word) : NULL;
+    int err = block ? peet_program_add_foreign(program, block, error) : 0;
+
+    return err ? err : block != NULL;
+}
+
+json_t *peet_host_foreign_json(void)
+{
+    const struct peet__foreign_counts *n = &peet__foreign_counts;
+
+    if (!of)
+        return NULL;
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I}", "blocks", (json_int_t)n->blocks, "functions", (json_int_t)n->entries, "functions_not_entered",
+        (json_int_t)n->unsafe_entries, "returns", (json_int_t)n->returns, "returns_not_entered", (json_int_t)n->unsafe_returns, "searches", (json_int_t)n->misses);
+}

@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a block is.  Registers are followed through it as sums of what they held at some place and a constant, so that a push, a
+ * lea or an addition needs no new word in the record:
+ *
+ *     push %rbx            rsp: slot 0 - 8        one word, rsp before the block
+ *     mov  8(%rdi), %rax   rdi: slot 1            one word, rdi before the block; rax unknown from here
+ *     mov  (%rax), %rdx    rax: slot 2            one word, rax before this instruction
+ *
+ * Counting follows peet/counting.h: here stand the references that the processor makes.
+ */
+#include "foreign/translate.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
+#define ARITHMETIC (ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_OF)
+
+static ZydisDecoder decoder;
+
+unsigned peet__foreign_decode(const struct peet__foreign_image *image, uint64_t pc, ZydisDecodedInstruction *out, ZydisDecodedOperand *operands)
+{
+    if (!decoder.machine_mode && !ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+        return 0;
+    if (pc < image->lo || pc >= image->hi)
+        return 0;
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, image->text + (pc - image->lo), image->hi - pc, out, operands)))
+        return 0;
+    return out->length;
+}
+
+/* --------------------------------------------------------------------------------------------- what it is */
+
+static int starts(const char *s, const char *prefix)
+{
+    return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+static int ends(const char *s, const char *suffix)
+{
+    size_t n = strlen(s), m = strlen(suffix);
+    return n >= m && strcmp(s + n - m, suffix) == 0;
+}
+
+static int is_floating(const char *m)
+{
+    return ends(m, "ss") || ends(m, "sd") || ends(m, "ps") || ends(m, "pd");
+}
+
+static uint8_t class_of_name(const char *m)
+{
+    const char *plain = m[0] == 'v' && !starts(m, "verr") ? m + 1 : m;
+    const int vector = plain != m;
+    if ((is_floating(m) || m[0] == 'f') && !starts(plain, "cmov")) {
+        if (starts(plain, "mul") || starts(plain, "fm") || starts(plain, "fnm"))
+            return PEET_INSN_FP_MUL;
+        if (starts(plain, "div") || starts(plain, "sqrt") || starts(plain, "fdiv") || starts(plain, "fsqrt"))
+            return PEET_INSN_FP_DIV;
+        if (starts(plain, "add") || starts(plain, "sub") || starts(plain, "fadd") || starts(plain, "fsub") || starts(plain, "min") ||
+            starts(plain, "max") || starts(plain, "hadd"))
+            return PEET_INSN_FP_ADD;
+        return starts(plain, "mov") ? PEET_INSN_MOVE : PEET_INSN_FP_OTHER;
+    }
+    if (starts(plain, "mov") || starts(m, "push") || starts(m, "pop") || starts(m, "lea") || starts(m, "cmov"))
+        return starts(m, "popcnt") ? PEET_INSN_INT : PEET_INSN_MOVE;
+    if (vector || (m[0] == 'p' && !starts(m, "pdep") && !starts(m, "pext")))
+        return PEET_INSN_SIMD;
+    if (starts(m, "imul") || starts(m, "mul"))
+        return PEET_INSN_INT_MUL;
+    return starts(m, "idiv") || starts(m, "div") ? PEET_INSN_INT_DIV : PEET_INSN_INT;
+}
+
+static uint8_t class_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *operands)
+{
+    switch (z->meta.category) {
+    case ZYDIS_CATEGORY_COND_BR: return PEET_INSN_BRANCH;
+    case ZYDIS_CATEGORY_UNCOND_BR: return PEET_INSN_JUMP;
+    case ZYDIS_CATEGORY_CALL: return PEET_INSN_CALL;
+    case ZYDIS_CATEGORY_RET: return PEET_INSN_RETURN;
+    case ZYDIS_CATEGORY_NOP:
+    case ZYDIS_CATEGORY_WIDENOP: return PEET_INSN_NOP;
+    case ZYDIS_CATEGORY_STRINGOP: return PEET_INSN_STRING;
+    default: break;
+    }
+    switch (z->mnemonic) {
+    case ZYDIS_MNEMONIC_ENDBR64: return PEET_INSN_NOP;
+    case ZYDIS_MNEMONIC_MFENCE:
+    case ZYDIS_MNEMONIC_LFENCE:
+    case ZYDIS_MNEMONIC_SFENCE: return PEET_INSN_FENCE;
+    case ZYDIS_MNEMONIC_XCHG:
+        if (operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY || operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY)
+            return PEET_INSN_ATOMIC;
+        break;
+    default: break;
+    }
+    return z->attributes & ZYDIS_ATTRIB_HAS_LOCK ? PEET_INSN_ATOMIC : class_of_name(ZydisMnemonicGetString(z->mnemonic));
+}
+
+struct kind {
+    UT_hash_handle hh;
+    char name[64]; /* the key */
+    struct peet_opcode opcode;
+};
+static struct kind *kinds;
+
+/* Instructions of one name are of one kind. */
+static const struct peet_opcode *opcode_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *operands, uint8_t klass)
+{
+    static const struct peet_opcode unknown = {"", "", 1, 250, 1, 0, PEET_INSN_OTHER, 0};
+    char name[64];
+    struct kind *k;
+    peet__foreign_opcode_name(z, operands, name);
+    HASH_FIND_STR(kinds, name, k);
+    if (!k && (k = calloc(1, sizeof *k)) != NULL) {
+        strcpy(k->name, name);
+        k->opcode = (struct peet_opcode){.name = k->name, .mnemonic = ZydisMnemonicGetString(z->mnemonic),
+            .latency_cycles = 1, .rthroughput_millicycles = 250, .uops = 1, .klass = klass};
+        HASH_ADD_STR(kinds, name, k);
+    }
+    return k ? &k->opcode : &unknown;
+}
+
+/* peet's number of a register, -1: none that is told. */
+static int register_of(ZydisRegister r)
+{
+    switch (ZydisRegisterGetClass(r)) {
+    case ZYDIS_REGCLASS_GPR8:
+    case ZYDIS_REGCLASS_GPR16:
+    case ZYDIS_REGCLASS_GPR32:
+    case ZYDIS_REGCLASS_GPR64: return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r) - ZYDIS_REGISTER_RAX;
+    case ZYDIS_REGCLASS_XMM:
+    case ZYDIS_REGCLASS_YMM:
+    case ZYDIS_REGCLASS_ZMM: return PEET_REG_VEC0 + ZydisRegisterGetId(r);
+    case ZYDIS_REGCLASS_MASK: return PEET_REG_MASK0 + ZydisRegisterGetId(r);
+    case ZYDIS_REGCLASS_X87:
+    case ZYDIS_REGCLASS_MMX: return PEET_REG_X87;
+    case ZYDIS_REGCLASS_FLAGS: return PEET_REG_FLAGS;
+    default: return -1;
+    }
+}
+
+static int general(ZydisRegister r)
+{
+    int n = register_of(r);
+    return n >= 0 && n < 16 ? n : -1;
+}
+
+/* ------------------------------------------------------------------------------------------ following */
+
+/* What a register holds: some slot's value and a constant.  origin: of plan.origins, -1: unknown */
+struct sum { int16_t origin; int64_t add; };
+struct origin { uint8_t reg; uint16_t at; int16_t slot; };
+enum { ORIGINS = 16 + PEET__FOREIGN_SLOTS };
+
+struct state {
+    struct peet__foreign_plan *plan;
+    struct sum sums[16];
+    struct origin origins[ORIGINS];
+    unsigned norigins;
+    uint32_t at; /* instruction */
+    int full;
+};
+
+static int slot_of(struct state *s, int origin)
+{
+    struct origin *o = &s->origins[origin];
+    struct peet__foreign_plan *p = s->plan;
+    if (o->slot >= 0)
+        return o->slot;
+    if (p->nslots == PEET__FOREIGN_SLOTS) {
+        s->full = 1;
+        return 0;
+    }
+    p->slots[p->nslots] = (struct peet__foreign_slot){o->reg, o->at};
+    return o->slot = (int16_t)p->nslots++;
+}
+
+static int new_origin(struct state *s, int reg, uint32_t at)
+{
+    if (s->norigins == ORIGINS) {
+        s->full = 1;
+        return 0;
+    }
+    s->origins[s->norigins] = (struct origin){(uint8_t)reg, (uint16_t)at, -1};
+    return (int)s->norigins++;
+}
+
+/* What a register holds before the instruction at hand, in terms of slots. */
+static struct sum need(struct state *s, int reg)
+{
+    struct sum *v = &s->sums[reg];
+    if (v->origin < 0)
+        *v = (struct sum){(int16_t)new_origin(s, reg, s->at), 0};
+    return *v;
+}
+
+static struct peet_foreign_value *add_value(struct state *s)
+{
+    struct peet__foreign_plan *p = s->plan;
+    struct peet_foreign_value *v = &p->values[p->nvalues++];
+    *v = (struct peet_foreign_value){.slot = {-1, -1}};
+    return v;
+}
+
+static void add_term(struct state *s, struct peet_foreign_value *v, int reg, int64_t multiplier)
+{
+    struct sum sum = need(s, reg);
+    const int16_t slot = (int16_t)slot_of(s, sum.origin);
+    v->disp += (uint64_t)(sum.add * multiplier);
+    if (multiplier == 1 && v->slot[0] < 0) {
+        v->slot[0] = slot;
+    } else {
+        v->slot[1] = slot;
+        v->multiplier = (int32_t)multiplier;
+    }
+}
+
+/* @extra: added to the address; what the instruction itself does to the stack pointer before it uses it */
+static unsigned address(struct state *s, const ZydisDecodedOperandMem *m, uint64_t next, int64_t extra)
+{
+    struct peet_foreign_value *v = add_value(s);
+    v->disp = (uint64_t)(m->disp.value + extra);
+    if (m->base == ZYDIS_REGISTER_RIP)
+        v->disp += next;
+    else if (general(m->base) >= 0)
+        add_term(s, v, general(m->base), 1);
+    if (general(m->index) >= 0)
+        add_term(s, v, general(m->index), m->scale);
+    v->fs = m->segment == ZYDIS_REGISTER_FS;
+    return s->plan->nvalues - 1;
+}
+
+static struct peet_ref *add_ref(struct state *s, uint8_t kind, unsigned bytes, unsigned flags, unsigned value)
+{
+    struct peet_ref *r = &s->plan->refs[s->plan->nrefs++];
+    *r = (struct peet_ref){.insn = s->at, .size_bytes = (uint16_t)(bytes ? bytes : 1), .flags = (uint16_t)flags, .value = (uint16_t)value, .kind = kind};
+    return r;
+}
+
+/* On the stack, so far from where its pointer is before the instruction. */
+static void stack_ref(struct state *s, uint8_t kind, unsigned bytes, int64_t offset, unsigned flags)
+{
+    struct peet_foreign_value *v = add_value(s);
+    v->disp = (uint64_t)offset;
+    add_term(s, v, RSP, 1);
+    add_ref(s, kind, bytes, PEET_REF_STACK | flags, s->plan->nvalues - 1);
+}
+
+/* A range of a rep-prefixed instruction: as many elements as rounds. */
+static void range_ref(struct state *s, uint8_t kind, unsigned bytes, int reg, int compares)
+{
+    struct peet_foreign_value *v = add_value(s);
+    const unsigned first = s->plan->nvalues - 1;
+    add_term(s, v, reg, 1);
+    v = add_value(s);
+    add_term(s, v, RCX, 1);
+    if (compares) { /* what is left of the count is not done */
+        v->slot[1] = (int16_t)slot_of(s, new_origin(s, RCX, s->at + 1));
+        v->multiplier = -1;
+    }
+    add_ref(s, kind, bytes, PEET_REF_RANGE, first);
+}
+
+static int is_rep(const ZydisDecodedInstruction *z)
+{
+    return (z->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) != 0;
+}
+
+static int is_prefetch(const ZydisDecodedInstruction *z)
+{
+    return starts(ZydisMnemonicGetString(z->mnemonic), "prefetch");
+}
+
+static void string_refs(struct state *s, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
+{
+    const int compares = starts(ZydisMnemonicGetString(z->mnemonic), "cmps") || starts(ZydisMnemonicGetString(z->mnemonic), "scas");
+    for (int store = 0; store < 2; store++)
+        for (unsigned k = 0; k < z->operand_count; k++) {
+            if (o[k].type != ZYDIS_OPERAND_TYPE_MEMORY || ((o[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0) != store)
+                continue;
+            const uint8_t kind = store ? PEET_REF_STORE : PEET_REF_LOAD;
+            if (is_rep(z))
+                range_ref(s, kind, o[k].size / 8, general(o[k].mem.base), compares);
+            else
+                add_ref(s, kind, o[k].size / 8, 0, address(s, &o[k].mem, 0, 0));
+        }
+}
+
+static unsigned place_flags(const ZydisDecodedOperandMem *m)
+{
+    return (m->base == ZYDIS_REGISTER_RSP || m->base == ZYDIS_REGISTER_RBP ? PEET_REF_STACK : 0) |
+        (m->base == ZYDIS_REGISTER_RIP || (m->base == ZYDIS_REGISTER_NONE && m->segment != ZYDIS_REGISTER_FS) ? PEET_REF_GLOBAL : 0) |
+        (m->segment == ZYDIS_REGISTER_FS ? PEET_REF_TLS : 0);
+}
+
+/* Explicit memory operands; the stack's are for the caller. */
+static void operand_refs(struct state *s, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint64_t next, uint8_t klass)
+{
+    const int64_t popped = z->mnemonic == ZYDIS_MNEMONIC_POP ? 8 : 0;
+    for (unsigned k = 0; k < z->operand_count; k++) {
+        if (o[k].type != ZYDIS_OPERAND_TYPE_MEMORY || o[k].visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN || o[k].mem.type != ZYDIS_MEMOP_TYPE_MEM)
+            continue;
+        const int reads = (o[k].actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0, writes = (o[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+        const uint8_t kind = is_prefetch(z) ? PEET_REF_PREFETCH : reads && writes ? PEET_REF_MODIFY : writes ? PEET_REF_STORE : PEET_REF_LOAD;
+        const unsigned value = address(s, &o[k].mem, next, o[k].mem.base == ZYDIS_REGISTER_RSP ? popped : 0);
+        struct peet_ref *r = add_ref(s, kind, o[k].size / 8, place_flags(&o[k].mem) | (klass == PEET_INSN_ATOMIC ? PEET_REF_ATOMIC : 0), value);
+        r->order = klass == PEET_INSN_ATOMIC ? PEET_ORDER_SEQ_CST : PEET_ORDER_NONE;
+    }
+}
+
+static void references(struct state *s, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint64_t next, uint8_t klass)
+{
+    if (klass == PEET_INSN_NOP || z->mnemonic == ZYDIS_MNEMONIC_LEA)
+        return;
+    if (klass == PEET_INSN_STRING) {
+        string_refs(s, z, o);
+        return;
+    }
+    const unsigned width = z->operand_width == 16 && z->mnemonic != ZYDIS_MNEMONIC_CALL && z->mnemonic != ZYDIS_MNEMONIC_RET ? 2 : 8;
+    switch (z->mnemonic) {
+    case ZYDIS_MNEMONIC_POP:
+    case ZYDIS_MNEMONIC_POPFQ:
+        stack_ref(s, PEET_REF_LOAD, width, 0, 0);
+        operand_refs(s, z, o, next, klass);
+        break;
+    case ZYDIS_MNEMONIC_RET:
+        stack_ref(s, PEET_REF_LOAD, 8, 0, PEET_REF_FETCH);
+        break;
+    case ZYDIS_MNEMONIC_LEAVE: {
+        struct peet_foreign_value *v = add_value(s);
+        add_term(s, v, RBP, 1);
+        add_ref(s, PEET_REF_LOAD, 8, PEET_REF_STACK, s->plan->nvalues - 1);
+        break;
+    }
+    case ZYDIS_MNEMONIC_PUSH:
+    case ZYDIS_MNEMONIC_PUSHFQ:
+        operand_refs(s, z, o, next, klass);
+        stack_ref(s, PEET_REF_STORE, width, -(int64_t)width, 0);
+        break;
+    case ZYDIS_MNEMONIC_CALL:
+        operand_refs(s, z, o, next, klass);
+        stack_ref(s, PEET_REF_STORE, 8, -8, PEET_REF_FETCH);
+        break;
+    default:
+        operand_refs(s, z, o, next, klass);
+    }
+}
+
+/* Registers behind the instruction. */
+static void follow(struct state *s, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
+{
+    struct sum next = {-1, 0};
+    const int to = z->operand_count && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER && o[0].size == 64 ? general(o[0].reg.value) : -1;
+    int64_t rsp = 0;
+    int rsp_moves = 1;
+    switch (z->mnemonic) {
+    case ZYDIS_MNEMONIC_PUSH:
+    case ZYDIS_MNEMONIC_PUSHFQ: rsp = z->operand_width == 16 ? -2 : -8; break;
+    case ZYDIS_MNEMONIC_POP:
+    case ZYDIS_MNEMONIC_POPFQ: rsp = z->operand_width == 16 ? 2 : 8; break;
+    case ZYDIS_MNEMONIC_CALL: rsp = -8; break;
+    case ZYDIS_MNEMONIC_RET: rsp = 8; break;
+    default: rsp_moves = 0;
+    }
+    if (to >= 0 && o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && (z->mnemonic == ZYDIS_MNEMONIC_ADD || z->mnemonic == ZYDIS_MNEMONIC_SUB)) {
+        next = s->sums[to];
+        next.add += z->mnemonic == ZYDIS_MNEMONIC_ADD ? o[1].imm.value.s : -o[1].imm.value.s;
+    } else if (to >= 0 && (z->mnemonic == ZYDIS_MNEMONIC_INC || z->mnemonic == ZYDIS_MNEMONIC_DEC)) {
+        next = s->sums[to];
+        next.add += z->mnemonic == ZYDIS_MNEMONIC_INC ? 1 : -1;
+    } else if (to >= 0 && z->mnemonic == ZYDIS_MNEMONIC_MOV && o[1].type == ZYDIS_OPERAND_TYPE_REGISTER && general(o[1].reg.value) >= 0) {
+        next = s->sums[general(o[1].reg.value)];
+    } else if (to >= 0 && z->mnemonic == ZYDIS_MNEMONIC_LEA && general(o[1].mem.base) >= 0 && o[1].mem.index == ZYDIS_REGISTER_NONE &&
+        z->address_width == 64) {
+        next = s->sums[general(o[1].mem.base)];
+        next.add += o[1].mem.disp.value;
+    }
+    const struct sum stack = s->sums[RSP];
+    for (unsigned k = 0; k < z->operand_count; k++)
+        if (o[k].type == ZYDIS_OPERAND_TYPE_REGISTER && o[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE && general(o[k].reg.value) >= 0)
+            s->sums[general(o[k].reg.value)] = (struct sum){-1, 0};
+    if (is_rep(z))
+        s->sums[RCX] = (struct sum){-1, 0};
+    if (rsp_moves && !(z->mnemonic == ZYDIS_MNEMONIC_POP && to == RSP))
+        s->sums[RSP] = (struct sum){stack.origin, stack.add + rsp};
+    else if (next.origin >= 0 && !rsp_moves)
+        s->sums[to] = next;
+}
+
+/* -------------------------------------------------------------------------------------------- registers */
+
+static void add_reg(struct peet__foreign_plan *p, struct peet_insn *insn, int reg, uint8_t *count)
+{
+    if (reg < 0 || p->nregs == PEET__FOREIGN_REGS)
+        return;
+    for (unsigned k = 0; k < *count; k++)
+        if (p->regs[p->nregs - 1 - k] == reg)
+            return;
+    p->regs[p->nregs++] = (uint8_t)reg;
+    (*count)++;
+}
+
+/* Registers as struct peet_insn has them: of addresses, of data, written. */
+static void registers(struct peet__foreign_plan *p, struct peet_insn *insn, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
+{
+    uint8_t data = 0;
+    const uint32_t first = p->nregs;
+    for (unsigned k = 0; k < z->operand_count; k++)
+        if (o[k].type == ZYDIS_OPERAND_TYPE_MEMORY) {
+            add_reg(p, insn, register_of(o[k].mem.base), &insn->naddresses);
+            add_reg(p, insn, register_of(o[k].mem.index), &insn->naddresses);
+        }
+    for (unsigned k = 0; k < z->operand_count; k++)
+        if (o[k].type == ZYDIS_OPERAND_TYPE_REGISTER && o[k].actions & ZYDIS_OPERAND_ACTION_MASK_READ &&
+            !(register_of(o[k].reg.value) == PEET_REG_FLAGS && !(z->cpu_flags && z->cpu_flags->tested & ARITHMETIC)))
+            add_reg(p, insn, register_of(o[k].reg.value), &data);
+    insn->nreads = (uint8_t)(insn->naddresses + data);
+    for (unsigned k = 0; k < z->operand_count; k++)
+        if (o[k].type == ZYDIS_OPERAND_TYPE_REGISTER && o[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) {
+            add_reg(p, insn, register_of(o[k].reg.value), &insn->nwrites);
+            if (general(o[k].reg.value) >= 0 && o[k].size < 32)
+                insn->flags |= PEET_INSN_PARTIAL;
+        }
+    insn->regs = p->regs + first;
+}
+
+/* ----------------------------------------------------------------------------------------------- blocks */
+
+/* What is not known to be dead is live: bits of general registers, bit 16 the flags. */
+struct life { uint32_t read, dead; };
+
+/* These leave their target as it was: without shadow stacks; if the source is 0. */
+static int may_not_write(const ZydisDecodedInstruction *z)
+{
+    return z->mnemonic == ZYDIS_MNEMONIC_RDSSPQ || z->mnemonic == ZYDIS_MNEMONIC_RDSSPD || z->mnemonic == ZYDIS_MNEMONIC_BSF ||
+        z->mnemonic == ZYDIS_MNEMONIC_BSR;
+}
+
+static void live(struct life *life, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
+{
+    uint32_t reads = 0, writes = 0;
+    for (unsigned k = 0; k < z->operand_count; k++) {
+        if (o[k].type == ZYDIS_OPERAND_TYPE_MEMORY) {
+            if (general(o[k].mem.base) >= 0)
+                reads |= 1u << general(o[k].mem.base);
+            if (general(o[k].mem.index) >= 0)
+                reads |= 1u << general(o[k].mem.index);
+        } else if (o[k].type == ZYDIS_OPERAND_TYPE_REGISTER && general(o[k].reg.value) >= 0) {
+            const uint32_t bit = 1u << general(o[k].reg.value);
+            if (o[k].actions != ZYDIS_OPERAND_ACTION_WRITE || o[k].size < 32 || may_not_write(z))
+                reads |= bit;
+            else
+                writes |= bit;
+        }
+    }
+    if (is_rep(z))
+        reads |= 1u << RCX;
+    const ZydisAccessedFlags *f = z->cpu_flags;
+    const int conditional = is_rep(z) || z->meta.category == ZYDIS_CATEGORY_SHIFT || z->meta.category == ZYDIS_CATEGORY_ROTATE;
+    if (f && f->tested & ARITHMETIC)
+        reads |= 1u << 16;
+    else if (f && !conditional && ((f->modified | f->set_0 | f->set_1 | f->undefined) & ARITHMETIC) == ARITHMETIC)
+        writes |= 1u << 16;
+    else if (z->mnemonic == ZYDIS_MNEMONIC_SYSCALL || z->mnemonic == ZYDIS_MNEMONIC_PUSHFQ || z->mnemonic == ZYDIS_MNEMONIC_LAHF)
+        reads |= 1u << 16;
+    life->read |= reads & ~life->dead;
+    life->dead |= writes & ~life->read;
+}
+
+static enum peet__foreign_end end_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint64_t next, uint64_t *out_target)
+{
+    const int direct = z->operand_count && o[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && o[0].imm.is_relative;
+    if (direct)
+        *out_target = next + (uint64_t)o[0].imm.value.s;
+    switch (z->meta.category) {
+    case ZYDIS_CATEGORY_COND_BR:
+        if (z->mnemonic == ZYDIS_MNEMONIC_XBEGIN)
+            return PEET__FOREIGN_UNKNOWN;
+        return z->mnemonic == ZYDIS_MNEMONIC_JRCXZ || z->mnemonic == ZYDIS_MNEMONIC_JECXZ || starts(ZydisMnemonicGetString(z->mnemonic), "loop")
+            ? PEET__FOREIGN_LOOP : PEET__FOREIGN_BRANCH;
+    case ZYDIS_CATEGORY_UNCOND_BR: return z->mnemonic != ZYDIS_MNEMONIC_JMP ? PEET__FOREIGN_UNKNOWN : direct ? PEET__FOREIGN_GOTO : PEET__FOREIGN_GOTO_INDIRECT;
+    case ZYDIS_CATEGORY_CALL: return direct ? PEET__FOREIGN_CALL : PEET__FOREIGN_CALL_INDIRECT;
+    case ZYDIS_CATEGORY_RET: return z->mnemonic == ZYDIS_MNEMONIC_RET ? PEET__FOREIGN_RET : PEET__FOREIGN_UNKNOWN;
+    case ZYDIS_CATEGORY_SYSRET:
+    case ZYDIS_CATEGORY_INTERRUPT: return PEET__FOREIGN_STOP;
+    default: break;
+    }
+    if (z->mnemonic == ZYDIS_MNEMONIC_UD2 || z->mnemonic == ZYDIS_MNEMONIC_HLT || z->mnemonic == ZYDIS_MNEMONIC_INT3)
+        return PEET__FOREIGN_STOP;
+    return PEET__FOREIGN_NEXT;
+}
+
+static void one(struct state *s, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint64_t pc)
+{
+    struct peet__foreign_plan *p = s->plan;
+    struct peet_insn *insn = &p->insns[p->n];
+    struct peet__foreign_insn *code = &p->code[p->n];
+    const uint8_t klass = class_of(z, o);
+    s->at = p->n;
+    *code = (struct peet__foreign_insn){.pc = pc, .length = z->length, .z = *z};
+    memcpy(code->bytes, p->image->text + (pc - p->image->lo), z->length);
+    *insn = (struct peet_insn){.pc = pc, .opcode = opcode_of(z, o, klass), .first_ref = (uint16_t)p->nrefs, .length_bytes = z->length,
+        .flags = klass == PEET_INSN_STRING && is_rep(z) ? PEET_INSN_REP : 0};
+    registers(p, insn, z, o);
+    references(s, z, o, pc + z->length, klass);
+    insn->nrefs = (uint16_t)(p->nrefs - insn->first_ref);
+    follow(s, z, o);
+    p->n++;
+}
+
+int peet__foreign_analyse(struct peet__foreign_image *image, uint64_t pc, struct peet__foreign_plan *p)
+{
+    struct state s = {.plan = p, .norigins = 16};
+    struct life life = {0, 0};
+    const struct peet__foreign_function *f = peet__foreign_function_of(image, pc);
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    ZydisDecodedInstruction z;
+    p->image = image;
+    p->pc = pc;
+    p->target = 0;
+    p->n = p->nrefs = p->nvalues = p->nregs = p->nslots = 0;
+    for (int r = 0; r < 16; r++) {
+        s.origins[r] = (struct origin){(uint8_t)r, 0, -1};
+        s.sums[r] = (struct sum){(int16_t)r, 0};
+    }
+    for (p->end = PEET__FOREIGN_NEXT; p->end == PEET__FOREIGN_NEXT && p->n < PEET__FOREIGN_INSNS && !s.full;) {
+        if (p->n && f && pc != f->lo && pc >= f->hi)
+            break; /* into the next function */
+        if (!peet__foreign_decode(image, pc, &z, operands)) {
+            p->end = PEET__FOREIGN_UNKNOWN;
+            break;
+        }
+        p->end = end_of(&z, operands, pc + z.length, &p->target);
+        if (p->end == PEET__FOREIGN_UNKNOWN)
+            break;
+        live(&life, &z, operands);
+        one(&s, &z, operands, pc);
+        pc += z.length;
+        if (z.mnemonic == ZYDIS_MNEMONIC_SYSCALL || p->nslots + 8 > PEET__FOREIGN_SLOTS || s.norigins + 8 > ORIGINS)
+            break;
+    }
+    p->next = pc;
+    p->dead = -1;
+    for (int r = 0; r < 16 && p->dead < 0; r++)
+        if (r != RSP && life.dead >> r & 1)
+            p->dead = r;
+    p->flags_free = (life.dead >> 16 & 1) != 0 ||
+        (!(life.read >> 16 & 1) && (p->end == PEET__FOREIGN_CALL || p->end == PEET__FOREIGN_CALL_INDIRECT || p->end == PEET__FOREIGN_RET));
+    return 0;
+}

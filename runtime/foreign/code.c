@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The code of a block in the cache:
+ *
+ *     mov  cursor, T            T: a register that holds nothing here, or a spilled one
+ *     cmp  limit, T; jae full   where the flags hold nothing; elsewhere they are saved, if the block may turn back
+ *     movq $word, (T)
+ *     mov  r, 8(T) ...          the registers that addresses need
+ *     lea  n(T), T; mov T, cursor
+ *     the instructions, each as it is; before some of them another register is recorded, into its word of the same record
+ *     the way on: links, or a look in the table of addresses
+ *
+ * A record's room is taken at once, so that the words of one come before those of whatever the block calls.
+ */
+#include "foreign/translate.h"
+
+#include <peet/raw.h>
+
+enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
+
+#define STATE(field) (PEET_FOREIGN_LOW + (field))
+#define SPILL(k) STATE(PEET_FOREIGN_SPILL + 8 * (k))
+#define CONTROL(field) (PEET_CONTROL_ADDRESS + (field))
+
+/* mov between a register and a word at a fixed place. */
+static void put_absolute(struct peet__foreign_code *c, unsigned opcode, unsigned reg, uint32_t place)
+{
+    peet__put8(c, 0x48 | (reg >> 3) << 2);
+    peet__put8(c, opcode);
+    peet__put8(c, 0x04 | (reg & 7) << 3);
+    peet__put8(c, 0x25);
+    peet__put32(c, (int32_t)place);
+}
+
+static void put_save(struct peet__foreign_code *c, unsigned reg, uint32_t place)
+{
+    put_absolute(c, 0x89, reg, place);
+}
+
+static void put_load(struct peet__foreign_code *c, unsigned reg, uint32_t place)
+{
+    put_absolute(c, 0x8b, reg, place);
+}
+
+/* op reg, disp32(base) */
+static void put_memory(struct peet__foreign_code *c, unsigned opcode, unsigned reg, unsigned base, int32_t disp)
+{
+    peet__put8(c, 0x48 | (reg >> 3) << 2 | base >> 3);
+    peet__put8(c, opcode);
+    peet__put8(c, 0x80 | (reg & 7) << 3 | (base & 7));
+    if ((base & 7) == 4)
+        peet__put8(c, 0x24);
+    peet__put32(c, disp);
+}
+
+void peet__put_copy(struct peet__foreign_code *c, const struct peet__foreign_insn *insn)
+{
+    uint8_t *const at = c->at;
+    peet__put_bytes(c, insn->bytes, insn->length);
+    const ZydisDecodedInstruction *z = &insn->z;
+    if (z->attributes & ZYDIS_ATTRIB_IS_RELATIVE && z->raw.disp.size == 32 && z->raw.modrm.mod == 0 && z->raw.modrm.rm == 5) {
+        const int32_t moved = (int32_t)(z->raw.disp.value + (int64_t)(insn->pc - (uint64_t)at));
+        __builtin_memcpy(at + z->raw.disp.offset, &moved, 4);
+    }
+}
+
+void peet__put_native_jump(struct peet__foreign_code *c, uint64_t target)
+{
+    PEET__PUT(c, "\xff\x25\x00\x00\x00\x00"); /* jmp *0(%rip) */
+    peet__put64(c, target);
+}
+
+void peet__put_push(struct peet__foreign_code *c, uint64_t value)
+{
+    PEET__PUT(c, "\x48\x8d\x64\x24\xf8\xc7\x04\x24"); /* lea -8(%rsp), %rsp; movl $low, (%rsp) */
+    peet__put32(c, (int32_t)value);
+    PEET__PUT(c, "\xc7\x44\x24\x04"); /* movl $high, 4(%rsp) */
+    peet__put32(c, (int32_t)(value >> 32));
+}
+
+/* Both registers that the way on needs. */
+static void put_spills(struct peet__foreign_code *c)
+{
+    put_save(c, RCX, SPILL(0));
+    put_save(c, RDX, SPILL(1));
+}
+
+void peet__put_link(struct peet__foreign_code *c, struct peet__foreign_image *image, uint64_t target)
+{
+    if (!peet__foreign_image_of(target) || !peet__foreign_function_of(peet__foreign_image_of(target), target)) {
+        peet__put_native_jump(c, target);
+        return;
+    }
+    peet__put8(c, 0xe9);
+    uint8_t *const site = c->at;
+    peet__put32(c, 0); /* to what follows, at first */
+    const uint64_t number = peet__foreign_link(site, target);
+    put_spills(c);
+    PEET__PUT(c, "\x48\xba"); /* mov $target, %rdx */
+    peet__put64(c, target);
+    PEET__PUT(c, "\x48\xc7\x04\x25"); /* movq $number, link */
+    peet__put32(c, STATE(PEET_FOREIGN_LINK));
+    peet__put32(c, (int32_t)number);
+    PEET__PUT(c, "\xff\x24\x25"); /* jmp *miss */
+    peet__put32(c, STATE(PEET_FOREIGN_MISS_JUMP));
+}
+
+/* rdx: an original address; rcx and rdx are spilled.  On to its translation. */
+static void put_look(struct peet__foreign_code *c, uint32_t keys, uint32_t codes, uint32_t miss)
+{
+    PEET__PUT(c, "\x0f\xb7\xca\x48\x8b\x0c\xcd"); /* movzwl %dx, %ecx; mov keys(,%rcx,8), %rcx */
+    peet__put32(c, (int32_t)keys);
+    PEET__PUT(c, "\x48\x8d\x0c\x11\xe3\x07\xff\x24\x25"); /* lea (%rcx,%rdx), %rcx; jrcxz 1f; jmp *miss */
+    peet__put32(c, (int32_t)miss);
+    PEET__PUT(c, "\x0f\xb7\xca\x48\x8b\x0c\xcd"); /* 1: movzwl %dx, %ecx; mov codes(,%rcx,8), %rcx */
+    peet__put32(c, (int32_t)codes);
+    put_save(c, RCX, STATE(PEET_FOREIGN_TO));
+    put_load(c, RCX, SPILL(0));
+    put_load(c, RDX, SPILL(1));
+    PEET__PUT(c, "\xff\x24\x25"); /* jmp *to */
+    peet__put32(c, STATE(PEET_FOREIGN_TO));
+}
+
+static void put_look_jump(struct peet__foreign_code *c)
+{
+    put_look(c, PEET_FOREIGN_JUMP_KEYS, PEET_FOREIGN_JUMP_CODES, STATE(PEET_FOREIGN_MISS_JUMP));
+}
+
+/* rdx becomes where an indirect jump or call goes. */
+static void put_target(struct peet__foreign_code *c, const struct peet__foreign_insn *insn)
+{
+    const ZydisDecodedInstruction *z = &insn->z;
+    const unsigned rex = z->raw.rex.offset || z->attributes & ZYDIS_ATTRIB_HAS_REX ? (unsigned)(z->raw.rex.X << 1 | z->raw.rex.B) : 0;
+    if (z->attributes & ZYDIS_ATTRIB_HAS_SEGMENT_FS)
+        peet__put8(c, 0x64);
+    peet__put8(c, 0x48 | rex);
+    peet__put8(c, 0x8b);
+    const unsigned from = z->raw.modrm.offset; /* modrm, sib, displacement */
+    peet__put8(c, (insn->bytes[from] & 0xc7) | RDX << 3);
+    peet__put_bytes(c, insn->bytes + from + 1, (size_t)(insn->length - from - 1));
+    if (z->raw.modrm.mod == 0 && z->raw.modrm.rm == 5) {
+        const int32_t moved = (int32_t)(z->raw.disp.value + (int64_t)(insn->pc + insn->length - (uint64_t)c->at));
+        __builtin_memcpy(c->at - 4, &moved, 4);
+    }
+}
+
+/* The way on behind the last instruction, which is one of control. */
+static void put_end(struct peet__foreign_code *c, const struct peet__foreign_plan *p)
+{
+    const struct peet__foreign_insn *last = p->n ? &p->code[p->n - 1] : NULL;
+    uint8_t *other;
+    switch (p->end) {
+    case PEET__FOREIGN_BRANCH:
+        peet__put8(c, 0x0f);
+        peet__put8(c, 0x80 | (last->z.opcode & 0xf));
+        other = c->at;
+        peet__put32(c, 0);
+        peet__put_link(c, p->image, p->next);
+        {
+            const int32_t ahead = (int32_t)(c->at - (other + 4));
+            __builtin_memcpy(other, &ahead, 4);
+        }
+        peet__put_link(c, p->image, p->target);
+        break;
+    case PEET__FOREIGN_LOOP: /* the instruction over a jump */
+        peet__put_bytes(c, last->bytes, (size_t)(last->length - 1));
+        peet__put8(c, 5);
+        peet__put8(c, 0xe9);
+        other = c->at;
+        peet__put32(c, 0);
+        peet__put_link(c, p->image, p->target);
+        {
+            const int32_t ahead = (int32_t)(c->at - (other + 4));
+            __builtin_memcpy(other, &ahead, 4);
+        }
+        peet__put_link(c, p->image, p->next);
+        break;
+    case PEET__FOREIGN_CALL:
+        peet__put_push(c, p->next);
+        peet__put_link(c, p->image, p->target);
+        break;
+    case PEET__FOREIGN_GOTO:
+        peet__put_link(c, p->image, p->target);
+        break;
+    case PEET__FOREIGN_CALL_INDIRECT:
+    case PEET__FOREIGN_GOTO_INDIRECT:
+        put_spills(c);
+        put_target(c, last);
+        if (p->end == PEET__FOREIGN_CALL_INDIRECT)
+            peet__put_push(c, p->next);
+        put_look_jump(c);
+        break;
+    case PEET__FOREIGN_RET: {
+        const unsigned more = last->length >= 3 && last->z.raw.imm[0].size == 16 ? (unsigned)last->z.raw.imm[0].value.u : 0;
+        put_spills(c);
+        PEET__PUT(c, "\x48\x8b\x14\x24"); /* mov (%rsp), %rdx */
+        PEET__PUT(c, "\x48\x8d\xa4\x24"); /* lea 8 + more(%rsp), %rsp */
+        peet__put32(c, (int32_t)(8 + more));
+        if (more)
+            put_look_jump(c);
+        else
+            put_look(c, PEET_FOREIGN_RETURN_KEYS, PEET_FOREIGN_RETURN_CODES, STATE(PEET_FOREIGN_MISS_RETURN));
+        break;
+    }
+    case PEET__FOREIGN_STOP:
+        PEET__PUT(c, "\x0f\x0b");
+        break;
+    case PEET__FOREIGN_UNKNOWN:
+        peet__put_native_jump(c, p->next);
+        break;
+    default:
+        peet__put_link(c, p->image, p->next);
+    }
+}
+
+static int last_is_control(const struct peet__foreign_plan *p)
+{
+    return p->end != PEET__FOREIGN_NEXT && p->end != PEET__FOREIGN_UNKNOWN && p->end != PEET__FOREIGN_STOP;
+}
+
+/* May the block turn back, so that a circle of blocks could go round without a check? */
+static int may_turn_back(const struct peet__foreign_plan *p)
+{
+    switch (p->end) {
+    case PEET__FOREIGN_BRANCH:
+    case PEET__FOREIGN_LOOP:
+    case PEET__FOREIGN_GOTO: return p->target <= p->next;
+    case PEET__FOREIGN_NEXT:
+    case PEET__FOREIGN_STOP:
+    case PEET__FOREIGN_UNKNOWN: return 0;
+    default: return 1;
+    }
+}
+
+/* The host takes the words; everything is as it was then. */
+static void put_yield(struct peet__foreign_code *c)
+{
+    PEET__PUT(c, "\x48\x8d\x64\x24\x80\xff\x14\x25"); /* lea -128(%rsp), %rsp; call *yield */
+    peet__put32(c, STATE(PEET_FOREIGN_YIELD));
+    PEET__PUT(c, "\x48\x8d\xa4\x24\x80\x00\x00\x00"); /* lea 128(%rsp), %rsp */
+}
+
+static uint8_t *put_jump_if_room(struct peet__foreign_code *c, unsigned reg)
+{
+    put_absolute(c, 0x3b, reg, CONTROL(PEET_CONTROL_LIMIT)); /* cmp limit, reg */
+    PEET__PUT(c, "\x0f\x82"); /* jb */
+    peet__put32(c, 0);
+    return c->at;
+}
+
+static void aim_here(struct peet__foreign_code *c, uint8_t *behind)
+{
+    const int32_t ahead = (int32_t)(c->at - behind);
+    __builtin_memcpy(behind - 4, &ahead, 4);
+}
+
+/* A check where the flags hold something. */
+static void put_careful_check(struct peet__foreign_code *c)
+{
+    uint8_t *room;
+    put_save(c, RAX, SPILL(2));
+    put_save(c, RCX, SPILL(0));
+    PEET__PUT(c, "\x9f\x0f\x90\xc0"); /* lahf; seto %al */
+    put_load(c, RCX, CONTROL(PEET_CONTROL_CURSOR));
+    room = put_jump_if_room(c, RCX);
+    for (int full = 1; full >= 0; full--) { /* first the way that yields, which then skips the other */
+        PEET__PUT(c, "\x04\x7f\x9e"); /* add $127, %al; sahf */
+        put_load(c, RCX, SPILL(0));
+        put_load(c, RAX, SPILL(2));
+        if (full) {
+            put_yield(c);
+            peet__put8(c, 0xe9);
+            peet__put32(c, 3 + 8 + 8);
+            aim_here(c, room);
+        }
+    }
+}
+
+static void put_slot(struct peet__foreign_code *c, const struct peet__foreign_plan *p, uint32_t k)
+{
+    const unsigned reg = p->slots[k].reg, with = reg == RCX ? RDX : RCX;
+    put_save(c, with, SPILL(0));
+    put_load(c, with, CONTROL(PEET_CONTROL_CURSOR));
+    put_memory(c, 0x89, reg, with, -8 * (int32_t)(p->nslots - k));
+    put_load(c, with, SPILL(0));
+}
+
+static void put_slots(struct peet__foreign_code *c, const struct peet__foreign_plan *p, uint32_t at)
+{
+    for (uint32_t k = 0; at && k < p->nslots; k++)
+        if (p->slots[k].at == at)
+            put_slot(c, p, k);
+}
+
+static void put_record(struct peet__foreign_code *c, const struct peet__foreign_plan *p, uint64_t word)
+{
+    uint32_t used = 1u << RSP;
+    unsigned t = p->dead >= 0 ? (unsigned)p->dead : RCX;
+    for (uint32_t k = 0; k < p->nslots; k++)
+        if (p->slots[k].at == 0)
+            used |= 1u << p->slots[k].reg;
+    if (p->dead < 0)
+        while (used >> t & 1)
+            t++;
+    const int spilled = p->dead < 0 && t < 16;
+    if (t >= 16) /* all are recorded: cannot be, sixteen addresses of different registers in one block need rsp */
+        t = RCX;
+    if (!p->flags_free && may_turn_back(p))
+        put_careful_check(c);
+    if (spilled)
+        put_save(c, t, SPILL(0));
+    put_load(c, t, CONTROL(PEET_CONTROL_CURSOR));
+    if (p->flags_free) {
+        uint8_t *room = put_jump_if_room(c, t);
+        if (spilled)
+            put_load(c, t, SPILL(0));
+        put_yield(c);
+        if (spilled)
+            put_save(c, t, SPILL(0));
+        put_load(c, t, CONTROL(PEET_CONTROL_CURSOR));
+        aim_here(c, room);
+    }
+    peet__put8(c, 0x48 | t >> 3); /* movq $word, (t) */
+    peet__put8(c, 0xc7);
+    peet__put8(c, 0x80 | (t & 7));
+    if ((t & 7) == 4)
+        peet__put8(c, 0x24);
+    peet__put32(c, 0);
+    peet__put32(c, (int32_t)word);
+    for (uint32_t k = 0; k < p->nslots; k++)
+        if (p->slots[k].at == 0)
+            put_memory(c, 0x89, p->slots[k].reg, t, 8 * (int32_t)(1 + k));
+    put_memory(c, 0x8d, t, t, 8 * (int32_t)(1 + p->nslots)); /* lea */
+    put_save(c, t, CONTROL(PEET_CONTROL_CURSOR));
+    if (spilled)
+        put_load(c, t, SPILL(0));
+}
+
+void peet__foreign_emit(struct peet__foreign_code *c, struct peet__foreign_plan *p, uint64_t word)
+{
+    const uint8_t *const begin = c->at;
+    if (p->n)
+        put_record(c, p, word);
+    for (uint32_t k = 0; k < p->n; k++) {
+        p->offsets[k] = (uint16_t)(k ? c->at - begin : 0);
+        put_slots(c, p, k);
+        if (k + 1 < p->n || !last_is_control(p))
+            peet__put_copy(c, &p->code[k]);
+    }
+    put_slots(c, p, p->n);
+    put_end(c, p);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Foreign code: code of the subject's process that peetcc has not compiled.  This is the seam between the runtime, which
+ * knows the two worlds, and the translator (in the host's library), which makes code that records.
+ *
+ *     recorded code ──call──▶ original entry: jmp stub ──▶ stub: which world?
+ *                                                           ├─ the host's: the displaced instructions, and on in the original
+ *                                                           └─ the subject's: the translated block, which records, and so on
+ *
+ * INVARIANTS
+ *   1. Originals stay whole but for entries and return points, which are jumps to stubs that ask for the world.
+ *   2. In the subject's world foreign code runs from the cache only.  Return addresses on the stack are the originals'.
+ *   3. Translated code keeps all registers and flags but at calls and returns, where the calling convention frees the flags.
+ *   4. With several contexts alive, foreign code is not left for another one but where it calls recorded code, or the runtime's
+ *      functions that wait: it may hold what its own locks protect, and those do nothing in a process of one thread.  The record
+ *      grows meanwhile.
+ *   5. What translated code spills lies at fixed places below 2 GiB: one thread of the kernel runs all contexts.
+ */
+#ifndef PEET_FOREIGN_H
+#define PEET_FOREIGN_H
+
+/* Fixed places, within reach of a sign-extended 32-bit displacement; mapped when foreign code is recorded. */
+#define PEET_FOREIGN_LOW 0x7fa00000
+#define PEET_FOREIGN_STATE_BYTES 0x10000
+#define PEET_FOREIGN_TABLE_BYTES 0x80000 /* 65536 words, by the lower 16 bits of the original address */
+#define PEET_FOREIGN_JUMP_KEYS (PEET_FOREIGN_LOW + PEET_FOREIGN_STATE_BYTES) /* each key: the address, negated */
+#define PEET_FOREIGN_JUMP_CODES (PEET_FOREIGN_JUMP_KEYS + PEET_FOREIGN_TABLE_BYTES)
+#define PEET_FOREIGN_RETURN_KEYS (PEET_FOREIGN_JUMP_CODES + PEET_FOREIGN_TABLE_BYTES)
+#define PEET_FOREIGN_RETURN_CODES (PEET_FOREIGN_RETURN_KEYS + PEET_FOREIGN_TABLE_BYTES)
+#define PEET_FOREIGN_END (PEET_FOREIGN_RETURN_CODES + PEET_FOREIGN_TABLE_BYTES)
+
+/* Offsets in the state, for code. */
+#define PEET_FOREIGN_SPILL 0 /* 8 words */
+#define PEET_FOREIGN_TO 64
+#define PEET_FOREIGN_TARGET 72
+#define PEET_FOREIGN_KIND 80
+#define PEET_FOREIGN_LINK 88
+#define PEET_FOREIGN_MISS_JUMP 96
+#define PEET_FOREIGN_MISS_RETURN 104
+#define PEET_FOREIGN_SUBJECT_SP 112
+#define PEET_FOREIGN_STACK 120
+#define PEET_FOREIGN_NATIVE_RETURN 128
+#define PEET_FOREIGN_ON 136
+#define PEET_FOREIGN_YIELD 144
+
+/* The words that begin records of foreign blocks: numbers at which no code of a program lies.  Their distance is that of places in code
+ * that the decoder finds fast (schema/direct.h). */
+#define PEET_FOREIGN_WORD_STEP 4
+#define PEET_FOREIGN_WORDS 0x70000000
+#define PEET_FOREIGN_WORDS_END 0x7f000000
+
+#ifndef __ASSEMBLER__
+#include <stddef.h>
+#include <stdint.h>
+
+struct peet_foreign_state {
+    uint64_t spill[8];
+    uint64_t to;            /* where the code at hand jumps to */
+    uint64_t target;        /* of a miss: the original address */
+    uint64_t kind;          /* enum peet_foreign_kind */
+    uint64_t link;          /* of a miss by a direct jump: its number, else 0 */
+    uint64_t miss_jump, miss_return; /* where code goes that finds nothing in the table: rdx the target; rcx and rdx in spill[0] and [1] */
+    uint64_t subject_sp, stack; /* of the translator */
+    uint64_t native_return; /* code that returns to where no translation is: the stack pointer is behind the address */
+    uint64_t on;            /* the subject's world: 1 */
+    uint64_t yield;         /* the stub of a full ring (foreign code's own) */
+};
+_Static_assert(offsetof(struct peet_foreign_state, to) == PEET_FOREIGN_TO && offsetof(struct peet_foreign_state, target) == PEET_FOREIGN_TARGET &&
+        offsetof(struct peet_foreign_state, kind) == PEET_FOREIGN_KIND && offsetof(struct peet_foreign_state, link) == PEET_FOREIGN_LINK &&
+        offsetof(struct peet_foreign_state, miss_jump) == PEET_FOREIGN_MISS_JUMP &&
+        offsetof(struct peet_foreign_state, miss_return) == PEET_FOREIGN_MISS_RETURN &&
+        offsetof(struct peet_foreign_state, subject_sp) == PEET_FOREIGN_SUBJECT_SP && offsetof(struct peet_foreign_state, stack) == PEET_FOREIGN_STACK &&
+        offsetof(struct peet_foreign_state, native_return) == PEET_FOREIGN_NATIVE_RETURN && offsetof(struct peet_foreign_state, on) == PEET_FOREIGN_ON &&
+        offsetof(struct peet_foreign_state, yield) == PEET_FOREIGN_YIELD,
+    "code knows this");
+#define peet__foreign_state ((volatile struct peet_foreign_state *)PEET_FOREIGN_LOW)
+
+enum peet_foreign_kind { PEET_FOREIGN_JUMP, PEET_FOREIGN_RETURN };
+
+/** find() - host's world, on the translator's stack: where to go on for an original address
+ *  @link: of a direct jump, which may be made to go there itself next time; 0: none */
+typedef uint64_t peet_foreign_find(uint64_t target, enum peet_foreign_kind kind, uint64_t link);
+
+/**
+ * peet_rt_foreign_prepare() - map the fixed places; before the first resume
+ * @out_world: offset of the word from the thread pointer that says in which world the thread is
+ * Returns: 0, PEET_ENOMEM: a place is taken
+ */
+int peet_rt_foreign_prepare(peet_foreign_find *find, int64_t *out_world);
+/**
+ * peet_rt_foreign_begin() - from now on contexts run in the subject's world
+ * @is_foreign: whether code is foreign; what the runtime itself calls of it is not recorded
+ * Returns: 0, PEET_ENOMEM
+ */
+int peet_rt_foreign_begin(int (*is_foreign)(uint64_t pc));
+#endif
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which code is foreign: that of all objects that were loaded before the host's library, but for the runtime's libraries and the
+ * functions that peetcc has compiled.  Functions begin where .eh_frame_hdr says; their names are the symbol tables'.
+ */
+#include "foreign/translate.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct peet__foreign_image *peet__foreign_images;
+
+struct peet__foreign_symbol { uint64_t lo, hi; const char *name; int rank; };
+
+struct peet__foreign_image *peet__foreign_image_of(uint64_t pc)
+{
+    static struct peet__foreign_image *last;
+    if (last && pc >= last->lo && pc < last->hi)
+        return last;
+    for (struct peet__foreign_image *i = peet__foreign_images; i; i = i->next)
+        if (pc >= i->lo && pc < i->hi)
+            return last = i;
+    return NULL;
+}
+
+struct peet__foreign_function *peet__foreign_function_of(struct peet__foreign_image *image, uint64_t pc)
+{
+    unsigned lo = 0, hi = image->nfunctions;
+    while (lo < hi) {
+        unsigned middle = lo + (hi - lo) / 2;
+        if (image->functions[middle].lo <= pc)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return lo && !image->functions[lo - 1].recorded ? &image->functions[lo - 1] : NULL;
+}
+
+/* ---------------------------------------------------------------------------------------------- functions */
+
+static int by_lo(const void *a, const void *b)
+{
+    const struct peet__foreign_function *x = a, *y = b;
+    return x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+
+/* Where handlers of signals return to: not called by anybody, and debuggers know it by its bytes.  Its frame begins a byte early. */
+static int returns_from_handlers(const uint8_t *code, uint32_t size)
+{
+    static const uint8_t restore[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05}; /* mov $15, %rax; syscall */
+    return size >= sizeof restore + 1 && memcmp(code + 1, restore, sizeof restore) == 0;
+}
+
+/* The table of .eh_frame_hdr: pairs of 32-bit numbers relative to its begin, sorted; the second leads to the FDE, which has the size. */
+static int read_functions(struct peet__foreign_image *image, uint64_t header, int (*recorded)(uint64_t))
+{
+    const uint8_t *h = (const uint8_t *)header;
+    uint32_t n;
+    if (h[0] != 1 || h[1] != 0x1b || h[2] != 0x03 || h[3] != 0x3b)
+        return PEET_EUNSUPPORTED;
+    memcpy(&n, h + 8, 4);
+    image->functions = calloc(n + 1u, sizeof *image->functions);
+    if (!image->functions)
+        return PEET_ENOMEM;
+    for (uint32_t k = 0; k < n; k++) {
+        int32_t pair[2];
+        uint32_t size;
+        memcpy(pair, h + 12 + 8 * (size_t)k, 8);
+        memcpy(&size, h + pair[1] + 12, 4); /* behind length, CIE and begin: all of 4 bytes with this encoding */
+        const uint64_t lo = header + (uint64_t)(int64_t)pair[0];
+        if (lo < image->lo || lo >= image->hi || size > image->hi - lo)
+            continue;
+        image->functions[image->nfunctions++] = (struct peet__foreign_function){.lo = lo, .hi = lo + size,
+            .recorded = (uint8_t)(recorded(lo) || returns_from_handlers((const uint8_t *)lo, size)), .jumps = -1};
+    }
+    qsort(image->functions, image->nfunctions, sizeof *image->functions, by_lo);
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------------- names */
+
+static int by_symbol(const void *a, const void *b)
+{
+    const struct peet__foreign_symbol *x = a, *y = b;
+    return x->lo != y->lo ? (x->lo < y->lo ? -1 : 1) : x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+/* Of several names of one place, the one that a person would say: global ones first, fewer underscores first. */
+static int rank_of(const GElf_Sym *s, const char *name)
+{
+    return (GELF_ST_BIND(s->st_info) == STB_LOCAL ? 100 : GELF_ST_BIND(s->st_info) == STB_WEAK ? 0 : 10) + (int)strspn(name, "_");
+}
+
+static void read_symbols(struct peet__foreign_image *image, Elf *elf)
+{
+    Elf_Scn *section = NULL;
+    GElf_Shdr header;
+    while ((section = elf_nextscn(elf, section)) != NULL) {
+        if (!gelf_getshdr(section, &header) || (header.sh_type != SHT_DYNSYM && header.sh_type != SHT_SYMTAB) || !header.sh_entsize)
+            continue;
+        Elf_Data *data = elf_getdata(section, NULL);
+        const size_t n = data ? header.sh_size / header.sh_entsize : 0;
+        struct peet__foreign_symbol *more = realloc(image->symbols, (image->nsymbols + n + 1) * sizeof *more);
+        if (!more)
+            return;
+        image->symbols = more;
+        for (size_t k = 0; k < n; k++) {
+            GElf_Sym s;
+            const char *name = gelf_getsym(data, (int)k, &s) ? elf_strptr(elf, header.sh_link, s.st_name) : NULL;
+            const unsigned type = GELF_ST_TYPE(s.st_info);
+            if (!name || !*name || s.st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
+                continue;
+            const uint64_t lo = image->bias + s.st_value;
+            if (lo >= image->lo && lo < image->hi)
+                image->symbols[image->nsymbols++] = (struct peet__foreign_symbol){lo, lo + s.st_size, strdup(name), rank_of(&s, name)};
+        }
+    }
+}
+
+static void load_symbols(struct peet__foreign_image *image)
+{
+    int fd = open(image->path, O_RDONLY | O_CLOEXEC);
+    Elf *elf = fd >= 0 && elf_version(EV_CURRENT) != EV_NONE ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
+    if (elf) {
+        read_symbols(image, elf);
+        elf_end(elf);
+    }
+    if (fd >= 0)
+        close(fd);
+    if (!image->symbols)
+        image->symbols = calloc(1, sizeof *image->symbols);
+    if (image->nsymbols)
+        qsort(image->symbols, image->nsymbols, sizeof *image->symbols, by_symbol);
+}
+
+void peet__foreign_name(struct peet__foreign_image *image, struct peet__foreign_function *f)
+{
+    char text[40];
+    unsigned lo = 0, hi;
+    if (f->named)
+        return;
+    f->named = 1;
+    f->pub.image = image->name;
+    f->pub.pc = f->lo;
+    f->pub.bytes = (uint32_t)(f->hi - f->lo);
+    if (!image->symbols)
+        load_symbols(image);
+    for (hi = image->nsymbols; lo < hi;) {
+        unsigned middle = lo + (hi - lo) / 2;
+        if (image->symbols[middle].lo < f->lo)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    if (image->symbols && lo < image->nsymbols && image->symbols[lo].lo == f->lo) {
+        f->pub.name = image->symbols[lo].name;
+    } else {
+        snprintf(text, sizeof text, "0x%llx", (unsigned long long)(f->lo - image->bias));
+        f->pub.name = strdup(text);
+    }
+    if (!f->pub.name)
+        f->pub.name = "";
+}
+
+/* ------------------------------------------------------------------------------------------------- images */
+
+static int has_aim(const uint8_t *aims, uint64_t offset)
+{
+    return aims[offset >> 3] >> (offset & 7) & 1;
+}
+
+/* Does a short jump go there?  Of the bytes that look like one, most are none: the functions around have to be read. */
+static int jumped_at(struct peet__foreign_image *image, uint64_t pc)
+{
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    ZydisDecodedInstruction z;
+    for (unsigned k = 0; k < image->nfunctions; k++) {
+        const struct peet__foreign_function *f = &image->functions[k];
+        if (f->hi + 128 <= pc || f->lo >= pc + 130)
+            continue;
+        for (uint64_t at = f->lo; at < f->hi; at += z.length) {
+            if (!peet__foreign_decode(image, at, &z, operands))
+                return 1; /* who knows */
+            if (z.raw.imm[0].is_relative && at + z.length + (uint64_t)z.raw.imm[0].value.s == pc)
+                return 1;
+        }
+    }
+    return 0;
+}
+
+int peet__foreign_aimed_at(struct peet__foreign_image *image, uint64_t pc)
+{
+    return has_aim(image->aims[0], pc - image->lo) || (has_aim(image->aims[1], pc - image->lo) && jumped_at(image, pc));
+}
+
+/* Every place at which some bytes, read as a jump or a call, may aim: more than there are, but none is missed that is direct. */
+static void find_aims(struct peet__foreign_image *image)
+{
+    const uint8_t *t = image->text;
+    const uint64_t n = image->hi - image->lo;
+    for (uint64_t k = 0; k + 6 < n; k++) {
+        int64_t to;
+        int32_t far;
+        int near = 0;
+        if ((t[k] & 0xf0) == 0x70 || t[k] == 0xeb || (t[k] >= 0xe0 && t[k] <= 0xe3)) {
+            to = (int64_t)k + 2 + (int8_t)t[k + 1];
+            near = 1;
+        } else if (t[k] == 0xe8 || t[k] == 0xe9) {
+            memcpy(&far, t + k + 1, 4);
+            to = (int64_t)k + 5 + far;
+        } else if (t[k] == 0x0f && (t[k + 1] & 0xf0) == 0x80) {
+            memcpy(&far, t + k + 2, 4);
+            to = (int64_t)k + 6 + far;
+        } else {
+            continue;
+        }
+        if (to >= 0 && (uint64_t)to < n)
+            image->aims[near][to >> 3] |= (uint8_t)(1u << (to & 7));
+    }
+}
+
+static int add_image(const struct dl_phdr_info *info, const char *path, int (*recorded)(uint64_t), struct peet_error *error)
+{
+    struct peet__foreign_image *image = calloc(1, sizeof *image);
+    uint64_t header = 0;
+    if (!image)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    image->bias = info->dlpi_addr;
+    for (unsigned p = 0; p < info->dlpi_phnum; p++) {
+        const ElfW(Phdr) *ph = &info->dlpi_phdr[p];
+        if (ph->p_type == PT_LOAD && ph->p_flags & PF_X && !image->lo) {
+            image->lo = info->dlpi_addr + ph->p_vaddr;
+            image->hi = image->lo + ph->p_memsz;
+        } else if (ph->p_type == PT_GNU_EH_FRAME) {
+            header = info->dlpi_addr + ph->p_vaddr;
+        }
+    }
+    if (!image->lo || !header) {
+        free(image);
+        return 0;
+    }
+    image->path = strdup(path);
+    image->name = image->path && strrchr(image->path, '/') ? strrchr(image->path, '/') + 1 : image->path;
+    image->text = malloc(image->hi - image->lo + 16);
+    for (int near = 0; near < 2; near++)
+        image->aims[near] = calloc((image->hi - image->lo) / 8 + 2, 1);
+    if (!image->path || !image->text || !image->aims[0] || !image->aims[1])
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    memcpy(image->text, (const void *)image->lo, image->hi - image->lo);
+    memset(image->text + (image->hi - image->lo), 0xcc, 16);
+    if (read_functions(image, header, recorded)) {
+        free(image->text);
+        free(image->aims[0]);
+        free(image->aims[1]);
+        free(image);
+        return 0;
+    }
+    find_aims(image);
+    image->next = peet__foreign_images;
+    peet__foreign_images = image;
+    return 0;
+}
+
+struct search { int (*recorded)(uint64_t); struct peet_error *error; uint64_t self; int over, first, err; };
+
+static int holds(const struct dl_phdr_info *info, uint64_t pc)
+{
+    for (unsigned p = 0; p < info->dlpi_phnum; p++)
+        if (info->dlpi_phdr[p].p_type == PT_LOAD && pc - (info->dlpi_addr + info->dlpi_phdr[p].p_vaddr) < info->dlpi_phdr[p].p_memsz)
+            return 1;
+    return 0;
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct search *s = arg;
+    const char *slash = strrchr(info->dlpi_name, '/');
+    char self[4096];
+    const int main_program = s->first;
+    (void)size;
+    s->first = 0;
+    if (holds(info, s->self))
+        s->over = 1;
+    if (s->over)
+        return 1;
+    if (!main_program && (!slash || strncmp(slash, "/libpeet-", 9) == 0 || strncmp(slash, "/ld-linux", 9) == 0))
+        return 0;
+    if (main_program) {
+        ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+        self[n > 0 ? n : 0] = 0;
+    }
+    s->err = add_image(info, main_program ? self : info->dlpi_name, s->recorded, s->error);
+    return s->err != 0;
+}
+
+int peet__foreign_images_find(int (*recorded)(uint64_t pc), struct peet_error *error)
+{
+    struct search s = {.recorded = recorded, .error = error, .self = (uint64_t)peet__foreign_images_find, .first = 1};
+    dl_iterate_phdr(visit, &s);
+    return s.err;
+}

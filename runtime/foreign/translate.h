@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The translator in its parts.  It lives in the host's library, with Zydis, out of the subject's sight.
+ *   images.c   which code is foreign, its functions and names, and a copy of its text as it was
+ *   analyse.c  what a block's instructions are, reference, read and write; what must be recorded
+ *   opcodes.c  LLVM's names of instructions
+ *   code.c     the block's code in the cache
+ *   entries.c  jumps from the original text to the cache
+ *   translate.c  what is translated, and the way from one to the other
+ */
+#ifndef PEET_FOREIGN_TRANSLATE_H
+#define PEET_FOREIGN_TRANSLATE_H
+
+#include "foreign/foreign.h"
+#include <Zydis/Zydis.h>
+#include <peet/error.h>
+#include <peet/module.h>
+#include "foreign_block.h"
+
+/* ---------------------------------------------------------------------------------------------- images.c */
+
+struct peet__foreign_function {
+    uint64_t lo, hi; /* code; behind it padding, up to the next one */
+    struct peet_foreign_function pub;
+    uint8_t recorded; /* by peetcc, or otherwise not to be touched: not foreign */
+    uint8_t named;
+    int8_t jumps;     /* through tables: 1, 0 not, -1 not looked */
+};
+
+/** A loaded object with foreign code. */
+struct peet__foreign_image {
+    struct peet__foreign_image *next;
+    const char *path, *name; /* name: behind the last slash */
+    uint64_t bias, lo, hi;   /* of its executable segment */
+    uint8_t *text;           /* as it was: text[pc - lo] */
+    uint8_t *aims[2];        /* a bit for each byte of text that some jump or call may go to: from far away, or from near by */
+    struct peet__foreign_function *functions; /* by address */
+    unsigned nfunctions;
+    uint8_t *cache, *cache_at, *cache_end; /* within reach */
+    struct peet__foreign_symbol *symbols;
+    unsigned nsymbols;
+};
+
+/** The image that a pc lies in, NULL: not foreign. */
+struct peet__foreign_image *peet__foreign_image_of(uint64_t pc);
+/** Its function. NULL: not foreign (recorded by peetcc) */
+struct peet__foreign_function *peet__foreign_function_of(struct peet__foreign_image *image, uint64_t pc);
+/** All objects that are loaded now and of the subject's.  @recorded: whether peetcc has compiled what is at a pc.  Returns: 0 or a peet_err */
+int peet__foreign_images_find(int (*recorded)(uint64_t pc), struct peet_error *error);
+extern struct peet__foreign_image *peet__foreign_images;
+/** Function names are looked up when they are wanted. */
+void peet__foreign_name(struct peet__foreign_image *image, struct peet__foreign_function *function);
+/** May some direct jump or call of the image go there? */
+int peet__foreign_aimed_at(struct peet__foreign_image *image, uint64_t pc);
+
+/* --------------------------------------------------------------------------------------------- analyse.c */
+
+enum { PEET__FOREIGN_INSNS = 48, PEET__FOREIGN_REFS = 2 * PEET__FOREIGN_INSNS + 8, PEET__FOREIGN_VALUES = 2 * PEET__FOREIGN_REFS,
+       PEET__FOREIGN_SLOTS = 96, PEET__FOREIGN_REGS = 24 * PEET__FOREIGN_INSNS };
+
+enum peet__foreign_end {
+    PEET__FOREIGN_NEXT,   /* just goes on: cut, or at a system call */
+    PEET__FOREIGN_BRANCH, /* conditional, to target or on */
+    PEET__FOREIGN_LOOP,   /* the same by jrcxz or loop, whose reach is short */
+    PEET__FOREIGN_GOTO,
+    PEET__FOREIGN_GOTO_INDIRECT,
+    PEET__FOREIGN_CALL,
+    PEET__FOREIGN_CALL_INDIRECT,
+    PEET__FOREIGN_RET,
+    PEET__FOREIGN_STOP,   /* ud2, hlt: executed as it is */
+    PEET__FOREIGN_UNKNOWN /* not to be decoded: executed where it is */
+};
+
+/** A word of the record: what a register holds before instruction `at`. */
+struct peet__foreign_slot { uint8_t reg; uint16_t at; };
+
+struct peet__foreign_insn { uint64_t pc; uint8_t bytes[16]; uint8_t length; ZydisDecodedInstruction z; };
+
+/** A block while it is being translated. */
+struct peet__foreign_plan {
+    struct peet__foreign_image *image;
+    uint64_t pc, next, target; /* next: behind the last instruction */
+    enum peet__foreign_end end;
+    uint32_t n;                /* instructions */
+    struct peet__foreign_insn code[PEET__FOREIGN_INSNS];
+    struct peet_insn insns[PEET__FOREIGN_INSNS];
+    struct peet_ref refs[PEET__FOREIGN_REFS];
+    struct peet_foreign_value values[PEET__FOREIGN_VALUES];
+    uint8_t regs[PEET__FOREIGN_REGS];
+    struct peet__foreign_slot slots[PEET__FOREIGN_SLOTS];
+    uint32_t nrefs, nvalues, nregs, nslots;
+    uint16_t offsets[PEET__FOREIGN_INSNS]; /* where the code of each is behind the begin of the block's */
+    int dead;                  /* a general register that holds nothing at the beginning; -1: none */
+    int flags_free;            /* the flags hold nothing there */
+};
+
+/** What block begins at pc?  Returns: 0 */
+int peet__foreign_analyse(struct peet__foreign_image *image, uint64_t pc, struct peet__foreign_plan *out);
+/** One instruction of an image's text as it was.  Returns: its length, 0: none */
+unsigned peet__foreign_decode(const struct peet__foreign_image *image, uint64_t pc, ZydisDecodedInstruction *out, ZydisDecodedOperand *operands);
+
+/* --------------------------------------------------------------------------------------------- opcodes.c */
+
+/** LLVM's name of an instruction. */
+void peet__foreign_opcode_name(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands, char out[64]);
+
+/* ------------------------------------------------------------------------------------------------ code.c */
+
+/** Code as it is written. */
+struct peet__foreign_code { uint8_t *at; };
+static inline void peet__put8(struct peet__foreign_code *c, unsigned byte)
+{
+    *c->at++ = (uint8_t)byte;
+}
+static inline void peet__put32(struct peet__foreign_code *c, int64_t word)
+{
+    const int32_t w = (int32_t)word;
+    __builtin_memcpy(c->at, &w, 4);
+    c->at += 4;
+}
+static inline void peet__put64(struct peet__foreign_code *c, uint64_t word)
+{
+    __builtin_memcpy(c->at, &word, 8);
+    c->at += 8;
+}
+static inline void peet__put_bytes(struct peet__foreign_code *c, const void *bytes, size_t n)
+{
+    __builtin_memcpy(c->at, bytes, n);
+    c->at += n;
+}
+#define PEET__PUT(c, text) peet__put_bytes(c, text, sizeof text - 1)
+
+/** The instruction at its new place; nothing relative to itself but a memory operand. */
+void peet__put_copy(struct peet__foreign_code *c, const struct peet__foreign_insn *insn);
+/** A jump to somewhere that the translator will find: rel32, to be changed when it is known. */
+void peet__put_link(struct peet__foreign_code *c, struct peet__foreign_image *image, uint64_t target);
+void peet__put_native_jump(struct peet__foreign_code *c, uint64_t target);
+/** The return address on the stack. */
+void peet__put_push(struct peet__foreign_code *c, uint64_t value);
+/** The block's code.  Room must be there. */
+void peet__foreign_emit(struct peet__foreign_code *c, struct peet__foreign_plan *plan, uint64_t word);
+enum { PEET__FOREIGN_CODE_BYTES = 16 << 10 };
+
+/* ------------------------------------------------------------------------------------------- translate.c */
+
+/** The offset from the thread pointer of the word that says which world it is. */
+extern int64_t peet__foreign_world_offset;
+/** Room for that much code within reach of the image; NULL: none */
+uint8_t *peet__foreign_room(struct peet__foreign_image *image, size_t bytes);
+/** A number for a direct jump: the rel32 at `site`. */
+uint64_t peet__foreign_link(uint8_t *site, uint64_t target);
+
+/* --------------------------------------------------------------------------------------------- entries.c */
+
+/** Control that comes to the original code at pc finds the translation.  Returns: whether it does */
+int peet__foreign_enter_at(struct peet__foreign_image *image, uint64_t pc);
+/** All functions of an image. */
+void peet__foreign_enter_functions(struct peet__foreign_image *image);
+struct peet__foreign_counts { uint64_t entries, unsafe_entries, returns, unsafe_returns, blocks, misses; };
+extern struct peet__foreign_counts peet__foreign_counts;
+
+/* --------------------------------------------------------------------------------------- for the host */
+
+/** foreign.c of the host: begin to record foreign code */
+int peet_foreign_start(int (*recorded)(uint64_t pc), struct peet_error *error);
+/** Which of LLVM's names of instructions are known; before that. */
+void peet_foreign_set_names(int (*is_known)(const char *name));
+/** The block whose records begin with this word; NULL: none */
+const struct peet_foreign_block *peet_foreign_block(uint64_t word);
+/** The original place of code in the cache; 0: it is none */
+uint64_t peet_foreign_original(uint64_t pc);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The runtime's side of foreign.h: the fixed places, misses, and what the runtime itself calls of foreign code, which is not
+ * the program's.  For that, each function in this library's table of addresses leads to a piece of code that leaves the
+ * subject's world, calls, and comes back:
+ *
+ *     cmpq $0, %fs:world;  jne 1f;  jmp *function
+ *  1: popq %fs:from;  movq $0, %fs:world;  call *function
+ *     (world = on);  pushq %fs:from;  ret
+ *
+ * Arguments on the stack stay where they are.  No such function may call the subject back: those that do are recorded as if the
+ * program had called them.
+ */
+#include "foreign/foreign.h"
+#include "world.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <peet/error.h>
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+enum { STACK_BYTES = 1 << 20, THUNK_BYTES = 96, THUNKS_BYTES = 256 << 10 };
+
+void peet__foreign_dispatch(void);
+void peet__stub_foreign_yield(uint64_t *frame);
+void peet__stub_foreign(void);
+extern const char peet__foreign_miss_jump[], peet__foreign_miss_return[], peet__foreign_native_return[];
+
+_Thread_local volatile uint64_t peet__foreign_world;
+static _Thread_local volatile uint64_t called_from;
+int peet__foreign_on;
+
+static struct {
+    peet_foreign_find *find;
+    int (*is_foreign)(uint64_t pc);
+    uint8_t *thunks, *at;
+} foreign;
+
+PUBLIC int peet_rt_foreign_prepare(peet_foreign_find *find, int64_t *out_world)
+{
+    const size_t bytes = PEET_FOREIGN_END - PEET_FOREIGN_LOW;
+    void *low = mmap((void *)(uintptr_t)PEET_FOREIGN_LOW, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (low != (void *)(uintptr_t)PEET_FOREIGN_LOW)
+        return PEET_ENOMEM;
+    uint8_t *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED)
+        return PEET_ENOMEM;
+    foreign.find = find;
+    peet__foreign_state->stack = (uint64_t)(stack + STACK_BYTES);
+    peet__foreign_state->miss_jump = (uint64_t)peet__foreign_miss_jump;
+    peet__foreign_state->miss_return = (uint64_t)peet__foreign_miss_return;
+    peet__foreign_state->yield = (uint64_t)peet__stub_foreign;
+    peet__foreign_state->native_return = (uint64_t)peet__foreign_native_return;
+    *out_world = (int64_t)((uint64_t)&peet__foreign_world - peet__fs_base());
+    return 0;
+}
+
+/* On the translator's stack, with everything saved. */
+void peet__foreign_dispatch(void)
+{
+    volatile struct peet_foreign_state *const s = peet__foreign_state;
+    const uint64_t target = s->target, link = s->link;
+    s->link = 0;
+    struct peet__visit visit = peet__visit_begin();
+    s->to = foreign.find(target, (enum peet_foreign_kind)s->kind, link);
+    peet__visit_end(visit);
+}
+
+/* ------------------------------------------------------------------------------- what this library calls */
+
+static void put(const void *bytes, size_t n)
+{
+    const uint8_t *from = bytes;
+    while (n--)
+        *foreign.at++ = *from++;
+}
+
+static void put32(int64_t value)
+{
+    int32_t word = (int32_t)value;
+    put(&word, sizeof word);
+}
+#define CODE(text) put(text, sizeof text - 1)
+
+/* A thunk for a function; itself if there is no room. */
+static uint64_t thunk(uint64_t function)
+{
+    const int64_t world = (int64_t)((uint64_t)&peet__foreign_world - peet__fs_base()), from = (int64_t)((uint64_t)&called_from - peet__fs_base());
+    if (foreign.at + THUNK_BYTES > foreign.thunks + THUNKS_BYTES)
+        return function;
+    uint8_t *const place = foreign.at;
+    put(&function, sizeof function);
+    CODE("\x64\x48\x83\x3c\x25"); /* cmpq $0, %fs:world */
+    put32(world);
+    CODE("\x00\x75\x06\xff\x25"); /* jne 1f; jmp *place */
+    put32(place - (foreign.at + 4));
+    CODE("\x64\x8f\x04\x25"); /* 1: popq %fs:from */
+    put32(from);
+    CODE("\x64\x48\xc7\x04\x25"); /* movq $0, %fs:world */
+    put32(world);
+    put32(0);
+    CODE("\xff\x15"); /* call *place */
+    put32(place - (foreign.at + 4));
+    CODE("\x50\x48\x8b\x04\x25"); /* push %rax; mov on, %rax */
+    put32(PEET_FOREIGN_LOW + PEET_FOREIGN_ON);
+    CODE("\x64\x48\x89\x04\x25"); /* mov %rax, %fs:world */
+    put32(world);
+    CODE("\x58\x64\xff\x34\x25"); /* pop %rax; pushq %fs:from */
+    put32(from);
+    CODE("\xc3");
+    foreign.at = place + THUNK_BYTES;
+    return (uint64_t)place + sizeof function;
+}
+
+/* These call back, do not return, or return twice. */
+static int calls_back(const char *name)
+{
+    static const char *const names[] = {"exit", "abort", "dlopen", "dlclose", "_setjmp", "__sigsetjmp", "getcontext", "setcontext", "swapcontext",
+        "makecontext", "__cxa_finalize", "quick_exit", "fork"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (strcmp(name, names[k]) == 0)
+            return 1;
+    return 0;
+}
+
+static void redirect(uint64_t bias, const ElfW(Rela) * rela, size_t bytes, const ElfW(Sym) * symbols, const char *names)
+{
+    for (size_t k = 0; k < bytes / sizeof *rela; k++) {
+        const unsigned type = ELF64_R_TYPE(rela[k].r_info);
+        const ElfW(Sym) *s = &symbols[ELF64_R_SYM(rela[k].r_info)];
+        uint64_t *const slot = (uint64_t *)(bias + rela[k].r_offset);
+        if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) || s->st_shndx != SHN_UNDEF || !foreign.is_foreign(*slot) ||
+            calls_back(names + s->st_name))
+            continue;
+        const uint64_t page = (uint64_t)slot & ~(PEET__PAGE - 1);
+        if (mprotect((void *)page, PEET__PAGE, PROT_READ | PROT_WRITE) == 0)
+            *slot = thunk(*slot);
+    }
+}
+
+static void redirect_own_calls(void)
+{
+    const struct link_map *map = _r_debug.r_map;
+    const ElfW(Rela) *rela = NULL, *jumps = NULL;
+    const ElfW(Sym) *symbols = NULL;
+    const char *names = NULL;
+    size_t rela_bytes = 0, jump_bytes = 0;
+    while (map && map->l_ld != _DYNAMIC)
+        map = map->l_next;
+    for (const ElfW(Dyn) *d = map ? map->l_ld : NULL; d && d->d_tag != DT_NULL; d++) {
+        const void *const at = (const void *)d->d_un.d_ptr;
+        switch (d->d_tag) {
+        case DT_RELA: rela = at; break;
+        case DT_RELASZ: rela_bytes = d->d_un.d_val; break;
+        case DT_JMPREL: jumps = at; break;
+        case DT_PLTRELSZ: jump_bytes = d->d_un.d_val; break;
+        case DT_SYMTAB: symbols = at; break;
+        case DT_STRTAB: names = at; break;
+        }
+    }
+    if (!symbols || !names)
+        return;
+    if (rela)
+        redirect(map->l_addr, rela, rela_bytes, symbols, names);
+    if (jumps)
+        redirect(map->l_addr, jumps, jump_bytes, symbols, names);
+}
+
+#define PEET_X(name) PEET__WORLD_##name,
+static const uint16_t plain[] = {PEET__WORLD_MEMORY(PEET_X) PEET__WORLD_STRING(PEET_X) PEET__WORLD_SORT(PEET_X)};
+static const uint16_t streams[] = {PEET__WORLD_STDIO(PEET_X) PEET__WORLD_FORMAT(PEET_X)};
+#undef PEET_X
+static void *simulated_streams[sizeof streams / sizeof *streams];
+
+/* Functions whose references the runtime notes itself are the C library's own now, and recorded as any other: they are called from
+ * where the program calls them, or, for streams, from the functions that wait for others first. */
+static void bind_world(void)
+{
+    uint8_t recorded[PEET__WORLD_COUNT] = {[PEET__WORLD_qsort] = 1, [PEET__WORLD_qsort_r] = 1};
+    for (size_t k = 0; k < sizeof plain / sizeof *plain; k++)
+        if (peet__world_real[plain[k]])
+            peet__world_to[plain[k]] = peet__world_real[plain[k]];
+    for (size_t k = 0; k < sizeof streams / sizeof *streams; k++) {
+        simulated_streams[k] = peet__world_to[streams[k]];
+        recorded[streams[k]] = 1;
+    }
+    for (unsigned k = 0; k < PEET__WORLD_COUNT; k++)
+        if (peet__world_real[k] && !recorded[k] && foreign.is_foreign((uint64_t)peet__world_real[k]))
+            peet__world_real[k] = (void *)thunk((uint64_t)peet__world_real[k]);
+    peet__foreign_concurrent(0);
+}
+
+/* Streams need not wait for anybody as long as there is nobody. */
+void peet__foreign_concurrent(int concurrent)
+{
+    for (size_t k = 0; k < sizeof streams / sizeof *streams; k++)
+        if (peet__world_real[streams[k]] && !strstr(peet__world_name(streams[k]), "lockfile")) /* locks are the mapper's from the first */
+            peet__world_to[streams[k]] = concurrent ? simulated_streams[k] : peet__world_real[streams[k]];
+}
+
+/* A check of foreign code with a full ring: see invariant 4. */
+void peet__stub_foreign_yield(uint64_t *frame)
+{
+    struct peet__rt *rt = &peet__rt;
+    if (!rt->in_subject || rt->capturing) {
+        peet__stub_yield(frame);
+        return;
+    }
+    struct peet_ctx *ctx = rt->current;
+    uint64_t *outer = ctx->stub_frame;
+    ctx->stub_frame = frame;
+    if (peet__ctl->concurrent)
+        peet__yield_whole();
+    else
+        peet__yield_full();
+    ctx->stub_frame = outer;
+}
+
+PUBLIC int peet_rt_foreign_begin(int (*is_foreign)(uint64_t pc))
+{
+    foreign.is_foreign = is_foreign;
+    foreign.thunks = mmap(NULL, THUNKS_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (foreign.thunks == MAP_FAILED)
+        return PEET_ENOMEM;
+    foreign.at = foreign.thunks;
+    redirect_own_calls();
+    bind_world();
+    peet__foreign_state->on = 1;
+    peet__foreign_on = 1;
+    return 0;
+}
+
+void peet__foreign_end(void)
+{
+    if (peet__foreign_on) {
+        peet__foreign_state->on = 0;
+        peet__foreign_state->yield = (uint64_t)peet__stub_plain;
+    }
+    peet__foreign_on = 0;
+    peet__foreign_world = 0;
+}
