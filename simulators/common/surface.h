@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A cache surface: how many references of a stream hit in fully associative LRU caches of 2^0 to 2^16 lines of 2^2 to
+ * 2^9 bytes, all 136 of them at once, and exactly (Weinberg and Snavely, "Chameleon", section 2.4).  The observer locality
+ * and the command `peet locality` use it.
+ *
+ * A reference belongs to the lines that hold its first byte.  Its reuse distance at a width is the number of other lines
+ * of that width that were referenced since the line's last reference (Mattson and others, IBM Systems Journal 9(2), 1970).
+ *
+ * HOW.  Each width has a clock of *slots*.  A reference that finds its line on top of the LRU stack changes nothing
+ * there; any other one takes the next slot.  A slot is *live* while it is its line's latest; a bitmap says which are.  The
+ * reuse distance is the number of live slots after the line's own: a population count, which counts of groups of 512 slots and of
+ * supergroups of 32 groups shorten (Bennett and Kruskal, IBM J. Res. Dev. 19(4), 1975, count in a tree).
+ *
+ * INVARIANTS
+ *  1. peet__sim_record.last[node] is 0 (never referenced), 1 (beyond the stack) or its live slot + 2.
+ *  2. cell[slot] of a live slot is the address of the `last` that holds it; supers, groups and words count the same live slots.
+ *  3. If a reference finds its line on top at one width, it does at all wider ones: `top` widths, from the widest, need no look.
+ *  4. When the slots are used up, the newest 2^16 live ones move to the beginning, in their order.  All others are beyond the stack.
+ */
+#ifndef PEET_SIM_SURFACE_H
+#define PEET_SIM_SURFACE_H
+
+#include <stdint.h>
+#include "linemap.h"
+
+enum {
+    PEET_SIM_WIDTHS = 8,         /* width w: lines of 512 >> w bytes */
+    PEET_SIM_WIDEST_SHIFT = 9,
+    PEET_SIM_DEPTHS = 17,        /* depth k: 2^k lines */
+    PEET_SIM_BEYOND = 17,        /* bucket: reused, but beyond 2^16 lines */
+    PEET_SIM_COLD = 18,          /* bucket: never referenced before */
+    PEET_SIM_BUCKETS = 19,
+    PEET_SIM_HALVINGS = 7,       /* halving h: from width h to width h + 1 */
+    PEET_SIM_SLOTS = 1 << 18,
+    PEET_SIM_GROUP = 512, PEET_SIM_SUPER = 32 * PEET_SIM_GROUP,
+};
+
+/**
+ * What is counted.  reuse[w][k]: references whose line is within the newest 2^k of width w, but not 2^(k-1).
+ * same[h][k]: of reuse[h][k], those that are in the same half of their line as the line's last reference was.
+ */
+struct peet_sim_tally {
+    uint64_t references;
+    uint64_t reuse[PEET_SIM_WIDTHS][PEET_SIM_BUCKETS];
+    uint64_t same[PEET_SIM_HALVINGS][PEET_SIM_BUCKETS - 1];
+    uint64_t top[PEET_SIM_WIDTHS + 1]; /* references that were on top at so many widths; peet_sim_tally_settle() distributes them */
+};
+
+/** peet_sim_tally_settle() - what `top` counts becomes part of reuse and same; `top` is 0 then */
+void peet_sim_tally_settle(struct peet_sim_tally *tally);
+/** peet_sim_tally_add() - @from, times 1 or -1, is added to @to; both settled */
+void peet_sim_tally_add(struct peet_sim_tally *to, const struct peet_sim_tally *from, int sign);
+
+/** A line of 512 bytes and all that it is made of: node 1 is the line, nodes 2n and 2n+1 the halves of node n. */
+struct peet__sim_record {
+    uint32_t last[1 << PEET_SIM_WIDTHS];
+    uint64_t half[2]; /* bit n: which half of node n, of 1..127, was referenced last */
+};
+
+struct peet__sim_stack {
+    uint64_t *words;
+    uint16_t *groups;
+    uint32_t **cell;
+    uint32_t next, end; /* slots: the next to be taken; the first that is not to be */
+    uint32_t supers[PEET_SIM_SLOTS / PEET_SIM_SUPER];
+};
+
+struct peet_sim_surface {
+    uint64_t last;           /* address of the latest reference */
+    int begun, failed;       /* failed: there was no memory; counts are not right */
+    struct peet__sim_record *record;
+    int (*touch)(struct peet_sim_surface *, uint64_t address, struct peet_sim_tally *);
+    struct peet__sim_stack stacks[PEET_SIM_WIDTHS];
+    struct peet_sim_linemap records;
+};
+
+/** peet_sim_surface_new() - an empty one, of some 100 KiB at first; twice as large as what the stream references later.
+ *  Returns: NULL without memory */
+struct peet_sim_surface *peet_sim_surface_new(void);
+void peet_sim_surface_free(struct peet_sim_surface *s);
+/** peet_sim_surface_copy() - one that goes on from where @s is.  Returns: NULL without memory */
+struct peet_sim_surface *peet_sim_surface_copy(const struct peet_sim_surface *s);
+
+/** What a reference was, for those who keep other counts than a tally. */
+struct peet_sim_found { uint8_t bucket[PEET_SIM_WIDTHS]; };
+/** peet_sim_surface_find() - a reference; where its line was at each width: a bucket of the tally.  Returns: 0, or -1 without memory */
+int peet_sim_surface_find(struct peet_sim_surface *s, uint64_t address, struct peet_sim_found *out_found);
+
+/**
+ * peet_sim_surface_reference() - a reference, counted in @tally
+ * Returns: at how many widths, from the widest, it found its line on top; -1: no memory, as s->failed says from then on
+ */
+static inline int peet_sim_surface_reference(struct peet_sim_surface *s, uint64_t address, struct peet_sim_tally *tally)
+{
+    if (!((address ^ s->last) >> 2) && s->begun) {
+        tally->top[PEET_SIM_WIDTHS]++;
+        return PEET_SIM_WIDTHS;
+    }
+    return s->touch(s, address, tally);
+}
+
+/** peet_sim_bytes_of_width(), peet_sim_hits() - lines of so many bytes; of a settled tally, references that hit in 2^depth of them */
+static inline unsigned peet_sim_bytes_of_width(unsigned width)
+{
+    return (1u << PEET_SIM_WIDEST_SHIFT) >> width;
+}
+static inline uint64_t peet_sim_hits(const struct peet_sim_tally *t, unsigned width, unsigned depth)
+{
+    uint64_t hits = 0;
+
+    for (unsigned k = 0; k <= depth && k < PEET_SIM_DEPTHS; k++)
+        hits += t->reuse[width][k];
+    return hits;
+}
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * locality: how a program uses its memory, whatever the machine.  Cache surfaces (common/surface.h) for each software
+ * context, for the merged stream, for functions, data structures and windows of time; reuse times, working set and
+ * sharing of lines of one width.  module.c takes events, attribute.c finds the tally that a reference belongs to, lines.c keeps
+ * what is asked of single lines, report.c writes the results.
+ *
+ * STREAMS.  Each software context has LRU stacks of its own, as a processor with private caches would.  The merged stream
+ * is that of all contexts in the order of simulated time, as a shared cache would see it.
+ * REFERENCES.  A reference belongs to the lines of its first byte.  A read-modify-write is two references, a string instruction as
+ * many as it has elements, a prefetch none: the same as `counts,convention=plain` has.
+ */
+#ifndef PEET_LOCALITY_H
+#define PEET_LOCALITY_H
+
+#include <peet/module.h>
+#include "common/surface.h"
+
+#define LOCALITY_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+enum { LOCALITY_WINDOWS = 64, LOCALITY_TIMES = 65, LOCALITY_NOBODY = UINT32_MAX };
+
+/** What a tally is of. */
+struct locality_key { uint32_t context, function, data; };
+
+/** References of one context, function and structure. */
+struct locality_part {
+    struct locality_key key;
+    const struct peet_function *function;
+    struct peet_sim_tally tally;
+    void *hash;              /* attribute.c's */
+};
+
+/** A reference of a block: all that is needed for each execution. */
+struct locality_ref {
+    uint16_t value;
+    uint8_t store, modify;
+    /* attribute.c: the latest execution's object, and the tally */
+    uint32_t context, epoch;
+    uint64_t lo, span;
+    struct peet_sim_tally *tally;
+};
+struct locality_plan { struct locality_ref *refs; uint32_t nrefs; uint8_t made; };
+
+/** lines.c: what is known of a line of one width. */
+struct locality_line {
+    uint64_t last;           /* number of its latest reference; 0: none */
+    uint16_t reader, writer; /* the first context that references it, the latest that writes it, + 1 */
+    uint8_t several, writers; /* several contexts reference it; 0, 1 or 2 (several) contexts write it */
+};
+struct locality_lines {
+    struct peet_sim_linemap map;
+    struct locality_line *line; /* of the latest reference */
+    uint64_t number, now;    /* its number; references so far */
+    uint64_t count[LOCALITY_TIMES], sum[LOCALITY_TIMES]; /* reuse times above 2^(b-1), up to 2^b */
+    uint64_t cold, from_others; /* references to lines that another context wrote last */
+    uint32_t context;
+};
+/** Lines of each kind. */
+struct locality_sharing { uint64_t lines, private_lines, read_shared, one_writer, several_writers; };
+
+struct locality_context {
+    struct peet_sim_surface *surface;
+    struct locality_part *part; /* where all goes if nobody asks for functions or structures */
+};
+
+struct locality {
+    const struct peet_env *env;
+    struct locality_plan *plans; /* by block id */
+    uint32_t nplans;
+    struct locality_context *contexts;
+    uint32_t ncontexts, used; /* used: of them, those that have referenced anything */
+    struct peet_sim_surface *merged; /* NULL as long as there is one context alone */
+    struct peet_sim_tally shared;    /* of the merged stream, once there are several */
+    struct locality_lines *lines;
+    void *parts;             /* attribute.c's hash table */
+    uint32_t nparts;
+    uint32_t epoch;
+    /* windows */
+    struct peet_sim_tally *windows, seen;
+    uint32_t nwindows;
+    uint64_t window, due, references; /* references in each, when the next ends, so far */
+    /* parameters */
+    unsigned line_shift;
+    int functions, structures, want_merged, want_windows;
+    uint64_t top;
+    int failed;
+};
+
+/* ---- module.c */
+void locality__no_memory(struct locality *self);
+
+/* ---- attribute.c */
+/** The tally of a reference; never NULL (after a failure it is anyone's). */
+struct peet_sim_tally *locality__attribute(struct locality *self, struct locality_ref *ref, const struct peet_block *block, uint32_t context, uint64_t address);
+/** The part of all references of a context; NULL: no memory */
+struct locality_part *locality__part(struct locality *self, struct locality_key key, const struct peet_function *function);
+/** Calls @visit for each part. */
+void locality__each_part(const struct locality *self, void (*visit)(void *arg, const struct locality_part *part), void *arg);
+/** The sum of all that match, LOCALITY_NOBODY matching all; settled */
+void locality__sum(struct locality *self, struct locality_key key, struct peet_sim_tally *out_sum);
+void locality__parts_free(struct locality *self);
+
+/* ---- lines.c */
+struct locality_lines *locality__lines_new(void);
+void locality__lines_free(struct locality_lines *l);
+/** The rare half of locality__line(). */
+int locality__line_changes(struct locality_lines *l, uint64_t number, uint32_t context, int store);
+void locality__lines_sharing(const struct locality_lines *l, struct locality_sharing *out_sharing);
+
+/** A reference to a line.  Returns: 0, or -1 without memory */
+static inline int locality__line(struct locality_lines *l, uint64_t number, uint32_t context, int store)
+{
+    if (number == l->number && context == l->context && (!store || l->line->writer == (uint16_t)(context + 1))) {
+        l->now++;
+        l->count[0]++;
+        l->sum[0]++;
+        return 0;
+    }
+    return locality__line_changes(l, number, context, store);
+}
+
+/* ---- report.c */
+void locality__stats(struct locality *self, const struct peet_env *env, struct peet_stats *node);
+
+#endif

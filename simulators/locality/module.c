@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The module locality: its descriptor, and the way of a reference through stacks and lines. */
+#include "locality.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct peet_param params[] = {
+    { "functions", PEET_PARAM_BOOL, "", "off", "", "a surface for each function" },
+    { "structures", PEET_PARAM_BOOL, "", "off", "", "a surface for each data structure" },
+    { "merged", PEET_PARAM_BOOL, "", "on", "", "where there are several contexts: the surface of their merged stream" },
+    { "windows", PEET_PARAM_BOOL, "", "on", "", "surfaces of windows of time: 32 to 64 of equal length" },
+    { "lines", PEET_PARAM_BOOL, "", "on", "", "reuse times, working set and sharing of lines of the width `line`" },
+    { "line", PEET_PARAM_SIZE, "bytes", "64", "4..4096", "a power of two" },
+    { "top", PEET_PARAM_U64, "", "50", "1..100000", "so many functions and structures, those with most references, are written" },
+    { 0 },
+};
+enum { FUNCTIONS, STRUCTURES, MERGED, WINDOWS, LINES, LINE, TOP };
+enum { FIRST_WINDOW = 1 << 18 };
+
+void locality__no_memory(struct locality *self)
+{
+    if (!self->failed)
+        self->env->fail(self->env, "out of memory");
+    self->failed = 1;
+}
+
+static void destroy(void *arg)
+{
+    struct locality *self = arg;
+
+    for (uint32_t i = 0; i < self->ncontexts; i++)
+        peet_sim_surface_free(self->contexts[i].surface);
+    for (uint32_t i = 0; i < self->nplans; i++)
+        free(self->plans[i].refs);
+    peet_sim_surface_free(self->merged);
+    locality__lines_free(self->lines);
+    locality__parts_free(self);
+    free(self->windows);
+    free(self->contexts);
+    free(self->plans);
+    free(self);
+}
+
+static void *create(const struct peet_env *env, const union peet_value *values)
+{
+    struct locality *self = calloc(1, sizeof *self);
+    uint64_t line = values[LINE].u64;
+
+    if (!self) {
+        env->fail(env, "out of memory");
+        return NULL;
+    }
+    self->env = env;
+    self->functions = values[FUNCTIONS].u64 != 0;
+    self->structures = values[STRUCTURES].u64 != 0;
+    self->want_merged = values[MERGED].u64 != 0;
+    self->want_windows = values[WINDOWS].u64 != 0;
+    self->top = values[TOP].u64;
+    self->line_shift = (unsigned)__builtin_ctzll(line);
+    self->epoch = 1;
+    self->window = self->due = FIRST_WINDOW;
+    if (line & (line - 1)) {
+        env->fail(env, "line=%llu: lines have a power of two of bytes", (unsigned long long)line);
+    } else if (self->structures && (!env->data_of || !env->data)) {
+        env->fail(env, "this host does not keep track of data structures");
+    } else {
+        if (self->want_windows)
+            self->windows = calloc(LOCALITY_WINDOWS, sizeof *self->windows);
+        if (values[LINES].u64)
+            self->lines = locality__lines_new();
+        if ((!self->want_windows || self->windows) && (self->lines || !values[LINES].u64))
+            return self;
+        env->fail(env, "out of memory");
+    }
+    destroy(self);
+    return NULL;
+}
+
+/** Two windows become one, and all are twice as long from now on. */
+static void fold_windows(struct locality *self)
+{
+    for (uint32_t i = 0; i < LOCALITY_WINDOWS / 2; i++) {
+        self->windows[i] = self->windows[2 * i];
+        peet_sim_tally_add(&self->windows[i], &self->windows[2 * i + 1], 1);
+    }
+    self->nwindows = LOCALITY_WINDOWS / 2;
+    self->window *= 2;
+}
+
+static __attribute__((noinline)) void end_window(struct locality *self)
+{
+    static const struct locality_key all = { LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY };
+    struct peet_sim_tally now, *window;
+
+    if (self->nwindows == LOCALITY_WINDOWS)
+        fold_windows(self);
+    locality__sum(self, all, &now);
+    window = &self->windows[self->nwindows++];
+    *window = now;
+    peet_sim_tally_add(window, &self->seen, -1);
+    self->seen = now;
+    self->due = now.references + self->window;
+    if (self->nwindows == LOCALITY_WINDOWS)
+        self->due = now.references + 2 * self->window; /* it begins a longer one */
+}
+
+/* -------------------------------------------------------------------------------------------------- plans */
+
+static __attribute__((noinline)) struct locality_plan *make_plan(struct locality *self, const struct peet_block *block)
+{
+    struct locality_plan *plan;
+
+    if (block->id >= self->nplans) {
+        uint32_t n = self->nplans ? self->nplans : 1024;
+        struct locality_plan *more;
+
+        while (n <= block->id)
+            n *= 2;
+        more = self->failed ? NULL : realloc(self->plans, n * sizeof *more);
+        if (!more) {
+            locality__no_memory(self);
+            return NULL;
+        }
+        memset(more + self->nplans, 0, (n - self->nplans) * sizeof *more);
+        self->plans = more;
+        self->nplans = n;
+    }
+    plan = &self->plans[block->id];
+    plan->refs = calloc(block->nrefs ? block->nrefs : 1, sizeof *plan->refs);
+    if (!plan->refs) {
+        locality__no_memory(self);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < block->nrefs; i++) {
+        const struct peet_ref *ref = &block->refs[i];
+        struct locality_ref *mine = &plan->refs[plan->nrefs];
+
+        if (ref->kind == PEET_REF_PREFETCH)
+            continue;
+        mine->value = ref->value;
+        mine->store = ref->kind != PEET_REF_LOAD;
+        mine->modify = ref->kind == PEET_REF_MODIFY;
+        plan->nrefs++;
+    }
+    plan->made = 1;
+    return plan;
+}
+
+static __attribute__((noinline)) struct locality_context *make_context(struct locality *self, uint32_t context)
+{
+    struct locality_key key = { context, LOCALITY_NOBODY, LOCALITY_NOBODY };
+    struct locality_context *c;
+
+    if (context >= self->ncontexts) {
+        uint32_t n = context + 16;
+        struct locality_context *more = self->failed ? NULL : realloc(self->contexts, n * sizeof *more);
+
+        if (!more) {
+            locality__no_memory(self);
+            return NULL;
+        }
+        memset(more + self->ncontexts, 0, (n - self->ncontexts) * sizeof *more);
+        self->contexts = more;
+        self->ncontexts = n;
+    }
+    c = &self->contexts[context];
+    if (c->surface)
+        return c;
+    if (self->used == 1 && self->want_merged && !self->merged) { /* until now the first context was the merged stream */
+        for (uint32_t i = 0; i < self->ncontexts && !self->merged; i++)
+            if (self->contexts[i].surface)
+                self->merged = peet_sim_surface_copy(self->contexts[i].surface);
+        locality__sum(self, (struct locality_key){ LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY }, &self->shared);
+        if (!self->merged) {
+            locality__no_memory(self);
+            return NULL;
+        }
+    }
+    c->surface = peet_sim_surface_new();
+    if (!self->functions && !self->structures)
+        c->part = locality__part(self, key, NULL);
+    if (!c->surface || (!c->part && !self->functions && !self->structures)) {
+        locality__no_memory(self);
+        return NULL;
+    }
+    self->used++;
+    return c;
+}
+
+/* --------------------------------------------------------------------------------------------- references */
+
+static inline __attribute__((always_inline)) void reference(struct locality *self, struct locality_context *c, struct locality_ref *ref,
+    const struct peet_block *block, uint32_t context, uint64_t address)
+{
+    struct peet_sim_tally *tally;
+
+    if (c->part)
+        tally = &c->part->tally;
+    else if (ref->context == context && ref->epoch == self->epoch && address - ref->lo < ref->span)
+        tally = ref->tally;
+    else
+        tally = locality__attribute(self, ref, block, context, address);
+    if (LOCALITY_UNLIKELY(peet_sim_surface_reference(c->surface, address, tally) < 0))
+        locality__no_memory(self);
+    tally->top[PEET_SIM_WIDTHS] += ref->modify;
+    if (self->merged) {
+        if (LOCALITY_UNLIKELY(peet_sim_surface_reference(self->merged, address, &self->shared) < 0))
+            locality__no_memory(self);
+        self->shared.top[PEET_SIM_WIDTHS] += ref->modify;
+    }
+    if (self->lines) {
+        if (LOCALITY_UNLIKELY(locality__line(self->lines, address >> self->line_shift, context, ref->store)))
+            locality__no_memory(self);
+        if (ref->modify)
+            locality__line(self->lines, address >> self->line_shift, context, 1);
+    }
+}
+
+/** Ranges and conditional references. */
+static __attribute__((noinline)) void irregular(struct locality *self, struct locality_context *c, struct locality_plan *plan,
+    const struct peet_block_event *event)
+{
+    const struct peet_block *block = event->block;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < block->nrefs; i++) {
+        if (block->refs[i].kind == PEET_REF_PREFETCH)
+            continue;
+        for (struct peet_ref_iter it = peet_ref_begin(&block->refs[i], event->values); it.count; it.count--, it.address += (uint64_t)it.step) {
+            reference(self, c, &plan->refs[n], block, event->context, it.address);
+            self->references += 1u + plan->refs[n].modify;
+        }
+        n++;
+    }
+}
+
+static inline __attribute__((always_inline)) void execute(struct locality *self, const struct peet_block_event *event)
+{
+    const struct peet_block *block = event->block;
+    struct locality_plan *plan;
+    struct locality_context *c;
+
+    if (!block->nrefs)
+        return;
+    plan = block->id < self->nplans ? &self->plans[block->id] : NULL;
+    if (LOCALITY_UNLIKELY(!plan || !plan->made) && !(plan = make_plan(self, block)))
+        return;
+    c = event->context < self->ncontexts ? &self->contexts[event->context] : NULL;
+    if (LOCALITY_UNLIKELY(!c || !c->surface) && !(c = make_context(self, event->context)))
+        return;
+    if (LOCALITY_UNLIKELY(!(block->flags & PEET_BLOCK_SIMPLE)))
+        irregular(self, c, plan, event);
+    else {
+        for (struct locality_ref *r = plan->refs, *end = r + plan->nrefs; r != end; r++)
+            reference(self, c, r, block, event->context, event->values[r->value]);
+        self->references += plan->nrefs + block->modifies;
+    }
+    if (LOCALITY_UNLIKELY(self->references >= self->due) && self->windows)
+        end_window(self);
+}
+
+static uint64_t block(void *arg, unsigned hw, const struct peet_block_event *event, uint64_t now)
+{
+    (void)hw;
+    (void)now;
+    execute(arg, event);
+    return 0;
+}
+
+static uint64_t blocks(void *arg, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done)
+{
+    (void)hw;
+    (void)now;
+    (void)until;
+    for (size_t i = 0; i < n; i++)
+        execute(arg, &events[i]);
+    *out_done = n;
+    return 0;
+}
+
+static uint64_t loop(void *arg, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
+{
+    enum { ROOM = 256 };
+    uint64_t room[ROOM], *values = event->block->nvalues <= ROOM ? room : malloc(event->block->nvalues * sizeof *values);
+    struct peet_block_event one = *event;
+
+    (void)hw;
+    (void)now;
+    (void)until;
+    *out_turns = event->turns;
+    if (!event->block->nrefs)
+        return 0;
+    if (!values) {
+        locality__no_memory(arg);
+        return 0;
+    }
+    memcpy(values, event->values, event->block->nvalues * sizeof *values);
+    one.values = values;
+    one.turns = 1;
+    one.strides = NULL;
+    for (uint64_t turn = 0; turn < event->turns; turn++) {
+        execute(arg, &one);
+        for (uint32_t i = 0; i < event->block->nvalues; i++)
+            values[i] += (uint64_t)event->strides[i];
+    }
+    if (values != room)
+        free(values);
+    return 0;
+}
+
+/** Objects come and go: what is known of a reference's structure may be wrong. */
+static uint64_t abstract(void *arg, unsigned hw, const struct peet_abstract_event *event, uint64_t now)
+{
+    struct locality *self = arg;
+
+    (void)hw;
+    (void)now;
+    if (self->structures && (event->type == PEET_ABSTRACT_ALLOC || event->type == PEET_ABSTRACT_FREE ||
+                                event->type == PEET_ABSTRACT_CONTEXT_START || event->type == PEET_ABSTRACT_CONTEXT_EXIT))
+        self->epoch++;
+    return 0;
+}
+
+static void finish(void *arg, uint64_t end_cycles)
+{
+    struct locality *self = arg;
+
+    (void)end_cycles;
+    if (self->windows)
+        end_window(self);
+}
+
+static void stats(void *arg, const struct peet_env *env, struct peet_stats *node)
+{
+    locality__stats(arg, env, node);
+}
+
+__attribute__((visibility("default"))) const struct peet_module peet_module = {
+    .abi = PEET_MODULE_ABI,
+    .struct_size = sizeof(struct peet_module),
+    .name = "locality",
+    .summary = "hit rates of 136 caches at once, signatures, reuse and sharing",
+    .kind = PEET_OBSERVER,
+    .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ADDRESSES | PEET_NEEDS_ABSTRACT | PEET_NEEDS_DATA,
+    .params = params,
+    .create = create,
+    .destroy = destroy,
+    .block = block,
+    .abstract = abstract,
+    .finish = finish,
+    .stats = stats,
+    .loop = loop,
+    .blocks = blocks,
+};

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cache surfaces against lists that are shifted at every reference, and against closed forms: scans, strided walks, uniform
+ * and Zipf references.
+ */
+#include "common/random.h"
+#include "common/surface.h"
+#include "run_suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 1 << 15 };
+
+/* ---- brute force: a list for each width, the newest first */
+static uint64_t list[PEET_SIM_WIDTHS][MOST];
+static unsigned lines[PEET_SIM_WIDTHS];
+static int8_t half[PEET_SIM_HALVINGS][1 << 20];
+
+static void brute_begin(void)
+{
+    memset(lines, 0, sizeof lines);
+    memset(half, -1, sizeof half);
+}
+
+static void brute(uint64_t address, struct peet_sim_tally *t)
+{
+    t->references++;
+    for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
+        uint64_t line = address >> (9 - w);
+        unsigned i = 0, bucket = 0;
+
+        while (i < lines[w] && list[w][i] != line)
+            i++;
+        if (i == lines[w]) {
+            lines[w]++;
+            bucket = PEET_SIM_COLD;
+        } else {
+            while (bucket < PEET_SIM_BEYOND && i >= 1u << bucket)
+                bucket++;
+        }
+        memmove(&list[w][1], &list[w][0], i * sizeof list[w][0]);
+        list[w][0] = line;
+        t->reuse[w][bucket]++;
+        if (w < PEET_SIM_HALVINGS) {
+            int8_t which = (int8_t)(address >> (8 - w) & 1);
+
+            t->same[w][bucket] += bucket != PEET_SIM_COLD && half[w][line] == which;
+            half[w][line] = which;
+        }
+    }
+}
+
+static uint64_t stream(int kind, uint64_t i, uint64_t *seed)
+{
+    switch (kind) {
+    case 0: return peet_sim_random_below(seed, 1 << 10);
+    case 1: return peet_sim_random_below(seed, 1 << 17);
+    case 2: return i * 8 % (1 << 14);
+    case 3: return i % 3 << 17 | i / 3 * 4 % (1 << 15);
+    case 4: return peet_sim_random_below(seed, 2) ? peet_sim_random_below(seed, 64) : peet_sim_random_below(seed, 1 << 16);
+    case 5: return peet_sim_random_below(seed, 1ull << (1 + peet_sim_random_below(seed, 18)));
+    default: return (i % 97) * 520 + peet_sim_random_below(seed, 3) * 4;
+    }
+}
+
+static void test_brute_force(void)
+{
+    for (int kind = 0; kind < 7; kind++) {
+        struct peet_sim_surface *s = peet_sim_surface_new(), *copy;
+        struct peet_sim_tally got = { 0 }, expected = { 0 };
+        uint64_t seed = (uint64_t)kind + 1;
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+        brute_begin();
+        for (uint64_t i = 0; i < 30000; i++) {
+            uint64_t address = stream(kind, i, &seed);
+
+            CU_ASSERT(peet_sim_surface_reference(s, address, &got) >= 0);
+            brute(address, &expected);
+            if (i % 9000 == 5000) { /* a copy goes on as the original would */
+                copy = peet_sim_surface_copy(s);
+                CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
+                peet_sim_surface_free(s);
+                s = copy;
+            }
+        }
+        peet_sim_tally_settle(&got);
+        CU_ASSERT(!memcmp(&got, &expected, sizeof got));
+        peet_sim_surface_free(s);
+    }
+}
+
+/** Beyond 2^16 lines: a cycle of 65536 lines always hits in as many and never in fewer; one of 65537 never hits. */
+static void test_deepest(void)
+{
+    for (uint64_t n = 65535; n <= 65537; n++) {
+        struct peet_sim_surface *s = peet_sim_surface_new();
+        struct peet_sim_tally t = { 0 };
+        uint64_t rounds = 9;
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+        for (uint64_t i = 0; i < n * rounds; i++)
+            peet_sim_surface_reference(s, i % n * 512, &t);
+        peet_sim_tally_settle(&t);
+        for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
+            CU_ASSERT_EQUAL(t.reuse[w][PEET_SIM_COLD], n);
+            CU_ASSERT_EQUAL(t.reuse[w][n <= 65536 ? 16 : PEET_SIM_BEYOND], n * (rounds - 1));
+        }
+        peet_sim_surface_free(s);
+    }
+}
+
+/** A walk through 2^20 bytes, again and again. */
+static void test_walks(void)
+{
+    static const uint64_t strides[] = { 4, 8, 16, 64, 256, 1024 };
+
+    for (unsigned k = 0; k < sizeof strides / sizeof *strides; k++) {
+        struct peet_sim_surface *s = peet_sim_surface_new();
+        struct peet_sim_tally t = { 0 };
+        uint64_t bytes = 1 << 20, n = bytes / strides[k], rounds = 3;
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+        for (uint64_t i = 0; i < n * rounds; i++)
+            peet_sim_surface_reference(s, i % n * strides[k], &t);
+        peet_sim_tally_settle(&t);
+        for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
+            uint64_t width = peet_sim_bytes_of_width(w), step = width > strides[k] ? width : strides[k], visited = bytes / step;
+            unsigned deep = 0;
+
+            while (deep < PEET_SIM_BEYOND && visited > 1ull << deep)
+                deep++;
+            CU_ASSERT_EQUAL(t.reuse[w][0], (n - visited) * rounds);
+            CU_ASSERT_EQUAL(t.reuse[w][PEET_SIM_COLD], visited);
+            CU_ASSERT_EQUAL(t.reuse[w][deep], visited * (rounds - 1));
+        }
+        peet_sim_surface_free(s);
+    }
+}
+
+/** Of M equally likely lines, c hold a reference with probability c / M. */
+static void test_uniform(void)
+{
+    enum { LINES = 1 << 12, N = 400000, WARM = 60000 };
+    struct peet_sim_surface *s = peet_sim_surface_new();
+    struct peet_sim_tally t = { 0 }, warm;
+    uint64_t seed = 5;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+    for (unsigned i = 0; i < N + WARM; i++) {
+        if (i == WARM) {
+            peet_sim_tally_settle(&t);
+            warm = t;
+        }
+        peet_sim_surface_reference(s, peet_sim_random_below(&seed, LINES) * 512, &t);
+    }
+    peet_sim_tally_settle(&t);
+    peet_sim_tally_add(&t, &warm, -1);
+    for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++)
+        for (unsigned k = 0; k < PEET_SIM_DEPTHS; k++) {
+            double p = k >= 12 ? 1 : (double)(1 << k) / LINES, sigma = sqrt(p * (1 - p) / N);
+
+            CU_ASSERT(fabs((double)peet_sim_hits(&t, w, k) / N - p) <= 5 * sigma + 1e-12);
+        }
+    peet_sim_surface_free(s);
+}
+
+/** Independent references with probabilities p: one line holds the next with sum p^2; two lines by King, IFIP 1971. */
+static void test_zipf(void)
+{
+    enum { LINES = 300, N = 400000 };
+    struct peet_sim_surface *s = peet_sim_surface_new();
+    struct peet_sim_tally t = { 0 };
+    double p[LINES], cdf[LINES], sum = 0, one = 0, two = 0;
+    uint64_t seed = 11;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+    for (unsigned i = 0; i < LINES; i++)
+        sum += p[i] = 1.0 / (i + 1);
+    for (unsigned i = 0; i < LINES; i++) {
+        p[i] /= sum;
+        cdf[i] = p[i] + (i ? cdf[i - 1] : 0);
+        one += p[i] * p[i];
+    }
+    for (unsigned i = 0; i < LINES; i++)
+        for (unsigned j = 0; j < LINES; j++)
+            two += j == i ? p[i] * p[i] : p[i] * p[j] * p[i] / (1 - p[j]);
+    for (unsigned i = 0; i < N; i++) {
+        double x = (double)peet_sim_random_below(&seed, 1 << 30) / (1 << 30);
+        unsigned line = 0;
+
+        while (line < LINES - 1 && cdf[line] < x)
+            line++;
+        peet_sim_surface_reference(s, line * 512ull, &t);
+    }
+    peet_sim_tally_settle(&t);
+    CU_ASSERT(fabs((double)peet_sim_hits(&t, 0, 0) / N - one) < 5 * sqrt(one / N));
+    CU_ASSERT(fabs((double)peet_sim_hits(&t, 7, 1) / N - two) < 5 * sqrt(two / N));
+    CU_ASSERT_EQUAL(peet_sim_hits(&t, 3, 9), N - LINES);
+    peet_sim_surface_free(s);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {{"brute force", test_brute_force}, {"the deepest", test_deepest}, {"walks", test_walks}, {"uniform", test_uniform},
+        {"Zipf", test_zipf}, CU_TEST_INFO_NULL};
+
+    return run_suite("toolkit: surface", tests);
+}
