@@ -24,6 +24,7 @@ static const struct verb {
     { "schema", peet_cli_schema, "show what a program's schema says" },
     { "costs", peet_cli_costs, "what instructions cost on a processor of choice" },
     { "report", peet_cli_report, "results of runs: the page, side by side, tables and pictures" },
+    { "locality", peet_cli_locality, "signatures of memory behaviour; traces and programs that have them" },
     { "whatif", peet_cli_whatif, "what perfect memory or another layout of a data structure would gain" },
 };
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };

@@ -229,11 +229,33 @@ __attribute__((target("popcnt,bmi,bmi2,lzcnt,avx2"))) static int touch_v3(struct
     return body(s, address, tally, NULL);
 }
 
-int peet_sim_surface_find(struct peet_sim_surface *s, uint64_t address, struct peet_sim_found *out_found)
+int peet_sim_surface_find(struct peet_sim_surface *s, uint64_t address, struct peet_sim_tally *tally, struct peet_sim_found *out_found)
 {
-    struct peet_sim_tally nobody;
+    return body(s, address, tally, out_found) < 0 ? -1 : 0;
+}
 
-    return body(s, address, &nobody, out_found) < 0 ? -1 : 0;
+void peet_sim_surface_where(struct peet_sim_surface *s, uint64_t address, unsigned last_width, uint8_t out[PEET_SIM_NODES])
+{
+    const struct peet__sim_record *r = peet_sim_linemap_get(&s->records, address >> PEET_SIM_WIDEST_SHIFT);
+
+    for (unsigned node = 1; node < 2u << last_width; node++) {
+        uint32_t last = r ? r->last[node] : NEVER, distance;
+
+        out[node] = PEET_SIM_COLD;
+        if (last == BEYOND)
+            out[node] = PEET_SIM_BEYOND;
+        if (last < FIRST)
+            continue;
+        distance = newer(&s->stacks[31 - __builtin_clz(node)], last - FIRST);
+        out[node] = distance >= KEPT ? PEET_SIM_BEYOND : distance ? (uint8_t)(32 - __builtin_clz(distance)) : 0;
+    }
+}
+
+int peet_sim_surface_half(struct peet_sim_surface *s, uint64_t address, unsigned node)
+{
+    const struct peet__sim_record *r = peet_sim_linemap_get(&s->records, address >> PEET_SIM_WIDEST_SHIFT);
+
+    return !r || r->last[node] == NEVER ? -1 : (int)(r->half[node / 64] >> node % 64 & 1);
 }
 
 struct peet_sim_surface *peet_sim_surface_new(void)

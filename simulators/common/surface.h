@@ -82,10 +82,16 @@ void peet_sim_surface_free(struct peet_sim_surface *s);
 /** peet_sim_surface_copy() - one that goes on from where @s is.  Returns: NULL without memory */
 struct peet_sim_surface *peet_sim_surface_copy(const struct peet_sim_surface *s);
 
-/** What a reference was, for those who keep other counts than a tally. */
+/** Where a reference found its lines: a bucket of the tally for each width. */
 struct peet_sim_found { uint8_t bucket[PEET_SIM_WIDTHS]; };
-/** peet_sim_surface_find() - a reference; where its line was at each width: a bucket of the tally.  Returns: 0, or -1 without memory */
-int peet_sim_surface_find(struct peet_sim_surface *s, uint64_t address, struct peet_sim_found *out_found);
+/** peet_sim_surface_find() - a reference, counted in @tally, and where it found its lines.  Returns: 0, or -1 without memory */
+int peet_sim_surface_find(struct peet_sim_surface *s, uint64_t address, struct peet_sim_tally *tally, struct peet_sim_found *out_found);
+enum { PEET_SIM_NODES = 1 << PEET_SIM_WIDTHS };
+/** peet_sim_surface_where() - of the 512 bytes round an address: the bucket in which a reference would find each node now (1: the whole, 2n and
+ *  2n+1: halves of n), down to @last_width */
+void peet_sim_surface_where(struct peet_sim_surface *s, uint64_t address, unsigned last_width, uint8_t out_buckets[PEET_SIM_NODES]);
+/** peet_sim_surface_half() - which half of a node (1: the whole, 2n and 2n+1: halves of n, up to 127) of a line of 512 bytes was referenced last; -1: neither */
+int peet_sim_surface_half(struct peet_sim_surface *s, uint64_t address, unsigned node);
 
 /**
  * peet_sim_surface_reference() - a reference, counted in @tally

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chameleon programs: C that chases pointers through memory as a seed says (Weinberg and Snavely, "Chameleon", section 5).  An element
+ * of 4 bytes holds the number of the next one, and how often it is itself loaded again.
+ */
+#include "locality.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { AGAIN_BITS = 5, PER_LINE = 10, ROUNDS = 16 };
+
+static const char head[] =
+    "/*\n"
+    " * A stand-in for the memory behaviour of another program, written by `peet locality bench`.  It chases pointers: every address is\n"
+    " * what the last load brought.  It has no code and no data of the program that it stands for.\n"
+    " *\n"
+    " *     cc -O2 -pthread -o stand-in this-file.c\n"
+    " *     ./stand-in [LOADS-OF-EACH-THREAD [THREADS]]\n"
+    " */\n"
+    "#include <pthread.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <time.h>\n\n";
+
+static const char body[] =
+    "struct phase { const uint32_t *order; uint32_t steps, words, share; /* share: of all loads, in 65536ths */ };\n"
+    "struct array { uint32_t *data; uint32_t first; };\n"
+    "struct thread { struct array own[PHASES]; uint64_t loads; uint32_t sum; unsigned number; pthread_t id; };\n"
+    "static struct array shared[PHASES];\n"
+    "static const struct phase phases[PHASES];\n\n"
+    "/* Element i holds the number of the element behind it in the order, times 32, and how often i is loaded again. */\n"
+    "static struct array fill(const struct phase *p)\n"
+    "{\n"
+    "    size_t bytes = ((size_t)p->words * REPLICAS * 4 + 4095) / 4096 * 4096;\n"
+    "    struct array a = { aligned_alloc(4096, bytes), p->order[0] >> 5 };\n\n"
+    "    if (!a.data) {\n"
+    "        fputs(\"out of memory\\n\", stderr);\n"
+    "        exit(1);\n"
+    "    }\n"
+    "    for (uint32_t r = 0; r < REPLICAS; r++)\n"
+    "        for (uint32_t i = 0; i < p->steps; i++) {\n"
+    "            uint32_t last = i + 1 == p->steps, next = (last ? (r + 1) % REPLICAS : r) * p->words + (p->order[last ? 0 : i + 1] >> 5);\n\n"
+    "            a.data[r * p->words + (p->order[i] >> 5)] = next << 5 | (p->order[i] & 31);\n"
+    "        }\n"
+    "    return a;\n"
+    "}\n\n"
+    "/* So many loads from here on.  Returns: the element where it ended */\n"
+    "static uint32_t chase(uint32_t *data, uint32_t at, uint64_t loads, uint32_t *sum)\n"
+    "{\n"
+    "    uint32_t total = *sum;\n\n"
+    "    while (loads) {\n"
+    "        uint32_t value = *(volatile uint32_t *)&data[at], again = value & 31;\n\n"
+    "        loads--;\n"
+    "        for (; again && loads; again--, loads--)\n"
+    "            total += *(volatile uint32_t *)&data[at];\n"
+    "#if WRITES\n"
+    "        if ((value >> 5) * 2654435761u >> 16 < WRITES)\n"
+    "            *(volatile uint32_t *)&data[at] = value; /* a store to the line, which changes nothing */\n"
+    "#endif\n"
+    "        at = value >> 5;\n"
+    "    }\n"
+    "    *sum = total;\n"
+    "    return at;\n"
+    "}\n\n"
+    "static void *work(void *arg)\n"
+    "{\n"
+    "    struct thread *t = arg;\n\n"
+    "    for (unsigned p = 0; p < PHASES; p++) {\n"
+    "        uint32_t mine = t->own[p].first, ours = shared[p].first;\n"
+    "        uint64_t left = t->loads / 65536 * phases[p].share + t->loads % 65536 * phases[p].share / 65536;\n\n"
+    "        for (unsigned turn = t->number; left; turn++) {\n"
+    "            uint64_t some = left < 64 ? left : 64;\n\n"
+    "            if (!SHARING)\n"
+    "                some = left;\n"
+    "            if (turn * 2654435761u >> 16 < SHARING)\n"
+    "                ours = chase(shared[p].data, ours, some, &t->sum);\n"
+    "            else\n"
+    "                mine = chase(t->own[p].data, mine, some, &t->sum);\n"
+    "            left -= some;\n"
+    "        }\n"
+    "    }\n"
+    "    return 0;\n"
+    "}\n\n"
+    "int main(int argc, char **argv)\n"
+    "{\n"
+    "    uint64_t loads = argc > 1 ? strtoull(argv[1], 0, 10) : LOADS;\n"
+    "    unsigned n = argc > 2 ? (unsigned)strtoul(argv[2], 0, 10) : THREADS;\n"
+    "    struct thread *threads = calloc(n ? n : 1, sizeof *threads);\n"
+    "    struct timespec begin, end;\n"
+    "    uint32_t sum = 0;\n\n"
+    "    if (!n || !threads)\n"
+    "        return 1;\n"
+    "    for (unsigned p = 0; p < PHASES; p++) {\n"
+    "        if (SHARING)\n"
+    "            shared[p] = fill(&phases[p]);\n"
+    "        for (unsigned t = 0; t < n; t++)\n"
+    "            threads[t].own[p] = fill(&phases[p]);\n"
+    "    }\n"
+    "    clock_gettime(CLOCK_MONOTONIC, &begin);\n"
+    "    for (unsigned t = 0; t < n; t++) {\n"
+    "        threads[t].loads = loads;\n"
+    "        threads[t].number = t;\n"
+    "        if (t && pthread_create(&threads[t].id, 0, work, &threads[t]) != 0) {\n"
+    "            fputs(\"no thread\\n\", stderr);\n"
+    "            return 1;\n"
+    "        }\n"
+    "    }\n"
+    "    work(&threads[0]);\n"
+    "    for (unsigned t = 1; t < n; t++)\n"
+    "        pthread_join(threads[t].id, 0);\n"
+    "    clock_gettime(CLOCK_MONOTONIC, &end);\n"
+    "    for (unsigned t = 0; t < n; t++)\n"
+    "        sum += threads[t].sum;\n"
+    "    printf(\"%llu loads by each of %u threads, %.3f ns for each, sum %u\\n\", (unsigned long long)loads, n,\n"
+    "        ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) / (double)(loads ? loads : 1), sum);\n"
+    "    return 0;\n"
+    "}\n";
+
+int peet_cli_bench_write(FILE *out, const void *what)
+{
+    const struct peet_cli_bench *b = what;
+    uint64_t loads = 0;
+    double weights = 0;
+    for (size_t p = 0; p < b->nphases; p++) {
+        loads += ROUNDS * b->replicas * b->seeds[p].references;
+        weights += b->weights[p];
+    }
+    fputs(head, out);
+    /* The order's numbers and the shares are of 65536. */
+    fprintf(out, "enum { PHASES = %zu, REPLICAS = %u, THREADS = %u, SHARING = %u };\n#define WRITES %u\n#define LOADS %llu\n\n", b->nphases, b->replicas, b->threads,
+        (unsigned)(b->sharing * 65536), (unsigned)(b->writes * 65536), (unsigned long long)loads);
+    fputs(body, out);
+    for (size_t p = 0; p < b->nphases; p++) {
+        const struct peet_cli_seed *s = &b->seeds[p];
+        fprintf(out, "\n/* %zu elements in %llu blocks of 512 bytes: 32 * element + times that it is loaded again */\nstatic const uint32_t order_%zu[] = {", s->n,
+            (unsigned long long)s->blocks, p);
+        for (size_t i = 0; i < s->n; i++)
+            fprintf(out, "%s%u,", i % PER_LINE ? "" : "\n    ", s->steps[i].element << AGAIN_BITS | s->steps[i].again);
+        fputs("\n};\n", out);
+    }
+    fputs("\nstatic const struct phase phases[PHASES] = {\n", out);
+    for (size_t p = 0; p < b->nphases; p++)
+        fprintf(out, "    { order_%zu, %zu, %llu, %u },\n", p, b->seeds[p].n, (unsigned long long)b->seeds[p].blocks * 128, (unsigned)(b->weights[p] / weights * 65536));
+    fputs("};\n", out);
+    return ferror(out);
+}
+
+int peet_cli_bench_surface(const struct peet_cli_seed *seed, unsigned replicas, struct peet_sim_tally *out, struct peet_error *error)
+{
+    struct peet_sim_surface *s = peet_sim_surface_new();
+    struct peet_sim_tally warm;
+    memset(out, 0, sizeof(*out));
+    for (unsigned round = 0; s && round < 2; round++) {
+        if (round) {
+            peet_sim_tally_settle(out);
+            warm = *out;
+        }
+        for (uint64_t r = 0; r < replicas; r++)
+            for (size_t i = 0; i < seed->n; i++)
+                for (uint32_t times = 0; times <= seed->steps[i].again; times++)
+                    peet_sim_surface_reference(s, r * seed->blocks * 512 + seed->steps[i].element * 4ull, out);
+    }
+    if (!s || s->failed) {
+        peet_sim_surface_free(s);
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    }
+    peet_sim_tally_settle(out);
+    peet_sim_tally_add(out, &warm, -1);
+    peet_sim_surface_free(s);
+    return 0;
+}

@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Traces and programs made from a signature have its hit rates: traces by a model that searches lists, programs as recorded.
+. "$(dirname "$0")/lib.sh"
+while IFS='|' read -r name arguments limit_trace limit_program libs; do
+    must "$peetcc" -O2 -o $name "$PEET_SOURCE/bench/programs/$name.c" $libs
+    run --observe locality,windows=off,lines=off -d $name.out -- ./$name $arguments >/dev/null || fail "$name"
+    must "$peet" locality signature $name.out -o $name.json
+    must "$peet" locality trace $name.json -n 150000 -o $name.din
+    must "$peet" locality bench $name.json -n 60000 -o $name.bench.c
+    must "$PEET_PLAIN_CC" -O2 -Wall -Wextra -Werror -pthread -o $name.plain $name.bench.c
+    must "$peetcc" -O2 -pthread -o $name.bench $name.bench.c
+    must ./$name.plain 100000 2
+    run --observe locality,windows=off,lines=off -d $name.bench.out -- ./$name.bench 1200000 || fail "$name.bench"
+    must "$peet" locality signature $name.bench.out -o $name.bench.json
+    python3 - $name $limit_trace $limit_program <<'PY' || fail "$name"
+import collections, json, sys
+name, limit_trace, limit_program = sys.argv[1], float(sys.argv[2]), float(sys.argv[3])
+def rates(path):
+    c = json.load(open(path))["counts"]
+    return [[sum(row[:k + 1]) / c["references"] for k in range(17)] for row in c["reuse"]]
+want = rates(name + ".json")
+# an LRU cache of so many lines, by the book
+def cache(addresses, width, lines):
+    held, hits = collections.OrderedDict(), 0
+    for a in addresses:
+        line = a // width
+        if line in held:
+            hits += 1
+            held.move_to_end(line)
+        else:
+            held[line] = 1
+            if len(held) > lines:
+                held.popitem(last=False)
+    return hits / len(addresses)
+addresses = [int(line.split()[1], 16) for line in open(name + ".din")]
+assert len(addresses) == 150000
+picked = [(w, k) for w in (0, 3, 5) for k in (0, 3, 6, 9, 12)]
+error = sum(abs(cache(addresses, 512 >> w, 1 << k) - want[w][k]) for w, k in picked) / len(picked) * 100
+got = rates(name + ".bench.json")
+other = sum(abs(got[w][k] - want[w][k]) for w in range(4) for k in range(17)) / 68 * 100
+print("%s: trace %.2f, program %.2f per cent" % (name, error, other))
+sys.exit(error > limit_trace or other > limit_program)
+PY
+done <<'LIST'
+cg|400 6 2|2.5|4|-lm
+quicksort|3000 2|2.5|4|
+ocean|40 8|2.5|4|-lm
+LIST
+must "$peet" locality bench cg.json ocean.json -n 20000 --threads 3 --sharing 0.5 --writes 0.2 -o phases.c
+must "$peetcc" -O2 -pthread -o phases phases.c
+run --cores 3 --machine bus --observe locality -d phases.out -- ./phases 100000 || fail "phases"
+[ "$(value phases.out/stats.json locality.sharing.several_writers_lines)" -gt 10 ] || fail "nothing is shared"
+equal "contexts" 3 "$(python3 -c 'import json; print(len(json.load(open("phases.out/stats.json"))["locality"]["contexts"]))')"
+run --observe locality -d ocean2.out -- ./ocean 60 40 >/dev/null || fail "ocean"
+must "$peet" locality phases ocean2.out -n 20000 -o windows.c
+must "$PEET_PLAIN_CC" -O2 -pthread -o windows windows.c
+must ./windows 100000
