@@ -206,6 +206,11 @@ static inline __attribute__((always_inline)) int body(struct peet_sim_surface *s
     tally->top[top]++;
     for (w = 0; found && w < top; w++)
         found->bucket[w] = 0;
+    for (w = 0; found && w < PEET_SIM_HALVINGS; w++) {
+        unsigned node = 1u << w | leaf >> (7 - w);
+
+        found->same[w] = !(moved[node / 64] >> node % 64 & 1);
+    }
     for (w = top; w < PEET_SIM_WIDTHS; w++) {
         unsigned node = 1u << w | leaf >> (7 - w), bucket = reference(&s->stacks[w], &r->last[node]);
 
@@ -249,6 +254,44 @@ void peet_sim_surface_where(struct peet_sim_surface *s, uint64_t address, unsign
         distance = newer(&s->stacks[31 - __builtin_clz(node)], last - FIRST);
         out[node] = distance >= KEPT ? PEET_SIM_BEYOND : distance ? (uint8_t)(32 - __builtin_clz(distance)) : 0;
     }
+}
+
+struct dropping { struct peet_sim_surface *surface; int (*which)(void *arg, uint64_t line); void *arg; uint64_t left; };
+
+static int drop_record(void *arg, uint64_t line, void *record)
+{
+    struct dropping *d = arg;
+    struct peet__sim_record *r = record;
+
+    if (r->last[1] == NEVER)
+        return 0;
+    if (!d->which(d->arg, line)) {
+        d->left++;
+        return 0;
+    }
+    for (unsigned node = 1; node < PEET_SIM_NODES; node++) {
+        struct peet__sim_stack *s = &d->surface->stacks[31 - __builtin_clz(node)];
+
+        if (r->last[node] >= FIRST) {
+            uint32_t slot = r->last[node] - FIRST;
+
+            s->words[slot / 64] &= ~(1ull << slot % 64);
+            s->groups[slot / PEET_SIM_GROUP]--;
+            s->supers[slot / PEET_SIM_SUPER]--;
+        }
+    }
+    memset(r, 0, sizeof *r);
+    return 0;
+}
+
+uint64_t peet_sim_surface_drop(struct peet_sim_surface *s, int (*which)(void *arg, uint64_t line), void *arg)
+{
+    struct dropping d = { s, which, arg, 0 };
+
+    peet_sim_linemap_each(&s->records, drop_record, &d);
+    if (s->record && s->record->last[1] == NEVER) /* the newest is gone: nothing is on top */
+        s->begun = 0;
+    return d.left;
 }
 
 int peet_sim_surface_half(struct peet_sim_surface *s, uint64_t address, unsigned node)

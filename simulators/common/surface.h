@@ -83,9 +83,14 @@ void peet_sim_surface_free(struct peet_sim_surface *s);
 struct peet_sim_surface *peet_sim_surface_copy(const struct peet_sim_surface *s);
 
 /** Where a reference found its lines: a bucket of the tally for each width. */
-struct peet_sim_found { uint8_t bucket[PEET_SIM_WIDTHS]; };
+struct peet_sim_found {
+    uint8_t bucket[PEET_SIM_WIDTHS];
+    uint8_t same[PEET_SIM_HALVINGS]; /* 1: it is in the half that was referenced last */
+};
 /** peet_sim_surface_find() - a reference, counted in @tally, and where it found its lines.  Returns: 0, or -1 without memory */
 int peet_sim_surface_find(struct peet_sim_surface *s, uint64_t address, struct peet_sim_tally *tally, struct peet_sim_found *out_found);
+/** peet_sim_surface_drop() - lines of 512 bytes (by number) for which @which is not 0 were never referenced.  Returns: how many are left */
+uint64_t peet_sim_surface_drop(struct peet_sim_surface *s, int (*which)(void *arg, uint64_t line), void *arg);
 enum { PEET_SIM_NODES = 1 << PEET_SIM_WIDTHS };
 /** peet_sim_surface_where() - of the 512 bytes round an address: the bucket in which a reference would find each node now (1: the whole, 2n and
  *  2n+1: halves of n), down to @last_width */

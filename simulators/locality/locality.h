@@ -3,7 +3,7 @@
  * locality: how a program uses its memory, whatever the machine.  Cache surfaces (common/surface.h) for each software
  * context, for the merged stream, for functions, data structures and windows of time; reuse times, working set and
  * sharing of lines of one width.  module.c takes events, attribute.c finds the tally that a reference belongs to, lines.c keeps
- * what is asked of single lines, report.c writes the results.
+ * what is asked of single lines, sampled.c estimates, report.c writes the results.
  *
  * STREAMS.  Each software context has LRU stacks of its own, as a processor with private caches would.  The merged stream
  * is that of all contexts in the order of simulated time, as a shared cache would see it.
@@ -59,7 +59,9 @@ struct locality_lines {
 /** Lines of each kind. */
 struct locality_sharing { uint64_t lines, private_lines, read_shared, one_writer, several_writers; };
 
+struct locality_sampled;
 struct locality_context {
+    struct locality_sampled *sampled; /* in place of a surface */
     struct peet_sim_surface *surface;
     struct locality_part *part; /* where all goes if nobody asks for functions or structures */
 };
@@ -83,7 +85,7 @@ struct locality {
     /* parameters */
     unsigned line_shift;
     int functions, structures, want_merged, want_windows;
-    uint64_t top;
+    uint64_t top, sampled_blocks; /* 0: exact */
     int failed;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The module locality: its descriptor, and the way of a reference through stacks and lines. */
-#include "locality.h"
+#include "sampled.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +13,11 @@ static const struct peet_param params[] = {
     { "lines", PEET_PARAM_BOOL, "", "on", "", "reuse times, working set and sharing of lines of the width `line`" },
     { "line", PEET_PARAM_SIZE, "bytes", "64", "4..4096", "a power of two" },
     { "top", PEET_PARAM_U64, "", "50", "1..100000", "so many functions and structures, those with most references, are written" },
+    { "mode", PEET_PARAM_ENUM, "", "exact", "exact|sampled", "sampled: estimates, without parts but contexts" },
+    { "blocks", PEET_PARAM_U64, "", "1024", "64..1048576", "sampled: blocks of 512 bytes that are followed at a time" },
     { 0 },
 };
-enum { FUNCTIONS, STRUCTURES, MERGED, WINDOWS, LINES, LINE, TOP };
+enum { FUNCTIONS, STRUCTURES, MERGED, WINDOWS, LINES, LINE, TOP, MODE, BLOCKS };
 enum { FIRST_WINDOW = 1 << 18 };
 
 void locality__no_memory(struct locality *self)
@@ -29,8 +31,10 @@ static void destroy(void *arg)
 {
     struct locality *self = arg;
 
-    for (uint32_t i = 0; i < self->ncontexts; i++)
+    for (uint32_t i = 0; i < self->ncontexts; i++) {
         peet_sim_surface_free(self->contexts[i].surface);
+        locality__sampled_free(self->contexts[i].sampled);
+    }
     for (uint32_t i = 0; i < self->nplans; i++)
         free(self->plans[i].refs);
     peet_sim_surface_free(self->merged);
@@ -64,6 +68,11 @@ static void *create(const struct peet_env *env, const union peet_value *values)
         env->fail(env, "line=%llu: lines have a power of two of bytes", (unsigned long long)line);
     } else if (self->structures && (!env->data_of || !env->data)) {
         env->fail(env, "this host does not keep track of data structures");
+    } else if (values[MODE].u64 && (self->functions || self->structures)) {
+        env->fail(env, "mode=sampled has no surfaces of functions or structures; leave them out, or say mode=exact");
+    } else if (values[MODE].u64) {
+        self->sampled_blocks = values[BLOCKS].u64;
+        return self;
     } else {
         if (self->want_windows)
             self->windows = calloc(LOCALITY_WINDOWS, sizeof *self->windows);
@@ -165,8 +174,15 @@ static __attribute__((noinline)) struct locality_context *make_context(struct lo
         self->ncontexts = n;
     }
     c = &self->contexts[context];
-    if (c->surface)
+    if (c->surface || c->sampled)
         return c;
+    if (self->sampled_blocks) {
+        c->sampled = locality__sampled_new(self->sampled_blocks, self->env->seed);
+        if (!c->sampled)
+            locality__no_memory(self);
+        self->used++;
+        return c->sampled ? c : NULL;
+    }
     if (self->used == 1 && self->want_merged && !self->merged) { /* until now the first context was the merged stream */
         for (uint32_t i = 0; i < self->ncontexts && !self->merged; i++)
             if (self->contexts[i].surface)
@@ -195,6 +211,11 @@ static inline __attribute__((always_inline)) void reference(struct locality *sel
 {
     struct peet_sim_tally *tally;
 
+    if (c->sampled) {
+        if (LOCALITY_UNLIKELY(locality__sampled_reference(c->sampled, address) < 0) || (ref->modify && locality__sampled_reference(c->sampled, address) < 0))
+            locality__no_memory(self);
+        return;
+    }
     if (c->part)
         tally = &c->part->tally;
     else if (ref->context == context && ref->epoch == self->epoch && address - ref->lo < ref->span)
@@ -247,7 +268,7 @@ static inline __attribute__((always_inline)) void execute(struct locality *self,
     if (LOCALITY_UNLIKELY(!plan || !plan->made) && !(plan = make_plan(self, block)))
         return;
     c = event->context < self->ncontexts ? &self->contexts[event->context] : NULL;
-    if (LOCALITY_UNLIKELY(!c || !c->surface) && !(c = make_context(self, event->context)))
+    if (LOCALITY_UNLIKELY(!c || !(c->surface || c->sampled)) && !(c = make_context(self, event->context)))
         return;
     if (LOCALITY_UNLIKELY(!(block->flags & PEET_BLOCK_SIMPLE)))
         irregular(self, c, plan, event);

@@ -5,7 +5,7 @@
  * A tally: "references"; "reuse", for each width from 512 bytes down to 4 an array of 19 counts (within 1, 2, 4, … 65536 lines, beyond,
  * never before); "same", for each of the seven halvings an array of 18 counts.
  */
-#include "locality.h"
+#include "sampled.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,7 +180,12 @@ void locality__stats(struct locality *self, const struct peet_env *env, struct p
     struct peet_sim_tally run, t;
 
     locality__sum(self, all, &run);
-    env->stats_string(env, node, "mode", "exact");
+    for (uint32_t i = 0; self->sampled_blocks && i < self->ncontexts; i++)
+        if (self->contexts[i].sampled) {
+            locality__sampled_tally(self->contexts[i].sampled, &t);
+            peet_sim_tally_add(&run, &t, 1);
+        }
+    env->stats_string(env, node, "mode", self->sampled_blocks ? "sampled" : "exact");
     o = env->stats_object(env, node, "signature");
     signature(env, o, &run);
     o = env->stats_object(env, node, "run");
@@ -188,10 +193,14 @@ void locality__stats(struct locality *self, const struct peet_env *env, struct p
     list = env->stats_array(env, node, "contexts");
     for (uint32_t i = 0; i < self->ncontexts; i++) {
         locality__sum(self, (struct locality_key){ i, LOCALITY_NOBODY, LOCALITY_NOBODY }, &t);
+        if (self->contexts[i].sampled)
+            locality__sampled_tally(self->contexts[i].sampled, &t);
         if (!t.references)
             continue;
         o = env->stats_object(env, list, NULL);
         env->stats_u64(env, o, "context", i);
+        if (self->contexts[i].sampled)
+            env->stats_u64(env, o, "followed_one_of", 1ull << locality__sampled_rate(self->contexts[i].sampled));
         tally(env, o, &t);
     }
     if (self->merged) {
