@@ -119,6 +119,12 @@ static inline __attribute__((always_inline)) uint32_t newer(const struct peet__s
     return n;
 }
 
+/** 0 only for what came on top because newer lines were dropped. */
+static inline __attribute__((always_inline)) unsigned bucket_of(uint32_t distance)
+{
+    return distance >= KEPT ? PEET_SIM_BEYOND : distance ? 32 - (unsigned)__builtin_clz(distance) : 0;
+}
+
 /** A reference to a line that is not on top.  Returns: its bucket */
 static inline __attribute__((always_inline)) unsigned reference(struct peet__sim_stack *s, uint32_t *cell)
 {
@@ -136,13 +142,13 @@ static inline __attribute__((always_inline)) unsigned reference(struct peet__sim
     if (slot / 64 == next / 64) { /* most references: no count changes */
         uint64_t word = s->words[next / 64];
 
-        bucket = 32 - (unsigned)__builtin_clz((uint32_t)__builtin_popcountll(word & ~1ull << slot % 64)); /* never 0: the line is not on top */
+        bucket = bucket_of((uint32_t)__builtin_popcountll(word & ~1ull << slot % 64));
         s->words[next / 64] = (word & ~(1ull << slot % 64)) | 1ull << next % 64;
         return bucket;
     }
     if (last >= FIRST) {
         distance = newer(s, slot);
-        bucket = distance < KEPT ? 32 - (unsigned)__builtin_clz(distance) : PEET_SIM_BEYOND;
+        bucket = bucket_of(distance);
         s->words[slot / 64] &= ~(1ull << slot % 64);
         s->groups[slot / PEET_SIM_GROUP]--;
         s->supers[slot / PEET_SIM_SUPER]--;
@@ -252,7 +258,7 @@ void peet_sim_surface_where(struct peet_sim_surface *s, uint64_t address, unsign
         if (last < FIRST)
             continue;
         distance = newer(&s->stacks[31 - __builtin_clz(node)], last - FIRST);
-        out[node] = distance >= KEPT ? PEET_SIM_BEYOND : distance ? (uint8_t)(32 - __builtin_clz(distance)) : 0;
+        out[node] = (uint8_t)bucket_of(distance);
     }
 }
 

@@ -20,15 +20,16 @@ enum { NEAR = 3, BURST = 1 << 14, WARM = 1 << 13, PERIOD = 1 << 19 };
 struct estimate { double reuse[PEET_SIM_WIDTHS][PEET_SIM_BUCKETS], same[PEET_SIM_HALVINGS][PEET_SIM_BUCKETS]; };
 
 struct locality_sampled {
-    uint64_t last, left;     /* address; references until the burst begins, warms up or ends */
+    uint64_t last, left, pause; /* address; references until the burst begins, warms up or ends; between bursts */
     enum { PAUSED, WARMING, COUNTING } phase;
     unsigned rate;
-    uint64_t salt, most, blocks;
+    uint64_t salt, most, blocks, since; /* since: references since the last burst, with this one */
     int begun, failed;
     struct peet_sim_surface *far, *near;
     struct peet_sim_tally all; /* what is on top */
     struct estimate seen;    /* of followed blocks, by distance in the stream, each 2^rate times */
     struct peet_sim_tally burst;
+    struct estimate bursts;  /* shares, times the references for which a burst stands */
 };
 
 static uint64_t hash(const struct locality_sampled *s, uint64_t block)
@@ -67,9 +68,29 @@ static void follow(struct locality_sampled *s, uint64_t address, int top)
             s->seen.same[w][to] += weight * found.same[w];
     }
     if (found.bucket[0] == PEET_SIM_COLD && ++s->blocks > s->most && s->rate < 16) {
-        s->rate++;
+        if (!s->rate++ && !s->near) { /* bursts begin */
+            s->phase = PAUSED;
+            s->left = 1;
+        }
         s->blocks = peet_sim_surface_drop(s->far, drop, s);
     }
+}
+
+/** A burst stands for all references since the one before. */
+static void end_burst(struct locality_sampled *s)
+{
+    double n, weight = (double)s->since;
+
+    peet_sim_tally_settle(&s->burst);
+    n = (double)s->burst.references;
+    for (unsigned w = 0; n > 0 && w < PEET_SIM_WIDTHS; w++)
+        for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++) {
+            s->bursts.reuse[w][k] += weight * (double)s->burst.reuse[w][k] / n;
+            if (w < PEET_SIM_HALVINGS && k < PEET_SIM_COLD)
+                s->bursts.same[w][k] += weight * (double)s->burst.same[w][k] / n;
+        }
+    s->burst = (struct peet_sim_tally){ 0 };
+    s->since = 0;
 }
 
 static void turn_phase(struct locality_sampled *s)
@@ -87,7 +108,9 @@ static void turn_phase(struct locality_sampled *s)
         break;
     case COUNTING:
         s->phase = PAUSED;
-        s->left = PERIOD - BURST;
+        s->left = s->pause;
+        s->pause = s->pause + s->pause / 4 < PERIOD ? s->pause + s->pause / 4 : PERIOD; /* short runs have bursts, too */
+        end_burst(s);
         peet_sim_surface_free(s->near);
         s->near = NULL;
         break;
@@ -103,6 +126,7 @@ int locality__sampled_reference(struct locality_sampled *s, uint64_t address)
     s->begun = 1;
     s->last = address;
     s->all.top[top]++;
+    s->since++;
     if (LOCALITY_UNLIKELY(s->near != NULL)) {
         struct peet_sim_tally warm = { 0 };
 
@@ -124,7 +148,7 @@ struct locality_sampled *locality__sampled_new(uint64_t most_blocks, uint64_t se
     s->far = peet_sim_surface_new();
     s->most = most_blocks;
     s->salt = seed;
-    s->left = BURST;
+    s->left = s->pause = BURST;
     if (s->far)
         return s;
     free(s);
@@ -149,16 +173,16 @@ static void combine(const struct locality_sampled *s, unsigned w, unsigned near,
     const double *seen_same = w < PEET_SIM_HALVINGS ? s->seen.same[w] : nobody;
 
     for (unsigned k = 1; k < PEET_SIM_BUCKETS; k++) {
-        n += (double)s->burst.reuse[w][k];
+        n += s->bursts.reuse[w][k];
         all += s->seen.reuse[w][k];
     }
-    if (!s->rate || n < 1)
+    if (!s->rate || n <= 0)
         near = 0;
     for (unsigned k = 1; k < PEET_SIM_BUCKETS; k++) {
         int burst = k <= near;
 
-        reuse[k] = burst ? (double)s->burst.reuse[w][k] / n : all > 0 ? s->seen.reuse[w][k] / all : 0;
-        same[k] = burst ? (w < PEET_SIM_HALVINGS ? (double)s->burst.same[w][k] / n : 0) : all > 0 ? seen_same[k] / all : 0;
+        reuse[k] = burst ? s->bursts.reuse[w][k] / n : all > 0 ? s->seen.reuse[w][k] / all : 0;
+        same[k] = burst ? (w < PEET_SIM_HALVINGS ? s->bursts.same[w][k] / n : 0) : all > 0 ? seen_same[k] / all : 0;
         *(burst ? &sum : &far) += reuse[k];
     }
     for (unsigned k = near + 1; k < PEET_SIM_BUCKETS; k++) { /* far reuse gets what bursts leave */
@@ -175,7 +199,7 @@ void locality__sampled_tally(struct locality_sampled *s, struct peet_sim_tally *
     uint64_t above[PEET_SIM_BUCKETS];
 
     peet_sim_tally_settle(&top);
-    peet_sim_tally_settle(&s->burst);
+    end_burst(s);
     *out = top;
     for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
         double reuse[PEET_SIM_BUCKETS] = { 0 }, same[PEET_SIM_BUCKETS] = { 0 }, others = (double)(top.references - top.reuse[w][0]), sum = 0;
