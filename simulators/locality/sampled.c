@@ -109,7 +109,7 @@ static void turn_phase(struct locality_sampled *s)
     case COUNTING:
         s->phase = PAUSED;
         s->left = s->pause;
-        s->pause = s->pause + s->pause / 4 < PERIOD ? s->pause + s->pause / 4 : PERIOD; /* short runs have bursts, too */
+        s->pause += s->pause < PERIOD ? s->pause / 32 : 0; /* short runs have bursts, too */
         end_burst(s);
         peet_sim_surface_free(s->near);
         s->near = NULL;

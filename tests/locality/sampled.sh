@@ -6,7 +6,7 @@ while IFS='|' read -r name arguments libs; do
     must "$peetcc" -O2 -o $name "$PEET_SOURCE/bench/programs/$name.c" $libs
     run --observe locality,windows=off,lines=off -d exact -- ./$name $arguments >/dev/null || fail "$name"
     run --observe locality,mode=sampled,blocks=1048576 -d all -- ./$name $arguments >/dev/null || fail "$name"
-    run --observe locality,mode=sampled,blocks=512 -d some -- ./$name $arguments >/dev/null || fail "$name"
+    run --observe locality,mode=sampled -d some -- ./$name $arguments >/dev/null || fail "$name"
     must "$peet" locality signature exact -o exact.json
     must "$peet" locality signature all -o all.json
     must "$peet" locality signature some -o some.json
@@ -23,10 +23,9 @@ print("%s: %.3f per cent, one of %d" % (sys.argv[1], error, followed))
 sys.exit(error > 1 or followed < 2)
 PY
 done <<'LIST'
-cg|8000 8 1|-lm
+cg|10000 8 1|-lm
 hash|20000 4|
-radix|30000 2|
-chase|8000 2|
+radix|200000 1|
 LIST
 "$peet" run --observe locality,mode=sampled,functions=on -d bad -- ./cg 20 4 1 2>err && fail "functions of samples"
 grep -q sampled err || fail "$(cat err)"
