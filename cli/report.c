@@ -2,6 +2,7 @@
 /* peet report: what runs have left in their folders, for people: the page of any run, several side by side, tables and pictures by data structure,
  * and of where the cycles went. */
 #include "common.h"
+#include "export.h"
 #include "figures.h"
 #include "page.h"
 #include "report.h"
@@ -15,12 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_JSON = 0x100, KEY_CSV, DEFAULT_TOP = 3, FUNCTIONS = 10 };
+enum { KEY_JSON = 0x100, KEY_CSV, KEY_CALLGRIND, KEY_COLLAPSED, KEY_MEASURE, KEY_TRACE, DEFAULT_TOP = 3, FUNCTIONS = 10 };
 
 struct asked {
     const char **folders;
     size_t nfolders;
-    const char *plot, *csv;
+    const char *plot, *csv, *callgrind, *collapsed, *measure, *trace;
     int top, json;
 };
 
@@ -38,6 +39,10 @@ static const struct argp_option options[] = {
     { "top", 't', "K", 0, "Name the K structures with most misses, 1 to 10; default 3", 0 },
     { "plot", 'p', "FILE", 0, "Draw all that into FILE: .svg, .png or .pdf", 0 },
     { "csv", KEY_CSV, "FILE", 0, "Write all figures of the runs, and the counts over time, into FILE, as comma-separated text", 0 },
+    { "callgrind", KEY_CALLGRIND, "FILE", 0, "Write the profile of a run (--observe profile) into FILE as callgrind does, for KCachegrind", 0 },
+    { "collapsed", KEY_COLLAPSED, "FILE", 0, "Write its call paths into FILE as collapsed stacks, for flame graphs", 0 },
+    { "measure", KEY_MEASURE, "NAME", 0, "What --collapsed counts: cycles (default), instructions, reads, l1d_misses, ...", 0 },
+    { "trace", KEY_TRACE, "FILE", 0, "Write the time line of a run (--observe timeline) into FILE as trace events, for Perfetto", 0 },
     { "json", KEY_JSON, NULL, 0, "Print the tables as JSON", 0 },
     { 0 },
 };
@@ -59,6 +64,18 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_CSV:
         asked->csv = text;
+        return 0;
+    case KEY_CALLGRIND:
+        asked->callgrind = text;
+        return 0;
+    case KEY_COLLAPSED:
+        asked->collapsed = text;
+        return 0;
+    case KEY_MEASURE:
+        asked->measure = text;
+        return 0;
+    case KEY_TRACE:
+        asked->trace = text;
         return 0;
     case KEY_JSON:
         asked->json = 1;
@@ -140,6 +157,12 @@ static void say_what(const struct asked *asked, const struct runs *runs)
             " where the cycles went, by hardware context and function, and misses over time" : " where the cycles went, by hardware context and function");
     if (asked->csv)
         printf("%s%s: all figures of the runs, and counts over time\n", asked->plot ? "" : "\n", asked->csv);
+    if (asked->callgrind)
+        printf("\n%s: the profile, for KCachegrind and callgrind_annotate\n", asked->callgrind);
+    if (asked->collapsed)
+        printf("\n%s: call paths, for flame graphs (speedscope, flamegraph.pl)\n", asked->collapsed);
+    if (asked->trace)
+        printf("\n%s: the time line, for ui.perfetto.dev or chrome://tracing\n", asked->trace);
     if (!asked->plot && (runs->have_profiles || runs->have_accounts))
         printf("\n\"peet report --plot FILE.svg%s%s\" draws that\n", asked->nfolders ? " " : "", asked->nfolders == 1 ? asked->folders[0] : "DIR...");
 }
@@ -193,6 +216,16 @@ static int write_files(const struct asked *asked, const struct runs *runs)
     if (asked->plot && peet_cli_report_plot(profiles, accounts, runs->n, asked->plot, &error))
         return peet_cli_fail(&error);
     if (asked->csv && peet_cli_csv(accounts, runs->figures, asked->folders, runs->n, asked->csv, &error))
+        return peet_cli_fail(&error);
+    if ((asked->callgrind || asked->collapsed || asked->trace) && runs->n != 1) {
+        peet_cli_complain("--callgrind, --collapsed and --trace write one run each: give one folder");
+        return PEET_CLI_USAGE;
+    }
+    if (asked->callgrind && peet_cli_export_callgrind(runs->stats[0], asked->callgrind, &error))
+        return peet_cli_fail(&error);
+    if (asked->collapsed && peet_cli_export_collapsed(runs->stats[0], asked->measure, asked->collapsed, &error))
+        return peet_cli_fail(&error);
+    if (asked->trace && peet_cli_export_trace(runs->stats[0], asked->folders[0], asked->trace, &error))
         return peet_cli_fail(&error);
     return PEET_CLI_OK;
 }

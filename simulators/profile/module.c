@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The observer `profile`: events become costs of the context that runs.  See profile.h.
+ *
+ * Cycles.  An observer learns at which clock a block begins.  What has passed on the processor since the last event there belongs to that event's
+ * block, as long as its context cannot have left the processor.  A request for a lock and the like may end with a wait; SYNC_GRANT then
+ * tells how long that was, and what is left of the time is the request's own.
+ */
+#include "profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct peet_param params[] = {
+    { "convention", PEET_PARAM_ENUM, "", "callgrind", "callgrind|plain",
+        "what is one instruction, read, write: as Valgrind's callgrind has it, or as the processor does it" },
+    { "contexts", PEET_PARAM_U64, "", "64", "0..100000", "so many software contexts have their functions listed apart, the others together" },
+    { "paths", PEET_PARAM_BOOL, "", "on", "", "list the call paths" },
+    { 0 },
+};
+
+struct instance { struct profile profile; int paths; };
+
+static void *create(const struct peet_env *env, const union peet_value *values)
+{
+    struct instance *self = calloc(1, sizeof *self);
+    struct profile *p = &self->profile;
+    size_t nlevels = 0;
+
+    if (!self) {
+        env->fail(env, "out of memory");
+        return NULL;
+    }
+    p->env = env;
+    p->convention = (enum peet_convention)values[0].u64;
+    p->ngroups = (uint32_t)values[1].u64 + 1;
+    self->paths = values[2].u64 != 0;
+    p->levels = env->memory(env, &nlevels);
+    p->nlevels = nlevels < PROFILE_LEVELS ? (uint32_t)nlevels : PROFILE_LEVELS;
+    p->measures = FIRST_MISS + p->nlevels * PROFILE_CAUSES;
+    p->hw = calloc(env->hw_contexts + 1, sizeof *p->hw);
+    p->groups = calloc(p->ngroups, sizeof *p->groups);
+    if (!p->hw || !p->groups || profile_grow(p, &p->nodes, &p->nodes_room, 1, sizeof(*p->nodes))) {
+        env->fail(env, "out of memory");
+        profile_free(p);
+        return NULL;
+    }
+    p->nodes[0] = (struct node){ .parent = NOTHING, .routine = NOTHING, .arc = NOTHING, .edges = NOTHING };
+    p->nnodes = 1;
+    return self;
+}
+
+static void destroy(void *self)
+{
+    profile_free(self);
+}
+
+/** Time passes on a processor up to an event of @c.  @waited: so much of it the context was waiting; UINT64_MAX: all of it */
+static void pass(struct profile *p, struct hardware *h, struct thread *c, uint64_t now, uint64_t waited)
+{
+    if (h->thread == c && h->open && c->hw == h && !waited) {
+        c->sum.of[CYCLES] += now - h->last;
+        if (h->place)
+            h->place->cycles += now - h->last;
+    } else {
+        uint64_t gone = c->waits ? now - c->asked : 0;
+
+        if (h->thread && h->thread != c && h->open && h->thread->hw == h && !h->thread->waits) { /* it was made to leave */
+            h->thread->sum.of[CYCLES] += now - h->last;
+            if (h->place)
+                h->place->cycles += now - h->last;
+        }
+        if (waited > gone)
+            waited = gone;
+        if (waited) {
+            struct place *place = c->last ? profile_place(p, c->last) : NULL;
+
+            c->sum.of[WAITED] += waited;
+            c->sum.of[CYCLES] += waited == gone ? 0 : gone - waited;
+            if (place) {
+                place->waited += waited;
+                place->cycles += gone - waited;
+            }
+        }
+        h->thread = c;
+        h->place = c->last ? profile_place(p, c->last) : NULL;
+    }
+    h->open = 1;
+    h->last = now;
+    c->asked = now;
+    c->hw = h;
+    c->waits = 0;
+}
+
+/** What the memory system has reported of a processor belongs to the context there. */
+static __attribute__((noinline)) void settle(struct profile *p, struct hardware *h, struct thread *c)
+{
+    for (uint32_t i = STALLED; i < p->measures; i++)
+        c->sum.of[i] += h->misses.of[i];
+    memset(&h->misses, 0, sizeof h->misses);
+    h->missed = 0;
+}
+
+static inline void take(struct profile *p, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t turns)
+{
+    struct hardware *h = &p->hw[hw];
+    const struct peet_block *block = event->block;
+    struct place *place = profile_place(p, block);
+    struct thread *c = h->thread && h->thread->number == event->context ? h->thread : profile_thread(p, event->context);
+
+    if (!place || !c || p->failed)
+        return;
+    if (__builtin_expect(h->thread == c && h->open && c->hw == h, 1)) {
+        uint64_t passed = now - h->last;
+
+        c->sum.of[CYCLES] += passed;
+        if (h->place)
+            h->place->cycles += passed;
+        h->last = c->asked = now;
+        c->waits = 0;
+    } else {
+        pass(p, h, c, now, 0);
+    }
+    if (!c->last || (block->flags & PEET_BLOCK_ENTRY) || block->function != c->last->function || profile_place(p, c->last)->returns || !c->nframes)
+        profile_move(p, c, block);
+    h->place = place;
+    c->last = block;
+    c->sum.of[INSTRUCTIONS] += place->each.instructions * turns;
+    c->sum.of[READS] += place->each.reads * turns;
+    c->sum.of[WRITES] += place->each.writes * turns;
+    place->executions += turns;
+    if (__builtin_expect(!(block->flags & PEET_BLOCK_SIMPLE), 0) && event->values) {
+        struct peet_counts counts = { 0, 0, 0 };
+
+        peet_count_dynamic(block, event->values, p->convention, &counts);
+        c->sum.of[INSTRUCTIONS] += counts.instructions;
+        c->sum.of[READS] += counts.reads;
+        c->sum.of[WRITES] += counts.writes;
+        place->varying.instructions += counts.instructions;
+        place->varying.reads += counts.reads;
+        place->varying.writes += counts.writes;
+    }
+    if (__builtin_expect(h->missed, 0))
+        settle(p, h, c);
+}
+
+static uint64_t block(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now)
+{
+    take(self, hw, event, now, 1);
+    return 0;
+}
+
+static uint64_t loop(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
+{
+    (void)until;
+    *out_turns = event->turns;
+    take(self, hw, event, now, event->turns);
+    return 0;
+}
+
+/** After these a context may be off its processor. */
+static int may_leave(uint32_t type)
+{
+    switch (type) {
+    case PEET_ABSTRACT_DOALL_FORK:
+    case PEET_ABSTRACT_DOALL_FINISH:
+    case PEET_ABSTRACT_CONTEXT_EXIT:
+    case PEET_ABSTRACT_PROGRAM_EXIT:
+    case PEET_ABSTRACT_MUTEX_LOCK:
+    case PEET_ABSTRACT_MUTEX_TRYLOCK:
+    case PEET_ABSTRACT_RWLOCK_READ:
+    case PEET_ABSTRACT_RWLOCK_WRITE:
+    case PEET_ABSTRACT_COND_WAIT:
+    case PEET_ABSTRACT_BARRIER_WAIT:
+    case PEET_ABSTRACT_SEM_WAIT:
+    case PEET_ABSTRACT_ONCE_BEGIN:
+    case PEET_ABSTRACT_WAIT:
+    case PEET_ABSTRACT_LOOP_NEXT:
+    case PEET_ABSTRACT_THREAD_JOIN:
+    case PEET_ABSTRACT_SLEEP:
+    case PEET_ABSTRACT_IO_WAIT:
+        return 1;
+    }
+    return 0;
+}
+
+static uint64_t abstract(void *self, unsigned hw, const struct peet_abstract_event *event, uint64_t now)
+{
+    struct profile *p = self;
+    struct hardware *h = &p->hw[hw];
+    struct thread *c = profile_thread(p, event->context);
+
+    if (!c || p->failed)
+        return 0;
+    switch (event->type) {
+    case PEET_ABSTRACT_SYNC_GRANT:
+        pass(p, h, c, now, event->args[2] ? event->args[2] : 0);
+        break;
+    case PEET_ABSTRACT_DOALL_JOIN:
+        pass(p, h, c, now, c->waits ? UINT64_MAX : 0);
+        break;
+    default:
+        pass(p, h, c, now, 0);
+    }
+    if (h->missed)
+        settle(p, h, c);
+    c->waits = (uint8_t)may_leave(event->type);
+    if (event->type == PEET_ABSTRACT_SIGNAL_ENTER)
+        c->signal = 1;
+    if (event->type == PEET_ABSTRACT_CONTEXT_EXIT || event->type == PEET_ABSTRACT_DOALL_FINISH)
+        profile_thread_over(p, c);
+    return 0;
+}
+
+static void memory(void *self, const struct peet_memory_event *events, size_t n)
+{
+    struct profile *p = self;
+
+    for (const struct peet_memory_event *e = events; e != events + n; e++) {
+        struct hardware *h = &p->hw[e->hw];
+        struct place *place = e->block ? profile_place(p, e->block) : NULL;
+        uint32_t measure, insn = place && e->ref < e->block->nrefs ? e->block->refs[e->ref].insn : 0;
+        struct cost *at;
+        uint64_t value = 1;
+
+        if (e->flags & PEET_MEMORY_PREFETCH)
+            continue;
+        if (e->type == PEET_MEMORY_STALL) {
+            measure = STALLED;
+            value = e->cycles;
+        } else if (e->type == PEET_MEMORY_MISS && e->level >= 1 && e->level <= p->nlevels && !(e->flags & PEET_MEMORY_WALK)) {
+            uint32_t cause = e->flags & PEET_MEMORY_INSTRUCTION ? PEET_MISS_CAUSES : e->cause < PEET_MISS_CAUSES ? e->cause : 0;
+
+            measure = FIRST_MISS + (e->level - 1u) * PROFILE_CAUSES + cause;
+        } else {
+            continue;
+        }
+        h->misses.of[measure] += value;
+        h->missed = 1;
+        at = place ? profile_insn(p, place, insn) : &p->nowhere;
+        if (at)
+            at->of[measure] += value;
+    }
+}
+
+static void finish(void *self, uint64_t end_cycles)
+{
+    struct profile *p = self;
+
+    for (unsigned i = 0; i < p->env->hw_contexts; i++) {
+        struct hardware *h = &p->hw[i];
+
+        if (h->thread && h->open && h->thread->hw == h && !h->thread->waits && end_cycles > h->last && h->place) {
+            uint64_t left = p->env->clock(p->env, i) > h->last ? p->env->clock(p->env, i) - h->last : 0;
+
+            h->thread->sum.of[CYCLES] += left;
+            h->place->cycles += left;
+        }
+        if (h->missed && h->thread)
+            settle(p, h, h->thread);
+    }
+    for (uint32_t i = 0; i < p->nthreads; i++)
+        if (p->threads[i])
+            profile_unwind(p, p->threads[i]);
+}
+
+static void stats(void *arg, const struct peet_env *env, struct peet_stats *node)
+{
+    struct instance *self = arg;
+
+    for (uint32_t i = 0; i < self->profile.nthreads; i++) /* the run may have ended in the middle */
+        if (self->profile.threads[i])
+            profile_unwind(&self->profile, self->profile.threads[i]);
+    profile_stats(&self->profile, env, node, self->paths);
+}
+
+__attribute__((visibility("default"))) const struct peet_module peet_module = {
+    .abi = PEET_MODULE_ABI,
+    .struct_size = sizeof(struct peet_module),
+    .name = "profile",
+    .summary = "instructions, cycles, references, misses and stalls by function, line, call site, call path and context",
+    .kind = PEET_OBSERVER,
+    .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ABSTRACT | PEET_NEEDS_MEMORY,
+    .params = params,
+    .create = create,
+    .destroy = destroy,
+    .block = block,
+    .loop = loop,
+    .abstract = abstract,
+    .memory = memory,
+    .finish = finish,
+    .stats = stats,
+};

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The results of a profile, as they stand in stats.json below "profile"; the keys are described in docs/PROFILE.md. */
+#include "profile.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const plain[FIRST_MISS] = { "instructions", "reads", "writes", "cycles", "waited_cycles", "stall_cycles" };
+static const char *const causes[PROFILE_CAUSES] = { "unknown", "cold", "capacity", "conflict", "upgrade", "true_sharing", "false_sharing", "instruction" };
+
+/** "l1d": a level's name as it stands in keys. */
+static const char *level_key(const struct profile *p, uint32_t level, char out[24])
+{
+    size_t n = 0;
+
+    for (const char *c = p->levels[level].name; *c && n < 23; c++)
+        out[n++] = isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '_';
+    out[n] = '\0';
+    return out;
+}
+
+/** All that is not 0, and in any case the first four.  @prefix: "" or "inclusive_" */
+static void put(const struct profile *p, const struct peet_env *env, struct peet_stats *o, const struct cost *cost, const char *prefix)
+{
+    char key[96], name[24];
+
+    for (uint32_t i = 0; i < FIRST_MISS; i++)
+        if (cost->of[i] || i <= CYCLES) {
+            snprintf(key, sizeof key, "%s%s", prefix, plain[i]);
+            env->stats_u64(env, o, key, cost->of[i]);
+        }
+    for (uint32_t l = 0; l < p->nlevels; l++) {
+        const uint64_t *of = &cost->of[FIRST_MISS + l * PROFILE_CAUSES];
+        uint64_t all = 0;
+
+        for (uint32_t k = 0; k < PROFILE_CAUSES; k++)
+            all += of[k];
+        if (!all)
+            continue;
+        snprintf(key, sizeof key, "%s%s_misses", prefix, level_key(p, l, name));
+        env->stats_u64(env, o, key, all);
+        for (uint32_t k = 0; k < PROFILE_CAUSES; k++)
+            if (of[k]) {
+                snprintf(key, sizeof key, "%s%s_%s_misses", prefix, name, causes[k]);
+                env->stats_u64(env, o, key, of[k]);
+            }
+    }
+}
+
+static void put_routine(const struct profile *p, const struct peet_env *env, struct peet_stats *o, uint32_t id)
+{
+    const struct peet_function *f = id < p->nroutines ? p->routines[id].function : NULL;
+
+    env->stats_u64(env, o, "id", id);
+    env->stats_string(env, o, "name", f ? f->name : "");
+    env->stats_string(env, o, "file", f ? f->file : "");
+    env->stats_u64(env, o, "line", f ? f->line : 0);
+    env->stats_string(env, o, "image", f && f->image ? f->image : "");
+}
+
+/** What functions cost themselves: the sum over their nodes.  The caller frees it; NULL: no memory */
+static struct cost *selves(const struct profile *p)
+{
+    struct cost *list = calloc(p->nroutines + 1, sizeof *list), none = { { 0 } };
+
+    for (uint32_t i = 0; list && i < p->nnodes; i++)
+        if (p->nodes[i].routine != NOTHING)
+            cost_add(p, &list[p->nodes[i].routine], &p->nodes[i].self, &none);
+    return list;
+}
+
+/* -------------------------------------------------------------------------------------------- functions */
+
+static void put_functions(const struct profile *p, const struct peet_env *env, struct peet_stats *node)
+{
+    struct peet_stats *list = env->stats_array(env, node, "functions");
+    struct cost *self = selves(p), *called = calloc(p->nroutines + 1, sizeof *called), none = { { 0 } };
+
+    for (uint32_t i = 0; called && i < p->narcs; i++)
+        if (p->arcs[i].caller != NOTHING)
+            cost_add(p, &called[p->arcs[i].caller], &p->arcs[i].inclusive, &none);
+    if (!self || !called)
+        env->fail(env, "out of memory");
+    for (uint32_t i = 0; self && called && i < p->nroutines; i++) {
+        struct peet_stats *o;
+
+        if (!p->routines[i].function)
+            continue;
+        o = env->stats_object(env, list, NULL);
+        put_routine(p, env, o, i);
+        env->stats_u64(env, o, "calls", p->routines[i].calls);
+        put(p, env, o, &self[i], "");
+        put(p, env, o, &p->routines[i].inclusive, "inclusive_");
+        env->stats_u64(env, o, "callgrind_inclusive_instructions", self[i].of[INSTRUCTIONS] + called[i].of[INSTRUCTIONS]);
+    }
+    free(self);
+    free(called);
+}
+
+/* ------------------------------------------------------------------------------------------------ lines */
+
+struct line { const struct peet_function *function; uint32_t line; struct cost cost; };
+
+static int by_line(const void *a, const void *b)
+{
+    const struct line *x = a, *y = b;
+    int files = strcmp(x->function->file, y->function->file);
+
+    if (files)
+        return files;
+    if (x->line != y->line)
+        return x->line < y->line ? -1 : 1;
+    return (x->function->id > y->function->id) - (x->function->id < y->function->id);
+}
+
+/** One instruction's reads and writes of each execution; what belongs to no reference (Valgrind's own) is the first instruction's. */
+static void insn_counts(const struct profile *p, const struct place *place, struct peet_counts *out)
+{
+    const struct peet_block *b = place->block;
+    struct peet_counts rest = place->each;
+
+    for (uint32_t i = 0; i < b->ninsns; i++)
+        out[i] = (struct peet_counts){ 1, 0, 0 };
+    for (uint32_t i = 0; i < b->nrefs; i++) {
+        struct peet_counts one = { 0, 0, 0 };
+        const struct peet_ref *ref = &b->refs[i];
+
+        if ((ref->flags & PEET_REF_RANGE) ||
+            ((ref->flags & PEET_REF_CONDITIONAL) && !(p->convention == PEET_COUNT_CALLGRIND && peet__count_is(b, ref, "GATHER"))))
+            continue;
+        peet__count_ref(b, ref, p->convention, 1, &one);
+        out[ref->insn].reads += one.reads;
+        out[ref->insn].writes += one.writes;
+        rest.reads -= one.reads;
+        rest.writes -= one.writes;
+    }
+    out[0].reads += rest.reads;
+    out[0].writes += rest.writes;
+}
+
+/** A block's instructions, as lines of one entry each.  Cycles are shared out evenly over the instructions. */
+static size_t put_place(const struct profile *p, const struct place *place, struct line *out, struct peet_counts *counts)
+{
+    const struct peet_block *b = place->block;
+    uint64_t cycles = place->cycles;
+    uint32_t varying = 0;
+
+    if (!b->insns || !b->ninsns)
+        return 0;
+    insn_counts(p, place, counts);
+    for (uint32_t i = 0; i < b->nrefs; i++)
+        if (b->refs[i].flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL))
+            varying = b->refs[i].insn;
+    for (uint32_t i = 0; i < b->ninsns; i++) {
+        struct cost *cost = &out[i].cost;
+
+        out[i].function = b->function;
+        out[i].line = b->insns[i].line;
+        memset(cost, 0, sizeof *cost);
+        if (place->insns)
+            *cost = place->insns[i];
+        cost->of[INSTRUCTIONS] = place->executions + (i == varying ? place->varying.instructions : 0);
+        cost->of[READS] = counts[i].reads * place->executions + (i == varying ? place->varying.reads : 0);
+        cost->of[WRITES] = counts[i].writes * place->executions + (i == varying ? place->varying.writes : 0);
+        cost->of[CYCLES] = i + 1 == b->ninsns ? cycles : place->cycles / b->ninsns;
+        cost->of[WAITED] = i + 1 == b->ninsns ? place->waited : 0;
+        cycles -= cost->of[CYCLES];
+    }
+    return b->ninsns;
+}
+
+static void put_lines(const struct profile *p, const struct peet_env *env, struct peet_stats *node)
+{
+    struct peet_stats *list = env->stats_array(env, node, "lines");
+    size_t n = 0, kept = 0, most = 1;
+    struct line *lines;
+    struct peet_counts *counts;
+    struct cost none = { { 0 } };
+
+    for (uint32_t i = 0; i < p->nplaces; i++)
+        if (p->places[i]) {
+            n += p->places[i]->block->ninsns;
+            most = p->places[i]->block->ninsns > most ? p->places[i]->block->ninsns : most;
+        }
+    lines = malloc((n + 1) * sizeof *lines);
+    counts = malloc(most * sizeof *counts);
+    if (!lines || !counts) {
+        env->fail(env, "out of memory for %zu lines", n);
+        n = 0;
+    }
+    n = n ? 0 : n;
+    for (uint32_t i = 0; lines && counts && i < p->nplaces; i++)
+        if (p->places[i])
+            n += put_place(p, p->places[i], lines + n, counts);
+    if (n)
+        qsort(lines, n, sizeof *lines, by_line);
+    for (size_t i = 1; i < n; i++)
+        if (by_line(&lines[kept], &lines[i]) == 0)
+            cost_add(p, &lines[kept].cost, &lines[i].cost, &none);
+        else
+            lines[++kept] = lines[i];
+    for (size_t i = 0; n && i <= kept; i++) {
+        struct peet_stats *o = env->stats_object(env, list, NULL);
+
+        env->stats_string(env, o, "file", lines[i].function->file);
+        env->stats_u64(env, o, "line", lines[i].line);
+        env->stats_string(env, o, "function", lines[i].function->name);
+        env->stats_u64(env, o, "function_id", lines[i].function->id);
+        put(p, env, o, &lines[i].cost, "");
+    }
+    if (memcmp(&p->nowhere, &none, sizeof none)) {
+        struct peet_stats *o = env->stats_object(env, list, NULL);
+
+        env->stats_string(env, o, "file", "");
+        env->stats_u64(env, o, "line", 0);
+        env->stats_string(env, o, "function", "(outside functions)");
+        put(p, env, o, &p->nowhere, "");
+    }
+    free(lines);
+    free(counts);
+}
+
+/* ------------------------------------------------------------------------------------------ calls, paths */
+
+static uint32_t site_line(const struct peet_block *site)
+{
+    return site && site->insns && site->ninsns ? site->insns[site->ninsns - 1].line : 0;
+}
+
+static void put_calls(const struct profile *p, const struct peet_env *env, struct peet_stats *node)
+{
+    struct peet_stats *list = env->stats_array(env, node, "calls");
+
+    for (uint32_t i = 0; i < p->narcs; i++) {
+        const struct arc *a = &p->arcs[i];
+        const struct peet_function *from = a->caller != NOTHING ? p->routines[a->caller].function : NULL, *to = p->routines[a->callee].function;
+        struct peet_stats *o = env->stats_object(env, list, NULL);
+
+        env->stats_string(env, o, "caller", from ? from->name : "");
+        if (from)
+            env->stats_u64(env, o, "caller_id", a->caller);
+        env->stats_string(env, o, "file", from ? from->file : "");
+        env->stats_u64(env, o, "line", site_line(a->site));
+        env->stats_string(env, o, "callee", to ? to->name : "");
+        env->stats_u64(env, o, "callee_id", a->callee);
+        env->stats_u64(env, o, "calls", a->calls);
+        put(p, env, o, &a->inclusive, "inclusive_");
+    }
+}
+
+/** Children come after their parents, so one pass from the end adds up the subtrees. */
+static void put_paths(const struct profile *p, const struct peet_env *env, struct peet_stats *node)
+{
+    struct peet_stats *list = env->stats_array(env, node, "paths");
+    struct cost *all = malloc((p->nnodes + 1) * sizeof *all), none = { { 0 } };
+
+    if (!all) {
+        env->fail(env, "out of memory for %u paths", p->nnodes);
+        return;
+    }
+    for (uint32_t i = 0; i < p->nnodes; i++)
+        all[i] = p->nodes[i].self;
+    for (uint32_t i = p->nnodes; i-- > 1;)
+        cost_add(p, &all[p->nodes[i].parent], &all[i], &none);
+    for (uint32_t i = 0; i < p->nnodes; i++) {
+        const struct node *n = &p->nodes[i];
+        struct peet_stats *o = env->stats_object(env, list, NULL);
+        const struct peet_function *f = n->routine != NOTHING ? p->routines[n->routine].function : NULL;
+
+        env->stats_u64(env, o, "id", i);
+        if (i) {
+            env->stats_u64(env, o, "parent", n->parent);
+            env->stats_u64(env, o, "function_id", n->routine);
+            env->stats_u64(env, o, "line", site_line(p->arcs[n->arc].site));
+        }
+        env->stats_string(env, o, "function", f ? f->name : "(all)");
+        env->stats_u64(env, o, "calls", n->calls);
+        put(p, env, o, &n->self, "");
+        put(p, env, o, &all[i], "inclusive_");
+    }
+    free(all);
+}
+
+static void put_contexts(const struct profile *p, const struct peet_env *env, struct peet_stats *node)
+{
+    struct peet_stats *list = env->stats_array(env, node, "contexts");
+
+    for (uint32_t g = 0; g < p->ngroups; g++) {
+        struct peet_stats *o, *functions;
+        struct cost sum = { { 0 } }, none = { { 0 } };
+
+        if (!p->groups[g].used)
+            continue;
+        o = env->stats_object(env, list, NULL);
+        if (g + 1 < p->ngroups)
+            env->stats_u64(env, o, "context", g);
+        else
+            env->stats_string(env, o, "context", "all the others");
+        functions = env->stats_array(env, o, "functions");
+        for (uint32_t i = 0; i < p->groups[g].room; i++) {
+            const struct cost *cost = &p->groups[g].routines[i];
+            struct peet_stats *one;
+
+            if (!memcmp(cost, &none, sizeof none))
+                continue;
+            one = env->stats_object(env, functions, NULL);
+            env->stats_u64(env, one, "id", i);
+            env->stats_string(env, one, "name", p->routines[i].function->name);
+            put(p, env, one, cost, "");
+            cost_add(p, &sum, cost, &none);
+        }
+        put(p, env, o, &sum, "");
+    }
+}
+
+void profile_stats(struct profile *p, const struct peet_env *env, struct peet_stats *node, int paths)
+{
+    struct cost sum = { { 0 } }, none = { { 0 } };
+    struct peet_stats *list;
+
+    env->stats_string(env, node, "convention", p->convention == PEET_COUNT_PLAIN ? "plain" : "callgrind");
+    list = env->stats_array(env, node, "levels");
+    for (uint32_t l = 0; l < p->nlevels; l++)
+        env->stats_string(env, list, NULL, p->levels[l].name);
+    for (uint32_t i = 0; i < p->nnodes; i++)
+        cost_add(p, &sum, &p->nodes[i].self, &none);
+    put(p, env, env->stats_object(env, node, "totals"), &sum, "");
+    put_functions(p, env, node);
+    put_lines(p, env, node);
+    put_calls(p, env, node);
+    if (paths)
+        put_paths(p, env, node);
+    put_contexts(p, env, node);
+}

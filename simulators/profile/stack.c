@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls and returns of software contexts; the tree of paths and the arcs of the call graph.  See profile.h. */
+#include "profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void profile_book(struct profile *p, struct thread *c)
+{
+    struct group *g = &p->groups[c->group];
+    uint32_t routine = p->nodes[c->node].routine;
+
+    cost_add(p, &p->nodes[c->node].self, &c->sum, &c->booked);
+    if (routine != NOTHING && profile_grow(p, &g->routines, &g->room, (size_t)routine + 1, sizeof(*g->routines)) == 0) {
+        cost_add(p, &g->routines[routine], &c->sum, &c->booked);
+        g->used = 1;
+    }
+    memcpy(c->booked.of, c->sum.of, p->measures * sizeof *c->sum.of);
+}
+
+static uint32_t hash(uint32_t caller, const struct peet_block *site, uint32_t callee)
+{
+    uint64_t x = ((uint64_t)caller << 32 | callee) * 0x9e3779b97f4a7c15u ^ (uint64_t)(uintptr_t)site * 0xc2b2ae3d27d4eb4fu;
+
+    return (uint32_t)(x ^ x >> 29);
+}
+
+static int rehash(struct profile *p)
+{
+    uint32_t n = p->nchains ? 2 * p->nchains : 1024;
+    uint32_t *chains = malloc(n * sizeof *chains);
+
+    if (!chains)
+        return p->nchains ? 0 : -1; /* long chains are slow, and no worse */
+    memset(chains, 0xff, n * sizeof *chains);
+    for (uint32_t i = 0; i < p->narcs; i++) {
+        uint32_t *head = &chains[hash(p->arcs[i].caller, p->arcs[i].site, p->arcs[i].callee) % n];
+
+        p->arcs[i].next = *head;
+        *head = i;
+    }
+    free(p->chains);
+    p->chains = chains;
+    p->nchains = n;
+    return 0;
+}
+
+static uint32_t arc_of(struct profile *p, uint32_t caller, const struct peet_block *site, uint32_t callee)
+{
+    uint32_t at;
+
+    if (p->narcs >= p->nchains && rehash(p)) {
+        p->env->fail(p->env, "out of memory for a profile");
+        p->failed = 1;
+        return NOTHING;
+    }
+    at = hash(caller, site, callee) % p->nchains;
+    for (uint32_t i = p->chains[at]; i != NOTHING; i = p->arcs[i].next)
+        if (p->arcs[i].caller == caller && p->arcs[i].site == site && p->arcs[i].callee == callee)
+            return i;
+    if (profile_grow(p, &p->arcs, &p->arcs_room, (size_t)p->narcs + 1, sizeof(*p->arcs)))
+        return NOTHING;
+    p->arcs[p->narcs] = (struct arc){ .caller = caller, .callee = callee, .site = site, .next = p->chains[at] };
+    p->chains[at] = p->narcs;
+    return p->narcs++;
+}
+
+/** The node of a routine that a node's path has already, or a new child. */
+static uint32_t node_below(struct profile *p, uint32_t parent, uint32_t routine, uint32_t arc)
+{
+    for (uint32_t i = parent; i != NOTHING; i = p->nodes[i].parent)
+        if (p->nodes[i].routine == routine)
+            return i;
+    if (profile_grow(p, &p->nodes, &p->nodes_room, (size_t)p->nnodes + 1, sizeof(*p->nodes)))
+        return NOTHING;
+    p->nodes[p->nnodes] = (struct node){ .parent = parent, .routine = routine, .arc = arc, .edges = NOTHING };
+    return p->nnodes++;
+}
+
+static uint32_t edge_of(struct profile *p, uint32_t node, const struct peet_block *site, uint32_t routine)
+{
+    uint32_t e, arc, below;
+
+    for (e = p->nodes[node].edges; e != NOTHING; e = p->edges[e].next)
+        if (p->edges[e].routine == routine && p->edges[e].site == site)
+            return e;
+    arc = arc_of(p, p->nodes[node].routine, site, routine);
+    if (arc == NOTHING || profile_grow(p, &p->edges, &p->edges_room, (size_t)p->nedges + 1, sizeof(*p->edges)))
+        return NOTHING;
+    below = node_below(p, node, routine, arc);
+    if (below == NOTHING)
+        return NOTHING;
+    p->edges[p->nedges] = (struct edge){ routine, below, arc, p->nodes[node].edges, site };
+    p->nodes[node].edges = p->nedges;
+    return p->nedges++;
+}
+
+static void push(struct profile *p, struct thread *c, const struct peet_function *function, const struct peet_block *site, int tail)
+{
+    struct routine *routine = profile_routine(p, function);
+    uint32_t e;
+    struct frame *f;
+
+    if (!routine)
+        return;
+    profile_book(p, c);
+    e = edge_of(p, c->node, site, function->id);
+    if (e == NOTHING || profile_grow(p, &c->frames, &c->frames_room, (size_t)c->nframes + 1, sizeof(*c->frames)) ||
+        profile_grow(p, &c->depth, &c->depth_room, (size_t)function->id + 1, sizeof(*c->depth)))
+        return;
+    f = &c->frames[c->nframes++];
+    memcpy(f->enter.of, c->sum.of, p->measures * sizeof *c->sum.of);
+    f->last = c->last;
+    f->node = c->node;
+    f->routine = function->id;
+    f->arc = p->edges[e].arc;
+    f->tail = (uint8_t)tail;
+    c->depth[function->id]++;
+    c->node = p->edges[e].node;
+    p->nodes[c->node].calls++;
+    p->arcs[f->arc].calls++;
+    routine->calls++;
+}
+
+/** One call ends.  Returns: whether its caller's ends with it */
+static int pop(struct profile *p, struct thread *c)
+{
+    struct frame *f = &c->frames[--c->nframes];
+
+    profile_book(p, c);
+    cost_add(p, &p->arcs[f->arc].inclusive, &c->sum, &f->enter);
+    if (--c->depth[f->routine] == 0)
+        cost_add(p, &p->routines[f->routine].inclusive, &c->sum, &f->enter);
+    c->node = f->node;
+    c->last = f->last;
+    return f->tail;
+}
+
+static uint32_t current(const struct thread *c)
+{
+    return c->nframes ? c->frames[c->nframes - 1].routine : NOTHING;
+}
+
+/** Control is in a function without having been called there: several frames were left at once, or the run is seen from here on. */
+static void resynchronise(struct profile *p, struct thread *c, const struct peet_function *function)
+{
+    uint32_t i = c->nframes;
+
+    while (i && c->frames[i - 1].routine != function->id)
+        i--;
+    if (!i) {
+        push(p, c, function, NULL, 0);
+        return;
+    }
+    while (c->nframes > i)
+        pop(p, c);
+}
+
+void profile_move(struct profile *p, struct thread *c, const struct peet_block *block)
+{
+    const struct place *last = c->last ? profile_place(p, c->last) : NULL;
+    int returned = last && last->returns, tail;
+
+    if (returned)
+        while (c->nframes && pop(p, c))
+            ;
+    if (block->flags & PEET_BLOCK_ENTRY) {
+        last = c->last ? profile_place(p, c->last) : NULL;
+        tail = last && last->jumps && !returned && !c->signal && c->nframes;
+        c->signal = 0;
+        push(p, c, block->function, c->last, tail);
+    } else if (current(c) != block->function->id) {
+        resynchronise(p, c, block->function);
+    }
+}
+
+void profile_unwind(struct profile *p, struct thread *c)
+{
+    while (c->nframes)
+        pop(p, c);
+    profile_book(p, c);
+}

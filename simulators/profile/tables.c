@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of a profile: blocks, functions, contexts; see profile.h. */
+#include "profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int profile_grow(struct profile *p, void *list, uint32_t *room, size_t wanted, size_t bytes)
+{
+    void **at = list, *more;
+    size_t n = *room ? *room : 64;
+
+    if (wanted <= *room)
+        return 0;
+    while (n < wanted)
+        n *= 2;
+    more = p->failed || n > UINT32_MAX / 2 ? NULL : realloc(*at, n * bytes);
+    if (!more) {
+        if (!p->failed)
+            p->env->fail(p->env, "out of memory for %zu entries of a profile", n);
+        p->failed = 1;
+        return -1;
+    }
+    memset((char *)more + *room * bytes, 0, (n - *room) * bytes);
+    *at = more;
+    *room = (uint32_t)n;
+    return 0;
+}
+
+static void *fresh(struct profile *p, size_t bytes)
+{
+    void *one = p->failed ? NULL : calloc(1, bytes);
+
+    if (!one && !p->failed) {
+        p->env->fail(p->env, "out of memory for a profile");
+        p->failed = 1;
+    }
+    return one;
+}
+
+struct place *profile_place_new(struct profile *p, const struct peet_block *block)
+{
+    struct place *place;
+    const char *image = block->function->image;
+
+    if (profile_grow(p, &p->places, &p->nplaces, (size_t)block->id + 1, sizeof(*p->places)))
+        return NULL;
+    place = p->places[block->id] = fresh(p, sizeof *place);
+    if (!place)
+        return NULL;
+    place->block = block;
+    peet_count_static(block, p->convention, &place->each);
+    if (block->insns && block->ninsns) {
+        uint8_t last = block->insns[block->ninsns - 1].opcode->klass;
+
+        place->calls = last == PEET_INSN_CALL;
+        place->returns = last == PEET_INSN_RETURN;
+        place->jumps = last == PEET_INSN_JUMP || last == PEET_INSN_BRANCH;
+    }
+    if (image && strcmp(image, "peet") == 0)
+        place->returns = 1; /* a library's function: a block of its own, from which control returns */
+    return place;
+}
+
+struct thread *profile_thread(struct profile *p, uint32_t number)
+{
+    struct thread *c;
+
+    if (number < p->nthreads && p->threads[number])
+        return p->threads[number];
+    if (profile_grow(p, &p->threads, &p->nthreads, (size_t)number + 1, sizeof(*p->threads)))
+        return NULL;
+    c = p->threads[number] = fresh(p, sizeof *c);
+    if (c) {
+        c->number = number;
+        c->group = number < p->ngroups - 1 ? number : p->ngroups - 1;
+    }
+    return c;
+}
+
+void profile_thread_over(struct profile *p, struct thread *c)
+{
+    profile_unwind(p, c);
+    for (unsigned i = 0; i < p->env->hw_contexts; i++)
+        if (p->hw[i].thread == c) {
+            p->hw[i].thread = NULL;
+            p->hw[i].open = 0;
+        }
+    p->threads[c->number] = NULL;
+    free(c->frames);
+    free(c->depth);
+    free(c);
+}
+
+struct routine *profile_routine(struct profile *p, const struct peet_function *function)
+{
+    if (profile_grow(p, &p->routines, &p->nroutines, (size_t)function->id + 1, sizeof(*p->routines)))
+        return NULL;
+    p->routines[function->id].function = function;
+    return &p->routines[function->id];
+}
+
+struct cost *profile_insn(struct profile *p, struct place *place, uint32_t insn)
+{
+    if (!place->insns)
+        place->insns = fresh(p, (place->block->ninsns + 1) * sizeof *place->insns);
+    return place->insns ? &place->insns[insn < place->block->ninsns ? insn : 0] : NULL;
+}
+
+void profile_free(struct profile *p)
+{
+    for (uint32_t i = 0; i < p->nplaces; i++)
+        if (p->places[i]) {
+            free(p->places[i]->insns);
+            free(p->places[i]);
+        }
+    for (uint32_t i = 0; i < p->nthreads; i++)
+        if (p->threads[i]) {
+            free(p->threads[i]->frames);
+            free(p->threads[i]->depth);
+            free(p->threads[i]);
+        }
+    for (uint32_t i = 0; i < p->ngroups; i++)
+        free(p->groups[i].routines);
+    free(p->places);
+    free(p->routines);
+    free(p->arcs);
+    free(p->nodes);
+    free(p->edges);
+    free(p->threads);
+    free(p->groups);
+    free(p->hw);
+    free(p->chains);
+    free(p);
+}
