@@ -37,6 +37,8 @@ int peet_cli_sims(int argc, char **argv);
 int peet_cli_schema(int argc, char **argv);
 int peet_cli_costs(int argc, char **argv);
 int peet_cli_report(int argc, char **argv);
+int peet_cli_diff(int argc, char **argv);
+int peet_cli_sweep(int argc, char **argv);
 int peet_cli_whatif(int argc, char **argv);
 int peet_cli_locality(int argc, char **argv);
 

@@ -20,6 +20,11 @@ int peet_cli_export_collapsed(const json_t *stats, const char *measure, const ch
 /** peet_cli_export_trace() - Trace Event Format (JSON) of a run that `timeline` observed, with counters over time.  @folder: of the results */
 int peet_cli_export_trace(const json_t *stats, const char *folder, const char *path, struct peet_error *error);
 
+/** peet_cli_export_dot(), _pnml() - of a run that `graph` observed: GraphViz; a place/transition net (ISO/IEC 15909-2) whose token game does what
+ *  the run did */
+int peet_cli_export_dot(const json_t *stats, const char *path, struct peet_error *error);
+int peet_cli_export_pnml(const json_t *stats, const char *path, struct peet_error *error);
+
 /** peet_cli_whole_open(), _close() - a file that is there whole or not at all.  @ok 0: give it up.  Return: a stream or NULL; 0 or PEET_EIO */
 FILE *peet_cli_whole_open(const char *path, struct peet_error *error);
 int peet_cli_whole_close(FILE *out, const char *path, int ok, struct peet_error *error);

@@ -25,6 +25,8 @@ static const struct verb {
     { "costs", peet_cli_costs, "what instructions cost on a processor of choice" },
     { "report", peet_cli_report, "results of runs: the page, side by side, tables and pictures" },
     { "locality", peet_cli_locality, "signatures of memory behaviour; traces and programs that have them" },
+    { "diff", peet_cli_diff, "what is different between two runs, the largest first" },
+    { "sweep", peet_cli_sweep, "many runs: a grid of settings, side by side, to be continued" },
     { "whatif", peet_cli_whatif, "what perfect memory or another layout of a data structure would gain" },
 };
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };

@@ -16,12 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_JSON = 0x100, KEY_CSV, KEY_CALLGRIND, KEY_COLLAPSED, KEY_MEASURE, KEY_TRACE, DEFAULT_TOP = 3, FUNCTIONS = 10 };
+enum { KEY_JSON = 0x100, KEY_CSV, KEY_CALLGRIND, KEY_COLLAPSED, KEY_MEASURE, KEY_TRACE, KEY_DOT, KEY_PNML, DEFAULT_TOP = 3, FUNCTIONS = 10 };
 
 struct asked {
     const char **folders;
     size_t nfolders;
-    const char *plot, *csv, *callgrind, *collapsed, *measure, *trace;
+    const char *plot, *csv, *callgrind, *collapsed, *measure, *trace, *dot, *pnml;
     int top, json;
 };
 
@@ -43,6 +43,8 @@ static const struct argp_option options[] = {
     { "collapsed", KEY_COLLAPSED, "FILE", 0, "Write its call paths into FILE as collapsed stacks, for flame graphs", 0 },
     { "measure", KEY_MEASURE, "NAME", 0, "What --collapsed counts: cycles (default), instructions, reads, l1d_misses, ...", 0 },
     { "trace", KEY_TRACE, "FILE", 0, "Write the time line of a run (--observe timeline) into FILE as trace events, for Perfetto", 0 },
+    { "dot", KEY_DOT, "FILE", 0, "Write the precedence graph of a run (--observe graph) into FILE, for GraphViz", 0 },
+    { "pnml", KEY_PNML, "FILE", 0, "Write it as a Petri net (PNML, ISO/IEC 15909-2)", 0 },
     { "json", KEY_JSON, NULL, 0, "Print the tables as JSON", 0 },
     { 0 },
 };
@@ -76,6 +78,12 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_TRACE:
         asked->trace = text;
+        return 0;
+    case KEY_DOT:
+        asked->dot = text;
+        return 0;
+    case KEY_PNML:
+        asked->pnml = text;
         return 0;
     case KEY_JSON:
         asked->json = 1;
@@ -163,6 +171,10 @@ static void say_what(const struct asked *asked, const struct runs *runs)
         printf("\n%s: call paths, for flame graphs (speedscope, flamegraph.pl)\n", asked->collapsed);
     if (asked->trace)
         printf("\n%s: the time line, for ui.perfetto.dev or chrome://tracing\n", asked->trace);
+    if (asked->dot)
+        printf("\n%s: the precedence graph, for GraphViz (dot -Tsvg)\n", asked->dot);
+    if (asked->pnml)
+        printf("\n%s: the precedence graph as a Petri net\n", asked->pnml);
     if (!asked->plot && (runs->have_profiles || runs->have_accounts))
         printf("\n\"peet report --plot FILE.svg%s%s\" draws that\n", asked->nfolders ? " " : "", asked->nfolders == 1 ? asked->folders[0] : "DIR...");
 }
@@ -217,8 +229,8 @@ static int write_files(const struct asked *asked, const struct runs *runs)
         return peet_cli_fail(&error);
     if (asked->csv && peet_cli_csv(accounts, runs->figures, asked->folders, runs->n, asked->csv, &error))
         return peet_cli_fail(&error);
-    if ((asked->callgrind || asked->collapsed || asked->trace) && runs->n != 1) {
-        peet_cli_complain("--callgrind, --collapsed and --trace write one run each: give one folder");
+    if ((asked->callgrind || asked->collapsed || asked->trace || asked->dot || asked->pnml) && runs->n != 1) {
+        peet_cli_complain("--callgrind, --collapsed, --trace, --dot and --pnml write one run each: give one folder");
         return PEET_CLI_USAGE;
     }
     if (asked->callgrind && peet_cli_export_callgrind(runs->stats[0], asked->callgrind, &error))
@@ -226,6 +238,10 @@ static int write_files(const struct asked *asked, const struct runs *runs)
     if (asked->collapsed && peet_cli_export_collapsed(runs->stats[0], asked->measure, asked->collapsed, &error))
         return peet_cli_fail(&error);
     if (asked->trace && peet_cli_export_trace(runs->stats[0], asked->folders[0], asked->trace, &error))
+        return peet_cli_fail(&error);
+    if (asked->dot && peet_cli_export_dot(runs->stats[0], asked->dot, &error))
+        return peet_cli_fail(&error);
+    if (asked->pnml && peet_cli_export_pnml(runs->stats[0], asked->pnml, &error))
         return peet_cli_fail(&error);
     return PEET_CLI_OK;
 }

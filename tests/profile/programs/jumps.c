@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* longjmp() over several frames, again and again. */
 #include <setjmp.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A list and a tree in an arena: deep linear recursion, and calls in conditions. */
 #include <stdio.h>
 #define NOINLINE __attribute__((noinline))

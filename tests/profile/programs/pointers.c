@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls through tables, and a function that is called from many places. */
 #include <stdio.h>
 #define NOINLINE __attribute__((noinline))

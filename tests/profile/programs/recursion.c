@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recursion with two call sites of one function, mutual recursion, and Ackermann's function. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Backtracking: eight queens, and a memoised recursion. */
 #include <stdio.h>
 #define NOINLINE __attribute__((noinline))

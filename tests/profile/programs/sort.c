@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Quicksort and a heap of its own, with a comparison through a pointer. */
 #include <stdio.h>
 #define NOINLINE __attribute__((noinline))

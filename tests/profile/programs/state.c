@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A state machine by tail calls within a parser that calls itself. */
 #include <stdio.h>
 #define NOINLINE __attribute__((noinline))

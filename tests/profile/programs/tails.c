@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tail calls: in a chain, in a circle, from inside a recursion, through a pointer. */
 #include <stdio.h>
 #define NOINLINE __attribute__((noinline))

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loops of one block, string instructions, gathers' neighbours: blocks that come by the turn, called from loops. */
 #include <stdio.h>
 #define NOINLINE __attribute__((noinline))

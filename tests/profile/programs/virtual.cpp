@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Virtual functions, templates, a destructor, and names with what C++ allows in them. */
 #include <cstdio>
 #define NOINLINE __attribute__((noinline))

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * peet diff: what is different between two runs, the largest first, by function, line, structure, lock, level.  A run repeats exactly, so each
+ * difference has a cause.  The exit status says whether there are any beyond a threshold, for scripts.
+ */
+#include "common.h"
+#include "figures.h"
+#include "module_tables.h"
+#include "report_table.h"
+#include "text.h"
+
+#include <argp.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_JSON = 0x100, KEY_WORSE, DEFAULT_TOP = 10, DIFFERENT = 1, TROUBLE = 2 };
+
+struct asked {
+    const char *folders[2], **groups, **measures;
+    size_t nfolders, ngroups, nmeasures;
+    double threshold_percent;
+    int top, json, worse;
+};
+
+/** One figure that differs.  weight: the difference as a share of what there is of that measure in the group */
+struct difference { const char *group, *item, *measure; double a, b, weight; int in_a, in_b; };
+struct differences { struct difference *list; size_t n, room; };
+
+static const struct argp_option options[] = {
+    { "threshold", 't', "PERCENT", 0, "Ignore what differs by no more than so many hundredths of the first run's figure; default 0", 0 },
+    { "group", 'g', "NAME", 0, "Only this group: run, processor, level, memory, function, line, lock, structure, ...; may be given several times", 0 },
+    { "measure", 'm', "NAME", 0, "Only this measure: cycles, misses, instructions, ...; may be given several times", 0 },
+    { "worse", KEY_WORSE, NULL, 0, "Only what has grown counts for the exit status", 0 },
+    { "top", 'k', "N", 0, "Show so many of each group; default 10", 0 },
+    { "json", KEY_JSON, NULL, 0, "Print all differences as JSON", 0 },
+    { 0 },
+};
+
+static error_t read_option(int key, char *text, struct argp_state *state)
+{
+    struct asked *asked = state->input;
+    char *end;
+    switch (key) {
+    case 't':
+        asked->threshold_percent = strtod(text, &end);
+        if (*end || end == text || !(asked->threshold_percent >= 0) || isinf(asked->threshold_percent))
+            argp_error(state, "--threshold: '%s' is no number from 0 on", text);
+        return 0;
+    case 'k':
+        asked->top = (int)strtol(text, &end, 10);
+        if (*end || end == text || asked->top < 1)
+            argp_error(state, "--top: '%s' is no number from 1 on", text);
+        return 0;
+    case 'g':
+        asked->groups[asked->ngroups++] = text;
+        return 0;
+    case 'm':
+        asked->measures[asked->nmeasures++] = text;
+        return 0;
+    case KEY_WORSE:
+        asked->worse = 1;
+        return 0;
+    case KEY_JSON:
+        asked->json = 1;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (asked->nfolders == 2)
+            argp_error(state, "two folders are compared; \"peet report DIR...\" shows more of them side by side");
+        asked->folders[asked->nfolders++] = text;
+        return 0;
+    case ARGP_KEY_END:
+        if (asked->nfolders != 2)
+            argp_error(state, "give the folders of two runs");
+        return 0;
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp parser = {
+    .options = options,
+    .parser = read_option,
+    .args_doc = "DIR DIR",
+    .doc = "What is different between two runs, the largest first.\v"
+           "DIR is the folder of a run's results.  Runs repeat exactly, so each difference has a cause.  Exit status: 0 no difference beyond the "
+           "threshold, 1 differences, 2 it could not be found out.",
+};
+
+static int wanted(const char **list, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i], name) == 0)
+            return 1;
+    return n == 0;
+}
+
+/* ---------------------------------------------------------------------------------------------- finding */
+
+static double sum_of(const json_t *items, const char *measure)
+{
+    const char *item;
+    json_t *one;
+    double sum = 0;
+    json_object_foreach((json_t *)items, item, one)
+        sum += fabs(json_number_value(json_object_get(one, measure)));
+    return sum;
+}
+
+static int add(struct differences *d, struct difference one)
+{
+    if (d->n == d->room) {
+        size_t room = d->room ? 2 * d->room : 256;
+        struct difference *more = realloc(d->list, room * sizeof(*more));
+        if (!more)
+            return -1;
+        d->list = more;
+        d->room = room;
+    }
+    d->list[d->n++] = one;
+    return 0;
+}
+
+static int beyond(const struct asked *asked, double a, double b)
+{
+    return fabs(b - a) * 100 > asked->threshold_percent * fabs(a);
+}
+
+/* Figures of @here whose counterpart in @there differs; @second: only those that the other run does not have at all. */
+static int walk(const struct asked *asked, const json_t *here, const json_t *there, int second, struct differences *out)
+{
+    const char *group, *item, *measure;
+    json_t *items, *one, *value, *sums = json_object();
+    int bad = !sums;
+    json_object_foreach((json_t *)here, group, items) {
+        if (!wanted(asked->groups, asked->ngroups, group))
+            continue;
+        json_object_clear(sums);
+        json_object_foreach(items, item, one)
+            json_object_foreach(one, measure, value) {
+                const json_t *other = json_object_get(json_object_get(json_object_get(there, group), item), measure);
+                double x = json_number_value(value), y = json_number_value(other), a = second ? y : x, b = second ? x : y;
+                if (!wanted(asked->measures, asked->nmeasures, measure) || (second && other) || x == y || !beyond(asked, a, b))
+                    continue;
+                if (!json_object_get(sums, measure)) {
+                    double p = sum_of(items, measure), q = sum_of(json_object_get(there, group), measure);
+                    bad |= json_object_set_new(sums, measure, json_real(p > q ? p : q));
+                }
+                double all = json_number_value(json_object_get(sums, measure));
+                bad |= add(out, (struct difference){group, item, measure, a, b, all > 0 ? fabs(x - y) / all : 0, !second || other, second || other});
+            }
+    }
+    json_decref(sums);
+    return bad ? -1 : 0;
+}
+
+static int by_weight(const void *p, const void *q)
+{
+    const struct difference *x = p, *y = q;
+    int groups = strcmp(x->group, y->group);
+    if (groups)
+        return groups;
+    if (x->weight != y->weight)
+        return x->weight > y->weight ? -1 : 1;
+    int items = strcmp(x->item, y->item);
+    return items ? items : strcmp(x->measure, y->measure);
+}
+
+/* ---------------------------------------------------------------------------------------------- showing */
+
+static void put_number(json_t *row, double value, int there)
+{
+    char out[40];
+    if (!there) {
+        cell(row, "-");
+    } else if (value == floor(value) && fabs(value) < 9e15) {
+        json_array_append_new(row, json_integer((json_int_t)value));
+    } else {
+        snprintf(out, sizeof(out), "%.4f", value);
+        cell(row, out);
+    }
+}
+
+static json_t *group_table(const struct differences *d, size_t from, size_t to, size_t top)
+{
+    json_t *tables = json_array(), *table, *result;
+    char title[120];
+    snprintf(title, sizeof(title), to - from > top ? "%.60s: %zu differences, the first %zu" : "%.60s", d->list[from].group, to - from, top);
+    table = table_new(tables, title);
+    column(table, d->list[from].group);
+    column(table, "figure");
+    column(table, "first");
+    column(table, "second");
+    column(table, "change");
+    for (size_t i = from; i < to && i < from + top; i++) {
+        const struct difference *one = &d->list[i];
+        json_t *row = row_new(table);
+        char change[40], figure[40];
+        snprintf(figure, sizeof(figure), "%.38s", one->measure);
+        for (char *c = figure; *c; c++)
+            *c = *c == '_' ? ' ' : *c;
+        cell(row, one->item);
+        cell(row, figure);
+        put_number(row, one->a, one->in_a);
+        put_number(row, one->b, one->in_b);
+        if (one->a == 0)
+            snprintf(change, sizeof(change), "new");
+        else
+            snprintf(change, sizeof(change), "%+.2f %%", (one->b - one->a) * 100 / fabs(one->a));
+        cell(row, change);
+    }
+    result = json_incref(table);
+    json_decref(tables);
+    return result;
+}
+
+static void print_text(const struct asked *asked, const struct differences *d)
+{
+    static const char *const order[] = {"run", "level", "memory", "cycles", "synchronisation", "lock", "structure", "function", "line", "graph", "processor"};
+    int columns = peet_cli_terminal_columns(stdout), first = 1;
+    for (size_t pass = 0; pass <= sizeof(order) / sizeof(order[0]); pass++)
+        for (size_t from = 0, to; from < d->n; from = to) {
+            int listed = 0;
+            for (to = from; to < d->n && strcmp(d->list[to].group, d->list[from].group) == 0; to++)
+                ;
+            for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+                listed |= strcmp(order[i], d->list[from].group) == 0;
+            if (pass < sizeof(order) / sizeof(order[0]) ? strcmp(order[pass], d->list[from].group) != 0 : listed)
+                continue;
+            json_t *table = group_table(d, from, to, (size_t)asked->top);
+            if (!first)
+                putchar('\n');
+            first = 0;
+            peet_cli_module_table(stdout, table, columns);
+            json_decref(table);
+        }
+    if (d->n == 0)
+        puts(asked->threshold_percent > 0 ? "  no difference beyond the threshold" : "  no difference");
+}
+
+static void print_json(const struct differences *d)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; i < d->n; i++) {
+        const struct difference *one = &d->list[i];
+        json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:o, s:o, s:f}", "group", one->group, "item", one->item, "measure", one->measure, "first",
+            one->in_a ? json_real(one->a) : json_null(), "second", one->in_b ? json_real(one->b) : json_null(), "weight", one->weight));
+    }
+    json_dumpf(all, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
+    putchar('\n');
+    json_decref(all);
+}
+
+static int compare(const struct asked *asked)
+{
+    json_t *stats[2] = {NULL}, *figures[2] = {NULL};
+    struct differences d = {0};
+    int status = TROUBLE, counted = 0;
+    for (int i = 0; i < 2; i++) {
+        stats[i] = peet_cli_stats_load(asked->folders[i]);
+        figures[i] = stats[i] ? peet_cli_figures(stats[i]) : NULL;
+    }
+    if (figures[0] && figures[1]) {
+        if (walk(asked, figures[0], figures[1], 0, &d) || walk(asked, figures[1], figures[0], 1, &d)) {
+            peet_cli_complain("out of memory");
+        } else {
+            if (d.n)
+                qsort(d.list, d.n, sizeof(*d.list), by_weight);
+            for (size_t i = 0; i < d.n; i++)
+                counted |= !asked->worse || d.list[i].b > d.list[i].a;
+            if (asked->json)
+                print_json(&d);
+            else
+                print_text(asked, &d);
+            status = counted ? DIFFERENT : PEET_CLI_OK;
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        json_decref(stats[i]);
+        json_decref(figures[i]);
+    }
+    free(d.list);
+    return status;
+}
+
+int peet_cli_diff(int argc, char **argv)
+{
+    struct asked asked = {.top = DEFAULT_TOP};
+    int status = TROUBLE;
+    asked.groups = calloc((size_t)argc + 1, sizeof(*asked.groups));
+    asked.measures = calloc((size_t)argc + 1, sizeof(*asked.measures));
+    if (!asked.groups || !asked.measures)
+        peet_cli_complain("out of memory");
+    else if (argp_parse(&parser, argc, argv, 0, NULL, &asked) == 0)
+        status = compare(&asked);
+    free(asked.groups);
+    free(asked.measures);
+    int flushed = peet_cli_finish_stdout(status);
+    return flushed == status ? status : TROUBLE;
+}

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# peet diff: a run does not differ from itself or its repetition; a change is found, the largest first; thresholds and exit statuses.
+. "$(dirname "$0")/../lib.sh"
+cat >subject.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+static long t[4096];
+__attribute__((noinline)) static long steady(long n) { long s = 0; for (long i = 0; i < n; i++) s += t[i * 7 % 4096]; return s; }
+__attribute__((noinline)) static long changed(long n) { long s = 0; for (long i = 0; i < n; i++) s ^= t[i % 64] + i; return s; }
+int main(int argc, char **argv) { long n = argc > 1 ? atol(argv[1]) : 1000; printf("%ld\n", steady(1000) + changed(n)); return 0; }
+C
+must "$peetcc" -O2 -g -o subject subject.c
+for n in 1000 1100; do
+    must timeout -k 1 60 "$peet" run -q --machine bus,cache=4KiB --observe profile -d n$n -- ./subject $n >said.txt
+done
+must timeout -k 1 60 "$peet" run -q --machine bus,cache=4KiB --observe profile -d again -- ./subject 1000 >said.txt
+must "$peet" diff n1000 again >same.txt
+grep -q 'no difference' same.txt || fail "a repetition differs: $(cat same.txt)"
+status() { "$peet" diff "$@" >out.txt 2>message; echo $?; }
+equal "a change" "$(status n1000 n1100)" 1
+[ "$(awk 'length > 80' out.txt)" = "" ] || fail "too wide"
+equal "worse" "$(status --worse n1000 n1100)" 1
+equal "not worse" "$(status --worse -m cycles n1100 n1000)" 0
+equal "beyond the threshold" "$(status --threshold 1 -g run -m cycles n1000 n1100)" 1
+equal "within the threshold" "$(status --threshold 50 -g run -m cycles n1000 n1100)" 0
+equal "one folder" "$(status n1000)" 2
+equal "no folder" "$(status n1000 nowhere)" 2
+equal "a bad threshold" "$(status --threshold much n1000 n1100)" 2
+"$peet" diff --json -g function n1000 n1100 >diff.json
+python3 - <<'PY' || fail "the differences are not those of the results"
+import json
+a, b = (json.load(open(d + "/stats.json")) for d in ("n1000", "n1100"))
+d = json.load(open("diff.json"))
+assert d and d == sorted(d, key=lambda x: (x["group"], -x["weight"], x["item"], x["measure"]))
+first = {f["name"]: f for f in a["profile"]["functions"]}
+second = {f["name"]: f for f in b["profile"]["functions"]}
+found = {(x["item"], x["measure"]): (x["first"], x["second"]) for x in d}
+for name in first:
+    for key, value in first[name].items():
+        if isinstance(value, int) and key not in ("id", "line"):
+            other = second[name].get(key, 0)
+            assert (value != other) == ((name, key) in found), (name, key)
+            if value != other:
+                assert found[name, key] == (value, other)
+own = [x for x in d if x["measure"] == "instructions"]
+assert own and all(x["item"] == "changed" for x in own), own
+PY
+exit 0
