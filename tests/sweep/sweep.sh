@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+# A sweep of 200 runs that is killed at random goes on and ends with the same table; failures are kept apart; other ways to start runs give the same numbers.
+. "$(dirname "$0")/../lib.sh"
+cat >subject.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <peet/doall.h>
+static long t[4096];
+static void part(long i, void *arg) { (void)arg; for (long k = 0; k < 20; k++) t[i * 16 + k] += i * k; }
+int main(int argc, char **argv)
+{
+    long n = argc > 1 ? atol(argv[1]) : 4;
+    if (n == 13)
+        abort();
+    peet_doall(0, n, PEET_DOALL_DYNAMIC, 1, part, NULL);
+    printf("%ld\n", t[17]);
+    return n == 14 ? 5 : 0;
+}
+C
+must "$peetcc" -O1 -g -o subject subject.c
+cat >plan.cfg <<'END'
+grid = {
+    machine = ("ideal", "bus,cache=1KiB", "bus,cache=4KiB", "bus,cache=4KiB,protocol=berkeley");
+    cores = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10);
+    arguments = ("2", "4", "8", "16", "32");
+};
+END
+"$peet" sweep -d whole plan.cfg -- ./subject >whole.txt 2>message || fail "the sweep: $(cat message)"
+equal "runs" "$(ls whole/runs | wc -l)" 200
+[ "$(awk 'length > 80' whole.txt)" = "" ] || fail "too wide"
+# each row is what that run alone gives
+must "$peet" run -q --machine bus,cache=1KiB --cores 3 -d alone -- ./subject 16 >said.txt
+python3 - <<'PY' || fail "the table is not what the runs give"
+import csv, json
+alone = json.load(open("alone/stats.json"))
+rows = list(csv.DictReader(open("whole/table.csv")))
+assert len(rows) == 200 and len({r["key"] for r in rows}) == 200 and all(r["state"] == "done" for r in rows)
+row = [r for r in rows if (r["machine"], r["cores"], r["arguments"]) == ("bus,cache=1KiB", "3", "16")]
+assert len(row) == 1 and float(row[0]["cycles"]) == alone["time"]["cycles"] and float(row[0]["cache_misses"]) == alone["bus"]["totals"]["misses"], row
+PY
+# killed again and again
+RANDOM=7
+for round in 1 2 3 4 5; do
+    setsid "$peet" sweep -d killed plan.cfg -- ./subject >killed.txt 2>message &
+    sweep=$!
+    sleep "0.$((RANDOM % 8 + 1))"
+    kill -9 -- -$sweep 2>/dev/null
+    wait $sweep 2>/dev/null
+done
+[ "$(ls killed/runs | wc -l)" -gt 0 ] || fail "nothing was done before the kills"
+"$peet" sweep -d killed plan.cfg -- ./subject >killed.txt 2>message || fail "going on: $(cat message)"
+same whole/table.csv killed/table.csv "after kills"
+same whole.txt killed.txt
+ls killed/runs | grep -q part && fail "something was left under way"
+# a plan that has grown runs what is new only
+touch stamp
+sed 's/"32"/"32", "64"/' plan.cfg >more.cfg
+"$peet" sweep -d killed more.cfg -- ./subject >more.txt 2>message || fail "a grown plan: $(cat message)"
+equal "new runs" "$(find killed/runs -mindepth 1 -maxdepth 1 -newer stamp | wc -l)" 40
+# failures
+cat >bad.cfg <<'END'
+grid = { cores = (1, 2); arguments = ("4", "13", "14"); };
+list = ( { machine = "nosuch"; } );
+END
+"$peet" sweep -d bad bad.cfg -- ./subject >bad.txt 2>message && fail "failures are no success"
+grep -q '5 of 7 runs failed' message || fail "failures: $(cat message)"
+equal "failed" "$(ls bad/failed | wc -l)" 5
+equal "done" "$(ls bad/runs | wc -l)" 2
+grep -q '^signal 6' bad/failed/*/status && grep -q '^status 5' bad/failed/*/status || fail "no status"
+grep -q nosuch bad/failed/*/messages.txt || fail "no message of a run that could not begin"
+# what a plan can get wrong
+for wrong in 'grid = { nosuch = (1); };' 'grid = { cores = (); };' 'cores = 3;' 'grid = {' '' 'list = ( 5 );'; do
+    echo "$wrong" >wrong.cfg
+    "$peet" sweep -d wrong wrong.cfg -- ./subject >out.txt 2>message
+    equal "status of: $wrong" $? 2
+    grep -q 'wrong.cfg' message || fail "no place: $(cat message)"
+done
+"$peet" sweep -d wrong plan.cfg >out.txt 2>message && fail "no program"
+# the picture
+"$peet" sweep -d whole --plot plot.svg plan.cfg -- ./subject >out.txt 2>message || fail "--plot: $(cat message)"
+python3 -c 'import xml.dom.minidom as m; m.parse("plot.svg")' || fail "plot.svg is no picture"
+# other ways
+cat >few.cfg <<'END'
+grid = { machine = ("ideal", "bus,cache=1KiB"); cores = (2, 4); arguments = ("8"); };
+END
+"$peet" sweep -d here few.cfg -- ./subject >here.txt 2>message || fail "few: $(cat message)"
+if command -v parallel >/dev/null; then
+    "$peet" sweep -d spread --parallel few.cfg -- ./subject >spread.txt 2>message || fail "--parallel: $(cat message)"
+    same here/table.csv spread/table.csv "GNU parallel"
+fi
+# Slurm: where a cluster is; else a stand-in for sbatch that does with an array what Slurm does
+if ! command -v sbatch >/dev/null || ! sinfo -h >/dev/null 2>&1; then
+    mkdir bin
+    cat >bin/sbatch <<'SH'
+#!/bin/bash
+for word; do
+    case $word in
+    --array=*) array=${word#--array=} ;;
+    --*) ;;
+    *) script=$word ;;
+    esac
+done
+for ((i = ${array%-*}; i <= ${array#*-}; i++)); do
+    SLURM_ARRAY_TASK_ID=$i bash "$script"
+done
+SH
+    chmod +x bin/sbatch
+    PATH=$PWD/bin:$PATH
+fi
+"$peet" sweep -d array --slurm few.cfg -- ./subject >array.txt 2>message || fail "--slurm: $(cat message)"
+same here/table.csv array/table.csv "Slurm"
+exit 0
