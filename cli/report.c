@@ -4,6 +4,7 @@
 #include "common.h"
 #include "export.h"
 #include "figures.h"
+#include "html.h"
 #include "page.h"
 #include "report.h"
 #include "report_stacks.h"
@@ -16,12 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_JSON = 0x100, KEY_CSV, KEY_CALLGRIND, KEY_COLLAPSED, KEY_MEASURE, KEY_TRACE, KEY_DOT, KEY_PNML, DEFAULT_TOP = 3, FUNCTIONS = 10 };
+enum { KEY_JSON = 0x100, KEY_CSV, KEY_CALLGRIND, KEY_COLLAPSED, KEY_MEASURE, KEY_TRACE, KEY_DOT, KEY_PNML, KEY_HTML, DEFAULT_TOP = 3, FUNCTIONS = 10 };
 
 struct asked {
     const char **folders;
     size_t nfolders;
-    const char *plot, *csv, *callgrind, *collapsed, *measure, *trace, *dot, *pnml;
+    const char *plot, *csv, *callgrind, *collapsed, *measure, *trace, *dot, *pnml, *html;
     int top, json;
 };
 
@@ -45,6 +46,7 @@ static const struct argp_option options[] = {
     { "trace", KEY_TRACE, "FILE", 0, "Write the time line of a run (--observe timeline) into FILE as trace events, for Perfetto", 0 },
     { "dot", KEY_DOT, "FILE", 0, "Write the precedence graph of a run (--observe graph) into FILE, for GraphViz", 0 },
     { "pnml", KEY_PNML, "FILE", 0, "Write it as a Petri net (PNML, ISO/IEC 15909-2)", 0 },
+    { "html", KEY_HTML, "FILE", 0, "Write one page with everything that the runs have left, for a browser; it needs no network", 0 },
     { "json", KEY_JSON, NULL, 0, "Print the tables as JSON", 0 },
     { 0 },
 };
@@ -84,6 +86,9 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_PNML:
         asked->pnml = text;
+        return 0;
+    case KEY_HTML:
+        asked->html = text;
         return 0;
     case KEY_JSON:
         asked->json = 1;
@@ -175,6 +180,8 @@ static void say_what(const struct asked *asked, const struct runs *runs)
         printf("\n%s: the precedence graph, for GraphViz (dot -Tsvg)\n", asked->dot);
     if (asked->pnml)
         printf("\n%s: the precedence graph as a Petri net\n", asked->pnml);
+    if (asked->html)
+        printf("\n%s: a page for the browser\n", asked->html);
     if (!asked->plot && (runs->have_profiles || runs->have_accounts))
         printf("\n\"peet report --plot FILE.svg%s%s\" draws that\n", asked->nfolders ? " " : "", asked->nfolders == 1 ? asked->folders[0] : "DIR...");
 }
@@ -242,6 +249,8 @@ static int write_files(const struct asked *asked, const struct runs *runs)
     if (asked->dot && peet_cli_export_dot(runs->stats[0], asked->dot, &error))
         return peet_cli_fail(&error);
     if (asked->pnml && peet_cli_export_pnml(runs->stats[0], asked->pnml, &error))
+        return peet_cli_fail(&error);
+    if (asked->html && peet_cli_html(runs->stats, runs->figures, asked->folders, runs->n, asked->html, &error))
         return peet_cli_fail(&error);
     return PEET_CLI_OK;
 }

@@ -19,6 +19,8 @@ static const struct peet_param params[] = {
     { 0 },
 };
 
+enum { MATRIX = 256 };
+
 struct instance { struct profile profile; int paths; };
 
 static void *create(const struct peet_env *env, const union peet_value *values)
@@ -39,6 +41,8 @@ static void *create(const struct peet_env *env, const union peet_value *values)
     p->nlevels = nlevels < PROFILE_LEVELS ? (uint32_t)nlevels : PROFILE_LEVELS;
     p->measures = FIRST_MISS + p->nlevels * PROFILE_CAUSES;
     p->hw = calloc(env->hw_contexts + 1, sizeof *p->hw);
+    if (env->hw_contexts <= MATRIX)
+        p->transfers = calloc((size_t)env->hw_contexts * env->hw_contexts + 1, sizeof *p->transfers);
     p->groups = calloc(p->ngroups, sizeof *p->groups);
     if (!p->hw || !p->groups || profile_grow(p, &p->nodes, &p->nodes_room, 1, sizeof(*p->nodes))) {
         env->fail(env, "out of memory");
@@ -235,6 +239,8 @@ static void memory(void *self, const struct peet_memory_event *events, size_t n)
         } else {
             continue;
         }
+        if (e->type == PEET_MEMORY_MISS && e->other < p->env->hw_contexts && e->other != e->hw && p->transfers)
+            p->transfers[(size_t)e->other * p->env->hw_contexts + e->hw]++;
         h->misses.of[measure] += value;
         h->missed = 1;
         at = place ? profile_insn(p, place, insn) : &p->nowhere;

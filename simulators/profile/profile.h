@@ -104,6 +104,7 @@ struct profile {
     struct hardware *hw;
     uint32_t *chains;               /* of arcs, by hash */
     uint32_t nplaces, nroutines, narcs, arcs_room, nnodes, nodes_room, nedges, edges_room, nthreads, ngroups, nchains;
+    uint64_t *transfers;            /* lines that the cache of one hardware context gave to another: from * n + to */
     struct cost nowhere;            /* misses and stalls of no block of the program */
     int failed;
 };

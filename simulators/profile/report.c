@@ -315,6 +315,22 @@ static void put_contexts(const struct profile *p, const struct peet_env *env, st
     }
 }
 
+/** Which processor's cache gave lines to which other's. */
+static void put_transfers(const struct profile *p, const struct peet_env *env, struct peet_stats *node)
+{
+    struct peet_stats *list = env->stats_array(env, node, "transfers");
+    size_t n = env->hw_contexts;
+
+    for (size_t i = 0; p->transfers && i < n * n; i++)
+        if (p->transfers[i]) {
+            struct peet_stats *o = env->stats_object(env, list, NULL);
+
+            env->stats_u64(env, o, "from", i / n);
+            env->stats_u64(env, o, "to", i % n);
+            env->stats_u64(env, o, "lines", p->transfers[i]);
+        }
+}
+
 void profile_stats(struct profile *p, const struct peet_env *env, struct peet_stats *node, int paths)
 {
     struct cost sum = { { 0 } }, none = { { 0 } };
@@ -333,4 +349,5 @@ void profile_stats(struct profile *p, const struct peet_env *env, struct peet_st
     if (paths)
         put_paths(p, env, node);
     put_contexts(p, env, node);
+    put_transfers(p, env, node);
 }

@@ -130,6 +130,7 @@ void profile_free(struct profile *p)
     free(p->threads);
     free(p->groups);
     free(p->hw);
+    free(p->transfers);
     free(p->chains);
     free(p);
 }
