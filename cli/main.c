@@ -27,7 +27,7 @@ static const struct verb {
     { "locality", peet_cli_locality, "signatures of memory behaviour; traces and programs that have them" },
     { "diff", peet_cli_diff, "what is different between two runs, the largest first" },
     { "sweep", peet_cli_sweep, "many runs: a grid of settings, side by side, to be continued" },
-    { "whatif", peet_cli_whatif, "what perfect memory or another layout of a data structure would gain" },
+    { "whatif", peet_cli_whatif, "what would help most: memory, layouts, processors, locks, schedules" },
 };
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * peet whatif: what would be gained if a data structure had perfect memory, or another layout?  A first run, observed by dtrack, says
+ * peet whatif: what would be gained if a data structure had perfect memory or another layout, if there were more processors, another lock, faster
+ * memory?  A first run, observed by dtrack, says
  * which structures cost most; then each of them is tried, and the most expensive ones together.
  */
 #include "common.h"
@@ -10,6 +11,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,7 +21,7 @@
 enum { DEFAULT_TOP = 3, TOP_MAX = 50, NAME = 256, WIDE = 4096 };
 
 struct asked {
-    int top, json;
+    int top, json, wide;
     char **tries;            /* what the user wants tried; none: what the first run suggests */
     size_t ntries;
     struct peet_cli_whatif whatif;
@@ -39,6 +41,9 @@ static void print_help(FILE *out)
           "      --top=K       Try the K structures that cost most, each by itself and the first 2..K together; default 3\n"
           "      --try=CHANGE  Try this in place of them: perfect=NAME, pad=NAME:BYTES, align=NAME:BYTES or another\n"
           "                    remapping of peet run; several joined by '+' are tried at once; may be given several times\n"
+          "                    Besides: cores=N, lock-model=NAME, schedule=NAME and other options of peet run with one value,\n"
+          "                    and machine.KEY=VALUE, a parameter of the machine\n"
+          "      --wide        Try twice the processors, half the memory's latency and the lock models, too\n"
           "      --json        Print JSON on standard output; the program's own output goes to DIR/0.txt\n\n"
           "Structures that were falsely shared are also padded to the length of a line.\n"
           "The folder of --output gets a folder for each run: 0, with nothing changed, 1, 2, ...; and whatif.json.\n", out);
@@ -87,13 +92,29 @@ static int read_top(struct asked *asked, const char *value)
     return -1;
 }
 
+static int is_change(const char *word)
+{
+    static const char *const names[] = {"perfect", "pad", "align", "stride", "base", "cores", "lock-model", "winner", "schedule", "chunk", "policy", "quantum",
+        "switch", "frequency"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strncmp(word, names[i], strlen(names[i])) == 0 && word[strlen(names[i])] == '=')
+            return 1;
+    return strncmp(word, "machine.", 8) == 0 && strcspn(word, "=") < strcspn(word, "+") && word[8] != '=';
+}
+
 static int read_try(struct asked *asked, const char *value)
 {
     const char *equals = strchr(value, '=');
     if (!equals || !equals[1] || equals == value) {
-        peet_cli_complain("--try: '%s' is no change; perfect=NAME, pad=NAME:BYTES, align=NAME:BYTES are", value);
+        peet_cli_complain("--try: '%s' is no change; perfect=NAME, pad=NAME:BYTES, cores=N, machine.KEY=VALUE are", value);
         return PEET_CLI_USAGE;
     }
+    for (const char *word = value; word; word = strchr(word, '+') ? strchr(word, '+') + 1 : NULL)
+        if (!is_change(word)) {
+            peet_cli_complain("--try: '%.*s' cannot be tried; perfect, pad, align, stride, base, cores, lock-model, winner, schedule, chunk, policy, "
+                              "quantum, switch, frequency and machine.KEY can", (int)strcspn(word, "+"), word);
+            return PEET_CLI_USAGE;
+        }
     asked->tries[asked->ntries++] = (char *)value;
     return -1;
 }
@@ -114,6 +135,8 @@ static int read_own(struct asked *asked, int argc, char **argv, int *out_argc)
             return peet_cli_finish_stdout(PEET_CLI_OK);
         } else if (strcmp(argv[i], "--json") == 0) {
             asked->json = 1;
+        } else if (strcmp(argv[i], "--wide") == 0) {
+            asked->wide = 1;
         } else if ((value = value_of("--top", argc, argv, &i))) {
             status = i < argc ? read_top(asked, value) : PEET_CLI_USAGE;
         } else if ((value = value_of("--try", argc, argv, &i))) {
@@ -264,7 +287,40 @@ static int plan(const struct asked *asked, const struct candidate *c, size_t nc,
     return err;
 }
 
+/* Without structures: more processors, faster memory, another lock, as far as there is something to gain. */
+static int plan_wide(const json_t *stats, struct trial *trials, size_t *n)
+{
+    static const char *const locks[] = {"tas", "ttas", "ticket", "mcs"};
+    const json_t *config = json_object_get(stats, "config"), *parameters = json_object_get(json_object_get(config, "machine"), "parameters");
+    const char *key = "memory_latency_cycles", *model = text(config, "lock_model");
+    char change[120];
+    int err;
+    snprintf(change, sizeof(change), "cores=%.0f", 2 * number(config, "cores"));
+    err = add_change(&trials[(*n)++], "", change, change, 0);
+    if (!err && number(parameters, key) > 1) {
+        snprintf(change, sizeof(change), "machine.%s=%.0f", key, floor(number(parameters, key) / 2));
+        err = add_change(&trials[(*n)++], "", change, change, 0);
+    }
+    if (number(json_object_get(json_object_get(stats, "sync"), "mutex"), "waits") > 0)
+        for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]) && !err; i++)
+            if (strcmp(model, locks[i]) != 0) {
+                snprintf(change, sizeof(change), "lock-model=%s", locks[i]);
+                err = add_change(&trials[(*n)++], "", change, change, 0);
+            }
+    for (size_t i = 0; i < *n; i++)
+        trials[i].run.number = (unsigned)i;
+    return err;
+}
+
 /* --------------------------------------------------------------------------------------------- results */
+
+static int by_gain(const void *a, const void *b)
+{
+    const struct trial *x = *(const struct trial *const *)a, *y = *(const struct trial *const *)b;
+    if (x->cycles != y->cycles)
+        return x->cycles < y->cycles ? -1 : 1;
+    return x->run.number < y->run.number ? -1 : x->run.number > y->run.number;
+}
 
 static json_t *changes_json(const struct trial *t)
 {
@@ -285,20 +341,28 @@ static json_t *results(const struct trial *trials, size_t n)
     return json_pack("{s:i, s:o}", "version", 1, "runs", all);
 }
 
+/* As it is, and then what helps most first. */
 static void print_table(FILE *out, const struct trial *trials, size_t n, const char *folder)
 {
     json_t *rows = json_array(), *table;
-    for (size_t i = 0; i < n; i++) {
-        const struct trial *t = &trials[i];
-        char gain[40], speed[40];
+    const struct trial **order = calloc(n + 1, sizeof(*order));
+    for (size_t i = 0; order && i < n; i++)
+        order[i] = &trials[i];
+    if (order && n > 2)
+        qsort(order + 1, n - 1, sizeof(*order), by_gain);
+    for (size_t i = 0; order && i < n; i++) {
+        const struct trial *t = order[i];
+        char gain[40], speed[40], run[24];
+        snprintf(run, sizeof(run), "%u", t->run.number);
         snprintf(gain, sizeof(gain), "%.1f %%", trials[0].cycles > 0 ? (trials[0].cycles - t->cycles) * 100 / trials[0].cycles : 0);
         snprintf(speed, sizeof(speed), "%.3f", t->cycles > 0 ? trials[0].cycles / t->cycles : 0);
-        json_array_append_new(rows, json_pack("[s, I, s, s]", t->label ? t->label : "as it is", (json_int_t)t->cycles, i ? gain : "", i ? speed : ""));
+        json_array_append_new(rows, json_pack("[s, I, s, s, s]", t->label ? t->label : "as it is", (json_int_t)t->cycles, i ? gain : "", i ? speed : "", run));
     }
-    table = json_pack("{s:s, s:[s, s, s, s], s:o}", "title", "what if", "columns", "change", "cycles", "gain", "speed-up", "rows", rows);
+    table = json_pack("{s:s, s:[s, s, s, s, s], s:o}", "title", "what if", "columns", "change", "cycles", "gain", "speed-up", "run", "rows", rows);
     peet_cli_module_table(out, table, WIDE);
     fprintf(out, "  results in %s\n", folder);
     json_decref(table);
+    free(order);
 }
 
 static int write_results(const char *folder, const json_t *all, struct peet_error *error)
@@ -341,6 +405,8 @@ static int all_runs(const struct asked *asked, struct trial *trials, size_t *n, 
     nc = candidates(trials[0].run.stats, &c);
     if (!c || (asked->ntries ? plan_own(asked, trials, n) : plan(asked, c, nc, trials, n)))
         err = peet_error_set(error, PEET_ENOMEM, "out of memory");
+    if (!err && asked->wide && plan_wide(trials[0].run.stats, trials, n))
+        err = peet_error_set(error, PEET_ENOMEM, "out of memory");
     free(c);
     for (size_t i = 1; i < *n && !err; i++)
         err = go(asked, &trials[i], &trials[0], error);
@@ -349,7 +415,7 @@ static int all_runs(const struct asked *asked, struct trial *trials, size_t *n, 
 
 static int whatif(struct asked *asked, struct peet_error *error)
 {
-    struct trial *trials = calloc(3 * (size_t)asked->top + asked->ntries + 2, sizeof(*trials));
+    struct trial *trials = calloc(3 * (size_t)asked->top + asked->ntries + 10, sizeof(*trials));
     size_t n = 0;
     int status = PEET_CLI_FAILED;
     json_t *all = NULL;

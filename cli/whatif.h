@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * peet whatif: one program, run again and again with one thing changed: memory that is perfect for a data structure, another layout
- * of it.  whatif.c has the options, chooses what is tried and shows what came of it; whatif_run.c makes the runs, each
+ * of it, more processors, another lock or schedule, another parameter of the machine.  whatif.c has the options, chooses what is tried and shows what came of it; whatif_run.c makes the runs, each
  * by this same program's verb `run`.
  */
 #ifndef PEET_CLI_WHATIF_H
@@ -25,7 +25,7 @@ struct peet_cli_whatif {
 
 /** One run and what it changes. */
 struct peet_cli_whatif_run {
-    char **changes;          /* "perfect=grid", "pad=grid:64", ...; several at once are several entries */
+    char **changes;          /* "perfect=grid", "pad=grid:64", "cores=8", "machine.cache=64KiB", ...; several at once are several entries */
     size_t nchanges;
     unsigned number;         /* 0: the baseline; name of its folder */
     json_t *stats;

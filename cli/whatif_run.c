@@ -12,6 +12,47 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* The machine as the options name it: the last --machine or -m; "ideal" without one. */
+static const char *machine_of(const struct peet_cli_whatif *w)
+{
+    const char *machine = "ideal";
+    for (size_t i = 0; i < w->noptions; i++) {
+        const char *option = w->options[i];
+        if (strncmp(option, "--machine=", 10) == 0)
+            machine = option + 10;
+        else if (strncmp(option, "-m", 2) == 0 && option[2])
+            machine = option + 2;
+        else if ((strcmp(option, "--machine") == 0 || strcmp(option, "-m") == 0) && i + 1 < w->noptions)
+            machine = w->options[i + 1];
+    }
+    return machine;
+}
+
+/* That machine with another value of one parameter. */
+static int put_machine(const struct peet_cli_whatif *w, const char *setting, char *out, size_t room)
+{
+    const char *machine = machine_of(w), *part = machine;
+    size_t key = strcspn(setting, "="), used = (size_t)snprintf(out, room, "--machine=");
+    for (; used < room && *part; part += strcspn(part, ","), part += *part == ',') {
+        size_t length = strcspn(part, ",");
+        if (part == machine || strncmp(part, setting, key + 1) != 0)
+            used += (size_t)snprintf(out + used, room - used, "%s%.*s", part == machine ? "" : ",", (int)length, part);
+    }
+    return used < room ? (int)(used + (size_t)snprintf(out + used, room - used, ",%s", setting)) : -1;
+}
+
+/* A change as an option of `run`.  Returns: its length, or a number that is not below @room */
+static int put_change(const struct peet_cli_whatif *w, const char *change, char *out, size_t room)
+{
+    static const char *const layouts[] = {"pad=", "align=", "stride=", "base="};
+    if (strncmp(change, "machine.", 8) == 0)
+        return put_machine(w, change + 8, out, room);
+    for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+        if (strncmp(change, layouts[i], strlen(layouts[i])) == 0)
+            return snprintf(out, room, "--remap=%s", change);
+    return snprintf(out, room, "--%s", change); /* perfect, cores, lock-model, schedule, ... */
+}
+
 /* run OPTIONS --output ... --quiet [--observe dtrack] CHANGES -- PROGRAM */
 static char **arguments(const struct peet_cli_whatif *w, const struct peet_cli_whatif_run *run, char *folder, char *texts, size_t room)
 {
@@ -31,8 +72,7 @@ static char **arguments(const struct peet_cli_whatif *w, const struct peet_cli_w
         argv[n++] = (char *)"dtrack";
     }
     for (size_t i = 0; i < run->nchanges; i++) {
-        int perfect = strncmp(run->changes[i], "perfect=", 8) == 0;
-        int length = snprintf(texts + used, room - used, perfect ? "--perfect=%s" : "--remap=%s", run->changes[i] + (perfect ? 8 : 0));
+        int length = put_change(w, run->changes[i], texts + used, room - used);
         argv[n++] = texts + used;
         used += (size_t)length + 1;
         if (length < 0 || used >= room) {
@@ -90,7 +130,7 @@ int peet_cli_whatif_go(const struct peet_cli_whatif *w, struct peet_cli_whatif_r
     size_t room = 16;
     json_error_t where;
     for (size_t i = 0; i < run->nchanges; i++)
-        room += strlen(run->changes[i]) + 16;
+        room += strlen(run->changes[i]) + strlen(machine_of(w)) + 32;
     char *texts = malloc(room);
     if (!texts)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");

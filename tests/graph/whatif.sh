@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+# peet whatif on programs whose answers are known: an unbalanced loop, a lock that serialises half, a false share, memory that is half as far.
+. "$(dirname "$0")/../lib.sh"
+cat >subject.c <<'C'
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <peet/doall.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+struct { long a; } counters[4] __attribute__((aligned(64)));
+static char walked[1 << 16];
+__attribute__((noinline)) static void unit(long n) { for (volatile long i = 0; i < n; i++) ; }
+static void part(long i, void *arg) { (void)arg; unit(i < 8 ? 4000 : 100); }
+static void *half(void *arg)
+{
+    for (int i = 0; i < 8; i++) {
+        unit(500);
+        pthread_mutex_lock(&lock);
+        unit(500);
+        pthread_mutex_unlock(&lock);
+    }
+    return arg;
+}
+static void *share(void *arg) { volatile long *mine = arg; for (int i = 0; i < 2000; i++) ++*mine; return 0; }
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    pthread_t t[4];
+    if (!strcmp(what, "loop"))
+        peet_doall(0, 32, PEET_DOALL_DEFAULT, 0, part, NULL);
+    for (int i = 0; i < 4 && (!strcmp(what, "lock") || !strcmp(what, "share")); i++)
+        pthread_create(&t[i], 0, *what == 'l' ? half : share, &counters[i]);
+    for (int i = 0; i < 4 && (!strcmp(what, "lock") || !strcmp(what, "share")); i++)
+        pthread_join(t[i], 0);
+    for (long i = 0; i < (1 << 16) && !strcmp(what, "walk"); i += 64)
+        walked[i]++;
+    return 0;
+}
+C
+must "$peetcc" -O1 -g -pthread -o subject subject.c
+whatif() { timeout -k 1 100 "$peet" whatif "$@" >out.txt 2>table.txt || fail "whatif $*: $(cat table.txt)"; }
+# 8 long iterations of 4000 and 24 short ones of 100 on 4 processors: dealt in parts of 8, one has all long ones; one by one each has two
+whatif -d loop --try schedule=dynamic+chunk=1 --try cores=8 --cores 4 -- ./subject loop
+# half of each thread's work is under the lock: 4 threads on 4 processors take about (8 + 1/2 ...) lock times; one processor takes twice that
+whatif -d lock --try cores=1 --try cores=2 --try lock-model=ticket --cores 4 -- ./subject lock
+whatif -d share --try pad=counters:64 --machine bus,line=64 --cores 4 -- ./subject share
+whatif -d walk --try machine.memory_latency_cycles=20 --machine bus,memory_latency_cycles=40,line=64 -- ./subject walk
+whatif -d wide --wide --top 1 --machine bus --cores 2 -- ./subject lock
+python3 - <<'PY' || fail "the gains are not those that are known"
+import json
+def cycles(name): return {r["what"]: r["cycles"] for r in json.load(open(name + "/whatif.json"))["runs"]}
+def near(a, b, part=0.06): assert abs(a - b) <= part * b, (a, b)
+c = cycles("loop")
+u = c["as it is"] / 32000 # the unit: 8 times 4000 one after the other
+near(c["schedule=dynamic + chunk=1"], (8 * 4000 + 24 * 100) / 4 * u, 0.12)
+near(c["cores=8"], 4 * 4000 * u, 0.12)
+c = cycles("lock")
+u = c["cores=1"] / (4 * 8 * 1000)
+near(c["as it is"], (4 * 8 * 500 + 500) * u, 0.1)
+near(c["cores=2"], 4 * 8 * 1000 / 2 * u, 0.1)
+c = cycles("share")
+assert c["pad=counters:64"] * 3 < c["as it is"], c
+a, b = (json.load(open("walk/%d/stats.json" % i)) for i in (0, 1))
+assert a["time"]["cycles"] - b["time"]["cycles"] == 20 * a["bus"]["memory"]["reads_lines"], "each line comes 20 cycles sooner"
+wide = cycles("wide")
+for what in ("cores=4", "machine.memory_latency_cycles=5", "lock-model=tas", "lock-model=mcs"):
+    assert what in wide, (what, wide)
+PY
+# the table begins with the run as it is, then goes by gain
+awk 'NR > 2 && /%/ { sub(/ %/, ""); for (i = 1; i <= NF; i++) if ($i ~ /^-?[0-9]+\.[0-9]$/) { if (seen && $i > last) exit 1; last = $i; seen = 1; break } } END { exit !seen }' table.txt ||
+    fail "not by gain: $(cat table.txt)"
+"$peet" whatif --try nosuch=3 -- ./subject 2>message && fail "an unknown change"
+grep -q "cannot be tried" message || fail "no advice: $(cat message)"
+exit 0
