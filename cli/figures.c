@@ -144,6 +144,13 @@ static void put_level(json_t *figures, const char *name, const json_t *node, dou
         snprintf(measure, sizeof(measure), "%.60s_misses", key);
         put(figures, "level", name, measure, peet_cli_number_of(value));
     }
+    const json_t *all = kinds ? NULL : node; /* or the kinds stand beside the sum */
+    json_object_foreach((json_t *)all, key, value) {
+        size_t length = strlen(key);
+        if (json_is_number(value) && length > 7 && strcmp(key + length - 7, "_misses") == 0 && strcmp(key, "read_misses") != 0 &&
+            strcmp(key, "write_misses") != 0 && strcmp(key, "fetch_misses") != 0 && strcmp(key, "walk_misses") != 0)
+            put(figures, "level", name, key, json_number_value(value));
+    }
     static const char *const more[] = {"upgrades", "write_hits_on_bus", "invalidations", "invalidations_received_lines", "write_backs",
         "write_backs_lines", "prefetches", "prefetches_used"};
     for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
@@ -152,7 +159,7 @@ static void put_level(json_t *figures, const char *name, const json_t *node, dou
 }
 
 /*
- * Cache levels have one of two shapes: "totals" with "misses" (one level), or objects of "memory" that have "read_misses".
+ * Cache levels have one of two shapes: "totals" with "misses" or "read_misses" (one level), or objects of "memory" that have "read_misses".
  * A bus is an object "bus" with "utilisation"; waiting for it are "totals"."bus_wait_cycles".
  */
 static void levels_of(json_t *figures, const json_t *node, double instructions, double all_cycles)
@@ -160,8 +167,10 @@ static void levels_of(json_t *figures, const json_t *node, double instructions, 
     const json_t *totals = json_object_get(node, "totals"), *memory = json_object_get(node, "memory"), *bus = json_object_get(node, "bus");
     const char *key;
     json_t *value, *stack = json_object_get(node, "stack_cycles");
-    if (json_object_get(totals, "misses"))
+    if (json_object_get(totals, "misses") || json_object_get(totals, "read_misses"))
         put_level(figures, "cache", totals, instructions);
+    if (json_is_object(json_object_get(node, "network")))
+        put_all(figures, "memory", "network", json_object_get(node, "network"), NULL);
     json_object_foreach((json_t *)memory, key, value)
         if (json_object_get(value, "read_misses"))
             put_level(figures, key, value, instructions);
