@@ -4,6 +4,7 @@
  * left in the results folder is summed up.  Standard output belongs to the subject alone.
  */
 #include "common.h"
+#include "explanation.h"
 #include "outcomes.h"
 #include "program.h"
 #include "result_folder.h"
@@ -62,6 +63,8 @@ static int show_results(const struct peet_cli_run_options *options, const struct
         fputc('\n', stderr);
     } else if (json_object_get(stats, "exploration")) { /* the program's own output is among it */
         peet_cli_outcomes_print(stderr, json_object_get(stats, "exploration"), folder->stats);
+    } else if (json_object_get(stats, "explanation")) {
+        peet_cli_explanation_print(stderr, json_object_get(stats, "explanation"));
     } else if (!options->quiet) {
         peet_cli_table_print(stderr, stats, ending->seconds, options->config.output);
     }

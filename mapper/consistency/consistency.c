@@ -337,6 +337,8 @@ static void reference(struct peet_map *map, unsigned hw, const struct peet_block
             c->private_stores++;
             continue;
         }
+        if (c->made && c->nmade < PEET_MADE_MOST)
+            c->made[c->nmade++] = (struct peet_made){ it.address, bytes, ref->kind, (flags & PEET_STORE_LOCKED) != 0, insn->line, hw };
         if (ref->kind != PEET_REF_STORE)
             touch(c, it.address, bytes, modelled ? hw + 1 : PEET_VIEW_ALL, 0);
         if (!writes)

@@ -48,6 +48,15 @@ enum peet_relation peet__footprint_relation(const struct peet_footprint *earlier
 /** Steps that are both possible: is their order seen? */
 int peet__footprint_conflict(const struct peet_footprint *a, const struct peet_footprint *b);
 
+/** A reference that a step has made, for who wants to read of it. */
+struct peet_made {
+    uint64_t address, bytes;
+    uint8_t kind, locked; /* kind: enum peet_ref_kind */
+    uint32_t line;
+    uint32_t hw;
+};
+enum { PEET_MADE_MOST = 16 };
+
 struct peet_map_consistency {
     const struct peet_module *module;
     const struct peet_consistency *ops; /* NULL: no model */
@@ -64,6 +73,8 @@ struct peet_map_consistency {
     uint64_t memory_epoch;         /* grows whenever somebody's view changes */
     struct peet_footprint *footprint; /* of the step under way; NULL: nobody wants it */
     uint64_t events, stores, private_stores;
+    struct peet_made *made;        /* explaining: of the step under way, the first so many; NULL: nobody wants them */
+    uint32_t nmade;
 };
 
 /** The next block of a context that waits for its turn: what it orders; 0: nothing.  @pc: ATOMIC's argument */

@@ -53,6 +53,18 @@ uint32_t peet_map_explore_gaps(const struct peet_map *map)
     return map->consistency ? map->consistency->gaps : 0;
 }
 
+int peet_map_view_read(struct peet_map *map, int processor, uint64_t address, void *bytes, size_t n)
+{
+    const struct peet_map_consistency *c = map->consistency;
+
+    return c->world->read(c->world->arg, c->ops ? (unsigned)(processor + 1) : 0, address, bytes, n);
+}
+
+int64_t peet_map_context_on(const struct peet_map *map, unsigned processor)
+{
+    return processor < map->ncores && map->cores[processor].context ? (int64_t)map->cores[processor].context->number : -1;
+}
+
 /** Does somebody else notice when it happens? */
 static int visible(const struct peet_abstract_event *event)
 {
@@ -434,6 +446,11 @@ void peet__explore_engine(struct peet_map *map)
     struct explore e = { .map = map, .stands = calloc(map->ncores, sizeof *e.stands) };
     struct peet_option options[PEET_OPTIONS_MOST];
     struct peet_footprint footprint;
+    struct peet_abstract_event stood;
+    uint64_t stood_args[8];
+    struct peet_made made[PEET_MADE_MOST];
+    struct peet_step step;
+    struct peet_option chosen;
     unsigned n;
 
     if (!e.stands) {
@@ -444,6 +461,7 @@ void peet__explore_engine(struct peet_map *map)
         e.stands[hw].most = PEET_EXPLORE_LOOKS;
     footprint.n = footprint.all = 0;
     map->consistency->footprint = e.footprint = &footprint;
+    map->consistency->made = chooser->explain ? made : NULL;
     n = go_on(&e, options);
     while (!map->ended && !map->error.code) {
         struct look *look;
@@ -469,12 +487,27 @@ void peet__explore_engine(struct peet_map *map)
         footprint.n = footprint.all = 0;
         e.epoch = map->consistency->memory_epoch;
         e.acting = options[choice].hw;
+        chosen = options[choice];
+        step = (struct peet_step){ &chosen, peet_map_context_on(map, e.acting), NULL, NULL, 0 };
+        if (!options[choice].is_move) {
+            stood = e.stands[e.acting].event;
+            memcpy(stood_args, e.stands[e.acting].args, sizeof stood_args);
+            stood.args = stood_args;
+            step.event = &stood;
+        }
+        map->consistency->nmade = 0;
         look = options[choice].is_move ? NULL : e.stands[options[choice].hw].look;
-        take(&e, &options[choice]);
+        take(&e, &chosen);
         n = go_on(&e, options);
-        note_step(&e, &options[choice], look);
+        note_step(&e, &chosen, look);
+        if (chooser->explain) {
+            step.made = made;
+            step.nmade = map->consistency->nmade;
+            chooser->explain(chooser->arg, &step);
+        }
         chooser->done(chooser->arg, &footprint);
     }
     map->consistency->footprint = NULL;
+    map->consistency->made = NULL;
     free(e.stands);
 }

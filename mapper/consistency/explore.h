@@ -33,6 +33,15 @@ struct peet_option {
 
 enum { PEET_CHOICE_ABANDON = -1 };
 
+/** A step as it was made, for an explanation. */
+struct peet_step {
+    const struct peet_option *option;
+    int64_t context;         /* -1: the processor of a move has none any more */
+    const struct peet_abstract_event *event; /* before which the context stood; NULL: a move */
+    const struct peet_made *made;
+    uint32_t nmade;
+};
+
 struct peet_map_chooser {
     /** choose() - one of n > 0 options.  Returns: its index, or PEET_CHOICE_ABANDON: the run ends here */
     int (*choose)(void *arg, const struct peet_option *options, unsigned n);
@@ -40,6 +49,8 @@ struct peet_map_chooser {
     void (*done)(void *arg, const struct peet_footprint *footprint);
     uint64_t steps_most;
     void *arg;
+    /** explain() - the step in words' terms; NULL: nobody wants it.  Views are as the step has left them */
+    void (*explain)(void *arg, const struct peet_step *step);
 };
 
 /** peet_map_set_chooser() - explore instead of following the clocks; needs peet_map_set_consistency(); borrowed */
@@ -50,6 +61,11 @@ enum peet_explore_end { PEET_EXPLORE_ENDED, PEET_EXPLORE_ABANDONED, PEET_EXPLORE
 enum peet_explore_end peet_map_explore_end(const struct peet_map *map);
 /** enum peet_explore_gap, of the execution so far. */
 uint32_t peet_map_explore_gaps(const struct peet_map *map);
+
+/** peet_map_view_read() - what a processor sees, -1: main memory.  Returns: 0, or not 0 if it is not mapped */
+int peet_map_view_read(struct peet_map *map, int processor, uint64_t address, void *bytes, size_t n);
+/** peet_map_context_on() - Returns: the number of the context on a processor, or -1 */
+int64_t peet_map_context_on(const struct peet_map *map, unsigned processor);
 
 /** The engine; map.c calls it. */
 void peet__explore_engine(struct peet_map *map);

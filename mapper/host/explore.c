@@ -7,6 +7,7 @@
 #include "domain.h"
 #include "consistency/explore.h"
 #include "host/consistency.h"
+#include "host/explain.h"
 #include "host/gaps.h"
 #include "host/outcomes.h"
 #include "host/report.h"
@@ -365,7 +366,12 @@ static int replay(struct peet_error *error)
     free(choices);
     if (err)
         return err;
-    peet_map_set_chooser(here.map, peet_search_chooser(here.search));
+    here.first = *peet_search_chooser(here.search);
+    if (here.config->explain) {
+        peet_explain_begin(here.map, here.program);
+        here.first.explain = peet_explain_step;
+    }
+    peet_map_set_chooser(here.map, &here.first);
     err = peet_map_run(here.map, error);
     if (peet_search_mismatch(here.search)) {
         error->code = 0;
@@ -395,7 +401,7 @@ int peet_host_explore(const struct peet_config *config, struct peet_map *map, st
     err = prepare(error);
     if (err)
         return err;
-    here.first = (struct peet_map_chooser){ first_choice, step_done, config->explore_steps, NULL };
+    here.first = (struct peet_map_chooser){ first_choice, step_done, config->explore_steps, NULL, NULL };
     peet_map_set_chooser(map, &here.first);
     peet_rt_keep_interrupts(1);
     err = peet_map_run(map, error);

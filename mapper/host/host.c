@@ -10,6 +10,7 @@
 #include "host/consistency.h"
 #include "host/data.h"
 #include "host/foreign.h"
+#include "host/explain.h"
 #include "host/gaps.h"
 #include "host/report.h"
 #include "mapper.h"
@@ -322,9 +323,11 @@ static int build(struct peet_error *error)
 /** stats.json; takes @end.  Returns: 0 or a peet_err */
 static int write_results(json_t *end, struct peet_error *error)
 {
-    json_t *root = json_object();
+    json_t *root = json_object(), *explanation = peet_explain_json();
     int err = 0;
 
+    if (explanation && json_object_set_new(root, "explanation", explanation))
+        return peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (host.found && json_object_set(root, "exploration", host.found))
         return peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!root || !end || json_object_set_new(root, "peet", json_pack("{s:s,s:i}", "version", PEET_VERSION, "stats_version", 1)) ||

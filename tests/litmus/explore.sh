@@ -89,6 +89,20 @@ token=$(sed -n 's/.*"token": "\([^"]*\)".*/\1/p' out/stats.json | tail -1)
 refuses "consistency" --cores 3 --consistency consistency,model=pso --replay-token "$token" -- ./add.views
 refuses "is not a token" --cores 3 --replay-token "${token%.*}" -- ./add.views
 
+# why an outcome came: a load sees an old value, as the store stands in the other's buffer still
+must "$litmus" generate "$table" >program.c
+compile_for views program program.c -O1
+explore out 3 tso ./program iwp2.3.a/amd4
+token=$(token_of out "0 0 x=1 y=1")
+must "$peet" run -d again --cores 3 --consistency consistency,model=tso --replay-token "$token" --explain -- ./program iwp2.3.a/amd4 >stdout.txt 2>table.txt
+equal "what the explained execution says" "$(cat stdout.txt)" "0 0 x=1 y=1"
+first_of() { grep -n -m 1 "$1" table.txt | cut -d: -f1; }
+old=$(grep -o -m 1 'reads [xy]: 0; context [12] sees 1' table.txt | cut -c7) # the second to load: the other has stored by then
+[ -n "$old" ] || fail "no old value is explained: $(cat table.txt)"
+[ "$(first_of "reads $old: 0; context")" -lt "$(first_of "store $old = 1 leaves the buffer")" ] || fail "the store leaves before the old value is read"
+[ "$(first_of "writes $old = 1")" -lt "$(first_of "reads $old: 0")" ] || fail "the store does not come before the old value is read"
+grep -q '"others_see": ' again/stats.json || fail "the explanation is not in stats.json"
+
 # contexts that wait by looking: every execution ends
 build YIELD yield -fpeet-granularity=ref
 run 0 --cores 2 -- ./yield 1
