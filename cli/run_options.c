@@ -13,7 +13,7 @@
 enum { KEY_QUANTUM = 0x100, KEY_SWITCH, KEY_SCHEDULE, KEY_CHUNK, KEY_JSON, KEY_WINNER, KEY_LOCK_MODEL,
     KEY_SPIN_QUANTUM, KEY_FREQUENCY, KEY_RANGES, KEY_CONSISTENCY, KEY_CONSISTENCY_SYNC, KEY_EXPLORE,
     KEY_EXPLORE_LIMIT, KEY_EXPLORE_STEPS, KEY_REPLAY_TOKEN, KEY_UNTIL, KEY_EXPLAIN, KEY_ROI, KEY_PERFECT, KEY_REMAP,
-    KEY_ALLOCATOR, KEY_DATA_DEPTH, KEY_STACK, KEY_FOREIGN };
+    KEY_ALLOCATOR, KEY_DATA_DEPTH, KEY_STACK, KEY_FOREIGN, KEY_FOLLOW };
 
 static const struct argp_option options[] = {
     { "config", 'c', "FILE", 0, "Read settings from FILE (libconfig); the command line overrides them", 1 },
@@ -21,6 +21,8 @@ static const struct argp_option options[] = {
         "The simulated machine: a module's name (see peet sims) or a path; default ideal", 1 },
     { "cores", 'n', "N", 0, "Number of processors; default 1", 1 },
     { "observe", 'o', "NAME[,KEY=VALUE...]", 0, "Add an observer; may be given several times", 1 },
+    { "follow", KEY_FOLLOW, "NAME[,KEY=VALUE...]", 0,
+        "Add a machine that watches the same run and does not steer it; may be given several times", 1 },
     { "granularity", 'g', "G", 0,
         "How far a program runs ahead of the machine: sync (default), a number of blocks, block or ref", 2 },
     { "seed", 's', "N", 0, "Seed of everything random; default 1", 2 },
@@ -74,6 +76,7 @@ static const struct setting {
     { 'm', "--machine", peet_config_set_machine },
     { 'n', "--cores", peet_config_set_cores },
     { 'o', "--observe", peet_config_add_observer },
+    { KEY_FOLLOW, "--follow", peet_config_add_follower },
     { 'g', "--granularity", peet_config_set_granularity },
     { 's', "--seed", peet_config_set_seed },
     { 'p', "--policy", peet_config_set_policy },

@@ -150,6 +150,17 @@ void peet_map_free(struct peet_map *map);
 int peet_map_set_machine(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error);
 int peet_map_add_observer(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error);
 
+/**
+ * peet_map_add_follower() - a machine that watches the run and does not steer it; after the machine
+ * It gets what observers get: each block when the machine has taken it.  It has clocks of its own: a block begins when the
+ * machine began it, or when the follower has done what it was given before on that hardware context, if that is later.  Who
+ * runs what, and what waits, the machine alone says.  A follower's memory reports go to nobody.  It has the machine's seed: a
+ * follower that is the machine again has the machine's results.
+ * Returns: 0; PEET_EINVALID if it has, or the machine has, a main loop, if it needs abstract events, or if their hardware
+ * contexts differ
+ */
+int peet_map_add_follower(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error);
+
 /** Views of the subject's memory, as the runtime has them (runtime/domain.h); view 0 is main memory. */
 struct peet_map_views {
     int (*read)(void *arg, unsigned view, uint64_t address, void *bytes, size_t n);

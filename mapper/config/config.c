@@ -63,6 +63,15 @@ void peet__config_clear_observers(struct peet_config *config)
     config->nobservers = 0;
 }
 
+void peet__config_clear_followers(struct peet_config *config)
+{
+    for (size_t i = 0; i < config->nfollowers; i++)
+        module_fini(&config->followers[i]);
+    free(config->followers);
+    config->followers = NULL;
+    config->nfollowers = 0;
+}
+
 void peet_config_fini(struct peet_config *config)
 {
     free(config->program);
@@ -72,6 +81,7 @@ void peet_config_fini(struct peet_config *config)
     module_fini(&config->consistency);
     free(config->replay_token);
     peet__config_clear_observers(config);
+    peet__config_clear_followers(config);
     peet__config_data_fini(config);
     *config = (struct peet_config){ 0 };
 }
@@ -420,28 +430,54 @@ int peet_config_set_machine(struct peet_config *config, const char *where, const
     return peet__config_spec(&config->machine, where, spec, error);
 }
 
+/** One more module at the end of a list. */
+static int append(struct peet_config_module **list, size_t *n, const char *where, const char *name, struct peet_config_module **out_module,
+    struct peet_error *error)
+{
+    struct peet_config_module *more = realloc(*list, (*n + 1) * sizeof *more);
+    int err;
+
+    if (!more)
+        return no_memory(error);
+    *list = more;
+    more[*n] = (struct peet_config_module){ 0 };
+    err = peet__config_module(&more[*n], where, name, error);
+    if (err)
+        return err;
+    *out_module = &more[(*n)++];
+    return 0;
+}
+
 /** The observer of this name, made if it is not there. */
 int peet__config_observer(struct peet_config *config, const char *where, const char *name, struct peet_config_module **out_module,
     struct peet_error *error)
 {
-    struct peet_config_module *more;
-    int err;
-
     for (size_t i = 0; i < config->nobservers; i++)
         if (!strcmp(config->observers[i].module, name)) {
             *out_module = &config->observers[i];
             return 0;
         }
-    more = realloc(config->observers, (config->nobservers + 1) * sizeof *more);
-    if (!more)
-        return no_memory(error);
-    config->observers = more;
-    more[config->nobservers] = (struct peet_config_module){ 0 };
-    err = peet__config_module(&more[config->nobservers], where, name, error);
-    if (err)
-        return err;
-    *out_module = &more[config->nobservers++];
-    return 0;
+    return append(&config->observers, &config->nobservers, where, name, out_module, error);
+}
+
+int peet__config_follower(struct peet_config *config, const char *where, const char *name, struct peet_config_module **out_module,
+    struct peet_error *error)
+{
+    return append(&config->followers, &config->nfollowers, where, name, out_module, error);
+}
+
+int peet_config_add_follower(struct peet_config *config, const char *where, const char *spec, struct peet_error *error)
+{
+    struct peet_config_module *m;
+    char *name = NULL;
+    int err = name_of(&name, where, spec, error);
+
+    if (!err)
+        err = peet__config_follower(config, where, name, &m, error);
+    if (!err)
+        err = apply(m, where, spec, error);
+    free(name);
+    return err;
 }
 
 int peet_config_add_observer(struct peet_config *config, const char *where, const char *spec, struct peet_error *error)
@@ -482,6 +518,10 @@ int peet_config_resolve(struct peet_config *config, const char *modules_dir, str
     err = resolve(&config->machine, modules_dir, PEET_MACHINE, error);
     for (size_t i = 0; !err && i < config->nobservers; i++)
         err = resolve(&config->observers[i], modules_dir, PEET_OBSERVER, error);
+    for (size_t i = 0; !err && i < config->nfollowers; i++)
+        err = resolve(&config->followers[i], modules_dir, PEET_MACHINE, error);
+    if (!err && config->nfollowers && config->explore)
+        err = peet_error_set(error, PEET_EINVALID, "followers and an exploration exclude each other");
     if (!err && config->consistency.module)
         err = resolve(&config->consistency, modules_dir, PEET_CONSISTENCY, error);
     return err;

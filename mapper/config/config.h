@@ -72,6 +72,8 @@ struct peet_config {
     struct peet_config_module machine;
     struct peet_config_module *observers;
     size_t nobservers;
+    struct peet_config_module *followers; /* machines that watch and do not steer; one module may be there several times */
+    size_t nfollowers;
     struct peet_config_module consistency; /* the model; module NULL: all see one memory */
     int consistency_sync;         /* it is only asked at synchronisations, not at each reference */
     uint64_t explore;             /* executions; PEET_EXPLORE_ALL: every one that makes a difference; 0: a plain run */
@@ -93,7 +95,7 @@ void peet_config_fini(struct peet_config *config);
 
 /**
  * peet_config_read() - lay a file's settings over a configuration
- * Only the keys that the file has are changed; a file with `observers` replaces the list.
+ * Only the keys that the file has are changed; a file with `observers` or `followers` replaces that list.
  * Returns: 0 or a peet_err; messages name file:line, and the nearest key for an unknown one
  */
 int peet_config_read(struct peet_config *config, const char *path, struct peet_error *error);
@@ -138,6 +140,8 @@ int peet_config_set_frequency(struct peet_config *config, const char *where, con
 int peet_config_set_machine(struct peet_config *config, const char *where, const char *spec, struct peet_error *error);
 /** peet_config_add_observer() - the same form; a name that is there already is refined, not doubled */
 int peet_config_add_observer(struct peet_config *config, const char *where, const char *spec, struct peet_error *error);
+/** peet_config_add_follower() - one more machine that watches; the same form, and each call adds one */
+int peet_config_add_follower(struct peet_config *config, const char *where, const char *spec, struct peet_error *error);
 
 /**
  * peet_config_set_consistency() - "consistency,model=tso,depth=8"; as set_machine

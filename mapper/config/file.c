@@ -19,7 +19,7 @@
 
 static const char *const keys[] = { "version", "program", "arguments", "cores", "granularity", "seed", "policy", "quantum_cycles",
     "switch_cycles", "schedule", "chunk", "winner", "lock_model", "spin_quantum_cycles", "poll_cycles", "syscall_cycles",
-    "io_cycles_per_byte", "frequency_hz", "stack_bytes", "ranges", "roi", "machine", "observers",
+    "io_cycles_per_byte", "frequency_hz", "stack_bytes", "ranges", "roi", "machine", "observers", "followers",
     "consistency", "consistency_sync", "explore", "explore_limit", "explore_steps", "until", "explain", "replay_token",
     "perfect", "remap", "allocators", "data_depth", "output",
     "foreign" };
@@ -85,9 +85,13 @@ static int read_params(struct peet_config_module *m, const char *path, config_se
     return err;
 }
 
-static int read_module(struct peet_config *config, const char *path, config_setting_t *group, struct peet_config_module *m, struct peet_error *error)
+/** One more module of a list. */
+typedef int more_modules(struct peet_config *config, const char *where, const char *name, struct peet_config_module **out_module, struct peet_error *error);
+
+/** Into @m, or, if that is NULL, into one more that @more makes. */
+static int read_module(struct peet_config *config, const char *path, config_setting_t *group, struct peet_config_module *m, more_modules *more,
+    struct peet_error *error)
 {
-    const int observer = !m;
     const char *name = NULL, *file = NULL;
     config_setting_t *params;
     char where[PATH_MAX + 20];
@@ -113,7 +117,7 @@ static int read_module(struct peet_config *config, const char *path, config_sett
     if (!name || !*name)
         return peet_error_set(error, PEET_EINVALID, "%s: the key 'module' is missing", place_of(&place, path, group));
     snprintf(where, sizeof where, "%s:%u", path, config_setting_source_line(group));
-    err = observer ? peet__config_observer(config, where, name, &m, error) : peet__config_module(m, where, name, error);
+    err = m ? peet__config_module(m, where, name, error) : more(config, where, name, &m, error);
     if (!err && file)
         err = peet__config_string(&m->path, file, error);
     params = config_setting_get_member(group, "parameters");
@@ -152,16 +156,15 @@ static int read_arguments(struct peet_config *config, const char *path, config_s
     return err;
 }
 
-static int read_observers(struct peet_config *config, const char *path, config_setting_t *list, struct peet_error *error)
+static int read_modules(struct peet_config *config, const char *path, config_setting_t *list, more_modules *more, struct peet_error *error)
 {
     struct place place;
     int err = 0;
 
     if (!config_setting_is_list(list))
         return peet_error_set(error, PEET_EINVALID, "%s: must be a list: ( { module = \"…\"; }, … )", place_of(&place, path, list));
-    peet__config_clear_observers(config);
     for (int i = 0; !err && i < config_setting_length(list); i++)
-        err = read_module(config, path, config_setting_get_elem(list, (unsigned)i), NULL, error);
+        err = read_module(config, path, config_setting_get_elem(list, (unsigned)i), NULL, more, error);
     return err;
 }
 
@@ -190,11 +193,17 @@ static int read_setting(struct peet_config *config, const char *path, config_set
     int done, err;
 
     if (!strcmp(name, "machine"))
-        return read_module(config, path, setting, &config->machine, error);
+        return read_module(config, path, setting, &config->machine, NULL, error);
     if (!strcmp(name, "consistency"))
-        return read_module(config, path, setting, &config->consistency, error);
-    if (!strcmp(name, "observers"))
-        return read_observers(config, path, setting, error);
+        return read_module(config, path, setting, &config->consistency, NULL, error);
+    if (!strcmp(name, "observers")) {
+        peet__config_clear_observers(config);
+        return read_modules(config, path, setting, peet__config_observer, error);
+    }
+    if (!strcmp(name, "followers")) {
+        peet__config_clear_followers(config);
+        return read_modules(config, path, setting, peet__config_follower, error);
+    }
     if (!strcmp(name, "arguments"))
         return read_arguments(config, path, setting, error);
     text = scalar(setting, buffer, sizeof buffer);
@@ -363,6 +372,9 @@ static int fill(const struct peet_config *c, config_setting_t *root)
     list = add(&out, root, "observers", CONFIG_TYPE_LIST);
     for (size_t i = 0; list && i < c->nobservers; i++)
         add_module(&out, add(&out, list, NULL, CONFIG_TYPE_GROUP), &c->observers[i]);
+    list = add(&out, root, "followers", CONFIG_TYPE_LIST);
+    for (size_t i = 0; list && i < c->nfollowers; i++)
+        add_module(&out, add(&out, list, NULL, CONFIG_TYPE_GROUP), &c->followers[i]);
     if (c->consistency.module)
         add_module(&out, add(&out, root, "consistency", CONFIG_TYPE_GROUP), &c->consistency);
     add_string(&out, root, "consistency_sync", c->consistency_sync ? "sync" : "ref");
@@ -431,20 +443,23 @@ static json_t *module_json(const struct peet_config_module *m)
 
 json_t *peet_config_json(const struct peet_config *c)
 {
-    json_t *arguments = json_array(), *observers = json_array(), *root;
-    int bad = !arguments || !observers;
+    json_t *arguments = json_array(), *observers = json_array(), *followers = json_array(), *root;
+    int bad = !arguments || !observers || !followers;
     char text[24], explore[24];
 
     for (size_t i = 0; !bad && i < c->narguments; i++)
         bad = json_array_append_new(arguments, peet_stats_text(c->arguments[i]));
     for (size_t i = 0; !bad && i < c->nobservers; i++)
         bad = json_array_append_new(observers, module_json(&c->observers[i]));
+    for (size_t i = 0; !bad && i < c->nfollowers; i++)
+        bad = json_array_append_new(followers, module_json(&c->followers[i]));
     if (bad) {
         json_decref(arguments);
         json_decref(observers);
+        json_decref(followers);
         return NULL;
     }
-    root = json_pack("{s:i,s:o*,s:o,s:i,s:o,s:o,s:s,s:I,s:I,s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:f,s:I,s:I,s:b,s:s,s:o*,s:o,s:o*,s:s,s:s,s:o*,s:o*}", "version", PEET_CONFIG_VERSION, "program",
+    root = json_pack("{s:i,s:o*,s:o,s:i,s:o,s:o,s:s,s:I,s:I,s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:f,s:I,s:I,s:b,s:s,s:o*,s:o,s:o,s:o*,s:s,s:s,s:o*,s:o*}", "version", PEET_CONFIG_VERSION, "program",
         c->program ? peet_stats_text(c->program) : NULL, "arguments", arguments, "cores", (int)c->cores, "granularity",
         c->granularity == PEET_GRANULARITY_BLOCKS ? json_integer((json_int_t)c->granularity_blocks)
                                                   : json_string(peet_config_granularity_text(c, text, sizeof text)),
@@ -455,6 +470,7 @@ json_t *peet_config_json(const struct peet_config *c)
         (json_int_t)c->syscall_cycles, "io_cycles_per_byte", c->io_cycles_per_byte, "frequency_hz", (json_int_t)c->frequency_hz, "stack_bytes", (json_int_t)c->stack_bytes, "ranges", c->ranges,
         "roi", c->roi_only ? "only" : "all",
         "machine", c->machine.module ? module_json(&c->machine) : NULL, "observers", observers,
+        "followers", followers,
         "consistency", c->consistency.module ? module_json(&c->consistency) : NULL, "consistency_sync", c->consistency_sync ? "sync" : "ref",
         "explore", peet_config_explore_text(c, explore, sizeof explore), "replay_token",
         c->replay_token ? peet_stats_text(c->replay_token) : NULL, "output",

@@ -10,6 +10,10 @@
 #include <libconfig.h>
 
 void peet__config_clear_observers(struct peet_config *config);
+void peet__config_clear_followers(struct peet_config *config);
+/** One more follower of this name. */
+int peet__config_follower(struct peet_config *config, const char *where, const char *name, struct peet_config_module **out_module,
+    struct peet_error *error);
 int peet__config_string(char **slot, const char *text, struct peet_error *error);
 int peet__config_param(struct peet_config_module *m, const char *where, const char *name, const char *text, struct peet_error *error);
 int peet__config_module(struct peet_config_module *m, const char *where, const char *name, struct peet_error *error);

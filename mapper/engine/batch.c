@@ -62,8 +62,9 @@ static inline void show_block(struct peet_map *map, unsigned hw, const struct pe
 {
     for (unsigned i = 0; i < map->nblock_observers; i++) {
         struct peet_map_module *m = map->block_observers[i];
+        const uint64_t begin = peet__map_begin(m, hw, now);
 
-        m->module->block(m->self, hw, event, now);
+        peet__map_done(m, hw, begin, m->module->block(m->self, hw, event, begin));
     }
 }
 
@@ -150,8 +151,9 @@ static struct peet_block_event *machine_batch(struct peet_map *map, unsigned hw,
     }
     for (unsigned i = 0; i < map->nblock_observers; i++) {
         struct peet_map_module *m = map->block_observers[i];
+        const uint64_t begin = peet__map_begin(m, hw, core->clock);
 
-        m->module->blocks(m->self, hw, at, done, core->clock, UINT64_MAX, &all);
+        peet__map_done(m, hw, begin, m->module->blocks(m->self, hw, at, done, begin, UINT64_MAX, &all));
     }
     peet__map_charge(map, core, cost, "blocks");
     return at + done;

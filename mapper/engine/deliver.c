@@ -25,7 +25,10 @@ static __attribute__((format(printf, 2, 3))) void fail(const struct peet_env *en
     va_start(ap, format);
     vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
-    peet__map_fail(m->map, PEET_EMODULE, "%s: %s", m->module->name, text);
+    if (m->follower)
+        peet__map_fail(m->map, PEET_EMODULE, "follower %u, %s: %s", m->follower, m->module->name, text);
+    else
+        peet__map_fail(m->map, PEET_EMODULE, "%s: %s", m->module->name, text);
 }
 
 uint64_t peet__map_take_time(struct peet_map *map, uint64_t clock, uint64_t cycles, const char *operation)
@@ -68,6 +71,11 @@ static void not_ready_until(const struct peet_env *env, unsigned hw, uint64_t cy
         fail(env, "not_ready_until(): there is no hardware context %u", hw);
         return;
     }
+    if (of(env)->follower) { /* a matter of its own clocks */
+        if (cycles > of(env)->clocks[hw])
+            of(env)->clocks[hw] = cycles;
+        return;
+    }
     core = &map->cores[hw];
     if (cycles < present(map, core)) {
         fail(env, "not_ready_until() of hardware context %u with cycle %llu, which is past at cycle %llu", hw, (unsigned long long)cycles,
@@ -105,7 +113,7 @@ static uint64_t mix(uint64_t x)
     return peet__splitmix64(&x);
 }
 
-int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values, unsigned index,
+int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values, unsigned index, unsigned follower,
     struct peet_map_module **out_module, struct peet_error *error)
 {
     struct peet_map_module *m = calloc(1, sizeof *m);
@@ -115,6 +123,11 @@ int peet__map_module_new(struct peet_map *map, const struct peet_module *module,
         return peet_error_set(error, PEET_ENOMEM, "%s: out of memory", module->name);
     m->map = map;
     m->module = module;
+    m->follower = follower;
+    if (follower && !(m->clocks = calloc(map->ncores, sizeof *m->clocks))) {
+        free(m);
+        return peet_error_set(error, PEET_ENOMEM, "follower %u, %s: out of memory", follower, module->name);
+    }
     m->env = (struct peet_env){
         .abi = PEET_MODULE_ABI,
         .struct_size = sizeof m->env,
@@ -133,6 +146,10 @@ int peet__map_module_new(struct peet_map *map, const struct peet_module *module,
     peet__map_reports(map, &m->env);
     peet__map_costs(&m->env);
     peet__map_data_services(map, &m->env);
+    if (follower) { /* nobody listens to what it says of its memory; single-cycle memory is the machine's alone */
+        m->env.reports = 0;
+        m->env.perfect = 0;
+    }
     peet_stats_install(&m->env);
     m->self = module->create(&m->env, values);
     if (!m->self || map->error.code) {
@@ -151,7 +168,17 @@ void peet__map_module_free(struct peet_map_module *module)
         return;
     if (module->self)
         module->module->destroy(module->self);
+    free(module->clocks);
     free(module);
+}
+
+uint64_t peet__map_end_of(const struct peet_map *map, const struct peet_map_module *m)
+{
+    uint64_t end = map->end_cycles;
+
+    for (unsigned i = 0; m->follower && i < map->ncores; i++)
+        end = m->clocks[i] > end ? m->clocks[i] : end;
+    return end;
 }
 
 int peet_map_wants_addresses(const struct peet_map *map)

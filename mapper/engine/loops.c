@@ -45,8 +45,9 @@ uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_c
     taken.turns = turns;
     for (unsigned i = 0; i < map->nblock_observers; i++) {
         struct peet_map_module *m = map->block_observers[i];
+        const uint64_t begin = peet__map_begin(m, hw, core->clock);
 
-        m->module->loop(m->self, hw, &taken, core->clock, UINT64_MAX, &all);
+        peet__map_done(m, hw, begin, m->module->loop(m->self, hw, &taken, begin, UINT64_MAX, &all));
     }
     peet__map_count_block(map, core, block, turns);
     peet__map_charge(map, core, cost, "loop");

@@ -709,7 +709,7 @@ static void conclude(struct peet_map *map)
         map->machine->module->finish(map->machine->self, map->end_cycles);
     for (unsigned i = 0; i < map->nobservers; i++)
         if (map->observers[i]->module->finish)
-            map->observers[i]->module->finish(map->observers[i]->self, map->end_cycles);
+            map->observers[i]->module->finish(map->observers[i]->self, peet__map_end_of(map, map->observers[i]));
 }
 
 static int outcome(struct peet_map *map, struct peet_error *error)

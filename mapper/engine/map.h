@@ -154,7 +154,22 @@ struct peet_map_module {
     const struct peet_module *module;
     void *self;
     struct peet_map *map;
+    unsigned follower; /* a machine that watches: its number, from 1; else 0 */
+    uint64_t *clocks;  /* of a follower, for each hardware context: when it will have done what it was given */
 };
+
+/** What a follower is given at the machine's time @now begins when it has done what it was given before. */
+static inline uint64_t peet__map_begin(const struct peet_map_module *m, unsigned hw, uint64_t now)
+{
+    return m->follower && m->clocks[hw] > now ? m->clocks[hw] : now;
+}
+
+/** It took so long, beside what it has said by not_ready_until() meanwhile. */
+static inline void peet__map_done(struct peet_map_module *m, unsigned hw, uint64_t begin, uint64_t cycles)
+{
+    if (m->follower && begin + cycles > m->clocks[hw])
+        m->clocks[hw] = begin + cycles;
+}
 
 /** How often a block was executed. */
 struct peet_map_execution {
@@ -196,7 +211,7 @@ struct peet_map {
     struct peet_map_module *machine;
     uint64_t (*machine_block)(void *, unsigned, const struct peet_block_event *, uint64_t);
     struct peet_map_module **observers, **block_observers;
-    unsigned nobservers, nblock_observers;
+    unsigned nobservers, nblock_observers, nfollowers; /* followers are among the observers */
 
     /* ready contexts in order of arrival; loops with iterations to give to anybody, innermost first */
     struct peet_map_context *ready_head, *ready_tail;
@@ -350,9 +365,12 @@ void peet__map_settle_ahead(struct peet_map *map);
 uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_core *core, struct peet_block_event *event, uint64_t limit);
 
 /* ---- deliver.c */
-int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values, unsigned index,
+/** @index: of its seed; @follower: its number, from 1, if it is one */
+int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values, unsigned index, unsigned follower,
     struct peet_map_module **out_module, struct peet_error *error);
 void peet__map_module_free(struct peet_map_module *module);
+/** When the run ends for a module: for a follower, when it has also done what it was given. */
+uint64_t peet__map_end_of(const struct peet_map *map, const struct peet_map_module *m);
 
 /* ---- memory_report.c */
 /** The services for memory reports, of the machine and of observers. */

@@ -126,7 +126,7 @@ void peet_map_free(struct peet_map *map)
 int peet_map_set_machine(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error)
 {
     unsigned n = map->config.cores;
-    int err = peet__map_module_new(map, module, values, 0, &map->machine, error);
+    int err = peet__map_module_new(map, module, values, 0, 0, &map->machine, error);
 
     if (err)
         return err;
@@ -142,7 +142,9 @@ int peet_map_set_machine(struct peet_map *map, const struct peet_module *module,
     return 0;
 }
 
-int peet_map_add_observer(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error)
+/** Somebody who looks on; @index and @follower as for peet__map_module_new(). */
+static int add(struct peet_map *map, const struct peet_module *module, const union peet_value *values, unsigned index, unsigned follower,
+    struct peet_error *error)
 {
     size_t n = map->nobservers + 1;
     struct peet_map_module **all = realloc(map->observers, n * sizeof *all), **some;
@@ -155,11 +157,41 @@ int peet_map_add_observer(struct peet_map *map, const struct peet_module *module
         map->block_observers = some;
     if (!all || !some)
         return peet_error_set(error, PEET_ENOMEM, "%s: out of memory", module->name);
-    err = peet__map_module_new(map, module, values, map->nobservers + 1, &map->observers[map->nobservers], error);
+    err = peet__map_module_new(map, module, values, index, follower, &map->observers[map->nobservers], error);
     if (err)
         return err;
     if (module->needs & PEET_NEEDS_BLOCKS)
         map->block_observers[map->nblock_observers++] = map->observers[map->nobservers];
     map->nobservers++;
+    return 0;
+}
+
+int peet_map_add_observer(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error)
+{
+    return add(map, module, values, map->nobservers + 1, 0, error);
+}
+
+int peet_map_add_follower(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error)
+{
+    const unsigned number = map->nfollowers + 1;
+    struct peet_map_module *m;
+    unsigned n;
+    int err;
+
+    if (map->machine->module->main || module->main)
+        return peet_error_set(error, PEET_EINVALID, "follower %u, %s: %s has a main loop of its own, and %s", number, module->name,
+            module->main ? module->name : map->machine->module->name, module->main ? "cannot follow" : "nobody can follow it");
+    if (module->needs & PEET_NEEDS_ABSTRACT)
+        return peet_error_set(error, PEET_EINVALID, "follower %u, %s: it keeps account of contexts in its own time, which followers have not; give it as the machine",
+            number, module->name);
+    err = add(map, module, values, 0, number, error); /* the machine's seed: a follower is what that machine would have been */
+    if (err)
+        return err;
+    m = map->observers[map->nobservers - 1];
+    n = module->hw_contexts ? module->hw_contexts(m->self, map->config.cores) : map->config.cores;
+    if (n != map->ncores)
+        return peet_error_set(error, PEET_EINVALID, "follower %u, %s: it would have %u hardware contexts, the machine %s has %u", number, module->name,
+            n, map->machine->module->name, map->ncores);
+    map->nfollowers++;
     return 0;
 }

@@ -137,6 +137,24 @@ static int module_json(struct peet_map *map, struct peet_map_module *m, json_t *
     return 0;
 }
 
+/** One object for each follower: {"number": 1, "module": "bus", "bus": {...}} */
+static int followers_json(struct peet_map *map, json_t *root)
+{
+    json_t *list = map->nfollowers ? json_array() : NULL;
+    int bad = map->nfollowers && (!list || json_object_set_new(root, "followers", list));
+
+    for (unsigned i = 0; !bad && i < map->nobservers; i++) {
+        struct peet_map_module *m = map->observers[i];
+        json_t *one;
+
+        if (!m->follower)
+            continue;
+        one = json_pack("{s:i,s:s}", "number", (int)m->follower, "module", m->module->name);
+        bad = !one || json_array_append_new(list, one) || module_json(map, m, one);
+    }
+    return bad;
+}
+
 int peet_map_stats(struct peet_map *map, json_t *root, struct peet_error *error)
 {
     uint32_t omitted = map->next_number > PEET_MAP_LISTED ? map->next_number - PEET_MAP_LISTED : 0;
@@ -158,7 +176,9 @@ int peet_map_stats(struct peet_map *map, json_t *root, struct peet_error *error)
     if (!bad && map->machine)
         bad = module_json(map, map->machine, root);
     for (unsigned i = 0; !bad && i < map->nobservers; i++)
-        bad = module_json(map, map->observers[i], root);
+        bad = map->observers[i]->follower ? 0 : module_json(map, map->observers[i], root);
+    if (!bad)
+        bad = followers_json(map, root);
     if (bad)
         peet__map_fail(map, PEET_ENOMEM, "statistics: out of memory");
     bad = map->error.code;

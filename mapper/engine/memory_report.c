@@ -29,8 +29,11 @@ static void report(const struct peet_env *env, const struct peet_memory_event *e
 static void describe(const struct peet_env *env, const struct peet_memory_level *levels, size_t n)
 {
     struct peet_map *map = map_of(env);
-    struct peet_memory_level *copy = n ? malloc(n * sizeof *copy) : NULL;
+    struct peet_memory_level *copy;
 
+    if (((struct peet_map_module *)env->host)->follower)
+        return;
+    copy = n ? malloc(n * sizeof *copy) : NULL;
     if (((struct peet_map_module *)env->host)->module->kind != PEET_MACHINE) {
         free(copy);
         env->fail(env, "describe_memory(): only the machine has a memory system");

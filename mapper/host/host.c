@@ -37,7 +37,7 @@ static struct {
     struct peet_program *program;
     struct peet_source *source;
     struct peet_map *map;
-    struct peet_modhost_module *modules; /* the machine, then the observers */
+    struct peet_modhost_module *modules; /* the machine, then the observers, then the followers */
     union peet_value **values;
     char stats_path[PATH_MAX];
     json_t *found; /* by an exploration */
@@ -219,8 +219,10 @@ static int start_module(size_t i, struct peet_error *error)
 {
     const struct peet_modhost_module *m = &host.modules[i];
 
-    return i == 0 ? peet_map_set_machine(host.map, m->module, host.values[i], error)
-                  : peet_map_add_observer(host.map, m->module, host.values[i], error);
+    if (i == 0)
+        return peet_map_set_machine(host.map, m->module, host.values[i], error);
+    return i <= host.config.nobservers ? peet_map_add_observer(host.map, m->module, host.values[i], error)
+                                       : peet_map_add_follower(host.map, m->module, host.values[i], error);
 }
 
 static uint64_t *progress_page(void)
@@ -267,19 +269,22 @@ static int build(struct peet_error *error)
         .report = misuse,
         .name_of = name_of,
     };
+    const size_t nmodules = 1 + c->nobservers + c->nfollowers;
     uint32_t needs = 0;
     int fills = 1, err = peet_source_new(host.program, c, &host.source, error);
 
     if (err)
         return err;
-    host.modules = calloc(c->nobservers + 1, sizeof *host.modules);
-    host.values = calloc(c->nobservers + 1, sizeof *host.values);
+    host.modules = calloc(nmodules, sizeof *host.modules);
+    host.values = calloc(nmodules, sizeof *host.values);
     if (!host.modules || !host.values)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     err = load_module(0, &c->machine, PEET_MACHINE, error);
     for (size_t i = 0; !err && i < c->nobservers; i++)
         err = load_module(i + 1, &c->observers[i], PEET_OBSERVER, error);
-    for (size_t i = 0; !err && i <= c->nobservers; i++) {
+    for (size_t i = 0; !err && i < c->nfollowers; i++)
+        err = load_module(1 + c->nobservers + i, &c->followers[i], PEET_MACHINE, error);
+    for (size_t i = 0; !err && i < nmodules; i++) {
         const uint32_t its = host.modules[i].module->needs;
 
         needs |= its;
@@ -294,7 +299,7 @@ static int build(struct peet_error *error)
         err = peet_host_data_start(host.program, c, (needs & PEET_NEEDS_DATA) != 0, &config, error);
     if (!err)
         err = peet_map_new(&config, &peet_source_ops, host.source, &host.map, error);
-    for (size_t i = 0; !err && i <= c->nobservers; i++)
+    for (size_t i = 0; !err && i < nmodules; i++)
         err = start_module(i, error);
     if (!err)
         err = peet_host_consistency(c, host.map, host.source, error);

@@ -133,6 +133,10 @@ static void round_trip(void)
     CU_ASSERT_EQUAL(peet_config_set_granularity(&a, "--granularity", "5000000000", &error), 0);
     CU_ASSERT_EQUAL(peet_config_add_observer(&a, "--observe", "counts,blocks=yes", &error), 0);
     CU_ASSERT_EQUAL(peet_config_add_observer(&a, "--observe", "hash", &error), 0);
+    CU_ASSERT_EQUAL(peet_config_add_follower(&a, "--follow", "bus,cache=1KiB", &error), 0);
+    CU_ASSERT_EQUAL(peet_config_add_follower(&a, "--follow", "bus,cache=2KiB", &error), 0);
+    CU_ASSERT_EQUAL(peet_config_add_follower(&a, "--follow", "bus,cache", &error), PEET_EINVALID);
+    error = (struct peet_error){ 0 };
     CU_ASSERT_EQUAL(peet_config_set_output(&a, folder, &error), 0);
     CU_ASSERT_EQUAL(peet_config_resolve(&a, PEET_BUILT_MODULES, &error), 0);
     CU_ASSERT_STRING_EQUAL(a.observers[0].params[0].text, "true");
@@ -145,6 +149,8 @@ static void round_trip(void)
     CU_ASSERT_EQUAL(peet_config_read(&b, path, &error), 0);
     CU_ASSERT_EQUAL(error.code, 0);
     CU_ASSERT_EQUAL(b.narguments, 6);
+    CU_ASSERT_EQUAL(b.nfollowers, a.nfollowers);
+    CU_ASSERT_STRING_EQUAL(b.followers[1].module, "bus");
     for (size_t i = 0; i < b.narguments; i++)
         CU_ASSERT_STRING_EQUAL(b.arguments[i], odd[i]);
     CU_ASSERT_EQUAL(b.seed, UINT64_MAX);
