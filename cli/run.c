@@ -7,6 +7,7 @@
 #include "explanation.h"
 #include "outcomes.h"
 #include "program.h"
+#include "replay.h"
 #include "result_folder.h"
 #include "run_options.h"
 #include "supervise.h"
@@ -150,8 +151,9 @@ int peet_cli_run(int argc, char **argv)
         return peet_cli_fail(&error);
     }
     settle_stack(&options.config);
-    int err = peet_cli_program_find(options.config.program, &program, &error);
-    if (!err)
+    int err = options.config.from ? peet_cli_replay_program(&program, &error)
+                                  : peet_cli_program_find(options.config.program, &program, &error);
+    if (!err && !options.config.from)
         err = peet_cli_program_check(program, &options.config, &error);
     if (!err)
         err = peet_cli_folder_open(options.config.output, &folder, &error);

@@ -4,6 +4,7 @@
 
 #include "common.h"
 #include "modules/modhost.h"
+#include "replay.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -13,7 +14,7 @@
 enum { KEY_QUANTUM = 0x100, KEY_SWITCH, KEY_SCHEDULE, KEY_CHUNK, KEY_JSON, KEY_WINNER, KEY_LOCK_MODEL,
     KEY_SPIN_QUANTUM, KEY_FREQUENCY, KEY_RANGES, KEY_CONSISTENCY, KEY_CONSISTENCY_SYNC, KEY_EXPLORE,
     KEY_EXPLORE_LIMIT, KEY_EXPLORE_STEPS, KEY_REPLAY_TOKEN, KEY_UNTIL, KEY_EXPLAIN, KEY_ROI, KEY_PERFECT, KEY_REMAP,
-    KEY_ALLOCATOR, KEY_DATA_DEPTH, KEY_STACK, KEY_FOREIGN, KEY_FOLLOW };
+    KEY_ALLOCATOR, KEY_DATA_DEPTH, KEY_STACK, KEY_FOREIGN, KEY_FOLLOW, KEY_FROM };
 
 static const struct argp_option options[] = {
     { "config", 'c', "FILE", 0, "Read settings from FILE (libconfig); the command line overrides them", 1 },
@@ -61,6 +62,8 @@ static const struct argp_option options[] = {
     { "allocator", KEY_ALLOCATOR, "NAME", 0,
         "A function that stands for its callers, as malloc does: what it allocates is named after them; may be given several times", 2 },
     { "data-depth", KEY_DATA_DEPTH, "K", 0, "How many calls tell allocation sites apart; default 1, the place itself", 2 },
+    { "from", KEY_FROM, "DIR", 0,
+        "Take the run from the trace in DIR (see --observe trace) in place of a program; settings are the trace's where none are given", 1 },
     { "output", 'd', "DIR", 0, "Folder for the results; default peet.out", 3 },
     { "quiet", 'q', NULL, 0, "No progress line and no table", 3 },
     { "json", KEY_JSON, NULL, 0, "Print stats.json on standard error in place of the table", 3 },
@@ -119,6 +122,7 @@ struct reading {
     const char **files;
     size_t nfiles;
     const char *output;
+    const char *from;
     char **program; /* PROG ARGS... */
     int nprogram;
 };
@@ -132,6 +136,9 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         return 0;
     case 'd':
         reading->output = text;
+        return 0;
+    case KEY_FROM:
+        reading->from = text;
         return 0;
     case 'q':
         reading->out->quiet = 1;
@@ -165,6 +172,13 @@ static const struct argp parser = {
 static int apply(const struct reading *reading, struct peet_config *config, struct peet_error *error)
 {
     int err = 0;
+    if (reading->from) {
+        if (reading->nprogram > 0)
+            return peet_error_set(error, PEET_EINVALID, "--from: the program is the trace's; leave out %s", reading->program[0]);
+        err = peet_config_set_from(config, "--from", reading->from, error);
+        if (!err)
+            err = peet_cli_replay_config(config, error);
+    }
     for (size_t i = 0; i < reading->nfiles && !err; i++)
         err = peet_config_read(config, reading->files[i], error);
     for (size_t i = 0; i < reading->ngiven && !err; i++)
@@ -177,6 +191,8 @@ static int apply(const struct reading *reading, struct peet_config *config, stru
         err = peet_error_set(error, PEET_EINVALID, "no program to run; usage: %s [OPTION...] -- PROG [ARG...]", program_invocation_name);
     if (!err && config->output[0] == '\0')
         err = peet_error_set(error, PEET_EINVALID, "--output: the name of the results folder is empty");
+    if (!err && config->from)
+        err = peet_cli_replay_check(config, error);
     return err;
 }
 

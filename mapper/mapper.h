@@ -38,6 +38,7 @@
 struct peet_source_thread {
     uint64_t fn, arg;
     uint64_t stack_address, stack_bytes; /* 0: the runtime's choice */
+    uint32_t creator;                    /* the source's number of the context that makes it */
 };
 
 /**
@@ -58,9 +59,9 @@ struct peet_source_ops {
     int (*marked)(void *self, uint32_t context, uint32_t carrier, uint64_t iteration, struct peet_error *error);
     /** retire() - a context is over */
     void (*retire)(void *self, uint32_t context);
-    /** spawn_iterations() - a new context that runs iterations of a doall: it calls the loop body's
+    /** spawn_iterations() - a new context that runs iterations of `carrier`'s doall: it calls the loop body's
      *  trampoline with (fn, arg); NULL: spawn() is called with the body itself */
-    int (*spawn_iterations)(void *self, uint32_t context, uint64_t fn, uint64_t arg, struct peet_error *error);
+    int (*spawn_iterations)(void *self, uint32_t context, uint32_t carrier, uint64_t fn, uint64_t arg, struct peet_error *error);
     /** blocks() - next blocks of a context, as many as can be had before anything else; may be NULL.
      *  They are the mapper's to number and live until the next call for this context.
      *  Returns: how many, 0: next() must be asked */
@@ -127,6 +128,7 @@ struct peet_map_config {
     uint8_t roi_only;             /* modules see blocks inside regions of interest only */
     uint8_t memory_reports;       /* an observer will want to hear of the machine's memory system, */
     uint8_t memory_fills;         /* and all who do know PEET_MEMORY_FILL */
+    uint8_t replayed;             /* the source has no memory of the subject's: nothing is to be written there */
     struct peet_datamap *data;    /* the subject's data structures (datamap.h); NULL: nobody asks for them */
     uint8_t perfect;              /* some of them shall have single-cycle memory */
     struct peet_remap *remap;     /* another layout of them (remap.h), or NULL */
@@ -257,6 +259,9 @@ unsigned peet_map_current(const struct peet_map *map);
 
 /** peet_map_regions() - how many regions of interest have begun */
 uint64_t peet_map_regions(const struct peet_map *map);
+
+/** peet_map_progress() - the simulated time now, and how many instructions a source's context has executed */
+void peet_map_progress(const struct peet_map *map, uint32_t source, uint64_t *out_cycle, uint64_t *out_instructions);
 
 /** peet_map_number() - the number under which modules know a source's context at present */
 uint32_t peet_map_number(const struct peet_map *map, uint32_t source);

@@ -10,6 +10,8 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <errno.h>
+#include <sys/stat.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,6 +82,7 @@ void peet_config_fini(struct peet_config *config)
     module_fini(&config->machine);
     module_fini(&config->consistency);
     free(config->replay_token);
+    free(config->from);
     peet__config_clear_observers(config);
     peet__config_clear_followers(config);
     peet__config_data_fini(config);
@@ -116,6 +119,18 @@ int peet_config_set_program(struct peet_config *config, const char *program, siz
     config->arguments = copies;
     config->narguments = narguments;
     return program ? peet__config_string(&config->program, program, error) : 0;
+}
+
+int peet_config_set_from(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    char path[PATH_MAX], real[PATH_MAX];
+    struct stat st;
+
+    if (stat(text, &st))
+        return peet_error_set(error, PEET_EINVALID, "%s: %s: %s", where, text, strerror(errno));
+    if ((size_t)snprintf(path, sizeof path, "%s%s", text, S_ISDIR(st.st_mode) ? "/trace.peet" : "") >= sizeof path || !realpath(path, real))
+        return peet_error_set(error, PEET_EINVALID, "%s: there is no trace in %s: record one with --observe trace", where, text);
+    return peet__config_string(&config->from, real, error);
 }
 
 int peet_config_set_output(struct peet_config *config, const char *path, struct peet_error *error)

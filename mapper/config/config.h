@@ -86,6 +86,7 @@ struct peet_config {
     struct peet_config_texts remap;      /* rules of another layout (data/rules.h) */
     struct peet_config_texts allocators; /* functions that stand for their callers, as malloc() does */
     unsigned data_depth;          /* how many calls an allocation site is told apart by */
+    char *from;       /* a trace that is replayed instead of the program; NULL: none */
     char *output;     /* results folder; NULL if not given */
 };
 
@@ -103,6 +104,8 @@ int peet_config_read(struct peet_config *config, const char *path, struct peet_e
 /** peet_config_set_program() - the subject and its arguments; copied */
 int peet_config_set_program(struct peet_config *config, const char *program, size_t narguments, char *const *arguments,
     struct peet_error *error);
+/** peet_config_set_from() - a trace, or the results folder that holds it */
+int peet_config_set_from(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_output(struct peet_config *config, const char *path, struct peet_error *error);
 
 /**

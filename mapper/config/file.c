@@ -21,8 +21,7 @@ static const char *const keys[] = { "version", "program", "arguments", "cores", 
     "switch_cycles", "schedule", "chunk", "winner", "lock_model", "spin_quantum_cycles", "poll_cycles", "syscall_cycles",
     "io_cycles_per_byte", "frequency_hz", "stack_bytes", "ranges", "roi", "machine", "observers", "followers",
     "consistency", "consistency_sync", "explore", "explore_limit", "explore_steps", "until", "explain", "replay_token",
-    "perfect", "remap", "allocators", "data_depth", "output",
-    "foreign" };
+    "perfect", "remap", "allocators", "data_depth", "from", "output", "foreign" };
 static const char *const module_keys[] = { "module", "path", "parameters" };
 
 /** Where a setting stands, and its name: "run.cfg:12: cores". */
@@ -185,6 +184,7 @@ static int read_setting(struct peet_config *config, const char *path, config_set
         { "explore_limit", peet_config_set_explore_limit }, { "explore_steps", peet_config_set_explore_steps },
         { "until", peet_config_set_until }, { "explain", peet_config_set_explain }, { "replay_token", peet_config_set_replay_token },
         { "foreign", peet_config_set_foreign },
+        { "from", peet_config_set_from },
         { "roi", peet_config_set_roi }, { "data_depth", peet_config_set_data_depth },
     };
     const char *name = config_setting_name(setting), *text;
@@ -386,6 +386,8 @@ static int fill(const struct peet_config *c, config_setting_t *root)
     if (c->replay_token)
         add_string(&out, root, "replay_token", c->replay_token);
     out.bad |= peet__config_data_write(c, root);
+    if (c->from)
+        add_string(&out, root, "from", c->from);
     if (c->output)
         add_string(&out, root, "output", c->output);
     return out.bad;
@@ -459,7 +461,7 @@ json_t *peet_config_json(const struct peet_config *c)
         json_decref(followers);
         return NULL;
     }
-    root = json_pack("{s:i,s:o*,s:o,s:i,s:o,s:o,s:s,s:I,s:I,s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:f,s:I,s:I,s:b,s:s,s:o*,s:o,s:o,s:o*,s:s,s:s,s:o*,s:o*}", "version", PEET_CONFIG_VERSION, "program",
+    root = json_pack("{s:i,s:o*,s:o,s:i,s:o,s:o,s:s,s:I,s:I,s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:f,s:I,s:I,s:b,s:s,s:o*,s:o,s:o,s:o*,s:s,s:s,s:o*,s:o*,s:o*}", "version", PEET_CONFIG_VERSION, "program",
         c->program ? peet_stats_text(c->program) : NULL, "arguments", arguments, "cores", (int)c->cores, "granularity",
         c->granularity == PEET_GRANULARITY_BLOCKS ? json_integer((json_int_t)c->granularity_blocks)
                                                   : json_string(peet_config_granularity_text(c, text, sizeof text)),
@@ -473,7 +475,7 @@ json_t *peet_config_json(const struct peet_config *c)
         "followers", followers,
         "consistency", c->consistency.module ? module_json(&c->consistency) : NULL, "consistency_sync", c->consistency_sync ? "sync" : "ref",
         "explore", peet_config_explore_text(c, explore, sizeof explore), "replay_token",
-        c->replay_token ? peet_stats_text(c->replay_token) : NULL, "output",
+        c->replay_token ? peet_stats_text(c->replay_token) : NULL, "from", c->from ? peet_stats_text(c->from) : NULL, "output",
         c->output ? peet_stats_text(c->output) : NULL);
     if (root && (json_object_set_new(root, "foreign", json_string(peet_config_foreign_text(c->foreign))) || peet__config_data_json(c, root))) {
         json_decref(root);

@@ -243,7 +243,7 @@ int peet__map_iterate(struct peet_map *map, struct peet_map_loop *loop, unsigned
         if (loop->marked)
             err = map->ops->marked(map->source, c->source, loop->carrier->source, loop->lo + i, &map->error);
         else if (map->ops->spawn_iterations)
-            err = map->ops->spawn_iterations(map->source, c->source, loop->fn, loop->arg, &map->error);
+            err = map->ops->spawn_iterations(map->source, c->source, loop->carrier->source, loop->fn, loop->arg, &map->error);
         else
             err = map->ops->spawn(map->source, c->source, loop->fn, loop->fn, loop->arg, &map->error);
     }

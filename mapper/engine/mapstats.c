@@ -64,6 +64,17 @@ unsigned peet_map_current(const struct peet_map *map)
     return map->current;
 }
 
+void peet_map_progress(const struct peet_map *map, uint32_t source, uint64_t *out_cycle, uint64_t *out_instructions)
+{
+    const struct peet_map_core *core = &map->cores[map->current];
+    const struct peet_map_context *c = source < map->nsources ? map->contexts[source] : NULL;
+
+    *out_cycle = core->clock;
+    *out_instructions = c ? c->instructions : 0;
+    if (c && core->context == c)
+        *out_instructions += core->instructions - core->settled;
+}
+
 uint32_t peet_map_number(const struct peet_map *map, uint32_t source)
 {
     return source < map->nsources && map->contexts[source] ? map->contexts[source]->number : source;

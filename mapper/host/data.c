@@ -20,6 +20,9 @@ static struct {
     const struct peet_config *config;
     struct peet_rules *rules;
     struct peet_remap *remap;
+    int replayed;
+    const uint64_t *early; /* of a recording */
+    size_t nearly;
 } live;
 
 /** How much of a thread's memory lies at fixed distances below its thread pointer. */
@@ -53,9 +56,9 @@ static void ungroup(struct peet_program *program)
     }
 }
 
-int peet_host_data_image(const char *path, const struct dl_phdr_info *info, struct peet_error *error)
+struct peet_datamap_image peet_host_image(const char *path, const struct dl_phdr_info *info)
 {
-    struct peet_datamap_image one = {.bias = info->dlpi_addr, .lo = UINT64_MAX, .tls_offset = tls_offset(info)}, *more;
+    struct peet_datamap_image one = {.path = path, .bias = info->dlpi_addr, .lo = UINT64_MAX, .tls_offset = tls_offset(info)};
 
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
@@ -67,7 +70,20 @@ int peet_host_data_image(const char *path, const struct dl_phdr_info *info, stru
         if (info->dlpi_addr + p->p_vaddr + p->p_memsz > one.hi)
             one.hi = info->dlpi_addr + p->p_vaddr + p->p_memsz;
     }
-    one.path = path;
+    return one;
+}
+
+void peet_host_data_replay(const uint64_t *notes, size_t n)
+{
+    live.replayed = 1;
+    live.early = notes;
+    live.nearly = n;
+}
+
+int peet_host_data_image(const struct peet_datamap_image *image, struct peet_error *error)
+{
+    struct peet_datamap_image one = *image, *more;
+
     if (live.data) {
         if (live.remap)
             ungroup(live.program);
@@ -76,7 +92,7 @@ int peet_host_data_image(const char *path, const struct dl_phdr_info *info, stru
     more = realloc(live.images, (live.nimages + 1) * sizeof *more);
     if (more)
         live.images = more;
-    if (!more || !(one.path = strdup(path)))
+    if (!more || !(one.path = strdup(image->path)))
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     live.images[live.nimages++] = one;
     return 0;
@@ -89,7 +105,7 @@ static int place(void *arg, uint64_t pc, const char **out_function, const char *
 
     (void)arg;
     *out_function = peet_host_place(live.program, pc, out_file, out_line);
-    *out_start = f ? f->runtime_pc : dladdr((void *)(uintptr_t)pc, &info) ? (uint64_t)(uintptr_t)info.dli_saddr : 0;
+    *out_start = f ? f->runtime_pc : !live.replayed && dladdr((void *)(uintptr_t)pc, &info) ? (uint64_t)(uintptr_t)info.dli_saddr : 0;
     return *out_function != NULL;
 }
 
@@ -97,7 +113,11 @@ static int place(void *arg, uint64_t pc, const char **out_function, const char *
 static void early(struct peet_error *error)
 {
     size_t n;
-    const uint64_t *note = peet_rt_notes(&n), *end = note + n;
+    const uint64_t *note = live.replayed ? live.early : peet_rt_notes(&n), *end;
+
+    if (live.replayed)
+        n = live.nearly;
+    end = note + n;
 
     for (; note != end && !error->code; note += 2 + PEET_RAW_NARGS(note[1]))
         if (peet_datamap_note(live.data, PEET_RAW_TYPE(note[1]), note + 2, PEET_RAW_NARGS(note[1])))

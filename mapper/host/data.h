@@ -12,8 +12,12 @@
 
 #include <link.h>
 
-/** peet_host_data_image() - an image with a schema is there, now or from the start; before and after peet_host_data_start() */
-int peet_host_data_image(const char *path, const struct dl_phdr_info *info, struct peet_error *error);
+/** peet_host_data_image() - an image with a schema is there, now or from the start; before and after peet_host_data_start()
+ *  peet_host_image() - what is to be said of an image of this process */
+int peet_host_data_image(const struct peet_datamap_image *image, struct peet_error *error);
+struct peet_datamap_image peet_host_image(const char *path, const struct dl_phdr_info *info);
+/** peet_host_data_replay() - before peet_host_data_start(): the notes from before the first event, as a recording has them */
+void peet_host_data_replay(const uint64_t *notes, size_t n);
 
 /**
  * peet_host_data_start() - make the table, with all images so far, if it is wanted or the configuration has rules for it

@@ -12,6 +12,7 @@
 #include "host/foreign.h"
 #include "host/explain.h"
 #include "host/gaps.h"
+#include "host/recording.h"
 #include "host/report.h"
 #include "mapper.h"
 #include "modules/modhost.h"
@@ -41,6 +42,8 @@ static struct {
     union peet_value **values;
     char stats_path[PATH_MAX];
     json_t *found; /* by an exploration */
+    struct peet_record *record; /* kept, or NULL */
+    struct peet_replay *replay; /* taken from a trace instead of the program, or NULL */
 } host;
 
 /* ---------------------------------------------------------------------------------------- images */
@@ -85,6 +88,26 @@ static int mapped_file(uint64_t address, char *out_path, size_t size)
     return found;
 }
 
+/** An image of the process or of a recording.  Returns: as add_image() */
+static int found(const char *path, const struct peet_datamap_image *image, struct peet_error *error)
+{
+    int err = add_image(path, image->bias, error);
+
+    if (err > 0) {
+        peet_host_gaps_image(path);
+        if (peet_host_data_image(image, error))
+            err = error->code;
+    }
+    return err;
+}
+
+static int found_recorded(const char *path, const struct peet_datamap_image *image, struct peet_error *error)
+{
+    int err = found(path, image, error);
+
+    return err < 0 ? err : 0;
+}
+
 static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct visit *v = arg;
@@ -109,11 +132,11 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
     } else if (!info->dlpi_phnum || !mapped_file(info->dlpi_addr + info->dlpi_phdr[0].p_vaddr, self, sizeof self)) {
         return 0;
     }
-    v->err = add_image(self, info->dlpi_addr, v->error);
+    const struct peet_datamap_image image = peet_host_image(self, info);
+    v->err = found(self, &image, v->error);
     if (v->err > 0) {
         v->added++;
-        peet_host_gaps_image(self);
-        v->err = peet_host_data_image(self, info, v->error);
+        v->err = peet_host_recording_image(&image, v->pc != 0, v->error);
     }
     return v->err < 0 || v->pc;
 }
@@ -121,6 +144,9 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 static int scan(uint64_t pc, struct peet_error *error)
 {
     struct visit v = { .error = error, .pc = pc, .first = 1 };
+
+    if (host.replay)
+        return peet_host_replay_images(host.replay, pc, found_recorded, error);
 
     dl_iterate_phdr(visit, &v);
     return v.err < 0 ? v.err : v.added;
@@ -197,6 +223,8 @@ static void misuse(void *arg, uint32_t source, const char *text)
 static int name_of(void *arg, uint64_t address, char *out_name, size_t bytes)
 {
     (void)arg;
+    if (host.replay)
+        return peet_host_recorded_name(host.replay, address, out_name, bytes);
     return peet_host_name_of(address, out_name, bytes);
 }
 
@@ -245,6 +273,24 @@ static void share_results(void)
         peet_spill_share(atoi(setting));
 }
 
+/** The observer `trace` is there: begin its file. */
+static int record(size_t observer, struct peet_error *error)
+{
+    size_t n;
+    const uint64_t *notes = peet_rt_notes(&n);
+    int err;
+
+    if (host.replay || peet_host_explores(&host.config))
+        return peet_error_set(error, PEET_EUNSUPPORTED, "trace: %s is not recorded",
+            host.replay ? "a run from a trace, which there is already," : "an exploration, which is many runs,");
+    err = peet_host_record(&host.config, host.values[observer + 1][0].u64, &host.record, error);
+    if (err)
+        return err;
+    peet_record_attach(host.record, host.map);
+    peet_record_early(host.record, notes, n);
+    return peet_source_set_record(host.source, host.record) ? peet_error_set(error, PEET_ENOMEM, "out of memory") : 0;
+}
+
 static int build(struct peet_error *error)
 {
     const struct peet_config *c = &host.config;
@@ -266,12 +312,15 @@ static int build(struct peet_error *error)
         .io_cycles_per_byte = c->io_cycles_per_byte,
         .frequency_hz = c->frequency_hz,
         .roi_only = (uint8_t)c->roi_only,
+        .replayed = host.replay != NULL,
         .report = misuse,
         .name_of = name_of,
     };
     const size_t nmodules = 1 + c->nobservers + c->nfollowers;
     uint32_t needs = 0;
-    int fills = 1, err = peet_source_new(host.program, c, &host.source, error);
+    int fills = 1, err = host.replay ? peet_source_new_replay(host.program, host.replay, &host.source, error)
+                                  : peet_source_new(host.program, c, &host.source, error);
+    const size_t trace = peet_host_trace_observer(c);
 
     if (err)
         return err;
@@ -298,11 +347,13 @@ static int build(struct peet_error *error)
     if (!err)
         err = peet_host_data_start(host.program, c, (needs & PEET_NEEDS_DATA) != 0, &config, error);
     if (!err)
-        err = peet_map_new(&config, &peet_source_ops, host.source, &host.map, error);
+        err = peet_map_new(&config, host.replay ? &peet_replayed_ops : &peet_source_ops, host.source, &host.map, error);
     for (size_t i = 0; !err && i < nmodules; i++)
         err = start_module(i, error);
     if (!err)
         err = peet_host_consistency(c, host.map, host.source, error);
+    if (!err && trace < c->nobservers)
+        err = record(trace, error);
     if (err)
         return err;
     peet_rt_set_processors(peet_map_nhw(host.map));
@@ -311,7 +362,7 @@ static int build(struct peet_error *error)
     peet_rt_note_ranges(c->ranges && c->foreign == PEET_CONFIG_FOREIGN_RANGES);
     peet_rt_note_allocations(config.data || (needs & PEET_NEEDS_ABSTRACT));
     peet_rt_notes_clear(); /* of constructors before the host: the table has them, the stream has not */
-    if (config.data)
+    if (config.data && !host.replay)
         peet_host_data_walk(config.data, c->data_depth, find_image);
     if (config.data && peet_source_set_data(host.source, config.data))
         return peet_error_set(error, PEET_ENOMEM, "out of memory for the table of data structures");
@@ -344,6 +395,10 @@ static int write_results(json_t *end, struct peet_error *error)
     if (!err)
         err = peet_map_stats(host.map, root, error);
     if (!err && peet_map_consistency_stats(host.map, root))
+        err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
+    if (!err && host.record && json_object_set_new(root, "trace", peet_record_json(host.record)))
+        err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
+    if (!err && host.replay && json_object_set_new(root, "replay", peet_replay_json(host.replay)))
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!err)
         err = peet_stats_write(root, host.stats_path, error);
@@ -389,6 +444,8 @@ static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t addr
         !peet_map_go_on(host.map, &error))
         write_crash(json_incref(end));
     json_decref(end);
+    if (host.record)
+        peet_host_record_end(host.record, "signal", 128 + signal, peet_map_cycles(host.map), &error);
 }
 
 /** One context of a report: what it does, and where it is.  Takes no more than a line and a backtrace. */
@@ -458,6 +515,29 @@ static json_t *exited(int status)
 
 /* ------------------------------------------------------------------------------------------ main */
 
+/** Events come from a trace: what it says of the time before the first one. */
+static int open_replay(struct peet_error *error)
+{
+    const uint64_t *notes;
+    size_t n;
+    int err = peet_replay_open(host.config.from, host.config.output, &host.replay, error);
+
+    if (!err)
+        err = peet_recording_early(peet_replay_recording(host.replay), &notes, &n, error);
+    if (!err)
+        peet_host_data_replay(notes, n);
+    return err;
+}
+
+/** The trace that is kept is whole, whatever became of the program. */
+static int end_record(const char *reason, int status, struct peet_error *error)
+{
+    struct peet_record *kept = host.record;
+
+    host.record = NULL;
+    return kept ? peet_host_record_end(kept, reason, status, peet_map_cycles(host.map), error) : 0;
+}
+
 static int run(struct peet_error *error)
 {
     const char *config = peet_rt_setting("PEET_CONFIG"), *output = peet_rt_setting("PEET_OUTPUT");
@@ -473,6 +553,8 @@ static int run(struct peet_error *error)
     err = peet_config_init(&host.config, error);
     if (!err)
         err = peet_config_read(&host.config, config, error);
+    if (!err && host.config.from)
+        err = open_replay(error);
     if (!err)
         err = load_program(error);
     if (!err)
@@ -496,13 +578,23 @@ static int run(struct peet_error *error)
         peet_host_report("%s", error->message);
         return STATUS_REFUSED;
     }
+    if (host.replay && peet_replay_error(host.replay)->code)
+        return peet_error_set(error, peet_replay_error(host.replay)->code, "%s", peet_replay_error(host.replay)->message);
+    if (err == PEET_EDEADLOCK && host.replay && peet_replay_cut(host.replay)) {
+        err = write_results(json_pack("{s:s,s:i}", "reason", "trace ends", "status", 0), &write_error);
+        return err ? peet_error_set(error, err, "%s", write_error.message) : 0;
+    }
     if (err == PEET_EDEADLOCK) {
         if (write_results(deadlock(error), &write_error))
             peet_host_report("%s", write_error.message);
+        if (end_record("deadlock", STATUS_DEADLOCK, &write_error))
+            peet_host_report("trace: %s", write_error.message);
         return STATUS_DEADLOCK;
     }
-    if (err)
+    if (err) {
+        end_record("failure", STATUS_FAILED, &write_error);
         return err;
+    }
     if (peet_host_data_check(host.map, error)) {
         peet_host_report("%s", error->message);
         return STATUS_REFUSED;
@@ -510,7 +602,11 @@ static int run(struct peet_error *error)
     if (host.config.roi_only && !peet_map_regions(host.map))
         peet_host_report("roi only: the program has marked no region of interest, so that no module has seen anything");
     status = host.found ? (int)json_integer_value(json_object_get(host.found, "status")) : peet_map_exit_status(host.map) & 0xff;
+    if (host.record)
+        peet_record_flush(host.record);
     err = write_results(host.found ? json_pack("{s:s}", "reason", "exploration") : exited(status), error);
+    if (end_record("exit", status, &write_error) && !err)
+        err = peet_error_set(error, write_error.code, "trace: %s", write_error.message);
     return err ? err : status;
 }
 

@@ -73,28 +73,33 @@ static const char *symbol(const unsigned char *file, size_t bytes, uint64_t addr
     return NULL;
 }
 
-int peet_host_name_of(uint64_t address, char *out_name, size_t bytes)
+int peet_host_name_in(const char *path, uint64_t address, char *out_name, size_t bytes)
 {
-    struct object o = { .address = address, .first = 1 };
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
     uint64_t offset = 0;
     const char *name = NULL;
     struct stat st;
     void *file;
-    int fd;
 
-    dl_iterate_phdr(visit, &o);
-    fd = o.found && o.path[0] ? open(o.path, O_RDONLY | O_CLOEXEC) : -1;
     if (fd < 0)
         return 0;
     file = fstat(fd, &st) || !st.st_size ? MAP_FAILED : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
     if (file == MAP_FAILED)
         return 0;
-    name = symbol(file, (size_t)st.st_size, address - o.bias, &offset);
+    name = symbol(file, (size_t)st.st_size, address, &offset);
     if (name && offset)
         snprintf(out_name, bytes, "%s+%llu", name, (unsigned long long)offset);
     else if (name)
         snprintf(out_name, bytes, "%s", name);
     munmap(file, (size_t)st.st_size);
     return name != NULL;
+}
+
+int peet_host_name_of(uint64_t address, char *out_name, size_t bytes)
+{
+    struct object o = { .address = address, .first = 1 };
+
+    dl_iterate_phdr(visit, &o);
+    return o.found && o.path[0] && peet_host_name_in(o.path, address - o.bias, out_name, bytes);
 }

@@ -24,5 +24,7 @@ const char *peet_host_place(struct peet_program *program, uint64_t pc, const cha
 
 /** What the subject calls an address of its data: "table+8".  Returns: 1, or 0 if it has no name */
 int peet_host_name_of(uint64_t address, char *out_name, size_t bytes);
+/** peet_host_name_in() - the same in one file, of an address without the file's load bias */
+int peet_host_name_in(const char *path, uint64_t address, char *out_name, size_t bytes);
 
 #endif

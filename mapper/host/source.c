@@ -124,10 +124,30 @@ static int put_aside(struct peet_source_ring *ring, const struct peet_source_con
     return 1;
 }
 
+/** The next turn of a context that ran when it was recorded. */
+static enum peet_yield resume_replayed(struct peet_source *s, struct peet_source_context *c, uint32_t context)
+{
+    const unsigned why = peet__replay_resume(s->replay, c, context, c->result);
+
+    c->result = 0;
+    c->done = why == PEET_TURN_DONE || why == PEET_TURN_CRASHED;
+    if (why == PEET_TURN_CRASHED) {
+        c->crashed = 1;
+        s->args[0] = c->tape->expected;
+    }
+    return why == PEET_TURN_EVENT ? PEET_YIELD_EVENT : c->done ? PEET_YIELD_DONE : PEET_YIELD_FULL;
+}
+
 enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_context *c, uint32_t context)
 {
+    const uint64_t result = c->result;
     enum peet_yield why;
     size_t aside = 0;
+
+    if (s->replay)
+        return resume_replayed(s, c, context);
+    if (s->record)
+        peet__record_before(s->record, context, c, result);
 
     if (s->map) {
         peet_ctx_set_number(c->ctx, peet_map_number(s->map, context));
@@ -142,6 +162,8 @@ enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_co
         c->cursor = c->ring->grown;
         c->end = c->ring->grown + aside;
     }
+    if (s->record)
+        peet__record_turn(s->record, context, c, why, result);
     if (why == PEET_YIELD_DONE)
         c->done = 1;
     return why;
@@ -189,6 +211,9 @@ static void context_free(struct peet_source *s, struct peet_source_context *c)
     peet_decode_state_free(c->decode);
     if (c->ctx && s->data)
         peet_datamap_thread_end(s->data, peet_ctx_fs_base(c->ctx));
+    if (s->replay && c->tape)
+        peet__replay_over(c);
+    free(c->tape);
     if (c->ctx && c->ctx != peet_ctx_main())
         peet_ctx_free(c->ctx);
     free(c);
@@ -213,6 +238,25 @@ static int restart(struct peet_source *s, uint32_t context, void (*call)(uint64_
     c->done = 0;
     c->result = 0;
     return 0;
+}
+
+/** A context that is replayed. */
+static int make_replayed(struct peet_source *s, uint32_t context, struct peet_source_context *creator, int worker, struct peet_error *error)
+{
+    struct peet_source_context *c = calloc(1, sizeof *c);
+    int err = c ? peet__replay_context(s->replay, c, creator, worker, error) : no_memory(error);
+
+    if (!err)
+        err = peet_decode_state_new(s->program, context, c->tape->fs_base, &c->decode);
+    if (!err)
+        err = slot(s, context, c, error);
+    if (!err && s->data && !worker && peet_datamap_thread(s->data, c->tape->fs_base))
+        s->contexts[context] = NULL, err = no_memory(error);
+    if (err)
+        context_free(s, c);
+    else
+        s->nalive++;
+    return err;
 }
 
 /** @options: NULL: a worker, which may be one that is done */
@@ -259,20 +303,36 @@ static int spawn(void *self, uint32_t context, uint64_t fn, uint64_t a, uint64_t
 static int spawn_thread(void *self, uint32_t context, const struct peet_source_thread *thread, struct peet_error *error)
 {
     struct peet_ctx_options options = { .stack_address = thread->stack_address, .stack_bytes = thread->stack_bytes, .thread = 1 };
+    struct peet_source *s = self;
+    int err;
 
-    return make(self, context, thread->fn, thread->arg, 0, &options, error);
+    if (s->replay)
+        return make_replayed(s, context, s->contexts[thread->creator], 0, error);
+    err = make(self, context, thread->fn, thread->arg, 0, &options, error);
+    if (!err && s->record &&
+        peet__record_context(s->record, context, s->contexts[context], s->contexts[thread->creator], 0, thread->fn, thread->arg))
+        err = no_memory(error);
+    return err;
 }
 
-static int spawn_iterations(void *self, uint32_t context, uint64_t fn, uint64_t arg, struct peet_error *error)
+static int spawn_iterations(void *self, uint32_t context, uint32_t carrier, uint64_t fn, uint64_t arg, struct peet_error *error)
 {
-    return spawn(self, context, (uint64_t)(uintptr_t)peet__doall_worker, fn, arg, error);
+    struct peet_source *s = self;
+    int err;
+
+    if (s->replay)
+        return make_replayed(s, context, s->contexts[carrier], 1, error);
+    err = spawn(self, context, (uint64_t)(uintptr_t)peet__doall_worker, fn, arg, error);
+    if (!err && s->record && peet__record_context(s->record, context, s->contexts[context], s->contexts[carrier], 1, fn, arg))
+        err = no_memory(error);
+    return err;
 }
 
 static int marked(void *self, uint32_t context, uint32_t carrier, uint64_t iteration, struct peet_error *error)
 {
     struct peet_source *s = self;
     struct peet_source_context *c = s->idle_marked;
-    uint64_t fs_base = peet_ctx_fs_base(s->contexts[carrier]->ctx);
+    uint64_t fs_base = peet__source_fs_base(s->contexts[carrier]);
     struct peet_source_segment *segment;
     int err = peet__source_iteration(s, carrier, iteration, &segment, error);
 
@@ -313,9 +373,14 @@ static void retire(void *self, uint32_t context)
         return;
     if (c->ctx)
         alive(s, -1);
+    if (s->record)
+        peet__record_over(s->record, c);
     peet__source_drop_ring(s, c);
     drop_batch(s, c);
-    if (!c->ctx) {
+    if (!c->ctx && c->tape) {
+        s->nalive--;
+        context_free(s, c);
+    } else if (!c->ctx) {
         peet__source_segment_free(c->segment);
         c->segment = NULL;
         c->cursor = c->end = NULL;
@@ -363,7 +428,7 @@ static int next(void *self, uint32_t context, struct peet_event *out_event, stru
             if (__builtin_expect(kind == PEET_EVENT_BLOCK, 1))
                 return kind;
             if (kind == PEET_EVENT_ABSTRACT) {
-                if (out_event->abstract.type == PEET_ABSTRACT_MARK_FORK && c->ctx && !c->loop &&
+                if (out_event->abstract.type == PEET_ABSTRACT_MARK_FORK && peet__source_runs(c) && !c->loop &&
                     !(c->loop = calloc(1, sizeof *c->loop)))
                     return no_memory(error);
                 /* A context that awaits a result needs no ring; the mapper copies the arguments at once. */
@@ -469,9 +534,12 @@ static uint64_t state(void *self, uint32_t context)
 {
     enum { MOST_BYTES = 1 << 20, RED_ZONE_BYTES = 128 };
     static uint64_t unknown; /* never the same twice */
-    const struct peet_source_context *c = ((struct peet_source *)self)->contexts[context];
+    struct peet_source *s = self;
+    const struct peet_source_context *c = s->contexts[context];
     uint64_t registers[8], lo, hi, hash = 0;
 
+    if (!c->ctx && c->tape)
+        return peet__replay_answer(s->replay, PEET_TAPE_STATE, c->tape->stream, 0, ++unknown);
     if (!c->ctx)
         return ++unknown;
     peet_ctx_registers(c->ctx, registers);
@@ -483,6 +551,8 @@ static uint64_t state(void *self, uint32_t context)
         hi = registers[1] + MOST_BYTES;
     for (uint64_t at = registers[1] & ~(uint64_t)7; at < hi; at += 8)
         hash = (hash ^ *(const uint64_t *)at) * 0x9e3779b97f4a7c15u + (hash >> 29);
+    if (s->record && c->tape)
+        peet__record_answer(s->record, PEET_TAPE_STATE, c->tape->stream, 0, hash);
     return hash;
 }
 
@@ -504,6 +574,27 @@ const struct peet_source_ops peet_source_ops = {
     .state = state,
     .io_wait = peet__source_io_wait,
     .outside = peet__source_outside,
+    .block_of_turn = block_of_turn,
+    .function_of_pc = function_of_pc,
+};
+
+const struct peet_source_ops peet_replayed_ops = {
+    .next = next,
+    .result = result,
+    .spawn = spawn,
+    .marked = marked,
+    .retire = retire,
+    .spawn_iterations = spawn_iterations,
+    .spawn_thread = spawn_thread,
+    .blocks = blocks,
+    .words = words,
+    .direct = direct,
+    .executed = executed,
+    .synthetic = synthetic,
+    .io_ready = peet__source_io_replayed,
+    .state = state,
+    .io_wait = peet__source_io_waits_replayed,
+    .outside = peet__source_outside_replayed,
     .block_of_turn = block_of_turn,
     .function_of_pc = function_of_pc,
 };
@@ -541,6 +632,31 @@ int peet_source_new(struct peet_program *program, const struct peet_config *conf
     }
     *out_source = s;
     return 0;
+}
+
+int peet_source_set_record(struct peet_source *s, struct peet_record *record)
+{
+    s->record = record;
+    return peet__record_context(record, 0, s->contexts[0], NULL, 0, 0, 0);
+}
+
+int peet_source_new_replay(struct peet_program *program, struct peet_replay *replay, struct peet_source **out_source, struct peet_error *error)
+{
+    struct peet_source *s = calloc(1, sizeof *s);
+    int err;
+
+    *out_source = s;
+    if (!s)
+        return no_memory(error);
+    s->program = program;
+    s->replay = replay;
+    s->want_addresses = 1;
+    err = make_replayed(s, 0, NULL, 0, error);
+    if (err) {
+        peet_source_free(s);
+        *out_source = NULL;
+    }
+    return err;
 }
 
 void peet_source_free(struct peet_source *s)
@@ -590,7 +706,7 @@ void peet_source_set_direct(struct peet_source *source)
 int peet_source_set_data(struct peet_source *source, struct peet_datamap *data)
 {
     source->data = data;
-    return peet_datamap_thread(data, peet_ctx_fs_base(source->contexts[0]->ctx));
+    return peet_datamap_thread(data, peet__source_fs_base(source->contexts[0]));
 }
 
 void peet_source_set_views(struct peet_source *source, struct peet_map *map)
@@ -627,6 +743,8 @@ int peet_source_crash(struct peet_source *s, uint32_t context, const uint64_t *e
     if (peet__source_notes(s, c))
         s->notes_lost = 1;
     c->done = c->crashed = 1;
+    if (s->record)
+        peet__record_turn(s->record, context, c, PEET_TURN_CRASHED, (uint64_t)status);
     s->args[0] = (uint64_t)status;
     return 0;
 }

@@ -34,6 +34,14 @@ int peet_source_set_data(struct peet_source *source, struct peet_datamap *data);
 void peet_source_set_views(struct peet_source *source, struct peet_map *map);
 int peet_source_concurrent(const struct peet_source *source);
 
+/** peet_source_set_record() - keep its turns; before the first event.  peet_source_set_replay(): take them from there instead of
+ *  running anything, with peet_replayed_ops.  Both borrowed.  Returns: 0 or PEET_ENOMEM */
+struct peet_record;
+struct peet_replay;
+int peet_source_set_record(struct peet_source *source, struct peet_record *record);
+int peet_source_new_replay(struct peet_program *program, struct peet_replay *replay, struct peet_source **out_source, struct peet_error *error);
+extern const struct peet_source_ops peet_replayed_ops;
+
 /** peet_source_ctx() - the execution context behind a source number; NULL: a marked iteration */
 struct peet_ctx *peet_source_ctx(const struct peet_source *source, uint32_t context);
 /** peet_source_of_ctx() - the other way round.  Returns: the source number, or UINT32_MAX */

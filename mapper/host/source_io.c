@@ -17,17 +17,21 @@ unsigned peet__source_io_ready(void *self, int descriptor, unsigned events, int6
     struct pollfd one = { .fd = descriptor, .events = (short)events };
     struct timespec wait = { .tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000 };
     int n = ppoll(&one, 1, wait_ns < 0 ? NULL : &wait, NULL);
+    struct peet_source *s = self;
+    unsigned ready = n < 0 && errno != EINTR ? POLLERR : 0;
 
-    (void)self;
     if (n > 0)
-        return (unsigned short)one.revents; /* POLLNVAL too: the call that follows fails, as it would have */
-    return n < 0 && errno != EINTR ? POLLERR : 0;
+        ready = (unsigned short)one.revents; /* POLLNVAL too: the call that follows fails, as it would have */
+    if (s->record && descriptor >= 0)
+        peet__record_answer(s->record, PEET_TAPE_IO, (uint64_t)descriptor, events, ready);
+    return ready;
 }
 
 int peet__source_io_wait(void *self, unsigned n, const int *descriptors, unsigned *events, int64_t wait_ns)
 {
     struct pollfd *all = calloc(n + 1, sizeof *all);
     struct timespec wait = { .tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000 };
+    struct peet_source *s = self;
     int ready;
 
     if (!all) { /* one by one, then, without a wait */
@@ -44,8 +48,13 @@ int peet__source_io_wait(void *self, unsigned n, const int *descriptors, unsigne
         for (unsigned i = 0; i < n; i++)
             all[i].revents = POLLERR;
     }
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
+        const unsigned asked = events[i];
+
         events[i] = ready > 0 ? (unsigned short)all[i].revents : 0;
+        if (s->record)
+            peet__record_answer(s->record, PEET_TAPE_IO, (uint64_t)descriptors[i], asked, events[i]);
+    }
     free(all);
     return ready;
 }
@@ -53,8 +62,35 @@ int peet__source_io_wait(void *self, unsigned n, const int *descriptors, unsigne
 /** Children may send signals, and write to memory that they share. */
 int peet__source_outside(void *self)
 {
+    struct peet_source *s = self;
     siginfo_t info;
+    const int children = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 
-    (void)self;
-    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+    if (s->record)
+        peet__record_answer(s->record, PEET_TAPE_OUTSIDE, 0, 0, (uint64_t)children);
+    return children;
+}
+
+/* ---- of a recording: what was seen then, in the same order; and what nobody looked at then is ready */
+
+unsigned peet__source_io_replayed(void *self, int descriptor, unsigned events, int64_t wait_ns)
+{
+    struct peet_source *s = self;
+
+    (void)wait_ns;
+    return descriptor < 0 ? 0 : (unsigned)peet__replay_answer(s->replay, PEET_TAPE_IO, (uint64_t)descriptor, events, events);
+}
+
+int peet__source_io_waits_replayed(void *self, unsigned n, const int *descriptors, unsigned *events, int64_t wait_ns)
+{
+    int ready = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        ready += (events[i] = peet__source_io_replayed(self, descriptors[i], events[i], wait_ns)) != 0;
+    return ready;
+}
+
+int peet__source_outside_replayed(void *self)
+{
+    return (int)peet__replay_answer(((struct peet_source *)self)->replay, PEET_TAPE_OUTSIDE, 0, 0, 0);
 }

@@ -6,6 +6,7 @@
 #define PEET_SOURCE_PARTS_H
 
 #include "host/source.h"
+#include "host/tape.h"
 #include <peet/raw.h>
 #include <uthash.h>
 
@@ -52,7 +53,8 @@ struct peet_source_loop {
 };
 
 struct peet_source_context {
-    struct peet_ctx *ctx;              /* NULL: a marked iteration */
+    struct peet_ctx *ctx;              /* NULL: a marked iteration, or replayed */
+    struct peet_tape *tape;            /* its place in a recording, or NULL */
     struct peet_decode_state *decode;
     struct peet_source_ring *ring;     /* or NULL */
     struct peet_source_batch *batch;   /* or NULL */
@@ -85,10 +87,23 @@ struct peet_source {
     struct peet_source_context *idle_marked;
     uint64_t extraneous_blocks;
     uint64_t args[2];
+    struct peet_record *record;            /* NULL: nothing is kept */
+    struct peet_replay *replay;            /* NULL: contexts run */
 };
 
 int peet__source_ring(struct peet_source *s, struct peet_source_context *c, struct peet_error *error);
 void peet__source_drop_ring(struct peet_source *s, struct peet_source_context *c);
+/** Is it one that runs, or ran when it was recorded?  Else it is a marked iteration. */
+static inline int peet__source_runs(const struct peet_source_context *c)
+{
+    return c->ctx || c->tape;
+}
+/** Its thread pointer. */
+static inline uint64_t peet__source_fs_base(const struct peet_source_context *c)
+{
+    return c->ctx ? peet_ctx_fs_base(c->ctx) : c->tape ? c->tape->fs_base : 0;
+}
+
 /** Let a context run on; its words are c->cursor .. c->end afterwards. */
 enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_context *c, uint32_t context);
 
@@ -106,6 +121,10 @@ void peet__source_loop_free(struct peet_source_loop *loop);
 /** source_io.c: io_ready() of the live source.  A descriptor below 0 has nothing ready: the process just sleeps. */
 unsigned peet__source_io_ready(void *self, int descriptor, unsigned events, int64_t wait_ns);
 int peet__source_outside(void *self);
+/** The same of a replay, where nothing is waited for. */
+unsigned peet__source_io_replayed(void *self, int descriptor, unsigned events, int64_t wait_ns);
+int peet__source_io_waits_replayed(void *self, unsigned n, const int *descriptors, unsigned *events, int64_t wait_ns);
+int peet__source_outside_replayed(void *self);
 int peet__source_io_wait(void *self, unsigned n, const int *descriptors, unsigned *events, int64_t wait_ns);
 
 #endif

@@ -78,10 +78,10 @@ void peet__loop_next(struct peet_map *map, struct peet_map_core *core, struct pe
 
     (void)core;
     peet__sync_answer(map, c, n != 0);
-    if (n) {
+    if (n && !map->config.replayed) {
         chunk[0] = o->loop.lo + (int64_t)first;
         chunk[1] = chunk[0] + (int64_t)n;
-    } else if (o && ++o->loop.finished >= o->loop.threads) {
+    } else if (!n && o && ++o->loop.finished >= o->loop.threads) {
         peet__sync_drop(map, o);
     }
 }

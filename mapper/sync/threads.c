@@ -49,7 +49,7 @@ static void forget(struct peet_map *map, struct peet_map_thread *t)
 
 void peet__thread_create(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
 {
-    struct peet_source_thread wanted = { args[0], args[1], args[2], args[3] };
+    struct peet_source_thread wanted = { args[0], args[1], args[2], args[3], c->source };
     struct peet_error error = { 0, "" };
     struct peet_map_context *made;
     int err;

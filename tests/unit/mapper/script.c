@@ -163,7 +163,7 @@ static void result(void *self, uint32_t i, uint64_t value)
     context_of(self, i)->result = value;
 }
 
-static int spawn_iterations(void *self, uint32_t i, uint64_t fn, uint64_t arg, struct peet_error *error)
+static int spawn_iterations(void *self, uint32_t i, uint32_t carrier, uint64_t fn, uint64_t arg, struct peet_error *error)
 {
     struct source *s = self;
     struct context *c = context_of(s, i);

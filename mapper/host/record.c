@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keeping a run's turns; see tape.h.  The file's format is schema/trace/'s business. */
+#include "host/source_parts.h"
+#include "host/tape.h"
+#include "worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct peet_record {
+    struct peet_recorder *recorder;
+    const struct peet_map *map;
+    uint64_t strays;   /* threads made inside a marked iteration, which have no maker's number */
+    pid_t process;
+};
+
+int peet_record_open(const char *dir, json_t *description, int level, struct peet_record **out_record, struct peet_error *error)
+{
+    struct peet_record *r = calloc(1, sizeof *r);
+    char path[PATH_MAX], *text = description ? json_dumps(description, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
+    int err = 0;
+
+    json_decref(description);
+    snprintf(path, sizeof path, "%s/trace.peet", dir);
+    if (!r || !text)
+        err = peet_error_set(error, PEET_ENOMEM, "out of memory for the trace");
+    if (!err)
+        err = peet_recorder_open(path, text, level, &r->recorder, error);
+    free(text);
+    if (err) {
+        free(r);
+        r = NULL;
+    } else {
+        r->process = getpid();
+    }
+    *out_record = r;
+    return err;
+}
+
+int peet_record_image(struct peet_record *r, const char *path, uint64_t bias, uint64_t lo, uint64_t hi, uint64_t tls_offset, int late,
+    struct peet_error *error)
+{
+    struct peet_recorded_image image = {.bias = bias, .lo = lo, .hi = hi, .tls_offset = tls_offset, .late = (uint64_t)late};
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    void *bytes;
+    int err;
+
+    if (fd < 0 || fstat(fd, &st) || st.st_size <= 0 ||
+        (bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED) {
+        err = peet_error_set(error, PEET_EIO, "%s: cannot be read into the trace: %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return err;
+    }
+    image.path = (char *)(uintptr_t)path;
+    image.bytes = bytes;
+    image.nbytes = (size_t)st.st_size;
+    err = peet_recorder_image(r->recorder, &image);
+    munmap(bytes, (size_t)st.st_size);
+    close(fd);
+    return err ? peet_error_set(error, err, "%s", peet_recorder_error(r->recorder)) : 0;
+}
+
+void peet_record_attach(struct peet_record *r, const struct peet_map *map)
+{
+    r->map = map;
+}
+
+/** Notes as the runtime has them: each behind its place, which means nothing here. */
+void peet_record_early(struct peet_record *r, const uint64_t *note, size_t n)
+{
+    for (const uint64_t *end = note + n; note != end; note += 2 + PEET_RAW_NARGS(note[1]))
+        peet_recorder_early(r->recorder, note, 2 + PEET_RAW_NARGS(note[1]));
+}
+
+const char *peet_record_failed(const struct peet_record *r)
+{
+    return peet_recorder_error(r->recorder);
+}
+
+json_t *peet_record_json(const struct peet_record *r)
+{
+    struct peet_recorder_counts n;
+
+    peet_recorder_counts(r->recorder, &n);
+    return json_pack("{s:s,s:I,s:I,s:I,s:I}", "file", "trace.peet", "streams", (json_int_t)n.streams, "turns", (json_int_t)n.turns, "words",
+        (json_int_t)n.words, "bytes", (json_int_t)n.bytes);
+}
+
+void peet_record_flush(struct peet_record *r)
+{
+    if (r->process == getpid()) /* children of the subject have copies of all this */
+        peet_recorder_flush(r->recorder);
+}
+
+int peet_record_close(struct peet_record *r, json_t *ending, struct peet_error *error)
+{
+    char *text = ending ? json_dumps(ending, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
+    int err = 0;
+
+    json_decref(ending);
+    if (r && r->process == getpid())
+        err = peet_recorder_close(r->recorder, text, error);
+    free(text);
+    free(r);
+    return err;
+}
+
+/* --------------------------------------------------------------------------------------- contexts */
+
+/** A stream for a context, from now on. */
+static int begin_stream(struct peet_record *r, uint32_t context, struct peet_source_context *c, struct peet_stream_info *info)
+{
+    info->fs_base = peet_ctx_fs_base(c->ctx);
+    peet_ctx_stack(c->ctx, &info->stack_lo, &info->stack_hi);
+    info->context = r->map ? peet_map_number(r->map, context) : 0;
+    c->tape->threads = c->tape->forks = 0;
+    return peet_recorder_stream(r->recorder, info, &c->tape->stream);
+}
+
+int peet__record_context(struct peet_record *r, uint32_t context, struct peet_source_context *c, struct peet_source_context *creator, int worker,
+    uint64_t fn, uint64_t arg)
+{
+    struct peet_tape *tape = c->tape ? c->tape : calloc(1, sizeof *tape), *made_by = creator ? creator->tape : NULL;
+    struct peet_stream_info info = {.kind = creator ? PEET_STREAM_THREAD : PEET_STREAM_MAIN, .function = fn, .argument = arg};
+
+    if (!tape)
+        return PEET_ENOMEM;
+    *tape = (struct peet_tape){.stream = PEET_TAPE_NONE, .worker = worker};
+    c->tape = tape;
+    if (worker && made_by) {
+        tape->carrier = made_by->stream;
+        tape->fork = made_by->forks - 1;
+    }
+    if (worker) /* its streams are its iterations */
+        return 0;
+    if (made_by && made_by->stream != PEET_TAPE_NONE) {
+        info.parent = made_by->stream;
+        info.ordinal = made_by->threads++;
+    } else if (creator) {
+        info.ordinal = UINT64_MAX - r->strays++;
+    }
+    begin_stream(r, context, c, &info);
+    return 0;
+}
+
+static void end_stream(struct peet_record *r, struct peet_tape *tape)
+{
+    if (tape->stream != PEET_TAPE_NONE)
+        peet_recorder_end(r->recorder, tape->stream);
+    tape->stream = PEET_TAPE_NONE;
+}
+
+void peet__record_before(struct peet_record *r, uint32_t context, struct peet_source_context *c, uint64_t result)
+{
+    struct peet_tape *tape = c->tape;
+    struct peet_stream_info info = {.kind = PEET_STREAM_ITERATION, .iteration = result};
+
+    if (!tape || !tape->asking)
+        return;
+    tape->asking = 0;
+    end_stream(r, tape);
+    if (result == PEET__NO_ITERATION || tape->carrier == PEET_TAPE_NONE)
+        return;
+    info.parent = tape->carrier;
+    info.ordinal = tape->fork;
+    begin_stream(r, context, c, &info);
+}
+
+/** Is the turn's last record an abstract event of this type? */
+static int ends_with(const struct peet_source_context *c, unsigned type, unsigned nargs)
+{
+    return c->end - c->cursor > nargs && c->end[-(ptrdiff_t)nargs - 1] == PEET_RAW_ABSTRACT(type, nargs);
+}
+
+void peet__record_turn(struct peet_record *r, uint32_t context, struct peet_source_context *c, unsigned why, uint64_t result)
+{
+    struct peet_tape *tape = c->tape;
+    struct peet_turn turn = {.why = why, .result = result, .words = c->cursor, .n = (size_t)(c->end - c->cursor)};
+    uint64_t instructions = 0;
+
+    if (!tape)
+        return;
+    if (tape->stream != PEET_TAPE_NONE) {
+        if (r->map)
+            peet_map_progress(r->map, context, &turn.cycle, &instructions);
+        peet_recorder_turn(r->recorder, tape->stream, &turn, instructions);
+    }
+    if (why != PEET_YIELD_EVENT)
+        return;
+    tape->forks += ends_with(c, PEET_ABSTRACT_DOALL_FORK, 6);
+    tape->asking = tape->worker && ends_with(c, PEET_ABSTRACT_DOALL_START, 1);
+}
+
+void peet__record_over(struct peet_record *r, struct peet_source_context *c)
+{
+    if (c->tape)
+        end_stream(r, c->tape);
+}
+
+void peet__record_answer(struct peet_record *r, unsigned kind, uint64_t a, uint64_t b, uint64_t value)
+{
+    peet_recorder_answer(r->recorder, &(struct peet_recorded_answer){kind, a, b, value});
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See recording.h. */
+#include "host/recording.h"
+#include "host/report.h"
+#include "modules/stats.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static struct {
+    struct peet_record *record;
+    struct peet_datamap_image *images; /* so far, until a record has begun */
+    size_t nimages;
+} live;
+
+int peet_host_recording_image(const struct peet_datamap_image *image, int late, struct peet_error *error)
+{
+    struct peet_datamap_image *more;
+
+    if (live.record)
+        return peet_record_image(live.record, image->path, image->bias, image->lo, image->hi, image->tls_offset, late, error);
+    more = realloc(live.images, (live.nimages + 1) * sizeof *more);
+    if (!more)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    live.images = more;
+    more[live.nimages] = *image;
+    more[live.nimages].path = strdup(image->path);
+    return more[live.nimages++].path ? 0 : peet_error_set(error, PEET_ENOMEM, "out of memory");
+}
+
+size_t peet_host_trace_observer(const struct peet_config *config)
+{
+    size_t i = 0;
+
+    while (i < config->nobservers) {
+        const char *name = config->observers[i].module, *slash = strrchr(name, '/');
+
+        if (!strcmp(slash ? slash + 1 : name, "trace") || !strcmp(slash ? slash + 1 : name, "trace.so"))
+            break;
+        i++;
+    }
+    return i;
+}
+
+/** The effective configuration as the file that `peet run -c` reads. */
+static json_t *config_text(void)
+{
+    const char *path = peet_rt_setting("PEET_CONFIG");
+    FILE *file = path ? fopen(path, "re") : NULL;
+    json_t *result = NULL;
+    char *text = NULL;
+    size_t room = 0;
+
+    if (file && getdelim(&text, &room, '\0', file) > 0)
+        result = json_string(text);
+    if (file)
+        fclose(file);
+    free(text);
+    return result ? result : json_string("");
+}
+
+static json_t *describe(const struct peet_config *config)
+{
+    char date[40];
+    const time_t now = time(NULL);
+    struct tm utc;
+
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    return json_pack("{s:s,s:s,s:o,s:o,s:o}", "peet", PEET_VERSION, "date", date, "config", peet_config_json(config), "config_text",
+        config_text(), "seed", peet_stats_u64(config->seed));
+}
+
+int peet_host_record(const struct peet_config *config, uint64_t level, struct peet_record **out_record, struct peet_error *error)
+{
+    int err = peet_record_open(config->output, describe(config), (int)level, out_record, error);
+
+    live.record = *out_record;
+    for (size_t i = 0; i < live.nimages && !err; i++)
+        err = peet_host_recording_image(&live.images[i], 0, error);
+    return err;
+}
+
+int peet_host_record_end(struct peet_record *record, const char *reason, int status, uint64_t cycles, struct peet_error *error)
+{
+    live.record = NULL;
+    return peet_record_close(record, json_pack("{s:s,s:i,s:o}", "reason", reason, "status", status, "cycles", peet_stats_u64(cycles)), error);
+}
+
+int peet_host_replay_images(struct peet_replay *replay, uint64_t pc, peet_host_add_image *add, struct peet_error *error)
+{
+    struct peet_recording *recording = peet_replay_recording(replay);
+    int n = 0, err = 0;
+
+    for (size_t i = 0; i < peet_recording_nimages(recording) && !err; i++) {
+        const struct peet_recorded_image *image = peet_recording_image(recording, i);
+        struct peet_datamap_image one = {.bias = image->bias, .lo = image->lo, .hi = image->hi, .tls_offset = image->tls_offset};
+
+        if (pc ? !image->late || pc < image->lo || pc >= image->hi : image->late != 0)
+            continue;
+        one.path = peet_replay_image(replay, i, error);
+        err = one.path ? add(one.path, &one, error) : error->code;
+        n++;
+    }
+    return err ? err : n;
+}
+
+int peet_host_recorded_name(struct peet_replay *replay, uint64_t address, char *out_name, size_t bytes)
+{
+    const struct peet_recording *recording = peet_replay_recording(replay);
+
+    for (size_t i = 0; i < peet_recording_nimages(recording); i++) {
+        const struct peet_recorded_image *image = peet_recording_image(recording, i);
+        const char *path = address >= image->lo && address < image->hi ? peet_replay_image(replay, i, NULL) : NULL;
+
+        if (path && peet_host_name_in(path, address - image->bias, out_name, bytes))
+            return 1;
+    }
+    return 0;
+}

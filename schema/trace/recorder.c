@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writing a recording.  Turns wait in memory, stream by stream, until a stream has a chunk's worth, or all of them together have too many, or
+ * a second has passed; then they are predicted (codec.c) into the payload of the frame that is being made.  A payload that is large enough
+ * becomes a frame.  A frame is written by one call; if that fails, the file is cut back to the frame before.
+ */
+#include "trace/codec.h"
+#include "trace/frames.h"
+#include "trace/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <zstd.h>
+
+enum {
+    CHUNK_WORDS = 64 * 1024,        /* 512 KiB */
+    PENDING_WORDS = 2 * 1024 * 1024, /* of all streams: 16 MiB */
+    PAYLOAD_BYTES = 256 * 1024,     /* predicted: as a rule some megabytes of words */
+    IMAGE_PIECE_BYTES = 1 << 20,
+    FIRST_FD = 900,                 /* the subject's own files keep their numbers */
+};
+
+struct waiting {
+    struct waiting *next;           /* in the pool */
+    uint64_t *words;
+    size_t n, room, turns;
+    struct peet__bytes lines;       /* the turns' numbers */
+    uint64_t first, instructions, cycle, last_cycle;
+};
+
+struct peet_recorder {
+    int fd, level, err;
+    char message[300];
+    uint64_t bytes, nstreams, nimages, pending, turns, words;
+    struct waiting **streams, *pool;
+    uint32_t streams_room;
+    struct peet__codec *codec;
+    struct peet__bytes codes, literals;
+    struct peet__bytes data;        /* of the frame under way, */
+    struct peet__entry *entries;    /* and its entries */
+    size_t nentries, entries_room;
+    struct peet__bytes index;
+    struct peet__bytes raw, out;    /* of the frame that is written */
+    ZSTD_CCtx *zstd;
+    struct timespec flushed;
+};
+
+static int fail(struct peet_recorder *r, int err, const char *what)
+{
+    if (!r->err) {
+        r->err = err;
+        snprintf(r->message, sizeof r->message, "%s", what);
+    }
+    return r->err;
+}
+
+static int no_memory(struct peet_recorder *r)
+{
+    return fail(r, PEET_ENOMEM, "out of memory for the trace");
+}
+
+/* ----------------------------------------------------------------------------------------- frames */
+
+static int write_all(struct peet_recorder *r, const void *from, size_t n)
+{
+    const uint64_t before = r->bytes;
+    const uint8_t *at = from;
+
+    while (n) {
+        const ssize_t done = write(r->fd, at, n);
+        const int why = errno;
+        char text[200];
+
+        if (done < 0 && why == EINTR)
+            continue;
+        if (done <= 0) {
+            snprintf(text, sizeof text, "cannot write the trace: %s; what was written before can be read", strerror(done ? why : ENOSPC));
+            if (ftruncate(r->fd, (off_t)before) == 0)
+                r->bytes = before;
+            return fail(r, PEET_EIO, text);
+        }
+        at += done;
+        n -= (size_t)done;
+        r->bytes += (uint64_t)done;
+    }
+    return 0;
+}
+
+/** A frame, or the index, from its decompressed contents r->raw. */
+static int put_frame(struct peet_recorder *r, uint32_t tag, size_t nentries)
+{
+    const size_t bound = ZSTD_compressBound(r->raw.n);
+    uint32_t head[PEET__FRAME_HEAD_BYTES / 4] = {tag, 16, 0, (uint32_t)r->raw.n, (uint32_t)nentries, 0};
+    size_t n;
+
+    r->out.n = 0;
+    if (peet__bytes_reserve(&r->out, sizeof head + bound))
+        return no_memory(r);
+    n = ZSTD_compress2(r->zstd, r->out.at + sizeof head, bound, r->raw.at, r->raw.n);
+    if (ZSTD_isError(n))
+        return fail(r, PEET_ENOMEM, ZSTD_getErrorName(n));
+    head[2] = (uint32_t)n;
+    memcpy(r->out.at, head, sizeof head);
+    return write_all(r, r->out.at, sizeof head + n);
+}
+
+static int end_frame(struct peet_recorder *r)
+{
+    const uint64_t offset = r->bytes;
+
+    if (r->err || !r->nentries)
+        return r->err;
+    r->raw.n = 0;
+    for (size_t i = 0; i < r->nentries; i++) {
+        struct peet__indexed one = {offset, r->entries[i]};
+
+        one.entry.offset += (uint32_t)(r->nentries * sizeof *r->entries);
+        if (peet__bytes_add(&r->raw, &one.entry, sizeof one.entry) || peet__bytes_add(&r->index, &one, sizeof one))
+            return no_memory(r);
+    }
+    if (peet__bytes_add(&r->raw, r->data.at, r->data.n))
+        return no_memory(r);
+    if (put_frame(r, PEET__FRAME, r->nentries)) {
+        r->index.n -= r->nentries * sizeof(struct peet__indexed);
+        return r->err;
+    }
+    r->nentries = 0;
+    r->data.n = 0;
+    return 0;
+}
+
+/** What has been appended to the data since @from is an entry. */
+static int add_entry(struct peet_recorder *r, struct peet__entry entry, size_t from)
+{
+    struct peet__entry *more;
+
+    if (r->nentries == r->entries_room) {
+        const size_t room = r->entries_room ? 2 * r->entries_room : 64;
+
+        if (!(more = realloc(r->entries, room * sizeof *more)))
+            return no_memory(r);
+        r->entries = more;
+        r->entries_room = room;
+    }
+    entry.offset = (uint32_t)from;
+    entry.bytes = (uint32_t)(r->data.n - from);
+    r->entries[r->nentries++] = entry;
+    return r->data.n + r->nentries * sizeof entry >= PAYLOAD_BYTES ? end_frame(r) : 0;
+}
+
+static int add_data(struct peet_recorder *r, struct peet__entry entry, const void *bytes, size_t n)
+{
+    const size_t from = r->data.n;
+
+    if (r->err)
+        return r->err;
+    if (peet__bytes_add(&r->data, bytes, n))
+        return no_memory(r);
+    return add_entry(r, entry, from);
+}
+
+/* ---------------------------------------------------------------------------------------- streams */
+
+/** The waiting turns of a stream become a chunk. */
+static int end_chunk(struct peet_recorder *r, uint32_t stream)
+{
+    struct waiting *w = r->streams[stream];
+    struct peet__chunk_head head = {.turns = (uint32_t)w->turns, .words = (uint32_t)w->n, .turns_bytes = (uint32_t)w->lines.n};
+    const size_t from = r->data.n;
+
+    if (r->err || !w->turns)
+        return r->err;
+    r->codes.n = r->literals.n = 0;
+    if (peet__codec_encode(r->codec, w->words, w->n, &r->codes, &r->literals))
+        return no_memory(r);
+    head.codes_bytes = (uint32_t)r->codes.n;
+    head.literals_bytes = (uint32_t)r->literals.n;
+    if (peet__bytes_add(&r->data, &head, sizeof head) || peet__bytes_add(&r->data, w->lines.at, w->lines.n) ||
+        peet__bytes_add(&r->data, r->codes.at, r->codes.n) || peet__bytes_add(&r->data, r->literals.at, r->literals.n))
+        return no_memory(r);
+    r->pending -= w->n;
+    w->first += w->n;
+    w->n = w->turns = w->lines.n = 0;
+    return add_entry(r, (struct peet__entry){.kind = PEET__ENTRY_CHUNK, .stream = stream, .first = w->first - head.words,
+        .instructions = w->instructions, .cycle = w->cycle, .turns = head.turns}, from);
+}
+
+int peet_recorder_flush(struct peet_recorder *r)
+{
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &r->flushed);
+    for (uint64_t i = 0; i < r->nstreams && !r->err; i++)
+        if (r->streams[i])
+            end_chunk(r, (uint32_t)i);
+    return end_frame(r);
+}
+
+int peet_recorder_stream(struct peet_recorder *r, const struct peet_stream_info *info, uint32_t *out_stream)
+{
+    struct waiting *w = r->pool;
+
+    *out_stream = (uint32_t)r->nstreams;
+    if (r->err)
+        return r->err;
+    if (r->nstreams == UINT32_MAX)
+        return fail(r, PEET_ELIMIT, "more than 4294967295 contexts in one trace");
+    if (r->nstreams == r->streams_room) {
+        const uint32_t room = r->streams_room ? 2 * r->streams_room : 64;
+        struct waiting **more = realloc(r->streams, room * sizeof *more);
+
+        if (!more)
+            return no_memory(r);
+        r->streams = more;
+        r->streams_room = room;
+    }
+    if (w)
+        r->pool = w->next;
+    else if (!(w = calloc(1, sizeof *w)))
+        return no_memory(r);
+    w->n = w->turns = w->lines.n = 0;
+    w->first = w->instructions = w->cycle = w->last_cycle = 0;
+    r->streams[r->nstreams++] = w;
+    return add_data(r, (struct peet__entry){.kind = PEET__ENTRY_STREAM, .stream = *out_stream}, info, sizeof *info);
+}
+
+/** The time that a kill may cost. */
+static int is_late(struct peet_recorder *r)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return now.tv_sec > r->flushed.tv_sec + 1;
+}
+
+int peet_recorder_turn(struct peet_recorder *r, uint32_t stream, const struct peet_turn *turn, uint64_t instructions)
+{
+    struct waiting *w = r->streams[stream];
+
+    if (r->err || !w)
+        return r->err;
+    if (w->room < w->n + turn->n) {
+        size_t room = w->room ? w->room : 64;
+        uint64_t *more;
+
+        while (room < w->n + turn->n)
+            room *= 2;
+        if (!(more = realloc(w->words, room * sizeof *more)))
+            return no_memory(r);
+        w->words = more;
+        w->room = room;
+    }
+    if (turn->n)
+        memcpy(w->words + w->n, turn->words, turn->n * sizeof *turn->words);
+    if (!w->turns) {
+        w->instructions = instructions;
+        w->cycle = w->last_cycle = turn->cycle;
+    }
+    if (peet__bytes_number(&w->lines, (uint64_t)turn->n << 2 | turn->why) || peet__bytes_number(&w->lines, turn->result) ||
+        peet__bytes_number(&w->lines, turn->cycle - w->last_cycle))
+        return no_memory(r);
+    w->last_cycle = turn->cycle;
+    w->n += turn->n;
+    w->turns++;
+    r->pending += turn->n;
+    r->words += turn->n;
+    r->turns++;
+    if (w->n >= CHUNK_WORDS || w->turns >= CHUNK_WORDS)
+        end_chunk(r, stream);
+    if (r->pending >= PENDING_WORDS || (r->turns % 64 == 0 && is_late(r)))
+        peet_recorder_flush(r);
+    return r->err;
+}
+
+int peet_recorder_end(struct peet_recorder *r, uint32_t stream)
+{
+    struct waiting *w = r->streams[stream];
+
+    if (!w)
+        return r->err;
+    end_chunk(r, stream);
+    if (w->room > CHUNK_WORDS / 16) { /* few are large: the memory goes to whoever needs it */
+        free(w->words);
+        w->words = NULL;
+        w->room = 0;
+    }
+    r->streams[stream] = NULL;
+    w->next = r->pool;
+    r->pool = w;
+    return r->err;
+}
+
+/* --------------------------------------------------------------------------------- everything else */
+
+int peet_recorder_image(struct peet_recorder *r, const struct peet_recorded_image *image)
+{
+    const uint64_t numbers[] = {image->bias, image->lo, image->hi, image->tls_offset, image->late, image->nbytes};
+    const uint32_t number = (uint32_t)r->nimages++;
+    const size_t from = r->data.n;
+
+    if (r->err)
+        return r->err;
+    if (peet__bytes_add(&r->data, numbers, sizeof numbers) || peet__bytes_add(&r->data, image->path, strlen(image->path) + 1))
+        return no_memory(r);
+    add_entry(r, (struct peet__entry){.kind = PEET__ENTRY_IMAGE, .stream = number}, from);
+    for (size_t at = 0; at < image->nbytes && !r->err; at += IMAGE_PIECE_BYTES)
+        add_data(r, (struct peet__entry){.kind = PEET__ENTRY_IMAGE_BYTES, .stream = number, .first = at}, image->bytes + at,
+            image->nbytes - at < IMAGE_PIECE_BYTES ? image->nbytes - at : IMAGE_PIECE_BYTES);
+    return r->err;
+}
+
+int peet_recorder_answer(struct peet_recorder *r, const struct peet_recorded_answer *answer)
+{
+    return add_data(r, (struct peet__entry){.kind = PEET__ENTRY_ANSWERS}, answer, sizeof *answer);
+}
+
+int peet_recorder_early(struct peet_recorder *r, const uint64_t *words, size_t n)
+{
+    return n ? add_data(r, (struct peet__entry){.kind = PEET__ENTRY_EARLY}, words, n * sizeof *words) : r->err;
+}
+
+void peet_recorder_counts(const struct peet_recorder *r, struct peet_recorder_counts *out_counts)
+{
+    *out_counts = (struct peet_recorder_counts){r->nstreams, r->turns, r->words, r->bytes};
+}
+
+const char *peet_recorder_error(const struct peet_recorder *r)
+{
+    return r->err ? r->message : NULL;
+}
+
+static void recorder_free(struct peet_recorder *r)
+{
+    struct waiting *w;
+
+    for (uint64_t i = 0; i < r->nstreams; i++)
+        if ((w = r->streams[i]) != NULL) {
+            w->next = r->pool;
+            r->pool = w;
+        }
+    while ((w = r->pool) != NULL) {
+        r->pool = w->next;
+        free(w->words);
+        peet__bytes_fini(&w->lines);
+        free(w);
+    }
+    free(r->streams);
+    free(r->entries);
+    peet__codec_free(r->codec);
+    peet__bytes_fini(&r->codes);
+    peet__bytes_fini(&r->literals);
+    peet__bytes_fini(&r->data);
+    peet__bytes_fini(&r->index);
+    peet__bytes_fini(&r->raw);
+    peet__bytes_fini(&r->out);
+    ZSTD_freeCCtx(r->zstd);
+    if (r->fd >= 0)
+        close(r->fd);
+    free(r);
+}
+
+/** A number out of the way of the subject's own files. */
+static int raise_fd(int fd)
+{
+    const int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD);
+
+    if (copy < 0)
+        return fd;
+    close(fd);
+    return copy;
+}
+
+int peet_recorder_open(const char *path, const char *description, int level, struct peet_recorder **out_recorder, struct peet_error *error)
+{
+    struct peet_recorder *r = calloc(1, sizeof *r);
+    const uint32_t head[] = {PEET__HEAD, 8};
+    int err;
+
+    *out_recorder = NULL;
+    if (!r)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory for the trace");
+    r->level = level;
+    r->fd = raise_fd(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (r->fd < 0) {
+        err = peet_error_set(error, PEET_EIO, "%s: cannot be written: %s", path, strerror(errno));
+        recorder_free(r);
+        return err;
+    }
+    r->zstd = ZSTD_createCCtx();
+    if (!r->zstd || peet__codec_new(&r->codec)) {
+        recorder_free(r);
+        return peet_error_set(error, PEET_ENOMEM, "out of memory for the trace");
+    }
+    ZSTD_CCtx_setParameter(r->zstd, ZSTD_c_compressionLevel, level);
+    ZSTD_CCtx_setParameter(r->zstd, ZSTD_c_checksumFlag, 1);
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &r->flushed);
+    write_all(r, head, sizeof head);
+    write_all(r, PEET__HEAD_MAGIC, 8);
+    add_data(r, (struct peet__entry){.kind = PEET__ENTRY_DESCRIPTION, .first = PEET_RECORDING_VERSION}, description, strlen(description) + 1);
+    end_frame(r);
+    if (r->err) {
+        err = peet_error_set(error, r->err, "%s: %s", path, r->message);
+        recorder_free(r);
+        return err;
+    }
+    *out_recorder = r;
+    return 0;
+}
+
+/** Index and trailer. */
+static void put_index(struct peet_recorder *r)
+{
+    const uint32_t head[] = {PEET__TRAILER, 16};
+    const uint64_t offset = r->bytes;
+    const size_t n = r->index.n / sizeof(struct peet__indexed);
+
+    if (r->index.n > PEET__RAW_BYTES_MAX) /* a reader finds the frames by themselves */
+        return;
+    r->raw.n = 0;
+    if (peet__bytes_add(&r->raw, r->index.at, r->index.n)) {
+        no_memory(r);
+        return;
+    }
+    if (!put_frame(r, PEET__INDEX, n) && !write_all(r, head, sizeof head) && !write_all(r, &offset, sizeof offset))
+        write_all(r, PEET__TRAILER_MAGIC, 8);
+}
+
+int peet_recorder_close(struct peet_recorder *r, const char *ending, struct peet_error *error)
+{
+    int err;
+
+    if (!r)
+        return 0;
+    if (ending) {
+        peet_recorder_flush(r);
+        add_data(r, (struct peet__entry){.kind = PEET__ENTRY_ENDING}, ending, strlen(ending) + 1);
+        end_frame(r);
+        if (!r->err)
+            put_index(r);
+    }
+    if (close(r->fd))
+        fail(r, PEET_EIO, strerror(errno));
+    r->fd = -1;
+    err = r->err ? peet_error_set(error, r->err, "%s", r->message) : 0;
+    recorder_free(r);
+    return err;
+}
