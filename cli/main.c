@@ -24,6 +24,7 @@ static const struct verb {
     { "schema", peet_cli_schema, "show what a program's schema says" },
     { "costs", peet_cli_costs, "what instructions cost on a processor of choice" },
     { "report", peet_cli_report, "results of runs: the page, side by side, tables and pictures" },
+    { "trace", peet_cli_trace, "what a recorded run holds" },
     { "locality", peet_cli_locality, "signatures of memory behaviour; traces and programs that have them" },
     { "diff", peet_cli_diff, "what is different between two runs, the largest first" },
     { "sweep", peet_cli_sweep, "many runs: a grid of settings, side by side, to be continued" },

@@ -71,7 +71,9 @@ int peet_cli_replay_config(struct peet_config *config, struct peet_error *error)
     }
     description = json_loads(peet_recording_description(recording), 0, NULL);
     text = json_string_value(json_object_get(description, "config_text"));
-    if (!text || !*text)
+    if (!peet_recording_nstreams(recording))
+        err = peet_error_set(error, PEET_EFORMAT, "%s: no context has got into this trace: the run ended before it began", from);
+    else if (!text || !*text)
         err = peet_error_set(error, PEET_EFORMAT, "%s: the trace does not say how it was made", from);
     else
         err = read_text(config, text, error);

@@ -127,8 +127,11 @@ static int put_aside(struct peet_source_ring *ring, const struct peet_source_con
 /** The next turn of a context that ran when it was recorded. */
 static enum peet_yield resume_replayed(struct peet_source *s, struct peet_source_context *c, uint32_t context)
 {
+    const uint32_t before = c->tape->stream;
     const unsigned why = peet__replay_resume(s->replay, c, context, c->result);
 
+    if (s->data && c->tape->worker && c->tape->stream != before && peet_datamap_thread(s->data, c->tape->fs_base))
+        s->notes_lost = 1;
     c->result = 0;
     c->done = why == PEET_TURN_DONE || why == PEET_TURN_CRASHED;
     if (why == PEET_TURN_CRASHED) {
@@ -211,6 +214,8 @@ static void context_free(struct peet_source *s, struct peet_source_context *c)
     peet_decode_state_free(c->decode);
     if (c->ctx && s->data)
         peet_datamap_thread_end(s->data, peet_ctx_fs_base(c->ctx));
+    if (s->replay && c->tape && s->data && !c->tape->worker)
+        peet_datamap_thread_end(s->data, c->tape->fs_base);
     if (s->replay && c->tape)
         peet__replay_over(c);
     free(c->tape);

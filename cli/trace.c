@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* peet trace: what a trace holds, and what can be done with it.  Each word after the verb is a function here or in trace_*.c. */
+#include "trace.h"
+
+#include "common.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int peet_cli_trace_open(const char *name, struct peet_recording **out_recording, struct peet_error *error)
+{
+    char path[PATH_MAX];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "%s%s", name, stat(name, &st) == 0 && S_ISDIR(st.st_mode) ? "/trace.peet" : "");
+    return peet_recording_open(path, out_recording, error);
+}
+
+/* ------------------------------------------------------------------------------------------- info */
+
+static const char *kind_text(uint64_t kind)
+{
+    static const char *const texts[] = { "main", "thread", "iteration" };
+    return kind < PEET_STREAM_KINDS ? texts[kind] : "?";
+}
+
+static json_t *info_json(struct peet_recording *r)
+{
+    json_t *description = json_loads(peet_recording_description(r), 0, NULL);
+    json_t *ending = peet_recording_ending(r) ? json_loads(peet_recording_ending(r), 0, NULL) : NULL, *images = json_array(), *streams = json_array();
+    uint64_t words = 0;
+
+    json_object_del(description, "config_text");
+    for (size_t i = 0; i < peet_recording_nimages(r); i++) {
+        const struct peet_recorded_image *image = peet_recording_image(r, i);
+        json_array_append_new(images, json_pack("{s:s?,s:I,s:I}", "path", image->path, "bytes", (json_int_t)image->nbytes, "bias", (json_int_t)image->bias));
+    }
+    for (uint32_t s = 0; s < peet_recording_nstreams(r); s++) {
+        const struct peet_stream_info *info = peet_recording_stream(r, s);
+        const uint64_t n = peet_recording_words(r, s);
+
+        words += n;
+        if (info && s < 1000)
+            json_array_append_new(streams, json_pack("{s:i,s:s,s:I,s:I,s:I,s:I}", "stream", (int)s, "kind", kind_text(info->kind), "context",
+                (json_int_t)info->context, "parent", (json_int_t)info->parent, "words", (json_int_t)n, "chunks", (json_int_t)peet_recording_nchunks(r, s)));
+    }
+    return json_pack("{s:o*,s:o*,s:b,s:I,s:I,s:I,s:I,s:o,s:o}", "made", description, "end", ending, "complete", peet_recording_complete(r), "bytes",
+        (json_int_t)peet_recording_bytes(r), "frames", (json_int_t)peet_recording_frames(r), "contexts", (json_int_t)peet_recording_nstreams(r), "words",
+        (json_int_t)words, "images", images, "streams", streams);
+}
+
+static const char *text_of(const json_t *node, const char *key)
+{
+    const char *text = json_string_value(json_object_get(node, key));
+    return text ? text : "";
+}
+
+static void info_text(const json_t *info, const char *name)
+{
+    const json_t *made = json_object_get(info, "made"), *config = json_object_get(made, "config"), *end = json_object_get(info, "end");
+    size_t i;
+    json_t *one;
+
+    printf("%s: %" JSON_INTEGER_FORMAT " bytes, %s\n", name, json_integer_value(json_object_get(info, "bytes")),
+        json_is_true(json_object_get(info, "complete")) ? "complete" : "cut off before the end of the run");
+    printf("  program   %s", text_of(config, "program"));
+    json_array_foreach(json_object_get(config, "arguments"), i, one)
+        printf(" %s", json_string_value(one) ? json_string_value(one) : "?");
+    printf("\n  machine   %s, %" JSON_INTEGER_FORMAT " processors, seed %s\n", text_of(json_object_get(config, "machine"), "module"),
+        json_integer_value(json_object_get(config, "cores")), json_is_string(json_object_get(made, "seed")) ? text_of(made, "seed") : "");
+    printf("  made      %s by peet %s\n", text_of(made, "date"), text_of(made, "peet"));
+    if (end)
+        printf("  end       %s, status %" JSON_INTEGER_FORMAT "\n", text_of(end, "reason"), json_integer_value(json_object_get(end, "status")));
+    printf("  contents  %" JSON_INTEGER_FORMAT " contexts, %" JSON_INTEGER_FORMAT " words in %" JSON_INTEGER_FORMAT " frames\n",
+        json_integer_value(json_object_get(info, "contexts")), json_integer_value(json_object_get(info, "words")),
+        json_integer_value(json_object_get(info, "frames")));
+    json_array_foreach(json_object_get(info, "images"), i, one)
+        printf("  image     %s\n", text_of(one, "path"));
+    json_array_foreach(json_object_get(info, "streams"), i, one) {
+        if (i == 20) {
+            printf("  ...\n");
+            break;
+        }
+        printf("  context   %-6" JSON_INTEGER_FORMAT " %-10s %12" JSON_INTEGER_FORMAT " words\n", json_integer_value(json_object_get(one, "context")),
+            text_of(one, "kind"), json_integer_value(json_object_get(one, "words")));
+    }
+}
+
+static int info(int argc, char **argv)
+{
+    struct peet_recording *recording;
+    struct peet_error error = {0};
+    const char *name = NULL;
+    int json = 0;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0)
+            json = 1;
+        else
+            name = argv[i];
+    }
+    if (!name)
+        return peet_cli_trace_usage("info [--json] TRACE");
+    if (peet_cli_trace_open(name, &recording, &error))
+        return peet_cli_fail(&error);
+    json_t *all = info_json(recording);
+    if (json)
+        json_dumpf(all, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER), putchar('\n');
+    else
+        info_text(all, name);
+    json_decref(all);
+    peet_recording_free(recording);
+    return peet_cli_finish_stdout(PEET_CLI_OK);
+}
+
+/* ------------------------------------------------------------------------------------------ check */
+
+static int check(int argc, char **argv)
+{
+    struct peet_recording *recording;
+    struct peet_error error = {0};
+
+    if (argc != 2)
+        return peet_cli_trace_usage("check TRACE");
+    int err = peet_cli_trace_open(argv[1], &recording, &error);
+    if (!err) {
+        err = peet_recording_check(recording, &error);
+        if (!err)
+            printf("%s: %s\n", argv[1], peet_recording_complete(recording) ? "whole" : "what is there is whole, but it was cut off before the end of the run");
+        peet_recording_free(recording);
+    }
+    return err ? peet_cli_fail(&error) : peet_cli_finish_stdout(PEET_CLI_OK);
+}
+
+/* ------------------------------------------------------------------------------------------ words */
+
+static const struct word {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+} words[] = {
+    { "info", info, "by which program, options and seed a trace was made, and what it holds" },
+    { "check", check, "read all of it" },
+};
+enum { WORDS = sizeof(words) / sizeof(words[0]) };
+
+static void help(FILE *out)
+{
+    fputs("usage: peet trace WORD [OPTION...] TRACE...\n\n", out);
+    for (int i = 0; i < WORDS; i++)
+        fprintf(out, "  %-8s %s\n", words[i].name, words[i].summary);
+    fputs("\nTRACE is a results folder of \"peet run --observe trace\", or a file.\n", out);
+}
+
+int peet_cli_trace_usage(const char *form)
+{
+    peet_cli_complain("usage: peet trace %s", form);
+    return PEET_CLI_USAGE;
+}
+
+int peet_cli_trace(int argc, char **argv)
+{
+    if (argc < 2) {
+        help(stderr);
+        return PEET_CLI_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0) {
+        help(stdout);
+        return peet_cli_finish_stdout(PEET_CLI_OK);
+    }
+    for (int i = 0; i < WORDS; i++)
+        if (strcmp(argv[1], words[i].name) == 0)
+            return words[i].run(argc - 1, argv + 1);
+    peet_cli_complain("trace: there is no '%s'; \"peet trace --help\" lists what there is", argv[1]);
+    return PEET_CLI_USAGE;
+}

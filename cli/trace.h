@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of peet trace share. */
+#ifndef PEET_CLI_TRACE_H
+#define PEET_CLI_TRACE_H
+
+#include "trace/recording.h"
+
+/** peet_cli_trace_open() - a file, or the trace in a results folder */
+int peet_cli_trace_open(const char *name, struct peet_recording **out_recording, struct peet_error *error);
+
+/** peet_cli_trace_usage() - complain.  Returns: PEET_CLI_USAGE */
+int peet_cli_trace_usage(const char *form);
+
+#endif

@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What a kill or a full disk leaves can be read; what is damaged is refused with one message.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+must "$peetcc" -O2 -g "$here/threads.c" -o threads -pthread
+must "$peet" run -q --machine bus -n 4 -o trace -d whole -- ./threads >whole.out
+must "$peet" trace check whole >checked
+bytes=$(stat -c %s whole/trace.peet)
+
+mkdir -p cut
+# A byte changed anywhere is noticed.
+for place in $((bytes / 4)) $((bytes / 2)) $((bytes - 100)); do
+    cp whole/trace.peet cut/trace.peet
+    printf '\x5a\xa5\x3c' | dd of=cut/trace.peet bs=1 seek=$place conv=notrunc 2>/dev/null
+    status=0
+    "$peet" trace check cut >said 2>&1 || status=$?
+    [ $status != 0 ] || grep -q 'cut off' said || fail "a changed byte at $place is not noticed: $(cat said)"
+    [ $status -lt 3 ] || fail "a changed byte at $place: status $status"
+done
+echo 'no trace at all' >cut/trace.peet
+! "$peet" run -q --from cut -d again 2>said && grep -q 'no trace' said || fail "a foreign file: $(cat said)"
+! "$peet" run -q --from nothing -d again 2>said && [ "$(wc -l <said)" = 1 ] || fail "no folder: $(cat said)"
+! "$peet" run -q --from whole -d whole 2>said && grep -q 'holds the trace' said || fail "into its own folder: $(cat said)"
+
+# Killed in the middle: what was written is there.
+cat >long.c <<'END'
+#include <stdio.h>
+static volatile long n;
+int main(void) { for (;;) n++; }
+END
+must "$peetcc" -O2 long.c -o long
+timeout -s KILL 3 "$peet" run -q -o trace -d killed -- ./long 2>/dev/null
+must "$peet" trace info killed >info
+grep -q 'cut off' info || fail "a killed run: $(cat info)"
+must "$peet" trace check killed
+
+# Cut off anywhere: nothing but a clear message, or a shorter trace that can be replayed.
+shorter=0
+bytes=$(stat -c %s killed/trace.peet)
+for tenth in 0 1 6 9; do
+    mkdir -p cut && head -c $((bytes * tenth / 10 + tenth)) killed/trace.peet >cut/trace.peet
+    status=0
+    "$peet" run -q --from cut -d again 2>said || status=$?
+    [ $status -lt 3 ] && [ "$(wc -l <said)" -le 2 ] || fail "cut at $tenth tenths: status $status, $(cat said)"
+    [ $status = 0 ] && shorter=$((shorter + 1))
+done
+[ $shorter -gt 0 ] || fail "no trace that was cut off could be replayed"
+
+exit 0

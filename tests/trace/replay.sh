@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What is replayed on the machine on which it was recorded has the same results, to the last number; on other machines the counts of the program.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+for program in threads openmp loops; do
+    flags=
+    [ $program = openmp ] && flags=-fopenmp
+    must "$peetcc" -O2 -g $flags "$here/$program.c" -o $program -lm -pthread
+done
+replayed threads_bus --machine bus -n 4 -o hash -o counts -o dtrack -- ./threads
+replayed threads_x86 --machine x86 -n 2 -o hash -o dtrack -- ./threads
+replayed threads_locks --machine bus -n 3 --lock-model mcs --policy rr --quantum 5000 -o hash -- ./threads
+replayed openmp_bus --machine bus -n 4 -o hash -o dtrack -- ./openmp
+replayed loops_bus --machine bus -n 3 -o hash -o counts -- ./loops
+replayed one --machine ideal -o counts -- ./threads
+
+# The hash is of every event with its time: what was recorded without it has the one that the program itself has.
+must "$peet" run -q --machine bus -n 4 -o trace -d plain -- ./loops >plain.out
+must "$peet" run -q --from plain -o hash -d hashed
+must "$peet" run -q --machine bus -n 4 -o hash -d direct -- ./loops >direct.out
+equal "hash of a replay" "$(value hashed/stats.json hash.hash)" "$(value direct/stats.json hash.hash)"
+
+# Iterations go to any number of processors: as many of each, and as much work, as when the program runs there.
+for cores in 1 2 7; do
+    must "$peet" run -q --from plain --machine ideal -n $cores -o counts -d moved
+    must "$peet" run -q --machine ideal -n $cores -o counts -d there -- ./loops >there.out
+    for key in instructions reads writes iterations; do
+        equal "$key on $cores" "$(value moved/stats.json totals.$key)" "$(value there/stats.json totals.$key)"
+    done
+    equal "time on $cores" "$(value moved/stats.json time.cycles)" "$(value there/stats.json time.cycles)"
+done
+# Threads keep their ways; a spinning one may have looked more often then than it would there.
+must "$peet" run -q --from threads_bus.recorded --machine x86 -n 1 -d other
+equal "instructions elsewhere" "$(value other/stats.json totals.instructions)" "$(value threads_bus.recorded/stats.json totals.instructions)"
+
+# The program need not be there any more, nor be the same.
+must "$peet" run -q --machine bus -n 2 -o hash -o dtrack -o trace -d gone -- ./threads >gone.out
+mv threads moved.away
+must "$peet" run -q --from gone/trace.peet -d came
+equal "hash without the program" "$(value came/stats.json hash.hash)" "$(value gone/stats.json hash.hash)"
+exit 0
