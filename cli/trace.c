@@ -147,6 +147,9 @@ static const struct word {
     const char *summary;
 } words[] = {
     { "info", info, "by which program, options and seed a trace was made, and what it holds" },
+    { "print", peet_cli_trace_print, "instructions, references and events as text" },
+    { "cut", peet_cli_trace_cut, "the first cycles of it" },
+    { "convert", peet_cli_trace_convert, "from and into the formats of others" },
     { "check", check, "read all of it" },
 };
 enum { WORDS = sizeof(words) / sizeof(words[0]) };

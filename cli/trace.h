@@ -8,6 +8,15 @@
 /** peet_cli_trace_open() - a file, or the trace in a results folder */
 int peet_cli_trace_open(const char *name, struct peet_recording **out_recording, struct peet_error *error);
 
+/** peet_cli_trace_program() - the images of a recording as a program.  The caller frees it, also after a failure */
+struct peet_program;
+int peet_cli_trace_program(struct peet_recording *recording, struct peet_program **out_program, struct peet_error *error);
+
+/** The words of the verb that trace_insns.c has. */
+int peet_cli_trace_print(int argc, char **argv);
+int peet_cli_trace_convert(int argc, char **argv);
+int peet_cli_trace_cut(int argc, char **argv);
+
 /** peet_cli_trace_usage() - complain.  Returns: PEET_CLI_USAGE */
 int peet_cli_trace_usage(const char *form);
 

@@ -4,8 +4,7 @@
  * have checksums, and a chunk that does not decode exactly is refused.
  */
 #include "trace/codec.h"
-#include "trace/frames.h"
-#include "trace/recording.h"
+#include "trace/recording_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,76 +14,13 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <uthash.h>
-#include <zstd.h>
 
-enum { CACHED_FRAMES = 8, CACHED_BYTES = 1 << 20 };
-
-/** A frame's contents; the bytes of a large one go when another is read. */
-struct frame {
-    uint64_t offset, used;
-    uint8_t *raw;
-    size_t n;
-};
-
-/** Who made a stream. */
-struct origin {
-    uint64_t parent, ordinal, iteration, kind;
-};
-struct child {
-    UT_hash_handle hh;
-    struct origin origin;
-    uint32_t stream;
-};
-
-struct stream {
-    const struct peet_stream_info *info; /* or NULL */
-    struct peet_stream_info storage;
-    size_t first, n;                     /* in chunks */
-    uint64_t words;
-};
-
-struct chunk {
-    struct peet_recorded_chunk public;
-    uint64_t frame;
-    uint32_t offset, bytes;
-};
-
-struct image {
-    struct peet_recorded_image public;
-    int known;
-};
-
-struct peet_recording {
-    int fd, complete;
-    char *path;
-    uint64_t bytes, end;                 /* of the file; of the frames that are whole */
-    uint64_t nframes;
-    struct peet__indexed *entries;
-    size_t nentries, entries_room;
-    char *description, *ending;
-    struct image *images;
-    size_t nimages;
-    struct stream *streams;
-    uint32_t nstreams;
-    struct chunk *chunks;                /* by stream and first word */
-    size_t nchunks;
-    struct child *children;
-    uint64_t *early;
-    size_t nearly;
-    struct peet_recorded_answer *answers;
-    size_t nanswers;
-    struct frame cache[CACHED_FRAMES];
-    uint64_t uses;
-    ZSTD_DCtx *zstd;
-};
-
-static int no_memory(struct peet_error *error)
+int peet__recording_no_memory(struct peet_error *error)
 {
     return peet_error_set(error, PEET_ENOMEM, "out of memory for the trace");
 }
 
-static int damaged(const struct peet_recording *r, uint64_t offset, const char *what, struct peet_error *error)
+int peet__recording_damaged(const struct peet_recording *r, uint64_t offset, const char *what, struct peet_error *error)
 {
     return peet_error_set(error, PEET_EFORMAT, "%s: damaged at byte %" PRIu64 ": %s", r->path, offset, what);
 }
@@ -103,7 +39,7 @@ static int read_at(const struct peet_recording *r, uint64_t offset, void *to, si
         if (got < 0)
             return peet_error_set(error, PEET_EIO, "%s: cannot be read: %s", r->path, strerror(errno));
         if (!got)
-            return damaged(r, offset, "the file ends here", error);
+            return peet__recording_damaged(r, offset, "the file ends here", error);
         at += got;
         offset += (uint64_t)got;
         n -= (size_t)got;
@@ -112,7 +48,7 @@ static int read_at(const struct peet_recording *r, uint64_t offset, void *to, si
 }
 
 /** Decompress the frame (or index) at an offset.  @out_end: the offset after it */
-static int read_frame(struct peet_recording *r, uint64_t offset, uint32_t tag, uint8_t **out_raw, size_t *out_n, uint32_t *out_entries,
+int peet__recording_frame(struct peet_recording *r, uint64_t offset, uint32_t tag, uint8_t **out_raw, size_t *out_n, uint32_t *out_entries,
     uint64_t *out_end, struct peet_error *error)
 {
     uint32_t head[PEET__FRAME_HEAD_BYTES / 4];
@@ -121,26 +57,26 @@ static int read_frame(struct peet_recording *r, uint64_t offset, uint32_t tag, u
     int err;
 
     if (offset > r->bytes || r->bytes - offset < sizeof head)
-        return damaged(r, offset, "a frame is cut off", error);
+        return peet__recording_damaged(r, offset, "a frame is cut off", error);
     err = read_at(r, offset, head, sizeof head, error);
     if (err)
         return err;
     if (head[0] != tag || head[1] != 16)
-        return damaged(r, offset, "no frame begins here", error);
+        return peet__recording_damaged(r, offset, "no frame begins here", error);
     if (head[2] > r->bytes - offset - sizeof head)
-        return damaged(r, offset, "a frame is cut off", error);
+        return peet__recording_damaged(r, offset, "a frame is cut off", error);
     if (head[3] > PEET__RAW_BYTES_MAX)
-        return damaged(r, offset, "a frame of an impossible size", error);
+        return peet__recording_damaged(r, offset, "a frame of an impossible size", error);
     packed = malloc((size_t)head[2] + 1);
     raw = malloc((size_t)head[3] + 8);
     if (!packed || !raw)
-        err = no_memory(error);
+        err = peet__recording_no_memory(error);
     if (!err)
         err = read_at(r, offset + sizeof head, packed, head[2], error);
     if (!err) {
         n = ZSTD_decompressDCtx(r->zstd, raw, head[3], packed, head[2]);
         if (ZSTD_isError(n) || n != head[3])
-            err = damaged(r, offset, ZSTD_isError(n) ? ZSTD_getErrorName(n) : "a frame is shorter than it says", error);
+            err = peet__recording_damaged(r, offset, ZSTD_isError(n) ? ZSTD_getErrorName(n) : "a frame is shorter than it says", error);
     }
     free(packed);
     if (err) {
@@ -171,7 +107,7 @@ static const struct frame *cached(struct peet_recording *r, uint64_t offset, str
     }
     free(oldest->raw);
     *oldest = (struct frame){0};
-    if (read_frame(r, offset, PEET__FRAME, &oldest->raw, &oldest->n, &entries, &end, error)) {
+    if (peet__recording_frame(r, offset, PEET__FRAME, &oldest->raw, &oldest->n, &entries, &end, error)) {
         oldest->raw = NULL;
         return NULL;
     }
@@ -181,14 +117,14 @@ static const struct frame *cached(struct peet_recording *r, uint64_t offset, str
 }
 
 /** The bytes of an entry. */
-static const uint8_t *entry_bytes(struct peet_recording *r, uint64_t frame, uint32_t offset, uint32_t bytes, struct peet_error *error)
+const uint8_t *peet__recording_bytes(struct peet_recording *r, uint64_t frame, uint32_t offset, uint32_t bytes, struct peet_error *error)
 {
     const struct frame *f = cached(r, frame, error);
 
     if (!f)
         return NULL;
     if (offset > f->n || bytes > f->n - offset) {
-        damaged(r, frame, "an entry reaches beyond its frame", error);
+        peet__recording_damaged(r, frame, "an entry reaches beyond its frame", error);
         return NULL;
     }
     return f->raw + offset;
@@ -206,7 +142,7 @@ static int add_entries(struct peet_recording *r, const struct peet__indexed *mor
         while (room < r->nentries + n)
             room *= 2;
         if (!(all = realloc(r->entries, room * sizeof *all)))
-            return no_memory(error);
+            return peet__recording_no_memory(error);
         r->entries = all;
         r->entries_room = room;
     }
@@ -234,8 +170,8 @@ static int read_index(struct peet_recording *r, struct peet_error *error)
     memcpy(&offset, trailer + 8, 8);
     if (tag != PEET__TRAILER || memcmp(trailer + 16, PEET__TRAILER_MAGIC, 8))
         return PEET_ENOTFOUND;
-    if (read_frame(r, offset, PEET__INDEX, &raw, &bytes, &n, &end, &ignored))
-        return ignored.code == PEET_ENOMEM ? no_memory(error) : PEET_ENOTFOUND;
+    if (peet__recording_frame(r, offset, PEET__INDEX, &raw, &bytes, &n, &end, &ignored))
+        return ignored.code == PEET_ENOMEM ? peet__recording_no_memory(error) : PEET_ENOTFOUND;
     if (bytes != n * sizeof(struct peet__indexed) || end != r->bytes - sizeof trailer) {
         free(raw);
         return PEET_ENOTFOUND;
@@ -259,7 +195,7 @@ static int scan(struct peet_recording *r, struct peet_error *error)
     size_t bytes;
     int err = 0;
 
-    while (!err && !read_frame(r, at, PEET__FRAME, &raw, &bytes, &n, &end, &ignored)) {
+    while (!err && !peet__recording_frame(r, at, PEET__FRAME, &raw, &bytes, &n, &end, &ignored)) {
         const struct peet__entry *entries = (const void *)raw;
 
         if (n > bytes / sizeof *entries) {
@@ -273,60 +209,60 @@ static int scan(struct peet_recording *r, struct peet_error *error)
         at = end;
     }
     r->end = at;
-    return ignored.code == PEET_ENOMEM ? no_memory(error) : err;
+    return ignored.code == PEET_ENOMEM ? peet__recording_no_memory(error) : err;
 }
 
 /* ---------------------------------------------------------------------------------------- streams */
 
 static int text_of(struct peet_recording *r, const struct peet__indexed *e, char **out_text, struct peet_error *error)
 {
-    const uint8_t *bytes = entry_bytes(r, e->frame, e->entry.offset, e->entry.bytes, error);
+    const uint8_t *bytes = peet__recording_bytes(r, e->frame, e->entry.offset, e->entry.bytes, error);
 
     if (!bytes)
         return error->code;
     free(*out_text);
     *out_text = strndup((const char *)bytes, e->entry.bytes);
-    return *out_text ? 0 : no_memory(error);
+    return *out_text ? 0 : peet__recording_no_memory(error);
 }
 
 static int image_of(struct peet_recording *r, const struct peet__indexed *e, struct peet_error *error)
 {
-    const uint8_t *bytes = entry_bytes(r, e->frame, e->entry.offset, e->entry.bytes, error);
+    const uint8_t *bytes = peet__recording_bytes(r, e->frame, e->entry.offset, e->entry.bytes, error);
     uint64_t numbers[6];
     struct image *image;
 
     if (!bytes)
         return error->code;
     if (e->entry.stream >= r->nimages || e->entry.bytes < sizeof numbers + 2 || bytes[e->entry.bytes - 1])
-        return damaged(r, e->frame, "an image without a name", error);
+        return peet__recording_damaged(r, e->frame, "an image without a name", error);
     image = &r->images[e->entry.stream];
     memcpy(numbers, bytes, sizeof numbers);
     if (image->known || numbers[5] > r->nentries * (uint64_t)PEET__RAW_BYTES_MAX)
-        return damaged(r, e->frame, "an image of an impossible size", error);
+        return peet__recording_damaged(r, e->frame, "an image of an impossible size", error);
     *image = (struct image){{strdup((const char *)bytes + sizeof numbers), numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],
         NULL, (size_t)numbers[5]}, 1};
-    return image->public.path ? 0 : no_memory(error);
+    return image->public.path ? 0 : peet__recording_no_memory(error);
 }
 
 static int stream_of(struct peet_recording *r, const struct peet__indexed *e, struct peet_error *error)
 {
-    const uint8_t *bytes = entry_bytes(r, e->frame, e->entry.offset, e->entry.bytes, error);
+    const uint8_t *bytes = peet__recording_bytes(r, e->frame, e->entry.offset, e->entry.bytes, error);
     struct stream *s = &r->streams[e->entry.stream];
     struct child *c;
 
     if (!bytes)
         return error->code;
     if (e->entry.bytes != sizeof s->storage || s->info)
-        return damaged(r, e->frame, "a context that is described in another way", error);
+        return peet__recording_damaged(r, e->frame, "a context that is described in another way", error);
     memcpy(&s->storage, bytes, sizeof s->storage);
     s->info = &s->storage;
     if (s->storage.kind >= PEET_STREAM_KINDS || (s->storage.kind != PEET_STREAM_MAIN && s->storage.parent >= e->entry.stream))
-        return damaged(r, e->frame, "a context made by one that is not there", error);
+        return peet__recording_damaged(r, e->frame, "a context made by one that is not there", error);
     if (s->storage.kind == PEET_STREAM_MAIN)
         return 0;
     c = calloc(1, sizeof *c);
     if (!c)
-        return no_memory(error);
+        return peet__recording_no_memory(error);
     c->origin = (struct origin){s->storage.parent, s->storage.ordinal, s->storage.iteration, s->storage.kind};
     c->stream = e->entry.stream;
     HASH_ADD(hh, r->children, origin, sizeof c->origin, c);
@@ -350,7 +286,7 @@ static int sort_chunks(struct peet_recording *r, struct peet_error *error)
         struct stream *s = &r->streams[r->chunks[i].public.stream];
 
         if (!s->info)
-            return damaged(r, r->chunks[i].frame, "words of a context that nobody has described", error);
+            return peet__recording_damaged(r, r->chunks[i].frame, "words of a context that nobody has described", error);
         if (!s->n++)
             s->first = i;
     }
@@ -366,7 +302,7 @@ static int count(struct peet_recording *r, struct peet_error *error)
         if (e->kind == PEET__ENTRY_CHUNK)
             r->nchunks++;
         if ((e->kind == PEET__ENTRY_CHUNK || e->kind == PEET__ENTRY_STREAM || e->kind == PEET__ENTRY_IMAGE) && e->stream >= r->nentries)
-            return damaged(r, r->entries[i].frame, "the number of a context that cannot be there", error);
+            return peet__recording_damaged(r, r->entries[i].frame, "the number of a context that cannot be there", error);
         if ((e->kind == PEET__ENTRY_CHUNK || e->kind == PEET__ENTRY_STREAM) && e->stream >= r->nstreams)
             r->nstreams = e->stream + 1;
         if (e->kind == PEET__ENTRY_IMAGE && e->stream >= r->nimages)
@@ -386,7 +322,7 @@ static int sort_out(struct peet_recording *r, struct peet_error *error)
     r->chunks = calloc(r->nchunks + 1, sizeof *r->chunks);
     r->images = calloc(r->nimages + 1, sizeof *r->images);
     if (!r->streams || !r->chunks || !r->images)
-        return no_memory(error);
+        return peet__recording_no_memory(error);
     for (size_t i = 0; i < r->nentries && !err; i++) {
         const struct peet__indexed *e = &r->entries[i];
 
@@ -414,7 +350,7 @@ static int sort_out(struct peet_recording *r, struct peet_error *error)
     }
     for (size_t i = 0; i < r->nimages && !err; i++)
         if (!r->images[i].known)
-            err = damaged(r, 0, "an image is missing", error);
+            err = peet__recording_damaged(r, 0, "an image is missing", error);
     return err ? err : sort_chunks(r, error);
 }
 
@@ -429,7 +365,7 @@ int peet_recording_open(const char *path, struct peet_recording **out_recording,
     *out_recording = NULL;
     if (!r || !(r->path = strdup(path))) {
         free(r);
-        return no_memory(error);
+        return peet__recording_no_memory(error);
     }
     r->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (r->fd < 0 || fstat(r->fd, &st)) {
@@ -444,7 +380,7 @@ int peet_recording_open(const char *path, struct peet_recording **out_recording,
         }
     }
     if (!err && !(r->zstd = ZSTD_createDCtx()))
-        err = no_memory(&mine);
+        err = peet__recording_no_memory(&mine);
     if (!err)
         err = read_index(r, &mine);
     if (err == PEET_ENOTFOUND && !mine.code)
@@ -534,16 +470,16 @@ int peet_recording_load_image(struct peet_recording *r, size_t i, uint8_t **out_
     size_t n = 0;
 
     if (!all)
-        return no_memory(error);
+        return peet__recording_no_memory(error);
     for (size_t k = 0; k < r->nentries; k++) {
         const struct peet__indexed *e = &r->entries[k];
         const uint8_t *bytes;
 
         if (e->entry.kind != PEET__ENTRY_IMAGE_BYTES || e->entry.stream != i)
             continue;
-        bytes = entry_bytes(r, e->frame, e->entry.offset, e->entry.bytes, error);
+        bytes = peet__recording_bytes(r, e->frame, e->entry.offset, e->entry.bytes, error);
         if (bytes && (e->entry.first != n || e->entry.bytes > size - n))
-            damaged(r, e->frame, "the pieces of an image do not fit", error);
+            peet__recording_damaged(r, e->frame, "the pieces of an image do not fit", error);
         if (error->code) {
             free(all);
             return error->code;
@@ -553,7 +489,7 @@ int peet_recording_load_image(struct peet_recording *r, size_t i, uint8_t **out_
     }
     if (n != size) {
         free(all);
-        return damaged(r, r->end, "an image is not whole", error);
+        return peet__recording_damaged(r, r->end, "an image is not whole", error);
     }
     *out_bytes = all;
     *out_n = n;
@@ -599,9 +535,9 @@ static int gather(struct peet_recording *r, uint32_t kind, uint8_t **out_bytes, 
 
         if (e->entry.kind != kind)
             continue;
-        bytes = entry_bytes(r, e->frame, e->entry.offset, e->entry.bytes, error);
+        bytes = peet__recording_bytes(r, e->frame, e->entry.offset, e->entry.bytes, error);
         if (bytes && peet__bytes_add(&all, bytes, e->entry.bytes))
-            no_memory(error);
+            peet__recording_no_memory(error);
         if (error->code) {
             peet__bytes_fini(&all);
             return error->code;
@@ -644,187 +580,4 @@ size_t peet_recording_nchunks(const struct peet_recording *r, uint32_t stream)
 const struct peet_recorded_chunk *peet_recording_chunk(const struct peet_recording *r, uint32_t stream, size_t i)
 {
     return &r->chunks[r->streams[stream].first + i].public;
-}
-
-/* ------------------------------------------------------------------------------------------ turns */
-
-struct peet_turns {
-    struct peet_recording *recording;
-    struct peet__codec *codec;
-    uint32_t stream;
-    size_t chunk;                  /* the next one */
-    uint64_t *words;
-    size_t nwords, room, at;
-    uint8_t *lines;                /* the turns of the chunk that is decoded */
-    const uint8_t *line, *lines_end;
-    uint32_t left;                 /* turns of it */
-    uint64_t cycle;
-};
-
-int peet_turns_open(struct peet_recording *r, uint32_t stream, struct peet_turns **out_turns, struct peet_error *error)
-{
-    struct peet_turns *t = calloc(1, sizeof *t);
-
-    *out_turns = NULL;
-    if (!t)
-        return no_memory(error);
-    t->recording = r;
-    t->stream = stream;
-    *out_turns = t;
-    return 0;
-}
-
-void peet_turns_seek(struct peet_turns *t, size_t chunk)
-{
-    t->chunk = chunk;
-    t->left = 0;
-    t->at = t->nwords;
-    t->line = t->lines_end;
-}
-
-void peet_turns_close(struct peet_turns *t)
-{
-    if (!t)
-        return;
-    peet__codec_free(t->codec);
-    free(t->words);
-    free(t->lines);
-    free(t);
-}
-
-static int decode(struct peet_turns *t, const struct chunk *c, const uint8_t *bytes, struct peet_error *error)
-{
-    struct peet_recording *r = t->recording;
-    struct peet__chunk_head head;
-    uint64_t *words;
-
-    if (c->bytes < sizeof head)
-        return damaged(r, c->frame, "a chunk is cut off", error);
-    memcpy(&head, bytes, sizeof head);
-    if ((uint64_t)head.turns_bytes + head.codes_bytes + head.literals_bytes + sizeof head != c->bytes || head.codes_bytes != ((uint64_t)head.words + 3) / 4)
-        return damaged(r, c->frame, "the parts of a chunk do not fit", error);
-    if (!t->codec && peet__codec_new(&t->codec))
-        return no_memory(error);
-    if (t->room < head.words) {
-        words = realloc(t->words, ((size_t)head.words + 1) * sizeof *words);
-        if (!words)
-            return no_memory(error);
-        t->words = words;
-        t->room = head.words;
-    }
-    bytes += sizeof head;
-    free(t->lines);
-    t->lines = malloc(head.turns_bytes + 1u);
-    if (!t->lines)
-        return no_memory(error);
-    memcpy(t->lines, bytes, head.turns_bytes);
-    t->line = t->lines;
-    t->lines_end = t->lines + head.turns_bytes;
-    bytes += head.turns_bytes;
-    if (peet__codec_decode(t->codec, bytes, head.codes_bytes, bytes + head.codes_bytes, head.literals_bytes, t->words, head.words))
-        return damaged(r, c->frame, "the words of a chunk cannot be decoded", error);
-    t->nwords = head.words;
-    t->at = 0;
-    t->left = head.turns;
-    t->cycle = c->public.cycle;
-    return 0;
-}
-
-/** The chunk's words and turns have all been given, and it had as many as it said. */
-static int next_chunk(struct peet_turns *t, struct peet_error *error)
-{
-    struct peet_recording *r = t->recording;
-    const struct chunk *c = &r->chunks[r->streams[t->stream].first + t->chunk];
-    const uint8_t *bytes;
-
-    if (t->at != t->nwords || t->line != t->lines_end)
-        return damaged(r, c->frame, "a chunk has more than its turns", error);
-    bytes = entry_bytes(r, c->frame, c->offset, c->bytes, error);
-    if (!bytes)
-        return error->code;
-    t->chunk++;
-    return decode(t, c, bytes, error);
-}
-
-int peet_turns_next(struct peet_turns *t, struct peet_turn *out_turn, struct peet_error *error)
-{
-    struct peet_recording *r = t->recording;
-    struct peet_error mine = {0};
-    uint64_t n, cycles;
-    int err;
-
-    while (!t->left) {
-        if (t->stream >= r->nstreams || t->chunk >= r->streams[t->stream].n)
-            return 0;
-        err = next_chunk(t, &mine);
-        if (err)
-            return peet_error_set(error, err, "%s", mine.message);
-    }
-    if (peet__take_number(&t->line, t->lines_end, &n) || peet__take_number(&t->line, t->lines_end, &out_turn->result) ||
-        peet__take_number(&t->line, t->lines_end, &cycles) || n >> 2 > t->nwords - t->at)
-        return damaged(r, r->chunks[r->streams[t->stream].first + t->chunk - 1].frame, "a turn reaches beyond its chunk", error);
-    t->left--;
-    t->cycle += cycles;
-    out_turn->why = (uint32_t)(n & 3);
-    out_turn->cycle = t->cycle;
-    out_turn->n = n >> 2;
-    out_turn->words = t->words + t->at;
-    t->at += n >> 2;
-    return 1;
-}
-
-uint64_t peet_recording_words(const struct peet_recording *r, uint32_t stream)
-{
-    const struct stream *s = &r->streams[stream];
-    const struct chunk *last = s->n ? &r->chunks[s->first + s->n - 1] : NULL;
-    struct peet__chunk_head head = {0};
-    struct peet_error ignored = {0};
-    const uint8_t *bytes = last ? entry_bytes((struct peet_recording *)(uintptr_t)r, last->frame, last->offset, last->bytes, &ignored) : NULL;
-
-    if (!bytes || last->bytes < sizeof head)
-        return last ? last->public.first_word : 0;
-    memcpy(&head, bytes, sizeof head);
-    return last->public.first_word + head.words;
-}
-
-int peet_recording_check(struct peet_recording *r, struct peet_error *error)
-{
-    const uint64_t *words;
-    const struct peet_recorded_answer *answers;
-    struct peet_turn turn;
-    uint64_t at = PEET__HEAD_BYTES, end, expected;
-    size_t n;
-    int err = peet_recording_early(r, &words, &n, error);
-
-    if (!err)
-        err = peet_recording_answers(r, &answers, &n, error);
-    while (!err && at < r->end) {
-        uint8_t *raw = NULL;
-        uint32_t entries;
-
-        err = read_frame(r, at, PEET__FRAME, &raw, &n, &entries, &end, error);
-        free(raw);
-        at = err ? at : end;
-    }
-    for (size_t i = 0; i < r->nimages && !err; i++) {
-        uint8_t *bytes = NULL;
-
-        err = peet_recording_load_image(r, i, &bytes, &n, error);
-        free(bytes);
-    }
-    for (uint32_t s = 0; s < r->nstreams && !err; s++) {
-        struct peet_turns *t;
-
-        expected = 0;
-        err = peet_turns_open(r, s, &t, error);
-        while (!err && (err = peet_turns_next(t, &turn, error)) > 0) {
-            if (t->at == turn.n && peet_recording_chunk(r, s, t->chunk - 1)->first_word != expected)
-                err = damaged(r, r->chunks[r->streams[s].first + t->chunk - 1].frame, "words of a context are missing", error);
-            else
-                err = 0;
-            expected += turn.n;
-        }
-        peet_turns_close(t);
-    }
-    return err;
 }

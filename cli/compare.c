@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* peet compare: how far two recorded runs are apart, context by context. */
+#include "trace.h"
+
+#include "common.h"
+#include "decode.h"
+#include "trace/compare.h"
+#include "trace/insns.h"
+
+#include <argp.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum what { INSTRUCTIONS, CALLS, EVENTS };
+enum { KEY_WHAT = 0x100, KEY_EFFORT, KEY_LIST, KEY_BAND, KEY_JSON, CONTEXTS_MAX = 512, SHOWN = 20 };
+
+static const struct argp_option options[] = {
+    { "what", KEY_WHAT, "instructions|calls|events", 0, "Which sequences are compared: instructions (default), calls and returns, or abstract events", 0 },
+    { "effort", KEY_EFFORT, "N", 0, "Differences that are looked at before a path is taken as it is; default 4000, 0: the exact distance", 0 },
+    { "band", KEY_BAND, "N", 0, "Of the warping of event times: how many events it may be out of step; default 200, 0: any", 0 },
+    { "list", KEY_LIST, "N", 0, "Show the first N differences of each pair with what matches around them", 0 },
+    { "json", KEY_JSON, NULL, 0, "Print JSON", 0 },
+    { 0 },
+};
+
+struct asked {
+    const char *names[2];
+    enum what what;
+    unsigned long long effort, list, band;
+    int json, nnames;
+};
+
+static error_t read_option(int key, char *text, struct argp_state *state)
+{
+    struct asked *asked = state->input;
+    unsigned long long *number = key == KEY_EFFORT ? &asked->effort : key == KEY_LIST ? &asked->list : key == KEY_BAND ? &asked->band : NULL;
+    char *end;
+
+    if (number) {
+        *number = strtoull(text, &end, 10);
+        if (*end || end == text)
+            argp_error(state, "'%s' is not a whole number", text);
+        return 0;
+    }
+    switch (key) {
+    case KEY_WHAT:
+        if (strcmp(text, "instructions") == 0)
+            asked->what = INSTRUCTIONS;
+        else if (strcmp(text, "calls") == 0)
+            asked->what = CALLS;
+        else if (strcmp(text, "events") == 0)
+            asked->what = EVENTS;
+        else
+            argp_error(state, "--what: '%s' is not one of instructions|calls|events", text);
+        return 0;
+    case KEY_JSON:
+        asked->json = 1;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (asked->nnames == 2)
+            argp_error(state, "two traces are compared");
+        asked->names[asked->nnames++] = text;
+        return 0;
+    case ARGP_KEY_END:
+        if (asked->nnames != 2)
+            argp_error(state, "two traces are compared");
+        return 0;
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp parser = {
+    .options = options,
+    .parser = read_option,
+    .args_doc = "A B",
+    .doc = "Compare two traces: which contexts belong together, how many insertions and deletions lie between them, and where the first is.\v"
+           "A and B are results folders of \"peet run --observe trace\" or files.",
+};
+
+/* ------------------------------------------------------------------------------------- sequences */
+
+/** One context's sequence. */
+struct sequence {
+    uint64_t context, *symbols;
+    double *times;   /* of events: cycles since the one before */
+    size_t n, room;
+};
+
+struct side {
+    struct peet_recording *recording;
+    struct peet_program *program;
+    struct sequence *all;
+    uint32_t n;
+};
+
+static int add(struct sequence *s, uint64_t symbol, double time)
+{
+    if (s->n == s->room) {
+        const size_t room = s->room ? 2 * s->room : 4096;
+        uint64_t *symbols = realloc(s->symbols, room * sizeof(*symbols));
+        double *times = symbols ? realloc(s->times, room * sizeof(*times)) : NULL;
+        if (symbols)
+            s->symbols = symbols;
+        if (!times)
+            return PEET_ENOMEM;
+        s->times = times;
+        s->room = room;
+    }
+    s->symbols[s->n] = symbol;
+    s->times[s->n++] = time;
+    return 0;
+}
+
+/** Names say what is called, also in another build; addresses say which instruction. */
+static uint64_t name_hash(const char *text, uint64_t hash)
+{
+    while (*text)
+        hash = (hash ^ (unsigned char)*text++) * 0x100000001b3u;
+    return hash;
+}
+
+static int read_stream(struct side *side, uint32_t stream, enum what what, struct peet_error *error)
+{
+    struct sequence *s = &side->all[stream];
+    struct peet_stream_insns *insns;
+    struct peet_traced_insn insn;
+    uint64_t last = 0;
+    int got = 0, err = peet_stream_insns_open(side->recording, side->program, stream, &insns, error);
+
+    while (!err && (got = peet_stream_insns_next(insns, &insn, error)) > 0) {
+        const struct peet_function *f = peet_stream_insns_function(insns);
+        int bad = 0;
+
+        if (got == 1 && what == INSTRUCTIONS && !insn.again) {
+            bad = add(s, insn.pc, 0);
+        } else if (got == 1 && what == CALLS && !insn.again &&
+            (insn.branch == PEET_TRACED_CALL || insn.branch == PEET_TRACED_INDIRECT_CALL || insn.branch == PEET_TRACED_RETURN)) {
+            bad = add(s, name_hash(f ? f->name : "", insn.branch == PEET_TRACED_RETURN ? 2 : 1) * 31 + (f ? insn.pc - f->pc : 0), 0);
+        } else if (got == 2 && what == EVENTS) {
+            const uint64_t cycle = peet_stream_insns_cycle(insns);
+            bad = add(s, peet_stream_insns_event(insns)->type, (double)(cycle - last));
+            last = cycle;
+        }
+        if (bad)
+            err = peet_error_set(error, PEET_ENOMEM, "out of memory for the sequences: compare calls or events, or cut the traces");
+    }
+    peet_stream_insns_close(insns);
+    return err ? err : got < 0 ? got : 0;
+}
+
+static int open_side(struct side *side, const char *name, enum what what, struct peet_error *error)
+{
+    int err = peet_cli_trace_open(name, &side->recording, error);
+
+    if (!err)
+        err = peet_cli_trace_program(side->recording, &side->program, error);
+    if (err)
+        return err;
+    side->n = peet_recording_nstreams(side->recording);
+    if (side->n > CONTEXTS_MAX)
+        return peet_error_set(error, PEET_ELIMIT, "%s: %u contexts; %d are the most that are compared", name, side->n, CONTEXTS_MAX);
+    side->all = calloc(side->n + 1, sizeof(*side->all));
+    if (!side->all)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    for (uint32_t s = 0; !err && s < side->n; s++) {
+        const struct peet_stream_info *info = peet_recording_stream(side->recording, s);
+
+        side->all[s].context = info ? info->context : s;
+        err = read_stream(side, s, what, error);
+    }
+    return err;
+}
+
+static void close_side(struct side *side)
+{
+    for (uint32_t s = 0; side->all && s < side->n; s++) {
+        free(side->all[s].symbols);
+        free(side->all[s].times);
+    }
+    free(side->all);
+    peet_program_free(side->program);
+    peet_recording_free(side->recording);
+}
+
+/* --------------------------------------------------------------------------------------- matching */
+
+/** How many symbols two sequences have in common in whatever order, of those that the longer has: cheap, and at least the similarity. */
+static double likeness(const struct sequence *a, const struct sequence *b)
+{
+    enum { BINS = 4096 };
+    static uint32_t bins[2][BINS];
+    const struct sequence *both[2] = { a, b };
+    uint64_t differ = 0;
+
+    memset(bins, 0, sizeof(bins));
+    for (int side = 0; side < 2; side++)
+        for (size_t i = 0; i < both[side]->n; i++)
+            bins[side][both[side]->symbols[i] * 0x9e3779b97f4a7c15u >> 52]++;
+    for (int i = 0; i < BINS; i++)
+        differ += bins[0][i] > bins[1][i] ? bins[0][i] - bins[1][i] : bins[1][i] - bins[0][i];
+    return (double)differ;
+}
+
+/** Which context of b belongs to which of a: the best assignment by likeness; the same number decides among equals. */
+static int match(struct side *a, struct side *b, size_t *out_column, struct peet_error *error)
+{
+    double *cost = calloc((size_t)a->n * b->n + 1, sizeof(*cost));
+    int err = cost ? 0 : PEET_ENOMEM;
+
+    for (uint32_t i = 0; !err && i < a->n; i++)
+        for (uint32_t k = 0; k < b->n; k++)
+            cost[(size_t)i * b->n + k] = likeness(&a->all[i], &b->all[k]) + (a->all[i].context != b->all[k].context) * 0.5;
+    if (!err)
+        err = peet_assignment(cost, a->n, b->n, out_column);
+    free(cost);
+    return err ? peet_error_set(error, err, "out of memory") : 0;
+}
+
+/* ---------------------------------------------------------------------------------------- showing */
+
+struct listing {
+    const struct sequence *a, *b;
+    size_t at_a, at_b, left;
+    json_t *differences;
+};
+
+static void note(void *arg, size_t a, size_t b, size_t n)
+{
+    struct listing *l = arg;
+
+    if ((a > l->at_a || b > l->at_b) && l->left) {
+        l->left--;
+        json_array_append_new(l->differences, json_pack("{s:I,s:I,s:I,s:I,s:I}", "a", (json_int_t)l->at_a, "deleted", (json_int_t)(a - l->at_a), "b", (json_int_t)l->at_b,
+            "inserted", (json_int_t)(b - l->at_b), "matching_after", (json_int_t)n));
+    }
+    l->at_a = a + n;
+    l->at_b = b + n;
+}
+
+static json_t *pair_json(const struct asked *asked, const struct sequence *a, const struct sequence *b, double *sums, struct peet_error *error)
+{
+    struct listing l = { a, b, 0, 0, asked->list, json_array() };
+    struct peet_distance d;
+    double warp = 0;
+    json_t *pair;
+
+    if (peet_edit_distance(a->symbols, a->n, b->symbols, b->n, asked->effort, note, &l, &d) ||
+        (asked->what == EVENTS && peet_time_warp(a->times, a->n, b->times, b->n, asked->band, &warp))) {
+        json_decref(l.differences);
+        peet_error_set(error, PEET_ENOMEM, "out of memory");
+        return NULL;
+    }
+    note(&l, a->n, b->n, 0);
+    sums[0] += (double)d.matched;
+    sums[1] += (double)(a->n + b->n);
+    pair = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:o}", "a", (json_int_t)a->context, "b", (json_int_t)b->context, "length_a", (json_int_t)a->n, "length_b",
+        (json_int_t)b->n, "edits", (json_int_t)d.edits, "edits_at_least", (json_int_t)d.least, "similarity_percent", peet_similarity(&d, a->n, b->n), "differences",
+        l.differences);
+    if (d.edits)
+        json_object_set_new(pair, "first_difference", json_pack("{s:I,s:I}", "a", (json_int_t)d.first_a, "b", (json_int_t)d.first_b));
+    if (asked->what == EVENTS)
+        json_object_set_new(pair, "time_warp_cycles", json_real(warp));
+    return pair;
+}
+
+static json_int_t integer(const json_t *node, const char *key)
+{
+    return json_integer_value(json_object_get(node, key));
+}
+
+static void show(const json_t *all)
+{
+    size_t i, k;
+    json_t *pair, *one;
+
+    printf("%8s %8s %12s %12s %10s %10s %8s\n", "A", "B", "length", "length", "edits", "at least", "similar");
+    json_array_foreach(json_object_get(all, "pairs"), i, pair) {
+        printf("%8" JSON_INTEGER_FORMAT " %8" JSON_INTEGER_FORMAT " %12" JSON_INTEGER_FORMAT " %12" JSON_INTEGER_FORMAT " %10" JSON_INTEGER_FORMAT
+               " %10" JSON_INTEGER_FORMAT " %7.2f%%\n", integer(pair, "a"), integer(pair, "b"), integer(pair, "length_a"), integer(pair, "length_b"),
+            integer(pair, "edits"), integer(pair, "edits_at_least"), json_number_value(json_object_get(pair, "similarity_percent")));
+        if (json_object_get(pair, "first_difference"))
+            printf("         first difference: %" JSON_INTEGER_FORMAT " of A, %" JSON_INTEGER_FORMAT " of B\n", integer(json_object_get(pair, "first_difference"), "a"),
+                integer(json_object_get(pair, "first_difference"), "b"));
+        json_array_foreach(json_object_get(pair, "differences"), k, one)
+            printf("         A %" JSON_INTEGER_FORMAT " -%" JSON_INTEGER_FORMAT "  B %" JSON_INTEGER_FORMAT " +%" JSON_INTEGER_FORMAT ", then %" JSON_INTEGER_FORMAT " the same\n",
+                integer(one, "a"), integer(one, "deleted"), integer(one, "b"), integer(one, "inserted"), integer(one, "matching_after"));
+    }
+    printf("all: %.2f%% similar; contexts without a counterpart: %" JSON_INTEGER_FORMAT "\n", json_number_value(json_object_get(all, "similarity_percent")),
+        integer(all, "alone"));
+}
+
+int peet_cli_compare(int argc, char **argv)
+{
+    struct asked asked = { .effort = 4000, .band = 200 };
+    struct side sides[2] = { { 0 }, { 0 } };
+    struct peet_error error = {0};
+    size_t *column = NULL;
+    double sums[2] = { 0, 0 };
+    json_t *pairs = json_array(), *all;
+    int swapped = 0, err = 0;
+
+    if (argp_parse(&parser, argc, argv, 0, NULL, &asked) != 0)
+        return PEET_CLI_USAGE;
+    for (int i = 0; i < 2 && !err; i++)
+        err = open_side(&sides[i], asked.names[i], asked.what, &error);
+    swapped = sides[0].n > sides[1].n;
+    struct side *few = &sides[swapped], *many = &sides[!swapped];
+    if (!err && !(column = calloc(few->n + 1, sizeof(*column))))
+        err = peet_error_set(&error, PEET_ENOMEM, "out of memory");
+    if (!err)
+        err = match(few, many, column, &error);
+    for (uint32_t i = 0; !err && i < few->n; i++) {
+        const struct sequence *x = &few->all[i], *y = &many->all[column[i]];
+        json_t *pair = pair_json(&asked, swapped ? y : x, swapped ? x : y, sums, &error);
+
+        err = error.code;
+        if (pair)
+            json_array_append_new(pairs, pair);
+    }
+    for (int i = 0; i < 2 && !err; i++) /* nobody's counterparts are different in all */
+        for (uint32_t s = 0; s < sides[i].n; s++)
+            sums[1] += (double)sides[i].all[s].n;
+    for (size_t i = 0; !err && i < json_array_size(pairs); i++)
+        sums[1] -= (double)(integer(json_array_get(pairs, i), "length_a") + integer(json_array_get(pairs, i), "length_b"));
+    all = json_pack("{s:o,s:f,s:I}", "pairs", pairs, "similarity_percent", sums[1] > 0 ? 200 * sums[0] / sums[1] : 100, "alone", (json_int_t)(many->n - few->n));
+    if (!err && asked.json)
+        json_dumpf(all, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER), putchar('\n');
+    else if (!err)
+        show(all);
+    json_decref(all);
+    free(column);
+    close_side(&sides[0]);
+    close_side(&sides[1]);
+    return err ? peet_cli_fail(&error) : peet_cli_finish_stdout(PEET_CLI_OK);
+}

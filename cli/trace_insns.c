@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* peet trace print and convert: a recording's streams, or somebody else's trace, as text and in the formats of others. */
+#include "trace.h"
+
+#include "common.h"
+#include "decode.h"
+#include "trace/insns.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILES_MAX = 4096 };
+
+int peet_cli_trace_program(struct peet_recording *recording, struct peet_program **out_program, struct peet_error *error)
+{
+    int err = peet_program_new(out_program) ? peet_error_set(error, PEET_ENOMEM, "out of memory") : 0;
+
+    for (size_t i = 0; !err && i < peet_recording_nimages(recording); i++) {
+        const struct peet_recorded_image *image = peet_recording_image(recording, i);
+        char path[64];
+        uint8_t *bytes;
+        size_t n;
+
+        err = peet_recording_load_image(recording, i, &bytes, &n, error);
+        if (err)
+            break;
+        const int fd = memfd_create("peet-image", MFD_CLOEXEC);
+        if (fd < 0 || write(fd, bytes, n) != (ssize_t)n) {
+            err = peet_error_set(error, PEET_EIO, "cannot make a file in memory: %s", strerror(errno));
+        } else {
+            snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+            const int got = peet_program_add_image(*out_program, path, image->bias, error);
+            err = got < 0 ? got : 0;
+        }
+        if (fd >= 0)
+            close(fd);
+        free(bytes);
+    }
+    return err;
+}
+
+static const char *event_text(unsigned type)
+{
+    static const char *const texts[] = {
+#define PEET_X(name, value, nargs, text, args) [value] = text,
+        PEET_ABSTRACTS(PEET_X)
+#undef PEET_X
+    };
+    return type < sizeof(texts) / sizeof(texts[0]) && texts[type] ? texts[type] : "?";
+}
+
+/* ------------------------------------------------------------------------------------------ print */
+
+static void print_insn(uint64_t number, const struct peet_traced_insn *insn, const struct peet_function *function)
+{
+    static const char letters[] = "LSMP";
+    static const char *const branches[] = { "", " branch", " jump", " indirect-jump", " call", " indirect-call", " return" };
+
+    printf("%10" PRIu64 " %012" PRIx64 " %2u%s%s%s", number, insn->pc, insn->length, function ? " " : "", function ? function->name : "", branches[insn->branch]);
+    if (insn->branch == PEET_TRACED_CONDITIONAL)
+        printf(insn->taken ? " taken" : " not-taken");
+    for (unsigned i = 0; i < insn->nrefs; i++)
+        printf(" %c%" PRIx64 ",%u", letters[insn->refs[i].kind & 3], insn->refs[i].address, insn->refs[i].size);
+    putchar('\n');
+}
+
+static void print_event(const struct peet_abstract_event *event)
+{
+    printf("           * %s", event_text(event->type));
+    for (uint32_t i = 0; i < event->nargs && i < 8; i++)
+        printf(" %" PRIx64, event->args[i]);
+    putchar('\n');
+}
+
+static int print_stream(struct peet_recording *recording, struct peet_program *program, uint32_t stream, uint64_t first, uint64_t limit, struct peet_error *error)
+{
+    struct peet_stream_insns *insns;
+    struct peet_traced_insn insn;
+    uint64_t n = 0;
+    int got = 0, err = peet_stream_insns_open(recording, program, stream, &insns, error);
+
+    while (!err && n < first + limit && (got = peet_stream_insns_next(insns, &insn, error)) > 0) {
+        if (got == 1) {
+            n += !insn.again;
+            if (n > first)
+                print_insn(n - 1, &insn, peet_stream_insns_function(insns));
+        } else if (n >= first) {
+            print_event(peet_stream_insns_event(insns));
+        }
+    }
+    if (!err)
+        peet_stream_insns_close(insns);
+    return err ? err : got < 0 ? got : 0;
+}
+
+int peet_cli_trace_print(int argc, char **argv)
+{
+    static const char usage[] = "print [--context N] [--skip INSTRUCTIONS] [--limit INSTRUCTIONS] TRACE";
+    struct peet_recording *recording = NULL;
+    struct peet_program *program = NULL;
+    struct peet_error error = {0};
+    const char *name = NULL;
+    unsigned long long context = ULLONG_MAX, skip = 0, limit = 1000;
+
+    for (int i = 1; i < argc; i++) {
+        unsigned long long *number = strcmp(argv[i], "--context") == 0 ? &context : strcmp(argv[i], "--skip") == 0 ? &skip
+            : strcmp(argv[i], "--limit") == 0 ? &limit : NULL;
+        char *end;
+        if (!number && argv[i][0] == '-')
+            return peet_cli_trace_usage(usage);
+        if (!number) {
+            name = argv[i];
+            continue;
+        }
+        if (++i == argc)
+            return peet_cli_trace_usage(usage);
+        *number = strtoull(argv[i], &end, 10);
+        if (*end || end == argv[i])
+            return peet_cli_trace_usage(usage);
+    }
+    if (!name)
+        return peet_cli_trace_usage(usage);
+    int err = peet_cli_trace_open(name, &recording, &error), found = 0;
+    if (!err)
+        err = peet_cli_trace_program(recording, &program, &error);
+    for (uint32_t s = 0; !err && s < peet_recording_nstreams(recording); s++) {
+        const struct peet_stream_info *info = peet_recording_stream(recording, s);
+        if (!info || (context != ULLONG_MAX && info->context != context))
+            continue;
+        printf("context %" PRIu64 "\n", info->context);
+        err = print_stream(recording, program, s, skip, limit, &error);
+        found = 1;
+    }
+    if (!err && !found)
+        err = peet_error_set(&error, PEET_EINVALID, "%s: there is no such context", name);
+    peet_program_free(program);
+    peet_recording_free(recording);
+    return err ? peet_cli_fail(&error) : peet_cli_finish_stdout(PEET_CLI_OK);
+}
+
+/* ---------------------------------------------------------------------------------------- convert */
+
+/* The abstract events of all contexts, in the order in which they were performed, for those who want a synchronised set. */
+struct performed {
+    uint64_t cycle, instruction, sequence;
+    uint32_t stream, type, nargs;
+    uint64_t args[4];
+};
+struct order {
+    struct performed *all;
+    size_t n, room;
+};
+
+static int keep(struct order *order, uint32_t stream, uint64_t cycle, uint64_t instruction, const struct peet_abstract_event *event)
+{
+    if (order->n == order->room) {
+        const size_t room = order->room ? 2 * order->room : 1024;
+        void *more = realloc(order->all, room * sizeof(*order->all));
+        if (!more)
+            return PEET_ENOMEM;
+        order->all = more;
+        order->room = room;
+    }
+    order->all[order->n].cycle = cycle;
+    order->all[order->n].instruction = instruction;
+    order->all[order->n].stream = stream;
+    order->all[order->n].type = event->type;
+    order->all[order->n].sequence = order->n;
+    order->all[order->n].nargs = event->nargs < 4 ? event->nargs : 4;
+    memcpy(order->all[order->n].args, event->args, order->all[order->n].nargs * sizeof(uint64_t));
+    order->n++;
+    return 0;
+}
+
+static int by_cycle(const void *a, const void *b)
+{
+    const struct performed *x = a, *y = b;
+
+    if (x->cycle != y->cycle)
+        return x->cycle < y->cycle ? -1 : 1;
+    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
+
+static int write_order(const char *path, struct order *order, struct peet_error *error)
+{
+    FILE *out = fopen(path, "we");
+    int bad = !out;
+
+    if (order->n)
+        qsort(order->all, order->n, sizeof(*order->all), by_cycle);
+    if (out)
+        fputs("# order  cycle  file's context  instructions before it  event  arguments\n", out);
+    for (size_t i = 0; out && i < order->n; i++) {
+        fprintf(out, "%zu %" PRIu64 " %" PRIu32 " %" PRIu64 " %s", i, order->all[i].cycle, order->all[i].stream, order->all[i].instruction,
+            event_text(order->all[i].type));
+        for (uint32_t k = 0; k < order->all[i].nargs; k++)
+            fprintf(out, " %" PRIx64, order->all[i].args[k]);
+        fputc('\n', out);
+    }
+    if (out) {
+        bad = ferror(out);
+        bad = fclose(out) || bad;
+    }
+    return bad ? peet_error_set(error, PEET_EIO, "%s: cannot be written: %s", path, strerror(errno)) : 0;
+}
+
+static int convert_stream(struct peet_recording *recording, struct peet_program *program, uint32_t stream, const char *path, const char *format,
+    struct order *order, struct peet_error *error)
+{
+    struct peet_stream_insns *insns = NULL;
+    struct peet_insn_writer *writer;
+    struct peet_traced_insn insn;
+    uint64_t n = 0;
+    int got = 0, err = peet_insn_writer_open(path, format, stream + 1, &writer, error);
+
+    if (err)
+        return err;
+    err = peet_stream_insns_open(recording, program, stream, &insns, error);
+    while (!err && (got = peet_stream_insns_next(insns, &insn, error)) > 0) {
+        if (got == 1) {
+            peet_insn_write(writer, &insn);
+            n += !insn.again;
+        } else if (keep(order, stream, peet_stream_insns_cycle(insns), n, peet_stream_insns_event(insns))) {
+            err = peet_error_set(error, PEET_ENOMEM, "out of memory for the order of events");
+        }
+    }
+    peet_stream_insns_close(insns);
+    if (!err && got < 0)
+        err = got;
+    if (err) {
+        peet_insn_writer_abandon(writer);
+        return err;
+    }
+    return peet_insn_writer_close(writer, error);
+}
+
+static int convert_recording(const char *from, const char *format, const char *to, struct peet_error *error)
+{
+    static const struct { const char *format, *ending; } endings[] = { { "din", "din" }, { "lackey", "lackey" }, { "champsim", "champsimtrace" },
+        { "drmemtrace", "trace" } };
+    struct peet_recording *recording = NULL;
+    struct peet_program *program = NULL;
+    struct order order = {0};
+    char path[PATH_MAX], folder[PATH_MAX - 64];
+    const char *ending = format;
+    int err = peet_cli_trace_open(from, &recording, error);
+
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+        if (strcmp(endings[i].format, format) == 0)
+            ending = endings[i].ending;
+    if (!err && peet_recording_nstreams(recording) > FILES_MAX)
+        err = peet_error_set(error, PEET_ELIMIT, "%s: %u contexts would be as many files; %d are the most", from, peet_recording_nstreams(recording), FILES_MAX);
+    if (!err)
+        err = peet_cli_trace_program(recording, &program, error);
+    /* DynamoRIO's tools want the files in a folder of this name in the one that they are given. */
+    if ((size_t)snprintf(folder, sizeof(folder), "%s%s", to, strcmp(format, "drmemtrace") == 0 ? "/trace" : "") >= sizeof(folder))
+        err = peet_error_set(error, PEET_ELIMIT, "%s: the path is too long", to);
+    if (!err && ((mkdir(to, 0777) && errno != EEXIST) || (mkdir(folder, 0777) && errno != EEXIST)))
+        err = peet_error_set(error, PEET_EIO, "%s: cannot be made: %s", folder, strerror(errno));
+    for (uint32_t s = 0; !err && s < peet_recording_nstreams(recording); s++) {
+        snprintf(path, sizeof(path), "%s/context.%u.%s", folder, s, ending);
+        if (peet_recording_stream(recording, s))
+            err = convert_stream(recording, program, s, path, format, &order, error);
+    }
+    if (!err) {
+        snprintf(path, sizeof(path), "%s/order.txt", to);
+        err = write_order(path, &order, error);
+    }
+    free(order.all);
+    peet_program_free(program);
+    peet_recording_free(recording);
+    return err;
+}
+
+static int convert_file(const char *from, const char *from_format, const char *format, const char *to, struct peet_error *error)
+{
+    struct peet_insn_reader *reader;
+    struct peet_insn_writer *writer = NULL;
+    struct peet_traced_insn insn;
+    int got = 0, err = peet_insn_reader_open(from, from_format, &reader, error);
+
+    if (err)
+        return err;
+    err = peet_insn_writer_open(to, format, 1, &writer, error);
+    while (!err && (got = peet_insn_read(reader, &insn, error)) > 0)
+        peet_insn_write(writer, &insn);
+    peet_insn_reader_close(reader);
+    if (!err && got < 0)
+        err = got;
+    if (err) {
+        peet_insn_writer_abandon(writer);
+        return err;
+    }
+    return peet_insn_writer_close(writer, error);
+}
+
+int peet_cli_trace_convert(int argc, char **argv)
+{
+    static const char usage[] = "convert --to din|lackey|champsim|drmemtrace [--from din|lackey|champsim|drmemtrace] TRACE OUTPUT";
+    const char *names[2] = { NULL, NULL }, *from = NULL, *to = NULL;
+    struct peet_error error = {0};
+    int n = 0;
+
+    for (int i = 1; i < argc; i++) {
+        if ((strcmp(argv[i], "--to") == 0 || strcmp(argv[i], "--from") == 0) && i + 1 < argc) {
+            *(argv[i][2] == 't' ? &to : &from) = argv[i + 1];
+            i++;
+        } else if (argv[i][0] == '-' || n == 2) {
+            return peet_cli_trace_usage(usage);
+        } else {
+            names[n++] = argv[i];
+        }
+    }
+    if (n != 2 || !to)
+        return peet_cli_trace_usage(usage);
+    if (!from)
+        from = peet_insn_format_of(names[0]);
+    int err = from ? convert_file(names[0], from, to, names[1], &error) : convert_recording(names[0], to, names[1], &error);
+    if (err == PEET_ENOTFOUND)
+        error.code = PEET_EINVALID;
+    return err ? peet_cli_fail(&error) : PEET_CLI_OK;
+}
+
+/* -------------------------------------------------------------------------------------------- cut */
+
+static int copy_images(struct peet_recording *from, struct peet_recorder *to, struct peet_error *error)
+{
+    int err = 0;
+
+    for (size_t i = 0; !err && i < peet_recording_nimages(from); i++) {
+        struct peet_recorded_image image = *peet_recording_image(from, i);
+
+        err = peet_recording_load_image(from, i, &image.bytes, &image.nbytes, error);
+        if (!err)
+            peet_recorder_image(to, &image);
+        free(image.bytes);
+    }
+    return err;
+}
+
+static int copy_stream(struct peet_recording *from, struct peet_recorder *to, uint32_t stream, uint64_t cycles, struct peet_error *error)
+{
+    struct peet_turns *turns;
+    struct peet_turn turn;
+    int got = 0, err = peet_turns_open(from, stream, &turns, error);
+
+    while (!err && (got = peet_turns_next(turns, &turn, error)) > 0 && turn.cycle < cycles)
+        err = peet_recorder_turn(to, stream, &turn, 0);
+    peet_turns_close(turns);
+    peet_recorder_end(to, stream);
+    return err ? err : got < 0 ? got : 0;
+}
+
+static int copy(struct peet_recording *from, struct peet_recorder *to, uint64_t cycles, struct peet_error *error)
+{
+    const struct peet_recorded_answer *answers;
+    const uint64_t *words;
+    uint32_t number;
+    size_t n;
+    int err = peet_recording_early(from, &words, &n, error);
+
+    if (!err)
+        peet_recorder_early(to, words, n);
+    if (!err)
+        err = copy_images(from, to, error);
+    if (!err)
+        err = peet_recording_answers(from, &answers, &n, error);
+    for (size_t i = 0; !err && i < n; i++)
+        err = peet_recorder_answer(to, &answers[i]);
+    for (uint32_t s = 0; !err && s < peet_recording_nstreams(from); s++) {
+        const struct peet_stream_info *info = peet_recording_stream(from, s), nothing = { .kind = PEET_STREAM_THREAD, .ordinal = UINT64_MAX };
+
+        err = peet_recorder_stream(to, info ? info : &nothing, &number);
+        if (!err)
+            err = copy_stream(from, to, s, cycles, error);
+    }
+    return err;
+}
+
+int peet_cli_trace_cut(int argc, char **argv)
+{
+    static const char usage[] = "cut --cycles N TRACE OUTPUT";
+    struct peet_recording *from = NULL;
+    struct peet_recorder *to = NULL;
+    struct peet_error error = {0};
+    const char *names[2] = { NULL, NULL };
+    unsigned long long cycles = 0;
+    int n = 0;
+    char *end = NULL;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--cycles") == 0 && i + 1 < argc)
+            cycles = strtoull(argv[++i], &end, 10);
+        else if (argv[i][0] == '-' || n == 2)
+            return peet_cli_trace_usage(usage);
+        else
+            names[n++] = argv[i];
+    }
+    if (n != 2 || !end || *end)
+        return peet_cli_trace_usage(usage);
+    int err = peet_cli_trace_open(names[0], &from, &error);
+    if (!err)
+        err = peet_recorder_open(names[1], peet_recording_description(from), 3, &to, &error);
+    if (!err)
+        err = copy(from, to, cycles, &error);
+    if (to) {
+        struct peet_error closing = {0};
+        const int closed = peet_recorder_close(to, "{\"reason\":\"cut\",\"status\":0}", &closing);
+        if (closed && !error.code)
+            err = peet_error_set(&error, closed, "%s: %s", names[1], closing.message);
+        if (err)
+            unlink(names[1]);
+    }
+    peet_recording_free(from);
+    return err ? peet_cli_fail(&error) : PEET_CLI_OK;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What recording.c (the file and what it says) and turns.c (the streams' turns) share. */
+#ifndef PEET_TRACE_RECORDING_PARTS_H
+#define PEET_TRACE_RECORDING_PARTS_H
+
+#include "trace/frames.h"
+#include "trace/recording.h"
+
+#include <uthash.h>
+#include <zstd.h>
+
+enum { CACHED_FRAMES = 8, CACHED_BYTES = 1 << 20 };
+
+/** A frame's contents; the bytes of a large one go when another is read. */
+struct frame {
+    uint64_t offset, used;
+    uint8_t *raw;
+    size_t n;
+};
+
+/** Who made a stream. */
+struct origin {
+    uint64_t parent, ordinal, iteration, kind;
+};
+struct child {
+    UT_hash_handle hh;
+    struct origin origin;
+    uint32_t stream;
+};
+
+struct stream {
+    const struct peet_stream_info *info; /* or NULL */
+    struct peet_stream_info storage;
+    size_t first, n;                     /* in chunks */
+    uint64_t words;
+};
+
+struct chunk {
+    struct peet_recorded_chunk public;
+    uint64_t frame;
+    uint32_t offset, bytes;
+};
+
+struct image {
+    struct peet_recorded_image public;
+    int known;
+};
+
+struct peet_recording {
+    int fd, complete;
+    char *path;
+    uint64_t bytes, end;                 /* of the file; of the frames that are whole */
+    uint64_t nframes;
+    struct peet__indexed *entries;
+    size_t nentries, entries_room;
+    char *description, *ending;
+    struct image *images;
+    size_t nimages;
+    struct stream *streams;
+    uint32_t nstreams;
+    struct chunk *chunks;                /* by stream and first word */
+    size_t nchunks;
+    struct child *children;
+    uint64_t *early;
+    size_t nearly;
+    struct peet_recorded_answer *answers;
+    size_t nanswers;
+    struct frame cache[CACHED_FRAMES];
+    uint64_t uses;
+    ZSTD_DCtx *zstd;
+};
+
+int peet__recording_no_memory(struct peet_error *error);
+int peet__recording_damaged(const struct peet_recording *recording, uint64_t offset, const char *what, struct peet_error *error);
+/** Decompress the frame (or index) at an offset.  @out_raw: the caller's; @out_end: the offset after it */
+int peet__recording_frame(struct peet_recording *recording, uint64_t offset, uint32_t tag, uint8_t **out_raw, size_t *out_n, uint32_t *out_entries,
+    uint64_t *out_end, struct peet_error *error);
+/** The bytes of an entry; they live until the next call.  NULL: an error */
+const uint8_t *peet__recording_bytes(struct peet_recording *recording, uint64_t frame, uint32_t offset, uint32_t bytes, struct peet_error *error);
+
+#endif

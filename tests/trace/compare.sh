@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# peet compare: a program without races or clocks is the same on any machine; a difference of known size is found where it is.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+cat >work.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static int n;
+static volatile long cells[3];
+__attribute__((noinline)) static void extra(void) { cells[2]++; }
+__attribute__((noinline)) static void step(void) { cells[0]++; }
+static void *work(void *arg)
+{
+    for (int i = 0; i < 200 * (int)(long)arg; i++) {
+        if ((long)arg == 1 && i == 50)
+            for (int k = 0; k < n; k++)
+                extra();
+        step();
+    }
+    return NULL;
+}
+int main(int argc, char **argv)
+{
+    pthread_t t[3];
+    n = argc > 1 ? atoi(argv[1]) : 0;
+    for (long i = 0; i < 3; i++) {
+        pthread_create(&t[i], NULL, work, (void *)(i + 1));
+        pthread_join(t[i], NULL);
+    }
+    return 0;
+}
+END
+must "$peetcc" -O1 work.c -o work -pthread
+must "$peet" run -q --machine ideal -o trace -d a -- ./work
+must "$peet" run -q --machine bus -n 3 --seed 9 -o trace -d b -- ./work
+must "$peet" run -q --machine ideal -o trace -d c -- ./work 7
+for what in instructions calls; do
+    must "$peet" compare --what $what --json a b >same.json
+    equal "$what of the same program" "$(value same.json similarity_percent)" 100
+done
+# Seven calls more, each a call and a return, in the first thread; the others are as they were.
+must "$peet" compare --what calls --effort 0 --list 5 --json a c >more.json
+must python3 - more.json <<'END'
+import json, sys
+result = json.load(open(sys.argv[1]))
+edits = {p["a"]: p["edits"] for p in result["pairs"]}
+assert edits[1] == 14 and edits[2] == edits[3] == 0, edits
+first = next(p for p in result["pairs"] if p["a"] == 1)
+assert first["length_b"] - first["length_a"] == 14
+assert sum(d["inserted"] for d in first["differences"]) == 14 and not any(d["deleted"] for d in first["differences"])
+total = sum(p["length_a"] + p["length_b"] for p in result["pairs"])
+assert abs(result["similarity_percent"] - 100 * (total - 14 - edits[0]) / total) < 1e-9
+END
+must "$peet" compare a c >table
+grep -q 'first difference' table || fail "no first difference: $(cat table)"
+! "$peet" compare a nothing 2>said && [ "$(wc -l <said)" = 1 ] || fail "no such trace: $(cat said)"
+exit 0

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Comparing sequences, held against the textbook's tables: the longest common subsequence, the whole warping table, all permutations. */
+#include "trace/compare.h"
+
+#include <CUnit/Basic.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 40 };
+
+static size_t common(const uint64_t *a, size_t n, const uint64_t *b, size_t m)
+{
+    static size_t table[MOST + 1][MOST + 1];
+
+    for (size_t i = 0; i <= n; i++)
+        for (size_t k = 0; k <= m; k++)
+            table[i][k] = !i || !k ? 0 : a[i - 1] == b[k - 1] ? table[i - 1][k - 1] + 1
+                : table[i - 1][k] > table[i][k - 1] ? table[i - 1][k] : table[i][k - 1];
+    return table[n][m];
+}
+
+struct script {
+    const uint64_t *a, *b;
+    size_t at_a, at_b, n;
+    int bad;
+};
+
+static void check(void *arg, size_t a, size_t b, size_t n)
+{
+    struct script *s = arg;
+
+    s->bad |= a < s->at_a || b < s->at_b || memcmp(s->a + a, s->b + b, n * sizeof *s->a);
+    s->at_a = a + n;
+    s->at_b = b + n;
+    s->n += n;
+}
+
+static void test_distance(void)
+{
+    uint64_t a[MOST], b[MOST];
+
+    srand(1);
+    for (int round = 0; round < 20000; round++) {
+        const size_t n = (size_t)rand() % (MOST + 1), m = (size_t)rand() % (MOST + 1), symbols = 1 + (size_t)rand() % 6, effort = round % 3 ? 0 : 1 + (size_t)rand() % 4;
+        struct script s = {a, b, 0, 0, 0, 0};
+        struct peet_distance d;
+        size_t longest;
+
+        for (size_t i = 0; i < n; i++)
+            a[i] = (size_t)rand() % symbols;
+        for (size_t i = 0; i < m; i++)
+            b[i] = i < n && rand() % 4 ? a[i] : (size_t)rand() % symbols;
+        longest = common(a, n, b, m);
+        if (peet_edit_distance(a, n, b, m, effort, check, &s, &d) || s.bad || s.n != d.matched || d.edits != n + m - 2 * d.matched) {
+            CU_FAIL_FATAL("the script does not turn one into the other");
+        }
+        if ((!effort && d.edits != n + m - 2 * longest) || d.edits < n + m - 2 * longest || d.least > n + m - 2 * longest)
+            CU_FAIL_FATAL("not the distance, or outside its bounds");
+        if (fabs(peet_similarity(&d, n, m) - (n + m ? 200.0 * (double)d.matched / (double)(n + m) : 100)) > 1e-9)
+            CU_FAIL_FATAL("similarity");
+    }
+    CU_PASS("distances");
+}
+
+static double warp(const double *a, size_t n, const double *b, size_t m)
+{
+    static double table[MOST][MOST];
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < m; k++) {
+            const double d = fabs(a[i] - b[k]);
+            double best = i || k ? INFINITY : d;
+
+            if (i && k)
+                best = fmin(best, table[i - 1][k - 1] + d);
+            if (i)
+                best = fmin(best, table[i - 1][k] + d / 2);
+            if (k)
+                best = fmin(best, table[i][k - 1] + d / 2);
+            table[i][k] = best;
+        }
+    return table[n - 1][m - 1];
+}
+
+static void test_warp(void)
+{
+    const double still[] = {1, 2, 3}, slow[] = {1, 1, 1, 2, 2, 3, 3, 3};
+    double a[MOST], b[MOST], d, back, banded;
+
+    CU_ASSERT_EQUAL(peet_time_warp(still, 3, slow, 8, 0, &d), 0);
+    CU_ASSERT_EQUAL(d, 0); /* the same but for its pace */
+    for (int round = 0; round < 2000; round++) {
+        const size_t n = 1 + (size_t)rand() % MOST, m = 1 + (size_t)rand() % MOST;
+
+        for (size_t i = 0; i < n; i++)
+            a[i] = rand() % 100;
+        for (size_t i = 0; i < m; i++)
+            b[i] = rand() % 100;
+        peet_time_warp(a, n, b, m, 0, &d);
+        peet_time_warp(b, m, a, n, 0, &back);
+        peet_time_warp(a, n, b, m, MOST, &banded);
+        if (fabs(d - warp(a, n, b, m)) > 1e-9 || fabs(d - back) > 1e-9 || banded < d - 1e-9)
+            CU_FAIL_FATAL("not the best path, or not symmetric");
+    }
+}
+
+static double cheapest(const double *cost, size_t n, size_t m, size_t i, unsigned used)
+{
+    double best = i == n ? 0 : INFINITY;
+
+    for (size_t k = 0; i < n && k < m; k++)
+        if (!(used >> k & 1))
+            best = fmin(best, cost[i * m + k] + cheapest(cost, n, m, i + 1, used | 1u << k));
+    return best;
+}
+
+static void test_assignment(void)
+{
+    double cost[36];
+    size_t column[6];
+
+    for (int round = 0; round < 500; round++) {
+        const size_t n = 1 + (size_t)rand() % 6, m = n + (size_t)rand() % (7 - n);
+        unsigned used = 0;
+        double sum = 0;
+
+        for (size_t i = 0; i < n * m; i++)
+            cost[i] = rand() % 50;
+        CU_ASSERT_EQUAL_FATAL(peet_assignment(cost, n, m, column), 0);
+        for (size_t i = 0; i < n; i++) {
+            CU_ASSERT_FATAL(column[i] < m && !(used >> column[i] & 1));
+            used |= 1u << column[i];
+            sum += cost[i * m + column[i]];
+        }
+        CU_ASSERT_EQUAL_FATAL(sum, cheapest(cost, n, m, 0, 0));
+    }
+}
+
+int main(void)
+{
+    CU_pSuite suite;
+    unsigned failures;
+
+    CU_initialize_registry();
+    suite = CU_add_suite("compare", NULL, NULL);
+    CU_add_test(suite, "edit distance", test_distance);
+    CU_add_test(suite, "time warping", test_warp);
+    CU_add_test(suite, "assignment", test_assignment);
+    CU_basic_run_tests();
+    failures = CU_get_number_of_failures();
+    CU_cleanup_registry();
+    return failures != 0;
+}
