@@ -426,7 +426,7 @@ static int make_loop(struct maker *m, struct wanted *w)
         CODE(e, "\x49\x89\xcd"); /* mov r13, rcx */
     } else {
         store(e, RAX, RBX, RUN(turns));
-        if (peet__direct_watchers(m, index) == 0 && peet__direct_can_stay(m, w)) {
+        if (peet__direct_watchers(m, index) == 0 && !m->direct->table.logged && peet__direct_can_stay(m, w)) {
             uint8_t *other[2 * STAYING_LOOKS + 1], *done;
             const uint32_t n = peet__direct_make_staying(m, w, other);
             CODE(e, "\xe9\x00\x00\x00\x00"); /* jmp over the rest */

@@ -46,7 +46,7 @@ int peet__bus_ahead_table(struct bus *b, struct peet_direct_table *out)
         h->number = hw;
     }
     *out = (struct peet_direct_table){.hint_mask = b->hint_mask, .line_shift = b->line_shift, .other = peet__bus_ahead_other,
-        .turns = peet__bus_ahead_turns, .logged = 1};
+        .loop = peet__bus_ahead_loop, .turns = peet__bus_ahead_turns, .logged = 1};
     return 0;
 }
 
@@ -217,53 +217,41 @@ static int64_t turns_within(const struct bus *b, const struct group *g, uint64_t
         return AHEAD_CUT;
     if (!stride)
         return (int64_t)most;
-    n = (stride > 0 ? (b->line_bytes - g->span - offset) / (uint64_t)stride : offset / -(uint64_t)stride) + 1;
+    const uint64_t room = stride > 0 ? b->line_bytes - g->span - offset : offset, step = stride > 0 ? (uint64_t)stride : -(uint64_t)stride;
+    n = (step & (step - 1) ? room / step : room >> __builtin_ctzll(step)) + 1; /* a division takes long */
     return (int64_t)(n < most ? n : most);
 }
 
-uint64_t peet__bus_ahead_turns(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values, const int64_t *strides, uint64_t turns)
+/* Turns of a loop as long as they hit without consequences and begin before the limit.  @begins: of the groups in the first one.  Returns: how many */
+static uint64_t turns_hit(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins, const int64_t *strides, uint64_t turns)
 {
     struct bus *const b = run->machine;
-    struct bus_ahead_hw *const h = hw_of(run);
-    struct cache *const c = &b->caches[h->number];
-    const struct bus_ahead_block *const k = block_of(b, block, values);
-    uint64_t begins[PEET_DIRECT_LOOKS], done = 0;
-    if (!k)
-        return 0;
-    const struct plan *const p = &b->plans[block->id];
+    struct cache *const c = &b->caches[hw_of(run)->number];
+    const struct plan *const p = &b->plans[k->block->id];
     const struct group *const groups = peet__bus_groups_of(b, p);
-    while (done < turns && run->time < run->limit) {
-        uint64_t n = turns_before(run->limit, run->time, p->cost, turns - done);
+    uint64_t done = 0;
+    while (done < turns && run->time < run->limit && run->log < run->log_end) {
+        uint64_t at[PEET_DIRECT_LOOKS], n = turns_before(run->limit, run->time, p->cost, turns - done);
         uint32_t frames[PEET_DIRECT_LOOKS];
-        int cut = 0, hit = run->log < run->log_end;
+        int cut = 0;
         for (uint32_t g = 0; g < p->ngroups; g++) {
-            begins[g] = values[groups[g].value] - groups[g].before + (uint64_t)strides[groups[g].value] * done;
-            const int64_t within = turns_within(b, &groups[g], begins[g], strides[groups[g].value], n);
-            if (within == AHEAD_CUT) {
+            const int64_t stride = strides[groups[g].value];
+            at[g] = begins[g] + (uint64_t)stride * done;
+            const int64_t within = turns_within(b, &groups[g], at[g], stride, n);
+            if (within == AHEAD_CUT)
                 cut = 1;
-                continue;
-            }
-            n = (uint64_t)within < n ? (uint64_t)within : n;
-            hit = hit && (frames[g] = peet__bus_quick(b, c, begins[g] >> b->line_shift, groups[g].either)) != NO_FRAME;
+            else if ((frames[g] = peet__bus_quick(b, c, at[g] >> b->line_shift, groups[g].either)) == NO_FRAME)
+                return done;
+            else
+                n = (uint64_t)within;
         }
-        if (hit && !cut) {
+        if (!cut)
             for (uint32_t g = 0; g < p->ngroups; g++)
                 use_logged(run, frames[g], run->stamp + (n - 1) * p->nrefs + groups[g].stamp);
-        } else if (hit && hit_by_reference(run, k, begins)) {
+        else if (hit_by_reference(run, k, at))
             n = 1;
-        } else if (run->time < run->until) {
-            uint64_t at[PEET_DIRECT_LOOKS * 8];
-            if (block->nvalues > sizeof at / sizeof at[0])
-                return done;
-            for (uint32_t i = 0; i < block->nvalues; i++)
-                at[i] = values[i] + (uint64_t)strides[i] * done;
-            peet__bus_ahead_event(b, h->number, run, &(struct peet_block_event){block, at, run->context, 1, NULL});
-            run->final = 1;
-            return done + 1;
-        } else {
-            run->limit = 0; /* its turn comes */
+        else
             return done;
-        }
         run->stamp += n * p->nrefs;
         run->time += n * p->cost;
         run->reads += n * (uint32_t)p->counts;
@@ -271,6 +259,46 @@ uint64_t peet__bus_ahead_turns(struct peet_direct_run *run, const struct peet_bl
         done += n;
     }
     return done;
+}
+
+int peet__bus_ahead_loop(struct peet_direct_run *run, uint32_t id, uint64_t turns, const int64_t *strides)
+{
+    struct bus *const b = run->machine;
+    struct peet_direct_use *const log = run->log;
+    const uint64_t time = run->time, stamp = run->stamp, reads = run->reads, writes = run->writes;
+    if (turns_hit(run, b->ahead->blocks[id], run->addresses, strides, turns) == turns)
+        return 0;
+    while (run->log != log) {
+        run->log--;
+        run->used[run->log->frame] = run->log->used;
+    }
+    run->time = time, run->stamp = stamp, run->reads = reads, run->writes = writes;
+    return -1; /* it comes to peet__bus_ahead_turns() */
+}
+
+uint64_t peet__bus_ahead_turns(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values, const int64_t *strides, uint64_t turns)
+{
+    struct bus *const b = run->machine;
+    const struct bus_ahead_block *const k = block_of(b, block, values);
+    uint64_t begins[PEET_DIRECT_LOOKS], at[PEET_DIRECT_LOOKS * 2], done;
+    if (!k || block->nvalues > sizeof at / sizeof at[0])
+        return 0;
+    const struct plan *const p = &b->plans[block->id];
+    const struct group *const groups = peet__bus_groups_of(b, p);
+    for (uint32_t g = 0; g < p->ngroups; g++)
+        begins[g] = values[groups[g].value] - groups[g].before;
+    done = turns_hit(run, k, begins, strides, turns);
+    if (done == turns || run->time >= run->limit)
+        return done;
+    if (run->time >= run->until) {
+        run->limit = 0; /* its turn comes */
+        return done;
+    }
+    for (uint32_t i = 0; i < block->nvalues; i++)
+        at[i] = values[i] + (uint64_t)strides[i] * done;
+    peet__bus_ahead_event(b, hw_of(run)->number, run, &(struct peet_block_event){block, at, run->context, 1, NULL});
+    run->final = 1;
+    return done + 1;
 }
 
 /* ------------------------------------------------------------------------------------------ what peet calls */
@@ -285,6 +313,8 @@ struct peet_direct_run *peet__bus_ahead_begin(struct bus *b, unsigned hw, uint64
     h->run.limit = b->dead ? 0 : peet__bus_limit_of(now, limit);
     h->run.stamp = b->caches[hw].stamp;
     h->run.reads = h->run.writes = 0;
+    if (!b->ahead->runs_ahead)
+        h->run.log = h->run.log_begin;
     return &h->run;
 }
 

@@ -24,6 +24,7 @@ struct bus_ahead_hw {
 struct bus_ahead {
     struct bus_ahead_block **blocks; /* by id; NULL: not asked for yet */
     uint32_t nblocks;
+    int runs_ahead;        /* else each goes only as far as the next one */
     int went_back;         /* somebody did, since the last event began */
     uint64_t moment;       /* when the block that has a transaction began */
     struct bus_ahead_hw hw[];
@@ -34,6 +35,7 @@ int peet__bus_ahead_table(struct bus *b, struct peet_direct_table *out);
 void peet__bus_ahead_fini(struct bus *b);
 int peet__bus_ahead_block(struct bus *b, const struct peet_block *block, const uint64_t *values, struct peet_direct_block *out);
 int peet__bus_ahead_other(struct peet_direct_run *run, uint32_t id);
+int peet__bus_ahead_loop(struct peet_direct_run *run, uint32_t id, uint64_t turns, const int64_t *strides);
 uint64_t peet__bus_ahead_turns(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values, const int64_t *strides, uint64_t turns);
 struct peet_direct_run *peet__bus_ahead_begin(struct bus *b, unsigned hw, uint64_t now, uint64_t until, uint64_t limit);
 void peet__bus_ahead_event(struct bus *b, unsigned hw, struct peet_direct_run *run, const struct peet_block_event *event);

@@ -226,7 +226,7 @@ static struct peet_direct_run *direct_begin(void *self, unsigned hw, uint64_t no
 {
     struct bus *const b = self;
     struct bus_direct *const d = b->direct;
-    if (b->ahead) /* somebody looks on: in order */
+    if (b->ahead) /* somebody looks on: in order, and nothing will be undone */
         return peet__bus_ahead_begin(b, hw, now, until, until);
     d->now = now;
     d->stalled = 0;
@@ -239,6 +239,7 @@ static struct peet_direct_run *direct_begin(void *self, unsigned hw, uint64_t no
 
 static struct peet_direct_run *direct_ahead(void *self, unsigned hw, uint64_t now, uint64_t until, uint64_t limit)
 {
+    ((struct bus *)self)->ahead->runs_ahead = 1;
     return peet__bus_ahead_begin(self, hw, now, until, limit);
 }
 

@@ -5,6 +5,7 @@
  * others were used in the turn before, and are where they were.  Here is what loops have in common, and those that have no ways (groups.c); even.c has
  * loops with easy strides, course.c those with others.  Called by module.c and direct.c.
  */
+#include "ahead.h"
 #include "halves.h"
 #include "turns.h"
 #include <stdlib.h>
@@ -168,7 +169,7 @@ uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_even
     const struct peet_block *const block = event->block;
     uint64_t time = b->hw[hw].cpi_rest;
     *out_turns = 1;
-    if (block->nvalues > PLAN_REFS || b->ahead) { /* rare: the mapper comes again for the others */
+    if (block->nvalues > PLAN_REFS || (b->ahead && b->ahead->runs_ahead)) { /* rare: the mapper comes again for the others */
         struct peet_block_event one = *event;
         one.turns = 1;
         return b->walk(b, hw, &one, 1, now, until, &(size_t){0});

@@ -113,7 +113,7 @@ struct peet_direct_table {
     uint32_t range_sites[2][2];
     /** Each use of a line is written to run->log before it happens.  All blocks are `whole` then, and without `cuts`. */
     int logged;
-    /** turns() - as loop(), for a run of ahead(): so many turns as begin before the limit and (those that do not begin before run->until) do
+    /** turns() - what loop() does not do all of, for a run of ahead(): so many turns as begin before the limit and (those that do not begin before run->until) do
      *  nothing but hit.  May be NULL: then loops come one turn by one turn.  Returns: how many; time, stamp, reads and writes have gone forward */
     uint64_t (*turns)(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values, const int64_t *strides, uint64_t turns);
     /** go_back() - peet's, for a machine with ahead(): what hardware context @hw has done in blocks that begin at @until or later is undone.
