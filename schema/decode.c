@@ -660,13 +660,15 @@ static int at_loop(struct peet_decode_state *s, uint64_t word)
     return lookup_sync(s, word) && s->sync_function->code[s->sync_segment].loop;
 }
 
+enum { TURN_VALUES = 256 }; /* no block with machine code has more */
+
 /* Turns of the loop that has begun, as many as the machine takes.  Returns: how many */
 static uint64_t take_turns(struct peet_decode_state *s, struct peet_direct_run *run)
 {
     const struct peet__block *const c = &s->function->code[s->last];
     const struct peet_block *const block = &s->function->blocks[s->last];
-    uint64_t values[PEET__DIRECT_VALUES], n;
-    if (run->table->turns == NULL || c->strides == NULL || c->nvalues > PEET__DIRECT_VALUES || !(block->flags & PEET_BLOCK_SIMPLE) ||
+    uint64_t values[TURN_VALUES], n;
+    if (run->table->turns == NULL || c->strides == NULL || c->nvalues > TURN_VALUES || !(block->flags & PEET_BLOCK_SIMPLE) ||
         direct_of(s->program, s->function) == NULL)
         return 0;
     compute(s->regs, c, values);
@@ -683,7 +685,7 @@ static uint64_t take_turns(struct peet_decode_state *s, struct peet_direct_run *
 /* A block without machine code, as a loop of one turn.  Returns: whether the machine has taken it */
 static int take_ahead(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, struct peet_direct_run *run)
 {
-    static const int64_t strides[PEET__DIRECT_VALUES];
+    static const int64_t strides[TURN_VALUES];
     const struct place begin = place_of(s, *cursor);
     uint64_t regs[PEET__SLOT];
     struct peet_block_event event;
@@ -692,7 +694,7 @@ static int take_ahead(struct peet_decode_state *s, const uint64_t **cursor, cons
         return 0;
     memcpy(regs, s->regs, sizeof regs);
     if (next_block(s, cursor, end, 1, 0, NULL, &event, &is_abstract, NULL) > 0 && s->function->direct != NULL &&
-        event.block->flags & PEET_BLOCK_SIMPLE && event.block->nvalues <= PEET__DIRECT_VALUES &&
+        event.block->flags & PEET_BLOCK_SIMPLE && event.block->nvalues <= TURN_VALUES &&
         run->table->turns(run, event.block, event.values, strides, 1) != 0) {
         run->instructions += event.block->ninsns;
         ++*peet__direct_taken(s->function->direct, event.block->index);

@@ -280,8 +280,8 @@ uint64_t peet__bus_ahead_turns(struct peet_direct_run *run, const struct peet_bl
 {
     struct bus *const b = run->machine;
     const struct bus_ahead_block *const k = block_of(b, block, values);
-    uint64_t begins[PEET_DIRECT_LOOKS], at[PEET_DIRECT_LOOKS * 2], done;
-    if (!k || block->nvalues > sizeof at / sizeof at[0])
+    uint64_t begins[PEET_DIRECT_LOOKS], at[PLAN_REFS], done;
+    if (!k || block->nvalues > PLAN_REFS)
         return 0;
     const struct plan *const p = &b->plans[block->id];
     const struct group *const groups = peet__bus_groups_of(b, p);

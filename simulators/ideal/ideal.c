@@ -94,6 +94,20 @@ static void direct_range(struct peet_direct_run *run, const struct peet_block *b
     run->time += cost_of(run->machine, block);
 }
 
+static uint64_t direct_turns(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values, const int64_t *strides, uint64_t turns)
+{
+    const uint64_t one = cost_of(run->machine, block), left = run->limit - run->time;
+
+    (void)values;
+    (void)strides;
+    if (run->time >= run->limit)
+        return 0;
+    if (one && (left - 1) / one < turns)
+        turns = (left - 1) / one + 1;
+    run->time += turns * one;
+    return turns;
+}
+
 static int direct_table(void *arg, struct peet_direct_table *table)
 {
     struct ideal *self = arg;
@@ -101,6 +115,7 @@ static int direct_table(void *arg, struct peet_direct_table *table)
     for (unsigned hw = 0; hw < self->nhw; hw++)
         self->hw[hw].run.machine = self;
     table->range = direct_range;
+    table->turns = direct_turns;
     return 0;
 }
 
