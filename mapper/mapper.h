@@ -213,6 +213,24 @@ int peet_map_run(struct peet_map *map, struct peet_error *error);
  */
 int peet_map_go_on(struct peet_map *map, struct peet_error *error);
 
+/** peet_map_error() - what has ended the run, if it was left in the middle.  Returns: its code */
+int peet_map_error(const struct peet_map *map, struct peet_error *error);
+
+/**
+ * peet_map_conclude() - after a run that a module has ended: the books are closed, and those modules that can be called get their finish()
+ * May be called again if it was left in the middle.
+ */
+void peet_map_conclude(struct peet_map *map);
+
+/** peet_map_module() - the machine (0), or observer number @i from 1; NULL: there are no more */
+const struct peet_module *peet_map_module(const struct peet_map *map, unsigned i);
+/** peet_map_module_ending() - the one whose finish() or stats() is being called; @out_stats: which; NULL: none's */
+const struct peet_module *peet_map_module_ending(const struct peet_map *map, int *out_stats);
+/** peet_map_module_broke() - it has failed and must not be called any more; @why is copied, the run ends with PEET_EMODULE */
+void peet_map_module_broke(struct peet_map *map, const struct peet_module *module, const char *why);
+/** peet_map_module_error() - why module @i gives no results; NULL: it does */
+const char *peet_map_module_error(const struct peet_map *map, unsigned i);
+
 /** peet_map_asked_data() - has the machine asked for data structures?  One that does not knows no perfect memory */
 int peet_map_asked_data(const struct peet_map *map);
 
@@ -266,7 +284,8 @@ void peet_map_progress(const struct peet_map *map, uint32_t source, uint64_t *ou
 /** peet_map_number() - the number under which modules know a source's context at present */
 uint32_t peet_map_number(const struct peet_map *map, uint32_t source);
 
-/** peet_map_stats() - add .time .totals .hw .contexts and an object per module to @root */
+/** peet_map_stats() - add .time .totals .hw .contexts and an object per module to @root; that of a module that has failed says why, as
+ *  .failed: peet_map_module_error() */
 int peet_map_stats(struct peet_map *map, json_t *root, struct peet_error *error);
 
 #endif

@@ -186,6 +186,7 @@ PUBLIC enum peet_yield peet_ctx_resume(
     if (ctx == &rt->main_ctx && peet__capture_replay(words, limit, out_end))
         return PEET_YIELD_FULL;
     peet__fatal_deferred();
+    rt->resumes++;
     peet__ctl->cursor = words;
     peet__ctl->limit = limit;
     rt->limit = limit;

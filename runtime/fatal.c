@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See fatal.h.  A signal that somebody sends while the host is at work waits until the host next resumes a
- * context, because the host's own data are not in order before; a second one does not wait.
+ * context, because the host's own data are not in order before; a second one does not wait.  If no context is
+ * resumed for seconds, a module hangs: the host is told, and ends the run (hooks.failed).
  */
 #include "fatal.h"
 #include "domain_internal.h"
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 extern void *__libc_malloc(size_t);
@@ -29,6 +31,11 @@ static volatile int waiting; /* a signal that came while the host was at work */
 static siginfo_t waiting_info;
 static uint64_t *crash_end;
 static struct sigaction host_actions[NSIG]; /* sa_sigaction NULL: none */
+
+enum { HANG_SECONDS = 2 };
+static timer_t watch_timer;
+static int watch_made;
+static volatile unsigned long watch_resumes; /* how many there were when it began */
 
 struct crash {
     int signal;
@@ -227,14 +234,50 @@ static void report_host_fault(int signal, const siginfo_t *info, const ucontext_
         image.dli_sname ? ", function " : "", image.dli_sname ? image.dli_sname : "");
 }
 
+static void set_watch(int seconds)
+{
+    const struct itimerspec when = {.it_value = {.tv_sec = seconds}, .it_interval = {.tv_sec = seconds}};
+    syscall(SYS_timer_settime, watch_timer, 0, &when, NULL);
+}
+
+/* The timer sends the same signal, whose handler is known to be ours and which nobody blocks or it would not have come. */
+void peet__fatal_watch(int signal, int seconds)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal, .sigev_value = {.sival_ptr = &watch_timer}};
+    if (watch_made || !peet__rt.hooks.failed)
+        return;
+    watch_resumes = peet__rt.resumes;
+    watch_made = syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &watch_timer) == 0;
+    if (watch_made)
+        set_watch(seconds);
+}
+
+int peet__fatal_watched(int signal, const siginfo_t *info, void *uc)
+{
+    struct peet__rt *rt = &peet__rt;
+    if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &watch_timer)
+        return 0;
+    if (rt->simulated && !rt->in_subject && rt->resumes == watch_resumes) {
+        rt->hooks.failed(signal, 0, uc, 1);
+    } else if (watch_made) { /* it has come back: the signal takes its ordinary way */
+        watch_made = 0;
+        syscall(SYS_timer_delete, watch_timer);
+    }
+    return 1;
+}
+
 void peet__fatal(int signal, siginfo_t *info, void *uc)
 {
     struct peet__rt *rt = &peet__rt;
+    if (peet__fatal_watched(signal, info, uc))
+        return;
     if (keeping && !rt->in_subject && (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)) {
         waiting_info = *info;
         waiting = signal;
         return;
     }
+    if (rt->simulated && !crashing && !rt->in_subject && rt->hooks.failed && (peet__fatal_is_fault(signal, info) || signal == SIGABRT))
+        rt->hooks.failed(signal, peet__fatal_is_fault(signal, info) ? (uint64_t)info->si_addr : 0, uc, 0);
     if (rt->simulated && !crashing && !waiting) {
         if (rt->in_subject) {
             crashing = 1;
@@ -249,6 +292,7 @@ void peet__fatal(int signal, siginfo_t *info, void *uc)
         } else {
             waiting_info = *info;
             waiting = signal;
+            peet__fatal_watch(signal, HANG_SECONDS);
             return;
         }
     }

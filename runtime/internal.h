@@ -96,6 +96,7 @@ struct peet__rt {
     struct peet_ctx *exit_ctx; /* the context that has recorded PROGRAM_EXIT */
     int exit_status;
     int exit_flushes; /* it came by exit(), which flushes stdio */
+    volatile unsigned long resumes; /* how often a context was resumed */
     struct peet_host_hooks hooks;
 };
 extern struct peet__rt peet__rt;

@@ -138,6 +138,10 @@ void peet_ctx_registers(const struct peet_ctx *ctx, uint64_t out[8]);
 struct peet_host_hooks {
     /** The subject received a fatal signal in context ctx: write results up to now.  On the crash stack. */
     void (*crashed)(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t address, const char *why);
+    /** The host has failed: a fault or abort() in its world, or (@hangs) a signal that is to end the run waits, and for seconds no context
+     *  has been resumed.  @uc: the interrupted ucontext_t.  In a signal handler, which it may leave by siglongjmp(); if it returns,
+     *  what would have happened without it happens. */
+    void (*failed)(int signal, uint64_t address, void *uc, int hangs);
 };
 __attribute__((visibility("default"))) int peet_host_main(struct peet_host_hooks *out_hooks);
 

@@ -34,6 +34,9 @@ extern void peet__thread_poked(void) __attribute__((weak));
 typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
 static sigaction_fn *real_sigaction;
 
+/* So long may the host keep a handler of the subject's waiting before it counts as hanging (fatal.h). */
+enum { PATIENCE_SECONDS = 10 };
+
 static int begun;
 static struct sigaction actions[NSIG]; /* as the subject set them */
 
@@ -311,6 +314,8 @@ static void on_signal(int signal, siginfo_t *info, void *uc)
     struct peet__rt *rt = &peet__rt;
     uint64_t pc = peet__uc_pc(uc);
     int saved_errno = errno;
+    if (peet__fatal_watched(signal, info, uc))
+        return;
     if (peet__fatal_is_fault(signal, info)) {
         info->si_addr = (void *)peet__domain_primary((uint64_t)info->si_addr);
         if (rt->simulated && !rt->in_subject)
@@ -325,6 +330,8 @@ static void on_signal(int signal, siginfo_t *info, void *uc)
         handle_here(signal, info, uc);
     } else {
         defer(signal, info, uc);
+        if (rt->simulated && !rt->in_subject && (signal == SIGINT || signal == SIGTERM))
+            peet__fatal_watch(signal, PATIENCE_SECONDS);
     }
     errno = saved_errno;
 }

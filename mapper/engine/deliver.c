@@ -10,40 +10,89 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct peet_map_module *of(const struct peet_env *env)
 {
     return env->host;
 }
 
-static __attribute__((format(printf, 2, 3))) void fail(const struct peet_env *env, const char *format, ...)
+static void fail_with(struct peet_map_module *m, const char *format, va_list ap)
 {
-    struct peet_map_module *m = of(env);
     char text[900];
-    va_list ap;
 
-    va_start(ap, format);
     vsnprintf(text, sizeof text, format, ap);
-    va_end(ap);
+    if (!m->failed)
+        m->failed = strdup(text);
     if (m->follower)
         peet__map_fail(m->map, PEET_EMODULE, "follower %u, %s: %s", m->follower, m->module->name, text);
     else
         peet__map_fail(m->map, PEET_EMODULE, "%s: %s", m->module->name, text);
 }
 
+static __attribute__((format(printf, 2, 3))) void fail(const struct peet_env *env, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    fail_with(of(env), format, ap);
+    va_end(ap);
+}
+
+void peet__map_module_fail(struct peet_map_module *m, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    fail_with(m, format, ap);
+    va_end(ap);
+}
+
+static struct peet_map_module *module_of(const struct peet_map *map, unsigned i)
+{
+    return !i ? map->machine : i <= map->nobservers ? map->observers[i - 1] : NULL;
+}
+
+const struct peet_module *peet_map_module(const struct peet_map *map, unsigned i)
+{
+    const struct peet_map_module *m = module_of(map, i);
+
+    return m ? m->module : NULL;
+}
+
+const struct peet_module *peet_map_module_ending(const struct peet_map *map, int *out_stats)
+{
+    *out_stats = map->ending_stats;
+    return map->ending ? map->ending->module : NULL;
+}
+
+const char *peet_map_module_error(const struct peet_map *map, unsigned i)
+{
+    const struct peet_map_module *m = module_of(map, i);
+
+    return m ? m->failed : NULL;
+}
+
+void peet_map_module_broke(struct peet_map *map, const struct peet_module *module, const char *why)
+{
+    struct peet_map_module *m;
+
+    for (unsigned i = 0; (m = module_of(map, i)) != NULL; i++)
+        if (m->module == module)
+            peet__map_module_fail(m, "%s", why);
+}
+
 uint64_t peet__map_take_time(struct peet_map *map, uint64_t clock, uint64_t cycles, const char *operation)
 {
-    const char *machine = map->machine->module->name;
     char negative[48] = "";
 
     if ((int64_t)cycles < 0)
         snprintf(negative, sizeof negative, " (%lld as a signed number)", (long long)cycles);
     if (cycles >> PEET_MAP_LONG_LOG2)
-        peet__map_fail(map, PEET_EMODULE, "%s: %s() of hardware context %u said at cycle %llu that it took %llu cycles%s: not a time", machine,
-            operation, map->current, (unsigned long long)clock, (unsigned long long)cycles, negative);
+        peet__map_module_fail(map->machine, "%s() of hardware context %u said at cycle %llu that it took %llu cycles%s: not a time", operation,
+            map->current, (unsigned long long)clock, (unsigned long long)cycles, negative);
     else if (clock + cycles >= PEET_MAP_TIME_END)
-        peet__map_fail(map, PEET_EMODULE, "%s: with the %llu cycles of %s() the clock of hardware context %u passes 2^62 cycles", machine,
-            (unsigned long long)cycles, operation, map->current);
+        peet__map_module_fail(map->machine, "with the %llu cycles of %s() the clock of hardware context %u passes 2^62 cycles", (unsigned long long)cycles, operation, map->current);
     else
         return cycles;
     return 0;
@@ -166,9 +215,10 @@ void peet__map_module_free(struct peet_map_module *module)
 {
     if (!module)
         return;
-    if (module->self)
+    if (module->self && !module->failed)
         module->module->destroy(module->self);
     free(module->clocks);
+    free(module->failed);
     free(module);
 }
 

@@ -98,7 +98,7 @@ static void executed(void *arg, const struct peet_block *block, uint64_t times, 
     map->varying.reads += reads;
     map->varying.writes += writes;
     peet__map_count_times(map, block, times);
-    if (map->direct->executed)
+    if (map->direct->executed && !map->machine->failed)
         map->direct->executed(map->machine->self, block, times);
 }
 

@@ -693,8 +693,20 @@ static void engine(struct peet_map *map)
     }
 }
 
+static void finish(struct peet_map *map, struct peet_map_module *m, uint64_t end_cycles)
+{
+    if (m->finished || m->failed)
+        return;
+    m->finished = 1;
+    map->ending = m;
+    map->ending_stats = 0;
+    if (m->module->finish)
+        m->module->finish(m->self, end_cycles);
+    map->ending = NULL;
+}
+
 /** The program is over: close the books, tell the modules. */
-static void conclude(struct peet_map *map)
+void peet_map_conclude(struct peet_map *map)
 {
     for (unsigned i = 0; i < map->ncores; i++)
         if (map->cores[i].context)
@@ -703,16 +715,14 @@ static void conclude(struct peet_map *map)
     map->now = map->end_cycles;
     progress(map);
     peet__map_settle_direct(map);
-    if (map->error.code && map->error.code != PEET_EDEADLOCK)
+    if (map->error.code && map->error.code != PEET_EDEADLOCK && map->error.code != PEET_EMODULE)
         return;
-    if (map->machine->module->finish)
-        map->machine->module->finish(map->machine->self, map->end_cycles);
+    finish(map, map->machine, map->end_cycles);
     for (unsigned i = 0; i < map->nobservers; i++)
-        if (map->observers[i]->module->finish)
-            map->observers[i]->module->finish(map->observers[i]->self, peet__map_end_of(map, map->observers[i]));
+        finish(map, map->observers[i], peet__map_end_of(map, map->observers[i]));
 }
 
-static int outcome(struct peet_map *map, struct peet_error *error)
+int peet_map_error(const struct peet_map *map, struct peet_error *error)
 {
     return map->error.code ? peet_error_set(error, map->error.code, "%s", map->error.message) : 0;
 }
@@ -720,7 +730,7 @@ static int outcome(struct peet_map *map, struct peet_error *error)
 int peet_map_run(struct peet_map *map, struct peet_error *error)
 {
     if (start(map))
-        return outcome(map, error);
+        return peet_map_error(map, error);
     if (map->config.roi_only)
         peet__roi_hide(map, 1);
     if (map->machine->module->main) {
@@ -734,8 +744,8 @@ int peet_map_run(struct peet_map *map, struct peet_error *error)
     } else {
         engine(map);
     }
-    conclude(map);
-    return outcome(map, error);
+    peet_map_conclude(map);
+    return peet_map_error(map, error);
 }
 
 int peet_map_go_on(struct peet_map *map, struct peet_error *error)
@@ -745,6 +755,6 @@ int peet_map_go_on(struct peet_map *map, struct peet_error *error)
     if (map->cores[map->current].context) /* it was about to act again */
         peet__map_rekey(map, map->current + 1, map->cores[map->current].clock);
     engine(map);
-    conclude(map);
-    return outcome(map, error);
+    peet_map_conclude(map);
+    return peet_map_error(map, error);
 }

@@ -156,6 +156,8 @@ struct peet_map_module {
     struct peet_map *map;
     unsigned follower; /* a machine that watches: its number, from 1; else 0 */
     uint64_t *clocks;  /* of a follower, for each hardware context: when it will have done what it was given */
+    char *failed;                  /* why it gives no results and is not called any more; NULL: it does */
+    uint8_t finished;
 };
 
 /** What a follower is given at the machine's time @now begins when it has done what it was given before. */
@@ -209,6 +211,8 @@ struct peet_map {
     uint64_t direct_instructions;  /* just now */
 
     struct peet_map_module *machine;
+    const struct peet_map_module *ending; /* whose finish() or stats() is being called, or NULL */
+    uint8_t ending_stats;          /* it is stats() */
     uint64_t (*machine_block)(void *, unsigned, const struct peet_block_event *, uint64_t);
     struct peet_map_module **observers, **block_observers;
     unsigned nobservers, nblock_observers, nfollowers; /* followers are among the observers */
@@ -367,6 +371,9 @@ uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_c
 /* ---- deliver.c */
 /** @index: of its seed; @follower: its number, from 1, if it is one */
 int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values, unsigned index, unsigned follower,
+/** A module has said or done what it must not: peet__map_fail(), and its results are not asked for. */
+void peet__map_module_fail(struct peet_map_module *module, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values, unsigned index,
     struct peet_map_module **out_module, struct peet_error *error);
 void peet__map_module_free(struct peet_map_module *module);
 /** When the run ends for a module: for a follower, when it has also done what it was given. */

@@ -143,9 +143,12 @@ static int module_json(struct peet_map *map, struct peet_map_module *m, json_t *
         snprintf(key, sizeof key, "%.200s_%u", m->module->name, i);
     if (json_object_set_new(root, key, node))
         return -1;
-    if (m->module->stats)
+    map->ending = m;
+    map->ending_stats = 1;
+    if (m->module->stats && !m->failed)
         m->module->stats(m->self, &m->env, peet_stats_node(node));
-    return 0;
+    map->ending = NULL;
+    return m->failed && json_object_set_new(node, "failed", peet_stats_text(m->failed));
 }
 
 /** One object for each follower: {"number": 1, "module": "bus", "bus": {...}} */
@@ -183,19 +186,12 @@ int peet_map_stats(struct peet_map *map, json_t *root, struct peet_error *error)
             !map->inexact)) ||
         json_object_set_new(root, "roi", peet__roi_json(map)) || json_object_set_new(root, "hw", hw_json(map)) || json_object_set_new(root, "contexts", contexts_json(map)) ||
         json_object_set_new(root, "contexts_omitted", json_integer(omitted)) || json_object_set_new(root, "hot", peet__hot_json(map)) || peet__sync_stats(map, root);
-    map->error = (struct peet_error){ 0 };
     if (!bad && map->machine)
         bad = module_json(map, map->machine, root);
     for (unsigned i = 0; !bad && i < map->nobservers; i++)
         bad = map->observers[i]->follower ? 0 : module_json(map, map->observers[i], root);
     if (!bad)
         bad = followers_json(map, root);
-    if (bad)
-        peet__map_fail(map, PEET_ENOMEM, "statistics: out of memory");
-    bad = map->error.code;
-    if (bad)
-        peet_error_set(error, bad, "%s", map->error.message);
-    if (before.code)
-        map->error = before;
-    return bad;
+    map->error = before; /* what a module says here is in its place in the tree */
+    return bad ? peet_error_set(error, PEET_ENOMEM, "statistics: out of memory") : 0;
 }

@@ -3,7 +3,7 @@
  * The host inside the subject's process (libpeet-host.so): start-up calls peet_host_main() on the host
  * stack; it reads the effective configuration, loads the modules, reads the schemas of what is loaded,
  * runs the mapper over the live source and writes stats.json.  A failed run leaves no stats.json; one that
- * ends in a crash or a deadlock of the subject leaves what there was, with the reason in `.end`.
+ * ends in a crash or a deadlock of the subject, or by a module (guard.h), leaves what there was, with the reason in `.end`.
  */
 #include "config/config.h"
 #include "config/spill.h"
@@ -12,6 +12,7 @@
 #include "host/foreign.h"
 #include "host/explain.h"
 #include "host/gaps.h"
+#include "host/guard.h"
 #include "host/recording.h"
 #include "host/report.h"
 #include "mapper.h"
@@ -23,6 +24,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <link.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -377,7 +379,7 @@ static int build(struct peet_error *error)
 /* --------------------------------------------------------------------------------------- results */
 
 /** stats.json; takes @end.  Returns: 0 or a peet_err */
-static int write_results(json_t *end, struct peet_error *error)
+static int write_once(json_t *end, struct peet_error *error)
 {
     json_t *root = json_object(), *explanation = peet_explain_json();
     int err = 0;
@@ -407,11 +409,55 @@ static int write_results(json_t *end, struct peet_error *error)
     return err;
 }
 
+struct writing {
+    json_t *end;
+    struct peet_error *error;
+    int err;
+};
+
+static void write_call(void *arg)
+{
+    struct writing *w = arg;
+
+    w->err = write_once(json_incref(w->end), w->error);
+}
+
+/** Modules that have failed have no results, and the user hears why; @said: the one that they have heard about, or NULL. */
+static int report_broken(const char *said)
+{
+    const char *why;
+    int n = 0;
+
+    for (unsigned i = 0; peet_map_module(host.map, i); i++) {
+        if (!(why = peet_map_module_error(host.map, i)))
+            continue;
+        n++;
+        if (!said || !strstr(said, why))
+            peet_host_report("%s: %s", peet_map_module(host.map, i)->name, why);
+    }
+    if (n)
+        peet_host_report("  of %s there are no results; what else was measured is in %s", n == 1 ? "it" : "them", host.stats_path);
+    return n;
+}
+
+/** The same if modules fail meanwhile: it begins again without them.  @said: as for report_broken() */
+static int write_results(json_t *end, const char *said, struct peet_error *error)
+{
+    struct writing w = { end, error, 0 };
+
+    while (peet_host_guarded(write_call, &w))
+        ;
+    json_decref(end);
+    if (w.err)
+        return w.err;
+    return report_broken(said) ? PEET_EMODULE : 0;
+}
+
 static void write_crash(json_t *end)
 {
     struct peet_error error = { 0, "" };
 
-    if (write_results(end, &error))
+    if (write_once(end, &error))
         peet_host_report("%s", error.message);
 }
 
@@ -538,11 +584,61 @@ static int end_record(const char *reason, int status, struct peet_error *error)
     return kept ? peet_host_record_end(kept, reason, status, peet_map_cycles(host.map), error) : 0;
 }
 
+struct running {
+    struct peet_error *error;
+    int err, execution;
+};
+
+static void run_call(void *arg)
+{
+    struct running *r = arg;
+
+    r->err = peet_host_explores(&host.config) ? peet_host_explore(&host.config, host.map, host.program, &host.found, &r->execution, r->error)
+                                              : peet_map_run(host.map, r->error);
+}
+
+static void conclude_call(void *arg)
+{
+    (void)arg;
+    peet_map_conclude(host.map);
+}
+
+__attribute__((noreturn)) static void die_by(int signal)
+{
+    struct sigaction action = { .sa_handler = SIG_DFL };
+    sigset_t one;
+
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    fflush(NULL);
+    sigaction(signal, &action, NULL);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    kill(getpid(), signal);
+    _exit(128 + signal);
+}
+
+/** A module has ended the run: what the others have measured is written.  Returns: the exit status */
+static int module_ended(const struct peet_error *error)
+{
+    struct peet_error write_error = { 0, "" };
+
+    peet_host_report("%s", error->message);
+    while (peet_host_guarded(conclude_call, NULL))
+        ;
+    if (write_results(json_pack("{s:s,s:o}", "reason", "module", "message", peet_stats_text(error->message)), error->message, &write_error) &&
+        write_error.code)
+        peet_host_report("%s", write_error.message);
+    if (peet_host_hung())
+        die_by(peet_host_hung());
+    return STATUS_FAILED;
+}
+
 static int run(struct peet_error *error)
 {
     const char *config = peet_rt_setting("PEET_CONFIG"), *output = peet_rt_setting("PEET_OUTPUT");
     struct peet_error write_error = { 0, "" };
-    int err, status, execution = 0;
+    struct running running = { error, 0, 0 };
+    int err, status, execution;
 
     if (!config || !output)
         return peet_error_set(error, PEET_EINVALID, "the settings PEET_CONFIG and PEET_OUTPUT are missing: start programs with `peet run`");
@@ -565,10 +661,11 @@ static int run(struct peet_error *error)
     }
     check_granularity();
     share_results();
-    if (peet_host_explores(&host.config))
-        err = peet_host_explore(&host.config, host.map, host.program, &host.found, &execution, error);
-    else
-        err = peet_map_run(host.map, error);
+    peet_host_guard(host.map);
+    if (peet_host_guarded(run_call, &running))
+        running.err = peet_map_error(host.map, error);
+    err = running.err;
+    execution = running.execution || peet_host_execution();
     if (execution && (!err || err == PEET_EDEADLOCK)) { /* one of many: its end is its result */
         if (err)
             json_decref(deadlock(error));
@@ -581,11 +678,13 @@ static int run(struct peet_error *error)
     if (host.replay && peet_replay_error(host.replay)->code)
         return peet_error_set(error, peet_replay_error(host.replay)->code, "%s", peet_replay_error(host.replay)->message);
     if (err == PEET_EDEADLOCK && host.replay && peet_replay_cut(host.replay)) {
-        err = write_results(json_pack("{s:s,s:i}", "reason", "trace ends", "status", 0), &write_error);
+        err = write_results(json_pack("{s:s,s:i}", "reason", "trace ends", "status", 0), NULL, &write_error);
         return err ? peet_error_set(error, err, "%s", write_error.message) : 0;
     }
+    if (err == PEET_EMODULE && !execution)
+        return module_ended(error);
     if (err == PEET_EDEADLOCK) {
-        if (write_results(deadlock(error), &write_error))
+        if (write_results(deadlock(error), NULL, &write_error) && write_error.code)
             peet_host_report("%s", write_error.message);
         if (end_record("deadlock", STATUS_DEADLOCK, &write_error))
             peet_host_report("trace: %s", write_error.message);
@@ -604,10 +703,12 @@ static int run(struct peet_error *error)
     status = host.found ? (int)json_integer_value(json_object_get(host.found, "status")) : peet_map_exit_status(host.map) & 0xff;
     if (host.record)
         peet_record_flush(host.record);
-    err = write_results(host.found ? json_pack("{s:s}", "reason", "exploration") : exited(status), error);
+    err = write_results(host.found ? json_pack("{s:s}", "reason", "exploration") : exited(status), NULL, error);
     if (end_record("exit", status, &write_error) && !err)
         err = peet_error_set(error, write_error.code, "trace: %s", write_error.message);
-    return err ? err : status;
+    if (peet_host_hung())
+        die_by(peet_host_hung());
+    return err == PEET_EMODULE && !error->code ? STATUS_FAILED : err ? err : status;
 }
 
 PUBLIC int peet_host_main(struct peet_host_hooks *out_hooks)
@@ -616,11 +717,13 @@ PUBLIC int peet_host_main(struct peet_host_hooks *out_hooks)
     int status;
 
     out_hooks->crashed = crashed;
+    out_hooks->failed = peet_host_failed;
     status = run(&error);
     if (status < 0) {
         peet_host_report("%s", error.message);
         status = STATUS_FAILED;
     }
     out_hooks->crashed = NULL;
+    out_hooks->failed = NULL;
     return status;
 }
