@@ -38,7 +38,7 @@ static const struct argp_option options[] = {
     { "winner", KEY_WINNER, "NAME", 0, "Which waiter gets a lock, a semaphore, a signal: fcfs (default), lifo or random", 2 },
     { "spin-quantum", KEY_SPIN_QUANTUM, "CYCLES", 0,
         "A spinning context gives way after so long if others wait for a processor; default 10000", 2 },
-    { "frequency", KEY_FREQUENCY, "HZ", 0, "Cycles per second of the program's clocks: 1000000000 (default), 2G, 800M", 2 },
+    { "frequency", KEY_FREQUENCY, "HZ", 0, "Cycles per second of the program's clocks: 2G, 800M; default: the machine's own, else 1G", 2 },
     { "stack", KEY_STACK, "SIZE", 0, "Stack of the main thread: 64M, 2G, unlimited; default: what ulimit -s says", 2 },
     { "ranges", KEY_RANGES, "on|off", 0, "Whether library calls such as memcpy make references; default on", 2 },
     { "foreign", KEY_FOREIGN, "record|ranges|off", 0,

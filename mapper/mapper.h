@@ -122,6 +122,8 @@ struct peet_map_config {
     uint64_t frequency_hz;        /* of the simulated clock; 0: 1e9 */
     /** report() - the subject did something that it must not; may be NULL.  @source: the context's number in the source */
     void (*report)(void *arg, uint32_t source, const char *text);
+    /** note() - a module says something to the user; may be NULL */
+    void (*note)(const char *text);
     /** name_of() - what the subject calls an address, "table+8".  Returns: 1, or 0 if it has no name; may be NULL */
     int (*name_of)(void *arg, uint64_t address, char *out_name, size_t bytes);
     void *report_arg;
@@ -237,6 +239,9 @@ int peet_map_asked_data(const struct peet_map *map);
 /** How the program ended; valid after peet_map_run() == 0. */
 int peet_map_exit_status(const struct peet_map *map);
 uint64_t peet_map_cycles(const struct peet_map *map);
+
+/** Cycles per second: as the user said, else as the machine says, else 10^9. */
+uint64_t peet_map_frequency_hz(const struct peet_map *map);
 
 /** Numbers of one hardware context, closed at the end time (or at the present one). */
 struct peet_map_hw {

@@ -28,7 +28,7 @@ static int no_memory(struct peet_error *error)
 int peet_config_init(struct peet_config *config, struct peet_error *error)
 {
     *config = (struct peet_config){ .cores = 1, .seed = 1, .quantum_cycles = 10000, .spin_quantum_cycles = 10000,
-        .poll_cycles = 10000, .frequency_hz = 1000000000, .ranges = 1, .data_depth = 1, .explore_limit = 100000, .explore_steps = 100000 };
+        .poll_cycles = 10000, .ranges = 1, .data_depth = 1, .explore_limit = 100000, .explore_steps = 100000 };
     config->machine.module = strdup("ideal");
     return config->machine.module ? 0 : no_memory(error);
 }

@@ -64,7 +64,7 @@ struct peet_config {
     enum peet_lock_model lock_model;
     uint64_t spin_quantum_cycles, poll_cycles, syscall_cycles;
     double io_cycles_per_byte;
-    uint64_t frequency_hz;
+    uint64_t frequency_hz;        /* 0: the machine's own, or 1 GHz */
     uint64_t stack_bytes;         /* of the main thread; 0: what the limit of the shell allows */
     int roi_only;                 /* modules see the regions of interest only */
     int foreign;                  /* enum peet_foreign: what of code that peetcc has not compiled is seen */

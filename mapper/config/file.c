@@ -361,7 +361,8 @@ static int fill(const struct peet_config *c, config_setting_t *root)
     add_number(&out, root, "syscall_cycles", c->syscall_cycles);
     snprintf(real, sizeof real, "%.17g", c->io_cycles_per_byte); /* as a text: libconfig 1.5 writes too few digits */
     add_string(&out, root, "io_cycles_per_byte", real);
-    add_number(&out, root, "frequency_hz", c->frequency_hz);
+    if (c->frequency_hz) /* else the machine's own */
+        add_number(&out, root, "frequency_hz", c->frequency_hz);
     add_number(&out, root, "stack_bytes", c->stack_bytes);
     list = add(&out, root, "ranges", CONFIG_TYPE_BOOL);
     out.bad |= !list || !config_setting_set_bool(list, c->ranges);

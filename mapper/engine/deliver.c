@@ -110,6 +110,30 @@ static uint64_t present(const struct peet_map *map, const struct peet_map_core *
     return acting->context && acting->clock > map->now ? acting->clock : map->now;
 }
 
+static __attribute__((format(printf, 2, 3))) void note(const struct peet_env *env, const char *format, ...)
+{
+    const struct peet_map_module *m = of(env);
+    char text[900];
+    va_list ap;
+    int length = snprintf(text, sizeof text, "%s: ", m->module->name);
+
+    va_start(ap, format);
+    vsnprintf(text + length, sizeof text - (size_t)length, format, ap);
+    va_end(ap);
+    if (m->map->config.note)
+        m->map->config.note(text);
+}
+
+static void set_frequency(const struct peet_env *env, uint64_t hz)
+{
+    struct peet_map_module *m = of(env);
+
+    if (m->module->kind != PEET_MACHINE || !hz || hz > 1000000000000)
+        fail(env, "set_frequency() of %llu: it is for machines, from 1 to 10^12 hertz", (unsigned long long)hz);
+    else if (!m->map->frequency_given)
+        m->map->config.frequency_hz = hz;
+}
+
 /** For the acting core it takes effect when its event's own cost has been charged; others at once. */
 static void not_ready_until(const struct peet_env *env, unsigned hw, uint64_t cycles)
 {
@@ -191,6 +215,8 @@ int peet__map_module_new(struct peet_map *map, const struct peet_module *module,
         .charge = peet__map_pull_charge,
         .function_of_pc = function_of_pc,
         .host = m,
+        .set_frequency = set_frequency,
+        .note = note,
     };
     peet__map_reports(map, &m->env);
     peet__map_costs(&m->env);

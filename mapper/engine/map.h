@@ -244,6 +244,7 @@ struct peet_map {
     int explore_end;                          /* enum peet_explore_end */
     struct peet_map_roi roi;
 
+    uint8_t frequency_given;       /* by the user: the machine's own does not count */
     uint8_t asked_data;            /* the machine has asked for data structures */
     struct peet_memory_level *levels; /* that the machine has described */
     size_t nlevels;

@@ -63,6 +63,7 @@ int peet_map_new(const struct peet_map_config *config, const struct peet_source_
         map->config.spin_quantum_cycles = 10000;
     if (!map->config.poll_cycles)
         map->config.poll_cycles = 10000;
+    map->frequency_given = config->frequency_hz != 0;
     if (!map->config.frequency_hz)
         map->config.frequency_hz = 1000000000;
     err = set_cores(map, config->cores, error);

@@ -25,6 +25,11 @@ uint64_t peet_map_cycles(const struct peet_map *map)
     return cycles;
 }
 
+uint64_t peet_map_frequency_hz(const struct peet_map *map)
+{
+    return map->config.frequency_hz;
+}
+
 unsigned peet_map_nhw(const struct peet_map *map)
 {
     return map->ncores;
@@ -178,7 +183,8 @@ int peet_map_stats(struct peet_map *map, json_t *root, struct peet_error *error)
 
     peet__map_settle_direct(map);
     peet_map_totals(map, &t);
-    bad = json_object_set_new(root, "time", json_pack("{s:o}", "cycles", peet_stats_u64(peet_map_cycles(map)))) ||
+    bad = json_object_set_new(root, "time", json_pack("{s:o,s:f,s:o}", "cycles", peet_stats_u64(peet_map_cycles(map)), "seconds",
+            (double)peet_map_cycles(map) / (double)map->config.frequency_hz, "frequency_hz", peet_stats_u64(map->config.frequency_hz))) ||
         json_object_set_new(root, "totals", json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b}", "instructions",
             peet_stats_u64(t.counts.instructions), "blocks", peet_stats_u64(t.blocks), "reads", peet_stats_u64(t.counts.reads),
             "writes", peet_stats_u64(t.counts.writes), "contexts", peet_stats_u64(t.contexts), "loops", peet_stats_u64(t.loops),

@@ -222,6 +222,12 @@ static void misuse(void *arg, uint32_t source, const char *text)
         peet_host_report("  more of the kind are only in %s", host.stats_path);
 }
 
+static void note(const char *text)
+{
+    if (!peet_host_execution())
+        peet_host_report("%s", text);
+}
+
 static int name_of(void *arg, uint64_t address, char *out_name, size_t bytes)
 {
     (void)arg;
@@ -316,6 +322,7 @@ static int build(struct peet_error *error)
         .roi_only = (uint8_t)c->roi_only,
         .replayed = host.replay != NULL,
         .report = misuse,
+        .note = note,
         .name_of = name_of,
     };
     const size_t nmodules = 1 + c->nobservers + c->nfollowers;
@@ -359,7 +366,8 @@ static int build(struct peet_error *error)
     if (err)
         return err;
     peet_rt_set_processors(peet_map_nhw(host.map));
-    peet_rt_set_frequency_hz(c->frequency_hz);
+    host.config.frequency_hz = peet_map_frequency_hz(host.map);
+    peet_rt_set_frequency_hz(host.config.frequency_hz);
     peet_rt_set_seed(c->seed);
     peet_rt_note_ranges(c->ranges && c->foreign == PEET_CONFIG_FOREIGN_RANGES);
     peet_rt_note_allocations(config.data || (needs & PEET_NEEDS_ABSTRACT));

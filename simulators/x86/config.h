@@ -14,6 +14,7 @@
  * what LLVM's scheduling model of the mcpu says.
  */
 #define X86_CORE_NUMBERS(X) \
+    X(frequency_mhz, "MHz", 1, 1000000, 0, "clock of the cores, which the program's clocks follow unless --frequency says otherwise") \
     X(threads, "contexts", 1, 8, 1, "hardware contexts (SMT) of each core") \
     X(fetch_uops, "micro-ops", 1, 16, 0, "fetched and decoded in a cycle; default: no limit but dispatch") \
     X(fetch_queue_uops, "micro-ops", 1, 4096, 64, "decoded and not dispatched yet, of each thread, if fetch_uops is given") \

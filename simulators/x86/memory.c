@@ -86,7 +86,7 @@ static int core_init(struct x86_memory *m, struct x86_core *c)
 /** Cores and slices stand beside one another; fewer slices than cores are spread over them. */
 static int network_init(struct x86_memory *m)
 {
-    uint32_t nodes = m->ncores > m->nslices ? m->ncores : m->nslices, columns = 1;
+    uint32_t nodes = m->places > m->nslices ? m->places : m->nslices, columns = 1;
     struct peet_sim_network_config config = { .topology = m->config.topology == X86_MESH ? PEET_SIM_MESH : PEET_SIM_RING, .nodes = nodes,
         .hop_cycles = (uint32_t)m->config.hop_cycles, .flit_bytes = (uint32_t)m->config.flit_bytes };
 
@@ -94,7 +94,7 @@ static int network_init(struct x86_memory *m)
         columns++;
     config.columns = columns;
     for (uint32_t i = 0; i < m->ncores; i++)
-        m->cores[i].node = (uint32_t)((uint64_t)i * nodes / m->ncores);
+        m->cores[i].node = (uint32_t)((uint64_t)i * nodes / m->places);
     for (uint32_t i = 0; i < m->nslices; i++)
         m->slices[i].node = (uint32_t)((uint64_t)i * nodes / m->nslices);
     return m->config.topology == X86_IDEAL ? 0 : peet_sim_network_init(&m->network, &config);
@@ -103,7 +103,7 @@ static int network_init(struct x86_memory *m)
 static int dram_init(struct x86_memory *m)
 {
     const struct x86_memory_config *g = &m->config;
-    struct peet_sim_dram_config config = { .channels = (uint32_t)g->dram_channels, .ranks = (uint32_t)g->dram_ranks, .banks = (uint32_t)g->dram_banks,
+    struct peet_sim_dram_config config = { .channels = m->nchannels, .ranks = (uint32_t)g->dram_ranks, .banks = (uint32_t)g->dram_banks,
         .row_bytes = (uint32_t)g->dram_row_bytes, .line_bytes = (uint32_t)g->line_bytes, .cas_cycles = (uint32_t)g->dram_cas_cycles,
         .activate_cycles = (uint32_t)g->dram_activate_cycles, .precharge_cycles = (uint32_t)g->dram_precharge_cycles,
         .row_active_cycles = (uint32_t)g->dram_row_active_cycles, .burst_cycles = (uint32_t)g->dram_burst_cycles,
@@ -190,6 +190,23 @@ static int all_init(struct x86_memory *m)
     return failed || network_init(m) || dram_init(m) ? -1 : 0;
 }
 
+/** What there is of a chip is there whoever uses it; more cores than it has are on further chips.  Channels stay a power of two. */
+static void lay_chips(struct x86_memory *m)
+{
+    struct x86_memory_config *g = &m->config;
+    uint32_t own = (uint32_t)g->chip_cores ? (uint32_t)g->chip_cores : m->ncores;
+
+    m->nchips = (m->ncores + own - 1) / own;
+    m->places = m->nchips * own;
+    m->nslices = m->nchips * (g->l3_slices ? (uint32_t)g->l3_slices : own);
+    m->nchannels = (uint32_t)g->dram_channels;
+    while (m->nchannels < m->nchips * g->dram_channels)
+        m->nchannels *= 2;
+    if (m->nchips > 1 && m->env->note)
+        m->env->note(m->env, "%u cores are more than the %u of a chip: %u chips with %u L3 slices and %u memory channels in all, on one network",
+            m->ncores, own, m->nchips, m->has_l3 ? m->nslices : 0, m->nchannels);
+}
+
 struct x86_memory *x86_memory_new(const struct peet_env *env, const struct x86_memory_config *config, unsigned cores)
 {
     struct x86_memory *m;
@@ -204,8 +221,8 @@ struct x86_memory *x86_memory_new(const struct peet_env *env, const struct x86_m
     m->env = env;
     m->config = *config;
     m->ncores = cores;
-    m->nslices = config->l3_slices ? (uint32_t)config->l3_slices : cores;
     settings(m);
+    lay_chips(m);
     if (all_init(m)) {
         env->fail(env, "out of memory for x86's caches; fewer cores, or smaller caches");
         x86_memory_free(m);

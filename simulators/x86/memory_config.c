@@ -141,8 +141,8 @@ static int refuse_shared(const struct x86_memory_config *c, const struct peet_en
         env->fail(env, "the memory system's configuration holds a choice that there is not (levels, protocol, l3_policy, directory, topology)");
         return -1;
     }
-    if (cores > 4096) {
-        env->fail(env, "cores=%u: the directory knows up to 4096", cores);
+    if (cores > X86_MOST_CORES) {
+        env->fail(env, "cores=%u: the directory knows up to %d", cores, X86_MOST_CORES);
         return -1;
     }
     if (c->directory != PEET_SIM_DIRECTORY_FULL &&

@@ -18,6 +18,8 @@ enum x86_l3_policy { X86_L3_INCLUSIVE, X86_L3_NONINCLUSIVE, X86_L3_EXCLUSIVE };
 enum x86_protocol { X86_MESI, X86_MESIF, X86_MOESI };
 enum x86_topology { X86_IDEAL, X86_RING, X86_MESH };
 
+#define X86_MOST_CORES 4096 /* that the directory knows */
+
 #define X86_REPLACEMENTS "preset|lru|fifo|random|plru|rrip"
 #define X86_PREFETCHERS "preset|none|next|stride|stream"
 #define X86_SWITCH "preset|off|on"
@@ -27,6 +29,7 @@ enum x86_topology { X86_IDEAL, X86_RING, X86_MESH };
  * the choice without that first one.
  */
 #define X86_MEMORY_PARAMS(X) \
+    X(chip_cores, U64, "cores", "0..1024", "of a chip, whose slices and memory channels are there however many run; more add chips; 0 also in a preset: all are one chip") \
     X(levels, ENUM, "", "preset|l1|l1l2|l1l3|l1l2l3", "levels of caches that there are") \
     X(line_bytes, SIZE, "bytes", "0..256", "line of all caches") \
     X(l1i_bytes, SIZE, "bytes", "0..16MiB", "first-level instruction cache of a core") \
@@ -50,7 +53,7 @@ enum x86_topology { X86_IDEAL, X86_RING, X86_MESH };
     X(l2_replacement, ENUM, "", X86_REPLACEMENTS, "its replacement") \
     X(writeback_entries, U64, "", "0..128", "lines on their way out of a core's caches at a time") \
     X(l3_slice_bytes, SIZE, "bytes", "0..1GiB", "one slice of the shared cache") \
-    X(l3_slices, U64, "", "0..1024", "slices, over which addresses are hashed; 0 also in a preset: one for each core") \
+    X(l3_slices, U64, "", "0..1024", "slices of a chip, over which addresses are hashed; 0 also in a preset: one for each core of the chip") \
     X(l3_ways, U64, "", "0..64", "its ways") \
     X(l3_cycles, U64, "cycles", "0..10000", "latency of a hit in the nearest slice; without a third level: of asking the directory") \
     X(l3_busy_cycles, U64, "cycles", "0..1000", "one access to a slice every so many cycles") \
@@ -74,7 +77,7 @@ enum x86_topology { X86_IDEAL, X86_RING, X86_MESH };
     X(stlb_cycles, U64, "cycles", "0..1000", "what a hit there costs") \
     X(walk_cache_entries, U64, "", "0..64", "cached upper entries of the page table") \
     X(page_walkers, U64, "", "0..16", "page walks under way at a time") \
-    X(dram_channels, U64, "", "0..64", "memory channels, a power of two") \
+    X(dram_channels, U64, "", "0..64", "memory channels of a chip, a power of two") \
     X(dram_ranks, U64, "", "0..16", "ranks of a channel, a power of two") \
     X(dram_banks, U64, "", "0..256", "banks of a rank, a power of two") \
     X(dram_row_bytes, SIZE, "bytes", "0..1MiB", "an open row") \

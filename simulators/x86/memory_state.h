@@ -133,6 +133,7 @@ struct x86_memory {
     struct x86_core *cores;
     struct x86_slice *slices;
     uint32_t ncores, nslices;
+    uint32_t nchips, places, nchannels; /* places: cores that there are, used or not */
     uint32_t line_shift, page_shift;
     uint32_t l1d_cycles, hint_mask;
     uint8_t fast;                /* memory_fast.h may answer */

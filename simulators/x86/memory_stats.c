@@ -157,6 +157,10 @@ void x86_memory_stats(const struct x86_memory *m, const struct peet_env *env, st
         level(m, env, node, "l3", &l3);
     if (m->translation)
         translation(m, env, node);
+    env->stats_u64(env, node, "chips", m->nchips);
+    if (m->has_l3)
+        env->stats_u64(env, node, "l3_slices", m->nslices);
+    env->stats_u64(env, node, "memory_channels", m->nchannels);
     shared(m, env, node);
     over_time(m, env, node);
     if (m->check)

@@ -116,6 +116,8 @@ static int ask_model(struct x86 *x, const struct peet_env *env)
         c->store_queue = 400;
     if (!c->mispredict_cycles)
         c->mispredict_cycles = p && p->mispredict_cycles ? p->mispredict_cycles : 15;
+    if (c->frequency_mhz && env->set_frequency)
+        env->set_frequency(env, (uint64_t)c->frequency_mhz * 1000000);
     if (!c->core)
         c->core = p && p->in_order ? CORE_INORDER : CORE_OOO;
     x->model_load_cycles = p && p->load_cycles ? p->load_cycles : 4;
@@ -151,6 +153,10 @@ static int refuse(const struct x86 *x, const struct peet_env *env)
     }
     if (c->core == CORE_INORDER && c->threads > 1 && c->smt == SMT_SHARED) {
         env->fail(env, "smt=shared: a core that issues in order has no window to share; use smt=partitioned");
+        return -1;
+    }
+    if (c->memory == MEMORY_HIERARCHY && env->cores > X86_MOST_CORES) {
+        env->fail(env, "cores=%u: the directory knows up to %d; memory=flat has none", env->cores, X86_MOST_CORES);
         return -1;
     }
     if ((uint64_t)env->cores * c->threads > 65536) {

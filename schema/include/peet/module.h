@@ -14,6 +14,7 @@
  * CHANGES
  *   1  first version
  *   2  memory reports, data structures, processors' costs, blocks taken by peet itself (all at the ends of their structs)
+ *   3  the machine's frequency, notes to the user (at the end of struct peet_env)
  */
 #ifndef PEET_MODULE_H
 #define PEET_MODULE_H
@@ -25,7 +26,7 @@
 extern "C" {
 #endif
 
-#define PEET_MODULE_ABI 2
+#define PEET_MODULE_ABI 3
 #define PEET_MODULE_ABI_MIN 2
 
 /* ---------------------------------------------------------------- the program, as the schema says it */
@@ -561,6 +562,13 @@ struct peet_env {
     /** write_file() - a file of the results folder, whole, or not at all; also when the subject has given up the right to make files
      *  there.  NULL if peet is older.  Returns: 0, or a peet_err after fail() */
     int (*write_file)(const struct peet_env *, const char *name, const void *data, size_t bytes);
+
+    /* ---- since ABI 3 */
+    /** set_frequency() - machines, in create(): cycles per second, from 1 to 10^12.  The program's clocks and the seconds of the results
+     *  follow it, unless the user has said --frequency */
+    void (*set_frequency)(const struct peet_env *, uint64_t hz);
+    /** note() - one line to the user, on the terminal; not for what belongs into the statistics */
+    void (*note)(const struct peet_env *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 };
 
 /* ------------------------------------------------------------------------------------------ descriptor */
