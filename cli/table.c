@@ -141,7 +141,23 @@ static void print_machine(FILE *out, const char *module, const json_t *node)
     }
 }
 
-enum { ATOMICS_SHOWN = 2 };
+enum { ATOMICS_SHOWN = 2, UNSEEN_SHOWN = 4 };
+
+/* The program's own time in code without a schema, if that is worth a word. */
+static void print_unseen(FILE *out, const json_t *unseen)
+{
+    double share = json_number_value(json_object_get(unseen, "share"));
+    json_t *one;
+    size_t i;
+
+    if (share <= 0.01)
+        return;
+    fprintf(out, "  %.0f %% of the program's own time was spent in code that peet does not see:\n", 100 * share);
+    json_array_foreach(json_object_get(unseen, "list"), i, one)
+        if (i < UNSEEN_SHOWN && json_number_value(json_object_get(one, "share")) >= 0.005)
+            fprintf(out, "    %-20.20s  %-40.40s %5.0f %%\n", json_string_value(json_object_get(one, "object")),
+                json_string_value(json_object_get(one, "symbol")), 100 * json_number_value(json_object_get(one, "share")));
+}
 
 /* What makes the figures less than the whole truth. */
 static void print_reservations(FILE *out, const json_t *stats)
@@ -167,6 +183,7 @@ static void print_reservations(FILE *out, const json_t *stats)
                 fprintf(out, "%s%s", i ? ", " : "", json_string_value(one));
         fputs(json_array_size(atomics) > ATOMICS_SHOWN ? ", ...\n" : "\n", out);
     }
+    print_unseen(out, json_object_get(gaps, "unseen"));
     if (nblocks > 0)
         fprintf(out, "  left out: %s blocks between marked iterations\n", peet_cli_grouped(statements, (uint64_t)nblocks));
     if (json_is_false(json_object_get(json_object_get(stats, "totals"), "exact")))

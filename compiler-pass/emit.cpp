@@ -103,6 +103,18 @@ Registers registers(Target &T, const MachineInstr &MI)
     return R;
 }
 
+// The name of what an instruction calls, or jumps to for good; empty if it has none.
+std::string callee(const MachineFunction &MF, const MachineInstr &MI)
+{
+    for (const MachineOperand &MO : MI.isCall() ? MI.operands() : iterator_range<MachineInstr::const_mop_iterator>(nullptr, nullptr)) {
+        if (MO.isGlobal())
+            return MF.getTarget().getSymbol(MO.getGlobal())->getName().str();
+        if (MO.isSymbol())
+            return MO.getSymbolName();
+    }
+    return "";
+}
+
 // The first recorded function of a section: alignment over the function's own depends on where in the
 // section a function lies, so the reader lays the section's functions out one after the other.
 MCSymbol *sectionStart(Function &F)
@@ -141,6 +153,8 @@ void emit(Target &T, Function &F, const Options &O)
 
     std::vector<const MachineInstr *> kinds;
     DenseMap<std::pair<unsigned, unsigned>, unsigned> kindOf; // by opcode and variant
+    std::vector<std::string> callees;
+    StringMap<unsigned> calleeOf;
     Bytes body;
     unsigned line = IR.getSubprogram() ? IR.getSubprogram()->getLine() : 0;
     int64_t last = line;
@@ -182,6 +196,7 @@ void emit(Target &T, Function &F, const Options &O)
                     for (const MachineOperand &MO : MI.operands())
                         if (MO.isMBB())
                             target = MO.getMBB();
+                std::string called = callee(MF, MI);
                 bool relax = target && (info.name == "JCC_1" || info.name == "JMP_1");
                 bool tls = info.name == "TLS_addr64" || info.name == "TLS_base_addr64";
                 bool symbolic = tls;
@@ -193,7 +208,13 @@ void emit(Target &T, Function &F, const Options &O)
                     (MI.isInlineAsm() ? PEET_FORMAT_ASM : 0) | (MI.isIndirectBranch() ? PEET_FORMAT_INDIRECT : 0) |
                     (tls ? PEET_FORMAT_TLS : 0) | (info.rep ? PEET_FORMAT_REP : 0) |
                     (symbolic ? PEET_FORMAT_SYMBOLIC : 0) | (I.opaque ? PEET_FORMAT_INSN_OPAQUE : 0) |
-                    (R.partial ? PEET_FORMAT_PARTIAL : 0));
+                    (R.partial ? PEET_FORMAT_PARTIAL : 0) | (called.empty() ? 0 : PEET_FORMAT_CALLS));
+                if (!called.empty()) {
+                    auto [name, unknown] = calleeOf.try_emplace(called, callees.size());
+                    if (unknown)
+                        callees.push_back(called);
+                    body.u(name->second);
+                }
                 if (relax)
                     body.u(F.layoutOf[target]);
                 if (here != last)
@@ -292,6 +313,10 @@ void emit(Target &T, Function &F, const Options &O)
         head.u(ports);
         head.u(variantOf(*MI));
     }
+
+    head.u(callees.size());
+    for (const std::string &name : callees)
+        head.str(name);
 
     std::string payload = head.s + body.s;
     std::string text;

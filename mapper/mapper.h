@@ -285,6 +285,8 @@ uint64_t peet_map_regions(const struct peet_map *map);
 
 /** peet_map_progress() - the simulated time now, and how many instructions a source's context has executed */
 void peet_map_progress(const struct peet_map *map, uint32_t source, uint64_t *out_cycle, uint64_t *out_instructions);
+/** peet_map_executed() - how often a block was executed so far */
+uint64_t peet_map_executed(struct peet_map *map, const struct peet_block *block);
 
 /** peet_map_number() - the number under which modules know a source's context at present */
 uint32_t peet_map_number(const struct peet_map *map, uint32_t source);

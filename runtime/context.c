@@ -206,6 +206,8 @@ PUBLIC enum peet_yield peet_ctx_resume(
         peet__domain_enter(ctx);
     rt->in_subject = 1;
     peet__foreign_world = (uint64_t)peet__foreign_on;
+    if (__builtin_expect(rt->sample_due, 0))
+        peet__sample_arm();
     if (__builtin_expect((rt->pending & ~rt->all_block) | ctx->poked, 0)) { /* came while the host ran, or wait still */
         rt->signals = 1;
         peet__ctl->limit = NULL;

@@ -96,6 +96,7 @@ struct peet__rt {
     struct peet_ctx *exit_ctx; /* the context that has recorded PROGRAM_EXIT */
     int exit_status;
     int exit_flushes; /* it came by exit(), which flushes stdio */
+    volatile int sample_due;       /* the next context that is resumed sets the timer (unseen.c) */
     volatile unsigned long resumes; /* how often a context was resumed */
     struct peet_host_hooks hooks;
 };

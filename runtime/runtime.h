@@ -153,6 +153,17 @@ __attribute__((visibility("default"))) int peet_host_main(struct peet_host_hooks
 void peet_rt_keep_interrupts(int on);
 int peet_rt_interrupted(void);
 
+/**
+ * peet_rt_samples_begin() - from now on a timer notes where the subject is (unseen.c)
+ * peet_rt_samples_take() - the places (addresses of code) that were noted since, each given out once.  Returns: how many
+ * peet_rt_samples_pause() - no more until the next context is resumed: the host is about to wait for the world outside
+ * PEET_RT_SAMPLE_SIGNAL - what the timer sends
+ */
+#define PEET_RT_SAMPLE_SIGNAL 27 /* SIGPROF */
+void peet_rt_samples_begin(void);
+void peet_rt_samples_pause(void);
+unsigned peet_rt_samples_take(uint64_t *out_places, unsigned room);
+
 /** In crashed(): one past the last word of the turn that crashed, NULL if no context was running.  The last
  *  record may be cut. */
 uint64_t *peet_rt_crash_end(void);

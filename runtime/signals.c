@@ -356,6 +356,8 @@ static void install(int signal)
 
 void peet__signal_set_action(int signal, const struct sigaction *action)
 {
+    if (signal == PEET_RT_SAMPLE_SIGNAL)
+        peet__sample_end();
     actions[signal] = *action;
     install(signal);
 }

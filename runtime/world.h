@@ -98,6 +98,17 @@ static inline int peet__world_concurrent(void)
     return *(volatile uint32_t *)(PEET_CONTROL_ADDRESS + PEET_CONTROL_CONCURRENT) != 0 && peet__rt.current->mark_depth == 0;
 }
 
+void peet__sample_pause(void); /* fatal.h */
+
+/** The contrary: the call may block as it is.  One that a signal would end (poll() and its like) is left in peace by the samples' timer. */
+static inline int peet__world_alone(void)
+{
+    if (peet__world_concurrent())
+        return 0;
+    peet__sample_pause();
+    return 1;
+}
+
 /* ------------------------------------------------------------------------------------ world_clock.c */
 
 /** The cycle at which so many nanoseconds from now will have passed; PEET_NEVER beyond the clock's end. */

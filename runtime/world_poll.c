@@ -81,7 +81,7 @@ static int poll_until(struct pollfd *fds, nfds_t n, uint64_t deadline)
         int ready = REAL(poll)(fds, n, 0);
         if (ready != 0 || deadline == 0)
             return ready;
-        if (deadline == PEET_NEVER && !peet__world_concurrent())
+        if (deadline == PEET_NEVER && peet__world_alone())
             return REAL(poll)(fds, n, -1);
         int error = wait_for(fds, n, deadline);
         if (error == ETIMEDOUT)
@@ -154,7 +154,7 @@ SIM(int, ppoll, struct pollfd *fds, nfds_t n, const struct timespec *timeout, co
     if (!SUBJECT)
         return REAL(ppoll)(fds, n, timeout, mask);
     peet__world_cancellation_point();
-    if (!timeout && !peet__world_concurrent())
+    if (!timeout && peet__world_alone())
         return noted(SYS_ppoll, REAL(ppoll)(fds, n, timeout, mask));
     if (deadline_of(timeout, &deadline) != 0) {
         errno = EINVAL;
@@ -221,7 +221,7 @@ SIM(int, select, int n, fd_set *in, fd_set *out, fd_set *except, struct timeval 
     if (!SUBJECT)
         return REAL(select)(n, in, out, except, timeout);
     peet__world_cancellation_point();
-    if (!timeout && !peet__world_concurrent())
+    if (!timeout && peet__world_alone())
         return noted(SYS_select, REAL(select)(n, in, out, except, NULL));
     if (timeout)
         limit = (struct timespec){timeout->tv_sec + timeout->tv_usec / 1000000, timeout->tv_usec % 1000000 * 1000};
@@ -244,7 +244,7 @@ SIM(int, pselect, int n, fd_set *in, fd_set *out, fd_set *except, const struct t
     if (!SUBJECT)
         return REAL(pselect)(n, in, out, except, timeout, mask);
     peet__world_cancellation_point();
-    if (!timeout && !peet__world_concurrent())
+    if (!timeout && peet__world_alone())
         return noted(SYS_pselect6, REAL(pselect)(n, in, out, except, timeout, mask));
     if (deadline_of(timeout, &deadline) != 0) {
         errno = EINVAL;
@@ -262,7 +262,7 @@ static int epoll_until(int fd, struct epoll_event *events, int room, uint64_t de
         int ready = REAL(epoll_wait)(fd, events, room, 0);
         if (ready != 0 || deadline == 0)
             return ready;
-        if (deadline == PEET_NEVER && !peet__world_concurrent())
+        if (deadline == PEET_NEVER && peet__world_alone())
             return REAL(epoll_pwait)(fd, events, room, -1, mask);
         if (mask)
             sigprocmask(SIG_SETMASK, mask, &old);

@@ -76,7 +76,7 @@ SIM(pid_t, wait4, pid_t pid, int *status, int options, struct rusage *usage)
         return REAL(wait4)(pid, status, options, usage);
     peet__world_cancellation_point();
     peet__world_order();
-    if (!peet__world_concurrent())
+    if (peet__world_alone())
         return noted(SYS_wait4, REAL(wait4)(pid, status, options, usage));
     if (until_end(pid, options) != 0) {
         errno = EINTR;
@@ -113,7 +113,7 @@ SIM(int, waitid, idtype_t type, id_t id, siginfo_t *info, int options)
         return REAL(waitid)(type, id, info, options);
     peet__world_cancellation_point();
     peet__world_order();
-    if (!peet__world_concurrent() || options & WNOHANG || !info)
+    if (peet__world_alone() || options & WNOHANG || !info)
         return noted(SYS_waitid, REAL(waitid)(type, id, info, options));
     info->si_pid = 0;
     while ((result = REAL(waitid)(type, id, info, options | WNOHANG)) == 0 && info->si_pid == 0)
@@ -156,7 +156,7 @@ static int nowait(const struct sembuf *operations, size_t n)
 SIM(int, semtimedop, int id, struct sembuf *operations, size_t n, const struct timespec *timeout)
 {
     uint64_t deadline = UINT64_MAX;
-    if (!SUBJECT || n == 0 || n > 500 || nowait(operations, n) || (!timeout && !peet__world_concurrent()))
+    if (!SUBJECT || n == 0 || n > 500 || nowait(operations, n) || (!timeout && peet__world_alone()))
         return REAL(semtimedop)(id, operations, n, timeout);
     if (timeout && peet__world_deadline(timeout, &deadline) != 0) {
         errno = EINVAL;
@@ -177,14 +177,14 @@ SIM(int, semop, int id, struct sembuf *operations, size_t n)
 
 SIM(int, msgsnd, int id, const void *message, size_t bytes, int flags)
 {
-    if (!SUBJECT || flags & IPC_NOWAIT || !peet__world_concurrent())
+    if (!SUBJECT || flags & IPC_NOWAIT || peet__world_alone())
         return REAL(msgsnd)(id, message, bytes, flags);
     RETRIED(SYS_msgsnd, REAL(msgsnd)(id, message, bytes, flags | IPC_NOWAIT), EAGAIN, UINT64_MAX);
 }
 
 SIM(ssize_t, msgrcv, int id, void *message, size_t bytes, long type, int flags)
 {
-    if (!SUBJECT || flags & IPC_NOWAIT || !peet__world_concurrent())
+    if (!SUBJECT || flags & IPC_NOWAIT || peet__world_alone())
         return REAL(msgrcv)(id, message, bytes, type, flags);
     RETRIED(SYS_msgrcv, REAL(msgrcv)(id, message, bytes, type, flags | IPC_NOWAIT), ENOMSG, UINT64_MAX);
 }

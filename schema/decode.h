@@ -41,6 +41,11 @@ int peet_program_granularity(const struct peet_program *program);
 struct peet_program_gaps { uint64_t asm_statements, opaque_functions; };
 void peet_program_gaps(struct peet_program *program, struct peet_program_gaps *out_gaps);
 
+/** A call of a function by its name, which stands at the end of a block. */
+typedef void peet_program_call(void *arg, const struct peet_block *block, const char *callee);
+/** peet_program_calls() - all there are in what is known */
+void peet_program_calls(struct peet_program *program, peet_program_call *fn, void *arg);
+
 /** Called on a pc that no known image covers (dlopen): returns > 0 if an image was added. */
 typedef int peet_program_rescan(void *arg, struct peet_program *program, uint64_t pc);
 void peet_program_set_rescan(struct peet_program *program, peet_program_rescan *fn, void *arg);

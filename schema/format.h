@@ -17,16 +17,17 @@
  *   payload: ULEB128 numbers (u), zigzag-signed ones (i), strings (u length, bytes), forms
  *     name file u:line u:granularity u:align_log2 u:longest_nop u:asm_statements u:nsegments
  *     u:nkinds { name mnemonic u:class u:latency u:rthroughput_millicycles u:uops u:ports u:variant }
+ *     u:ncallees { name }
  *     u:nblocks { u:align_log2 u:max_padding u:nsegments
  *       { u:flags [tail: u:taken] [loop: u:register i:step] [sync: offset] [turn: offset] u:slot_words
- *         u:ninsns { u:kind u:flags [relax: u:target block] [line: i:delta] [symbolic: offset]
+ *         u:ninsns { u:kind u:flags [calls: u:callee] [relax: u:target block] [line: i:delta] [symbolic: offset]
  *                    [asm: offset = its length] [else unless relax: length]
  *                    u:nreads u:naddresses u:nwrites u:reg... u:nrefs
  *                    { u:shape u:flags [atomic: u:order] u:size form:address ... } }
  *         u:nupdates { u:reg form } } }
  *   form: u:nterms { u:source i:multiplier } i:constant      sources: 0..15 GPR, 16 fs base, 32+ slot word
  *
- * Version 3 had no checksum.
+ * Version 3 had no checksum, and no callees.
  * Version 2 had neither variant nor naddresses; its lists of registers had no repetitions, and no order.
  *
  * "Block" here is LLVM's layout block; its segments are peet's blocks.
@@ -61,6 +62,7 @@
 #define PEET_FORMAT_SYMBOLIC 64
 #define PEET_FORMAT_INSN_OPAQUE 128
 #define PEET_FORMAT_PARTIAL 256
+#define PEET_FORMAT_CALLS 512 /* of a function by its name */
 
 /* reference shape word: kind in bits 0..1, shape in bits 2..3 */
 #define PEET_FORMAT_REF_SYMBOLIC 16

@@ -297,6 +297,13 @@ void peet_program_gaps(struct peet_program *p, struct peet_program_gaps *out_gap
     *out_gaps = p->gaps;
 }
 
+void peet_program_calls(struct peet_program *p, peet_program_call *fn, void *arg)
+{
+    for (unsigned k = 0; k < p->nfunctions; k++)
+        for (uint32_t c = 0; c < p->functions[k]->ncalls; c++)
+            fn(arg, &p->functions[k]->blocks[p->functions[k]->calls[c].segment], p->functions[k]->calls[c].callee);
+}
+
 void peet_program_set_rescan(struct peet_program *p, peet_program_rescan *fn, void *arg)
 {
     p->rescan = fn;

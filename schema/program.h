@@ -71,6 +71,12 @@ struct peet__chunk;
 struct peet__direct;
 struct peet__direct_function;
 
+/** A call by name, the last instruction of its segment. */
+struct peet__call {
+    uint32_t segment;
+    const char *callee;
+};
+
 struct peet__function {
     struct peet_function pub;
     struct peet__image *image;
@@ -83,6 +89,8 @@ struct peet__function {
     uint32_t recorded_bytes;
     uint32_t align_log2, longest_nop, granularity, asm_statements;
     uint32_t plain_offset;       /* in its text section, as the plain program has it */
+    struct peet__call *calls;    /* ncalls of them */
+    uint32_t ncalls;
     uint8_t new_section;         /* the first of its section */
     const struct peet__native *native[2]; /* decoders in machine code, without and with values; NULL: not made */
     uint32_t native_heat[2];     /* how often they were missed */

@@ -359,6 +359,14 @@ static void read_insn(struct reader *r, const struct segment *s, uint32_t slots,
     if (r->why != NULL)
         return;
     insn.opcode = &r->kinds[kind];
+    if (flags & PEET_FORMAT_CALLS) {
+        struct peet__call call = {r->segment, NULL};
+        uint32_t callee = below(r, r->ncallees, "call of an unknown function");
+        if (r->why != NULL)
+            return;
+        call.callee = r->callees[callee];
+        PUSH(r, r->calls, r->ncalls, r->ccalls, call);
+    }
     if (flags & PEET_FORMAT_RELAX)
         target = below(r, nblocks, "jump to a block that does not exist");
     if (flags & PEET_FORMAT_LINE)
@@ -436,6 +444,16 @@ static void read_kinds(struct reader *r)
     }
 }
 
+static void read_callees(struct reader *r)
+{
+    r->ncallees = count(r, "more callees than the record can hold");
+    r->callees = peet__own(r->f, r->ncallees, sizeof *r->callees);
+    if (r->callees == NULL)
+        peet__reader_fail(r, "out of memory");
+    for (uint32_t k = 0; k < r->ncallees && r->why == NULL; k++)
+        r->callees[k] = string(r);
+}
+
 static void read_segment(struct reader *r, uint32_t k, uint32_t layout_block, uint32_t nblocks, struct segment *segs,
     struct peet__block *code, uint32_t *flags_of, int64_t *line)
 {
@@ -480,6 +498,7 @@ static void read_segment(struct reader *r, uint32_t k, uint32_t layout_block, ui
     code[k].slot_words = slots;
     s->layout_block = layout_block;
     s->insn = r->ninsns, s->ref = r->nrefs, s->value = r->nvalues, s->update = r->nupdates;
+    r->segment = k;
     uint32_t ninsns = count(r, "more instructions than the record can hold");
     for (uint32_t n = 0; n < ninsns && r->why == NULL; n++)
         read_insn(r, s, slots, nblocks, line);
@@ -527,6 +546,8 @@ static void read_payload(struct reader *r)
     f->asm_statements = (uint32_t)u(r);
     f->nsegments = count(r, "more blocks than the record can hold");
     read_kinds(r);
+    if (r->version >= 4)
+        read_callees(r);
     uint32_t nblocks = count(r, "more layout blocks than the record can hold");
     if (r->why != NULL)
         return;
@@ -562,6 +583,14 @@ static void read_payload(struct reader *r)
         peet__reader_fail(r, "fewer blocks than announced");
     if (r->why == NULL && r->at != r->end)
         peet__reader_fail(r, "bytes left over");
+    if (r->why == NULL && r->ncalls != 0) {
+        f->calls = peet__own(f, r->ncalls, sizeof *f->calls);
+        if (f->calls == NULL)
+            peet__reader_fail(r, "out of memory");
+        else
+            memcpy(f->calls, r->calls, r->ncalls * sizeof *f->calls);
+        f->ncalls = (uint32_t)r->ncalls;
+    }
     if (r->why == NULL) {
         find_next(r, segs, code, begins);
         peet__build(r, segs, code, blocks, nblocks);
@@ -665,6 +694,7 @@ int peet__function_read(struct peet__image *image, size_t *inout_offset, struct 
     free(r.refs);
     free(r.values);
     free(r.updates);
+    free(r.calls);
     if (r.why != NULL) {
         peet_error_set(error, r.error_code, "%s: damaged schema: record at offset %zu%s%s: %s", image->path, offset,
             r.f->pub.name != NULL ? " of function " : "", r.f->pub.name != NULL ? r.f->pub.name : "", r.why);

@@ -23,6 +23,11 @@ struct reader {
     struct peet__function *f;
     struct peet_opcode *kinds;
     uint32_t nkinds;
+    const char **callees;
+    uint32_t ncallees;
+    uint32_t segment;              /* that is being read */
+    struct peet__call *calls;
+    size_t ncalls, ccalls;
 
     struct peet_insn *insns;
     struct peet__layout_insn *layout;

@@ -25,6 +25,11 @@ uint64_t peet_map_cycles(const struct peet_map *map)
     return cycles;
 }
 
+uint64_t peet_map_executed(struct peet_map *map, const struct peet_block *block)
+{
+    return block->id < map->nexecutions ? map->executions[block->id].times : 0;
+}
+
 uint64_t peet_map_frequency_hz(const struct peet_map *map)
 {
     return map->config.frequency_hz;

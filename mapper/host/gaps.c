@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the results cannot hold; see gaps.h. */
 #include "host/gaps.h"
+#include "host/unseen.h"
 #include "modules/stats.h"
 
 #include <fcntl.h>
@@ -57,12 +58,12 @@ void peet_host_gaps_image(const char *path)
         close(fd);
 }
 
-json_t *peet_host_gaps_json(struct peet_program *program, uint64_t extraneous_blocks)
+json_t *peet_host_gaps_json(struct peet_program *program, struct peet_map *map, uint64_t extraneous_blocks)
 {
     struct peet_program_gaps gaps = { 0, 0 };
 
     peet_program_gaps(program, &gaps);
-    return json_pack("{s:o,s:o,s:o,s:o}", "asm_statements", peet_stats_u64(gaps.asm_statements), "opaque_functions",
+    return json_pack("{s:o,s:o,s:o,s:o,s:o}", "asm_statements", peet_stats_u64(gaps.asm_statements), "opaque_functions",
         peet_stats_u64(gaps.opaque_functions), "atomic_library_functions", atomic_functions ? json_incref(atomic_functions) : json_array(),
-        "extraneous_blocks", peet_stats_u64(extraneous_blocks));
+        "extraneous_blocks", peet_stats_u64(extraneous_blocks), "unseen", peet_host_unseen_json(map));
 }

@@ -7,11 +7,11 @@
 #define PEET_HOST_GAPS_H
 
 #include <jansson.h>
-#include "decode.h"
+#include "mapper.h"
 
 /** peet_host_gaps_image() - an image with a schema: note which functions of libatomic it calls.  What cannot be read is left out */
 void peet_host_gaps_image(const char *path);
 /** peet_host_gaps_json() - for stats.json; NULL: out of memory */
-json_t *peet_host_gaps_json(struct peet_program *program, uint64_t extraneous_blocks);
+json_t *peet_host_gaps_json(struct peet_program *program, struct peet_map *map, uint64_t extraneous_blocks);
 
 #endif

@@ -18,6 +18,7 @@
 #include "mapper.h"
 #include "modules/modhost.h"
 #include "host/source.h"
+#include "host/unseen.h"
 #include "modules/stats.h"
 
 #include <errno.h>
@@ -398,7 +399,7 @@ static int write_once(json_t *end, struct peet_error *error)
         return peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!root || !end || json_object_set_new(root, "peet", json_pack("{s:s,s:i}", "version", PEET_VERSION, "stats_version", 1)) ||
         json_object_set_new(root, "config", peet_config_json(&host.config)) || json_object_set(root, "end", end) ||
-        json_object_set_new(root, "gaps", peet_host_gaps_json(host.program, peet_source_extraneous_blocks(host.source))))
+        json_object_set_new(root, "gaps", peet_host_gaps_json(host.program, host.map, peet_source_extraneous_blocks(host.source))))
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!err && host.config.foreign == PEET_CONFIG_FOREIGN_RECORD && json_object_set_new(root, "foreign", peet_host_foreign_json()))
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
@@ -636,6 +637,7 @@ static int module_ended(const struct peet_error *error)
     if (write_results(json_pack("{s:s,s:o}", "reason", "module", "message", peet_stats_text(error->message)), error->message, &write_error) &&
         write_error.code)
         peet_host_report("%s", write_error.message);
+    end_record("failure", STATUS_FAILED, &write_error);
     if (peet_host_hung())
         die_by(peet_host_hung());
     return STATUS_FAILED;
@@ -669,6 +671,7 @@ static int run(struct peet_error *error)
     }
     check_granularity();
     share_results();
+    peet_host_unseen_begin(host.program, !peet_host_explores(&host.config));
     peet_host_guard(host.map);
     if (peet_host_guarded(run_call, &running))
         running.err = peet_map_error(host.map, error);

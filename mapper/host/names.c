@@ -41,8 +41,8 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-/** The data symbol round an address in a file that is mapped here.  Returns: its name, or NULL */
-static const char *symbol(const unsigned char *file, size_t bytes, uint64_t address, uint64_t *out_offset)
+/** The symbol of this type round an address in a file that is mapped here.  Returns: its name, or NULL */
+static const char *symbol(const unsigned char *file, size_t bytes, unsigned type, uint64_t address, uint64_t *out_offset)
 {
     const ElfW(Ehdr) *header = (const void *)file;
     const ElfW(Shdr) *sections;
@@ -64,7 +64,7 @@ static const char *symbol(const unsigned char *file, size_t bytes, uint64_t addr
             continue;
         all = (const void *)(file + table->sh_offset);
         for (size_t k = 0; k < table->sh_size / sizeof *all; k++)
-            if (ELF64_ST_TYPE(all[k].st_info) == STT_OBJECT && address >= all[k].st_value && address - all[k].st_value < all[k].st_size &&
+            if (ELF64_ST_TYPE(all[k].st_info) == type && address >= all[k].st_value && address - all[k].st_value < all[k].st_size &&
                 all[k].st_name < strings->sh_size) {
                 *out_offset = address - all[k].st_value;
                 return (const char *)file + strings->sh_offset + all[k].st_name;
@@ -73,7 +73,7 @@ static const char *symbol(const unsigned char *file, size_t bytes, uint64_t addr
     return NULL;
 }
 
-int peet_host_name_in(const char *path, uint64_t address, char *out_name, size_t bytes)
+static int name_in_file(const char *path, uint64_t address, unsigned type, char *out_name, size_t bytes)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     uint64_t offset = 0;
@@ -87,8 +87,8 @@ int peet_host_name_in(const char *path, uint64_t address, char *out_name, size_t
     close(fd);
     if (file == MAP_FAILED)
         return 0;
-    name = symbol(file, (size_t)st.st_size, address, &offset);
-    if (name && offset)
+    name = symbol(file, (size_t)st.st_size, type, address, &offset);
+    if (name && offset && type == STT_OBJECT)
         snprintf(out_name, bytes, "%s+%llu", name, (unsigned long long)offset);
     else if (name)
         snprintf(out_name, bytes, "%s", name);
@@ -96,10 +96,25 @@ int peet_host_name_in(const char *path, uint64_t address, char *out_name, size_t
     return name != NULL;
 }
 
-int peet_host_name_of(uint64_t address, char *out_name, size_t bytes)
+int peet_host_name_in(const char *path, uint64_t address, char *out_name, size_t bytes)
+{
+    return name_in_file(path, address, STT_OBJECT, out_name, bytes);
+}
+
+static int name_of(uint64_t address, unsigned type, char *out_name, size_t bytes)
 {
     struct object o = { .address = address, .first = 1 };
 
     dl_iterate_phdr(visit, &o);
-    return o.found && o.path[0] && peet_host_name_in(o.path, address - o.bias, out_name, bytes);
+    return o.found && o.path[0] && name_in_file(o.path, address - o.bias, type, out_name, bytes);
+}
+
+int peet_host_name_of(uint64_t address, char *out_name, size_t bytes)
+{
+    return name_of(address, STT_OBJECT, out_name, bytes);
+}
+
+int peet_host_function_of(uint64_t address, char *out_name, size_t bytes)
+{
+    return name_of(address, STT_FUNC, out_name, bytes);
 }

@@ -27,4 +27,7 @@ int peet_host_name_of(uint64_t address, char *out_name, size_t bytes);
 /** peet_host_name_in() - the same in one file, of an address without the file's load bias */
 int peet_host_name_in(const char *path, uint64_t address, char *out_name, size_t bytes);
 
+/** The function of a file's symbol table that holds an address of code.  Returns: 1, or 0 if there is none */
+int peet_host_function_of(uint64_t address, char *out_name, size_t bytes);
+
 #endif

@@ -3,6 +3,7 @@
  * The live source over peet_ctx_resume() and peet_decode_next().
  */
 #include "host/source_parts.h"
+#include "host/unseen.h"
 #include "domain.h"
 #include "data/datamap.h"
 
@@ -165,6 +166,7 @@ enum peet_yield peet__source_resume(struct peet_source *s, struct peet_source_co
         c->cursor = c->ring->grown;
         c->end = c->ring->grown + aside;
     }
+    peet_host_unseen_look();
     if (s->record)
         peet__record_turn(s->record, context, c, why, result);
     if (why == PEET_YIELD_DONE)

@@ -16,9 +16,16 @@ unsigned peet__source_io_ready(void *self, int descriptor, unsigned events, int6
 {
     struct pollfd one = { .fd = descriptor, .events = (short)events };
     struct timespec wait = { .tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000 };
-    int n = ppoll(&one, 1, wait_ns < 0 ? NULL : &wait, NULL);
     struct peet_source *s = self;
-    unsigned ready = n < 0 && errno != EINTR ? POLLERR : 0;
+    unsigned ready;
+    int n;
+
+    if (wait_ns)
+        peet_rt_samples_pause();
+    do
+        n = ppoll(&one, 1, wait_ns < 0 ? NULL : &wait, NULL);
+    while (n < 0 && errno == EINTR && !wait_ns); /* just looking: no signal changes what is there */
+    ready = n < 0 && errno != EINTR ? POLLERR : 0;
 
     if (n > 0)
         ready = (unsigned short)one.revents; /* POLLNVAL too: the call that follows fails, as it would have */
@@ -42,6 +49,8 @@ int peet__source_io_wait(void *self, unsigned n, const int *descriptors, unsigne
     }
     for (unsigned i = 0; i < n; i++)
         all[i] = (struct pollfd){ .fd = descriptors[i], .events = (short)events[i] };
+    if (wait_ns)
+        peet_rt_samples_pause();
     ready = ppoll(all, n, wait_ns < 0 ? NULL : &wait, NULL);
     if (ready < 0 && errno != EINTR) { /* whoever is concerned learns it from the call that follows */
         ready = (int)n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The module ABI's layout, written down.  Modules built against version 2 read these offsets: a field
+ * The module ABI's layout, written down.  Modules built against version 3 read these offsets: a field
  * that moves needs a new version in peet/module.h and a new table here; a field that is appended needs
  * a new size.  headers.sh compiles this file; it is never linked.
  */
@@ -10,7 +10,7 @@
 #define FIELD(type, field, offset) _Static_assert(offsetof(struct type, field) == (offset), #type "." #field " has moved")
 #define SIZE(type, bytes) _Static_assert(sizeof(struct type) == (bytes), "size of " #type " has changed")
 
-_Static_assert(PEET_MODULE_ABI == 2, "a new version needs its own table");
+_Static_assert(PEET_MODULE_ABI == 3, "a new version needs its own table");
 
 FIELD(peet_opcode, name, 0);
 FIELD(peet_opcode, mnemonic, 8);

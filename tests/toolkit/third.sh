@@ -26,4 +26,7 @@ for core in 1 2 3; do
 done
 must mv four first
 run four -n 4 --machine ./third.so -- ./walk 4
-same four/stats.json first/stats.json "two runs"
+for run in four first; do # but for the time of the host
+    jq 'del(.gaps.unseen)' $run/stats.json >$run.json || fail "$run"
+done
+same four.json first.json "two runs"

@@ -28,6 +28,22 @@ static inline void peet__uc_set_saved(ucontext_t *uc, const uint64_t saved[PEET_
         uc->uc_mcontext.gregs[registers[i]] = (greg_t)saved[i];
 }
 
+/**
+ * uc_restart() - a signal has ended a system call with EINTR: let it begin again, as if nothing had come
+ * Only where its number stands before it: "mov $number, %eax; syscall", as the C library has it.  Returns: whether there was one
+ */
+static inline int peet__uc_restart(ucontext_t *uc)
+{
+    const uint8_t *after = (const uint8_t *)uc->uc_mcontext.gregs[REG_RIP];
+    uint32_t number;
+    if (uc->uc_mcontext.gregs[REG_RAX] != -4 || after[-2] != 0x0f || after[-1] != 0x05 || after[-7] != 0xb8)
+        return 0;
+    __builtin_memcpy(&number, after - 6, sizeof number);
+    uc->uc_mcontext.gregs[REG_RAX] = number;
+    uc->uc_mcontext.gregs[REG_RIP] -= 2;
+    return 1;
+}
+
 /** uc_replace() - general registers, but the stack pointer, that hold the one value get the other */
 static inline void peet__uc_replace(ucontext_t *uc, uint64_t value, uint64_t other)
 {

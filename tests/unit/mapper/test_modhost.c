@@ -41,9 +41,9 @@ static void refusals(void)
     CU_ASSERT_EQUAL(load("good", PEET_MACHINE), PEET_EMODULE);
     CU_ASSERT_TRUE(says("good is an observer, not a machine"));
     CU_ASSERT_EQUAL(load("old_abi", 0), PEET_EVERSION);
-    CU_ASSERT_TRUE(says("version 1") && says("2 to 2"));
+    CU_ASSERT_TRUE(says("version 1") && says("2 to 3"));
     CU_ASSERT_EQUAL(load("new_abi", 0), PEET_EVERSION);
-    CU_ASSERT_TRUE(says("version 3") && says("2 to 2"));
+    CU_ASSERT_TRUE(says("version 4") && says("2 to 3"));
     CU_ASSERT_EQUAL(load("short", 0), PEET_EVERSION);
     CU_ASSERT_TRUE(says("bytes"));
     CU_ASSERT_EQUAL(load("direct", 0), PEET_EVERSION);
