@@ -596,6 +596,7 @@ const struct peet_source_ops peet_replayed_ops = {
     .blocks = blocks,
     .words = words,
     .direct = direct,
+    .undo = undo,
     .executed = executed,
     .synthetic = synthetic,
     .io_ready = peet__source_io_replayed,
