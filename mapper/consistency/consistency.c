@@ -10,6 +10,12 @@
 
 /* ---------------------------------------------------------------------------------------------------- footprints */
 
+/** An access to bytes, not one of a model's conditions. */
+static int is_access(unsigned how)
+{
+    return how <= PEET_DEPENDS_WRITE || how >= PEET_HOW_ADDS;
+}
+
 void peet__footprint_add(struct peet_footprint *f, uint64_t address, uint64_t bytes, unsigned view, unsigned how)
 {
     if (f->all || !bytes)
@@ -19,8 +25,10 @@ void peet__footprint_add(struct peet_footprint *f, uint64_t address, uint64_t by
 
         if (a->view != view || a->address != address || a->bytes != bytes)
             continue;
-        if (a->how == how || (a->how <= PEET_DEPENDS_WRITE && how <= PEET_DEPENDS_WRITE)) {
-            a->how |= (uint8_t)how;
+        if (a->how == how)
+            return;
+        if (is_access(a->how) && is_access(how)) { /* two different ones: one of them writes */
+            a->how = PEET_DEPENDS_WRITE;
             return;
         }
     }
@@ -68,7 +76,9 @@ static enum peet_relation relation(const struct peet_access *earlier, const stru
     if (earlier->address >= later->address + later->bytes || later->address >= earlier->address + earlier->bytes ||
         !meet(earlier->view, later->view))
         return PEET_RELATION_NONE;
-    if (earlier->how <= PEET_DEPENDS_WRITE && later->how <= PEET_DEPENDS_WRITE)
+    if (earlier->how >= PEET_HOW_ADDS && earlier->how == later->how && earlier->address == later->address && earlier->bytes == later->bytes)
+        return PEET_RELATION_NONE;
+    if (is_access(earlier->how) && is_access(later->how))
         return earlier->how | later->how ? PEET_RELATION_RACE : PEET_RELATION_NONE;
     if (earlier->how != PEET_DEPENDS_ENABLES)
         return PEET_RELATION_NONE;
@@ -123,7 +133,9 @@ static void view_perform(const struct peet_views *views, uint64_t to, uint64_t a
      * Of moves the explorer says what they touch.  Whatever else a step performs counts as seen by all, also where stores of their own hide it:
      * steps that only hide it could be exchanged with it, and then it is seen by what comes before them.
      */
-    if (!c->moving)
+    if (!c->moving && c->commuting && c->footprint)
+        peet__footprint_add(c->footprint, address, n, PEET_VIEW_ALL, c->commuting);
+    else if (!c->moving)
         touch(c, address, n, PEET_VIEW_ALL, 1);
 }
 
@@ -242,8 +254,7 @@ unsigned peet__consistency_ordering(struct peet_map *map, uint64_t pc)
     return block->ninsns ? order_of_insn(block, &block->insns[0]) : 0;
 }
 
-/** Will a context that joins this thread wait? */
-static int runs(struct peet_map *map, uint64_t number)
+int peet__consistency_runs(struct peet_map *map, uint64_t number)
 {
     const struct peet_map_thread *t = number == PEET_NEVER ? NULL : peet__thread_find(map, number);
 
@@ -281,7 +292,7 @@ unsigned peet__consistency_meaning(struct peet_map *map, const struct peet_abstr
     case PEET_ABSTRACT_CONTEXT_EXIT:
         return PEET_ORDERING_RELEASE | PEET_ORDERING_SEEN;
     case PEET_ABSTRACT_THREAD_JOIN: /* what the thread has stored is seen by everybody; what it has seen, not yet here.  One that waits: SYNC_GRANT */
-        return event->nargs && runs(map, event->args[0]) ? 0 : PEET_ORDERING_ACQUIRE;
+        return event->nargs && peet__consistency_runs(map, event->args[0]) ? 0 : PEET_ORDERING_ACQUIRE;
     default: /* all that synchronises, and all whose effects others see: threads, loops, system calls, library code */
         return PEET_ORDERING_FULL;
     }
@@ -309,6 +320,41 @@ static void store(struct peet_map *map, unsigned hw, uint64_t address, uint64_t 
     }
 }
 
+static int has_register(const uint8_t *regs, unsigned n, unsigned which)
+{
+    return n && memchr(regs, (int)which, n) != NULL;
+}
+
+/** Does somebody behind this instruction of a block look at the flags that it leaves?  Calls and returns hand none on. */
+static int flags_seen(const struct peet_block *block, uint32_t at)
+{
+    for (uint32_t i = at + 1; i < block->ninsns; i++) {
+        const struct peet_insn *insn = &block->insns[i];
+
+        if (has_register(insn->regs, insn->nreads, PEET_REG_FLAGS))
+            return 1;
+        if (has_register(insn->regs + insn->nreads, insn->nwrites, PEET_REG_FLAGS) || insn->opcode->klass == PEET_INSN_CALL ||
+            insn->opcode->klass == PEET_INSN_RETURN)
+            return 0;
+    }
+    return 1;
+}
+
+/** Is it one of the locked operations that change places with their like?  Returns: PEET_HOW_..., 0: no */
+static unsigned commutes(const struct peet_block *block, const struct peet_ref *ref)
+{
+    static const struct { const char *name; uint8_t how; } kinds[] = { { "inc", PEET_HOW_ADDS }, { "dec", PEET_HOW_ADDS }, { "add", PEET_HOW_ADDS },
+        { "sub", PEET_HOW_ADDS }, { "and", PEET_HOW_ANDS }, { "or", PEET_HOW_ORS }, { "xor", PEET_HOW_XORS } };
+    const struct peet_insn *insn = &block->insns[ref->insn];
+
+    if (insn->opcode->klass != PEET_INSN_ATOMIC || ref->kind != PEET_REF_MODIFY || insn->nwrites != 1 || insn->regs[insn->nreads] != PEET_REG_FLAGS)
+        return 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (!strcmp(insn->opcode->mnemonic, kinds[i].name))
+            return flags_seen(block, ref->insn) ? 0 : kinds[i].how;
+    return 0;
+}
+
 static void reference(struct peet_map *map, unsigned hw, const struct peet_block *block, const struct peet_ref *ref, const uint64_t *values,
     uint64_t now)
 {
@@ -316,6 +362,7 @@ static void reference(struct peet_map *map, unsigned hw, const struct peet_block
     const int modelled = c->ops && !c->sync_only && c->world->concurrent(c->world->arg);
     const struct peet_insn *insn = &block->insns[ref->insn];
     const int writes = ref->kind == PEET_REF_STORE || ref->kind == PEET_REF_MODIFY;
+    const unsigned commuting = c->footprint ? commutes(block, ref) : 0;
     unsigned flags = 0;
 
     if (ref->kind == PEET_REF_PREFETCH || ref->flags & (PEET_REF_STACK | PEET_REF_FETCH | PEET_REF_TLS))
@@ -339,18 +386,23 @@ static void reference(struct peet_map *map, unsigned hw, const struct peet_block
         }
         if (c->made && c->nmade < PEET_MADE_MOST)
             c->made[c->nmade++] = (struct peet_made){ it.address, bytes, ref->kind, (flags & PEET_STORE_LOCKED) != 0, insn->line, hw };
-        if (ref->kind != PEET_REF_STORE)
+        if (ref->kind != PEET_REF_STORE && !commuting)
             touch(c, it.address, bytes, modelled ? hw + 1 : PEET_VIEW_ALL, 0);
         if (!writes)
             continue;
         if (ref->kind == PEET_REF_MODIFY && !(flags & PEET_STORE_LOCKED) && c->exploring && c->world->concurrent(c->world->arg))
             c->gaps |= PEET_GAP_WHOLE;
+        c->commuting = (uint8_t)commuting;
         if (modelled) {
             store(map, hw, it.address, bytes, flags, now);
         } else {
             c->memory_epoch++;
-            touch(c, it.address, bytes, PEET_VIEW_ALL, 1);
+            if (commuting)
+                peet__footprint_add(c->footprint, it.address, bytes, PEET_VIEW_ALL, commuting);
+            else
+                touch(c, it.address, bytes, PEET_VIEW_ALL, 1);
         }
+        c->commuting = 0;
     }
 }
 

@@ -17,9 +17,15 @@ enum { PEET_FOOTPRINT_MOST = 48 };
 /** Views of a location: those of processors are from 1 on. */
 enum { PEET_VIEW_ALL = 0, PEET_VIEW_OTHERS = 128 /* + v: all but v */, PEET_VIEW_MEMORY = 255 /* main memory alone */ };
 
+/**
+ * Beyond enum peet_dependence: locked operations of one kind on the same bytes, whose result nobody looks at, leave the same whatever their order.
+ * With everything else they are writes.
+ */
+enum { PEET_HOW_ADDS = 16, PEET_HOW_ANDS, PEET_HOW_ORS, PEET_HOW_XORS };
+
 struct peet_access {
     uint64_t address, bytes;
-    uint8_t view, how; /* how: enum peet_dependence */
+    uint8_t view, how; /* how: enum peet_dependence, or one of the above */
 };
 
 /** What a step has touched: two steps whose footprints do not conflict can be exchanged. */
@@ -73,12 +79,15 @@ struct peet_map_consistency {
     uint64_t memory_epoch;         /* grows whenever somebody's view changes */
     struct peet_footprint *footprint; /* of the step under way; NULL: nobody wants it */
     uint64_t events, stores, private_stores;
+    uint8_t commuting;             /* PEET_HOW_...: the locked store under way is one; 0: not */
     struct peet_made *made;        /* explaining: of the step under way, the first so many; NULL: nobody wants them */
     uint32_t nmade;
 };
 
 /** The next block of a context that waits for its turn: what it orders; 0: nothing.  @pc: ATOMIC's argument */
 unsigned peet__consistency_ordering(struct peet_map *map, uint64_t pc);
+/** Will a context that joins this thread wait? */
+int peet__consistency_runs(struct peet_map *map, uint64_t number);
 /** What an abstract event orders, as the context asks for it. */
 unsigned peet__consistency_meaning(struct peet_map *map, const struct peet_abstract_event *event);
 /** Blocks that the core's context has just executed, in its view. */

@@ -75,8 +75,9 @@ static int visible(const struct peet_abstract_event *event)
     case PEET_ABSTRACT_SLEEP:
     case PEET_ABSTRACT_RANGE:
     case PEET_ABSTRACT_TASK:
-    case PEET_ABSTRACT_SYNC_GRANT:
         return 0;
+    case PEET_ABSTRACT_SYNC_GRANT:
+    case PEET_ABSTRACT_THREAD_JOIN:
     case PEET_ABSTRACT_PROGRAM_EXIT:
     case PEET_ABSTRACT_CONTEXT_START: /* what a thread does before its first access may end the program */
         return 1;
@@ -216,7 +217,7 @@ static void arrivals(struct peet_map *map)
  */
 static int ends(const struct peet_map *map, const struct peet_abstract_event *event)
 {
-    return event->type == PEET_ABSTRACT_CONTEXT_EXIT && map->consistency->ops && !map->consistency->sync_only;
+    return event->type == PEET_ABSTRACT_CONTEXT_EXIT;
 }
 
 /** A core goes on until it stands before something visible, or has nothing to do. */
@@ -402,6 +403,18 @@ static void take(struct explore *e, const struct peet_option *option)
         map->now = core->clock;
 }
 
+/** Is somebody about to wait for a thread's end?  That step depends on nothing, and makes room for whoever is ready. */
+static int will_wait(const struct explore *e)
+{
+    for (unsigned hw = 0; hw < e->map->ncores; hw++) {
+        const struct stand *s = &e->stands[hw];
+
+        if (s->standing && s->event.type == PEET_ABSTRACT_THREAD_JOIN && s->event.nargs && peet__consistency_runs(e->map, s->args[0]))
+            return 1;
+    }
+    return 0;
+}
+
 /** To the next choice; time passes for sleepers and deadlines only when nothing else can happen.  Returns: how many options there are */
 static unsigned go_on(struct explore *e, struct peet_option *out_options)
 {
@@ -414,7 +427,7 @@ static unsigned go_on(struct explore *e, struct peet_option *out_options)
         settle(e);
         peet__consistency_came(map);
         apply_unseen(e);
-        if (map->nready)
+        if (map->nready && !will_wait(e))
             map->consistency->gaps |= PEET_GAP_PROCESSORS;
         n = map->ended || map->error.code ? 0 : list(e, out_options);
         if (n || map->ended || map->error.code)

@@ -86,6 +86,36 @@ static void *thread(void *number)
 }
 static void first(void) {}
 static void last(void) { printf("%d\n", x); }
+#elif CASE_SUM /* locked additions whose result nobody uses */
+static void *thread(void *number)
+{
+    for (int i = 0; i < 3; i++)
+        atomic_fetch_add(&x, (int)(long)number);
+    return NULL;
+}
+static void first(void) {}
+static void last(void) { printf("%d\n", x); }
+#elif CASE_LAST /* one whose flags are used: who is last */
+static atomic_int left = 2;
+static void *thread(void *number)
+{
+    if (atomic_fetch_sub(&left, 1) == 1)
+        x = (int)(long)number;
+    return NULL;
+}
+static void first(void) {}
+static void last(void) { printf("%d\n", x); }
+#elif CASE_RING /* each stores, and loads what the next one stores: not all can load 0 */
+static atomic_int cells[6];
+static void *thread(void *number)
+{
+    const long i = (long)number - 1;
+
+    atomic_store_explicit(&cells[i], 1, memory_order_relaxed);
+    return (void *)(long)atomic_load_explicit(&cells[(i + 1) % 6], memory_order_relaxed);
+}
+static void first(void) {}
+static void last(void) {}
 #elif CASE_ASM /* a statement that stores */
 static long cell;
 static void *thread(void *number)
@@ -114,7 +144,8 @@ static void say(void)
 
 int main(int argc, char **argv)
 {
-    pthread_t threads[3];
+    pthread_t threads[6];
+    void *result;
     int count = argc > 1 ? atoi(argv[1]) : 2;
 
     n = argc > 2 ? atoi(argv[2]) : 0;
@@ -123,7 +154,8 @@ int main(int argc, char **argv)
         pthread_create(&threads[i], NULL, thread, (void *)(i + 1));
     first();
     for (int i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
+        if (!pthread_join(threads[i], &result) && result)
+            printf("%d ", i);
     last();
     return 0;
 }
