@@ -372,10 +372,9 @@ uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_c
 /* ---- deliver.c */
 /** @index: of its seed; @follower: its number, from 1, if it is one */
 int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values, unsigned index, unsigned follower,
+    struct peet_map_module **out_module, struct peet_error *error);
 /** A module has said or done what it must not: peet__map_fail(), and its results are not asked for. */
 void peet__map_module_fail(struct peet_map_module *module, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values, unsigned index,
-    struct peet_map_module **out_module, struct peet_error *error);
 void peet__map_module_free(struct peet_map_module *module);
 /** When the run ends for a module: for a follower, when it has also done what it was given. */
 uint64_t peet__map_end_of(const struct peet_map *map, const struct peet_map_module *m);
