@@ -11,6 +11,7 @@
 #include "page.h"
 #include "text.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,22 +144,6 @@ static void print_machine(FILE *out, const char *module, const json_t *node)
 
 enum { ATOMICS_SHOWN = 2, UNSEEN_SHOWN = 4 };
 
-/* The program's own time in code without a schema, if that is worth a word. */
-static void print_unseen(FILE *out, const json_t *unseen)
-{
-    double share = json_number_value(json_object_get(unseen, "share"));
-    json_t *one;
-    size_t i;
-
-    if (share <= 0.01)
-        return;
-    fprintf(out, "  %.0f %% of the program's own time was spent in code that peet does not see:\n", 100 * share);
-    json_array_foreach(json_object_get(unseen, "list"), i, one)
-        if (i < UNSEEN_SHOWN && json_number_value(json_object_get(one, "share")) >= 0.005)
-            fprintf(out, "    %-20.20s  %-40.40s %5.0f %%\n", json_string_value(json_object_get(one, "object")),
-                json_string_value(json_object_get(one, "symbol")), 100 * json_number_value(json_object_get(one, "share")));
-}
-
 /* What makes the figures less than the whole truth. */
 static void print_reservations(FILE *out, const json_t *stats)
 {
@@ -183,7 +168,6 @@ static void print_reservations(FILE *out, const json_t *stats)
                 fprintf(out, "%s%s", i ? ", " : "", json_string_value(one));
         fputs(json_array_size(atomics) > ATOMICS_SHOWN ? ", ...\n" : "\n", out);
     }
-    print_unseen(out, json_object_get(gaps, "unseen"));
     if (nblocks > 0)
         fprintf(out, "  left out: %s blocks between marked iterations\n", peet_cli_grouped(statements, (uint64_t)nblocks));
     if (json_is_false(json_object_get(json_object_get(stats, "totals"), "exact")))
@@ -226,10 +210,33 @@ void peet_cli_table_page(FILE *out, const json_t *stats, double seconds, int col
     json_decref(figures);
 }
 
+/* The program's own time in code without a schema, if that is worth a word: the results folder's unseen.json. */
+static void print_unseen(FILE *out, const char *folder)
+{
+    char path[PATH_MAX];
+    json_t *unseen = (size_t)snprintf(path, sizeof(path), "%s/unseen.json", folder) < sizeof(path) ? json_load_file(path, 0, NULL) : NULL, *one;
+    const double share = json_number_value(json_object_get(unseen, "share"));
+    char object[40], symbol[80];
+    size_t i;
+
+    if (share > 0.01) {
+        fprintf(out, "  %.0f %% of the program's own time was spent in code that peet does not see:\n", 100 * share);
+        json_array_foreach(json_object_get(unseen, "list"), i, one) {
+            if (i >= UNSEEN_SHOWN || json_number_value(json_object_get(one, "share")) < 0.005)
+                continue;
+            peet_cli_text_clean(object, sizeof(object), json_string_value(json_object_get(one, "object")), 20);
+            peet_cli_text_clean(symbol, sizeof(symbol), json_string_value(json_object_get(one, "symbol")), 40);
+            fprintf(out, "    %-20s  %-40s %5.0f %%\n", object, symbol, 100 * json_number_value(json_object_get(one, "share")));
+        }
+    }
+    json_decref(unseen);
+}
+
 void peet_cli_table_print(FILE *out, const json_t *stats, double seconds, const char *folder)
 {
     char clean[240];
     peet_cli_table_page(out, stats, seconds, peet_cli_terminal_columns(out));
+    print_unseen(out, folder);
     const char *key;
     json_t *value;
     peet_cli_text_clean(clean, sizeof(clean), folder, COLUMNS - 22);

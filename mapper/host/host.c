@@ -43,7 +43,7 @@ static struct {
     struct peet_map *map;
     struct peet_modhost_module *modules; /* the machine, then the observers, then the followers */
     union peet_value **values;
-    char stats_path[PATH_MAX];
+    char stats_path[PATH_MAX], unseen_path[PATH_MAX];
     json_t *found; /* by an exploration */
     struct peet_record *record; /* kept, or NULL */
     struct peet_replay *replay; /* taken from a trace instead of the program, or NULL */
@@ -412,6 +412,8 @@ static int write_once(json_t *end, struct peet_error *error)
     if (!err && host.replay && json_object_set_new(root, "replay", peet_replay_json(host.replay)))
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!err)
+        err = peet_host_unseen_write(host.map, host.unseen_path, error);
+    if (!err)
         err = peet_stats_write(root, host.stats_path, error);
     json_decref(root);
     json_decref(end);
@@ -654,6 +656,10 @@ static int run(struct peet_error *error)
         return peet_error_set(error, PEET_EINVALID, "the settings PEET_CONFIG and PEET_OUTPUT are missing: start programs with `peet run`");
     if ((size_t)snprintf(host.stats_path, sizeof host.stats_path, "%s/stats.json", output) >= sizeof host.stats_path)
         return peet_error_set(error, PEET_ELIMIT, "%s: the path is too long", output);
+    if ((size_t)snprintf(host.unseen_path, sizeof host.unseen_path, "%s/unseen.json", output) >= sizeof host.unseen_path)
+        return peet_error_set(error, PEET_ELIMIT, "%s: the path is too long", output);
+    if (unlink(host.unseen_path) && errno != ENOENT)
+        return peet_error_set(error, PEET_EIO, "%s: cannot remove the results of an earlier run: %s", host.unseen_path, strerror(errno));
     if (unlink(host.stats_path) && errno != ENOENT)
         return peet_error_set(error, PEET_EIO, "%s: cannot remove the results of an earlier run: %s", host.stats_path, strerror(errno));
     err = peet_config_init(&host.config, error);

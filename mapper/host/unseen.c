@@ -211,14 +211,18 @@ static json_t *share(uint64_t samples)
     return here.unseen_samples < ENOUGH ? json_null() : json_real((double)samples / (double)here.samples);
 }
 
-json_t *peet_host_unseen_json(struct peet_map *map)
+static int by_calls(struct unseen *a, struct unseen *b)
+{
+    if (a->calls != b->calls)
+        return a->calls < b->calls ? 1 : -1;
+    return strcmp(a->key, b->key);
+}
+
+/** Calls by name and places in doubt, up to now. */
+static void bring_up_to_date(struct peet_map *map)
 {
     struct unseen *u, *next;
-    json_t *list;
 
-    if (!here.program)
-        return json_null();
-    list = json_array();
     here.map = map;
     here.calls = 0;
     HASH_ITER (hh, here.all, u, next)
@@ -227,18 +231,61 @@ json_t *peet_host_unseen_json(struct peet_map *map)
     settle_doubts();
     note_recorded();
     peet_program_calls(here.program, note_call, NULL);
-    HASH_SORT(here.all, by_weight);
+}
+
+/** The list of an object or a file; @measured: those that have samples, and their shares, too. */
+static json_t *list_of(int measured)
+{
+    struct unseen *u, *next;
+    json_t *list = json_array(), *one;
+
+    if (measured)
+        HASH_SORT(here.all, by_weight);
+    else
+        HASH_SORT(here.all, by_calls);
     HASH_ITER (hh, here.all, u, next) {
         char object[NAME_BYTES];
 
         snprintf(object, sizeof object, "%.*s", (int)u->object_bytes, u->key);
-        if (u->calls || (u->samples && here.unseen_samples >= ENOUGH))
-            json_array_append_new(list, json_pack("{s:o,s:o,s:o,s:o}", "object", peet_stats_text(object), "symbol",
-                peet_stats_text(u->key + u->object_bytes + 1), "calls", u->calls ? peet_stats_u64(u->calls) : json_null(), "share", share(u->samples)));
+        if (!u->calls && !(measured && u->samples && here.unseen_samples >= ENOUGH))
+            continue;
+        one = json_pack("{s:o,s:o,s:o}", "object", peet_stats_text(object), "symbol", peet_stats_text(u->key + u->object_bytes + 1), "calls",
+            u->calls ? peet_stats_u64(u->calls) : json_null());
+        if (!one || (measured && json_object_set_new(one, "share", share(u->samples))) || json_array_append_new(list, one))
+            here.bad = 1;
     }
     if (here.bad) {
         json_decref(list);
         return NULL;
     }
-    return json_pack("{s:o,s:o,s:o}", "calls", peet_stats_u64(here.calls), "share", share(here.unseen_samples), "list", list);
+    return list;
+}
+
+json_t *peet_host_unseen_json(struct peet_map *map)
+{
+    json_t *list;
+
+    if (!here.program)
+        return json_null();
+    bring_up_to_date(map);
+    list = list_of(0);
+    return list ? json_pack("{s:o,s:o}", "calls", peet_stats_u64(here.calls), "list", list) : NULL;
+}
+
+int peet_host_unseen_write(struct peet_map *map, const char *path, struct peet_error *error)
+{
+    json_t *root, *list;
+    int err;
+
+    if (!here.program)
+        return 0;
+    bring_up_to_date(map);
+    list = list_of(1);
+    root = list ? json_pack("{s:i,s:o,s:o,s:o,s:o}", "version", 1, "samples", peet_stats_u64(here.samples), "calls", peet_stats_u64(here.calls),
+        "share", share(here.unseen_samples), "list", list) : NULL;
+    if (!root)
+        return peet_error_set(error, PEET_ENOMEM, "%s: out of memory", path);
+    err = peet_stats_write(root, path, error);
+    json_decref(root);
+    return err;
 }

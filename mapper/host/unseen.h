@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Code that peet does not see, by object and symbol: how often recorded code has called it by name (exact), and which part of the
- * program's own time it has taken (sampled; the one thing in stats.json that is measured on the host and does not repeat).
+ * program's own time it has taken (sampled on the host, hence different in each run, and in a file of its own).
  */
 #ifndef PEET_HOST_UNSEEN_H
 #define PEET_HOST_UNSEEN_H
@@ -17,10 +17,16 @@ void peet_host_unseen_begin(struct peet_program *program, int sample);
 void peet_host_unseen_look(void);
 
 /**
- * peet_host_unseen_json() - { calls, share, list: [ { object, symbol, calls, share } ] }
- * The list begins with what takes most time, then what is called most.  calls: null if it was only called
- * by pointer, or by others that are not seen.  share: of the program's own time, null if there are too few samples to say.  Returns: NULL out of memory
+ * peet_host_unseen_json() - for stats.json: { calls, list: [ { object, symbol, calls } ] }, what is called most first
+ * Only what was called by name: that repeats exactly.  Returns: NULL out of memory
  */
 json_t *peet_host_unseen_json(struct peet_map *map);
+
+/**
+ * peet_host_unseen_write() - the file unseen.json: { version, samples, calls, share, list: [ { object, symbol, calls, share } ] }
+ * The list begins with what takes most time.  calls: null if it was only called by pointer, or by others that are not seen.
+ * share: of the program's own time, null if there are too few samples to say.  Returns: 0 or a peet_err
+ */
+int peet_host_unseen_write(struct peet_map *map, const char *path, struct peet_error *error);
 
 #endif
