@@ -565,13 +565,17 @@ int peet__consistency_all_seen(struct peet_map *map)
 void peet__consistency_came(struct peet_map *map)
 {
     struct peet_map_consistency *c = map->consistency;
+    struct peet_footprint *kept = c->footprint;
 
+    /* Sooner is not another execution than later: what comes after it can be seen at any time, as moves say */
+    c->footprint = NULL;
     for (; c->came; c->came &= c->came - 1) {
         const unsigned hw = (unsigned)__builtin_ctzll(c->came);
 
         if (map->cores[hw].context)
             order(map, hw, PEET_ORDERING_FULL, map->cores[hw].clock);
     }
+    c->footprint = kept;
 }
 
 void peet__consistency_switch(struct peet_map *map, unsigned hw)

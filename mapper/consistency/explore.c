@@ -356,7 +356,13 @@ static void move(struct explore *e, const struct peet_move *one)
     c->moving = 0;
 }
 
-/** Where nobody looks, nobody sees when: a processor without a context sees everything at once, which is part of the step before. */
+/** Does nobody look at what this processor sees?  It has no context, or one that is about to begin, and sees everything then. */
+static int nobody_looks(const struct explore *e, unsigned hw)
+{
+    return !e->map->cores[hw].context || (e->stands[hw].standing && e->stands[hw].event.type == PEET_ABSTRACT_CONTEXT_START);
+}
+
+/** Where nobody looks, nobody sees when: such a processor sees everything at once, which is part of the step before. */
 static void apply_unseen(struct explore *e)
 {
     struct peet_map *map = e->map;
@@ -369,7 +375,7 @@ static void apply_unseen(struct explore *e)
     do {
         n = c->ops->moves(c->self, moves, PEET_OPTIONS_MOST);
         n = n < PEET_OPTIONS_MOST ? n : PEET_OPTIONS_MOST;
-        for (i = 0; i < n && (moves[i].kind != PEET_MOVE_SEE || map->cores[moves[i].processor].context); i++)
+        for (i = 0; i < n && (moves[i].kind != PEET_MOVE_SEE || !nobody_looks(e, moves[i].processor)); i++)
             ;
         c->unseen = 1;
         if (i < n)
