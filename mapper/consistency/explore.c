@@ -356,10 +356,13 @@ static void move(struct explore *e, const struct peet_move *one)
     c->moving = 0;
 }
 
-/** Does nobody look at what this processor sees?  It has no context, or one that is about to begin, and sees everything then. */
+/** Does nobody look at what this processor sees?  It has no context, or one that is going to see everything before its next access. */
 static int nobody_looks(const struct explore *e, unsigned hw)
 {
-    return !e->map->cores[hw].context || (e->stands[hw].standing && e->stands[hw].event.type == PEET_ABSTRACT_CONTEXT_START);
+    const struct stand *s = &e->stands[hw];
+
+    return !e->map->cores[hw].context || (s->standing && (s->event.type == PEET_ABSTRACT_CONTEXT_START ||
+        s->event.type == PEET_ABSTRACT_THREAD_JOIN || s->event.type == PEET_ABSTRACT_SYNC_GRANT));
 }
 
 /** Where nobody looks, nobody sees when: such a processor sees everything at once, which is part of the step before. */
