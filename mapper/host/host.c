@@ -677,7 +677,8 @@ static int run(struct peet_error *error)
     }
     check_granularity();
     share_results();
-    peet_host_unseen_begin(host.program, !peet_host_explores(&host.config));
+    if (!host.replay) /* which library a name belongs to is known while the program runs */
+        peet_host_unseen_begin(host.program, !peet_host_explores(&host.config));
     peet_host_guard(host.map);
     if (peet_host_guarded(run_call, &running))
         running.err = peet_map_error(host.map, error);

@@ -22,7 +22,7 @@ refused "did you mean" "${run[@]}" --consistency consistency,dept=4 -- ./views M
 refused "from 1 on, all or off" "${run[@]}" --explore none -- ./plain MP+sfence
 refused "not a token" "${run[@]}" --replay-token 'c!' -- ./plain MP+sfence
 refused "not a token" "${run[@]}" --replay-token zzz -- ./plain MP+sfence
-refused "do not fit" "${run[@]}" --replay-token cZZZZ -- ./plain iwp2.3.a/amd4
+refused "not a token" "${run[@]}" --replay-token cZZZZ -- ./plain iwp2.3.a/amd4
 refused "views" "$peet" run -q --cores 64 --consistency consistency -- ./views MP+sfence
 
 cat >atonce.c <<'END'

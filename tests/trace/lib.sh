@@ -9,6 +9,7 @@ import json, sys
 stats = json.load(open(sys.argv[1]))
 for key in ("config", "trace", "replay"):
     stats.pop(key, None)
+stats["gaps"].pop("unseen") # null in a replay
 print(json.dumps(stats, indent=1))
 END
 }

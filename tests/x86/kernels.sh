@@ -97,8 +97,10 @@ loop_of() {
 
 # Where a register is cleared to break a false dependence and so on, both see the same instructions.
 overall=0
+without= # what this computer cannot execute
+grep -qw avx512vl /proc/cpuinfo || without=-mno-avx512f
 for mcpu in "${mcpus[@]}"; do
-    flags="-O2 -march=$mcpu -mprefer-vector-width=256 -fno-slp-vectorize -ffp-contract=off -fno-math-errno"
+    flags="-O2 -march=$mcpu $without -mprefer-vector-width=256 -fno-slp-vectorize -ffp-contract=off -fno-math-errno"
     "$CC" $flags -S -fno-asynchronous-unwind-tables -o "$mcpu.s" kernels.c || exit 1
     "$prefix/bin/peetcc" $flags -g -o "$mcpu" kernels.c -lm || exit 1
     # Results in program order, no branch beside what sets its flags, no wait for addresses, operands of folded loads late at no cost.
