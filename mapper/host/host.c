@@ -413,8 +413,8 @@ static int write_once(json_t *end, struct peet_error *error)
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!err)
         err = peet_host_unseen_write(host.map, host.unseen_path, error);
-    if (!err)
-        err = peet_stats_write(root, host.stats_path, error);
+    if (!err && (err = peet_stats_write(root, host.stats_path, error)) != 0)
+        unlink(host.unseen_path); /* both or none */
     json_decref(root);
     json_decref(end);
     return err;
