@@ -46,7 +46,8 @@ static void brute(uint64_t address, struct peet_sim_tally *t)
         if (w < PEET_SIM_HALVINGS) {
             int8_t which = (int8_t)(address >> (8 - w) & 1);
 
-            t->same[w][bucket] += bucket != PEET_SIM_COLD && half[w][line] == which;
+            if (bucket != PEET_SIM_COLD)
+                t->same[w][bucket] += half[w][line] == which;
             half[w][line] = which;
         }
     }
