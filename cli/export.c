@@ -287,8 +287,7 @@ static void names(struct trace *t, const char *kind, int pid, json_int_t tid, co
     event(t, json_pack("{s:s, s:s, s:i, s:I, s:{s:s}}", "ph", "M", "name", kind, "pid", pid, "tid", tid, "args", "name", name));
 }
 
-/* Addresses of what was waited for, as the statistics name them. */
-static json_t *object_names(const json_t *stats)
+json_t *peet_cli_object_names(const json_t *stats)
 {
     json_t *all = json_object();
     const json_t *one;
@@ -345,7 +344,7 @@ int peet_cli_export_trace(const json_t *stats, const char *folder, const char *p
         peet_cli_timeline_fini(&timeline);
         return PEET_EIO;
     }
-    json_t *objects = object_names(stats);
+    json_t *objects = peet_cli_object_names(stats);
     fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", t.out);
     peet_cli_run_name(stats, name, sizeof(name));
     names(&t, "process_name", 1, 0, "processors");

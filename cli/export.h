@@ -29,4 +29,7 @@ int peet_cli_export_pnml(const json_t *stats, const char *path, struct peet_erro
 FILE *peet_cli_whole_open(const char *path, struct peet_error *error);
 int peet_cli_whole_close(FILE *out, const char *path, int ok, struct peet_error *error);
 
+/** peet_cli_object_names() - names of what was waited for, by address, as the statistics have them.  Returns: an object, the caller's */
+json_t *peet_cli_object_names(const json_t *stats);
+
 #endif

@@ -136,17 +136,6 @@ static json_t *sources_of(const json_t *stats)
 
 /* ----------------------------------------------------------------------------------------------------- data */
 
-static json_t *names_of(const json_t *stats)
-{
-    json_t *all = json_object();
-    const json_t *one;
-    size_t i;
-    json_array_foreach(json_object_get(json_object_get(stats, "sync"), "contended"), i, one)
-        if (*text(one, "name"))
-            json_object_set(all, text(one, "address"), json_object_get(one, "name"));
-    return all;
-}
-
 static json_t *tables_of(const json_t *stats, const json_t *figures)
 {
     json_t *tables = peet_cli_page(figures), *more, *module;
@@ -176,7 +165,7 @@ static json_t *tables_of(const json_t *stats, const json_t *figures)
 static json_t *run_of(const json_t *stats, json_t *figures, const char *folder)
 {
     char title[160];
-    json_t *names = names_of(stats), *timeline = peet_cli_html_timeline(folder, names), *label = json_array();
+    json_t *names = peet_cli_object_names(stats), *timeline = peet_cli_html_timeline(folder, names), *label = json_array();
     peet_cli_run_name(stats, title, sizeof(title));
     cell(label, title); /* no name is too odd for JSON */
     cell(label, folder);

@@ -412,7 +412,7 @@ static int write_once(json_t *end, struct peet_error *error)
     if (!err && host.replay && json_object_set_new(root, "replay", peet_replay_json(host.replay)))
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!err)
-        err = peet_host_unseen_write(host.map, host.unseen_path, error);
+        err = peet_host_unseen_write(host.unseen_path, error);
     if (!err && (err = peet_stats_write(root, host.stats_path, error)) != 0)
         unlink(host.unseen_path); /* both or none */
     json_decref(root);

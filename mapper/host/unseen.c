@@ -272,14 +272,13 @@ json_t *peet_host_unseen_json(struct peet_map *map)
     return list ? json_pack("{s:o,s:o}", "calls", peet_stats_u64(here.calls), "list", list) : NULL;
 }
 
-int peet_host_unseen_write(struct peet_map *map, const char *path, struct peet_error *error)
+int peet_host_unseen_write(const char *path, struct peet_error *error)
 {
     json_t *root, *list;
     int err;
 
     if (!here.program)
         return 0;
-    bring_up_to_date(map);
     list = list_of(1);
     root = list ? json_pack("{s:i,s:o,s:o,s:o,s:o}", "version", 1, "samples", peet_stats_u64(here.samples), "calls", peet_stats_u64(here.calls),
         "share", share(here.unseen_samples), "list", list) : NULL;

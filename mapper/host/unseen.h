@@ -24,9 +24,9 @@ json_t *peet_host_unseen_json(struct peet_map *map);
 
 /**
  * peet_host_unseen_write() - the file unseen.json: { version, samples, calls, share, list: [ { object, symbol, calls, share } ] }
- * The list begins with what takes most time.  calls: null if it was only called by pointer, or by others that are not seen.
+ * It says what was so when peet_host_unseen_json() was last called.  The list begins with what takes most time.  calls: null if it was only called by pointer, or by others that are not seen.
  * share: of the program's own time, null if there are too few samples to say.  Returns: 0 or a peet_err
  */
-int peet_host_unseen_write(struct peet_map *map, const char *path, struct peet_error *error);
+int peet_host_unseen_write(const char *path, struct peet_error *error);
 
 #endif
