@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Surfaces for people: tables, miss ratios as text for other programs, pictures by gnuplot. */
 #include "locality.h"
+#include "report.h"
 
 #include <errno.h>
 #include <math.h>
@@ -117,23 +118,19 @@ static void script(FILE *out, const struct peet_cli_named *list, size_t n, const
     fputs("unset multiplot\n", out);
 }
 
+struct surfaces {
+    const struct peet_cli_named *list;
+    size_t n;
+};
+
+static void script_surfaces(FILE *out, const char *ending, const char *path, const void *arg)
+{
+    const struct surfaces *all = arg;
+    script(out, all->list, all->n, ending, path);
+}
+
 int peet_cli_locality_plot(const struct peet_cli_named *list, size_t n, const char *path, struct peet_error *error)
 {
-    const char *dot = strrchr(path, '.');
-    if (!dot || (strcmp(dot, ".svg") != 0 && strcmp(dot, ".png") != 0 && strcmp(dot, ".pdf") != 0))
-        return peet_error_set(error, PEET_EINVALID, "--plot: '%s' must end with .svg, .png or .pdf", path);
-    if (strchr(path, '\n'))
-        return peet_error_set(error, PEET_EINVALID, "--plot: the file's name has a line break");
-    FILE *there = fopen(path, "we"); /* gnuplot's own message would be hard to understand */
-    if (!there)
-        return peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(errno));
-    fclose(there);
-    fflush(NULL);
-    FILE *out = popen("exec gnuplot -", "we");
-    if (!out)
-        return peet_error_set(error, PEET_EIO, "cannot start gnuplot: %s", strerror(errno));
-    script(out, list, n, dot + 1, path);
-    if (pclose(out) != 0)
-        return peet_error_set(error, PEET_EIO, "gnuplot failed; is it installed (Debian: gnuplot-nox)?");
-    return 0;
+    const struct surfaces all = { list, n };
+    return peet_cli_gnuplot(path, script_surfaces, &all, error);
 }

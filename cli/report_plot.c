@@ -259,7 +259,7 @@ static void script(FILE *out, const struct peet_cli_profile *profiles, const str
     fputs("unset multiplot\nset output\n", out);
 }
 
-int peet_cli_report_plot(const struct peet_cli_profile *profiles, const struct peet_cli_account *accounts, size_t n, const char *path,
+int peet_cli_gnuplot(const char *path, void (*script)(FILE *out, const char *ending, const char *path, const void *arg), const void *arg,
     struct peet_error *error)
 {
     const char *dot = strrchr(path, '.');
@@ -275,8 +275,27 @@ int peet_cli_report_plot(const struct peet_cli_profile *profiles, const struct p
     FILE *out = popen("exec gnuplot -", "we");
     if (!out)
         return peet_error_set(error, PEET_EIO, "cannot start gnuplot: %s", strerror(errno));
-    script(out, profiles, accounts, n, dot + 1, path);
+    script(out, dot + 1, path, arg);
     if (pclose(out) != 0)
         return peet_error_set(error, PEET_EIO, "gnuplot failed; is it installed (Debian: gnuplot-nox)?");
     return 0;
+}
+
+struct runs {
+    const struct peet_cli_profile *profiles;
+    const struct peet_cli_account *accounts;
+    size_t n;
+};
+
+static void script_runs(FILE *out, const char *ending, const char *path, const void *arg)
+{
+    const struct runs *runs = arg;
+    script(out, runs->profiles, runs->accounts, runs->n, ending, path);
+}
+
+int peet_cli_report_plot(const struct peet_cli_profile *profiles, const struct peet_cli_account *accounts, size_t n, const char *path,
+    struct peet_error *error)
+{
+    const struct runs runs = { profiles, accounts, n };
+    return peet_cli_gnuplot(path, script_runs, &runs, error);
 }
