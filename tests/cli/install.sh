@@ -22,7 +22,7 @@ done
 # No path of the build or source tree, but in debug information.
 while read -r file; do
     case $(file -b "$file") in
-    *ELF*)
+    *ELF* | *'ar archive'*)
         objcopy --strip-debug "$file" stripped || fail "objcopy $file"
         grep -q -a -F -e "$build" stripped && fail "$file refers to $build"
         readelf -d "$file" | grep -E 'RUNPATH|RPATH' | grep -q -F -e "$build" && fail "run path of $file"
