@@ -17,7 +17,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_JSON = 0x100, KEY_CSV, KEY_CALLGRIND, KEY_COLLAPSED, KEY_MEASURE, KEY_TRACE, KEY_DOT, KEY_PNML, KEY_HTML, DEFAULT_TOP = 3, FUNCTIONS = 10 };
+enum {
+    KEY_JSON = 0x100,
+    KEY_CSV,
+    KEY_CALLGRIND,
+    KEY_COLLAPSED,
+    KEY_MEASURE,
+    KEY_TRACE,
+    KEY_DOT,
+    KEY_PNML,
+    KEY_HTML,
+    DEFAULT_TOP = 3,
+    FUNCTIONS = 10
+};
 
 struct asked {
     const char **folders;
@@ -109,7 +121,7 @@ static const struct argp parser = {
            "accesses, misses, stalls and premature evictions by data structure, what the structures are, who shares them.  Of runs on a "
            "machine that keeps account of its cycles (x86), where those went: by hardware context, by function, for each instruction; misses "
            "by level, and over time.\v"
-           "DIR is the folder of a run's results, default peet.out; several of them stand side by side.",
+           "DIR is the folder of a run's results, default peet.out; several of them stand side by side.  Where files are asked for, no tables are printed.",
 };
 
 /* Returns: whether two runs can stand side by side. */
@@ -160,29 +172,35 @@ static int read_runs(const struct asked *asked, struct runs *runs)
     return PEET_CLI_OK;
 }
 
+/* Returns: whether files were asked for, and no tables */
+static int only_files(const struct asked *asked)
+{
+    return !asked->json && (asked->plot || asked->csv || asked->callgrind || asked->collapsed || asked->trace || asked->dot || asked->pnml || asked->html);
+}
+
 /* Says what it has written, where, and what it has not: nobody has to look into the picture for that. */
 static void say_what(const struct asked *asked, const struct runs *runs)
 {
     if (asked->plot)
-        printf("\n%s: drawn are%s%s%s\n", asked->plot, runs->have_profiles ? " the shares of data structures" : "",
+        printf("%s: drawn are%s%s%s\n", asked->plot, runs->have_profiles ? " the shares of data structures" : "",
             runs->have_profiles && runs->have_accounts ? ", and" : "",
             !runs->have_accounts ? "" : runs->n > 1 ? " cycles for each instruction, and in all" : json_array_size(runs->accounts->windows) > 1 ?
             " where the cycles went, by hardware context and function, and misses over time" : " where the cycles went, by hardware context and function");
     if (asked->csv)
-        printf("%s%s: all figures of the runs, and counts over time\n", asked->plot ? "" : "\n", asked->csv);
+        printf("%s: all figures of the runs, and counts over time\n", asked->csv);
     if (asked->callgrind)
-        printf("\n%s: the profile, for KCachegrind and callgrind_annotate\n", asked->callgrind);
+        printf("%s: the profile, for KCachegrind and callgrind_annotate\n", asked->callgrind);
     if (asked->collapsed)
-        printf("\n%s: call paths, for flame graphs (speedscope, flamegraph.pl)\n", asked->collapsed);
+        printf("%s: call paths, for flame graphs (speedscope, flamegraph.pl)\n", asked->collapsed);
     if (asked->trace)
-        printf("\n%s: the time line, for ui.perfetto.dev or chrome://tracing\n", asked->trace);
+        printf("%s: the time line, for ui.perfetto.dev or chrome://tracing\n", asked->trace);
     if (asked->dot)
-        printf("\n%s: the precedence graph, for GraphViz (dot -Tsvg)\n", asked->dot);
+        printf("%s: the precedence graph, for GraphViz (dot -Tsvg)\n", asked->dot);
     if (asked->pnml)
-        printf("\n%s: the precedence graph as a Petri net\n", asked->pnml);
+        printf("%s: the precedence graph as a Petri net\n", asked->pnml);
     if (asked->html)
-        printf("\n%s: a page for the browser\n", asked->html);
-    if (!asked->plot && (runs->have_profiles || runs->have_accounts))
+        printf("%s: a page for the browser\n", asked->html);
+    if (!only_files(asked) && (runs->have_profiles || runs->have_accounts))
         printf("\n\"peet report --plot FILE.svg%s%s\" draws that\n", asked->nfolders ? " " : "", asked->nfolders == 1 ? asked->folders[0] : "DIR...");
 }
 
@@ -255,8 +273,11 @@ static int write_files(const struct asked *asked, const struct runs *runs)
     return PEET_CLI_OK;
 }
 
-static int show(const struct asked *asked, const struct runs *runs)
+/* Tables; none where files were asked for: what they hold need not be printed as well. */
+static int print(const struct asked *asked, const struct runs *runs)
 {
+    if (only_files(asked))
+        return PEET_CLI_OK;
     json_t *tables = tables_of(asked, runs);
     if (!tables) {
         peet_cli_complain("out of memory");
@@ -269,7 +290,14 @@ static int show(const struct asked *asked, const struct runs *runs)
         print_tables(runs, tables);
     }
     json_decref(tables);
-    int status = write_files(asked, runs);
+    return PEET_CLI_OK;
+}
+
+static int show(const struct asked *asked, const struct runs *runs)
+{
+    int status = print(asked, runs);
+    if (status == PEET_CLI_OK)
+        status = write_files(asked, runs);
     if (status == PEET_CLI_OK && !asked->json)
         say_what(asked, runs);
     return status;

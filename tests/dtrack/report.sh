@@ -9,7 +9,8 @@ done
 grep -q '^    right .*array of long, regular, 8.0 KiB$' table.txt || fail "no table at the end: $(cat table.txt)"
 must "$peet" report walk >report.txt
 grep -q 'array of double, regular; 64 KB in 8-byte objects' report.txt || fail "report: $(cat report.txt)"
-must "$peet" report --top 2 --plot both.svg walk conflict >report.txt
+must "$peet" report --top 2 --plot both.svg walk conflict >said.txt
+must "$peet" report --top 2 walk conflict >report.txt
 grep -q 'kernels .*DS1' report.txt && grep -q DS2 report.txt || fail "report of two"
 python3 -c 'import xml.dom.minidom as m; m.parse("both.svg")' || fail "both.svg is no picture"
 must "$peet" report --plot one.png walk >report.txt

@@ -38,6 +38,8 @@ for machine in ideal bus,cache=1KiB x86,preset=small; do
         out=${machine%%,*}$cores
         must timeout -k 1 100 "$peet" run -q --machine $machine --cores $cores --observe profile --observe timeline -d $out -- ./subject >said.txt
         must "$peet" report --callgrind $out.callgrind --collapsed $out.collapsed --measure instructions --trace $out.trace --csv $out.csv $out >report.txt
+        [ "$(wc -l <report.txt)" -eq 4 ] || fail "more than a line for each file: $(cat report.txt)"
+        must "$peet" report $out >report.txt
         [ "$(awk 'length > 80' report.txt)" = "" ] || fail "wider than a terminal: $(awk 'length > 80' report.txt)"
     done
 done
@@ -56,9 +58,10 @@ for i, one in enumerate(s["sync"]["contended"]):
 s["config"]["program"] = names[0]
 json.dump(s, open("evil/stats.json", "w"))
 PY
-must "$peet" report --callgrind evil.callgrind --collapsed evil.collapsed --measure instructions --trace evil.trace --csv evil.csv evil >evil.txt
+must "$peet" report --callgrind evil.callgrind --collapsed evil.collapsed --measure instructions --trace evil.trace --csv evil.csv evil >said.txt
+must "$peet" report evil >evil.txt
 must "$peet" report bus3 evil >both.txt
-LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]' evil.txt both.txt evil.callgrind evil.collapsed evil.csv && fail "control characters got through"
+LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]' evil.txt said.txt both.txt evil.callgrind evil.collapsed evil.csv && fail "control characters got through"
 for text in evil.txt both.txt; do
     [ "$(python3 -c 'import sys; print(max(len(l.rstrip("\n")) for l in open(sys.argv[1], encoding="utf-8")))' $text)" -le 80 ] || fail "$text is too wide"
 done

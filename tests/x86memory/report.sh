@@ -25,13 +25,16 @@ grep -q 'peet report --plot FILE.svg first' table.txt || fail "the run's table d
 run second -n 2 --machine x86,preset=zen4,threads=2,classify=on -- ./walk
 must "$peet" report second >report.txt
 grep -q conflict report.txt || fail "misses by cause are not shown"
-must "$peet" report --plot one.svg --csv one.csv first >report.txt
+must "$peet" report first >report.txt
 [ "$(awk 'length > 100' report.txt)" = "" ] || fail "wider than a terminal: $(awk 'length > 100' report.txt)"
 grep -q '^ *forward ' report.txt && grep -q '^ *jump ' report.txt || fail "no functions: $(cat report.txt)"
-grep -q '^one.svg: ' report.txt && grep -q '^one.csv: ' report.txt || fail "it does not say what it has written: $(tail -3 report.txt)"
+must "$peet" report --plot one.svg --csv one.csv first >said.txt
+grep -q '^one.svg: ' said.txt && grep -q '^one.csv: ' said.txt || fail "it does not say what it has written: $(cat said.txt)"
+[ "$(wc -l <said.txt)" -eq 2 ] || fail "more than the files that were asked for: $(cat said.txt)"
 python3 -c 'import xml.dom.minidom as m; m.parse("one.svg")' || fail "one.svg is no picture"
 grep -q '>dependence<' one.svg && grep -q '>DRAM lines<' one.svg && grep -q '>jump<' one.svg || fail "one.svg lacks bars or curves"
-must "$peet" report --plot two.png --csv two.csv first second >report.txt
+must "$peet" report --plot two.png --csv two.csv first second >said.txt
+must "$peet" report first second >report.txt
 [ "$(head -c 4 two.png | tail -c 3)" = PNG ] || fail "two.png is no picture"
 [ "$(awk 'length > 100' report.txt)" = "" ] || fail "two: wider than a terminal"
 must "$peet" report --json first >tables.json
@@ -82,6 +85,7 @@ mkdir odd && echo '{"x86": {"stack_categories": {"base": 1}, "hw": [1, {"stack_c
 "$peet" report --plot odd.svg odd >report.txt 2>message || fail "odd figures: $(cat message)"
 # both at once
 run both -n 2 --machine x86,preset=skylake --observe dtrack -- ./walk
-must "$peet" report --plot both.svg both >report.txt
+must "$peet" report --plot both.svg both >said.txt
+must "$peet" report both >report.txt
 grep -q 'misses by data structure' report.txt && grep -q 'by hardware context' report.txt || fail "both: $(cat report.txt)"
 echo "report: all right"
