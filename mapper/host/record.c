@@ -2,6 +2,7 @@
 /* Keeping a run's turns; see tape.h.  The file's format is schema/trace/'s business. */
 #include "host/source_parts.h"
 #include "host/tape.h"
+#include "host/writer.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 struct peet_record {
-    struct peet_recorder *recorder;
+    struct peet_writer *writer;
     const struct peet_map *map;
     uint64_t strays;   /* threads made inside a marked iteration, which have no maker's number */
     pid_t process;
@@ -31,7 +32,7 @@ int peet_record_open(const char *dir, json_t *description, int level, struct pee
     if (!r || !text)
         err = peet_error_set(error, PEET_ENOMEM, "out of memory for the trace");
     if (!err)
-        err = peet_recorder_open(path, text, level, &r->recorder, error);
+        err = peet_writer_open(path, text, level, &r->writer, error);
     free(text);
     if (err) {
         free(r);
@@ -50,11 +51,11 @@ int peet_record_image(struct peet_record *r, const char *path, uint64_t bias, ui
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat st;
     void *bytes;
-    int err;
 
     if (fd < 0 || fstat(fd, &st) || st.st_size <= 0 ||
         (bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED) {
-        err = peet_error_set(error, PEET_EIO, "%s: cannot be read into the trace: %s", path, strerror(errno));
+        const int err = peet_error_set(error, PEET_EIO, "%s: cannot be read into the trace: %s", path, strerror(errno));
+
         if (fd >= 0)
             close(fd);
         return err;
@@ -62,10 +63,10 @@ int peet_record_image(struct peet_record *r, const char *path, uint64_t bias, ui
     image.path = (char *)(uintptr_t)path;
     image.bytes = bytes;
     image.nbytes = (size_t)st.st_size;
-    err = peet_recorder_image(r->recorder, &image);
+    peet_writer_image(r->writer, &image);
     munmap(bytes, (size_t)st.st_size);
     close(fd);
-    return err ? peet_error_set(error, err, "%s", peet_recorder_error(r->recorder)) : 0;
+    return 0;
 }
 
 void peet_record_attach(struct peet_record *r, const struct peet_map *map)
@@ -77,19 +78,20 @@ void peet_record_attach(struct peet_record *r, const struct peet_map *map)
 void peet_record_early(struct peet_record *r, const uint64_t *note, size_t n)
 {
     for (const uint64_t *end = note + n; note != end; note += 2 + PEET_RAW_NARGS(note[1]))
-        peet_recorder_early(r->recorder, note, 2 + PEET_RAW_NARGS(note[1]));
+        peet_writer_early(r->writer, note, 2 + PEET_RAW_NARGS(note[1]));
 }
 
 const char *peet_record_failed(const struct peet_record *r)
 {
-    return peet_recorder_error(r->recorder);
+    return peet_writer_sync(r->writer);
 }
 
 json_t *peet_record_json(const struct peet_record *r)
 {
     struct peet_recorder_counts n;
 
-    peet_recorder_counts(r->recorder, &n);
+    peet_writer_sync(r->writer);
+    peet_writer_counts(r->writer, &n);
     return json_pack("{s:s,s:I,s:I,s:I,s:I}", "file", "trace.peet", "streams", (json_int_t)n.streams, "turns", (json_int_t)n.turns, "words",
         (json_int_t)n.words, "bytes", (json_int_t)n.bytes);
 }
@@ -97,7 +99,7 @@ json_t *peet_record_json(const struct peet_record *r)
 void peet_record_flush(struct peet_record *r)
 {
     if (r->process == getpid()) /* children of the subject have copies of all this */
-        peet_recorder_flush(r->recorder);
+        peet_writer_flush(r->writer);
 }
 
 int peet_record_close(struct peet_record *r, json_t *ending, struct peet_error *error)
@@ -107,7 +109,7 @@ int peet_record_close(struct peet_record *r, json_t *ending, struct peet_error *
 
     json_decref(ending);
     if (r && r->process == getpid())
-        err = peet_recorder_close(r->recorder, text, error);
+        err = peet_writer_close(r->writer, text, error);
     free(text);
     free(r);
     return err;
@@ -116,13 +118,13 @@ int peet_record_close(struct peet_record *r, json_t *ending, struct peet_error *
 /* --------------------------------------------------------------------------------------- contexts */
 
 /** A stream for a context, from now on. */
-static int begin_stream(struct peet_record *r, uint32_t context, struct peet_source_context *c, struct peet_stream_info *info)
+static void begin_stream(struct peet_record *r, uint32_t context, struct peet_source_context *c, struct peet_stream_info *info)
 {
     info->fs_base = peet_ctx_fs_base(c->ctx);
     peet_ctx_stack(c->ctx, &info->stack_lo, &info->stack_hi);
     info->context = r->map ? peet_map_number(r->map, context) : 0;
     c->tape->threads = c->tape->forks = 0;
-    return peet_recorder_stream(r->recorder, info, &c->tape->stream);
+    c->tape->stream = peet_writer_stream(r->writer, info);
 }
 
 int peet__record_context(struct peet_record *r, uint32_t context, struct peet_source_context *c, struct peet_source_context *creator, int worker,
@@ -154,7 +156,7 @@ int peet__record_context(struct peet_record *r, uint32_t context, struct peet_so
 static void end_stream(struct peet_record *r, struct peet_tape *tape)
 {
     if (tape->stream != PEET_TAPE_NONE)
-        peet_recorder_end(r->recorder, tape->stream);
+        peet_writer_end(r->writer, tape->stream);
     tape->stream = PEET_TAPE_NONE;
 }
 
@@ -191,7 +193,7 @@ void peet__record_turn(struct peet_record *r, uint32_t context, struct peet_sour
     if (tape->stream != PEET_TAPE_NONE) {
         if (r->map)
             peet_map_progress(r->map, context, &turn.cycle, &instructions);
-        peet_recorder_turn(r->recorder, tape->stream, &turn, instructions);
+        peet_writer_turn(r->writer, tape->stream, &turn, instructions);
     }
     if (why != PEET_YIELD_EVENT)
         return;
@@ -207,5 +209,5 @@ void peet__record_over(struct peet_record *r, struct peet_source_context *c)
 
 void peet__record_answer(struct peet_record *r, unsigned kind, uint64_t a, uint64_t b, uint64_t value)
 {
-    peet_recorder_answer(r->recorder, &(struct peet_recorded_answer){kind, a, b, value});
+    peet_writer_answer(r->writer, &(struct peet_recorded_answer){kind, a, b, value});
 }

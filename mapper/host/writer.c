@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See writer.h.  Invariants of the ring:
+ *   1. `said` and `done` count bytes and only grow; said - done <= RING_BYTES.  Only the host writes `said`, only the writer `done`.
+ *   2. A message is whole before `said` passes its end, unless it is longer than the ring: then it is passed on piece by piece.
+ *   3. Whoever waits has set its flag before it looked at the other's count for the last time; whoever moves a count looks at the flag after.
+ */
+#include "host/writer.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RING_BYTES = 4 << 20, WAIT_MS = 100 };
+
+enum op { OP_IMAGE, OP_STREAM, OP_TURN, OP_END, OP_ANSWER, OP_EARLY, OP_FLUSH, OP_CLOSE, OP_ABANDON };
+
+/** A message; so many bytes follow. */
+struct message {
+    uint32_t op, stream;
+    uint64_t a, b, c, d;       /* as the operation has it */
+    uint64_t bytes;
+};
+
+/** One side's count, and whether somebody waits for it. */
+struct count {
+    _Alignas(64) _Atomic uint64_t n;
+    _Atomic uint32_t bell, waited;
+};
+
+struct shared {
+    struct count said, done;
+    _Atomic int opened;        /* 1: the file is there */
+    _Atomic int err;
+    char message[300];
+    struct peet_recorder_counts counts;
+    _Alignas(64) uint8_t ring[RING_BYTES];
+};
+
+struct peet_writer {
+    struct shared *shared;
+    pid_t pid;                 /* 0: it has ended */
+    uint64_t at;               /* said, and not yet published */
+    uint32_t nstreams;
+};
+
+/* ---------------------------------------------------------------------------------------- waiting */
+
+static void ring_bell(struct count *c)
+{
+    atomic_fetch_add(&c->bell, 1);
+    if (atomic_load(&c->waited))
+        syscall(SYS_futex, &c->bell, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void publish(struct count *c, uint64_t n)
+{
+    atomic_store(&c->n, n);
+    if (atomic_load(&c->waited))
+        ring_bell(c);
+}
+
+/** Wait until the count may have moved from @n. */
+static void wait_for(struct count *c, uint64_t n)
+{
+    const struct timespec some = {.tv_nsec = WAIT_MS * 1000000L};
+    const uint32_t bell = atomic_load(&c->bell);
+
+    atomic_store(&c->waited, 1);
+    if (atomic_load(&c->n) == n)
+        syscall(SYS_futex, &c->bell, FUTEX_WAIT, bell, &some, NULL, 0);
+    atomic_store(&c->waited, 0);
+}
+
+/* ------------------------------------------------------------------------------- the process: reading */
+
+struct reader {
+    struct shared *shared;
+    struct peet_recorder *recorder;
+    pid_t parent;
+    uint64_t at;
+    uint8_t *bytes;            /* of the message */
+    size_t room;
+};
+
+/** Returns: 0: the other end is dead, and all that it has said is read */
+static int more(struct reader *r)
+{
+    uint64_t said;
+
+    while ((said = atomic_load(&r->shared->said.n)) == r->at) {
+        publish(&r->shared->done, r->at);
+        if (getppid() != r->parent && atomic_load(&r->shared->said.n) == r->at)
+            return 0;
+        wait_for(&r->shared->said, r->at);
+    }
+    return 1;
+}
+
+static int read_bytes(struct reader *r, void *to, size_t n)
+{
+    uint8_t *out = to;
+
+    while (n) {
+        size_t piece;
+
+        if (r->at - atomic_load(&r->shared->done.n) > RING_BYTES / 4) /* never to a message's end: it is not performed yet */
+            publish(&r->shared->done, r->at);
+        if (!more(r))
+            return 0;
+        piece = (size_t)(atomic_load(&r->shared->said.n) - r->at);
+        piece = piece < n ? piece : n;
+        if (piece > RING_BYTES - r->at % RING_BYTES)
+            piece = RING_BYTES - r->at % RING_BYTES;
+        memcpy(out, r->shared->ring + r->at % RING_BYTES, piece);
+        r->at += piece;
+        out += piece;
+        n -= piece;
+    }
+    return 1;
+}
+
+static int read_message(struct reader *r, struct message *m)
+{
+    if (!read_bytes(r, m, sizeof *m))
+        return 0;
+    if (r->room < m->bytes) {
+        free(r->bytes);
+        r->room = m->bytes + m->bytes / 2;
+        r->bytes = malloc(r->room);
+        if (!r->bytes)
+            _exit(1);
+    }
+    return read_bytes(r, r->bytes, m->bytes);
+}
+
+static void perform(struct reader *r, const struct message *m)
+{
+    struct peet_recorded_image image;
+    struct peet_turn turn;
+    uint32_t stream;
+
+    switch (m->op) {
+    case OP_IMAGE: /* the image, its path, its contents */
+        memcpy(&image, r->bytes, sizeof image);
+        image.path = (char *)r->bytes + sizeof image;
+        image.bytes = r->bytes + sizeof image + m->a;
+        peet_recorder_image(r->recorder, &image);
+        break;
+    case OP_STREAM:
+        peet_recorder_stream(r->recorder, (const struct peet_stream_info *)(const void *)r->bytes, &stream);
+        break;
+    case OP_TURN:
+        turn = (struct peet_turn){(uint32_t)m->a, m->b, m->c, (const uint64_t *)(const void *)r->bytes, m->bytes / 8};
+        peet_recorder_turn(r->recorder, m->stream, &turn, m->d);
+        break;
+    case OP_END: peet_recorder_end(r->recorder, m->stream); break;
+    case OP_ANSWER: peet_recorder_answer(r->recorder, (const struct peet_recorded_answer *)(const void *)r->bytes); break;
+    case OP_EARLY: peet_recorder_early(r->recorder, (const uint64_t *)(const void *)r->bytes, m->bytes / 8); break;
+    default: peet_recorder_flush(r->recorder);
+    }
+}
+
+static void tell_failure(struct shared *s, int err, const char *message)
+{
+    if (!err || atomic_load(&s->err))
+        return;
+    snprintf(s->message, sizeof s->message, "%s", message);
+    atomic_store(&s->err, err);
+}
+
+/** The life of the process.  The recorded one may be killed at any time: then its end is missing in the file. */
+__attribute__((noreturn)) static void serve(struct shared *s, const char *path, const char *description, int level, pid_t parent)
+{
+    struct reader r = {.shared = s, .parent = parent};
+    struct message m = {.op = OP_FLUSH};
+    struct peet_error error = {0, ""};
+    int err;
+
+    prctl(PR_SET_NAME, "peet-trace");
+    syscall(SYS_close_range, 0, ~0U, 0);
+    err = peet_recorder_open(path, description, level, &r.recorder, &error);
+    tell_failure(s, err, error.message);
+    atomic_store(&s->opened, 1);
+    publish(&s->done, 0);
+    ring_bell(&s->done);
+    if (err)
+        _exit(1);
+    while (read_message(&r, &m) && m.op < OP_CLOSE) {
+        if (!atomic_load(&s->err)) {
+            perform(&r, &m);
+            if (peet_recorder_error(r.recorder))
+                tell_failure(s, PEET_EIO, peet_recorder_error(r.recorder));
+        }
+        peet_recorder_counts(r.recorder, &s->counts);
+    }
+    if (m.op < OP_CLOSE)
+        peet_recorder_flush(r.recorder);
+    err = peet_recorder_close(r.recorder, m.op == OP_CLOSE ? (const char *)r.bytes : NULL, &error);
+    tell_failure(s, err, error.message);
+    publish(&s->done, r.at);
+    _exit(err ? 1 : 0);
+}
+
+/* --------------------------------------------------------------------------------- the host: saying */
+
+/** Has it ended?  Nobody but us can wait for it. */
+static int is_gone(struct peet_writer *w, int flags)
+{
+    siginfo_t info = {0};
+
+    if (!w->pid)
+        return 1;
+    if (waitid(P_PID, (id_t)w->pid, &info, WEXITED | __WCLONE | flags) == 0 && info.si_pid != w->pid)
+        return 0;
+    w->pid = 0;
+    return 1;
+}
+
+static int broken(struct peet_writer *w)
+{
+    if (!is_gone(w, WNOHANG))
+        return 0;
+    tell_failure(w->shared, PEET_EIO, "the process that writes the trace has been killed; what it had written can be read");
+    return 1;
+}
+
+/** Returns: how many bytes there is room for, at least 1; 0: nobody reads any more */
+static size_t wait_room(struct peet_writer *w)
+{
+    uint64_t done;
+
+    while (w->at - (done = atomic_load(&w->shared->done.n)) >= RING_BYTES) {
+        publish(&w->shared->said, w->at);
+        wait_for(&w->shared->done, done);
+        if (atomic_load(&w->shared->done.n) == done && broken(w))
+            return 0;
+    }
+    return (size_t)(RING_BYTES - (w->at - done));
+}
+
+static void say_bytes(struct peet_writer *w, const void *bytes, size_t n)
+{
+    const uint8_t *from = bytes;
+
+    while (n) {
+        size_t piece = wait_room(w);
+
+        if (!piece)
+            return;
+        piece = piece < n ? piece : n;
+        if (piece > RING_BYTES - w->at % RING_BYTES)
+            piece = RING_BYTES - w->at % RING_BYTES;
+        memcpy(w->shared->ring + w->at % RING_BYTES, from, piece);
+        w->at += piece;
+        from += piece;
+        n -= piece;
+    }
+}
+
+static void say(struct peet_writer *w, struct message m, const void *bytes)
+{
+    if (!w->pid || atomic_load(&w->shared->err))
+        return;
+    say_bytes(w, &m, sizeof m);
+    say_bytes(w, bytes, m.bytes);
+    publish(&w->shared->said, w->at);
+}
+
+void peet_writer_image(struct peet_writer *w, const struct peet_recorded_image *image)
+{
+    const size_t path = strlen(image->path) + 1;
+    const struct message m = {.op = OP_IMAGE, .a = path, .bytes = sizeof *image + path + image->nbytes};
+
+    if (!w->pid || atomic_load(&w->shared->err))
+        return;
+    say_bytes(w, &m, sizeof m);
+    say_bytes(w, image, sizeof *image);
+    say_bytes(w, image->path, path);
+    say_bytes(w, image->bytes, image->nbytes);
+    publish(&w->shared->said, w->at);
+}
+
+uint32_t peet_writer_stream(struct peet_writer *w, const struct peet_stream_info *info)
+{
+    say(w, (struct message){.op = OP_STREAM, .bytes = sizeof *info}, info);
+    return w->nstreams++;
+}
+
+void peet_writer_turn(struct peet_writer *w, uint32_t stream, const struct peet_turn *turn, uint64_t instructions)
+{
+    say(w, (struct message){OP_TURN, stream, turn->why, turn->result, turn->cycle, instructions, turn->n * 8}, turn->words);
+}
+
+void peet_writer_end(struct peet_writer *w, uint32_t stream)
+{
+    say(w, (struct message){.op = OP_END, .stream = stream}, NULL);
+}
+
+void peet_writer_answer(struct peet_writer *w, const struct peet_recorded_answer *answer)
+{
+    say(w, (struct message){.op = OP_ANSWER, .bytes = sizeof *answer}, answer);
+}
+
+void peet_writer_early(struct peet_writer *w, const uint64_t *words, size_t n)
+{
+    say(w, (struct message){.op = OP_EARLY, .bytes = n * 8}, words);
+}
+
+void peet_writer_flush(struct peet_writer *w)
+{
+    say(w, (struct message){.op = OP_FLUSH}, NULL);
+}
+
+const char *peet_writer_sync(struct peet_writer *w)
+{
+    uint64_t done;
+
+    while (w->pid && (done = atomic_load(&w->shared->done.n)) != w->at) {
+        wait_for(&w->shared->done, done);
+        if (atomic_load(&w->shared->done.n) == done && broken(w))
+            break;
+    }
+    return atomic_load(&w->shared->err) ? w->shared->message : NULL;
+}
+
+void peet_writer_counts(const struct peet_writer *w, struct peet_recorder_counts *out_counts)
+{
+    *out_counts = w->shared->counts;
+}
+
+int peet_writer_close(struct peet_writer *w, const char *ending, struct peet_error *error)
+{
+    int err;
+
+    if (!w)
+        return 0;
+    if (w->pid) {
+        const struct message m = {.op = ending ? OP_CLOSE : OP_ABANDON, .bytes = ending ? strlen(ending) + 1 : 0};
+
+        say_bytes(w, &m, sizeof m);
+        say_bytes(w, ending, m.bytes);
+        publish(&w->shared->said, w->at);
+        while (!is_gone(w, 0) && errno == EINTR)
+            ;
+    }
+    err = atomic_load(&w->shared->err);
+    if (err)
+        peet_error_set(error, err, "%s", w->shared->message);
+    munmap(w->shared, sizeof *w->shared);
+    free(w);
+    return err;
+}
+
+/** The process, with all signals blocked: those of the terminal are for the recorded one. */
+static pid_t start(struct shared *s, const char *path, const char *description, int level)
+{
+    const pid_t parent = getpid();
+    sigset_t all, before;
+    long pid;
+
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    pid = syscall(SYS_clone, 0, NULL, NULL, NULL, 0); /* a fork without a signal at its end, and without handlers for forks */
+    if (!pid)
+        serve(s, path, description, level, parent);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return (pid_t)pid;
+}
+
+int peet_writer_open(const char *path, const char *description, int level, struct peet_writer **out_writer, struct peet_error *error)
+{
+    struct shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct peet_writer *w = calloc(1, sizeof *w);
+    int err;
+
+    *out_writer = NULL;
+    if (!w || s == MAP_FAILED) {
+        free(w);
+        if (s != MAP_FAILED)
+            munmap(s, sizeof *s);
+        return peet_error_set(error, PEET_ENOMEM, "out of memory for the trace");
+    }
+    w->shared = s;
+    w->pid = start(s, path, description, level);
+    if (w->pid < 0) {
+        err = peet_error_set(error, PEET_EIO, "cannot start the process that writes the trace: %s", strerror(errno));
+        w->pid = 0;
+        munmap(s, sizeof *s);
+        free(w);
+        return err;
+    }
+    while (!atomic_load(&s->opened) && !broken(w))
+        wait_for(&s->done, 0);
+    if (!(err = atomic_load(&s->err))) {
+        *out_writer = w;
+        return 0;
+    }
+    peet_error_set(error, err, "%s", s->message);
+    is_gone(w, 0);
+    munmap(s, sizeof *s);
+    free(w);
+    return err;
+}
