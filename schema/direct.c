@@ -5,11 +5,25 @@
  * at once with its consequences: a miss is the machine's business, and comes back.
  */
 #include "direct.h"
+#include "emit.h"
 
 #include <peet/raw.h>
 
 #include <stdlib.h>
 #include <string.h>
+
+static void free_direct(struct peet_program *p)
+{
+    for (unsigned k = 0; k < p->nfunctions; k++)
+        if (p->functions[k]->direct != NULL)
+            free(p->functions[k]->direct->hops);
+#ifdef __x86_64__
+    peet__chunks_free(&p->direct->chunks);
+    peet__direct_paths_free(p->direct);
+#endif
+    free(p->direct);
+    p->direct = NULL;
+}
 
 int peet_program_set_direct(struct peet_program *p, const struct peet_direct *ops, void *self)
 {
@@ -21,6 +35,7 @@ int peet_program_set_direct(struct peet_program *p, const struct peet_direct *op
 #ifdef __x86_64__
     if (ops->table(self, &d->table) == 0) {
         p->direct = d;
+        p->direct_free = free_direct;
         return 0;
     }
 #endif
@@ -692,28 +707,12 @@ struct peet__direct_function *peet__direct_make(struct peet__direct *direct, str
     return made;
 }
 
-void peet__direct_free(struct peet_program *p)
-{
-    if (p->direct != NULL) {
-        peet__chunks_free(&p->direct->chunks);
-        peet__direct_paths_free(p->direct);
-    }
-    free(p->direct);
-    p->direct = NULL;
-}
-
 #else
 
 struct peet__direct_function *peet__direct_make(struct peet__direct *direct, struct peet__function *f)
 {
     (void)direct, (void)f;
     return NULL;
-}
-
-void peet__direct_free(struct peet_program *p)
-{
-    free(p->direct);
-    p->direct = NULL;
 }
 
 #endif

@@ -112,7 +112,6 @@ struct peet__direct {
 struct peet__direct_function *peet__direct_make(struct peet__direct *direct, struct peet__function *function);
 /** A block with code came as an event: new code is made if that was because of a watch that is over. */
 void peet__direct_came(struct peet_program *program, struct peet__function *function, uint32_t index);
-void peet__direct_free(struct peet_program *program);
 
 /** watch.c: code asks.  @value: that does not keep to the guard.  Returns: 0, or -1: the block is to come as an event */
 int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site *site, uint64_t value);

@@ -163,8 +163,14 @@ static size_t most_bytes(const struct peet__function *f, uint32_t index)
     return n;
 }
 
+static void free_chunks(struct peet_program *p)
+{
+    peet__chunks_free(&p->native_chunks);
+}
+
 static struct peet__chunk *chunk_for(struct peet_program *p, size_t room)
 {
+    p->native_free = free_chunks;
     struct peet__chunk *c = peet__chunk_for(&p->native_chunks, room + CODE_AT);
     if (c == NULL || c->used != PEET__CHUNK_BEGIN)
         return c;
@@ -210,22 +216,12 @@ const struct peet__native *peet__native_make(struct peet_program *p, struct peet
     return n;
 }
 
-void peet__native_free(struct peet_program *p)
-{
-    peet__chunks_free(&p->native_chunks);
-}
-
 #else
 
 const struct peet__native *peet__native_make(struct peet_program *p, struct peet__function *f, int want_addresses)
 {
     (void)p, (void)f, (void)want_addresses;
     return NULL;
-}
-
-void peet__native_free(struct peet_program *p)
-{
-    (void)p;
 }
 
 #endif

@@ -35,6 +35,5 @@ struct peet__native {
 /** peet__native_make() - Returns: the code; NULL: not possible.  Lives as long as the program.
  *  @want_addresses: events have values */
 const struct peet__native *peet__native_make(struct peet_program *program, struct peet__function *function, int want_addresses);
-void peet__native_free(struct peet_program *program);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program under study: its images and functions, found by name, number and run-time address. */
-#include "native.h"
-#include "direct.h"
 #include "format.h"
 #include "program.h"
 
@@ -34,10 +32,12 @@ void peet_program_free(struct peet_program *p)
 {
     if (p == NULL)
         return;
+    if (p->native_free != NULL)
+        p->native_free(p);
+    if (p->direct_free != NULL)
+        p->direct_free(p);
     for (unsigned k = 0; k < p->nfunctions; k++)
         peet__function_free(p->functions[k]);
-    peet__native_free(p);
-    peet__direct_free(p);
     for (unsigned k = 0; k < p->nimages; k++)
         image_free(p->images[k]);
     free(p->functions);

@@ -133,6 +133,8 @@ struct peet_program {
     uint32_t values_capacity, slots_capacity; /* the most of any block */
     struct peet__chunk *native_chunks; /* native.c */
     struct peet__direct *direct;       /* direct.c; NULL: no machine has asked for it */
+    /* Whoever makes machine code for the program's functions frees it, too; NULL: there is none. */
+    void (*native_free)(struct peet_program *program), (*direct_free)(struct peet_program *program);
     struct peet_program_gaps gaps;
     int granularity;
     struct peet__function **synthetics; /* by enum peet_synthetic, NULL: not asked for yet; they are among functions */

@@ -4,7 +4,6 @@
  * compute addresses.  Every number is checked against the bytes that are left before it is believed: a
  * damaged record yields PEET_EFORMAT, never a wild access.
  */
-#include "direct.h"
 #include "program.h"
 
 #include "checksum.h"
@@ -628,8 +627,6 @@ void peet__function_free(struct peet__function *f)
 {
     if (f == NULL)
         return;
-    if (f->direct != NULL)
-        free(f->direct->hops);
     for (uint32_t k = 0; k < f->nowned; k++)
         free(f->owned[k]);
     free(f->owned);
