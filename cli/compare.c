@@ -3,7 +3,7 @@
 #include "trace.h"
 
 #include "common.h"
-#include "decode.h"
+#include "decode/decode.h"
 #include "trace/compare.h"
 #include "trace/insns.h"
 

@@ -2,7 +2,7 @@
 /* The subject before it runs; see program.h. */
 #include "program.h"
 
-#include "decode.h"
+#include "decode/decode.h"
 
 #include <elf.h>
 #include <errno.h>

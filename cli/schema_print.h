@@ -3,8 +3,8 @@
 #ifndef PEET_CLI_SCHEMA_PRINT_H
 #define PEET_CLI_SCHEMA_PRINT_H
 
-#include "data.h"
-#include "decode.h"
+#include "debuginfo/data.h"
+#include "decode/decode.h"
 
 struct peet_cli_schema_totals {
     uint64_t functions, blocks, instructions, references, code_bytes;

@@ -7,7 +7,7 @@
 #include "supervise.h"
 
 #include "common.h"
-#include "config/spill.h"
+#include "base/spill.h"
 #include "progress.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 
 #include "bytes.h"
 #include "costtable.h"
-#include "costs_format.h"
+#include "program/costs_format.h"
 
 #include "llvm/ADT/APInt.h"
 #include "llvm/Config/llvm-config.h"

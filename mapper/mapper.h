@@ -28,7 +28,7 @@
 #ifndef PEET_MAPPER_H
 #define PEET_MAPPER_H
 
-#include "decode.h"
+#include "decode/decode.h"
 #include <peet/counting.h>
 #include <peet/error.h>
 #include <peet/module.h>

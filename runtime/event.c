@@ -4,7 +4,7 @@
  * of compiled code.  An event suspends the context until the mapper has performed it; a note does not.
  */
 #include "signals.h"
-#include "waits.h"
+#include "jit/waits.h"
 
 #include <errno.h>
 #include <peet/module.h>

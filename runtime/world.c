@@ -8,7 +8,7 @@
 #include "domain_internal.h"
 
 #include <peet/module.h>
-#include "decode.h"
+#include "decode/decode.h"
 
 static int simulating;
 

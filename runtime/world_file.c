@@ -21,7 +21,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include <peet/module.h>
-#include "decode.h"
+#include "decode/decode.h"
 
 ssize_t __read_chk(int, void *, size_t, size_t);
 ssize_t __pread_chk(int, void *, size_t, off_t, size_t);

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <wchar.h>
-#include "decode.h"
+#include "decode/decode.h"
 #include "world_stdio.h"
 
 int __printf_chk(int, const char *, ...);

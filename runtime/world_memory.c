@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 #include <wchar.h>
-#include "decode.h"
+#include "decode/decode.h"
 
 void *__memcpy_chk(void *, const void *, size_t, size_t);
 void *__memmove_chk(void *, const void *, size_t, size_t);

@@ -16,7 +16,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include <peet/module.h>
-#include "decode.h"
+#include "decode/decode.h"
 
 ssize_t __recv_chk(int, void *, size_t, size_t, int);
 ssize_t __recvfrom_chk(int, void *, size_t, size_t, int, struct sockaddr *, socklen_t *);

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "decode.h"
+#include "decode/decode.h"
 
 struct sort {
     size_t size;

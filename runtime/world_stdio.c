@@ -22,7 +22,7 @@
 #include <unistd.h>
 #include <wchar.h>
 #include <peet/module.h>
-#include "decode.h"
+#include "decode/decode.h"
 #include "world_stdio.h"
 
 size_t __fread_chk(void *, size_t, size_t, size_t, FILE *);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 #include <wchar.h>
-#include "decode.h"
+#include "decode/decode.h"
 
 char *__strdup(const char *);
 char *__strndup(const char *, size_t);

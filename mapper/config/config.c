@@ -5,8 +5,8 @@
  */
 #include "config/parts.h"
 #include "modules/modhost.h"
-#include "modules/names.h"
-#include "config/text.h"
+#include "base/names.h"
+#include "base/text.h"
 
 #include <limits.h>
 #include <stdio.h>

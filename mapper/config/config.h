@@ -13,27 +13,12 @@
 #include <jansson.h>
 #include <peet/error.h>
 #include "mapper.h"
+#include "modules/given.h"
 
 #define PEET_CONFIG_VERSION 1
 #define PEET_EXPLORE_ALL UINT64_MAX
 
 enum peet_granularity { PEET_GRANULARITY_SYNC, PEET_GRANULARITY_BLOCK, PEET_GRANULARITY_REF, PEET_GRANULARITY_BLOCKS };
-
-/** One parameter of a module. */
-struct peet_config_param {
-    char *name;
-    char *text;       /* as the user would write it; after resolving: in the form that the file shows */
-    char *where;      /* "run.cfg:12", "--machine"; NULL for a default */
-    uint32_t type;    /* enum peet_param_type; PEET_PARAM_STRING until resolved */
-};
-
-struct peet_config_module {
-    char *module;     /* name or path, as given; NULL: none */
-    char *path;       /* absolute path of the shared object; NULL until resolved */
-    char *where;
-    struct peet_config_param *params;
-    size_t nparams;
-};
 
 /** Texts that can be given several times. */
 struct peet_config_texts {

@@ -3,7 +3,7 @@
  * Settings of consistency models and of exploration, from text; see config.h.
  */
 #include "config/parts.h"
-#include "config/text.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include "config/parts.h"
 #include "data/rules.h"
 #include "data/datamap.h"
-#include "modules/stats.h"
-#include "config/text.h"
+#include "base/stats.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

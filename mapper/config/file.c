@@ -5,10 +5,10 @@
  * could have typed.
  */
 #include "config/parts.h"
-#include "config/files.h"
-#include "modules/stats.h"
-#include "modules/names.h"
-#include "config/text.h"
+#include "base/files.h"
+#include "base/stats.h"
+#include "base/names.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>

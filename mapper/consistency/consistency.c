@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See consistency.h. */
 #include "consistency/consistency.h"
-#include "consistency/explore.h"
-#include "modules/stats.h"
 #include "sync/sync.h"
+#include "consistency/explore.h"
+#include "base/stats.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -162,6 +162,8 @@ static void view_refresh(const struct peet_views *views, unsigned processor)
     c->world->refresh(c->world->arg, processor + 1);
 }
 
+static int perform_pending(struct peet_map *map);
+
 /* ------------------------------------------------------------------------------------------------- life and death */
 
 int peet_map_set_consistency(struct peet_map *map, const struct peet_module *module, const struct peet_consistency *ops,
@@ -173,6 +175,7 @@ int peet_map_set_consistency(struct peet_map *map, const struct peet_module *mod
     if (!c)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     map->consistency = c;
+    map->perform_pending = perform_pending;
     if (map->machine && map->machine->module->main)
         return peet_error_set(error, PEET_EUNSUPPORTED, "%s brings its own main loop: no consistency models and no explorations with it",
             map->machine->module->name);
@@ -208,6 +211,7 @@ void peet__consistency_free(struct peet_map *map)
     peet__map_module_free(map->consistency->instance);
     free(map->consistency);
     map->consistency = NULL;
+    map->perform_pending = NULL;
 }
 
 int peet_map_consistency_stats(struct peet_map *map, json_t *root)
@@ -550,7 +554,8 @@ void peet__consistency_access(struct peet_map *map, struct peet_map_core *core)
     order(map, hw, ordering, core->clock);
 }
 
-int peet__consistency_all_seen(struct peet_map *map)
+/* map->perform_pending */
+static int perform_pending(struct peet_map *map)
 {
     struct peet_map_consistency *c = map->consistency;
     const uint64_t before = c->memory_epoch;

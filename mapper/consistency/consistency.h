@@ -9,7 +9,7 @@
 #ifndef PEET_MAP_CONSISTENCY_H
 #define PEET_MAP_CONSISTENCY_H
 
-#include "engine/map.h"
+#include "state/map.h"
 #include <peet/consistency.h>
 
 enum { PEET_FOOTPRINT_MOST = 48 };
@@ -96,8 +96,6 @@ void peet__consistency_blocks(struct peet_map *map, struct peet_map_core *core, 
 void peet__consistency_event(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event);
 /** The core's context goes on with the access before which it has waited (ATOMIC): what it orders is done now, as nobody acts in between. */
 void peet__consistency_access(struct peet_map *map, struct peet_map_core *core);
-/** Every context waits for what somebody has stored: all that is pending is performed.  Returns: 1 if that has changed anything */
-int peet__consistency_all_seen(struct peet_map *map);
 /** Exploring: those that have come, and are still there, see everything. */
 void peet__consistency_came(struct peet_map *map);
 /** A context comes onto a core, which another one had before. */

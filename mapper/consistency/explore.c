@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See explore.h. */
 #include "consistency/explore.h"
-#include "sync/sync.h"
 
 #include <stdlib.h>
 #include <string.h>

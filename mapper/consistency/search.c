@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See search.h. */
 #include "consistency/search.h"
-#include "engine/splitmix.h"
+#include "base/splitmix.h"
 
 #include <errno.h>
 #include <inttypes.h>

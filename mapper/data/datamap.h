@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <peet/error.h>
 #include <peet/module.h>
-#include "data.h"
+#include "debuginfo/data.h"
 
 struct peet_datamap;
 struct peet_index;

@@ -2,9 +2,9 @@
 /* See data/rules.h: the text of rules, and which structures they are about. */
 #include "data/rules.h"
 #include "data/parts.h"
-#include "modules/names.h"
+#include "base/names.h"
 #include "data/remap.h"
-#include "config/text.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  *   3. Who changes what others can see calls go_back() before, for each hardware context that may have seen it too early; that one then
  *      has done exactly the blocks that begin before the present moment (Jefferson, Virtual Time, TOPLAS 1985).
  */
-#include "engine/map.h"
+#include "state/map.h"
 
 enum { LEASH_LEAST_CYCLES = 64 };
 

@@ -3,7 +3,7 @@
  * Executed blocks on their way to the modules and into the counts: one by one, and by the batch as they were decoded.
  * Called by the engine in map.c and by the pull form; turns of a loop are in loops.c.
  */
-#include "engine/map.h"
+#include "state/map.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Data structures as modules see them (struct peet_env), and the notes of allocations on their way to the table.
  * deliver.c installs the services in each module's env.
  */
-#include "engine/map.h"
+#include "state/map.h"
 #include "data/datamap.h"
 
 static struct peet_datamap *of(const struct peet_env *env)

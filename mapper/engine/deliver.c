@@ -2,10 +2,10 @@
 /*
  * Instances of modules and the services that they get.
  */
-#include "engine/map.h"
+#include "state/map.h"
 #include "consistency/consistency.h"
-#include "engine/splitmix.h"
-#include "modules/stats.h"
+#include "base/splitmix.h"
+#include "base/stats.h"
 
 #include <stdarg.h>
 #include <stdio.h>

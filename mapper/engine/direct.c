@@ -3,7 +3,7 @@
  * Blocks that the machine leaves to peet (direct.h), and observers let pass: the decoder takes them in machine code, the engine sees no
  * events.  How often each was taken is counted there, and fetched when somebody wants to know.
  */
-#include "engine/map.h"
+#include "state/map.h"
 
 /** Do all who want to see blocks say which of them they need not see? */
 static int observed(const struct peet_map *map)

@@ -4,7 +4,7 @@
  * the loop is joined.  In the function form one worker context of the source carries iteration after
  * iteration and is parked in between; in the marker form every iteration is a context of the source.
  */
-#include "engine/map.h"
+#include "state/map.h"
 #include "worker.h"
 
 #include <stdlib.h>

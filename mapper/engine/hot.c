@@ -5,8 +5,8 @@
  *
  * Each execution of an instruction counts once; the repetitions of string instructions, which the totals count, are not here.
  */
-#include "engine/map.h"
-#include "modules/stats.h"
+#include "state/map.h"
+#include "base/stats.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * machine takes is a turn that it would have taken through block(), no further in time.
  */
 #include "consistency/consistency.h"
-#include "engine/map.h"
+#include "state/map.h"
 
 int peet_map_wants_loops(const struct peet_map *map)
 {

@@ -3,7 +3,7 @@
  * The engine: whose turn it is, what it does, and the books.  A winner tree holds when each hardware
  * context acts next; the one that acts goes on without touching the tree while no other is due.
  */
-#include "engine/map.h"
+#include "state/map.h"
 #include "consistency/consistency.h"
 #include "consistency/explore.h"
 #include "sync/sync.h"

@@ -3,7 +3,7 @@
  * References on their way to the modules in another layout (remap.h): blocks as the source gives them, and operations on
  * ranges, which come in pieces where their data lies in pieces.
  */
-#include "engine/map.h"
+#include "state/map.h"
 #include "data/remap.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 /*
  * A mapper's life and death: its memory, its machine and its observers.
  */
-#include "engine/map.h"
+#include "state/map.h"
 #include "consistency/consistency.h"
 #include "engine/processors.h"
 #include "sync/sync.h"

@@ -3,9 +3,9 @@
  * What the mapper knows, as numbers and as a part of stats.json.  All of it may be asked for while the
  * run is still going on (a crash of the subject): the books are then closed at the latest clock.
  */
-#include "engine/map.h"
+#include "state/map.h"
 #include "sync/sync.h"
-#include "modules/stats.h"
+#include "base/stats.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Memory reports: what the machine says of its caches goes to the observers that asked for it.  deliver.c installs
  * these services in each module's env.
  */
-#include "engine/map.h"
+#include "state/map.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * so the ready list is in order of readiness however far hardware contexts have run ahead.  The heap
  * is leaf 0 of the winner tree: at equal times arrivals come before any hardware context acts.
  */
-#include "engine/map.h"
+#include "state/map.h"
 #include "sync/sync.h"
 
 #include <limits.h>

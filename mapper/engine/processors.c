@@ -3,8 +3,8 @@
  * Costs of instructions for modules: env->processor(), env->cost() and env->processor_error(), which deliver.c installs in
  * each module's env.  The table is opened when a module first asks for a processor.
  */
-#include "engine/map.h"
-#include "modules/names.h"
+#include "state/map.h"
+#include "base/names.h"
 #include "engine/processors.h"
 
 #include <dlfcn.h>

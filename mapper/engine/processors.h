@@ -6,7 +6,7 @@
 #ifndef PEET_PROCESSORS_H
 #define PEET_PROCESSORS_H
 
-#include <costs.h>
+#include <program/costs.h>
 #include <stddef.h>
 
 /**

@@ -4,7 +4,7 @@
  * and says afterwards what it cost.  The same engine underneath: a machine that always pulls the
  * hardware context with the least env->clock(), ties by index, sees what the push form would show it.
  */
-#include "engine/map.h"
+#include "state/map.h"
 #include "sync/sync.h"
 
 #include <string.h>

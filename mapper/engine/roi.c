@@ -3,8 +3,8 @@
  * Sums over the regions of interest.  The mapper calls peet__roi_mark() when a mark is delivered; all that
  * other hardware contexts have done by then is before it.
  */
-#include "engine/map.h"
-#include "modules/stats.h"
+#include "state/map.h"
+#include "base/stats.h"
 
 #include <stdlib.h>
 

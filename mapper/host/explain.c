@@ -2,7 +2,7 @@
 /* See explain.h. */
 #include "host/explain.h"
 #include "host/report.h"
-#include "modules/stats.h"
+#include "base/stats.h"
 
 #include <stdio.h>
 #include <string.h>

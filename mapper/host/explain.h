@@ -7,7 +7,7 @@
 #define PEET_HOST_EXPLAIN_H
 
 #include "consistency/explore.h"
-#include "decode.h"
+#include "decode/decode.h"
 
 #include <jansson.h>
 

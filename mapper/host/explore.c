@@ -13,7 +13,7 @@
 #include "host/report.h"
 #include "host/token.h"
 #include "consistency/search.h"
-#include "modules/stats.h"
+#include "base/stats.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,8 +4,8 @@
 #define PEET_HOST_FOREIGN_H
 
 #include "config/config.h"
-#include "decode.h"
-#include "modules/stats.h"
+#include "decode/decode.h"
+#include "base/stats.h"
 
 /** peet_host_foreign_start() - from the next resume on, contexts record foreign code.  Returns: 0 or a peet_err */
 int peet_host_foreign_start(const struct peet_config *config, struct peet_program *program, struct peet_error *error);

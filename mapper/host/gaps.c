@@ -2,7 +2,7 @@
 /* What the results cannot hold; see gaps.h. */
 #include "host/gaps.h"
 #include "host/unseen.h"
-#include "modules/stats.h"
+#include "base/stats.h"
 
 #include <fcntl.h>
 #include <gelf.h>

@@ -6,7 +6,7 @@
  * ends in a crash or a deadlock of the subject, or by a module (guard.h), leaves what there was, with the reason in `.end`.
  */
 #include "config/config.h"
-#include "config/spill.h"
+#include "base/spill.h"
 #include "host/consistency.h"
 #include "host/data.h"
 #include "host/foreign.h"
@@ -19,7 +19,7 @@
 #include "modules/modhost.h"
 #include "host/source.h"
 #include "host/unseen.h"
-#include "modules/stats.h"
+#include "base/stats.h"
 
 #include <errno.h>
 #include <inttypes.h>

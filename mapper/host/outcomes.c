@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See outcomes.h. */
 #include "host/outcomes.h"
-#include "modules/stats.h"
+#include "base/stats.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* See recording.h. */
 #include "host/recording.h"
 #include "host/report.h"
-#include "modules/stats.h"
+#include "base/stats.h"
 
 #include <stdio.h>
 #include <stdlib.h>

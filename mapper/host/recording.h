@@ -8,7 +8,7 @@
 
 #include "config/config.h"
 #include "data/datamap.h"
-#include "decode.h"
+#include "decode/decode.h"
 #include "host/source.h"
 #include "host/tape.h"
 

@@ -7,7 +7,7 @@
 #include "foreign/translate.h"
 #include "host/report.h"
 #include "arch/x86_64/registers.h"
-#include "modules/stats.h"
+#include "base/stats.h"
 
 #include <dlfcn.h>
 #include <libunwind.h>

@@ -6,7 +6,7 @@
 #ifndef PEET_HOST_REPORT_H
 #define PEET_HOST_REPORT_H
 
-#include "decode.h"
+#include "decode/decode.h"
 #include "runtime.h"
 #include <jansson.h>
 

@@ -5,7 +5,7 @@
  */
 #include "host/unseen.h"
 #include "host/report.h"
-#include "modules/stats.h"
+#include "base/stats.h"
 #include "runtime.h"
 
 #include <dlfcn.h>

@@ -4,7 +4,7 @@
  * once, so that others may trust it.  The parameters are in params.c.
  */
 #include "modules/modhost.h"
-#include "modules/names.h"
+#include "base/names.h"
 
 #include <peet/consistency.h>
 #include <peet/direct.h>

@@ -3,9 +3,9 @@
  * The parameters of modules: texts against the module's table.
  */
 #include "modules/modhost.h"
-#include "config/config.h"
-#include "modules/names.h"
-#include "config/text.h"
+#include "modules/given.h"
+#include "base/names.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

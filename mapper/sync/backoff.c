@@ -6,7 +6,7 @@
  * disturbance here: after many failures the try is put off by a random time, longer from time to time, and decided
  * then.  mutex.c and rwlock.c ask before a try fails.
  */
-#include "engine/splitmix.h"
+#include "base/splitmix.h"
 #include "sync/sync.h"
 
 enum {

@@ -4,7 +4,7 @@
  * numbers for stats.json.
  */
 #include "sync/sync.h"
-#include "modules/stats.h"
+#include "base/stats.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

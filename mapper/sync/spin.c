@@ -11,7 +11,6 @@
  * context that did more than look has come or gone.  The work is done at ATOMIC events only, and that on blocks for suspects only.
  */
 #include "sync/sync.h"
-#include "consistency/consistency.h"
 
 #include <limits.h>
 #include <string.h>
@@ -193,7 +192,7 @@ void peet__spin_check(struct peet_map *map)
     }
     if (!settled || (map->ops->outside && map->ops->outside(map->source)))
         return;
-    if (spinning && peet__consistency_on(map) && peet__consistency_all_seen(map)) {
+    if (spinning && map->perform_pending && map->perform_pending(map)) {
         map->sync->spin_epoch++;
         return;
     }

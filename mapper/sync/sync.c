@@ -3,7 +3,7 @@
  * What all kinds of synchronisation share: the table of objects, waits and their ends, deadlines, the
  * choice among waiters, misuse; and the way from a request to the file that knows its kind.
  */
-#include "engine/splitmix.h"
+#include "base/splitmix.h"
 #include "sync/sync.h"
 
 #include <errno.h>

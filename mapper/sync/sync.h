@@ -20,7 +20,7 @@
 #define PEET_SYNC_H
 
 #define HASH_NONFATAL_OOM 1
-#include "engine/map.h"
+#include "state/map.h"
 #include <uthash.h>
 
 /** Types of objects beyond enum peet_sync_type. */

@@ -15,7 +15,7 @@
 #include <Zydis/Zydis.h>
 #include <peet/error.h>
 #include <peet/module.h>
-#include "foreign_block.h"
+#include "program/foreign_block.h"
 
 /* ---------------------------------------------------------------------------------------------- images.c */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stream of a recording as instructions; see insns.h. */
-#include "decode.h"
+#include "decode/decode.h"
 #include "trace/insns.h"
 #include "trace/recording.h"
 

@@ -3,7 +3,7 @@
  * Fuzzes the reader of the table of costs.  The input is what stands behind the header of a table; or, if its first byte is even, changes
  * to the small table that the unit test has: pairs of a place and a value.  Whatever the bytes are, the reader answers or says why not.
  */
-#include "costs.h"
+#include "program/costs.h"
 #include "small_costs.h"
 
 #include <stdlib.h>

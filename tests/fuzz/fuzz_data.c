@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the reader of debug information: whatever file is given, all that it says can be looked at. */
-#include "data.h"
+#include "debuginfo/data.h"
 
 #include <stdio.h>
 #include <stdlib.h>

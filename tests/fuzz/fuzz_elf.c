@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes what stands before the schema: any file given as a program yields functions or an error. */
-#include "decode.h"
+#include "decode/decode.h"
 
 #include <stdio.h>
 #include <stdlib.h>

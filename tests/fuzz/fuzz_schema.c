@@ -3,7 +3,8 @@
  * Fuzzes the schema reader and the decoder: the input is the contents of a .peet.schema section, then
  * (behind a marker) raw words.  Whatever the bytes are, the reader answers with functions or an error.
  */
-#include "program.h"
+#include "decode/decode.h"
+#include "program/parts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Who includes whom: tests, examples, bench -> cli -> mapper -> { threadlib, runtime } -> schema;
-# threadlib -> runtime; simulators -> schema; compiler-pass -> schema.  No circles.
+# threadlib -> runtime; simulators -> schema; compiler-pass -> schema.  No circles, neither among these folders nor among
+# the folders inside one of them; arch/ is the half of its parent that knows a processor.
 set -u
 cd "${1:-$PEET_SOURCE}" || exit 99
 folders="schema compiler-pass runtime threadlib simulators mapper cli"
@@ -39,6 +40,41 @@ folders="schema compiler-pass runtime threadlib simulators mapper cli"
             }
         return last
     }
+    # a folder, or its parent if it is for one processor
+    function room(path) { sub(/\/[^\/]*$/, "", path); sub(/\/arch\/[^\/]*$/, "", path); return path }
+    function arrow(from, to) {
+        if (from == to || top(from "/") != top(to "/") || ((from, to) in arrows))
+            return
+        arrows[from, to] = file ":" part[2]
+        out[from]++
+        rooms[from]
+        rooms[to]
+    }
+    # Rooms that need nobody are taken away until none is left; what stays is in a circle, or needs one.
+    function circles(    changed, r, pair, ends, bad) {
+        do {
+            changed = 0
+            for (r in rooms)
+                if (out[r] + 0 == 0) {
+                    for (pair in arrows) {
+                        split(pair, ends, SUBSEP)
+                        if (ends[2] == r) {
+                            out[ends[1]]--
+                            delete arrows[pair]
+                        }
+                    }
+                    delete rooms[r]
+                    changed = 1
+                    break
+                }
+        } while (changed)
+        for (pair in arrows) {
+            split(pair, ends, SUBSEP)
+            print "FAIL: circle: " ends[1] " needs " ends[2] " (" arrows[pair] ")"
+            bad = 1
+        }
+        return bad
+    }
     $1 == "header" { header[$2]; path[n++] = $2; next }
     {
         split($0, part, ":")
@@ -48,9 +84,15 @@ folders="schema compiler-pass runtime threadlib simulators mapper cli"
         sub(/[>"].*/, "", name)
         checked++
         owner = top(target(file, name))
+        if (owner != "")
+            arrow(room(file), room(target(file, name)))
         if (owner != "" && index(allowed[top(file)], " " owner " ") == 0) {
             print "FAIL: " file ":" part[2] ": " top(file) " includes " target(file, name) " of " owner
             failed = 1
         }
     }
-    END { print checked + 0 " includes looked at"; exit failed || !checked }'
+    END {
+        failed += circles()
+        print checked + 0 " includes looked at"
+        exit failed || !checked
+    }'

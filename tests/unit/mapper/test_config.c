@@ -3,7 +3,7 @@
  * The run configuration: file to structure and back, what is refused and where, failures of writing.
  */
 #include "config/config.h"
-#include "modules/stats.h"
+#include "base/stats.h"
 
 #include <CUnit/Basic.h>
 #include <inttypes.h>

@@ -4,8 +4,8 @@
  */
 #include "config/config.h"
 #include "modules/modhost.h"
-#include "modules/names.h"
-#include "config/text.h"
+#include "base/names.h"
+#include "base/text.h"
 
 #include <CUnit/Basic.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * Result files that are handed over: they come out as they were put in; what a program may have done to the memory is refused, and
  * makes no file outside of the folder.
  */
-#include "config/files.h"
-#include "config/spill.h"
+#include "base/files.h"
+#include "base/spill.h"
 
 #include <CUnit/Basic.h>
 #include <errno.h>

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "modules/modhost.h"
-#include "modules/stats.h"
+#include "base/stats.h"
 #include "numa/numa.h"
 #include "run_suite.h"
 

@@ -3,7 +3,7 @@
  * The reader of the table of costs: a small table written by hand, field by field; every way to cut it short and many to
  * damage it; and the real table, whose every processor must be readable.  What its numbers are worth is tested in tests/costs.
  */
-#include "costs.h"
+#include "program/costs.h"
 #include "small_costs.h"
 
 #include <CUnit/Basic.h>

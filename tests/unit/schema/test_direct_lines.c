@@ -6,7 +6,7 @@
  *     test_schema_direct_lines PROGRAM...
  */
 #include "walks.h"
-#include "paths.h"
+#include "jit/paths.h"
 
 enum { REFERENCE, DIRECT };
 

@@ -3,7 +3,7 @@
  * The plain layout against the assembler itself: random functions of opaque bytes, jumps and alignments
  * are assembled by clang, and the offset of every block must be the one that peet__layout() computes.
  */
-#include "program.h"
+#include "program/parts.h"
 
 #include <CUnit/Basic.h>
 #include <fcntl.h>

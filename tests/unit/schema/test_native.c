@@ -5,7 +5,8 @@
  *
  *     test_schema_native PROGRAM...
  */
-#include "program.h"
+#include "decode/decode.h"
+#include "program/parts.h"
 #include "../simulators/run_suite.h"
 
 #include <peet/raw.h>

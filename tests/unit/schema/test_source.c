@@ -4,7 +4,7 @@
  * by '@', and what a reader would say.
  */
 #define _GNU_SOURCE
-#include "debuginfo.h"
+#include "debuginfo/debuginfo.h"
 
 #include <CUnit/Basic.h>
 #include <stdio.h>

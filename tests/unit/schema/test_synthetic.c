@@ -3,7 +3,7 @@
  * Synthetic blocks: the references that their events spell out are, byte for byte, those of the operation,
  * found by marking bytes one by one; what counting makes of them; ids among those of an image's blocks.
  */
-#include "program.h"
+#include "program/parts.h"
 
 #include <peet/counting.h>
 

@@ -6,7 +6,8 @@
 #ifndef PEET_TEST_WALKS_H
 #define PEET_TEST_WALKS_H
 
-#include "program.h"
+#include "decode/decode.h"
+#include "program/parts.h"
 #include "../simulators/run_suite.h"
 
 #include <peet/counting.h>

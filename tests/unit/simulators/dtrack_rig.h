@@ -12,7 +12,7 @@
 #include <string.h>
 #include "rig_folder.h"
 #include "modules/modhost.h"
-#include "modules/stats.h"
+#include "base/stats.h"
 
 enum { DRIG_DATA = 16, DRIG_OBJECTS = 256 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "rig_folder.h"
 #include "modules/modhost.h"
-#include "modules/stats.h"
+#include "base/stats.h"
 
 static void rig_fail(const struct peet_env *env, const char *format, ...)
 {

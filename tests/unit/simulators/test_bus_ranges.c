@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "direct.h"
+#include "jit/direct.h"
 #include <peet/raw.h>
 #include "rig.h"
 #include "run_suite.h"

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "../../../mapper/modules/modhost.h"
-#include "../../../mapper/modules/stats.h"
+#include "../../../mapper/base/stats.h"
 
 enum { RIG_VALUES = 200, RIG_INSNS = 600 };
 

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Atomic writing of result files.
+ */
+#include "base/files.h"
+#include "base/spill.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void fini(struct peet_file *file)
+{
+    free(file->path);
+    free(file->temporary);
+    free(file->handed);
+    *file = (struct peet_file){ 0 };
+}
+
+/** Returns: 1 if it can be written to memory instead; else 0 and errno is as before */
+static int hand_over(struct peet_file *file, int why)
+{
+    file->hands = peet_spill_takes(why);
+    if (file->hands)
+        file->stream = open_memstream(&file->handed, &file->handed_bytes);
+    errno = why;
+    return file->stream != NULL;
+}
+
+int peet_file_create(const char *path, struct peet_file *out_file, struct peet_error *error)
+{
+    struct stat info;
+    int err = 0;
+
+    *out_file = (struct peet_file){ 0 };
+    out_file->path = strdup(path);
+    /* A device or pipe cannot be renamed over: it is written in place. */
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        out_file->temporary = strdup(path);
+    else
+        out_file->temporary = peet_text_dup("%s.part", path);
+    if (!out_file->path || !out_file->temporary)
+        err = peet_error_set(error, PEET_ENOMEM, "%s: out of memory", path);
+    else if (!(out_file->stream = fopen(out_file->temporary, "we")) && !hand_over(out_file, errno))
+        err = peet_error_set(error, PEET_EIO, "%s: cannot create: %s", out_file->temporary, strerror(errno));
+    if (err)
+        fini(out_file);
+    return err;
+}
+
+int peet_file_commit(struct peet_file *file, struct peet_error *error)
+{
+    int bad, err = 0, why;
+
+    errno = 0;
+    bad = ferror(file->stream) | fflush(file->stream);
+    why = errno;
+    if (fclose(file->stream) && !bad) {
+        bad = 1;
+        why = errno;
+    }
+    file->stream = NULL;
+    if (!bad && file->hands) {
+        err = peet_spill_put(file->path, file->handed, file->handed_bytes, error);
+        fini(file);
+        return err;
+    }
+    if (!bad && strcmp(file->path, file->temporary) && rename(file->temporary, file->path)) {
+        bad = 1;
+        why = errno;
+    }
+    if (bad) {
+        err = peet_error_set(error, PEET_EIO, "%s: cannot write: %s", file->path, why ? strerror(why) : "an earlier write failed");
+        if (strcmp(file->path, file->temporary) && !file->hands)
+            unlink(file->temporary);
+    }
+    fini(file);
+    return err;
+}
+
+void peet_file_discard(struct peet_file *file)
+{
+    if (file->stream)
+        fclose(file->stream);
+    if (file->temporary && strcmp(file->path, file->temporary) && !file->hands)
+        unlink(file->temporary);
+    fini(file);
+}

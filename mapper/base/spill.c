@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Result files through shared memory; see spill.h. */
+#include "base/spill.h"
+#include "base/files.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { NAME_BYTES = 256 };
+
+/** Before each file; `ready` is written last. */
+struct entry {
+    uint64_t ready, bytes;
+    char name[NAME_BYTES];
+};
+
+static struct {
+    char *begin;
+    size_t used;
+} shared;
+
+static size_t room_of(uint64_t bytes)
+{
+    return sizeof(struct entry) + (size_t)((bytes + 7) & ~UINT64_C(7));
+}
+
+int peet_spill_make(void)
+{
+    int fd = memfd_create("peet-results", MFD_CLOEXEC);
+
+    if (fd >= 0 && ftruncate(fd, (off_t)PEET_SPILL_BYTES)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+void peet_spill_share(int fd)
+{
+    void *memory = mmap(NULL, PEET_SPILL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+
+    shared.begin = memory == MAP_FAILED ? NULL : memory; /* without it, a file that cannot be created is an error as ever */
+    shared.used = 0;
+}
+
+int peet_spill_takes(int why)
+{
+    return shared.begin && (why == EACCES || why == EPERM || why == ENOENT || why == ENOTDIR || why == EROFS);
+}
+
+int peet_spill_put(const char *path, const void *data, size_t bytes, struct peet_error *error)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    struct entry *e = (struct entry *)(shared.begin + shared.used);
+
+    if (strlen(name) >= NAME_BYTES || bytes > PEET_SPILL_BYTES - 2 * sizeof *e || room_of(bytes) > PEET_SPILL_BYTES - sizeof *e - shared.used)
+        return peet_error_set(error, PEET_EIO, "%s: cannot create it any more, and it is too long to be handed over", path);
+    strcpy(e->name, name);
+    e->bytes = bytes;
+    memcpy(e + 1, data, bytes);
+    __atomic_store_n(&e->ready, 1, __ATOMIC_RELEASE);
+    shared.used += room_of(bytes);
+    return 0;
+}
+
+static int land(const char *folder, const struct entry *e, const char *data, struct peet_error *error)
+{
+    struct peet_file file;
+    char *path;
+    int err;
+
+    if (memchr(e->name, '/', NAME_BYTES) || !memchr(e->name, '\0', NAME_BYTES) || e->name[0] == '.' || !e->name[0])
+        return peet_error_set(error, PEET_EIO, "%s: the program has damaged the results that it was to hand over", folder);
+    path = peet_text_dup("%s/%s", folder, e->name);
+    if (!path)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    err = peet_file_create(path, &file, error);
+    if (!err) {
+        fwrite(data, 1, e->bytes, file.stream);
+        err = peet_file_commit(&file, error);
+    }
+    free(path);
+    return err;
+}
+
+int peet_spill_land(int fd, const char *folder, struct peet_error *error)
+{
+    const char *memory = mmap(NULL, PEET_SPILL_BYTES, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    size_t at = 0;
+    int err = 0;
+
+    if (memory == MAP_FAILED)
+        return peet_error_set(error, PEET_EIO, "%s: cannot read the results that the program has handed over: %s", folder, strerror(errno));
+    while (!err && at + sizeof(struct entry) <= PEET_SPILL_BYTES) {
+        struct entry e = *(const struct entry *)(memory + at); /* a copy: a child of the program may still run */
+
+        if (!e.ready)
+            break;
+        if (e.bytes > PEET_SPILL_BYTES || room_of(e.bytes) > PEET_SPILL_BYTES - at)
+            err = peet_error_set(error, PEET_EIO, "%s: the program has damaged the results that it was to hand over", folder);
+        else
+            err = land(folder, &e, memory + at + sizeof e, error);
+        at += room_of(e.bytes);
+    }
+    munmap((void *)(uintptr_t)memory, PEET_SPILL_BYTES);
+    return err;
+}

@@ -1,0 +1,718 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes the code that direct.h describes.  Before each block's code, everything is as decode.c has it between two
+ * records; where there is no code, or less than certainty, it leaves there.  The looks of a block are made in their order, each
+ * at once with its consequences: a miss is the machine's business, and comes back.
+ */
+#include "jit/direct.h"
+#include "jit/emit.h"
+
+#include <peet/raw.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static void free_direct(struct peet_program *p)
+{
+    for (unsigned k = 0; k < p->nfunctions; k++)
+        if (p->functions[k]->direct != NULL)
+            free(p->functions[k]->direct->hops);
+#ifdef __x86_64__
+    peet__chunks_free(&p->direct->chunks);
+    peet__direct_paths_free(p->direct);
+#endif
+    free(p->direct);
+    p->direct = NULL;
+}
+
+int peet_program_set_direct(struct peet_program *p, const struct peet_direct *ops, void *self)
+{
+    struct peet__direct *d = calloc(1, sizeof *d);
+    if (d == NULL)
+        return PEET_ENOMEM;
+    d->ops = ops;
+    d->self = self;
+#ifdef __x86_64__
+    if (ops->table(self, &d->table) == 0) {
+        p->direct = d;
+        p->direct_free = free_direct;
+        return 0;
+    }
+#endif
+    free(d);
+    return PEET_ENOTFOUND;
+}
+
+void peet_program_direct_host(struct peet_program *p, void (*go_back)(void *host, unsigned hw, uint64_t until), void *host)
+{
+    p->direct->table.go_back = go_back;
+    p->direct->table.host = host;
+}
+
+#ifdef __x86_64__
+
+#include "jit/maker.h"
+
+/* What every chunk begins with, as offsets. */
+struct preamble { size_t enter, leave, sync, strange, miss, other, loop, ask; };
+
+/* Before somebody else reads the time; r13 is to be loaded again then. */
+static void store_time(struct peet__emit *e)
+{
+    memory(e, 0x03, R13, RBX, RUN(bound)); /* add r13, [rbx + …] */
+    store(e, R13, RBX, RUN(time));
+}
+
+/* What is the run's and does not change while code runs. */
+static void load_run(struct peet__emit *e)
+{
+    load(e, R8, RBX, RUN(blocks));
+    load(e, R9, RBX, RUN(keys));
+    load(e, R10, RBX, RUN(used));
+    load(e, R11, RBX, RUN(hints));
+}
+
+/* At the limit or behind it, r13 is -1: whatever takes time carries, and the code is left. */
+static void reload(struct peet__emit *e)
+{
+    load(e, R13, RBX, RUN(time));
+    load(e, R8, RBX, RUN(limit));
+    CODE(e, "\x4d\x39\xc5\x72\x04\x4d\x8d\x45\x01"); /* cmp r13, r8; jb over the next; lea r8, [r13 + 1] */
+    store(e, R8, RBX, RUN(bound));
+    CODE(e, "\x4d\x29\xc5"); /* sub r13, r8 */
+    load_run(e);
+}
+
+/* The flags say whether the limit may have come.  Returns: by which condition */
+static unsigned see_time(struct peet__emit *e)
+{
+    compare_constant(e, R13, -1);
+    return IF_EQUAL;
+}
+
+/* The block's time goes by: the last thing of it.  Returns: the condition that the limit may have come */
+static unsigned take_time(struct peet__emit *e, uint64_t time)
+{
+    if (time == 0)
+        return see_time(e);
+    add_constant(e, R13, time);
+    return IF_BELOW;
+}
+
+/* A function of the machine, whose other arguments are in their registers; what it may see or change is in the run. */
+static void call_out(struct peet__emit *e, size_t function, const void *address)
+{
+    store_time(e);
+    store(e, R15, RBX, RUN(stamp));
+    store(e, RDI, RBX, RUN(last));
+    CODE(e, "\x48\x89\xdf\x48\x83\xec\x08"); /* mov rdi, rbx; sub rsp, 8 */
+    if (address != NULL) {
+        constant(e, RAX, (uint64_t)(uintptr_t)address);
+        CODE(e, "\xff\xd0"); /* call rax */
+    } else {
+        load(e, RAX, RBX, RUN(table));
+        CODE(e, "\xff\x50"); /* call [rax + disp8] */
+        byte(e, (unsigned)function);
+    }
+    CODE(e, "\x48\x83\xc4\x08"); /* add rsp, 8 */
+    reload(e);
+}
+
+static void call_machine(struct peet__emit *e, size_t function)
+{
+    call_out(e, function, NULL);
+}
+
+/* Is the word rax the record of a range operation? */
+static void compare_range(struct peet__emit *e)
+{
+    constant(e, RCX, PEET__RANGE_RECORD);
+    CODE(e, "\x48\x39\xc8"); /* cmp rax, rcx */
+}
+
+/* A record that is neither plain nor of a place met before, if it is a range operation: it and those that are at hand, and on to the next
+ * record.  @lookup: rax is the word, which may say where it is.  Returns: where this begins */
+static size_t write_range(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave, const uint8_t *miss, const uint8_t *lookup)
+{
+    const uint8_t *const next = here(e);
+    uint8_t *again;
+    size_t begin;
+    load(e, RAX, RBP, 0);
+    compare_range(e);
+    again = jump_ahead(e, IF_EQUAL);
+    load(e, RDX, R8, 0); /* the function */
+    CODE(e, "\x48\x89\xc1\x48\xf7\xd1\x8b\x92"); /* mov rcx, rax; not rcx; mov edx, [rdx + disp32] */
+    word32(e, offsetof(struct peet__function, nsegments));
+    CODE(e, "\x48\x39\xd1"); /* cmp rcx, rdx */
+    jump_if(e, IF_AT_LEAST, lookup);
+    CODE(e, "\x41\xff\x24\xc0"); /* jmp [r8 + rax * 8] */
+
+    begin = (size_t)(e->at - e->write);
+    compare_range(e);
+    jump_if(e, IF_NOT, leave);
+    aim(e, again);
+    peet__direct_make_ranges(e, direct, leave, miss, next);
+    store(e, RBP, RBX, RUN(at));
+    store_time(e);
+    store(e, R15, RBX, RUN(stamp));
+    store(e, RDI, RBX, RUN(last));
+    CODE(e, "\x48\x89\xdf"); /* mov rdi, rbx */
+    constant(e, RAX, (uint64_t)(uintptr_t)peet__direct_range);
+    CODE(e, "\xff\xd0\x49\x01\xc4"); /* call rax; add r12, rax */
+    reload(e);
+    load(e, RDI, RBX, RUN(last));
+    load(e, R15, RBX, RUN(stamp));
+    memory(e, 0x3b, RBP, RBX, RUN(at)); /* cmp rbp, [rbx + …] */
+    jump_if(e, IF_EQUAL, leave);
+    load(e, RBP, RBX, RUN(at));
+    jump_if(e, see_time(e), leave);
+    jump(e, next);
+    return begin;
+}
+
+/* rcx becomes the entry of a block that says where it is; rax its word.  Returns: behind the jump that is taken if that is another's */
+static uint8_t *look_up(struct peet__emit *e)
+{
+    CODE(e, "\x89\xc1\x81\xe1"); /* mov ecx, eax; and ecx, imm32 */
+    word32(e, (PEET__DIRECT_SYNCS - 1) << PEET__SYNC_SHIFT);
+    CODE(e, "\xc1\xe1"); /* shl ecx, imm8 */
+    byte(e, 4 - PEET__SYNC_SHIFT);
+    memory(e, 0x03, RCX, RBX, RUN(sync)); /* add rcx, [rbx + …] */
+    CODE(e, "\x48\x39\x01"); /* cmp [rcx], rax */
+    return jump_ahead(e, IF_NOT);
+}
+
+/* The machine's miss(): esi is the site, rax the line; ecx becomes where it is now.  Only time goes on, by what is waited. */
+static void call_miss(struct peet__emit *e, const struct peet_direct_table *table)
+{
+    CODE(e, "\x48\x89\xc2"); /* mov rdx, rax */
+    load(e, RAX, RBX, RUN(bound));
+    CODE(e, "\x4c\x01\xe8"); /* add rax, r13 */
+    store(e, RAX, RBX, RUN(time));
+    store(e, R15, RBX, RUN(stamp));
+    CODE(e, "\x48\x89\xdf\x48\x83\xec\x08"); /* mov rdi, rbx; sub rsp, 8 */
+    constant(e, RAX, (uint64_t)(uintptr_t)table->miss);
+    CODE(e, "\xff\xd0\x48\x83\xc4\x08\x89\xc1"); /* call rax; add rsp, 8; mov ecx, eax */
+    load_run(e);
+    CODE(e, "\x49\x01\xd5"); /* add r13, rdx */
+    uint8_t *const late = jump_ahead(e, IF_BELOW);
+    byte(e, 0xc3); /* ret */
+    aim(e, late);
+    CODE(e, "\x48\x8d\x42\x01\x48\x85\xc0"); /* lea rax, [rdx + 1]; test rax, rax */
+    uint8_t *const other_limit = jump_ahead(e, IF_EQUAL);
+    memory(e, 0x01, RDX, RBX, RUN(time)); /* add [rbx + …], rdx */
+    aim(e, other_limit);
+    reload(e);
+    byte(e, 0xc3);
+}
+
+static struct preamble write_preamble(struct peet__emit *e, struct peet__direct *direct)
+{
+    static const uint8_t saved[] = {RBX, RBP, R12, R13, R14, R15};
+    struct preamble p;
+    p.enter = (size_t)(e->at - e->write);
+    for (unsigned k = 0; k < sizeof saved; k++) {
+        if (saved[k] >= 8)
+            byte(e, 0x41);
+        byte(e, 0x50 | (saved[k] & 7)); /* push */
+    }
+    CODE(e, "\x48\x83\xec\x08\x48\x89\xfb"); /* sub rsp, 8; mov rbx, rdi */
+    load(e, RBP, RBX, RUN(at));
+    load(e, R14, RBX, RUN(regs));
+    load(e, R15, RBX, RUN(stamp));
+    load(e, RDI, RBX, RUN(last));
+    reload(e);
+    CODE(e, "\x45\x31\xe4\xff\xe6"); /* xor r12d, r12d; jmp rsi */
+
+    p.leave = (size_t)(e->at - e->write);
+    store(e, RBP, RBX, RUN(at));
+    store_time(e);
+    store(e, R15, RBX, RUN(stamp));
+    store(e, R12, RBX, RUN(instructions));
+    store(e, RDI, RBX, RUN(last));
+    CODE(e, "\x48\x83\xc4\x08"); /* add rsp, 8 */
+    for (unsigned k = sizeof saved; k-- > 0;) {
+        if (saved[k] >= 8)
+            byte(e, 0x41);
+        byte(e, 0x58 | (saved[k] & 7)); /* pop */
+    }
+    byte(e, 0xc3);
+
+    p.miss = (size_t)(e->at - e->write); /* esi site, rax line */
+    call_miss(e, &direct->table);
+
+    /* The word at hand, rax, is not plain. */
+    p.sync = (size_t)(e->at - e->write);
+    const uint8_t *const lookup = here(e);
+    uint8_t *const strange = look_up(e);
+    CODE(e, "\xff\x61\x08"); /* jmp [rcx + 8] */
+    p.strange = write_range(e, direct, e->run + p.leave, e->run + p.miss, lookup);
+    aim_at(e, strange, e->run + p.strange);
+
+    p.other = (size_t)(e->at - e->write); /* esi block id; eax: whether it could not */
+    store(e, RSI, RBX, RUN(other));
+    call_machine(e, offsetof(struct peet_direct_table, other));
+    load(e, RDI, RBX, RUN(last));
+    load(e, R15, RBX, RUN(stamp));
+    CODE(e, "\x85\xc0"); /* test eax, eax */
+    uint8_t *const usual = jump_ahead(e, IF_NOT_ABOVE_ZERO);
+    CODE(e, "\x89\xc2"); /* mov edx, eax */
+    load(e, RSI, RBX, RUN(other));
+    call_out(e, 0, (const void *)(uintptr_t)peet__direct_often);
+    load(e, RDI, RBX, RUN(last));
+    CODE(e, "\x85\xc0"); /* test eax, eax */
+    aim(e, usual);
+    byte(e, 0xc3);
+
+    p.loop = (size_t)(e->at - e->write); /* esi block id, rdx turns, rcx strides */
+    call_machine(e, offsetof(struct peet_direct_table, loop));
+    load(e, RDI, RBX, RUN(last));
+    load(e, R15, RBX, RUN(stamp));
+    CODE(e, "\x85\xc0\xc3");
+
+    p.ask = (size_t)(e->at - e->write); /* rsi site, rdx value */
+    call_out(e, 0, (const void *)(uintptr_t)peet__direct_ask);
+    load(e, RDI, RBX, RUN(last));
+    CODE(e, "\x85\xc0\xc3");
+    return p;
+}
+_Static_assert(sizeof(struct peet__direct_sync) == 16 && sizeof(struct peet_direct_table) < 128, "the code knows this");
+
+/* Is there room for another one? */
+static int can_hop(struct maker *m)
+{
+    struct peet__direct_function *const made = m->made;
+    if (made->nhops < made->chops)
+        return 1;
+    const uint32_t n = made->chops != 0 ? 2 * made->chops : 64;
+    struct peet__direct_hop *const hops = realloc(made->hops, n * sizeof *hops);
+    if (hops == NULL)
+        return 0;
+    made->hops = hops;
+    made->chops = n;
+    return 1;
+}
+
+static void hop(struct maker *m, uint8_t *from, int32_t to)
+{
+    m->made->hops[m->made->nhops++] = (struct peet__direct_hop){.from = from, .to = (uint32_t)to};
+}
+
+/* When all code is made: blocks without code are left to decode.c. */
+static void aim_hops(struct maker *m)
+{
+    const struct peet__direct_function *const made = m->made;
+    for (uint32_t k = 0; k < made->nhops; k++)
+        if (!made->hops[k].inside)
+            aim_at(&m->e, made->hops[k].from, *peet__direct_entry(made, made->hops[k].to));
+}
+
+/* Does a block end in a call or a return?  Then what comes next says where it is, unless it is no block. */
+static int goes_away(const struct peet_block *b)
+{
+    const int klass = b->ninsns != 0 ? b->insns[b->ninsns - 1].opcode->klass : PEET_INSN_OTHER;
+    return klass == PEET_INSN_CALL || klass == PEET_INSN_RETURN;
+}
+
+/* Is the word rax that of the block? */
+static void compare_word(struct peet__emit *e, int32_t index)
+{
+    compare_constant(e, RAX, -1 - index);
+}
+
+/* Is it below those of all blocks? */
+static void compare_with_all(struct maker *m)
+{
+    compare_constant(&m->e, RAX, -(int32_t)m->f->nsegments);
+}
+
+/* On to the block that the next word names, from that one: straight to those that are likely, for jumps by a table are harder to foresee. */
+static void go_on(struct maker *m, uint32_t index)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet__block *const c = &m->f->code[index];
+    load(e, RAX, RBP, 0);
+    if (goes_away(&m->f->blocks[index])) {
+        aim_at(e, look_up(e), m->strange);
+        CODE(e, "\xff\x61\x08"); /* jmp [rcx + 8] */
+        return;
+    }
+    for (unsigned k = 0; k < 2 && c->next[k] >= 0 && can_hop(m); k++) {
+        compare_word(e, c->next[k]);
+        hop(m, jump_ahead(e, IF_EQUAL), c->next[k]);
+    }
+    compare_with_all(m);
+    jump_if(e, IF_BELOW, m->sync);
+    CODE(e, "\x41\xff\x24\xc0"); /* jmp [r8 + rax * 8] */
+}
+
+static void last_is(struct maker *m, uint32_t index)
+{
+    byte(&m->e, 0xbf); /* mov edi, imm32 */
+    word32(&m->e, index);
+}
+
+/* The block's looks, counts, registers and time, and on by so many words.  Returns: the condition that the limit may have come */
+static unsigned happen(struct maker *m, struct wanted *w, uint32_t words, int32_t tail)
+{
+    struct peet__emit *const e = &m->e;
+    const uint32_t index = w->index;
+    peet__direct_see(m, index, tail);
+    peet__direct_make_looks(m, w, tail);
+    peet__direct_tally(m, index);
+    if (m->direct->table.logged) {
+        add_to_memory(e, RBX, RUN(reads), (int32_t)w->d.reads);
+        add_to_memory(e, RBX, RUN(writes), (int32_t)w->d.writes);
+    }
+    add_constant(e, R15, w->d.stamps - w->stamps);
+    add_constant(e, R12, m->f->blocks[index].ninsns);
+    memory(e, 0xff, 0, R8, count_of(index)); /* inc qword [r8 + …] */
+    update_registers(e, registers, RDX, &m->f->code[index]);
+    last_is(m, index);
+    add_constant(e, RBP, 8 * (uint64_t)words);
+    return take_time(e, w->d.time);
+}
+
+/* All turns of a loop whose record is at hand.  rax is how many; what is not certain is left. */
+static void make_turns(struct maker *m, const struct peet__block *c)
+{
+    struct peet__emit *const e = &m->e;
+    const uint64_t step = (uint64_t)(c->loop_step > 0 ? c->loop_step : -c->loop_step);
+    if (c->loop_step > 0) {
+        load(e, RAX, RBP, 8);
+        memory(e, 0x2b, RAX, R14, 8 * c->loop_reg); /* sub rax, [r14 + …] */
+    } else {
+        load(e, RAX, R14, 8 * c->loop_reg);
+        memory(e, 0x2b, RAX, RBP, 8);
+    }
+    CODE(e, "\x48\x83\xe8\x01"); /* sub rax, 1; 0 and what is negative are too much */
+    CODE(e, "\x48\x3d\x00\x00\x00\x70"); /* cmp rax, imm32 */
+    jump_if(e, IF_AT_LEAST, m->leave);
+    CODE(e, "\xff\xc0"); /* inc eax */
+    if ((step & (step - 1)) != 0) {
+        CODE(e, "\x31\xd2\xb9"); /* xor edx, edx; mov ecx, imm32 */
+        word32(e, (uint32_t)step);
+        CODE(e, "\xf7\xf1\x85\xd2"); /* div ecx; test edx, edx */
+        jump_if(e, IF_NOT, m->leave);
+    } else if (step > 1) {
+        CODE(e, "\xa9"); /* test eax, imm32 */
+        word32(e, (uint32_t)step - 1);
+        jump_if(e, IF_NOT, m->leave);
+        CODE(e, "\xc1\xe8"); /* shr eax, imm8 */
+        byte(e, (unsigned)__builtin_ctzll(step));
+    }
+}
+
+static void multiply(struct maker *m, uint32_t by)
+{
+    CODE(&m->e, "\x48\x69\xc8"); /* imul rcx, rax, imm32 */
+    word32(&m->e, by);
+}
+
+/* The machine goes round. */
+static void call_loop(struct maker *m, const struct wanted *w)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet__block *const c = &m->f->code[w->index];
+    for (uint32_t k = 0; k < w->d.nlooks; k++) {
+        const struct peet__address a = begin_of(c, &w->d.looks[k]);
+        compute(e, registers, &a);
+        store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
+    }
+    peet__direct_show_values(m, w->index);
+    byte(e, 0xbe); /* mov esi, imm32 */
+    word32(e, m->f->blocks[w->index].id);
+    load(e, RDX, RBX, RUN(turns));
+    constant(e, RCX, (uint64_t)(uintptr_t)c->strides);
+    call(e, m->loop);
+    jump_if(e, IF_NOT, m->leave);
+}
+
+static int make_loop(struct maker *m, struct wanted *w)
+{
+    struct peet__emit *const e = &m->e;
+    const uint32_t index = w->index;
+    const struct peet__block *c = &m->f->code[index];
+    make_turns(m, c);
+    if (w->d.nlooks == 0) { /* the end of its time must be before the limit: then that of every turn is */
+        multiply(m, (uint32_t)w->d.time);
+        CODE(e, "\x4c\x01\xe9"); /* add rcx, r13 */
+        jump_if(e, IF_BELOW, m->leave);
+        CODE(e, "\x49\x89\xcd"); /* mov r13, rcx */
+    } else {
+        store(e, RAX, RBX, RUN(turns));
+        if (peet__direct_watchers(m, index) == 0 && !m->direct->table.logged && peet__direct_can_stay(m, w)) {
+            uint8_t *other[2 * STAYING_LOOKS + 1], *done;
+            const uint32_t n = peet__direct_make_staying(m, w, other);
+            CODE(e, "\xe9\x00\x00\x00\x00"); /* jmp over the rest */
+            done = e->at;
+            for (uint32_t k = 0; k < n; k++)
+                aim(e, other[k]);
+            call_loop(m, w);
+            aim(e, done);
+        } else {
+            call_loop(m, w);
+        }
+        load(e, RAX, RBX, RUN(turns));
+    }
+    multiply(m, m->f->blocks[index].ninsns);
+    CODE(e, "\x49\x01\xcc"); /* add r12, rcx */
+    if (peet__direct_watchers(m, index) == 0) /* else loop_and_show() has counted them */
+        memory(e, 0x01, RAX, R8, count_of(index)); /* add [r8 + …], rax */
+    for (uint32_t k = 0; k < c->nupdates; k++) {
+        multiply(m, (uint32_t)c->steps[k].disp);
+        memory(e, 0x01, RCX, R14, 8 * c->updates[k].reg);
+    }
+    last_is(m, index);
+    return 0;
+}
+
+static int is_small(int64_t x)
+{
+    return x == (int32_t)x;
+}
+
+/* A loop whose registers all move by small constants, and its values with them. */
+static int can_turn(const struct peet__function *f, uint32_t index)
+{
+    const struct peet__block *c = &f->code[index];
+    if (!c->recorded || !c->loop || c->strides == NULL || !(f->blocks[index].flags & PEET_BLOCK_SIMPLE) || !is_small(c->loop_step) ||
+        c->loop_step == INT32_MIN || c->loop_step == 0 || (c->nvalues != 0 && c->addresses == NULL))
+        return 0;
+    for (uint32_t k = 0; k < c->nupdates; k++)
+        if (!is_small((int64_t)c->steps[k].disp))
+            return 0;
+    return 1;
+}
+
+enum { MOST = 256 };
+
+/* Values of registers and words that are all 0: they are as far apart as ever.  Returns: 0, or -1: they are not to be had */
+static int values_of(const struct peet__block *c, uint64_t values[MOST])
+{
+    if (c->nvalues > MOST || (c->nvalues != 0 && c->addresses == NULL))
+        return -1;
+    for (uint32_t k = 0; k < c->nvalues; k++)
+        values[k] = c->addresses[k].disp;
+    return 0;
+}
+
+int peet__direct_want(struct peet__direct *direct, struct peet__function *f, uint32_t index, struct peet_direct_block *out)
+{
+    uint64_t values[MOST];
+    return values_of(&f->code[index], values) != 0 ? -1 : direct->ops->block(direct->self, &f->blocks[index], values, out);
+}
+
+/* What the machine and those who look on want of a block, while its record's code is made.  Returns: NULL: a call */
+static struct wanted *ask(struct maker *m, uint32_t index)
+{
+    struct wanted *const w = &m->wanted[m->nwanted];
+    uint64_t values[MOST];
+    *w = (struct wanted){.index = index};
+    if (peet__direct_want(m->direct, m->f, index, &w->d) != 0 || values_of(&m->f->code[index], values) != 0 || peet__direct_ask_observers(m, index, values) != 0)
+        return NULL;
+    m->nwanted++;
+    return w;
+}
+
+/* What comes behind a block: one without a record that it falls into unless the next record says otherwise, and what
+ * comes behind that.  @too_late: the condition that the limit may have come */
+static void fall(struct maker *m, uint32_t index, unsigned too_late, int depth)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet__block *c = &m->f->code[index];
+    struct wanted *tail;
+    uint8_t *late, *other, *taken = NULL;
+    if (c->tail < 0) {
+        jump_if(e, too_late, m->leave);
+        m->made->behind[index] = here(e);
+        go_on(m, index);
+        return;
+    }
+    late = jump_ahead(e, too_late);
+    m->made->behind[index] = here(e);
+    load(e, RAX, RBP, 0);
+    if (c->tail_taken >= 0) {
+        compare_word(e, c->tail_taken);
+        taken = jump_ahead(e, IF_EQUAL);
+    }
+    compare_with_all(m);
+    other = jump_ahead(e, IF_BELOW);
+    if (depth < CHAIN && can_have_code(m->f, (uint32_t)c->tail) && (tail = ask(m, (uint32_t)c->tail)) != NULL) {
+        too_late = happen(m, tail, 0, c->tail);
+        fall(m, (uint32_t)c->tail, too_late, depth + 1);
+    }
+    /* The next word is not known yet, or not plain: decode.c sees what it means. */
+    aim(e, late);
+    aim(e, other);
+    tail_is(m, (uint32_t)c->tail);
+    if (taken != NULL && can_hop(m))
+        hop(m, taken, c->tail_taken);
+    else if (taken != NULL)
+        aim_at(e, taken, m->leave);
+}
+
+static void make_cold(struct maker *m)
+{
+    struct peet__emit *const e = &m->e;
+    for (uint32_t k = 0; k < m->ncold; k++) {
+        const struct cold *c = &m->cold[k];
+        aim(e, c->from);
+        switch ((enum why)c->why) {
+        case COLD_MISS:
+            peet__direct_make_miss(m, c);
+            continue;
+        case COLD_OTHER:
+            peet__direct_make_other(m, c);
+            continue;
+        case COLD_ASK:
+            peet__direct_make_ask(m, c);
+            jump_if(e, IF_EQUAL, e->run + (c->back - e->write));
+            break;
+        case COLD_WATCH:
+            break;
+        }
+        go_before(m, c->tail);
+    }
+    m->ncold = m->nwanted = 0;
+}
+
+/* Can a loop, as the machine wants it, be code? */
+static int can_go_round(const struct maker *m, uint32_t index, const struct peet_direct_block *d)
+{
+    const uint32_t mask = peet__direct_watchers(m, index);
+    if (d->nlooks == 0)
+        return d->time <= INT32_MAX && mask == 0;
+    return m->direct->table.loop != NULL && (mask == 0 || m->f->code[index].nvalues <= PEET__DIRECT_VALUES);
+}
+
+static void make_block(struct maker *m, uint32_t index)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet__block *c = &m->f->code[index];
+    const uint8_t *begin, *body;
+    struct wanted *w, *pad = NULL;
+    unsigned too_late;
+    m->nwanted = 0;
+    if ((w = ask(m, index)) == NULL || (c->loop && !can_go_round(m, index, &w->d)) || (c->pad >= 0 && ((pad = ask(m, (uint32_t)c->pad)) == NULL ||
+        pad->d.nlooks != 0 || m->f->code[c->pad].nupdates != 0 || peet__direct_watchers(m, (uint32_t)c->pad) != 0)))
+        return;
+    begin = here(e);
+    if (c->pad >= 0) { /* alignment that is executed if the block before it was the last */
+        uint8_t *skip;
+        CODE(e, "\x81\xff"); /* cmp edi, imm32 */
+        word32(e, (uint32_t)c->pad_after);
+        skip = jump_ahead(e, IF_NOT);
+        jump_if(e, happen(m, pad, 0, -1), m->leave);
+        aim(e, skip);
+    }
+    body = m->made->body[index] = here(e);
+    if (c->loop) {
+        make_loop(m, w);
+        CODE(e, "\x48\x83\xc5\x10"); /* add rbp, 16 */
+        too_late = see_time(e);
+    } else {
+        too_late = happen(m, w, 1 + c->slot_words, -1);
+    }
+    fall(m, index, too_late, 0);
+    make_cold(m);
+    *peet__direct_entry(m->made, index) = m->made->begin[index] = begin;
+    if (c->sync) {
+        m->made->sync[index] = here(e);
+        constant(e, R8, (uint64_t)(uintptr_t)m->made->table);
+        store(e, R8, RBX, RUN(blocks));
+        jump(e, body);
+        if (can_hop(m)) {
+            hop(m, e->at, (int32_t)index);
+            m->made->hops[m->made->nhops - 1].inside = 1;
+        }
+    }
+}
+
+/* More than the code of a block can take, with all that it falls into. */
+static size_t most_bytes(const struct peet__function *f, uint32_t index, uint32_t nobservers)
+{
+    size_t n = 0;
+    for (int depth = 0; depth <= CHAIN + 1; depth++) {
+        const struct peet__block *c = &f->code[index];
+        const size_t looks = c->nvalues < PEET_DIRECT_LOOKS ? c->nvalues : PEET_DIRECT_LOOKS;
+        const size_t guards = f->blocks[index].nrefs < PEET_DIRECT_GUARDS ? f->blocks[index].nrefs : PEET_DIRECT_GUARDS;
+        n += BLOCK_EXTRA_BYTES + (2 * looks + c->nupdates) * VALUE_BYTES + looks * LOOK_BYTES; /* addresses once more for other() */
+        if (nobservers != 0)
+            n += LOOP_BYTES + (looks + c->nvalues * (size_t)nobservers) * VALUE_BYTES + nobservers * (WATCH_BYTES + guards * (size_t)GUARD_BYTES);
+        if (c->tail < 0)
+            break;
+        index = (uint32_t)c->tail;
+    }
+    return n;
+}
+
+/* Without code so far. */
+static struct peet__direct_function *new_function(const struct peet__direct *direct, struct peet__function *f)
+{
+    enum { PATIENCE = 8 };
+    struct peet__direct_function *made = peet__own(f, 1, sizeof *made);
+    const void **table = peet__own(f, (size_t)f->nsegments + 1 + 2ul * f->nall, sizeof *table);
+    if (made == NULL || table == NULL || (made->sync = peet__own(f, f->nsegments, sizeof *made->sync)) == NULL ||
+        (made->told = peet__own(f, f->nall, sizeof *made->told)) == NULL || (made->body = peet__own(f, f->nall, sizeof *made->body)) == NULL ||
+        (made->begin = peet__own(f, f->nall, sizeof *made->begin)) == NULL ||
+        (made->behind = peet__own(f, f->nall, sizeof *made->behind)) == NULL || (made->back = peet__own(f, f->nall, sizeof *made->back)) == NULL ||
+        (made->watches = peet__own(f, (size_t)f->nall * direct->nobservers + 1, sizeof(void *))) == NULL)
+        return NULL;
+    made->table = table + f->nsegments;
+    made->table[0] = f;
+    made->patience = PATIENCE;
+    return made;
+}
+
+struct peet__direct_function *peet__direct_make(struct peet__direct *direct, struct peet__function *f)
+{
+    enum { PREAMBLE_BYTES = 2048 };
+    struct peet__direct_function *const made = f->direct != NULL ? f->direct : new_function(direct, f);
+    size_t room = PREAMBLE_BYTES;
+    struct preamble pre;
+    struct peet__chunk *c;
+    struct maker *m;
+    if (made == NULL)
+        return NULL;
+    for (uint32_t k = 0; k < f->nsegments; k++)
+        if ((f->code[k].plain && can_have_code(f, k)) || can_turn(f, k))
+            room += most_bytes(f, k, direct->nobservers);
+    c = peet__chunk_for(&direct->chunks, room);
+    m = c != NULL ? calloc(1, sizeof *m) : NULL;
+    if (m == NULL)
+        return NULL;
+    m->f = f;
+    m->direct = direct;
+    m->made = made;
+    m->e = (struct peet__emit){c->write + c->used, c->write, c->run};
+    pre = write_preamble(&m->e, direct);
+    m->leave = c->run + pre.leave, m->sync = c->run + pre.sync, m->miss = c->run + pre.miss, m->other = c->run + pre.other;
+    m->strange = c->run + pre.strange, m->loop = c->run + pre.loop, m->ask = c->run + pre.ask;
+    made->enter = (peet__direct_enter *)(uintptr_t)(c->run + pre.enter);
+    made->leave = m->leave;
+    made->write = c->write;
+    made->run = c->run;
+    made->nhops = 0;
+    made->miss = m->miss;
+    for (uint32_t k = 0; k < f->nsegments; k++) {
+        *peet__direct_entry(made, k) = made->sync[k] = m->leave;
+        made->body[k] = made->behind[k] = NULL;
+        if ((f->code[k].plain && can_have_code(f, k)) || can_turn(f, k))
+            make_block(m, k);
+    }
+    aim_hops(m);
+    c->used = (size_t)(m->e.at - c->write);
+    free(m);
+    return made;
+}
+
+#else
+
+struct peet__direct_function *peet__direct_make(struct peet__direct *direct, struct peet__function *f)
+{
+    (void)direct, (void)f;
+    return NULL;
+}
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A block's looks (<peet/direct.h>) in machine code: all of its references' lines are where they were last, or else a call of the machine.
+ * direct.c makes the rest of the block around them; nothing of it has happened before.  cuts.c has what becomes
+ * of looks in two lines.
+ */
+#include "jit/maker.h"
+
+#ifdef __x86_64__
+
+#include <string.h>
+
+uint8_t *peet__direct_look_for(struct maker *m, unsigned reg, const struct peet_direct_look *look)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet_direct_table *t = &m->direct->table;
+    CODE(e, "\x48\xc1"); /* shr reg, imm8 */
+    byte(e, 0xe8 | reg);
+    byte(e, t->line_shift);
+    byte(e, 0x89); /* mov ecx, reg */
+    byte(e, 0xc1 | reg << 3);
+    CODE(e, "\x81\xe1"); /* and ecx, imm32 */
+    word32(e, t->hint_mask);
+    CODE(e, "\x41\x8b\x0c\x8b\x48\x8d\x14"); /* mov ecx, [r11 + rcx * 4]; lea rdx, [reg * 4 + 3] */
+    byte(e, 0x85 | reg << 3);
+    word32(e, 3);
+    if (look->either != 0) {
+        CODE(e, "\x49\x33\x14\xc9\x48\xf7\xc2"); /* xor rdx, [r9 + rcx * 8]; test rdx, imm32 */
+        word32(e, ~(uint32_t)look->either);
+    } else {
+        CODE(e, "\x49\x3b\x14\xc9"); /* cmp rdx, [r9 + rcx * 8] */
+    }
+    return jump_ahead(e, IF_NOT);
+}
+
+void peet__direct_use(struct peet__emit *e, uint32_t last, int later)
+{
+    CODE(e, "\x49\x8d\x97"); /* lea rdx, [r15 + disp32] */
+    word32(e, last);
+    if (later)
+        CODE(e, "\x49\x3b\x14\xca\x76\x04"); /* cmp rdx, [r10 + rcx * 8]; jbe over the store */
+    CODE(e, "\x49\x89\x14\xca"); /* mov [r10 + rcx * 8], rdx */
+}
+
+/* The line at ecx, the k-th look's, is used; if that is the block's last stamp, it is time for all of them. */
+static void note(struct maker *m, struct wanted *w, uint32_t k)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet_direct_look *const look = &w->d.looks[k];
+    if (k + 1 == w->d.nlooks && look->last == w->d.stamps) {
+        w->stamps = w->d.stamps;
+        add_constant(e, R15, w->stamps);
+        if (look->later)
+            CODE(e, "\x4d\x3b\x3c\xca\x76\x04"); /* cmp r15, [r10 + rcx * 8]; jbe over the store */
+        CODE(e, "\x4d\x89\x3c\xca"); /* mov [r10 + rcx * 8], r15 */
+        return;
+    }
+    peet__direct_use(e, look->last, look->later);
+}
+
+void peet__direct_look_for_both(struct maker *m, unsigned reg, const struct peet_direct_look *look, uint32_t k, uint8_t *missing[3])
+{
+    struct peet__emit *const e = &m->e;
+    const int32_t address = RUN(addresses) + (int32_t)(8 * k);
+    missing[0] = peet__direct_look_for(m, reg, look);
+    store(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
+    load(e, RAX, RBX, address);
+    add_constant(e, RAX, look->span - 1u);
+    missing[1] = peet__direct_look_for(m, RAX, look);
+    store(e, RCX, RBX, RUN(second) + (int32_t)(8 * k));
+    load(e, RAX, RBX, address);
+    byte(e, 0x25); /* and eax, imm32 */
+    word32(e, (1u << m->direct->table.line_shift) - 1);
+    constant(e, RCX, (uint64_t)(uintptr_t)look->cuts);
+    CODE(e, "\x0f\xb7\x04\x41\x85\xc0"); /* movzx eax, word [rcx + rax * 2]; test eax, eax */
+    missing[2] = jump_ahead(e, IF_EQUAL);
+    store(e, RAX, RBX, RUN(lasts) + (int32_t)(8 * k));
+}
+
+/* Without a jump, for nobody knows which comes later. */
+void peet__direct_use_both(struct peet__emit *e, uint32_t k, uint32_t stamps)
+{
+    load(e, RAX, RBX, RUN(lasts) + (int32_t)(8 * k));
+    load(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
+    CODE(e, "\x0f\xb6\xd0\xc1\xe8\x08"); /* movzx edx, al; shr eax, 8 */
+    CODE(e, "\x4c\x01\xfa\x4c\x01\xf8"); /* add rdx, r15; add rax, r15 */
+    add_constant(e, RDX, stamps);
+    add_constant(e, RAX, stamps);
+    CODE(e, "\x49\x3b\x14\xca\x49\x0f\x42\x14\xca\x49\x89\x14\xca"); /* cmp rdx, [r10 + rcx * 8]; cmovb rdx, [...]; mov [...], rdx */
+    load(e, RCX, RBX, RUN(second) + (int32_t)(8 * k));
+    CODE(e, "\x49\x3b\x04\xca\x49\x0f\x42\x04\xca\x49\x89\x04\xca"); /* the same with rax */
+}
+
+void peet__direct_see_line(struct maker *m, uint32_t span)
+{
+    struct peet__emit *const e = &m->e;
+    CODE(e, "\x8d\x88"); /* lea ecx, [rax + disp32] */
+    word32(e, span - 1);
+    CODE(e, "\x31\xc1\xf7\xc1"); /* xor ecx, eax; test ecx, imm32 */
+    word32(e, -(1u << m->direct->table.line_shift));
+}
+
+int peet__direct_likely_aligned(const struct peet__address *a, uint32_t span)
+{
+    enum { WORD_BYTES = 8 };
+    if (span > WORD_BYTES || (span & (span - 1)) != 0)
+        return 0;
+    return span == WORD_BYTES || (a->mb == 0 ? a->a == RSP : a->mb % (int32_t)span == 0);
+}
+
+/* Do the bytes from rax on lie in one line?  Naturally aligned ones do. */
+static void see_whether_cut(struct maker *m, uint32_t wanted, const struct peet__address *a, uint32_t span, int32_t tail)
+{
+    struct peet__emit *const e = &m->e;
+    struct cold *c;
+    if (span < 2)
+        return;
+    if (peet__direct_likely_aligned(a, span)) {
+        byte(e, 0xa8); /* test al, imm8 */
+        byte(e, span - 1);
+        c = add_cold(m, jump_ahead(e, IF_NOT), wanted, tail, COLD_OTHER);
+        c->span = (uint8_t)span;
+        c->same = e->at;
+    } else {
+        peet__direct_see_line(m, span);
+        add_cold(m, jump_ahead(e, IF_NOT), wanted, tail, COLD_OTHER);
+    }
+}
+
+/* All lines are there: their uses go to the log first. */
+static void use_logged(struct maker *m, struct wanted *w, int32_t tail)
+{
+    enum { ENTRY = sizeof(struct peet_direct_use) };
+    struct peet__emit *const e = &m->e;
+    const uint32_t n = w->d.nlooks;
+    load(e, RSI, RBX, RUN(log));
+    memory(e, 0x3b, RSI, RBX, RUN(log_end)); /* cmp rsi, [rbx + …] */
+    add_cold(m, jump_ahead(e, IF_AT_LEAST), (uint32_t)(w - m->wanted), tail, COLD_OTHER);
+    for (uint32_t k = 0; k < n; k++) {
+        if (n != 1) /* else it is there still */
+            load(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
+        CODE(e, "\x49\x8b\x14\xca"); /* mov rdx, [r10 + rcx * 8] */
+        store(e, RCX, RSI, (int32_t)(ENTRY * k));
+        store(e, RDX, RSI, (int32_t)(ENTRY * k) + 8);
+        note(m, w, k);
+    }
+    add_constant(e, RSI, ENTRY * n);
+    store(e, RSI, RBX, RUN(log));
+}
+
+void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet__block *const c = &m->f->code[w->index];
+    const struct peet_direct_block *const d = &w->d;
+    const uint32_t wanted = (uint32_t)(w - m->wanted);
+    const void **const backs = tail < 0 && !d->whole ? peet__own(m->f, d->nlooks, sizeof *backs) : NULL;
+    if (tail < 0)
+        m->made->back[w->index] = backs;
+    for (uint32_t k = d->nlooks; k-- > 0;) { /* nothing has happened yet; the first one's address stays in rax, the second one's in rsi */
+        const struct peet__address a = begin_of(c, &d->looks[k]);
+        compute(e, registers, &a);
+        if (d->looks[k].cuts == NULL)
+            see_whether_cut(m, wanted, &a, d->looks[k].span, tail);
+        if (k == 1)
+            CODE(e, "\x48\x89\xc6"); /* mov rsi, rax */
+        if (k > 1 || d->looks[k].cuts != NULL)
+            store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
+    }
+    for (uint32_t k = 0; k < d->nlooks; k++) {
+        const unsigned reg = k == 1 ? RSI : RAX;
+        uint8_t *missing;
+        if (k > 1)
+            load(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
+        if (d->looks[k].cuts != NULL) {
+            uint8_t *both[3];
+            peet__direct_look_for_both(m, reg, &d->looks[k], k, both);
+            for (unsigned i = 0; i < 3; i++)
+                add_cold(m, both[i], wanted, tail, COLD_OTHER);
+            continue;
+        }
+        missing = peet__direct_look_for(m, reg, &d->looks[k]);
+        if (d->whole) {
+            add_cold(m, missing, wanted, tail, COLD_OTHER);
+            if (!m->direct->table.logged || d->nlooks != 1)
+                store(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
+            continue;
+        }
+        struct cold *const miss = add_cold(m, missing, wanted, -1, COLD_MISS);
+        miss->back = e->at;
+        miss->look = (uint8_t)k;
+        if (backs != NULL)
+            backs[k] = here(e);
+        note(m, w, k);
+    }
+    if (m->direct->table.logged && d->nlooks != 0) {
+        use_logged(m, w, tail);
+        w->back = e->at;
+        return;
+    }
+    for (uint32_t k = 0; d->whole && k < d->nlooks; k++) {
+        if (d->looks[k].cuts != NULL) {
+            peet__direct_use_both(e, k, 0);
+            continue;
+        }
+        load(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
+        note(m, w, k);
+    }
+    w->back = e->at;
+}
+
+void peet__direct_make_other(struct maker *m, const struct cold *c)
+{
+    struct peet__emit *const e = &m->e;
+    struct wanted *const w = &m->wanted[c->argument];
+    uint8_t *could_not, *cut = NULL;
+    int is_long = 0;
+    if (c->span != 0) {
+        peet__direct_see_line(m, c->span);
+        jump_if(e, IF_EQUAL, e->run + (c->same - e->write));
+    }
+    if (w->other != NULL) {
+        jump(e, w->other);
+        return;
+    }
+    w->other = here(e);
+    for (uint32_t k = 0; k < w->d.nlooks; k++) {
+        const struct peet__address a = begin_of(&m->f->code[w->index], &w->d.looks[k]);
+        compute(e, registers, &a);
+        store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
+        is_long |= w->d.looks[k].span > 1;
+    }
+    if (is_long && m->direct->ops->cut != NULL && !m->direct->table.logged)
+        cut = peet__direct_call_cut(m, w);
+    byte(e, 0xbe); /* mov esi, imm32 */
+    word32(e, m->f->blocks[w->index].id);
+    call(e, m->other);
+    could_not = jump_ahead(e, IF_NOT);
+    if (cut != NULL)
+        aim(e, cut);
+    add_constant(e, R15, w->stamps);
+    jump(e, e->run + (w->back - e->write));
+    aim(e, could_not);
+    go_before(m, c->tail);
+}
+
+int peet__direct_often(struct peet_direct_run *run, uint32_t block_id, uint32_t times)
+{
+    enum { A_GOOD_PART = 8 };
+    if (times == PEET_DIRECT_CUT)
+        return peet__direct_learn_cut(run, block_id);
+    struct peet__direct *const d = peet__direct_of(run);
+    struct peet__function *const f = peet__direct_function_of(run->blocks);
+    const uint32_t index = block_id - f->blocks[0].id;
+    if (d->ops->often == NULL || index >= f->nall || (uint64_t)times * A_GOOD_PART < *peet__direct_taken(f->direct, index))
+        return 0;
+    peet__direct_paths_settle(d);
+    if ((uint64_t)times * A_GOOD_PART < *peet__direct_taken(f->direct, index) || d->ops->often(d->self, &f->blocks[index]) != 0)
+        return 0;
+    const uint32_t n = ++f->direct->cut;
+    if ((n & (n - 1)) != 0) /* less and less often: what waits is said with what comes next */
+        return 0;
+    if (peet__direct_make(d, f) != NULL) /* else the old code does it; and it does until it is left */
+        memset(d->sync, 0, sizeof d->sync);
+    return 0;
+}
+
+void peet__direct_make_miss(struct maker *m, const struct cold *c)
+{
+    struct peet__emit *const e = &m->e;
+    const struct wanted *const w = &m->wanted[c->argument];
+    const struct peet_direct_look *const look = &w->d.looks[c->look];
+    const int32_t next = RUN(addresses) + 8;
+    const int waits = c->look == 0 && w->d.nlooks > 1; /* rsi has the next one's address */
+    if (c->look == 1)
+        CODE(e, "\x48\x89\xf0"); /* mov rax, rsi */
+    if (waits)
+        store(e, RSI, RBX, next);
+    if (m->direct->nobservers != 0 && c->look <= 1) { /* whoever reports the miss wants to know where it was; the others' are there */
+        const struct peet__address a = begin_of(&m->f->code[w->index], look);
+        byte(e, 0x50 | RAX); /* push rax */
+        compute(e, registers, &a);
+        store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * c->look));
+        byte(e, 0x58 | RAX); /* pop rax */
+    }
+    byte(e, 0xbe); /* mov esi, imm32 */
+    word32(e, look->site);
+    call(e, m->miss);
+    if (waits)
+        load(e, RSI, RBX, next);
+    jump(e, e->run + (c->back - e->write));
+}
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Paths in their parts: paths.c finds them, path_code.c makes their code.
+ */
+#ifndef PEET_PATHS_H
+#define PEET_PATHS_H
+
+#include "jit/maker.h"
+
+enum { NODES = 96, REGISTERS = 16, SIDE_BLOCKS = CHAIN + 2 };
+
+/** A block that was executed; function NULL: nobody knows what. */
+struct peet__sample {
+    struct peet__function *function;
+    uint64_t word;
+    uint32_t index;
+    uint32_t next;       /* while ways are made: another one at the same node, + 1 */
+    uint8_t on_path;     /* while ways are made: needs no other; BEGINS: is the first of one that has code */
+};
+
+/** What is counted of a path. */
+struct peet__path {
+    struct peet__path *next;
+    const uint8_t *begin;
+    uint64_t missed;        /* so many lines; */
+    uint64_t taken, blocks; /* as far as it is settled: so often, and so many on it; */
+    uint8_t given_up;       /* too few */
+    uint32_t nnodes;
+    struct counted {
+        uint64_t left;   /* so often the path was left behind this node */
+        uint32_t parent, nblocks;
+        struct { struct peet__function *function; uint32_t index; } blocks[SIDE_BLOCKS];
+    } nodes[];
+};
+
+/* A block on a path, with those without a record before it. */
+struct node {
+    struct peet__function *function;
+    uint64_t word;
+    uint32_t index, parent, child, sibling; /* 0: none */
+    uint32_t count, first, depth;           /* how many samples; the first one, + 1; blocks up to it */
+    uint8_t again;                          /* the path's first block: only what comes before it is done here */
+    uint8_t settled;                        /* behind it the followed registers are in memory */
+    uint8_t expanded;
+    /* Behind it, since the path's beginning: */
+    struct peet__address regs[REGISTERS];   /* in terms of the registers and words at the beginning */
+    uint32_t words, stamps, instructions;
+    uint64_t time;
+    int32_t last;                           /* block; of the function */
+    uint32_t jumps;                         /* the last one to where the path is left behind it; each has the one before it */
+    const uint8_t *way_out;
+};
+
+/* A line that was not found, and that the machine is asked for. */
+struct missing { uint8_t *from; const uint8_t *back; struct peet__function *function; uint32_t node, site, index, look, nlooks; };
+
+/* Bytes that were expected to be aligned, and are not: perhaps in one line after all. */
+struct unaligned { uint8_t *from; const uint8_t *back; uint32_t span, node; };
+
+struct path_maker {
+    struct maker m;
+    struct peet__sample *samples;
+    uint32_t nsamples;
+    struct node nodes[NODES];               /* [0]: before the first */
+    uint32_t nnodes;
+    uint64_t time;                          /* the most on any way */
+    struct peet__path *path;
+    const uint8_t *top;
+    struct unaligned *unaligned;
+    uint32_t nunaligned, cunaligned;
+    struct missing *missing;
+    uint32_t nmissing, cmissing;
+    int failed;
+};
+
+/* path_code.c */
+/** peet__path_step() - from a node's parent to the node: blocks without a record between them, then its own.  @make: write code, too
+ *  Returns: 0, or -1: it cannot be on a path */
+int peet__path_step(struct path_maker *p, uint32_t node, int make);
+/** Behind the node all registers are in memory. */
+void peet__path_settle_node(struct node *node);
+/** Code for the path; it takes over from its first block's if there is room for it. */
+void peet__path_make(struct path_maker *p);
+/** Whoever goes to the block goes there from now on; @top: with what padding before it does behind him. */
+void peet__path_take_over(struct peet__direct_function *made, uint32_t index, const uint8_t *begin, const uint8_t *top);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Those who look on while blocks are taken in machine code (struct peet_direct_observer): their part of a block's code, turns of loops
+ * that they see, and how often what they do not see has happened.
+ */
+#include "jit/maker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* loop() of the table with observers. */
+static int loop_and_show(struct peet_direct_run *run, uint32_t id, uint64_t turns, const int64_t *strides)
+{
+    struct peet__direct *const d = peet__direct_of(run);
+    const struct peet_block *const block = d->loop_block;
+    if (d->loop(run, id, turns, strides) != 0)
+        return -1;
+    if (block != NULL) { /* such turns are not among those that `taken` of a watch says */
+        peet__direct_function_of(run->blocks)->direct->told[block->index] -= turns;
+        const struct peet_block_event event = {block, d->values, run->context, turns, strides};
+        d->shown(d->shown_arg, &event, (uint32_t)d->loop_observers);
+    }
+    return 0;
+}
+
+int peet_program_add_observer(struct peet_program *p, const struct peet_direct_observer *ops, void *self)
+{
+    struct peet__direct *const d = p->direct;
+    if (d == NULL || d->nobservers == PEET__DIRECT_OBSERVERS)
+        return PEET_ELIMIT;
+    if (d->nobservers == 0 && d->table.loop != NULL) {
+        d->loop = d->table.loop;
+        d->table.loop = loop_and_show;
+    }
+    d->observers[d->nobservers].ops = ops;
+    d->observers[d->nobservers++].self = self;
+    return 0;
+}
+
+void peet_program_direct_executed(struct peet_program *p, peet_program_executed *fn, void *arg)
+{
+    struct peet__direct *const d = p->direct;
+    if (d != NULL)
+        peet__direct_paths_settle(d);
+    for (unsigned i = 0; i < p->nfunctions; i++) {
+        struct peet__function *f = p->functions[i];
+        for (uint32_t k = 0; f->direct != NULL && k < f->nall; k++) {
+            const uint64_t taken = *peet__direct_taken(f->direct, k), times = taken - f->direct->told[k];
+            if (times == 0)
+                continue;
+            f->direct->told[k] = taken;
+            for (uint32_t o = 0; o < d->nobservers; o++)
+                if (d->observers[o].ops->executed != NULL && f->direct->watches[k * d->nobservers + o] == NULL)
+                    d->observers[o].ops->executed(d->observers[o].self, &f->blocks[k], times);
+            fn(arg, &f->blocks[k], times, 0, 0);
+        }
+    }
+    if (d != NULL)
+        peet__direct_ranges_executed(d, fn, arg);
+}
+
+#ifdef __x86_64__
+
+static struct peet_direct_watch **watches_of(const struct maker *m, uint32_t index)
+{
+    return &m->made->watches[index * m->direct->nobservers];
+}
+
+/* The path that is taken if the condition is met.  An observer may say that all is well; else the block is left, of which nothing has happened yet. */
+static void ask_if(struct maker *m, unsigned condition, uint32_t index, uint32_t observer, uint32_t guard, int32_t tail)
+{
+    const struct peet_direct_observer *const ops = m->direct->observers[observer].ops;
+    const int can = guard == PEET__DIRECT_NO_GUARD ? ops->due != NULL && m->f->blocks[index].nvalues <= PEET__DIRECT_VALUES : ops->moved != NULL;
+    struct peet__direct_site *site = can ? peet__own(m->f, 1, sizeof *site) : NULL;
+    struct cold *c;
+    if (site == NULL) {
+        unless(m, condition, tail);
+        return;
+    }
+    *site = (struct peet__direct_site){ops, m->direct->observers[observer].self, &m->f->blocks[index], watches_of(m, index)[observer], guard};
+    c = add_cold(m, jump_ahead(&m->e, condition), 0, tail, COLD_ASK);
+    c->back = m->e.at;
+    c->site = site;
+    c->index = index;
+}
+
+int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site *site, uint64_t value)
+{
+    const struct peet__direct *const d = peet__direct_of(run);
+    if (site->guard != PEET__DIRECT_NO_GUARD)
+        return site->ops->moved(site->self, site->block, site->watch, site->guard, value);
+    const struct peet_block_event event = {site->block, d->values, run->context, 1, NULL};
+    return site->ops->due(site->self, &event, site->watch);
+}
+
+void peet__direct_make_ask(struct maker *m, const struct cold *c)
+{
+    struct peet__emit *const e = &m->e;
+    const struct peet__block *const code = &m->f->code[c->index];
+    if (c->site->guard != PEET__DIRECT_NO_GUARD) {
+        compute(e, registers, &code->addresses[c->site->watch->guards[c->site->guard].value]);
+        CODE(e, "\x48\x89\xc2"); /* mov rdx, rax */
+    } else {
+        constant(e, RSI, (uint64_t)(uintptr_t)m->direct->values);
+        for (uint32_t k = 0; k < code->nvalues; k++) {
+            compute(e, registers, &code->addresses[k]);
+            store(e, RAX, RSI, (int32_t)(k * sizeof m->direct->values[0]));
+        }
+    }
+    constant(e, RSI, (uint64_t)(uintptr_t)c->site);
+    call(e, m->ask);
+    constant(e, RSI, (uint64_t)(uintptr_t)c->site->watch); /* as before; flags stay */
+}
+
+void peet__direct_see(struct maker *m, uint32_t index, int32_t tail)
+{
+    struct peet__emit *const e = &m->e;
+    struct peet_direct_watch **const watches = watches_of(m, index);
+    for (uint32_t o = 0; o < m->direct->nobservers; o++) {
+        if (watches[o] == NULL)
+            continue;
+        constant(e, RSI, (uint64_t)(uintptr_t)watches[o]);
+        for (uint32_t g = 0; g < watches[o]->nguards; g++) {
+            const struct peet_direct_guard *const guard = &watches[o]->guards[g];
+            const int32_t at = (int32_t)(offsetof(struct peet_direct_watch, guards) + g * sizeof *guard);
+            compute(e, registers, &m->f->code[index].addresses[guard->value]);
+            memory(e, 0x2b, RAX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, base)); /* sub rax, [rsi + …] */
+            if (guard->shift != 0) {
+                CODE(e, "\x48\xc1\xc8"); /* ror rax, imm8 */
+                byte(e, guard->shift);
+            }
+            memory(e, 0x3b, RAX, RSI, at + (int32_t)offsetof(struct peet_direct_guard, span)); /* cmp rax, [rsi + …] */
+            ask_if(m, IF_AT_LEAST, index, o, g, tail);
+        }
+        load(e, RDX, R8, count_of(index));
+        memory(e, 0x3b, RDX, RSI, offsetof(struct peet_direct_watch, until)); /* cmp rdx, [rsi + …] */
+        ask_if(m, IF_AT_LEAST, index, o, PEET__DIRECT_NO_GUARD, tail);
+    }
+}
+
+void peet__direct_tally(struct maker *m, uint32_t index)
+{
+    struct peet__emit *const e = &m->e;
+    struct peet_direct_watch **const watches = watches_of(m, index);
+    for (uint32_t o = 0; o < m->direct->nobservers; o++)
+        for (uint32_t g = 0; watches[o] != NULL && g < watches[o]->nguards; g++) {
+            const struct peet_direct_guard *const guard = &watches[o]->guards[g];
+            if (guard->tally == NULL)
+                continue;
+            compute(e, registers, &m->f->code[index].addresses[guard->value]);
+            byte(e, 0x25); /* and eax, imm32 */
+            word32(e, guard->tally_mask);
+            constant(e, RSI, (uint64_t)(uintptr_t)guard->tally);
+            CODE(e, "\x48\xff\x04\xc6"); /* inc qword [rsi + rax * 8] */
+        }
+}
+
+/* What observers want of a block.  Returns: 0, or -1: to see it */
+int peet__direct_ask_observers(struct maker *m, uint32_t index, const uint64_t *values)
+{
+    const struct peet__direct *const d = m->direct;
+    const struct peet_block *const block = &m->f->blocks[index];
+    for (uint32_t o = 0; o < d->nobservers; o++) {
+        struct peet_direct_watch *w = NULL;
+        if (d->observers[o].ops->watch(d->observers[o].self, block, values, &w) != 0 || (w != NULL && w->nguards > PEET_DIRECT_GUARDS))
+            return -1;
+        for (uint32_t g = 0; w != NULL && g < w->nguards; g++)
+            if (w->guards[g].value >= block->nvalues)
+                return -1;
+        if (w != NULL)
+            w->taken = peet__direct_taken(m->made, index);
+        watches_of(m, index)[o] = w;
+    }
+    return 0;
+}
+
+/* Which observers see turns of the block? */
+uint32_t peet__direct_watchers(const struct maker *m, uint32_t index)
+{
+    uint32_t mask = 0;
+    for (uint32_t o = 0; o < m->direct->nobservers; o++)
+        mask |= watches_of(m, index)[o] != NULL ? 1u << o : 0;
+    return mask;
+}
+
+/* What observers of the loop are to see. */
+void peet__direct_show_values(struct maker *m, uint32_t index)
+{
+    struct peet__emit *const e = &m->e;
+    struct peet__direct *const d = m->direct;
+    const struct peet__block *const c = &m->f->code[index];
+    const uint32_t mask = peet__direct_watchers(m, index);
+    if (d->nobservers == 0)
+        return;
+    constant(e, RSI, (uint64_t)(uintptr_t)d);
+    constant(e, RAX, mask != 0 ? (uint64_t)(uintptr_t)&m->f->blocks[index] : 0);
+    store(e, RAX, RSI, offsetof(struct peet__direct, loop_block));
+    constant(e, RAX, mask);
+    store(e, RAX, RSI, offsetof(struct peet__direct, loop_observers));
+    for (uint32_t k = 0; mask != 0 && k < c->nvalues; k++) {
+        compute(e, registers, &c->addresses[k]);
+        store(e, RAX, RSI, (int32_t)(offsetof(struct peet__direct, values) + k * sizeof d->values[0]));
+    }
+}
+
+void peet__direct_came(struct peet_program *p, struct peet__function *f, uint32_t index)
+{
+    const struct peet__direct *const d = p->direct;
+    struct peet__direct_function *const made = f->direct;
+    int over = 0;
+    if (made == NULL || index >= f->nall)
+        return;
+    for (uint32_t o = 0; o < d->nobservers; o++) {
+        const struct peet_direct_watch *w = made->watches[(size_t)index * d->nobservers + o];
+        over |= w != NULL && w->over;
+    }
+    if (!over || ++made->stale < made->patience)
+        return;
+    made->stale = 0;
+    made->patience *= 2; /* it changes less and less */
+    (void)peet__direct_make(p->direct, f); /* else the old code does it: it leaves whatever is over */
+}
+
+#else
+
+void peet__direct_came(struct peet_program *p, struct peet__function *f, uint32_t index)
+{
+    (void)p, (void)f, (void)index;
+}
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes a function's blocks of what the reader found: exact-size arrays, the plain layout with its
+ * padding, and the short forms that the decoder's inner loop wants.
+ */
+#include "program/reader.h"
+
+#include <string.h>
+
+/* Can control fall from the end of this segment into what follows in layout? */
+static int falls_through(const struct reader *r, const struct segment *s)
+{
+    if (s->ninsns == 0)
+        return 1;
+    uint8_t klass = r->insns[s->insn + s->ninsns - 1].opcode->klass;
+    return klass != PEET_INSN_JUMP && klass != PEET_INSN_RETURN;
+}
+
+static int short_form(uint8_t op)
+{
+    return op == PEET__SUM1 || op == PEET__SUM2;
+}
+
+static struct peet__address shorten(const struct peet__form *f)
+{
+    return (struct peet__address){f->disp, f->a, f->b, f->mb};
+}
+
+/* Most blocks need nothing but short forms: those are laid out densely for the decoder's inner loop. */
+static void make_short(struct peet__block *c, struct peet__address *addresses, struct peet__address *steps)
+{
+    int all = 1;
+    for (uint32_t n = 0; n < c->nvalues; n++)
+        all &= short_form(c->values[n].op);
+    for (uint32_t n = 0; all && n < c->nvalues; n++)
+        addresses[n] = shorten(&c->values[n].form);
+    c->addresses = all ? addresses : NULL;
+    int some = 1;
+    for (uint32_t n = 0; n < c->nupdates; n++)
+        some &= short_form(c->updates[n].op);
+    for (uint32_t n = 0; some && n < c->nupdates; n++)
+        steps[n] = shorten(&c->updates[n].form);
+    c->steps = some ? steps : NULL;
+    c->plain = all && some && c->recorded && !c->loop;
+}
+
+/* References whose addresses are made of the same terms are always as far apart. */
+static void make_groups(const struct peet__block *c, struct peet_ref *refs, uint32_t nrefs)
+{
+    uint32_t names = 0;
+    for (uint32_t i = 0; c->addresses != NULL && i < nrefs && names < UINT8_MAX; i++) {
+        const struct peet__address *a = &c->addresses[refs[i].value];
+        for (uint32_t k = i + 1; k < nrefs && k < i + 64; k++) {
+            const struct peet__address *f = &c->addresses[refs[k].value];
+            if (refs[k].group != 0 || f->a != a->a || f->mb != a->mb || (f->mb != 0 && f->b != a->b))
+                continue;
+            if (refs[i].group == 0)
+                refs[i].group = (uint8_t)++names;
+            refs[k].group = refs[i].group;
+        }
+    }
+}
+
+/* A loop whose registers all move by constants, and so its addresses. */
+static void make_strides(struct peet__block *c, int64_t *strides)
+{
+    int64_t step[PEET__SLOT] = {0};
+    if (!c->loop || c->addresses == NULL || c->steps == NULL)
+        return;
+    for (uint32_t n = 0; n < c->nupdates; n++) {
+        const struct peet__address *f = &c->steps[n];
+        if (f->a != c->updates[n].reg || (f->mb != 0 && f->b != PEET__ZERO))
+            return;
+        step[f->a] = (int64_t)f->disp;
+    }
+    for (uint32_t n = 0; n < c->nvalues; n++) {
+        const struct peet__address *f = &c->addresses[n];
+        if (f->a >= PEET__SLOT || f->b >= PEET__SLOT)
+            return;
+        strides[n] = (int64_t)((uint64_t)step[f->a] + (uint64_t)step[f->b] * (uint64_t)(int64_t)f->mb);
+    }
+    c->strides = strides;
+}
+
+static const struct peet_opcode nop_opcode = {"NOOP", "nop", 1, 250, 1, 0, PEET_INSN_NOP, 0};
+
+/* The block of nops that aligns a layout block. */
+static void make_padding(struct peet__function *f, uint32_t index, const struct peet__layout_block *at, uint32_t line,
+    struct peet_insn *insns)
+{
+    struct peet_block *p = &f->blocks[index];
+    p->function = &f->pub;
+    p->index = index;
+    p->pc = at->offset - at->padding;
+    p->line = line;
+    p->flags = PEET_BLOCK_SIMPLE;
+    p->code_bytes = at->padding;
+    p->insns = insns;
+    p->refs = f->blocks[0].refs;
+    f->code[index].tail = f->code[index].pad = f->code[index].pad_after = -1;
+    for (uint32_t left = p->code_bytes; left != 0;) {
+        uint32_t n = left < f->longest_nop ? left : f->longest_nop;
+        struct peet_insn *insn = &insns[p->ninsns++];
+        insn->pc = p->pc + (p->code_bytes - left);
+        insn->length_bytes = n;
+        insn->opcode = &nop_opcode;
+        insn->line = line;
+        left -= n;
+    }
+    p->cost_cycles = (p->ninsns * nop_opcode.rthroughput_millicycles + 999) / 1000;
+}
+
+/* What can be said of a block once and for all. */
+static void summarise(struct peet_block *b)
+{
+    uint64_t cost = 0;
+    int simple = 1;
+    for (uint32_t n = 0; n < b->ninsns; n++)
+        cost += b->insns[n].opcode->rthroughput_millicycles;
+    for (uint32_t n = 0; n < b->nrefs; n++) {
+        const struct peet_ref *ref = &b->refs[n];
+        if (ref->flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL)) {
+            simple = 0;
+            continue;
+        }
+        b->reads += ref->kind == PEET_REF_LOAD;
+        b->writes += ref->kind == PEET_REF_STORE;
+        b->modifies += ref->kind == PEET_REF_MODIFY;
+    }
+    cost = (cost + 999) / 1000;
+    b->cost_cycles = cost > UINT32_MAX ? UINT32_MAX : (uint32_t)cost;
+    b->flags |= simple ? PEET_BLOCK_SIMPLE : 0;
+}
+
+/* Copies the parsed arrays into the function and lays the plain program out. */
+void peet__build(struct reader *r, const struct segment *segs, const struct peet__block *code,
+    struct peet__layout_block *blocks, uint32_t nblocks)
+{
+    struct peet__function *f = r->f;
+    uint32_t align = 1u << f->align_log2;
+    f->plain_offset = (uint32_t)((r->image->section_at + align - 1) & -(uint64_t)align);
+    f->pub.code_bytes = peet__layout(blocks, nblocks, r->layout, f->plain_offset);
+    r->image->section_at = (uint64_t)f->plain_offset + f->pub.code_bytes;
+    uint32_t npads = 0, npad_insns = 0;
+    for (uint32_t b = 0; b < nblocks; b++)
+        if (blocks[b].padding != 0) {
+            npads++;
+            npad_insns += (blocks[b].padding + f->longest_nop - 1) / f->longest_nop;
+        }
+    f->nall = f->nsegments + npads;
+    struct peet_insn *insns = peet__own(f, (size_t)r->ninsns + npad_insns, sizeof *insns);
+    struct peet_ref *refs = peet__own(f, r->nrefs, sizeof *refs);
+    struct peet__value *values = peet__own(f, r->nvalues, sizeof *values);
+    struct peet__update *updates = peet__own(f, r->nupdates, sizeof *updates);
+    struct peet__address *addresses = peet__own(f, r->nvalues, sizeof *addresses);
+    struct peet__address *steps = peet__own(f, r->nupdates, sizeof *steps);
+    int64_t *strides = peet__own(f, r->nvalues, sizeof *strides);
+    uint8_t *regs = peet__own(f, r->nregs, 1);
+    f->blocks = peet__own(f, f->nall, sizeof *f->blocks);
+    f->code = peet__own(f, f->nall, sizeof *f->code);
+    if (addresses == NULL || steps == NULL || strides == NULL || insns == NULL || refs == NULL || values == NULL || updates == NULL || regs == NULL || f->blocks == NULL || f->code == NULL) {
+        peet__reader_fail(r, "out of memory");
+        return;
+    }
+#define COPY(to, from, n) \
+    if ((n) != 0) \
+    memcpy((to), (from), (n) * sizeof *(to))
+    COPY(insns, r->insns, r->ninsns);
+    COPY(refs, r->refs, r->nrefs);
+    COPY(values, r->values, r->nvalues);
+    COPY(updates, r->updates, r->nupdates);
+    COPY(regs, r->regs, r->nregs);
+#undef COPY
+    for (uint32_t n = 0; n < npad_insns; n++)
+        insns[r->ninsns + n].regs = regs;
+    f->pub.nblocks = f->nall;
+    f->pub.blocks = f->blocks;
+    int32_t before = -1; /* last segment with code or a record, in layout order */
+    uint32_t block = UINT32_MAX, pad = f->nsegments, pad_insn = r->ninsns;
+    for (uint32_t k = 0; k < f->nsegments; k++) {
+        const struct segment *s = &segs[k];
+        struct peet_block *b = &f->blocks[k];
+        struct peet__block *c = &f->code[k];
+        *c = code[k];
+        b->function = &f->pub;
+        b->index = k;
+        b->pc = blocks[s->layout_block].offset;
+        b->ninsns = s->ninsns;
+        b->nrefs = s->nrefs;
+        b->nvalues = s->nvalues;
+        b->insns = insns + s->insn;
+        b->refs = refs + s->ref;
+        c->values = values + s->value;
+        c->updates = updates + s->update;
+        c->nvalues = s->nvalues;
+        c->nupdates = s->nupdates;
+        c->pad = c->pad_after = -1;
+        make_short(c, addresses + s->value, steps + s->update);
+        make_strides(c, strides + s->value);
+        for (uint32_t n = s->insn; n < s->insn + s->ninsns; n++) {
+            const struct peet__layout_insn *li = &r->layout[n];
+            uint32_t ref_end = n + 1 < r->ninsns ? r->ref_at[n + 1] : r->nrefs;
+            insns[n].pc = li->offset;
+            insns[n].length_bytes = li->length > 255 ? 255 : li->length;
+            insns[n].first_ref = r->ref_at[n] - s->ref;
+            insns[n].nrefs = ref_end - r->ref_at[n];
+            insns[n].regs = regs + r->reg_at[n];
+            b->code_bytes += li->length;
+        }
+        if (s->ninsns != 0) {
+            b->pc = insns[s->insn].pc;
+            b->line = insns[s->insn].line;
+        }
+        summarise(b);
+        if (b->flags & PEET_BLOCK_SIMPLE)
+            make_groups(c, refs + s->ref, s->nrefs);
+        if (!(b->flags & PEET_BLOCK_SIMPLE)) {
+            c->strides = NULL; /* counts and masks are not addresses that advance */
+            c->plain = 0;      /* and are given even to those who want no addresses */
+        }
+        if (s->layout_block != block) {
+            block = s->layout_block;
+            if (blocks[block].padding != 0) {
+                make_padding(f, pad, &blocks[block], b->line, insns + pad_insn);
+                pad_insn += f->blocks[pad].ninsns;
+                if (before >= 0 && falls_through(r, &segs[before])) {
+                    c->pad = pad;
+                    c->pad_after = before;
+                }
+                pad++;
+            }
+        }
+        if (s->ninsns != 0 || c->recorded)
+            before = k;
+    }
+}
