@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <peet/module.h>
-#include "signals.h"
+#include "signals/signals.h"
 
 static int send(pthread_t thread, int signal, int code, union sigval value)
 {

@@ -3,7 +3,7 @@
  * The runtime's domains as the views of a consistency model; see host/consistency.h.
  */
 #include "host/consistency.h"
-#include "domain.h"
+#include "views/domain.h"
 #include "host/report.h"
 #include "modules/modhost.h"
 

@@ -4,7 +4,7 @@
  * end are an outcome, with the token of the first execution that had it.  See host/consistency.h.
  */
 #include "arch/x86_64/syscall.h"
-#include "domain.h"
+#include "views/domain.h"
 #include "consistency/explore.h"
 #include "host/consistency.h"
 #include "host/explain.h"

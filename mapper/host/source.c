@@ -4,7 +4,7 @@
  */
 #include "host/source_parts.h"
 #include "host/unseen.h"
-#include "domain.h"
+#include "views/domain.h"
 #include "data/datamap.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * keeps its record and nothing else.
  */
 #include "sync/sync.h"
-#include "jit/waits.h"
+#include "waits.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
  * program had called them.
  */
 #include "foreign/foreign.h"
-#include "world.h"
+#include "world/world.h"
 
 #include <elf.h>
 #include <link.h>

@@ -11,7 +11,7 @@
  * A doall's iterations run on workers that take turns at each event.
  */
 #include "ask.h"
-#include "domain.h"
+#include "views/domain.h"
 #include "runtime.h"
 
 #include <peet/module.h>

@@ -4,7 +4,7 @@
  * arrays, one for each view.  The pages are real ones: a memory file, shared by main memory and mapped privately by the views; once with the
  * machine noting which pages are stored to, once with the kernel asked for it.
  */
-#include "domain_internal.h"
+#include "views/domain_internal.h"
 #include "../simulators/run_suite.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "heap.h"
+#include "heap/heap.h"
 
 static uint64_t random_state;
 

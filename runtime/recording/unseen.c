@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the program's own time goes: a timer interrupts the subject's world now and then, and the place is noted.  The host asks for
+ * the places (unseen.h in mapper/host) and tells those that peet does not see from those that are recorded.
+ *
+ * The event stream does not depend on it:
+ *   1. The handler runs on the runtime's stack for signals, and writes nothing that the subject can see.
+ *   2. The timer is set once, by a context that is resumed; only the handler, in the subject's world, sets it again.  While the host is at
+ *      work it comes at most once.
+ *   3. It restarts what it interrupts: the kernel does so with most calls, the handler with the others (peet__uc_restart()), and then
+ *      does not set the timer, so that no time limit begins again for ever.  It does not come while host or subject wait for the world
+ *      outside.  A program that has a stack for signals of its own, a handler for SIGPROF or views of memory is not
+ *      looked at.
+ *
+ * SIGPROF, because debuggers let it pass.  Intervals begin with 25 microseconds, so that a program of a millisecond is seen, and end with 10
+ * milliseconds; a sample costs about 3 microseconds.  They are random by half, lest they fall in step with the program.
+ */
+#include "views/domain_internal.h"
+#include "signals/fatal.h"
+#include "signals/signals.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ROOM = 4096 };
+
+static uint64_t places[ROOM];
+static volatile unsigned nplaces;
+static volatile uint64_t ntaken;
+static uint64_t noise = 88172645463325252u;
+static timer_t timer;
+static int on;
+
+static void arm(void)
+{
+    const uint64_t us = ntaken < 64 ? 25 : ntaken < 512 ? 100 : ntaken < 4096 ? 1000 : 10000;
+    struct itimerspec when;
+    noise ^= noise << 13, noise ^= noise >> 7, noise ^= noise << 17;
+    memset(&when, 0, sizeof when);
+    when.it_value.tv_nsec = (long)(us * 500 + noise % (us * 1000));
+    peet__rt.sample_due = 0;
+    peet__raw_syscall(SYS_timer_settime, (long)timer, 0, (long)&when, 0, 0, 0);
+}
+
+static void on_sample(int signal, siginfo_t *info, void *uc)
+{
+    struct peet__rt *rt = &peet__rt;
+    if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &timer) {
+        peet__fatal(signal, info, uc);
+        return;
+    }
+    int restarted = peet__uc_restart(uc);
+    if (!on || !rt->simulated)
+        return;
+    if (rt->in_subject) {
+        ntaken++;
+        if (nplaces < ROOM)
+            places[nplaces++] = peet__uc_pc(uc);
+    }
+    if (rt->in_subject && !restarted)
+        arm();
+    else
+        rt->sample_due = 1;
+}
+
+void peet__sample_arm(void)
+{
+    if (on && !peet__rt.alternative)
+        arm();
+}
+
+PUBLIC void peet_rt_samples_begin(void)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = PEET_RT_SAMPLE_SIGNAL, .sigev_value = {.sival_ptr = &timer}};
+    struct sigaction action = {.sa_sigaction = on_sample, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    const struct sigaction *wish = peet__signal_action(PEET_RT_SAMPLE_SIGNAL);
+    if (on || wish->sa_handler != SIG_DFL || peet__domains_on() || syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) != 0)
+        return;
+    sigfillset(&action.sa_mask);
+    sigaction(PEET_RT_SAMPLE_SIGNAL, &action, NULL); /* the host's call: the kernel's */
+    on = 1;
+    peet__rt.sample_due = 1;
+}
+
+void peet__sample_pause(void)
+{
+    struct itimerspec never;
+    memset(&never, 0, sizeof never);
+    if (!on || peet__rt.sample_due)
+        return;
+    peet__raw_syscall(SYS_timer_settime, (long)timer, 0, (long)&never, 0, 0, 0);
+    peet__rt.sample_due = 1;
+}
+
+PUBLIC void peet_rt_samples_pause(void)
+{
+    peet__sample_pause();
+}
+
+void peet__sample_end(void)
+{
+    if (on)
+        peet__raw_syscall(SYS_timer_delete, (long)timer, 0, 0, 0, 0, 0);
+    on = 0;
+    peet__rt.sample_due = 0;
+}
+
+PUBLIC unsigned peet_rt_samples_take(uint64_t *out_places, unsigned room)
+{
+    unsigned n = nplaces < room ? nplaces : room;
+    memcpy(out_places, places, n * sizeof *places);
+    nplaces = 0;
+    return n;
+}

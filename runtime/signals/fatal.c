@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See fatal.h.  A signal that somebody sends while the host is at work waits until the host next resumes a
+ * context, because the host's own data are not in order before; a second one does not wait.  If no context is
+ * resumed for seconds, a module hangs: the host is told, and ends the run (hooks.failed).
+ */
+#include "signals/fatal.h"
+#include "views/domain_internal.h"
+#include "signals/signals.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+extern void *__libc_malloc(size_t);
+extern void __libc_free(void *);
+
+#define ALT_BYTES (64ul << 10)  /* the handler itself */
+#define CRASH_BYTES (8ul << 20) /* the host writing its results */
+
+static char *crash_stack;
+static stack_t alt_stack;
+static volatile int crashing;
+static volatile int keeping; /* peet_rt_keep_interrupts() */
+static volatile int waiting; /* a signal that came while the host was at work */
+static siginfo_t waiting_info;
+static uint64_t *crash_end;
+static struct sigaction host_actions[NSIG]; /* sa_sigaction NULL: none */
+
+enum { HANG_SECONDS = 2 };
+static timer_t watch_timer;
+static int watch_made;
+static volatile unsigned long watch_resumes; /* how many there were when it began */
+
+struct crash {
+    int signal;
+    uint64_t pc, address;
+    char why[300];
+};
+
+int peet__fatal_by_default(int signal)
+{
+    switch (signal) {
+    case SIGKILL:
+    case SIGSTOP:
+    case SIGCHLD:
+    case SIGCONT:
+    case SIGURG:
+    case SIGWINCH:
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU:
+        return 0;
+    default:
+        return signal < 32; /* realtime signals are left alone: libc uses the first of them */
+    }
+}
+
+int peet__fatal_is_fault(int signal, const siginfo_t *info)
+{
+    return info->si_code > 0 && (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL ||
+                                    signal == SIGTRAP || signal == SIGSYS);
+}
+
+static void *reserve(size_t bytes)
+{
+    long at = syscall(
+        SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (at == -1)
+        peet__die(1, "no address space for the crash stack: %s", strerror(errno));
+    return (void *)at;
+}
+
+void peet__fatal_begin(void)
+{
+    crash_stack = reserve(CRASH_BYTES);
+    alt_stack.ss_sp = reserve(ALT_BYTES);
+    alt_stack.ss_size = ALT_BYTES;
+    syscall(SYS_sigaltstack, &alt_stack, NULL);
+}
+
+void peet__fatal_alternative(const struct peet_ctx *ctx)
+{
+    peet__rt.alternative = ctx->alternative;
+    syscall(SYS_sigaltstack, ctx->alternative ? ctx->alternative : &alt_stack, NULL);
+}
+
+void peet__fatal_forget_alternative(struct peet_ctx *ctx)
+{
+    if (!ctx->alternative)
+        return;
+    struct peet__visit visit = peet__visit_begin();
+    if (peet__rt.alternative == ctx->alternative)
+        peet__fatal_alternative(&peet__rt.main_ctx);
+    __libc_free(ctx->alternative);
+    ctx->alternative = NULL;
+    peet__mask_alternatives(-1);
+    peet__visit_end(visit);
+}
+
+static int set_alternative(struct peet_ctx *ctx, const stack_t *stack)
+{
+    if (stack->ss_flags & SS_DISABLE) {
+        if (ctx->alternative)
+            peet__fatal_forget_alternative(ctx);
+        peet__fatal_alternative(ctx);
+        return 0;
+    }
+    if ((int)syscall(SYS_sigaltstack, stack, NULL) != 0)
+        return -1;
+    if (!ctx->alternative) {
+        struct peet__visit visit = peet__visit_begin();
+        ctx->alternative = __libc_malloc(sizeof *ctx->alternative);
+        peet__visit_end(visit);
+        if (!ctx->alternative) {
+            errno = ENOMEM;
+            return -1;
+        }
+        peet__mask_alternatives(1);
+    }
+    *ctx->alternative = *stack;
+    peet__domain_alias((uint64_t)stack->ss_sp, (uint64_t)stack->ss_sp + stack->ss_size);
+    peet__rt.alternative = ctx->alternative;
+    return 0;
+}
+
+/* Ours serves unless the context has one; the subject never sees ours. */
+PUBLIC int sigaltstack(const stack_t *stack, stack_t *old)
+{
+    if (!peet__rt.simulated || !peet__is_subject())
+        return (int)syscall(SYS_sigaltstack, stack, old);
+    struct peet_ctx *ctx = peet__rt.current;
+    stack_t now, before = {.ss_flags = SS_DISABLE};
+    syscall(SYS_sigaltstack, NULL, &now);
+    if (ctx->alternative) {
+        before = *ctx->alternative;
+        before.ss_flags = now.ss_flags;
+    }
+    if (stack && (now.ss_flags & SS_ONSTACK)) {
+        errno = EPERM;
+        return -1;
+    }
+    if (stack && set_alternative(ctx, stack) != 0)
+        return -1;
+    if (old)
+        *old = before;
+    return 0;
+}
+
+/* ----------------------------------------------------------------------------------------------- the end */
+
+__attribute__((noreturn)) static void die_by(int signal)
+{
+    struct sigaction act = {.sa_flags = 0};
+    sigset_t set;
+    act.sa_handler = SIG_DFL;
+    sigemptyset(&set);
+    sigaddset(&set, signal);
+    sigaction(signal, &act, NULL); /* not simulated any more: the kernel's */
+    syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    peet__real_exit(128 + signal);
+}
+
+static void call_hook(void *arg)
+{
+    struct crash *crash = arg;
+    peet__rt.hooks.crashed(peet__rt.current, crash->signal, crash->pc, crash->address, crash->why);
+}
+
+static void explain(struct crash *crash, const siginfo_t *info)
+{
+    const struct peet_ctx *ctx = peet__rt.current;
+    const struct peet__stack *stack = &ctx->stack;
+    int fault = peet__fatal_is_fault(crash->signal, info);
+    if (fault && (crash->signal == SIGSEGV || crash->signal == SIGBUS) && crash->address >= stack->guard_lo &&
+        crash->address < stack->lo)
+        snprintf(crash->why, sizeof crash->why, "stack overflow: context %u has used up its stack of %lu bytes; %s", ctx->number,
+            stack->hi - stack->lo, ctx == &peet__rt.main_ctx ? "ulimit -s or --stack gives it more"
+            : ctx->in_iteration ? "iterations of a doall loop get no more" : "its thread's attributes can give it more");
+    else if (fault && (crash->signal == SIGSEGV || crash->signal == SIGBUS))
+        snprintf(crash->why, sizeof crash->why, "%s at address 0x%lx in context %u", strsignal(crash->signal),
+            crash->address, ctx->number);
+    else if (info->si_code <= 0 && info->si_pid != getpid())
+        snprintf(crash->why, sizeof crash->why, "%s, sent by process %d", strsignal(crash->signal), info->si_pid);
+    else
+        snprintf(crash->why, sizeof crash->why, "%s in context %u", strsignal(crash->signal), ctx->number);
+}
+
+PUBLIC uint64_t *peet_rt_crash_end(void)
+{
+    return crash_end;
+}
+
+static void report_crash(int signal, const siginfo_t *info, ucontext_t *uc)
+{
+    struct peet__rt *rt = &peet__rt;
+    struct crash crash = {.signal = signal};
+    crash.pc = uc ? peet__uc_pc(uc) : 0;
+    crash.address = peet__fatal_is_fault(signal, info) ? (uint64_t)info->si_addr : 0;
+    explain(&crash, info);
+    crash_end = rt->in_subject ? peet__ctl->cursor : NULL;
+    rt->in_subject = 0;
+    peet__park_cursor();
+    rt->current->fault = uc;
+    uint64_t fs = peet__fs_base_now();
+    if (fs != rt->thread) /* the host's */
+        peet__set_fs(rt->thread);
+    if (rt->hooks.crashed)
+        peet__call_on(crash_stack + CRASH_BYTES, call_hook, &crash);
+    else
+        peet__report("%s", crash.why);
+    if (fs != rt->thread) /* the instruction that failed fails again */
+        peet__set_fs(fs);
+}
+
+void peet__fatal_host_handler(int signal, const struct sigaction *action)
+{
+    host_actions[signal] = *action;
+}
+
+static void report_host_fault(int signal, const siginfo_t *info, const ucontext_t *uc)
+{
+    uint64_t pc = peet__uc_pc(uc);
+    Dl_info image = {0};
+    dladdr((void *)pc, &image);
+    peet__report("a simulator or peet itself failed: %s at address %p, pc 0x%lx in %s%s%s; no results are written",
+        strsignal(signal), info->si_addr, pc, image.dli_fname ? image.dli_fname : "no known image",
+        image.dli_sname ? ", function " : "", image.dli_sname ? image.dli_sname : "");
+}
+
+static void set_watch(int seconds)
+{
+    const struct itimerspec when = {.it_value = {.tv_sec = seconds}, .it_interval = {.tv_sec = seconds}};
+    syscall(SYS_timer_settime, watch_timer, 0, &when, NULL);
+}
+
+/* The timer sends the same signal, whose handler is known to be ours and which nobody blocks or it would not have come. */
+void peet__fatal_watch(int signal, int seconds)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal, .sigev_value = {.sival_ptr = &watch_timer}};
+    if (watch_made || !peet__rt.hooks.failed)
+        return;
+    watch_resumes = peet__rt.resumes;
+    watch_made = syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &watch_timer) == 0;
+    if (watch_made)
+        set_watch(seconds);
+}
+
+int peet__fatal_watched(int signal, const siginfo_t *info, void *uc)
+{
+    struct peet__rt *rt = &peet__rt;
+    if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &watch_timer)
+        return 0;
+    if (rt->simulated && !rt->in_subject && rt->resumes == watch_resumes) {
+        rt->hooks.failed(signal, 0, uc, 1);
+    } else if (watch_made) { /* it has come back: the signal takes its ordinary way */
+        watch_made = 0;
+        syscall(SYS_timer_delete, watch_timer);
+    }
+    return 1;
+}
+
+void peet__fatal(int signal, siginfo_t *info, void *uc)
+{
+    struct peet__rt *rt = &peet__rt;
+    if (peet__fatal_watched(signal, info, uc))
+        return;
+    if (keeping && !rt->in_subject && (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)) {
+        waiting_info = *info;
+        waiting = signal;
+        return;
+    }
+    if (rt->simulated && !crashing && !rt->in_subject && rt->hooks.failed && (peet__fatal_is_fault(signal, info) || signal == SIGABRT))
+        rt->hooks.failed(signal, peet__fatal_is_fault(signal, info) ? (uint64_t)info->si_addr : 0, uc, 0);
+    if (rt->simulated && !crashing && !waiting) {
+        if (rt->in_subject) {
+            crashing = 1;
+            report_crash(signal, info, uc);
+        } else if (peet__fatal_is_fault(signal, info) || signal == SIGABRT) {
+            crashing = 1;
+            if (host_actions[signal].sa_sigaction) {
+                host_actions[signal].sa_sigaction(signal, info, uc);
+                return;
+            }
+            report_host_fault(signal, info, uc);
+        } else {
+            waiting_info = *info;
+            waiting = signal;
+            peet__fatal_watch(signal, HANG_SECONDS);
+            return;
+        }
+    }
+    rt->simulated = 0;
+    if (peet__fatal_is_fault(signal, info) && signal != SIGTRAP) {
+        /* let the instruction fault again, so that a core file shows it */
+        struct sigaction act = {.sa_flags = 0};
+        act.sa_handler = SIG_DFL;
+        sigaction(signal, &act, NULL);
+        return;
+    }
+    die_by(signal);
+}
+
+PUBLIC void peet_rt_keep_interrupts(int on)
+{
+    keeping = on;
+    if (!on)
+        waiting = 0;
+}
+
+PUBLIC int peet_rt_interrupted(void)
+{
+    return waiting;
+}
+
+void peet__fatal_deferred(void)
+{
+    int signal = waiting;
+    if (!signal)
+        return;
+    crashing = 1;
+    report_crash(signal, &waiting_info, NULL);
+    peet__rt.simulated = 0;
+    die_by(signal);
+}

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Signals of the subject, under simulation only: arrival, delivery, dispositions (masks, sending and waiting: see
+ * signals.h).
+ *
+ * A handler is compiled code that records itself, so it may run only where the interrupted code has no
+ * record half written: at a check, at an event, or in a library that records nothing.  A signal that
+ * arrives elsewhere (in recorded code, in the runtime, in the host) waits in a queue; lowering the limit
+ * makes the next check come by, and the handler runs there.  Faults of the subject's own instructions cannot wait:
+ * their handler runs at once.  SIGNAL_ENTER and SIGNAL_LEAVE in the stream tell the decoder.
+ *
+ * What has come for the process is taken by the running context, unless it blocks it; then that context hands it to
+ * one that does not, and ends that one's wait.
+ *
+ * A fatal signal goes to fatal.c.
+ */
+#include "signals/signals.h"
+#include "views/domain_internal.h"
+#include "signals/fatal.h"
+#include "images.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <peet/module.h>
+
+extern void __libc_free(void *);
+
+/* Of the thread library's: acts on an asynchronous cancellation. */
+extern void peet__thread_poked(void) __attribute__((weak));
+
+typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
+static sigaction_fn *real_sigaction;
+
+/* So long may the host keep a handler of the subject's waiting before it counts as hanging (fatal.h). */
+enum { PATIENCE_SECONDS = 10 };
+
+static int begun;
+static struct sigaction actions[NSIG]; /* as the subject set them */
+
+const struct sigaction *peet__signal_action(int signal)
+{
+    return &actions[signal];
+}
+
+/* ------------------------------------------------------------------------------------ deferred signals */
+
+/* Signals to the process that have come.  Handlers fill free slots, also while delivery empties one: both on one
+ * thread.  Signals that wait already do not wait twice, as the kernel has it (realtime signals do). */
+#define SLOTS 128u
+static struct deferred {
+    volatile uint64_t order; /* 0: free */
+    int signal;
+    siginfo_t info;
+    ucontext_t uc;
+} slots[SLOTS];
+static volatile uint64_t last_order;
+static volatile unsigned lost;
+
+static struct deferred *oldest(uint64_t set)
+{
+    struct deferred *found = NULL;
+    if (!(peet__rt.pending & set))
+        return NULL;
+    for (unsigned i = 0; i < SLOTS; i++)
+        if (slots[i].order && (set & peet__signal_bit(slots[i].signal)) && (!found || slots[i].order < found->order))
+            found = &slots[i];
+    return found;
+}
+
+/* Empties the slot. */
+static void take_slot(struct deferred *d, struct deferred *out_copy)
+{
+    uint64_t bit = peet__signal_bit(d->signal);
+    *out_copy = *d;
+    if (out_copy->uc.uc_mcontext.fpregs)
+        out_copy->uc.uc_mcontext.fpregs = &out_copy->uc.__fpregs_mem;
+    /* The bit first: if the same signal comes now, it sets it again. */
+    peet__rt.pending &= ~bit;
+    d->order = 0;
+    for (unsigned i = 0; i < SLOTS; i++)
+        if (slots[i].order && slots[i].signal == out_copy->signal)
+            peet__rt.pending |= bit;
+}
+
+static void defer(int signal, const siginfo_t *info, const ucontext_t *uc)
+{
+    struct peet__rt *rt = &peet__rt;
+    struct deferred *d = NULL;
+    if ((rt->pending & peet__signal_bit(signal)) && signal < SIGRTMIN)
+        return;
+    for (unsigned i = 0; i < SLOTS && !d; i++)
+        if (!slots[i].order)
+            d = &slots[i];
+    if (!d) {
+        lost++;
+        return;
+    }
+    d->signal = signal;
+    d->info = *info;
+    d->uc = *uc;
+    if (uc->uc_mcontext.fpregs)
+        memcpy(&d->uc.__fpregs_mem, uc->uc_mcontext.fpregs, sizeof d->uc.__fpregs_mem);
+    d->order = ++last_order;
+    rt->pending |= peet__signal_bit(signal);
+    if (rt->in_subject) {
+        rt->signals = 1;
+        peet__ctl->limit = NULL;
+    } else {
+        peet__signal_wake();
+    }
+}
+
+/* -------------------------------------------------------------------------------- what waits in a context */
+
+uint64_t peet__signals_waiting(const struct peet_ctx *ctx)
+{
+    uint64_t set = peet__rt.pending;
+    for (const struct peet__waiting_signal *w = ctx->signals; w; w = w->next)
+        set |= peet__signal_bit(w->info.si_signo);
+    return set;
+}
+
+static int take_own(struct peet_ctx *ctx, uint64_t set, siginfo_t *out_info)
+{
+    for (struct peet__waiting_signal **link = &ctx->signals, *w; (w = *link); link = &w->next) {
+        if (!(set & peet__signal_bit(w->info.si_signo)))
+            continue;
+        *out_info = w->info;
+        *link = w->next;
+        struct peet__visit visit = peet__visit_begin();
+        __libc_free(w);
+        peet__visit_end(visit);
+        return out_info->si_signo;
+    }
+    return 0;
+}
+
+int peet__signal_take(struct peet_ctx *ctx, uint64_t set, siginfo_t *out_info)
+{
+    int signal = ctx->signals ? take_own(ctx, set, out_info) : 0;
+    struct deferred *d = signal ? NULL : oldest(set), copy;
+    if (d) {
+        take_slot(d, &copy);
+        *out_info = copy.info;
+        signal = copy.signal;
+    }
+    return signal;
+}
+
+/* A thread's waiting signals go with it, those that were handed to it too: POSIX leaves that open. */
+void peet__signals_leave(struct peet_ctx *ctx)
+{
+    siginfo_t info;
+    while (ctx->signals)
+        take_own(ctx, ~(uint64_t)0, &info);
+    peet__mask_leave(ctx);
+}
+
+void peet__signals_enter(struct peet_ctx *ctx, uint64_t mask)
+{
+    ctx->poked = 0;
+    ctx->handled = ctx->waits = 0;
+    peet__mask_enter(ctx, mask);
+}
+
+void peet__signals_switch_in(struct peet_ctx *ctx)
+{
+    peet__mask_tell(ctx->mask);
+    if (peet__rt.alternative != ctx->alternative)
+        peet__fatal_alternative(ctx);
+}
+
+void peet__signals_switch_out(void)
+{
+    peet__mask_tell(peet__rt.all_block);
+}
+
+/* --------------------------------------------------------------------------------------------- delivery */
+
+static void install(int signal);
+
+static void call_handler(int signal, siginfo_t *info, void *uc)
+{
+    struct sigaction action = actions[signal];
+    uint64_t arg = (uint64_t)signal;
+    if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)
+        return; /* changed while it waited */
+    if (action.sa_flags & (int)SA_RESETHAND) {
+        actions[signal].sa_handler = SIG_DFL;
+        install(signal);
+    }
+    struct peet_ctx *ctx = peet__rt.current;
+    uint8_t restarts = ctx && ctx->restarts && (action.sa_flags & SA_RESTART) != 0;
+    peet_rt_note(PEET_ABSTRACT_SIGNAL_ENTER, 1, &arg);
+    if (action.sa_flags & SA_SIGINFO)
+        action.sa_sigaction(signal, info, uc);
+    else
+        action.sa_handler(signal);
+    peet_rt_note(PEET_ABSTRACT_SIGNAL_LEAVE, 1, &arg);
+    if (ctx) { /* the handler's own events have said other things */
+        ctx->restarts = restarts;
+        ctx->handled++;
+    }
+}
+
+static uint64_t handler_mask(int signal, uint64_t mask)
+{
+    mask |= peet__signal_set(&actions[signal].sa_mask);
+    return actions[signal].sa_flags & SA_NODEFER ? mask : mask | peet__signal_bit(signal);
+}
+
+static void deliver_one(int signal, siginfo_t *info, ucontext_t *uc)
+{
+    struct peet_ctx *ctx = peet__rt.current;
+    uint64_t mask = ctx->mask;
+    int saved_errno = errno;
+    peet__mask_set(ctx, handler_mask(signal, mask), 1);
+    call_handler(signal, info, uc);
+    peet__mask_set(ctx, mask, 1);
+    errno = saved_errno;
+}
+
+/* A signal that was sent to a context has no interrupted registers; handlers that look find the sender's place. */
+static int deliver_own(struct peet_ctx *ctx)
+{
+    siginfo_t info;
+    ucontext_t uc;
+    int signal = take_own(ctx, ~ctx->mask, &info);
+    if (!signal)
+        return 0;
+    memset(&uc, 0, sizeof uc);
+    *(uint64_t *)&uc.uc_sigmask = ctx->mask;
+    peet__uc_set_frame(&uc, __builtin_return_address(0), __builtin_frame_address(0));
+    deliver_one(signal, &info, &uc);
+    return 1;
+}
+
+/* What this context blocks and another takes.  Returns: whether it handed one over */
+static int hand_on(struct peet_ctx *ctx)
+{
+    struct deferred *d = oldest(ctx->mask & ~peet__rt.all_block), copy;
+    if (!d)
+        return 0;
+    struct peet_ctx *taker = peet__signal_taker(d->signal);
+    if (!taker || taker == ctx)
+        return 0;
+    take_slot(d, &copy);
+    if (peet__signal_enqueue(taker, &copy.info) == 0)
+        peet__signal_interrupt(taker);
+    return 1;
+}
+
+void peet__signals_deliver(void)
+{
+    struct peet__rt *rt = &peet__rt;
+    struct peet_ctx *ctx = rt->current;
+    /* The flag first: a signal that comes from now on sets it again. */
+    rt->signals = 0;
+    __asm__ volatile("" ::: "memory");
+    peet__ctl->limit = rt->limit;
+    if (ctx->poked & PEET__POKE_CANCEL) {
+        ctx->poked &= (uint8_t)~PEET__POKE_CANCEL;
+        if (peet__thread_poked)
+            peet__thread_poked();
+    }
+    ctx->poked &= (uint8_t)~PEET__POKE_SIGNAL;
+    while (ctx->signals && deliver_own(ctx))
+        ;
+    for (struct deferred *d, copy; (d = oldest(~ctx->mask));) {
+        take_slot(d, &copy);
+        deliver_one(copy.signal, &copy.info, &copy.uc);
+    }
+    while (hand_on(ctx))
+        ;
+    if (lost) {
+        peet__report("%u signals were lost: more than %u waited at once", lost, SLOTS);
+        lost = 0;
+    }
+}
+
+/* --------------------------------------------------------------------------------------------- arrival */
+
+/* Loops may keep the cursor in a register: what the handler has recorded must not be overwritten when the
+ * interrupted loop goes on.  Only recording code holds addresses of the ring, so a register that equals the
+ * cursor is the cursor. */
+static void carry_cursor(ucontext_t *uc, const uint64_t *before)
+{
+    peet__uc_replace(uc, (uint64_t)before, (uint64_t)peet__ctl->cursor);
+}
+
+/* A handler called by the kernel, which has set the mask and puts the old one back. */
+static void handle_here(int signal, siginfo_t *info, ucontext_t *uc)
+{
+    struct peet__rt *rt = &peet__rt;
+    struct peet_ctx *ctx = rt->current;
+    if (!rt->simulated || !ctx || !rt->in_subject) {
+        call_handler(signal, info, uc);
+        return;
+    }
+    peet__mask_set(ctx, handler_mask(signal, ctx->mask), 0);
+    rt->kernel_mask = ctx->mask;
+    call_handler(signal, info, uc);
+    if (!rt->simulated) /* a child has come out of the handler */
+        return;
+    peet__mask_set(ctx, *(uint64_t *)&uc->uc_sigmask, 0);
+    rt->kernel_mask = ctx->mask;
+}
+
+static void on_signal(int signal, siginfo_t *info, void *uc)
+{
+    struct peet__rt *rt = &peet__rt;
+    uint64_t pc = peet__uc_pc(uc);
+    int saved_errno = errno;
+    if (peet__fatal_watched(signal, info, uc))
+        return;
+    if (peet__fatal_is_fault(signal, info)) {
+        info->si_addr = (void *)peet__domain_primary((uint64_t)info->si_addr);
+        if (rt->simulated && !rt->in_subject)
+            peet__fatal(signal, info, uc); /* a fault of the host is not the subject's to handle */
+        else {
+            const uint64_t *before = peet__ctl->cursor;
+            handle_here(signal, info, uc);
+            if (rt->simulated)
+                carry_cursor(uc, before);
+        }
+    } else if (!rt->simulated || (rt->in_subject && !rt->busy && !rt->current->between && peet__image_records_nothing(pc))) {
+        handle_here(signal, info, uc);
+    } else {
+        defer(signal, info, uc);
+        if (rt->simulated && !rt->in_subject && (signal == SIGINT || signal == SIGTERM))
+            peet__fatal_watch(signal, PATIENCE_SECONDS);
+    }
+    errno = saved_errno;
+}
+
+/* Tell the kernel what the subject's wish amounts to. */
+static void install(int signal)
+{
+    const struct sigaction *wish = &actions[signal];
+    struct sigaction action = *wish;
+    if (wish->sa_handler == SIG_DFL) {
+        if (peet__rt.simulated && peet__fatal_by_default(signal)) {
+            action.sa_sigaction = peet__fatal;
+            action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+            sigfillset(&action.sa_mask);
+        }
+    } else if (wish->sa_handler != SIG_IGN) {
+        action.sa_sigaction = on_signal;
+        action.sa_flags = (wish->sa_flags & ~(int)SA_RESETHAND) | SA_SIGINFO;
+    }
+    real_sigaction(signal, &action, NULL);
+}
+
+void peet__signal_set_action(int signal, const struct sigaction *action)
+{
+    if (signal == PEET_RT_SAMPLE_SIGNAL)
+        peet__sample_end();
+    actions[signal] = *action;
+    install(signal);
+}
+
+void peet__signals_begin(void)
+{
+    uint64_t mask = 0;
+    peet__raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)&mask, sizeof mask, 0, 0);
+    peet__rt.kernel_mask = mask;
+    peet__mask_enter(&peet__rt.main_ctx, mask);
+    if (!real_sigaction)
+        real_sigaction = (sigaction_fn *)peet__next("sigaction");
+    peet__images_find();
+    peet__fatal_begin();
+    begun = 1;
+    peet__rt.simulated = 1;
+    int sanitized = dlsym(RTLD_DEFAULT, "__asan_init") != NULL;
+    for (int signal = 1; signal < NSIG; signal++) {
+        struct sigaction *action = &actions[signal];
+        if (real_sigaction(signal, NULL, action) != 0 || action->sa_handler == SIG_IGN)
+            continue;
+        if (sanitized && action->sa_handler != SIG_DFL) { /* the sanitizer's, not the subject's */
+            peet__fatal_host_handler(signal, action);
+            action->sa_handler = SIG_DFL;
+        }
+        install(signal);
+    }
+}
+
+void peet__signals_end(void)
+{
+    for (int signal = 1; begun && signal < NSIG; signal++)
+        if (actions[signal].sa_handler == SIG_DFL && peet__fatal_by_default(signal))
+            install(signal);
+    for (unsigned i = 0; i < SLOTS; i++)
+        slots[i].order = 0;
+    peet__rt.pending = 0;
+    peet__rt.signals = 0;
+}
+
+/* ------------------------------------------------------------------------------------ the subject's calls */
+
+PUBLIC int sigaction(int signal, const struct sigaction *act, struct sigaction *old)
+{
+    if (!real_sigaction)
+        real_sigaction = (sigaction_fn *)peet__next("sigaction");
+    if (!begun || !peet__rt.simulated || !peet__is_subject())
+        return real_sigaction(signal, act, old);
+    if (signal <= 0 || signal >= NSIG || signal == SIGKILL || signal == SIGSTOP) {
+        return real_sigaction(signal, act, old);
+    }
+    struct sigaction before = actions[signal];
+    if (act) {
+        struct sigaction probe;
+        if (real_sigaction(signal, NULL, &probe) != 0) /* libc keeps some for itself */
+            return -1;
+        peet__signal_set_action(signal, act);
+    }
+    if (old)
+        *old = before;
+    return 0;
+}
+
+PUBLIC int __sigaction(int signal, const struct sigaction *act, struct sigaction *old)
+    __attribute__((alias("sigaction")));
+
+static sighandler_t set_handler(int signal, sighandler_t handler, int flags, int mask_itself)
+{
+    struct sigaction act = {.sa_flags = flags}, old;
+    act.sa_handler = handler;
+    sigemptyset(&act.sa_mask);
+    if (handler == SIG_ERR || (mask_itself && sigaddset(&act.sa_mask, signal) != 0)) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    return sigaction(signal, &act, &old) == 0 ? old.sa_handler : SIG_ERR;
+}
+
+/* What siginterrupt() has been told: signal() follows it. */
+static uint64_t interrupts;
+
+PUBLIC int siginterrupt(int number, int interrupt)
+{
+    static int (*real)(int, int);
+    if (begun && peet__signals_simulated() && number > 0 && number < NSIG) {
+        struct sigaction act = actions[number];
+        if (interrupt) {
+            interrupts |= peet__signal_bit(number);
+            act.sa_flags &= ~(int)SA_RESTART;
+        } else {
+            interrupts &= ~peet__signal_bit(number);
+            act.sa_flags |= SA_RESTART;
+        }
+        peet__signal_set_action(number, &act);
+        return 0;
+    }
+    if (!real)
+        real = (int (*)(int, int))peet__next("siginterrupt");
+    return real(number, interrupt);
+}
+
+PUBLIC sighandler_t signal(int number, sighandler_t handler)
+{
+    if (number <= 0 || number >= NSIG) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    if (!begun || !peet__signals_simulated())
+        return ((sighandler_t(*)(int, sighandler_t))peet__next("signal"))(number, handler);
+    return set_handler(number, handler, interrupts & peet__signal_bit(number) ? 0 : SA_RESTART, 1);
+}
+
+PUBLIC sighandler_t bsd_signal(int number, sighandler_t handler);
+PUBLIC sighandler_t bsd_signal(int number, sighandler_t handler)
+{
+    return set_handler(number, handler, interrupts & peet__signal_bit(number) ? 0 : SA_RESTART, 1);
+}
+
+PUBLIC sighandler_t sysv_signal(int number, sighandler_t handler)
+{
+    return set_handler(number, handler, (int)SA_RESETHAND | SA_NODEFER, 0);
+}
+
+PUBLIC sighandler_t __sysv_signal(int number, sighandler_t handler);
+PUBLIC sighandler_t __sysv_signal(int number, sighandler_t handler)
+{
+    return set_handler(number, handler, (int)SA_RESETHAND | SA_NODEFER, 0);
+}
+
+/* System V's: the disposition with or without the mask. */
+PUBLIC sighandler_t sigset(int number, sighandler_t handler)
+{
+    sigset_t set, old;
+    struct sigaction before;
+    sigemptyset(&set);
+    if (handler == SIG_ERR || sigaddset(&set, number) != 0) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    int hold = handler == SIG_HOLD;
+    if (sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, &old) != 0 || sigaction(number, NULL, &before) != 0)
+        return SIG_ERR;
+    if (!hold && set_handler(number, handler, 0, 0) == SIG_ERR)
+        return SIG_ERR;
+    return sigismember(&old, number) ? SIG_HOLD : before.sa_handler;
+}
+
+PUBLIC int sigignore(int number)
+{
+    return set_handler(number, SIG_IGN, 0, 0) == SIG_ERR ? -1 : 0;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The C library's allocation interface.  The subject's world allocates from the deterministic heap, the
+ * host's world (and every plain run) from libc; either may free what the other made, since the address
+ * tells whose it is.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <peet/module.h>
+#include "heap/heap.h"
+#include "recording/notes.h"
+
+extern void *__libc_malloc(size_t);
+extern void __libc_free(void *);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+
+#define SUBJECT peet__is_subject()
+#define CALLER ((uint64_t)__builtin_return_address(0))
+
+static void *allocate(size_t bytes, size_t align, int zero, uint64_t caller)
+{
+    peet__rt.busy++;
+    void *p = peet__heap_alloc(bytes, align, zero);
+    peet__rt.busy--;
+    if (!p)
+        errno = ENOMEM;
+    peet__note_memory(PEET_RT_HEAP, p, bytes, NULL, caller);
+    return p;
+}
+
+__attribute__((noreturn)) static void bad_pointer(
+    const char *function, const void *p, enum peet__heap_fault fault, uint64_t caller)
+{
+    peet__report("%s(%p) called at 0x%lx: %s", function, p, caller,
+        fault == PEET__HEAP_FREED ? "the block was freed before (double free)"
+                                  : "no block of the heap begins there (invalid pointer)");
+    abort();
+}
+
+/* What the host has allocated is the host's to free, with the caches of its thread. */
+static void free_foreign(void *p)
+{
+    if (!SUBJECT || peet__rt.fs == peet__rt.thread) {
+        __libc_free(p);
+        return;
+    }
+    struct peet__visit visit = peet__visit_begin();
+    __libc_free(p);
+    peet__visit_end(visit);
+}
+
+static void *resize_foreign(void *p, size_t bytes)
+{
+    if (!SUBJECT || peet__rt.fs == peet__rt.thread)
+        return __libc_realloc(p, bytes);
+    struct peet__visit visit = peet__visit_begin();
+    void *q = __libc_realloc(p, bytes);
+    peet__visit_end(visit);
+    if (!q && bytes)
+        errno = ENOMEM;
+    return q;
+}
+
+PUBLIC void *malloc(size_t bytes)
+{
+    return SUBJECT ? allocate(bytes, 16, 0, CALLER) : __libc_malloc(bytes);
+}
+
+PUBLIC void *calloc(size_t n, size_t each)
+{
+    if (!SUBJECT)
+        return __libc_calloc(n, each);
+    size_t bytes;
+    if (__builtin_mul_overflow(n, each, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return allocate(bytes, 16, 1, CALLER);
+}
+
+PUBLIC void free(void *p)
+{
+    if (!peet__heap_owns(p)) {
+        if (p)
+            free_foreign(p);
+        return;
+    }
+    int saved_errno = errno;
+    peet__note_release(PEET_RT_HEAP, p, 0, CALLER);
+    peet__rt.busy++;
+    enum peet__heap_fault fault = peet__heap_free(p);
+    peet__rt.busy--;
+    if (fault != PEET__HEAP_OK)
+        bad_pointer("free", p, fault, CALLER);
+    errno = saved_errno;
+}
+
+static void *resize(void *p, size_t bytes, uint64_t caller)
+{
+    enum peet__heap_fault fault = peet__heap_check(p);
+    if (fault != PEET__HEAP_OK)
+        bad_pointer("realloc", p, fault, caller);
+    if (bytes == 0) { /* as glibc has it */
+        peet__note_release(PEET_RT_HEAP, p, 0, caller);
+        peet__rt.busy++;
+        peet__heap_free(p);
+        peet__rt.busy--;
+        return NULL;
+    }
+    peet__rt.busy++;
+    void *q = peet__heap_realloc(p, bytes);
+    peet__rt.busy--;
+    if (!q) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    peet__note_release(PEET_RT_HEAP, p, PEET_RT_MOVED, caller);
+    peet__note_memory(PEET_RT_HEAP, q, bytes, p, caller);
+    return q;
+}
+
+PUBLIC void *realloc(void *p, size_t bytes)
+{
+    if (!p)
+        return SUBJECT ? allocate(bytes, 16, 0, CALLER) : __libc_malloc(bytes);
+    return peet__heap_owns(p) ? resize(p, bytes, CALLER) : resize_foreign(p, bytes);
+}
+
+PUBLIC void *reallocarray(void *p, size_t n, size_t each)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, each, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    if (!p)
+        return SUBJECT ? allocate(bytes, 16, 0, CALLER) : __libc_malloc(bytes);
+    return peet__heap_owns(p) ? resize(p, bytes, CALLER) : resize_foreign(p, bytes);
+}
+
+static int power_of_two(size_t n)
+{
+    return n && !(n & (n - 1));
+}
+
+static void *aligned(size_t align, size_t bytes, uint64_t caller)
+{
+    if (!SUBJECT)
+        return __libc_memalign(align, bytes);
+    while (!power_of_two(align)) /* as glibc: the next power of two */
+        align = align ? (align | (align - 1)) + 1 : 16;
+    return allocate(bytes, align, 0, caller);
+}
+
+PUBLIC void *memalign(size_t align, size_t bytes)
+{
+    return aligned(align, bytes, CALLER);
+}
+
+PUBLIC void *aligned_alloc(size_t align, size_t bytes)
+{
+    return aligned(align, bytes, CALLER);
+}
+
+PUBLIC int posix_memalign(void **out, size_t align, size_t bytes)
+{
+    if (!power_of_two(align) || align % sizeof(void *))
+        return EINVAL;
+    int saved_errno = errno;
+    void *p = aligned(align, bytes, CALLER);
+    errno = saved_errno;
+    if (!p)
+        return ENOMEM;
+    *out = p;
+    return 0;
+}
+
+PUBLIC void *valloc(size_t bytes)
+{
+    return aligned(PEET__PAGE, bytes, CALLER);
+}
+
+PUBLIC void *pvalloc(size_t bytes)
+{
+    return aligned(PEET__PAGE, (bytes + PEET__PAGE - 1) & ~(PEET__PAGE - 1), CALLER);
+}
+
+PUBLIC size_t malloc_usable_size(void *p)
+{
+    static size_t (*real)(void *);
+    if (!p)
+        return 0;
+    if (peet__heap_owns(p))
+        return peet__heap_usable(p);
+    if (!real)
+        real = (size_t(*)(void *))peet__next("malloc_usable_size");
+    return real(p);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The world outside the subject: which functions of the C library lead where.  world_entry.S has the entries, the
+ * other files world_*.c what they lead to under simulation.  In a plain run an entry leads to the C library's function from its
+ * first call on; under simulation all are bound before the subject's first constructor of the executable runs.
+ */
+#include "world/world.h"
+#include "views/domain_internal.h"
+
+#include <peet/module.h>
+#include "program/program.h"
+
+static int simulating;
+
+/* AddressSanitizer's allocator, which the subject of a sanitized build has, sets memory while it holds its locks: a
+ * note may suspend the context there, and the host would wait for the lock for ever. */
+#ifdef PEET_SANITIZED
+enum { RANGES_CAN_BE_NOTED = 0 };
+#else
+enum { RANGES_CAN_BE_NOTED = 1 };
+#endif
+int peet__ranges = RANGES_CAN_BE_NOTED;
+
+#define PEET_X(name) extern const char peet__sim_##name[];
+PEET__WORLD(PEET_X)
+#undef PEET_X
+
+static const struct {
+    const char *name;
+    const void *simulated;
+} functions[] = {
+#define PEET_X(name) {#name, peet__sim_##name},
+    PEET__WORLD(PEET_X)
+#undef PEET_X
+};
+
+const char *peet__world_name(unsigned which)
+{
+    return functions[which].name;
+}
+
+static void bind(unsigned which)
+{
+    void *real = peet__world_lookup(functions[which].name);
+    int of_cxx = functions[which].name[0] == '_' && functions[which].name[1] == 'Z'; /* which do without */
+    peet__world_real[which] = real;
+    if (real || of_cxx)
+        peet__world_to[which] = simulating || !real ? (void *)functions[which].simulated : real;
+}
+
+void *peet__world_bind(unsigned which)
+{
+    unsigned k = which / 2;
+    bind(k);
+    if (!peet__world_to[k])
+        peet__die(127, "the C library does not define %s", functions[k].name);
+    return which & 1 ? peet__world_real[k] : peet__world_to[k];
+}
+
+/* After start.c's first constructor, which finds out whether this is a simulated run. */
+__attribute__((constructor(102))) static void begin(void)
+{
+    if (!peet__rt.capturing)
+        return;
+    simulating = 1;
+    for (unsigned k = 0; k < PEET__WORLD_COUNT; k++)
+        bind(k);
+}
+
+PUBLIC void peet_rt_note_ranges(int on)
+{
+    peet__ranges = on && RANGES_CAN_BE_NOTED;
+}
+
+void peet__range_slowly(unsigned what, const void *destination, const void *source, size_t bytes)
+{
+    uint64_t to = (uint64_t)destination, from = (uint64_t)source;
+    if (peet__domains_on() && to)
+        peet__domain_stored_outside(to, bytes);
+    if (!peet__ranges)
+        return;
+    while (bytes) {
+        const size_t piece = bytes < PEET__PIECE_BYTES ? bytes : PEET__PIECE_BYTES;
+        const uint64_t args[] = {what, to, from, piece};
+        if (peet__range_room(1))
+            peet__range_write(what, to, from, piece);
+        else
+            peet_rt_note(PEET_ABSTRACT_RANGE, 4, args);
+        bytes -= piece;
+        to += piece;
+        from += piece;
+        what |= PEET_SYNTHETIC_MORE;
+    }
+}
+
+void peet__syscall_note(long number, size_t bytes)
+{
+    uint64_t args[] = {(uint64_t)number, bytes};
+    peet_rt_note(PEET_ABSTRACT_SYSCALL, 2, args);
+}
+
+__attribute__((weak, visibility("hidden"))) void peet__cancellation_point(void);
+
+void peet__world_cancellation_point(void)
+{
+    if (peet__cancellation_point)
+        peet__cancellation_point();
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Children, System V messages and semaphores, and random numbers.  Children are not simulated: they run in host time.
+ * Random numbers come from a generator with the run's seed, a sequence of its own for each context.
+ */
+#include "world/world.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <peet/module.h>
+
+/* -------------------------------------------------------------------------------------------- children */
+
+/* Most children end by themselves; the process waits for them so long that it hardly ever matters how long they take.  Then
+ * others get their turn, for whom the child may wait. */
+enum { PATIENCE_TRIES = 400, TRY_NS = 500000 };
+
+static int noted(long number, int result)
+{
+    int saved_errno = errno;
+    peet__syscall_note(number, 0);
+    peet__world_cancellation_point();
+    errno = saved_errno;
+    return result;
+}
+
+struct waiting {
+    int tries;
+    uint64_t ns;
+};
+
+/* Between two looks.  Returns: 0 or EINTR */
+static int not_yet(struct waiting *w)
+{
+    struct timespec host = {0, TRY_NS};
+    if (w->tries < PATIENCE_TRIES) {
+        w->tries++;
+        syscall(SYS_nanosleep, &host, NULL);
+        return 0;
+    }
+    int error = peet__world_back_off_restarting(&w->ns);
+    peet__world_cancellation_point();
+    return error;
+}
+
+/* For the end of one child there is a descriptor, so that it is waited for like input.  Returns: 0, or an errno value */
+static int until_end(pid_t pid, int options)
+{
+    siginfo_t info = {0};
+    int fd, error;
+    if (pid <= 0 || (options & ~__WALL) || REAL(waitid)(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+        return 0;
+    fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0)
+        return 0;
+    error = peet__fd_wait(fd, POLLIN, PEET_NEVER);
+    syscall(SYS_close, fd);
+    return error;
+}
+
+SIM(pid_t, wait4, pid_t pid, int *status, int options, struct rusage *usage)
+{
+    struct waiting w = {0, 0};
+    pid_t got;
+    if (!SUBJECT)
+        return REAL(wait4)(pid, status, options, usage);
+    peet__world_cancellation_point();
+    peet__world_order();
+    if (peet__world_alone())
+        return noted(SYS_wait4, REAL(wait4)(pid, status, options, usage));
+    if (until_end(pid, options) != 0) {
+        errno = EINTR;
+        return -1;
+    }
+    while ((got = REAL(wait4)(pid, status, options | WNOHANG, usage)) == 0 && !(options & WNOHANG))
+        if (not_yet(&w) != 0) {
+            errno = EINTR;
+            return -1;
+        }
+    return noted(SYS_wait4, got);
+}
+
+SIM(pid_t, waitpid, pid_t pid, int *status, int options)
+{
+    return SUBJECT ? peet__sim_wait4(pid, status, options, NULL) : REAL(waitpid)(pid, status, options);
+}
+
+SIM(pid_t, wait, int *status)
+{
+    return SUBJECT ? peet__sim_wait4(-1, status, 0, NULL) : REAL(wait)(status);
+}
+
+SIM(pid_t, wait3, int *status, int options, struct rusage *usage)
+{
+    return SUBJECT ? peet__sim_wait4(-1, status, options, usage) : REAL(wait3)(status, options, usage);
+}
+
+SIM(int, waitid, idtype_t type, id_t id, siginfo_t *info, int options)
+{
+    struct waiting w = {0, 0};
+    int result;
+    if (!SUBJECT)
+        return REAL(waitid)(type, id, info, options);
+    peet__world_cancellation_point();
+    peet__world_order();
+    if (peet__world_alone() || options & WNOHANG || !info)
+        return noted(SYS_waitid, REAL(waitid)(type, id, info, options));
+    info->si_pid = 0;
+    while ((result = REAL(waitid)(type, id, info, options | WNOHANG)) == 0 && info->si_pid == 0)
+        if (not_yet(&w) != 0) {
+            errno = EINTR;
+            return -1;
+        }
+    return noted(SYS_waitid, result);
+}
+
+/* ------------------------------------------------------------------------------------- System V objects */
+
+/* Try again and again, in simulated time, what must not wait. */
+#define RETRIED(number, attempt, would_block, deadline)                          \
+    uint64_t wait = 0;                                                           \
+    __typeof__(attempt) result;                                                  \
+    peet__world_cancellation_point();                                            \
+    peet__world_order();                                                         \
+    while ((result = (attempt)) == -1 && errno == (would_block)) {               \
+        if (peet_rt_now() >= (deadline)) {                                       \
+            errno = EAGAIN;                                                      \
+            break;                                                               \
+        }                                                                        \
+        if (peet__world_back_off(&wait) != 0) {                                  \
+            errno = EINTR;                                                       \
+            break;                                                               \
+        }                                                                        \
+        peet__world_cancellation_point();                                        \
+    }                                                                            \
+    return noted(number, (int)result)
+
+static int nowait(const struct sembuf *operations, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        if (operations[k].sem_flg & IPC_NOWAIT)
+            return 1;
+    return 0;
+}
+
+SIM(int, semtimedop, int id, struct sembuf *operations, size_t n, const struct timespec *timeout)
+{
+    uint64_t deadline = UINT64_MAX;
+    if (!SUBJECT || n == 0 || n > 500 || nowait(operations, n) || (!timeout && peet__world_alone()))
+        return REAL(semtimedop)(id, operations, n, timeout);
+    if (timeout && peet__world_deadline(timeout, &deadline) != 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    struct sembuf now[n];
+    for (size_t k = 0; k < n; k++) {
+        now[k] = operations[k];
+        now[k].sem_flg |= IPC_NOWAIT;
+    }
+    RETRIED(SYS_semop, REAL(semop)(id, now, n), EAGAIN, deadline);
+}
+
+SIM(int, semop, int id, struct sembuf *operations, size_t n)
+{
+    return SUBJECT ? peet__sim_semtimedop(id, operations, n, NULL) : REAL(semop)(id, operations, n);
+}
+
+SIM(int, msgsnd, int id, const void *message, size_t bytes, int flags)
+{
+    if (!SUBJECT || flags & IPC_NOWAIT || peet__world_alone())
+        return REAL(msgsnd)(id, message, bytes, flags);
+    RETRIED(SYS_msgsnd, REAL(msgsnd)(id, message, bytes, flags | IPC_NOWAIT), EAGAIN, UINT64_MAX);
+}
+
+SIM(ssize_t, msgrcv, int id, void *message, size_t bytes, long type, int flags)
+{
+    if (!SUBJECT || flags & IPC_NOWAIT || peet__world_alone())
+        return REAL(msgrcv)(id, message, bytes, type, flags);
+    RETRIED(SYS_msgrcv, REAL(msgrcv)(id, message, bytes, type, flags | IPC_NOWAIT), ENOMSG, UINT64_MAX);
+}
+
+/* -------------------------------------------------------------------------------------- random numbers */
+
+static uint64_t seed = 1;
+static __thread uint64_t sequence; /* 0: not begun */
+
+PUBLIC void peet_rt_set_seed(uint64_t value)
+{
+    seed = value;
+}
+
+static uint64_t mixed(uint64_t z)
+{
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static uint64_t next_random(void)
+{
+    if (!sequence)
+        sequence = mixed(mixed(seed) + (peet__rt.current ? peet__rt.current->number : 0)) | 1;
+    sequence += 0x9e3779b97f4a7c15u;
+    return mixed(sequence);
+}
+
+void peet__world_random(void *bytes, size_t n)
+{
+    char *to = bytes;
+    for (size_t k = 0; k < n; k += 8) {
+        uint64_t word = next_random();
+        memcpy(to + k, &word, n - k < 8 ? n - k : 8);
+    }
+}
+
+int peet__world_is_random(const char *path)
+{
+    return path && (strcmp(path, "/dev/urandom") == 0 || strcmp(path, "/dev/random") == 0);
+}
+
+/* As much as programs take for seeds and keys; a file, so that it can be read by whatever means. */
+int peet__world_random_file(void)
+{
+    enum { BYTES = 1 << 20 };
+    int fd = memfd_create("peet random numbers", MFD_CLOEXEC);
+    char *bytes = fd < 0 || ftruncate(fd, BYTES) != 0 ? MAP_FAILED : (char *)syscall(SYS_mmap, NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (bytes == MAP_FAILED) {
+        if (fd >= 0)
+            REAL(close)(fd);
+        return -1;
+    }
+    peet__world_random(bytes, BYTES);
+    syscall(SYS_munmap, bytes, BYTES);
+    return fd;
+}
+
+SIM(ssize_t, getrandom, void *bytes, size_t n, unsigned flags)
+{
+    if (!SUBJECT)
+        return REAL(getrandom)(bytes, n, flags);
+    peet__world_random(bytes, n);
+    return (ssize_t)n;
+}
+
+SIM(int, getentropy, void *bytes, size_t n)
+{
+    if (!SUBJECT)
+        return REAL(getentropy)(bytes, n);
+    if (n > 256) {
+        errno = EIO;
+        return -1;
+    }
+    peet__world_random(bytes, n);
+    return 0;
+}
+
+SIM(uint32_t, arc4random, void)
+{
+    return SUBJECT ? (uint32_t)next_random() : REAL(arc4random)();
+}
+
+SIM(void, arc4random_buf, void *bytes, size_t n)
+{
+    if (SUBJECT)
+        peet__world_random(bytes, n);
+    else
+        REAL(arc4random_buf)(bytes, n);
+}
+
+SIM(uint32_t, arc4random_uniform, uint32_t bound)
+{
+    if (!SUBJECT)
+        return REAL(arc4random_uniform)(bound);
+    return bound < 2 ? 0 : (uint32_t)((unsigned __int128)next_random() * bound >> 64);
+}
+
+void peet__world_settle_canary(void)
+{
+    uint64_t words[2] = {mixed(1), mixed(2)}, *random = (uint64_t *)getauxval(AT_RANDOM);
+    if (random)
+        memcpy(random, words, sizeof words);
+    words[0] &= ~(uint64_t)0xff; /* as the C library has it: no string runs over it */
+    peet__set_stack_guard(words[0]);
+}
+
+/* std::random_device of GNU's and LLVM's library takes the processor's own numbers. */
+unsigned _ZNSt13random_device9_M_getvalEv(void *);
+unsigned _ZNSt3__113random_deviceclEv(void *);
+
+/* The library may be one that was loaded where dlsym() does not look. */
+static unsigned from_kernel(void)
+{
+    unsigned value = 0;
+    syscall(SYS_getrandom, &value, sizeof value, 0);
+    return value;
+}
+
+#define DEVICE(name)                                                                   \
+    SIM(unsigned, name, void *device)                                                  \
+    {                                                                                  \
+        return SUBJECT ? (unsigned)next_random() : REAL(name) ? REAL(name)(device) : from_kernel(); \
+    }
+DEVICE(_ZNSt13random_device9_M_getvalEv)
+DEVICE(_ZNSt3__113random_deviceclEv)
