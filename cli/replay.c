@@ -3,6 +3,7 @@
 #include "replay.h"
 
 #include "common.h"
+#include "config/import.h"
 #include "trace/recording.h"
 
 #include <errno.h>
@@ -57,18 +58,16 @@ static void drop_trace_observer(struct peet_config *config)
     config->nobservers = kept;
 }
 
-int peet_cli_replay_config(struct peet_config *config, struct peet_error *error)
+/** What a recording says of its run. */
+static int recorded_config(struct peet_config *config, const char *from, struct peet_error *error)
 {
     struct peet_recording *recording;
-    char *from = strdup(config->from);
     json_t *description;
     const char *text;
-    int err = from ? peet_recording_open(from, &recording, error) : peet_error_set(error, PEET_ENOMEM, "out of memory");
+    int err = peet_recording_open(from, &recording, error);
 
-    if (err) {
-        free(from);
+    if (err)
         return err;
-    }
     description = json_loads(peet_recording_description(recording), 0, NULL);
     text = json_string_value(json_object_get(description, "config_text"));
     if (!peet_recording_nstreams(recording))
@@ -79,6 +78,23 @@ int peet_cli_replay_config(struct peet_config *config, struct peet_error *error)
         err = read_text(config, text, error);
     json_decref(description);
     peet_recording_free(recording);
+    return err;
+}
+
+int peet_cli_replay_config(struct peet_config *config, struct peet_error *error)
+{
+    char *from = strdup(config->from), *text;
+    struct peet_import import = { 0 };
+    int err, found = from ? peet_import_find(from, NULL, &import, error) : peet_error_set(error, PEET_ENOMEM, "out of memory");
+
+    if (found > 0) {
+        text = peet_import_config_text(from, &import);
+        err = text ? read_text(config, text, error) : peet_error_set(error, PEET_ENOMEM, "out of memory");
+        free(text);
+    } else {
+        err = found ? found : recorded_config(config, from, error);
+    }
+    peet_import_fini(&import);
     if (!err) {
         free(config->output);
         config->output = NULL;

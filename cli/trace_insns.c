@@ -3,7 +3,9 @@
 #include "trace.h"
 
 #include "common.h"
+#include "config/import.h"
 #include "decode/decode.h"
+#include "trace/code.h"
 #include "trace/insns.h"
 
 #include <errno.h>
@@ -41,6 +43,11 @@ int peet_cli_trace_program(struct peet_recording *recording, struct peet_program
         if (fd >= 0)
             close(fd);
         free(bytes);
+    }
+    if (!err) {
+        const int blocks = peet_recording_add_code(recording, *out_program, error);
+
+        err = blocks < 0 ? blocks : 0;
     }
     return err;
 }
@@ -210,6 +217,15 @@ static int write_order(const char *path, struct order *order, struct peet_error 
     return bad ? peet_error_set(error, PEET_EIO, "%s: cannot be written: %s", path, strerror(errno)) : 0;
 }
 
+/** The end of a conversion: the file appears, or nothing does.  @got: how reading ended */
+static int finish(struct peet_insn_writer *writer, int err, int got, struct peet_error *error)
+{
+    if (!err && got >= 0)
+        return peet_insn_writer_close(writer, error);
+    peet_insn_writer_abandon(writer);
+    return err ? err : got;
+}
+
 static int convert_stream(struct peet_recording *recording, struct peet_program *program, uint32_t stream, const char *path, const char *format,
     struct order *order, struct peet_error *error)
 {
@@ -231,13 +247,7 @@ static int convert_stream(struct peet_recording *recording, struct peet_program 
         }
     }
     peet_stream_insns_close(insns);
-    if (!err && got < 0)
-        err = got;
-    if (err) {
-        peet_insn_writer_abandon(writer);
-        return err;
-    }
-    return peet_insn_writer_close(writer, error);
+    return finish(writer, err, got, error);
 }
 
 static int convert_recording(const char *from, const char *format, const char *to, struct peet_error *error)
@@ -291,18 +301,26 @@ static int convert_file(const char *from, const char *from_format, const char *f
     while (!err && (got = peet_insn_read(reader, &insn, error)) > 0)
         peet_insn_write(writer, &insn);
     peet_insn_reader_close(reader);
-    if (!err && got < 0)
-        err = got;
-    if (err) {
-        peet_insn_writer_abandon(writer);
-        return err;
-    }
-    return peet_insn_writer_close(writer, error);
+    return finish(writer, err, got, error);
+}
+
+/** A trace of another tool, or a folder of them, becomes one of ours. */
+static int convert_to_peet(const char *path, const char *format, const char *to)
+{
+    struct peet_import import;
+    struct peet_error error = {0};
+    int err, found = peet_import_find(path, format, &import, &error);
+
+    if (!found)
+        found = peet_error_set(&error, PEET_EINVALID, "%s: the name does not say what it is; say --from and the format", path);
+    err = found < 0 ? found : peet_import_convert(path, &import, to, &error);
+    peet_import_fini(&import);
+    return err ? peet_cli_fail(&error) : PEET_CLI_OK;
 }
 
 int peet_cli_trace_convert(int argc, char **argv)
 {
-    static const char usage[] = "convert --to din|lackey|champsim|drmemtrace [--from din|lackey|champsim|drmemtrace] TRACE OUTPUT";
+    static const char usage[] = "convert --to peet|din|lackey|champsim|drmemtrace [--from din|lackey|champsim|drmemtrace] TRACE OUTPUT";
     const char *names[2] = { NULL, NULL }, *from = NULL, *to = NULL;
     struct peet_error error = {0};
     int n = 0;
@@ -319,6 +337,8 @@ int peet_cli_trace_convert(int argc, char **argv)
     }
     if (n != 2 || !to)
         return peet_cli_trace_usage(usage);
+    if (strcmp(to, "peet") == 0)
+        return convert_to_peet(names[0], from, names[1]);
     if (!from)
         from = peet_insn_format_of(names[0]);
     int err = from ? convert_file(names[0], from, to, names[1], &error) : convert_recording(names[0], to, names[1], &error);

@@ -3,6 +3,7 @@
  * The run configuration as a structure: defaults, single settings, modules with their parameters.
  * The file form is in file.c.
  */
+#include "config/import.h"
 #include "config/parts.h"
 #include "modules/modhost.h"
 #include "base/names.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <errno.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,6 +130,16 @@ int peet_config_set_from(struct peet_config *config, const char *where, const ch
 
     if (stat(text, &st))
         return peet_error_set(error, PEET_EINVALID, "%s: %s: %s", where, text, strerror(errno));
+    if (S_ISDIR(st.st_mode) && (size_t)snprintf(path, sizeof path, "%s/trace.peet", text) < sizeof path && access(path, F_OK) != 0) {
+        struct peet_import import; /* of another tool */
+        const int found = peet_import_find(text, NULL, &import, error);
+
+        peet_import_fini(&import);
+        if (found < 0)
+            return found;
+        if (found)
+            return realpath(text, real) ? peet__config_string(&config->from, real, error) : PEET_EIO;
+    }
     if ((size_t)snprintf(path, sizeof path, "%s%s", text, S_ISDIR(st.st_mode) ? "/trace.peet" : "") >= sizeof path || !realpath(path, real))
         return peet_error_set(error, PEET_EINVALID, "%s: there is no trace in %s: record one with --observe trace", where, text);
     return peet__config_string(&config->from, real, error);

@@ -14,6 +14,8 @@
 #include "host/gaps.h"
 #include "host/guard.h"
 #include "host/recording.h"
+#include "config/import.h"
+#include "trace/code.h"
 #include "host/report.h"
 #include "mapper.h"
 #include "modules/modhost.h"
@@ -181,6 +183,11 @@ static int load_program(struct peet_error *error)
         return peet_error_set(error, n, "out of memory");
     peet_program_set_rescan(host.program, rescan, NULL);
     n = scan(0, error);
+    if (n >= 0 && host.replay) {
+        const int blocks = peet_recording_add_code(peet_replay_recording(host.replay), host.program, error);
+
+        n = blocks < 0 ? blocks : n + blocks;
+    }
     if (n < 0)
         return n;
     if (!n)
@@ -577,8 +584,20 @@ static int open_replay(struct peet_error *error)
 {
     const uint64_t *notes;
     size_t n;
-    int err = peet_replay_open(host.config.from, host.config.output, &host.replay, error);
+    struct peet_import import;
+    char converted[PATH_MAX];
+    int err = 0, found = peet_import_find(host.config.from, NULL, &import, error);
 
+    if (found > 0) {
+        snprintf(converted, sizeof converted, "%s/trace.peet", host.config.output);
+        err = peet_import_convert(host.config.from, &import, converted, error);
+        if (!err)
+            peet_host_report("%s: the format %s says %s", host.config.from, import.format, peet_import_lacks(import.format));
+    }
+    peet_import_fini(&import);
+    if (found < 0 || err)
+        return found < 0 ? found : err;
+    err = peet_replay_open(found ? converted : host.config.from, host.config.output, &host.replay, error);
     if (!err)
         err = peet_recording_early(peet_replay_recording(host.replay), &notes, &n, error);
     if (!err)

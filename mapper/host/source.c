@@ -563,48 +563,24 @@ static uint64_t state(void *self, uint32_t context)
     return hash;
 }
 
+/* What contexts that run and contexts that are replayed have in common: all but what they learn from outside. */
+#define COMMON_OPS \
+    .next = next, .result = result, .spawn = spawn, .marked = marked, .retire = retire, .spawn_iterations = spawn_iterations, \
+    .spawn_thread = spawn_thread, .blocks = blocks, .words = words, .direct = direct, .executed = executed, .undo = undo, \
+    .synthetic = synthetic, .state = state, .block_of_turn = block_of_turn, .function_of_pc = function_of_pc
+
 const struct peet_source_ops peet_source_ops = {
-    .next = next,
-    .result = result,
-    .spawn = spawn,
-    .marked = marked,
-    .retire = retire,
-    .spawn_iterations = spawn_iterations,
-    .spawn_thread = spawn_thread,
-    .blocks = blocks,
-    .words = words,
-    .direct = direct,
-    .executed = executed,
-    .undo = undo,
-    .synthetic = synthetic,
+    COMMON_OPS,
     .io_ready = peet__source_io_ready,
-    .state = state,
     .io_wait = peet__source_io_wait,
     .outside = peet__source_outside,
-    .block_of_turn = block_of_turn,
-    .function_of_pc = function_of_pc,
 };
 
 const struct peet_source_ops peet_replayed_ops = {
-    .next = next,
-    .result = result,
-    .spawn = spawn,
-    .marked = marked,
-    .retire = retire,
-    .spawn_iterations = spawn_iterations,
-    .spawn_thread = spawn_thread,
-    .blocks = blocks,
-    .words = words,
-    .direct = direct,
-    .undo = undo,
-    .executed = executed,
-    .synthetic = synthetic,
+    COMMON_OPS,
     .io_ready = peet__source_io_replayed,
-    .state = state,
     .io_wait = peet__source_io_waits_replayed,
     .outside = peet__source_outside_replayed,
-    .block_of_turn = block_of_turn,
-    .function_of_pc = function_of_pc,
 };
 
 /* --------------------------------------------------------------------------------- life and death */

@@ -29,6 +29,7 @@ enum peet__entry_kind {
     PEET__ENTRY_CHUNK,           /* of `stream`, from word `first` */
     PEET__ENTRY_EARLY,           /* words */
     PEET__ENTRY_ANSWERS,         /* struct peet_recorded_answer, each */
+    PEET__ENTRY_CODE,            /* blocks as code_parts.h has them */
 };
 
 struct peet__entry {

@@ -322,6 +322,11 @@ int peet_recorder_early(struct peet_recorder *r, const uint64_t *words, size_t n
     return n ? add_data(r, (struct peet__entry){.kind = PEET__ENTRY_EARLY}, words, n * sizeof *words) : r->err;
 }
 
+int peet_recorder_code(struct peet_recorder *r, const void *block, size_t n)
+{
+    return add_data(r, (struct peet__entry){.kind = PEET__ENTRY_CODE}, block, n);
+}
+
 void peet_recorder_counts(const struct peet_recorder *r, struct peet_recorder_counts *out_counts)
 {
     *out_counts = (struct peet_recorder_counts){r->nstreams, r->turns, r->words, r->bytes};

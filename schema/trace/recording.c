@@ -419,6 +419,8 @@ void peet_recording_free(struct peet_recording *r)
     free(r->ending);
     free(r->early);
     free(r->answers);
+    free(r->code_bytes);
+    peet__recorded_code_free(r->code);
     ZSTD_freeDCtx(r->zstd);
     if (r->fd >= 0)
         close(r->fd);
@@ -569,6 +571,15 @@ int peet_recording_answers(struct peet_recording *r, const struct peet_recorded_
         r->nanswers = bytes / sizeof *r->answers;
     *out_answers = r->answers;
     *out_n = r->nanswers;
+    return err;
+}
+
+int peet__recording_code(struct peet_recording *r, const uint8_t **out_bytes, size_t *out_n, struct peet_error *error)
+{
+    const int err = r->code_bytes ? 0 : gather(r, PEET__ENTRY_CODE, &r->code_bytes, &r->ncode_bytes, error);
+
+    *out_bytes = r->code_bytes;
+    *out_n = r->ncode_bytes;
     return err;
 }
 

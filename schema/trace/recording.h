@@ -84,6 +84,8 @@ int peet_recorder_end(struct peet_recorder *recorder, uint32_t stream);
 int peet_recorder_answer(struct peet_recorder *recorder, const struct peet_recorded_answer *answer);
 /** peet_recorder_early() - words that belong before the first turn (notes of constructors) */
 int peet_recorder_early(struct peet_recorder *recorder, const uint64_t *words, size_t n);
+/** peet_recorder_code() - blocks of code that no image describes (trace/code_parts.h) */
+int peet_recorder_code(struct peet_recorder *recorder, const void *block, size_t n);
 /** peet_recorder_flush() - all that is known so far goes to the file */
 int peet_recorder_flush(struct peet_recorder *recorder);
 

@@ -65,6 +65,9 @@ struct peet_recording {
     size_t nearly;
     struct peet_recorded_answer *answers;
     size_t nanswers;
+    uint8_t *code_bytes;
+    size_t ncode_bytes;
+    struct peet__recorded_code *code;
     struct frame cache[CACHED_FRAMES];
     uint64_t uses;
     ZSTD_DCtx *zstd;
@@ -77,5 +80,10 @@ int peet__recording_frame(struct peet_recording *recording, uint64_t offset, uin
     uint64_t *out_end, struct peet_error *error);
 /** The bytes of an entry; they live until the next call.  NULL: an error */
 const uint8_t *peet__recording_bytes(struct peet_recording *recording, uint64_t frame, uint32_t offset, uint32_t bytes, struct peet_error *error);
+
+/** The descriptions of blocks, one behind the other; they live as long as the recording */
+int peet__recording_code(struct peet_recording *recording, const uint8_t **out_bytes, size_t *out_n, struct peet_error *error);
+/** code_reader.c: what peet_recording_add_code() has made */
+void peet__recorded_code_free(struct peet__recorded_code *code);
 
 #endif

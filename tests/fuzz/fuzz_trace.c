@@ -3,6 +3,7 @@
  * Fuzzes the readers of traces.  The first byte chooses: 0..3 a format of others; else a recording, whose frames the fuzzer gives decompressed, since it would
  * not find a checksum: they are compressed here.
  */
+#include "trace/code.h"
 #include "trace/frames.h"
 #include "trace/insns.h"
 #include "trace/recording.h"
@@ -50,6 +51,18 @@ static void foreign(const char *path, const char *format)
     peet_insn_reader_close(reader);
 }
 
+static void code(struct peet_recording *r)
+{
+    struct peet_program *program;
+    struct peet_error error = {0};
+
+    if (peet_program_new(&program))
+        abort();
+    if (peet_recording_add_code(r, program, &error) < 0 && !error.message[0])
+        abort();
+    peet_program_free(program);
+}
+
 static void recording(const char *path)
 {
     struct peet_recording *r;
@@ -64,6 +77,7 @@ static void recording(const char *path)
         abort();
     for (uint32_t s = 0; s < peet_recording_nstreams(r); s++)
         (void)peet_recording_words(r, s);
+    code(r);
     peet_recording_free(r);
 }
 
