@@ -13,6 +13,7 @@
 enum { RESPONSE_DEPTH = 16 };
 
 /* Options of clang whose value is the next argument when they stand alone. */
+/* clang-format off: a table */
 static const char *const takes_next[] = {
     "-o", "-I", "-L", "-D", "-U", "-F", "-x", "-T", "-u", "-z", "-e", "-l", "-A", "-b", "-B", "-G", "-V", "-t",
     "-include", "-include-pch", "-imacros", "-isystem", "-isystem-after", "-iquote", "-idirafter", "-iprefix",
@@ -27,6 +28,7 @@ static const char *const takes_next[] = {
     "--imacros", "--include-prefix", "--include-with-prefix", "--dyld-prefix", "-stdlib++-isystem",
     "-fmodule-implementation-of", "-object", "-filelist", "-undefined", "-verify-pch",
 };
+/* clang-format on */
 
 /* Options after which nothing is linked. */
 static const char *const ends_before_link[] = {

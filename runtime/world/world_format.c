@@ -315,8 +315,10 @@ SIM(int, __vdprintf_chk, int fd, int flag, const char *format, va_list args)
         va_end(again);                                       \
         return length;                                       \
     }
+/* clang-format off: a table */
 SIM(int, vsprintf, char *to, const char *format, va_list args) INTO_MEMORY(vsprintf, (to, format, args), SIZE_MAX)
 SIM(int, vsnprintf, char *to, size_t n, const char *format, va_list args) INTO_MEMORY(vsnprintf, (to, n, format, args), n)
+/* clang-format on */
 SIM(int, __vsprintf_chk, char *to, int flag, size_t room, const char *format, va_list args)
     INTO_MEMORY(__vsprintf_chk, (to, flag, room, format, args), SIZE_MAX)
 SIM(int, __vsnprintf_chk, char *to, size_t n, int flag, size_t room, const char *format, va_list args)
@@ -333,8 +335,10 @@ SIM(int, __vsnprintf_chk, char *to, size_t n, int flag, size_t room, const char 
         va_end(again);                                                              \
         return length;                                                              \
     }
+/* clang-format off: a table */
 SIM(int, vasprintf, char **to, const char *format, va_list args) INTO_NEW(vasprintf, (to, format, args))
 SIM(int, __vasprintf_chk, char **to, int flag, const char *format, va_list args) INTO_NEW(__vasprintf_chk, (to, flag, format, args))
+/* clang-format on */
 
 VARIADIC(printf, vprintf, (const char *format), format, (format, args))
 VARIADIC(fprintf, vfprintf, (FILE * f, const char *format), format, (f, format, args))

@@ -67,11 +67,13 @@ SIM(size_t, wcslen, const wchar_t *s)
             peet__range(PEET_SYNTHETIC_STRCPY, to, from, whole(to));      \
         return result;                                                    \
     }
+/* clang-format off: a table */
 SIM(char *, strcpy, char *to, const char *from) COPIED(strcpy, (to, from))
 SIM(char *, stpcpy, char *to, const char *from) COPIED(stpcpy, (to, from))
 SIM(char *, __stpcpy, char *to, const char *from) COPIED(__stpcpy, (to, from))
 SIM(char *, __strcpy_chk, char *to, const char *from, size_t room) COPIED(__strcpy_chk, (to, from, room))
 SIM(char *, __stpcpy_chk, char *to, const char *from, size_t room) COPIED(__stpcpy_chk, (to, from, room))
+/* clang-format on */
 
 /* What is left of n is filled with zeros. */
 static void note_padded(const char *to, const char *from, size_t n)
@@ -89,10 +91,12 @@ static void note_padded(const char *to, const char *from, size_t n)
             note_padded(to, from, n);    \
         return result;                   \
     }
+/* clang-format off: a table */
 SIM(char *, strncpy, char *to, const char *from, size_t n) PADDED(strncpy, (to, from, n))
 SIM(char *, stpncpy, char *to, const char *from, size_t n) PADDED(stpncpy, (to, from, n))
 SIM(char *, __strncpy_chk, char *to, const char *from, size_t n, size_t room) PADDED(__strncpy_chk, (to, from, n, room))
 SIM(char *, __stpncpy_chk, char *to, const char *from, size_t n, size_t room) PADDED(__stpncpy_chk, (to, from, n, room))
+/* clang-format on */
 
 /* How long the first string was must be found out beforehand.  @limit: the most characters that are appended; then comes the
  * terminator all the same. */
@@ -113,10 +117,12 @@ static void note_appended(const char *to, size_t before, const char *from, size_
             note_appended(to, before, from, limit);          \
         return result;                                       \
     }
+/* clang-format off: a table */
 SIM(char *, strcat, char *to, const char *from) APPENDED(strcat, (to, from), SIZE_MAX)
 SIM(char *, __strcat_chk, char *to, const char *from, size_t room) APPENDED(__strcat_chk, (to, from, room), SIZE_MAX)
 SIM(char *, strncat, char *to, const char *from, size_t n) APPENDED(strncat, (to, from, n), n)
 SIM(char *, __strncat_chk, char *to, const char *from, size_t n, size_t room) APPENDED(__strncat_chk, (to, from, n, room), n)
+/* clang-format on */
 
 /* They allocate, as their definition says, by malloc(): the subject's. */
 #define DUPLICATED(name, call, read)                                              \
@@ -129,10 +135,12 @@ SIM(char *, __strncat_chk, char *to, const char *from, size_t n, size_t room) AP
         }                                                                         \
         return copy;                                                              \
     }
+/* clang-format off: a table */
 SIM(char *, strdup, const char *s) DUPLICATED(strdup, (s), whole(copy))
 SIM(char *, __strdup, const char *s) DUPLICATED(__strdup, (s), whole(copy))
 SIM(char *, strndup, const char *s, size_t n) DUPLICATED(strndup, (s, n), bounded(s, n))
 SIM(char *, __strndup, const char *s, size_t n) DUPLICATED(__strndup, (s, n), bounded(s, n))
+/* clang-format on */
 
 SIM(wchar_t *, wcscpy, wchar_t *to, const wchar_t *from)
 {
@@ -194,10 +202,12 @@ __attribute__((no_sanitize("address"))) static size_t compared(const char *a, co
             peet__range(PEET_SYNTHETIC_STRCMP, a, b, compared(a, b, n, fold));            \
         return result;                                                                    \
     }
+/* clang-format off: a table */
 SIM(int, strcmp, const char *a, const char *b) COMPARED(strcmp, (a, b), SIZE_MAX, 0)
 SIM(int, strncmp, const char *a, const char *b, size_t n) COMPARED(strncmp, (a, b, n), n, 0)
 SIM(int, strcasecmp, const char *a, const char *b) COMPARED(strcasecmp, (a, b), SIZE_MAX, 1)
 SIM(int, strncasecmp, const char *a, const char *b, size_t n) COMPARED(strncasecmp, (a, b, n), n, 1)
+/* clang-format on */
 
 SIM(int, wcscmp, const wchar_t *a, const wchar_t *b)
 {
@@ -220,9 +230,11 @@ SIM(int, wcscmp, const wchar_t *a, const wchar_t *b)
             peet__range(PEET_SYNTHETIC_STRCHR, NULL, s, found ? (size_t)(found + 1 - s) : whole(s));    \
         return found;                                                                                   \
     }
+/* clang-format off: a table */
 SIM(char *, strchr, const char *s, int c) SEARCHED(strchr, (s, c))
 SIM(char *, index, const char *s, int c) SEARCHED(index, (s, c))
 SIM(char *, strchrnul, const char *s, int c) SEARCHED(strchrnul, (s, c))
+/* clang-format on */
 
 /* Always to the end. */
 #define TO_END(name, call)                                            \
@@ -232,8 +244,10 @@ SIM(char *, strchrnul, const char *s, int c) SEARCHED(strchrnul, (s, c))
             peet__range(PEET_SYNTHETIC_STRCHR, NULL, s, whole(s));    \
         return found;                                                 \
     }
+/* clang-format off: a table */
 SIM(char *, strrchr, const char *s, int c) TO_END(strrchr, (s, c))
 SIM(char *, rindex, const char *s, int c) TO_END(rindex, (s, c))
+/* clang-format on */
 
 SIM(wchar_t *, wcschr, const wchar_t *s, wchar_t c)
 {
@@ -253,8 +267,10 @@ SIM(wchar_t *, wcschr, const wchar_t *s, wchar_t c)
         }                                                                                                           \
         return found;                                                                                               \
     }
+/* clang-format off: a table */
 SIM(char *, strstr, const char *s, const char *what) FOUND(strstr)
 SIM(char *, strcasestr, const char *s, const char *what) FOUND(strcasestr)
+/* clang-format on */
 
 static void note_span(const char *s, size_t span, const char *set)
 {
@@ -269,8 +285,10 @@ static void note_span(const char *s, size_t span, const char *set)
             note_span(s, span, set);         \
         return span;                         \
     }
+/* clang-format off: a table */
 SIM(size_t, strspn, const char *s, const char *set) SPANNED(strspn)
 SIM(size_t, strcspn, const char *s, const char *set) SPANNED(strcspn)
+/* clang-format on */
 
 SIM(char *, strpbrk, const char *s, const char *set)
 {
@@ -300,8 +318,10 @@ static void note_token(const char *from, const char *token, const char *delimite
             note_token(from, token, delimiters, token && *place > token + whole(token) - 1); \
         return token;                                                                     \
     }
+/* clang-format off: a table */
 SIM(char *, strtok_r, char *s, const char *delimiters, char **place) TOKEN(strtok_r)
 SIM(char *, __strtok_r, char *s, const char *delimiters, char **place) TOKEN(__strtok_r)
+/* clang-format on */
 
 /* With a place of our own, one for all contexts as the C library has it. */
 SIM(char *, strtok, char *s, const char *delimiters)
@@ -331,6 +351,7 @@ SIM(char *, strsep, char **place, const char *delimiters)
             peet__range(PEET_SYNTHETIC_LIBRARY_READ, NULL, s, (size_t)(after + 1 - s));     \
         return number;                                                                      \
     }
+/* clang-format off: a table */
 SIM(long, strtol, const char *s, char **end, int base) NUMBER(long, strtol, strtol, (s, &after, base))
 SIM(unsigned long, strtoul, const char *s, char **end, int base) NUMBER(unsigned long, strtoul, strtoul, (s, &after, base))
 SIM(long long, strtoll, const char *s, char **end, int base) NUMBER(long long, strtoll, strtoll, (s, &after, base))
@@ -338,6 +359,7 @@ SIM(unsigned long long, strtoull, const char *s, char **end, int base) NUMBER(un
 SIM(double, strtod, const char *s, char **end) NUMBER(double, strtod, strtod, (s, &after))
 SIM(float, strtof, const char *s, char **end) NUMBER(float, strtof, strtof, (s, &after))
 SIM(long double, strtold, const char *s, char **end) NUMBER(long double, strtold, strtold, (s, &after))
+/* clang-format on */
 
 SIM(int, atoi, const char *s)
 {

@@ -13,6 +13,8 @@
 enum { READ = 0, WRITE = 1 }; /* columns of processor[][] */
 enum { I = BUS_INVALID };
 
+/* clang-format off: state tables */
+
 /* Goodman, "Using Cache Memory to Reduce Processor-Memory Traffic", ISCA 1983.  Write misses as in A&B: the line is
  * fetched to own, without the write-through. */
 static const struct bus_protocol write_once = {
@@ -399,6 +401,8 @@ static const struct bus_protocol through_allocating = {
     .snoop = {THROUGH_SNOOP},
 };
 #undef V
+
+/* clang-format on */
 
 const struct bus_protocol *peet__bus_protocol(enum bus_protocol_id id, int allocate)
 {

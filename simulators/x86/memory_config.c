@@ -22,6 +22,7 @@ static const struct {
 
 void x86_memory_config_default(struct x86_memory_config *c)
 {
+    /* clang-format off: a group to a line */
     *c = (struct x86_memory_config){
         .levels = X86_LEVELS_ALL, .line_bytes = 64,
         .l1i_bytes = 32 << 10, .l1i_ways = 8, .l1i_cycles = 5, .l1i_prefetch = PEET_SIM_PREFETCH_NEXT,
@@ -40,6 +41,7 @@ void x86_memory_config_default(struct x86_memory_config *c)
         .dram_refresh = 1, .dram_refresh_every_cycles = 21840, .dram_refresh_cycles = 980, .dram_overhead_cycles = 70,
         .latency = 1, .memory_check = 0, .threads = 1, .seed = 1,
     };
+    /* clang-format on */
 }
 
 static uint64_t *field(struct x86_memory_config *c, size_t i)

@@ -21,17 +21,21 @@ static int my_place(void)
     return nplaces() ? (int)peet_rt_cpu() : -1;
 }
 
+/* clang-format off: a table */
 ENTRY(int, omp_get_proc_bind, (void)) { return peet__omp_self()->task->icvs.proc_bind; }
 ENTRY(int, omp_get_num_places, (void)) { peet__omp_self(); return nplaces(); }
 ENTRY(int, omp_get_place_num_procs, (int place)) { peet__omp_self(); return place >= 0 && place < nplaces(); }
+/* clang-format on */
 ENTRY(void, omp_get_place_proc_ids, (int place, int *ids))
 {
     peet__omp_self();
     if (place >= 0 && place < nplaces())
         ids[0] = place;
 }
+/* clang-format off: a table */
 ENTRY(int, omp_get_place_num, (void)) { peet__omp_self(); return my_place(); }
 ENTRY(int, omp_get_partition_num_places, (void)) { peet__omp_self(); return nplaces(); }
+/* clang-format on */
 ENTRY(void, omp_get_partition_place_nums, (int *places))
 {
     peet__omp_self();
@@ -41,7 +45,9 @@ ENTRY(void, omp_get_partition_place_nums, (int *places))
 
 /* Masks of processors, 64 to a word. */
 enum { MASK_WORDS = 16 };
+/* clang-format off: a table */
 ENTRY(void, kmp_create_affinity_mask, (void **mask)) { *mask = peet__omp_alloc(MASK_WORDS * sizeof(uint64_t)); }
+/* clang-format on */
 ENTRY(void, kmp_destroy_affinity_mask, (void **mask))
 {
     free(*mask);
@@ -58,13 +64,16 @@ static int change(int processor, void **mask, int how)
         *word &= ~bit;
     return (*word & bit) != 0;
 }
+/* clang-format off: a table */
 ENTRY(int, kmp_set_affinity, (void **mask)) { return 0; }
+/* clang-format on */
 ENTRY(int, kmp_get_affinity, (void **mask))
 {
     for (int i = 0; i < (int)peet_rt_processors(); i++)
         change(i, mask, 1);
     return 0;
 }
+/* clang-format off: a table */
 ENTRY(int, kmp_get_affinity_max_proc, (void)) { return (int)peet_rt_processors(); }
 ENTRY(int, kmp_set_affinity_mask_proc, (int processor, void **mask)) { return change(processor, mask, 1) < 0 ? -1 : 0; }
 ENTRY(int, kmp_unset_affinity_mask_proc, (int processor, void **mask)) { return change(processor, mask, -1) < 0 ? -1 : 0; }
@@ -73,6 +82,7 @@ ENTRY(int, kmp_set_thread_affinity_mask_initial, (void)) { return 0; }
 ENTRY(int, kmpc_set_affinity_mask_proc, (int processor, void **mask)) { return change(processor, mask, 1) < 0 ? -1 : 0; }
 ENTRY(int, kmpc_unset_affinity_mask_proc, (int processor, void **mask)) { return change(processor, mask, -1) < 0 ? -1 : 0; }
 ENTRY(int, kmpc_get_affinity_mask_proc, (int processor, void **mask)) { return change(processor, mask, 0); }
+/* clang-format on */
 
 /* ------------------------------------------------------------------------------------------------- display */
 
@@ -196,7 +206,9 @@ static size_t capture(char *buffer, size_t bytes, const char *format)
     return text.used;
 }
 
+/* clang-format off: a table */
 ENTRY(size_t, ompc_capture_affinity, (char *buffer, size_t bytes, const char *format)) { return capture(buffer, bytes, format); }
+/* clang-format on */
 
 static void show(const char *format)
 {
@@ -211,4 +223,6 @@ void peet__omp_affinity_show(void)
     show(NULL);
 }
 
+/* clang-format off: a table */
 ENTRY(void, ompc_display_affinity, (const char *format)) { show(format); }
+/* clang-format on */

@@ -22,27 +22,33 @@ static struct omp_team *team(void)
 
 /* -------------------------------------------------------------------------------------------------- threads */
 
+/* clang-format off: a table */
 ENTRY(int, omp_get_num_threads, (void)) { return team()->n; }
 ENTRY(int, omp_get_thread_num, (void)) { return peet__omp_self()->member->tid; }
 ENTRY(int, omp_get_max_threads, (void)) { return icvs()->threads; }
 ENTRY(int, omp_get_num_procs, (void)) { peet__omp_self(); return (int)peet_rt_processors(); }
 ENTRY(int, omp_in_parallel, (void)) { return team()->active_level > 0; }
 ENTRY(int, omp_get_thread_limit, (void)) { return icvs()->thread_limit; }
+/* clang-format on */
 
 ENTRY(void, omp_set_num_threads, (int n))
 {
     icvs()->threads = n > 0 ? n : 1;
 }
 
+/* clang-format off: a table */
 ENTRY(int, omp_get_dynamic, (void)) { return icvs()->dynamic; }
 ENTRY(void, omp_set_dynamic, (int on)) { icvs()->dynamic = on != 0; }
+/* clang-format on */
 
 /* ------------------------------------------------------------------------------------------------ levels */
 
+/* clang-format off: a table */
 ENTRY(int, omp_get_level, (void)) { return team()->level; }
 ENTRY(int, omp_get_active_level, (void)) { return team()->active_level; }
 ENTRY(int, omp_get_supported_active_levels, (void)) { return INT_MAX; }
 ENTRY(int, omp_get_max_active_levels, (void)) { return icvs()->max_active_levels; }
+/* clang-format on */
 
 ENTRY(void, omp_set_max_active_levels, (int n))
 {
@@ -50,7 +56,9 @@ ENTRY(void, omp_set_max_active_levels, (int n))
         icvs()->max_active_levels = n;
 }
 
+/* clang-format off: a table */
 ENTRY(int, omp_get_nested, (void)) { return icvs()->max_active_levels > 1; }
+/* clang-format on */
 
 ENTRY(void, omp_set_nested, (int on))
 {
@@ -103,22 +111,27 @@ ENTRY(void, omp_get_schedule, (uint32_t * kind, int *chunk))
 
 /* ----------------------------------------------------------------------------------------------------- tasks */
 
+/* clang-format off: a table */
 ENTRY(int, omp_in_final, (void)) { return peet__omp_self()->task->final; }
 ENTRY(int, omp_in_explicit_task, (void)) { return !peet__omp_self()->task->implicit; }
 ENTRY(int, omp_get_max_task_priority, (void)) { peet__omp_self(); return peet__omp_env.max_task_priority; }
 ENTRY(int, omp_get_cancellation, (void)) { peet__omp_self(); return peet__omp_env.cancellation; }
+/* clang-format on */
 
 /* ----------------------------------------------------------------------------------------------------- teams */
 
+/* clang-format off: a table */
 ENTRY(int, omp_get_num_teams, (void)) { return team()->nleagues; }
 ENTRY(int, omp_get_team_num, (void)) { return team()->league_number; }
 ENTRY(int, omp_get_max_teams, (void)) { peet__omp_self(); return peet__omp_env.teams; }
 ENTRY(void, omp_set_num_teams, (int n)) { peet__omp_self(); peet__omp_env.teams = n > 0 ? n : 0; }
 ENTRY(int, omp_get_teams_thread_limit, (void)) { peet__omp_self(); return peet__omp_env.teams_thread_limit; }
 ENTRY(void, omp_set_teams_thread_limit, (int n)) { peet__omp_self(); peet__omp_env.teams_thread_limit = n > 0 ? n : 0; }
+/* clang-format on */
 
 /* --------------------------------------------------------------------------------------------------- devices */
 
+/* clang-format off: a table */
 ENTRY(int, omp_get_default_device, (void)) { return icvs()->default_device; }
 ENTRY(void, omp_set_default_device, (int device)) { icvs()->default_device = device; }
 ENTRY(int, omp_get_num_devices, (void)) { return 0; }
@@ -130,6 +143,7 @@ ENTRY(int, omp_pause_resource, (int kind, int device)) { return 0; }
 ENTRY(int, omp_pause_resource_all, (int kind)) { return 0; }
 ENTRY(int, __kmpc_pause_resource, (int kind)) { return 0; }
 ENTRY(int, omp_get_num_interop_properties, (const void *interop)) { return 0; }
+/* clang-format on */
 
 enum { NO_INTEROP = -1 };
 static void *no_interop(int *status)
@@ -138,12 +152,14 @@ static void *no_interop(int *status)
         *status = NO_INTEROP;
     return NULL;
 }
+/* clang-format off: a table */
 ENTRY(intptr_t, omp_get_interop_int, (const void *interop, int property, int *status)) { return (intptr_t)no_interop(status); }
 ENTRY(void *, omp_get_interop_ptr, (const void *interop, int property, int *status)) { return no_interop(status); }
 ENTRY(const char *, omp_get_interop_str, (const void *interop, int property, int *status)) { return no_interop(status); }
 ENTRY(const char *, omp_get_interop_name, (const void *interop, int property)) { return NULL; }
 ENTRY(const char *, omp_get_interop_type_desc, (const void *interop, int property)) { return NULL; }
 ENTRY(const char *, omp_get_interop_rc_desc, (const void *interop, int status)) { return NULL; }
+/* clang-format on */
 
 /* ------------------------------------------------------------------------------------------------------ time */
 
@@ -160,15 +176,20 @@ ENTRY(double, omp_get_wtick, (void))
 /* --------------------------------------------------------------------------------------------------- tools */
 
 enum { NO_TOOL = -2 };
+/* clang-format off: a table */
 ENTRY(int, omp_control_tool, (int command, int modifier, void *argument)) { return NO_TOOL; }
+/* clang-format on */
 
 /* --------------------------------------------------------------- what the ordinary library has beyond the standard */
 
+/* clang-format off: a table */
 ENTRY(void, kmp_set_stacksize, (int bytes)) { peet__omp_self(); peet__omp_env.stack_bytes = bytes > 0 ? (size_t)bytes : 0; }
 ENTRY(void, kmp_set_stacksize_s, (size_t bytes)) { peet__omp_self(); peet__omp_env.stack_bytes = bytes; }
 ENTRY(size_t, kmp_get_stacksize_s, (void)) { peet__omp_self(); return peet__omp_env.stack_bytes ? peet__omp_env.stack_bytes : (size_t)8 << 20; }
 ENTRY(int, kmp_get_stacksize, (void)) { return (int)peet__omp_kmp_get_stacksize_s(); }
+/* clang-format on */
 static int blocktime_ms = 200, library = 3;
+/* clang-format off: a table */
 ENTRY(void, kmp_set_blocktime, (int ms)) { blocktime_ms = ms; }
 ENTRY(int, kmp_get_blocktime, (void)) { return blocktime_ms; }
 ENTRY(void, kmp_set_library, (int which)) { library = which; }
@@ -181,8 +202,10 @@ ENTRY(void, kmp_set_disp_num_buffers, (int n)) {}
 ENTRY(void, kmp_set_warnings_on, (void)) {}
 ENTRY(void, kmp_set_warnings_off, (void)) {}
 ENTRY(int, kmp_get_num_known_threads, (void)) { return peet__omp_threads_known(); }
+/* clang-format on */
 
 /* The same under the names that other headers give them. */
+/* clang-format off: a table */
 ENTRY(void, kmpc_set_stacksize, (int bytes)) { peet__omp_kmp_set_stacksize(bytes); }
 ENTRY(void, kmpc_set_stacksize_s, (size_t bytes)) { peet__omp_kmp_set_stacksize_s(bytes); }
 ENTRY(void, kmpc_set_blocktime, (int ms)) { blocktime_ms = ms; }
@@ -196,3 +219,4 @@ ENTRY(void, ompc_set_max_active_levels, (int n)) { peet__omp_omp_set_max_active_
 ENTRY(void, ompc_set_schedule, (uint32_t kind, int chunk)) { peet__omp_omp_set_schedule(kind, chunk); }
 ENTRY(int, ompc_get_ancestor_thread_num, (int level)) { return peet__omp_omp_get_ancestor_thread_num(level); }
 ENTRY(int, ompc_get_team_size, (int level)) { return peet__omp_omp_get_team_size(level); }
+/* clang-format on */

@@ -94,6 +94,7 @@ static int test_nest(void **variable)
 
 #define PLACE struct omp_place *place, int32_t gtid
 
+/* clang-format off: a table */
 ENTRY(void, omp_init_lock, (void **variable)) { init(variable, PEET_MUTEX_NORMAL); }
 ENTRY(void, omp_init_lock_with_hint, (void **variable, int hint)) { init(variable, PEET_MUTEX_NORMAL); }
 ENTRY(void, omp_destroy_lock, (void **variable)) { destroy(variable); }
@@ -119,6 +120,7 @@ ENTRY(void, __kmpc_destroy_nest_lock, (PLACE, void **variable)) { destroy(variab
 ENTRY(void, __kmpc_set_nest_lock, (PLACE, void **variable)) { set_nest(variable); }
 ENTRY(void, __kmpc_unset_nest_lock, (PLACE, void **variable)) { unset_nest(variable); }
 ENTRY(int, __kmpc_test_nest_lock, (PLACE, void **variable)) { return test_nest(variable); }
+/* clang-format on */
 
 /* --------------------------------------------------------------------------------- single, master, masked */
 
