@@ -169,6 +169,15 @@ static const struct argp parser = {
            "configuration, module or program, 3 PROG deadlocked.",
 };
 
+/* What nobody has said, the environment may say, where it can be done. */
+static int foreign_by_default(struct peet_config *config, struct peet_error *error)
+{
+    const char *text = getenv("PEET_FOREIGN");
+    if (!text || !*text || config->foreign_chosen || config->from || config->consistency.module || config->explore)
+        return 0;
+    return peet_config_set_foreign(config, "PEET_FOREIGN", text, error);
+}
+
 static int apply(const struct reading *reading, struct peet_config *config, struct peet_error *error)
 {
     int err = 0;
@@ -191,6 +200,8 @@ static int apply(const struct reading *reading, struct peet_config *config, stru
         err = peet_error_set(error, PEET_EINVALID, "no program to run; usage: %s [OPTION...] -- PROG [ARG...]", program_invocation_name);
     if (!err && config->output[0] == '\0')
         err = peet_error_set(error, PEET_EINVALID, "--output: the name of the results folder is empty");
+    if (!err)
+        err = foreign_by_default(config, error);
     if (!err && config->from)
         err = peet_cli_replay_check(config, error);
     return err;

@@ -113,6 +113,34 @@ void peet__foreign_end(void);
 /** Whether other contexts are alive now. */
 void peet__foreign_concurrent(int concurrent);
 
+/* --------------------------------------------------------------------------- foreign/allocator.c */
+
+/** The subject's allocator while libraries are recorded: functions of a copy of the C library. */
+struct peet__allocator {
+    int on, threads;
+    void *(*malloc)(size_t bytes);
+    void (*free)(void *p);
+    void *(*calloc)(size_t n, size_t bytes);
+    void *(*realloc)(void *p, size_t bytes);
+    void *(*memalign)(size_t align, size_t bytes);
+    int (*posix_memalign)(void **out, size_t align, size_t bytes);
+    size_t (*usable)(void *p);
+};
+extern struct peet__allocator peet__allocator;
+/** There is more than one thread now. */
+void peet__allocator_threads(void);
+/** A context with this thread pointer ends, begins. */
+void peet__allocator_leave(uint64_t fs);
+void peet__allocator_enter(uint64_t fs);
+
+/* --------------------------------------------------------------------------------------- map.c */
+
+/** The subject's mappings and its break, for its allocator: not noted, since what it gives out is. */
+void *peet__map_take(void *at, size_t bytes, int prot, int flags, int fd, off_t offset);
+int peet__map_give(void *at, size_t bytes);
+void *peet__map_move(void *old, size_t old_bytes, size_t bytes, int flags);
+void *peet__map_break(intptr_t by);
+
 /* ------------------------------------------------------------------------------------ settings.c */
 
 /** Take the PEET_* variables out of an environment.  Borrows the strings. */

@@ -324,6 +324,7 @@ int peet_config_set_foreign(struct peet_config *config, const char *where, const
     for (int i = 0; i < 3; i++)
         if (!strcmp(text, foreign_names[i])) {
             config->foreign = i;
+            config->foreign_chosen = 1;
             return 0;
         }
     return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not one of record|ranges|off", where, text);

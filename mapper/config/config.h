@@ -53,6 +53,7 @@ struct peet_config {
     uint64_t stack_bytes;         /* of the main thread; 0: what the limit of the shell allows */
     int roi_only;                 /* modules see the regions of interest only */
     int foreign;                  /* enum peet_foreign: what of code that peetcc has not compiled is seen */
+    int foreign_chosen;           /* somebody has said so */
     int ranges;                   /* the references of library calls such as memcpy are part of the run */
     struct peet_config_module machine;
     struct peet_config_module *observers;

@@ -156,6 +156,7 @@ int peet__tls_new(struct peet_ctx *ctx)
     if (!api.allocate((void *)tcb))
         return PEET_ENOMEM;
     fill_control_block(tcb);
+    peet__allocator_enter(tcb);
     tail_of(tcb)->ctx = ctx;
     ctx->fs = tcb;
     ctx->stack_top = begin & ~63ul;
@@ -170,8 +171,10 @@ int peet__tls_new(struct peet_ctx *ctx)
 
 void peet__tls_free(struct peet_ctx *ctx)
 {
-    if (ctx->fs && ctx->fs != peet__rt.thread && ((void **)ctx->fs)[1])
+    if (ctx->fs && ctx->fs != peet__rt.thread && ((void **)ctx->fs)[1]) {
         api.deallocate((void *)ctx->fs, 0);
+        peet__allocator_leave(ctx->fs);
+    }
     if (ctx->fs && ctx->fs != peet__rt.thread)
         ((void **)ctx->fs)[1] = NULL;
 }

@@ -189,13 +189,18 @@ int peet__foreign_enter_at(struct peet__foreign_image *i, uint64_t pc)
     return 1;
 }
 
+static void enter(struct peet__foreign_image *i, uint64_t pc)
+{
+    peet__foreign_counts.entries++;
+    if (!peet__foreign_enter_at(i, pc))
+        peet__foreign_counts.unsafe_entries++;
+}
+
 void peet__foreign_enter_functions(struct peet__foreign_image *i)
 {
-    for (unsigned k = 0; k < i->nfunctions; k++) {
-        if (i->functions[k].recorded)
-            continue;
-        peet__foreign_counts.entries++;
-        if (!peet__foreign_enter_at(i, i->functions[k].lo))
-            peet__foreign_counts.unsafe_entries++;
-    }
+    for (unsigned k = 0; i->entries[0] && k < PEET_FOREIGN_ALLOCATOR_ENTRIES; k++)
+        enter(i, (uint64_t)i->entries[k]);
+    for (unsigned k = 0; !i->entries[0] && k < i->nfunctions; k++)
+        if (!i->functions[k].recorded)
+            enter(i, i->functions[k].lo);
 }

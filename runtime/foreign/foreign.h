@@ -93,6 +93,20 @@ int peet_rt_foreign_prepare(peet_foreign_find *find, int64_t *out_world);
  * Returns: 0, PEET_ENOMEM
  */
 int peet_rt_foreign_begin(int (*is_foreign)(uint64_t pc));
+
+/* allocator.c */
+enum { PEET_FOREIGN_ALLOCATOR_ENTRIES = 7 };
+/**
+ * peet_rt_foreign_allocator() - from now on the subject allocates from a copy of the C library; before peet_rt_foreign_begin()
+ * @out_path, @out_base: of the copy, which no list of loaded objects shows; the path is the linker's
+ * @out_entries: its functions that are called
+ * Returns: 0, PEET_EUNSUPPORTED: this C library is another kind
+ */
+int peet_rt_foreign_allocator(const char **out_path, uint64_t *out_base, const void *out_entries[PEET_FOREIGN_ALLOCATOR_ENTRIES]);
+/** Is it one of the copy's functions in whose place the runtime's are? */
+int peet_rt_foreign_allocator_replaces(uint64_t pc);
+/** Where to go in place of a function of the C library that is about the allocator (mallopt() and its like); else pc. */
+uint64_t peet_rt_foreign_allocator_instead(uint64_t pc);
 #endif
 
 #endif

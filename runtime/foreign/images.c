@@ -307,3 +307,24 @@ int peet__foreign_images_find(int (*recorded)(uint64_t pc), struct peet_error *e
     dl_iterate_phdr(visit, &s);
     return s.err;
 }
+
+int peet__foreign_images_add_allocator(struct peet_error *error)
+{
+    const void *entries[PEET_FOREIGN_ALLOCATOR_ENTRIES];
+    struct dl_phdr_info info = {0};
+    uint64_t base;
+    int err = peet_rt_foreign_allocator(&info.dlpi_name, &base, entries);
+    if (err)
+        return peet_error_set(error, err, "foreign=record: no second copy of this C library can be loaded to allocate from");
+    const ElfW(Ehdr) *header = (const void *)base;
+    info.dlpi_addr = base;
+    info.dlpi_phdr = (const void *)(base + header->e_phoff);
+    info.dlpi_phnum = header->e_phnum;
+    const struct peet__foreign_image *before = peet__foreign_images;
+    err = add_image(&info, info.dlpi_name, peet_rt_foreign_allocator_replaces, error);
+    if (!err && peet__foreign_images == before)
+        err = peet_error_set(error, PEET_EUNSUPPORTED, "foreign=record: %s has no table of its functions", info.dlpi_name);
+    if (!err)
+        memcpy(peet__foreign_images->entries, entries, sizeof entries);
+    return err;
+}

@@ -176,8 +176,9 @@ static void remember(enum peet_foreign_kind kind, uint64_t target, uint64_t code
     codes[target & 0xffff] = code;
 }
 
-static uint64_t find(uint64_t target, enum peet_foreign_kind kind, uint64_t link)
+static uint64_t find(uint64_t asked, enum peet_foreign_kind kind, uint64_t link)
 {
+    const uint64_t target = peet_rt_foreign_allocator_instead(asked);
     struct peet__foreign_image *image = peet__foreign_image_of(target);
     struct peet__foreign_function *f = image ? peet__foreign_function_of(image, target) : NULL;
     struct block *b = NULL;
@@ -192,7 +193,7 @@ static uint64_t find(uint64_t target, enum peet_foreign_kind kind, uint64_t link
     if (b && link)
         settle(link, b->code);
     else if (!link)
-        remember(kind, target, code);
+        remember(kind, asked, code);
     return code;
 }
 
@@ -235,6 +236,8 @@ static int open_text(const struct peet__foreign_image *i)
 int peet_foreign_start(int (*recorded)(uint64_t pc), struct peet_error *error)
 {
     int err = peet__foreign_images_find(recorded, error);
+    if (!err)
+        err = peet__foreign_images_add_allocator(error);
     if (!err && (err = peet_rt_foreign_prepare(find, &peet__foreign_world_offset)) != 0)
         peet_error_set(error, err, "foreign=record: the memory from 0x%x on is taken", PEET_FOREIGN_LOW);
     for (struct peet__foreign_image *i = peet__foreign_images; !err && i; i = i->next) {

@@ -39,6 +39,7 @@ struct peet__foreign_image {
     uint8_t *cache, *cache_at, *cache_end; /* within reach */
     struct peet__foreign_symbol *symbols;
     unsigned nsymbols;
+    const void *entries[PEET_FOREIGN_ALLOCATOR_ENTRIES]; /* of the allocator's copy of the C library: what is called, nothing else is; NULL: all is */
 };
 
 /** The image that a pc lies in, NULL: not foreign. */
@@ -47,6 +48,8 @@ struct peet__foreign_image *peet__foreign_image_of(uint64_t pc);
 struct peet__foreign_function *peet__foreign_function_of(struct peet__foreign_image *image, uint64_t pc);
 /** All objects that are loaded now and of the subject's.  @recorded: whether peetcc has compiled what is at a pc.  Returns: 0 or a peet_err */
 int peet__foreign_images_find(int (*recorded)(uint64_t pc), struct peet_error *error);
+/** The copy of the C library that the subject allocates from, which is loaded now. */
+int peet__foreign_images_add_allocator(struct peet_error *error);
 extern struct peet__foreign_image *peet__foreign_images;
 /** Function names are looked up when they are wanted. */
 void peet__foreign_name(struct peet__foreign_image *image, struct peet__foreign_function *function);

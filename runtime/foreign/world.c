@@ -198,6 +198,8 @@ static void bind_world(void)
 /* Streams need not wait for anybody as long as there is nobody. */
 void peet__foreign_concurrent(int concurrent)
 {
+    if (concurrent)
+        peet__allocator_threads();
     for (size_t k = 0; k < sizeof streams / sizeof *streams; k++)
         if (peet__world_real[streams[k]] && !strstr(peet__world_name(streams[k]), "lockfile")) /* locks are the mapper's from the first */
             peet__world_to[streams[k]] = concurrent ? simulated_streams[k] : peet__world_real[streams[k]];
@@ -243,4 +245,5 @@ void peet__foreign_end(void)
     }
     peet__foreign_on = 0;
     peet__foreign_world = 0;
+    peet__allocator_threads(); /* a child may make real ones */
 }

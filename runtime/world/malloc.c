@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The C library's allocation interface.  The subject's world allocates from the deterministic heap, the
- * host's world (and every plain run) from libc; either may free what the other made, since the address
+ * The C library's allocation interface.  The subject's world allocates from the deterministic heap, or, where libraries are
+ * recorded, from the C library's own allocator in a copy that is the subject's alone (foreign/allocator.c); the
+ * host's world (and every plain run) from libc.  Either may free what the other made, since the address
  * tells whose it is.
  */
 #include "internal.h"
@@ -23,6 +24,30 @@ extern void *__libc_memalign(size_t, size_t);
 
 #define SUBJECT peet__is_subject()
 #define CALLER ((uint64_t)__builtin_return_address(0))
+
+#define OTHER peet__allocator
+
+/* Is it a block of the copy's?  It gets its memory where the subject's mappings and its break lie. */
+static int is_other(const void *p)
+{
+    return __builtin_expect(OTHER.on, 0) && (uint64_t)p - PEET__BRK_BASE < PEET__MAPS_END - PEET__BRK_BASE;
+}
+
+/* What the copy gave; @old: what it was before, NULL: new */
+static void *noted(void *p, size_t bytes, const void *old, uint64_t caller)
+{
+    peet__rt.busy--;
+    if (p) {
+        if (old)
+            peet__note_release(PEET_RT_HEAP, old, PEET_RT_MOVED, caller);
+        peet__note_memory(PEET_RT_HEAP, p, bytes, old, caller);
+    } else if (!old || bytes) {
+        errno = ENOMEM;
+    }
+    return p;
+}
+/* Its functions are called as they are, so that what is recorded is what the program has called. */
+#define FROM_OTHER(call, bytes) (peet__rt.busy++, noted(OTHER.call, bytes, NULL, CALLER))
 
 static void *allocate(size_t bytes, size_t align, int zero, uint64_t caller)
 {
@@ -70,13 +95,17 @@ static void *resize_foreign(void *p, size_t bytes)
 
 PUBLIC void *malloc(size_t bytes)
 {
-    return SUBJECT ? allocate(bytes, 16, 0, CALLER) : __libc_malloc(bytes);
+    if (!SUBJECT)
+        return __libc_malloc(bytes);
+    return OTHER.on ? FROM_OTHER(malloc(bytes), bytes) : allocate(bytes, 16, 0, CALLER);
 }
 
 PUBLIC void *calloc(size_t n, size_t each)
 {
     if (!SUBJECT)
         return __libc_calloc(n, each);
+    if (OTHER.on)
+        return FROM_OTHER(calloc(n, each), n * each);
     size_t bytes;
     if (__builtin_mul_overflow(n, each, &bytes)) {
         errno = ENOMEM;
@@ -85,10 +114,24 @@ PUBLIC void *calloc(size_t n, size_t each)
     return allocate(bytes, 16, 1, CALLER);
 }
 
+/* By the copy, which finds what is wrong with a pointer itself, and ends the program. */
+static void free_other(void *p, uint64_t caller)
+{
+    if (p)
+        peet__note_release(PEET_RT_HEAP, p, 0, caller);
+    peet__rt.busy++;
+    OTHER.free(p);
+    peet__rt.busy--;
+}
+
 PUBLIC void free(void *p)
 {
+    if (is_other(p) || (!p && OTHER.on && SUBJECT)) {
+        free_other(p, CALLER);
+        return;
+    }
     if (!peet__heap_owns(p)) {
-        if (p)
+        if (p || !SUBJECT)
             free_foreign(p);
         return;
     }
@@ -126,11 +169,32 @@ static void *resize(void *p, size_t bytes, uint64_t caller)
     return q;
 }
 
+static void *resize_other(void *p, size_t bytes, uint64_t caller)
+{
+    peet__rt.busy++;
+    void *q = OTHER.realloc(p, bytes);
+    if (!q && !bytes)
+        peet__note_release(PEET_RT_HEAP, p, 0, caller);
+    return noted(q, bytes, p, caller);
+}
+
+static void *resize_any(void *p, size_t bytes, uint64_t caller)
+{
+    if (is_other(p))
+        return resize_other(p, bytes, caller);
+    if (p)
+        return peet__heap_owns(p) ? resize(p, bytes, caller) : resize_foreign(p, bytes);
+    if (!SUBJECT)
+        return __libc_malloc(bytes);
+    if (!OTHER.on)
+        return allocate(bytes, 16, 0, caller);
+    peet__rt.busy++;
+    return noted(OTHER.realloc(NULL, bytes), bytes, NULL, caller);
+}
+
 PUBLIC void *realloc(void *p, size_t bytes)
 {
-    if (!p)
-        return SUBJECT ? allocate(bytes, 16, 0, CALLER) : __libc_malloc(bytes);
-    return peet__heap_owns(p) ? resize(p, bytes, CALLER) : resize_foreign(p, bytes);
+    return resize_any(p, bytes, CALLER);
 }
 
 PUBLIC void *reallocarray(void *p, size_t n, size_t each)
@@ -140,9 +204,7 @@ PUBLIC void *reallocarray(void *p, size_t n, size_t each)
         errno = ENOMEM;
         return NULL;
     }
-    if (!p)
-        return SUBJECT ? allocate(bytes, 16, 0, CALLER) : __libc_malloc(bytes);
-    return peet__heap_owns(p) ? resize(p, bytes, CALLER) : resize_foreign(p, bytes);
+    return resize_any(p, bytes, CALLER);
 }
 
 static int power_of_two(size_t n)
@@ -154,6 +216,10 @@ static void *aligned(size_t align, size_t bytes, uint64_t caller)
 {
     if (!SUBJECT)
         return __libc_memalign(align, bytes);
+    if (OTHER.on) {
+        peet__rt.busy++;
+        return noted(OTHER.memalign(align, bytes), bytes, NULL, caller);
+    }
     while (!power_of_two(align)) /* as glibc: the next power of two */
         align = align ? (align | (align - 1)) + 1 : 16;
     return allocate(bytes, align, 0, caller);
@@ -174,6 +240,16 @@ PUBLIC int posix_memalign(void **out, size_t align, size_t bytes)
     if (!power_of_two(align) || align % sizeof(void *))
         return EINVAL;
     int saved_errno = errno;
+    if (OTHER.on && SUBJECT) {
+        void *block = NULL;
+        peet__rt.busy++;
+        const int err = OTHER.posix_memalign(&block, align, bytes);
+        noted(block, bytes, NULL, CALLER);
+        errno = saved_errno;
+        if (!err)
+            *out = block;
+        return err;
+    }
     void *p = aligned(align, bytes, CALLER);
     errno = saved_errno;
     if (!p)
@@ -197,6 +273,8 @@ PUBLIC size_t malloc_usable_size(void *p)
     static size_t (*real)(void *);
     if (!p)
         return 0;
+    if (is_other(p))
+        return OTHER.usable(p);
     if (peet__heap_owns(p))
         return peet__heap_usable(p);
     if (!real)

@@ -366,3 +366,29 @@ PUBLIC int brk(void *to)
     note_break(before, CALLER);
     return result;
 }
+
+/* ------------------------------------------------------------------------------ for the allocator */
+
+void *peet__map_take(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
+{
+    return subject_mmap(at, bytes, prot, flags, fd, offset);
+}
+
+int peet__map_give(void *at, size_t bytes)
+{
+    const int result = (int)syscall(SYS_munmap, at, bytes);
+    if (result == 0)
+        place_give((uint64_t)at, (uint64_t)at + whole_pages(bytes));
+    return result;
+}
+
+void *peet__map_move(void *old, size_t old_bytes, size_t bytes, int flags)
+{
+    return subject_mremap(old, old_bytes, bytes, flags, NULL);
+}
+
+void *peet__map_break(intptr_t by)
+{
+    const uint64_t before = brk_now;
+    return by == 0 || subject_brk(before + (uint64_t)by) == 0 ? (void *)before : (void *)-1;
+}

@@ -7,6 +7,8 @@ for program in mathematics texts; do
     record $program 2
     must "$compare" $program.out/stats.json --step measured ./$program 2
 done
-build objects
-record objects 1
-must "$compare" --tolerate=60 objects.out/stats.json --step measured ./objects 1
+for program in objects; do # some functions go by addresses, and pthread_once() is peet's
+    build $program
+    record $program 1
+    must "$compare" --tolerate=8 $program.out/stats.json --step measured ./$program 1
+done
