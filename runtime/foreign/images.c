@@ -41,7 +41,10 @@ struct peet__foreign_function *peet__foreign_function_of(struct peet__foreign_im
         else
             hi = middle;
     }
-    return lo && !image->functions[lo - 1].recorded ? &image->functions[lo - 1] : NULL;
+    if (!lo || image->functions[lo - 1].recorded)
+        return NULL;
+    /* Behind its end lies filling, or code that no frame describes, which peetcc may have compiled. */
+    return pc < image->functions[lo - 1].hi || !image->is_recorded(pc) ? &image->functions[lo - 1] : NULL;
 }
 
 /* ---------------------------------------------------------------------------------------------- functions */
@@ -234,6 +237,7 @@ static int add_image(const struct dl_phdr_info *info, const char *path, int (*re
     if (!image)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     image->bias = info->dlpi_addr;
+    image->is_recorded = recorded;
     for (unsigned p = 0; p < info->dlpi_phnum; p++) {
         const ElfW(Phdr) *ph = &info->dlpi_phdr[p];
         if (ph->p_type == PT_LOAD && ph->p_flags & PF_X && !image->lo) {

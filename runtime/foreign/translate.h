@@ -32,6 +32,7 @@ struct peet__foreign_image {
     struct peet__foreign_image *next;
     const char *path, *name; /* name: behind the last slash */
     uint64_t bias, lo, hi;   /* of its executable segment */
+    int (*is_recorded)(uint64_t pc); /* by peetcc, or otherwise not to be touched */
     uint8_t *text;           /* as it was: text[pc - lo] */
     uint8_t *aims[2];        /* a bit for each byte of text that some jump or call may go to: from far away, or from near by */
     struct peet__foreign_function *functions; /* by address */

@@ -281,6 +281,7 @@ void peet__fatal(int signal, siginfo_t *info, void *uc)
     if (rt->simulated && !crashing && !waiting) {
         if (rt->in_subject) {
             crashing = 1;
+            peet__foreign_world = 0; /* from here on nothing is the program's */
             report_crash(signal, info, uc);
         } else if (peet__fatal_is_fault(signal, info) || signal == SIGABRT) {
             crashing = 1;

@@ -17,6 +17,11 @@ peet__ctx_entry:
         popq    %rsi
         popq    %rcx
         xorl    %ebp, %ebp
+        xorl    %ebx, %ebx      /* the host's: who keeps them for the caller takes them for values of the program's */
+        xorl    %r12d, %r12d
+        xorl    %r13d, %r13d
+        xorl    %r14d, %r14d
+        xorl    %r15d, %r15d
         call    *%rax
         call    peet__ctx_finished
         ud2
