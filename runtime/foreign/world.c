@@ -121,7 +121,7 @@ static uint64_t thunk(uint64_t function)
 static int calls_back(const char *name)
 {
     static const char *const names[] = {"exit", "abort", "dlopen", "dlclose", "_setjmp", "__sigsetjmp", "getcontext", "setcontext", "swapcontext",
-        "makecontext", "__cxa_finalize", "quick_exit", "fork"};
+        "makecontext", "__cxa_finalize", "quick_exit"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         if (strcmp(name, names[k]) == 0)
             return 1;
