@@ -46,7 +46,8 @@ struct peet_decode_state {
     struct frame *frames;
     unsigned nframes, cframes;
     struct place mark;               /* where peet_decode_undo() goes back to, */
-    uint64_t mark_regs[PEET__SLOT];  /* and the registers there */
+    uint64_t mark_regs[PEET__SLOT];  /* and the registers there; */
+    int mark_behind;                 /* behind the block that comes there */
 };
 
 /* Room for the longest record of the program, which grows when images are added. */
@@ -549,6 +550,7 @@ static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, co
     run->table = &p->direct->table;
     run->last = s->last;
     run->tail = -1;
+    run->decoder = s;
     *stop = PEET__DIRECT_STOP;
     d->enter(run, to);
     *stop = kept;
@@ -598,10 +600,24 @@ static void set_place(struct peet_decode_state *s, const struct place *place)
 static inline void mark(struct peet_decode_state *s, const uint64_t *at, struct peet_direct_run *run)
 {
     s->mark = place_of(s, at);
+    s->mark_behind = 0;
     memcpy(s->mark_regs, s->regs, sizeof s->mark_regs);
     run->mark.time = run->time, run->mark.stamp = run->stamp, run->mark.reads = run->reads, run->mark.writes = run->writes;
     run->log = run->log_begin;
     run->final = 0;
+}
+
+/* The block before which the machine was asked is over, in code that goes on behind it. */
+void peet__decode_done(struct peet_direct_run *run, uint64_t block_time, uint64_t block_stamps, uint64_t block_reads, uint64_t block_writes)
+{
+    struct peet_decode_state *const s = run->decoder;
+    s->mark = (struct place){run->at, peet__direct_function_of(run->blocks), (int32_t)run->last, (int32_t)run->tail_here, 0};
+    s->mark_behind = 1;
+    memcpy(s->mark_regs, s->regs, sizeof s->mark_regs);
+    run->mark.time = run->time + block_time, run->mark.stamp = run->stamp + block_stamps;
+    run->mark.reads = run->reads + block_reads, run->mark.writes = run->writes + block_writes;
+    run->log = run->log_begin;
+    run->final = run->limit == 0; /* the code is left at once */
 }
 
 /* Is a tail still to come, for all that the next word says?  A record that says where it is says that none was executed. */
@@ -619,11 +635,16 @@ void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, cons
     /* Code that is left before the first block of a function has gone to the function already. */
     const int says_where = stop.at != end && !PEET_RAW_IS_PLAIN(*stop.at) && !PEET_RAW_IS_ABSTRACT(*stop.at);
     const uint64_t *at = s->mark.at;
+    struct peet_block_event event;
+    int is_abstract = 0;
     set_place(s, &s->mark);
+    if (s->mark_behind && next_block(s, &at, end, 0, 0, NULL, &event, &is_abstract, NULL) > 0) {
+        s->mark = place_of(s, at);
+        memcpy(s->mark_regs, s->regs, sizeof s->mark_regs);
+    }
+    s->mark_behind = 0;
     for (;;) {
         const struct place p = place_of(s, at);
-        struct peet_block_event event;
-        int is_abstract = 0;
         if (p.at == stop.at && (p.function == stop.function || says_where) && p.last == stop.last && p.loop_left == stop.loop_left && tail_at(&p, end) == stop_tail)
             break;
         if (p.at > stop.at)

@@ -34,6 +34,7 @@ int peet_program_set_direct(struct peet_program *p, const struct peet_direct *op
     d->self = self;
 #ifdef __x86_64__
     if (ops->table(self, &d->table) == 0) {
+        d->table.done = peet__decode_done;
         p->direct = d;
         p->direct_free = free_direct;
         return 0;
@@ -251,6 +252,7 @@ static struct preamble write_preamble(struct peet__emit *e, struct peet__direct 
 
     p.other = (size_t)(e->at - e->write); /* esi block id; eax: whether it could not */
     store(e, RSI, RBX, RUN(other));
+    store(e, RBP, RBX, RUN(at));
     call_machine(e, offsetof(struct peet_direct_table, other));
     load(e, RDI, RBX, RUN(last));
     load(e, R15, RBX, RUN(stamp));

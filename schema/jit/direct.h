@@ -137,6 +137,10 @@ int peet__direct_learn_cut(struct peet_direct_run *run, uint32_t block_id);
 /** peet__direct_range() - for the code: the records of range operations at run->at, as far as they go; run->at moves behind them, or does not: then decode.c
  *  sees to it.  Returns: their instructions */
 uint64_t peet__direct_range(struct peet_direct_run *run);
+
+/* decode.c */
+/** peet__decode_done() - done() of struct peet_direct_table */
+void peet__decode_done(struct peet_direct_run *run, uint64_t block_time, uint64_t block_stamps, uint64_t block_reads, uint64_t block_writes);
 /** peet__direct_make_ranges() - the code that does this for a record at rbp whose lines are where they were last; all others come out at its end.
  *  @miss: the code that calls the machine's.  @next: where to go on behind the record */
 struct peet__emit;

@@ -232,6 +232,11 @@ void peet__direct_make_other(struct maker *m, const struct cold *c)
     }
     if (is_long && m->direct->ops->cut != NULL && !m->direct->table.logged)
         cut = peet__direct_call_cut(m, w);
+    if (m->direct->table.logged) {
+        CODE(e, "\x48\xc7\x83"); /* mov qword [rbx + disp32], imm32 */
+        word32(e, (uint32_t)RUN(tail_here));
+        word32(e, (uint32_t)c->tail);
+    }
     byte(e, 0xbe); /* mov esi, imm32 */
     word32(e, m->f->blocks[w->index].id);
     call(e, m->other);

@@ -15,7 +15,8 @@
 #include "ahead.h"
 #include <stdlib.h>
 
-enum { AHEAD_LOG = 4096, AHEAD_LOG_ROOM = 2 * PLAN_REFS + PEET_DIRECT_LOOKS };
+enum { AHEAD_LOG = 4096, AHEAD_LOG_ROOM = 4 * PLAN_REFS + PEET_DIRECT_LOOKS };
+#define AHEAD_WRITTEN 0x100000000ull /* in the log: the frame's written grains before, not its stamp */
 enum { AHEAD_CUT = -1 };
 
 static struct bus_ahead_hw *hw_of(const struct peet_direct_run *run)
@@ -144,13 +145,53 @@ int peet__bus_ahead_block(struct bus *b, const struct peet_block *block, const u
 
 /* ------------------------------------------------------------------------------------------ hits */
 
+/* An entry of the log is undone. */
+static inline void take_back(struct bus *b, struct cache *c, const struct peet_direct_use *u)
+{
+    if (u->frame & AHEAD_WRITTEN)
+        b->written[c->frames + (u->frame - AHEAD_WRITTEN) - b->frames] = u->used;
+    else
+        c->used[u->frame] = u->used;
+}
+
 static inline void use_logged(struct peet_direct_run *run, uint32_t frame, uint64_t stamp)
 {
     *run->log++ = (struct peet_direct_use){frame, run->used[frame]};
     run->used[frame] = stamp;
 }
 
-/* One execution, reference by reference, if all of them hit without consequences; some may lie in two lines.  @begins: of the groups.
+/* A write hit in a frame that only notes which grains are written.  Returns: the frame, or NO_FRAME */
+static __attribute__((noinline)) uint32_t noted_frame(struct bus *b, struct cache *c, uint64_t line)
+{
+    const uint32_t i = peet__bus_quick(b, c, line, QUICK_WRITE);
+    struct frame *const f = &c->frames[i];
+    if (i == NO_FRAME || !f->noted || !(b->quick[f->state] & QUICK_WRITE))
+        return NO_FRAME;
+    const struct line_record *const record = peet_sim_linemap_get(&b->lines_map, line);
+    if (record && !record->losses) { /* as note() in engine.c would; nothing of it is ahead of time, for who loses the line will say so */
+        f->noted = 0;
+        peet__bus_set(b, f, line, f->state);
+    }
+    return i;
+}
+
+static inline uint32_t frame_of(struct bus *b, struct cache *c, uint64_t line, int write)
+{
+    const uint32_t i = peet__bus_quick(b, c, line, write ? 0 : QUICK_WRITE);
+    return i == NO_FRAME && write && b->classify ? noted_frame(b, c, line) : i;
+}
+
+/* Grains of a frame are written. */
+static inline void write_logged(struct peet_direct_run *run, struct bus *b, struct cache *c, uint32_t frame, uint64_t grains)
+{
+    uint64_t *const written = &b->written[c->frames + frame - b->frames];
+    if (!c->frames[frame].noted || (*written & grains) == grains)
+        return;
+    *run->log++ = (struct peet_direct_use){AHEAD_WRITTEN | frame, *written};
+    *written |= grains;
+}
+
+/* One execution, reference by reference, if all of them hit without consequences for others; some may lie in two lines.  @begins: of the groups.
  * What it takes beyond the plan goes to @run.  Returns: whether it has happened */
 static int hit_by_reference(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins)
 {
@@ -162,29 +203,69 @@ static int hit_by_reference(struct peet_direct_run *run, const struct bus_ahead_
     for (uint32_t i = 0; i < k->block->nrefs; i++) {
         if (k->refs[i].prefetch)
             continue;
-        const uint64_t address = begins[k->refs[i].look] + k->refs[i].offset, either = refs[i].kind == PEET_REF_LOAD ? QUICK_WRITE : 0;
-        if ((frames[n++] = peet__bus_quick(b, c, address >> b->line_shift, either)) == NO_FRAME)
+        const uint64_t address = begins[k->refs[i].look] + k->refs[i].offset;
+        const int write = refs[i].kind != PEET_REF_LOAD;
+        if ((frames[n++] = frame_of(b, c, address >> b->line_shift, write)) == NO_FRAME)
             return 0;
         if ((address & mask) + refs[i].size_bytes <= mask + 1)
             continue;
         if (refs[i].size_bytes > b->line_bytes || refs[i].kind == PEET_REF_MODIFY ||
-            (frames[n++] = peet__bus_quick(b, c, (address >> b->line_shift) + 1, either)) == NO_FRAME)
+            (frames[n++] = frame_of(b, c, (address >> b->line_shift) + 1, write)) == NO_FRAME)
             return 0;
     }
     n = 0;
     for (uint32_t i = 0; i < k->block->nrefs; i++) {
         if (k->refs[i].prefetch)
             continue;
-        const uint64_t address = begins[k->refs[i].look] + k->refs[i].offset;
+        const uint64_t address = begins[k->refs[i].look] + k->refs[i].offset, offset = address & mask;
+        const int write = refs[i].kind != PEET_REF_LOAD && b->classify;
+        const uint64_t beyond = offset + refs[i].size_bytes > mask + 1 ? offset + refs[i].size_bytes - mask - 1 : 0;
+        if (write)
+            write_logged(run, b, c, frames[n], peet__bus_grains(b, offset, refs[i].size_bytes - beyond));
         use_logged(run, frames[n++], run->stamp + more + i + 1);
-        if ((address & mask) + refs[i].size_bytes > mask + 1) {
-            use_logged(run, frames[n++], run->stamp + ++more + i + 1);
-            *(refs[i].kind == PEET_REF_LOAD ? &run->reads : &run->writes) += 1;
-        }
+        if (!beyond)
+            continue;
+        if (write)
+            write_logged(run, b, c, frames[n], peet__bus_grains(b, 0, beyond));
+        use_logged(run, frames[n++], run->stamp + ++more + i + 1);
+        *(refs[i].kind == PEET_REF_LOAD ? &run->reads : &run->writes) += 1;
     }
     run->stamp += more;
     run->time += more * b->hit_cycles * CPI_ONE;
     return 1;
+}
+
+/* After a block that may have waited; @stalled: before it. */
+static void goes_on(struct peet_direct_run *run, uint64_t stalled)
+{
+    struct bus *const b = run->machine;
+    struct bus_ahead_hw *const h = hw_of(run);
+    if (b->dead || b->ahead->went_back) /* somebody else may be due before */
+        run->limit = 0;
+    if (h->shy && h->stalled != stalled) { /* it is not known yet until when it waits */
+        h->shy--;
+        run->limit = 0;
+    }
+}
+
+/* One execution in its turn, reference by reference, whatever it takes.  Its own time, stamps and counts are the code's. */
+static void happen(struct peet_direct_run *run, const struct bus_ahead_block *k)
+{
+    struct bus *const b = run->machine;
+    struct bus_ahead_hw *const h = hw_of(run);
+    struct cache *const c = &b->caches[h->number];
+    const struct plan *const p = &b->plans[k->block->id];
+    uint64_t values[PLAN_REFS];
+    for (uint32_t i = 0; i < k->block->nrefs; i++)
+        values[i] = run->addresses[k->refs[i].look] + k->refs[i].offset;
+    const struct peet_block_event event = {k->block, values, run->context, 1, NULL};
+    const uint64_t stalled = h->stalled;
+    b->ahead->went_back = 0;
+    c->stamp = run->stamp;
+    run->time += peet__bus_exactly(b, h->number, &event, h->now, run->time, &h->stalled) - p->cost;
+    run->stamp = c->stamp - p->nrefs;
+    goes_on(run, stalled);
+    run->table->done(run, p->cost, p->nrefs, (uint32_t)p->counts, p->counts >> 32);
 }
 
 int peet__bus_ahead_other(struct peet_direct_run *run, uint32_t id)
@@ -192,9 +273,12 @@ int peet__bus_ahead_other(struct peet_direct_run *run, uint32_t id)
     struct bus *const b = run->machine;
     if (run->log < run->log_end && hit_by_reference(run, b->ahead->blocks[id], run->addresses))
         return 0;
-    if (run->time >= run->until)
+    if (run->time >= run->until || b->dead) {
         run->limit = 0; /* its turn comes */
-    return -1;
+        return -1;
+    }
+    happen(run, b->ahead->blocks[id]);
+    return 0;
 }
 
 /* So many turns begin before the limit. */
@@ -233,19 +317,17 @@ static uint64_t turns_hit(struct peet_direct_run *run, const struct bus_ahead_bl
     while (done < turns && run->time < run->limit && run->log < run->log_end) {
         uint64_t at[PEET_DIRECT_LOOKS], n = turns_before(run->limit, run->time, p->cost, turns - done);
         uint32_t frames[PEET_DIRECT_LOOKS];
-        int cut = 0;
+        int plain = 1;
         for (uint32_t g = 0; g < p->ngroups; g++) {
             const int64_t stride = strides[groups[g].value];
             at[g] = begins[g] + (uint64_t)stride * done;
             const int64_t within = turns_within(b, &groups[g], at[g], stride, n);
-            if (within == AHEAD_CUT)
-                cut = 1;
-            else if ((frames[g] = peet__bus_quick(b, c, at[g] >> b->line_shift, groups[g].either)) == NO_FRAME)
-                return done;
+            if (within == AHEAD_CUT || (frames[g] = peet__bus_quick(b, c, at[g] >> b->line_shift, groups[g].either)) == NO_FRAME)
+                plain = 0;
             else
                 n = (uint64_t)within;
         }
-        if (!cut)
+        if (plain)
             for (uint32_t g = 0; g < p->ngroups; g++)
                 use_logged(run, frames[g], run->stamp + (n - 1) * p->nrefs + groups[g].stamp);
         else if (hit_by_reference(run, k, at))
@@ -268,10 +350,8 @@ int peet__bus_ahead_loop(struct peet_direct_run *run, uint32_t id, uint64_t turn
     const uint64_t time = run->time, stamp = run->stamp, reads = run->reads, writes = run->writes;
     if (turns_hit(run, b->ahead->blocks[id], run->addresses, strides, turns) == turns)
         return 0;
-    while (run->log != log) {
-        run->log--;
-        run->used[run->log->frame] = run->log->used;
-    }
+    while (run->log != log)
+        take_back(b, &b->caches[hw_of(run)->number], --run->log);
     run->time = time, run->stamp = stamp, run->reads = reads, run->writes = writes;
     return -1; /* it comes to peet__bus_ahead_turns() */
 }
@@ -326,12 +406,7 @@ void peet__bus_ahead_event(struct bus *b, unsigned hw, struct peet_direct_run *r
     b->ahead->went_back = 0;
     run->time += peet__bus_one(b, hw, event, h->now, run->time, &h->stalled);
     run->stamp = b->caches[hw].stamp;
-    if (b->dead || b->ahead->went_back) /* somebody else may be due before */
-        run->limit = 0;
-    if (h->shy && h->stalled != stalled) { /* it is not known yet until when it waits */
-        h->shy--;
-        run->limit = 0;
-    }
+    goes_on(run, stalled);
 }
 
 uint64_t peet__bus_ahead_end(struct bus *b, unsigned hw)
@@ -346,10 +421,8 @@ uint64_t peet__bus_ahead_undo(struct bus *b, unsigned hw)
 {
     struct peet_direct_run *const run = &b->ahead->hw[hw].run;
     struct cache *const c = &b->caches[hw];
-    while (run->log != run->log_begin) {
-        run->log--;
-        run->used[run->log->frame] = run->log->used;
-    }
+    while (run->log != run->log_begin)
+        take_back(b, c, --run->log);
     c->stats.reads -= run->reads - run->mark.reads;
     c->stats.writes -= run->writes - run->mark.writes;
     run->time = run->mark.time;

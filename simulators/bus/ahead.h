@@ -52,7 +52,7 @@ static inline void peet__bus_ahead_before(struct bus *b, const struct cache *by,
 {
     const uint32_t i = (uint32_t)(f - holder->frames);
     if (b->ahead && holder->used[i] > b->ahead->hw[holder->hw].run.mark.stamp &&
-        ((holder->keys[i] & QUICK_WRITE) || !(b->quick[next] & QUICK_READ)))
+        ((b->quick[f->state] & QUICK_WRITE) || !(b->quick[next] & QUICK_READ)))
         peet__bus_ahead_go_back(b, by, holder->hw);
 }
 

@@ -204,6 +204,14 @@ static void note(struct bus *b, const struct cache *c, const struct line_record 
     }
 }
 
+/* What is asked of others' frames next is what they have written so far: nothing of it ahead of time. */
+static void before_settling(struct bus *b, const struct cache *c, const struct line_record *record)
+{
+    for (struct frame *h = peet__bus_copies(b, record); h; h = peet__bus_next_copy(b, h))
+        if (h->noted && peet__bus_cache_of(b, h) != c)
+            peet__bus_ahead_before(b, c, peet__bus_cache_of(b, h), h, BUS_INVALID);
+}
+
 uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, enum touch touch,
     uint64_t time)
 {
@@ -216,6 +224,8 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
     struct frame *f = peet__bus_find(b, c, line, record), *victim = NULL;
     uint64_t begin = time;
     c->stamp++;
+    if (b->classify && b->ahead)
+        before_settling(b, c, record);
     if (!f) {
         enum bus_op op = b->protocol->processor[BUS_INVALID][write].op;
         if (op == OP_READ || op == OP_READX) { /* chosen early: its record is somewhere else in memory */

@@ -120,6 +120,9 @@ struct peet_direct_table {
      *  Called before anything of it changes; not for the one that acts.  That one must return soon, even if run->until is not reached. */
     void (*go_back)(void *host, unsigned hw, uint64_t until);
     void *host;
+    /** done() - peet's, for other() of a machine with ahead(): the block that it was asked for has happened, with more than hits; it and all before it
+     *  are final.  @run: time and stamp as when other() returns 0; the others: as of block() */
+    void (*done)(struct peet_direct_run *run, uint64_t block_time, uint64_t block_stamps, uint64_t block_reads, uint64_t block_writes);
 };
 
 /** A use of a line: used[frame] was this before. */
@@ -154,6 +157,8 @@ struct peet_direct_run {
     uint64_t instructions, turns;
     uint64_t found[PEET_DIRECT_LOOKS], second[PEET_DIRECT_LOOKS], lasts[PEET_DIRECT_LOOKS], other;
     uint32_t context;
+    int64_t tail_here;       /* other(): the block comes as a tail; -1: it does not */
+    void *decoder;
 };
 
 struct peet_direct {
