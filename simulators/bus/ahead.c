@@ -192,26 +192,27 @@ static inline void write_logged(struct peet_direct_run *run, struct bus *b, stru
 }
 
 /* One execution, reference by reference, if all of them hit without consequences for others; some may lie in two lines.  @begins: of the groups.
- * What it takes beyond the plan goes to @run.  Returns: whether it has happened */
-static int hit_by_reference(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins)
+ * @frames: room for two for each reference.  What it takes beyond the plan goes to @run.
+ * Returns: the first reference that does not, and those before it have frames; or how many there are: it has happened */
+static uint32_t hit_by_reference(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins, uint32_t *frames)
 {
     struct bus *const b = run->machine;
     struct cache *const c = &b->caches[hw_of(run)->number];
     const struct peet_ref *const refs = k->block->refs;
     const uint64_t mask = b->line_bytes - 1;
-    uint32_t frames[2 * PLAN_REFS], n = 0, more = 0;
+    uint32_t n = 0, more = 0;
     for (uint32_t i = 0; i < k->block->nrefs; i++) {
         if (k->refs[i].prefetch)
             continue;
         const uint64_t address = begins[k->refs[i].look] + k->refs[i].offset;
         const int write = refs[i].kind != PEET_REF_LOAD;
         if ((frames[n++] = frame_of(b, c, address >> b->line_shift, write)) == NO_FRAME)
-            return 0;
+            return i;
         if ((address & mask) + refs[i].size_bytes <= mask + 1)
             continue;
         if (refs[i].size_bytes > b->line_bytes || refs[i].kind == PEET_REF_MODIFY ||
             (frames[n++] = frame_of(b, c, (address >> b->line_shift) + 1, write)) == NO_FRAME)
-            return 0;
+            return i;
     }
     n = 0;
     for (uint32_t i = 0; i < k->block->nrefs; i++) {
@@ -232,7 +233,7 @@ static int hit_by_reference(struct peet_direct_run *run, const struct bus_ahead_
     }
     run->stamp += more;
     run->time += more * b->hit_cycles * CPI_ONE;
-    return 1;
+    return k->block->nrefs;
 }
 
 /* After a block that may have waited; @stalled: before it. */
@@ -248,8 +249,22 @@ static void goes_on(struct peet_direct_run *run, uint64_t stalled)
     }
 }
 
-/* One execution in its turn, reference by reference, whatever it takes.  Its own time, stamps and counts are the code's. */
-static void happen(struct peet_direct_run *run, const struct bus_ahead_block *k)
+/* So many references of a block that hit, and lie in one line each, happen in their turn.  Returns: how many did */
+static uint32_t plain_hits(struct bus *b, struct cache *c, const struct bus_ahead_block *k, const uint64_t *values, const uint32_t *frames, uint32_t n)
+{
+    const struct peet_ref *const refs = k->block->refs;
+    uint32_t i = 0;
+    for (; i < n && !k->refs[i].prefetch && (values[i] & (b->line_bytes - 1)) + refs[i].size_bytes <= b->line_bytes; i++) {
+        if (refs[i].kind != PEET_REF_LOAD && c->frames[frames[i]].noted)
+            b->written[c->frames + frames[i] - b->frames] |= peet__bus_grains(b, values[i] & (b->line_bytes - 1), refs[i].size_bytes);
+        c->used[frames[i]] = ++c->stamp;
+    }
+    return i;
+}
+
+/* One execution in its turn, reference by reference, whatever it takes.  Its own time, stamps and counts are the code's.  @hits, @frames: as
+ * hit_by_reference() says them */
+static void happen(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint32_t *frames, uint32_t hits)
 {
     struct bus *const b = run->machine;
     struct bus_ahead_hw *const h = hw_of(run);
@@ -262,7 +277,8 @@ static void happen(struct peet_direct_run *run, const struct bus_ahead_block *k)
     const uint64_t stalled = h->stalled;
     b->ahead->went_back = 0;
     c->stamp = run->stamp;
-    run->time += peet__bus_exactly(b, h->number, &event, h->now, run->time, &h->stalled) - p->cost;
+    const uint32_t from = plain_hits(b, c, k, values, frames, hits);
+    run->time += peet__bus_exactly_from(b, h->number, &event, from, from == hits && run->log < run->log_end, h->now, run->time, &h->stalled) - p->cost;
     run->stamp = c->stamp - p->nrefs;
     goes_on(run, stalled);
     run->table->done(run, p->cost, p->nrefs, (uint32_t)p->counts, p->counts >> 32);
@@ -271,13 +287,15 @@ static void happen(struct peet_direct_run *run, const struct bus_ahead_block *k)
 int peet__bus_ahead_other(struct peet_direct_run *run, uint32_t id)
 {
     struct bus *const b = run->machine;
-    if (run->log < run->log_end && hit_by_reference(run, b->ahead->blocks[id], run->addresses))
+    const struct bus_ahead_block *const k = b->ahead->blocks[id];
+    uint32_t frames[2 * PLAN_REFS], hits = 0;
+    if (run->log < run->log_end && (hits = hit_by_reference(run, k, run->addresses, frames)) == k->block->nrefs)
         return 0;
     if (run->time >= run->until || b->dead) {
         run->limit = 0; /* its turn comes */
         return -1;
     }
-    happen(run, b->ahead->blocks[id]);
+    happen(run, k, frames, hits);
     return 0;
 }
 
@@ -316,7 +334,7 @@ static uint64_t turns_hit(struct peet_direct_run *run, const struct bus_ahead_bl
     uint64_t done = 0;
     while (done < turns && run->time < run->limit && run->log < run->log_end) {
         uint64_t at[PEET_DIRECT_LOOKS], n = turns_before(run->limit, run->time, p->cost, turns - done);
-        uint32_t frames[PEET_DIRECT_LOOKS];
+        uint32_t frames[PEET_DIRECT_LOOKS], more[2 * PLAN_REFS];
         int plain = 1;
         for (uint32_t g = 0; g < p->ngroups; g++) {
             const int64_t stride = strides[groups[g].value];
@@ -330,7 +348,7 @@ static uint64_t turns_hit(struct peet_direct_run *run, const struct bus_ahead_bl
         if (plain)
             for (uint32_t g = 0; g < p->ngroups; g++)
                 use_logged(run, frames[g], run->stamp + (n - 1) * p->nrefs + groups[g].stamp);
-        else if (hit_by_reference(run, k, at))
+        else if (hit_by_reference(run, k, at, more) == k->block->nrefs)
             n = 1;
         else
             return done;

@@ -218,6 +218,8 @@ struct walk {
     uint64_t touches; /* so far: references, once for each line */
     uint64_t stall_cycles;
     uint64_t saved_cycles; /* of the hits in perfect memory */
+    uint32_t from;    /* so many references have happened, all plain hits; */
+    int slow;         /* it is known that the next one is none */
 };
 
 /* plan.c */
@@ -305,6 +307,9 @@ bus_walk *peet__bus_walk_for(const struct bus *b);
 uint64_t peet__bus_one(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t time, uint64_t *inout_stalled);
 /** One execution of a block, reference by reference; not counted.  Returns: its time, in CPI_ONE */
 uint64_t peet__bus_exactly(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t time, uint64_t *inout_stalled);
+/** The same, from a reference on; those before it were plain hits, and have happened.  @slow: it is none */
+uint64_t peet__bus_exactly_from(struct bus *b, unsigned hw, const struct peet_block_event *event, uint32_t from, int slow, uint64_t now,
+    uint64_t time, uint64_t *inout_stalled);
 /** Blocks are over: their time since @now, in CPI_ONE, their counts, and for how long they waited. */
 void peet__bus_account(struct bus *b, unsigned hw, uint64_t now, uint64_t time, uint64_t reads, uint64_t writes, uint64_t stalled);
 /** @until as a time since @now, in CPI_ONE: what is so far away is never reached in one call.  0: past it already. */

@@ -74,9 +74,11 @@ void peet__bus_classify_wrote(struct bus *b, struct line_record *record, uint32_
 
 void peet__bus_classify_settle(struct bus *b, struct line_record *record)
 {
+    if (!record->losses) /* nobody wants to know; peet__bus_classify_lost() forgets it */
+        return;
     for (struct frame *f = peet__bus_copies(b, record); f; f = peet__bus_next_copy(b, f)) {
         uint64_t *const written = &b->written[f - b->frames];
-        if (*written && record->losses)
+        if (*written)
             peet__bus_classify_wrote(b, record, f->cache, *written);
         *written = 0;
     }
@@ -85,6 +87,8 @@ void peet__bus_classify_settle(struct bus *b, struct line_record *record)
 void peet__bus_classify_lost(struct bus *b, struct line_record *record, uint32_t cache)
 {
     uint32_t i = b->losses_free;
+    for (struct frame *f = record->losses ? NULL : peet__bus_copies(b, record); f; f = peet__bus_next_copy(b, f))
+        b->written[f - b->frames] = 0;
     if (i)
         b->losses_free = b->losses[i - 1].next;
     else

@@ -204,7 +204,7 @@ static void note(struct bus *b, const struct cache *c, const struct line_record 
     }
 }
 
-/* What is asked of others' frames next is what they have written so far: nothing of it ahead of time. */
+/* The line has been lost: what is asked of others' frames next is what they have written so far: nothing of it ahead of time. */
 static void before_settling(struct bus *b, const struct cache *c, const struct line_record *record)
 {
     for (struct frame *h = peet__bus_copies(b, record); h; h = peet__bus_next_copy(b, h))
@@ -224,7 +224,7 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
     struct frame *f = peet__bus_find(b, c, line, record), *victim = NULL;
     uint64_t begin = time;
     c->stamp++;
-    if (b->classify && b->ahead)
+    if (b->ahead && record->losses)
         before_settling(b, c, record);
     if (!f) {
         enum bus_op op = b->protocol->processor[BUS_INVALID][write].op;

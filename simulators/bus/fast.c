@@ -212,14 +212,14 @@ ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_e
     const uint32_t n = block->nrefs;
     const uint64_t offset_mask = b->line_bytes - 1;
     uint64_t before = w->touches;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = w->from; i < n; i++) {
         if (UNLIKELY(refs[i].kind == PEET_REF_PREFETCH)) { /* touches nothing; the stamps behind it are those of plans all the same */
             c->stamp++;
             before--;
             continue;
         }
         uint64_t line = values[i] >> b->line_shift, offset = values[i] & offset_mask, last = offset + refs[i].size_bytes - 1;
-        uint32_t f = UNLIKELY(last > offset_mask) ? NO_FRAME : peet__bus_quick(b, c, line, refs[i].kind == PEET_REF_LOAD ? QUICK_WRITE : 0);
+        uint32_t f = UNLIKELY(last > offset_mask) || (w->slow && i == w->from) ? NO_FRAME : peet__bus_quick(b, c, line, refs[i].kind == PEET_REF_LOAD ? QUICK_WRITE : 0);
         if (UNLIKELY(f == NO_FRAME)) {
             uint64_t more = run_slow(b, c, event, i, before + i, w) - 1;
             if (more) { /* the block's counts have each reference once */
