@@ -3,11 +3,14 @@
 #include "progress.h"
 
 #include "number.h"
+#include "runtime.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,40 +25,65 @@ int peet_cli_progress_open(struct peet_cli_progress *progress, struct peet_error
 {
     *progress = (struct peet_cli_progress){ .fd = memfd_create("peet-progress", MFD_CLOEXEC), .started_s = peet_cli_now_s() };
     void *page = MAP_FAILED;
-    if (progress->fd >= 0 && ftruncate(progress->fd, PEET_CLI_PROGRESS_BYTES) == 0)
-        page = mmap(NULL, PEET_CLI_PROGRESS_BYTES, PROT_READ, MAP_SHARED, progress->fd, 0);
+    if (progress->fd >= 0 && ftruncate(progress->fd, PEET_PROGRESS_BYTES) == 0)
+        page = mmap(NULL, PEET_PROGRESS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, progress->fd, 0);
     if (page == MAP_FAILED) {
         int err = peet_error_set(error, PEET_EIO, "cannot make the progress page: %s", strerror(errno));
         peet_cli_progress_close(progress);
         return err;
     }
     progress->page = page;
+    struct stat st;
+    if (isatty(STDERR_FILENO) && fstat(STDERR_FILENO, &st) == 0)
+        progress->page[PEET_PROGRESS_TERMINAL] = st.st_rdev;
     return 0;
 }
 
 void peet_cli_progress_close(struct peet_cli_progress *progress)
 {
     if (progress->page)
-        munmap((void *)(uintptr_t)progress->page, PEET_CLI_PROGRESS_BYTES);
+        munmap((void *)(uintptr_t)progress->page, PEET_PROGRESS_BYTES);
     if (progress->fd >= 0)
         close(progress->fd);
     progress->page = NULL;
     progress->fd = -1;
 }
 
+/* The share of the work that is done; below 0: not known. */
+static double share_done(const struct peet_cli_progress *progress)
+{
+    const volatile uint64_t *page = progress->page;
+    double share = -1;
+    if (page[PEET_PROGRESS_ALL])
+        share = (double)page[PEET_PROGRESS_DONE] / (double)page[PEET_PROGRESS_ALL];
+    else if (progress->expected_instructions)
+        share = (double)page[PEET_PROGRESS_INSTRUCTIONS] / (double)progress->expected_instructions;
+    return share > 1 ? -1 : share; /* it does more than it did */
+}
+
 void peet_cli_progress_show(struct peet_cli_progress *progress)
 {
-    char cycles[PEET_CLI_NUMBER_BYTES], instructions[PEET_CLI_NUMBER_BYTES];
-    fprintf(stderr, "\rpeet: %s cycles, %s instructions, %llu context%s, %.0f s\033[K",
-        peet_cli_short(cycles, (double)progress->page[0]), peet_cli_short(instructions, (double)progress->page[1]),
-        (unsigned long long)progress->page[3], progress->page[3] == 1 ? "" : "s", peet_cli_now_s() - progress->started_s);
+    volatile uint64_t *page = progress->page;
+    char cycles[PEET_CLI_NUMBER_BYTES], instructions[PEET_CLI_NUMBER_BYTES], ahead[60] = "", line[240];
+    const double seconds = peet_cli_now_s() - progress->started_s, share = share_done(progress);
+    struct winsize size;
+    const int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+    if (share >= 0.01)
+        snprintf(ahead, sizeof(ahead), "%.0f %%, about %.0f s to go; ", 100 * share, seconds * (1 - share) / share);
+    else if (page[PEET_PROGRESS_DONE] && !page[PEET_PROGRESS_ALL])
+        snprintf(ahead, sizeof(ahead), "%llu executions, ", (unsigned long long)page[PEET_PROGRESS_DONE]);
+    snprintf(line, sizeof(line), "peet: %s%s cycles, %s instructions, %llu context%s, %.0f s", ahead,
+        peet_cli_short(cycles, (double)page[PEET_PROGRESS_CYCLES]), peet_cli_short(instructions, (double)page[PEET_PROGRESS_INSTRUCTIONS]),
+        (unsigned long long)page[PEET_PROGRESS_CONTEXTS], page[PEET_PROGRESS_CONTEXTS] == 1 ? "" : "s", seconds);
+    /* The subject may have begun a line: so many blanks go over its end to the next line, or fill an empty one, which is then cleared. */
+    if (__atomic_exchange_n(&page[PEET_PROGRESS_LINE], PEET_LINE_SHOWN, __ATOMIC_ACQ_REL) == PEET_LINE_SUBJECT)
+        fprintf(stderr, "%*s", columns, "");
+    fprintf(stderr, "\r\033[K%.*s", columns - 1, line); /* one that is wrapped could not be taken away */
     fflush(stderr);
-    progress->shown = 1;
 }
 
 void peet_cli_progress_clear(struct peet_cli_progress *progress)
 {
-    if (progress->shown)
+    if (progress->page && __atomic_exchange_n(&progress->page[PEET_PROGRESS_LINE], PEET_LINE_NONE, __ATOMIC_ACQ_REL) == PEET_LINE_SHOWN)
         fputs("\r\033[K", stderr);
-    progress->shown = 0;
 }

@@ -37,6 +37,28 @@ static int make_folders(const char *path, char **out_created, struct peet_error 
     return err;
 }
 
+/* What an earlier run has left here, as its stats.json lists it, would pass for this run's.  stats.json goes last: if this is
+ * interrupted, it still knows of the others. */
+static int clear(struct peet_cli_folder *folder, struct peet_error *error)
+{
+    json_t *stats = folder->earlier = json_load_file(folder->stats, 0, NULL), *name;
+    size_t i;
+    int err = 0;
+    json_array_foreach(json_object_get(stats, "files"), i, name)
+    {
+        const char *file = json_string_value(name);
+        if (err || !file || !*file || file[0] == '.' || strchr(file, '/'))
+            continue;
+        if (unlinkat(folder->lock, file, 0) != 0 && errno != ENOENT)
+            err = peet_error_set(error, PEET_EIO, "cannot remove %s/%s of an earlier run: %s", folder->path, file, strerror(errno));
+    }
+    if (!err && unlinkat(folder->lock, "unseen.json", 0) != 0 && errno != ENOENT)
+        err = peet_error_set(error, PEET_EIO, "cannot remove %s/unseen.json of an earlier run: %s", folder->path, strerror(errno));
+    if (!err && unlink(folder->stats) != 0 && errno != ENOENT)
+        err = peet_error_set(error, PEET_EIO, "cannot remove %s of an earlier run: %s", folder->stats, strerror(errno));
+    return err;
+}
+
 static int take(struct peet_cli_folder *folder, const char *path, struct peet_error *error)
 {
     folder->path = realpath(path, NULL);
@@ -52,9 +74,7 @@ static int take(struct peet_cli_folder *folder, const char *path, struct peet_er
     if (asprintf(&folder->stats, "%s/stats.json", folder->path) < 0 ||
         asprintf(&folder->config, "%s/config.cfg", folder->path) < 0)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
-    if (unlink(folder->stats) != 0 && errno != ENOENT)
-        return peet_error_set(error, PEET_EIO, "cannot remove %s of an earlier run: %s", folder->stats, strerror(errno));
-    return 0;
+    return clear(folder, error);
 }
 
 int peet_cli_folder_open(const char *path, struct peet_cli_folder *out_folder, struct peet_error *error)
@@ -98,5 +118,6 @@ void peet_cli_folder_close(struct peet_cli_folder *folder)
     free(folder->stats);
     free(folder->config);
     free(folder->created);
+    json_decref(folder->earlier);
     *folder = (struct peet_cli_folder){ .lock = -1 };
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The results folder of a run: made if need be, held by one run at a time, and rid of an earlier run's
- * stats.json, so that what stands there afterwards is this run's.
+ * stats.json and the files that it lists, so that what stands there afterwards is this run's.
  */
 #ifndef PEET_CLI_RESULT_FOLDER_H
 #define PEET_CLI_RESULT_FOLDER_H
 
+#include <jansson.h>
 #include <peet/error.h>
 
 struct peet_cli_folder {
@@ -13,6 +14,7 @@ struct peet_cli_folder {
     char *stats;   /* <path>/stats.json */
     char *config;  /* <path>/config.cfg */
     char *created; /* the topmost folder that was made for this run; NULL if all were there */
+    json_t *earlier; /* stats.json of an earlier run, which is no longer there; NULL: there was none */
     int lock;      /* held open while the run lasts */
 };
 

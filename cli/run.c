@@ -5,6 +5,7 @@
  */
 #include "common.h"
 #include "explanation.h"
+#include "modules/stats.h"
 #include "outcomes.h"
 #include "program.h"
 #include "replay.h"
@@ -59,6 +60,13 @@ static int show_results(const struct peet_cli_run_options *options, const struct
         return no_results(ending, folder->stats, "cannot be read");
 
     int failed = 0;
+    if (options->json_file) {
+        struct peet_error error = {0};
+        if (peet_stats_write(stats, options->json_file, &error)) {
+            failed = 1;
+            peet_cli_complain("--json: %s", error.message);
+        }
+    }
     if (options->json) {
         failed = json_dumpf(stats, stderr, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0;
         fputc('\n', stderr);
@@ -104,6 +112,17 @@ static int write_config(const struct peet_cli_run_options *options, const struct
     return peet_config_write(&effective, folder->config, error);
 }
 
+/* How much an earlier run in this folder has executed, if it was of the same program with the same arguments; else 0. */
+static uint64_t expected_instructions(const json_t *earlier, const struct peet_config *config)
+{
+    const json_t *before = json_object_get(earlier, "config");
+    json_t *now = peet_config_json(config);
+    const int same = now && !config->from && json_equal(json_object_get(before, "program"), json_object_get(now, "program")) &&
+        json_equal(json_object_get(before, "arguments"), json_object_get(now, "arguments"));
+    json_decref(now);
+    return same ? (uint64_t)json_integer_value(json_object_get(json_object_get(earlier, "totals"), "instructions")) : 0;
+}
+
 static int run_in_folder(const struct peet_cli_run_options *options, const char *program, struct peet_cli_folder *folder,
     struct peet_error *error)
 {
@@ -116,6 +135,8 @@ static int run_in_folder(const struct peet_cli_run_options *options, const char 
         .output = folder->path,
         .lib_dir = lib_dir,
         .stack_bytes = options->config.stack_bytes,
+        .expected_instructions = expected_instructions(folder->earlier, &options->config),
+        .quiet = options->quiet,
         .show_progress = !options->quiet && isatty(STDERR_FILENO),
     };
     int err = subject.argv ? 0 : peet_error_set(error, PEET_ENOMEM, "out of memory");

@@ -66,7 +66,8 @@ static const struct argp_option options[] = {
         "Take the run from the trace in DIR (see --observe trace) in place of a program; settings are the trace's where none are given", 1 },
     { "output", 'd', "DIR", 0, "Folder for the results; default peet.out", 3 },
     { "quiet", 'q', NULL, 0, "No progress line and no table", 3 },
-    { "json", KEY_JSON, NULL, 0, "Print stats.json on standard error in place of the table", 3 },
+    { "json", KEY_JSON, "FILE", OPTION_ARG_OPTIONAL,
+        "Print stats.json on standard error in place of the table; with =FILE: write it to FILE, and leave the table", 3 },
     { 0 },
 };
 
@@ -144,7 +145,8 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         reading->out->quiet = 1;
         return 0;
     case KEY_JSON:
-        reading->out->json = 1;
+        reading->out->json = text == NULL;
+        reading->out->json_file = text;
         return 0;
     case ARGP_KEY_ARGS:
         reading->program = state->argv + state->next;
@@ -198,6 +200,8 @@ static int apply(const struct reading *reading, struct peet_config *config, stru
         err = peet_config_set_output(config, reading->output ? reading->output : "peet.out", error);
     if (!err && !config->program)
         err = peet_error_set(error, PEET_EINVALID, "no program to run; usage: %s [OPTION...] -- PROG [ARG...]", program_invocation_name);
+    if (!err && reading->out->json_file && !*reading->out->json_file)
+        err = peet_error_set(error, PEET_EINVALID, "--json=: the name of the file is empty");
     if (!err && config->output[0] == '\0')
         err = peet_error_set(error, PEET_EINVALID, "--output: the name of the results folder is empty");
     if (!err)

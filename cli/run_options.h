@@ -11,7 +11,8 @@
 struct peet_cli_run_options {
     struct peet_config config; /* resolved: the effective configuration */
     int quiet;
-    int json;
+    int json;              /* on standard error */
+    const char *json_file; /* of the command line; NULL: none */
 };
 
 /**

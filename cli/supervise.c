@@ -46,7 +46,7 @@ struct session {
     int report[2]; /* pipe: host inside the subject -> here */
     int failed[2]; /* pipe: errno of an exec that failed */
     struct peet_cli_progress progress;
-    char *envp[16];
+    char *envp[20];
     int nenv;
     char line[LINE_BYTES]; /* of the report, begun */
     size_t line_length;
@@ -173,6 +173,8 @@ static int make_environment(struct session *s)
     if (!err)
         err = add_env(s, "PEET_STACK=%llu", (unsigned long long)subject->stack_bytes);
     if (!err)
+        err = add_env(s, "PEET_QUIET=%d", subject->quiet != 0);
+    if (!err)
         err = add_env(s, PEET_SPILL_SETTING "=%d", s->spill_fd);
     if (!err) /* a subject linked against another installation still gets this one's runtime */
         err = library_path && *library_path ? add_env(s, "LD_LIBRARY_PATH=%s:%s", library_path, subject->lib_dir)
@@ -192,6 +194,7 @@ static int prepare(struct session *s)
     int err = write_environ(s);
     if (!err)
         err = peet_cli_progress_open(&s->progress, s->error);
+    s->progress.expected_instructions = s->subject->expected_instructions;
     if (!err && (s->spill_fd = peet_spill_make()) < 0)
         err = give_up(s, "make the memory for results");
     if (!err)

@@ -17,7 +17,9 @@ struct peet_cli_subject {
     const char *output;      /* absolute */
     const char *lib_dir;     /* <prefix>/lib */
     uint64_t stack_bytes;    /* of the main thread */
+    int quiet;               /* the host says nothing but what is wrong */
     int show_progress;
+    uint64_t expected_instructions; /* for the progress line; 0: not known */
 };
 
 struct peet_cli_ending {

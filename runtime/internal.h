@@ -230,6 +230,8 @@ int peet__capture_replay(uint64_t *words, uint64_t *limit, uint64_t **out_end);
 
 /* ---------------------------------------------------------------------------------------- exit.c */
 
+/** What the subject has set as limits of its memory becomes the kernel's: it executes another program. */
+void peet__rlimit_exec(void); /* rlimit.c */
 /** Record PROGRAM_EXIT, once, and let the host finish; returns for what is left to do. */
 void peet__exit_record(int status);
 void peet__exit_prepare_early(void);   /* in the first constructor */

@@ -136,7 +136,7 @@ void peet_ctx_registers(const struct peet_ctx *ctx, uint64_t out[8]);
  * subject; what it wants to say has gone to the result folder and the result pipe.
  */
 struct peet_host_hooks {
-    /** The subject received a fatal signal in context ctx: write results up to now.  On the crash stack. */
+    /** The subject received a fatal signal in context ctx: write results up to now.  On the crash stack.  @pc: 0: somebody outside has ended it */
     void (*crashed)(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t address, const char *why);
     /** The host has failed: a fault or abort() in its world, or (@hangs) a signal that is to end the run waits, and for seconds no context
      *  has been resumed.  @uc: the interrupted ucontext_t.  In a signal handler, which it may leave by siglongjmp(); if it returns,
@@ -197,6 +197,17 @@ void peet_rt_notes_clear(void);
 typedef unsigned peet_rt_walker(uint64_t caller, uint64_t *path, unsigned depth);
 /** peet_rt_set_walker() - before the first resume; NULL: sites are the callers of malloc() and its like */
 void peet_rt_set_walker(peet_rt_walker *walker, unsigned depth);
+
+/**
+ * The progress page, shared with `peet run` (PEET_PROGRESS_FD): words.  DONE and ALL, where it is known how much there is: executions,
+ * turns of a trace; ALL 0: unknown.  TERMINAL: the device that the progress line is shown on (st_rdev), 0: none.  LINE: who wrote there last.
+ */
+enum peet_rt_progress { PEET_PROGRESS_CYCLES, PEET_PROGRESS_INSTRUCTIONS, PEET_PROGRESS_EVENTS, PEET_PROGRESS_CONTEXTS, PEET_PROGRESS_DONE,
+    PEET_PROGRESS_ALL, PEET_PROGRESS_TERMINAL, PEET_PROGRESS_LINE, PEET_PROGRESS_BYTES = 4096 };
+enum { PEET_LINE_NONE, PEET_LINE_SHOWN, PEET_LINE_SUBJECT };
+
+/** What the subject has executed in its own place, if that was its end; else NULL. */
+const char *peet_rt_replaced_by(void);
 
 /** Whether range operations of libraries (memcpy, strlen, stdio ...) are noted (RANGE).  On at first. */
 void peet_rt_note_ranges(int on);

@@ -68,45 +68,67 @@ int peet_spill_put(const char *path, const void *data, size_t bytes, struct peet
     return 0;
 }
 
-static int land(const char *folder, const struct entry *e, const char *data, struct peet_error *error)
+/** Not through a mapping: the address space of `peet run` may be as limited as the program's. */
+static int copy(int fd, off_t at, uint64_t bytes, FILE *to, const char *folder, struct peet_error *error)
+{
+    char piece[1 << 14];
+
+    while (bytes) {
+        const ssize_t n = pread(fd, piece, bytes < sizeof piece ? (size_t)bytes : sizeof piece, at);
+
+        if (n <= 0)
+            return peet_error_set(error, PEET_EIO, "%s: cannot read the results that the program has handed over: %s", folder,
+                n ? strerror(errno) : "they are cut short");
+        fwrite(piece, 1, (size_t)n, to);
+        at += n;
+        bytes -= (uint64_t)n;
+    }
+    return 0;
+}
+
+static int damaged(const char *folder, struct peet_error *error)
+{
+    return peet_error_set(error, PEET_EIO, "%s: the program has damaged the results that it was to hand over", folder);
+}
+
+static int land(const char *folder, const struct entry *e, int fd, off_t at, struct peet_error *error)
 {
     struct peet_file file;
     char *path;
     int err;
 
     if (memchr(e->name, '/', NAME_BYTES) || !memchr(e->name, '\0', NAME_BYTES) || e->name[0] == '.' || !e->name[0])
-        return peet_error_set(error, PEET_EIO, "%s: the program has damaged the results that it was to hand over", folder);
+        return damaged(folder, error);
     path = peet_text_dup("%s/%s", folder, e->name);
     if (!path)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     err = peet_file_create(path, &file, error);
-    if (!err) {
-        fwrite(data, 1, e->bytes, file.stream);
+    if (!err && (err = copy(fd, at, e->bytes, file.stream, folder, error)) != 0)
+        peet_file_discard(&file);
+    else if (!err)
         err = peet_file_commit(&file, error);
-    }
     free(path);
     return err;
 }
 
 int peet_spill_land(int fd, const char *folder, struct peet_error *error)
 {
-    const char *memory = mmap(NULL, PEET_SPILL_BYTES, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
     size_t at = 0;
     int err = 0;
 
-    if (memory == MAP_FAILED)
-        return peet_error_set(error, PEET_EIO, "%s: cannot read the results that the program has handed over: %s", folder, strerror(errno));
     while (!err && at + sizeof(struct entry) <= PEET_SPILL_BYTES) {
-        struct entry e = *(const struct entry *)(memory + at); /* a copy: a child of the program may still run */
+        struct entry e; /* a copy: a child of the program may still run */
+        const ssize_t n = pread(fd, &e, sizeof e, (off_t)at);
 
+        if (n != (ssize_t)sizeof e)
+            return peet_error_set(error, PEET_EIO, "%s: cannot read the results that the program has handed over: %s", folder,
+                n < 0 ? strerror(errno) : "they are cut short");
         if (!e.ready)
             break;
         if (e.bytes > PEET_SPILL_BYTES || room_of(e.bytes) > PEET_SPILL_BYTES - at)
-            err = peet_error_set(error, PEET_EIO, "%s: the program has damaged the results that it was to hand over", folder);
-        else
-            err = land(folder, &e, memory + at + sizeof e, error);
+            return damaged(folder, error);
+        err = land(folder, &e, fd, (off_t)(at + sizeof e), error);
         at += room_of(e.bytes);
     }
-    munmap((void *)(uintptr_t)memory, PEET_SPILL_BYTES);
     return err;
 }

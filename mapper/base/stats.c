@@ -84,6 +84,34 @@ static void stats_string(const struct peet_env *env, struct peet_stats *node, co
     put(env, node, key, peet_stats_text(value ? value : ""));
 }
 
+/* What this run has left in its folder beside stats.json: a later run there takes it away. */
+static char **files;
+static size_t nfiles;
+
+int peet_stats_note_file(const char *name)
+{
+    char **more;
+
+    for (size_t i = 0; i < nfiles; i++)
+        if (!strcmp(files[i], name))
+            return 0;
+    more = realloc(files, (nfiles + 1) * sizeof *files);
+    if (!more)
+        return PEET_ENOMEM;
+    files = more;
+    files[nfiles] = strdup(name);
+    return files[nfiles] ? (nfiles++, 0) : PEET_ENOMEM;
+}
+
+json_t *peet_stats_files(void)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < nfiles; i++)
+        json_array_append_new(list, peet_stats_text(files[i]));
+    return list;
+}
+
 static int write_file(const struct peet_env *env, const char *name, const void *data, size_t bytes)
 {
     struct peet_error error = { 0, "" };
@@ -99,6 +127,8 @@ static int write_file(const struct peet_env *env, const char *name, const void *
         fwrite(data, 1, bytes, file.stream);
         err = peet_file_commit(&file, &error);
     }
+    if (!err && peet_stats_note_file(name))
+        err = peet_error_set(&error, PEET_ENOMEM, "%s: out of memory", name);
     free(path);
     if (err)
         env->fail(env, "%s", error.message);

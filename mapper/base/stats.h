@@ -23,6 +23,11 @@ static inline struct peet_stats *peet_stats_node(json_t *value)
 /** peet_stats_install() - set the stats functions of a module's environment */
 void peet_stats_install(struct peet_env *env);
 
+/** peet_stats_note_file() - a file of the results folder is there, of this name.  Returns: 0 or PEET_ENOMEM */
+int peet_stats_note_file(const char *name);
+/** peet_stats_files() - the names so far, as an array for stats.json; the caller's; NULL: out of memory */
+json_t *peet_stats_files(void);
+
 /** peet_stats_text() - a json string of any bytes: what is no UTF-8 is replaced; NULL: out of memory */
 json_t *peet_stats_text(const char *text);
 

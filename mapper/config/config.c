@@ -402,6 +402,27 @@ static int repeated(const char *spec, const char *item, size_t key_bytes)
     return 0;
 }
 
+/** One observer is given twice: what the two say must agree.  A file's word may still be overruled. */
+static int contradicts(const struct peet_config_module *m, const char *where, const char *spec, struct peet_error *error)
+{
+    for (size_t i = 0; i < m->nparams; i++) {
+        const struct peet_config_param *p = &m->params[i];
+        const size_t key_bytes = strlen(p->name);
+
+        for (const char *at = strchr(spec, ','); at && p->where && !strcmp(p->where, where); at = strchr(at + 1, ','))
+            if (!strncmp(at + 1, p->name, key_bytes) && at[1 + key_bytes] == '=') {
+                const char *text = at + key_bytes + 2;
+                const size_t length = strcspn(text, ",");
+
+                if (length != strlen(p->text) || strncmp(text, p->text, length))
+                    return peet_error_set(error, PEET_EINVALID,
+                        "%s %s: %s=%s was given before; there is one %s in a run, with one value of each parameter", where, spec, p->name, p->text,
+                        m->module);
+            }
+    }
+    return 0;
+}
+
 /** Apply "name,key=value,key=value"; @spec's name was handled by the caller. */
 static int apply(struct peet_config_module *m, const char *where, const char *spec, struct peet_error *error)
 {
@@ -516,6 +537,8 @@ int peet_config_add_observer(struct peet_config *config, const char *where, cons
 
     if (!err)
         err = peet__config_observer(config, where, name, &m, error);
+    if (!err)
+        err = contradicts(m, where, spec, error);
     if (!err)
         err = apply(m, where, spec, error);
     free(name);

@@ -232,18 +232,13 @@ int peet_config_read(struct peet_config *config, const char *path, struct peet_e
 {
     config_setting_t *root;
     config_t file;
-    int err = 0;
+    char *text = NULL;
+    int err = peet__config_text(path, &text, error);
 
     config_init(&file);
-    errno = 0;
-    if (config_read_file(&file, path) != CONFIG_TRUE) {
-        const int why = errno;
-
-        if (config_error_type(&file) == CONFIG_ERR_PARSE)
-            err = peet_error_set(error, PEET_EFORMAT, "%s:%d: %s", path, config_error_line(&file), config_error_text(&file));
-        else
-            err = peet_error_set(error, PEET_EIO, "%s: cannot read the configuration file: %s", path, why ? strerror(why) : "it is not a text file");
-    }
+    if (!err && config_read_string(&file, text) != CONFIG_TRUE)
+        err = peet_error_set(error, PEET_EFORMAT, "%s:%d: %s", path, config_error_line(&file), config_error_text(&file));
+    free(text);
     root = config_root_setting(&file);
     for (int i = 0; !err && i < config_setting_length(root); i++)
         err = read_setting(config, path, config_setting_get_elem(root, (unsigned)i), error);

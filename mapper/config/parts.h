@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What config.c and file.c share.
+ * What config.c, file.c, numbers.c and data.c share.
  */
 #ifndef PEET_CONFIG_PARTS_H
 #define PEET_CONFIG_PARTS_H
@@ -21,6 +21,10 @@ int peet__config_module(struct peet_config_module *m, const char *where, const c
 int peet__config_spec(struct peet_config_module *m, const char *where, const char *spec, struct peet_error *error);
 int peet__config_observer(struct peet_config *config, const char *where, const char *name, struct peet_config_module **out_module,
     struct peet_error *error);
+
+/* numbers.c */
+/** A file's text, in which whole numbers that libconfig would cut down stand in quotes; the caller's.  Returns: 0, PEET_EIO or PEET_ENOMEM */
+int peet__config_text(const char *path, char **out_text, struct peet_error *error);
 
 /* data.c */
 void peet__config_data_fini(struct peet_config *config);

@@ -150,6 +150,7 @@ static int take_stock(int status)
         return -2;
     }
     here.executions++;
+    peet_host_progress(here.executions, here.config->explore == PEET_EXPLORE_ALL ? 0 : here.config->explore);
     here.gaps |= here.ending->gaps;
     if (peet_search_choices(here.search) > here.most_choices)
         here.most_choices = peet_search_choices(here.search);

@@ -36,7 +36,7 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
-enum { STATUS_FAILED = 1, STATUS_REFUSED = 2, STATUS_DEADLOCK = 3, PROGRESS_BYTES = 4096, BLOCKED_SHOWN = 20, BLOCKED_LISTED = 1000, CIRCLE_SHOWN = 32 };
+enum { STATUS_FAILED = 1, STATUS_REFUSED = 2, STATUS_DEADLOCK = 3, BLOCKED_SHOWN = 20, BLOCKED_LISTED = 1000, CIRCLE_SHOWN = 32 };
 
 static struct {
     struct peet_config config;
@@ -276,8 +276,9 @@ static uint64_t *progress_page(void)
 
     if (!setting)
         return NULL;
-    page = mmap(NULL, PROGRESS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, atoi(setting), 0);
-    return page == MAP_FAILED ? NULL : page; /* progress is no reason to fail */
+    page = mmap(NULL, PEET_PROGRESS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, atoi(setting), 0);
+    peet_host_progress_page = page == MAP_FAILED ? NULL : page; /* progress is no reason to fail */
+    return page == MAP_FAILED ? NULL : page;
 }
 
 /** The memory in which results are handed over, if the program gives up the right to write them. */
@@ -412,6 +413,8 @@ static int write_once(json_t *end, struct peet_error *error)
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!err)
         err = peet_map_stats(host.map, root, error);
+    if (!err && json_object_set_new(root, "files", peet_stats_files()))
+        err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!err && peet_map_consistency_stats(host.map, root))
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!err && host.record && json_object_set_new(root, "trace", peet_record_json(host.record)))
@@ -488,15 +491,20 @@ static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t addr
 {
     struct peet_error error = { 0, "" };
     json_t *frames = json_array(), *end;
+    const uint64_t at_cycle = host.map ? peet_map_cycles(host.map) : 0;
     const uint64_t *words_end = peet_rt_crash_end();
     uint32_t source = host.source ? peet_source_of_ctx(host.source, ctx) : UINT32_MAX;
     uint32_t number = source != UINT32_MAX ? peet_map_number(host.map, source) : 0;
     const char *file, *name = peet_host_place(host.program, pc, &file, &(unsigned){ 0 });
 
-    peet_host_report("%s", why);
-    if (name)
-        peet_host_report("  context %u, pc 0x%llx in %s", number, (unsigned long long)pc, name);
-    peet_host_backtrace(host.program, ctx, frames);
+    if (pc) {
+        peet_host_report("%s", why);
+        if (name)
+            peet_host_report("  context %u, pc 0x%llx in %s", number, (unsigned long long)pc, name);
+        peet_host_backtrace(host.program, ctx, frames);
+    } else {
+        peet_host_report("%s, at cycle %llu; the results up to then are in %s", why, (unsigned long long)at_cycle, host.stats_path);
+    }
     if (!host.map || peet_host_execution()) /* of an execution, how it ended is all that counts */
         return;
     host.found = peet_host_explore_crashed(signal);
@@ -565,15 +573,19 @@ static json_t *exited(int status)
 {
     struct peet_map_blocked left[BLOCKED_SHOWN];
     unsigned n = peet_map_left(host.map, BLOCKED_SHOWN, left);
+    const char *quiet = peet_rt_setting("PEET_QUIET"), *other = peet_rt_replaced_by();
+    const int said = !quiet || strcmp(quiet, "1");
     json_t *list = json_array();
 
-    if (n)
+    if (n && said)
         peet_host_report("the program ended at cycle %llu while %u other thread%s not over:", (unsigned long long)peet_map_cycles(host.map), n,
             n == 1 ? " was" : "s were");
     for (unsigned i = 0; i < n && i < BLOCKED_SHOWN; i++)
-        json_array_append_new(list, context_json(&left[i], 1, left[i].waits_for[0] ? "  context %u waited for %s" : "  context %u%s ran"));
-    if (n > BLOCKED_SHOWN)
+        json_array_append_new(list, context_json(&left[i], said, left[i].waits_for[0] ? "  context %u waited for %s" : "  context %u%s ran"));
+    if (n > BLOCKED_SHOWN && said)
         peet_host_report("  and %u more", n - BLOCKED_SHOWN);
+    if (other)
+        return json_pack("{s:s,s:o,s:o,s:o}", "reason", "exec", "program", peet_stats_text(other), "threads_left", json_integer(n), "left", list);
     return json_pack("{s:s,s:i,s:o,s:o}", "reason", "exit", "status", status, "threads_left", json_integer(n), "left", list);
 }
 

@@ -77,6 +77,8 @@ int peet_host_record(const struct peet_config *config, uint64_t level, struct pe
     int err = peet_record_open(config->output, describe(config), (int)level, out_record, error);
 
     live.record = *out_record;
+    if (!err && peet_stats_note_file("trace.peet"))
+        err = peet_error_set(error, PEET_ENOMEM, "out of memory");
     for (size_t i = 0; i < live.nimages && !err; i++)
         err = peet_host_recording_image(&live.images[i], 0, error);
     return err;

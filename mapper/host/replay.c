@@ -6,6 +6,7 @@
  */
 #include "host/source_parts.h"
 #include "host/tape.h"
+#include "host/report.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -29,6 +30,7 @@ struct peet_replay {
     char output[PATH_MAX];
     char **images;
     struct known *known;
+    uint64_t words, all_words; /* replayed, and recorded */
     uint64_t turns, answers, other_answers, missing, strays, unknown;
     int cut;
     struct peet_error error;
@@ -162,6 +164,8 @@ int peet_replay_open(const char *path, const char *output, struct peet_replay **
         err = peet_error_set(error, PEET_ENOMEM, "out of memory");
     if (!err && (!peet_recording_nstreams(r->recording) || !peet_recording_stream(r->recording, 0)))
         err = peet_error_set(error, PEET_EFORMAT, "%s: no context has got into this trace: the run ended before it began", path);
+    for (uint32_t i = 0; !err && i < peet_recording_nstreams(r->recording); i++)
+        r->all_words += peet_recording_words(r->recording, i);
     return err;
 }
 
@@ -330,6 +334,8 @@ unsigned peet__replay_resume(struct peet_replay *r, struct peet_source_context *
         r->other_answers += turn.why != PEET_TURN_CRASHED && turn.result != result;
     }
     r->turns++;
+    r->words += turn.n;
+    peet_host_progress(r->words, r->all_words);
     memcpy(words, turn.words, turn.n * sizeof *words);
     c->cursor = words;
     c->end = words + turn.n;

@@ -44,6 +44,16 @@ void peet_host_report(const char *format, ...)
     }
 }
 
+volatile uint64_t *peet_host_progress_page;
+
+void peet_host_progress(uint64_t done, uint64_t all)
+{
+    if (!peet_host_progress_page)
+        return;
+    peet_host_progress_page[PEET_PROGRESS_DONE] = done;
+    peet_host_progress_page[PEET_PROGRESS_ALL] = all;
+}
+
 const char *peet_host_place(struct peet_program *program, uint64_t pc, const char **out_file, unsigned *out_line)
 {
     const struct peet_function *f = program ? peet_program_function_of_pc(program, pc) : NULL;

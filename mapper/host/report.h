@@ -13,6 +13,11 @@
 /** peet_host_report() - one line to the user */
 void peet_host_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/** peet_host_progress() - so much of all that there is to do is done: for the progress line */
+void peet_host_progress(uint64_t done, uint64_t all);
+/** Its page; NULL: nobody shows it. */
+extern volatile uint64_t *peet_host_progress_page;
+
 /**
  * peet_host_backtrace() - report where a suspended context stands, innermost frame first
  * @list: a json array that gets the same frames as objects; may be NULL

@@ -7,11 +7,15 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CAPTURE_BYTES (256ul << 20) /* reserved */
-#define BOUNDARIES_MAX (CAPTURE_BYTES / sizeof(uint64_t) / 8)
+#define CAPTURE_BYTES (256ul << 20) /* reserved; less where memory is limited */
+#define CAPTURE_BYTES_LEAST (4ul << 20)
+#define BOUNDARIES_MAX (capture_bytes / sizeof(uint64_t) / 8)
+
+static size_t capture_bytes = CAPTURE_BYTES;
 
 static uint64_t *words, *end;    /* captured */
 static uint32_t *boundaries;     /* word indices: record ends at which a copy may be cut */
@@ -27,7 +31,10 @@ static void *reserve(size_t bytes)
 
 void peet__capture_begin(void)
 {
-    words = reserve(CAPTURE_BYTES);
+    struct rlimit space;
+    while (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur / 16 < capture_bytes && capture_bytes > CAPTURE_BYTES_LEAST)
+        capture_bytes /= 2;
+    words = reserve(capture_bytes);
     boundaries = reserve(BOUNDARIES_MAX * sizeof *boundaries);
     if (!words || !boundaries)
         peet__die(1, "no address space to record the constructors of shared objects");
@@ -46,7 +53,7 @@ void peet__capture_boundary(void)
     peet__ctl->limit = cursor + 1;
     if (cursor == end)
         return;
-    if (lost || (size_t)(cursor - words) > CAPTURE_BYTES / sizeof *words - 4 * PEET_RAW_SLACK_WORDS ||
+    if (lost || (size_t)(cursor - words) > capture_bytes / sizeof *words - 4 * PEET_RAW_SLACK_WORDS ||
         nboundaries == BOUNDARIES_MAX) {
         lost = 1;
         peet__ctl->cursor = end;
@@ -63,7 +70,7 @@ void peet__capture_end(void)
     peet__rt.capturing = 0;
     if (lost)
         peet__report("constructors of shared objects record more than %lu MiB: the rest of them is not observed",
-            CAPTURE_BYTES >> 20);
+            capture_bytes >> 20);
     peet__park_cursor();
 }
 
@@ -84,7 +91,7 @@ int peet__capture_replay(uint64_t *to, uint64_t *limit, uint64_t **out_end)
         peet__die(1, "internal error: %u words between two checks in a constructor",
             boundaries[next] - (next ? boundaries[next - 1] : 0));
     if (next == nboundaries) {
-        munmap(words, CAPTURE_BYTES);
+        munmap(words, capture_bytes);
         munmap(boundaries, BOUNDARIES_MAX * sizeof *boundaries);
     }
     *out_end = at;

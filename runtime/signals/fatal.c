@@ -173,6 +173,14 @@ static void call_hook(void *arg)
     peet__rt.hooks.crashed(peet__rt.current, crash->signal, crash->pc, crash->address, crash->why);
 }
 
+/* Somebody, at a terminal or by kill(), has ended the run: where the program was at that moment is nothing to look for. */
+static int from_outside(int signal, const siginfo_t *info)
+{
+    if (info->si_code == SI_KERNEL)
+        return signal == SIGINT || signal == SIGQUIT || signal == SIGHUP || signal == SIGTERM;
+    return info->si_code <= 0 && info->si_code != SI_TIMER && info->si_pid != getpid();
+}
+
 static void explain(struct crash *crash, const siginfo_t *info)
 {
     const struct peet_ctx *ctx = peet__rt.current;
@@ -186,8 +194,8 @@ static void explain(struct crash *crash, const siginfo_t *info)
     else if (fault && (crash->signal == SIGSEGV || crash->signal == SIGBUS))
         snprintf(crash->why, sizeof crash->why, "%s at address 0x%lx in context %u", strsignal(crash->signal),
             crash->address, ctx->number);
-    else if (info->si_code <= 0 && info->si_pid != getpid())
-        snprintf(crash->why, sizeof crash->why, "%s, sent by process %d", strsignal(crash->signal), info->si_pid);
+    else if (from_outside(crash->signal, info))
+        snprintf(crash->why, sizeof crash->why, "%s: the run was ended from outside", strsignal(crash->signal));
     else
         snprintf(crash->why, sizeof crash->why, "%s in context %u", strsignal(crash->signal), ctx->number);
 }
@@ -203,6 +211,8 @@ static void report_crash(int signal, const siginfo_t *info, ucontext_t *uc)
     struct crash crash = {.signal = signal};
     crash.pc = uc ? peet__uc_pc(uc) : 0;
     crash.address = peet__fatal_is_fault(signal, info) ? (uint64_t)info->si_addr : 0;
+    if (from_outside(signal, info))
+        crash.pc = 0;
     explain(&crash, info);
     crash_end = rt->in_subject ? peet__ctl->cursor : NULL;
     rt->in_subject = 0;

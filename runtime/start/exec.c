@@ -14,6 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
+static char replaced_by[PATH_MAX];
+
+PUBLIC const char *peet_rt_replaced_by(void)
+{
+    return replaced_by[0] ? replaced_by : NULL;
+}
+
 /* Whether execvp() would find something. */
 static int on_path(const char *file)
 {
@@ -33,9 +40,14 @@ static int on_path(const char *file)
 static void before(const char *file, int found)
 {
     if (peet__rt.simulated && peet__is_subject() && found) {
-        peet__report("the program replaces itself by %s: the simulation ends here", file);
+        const char *quiet = peet_rt_setting("PEET_QUIET");
+        if (!quiet || strcmp(quiet, "1") != 0)
+            peet__report("the program replaces itself by %s: the simulation ends here", file);
+        snprintf(replaced_by, sizeof replaced_by, "%s", file);
         peet__exit_record(0);
     }
+    if (found)
+        peet__rlimit_exec();
 }
 
 PUBLIC int execve(const char *path, char *const argv[], char *const env[])

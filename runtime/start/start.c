@@ -7,6 +7,7 @@
  * are all the subject's.
  */
 #include "views/domain_internal.h"
+#include "world/world.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -42,6 +43,7 @@ __attribute__((constructor(101))) static void begin(int argc, char **argv, char 
     peet__fsgsbase_probe();
     peet__arguments_copy(argc, argv, envp, &arguments);
     peet__settings_close_on_exec();
+    peet__progress_begin();
     environ = arguments.envp;
     if (argc > 0) {
         const char *slash = strrchr(arguments.argv[0], '/');
@@ -125,6 +127,8 @@ __attribute__((noreturn)) static void finish(int status)
     struct peet__rt *rt = &peet__rt;
     struct peet_ctx *ctx = rt->exit_ctx;
     peet__go_plain();
+    peet__progress_yield(STDOUT_FILENO); /* exit() writes out what is left */
+    peet__progress_yield(STDERR_FILENO);
     if (ctx && (rt->exit_status & 0xff) == (status & 0xff)) {
         /* the rest of exit(): stdio */
         if (ctx->fs != rt->thread)

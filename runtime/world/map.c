@@ -5,6 +5,7 @@
  * places from a range of their own, lowest free place first.  The host's calls and plain runs go
  * straight to the kernel.
  */
+#include "heap/heap.h"
 #include "views/domain_internal.h"
 #include "recording/notes.h"
 
@@ -154,6 +155,10 @@ PUBLIC void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t off
 {
     if (!peet__is_subject())
         return raw_mmap(at, bytes, prot, flags, fd, offset);
+    if (peet__space_take(whole_pages(bytes)) != 0) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
     peet__rt.busy++;
     void *got = subject_mmap(at, bytes, prot, flags, fd, offset);
     if (got != MAP_FAILED && peet__domain_mapped((uint64_t)got, (uint64_t)got + whole_pages(bytes), prot, flags, fd, offset) != 0) {
@@ -165,6 +170,8 @@ PUBLIC void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t off
     peet__rt.busy--;
     if (got != MAP_FAILED)
         peet__note_memory(PEET_RT_MAPPING, got, bytes, NULL, CALLER);
+    else
+        peet__space_give(whole_pages(bytes));
     return got;
 }
 
@@ -174,6 +181,7 @@ PUBLIC int munmap(void *at, size_t bytes)
 {
     int result = (int)syscall(SYS_munmap, at, bytes);
     if (result == 0 && peet__is_subject()) {
+        peet__space_give(whole_pages(bytes));
         peet__rt.busy++;
         peet__domain_unmapped((uint64_t)at, (uint64_t)at + whole_pages(bytes));
         place_give((uint64_t)at, (uint64_t)at + whole_pages(bytes));
@@ -313,14 +321,20 @@ static int subject_brk(uint64_t to)
         return -1;
     }
     uint64_t end = whole_pages(to);
+    if (end > brk_mapped && peet__space_take(end - brk_mapped) != 0) {
+        errno = ENOMEM;
+        return -1;
+    }
     if (end > brk_mapped &&
         raw_mmap((void *)brk_mapped, end - brk_mapped, PROT_READ | PROT_WRITE,
             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED) {
         errno = ENOMEM;
         return -1;
     }
-    if (end < brk_mapped)
+    if (end < brk_mapped) {
         syscall(SYS_munmap, end, brk_mapped - end);
+        peet__space_give(brk_mapped - end);
+    }
     if (end > brk_mapped && peet__domain_added(brk_mapped, end, PROT_READ | PROT_WRITE, PEET_DOMAIN_SHARED) != 0)
         return -1;
     if (end < brk_mapped)

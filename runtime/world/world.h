@@ -150,6 +150,12 @@ int peet__world_back_off_restarting(uint64_t *inout_ns);
 /** All bytes into a pipe, waiting for room; as write(2). */
 ssize_t peet__pipe_write(int fd, const void *bytes, size_t n);
 
+/* -------------------------------------------------------------------------------------- progress.c */
+
+void peet__progress_begin(void); /* with the settings */
+/** The subject is about to write here: the progress line makes room. */
+void peet__progress_yield(int fd);
+
 /* ---------------------------------------------------------------------------------- world_socket.c */
 
 struct msghdr;

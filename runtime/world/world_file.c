@@ -147,6 +147,7 @@ VECTOR_AT(pwritev64, off64_t, SYS_pwritev, PEET_SYNTHETIC_WRITE)
 
 ssize_t peet__fd_write(int fd, const void *bytes, size_t n)
 {
+    peet__progress_yield(fd);
     if (!peet__world_concurrent())
         return REAL(write)(fd, bytes, n);
     switch (peet__fd_kind(fd)) {
@@ -191,6 +192,7 @@ WRITE_AT(pwrite64, off64_t)
 static ssize_t write_vector(int fd, const struct iovec *v, int count)
 {
     size_t all = 0, done = 0;
+    peet__progress_yield(fd);
     for (int k = 0; k < count; k++)
         all += v[k].iov_len;
     enum peet__fd_kind kind = peet__world_concurrent() ? peet__fd_kind(fd) : PEET__FD_FILE;

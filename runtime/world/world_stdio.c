@@ -59,6 +59,7 @@ static void unlock(FILE *f)
 
 int peet__stream_enter(FILE *f)
 {
+    peet__progress_yield(fileno_unlocked(f));
     if (!peet__world_concurrent())
         return 0;
     peet_rt_order();
