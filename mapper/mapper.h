@@ -154,6 +154,11 @@ void peet_map_free(struct peet_map *map);
 int peet_map_set_machine(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error);
 int peet_map_add_observer(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error);
 
+/** peet_map_set_picker(), _judge() - this observer's pick_context(), pick_winner() decide, and not the machine's or the policy
+ *  @observer: in the order in which they were added; it has the function */
+void peet_map_set_picker(struct peet_map *map, unsigned observer);
+void peet_map_set_judge(struct peet_map *map, unsigned observer);
+
 /**
  * peet_map_add_follower() - a machine that watches the run and does not steer it; after the machine
  * It gets what observers get: each block when the machine has taken it.  It has clocks of its own: a block begins when the

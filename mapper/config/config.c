@@ -76,6 +76,13 @@ void peet__config_clear_followers(struct peet_config *config)
     config->nfollowers = 0;
 }
 
+static void decider_fini(struct peet_config_decider *decider)
+{
+    free(decider->spec);
+    free(decider->where);
+    *decider = (struct peet_config_decider){ 0 };
+}
+
 void peet_config_fini(struct peet_config *config)
 {
     free(config->program);
@@ -83,6 +90,8 @@ void peet_config_fini(struct peet_config *config)
     clear_arguments(config);
     module_fini(&config->machine);
     module_fini(&config->consistency);
+    decider_fini(&config->picker);
+    decider_fini(&config->judge);
     free(config->replay_token);
     free(config->from);
     peet__config_clear_observers(config);
@@ -182,6 +191,19 @@ static int set_choice(int *out_value, const char *where, const char *text, const
         nearest ? nearest : "", nearest ? "'?" : "");
 }
 
+/** A text that is a path is a module's; any other is one of the names, and no module decides any more. */
+static int set_decider(struct peet_config_decider *decider, const char *where, const char *text, struct peet_error *error)
+{
+    const char *slash = strchr(text, '/');
+    int err;
+
+    decider_fini(decider);
+    if (!slash || slash > text + strcspn(text, ","))
+        return 0;
+    err = peet__config_string(&decider->where, where, error);
+    return err ? err : peet__config_string(&decider->spec, text, error);
+}
+
 int peet_config_set_cores(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
 {
     uint64_t value;
@@ -215,8 +237,11 @@ int peet_config_set_granularity(struct peet_config *config, const char *where, c
 
 int peet_config_set_policy(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
 {
-    int choice, err = set_choice(&choice, where, text, POLICIES, error);
+    int choice, err = set_decider(&config->picker, where, text, error);
 
+    if (err || config->picker.spec)
+        return err;
+    err = set_choice(&choice, where, text, POLICIES, error);
     if (!err)
         config->policy = (enum peet_policy)choice;
     return err;
@@ -248,8 +273,11 @@ int peet_config_set_chunk(struct peet_config *config, const char *where, const c
 
 int peet_config_set_winner(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
 {
-    int choice, err = set_choice(&choice, where, text, WINNERS, error);
+    int choice, err = set_decider(&config->judge, where, text, error);
 
+    if (err || config->judge.spec)
+        return err;
+    err = set_choice(&choice, where, text, WINNERS, error);
     if (!err)
         config->winner = (enum peet_winner)choice;
     return err;
@@ -545,18 +573,42 @@ int peet_config_add_observer(struct peet_config *config, const char *where, cons
     return err;
 }
 
-static int resolve(struct peet_config_module *m, const char *modules_dir, unsigned kind, struct peet_error *error)
+/** What of its descriptor a module must have. */
+enum { PICKS = 1, JUDGES = 2 };
+
+static int resolve(struct peet_config_module *m, const char *modules_dir, unsigned kind, unsigned decides, struct peet_error *error)
 {
     struct peet_modhost_module loaded;
     struct peet_error inner = { 0, "" };
-    int err = peet_modhost_load(modules_dir, m->module, kind, &loaded, &inner);
+    /* an effective configuration, read in another folder than it was made in */
+    const int elsewhere = m->path && strchr(m->module, '/') && access(m->module, F_OK) != 0;
+    int err = peet_modhost_load(modules_dir, elsewhere ? m->path : m->module, kind, &loaded, &inner);
 
     if (err)
         return peet_error_set(error, err, "%s%s%s", m->where ? m->where : "", m->where ? ": " : "", inner.message);
-    err = peet_modhost_fill(loaded.module, m, error);
+    if ((decides & PICKS && !loaded.module->pick_context) || (decides & JUDGES && !loaded.module->pick_winner))
+        err = peet_error_set(error, PEET_EINVALID, "%s: %s decides nothing of the kind: it has no %s()", decides & PICKS ? "--policy" : "--winner",
+            m->module, decides & PICKS && !loaded.module->pick_context ? "pick_context" : "pick_winner");
+    if (!err)
+        err = peet_modhost_fill(loaded.module, m, error);
     if (!err)
         err = peet__config_string(&m->path, loaded.path, error);
     peet_modhost_unload(&loaded);
+    return err;
+}
+
+int peet_config_decides(const struct peet_config *config, const struct peet_config_decider *decider, size_t i)
+{
+    return decider->spec && !strcmp(config->observers[i].module, decider->spec);
+}
+
+/** It is an observer, too, which has the parameters then. */
+static int add_decider(struct peet_config *config, const struct peet_config_decider *decider, struct peet_error *error)
+{
+    int err = decider->spec ? peet_config_add_observer(config, decider->where, decider->spec, error) : 0;
+
+    if (!err && decider->spec)
+        decider->spec[strcspn(decider->spec, ",")] = 0;
     return err;
 }
 
@@ -566,23 +618,28 @@ int peet_config_resolve(struct peet_config *config, const char *modules_dir, str
 
     if (!config->machine.module)
         return peet_error_set(error, PEET_EINVALID, "no machine is given");
-    err = resolve(&config->machine, modules_dir, PEET_MACHINE, error);
+    err = resolve(&config->machine, modules_dir, PEET_MACHINE, 0, error);
+    if (!err)
+        err = add_decider(config, &config->picker, error);
+    if (!err)
+        err = add_decider(config, &config->judge, error);
     for (size_t i = 0; !err && i < config->nobservers; i++)
-        err = resolve(&config->observers[i], modules_dir, PEET_OBSERVER, error);
+        err = resolve(&config->observers[i], modules_dir, PEET_OBSERVER,
+            (peet_config_decides(config, &config->picker, i) ? PICKS : 0) | (peet_config_decides(config, &config->judge, i) ? JUDGES : 0), error);
     for (size_t i = 0; !err && i < config->nfollowers; i++)
-        err = resolve(&config->followers[i], modules_dir, PEET_MACHINE, error);
+        err = resolve(&config->followers[i], modules_dir, PEET_MACHINE, 0, error);
     if (!err && config->nfollowers && config->explore)
         err = peet_error_set(error, PEET_EINVALID, "followers and an exploration exclude each other");
     if (!err && config->consistency.module)
-        err = resolve(&config->consistency, modules_dir, PEET_CONSISTENCY, error);
+        err = resolve(&config->consistency, modules_dir, PEET_CONSISTENCY, 0, error);
     return err;
 }
 
-const char *peet_config_policy_text(enum peet_policy policy)
+const char *peet_config_policy_text(const struct peet_config *config)
 {
     static const char *const texts[] = { "fcfs", "rr", "affinity" };
 
-    return texts[policy];
+    return config->picker.spec ? config->picker.spec : texts[config->policy];
 }
 
 const char *peet_config_schedule_text(enum peet_schedule schedule)
@@ -592,11 +649,11 @@ const char *peet_config_schedule_text(enum peet_schedule schedule)
     return texts[schedule];
 }
 
-const char *peet_config_winner_text(enum peet_winner winner)
+const char *peet_config_winner_text(const struct peet_config *config)
 {
     static const char *const texts[] = { "fcfs", "lifo", "random" };
 
-    return texts[winner];
+    return config->judge.spec ? config->judge.spec : texts[config->winner];
 }
 
 const char *peet_config_lock_model_text(enum peet_lock_model model)

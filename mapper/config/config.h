@@ -20,6 +20,12 @@
 
 enum peet_granularity { PEET_GRANULARITY_SYNC, PEET_GRANULARITY_BLOCK, PEET_GRANULARITY_REF, PEET_GRANULARITY_BLOCKS };
 
+/** An observer that decides (pick_context(), pick_winner()): given by its path, with parameters; resolving makes it one of the observers. */
+struct peet_config_decider {
+    char *spec;       /* NULL: none */
+    char *where;
+};
+
 /** Texts that can be given several times. */
 struct peet_config_texts {
     char **texts;
@@ -42,10 +48,12 @@ struct peet_config {
     uint64_t granularity_blocks;  /* PEET_GRANULARITY_BLOCKS: how many */
     uint64_t seed;
     enum peet_policy policy;
+    struct peet_config_decider picker; /* a module in place of the policy */
     uint64_t quantum_cycles, switch_cycles;
     enum peet_schedule schedule;  /* of loops that leave it to the run */
     uint64_t chunk;
     enum peet_winner winner;
+    struct peet_config_decider judge;  /* a module in place of the winner's rule */
     enum peet_lock_model lock_model;
     uint64_t spin_quantum_cycles, poll_cycles, syscall_cycles;
     double io_cycles_per_byte;
@@ -96,7 +104,7 @@ int peet_config_set_output(struct peet_config *config, const char *path, struct 
 
 /**
  * Settings from text, as on the command line; @where ("--cores") begins the message.
- * cores 1..65536; granularity sync|block|ref|NUMBER; policy fcfs|rr|affinity; schedule static|dynamic|guided
+ * cores 1..65536; granularity sync|block|ref|NUMBER; policy fcfs|rr|affinity or PATH,KEY=VALUE; schedule static|dynamic|guided
  */
 int peet_config_set_cores(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_seed(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
@@ -106,7 +114,7 @@ int peet_config_set_quantum(struct peet_config *config, const char *where, const
 int peet_config_set_switch(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_schedule(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_chunk(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
-/** winner fcfs|lifo|random; lock_model none|tas|ttas|ticket|mcs; a frequency may end in k, M or G (powers of 1000) */
+/** winner fcfs|lifo|random or PATH,KEY=VALUE; lock_model none|tas|ttas|ticket|mcs; a frequency may end in k, M or G (powers of 1000) */
 int peet_config_set_winner(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_lock_model(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_spin_quantum(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
@@ -170,10 +178,13 @@ int peet_config_write(const struct peet_config *config, const char *path, struct
 /** peet_config_json() - the same as an object for stats.json; the caller owns it; NULL: out of memory */
 json_t *peet_config_json(const struct peet_config *config);
 
+/** peet_config_decides() - is the i-th observer this one?  After resolving, or in the effective configuration. */
+int peet_config_decides(const struct peet_config *config, const struct peet_config_decider *decider, size_t i);
+
 /** Texts of the enumerations, for tables and messages. */
-const char *peet_config_policy_text(enum peet_policy policy);
+const char *peet_config_policy_text(const struct peet_config *config);
 const char *peet_config_schedule_text(enum peet_schedule schedule);
-const char *peet_config_winner_text(enum peet_winner winner);
+const char *peet_config_winner_text(const struct peet_config *config);
 const char *peet_config_lock_model_text(enum peet_lock_model model);
 /** peet_config_granularity_text() - @buffer: at least 24 bytes; Returns: @buffer */
 const char *peet_config_granularity_text(const struct peet_config *config, char *buffer, size_t bytes);

@@ -344,12 +344,12 @@ static int fill(const struct peet_config *c, config_setting_t *root)
     else
         add_string(&out, root, "granularity", peet_config_granularity_text(c, text, sizeof text));
     add_number(&out, root, "seed", c->seed);
-    add_string(&out, root, "policy", peet_config_policy_text(c->policy));
+    add_string(&out, root, "policy", peet_config_policy_text(c));
     add_number(&out, root, "quantum_cycles", c->quantum_cycles);
     add_number(&out, root, "switch_cycles", c->switch_cycles);
     add_string(&out, root, "schedule", peet_config_schedule_text(c->schedule));
     add_number(&out, root, "chunk", c->chunk);
-    add_string(&out, root, "winner", peet_config_winner_text(c->winner));
+    add_string(&out, root, "winner", peet_config_winner_text(c));
     add_string(&out, root, "lock_model", peet_config_lock_model_text(c->lock_model));
     add_number(&out, root, "spin_quantum_cycles", c->spin_quantum_cycles);
     add_number(&out, root, "poll_cycles", c->poll_cycles);
@@ -457,13 +457,13 @@ json_t *peet_config_json(const struct peet_config *c)
         json_decref(followers);
         return NULL;
     }
-    root = json_pack("{s:i,s:o*,s:o,s:i,s:o,s:o,s:s,s:I,s:I,s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:f,s:I,s:I,s:b,s:s,s:o*,s:o,s:o,s:o*,s:s,s:s,s:o*,s:o*,s:o*}", "version", PEET_CONFIG_VERSION, "program",
+    root = json_pack("{s:i,s:o*,s:o,s:i,s:o,s:o,s:o,s:I,s:I,s:s,s:I,s:o,s:s,s:I,s:I,s:I,s:f,s:I,s:I,s:b,s:s,s:o*,s:o,s:o,s:o*,s:s,s:s,s:o*,s:o*,s:o*}", "version", PEET_CONFIG_VERSION, "program",
         c->program ? peet_stats_text(c->program) : NULL, "arguments", arguments, "cores", (int)c->cores, "granularity",
         c->granularity == PEET_GRANULARITY_BLOCKS ? json_integer((json_int_t)c->granularity_blocks)
                                                   : json_string(peet_config_granularity_text(c, text, sizeof text)),
-        "seed", peet_stats_u64(c->seed), "policy", peet_config_policy_text(c->policy), "quantum_cycles", (json_int_t)c->quantum_cycles,
+        "seed", peet_stats_u64(c->seed), "policy", peet_stats_text(peet_config_policy_text(c)), "quantum_cycles", (json_int_t)c->quantum_cycles,
         "switch_cycles", (json_int_t)c->switch_cycles, "schedule", peet_config_schedule_text(c->schedule), "chunk",
-        (json_int_t)c->chunk, "winner", peet_config_winner_text(c->winner), "lock_model", peet_config_lock_model_text(c->lock_model),
+        (json_int_t)c->chunk, "winner", peet_stats_text(peet_config_winner_text(c)), "lock_model", peet_config_lock_model_text(c->lock_model),
         "spin_quantum_cycles", (json_int_t)c->spin_quantum_cycles, "poll_cycles", (json_int_t)c->poll_cycles, "syscall_cycles",
         (json_int_t)c->syscall_cycles, "io_cycles_per_byte", c->io_cycles_per_byte, "frequency_hz", (json_int_t)c->frequency_hz, "stack_bytes", (json_int_t)c->stack_bytes, "ranges", c->ranges,
         "roi", c->roi_only ? "only" : "all",

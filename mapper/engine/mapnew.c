@@ -138,6 +138,8 @@ int peet_map_set_machine(struct peet_map *map, const struct peet_module *module,
     if (n != map->ncores && (err = set_cores(map, n, error)) != 0)
         return err;
     map->machine->env.hw_contexts = n;
+    map->picker = module->pick_context ? map->machine : NULL;
+    map->judge = module->pick_winner ? map->machine : NULL;
     if (module->needs & PEET_NEEDS_BLOCKS)
         map->machine_block = module->block;
     return 0;
@@ -170,6 +172,16 @@ static int add(struct peet_map *map, const struct peet_module *module, const uni
 int peet_map_add_observer(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error)
 {
     return add(map, module, values, map->nobservers + 1, 0, error);
+}
+
+void peet_map_set_picker(struct peet_map *map, unsigned observer)
+{
+    map->picker = map->observers[observer];
+}
+
+void peet_map_set_judge(struct peet_map *map, unsigned observer)
+{
+    map->judge = map->observers[observer];
 }
 
 int peet_map_add_follower(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error)

@@ -173,8 +173,8 @@ static struct peet_map_context *first(struct peet_map *map, unsigned hw)
     return c;
 }
 
-/** Let the machine choose among the ready contexts.  Returns: NULL after an error */
-static struct peet_map_context *machine_choice(struct peet_map *map, unsigned hw)
+/** Let a module choose among the ready contexts.  Returns: NULL after an error */
+static struct peet_map_context *module_choice(struct peet_map *map, unsigned hw)
 {
     struct peet_map_context *c, *chosen = NULL, *own = map->cores[hw].own_head;
     unsigned n = 0, index;
@@ -194,9 +194,9 @@ static struct peet_map_context *machine_choice(struct peet_map *map, unsigned hw
     for (c = map->ready_head; c; c = c->next)
         if (!own || c->last_hw != hw)
             map->pick_numbers[n++] = c->number;
-    index = map->machine->module->pick_context(map->machine->self, hw, map->pick_numbers, n, map->cores[hw].clock);
+    index = map->picker->module->pick_context(map->picker->self, hw, map->pick_numbers, n, map->cores[hw].clock);
     if (index >= n) {
-        peet__map_fail(map, PEET_EMODULE, "%s: pick_context() chose entry %u of %u", map->machine->module->name, index, n);
+        peet__map_fail(map, PEET_EMODULE, "%s: pick_context() chose entry %u of %u", map->picker->module->name, index, n);
         return NULL;
     }
     for (c = map->ready_head; c && !chosen; c = c->next)
@@ -216,7 +216,7 @@ int peet__map_pick(struct peet_map *map, unsigned hw)
 
         if (c && loop && !c->loop && c->arrival > loop->arrival)
             c = NULL;
-        if (c && map->machine->module->pick_context && !(c = machine_choice(map, hw)))
+        if (c && map->picker && !(c = module_choice(map, hw)))
             return map->error.code;
         if (c) {
             take(map, c);

@@ -368,6 +368,12 @@ static int build(struct peet_error *error)
         err = peet_map_new(&config, host.replay ? &peet_replayed_ops : &peet_source_ops, host.source, &host.map, error);
     for (size_t i = 0; !err && i < nmodules; i++)
         err = start_module(i, error);
+    for (size_t i = 0; !err && i < c->nobservers; i++) {
+        if (peet_config_decides(c, &c->picker, i))
+            peet_map_set_picker(host.map, (unsigned)i);
+        if (peet_config_decides(c, &c->judge, i))
+            peet_map_set_judge(host.map, (unsigned)i);
+    }
     if (!err)
         err = peet_host_consistency(c, host.map, host.source, error);
     if (!err && trace < c->nobservers)

@@ -214,6 +214,7 @@ struct peet_map {
     const struct peet_map_module *ending; /* whose finish() or stats() is being called, or NULL */
     uint8_t ending_stats;          /* it is stats() */
     uint64_t (*machine_block)(void *, unsigned, const struct peet_block_event *, uint64_t);
+    const struct peet_map_module *picker, *judge; /* whose pick_context() and pick_winner() decide; NULL: nobody's */
     struct peet_map_module **observers, **block_observers;
     unsigned nobservers, nblock_observers, nfollowers; /* followers are among the observers */
 

@@ -173,10 +173,10 @@ static int by_order(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/** Let the machine choose; it sees the waiters in the order in which they came. */
-static struct peet_map_context *machine_winner(struct peet_map *map, struct peet_map_heap *heap)
+/** Let a module choose; it sees the waiters in the order in which they came. */
+static struct peet_map_context *module_winner(struct peet_map *map, struct peet_map_heap *heap)
 {
-    const struct peet_module *m = map->machine->module;
+    const struct peet_module *m = map->judge->module;
     struct peet_map_entry *list = malloc(heap->n * sizeof *list);
     uint32_t *numbers = malloc(heap->n * sizeof *numbers);
     struct peet_map_context *c = NULL;
@@ -189,7 +189,7 @@ static struct peet_map_context *machine_winner(struct peet_map *map, struct peet
         qsort(list, heap->n, sizeof *list, by_order);
         for (uint32_t i = 0; i < heap->n; i++)
             numbers[i] = list[i].context->number;
-        index = m->pick_winner(map->machine->self, numbers, heap->n, map->now);
+        index = m->pick_winner(map->judge->self, numbers, heap->n, map->now);
         if (index < heap->n) {
             c = list[index].context;
             peet__heap_remove(heap, c);
@@ -204,8 +204,8 @@ static struct peet_map_context *machine_winner(struct peet_map *map, struct peet
 
 struct peet_map_context *peet__sync_winner(struct peet_map *map, struct peet_map_heap *heap)
 {
-    if (heap->n > 1 && map->machine->module->pick_winner)
-        return machine_winner(map, heap);
+    if (heap->n > 1 && map->judge)
+        return module_winner(map, heap);
     return peet__heap_pop(heap);
 }
 

@@ -118,6 +118,7 @@ for level in 0 2; do
         equal "results" "$(tr '\n' ' ' <out.txt)" "0 1 "
         ends 5 exit left --cores $cores
         if [ $cores -gt 2 ]; then
+            "$peet" run -d out --cores $cores -- ./wrong left >out.txt 2>err.txt # --quiet does not say it
             says "while 1 other thread was not over"
             says "context 1 waited for condition variable never_signalled"
             equal "threads left" "$(value out/stats.json end.threads_left)" 1

@@ -611,11 +611,14 @@ struct peet_module {
     /** abstract() - an abstract event is performed.  Returns: its cost in cycles */
     uint64_t (*abstract)(void *self, unsigned hw, const struct peet_abstract_event *event, uint64_t now);
 
-    /** pick_context() - machines: which ready software context runs next on hw; NULL: the policy's choice.
-     *  @ready: software context numbers in the policy's order.  Returns: an index into @ready */
+    /** pick_context() - machines, and observers that are given with --policy: which ready software context runs next on hw; NULL: the
+     *  policy's choice.  @ready: software context numbers in the policy's order, at least one.  Returns: an index into @ready; beyond it: the
+     *  run ends.  The user's --policy comes before the machine's. */
     unsigned (*pick_context)(void *self, unsigned hw, const uint32_t *ready, unsigned nready, uint64_t now);
 
-    /** pick_winner() - machines: which waiter gets a sync object; NULL: first come, first served */
+    /** pick_winner() - machines, and observers that are given with --winner: which waiter gets a sync object; NULL: first come, first
+     *  served, or what --winner says.  @waiters: software context numbers in the order in which they came, at least two.
+     *  Returns: an index into @waiters; beyond it: the run ends */
     unsigned (*pick_winner)(void *self, const uint32_t *waiters, unsigned nwaiters, uint64_t now);
 
     /** main() - pull form: own main loop over env->pull()/charge() until PEET_PULL_END on every hardware
