@@ -5,7 +5,7 @@
  */
 #include "common.h"
 #include "explanation.h"
-#include "modules/stats.h"
+#include "base/stats.h"
 #include "outcomes.h"
 #include "program.h"
 #include "replay.h"
