@@ -14,6 +14,10 @@
 
 #include "tags.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum peet_sim_direction { PEET_SIM_ALWAYS, PEET_SIM_BIMODAL, PEET_SIM_GSHARE, PEET_SIM_TAGE };
 /** In that order, for the range of a module's parameter. */
 #define PEET_SIM_DIRECTIONS "always|bimodal|gshare|tage"
@@ -91,4 +95,7 @@ void peet_sim_branch_call(struct peet_sim_branch *b, uint64_t return_pc);
 /** A return went to `target`. */
 enum peet_sim_branch_wrong peet_sim_branch_return(struct peet_sim_branch *b, uint64_t target);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -13,6 +13,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum peet_sim_directory_kind { PEET_SIM_DIRECTORY_FULL, PEET_SIM_DIRECTORY_BROADCAST, PEET_SIM_DIRECTORY_EVICT };
 #define PEET_SIM_DIRECTORIES "full|broadcast|evict"
 
@@ -118,4 +122,7 @@ static inline int peet_sim_sharers_next(const struct peet_sim_directory *d, cons
     return least;
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -20,6 +20,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** States of a copy. */
 enum peet_sim_copy {
     PEET_SIM_COPY_I,
@@ -103,4 +107,7 @@ enum peet_sim_dirproto_id { PEET_SIM_DIR_MSI, PEET_SIM_DIR_MESI, PEET_SIM_DIR_MO
 /** peet_sim_dirproto() - the tables of a protocol; constant, and nobody's to free */
 const struct peet_sim_dirproto *peet_sim_dirproto(enum peet_sim_dirproto_id id);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -14,6 +14,10 @@
 
 #include "server.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct peet_sim_dram_config {
     uint32_t channels, ranks, banks;  /* banks for each rank; powers of two */
     uint32_t row_bytes;               /* of one bank; a power of two, a multiple of line_bytes */
@@ -54,4 +58,7 @@ void peet_sim_dram_fini(struct peet_sim_dram *d);
 /** peet_sim_dram_access() - read or write one line.  Returns: when it is over (a write: when the data has been taken) */
 uint64_t peet_sim_dram_access(struct peet_sim_dram *d, uint64_t address, int write, uint64_t now);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

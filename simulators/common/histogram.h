@@ -8,6 +8,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { PEET_SIM_HISTOGRAM_BUCKETS = 8 + 4 * 61 };
 
 struct peet_sim_histogram {
@@ -58,4 +62,7 @@ static inline uint64_t peet_sim_histogram_quantile(const struct peet_sim_histogr
     return h->count ? h->most : 0;
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -10,6 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { PEET_SIM_LINEMAP_CHUNK_BYTES = 1 << 15, PEET_SIM_LINEMAP_MEMO_BITS = 10 };
 
 struct peet_sim_linemap {
@@ -105,4 +109,7 @@ static inline void peet_sim_linemap_prefetch(const struct peet_sim_linemap *map,
         __builtin_prefetch(peet__sim_linemap_in(map, map->memo[m].records, line), 1);
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

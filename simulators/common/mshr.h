@@ -9,6 +9,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { PEET_SIM_MSHRS_MAX = 64 };
 
 struct peet_sim_mshrs {
@@ -68,4 +72,7 @@ static inline uint32_t peet_sim_mshrs_busy(const struct peet_sim_mshrs *m, uint6
     return busy;
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

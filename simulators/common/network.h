@@ -10,6 +10,10 @@
 
 #include "server.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum peet_sim_topology { PEET_SIM_RING, PEET_SIM_MESH };
 #define PEET_SIM_TOPOLOGIES "ring|mesh"
 
@@ -38,4 +42,7 @@ uint32_t peet_sim_network_hops(const struct peet_sim_network *n, uint32_t from, 
 /** peet_sim_network_send() - a message of so many bytes.  Returns: when its last flit has arrived; from == to: at once */
 uint64_t peet_sim_network_send(struct peet_sim_network *n, uint32_t from, uint32_t to, uint32_t bytes, uint64_t now);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

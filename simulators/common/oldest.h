@@ -17,6 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct peet_sim_oldest {
     uint32_t n, next;  /* slots; next place in the order to look at (n: used up) */
     uint64_t sorted_at; /* stamp at the last sorting */
@@ -38,7 +42,7 @@ static inline int peet_sim_oldest_init(struct peet_sim_oldest *q, uint32_t n)
 {
     memset(q, 0, sizeof *q);
     q->n = q->next = n;
-    q->order = malloc((n + 1) * sizeof *q->order);
+    q->order = (uint32_t *)malloc((n + 1) * sizeof *q->order);
     if (q->order == NULL)
         return -1;
     q->order[n] = n;
@@ -86,4 +90,7 @@ static inline uint32_t peet_sim_oldest_take(struct peet_sim_oldest *q, struct pe
     }
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -10,10 +10,17 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum peet_sim_prefetch_kind { PEET_SIM_PREFETCH_NONE, PEET_SIM_PREFETCH_NEXT, PEET_SIM_PREFETCH_STRIDE, PEET_SIM_PREFETCH_STREAM };
 #define PEET_SIM_PREFETCHERS "none|next|stride|stream"
 
 enum { PEET_SIM_PREFETCH_MAX = 16, PEET_SIM_PREFETCH_PCS = 256, PEET_SIM_PREFETCH_STREAMS = 32 };
+
+/** STRIDE: what is known of an instruction. */
+struct peet_sim_prefetch_pc { uint64_t pc, address; int64_t stride; uint8_t confidence; };
 
 struct peet_sim_prefetcher {
     enum peet_sim_prefetch_kind kind;
@@ -21,7 +28,7 @@ struct peet_sim_prefetcher {
     uint32_t line_bits;     /* log2 of the line's bytes */
     uint32_t page_bits;     /* nothing is fetched beyond the page of the reference */
     uint64_t triggers, lines;
-    struct peet_sim_prefetch_pc { uint64_t pc, address; int64_t stride; uint8_t confidence; } pcs[PEET_SIM_PREFETCH_PCS];
+    struct peet_sim_prefetch_pc pcs[PEET_SIM_PREFETCH_PCS];
     struct { uint64_t page, line, ahead, used; int8_t direction; uint8_t confidence; } streams[PEET_SIM_PREFETCH_STREAMS];
     uint64_t clock;
 };
@@ -78,4 +85,7 @@ static inline uint32_t peet_sim_prefetcher_ahead(const struct peet_sim_prefetche
     return n;
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -8,6 +8,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 static inline uint64_t peet_sim_random(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -22,4 +26,7 @@ static inline uint64_t peet_sim_random_below(uint64_t *state, uint64_t n)
     return (uint64_t)((unsigned __int128)peet_sim_random(state) * n >> 64);
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -12,6 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct peet_sim_rule {
     uint64_t from, bytes;                /* [from, from + bytes) */
     uint64_t to;
@@ -45,4 +49,7 @@ static inline uint64_t peet_sim_remap_address(struct peet_sim_remap *r, uint64_t
     return address - r->memo_from < r->memo_bytes ? address : peet__sim_remap_look(r, address);
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -12,12 +12,18 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { PEET_SIM_SERVER_GAPS = 16, PEET_SIM_SERVER_ROOM = 64 };
+
+struct peet_sim_server_gap { uint64_t from, to; };
 
 struct peet_sim_server {
     uint64_t free_from;     /* after the last reservation */
     uint32_t first, ngaps;  /* gaps: as many from the first on, in order of time; they wander through the room */
-    struct peet_sim_server_gap { uint64_t from, to; } gaps[PEET_SIM_SERVER_ROOM];
+    struct peet_sim_server_gap gaps[PEET_SIM_SERVER_ROOM];
     uint64_t busy_cycles, waited_cycles, requests;
 };
 
@@ -103,4 +109,7 @@ static inline uint64_t peet_sim_server_request(struct peet_sim_server *s, uint64
     return start;
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

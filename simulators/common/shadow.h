@@ -10,6 +10,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct peet_sim_shadow {
     uint32_t lines, used;    /* places, and how many have been given out; places count from 1 on */
     uint32_t newest, oldest, spare; /* spare: places given back, linked by `next` */
@@ -31,4 +35,7 @@ int peet_sim_shadow_has(const struct peet_sim_shadow *s, uint64_t number);
 /** peet_sim_shadow_drop() - it is there no more, if it was */
 void peet_sim_shadow_drop(struct peet_sim_shadow *s, uint64_t number);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

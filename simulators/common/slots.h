@@ -15,6 +15,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { PEET_SIM_SLOTS_MAX = 128, PEET_SIM_SLOTS_KEPT = 4 * PEET_SIM_SLOTS_MAX };
 
 struct peet_sim_slots {
@@ -133,4 +137,7 @@ static inline void peet_sim_slots_until(struct peet_sim_slots *s, uint64_t end)
         s->full_to = end;
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -24,6 +24,10 @@
 #include <stdint.h>
 #include "linemap.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum {
     PEET_SIM_WIDTHS = 8,         /* width w: lines of 512 >> w bytes */
     PEET_SIM_WIDEST_SHIFT = 9,
@@ -125,4 +129,7 @@ static inline uint64_t peet_sim_hits(const struct peet_sim_tally *t, unsigned wi
     return hits;
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -15,6 +15,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum peet_sim_replacement {
     PEET_SIM_LRU,
     PEET_SIM_FIFO,
@@ -129,4 +133,7 @@ static inline void peet_sim_tags_drop(struct peet_sim_tags *t, uint64_t slot)
     t->states[slot] = 0;
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

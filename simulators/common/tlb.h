@@ -9,6 +9,10 @@
 
 #include "tags.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define PEET_SIM_PAGE_TABLES 0xff00000000000000u
 
 struct peet_sim_tlb_config {
@@ -52,4 +56,7 @@ static inline uint64_t peet_sim_tlb_translate(struct peet_sim_tlb *t, uint64_t a
     return peet__sim_tlb_miss(t, page, now, read, self);
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -8,6 +8,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { PEET_SIM_WINDOWS_MAX = 2048 };
 
 struct peet_sim_windows {
@@ -45,4 +49,7 @@ static inline void peet_sim_windows_go_on(struct peet_sim_windows *w, uint64_t f
 /** peet_sim_windows_reach() - make the windows cover [0, time), without adding anything */
 void peet_sim_windows_reach(struct peet_sim_windows *w, uint64_t time);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

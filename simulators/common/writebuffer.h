@@ -9,6 +9,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { PEET_SIM_WRITEBUFFER_MAX = 128 };
 
 struct peet_sim_writebuffer {
@@ -82,4 +86,7 @@ static inline uint64_t peet_sim_writebuffer_empty_at(const struct peet_sim_write
     return w->last_end > now ? w->last_end : now;
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -19,6 +19,64 @@ for file in bin/peet bin/peetcc bin/peetcc++ bin/peetc++ lib/libpeet-rt.so lib/l
     [ -e "$prefix/$file" ] || fail "$file is not installed"
 done
 
+# Every command has its page, and each of its options stands there; pages, examples and completion come along.
+for file in "$prefix"/bin/*; do
+    name=$(basename "$file")
+    page=$prefix/share/man/man1/$name.1
+    [ -s "$page" ] || fail "there is no manual page of $name"
+    case $(head -n 1 "$page") in
+    .so*) [ -s "$prefix/share/man/$(sed -n 's/^[.]so //p' "$page")" ] || fail "the page of $name leads nowhere" ;;
+    esac
+done
+verbs=$("$peet" help | awk '/^  [a-z]/ && $1 != "help" { print $1 }')
+[ "$(echo "$verbs" | wc -l)" -ge 11 ] || fail "verbs: $verbs"
+for verb in $verbs; do
+    page=$prefix/share/man/man1/peet-$verb.1
+    [ -s "$page" ] || fail "there is no manual page of peet $verb"
+    grep -q -e "peet-$verb 1\|$verb" "$prefix/share/man/man1/peet.1" || fail "peet(1) does not name $verb"
+    for option in $("$peet" "$verb" --help | grep -o -E -- '^ +(-[a-zA-Z?], +)?--[a-z-]+' | grep -o -e '--[a-z-]*' | sort -u); do
+        case $option in --help | --usage | --version) continue ;; esac
+        grep -q -e "-${option#--}\b" "$page" || fail "peet-$verb(1) does not name $option"
+    done
+done
+for page in GUIDE TOOLKIT X86 CONSISTENCY; do
+    [ -s "$prefix/share/doc/peet/$page.md" ] || fail "$page is not installed"
+done
+# links of the pages lead somewhere
+for page in "$prefix"/share/doc/peet/*.md; do
+    for link in $(grep -o '](\([^)#:]*\)[)#]' "$page" | sed 's/^](//; s/[)#]$//' | sort -u); do
+        [ -z "$link" ] || [ -e "$prefix/share/doc/peet/$link" ] || case $link in ../*) ;; *) fail "$(basename "$page"): $link is not installed" ;; esac
+    done
+done
+for example in module/minimal.c scheduling/fair.c toolkit/third.c toolkit/conflicts.cc shallow/shallow.c; do
+    cmp -s "$PEET_SOURCE/examples/$example" "$prefix/share/doc/peet/examples/$example" || fail "the example $example is not installed"
+done
+must "$PEET_PLAIN_CXX" -std=c++20 -shared -fPIC -O2 -I"$prefix/include" -o conflicts.so "$prefix/share/doc/peet/examples/toolkit/conflicts.cc" \
+    -L"$prefix/lib" -lpeet-toolkit
+must "$peet" sims ./conflicts.so | grep -q '^  size ' || fail "a module of the installed examples"
+
+# completes LINE: what bash offers for its last word
+completes() {
+    PATH=$prefix/bin:$PATH bash --norc -c '
+        . "$1"
+        read -r -a COMP_WORDS <<<"$2"
+        [[ $2 != *" " ]] || COMP_WORDS+=("")
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        compopt() { :; }
+        $(complete -p peet | sed "s/.*-F \([^ ]*\) .*/\1/")
+        printf "%s\n" "${COMPREPLY[@]}"' bash "$prefix/share/bash-completion/completions/peet" "$1" | tr '\n' ' '
+}
+equal "verbs" "$(completes 'peet sch')" "schema "
+equal "options" "$(completes 'peet run --spin')" "--spin-quantum "
+equal "options of another verb" "$(completes 'peet report --thr')" ""
+equal "machines" "$(completes 'peet run --machine bu')" "bus "
+equal "observers" "$(completes 'peet run -o dt')" "dtrack "
+equal "a machine is no observer" "$(completes 'peet run -o bu')" ""
+equal "parameters" "$(completes 'peet run -m bus,prot')" "bus,protocol= "
+equal "choices" "$(completes 'peet run --policy r')" "rr "
+equal "sims" "$(completes 'peet sims tim')" "timeline "
+equal "all verbs" "$(completes 'peet help ' | tr ' ' '\n' | grep -c -x -F -e "$verbs")" "$(echo "$verbs" | wc -l)"
+
 # No path of the build or source tree, but in debug information.
 while read -r file; do
     case $(file -b "$file") in

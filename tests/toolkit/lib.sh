@@ -12,6 +12,12 @@ module() {
         -L"$installed/lib" -lpeet-toolkit
 }
 
+# the same for one in C++
+module_cxx() {
+    must "$1" "$2" -shared -fPIC -O2 -Wall -Wextra -Werror -I"$installed/include" -o "$3.so" "$PEET_SOURCE/examples/toolkit/$3.cc" \
+        -L"$installed/lib" -lpeet-toolkit
+}
+
 # of OUT NAME KEY: a number that a module has written
 of() {
     value "$1/stats.json" "$2.$3"
