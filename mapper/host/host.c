@@ -609,6 +609,8 @@ static int open_replay(struct peet_error *error)
     if (found > 0) {
         snprintf(converted, sizeof converted, "%s/trace.peet", host.config.output);
         err = peet_import_convert(host.config.from, &import, converted, error);
+        if (!err && peet_stats_note_file("trace.peet"))
+            err = peet_error_set(error, PEET_ENOMEM, "out of memory");
         if (!err)
             peet_host_report("%s: the format %s says %s", host.config.from, import.format, peet_import_lacks(import.format));
     }

@@ -33,7 +33,7 @@ verbs=$("$peet" help | awk '/^  [a-z]/ && $1 != "help" { print $1 }')
 for verb in $verbs; do
     page=$prefix/share/man/man1/peet-$verb.1
     [ -s "$page" ] || fail "there is no manual page of peet $verb"
-    grep -q -e "peet-$verb 1\|$verb" "$prefix/share/man/man1/peet.1" || fail "peet(1) does not name $verb"
+    grep -q -e "^.Xr peet-$verb 1" "$prefix/share/man/man1/peet.1" || fail "peet(1) does not name $verb"
     for option in $("$peet" "$verb" --help | grep -o -E -- '^ +(-[a-zA-Z?], +)?--[a-z-]+' | grep -o -e '--[a-z-]*' | sort -u); do
         case $option in --help | --usage | --version) continue ;; esac
         grep -q -e "-${option#--}\b" "$page" || fail "peet-$verb(1) does not name $option"
@@ -64,7 +64,7 @@ completes() {
         COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
         compopt() { :; }
         $(complete -p peet | sed "s/.*-F \([^ ]*\) .*/\1/")
-        printf "%s\n" "${COMPREPLY[@]}"' bash "$prefix/share/bash-completion/completions/peet" "$1" | tr '\n' ' '
+        ((${#COMPREPLY[@]} == 0)) || printf "%s\n" "${COMPREPLY[@]}"' bash "$prefix/share/bash-completion/completions/peet" "$1" | tr '\n' ' '
 }
 equal "verbs" "$(completes 'peet sch')" "schema "
 equal "options" "$(completes 'peet run --spin')" "--spin-quantum "

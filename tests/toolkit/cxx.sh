@@ -42,10 +42,10 @@ int main(void)
 }
 END
 must "$peetcc" -O1 -o clash clash.c
-run clash --observe ./conflicts.so,size=32KiB,ways=1 -- ./clash
-within "conflicts" "$(of clash conflicts conflict_misses)" 1998 2010
-run clash --observe ./conflicts.so,size=32KiB,ways=2 -- ./clash
-within "no conflicts" "$(of clash conflicts conflict_misses)" 0 5
+run clash.out --observe ./conflicts.so,size=32KiB,ways=1 -- ./clash
+within "conflicts" "$(of clash.out conflicts conflict_misses)" 1998 2010
+run clash.out --observe ./conflicts.so,size=32KiB,ways=2 -- ./clash
+within "no conflicts" "$(of clash.out conflicts conflict_misses)" 0 5
 
 # What the module refuses by an exception is a message.
 "$peet" run -q --observe ./conflicts.so,size=64,ways=8 -- ./clash 2>err && fail "a cache smaller than a set"
