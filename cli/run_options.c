@@ -14,7 +14,7 @@
 enum { KEY_QUANTUM = 0x100, KEY_SWITCH, KEY_SCHEDULE, KEY_CHUNK, KEY_JSON, KEY_WINNER, KEY_LOCK_MODEL,
     KEY_SPIN_QUANTUM, KEY_FREQUENCY, KEY_RANGES, KEY_CONSISTENCY, KEY_CONSISTENCY_SYNC, KEY_EXPLORE,
     KEY_EXPLORE_LIMIT, KEY_EXPLORE_STEPS, KEY_REPLAY_TOKEN, KEY_UNTIL, KEY_EXPLAIN, KEY_ROI, KEY_PERFECT, KEY_REMAP,
-    KEY_ALLOCATOR, KEY_DATA_DEPTH, KEY_STACK, KEY_FOREIGN, KEY_FOLLOW, KEY_FROM };
+    KEY_ALLOCATOR, KEY_DATA_DEPTH, KEY_STACK, KEY_FOREIGN, KEY_FOLLOW, KEY_FROM, KEY_FREE, KEY_SCALE };
 
 static const struct argp_option options[] = {
     { "config", 'c', "FILE", 0, "Read settings from FILE (libconfig); the command line overrides them", 1 },
@@ -60,6 +60,10 @@ static const struct argp_option options[] = {
         "Give a data structure single-cycle memory, while its data still moves through the caches; may be given several times", 2 },
     { "remap", KEY_REMAP, "RULE", 0,
         "Try another layout of a data structure: pad=NAME:64, align=NAME:64, base=NAME:ADDRESS, stride=NAME:ELEMENT:STRIDE; may be given several times", 2 },
+    { "free", KEY_FREE, "NAME", 0,
+        "Suppose that nobody waits for a lock or at a barrier: its name, \"locks\" or \"barriers\"; may be given several times", 2 },
+    { "scale", KEY_SCALE, "FUNCTION:FACTOR", 0,
+        "Suppose that a function itself takes so much of its time: 0.5 is half; may be given several times", 2 },
     { "allocator", KEY_ALLOCATOR, "NAME", 0,
         "A function that stands for its callers, as malloc does: what it allocates is named after them; may be given several times", 2 },
     { "data-depth", KEY_DATA_DEPTH, "K", 0, "How many calls tell allocation sites apart; default 1, the place itself", 2 },
@@ -104,6 +108,8 @@ static const struct setting {
     { KEY_REPLAY_TOKEN, "--replay-token", peet_config_set_replay_token },
     { KEY_ROI, "--roi", peet_config_set_roi },
     { KEY_PERFECT, "--perfect", peet_config_add_perfect },
+    { KEY_FREE, "--free", peet_config_add_free },
+    { KEY_SCALE, "--scale", peet_config_add_scale },
     { KEY_REMAP, "--remap", peet_config_add_remap },
     { KEY_ALLOCATOR, "--allocator", peet_config_add_allocator },
     { KEY_DATA_DEPTH, "--data-depth", peet_config_set_data_depth },

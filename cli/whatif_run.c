@@ -54,7 +54,8 @@ static int put_change(const struct peet_cli_whatif *w, const char *change, char 
 }
 
 /* run OPTIONS --output ... --quiet [--observe dtrack] CHANGES -- PROGRAM */
-static char **arguments(const struct peet_cli_whatif *w, const struct peet_cli_whatif_run *run, char *folder, char *texts, size_t room)
+static char **arguments(
+    const struct peet_cli_whatif *w, const struct peet_cli_whatif_run *run, char *folder, char *texts, size_t room)
 {
     char **argv = calloc(w->noptions + w->nprogram + 2 * run->nchanges + 10, sizeof(*argv));
     size_t n = 0, used = 0;
@@ -107,7 +108,8 @@ static int redirect(const struct peet_cli_whatif *w, const struct peet_cli_whati
     return out > 2 ? close(out) : 0;
 }
 
-static int supervise(char **argv, const struct peet_cli_whatif *w, struct peet_cli_whatif_run *run, const char *log, struct peet_error *error)
+static int supervise(char **argv, const struct peet_cli_whatif *w, struct peet_cli_whatif_run *run, const char *log,
+    struct peet_error *error)
 {
     fflush(NULL);
     pid_t child = fork();
@@ -142,7 +144,8 @@ int peet_cli_whatif_go(const struct peet_cli_whatif *w, struct peet_cli_whatif_r
     snprintf(log, sizeof(log), "%s.txt", folder);
     unlink(path);
     char **argv = arguments(w, run, folder, texts, room);
-    int err = argv ? supervise(argv, w, run, log, error) : peet_error_set(error, PEET_ENOMEM, "cannot start a run: %s", strerror(errno));
+    int err = argv ? supervise(argv, w, run, log, error)
+                   : peet_error_set(error, PEET_ENOMEM, "cannot start a run: %s", strerror(errno));
     free(argv);
     free(texts);
     if (err)
@@ -151,7 +154,8 @@ int peet_cli_whatif_go(const struct peet_cli_whatif *w, struct peet_cli_whatif_r
     if (!run->stats && WIFEXITED(run->status) && WEXITSTATUS(run->status) == 127)
         return peet_error_set(error, PEET_EIO, "cannot start a run of my own, or write %s", log);
     if (!run->stats)
-        return peet_error_set(error, PEET_EINVALID, run->number ? "the run with %s%s left no results; what it said is in %s" : "the run left no results%s%s%s",
+        return peet_error_set(error, PEET_EINVALID,
+            run->number ? "the run with %s%s left no results; what it said is in %s" : "the run left no results%s%s%s",
             run->number ? run->changes[0] : "", run->nchanges > 1 ? " and others" : "", run->number ? log : "");
     return 0;
 }

@@ -105,6 +105,9 @@ enum peet_lock_model { PEET_LOCK_NONE, PEET_LOCK_TAS, PEET_LOCK_TTAS, PEET_LOCK_
 struct peet_datamap;
 struct peet_remap;
 
+/** A function that takes `factor` of its time. */
+struct peet_map_scaled { const char *function; double factor; };
+
 struct peet_map_config {
     uint32_t cores;
     enum peet_policy policy;
@@ -137,6 +140,11 @@ struct peet_map_config {
     const char *output_dir;       /* borrowed; may be NULL */
     const char *costs_path;       /* table of instruction costs; borrowed; NULL: the one that came with this peet */
     uint64_t *progress;           /* {cycles, instructions, events, live contexts}, or NULL */
+    /* What is supposed (engine/suppose.c); borrowed. */
+    const char *const *free;      /* nfree locks and barriers for which waits take no time: names, "locks", "barriers" */
+    size_t nfree;
+    const struct peet_map_scaled *scaled;
+    size_t nscaled;
 };
 
 struct peet_map;
@@ -193,6 +201,12 @@ int peet_map_set_consistency(struct peet_map *map, const struct peet_module *mod
 /** peet_map_alone() - only one context is left: all that is pending is performed */
 void peet_map_alone(struct peet_map *map);
 int peet_map_consistency_stats(struct peet_map *map, json_t *root);
+
+/**
+ * peet_map_not_met() - was there anything of the name of supposition @i (those of `scaled` first, then those of `free`)?
+ * Returns: 0 there was; 1 there was not; -1 there is no such supposition
+ */
+int peet_map_not_met(const struct peet_map *map, size_t i, const char **out_option, const char **out_name);
 
 /** peet_map_wants_addresses() - does any module need them? */
 int peet_map_wants_addresses(const struct peet_map *map);

@@ -630,6 +630,10 @@ int peet_config_resolve(struct peet_config *config, const char *modules_dir, str
         err = resolve(&config->followers[i], modules_dir, PEET_MACHINE, 0, error);
     if (!err && config->nfollowers && config->explore)
         err = peet_error_set(error, PEET_EINVALID, "followers and an exploration exclude each other");
+    if (!err && (config->free_waits.n || config->scale.n) && (config->explore || config->replay_token || config->consistency.module))
+        err = peet_error_set(error, PEET_EINVALID, "--free and --scale: not with an exploration or a consistency model");
+    if (!err && config->free_waits.n && config->lock_model != PEET_LOCK_NONE)
+        err = peet_error_set(error, PEET_EINVALID, "--free: with --lock-model=none only; other models have traffic for waiting in memory");
     if (!err && config->consistency.module)
         err = resolve(&config->consistency, modules_dir, PEET_CONSISTENCY, 0, error);
     return err;

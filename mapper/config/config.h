@@ -79,6 +79,8 @@ struct peet_config {
     struct peet_config_texts perfect;    /* names of data structures with single-cycle memory */
     struct peet_config_texts remap;      /* rules of another layout (data/rules.h) */
     struct peet_config_texts allocators; /* functions that stand for their callers, as malloc() does */
+    struct peet_config_texts free_waits; /* locks and barriers for which waits take no time; key "free" */
+    struct peet_config_texts scale;      /* FUNCTION:FACTOR: functions that take a part of their time */
     unsigned data_depth;          /* how many calls an allocation site is told apart by */
     char *from;       /* a trace that is replayed instead of the program; NULL: none */
     char *output;     /* results folder; NULL if not given */
@@ -154,6 +156,13 @@ int peet_config_set_explain(struct peet_config *config, const char *where, const
 int peet_config_set_replay_token(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 /** peet_config_explore_text() - @buffer: at least 24 bytes; Returns: @buffer */
 const char *peet_config_explore_text(const struct peet_config *config, char *buffer, size_t bytes);
+
+/** What is supposed (engine/suppose.c).  free: names of locks and barriers; scale: FUNCTION:FACTOR */
+enum { PEET_CONFIG_SCALE_MOST = 1000 };
+int peet_config_add_free(struct peet_config *config, const char *where, const char *name, struct peet_error *error);
+int peet_config_add_scale(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+/** peet_config_scale_of() - the parts of FUNCTION:FACTOR; the function's name is the text's first bytes */
+int peet_config_scale_of(const char *where, const char *text, size_t *out_name_bytes, double *out_factor, struct peet_error *error);
 
 /**
  * Data structures: perfect takes names ("grid", "main.table", "build:40", "list.c:12", with * and ?), remap the rules of

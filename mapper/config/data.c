@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings about the subject's data structures: which have perfect memory, which another layout, and how allocations
- * are named; from text, from and to the configuration file; see config.h.
+ * Settings about the subject's parts by name: which data structures have perfect memory, which another layout, how allocations
+ * are named, which waits are free, which functions take a part of their time; from text, from and to the configuration file; see config.h.
  */
 #include "config/parts.h"
 #include "data/rules.h"
@@ -37,6 +37,8 @@ void peet__config_data_fini(struct peet_config *config)
     clear(&config->perfect);
     clear(&config->remap);
     clear(&config->allocators);
+    clear(&config->free_waits);
+    clear(&config->scale);
 }
 
 int peet_config_add_perfect(struct peet_config *config, const char *where, const char *name, struct peet_error *error)
@@ -62,6 +64,34 @@ int peet_config_add_allocator(struct peet_config *config, const char *where, con
     return add(&config->allocators, name, error);
 }
 
+int peet_config_add_free(struct peet_config *config, const char *where, const char *name, struct peet_error *error)
+{
+    if (!*name)
+        return peet_error_set(error, PEET_EINVALID, "%s: the name of a lock or barrier is missing", where);
+    return add(&config->free_waits, name, error);
+}
+
+int peet_config_scale_of(const char *where, const char *text, size_t *out_name_bytes, double *out_factor, struct peet_error *error)
+{
+    const char *colon = strrchr(text, ':');
+    char *end = NULL;
+
+    *out_name_bytes = colon ? (size_t)(colon - text) : 0;
+    *out_factor = colon ? strtod(colon + 1, &end) : 0;
+    if (!*out_name_bytes || end == colon + 1 || *end || !(*out_factor >= 0 && *out_factor <= PEET_CONFIG_SCALE_MOST))
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not FUNCTION:FACTOR, with a factor from 0 to %d", where, text, PEET_CONFIG_SCALE_MOST);
+    return 0;
+}
+
+int peet_config_add_scale(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+{
+    double factor;
+    size_t bytes;
+    int err = peet_config_scale_of(where, text, &bytes, &factor, error);
+
+    return err ? err : add(&config->scale, text, error);
+}
+
 int peet_config_set_data_depth(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
 {
     uint64_t value;
@@ -82,6 +112,8 @@ static const struct {
     {"perfect", offsetof(struct peet_config, perfect), peet_config_add_perfect},
     {"remap", offsetof(struct peet_config, remap), peet_config_add_remap},
     {"allocators", offsetof(struct peet_config, allocators), peet_config_add_allocator},
+    {"free", offsetof(struct peet_config, free_waits), peet_config_add_free},
+    {"scale", offsetof(struct peet_config, scale), peet_config_add_scale},
 };
 enum { LISTS = sizeof lists / sizeof *lists };
 

@@ -21,7 +21,7 @@ static const char *const keys[] = { "version", "program", "arguments", "cores", 
     "switch_cycles", "schedule", "chunk", "winner", "lock_model", "spin_quantum_cycles", "poll_cycles", "syscall_cycles",
     "io_cycles_per_byte", "frequency_hz", "stack_bytes", "ranges", "roi", "machine", "observers", "followers",
     "consistency", "consistency_sync", "explore", "explore_limit", "explore_steps", "until", "explain", "replay_token",
-    "perfect", "remap", "allocators", "data_depth", "from", "output", "foreign" };
+    "perfect", "remap", "allocators", "free", "scale", "data_depth", "from", "output", "foreign" };
 static const char *const module_keys[] = { "module", "path", "parameters" };
 
 /** Where a setting stands, and its name: "run.cfg:12: cores". */

@@ -83,7 +83,7 @@ struct peet_direct_run *peet__map_ahead(struct peet_map *map, unsigned hw)
 
 void peet__map_ahead_init(struct peet_map *map, struct peet_program *program)
 {
-    if (map->ncores < 2 || map->nblock_observers || !map->direct->ahead || !map->ops->undo)
+    if (map->ncores < 2 || map->nblock_observers || map->supposed || !map->direct->ahead || !map->ops->undo)
         return;
     map->runs_ahead = 1;
     for (unsigned hw = 0; hw < map->ncores; hw++)

@@ -88,10 +88,13 @@ void peet__map_observe_block(struct peet_map *map, unsigned hw, const struct pee
 
 void peet__map_run_block(struct peet_map *map, unsigned hw, struct peet_map_core *core, const struct peet_block_event *event)
 {
+    const uint64_t before = core->clock, stalled = core->stalled;
     uint64_t cost = map->machine_block ? map->machine_block(map->machine->self, hw, event, core->clock) : event->block->cost_cycles;
 
     observe_block(map, hw, core, event);
     peet__map_charge(map, core, cost, "block");
+    if (__builtin_expect(map->supposed != NULL, 0))
+        peet__suppose_scale(map, core, event->block, before, stalled);
 }
 
 /** Count what a batch has delivered. */
@@ -159,8 +162,28 @@ static struct peet_block_event *machine_batch(struct peet_map *map, unsigned hw,
     return at + done;
 }
 
+/** Each block by itself takes the time that is supposed. */
+static size_t run_supposed(struct peet_map *map, unsigned hw, struct peet_map_core *core, uint64_t limit)
+{
+    struct peet_map_context *c = core->context;
+    size_t n = 0;
+
+    do {
+        c->batch->context = c->number;
+        if (c->batch->turns == 1)
+            peet__map_run_block(map, hw, core, c->batch++);
+        else if (!peet__map_run_loop(map, hw, core, c->batch, limit))
+            c->batch++;
+        n++;
+    } while (c->batch != c->batch_end && core->clock < limit && !map->attention);
+    return n;
+}
+
 size_t peet__map_run_batch(struct peet_map *map, unsigned hw, struct peet_map_core *core, uint64_t limit)
 {
+    if (__builtin_expect(map->supposed != NULL, 0))
+        return run_supposed(map, hw, core, limit);
+
     struct peet_map_context *c = core->context;
     struct peet_block_event *const begin = c->batch, *const end = c->batch_end, *at = begin;
     uint64_t (*const block)(void *, unsigned, const struct peet_block_event *, uint64_t) = map->machine_block;

@@ -173,6 +173,13 @@ static void not_ready_until(const struct peet_env *env, unsigned hw, uint64_t cy
     }
 }
 
+static int64_t supposed(const struct peet_env *env, unsigned hw)
+{
+    const struct peet_map *map = of(env)->map;
+
+    return hw < map->ncores ? map->cores[hw].supposed : 0;
+}
+
 static const struct peet_function *function_of_pc(const struct peet_env *env, uint64_t runtime_pc)
 {
     struct peet_map *map = of(env)->map;
@@ -217,6 +224,8 @@ int peet__map_module_new(struct peet_map *map, const struct peet_module *module,
         .host = m,
         .set_frequency = set_frequency,
         .note = note,
+        .times_apart = map->supposed != NULL,
+        .supposed = supposed,
     };
     peet__map_reports(map, &m->env);
     peet__map_costs(&m->env);

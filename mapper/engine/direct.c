@@ -18,7 +18,7 @@ int peet_map_direct(const struct peet_map *map)
 {
     const struct peet_module *machine = map->machine ? map->machine->module : NULL;
 
-    return machine && machine->direct && !machine->main && observed(map) && !map->consistency && !map->config.remap &&
+    return machine && machine->direct && !machine->main && observed(map) && !map->consistency && !map->config.remap && !map->config.nscaled &&
         map->config.policy != PEET_POLICY_RR && map->ops->direct;
 }
 

@@ -34,6 +34,7 @@ uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_c
     const struct peet_block *block = event->block;
     struct peet_block_event taken = *event;
     uint64_t turns = event->turns, all;
+    const uint64_t before = core->clock, stalled = core->stalled;
     uint64_t cost = map->roi.hidden ? skip(block, core->clock, limit, &turns)
                                     : machine->loop(map->machine->self, hw, event, core->clock, limit, &turns);
 
@@ -51,6 +52,8 @@ uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_c
     }
     peet__map_count_block(map, core, block, turns);
     peet__map_charge(map, core, cost, "loop");
+    if (__builtin_expect(map->supposed != NULL, 0))
+        peet__suppose_scale(map, core, block, before, stalled);
     event->turns -= turns;
     if (event->turns && event->values)
         for (uint32_t i = 0; i < block->nvalues; i++)

@@ -133,6 +133,7 @@ void peet__map_dispatch(struct peet_map *map, unsigned hw, struct peet_map_conte
         core->clock += map->config.switch_cycles;
     }
     core->ran = 1;
+    core->kept = 0;
     core->last_number = c->number;
     core->context = c;
     core->settled = core->instructions;

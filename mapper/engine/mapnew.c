@@ -69,6 +69,8 @@ int peet_map_new(const struct peet_map_config *config, const struct peet_source_
     err = set_cores(map, config->cores, error);
     if (!err)
         err = peet__sync_new(map, error);
+    if (!err)
+        err = peet__suppose_new(map, error);
     if (err) {
         peet_map_free(map);
         return err;
@@ -88,6 +90,7 @@ void peet_map_free(struct peet_map *map)
         peet__map_module_free(map->observers[i]);
     peet__consistency_free(map);
     peet__map_module_free(map->machine);
+    peet__suppose_free(map);
     peet__sync_free(map); /* its queues refer to contexts */
     for (uint32_t i = 0; i < map->nsources; i++)
         if ((c = map->contexts[i]) != NULL) {

@@ -113,10 +113,15 @@ static void wake_for(struct peet_map *map, const struct peet_map_context *c, uin
 {
     if (!map->nidle)
         return;
-    if (map->config.policy == PEET_POLICY_AFFINITY && c->last_hw != UINT_MAX && map->cores[c->last_hw].is_idle) {
+    if ((map->config.policy == PEET_POLICY_AFFINITY || map->supposed) && c->last_hw != UINT_MAX && map->cores[c->last_hw].is_idle) {
         peet__map_wake(map, c->last_hw, cycles);
         return;
     }
+    for (unsigned hw = 0; map->supposed && hw < map->ncores; hw++)
+        if (map->cores[hw].is_idle && !map->cores[hw].kept) {
+            peet__map_wake(map, hw, cycles);
+            return;
+        }
     for (unsigned w = 0; w < (map->ncores + 63) / 64; w++)
         if (map->idle_bits[w]) {
             peet__map_wake(map, 64 * w + (unsigned)__builtin_ctzll(map->idle_bits[w]), cycles);
@@ -164,6 +169,10 @@ static struct peet_map_context *first(struct peet_map *map, unsigned hw)
 {
     struct peet_map_context *c = map->cores[hw].own_head, *oldest = map->ready_head;
 
+    if (__builtin_expect(map->supposed != NULL, 0)) /* who goes back in time finds that time on its own core only */
+        for (c = oldest; c; c = c->next)
+            if (c->last_hw == hw)
+                return c;
     if (oldest && map->cores[hw].clock >= map->config.spin_quantum_cycles && map->cores[hw].clock - map->config.spin_quantum_cycles >= oldest->ready_cycles)
         return oldest; /* those that come back to their own core again and again must not keep it out for ever */
     if (c || map->config.policy != PEET_POLICY_AFFINITY)

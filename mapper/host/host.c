@@ -20,6 +20,7 @@
 #include "mapper.h"
 #include "modules/modhost.h"
 #include "host/source.h"
+#include "host/suppose.h"
 #include "host/unseen.h"
 #include "base/stats.h"
 
@@ -340,6 +341,9 @@ static int build(struct peet_error *error)
                                   : peet_source_new(host.program, c, &host.source, error);
     const size_t trace = peet_host_trace_observer(c);
 
+    if (err)
+        return err;
+    err = peet_host_suppose(c, &config, error);
     if (err)
         return err;
     host.modules = calloc(nmodules, sizeof *host.modules);
@@ -751,7 +755,7 @@ static int run(struct peet_error *error)
         end_record("failure", STATUS_FAILED, &write_error);
         return err;
     }
-    if (peet_host_data_check(host.map, error)) {
+    if (peet_host_data_check(host.map, error) || peet_host_suppose_check(host.map, error)) {
         peet_host_report("%s", error->message);
         return STATUS_REFUSED;
     }

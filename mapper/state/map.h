@@ -31,6 +31,7 @@ struct peet_map_object;
 struct peet_map_heap;
 struct peet_map_consistency;
 struct peet_map_chooser;
+struct peet_map_supposed;
 
 /** What a context has asked for last, as long as its effect or its grant is outstanding. */
 struct peet_map_request {
@@ -83,6 +84,7 @@ struct peet_map_context {
     struct peet_map_spin spin;
     struct peet_map_request request;
     uint64_t wait_since, wait_result;
+    uint64_t asked_cycles;         /* when it asked for what it waits for now: later than wait_since if a condition wait wants its mutex back */
     uint64_t range[4];             /* operation destination source bytes */
     uint64_t relocks;              /* how often it had locked the mutex that its condition wait has given up */
     uint64_t ran_cycles;           /* on hardware contexts, until it left the last one */
@@ -144,6 +146,9 @@ struct peet_map_core {
     uint8_t is_idle;               /* found nothing to do; its clock stands still */
     uint8_t ahead;                 /* it may have done what others come before: ahead.c can undo that */
     uint64_t leash_cycles;         /* how far it may go ahead at once */
+    uint8_t kept;                  /* for a context whose wait is supposed to take no time: others come here last */
+    int64_t supposed;              /* cycles that functions took more than their machine said */
+    double part;                   /* of a cycle, left from functions that take a part of their time */
     struct peet_map_context *own_head, *own_tail; /* affinity */
     struct peet_map_share *shares, *shares_tail;  /* iterations that only it may run */
 };
@@ -246,6 +251,7 @@ struct peet_map {
     int (*perform_pending)(struct peet_map *map);
     const struct peet_map_chooser *chooser;   /* NULL: least clock first */
     int explore_end;                          /* enum peet_explore_end */
+    struct peet_map_supposed *supposed;       /* NULL: all is as it is */
     struct peet_map_roi roi;
 
     uint8_t frequency_given;       /* by the user: the machine's own does not count */
@@ -368,6 +374,19 @@ void peet__map_ahead_init(struct peet_map *map, struct peet_program *program);
 struct peet_direct_run *peet__map_ahead(struct peet_map *map, unsigned hw);
 /** What hardware contexts have done after the present moment is undone, for all of them are looked at. */
 void peet__map_settle_ahead(struct peet_map *map);
+
+/* ---- suppose.c */
+int peet__suppose_new(struct peet_map *map, struct peet_error *error);
+void peet__suppose_free(struct peet_map *map);
+/** A core has executed this block since it was at @before, with @stalled: it has taken what is supposed. */
+void peet__suppose_scale(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block, uint64_t before, uint64_t stalled);
+/** The core's context begins to wait for @o. */
+void peet__suppose_wait(struct peet_map *map, struct peet_map_core *core, struct peet_map_object *o);
+/** When a wait that ends at @cycles is over for who waits.  @o: what it waited for, or NULL */
+uint64_t peet__suppose_grant(struct peet_map *map, const struct peet_map_context *c, struct peet_map_object *o, uint64_t cycles);
+/** The core's context has come to something that others have left at @left_cycles, which is later than its clock, although they acted before.
+ *  Returns: 1: it waits, and is to be granted what it wants at that time */
+int peet__suppose_after(struct peet_map *map, struct peet_map_core *core, struct peet_map_object *o, uint64_t left_cycles);
 
 /* ---- loops.c */
 /** Turns of a loop, at least one, up to a time; the event keeps what is left.  Returns: turns left */

@@ -30,6 +30,7 @@ void peet__barrier_wait(struct peet_map *map, struct peet_map_core *core, struct
     struct peet_map_object *o =
         count && !round ? peet__sync_get(map, args[0], PEET_SYNC_BARRIER) : peet__sync_find(map, args[0], PEET_SYNC_BARRIER);
     struct peet_map_context *one;
+    uint64_t latest;
 
     if (round && (!o || o->barrier.round != round)) { /* back from a handler: the others have come meanwhile */
         peet__sync_answer(map, c, 0);
@@ -51,9 +52,16 @@ void peet__barrier_wait(struct peet_map *map, struct peet_map_core *core, struct
         peet__heap_push(map, &o->waiters, c, 0, map->sync->orders++);
         return;
     }
-    peet__sync_answer(map, c, 1);
+    latest = core->clock;
+    for (uint32_t i = 0; i < o->waiters.n; i++) /* where waits are supposed to be free, not the last one to act is the last one to come */
+        if (o->waiters.entries[i].context->asked_cycles > latest)
+            latest = o->waiters.entries[i].context->asked_cycles;
+    if (latest > core->clock && peet__suppose_after(map, core, o, latest))
+        peet__sync_grant(map, c, latest, 1);
+    else
+        peet__sync_answer(map, c, 1);
     while ((one = peet__heap_pop(&o->waiters)) != NULL)
-        peet__sync_grant(map, one, core->clock, 0);
+        peet__sync_grant(map, one, latest, 0);
     o->barrier.round = o->barrier.away = 0;
     peet__sync_drop_idle(map, o);
 }

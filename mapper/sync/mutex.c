@@ -48,7 +48,10 @@ void peet__mutex_lock(struct peet_map *map, struct peet_map_core *core, struct p
     o = peet__sync_get(map, args[0], PEET_SYNC_MUTEX);
     if (!o)
         return;
-    if (!o->held) {
+    if (!o->held && o->left_cycles && peet__suppose_after(map, core, o, o->left_cycles)) {
+        peet__mutex_take(o, c, (unsigned)args[1]);
+        peet__sync_grant(map, c, o->left_cycles, 0);
+    } else if (!o->held) {
         peet__mutex_take(o, c, (unsigned)args[1]);
         peet__sync_answer(map, c, 0);
     } else {
@@ -83,6 +86,8 @@ void peet__mutex_release(struct peet_map *map, struct peet_map_object *o, uint64
 
     o->held = 0;
     o->count = 0;
+    if (map->supposed && cycles > o->left_cycles)
+        o->left_cycles = cycles;
     if (!peet__lock_modelled(map))
         next = peet__sync_winner(map, &o->waiters);
     else
@@ -140,6 +145,8 @@ void peet__mutex_reacquire(struct peet_map *map, struct peet_map_context *c, uin
         return;
     peet__heap_remove(&map->sync->timers, c);
     c->wait_result = result;
+    if (cycles > c->asked_cycles)
+        c->asked_cycles = cycles;
     if (peet__lock_modelled(map)) {
         peet__sync_drop_idle(map, o);
         peet__lock_reacquire(map, c, cycles);

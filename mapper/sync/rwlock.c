@@ -98,6 +98,12 @@ static void lock(struct peet_map *map, struct peet_map_core *core, struct peet_m
     o->kind = (uint8_t)args[1];
     if (o->held && o->owner == c->number && !trying) {
         peet__sync_answer(map, c, EDEADLK);
+    } else if ((writing ? !o->held && !o->count : may_read(o, args[1])) && !trying && o->left_cycles && peet__suppose_after(map, core, o, o->left_cycles)) {
+        if (writing)
+            take_write(o, c);
+        else
+            take_read(map, o, c);
+        peet__sync_grant(map, c, o->left_cycles, 0);
     } else if (writing ? !o->held && !o->count : may_read(o, args[1])) {
         if (trying)
             peet__try_succeeds(c);
@@ -162,6 +168,8 @@ void peet__rwlock_unlock(struct peet_map *map, struct peet_map_core *core, struc
         else
             peet__lock_left(c);
         o->held = 0;
+        if (map->supposed && core->clock > o->left_cycles)
+            o->left_cycles = core->clock;
     } else {
         hold = hold_of(map, args[0], c->number, 0);
         if (!hold) {

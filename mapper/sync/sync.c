@@ -110,7 +110,7 @@ void peet__sync_drop(struct peet_map *map, struct peet_map_object *o)
 
 static int is_idle(const struct peet_map_object *o)
 {
-    return !o->held && !o->valued && !o->waiters.n && !o->readers.n &&
+    return !o->held && !o->valued && !o->left_cycles && !o->waiters.n && !o->readers.n &&
         (o->key.type == PEET_SYNC_BARRIER ? !o->barrier.away : !o->count);
 }
 
@@ -154,7 +154,9 @@ int peet__sync_wait(struct peet_map *map, struct peet_map_core *core, struct pee
     }
     c->state = PEET_MAP_BLOCKED;
     c->waiting = o;
-    c->wait_since = core->clock;
+    c->wait_since = c->asked_cycles = core->clock;
+    if (__builtin_expect(map->supposed != NULL, 0))
+        peet__suppose_wait(map, core, o);
     if (heap)
         peet__sync_queue(map, heap, c);
     if (deadline != PEET_NEVER) {
@@ -214,6 +216,8 @@ void peet__sync_grant(struct peet_map *map, struct peet_map_context *c, uint64_t
     peet__heap_remove(&map->sync->timers, c);
     if (c->queue)
         peet__heap_remove(c->queue, c);
+    if (__builtin_expect(map->supposed != NULL, 0))
+        cycles = peet__suppose_grant(map, c, c->waiting, cycles);
     c->waiting = NULL;
     c->wait_result = result;
     c->granting = 1;

@@ -63,6 +63,9 @@ void peet__heap_clear(struct peet_map_heap *heap);
 
 /* ---- objects */
 
+/** Do waits for an object take no time (engine/suppose.c)? */
+enum peet_supposed { PEET_SUPPOSED_UNKNOWN, PEET_SUPPOSED_KNOWN /* they do */, PEET_SUPPOSED_FREE };
+
 struct peet_map_key {
     uint64_t address;
     uint64_t type;
@@ -78,6 +81,8 @@ struct peet_map_object {
     uint8_t held;                 /* mutex, rwlock (by a writer), once: by owner */
     uint8_t kind;                 /* enum peet_mutex_kind, peet_rwlock_kind */
     uint8_t valued;               /* SYNC_INIT gave it a value that must be kept */
+    uint8_t supposed;             /* enum peet_supposed */
+    uint64_t left_cycles;         /* mutex, rwlock, where something is supposed: when it was last given back */
     uint64_t count;               /* mutex: times locked; rwlock: readers; barrier: how many; semaphore: its value */
     union {
         struct {
@@ -121,7 +126,7 @@ struct peet_map_contended {
 struct peet_map_thread {
     uint32_t number;
     uint8_t detached;
-    uint64_t created_cycle;
+    uint64_t created_cycle, over_cycle;
     UT_hash_handle hh;
     struct peet_map_context *context; /* NULL: it is over */
     struct peet_map_context *joiner;

@@ -112,8 +112,13 @@ void peet__thread_join(struct peet_map *map, struct peet_map_core *core, struct 
     } else if (t->detached || t->joiner) {
         peet__sync_answer(map, c, EINVAL);
     } else if (!t->context) {
+        const uint64_t over = t->over_cycle;
+
         forget(map, t);
-        peet__sync_answer(map, c, 0);
+        if (map->supposed && peet__suppose_after(map, core, NULL, over))
+            peet__sync_grant(map, c, over, 0);
+        else
+            peet__sync_answer(map, c, 0);
     } else if (peet__sync_wait(map, core, NULL, NULL, args[1])) {
         t->joiner = c;
     }
@@ -157,6 +162,7 @@ void peet__thread_over(struct peet_map *map, struct peet_map_context *c, uint64_
         return;
     c->thread = NULL;
     t->context = NULL;
+    t->over_cycle = cycles;
     s->live_threads--;
     joiner = t->joiner;
     if (joiner || t->detached)

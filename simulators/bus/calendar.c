@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int peet__bus_calendar_init(struct calendar *cal, enum bus_arbitration arbitration, unsigned hws, uint64_t window_cycles)
+int peet__bus_calendar_init(struct calendar *cal, enum bus_arbitration arbitration, unsigned hws, uint64_t window_cycles, int apart)
 {
     memset(cal, 0, sizeof *cal);
     cal->arbitration = arbitration;
@@ -12,7 +12,9 @@ int peet__bus_calendar_init(struct calendar *cal, enum bus_arbitration arbitrati
     cal->hws = hws;
     cal->last_hw = hws - 1; /* round robin begins with 0 */
     peet_sim_windows_init(&cal->windows, window_cycles);
-    cal->slots = malloc(2 * CALENDAR_SLOTS * sizeof *cal->slots);
+    cal->apart = apart;
+    cal->room = apart ? CALENDAR_SLOTS_APART : CALENDAR_SLOTS;
+    cal->slots = malloc(2 * (size_t)cal->room * sizeof *cal->slots);
     cal->lost_cycles = calloc(hws, sizeof *cal->lost_cycles);
     cal->losers = calloc(hws, sizeof *cal->losers);
     cal->mark = calloc(hws, sizeof *cal->mark);
@@ -40,7 +42,7 @@ static void settle_first(struct calendar *cal, uint64_t windows_end)
 
 void peet__bus_calendar_settle(struct calendar *cal, uint64_t now)
 {
-    while (cal->n && cal->slots[cal->first].end <= now)
+    while (cal->n && !cal->apart && cal->slots[cal->first].end <= now)
         settle_first(cal, UINT64_MAX);
 }
 
@@ -143,7 +145,7 @@ uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned hw, uint64_t 
         if (i && cal->slots[cal->first + i - 1].end > at)
             at = cal->slots[cal->first + i - 1].end;
     }
-    if (cal->n == CALENDAR_SLOTS) {
+    if (cal->n == cal->room) {
         settle_first(cal, UINT64_MAX);
         if (i)
             i--;

@@ -14,8 +14,8 @@
 enum bus_arbitration { ARBITRATION_FCFS, ARBITRATION_RR, ARBITRATION_FIXED };
 #define BUS_ARBITRATION_NAMES "fcfs|rr|fixed"
 
-/* Transactions kept at most; the oldest of more is final. */
-enum { CALENDAR_SLOTS = 4096 };
+/* Transactions kept at most; the oldest of more is final.  More of them where hardware contexts act far out of the order of their times. */
+enum { CALENDAR_SLOTS = 4096, CALENDAR_SLOTS_APART = 65536 };
 
 struct calendar_slot {
     uint64_t request, start, end;
@@ -30,7 +30,9 @@ struct calendar {
     int unsorted;                 /* transactions are not (or not all) in the order of their requests */
     uint64_t open_from;           /* sole: busy from here to final_until, and not in the windows yet */
     uint32_t first, n;            /* slots[first .. first + n) in the order of their start */
-    struct calendar_slot *slots;  /* 2 * CALENDAR_SLOTS */
+    struct calendar_slot *slots;  /* 2 * room */
+    uint32_t room;
+    int apart;                    /* nothing is settled before there is no room */
     uint64_t final_until;         /* the bus is settled before this time */
     uint32_t last_hw;             /* owner of the last settled transaction */
     uint64_t busy_cycles, transactions;
@@ -40,8 +42,8 @@ struct calendar {
     struct peet_sim_windows windows;
 };
 
-/** Returns: 0, or -1 without memory (fini is safe then) */
-int peet__bus_calendar_init(struct calendar *cal, enum bus_arbitration arbitration, unsigned hws, uint64_t window_cycles);
+/** @apart: requests come far out of the order of their times.  Returns: 0, or -1 without memory (fini is safe then) */
+int peet__bus_calendar_init(struct calendar *cal, enum bus_arbitration arbitration, unsigned hws, uint64_t window_cycles, int apart);
 void peet__bus_calendar_fini(struct calendar *cal);
 
 /** peet__bus_calendar_settle() - no request before @now will come any more */

@@ -195,7 +195,8 @@ static void *bus_create(const struct peet_env *env, const union peet_value *v)
     }
     b->hw = calloc(b->nhw, sizeof *b->hw);
     if (!b->hw || peet__bus_caches_init(b) ||
-        peet__bus_calendar_init(&b->calendar, (enum bus_arbitration)v[PARAM_ARBITRATION].u64, b->nhw, v[PARAM_WINDOW].u64) ||
+        peet__bus_calendar_init(&b->calendar, (enum bus_arbitration)v[PARAM_ARBITRATION].u64, b->nhw, v[PARAM_WINDOW].u64,
+            env->times_apart != 0) ||
         (b->classify && peet__bus_classify_init(b)) || (b->check && peet__bus_check_init(b))) {
         env->fail(env, "out of memory for %u caches of %llu bytes", b->ncaches, (unsigned long long)b->cache_bytes);
         bus_destroy(b);

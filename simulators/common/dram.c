@@ -14,6 +14,8 @@ int peet_sim_dram_init(struct peet_sim_dram *d, const struct peet_sim_dram_confi
     d->config = *config;
     d->banks = calloc(nbanks, sizeof *d->banks);
     d->buses = calloc(config->channels, sizeof *d->buses);
+    for (size_t i = 0; d->buses && i < config->channels; i++)
+        d->buses[i].apart = config->apart;
     for (size_t i = 0; d->banks && i < nbanks; i++)
         for (int p = 0; p < PEET_SIM_DRAM_PERIODS; p++)
             d->banks[i].periods[p].row = UINT64_MAX;
@@ -75,11 +77,16 @@ uint64_t peet_sim_dram_access(struct peet_sim_dram *d, uint64_t address, int wri
     uint64_t row = in_channel / lines_of_row / nbanks, column, data, asked = now;
     uint64_t number = (in_channel / lines_of_row ^ row) % nbanks;
     struct peet_sim_dram_bank *bank = &d->banks[channel * nbanks + number];
-    struct peet_sim_dram_period *p;
+    struct peet_sim_dram_period *p, fleeting; /* a row that was open for this request alone, long before what is known */
 
     now = refreshed(d, now + c->overhead_cycles / 2);
     p = open_row(d, bank, row, now);
-    if (p) {
+    if (!p && c->apart && bank->periods->row != UINT64_MAX && now + c->row_active_cycles + c->precharge_cycles < bank->periods->activated) {
+        fleeting = (struct peet_sim_dram_period){ .row = row, .activated = now, .open_from = now + c->activate_cycles };
+        p = &fleeting;
+        d->stats.row_empty++;
+        column = p->open_from;
+    } else if (p) {
         d->stats.row_hits++;
         column = later(now, p->open_from);
     } else {

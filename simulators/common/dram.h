@@ -27,6 +27,7 @@ struct peet_sim_dram_config {
     uint32_t burst_cycles;            /* the data bus, for one line */
     uint32_t refresh_every_cycles, refresh_cycles; /* tREFI, tRFC; 0: never */
     uint32_t overhead_cycles;         /* controller and way to it, both ways */
+    int apart;                        /* requests may also come long after later ones (server.h) */
 };
 
 /** A time during which a bank has a row open. */

@@ -14,6 +14,8 @@ int peet_sim_network_init(struct peet_sim_network *n, const struct peet_sim_netw
     n->config = *config;
     n->links = calloc((size_t)config->nodes * DIRECTIONS, sizeof *n->links);
     n->columns = calloc(config->nodes, sizeof *n->columns);
+    for (size_t i = 0; n->links && i < (size_t)config->nodes * DIRECTIONS; i++)
+        n->links[i].apart = config->apart;
     for (uint32_t i = 0; n->columns && config->columns && i < config->nodes; i++)
         n->columns[i] = i % config->columns;
     return n->links && n->columns ? 0 : -1;

@@ -23,6 +23,7 @@ struct peet_sim_network_config {
     uint32_t columns;     /* MESH: 1..nodes; the last row may be shorter, and then routes pass by the rows above */
     uint32_t hop_cycles;  /* router and link */
     uint32_t flit_bytes;  /* >= 1: what a link carries in a cycle */
+    int apart;            /* messages may also come long after later ones (server.h) */
 };
 
 struct peet_sim_network {

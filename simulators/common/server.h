@@ -25,6 +25,7 @@ struct peet_sim_server {
     uint32_t first, ngaps;  /* gaps: as many from the first on, in order of time; they wander through the room */
     struct peet_sim_server_gap gaps[PEET_SIM_SERVER_ROOM];
     uint64_t busy_cycles, waited_cycles, requests;
+    int apart;              /* requests may also come long after later ones: what comes before all gaps that are remembered is served at once */
 };
 
 /** Room for one more gap behind the last.  Returns: the first */
@@ -73,6 +74,8 @@ static inline uint64_t peet__sim_server_fill(struct peet_sim_server *s, uint64_t
         }
         return start;
     }
+    if (s->apart && now + cycles <= (s->ngaps ? gaps[0].from : s->free_from))
+        return now;
     now = s->free_from;
     s->free_from += cycles;
     return now;

@@ -42,7 +42,7 @@ static int init_wires(struct numa *n, const char *distances, uint32_t hop_cycles
     const uint32_t k = n->nnodes;
     if (n->wires != WIRES_TABLE) {
         struct peet_sim_network_config config = {
-            n->wires == WIRES_RING ? PEET_SIM_RING : PEET_SIM_MESH, k, 1, hop_cycles, n->link_bytes};
+            n->wires == WIRES_RING ? PEET_SIM_RING : PEET_SIM_MESH, k, 1, hop_cycles, n->link_bytes, n->env->times_apart != 0};
         while (config.columns * config.columns < k)
             config.columns++;
         if (*distances) {
@@ -78,12 +78,15 @@ int peet__numa_nodes_init(struct numa *n, const char *distances, uint32_t hop_cy
         .precharge_cycles = memory->cas_cycles,
         .row_active_cycles = memory->cas_cycles * 5 / 2,
         .burst_cycles = memory->burst_cycles,
-        .overhead_cycles = memory->overhead_cycles};
+        .overhead_cycles = memory->overhead_cycles,
+        .apart = n->env->times_apart != 0};
     int failed = 0;
     peet_sim_linemap_init(&n->pages, sizeof(uint32_t));
     n->nodes = calloc(n->nnodes, sizeof *n->nodes);
     for (uint32_t i = 0; n->nodes && !n->flat && i < n->nnodes; i++)
         failed |= peet_sim_dram_init(&n->nodes[i].dram, &dram);
+    for (uint32_t i = 0; n->nodes && i < n->nnodes; i++)
+        n->nodes[i].controller.apart = n->nodes[i].port.apart = n->env->times_apart != 0;
     if (n->nodes && !failed) {
         failed = init_wires(n, distances, hop_cycles);
         if (failed == 0 || failed == -1)

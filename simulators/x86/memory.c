@@ -88,7 +88,7 @@ static int network_init(struct x86_memory *m)
 {
     uint32_t nodes = m->places > m->nslices ? m->places : m->nslices, columns = 1;
     struct peet_sim_network_config config = { .topology = m->config.topology == X86_MESH ? PEET_SIM_MESH : PEET_SIM_RING, .nodes = nodes,
-        .hop_cycles = (uint32_t)m->config.hop_cycles, .flit_bytes = (uint32_t)m->config.flit_bytes };
+        .hop_cycles = (uint32_t)m->config.hop_cycles, .flit_bytes = (uint32_t)m->config.flit_bytes, .apart = m->env->times_apart != 0 };
 
     while (columns * columns < nodes)
         columns++;
@@ -108,7 +108,8 @@ static int dram_init(struct x86_memory *m)
         .activate_cycles = (uint32_t)g->dram_activate_cycles, .precharge_cycles = (uint32_t)g->dram_precharge_cycles,
         .row_active_cycles = (uint32_t)g->dram_row_active_cycles, .burst_cycles = (uint32_t)g->dram_burst_cycles,
         .refresh_every_cycles = g->dram_refresh ? (uint32_t)g->dram_refresh_every_cycles : 0,
-        .refresh_cycles = g->dram_refresh ? (uint32_t)g->dram_refresh_cycles : 0, .overhead_cycles = (uint32_t)g->dram_overhead_cycles };
+        .refresh_cycles = g->dram_refresh ? (uint32_t)g->dram_refresh_cycles : 0, .overhead_cycles = (uint32_t)g->dram_overhead_cycles,
+        .apart = m->env->times_apart != 0 };
 
     return peet_sim_dram_init(&m->dram, &config);
 }
@@ -178,12 +179,14 @@ static int all_init(struct x86_memory *m)
         return -1;
     for (uint32_t i = 0; i < m->ncores && !failed; i++) {
         m->cores[i].number = i;
+        m->cores[i].l2.port.apart = m->env->times_apart != 0;
         failed = core_init(m, &m->cores[i]);
     }
     if (m->has_l3 && m->classify)
         failed |= peet_sim_shadow_init(&m->l3_shadow, (uint32_t)(m->nslices * g->l3_slice_bytes / g->line_bytes));
     for (uint32_t i = 0; i < m->nslices && !failed; i++) {
         m->slices[i].l3.number = m->nlevels;
+        m->slices[i].l3.port.apart = m->env->times_apart != 0;
         if (m->has_l3)
             failed = level_init(m, &m->slices[i].l3, g->l3_slice_bytes, g->l3_ways, g->l3_replacement, 0, m->nlevels, g->seed + 7 * i);
     }

@@ -101,6 +101,10 @@ static void shared(const struct x86_memory *m, const struct peet_env *env, struc
     for (uint32_t i = 0; i < m->dram.config.channels; i++)
         busy += m->dram.buses[i].busy_cycles;
     env->stats_u64(env, n, "bus_busy_cycles", busy);
+    env->stats_u64(env, n, "dram_cas_cycles", m->dram.config.cas_cycles); /* as the preset has them, by their parameters' names */
+    env->stats_u64(env, n, "dram_activate_cycles", m->dram.config.activate_cycles);
+    env->stats_u64(env, n, "dram_precharge_cycles", m->dram.config.precharge_cycles);
+    env->stats_u64(env, n, "dram_overhead_cycles", m->dram.config.overhead_cycles);
 }
 
 /** Counts in windows of time, all of the same width; not many, since people look at them. */

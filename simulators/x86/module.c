@@ -223,6 +223,12 @@ static inline void run(struct x86_thread *t, const struct x86_code *code, const 
         x86_core_block(t, code, values);
 }
 
+/** The thread's own time at the run's time @now: without what is supposed to have passed more, or less, than it took here. */
+static inline uint64_t own_time(const struct x86 *x, const struct x86_thread *t, uint64_t now)
+{
+    return __builtin_expect(!x->env->times_apart, 1) || now == UINT64_MAX ? now : now - (uint64_t)x->env->supposed(x->env, t->hw);
+}
+
 static uint64_t x86_blocks(void *self, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until,
     size_t *out_done)
 {
@@ -230,6 +236,8 @@ static uint64_t x86_blocks(void *self, unsigned hw, const struct peet_block_even
     struct x86_thread *t = &x->threads[hw];
     size_t i = 0;
 
+    now = own_time(x, t, now);
+    until = own_time(x, t, until);
     x86_core_begin(t, events->context, now);
     do {
         const struct x86_code *code = x86_core_code(x, events[i].block);
@@ -272,6 +280,8 @@ static uint64_t x86_loop(void *self, unsigned hw, const struct peet_block_event 
         return 0;
     if (nvalues)
         memcpy(x->values, event->values, nvalues * sizeof *x->values);
+    now = own_time(x, t, now);
+    until = own_time(x, t, until);
     x86_core_begin(t, event->context, now);
     for (;;) {
         run(t, code, x->values);
@@ -346,6 +356,7 @@ static uint64_t x86_abstract(void *self, unsigned hw, const struct peet_abstract
         x->env->fail(x->env, "out of memory for %u contexts", event->context);
         return 0;
     }
+    now = own_time(x, t, now);
     switch (event->type) {
     case PEET_ABSTRACT_CONTEXT_START:
     case PEET_ABSTRACT_DOALL_START:
@@ -397,6 +408,8 @@ static void x86_finish(void *self, uint64_t end_cycles)
 {
     struct x86 *x = self;
 
+    for (unsigned i = 0; x->env->times_apart && i < x->nthreads; i++)
+        end_cycles = x->threads[i].frontier > end_cycles ? x->threads[i].frontier : end_cycles;
     x->end_cycles = end_cycles;
     for (unsigned i = 0; i < x->nthreads; i++) {
         struct x86_thread *t = &x->threads[i];

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# peet whatif on programs whose answers are known: an unbalanced loop, a lock that serialises half, a false share, memory that is half as far.
+# peet whatif on programs whose answers are known: an unbalanced loop, a lock that serialises half, a false share, memory that is half as far, phases of
+# unequal length between barriers, a function that takes half of its time.
 . "$(dirname "$0")/../lib.sh"
 cat >subject.c <<'C'
 #include <pthread.h>
@@ -21,16 +22,42 @@ static void *half(void *arg)
     }
     return arg;
 }
+static pthread_barrier_t barrier;
+/* each thread has 1, 2, 3 and 4 parts to do, in another order, so that one has 4 in each phase */
+static void *phases(void *arg)
+{
+    long me = (long *)arg - &counters[0].a;
+    for (int i = 0; i < 8; i++) {
+        unit(500 * (((me / (long)(sizeof counters[0] / sizeof(long)) + i) & 3) + 1));
+        pthread_barrier_wait(&barrier);
+    }
+    return 0;
+}
+static void *both(void *arg)
+{
+    for (int i = 0; i < 8; i++) {
+        pthread_mutex_lock(&lock);
+        unit(500);
+        pthread_mutex_unlock(&lock);
+        pthread_barrier_wait(&barrier);
+    }
+    return arg;
+}
 static void *share(void *arg) { volatile long *mine = arg; for (int i = 0; i < 2000; i++) ++*mine; return 0; }
+static void *(*body(const char *what))(void *)
+{
+    return !strcmp(what, "phases") ? phases : !strcmp(what, "both") ? both : !strcmp(what, "lock") ? half : !strcmp(what, "share") ? share : 0;
+}
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
     pthread_t t[4];
     if (!strcmp(what, "loop"))
         peet_doall(0, 32, PEET_DOALL_DEFAULT, 0, part, NULL);
-    for (int i = 0; i < 4 && (!strcmp(what, "lock") || !strcmp(what, "share")); i++)
-        pthread_create(&t[i], 0, *what == 'l' ? half : share, &counters[i]);
-    for (int i = 0; i < 4 && (!strcmp(what, "lock") || !strcmp(what, "share")); i++)
+    pthread_barrier_init(&barrier, 0, 4);
+    for (int i = 0; i < 4 && body(what); i++)
+        pthread_create(&t[i], 0, body(what), &counters[i]);
+    for (int i = 0; i < 4 && body(what); i++)
         pthread_join(t[i], 0);
     for (long i = 0; i < (1 << 16) && !strcmp(what, "walk"); i += 64)
         walked[i]++;
@@ -46,10 +73,18 @@ whatif -d lock --try cores=1 --try cores=2 --try lock-model=ticket --cores 4 -- 
 whatif -d share --try pad=counters:64 --machine bus,line=64 --cores 4 -- ./subject share
 whatif -d walk --try machine.memory_latency_cycles=20 --machine bus,memory_latency_cycles=40,line=64 -- ./subject walk
 whatif -d wide --wide --top 1 --machine bus --cores 2 -- ./subject lock
+# nobody waits: on any machine. A processor is left for main()
+for machine in ideal bus numa x86; do
+    whatif -d free.$machine --try free=lock --try free=locks --try scale=unit:0.5 --try scale=unit:2 --try cores=1 --machine $machine --cores 5 -- ./subject lock
+    whatif -d phases.$machine --try free=barriers --try free=barrier --machine $machine --cores 5 -- ./subject phases
+    whatif -d both.$machine --try free=barriers --try free=barriers+free=lock --machine $machine --cores 5 -- ./subject both
+done
+must timeout -k 1 60 "$peet" run -q --observe profile -d profiled -- ./subject lock
+whatif -d exact --try scale=unit:0.5 --try scale=unit:0 --try scale=half:0.25+scale=unit:0.75 -- ./subject lock
 python3 - <<'PY' || fail "the gains are not those that are known"
 import json
 def cycles(name): return {r["what"]: r["cycles"] for r in json.load(open(name + "/whatif.json"))["runs"]}
-def near(a, b, part=0.06): assert abs(a - b) <= part * b, (a, b)
+def near(a, b, part=0.06): assert abs(a - b) <= part * b, (a, b, c)
 c = cycles("loop")
 u = c["as it is"] / 32000 # the unit: 8 times 4000 one after the other
 near(c["schedule=dynamic + chunk=1"], (8 * 4000 + 24 * 100) / 4 * u, 0.12)
@@ -62,8 +97,25 @@ c = cycles("share")
 assert c["pad=counters:64"] * 3 < c["as it is"], c
 a, b = (json.load(open("walk/%d/stats.json" % i)) for i in (0, 1))
 assert a["time"]["cycles"] - b["time"]["cycles"] == 20 * a["bus"]["memory"]["reads_lines"], "each line comes 20 cycles sooner"
+for machine in "ideal", "bus", "numa", "x86":
+    c = cycles("free." + machine)
+    near(c["free=lock"], c["cores=1"] / 4, 0.08)
+    assert c["free=lock"] == c["free=locks"] and c["as it is"] > 1.8 * c["free=lock"]
+    near(c["scale=unit:0.5"], c["as it is"] / 2, 0.12)
+    near(c["scale=unit:2"], c["as it is"] * 2, 0.12)
+    c = cycles("phases." + machine)
+    near(c["free=barriers"], c["as it is"] * 10 / 16, 0.05)
+    assert c["free=barrier"] == c["free=barriers"]
+    c = cycles("both." + machine)
+    near(c["free=barriers"], c["as it is"], 0.05) # the lock serialises it all, with barriers or without
+    near(c["free=barriers + free=lock"], c["as it is"] / 4, 0.2)
+profile = {f["name"]: f["cycles"] for f in json.load(open("profiled/stats.json"))["profile"]["functions"]}
+c = cycles("exact")
+for what, saved in (("scale=unit:0.5", profile["unit"] / 2), ("scale=unit:0", profile["unit"]),
+                    ("scale=half:0.25 + scale=unit:0.75", profile["unit"] / 4 + profile["half"] * 3 / 4)):
+    assert abs(c["as it is"] - saved - c[what]) <= 2, (what, c, profile)
 wide = cycles("wide")
-for what in ("cores=4", "machine.memory_latency_cycles=5", "lock-model=tas", "lock-model=mcs"):
+for what in ("cores=4", "half the memory's latency", "lock-model=tas", "lock-model=mcs", "free locks", "free lock", "unit in half the time"):
     assert what in wide, (what, wide)
 PY
 # the table begins with the run as it is, then goes by gain
@@ -71,4 +123,12 @@ awk 'NR > 2 && /%/ { sub(/ %/, ""); for (i = 1; i <= NF; i++) if ($i ~ /^-?[0-9]
     fail "not by gain: $(cat table.txt)"
 "$peet" whatif --try nosuch=3 -- ./subject 2>message && fail "an unknown change"
 grep -q "cannot be tried" message || fail "no advice: $(cat message)"
+# names that are not there, and what does not go together
+refused() { "$peet" run -q -d refused "${@:2}" -- ./subject lock 2>message && fail "$*"; grep -q "$1" message || fail "$*: $(cat message)"; }
+refused "no function 'nosuch'" --scale nosuch:0.5
+refused "lock or barrier 'nosuch'" --free nosuch --cores 4
+refused 'FUNCTION:FACTOR' --scale unit
+refused 'FUNCTION:FACTOR' --scale unit:-1
+refused 'FUNCTION:FACTOR' --scale unit:nan
+refused 'lock-model=none' --free lock --lock-model ttas
 exit 0

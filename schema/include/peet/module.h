@@ -14,7 +14,7 @@
  * CHANGES
  *   1  first version
  *   2  memory reports, data structures, processors' costs, blocks taken by peet itself (all at the ends of their structs)
- *   3  the machine's frequency, notes to the user (at the end of struct peet_env)
+ *   3  the machine's frequency, notes to the user, times apart (at the end of struct peet_env)
  */
 #ifndef PEET_MODULE_H
 #define PEET_MODULE_H
@@ -569,6 +569,11 @@ struct peet_env {
     void (*set_frequency)(const struct peet_env *, uint64_t hz);
     /** note() - one line to the user, on the terminal; not for what belongs into the statistics */
     void (*note)(const struct peet_env *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+    uint32_t times_apart;    /* machines: the run supposes what is not so (peet whatif).  Hardware contexts act out of the order of their times, also by
+                                much: what one does may come before what another one did already */
+    /** supposed() - so much more time (or less, if negative) has passed on a hardware context than its machine said, by functions that are supposed
+     *  to take a multiple of theirs.  0 unless times_apart */
+    int64_t (*supposed)(const struct peet_env *, unsigned hw);
 };
 
 /* ------------------------------------------------------------------------------------------ descriptor */

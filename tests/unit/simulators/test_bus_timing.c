@@ -130,7 +130,7 @@ static void test_saturation(void)
 static struct calendar *calendar(enum bus_arbitration arbitration, unsigned hws)
 {
     static struct calendar cal;
-    CU_ASSERT_FATAL(peet__bus_calendar_init(&cal, arbitration, hws, 100) == 0);
+    CU_ASSERT_FATAL(peet__bus_calendar_init(&cal, arbitration, hws, 100, 0) == 0);
     return &cal;
 }
 
@@ -242,8 +242,8 @@ static void test_in_order(void)
     enum { HWS = 6, REQUESTS = 200000 };
     struct calendar fast, slow;
     uint64_t seed = 17, now = 0, settled = 0;
-    CU_ASSERT_FATAL(peet__bus_calendar_init(&fast, ARBITRATION_FCFS, HWS, 1000) == 0);
-    CU_ASSERT_FATAL(peet__bus_calendar_init(&slow, ARBITRATION_FCFS, HWS, 1000) == 0);
+    CU_ASSERT_FATAL(peet__bus_calendar_init(&fast, ARBITRATION_FCFS, HWS, 1000, 0) == 0);
+    CU_ASSERT_FATAL(peet__bus_calendar_init(&slow, ARBITRATION_FCFS, HWS, 1000, 0) == 0);
     slow.unsorted = 1;
     for (unsigned n = 0; n < REQUESTS; n++) {
         const uint64_t time = now + rig_random(&seed, 150), cycles = 1 + rig_random(&seed, 25);

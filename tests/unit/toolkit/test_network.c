@@ -9,7 +9,7 @@
 
 static struct peet_sim_network make(enum peet_sim_topology topology, uint32_t nodes, uint32_t columns)
 {
-    struct peet_sim_network_config config = { topology, nodes, columns, 3, 16 };
+    struct peet_sim_network_config config = { topology, nodes, columns, 3, 16, 0 };
     struct peet_sim_network n;
 
     CU_ASSERT_FATAL(!peet_sim_network_init(&n, &config));
