@@ -9,8 +9,9 @@
 
 const char *peet_cli_class_text(unsigned klass)
 {
-    static const char *const texts[PEET_INSN_CLASSES] = { "other", "move", "int", "int-mul", "int-div", "fp-add", "fp-mul",
+    static const char *const texts[] = { "other", "move", "int", "int-mul", "int-div", "fp-add", "fp-mul",
         "fp-div", "fp-other", "simd", "branch", "jump", "call", "return", "fence", "atomic", "string", "nop", "asm" };
+    _Static_assert(sizeof texts / sizeof *texts == PEET_INSN_CLASSES, "each class has a name");
     return klass < PEET_INSN_CLASSES ? texts[klass] : "unknown";
 }
 

@@ -11,6 +11,12 @@
 #include "bus/bus.h"
 #include "bus/check.h"
 
+/** The protocols of bus, each with its "allocate"; those that write back, and all. */
+#define RIG_WRITE_BACK_PROTOCOLS \
+    {"write-once", "protocol"}, {"synapse", "protocol"}, {"berkeley", "protocol"}, {"illinois", "protocol"}, {"msi", "protocol"}, \
+    {"moesi", "protocol"}, {"firefly", "protocol"}, {"dragon", "protocol"}
+#define RIG_PROTOCOLS RIG_WRITE_BACK_PROTOCOLS, {"through", "no"}, {"through", "yes"}
+
 enum { RIG_PARAMS = 32, RIG_HWS = 64 };
 
 struct rig {

@@ -34,9 +34,7 @@ static const struct shape shapes[] = {
     {4, "640", "4", "0", "fifo", "rr", "1", "1"},
     {6, "768", "16", "3", "lru", "fixed", "0.7", "3"},
 };
-static const char *const protocols[][2] = {{"write-once", "protocol"}, {"synapse", "protocol"}, {"berkeley", "protocol"},
-    {"illinois", "protocol"}, {"msi", "protocol"}, {"moesi", "protocol"}, {"firefly", "protocol"}, {"dragon", "protocol"},
-    {"through", "no"}, {"through", "yes"}};
+static const char *const protocols[][2] = {RIG_PROTOCOLS};
 enum { NPROTOCOLS = sizeof protocols / sizeof *protocols };
 
 struct template {

@@ -23,8 +23,7 @@ static const struct shape shapes[] = {
     {"1KiB", "4", "8", "1", "1", "on"},  /* references of several lines */
     {"32KiB", "1KiB", "8", "1", "1", "on"},
 };
-static const char *const protocols[][2] = {{"write-once", "protocol"}, {"synapse", "protocol"}, {"berkeley", "protocol"},
-    {"illinois", "protocol"}, {"msi", "protocol"}, {"moesi", "protocol"}, {"firefly", "protocol"}, {"dragon", "protocol"}};
+static const char *const protocols[][2] = {RIG_WRITE_BACK_PROTOCOLS};
 enum { NPROTOCOLS = sizeof protocols / sizeof *protocols };
 
 enum { CUTS = 16 };

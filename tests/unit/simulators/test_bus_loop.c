@@ -35,9 +35,7 @@ static const struct shape shapes[] = {
     {6, "2KiB", "128", "0", "lru", "off", "fcfs", "1", "1"},
     {6, "768", "16", "3", "lru", "unified", "rr", "1", "1"},
 };
-static const char *const protocols[][2] = {{"write-once", "protocol"}, {"synapse", "protocol"}, {"berkeley", "protocol"},
-    {"illinois", "protocol"}, {"msi", "protocol"}, {"moesi", "protocol"}, {"firefly", "protocol"}, {"dragon", "protocol"},
-    {"through", "no"}, {"through", "yes"}};
+static const char *const protocols[][2] = {RIG_PROTOCOLS};
 enum { NPROTOCOLS = sizeof protocols / sizeof *protocols };
 
 /* As the mapper does it: the cost, then what was asked for. */

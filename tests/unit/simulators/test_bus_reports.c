@@ -29,9 +29,7 @@ static const struct shape shapes[] = {
     {5, "768", "16", "3", "lru", "split", "fixed", "off"},
     {16, "1KiB", "32", "2", "random", "off", "fcfs", "on"},
 };
-static const char *const protocols[][2] = {{"write-once", "protocol"}, {"synapse", "protocol"}, {"berkeley", "protocol"},
-    {"illinois", "protocol"}, {"msi", "protocol"}, {"moesi", "protocol"}, {"firefly", "protocol"}, {"dragon", "protocol"},
-    {"through", "no"}, {"through", "yes"}};
+static const char *const protocols[][2] = {RIG_PROTOCOLS};
 enum { NPROTOCOLS = sizeof protocols / sizeof *protocols };
 
 /* What an observer could add up. */

@@ -15,9 +15,7 @@ struct setup {
     const char *cache, *line, *ways, *replacement, *fetch, *arbitration;
 };
 
-static const char *const protocols[][2] = {{"write-once", "protocol"}, {"synapse", "protocol"}, {"berkeley", "protocol"},
-    {"illinois", "protocol"}, {"msi", "protocol"}, {"moesi", "protocol"}, {"firefly", "protocol"}, {"dragon", "protocol"},
-    {"through", "no"}, {"through", "yes"}};
+static const char *const protocols[][2] = {RIG_PROTOCOLS};
 enum { NPROTOCOLS = sizeof protocols / sizeof *protocols };
 
 static const struct setup shapes[] = {
