@@ -24,7 +24,7 @@ find ${folders% docs} dev -type f \( -name '*.[chS]' -o -name '*.cpp' -o -name '
 
 # `folder/file.c`, `function()` in these pages; the example of a new machine is not there.
 words=$(grep -rhoE --include='*.[chS]' --include='*.cpp' '[A-Za-z_][A-Za-z_0-9]*' $folders | sort -u)
-for page in CONTRIBUTING.md docs/ARCHITECTURE.md docs/ENGINE.md docs/WALKS.md; do
+for page in CONTRIBUTING.md docs/ARCHITECTURE.md docs/ENGINE.md docs/WALKS.md docs/WORDS.md; do
     while IFS= read -r name; do
         case $name in
         *'<'* | *' '* | *'{'* | simulators/tiny/*) ;;
