@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Executed blocks on their way to the modules and into the counts: one by one, and by the batch as they were decoded.
- * Called by the engine in map.c and by the pull form; turns of a loop are in loops.c.
+ * Executed blocks on their way to the machine, to the observers and into the counts, without machine code
+ * (engine/direct.c has that way).
+ *
+ * Blocks come in batches, as they were decoded.  A machine or observer with blocks() gets many in one call; one without
+ * gets block() for each.  Counts go by block: executions[id] is raised by one, and everything else that is the same in
+ * each execution is multiplied out at the end.  Called by map.c, and by pull.c for machines in pull form.  loops.c
+ * takes events of several iterations.
  */
 #include "state/map.h"
 

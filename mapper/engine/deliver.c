@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Instances of modules and the services that they get.
+ * Modules: how an instance is made from its descriptor and parameters, and the services of struct peet_env that it
+ * calls.
+ *
+ * A module that does what it must not (a service at the wrong time, a value out of range) ends the run with a message
+ * that names it.  Its results are not asked for.  A follower is a machine that looks on: its failures are reported with
+ * its number.
  */
 #include "state/map.h"
 #include "consistency/consistency.h"

@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engine: whose turn it is, what it does, and the books.  A winner tree holds when each hardware
- * context acts next; the one that acts goes on without touching the tree while no other is due.
+ * The engine: which hardware context acts, what its context does next, and the books.
+ *
+ * A winner tree (Knuth, The Art of Computer Programming 3, 5.4.1) holds the time at which each hardware context acts
+ * next.  engine() takes the least one; act() lets that hardware context act.  peet__map_produce() says what its context
+ * does next.
+ *
+ *   1. A key in the tree is the time of the hardware context's next event.  An idle hardware context has the key
+ *      PEET_MAP_NEVER.
+ *   2. Leaf 0 is the heap of arrivals (policy.c): at equal times, arrivals come before hardware contexts, and lower
+ *      indices before higher ones.
+ *   3. While a hardware context acts, its key is out of date.  It acts until another one is due or `attention` says
+ *      that keys have changed; then its key is set.  So the tree is not touched for each event.
+ *   4. The machine says how long an event takes, the observers see it at the time at which it begins, the clock goes
+ *      on, and then it is performed.
  */
 #include "state/map.h"
 #include "consistency/consistency.h"

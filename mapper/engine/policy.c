@@ -2,9 +2,11 @@
 /*
  * Who is next: what becomes ready when, and which work a free hardware context takes.
  *
- * Everything that becomes ready passes through one heap ordered by time and then by order of arrival,
- * so the ready list is in order of readiness however far hardware contexts have run ahead.  The heap
- * is leaf 0 of the winner tree: at equal times arrivals come before any hardware context acts.
+ *   1. Everything that becomes ready (a context, a loop) passes through one heap of arrivals, ordered by time and then
+ *      by order of arrival.  So the list of ready contexts is in order of readiness, however far the hardware contexts
+ *      have come.
+ *   2. The heap is leaf 0 of the winner tree: at equal times arrivals come before any hardware context acts.
+ *   3. A deadline (sync/sync.c) comes before an arrival of the same time.
  */
 #include "state/map.h"
 #include "sync/sync.h"

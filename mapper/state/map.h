@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of a run: contexts, hardware contexts, loops, modules, and the services of the engine for those rooms of the mapper that
- * act on it: engine, sync, consistency.  It knows none of them, and nobody outside the mapper includes it.
+ * The state of a run: contexts, hardware contexts, loops, modules.  Also the engine's services for the rooms of the
+ * mapper that change this state: engine, sync, consistency.  This header knows none of these rooms, and nobody outside
+ * the mapper includes it.
+ *
+ * Read struct peet_map_context first, then struct peet_map_core (a hardware context), then struct peet_map.
  */
 #ifndef PEET_MAP_H
 #define PEET_MAP_H

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lock models: what the processor does to lock and unlock a mutex, as references to the machine's memory.
- * Each step is a block of one reference that the machine charges; the step takes effect when its cost has been paid, so who
- * gets the lock is decided by when references are through.
+ * Lock models: what a processor does to lock and unlock a mutex, as references to the machine's memory.
  *
  *     tas     MODIFY lock until it was free                        unlock: STORE lock
- *     ttas    LOAD lock until it is free, then MODIFY as tas        unlock: STORE lock
- *     ticket  MODIFY lock (draw), LOAD lock until served            unlock: STORE lock
- *     mcs     STORE own node, MODIFY lock; if taken: STORE the      unlock: LOAD own node; MODIFY lock if nobody
- *             predecessor's node, LOAD own node until it is set             follows, else STORE the successor's node
+ *     ttas    LOAD lock until it is free, then MODIFY as tas       unlock: STORE lock
+ *     ticket  MODIFY lock (draw), LOAD lock until served           unlock: STORE lock
+ *     mcs     STORE own node, MODIFY lock; if taken: STORE the     unlock: LOAD own node; MODIFY lock if nobody
+ *             predecessor's node, LOAD own node until it is set            follows, else STORE the successor's node
  *
- * A waiter stays on its hardware context and looks again and again.  Nodes of mcs are lines at
- * PEET__LOCK_NODES, beyond anything that the subject can have: PEET__LOCK_NODE_BYTES apart,
- * PEET__LOCK_NODES_EACH for each context, one for each lock that it has at a time.
+ * tas and ttas: Rudolph and Segall, ISCA 1984.  ticket and mcs: Mellor-Crummey and Scott, ACM TOCS 9(1), 1991.
+ *
+ *   1. Each step is a block of one reference, which the machine charges.  The step takes effect when its cost has been
+ *      paid.  So the order in which references end decides who gets the lock.
+ *   2. A waiter stays on its hardware context, and repeats its LOAD or MODIFY.
+ *   3. A node of mcs is a line at PEET__LOCK_NODES, where the subject has no memory.  Nodes are PEET__LOCK_NODE_BYTES
+ *      apart.  A context has PEET__LOCK_NODES_EACH of them, one for each lock that it holds or waits for.
  */
 #include "sync/sync.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all kinds of synchronisation share: the table of objects, waits and their ends, deadlines, the
- * choice among waiters, misuse; and the way from a request to the file that knows its kind.
+ * Synchronisation: what all kinds of objects and waits share.  The table of objects, waits and their grants, deadlines,
+ * the choice among waiters, misuse, and the table that leads from a request to the file of its kind.  sync.h has the
+ * rules.
  */
 #include "base/splitmix.h"
 #include "sync/sync.h"

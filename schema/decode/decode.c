@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The decoder: raw words and schema in, events out.  Invariant: after each record the tracked registers
- * hold what the compiler planned as known at that block's exit, so that the next block's forms find
- * what they refer to.  Blocks without a record (a last jump, alignment padding) are told from what
- * comes next.
+ * The decoder: raw words and schema in, events out.  decode.h has its rules.  next_block() decodes one block; peet_decode_batch()
+ * and peet_decode_direct() enter machine code as far as there is some, and call next_block() for the rest.
  */
 #include "decode/decode.h"
 #include "jit/direct.h"

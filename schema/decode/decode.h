@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From raw words to events.  A *decode state* is what the decoder remembers of one software context between records.
- * Callers: the mapper's host side (live), tests.  Nothing here runs the subject.
+ * From raw words to events.  A *decode state* is what the decoder remembers of one software context between records: followed
+ * registers, and the place in the program.  Callers: the mapper's source of events, and tests.  Nothing here runs the subject.
+ *
+ *     peet_decode_next()     one event; the plain meaning of the words
+ *     peet_decode_batch()    blocks in batches, with machine code that only decodes (jit/native.c)
+ *     peet_decode_direct()   machine code that also does the machine's part (jit/direct.c); peet_decode_undo() goes back
+ *
+ *   1. After each record the followed registers hold what the compiler planned as known at that block's exit.  The forms of the
+ *      next block's addresses refer to them.
+ *   2. A block without a record (a last jump, alignment padding) is a *tail*: the next word says whether it was executed.
+ *   3. A record is never cut: the words of a turn end where a record ends.
+ *   4. Machine code is entered and left between two records, and leaves everything as decoding block by block would have left it.
  */
 #ifndef PEET_DECODE_H
 #define PEET_DECODE_H

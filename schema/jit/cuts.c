@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks some of whose looks lie in two lines (<peet/direct.h>, struct peet_direct_cut): each way in which the machine says that a block is often cut
- * has a function of machine code, which does what is to be done for its lines, misses and all.  Where a block's looks begin names the function;
- * a block that is cut in a way without one is the machine's other()'s.  Called by looks.c, whose code the functions come back to.
+ * Machine code for executions of a block in which probes lie in two lines (<peet/direct.h>, struct peet_direct_cut).
+ *
+ * A block with several probes can be cut in many ways.  For each way that the machine has met often, there is one
+ * function; it does what is to be done for the lines of that way, misses included.  The name of the function follows
+ * from where the probes begin in their lines.  A way without a function goes to the machine's other().  The code of
+ * looks.c calls these functions, and goes on after them.
  */
 #include "jit/maker.h"
 

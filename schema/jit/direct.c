@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes the code that direct.h describes.  Before each block's code, everything is as decode.c has it between two
- * records; where there is no code, or less than certainty, it leaves there.  The looks of a block are made in their order, each
- * at once with its consequences: a miss is the machine's business, and comes back.
+ * Machine code for blocks that the machine leaves to peet (<peet/direct.h>): it decodes a record, looks its lines up,
+ * adds its time, and jumps to the next.  This file makes the code of a function; looks.c, cuts.c, ranges.c, staying.c
+ * and watch.c make parts of it.
+ *
+ *   1. Before the code of each block, registers and memory are as decode.c has them between two records.
+ *   2. Where a block has no code, or something about it is not certain, the code leaves there.  decode.c goes on.
+ *   3. The lines of a block are looked up in the order of its references.  A line that is found is stamped at once.
+ *      For a line that is not found the machine is called, at once, and the code goes on after the call.  But if the
+ *      block is `whole`, all lines are looked up before anything happens.
  */
 #include "jit/direct.h"
 #include "jit/emit.h"

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A block's looks (<peet/direct.h>) in machine code: all of its references' lines are where they were last, or else a call of the machine.
- * direct.c makes the rest of the block around them; nothing of it has happened before.  cuts.c has what becomes
- * of looks in two lines.
+ * Machine code for the probes of a block, called looks in <peet/direct.h>: is each line where it was last, with the
+ * right that is needed?
+ *
+ *     line  = address >> line_shift
+ *     frame = hints[line & hint_mask]                      where the line was last
+ *     keys[frame] == line << 2 | 3, but for `either`       is it still there, with the right?
+ *     used[frame] = stamp + last                           then this is all
+ *
+ * If a line is not there, the code calls the machine: miss() for this line, or other() for the whole block.  Before the
+ * first probe nothing of the block has happened.  With table.logged, the old used[frame] goes to run->log first, so
+ * that the hit can be undone.  cuts.c has blocks whose probes lie in two lines.
  */
 #include "jit/maker.h"
 

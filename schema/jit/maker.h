@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What makes machine code for blocks, in its parts: direct.c the blocks, looks.c the lines that the machine wants looked for, watch.c what those
- * who look on want to see, paths.c blocks that often come one behind the other.
+ * What the files that make machine code share: direct.c makes blocks, looks.c their probes, watch.c what observers
+ * compare, cuts.c blocks in two lines, staying.c loops, path_code.c traces of several blocks.  struct maker is the
+ * function that is being made.
  */
 #ifndef PEET_MAKER_H
 #define PEET_MAKER_H

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Paths: blocks that often come one behind the other, as one piece of machine code.  What is executed is looked at now and then; from blocks that
- * are met often, the ways that were taken from there become a tree.  Its code compares the words of the records with those that it
- * knows and looks for lines; time, stamps, counts and registers move once, where it is left.
+ * Traces of several blocks (Dynamo's NET, PLDI 2000): blocks that often follow each other become one piece of machine
+ * code.
  *
- * Nothing happens on a path but stamps of lines that were found, so that it can be left before any block: whatever is not as it was
- * hoped for is left to that block's own code (direct.c), which does it again.  A path is not begun if the limit may come on it.
- * Not where somebody looks on: he has something to say between blocks.
+ * Samples of what is executed are taken now and then.  From blocks that are met often, the ways that were taken become
+ * a tree.  Its code compares the words of the records with those that it knows.  Time, stamps, counts and registers
+ * move once, where the tree is left.
+ *
+ *   1. On a trace nothing happens but stamps of lines that were found.  So it can be left before any block; that
+ *      block's own code (direct.c) then does it again.
+ *   2. A trace is not entered if the limit could be reached on it.
+ *   3. There are no traces while observers compare blocks: they have something to say between two blocks.
  */
 #include "jit/direct.h"
 

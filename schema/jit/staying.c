@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops in machine code all of whose turns stay where they are: each look's references are in one line from the first turn to the last, and that is where it
- * was last.  Most loops are short, and many are such ones.  direct.c makes the loop around it, and calls the machine for all others.
+ * Machine code for loops in which each probe stays in one line, from the first iteration to the last, and that line is
+ * where it was last.  Most loops are short, and many are of this kind.  direct.c makes the loop around this code, and
+ * calls the machine for all other loops.
  */
 #include "jit/maker.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Those who look on while blocks are taken in machine code (struct peet_direct_observer): their part of a block's code, turns of loops
- * that they see, and how often what they do not see has happened.
+ * What observers want while blocks are taken in machine code (struct peet_direct_observer): their guards in a block's
+ * code, iterations of loops that they see, and counts of the executions that they do not see.
  */
 #include "jit/maker.h"
 

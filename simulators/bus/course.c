@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns of loops with any strides.  In most turns nothing happens: all groups are in the lines of the turn before, and hit.  A turn that finds some of them
- * in other lines, or in two, is a step.  Steps come again and again, as far apart as before, once each group has gone through as many
- * lines as its stride makes whole: they are found out once and noted, also for the next time.  Then only groups that come to another line are looked for, and halves of groups as if
- * they were groups of this turn.  Stamps are written when a group leaves its line, and before anything is replaced.
- * Called by turns.c, for what even.c does not take.
+ * Loops with any strides.
+ *
+ *   1. In most iterations nothing happens: all groups are in the lines of the iteration before, and hit.
+ *   2. An iteration in which a group comes to another line, or lies in two, is a *step* of the loop's line-crossing
+ *      schedule (`course`).
+ *   3. Steps recur at the same distances, once each group has gone through as many lines as its stride makes whole.  So
+ *      a course is worked out once and kept.
+ *   4. In a step, only the groups that come to another line are probed.  A group in two lines is probed as two.
+ *   5. A stamp is written when a group leaves its line, and before anything is replaced.
+ *
+ * Called by turns.c, for loops that even.c does not take.
  */
 #include "halves.h"
 #include "turns.h"

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns of loops with strides that are easy: no group leaves its line, or each stays in each of its lines for as many turns, and never is in two.
- * As long as all hit, a group needs one look and one stamp for each of its lines; then groups that come to other lines together, which is usual, are looked
- * for together.  Called by turns.c.
+ * Loops with a uniform stride: each group either stays in its line, or stays in each of its lines for equally many
+ * iterations and never lies in two.
+ *
+ * As long as everything hits, such a group needs one probe and one stamp for each of its lines, not for each iteration.
+ * Groups that come to other lines in the same iteration (the usual case) are probed together.  Nothing is written
+ * before all probes are known.  Called by turns.c.
  */
 #include "turns.h"
 

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks that do not only hit, taken group by group (plan.c): for a processor alone with LRU, where a miss is one
- * transaction and what follows it in the line is a hit.  All references of a group count as its first one's, which misses if
- * any does; no line that the block has touched is replaced before the block is over, because a set has more frames than the
- * block has groups.  So the first references alone have to keep their order.  sole.c holds the general form of what is
- * here for lines that are not there at all.  Called by blocks.c.
+ * Blocks that do not only hit, taken group by group (plan.c).  Only for one processor with LRU.
+ *
+ *   1. A miss is one transaction, and after it all references of the group to that line hit.  So all of them count as
+ *      the first one, which misses if any does.
+ *   2. No line that the block has touched is replaced before the block ends, because a set has at least as many frames
+ *      as the block has groups.  (Otherwise peet__bus_crowded() says so, and the block goes reference by reference.)
+ *   3. From 1 and 2: only the first references of the groups must keep their order.
+ *
+ * sole.c has the general form for lines that are not in the cache.  Called by blocks.c.
  */
 #include "groups.h"
 #include "halves.h"

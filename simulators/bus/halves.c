@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups in two lines: what groups.c does for a block, if some of its groups are cut by the end of a line.  The two parts of such a group go
- * their ways by themselves; references that lie in both lines go to one and then to the other.  All that follows from where the groups are cut is
- * worked out when they first are.  Called by groups.c, turns.c and direct.c.
+ * Blocks with groups that lie in two lines; otherwise as groups.c.
+ *
+ * Such a group is two probes, one for each line.  A reference that itself lies in both lines goes to the first and then
+ * to the second.  What follows from the place where a group is cut (which references go where, in which order, with
+ * which stamps) is worked out when the group is first cut there, and kept.  Called by groups.c, turns.c and direct.c.
  */
 #include "groups.h"
 #include "halves.h"

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A look that is no plain hit, where a processor alone goes by groups (groups.c): nearly always a miss, which is one transaction.
- * Nothing here searches for a line that is not there, if misses are told apart: its record says where it is, or that it is nowhere (recency.h).
- * sole.c has the general form of this.  Called by peet's machine code, and by turns.
+ * A probe that fails, with one processor whose blocks go by groups (groups.c).  Nearly always it is a miss, and a miss
+ * is one transaction: a fill, and perhaps the write-back of the line that leaves.
+ *
+ * If misses are told apart, nothing here searches the cache for a line that is not there: the line's record says in
+ * which frame it is, or that it is in none (recency.h).  sole.c does the same in its general form.  Called by peet's
+ * machine code, and by turns.c.
  */
 #include "miss.h"
 

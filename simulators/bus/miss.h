@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A look that is no plain hit, of a processor alone that goes by groups (miss.c): how machine code (direct.c) and turns
- * (groups.c, halves.c, turns.c) come to it.
+ * A probe that fails, with one processor whose blocks go by groups (miss.c): how machine code (direct.c) and loops
+ * (groups.c, halves.c, turns.c) call it.
  */
 #ifndef PEET_BUS_MISS_H
 #define PEET_BUS_MISS_H

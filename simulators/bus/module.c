@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine "bus": private caches on a shared snooping bus.  This file is what peet sees: the parameters
- * and their check, and the operations of the module.  docs/bus.md describes the model.
+ * The machine "bus": private caches on a shared snooping bus.  This file is what peet sees: parameters and their check,
+ * and the operations of the module.  docs/bus.md describes the model.  bus.h says which file does what.
  */
 #include "ahead.h"
 #include <stdlib.h>

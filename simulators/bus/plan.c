@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plans: what of a block's way through a cache is the same each time, worked out when the block is first
- * executed.  References whose distance never changes (struct peet_ref, group) and that are near each other
- * mostly share a line: they are looked up once, as a group.  Called and read by blocks.c.
+ * Plans: what is the same each time that a block goes through a cache.  A plan is made when the block is first
+ * executed.
+ *
+ * References of one block whose distance never changes (struct peet_ref, group) form a *group*: uniformly generated
+ * references (Wolf and Lam, PLDI 1991).  Where a group fits into a line, one probe stands for all its references.
+ * Called and read by blocks.c.
  */
 #include "halves.h"
 #include "turns.h"

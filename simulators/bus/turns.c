@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns of loops.  Of each group of the loop's block (plan.c) it is known which turn finds it in another line, or in two.  Up to the first such
- * turn all turns hit, and they are taken at once; in that turn only the groups that have come to other lines are looked for: the lines of all
- * others were used in the turn before, and are where they were.  Here is what loops have in common, and those that have no ways (groups.c); even.c has
- * loops with easy strides, course.c those with others.  Called by module.c and direct.c.
+ * Loops: an event of many iterations of one block.
+ *
+ * For each group of the block (plan.c) it is known which iteration finds the group in another line, or in two.  All
+ * iterations before the first of these hit, and are taken at once.  In that iteration only the groups that have come to
+ * other lines are probed: the lines of the others were used one iteration ago, and are where they were.
+ *
+ * This file has what all loops share, and loops of blocks that do not go by groups (groups.c).  even.c has loops with
+ * uniform strides, course.c the others.  Called by module.c and direct.c.
  */
 #include "ahead.h"
 #include "halves.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The module dtrack: its descriptor, and the way of the many executions that bring nothing new: a comparison for each
- * cell of the block's plan, and one count.
+ * The module dtrack: descriptor, operations, and the short way of an execution that brings nothing new: one comparison
+ * for each cell of the block's plan, and one count.  plan.c does the rest.  dtrack.h says which file does what.
  */
 #include "dtrack.h"
 

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plans: for each block, which structures its references were in last.  References whose distance never changes
- * (struct peet_ref, group) are one cell, as long as one object holds them all; a cell is one comparison for each execution of
- * the block, and what an execution counts is multiplied out when a cell goes over to another structure, or at the end.
- * Called by module.c for whatever its comparisons do not settle, and those that peet makes in its stead (watches).
+ * Plans: for each block, the structures that its references were in last time.
+ *
+ * References of one block whose distance never changes (struct peet_ref, group) are one *cell*, as long as one object
+ * holds them all.  An execution costs one comparison for each cell: is the address still in the range of the same
+ * structure?  While it is, only the block's executions are counted.  When a cell goes to another structure, or at the
+ * end, the counts of the block are multiplied out and booked to the old structure.
+ *
+ * Called by module.c when a comparison fails, and by peet's machine code, which makes the same comparisons (struct
+ * peet_direct_watch).
  */
 #include "dtrack.h"
 
