@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The live source over peet_ctx_resume() and peet_decode_next().
+ * The source of the engine's events for a program that runs or is replayed (struct peet_source_ops in mapper.h): it
+ * resumes contexts over peet_ctx_resume(), keeps their words in rings, and decodes them with schema/decode.
+ *
+ *   1. A context has a ring only while it has words that are not used up.  A context that waits for an answer keeps no
+ *      more than its last record.
+ *   2. Words of a ring that is given back stay readable until another context runs: events point into them.
+ *   3. A replay differs in one place: resume_replayed() takes the turn from a file.
  */
 #include "host/source_parts.h"
 #include "host/unseen.h"

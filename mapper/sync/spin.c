@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Contexts that spin.  They give way to others when they have looked long enough; and when all that is
- * left are contexts that only look, and such as wait for them, the run ends with a report.
+ * Contexts that spin.  A context that has looked long enough gives way to others.  When only spinning contexts are
+ * left, and contexts that wait for them, the run ends with a report.
  *
- * LIVELOCK.  A context *only looks* if its atomic accesses come round and round with the same places
- * and registers, if nothing that it executes in between stores anything but its own stack (and by accesses that leave
- * what they find, or put what they put before), and if its stack is the same in the end.  Such a context, memory being as it
- * is, will do the same for ever; if every context does, or waits without a deadline for one that does, memory
- * will stay as it is.  To be sure that it has seen memory as it is now, each must have looked on for long after the last
- * context that did more than look has come or gone.  The work is done at ATOMIC events only, and that on blocks for suspects only.
+ * LIVELOCK.  A context *only looks* if three things hold.  Its atomic accesses come round and round, with the same
+ * places and registers.  Between them it stores nothing outside its own stack (except by accesses that leave what they
+ * find, or put what they put before).  In the end its stack is the same.
+ *
+ *   1. As long as memory stays as it is, a context that only looks does the same for ever.
+ *   2. If every context only looks, or waits without a deadline for one that does, memory stays as it is.
+ *   3. Each of them must have seen memory as it is now.  So each must have looked for long after the last context that
+ *      did more than look has come or gone.
+ *
+ * The work is done at ATOMIC events only, and the work on blocks only for contexts that are suspected.
  */
 #include "sync/sync.h"
 

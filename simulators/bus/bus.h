@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine "bus": what its files share.  module.c is what peet calls; plan.c is what can be said of a block in
- * advance, blocks.c takes blocks by the batch as long as they only hit, turns.c turns of loops (even.c: easy ones, course.c: others), fast.c takes a block reference by
- * reference, groups.c group by group (halves.c: those in two lines; miss.c: those that are no plain hits), made.c in machine code; engine.c is a reference that the
- * fast path could not settle, sole.c the same for a single processor; cache.c is the frames of a cache and their replacement; classify.c says what kind of miss it was,
- * recency.c the same for a single processor;
- * check.c watches the invariants; report.c tells observers; calendar.c is the bus in time; stats.c writes the results;
- * protocols.c holds the coherence protocols.
+ * The machine "bus": what its files share.  From the outside to the inside:
+ *
+ *     module.c      what peet calls: parameters, operations
+ *     direct.c      what machine code calls, with one processor; ahead.c with several
+ *     blocks.c      blocks by the batch, as long as they only hit; made.c does the same in machine code
+ *     turns.c       loops; even.c those with uniform strides, course.c those with others
+ *     plan.c        what is the same each time that a block comes
+ *     fast.c        a block reference by reference
+ *     groups.c      a block group by group, for one processor; halves.c: a group in two lines; miss.c: a probe that fails
+ *     engine.c      a reference that needs more than a stamp: protocol, bus, other caches; sole.c for one processor
+ *     cache.c       frames and their replacement
+ *     protocols.c   the coherence protocols, as tables (protocol.h)
+ *     calendar.c    the bus in time
+ *     classify.c    kinds of misses, with the help of recency.c
+ *     check.c, report.c, stats.c    invariants; what observers hear; results
  */
 #ifndef PEET_BUS_H
 #define PEET_BUS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The frames of the caches: finding a line, choosing a victim, keeping each line's list of copies.
- * Knows nothing of protocols and of time.  Called by engine.c.
+ * The frames of the caches: finding a line, choosing a victim, and the list of each line's copies.  Knows nothing of
+ * protocols and time.  Called by engine.c.
  */
 #include "bus.h"
 #include "../common/random.h"

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Machine code for blocks that only hit: what blocks.c does with a block's groups, with all that is known in advance as
- * constants, and a jump from block to block.  The code leaves at the first block that does anything else than hit where its lines
- * were last, before anything of it has happened; blocks.c takes that one.  Where there is no executable memory or another
- * processor, blocks.c takes them all.  Memory is mapped twice, so that none is ever both writable and executable.
+ * Machine code for batches of blocks that only hit: what blocks.c does with the groups of a block, with everything that
+ * is known in advance as constants, and a jump from block to block.
+ *
+ *   1. The code leaves before the first block that does more than hit in lines that are where they were last.  Nothing
+ *      of that block has happened; blocks.c takes it.
+ *   2. Without executable memory, or on another processor, blocks.c takes all blocks.
+ *   3. Memory for code is mapped twice, so that no mapping is both writable and executable.
  */
 #include "bus.h"
 #include <stdlib.h>

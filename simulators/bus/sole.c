@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * engine.c for one processor with one cache: nobody snoops, nothing is ever lost to others, and the bus is a
- * queue.  The protocol's table says the rest, as there.  Lines then need no lists; their records are those of recency.h.
- * Without classification no record is needed.  Called by the fast path in fast.c.
+ * What engine.c does, for one processor with one cache.  Nobody snoops, no line is lost to another cache, and the bus
+ * is a queue.  The protocol's table says the rest.  Lines need no lists of copies: a line's record is one word of
+ * recency.h, and without classification there is none.  Called by fast.c.
  */
 #include "bus.h"
 
