@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a block is.  Registers are followed through it as sums of what they held at some place and a constant, so that a push, a
+ * What a trace is: blocks one behind the other.  Registers are followed through it as sums of what they held at some place and a constant, so that a push, a
  * lea or an addition needs no new word in the record:
  *
  *     push %rbx            rsp: slot 0 - 8        one word, rsp before the block
@@ -151,7 +151,7 @@ static int general(ZydisRegister r)
 
 /* What a register holds: some slot's value and a constant.  origin: of plan.origins, -1: unknown */
 struct sum { int16_t origin; int64_t add; };
-struct origin { uint8_t reg; uint16_t at; int16_t slot; };
+struct origin { uint8_t reg, part; uint16_t at; int16_t slot; }; /* slot: in the record of the block `part`, -1: in none yet */
 enum { ORIGINS = 16 + PEET__FOREIGN_SLOTS };
 
 struct state {
@@ -167,14 +167,16 @@ static int slot_of(struct state *s, int origin)
 {
     struct origin *o = &s->origins[origin];
     struct peet__foreign_plan *p = s->plan;
-    if (o->slot >= 0)
+    struct peet__foreign_part *const part = &p->parts[p->nparts - 1];
+    if (o->slot >= 0 && o->part == p->nparts - 1)
         return o->slot;
     if (p->nslots == PEET__FOREIGN_SLOTS) {
         s->full = 1;
         return 0;
     }
-    p->slots[p->nslots] = (struct peet__foreign_slot){o->reg, o->at};
-    return o->slot = (int16_t)p->nslots++;
+    p->slots[p->nslots++] = (struct peet__foreign_slot){o->reg, (uint8_t)(p->nparts - 1), o->at, (uint16_t)part->nslots};
+    o->part = (uint8_t)(p->nparts - 1);
+    return o->slot = (int16_t)part->nslots++;
 }
 
 static int new_origin(struct state *s, int reg, uint32_t at)
@@ -183,7 +185,7 @@ static int new_origin(struct state *s, int reg, uint32_t at)
         s->full = 1;
         return 0;
     }
-    s->origins[s->norigins] = (struct origin){(uint8_t)reg, (uint16_t)at, -1};
+    s->origins[s->norigins] = (struct origin){(uint8_t)reg, 0, (uint16_t)at, -1};
     return (int)s->norigins++;
 }
 
@@ -235,7 +237,9 @@ static unsigned address(struct state *s, const ZydisDecodedOperandMem *m, uint64
 static struct peet_ref *add_ref(struct state *s, uint8_t kind, unsigned bytes, unsigned flags, unsigned value)
 {
     struct peet_ref *r = &s->plan->refs[s->plan->nrefs++];
-    *r = (struct peet_ref){.insn = s->at, .size_bytes = (uint16_t)(bytes ? bytes : 1), .flags = (uint16_t)flags, .value = (uint16_t)value, .kind = kind};
+    const struct peet__foreign_part *part = peet__foreign_last(s->plan);
+    value -= part->value;
+    *r = (struct peet_ref){.insn = s->at - part->insn, .size_bytes = (uint16_t)(bytes ? bytes : 1), .flags = (uint16_t)flags, .value = (uint16_t)value, .kind = kind};
     return r;
 }
 
@@ -501,52 +505,111 @@ static void one(struct state *s, const ZydisDecodedInstruction *z, const ZydisDe
     s->at = p->n;
     *code = (struct peet__foreign_insn){.pc = pc, .length = z->length, .z = *z};
     memcpy(code->bytes, p->image->text + (pc - p->image->lo), z->length);
-    *insn = (struct peet_insn){.pc = pc, .opcode = opcode_of(z, o, klass), .first_ref = (uint16_t)p->nrefs, .length_bytes = z->length,
+    *insn = (struct peet_insn){.pc = pc, .opcode = opcode_of(z, o, klass), .first_ref = (uint16_t)(p->nrefs - peet__foreign_last(p)->ref), .length_bytes = z->length,
         .flags = klass == PEET_INSN_STRING && is_rep(z) ? PEET_INSN_REP : 0};
     registers(p, insn, z, o);
     references(s, z, o, pc + z->length, klass);
-    insn->nrefs = (uint16_t)(p->nrefs - insn->first_ref);
+    insn->nrefs = (uint16_t)(p->nrefs - peet__foreign_last(p)->ref - insn->first_ref);
     follow(s, z, o);
     p->n++;
+}
+
+static void begin_part(struct peet__foreign_plan *p, const struct peet__foreign_image *image, uint64_t pc)
+{
+    p->parts[p->nparts++] = (struct peet__foreign_part){.pc = pc, .image = image, .end = PEET__FOREIGN_NEXT, .insn = p->n, .ref = p->nrefs, .value = p->nvalues};
+}
+
+/* Where the trace goes on behind its last block; 0: nowhere.  A jump back is nearly always taken, and ends it. */
+static uint64_t way_on(const struct state *s, const struct peet__foreign_image *image)
+{
+    const struct peet__foreign_plan *p = s->plan;
+    const struct peet__foreign_part *last = peet__foreign_last(p);
+    uint64_t to;
+    if (s->full || p->nparts == PEET__FOREIGN_PARTS || p->n + 4 > PEET__FOREIGN_INSNS || p->nslots + 16 > PEET__FOREIGN_SLOTS || s->norigins + 24 > ORIGINS)
+        return 0;
+    switch (last->end) {
+    case PEET__FOREIGN_BRANCH:
+        if (last->target <= last->next)
+            return 0;
+        to = last->next;
+        break;
+    case PEET__FOREIGN_GOTO:
+    case PEET__FOREIGN_CALL: to = last->target; break;
+    default: return 0;
+    }
+    for (uint32_t k = 0; k < p->nparts; k++)
+        if (p->parts[k].pc == to)
+            return 0;
+    return peet__foreign_image_of(to) == image && peet__foreign_function_of(p->image, to) && peet_rt_foreign_allocator_instead(to) == to ? to : 0;
+}
+
+/* One block, from pc on. */
+static void analyse_part(struct state *s, struct life *life, uint64_t pc)
+{
+    struct peet__foreign_plan *p = s->plan;
+    struct peet__foreign_part *const part = &p->parts[p->nparts - 1];
+    const struct peet__foreign_function *f = peet__foreign_function_of(p->image, pc);
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    ZydisDecodedInstruction z;
+    while (part->end == PEET__FOREIGN_NEXT && p->n < PEET__FOREIGN_INSNS && !s->full) {
+        if (p->n > part->insn && f && pc != f->lo && pc >= f->hi)
+            break; /* into the next function */
+        if (!peet__foreign_decode(p->image, pc, &z, operands)) {
+            part->end = PEET__FOREIGN_UNKNOWN;
+            break;
+        }
+        part->end = end_of(&z, operands, pc + z.length, &part->target);
+        if (part->end == PEET__FOREIGN_UNKNOWN)
+            break;
+        if (life)
+            live(life, &z, operands);
+        one(s, &z, operands, pc);
+        pc += z.length;
+        if (z.mnemonic == ZYDIS_MNEMONIC_SYSCALL || p->nslots + 8 > PEET__FOREIGN_SLOTS || s->norigins + 8 > ORIGINS)
+            break;
+    }
+    part->next = pc;
+    part->ninsns = p->n - part->insn;
+    part->nrefs = p->nrefs - part->ref;
+    part->nvalues = p->nvalues - part->value;
+}
+
+static int is_call_or_return(enum peet__foreign_end end)
+{
+    return end == PEET__FOREIGN_CALL || end == PEET__FOREIGN_CALL_INDIRECT || end == PEET__FOREIGN_RET;
 }
 
 int peet__foreign_analyse(struct peet__foreign_image *image, uint64_t pc, struct peet__foreign_plan *p)
 {
     struct state s = {.plan = p, .norigins = 16};
     struct life life = {0, 0};
-    const struct peet__foreign_function *f = peet__foreign_function_of(image, pc);
-    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-    ZydisDecodedInstruction z;
+    int certain = 1; /* what comes next comes whatever happens: no conditional jump so far */
     p->image = image;
-    p->pc = pc;
-    p->target = 0;
-    p->n = p->nrefs = p->nvalues = p->nregs = p->nslots = 0;
+    p->nparts = p->n = p->nrefs = p->nvalues = p->nregs = p->nslots = p->words = 0;
     for (int r = 0; r < 16; r++) {
-        s.origins[r] = (struct origin){(uint8_t)r, 0, -1};
+        s.origins[r] = (struct origin){(uint8_t)r, 0, 0, -1};
         s.sums[r] = (struct sum){(int16_t)r, 0};
     }
-    for (p->end = PEET__FOREIGN_NEXT; p->end == PEET__FOREIGN_NEXT && p->n < PEET__FOREIGN_INSNS && !s.full;) {
-        if (p->n && f && pc != f->lo && pc >= f->hi)
-            break; /* into the next function */
-        if (!peet__foreign_decode(image, pc, &z, operands)) {
-            p->end = PEET__FOREIGN_UNKNOWN;
+    for (; pc; pc = way_on(&s, image)) {
+        begin_part(p, image, pc);
+        analyse_part(&s, certain ? &life : NULL, pc);
+        const enum peet__foreign_end end = peet__foreign_last(p)->end;
+        if (certain && is_call_or_return(end) && !(life.read >> 16 & 1))
+            life.dead |= 1u << 16; /* the calling convention */
+        certain &= end == PEET__FOREIGN_GOTO || end == PEET__FOREIGN_CALL;
+        if (p->parts[p->nparts - 1].ninsns == 0 && p->nparts > 1) { /* it cannot go on there after all */
+            p->nparts--;
             break;
         }
-        p->end = end_of(&z, operands, pc + z.length, &p->target);
-        if (p->end == PEET__FOREIGN_UNKNOWN)
-            break;
-        live(&life, &z, operands);
-        one(&s, &z, operands, pc);
-        pc += z.length;
-        if (z.mnemonic == ZYDIS_MNEMONIC_SYSCALL || p->nslots + 8 > PEET__FOREIGN_SLOTS || s.norigins + 8 > ORIGINS)
-            break;
     }
-    p->next = pc;
+    for (uint32_t k = 0; k < p->nparts; k++) {
+        p->parts[k].words = p->words;
+        p->words += p->parts[k].ninsns ? 1 + p->parts[k].nslots : 0;
+    }
     p->dead = -1;
     for (int r = 0; r < 16 && p->dead < 0; r++)
         if (r != RSP && life.dead >> r & 1)
             p->dead = r;
-    p->flags_free = (life.dead >> 16 & 1) != 0 ||
-        (!(life.read >> 16 & 1) && (p->end == PEET__FOREIGN_CALL || p->end == PEET__FOREIGN_CALL_INDIRECT || p->end == PEET__FOREIGN_RET));
+    p->flags_free = (life.dead >> 16 & 1) != 0;
     return 0;
 }

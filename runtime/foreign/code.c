@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The code of a block in the cache:
+ * The code of a trace in the cache:
  *
  *     mov  cursor, T            T: a register that holds nothing here, or a spilled one
  *     cmp  limit, T; jae full   where the flags hold nothing; elsewhere they are saved, if the block may turn back
- *     movq $word, (T)
+ *     movq $word, (T)           for each of its blocks, those behind the first as blocks of one function
  *     mov  r, 8(T) ...          the registers that addresses need
  *     lea  n(T), T; mov T, cursor
  *     the instructions, each as it is; before some of them another register is recorded, into its word of the same record
  *     the way on: links, or a look in the table of addresses
+ *     ways out of the middle:   what has been taken for blocks that do not come is given back; a link
  *
- * A record's room is taken at once, so that the words of one come before those of whatever the block calls.
+ * A record's room is taken at once, so that the words of one come before those of whatever the trace calls.
  */
 #include "foreign/translate.h"
 
@@ -145,9 +146,10 @@ static void put_target(struct peet__foreign_code *c, const struct peet__foreign_
 }
 
 /* The way on behind the last instruction, which is one of control. */
-static void put_end(struct peet__foreign_code *c, const struct peet__foreign_plan *p)
+static void put_end(struct peet__foreign_code *c, const struct peet__foreign_plan *plan)
 {
-    const struct peet__foreign_insn *last = p->n ? &p->code[p->n - 1] : NULL;
+    const struct peet__foreign_part *const p = peet__foreign_last(plan);
+    const struct peet__foreign_insn *last = plan->n ? &plan->code[plan->n - 1] : NULL;
     uint8_t *other;
     switch (p->end) {
     case PEET__FOREIGN_BRANCH:
@@ -155,12 +157,12 @@ static void put_end(struct peet__foreign_code *c, const struct peet__foreign_pla
         peet__put8(c, 0x80 | (last->z.opcode & 0xf));
         other = c->at;
         peet__put32(c, 0);
-        peet__put_link(c, p->image, p->next);
+        peet__put_link(c, plan->image, p->next);
         {
             const int32_t ahead = (int32_t)(c->at - (other + 4));
             __builtin_memcpy(other, &ahead, 4);
         }
-        peet__put_link(c, p->image, p->target);
+        peet__put_link(c, plan->image, p->target);
         break;
     case PEET__FOREIGN_LOOP: /* the instruction over a jump */
         peet__put_bytes(c, last->bytes, (size_t)(last->length - 1));
@@ -168,19 +170,19 @@ static void put_end(struct peet__foreign_code *c, const struct peet__foreign_pla
         peet__put8(c, 0xe9);
         other = c->at;
         peet__put32(c, 0);
-        peet__put_link(c, p->image, p->target);
+        peet__put_link(c, plan->image, p->target);
         {
             const int32_t ahead = (int32_t)(c->at - (other + 4));
             __builtin_memcpy(other, &ahead, 4);
         }
-        peet__put_link(c, p->image, p->next);
+        peet__put_link(c, plan->image, p->next);
         break;
     case PEET__FOREIGN_CALL:
         peet__put_push(c, p->next);
-        peet__put_link(c, p->image, p->target);
+        peet__put_link(c, plan->image, p->target);
         break;
     case PEET__FOREIGN_GOTO:
-        peet__put_link(c, p->image, p->target);
+        peet__put_link(c, plan->image, p->target);
         break;
     case PEET__FOREIGN_CALL_INDIRECT:
     case PEET__FOREIGN_GOTO_INDIRECT:
@@ -209,27 +211,34 @@ static void put_end(struct peet__foreign_code *c, const struct peet__foreign_pla
         peet__put_native_jump(c, p->next);
         break;
     default:
-        peet__put_link(c, p->image, p->next);
+        peet__put_link(c, plan->image, p->next);
     }
 }
 
-static int last_is_control(const struct peet__foreign_plan *p)
+static int last_is_control(const struct peet__foreign_part *p)
 {
     return p->end != PEET__FOREIGN_NEXT && p->end != PEET__FOREIGN_UNKNOWN && p->end != PEET__FOREIGN_STOP;
 }
 
-/* May the block turn back, so that a circle of blocks could go round without a check? */
-static int may_turn_back(const struct peet__foreign_plan *p)
+/* May it turn back, so that a circle could go round without a check? */
+static int may_turn_back(const struct peet__foreign_plan *plan)
 {
-    switch (p->end) {
-    case PEET__FOREIGN_BRANCH:
-    case PEET__FOREIGN_LOOP:
-    case PEET__FOREIGN_GOTO: return p->target <= p->next;
-    case PEET__FOREIGN_NEXT:
-    case PEET__FOREIGN_STOP:
-    case PEET__FOREIGN_UNKNOWN: return 0;
-    default: return 1;
+    for (uint32_t k = 0; k < plan->nparts; k++) {
+        const struct peet__foreign_part *p = &plan->parts[k];
+        switch (p->end) {
+        case PEET__FOREIGN_BRANCH:
+        case PEET__FOREIGN_LOOP:
+        case PEET__FOREIGN_GOTO:
+            if (p->target <= p->next)
+                return 1;
+            break;
+        case PEET__FOREIGN_NEXT:
+        case PEET__FOREIGN_STOP:
+        case PEET__FOREIGN_UNKNOWN: break;
+        default: return 1;
+        }
     }
+    return 0;
 }
 
 /* The host takes the words; everything is as it was then. */
@@ -276,20 +285,29 @@ static void put_careful_check(struct peet__foreign_code *c)
     }
 }
 
-static void put_slot(struct peet__foreign_code *c, const struct peet__foreign_plan *p, uint32_t k)
+/* Where a word is in the trace's record. */
+static uint32_t word_of(const struct peet__foreign_plan *p, uint32_t slot)
 {
-    const unsigned reg = p->slots[k].reg, with = reg == RCX ? RDX : RCX;
-    put_save(c, with, SPILL(0));
-    put_load(c, with, CONTROL(PEET_CONTROL_CURSOR));
-    put_memory(c, 0x89, reg, with, -8 * (int32_t)(p->nslots - k));
-    put_load(c, with, SPILL(0));
+    return p->parts[p->slots[slot].part].words + 1 + p->slots[slot].k;
 }
 
 static void put_slots(struct peet__foreign_code *c, const struct peet__foreign_plan *p, uint32_t at)
 {
-    for (uint32_t k = 0; at && k < p->nslots; k++)
+    uint32_t first = 0, used = 0;
+    for (first = 0; first < p->nslots && (p->slots[first].at != at || !at); first++)
+        ;
+    if (first == p->nslots)
+        return;
+    for (uint32_t k = first; k < p->nslots; k++)
         if (p->slots[k].at == at)
-            put_slot(c, p, k);
+            used |= 1u << p->slots[k].reg;
+    const unsigned with = !(used >> RCX & 1) ? RCX : !(used >> RDX & 1) ? RDX : !(used >> RAX & 1) ? RAX : RDI;
+    put_save(c, with, SPILL(0));
+    put_load(c, with, CONTROL(PEET_CONTROL_CURSOR));
+    for (uint32_t k = first; k < p->nslots; k++)
+        if (p->slots[k].at == at)
+            put_memory(c, 0x89, p->slots[k].reg, with, -8 * (int32_t)(p->words - word_of(p, k)));
+    put_load(c, with, SPILL(0));
 }
 
 static void put_record(struct peet__foreign_code *c, const struct peet__foreign_plan *p, uint64_t word)
@@ -320,33 +338,73 @@ static void put_record(struct peet__foreign_code *c, const struct peet__foreign_
         put_load(c, t, CONTROL(PEET_CONTROL_CURSOR));
         aim_here(c, room);
     }
-    peet__put8(c, 0x48 | t >> 3); /* movq $word, (t) */
-    peet__put8(c, 0xc7);
-    peet__put8(c, 0x80 | (t & 7));
-    if ((t & 7) == 4)
-        peet__put8(c, 0x24);
-    peet__put32(c, 0);
-    peet__put32(c, (int32_t)word);
+    for (uint32_t k = 0; k < p->nparts; k++) {
+        peet__put8(c, 0x48 | t >> 3); /* movq $word, words(t) */
+        peet__put8(c, 0xc7);
+        peet__put8(c, 0x80 | (t & 7));
+        if ((t & 7) == 4)
+            peet__put8(c, 0x24);
+        peet__put32(c, 8 * p->parts[k].words);
+        peet__put32(c, k ? -1 - (int64_t)k : (int64_t)word);
+    }
     for (uint32_t k = 0; k < p->nslots; k++)
         if (p->slots[k].at == 0)
-            put_memory(c, 0x89, p->slots[k].reg, t, 8 * (int32_t)(1 + k));
-    put_memory(c, 0x8d, t, t, 8 * (int32_t)(1 + p->nslots)); /* lea */
+            put_memory(c, 0x89, p->slots[k].reg, t, 8 * (int32_t)word_of(p, k));
+    put_memory(c, 0x8d, t, t, 8 * (int32_t)p->words); /* lea */
     put_save(c, t, CONTROL(PEET_CONTROL_CURSOR));
     if (spilled)
         put_load(c, t, SPILL(0));
 }
 
+/* A jump out of the middle, behind one of the blocks. */
+struct way_out { uint8_t *behind; const struct peet__foreign_part *part; };
+
+/* From a block to the next one of the trace.  Returns: where a jump leads out, which is aimed later; NULL: none does */
+static uint8_t *put_way_on(struct peet__foreign_code *c, const struct peet__foreign_plan *p, const struct peet__foreign_part *part)
+{
+    const struct peet__foreign_insn *last = &p->code[part->insn + part->ninsns - 1];
+    if (part->end == PEET__FOREIGN_CALL)
+        peet__put_push(c, part->next);
+    if (part->end != PEET__FOREIGN_BRANCH)
+        return NULL;
+    peet__put8(c, 0x0f);
+    peet__put8(c, 0x80 | (last->z.opcode & 0xf));
+    peet__put32(c, 0);
+    return c->at;
+}
+
+static void put_way_out(struct peet__foreign_code *c, const struct peet__foreign_plan *p, const struct way_out *out)
+{
+    const uint32_t kept = out->part->words + 1 + out->part->nslots;
+    aim_here(c, out->behind);
+    put_save(c, RCX, SPILL(0));
+    put_load(c, RCX, CONTROL(PEET_CONTROL_CURSOR));
+    put_memory(c, 0x8d, RCX, RCX, -8 * (int32_t)(p->words - kept)); /* lea */
+    put_save(c, RCX, CONTROL(PEET_CONTROL_CURSOR));
+    put_load(c, RCX, SPILL(0));
+    peet__put_link(c, p->image, out->part->target);
+}
+
 void peet__foreign_emit(struct peet__foreign_code *c, struct peet__foreign_plan *p, uint64_t word)
 {
     const uint8_t *const begin = c->at;
+    struct way_out out[PEET__FOREIGN_PARTS];
+    uint32_t nout = 0;
     if (p->n)
         put_record(c, p, word);
-    for (uint32_t k = 0; k < p->n; k++) {
-        p->offsets[k] = (uint16_t)(k ? c->at - begin : 0);
-        put_slots(c, p, k);
-        if (k + 1 < p->n || !last_is_control(p))
-            peet__put_copy(c, &p->code[k]);
+    for (uint32_t m = 0; m < p->nparts; m++) {
+        const struct peet__foreign_part *part = &p->parts[m];
+        for (uint32_t k = part->insn; k < part->insn + part->ninsns; k++) {
+            p->offsets[k] = (uint16_t)(k ? c->at - begin : 0);
+            put_slots(c, p, k);
+            if (k + 1 < part->insn + part->ninsns || !last_is_control(part))
+                peet__put_copy(c, &p->code[k]);
+        }
+        if (m + 1 < p->nparts && (out[nout].behind = put_way_on(c, p, part)) != NULL)
+            out[nout++].part = part;
     }
     put_slots(c, p, p->n);
     put_end(c, p);
+    for (uint32_t k = 0; k < nout; k++)
+        put_way_out(c, p, &out[k]);
 }

@@ -16,17 +16,18 @@ enum { CACHE_BYTES = 64 << 20, GRAIN = 1 << 16 };
 
 int64_t peet__foreign_world_offset;
 
-struct block {
+struct trace {
     UT_hash_handle hh;
     uint64_t pc; /* the key */
     uint8_t *code, *end;
     uint16_t *offsets; /* of instructions in the code */
-    struct peet_foreign_block desc;
+    uint32_t n;        /* of its blocks */
+    struct peet_foreign_block *descs;
 };
 
-static struct block *blocks;
-static struct block **by_number;
-static uint64_t nblocks, room;
+static struct trace *traces;
+static struct trace **in_order; /* by number */
+static uint64_t ntraces, room;
 
 struct link { uint8_t *site; uint64_t target; };
 static struct link *links;
@@ -94,62 +95,79 @@ static void *copy(const void *from, size_t n, size_t size)
     return p;
 }
 
-static int describe(struct block *b, const struct peet__foreign_plan *p, struct peet__foreign_function *f)
+static int describe(struct peet_foreign_block *d, const struct peet__foreign_plan *p, const struct peet__foreign_part *part, struct peet__foreign_function *f)
 {
-    struct peet_foreign_block *d = &b->desc;
-    struct peet_insn *insns = copy(p->insns, p->n, sizeof *insns);
+    struct peet_insn *insns = copy(p->insns + part->insn, part->ninsns, sizeof *insns);
     uint8_t *regs = copy(p->regs, p->nregs, 1);
-    d->pc = p->pc;
+    peet__foreign_name(p->image, f);
+    d->pc = part->pc;
     d->function = &f->pub;
-    d->refs = copy(p->refs, p->nrefs, sizeof *d->refs);
-    d->values = copy(p->values, p->nvalues, sizeof *d->values);
+    d->refs = copy(p->refs + part->ref, part->nrefs, sizeof *d->refs);
+    d->values = copy(p->values + part->value, part->nvalues, sizeof *d->values);
     d->insns = insns;
-    d->ninsns = p->n;
-    d->nrefs = p->nrefs;
-    d->nvalues = p->nvalues;
-    d->nslots = p->nslots;
-    d->code_bytes = (uint32_t)(p->next - p->pc);
+    d->ninsns = part->ninsns;
+    d->nrefs = part->nrefs;
+    d->nvalues = part->nvalues;
+    d->nslots = part->nslots;
+    d->code_bytes = (uint32_t)(part->next - part->pc);
     if (!insns || !regs || !d->refs || !d->values)
         return PEET_ENOMEM;
-    for (uint32_t k = 0; k < p->n; k++)
+    for (uint32_t k = 0; k < part->ninsns; k++)
         insns[k].regs = regs + (insns[k].regs - p->regs);
     return 0;
 }
 
-static struct block *translate(struct peet__foreign_image *image, struct peet__foreign_function *f, uint64_t pc)
+/* Room for one more trace.  Returns: whether there is */
+static int make_room(void)
 {
-    static struct peet__foreign_plan plan;
-    struct block *b = calloc(1, sizeof *b), **more;
-    if (nblocks == room) {
-        more = realloc(by_number, (room ? 2 * room : 4096) * sizeof *more);
+    if (ntraces == room) {
+        struct trace **more = realloc(in_order, (2 * room + 1024) * sizeof *more);
         if (!more)
-            return NULL;
-        by_number = more;
-        room = room ? 2 * room : 4096;
+            return 0;
+        in_order = more;
+        room = 2 * room + 1024;
     }
-    if (!b || PEET_FOREIGN_WORDS + PEET_FOREIGN_WORD_STEP * nblocks >= PEET_FOREIGN_WORDS_END || peet__foreign_analyse(image, pc, &plan))
-        return NULL;
-    struct peet__foreign_code c = {peet__foreign_room(image, PEET__FOREIGN_CODE_BYTES)};
-    if (!c.at)
-        return NULL;
-    peet__foreign_name(image, f);
-    b->pc = pc;
-    b->code = c.at;
-    b->desc.word = PEET_FOREIGN_WORDS + PEET_FOREIGN_WORD_STEP * nblocks;
-    if (describe(b, &plan, f))
-        return NULL;
-    peet__foreign_emit(&c, &plan, b->desc.word);
-    b->end = image->cache_at = c.at;
-    b->offsets = copy(plan.offsets, plan.n, sizeof *plan.offsets);
-    by_number[nblocks++] = b;
-    HASH_ADD(hh, blocks, pc, sizeof b->pc, b);
-    if (plan.end == PEET__FOREIGN_CALL || plan.end == PEET__FOREIGN_CALL_INDIRECT) {
+    return PEET_FOREIGN_WORDS + PEET_FOREIGN_WORD_STEP * ntraces < PEET_FOREIGN_WORDS_END;
+}
+
+/* Where its calls return to leads to translations. */
+static void enter_returns(struct peet__foreign_image *image, const struct peet__foreign_plan *p)
+{
+    for (uint32_t k = 0; k < p->nparts; k++) {
+        const struct peet__foreign_part *part = &p->parts[k];
+        if (part->end != PEET__FOREIGN_CALL && part->end != PEET__FOREIGN_CALL_INDIRECT)
+            continue;
         peet__foreign_counts.returns++;
-        if (!peet__foreign_enter_at(image, plan.next))
+        if (!peet__foreign_enter_at(image, part->next))
             peet__foreign_counts.unsafe_returns++;
     }
-    peet__foreign_counts.blocks++;
-    return b;
+}
+
+static struct trace *translate(struct peet__foreign_image *image, uint64_t pc)
+{
+    static struct peet__foreign_plan plan;
+    struct trace *t = make_room() ? calloc(1, sizeof *t) : NULL;
+    if (!t || peet__foreign_analyse(image, pc, &plan))
+        return NULL;
+    struct peet__foreign_code c = {peet__foreign_room(image, PEET__FOREIGN_CODE_BYTES)};
+    if (!c.at || !(t->descs = calloc(plan.nparts, sizeof *t->descs)))
+        return NULL;
+    t->pc = pc;
+    t->code = c.at;
+    t->n = plan.nparts;
+    t->descs->word = PEET_FOREIGN_WORDS + PEET_FOREIGN_WORD_STEP * ntraces;
+    t->descs->ntrace = plan.nparts;
+    for (uint32_t k = 0; k < plan.nparts; k++)
+        if (describe(&t->descs[k], &plan, &plan.parts[k], peet__foreign_function_of(image, plan.parts[k].pc)))
+            return NULL;
+    peet__foreign_emit(&c, &plan, t->descs->word);
+    t->end = image->cache_at = c.at;
+    t->offsets = copy(plan.offsets, plan.n, sizeof *plan.offsets);
+    in_order[ntraces++] = t;
+    HASH_ADD(hh, traces, pc, sizeof t->pc, t);
+    enter_returns(image, &plan);
+    peet__foreign_counts.blocks += plan.nparts;
+    return t;
 }
 
 /* A jump to code that is not foreign, or cannot be translated. */
@@ -181,13 +199,13 @@ static uint64_t find(uint64_t asked, enum peet_foreign_kind kind, uint64_t link)
     const uint64_t target = peet_rt_foreign_allocator_instead(asked);
     struct peet__foreign_image *image = peet__foreign_image_of(target);
     struct peet__foreign_function *f = image ? peet__foreign_function_of(image, target) : NULL;
-    struct block *b = NULL;
+    struct trace *b = NULL;
     uint64_t code;
     peet__foreign_counts.misses++;
     if (f) {
-        HASH_FIND(hh, blocks, &target, sizeof target, b);
+        HASH_FIND(hh, traces, &target, sizeof target, b);
         if (!b)
-            b = translate(image, f, target);
+            b = translate(image, target);
     }
     code = b ? (uint64_t)b->code : native(target, kind);
     if (b && link)
@@ -200,22 +218,26 @@ static uint64_t find(uint64_t asked, enum peet_foreign_kind kind, uint64_t link)
 const struct peet_foreign_block *peet_foreign_block(uint64_t word)
 {
     const uint64_t number = (word - PEET_FOREIGN_WORDS) / PEET_FOREIGN_WORD_STEP;
-    return word >= PEET_FOREIGN_WORDS && word % PEET_FOREIGN_WORD_STEP == 0 && number < nblocks ? &by_number[number]->desc : NULL;
+    return word >= PEET_FOREIGN_WORDS && word % PEET_FOREIGN_WORD_STEP == 0 && number < ntraces ? in_order[number]->descs : NULL;
 }
 
-static uint64_t original_in(const struct block *b, uint64_t pc)
+static uint64_t original_in(const struct trace *t, uint64_t pc)
 {
-    uint64_t found = b->pc;
-    for (uint32_t k = 0; b->offsets && k < b->desc.ninsns && (uint64_t)b->code + b->offsets[k] <= pc; k++)
-        found = b->desc.insns[k].pc;
+    uint64_t found = t->pc;
+    for (uint32_t part = 0, n = 0; part < t->n; part++)
+        for (uint32_t k = 0; k < t->descs[part].ninsns; k++, n++) {
+            if (!t->offsets || (uint64_t)t->code + t->offsets[n] > pc)
+                return found;
+            found = t->descs[part].insns[k].pc;
+        }
     return found;
 }
 
 uint64_t peet_foreign_original(uint64_t pc)
 {
-    for (uint64_t k = 0; k < nblocks; k++)
-        if (pc >= (uint64_t)by_number[k]->code && pc < (uint64_t)by_number[k]->end)
-            return original_in(by_number[k], pc);
+    for (uint64_t k = 0; k < ntraces; k++)
+        if (pc >= (uint64_t)in_order[k]->code && pc < (uint64_t)in_order[k]->end)
+            return original_in(in_order[k], pc);
     return 0;
 }
 

@@ -59,7 +59,7 @@ int peet__foreign_aimed_at(struct peet__foreign_image *image, uint64_t pc);
 
 /* --------------------------------------------------------------------------------------------- analyse.c */
 
-enum { PEET__FOREIGN_INSNS = 48, PEET__FOREIGN_REFS = 2 * PEET__FOREIGN_INSNS + 8, PEET__FOREIGN_VALUES = 2 * PEET__FOREIGN_REFS,
+enum { PEET__FOREIGN_INSNS = 48, PEET__FOREIGN_PARTS = 12, PEET__FOREIGN_REFS = 2 * PEET__FOREIGN_INSNS + 8, PEET__FOREIGN_VALUES = 2 * PEET__FOREIGN_REFS,
        PEET__FOREIGN_SLOTS = 96, PEET__FOREIGN_REGS = 24 * PEET__FOREIGN_INSNS };
 
 enum peet__foreign_end {
@@ -75,16 +75,27 @@ enum peet__foreign_end {
     PEET__FOREIGN_UNKNOWN /* not to be decoded: executed where it is */
 };
 
-/** A word of the record: what a register holds before instruction `at`. */
-struct peet__foreign_slot { uint8_t reg; uint16_t at; };
+/** A word of the record: what a register holds before instruction `at`; the k-th of a block's. */
+struct peet__foreign_slot { uint8_t reg, part; uint16_t at, k; };
 
 struct peet__foreign_insn { uint64_t pc; uint8_t bytes[16]; uint8_t length; ZydisDecodedInstruction z; };
 
-/** A block while it is being translated. */
-struct peet__foreign_plan {
-    struct peet__foreign_image *image;
+/** A block of a trace: its instructions, references and values are those from here to the next one's. */
+struct peet__foreign_part {
     uint64_t pc, next, target; /* next: behind the last instruction */
     enum peet__foreign_end end;
+    const struct peet__foreign_image *image;
+    uint32_t insn, ref, value; /* the first */
+    uint32_t ninsns, nrefs, nvalues, nslots;
+    uint32_t words;            /* of the record before its own */
+};
+
+/** A trace while it is being translated: blocks that follow each other unless a conditional jump is taken, by falling through, by direct
+ *  jumps and by calls.  One piece of the record is reserved for all of them; who leaves early gives back the rest. */
+struct peet__foreign_plan {
+    struct peet__foreign_image *image;
+    struct peet__foreign_part parts[PEET__FOREIGN_PARTS];
+    uint32_t nparts, words;    /* of the whole record */
     uint32_t n;                /* instructions */
     struct peet__foreign_insn code[PEET__FOREIGN_INSNS];
     struct peet_insn insns[PEET__FOREIGN_INSNS];
@@ -97,8 +108,13 @@ struct peet__foreign_plan {
     int dead;                  /* a general register that holds nothing at the beginning; -1: none */
     int flags_free;            /* the flags hold nothing there */
 };
+/** Its last block. */
+static inline const struct peet__foreign_part *peet__foreign_last(const struct peet__foreign_plan *p)
+{
+    return &p->parts[p->nparts - 1];
+}
 
-/** What block begins at pc?  Returns: 0 */
+/** What trace begins at pc?  Returns: 0 */
 int peet__foreign_analyse(struct peet__foreign_image *image, uint64_t pc, struct peet__foreign_plan *out);
 /** One instruction of an image's text as it was.  Returns: its length, 0: none */
 unsigned peet__foreign_decode(const struct peet__foreign_image *image, uint64_t pc, ZydisDecodedInstruction *out, ZydisDecodedOperand *operands);
@@ -141,7 +157,7 @@ void peet__put_link(struct peet__foreign_code *c, struct peet__foreign_image *im
 void peet__put_native_jump(struct peet__foreign_code *c, uint64_t target);
 /** The return address on the stack. */
 void peet__put_push(struct peet__foreign_code *c, uint64_t value);
-/** The block's code.  Room must be there. */
+/** The trace's code.  Room must be there.  @word: of its first block */
 void peet__foreign_emit(struct peet__foreign_code *c, struct peet__foreign_plan *plan, uint64_t word);
 enum { PEET__FOREIGN_CODE_BYTES = 16 << 10 };
 

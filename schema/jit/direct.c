@@ -340,7 +340,7 @@ static void go_on(struct maker *m, uint32_t index)
     struct peet__emit *const e = &m->e;
     const struct peet__block *const c = &m->f->code[index];
     load(e, RAX, RBP, 0);
-    if (goes_away(&m->f->blocks[index])) {
+    if (!m->f->trace && goes_away(&m->f->blocks[index])) {
         aim_at(e, look_up(e), m->strange);
         CODE(e, "\xff\x61\x08"); /* jmp [rcx + 8] */
         return;
@@ -348,6 +348,11 @@ static void go_on(struct maker *m, uint32_t index)
     for (unsigned k = 0; k < 2 && c->next[k] >= 0 && can_hop(m); k++) {
         compare_word(e, c->next[k]);
         hop(m, jump_ahead(e, IF_EQUAL), c->next[k]);
+    }
+    if (m->f->trace) { /* another one's first: each has a jump of its own, which is foreseen better than one of all */
+        aim_at(e, look_up(e), m->strange);
+        CODE(e, "\xff\x61\x08");
+        return;
     }
     compare_with_all(m);
     jump_if(e, IF_BELOW, m->sync);

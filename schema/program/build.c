@@ -111,7 +111,7 @@ static void make_padding(struct peet__function *f, uint32_t index, const struct 
 }
 
 /* What can be said of a block once and for all. */
-static void summarise(struct peet_block *b)
+void peet__summarise(struct peet_block *b)
 {
     uint64_t cost = 0;
     int simple = 1;
@@ -211,7 +211,7 @@ void peet__build(struct reader *r, const struct segment *segs, const struct peet
             b->pc = insns[s->insn].pc;
             b->line = insns[s->insn].line;
         }
-        summarise(b);
+        peet__summarise(b);
         if (b->flags & PEET_BLOCK_SIMPLE)
             make_groups(c, refs + s->ref, s->nrefs);
         if (!(b->flags & PEET_BLOCK_SIMPLE)) {

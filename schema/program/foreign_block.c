@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Foreign blocks become blocks of the program one by one, as they are met.  A part is one block: its arrays are exact, so that machine
- * code can be made for it at once.  Blocks of one function point to the function of the first part that was met.
+ * Foreign blocks become blocks of the program trace by trace, as they are met.  To the decoder a trace is a function, so that what it and
+ * the makers of machine code know of blocks that follow each other holds.  Its blocks belong to the functions that they are of, which have
+ * none in their own lists.
  */
 #include "program/foreign_block.h"
 #include "program/parts.h"
@@ -22,9 +23,9 @@ static void form_of(const struct peet_foreign_value *v, struct peet__form *out, 
         out->b = PEET__ZERO;
 }
 
-static int fill_values(struct peet__function *f, const struct peet_foreign_block *from)
+static int fill_values(struct peet__function *f, uint32_t index, const struct peet_foreign_block *from)
 {
-    struct peet__block *c = f->code;
+    struct peet__block *c = &f->code[index];
     struct peet__value *values = peet__own(f, from->nvalues, sizeof *values);
     struct peet__address *addresses = peet__own(f, from->nvalues, sizeof *addresses);
     int all_short = 1;
@@ -41,72 +42,87 @@ static int fill_values(struct peet__function *f, const struct peet_foreign_block
     return 0;
 }
 
-/* What can be said of the block once and for all. */
-static void fill_block(struct peet__function *f, const struct peet_foreign_block *from)
+static void fill_block(struct peet__function *f, uint32_t index, const struct peet_foreign_block *from)
 {
-    struct peet_block *b = f->blocks;
-    uint64_t cost = 0;
-    int simple = 1;
+    struct peet_block *b = &f->blocks[index];
+    struct peet__block *c = &f->code[index];
     b->pc = from->pc;
+    b->index = index;
     b->insns = from->insns;
     b->ninsns = from->ninsns;
     b->refs = from->refs;
     b->nrefs = from->nrefs;
     b->nvalues = from->nvalues;
     b->code_bytes = from->code_bytes;
-    for (uint32_t k = 0; k < b->ninsns; k++)
-        cost += b->insns[k].opcode->rthroughput_millicycles;
-    for (uint32_t k = 0; k < b->nrefs; k++) {
-        const struct peet_ref *ref = &b->refs[k];
-        if (ref->flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL)) {
-            simple = 0;
-            continue;
-        }
-        b->reads += ref->kind == PEET_REF_LOAD;
-        b->writes += ref->kind == PEET_REF_STORE;
-        b->modifies += ref->kind == PEET_REF_MODIFY;
-    }
-    b->cost_cycles = (uint32_t)((cost + 999) / 1000);
-    b->flags = PEET_BLOCK_SYNC | (simple ? PEET_BLOCK_SIMPLE : 0) | (from->pc == from->function->pc ? PEET_BLOCK_ENTRY : 0) |
-        (from->turn ? PEET_BLOCK_TURN : 0);
-    f->code->recorded = f->code->sync = 1;
-    f->code->slot_words = from->nslots;
-    f->code->plain = simple && f->code->addresses != NULL;
-    f->code->tail = f->code->pad = f->code->pad_after = f->code->tail_taken = f->code->next[0] = f->code->next[1] = -1;
+    b->flags = (index == 0 ? PEET_BLOCK_SYNC : 0) | (from->pc == from->function->pc ? PEET_BLOCK_ENTRY : 0) | (from->turn ? PEET_BLOCK_TURN : 0);
+    peet__summarise(b);
+    c->recorded = 1;
+    c->sync = index == 0;
+    c->slot_words = from->nslots;
+    c->plain = b->flags & PEET_BLOCK_SIMPLE && c->addresses != NULL;
+    c->tail = c->pad = c->pad_after = c->tail_taken = c->next[0] = c->next[1] = -1;
+    if (index + 1 < f->nsegments)
+        c->next[0] = (int32_t)index + 1;
+}
+
+static void fill_function(struct peet__function *f, const struct peet_foreign_function *from, uint64_t start)
+{
+    f->start = start;
+    f->granularity = 2;
+    f->pub.name = from->name;
+    f->pub.file = "";
+    f->pub.image = from->image;
+    f->pub.pc = f->pub.runtime_pc = from->pc;
+    f->pub.code_bytes = from->bytes;
+    f->pub.blocks = f->blocks;
+}
+
+/* A function without blocks of its own, for those of it that traces of others come through first. */
+static int make_owner(struct peet_program *p, struct peet_foreign_function *of, struct peet_error *error)
+{
+    struct peet__function *f = calloc(1, sizeof *f);
+    if (f == NULL)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    fill_function(f, of, of->pc);
+    const int err = peet__program_add_part(p, f, 0, error);
+    if (err != 0)
+        peet__function_free(f);
+    else
+        of->known = f;
+    return err;
 }
 
 int peet_program_add_foreign(struct peet_program *p, const struct peet_foreign_block *from, struct peet_error *error)
 {
-    struct peet__function *f = calloc(1, sizeof *f), *first;
-    if (f == NULL)
-        return peet_error_set(error, PEET_ENOMEM, "out of memory");
-    f->blocks = peet__own(f, 1, sizeof *f->blocks);
-    f->code = peet__own(f, 1, sizeof *f->code);
-    f->sync_offset = peet__own(f, 1, sizeof *f->sync_offset);
-    f->turn_offset = peet__own(f, 1, sizeof *f->turn_offset);
-    if (f->blocks == NULL || f->code == NULL || f->sync_offset == NULL || f->turn_offset == NULL || fill_values(f, from) != 0) {
-        peet__function_free(f);
-        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    struct peet__function *f = calloc(1, sizeof *f);
+    const uint32_t n = from->ntrace;
+    int err = f == NULL ? PEET_ENOMEM : 0;
+    for (uint32_t k = 0; err == 0 && k < n; k++)
+        if (from[k].function->known == NULL && (err = make_owner(p, from[k].function, error)) != 0) {
+            peet__function_free(f);
+            return err;
+        }
+    if (err == 0 && ((f->blocks = peet__own(f, n, sizeof *f->blocks)) == NULL || (f->code = peet__own(f, n, sizeof *f->code)) == NULL ||
+        (f->sync_offset = peet__own(f, n, sizeof *f->sync_offset)) == NULL || (f->turn_offset = peet__own(f, n, sizeof *f->turn_offset)) == NULL))
+        err = PEET_ENOMEM;
+    for (uint32_t k = 0; err == 0 && k < n; k++) {
+        f->nsegments = f->nall = f->pub.nblocks = n;
+        f->trace = 1;
+        err = fill_values(f, k, &from[k]);
+        if (err != 0)
+            break;
+        fill_block(f, k, &from[k]);
+        f->turn_offset[k] = UINT32_MAX;
+        f->sync_offset[k] = k == 0 ? 0 : UINT32_MAX;
+        f->blocks[k].function = &((struct peet__function *)from[k].function->known)->pub;
     }
-    fill_block(f, from);
-    f->turn_offset[0] = UINT32_MAX;
-    f->nsegments = f->nall = f->pub.nblocks = 1;
-    f->start = from->pc;
-    f->granularity = 2;
-    f->pub.name = from->function->name;
-    f->pub.file = "";
-    f->pub.image = from->function->image;
-    f->pub.pc = f->pub.runtime_pc = from->function->pc;
-    f->pub.code_bytes = from->function->bytes;
-    f->pub.blocks = f->blocks;
-    const int err = peet__program_add_part(p, f, from->word, error);
     if (err != 0) {
-        peet__function_free(f);
-        return err;
+        if (f != NULL)
+            peet__function_free(f);
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
     }
-    first = from->function->known;
-    if (first == NULL)
-        from->function->known = first = f;
-    f->blocks->function = &first->pub;
-    return 0;
+    fill_function(f, from->function, from->pc);
+    if ((err = peet__program_add_part(p, f, from->word, error)) != 0)
+        peet__function_free(f);
+    return err;
 }

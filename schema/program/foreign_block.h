@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Blocks of foreign code, which no schema describes: the translator (runtime/foreign) says what they are when they are first
- * executed.  Each is a sync block whose word is a number of the translator's own.  To modules they are blocks of functions of their
- * image, as any other.
+ * executed.  They come as traces: blocks of which each is followed by the next one or by something else.  The first is a sync block whose
+ * word is a number of the translator's own.  To modules they are blocks of functions of their image, as any other.
  */
 #ifndef PEET_SCHEMA_FOREIGN_H
 #define PEET_SCHEMA_FOREIGN_H
@@ -35,9 +35,11 @@ struct peet_foreign_block {
     const struct peet_foreign_value *values;
     uint32_t ninsns, nrefs, nvalues, nslots, code_bytes;
     int turn;                 /* begins with an access that waits */
+    uint32_t ntrace;          /* of the first block of a trace: how many it has, one behind the other in memory */
 };
 
-/** peet_program_add_foreign() - from now on the decoder knows the block's word.  Returns: 0, or PEET_ENOMEM with @error */
-int peet_program_add_foreign(struct peet_program *program, const struct peet_foreign_block *block, struct peet_error *error);
+/** peet_program_add_foreign() - from now on the decoder knows a trace: its first block's word, and plain words for the others
+ *  Returns: 0, or PEET_ENOMEM with @error */
+int peet_program_add_foreign(struct peet_program *program, const struct peet_foreign_block *trace, struct peet_error *error);
 
 #endif

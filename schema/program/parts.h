@@ -92,6 +92,7 @@ struct peet__function {
     struct peet__call *calls;    /* ncalls of them */
     uint32_t ncalls;
     uint8_t new_section;         /* the first of its section */
+    uint8_t trace;               /* blocks of foreign code that follow each other; words of other traces come behind each */
     const struct peet__native *native[2]; /* decoders in machine code, without and with values; NULL: not made */
     uint32_t native_heat[2];     /* how often they were missed */
     struct peet__direct_function *direct; /* direct.c; NULL: not made */
@@ -155,7 +156,11 @@ int peet__image_map(struct peet__image *image, const char *path, struct peet_err
 void peet__image_unmap(struct peet__image *image);
 const uint8_t *peet__image_code(const struct peet__image *image, uint64_t address, size_t bytes);
 
-/* program.c: one more function of one block, a sync block that this word begins; takes the function, if it returns 0 */
+/* build.c: what can be said of a block once and for all: its references by kind, its cost, whether they are simple */
+void peet__summarise(struct peet_block *block);
+
+/* program.c: one more function, whose first block is a sync block that this word begins; takes the function, if it returns 0
+ * @word: 0: the function has no blocks */
 int peet__program_add_part(struct peet_program *program, struct peet__function *function, uint64_t word, struct peet_error *error);
 
 /* reader.c: parse the record at offset; *inout_offset moves behind it */

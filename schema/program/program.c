@@ -191,6 +191,8 @@ int peet__program_add_part(struct peet_program *p, struct peet__function *f, uin
         f->blocks[b].id = p->nblocks++;
     f->pub.id = p->nfunctions;
     p->functions[p->nfunctions++] = f;
+    if (word == 0)
+        return 0;
     insert_pc(p, word, (uint64_t)f->pub.id << 32);
     p->pc_used++;
     return 0;

@@ -282,8 +282,8 @@ static void resolve(struct x86_thread *t, const struct peet_block *next)
     const struct x86_config *config = &t->cpu->x->config;
     struct peet_sim_branch *p = &t->predictor;
     enum peet_sim_branch_wrong wrong = PEET_SIM_BRANCH_RIGHT;
-    int onward = next->function == last.block->function && next->index == last.block->index + 1;
     uint64_t after = last.pc + last.op->length_bytes;
+    int onward = next->pc == after || (next->function == last.block->function && next->index == last.block->index + 1);
 
     t->last.op = NULL;
     switch (last.op->branch) {
