@@ -708,6 +708,8 @@ static int run(struct peet_error *error)
     err = peet_config_init(&host.config, error);
     if (!err)
         err = peet_config_read(&host.config, config, error);
+    if (!err && host.config.foreign == PEET_CONFIG_FOREIGN_RECORD)
+        err = peet_host_foreign_load(error);
     if (!err && host.config.from)
         err = open_replay(error);
     if (!err)

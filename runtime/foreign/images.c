@@ -5,6 +5,7 @@
  */
 #include "foreign/translate.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -62,6 +63,16 @@ static int returns_from_handlers(const uint8_t *code, uint32_t size)
     return size >= sizeof restore + 1 && memcmp(code + 1, restore, sizeof restore) == 0;
 }
 
+/* These walk the list of loaded objects, of which the host has some: how many and where differs with the modules of a run. */
+static const char *const shown[] = {"dl_iterate_phdr", "_dl_addr"};
+
+static void hide(struct peet__foreign_image *image, uint64_t pc)
+{
+    for (unsigned k = 0; k < image->nfunctions; k++)
+        if (image->functions[k].lo == pc)
+            image->functions[k].recorded = 1;
+}
+
 /* The table of .eh_frame_hdr: pairs of 32-bit numbers relative to its begin, sorted; the second leads to the FDE, which has the size. */
 static int read_functions(struct peet__foreign_image *image, uint64_t header, int (*recorded)(uint64_t))
 {
@@ -85,6 +96,8 @@ static int read_functions(struct peet__foreign_image *image, uint64_t header, in
             .recorded = (uint8_t)(recorded(lo) || returns_from_handlers((const uint8_t *)lo, size)), .jumps = -1};
     }
     qsort(image->functions, image->nfunctions, sizeof *image->functions, by_lo);
+    for (unsigned k = 0; k < sizeof shown / sizeof *shown; k++)
+        hide(image, (uint64_t)dlsym(RTLD_DEFAULT, shown[k]));
     return 0;
 }
 
@@ -312,23 +325,24 @@ int peet__foreign_images_find(int (*recorded)(uint64_t pc), struct peet_error *e
     return s.err;
 }
 
+static struct { const char *path; uint64_t base; const void *entries[PEET_FOREIGN_ALLOCATOR_ENTRIES]; } allocator;
+
+int peet_foreign_load(struct peet_error *error)
+{
+    const int err = peet_rt_foreign_allocator(&allocator.path, &allocator.base, allocator.entries);
+    return err ? peet_error_set(error, err, "foreign=record: no second copy of this C library can be loaded to allocate from") : 0;
+}
+
 int peet__foreign_images_add_allocator(struct peet_error *error)
 {
-    const void *entries[PEET_FOREIGN_ALLOCATOR_ENTRIES];
-    struct dl_phdr_info info = {0};
-    uint64_t base;
-    int err = peet_rt_foreign_allocator(&info.dlpi_name, &base, entries);
-    if (err)
-        return peet_error_set(error, err, "foreign=record: no second copy of this C library can be loaded to allocate from");
-    const ElfW(Ehdr) *header = (const void *)base;
-    info.dlpi_addr = base;
-    info.dlpi_phdr = (const void *)(base + header->e_phoff);
-    info.dlpi_phnum = header->e_phnum;
+    const ElfW(Ehdr) *header = (const void *)allocator.base;
+    const struct dl_phdr_info info = {.dlpi_name = allocator.path, .dlpi_addr = allocator.base, .dlpi_phdr = (const void *)(allocator.base + header->e_phoff),
+        .dlpi_phnum = header->e_phnum};
     const struct peet__foreign_image *before = peet__foreign_images;
-    err = add_image(&info, info.dlpi_name, peet_rt_foreign_allocator_replaces, error);
+    int err = add_image(&info, info.dlpi_name, peet_rt_foreign_allocator_replaces, error);
     if (!err && peet__foreign_images == before)
         err = peet_error_set(error, PEET_EUNSUPPORTED, "foreign=record: %s has no table of its functions", info.dlpi_name);
     if (!err)
-        memcpy(peet__foreign_images->entries, entries, sizeof entries);
+        memcpy(peet__foreign_images->entries, allocator.entries, sizeof allocator.entries);
     return err;
 }

@@ -181,7 +181,9 @@ extern struct peet__foreign_counts peet__foreign_counts;
 
 /* --------------------------------------------------------------------------------------- for the host */
 
-/** foreign.c of the host: begin to record foreign code */
+/** foreign.c of the host: load the subject's allocator.  Returns: 0 or a peet_err */
+int peet_foreign_load(struct peet_error *error);
+/** Begin to record foreign code. */
 int peet_foreign_start(int (*recorded)(uint64_t pc), struct peet_error *error);
 /** Which of LLVM's names of instructions are known; before that. */
 void peet_foreign_set_names(int (*is_known)(const char *name));

@@ -201,7 +201,8 @@ void peet__foreign_concurrent(int concurrent)
     if (concurrent)
         peet__allocator_threads();
     for (size_t k = 0; k < sizeof streams / sizeof *streams; k++)
-        if (peet__world_real[streams[k]] && !strstr(peet__world_name(streams[k]), "lockfile")) /* locks are the mapper's from the first */
+        if (peet__world_real[streams[k]] && !strstr(peet__world_name(streams[k]), "lockfile") && !strstr(peet__world_name(streams[k]), "open"))
+            /* locks are the mapper's from the first, and what a path stands for is the runtime's */
             peet__world_to[streams[k]] = concurrent ? simulated_streams[k] : peet__world_real[streams[k]];
 }
 
