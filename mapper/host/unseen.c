@@ -4,6 +4,7 @@
  * costs nothing while the program runs.  Calls through pointers have no name: they appear by the time that they take.
  */
 #include "host/unseen.h"
+#include "foreign/translate.h"
 #include "host/report.h"
 #include "base/stats.h"
 #include "runtime.h"
@@ -91,7 +92,7 @@ static void name_place(uint64_t pc)
     struct unseen *u;
 
     here.samples++;
-    if (peet_program_function_of_pc(here.program, pc))
+    if (peet_program_function_of_pc(here.program, pc) || peet_foreign_is_translated(pc))
         return;
     if (!dladdr((void *)(uintptr_t)pc, &info) || !info.dli_fname) {
         u = entry("?", "?");

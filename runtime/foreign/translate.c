@@ -233,6 +233,14 @@ static uint64_t original_in(const struct trace *t, uint64_t pc)
     return found;
 }
 
+int peet_foreign_is_translated(uint64_t pc)
+{
+    for (const struct peet__foreign_image *i = peet__foreign_images; i; i = i->next)
+        if (i->cache && pc >= (uint64_t)i->cache && pc < (uint64_t)i->cache_at)
+            return 1;
+    return 0;
+}
+
 uint64_t peet_foreign_original(uint64_t pc)
 {
     for (uint64_t k = 0; k < ntraces; k++)

@@ -189,6 +189,8 @@ int peet_foreign_start(int (*recorded)(uint64_t pc), struct peet_error *error);
 void peet_foreign_set_names(int (*is_known)(const char *name));
 /** The block whose records begin with this word; NULL: none */
 const struct peet_foreign_block *peet_foreign_block(uint64_t word);
+/** Is a place in the cache, so that what is executed there is recorded, or leads there? */
+int peet_foreign_is_translated(uint64_t pc);
 /** The original place of code in the cache; 0: it is none */
 uint64_t peet_foreign_original(uint64_t pc);
 
