@@ -202,8 +202,14 @@ PUBLIC pid_t fork(void)
 {
     enum { STACK_BYTES = 256 << 10 };
     pid_t (*real)(void) = (pid_t (*)(void))peet__next("fork");
-    if (!peet__domains_on() || !peet__rt.in_subject)
-        return real();
+    if (!peet__domains_on() || !peet__rt.in_subject) {
+        /* What it holds, the allocator's locks, the translator would wait for. */
+        const uint64_t world = peet__foreign_world;
+        peet__foreign_world = 0;
+        const pid_t child = real();
+        peet__foreign_world = child != 0 ? world : 0;
+        return child;
+    }
     char *stack = peet__domain_memory(STACK_BYTES);
     forking.real = real;
     peet__call_on(stack + STACK_BYTES, fork_subject, &forking);
