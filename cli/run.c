@@ -137,6 +137,7 @@ static int run_in_folder(const struct peet_cli_run_options *options, const char 
         .stack_bytes = options->config.stack_bytes,
         .expected_instructions = expected_instructions(folder->earlier, &options->config),
         .quiet = options->quiet,
+        .pin_variants = options->config.foreign == PEET_CONFIG_FOREIGN_RECORD,
         .show_progress = !options->quiet && isatty(STDERR_FILENO),
     };
     int err = subject.argv ? 0 : peet_error_set(error, PEET_ENOMEM, "out of memory");

@@ -38,6 +38,12 @@ enum { FORWARDED = sizeof(forwarded) / sizeof(forwarded[0]) };
 /* Variables that a sanitizer which peet was built with must see at once, and the choice of variants of the C library's functions. */
 static const char *const passed_on[] = { "UBSAN_OPTIONS", "LSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH", "GLIBC_TUNABLES" };
 
+/* What is recorded of the C library must not depend on the host: functions for AVX2, which processors of ten years have, and nothing beyond; no
+ * limits that follow from the host's caches: first level 32 KiB, 1 MiB a thread of the last one, three quarters of which is where stores begin
+ * to pass the caches by. */
+static const char pinned_variants[] = "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-ERMS,-FSRM,-RTM:"
+    "glibc.cpu.x86_data_cache_size=32768:glibc.cpu.x86_shared_cache_size=1048576:glibc.cpu.x86_non_temporal_threshold=786432";
+
 struct session {
     const struct peet_cli_subject *subject;
     struct peet_error *error;
@@ -184,6 +190,8 @@ static int make_environment(struct session *s)
     for (size_t i = 0; !err && i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
         if (getenv(passed_on[i]))
             err = add_env(s, "%s=%s", passed_on[i], getenv(passed_on[i]));
+    if (!err && subject->pin_variants && !getenv("GLIBC_TUNABLES"))
+        err = add_env(s, "GLIBC_TUNABLES=%s", pinned_variants);
     return err;
 }
 

@@ -18,6 +18,7 @@ struct peet_cli_subject {
     const char *lib_dir;     /* <prefix>/lib */
     uint64_t stack_bytes;    /* of the main thread */
     int quiet;               /* the host says nothing but what is wrong */
+    int pin_variants;        /* the C library's choice of memcpy() and its like does not go by this processor */
     int show_progress;
     uint64_t expected_instructions; /* for the progress line; 0: not known */
 };

@@ -301,6 +301,8 @@ static int record(size_t observer, struct peet_error *error)
     if (host.replay || peet_host_explores(&host.config))
         return peet_error_set(error, PEET_EUNSUPPORTED, "trace: %s is not recorded",
             host.replay ? "a run from a trace, which there is already," : "an exploration, which is many runs,");
+    if (host.config.foreign == PEET_CONFIG_FOREIGN_RECORD)
+        return peet_error_set(error, PEET_EUNSUPPORTED, "trace: code that peetcc has not compiled has no place in its files yet; leave out foreign=record");
     err = peet_host_record(&host.config, host.values[observer + 1][0].u64, &host.record, error);
     if (err)
         return err;

@@ -24,6 +24,7 @@ struct peet_ctx *peet__ctx_list;
 static void uc_entry(void)
 {
     struct peet_ctx *ctx = peet__rt.current;
+    peet__foreign_world = (uint64_t)peet__foreign_on;
     peet__rt.busy = 0;
     peet__rt.kernel_mask = ctx->mask;
     ctx->fn(ctx->a, ctx->b);
@@ -238,6 +239,7 @@ void peet__ucontext_resume(struct peet_ctx *ctx)
     struct peet__rt *rt = &peet__rt;
     uint64_t mask = rt->kernel_mask;
     rt->busy = 1;
+    peet__foreign_world = 0; /* the switch itself is not the program's */
     swapcontext(&rt->host_uc, ctx->uc);
     rt->kernel_mask = mask; /* it has put the host's back */
     peet__mask_tell(rt->mixed || !ctx->counted ? rt->all_block : ctx->mask);
@@ -245,7 +247,9 @@ void peet__ucontext_resume(struct peet_ctx *ctx)
 
 void peet__ucontext_leave(struct peet_ctx *ctx)
 {
+    peet__foreign_world = 0;
     swapcontext(ctx->uc, &peet__rt.host_uc);
+    peet__foreign_world = (uint64_t)peet__foreign_on;
     peet__rt.busy = 0;
     peet__rt.kernel_mask = ctx->mask;
 }
