@@ -135,10 +135,10 @@ static void put_level(json_t *figures, const char *name, const json_t *node, dou
     const char *key;
     if (!kinds)
         kinds = json_object_get(node, "misses_by_cause");
-    put(figures, "level", name, "line_accesses", accesses);
+    put(figures, "level", name, "lookups", accesses);
     put(figures, "level", name, "misses", misses);
     put_share(figures, "level", name, "misses_for_1000_instructions", misses * 1000, instructions);
-    put_share(figures, "level", name, "miss_ratio", misses, accesses);
+    put_share(figures, "level", name, "misses_per_lookup", misses, accesses);
     json_object_foreach((json_t *)kinds, key, value) {
         char measure[80];
         snprintf(measure, sizeof(measure), "%.60s_misses", key);

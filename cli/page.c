@@ -103,9 +103,9 @@ static void levels(json_t *tables, const json_t *figures)
     if (json_object_size(list) > 0) {
         json_t *table = table_new(tables, "misses of lines, and for 1000 instructions in all and by kind");
         column(table, "level");
-        column(table, "accesses");
+        column(table, "lookups");
         column(table, "misses");
-        column(table, "ratio");
+        column(table, "of lookups");
         column(table, "for 1000");
         json_array_foreach(kinds, i, kind) {
             char head[80];
@@ -117,9 +117,9 @@ static void levels(json_t *tables, const json_t *figures)
         json_object_foreach((json_t *)list, name, one) {
             json_t *row = row_new(table);
             cell(row, name);
-            whole(row, number(one, "line_accesses"));
+            whole(row, number(one, "lookups"));
             whole(row, number(one, "misses"));
-            share(row, number(one, "miss_ratio"));
+            share(row, number(one, "misses_per_lookup"));
             real(row, number(one, "misses_for_1000_instructions"));
             json_array_foreach(kinds, i, kind) {
                 if (json_object_get(one, json_string_value(kind)))

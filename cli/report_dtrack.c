@@ -293,7 +293,7 @@ json_t *peet_cli_profile_tables(const struct peet_cli_profile *profiles, size_t 
     for (int l = 0; l < level_count; l++) {
         snprintf(title, sizeof(title), "%.20s misses by data structure", profiles->levels[l]);
         shares(tables, profiles, n, title, peet_cli_misses_of, l);
-        snprintf(title, sizeof(title), "%.20s miss rates", profiles->levels[l]);
+        snprintf(title, sizeof(title), "%.20s misses of %.20s%s", profiles->levels[l], l ? profiles->levels[l - 1] : "accesses", l ? " misses" : "");
         rates(tables, profiles, n, title, l);
     }
     if (stalls > 0)

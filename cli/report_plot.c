@@ -217,7 +217,7 @@ static int profile_script(FILE *out, const struct peet_cli_profile *profiles, si
         put_data(out, profiles, n, panel, peet_cli_misses_of, l);
         plot(out, profiles, panel++, "misses: ", profiles->levels[l], 1);
         put_rates(out, profiles, n, panel, l);
-        plot(out, profiles, panel++, "miss rates: ", profiles->levels[l], 0);
+        plot(out, profiles, panel++, l ? "misses of those of the level before: " : "misses of accesses: ", profiles->levels[l], 0);
     }
     if (stalls > 0) {
         put_data(out, profiles, n, panel, peet_cli_stalls_of, 0);

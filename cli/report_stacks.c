@@ -208,8 +208,8 @@ static void per_instruction(json_t *tables, const struct peet_cli_account *accou
 static void levels(json_t *tables, const struct peet_cli_account *accounts, size_t n)
 {
     static const char *const keys[] = {"l1i", "l1d", "l2", "l3"}, *const names[] = {"L1I", "L1D", "L2", "L3"};
-    static const char *const heads[] = {"program", "level", "accesses", "misses", "rate", "for 1000 instructions", "prefetched"};
-    json_t *table = table_new(tables, "demand accesses and misses by level");
+    static const char *const heads[] = {"program", "level", "lookups", "misses", "of lookups", "for 1000 instructions", "prefetched"};
+    json_t *table = table_new(tables, "demand lookups and misses by level");
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
         column(table, heads[i]);
     for (size_t k = 0; k < n; k++)

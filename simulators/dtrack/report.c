@@ -8,16 +8,18 @@
 
 static const char *const cause_keys[PEET_MISS_CAUSES] = { "unknown", "cold", "capacity", "conflict", "upgrade", "true_sharing", "false_sharing" };
 
-static void put_level(const struct dtrack *self, const struct peet_env *env, struct peet_stats *list, const struct dtrack_tally *t, unsigned level)
+/** @data: what of it the program's references are: shares are of these */
+static void put_level(const struct dtrack *self, const struct peet_env *env, struct peet_stats *list, const struct dtrack_tally *t,
+    const struct dtrack_tally *data, unsigned level)
 {
     const struct dtrack_level *l = &t->levels[level];
-    const uint64_t accesses = dtrack__accesses(t, level), misses = dtrack__misses(t, level);
+    const uint64_t accesses = dtrack__accesses(t, level), misses = dtrack__misses(t, level), of = dtrack__accesses(data, level);
     struct peet_stats *o = env->stats_object(env, list, NULL), *causes;
 
     env->stats_string(env, o, "name", self->levels[level].name);
     env->stats_u64(env, o, "accesses", accesses);
     env->stats_u64(env, o, "misses", misses);
-    env->stats_f64(env, o, "miss_ratio", accesses ? (double)misses / (double)accesses : 0);
+    env->stats_f64(env, o, level ? "misses_per_miss_before" : "misses_per_access", of ? (double)dtrack__misses(data, level) / (double)of : 0);
     env->stats_u64(env, o, "read_misses", l->read_misses);
     env->stats_u64(env, o, "write_misses", l->write_misses);
     env->stats_u64(env, o, "upgrades", l->upgrades);
@@ -33,7 +35,8 @@ static void put_level(const struct dtrack *self, const struct peet_env *env, str
     env->stats_u64(env, o, "premature_evictions_by_other", l->premature_other);
 }
 
-static void put_tally(const struct dtrack *self, const struct peet_env *env, struct peet_stats *o, const struct dtrack_tally *t)
+static void put_tally(const struct dtrack *self, const struct peet_env *env, struct peet_stats *o, const struct dtrack_tally *t,
+    const struct dtrack_tally *data)
 {
     struct peet_stats *list;
 
@@ -42,7 +45,7 @@ static void put_tally(const struct dtrack *self, const struct peet_env *env, str
     env->stats_u64(env, o, "second_line_accesses", t->misaligned);
     list = env->stats_array(env, o, "levels");
     for (unsigned l = 0; l < self->nlevels; l++)
-        put_level(self, env, list, t, l);
+        put_level(self, env, list, t, data, l);
     env->stats_u64(env, o, "stalls", t->stalls);
     env->stats_u64(env, o, "stall_cycles", t->stall_cycles);
     list = env->stats_array(env, o, "stall_cycles_by_serving_level");
@@ -247,7 +250,7 @@ void dtrack__stats(struct dtrack *self, const struct peet_env *env, struct peet_
 {
     struct dtrack_row *rows = calloc(self->ntallies + 1, sizeof *rows);
     struct dtrack_pattern *patterns = dtrack__patterns(self);
-    struct dtrack_tally sum = { 0 };
+    struct dtrack_tally sum = { 0 }, references;
     struct peet_stats *list, *o;
     size_t n = 0;
     char name[200];
@@ -266,24 +269,25 @@ void dtrack__stats(struct dtrack *self, const struct peet_env *env, struct peet_
         rows[n++] = (struct dtrack_row){ id, data, &self->tallies[id], patterns[id] };
         add(&sum, &self->tallies[id]);
     }
+    references = sum;
     add(&sum, &self->code);
     add(&sum, &self->walks);
     qsort(rows, n, sizeof *rows, by_misses);
 
     put_levels(self, env, node);
     o = env->stats_object(env, node, "totals");
-    put_tally(self, env, o, &sum);
+    put_tally(self, env, o, &sum, &references);
     list = env->stats_array(env, node, "structures");
     for (size_t i = 0; i < n; i++) {
         o = env->stats_object(env, list, NULL);
         env->stats_string(env, o, "name", dtrack__name(self, rows[i].id, name, sizeof name));
         put_data(env, o, &rows[i]);
-        put_tally(self, env, o, rows[i].tally);
+        put_tally(self, env, o, rows[i].tally, rows[i].tally);
         if (self->sharing)
             put_sharing(self, env, o, &rows[i]);
     }
-    put_tally(self, env, env->stats_object(env, node, "instruction_fetches"), &self->code);
-    put_tally(self, env, env->stats_object(env, node, "page_walks"), &self->walks);
+    put_tally(self, env, env->stats_object(env, node, "instruction_fetches"), &self->code, &self->code);
+    put_tally(self, env, env->stats_object(env, node, "page_walks"), &self->walks, &self->walks);
     put_pairs(self, env, node);
     if (self->sharing)
         put_false_sharing(self, env, node);

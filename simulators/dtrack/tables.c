@@ -33,7 +33,9 @@ static void add(struct sums *s, const struct dtrack *self, const struct dtrack_t
     s->stalls += (double)t->stall_cycles;
 }
 
-static void line(const struct dtrack *self, const struct peet_env *env, struct peet_stats *rows, const char *name, const struct sums *s, const struct sums *all)
+/** @data: what of @s the program's references are */
+static void line(const struct dtrack *self, const struct peet_env *env, struct peet_stats *rows, const char *name, const struct sums *s,
+    const struct sums *data, const struct sums *all)
 {
     struct peet_stats *row;
 
@@ -42,7 +44,7 @@ static void line(const struct dtrack *self, const struct peet_env *env, struct p
     percent(env, row, s->accesses, all->accesses);
     for (unsigned l = 0; l < self->nlevels; l++) {
         percent(env, row, s->misses[l], all->misses[l]);
-        percent(env, row, s->misses[l], l ? s->misses[l - 1] : s->accesses);
+        percent(env, row, data->misses[l], l ? data->misses[l - 1] : data->accesses);
     }
     if (all->stalls > 0)
         percent(env, row, s->stalls, all->stalls);
@@ -80,17 +82,18 @@ static int is_named(const struct dtrack *self, const struct dtrack_row *r, uint6
 static void profile(const struct dtrack *self, const struct peet_env *env, struct peet_stats *tables, const struct dtrack_row *rows, size_t n)
 {
     struct peet_stats *o = env->stats_object(env, tables, NULL), *list;
-    struct sums all = { 0 }, stack = { 0 }, rest = { 0 }, code = { 0 };
+    struct sums all = { 0 }, data, stack = { 0 }, rest = { 0 }, code = { 0 };
     char name[200];
     uint64_t named = 0;
 
     for (size_t i = 0; i < n; i++)
         add(&all, self, rows[i].tally);
+    data = all;
     add(&code, self, &self->code);
     add(&code, self, &self->walks);
     add(&all, self, &self->code);
     add(&all, self, &self->walks);
-    env->stats_string(env, o, "title", self->nlevels ? "data structures: shares of accesses and of misses at each level, miss rates" : "data structures: shares of accesses");
+    env->stats_string(env, o, "title", self->nlevels ? "data structures: shares of accesses and of misses, misses of accesses and of the level before" : "data structures: shares of accesses");
     list = env->stats_array(env, o, "columns");
     env->stats_string(env, list, NULL, "structure");
     env->stats_string(env, list, NULL, "access");
@@ -99,7 +102,8 @@ static void profile(const struct dtrack *self, const struct peet_env *env, struc
 
         snprintf(text, sizeof text, "%.7s", self->levels[l].name);
         env->stats_string(env, list, NULL, text);
-        env->stats_string(env, list, NULL, "rate");
+        snprintf(text, sizeof text, "of %.7s", l ? self->levels[l - 1].name : "acc.");
+        env->stats_string(env, list, NULL, text);
     }
     if (all.stalls > 0)
         env->stats_string(env, list, NULL, "stalls");
@@ -113,14 +117,14 @@ static void profile(const struct dtrack *self, const struct peet_env *env, struc
             add(&rest, self, rows[i].tally);
         } else {
             add(&one, self, rows[i].tally);
-            line(self, env, list, dtrack__name(self, rows[i].id, name, sizeof name), &one, &all);
+            line(self, env, list, dtrack__name(self, rows[i].id, name, sizeof name), &one, &one, &all);
         }
     }
-    line(self, env, list, "(stack)", &stack, &all);
-    line(self, env, list, "(the rest)", &rest, &all);
+    line(self, env, list, "(stack)", &stack, &stack, &all);
+    line(self, env, list, "(the rest)", &rest, &rest, &all);
     if (code.misses[0] > 0 || code.stalls > 0)
-        line(self, env, list, "(instructions, page tables)", &code, &all);
-    line(self, env, list, "all", &all, &all);
+        line(self, env, list, "(instructions, page tables)", &code, &code, &all);
+    line(self, env, list, "all", &all, &data, &all);
 }
 
 static void descriptions(const struct dtrack *self, const struct peet_env *env, struct peet_stats *tables, const struct dtrack_row *rows, size_t n)

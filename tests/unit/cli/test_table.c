@@ -114,11 +114,11 @@ static void test_page(void)
 {
     shows(STATS(", \"bus\": {\"totals\": {\"reads\": 400, \"writes\": 100, \"misses\": 50, \"misses_by_kind\": {\"cold\": 30, \"conflict\": 0, "
                 "\"false_sharing\": 20}}, \"bus\": {\"utilisation\": 0.25, \"transactions\": {\"total\": 9}}}"),
-        "    level  accesses  misses   ratio  for 1000    cold  false sh.\n"
-        "    cache       500      50  10.0 %    50.000  30.000     20.000\n");
+        "    level  lookups  misses  of lookups  for 1000    cold  false sh.\n"
+        "    cache      500      50      10.0 %    50.000  30.000     20.000\n");
     shows(STATS(", \"bus\": {\"totals\": {\"reads\": 90, \"writes\": 10, \"read_misses\": 6, \"write_misses\": 4, \"cold_misses\": 7, \"coherence_misses\": 3}}"),
-        "    level  accesses  misses   ratio  for 1000   cold  coherence\n"
-        "    cache       100      10  10.0 %    10.000  7.000      3.000\n");
+        "    level  lookups  misses  of lookups  for 1000   cold  coherence\n"
+        "    cache      100      10      10.0 %    10.000  7.000      3.000\n");
     shows(STATS(", \"sync\": {\"mutex\": {\"operations\": 8, \"waits\": 4, \"waited_cycles\": 3000}}"), "mutex           8      4          3,000                   1.500\n");
     shows(STATS(", \"hot\": {\"functions\": [{\"function\": \"f\", \"instructions\": 750}], \"lines\": [{\"function\": \"f\", \"file\": \"/d/f.c\", "
                 "\"line\": 3, \"instructions\": 500}]}"), "    f.c:3           500  50.0 %\n");
