@@ -35,14 +35,14 @@ PUBLIC int pthread_cond_signal(pthread_cond_t *cond)
 {
     if (!peet__simulating())
         return PEET__REAL(pthread_cond_signal)(cond);
-    return (int)peet__event1(PEET_ABSTRACT_COND_SIGNAL, (uint64_t)cond);
+    return peet__signal_request(PEET_ABSTRACT_COND_SIGNAL, (uint64_t)cond);
 }
 
 PUBLIC int pthread_cond_broadcast(pthread_cond_t *cond)
 {
     if (!peet__simulating())
         return PEET__REAL(pthread_cond_broadcast)(cond);
-    return (int)peet__event1(PEET_ABSTRACT_COND_BROADCAST, (uint64_t)cond);
+    return peet__signal_request(PEET_ABSTRACT_COND_BROADCAST, (uint64_t)cond);
 }
 
 /* Interrupted: a signal handler has run, which POSIX lets end the wait as a spurious wake-up, or the thread

@@ -177,6 +177,7 @@ PUBLIC int __pthread_mutex_unlock(pthread_mutex_t *) __attribute__((alias("pthre
 PUBLIC int pthread_spin_init(pthread_spinlock_t *lock, int shared)
 {
     int err = PEET__REAL(pthread_spin_init)(lock, shared);
+    peet__lock_forget((uint64_t)lock);
     if (err == 0 && peet__simulating())
         peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)lock, PEET_SYNC_MUTEX, PEET_MUTEX_SPIN);
     return err;
@@ -193,19 +194,19 @@ PUBLIC int pthread_spin_lock(pthread_spinlock_t *lock)
 {
     if (!peet__simulating())
         return PEET__REAL(pthread_spin_lock)(lock);
-    return (int)peet__event3(PEET_ABSTRACT_MUTEX_LOCK, (uint64_t)lock, PEET_MUTEX_SPIN, PEET_NEVER);
+    return peet__lock_request(PEET_ABSTRACT_MUTEX_LOCK, 3, (const uint64_t[]){(uint64_t)lock, PEET_MUTEX_SPIN, PEET_NEVER});
 }
 
 PUBLIC int pthread_spin_trylock(pthread_spinlock_t *lock)
 {
     if (!peet__simulating())
         return PEET__REAL(pthread_spin_trylock)(lock);
-    return (int)peet__event2(PEET_ABSTRACT_MUTEX_TRYLOCK, (uint64_t)lock, PEET_MUTEX_SPIN);
+    return peet__lock_request(PEET_ABSTRACT_MUTEX_TRYLOCK, 2, (const uint64_t[]){(uint64_t)lock, PEET_MUTEX_SPIN});
 }
 
 PUBLIC int pthread_spin_unlock(pthread_spinlock_t *lock)
 {
     if (!peet__simulating())
         return PEET__REAL(pthread_spin_unlock)(lock);
-    return (int)peet__event2(PEET_ABSTRACT_MUTEX_UNLOCK, (uint64_t)lock, PEET_MUTEX_SPIN);
+    return peet__unlock_request(PEET_ABSTRACT_MUTEX_UNLOCK, (const uint64_t[]){(uint64_t)lock, PEET_MUTEX_SPIN});
 }

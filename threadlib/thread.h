@@ -139,6 +139,8 @@ void peet__main_ended(void) __attribute__((noreturn));
 int peet__lock_request(unsigned type, unsigned nargs, const uint64_t *args);
 /** Its release: args[0] its address, args[1] its kind.  Returns: 0 or an errno value */
 int peet__unlock_request(unsigned type, const uint64_t args[2]);
+/** A condition's signal, or one to all.  Returns: 0 or an errno value */
+int peet__signal_request(unsigned type, uint64_t object);
 /** The memory becomes another lock. */
 void peet__lock_forget(uint64_t object);
 

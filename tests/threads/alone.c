@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random operations on locks by a context that is alone most of the time: mutexes of three kinds and read-write locks, taken and
+ * Random operations on locks by a context that is alone most of the time: mutexes of three kinds, read-write and spin locks, taken and
  * given back in any order, tried, waited for with a deadline, destroyed and made again, handed over to threads that come and go.
  * Operations that would wait for ever are left out by the program's own account of who holds what.  Each answer is printed: those of a
  * run with real threads are the ones to expect.
@@ -13,10 +13,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { MUTEXES = 9, RWLOCKS = 4, NOBODY = -1 };
+enum { MUTEXES = 9, RWLOCKS = 4, SPINS = 3, NOBODY = -1 };
 static const int kinds[] = {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK};
 static struct { pthread_mutex_t m; int kind, owner, count; } mutexes[MUTEXES];
 static struct { pthread_rwlock_t lock; int writer, reader, readers; } rwlocks[RWLOCKS];
+static struct { pthread_spinlock_t lock; int owner; } spins[SPINS];
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static unsigned long state;
 
 static unsigned choose(unsigned n)
@@ -123,13 +125,50 @@ static void rwlock_step(int self)
     }
 }
 
+/* Spin locks, and signals that nobody waits for. */
+static void spin_step(int self)
+{
+    const int i = (int)choose(SPINS), held = spins[i].owner != NOBODY, own = spins[i].owner == self;
+    int err;
+    switch (choose(4)) {
+    case 0:
+        printf("signal: %d %d\n", pthread_cond_signal(&cond), pthread_cond_broadcast(&cond));
+        return;
+    case 1:
+        if (!own)
+            return;
+        printf("spin unlock %d: %d\n", i, pthread_spin_unlock(&spins[i].lock));
+        spins[i].owner = NOBODY;
+        return;
+    case 2:
+        if (held)
+            return;
+        err = pthread_spin_lock(&spins[i].lock);
+        printf("spin lock %d: %d\n", i, err);
+        break;
+    default:
+        err = pthread_spin_trylock(&spins[i].lock);
+        printf("spin trylock %d: %d\n", i, err);
+        break;
+    }
+    if (!err)
+        spins[i].owner = self;
+}
+
 static void steps(int self, int n)
 {
     while (n--)
-        if (choose(3))
-            mutex_step(self);
-        else
+        switch (choose(4)) {
+        case 0:
             rwlock_step(self);
+            break;
+        case 1:
+            spin_step(self);
+            break;
+        default:
+            mutex_step(self);
+            break;
+        }
 }
 
 /* A thread while its maker waits for it: more than one context is alive, but the order is the program's. */
@@ -151,6 +190,10 @@ int main(int argc, char **argv)
     for (int i = 0; i < RWLOCKS; i++) {
         rwlocks[i].writer = NOBODY;
         pthread_rwlock_init(&rwlocks[i].lock, NULL);
+    }
+    for (int i = 0; i < SPINS; i++) {
+        spins[i].owner = NOBODY;
+        pthread_spin_init(&spins[i].lock, 0);
     }
     while (n > 0) {
         steps(0, 200);
