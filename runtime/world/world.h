@@ -109,6 +109,14 @@ static inline int peet__world_alone(void)
     return 1;
 }
 
+/** So many bytes may go in several parts: a signal between two of them would leave the call with the first ones alone, also the samples' timer. */
+static inline void peet__world_in_parts(size_t bytes)
+{
+    enum { AT_ONCE = 4096 }; /* PIPE_BUF */
+    if (bytes > AT_ONCE)
+        peet__sample_pause();
+}
+
 /* ------------------------------------------------------------------------------------ world_clock.c */
 
 /** The cycle at which so many nanoseconds from now will have passed; PEET_NEVER beyond the clock's end. */

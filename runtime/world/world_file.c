@@ -148,6 +148,7 @@ VECTOR_AT(pwritev64, off64_t, SYS_pwritev, PEET_SYNTHETIC_WRITE)
 ssize_t peet__fd_write(int fd, const void *bytes, size_t n)
 {
     peet__progress_yield(fd);
+    peet__world_in_parts(n);
     if (!peet__world_concurrent())
         return REAL(write)(fd, bytes, n);
     switch (peet__fd_kind(fd)) {
@@ -195,6 +196,7 @@ static ssize_t write_vector(int fd, const struct iovec *v, int count)
     peet__progress_yield(fd);
     for (int k = 0; k < count; k++)
         all += v[k].iov_len;
+    peet__world_in_parts(all);
     enum peet__fd_kind kind = peet__world_concurrent() ? peet__fd_kind(fd) : PEET__FD_FILE;
     if (kind == PEET__FD_SOCKET) {
         struct msghdr message = {.msg_iov = (struct iovec *)v, .msg_iovlen = (size_t)count};
@@ -381,6 +383,7 @@ static size_t both_ready(int out, int in, size_t n, int *out_error)
     *out_error = peet__fd_wait(in, POLLIN, PEET_NEVER);
     if (!*out_error)
         *out_error = peet__fd_wait(out, POLLOUT, PEET_NEVER);
+    peet__world_in_parts(n);
     int piecewise = peet__world_concurrent() && (peet__fd_kind(out) != PEET__FD_FILE || peet__fd_kind(in) != PEET__FD_FILE);
     return piecewise && n > PIPE_BUF ? PIPE_BUF : n;
 }

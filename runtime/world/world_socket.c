@@ -71,6 +71,7 @@ ssize_t peet__socket_send(int fd, const struct msghdr *message, int flags)
 {
     uint64_t deadline = deadline_of(fd, SO_SNDTIMEO);
     if (simple(fd, flags, deadline)) {
+        peet__world_in_parts(bytes_of(message));
         peet__world_order();
         return REAL(sendmsg)(fd, message, flags);
     }
@@ -111,6 +112,8 @@ ssize_t peet__socket_receive(int fd, struct msghdr *message, int flags)
     uint64_t deadline = deadline_of(fd, SO_RCVTIMEO);
     unsigned events = flags & MSG_OOB ? POLLPRI : flags & MSG_ERRQUEUE ? POLLERR : POLLIN;
     if (simple(fd, flags, deadline)) {
+        if (flags & MSG_WAITALL)
+            peet__sample_pause();
         peet__world_order();
         return REAL(recvmsg)(fd, message, flags);
     }
