@@ -12,15 +12,18 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uthash.h>
 
 enum what { INSTRUCTIONS, CALLS, EVENTS };
-enum { KEY_WHAT = 0x100, KEY_EFFORT, KEY_LIST, KEY_BAND, KEY_JSON, CONTEXTS_MAX = 512, SHOWN = 20 };
+enum { KEY_WHAT = 0x100, KEY_EFFORT, KEY_LIST, KEY_BAND, KEY_JSON, KEY_FUNCTIONS, CONTEXTS_MAX = 512, LISTED = 8, CONTEXT = 3 };
 
 static const struct argp_option options[] = {
     { "what", KEY_WHAT, "instructions|calls|events", 0, "Which sequences are compared: instructions (default), calls and returns, or abstract events", 0 },
     { "effort", KEY_EFFORT, "N", 0, "Differences that are looked at before a path is taken as it is; default 4000, 0: the exact distance", 0 },
     { "band", KEY_BAND, "N", 0, "Of the warping of event times: how many events it may be out of step; default 200, 0: any", 0 },
     { "list", KEY_LIST, "N", 0, "Show the first N differences of each pair with what matches around them", 0 },
+    { "functions", KEY_FUNCTIONS, "NAME,...|common", 0,
+        "Only instructions or calls of these functions; common: of those that occur in both traces. Then elements are places in functions, not addresses", 0 },
     { "json", KEY_JSON, NULL, 0, "Print JSON", 0 },
     { 0 },
 };
@@ -29,6 +32,7 @@ struct asked {
     const char *names[2];
     enum what what;
     unsigned long long effort, list, band;
+    const char *functions;
     int json, nnames;
 };
 
@@ -54,6 +58,9 @@ static error_t read_option(int key, char *text, struct argp_state *state)
             asked->what = EVENTS;
         else
             argp_error(state, "--what: '%s' is not one of instructions|calls|events", text);
+        return 0;
+    case KEY_FUNCTIONS:
+        asked->functions = text;
         return 0;
     case KEY_JSON:
         asked->json = 1;
@@ -88,12 +95,82 @@ struct sequence {
     size_t n, room;
 };
 
+/** A function's name, and what is known of it. */
+struct name {
+    UT_hash_handle hh;
+    int seen[2];     /* on this side */
+    int wanted;
+    char text[];
+};
+
+/** What an element stands for, for listings. */
+struct element {
+    UT_hash_handle hh;
+    uint64_t symbol, offset;
+    const char *function; /* or "" */
+};
+
 struct side {
     struct peet_recording *recording;
     struct peet_program *program;
     struct sequence *all;
     uint32_t n;
+    const struct peet_function *last; /* looked up last, */
+    struct name *name;                /* and its name */
 };
+
+static struct name *names;
+static struct element *elements;
+
+static struct name *name_of(const char *text)
+{
+    struct name *n;
+
+    HASH_FIND_STR(names, text, n);
+    if (!n && (n = calloc(1, sizeof(*n) + strlen(text) + 1)) != NULL) {
+        strcpy(n->text, text);
+        HASH_ADD_STR(names, text, n);
+    }
+    return n;
+}
+
+static struct name *function_name(struct side *side, const struct peet_function *f)
+{
+    if (!side->name || f != side->last) {
+        side->last = f;
+        side->name = name_of(f ? f->name : "?");
+    }
+    return side->name;
+}
+
+/** Remember what a symbol stands for.  Without memory the listing has numbers. */
+static void know(uint64_t symbol, const struct name *name, uint64_t offset)
+{
+    struct element *e;
+
+    HASH_FIND(hh, elements, &symbol, sizeof(symbol), e);
+    if (e || !(e = calloc(1, sizeof(*e))))
+        return;
+    e->symbol = symbol;
+    e->offset = offset;
+    e->function = name ? name->text : "";
+    HASH_ADD(hh, elements, symbol, sizeof(symbol), e);
+}
+
+static void forget(void)
+{
+    struct name *n, *next_name;
+    struct element *e, *next;
+
+    HASH_ITER(hh, elements, e, next) {
+        HASH_DEL(elements, e);
+        free(e);
+    }
+    HASH_ITER(hh, names, n, next_name) {
+        HASH_DEL(names, n);
+        free(n);
+    }
+}
 
 static int add(struct sequence *s, uint64_t symbol, double time)
 {
@@ -121,7 +198,67 @@ static uint64_t name_hash(const char *text, uint64_t hash)
     return hash;
 }
 
-static int read_stream(struct side *side, uint32_t stream, enum what what, struct peet_error *error)
+/** The element of an instruction or call; 0: it does not count. */
+static uint64_t element_of(struct side *side, const struct asked *asked, const struct peet_traced_insn *insn, const struct peet_function *f)
+{
+    struct name *name = function_name(side, f);
+    const uint64_t offset = f ? insn->pc - f->pc : insn->pc;
+    uint64_t symbol;
+
+    if (!name || insn->again || (asked->what == CALLS && insn->branch != PEET_TRACED_CALL && insn->branch != PEET_TRACED_INDIRECT_CALL &&
+        insn->branch != PEET_TRACED_RETURN))
+        return 0;
+    if (asked->functions && !name->wanted)
+        return 0;
+    if (asked->what == INSTRUCTIONS && !asked->functions)
+        symbol = insn->pc;
+    else
+        symbol = name_hash(name->text, insn->branch == PEET_TRACED_RETURN && asked->what == CALLS ? 2 : 1) * 31 + offset;
+    know(symbol, name, offset);
+    return symbol ? symbol : 1;
+}
+
+/** --functions common: those that both sides have executed. */
+static int see_functions(struct side *side, int which, uint32_t stream, struct peet_error *error)
+{
+    struct peet_stream_insns *insns;
+    struct peet_traced_insn insn;
+    int got = 0, err = peet_stream_insns_open(side->recording, side->program, stream, &insns, error);
+
+    while (!err && (got = peet_stream_insns_next(insns, &insn, error)) > 0) {
+        struct name *name = got == 1 ? function_name(side, peet_stream_insns_function(insns)) : NULL;
+
+        if (name && strcmp(name->text, "?") != 0) {
+            name->seen[which] = 1;
+            name->wanted = name->seen[0] && name->seen[1];
+        }
+    }
+    peet_stream_insns_close(insns);
+    return err ? err : got < 0 ? got : 0;
+}
+
+static int choose_functions(const struct asked *asked, struct side *sides, struct peet_error *error)
+{
+    char *list = strdup(asked->functions), *at = list, *text;
+    int err = list ? 0 : peet_error_set(error, PEET_ENOMEM, "out of memory");
+
+    if (!err && strcmp(list, "common") == 0) {
+        for (int i = 0; i < 2; i++)
+            for (uint32_t s = 0; !err && s < sides[i].n; s++)
+                err = see_functions(&sides[i], i, s, error);
+    } else {
+        while (!err && (text = strsep(&at, ",")) != NULL) {
+            struct name *name = name_of(text);
+
+            if (name)
+                name->wanted = 1;
+        }
+    }
+    free(list);
+    return err;
+}
+
+static int read_stream(struct side *side, uint32_t stream, const struct asked *asked, struct peet_error *error)
 {
     struct sequence *s = &side->all[stream];
     struct peet_stream_insns *insns;
@@ -133,12 +270,10 @@ static int read_stream(struct side *side, uint32_t stream, enum what what, struc
         const struct peet_function *f = peet_stream_insns_function(insns);
         int bad = 0;
 
-        if (got == 1 && what == INSTRUCTIONS && !insn.again) {
-            bad = add(s, insn.pc, 0);
-        } else if (got == 1 && what == CALLS && !insn.again &&
-            (insn.branch == PEET_TRACED_CALL || insn.branch == PEET_TRACED_INDIRECT_CALL || insn.branch == PEET_TRACED_RETURN)) {
-            bad = add(s, name_hash(f ? f->name : "", insn.branch == PEET_TRACED_RETURN ? 2 : 1) * 31 + (f ? insn.pc - f->pc : 0), 0);
-        } else if (got == 2 && what == EVENTS) {
+        if (got == 1 && asked->what != EVENTS) {
+            const uint64_t symbol = element_of(side, asked, &insn, f);
+            bad = symbol && add(s, symbol, 0);
+        } else if (got == 2 && asked->what == EVENTS) {
             const uint64_t cycle = peet_stream_insns_cycle(insns);
             bad = add(s, peet_stream_insns_event(insns)->type, (double)(cycle - last));
             last = cycle;
@@ -150,7 +285,7 @@ static int read_stream(struct side *side, uint32_t stream, enum what what, struc
     return err ? err : got < 0 ? got : 0;
 }
 
-static int open_side(struct side *side, const char *name, enum what what, struct peet_error *error)
+static int open_side(struct side *side, const char *name, struct peet_error *error)
 {
     int err = peet_cli_trace_open(name, &side->recording, error);
 
@@ -164,11 +299,18 @@ static int open_side(struct side *side, const char *name, enum what what, struct
     side->all = calloc(side->n + 1, sizeof(*side->all));
     if (!side->all)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    return 0;
+}
+
+static int read_side(struct side *side, const struct asked *asked, struct peet_error *error)
+{
+    int err = 0;
+
     for (uint32_t s = 0; !err && s < side->n; s++) {
         const struct peet_stream_info *info = peet_recording_stream(side->recording, s);
 
         side->all[s].context = info ? info->context : s;
-        err = read_stream(side, s, what, error);
+        err = read_stream(side, s, asked, error);
     }
     return err;
 }
@@ -220,11 +362,43 @@ static int match(struct side *a, struct side *b, size_t *out_column, struct peet
 
 /* ---------------------------------------------------------------------------------------- showing */
 
+/** What an element is called: function+offset, or the event. */
+static json_t *element_text(enum what what, uint64_t symbol)
+{
+    struct element *e;
+    char text[400];
+
+    if (what == EVENTS)
+        return json_string(peet_cli_event_text((unsigned)symbol));
+    HASH_FIND(hh, elements, &symbol, sizeof(symbol), e);
+    if (e)
+        snprintf(text, sizeof(text), "%s+0x%" PRIx64, e->function, e->offset);
+    else
+        snprintf(text, sizeof(text), "0x%" PRIx64, symbol);
+    return json_string(text);
+}
+
+/** So many elements from @at on. */
+static json_t *texts_of(enum what what, const struct sequence *s, size_t at, size_t n)
+{
+    json_t *all = json_array();
+
+    for (size_t i = at; i < s->n && i < at + n; i++)
+        json_array_append_new(all, element_text(what, s->symbols[i]));
+    return all;
+}
+
 struct listing {
+    enum what what;
     const struct sequence *a, *b;
     size_t at_a, at_b, left;
     json_t *differences;
 };
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
 
 static void note(void *arg, size_t a, size_t b, size_t n)
 {
@@ -232,8 +406,9 @@ static void note(void *arg, size_t a, size_t b, size_t n)
 
     if ((a > l->at_a || b > l->at_b) && l->left) {
         l->left--;
-        json_array_append_new(l->differences, json_pack("{s:I,s:I,s:I,s:I,s:I}", "a", (json_int_t)l->at_a, "deleted", (json_int_t)(a - l->at_a), "b", (json_int_t)l->at_b,
-            "inserted", (json_int_t)(b - l->at_b), "matching_after", (json_int_t)n));
+        json_array_append_new(l->differences, json_pack("{s:I,s:I,s:I,s:I,s:I,s:o,s:o}", "a", (json_int_t)l->at_a, "deleted", (json_int_t)(a - l->at_a), "b", (json_int_t)l->at_b,
+            "inserted", (json_int_t)(b - l->at_b), "matching_after", (json_int_t)n, "only_a", texts_of(l->what, l->a, l->at_a, least(a - l->at_a, LISTED)),
+            "only_b", texts_of(l->what, l->b, l->at_b, least(b - l->at_b, LISTED))));
     }
     l->at_a = a + n;
     l->at_b = b + n;
@@ -241,7 +416,7 @@ static void note(void *arg, size_t a, size_t b, size_t n)
 
 static json_t *pair_json(const struct asked *asked, const struct sequence *a, const struct sequence *b, double *sums, struct peet_error *error)
 {
-    struct listing l = { a, b, 0, 0, asked->list, json_array() };
+    struct listing l = { asked->what, a, b, 0, 0, asked->list, json_array() };
     struct peet_distance d;
     double warp = 0;
     json_t *pair;
@@ -259,7 +434,9 @@ static json_t *pair_json(const struct asked *asked, const struct sequence *a, co
         (json_int_t)b->n, "edits", (json_int_t)d.edits, "edits_at_least", (json_int_t)d.least, "similarity_percent", peet_similarity(&d, a->n, b->n), "differences",
         l.differences);
     if (d.edits)
-        json_object_set_new(pair, "first_difference", json_pack("{s:I,s:I}", "a", (json_int_t)d.first_a, "b", (json_int_t)d.first_b));
+        json_object_set_new(pair, "first_difference", json_pack("{s:I,s:I,s:o,s:o,s:o}", "a", (json_int_t)d.first_a, "b", (json_int_t)d.first_b, "before",
+            texts_of(asked->what, a, d.first_a - least(d.first_a, CONTEXT), least(d.first_a, CONTEXT)), "then_a", texts_of(asked->what, a, d.first_a, CONTEXT), "then_b",
+            texts_of(asked->what, b, d.first_b, CONTEXT)));
     if (asked->what == EVENTS)
         json_object_set_new(pair, "time_warp_cycles", json_real(warp));
     return pair;
@@ -268,6 +445,15 @@ static json_t *pair_json(const struct asked *asked, const struct sequence *a, co
 static json_int_t integer(const json_t *node, const char *key)
 {
     return json_integer_value(json_object_get(node, key));
+}
+
+static void show_texts(const char *mark, const json_t *texts)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(texts, i, one)
+        printf("      %s %s\n", mark, json_string_value(one));
 }
 
 static void show(const json_t *all)
@@ -280,12 +466,19 @@ static void show(const json_t *all)
         printf("%8" JSON_INTEGER_FORMAT " %8" JSON_INTEGER_FORMAT " %12" JSON_INTEGER_FORMAT " %12" JSON_INTEGER_FORMAT " %10" JSON_INTEGER_FORMAT
                " %10" JSON_INTEGER_FORMAT " %7.2f%%\n", integer(pair, "a"), integer(pair, "b"), integer(pair, "length_a"), integer(pair, "length_b"),
             integer(pair, "edits"), integer(pair, "edits_at_least"), json_number_value(json_object_get(pair, "similarity_percent")));
-        if (json_object_get(pair, "first_difference"))
+        if (json_object_get(pair, "first_difference")) {
             printf("         first difference: %" JSON_INTEGER_FORMAT " of A, %" JSON_INTEGER_FORMAT " of B\n", integer(json_object_get(pair, "first_difference"), "a"),
                 integer(json_object_get(pair, "first_difference"), "b"));
-        json_array_foreach(json_object_get(pair, "differences"), k, one)
+            show_texts("   both", json_object_get(json_object_get(pair, "first_difference"), "before"));
+            show_texts("   A  -", json_object_get(json_object_get(pair, "first_difference"), "then_a"));
+            show_texts("   B  +", json_object_get(json_object_get(pair, "first_difference"), "then_b"));
+        }
+        json_array_foreach(json_object_get(pair, "differences"), k, one) {
             printf("         A %" JSON_INTEGER_FORMAT " -%" JSON_INTEGER_FORMAT "  B %" JSON_INTEGER_FORMAT " +%" JSON_INTEGER_FORMAT ", then %" JSON_INTEGER_FORMAT " the same\n",
                 integer(one, "a"), integer(one, "deleted"), integer(one, "b"), integer(one, "inserted"), integer(one, "matching_after"));
+            show_texts("   A  -", json_object_get(one, "only_a"));
+            show_texts("   B  +", json_object_get(one, "only_b"));
+        }
     }
     printf("all: %.2f%% similar; contexts without a counterpart: %" JSON_INTEGER_FORMAT "\n", json_number_value(json_object_get(all, "similarity_percent")),
         integer(all, "alone"));
@@ -304,7 +497,11 @@ int peet_cli_compare(int argc, char **argv)
     if (argp_parse(&parser, argc, argv, 0, NULL, &asked) != 0)
         return PEET_CLI_USAGE;
     for (int i = 0; i < 2 && !err; i++)
-        err = open_side(&sides[i], asked.names[i], asked.what, &error);
+        err = open_side(&sides[i], asked.names[i], &error);
+    if (!err && asked.functions)
+        err = choose_functions(&asked, sides, &error);
+    for (int i = 0; i < 2 && !err; i++)
+        err = read_side(&sides[i], &asked, &error);
     swapped = sides[0].n > sides[1].n;
     struct side *few = &sides[swapped], *many = &sides[!swapped];
     if (!err && !(column = calloc(few->n + 1, sizeof(*column))))
@@ -333,5 +530,6 @@ int peet_cli_compare(int argc, char **argv)
     free(column);
     close_side(&sides[0]);
     close_side(&sides[1]);
+    forget();
     return err ? peet_cli_fail(&error) : peet_cli_finish_stdout(PEET_CLI_OK);
 }

@@ -12,6 +12,9 @@ int peet_cli_trace_open(const char *name, struct peet_recording **out_recording,
 struct peet_program;
 int peet_cli_trace_program(struct peet_recording *recording, struct peet_program **out_program, struct peet_error *error);
 
+/** peet_cli_event_text() - what an abstract event is called */
+const char *peet_cli_event_text(unsigned type);
+
 /** The words of the verb that trace_insns.c has. */
 int peet_cli_trace_print(int argc, char **argv);
 int peet_cli_trace_convert(int argc, char **argv);

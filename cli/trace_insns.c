@@ -52,7 +52,7 @@ int peet_cli_trace_program(struct peet_recording *recording, struct peet_program
     return err;
 }
 
-static const char *event_text(unsigned type)
+const char *peet_cli_event_text(unsigned type)
 {
     static const char *const texts[] = {
 #define PEET_X(name, value, nargs, text, args) [value] = text,
@@ -79,7 +79,7 @@ static void print_insn(uint64_t number, const struct peet_traced_insn *insn, con
 
 static void print_event(const struct peet_abstract_event *event)
 {
-    printf("           * %s", event_text(event->type));
+    printf("           * %s", peet_cli_event_text(event->type));
     for (uint32_t i = 0; i < event->nargs && i < 8; i++)
         printf(" %" PRIx64, event->args[i]);
     putchar('\n');
@@ -205,7 +205,7 @@ static int write_order(const char *path, struct order *order, struct peet_error 
         fputs("# order  cycle  file's context  instructions before it  event  arguments\n", out);
     for (size_t i = 0; out && i < order->n; i++) {
         fprintf(out, "%zu %" PRIu64 " %" PRIu32 " %" PRIu64 " %s", i, order->all[i].cycle, order->all[i].stream, order->all[i].instruction,
-            event_text(order->all[i].type));
+            peet_cli_event_text(order->all[i].type));
         for (uint32_t k = 0; k < order->all[i].nargs; k++)
             fprintf(out, " %" PRIx64, order->all[i].args[k]);
         fputc('\n', out);

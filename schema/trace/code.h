@@ -22,20 +22,20 @@ int peet_code_writer_new(struct peet_recorder *recorder, struct peet_code_writer
 /** peet_code_writer_free() - what has not been ended is lost */
 void peet_code_writer_free(struct peet_code_writer *writer);
 
-/** All of these return 0, or PEET_EIO or PEET_ENOMEM as the recorder's.
- *  peet_code_stream() - begin the next stream */
-int peet_code_stream(struct peet_code_writer *writer, const struct peet_stream_info *info, uint32_t *out_stream);
+/**
+ * peet_code_main() - begin so many streams at once, so that they can be replayed
+ * Stream 0 creates the others as threads, and waits at its end until none of them is left.  Called once, before anything else.
+ * All of these return 0, or PEET_EIO or PEET_ENOMEM as the recorder's.
+ */
+int peet_code_main(struct peet_code_writer *writer, uint32_t nstreams);
+/** peet_code_thread() - stream 0 creates another one here */
+int peet_code_thread(struct peet_code_writer *writer);
 /** peet_code_insn() - @insn: with `again` it is the rest of the one before */
 int peet_code_insn(struct peet_code_writer *writer, uint32_t stream, const struct peet_traced_insn *insn);
 /** peet_code_event() - an abstract event (enum peet_abstract_type) */
 int peet_code_event(struct peet_code_writer *writer, uint32_t stream, unsigned type, unsigned nargs, const uint64_t *args);
+/** peet_code_end() - nothing follows; of stream 0: and no more are created */
 int peet_code_end(struct peet_code_writer *writer, uint32_t stream);
-
-/**
- * peet_code_main() - begin so many streams at once, so that they can be replayed
- * Stream 0 creates the others as threads, and waits at its end until none of them is left.  Called before anything else.
- */
-int peet_code_main(struct peet_code_writer *writer, uint32_t nstreams);
 
 /**
  * peet_recording_add_code() - the recording's blocks become blocks of the program

@@ -39,7 +39,7 @@ struct peet_code_writer {
     struct known *known;
     uint64_t nblocks;
     struct stream **streams;
-    uint32_t nstreams, expected;
+    uint32_t nstreams;
     struct peet__bytes key, code;          /* code: blocks that go to the file before the next turn */
 };
 
@@ -79,7 +79,7 @@ void peet_code_writer_free(struct peet_code_writer *w)
     free(w);
 }
 
-int peet_code_stream(struct peet_code_writer *w, const struct peet_stream_info *info, uint32_t *out_stream)
+static int begin(struct peet_code_writer *w, const struct peet_stream_info *info, uint32_t *out_stream)
 {
     struct stream **more = realloc(w->streams, (w->nstreams + 1u) * sizeof *more);
 
@@ -263,7 +263,7 @@ int peet_code_end(struct peet_code_writer *w, uint32_t stream)
     static const uint64_t all[] = {PEET_NEVER, PEET_NEVER}, status[] = {0};
     int err = all_of_block(w, stream);
 
-    if (!err && !stream && w->expected > 1)
+    if (!err && !stream && w->nstreams > 1)
         err = peet_code_event(w, 0, PEET_ABSTRACT_THREAD_JOIN, 2, all);
     if (!err && !stream)
         err = peet_code_event(w, 0, PEET_ABSTRACT_PROGRAM_EXIT, 1, status);
@@ -278,19 +278,23 @@ int peet_code_end(struct peet_code_writer *w, uint32_t stream)
 
 /* ------------------------------------------------------------------------------------------- sets */
 
-int peet_code_main(struct peet_code_writer *w, uint32_t nstreams)
+int peet_code_thread(struct peet_code_writer *w)
 {
     static const uint64_t detached[6] = {[4] = 1};
-    struct peet_stream_info info = {.kind = PEET_STREAM_MAIN};
+    const struct peet_stream_info info = {.kind = PEET_STREAM_THREAD, .ordinal = w->nstreams - 1, .context = w->nstreams};
     uint32_t stream;
-    int err = peet_code_stream(w, &info, &stream);
+    int err = peet_code_event(w, 0, PEET_ABSTRACT_THREAD_CREATE, 6, detached);
 
-    w->expected = nstreams;
-    for (uint32_t i = 1; !err && i < nstreams; i++) {
-        err = peet_code_event(w, 0, PEET_ABSTRACT_THREAD_CREATE, 6, detached);
-        info = (struct peet_stream_info){.kind = PEET_STREAM_THREAD, .ordinal = i - 1, .context = i};
-        if (!err)
-            err = peet_code_stream(w, &info, &stream);
-    }
+    return err ? err : begin(w, &info, &stream);
+}
+
+int peet_code_main(struct peet_code_writer *w, uint32_t nstreams)
+{
+    const struct peet_stream_info info = {.kind = PEET_STREAM_MAIN};
+    uint32_t stream;
+    int err = begin(w, &info, &stream);
+
+    while (!err && w->nstreams < nstreams)
+        err = peet_code_thread(w);
     return err;
 }

@@ -54,5 +54,26 @@ assert abs(result["similarity_percent"] - 100 * (total - 14 - edits[0]) / total)
 END
 must "$peet" compare a c >table
 grep -q 'first difference' table || fail "no first difference: $(cat table)"
+# The names of what differs: seven returns from extra(), and the calls of it in work().
+must python3 - more.json <<'END'
+import json, sys
+first = next(p for p in json.load(open(sys.argv[1]))["pairs"] if p["a"] == 1)
+places = [text for d in first["differences"] for text in d["only_b"]]
+assert len(places) >= 7 and set(text.split("+")[0] for text in places) == {"extra", "work"}, places
+assert all(len(first["first_difference"][key]) == 3 for key in ("before", "then_a", "then_b")), first["first_difference"]
+END
+# Functions that are chosen: step() is as it was; extra() is in one of the two only.
+must "$peet" compare --functions step --json a c >step.json
+equal "step() alone" "$(value step.json similarity_percent)" 100
+must "$peet" compare --functions extra --what calls --json a c >extra.json
+equal "extra() alone" "$(value extra.json similarity_percent)" 0
+# The same functions in a program that has another one before them, and so other addresses.
+{ echo '__attribute__((noinline, used)) static int before(int x) { return x * 3 + (x >> 2); }'; cat work.c; } >moved.c
+must "$peetcc" -O1 moved.c -o moved -pthread
+must "$peet" run -q --machine ideal -o trace -d d -- ./moved
+must "$peet" compare --json a d >by_address.json
+must "$peet" compare --functions common --json a d >by_name.json
+equal "moved, by function" "$(value by_name.json similarity_percent)" 100
+awk -v s="$(value by_address.json similarity_percent)" 'BEGIN { exit !(s < 90) }' || fail "moved code has equal addresses"
 ! "$peet" compare a nothing 2>said && [ "$(wc -l <said)" = 1 ] || fail "no such trace: $(cat said)"
 exit 0
