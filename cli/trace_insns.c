@@ -38,7 +38,7 @@ int peet_cli_trace_program(struct peet_recording *recording, struct peet_program
         } else {
             snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
             const int got = peet_program_add_image(*out_program, path, image->bias, error);
-            err = got < 0 ? got : 0;
+            err = got < 0 && got != PEET_ENOTFOUND ? got : 0; /* without a schema it has names only */
         }
         if (fd >= 0)
             close(fd);

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Who includes whom: tests, examples, bench -> cli -> mapper -> { threadlib, runtime } -> schema;
-# threadlib -> runtime; simulators -> schema; compiler-pass -> schema.  No circles, neither among these folders nor among
+# threadlib -> runtime; simulators -> schema; compiler-pass -> schema; tools -> schema.  No circles, neither among these folders nor among
 # the folders inside one of them; arch/ is the half of its parent that knows a processor.
 set -u
 cd "${1:-$PEET_SOURCE}" || exit 99
-folders="schema compiler-pass runtime threadlib simulators mapper cli"
+folders="schema compiler-pass runtime threadlib simulators mapper cli tools"
 {
     find $folders -name '*.h' -o -name '*.inc' -o -name '*.def' | sort | sed 's/^/header /'
     grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' $folders --include='*.[chS]' --include='*.cpp' --include='*.inc'
@@ -16,6 +16,7 @@ folders="schema compiler-pass runtime threadlib simulators mapper cli"
         allowed["runtime"] = " runtime schema "
         allowed["threadlib"] = " threadlib runtime schema "
         allowed["simulators"] = " simulators schema "
+        allowed["tools"] = " tools schema "
         allowed["mapper"] = " mapper threadlib runtime schema "
         allowed["cli"] = " cli mapper threadlib runtime schema "
     }

@@ -90,7 +90,7 @@ done
 
 # One thread of the host for all processors: their instructions come one after the other.
 timeout "$limit" qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp "$cpus" -m "$memory" -nodefaults -display none -no-reboot \
-    -serial "file:$dir/console.txt" -kernel "$kernel" -initrd "$dir/initrd.gz" -append "console=ttyS0 panic=-1 mitigations=off norandmaps tsc=reliable" \
+    -serial "file:$dir/console.txt" -kernel "$kernel" -initrd "$dir/initrd.gz" -append "console=ttyS0 panic=-1 mitigations=off norandmaps nowatchdog rcupdate.rcu_cpu_stall_suppress=1" \
     -plugin "$plugin,out=$dir$options" </dev/null
 status=$?
 rm -f "$dir/initrd.gz"

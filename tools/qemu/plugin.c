@@ -9,8 +9,8 @@
  * The upper bits of a marker's number say which program, the lower 8 which of its threads.  DIR/P/trace.peet is the trace of program P; the file named
  * for it goes into the trace, so that functions have names.
  *
- * An instruction is written when the next one of its processor begins: by then its references are known.  Kernel code (the
- * upper half of the address space) is not looked at, except to know that a processor has been there: if the same instruction comes again after
+ * An instruction is written when the next one of its thread begins: by then its references are known.  Kernel code (the
+ * upper half of the address space) is not looked at, except to know that it has been executed: if the same instruction comes again after
  * it, a fault had stopped it, and its first attempt does not count.
  */
 #include "api.h"
@@ -54,14 +54,14 @@ struct program {
 struct thread {
     unsigned program;
     uint32_t stream;
+    const struct translated *pending; /* executes, or has been executed; NULL: none */
+    struct peet_traced_insn insn;
+    uint64_t kernel_blocks;           /* that had been executed when the instruction began */
 };
 
 struct cpu {
     struct qemu_cpu *qemu;
-    const struct translated *pending; /* executes, or has been executed; NULL: nobody's */
-    struct peet_traced_insn insn;
-    unsigned thread;
-    uint64_t kernel_blocks; /* that had been executed when its instruction began */
+    struct thread *thread;            /* whose instruction it executes; NULL: nobody's */
 };
 
 static struct {
@@ -146,7 +146,7 @@ static void found(void *arg, unsigned thread, uint64_t number)
 
     (void)arg;
     if (thread < THREADS_MAX && !program) { /* the first process */
-        here.threads[thread] = (struct thread){0, 0};
+        here.threads[thread] = (struct thread){.program = 0};
         here.nthreads = thread + 1;
         return;
     }
@@ -159,9 +159,11 @@ static void found(void *arg, unsigned thread, uint64_t number)
         return;
     if (p->nthreads ? peet_code_thread(p->writer) : peet_code_main(p->writer, 1))
         fail("the trace cannot be written");
-    here.threads[thread] = (struct thread){program, p->nthreads++};
+    here.threads[thread] = (struct thread){.program = program, .stream = p->nthreads++};
     here.nthreads = thread + 1;
 }
+
+static void settle(struct thread *thread);
 
 static void finish(uint64_t id, void *arg)
 {
@@ -174,6 +176,9 @@ static void finish(uint64_t id, void *arg)
 
         if (!p->writer)
             continue;
+        for (unsigned t = 0; t < here.nthreads; t++)
+            if (here.threads[t].program == i)
+                settle(&here.threads[t]);
         for (uint32_t s = p->nthreads; s-- > 0;) /* the main one waits for the others */
             peet_code_end(p->writer, s);
         peet_code_writer_free(p->writer);
@@ -211,25 +216,33 @@ static uint64_t number_of(void *arg, unsigned cpu)
     return (uint32_t)read_register(&here.cpus[cpu], QEMU_REGISTER_RAX);
 }
 
-/** What the processor has executed is complete. */
-static void settle(struct cpu *cpu)
+/** What the thread has executed is complete. */
+static void settle(struct thread *t)
 {
-    const struct thread *t = &here.threads[cpu->thread];
+    struct program *p = &here.programs[t->program];
 
-    if (cpu->pending && cpu->thread < here.nthreads && here.programs[t->program].writer && !here.failed &&
-        peet_code_insn(here.programs[t->program].writer, t->stream, &cpu->insn))
+    if (t->pending && p->writer && !here.failed && peet_code_insn(p->writer, t->stream, &t->insn))
         fail("the trace cannot be written");
-    cpu->pending = NULL;
+    t->pending = NULL;
 }
 
-static void belongs(void *arg, unsigned thread, const struct peet_extract_insn *insn)
+static void belongs(void *arg, unsigned number, const struct peet_extract_insn *insn)
 {
-    struct cpu *cpu = &here.cpus[insn->core];
+    struct thread *t = &here.threads[number];
+    const int was_in_kernel = t->kernel_blocks != here.kernel_blocks;
 
     (void)arg;
-    cpu->pending = here.now;
-    cpu->insn = here.now->insn;
-    cpu->thread = thread;
+    if (number >= here.nthreads)
+        return;
+    here.cpus[insn->core].thread = t;
+    t->kernel_blocks = here.kernel_blocks;
+    if (t->pending == here.now && here.now->repeats)
+        return;
+    if (t->pending == here.now && was_in_kernel && !here.now->stops)
+        t->pending = NULL; /* it had faulted */
+    settle(t);
+    t->pending = here.now;
+    t->insn = here.now->insn;
 }
 
 static void executes(unsigned number, void *arg)
@@ -237,47 +250,39 @@ static void executes(unsigned number, void *arg)
     const struct translated *t = arg;
     struct cpu *cpu = &here.cpus[number];
     struct peet_extract_insn insn = {.core = number, .pc = t->key.pc, .bytes = t->key.bytes, .length = t->key.length};
-    int again, was_in_kernel;
 
     if (number >= CPUS_MAX || here.failed)
         return;
     pthread_mutex_lock(&here.lock);
-    was_in_kernel = cpu->kernel_blocks != here.kernel_blocks;
-    again = cpu->pending == t && (t->repeats || (was_in_kernel && !t->stops));
-    if (again && !t->repeats)
-        cpu->pending = NULL; /* it had faulted */
-    cpu->kernel_blocks = here.kernel_blocks;
-    if (!again || !t->repeats) {
-        settle(cpu);
-        if (!cpu->qemu)
-            cpu->qemu = qemu_get_cpu((int)number);
-        insn.sp = read_register(cpu, QEMU_REGISTER_RSP);
-        here.now = t;
-        if (peet_extract_step(here.extract, &insn) == -2)
-            fail("out of memory");
-    }
+    cpu->thread = NULL;
+    if (!cpu->qemu)
+        cpu->qemu = qemu_get_cpu((int)number);
+    insn.sp = read_register(cpu, QEMU_REGISTER_RSP);
+    here.now = t;
+    if (peet_extract_step(here.extract, &insn) == -2)
+        fail("out of memory");
     pthread_mutex_unlock(&here.lock);
 }
 
+/** A reference of the instruction that the processor executes.  What an interrupt puts on the kernel's stack comes here, too. */
 static void references(unsigned number, uint32_t info, uint64_t address, void *arg)
 {
-    struct cpu *cpu = &here.cpus[number];
+    struct thread *t = number < CPUS_MAX ? here.cpus[number].thread : NULL;
     const uint32_t size = 1u << qemu_plugin_mem_size_shift(info);
     const int store = qemu_plugin_mem_is_store(info);
-    struct peet_traced_insn *insn = &cpu->insn;
-    struct peet_traced_ref *last = insn->nrefs ? &insn->refs[insn->nrefs - 1] : NULL;
+    struct peet_traced_insn *insn = t ? &t->insn : NULL;
+    struct peet_traced_ref *last;
 
-    if (number >= CPUS_MAX || cpu->pending != arg || here.failed)
+    if (!t || t->pending != arg || here.failed || address >> 63)
         return;
     pthread_mutex_lock(&here.lock);
+    last = insn->nrefs ? &insn->refs[insn->nrefs - 1] : NULL;
     if (store && last && last->kind == PEET_TRACED_LOAD && last->address == address && last->size == size) {
         last->kind = PEET_TRACED_MODIFY;
     } else {
         if (insn->nrefs == PEET_TRACED_REFS) { /* the rest follows */
-            const struct translated *t = cpu->pending;
-
-            settle(cpu);
-            cpu->pending = t;
+            settle(t);
+            t->pending = arg;
             insn->nrefs = 0;
             insn->again = 1;
         }
