@@ -218,10 +218,14 @@ __attribute__((noreturn)) static void serve(struct shared *s, const char *path, 
 static int is_gone(struct peet_writer *w, int flags)
 {
     siginfo_t info = {0};
+    int got;
 
     if (!w->pid)
         return 1;
-    if (waitid(P_PID, (id_t)w->pid, &info, WEXITED | __WCLONE | flags) == 0 && info.si_pid != w->pid)
+    do
+        got = waitid(P_PID, (id_t)w->pid, &info, WEXITED | __WCLONE | flags);
+    while (got && errno == EINTR);
+    if (!got && info.si_pid != w->pid)
         return 0;
     w->pid = 0;
     return 1;
@@ -351,8 +355,7 @@ int peet_writer_close(struct peet_writer *w, const char *ending, struct peet_err
         say_bytes(w, &m, sizeof m);
         say_bytes(w, ending, m.bytes);
         publish(&w->shared->said, w->at);
-        while (!is_gone(w, 0) && errno == EINTR)
-            ;
+        is_gone(w, 0);
     }
     err = atomic_load(&w->shared->err);
     if (err)

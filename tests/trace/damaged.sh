@@ -46,4 +46,42 @@ for tenth in 0 1 6 9; do
 done
 [ $shorter -gt 0 ] || fail "no trace that was cut off could be replayed"
 
+# A full disk: the process that writes the trace may write no more.  The run goes on to its end, says so, and what was written can be read.
+cat >scatter.c <<'END'
+#include <stdio.h>
+static volatile unsigned char cells[1 << 22];
+int main(void)
+{
+    unsigned x = 1;
+    for (int i = 0; i < 30000000; i++) {
+        x = x * 1664525 + 1013904223;
+        cells[x >> 10]++;
+    }
+    puts("ended");
+    return 0;
+}
+END
+must "$peetcc" -O2 scatter.c -o scatter
+"$peet" run -q -o trace -d full -- ./scatter >out 2>said &
+run=$!
+writer=
+for ((i = 0; i < 400 && ${#writer} == 0; i++)); do
+    for child in $(cat /proc/$run/task/*/children 2>/dev/null); do
+        for one in $(cat /proc/"$child"/task/*/children 2>/dev/null); do
+            [ "$(cat /proc/"$one"/comm 2>/dev/null)" != peet-trace ] || writer=$one
+        done
+    done
+    sleep 0.02
+done
+[ -n "$writer" ] || fail "no process writes the trace"
+must prlimit --pid "$writer" --fsize=2000000
+status=0
+wait $run || status=$?
+equal "status with a full disk" $status 1
+equal "the program's output" "$(cat out)" ended
+grep -q 'cannot write the trace' said || fail "a full disk: $(cat said)"
+must "$peet" trace check full
+[ "$(stat -c %s full/trace.peet)" -le 2000000 ] || fail "beyond the limit"
+must "$peet" run -q --from full -d afterwards
+[ "$(value afterwards/stats.json totals.instructions)" -gt 100000 ] || fail "nothing is left of it"
 exit 0
