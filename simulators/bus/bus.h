@@ -46,7 +46,7 @@ enum { QUICK_WRITE = 1, QUICK_READ = 2, QUICK = 3, KEY_SHIFT = 2 };
  */
 struct frame {
     uint32_t next;    /* next copy of the same line, + 1; while invalid: free list */
-    uint32_t place;   /* of the line in the fully associative shadow; 0: none (not in sole.c) */
+    uint32_t place;   /* of the line in the fully associative shadow; 0: none (not in sole.c; bus.recent: 1, or 0: perhaps none) */
     uint16_t cache;   /* whose frame this is; never changes */
     uint8_t state;    /* of the protocol */
     uint8_t noted;    /* others have lost the line: it matters which grains are written, so no write is quick */
@@ -76,7 +76,8 @@ struct cache {
     struct frame *frames;
     uint64_t *keys, *used;   /* of its frames; behind them used has a stamp for each place of the shadow (not in sole.c) */
     uint32_t *hints;         /* [hint_mask + 1] where a line was last: to be verified */
-    struct bus_recency recency; /* the shadow of sole.c */
+    struct bus_recency recency; /* the shadow, if bus.recent; */
+    struct peet_sim_linemap *words; /* and its records of lines */
     struct peet_sim_oldest shadow_oldest;
     uint32_t shadow_used;
     uint64_t *plru;          /* a tree per set */
@@ -151,6 +152,7 @@ struct bus {
     uint32_t ways, sets, lines; /* lines = ways * sets */
     uint32_t set_mask;          /* sets - 1 if that is a mask, else 0 */
     int wide;                   /* more ways than are searched one after the other */
+    int recent;                 /* misses are told apart by recency.h */
     int sole;                   /* one cache, narrow, unchecked: sole.c, and no lists of copies */
     enum bus_replacement replacement;
     enum bus_fetch fetch;
@@ -396,7 +398,7 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
     uint64_t time);
 
 /* sole.c */
-/** What kind of miss it is that happens now, of a line with this record, which is in no frame.  @stamp: as in recency.h */
+/** What kind of miss it is that happens now, unless others have taken the line, of one with this record, which is in no frame.  @stamp: as in recency.h */
 static inline __attribute__((always_inline)) enum bus_miss peet__bus_kind_sole(struct bus *b, struct cache *c, uint32_t at, uint64_t stamp)
 {
     if (__builtin_expect(at < c->recency.floor, 1))
@@ -488,8 +490,8 @@ int peet__bus_classify_reserve(struct bus *b);
 void peet__bus_classify_settle(struct bus *b, struct line_record *record);
 void peet__bus_classify_wrote(struct bus *b, struct line_record *record, uint32_t cache, uint64_t grains);
 void peet__bus_classify_lost(struct bus *b, struct line_record *record, uint32_t cache);
-/** Count the kind of a miss that happens now. */
-void peet__bus_classify_miss(struct bus *b, struct cache *c, struct line_record *record, uint64_t grains);
+/** Count the kind of a miss that happens now.  @word: its record in recency.h, or NULL */
+void peet__bus_classify_miss(struct bus *b, struct cache *c, struct line_record *record, const uint32_t *word, uint64_t grains);
 /** The shadow sees a reference; @f: the cache's own frame or NULL; @insert: bring it in if it is not there */
 void peet__bus_shadow_use(struct bus *b, struct cache *c, uint64_t line, struct line_record *record, struct frame *f, int insert);
 /** The cache's own frame of this line is about to go. */

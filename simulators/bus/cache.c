@@ -68,18 +68,19 @@ int peet__bus_caches_init(struct bus *b)
     b->wide = b->ways > SEARCHED_WAYS && b->replacement != REPLACE_PLRU;
     /* what is in the shadow says a stamp only if every reference brings its line in (recency.h) */
     b->sole = b->ncaches == 1 && !b->wide && !b->check && !(b->classify && b->protocol->processor[BUS_INVALID][1].op == OP_WRITE);
+    b->recent = b->classify && b->protocol->processor[BUS_INVALID][1].op != OP_WRITE;
     peet_sim_linemap_init(&b->lines_map, b->sole ? sizeof(uint32_t)
-        : sizeof(struct line_record) + (b->classify ? (b->ncaches + 31) / 32 * sizeof(uint32_t) : 0));
+        : sizeof(struct line_record) + (b->classify && !b->recent ? (b->ncaches + 31) / 32 * sizeof(uint32_t) : 0));
     if (b->replacement == REPLACE_PLRU)
         plru_init(b);
     b->caches = calloc(b->ncaches, sizeof *b->caches);
     for (b->hint_mask = 255; b->hint_mask < (b->sole ? 8 : 2) * b->lines && b->hint_mask < 0xffff; b->hint_mask = 2 * b->hint_mask + 1)
         ;
     /* aligned, so that a set lies in as few lines of the host's cache as it can */
-    const size_t lines = (size_t)b->ncaches * b->lines + 8, stamps = b->classify && !b->sole ? (2 * (size_t)b->lines + 8) / 8 * 8 : b->lines;
+    const size_t lines = (size_t)b->ncaches * b->lines + 8, stamps = b->classify && !b->recent ? (2 * (size_t)b->lines + 8) / 8 * 8 : b->lines;
     void *raw = calloc(1, lines * (sizeof *b->keys + sizeof *b->frames) + b->ncaches * stamps * sizeof(uint64_t) + 64);
     b->frames_raw = raw;
-    if (!b->caches || !raw || (!(b->sole && b->classify) && peet_sim_oldest_scratch_init(&b->scratch, b->lines)))
+    if (!b->caches || !raw || (!b->recent && peet_sim_oldest_scratch_init(&b->scratch, b->lines)))
         return -1;
     b->keys = (uint64_t *)(((uintptr_t)raw + 63) & ~(uintptr_t)63);
     uint64_t *const used = b->keys + lines;

@@ -12,7 +12,7 @@
  *   capacity  replaced, and that cache would not have it either
  *
  * That other cache, the *shadow*, sees every reference of its processor and no invalidations.  It must
- * cost hits nothing but their time stamp (recency.h says how for a processor alone): a line that is both in a frame and in the shadow keeps its stamp in the frame, and
+ * cost hits nothing but their time stamp.  recency.h says how, if every miss brings its line in.  Else a line that is both in a frame and in the shadow keeps its stamp in the frame, and
  * the oldest line is found with the help of oldest.h.
  *
  * A writer that owns its line writes without the bus.  What it wrote is collected in its frame and told to the
@@ -24,8 +24,21 @@
 
 int peet__bus_classify_init(struct bus *b)
 {
+    for (unsigned i = 0; b->recent && i < b->ncaches; i++) {
+        struct cache *c = &b->caches[i];
+        c->words = b->sole ? &b->lines_map : malloc(sizeof *c->words);
+        if (!c->words)
+            return -1;
+        if (!b->sole)
+            peet_sim_linemap_init(c->words, sizeof(uint32_t));
+        if (peet__bus_recency_init(b, c))
+            return -1;
+    }
     if (b->sole)
-        return peet__bus_recency_init(b, b->caches);
+        return 0;
+    b->written = calloc((size_t)b->ncaches * b->lines, sizeof *b->written);
+    if (b->recent)
+        return b->written ? 0 : -1;
     b->shadows = calloc((size_t)b->ncaches * (b->lines + 1), sizeof *b->shadows);
     for (unsigned i = 0; b->shadows && i < b->ncaches; i++) {
         struct cache *c = &b->caches[i];
@@ -35,7 +48,6 @@ int peet__bus_classify_init(struct bus *b)
         if (peet_sim_oldest_init(&c->shadow_oldest, b->lines))
             return -1;
     }
-    b->written = calloc((size_t)b->ncaches * b->lines, sizeof *b->written);
     return b->shadows && b->written ? 0 : -1;
 }
 
@@ -44,6 +56,10 @@ void peet__bus_classify_fini(struct bus *b)
     for (unsigned i = 0; b->caches && i < b->ncaches; i++) {
         peet_sim_oldest_fini(&b->caches[i].shadow_oldest);
         peet__bus_recency_fini(&b->caches[i]);
+        if (b->caches[i].words && b->caches[i].words != &b->lines_map) {
+            peet_sim_linemap_fini(b->caches[i].words);
+            free(b->caches[i].words);
+        }
     }
     free(b->shadows);
     free(b->written);
@@ -202,18 +218,28 @@ void peet__bus_shadow_leave(struct bus *b, struct cache *c, struct frame *f)
 
 /* ------------------------------------------------------------------------------------------- kinds */
 
-void peet__bus_classify_miss(struct bus *b, struct cache *c, struct line_record *record, uint64_t grains)
+/* The same, by a record for each line and cache. */
+static enum bus_miss kind_touched(struct bus *b, struct cache *c, struct line_record *record)
 {
     uint32_t *touched = &record->touched[c->number / 32], bit = 1u << c->number % 32;
+    const enum bus_miss kind = !(*touched & bit) ? MISS_COLD : shadow_find(b, c, record) ? MISS_CONFLICT : MISS_CAPACITY;
+    *touched |= bit;
+    return kind;
+}
+
+void peet__bus_classify_miss(struct bus *b, struct cache *c, struct line_record *record, const uint32_t *word, uint64_t grains)
+{
     uint64_t written = 0;
     enum bus_miss kind;
     peet__bus_classify_settle(b, record);
-    if (!(*touched & bit))
-        kind = MISS_COLD;
-    else if (take_loss(b, record, c->number, &written))
+    if (!word) {
+        kind = kind_touched(b, c, record);
+    } else {
+        if (c->stamp >= c->recency.until)
+            peet__bus_recency_rebase(b, c, c->stamp - 1);
+        kind = peet__bus_kind_sole(b, c, *word, c->stamp - 1);
+    }
+    if (kind != MISS_COLD && record->losses && take_loss(b, record, c->number, &written))
         kind = written & grains ? MISS_TRUE_SHARING : MISS_FALSE_SHARING;
-    else
-        kind = shadow_find(b, c, record) ? MISS_CONFLICT : MISS_CAPACITY;
-    *touched |= bit;
     c->stats.kinds[kind]++;
 }

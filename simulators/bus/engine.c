@@ -59,8 +59,12 @@ static void invalidate(struct bus *b, struct cache *by, struct cache *holder, st
     by->stats.invalidations_sent++;
     holder->stats.invalidations_received++;
     if (b->classify) {
+        const uint32_t i = (uint32_t)(f - holder->frames);
         peet__bus_classify_lost(b, record, holder->number);
-        peet__bus_shadow_leave(b, holder, f);
+        if (b->recent)
+            peet__bus_recency_leave(&holder->recency, i, holder->used[i]);
+        else
+            peet__bus_shadow_leave(b, holder, f);
     }
     peet__bus_drop(b, holder, record, f);
 }
@@ -158,7 +162,8 @@ static int evict(struct bus *b, struct cache *c, struct frame *f, uint64_t time)
         peet__bus_report_gone(b, c, line, c, dirty, time);
     if (b->classify) {
         peet__bus_classify_settle(b, record);
-        peet__bus_shadow_leave(b, c, f);
+        if (!b->recent)
+            peet__bus_shadow_leave(b, c, f);
     }
     if (dirty) {
         c->stats.write_backs++;
@@ -212,6 +217,15 @@ static void before_settling(struct bus *b, const struct cache *c, const struct l
             peet__bus_ahead_before(b, c, peet__bus_cache_of(b, h), h, BUS_INVALID);
 }
 
+/* The line of this record comes into a frame; @used: the stamp of the one that was there, 0: none */
+static inline void fill_recent(struct bus *b, struct cache *c, uint32_t frame, uint64_t used, uint32_t *word)
+{
+    struct bus_recency *const r = &c->recency;
+    peet__bus_recency_fill(r, frame, used ? used : r->base + RECENCY_OLD, word);
+    if (r->ngone >= r->stop)
+        peet__bus_recency_stop(b, c, c->stamp - 1);
+}
+
 uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, enum touch touch,
     uint64_t time)
 {
@@ -222,7 +236,12 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
     }
     int write = touch == TOUCH_WRITE, fresh = 0, write_back = 0;
     struct frame *f = peet__bus_find(b, c, line, record), *victim = NULL;
-    uint64_t begin = time;
+    uint32_t *const word = f || !b->recent ? NULL : peet_sim_linemap_word(c->words, line);
+    uint64_t begin = time, left = 0; /* the stamp of the line that makes room */
+    if (b->recent && !f && !word) {
+        peet__bus_no_memory(b);
+        return 0;
+    }
     c->stamp++;
     if (b->ahead && record->losses)
         before_settling(b, c, record);
@@ -235,9 +254,13 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
         }
         *(touch == TOUCH_FETCH ? &c->stats.fetch_misses : write ? &c->stats.write_misses : &c->stats.read_misses) += 1;
         if (b->classify)
-            peet__bus_classify_miss(b, c, record, grains);
+            peet__bus_classify_miss(b, c, record, word, grains);
     } else if (b->protocol->processor[f->state][write].op != OP_NONE) {
         c->stats.upgrades++;
+    }
+    if (f && b->recent) {
+        peet__bus_recency_hit(&c->recency, c->used[f - c->frames]);
+        f->place = 1;
     }
     for (;;) {
         unsigned state = f ? f->state : BUS_INVALID;
@@ -253,6 +276,7 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
         if ((row->op == OP_READ || row->op == OP_READX) && !f) {
             f = victim;
             fresh = 1;
+            left = c->used[f - c->frames];
             if (f->state != BUS_INVALID)
                 write_back = evict(b, c, f, time);
         }
@@ -263,6 +287,7 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
         if (fresh) {
             peet__bus_link(b, record, f);
             fresh = 0;
+            f->place = b->recent;
             peet__bus_used(b, c, f, 1);
         }
         if (f)
@@ -281,7 +306,9 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
     } else if (b->classify) {
         peet__bus_classify_wrote(b, record, c->number, grains);
     }
-    if (b->classify && !(f && f->place))
+    if (word)
+        fill_recent(b, c, (uint32_t)(f - c->frames), left, word);
+    else if (b->classify && !b->recent && !(f && f->place))
         peet__bus_shadow_use(b, c, line, record, f, !write || b->protocol->processor[BUS_INVALID][1].op != OP_WRITE);
     if (b->classify)
         note(b, c, record, f, line);

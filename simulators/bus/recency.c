@@ -60,7 +60,7 @@ static int lines_init(struct recency_lines *l, size_t n)
 int peet__bus_recency_init(struct bus *b, struct cache *c)
 {
     struct bus_recency *const r = &c->recency;
-    const size_t n = b->lines;
+    const size_t n = b->lines, gone = GONE_PER_LINE * n + GONE_MORE + n; /* others may take all lines between two misses */
     r->gone_size = GONE_PER_LINE * b->lines + GONE_MORE;
     r->floor = RECENCY_FIRST;
     r->base = (uint64_t)-1; /* the first stamp is 1 */
@@ -74,10 +74,10 @@ int peet__bus_recency_init(struct bus *b, struct cache *c)
     if (__builtin_cpu_supports("avx2"))
         r->count = count_vectors;
 #endif
-    r->sorted = malloc((n + r->gone_size) * sizeof *r->sorted);
+    r->sorted = malloc((n + gone) * sizeof *r->sorted);
     r->records = malloc(n * sizeof *r->records);
-    if (lines_init(&r->gone, r->gone_size) || lines_init(&r->some, n + r->gone_size) || !r->sorted || !r->records
-        || peet_sim_oldest_scratch_init(&b->scratch, b->lines + r->gone_size))
+    if (lines_init(&r->gone, gone) || lines_init(&r->some, n + gone) || !r->sorted || !r->records
+        || (!b->scratch.stamps && peet_sim_oldest_scratch_init(&b->scratch, (uint32_t)(n + gone))))
         return -1;
     for (size_t i = 0; i < n; i++)
         r->records[i] = &r->nobodys;
@@ -105,6 +105,7 @@ static inline int unused(const struct cache *c, const struct bus_recency *r, con
 static inline void not_quick(struct cache *c, uint32_t frame)
 {
     c->keys[frame] &= ~(uint64_t)QUICK;
+    c->frames[frame].place = 0;
 }
 
 /* Forget, of the first @n that left, what need not be known any more: lines that came back, and those below the floor.  All, or those before the first mark */
@@ -282,7 +283,7 @@ __attribute__((noinline)) void peet__bus_recency_stop(struct bus *b, struct cach
             break;
         }
     set_mark(b, r, stamp);
-    if (r->ngone == r->gone_size) {
+    if (r->ngone >= r->gone_size) {
         tidy(r, r->ngone);
         if (r->ngone + b->lines > r->gone_size) {
             make_order(b, c, stamp);
@@ -313,7 +314,7 @@ __attribute__((noinline)) void peet__bus_recency_rebase(struct bus *b, struct ca
     r->empty = 0;
     for (uint32_t i = 0; i < b->lines; i++)
         r->empty += !c->used[i];
-    peet_sim_linemap_each(&b->lines_map, forget, NULL);
+    peet_sim_linemap_each(c->words, forget, NULL);
     for (uint32_t k = 0; k < n; k++) {
         uint32_t *const record = r->some.records[r->sorted[k]];
         const uint32_t at = RECENCY_FIRST + k;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which lines a fully associative LRU cache of the same size would hold (the *shadow*), for a processor alone: from the moments of their last
+ * Which lines a fully associative LRU cache of the same size would hold (the *shadow*): from the moments of their last
  * uses, and nothing else.  A hit costs its time stamp, which replacement wants anyway; a miss compares one number.
  *
  * A line's record says when it was used last if it is in no frame, and else in which; that frame's stamp says when.  The shadow holds the
@@ -15,7 +15,7 @@
  *   question comes; so long as the order is not used up, the floor is exact then, as it is known how many lines came in: frames that are not
  *   in the shadow are not quick, so that their next use is seen (peet__bus_recency_hit()).
  *
- * Called by miss.c and sole.c.
+ * Called by miss.c, sole.c, engine.c and classify.c.
  */
 #ifndef PEET_BUS_RECENCY_H
 #define PEET_BUS_RECENCY_H
@@ -99,6 +99,14 @@ static inline __attribute__((always_inline)) void peet__bus_recency_fill(struct 
     r->gone.at[n] = *old = at;
     r->records[frame] = record;
     *record = RECENCY_FRAME | frame;
+}
+
+/** Another processor takes the line from the frame, used last with that stamp: it stays in the shadow, and nobody's is there.
+ *  To be followed by peet__bus_recency_stop(), if r->stop is reached, at the next fill. */
+static inline void peet__bus_recency_leave(struct bus_recency *r, uint32_t frame, uint64_t used)
+{
+    peet__bus_recency_fill(r, frame, used, &r->nobodys);
+    r->offset++; /* none comes in */
 }
 
 #endif
