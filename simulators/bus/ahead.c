@@ -299,12 +299,11 @@ int peet__bus_ahead_other(struct peet_direct_run *run, uint32_t id)
     return 0;
 }
 
-/* So many turns begin before the limit. */
+/* So many turns begin before the limit, which is not reached. */
 static uint64_t turns_before(uint64_t limit, uint64_t time, uint64_t cost, uint64_t turns)
 {
-    if (limit <= time)
-        return 0;
-    if (limit == UINT64_MAX || !cost)
+    enum { FEW = 1 << 8 };
+    if (limit == UINT64_MAX || !cost || (turns <= FEW && cost <= UINT32_MAX && turns * cost < limit - time)) /* a division takes long */
         return turns;
     const uint64_t n = (limit - time - 1) / cost + 1;
     return n < turns ? n : turns;
@@ -333,18 +332,23 @@ static uint64_t turns_hit(struct peet_direct_run *run, const struct bus_ahead_bl
     const struct group *const groups = peet__bus_groups_of(b, p);
     uint64_t done = 0;
     while (done < turns && run->time < run->limit && run->log < run->log_end) {
-        uint64_t at[PEET_DIRECT_LOOKS], n = turns_before(run->limit, run->time, p->cost, turns - done);
+        uint64_t at[PEET_DIRECT_LOOKS], n = turns - done;
         uint32_t frames[PEET_DIRECT_LOOKS], more[2 * PLAN_REFS];
         int plain = 1;
         for (uint32_t g = 0; g < p->ngroups; g++) {
             const int64_t stride = strides[groups[g].value];
             at[g] = begins[g] + (uint64_t)stride * done;
             const int64_t within = turns_within(b, &groups[g], at[g], stride, n);
-            if (within == AHEAD_CUT || (frames[g] = peet__bus_quick(b, c, at[g] >> b->line_shift, groups[g].either)) == NO_FRAME)
+            if (within == AHEAD_CUT)
                 plain = 0;
-            else
+            else if ((frames[g] = peet__bus_quick(b, c, at[g] >> b->line_shift, groups[g].either)) != NO_FRAME)
                 n = (uint64_t)within;
+            else if (groups[g].either || !b->classify || noted_frame(b, c, at[g] >> b->line_shift) == NO_FRAME)
+                return done;
+            else
+                plain = 0;
         }
+        n = turns_before(run->limit, run->time, p->cost, n);
         if (plain)
             for (uint32_t g = 0; g < p->ngroups; g++)
                 use_logged(run, frames[g], run->stamp + (n - 1) * p->nrefs + groups[g].stamp);

@@ -157,7 +157,8 @@ uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned hw, uint64_t 
         cal->first = 0;
     }
     struct calendar_slot *s = cal->slots + cal->first + i;
-    memmove(s + 1, s, (cal->n - i) * sizeof *s);
+    if (i != cal->n)
+        memmove(s + 1, s, (cal->n - i) * sizeof *s);
     *s = (struct calendar_slot){time, at, at + cycles, hw, posted != 0};
     cal->n++;
     cal->transactions++;
