@@ -48,7 +48,7 @@ static void go_back(struct peet_map *map, unsigned hw, uint64_t until)
     map->ops->undo(map->source, core->context->source, undone, counts);
     core->clock = map->direct->undo(map->machine->self, hw);
     core->not_ready = 0; /* it has been waited for */
-    core->leash_cycles = core->leash_cycles / 4 < LEASH_LEAST_CYCLES ? LEASH_LEAST_CYCLES : core->leash_cycles / 4;
+    core->leash_cycles = until > core->clock + LEASH_LEAST_CYCLES ? until - core->clock : LEASH_LEAST_CYCLES; /* so far it was right */
     if (core->clock < until) { /* hits, as before */
         map->current = hw;
         peet__map_take_direct(map, core, map->direct->ahead(map->machine->self, hw, core->clock, 0, until));
@@ -76,7 +76,7 @@ struct peet_direct_run *peet__map_ahead(struct peet_map *map, unsigned hw)
     const uint64_t limit = core->clock + core->leash_cycles;
 
     if (core->leash_cycles <= UINT64_MAX / 4)
-        core->leash_cycles += core->leash_cycles / 2;
+        core->leash_cycles += core->leash_cycles / 8;
     core->ahead = 1;
     return map->direct->ahead(map->machine->self, hw, core->clock, map->until, limit > core->clock && limit < map->until ? map->until : limit);
 }
