@@ -258,7 +258,7 @@ static int keep_block(struct peet__recorded_code *c, const struct reading *r, st
     struct peet_foreign_value *values = own(c, r->nrefs, sizeof *values);
     uint8_t *regs = own(c, r->ninsns, sizeof r->regs[0]);
     struct peet_foreign_block block = {.word = word, .pc = r->pc, .insns = insns, .refs = refs, .values = values, .ninsns = r->ninsns, .nrefs = r->nrefs,
-        .nvalues = r->nrefs, .nslots = r->nrefs, .code_bytes = r->bytes};
+        .nvalues = r->nrefs, .nslots = r->nrefs, .code_bytes = r->bytes, .ntrace = 1};
 
     if (!insns || !refs || !values || !regs)
         return peet__recording_no_memory(error);
