@@ -72,6 +72,9 @@ int peet_cli_export_dot(const json_t *stats, const char *path, struct peet_error
             style = strcmp(styles[k][0], text(one, "kind")) == 0 ? styles[k][1] : style;
         fprintf(out, "  n%.0f -> n%.0f [style=%s];\n", number(one, "from"), number(one, "to"), style);
     }
+    json_array_foreach(json_object_get(graph, "data_list"), i, one)
+        fprintf(out, "  n%.0f -> n%.0f [style=dotted, color=\"#0b5cad\", fontcolor=\"#0b5cad\", constraint=false, label=\"%.0f bytes\"];\n",
+            number(one, "from"), number(one, "to"), number(one, "bytes"));
     fputs("}\n", out);
     json_decref(critical);
     return peet_cli_whole_close(out, path, 1, error);

@@ -50,6 +50,18 @@ static json_t *machine_of(const json_t *stats)
     return out;
 }
 
+/* Are they whole?  The page draws each cell. */
+static int are_references(const json_t *references)
+{
+    size_t windows = (size_t)json_integer_value(json_object_get(references, "windows")), i;
+    const json_t *rows = json_object_get(references, "rows"), *row;
+    int good = windows > 0 && json_is_array(rows) && json_integer_value(json_object_get(references, "window_cycles")) > 0;
+    json_array_foreach((json_t *)rows, i, row)
+        good = good && json_array_size(json_object_get(row, "reads")) == windows && json_array_size(json_object_get(row, "writes")) == windows &&
+            json_is_array(json_object_get(row, "structures")) && json_is_integer(json_object_get(row, "address"));
+    return good;
+}
+
 static json_t *stats_of(const json_t *stats)
 {
     const json_t *dtrack = json_object_get(stats, "dtrack"), *graph = json_object_get(stats, "graph");
@@ -61,10 +73,14 @@ static json_t *stats_of(const json_t *stats)
         json_object_set_new(out, "collisions", first(json_object_get(dtrack, "falsely_shared_lines"), ITEMS));
         json_object_set(out, "levels", json_object_get(dtrack, "levels"));
     }
+    if (are_references(json_object_get(stats, "references")))
+        json_object_set(out, "references", json_object_get(stats, "references"));
     if (json_is_array(json_object_get(graph, "parallelism_over_time")) && json_is_array(json_object_get(graph, "critical_functions")))
         json_object_set_new(out, "graph", json_pack("{s:O?, s:O?, s:O?, s:O?, s:O, s:O}", "work_cycles", json_object_get(graph, "work_cycles"), "span_cycles",
             json_object_get(graph, "span_cycles"), "parallelism", json_object_get(graph, "parallelism"), "window_cycles", json_object_get(graph, "window_cycles"),
             "parallelism_over_time", json_object_get(graph, "parallelism_over_time"), "critical_functions", json_object_get(graph, "critical_functions")));
+    if (json_is_array(json_object_get(graph, "task_data")))
+        json_object_set_new(json_object_get(out, "graph"), "task_data", first(json_object_get(graph, "task_data"), ITEMS));
     return out;
 }
 

@@ -200,8 +200,12 @@ static void say_what(const struct asked *asked, const struct runs *runs)
         printf("%s: the precedence graph as a Petri net\n", asked->pnml);
     if (asked->html)
         printf("%s: a page for the browser\n", asked->html);
-    if (!only_files(asked) && (runs->have_profiles || runs->have_accounts))
-        printf("\n\"peet report --plot FILE.svg%s%s\" draws that\n", asked->nfolders ? " " : "", asked->nfolders == 1 ? asked->folders[0] : "DIR...");
+    if (!only_files(asked) && (runs->have_profiles || runs->have_accounts)) {
+        char folder[160] = "DIR...";
+        if (asked->nfolders == 1)
+            peet_cli_text_clean(folder, sizeof(folder), asked->folders[0], 30);
+        printf("\n\"peet report --plot FILE.svg %s\" draws that\n", folder);
+    }
 }
 
 /* What the tables say, of one run or of several. */
@@ -252,7 +256,7 @@ static int write_files(const struct asked *asked, const struct runs *runs)
     }
     if (asked->plot && peet_cli_report_plot(profiles, accounts, runs->n, asked->plot, &error))
         return peet_cli_fail(&error);
-    if (asked->csv && peet_cli_csv(accounts, runs->figures, asked->folders, runs->n, asked->csv, &error))
+    if (asked->csv && peet_cli_csv(accounts, runs->stats, runs->figures, asked->folders, runs->n, asked->csv, &error))
         return peet_cli_fail(&error);
     if ((asked->callgrind || asked->collapsed || asked->trace || asked->dot || asked->pnml) && runs->n != 1) {
         peet_cli_complain("--callgrind, --collapsed, --trace, --dot and --pnml write one run each: give one folder");

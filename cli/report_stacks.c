@@ -347,8 +347,25 @@ static void put_figures(FILE *out, const json_t *figures, const char *run_name, 
             }
 }
 
-int peet_cli_csv(const struct peet_cli_account *accounts, json_t *const *figures, const char *const *names, size_t n, const char *path,
-    struct peet_error *error)
+/* References in space and time: the row's address is the name, the window's begin and what was done the category. */
+static void put_references(FILE *out, const json_t *references, const char *run_name, size_t run)
+{
+    static const char *const kinds[] = {"reads", "writes"};
+    const json_t *row, *value;
+    size_t i, k;
+    json_array_foreach(json_object_get(references, "rows"), i, row)
+        for (int w = 0; w < 2; w++)
+            json_array_foreach(json_object_get(row, kinds[w]), k, value)
+                if (json_number_value(value) > 0) {
+                    fprintf(out, "%zu,", run);
+                    put_text(out, run_name);
+                    fprintf(out, "references,0x%llx,%s %.0f,%.0f\n", (unsigned long long)number(row, "address"), kinds[w],
+                        (double)k * number(references, "window_cycles"), json_number_value(value));
+                }
+}
+
+int peet_cli_csv(const struct peet_cli_account *accounts, json_t *const *stats, json_t *const *figures, const char *const *names, size_t n,
+    const char *path, struct peet_error *error)
 {
     FILE *out = fopen(path, "we");
     int wrong;
@@ -359,6 +376,7 @@ int peet_cli_csv(const struct peet_cli_account *accounts, json_t *const *figures
         if (accounts)
             put_account(out, &accounts[k], k);
         put_figures(out, figures[k], names[k], k);
+        put_references(out, json_object_get(stats[k], "references"), names[k], k);
     }
     wrong = ferror(out);
     if (fclose(out) || wrong)

@@ -46,9 +46,9 @@ int peet_cli_account_tables(json_t *tables, const struct peet_cli_account *accou
 
 /**
  * peet_cli_csv() - all figures of the runs, and what is drawn, as rows of run, program, kind, name, category and value (RFC 4180)
- * @accounts: of n runs, or NULL; @names: what the runs are called
+ * @accounts: of n runs, or NULL; @stats: theirs, for references in space and time; @names: what the runs are called
  */
-int peet_cli_csv(const struct peet_cli_account *accounts, json_t *const *figures, const char *const *names, size_t n, const char *path,
-    struct peet_error *error);
+int peet_cli_csv(const struct peet_cli_account *accounts, json_t *const *stats, json_t *const *figures, const char *const *names, size_t n,
+    const char *path, struct peet_error *error);
 
 #endif

@@ -200,7 +200,8 @@ function flame(s, profile, measure) {
 }
 
 /* ---- a matrix ---- */
-function matrix(s, n, entries, row_name) {
+function matrix(s, n, entries, row_name, unit, names) {
+    function said(i) { return names ? names[i].slice(0, 60) : i; }
     var size = Math.max(10, Math.min(30, Math.floor(520 / n))), left = 90, svg = s.append("svg").attr("width", left + n * size + 10).attr("height", 40 + n * size);
     var most = d3.max(entries, function (e) { return e[2]; }) || 1, shade = d3.scale.sqrt().domain([0, most]).range(["#eef3f8", "#0b3d91"]);
     d3.range(n).forEach(function (i) {
@@ -211,7 +212,72 @@ function matrix(s, n, entries, row_name) {
     });
     svg.append("rect").attr("x", left).attr("y", 30).attr("width", n * size).attr("height", n * size).attr("fill", "#f4f6f8");
     with_tip(svg.selectAll("rect.cell").data(entries).enter().append("rect").attr("class", "cell").attr("x", function (e) { return left + e[1] * size; }).attr("y", function (e) { return 30 + e[0] * size; })
-        .attr("width", size - 1).attr("height", size - 1).attr("fill", function (e) { return shade(e[2]); }), function (e) { return "from " + e[0] + " to " + e[1] + ": " + number(e[2]) + " lines"; });
+        .attr("width", size - 1).attr("height", size - 1).attr("fill", function (e) { return shade(e[2]); }), function (e) { return "from " + said(e[0]) + " to " + said(e[1]) + ": " + number(e[2]) + " " + (unit || "lines"); });
+}
+
+/* ---- references in space and time: rows of addresses that were touched, against windows of time; the darker the more ---- */
+function space_time(s, r) {
+    var left = 190, count = r.rows.length, each = Math.max(2, Math.min(14, Math.floor(560 / count))), height = count * each, what = 0;
+    var buttons = s.append("div").attr("class", "buttons"), canvas = s.append("canvas"), context = canvas.node().getContext("2d");
+    var x = d3.scale.linear().domain([0, r.windows * r.window_cycles]).range([left, WIDTH - 8]), y = d3.scale.linear().domain([0, count]).range([0, height]);
+    var axis = s.append("svg").attr("width", WIDTH).attr("height", 24).append("g").attr("class", "axis");
+    function value(row, k) { return what === 1 ? row.reads[k] : what === 2 ? row.writes[k] : row.reads[k] + row.writes[k]; }
+    var most = d3.max(r.rows, function (row) { return d3.max(row.reads, function (v, k) { return v + row.writes[k]; }); }) || 1;
+    var shade = d3.scale.log().domain([1, Math.max(2, most)]).range(["#cfe3f5", "#08264d"]).clamp(true);
+    ["reads and writes", "reads", "writes"].forEach(function (name, i) { buttons.append("button").text(name).on("click", function () { what = i; draw(); }); });
+    buttons.append("button").text("all").on("click", function () { show([0, r.windows * r.window_cycles], [0, count]); });
+    var zoom = d3.behavior.zoom().x(x).y(y).scaleExtent([1, 1000]).on("zoom", draw);
+    function show(a, b) { x.domain(a); y.domain(b); zoom.x(x).y(y); draw(); }
+    function name_of(row) { return row.structures.join(", "); }
+    function draw() {
+        var ratio = window.devicePixelRatio || 1, last = -20, said = null;
+        canvas.attr("width", WIDTH * ratio).attr("height", height * ratio).style("width", WIDTH + "px").style("height", height + "px");
+        context.setTransform(ratio, 0, 0, ratio, 0, 0);
+        context.fillStyle = "#fff";
+        context.fillRect(0, 0, WIDTH, height);
+        context.fillStyle = "#f4f6f8";
+        context.fillRect(left, 0, WIDTH - 8 - left, height);
+        var from = Math.max(0, Math.floor(x.domain()[0] / r.window_cycles)), to = Math.min(r.windows, Math.ceil(x.domain()[1] / r.window_cycles));
+        r.rows.forEach(function (row, i) {
+            var top = y(i), bottom = y(i + 1);
+            if (bottom < 0 || top > height) return;
+            for (var k = from; k < to; k++) {
+                var v = value(row, k);
+                if (!v) continue;
+                context.fillStyle = shade(v);
+                context.fillRect(x(k * r.window_cycles), top, Math.max(0.7, x((k + 1) * r.window_cycles) - x(k * r.window_cycles)), Math.max(0.7, bottom - top));
+            }
+        });
+        context.fillStyle = "#fff";
+        context.fillRect(0, 0, left, height);
+        context.font = "11px system-ui, sans-serif";
+        context.fillStyle = "#1b1f24";
+        r.rows.forEach(function (row, i) {
+            var name = name_of(row) || "0x" + row.address.toString(16);
+            if (name === said || y(i) < 0 || y(i) > height || y(i) - last < 12) return;
+            said = name; last = y(i);
+            context.fillText(name.length > 30 ? name.slice(0, 29) + "…" : name, 4, y(i) + 10);
+        });
+        axis.call(d3.svg.axis().scale(x).orient("bottom").ticks(8).tickFormat(short));
+    }
+    canvas.call(zoom).on("mousemove.tip", function () {
+        var p = d3.mouse(this), row = r.rows[Math.floor(y.invert(p[1]))], k = Math.floor(x.invert(p[0]) / r.window_cycles);
+        if (!row || p[0] < left || k < 0 || k >= r.windows) return hide_tip();
+        show_tip("0x" + row.address.toString(16) + ", " + number(r.granule_bytes) + " bytes" + (name_of(row) ? "\n" + name_of(row).slice(0, 300) : "") + "\nfrom cycle " + number(k * r.window_cycles) +
+            "\n" + number(row.reads[k]) + " reads, " + number(row.writes[k]) + " writes");
+    }).on("mouseout.tip", hide_tip);
+    draw();
+    return { zoom_to: function (a, b) { show(a, [0, count]); return x.domain(); }, all: function () { show([0, r.windows * r.window_cycles], [0, count]); },
+        drawn: function () {
+            var d = context.getImageData(0, 0, canvas.node().width, canvas.node().height).data, ratio = window.devicePixelRatio || 1, dark = 0;
+            r.rows.forEach(function (row, i) {
+                for (var k = 0; k < r.windows; k++) {
+                    var px = Math.floor((x((k + 0.5) * r.window_cycles)) * ratio), py = Math.floor(y(i + 0.5) * ratio), at = 4 * (py * canvas.node().width + px);
+                    if (value(row, k) ? d[at] < 0xd8 : d[at] > 0xec) dark++;
+                }
+            });
+            return dark / (r.rows.length * r.windows);
+        } };
 }
 
 /* ---- annotated source ---- */
@@ -303,6 +369,11 @@ function page() {
         x = part("communication", "Who communicates with whom", "Lines that one processor's cache gave to another's: from the row to the column.");
         matrix(x, s.hw, s.profile.transfers.map(function (t) { return [t.from, t.to, t.lines]; }), "from");
     }
+    if (s.references && s.references.rows.length) {
+        x = part("references", "References in space and time", "Addresses that were touched against time: the darker, the more reads and writes. A row is " +
+            number(s.references.granule_bytes) + " bytes; what nobody touches is left out. The wheel zooms, dragging moves.");
+        hooks.references = space_time(x, s.references);
+    }
     if (s.structures && s.structures.length) {
         x = part("structures", "Data structures", "What they are, what they cost, how they are shared.");
         var levels = (s.structures[0].levels || []).map(function (l, i) { return (s.levels[i] || {}).name || "L" + (i + 1); });
@@ -334,6 +405,13 @@ function page() {
     if (s.graph) {
         x = part("parallelism", "Parallelism of the program", "With as many processors as it can use. Work " + number(s.graph.work_cycles) + " cycles, span " + number(s.graph.span_cycles) + ", parallelism " + s.graph.parallelism.toPrecision(4) + ".");
         curves(x, [s.graph.parallelism_over_time.map(function (y, i) { return [i * s.graph.window_cycles, y]; })], ["nodes that run at once"], [colour(0)], true, "");
+        if (s.graph.task_data && s.graph.task_data.length) {
+            x.append("h2").text("Data that tasks hand to each other");
+            var place = {}, tasks = [];
+            s.graph.task_data.forEach(function (d) { [d.from, d.to].forEach(function (t) { if (place["t" + t] === undefined) { place["t" + t] = tasks.length; tasks.push(t); } }); });
+            if (tasks.length <= 64) matrix(x, tasks.length, s.graph.task_data.map(function (d) { return [place["t" + d.from], place["t" + d.to], number_of(d.bytes)]; }), "task", "bytes", tasks);
+            table(x, ["from", "to", "bytes"], s.graph.task_data.map(function (d) { return [d.from, d.to, number_of(d.bytes)]; }).sort(function (a, b) { return b[2] - a[2]; }));
+        }
         table(x, ["function on the critical path", "instructions"], s.graph.critical_functions.map(function (c) { return [c.function, number_of(c.instructions)]; }));
     }
     run.tables.forEach(function (t, i) {
@@ -351,6 +429,12 @@ function selftest() {
         var d = hooks.timeline.zoom_to(run.timeline.end * 0.25, run.timeline.end * 0.5);
         out.zoom = Math.abs(d[0] - run.timeline.end * 0.25) < 1 && Math.abs(d[1] - run.timeline.end * 0.5) < 1;
         hooks.timeline.zoom_to(0, run.timeline.end);
+    }
+    if (hooks.references) {
+        out.cells = hooks.references.drawn();
+        d = hooks.references.zoom_to([10, 20]);
+        out.zoom = out.zoom && d[0] === 10 && d[1] === 20;
+        hooks.references.all();
     }
     if (hooks.flame) { d = hooks.flame.zoom(); out.zoom = out.zoom && d[1] > d[0]; }
     var rows = d3.selectAll("tbody tr").size(), none = search("nothing is called so \u0001"), every = search("");

@@ -25,6 +25,8 @@ enum graph_weight { BY_INSTRUCTIONS, BY_CYCLES, LOCKS_INSTRUCTIONS, LOCKS_CYCLES
 enum graph_edge_kind { EDGE_PROGRAM, EDGE_FORK, EDGE_JOIN, EDGE_BARRIER, EDGE_SIGNAL, EDGE_ORDER, EDGE_KINDS };
 enum graph_task_kind { TASK_MAIN, TASK_THREAD, TASK_ITERATION };
 
+struct seen;
+
 struct graph_edge { uint32_t from, to; uint8_t kind; };
 
 /** What a node has executed of one function. */
@@ -38,6 +40,7 @@ struct graph_node {
     uint32_t line;           /* where it begins */
     const struct peet_function *function;
     uint32_t number;         /* in the order of the task */
+    struct seen *seen;       /* flow.c: data that it has taken from others */
 };
 
 struct graph_task {
@@ -79,6 +82,7 @@ struct graph {
     struct { uint32_t task, fork, nth; uint8_t known; } *children; /* by context number: who has made it */
     uint32_t nchildren;
     uint64_t work[2], span[WEIGHTS], omitted;
+    struct graph_flow *flow;      /* NULL: nobody asks for data */
     int failed;
 };
 
@@ -99,7 +103,18 @@ void graph_abstract(struct graph *g, const struct peet_abstract_event *event);
 void graph_resume(struct graph *g, struct graph_context *c);
 struct graph_context *graph_context(struct graph *g, uint32_t number);
 
+/* ---- flow.c */
+struct graph_flow *graph_flow_new(void);
+void graph_flow_free(struct graph_flow *flow);
+/** A node executes a block, perhaps many turns of it. */
+void graph_flow_block(struct graph *g, uint32_t node, const struct peet_block_event *event);
+/** A node has ended. */
+void graph_flow_end(struct graph *g, uint32_t node);
+/** After the nodes have numbers. */
+void graph_flow_stats(const struct graph *g, const struct peet_env *env, struct peet_stats *node);
+
 /* ---- report.c */
+void graph_task_name(const struct graph *g, uint32_t task, char *out, size_t bytes);
 void graph_stats(struct graph *g, const struct peet_env *env, struct peet_stats *node);
 
 #endif

@@ -6,6 +6,7 @@
 
 static const struct peet_param params[] = {
     { "limit", PEET_PARAM_U64, "", "1000000", "1..100000000", "nodes of the graph; a run with more is an error" },
+    { "data", PEET_PARAM_BOOL, "", "off", "", "how much data nodes and tasks hand to each other, which needs to see each reference" },
     { 0 },
 };
 
@@ -19,6 +20,11 @@ static void *create(const struct peet_env *env, const union peet_value *values)
     }
     g->env = env;
     g->limit = values[0].u64;
+    if (values[1].u64 && !(g->flow = graph_flow_new())) {
+        env->fail(env, "out of memory");
+        free(g);
+        return NULL;
+    }
     return g;
 }
 
@@ -30,6 +36,7 @@ static void destroy(void *self)
         free(g->objects[i].posts);
     for (uint32_t i = 0; i < g->nloops; i++)
         free(g->loops[i].ends);
+    graph_flow_free(g->flow);
     free(g->nodes);
     free(g->edges);
     free(g->code);
@@ -51,6 +58,8 @@ static void take(struct graph *g, const struct peet_block_event *event, uint64_t
     if (__builtin_expect(c->wait != PEET_ABSTRACT_NONE, 0))
         graph_resume(g, c);
     graph_execute(g, c->node, event->block, turns);
+    if (g->flow && !g->failed)
+        graph_flow_block(g, c->node, event);
 }
 
 static uint64_t block(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now)
@@ -116,7 +125,7 @@ __attribute__((visibility("default"))) const struct peet_module peet_module = {
     .name = "graph",
     .summary = "the precedence graph: work, span, parallelism over time, critical path",
     .kind = PEET_OBSERVER,
-    .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ABSTRACT,
+    .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ADDRESSES | PEET_NEEDS_ABSTRACT,
     .params = params,
     .create = create,
     .destroy = destroy,

@@ -104,6 +104,8 @@ void graph_end(struct graph *g, uint32_t node)
 
     if (node == GRAPH_NONE || graph_grow(g, &g->order, &g->order_room, (size_t)g->norder + 1, sizeof(*g->order)))
         return;
+    if (g->flow)
+        graph_flow_end(g, node);
     n = &g->nodes[node];
     g->order[g->norder++] = node;
     g->work[0] += n->instructions;

@@ -75,7 +75,7 @@ out:
     return nodes;
 }
 
-static void task_name(const struct graph *g, uint32_t task, char *out, size_t bytes)
+void graph_task_name(const struct graph *g, uint32_t task, char *out, size_t bytes)
 {
     const struct graph_task *t;
     char before[200];
@@ -89,7 +89,7 @@ static void task_name(const struct graph *g, uint32_t task, char *out, size_t by
         snprintf(out, bytes, "main");
         return;
     }
-    task_name(g, t->parent, before, sizeof before);
+    graph_task_name(g, t->parent, before, sizeof before);
     if (t->kind == TASK_ITERATION)
         snprintf(out, bytes, "%.150s/loop%u[%lld]", before, t->nth, (long long)t->iteration);
     else
@@ -105,7 +105,7 @@ static void put_nodes(const struct graph *g, const uint32_t *nodes, const struct
         const struct graph_node *n = &g->nodes[nodes[i]];
         struct peet_stats *o = env->stats_object(env, list, NULL);
 
-        task_name(g, n->task, name, sizeof name);
+        graph_task_name(g, n->task, name, sizeof name);
         env->stats_u64(env, o, "id", i);
         env->stats_string(env, o, "task", name);
         env->stats_u64(env, o, "index", n->index);
@@ -300,6 +300,8 @@ void graph_stats(struct graph *g, const struct peet_env *env, struct peet_stats 
     put_path(g, env, node);
     put_nodes(g, nodes, env, node);
     put_edges(g, env, node);
+    if (g->flow)
+        graph_flow_stats(g, env, node);
     list = env->stats_array(env, node, "run_order");
     for (uint32_t i = 0; i < g->norder; i++)
         env->stats_u64(env, list, NULL, g->nodes[g->order[i]].number);
