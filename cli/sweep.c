@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { KEY_ONE = 0x100, KEY_JSON, KEY_PLOT, KEY_PARALLEL, KEY_SLURM, KEY_RETRY, JOBS_MOST = 4096 };
+enum { KEY_ONE = 0x100, KEY_JSON, KEY_PLOT, KEY_PARALLEL, KEY_SLURM, KEY_RETRY, KEY_SHARE, JOBS_MOST = 4096 };
 
 struct asked {
     const char *output, *plan, *plot, *words;
@@ -22,7 +22,7 @@ struct asked {
     size_t one;
     unsigned jobs;
     enum peet_cli_sweep_way way;
-    int json, retry;
+    int json, retry, share;
 };
 
 static const struct argp_option options[] = {
@@ -31,6 +31,7 @@ static const struct argp_option options[] = {
     { "parallel", KEY_PARALLEL, "OPTIONS", OPTION_ARG_OPTIONAL, "Start the runs by GNU parallel with these options, for example over ssh: --parallel=\"--sshlogin a,b\"", 0 },
     { "slurm", KEY_SLURM, "OPTIONS", OPTION_ARG_OPTIONAL, "Start them as a Slurm job array with these options of sbatch", 0 },
     { "retry", KEY_RETRY, NULL, 0, "Run again what failed", 0 },
+    { "share", KEY_SHARE, NULL, 0, "Record each program once, and replay it for runs that differ in the machine only, where that gives the same results", 0 },
     { "plot", KEY_PLOT, "FILE", 0, "Draw cycles against the first setting that is a number: .svg, .png or .pdf", 0 },
     { "json", KEY_JSON, NULL, 0, "Print the table as JSON", 0 },
     { "run-one", KEY_ONE, "N", OPTION_HIDDEN, NULL, 0 },
@@ -63,6 +64,9 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_RETRY:
         asked->retry = 1;
+        return 0;
+    case KEY_SHARE:
+        asked->share = 1;
         return 0;
     case KEY_PLOT:
         asked->plot = text;
@@ -131,7 +135,16 @@ static int carry_out(const struct asked *asked, const char *folder, const json_t
         if (state == PEET_CLI_SWEEP_TODO || (state == PEET_CLI_SWEEP_FAILED && asked->retry))
             numbers[n++] = i + 1;
     }
-    int err = peet_cli_sweep_runs(folder, plan, numbers, n, asked->way, asked->jobs, asked->words, error);
+    size_t leads = 0; /* those that leave traces come first */
+    for (i = 0; i < n; i++)
+        if (peet_cli_sweep_part(plan, numbers[i]) == PEET_CLI_SWEEP_LEADS) {
+            size_t one_of_them = numbers[i];
+            memmove(numbers + leads + 1, numbers + leads, (i - leads) * sizeof(*numbers));
+            numbers[leads++] = one_of_them;
+        }
+    int err = peet_cli_sweep_runs(folder, plan, numbers, leads, asked->way, asked->jobs, asked->words, error);
+    if (!err)
+        err = peet_cli_sweep_runs(folder, plan, numbers + leads, n - leads, asked->way, asked->jobs, asked->words, error);
     free(numbers);
     if (!err)
         err = peet_cli_sweep_table(folder, plan, asked->plot, asked->json, error);
@@ -144,6 +157,8 @@ static int carry_out(const struct asked *asked, const char *folder, const json_t
     }
     if (failed)
         peet_cli_complain("%zu of %zu runs failed; %s/failed says why, --retry runs them again", failed, json_array_size(runs), asked->output);
+    if (!open)
+        peet_cli_sweep_forget(folder);
     if (open)
         peet_cli_complain("%zu of %zu runs are not done; the same command goes on", open, json_array_size(runs));
     return failed || open ? PEET_CLI_FAILED : PEET_CLI_OK;
@@ -155,6 +170,8 @@ static int sweep(const struct asked *asked)
     json_t *plan = peet_cli_sweep_plan(asked->plan, asked->program, &error);
     if (!plan)
         return peet_cli_fail(&error);
+    if (asked->share)
+        json_object_set_new(plan, "share", json_true());
     int status = make(asked->output, &error) ? peet_cli_fail(&error) : PEET_CLI_OK, lock = -1;
     char *folder = status == PEET_CLI_OK ? realpath(asked->output, NULL) : NULL;
     if (folder && ((lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0)) {

@@ -26,6 +26,18 @@ json_t *peet_cli_sweep_plan(const char *path, char **program, struct peet_error 
 /** peet_cli_sweep_one() - carry out run number @index (from 1) of the plan in a folder.  Returns: 0, or 1 if it failed */
 int peet_cli_sweep_one(const char *folder, size_t index);
 
+/* ---- sweep_share.c: runs that differ in their machine only, with the plan's "share" */
+enum peet_cli_sweep_part { PEET_CLI_SWEEP_ALONE, PEET_CLI_SWEEP_LEADS /* it leaves a trace */, PEET_CLI_SWEEP_FOLLOWS /* from the trace, if it may */ };
+enum peet_cli_sweep_part peet_cli_sweep_part(const json_t *plan, size_t index);
+/** The trace of the run's group.  Returns: whether it is there */
+int peet_cli_sweep_trace(const char *folder, const json_t *plan, size_t index, char *path, size_t room);
+/** A run that leads has left its results in @part: the trace is kept where others can use it, else it goes. */
+void peet_cli_sweep_keep(const char *folder, const json_t *plan, size_t index, const char *part);
+/** All is done: the traces go. */
+void peet_cli_sweep_forget(const char *folder);
+/** A replay has left its results in @part.  Returns: whether they are those of a run of its own */
+int peet_cli_sweep_same(const char *part);
+
 /** What has become of a run. */
 enum peet_cli_sweep_state { PEET_CLI_SWEEP_TODO, PEET_CLI_SWEEP_DONE, PEET_CLI_SWEEP_FAILED };
 enum peet_cli_sweep_state peet_cli_sweep_state(const char *folder, const char *key);

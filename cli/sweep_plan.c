@@ -142,17 +142,24 @@ static json_t *command_of(const json_t *settings, char **program, struct peet_er
 }
 
 /* FNV-1a over the words. */
-static void digest(const json_t *words, char out[PEET_CLI_SWEEP_KEY])
+static void digest(const json_t *words, int without_machine, char out[PEET_CLI_SWEEP_KEY])
 {
     uint64_t h = 0xcbf29ce484222325u;
     const json_t *word;
     size_t i;
-    json_array_foreach((json_t *)words, i, word)
+    json_array_foreach((json_t *)words, i, word) {
+        if (without_machine && strcmp(json_string_value(word), "--machine") == 0) {
+            i++; /* and its value */
+            continue;
+        }
+        if (strcmp(json_string_value(word), "--") == 0)
+            without_machine = 0; /* what follows is the program's */
         for (const char *c = json_string_value(word);; c++) {
             h = (h ^ (unsigned char)*c) * 0x100000001b3u;
             if (!*c)
                 break;
         }
+    }
     snprintf(out, PEET_CLI_SWEEP_KEY, "%016" PRIx64, h);
 }
 
@@ -202,16 +209,17 @@ json_t *peet_cli_sweep_plan(const char *path, char **program, struct peet_error 
     if (!err && json_array_size(all) == 0)
         err = peet_error_set(error, PEET_EINVALID, "%s: there is nothing to run; it needs a \"grid\" or a \"list\"", path);
     json_array_foreach(all, i, one) {
-        char key[PEET_CLI_SWEEP_KEY];
+        char key[PEET_CLI_SWEEP_KEY], group[PEET_CLI_SWEEP_KEY];
         json_t *words = err ? NULL : command_of(one, program, error);
         if (!words || error->code) {
             err = err ? err : error->code;
             json_decref(words);
             break;
         }
-        digest(words, key);
+        digest(words, 0, key);
+        digest(words, 1, group);
         if (!json_object_get(seen, key)) /* what stands there twice runs once */
-            json_array_append_new(runs, json_pack("{s:s, s:O, s:O}", "key", key, "settings", one, "command", words));
+            json_array_append_new(runs, json_pack("{s:s, s:s, s:O, s:O}", "key", key, "group", group, "settings", one, "command", words));
         json_object_set_new(seen, key, json_true());
         json_decref(words);
     }

@@ -40,11 +40,18 @@ static void remove_folder(const char *path)
     nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+void peet_cli_sweep_forget(const char *folder)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%.2000s/recorded", folder);
+    remove_folder(path);
+}
+
 /* The child: peet run with this run's words; what it says goes into its folder. */
-static _Noreturn void become(const char *self, const json_t *command, const char *part)
+static _Noreturn void become(const char *self, const json_t *command, const char *part, const char *observer)
 {
     size_t n = json_array_size(command), at = 0;
-    char **argv = calloc(n + 6, sizeof(*argv)), path[PATH_MAX];
+    char **argv = calloc(n + 8, sizeof(*argv)), path[PATH_MAX];
     int in = open("/dev/null", O_RDONLY), out, say;
     snprintf(path, sizeof(path), "%s/output.txt", part);
     out = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
@@ -57,6 +64,10 @@ static _Noreturn void become(const char *self, const json_t *command, const char
     argv[at++] = (char *)"--quiet";
     argv[at++] = (char *)"--output";
     argv[at++] = (char *)part;
+    if (observer) {
+        argv[at++] = (char *)"--observe";
+        argv[at++] = (char *)observer;
+    }
     for (size_t i = 0; i < n; i++)
         argv[at++] = (char *)json_string_value(json_array_get(command, i));
     execv(self, argv);
@@ -82,6 +93,30 @@ static void keep_failed(const char *folder, const char *key, const char *part, i
     fclose(out);
 }
 
+/* Carries out a command in an empty folder.  Returns: whether it failed */
+static int go(const char *self, const json_t *command, const char *part, const char *observer, int *out_status)
+{
+    char path[PATH_MAX];
+    remove_folder(part);
+    mkdir(part, 0777);
+    pid_t child = fork();
+    if (child == 0)
+        become(self, command, part, observer);
+    while (child > 0 && waitpid(child, out_status, 0) < 0 && errno == EINTR)
+        ;
+    snprintf(path, sizeof(path), "%.2000s/stats.json", part);
+    return child < 0 || !WIFEXITED(*out_status) || WEXITSTATUS(*out_status) != 0 || access(path, F_OK) != 0;
+}
+
+/* From the trace of its group.  Returns: whether that gave what a run of its own gives */
+static int from_trace(const char *self, const json_t *settings, const char *trace, const char *part)
+{
+    json_t *command = json_pack("[s, s, s, O]", "--from", trace, "--machine", json_object_get(settings, "machine"));
+    int status = -1, good = command && !go(self, command, part, NULL, &status) && peet_cli_sweep_same(part);
+    json_decref(command);
+    return good;
+}
+
 int peet_cli_sweep_one(const char *folder, size_t index)
 {
     char path[PATH_MAX], part[PATH_MAX], done[PATH_MAX], *self = realpath("/proc/self/exe", NULL);
@@ -98,15 +133,15 @@ int peet_cli_sweep_one(const char *folder, size_t index)
     } else {
         snprintf(part, sizeof(part), "%.2000s/runs/%s.part", folder, key);
         snprintf(done, sizeof(done), "%.2000s/runs/%s", folder, key);
-        remove_folder(part);
-        mkdir(part, 0777);
-        pid_t child = fork();
-        if (child == 0)
-            become(self, json_object_get(one, "command"), part);
-        while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-            ;
-        snprintf(path, sizeof(path), "%.2000s/stats.json", part);
-        failed = child < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0 || access(path, F_OK) != 0 || rename(part, done) != 0;
+        enum peet_cli_sweep_part shares = peet_cli_sweep_part(plan, index);
+        if (shares != PEET_CLI_SWEEP_FOLLOWS || !peet_cli_sweep_trace(folder, plan, index, path, sizeof(path)) ||
+            !from_trace(self, json_object_get(one, "settings"), path, part))
+            failed = go(self, json_object_get(one, "command"), part, shares == PEET_CLI_SWEEP_LEADS ? "trace" : NULL, &status);
+        else
+            failed = 0;
+        if (!failed && shares == PEET_CLI_SWEEP_LEADS)
+            peet_cli_sweep_keep(folder, plan, index, part);
+        failed = failed || rename(part, done) != 0;
         if (failed)
             keep_failed(folder, key, part, status);
     }
@@ -177,7 +212,9 @@ static void quote(FILE *out, const char *text)
 static int by_command(const char *folder, const char *self, const size_t *numbers, size_t n, enum peet_cli_sweep_way way, unsigned jobs, const char *words,
     struct peet_error *error)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], here[PATH_MAX];
+    if (!getcwd(here, sizeof(here)))
+        return peet_error_set(error, PEET_EIO, "cannot find the working directory: %s", strerror(errno));
     snprintf(path, sizeof(path), "%s/%s", folder, way == PEET_CLI_SWEEP_SLURM ? "slurm.sh" : "parallel.sh");
     FILE *out = fopen(path, "we");
     if (!out)
@@ -191,7 +228,9 @@ static int by_command(const char *folder, const char *self, const size_t *number
         fputs(" sweep --run-one \"${numbers[$SLURM_ARRAY_TASK_ID]}\" --output ", out);
         quote(out, folder);
     } else {
-        fprintf(out, " | parallel --will-cite --jobs %u %s ", jobs, words ? words : "");
+        fprintf(out, " | parallel --will-cite --jobs %u --workdir ", jobs); /* elsewhere, too: programs are named from here */
+        quote(out, here);
+        fprintf(out, " %s ", words ? words : "");
         quote(out, self);
         fputs(" sweep --run-one {} --output ", out);
         quote(out, folder);
