@@ -7,16 +7,30 @@
  * A reference belongs to the lines that hold its first byte.  Its reuse distance at a width is the number of other lines
  * of that width that were referenced since the line's last reference (Mattson and others, IBM Systems Journal 9(2), 1970).
  *
- * HOW.  Each width has a clock of *slots*.  A reference that finds its line on top of the LRU stack changes nothing
- * there; any other one takes the next slot.  A slot is *live* while it is its line's latest; a bitmap says which are.  The
- * reuse distance is the number of live slots after the line's own: a population count, which counts of groups of 512 slots and of
- * supergroups of 32 groups shorten (Bennett and Kruskal, IBM J. Res. Dev. 19(4), 1975, count in a tree).
+ * HOW.  The newest 8 lines of each width are its *front*: a list that is searched with one comparison of vectors, and put into its new
+ * order with one permutation.  Most references end there.  A line that leaves the front takes the next *slot* of its width; a slot is
+ * *live* until the line comes back, and a bitmap says which are.  The reuse distance of such a line is 8 and the number of live slots
+ * after its own (Bennett and Kruskal, IBM J. Res. Dev. 19(4), 1975).
+ *
+ * Only the power of two is asked for.  For each power there are two *marks*, slots between which the line of just this distance must be:
+ *
+ *     oldest                                   newest           front
+ *     . . . . . . . | near_k . . . . . sure_k | . . . . . . . . [8]
+ *       2^k or more |  count live slots       |  less than 2^k
+ *
+ * A slot is compared with all marks at once; only between the two of one power, a narrow stretch, live slots are counted.  A reference to an
+ * older line makes what is in front of a mark one more.  When that happened so often that the line could be outside, the marks move on (Kim,
+ * Hill and Wood, SIGMETRICS 1991, keep such marks in lists, and exactly).
  *
  * INVARIANTS
- *  1. peet__sim_record.last[node] is 0 (never referenced), 1 (beyond the stack) or its live slot + 2.
- *  2. cell[slot] of a live slot is the address of the `last` that holds it; supers, groups and words count the same live slots.
+ *  1. peet__sim_record.last[node] is 0 (never referenced), 1 (beyond the stack), 2 (in the front) or its live slot + 3.
+ *  2. line[slot] of a live slot is the line's number: its record's index << width | its place in the record.
  *  3. If a reference finds its line on top at one width, it does at all wider ones: `top` widths, from the widest, need no look.
- *  4. When the slots are used up, the newest 2^16 live ones move to the beginning, in their order.  All others are beyond the stack.
+ *  4. The front is full as long as there are live slots.
+ *  5. Live slots from sure[k] on are as many as make 2^k with the front, less left[k], which is above 0.  If near[k] is not 0,
+ *     those from there on make 2^k at least.
+ *  6. When the slots are used up, as many of the newest lines as make 2^16 with the front move to the beginning, in their order.  All others are
+ *     beyond the stack.
  */
 #ifndef PEET_SIM_SURFACE_H
 #define PEET_SIM_SURFACE_H
@@ -36,8 +50,9 @@ enum {
     PEET_SIM_COLD = 18,          /* bucket: never referenced before */
     PEET_SIM_BUCKETS = 19,
     PEET_SIM_HALVINGS = 7,       /* halving h: from width h to width h + 1 */
-    PEET_SIM_SLOTS = 1 << 18,
-    PEET_SIM_GROUP = 512, PEET_SIM_SUPER = 32 * PEET_SIM_GROUP,
+    PEET_SIM_SLOTS = 1 << 19,
+    PEET_SIM_FRONT = 8,          /* the newest lines of a width */
+    PEET_SIM_MARKS = 16,         /* of 2^4 to 2^16 lines, and to fill vectors */
 };
 
 /**
@@ -48,34 +63,38 @@ struct peet_sim_tally {
     uint64_t references;
     uint64_t reuse[PEET_SIM_WIDTHS][PEET_SIM_BUCKETS];
     uint64_t same[PEET_SIM_HALVINGS][PEET_SIM_BUCKETS - 1];
-    uint64_t top[PEET_SIM_WIDTHS + 1]; /* references that were on top at so many widths; peet_sim_tally_settle() distributes them */
+    /* What peet_sim_tally_settle() distributes: references that were on top at so many widths; those that were not, with [1] those in the other half */
+    uint64_t top[PEET_SIM_WIDTHS + 1], met[PEET_SIM_WIDTHS][PEET_SIM_BUCKETS][2];
 };
 
-/** peet_sim_tally_settle() - what `top` counts becomes part of reuse and same; `top` is 0 then */
+/** peet_sim_tally_settle() - what `top` and `met` count becomes part of reuse and same; they are 0 then */
 void peet_sim_tally_settle(struct peet_sim_tally *tally);
 /** peet_sim_tally_add() - @from, times 1 or -1, is added to @to; both settled */
 void peet_sim_tally_add(struct peet_sim_tally *to, const struct peet_sim_tally *from, int sign);
 
 /** A line of 512 bytes and all that it is made of: node 1 is the line, nodes 2n and 2n+1 the halves of node n. */
 struct peet__sim_record {
-    uint32_t last[1 << PEET_SIM_WIDTHS];
+    uint32_t last[1 << PEET_SIM_WIDTHS]; /* last[0]: the record's index, from 1 on; 0: never referenced */
     uint64_t half[2]; /* bit n: which half of node n, of 1..127, was referenced last */
 };
 
 struct peet__sim_stack {
-    uint64_t *words;
-    uint16_t *groups;
-    uint32_t **cell;
-    uint32_t next, end; /* slots: the next to be taken; the first that is not to be */
-    uint32_t supers[PEET_SIM_SLOTS / PEET_SIM_SUPER];
+    _Alignas(64) uint32_t front[PEET_SIM_FRONT]; /* lines' numbers, the newest first; 0: none */
+    uint64_t *live;
+    uint32_t *line;
+    uint32_t next, end;      /* slots: the next to be taken; the first that is not to be */
+    _Alignas(64) int32_t near[PEET_SIM_MARKS]; /* of 2^(4 + i) lines */
+    int32_t sure[PEET_SIM_MARKS], left[PEET_SIM_MARKS];
 };
 
 struct peet_sim_surface {
+    struct peet__sim_stack stacks[PEET_SIM_WIDTHS];
     uint64_t last;           /* address of the latest reference */
     int begun, failed;       /* failed: there was no memory; counts are not right */
     struct peet__sim_record *record;
     int (*touch)(struct peet_sim_surface *, uint64_t address, struct peet_sim_tally *);
-    struct peet__sim_stack stacks[PEET_SIM_WIDTHS];
+    struct peet__sim_record **records_of; /* by index */
+    uint32_t nrecords, room;
     struct peet_sim_linemap records;
 };
 
@@ -93,13 +112,15 @@ struct peet_sim_found {
 };
 /** peet_sim_surface_find() - a reference, counted in @tally, and where it found its lines.  Returns: 0, or -1 without memory */
 int peet_sim_surface_find(struct peet_sim_surface *s, uint64_t address, struct peet_sim_tally *tally, struct peet_sim_found *out_found);
-/** peet_sim_surface_drop() - lines of 512 bytes (by number) for which @which is not 0 were never referenced.  Returns: how many are left */
+/** peet_sim_surface_drop() - lines of 512 bytes (by number) for which @which is not 0 were never referenced.
+ *  Returns: how many are left; UINT64_MAX without memory */
 uint64_t peet_sim_surface_drop(struct peet_sim_surface *s, int (*which)(void *arg, uint64_t line), void *arg);
 enum { PEET_SIM_NODES = 1 << PEET_SIM_WIDTHS };
-/** peet_sim_surface_where() - of the 512 bytes round an address: the bucket in which a reference would find each node now (1: the whole, 2n and
- *  2n+1: halves of n), down to @last_width */
+/** peet_sim_surface_where() - of the 512 bytes round an address: the bucket in which a reference would find each node now (1: the whole,
+ *  2n and 2n+1: halves of n), down to @last_width */
 void peet_sim_surface_where(struct peet_sim_surface *s, uint64_t address, unsigned last_width, uint8_t out_buckets[PEET_SIM_NODES]);
-/** peet_sim_surface_half() - which half of a node (1: the whole, 2n and 2n+1: halves of n, up to 127) of a line of 512 bytes was referenced last; -1: neither */
+/** peet_sim_surface_half() - which half of a node (1: the whole, 2n and 2n+1: halves of n, up to 127) of a line of 512 bytes was
+ *  referenced last; -1: neither */
 int peet_sim_surface_half(struct peet_sim_surface *s, uint64_t address, unsigned node);
 
 /**
