@@ -8,9 +8,13 @@
 /** Do all who want to see blocks say which of them they need not see? */
 static int observed(const struct peet_map *map)
 {
-    for (unsigned i = 0; i < map->nblock_observers; i++)
-        if (!map->block_observers[i]->module->observed || !map->block_observers[i]->module->loop)
+    for (unsigned i = 0; i < map->nblock_observers; i++) {
+        const struct peet_map_module *m = map->block_observers[i];
+        const struct peet_direct_observer *o = m->module->observed;
+
+        if (!o || !m->module->loop || (o->configured && o->configured(m->self)))
             return 0;
+    }
     return 1;
 }
 

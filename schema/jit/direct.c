@@ -446,6 +446,9 @@ static int make_loop(struct maker *m, struct wanted *w)
     struct peet__emit *const e = &m->e;
     const uint32_t index = w->index;
     const struct peet__block *c = &m->f->code[index];
+    const int counted = w->d.nlooks == 0 || peet__direct_watchers(m, index) == 0; /* else loop_and_show() does it */
+    if (w->d.nlooks == 0)
+        peet__direct_see_turns(m, index);
     make_turns(m, c);
     if (w->d.nlooks == 0) { /* the end of its time must be before the limit: then that of every turn is */
         multiply(m, (uint32_t)w->d.time);
@@ -470,7 +473,7 @@ static int make_loop(struct maker *m, struct wanted *w)
     }
     multiply(m, m->f->blocks[index].ninsns);
     CODE(e, "\x49\x01\xcc"); /* add r12, rcx */
-    if (peet__direct_watchers(m, index) == 0) /* else loop_and_show() has counted them */
+    if (counted)
         memory(e, 0x01, RAX, R8, count_of(index)); /* add [r8 + …], rax */
     for (uint32_t k = 0; k < c->nupdates; k++) {
         multiply(m, (uint32_t)c->steps[k].disp);
@@ -595,7 +598,7 @@ static int can_go_round(const struct maker *m, uint32_t index, const struct peet
 {
     const uint32_t mask = peet__direct_watchers(m, index);
     if (d->nlooks == 0)
-        return d->time <= INT32_MAX && mask == 0;
+        return d->time <= INT32_MAX && (mask == 0 || peet__direct_can_see_turns(m, index));
     return m->direct->table.loop != NULL && (mask == 0 || m->f->code[index].nvalues <= PEET__DIRECT_VALUES);
 }
 

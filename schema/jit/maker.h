@@ -146,6 +146,10 @@ uint32_t peet__direct_make_staying(struct maker *m, const struct wanted *w, uint
 /* watch.c */
 /** Do the block's values keep to all guards, and is none of its executions due?  The first thing of a block.  @tail: as in struct cold */
 void peet__direct_see(struct maker *m, uint32_t index, int32_t tail);
+/** Do all who look on let turns of a loop pass? */
+int peet__direct_can_see_turns(const struct maker *m, uint32_t index);
+/** May they be taken?  The first thing of a loop without looks. */
+void peet__direct_see_turns(struct maker *m, uint32_t index);
 /** Behind all looks: where values were is counted for those guards that want it. */
 void peet__direct_tally(struct maker *m, uint32_t index);
 /** The path of a COLD_ASK, up to the answer, which is 0 in the flags. */

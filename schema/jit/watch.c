@@ -138,6 +138,29 @@ void peet__direct_see(struct maker *m, uint32_t index, int32_t tail)
     }
 }
 
+int peet__direct_can_see_turns(const struct maker *m, uint32_t index)
+{
+    struct peet_direct_watch **const watches = watches_of(m, index);
+    for (uint32_t o = 0; o < m->direct->nobservers; o++)
+        if (watches[o] != NULL && (!watches[o]->turns || watches[o]->nguards != 0))
+            return 0;
+    return 1;
+}
+
+void peet__direct_see_turns(struct maker *m, uint32_t index)
+{
+    struct peet__emit *const e = &m->e;
+    struct peet_direct_watch **const watches = watches_of(m, index);
+    for (uint32_t o = 0; o < m->direct->nobservers; o++) {
+        if (watches[o] == NULL)
+            continue;
+        constant(e, RSI, (uint64_t)(uintptr_t)watches[o]);
+        load(e, RDX, R8, count_of(index));
+        memory(e, 0x3b, RDX, RSI, offsetof(struct peet_direct_watch, until)); /* cmp rdx, [rsi + …] */
+        jump_if(e, IF_AT_LEAST, m->leave);
+    }
+}
+
 void peet__direct_tally(struct maker *m, uint32_t index)
 {
     struct peet__emit *const e = &m->e;

@@ -52,6 +52,13 @@ void peet_sim_tally_add(struct peet_sim_tally *to, const struct peet_sim_tally *
     uint64_t s = (uint64_t)(int64_t)sign;
 
     to->references += s * from->references;
+    for (unsigned n = 0; n <= PEET_SIM_WIDTHS; n++)
+        to->top[n] += s * from->top[n];
+    for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++)
+        for (unsigned k = 0; k < PEET_SIM_MEETINGS; k++) {
+            to->met[w][k][0] += s * from->met[w][k][0];
+            to->met[w][k][1] += s * from->met[w][k][1];
+        }
     for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++)
         for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++)
             to->reuse[w][k] += s * from->reuse[w][k];
@@ -61,6 +68,12 @@ void peet_sim_tally_add(struct peet_sim_tally *to, const struct peet_sim_tally *
 }
 
 /* -------------------------------------------------------------------------------------------------- marks */
+
+/** So many binary digits. */
+static inline unsigned bits(uint32_t n)
+{
+    return n ? 32 - (unsigned)__builtin_clz(n) : 0;
+}
 
 /** So many lines behind the front are before the line of distance 2^(4 + mark). */
 static inline int32_t back(unsigned mark)
@@ -303,6 +316,15 @@ static __attribute__((noinline)) void renumber(struct peet_sim_surface *surface,
     begin_slots(s, to);
 }
 
+/** What a line that is not in the stack counts as. */
+static inline unsigned not_there(const struct peet_sim_surface *surface, struct peet__sim_stack *s, uint32_t was)
+{
+    if (was != NEVER)
+        return PEET_SIM_BEYOND;
+    s->lines++;
+    return surface->bursts ? PEET_SIM_UNSEEN + bits(s->lines - 1) : PEET_SIM_COLD;
+}
+
 /** A line that was not in the front is there now, and @oldest, if it is one, has left it.  Returns: the line's bucket */
 static inline __attribute__((always_inline)) unsigned pass(struct peet_sim_surface *surface, unsigned width, uint32_t *last,
     uint32_t oldest, int v3)
@@ -317,7 +339,7 @@ static inline __attribute__((always_inline)) unsigned pass(struct peet_sim_surfa
     was = *last;
     *last = FRONT;
     if (__builtin_expect(!oldest, 0)) /* the front was not full: nothing is behind it */
-        return was == NEVER ? PEET_SIM_COLD : PEET_SIM_BEYOND;
+        return not_there(surface, s, was);
     slot = (int32_t)was - FIRST;
 #ifdef __x86_64__
     bucket = v3 ? pass_v3(s, slot, &due) : pass_plain(s, slot, &due);
@@ -328,7 +350,7 @@ static inline __attribute__((always_inline)) unsigned pass(struct peet_sim_surfa
     if (slot >= 0)
         s->live[slot / 64] &= ~(1ull << slot % 64);
     else
-        bucket = was == NEVER ? PEET_SIM_COLD : PEET_SIM_BEYOND;
+        bucket = not_there(surface, s, was);
     s->live[s->next / 64] |= 1ull << s->next % 64;
     s->line[s->next] = oldest;
     *last_of(surface, width, oldest) = s->next + FIRST;
@@ -398,8 +420,11 @@ static __attribute__((noinline)) int new_record(struct peet_sim_surface *s, stru
         s->records_of = more;
         s->room = room;
     }
+    s->blocks += !r->epoch;
+    memset(r, 0, sizeof *r);
     s->records_of[++s->nrecords] = r;
     r->last[0] = s->nrecords;
+    r->epoch = s->epoch;
     return 0;
 }
 
@@ -420,7 +445,7 @@ V3 static inline unsigned low_bits_v3(uint64_t low, unsigned leaf)
 static inline __attribute__((always_inline)) unsigned changed(struct peet__sim_record *r, unsigned leaf, int v3)
 {
     uint64_t low = (r->half[0] ^ way[leaf][0]) & nodes[leaf][0], high = (r->half[1] ^ way[leaf][1]) & nodes[leaf][1];
-    unsigned bits = 0;
+    unsigned path = 0;
 
     r->half[0] ^= low;
     r->half[1] ^= high;
@@ -430,8 +455,8 @@ static inline __attribute__((always_inline)) unsigned changed(struct peet__sim_r
 #endif
     (void)v3;
     for (unsigned h = 0; h < PEET_SIM_HALVINGS - 1; h++)
-        bits |= (unsigned)(low >> (1u << h | leaf >> (7 - h)) & 1) << h;
-    return bits | (unsigned)(high != 0) << 6;
+        path |= (unsigned)(low >> (1u << h | leaf >> (7 - h)) & 1) << h;
+    return path | (unsigned)(high != 0) << 6;
 }
 
 /** A reference at one width at which it is not on top.  @other: a bit for each halving, see changed() */
@@ -469,7 +494,7 @@ static inline __attribute__((always_inline)) int body(struct peet_sim_surface *s
 
     if (!top) {
         r = peet_sim_linemap_get(&s->records, address >> PEET_SIM_WIDEST_SHIFT);
-        if (__builtin_expect(!r, 0) || (__builtin_expect(!r->last[0], 0) && new_record(s, r)))
+        if (__builtin_expect(!r, 0) || (__builtin_expect(r->epoch != s->epoch, 0) && new_record(s, r)))
             return no_memory(s);
         s->record = r;
     }
@@ -524,7 +549,7 @@ static unsigned where(const struct peet_sim_surface *s, unsigned width, uint32_t
         return bucket_of(k, (int32_t)last - FIRST);
     while (at < PEET_SIM_FRONT - 1 && k->front[at] != line)
         at++;
-    return at ? 32 - (unsigned)__builtin_clz(at) : 0;
+    return bits(at);
 }
 
 void peet_sim_surface_where(struct peet_sim_surface *s, uint64_t address, unsigned last_width, uint8_t out[PEET_SIM_NODES])
@@ -535,76 +560,30 @@ void peet_sim_surface_where(struct peet_sim_surface *s, uint64_t address, unsign
         unsigned width = 31 - (unsigned)__builtin_clz(node);
 
         out[node] = PEET_SIM_COLD;
-        if (r && r->last[0])
+        if (r && r->epoch == s->epoch)
             out[node] = (uint8_t)where(s, width, r->last[0] << width | (node ^ 1u << width), r->last[node]);
     }
 }
 
-/** Which records go: those whose index is 0 afterwards. */
-struct dropping { int (*which)(void *arg, uint64_t line); void *arg; uint64_t left; };
-
-static int drop_record(void *arg, uint64_t line, void *record)
+void peet_sim_surface_forget(struct peet_sim_surface *s)
 {
-    struct dropping *d = arg;
-    struct peet__sim_record *r = record;
+    for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
+        struct peet__sim_stack *k = &s->stacks[w];
 
-    if (!r->last[0])
-        return 0;
-    if (d->which(d->arg, line))
-        memset(r, 0, sizeof *r);
-    else
-        d->left++;
-    return 0;
-}
-
-/** What is left of a stack, the oldest first, becomes one again. */
-static int relist(struct peet_sim_surface *surface, unsigned width)
-{
-    struct peet__sim_stack *s = &surface->stacks[width];
-    uint32_t n = 0, *lines = malloc((s->next + PEET_SIM_FRONT) * sizeof *lines);
-
-    if (!lines)
-        return -1;
-    for (uint32_t slot = 0; slot < s->next; slot++)
-        if (s->live[slot / 64] >> slot % 64 & 1 && surface->records_of[s->line[slot] >> width]->last[0])
-            lines[n++] = s->line[slot];
-    for (unsigned i = PEET_SIM_FRONT; i-- > 0;)
-        if (s->front[i] && surface->records_of[s->front[i] >> width]->last[0])
-            lines[n++] = s->front[i];
-    for (unsigned i = 0; i < PEET_SIM_FRONT; i++) {
-        s->front[i] = n ? lines[--n] : 0;
-        if (s->front[i])
-            *last_of(surface, width, s->front[i]) = FRONT;
+        memset(k->front, 0, sizeof k->front);
+        begin_slots(k, 0);
+        k->lines = 0;
     }
-    for (uint32_t slot = 0; slot < n; slot++) {
-        s->line[slot] = lines[slot];
-        *last_of(surface, width, lines[slot]) = slot + FIRST;
-    }
-    begin_slots(s, n);
-    free(lines);
-    return 0;
-}
-
-uint64_t peet_sim_surface_drop(struct peet_sim_surface *s, int (*which)(void *arg, uint64_t line), void *arg)
-{
-    struct dropping d = { which, arg, 0 };
-
-    peet_sim_linemap_each(&s->records, drop_record, &d);
-    for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++)
-        if (relist(s, w)) {
-            s->failed = 1;
-            return UINT64_MAX;
-        }
-    if (s->record && !s->record->last[0]) /* the newest is gone: nothing is on top */
-        s->begun = 0;
-    return d.left;
+    s->nrecords = 0;
+    s->begun = 0;
+    s->epoch++;
 }
 
 int peet_sim_surface_half(struct peet_sim_surface *s, uint64_t address, unsigned node)
 {
     const struct peet__sim_record *r = peet_sim_linemap_get(&s->records, address >> PEET_SIM_WIDEST_SHIFT);
 
-    return !r || r->last[node] == NEVER ? -1 : (int)(r->half[node / 64] >> node % 64 & 1);
+    return !r || r->epoch != s->epoch || r->last[node] == NEVER ? -1 : (int)(r->half[node / 64] >> node % 64 & 1);
 }
 
 struct peet_sim_surface *peet_sim_surface_new(void)
@@ -617,6 +596,7 @@ struct peet_sim_surface *peet_sim_surface_new(void)
     memset(s, 0, sizeof *s);
     peet_sim_linemap_init(&s->records, sizeof(struct peet__sim_record));
     s->touch = touch_plain;
+    s->epoch = 1;
 #ifdef __x86_64__
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
@@ -648,7 +628,7 @@ static int copy_record(void *arg, uint64_t line, void *record)
     const struct peet__sim_record *r = record;
     struct peet__sim_record *mine;
 
-    if (!r->last[0])
+    if (r->epoch != to->epoch)
         return 0;
     mine = peet_sim_linemap_get(&to->records, line);
     if (!mine)
@@ -666,6 +646,8 @@ struct peet_sim_surface *peet_sim_surface_copy(const struct peet_sim_surface *s)
         to->records_of = calloc(s->room + 1, sizeof *to->records_of);
         to->room = s->room;
         to->nrecords = s->nrecords;
+        to->epoch = s->epoch;
+        to->bursts = s->bursts;
     }
     if (!to || !to->records_of || peet_sim_linemap_each(&s->records, copy_record, to)) {
         peet_sim_surface_free(to);

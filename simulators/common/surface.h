@@ -49,6 +49,7 @@ enum {
     PEET_SIM_BEYOND = 17,        /* bucket: reused, but beyond 2^16 lines */
     PEET_SIM_COLD = 18,          /* bucket: never referenced before */
     PEET_SIM_BUCKETS = 19,
+    PEET_SIM_UNSEEN = PEET_SIM_BUCKETS, PEET_SIM_MEETINGS = PEET_SIM_UNSEEN + 33,
     PEET_SIM_HALVINGS = 7,       /* halving h: from width h to width h + 1 */
     PEET_SIM_SLOTS = 1 << 19,
     PEET_SIM_FRONT = 8,          /* the newest lines of a width */
@@ -64,18 +65,19 @@ struct peet_sim_tally {
     uint64_t reuse[PEET_SIM_WIDTHS][PEET_SIM_BUCKETS];
     uint64_t same[PEET_SIM_HALVINGS][PEET_SIM_BUCKETS - 1];
     /* What peet_sim_tally_settle() distributes: references that were on top at so many widths; those that were not, with [1] those in the other half */
-    uint64_t top[PEET_SIM_WIDTHS + 1], met[PEET_SIM_WIDTHS][PEET_SIM_BUCKETS][2];
+    uint64_t top[PEET_SIM_WIDTHS + 1], met[PEET_SIM_WIDTHS][PEET_SIM_MEETINGS][2];
 };
 
 /** peet_sim_tally_settle() - what `top` and `met` count becomes part of reuse and same; they are 0 then */
 void peet_sim_tally_settle(struct peet_sim_tally *tally);
-/** peet_sim_tally_add() - @from, times 1 or -1, is added to @to; both settled */
+/** peet_sim_tally_add() - @from, times 1 or -1, is added to @to */
 void peet_sim_tally_add(struct peet_sim_tally *to, const struct peet_sim_tally *from, int sign);
 
 /** A line of 512 bytes and all that it is made of: node 1 is the line, nodes 2n and 2n+1 the halves of node n. */
 struct peet__sim_record {
-    uint32_t last[1 << PEET_SIM_WIDTHS]; /* last[0]: the record's index, from 1 on; 0: never referenced */
+    uint32_t last[1 << PEET_SIM_WIDTHS]; /* last[0]: the record's index, from 1 on */
     uint64_t half[2]; /* bit n: which half of node n, of 1..127, was referenced last */
+    uint32_t epoch;   /* the surface's; another one: nothing of this is true any more */
 };
 
 struct peet__sim_stack {
@@ -83,6 +85,7 @@ struct peet__sim_stack {
     uint64_t *live;
     uint32_t *line;
     uint32_t next, end;      /* slots: the next to be taken; the first that is not to be */
+    uint32_t lines;          /* different ones so far */
     _Alignas(64) int32_t near[PEET_SIM_MARKS]; /* of 2^(4 + i) lines */
     int32_t sure[PEET_SIM_MARKS], left[PEET_SIM_MARKS];
 };
@@ -91,6 +94,9 @@ struct peet_sim_surface {
     struct peet__sim_stack stacks[PEET_SIM_WIDTHS];
     uint64_t last;           /* address of the latest reference */
     int begun, failed;       /* failed: there was no memory; counts are not right */
+    int bursts;              /* see peet_sim_surface_forget() */
+    uint32_t epoch;
+    uint64_t blocks;         /* of 512 bytes, that were ever referenced, whatever was forgotten */
     struct peet__sim_record *record;
     int (*touch)(struct peet_sim_surface *, uint64_t address, struct peet_sim_tally *);
     struct peet__sim_record **records_of; /* by index */
@@ -112,9 +118,12 @@ struct peet_sim_found {
 };
 /** peet_sim_surface_find() - a reference, counted in @tally, and where it found its lines.  Returns: 0, or -1 without memory */
 int peet_sim_surface_find(struct peet_sim_surface *s, uint64_t address, struct peet_sim_tally *tally, struct peet_sim_found *out_found);
-/** peet_sim_surface_drop() - lines of 512 bytes (by number) for which @which is not 0 were never referenced.
- *  Returns: how many are left; UINT64_MAX without memory */
-uint64_t peet_sim_surface_drop(struct peet_sim_surface *s, int (*which)(void *arg, uint64_t line), void *arg);
+/**
+ * peet_sim_surface_forget() - nothing was ever referenced
+ * If @s->bursts is set, a line that comes for the first time since then counts as met in PEET_SIM_UNSEEN + the number of binary digits
+ * of how many others came before, not in PEET_SIM_COLD; peet_sim_tally_settle() drops that.
+ */
+void peet_sim_surface_forget(struct peet_sim_surface *s);
 enum { PEET_SIM_NODES = 1 << PEET_SIM_WIDTHS };
 /** peet_sim_surface_where() - of the 512 bytes round an address: the bucket in which a reference would find each node now (1: the whole,
  *  2n and 2n+1: halves of n), down to @last_width */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whose a reference is: a tally for each context, and if it is asked for, for each function and data structure of it. */
-#include "locality.h"
+#include "sampled.h"
 
 #include <stdlib.h>
 
@@ -25,11 +25,18 @@ struct locality_part *locality__part(struct locality *self, struct locality_key 
         locality__no_memory(self);
         return NULL;
     }
+    e->part.estimate = self->sampler ? calloc(1, sizeof *e->part.estimate) : NULL;
+    if (self->sampler && !e->part.estimate) {
+        free(e);
+        locality__no_memory(self);
+        return NULL;
+    }
     e->part.key = key;
     e->part.function = function;
     before = HASH_COUNT(head);
     HASH_ADD(hh, head, part.key, sizeof key, e);
     if (HASH_COUNT(head) == before) {
+        free(e->part.estimate);
         free(e);
         locality__no_memory(self);
         return NULL;
@@ -41,7 +48,7 @@ struct locality_part *locality__part(struct locality *self, struct locality_key 
 
 struct peet_sim_tally *locality__attribute(struct locality *self, struct locality_ref *ref, const struct peet_block *block, uint32_t context, uint64_t address)
 {
-    struct locality_key key = { context, LOCALITY_NOBODY, LOCALITY_NOBODY };
+    struct locality_key key = { context, LOCALITY_NOBODY, LOCALITY_NOBODY, self->sampler ? block->id : LOCALITY_NOBODY };
     struct peet_data_object object = { address, 0, 0 };
     struct locality_part *part;
 
@@ -69,18 +76,17 @@ void locality__each_part(const struct locality *self, void (*visit)(void *arg, c
         visit(arg, &e->part);
 }
 
-static int matches(uint32_t wanted, uint32_t is)
-{
-    return wanted == LOCALITY_NOBODY || wanted == is;
-}
-
 void locality__sum(struct locality *self, struct locality_key key, struct peet_sim_tally *out_sum)
 {
     struct entry *head = self->parts;
 
+    if (self->sampler) {
+        locality__sampled_sum(self, key, out_sum);
+        return;
+    }
     *out_sum = (struct peet_sim_tally){ 0 };
     for (struct entry *e = head; e; e = e->hh.next) {
-        if (!matches(key.context, e->part.key.context) || !matches(key.function, e->part.key.function) || !matches(key.data, e->part.key.data))
+        if (!locality__matches(key, e->part.key))
             continue;
         peet_sim_tally_settle(&e->part.tally);
         peet_sim_tally_add(out_sum, &e->part.tally, 1);
@@ -93,6 +99,7 @@ void locality__parts_free(struct locality *self)
 
     HASH_ITER (hh, head, e, next) {
         HASH_DEL(head, e);
+        free(e->part.estimate);
         free(e);
     }
     self->parts = NULL;

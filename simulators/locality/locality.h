@@ -21,14 +21,20 @@
 enum { LOCALITY_WINDOWS = 64, LOCALITY_TIMES = 65, LOCALITY_NOBODY = UINT32_MAX };
 
 /** What a tally is of. */
-struct locality_key { uint32_t context, function, data; };
+struct locality_key { uint32_t context, function, data, block; };
+
+/** What bursts tell of a stream: each reference counts as often as it stands for others (sampled.h). */
+struct locality_estimate {
+    double references, reuse[PEET_SIM_WIDTHS][PEET_SIM_BUCKETS], same[PEET_SIM_HALVINGS][PEET_SIM_BUCKETS];
+    double unseen[PEET_SIM_WIDTHS][PEET_SIM_MEETINGS - PEET_SIM_UNSEEN]; /* first references of a burst, by lines before */
+};
 
 /** References of one context, function and structure. */
 struct locality_part {
     struct locality_key key;
     const struct peet_function *function;
     struct peet_sim_tally tally;
-    void *hash;              /* attribute.c's */
+    struct locality_estimate *estimate; /* sampled: of all bursts but the one that `tally` is of */
 };
 
 /** A reference of a block: all that is needed for each execution. */
@@ -40,7 +46,18 @@ struct locality_ref {
     uint64_t lo, span;
     struct peet_sim_tally *tally;
 };
-struct locality_plan { struct locality_ref *refs; uint32_t nrefs; uint8_t made; };
+struct peet_direct_watch;
+struct locality_plan {
+    struct locality_ref *refs;
+    uint32_t nrefs;
+    uint8_t made, armed;
+    uint32_t references;     /* of an execution, if they do not vary */
+    /* sampled.c */
+    struct peet_direct_watch *watch;
+    uint64_t told;           /* so many of those that were taken have been counted */
+    uint64_t all;            /* its references */
+    double estimated;        /* the sum of what its parts are estimates of */
+};
 
 /** lines.c: what is known of a line of one width. */
 struct locality_line {
@@ -59,11 +76,12 @@ struct locality_lines {
 /** Lines of each kind. */
 struct locality_sharing { uint64_t lines, private_lines, read_shared, one_writer, several_writers; };
 
-struct locality_sampled;
+struct locality_sampler;
 struct locality_context {
-    struct locality_sampled *sampled; /* in place of a surface */
     struct peet_sim_surface *surface;
     struct locality_part *part; /* where all goes if nobody asks for functions or structures */
+    uint64_t burst;          /* sampled: the surface knows of no other one */
+    struct locality_density { uint64_t blocks; double lines[PEET_SIM_WIDTHS]; } density;
 };
 
 struct locality {
@@ -74,6 +92,9 @@ struct locality {
     uint32_t ncontexts, used; /* used: of them, those that have referenced anything */
     struct peet_sim_surface *merged; /* NULL as long as there is one context alone */
     struct peet_sim_tally shared;    /* of the merged stream, once there are several */
+    struct locality_sampler *sampler; /* NULL: exact */
+    struct locality_estimate *shared_estimate, *window_estimates;
+    struct locality_density shared_density;
     struct locality_lines *lines;
     void *parts;             /* attribute.c's hash table */
     uint32_t nparts;
@@ -85,12 +106,18 @@ struct locality {
     /* parameters */
     unsigned line_shift;
     int functions, structures, want_merged, want_windows;
-    uint64_t top, sampled_blocks; /* 0: exact */
+    uint64_t top;
     int failed;
 };
 
 /* ---- module.c */
 void locality__no_memory(struct locality *self);
+/** The block's plan; NULL: no memory */
+struct locality_plan *locality__plan(struct locality *self, const struct peet_block *block);
+/** So many references of an execution. */
+uint64_t locality__references(const struct locality_plan *plan, const struct peet_block *block, const uint64_t *values);
+/** If the window is over, the next one begins. */
+void locality__see_window(struct locality *self);
 
 /* ---- attribute.c */
 /** The tally of a reference; never NULL (after a failure it is anyone's). */
@@ -99,9 +126,15 @@ struct peet_sim_tally *locality__attribute(struct locality *self, struct localit
 struct locality_part *locality__part(struct locality *self, struct locality_key key, const struct peet_function *function);
 /** Calls @visit for each part. */
 void locality__each_part(const struct locality *self, void (*visit)(void *arg, const struct locality_part *part), void *arg);
-/** The sum of all that match, LOCALITY_NOBODY matching all; settled */
+/** The sum of all that match, LOCALITY_NOBODY matching all; settled, and if it is sampled, an estimate */
 void locality__sum(struct locality *self, struct locality_key key, struct peet_sim_tally *out_sum);
 void locality__parts_free(struct locality *self);
+static inline int locality__matches(struct locality_key wanted, struct locality_key is)
+{
+    return (wanted.context == LOCALITY_NOBODY || wanted.context == is.context) &&
+        (wanted.function == LOCALITY_NOBODY || wanted.function == is.function) &&
+        (wanted.data == LOCALITY_NOBODY || wanted.data == is.data);
+}
 
 /* ---- lines.c */
 struct locality_lines *locality__lines_new(void);

@@ -2,6 +2,7 @@
 /* The module locality: its descriptor, and the way of a reference through stacks and lines. */
 #include "sampled.h"
 
+#include <peet/direct.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,11 +14,11 @@ static const struct peet_param params[] = {
     { "lines", PEET_PARAM_BOOL, "", "on", "", "reuse times, working set and sharing of lines of the width `line`" },
     { "line", PEET_PARAM_SIZE, "bytes", "64", "4..4096", "a power of two" },
     { "top", PEET_PARAM_U64, "", "50", "1..100000", "so many functions and structures, those with most references, are written" },
-    { "mode", PEET_PARAM_ENUM, "", "exact", "exact|sampled", "sampled: estimates, without parts but contexts" },
-    { "blocks", PEET_PARAM_U64, "", "1024", "64..1048576", "sampled: blocks of 512 bytes that are followed at a time" },
+    { "mode", PEET_PARAM_ENUM, "", "exact", "exact|sampled", "sampled: estimates, at little cost, and no `lines`" },
+    { "one_of", PEET_PARAM_U64, "references", "128", "1..65536", "sampled: of so many in a long run one is observed; 1: all" },
     { 0 },
 };
-enum { FUNCTIONS, STRUCTURES, MERGED, WINDOWS, LINES, LINE, TOP, MODE, BLOCKS };
+enum { FUNCTIONS, STRUCTURES, MERGED, WINDOWS, LINES, LINE, TOP, MODE, ONE_OF };
 enum { FIRST_WINDOW = 1 << 18 };
 
 void locality__no_memory(struct locality *self)
@@ -31,10 +32,9 @@ static void destroy(void *arg)
 {
     struct locality *self = arg;
 
-    for (uint32_t i = 0; i < self->ncontexts; i++) {
+    for (uint32_t i = 0; i < self->ncontexts; i++)
         peet_sim_surface_free(self->contexts[i].surface);
-        locality__sampled_free(self->contexts[i].sampled);
-    }
+    locality__sampled_fini(self);
     for (uint32_t i = 0; i < self->nplans; i++)
         free(self->plans[i].refs);
     peet_sim_surface_free(self->merged);
@@ -68,11 +68,10 @@ static void *create(const struct peet_env *env, const union peet_value *values)
         env->fail(env, "line=%llu: lines have a power of two of bytes", (unsigned long long)line);
     } else if (self->structures && (!env->data_of || !env->data)) {
         env->fail(env, "this host does not keep track of data structures");
-    } else if (values[MODE].u64 && (self->functions || self->structures)) {
-        env->fail(env, "mode=sampled has no surfaces of functions or structures; leave them out, or say mode=exact");
     } else if (values[MODE].u64) {
-        self->sampled_blocks = values[BLOCKS].u64;
-        return self;
+        if (!locality__sampled_init(self, values[ONE_OF].u64))
+            return self;
+        env->fail(env, "out of memory");
     } else {
         if (self->want_windows)
             self->windows = calloc(LOCALITY_WINDOWS, sizeof *self->windows);
@@ -89,7 +88,13 @@ static void *create(const struct peet_env *env, const union peet_value *values)
 /** Two windows become one, and all are twice as long from now on. */
 static void fold_windows(struct locality *self)
 {
-    for (uint32_t i = 0; i < LOCALITY_WINDOWS / 2; i++) {
+    for (uint32_t i = 0; self->sampler && i < LOCALITY_WINDOWS; i++) {
+        if (i % 2)
+            locality__sampled_add(&self->window_estimates[i / 2], &self->window_estimates[i], 1);
+        else
+            self->window_estimates[i / 2] = self->window_estimates[i];
+    }
+    for (uint32_t i = 0; !self->sampler && i < LOCALITY_WINDOWS / 2; i++) {
         self->windows[i] = self->windows[2 * i];
         peet_sim_tally_add(&self->windows[i], &self->windows[2 * i + 1], 1);
     }
@@ -99,7 +104,7 @@ static void fold_windows(struct locality *self)
 
 static __attribute__((noinline)) void end_window(struct locality *self)
 {
-    static const struct locality_key all = { LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY };
+    static const struct locality_key all = { LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY };
     struct peet_sim_tally now, *window;
 
     if (self->nwindows == LOCALITY_WINDOWS)
@@ -112,6 +117,18 @@ static __attribute__((noinline)) void end_window(struct locality *self)
     self->due = now.references + self->window;
     if (self->nwindows == LOCALITY_WINDOWS)
         self->due = now.references + 2 * self->window; /* it begins a longer one */
+}
+
+/** Sampled windows end with a burst. */
+void locality__see_window(struct locality *self)
+{
+    if (!self->window_estimates || self->references < self->due)
+        return;
+    if (++self->nwindows == LOCALITY_WINDOWS) {
+        fold_windows(self);
+        memset(&self->window_estimates[LOCALITY_WINDOWS / 2], 0, LOCALITY_WINDOWS / 2 * sizeof *self->window_estimates);
+    }
+    self->due = self->references + self->window;
 }
 
 /* -------------------------------------------------------------------------------------------------- plans */
@@ -150,15 +167,33 @@ static __attribute__((noinline)) struct locality_plan *make_plan(struct locality
         mine->value = ref->value;
         mine->store = ref->kind != PEET_REF_LOAD;
         mine->modify = ref->kind == PEET_REF_MODIFY;
+        plan->references += 1u + mine->modify;
         plan->nrefs++;
     }
     plan->made = 1;
     return plan;
 }
 
+struct locality_plan *locality__plan(struct locality *self, const struct peet_block *block)
+{
+    return block->id < self->nplans && self->plans[block->id].made ? &self->plans[block->id] : make_plan(self, block);
+}
+
+uint64_t locality__references(const struct locality_plan *plan, const struct peet_block *block, const uint64_t *values)
+{
+    uint64_t n = 0;
+
+    if (block->flags & PEET_BLOCK_SIMPLE)
+        return plan->references;
+    for (uint32_t i = 0; i < block->nrefs; i++)
+        if (block->refs[i].kind != PEET_REF_PREFETCH)
+            n += peet_ref_begin(&block->refs[i], values).count * (block->refs[i].kind == PEET_REF_MODIFY ? 2 : 1);
+    return n;
+}
+
 static __attribute__((noinline)) struct locality_context *make_context(struct locality *self, uint32_t context)
 {
-    struct locality_key key = { context, LOCALITY_NOBODY, LOCALITY_NOBODY };
+    struct locality_key key = { context, LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY };
     struct locality_context *c;
 
     if (context >= self->ncontexts) {
@@ -174,29 +209,28 @@ static __attribute__((noinline)) struct locality_context *make_context(struct lo
         self->ncontexts = n;
     }
     c = &self->contexts[context];
-    if (c->surface || c->sampled)
+    if (c->surface)
         return c;
-    if (self->sampled_blocks) {
-        c->sampled = locality__sampled_new(self->sampled_blocks, self->env->seed);
-        if (!c->sampled)
-            locality__no_memory(self);
-        self->used++;
-        return c->sampled ? c : NULL;
-    }
     if (self->used == 1 && self->want_merged && !self->merged) { /* until now the first context was the merged stream */
         for (uint32_t i = 0; i < self->ncontexts && !self->merged; i++)
-            if (self->contexts[i].surface)
+            if (self->contexts[i].surface) {
+                if (self->sampler)
+                    locality__sampled_context(self, &self->contexts[i]);
                 self->merged = peet_sim_surface_copy(self->contexts[i].surface);
-        locality__sum(self, (struct locality_key){ LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY }, &self->shared);
+            }
+        if (self->sampler)
+            locality__sampled_shared(self);
+        else
+            locality__sum(self, (struct locality_key){ LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY }, &self->shared);
         if (!self->merged) {
             locality__no_memory(self);
             return NULL;
         }
     }
     c->surface = peet_sim_surface_new();
-    if (!self->functions && !self->structures)
+    if (!self->functions && !self->structures && !self->sampler)
         c->part = locality__part(self, key, NULL);
-    if (!c->surface || (!c->part && !self->functions && !self->structures)) {
+    if (!c->surface || (!c->part && !self->functions && !self->structures && !self->sampler)) {
         locality__no_memory(self);
         return NULL;
     }
@@ -211,11 +245,6 @@ static inline __attribute__((always_inline)) void reference(struct locality *sel
 {
     struct peet_sim_tally *tally;
 
-    if (c->sampled) {
-        if (LOCALITY_UNLIKELY(locality__sampled_reference(c->sampled, address) < 0) || (ref->modify && locality__sampled_reference(c->sampled, address) < 0))
-            locality__no_memory(self);
-        return;
-    }
     if (c->part)
         tally = &c->part->tally;
     else if (ref->context == context && ref->epoch == self->epoch && address - ref->lo < ref->span)
@@ -261,15 +290,25 @@ static inline __attribute__((always_inline)) void execute(struct locality *self,
     const struct peet_block *block = event->block;
     struct locality_plan *plan;
     struct locality_context *c;
+    uint64_t before = self->references;
 
     if (!block->nrefs)
         return;
     plan = block->id < self->nplans ? &self->plans[block->id] : NULL;
     if (LOCALITY_UNLIKELY(!plan || !plan->made) && !(plan = make_plan(self, block)))
         return;
+    if (self->sampler) {
+        uint64_t references = locality__references(plan, block, event->values);
+
+        plan->all += references;
+        if (!locality__sampled_sees(self, references))
+            return;
+    }
     c = event->context < self->ncontexts ? &self->contexts[event->context] : NULL;
-    if (LOCALITY_UNLIKELY(!c || !(c->surface || c->sampled)) && !(c = make_context(self, event->context)))
+    if (LOCALITY_UNLIKELY(!c || !c->surface) && !(c = make_context(self, event->context)))
         return;
+    if (self->sampler)
+        locality__sampled_context(self, c);
     if (LOCALITY_UNLIKELY(!(block->flags & PEET_BLOCK_SIMPLE)))
         irregular(self, c, plan, event);
     else {
@@ -279,6 +318,23 @@ static inline __attribute__((always_inline)) void execute(struct locality *self,
     }
     if (LOCALITY_UNLIKELY(self->references >= self->due) && self->windows)
         end_window(self);
+    if (self->sampler)
+        locality__sampled_seen(self, self->references - before);
+}
+
+/** Turns that are not observed.  Returns: how many */
+static uint64_t pass_turns(struct locality *self, const struct peet_block *block, uint64_t turns)
+{
+    struct locality_plan *plan = locality__plan(self, block);
+    uint64_t n;
+
+    if (!self->sampler || !plan || !plan->references || locality__sampled_sees(self, 0))
+        return 0;
+    n = locality__sampled_pause(self, plan->references);
+    n = n < turns ? n : turns;
+    plan->all += n * plan->references;
+    locality__sampled_sees(self, n * plan->references);
+    return n;
 }
 
 static uint64_t block(void *arg, unsigned hw, const struct peet_block_event *event, uint64_t now)
@@ -320,13 +376,19 @@ static uint64_t loop(void *arg, unsigned hw, const struct peet_block_event *even
     one.values = values;
     one.turns = 1;
     one.strides = NULL;
-    for (uint64_t turn = 0; turn < event->turns; turn++) {
-        execute(arg, &one);
+    for (uint64_t turn = 0, n; turn < event->turns; turn += n) {
+        n = pass_turns(arg, event->block, event->turns - turn);
+        if (!n) {
+            execute(arg, &one);
+            n = 1;
+        }
         for (uint32_t i = 0; i < event->block->nvalues; i++)
-            values[i] += (uint64_t)event->strides[i];
+            values[i] += (uint64_t)event->strides[i] * n;
     }
     if (values != room)
         free(values);
+    if (((struct locality *)arg)->sampler)
+        locality__sampled_turned(arg, event->block);
     return 0;
 }
 
@@ -348,7 +410,9 @@ static void finish(void *arg, uint64_t end_cycles)
     struct locality *self = arg;
 
     (void)end_cycles;
-    if (self->windows)
+    if (self->sampler)
+        locality__sampled_finish(self);
+    else if (self->windows)
         end_window(self);
 }
 
@@ -356,6 +420,33 @@ static void stats(void *arg, const struct peet_env *env, struct peet_stats *node
 {
     locality__stats(arg, env, node);
 }
+
+static int configured(void *arg)
+{
+    const struct locality *self = arg;
+
+    return self->sampler ? 0 : -1;
+}
+
+static int watch(void *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_watch **out_watch)
+{
+    (void)values;
+    return locality__sampled_watch(self, block, out_watch);
+}
+
+static int due(void *self, const struct peet_block_event *event, struct peet_direct_watch *which)
+{
+    (void)which;
+    return locality__sampled_due(self, event->block);
+}
+
+static const struct peet_direct_observer observed = {
+    .abi = PEET_DIRECT_ABI,
+    .struct_size = sizeof observed,
+    .watch = watch,
+    .due = due,
+    .configured = configured,
+};
 
 __attribute__((visibility("default"))) const struct peet_module peet_module = {
     .abi = PEET_MODULE_ABI,
@@ -373,4 +464,5 @@ __attribute__((visibility("default"))) const struct peet_module peet_module = {
     .stats = stats,
     .loop = loop,
     .blocks = blocks,
+    .observed = &observed,
 };

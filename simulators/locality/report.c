@@ -127,7 +127,7 @@ static void collect(void *arg, const struct locality_part *part)
         i++;
     if (i == r->n)
         r->rows[r->n++] = (struct row){ id, part->function, 0 };
-    r->rows[i].references += part->tally.references;
+    r->rows[i].references += part->estimate ? (uint64_t)part->estimate->references : part->tally.references;
 }
 
 static int most_first(const void *a, const void *b)
@@ -167,7 +167,7 @@ static void by(struct locality *self, const struct peet_env *env, struct peet_st
             env->stats_string(env, one, "file", data->file);
             env->stats_u64(env, one, "line", data->line);
         }
-        locality__sum(self, (struct locality_key){ LOCALITY_NOBODY, by_function ? r->id : LOCALITY_NOBODY, by_function ? LOCALITY_NOBODY : r->id }, &t);
+        locality__sum(self, (struct locality_key){ LOCALITY_NOBODY, by_function ? r->id : LOCALITY_NOBODY, by_function ? LOCALITY_NOBODY : r->id, LOCALITY_NOBODY }, &t);
         tally(env, one, &t);
     }
     free(rows.rows);
@@ -175,37 +175,39 @@ static void by(struct locality *self, const struct peet_env *env, struct peet_st
 
 void locality__stats(struct locality *self, const struct peet_env *env, struct peet_stats *node)
 {
-    static const struct locality_key all = { LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY };
     struct peet_stats *o, *list, *tables;
-    struct peet_sim_tally run, t;
+    struct peet_sim_tally run, t, shared = self->shared;
 
-    locality__sum(self, all, &run);
-    for (uint32_t i = 0; self->sampled_blocks && i < self->ncontexts; i++)
-        if (self->contexts[i].sampled) {
-            locality__sampled_tally(self->contexts[i].sampled, &t);
-            peet_sim_tally_add(&run, &t, 1);
-        }
-    env->stats_string(env, node, "mode", self->sampled_blocks ? "sampled" : "exact");
+    run = (struct peet_sim_tally){ 0 };
+    for (uint32_t i = 0; i < self->ncontexts; i++) {
+        locality__sum(self, (struct locality_key){ i, LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY }, &t);
+        peet_sim_tally_add(&run, &t, 1);
+    }
+    env->stats_string(env, node, "mode", self->sampler ? "sampled" : "exact");
+    if (self->sampler) {
+        uint64_t observed, bursts = locality__sampled_bursts(self, &observed);
+
+        env->stats_u64(env, node, "bursts", bursts);
+        env->stats_u64(env, node, "observed_references", observed);
+    }
     o = env->stats_object(env, node, "signature");
     signature(env, o, &run);
     o = env->stats_object(env, node, "run");
     tally(env, o, &run);
     list = env->stats_array(env, node, "contexts");
     for (uint32_t i = 0; i < self->ncontexts; i++) {
-        locality__sum(self, (struct locality_key){ i, LOCALITY_NOBODY, LOCALITY_NOBODY }, &t);
-        if (self->contexts[i].sampled)
-            locality__sampled_tally(self->contexts[i].sampled, &t);
+        locality__sum(self, (struct locality_key){ i, LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY }, &t);
         if (!t.references)
             continue;
         o = env->stats_object(env, list, NULL);
         env->stats_u64(env, o, "context", i);
-        if (self->contexts[i].sampled)
-            env->stats_u64(env, o, "followed_one_of", 1ull << locality__sampled_rate(self->contexts[i].sampled));
         tally(env, o, &t);
     }
+    if (self->merged && self->sampler)
+        locality__sampled_tally(self, self->shared_estimate, 1, &shared);
     if (self->merged) {
-        peet_sim_tally_settle(&self->shared);
-        tally(env, env->stats_object(env, node, "merged"), &self->shared);
+        peet_sim_tally_settle(&shared);
+        tally(env, env->stats_object(env, node, "merged"), &shared);
     }
     if (self->functions)
         by(self, env, node, 1);
@@ -216,10 +218,18 @@ void locality__stats(struct locality *self, const struct peet_env *env, struct p
         for (uint32_t i = 0; i < self->nwindows; i++)
             tally(env, env->stats_object(env, list, NULL), &self->windows[i]);
     }
+    if (self->window_estimates) {
+        list = env->stats_array(env, node, "windows");
+        for (uint32_t i = 0; i <= self->nwindows && i < LOCALITY_WINDOWS; i++)
+            if (self->window_estimates[i].references > 0) {
+                locality__sampled_tally(self, &self->window_estimates[i], 0, &t);
+                tally(env, env->stats_object(env, list, NULL), &t);
+            }
+    }
     if (self->lines)
         lines(self, env, node);
     tables = env->stats_array(env, node, "tables");
     table(env, tables, "hit rates in per cent of LRU caches, by bytes of a line and number of lines", &run);
     if (self->merged)
-        table(env, tables, "hit rates in per cent of LRU caches that all contexts share", &self->shared);
+        table(env, tables, "hit rates in per cent of LRU caches that all contexts share", &shared);
 }

@@ -1,220 +1,186 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Surfaces by sampling.  Three parts of a reuse distance's range are observed in three ways:
- *
- *  - on top of the stack: of every reference, by comparing its address with the last one;
- *  - near (fewer than 2^(rate + NEAR) other lines): in *bursts*, stretches of the stream that have an exact surface of their own;
- *  - far: of blocks of 512 bytes whose hash is below a limit, one of 2^rate.  Their reuse distances among themselves are those
- *    of the stream, divided by 2^rate (Waldspurger and others, "Efficient MRC Construction with SHARDS", FAST 2015).  The
- *    limit is halved when there are more than so many blocks; blocks above it are forgotten.
- *
- * A program with few blocks has rate 0: all is exact, and there are no bursts.
- */
+/* When bursts begin and end, how many references there were meanwhile, and what bursts tell of the run.  See sampled.h. */
 #include "sampled.h"
 
+#include <peet/direct.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NEAR = 3, BURST = 1 << 14, WARM = 1 << 13, PERIOD = 1 << 19 };
+enum {
+    SHORT = 1 << 12,
+    MIDDLE = 1 << 15,
+    LONG = 1 << 19,
+    MIDDLE_EVERY = 8,        /* bursts */
+    LONG_EVERY = 64,         /* the first one, and */
+    LONG_TOO = 12,           /* for short runs */
+    MEAN = (LONG + (LONG_EVERY / MIDDLE_EVERY - 1) * MIDDLE + (LONG_EVERY - LONG_EVERY / MIDDLE_EVERY) * SHORT) / LONG_EVERY,
+    SHARES = 16,             /* a block is asked again when it has made this part of a pause */
+};
+static const double GROWTH = 1.1; /* of pauses, so that short runs have bursts, too */
 
-struct estimate { double reuse[PEET_SIM_WIDTHS][PEET_SIM_BUCKETS], same[PEET_SIM_HALVINGS][PEET_SIM_BUCKETS]; };
-
-struct locality_sampled {
-    uint64_t last, left, pause; /* address; references until the burst begins, warms up or ends; between bursts */
-    enum { PAUSED, WARMING, COUNTING } phase;
-    unsigned rate;
-    uint64_t salt, most, blocks, since; /* since: references since the last burst, with this one */
-    int begun, failed;
-    struct peet_sim_surface *far, *near;
-    struct peet_sim_tally all; /* what is on top */
-    struct estimate seen;    /* of followed blocks, by distance in the stream, each 2^rate times */
-    struct peet_sim_tally burst;
-    struct estimate bursts;  /* shares, times the references for which a burst stands */
+struct locality_sampler {
+    uint64_t one_of, bursts, observed, random;
+    int in_burst;
+    uint64_t left;           /* of the burst: references */
+    uint64_t pause, passed;  /* of the pause: its length and what has gone by */
+    double growth;           /* pauses are so many times as long as bursts, in the mean */
+    double stood_for;        /* references, by all bursts */
+    uint64_t since;          /* references of the run before those for which this burst stands */
+    uint32_t *armed;         /* blocks whose executions are taken, by id */
+    size_t narmed, room;
 };
 
-static uint64_t hash(const struct locality_sampled *s, uint64_t block)
+int locality__sampled_init(struct locality *self, uint64_t one_of)
 {
-    uint64_t x = (block ^ s->salt) * 0x9e3779b97f4a7c15u;
+    struct locality_sampler *s = calloc(1, sizeof *s);
 
-    return (x ^ x >> 29) * 0xbf58476d1ce4e5b9u;
+    if (!s)
+        return -1;
+    s->one_of = one_of;
+    s->random = self->env->seed | 1;
+    s->growth = 1;
+    s->in_burst = 1;
+    s->left = one_of == 1 ? UINT64_MAX : LONG;
+    s->bursts = 1;
+    self->sampler = s;
+    self->shared_estimate = calloc(1, sizeof *self->shared_estimate);
+    self->window_estimates = self->want_windows ? calloc(LOCALITY_WINDOWS, sizeof *self->window_estimates) : NULL;
+    return self->shared_estimate && (self->window_estimates || !self->want_windows) ? 0 : -1;
 }
 
-static inline int followed(const struct locality_sampled *s, uint64_t block)
+void locality__sampled_fini(struct locality *self)
 {
-    return !s->rate || !(hash(s, block) >> (64 - s->rate));
+    for (uint32_t i = 0; i < self->nplans; i++)
+        free(self->plans[i].watch);
+    if (self->sampler)
+        free(self->sampler->armed);
+    free(self->sampler);
+    free(self->shared_estimate);
+    free(self->window_estimates);
 }
 
-static int drop(void *arg, uint64_t block)
+/* ------------------------------------------------------------------------------------------------- estimates */
+
+static void add_weighted(struct locality_estimate *e, const struct peet_sim_tally *t, double weight)
 {
-    return !followed(arg, block);
-}
+    for (unsigned n = 0; n <= PEET_SIM_WIDTHS; n++) {
+        const double top = weight * (double)t->top[n];
 
-/** One reference that is not on top at all widths, of a block that is followed. */
-static void follow(struct locality_sampled *s, uint64_t address, int top)
-{
-    struct peet_sim_tally scratch = { 0 };
-    struct peet_sim_found found;
-    double weight = (double)(1ull << s->rate);
-
-    if (peet_sim_surface_find(s->far, address, &scratch, &found)) {
-        s->failed = 1;
-        return;
-    }
-    for (unsigned w = (unsigned)top; w < PEET_SIM_WIDTHS; w++) {
-        unsigned b = found.bucket[w], to = b >= PEET_SIM_BEYOND ? b : b + s->rate > 16 ? PEET_SIM_BEYOND : b ? b + s->rate : s->rate ? 1 : 0;
-
-        s->seen.reuse[w][to] += weight;
-        if (w < PEET_SIM_HALVINGS && b != PEET_SIM_COLD)
-            s->seen.same[w][to] += weight * found.same[w];
-    }
-    if (found.bucket[0] == PEET_SIM_COLD && ++s->blocks > s->most && s->rate < 16) {
-        if (!s->rate++ && !s->near) { /* bursts begin */
-            s->phase = PAUSED;
-            s->left = 1;
+        e->references += top;
+        for (unsigned w = 0; w < n; w++) {
+            e->reuse[w][0] += top;
+            if (w + 1 < n)
+                e->same[w][0] += top;
         }
-        s->blocks = peet_sim_surface_drop(s->far, drop, s);
     }
-}
-
-/** A burst stands for all references since the one before. */
-static void end_burst(struct locality_sampled *s)
-{
-    double n, weight = (double)s->since;
-
-    peet_sim_tally_settle(&s->burst);
-    n = (double)s->burst.references;
-    for (unsigned w = 0; n > 0 && w < PEET_SIM_WIDTHS; w++)
+    for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
         for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++) {
-            s->bursts.reuse[w][k] += weight * (double)s->burst.reuse[w][k] / n;
-            if (w < PEET_SIM_HALVINGS && k < PEET_SIM_COLD)
-                s->bursts.same[w][k] += weight * (double)s->burst.same[w][k] / n;
+            e->reuse[w][k] += weight * (double)(t->met[w][k][0] + t->met[w][k][1]);
+            if (w < PEET_SIM_HALVINGS)
+                e->same[w][k] += weight * (double)t->met[w][k][0];
         }
-    s->burst = (struct peet_sim_tally){ 0 };
-    s->since = 0;
-}
-
-static void turn_phase(struct locality_sampled *s)
-{
-    switch (s->phase) {
-    case PAUSED:
-        s->phase = WARMING;
-        s->left = WARM;
-        s->near = s->rate ? peet_sim_surface_new() : NULL;
-        s->failed |= s->rate && !s->near;
-        break;
-    case WARMING:
-        s->phase = COUNTING;
-        s->left = BURST - WARM;
-        break;
-    case COUNTING:
-        s->phase = PAUSED;
-        s->left = s->pause;
-        s->pause += s->pause < PERIOD ? s->pause / 32 : 0; /* short runs have bursts, too */
-        end_burst(s);
-        peet_sim_surface_free(s->near);
-        s->near = NULL;
-        break;
+        for (unsigned k = PEET_SIM_UNSEEN; k < PEET_SIM_MEETINGS; k++)
+            e->unseen[w][k - PEET_SIM_UNSEEN] += weight * (double)(t->met[w][k][0] + t->met[w][k][1]);
     }
 }
 
-int locality__sampled_reference(struct locality_sampled *s, uint64_t address)
+void locality__sampled_add(struct locality_estimate *to, const struct locality_estimate *from, double weight)
 {
-    uint64_t x = address ^ s->last;
-    int top = !s->begun || x >> PEET_SIM_WIDEST_SHIFT ? 0 : PEET_SIM_WIDEST_SHIFT - (63 - __builtin_clzll(x | 2));
-
-    top = top > PEET_SIM_WIDTHS ? PEET_SIM_WIDTHS : top;
-    s->begun = 1;
-    s->last = address;
-    s->all.top[top]++;
-    s->since++;
-    if (LOCALITY_UNLIKELY(s->near != NULL)) {
-        struct peet_sim_tally warm = { 0 };
-
-        s->failed |= peet_sim_surface_reference(s->near, address, s->phase == COUNTING ? &s->burst : &warm) < 0;
+    to->references += weight * from->references;
+    for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
+        for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++) {
+            to->reuse[w][k] += weight * from->reuse[w][k];
+            if (w < PEET_SIM_HALVINGS)
+                to->same[w][k] += weight * from->same[w][k];
+        }
+        for (unsigned k = 0; k < PEET_SIM_MEETINGS - PEET_SIM_UNSEEN; k++)
+            to->unseen[w][k] += weight * from->unseen[w][k];
     }
-    if (LOCALITY_UNLIKELY(!--s->left))
-        turn_phase(s);
-    if (top < PEET_SIM_WIDTHS && followed(s, address >> PEET_SIM_WIDEST_SHIFT))
-        follow(s, address, top);
-    return -s->failed;
 }
 
-struct locality_sampled *locality__sampled_new(uint64_t most_blocks, uint64_t seed)
+/** Lines of each width that a stream has referenced, about. */
+static void see_footprint(const struct peet_sim_surface *surface, const struct locality_density *d, double lines[PEET_SIM_WIDTHS])
 {
-    struct locality_sampled *s = calloc(1, sizeof *s);
-
-    if (!s)
-        return NULL;
-    s->far = peet_sim_surface_new();
-    s->most = most_blocks;
-    s->salt = seed;
-    s->left = s->pause = BURST;
-    if (s->far)
-        return s;
-    free(s);
-    return NULL;
+    for (unsigned w = 0; surface && w < PEET_SIM_WIDTHS; w++)
+        if (d->lines[w] * (double)surface->blocks > lines[w])
+            lines[w] = d->lines[w] * (double)surface->blocks;
 }
 
-void locality__sampled_free(struct locality_sampled *s)
+/** Of a context or LOCALITY_NOBODY, the largest. */
+static void footprint(const struct locality *self, uint32_t context, double lines[PEET_SIM_WIDTHS])
 {
-    if (!s)
+    memset(lines, 0, PEET_SIM_WIDTHS * sizeof *lines);
+    for (uint32_t i = 0; i < self->ncontexts; i++)
+        if (context == LOCALITY_NOBODY || context == i)
+            see_footprint(self->contexts[i].surface, &self->contexts[i].density, lines);
+}
+
+static void see_density(const struct peet_sim_surface *s, struct locality_density *d)
+{
+    if (s->nrecords <= d->blocks)
         return;
-    peet_sim_surface_free(s->far);
-    peet_sim_surface_free(s->near);
-    free(s);
+    d->blocks = s->nrecords;
+    for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++)
+        d->lines[w] = (double)s->stacks[w].lines / s->nrecords;
 }
 
-/* ---------------------------------------------------------------------------------------------- the estimate */
-
-/** Shares of the references of one width that are not on top; @near: the last bucket that bursts tell. */
-static void combine(const struct locality_sampled *s, unsigned w, unsigned near, double *reuse, double *same)
+static unsigned bucket_of(double lines)
 {
-    double n = 0, all = 0, far = 0, sum = 0, nobody[PEET_SIM_BUCKETS] = { 0 };
-    const double *seen_same = w < PEET_SIM_HALVINGS ? s->seen.same[w] : nobody;
+    unsigned k = 0;
 
-    for (unsigned k = 1; k < PEET_SIM_BUCKETS; k++) {
-        n += s->bursts.reuse[w][k];
-        all += s->seen.reuse[w][k];
-    }
-    if (!s->rate || n <= 0)
-        near = 0;
-    for (unsigned k = 1; k < PEET_SIM_BUCKETS; k++) {
-        int burst = k <= near;
-
-        reuse[k] = burst ? s->bursts.reuse[w][k] / n : all > 0 ? s->seen.reuse[w][k] / all : 0;
-        same[k] = burst ? (w < PEET_SIM_HALVINGS ? s->bursts.same[w][k] / n : 0) : all > 0 ? seen_same[k] / all : 0;
-        *(burst ? &sum : &far) += reuse[k];
-    }
-    for (unsigned k = near + 1; k < PEET_SIM_BUCKETS; k++) { /* far reuse gets what bursts leave */
-        double factor = far > 0 && near ? (sum < 1 ? 1 - sum : 0) / far : 1;
-
-        reuse[k] *= factor;
-        same[k] *= factor;
-    }
+    while (k < PEET_SIM_BEYOND && lines > (double)(1u << k))
+        k++;
+    return k;
 }
 
-void locality__sampled_tally(struct locality_sampled *s, struct peet_sim_tally *out)
+/** Shares of the buckets of one width.  @lines: that there are */
+static void distribution(const struct locality_estimate *e, unsigned w, double lines, double *reuse, double *same)
 {
-    struct peet_sim_tally top = s->all;
+    unsigned deepest = 0;
+    double farther = 1, risk = 0, cold = e->references > 0 ? e->reuse[w][PEET_SIM_COLD] / e->references : 0;
+
+    for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++)
+        risk += e->reuse[w][k];
+    for (unsigned k = 0; k < PEET_SIM_MEETINGS - PEET_SIM_UNSEEN; k++)
+        risk += e->unseen[w][k];
+    for (unsigned k = 0; k < PEET_SIM_COLD; k++) {
+        double known, found = e->reuse[w][k];
+
+        risk -= e->unseen[w][k] / 2; /* somewhere among these distances they are lost sight of */
+        known = risk > 0 && found > 0 ? found / risk : 0;
+        known = known > 1 ? 1 : known;
+        deepest = found > 0 ? k : deepest;
+        reuse[k] = farther * known;
+        same[k] = found > 0 && w < PEET_SIM_HALVINGS ? reuse[k] * e->same[w][k] / found : 0;
+        farther -= reuse[k];
+        risk -= e->unseen[w][k] / 2 + found;
+    }
+    farther = farther > 0 ? farther : 0;
+    reuse[PEET_SIM_COLD] = cold < farther ? cold : farther;
+    deepest = deepest > bucket_of(lines) ? deepest : bucket_of(lines);
+    reuse[deepest] += farther - reuse[PEET_SIM_COLD];
+}
+
+/** Sums are rounded, so that all add up; a narrow width never hits more often than a wider one. */
+static void tally_of(const struct locality_estimate *e, uint64_t references, const double *lines, struct peet_sim_tally *out)
+{
     uint64_t above[PEET_SIM_BUCKETS];
 
-    peet_sim_tally_settle(&top);
-    end_burst(s);
-    *out = top;
+    *out = (struct peet_sim_tally){ .references = references };
     for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
-        double reuse[PEET_SIM_BUCKETS] = { 0 }, same[PEET_SIM_BUCKETS] = { 0 }, others = (double)(top.references - top.reuse[w][0]), sum = 0;
-        uint64_t hits = top.reuse[w][0], before = 0;
+        double reuse[PEET_SIM_BUCKETS], same[PEET_SIM_BUCKETS], sum = 0;
+        uint64_t hits, before = 0;
 
-        combine(s, w, s->rate + NEAR, reuse, same);
-        for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++) { /* sums are rounded, so that all add up; a narrow width never hits more often than a wider one */
+        distribution(e, w, lines[w], reuse, same);
+        for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++) {
             sum += reuse[k];
-            hits = k == PEET_SIM_COLD ? top.references : top.reuse[w][0] + (uint64_t)(sum * others + 0.5);
-            hits = hits > top.references ? top.references : hits;
+            hits = k == PEET_SIM_COLD ? references : (uint64_t)(sum * (double)references + 0.5);
+            hits = hits > references ? references : hits;
             hits = w && hits > above[k] ? above[k] : hits < before ? before : hits;
             out->reuse[w][k] = hits - before;
             above[k] = before = hits;
-            if (k && w < PEET_SIM_HALVINGS && k < PEET_SIM_COLD) {
-                uint64_t n = (uint64_t)(same[k] * others + 0.5);
+            if (w < PEET_SIM_HALVINGS && k < PEET_SIM_COLD) {
+                uint64_t n = (uint64_t)(same[k] * (double)references + 0.5);
 
                 out->same[w][k] = n < out->reuse[w][k] ? n : out->reuse[w][k];
             }
@@ -222,7 +188,315 @@ void locality__sampled_tally(struct locality_sampled *s, struct peet_sim_tally *
     }
 }
 
-unsigned locality__sampled_rate(const struct locality_sampled *s)
+struct summing { struct locality *self; struct locality_key key; struct locality_estimate *sum; double all; };
+
+static void sum_block(void *arg, const struct locality_part *part)
 {
-    return s->rate;
+    struct summing *s = arg;
+
+    s->self->plans[part->key.block].estimated += part->estimate->references;
+}
+
+/** It is known how many references each block has made. */
+static void sum_part(void *arg, const struct locality_part *part)
+{
+    struct summing *s = arg;
+    const struct locality_plan *plan = &s->self->plans[part->key.block];
+    const double scale = plan->estimated > 0 ? (double)plan->all / plan->estimated : 0;
+
+    s->all += scale * part->estimate->references;
+    if (locality__matches(s->key, part->key))
+        locality__sampled_add(s->sum, part->estimate, scale);
+}
+
+static void sum_parts(struct locality *self, struct summing *s)
+{
+    for (uint32_t i = 0; i < self->nplans; i++)
+        self->plans[i].estimated = 0;
+    locality__each_part(self, sum_block, s);
+    locality__each_part(self, sum_part, s);
+}
+
+static uint64_t share(const struct locality *self, double of, double all)
+{
+    return all > 0 ? of == all ? self->references : (uint64_t)(of / all * (double)self->references + 0.5) : 0;
+}
+
+void locality__sampled_sum(struct locality *self, struct locality_key key, struct peet_sim_tally *out_sum)
+{
+    struct locality_estimate sum = { 0 };
+    struct summing summing = { self, key, &sum, 0 };
+    double lines[PEET_SIM_WIDTHS];
+
+    sum_parts(self, &summing);
+    footprint(self, key.context, lines);
+    tally_of(&sum, share(self, sum.references, summing.all), lines, out_sum);
+}
+
+void locality__sampled_tally(const struct locality *self, const struct locality_estimate *e, int shared, struct peet_sim_tally *out)
+{
+    double lines[PEET_SIM_WIDTHS];
+
+    footprint(self, LOCALITY_NOBODY, lines);
+    if (shared)
+        see_footprint(self->merged, &self->shared_density, lines);
+    tally_of(e, share(self, e->references, self->sampler->stood_for), lines, out);
+}
+
+uint64_t locality__sampled_bursts(const struct locality *self, uint64_t *out_observed)
+{
+    *out_observed = self->sampler->observed;
+    return self->sampler->bursts;
+}
+
+/* --------------------------------------------------------------------------------------------- bursts, pauses */
+
+static uint64_t references_of(const struct peet_sim_tally *t)
+{
+    uint64_t n = 0;
+
+    for (unsigned k = 0; k <= PEET_SIM_WIDTHS; k++)
+        n += t->top[k];
+    return n;
+}
+
+struct ending { double weight; struct locality_estimate *window; };
+
+static void end_part(void *arg, const struct locality_part *const_part)
+{
+    struct locality_part *part = (struct locality_part *)(uintptr_t)const_part; /* ours */
+    struct ending *e = arg;
+
+    if (!references_of(&part->tally))
+        return;
+    add_weighted(part->estimate, &part->tally, e->weight);
+    if (e->window)
+        add_weighted(e->window, &part->tally, e->weight);
+    memset(&part->tally, 0, sizeof part->tally);
+}
+
+static void count_part(void *arg, const struct locality_part *part)
+{
+    *(uint64_t *)arg += references_of(&part->tally);
+}
+
+/** The burst stands for all references since the last one.  What it has counted becomes part of the estimates. */
+static void end_burst(struct locality *self)
+{
+    struct locality_sampler *s = self->sampler;
+    uint64_t n = 0;
+    struct ending e = { 0, self->window_estimates ? &self->window_estimates[self->nwindows] : NULL };
+
+    locality__each_part(self, count_part, &n);
+    if (!n)
+        return;
+    e.weight = (double)(self->references - s->since) / (double)n;
+    s->observed += n;
+    s->stood_for += (double)(self->references - s->since);
+    s->since = self->references;
+    locality__each_part(self, end_part, &e);
+    for (uint32_t i = 0; i < self->ncontexts; i++)
+        if (self->contexts[i].surface && self->contexts[i].burst == s->bursts)
+            see_density(self->contexts[i].surface, &self->contexts[i].density);
+    if (self->merged) {
+        see_density(self->merged, &self->shared_density);
+        add_weighted(self->shared_estimate, &self->shared, e.weight);
+        memset(&self->shared, 0, sizeof self->shared);
+    }
+    locality__see_window(self);
+}
+
+/** Nothing of what comes is observed. */
+static void begin_pause(struct locality *self)
+{
+    struct locality_sampler *s = self->sampler;
+    const double most = (double)(s->one_of - 1);
+
+    s->random ^= s->random << 13;
+    s->random ^= s->random >> 7;
+    s->random ^= s->random << 17;
+    s->in_burst = 0;
+    s->passed = 0;
+    s->pause = (uint64_t)(MEAN * s->growth * (0.75 + (double)(s->random >> 12 & 1023) / 2048)) + 1;
+    s->growth = s->growth * GROWTH < most ? s->growth * GROWTH : most;
+}
+
+/** What was taken of a block since it was last counted. */
+static void catch_up(struct locality *self, struct locality_plan *plan)
+{
+    const uint64_t taken = *plan->watch->taken, references = (taken - plan->told) * plan->references;
+
+    plan->told = taken;
+    plan->all += references;
+    self->references += references;
+    self->sampler->passed += references;
+}
+
+static void disarm(struct locality *self)
+{
+    struct locality_sampler *s = self->sampler;
+
+    while (s->narmed) {
+        struct locality_plan *plan = &self->plans[s->armed[--s->narmed]];
+
+        catch_up(self, plan);
+        plan->watch->until = 0;
+        plan->armed = 0;
+    }
+}
+
+static void begin_burst(struct locality *self)
+{
+    struct locality_sampler *s = self->sampler;
+
+    disarm(self);
+    s->in_burst = 1;
+    s->left = s->bursts % LONG_EVERY && s->bursts != LONG_TOO ? s->bursts % MIDDLE_EVERY ? SHORT : MIDDLE : LONG;
+    s->bursts++;
+    if (self->merged) {
+        self->merged->bursts = 1;
+        peet_sim_surface_forget(self->merged);
+    }
+}
+
+int locality__sampled_sees(struct locality *self, uint64_t references)
+{
+    struct locality_sampler *s = self->sampler;
+
+    if (s->in_burst)
+        return 1;
+    self->references += references;
+    s->passed += references;
+    if (s->passed >= s->pause)
+        begin_burst(self);
+    return 0;
+}
+
+uint64_t locality__sampled_pause(const struct locality *self, uint64_t references)
+{
+    const struct locality_sampler *s = self->sampler;
+
+    return s->passed >= s->pause ? 1 : (s->pause - s->passed - 1) / references + 1;
+}
+
+void locality__sampled_seen(struct locality *self, uint64_t references)
+{
+    struct locality_sampler *s = self->sampler;
+
+    if (s->left > references) {
+        s->left -= references;
+        return;
+    }
+    end_burst(self);
+    begin_pause(self);
+}
+
+void locality__sampled_context(struct locality *self, struct locality_context *c)
+{
+    if (c->burst == self->sampler->bursts)
+        return;
+    c->burst = self->sampler->bursts;
+    c->surface->bursts = c->burst > 1;
+    peet_sim_surface_forget(c->surface);
+}
+
+static void add_estimate(void *arg, const struct locality_part *part)
+{
+    locality__sampled_add(arg, part->estimate, 1);
+}
+
+static void add_tally(void *arg, const struct locality_part *part)
+{
+    peet_sim_tally_add(arg, &part->tally, 1);
+}
+
+void locality__sampled_shared(struct locality *self)
+{
+    locality__each_part(self, add_estimate, self->shared_estimate);
+    locality__each_part(self, add_tally, &self->shared);
+}
+
+void locality__sampled_finish(struct locality *self)
+{
+    disarm(self);
+    end_burst(self); /* if it has just begun, it stands for all the same */
+}
+
+/* ---------------------------------------------------------------------------------------------------- watches */
+
+int locality__sampled_watch(struct locality *self, const struct peet_block *block, struct peet_direct_watch **out_watch)
+{
+    struct locality_plan *plan;
+
+    *out_watch = NULL;
+    if (!block->nrefs)
+        return 0;
+    if (!(block->flags & PEET_BLOCK_SIMPLE))
+        return -1;
+    plan = locality__plan(self, block);
+    if (!plan)
+        return -1;
+    if (!plan->watch) {
+        plan->watch = calloc(1, sizeof *plan->watch); /* due at once, always: no guards */
+        if (!plan->watch) {
+            locality__no_memory(self);
+            return -1;
+        }
+        plan->watch->turns = 1;
+    }
+    *out_watch = plan->watch;
+    return 0;
+}
+
+/** Executions of the block may be taken, up to a part of the pause. */
+static int arm(struct locality *self, struct locality_plan *plan, uint32_t id)
+{
+    struct locality_sampler *s = self->sampler;
+    const uint64_t some = s->pause / SHARES / (plan->references ? plan->references : 1);
+
+    if (!plan->armed) {
+        if (s->narmed == s->room) {
+            size_t room = s->room ? 2 * s->room : 256;
+            uint32_t *more = realloc(s->armed, room * sizeof *more);
+
+            if (!more) {
+                locality__no_memory(self);
+                return -1;
+            }
+            s->armed = more;
+            s->room = room;
+        }
+        s->armed[s->narmed++] = id;
+        plan->armed = 1;
+    }
+    plan->watch->until = *plan->watch->taken + some + 1;
+    return 0;
+}
+
+void locality__sampled_turned(struct locality *self, const struct peet_block *block)
+{
+    struct locality_plan *plan = &self->plans[block->id];
+
+    if (self->sampler->in_burst || self->failed || !plan->watch || !plan->watch->taken)
+        return;
+    catch_up(self, plan);
+    if (self->sampler->passed >= self->sampler->pause)
+        begin_burst(self);
+    else
+        arm(self, plan, block->id);
+}
+
+int locality__sampled_due(struct locality *self, const struct peet_block *block)
+{
+    struct locality_sampler *s = self->sampler;
+    struct locality_plan *plan = &self->plans[block->id];
+
+    if (s->in_burst || self->failed)
+        return -1;
+    catch_up(self, plan);
+    if (s->passed >= s->pause) {
+        begin_burst(self);
+        return -1;
+    }
+    return arm(self, plan, block->id);
 }

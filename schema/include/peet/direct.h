@@ -210,6 +210,8 @@ struct peet_direct_watch {
     uint64_t until;
     uint32_t nguards;
     uint8_t over;
+    uint8_t turns;           /* 1, without guards: turns of a loop are executions like others.  If fewer than `until` were taken before, all of a
+                                loop's turns may be taken; no loop() is called for them then */
     struct peet_direct_guard guards[];
 };
 enum { PEET_DIRECT_GUARDS = 16 }; /* the most of a block; one with more comes as an event */
@@ -231,6 +233,8 @@ struct peet_direct_observer {
     /** due() - all guards hold, but `until` were taken.  It may be that this execution is not taken yet, for the machine's sake, and comes through block().
      *  May be NULL.  Returns: 0: it has been looked at and may be taken, or -1: it comes through block() */
     int (*due)(void *self, const struct peet_block_event *event, struct peet_direct_watch *watch);
+    /** configured() - before anything else.  May be NULL.  Returns: 0, or -1: as it is configured it sees all blocks, one by one */
+    int (*configured)(void *self);
 };
 
 #ifdef __cplusplus
