@@ -2,6 +2,7 @@
 /* peet locality: signatures of programs' memory behaviour, what caches make of them, and streams and programs that have them. */
 #include "common.h"
 #include "locality.h"
+#include "trace/insns.h"
 
 #include <argp.h>
 #include <ctype.h>
@@ -14,7 +15,7 @@ static const struct { const char *name, *arguments, *text; } whats[WHATS] = {
     [MERGE] = {"merge", "SIGNATURE... -o FILE", "one signature of all: their counts are added up"},
     [MIX] = {"mix", "SIGNATURE[=WEIGHT]... -o FILE", "the signature of their streams, interleaved by chance, in a cache that they share"},
     [PREDICT] = {"predict", "SIGNATURE", "hit rates of caches with sets, of other widths and depths"},
-    [TRACE] = {"trace", "SIGNATURE -n N -o FILE", "a synthetic trace, in Dinero's format din"},
+    [TRACE] = {"trace", "SIGNATURE -n N -o FILE", "a synthetic trace, in din or the format of another simulator"},
     [BENCH] = {"bench", "SIGNATURE... -o PROG.c", "a C program whose memory behaviour follows the signature; several: phases"},
     [PHASES] = {"phases", "DIR -o PROG.c", "a C program with the phases that a run's windows show"},
     [REPORT] = {"report", "SIGNATURE...", "surfaces, and how far they are from the first one's; pictures, miss ratios"},
@@ -25,7 +26,7 @@ enum { KEY_WAYS = 0x100, KEY_LINE, KEY_WRITES, KEY_SHARING, KEY_REPLICAS, KEY_CS
 static const struct { int key; unsigned of; } allowed[] = {
     {'o', ~(OF(PREDICT) | OF(REPORT))}, {'p', ~0u}, {'n', OF(MIX) | OF(TRACE) | OF(BENCH) | OF(PHASES) | OF(PREDICT)},
     {'c', OF(PREDICT)}, {KEY_PLAIN, OF(PREDICT) | OF(TRACE) | OF(BENCH)}, {KEY_JSON, OF(PREDICT)}, {KEY_FOOTPRINT, OF(TRACE) | OF(BENCH)},
-    {KEY_WRITES, OF(TRACE) | OF(BENCH) | OF(PHASES)}, {KEY_SHARING, OF(BENCH) | OF(PHASES)}, {'t', OF(BENCH) | OF(PHASES)},
+    {'f', OF(TRACE)}, {KEY_WRITES, OF(TRACE) | OF(BENCH) | OF(PHASES)}, {KEY_SHARING, OF(BENCH) | OF(PHASES)}, {'t', OF(BENCH) | OF(PHASES)},
     {KEY_REPLICAS, OF(BENCH)}, {KEY_SEED, OF(MIX) | OF(TRACE) | OF(BENCH) | OF(PHASES) | OF(PREDICT)}, {'P', OF(REPORT)}, {KEY_CSV, OF(REPORT)},
     {KEY_MOST, OF(PHASES)},
 };
@@ -37,6 +38,7 @@ static const struct argp_option options[] = {
     {"only-24", KEY_PLAIN, NULL, 0, "Use the paper's 24 numbers alone, as if the signature had no counts", 0},
     {"cache", 'c', "BYTES,WAYS,LINE", 0, "predict: a cache, as 32KiB,8,64; WAYS 0: fully associative.  May be repeated", 0},
     {"json", KEY_JSON, NULL, 0, "predict: as JSON", 0},
+    {"format", 'f', "FORMAT", 0, "trace: din, lackey, champsim or drmemtrace; default: as FILE's name ends, or din", 0},
     {"footprint", KEY_FOOTPRINT, "BYTES", 0, "At most so much memory", 0},
     {"writes", KEY_WRITES, "SHARE", 0, "Share of references that write, 0 to 1; default 0", 0},
     {"threads", 't', "N", 0, "bench, phases: threads of the program; default 1", 0},
@@ -52,7 +54,7 @@ enum { CACHES = 16, MOST_PHASES = 64 };
 struct cache { double bytes; unsigned ways, line; };
 struct asked {
     enum what what;
-    const char *output, *part, *plot, *csv;
+    const char *output, *part, *plot, *csv, *format;
     uint64_t length, seed, footprint, threads, replicas, most;
     double writes, sharing;
     int plain, json;
@@ -137,6 +139,7 @@ static error_t read_option(int key, char *text, struct argp_state *state)
     case 't': asked->threads = count_of(text, 1, 1024, "--threads", state); return 0;
     case 'c': read_cache(text, asked, state); return 0;
     case KEY_CSV: asked->csv = text; return 0;
+    case 'f': asked->format = text; return 0;
     case KEY_SEED: asked->seed = count_of(text, 1, UINT64_MAX, "--seed", state); return 0;
     case KEY_PLAIN: asked->plain = 1; return 0;
     case KEY_JSON: asked->json = 1; return 0;
@@ -353,20 +356,75 @@ static int predict(const struct asked *asked)
 
 /* ---- trace */
 
-struct din { const struct peet_cli_seed *seed; double writes; uint64_t random; };
+/* The stream's references, one after the other. */
+struct stream { const struct peet_cli_seed *seed; double writes; uint64_t random; size_t step; uint32_t again; };
 
+static struct stream stream_of(const struct asked *asked, const struct peet_cli_seed *seed)
+{
+    return (struct stream){seed, asked->writes, asked->seed * 0x9e3779b97f4a7c15u | 1, 0, 0};
+}
+
+/* Returns: 0 at the end */
+static int next_reference(struct stream *s, uint64_t *out_address, int *out_store)
+{
+    if (s->step == s->seed->n)
+        return 0;
+    s->random ^= s->random << 13;
+    s->random ^= s->random >> 7;
+    s->random ^= s->random << 17;
+    *out_store = (double)(s->random >> 11) / (double)(1ull << 53) < s->writes;
+    *out_address = s->seed->steps[s->step].element * 4ull + 0x10000000;
+    if (s->again++ == s->seed->steps[s->step].again) {
+        s->step++;
+        s->again = 0;
+    }
+    return 1;
+}
+
+/* Data alone: what din can leave out. */
 static int put_din(FILE *out, const void *what)
 {
-    const struct din *d = what;
-    uint64_t random = d->random * 0x9e3779b97f4a7c15u | 1;
-    for (size_t i = 0; i < d->seed->n; i++)
-        for (uint32_t times = 0; times <= d->seed->steps[i].again; times++) {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            fprintf(out, "%d %llx\n", (double)(random >> 11) / (double)(1ull << 53) < d->writes, d->seed->steps[i].element * 4ull + 0x10000000);
-        }
+    struct stream s = *(const struct stream *)what;
+    uint64_t address;
+    int store;
+    while (next_reference(&s, &address, &store))
+        fprintf(out, "%d %llx\n", store, (unsigned long long)address);
     return ferror(out);
+}
+
+/* Formats of instructions: a loop of loads and stores of 4 bytes. */
+static int put_insns(const char *path, const char *format, struct stream s, struct peet_error *error)
+{
+    enum { CODE = 0x400000, LENGTH = 4, LOOP = 16, DATA = 4 };
+    struct peet_insn_writer *writer;
+    uint64_t address, n = 0;
+    int store, err = peet_insn_writer_open(path, format, 1, &writer, error);
+    if (err)
+        return err;
+    while (next_reference(&s, &address, &store)) {
+        struct peet_traced_insn insn = {.pc = CODE + n++ % LOOP * LENGTH, .length = LENGTH, .nrefs = 1,
+            .refs = {{address, DATA, store ? PEET_TRACED_STORE : PEET_TRACED_LOAD}}};
+        peet_insn_write(writer, &insn);
+        if (n % LOOP == 0) {
+            insn = (struct peet_traced_insn){.pc = CODE + LOOP * LENGTH, .target = CODE, .length = LENGTH,
+                .branch = PEET_TRACED_JUMP, .taken = 1};
+            peet_insn_write(writer, &insn);
+        }
+    }
+    return peet_insn_writer_close(writer, error);
+}
+
+/* Returns: the format's name; NULL: there is none, which has been said */
+static const char *format_of(const struct asked *asked)
+{
+    const char *named = peet_insn_format_of(asked->output);
+    if (!asked->format)
+        return named ? named : "din";
+    for (const char *const *f = peet_insn_formats; *f; f++)
+        if (strcmp(*f, asked->format) == 0)
+            return *f;
+    peet_cli_complain("--format: there is no '%s'; formats are din, lackey, champsim and drmemtrace", asked->format);
+    return NULL;
 }
 
 static int trace(const struct asked *asked)
@@ -374,13 +432,18 @@ static int trace(const struct asked *asked)
     struct peet_cli_signature s;
     struct peet_cli_seed seed = {0};
     struct peet_error error = {0};
-    int status = load(asked, asked->arguments[0], &s);
+    const char *format = format_of(asked);
+    int status = format ? load(asked, asked->arguments[0], &s) : PEET_CLI_USAGE;
+    if (!status && strcmp(asked->output, "-") == 0 && strcmp(format, "din") != 0) {
+        peet_cli_complain("locality trace: only din goes to standard output");
+        status = PEET_CLI_USAGE;
+    }
     if (!status)
         status = make_seed(asked, &s, 1000000, 0, asked->seed, &seed);
     if (status)
         return status;
-    struct din din = {&seed, asked->writes, asked->seed};
-    if (peet_cli_write_whole(asked->output, put_din, &din, &error))
+    struct stream stream = stream_of(asked, &seed);
+    if (strcmp(format, "din") == 0 ? peet_cli_write_whole(asked->output, put_din, &stream, &error) : put_insns(asked->output, format, stream, &error))
         status = peet_cli_fail(&error);
     else if (s.has_counts && strcmp(asked->output, "-") != 0) {
         double most, all = peet_cli_surface_error(&seed.tally, &s.tally, 0, PEET_SIM_WIDTHS - 1, &most);

@@ -47,6 +47,17 @@ cg|400 6 2|2.5|4|-lm
 quicksort|3000 2|2.5|4|
 ocean|40 8|2.5|4|-lm
 LIST
+# The same trace in each format, on a machine: as many references, in the same lines.
+must "$peet" locality trace cg.json -n 30000 --writes 0.3 -o t.din
+for format in din lackey champsim drmemtrace; do
+    must "$peet" locality trace cg.json -n 30000 --writes 0.3 -f $format -o t.$format
+    run --from t.$format --observe locality,windows=off,lines=off --machine bus -d t.$format.out || fail "$format does not run"
+    must "$peet" locality signature t.$format.out -o t.$format.json
+    same t.din.json t.$format.json "$format"
+done
+equal "references" "30000 " "$(python3 -c 'import json; print(json.load(open("t.din.json"))["counts"]["references"], "")')"
+"$peet" locality trace cg.json -f other -o t.other 2>err && fail "a format that is not there is taken"
+grep -q "no 'other'" err || fail "$(cat err)"
 must "$peet" locality bench cg.json ocean.json -n 20000 --threads 3 --sharing 0.5 --writes 0.2 -o phases.c
 must "$peetcc" -O2 -pthread -o phases phases.c
 run --cores 3 --machine bus --observe locality -d phases.out -- ./phases 100000 || fail "phases"
