@@ -11,7 +11,9 @@ while IFS='|' read -r name arguments limit_trace limit_program libs; do
     must "$PEET_PLAIN_CC" -O2 -Wall -Wextra -Werror -pthread -o $name.plain $name.bench.c
     must "$peetcc" -O2 -pthread -o $name.bench $name.bench.c
     must ./$name.plain 100000 2
-    run --observe locality,windows=off,lines=off -d $name.bench.out -- ./$name.bench 1200000 || fail "$name.bench"
+    run --roi=only --observe locality,windows=off,lines=off -d $name.bench.out -- ./$name.bench 1200000 || fail "$name.bench"
+    loads=$(value $name.bench.out/stats.json locality.run.references)
+    [ "$loads" -ge 1200000 ] && [ "$loads" -lt 1200100 ] || fail "$name.bench: $loads references in its region of interest"
     must "$peet" locality signature $name.bench.out -o $name.bench.json
     python3 - $name $limit_trace $limit_program <<'PY' || fail "$name"
 import collections, json, sys
