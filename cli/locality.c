@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peet locality: signatures of programs' memory behaviour, what caches make of them, and streams and programs that have them. */
+/* peet locality: signatures of programs' memory behaviour, what caches make of them, streams and programs that have them */
 #include "common.h"
 #include "locality.h"
 #include "trace/insns.h"
@@ -10,40 +10,76 @@
 #include <string.h>
 
 enum what { SIGNATURE, MERGE, MIX, PREDICT, TRACE, BENCH, PHASES, REPORT, WHATS };
-static const struct { const char *name, *arguments, *text; } whats[WHATS] = {
-    [SIGNATURE] = {"signature", "DIR -o FILE", "the signature of a run that was observed by locality, or of a part of it"},
+static const struct {
+    const char *name, *arguments, *text;
+} whats[WHATS] = {
+    [SIGNATURE] = {"signature", "DIR -o FILE",
+        "the signature of a run that was observed by locality, or of a part of it"},
     [MERGE] = {"merge", "SIGNATURE... -o FILE", "one signature of all: their counts are added up"},
-    [MIX] = {"mix", "SIGNATURE[=WEIGHT]... -o FILE", "the signature of their streams, interleaved by chance, in a cache that they share"},
+    [MIX] = {"mix", "SIGNATURE[=WEIGHT]... -o FILE",
+        "the signature of their streams, interleaved by chance, in a cache that they share"},
     [PREDICT] = {"predict", "SIGNATURE", "hit rates of caches with sets, of other widths and depths"},
     [TRACE] = {"trace", "SIGNATURE -n N -o FILE", "a synthetic trace, in din or the format of another simulator"},
-    [BENCH] = {"bench", "SIGNATURE... -o PROG.c", "a C program whose memory behaviour follows the signature; several: phases"},
+    [BENCH] = {"bench", "SIGNATURE... -o PROG.c",
+        "a C program whose memory behaviour follows the signature; several: phases"},
     [PHASES] = {"phases", "DIR -o PROG.c", "a C program with the phases that a run's windows show"},
     [REPORT] = {"report", "SIGNATURE...", "surfaces, and how far they are from the first one's; pictures, miss ratios"},
 };
 
-enum { KEY_WAYS = 0x100, KEY_LINE, KEY_WRITES, KEY_SHARING, KEY_REPLICAS, KEY_CSV, KEY_SEED, KEY_PLAIN, KEY_FOOTPRINT, KEY_JSON, KEY_MOST };
+enum {
+    KEY_WAYS = 0x100,
+    KEY_LINE,
+    KEY_WRITES,
+    KEY_SHARING,
+    KEY_REPLICAS,
+    KEY_CSV,
+    KEY_SEED,
+    KEY_PLAIN,
+    KEY_FOOTPRINT,
+    KEY_JSON,
+    KEY_MOST
+};
 #define OF(what) (1u << (what))
-static const struct { int key; unsigned of; } allowed[] = {
-    {'o', ~(OF(PREDICT) | OF(REPORT))}, {'p', ~0u}, {'n', OF(MIX) | OF(TRACE) | OF(BENCH) | OF(PHASES) | OF(PREDICT)},
-    {'c', OF(PREDICT)}, {KEY_PLAIN, OF(PREDICT) | OF(TRACE) | OF(BENCH)}, {KEY_JSON, OF(PREDICT)}, {KEY_FOOTPRINT, OF(TRACE) | OF(BENCH)},
-    {'f', OF(TRACE)}, {KEY_WRITES, OF(TRACE) | OF(BENCH) | OF(PHASES)}, {KEY_SHARING, OF(BENCH) | OF(PHASES)}, {'t', OF(BENCH) | OF(PHASES)},
-    {KEY_REPLICAS, OF(BENCH)}, {KEY_SEED, OF(MIX) | OF(TRACE) | OF(BENCH) | OF(PHASES) | OF(PREDICT)}, {'P', OF(REPORT)}, {KEY_CSV, OF(REPORT)},
+static const struct {
+    int key;
+    unsigned of;
+} allowed[] = {
+    {'o', ~(OF(PREDICT) | OF(REPORT))},
+    {'p', ~0u},
+    {'n', OF(MIX) | OF(TRACE) | OF(BENCH) | OF(PHASES) | OF(PREDICT)},
+    {'c', OF(PREDICT)},
+    {KEY_PLAIN, OF(PREDICT) | OF(TRACE) | OF(BENCH)},
+    {KEY_JSON, OF(PREDICT)},
+    {KEY_FOOTPRINT, OF(TRACE) | OF(BENCH)},
+    {'f', OF(TRACE)},
+    {KEY_WRITES, OF(TRACE) | OF(BENCH) | OF(PHASES)},
+    {KEY_SHARING, OF(BENCH) | OF(PHASES)},
+    {'t', OF(BENCH) | OF(PHASES)},
+    {KEY_REPLICAS, OF(BENCH)},
+    {KEY_SEED, OF(MIX) | OF(TRACE) | OF(BENCH) | OF(PHASES) | OF(PREDICT)},
+    {'P', OF(REPORT)},
+    {KEY_CSV, OF(REPORT)},
     {KEY_MOST, OF(PHASES)},
 };
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0, "Write to FILE; -: standard output", 0},
-    {"part", 'p', "PART", 0, "Of a run's results: run (default), merged, context=N, window=N, function=NAME, structure=NAME", 0},
-    {"length", 'n', "N", 0, "References of the stream that is made; default 1000000, of a program's inner loop 200000", 0},
+    {"part", 'p', "PART", 0,
+        "Of a run's results: run (default), merged, context=N, window=N, function=NAME, structure=NAME", 0},
+    {"length", 'n', "N", 0, "References of the stream that is made; default 1000000, of a program's inner loop 200000",
+        0},
     {"seed", KEY_SEED, "N", 0, "Of the random numbers; default 1", 0},
     {"only-24", KEY_PLAIN, NULL, 0, "Use the paper's 24 numbers alone, as if the signature had no counts", 0},
-    {"cache", 'c', "BYTES,WAYS,LINE", 0, "predict: a cache, as 32KiB,8,64; WAYS 0: fully associative.  May be repeated", 0},
+    {"cache", 'c', "BYTES,WAYS,LINE", 0, "predict: a cache, as 32KiB,8,64; WAYS 0: fully associative.  May be repeated",
+        0},
     {"json", KEY_JSON, NULL, 0, "predict: as JSON", 0},
     {"format", 'f', "FORMAT", 0, "trace: din, lackey, champsim or drmemtrace; default: as FILE's name ends, or din", 0},
     {"footprint", KEY_FOOTPRINT, "BYTES", 0, "At most so much memory", 0},
     {"writes", KEY_WRITES, "SHARE", 0, "Share of references that write, 0 to 1; default 0", 0},
     {"threads", 't', "N", 0, "bench, phases: threads of the program; default 1", 0},
-    {"sharing", KEY_SHARING, "SHARE", 0, "bench, phases: share of references to memory that all threads use, 0 to 1; default 0", 0},
-    {"replicas", KEY_REPLICAS, "N", 0, "bench: copies of the seed, one after the other; default: as many as fit best", 0},
+    {"sharing", KEY_SHARING, "SHARE", 0,
+        "bench, phases: share of references to memory that all threads use, 0 to 1; default 0", 0},
+    {"replicas", KEY_REPLICAS, "N", 0, "bench: copies of the seed, one after the other; default: as many as fit best",
+        0},
     {"most", KEY_MOST, "N", 0, "phases: at most so many; default 8", 0},
     {"plot", 'P', "FILE", 0, "report: draw surfaces into FILE: .svg, .png or .pdf", 0},
     {"csv", KEY_CSV, "FILE", 0, "report: miss-ratio curves as text", 0},
@@ -71,7 +107,8 @@ static uint64_t count_of(const char *text, uint64_t least, uint64_t most, const 
     char *end;
     unsigned long long value = strtoull(text, &end, 10);
     if (!isdigit((unsigned char)*text) || *end || value < least || value > most)
-        argp_error(state, "%s: '%s' is no number from %llu to %llu", option, text, (unsigned long long)least, (unsigned long long)most);
+        argp_error(state, "%s: '%s' is no number from %llu to %llu", option, text, (unsigned long long)least,
+            (unsigned long long)most);
     return value;
 }
 
@@ -88,7 +125,8 @@ static double share_of(const char *text, const char *option, struct argp_state *
 static double bytes_of(const char *text, char **out_end)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
-    double value = isdigit((unsigned char)*text) ? (double)strtoull(text, out_end, 10) : (*out_end = (char *)text, 0), factor = 1;
+    double value = isdigit((unsigned char)*text) ? (double)strtoull(text, out_end, 10) : (*out_end = (char *)text, 0),
+           factor = 1;
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++, factor *= 1024)
         if (strncmp(*out_end, units[i], strlen(units[i])) == 0) {
             *out_end += strlen(units[i]);
@@ -107,8 +145,10 @@ static void read_cache(const char *text, struct asked *asked, struct argp_state 
         ways = strtoul(end + 1, &tail, 10);
     if (tail && *tail == ',')
         line = strtoul(tail + 1, &end, 10);
-    if (!tail || *end || line < 4 || line > 512 || (line & (line - 1)) || ways > 1024 || c->bytes < (double)line * (double)(ways ? ways : 1))
-        argp_error(state, "--cache: '%s' is not BYTES,WAYS,LINE with a line of 4, 8, ... 512 bytes, as 32KiB,8,64", text);
+    if (!tail || *end || line < 4 || line > 512 || (line & (line - 1)) || ways > 1024 ||
+        c->bytes < (double)line * (double)(ways ? ways : 1))
+        argp_error(state, "--cache: '%s' is not BYTES,WAYS,LINE with a line of 4, 8, ... 512 bytes, as 32KiB,8,64",
+            text);
     if (asked->ncaches + 1 == CACHES)
         argp_error(state, "--cache: more than %d", CACHES - 1);
     c->ways = (unsigned)ways;
@@ -130,7 +170,8 @@ static error_t read_option(int key, char *text, struct argp_state *state)
     struct asked *asked = state->input;
     for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
         if (allowed[i].key == key && !(allowed[i].of & OF(asked->what)))
-            argp_error(state, "\"peet locality %s\" has no such option; \"peet locality --help\" tells which are whose", whats[asked->what].name);
+            argp_error(state, "\"peet locality %s\" has no such option; \"peet locality --help\" tells which are whose",
+                whats[asked->what].name);
     switch (key) {
     case 'o': asked->output = text; return 0;
     case 'p': asked->part = text; return 0;
@@ -161,7 +202,8 @@ static char *help_text(int key, const char *text, void *input)
     char *all = malloc(4096);
     size_t n = 0;
     for (int i = 0; all && i < WHATS; i++)
-        n += (size_t)snprintf(all + n, 4096 - n, "  %-9s %s\n            %s\n", whats[i].name, whats[i].arguments, whats[i].text);
+        n += (size_t)snprintf(all + n, 4096 - n, "  %-9s %s\n            %s\n", whats[i].name, whats[i].arguments,
+            whats[i].text);
     return all;
 }
 
@@ -170,8 +212,9 @@ static const struct argp parser = {
     .parser = read_option,
     .help_filter = help_text,
     .args_doc = "WHAT ARGUMENT...",
-    .doc = "What a program's locality is, and streams and programs made to have it (Weinberg and Snavely's Chameleon).  A SIGNATURE is a file, "
-           "or the results folder of a run with --observe locality.\vWHAT is one of",
+    .doc =
+        "What a program's locality is, and streams and programs made to have it (Weinberg and Snavely's Chameleon).  A SIGNATURE is a file, "
+        "or the results folder of a run with --observe locality.\vWHAT is one of",
 };
 
 /* ----------------------------------------------------------------------------------------------- what to do */
@@ -197,7 +240,8 @@ static int merge(const struct asked *asked)
         if (status)
             return status;
         if (!one.has_counts) {
-            peet_cli_complain("%s: 24 numbers alone cannot be merged: they do not say of how many references they are", asked->arguments[i]);
+            peet_cli_complain("%s: 24 numbers alone cannot be merged: they do not say of how many references they are",
+                asked->arguments[i]);
             return PEET_CLI_USAGE;
         }
         peet_sim_tally_add(&sum, &one.tally, 1);
@@ -206,17 +250,23 @@ static int merge(const struct asked *asked)
     return save(asked, &one);
 }
 
-static int make_seed(const struct asked *asked, const struct peet_cli_signature *s, uint64_t length, int once, uint64_t random, struct peet_cli_seed *out)
+static int make_seed(const struct asked *asked, const struct peet_cli_signature *s, uint64_t length, int once,
+    uint64_t random, struct peet_cli_seed *out)
 {
     struct peet_error error = {0};
-    struct peet_cli_seed_options o = {.length = asked->length ? asked->length : length, .blocks = asked->footprint, .random = random, .once = once, .plain = asked->plain};
+    struct peet_cli_seed_options o = {.length = asked->length ? asked->length : length,
+        .blocks = asked->footprint,
+        .random = random,
+        .once = once,
+        .plain = asked->plain};
     return peet_cli_seed_make(s, &o, out, &error) ? peet_cli_fail(&error) : PEET_CLI_OK;
 }
 
 /* ---- mix */
 
 /* References of several streams, each in memory of its own, in an order of chance. */
-static int interleave(const struct asked *asked, const struct peet_cli_seed *seeds, const double *weights, size_t n, struct peet_cli_signature *out)
+static int interleave(const struct asked *asked, const struct peet_cli_seed *seeds, const double *weights, size_t n,
+    struct peet_cli_signature *out)
 {
     struct peet_sim_surface *surface = peet_sim_surface_new();
     struct peet_sim_tally tally = {0};
@@ -310,7 +360,8 @@ static double simulate(const struct peet_cli_seed *seed, const struct cache *c)
 
 static int predict(const struct asked *asked)
 {
-    static const struct cache usual[] = {{32768, 8, 64}, {49152, 12, 64}, {1048576, 8, 64}, {1048576, 16, 128}, {4194304, 16, 64}};
+    static const struct cache usual[] = {
+        {32768, 8, 64}, {49152, 12, 64}, {1048576, 8, 64}, {1048576, 16, 128}, {4194304, 16, 64}};
     const struct cache *caches = asked->ncaches ? asked->caches : usual;
     size_t n = asked->ncaches ? asked->ncaches : sizeof(usual) / sizeof(usual[0]);
     struct peet_cli_signature s;
@@ -328,13 +379,17 @@ static int predict(const struct asked *asked)
     for (size_t i = 0; i < n; i++) {
         unsigned width = 9 - (unsigned)__builtin_ctz(caches[i].line);
         double lines = caches[i].bytes / caches[i].line, ways = caches[i].ways ? caches[i].ways : lines;
-        double hits = 100 * (lines > 65536 && !caches[i].ways ? peet_cli_hit_rate(t, width, 16) : peet_cli_associative(t, width, lines / ways, (unsigned)ways));
+        double hits = 100 *
+            (lines > 65536 && !caches[i].ways ? peet_cli_hit_rate(t, width, 16)
+                                              : peet_cli_associative(t, width, lines / ways, (unsigned)ways));
         double simulated = 100 * (caches[i].ways ? simulate(&seed, &caches[i]) : -1);
         if (asked->json)
-            json_array_append_new(list, json_pack("{s:f, s:i, s:i, s:f}", "cache_bytes", caches[i].bytes, "ways", (int)caches[i].ways, "line_bytes",
-                (int)caches[i].line, "hit_rate", hits / 100));
+            json_array_append_new(list,
+                json_pack("{s:f, s:i, s:i, s:f}", "cache_bytes", caches[i].bytes, "ways", (int)caches[i].ways,
+                    "line_bytes", (int)caches[i].line, "hit_rate", hits / 100));
         else if (simulated >= 0)
-            printf("%10.0f %5u %6u %9.2f%% %11.2f%% %+9.2f\n", caches[i].bytes, caches[i].ways, caches[i].line, hits, simulated, hits - simulated);
+            printf("%10.0f %5u %6u %9.2f%% %11.2f%% %+9.2f\n", caches[i].bytes, caches[i].ways, caches[i].line, hits,
+                simulated, hits - simulated);
         else
             printf("%10.0f %5s %6u %9.2f%%\n", caches[i].bytes, "full", caches[i].line, hits);
     }
@@ -342,10 +397,13 @@ static int predict(const struct asked *asked)
         json_dumpf(list, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
         putchar('\n');
     } else {
-        printf("predicted: LRU sets, by the binomial model; simulated: such a cache on a synthetic trace of %llu references\n", (unsigned long long)seed.references);
+        printf(
+            "predicted: LRU sets, by the binomial model; simulated: such a cache on a synthetic trace of %llu references\n",
+            (unsigned long long)seed.references);
         if (s.has_counts) {
             double most, all = peet_cli_surface_error(&seed.tally, &s.tally, 0, PEET_SIM_WIDTHS - 1, &most);
-            printf("the trace%s against the signature, 136 fully associative caches: %.3f%% mean absolute error, %.2f%% at most\n",
+            printf(
+                "the trace%s against the signature, 136 fully associative caches: %.3f%% mean absolute error, %.2f%% at most\n",
                 asked->plain ? ", from 24 numbers," : "", all, most);
         }
     }
@@ -443,12 +501,13 @@ static int trace(const struct asked *asked)
     if (status)
         return status;
     struct stream stream = stream_of(asked, &seed);
-    if (strcmp(format, "din") == 0 ? peet_cli_write_whole(asked->output, put_din, &stream, &error) : put_insns(asked->output, format, stream, &error))
+    if (strcmp(format, "din") == 0 ? peet_cli_write_whole(asked->output, put_din, &stream, &error)
+                                   : put_insns(asked->output, format, stream, &error))
         status = peet_cli_fail(&error);
     else if (s.has_counts && strcmp(asked->output, "-") != 0) {
         double most, all = peet_cli_surface_error(&seed.tally, &s.tally, 0, PEET_SIM_WIDTHS - 1, &most);
-        printf("%s: %llu references, %llu bytes; hit rates of 136 caches: %.3f%% mean absolute error, %.2f%% at most\n", asked->output,
-            (unsigned long long)seed.references, (unsigned long long)seed.blocks * 512, all, most);
+        printf("%s: %llu references, %llu bytes; hit rates of 136 caches: %.3f%% mean absolute error, %.2f%% at most\n",
+            asked->output, (unsigned long long)seed.references, (unsigned long long)seed.blocks * 512, all, most);
     }
     peet_cli_seed_fini(&seed);
     return status;
@@ -457,7 +516,8 @@ static int trace(const struct asked *asked)
 /* ---- bench */
 
 /* Copies of the seed that bring the program nearest to the signature. */
-static int choose_replicas(const struct peet_cli_seed *seed, const struct peet_cli_signature *s, unsigned fixed, unsigned *out_replicas, double *out_error)
+static int choose_replicas(const struct peet_cli_seed *seed, const struct peet_cli_signature *s, unsigned fixed,
+    unsigned *out_replicas, double *out_error)
 {
     static const unsigned tried[] = {1, 2, 4, 16, 64};
     struct peet_error error = {0};
@@ -481,10 +541,16 @@ static int choose_replicas(const struct peet_cli_seed *seed, const struct peet_c
     return PEET_CLI_OK;
 }
 
-static int write_bench(const struct asked *asked, const struct peet_cli_signature *signatures, const double *weights, size_t n)
+static int write_bench(const struct asked *asked, const struct peet_cli_signature *signatures, const double *weights,
+    size_t n)
 {
     struct peet_cli_seed *seeds = calloc(n, sizeof(*seeds));
-    struct peet_cli_bench bench = {.seeds = seeds, .weights = weights, .nphases = n, .threads = (unsigned)asked->threads, .sharing = asked->sharing, .writes = asked->writes};
+    struct peet_cli_bench bench = {.seeds = seeds,
+        .weights = weights,
+        .nphases = n,
+        .threads = (unsigned)asked->threads,
+        .sharing = asked->sharing,
+        .writes = asked->writes};
     struct peet_error error = {0};
     int status = seeds ? PEET_CLI_OK : PEET_CLI_FAILED;
     for (size_t i = 0; !status && i < n; i++) {
@@ -494,14 +560,20 @@ static int write_bench(const struct asked *asked, const struct peet_cli_signatur
         if (!status)
             status = choose_replicas(&seeds[i], &signatures[i], (unsigned)asked->replicas, &replicas, &mean);
         if (!status && seeds[i].blocks * replicas * 128 > 1u << 27) {
-            peet_cli_complain("%u copies of %llu blocks are more than 512 MiB; try a smaller --footprint, --length or --replicas", replicas, (unsigned long long)seeds[i].blocks);
+            peet_cli_complain(
+                "%u copies of %llu blocks are more than 512 MiB; try a smaller --footprint, --length or --replicas",
+                replicas, (unsigned long long)seeds[i].blocks);
             status = PEET_CLI_USAGE;
         }
         bench.replicas = replicas > bench.replicas ? replicas : bench.replicas;
         if (!status && strcmp(asked->output, "-") != 0)
-            printf("%s%s%zu: %llu loads of %zu elements, %u copies, %llu bytes; hit rates of %s: %.3f%% mean absolute error\n", asked->output, n > 1 ? ", phase " : " ",
-                i + 1, (unsigned long long)seeds[i].references, seeds[i].n, replicas, (unsigned long long)seeds[i].blocks * replicas * 512,
-                signatures[i].has_counts ? "68 caches with lines of 64 to 512 bytes" : "17 caches with lines of 512 bytes", mean);
+            printf(
+                "%s%s%zu: %llu loads of %zu elements, %u copies, %llu bytes; hit rates of %s: %.3f%% mean absolute error\n",
+                asked->output, n > 1 ? ", phase " : " ", i + 1, (unsigned long long)seeds[i].references, seeds[i].n,
+                replicas, (unsigned long long)seeds[i].blocks * replicas * 512,
+                signatures[i].has_counts ? "68 caches with lines of 64 to 512 bytes"
+                                         : "17 caches with lines of 512 bytes",
+                mean);
     }
     if (!status && peet_cli_write_whole(asked->output, peet_cli_bench_write, &bench, &error))
         status = peet_cli_fail(&error);
@@ -533,7 +605,8 @@ static int bench(const struct asked *asked)
 
 /* ---- phases */
 
-/* Windows one after the other; the two neighbours that are most alike become one, until there are few enough, or none alike. */
+/* Windows one after the other; the two neighbours that are most alike become one, until there are few enough, or none
+ * alike. */
 static int phases(const struct asked *asked)
 {
     static const double alike = 1; /* per cent */

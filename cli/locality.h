@@ -14,7 +14,8 @@
 
 enum { PEET_CLI_SIGNATURE_VERSION = 1 };
 
-/** A signature.  Without counts it is the paper's 24 numbers alone; then tally.reuse[0] holds the reuse points, as of a million references. */
+/** A signature.  Without counts it is the paper's 24 numbers alone; then tally.reuse[0] holds the reuse points, as of a
+ * million references. */
 struct peet_cli_signature {
     double reuse_cdf[PEET_SIM_DEPTHS]; /* share of references that hit in 2^k lines of 512 bytes */
     double alphas[PEET_SIM_HALVINGS];
@@ -25,18 +26,25 @@ struct peet_cli_signature {
 /** peet_cli_signature_of() - of a tally with counts */
 void peet_cli_signature_of(const struct peet_sim_tally *tally, struct peet_cli_signature *out_signature);
 
-/** peet_cli_signature_parse() - a signature file's text.  @name: for messages.  Returns: 0, PEET_EFORMAT, PEET_EVERSION */
-int peet_cli_signature_parse(const char *text, size_t bytes, const char *name, struct peet_cli_signature *out_signature, struct peet_error *error);
+/** peet_cli_signature_parse() - a signature file's text.  @name: for messages.  Returns: 0, PEET_EFORMAT, PEET_EVERSION
+ */
+int peet_cli_signature_parse(const char *text, size_t bytes, const char *name, struct peet_cli_signature *out_signature,
+    struct peet_error *error);
 
-/** Which part of a run's results: of the form "run", "merged", "context=N", "window=N", "function=NAME", "structure=NAME". */
-/** peet_cli_signature_read() - a signature file, or a part (NULL: "run") of a folder of a run's results.  Returns: 0, PEET_EIO, PEET_EFORMAT, PEET_EVERSION, PEET_ENOTFOUND */
-int peet_cli_signature_read(const char *path, const char *part, struct peet_cli_signature *out_signature, struct peet_error *error);
+/** Which part of a run's results: of the form "run", "merged", "context=N", "window=N", "function=NAME",
+ * "structure=NAME". */
+/** peet_cli_signature_read() - a signature file, or a part (NULL: "run") of a folder of a run's results.  Returns: 0,
+ * PEET_EIO, PEET_EFORMAT, PEET_EVERSION, PEET_ENOTFOUND */
+int peet_cli_signature_read(const char *path, const char *part, struct peet_cli_signature *out_signature,
+    struct peet_error *error);
 
 /** peet_cli_signature_json() - the file's contents.  Returns: NULL without memory; the caller gives it back */
 json_t *peet_cli_signature_json(const struct peet_cli_signature *signature);
 
-/** peet_cli_write_whole() - a file, under a temporary name until it is whole; "-" is standard output.  @write returns 0 if it could */
-int peet_cli_write_whole(const char *path, int (*write)(FILE *out, const void *what), const void *what, struct peet_error *error);
+/** peet_cli_write_whole() - a file, under a temporary name until it is whole; "-" is standard output.  @write returns 0
+ * if it could */
+int peet_cli_write_whole(const char *path, int (*write)(FILE *out, const void *what), const void *what,
+    struct peet_error *error);
 int peet_cli_signature_write(const char *path, const struct peet_cli_signature *signature, struct peet_error *error);
 
 /* ---------------------------------------------------------------------------------------------- streams */
@@ -57,14 +65,18 @@ struct peet_cli_seed {
     struct peet_sim_tally tally; /* of the stream, from its first reference on */
 };
 /** peet_cli_seed_make() - Returns: 0 or PEET_ENOMEM, PEET_ELIMIT */
-int peet_cli_seed_make(const struct peet_cli_signature *signature, const struct peet_cli_seed_options *options, struct peet_cli_seed *out_seed, struct peet_error *error);
+int peet_cli_seed_make(const struct peet_cli_signature *signature, const struct peet_cli_seed_options *options,
+    struct peet_cli_seed *out_seed, struct peet_error *error);
 void peet_cli_seed_fini(struct peet_cli_seed *seed);
 
-/** peet_cli_surface_error() - mean and greatest absolute difference of hit rates, in per cent, over all depths and widths [first, last] */
-double peet_cli_surface_error(const struct peet_sim_tally *a, const struct peet_sim_tally *b, unsigned first, unsigned last, double *out_most);
+/** peet_cli_surface_error() - mean and greatest absolute difference of hit rates, in per cent, over all depths and
+ * widths [first, last] */
+double peet_cli_surface_error(const struct peet_sim_tally *a, const struct peet_sim_tally *b, unsigned first,
+    unsigned last, double *out_most);
 double peet_cli_hit_rate(const struct peet_sim_tally *t, unsigned width, unsigned depth);
 
-/** peet_cli_associative() - hit rate of a cache of that many sets and ways with lines of width @width (binomial model) */
+/** peet_cli_associative() - hit rate of a cache of that many sets and ways with lines of width @width (binomial model)
+ */
 double peet_cli_associative(const struct peet_sim_tally *t, unsigned width, double sets, unsigned ways);
 
 /* --------------------------------------------------------------------------------------------- programs */
@@ -78,8 +90,10 @@ struct peet_cli_bench {
 };
 /** peet_cli_bench_write() - the C program.  For peet_cli_write_whole() */
 int peet_cli_bench_write(FILE *out, const void *bench);
-/** peet_cli_bench_surface() - what its inner loop references from the second round on, of one phase.  Returns: 0 or PEET_ENOMEM */
-int peet_cli_bench_surface(const struct peet_cli_seed *seed, unsigned replicas, struct peet_sim_tally *out_tally, struct peet_error *error);
+/** peet_cli_bench_surface() - what its inner loop references from the second round on, of one phase.  Returns: 0 or
+ * PEET_ENOMEM */
+int peet_cli_bench_surface(const struct peet_cli_seed *seed, unsigned replicas, struct peet_sim_tally *out_tally,
+    struct peet_error *error);
 
 /* ---------------------------------------------------------------------------------------------- reports */
 

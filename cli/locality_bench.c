@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chameleon programs: C that chases pointers through memory as a seed says (Weinberg and Snavely, "Chameleon", section 5).  An element
- * of 4 bytes holds the number of the next one, and how often it is itself loaded again.
+ * Chameleon programs: C that chases pointers through memory as a seed says (Weinberg and Snavely, "Chameleon", section
+ * 5).  An element of 4 bytes holds the number of the next one, and how often it is itself loaded again.
  */
 #include "locality.h"
 
@@ -136,25 +136,30 @@ int peet_cli_bench_write(FILE *out, const void *what)
     }
     fputs(head, out);
     /* The order's numbers and the shares are of 65536. */
-    fprintf(out, "enum { PHASES = %zu, REPLICAS = %u, THREADS = %u, SHARING = %u };\n#define WRITES %u\n#define LOADS %llu\n\n", b->nphases, b->replicas, b->threads,
-        (unsigned)(b->sharing * 65536), (unsigned)(b->writes * 65536), (unsigned long long)loads);
+    fprintf(out,
+        "enum { PHASES = %zu, REPLICAS = %u, THREADS = %u, SHARING = %u };\n#define WRITES %u\n#define LOADS %llu\n\n",
+        b->nphases, b->replicas, b->threads, (unsigned)(b->sharing * 65536), (unsigned)(b->writes * 65536),
+        (unsigned long long)loads);
     fputs(body, out);
     for (size_t p = 0; p < b->nphases; p++) {
         const struct peet_cli_seed *s = &b->seeds[p];
-        fprintf(out, "\n/* %zu elements in %llu blocks of 512 bytes: 32 * element + times that it is loaded again */\nstatic const uint32_t order_%zu[] = {", s->n,
-            (unsigned long long)s->blocks, p);
+        fprintf(out,
+            "\n/* %zu elements in %llu blocks of 512 bytes: 32 * element + times that it is loaded again */\nstatic const uint32_t order_%zu[] = {",
+            s->n, (unsigned long long)s->blocks, p);
         for (size_t i = 0; i < s->n; i++)
             fprintf(out, "%s%u,", i % PER_LINE ? "" : "\n    ", s->steps[i].element << AGAIN_BITS | s->steps[i].again);
         fputs("\n};\n", out);
     }
     fputs("\nstatic const struct phase phases[PHASES] = {\n", out);
     for (size_t p = 0; p < b->nphases; p++)
-        fprintf(out, "    { order_%zu, %zu, %llu, %u },\n", p, b->seeds[p].n, (unsigned long long)b->seeds[p].blocks * 128, (unsigned)(b->weights[p] / weights * 65536));
+        fprintf(out, "    { order_%zu, %zu, %llu, %u },\n", p, b->seeds[p].n,
+            (unsigned long long)b->seeds[p].blocks * 128, (unsigned)(b->weights[p] / weights * 65536));
     fputs("};\n", out);
     return ferror(out);
 }
 
-int peet_cli_bench_surface(const struct peet_cli_seed *seed, unsigned replicas, struct peet_sim_tally *out, struct peet_error *error)
+int peet_cli_bench_surface(const struct peet_cli_seed *seed, unsigned replicas, struct peet_sim_tally *out,
+    struct peet_error *error)
 {
     struct peet_sim_surface *s = peet_sim_surface_new();
     struct peet_sim_tally warm;

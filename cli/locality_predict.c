@@ -4,7 +4,8 @@
 
 #include <math.h>
 
-double peet_cli_surface_error(const struct peet_sim_tally *a, const struct peet_sim_tally *b, unsigned first, unsigned last, double *out_most)
+double peet_cli_surface_error(const struct peet_sim_tally *a, const struct peet_sim_tally *b, unsigned first,
+    unsigned last, double *out_most)
 {
     double sum = 0, most = 0;
     unsigned n = 0;
@@ -19,15 +20,16 @@ double peet_cli_surface_error(const struct peet_sim_tally *a, const struct peet_
     return n ? sum / n : 0;
 }
 
-/* Of a reference with this reuse distance: the chance that fewer than `ways` of the lines in between went to its set, if each goes to any
- * set (Smith, IEEE TSE 4(2), 1978; Hill and Smith, IEEE ToC 38(12), 1989). */
+/* Of a reference with this reuse distance: the chance that fewer than `ways` of the lines in between went to its set,
+ * if each goes to any set (Smith, IEEE TSE 4(2), 1978; Hill and Smith, IEEE ToC 38(12), 1989). */
 static double survives(double distance, double sets, unsigned ways)
 {
     double p = 1 / sets, sum = 0;
     if (sets <= 1)
         return distance < ways;
     for (unsigned i = 0; i < ways && i <= distance; i++)
-        sum += exp(lgamma(distance + 1) - lgamma(i + 1.0) - lgamma(distance - i + 1) + i * log(p) + (distance - i) * log1p(-p));
+        sum += exp(lgamma(distance + 1) - lgamma(i + 1.0) - lgamma(distance - i + 1) + i * log(p) +
+            (distance - i) * log1p(-p));
     return sum > 1 ? 1 : sum;
 }
 
@@ -39,7 +41,8 @@ double peet_cli_associative(const struct peet_sim_tally *t, unsigned width, doub
         double from = k ? (double)(1u << (k - 1)) : 0, to = k ? (double)(1u << k) - 1 : 0, chance = 0;
         int parts = to - from < PARTS ? (int)(to - from) + 1 : PARTS;
         for (int i = 0; i < parts; i++)
-            chance += survives(parts == 1 ? from : floor(from + (to - from) * i / (parts - 1) + 0.5), sets, ways) / parts;
+            chance +=
+                survives(parts == 1 ? from : floor(from + (to - from) * i / (parts - 1) + 0.5), sets, ways) / parts;
         hits += chance * (double)t->reuse[width][k];
     }
     return t->references ? hits / (double)t->references : 0;

@@ -1,23 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams of references that have a signature: the paper's generator (Weinberg and Snavely, "Chameleon", sections 4 and 5), with all
- * widths watched.
+ * Streams of references that have a signature: the paper's generator (Weinberg and Snavely, "Chameleon", sections 4 and
+ * 5), with all widths watched.
  *
- * A reference is made in two steps.  First the block of 512 bytes: a reuse distance is drawn, and the block that stands so deep in the LRU
- * stack is taken.  Then the word in it: at each of the seven halvings, the half that was referenced last or the other one, by the
- * signature's alpha for this reuse distance.
+ * A reference is made in two steps.  First the block of 512 bytes: a reuse distance is drawn, and the block that stands
+ * so deep in the LRU stack is taken.  Then the word in it: at each of the seven halvings, the half that was referenced
+ * last or the other one, by the signature's alpha for this reuse distance.
  *
  * The stream made so far is observed by the same surface that observes programs.  Whatever is drawn, a reuse distance
- * or a half, is drawn by its share in the signature and by what the stream still lacks of it within the next WINDOW references.  That
- * is what compensates for cold misses, for depths that are not there yet, and for elements that are used up.
+ * or a half, is drawn by its share in the signature and by what the stream still lacks of it within the next WINDOW
+ * references.  That is what compensates for cold misses, for depths that are not there yet, and for elements that are
+ * used up.
  */
 #include "locality.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW = 2000, SLOTS = 1 << 20, WORDS = 128, NONE = 0, ONCE_WIDTHS = 4 /* widths of 512 to 64 bytes */, MOST_AGAIN = 31,
-    CANDIDATES = 2 };
+enum {
+    WINDOW = 2000,
+    SLOTS = 1 << 20,
+    WORDS = 128,
+    NONE = 0,
+    ONCE_WIDTHS = 4 /* widths of 512 to 64 bytes */,
+    MOST_AGAIN = 31,
+    CANDIDATES = 2
+};
 
 static const double NOTHING = -1e300;
 
@@ -175,8 +183,8 @@ static int has_free(const struct maker *m, uint32_t block, unsigned node, unsign
     return 0;
 }
 
-/* How much nearer to the aim the stream comes if the next reference finds its line of this width in this bucket: it adds one to the hits of all
- * caches of at least that depth. */
+/* How much nearer to the aim the stream comes if the next reference finds its line of this width in this bucket: it
+ * adds one to the hits of all caches of at least that depth. */
 static void gains(struct maker *m)
 {
     for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
@@ -193,7 +201,8 @@ static void gains(struct maker *m)
 }
 
 /* The best that words under a node can gain, from its own width on; less than NOTHING: there is none. */
-static double best(struct maker *m, uint32_t block, const uint8_t *bucket, unsigned node, unsigned width, unsigned last, double *value)
+static double best(struct maker *m, uint32_t block, const uint8_t *bucket, unsigned node, unsigned width, unsigned last,
+    double *value)
 {
     double gain = m->gain[width][bucket[node]];
     if (width == last) {
@@ -204,7 +213,8 @@ static double best(struct maker *m, uint32_t block, const uint8_t *bucket, unsig
         value[node] = 0;
         return 0;
     }
-    double a = best(m, block, bucket, 2 * node, width + 1, last, value), b = best(m, block, bucket, 2 * node + 1, width + 1, last, value);
+    double a = best(m, block, bucket, 2 * node, width + 1, last, value),
+           b = best(m, block, bucket, 2 * node + 1, width + 1, last, value);
     value[node] = gain + (a > b ? a : b);
     return value[node];
 }
@@ -212,8 +222,10 @@ static double best(struct maker *m, uint32_t block, const uint8_t *bucket, unsig
 /* A half of a node, by the signature's alpha.  Returns: the node */
 static unsigned by_alpha(struct maker *m, uint32_t block, unsigned node, unsigned width, unsigned bucket)
 {
-    int half = peet_sim_surface_half(m->surface, (uint64_t)block * 512, node), same = half >= 0 && bucket != PEET_SIM_COLD;
-    unsigned next = 2 * node + (same ? (unsigned)half ^ (uniform(m) >= m->alpha[width][bucket]) : (unsigned)below(m, 2));
+    int half = peet_sim_surface_half(m->surface, (uint64_t)block * 512, node),
+        same = half >= 0 && bucket != PEET_SIM_COLD;
+    unsigned next =
+        2 * node + (same ? (unsigned)half ^ (uniform(m) >= m->alpha[width][bucket]) : (unsigned)below(m, 2));
     return m->options->once && !has_free(m, block, next, width + 1) ? next ^ 1 : next;
 }
 
@@ -284,7 +296,8 @@ static int observe(struct maker *m, uint64_t address)
     return 0;
 }
 
-/* The latest step is referenced once more, if what it lacks says so: references within the newest line of the narrowest width that counts. */
+/* The latest step is referenced once more, if what it lacks says so: references within the newest line of the narrowest
+ * width that counts. */
 static int again(struct maker *m)
 {
     unsigned width = m->options->once ? ONCE_WIDTHS - 1 : PEET_SIM_WIDTHS - 1;
@@ -330,16 +343,23 @@ static void aims(struct maker *m, const struct peet_cli_signature *s)
     }
     for (unsigned h = 0; h < PEET_SIM_HALVINGS; h++)
         for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++)
-            m->alpha[h][k] = counts && k < PEET_SIM_COLD && s->tally.reuse[h][k] ? (double)s->tally.same[h][k] / (double)s->tally.reuse[h][k] : s->alphas[h];
+            m->alpha[h][k] = counts && k < PEET_SIM_COLD && s->tally.reuse[h][k]
+                ? (double)s->tally.same[h][k] / (double)s->tally.reuse[h][k]
+                : s->alphas[h];
 }
 
-int peet_cli_seed_make(const struct peet_cli_signature *signature, const struct peet_cli_seed_options *options, struct peet_cli_seed *out, struct peet_error *error)
+int peet_cli_seed_make(const struct peet_cli_signature *signature, const struct peet_cli_seed_options *options,
+    struct peet_cli_seed *out, struct peet_error *error)
 {
-    struct maker m = {.options = options, .seed = out, .random = options->random * 0x9e3779b97f4a7c15u | 1, .limit = options->blocks ? options->blocks : 1u << 19};
+    struct maker m = {.options = options,
+        .seed = out,
+        .random = options->random * 0x9e3779b97f4a7c15u | 1,
+        .limit = options->blocks ? options->blocks : 1u << 19};
     int status = 0;
     memset(out, 0, sizeof(*out));
     if (options->length < 1 || options->length > 1ull << 32)
-        return peet_error_set(error, PEET_ELIMIT, "a stream has 1 to 2^32 references, not %llu", (unsigned long long)options->length);
+        return peet_error_set(error, PEET_ELIMIT, "a stream has 1 to 2^32 references, not %llu",
+            (unsigned long long)options->length);
     if (m.limit > 1u << 19)
         return peet_error_set(error, PEET_ELIMIT, "a stream has at most %u blocks of 512 bytes", 1u << 19);
     m.surface = peet_sim_surface_new();

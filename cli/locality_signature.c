@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signatures of locality: files that hold numbers alone, no code and no addresses; see locality.h and docs/LOCALITY.md. */
+/* Signatures of locality: files that hold numbers alone, no code and no addresses; see locality.h and docs/LOCALITY.md.
+ */
 #include "locality.h"
 
 #include <errno.h>
@@ -51,7 +52,8 @@ static int rates(const json_t *file, const char *key, double *out, size_t n, con
     return 0;
 }
 
-static int counts(const json_t *list, uint64_t *out, size_t n, const char *name, const char *key, size_t row, struct peet_error *error)
+static int counts(const json_t *list, uint64_t *out, size_t n, const char *name, const char *key, size_t row,
+    struct peet_error *error)
 {
     if (!json_is_array(list) || json_array_size(list) != n)
         return peet_error_set(error, PEET_EFORMAT, "%s: \"%s\"[%zu] is not a list of %zu counts", name, key, row, n);
@@ -72,22 +74,26 @@ static int check_tally(const struct peet_sim_tally *t, const char *name, struct 
         for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++)
             sum += t->reuse[w][k];
         if (sum != t->references)
-            return peet_error_set(error, PEET_EFORMAT, "%s: \"reuse\" of %u bytes adds up to %llu, not to %llu \"references\"", name,
+            return peet_error_set(error, PEET_EFORMAT,
+                "%s: \"reuse\" of %u bytes adds up to %llu, not to %llu \"references\"", name,
                 peet_sim_bytes_of_width(w), (unsigned long long)sum, (unsigned long long)t->references);
         for (unsigned k = 0; w && k < PEET_SIM_DEPTHS; k++)
             if (peet_sim_hits(t, w, k) > peet_sim_hits(t, w - 1, k))
-                return peet_error_set(error, PEET_EFORMAT, "%s: not monotone: %u lines of %u bytes hit more often than as many of %u", name, 1u << k,
+                return peet_error_set(error, PEET_EFORMAT,
+                    "%s: not monotone: %u lines of %u bytes hit more often than as many of %u", name, 1u << k,
                     peet_sim_bytes_of_width(w), peet_sim_bytes_of_width(w - 1));
         for (unsigned k = 0; w < PEET_SIM_HALVINGS && k < PEET_SIM_COLD; k++)
             if (t->same[w][k] > t->reuse[w][k])
-                return peet_error_set(error, PEET_EFORMAT, "%s: \"same\"[%u][%u] is more than \"reuse\"[%u][%u]", name, w, k, w, k);
+                return peet_error_set(error, PEET_EFORMAT, "%s: \"same\"[%u][%u] is more than \"reuse\"[%u][%u]", name,
+                    w, k, w, k);
     }
     return 0;
 }
 
 static int read_tally(const json_t *node, const char *name, struct peet_sim_tally *out, struct peet_error *error)
 {
-    const json_t *reuse = json_object_get(node, "reuse"), *same = json_object_get(node, "same"), *references = json_object_get(node, "references");
+    const json_t *reuse = json_object_get(node, "reuse"), *same = json_object_get(node, "same"),
+                 *references = json_object_get(node, "references");
     int status = 0;
     memset(out, 0, sizeof(*out));
     if (!json_is_integer(references) || json_integer_value(references) <= 0)
@@ -105,7 +111,8 @@ static int read_tally(const json_t *node, const char *name, struct peet_sim_tall
 }
 
 /* The 24 numbers say the same as the counts. */
-static int agree(const struct peet_cli_signature *file, const struct peet_cli_signature *counted, const char *name, struct peet_error *error)
+static int agree(const struct peet_cli_signature *file, const struct peet_cli_signature *counted, const char *name,
+    struct peet_error *error)
 {
     for (unsigned k = 0; k < PEET_SIM_DEPTHS; k++)
         if (fabs(file->reuse_cdf[k] - counted->reuse_cdf[k]) > ROUNDING)
@@ -129,14 +136,17 @@ static void points_alone(struct peet_cli_signature *s)
     s->tally.reuse[0][PEET_SIM_BEYOND] = million - before;
 }
 
-static int read_signature(const json_t *file, const char *name, struct peet_cli_signature *out, struct peet_error *error)
+static int read_signature(const json_t *file, const char *name, struct peet_cli_signature *out,
+    struct peet_error *error)
 {
     const char *format = json_string_value(json_object_get(file, "format"));
-    const json_t *version = json_object_get(file, "version"), *line = json_object_get(file, "line_bytes"), *node = json_object_get(file, "counts");
+    const json_t *version = json_object_get(file, "version"), *line = json_object_get(file, "line_bytes"),
+                 *node = json_object_get(file, "counts");
     int status;
     memset(out, 0, sizeof(*out));
     if (!format || strcmp(format, FORMAT) != 0)
-        return peet_error_set(error, PEET_EFORMAT, "%s: this is no signature of locality: \"format\" is not \"%s\"", name, FORMAT);
+        return peet_error_set(error, PEET_EFORMAT, "%s: this is no signature of locality: \"format\" is not \"%s\"",
+            name, FORMAT);
     if (!json_is_integer(version) || json_integer_value(version) != PEET_CLI_SIGNATURE_VERSION)
         return peet_error_set(error, PEET_EVERSION, "%s: a signature of version %lld; this peet reads version %d", name,
             json_is_integer(version) ? (long long)json_integer_value(version) : -1, PEET_CLI_SIGNATURE_VERSION);
@@ -147,7 +157,8 @@ static int read_signature(const json_t *file, const char *name, struct peet_cli_
         return status;
     for (unsigned k = 1; k < PEET_SIM_DEPTHS; k++)
         if (out->reuse_cdf[k] < out->reuse_cdf[k - 1])
-            return peet_error_set(error, PEET_EFORMAT, "%s: not monotone: \"reuse_cdf\"[%u] is less than the one before", name, k);
+            return peet_error_set(error, PEET_EFORMAT,
+                "%s: not monotone: \"reuse_cdf\"[%u] is less than the one before", name, k);
     if (!node) {
         points_alone(out);
         return 0;
@@ -163,7 +174,8 @@ static int read_signature(const json_t *file, const char *name, struct peet_cli_
     return 0;
 }
 
-int peet_cli_signature_parse(const char *text, size_t bytes, const char *name, struct peet_cli_signature *out, struct peet_error *error)
+int peet_cli_signature_parse(const char *text, size_t bytes, const char *name, struct peet_cli_signature *out,
+    struct peet_error *error)
 {
     json_error_t where;
     json_t *file = json_loadb(text, bytes, 0, &where);
@@ -177,8 +189,9 @@ int peet_cli_signature_parse(const char *text, size_t bytes, const char *name, s
 /* A part of a run's results. */
 static const json_t *find_part(const json_t *locality, const char *part)
 {
-    static const struct { const char *prefix, *list; int by_name; } lists[] = {
-        { "context=", "contexts", 0 }, { "window=", "windows", 0 }, { "function=", "functions", 1 }, { "structure=", "structures", 1 } };
+    static const struct { const char *prefix, *list; int by_name;
+    } lists[] = {{"context=", "contexts", 0}, {"window=", "windows", 0}, {"function=", "functions", 1},
+        {"structure=", "structures", 1}};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         const json_t *list = json_object_get(locality, lists[i].list), *one;
         size_t length = strlen(lists[i].prefix), k;
@@ -187,8 +200,9 @@ static const json_t *find_part(const json_t *locality, const char *part)
         json_array_foreach((json_t *)list, k, one) {
             const char *name = json_string_value(json_object_get(one, "name"));
             const json_t *context = json_object_get(one, "context");
-            if (lists[i].by_name ? name && strcmp(name, part + length) == 0
-                                 : strtoll(part + length, NULL, 10) == (context ? json_integer_value(context) : (json_int_t)k))
+            if (lists[i].by_name
+                    ? name && strcmp(name, part + length) == 0
+                    : strtoll(part + length, NULL, 10) == (context ? json_integer_value(context) : (json_int_t)k))
                 return one;
         }
         return NULL;
@@ -207,16 +221,23 @@ static int read_folder(const char *path, const char *part, struct peet_cli_signa
     if (!stats)
         return peet_error_set(error, PEET_EFORMAT, "%s: %s", name, where.text);
     const json_t *locality = json_object_get(stats, "locality"), *node = locality ? find_part(locality, part) : NULL;
-    int status = !locality ? peet_error_set(error, PEET_ENOTFOUND, "%s: the run was not observed by locality; \"peet run --observe locality -d %s -- PROG\" does it", name, path)
-        : !node ? peet_error_set(error, PEET_ENOTFOUND, "%s: the run has no part \"%s\"; parts are run, merged, context=N, window=N, function=NAME, structure=NAME", name, part)
-                : read_tally(node, name, &tally, error);
+    int status = !locality
+        ? peet_error_set(error, PEET_ENOTFOUND,
+              "%s: the run was not observed by locality; \"peet run --observe locality -d %s -- PROG\" does it", name,
+              path)
+        : !node
+        ? peet_error_set(error, PEET_ENOTFOUND,
+              "%s: the run has no part \"%s\"; parts are run, merged, context=N, window=N, function=NAME, structure=NAME",
+              name, part)
+        : read_tally(node, name, &tally, error);
     if (!status)
         peet_cli_signature_of(&tally, out);
     json_decref(stats);
     return status;
 }
 
-int peet_cli_signature_read(const char *path, const char *part, struct peet_cli_signature *out, struct peet_error *error)
+int peet_cli_signature_read(const char *path, const char *part, struct peet_cli_signature *out,
+    struct peet_error *error)
 {
     struct stat about;
     if (stat(path, &about) != 0)
@@ -224,7 +245,8 @@ int peet_cli_signature_read(const char *path, const char *part, struct peet_cli_
     if (S_ISDIR(about.st_mode))
         return read_folder(path, part ? part : "run", out, error);
     if (part)
-        return peet_error_set(error, PEET_EINVALID, "%s: only the results of a run have parts; this is a signature", path);
+        return peet_error_set(error, PEET_EINVALID, "%s: only the results of a run have parts; this is a signature",
+            path);
     json_error_t where;
     json_t *file = json_load_file(path, 0, &where);
     if (!file)
@@ -246,7 +268,8 @@ static json_t *list_of(const uint64_t *values, size_t n)
 
 json_t *peet_cli_signature_json(const struct peet_cli_signature *s)
 {
-    json_t *cdf = json_array(), *alphas = json_array(), *reuse = json_array(), *same = json_array(), *depths = json_array(), *widths = json_array();
+    json_t *cdf = json_array(), *alphas = json_array(), *reuse = json_array(), *same = json_array(),
+           *depths = json_array(), *widths = json_array();
     for (unsigned k = 0; k < PEET_SIM_DEPTHS; k++) {
         json_array_append_new(cdf, json_real(s->reuse_cdf[k]));
         json_array_append_new(depths, json_integer(1 << k));
@@ -259,11 +282,12 @@ json_t *peet_cli_signature_json(const struct peet_cli_signature *s)
         json_array_append_new(reuse, list_of(s->tally.reuse[w], PEET_SIM_BUCKETS));
         json_array_append_new(widths, json_integer(peet_sim_bytes_of_width(w)));
     }
-    json_t *file = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o}", "format", FORMAT, "version", PEET_CLI_SIGNATURE_VERSION, "line_bytes", 512,
-        "depths_lines", depths, "reuse_cdf", cdf, "alphas", alphas);
+    json_t *file = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o}", "format", FORMAT, "version", PEET_CLI_SIGNATURE_VERSION,
+        "line_bytes", 512, "depths_lines", depths, "reuse_cdf", cdf, "alphas", alphas);
     if (file && s->has_counts)
-        json_object_set_new(file, "counts", json_pack("{s:I, s:o, s:o, s:o}", "references", (json_int_t)s->tally.references, "widths_bytes", widths,
-            "reuse", reuse, "same", same));
+        json_object_set_new(file, "counts",
+            json_pack("{s:I, s:o, s:o, s:o}", "references", (json_int_t)s->tally.references, "widths_bytes", widths,
+                "reuse", reuse, "same", same));
     else {
         json_decref(reuse);
         json_decref(same);
@@ -272,7 +296,8 @@ json_t *peet_cli_signature_json(const struct peet_cli_signature *s)
     return file;
 }
 
-int peet_cli_write_whole(const char *path, int (*write)(FILE *out, const void *what), const void *what, struct peet_error *error)
+int peet_cli_write_whole(const char *path, int (*write)(FILE *out, const void *what), const void *what,
+    struct peet_error *error)
 {
     char temporary[PATH_MAX];
     if (strcmp(path, "-") == 0)

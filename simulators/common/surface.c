@@ -103,7 +103,8 @@ V3 static inline unsigned nth_v3(uint64_t word, int32_t n)
 #endif
 
 /**
- * Marks with nothing left move on, behind the next live slots.  Where `sure` was, there is the line of just the mark's distance now.
+ * Marks with nothing left move on, behind the next live slots.  Where `sure` was, there is the line of just the mark's
+ * distance now.
  * @due: a bit for each
  */
 static inline __attribute__((always_inline)) void move_marks(struct peet__sim_stack *s, unsigned due, int v3)
@@ -180,8 +181,8 @@ static unsigned bucket_of(const struct peet__sim_stack *s, int32_t slot)
     return mark < MARKS && slot < s->sure[mark] ? bucket_between(s, slot, mark, s->left[mark]) : FIRST_DEPTH + mark;
 }
 
-/** A line of this slot (negative: none) becomes the newest behind the front.  Returns: the slot's bucket; *out_due: marks that have to
- *  move, a bit for each */
+/** A line of this slot (negative: none) becomes the newest behind the front.  Returns: the slot's bucket; *out_due:
+ * marks that have to move, a bit for each */
 static inline unsigned pass_plain(struct peet__sim_stack *s, int32_t slot, unsigned *out_due)
 {
     unsigned bucket = bucket_of(s, slot);
@@ -291,8 +292,8 @@ static void begin_slots(struct peet__sim_stack *s, uint32_t n)
     set_marks(s, (int32_t)n);
 }
 
-/** Slots are used up: invariant 6.  There is room for several times as many as are left, so that few are moved for a reference; slots of
- *  a small working set stay in the processor's cache. */
+/** Slots are used up: invariant 6.  There is room for several times as many as are left, so that few are moved for a
+ * reference; slots of a small working set stay in the processor's cache. */
 static __attribute__((noinline)) void renumber(struct peet_sim_surface *surface, unsigned width)
 {
     struct peet__sim_stack *s = &surface->stacks[width];
@@ -325,9 +326,10 @@ static inline unsigned not_there(const struct peet_sim_surface *surface, struct 
     return surface->bursts ? PEET_SIM_UNSEEN + bits(s->lines - 1) : PEET_SIM_COLD;
 }
 
-/** A line that was not in the front is there now, and @oldest, if it is one, has left it.  Returns: the line's bucket */
-static inline __attribute__((always_inline)) unsigned pass(struct peet_sim_surface *surface, unsigned width, uint32_t *last,
-    uint32_t oldest, int v3)
+/** A line that was not in the front is there now, and @oldest, if it is one, has left it.  Returns: the line's bucket
+ */
+static inline __attribute__((always_inline)) unsigned pass(struct peet_sim_surface *surface, unsigned width,
+    uint32_t *last, uint32_t oldest, int v3)
 {
     struct peet__sim_stack *s = &surface->stacks[width];
     uint32_t was;
@@ -366,13 +368,15 @@ static inline __attribute__((always_inline)) unsigned pass(struct peet_sim_surfa
     return bucket;
 }
 
-static __attribute__((noinline)) unsigned come_back_plain(struct peet_sim_surface *s, unsigned width, uint32_t *last, uint32_t oldest)
+static __attribute__((noinline)) unsigned come_back_plain(struct peet_sim_surface *s, unsigned width, uint32_t *last,
+    uint32_t oldest)
 {
     return pass(s, width, last, oldest, 0);
 }
 
 #ifdef __x86_64__
-V3 static __attribute__((noinline)) unsigned come_back_v3(struct peet_sim_surface *s, unsigned width, uint32_t *last, uint32_t oldest)
+V3 static __attribute__((noinline)) unsigned come_back_v3(struct peet_sim_surface *s, unsigned width, uint32_t *last,
+    uint32_t oldest)
 {
     return pass(s, width, last, oldest, 1);
 }
@@ -460,8 +464,8 @@ static inline __attribute__((always_inline)) unsigned changed(struct peet__sim_r
 }
 
 /** A reference at one width at which it is not on top.  @other: a bit for each halving, see changed() */
-static inline __attribute__((always_inline)) void step(struct peet_sim_surface *s, struct peet__sim_record *r, const unsigned w, unsigned leaf,
-    unsigned other, struct peet_sim_tally *tally, struct peet_sim_found *found, int v3)
+static inline __attribute__((always_inline)) void step(struct peet_sim_surface *s, struct peet__sim_record *r,
+    const unsigned w, unsigned leaf, unsigned other, struct peet_sim_tally *tally, struct peet_sim_found *found, int v3)
 {
     static const uint8_t bucket_in_front[PEET_SIM_FRONT] = { 0, 1, 2, 2, 3, 3, 3, 3 };
     struct peet__sim_stack *k = &s->stacks[w];
@@ -485,8 +489,8 @@ static inline __attribute__((always_inline)) void step(struct peet_sim_surface *
         found->bucket[w] = (uint8_t)bucket;
 }
 
-static inline __attribute__((always_inline)) int body(struct peet_sim_surface *s, uint64_t address, struct peet_sim_tally *tally,
-    struct peet_sim_found *found, int v3)
+static inline __attribute__((always_inline)) int body(struct peet_sim_surface *s, uint64_t address,
+    struct peet_sim_tally *tally, struct peet_sim_found *found, int v3)
 {
     struct peet__sim_record *r = s->record;
     unsigned leaf = address >> 2 & 127, other;
@@ -532,7 +536,8 @@ V3 static int touch_v3(struct peet_sim_surface *s, uint64_t address, struct peet
 }
 #endif
 
-int peet_sim_surface_find(struct peet_sim_surface *s, uint64_t address, struct peet_sim_tally *tally, struct peet_sim_found *out_found)
+int peet_sim_surface_find(struct peet_sim_surface *s, uint64_t address, struct peet_sim_tally *tally,
+    struct peet_sim_found *out_found)
 {
     return body(s, address, tally, out_found, 0) < 0 ? -1 : 0;
 }
@@ -552,7 +557,8 @@ static unsigned where(const struct peet_sim_surface *s, unsigned width, uint32_t
     return bits(at);
 }
 
-void peet_sim_surface_where(struct peet_sim_surface *s, uint64_t address, unsigned last_width, uint8_t out[PEET_SIM_NODES])
+void peet_sim_surface_where(struct peet_sim_surface *s, uint64_t address, unsigned last_width,
+    uint8_t out[PEET_SIM_NODES])
 {
     const struct peet__sim_record *r = peet_sim_linemap_get(&s->records, address >> PEET_SIM_WIDEST_SHIFT);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose a reference is: a tally for each context, and if it is asked for, for each function and data structure of it. */
+/* Whose a reference is: a tally for each context, and if it is asked for, for each function and data structure of it.
+ */
 #include "sampled.h"
 
 #include <stdlib.h>
@@ -12,7 +13,8 @@ struct entry {
     UT_hash_handle hh;
 };
 
-struct locality_part *locality__part(struct locality *self, struct locality_key key, const struct peet_function *function)
+struct locality_part *locality__part(struct locality *self, struct locality_key key,
+    const struct peet_function *function)
 {
     struct entry *head = self->parts, *e;
     unsigned before;
@@ -46,9 +48,10 @@ struct locality_part *locality__part(struct locality *self, struct locality_key 
     return &e->part;
 }
 
-struct peet_sim_tally *locality__attribute(struct locality *self, struct locality_ref *ref, const struct peet_block *block, uint32_t context, uint64_t address)
+struct peet_sim_tally *locality__attribute(struct locality *self, struct locality_ref *ref,
+    const struct peet_block *block, uint32_t context, uint64_t address)
 {
-    struct locality_key key = { context, LOCALITY_NOBODY, LOCALITY_NOBODY, self->sampler ? block->id : LOCALITY_NOBODY };
+    struct locality_key key = {context, LOCALITY_NOBODY, LOCALITY_NOBODY, self->sampler ? block->id : LOCALITY_NOBODY};
     struct peet_data_object object = { address, 0, 0 };
     struct locality_part *part;
 
@@ -68,7 +71,8 @@ struct peet_sim_tally *locality__attribute(struct locality *self, struct localit
     return ref->tally;
 }
 
-void locality__each_part(const struct locality *self, void (*visit)(void *arg, const struct locality_part *part), void *arg)
+void locality__each_part(const struct locality *self, void (*visit)(void *arg, const struct locality_part *part),
+    void *arg)
 {
     struct entry *head = self->parts;
 

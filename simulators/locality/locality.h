@@ -2,12 +2,12 @@
 /*
  * locality: how a program uses its memory, whatever the machine.  Cache surfaces (common/surface.h) for each software
  * context, for the merged stream, for functions, data structures and windows of time; reuse times, working set and
- * sharing of lines of one width.  module.c takes events, attribute.c finds the tally that a reference belongs to, lines.c keeps
- * what is asked of single lines, sampled.c estimates, report.c writes the results.
+ * sharing of lines of one width.  module.c takes events, attribute.c finds the tally that a reference belongs to,
+ * lines.c keeps what is asked of single lines, sampled.c estimates, report.c writes the results.
  *
- * STREAMS.  Each software context has LRU stacks of its own, as a processor with private caches would.  The merged stream
- * is that of all contexts in the order of simulated time, as a shared cache would see it.
- * REFERENCES.  A reference belongs to the lines of its first byte.  A read-modify-write is two references, a string instruction as
+ * STREAMS.  Each software context has LRU stacks of its own, as a processor with private caches would.  The merged
+ * stream is that of all contexts in the order of simulated time, as a shared cache would see it. REFERENCES.  A
+ * reference belongs to the lines of its first byte.  A read-modify-write is two references, a string instruction as
  * many as it has elements, a prefetch none: the same as `counts,convention=plain` has.
  */
 #ifndef PEET_LOCALITY_H
@@ -26,7 +26,8 @@ struct locality_key { uint32_t context, function, data, block; };
 /** What bursts tell of a stream: each reference counts as often as it stands for others (sampled.h). */
 struct locality_estimate {
     double references, reuse[PEET_SIM_WIDTHS][PEET_SIM_BUCKETS], same[PEET_SIM_HALVINGS][PEET_SIM_BUCKETS];
-    double unseen[PEET_SIM_WIDTHS][PEET_SIM_MEETINGS - PEET_SIM_UNSEEN]; /* first references of a burst, by lines before */
+    double unseen[PEET_SIM_WIDTHS]
+                 [PEET_SIM_MEETINGS - PEET_SIM_UNSEEN]; /* first references of a burst, by lines before */
 };
 
 /** References of one context, function and structure. */
@@ -121,11 +122,14 @@ void locality__see_window(struct locality *self);
 
 /* ---- attribute.c */
 /** The tally of a reference; never NULL (after a failure it is anyone's). */
-struct peet_sim_tally *locality__attribute(struct locality *self, struct locality_ref *ref, const struct peet_block *block, uint32_t context, uint64_t address);
+struct peet_sim_tally *locality__attribute(struct locality *self, struct locality_ref *ref,
+    const struct peet_block *block, uint32_t context, uint64_t address);
 /** The part of all references of a context; NULL: no memory */
-struct locality_part *locality__part(struct locality *self, struct locality_key key, const struct peet_function *function);
+struct locality_part *locality__part(struct locality *self, struct locality_key key,
+    const struct peet_function *function);
 /** Calls @visit for each part. */
-void locality__each_part(const struct locality *self, void (*visit)(void *arg, const struct locality_part *part), void *arg);
+void locality__each_part(const struct locality *self, void (*visit)(void *arg, const struct locality_part *part),
+    void *arg);
 /** The sum of all that match, LOCALITY_NOBODY matching all; settled, and if it is sampled, an estimate */
 void locality__sum(struct locality *self, struct locality_key key, struct peet_sim_tally *out_sum);
 void locality__parts_free(struct locality *self);

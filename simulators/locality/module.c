@@ -7,16 +7,18 @@
 #include <string.h>
 
 static const struct peet_param params[] = {
-    { "functions", PEET_PARAM_BOOL, "", "off", "", "a surface for each function" },
-    { "structures", PEET_PARAM_BOOL, "", "off", "", "a surface for each data structure" },
-    { "merged", PEET_PARAM_BOOL, "", "on", "", "where there are several contexts: the surface of their merged stream" },
-    { "windows", PEET_PARAM_BOOL, "", "on", "", "surfaces of windows of time: 32 to 64 of equal length" },
-    { "lines", PEET_PARAM_BOOL, "", "on", "", "reuse times, working set and sharing of lines of the width `line`" },
-    { "line", PEET_PARAM_SIZE, "bytes", "64", "4..4096", "a power of two" },
-    { "top", PEET_PARAM_U64, "", "50", "1..100000", "so many functions and structures, those with most references, are written" },
-    { "mode", PEET_PARAM_ENUM, "", "exact", "exact|sampled", "sampled: estimates, at little cost, and no `lines`" },
-    { "one_of", PEET_PARAM_U64, "references", "128", "1..65536", "sampled: of so many in a long run one is observed; 1: all" },
-    { 0 },
+    {"functions", PEET_PARAM_BOOL, "", "off", "", "a surface for each function"},
+    {"structures", PEET_PARAM_BOOL, "", "off", "", "a surface for each data structure"},
+    {"merged", PEET_PARAM_BOOL, "", "on", "", "where there are several contexts: the surface of their merged stream"},
+    {"windows", PEET_PARAM_BOOL, "", "on", "", "surfaces of windows of time: 32 to 64 of equal length"},
+    {"lines", PEET_PARAM_BOOL, "", "on", "", "reuse times, working set and sharing of lines of the width `line`"},
+    {"line", PEET_PARAM_SIZE, "bytes", "64", "4..4096", "a power of two"},
+    {"top", PEET_PARAM_U64, "", "50", "1..100000",
+        "so many functions and structures, those with most references, are written"},
+    {"mode", PEET_PARAM_ENUM, "", "exact", "exact|sampled", "sampled: estimates, at little cost, and no `lines`"},
+    {"one_of", PEET_PARAM_U64, "references", "128", "1..65536",
+        "sampled: of so many in a long run one is observed; 1: all"},
+    {0},
 };
 enum { FUNCTIONS, STRUCTURES, MERGED, WINDOWS, LINES, LINE, TOP, MODE, ONE_OF };
 enum { FIRST_WINDOW = 1 << 18 };
@@ -221,7 +223,9 @@ static __attribute__((noinline)) struct locality_context *make_context(struct lo
         if (self->sampler)
             locality__sampled_shared(self);
         else
-            locality__sum(self, (struct locality_key){ LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY }, &self->shared);
+            locality__sum(self,
+                (struct locality_key){LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY},
+                &self->shared);
         if (!self->merged) {
             locality__no_memory(self);
             return NULL;
@@ -240,8 +244,8 @@ static __attribute__((noinline)) struct locality_context *make_context(struct lo
 
 /* --------------------------------------------------------------------------------------------- references */
 
-static inline __attribute__((always_inline)) void reference(struct locality *self, struct locality_context *c, struct locality_ref *ref,
-    const struct peet_block *block, uint32_t context, uint64_t address)
+static inline __attribute__((always_inline)) void reference(struct locality *self, struct locality_context *c,
+    struct locality_ref *ref, const struct peet_block *block, uint32_t context, uint64_t address)
 {
     struct peet_sim_tally *tally;
 
@@ -268,8 +272,8 @@ static inline __attribute__((always_inline)) void reference(struct locality *sel
 }
 
 /** Ranges and conditional references. */
-static __attribute__((noinline)) void irregular(struct locality *self, struct locality_context *c, struct locality_plan *plan,
-    const struct peet_block_event *event)
+static __attribute__((noinline)) void irregular(struct locality *self, struct locality_context *c,
+    struct locality_plan *plan, const struct peet_block_event *event)
 {
     const struct peet_block *block = event->block;
     uint32_t n = 0;
@@ -277,7 +281,8 @@ static __attribute__((noinline)) void irregular(struct locality *self, struct lo
     for (uint32_t i = 0; i < block->nrefs; i++) {
         if (block->refs[i].kind == PEET_REF_PREFETCH)
             continue;
-        for (struct peet_ref_iter it = peet_ref_begin(&block->refs[i], event->values); it.count; it.count--, it.address += (uint64_t)it.step) {
+        for (struct peet_ref_iter it = peet_ref_begin(&block->refs[i], event->values); it.count;
+            it.count--, it.address += (uint64_t)it.step) {
             reference(self, c, &plan->refs[n], block, event->context, it.address);
             self->references += 1u + plan->refs[n].modify;
         }
@@ -345,7 +350,8 @@ static uint64_t block(void *arg, unsigned hw, const struct peet_block_event *eve
     return 0;
 }
 
-static uint64_t blocks(void *arg, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done)
+static uint64_t blocks(void *arg, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now,
+    uint64_t until, size_t *out_done)
 {
     (void)hw;
     (void)now;
@@ -356,10 +362,12 @@ static uint64_t blocks(void *arg, unsigned hw, const struct peet_block_event *ev
     return 0;
 }
 
-static uint64_t loop(void *arg, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
+static uint64_t loop(void *arg, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until,
+    uint64_t *out_turns)
 {
     enum { ROOM = 256 };
-    uint64_t room[ROOM], *values = event->block->nvalues <= ROOM ? room : malloc(event->block->nvalues * sizeof *values);
+    uint64_t room[ROOM],
+        *values = event->block->nvalues <= ROOM ? room : malloc(event->block->nvalues * sizeof *values);
     struct peet_block_event one = *event;
 
     (void)hw;
@@ -399,8 +407,9 @@ static uint64_t abstract(void *arg, unsigned hw, const struct peet_abstract_even
 
     (void)hw;
     (void)now;
-    if (self->structures && (event->type == PEET_ABSTRACT_ALLOC || event->type == PEET_ABSTRACT_FREE ||
-                                event->type == PEET_ABSTRACT_CONTEXT_START || event->type == PEET_ABSTRACT_CONTEXT_EXIT))
+    if (self->structures &&
+        (event->type == PEET_ABSTRACT_ALLOC || event->type == PEET_ABSTRACT_FREE ||
+            event->type == PEET_ABSTRACT_CONTEXT_START || event->type == PEET_ABSTRACT_CONTEXT_EXIT))
         self->epoch++;
     return 0;
 }
@@ -428,7 +437,8 @@ static int configured(void *arg)
     return self->sampler ? 0 : -1;
 }
 
-static int watch(void *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_watch **out_watch)
+static int watch(void *self, const struct peet_block *block, const uint64_t *values,
+    struct peet_direct_watch **out_watch)
 {
     (void)values;
     return locality__sampled_watch(self, block, out_watch);

@@ -2,15 +2,16 @@
 /*
  * Results.  Everything is counts, so that others can add them up; the terminal's table has rates.
  *
- * A tally: "references"; "reuse", for each width from 512 bytes down to 4 an array of 19 counts (within 1, 2, 4, … 65536 lines, beyond,
- * never before); "same", for each of the seven halvings an array of 18 counts.
+ * A tally: "references"; "reuse", for each width from 512 bytes down to 4 an array of 19 counts (within 1, 2, 4, …
+ * 65536 lines, beyond, never before); "same", for each of the seven halvings an array of 18 counts.
  */
 #include "sampled.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static void numbers(const struct peet_env *env, struct peet_stats *node, const char *key, const uint64_t *values, unsigned n)
+static void numbers(const struct peet_env *env, struct peet_stats *node, const char *key, const uint64_t *values,
+    unsigned n)
 {
     struct peet_stats *list = env->stats_array(env, node, key);
 
@@ -50,7 +51,8 @@ static void signature(const struct peet_env *env, struct peet_stats *node, const
     }
 }
 
-static void table(const struct peet_env *env, struct peet_stats *tables, const char *title, const struct peet_sim_tally *t)
+static void table(const struct peet_env *env, struct peet_stats *tables, const char *title,
+    const struct peet_sim_tally *t)
 {
     static const unsigned depths[] = { 0, 2, 4, 6, 8, 10, 12, 14, 16 };
     struct peet_stats *o = env->stats_object(env, tables, NULL), *list, *row;
@@ -69,7 +71,8 @@ static void table(const struct peet_env *env, struct peet_stats *tables, const c
         snprintf(text, sizeof text, "%u B", peet_sim_bytes_of_width(w));
         env->stats_string(env, row, NULL, text);
         for (unsigned i = 0; i < sizeof depths / sizeof *depths; i++) {
-            snprintf(text, sizeof text, "%.2f", t->references ? 100 * (double)peet_sim_hits(t, w, depths[i]) / (double)t->references : 0);
+            snprintf(text, sizeof text, "%.2f",
+                t->references ? 100 * (double)peet_sim_hits(t, w, depths[i]) / (double)t->references : 0);
             env->stats_string(env, row, NULL, text);
         }
     }
@@ -102,7 +105,8 @@ static void lines(const struct locality *self, const struct peet_env *env, struc
         env->stats_u64(env, one, "up_to_references", 1ull << b);
         env->stats_u64(env, one, "count", l->count[b]);
         /* Denning and Schwartz, CACM 15(3), 1972: the mean of min(reuse time, window) */
-        env->stats_f64(env, one, "working_set_lines", l->now ? (sum + (double)beyond * (double)(1ull << b)) / (double)l->now : 0);
+        env->stats_f64(env, one, "working_set_lines",
+            l->now ? (sum + (double)beyond * (double)(1ull << b)) / (double)l->now : 0);
     }
     o = env->stats_object(env, node, "sharing");
     env->stats_u64(env, o, "private_lines", s.private_lines);
@@ -162,12 +166,18 @@ static void by(struct locality *self, const struct peet_env *env, struct peet_st
         } else {
             const struct peet_data *data = env->data(env, r->id);
 
-            env->stats_string(env, one, "name", data->kind == PEET_DATA_STACK ? "(stack)" : data->kind == PEET_DATA_REST ? "(the rest)" : data->name);
+            env->stats_string(env, one, "name",
+                data->kind == PEET_DATA_STACK      ? "(stack)"
+                    : data->kind == PEET_DATA_REST ? "(the rest)"
+                                                   : data->name);
             env->stats_string(env, one, "type", data->type);
             env->stats_string(env, one, "file", data->file);
             env->stats_u64(env, one, "line", data->line);
         }
-        locality__sum(self, (struct locality_key){ LOCALITY_NOBODY, by_function ? r->id : LOCALITY_NOBODY, by_function ? LOCALITY_NOBODY : r->id, LOCALITY_NOBODY }, &t);
+        locality__sum(self,
+            (struct locality_key){LOCALITY_NOBODY, by_function ? r->id : LOCALITY_NOBODY,
+                by_function ? LOCALITY_NOBODY : r->id, LOCALITY_NOBODY},
+            &t);
         tally(env, one, &t);
     }
     free(rows.rows);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When bursts begin and end, how many references there were meanwhile, and what bursts tell of the run.  See sampled.h. */
+/* When bursts begin and end, how many references there were meanwhile, and what bursts tell of the run.  See sampled.h.
+ */
 #include "sampled.h"
 
 #include <peet/direct.h>
@@ -10,11 +11,12 @@ enum {
     SHORT = 1 << 12,
     MIDDLE = 1 << 15,
     LONG = 1 << 19,
-    MIDDLE_EVERY = 8,        /* bursts */
-    LONG_EVERY = 64,         /* the first one, and */
-    LONG_TOO = 12,           /* for short runs */
-    MEAN = (LONG + (LONG_EVERY / MIDDLE_EVERY - 1) * MIDDLE + (LONG_EVERY - LONG_EVERY / MIDDLE_EVERY) * SHORT) / LONG_EVERY,
-    SHARES = 16,             /* a block is asked again when it has made this part of a pause */
+    MIDDLE_EVERY = 8, /* bursts */
+    LONG_EVERY = 64,  /* the first one, and */
+    LONG_TOO = 12,    /* for short runs */
+    MEAN = (LONG + (LONG_EVERY / MIDDLE_EVERY - 1) * MIDDLE + (LONG_EVERY - LONG_EVERY / MIDDLE_EVERY) * SHORT) /
+        LONG_EVERY,
+    SHARES = 16, /* a block is asked again when it has made this part of a pause */
 };
 static const double GROWTH = 1.1; /* of pauses, so that short runs have bursts, too */
 
@@ -99,7 +101,8 @@ void locality__sampled_add(struct locality_estimate *to, const struct locality_e
 }
 
 /** Lines of each width that a stream has referenced, about. */
-static void see_footprint(const struct peet_sim_surface *surface, const struct locality_density *d, double lines[PEET_SIM_WIDTHS])
+static void see_footprint(const struct peet_sim_surface *surface, const struct locality_density *d,
+    double lines[PEET_SIM_WIDTHS])
 {
     for (unsigned w = 0; surface && w < PEET_SIM_WIDTHS; w++)
         if (d->lines[w] * (double)surface->blocks > lines[w])
@@ -162,7 +165,8 @@ static void distribution(const struct locality_estimate *e, unsigned w, double l
 }
 
 /** Sums are rounded, so that all add up; a narrow width never hits more often than a wider one. */
-static void tally_of(const struct locality_estimate *e, uint64_t references, const double *lines, struct peet_sim_tally *out)
+static void tally_of(const struct locality_estimate *e, uint64_t references, const double *lines,
+    struct peet_sim_tally *out)
 {
     uint64_t above[PEET_SIM_BUCKETS];
 
@@ -233,7 +237,8 @@ void locality__sampled_sum(struct locality *self, struct locality_key key, struc
     tally_of(&sum, share(self, sum.references, summing.all), lines, out_sum);
 }
 
-void locality__sampled_tally(const struct locality *self, const struct locality_estimate *e, int shared, struct peet_sim_tally *out)
+void locality__sampled_tally(const struct locality *self, const struct locality_estimate *e, int shared,
+    struct peet_sim_tally *out)
 {
     double lines[PEET_SIM_WIDTHS];
 

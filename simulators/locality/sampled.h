@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sampled surfaces.  All references are observed in *bursts*, none in the *pauses* between them, when peet takes blocks without calling anybody
- * (<peet/direct.h>).  Each burst has LRU stacks of its own and stands for all references since the one before it.
+ * Sampled surfaces.  All references are observed in *bursts*, none in the *pauses* between them, when peet takes blocks
+ * without calling anybody (<peet/direct.h>).  Each burst has LRU stacks of its own and stands for all references since
+ * the one before it.
  *
- *     burst  pause  burst   pause     burst    pause                    (pauses grow until one reference of `one_of` is observed)
+ *     burst  pause  burst   pause     burst    pause       (pauses grow until one reference of `one_of` is observed)
  *     [----]........[--]............[--]....................[--------]
  *
- * A reference to a line that the burst has not referenced before is *censored*: its reuse distance is at least the number of other lines
- * that came before it in the burst, and more is not known.  Kaplan and Meier's estimator (J. Am. Stat. Assoc. 53, 1958) gives the
- * distribution from such data: of the references that are known to be as far as a distance, the share that goes no farther.  What is farther
- * than any burst can tell is taken to be as far as there are lines: blocks of 512 bytes that were ever seen, with as many lines in each
- * as in the burst that has seen most.  Bursts are
- * of three lengths: many short ones for what is near and changes, few long ones for what is far.
+ * A reference to a line that the burst has not referenced before is *censored*: its reuse distance is at least the
+ * number of other lines that came before it in the burst, and more is not known.  Kaplan and Meier's estimator (J. Am.
+ * Stat. Assoc. 53, 1958) gives the distribution from such data: of the references that are known to be as far as a
+ * distance, the share that goes no farther.  What is farther than any burst can tell is taken to be as far as there are
+ * lines: blocks of 512 bytes that were ever seen, with as many lines in each as in the burst that has seen most. Bursts
+ * are of three lengths: many short ones for what is near and changes, few long ones for what is far.
  *
- * How often each block was executed is known exactly.  So what bursts tell is kept by block, and counts by how many references the
- * block has made: it does not matter that some phase of the program had more bursts than another one.
+ * How often each block was executed is known exactly.  So what bursts tell is kept by block, and counts by how many
+ * references the block has made: it does not matter that some phase of the program had more bursts than another one.
  */
 #ifndef PEET_LOCALITY_SAMPLED_H
 #define PEET_LOCALITY_SAMPLED_H
@@ -23,7 +24,8 @@
 
 struct peet_direct_watch;
 
-/** @one_of: in a long run one reference of so many is observed; 1: all, which is exact.  Returns: 0, or -1 without memory */
+/** @one_of: in a long run one reference of so many is observed; 1: all, which is exact.  Returns: 0, or -1 without
+ * memory */
 int locality__sampled_init(struct locality *self, uint64_t one_of);
 void locality__sampled_fini(struct locality *self);
 
@@ -44,12 +46,14 @@ void locality__sampled_add(struct locality_estimate *to, const struct locality_e
 /** Parts that match, together. */
 void locality__sampled_sum(struct locality *self, struct locality_key key, struct peet_sim_tally *out_sum);
 /** What an estimate says of the run, whose length is known. */
-void locality__sampled_tally(const struct locality *self, const struct locality_estimate *e, int shared, struct peet_sim_tally *out);
+void locality__sampled_tally(const struct locality *self, const struct locality_estimate *e, int shared,
+    struct peet_sim_tally *out);
 /** Bursts, and references that were observed. */
 uint64_t locality__sampled_bursts(const struct locality *self, uint64_t *out_observed);
 
 /** For struct peet_direct_observer. */
-int locality__sampled_watch(struct locality *self, const struct peet_block *block, struct peet_direct_watch **out_watch);
+int locality__sampled_watch(struct locality *self, const struct peet_block *block,
+    struct peet_direct_watch **out_watch);
 /** Turns of the block in a loop have passed in a pause: more of them may be taken. */
 void locality__sampled_turned(struct locality *self, const struct peet_block *block);
 int locality__sampled_due(struct locality *self, const struct peet_block *block);
