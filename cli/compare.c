@@ -15,17 +15,31 @@
 #include <uthash.h>
 
 enum what { INSTRUCTIONS, CALLS, EVENTS };
-enum { KEY_WHAT = 0x100, KEY_EFFORT, KEY_LIST, KEY_BAND, KEY_JSON, KEY_FUNCTIONS, CONTEXTS_MAX = 512, LISTED = 8, CONTEXT = 3 };
+enum {
+    KEY_WHAT = 0x100,
+    KEY_EFFORT,
+    KEY_LIST,
+    KEY_BAND,
+    KEY_JSON,
+    KEY_FUNCTIONS,
+    CONTEXTS_MAX = 512,
+    LISTED = 8,
+    CONTEXT = 3
+};
 
 static const struct argp_option options[] = {
-    { "what", KEY_WHAT, "instructions|calls|events", 0, "Which sequences are compared: instructions (default), calls and returns, or abstract events", 0 },
-    { "effort", KEY_EFFORT, "N", 0, "Differences that are looked at before a path is taken as it is; default 4000, 0: the exact distance", 0 },
-    { "band", KEY_BAND, "N", 0, "Of the warping of event times: how many events it may be out of step; default 200, 0: any", 0 },
-    { "list", KEY_LIST, "N", 0, "Show the first N differences of each pair with what matches around them", 0 },
-    { "functions", KEY_FUNCTIONS, "NAME,...|common", 0,
-        "Only instructions or calls of these functions; common: of those that occur in both traces. Then elements are places in functions, not addresses", 0 },
-    { "json", KEY_JSON, NULL, 0, "Print JSON", 0 },
-    { 0 },
+    {"what", KEY_WHAT, "instructions|calls|events", 0,
+        "Which sequences are compared: instructions (default), calls and returns, or abstract events", 0},
+    {"effort", KEY_EFFORT, "N", 0,
+        "Differences that are looked at before a path is taken as it is; default 4000, 0: the exact distance", 0},
+    {"band", KEY_BAND, "N", 0,
+        "Of the warping of event times: how many events it may be out of step; default 200, 0: any", 0},
+    {"list", KEY_LIST, "N", 0, "Show the first N differences of each pair with what matches around them", 0},
+    {"functions", KEY_FUNCTIONS, "NAME,...|common", 0,
+        "Only instructions or calls of these functions; common: of those that occur in both traces. Then elements are places in functions, not addresses",
+        0},
+    {"json", KEY_JSON, NULL, 0, "Print JSON", 0},
+    {0},
 };
 
 struct asked {
@@ -39,7 +53,10 @@ struct asked {
 static error_t read_option(int key, char *text, struct argp_state *state)
 {
     struct asked *asked = state->input;
-    unsigned long long *number = key == KEY_EFFORT ? &asked->effort : key == KEY_LIST ? &asked->list : key == KEY_BAND ? &asked->band : NULL;
+    unsigned long long *number = key == KEY_EFFORT ? &asked->effort
+        : key == KEY_LIST                          ? &asked->list
+        : key == KEY_BAND                          ? &asked->band
+                                                   : NULL;
     char *end;
 
     if (number) {
@@ -82,8 +99,9 @@ static const struct argp parser = {
     .options = options,
     .parser = read_option,
     .args_doc = "A B",
-    .doc = "Compare two traces: which contexts belong together, how many insertions and deletions lie between them, and where the first is.\v"
-           "A and B are results folders of \"peet run --observe trace\" or files.",
+    .doc =
+        "Compare two traces: which contexts belong together, how many insertions and deletions lie between them, and where the first is.\v"
+        "A and B are results folders of \"peet run --observe trace\" or files.",
 };
 
 /* ------------------------------------------------------------------------------------- sequences */
@@ -91,14 +109,14 @@ static const struct argp parser = {
 /** One context's sequence. */
 struct sequence {
     uint64_t context, *symbols;
-    double *times;   /* of events: cycles since the one before */
+    double *times; /* of events: cycles since the one before */
     size_t n, room;
 };
 
 /** A function's name, and what is known of it. */
 struct name {
     UT_hash_handle hh;
-    int seen[2];     /* on this side */
+    int seen[2]; /* on this side */
     int wanted;
     char text[];
 };
@@ -162,11 +180,13 @@ static void forget(void)
     struct name *n, *next_name;
     struct element *e, *next;
 
-    HASH_ITER(hh, elements, e, next) {
+    HASH_ITER(hh, elements, e, next)
+    {
         HASH_DEL(elements, e);
         free(e);
     }
-    HASH_ITER(hh, names, n, next_name) {
+    HASH_ITER(hh, names, n, next_name)
+    {
         HASH_DEL(names, n);
         free(n);
     }
@@ -199,21 +219,24 @@ static uint64_t name_hash(const char *text, uint64_t hash)
 }
 
 /** The element of an instruction or call; 0: it does not count. */
-static uint64_t element_of(struct side *side, const struct asked *asked, const struct peet_traced_insn *insn, const struct peet_function *f)
+static uint64_t element_of(struct side *side, const struct asked *asked, const struct peet_traced_insn *insn,
+    const struct peet_function *f)
 {
     struct name *name = function_name(side, f);
     const uint64_t offset = f ? insn->pc - f->pc : insn->pc;
     uint64_t symbol;
 
-    if (!name || insn->again || (asked->what == CALLS && insn->branch != PEET_TRACED_CALL && insn->branch != PEET_TRACED_INDIRECT_CALL &&
-        insn->branch != PEET_TRACED_RETURN))
+    if (!name || insn->again ||
+        (asked->what == CALLS && insn->branch != PEET_TRACED_CALL && insn->branch != PEET_TRACED_INDIRECT_CALL &&
+            insn->branch != PEET_TRACED_RETURN))
         return 0;
     if (asked->functions && !name->wanted)
         return 0;
     if (asked->what == INSTRUCTIONS && !asked->functions)
         symbol = insn->pc;
     else
-        symbol = name_hash(name->text, insn->branch == PEET_TRACED_RETURN && asked->what == CALLS ? 2 : 1) * 31 + offset;
+        symbol =
+            name_hash(name->text, insn->branch == PEET_TRACED_RETURN && asked->what == CALLS ? 2 : 1) * 31 + offset;
     know(symbol, name, offset);
     return symbol ? symbol : 1;
 }
@@ -279,7 +302,8 @@ static int read_stream(struct side *side, uint32_t stream, const struct asked *a
             last = cycle;
         }
         if (bad)
-            err = peet_error_set(error, PEET_ENOMEM, "out of memory for the sequences: compare calls or events, or cut the traces");
+            err = peet_error_set(error, PEET_ENOMEM,
+                "out of memory for the sequences: compare calls or events, or cut the traces");
     }
     peet_stream_insns_close(insns);
     return err ? err : got < 0 ? got : 0;
@@ -295,7 +319,8 @@ static int open_side(struct side *side, const char *name, struct peet_error *err
         return err;
     side->n = peet_recording_nstreams(side->recording);
     if (side->n > CONTEXTS_MAX)
-        return peet_error_set(error, PEET_ELIMIT, "%s: %u contexts; %d are the most that are compared", name, side->n, CONTEXTS_MAX);
+        return peet_error_set(error, PEET_ELIMIT, "%s: %u contexts; %d are the most that are compared", name, side->n,
+            CONTEXTS_MAX);
     side->all = calloc(side->n + 1, sizeof(*side->all));
     if (!side->all)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
@@ -328,12 +353,13 @@ static void close_side(struct side *side)
 
 /* --------------------------------------------------------------------------------------- matching */
 
-/** How many symbols two sequences have in common in whatever order, of those that the longer has: cheap, and at least the similarity. */
+/** How many symbols two sequences have in common in whatever order, of those that the longer has: cheap, and at least
+ * the similarity. */
 static double likeness(const struct sequence *a, const struct sequence *b)
 {
     enum { BINS = 4096 };
     static uint32_t bins[2][BINS];
-    const struct sequence *both[2] = { a, b };
+    const struct sequence *both[2] = {a, b};
     uint64_t differ = 0;
 
     memset(bins, 0, sizeof(bins));
@@ -353,7 +379,8 @@ static int match(struct side *a, struct side *b, size_t *out_column, struct peet
 
     for (uint32_t i = 0; !err && i < a->n; i++)
         for (uint32_t k = 0; k < b->n; k++)
-            cost[(size_t)i * b->n + k] = likeness(&a->all[i], &b->all[k]) + (a->all[i].context != b->all[k].context) * 0.5;
+            cost[(size_t)i * b->n + k] =
+                likeness(&a->all[i], &b->all[k]) + (a->all[i].context != b->all[k].context) * 0.5;
     if (!err)
         err = peet_assignment(cost, a->n, b->n, out_column);
     free(cost);
@@ -406,17 +433,20 @@ static void note(void *arg, size_t a, size_t b, size_t n)
 
     if ((a > l->at_a || b > l->at_b) && l->left) {
         l->left--;
-        json_array_append_new(l->differences, json_pack("{s:I,s:I,s:I,s:I,s:I,s:o,s:o}", "a", (json_int_t)l->at_a, "deleted", (json_int_t)(a - l->at_a), "b", (json_int_t)l->at_b,
-            "inserted", (json_int_t)(b - l->at_b), "matching_after", (json_int_t)n, "only_a", texts_of(l->what, l->a, l->at_a, least(a - l->at_a, LISTED)),
-            "only_b", texts_of(l->what, l->b, l->at_b, least(b - l->at_b, LISTED))));
+        json_array_append_new(l->differences,
+            json_pack("{s:I,s:I,s:I,s:I,s:I,s:o,s:o}", "a", (json_int_t)l->at_a, "deleted", (json_int_t)(a - l->at_a),
+                "b", (json_int_t)l->at_b, "inserted", (json_int_t)(b - l->at_b), "matching_after", (json_int_t)n,
+                "only_a", texts_of(l->what, l->a, l->at_a, least(a - l->at_a, LISTED)), "only_b",
+                texts_of(l->what, l->b, l->at_b, least(b - l->at_b, LISTED))));
     }
     l->at_a = a + n;
     l->at_b = b + n;
 }
 
-static json_t *pair_json(const struct asked *asked, const struct sequence *a, const struct sequence *b, double *sums, struct peet_error *error)
+static json_t *pair_json(const struct asked *asked, const struct sequence *a, const struct sequence *b, double *sums,
+    struct peet_error *error)
 {
-    struct listing l = { asked->what, a, b, 0, 0, asked->list, json_array() };
+    struct listing l = {asked->what, a, b, 0, 0, asked->list, json_array()};
     struct peet_distance d;
     double warp = 0;
     json_t *pair;
@@ -430,13 +460,14 @@ static json_t *pair_json(const struct asked *asked, const struct sequence *a, co
     note(&l, a->n, b->n, 0);
     sums[0] += (double)d.matched;
     sums[1] += (double)(a->n + b->n);
-    pair = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:o}", "a", (json_int_t)a->context, "b", (json_int_t)b->context, "length_a", (json_int_t)a->n, "length_b",
-        (json_int_t)b->n, "edits", (json_int_t)d.edits, "edits_at_least", (json_int_t)d.least, "similarity_percent", peet_similarity(&d, a->n, b->n), "differences",
-        l.differences);
+    pair = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:o}", "a", (json_int_t)a->context, "b", (json_int_t)b->context,
+        "length_a", (json_int_t)a->n, "length_b", (json_int_t)b->n, "edits", (json_int_t)d.edits, "edits_at_least",
+        (json_int_t)d.least, "similarity_percent", peet_similarity(&d, a->n, b->n), "differences", l.differences);
     if (d.edits)
-        json_object_set_new(pair, "first_difference", json_pack("{s:I,s:I,s:o,s:o,s:o}", "a", (json_int_t)d.first_a, "b", (json_int_t)d.first_b, "before",
-            texts_of(asked->what, a, d.first_a - least(d.first_a, CONTEXT), least(d.first_a, CONTEXT)), "then_a", texts_of(asked->what, a, d.first_a, CONTEXT), "then_b",
-            texts_of(asked->what, b, d.first_b, CONTEXT)));
+        json_object_set_new(pair, "first_difference",
+            json_pack("{s:I,s:I,s:o,s:o,s:o}", "a", (json_int_t)d.first_a, "b", (json_int_t)d.first_b, "before",
+                texts_of(asked->what, a, d.first_a - least(d.first_a, CONTEXT), least(d.first_a, CONTEXT)), "then_a",
+                texts_of(asked->what, a, d.first_a, CONTEXT), "then_b", texts_of(asked->what, b, d.first_b, CONTEXT)));
     if (asked->what == EVENTS)
         json_object_set_new(pair, "time_warp_cycles", json_real(warp));
     return pair;
@@ -452,8 +483,7 @@ static void show_texts(const char *mark, const json_t *texts)
     size_t i;
     json_t *one;
 
-    json_array_foreach(texts, i, one)
-        printf("      %s %s\n", mark, json_string_value(one));
+    json_array_foreach(texts, i, one) printf("      %s %s\n", mark, json_string_value(one));
 }
 
 static void show(const json_t *all)
@@ -462,35 +492,42 @@ static void show(const json_t *all)
     json_t *pair, *one;
 
     printf("%8s %8s %12s %12s %10s %10s %8s\n", "A", "B", "length", "length", "edits", "at least", "similar");
-    json_array_foreach(json_object_get(all, "pairs"), i, pair) {
-        printf("%8" JSON_INTEGER_FORMAT " %8" JSON_INTEGER_FORMAT " %12" JSON_INTEGER_FORMAT " %12" JSON_INTEGER_FORMAT " %10" JSON_INTEGER_FORMAT
-               " %10" JSON_INTEGER_FORMAT " %7.2f%%\n", integer(pair, "a"), integer(pair, "b"), integer(pair, "length_a"), integer(pair, "length_b"),
-            integer(pair, "edits"), integer(pair, "edits_at_least"), json_number_value(json_object_get(pair, "similarity_percent")));
+    json_array_foreach(json_object_get(all, "pairs"), i, pair)
+    {
+        printf("%8" JSON_INTEGER_FORMAT " %8" JSON_INTEGER_FORMAT " %12" JSON_INTEGER_FORMAT " %12" JSON_INTEGER_FORMAT
+               " %10" JSON_INTEGER_FORMAT " %10" JSON_INTEGER_FORMAT " %7.2f%%\n",
+            integer(pair, "a"), integer(pair, "b"), integer(pair, "length_a"), integer(pair, "length_b"),
+            integer(pair, "edits"), integer(pair, "edits_at_least"),
+            json_number_value(json_object_get(pair, "similarity_percent")));
         if (json_object_get(pair, "first_difference")) {
-            printf("         first difference: %" JSON_INTEGER_FORMAT " of A, %" JSON_INTEGER_FORMAT " of B\n", integer(json_object_get(pair, "first_difference"), "a"),
+            printf("         first difference: %" JSON_INTEGER_FORMAT " of A, %" JSON_INTEGER_FORMAT " of B\n",
+                integer(json_object_get(pair, "first_difference"), "a"),
                 integer(json_object_get(pair, "first_difference"), "b"));
             show_texts("   both", json_object_get(json_object_get(pair, "first_difference"), "before"));
             show_texts("   A  -", json_object_get(json_object_get(pair, "first_difference"), "then_a"));
             show_texts("   B  +", json_object_get(json_object_get(pair, "first_difference"), "then_b"));
         }
-        json_array_foreach(json_object_get(pair, "differences"), k, one) {
-            printf("         A %" JSON_INTEGER_FORMAT " -%" JSON_INTEGER_FORMAT "  B %" JSON_INTEGER_FORMAT " +%" JSON_INTEGER_FORMAT ", then %" JSON_INTEGER_FORMAT " the same\n",
-                integer(one, "a"), integer(one, "deleted"), integer(one, "b"), integer(one, "inserted"), integer(one, "matching_after"));
+        json_array_foreach(json_object_get(pair, "differences"), k, one)
+        {
+            printf("         A %" JSON_INTEGER_FORMAT " -%" JSON_INTEGER_FORMAT "  B %" JSON_INTEGER_FORMAT
+                   " +%" JSON_INTEGER_FORMAT ", then %" JSON_INTEGER_FORMAT " the same\n",
+                integer(one, "a"), integer(one, "deleted"), integer(one, "b"), integer(one, "inserted"),
+                integer(one, "matching_after"));
             show_texts("   A  -", json_object_get(one, "only_a"));
             show_texts("   B  +", json_object_get(one, "only_b"));
         }
     }
-    printf("all: %.2f%% similar; contexts without a counterpart: %" JSON_INTEGER_FORMAT "\n", json_number_value(json_object_get(all, "similarity_percent")),
-        integer(all, "alone"));
+    printf("all: %.2f%% similar; contexts without a counterpart: %" JSON_INTEGER_FORMAT "\n",
+        json_number_value(json_object_get(all, "similarity_percent")), integer(all, "alone"));
 }
 
 int peet_cli_compare(int argc, char **argv)
 {
-    struct asked asked = { .effort = 4000, .band = 200 };
-    struct side sides[2] = { { 0 }, { 0 } };
+    struct asked asked = {.effort = 4000, .band = 200};
+    struct side sides[2] = {{0}, {0}};
     struct peet_error error = {0};
     size_t *column = NULL;
-    double sums[2] = { 0, 0 };
+    double sums[2] = {0, 0};
     json_t *pairs = json_array(), *all;
     int swapped = 0, err = 0;
 
@@ -520,8 +557,10 @@ int peet_cli_compare(int argc, char **argv)
         for (uint32_t s = 0; s < sides[i].n; s++)
             sums[1] += (double)sides[i].all[s].n;
     for (size_t i = 0; !err && i < json_array_size(pairs); i++)
-        sums[1] -= (double)(integer(json_array_get(pairs, i), "length_a") + integer(json_array_get(pairs, i), "length_b"));
-    all = json_pack("{s:o,s:f,s:I}", "pairs", pairs, "similarity_percent", sums[1] > 0 ? 200 * sums[0] / sums[1] : 100, "alone", (json_int_t)(many->n - few->n));
+        sums[1] -=
+            (double)(integer(json_array_get(pairs, i), "length_a") + integer(json_array_get(pairs, i), "length_b"));
+    all = json_pack("{s:o,s:f,s:I}", "pairs", pairs, "similarity_percent", sums[1] > 0 ? 200 * sums[0] / sums[1] : 100,
+        "alone", (json_int_t)(many->n - few->n));
     if (!err && asked.json)
         json_dumpf(all, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER), putchar('\n');
     else if (!err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * peet costs: what instructions cost on a processor of choice.  With a program, its instructions and their costs, block by
- * block; without, the processor's description.  The numbers are those that machines get by env->cost().
+ * peet costs: what instructions cost on a processor of choice.  With a program, its instructions and their costs, block
+ * by block; without, the processor's description.  The numbers are those that machines get by env->cost().
  */
 #include "common.h"
 #include "engine/processors.h"
@@ -23,10 +23,10 @@ struct asked {
 };
 
 static const struct argp_option options[] = {
-    { "mcpu", 'm', "NAME", 0, "The processor, as clang's -mcpu and llvm-mca's have it; x86-64 if not given", 0 },
-    { "list", KEY_LIST, NULL, 0, "Only the names of the processors", 0 },
-    { "json", KEY_JSON, NULL, 0, "Print JSON", 0 },
-    { 0 },
+    {"mcpu", 'm', "NAME", 0, "The processor, as clang's -mcpu and llvm-mca's have it; x86-64 if not given", 0},
+    {"list", KEY_LIST, NULL, 0, "Only the names of the processors", 0},
+    {"json", KEY_JSON, NULL, 0, "Print JSON", 0},
+    {0},
 };
 
 static error_t read_option(int key, char *text, struct argp_state *state)
@@ -56,8 +56,9 @@ static const struct argp parser = {
     .options = options,
     .parser = read_option,
     .args_doc = "[PROG [FUNCTION]]",
-    .doc = "Show what PROG's instructions cost on a processor, whatever it was compiled for; without PROG, the "
-           "processor.\vFUNCTION is a name or a pattern (*, ?, [...]).  Costs are those of LLVM's scheduling models, as llvm-mca has them.",
+    .doc =
+        "Show what PROG's instructions cost on a processor, whatever it was compiled for; without PROG, the "
+        "processor.\vFUNCTION is a name or a pattern (*, ?, [...]).  Costs are those of LLVM's scheduling models, as llvm-mca has them.",
 };
 
 /* ------------------------------------------------------------------------------------------- text */
@@ -84,23 +85,26 @@ static void print_insn(struct peet_costs *costs, const struct peet_processor *pr
     const struct peet_cost *cost = peet_costs_of(costs, processor, insn->opcode);
 
     printf("    %#10" PRIx64 "  %4u %4u %3u.%03u  %s%-10s %-18s ", insn->pc, cost->uops, cost->latency_cycles,
-        cost->rthroughput_millicycles / 1000, cost->rthroughput_millicycles % 1000, cost->known ? "" : "?", insn->opcode->mnemonic,
-        insn->opcode->name);
+        cost->rthroughput_millicycles / 1000, cost->rthroughput_millicycles % 1000, cost->known ? "" : "?",
+        insn->opcode->mnemonic, insn->opcode->name);
     print_uses(processor, cost);
     for (unsigned i = 0; i < cost->nwrites; i++)
         printf("%s%u", i ? "," : "; results after ", cost->writes[i]);
     for (unsigned i = 0; i < cost->nadvances; i++)
         printf("%s%d", i ? "," : "; data may come later by ", cost->advances[i]);
-    printf("%s%s%s%s\n", cost->zero_idiom ? "; waits for nothing" : "", cost->eliminated ? "; a move that renaming may do" : "",
-        cost->begins_group ? "; first of a group" : "", cost->ends_group ? "; last of a group" : "");
+    printf("%s%s%s%s\n", cost->zero_idiom ? "; waits for nothing" : "",
+        cost->eliminated ? "; a move that renaming may do" : "", cost->begins_group ? "; first of a group" : "",
+        cost->ends_group ? "; last of a group" : "");
 }
 
-static void print_function(struct peet_costs *costs, const struct peet_processor *processor, const struct peet_function *function)
+static void print_function(struct peet_costs *costs, const struct peet_processor *processor,
+    const struct peet_function *function)
 {
     printf("\nfunction %s", function->name);
     if (*function->file)
         printf(" (%s:%u)", function->file, function->line);
-    printf("\n    %10s  %4s %4s %7s  %-10s %-18s %s\n", "address", "uops", "lat", "rthru", "", "opcode", "resources:cycles");
+    printf("\n    %10s  %4s %4s %7s  %-10s %-18s %s\n", "address", "uops", "lat", "rthru", "", "opcode",
+        "resources:cycles");
     for (uint32_t b = 0; b < function->nblocks; b++) {
         const struct peet_block *block = &function->blocks[b];
         uint64_t uops = 0;
@@ -110,8 +114,8 @@ static void print_function(struct peet_costs *costs, const struct peet_processor
         printf("  block %u", block->index);
         if (block->line)
             printf(", line %u", block->line);
-        printf(": %u instructions, %" PRIu64 " uops, dispatched in %" PRIu64 ".%02" PRIu64 " cycles\n", block->ninsns, uops,
-            uops / processor->dispatch_uops, uops % processor->dispatch_uops * 100 / processor->dispatch_uops);
+        printf(": %u instructions, %" PRIu64 " uops, dispatched in %" PRIu64 ".%02" PRIu64 " cycles\n", block->ninsns,
+            uops, uops / processor->dispatch_uops, uops % processor->dispatch_uops * 100 / processor->dispatch_uops);
         for (uint32_t i = 0; i < block->ninsns; i++)
             print_insn(costs, processor, &block->insns[i]);
     }
@@ -164,8 +168,8 @@ static json_t *resource_json(const struct peet_processor *p, const struct peet_r
 
     for (uint32_t i = 0; i < resource->nparts; i++)
         json_array_append_new(parts, json_string(p->resources[resource->parts[i]].name));
-    return json_pack("{s:s, s:i, s:i, s:o}", "name", resource->name, "units", (int)resource->units, "buffer_entries", (int)resource->buffer,
-        "parts", parts);
+    return json_pack("{s:s, s:i, s:i, s:o}", "name", resource->name, "units", (int)resource->units, "buffer_entries",
+        (int)resource->buffer, "parts", parts);
 }
 
 static json_t *processor_json(const struct peet_processor *p)
@@ -174,10 +178,11 @@ static json_t *processor_json(const struct peet_processor *p)
 
     for (uint32_t r = 0; r < p->nresources; r++)
         json_array_append_new(resources, resource_json(p, &p->resources[r]));
-    return json_pack("{s:s, s:b, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o}", "name", p->name, "in_order", p->in_order, "dispatch_uops",
-        (int)p->dispatch_uops, "retire_uops", (int)p->retire_uops, "window_uops", (int)p->window_uops, "load_cycles", (int)p->load_cycles,
-        "mispredict_cycles", (int)p->mispredict_cycles, "load_queue", (int)p->load_queue, "store_queue", (int)p->store_queue,
-        "moves_eliminated", (int)p->moves_eliminated, "resources", resources);
+    return json_pack("{s:s, s:b, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o}", "name", p->name, "in_order",
+        p->in_order, "dispatch_uops", (int)p->dispatch_uops, "retire_uops", (int)p->retire_uops, "window_uops",
+        (int)p->window_uops, "load_cycles", (int)p->load_cycles, "mispredict_cycles", (int)p->mispredict_cycles,
+        "load_queue", (int)p->load_queue, "store_queue", (int)p->store_queue, "moves_eliminated",
+        (int)p->moves_eliminated, "resources", resources);
 }
 
 static json_t *insn_json(struct peet_costs *costs, const struct peet_processor *p, const struct peet_insn *insn)
@@ -186,8 +191,10 @@ static json_t *insn_json(struct peet_costs *costs, const struct peet_processor *
     json_t *uses = json_array(), *writes = json_array(), *advances = json_array(), *buffers = json_array();
 
     for (unsigned i = 0; i < c->nuses; i++)
-        json_array_append_new(uses, json_pack("{s:s, s:i, s:i, s:i, s:b}", "resource", p->resources[c->uses[i].resource].name, "first_cycle",
-            (int)c->uses[i].first_cycle, "end_cycle", (int)c->uses[i].end_cycle, "units", (int)c->uses[i].units, "reserved", c->uses[i].reserved));
+        json_array_append_new(uses,
+            json_pack("{s:s, s:i, s:i, s:i, s:b}", "resource", p->resources[c->uses[i].resource].name, "first_cycle",
+                (int)c->uses[i].first_cycle, "end_cycle", (int)c->uses[i].end_cycle, "units", (int)c->uses[i].units,
+                "reserved", c->uses[i].reserved));
     for (unsigned i = 0; i < c->nwrites; i++)
         json_array_append_new(writes, json_integer(c->writes[i]));
     for (unsigned i = 0; i < c->nadvances; i++)
@@ -195,14 +202,16 @@ static json_t *insn_json(struct peet_costs *costs, const struct peet_processor *
     for (unsigned i = 0; i < p->nresources; i++)
         if (c->buffers >> i & 1)
             json_array_append_new(buffers, json_string(p->resources[i].name));
-    return json_pack("{s:I, s:s, s:s, s:i, s:i, s:b, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b}", "pc", (json_int_t)insn->pc,
-        "opcode", insn->opcode->name, "mnemonic", insn->opcode->mnemonic, "variant", (int)insn->opcode->variant, "line", (int)insn->line,
-        "known", c->known, "uops", (int)c->uops, "latency_cycles", (int)c->latency_cycles, "rthroughput_millicycles",
-        (int)c->rthroughput_millicycles, "uses", uses, "buffers", buffers, "write_cycles", writes, "advance_cycles", advances, "zero_idiom",
-        c->zero_idiom, "eliminated", c->eliminated, "begins_group", c->begins_group, "ends_group", c->ends_group);
+    return json_pack("{s:I, s:s, s:s, s:i, s:i, s:b, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b}", "pc",
+        (json_int_t)insn->pc, "opcode", insn->opcode->name, "mnemonic", insn->opcode->mnemonic, "variant",
+        (int)insn->opcode->variant, "line", (int)insn->line, "known", c->known, "uops", (int)c->uops, "latency_cycles",
+        (int)c->latency_cycles, "rthroughput_millicycles", (int)c->rthroughput_millicycles, "uses", uses, "buffers",
+        buffers, "write_cycles", writes, "advance_cycles", advances, "zero_idiom", c->zero_idiom, "eliminated",
+        c->eliminated, "begins_group", c->begins_group, "ends_group", c->ends_group);
 }
 
-static json_t *function_json(struct peet_costs *costs, const struct peet_processor *p, const struct peet_function *function)
+static json_t *function_json(struct peet_costs *costs, const struct peet_processor *p,
+    const struct peet_function *function)
 {
     json_t *blocks = json_array();
 
@@ -212,10 +221,12 @@ static json_t *function_json(struct peet_costs *costs, const struct peet_process
 
         for (uint32_t i = 0; i < block->ninsns; i++)
             json_array_append_new(insns, insn_json(costs, p, &block->insns[i]));
-        json_array_append_new(blocks, json_pack("{s:i, s:I, s:i, s:o}", "index", (int)block->index, "pc", (json_int_t)block->pc, "line",
-            (int)block->line, "instructions", insns));
+        json_array_append_new(blocks,
+            json_pack("{s:i, s:I, s:i, s:o}", "index", (int)block->index, "pc", (json_int_t)block->pc, "line",
+                (int)block->line, "instructions", insns));
     }
-    return json_pack("{s:s, s:s, s:i, s:o}", "name", function->name, "file", function->file, "line", (int)function->line, "blocks", blocks);
+    return json_pack("{s:s, s:s, s:i, s:o}", "name", function->name, "file", function->file, "line",
+        (int)function->line, "blocks", blocks);
 }
 
 /* ------------------------------------------------------------------------------------------- verb */
@@ -242,7 +253,8 @@ static int print(const struct asked *asked, struct peet_costs *costs, const stru
             asked->function ? asked->function : "*");
     functions = asked->json ? json_array() : NULL;
     if (!asked->json && program)
-        printf("%s: costs on %s, by the scheduling model of LLVM %s\n", asked->program, processor->name, peet_costs_llvm(costs));
+        printf("%s: costs on %s, by the scheduling model of LLVM %s\n", asked->program, processor->name,
+            peet_costs_llvm(costs));
     else if (!asked->json)
         print_processor(costs, processor);
     for (unsigned i = 0; i < n && !ferror(stdout); i++) {
@@ -257,8 +269,10 @@ static int print(const struct asked *asked, struct peet_costs *costs, const stru
     }
     if (!asked->json)
         return 0;
-    root = json_pack("{s:{s:s}, s:s, s:o}", "peet", "version", PEET_VERSION, "llvm", peet_costs_llvm(costs), "processor", processor_json(processor));
-    if (!root || (program && json_object_set(root, "functions", functions)) || json_dumpf(root, stdout, JSON_PRESERVE_ORDER | JSON_INDENT(1)))
+    root = json_pack("{s:{s:s}, s:s, s:o}", "peet", "version", PEET_VERSION, "llvm", peet_costs_llvm(costs),
+        "processor", processor_json(processor));
+    if (!root || (program && json_object_set(root, "functions", functions)) ||
+        json_dumpf(root, stdout, JSON_PRESERVE_ORDER | JSON_INDENT(1)))
         peet_error_set(error, root ? PEET_EIO : PEET_ENOMEM, root ? "cannot write the results" : "out of memory");
     else
         putchar('\n');
@@ -286,8 +300,8 @@ static int list(const struct asked *asked, const struct peet_costs *costs)
 
 int peet_cli_costs(int argc, char **argv)
 {
-    struct asked asked = { .mcpu = "x86-64" };
-    struct peet_error error = { 0 };
+    struct asked asked = {.mcpu = "x86-64"};
+    struct peet_error error = {0};
     const struct peet_processor *processor = NULL;
     struct peet_program *program = NULL;
     struct peet_costs *costs = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * peet diff: what is different between two runs, the largest first, by function, line, structure, lock, level.  A run repeats exactly, so each
- * difference has a cause.  The exit status says whether there are any beyond a threshold, for scripts.
+ * peet diff: what is different between two runs, the largest first, by function, line, structure, lock, level.  A run
+ * repeats exactly, so each difference has a cause.  The exit status says whether there are any beyond a threshold, for
+ * scripts.
  */
 #include "common.h"
 #include "figures.h"
@@ -24,17 +25,27 @@ struct asked {
 };
 
 /** One figure that differs.  weight: the difference as a share of what there is of that measure in the group */
-struct difference { const char *group, *item, *measure; double a, b, weight; int in_a, in_b; };
-struct differences { struct difference *list; size_t n, room; };
+struct difference {
+    const char *group, *item, *measure;
+    double a, b, weight;
+    int in_a, in_b;
+};
+struct differences {
+    struct difference *list;
+    size_t n, room;
+};
 
 static const struct argp_option options[] = {
-    { "threshold", 't', "PERCENT", 0, "Ignore what differs by no more than so many hundredths of the first run's figure; default 0", 0 },
-    { "group", 'g', "NAME", 0, "Only this group: run, processor, level, memory, function, line, lock, structure, ...; may be given several times", 0 },
-    { "measure", 'm', "NAME", 0, "Only this measure: cycles, misses, instructions, ...; may be given several times", 0 },
-    { "worse", KEY_WORSE, NULL, 0, "Only what has grown counts for the exit status", 0 },
-    { "top", 'k', "N", 0, "Show so many of each group; default 10", 0 },
-    { "json", KEY_JSON, NULL, 0, "Print all differences as JSON", 0 },
-    { 0 },
+    {"threshold", 't', "PERCENT", 0,
+        "Ignore what differs by no more than so many hundredths of the first run's figure; default 0", 0},
+    {"group", 'g', "NAME", 0,
+        "Only this group: run, processor, level, memory, function, line, lock, structure, ...; may be given several times",
+        0},
+    {"measure", 'm', "NAME", 0, "Only this measure: cycles, misses, instructions, ...; may be given several times", 0},
+    {"worse", KEY_WORSE, NULL, 0, "Only what has grown counts for the exit status", 0},
+    {"top", 'k', "N", 0, "Show so many of each group; default 10", 0},
+    {"json", KEY_JSON, NULL, 0, "Print all differences as JSON", 0},
+    {0},
 };
 
 static error_t read_option(int key, char *text, struct argp_state *state)
@@ -81,9 +92,10 @@ static const struct argp parser = {
     .options = options,
     .parser = read_option,
     .args_doc = "DIR DIR",
-    .doc = "What is different between two runs, the largest first.\v"
-           "DIR is the folder of a run's results.  Runs repeat exactly, so each difference has a cause.  Exit status: 0 no difference beyond the "
-           "threshold, 1 differences, 2 it could not be found out.",
+    .doc =
+        "What is different between two runs, the largest first.\v"
+        "DIR is the folder of a run's results.  Runs repeat exactly, so each difference has a cause.  Exit status: 0 no difference beyond the "
+        "threshold, 1 differences, 2 it could not be found out.",
 };
 
 static int wanted(const char **list, size_t n, const char *name)
@@ -101,8 +113,7 @@ static double sum_of(const json_t *items, const char *measure)
     const char *item;
     json_t *one;
     double sum = 0;
-    json_object_foreach((json_t *)items, item, one)
-        sum += fabs(json_number_value(json_object_get(one, measure)));
+    json_object_foreach((json_t *)items, item, one) sum += fabs(json_number_value(json_object_get(one, measure)));
     return sum;
 }
 
@@ -131,23 +142,27 @@ static int walk(const struct asked *asked, const json_t *here, const json_t *the
     const char *group, *item, *measure;
     json_t *items, *one, *value, *sums = json_object();
     int bad = !sums;
-    json_object_foreach((json_t *)here, group, items) {
+    json_object_foreach((json_t *)here, group, items)
+    {
         if (!wanted(asked->groups, asked->ngroups, group))
             continue;
         json_object_clear(sums);
-        json_object_foreach(items, item, one)
-            json_object_foreach(one, measure, value) {
-                const json_t *other = json_object_get(json_object_get(json_object_get(there, group), item), measure);
-                double x = json_number_value(value), y = json_number_value(other), a = second ? y : x, b = second ? x : y;
-                if (!wanted(asked->measures, asked->nmeasures, measure) || (second && other) || x == y || !beyond(asked, a, b))
-                    continue;
-                if (!json_object_get(sums, measure)) {
-                    double p = sum_of(items, measure), q = sum_of(json_object_get(there, group), measure);
-                    bad |= json_object_set_new(sums, measure, json_real(p > q ? p : q));
-                }
-                double all = json_number_value(json_object_get(sums, measure));
-                bad |= add(out, (struct difference){group, item, measure, a, b, all > 0 ? fabs(x - y) / all : 0, !second || other, second || other});
+        json_object_foreach(items, item, one) json_object_foreach(one, measure, value)
+        {
+            const json_t *other = json_object_get(json_object_get(json_object_get(there, group), item), measure);
+            double x = json_number_value(value), y = json_number_value(other), a = second ? y : x, b = second ? x : y;
+            if (!wanted(asked->measures, asked->nmeasures, measure) || (second && other) || x == y ||
+                !beyond(asked, a, b))
+                continue;
+            if (!json_object_get(sums, measure)) {
+                double p = sum_of(items, measure), q = sum_of(json_object_get(there, group), measure);
+                bad |= json_object_set_new(sums, measure, json_real(p > q ? p : q));
             }
+            double all = json_number_value(json_object_get(sums, measure));
+            bad |= add(out,
+                (struct difference){
+                    group, item, measure, a, b, all > 0 ? fabs(x - y) / all : 0, !second || other, second || other});
+        }
     }
     json_decref(sums);
     return bad ? -1 : 0;
@@ -184,7 +199,8 @@ static json_t *group_table(const struct differences *d, size_t from, size_t to, 
 {
     json_t *tables = json_array(), *table, *result;
     char title[120];
-    snprintf(title, sizeof(title), to - from > top ? "%.60s: %zu differences, the first %zu" : "%.60s", d->list[from].group, to - from, top);
+    snprintf(title, sizeof(title), to - from > top ? "%.60s: %zu differences, the first %zu" : "%.60s",
+        d->list[from].group, to - from, top);
     table = table_new(tables, title);
     column(table, d->list[from].group);
     column(table, "figure");
@@ -215,7 +231,8 @@ static json_t *group_table(const struct differences *d, size_t from, size_t to, 
 
 static void print_text(const struct asked *asked, const struct differences *d)
 {
-    static const char *const order[] = {"run", "level", "memory", "cycles", "synchronisation", "lock", "structure", "function", "line", "graph", "processor"};
+    static const char *const order[] = {"run", "level", "memory", "cycles", "synchronisation", "lock", "structure",
+        "function", "line", "graph", "processor"};
     int columns = peet_cli_terminal_columns(stdout), first = 1;
     for (size_t pass = 0; pass <= sizeof(order) / sizeof(order[0]); pass++)
         for (size_t from = 0, to; from < d->n; from = to) {
@@ -242,8 +259,10 @@ static void print_json(const struct differences *d)
     json_t *all = json_array();
     for (size_t i = 0; i < d->n; i++) {
         const struct difference *one = &d->list[i];
-        json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:o, s:o, s:f}", "group", one->group, "item", one->item, "measure", one->measure, "first",
-            one->in_a ? json_real(one->a) : json_null(), "second", one->in_b ? json_real(one->b) : json_null(), "weight", one->weight));
+        json_array_append_new(all,
+            json_pack("{s:s, s:s, s:s, s:o, s:o, s:f}", "group", one->group, "item", one->item, "measure", one->measure,
+                "first", one->in_a ? json_real(one->a) : json_null(), "second",
+                one->in_b ? json_real(one->b) : json_null(), "weight", one->weight));
     }
     json_dumpf(all, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
     putchar('\n');

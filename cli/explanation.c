@@ -41,7 +41,7 @@ static void print_newer(FILE *out, const json_t *one)
         fprintf(out, "; not seen by all yet");
         return;
     }
-    json_array_foreach (list, i, other)
+    json_array_foreach(list, i, other)
         fprintf(out, "; context %lld sees %lld", number_of(other, "context"), number_of(other, "value"));
     if (memory)
         fprintf(out, "; memory holds %lld", (long long)json_integer_value(memory));
@@ -78,7 +78,8 @@ void peet_cli_explanation_print(FILE *out, const json_t *list)
     size_t i;
 
     fprintf(out, " step  context  %-*s what\n", PLACE_WIDTH, "place");
-    json_array_foreach (list, i, one) {
+    json_array_foreach(list, i, one)
+    {
         fprintf(out, "%5lld  ", number_of(one, "step"));
         if (json_object_get(one, "context"))
             fprintf(out, "%7lld  ", number_of(one, "context"));

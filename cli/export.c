@@ -56,7 +56,8 @@ static const json_t *profile_of(const json_t *stats, struct peet_error *error)
     const json_t *profile = json_object_get(stats, "profile");
     if (json_is_array(json_object_get(profile, "functions")))
         return profile;
-    peet_error_set(error, PEET_ENOTFOUND, "these results have no profile; \"peet run --observe profile ...\" makes one");
+    peet_error_set(error, PEET_ENOTFOUND,
+        "these results have no profile; \"peet run --observe profile ...\" makes one");
     return NULL;
 }
 
@@ -65,17 +66,25 @@ static const json_t *profile_of(const json_t *stats, struct peet_error *error)
 enum { EVENTS = 80 };
 
 /** The measures of a profile, and what callgrind's file calls them. */
-struct events { int n; const char *key[EVENTS]; char name[EVENTS][64], inclusive[EVENTS][80]; };
+struct events {
+    int n;
+    const char *key[EVENTS];
+    char name[EVENTS][64], inclusive[EVENTS][80];
+};
 
 static void list_events(const json_t *profile, struct events *e)
 {
     const char *key;
     const json_t *value;
     e->n = 0;
-    json_object_foreach(json_object_get(profile, "totals"), key, value) {
+    json_object_foreach(json_object_get(profile, "totals"), key, value)
+    {
         if (e->n == EVENTS || !json_is_number(value))
             continue;
-        const char *known = strcmp(key, "instructions") == 0 ? "Ir" : strcmp(key, "reads") == 0 ? "Dr" : strcmp(key, "writes") == 0 ? "Dw" : NULL;
+        const char *known = strcmp(key, "instructions") == 0 ? "Ir"
+            : strcmp(key, "reads") == 0                      ? "Dr"
+            : strcmp(key, "writes") == 0                     ? "Dw"
+                                                             : NULL;
         snprintf(e->name[e->n], sizeof(e->name[0]), "%.60s", known ? known : key);
         for (char *c = e->name[e->n]; *c; c++)
             *c = isalnum((unsigned char)*c) ? *c : '_';
@@ -112,13 +121,15 @@ static const json_t **index_by(const json_t *list, const char *key, size_t *out_
 {
     const json_t *one, **index;
     size_t i, n = 0;
-    json_array_foreach((json_t *)list, i, one) {
+    json_array_foreach((json_t *)list, i, one)
+    {
         json_int_t id = json_integer_value(json_object_get(one, key));
         if (id >= 0 && id < 100000000 && (size_t)id >= n)
             n = (size_t)id + 1;
     }
     index = calloc(n + 1, sizeof(*index));
-    json_array_foreach((json_t *)list, i, one) {
+    json_array_foreach((json_t *)list, i, one)
+    {
         json_int_t id = json_integer_value(json_object_get(one, key));
         if (index && id >= 0 && (size_t)id < n)
             index[id] = one;
@@ -128,7 +139,9 @@ static const json_t **index_by(const json_t *list, const char *key, size_t *out_
 }
 
 /* For each function the entries of a list that have its number, as chains: first[id], then next[i].  -1: none */
-struct chains { long *first, *next; };
+struct chains {
+    long *first, *next;
+};
 
 static int chain(const json_t *list, const char *key, size_t nids, struct chains *out)
 {
@@ -151,8 +164,8 @@ static int chain(const json_t *list, const char *key, size_t nids, struct chains
     return 0;
 }
 
-static void put_profile(FILE *out, const json_t *profile, const struct events *e, const json_t **functions, size_t n, const struct chains *own,
-    const struct chains *called)
+static void put_profile(FILE *out, const json_t *profile, const struct events *e, const json_t **functions, size_t n,
+    const struct chains *own, const struct chains *called)
 {
     const json_t *lines = json_object_get(profile, "lines"), *calls = json_object_get(profile, "calls");
     for (size_t f = 0; f < n; f++) {
@@ -178,7 +191,8 @@ static void put_profile(FILE *out, const json_t *profile, const struct events *e
             fputc('\n', out);
             put_file(out, "cfi", functions[to]);
             put_function(out, "c", functions[to]);
-            fprintf(out, "calls=%.0f %.0f\n%.0f", number(call, "calls"), number(functions[to], "line"), number(call, "line"));
+            fprintf(out, "calls=%.0f %.0f\n%.0f", number(call, "calls"), number(functions[to], "line"),
+                number(call, "line"));
             put_costs(out, e, call, 1);
         }
     }
@@ -194,7 +208,8 @@ int peet_cli_export_callgrind(const json_t *stats, const char *path, struct peet
     FILE *out = NULL;
     if (!err) {
         functions = index_by(json_object_get(profile, "functions"), "id", &n);
-        if (!e || !functions || chain(json_object_get(profile, "lines"), "function_id", n, &own) || chain(json_object_get(profile, "calls"), "caller_id", n, &called))
+        if (!e || !functions || chain(json_object_get(profile, "lines"), "function_id", n, &own) ||
+            chain(json_object_get(profile, "calls"), "caller_id", n, &called))
             err = peet_error_set(error, PEET_ENOMEM, "out of memory");
     }
     if (!err && !(out = peet_cli_whole_open(path, error)))
@@ -235,7 +250,8 @@ int peet_cli_export_collapsed(const json_t *stats, const char *measure, const ch
     if (!measure)
         measure = number(json_object_get(profile, "totals"), "cycles") > 0 ? "cycles" : "instructions";
     if (!json_object_get(json_object_get(profile, "totals"), measure))
-        return peet_error_set(error, PEET_EINVALID, "--measure: the profile has no '%s'; .profile.totals of stats.json has those that there are", measure);
+        return peet_error_set(error, PEET_EINVALID,
+            "--measure: the profile has no '%s'; .profile.totals of stats.json has those that there are", measure);
     FILE *out = peet_cli_whole_open(path, error);
     long *way = malloc((n + 1) * sizeof(*way));
     if (!out || !way) {
@@ -244,7 +260,8 @@ int peet_cli_export_collapsed(const json_t *stats, const char *measure, const ch
             peet_cli_whole_close(out, path, 0, error);
         return out ? peet_error_set(error, PEET_ENOMEM, "out of memory") : PEET_EIO;
     }
-    json_array_foreach((json_t *)paths, i, one) {
+    json_array_foreach((json_t *)paths, i, one)
+    {
         size_t depth = 0;
         double value = number(one, measure);
         if (value <= 0)
@@ -271,7 +288,11 @@ int peet_cli_export_collapsed(const json_t *stats, const char *measure, const ch
 
 /* ----------------------------------------------------------------------------------------- trace events */
 
-struct trace { FILE *out; double per_cycle_us; int n, bad; };
+struct trace {
+    FILE *out;
+    double per_cycle_us;
+    int n, bad;
+};
 
 static void event(struct trace *t, json_t *one)
 {
@@ -284,7 +305,9 @@ static const char *const state_names[PEET_TIMELINE_STATES] = {"runs", "lock", "b
 
 static void names(struct trace *t, const char *kind, int pid, json_int_t tid, const char *name)
 {
-    event(t, json_pack("{s:s, s:s, s:i, s:I, s:{s:s}}", "ph", "M", "name", kind, "pid", pid, "tid", tid, "args", "name", name));
+    event(t,
+        json_pack("{s:s, s:s, s:i, s:I, s:{s:s}}", "ph", "M", "name", kind, "pid", pid, "tid", tid, "args", "name",
+            name));
 }
 
 json_t *peet_cli_object_names(const json_t *stats)
@@ -292,9 +315,8 @@ json_t *peet_cli_object_names(const json_t *stats)
     json_t *all = json_object();
     const json_t *one;
     size_t i;
-    json_array_foreach(json_object_get(json_object_get(stats, "sync"), "contended"), i, one)
-        if (*text(one, "name"))
-            json_object_set(all, text(one, "address"), json_object_get(one, "name"));
+    json_array_foreach(json_object_get(json_object_get(stats, "sync"), "contended"), i, one) if (*text(one, "name"))
+        json_object_set(all, text(one, "address"), json_object_get(one, "name"));
     return all;
 }
 
@@ -304,16 +326,23 @@ static void put_slice(struct trace *t, const struct peet_timeline_slice *s, cons
     double at = (double)s->begin * t->per_cycle_us, length = (double)(s->end - s->begin) * t->per_cycle_us;
     if (s->state == PEET_TIMELINE_RUNS) {
         snprintf(name, sizeof(name), "context %u", s->context);
-        event(t, json_pack("{s:s, s:s, s:s, s:f, s:f, s:i, s:i, s:{s:I, s:I}}", "ph", "X", "name", name, "cat", "runs", "ts", at, "dur", length, "pid", 1,
-            "tid", (int)s->hw, "args", "context", (json_int_t)s->context, "cycles", (json_int_t)(s->end - s->begin)));
+        event(t,
+            json_pack("{s:s, s:s, s:s, s:f, s:f, s:i, s:i, s:{s:I, s:I}}", "ph", "X", "name", name, "cat", "runs", "ts",
+                at, "dur", length, "pid", 1, "tid", (int)s->hw, "args", "context", (json_int_t)s->context, "cycles",
+                (json_int_t)(s->end - s->begin)));
         snprintf(name, sizeof(name), "runs on %u", s->hw);
     } else {
         snprintf(name, sizeof(name), "%s", state_names[s->state]);
     }
     snprintf(address, sizeof(address), "0x%llx", (unsigned long long)s->object);
     const char *object = json_string_value(json_object_get(objects, address));
-    event(t, json_pack("{s:s, s:s, s:s, s:f, s:f, s:i, s:I, s:{s:s, s:I}}", "ph", "X", "name", name, "cat", state_names[s->state], "ts", at, "dur", length,
-        "pid", 2, "tid", (json_int_t)s->context, "args", "object", object ? object : s->object ? address : "", "cycles", (json_int_t)(s->end - s->begin)));
+    event(t,
+        json_pack("{s:s, s:s, s:s, s:f, s:f, s:i, s:I, s:{s:s, s:I}}", "ph", "X", "name", name, "cat",
+            state_names[s->state], "ts", at, "dur", length, "pid", 2, "tid", (json_int_t)s->context, "args", "object",
+            object          ? object
+                : s->object ? address
+                            : "",
+            "cycles", (json_int_t)(s->end - s->begin)));
 }
 
 /* Windows of the machine: any array "windows" of objects with "cycle" and numbers. */
@@ -322,11 +351,10 @@ static void put_windows(struct trace *t, const json_t *node)
     const json_t *window, *value;
     const char *key;
     size_t i;
-    json_array_foreach(json_object_get(node, "windows"), i, window)
-        json_object_foreach((json_t *)window, key, value)
-            if (strcmp(key, "cycle") != 0 && json_is_number(value))
-                event(t, json_pack("{s:s, s:s, s:f, s:i, s:{s:f}}", "ph", "C", "name", key, "ts", number(window, "cycle") * t->per_cycle_us, "pid", 1, "args",
-                    "value", json_number_value(value)));
+    json_array_foreach(json_object_get(node, "windows"), i, window) json_object_foreach((json_t *)window, key,
+        value) if (strcmp(key, "cycle") != 0 && json_is_number(value)) event(t,
+        json_pack("{s:s, s:s, s:f, s:i, s:{s:f}}", "ph", "C", "name", key, "ts",
+            number(window, "cycle") * t->per_cycle_us, "pid", 1, "args", "value", json_number_value(value)));
 }
 
 int peet_cli_export_trace(const json_t *stats, const char *folder, const char *path, struct peet_error *error)

@@ -47,18 +47,21 @@ static void put(json_t *figures, const char *group, const char *item, const char
         json_object_set_new(at, measure, json_real(value));
 }
 
-static void put_share(json_t *figures, const char *group, const char *item, const char *measure, double part, double whole)
+static void put_share(json_t *figures, const char *group, const char *item, const char *measure, double part,
+    double whole)
 {
     json_t *at = child(child(figures, group), item);
     json_object_set_new(at, measure, json_real(whole > 0 ? part / whole : 0));
 }
 
 /* All plain numbers of an object, but for those named. */
-static void put_all(json_t *figures, const char *group, const char *item, const json_t *node, const char *const *without)
+static void put_all(json_t *figures, const char *group, const char *item, const json_t *node,
+    const char *const *without)
 {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)node, key, value) {
+    json_object_foreach((json_t *)node, key, value)
+    {
         int wanted = json_is_number(value);
         for (size_t i = 0; wanted && without && without[i]; i++)
             wanted = strcmp(key, without[i]) != 0;
@@ -83,9 +86,11 @@ static void put_run(json_t *figures, const json_t *stats)
     put(figures, "run", "all", "reads", number(totals, "reads"));
     put(figures, "run", "all", "writes", number(totals, "writes"));
     put(figures, "run", "all", "contexts", number(totals, "contexts"));
-    json_array_foreach((json_t *)hw, i, one) {
+    json_array_foreach((json_t *)hw, i, one)
+    {
         char name[24];
-        double b = number(one, "busy_cycles"), s = number(one, "stalled_cycles"), d = number(one, "idle_cycles"), all = b + s + d;
+        double b = number(one, "busy_cycles"), s = number(one, "stalled_cycles"), d = number(one, "idle_cycles"),
+               all = b + s + d;
         if (!json_is_object(one))
             continue;
         snprintf(name, sizeof(name), "%zu", i);
@@ -113,13 +118,15 @@ static void put_run(json_t *figures, const json_t *stats)
 const json_t *peet_cli_machine_node(const json_t *stats)
 {
     const json_t *machine = json_object_get(json_object_get(stats, "config"), "machine");
-    const char *module = json_string_value(json_object_get(machine, "module")), *base = module ? strrchr(module, '/') : NULL, *key;
+    const char *module = json_string_value(json_object_get(machine, "module")),
+               *base = module ? strrchr(module, '/') : NULL, *key;
     json_t *value;
     if (!module)
         return NULL;
     if (!base)
         return json_object_get(stats, module);
-    json_object_foreach((json_t *)stats, key, value) { /* given by its file: NAME.so */
+    json_object_foreach((json_t *)stats, key, value)
+    { /* given by its file: NAME.so */
         size_t length = strlen(key);
         if (strncmp(base + 1, key, length) == 0 && strcmp(base + 1 + length, ".so") == 0)
             return value;
@@ -130,8 +137,10 @@ const json_t *peet_cli_machine_node(const json_t *stats)
 static void put_level(json_t *figures, const char *name, const json_t *node, double instructions)
 {
     double fetches = number(node, "fetches"), accesses = number(node, "reads") + number(node, "writes") + fetches;
-    const json_t *misses_there = json_object_get(node, "misses"), *kinds = json_object_get(node, "misses_by_kind"), *value;
-    double misses = misses_there ? peet_cli_number_of(misses_there) : number(node, "read_misses") + number(node, "write_misses");
+    const json_t *misses_there = json_object_get(node, "misses"), *kinds = json_object_get(node, "misses_by_kind"),
+                 *value;
+    double misses =
+        misses_there ? peet_cli_number_of(misses_there) : number(node, "read_misses") + number(node, "write_misses");
     const char *key;
     if (!kinds)
         kinds = json_object_get(node, "misses_by_cause");
@@ -139,41 +148,44 @@ static void put_level(json_t *figures, const char *name, const json_t *node, dou
     put(figures, "level", name, "misses", misses);
     put_share(figures, "level", name, "misses_for_1000_instructions", misses * 1000, instructions);
     put_share(figures, "level", name, "misses_per_lookup", misses, accesses);
-    json_object_foreach((json_t *)kinds, key, value) {
+    json_object_foreach((json_t *)kinds, key, value)
+    {
         char measure[80];
         snprintf(measure, sizeof(measure), "%.60s_misses", key);
         put(figures, "level", name, measure, peet_cli_number_of(value));
     }
     const json_t *all = kinds ? NULL : node; /* or the kinds stand beside the sum */
-    json_object_foreach((json_t *)all, key, value) {
+    json_object_foreach((json_t *)all, key, value)
+    {
         size_t length = strlen(key);
-        if (json_is_number(value) && length > 7 && strcmp(key + length - 7, "_misses") == 0 && strcmp(key, "read_misses") != 0 &&
-            strcmp(key, "write_misses") != 0 && strcmp(key, "fetch_misses") != 0 && strcmp(key, "walk_misses") != 0)
+        if (json_is_number(value) && length > 7 && strcmp(key + length - 7, "_misses") == 0 &&
+            strcmp(key, "read_misses") != 0 && strcmp(key, "write_misses") != 0 && strcmp(key, "fetch_misses") != 0 &&
+            strcmp(key, "walk_misses") != 0)
             put(figures, "level", name, key, json_number_value(value));
     }
-    static const char *const more[] = {"upgrades", "write_hits_on_bus", "invalidations", "invalidations_received_lines", "write_backs",
-        "write_backs_lines", "prefetches", "prefetches_used"};
+    static const char *const more[] = {"upgrades", "write_hits_on_bus", "invalidations", "invalidations_received_lines",
+        "write_backs", "write_backs_lines", "prefetches", "prefetches_used"};
     for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
         if (json_object_get(node, more[i]))
             put(figures, "level", name, more[i], number(node, more[i]));
 }
 
 /*
- * Cache levels have one of two shapes: "totals" with "misses" or "read_misses" (one level), or objects of "memory" that have "read_misses".
- * A bus is an object "bus" with "utilisation"; waiting for it are "totals"."bus_wait_cycles".
+ * Cache levels have one of two shapes: "totals" with "misses" or "read_misses" (one level), or objects of "memory" that
+ * have "read_misses". A bus is an object "bus" with "utilisation"; waiting for it are "totals"."bus_wait_cycles".
  */
 static void levels_of(json_t *figures, const json_t *node, double instructions, double all_cycles)
 {
-    const json_t *totals = json_object_get(node, "totals"), *memory = json_object_get(node, "memory"), *bus = json_object_get(node, "bus");
+    const json_t *totals = json_object_get(node, "totals"), *memory = json_object_get(node, "memory"),
+                 *bus = json_object_get(node, "bus");
     const char *key;
     json_t *value, *stack = json_object_get(node, "stack_cycles");
     if (json_object_get(totals, "misses") || json_object_get(totals, "read_misses"))
         put_level(figures, "cache", totals, instructions);
     if (json_is_object(json_object_get(node, "network")))
         put_all(figures, "memory", "network", json_object_get(node, "network"), NULL);
-    json_object_foreach((json_t *)memory, key, value)
-        if (json_object_get(value, "read_misses"))
-            put_level(figures, key, value, instructions);
+    json_object_foreach((json_t *)memory, key, value) if (json_object_get(value, "read_misses"))
+        put_level(figures, key, value, instructions);
     if (json_object_get(bus, "utilisation")) {
         put(figures, "memory", "bus", "utilisation", number(bus, "utilisation"));
         put(figures, "memory", "bus", "transactions", number(json_object_get(bus, "transactions"), "total"));
@@ -181,13 +193,11 @@ static void levels_of(json_t *figures, const json_t *node, double instructions, 
         put_share(figures, "memory", "bus", "wait_share", number(totals, "bus_wait_cycles"), all_cycles);
         put(figures, "memory", "bus", "miss_stall_cycles", number(totals, "stall_cycles"));
     }
-    json_object_foreach((json_t *)memory, key, value)
-        if (json_is_object(value) && !json_object_get(value, "read_misses"))
-            put_all(figures, "memory", key, value, NULL);
+    json_object_foreach((json_t *)memory, key, value) if (json_is_object(value) &&
+        !json_object_get(value, "read_misses")) put_all(figures, "memory", key, value, NULL);
     if (memory)
         put_all(figures, "memory", "memory", memory, (const char *const[]){"window_cycles", NULL});
-    json_object_foreach(stack, key, value)
-        put(figures, "cycles", key, "cycles", peet_cli_number_of(value));
+    json_object_foreach(stack, key, value) put(figures, "cycles", key, "cycles", peet_cli_number_of(value));
 }
 
 /* ------------------------------------------------------------------------------------------ program places */
@@ -205,7 +215,8 @@ static void put_places(json_t *figures, const json_t *list, const char *name_key
     json_t *seen = json_object();
     const json_t *one;
     size_t i;
-    json_array_foreach((json_t *)list, i, one) {
+    json_array_foreach((json_t *)list, i, one)
+    {
         const char *name = text(one, name_key), *file = text(one, "file");
         char *item = NULL, spot[PATH_MAX];
         if (!json_is_object(one))
@@ -225,7 +236,8 @@ static void put_places(json_t *figures, const json_t *list, const char *name_key
         put_all(figures, group, item, one, without);
         const char *key;
         json_t *value;
-        json_object_foreach(json_object_get(one, "stack_cycles"), key, value) {
+        json_object_foreach(json_object_get(one, "stack_cycles"), key, value)
+        {
             char measure[80];
             snprintf(measure, sizeof(measure), "%.60s_cycles", key);
             put(figures, group, item, measure, peet_cli_number_of(value));
@@ -238,7 +250,8 @@ static void put_places(json_t *figures, const json_t *list, const char *name_key
 static void put_program(json_t *figures, const json_t *stats, const json_t *machine)
 {
     static const char *const without[] = {"line", "id", NULL};
-    const json_t *profile = json_object_get(stats, "profile"), *counts = json_object_get(stats, "counts"), *hot = json_object_get(stats, "hot");
+    const json_t *profile = json_object_get(stats, "profile"), *counts = json_object_get(stats, "counts"),
+                 *hot = json_object_get(stats, "hot");
     if (json_is_array(json_object_get(profile, "functions"))) {
         put_places(figures, json_object_get(profile, "functions"), "name", 0, without);
         put_places(figures, json_object_get(profile, "lines"), "function", 1, without);
@@ -261,12 +274,13 @@ static void put_sync(json_t *figures, const json_t *sync)
     const char *kind;
     json_t *value;
     size_t i;
-    json_object_foreach((json_t *)sync, kind, value)
-        if (json_object_get(value, "waits") && number(value, "operations") > 0)
-            put_all(figures, "synchronisation", kind, value, NULL);
-    json_array_foreach(json_object_get(sync, "contended"), i, value) {
+    json_object_foreach((json_t *)sync, kind, value) if (json_object_get(value, "waits") &&
+        number(value, "operations") > 0) put_all(figures, "synchronisation", kind, value, NULL);
+    json_array_foreach(json_object_get(sync, "contended"), i, value)
+    {
         char *name = NULL;
-        if (asprintf(&name, "%s %s", text(value, "kind"), *text(value, "name") ? text(value, "name") : text(value, "address")) < 0)
+        if (asprintf(&name, "%s %s", text(value, "kind"),
+                *text(value, "name") ? text(value, "name") : text(value, "address")) < 0)
             return;
         put_all(figures, "lock", name, value, NULL);
         free(name);
@@ -278,26 +292,31 @@ static void put_structures(json_t *figures, const json_t *dtrack)
     const json_t *levels = json_object_get(dtrack, "levels");
     json_t *one, *level;
     size_t i, l;
-    json_array_foreach(json_object_get(dtrack, "structures"), i, one) {
+    json_array_foreach(json_object_get(dtrack, "structures"), i, one)
+    {
         const char *name = text(one, "name");
         put(figures, "structure", name, "reads", number(one, "reads"));
         put(figures, "structure", name, "writes", number(one, "writes"));
-        json_array_foreach(json_object_get(one, "levels"), l, level) {
+        json_array_foreach(json_object_get(one, "levels"), l, level)
+        {
             char measure[80];
             const char *of = text(json_array_get(levels, l), "name");
             snprintf(measure, sizeof(measure), "%.40s_misses", *of ? of : text(level, "name"));
             put(figures, "structure", name, measure, number(level, "misses"));
         }
         put(figures, "structure", name, "stall_cycles", number(one, "stall_cycles"));
-        put(figures, "structure", name, "false_sharing_misses", number(json_object_get(one, "sharing"), "false_sharing_misses"));
-        put(figures, "structure", name, "true_sharing_misses", number(json_object_get(one, "sharing"), "true_sharing_misses"));
+        put(figures, "structure", name, "false_sharing_misses",
+            number(json_object_get(one, "sharing"), "false_sharing_misses"));
+        put(figures, "structure", name, "true_sharing_misses",
+            number(json_object_get(one, "sharing"), "true_sharing_misses"));
     }
 }
 
 json_t *peet_cli_figures(const json_t *stats)
 {
     json_t *figures = json_object();
-    const json_t *machine = peet_cli_machine_node(stats), *hw = json_object_get(stats, "hw"), *graph = json_object_get(stats, "graph");
+    const json_t *machine = peet_cli_machine_node(stats), *hw = json_object_get(stats, "hw"),
+                 *graph = json_object_get(stats, "graph");
     double all_cycles = number(json_object_get(stats, "time"), "cycles") * (double)json_array_size(hw);
     if (!figures)
         return NULL;
@@ -314,7 +333,8 @@ json_t *peet_cli_figures(const json_t *stats)
 
 /* ------------------------------------------------------------------------------------------------ reading */
 
-double peet_cli_figure(const json_t *figures, const char *group, const char *item, const char *measure, double otherwise)
+double peet_cli_figure(const json_t *figures, const char *group, const char *item, const char *measure,
+    double otherwise)
 {
     const json_t *value = json_object_get(json_object_get(json_object_get(figures, group), item), measure);
     return json_is_number(value) ? json_number_value(value) : otherwise;
@@ -333,7 +353,8 @@ json_t *peet_cli_rank(const json_t *figures, const char *group, const char *meas
     json_t **list = calloc(json_object_size(items) + 1, sizeof(*list)), *sorted = json_array(), *one;
     const char *name;
     size_t n = 0;
-    json_object_foreach((json_t *)items, name, one) {
+    json_object_foreach((json_t *)items, name, one)
+    {
         double value = json_number_value(json_object_get(one, measure));
         if (list && value > 0)
             list[n++] = json_pack("{s:s, s:f}", "name", name, "value", value);
@@ -358,7 +379,9 @@ json_t *peet_cli_stats_load(const char *folder)
     }
     json_t *stats = json_load_file(path, 0, &where);
     if (!stats)
-        peet_cli_complain("%s: %s; \"peet run -d %s -- PROG\" makes it, \"peet run --observe dtrack ...\" with data structures", path, where.text, folder);
+        peet_cli_complain(
+            "%s: %s; \"peet run -d %s -- PROG\" makes it, \"peet run --observe dtrack ...\" with data structures", path,
+            where.text, folder);
     else if (!json_is_object(stats)) {
         peet_cli_complain("%s: these are no results of peet run: it holds no object", path);
         json_decref(stats);
@@ -375,6 +398,6 @@ void peet_cli_run_name(const json_t *stats, char *out, size_t bytes)
     json_int_t cores = json_integer_value(json_object_get(config, "cores"));
     program = base ? base + 1 : program;
     machine = machine_base ? machine_base + 1 : machine;
-    snprintf(out, bytes, "%.36s on %lld processor%s of %.30s", *program ? program : "the program", (long long)cores, cores == 1 ? "" : "s",
-        *machine ? machine : "the machine");
+    snprintf(out, bytes, "%.36s on %lld processor%s of %.30s", *program ? program : "the program", (long long)cores,
+        cores == 1 ? "" : "s", *machine ? machine : "the machine");
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The figures of a run, in one shape for every machine and observer: groups ("run", "processor", "level", "function", "lock", ...) of named
- * items, each with numbers by name.  The terminal page, comparisons, sweeps and CSV files read these and no others, so that
- * all of them agree.
+ * The figures of a run, in one shape for every machine and observer: groups ("run", "processor", "level", "function",
+ * "lock", ...) of named items, each with numbers by name.  The terminal page, comparisons, sweeps and CSV files read
+ * these and no others, so that all of them agree.
  *
- * Machines are told apart by what they leave in stats.json, never by their names: see levels_of() in figures.c for the shapes.
+ * Machines are told apart by what they leave in stats.json, never by their names: see levels_of() in figures.c for the
+ * shapes.
  */
 #ifndef PEET_CLI_FIGURES_H
 #define PEET_CLI_FIGURES_H
@@ -15,12 +16,14 @@
 /**
  * peet_cli_figures() - all figures of a run
  * @stats: the contents of stats.json; what is missing there, or malformed, is left out
- * Returns: { group: { item: { measure: number } } }, in the order in which people want to see it; the caller's.  NULL: no memory
+ * Returns: { group: { item: { measure: number } } }, in the order in which people want to see it; the caller's.  NULL:
+ * no memory
  */
 json_t *peet_cli_figures(const json_t *stats);
 
 /** peet_cli_figure() - one number.  Returns: @otherwise if there is none */
-double peet_cli_figure(const json_t *figures, const char *group, const char *item, const char *measure, double otherwise);
+double peet_cli_figure(const json_t *figures, const char *group, const char *item, const char *measure,
+    double otherwise);
 
 /** peet_cli_number_of() - a number of stats.json; counts above 63 bits stand there as decimal text */
 double peet_cli_number_of(const json_t *value);

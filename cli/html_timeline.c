@@ -8,10 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 128, COARSE = 1024, FINE = 16384, CELLS = 2 << 20, SLICES = 30000, WINDOWS = 400, DIGITS = PEET_TIMELINE_STATES + 1 };
+enum {
+    ROWS = 128,
+    COARSE = 1024,
+    FINE = 16384,
+    CELLS = 2 << 20,
+    SLICES = 30000,
+    WINDOWS = 400,
+    DIGITS = PEET_TIMELINE_STATES + 1
+};
 
 /** Time of each state in each bin of each row. */
-struct bins { uint32_t rows, n; float *time; uint64_t end; };
+struct bins {
+    uint32_t rows, n;
+    float *time;
+    uint64_t end;
+};
 
 /* Which row a slice is in, as a processor's or a context's.  ROWS or more: none */
 static uint32_t row_of(const struct peet_timeline_slice *s, int contexts)
@@ -51,7 +63,8 @@ static json_t *digits(const struct bins *b, uint32_t row)
 
 static int level(json_t *rows, const struct peet_cli_timeline *t, int contexts, uint32_t nrows, uint32_t n)
 {
-    struct bins b = {.rows = nrows, .n = n, .end = t->header.end_cycles, .time = calloc((size_t)nrows * n * DIGITS, sizeof(float))};
+    struct bins b = {
+        .rows = nrows, .n = n, .end = t->header.end_cycles, .time = calloc((size_t)nrows * n * DIGITS, sizeof(float))};
     if (!b.time)
         return -1;
     for (uint64_t i = 0; i < t->header.slices; i++)
@@ -68,7 +81,10 @@ static json_t *slice(const struct peet_timeline_slice *s, const json_t *names)
     char address[24];
     snprintf(address, sizeof(address), "0x%llx", (unsigned long long)s->object);
     const char *name = json_string_value(json_object_get(names, address));
-    return json_pack("[I, I, i, I, s]", (json_int_t)s->begin, (json_int_t)s->end, s->state + 1, (json_int_t)s->context, name ? name : s->object ? address : "");
+    return json_pack("[I, I, i, I, s]", (json_int_t)s->begin, (json_int_t)s->end, s->state + 1, (json_int_t)s->context,
+        name            ? name
+            : s->object ? address
+                        : "");
 }
 
 static json_t *rows_of(const struct peet_cli_timeline *t, int contexts, const json_t *names)
@@ -92,7 +108,8 @@ static json_t *rows_of(const struct peet_cli_timeline *t, int contexts, const js
         for (uint64_t i = 0; i < t->header.slices; i++) {
             uint32_t row = row_of(&t->slices[i], contexts);
             if (row < n)
-                json_array_append_new(json_object_get(json_array_get(rows, row), "slices"), slice(&t->slices[i], names));
+                json_array_append_new(json_object_get(json_array_get(rows, row), "slices"),
+                    slice(&t->slices[i], names));
         }
     } else {
         level(rows, t, contexts, n, CELLS / n < FINE ? CELLS / n : FINE);
@@ -104,7 +121,8 @@ static json_t *rows_of(const struct peet_cli_timeline *t, int contexts, const js
 static json_t *utilisation(const struct peet_cli_timeline *t)
 {
     json_t *all = json_array();
-    struct bins b = {.rows = 1, .n = WINDOWS, .end = t->header.end_cycles, .time = calloc((size_t)WINDOWS * DIGITS, sizeof(float))};
+    struct bins b = {
+        .rows = 1, .n = WINDOWS, .end = t->header.end_cycles, .time = calloc((size_t)WINDOWS * DIGITS, sizeof(float))};
     for (uint64_t i = 0; b.time && i < t->header.slices; i++)
         add(&b, 0, &t->slices[i]);
     for (unsigned s = 1; b.time && s < DIGITS; s++) {
@@ -122,10 +140,14 @@ json_t *peet_cli_html_timeline(const char *folder, const json_t *names)
     char path[PATH_MAX];
     struct peet_cli_timeline t;
     struct peet_error error = {0};
-    if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, PEET_TIMELINE_FILE) >= sizeof(path) || peet_cli_timeline_read(path, &t, &error))
+    if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, PEET_TIMELINE_FILE) >= sizeof(path) ||
+        peet_cli_timeline_read(path, &t, &error))
         return NULL;
-    json_t *out = t.header.end_cycles == 0 ? NULL : json_pack("{s:I, s:I, s:o, s:o, s:o}", "end", (json_int_t)t.header.end_cycles, "omitted",
-        (json_int_t)t.header.omitted, "processors", rows_of(&t, 0, names), "contexts", rows_of(&t, 1, names), "utilisation", utilisation(&t));
+    json_t *out = t.header.end_cycles == 0
+        ? NULL
+        : json_pack("{s:I, s:I, s:o, s:o, s:o}", "end", (json_int_t)t.header.end_cycles, "omitted",
+              (json_int_t)t.header.omitted, "processors", rows_of(&t, 0, names), "contexts", rows_of(&t, 1, names),
+              "utilisation", utilisation(&t));
     peet_cli_timeline_fini(&t);
     return out;
 }

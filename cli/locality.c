@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peet locality: signatures of programs' memory behaviour, what caches make of them, streams and programs that have them */
+/* peet locality: signatures of programs' memory behaviour, what caches make of them, streams and programs that have
+ * them */
 #include "common.h"
 #include "locality.h"
 #include "trace/insns.h"
@@ -87,7 +88,10 @@ static const struct argp_option options[] = {
 };
 
 enum { CACHES = 16, MOST_PHASES = 64 };
-struct cache { double bytes; unsigned ways, line; };
+struct cache {
+    double bytes;
+    unsigned ways, line;
+};
 struct asked {
     enum what what;
     const char *output, *part, *plot, *csv, *format;
@@ -173,23 +177,57 @@ static error_t read_option(int key, char *text, struct argp_state *state)
             argp_error(state, "\"peet locality %s\" has no such option; \"peet locality --help\" tells which are whose",
                 whats[asked->what].name);
     switch (key) {
-    case 'o': asked->output = text; return 0;
-    case 'p': asked->part = text; return 0;
-    case 'P': asked->plot = text; return 0;
-    case 'n': asked->length = count_of(text, 1, 1ull << 28, "--length", state); return 0;
-    case 't': asked->threads = count_of(text, 1, 1024, "--threads", state); return 0;
-    case 'c': read_cache(text, asked, state); return 0;
-    case KEY_CSV: asked->csv = text; return 0;
-    case 'f': asked->format = text; return 0;
-    case KEY_SEED: asked->seed = count_of(text, 1, UINT64_MAX, "--seed", state); return 0;
-    case KEY_PLAIN: asked->plain = 1; return 0;
-    case KEY_JSON: asked->json = 1; return 0;
-    case KEY_FOOTPRINT: read_footprint(text, asked, state); return 0;
-    case KEY_WRITES: asked->writes = share_of(text, "--writes", state); return 0;
-    case KEY_SHARING: asked->sharing = share_of(text, "--sharing", state); return 0;
-    case KEY_REPLICAS: asked->replicas = count_of(text, 1, 4096, "--replicas", state); return 0;
-    case KEY_MOST: asked->most = count_of(text, 1, MOST_PHASES, "--most", state); return 0;
-    case ARGP_KEY_ARG: asked->arguments[asked->narguments++] = text; return 0;
+    case 'o':
+        asked->output = text;
+        return 0;
+    case 'p':
+        asked->part = text;
+        return 0;
+    case 'P':
+        asked->plot = text;
+        return 0;
+    case 'n':
+        asked->length = count_of(text, 1, 1ull << 28, "--length", state);
+        return 0;
+    case 't':
+        asked->threads = count_of(text, 1, 1024, "--threads", state);
+        return 0;
+    case 'c':
+        read_cache(text, asked, state);
+        return 0;
+    case KEY_CSV:
+        asked->csv = text;
+        return 0;
+    case 'f':
+        asked->format = text;
+        return 0;
+    case KEY_SEED:
+        asked->seed = count_of(text, 1, UINT64_MAX, "--seed", state);
+        return 0;
+    case KEY_PLAIN:
+        asked->plain = 1;
+        return 0;
+    case KEY_JSON:
+        asked->json = 1;
+        return 0;
+    case KEY_FOOTPRINT:
+        read_footprint(text, asked, state);
+        return 0;
+    case KEY_WRITES:
+        asked->writes = share_of(text, "--writes", state);
+        return 0;
+    case KEY_SHARING:
+        asked->sharing = share_of(text, "--sharing", state);
+        return 0;
+    case KEY_REPLICAS:
+        asked->replicas = count_of(text, 1, 4096, "--replicas", state);
+        return 0;
+    case KEY_MOST:
+        asked->most = count_of(text, 1, MOST_PHASES, "--most", state);
+        return 0;
+    case ARGP_KEY_ARG:
+        asked->arguments[asked->narguments++] = text;
+        return 0;
     }
     return ARGP_ERR_UNKNOWN;
 }
@@ -271,7 +309,10 @@ static int interleave(const struct asked *asked, const struct peet_cli_seed *see
     struct peet_sim_surface *surface = peet_sim_surface_new();
     struct peet_sim_tally tally = {0};
     uint64_t random = asked->seed * 0x9e3779b97f4a7c15u | 1, left = 0;
-    struct { size_t step; uint32_t again; } *at = calloc(n, sizeof(*at));
+    struct {
+        size_t step;
+        uint32_t again;
+    } *at = calloc(n, sizeof(*at));
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
         sum += weights[i];
@@ -415,7 +456,13 @@ static int predict(const struct asked *asked)
 /* ---- trace */
 
 /* The stream's references, one after the other. */
-struct stream { const struct peet_cli_seed *seed; double writes; uint64_t random; size_t step; uint32_t again; };
+struct stream {
+    const struct peet_cli_seed *seed;
+    double writes;
+    uint64_t random;
+    size_t step;
+    uint32_t again;
+};
 
 static struct stream stream_of(const struct asked *asked, const struct peet_cli_seed *seed)
 {
@@ -460,12 +507,14 @@ static int put_insns(const char *path, const char *format, struct stream s, stru
     if (err)
         return err;
     while (next_reference(&s, &address, &store)) {
-        struct peet_traced_insn insn = {.pc = CODE + n++ % LOOP * LENGTH, .length = LENGTH, .nrefs = 1,
+        struct peet_traced_insn insn = {.pc = CODE + n++ % LOOP * LENGTH,
+            .length = LENGTH,
+            .nrefs = 1,
             .refs = {{address, DATA, store ? PEET_TRACED_STORE : PEET_TRACED_LOAD}}};
         peet_insn_write(writer, &insn);
         if (n % LOOP == 0) {
-            insn = (struct peet_traced_insn){.pc = CODE + LOOP * LENGTH, .target = CODE, .length = LENGTH,
-                .branch = PEET_TRACED_JUMP, .taken = 1};
+            insn = (struct peet_traced_insn){
+                .pc = CODE + LOOP * LENGTH, .target = CODE, .length = LENGTH, .branch = PEET_TRACED_JUMP, .taken = 1};
             peet_insn_write(writer, &insn);
         }
     }
@@ -675,13 +724,22 @@ static int report(const struct asked *asked)
 static int carry_out(const struct asked *asked)
 {
     switch (asked->what) {
-    case SIGNATURE: case MERGE: return merge(asked);
-    case MIX: return mix(asked);
-    case PREDICT: return predict(asked);
-    case TRACE: return trace(asked);
-    case BENCH: return bench(asked);
-    case PHASES: return phases(asked);
-    case REPORT: case WHATS: break;
+    case SIGNATURE:
+    case MERGE:
+        return merge(asked);
+    case MIX:
+        return mix(asked);
+    case PREDICT:
+        return predict(asked);
+    case TRACE:
+        return trace(asked);
+    case BENCH:
+        return bench(asked);
+    case PHASES:
+        return phases(asked);
+    case REPORT:
+    case WHATS:
+        break;
     }
     return report(asked);
 }

@@ -50,14 +50,17 @@ int peet_cli_signature_write(const char *path, const struct peet_cli_signature *
 /* ---------------------------------------------------------------------------------------------- streams */
 
 struct peet_cli_seed_options {
-    uint64_t length;         /* references */
-    uint64_t blocks;         /* at most so many of 512 bytes; 0: as many as it takes */
-    uint64_t random;         /* seed of the random numbers */
-    int once;                /* no element of 4 bytes is referenced by two steps, for pointer chases */
-    int plain;               /* the 24 numbers alone are the aim */
+    uint64_t length; /* references */
+    uint64_t blocks; /* at most so many of 512 bytes; 0: as many as it takes */
+    uint64_t random; /* seed of the random numbers */
+    int once;        /* no element of 4 bytes is referenced by two steps, for pointer chases */
+    int plain;       /* the 24 numbers alone are the aim */
 };
 /** One step of a stream: an element of 4 bytes, by its number, and how often it is referenced again at once. */
-struct peet_cli_step { uint32_t element; uint32_t again; };
+struct peet_cli_step {
+    uint32_t element;
+    uint32_t again;
+};
 struct peet_cli_seed {
     struct peet_cli_step *steps;
     size_t n;
@@ -83,10 +86,10 @@ double peet_cli_associative(const struct peet_sim_tally *t, unsigned width, doub
 
 struct peet_cli_bench {
     const struct peet_cli_seed *seeds; /* a phase each */
-    const double *weights;   /* of the phases */
+    const double *weights;             /* of the phases */
     size_t nphases;
     unsigned replicas, threads;
-    double sharing, writes;  /* shares, 0..1 */
+    double sharing, writes; /* shares, 0..1 */
 };
 /** peet_cli_bench_write() - the C program.  For peet_cli_write_whole() */
 int peet_cli_bench_write(FILE *out, const void *bench);
@@ -97,10 +100,16 @@ int peet_cli_bench_surface(const struct peet_cli_seed *seed, unsigned replicas, 
 
 /* ---------------------------------------------------------------------------------------------- reports */
 
-struct peet_cli_named { const char *name; struct peet_cli_signature signature; };
+struct peet_cli_named {
+    const char *name;
+    struct peet_cli_signature signature;
+};
 int peet_cli_locality_tables(const struct peet_cli_named *list, size_t n, FILE *out);
 /** peet_cli_locality_csv() - "signature,line_bytes,lines,cache_bytes,miss_ratio".  For peet_cli_write_whole() */
-struct peet_cli_named_list { const struct peet_cli_named *list; size_t n; };
+struct peet_cli_named_list {
+    const struct peet_cli_named *list;
+    size_t n;
+};
 int peet_cli_locality_csv(FILE *out, const void *named_list);
 int peet_cli_locality_plot(const struct peet_cli_named *list, size_t n, const char *path, struct peet_error *error);
 

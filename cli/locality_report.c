@@ -149,6 +149,6 @@ static void script_surfaces(FILE *out, const char *ending, const char *path, con
 
 int peet_cli_locality_plot(const struct peet_cli_named *list, size_t n, const char *path, struct peet_error *error)
 {
-    const struct surfaces all = { list, n };
+    const struct surfaces all = {list, n};
     return peet_cli_gnuplot(path, script_surfaces, &all, error);
 }

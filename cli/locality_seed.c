@@ -29,7 +29,9 @@ enum {
 
 static const double NOTHING = -1e300;
 
-struct block { uint64_t used[2]; /* its words that steps have taken */ };
+struct block {
+    uint64_t used[2]; /* its words that steps have taken */
+};
 
 struct maker {
     const struct peet_cli_seed_options *options;
@@ -39,7 +41,7 @@ struct maker {
     double alpha[PEET_SIM_HALVINGS][PEET_SIM_BUCKETS];
     int known[PEET_SIM_WIDTHS];
     double made[PEET_SIM_WIDTHS][PEET_SIM_BUCKETS], n, gain[PEET_SIM_WIDTHS][PEET_SIM_BUCKETS];
-    uint64_t random, last;   /* last: address */
+    uint64_t random, last; /* last: address */
     /* LRU stack of blocks: slots in order of time, counted by a tree of sums (Fenwick, 1994) */
     uint32_t *tree, *at, next, live;
     struct block *blocks;

@@ -189,7 +189,9 @@ int peet_cli_signature_parse(const char *text, size_t bytes, const char *name, s
 /* A part of a run's results. */
 static const json_t *find_part(const json_t *locality, const char *part)
 {
-    static const struct { const char *prefix, *list; int by_name;
+    static const struct {
+        const char *prefix, *list;
+        int by_name;
     } lists[] = {{"context=", "contexts", 0}, {"window=", "windows", 0}, {"function=", "functions", 1},
         {"structure=", "structures", 1}};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
@@ -197,7 +199,8 @@ static const json_t *find_part(const json_t *locality, const char *part)
         size_t length = strlen(lists[i].prefix), k;
         if (strncmp(part, lists[i].prefix, length) != 0)
             continue;
-        json_array_foreach((json_t *)list, k, one) {
+        json_array_foreach((json_t *)list, k, one)
+        {
             const char *name = json_string_value(json_object_get(one, "name"));
             const json_t *context = json_object_get(one, "context");
             if (lists[i].by_name

@@ -19,17 +19,17 @@ static const struct verb {
     int (*run)(int argc, char **argv);
     const char *summary;
 } verbs[] = {
-    { "run", peet_cli_run, "run a program on a simulated multiprocessor" },
-    { "sims", peet_cli_sims, "list the simulators and their parameters" },
-    { "schema", peet_cli_schema, "show what a program's schema says" },
-    { "costs", peet_cli_costs, "what instructions cost on a processor of choice" },
-    { "report", peet_cli_report, "results of runs: the page, side by side, tables and pictures" },
-    { "trace", peet_cli_trace, "what a recorded run holds, and the trace formats of others" },
-    { "compare", peet_cli_compare, "how far two recorded runs are apart" },
-    { "locality", peet_cli_locality, "signatures of memory behaviour; traces and programs that have them" },
-    { "diff", peet_cli_diff, "what is different between two runs, the largest first" },
-    { "sweep", peet_cli_sweep, "many runs: a grid of settings, side by side, to be continued" },
-    { "whatif", peet_cli_whatif, "what would help most: memory, layouts, processors, locks, schedules" },
+    {"run", peet_cli_run, "run a program on a simulated multiprocessor"},
+    {"sims", peet_cli_sims, "list the simulators and their parameters"},
+    {"schema", peet_cli_schema, "show what a program's schema says"},
+    {"costs", peet_cli_costs, "what instructions cost on a processor of choice"},
+    {"report", peet_cli_report, "results of runs: the page, side by side, tables and pictures"},
+    {"trace", peet_cli_trace, "what a recorded run holds, and the trace formats of others"},
+    {"compare", peet_cli_compare, "how far two recorded runs are apart"},
+    {"locality", peet_cli_locality, "signatures of memory behaviour; traces and programs that have them"},
+    {"diff", peet_cli_diff, "what is different between two runs, the largest first"},
+    {"sweep", peet_cli_sweep, "many runs: a grid of settings, side by side, to be continued"},
+    {"whatif", peet_cli_whatif, "what would help most: memory, layouts, processors, locks, schedules"},
 };
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
 
@@ -48,7 +48,8 @@ static void print_help(FILE *out)
         fprintf(out, "  %-8s %s\n", verbs[i].name, verbs[i].summary);
     fputs("  help     this text; \"peet help VERB\" for a verb's options\n\n"
           "  --version, --help\n\n"
-          "A program is compiled with peetcc or peetcc++ and run with \"peet run\".\n", out);
+          "A program is compiled with peetcc or peetcc++ and run with \"peet run\".\n",
+        out);
 }
 
 /* argp names the program in its messages by program_invocation_name: "peet run". */
@@ -83,10 +84,11 @@ int main(int argc, char **argv)
         puts(argp_program_version);
         return peet_cli_finish_stdout(PEET_CLI_OK);
     }
-    if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "-?") == 0) {
+    if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
+        strcmp(word, "-?") == 0) {
         const struct verb *verb = argc > 2 ? find_verb(argv[2]) : NULL;
         if (verb) {
-            char *arguments[] = { argv[0], (char *)"--help", NULL };
+            char *arguments[] = {argv[0], (char *)"--help", NULL};
             return call_verb(verb, 2, arguments);
         }
         if (argc > 2) {

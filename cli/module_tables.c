@@ -11,7 +11,9 @@
 
 enum { COLUMNS = 64, CELL = 480, NAMES = 40, LEAST_NAMES = 12, LEAST_TEXT = 44, INDENT = 4, GAP = 2 };
 
-struct layout { int n, width[COLUMNS], left[COLUMNS]; };
+struct layout {
+    int n, width[COLUMNS], left[COLUMNS];
+};
 
 static int text_of(const json_t *cell, char out[CELL])
 {
@@ -32,7 +34,8 @@ static void measure(struct layout *layout, const json_t *cells, int heading)
 {
     size_t i;
     const json_t *cell;
-    json_array_foreach((json_t *)cells, i, cell) {
+    json_array_foreach((json_t *)cells, i, cell)
+    {
         char text[CELL];
         if (i >= COLUMNS)
             return;
@@ -46,7 +49,8 @@ static void measure(struct layout *layout, const json_t *cells, int heading)
     }
 }
 
-/* Which columns stand side by side, the first of all always among them.  Returns: the one after the last; it may have been made narrower */
+/* Which columns stand side by side, the first of all always among them.  Returns: the one after the last; it may have
+ * been made narrower */
 static int stripe(struct layout *layout, int from, int columns)
 {
     int width = INDENT + layout->width[0], i = from;
@@ -58,7 +62,8 @@ static int stripe(struct layout *layout, int from, int columns)
     return i + 1;
 }
 
-/* The first column, of names, and then the last one, if it holds words, make room before the table is broken into stripes. */
+/* The first column, of names, and then the last one, if it holds words, make room before the table is broken into
+ * stripes. */
 static void fit(struct layout *layout, int columns)
 {
     int width = INDENT, last = layout->n - 1, over;
@@ -67,7 +72,8 @@ static void fit(struct layout *layout, int columns)
     over = width - columns;
     if (over <= 0 || layout->n == 0)
         return;
-    int names = layout->width[0] - LEAST_NAMES, words = last > 0 && layout->left[last] ? layout->width[last] - LEAST_TEXT : 0;
+    int names = layout->width[0] - LEAST_NAMES,
+        words = last > 0 && layout->left[last] ? layout->width[last] - LEAST_TEXT : 0;
     names = names > 0 ? names : 0;
     words = words > 0 ? words : 0;
     if (over <= names + words) {
@@ -122,19 +128,18 @@ void peet_cli_module_table(FILE *out, const json_t *table, int columns)
     if (!json_is_array(heads) || json_array_size(rows) == 0)
         return;
     measure(&layout, heads, 1);
-    json_array_foreach((json_t *)rows, i, row)
-        measure(&layout, row, 0);
+    json_array_foreach((json_t *)rows, i, row) measure(&layout, row, 0);
     fit(&layout, columns);
     if (title) {
         char text[CELL];
-        peet_cli_text_clean(text, sizeof(text), title, columns - INDENT > 0 && columns < CELL / 4 ? columns - INDENT : CELL / 4);
+        peet_cli_text_clean(text, sizeof(text), title,
+            columns - INDENT > 0 && columns < CELL / 4 ? columns - INDENT : CELL / 4);
         fprintf(out, "  %s:\n", text);
     }
     for (int from = 1, to; from <= 1 || from < layout.n; from = to) {
         to = stripe(&layout, from, columns);
         print_cells(out, &layout, heads, from, to);
-        json_array_foreach((json_t *)rows, i, row)
-            print_cells(out, &layout, row, from, to);
+        json_array_foreach((json_t *)rows, i, row) print_cells(out, &layout, row, from, to);
         if (to <= from)
             break;
     }
@@ -144,6 +149,5 @@ void peet_cli_module_tables(FILE *out, const json_t *node, int columns)
 {
     const json_t *table;
     size_t i;
-    json_array_foreach(json_object_get(node, "tables"), i, table)
-        peet_cli_module_table(out, table, columns);
+    json_array_foreach(json_object_get(node, "tables"), i, table) peet_cli_module_table(out, table, columns);
 }

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <jansson.h>
 
-/** peet_cli_module_table() - one table, no wider than @columns: names are cut, then the columns go on below.  What is malformed is left out */
+/** peet_cli_module_table() - one table, no wider than @columns: names are cut, then the columns go on below.  What is
+ * malformed is left out */
 void peet_cli_module_table(FILE *out, const json_t *table, int columns);
 
 /** peet_cli_module_tables() - all tables of a module's node */

@@ -22,7 +22,7 @@ char *peet_cli_grouped(char buffer[static PEET_CLI_NUMBER_BYTES], uint64_t value
 
 char *peet_cli_short(char buffer[static PEET_CLI_NUMBER_BYTES], double value)
 {
-    static const char *const units[] = { "", " k", " M", " G", " T", " P", " E" };
+    static const char *const units[] = {"", " k", " M", " G", " T", " P", " E"};
     unsigned unit = 0;
     while (value >= 999.95 && unit + 1 < sizeof(units) / sizeof(units[0])) {
         value /= 1000;
@@ -34,7 +34,7 @@ char *peet_cli_short(char buffer[static PEET_CLI_NUMBER_BYTES], double value)
 
 char *peet_cli_size(char buffer[static PEET_CLI_NUMBER_BYTES], uint64_t bytes)
 {
-    static const char *const units[] = { "", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+    static const char *const units[] = {"", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     unsigned unit = 0;
     while (bytes && bytes % 1024 == 0 && unit + 1 < sizeof(units) / sizeof(units[0])) {
         bytes /= 1024;

@@ -41,9 +41,13 @@ static void print_outcome(FILE *out, const json_t *one)
     if (!strcmp(end, "exit"))
         fprintf(out, "exit status %lld", number_of(one, "status"));
     else if (!strcmp(end, "signal"))
-        fprintf(out, "killed by signal %lld (%s)", number_of(one, "status") - 128, strsignal((int)number_of(one, "status") - 128));
+        fprintf(out, "killed by signal %lld (%s)", number_of(one, "status") - 128,
+            strsignal((int)number_of(one, "status") - 128));
     else
-        fprintf(out, "%s", !strcmp(end, "steps") ? "given up: too many steps" : !strcmp(end, "choices") ? "given up: too many choices" : end);
+        fprintf(out, "%s",
+            !strcmp(end, "steps")         ? "given up: too many steps"
+                : !strcmp(end, "choices") ? "given up: too many choices"
+                                          : end);
     if (strlen(token) <= TOKEN_SHOWN)
         fprintf(out, ", token %s\n", token);
     else
@@ -56,7 +60,7 @@ static void print_outcome(FILE *out, const json_t *one)
 /* A sentence over lines of 80 columns. */
 static void print_wrapped(FILE *out, const char *text)
 {
-    int column = fprintf(out, "  -") ;
+    int column = fprintf(out, "  -");
 
     while (*text) {
         const int length = (int)strcspn(text, " ");
@@ -72,18 +76,24 @@ static void print_wrapped(FILE *out, const char *text)
 
 void peet_cli_outcomes_print(FILE *out, const json_t *exploration, const char *file)
 {
-    const json_t *list = json_object_get(exploration, "list"), *gaps = json_object_get(exploration, "not_explored"), *one;
+    const json_t *list = json_object_get(exploration, "list"), *gaps = json_object_get(exploration, "not_explored"),
+                 *one;
     const long long outcomes = number_of(exploration, "outcomes"), executions = number_of(exploration, "executions"),
-                    redundant = number_of(exploration, "redundant_executions"), failed = number_of(exploration, "failed_executions");
+                    redundant = number_of(exploration, "redundant_executions"),
+                    failed = number_of(exploration, "failed_executions");
     size_t i;
 
-    fprintf(out, "%lld outcome%s of %lld execution%s", outcomes, outcomes == 1 ? "" : "s", executions - redundant, executions - redundant == 1 ? "" : "s");
-    fprintf(out, "%s\n", json_is_true(json_object_get(exploration, "complete")) ? ": all that differ in more than the order of independent steps" : ", not all that can be:");
-    json_array_foreach (gaps, i, one)
-        print_wrapped(out, text_of(one, "text"));
+    fprintf(out, "%lld outcome%s of %lld execution%s", outcomes, outcomes == 1 ? "" : "s", executions - redundant,
+        executions - redundant == 1 ? "" : "s");
+    fprintf(out, "%s\n",
+        json_is_true(json_object_get(exploration, "complete"))
+            ? ": all that differ in more than the order of independent steps"
+            : ", not all that can be:");
+    json_array_foreach(gaps, i, one) print_wrapped(out, text_of(one, "text"));
     if (failed)
         fprintf(out, "%lld execution%s failed\n", failed, failed == 1 ? "" : "s");
-    json_array_foreach (list, i, one) {
+    json_array_foreach(list, i, one)
+    {
         if (i == SHOWN) {
             fprintf(out, "and %zu more: see %s\n", json_array_size(list) - i, file);
             break;

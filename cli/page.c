@@ -49,11 +49,14 @@ static void processors(json_t *tables, const json_t *figures)
     if (n < 1)
         return;
     json_t *table = table_new(tables, "processors");
-    static const char *const heads[] = {"processor", "instructions", "for a cycle", "busy", "stalled", "idle", "switches"};
+    static const char *const heads[] = {
+        "processor", "instructions", "for a cycle", "busy", "stalled", "idle", "switches"};
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
         column(table, heads[i]);
-    json_object_foreach((json_t *)list, name, one) {
-        double busy = number(one, "busy_cycles"), stalled = number(one, "stalled_cycles"), idle = number(one, "idle_cycles");
+    json_object_foreach((json_t *)list, name, one)
+    {
+        double busy = number(one, "busy_cycles"), stalled = number(one, "stalled_cycles"),
+               idle = number(one, "idle_cycles");
         double all = busy + stalled + idle;
         if (n > PROCESSORS)
             break;
@@ -92,14 +95,13 @@ static void levels(json_t *tables, const json_t *figures)
     json_t *kinds = json_array(), *kind;
     const json_t *value;
     size_t i;
-    json_object_foreach((json_t *)list, name, one)
-        json_object_foreach((json_t *)one, measure, value) {
-            int known = !is_kind(measure) || json_number_value(value) == 0;
-            json_array_foreach(kinds, i, kind)
-                known |= strcmp(json_string_value(kind), measure) == 0;
-            if (!known)
-                json_array_append_new(kinds, json_string(measure));
-        }
+    json_object_foreach((json_t *)list, name, one) json_object_foreach((json_t *)one, measure, value)
+    {
+        int known = !is_kind(measure) || json_number_value(value) == 0;
+        json_array_foreach(kinds, i, kind) known |= strcmp(json_string_value(kind), measure) == 0;
+        if (!known)
+            json_array_append_new(kinds, json_string(measure));
+    }
     if (json_object_size(list) > 0) {
         json_t *table = table_new(tables, "misses of lines, and for 1000 instructions in all and by kind");
         column(table, "level");
@@ -107,21 +109,27 @@ static void levels(json_t *tables, const json_t *figures)
         column(table, "misses");
         column(table, "of lookups");
         column(table, "for 1000");
-        json_array_foreach(kinds, i, kind) {
+        json_array_foreach(kinds, i, kind)
+        {
             char head[80];
             words(head, sizeof(head), json_string_value(kind));
             head[strlen(head) - 7] = '\0';
-            column(table, strcmp(head, "true sharing") == 0 ? "true sh." : strcmp(head, "false sharing") == 0 ? "false sh." : head);
+            column(table,
+                strcmp(head, "true sharing") == 0        ? "true sh."
+                    : strcmp(head, "false sharing") == 0 ? "false sh."
+                                                         : head);
         }
         double instructions = peet_cli_figure(figures, "run", "all", "instructions", 0);
-        json_object_foreach((json_t *)list, name, one) {
+        json_object_foreach((json_t *)list, name, one)
+        {
             json_t *row = row_new(table);
             cell(row, name);
             whole(row, number(one, "lookups"));
             whole(row, number(one, "misses"));
             share(row, number(one, "misses_per_lookup"));
             real(row, number(one, "misses_for_1000_instructions"));
-            json_array_foreach(kinds, i, kind) {
+            json_array_foreach(kinds, i, kind)
+            {
                 if (json_object_get(one, json_string_value(kind)))
                     real(row, instructions > 0 ? number(one, json_string_value(kind)) * 1000 / instructions : 0);
                 else
@@ -156,16 +164,15 @@ static void cycles(json_t *tables, const json_t *figures)
     json_t *list = peet_cli_rank(figures, "cycles", "cycles"), *one;
     double all = 0, instructions = peet_cli_figure(figures, "run", "all", "instructions", 0);
     size_t i, shown = 0;
-    json_array_foreach(list, i, one)
-        if (strcmp(text(one, "name"), "idle") != 0)
-            all += number(one, "value");
+    json_array_foreach(list, i, one) if (strcmp(text(one, "name"), "idle") != 0) all += number(one, "value");
     if (all > 0) {
         json_t *table = table_new(tables, "cycles by category, without those that had no work");
         column(table, "category");
         column(table, "cycles");
         column(table, "share");
         column(table, "for each instruction");
-        json_array_foreach(list, i, one) {
+        json_array_foreach(list, i, one)
+        {
             if (strcmp(text(one, "name"), "idle") == 0 || shown++ == CATEGORIES)
                 continue;
             json_t *row = row_new(table);
@@ -191,7 +198,8 @@ static void synchronisation(json_t *tables, const json_t *figures)
         static const char *const heads[] = {"kind", "operations", "waits", "cycles waited", "contexts waiting, mean"};
         for (i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
             column(table, heads[i]);
-        json_object_foreach((json_t *)list, name, one) {
+        json_object_foreach((json_t *)list, name, one)
+        {
             json_t *row = row_new(table);
             cell(row, name);
             whole(row, number(one, "operations"));
@@ -207,7 +215,8 @@ static void synchronisation(json_t *tables, const json_t *figures)
         column(table, "waits");
         column(table, "cycles waited");
         column(table, "longest");
-        json_array_foreach(locks, i, lock) {
+        json_array_foreach(locks, i, lock)
+        {
             const char *item = text(lock, "name");
             if (i == WORST)
                 break;
@@ -233,9 +242,8 @@ static void worst(json_t *tables, const json_t *figures, const char *group, cons
         list = peet_cli_rank(figures, group, measure = "instructions");
     }
     all = strcmp(measure, "instructions") == 0 ? peet_cli_figure(figures, "run", "all", "instructions", 0) : 0;
-    json_array_foreach(list, i, one)
-        if (strcmp(measure, "cycles") == 0 && *text(one, "name") != '(')
-            all += number(one, "value");
+    json_array_foreach(list, i, one) if (strcmp(measure, "cycles") == 0 && *text(one, "name") != '(') all +=
+        number(one, "value");
     json_t *table = json_array_size(list) > 0 ? table_new(tables, title) : NULL;
     if (table) {
         column(table, group);
@@ -243,7 +251,8 @@ static void worst(json_t *tables, const json_t *figures, const char *group, cons
         column(table, "share");
     }
     size_t shown = 0;
-    json_array_foreach(list, i, one) {
+    json_array_foreach(list, i, one)
+    {
         if (*text(one, "name") == '(')
             continue; /* before the first instruction, and the like */
         if (shown++ == WORST)
@@ -309,7 +318,8 @@ static json_t *compared(json_t *tables, const char *title, const char *what, con
     return table;
 }
 
-static void compare_row(json_t *table, const char *label, json_t *const *figures, size_t n, const char *group, const char *item, const char *measure)
+static void compare_row(json_t *table, const char *label, json_t *const *figures, size_t n, const char *group,
+    const char *item, const char *measure)
 {
     json_t *row = row_new(table);
     cell(row, label);
@@ -328,36 +338,39 @@ static void compare_row(json_t *table, const char *label, json_t *const *figures
 }
 
 /* All measures of all items of a group: the union over the runs. */
-static void compare_group(json_t *tables, const char *title, const char *group, json_t *const *figures, const char *const *names, size_t n)
+static void compare_group(json_t *tables, const char *title, const char *group, json_t *const *figures,
+    const char *const *names, size_t n)
 {
     json_t *done = json_object(), *table = NULL;
     for (size_t k = 0; k < n; k++) {
         const char *item, *measure;
         json_t *one, *value;
-        json_object_foreach(json_object_get(figures[k], group), item, one)
-            json_object_foreach(one, measure, value) {
-                char key[400], label[200], said[100];
-                int any = 0;
-                snprintf(key, sizeof(key), "%.190s\n%.190s", item, measure);
-                if (json_object_get(done, key))
-                    continue;
-                json_object_set_new(done, key, json_true());
-                for (size_t j = 0; j < n; j++)
-                    any |= peet_cli_figure(figures[j], group, item, measure, 0) != 0;
-                if (!any)
-                    continue;
-                if (!table)
-                    table = compared(tables, title, "figure", names, n);
-                words(said, sizeof(said), measure);
-                snprintf(label, sizeof(label), "%.60s%s%.90s", strcmp(item, "all") == 0 ? "" : item, strcmp(item, "all") == 0 ? "" : " ", said);
-                compare_row(table, label, figures, n, group, item, measure);
-            }
+        json_object_foreach(json_object_get(figures[k], group), item, one) json_object_foreach(one, measure, value)
+        {
+            char key[400], label[200], said[100];
+            int any = 0;
+            snprintf(key, sizeof(key), "%.190s\n%.190s", item, measure);
+            if (json_object_get(done, key))
+                continue;
+            json_object_set_new(done, key, json_true());
+            for (size_t j = 0; j < n; j++)
+                any |= peet_cli_figure(figures[j], group, item, measure, 0) != 0;
+            if (!any)
+                continue;
+            if (!table)
+                table = compared(tables, title, "figure", names, n);
+            words(said, sizeof(said), measure);
+            snprintf(label, sizeof(label), "%.60s%s%.90s", strcmp(item, "all") == 0 ? "" : item,
+                strcmp(item, "all") == 0 ? "" : " ", said);
+            compare_row(table, label, figures, n, group, item, measure);
+        }
     }
     json_decref(done);
 }
 
 /* The items that are worst in any run, by one measure. */
-static void compare_worst(json_t *tables, const char *group, const char *measure, int top, json_t *const *figures, const char *const *names, size_t n)
+static void compare_worst(json_t *tables, const char *group, const char *measure, int top, json_t *const *figures,
+    const char *const *names, size_t n)
 {
     json_t *best = json_object(), *wrapped = json_object(), *list;
     char title[120];
@@ -365,7 +378,8 @@ static void compare_worst(json_t *tables, const char *group, const char *measure
     json_t *one, *table = NULL;
     for (size_t k = 0; k < n; k++) {
         const char *item;
-        json_object_foreach(json_object_get(figures[k], group), item, one) {
+        json_object_foreach(json_object_get(figures[k], group), item, one)
+        {
             double value = number(one, measure);
             if (value > number(json_object_get(best, item), measure))
                 json_object_set_new(best, item, json_pack("{s:f}", measure, value));
@@ -375,7 +389,8 @@ static void compare_worst(json_t *tables, const char *group, const char *measure
     list = peet_cli_rank(wrapped, group, measure);
     words(title, sizeof(title), measure);
     snprintf(title + strlen(title), sizeof(title) - strlen(title), " by %s", group);
-    json_array_foreach(list, i, one) {
+    json_array_foreach(list, i, one)
+    {
         if ((int)i == top)
             break;
         if (!table)

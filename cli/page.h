@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an architect wants to see of a run first, on one page of a terminal: time, instructions for each cycle, misses by level and kind,
- * waiting for memory and for each other, the worst places of the program.  Of several runs the same, side by side with
- * differences.  All of it comes from the figures (figures.h), so it is there for every machine.
+ * What an architect wants to see of a run first, on one page of a terminal: time, instructions for each cycle, misses
+ * by level and kind, waiting for memory and for each other, the worst places of the program.  Of several runs the same,
+ * side by side with differences.  All of it comes from the figures (figures.h), so it is there for every machine.
  */
 #ifndef PEET_CLI_PAGE_H
 #define PEET_CLI_PAGE_H

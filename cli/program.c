@@ -66,7 +66,8 @@ static int is_library(int fd, const Elf64_Ehdr *file)
 {
     Elf64_Phdr segment;
     for (unsigned i = 0; i < file->e_phnum; i++)
-        if (pread(fd, &segment, sizeof(segment), (off_t)(file->e_phoff + i * sizeof(segment))) != (ssize_t)sizeof(segment) ||
+        if (pread(fd, &segment, sizeof(segment), (off_t)(file->e_phoff + i * sizeof(segment))) !=
+                (ssize_t)sizeof(segment) ||
             segment.p_type == PT_INTERP)
             return 0;
     return file->e_ident[EI_CLASS] == ELFCLASS64 && file->e_type == ET_DYN && file->e_phentsize == sizeof(segment);
@@ -82,11 +83,13 @@ static int check_kind(const char *path, struct peet_error *error)
     if (fd < 0 || got < 0)
         peet_error_set(error, PEET_EIO, "cannot read %s: %s", path, strerror(errno));
     else if (got >= 2 && start[0] == '#' && start[1] == '!')
-        peet_error_set(error, PEET_EINVALID, "%s was not built by peetcc: it is a script; name the program that it starts", path);
+        peet_error_set(error, PEET_EINVALID,
+            "%s was not built by peetcc: it is a script; name the program that it starts", path);
     else if (got < 4 || memcmp(start, "\177ELF", 4) != 0)
         peet_error_set(error, PEET_EINVALID, "%s was not built by peetcc: it is no ELF program", path);
     else if (got == (ssize_t)sizeof(file) && is_library(fd, &file))
-        peet_error_set(error, PEET_EINVALID, "cannot run %s: it is a shared library; name a program that uses it", path);
+        peet_error_set(error, PEET_EINVALID, "cannot run %s: it is a shared library; name a program that uses it",
+            path);
     if (fd >= 0)
         close(fd);
     return error->code;
@@ -95,8 +98,10 @@ static int check_kind(const char *path, struct peet_error *error)
 static int check_granularity(const char *path, const struct peet_config *config, struct peet_program *program,
     struct peet_error *error)
 {
-    static const char *const names[] = { "iteration", "block", "ref" };
-    int wanted = config->granularity == PEET_GRANULARITY_REF ? 2 : config->granularity == PEET_GRANULARITY_BLOCK ? 1 : 0;
+    static const char *const names[] = {"iteration", "block", "ref"};
+    int wanted = config->granularity == PEET_GRANULARITY_REF ? 2
+        : config->granularity == PEET_GRANULARITY_BLOCK      ? 1
+                                                             : 0;
     int has = peet_program_granularity(program);
     if (has >= 0 && has < wanted)
         return peet_error_set(error, PEET_EINVALID,

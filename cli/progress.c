@@ -23,7 +23,8 @@ double peet_cli_now_s(void)
 
 int peet_cli_progress_open(struct peet_cli_progress *progress, struct peet_error *error)
 {
-    *progress = (struct peet_cli_progress){ .fd = memfd_create("peet-progress", MFD_CLOEXEC), .started_s = peet_cli_now_s() };
+    *progress =
+        (struct peet_cli_progress){.fd = memfd_create("peet-progress", MFD_CLOEXEC), .started_s = peet_cli_now_s()};
     void *page = MAP_FAILED;
     if (progress->fd >= 0 && ftruncate(progress->fd, PEET_PROGRESS_BYTES) == 0)
         page = mmap(NULL, PEET_PROGRESS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, progress->fd, 0);
@@ -73,9 +74,11 @@ void peet_cli_progress_show(struct peet_cli_progress *progress)
     else if (page[PEET_PROGRESS_DONE] && !page[PEET_PROGRESS_ALL])
         snprintf(ahead, sizeof(ahead), "%llu executions, ", (unsigned long long)page[PEET_PROGRESS_DONE]);
     snprintf(line, sizeof(line), "peet: %s%s cycles, %s instructions, %llu context%s, %.0f s", ahead,
-        peet_cli_short(cycles, (double)page[PEET_PROGRESS_CYCLES]), peet_cli_short(instructions, (double)page[PEET_PROGRESS_INSTRUCTIONS]),
+        peet_cli_short(cycles, (double)page[PEET_PROGRESS_CYCLES]),
+        peet_cli_short(instructions, (double)page[PEET_PROGRESS_INSTRUCTIONS]),
         (unsigned long long)page[PEET_PROGRESS_CONTEXTS], page[PEET_PROGRESS_CONTEXTS] == 1 ? "" : "s", seconds);
-    /* The subject may have begun a line: so many blanks go over its end to the next line, or fill an empty one, which is then cleared. */
+    /* The subject may have begun a line: so many blanks go over its end to the next line, or fill an empty one, which
+     * is then cleared. */
     if (__atomic_exchange_n(&page[PEET_PROGRESS_LINE], PEET_LINE_SHOWN, __ATOMIC_ACQ_REL) == PEET_LINE_SUBJECT)
         fprintf(stderr, "%*s", columns, "");
     fprintf(stderr, "\r\033[K%.*s", columns - 1, line); /* one that is wrapped could not be taken away */
@@ -84,6 +87,7 @@ void peet_cli_progress_show(struct peet_cli_progress *progress)
 
 void peet_cli_progress_clear(struct peet_cli_progress *progress)
 {
-    if (progress->page && __atomic_exchange_n(&progress->page[PEET_PROGRESS_LINE], PEET_LINE_NONE, __ATOMIC_ACQ_REL) == PEET_LINE_SHOWN)
+    if (progress->page &&
+        __atomic_exchange_n(&progress->page[PEET_PROGRESS_LINE], PEET_LINE_NONE, __ATOMIC_ACQ_REL) == PEET_LINE_SHOWN)
         fputs("\r\033[K", stderr);
 }

@@ -12,8 +12,8 @@
 enum { PEET_CLI_PROGRESS_INTERVAL_MS = 250 };
 
 struct peet_cli_progress {
-    int fd;                        /* memfd for the subject */
-    volatile uint64_t *page;       /* enum peet_rt_progress */
+    int fd;                  /* memfd for the subject */
+    volatile uint64_t *page; /* enum peet_rt_progress */
     double started_s;
     uint64_t expected_instructions; /* those of an earlier run of the same program; 0: not known */
 };
@@ -24,8 +24,8 @@ void peet_cli_progress_close(struct peet_cli_progress *progress);
 
 /**
  * peet_cli_progress_show() / _clear() - draw the line on standard error, take it away
- * The subject writes to the same terminal: the page says whose turn it is (runtime/world/progress.c).  Where the work is known, or
- * was in an earlier run, the line says what share of it is done and when it will be.
+ * The subject writes to the same terminal: the page says whose turn it is (runtime/world/progress.c).  Where the work
+ * is known, or was in an earlier run, the line says what share of it is done and when it will be.
  */
 void peet_cli_progress_show(struct peet_cli_progress *progress);
 void peet_cli_progress_clear(struct peet_cli_progress *progress);

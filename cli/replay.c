@@ -71,7 +71,8 @@ static int recorded_config(struct peet_config *config, const char *from, struct 
     description = json_loads(peet_recording_description(recording), 0, NULL);
     text = json_string_value(json_object_get(description, "config_text"));
     if (!peet_recording_nstreams(recording))
-        err = peet_error_set(error, PEET_EFORMAT, "%s: no context has got into this trace: the run ended before it began", from);
+        err = peet_error_set(error, PEET_EFORMAT,
+            "%s: no context has got into this trace: the run ended before it began", from);
     else if (!text || !*text)
         err = peet_error_set(error, PEET_EFORMAT, "%s: the trace does not say how it was made", from);
     else
@@ -84,8 +85,10 @@ static int recorded_config(struct peet_config *config, const char *from, struct 
 int peet_cli_replay_config(struct peet_config *config, struct peet_error *error)
 {
     char *from = strdup(config->from), *text;
-    struct peet_import import = { 0 };
-    int err, found = from ? peet_import_find(from, NULL, &import, error) : peet_error_set(error, PEET_ENOMEM, "out of memory");
+    struct peet_import import = {0};
+    int err,
+        found =
+            from ? peet_import_find(from, NULL, &import, error) : peet_error_set(error, PEET_ENOMEM, "out of memory");
 
     if (found > 0) {
         text = peet_import_config_text(from, &import);
@@ -113,9 +116,10 @@ int peet_cli_replay_check(const struct peet_config *config, struct peet_error *e
     if (config->explore || config->replay_token || config->consistency.module)
         return peet_error_set(error, PEET_EINVALID,
             "--from: a trace has one way for each context and no memory: explorations and consistency models need the program itself");
-    if (realpath(config->output, output) && strncmp(output, config->from, strlen(output)) == 0 && config->from[strlen(output)] == '/' &&
-        !strchr(config->from + strlen(output) + 1, '/') && n)
-        return peet_error_set(error, PEET_EINVALID, "--output: %s holds the trace itself; choose another folder", config->output);
+    if (realpath(config->output, output) && strncmp(output, config->from, strlen(output)) == 0 &&
+        config->from[strlen(output)] == '/' && !strchr(config->from + strlen(output) + 1, '/') && n)
+        return peet_error_set(error, PEET_EINVALID, "--output: %s holds the trace itself; choose another folder",
+            config->output);
     return 0;
 }
 

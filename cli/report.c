@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peet report: what runs have left in their folders, for people: the page of any run, several side by side, tables and pictures by data structure,
- * and of where the cycles went. */
+/* peet report: what runs have left in their folders, for people: the page of any run, several side by side, tables and
+ * pictures by data structure, and of where the cycles went. */
 #include "common.h"
 #include "export.h"
 #include "figures.h"
@@ -45,22 +45,27 @@ struct runs {
     struct peet_cli_profile *profiles;
     struct peet_cli_account *accounts;
     int have_profiles, have_accounts;
-    size_t naccounts;        /* to be given back */
+    size_t naccounts; /* to be given back */
 };
 
 static const struct argp_option options[] = {
-    { "top", 't', "K", 0, "Name the K structures with most misses, 1 to 10; default 3", 0 },
-    { "plot", 'p', "FILE", 0, "Draw all that into FILE: .svg, .png or .pdf", 0 },
-    { "csv", KEY_CSV, "FILE", 0, "Write all figures of the runs, and the counts over time, into FILE, as comma-separated text", 0 },
-    { "callgrind", KEY_CALLGRIND, "FILE", 0, "Write the profile of a run (--observe profile) into FILE as callgrind does, for KCachegrind", 0 },
-    { "collapsed", KEY_COLLAPSED, "FILE", 0, "Write its call paths into FILE as collapsed stacks, for flame graphs", 0 },
-    { "measure", KEY_MEASURE, "NAME", 0, "What --collapsed counts: cycles (default), instructions, reads, l1d_misses, ...", 0 },
-    { "trace", KEY_TRACE, "FILE", 0, "Write the time line of a run (--observe timeline) into FILE as trace events, for Perfetto", 0 },
-    { "dot", KEY_DOT, "FILE", 0, "Write the precedence graph of a run (--observe graph) into FILE, for GraphViz", 0 },
-    { "pnml", KEY_PNML, "FILE", 0, "Write it as a Petri net (PNML, ISO/IEC 15909-2)", 0 },
-    { "html", KEY_HTML, "FILE", 0, "Write one page with everything that the runs have left, for a browser; it needs no network", 0 },
-    { "json", KEY_JSON, NULL, 0, "Print the tables as JSON", 0 },
-    { 0 },
+    {"top", 't', "K", 0, "Name the K structures with most misses, 1 to 10; default 3", 0},
+    {"plot", 'p', "FILE", 0, "Draw all that into FILE: .svg, .png or .pdf", 0},
+    {"csv", KEY_CSV, "FILE", 0,
+        "Write all figures of the runs, and the counts over time, into FILE, as comma-separated text", 0},
+    {"callgrind", KEY_CALLGRIND, "FILE", 0,
+        "Write the profile of a run (--observe profile) into FILE as callgrind does, for KCachegrind", 0},
+    {"collapsed", KEY_COLLAPSED, "FILE", 0, "Write its call paths into FILE as collapsed stacks, for flame graphs", 0},
+    {"measure", KEY_MEASURE, "NAME", 0,
+        "What --collapsed counts: cycles (default), instructions, reads, l1d_misses, ...", 0},
+    {"trace", KEY_TRACE, "FILE", 0,
+        "Write the time line of a run (--observe timeline) into FILE as trace events, for Perfetto", 0},
+    {"dot", KEY_DOT, "FILE", 0, "Write the precedence graph of a run (--observe graph) into FILE, for GraphViz", 0},
+    {"pnml", KEY_PNML, "FILE", 0, "Write it as a Petri net (PNML, ISO/IEC 15909-2)", 0},
+    {"html", KEY_HTML, "FILE", 0,
+        "Write one page with everything that the runs have left, for a browser; it needs no network", 0},
+    {"json", KEY_JSON, NULL, 0, "Print the tables as JSON", 0},
+    {0},
 };
 
 static error_t read_option(int key, char *text, struct argp_state *state)
@@ -116,12 +121,13 @@ static const struct argp parser = {
     .options = options,
     .parser = read_option,
     .args_doc = "[DIR...]",
-    .doc = "What runs have left, as tables and pictures.  Of any run the page that it ended with; several runs side by side, with differences, "
-           "functions, lines, locks and data structures by name.  Of runs that were observed by dtrack, on any machine, their data profiles: "
-           "accesses, misses, stalls and premature evictions by data structure, what the structures are, who shares them.  Of runs on a "
-           "machine that keeps account of its cycles (x86), where those went: by hardware context, by function, for each instruction; misses "
-           "by level, and over time.\v"
-           "DIR is the folder of a run's results, default peet.out; several of them stand side by side.  Where files are asked for, no tables are printed.",
+    .doc =
+        "What runs have left, as tables and pictures.  Of any run the page that it ended with; several runs side by side, with differences, "
+        "functions, lines, locks and data structures by name.  Of runs that were observed by dtrack, on any machine, their data profiles: "
+        "accesses, misses, stalls and premature evictions by data structure, what the structures are, who shares them.  Of runs on a "
+        "machine that keeps account of its cycles (x86), where those went: by hardware context, by function, for each instruction; misses "
+        "by level, and over time.\v"
+        "DIR is the folder of a run's results, default peet.out; several of them stand side by side.  Where files are asked for, no tables are printed.",
 };
 
 /* Returns: whether two runs can stand side by side. */
@@ -175,7 +181,9 @@ static int read_runs(const struct asked *asked, struct runs *runs)
 /* Returns: whether files were asked for, and no tables */
 static int only_files(const struct asked *asked)
 {
-    return !asked->json && (asked->plot || asked->csv || asked->callgrind || asked->collapsed || asked->trace || asked->dot || asked->pnml || asked->html);
+    return !asked->json &&
+        (asked->plot || asked->csv || asked->callgrind || asked->collapsed || asked->trace || asked->dot ||
+            asked->pnml || asked->html);
 }
 
 /* Says what it has written, where, and what it has not: nobody has to look into the picture for that. */
@@ -184,8 +192,11 @@ static void say_what(const struct asked *asked, const struct runs *runs)
     if (asked->plot)
         printf("%s: drawn are%s%s%s\n", asked->plot, runs->have_profiles ? " the shares of data structures" : "",
             runs->have_profiles && runs->have_accounts ? ", and" : "",
-            !runs->have_accounts ? "" : runs->n > 1 ? " cycles for each instruction, and in all" : json_array_size(runs->accounts->windows) > 1 ?
-            " where the cycles went, by hardware context and function, and misses over time" : " where the cycles went, by hardware context and function");
+            !runs->have_accounts ? ""
+                : runs->n > 1    ? " cycles for each instruction, and in all"
+                : json_array_size(runs->accounts->windows) > 1
+                ? " where the cycles went, by hardware context and function, and misses over time"
+                : " where the cycles went, by hardware context and function");
     if (asked->csv)
         printf("%s: all figures of the runs, and counts over time\n", asked->csv);
     if (asked->callgrind)
@@ -211,8 +222,9 @@ static void say_what(const struct asked *asked, const struct runs *runs)
 /* What the tables say, of one run or of several. */
 static json_t *tables_of(const struct asked *asked, const struct runs *runs)
 {
-    json_t *tables = runs->n == 1 ? peet_cli_page(runs->figures[0]) :
-        peet_cli_side_by_side(runs->figures, asked->folders, runs->n, asked->top < PEET_CLI_REPORT_TOP ? PEET_CLI_REPORT_TOP : asked->top);
+    json_t *tables = runs->n == 1 ? peet_cli_page(runs->figures[0])
+                                  : peet_cli_side_by_side(runs->figures, asked->folders, runs->n,
+                                        asked->top < PEET_CLI_REPORT_TOP ? PEET_CLI_REPORT_TOP : asked->top);
     json_t *more = runs->have_profiles ? peet_cli_profile_tables(runs->profiles, runs->n) : json_array();
     int bad = !tables || !more || json_array_extend(tables, more) ||
         (runs->have_accounts && peet_cli_account_tables(tables, runs->accounts, runs->n));
@@ -234,7 +246,8 @@ static void print_tables(const struct runs *runs, const json_t *tables)
         from = json_array_size(page);
         json_decref(page);
     }
-    json_array_foreach((json_t *)tables, i, table) {
+    json_array_foreach((json_t *)tables, i, table)
+    {
         if (i < from)
             continue;
         if (i)
@@ -250,8 +263,9 @@ static int write_files(const struct asked *asked, const struct runs *runs)
     const struct peet_cli_profile *profiles = runs->have_profiles ? runs->profiles : NULL;
     const struct peet_cli_account *accounts = runs->have_accounts ? runs->accounts : NULL;
     if (asked->plot && !profiles && !accounts) {
-        peet_cli_complain("--plot: there is nothing to draw: runs observed by dtrack (\"--observe dtrack\"), and machines that keep account of their "
-                          "cycles (x86), have pictures");
+        peet_cli_complain(
+            "--plot: there is nothing to draw: runs observed by dtrack (\"--observe dtrack\"), and machines that keep account of their "
+            "cycles (x86), have pictures");
         return PEET_CLI_USAGE;
     }
     if (asked->plot && peet_cli_report_plot(profiles, accounts, runs->n, asked->plot, &error))
@@ -311,8 +325,10 @@ int peet_cli_report(int argc, char **argv)
 {
     struct asked asked = {.top = DEFAULT_TOP};
     size_t room = (size_t)argc + 1;
-    struct runs runs = {.stats = calloc(room, sizeof(*runs.stats)), .profiles = calloc(room, sizeof(*runs.profiles)),
-        .accounts = calloc(room, sizeof(*runs.accounts)), .figures = calloc(room, sizeof(*runs.figures))};
+    struct runs runs = {.stats = calloc(room, sizeof(*runs.stats)),
+        .profiles = calloc(room, sizeof(*runs.profiles)),
+        .accounts = calloc(room, sizeof(*runs.accounts)),
+        .figures = calloc(room, sizeof(*runs.figures))};
     int status = PEET_CLI_OK;
     asked.folders = calloc(room, sizeof(*asked.folders));
     if (!asked.folders || !runs.stats || !runs.profiles || !runs.accounts || !runs.figures) {

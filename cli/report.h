@@ -13,10 +13,11 @@
 
 enum { PEET_CLI_REPORT_TOP = 10, PEET_CLI_REPORT_PARTS = PEET_CLI_REPORT_TOP + 2, PEET_CLI_REPORT_LEVELS = 8 };
 
-/** One run.  Parts: the first `top` are structures, then the stack, then the rest; instruction fetches and page walks are not data. */
+/** One run.  Parts: the first `top` are structures, then the stack, then the rest; instruction fetches and page walks
+ * are not data. */
 struct peet_cli_profile {
     char program[40];
-    const json_t *dtrack;    /* its node in stats.json */
+    const json_t *dtrack;                          /* its node in stats.json */
     const json_t *structures[PEET_CLI_REPORT_TOP]; /* NULL: there are not so many */
     int top, parts, nlevels;
     const char *levels[PEET_CLI_REPORT_LEVELS];
@@ -25,13 +26,15 @@ struct peet_cli_profile {
     double same[PEET_CLI_REPORT_LEVELS], other[PEET_CLI_REPORT_LEVELS]; /* premature evictions */
 };
 
-/** peet_cli_profile() - @stats: of a run that dtrack observed; borrowed.  Returns: 0, or PEET_ENOTFOUND without dtrack */
+/** peet_cli_profile() - @stats: of a run that dtrack observed; borrowed.  Returns: 0, or PEET_ENOTFOUND without dtrack
+ */
 int peet_cli_profile(const json_t *stats, int top, struct peet_cli_profile *out_profile, struct peet_error *error);
 
 /** peet_cli_part_name() - "DS1", "stack", "rest" */
 const char *peet_cli_part_name(const struct peet_cli_profile *profile, int part, char out_name[static 8]);
 double peet_cli_sum(const double *parts, int n);
-/** What a figure shows of each part: accesses of a level (those that the level before misses), its misses, stall cycles (of all levels). */
+/** What a figure shows of each part: accesses of a level (those that the level before misses), its misses, stall cycles
+ * (of all levels). */
 const double *peet_cli_accesses_of(const struct peet_cli_profile *profile, int level);
 const double *peet_cli_misses_of(const struct peet_cli_profile *profile, int level);
 const double *peet_cli_stalls_of(const struct peet_cli_profile *profile, int level);
@@ -46,11 +49,12 @@ struct peet_cli_account; /* report_stacks.h */
  * @script: writes gnuplot's commands to @out; @ending: of the file, without the dot
  * Returns: 0 or a peet_err
  */
-int peet_cli_gnuplot(const char *path, void (*script)(FILE *out, const char *ending, const char *path, const void *arg), const void *arg,
-    struct peet_error *error);
-/** peet_cli_report_plot() - bars and curves in one picture, by gnuplot; its type by the file's ending: .svg, .png, .pdf.
+int peet_cli_gnuplot(const char *path, void (*script)(FILE *out, const char *ending, const char *path, const void *arg),
+    const void *arg, struct peet_error *error);
+/** peet_cli_report_plot() - bars and curves in one picture, by gnuplot; its type by the file's ending: .svg, .png,
+ * .pdf.
  *  @profiles, @accounts: of n runs each, or NULL */
-int peet_cli_report_plot(const struct peet_cli_profile *profiles, const struct peet_cli_account *accounts, size_t n, const char *path,
-    struct peet_error *error);
+int peet_cli_report_plot(const struct peet_cli_profile *profiles, const struct peet_cli_account *accounts, size_t n,
+    const char *path, struct peet_error *error);
 
 #endif

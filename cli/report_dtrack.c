@@ -52,14 +52,16 @@ int peet_cli_profile(const json_t *stats, int top, struct peet_cli_profile *out_
     int named = 0;
     *p = (struct peet_cli_profile){.top = top, .parts = top + 2, .dtrack = json_object_get(stats, "dtrack")};
     if (!json_is_object(p->dtrack))
-        return peet_error_set(error, PEET_ENOTFOUND, "the run was not observed by dtrack: \"peet run --observe dtrack\"");
+        return peet_error_set(error, PEET_ENOTFOUND,
+            "the run was not observed by dtrack: \"peet run --observe dtrack\"");
     snprintf(p->program, sizeof(p->program), "%s", base ? base + 1 : program);
     p->nlevels = (int)json_array_size(json_object_get(p->dtrack, "levels"));
     if (p->nlevels > PEET_CLI_REPORT_LEVELS)
         p->nlevels = PEET_CLI_REPORT_LEVELS;
     for (int l = 0; l < p->nlevels; l++)
         p->levels[l] = text(level_of(p->dtrack, l), "name");
-    json_array_foreach(json_object_get(p->dtrack, "structures"), i, structure) { /* most misses first */
+    json_array_foreach(json_object_get(p->dtrack, "structures"), i, structure)
+    { /* most misses first */
         const char *kind = text(structure, "kind");
         if (strcmp(kind, "stack") == 0) {
             book(p, structure, top);
@@ -84,8 +86,8 @@ static void part_columns(json_t *table, const struct peet_cli_profile *p)
 }
 
 /* How a sum is made up. */
-static void shares(json_t *tables, const struct peet_cli_profile *profiles, size_t n, const char *title, const double *(*of)(const struct peet_cli_profile *, int),
-    int level)
+static void shares(json_t *tables, const struct peet_cli_profile *profiles, size_t n, const char *title,
+    const double *(*of)(const struct peet_cli_profile *, int), int level)
 {
     json_t *table = table_new(tables, title);
     part_columns(table, profiles);
@@ -166,13 +168,14 @@ static void describe(const json_t *s, char out[TEXT])
         snprintf(size, sizeof(size), "%.0f KB", peak / 1024);
     else
         snprintf(size, sizeof(size), "%.0f bytes", peak);
-    snprintf(out, TEXT, "%s%s%.60s%s%s; %s in %.0f-byte objects", text(s, "container"), *type ? " of " : "", type, *pattern ? ", " : "", pattern, size, element);
+    snprintf(out, TEXT, "%s%s%.60s%s%s; %s in %.0f-byte objects", text(s, "container"), *type ? " of " : "", type,
+        *pattern ? ", " : "", pattern, size, element);
 }
 
 static void descriptions(json_t *tables, const struct peet_cli_profile *profiles, size_t n)
 {
     json_t *table = table_new(tables, "the structures");
-    static const char *const heads[] = { "program", "", "name", "where", "objects", "what it is" };
+    static const char *const heads[] = {"program", "", "name", "where", "objects", "what it is"};
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
         column(table, heads[i]);
     for (size_t k = 0; k < n; k++)
@@ -201,11 +204,12 @@ static void pairs(json_t *tables, const struct peet_cli_profile *p)
     if (json_array_size(list) == 0)
         return;
     json_t *table = table_new(tables, "who drives out whom too early");
-    static const char *const heads[] = { "victim", "evictor", "level", "misses" };
+    static const char *const heads[] = {"victim", "evictor", "level", "misses"};
     for (size_t k = 0; k < sizeof(heads) / sizeof(heads[0]); k++)
         column(table, heads[k]);
     size_t shown[PEET_CLI_REPORT_LEVELS] = {0};
-    json_array_foreach((json_t *)list, i, one) {
+    json_array_foreach((json_t *)list, i, one)
+    {
         int level = 0;
         while (level < p->nlevels - 1 && strcmp(p->levels[level], text(one, "level")) != 0)
             level++;
@@ -221,11 +225,13 @@ static void pairs(json_t *tables, const struct peet_cli_profile *p)
 
 static void sharing(json_t *tables, const struct peet_cli_profile *p)
 {
-    static const char *const classes[] = { "private", "read-shared", "producer-consumer", "migratory", "false-shared", "mixed" };
+    static const char *const classes[] = {
+        "private", "read-shared", "producer-consumer", "migratory", "false-shared", "mixed"};
     const json_t *list = json_object_get(p->dtrack, "structures"), *one;
     json_t *table = NULL;
     size_t i, shown = 0;
-    json_array_foreach((json_t *)list, i, one) {
+    json_array_foreach((json_t *)list, i, one)
+    {
         const json_t *s = json_object_get(one, "sharing"), *lines = json_object_get(s, "lines");
         if (!s || shown++ >= DETAILS)
             continue;
@@ -252,25 +258,30 @@ static void false_sharing(json_t *tables, const struct peet_cli_profile *p)
 {
     const json_t *line, *site;
     size_t i, k;
-    json_array_foreach(json_object_get(p->dtrack, "falsely_shared_lines"), i, line) {
+    json_array_foreach(json_object_get(p->dtrack, "falsely_shared_lines"), i, line)
+    {
         char title[2 * TEXT];
-        static const char *const heads[] = { "field", "processor", "access", "by", "times" };
-        snprintf(title, sizeof(title), "falsely shared line %.20s of %.80s: %.0f false-sharing misses, %.0f true", text(line, "address"),
-            text(line, "structure"), number(line, "false_sharing_misses"), number(line, "true_sharing_misses"));
+        static const char *const heads[] = {"field", "processor", "access", "by", "times"};
+        snprintf(title, sizeof(title), "falsely shared line %.20s of %.80s: %.0f false-sharing misses, %.0f true",
+            text(line, "address"), text(line, "structure"), number(line, "false_sharing_misses"),
+            number(line, "true_sharing_misses"));
         json_t *table = table_new(tables, title);
         for (size_t h = 0; h < sizeof(heads) / sizeof(heads[0]); h++)
             column(table, heads[h]);
-        json_array_foreach(json_object_get(line, "accesses"), k, site) {
+        json_array_foreach(json_object_get(line, "accesses"), k, site)
+        {
             const char *file = text(site, "file"), *base = strrchr(file, '/');
             char out[TEXT];
             if (k == SITES)
                 break;
             json_t *row = row_new(table);
-            snprintf(out, sizeof(out), "%.60s%s%.60s", text(site, "structure"), *text(site, "field") && *text(site, "field") != '[' ? "." : "", text(site, "field"));
+            snprintf(out, sizeof(out), "%.60s%s%.60s", text(site, "structure"),
+                *text(site, "field") && *text(site, "field") != '[' ? "." : "", text(site, "field"));
             cell(row, out);
             json_array_append_new(row, json_integer((json_int_t)number(site, "processor")));
             cell(row, text(site, "access"));
-            snprintf(out, sizeof(out), "%.60s, %.60s:%.0f", text(site, "function"), base ? base + 1 : file, number(site, "line"));
+            snprintf(out, sizeof(out), "%.60s, %.60s:%.0f", text(site, "function"), base ? base + 1 : file,
+                number(site, "line"));
             cell(row, number(site, "line") > 0 ? out : text(site, "function"));
             json_array_append_new(row, json_integer((json_int_t)number(site, "times")));
         }
@@ -293,7 +304,8 @@ json_t *peet_cli_profile_tables(const struct peet_cli_profile *profiles, size_t 
     for (int l = 0; l < level_count; l++) {
         snprintf(title, sizeof(title), "%.20s misses by data structure", profiles->levels[l]);
         shares(tables, profiles, n, title, peet_cli_misses_of, l);
-        snprintf(title, sizeof(title), "%.20s misses of %.20s%s", profiles->levels[l], l ? profiles->levels[l - 1] : "accesses", l ? " misses" : "");
+        snprintf(title, sizeof(title), "%.20s misses of %.20s%s", profiles->levels[l],
+            l ? profiles->levels[l - 1] : "accesses", l ? " misses" : "");
         rates(tables, profiles, n, title, l);
     }
     if (stalls > 0)

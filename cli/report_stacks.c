@@ -35,7 +35,8 @@ static int contexts(struct peet_cli_account *a, const json_t *list)
     a->contexts = calloc(n + 1, sizeof(*a->contexts));
     if (!a->contexts)
         return -1;
-    json_array_foreach((json_t *)list, i, one) {
+    json_array_foreach((json_t *)list, i, one)
+    {
         snprintf(a->contexts[i].name, PEET_CLI_STACK_NAME, "%zu", i);
         add(a, &a->contexts[i], one);
     }
@@ -51,7 +52,8 @@ static int functions(struct peet_cli_account *a, const json_t *list, int top)
     a->functions = calloc((size_t)top + 1, sizeof(*a->functions));
     if (!a->functions)
         return -1;
-    json_array_foreach((json_t *)list, i, one) {
+    json_array_foreach((json_t *)list, i, one)
+    {
         int at = (int)i < top ? (int)i : top;
         snprintf(a->functions[at].name, PEET_CLI_STACK_NAME, "%s", (int)i < top ? text(one, "name") : "the rest");
         add(a, &a->functions[at], one);
@@ -66,18 +68,19 @@ int peet_cli_account(const json_t *stats, int top, struct peet_cli_account *out_
     const char *program = text(json_object_get(stats, "config"), "program"), *base = strrchr(program, '/'), *key;
     const json_t *node = NULL, *value;
     *a = (struct peet_cli_account){0};
-    json_object_foreach((json_t *)stats, key, value)
-        if (json_is_object(json_object_get(value, "stack_categories")) && json_is_array(json_object_get(value, "hw"))) {
-            node = value;
-            snprintf(a->machine, sizeof(a->machine), "%s", key);
-        }
+    json_object_foreach((json_t *)stats, key, value) if (json_is_object(json_object_get(value, "stack_categories")) &&
+        json_is_array(json_object_get(value, "hw")))
+    {
+        node = value;
+        snprintf(a->machine, sizeof(a->machine), "%s", key);
+    }
     if (!node)
-        return peet_error_set(error, PEET_ENOTFOUND, "the machine keeps no account of its cycles (\"--machine x86\" does)");
+        return peet_error_set(error, PEET_ENOTFOUND,
+            "the machine keeps no account of its cycles (\"--machine x86\" does)");
     snprintf(a->program, sizeof(a->program), "%s", base ? base + 1 : program);
     a->instructions = number(json_object_get(stats, "totals"), "instructions");
-    json_object_foreach(json_object_get(node, "stack_categories"), key, value)
-        if (a->ncategories < PEET_CLI_CATEGORIES)
-            a->categories[a->ncategories++] = key;
+    json_object_foreach(json_object_get(node, "stack_categories"), key, value) if (a->ncategories < PEET_CLI_CATEGORIES)
+        a->categories[a->ncategories++] = key;
     add(a, &a->all, node);
     a->levels = json_object_get(node, "memory");
     a->windows = json_object_get(a->levels, "windows");
@@ -100,8 +103,11 @@ void peet_cli_account_fini(struct peet_cli_account *a)
 
 /* ---------------------------------------------------------------------------------------------- tables */
 
-/** The categories that have a column of their own, in their order: those with most cycles in any row, as many as fit. */
-struct columns { int shown[PEET_CLI_CATEGORIES], other, without_idle; };
+/** The categories that have a column of their own, in their order: those with most cycles in any row, as many as fit.
+ */
+struct columns {
+    int shown[PEET_CLI_CATEGORIES], other, without_idle;
+};
 
 int peet_cli_is_idle(const char *category)
 {
@@ -109,7 +115,8 @@ int peet_cli_is_idle(const char *category)
 }
 
 /* @stacks: the table's rows; @a: the first run, all have the same categories. */
-static void choose(const struct peet_cli_account *a, const struct peet_cli_stack *stacks, size_t n, int without_idle, struct columns *out)
+static void choose(const struct peet_cli_account *a, const struct peet_cli_stack *stacks, size_t n, int without_idle,
+    struct columns *out)
 {
     double most[PEET_CLI_CATEGORIES] = {0}, all = 0;
     int name = LEAST, width;
@@ -125,7 +132,8 @@ static void choose(const struct peet_cli_account *a, const struct peet_cli_stack
                 most[i] = stacks[k].cycles[i];
     }
     width = (int)strlen(peet_cli_grouped(cycles, (uint64_t)all));
-    width = INDENT + (name < NAME ? name : NAME) + GAP + (width > CELL ? width : CELL) + GAP + CELL; /* the last is "other" */
+    width = INDENT + (name < NAME ? name : NAME) + GAP + (width > CELL ? width : CELL) + GAP +
+        CELL; /* the last is "other" */
     for (;;) {
         int best = -1, wide;
         for (int i = 0; i < a->ncategories; i++)
@@ -143,7 +151,8 @@ static void choose(const struct peet_cli_account *a, const struct peet_cli_stack
         out->other |= !out->shown[i] && most[i] > 0;
 }
 
-static json_t *begin(json_t *tables, const struct peet_cli_account *a, const struct columns *c, const char *title, const char *what, const char *unit)
+static json_t *begin(json_t *tables, const struct peet_cli_account *a, const struct columns *c, const char *title,
+    const char *what, const char *unit)
 {
     json_t *table = table_new(tables, title);
     column(table, what);
@@ -157,7 +166,8 @@ static json_t *begin(json_t *tables, const struct peet_cli_account *a, const str
 }
 
 /* A row of parts: of cycles for an instruction if there are so many instructions, else percent. */
-static void put_row(json_t *table, const struct peet_cli_account *a, const struct columns *c, const struct peet_cli_stack *stack, double instructions)
+static void put_row(json_t *table, const struct peet_cli_account *a, const struct columns *c,
+    const struct peet_cli_stack *stack, double instructions)
 {
     json_t *row = row_new(table);
     double sum = 0, other = 0;
@@ -173,7 +183,9 @@ static void put_row(json_t *table, const struct peet_cli_account *a, const struc
         json_array_append_new(row, json_integer((json_int_t)sum));
     }
     for (int i = 0; i < a->ncategories + c->other; i++) {
-        double part = i == a->ncategories ? other : c->without_idle && peet_cli_is_idle(a->categories[i]) ? 0 : stack->cycles[i];
+        double part = i == a->ncategories                           ? other
+            : c->without_idle && peet_cli_is_idle(a->categories[i]) ? 0
+                                                                    : stack->cycles[i];
         if (i < a->ncategories && !c->shown[i]) {
             other += part;
             continue;
@@ -186,7 +198,8 @@ static void put_row(json_t *table, const struct peet_cli_account *a, const struc
     }
 }
 
-static void put_table(json_t *tables, const struct peet_cli_account *a, const struct peet_cli_stack *stacks, size_t n, const char *title, const char *what)
+static void put_table(json_t *tables, const struct peet_cli_account *a, const struct peet_cli_stack *stacks, size_t n,
+    const char *title, const char *what)
 {
     struct columns c;
     choose(a, stacks, n, 0, &c);
@@ -195,11 +208,13 @@ static void put_table(json_t *tables, const struct peet_cli_account *a, const st
         put_row(table, a, &c, &stacks[k], 0);
 }
 
-static void per_instruction(json_t *tables, const struct peet_cli_account *accounts, const struct peet_cli_stack *stacks, size_t n)
+static void per_instruction(json_t *tables, const struct peet_cli_account *accounts,
+    const struct peet_cli_stack *stacks, size_t n)
 {
     struct columns c;
     choose(accounts, stacks, n, 1, &c);
-    json_t *table = begin(tables, accounts, &c, "cycles for each instruction, of processors that are not idle", "program", "CPI");
+    json_t *table =
+        begin(tables, accounts, &c, "cycles for each instruction, of processors that are not idle", "program", "CPI");
     for (size_t k = 0; k < n; k++)
         if (accounts[k].instructions > 0)
             put_row(table, &accounts[k], &c, &stacks[k], accounts[k].instructions);
@@ -208,14 +223,16 @@ static void per_instruction(json_t *tables, const struct peet_cli_account *accou
 static void levels(json_t *tables, const struct peet_cli_account *accounts, size_t n)
 {
     static const char *const keys[] = {"l1i", "l1d", "l2", "l3"}, *const names[] = {"L1I", "L1D", "L2", "L3"};
-    static const char *const heads[] = {"program", "level", "lookups", "misses", "of lookups", "for 1000 instructions", "prefetched"};
+    static const char *const heads[] = {
+        "program", "level", "lookups", "misses", "of lookups", "for 1000 instructions", "prefetched"};
     json_t *table = table_new(tables, "demand lookups and misses by level");
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
         column(table, heads[i]);
     for (size_t k = 0; k < n; k++)
         for (size_t l = 0; l < sizeof(keys) / sizeof(keys[0]); l++) {
             const json_t *level = json_object_get(accounts[k].levels, keys[l]);
-            double accesses = number(level, "reads") + number(level, "writes"), misses = number(level, "read_misses") + number(level, "write_misses");
+            double accesses = number(level, "reads") + number(level, "writes"),
+                   misses = number(level, "read_misses") + number(level, "write_misses");
             char value[40];
             json_t *row;
             if (!level)
@@ -226,7 +243,8 @@ static void levels(json_t *tables, const struct peet_cli_account *accounts, size
             json_array_append_new(row, json_integer((json_int_t)accesses));
             json_array_append_new(row, json_integer((json_int_t)misses));
             percent(row, misses, accesses);
-            snprintf(value, sizeof(value), accounts[k].instructions > 0 ? "%.3f" : "-", accounts[k].instructions > 0 ? misses * 1000 / accounts[k].instructions : 0);
+            snprintf(value, sizeof(value), accounts[k].instructions > 0 ? "%.3f" : "-",
+                accounts[k].instructions > 0 ? misses * 1000 / accounts[k].instructions : 0);
             cell(row, value);
             json_array_append_new(row, json_integer((json_int_t)number(level, "prefetches")));
         }
@@ -238,7 +256,8 @@ static void causes(json_t *tables, const struct peet_cli_account *accounts, size
     json_t *table = NULL;
     for (size_t k = 0; k < n; k++)
         for (size_t l = 0; l < sizeof(keys) / sizeof(keys[0]); l++) {
-            const json_t *list = json_object_get(json_object_get(accounts[k].levels, keys[l]), "misses_by_cause"), *value;
+            const json_t *list = json_object_get(json_object_get(accounts[k].levels, keys[l]), "misses_by_cause"),
+                         *value;
             const char *cause;
             double sum = 0;
             json_t *row;
@@ -248,16 +267,13 @@ static void causes(json_t *tables, const struct peet_cli_account *accounts, size
                 table = table_new(tables, "misses by cause");
                 column(table, "program");
                 column(table, "level");
-                json_object_foreach((json_t *)list, cause, value)
-                    column(table, cause);
+                json_object_foreach((json_t *)list, cause, value) column(table, cause);
             }
-            json_object_foreach((json_t *)list, cause, value)
-                sum += json_number_value(value);
+            json_object_foreach((json_t *)list, cause, value) sum += json_number_value(value);
             row = row_new(table);
             cell(row, accounts[k].program);
             cell(row, names[l]);
-            json_object_foreach((json_t *)list, cause, value)
-                percent(row, json_number_value(value), sum);
+            json_object_foreach((json_t *)list, cause, value) percent(row, json_number_value(value), sum);
         }
 }
 
@@ -280,7 +296,8 @@ int peet_cli_account_tables(json_t *tables, const struct peet_cli_account *accou
             stacks[i] = a->contexts[i];
         stacks[a->ncontexts] = a->all;
         snprintf(stacks[a->ncontexts].name, sizeof(stacks->name), "all");
-        put_table(tables, a, stacks, a->ncontexts == 1 ? 1 : rows, "where the cycles went, by hardware context", "context");
+        put_table(tables, a, stacks, a->ncontexts == 1 ? 1 : rows, "where the cycles went, by hardware context",
+            "context");
         put_table(tables, a, a->functions, (size_t)a->nfunctions, "where the cycles went, by function", "function");
     }
     free(stacks);
@@ -292,7 +309,8 @@ int peet_cli_account_tables(json_t *tables, const struct peet_cli_account *accou
 
 /* ---------------------------------------------------------------------------------------------- text */
 
-/* A field in quotes (RFC 4180).  Names come from programs: control characters go, and what a spreadsheet would take for a formula is made text. */
+/* A field in quotes (RFC 4180).  Names come from programs: control characters go, and what a spreadsheet would take for
+ * a formula is made text. */
 static void put_text(FILE *out, const char *name)
 {
     fputs(*name && strchr("=+-@", *name) ? "\"'" : "\"", out);
@@ -301,7 +319,8 @@ static void put_text(FILE *out, const char *name)
     fputs("\",", out);
 }
 
-static void put_stack(FILE *out, const struct peet_cli_account *a, size_t run, const char *kind, const struct peet_cli_stack *stack)
+static void put_stack(FILE *out, const struct peet_cli_account *a, size_t run, const char *kind,
+    const struct peet_cli_stack *stack)
 {
     for (int i = 0; i < a->ncategories; i++) {
         fprintf(out, "%zu,", run);
@@ -323,28 +342,28 @@ static void put_account(FILE *out, const struct peet_cli_account *a, size_t run)
     for (int f = 0; f < a->nfunctions; f++)
         put_stack(out, a, run, "function", &a->functions[f]);
     json_array_foreach((json_t *)a->windows, i, window)
-        json_object_foreach((json_t *)window, key, value)
-            if (strcmp(key, "cycle") != 0) {
-                fprintf(out, "%zu,", run);
-                put_text(out, a->program);
-                fprintf(out, "window,%.0f,%s,%.0f\n", number(window, "cycle"), key, json_number_value(value));
-            }
+        json_object_foreach((json_t *)window, key, value) if (strcmp(key, "cycle") != 0)
+    {
+        fprintf(out, "%zu,", run);
+        put_text(out, a->program);
+        fprintf(out, "window,%.0f,%s,%.0f\n", number(window, "cycle"), key, json_number_value(value));
+    }
 }
 
 static void put_figures(FILE *out, const json_t *figures, const char *run_name, size_t run)
 {
     const char *group, *item, *measure;
     json_t *items, *one, *value;
-    json_object_foreach((json_t *)figures, group, items)
-        json_object_foreach(items, item, one)
-            json_object_foreach(one, measure, value) {
-                fprintf(out, "%zu,", run);
-                put_text(out, run_name);
-                fprintf(out, "figure %s,", group);
-                put_text(out, item);
-                put_text(out, measure);
-                fprintf(out, "%.17g\n", json_number_value(value));
-            }
+    json_object_foreach((json_t *)figures, group, items) json_object_foreach(items, item, one)
+        json_object_foreach(one, measure, value)
+    {
+        fprintf(out, "%zu,", run);
+        put_text(out, run_name);
+        fprintf(out, "figure %s,", group);
+        put_text(out, item);
+        put_text(out, measure);
+        fprintf(out, "%.17g\n", json_number_value(value));
+    }
 }
 
 /* References in space and time: the row's address is the name, the window's begin and what was done the category. */
@@ -353,19 +372,18 @@ static void put_references(FILE *out, const json_t *references, const char *run_
     static const char *const kinds[] = {"reads", "writes"};
     const json_t *row, *value;
     size_t i, k;
-    json_array_foreach(json_object_get(references, "rows"), i, row)
-        for (int w = 0; w < 2; w++)
-            json_array_foreach(json_object_get(row, kinds[w]), k, value)
-                if (json_number_value(value) > 0) {
-                    fprintf(out, "%zu,", run);
-                    put_text(out, run_name);
-                    fprintf(out, "references,0x%llx,%s %.0f,%.0f\n", (unsigned long long)number(row, "address"), kinds[w],
-                        (double)k * number(references, "window_cycles"), json_number_value(value));
-                }
+    json_array_foreach(json_object_get(references, "rows"), i, row) for (int w = 0; w < 2; w++)
+        json_array_foreach(json_object_get(row, kinds[w]), k, value) if (json_number_value(value) > 0)
+    {
+        fprintf(out, "%zu,", run);
+        put_text(out, run_name);
+        fprintf(out, "references,0x%llx,%s %.0f,%.0f\n", (unsigned long long)number(row, "address"), kinds[w],
+            (double)k * number(references, "window_cycles"), json_number_value(value));
+    }
 }
 
-int peet_cli_csv(const struct peet_cli_account *accounts, json_t *const *stats, json_t *const *figures, const char *const *names, size_t n,
-    const char *path, struct peet_error *error)
+int peet_cli_csv(const struct peet_cli_account *accounts, json_t *const *stats, json_t *const *figures,
+    const char *const *names, size_t n, const char *path, struct peet_error *error)
 {
     FILE *out = fopen(path, "we");
     int wrong;

@@ -37,8 +37,8 @@ static int make_folders(const char *path, char **out_created, struct peet_error 
     return err;
 }
 
-/* What an earlier run has left here, as its stats.json lists it, would pass for this run's.  stats.json goes last: if this is
- * interrupted, it still knows of the others. */
+/* What an earlier run has left here, as its stats.json lists it, would pass for this run's.  stats.json goes last: if
+ * this is interrupted, it still knows of the others. */
 static int clear(struct peet_cli_folder *folder, struct peet_error *error)
 {
     json_t *stats = folder->earlier = json_load_file(folder->stats, 0, NULL), *name;
@@ -50,10 +50,12 @@ static int clear(struct peet_cli_folder *folder, struct peet_error *error)
         if (err || !file || !*file || file[0] == '.' || strchr(file, '/'))
             continue;
         if (unlinkat(folder->lock, file, 0) != 0 && errno != ENOENT)
-            err = peet_error_set(error, PEET_EIO, "cannot remove %s/%s of an earlier run: %s", folder->path, file, strerror(errno));
+            err = peet_error_set(error, PEET_EIO, "cannot remove %s/%s of an earlier run: %s", folder->path, file,
+                strerror(errno));
     }
     if (!err && unlinkat(folder->lock, "unseen.json", 0) != 0 && errno != ENOENT)
-        err = peet_error_set(error, PEET_EIO, "cannot remove %s/unseen.json of an earlier run: %s", folder->path, strerror(errno));
+        err = peet_error_set(error, PEET_EIO, "cannot remove %s/unseen.json of an earlier run: %s", folder->path,
+            strerror(errno));
     if (!err && unlink(folder->stats) != 0 && errno != ENOENT)
         err = peet_error_set(error, PEET_EIO, "cannot remove %s of an earlier run: %s", folder->stats, strerror(errno));
     return err;
@@ -68,7 +70,8 @@ static int take(struct peet_cli_folder *folder, const char *path, struct peet_er
     if (folder->lock < 0)
         return peet_error_set(error, PEET_EIO, "the results folder %s cannot be used: %s", path, strerror(errno));
     if (flock(folder->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        return peet_error_set(error, PEET_EINVALID, "another run is writing to %s; give this one its own with -d", path);
+        return peet_error_set(error, PEET_EINVALID, "another run is writing to %s; give this one its own with -d",
+            path);
     if (access(folder->path, W_OK | X_OK) != 0)
         return peet_error_set(error, PEET_EIO, "the results folder %s cannot be written to: %s", path, strerror(errno));
     if (asprintf(&folder->stats, "%s/stats.json", folder->path) < 0 ||
@@ -79,7 +82,7 @@ static int take(struct peet_cli_folder *folder, const char *path, struct peet_er
 
 int peet_cli_folder_open(const char *path, struct peet_cli_folder *out_folder, struct peet_error *error)
 {
-    *out_folder = (struct peet_cli_folder){ .lock = -1 };
+    *out_folder = (struct peet_cli_folder){.lock = -1};
     int err = make_folders(path, &out_folder->created, error);
     if (!err)
         err = take(out_folder, path, error);
@@ -119,5 +122,5 @@ void peet_cli_folder_close(struct peet_cli_folder *folder)
     free(folder->config);
     free(folder->created);
     json_decref(folder->earlier);
-    *folder = (struct peet_cli_folder){ .lock = -1 };
+    *folder = (struct peet_cli_folder){.lock = -1};
 }

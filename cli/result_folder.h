@@ -10,12 +10,12 @@
 #include <peet/error.h>
 
 struct peet_cli_folder {
-    char *path;    /* absolute, without symbolic links */
-    char *stats;   /* <path>/stats.json */
-    char *config;  /* <path>/config.cfg */
-    char *created; /* the topmost folder that was made for this run; NULL if all were there */
+    char *path;      /* absolute, without symbolic links */
+    char *stats;     /* <path>/stats.json */
+    char *config;    /* <path>/config.cfg */
+    char *created;   /* the topmost folder that was made for this run; NULL if all were there */
     json_t *earlier; /* stats.json of an earlier run, which is no longer there; NULL: there was none */
-    int lock;      /* held open while the run lasts */
+    int lock;        /* held open while the run lasts */
 };
 
 /**

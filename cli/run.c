@@ -91,40 +91,44 @@ static int show_results(const struct peet_cli_run_options *options, const struct
     return peet_cli_end_like(ending->wait_status);
 }
 
-/* The main thread's stack is as large as it would be without peet.  Where there is no limit it takes an eighth of what the address
- * space may be, if that is limited. */
+/* The main thread's stack is as large as it would be without peet.  Where there is no limit it takes an eighth of what
+ * the address space may be, if that is limited. */
 static void settle_stack(struct peet_config *config)
 {
     struct rlimit stack, space;
     if (config->stack_bytes == 0 && getrlimit(RLIMIT_STACK, &stack) == 0)
-        config->stack_bytes = stack.rlim_cur < PEET_CONFIG_STACK_LEAST ? PEET_CONFIG_STACK_LEAST :
-            stack.rlim_cur < PEET_CONFIG_STACK_MOST                    ? stack.rlim_cur : PEET_CONFIG_STACK_MOST;
-    if (config->stack_bytes == PEET_CONFIG_STACK_MOST && getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY &&
-        space.rlim_cur / 8 < config->stack_bytes)
+        config->stack_bytes = stack.rlim_cur < PEET_CONFIG_STACK_LEAST ? PEET_CONFIG_STACK_LEAST
+            : stack.rlim_cur < PEET_CONFIG_STACK_MOST                  ? stack.rlim_cur
+                                                                       : PEET_CONFIG_STACK_MOST;
+    if (config->stack_bytes == PEET_CONFIG_STACK_MOST && getrlimit(RLIMIT_AS, &space) == 0 &&
+        space.rlim_cur != RLIM_INFINITY && space.rlim_cur / 8 < config->stack_bytes)
         config->stack_bytes = space.rlim_cur / 8 > DEFAULT_STACK_BYTES ? space.rlim_cur / 8 : DEFAULT_STACK_BYTES;
 }
 
 /* The effective configuration names the folder by its absolute path; the user keeps their own words. */
-static int write_config(const struct peet_cli_run_options *options, const struct peet_cli_folder *folder, struct peet_error *error)
+static int write_config(const struct peet_cli_run_options *options, const struct peet_cli_folder *folder,
+    struct peet_error *error)
 {
     struct peet_config effective = options->config;
     effective.output = folder->path;
     return peet_config_write(&effective, folder->config, error);
 }
 
-/* How much an earlier run in this folder has executed, if it was of the same program with the same arguments; else 0. */
+/* How much an earlier run in this folder has executed, if it was of the same program with the same arguments; else 0.
+ */
 static uint64_t expected_instructions(const json_t *earlier, const struct peet_config *config)
 {
     const json_t *before = json_object_get(earlier, "config");
     json_t *now = peet_config_json(config);
-    const int same = now && !config->from && json_equal(json_object_get(before, "program"), json_object_get(now, "program")) &&
+    const int same = now && !config->from &&
+        json_equal(json_object_get(before, "program"), json_object_get(now, "program")) &&
         json_equal(json_object_get(before, "arguments"), json_object_get(now, "arguments"));
     json_decref(now);
     return same ? (uint64_t)json_integer_value(json_object_get(json_object_get(earlier, "totals"), "instructions")) : 0;
 }
 
-static int run_in_folder(const struct peet_cli_run_options *options, const char *program, struct peet_cli_folder *folder,
-    struct peet_error *error)
+static int run_in_folder(const struct peet_cli_run_options *options, const char *program,
+    struct peet_cli_folder *folder, struct peet_error *error)
 {
     char lib_dir[PATH_MAX];
     struct peet_cli_ending ending;

@@ -11,69 +11,111 @@
 #include <limits.h>
 #include <stdlib.h>
 
-enum { KEY_QUANTUM = 0x100, KEY_SWITCH, KEY_SCHEDULE, KEY_CHUNK, KEY_JSON, KEY_WINNER, KEY_LOCK_MODEL,
-    KEY_SPIN_QUANTUM, KEY_FREQUENCY, KEY_RANGES, KEY_CONSISTENCY, KEY_CONSISTENCY_SYNC, KEY_EXPLORE,
-    KEY_EXPLORE_LIMIT, KEY_EXPLORE_STEPS, KEY_REPLAY_TOKEN, KEY_UNTIL, KEY_EXPLAIN, KEY_ROI, KEY_PERFECT, KEY_REMAP,
-    KEY_ALLOCATOR, KEY_DATA_DEPTH, KEY_STACK, KEY_FOREIGN, KEY_FOLLOW, KEY_FROM, KEY_FREE, KEY_SCALE };
+enum {
+    KEY_QUANTUM = 0x100,
+    KEY_SWITCH,
+    KEY_SCHEDULE,
+    KEY_CHUNK,
+    KEY_JSON,
+    KEY_WINNER,
+    KEY_LOCK_MODEL,
+    KEY_SPIN_QUANTUM,
+    KEY_FREQUENCY,
+    KEY_RANGES,
+    KEY_CONSISTENCY,
+    KEY_CONSISTENCY_SYNC,
+    KEY_EXPLORE,
+    KEY_EXPLORE_LIMIT,
+    KEY_EXPLORE_STEPS,
+    KEY_REPLAY_TOKEN,
+    KEY_UNTIL,
+    KEY_EXPLAIN,
+    KEY_ROI,
+    KEY_PERFECT,
+    KEY_REMAP,
+    KEY_ALLOCATOR,
+    KEY_DATA_DEPTH,
+    KEY_STACK,
+    KEY_FOREIGN,
+    KEY_FOLLOW,
+    KEY_FROM,
+    KEY_FREE,
+    KEY_SCALE
+};
 
 static const struct argp_option options[] = {
-    { "config", 'c', "FILE", 0, "Read settings from FILE (libconfig); the command line overrides them", 1 },
-    { "machine", 'm', "NAME[,KEY=VALUE...]", 0,
-        "The simulated machine: a module's name (see peet sims) or a path; default ideal", 1 },
-    { "cores", 'n', "N", 0, "Number of processors; default 1", 1 },
-    { "observe", 'o', "NAME[,KEY=VALUE...]", 0, "Add an observer; may be given several times", 1 },
-    { "follow", KEY_FOLLOW, "NAME[,KEY=VALUE...]", 0,
-        "Add a machine that watches the same run and does not steer it; may be given several times", 1 },
-    { "granularity", 'g', "G", 0,
-        "How far a program runs ahead of the machine: sync (default), a number of blocks, block or ref", 2 },
-    { "seed", 's', "N", 0, "Seed of everything random; default 1", 2 },
-    { "policy", 'p', "NAME", 0, "Which software context runs next: fcfs (default), rr, affinity, or a module's path, ./pick.so[,KEY=VALUE...]", 2 },
-    { "quantum", KEY_QUANTUM, "CYCLES", 0, "Time slice of the policy rr", 2 },
-    { "switch", KEY_SWITCH, "CYCLES", 0, "Cost of switching a processor to another software context; default 0", 2 },
-    { "schedule", KEY_SCHEDULE, "NAME", 0,
-        "Schedule of parallel loops that do not name one: static (default), dynamic or guided", 2 },
-    { "chunk", KEY_CHUNK, "N", 0, "Chunk of those loops; default 0, the schedule's own choice", 2 },
-    { "lock-model", KEY_LOCK_MODEL, "NAME", 0,
-        "What mutexes do to the machine's memory: none (default), tas, ttas, ticket or mcs", 2 },
-    { "winner", KEY_WINNER, "NAME", 0,
-        "Which waiter gets a lock, a semaphore, a signal: fcfs (default), lifo, random, or a module's path, ./pick.so[,KEY=VALUE...]", 2 },
-    { "spin-quantum", KEY_SPIN_QUANTUM, "CYCLES", 0,
-        "A spinning context gives way after so long if others wait for a processor; default 10000", 2 },
-    { "frequency", KEY_FREQUENCY, "HZ", 0, "Cycles per second of the program's clocks: 2G, 800M; default: the machine's own, else 1G", 2 },
-    { "stack", KEY_STACK, "SIZE", 0, "Stack of the main thread: 64M, 2G, unlimited; default: what ulimit -s says", 2 },
-    { "ranges", KEY_RANGES, "on|off", 0, "Whether library calls such as memcpy make references; default on", 2 },
-    { "foreign", KEY_FOREIGN, "record|ranges|off", 0,
-        "Code that peetcc has not compiled: recorded, seen by the references of known functions (default), or not seen", 2 },
-    { "roi", KEY_ROI, "all|only", 0, "Whether modules see the whole run (default) or its regions of interest only", 2 },
-    { "consistency", KEY_CONSISTENCY, "NAME[,KEY=VALUE...]", 0,
-        "What processors see of each other's stores, and when: a model (see peet sims); the program compiled with -fpeet-domains", 2 },
-    { "consistency-sync", KEY_CONSISTENCY_SYNC, "ref|sync", 0,
-        "Ask the model at each shared reference (default) or only at synchronisations", 2 },
-    { "explore", KEY_EXPLORE, "N|all", 0,
-        "Execute the program N times in different interleavings, or in all that make a difference, and list the outcomes", 2 },
-    { "explore-limit", KEY_EXPLORE_LIMIT, "N", 0, "The most executions of --explore all; default 100000", 2 },
-    { "explore-steps", KEY_EXPLORE_STEPS, "N", 0, "Give up an execution of more steps; default 100000", 2 },
-    { "until", KEY_UNTIL, "failure", 0, "--explore ends with the first execution that fails: a signal, a deadlock, an exit status other than 0", 2 },
-    { "explain", KEY_EXPLAIN, NULL, 0, "With --replay-token: list what the execution did, step by step", 2 },
-    { "replay-token", KEY_REPLAY_TOKEN, "TOKEN", 0, "Repeat one of an exploration's executions", 2 },
-    { "perfect", KEY_PERFECT, "NAME", 0,
-        "Give a data structure single-cycle memory, while its data still moves through the caches; may be given several times", 2 },
-    { "remap", KEY_REMAP, "RULE", 0,
-        "Try another layout of a data structure: pad=NAME:64, align=NAME:64, base=NAME:ADDRESS, stride=NAME:ELEMENT:STRIDE; may be given several times", 2 },
-    { "free", KEY_FREE, "NAME", 0,
-        "Suppose that nobody waits for a lock or at a barrier: its name, \"locks\" or \"barriers\"; may be given several times", 2 },
-    { "scale", KEY_SCALE, "FUNCTION:FACTOR", 0,
-        "Suppose that a function itself takes so much of its time: 0.5 is half; may be given several times", 2 },
-    { "allocator", KEY_ALLOCATOR, "NAME", 0,
-        "A function that stands for its callers, as malloc does: what it allocates is named after them; may be given several times", 2 },
-    { "data-depth", KEY_DATA_DEPTH, "K", 0, "How many calls tell allocation sites apart; default 1, the place itself", 2 },
-    { "from", KEY_FROM, "DIR", 0,
-        "Take the run from the trace in DIR (see --observe trace) in place of a program; settings are the trace's where none are given", 1 },
-    { "output", 'd', "DIR", 0, "Folder for the results; default peet.out", 3 },
-    { "quiet", 'q', NULL, 0, "No progress line and no table", 3 },
-    { "json", KEY_JSON, "FILE", OPTION_ARG_OPTIONAL,
-        "Print stats.json on standard error in place of the table; with =FILE: write it to FILE, and leave the table", 3 },
-    { 0 },
+    {"config", 'c', "FILE", 0, "Read settings from FILE (libconfig); the command line overrides them", 1},
+    {"machine", 'm', "NAME[,KEY=VALUE...]", 0,
+        "The simulated machine: a module's name (see peet sims) or a path; default ideal", 1},
+    {"cores", 'n', "N", 0, "Number of processors; default 1", 1},
+    {"observe", 'o', "NAME[,KEY=VALUE...]", 0, "Add an observer; may be given several times", 1},
+    {"follow", KEY_FOLLOW, "NAME[,KEY=VALUE...]", 0,
+        "Add a machine that watches the same run and does not steer it; may be given several times", 1},
+    {"granularity", 'g', "G", 0,
+        "How far a program runs ahead of the machine: sync (default), a number of blocks, block or ref", 2},
+    {"seed", 's', "N", 0, "Seed of everything random; default 1", 2},
+    {"policy", 'p', "NAME", 0,
+        "Which software context runs next: fcfs (default), rr, affinity, or a module's path, ./pick.so[,KEY=VALUE...]",
+        2},
+    {"quantum", KEY_QUANTUM, "CYCLES", 0, "Time slice of the policy rr", 2},
+    {"switch", KEY_SWITCH, "CYCLES", 0, "Cost of switching a processor to another software context; default 0", 2},
+    {"schedule", KEY_SCHEDULE, "NAME", 0,
+        "Schedule of parallel loops that do not name one: static (default), dynamic or guided", 2},
+    {"chunk", KEY_CHUNK, "N", 0, "Chunk of those loops; default 0, the schedule's own choice", 2},
+    {"lock-model", KEY_LOCK_MODEL, "NAME", 0,
+        "What mutexes do to the machine's memory: none (default), tas, ttas, ticket or mcs", 2},
+    {"winner", KEY_WINNER, "NAME", 0,
+        "Which waiter gets a lock, a semaphore, a signal: fcfs (default), lifo, random, or a module's path, ./pick.so[,KEY=VALUE...]",
+        2},
+    {"spin-quantum", KEY_SPIN_QUANTUM, "CYCLES", 0,
+        "A spinning context gives way after so long if others wait for a processor; default 10000", 2},
+    {"frequency", KEY_FREQUENCY, "HZ", 0,
+        "Cycles per second of the program's clocks: 2G, 800M; default: the machine's own, else 1G", 2},
+    {"stack", KEY_STACK, "SIZE", 0, "Stack of the main thread: 64M, 2G, unlimited; default: what ulimit -s says", 2},
+    {"ranges", KEY_RANGES, "on|off", 0, "Whether library calls such as memcpy make references; default on", 2},
+    {"foreign", KEY_FOREIGN, "record|ranges|off", 0,
+        "Code that peetcc has not compiled: recorded, seen by the references of known functions (default), or not seen",
+        2},
+    {"roi", KEY_ROI, "all|only", 0, "Whether modules see the whole run (default) or its regions of interest only", 2},
+    {"consistency", KEY_CONSISTENCY, "NAME[,KEY=VALUE...]", 0,
+        "What processors see of each other's stores, and when: a model (see peet sims); the program compiled with -fpeet-domains",
+        2},
+    {"consistency-sync", KEY_CONSISTENCY_SYNC, "ref|sync", 0,
+        "Ask the model at each shared reference (default) or only at synchronisations", 2},
+    {"explore", KEY_EXPLORE, "N|all", 0,
+        "Execute the program N times in different interleavings, or in all that make a difference, and list the outcomes",
+        2},
+    {"explore-limit", KEY_EXPLORE_LIMIT, "N", 0, "The most executions of --explore all; default 100000", 2},
+    {"explore-steps", KEY_EXPLORE_STEPS, "N", 0, "Give up an execution of more steps; default 100000", 2},
+    {"until", KEY_UNTIL, "failure", 0,
+        "--explore ends with the first execution that fails: a signal, a deadlock, an exit status other than 0", 2},
+    {"explain", KEY_EXPLAIN, NULL, 0, "With --replay-token: list what the execution did, step by step", 2},
+    {"replay-token", KEY_REPLAY_TOKEN, "TOKEN", 0, "Repeat one of an exploration's executions", 2},
+    {"perfect", KEY_PERFECT, "NAME", 0,
+        "Give a data structure single-cycle memory, while its data still moves through the caches; may be given several times",
+        2},
+    {"remap", KEY_REMAP, "RULE", 0,
+        "Try another layout of a data structure: pad=NAME:64, align=NAME:64, base=NAME:ADDRESS, stride=NAME:ELEMENT:STRIDE; may be given several times",
+        2},
+    {"free", KEY_FREE, "NAME", 0,
+        "Suppose that nobody waits for a lock or at a barrier: its name, \"locks\" or \"barriers\"; may be given several times",
+        2},
+    {"scale", KEY_SCALE, "FUNCTION:FACTOR", 0,
+        "Suppose that a function itself takes so much of its time: 0.5 is half; may be given several times", 2},
+    {"allocator", KEY_ALLOCATOR, "NAME", 0,
+        "A function that stands for its callers, as malloc does: what it allocates is named after them; may be given several times",
+        2},
+    {"data-depth", KEY_DATA_DEPTH, "K", 0, "How many calls tell allocation sites apart; default 1, the place itself",
+        2},
+    {"from", KEY_FROM, "DIR", 0,
+        "Take the run from the trace in DIR (see --observe trace) in place of a program; settings are the trace's where none are given",
+        1},
+    {"output", 'd', "DIR", 0, "Folder for the results; default peet.out", 3},
+    {"quiet", 'q', NULL, 0, "No progress line and no table", 3},
+    {"json", KEY_JSON, "FILE", OPTION_ARG_OPTIONAL,
+        "Print stats.json on standard error in place of the table; with =FILE: write it to FILE, and leave the table",
+        3},
+    {0},
 };
 
 /* The options that set one thing from text. */
@@ -82,39 +124,39 @@ static const struct setting {
     const char *where;
     int (*set)(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 } settings[] = {
-    { 'm', "--machine", peet_config_set_machine },
-    { 'n', "--cores", peet_config_set_cores },
-    { 'o', "--observe", peet_config_add_observer },
-    { KEY_FOLLOW, "--follow", peet_config_add_follower },
-    { 'g', "--granularity", peet_config_set_granularity },
-    { 's', "--seed", peet_config_set_seed },
-    { 'p', "--policy", peet_config_set_policy },
-    { KEY_QUANTUM, "--quantum", peet_config_set_quantum },
-    { KEY_SWITCH, "--switch", peet_config_set_switch },
-    { KEY_SCHEDULE, "--schedule", peet_config_set_schedule },
-    { KEY_CHUNK, "--chunk", peet_config_set_chunk },
-    { KEY_LOCK_MODEL, "--lock-model", peet_config_set_lock_model },
-    { KEY_WINNER, "--winner", peet_config_set_winner },
-    { KEY_SPIN_QUANTUM, "--spin-quantum", peet_config_set_spin_quantum },
-    { KEY_RANGES, "--ranges", peet_config_set_ranges },
-    { KEY_FOREIGN, "--foreign", peet_config_set_foreign },
-    { KEY_CONSISTENCY, "--consistency", peet_config_set_consistency },
-    { KEY_CONSISTENCY_SYNC, "--consistency-sync", peet_config_set_consistency_sync },
-    { KEY_EXPLORE, "--explore", peet_config_set_explore },
-    { KEY_EXPLORE_LIMIT, "--explore-limit", peet_config_set_explore_limit },
-    { KEY_EXPLORE_STEPS, "--explore-steps", peet_config_set_explore_steps },
-    { KEY_UNTIL, "--until", peet_config_set_until },
-    { KEY_EXPLAIN, "--explain", peet_config_set_explain },
-    { KEY_REPLAY_TOKEN, "--replay-token", peet_config_set_replay_token },
-    { KEY_ROI, "--roi", peet_config_set_roi },
-    { KEY_PERFECT, "--perfect", peet_config_add_perfect },
-    { KEY_FREE, "--free", peet_config_add_free },
-    { KEY_SCALE, "--scale", peet_config_add_scale },
-    { KEY_REMAP, "--remap", peet_config_add_remap },
-    { KEY_ALLOCATOR, "--allocator", peet_config_add_allocator },
-    { KEY_DATA_DEPTH, "--data-depth", peet_config_set_data_depth },
-    { KEY_STACK, "--stack", peet_config_set_stack },
-    { KEY_FREQUENCY, "--frequency", peet_config_set_frequency },
+    {'m', "--machine", peet_config_set_machine},
+    {'n', "--cores", peet_config_set_cores},
+    {'o', "--observe", peet_config_add_observer},
+    {KEY_FOLLOW, "--follow", peet_config_add_follower},
+    {'g', "--granularity", peet_config_set_granularity},
+    {'s', "--seed", peet_config_set_seed},
+    {'p', "--policy", peet_config_set_policy},
+    {KEY_QUANTUM, "--quantum", peet_config_set_quantum},
+    {KEY_SWITCH, "--switch", peet_config_set_switch},
+    {KEY_SCHEDULE, "--schedule", peet_config_set_schedule},
+    {KEY_CHUNK, "--chunk", peet_config_set_chunk},
+    {KEY_LOCK_MODEL, "--lock-model", peet_config_set_lock_model},
+    {KEY_WINNER, "--winner", peet_config_set_winner},
+    {KEY_SPIN_QUANTUM, "--spin-quantum", peet_config_set_spin_quantum},
+    {KEY_RANGES, "--ranges", peet_config_set_ranges},
+    {KEY_FOREIGN, "--foreign", peet_config_set_foreign},
+    {KEY_CONSISTENCY, "--consistency", peet_config_set_consistency},
+    {KEY_CONSISTENCY_SYNC, "--consistency-sync", peet_config_set_consistency_sync},
+    {KEY_EXPLORE, "--explore", peet_config_set_explore},
+    {KEY_EXPLORE_LIMIT, "--explore-limit", peet_config_set_explore_limit},
+    {KEY_EXPLORE_STEPS, "--explore-steps", peet_config_set_explore_steps},
+    {KEY_UNTIL, "--until", peet_config_set_until},
+    {KEY_EXPLAIN, "--explain", peet_config_set_explain},
+    {KEY_REPLAY_TOKEN, "--replay-token", peet_config_set_replay_token},
+    {KEY_ROI, "--roi", peet_config_set_roi},
+    {KEY_PERFECT, "--perfect", peet_config_add_perfect},
+    {KEY_FREE, "--free", peet_config_add_free},
+    {KEY_SCALE, "--scale", peet_config_add_scale},
+    {KEY_REMAP, "--remap", peet_config_add_remap},
+    {KEY_ALLOCATOR, "--allocator", peet_config_add_allocator},
+    {KEY_DATA_DEPTH, "--data-depth", peet_config_set_data_depth},
+    {KEY_STACK, "--stack", peet_config_set_stack},
+    {KEY_FREQUENCY, "--frequency", peet_config_set_frequency},
 };
 
 /* Options in the order of the command line, kept until the files have been read. */
@@ -162,7 +204,7 @@ static error_t read_option(int key, char *text, struct argp_state *state)
     }
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
         if (settings[i].key == key) {
-            reading->given[reading->ngiven++] = (struct given){ &settings[i], text };
+            reading->given[reading->ngiven++] = (struct given){&settings[i], text};
             return 0;
         }
     return ARGP_ERR_UNKNOWN;
@@ -192,7 +234,8 @@ static int apply(const struct reading *reading, struct peet_config *config, stru
     int err = 0;
     if (reading->from) {
         if (reading->nprogram > 0)
-            return peet_error_set(error, PEET_EINVALID, "--from: the program is the trace's; leave out %s", reading->program[0]);
+            return peet_error_set(error, PEET_EINVALID, "--from: the program is the trace's; leave out %s",
+                reading->program[0]);
         err = peet_config_set_from(config, "--from", reading->from, error);
         if (!err)
             err = peet_cli_replay_config(config, error);
@@ -202,11 +245,13 @@ static int apply(const struct reading *reading, struct peet_config *config, stru
     for (size_t i = 0; i < reading->ngiven && !err; i++)
         err = reading->given[i].setting->set(config, reading->given[i].setting->where, reading->given[i].text, error);
     if (!err && reading->nprogram > 0)
-        err = peet_config_set_program(config, reading->program[0], (size_t)reading->nprogram - 1, reading->program + 1, error);
+        err = peet_config_set_program(config, reading->program[0], (size_t)reading->nprogram - 1, reading->program + 1,
+            error);
     if (!err && (reading->output || !config->output))
         err = peet_config_set_output(config, reading->output ? reading->output : "peet.out", error);
     if (!err && !config->program)
-        err = peet_error_set(error, PEET_EINVALID, "no program to run; usage: %s [OPTION...] -- PROG [ARG...]", program_invocation_name);
+        err = peet_error_set(error, PEET_EINVALID, "no program to run; usage: %s [OPTION...] -- PROG [ARG...]",
+            program_invocation_name);
     if (!err && reading->out->json_file && !*reading->out->json_file)
         err = peet_error_set(error, PEET_EINVALID, "--json=: the name of the file is empty");
     if (!err && config->output[0] == '\0')
@@ -221,7 +266,7 @@ static int apply(const struct reading *reading, struct peet_config *config, stru
 int peet_cli_run_options_read(int argc, char **argv, struct peet_cli_run_options *out_options, struct peet_error *error)
 {
     *out_options = (struct peet_cli_run_options){0};
-    struct reading reading = { .out = out_options };
+    struct reading reading = {.out = out_options};
     reading.given = calloc((size_t)argc, sizeof(*reading.given));
     reading.files = calloc((size_t)argc, sizeof(*reading.files));
     int err = 0;

@@ -20,6 +20,7 @@ struct peet_cli_run_options {
  * Ends the process with status 2 on an unknown option, as argp does.
  * Returns: 0; then free with peet_config_fini(&out_options->config); or a peet_err
  */
-int peet_cli_run_options_read(int argc, char **argv, struct peet_cli_run_options *out_options, struct peet_error *error);
+int peet_cli_run_options_read(int argc, char **argv, struct peet_cli_run_options *out_options,
+    struct peet_error *error);
 
 #endif

@@ -18,10 +18,10 @@ struct asked {
 };
 
 static const struct argp_option options[] = {
-    { "json", KEY_JSON, NULL, 0, "Print JSON", 0 },
-    { "function", KEY_FUNCTION, "NAME", 0, "Only functions of that name, or that match it (*, ?, [...])", 0 },
-    { "summary", KEY_SUMMARY, NULL, 0, "Only the totals", 0 },
-    { 0 },
+    {"json", KEY_JSON, NULL, 0, "Print JSON", 0},
+    {"function", KEY_FUNCTION, "NAME", 0, "Only functions of that name, or that match it (*, ?, [...])", 0},
+    {"summary", KEY_SUMMARY, NULL, 0, "Only the totals", 0},
+    {0},
 };
 
 static error_t read_option(int key, char *text, struct argp_state *state)
@@ -53,8 +53,9 @@ static const struct argp parser = {
     .options = options,
     .parser = read_option,
     .args_doc = "PROG",
-    .doc = "Show the schema of PROG: its functions, blocks, instructions and references, as they are before "
-           "recording code was added, and its globals.\vPROG is a program, a shared object or the .schema file beside one.",
+    .doc =
+        "Show the schema of PROG: its functions, blocks, instructions and references, as they are before "
+        "recording code was added, and its globals.\vPROG is a program, a shared object or the .schema file beside one.",
 };
 
 static int is_wanted(const struct asked *asked, const struct peet_function *function)
@@ -74,17 +75,25 @@ static void add_block(struct peet_cli_schema_totals *totals, const struct peet_b
     }
     for (uint32_t i = 0; i < block->nrefs; i++)
         switch (block->refs[i].kind) {
-        case PEET_REF_LOAD: totals->loads++; break;
-        case PEET_REF_STORE: totals->stores++; break;
-        case PEET_REF_MODIFY: totals->modifies++; break;
-        case PEET_REF_PREFETCH: totals->prefetches++; break;
+        case PEET_REF_LOAD:
+            totals->loads++;
+            break;
+        case PEET_REF_STORE:
+            totals->stores++;
+            break;
+        case PEET_REF_MODIFY:
+            totals->modifies++;
+            break;
+        case PEET_REF_PREFETCH:
+            totals->prefetches++;
+            break;
         }
 }
 
 static int count(struct peet_program *program, const struct asked *asked, struct peet_cli_schema_totals *out_totals,
     struct peet_error *error)
 {
-    *out_totals = (struct peet_cli_schema_totals){ .granularity = peet_program_granularity(program) };
+    *out_totals = (struct peet_cli_schema_totals){.granularity = peet_program_granularity(program)};
     for (unsigned i = 0; i < peet_program_nfunctions(program); i++) {
         const struct peet_function *function = peet_program_function(program, i, error);
         if (!function)
@@ -98,7 +107,8 @@ static int count(struct peet_program *program, const struct asked *asked, struct
     }
     peet_program_gaps(program, &out_totals->gaps);
     if (asked->function && out_totals->functions == 0)
-        return peet_error_set(error, PEET_ENOTFOUND, "%s: no function is named, or matches, %s", asked->program, asked->function);
+        return peet_error_set(error, PEET_ENOTFOUND, "%s: no function is named, or matches, %s", asked->program,
+            asked->function);
     return 0;
 }
 
@@ -135,7 +145,8 @@ static int print(struct peet_program *program, const struct peet_debuginfo *info
     return err ? peet_error_set(error, err, "out of memory") : 0;
 }
 
-int peet_cli_schema_open(const char *name, struct peet_program **out_program, struct peet_debuginfo **out_info, struct peet_error *error)
+int peet_cli_schema_open(const char *name, struct peet_program **out_program, struct peet_debuginfo **out_info,
+    struct peet_error *error)
 {
     char *found = NULL;
     int err = 0;

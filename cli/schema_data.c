@@ -14,7 +14,8 @@ void peet_cli_schema_text_globals(const struct peet_debuginfo *info)
     if (n)
         printf("\nglobals, by address%s\n", peet_debuginfo_typed(info) ? "" : " (compile with -g to see their types)");
     for (size_t i = 0; i < n; i++) {
-        printf("  %#" PRIx64 " %" PRIu64 " bytes  %s%s%s", v[i].address, v[i].bytes, v[i].function, *v[i].function ? "." : "", v[i].name);
+        printf("  %#" PRIx64 " %" PRIu64 " bytes  %s%s%s", v[i].address, v[i].bytes, v[i].function,
+            *v[i].function ? "." : "", v[i].name);
         if (v[i].type)
             printf(": %s", v[i].type->name);
         if (v[i].flags & PEET_VARIABLE_TLS)
@@ -48,10 +49,11 @@ int peet_cli_schema_json_globals(const struct peet_debuginfo *info)
     fputs(",\n\"globals\": [", stdout);
     for (size_t i = 0; i < n; i++) {
         const struct peet_type *element = peet_type_element(v[i].type);
-        json_t *one = json_pack("{s:o, s:o, s:o, s:i, s:o, s:I, s:I, s:o, s:I, s:b}", "name", text_json(v[i].name), "function",
-            text_json(v[i].function), "file", text_json(v[i].file), "line", (int)v[i].line, "type", text_json(v[i].type ? v[i].type->name : ""),
-            "address", (json_int_t)v[i].address, "bytes", (json_int_t)v[i].bytes, "element_type", text_json(element ? element->name : ""),
-            "element_bytes", (json_int_t)(element ? element->bytes : 0), "thread_local", (v[i].flags & PEET_VARIABLE_TLS) != 0);
+        json_t *one = json_pack("{s:o, s:o, s:o, s:i, s:o, s:I, s:I, s:o, s:I, s:b}", "name", text_json(v[i].name),
+            "function", text_json(v[i].function), "file", text_json(v[i].file), "line", (int)v[i].line, "type",
+            text_json(v[i].type ? v[i].type->name : ""), "address", (json_int_t)v[i].address, "bytes",
+            (json_int_t)v[i].bytes, "element_type", text_json(element ? element->name : ""), "element_bytes",
+            (json_int_t)(element ? element->bytes : 0), "thread_local", (v[i].flags & PEET_VARIABLE_TLS) != 0);
 
         if (!one)
             return PEET_ENOMEM;

@@ -41,8 +41,8 @@ static json_t *ref_json(const struct peet_ref *ref)
 {
     const char *flags[17];
     peet_cli_ref_flag_texts(ref->flags, flags);
-    json_t *json = json_pack("{s:s, s:i, s:i, s:o}", "kind", peet_cli_ref_kind_text(ref->kind), "size_bytes", (int)ref->size_bytes,
-        "value", (int)ref->value, "flags", texts_json(flags));
+    json_t *json = json_pack("{s:s, s:i, s:i, s:o}", "kind", peet_cli_ref_kind_text(ref->kind), "size_bytes",
+        (int)ref->size_bytes, "value", (int)ref->value, "flags", texts_json(flags));
     if (ref->order)
         json_object_set_new(json, "order", json_string(peet_cli_ref_order_text(ref->order)));
     return json;
@@ -50,21 +50,25 @@ static json_t *ref_json(const struct peet_ref *ref)
 
 static json_t *insn_json(const struct peet_block *block, const struct peet_insn *insn)
 {
-    static const struct peet_opcode unknown = { .name = "", .mnemonic = "" };
+    static const struct peet_opcode unknown = {.name = "", .mnemonic = ""};
     const struct peet_opcode *opcode = insn->opcode ? insn->opcode : &unknown;
     const char *flags[17];
     char buffer[8];
     json_t *addresses = json_array(), *reads = json_array(), *writes = json_array(), *refs = json_array();
     for (unsigned i = 0; insn->regs && i < (unsigned)insn->nreads + insn->nwrites; i++)
-        json_array_append_new(i < insn->naddresses ? addresses : i < insn->nreads ? reads : writes, json_string(peet_cli_reg_text(insn->regs[i], buffer)));
+        json_array_append_new(i < insn->naddresses ? addresses
+                : i < insn->nreads                 ? reads
+                                                   : writes,
+            json_string(peet_cli_reg_text(insn->regs[i], buffer)));
     for (unsigned i = 0; i < insn->nrefs && insn->first_ref + i < block->nrefs; i++)
         json_array_append_new(refs, ref_json(&block->refs[insn->first_ref + i]));
     peet_cli_insn_flag_texts(insn->flags, flags);
-    return json_pack("{s:I, s:i, s:o, s:o, s:s, s:i, s:i, s:i, s:i, s:I, s:i, s:o, s:o, s:o, s:o, s:o}", "pc", (json_int_t)insn->pc,
-        "length_bytes", (int)insn->length_bytes, "opcode", text_json(opcode->name), "mnemonic", text_json(opcode->mnemonic),
-        "class", peet_cli_class_text(opcode->klass), "line", (int)insn->line, "latency_cycles", (int)opcode->latency_cycles,
-        "rthroughput_millicycles", (int)opcode->rthroughput_millicycles, "uops", (int)opcode->uops, "ports",
-        (json_int_t)opcode->ports, "variant", (int)opcode->variant, "address_reads", addresses, "reads", reads, "writes", writes, "flags", texts_json(flags), "references", refs);
+    return json_pack("{s:I, s:i, s:o, s:o, s:s, s:i, s:i, s:i, s:i, s:I, s:i, s:o, s:o, s:o, s:o, s:o}", "pc",
+        (json_int_t)insn->pc, "length_bytes", (int)insn->length_bytes, "opcode", text_json(opcode->name), "mnemonic",
+        text_json(opcode->mnemonic), "class", peet_cli_class_text(opcode->klass), "line", (int)insn->line,
+        "latency_cycles", (int)opcode->latency_cycles, "rthroughput_millicycles", (int)opcode->rthroughput_millicycles,
+        "uops", (int)opcode->uops, "ports", (json_int_t)opcode->ports, "variant", (int)opcode->variant, "address_reads",
+        addresses, "reads", reads, "writes", writes, "flags", texts_json(flags), "references", refs);
 }
 
 static json_t *block_json(const struct peet_block *block)
@@ -74,9 +78,9 @@ static json_t *block_json(const struct peet_block *block)
     for (uint32_t i = 0; i < block->ninsns; i++)
         json_array_append_new(insns, insn_json(block, &block->insns[i]));
     peet_cli_block_flag_texts(block->flags, flags);
-    return json_pack("{s:i, s:I, s:i, s:i, s:i, s:i, s:o, s:o}", "index", (int)block->index, "pc", (json_int_t)block->pc,
-        "line", (int)block->line, "code_bytes", (int)block->code_bytes, "values", (int)block->nvalues, "cost_cycles",
-        (int)block->cost_cycles, "flags", texts_json(flags), "instructions", insns);
+    return json_pack("{s:i, s:I, s:i, s:i, s:i, s:i, s:o, s:o}", "index", (int)block->index, "pc",
+        (json_int_t)block->pc, "line", (int)block->line, "code_bytes", (int)block->code_bytes, "values",
+        (int)block->nvalues, "cost_cycles", (int)block->cost_cycles, "flags", texts_json(flags), "instructions", insns);
 }
 
 static int dump(json_t *value, size_t flags)
@@ -93,13 +97,12 @@ int peet_cli_schema_json_head(const char *path, const struct peet_cli_schema_tot
     json_t *classes = json_object();
     for (unsigned klass = 0; klass < PEET_INSN_CLASSES; klass++)
         json_object_set_new(classes, peet_cli_class_text(klass), json_integer((json_int_t)totals->by_class[klass]));
-    json_t *summary = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:o}",
-        "functions", (json_int_t)totals->functions, "blocks", (json_int_t)totals->blocks,
-        "instructions", (json_int_t)totals->instructions, "references", (json_int_t)totals->references,
-        "code_bytes", (json_int_t)totals->code_bytes, "loads", (json_int_t)totals->loads,
-        "stores", (json_int_t)totals->stores, "modifies", (json_int_t)totals->modifies,
-        "prefetches", (json_int_t)totals->prefetches, "granularity", peet_cli_granularity_text(totals->granularity),
-        "asm_statements", (json_int_t)totals->gaps.asm_statements,
+    json_t *summary = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:o}", "functions",
+        (json_int_t)totals->functions, "blocks", (json_int_t)totals->blocks, "instructions",
+        (json_int_t)totals->instructions, "references", (json_int_t)totals->references, "code_bytes",
+        (json_int_t)totals->code_bytes, "loads", (json_int_t)totals->loads, "stores", (json_int_t)totals->stores,
+        "modifies", (json_int_t)totals->modifies, "prefetches", (json_int_t)totals->prefetches, "granularity",
+        peet_cli_granularity_text(totals->granularity), "asm_statements", (json_int_t)totals->gaps.asm_statements,
         "opaque_functions", (json_int_t)totals->gaps.opaque_functions, "instructions_by_class", classes);
     json_t *peet = json_pack("{s:s, s:i}", "version", PEET_VERSION, "schema_version", PEET_SCHEMA_VERSION);
     int err = 0;
@@ -123,8 +126,10 @@ int peet_cli_schema_json_function(const struct peet_function *function, int firs
         json_array_append_new(blocks, block_json(&function->blocks[i]));
     fputs(first ? "\n" : ",\n", stdout);
     return dump(json_pack("{s:o, s:o, s:i, s:I, s:I, s:i, s:o}", "name", text_json(function->name), "file",
-        text_json(function->file), "line", (int)function->line, "pc", (json_int_t)function->pc, "runtime_pc",
-        (json_int_t)function->runtime_pc, "code_bytes", (int)function->code_bytes, "blocks", blocks), 0);
+                    text_json(function->file), "line", (int)function->line, "pc", (json_int_t)function->pc,
+                    "runtime_pc", (json_int_t)function->runtime_pc, "code_bytes", (int)function->code_bytes, "blocks",
+                    blocks),
+        0);
 }
 
 void peet_cli_schema_json_functions_end(void)

@@ -32,9 +32,11 @@ const char *peet_cli_reg_text(unsigned reg, char buffer[static 8]);
 /**
  * peet_cli_schema_open() - read the schema of a file of that name here, or of a program on PATH
  * @out_info: its debug information; NULL if not wanted
- * The caller frees both, also after a failure.  Returns: 0, PEET_ENOTFOUND, PEET_EFORMAT, PEET_EVERSION, PEET_ENOMEM, PEET_EIO
+ * The caller frees both, also after a failure.  Returns: 0, PEET_ENOTFOUND, PEET_EFORMAT, PEET_EVERSION, PEET_ENOMEM,
+ * PEET_EIO
  */
-int peet_cli_schema_open(const char *name, struct peet_program **out_program, struct peet_debuginfo **out_info, struct peet_error *error);
+int peet_cli_schema_open(const char *name, struct peet_program **out_program, struct peet_debuginfo **out_info,
+    struct peet_error *error);
 
 void peet_cli_schema_text_head(const char *path, const struct peet_cli_schema_totals *totals);
 void peet_cli_schema_text_function(const struct peet_function *function);

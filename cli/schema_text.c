@@ -9,15 +9,15 @@
 
 const char *peet_cli_class_text(unsigned klass)
 {
-    static const char *const texts[] = { "other", "move", "int", "int-mul", "int-div", "fp-add", "fp-mul",
-        "fp-div", "fp-other", "simd", "branch", "jump", "call", "return", "fence", "atomic", "string", "nop", "asm" };
+    static const char *const texts[] = {"other", "move", "int", "int-mul", "int-div", "fp-add", "fp-mul", "fp-div",
+        "fp-other", "simd", "branch", "jump", "call", "return", "fence", "atomic", "string", "nop", "asm"};
     _Static_assert(sizeof texts / sizeof *texts == PEET_INSN_CLASSES, "each class has a name");
     return klass < PEET_INSN_CLASSES ? texts[klass] : "unknown";
 }
 
 const char *peet_cli_ref_kind_text(unsigned kind)
 {
-    static const char *const texts[] = { "load", "store", "modify", "prefetch" };
+    static const char *const texts[] = {"load", "store", "modify", "prefetch"};
     return kind < sizeof(texts) / sizeof(texts[0]) ? texts[kind] : "unknown";
 }
 
@@ -39,32 +39,33 @@ static int flag_texts(unsigned flags, const char *const *names, int nnames, cons
 
 const char *peet_cli_ref_order_text(unsigned order)
 {
-    static const char *const names[PEET_ORDERS] = { NULL, "relaxed", "acquire", "release", "acq_rel", "seq_cst" };
+    static const char *const names[PEET_ORDERS] = {NULL, "relaxed", "acquire", "release", "acq_rel", "seq_cst"};
     return order < PEET_ORDERS ? names[order] : NULL;
 }
 
 int peet_cli_insn_flag_texts(unsigned flags, const char *out_texts[static 17])
 {
-    static const char *const names[] = { "opaque", "indirect", "rep", "partial" };
+    static const char *const names[] = {"opaque", "indirect", "rep", "partial"};
     return FLAG_TEXTS(flags, names, out_texts);
 }
 
 int peet_cli_ref_flag_texts(unsigned flags, const char *out_texts[static 17])
 {
-    static const char *const names[] = { "stack", "global", "atomic", "volatile", "range", "conditional", "return-address", "tls" };
+    static const char *const names[] = {
+        "stack", "global", "atomic", "volatile", "range", "conditional", "return-address", "tls"};
     return FLAG_TEXTS(flags, names, out_texts);
 }
 
 int peet_cli_block_flag_texts(unsigned flags, const char *out_texts[static 17])
 {
-    static const char *const names[] = { "entry", "simple", "opaque", "sync", "turn" };
+    static const char *const names[] = {"entry", "simple", "opaque", "sync", "turn"};
     return FLAG_TEXTS(flags, names, out_texts);
 }
 
 const char *peet_cli_reg_text(unsigned reg, char buffer[static 8])
 {
-    static const char *const general[] = { "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11",
-        "r12", "r13", "r14", "r15" };
+    static const char *const general[] = {
+        "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"};
     if (reg < PEET_REG_VEC0)
         return general[reg];
     if (reg < PEET_REG_FLAGS)
@@ -99,7 +100,8 @@ void peet_cli_schema_text_head(const char *path, const struct peet_cli_schema_to
             separator = ", ";
         }
     printf("\n  compiled for granularity %s; not observable: %" PRIu64 " inline assembly statements, %" PRIu64
-           " functions\n", peet_cli_granularity_text(totals->granularity), totals->gaps.asm_statements, totals->gaps.opaque_functions);
+           " functions\n",
+        peet_cli_granularity_text(totals->granularity), totals->gaps.asm_statements, totals->gaps.opaque_functions);
 }
 
 static void print_insn(const struct peet_block *block, const struct peet_insn *insn)
@@ -145,8 +147,9 @@ void peet_cli_schema_text_function(const struct peet_function *function)
     for (uint32_t b = 0; b < function->nblocks; b++) {
         const struct peet_block *block = &function->blocks[b];
         const char *texts[17];
-        printf("  block %u at %#" PRIx64 ", %u bytes, %u instructions, %u references, %u values, %u cycles", block->index,
-            block->pc, block->code_bytes, block->ninsns, block->nrefs, block->nvalues, block->cost_cycles);
+        printf("  block %u at %#" PRIx64 ", %u bytes, %u instructions, %u references, %u values, %u cycles",
+            block->index, block->pc, block->code_bytes, block->ninsns, block->nrefs, block->nvalues,
+            block->cost_cycles);
         if (block->line)
             printf(", line %u", block->line);
         if (peet_cli_block_flag_texts(block->flags, texts)) {

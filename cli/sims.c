@@ -17,8 +17,8 @@ struct asked {
 };
 
 static const struct argp_option options[] = {
-    { "json", KEY_JSON, NULL, 0, "Print JSON", 0 },
-    { 0 },
+    {"json", KEY_JSON, NULL, 0, "Print JSON", 0},
+    {0},
 };
 
 static error_t read_option(int key, char *text, struct argp_state *state)
@@ -79,8 +79,8 @@ static void print_param(const struct peet_param *param)
 {
     const char *unit = text_or(param->unit, ""), *range = text_or(param->range, "");
     int choice = param->type == PEET_PARAM_ENUM;
-    printf("  %-18s %s%s%s%s, default %s%s%s\n", param->name, peet_modhost_type_text(param->type), *unit ? " (" : "", unit,
-        *unit ? ")" : "", text_or(param->def, "none"), *range && !choice ? ", range " : "", choice ? "" : range);
+    printf("  %-18s %s%s%s%s, default %s%s%s\n", param->name, peet_modhost_type_text(param->type), *unit ? " (" : "",
+        unit, *unit ? ")" : "", text_or(param->def, "none"), *range && !choice ? ", range " : "", choice ? "" : range);
     if (choice) {
         char line[1024];
         snprintf(line, sizeof(line), "one of: %s", range);
@@ -106,10 +106,11 @@ static void print_module(const struct peet_modhost_module *loaded)
 
 static json_t *param_json(const struct peet_param *param)
 {
-    static const char *const types[] = { "u64", "f64", "size", "bool", "enum", "string" };
+    static const char *const types[] = {"u64", "f64", "size", "bool", "enum", "string"};
     const char *type = (unsigned)param->type < sizeof(types) / sizeof(types[0]) ? types[param->type] : "unknown";
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "name", param->name, "type", type, "unit", text_or(param->unit, ""),
-        "default", text_or(param->def, ""), "range", text_or(param->range, ""), "help", text_or(param->help, ""));
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "name", param->name, "type", type, "unit",
+        text_or(param->unit, ""), "default", text_or(param->def, ""), "range", text_or(param->range, ""), "help",
+        text_or(param->help, ""));
 }
 
 static json_t *module_json(const struct peet_modhost_module *loaded)
@@ -172,7 +173,8 @@ static int show_all(const char *folder, const struct asked *asked)
         if (list)
             json_array_append_new(list, module_json(&loaded));
         else
-            printf("%-12s %-9s %s\n", loaded.module->name, kind_text(loaded.module), text_or(loaded.module->summary, ""));
+            printf("%-12s %-9s %s\n", loaded.module->name, kind_text(loaded.module),
+                text_or(loaded.module->summary, ""));
         peet_modhost_unload(&loaded);
     }
     peet_modhost_list_free(names, count);

@@ -32,16 +32,18 @@ enum {
     LINE_BYTES = 4096,
 };
 
-static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
+static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 enum { FORWARDED = sizeof(forwarded) / sizeof(forwarded[0]) };
 
-/* Variables that a sanitizer which peet was built with must see at once, and the choice of variants of the C library's functions. */
-static const char *const passed_on[] = { "UBSAN_OPTIONS", "LSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH", "GLIBC_TUNABLES" };
+/* Variables that a sanitizer which peet was built with must see at once, and the choice of variants of the C library's
+ * functions. */
+static const char *const passed_on[] = {"UBSAN_OPTIONS", "LSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH", "GLIBC_TUNABLES"};
 
-/* What is recorded of the C library must not depend on the host: functions for AVX2, which processors of ten years have, and nothing beyond; no
- * limits that follow from the host's caches: first level 32 KiB, 1 MiB a thread of the last one, three quarters of which is where stores begin
- * to pass the caches by. */
-static const char pinned_variants[] = "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-ERMS,-FSRM,-RTM:"
+/* What is recorded of the C library must not depend on the host: functions for AVX2, which processors of ten years
+ * have, and nothing beyond; no limits that follow from the host's caches: first level 32 KiB, 1 MiB a thread of the
+ * last one, three quarters of which is where stores begin to pass the caches by. */
+static const char pinned_variants[] =
+    "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-ERMS,-FSRM,-RTM:"
     "glibc.cpu.x86_data_cache_size=32768:glibc.cpu.x86_shared_cache_size=1048576:glibc.cpu.x86_non_temporal_threshold=786432";
 
 struct session {
@@ -138,18 +140,20 @@ static int note_sanitizer(struct dl_phdr_info *info, size_t size, void *out_path
 }
 
 /* A sanitized build of peet brings a sanitized host into a subject that is not: the sanitizer's own
- * library must then be the first that is loaded, and leave the subject's signals to the subject.  What it does under its
- * allocator's locks must not be what the subject waits for in simulated time, or the host, which goes on, would wait for
- * those locks for ever: no search for leaks at the exit, which yields; no release of memory, which reads the clock. */
+ * library must then be the first that is loaded, and leave the subject's signals to the subject.  What it does under
+ * its allocator's locks must not be what the subject waits for in simulated time, or the host, which goes on, would
+ * wait for those locks for ever: no search for leaks at the exit, which yields; no release of memory, which reads the
+ * clock. */
 static int add_preload(struct session *s)
 {
     const char *user = getenv("LD_PRELOAD"), *asan = getenv("ASAN_OPTIONS"), *sanitizer = NULL;
     dl_iterate_phdr(note_sanitizer, &sanitizer);
     int err = 0;
     if (sanitizer)
-        err = add_env(s, "ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:"
-            "leak_check_at_exit=0:allocator_release_to_os_interval_ms=-1%s%s", asan && *asan ? ":" : "",
-            asan ? asan : "");
+        err = add_env(s,
+            "ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:"
+            "leak_check_at_exit=0:allocator_release_to_os_interval_ms=-1%s%s",
+            asan && *asan ? ":" : "", asan ? asan : "");
     else if (asan)
         err = add_env(s, "ASAN_OPTIONS=%s", asan);
     if (err)
@@ -218,8 +222,8 @@ static int prepare(struct session *s)
     return err;
 }
 
-/* The host's stack, and the layout of memory that the kernel derives from the limit, are the same for all; the subject's own stack
- * and its limit are the runtime's business. */
+/* The host's stack, and the layout of memory that the kernel derives from the limit, are the same for all; the
+ * subject's own stack and its limit are the runtime's business. */
 static int set_stack_limit(void)
 {
     struct rlimit limit;
@@ -233,7 +237,7 @@ static int set_stack_limit(void)
 static void become_subject(struct session *s, const sigset_t *mask, pid_t parent)
 {
     int ready = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
-    const int passed[] = { s->environ_fd, s->report[1], s->progress.fd, s->spill_fd };
+    const int passed[] = {s->environ_fd, s->report[1], s->progress.fd, s->spill_fd};
     for (size_t i = 0; ready && i < sizeof(passed) / sizeof(passed[0]); i++)
         ready = fcntl(passed[i], F_SETFD, 0) == 0;
     ready = ready && personality(ADDR_NO_RANDOMIZE) != -1 && set_stack_limit() == 0;
@@ -284,8 +288,9 @@ static int watch(struct session *s, int child_fd, const sigset_t *mask)
     int open = 1;
     double next = peet_cli_now_s() + PEET_CLI_PROGRESS_INTERVAL_MS * 1e-3;
     for (;;) {
-        struct pollfd wait[2] = { { .fd = child_fd, .events = POLLIN }, { .fd = open ? s->report[0] : -1, .events = POLLIN } };
-        const struct timespec interval = { .tv_nsec = PEET_CLI_PROGRESS_INTERVAL_MS * 1000000L };
+        struct pollfd wait[2] = {
+            {.fd = child_fd, .events = POLLIN}, {.fd = open ? s->report[0] : -1, .events = POLLIN}};
+        const struct timespec interval = {.tv_nsec = PEET_CLI_PROGRESS_INTERVAL_MS * 1000000L};
         int ready = ppoll(wait, 2, s->subject->show_progress ? &interval : NULL, mask);
         if (ready < 0 && errno != EINTR)
             return give_up(s, "wait for the subject");
@@ -308,7 +313,7 @@ static int watch(struct session *s, int child_fd, const sigset_t *mask)
 
 static void install_forwarding(struct sigaction *old)
 {
-    struct sigaction action = { .sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART };
+    struct sigaction action = {.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART};
     sigfillset(&action.sa_mask);
     for (int i = 0; i < FORWARDED; i++) {
         sigaction(forwarded[i], NULL, &old[i]);
@@ -320,7 +325,7 @@ static void install_forwarding(struct sigaction *old)
 static int run_child(struct session *s, struct peet_cli_ending *out_ending)
 {
     sigset_t held, mask;
-    struct sigaction old[FORWARDED], pipe_action, ignore = { .sa_handler = SIG_IGN };
+    struct sigaction old[FORWARDED], pipe_action, ignore = {.sa_handler = SIG_IGN};
     sigemptyset(&held);
     for (int i = 0; i < FORWARDED; i++)
         sigaddset(&held, forwarded[i]);
@@ -370,10 +375,16 @@ static void close_if_open(int fd)
         close(fd);
 }
 
-int peet_cli_supervise(const struct peet_cli_subject *subject, struct peet_cli_ending *out_ending, struct peet_error *error)
+int peet_cli_supervise(const struct peet_cli_subject *subject, struct peet_cli_ending *out_ending,
+    struct peet_error *error)
 {
-    struct session s = { .subject = subject, .error = error, .environ_fd = -1, .spill_fd = -1, .report = { -1, -1 }, .failed = { -1, -1 },
-        .progress = { .fd = -1 } };
+    struct session s = {.subject = subject,
+        .error = error,
+        .environ_fd = -1,
+        .spill_fd = -1,
+        .report = {-1, -1},
+        .failed = {-1, -1},
+        .progress = {.fd = -1}};
     *out_ending = (struct peet_cli_ending){0};
     double started_s = peet_cli_now_s();
     int err = prepare(&s);

@@ -29,8 +29,10 @@ struct peet_cli_ending {
     double seconds;   /* of the host's clock */
 };
 
-/** peet_cli_supervise() - start the subject and see it to its end.  Returns: 0 or PEET_EIO, PEET_EINVALID, PEET_ENOMEM */
-int peet_cli_supervise(const struct peet_cli_subject *subject, struct peet_cli_ending *out_ending, struct peet_error *error);
+/** peet_cli_supervise() - start the subject and see it to its end.  Returns: 0 or PEET_EIO, PEET_EINVALID, PEET_ENOMEM
+ */
+int peet_cli_supervise(const struct peet_cli_subject *subject, struct peet_cli_ending *out_ending,
+    struct peet_error *error);
 
 /** peet_cli_end_like() - give a wait status on: its exit status, or this process dies of the same signal */
 int peet_cli_end_like(int wait_status);

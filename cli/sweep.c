@@ -26,16 +26,21 @@ struct asked {
 };
 
 static const struct argp_option options[] = {
-    { "output", 'd', "DIR", 0, "Folder of the sweep; default peet.sweep.  A sweep that was interrupted goes on there", 0 },
-    { "jobs", 'j', "N", 0, "So many runs side by side; default: one for each processor of this computer", 0 },
-    { "parallel", KEY_PARALLEL, "OPTIONS", OPTION_ARG_OPTIONAL, "Start the runs by GNU parallel with these options, for example over ssh: --parallel=\"--sshlogin a,b\"", 0 },
-    { "slurm", KEY_SLURM, "OPTIONS", OPTION_ARG_OPTIONAL, "Start them as a Slurm job array with these options of sbatch", 0 },
-    { "retry", KEY_RETRY, NULL, 0, "Run again what failed", 0 },
-    { "share", KEY_SHARE, NULL, 0, "Record each program once, and replay it for runs that differ in the machine only, where that gives the same results", 0 },
-    { "plot", KEY_PLOT, "FILE", 0, "Draw cycles against the first setting that is a number: .svg, .png or .pdf", 0 },
-    { "json", KEY_JSON, NULL, 0, "Print the table as JSON", 0 },
-    { "run-one", KEY_ONE, "N", OPTION_HIDDEN, NULL, 0 },
-    { 0 },
+    {"output", 'd', "DIR", 0, "Folder of the sweep; default peet.sweep.  A sweep that was interrupted goes on there",
+        0},
+    {"jobs", 'j', "N", 0, "So many runs side by side; default: one for each processor of this computer", 0},
+    {"parallel", KEY_PARALLEL, "OPTIONS", OPTION_ARG_OPTIONAL,
+        "Start the runs by GNU parallel with these options, for example over ssh: --parallel=\"--sshlogin a,b\"", 0},
+    {"slurm", KEY_SLURM, "OPTIONS", OPTION_ARG_OPTIONAL, "Start them as a Slurm job array with these options of sbatch",
+        0},
+    {"retry", KEY_RETRY, NULL, 0, "Run again what failed", 0},
+    {"share", KEY_SHARE, NULL, 0,
+        "Record each program once, and replay it for runs that differ in the machine only, where that gives the same results",
+        0},
+    {"plot", KEY_PLOT, "FILE", 0, "Draw cycles against the first setting that is a number: .svg, .png or .pdf", 0},
+    {"json", KEY_JSON, NULL, 0, "Print the table as JSON", 0},
+    {"run-one", KEY_ONE, "N", OPTION_HIDDEN, NULL, 0},
+    {0},
 };
 
 static size_t number_of(const char *text, const char *what, size_t most, struct argp_state *state)
@@ -94,12 +99,13 @@ static const struct argp parser = {
     .options = options,
     .parser = read_option,
     .args_doc = "PLAN [-- PROG [ARG...]]",
-    .doc = "Many runs: each combination of the settings in PLAN.\v"
-           "PLAN is a file in libconfig's syntax:\n\n"
-           "  grid = { machine = (\"ideal\", \"bus,cache=16KiB\"); cores = (1, 2, 4); };\n"
-           "  list = ( { machine = \"x86\"; cores = 8; arguments = \"1000\"; } );\n\n"
-           "Names are the long options of peet run; \"program\" and \"arguments\" stand for the program and its arguments.  DIR gets runs/KEY for each run, failed/KEY "
-           "for those that failed, table.csv and table.json.  Exit status: 0 all runs are done, 1 some failed, 2 the plan or an option is wrong.",
+    .doc =
+        "Many runs: each combination of the settings in PLAN.\v"
+        "PLAN is a file in libconfig's syntax:\n\n"
+        "  grid = { machine = (\"ideal\", \"bus,cache=16KiB\"); cores = (1, 2, 4); };\n"
+        "  list = ( { machine = \"x86\"; cores = 8; arguments = \"1000\"; } );\n\n"
+        "Names are the long options of peet run; \"program\" and \"arguments\" stand for the program and its arguments.  DIR gets runs/KEY for each run, failed/KEY "
+        "for those that failed, table.csv and table.json.  Exit status: 0 all runs are done, 1 some failed, 2 the plan or an option is wrong.",
 };
 
 static int write_plan(const char *folder, const json_t *plan, struct peet_error *error)
@@ -130,7 +136,8 @@ static int carry_out(const struct asked *asked, const char *folder, const json_t
     size_t *numbers = calloc(json_array_size(runs) + 1, sizeof(*numbers)), n = 0, failed = 0, open = 0, i;
     if (!numbers)
         return peet_cli_fail((peet_error_set(error, PEET_ENOMEM, "out of memory"), error));
-    json_array_foreach((json_t *)runs, i, one) {
+    json_array_foreach((json_t *)runs, i, one)
+    {
         enum peet_cli_sweep_state state = peet_cli_sweep_state(folder, json_string_value(json_object_get(one, "key")));
         if (state == PEET_CLI_SWEEP_TODO || (state == PEET_CLI_SWEEP_FAILED && asked->retry))
             numbers[n++] = i + 1;
@@ -144,19 +151,22 @@ static int carry_out(const struct asked *asked, const char *folder, const json_t
         }
     int err = peet_cli_sweep_runs(folder, plan, numbers, leads, asked->way, asked->jobs, asked->words, error);
     if (!err)
-        err = peet_cli_sweep_runs(folder, plan, numbers + leads, n - leads, asked->way, asked->jobs, asked->words, error);
+        err =
+            peet_cli_sweep_runs(folder, plan, numbers + leads, n - leads, asked->way, asked->jobs, asked->words, error);
     free(numbers);
     if (!err)
         err = peet_cli_sweep_table(folder, plan, asked->plot, asked->json, error);
     if (err)
         return peet_cli_fail(error);
-    json_array_foreach((json_t *)runs, i, one) {
+    json_array_foreach((json_t *)runs, i, one)
+    {
         enum peet_cli_sweep_state state = peet_cli_sweep_state(folder, json_string_value(json_object_get(one, "key")));
         failed += state == PEET_CLI_SWEEP_FAILED;
         open += state == PEET_CLI_SWEEP_TODO;
     }
     if (failed)
-        peet_cli_complain("%zu of %zu runs failed; %s/failed says why, --retry runs them again", failed, json_array_size(runs), asked->output);
+        peet_cli_complain("%zu of %zu runs failed; %s/failed says why, --retry runs them again", failed,
+            json_array_size(runs), asked->output);
     if (!open)
         peet_cli_sweep_forget(folder);
     if (open)
@@ -174,7 +184,8 @@ static int sweep(const struct asked *asked)
         json_object_set_new(plan, "share", json_true());
     int status = make(asked->output, &error) ? peet_cli_fail(&error) : PEET_CLI_OK, lock = -1;
     char *folder = status == PEET_CLI_OK ? realpath(asked->output, NULL) : NULL;
-    if (folder && ((lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0)) {
+    if (folder &&
+        ((lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0)) {
         peet_cli_complain("another sweep is under way in %s; give this one its own with -d", asked->output);
         status = PEET_CLI_USAGE;
     } else if (folder) {

@@ -31,9 +31,10 @@ static char *scalar(const config_setting_t *s)
 
 static int known(const char *name)
 {
-    static const char *const names[] = {"machine", "cores", "observe", "granularity", "seed", "policy", "quantum", "switch", "schedule", "chunk", "lock-model",
-        "winner", "spin-quantum", "frequency", "ranges", "roi", "consistency", "consistency-sync", "perfect", "remap", "allocator", "data-depth", "config",
-        "program", "arguments"};
+    static const char *const names[] = {"machine", "cores", "observe", "granularity", "seed", "policy", "quantum",
+        "switch", "schedule", "chunk", "lock-model", "winner", "spin-quantum", "frequency", "ranges", "roi",
+        "consistency", "consistency-sync", "perfect", "remap", "allocator", "data-depth", "config", "program",
+        "arguments"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(names[i], name) == 0)
             return 1;
@@ -42,8 +43,8 @@ static int known(const char *name)
 
 static int wrong(struct peet_error *error, const char *path, const config_setting_t *at, const char *what)
 {
-    return peet_error_set(error, PEET_EINVALID, "%s:%u: '%s' %s", path, config_setting_source_line(at), config_setting_name(at) ? config_setting_name(at) : "",
-        what);
+    return peet_error_set(error, PEET_EINVALID, "%s:%u: '%s' %s", path, config_setting_source_line(at),
+        config_setting_name(at) ? config_setting_name(at) : "", what);
 }
 
 /* Underscores of libconfig's names stand for the dashes of options. */
@@ -54,19 +55,23 @@ static void option_name(const config_setting_t *s, char out[64])
         *c = *c == '_' ? '-' : *c;
 }
 
-static int set(json_t *settings, const config_setting_t *s, const config_setting_t *value, const char *path, struct peet_error *error)
+static int set(json_t *settings, const config_setting_t *s, const config_setting_t *value, const char *path,
+    struct peet_error *error)
 {
     char name[64], *text = scalar(value);
     option_name(s, name);
-    int err = !known(name) ? wrong(error, path, s, "is no option of peet run that can be swept; \"peet help run\" lists them") :
-        !text ? wrong(error, path, s, "has a value that is neither text nor a number") :
-        json_object_set_new(settings, name, json_string(text)) ? wrong(error, path, s, "is not UTF-8") : 0;
+    int err = !known(name)
+        ? wrong(error, path, s, "is no option of peet run that can be swept; \"peet help run\" lists them")
+        : !text ? wrong(error, path, s, "has a value that is neither text nor a number")
+        : json_object_set_new(settings, name, json_string(text)) ? wrong(error, path, s, "is not UTF-8")
+                                                                 : 0;
     free(text);
     return err;
 }
 
 /* All combinations: the last key varies fastest. */
-static int grid(json_t *out, const config_setting_t *group, int at, json_t *settings, const char *path, struct peet_error *error)
+static int grid(json_t *out, const config_setting_t *group, int at, json_t *settings, const char *path,
+    struct peet_error *error)
 {
     if (at == config_setting_length(group)) {
         if (json_array_size(out) >= PEET_CLI_SWEEP_RUNS)
@@ -98,7 +103,8 @@ static int list(json_t *out, const config_setting_t *groups, const char *path, s
         if (!config_setting_is_group(group))
             err = wrong(error, path, groups, "holds something that is no group of options");
         for (int k = 0; !err && k < config_setting_length(group); k++)
-            err = set(settings, config_setting_get_elem(group, (unsigned)k), config_setting_get_elem(group, (unsigned)k), path, error);
+            err = set(settings, config_setting_get_elem(group, (unsigned)k),
+                config_setting_get_elem(group, (unsigned)k), path, error);
         if (!err && json_array_append(out, settings))
             err = PEET_ENOMEM;
         json_decref(settings);
@@ -120,13 +126,14 @@ static json_t *command_of(const json_t *settings, char **program, struct peet_er
 {
     json_t *words = json_array(), *value;
     const char *name;
-    json_object_foreach((json_t *)settings, name, value)
-        if (strcmp(name, "program") != 0 && strcmp(name, "arguments") != 0) {
-            char option[80];
-            snprintf(option, sizeof(option), "--%s", name);
-            json_array_append_new(words, json_string(option));
-            json_array_append(words, value);
-        }
+    json_object_foreach((json_t *)settings, name,
+        value) if (strcmp(name, "program") != 0 && strcmp(name, "arguments") != 0)
+    {
+        char option[80];
+        snprintf(option, sizeof(option), "--%s", name);
+        json_array_append_new(words, json_string(option));
+        json_array_append(words, value);
+    }
     json_array_append_new(words, json_string("--"));
     value = json_object_get(settings, "program");
     if (value)
@@ -147,7 +154,8 @@ static void digest(const json_t *words, int without_machine, char out[PEET_CLI_S
     uint64_t h = 0xcbf29ce484222325u;
     const json_t *word;
     size_t i;
-    json_array_foreach((json_t *)words, i, word) {
+    json_array_foreach((json_t *)words, i, word)
+    {
         if (without_machine && strcmp(json_string_value(word), "--machine") == 0) {
             i++; /* and its value */
             continue;
@@ -169,16 +177,16 @@ static json_t *varying(const json_t *all)
     json_t *names = json_array(), *first = json_object(), *seen = json_object(), *one, *value;
     const char *name;
     size_t i;
-    json_array_foreach((json_t *)all, i, one)
-        json_object_foreach(one, name, value) {
-            json_t *before = json_object_get(first, name);
-            if (!before && i == 0)
-                json_object_set(first, name, value);
-            else if ((!before || !json_equal(before, value)) && !json_object_get(seen, name)) {
-                json_object_set_new(seen, name, json_true());
-                json_array_append_new(names, json_string(name));
-            }
+    json_array_foreach((json_t *)all, i, one) json_object_foreach(one, name, value)
+    {
+        json_t *before = json_object_get(first, name);
+        if (!before && i == 0)
+            json_object_set(first, name, value);
+        else if ((!before || !json_equal(before, value)) && !json_object_get(seen, name)) {
+            json_object_set_new(seen, name, json_true());
+            json_array_append_new(names, json_string(name));
         }
+    }
     json_decref(first);
     json_decref(seen);
     return names;
@@ -187,13 +195,16 @@ static json_t *varying(const json_t *all)
 json_t *peet_cli_sweep_plan(const char *path, char **program, struct peet_error *error)
 {
     config_t config;
-    json_t *all = json_array(), *runs = json_array(), *settings = json_object(), *plan = NULL, *one, *seen = json_object();
+    json_t *all = json_array(), *runs = json_array(), *settings = json_object(), *plan = NULL, *one,
+           *seen = json_object();
     size_t i;
     int err = 0;
     config_init(&config);
     if (!config_read_file(&config, path)) {
-        err = config_error_type(&config) == CONFIG_ERR_FILE_IO ? peet_error_set(error, PEET_EINVALID, "%s: cannot be read", path) :
-            peet_error_set(error, PEET_EINVALID, "%s:%d: %s", path, config_error_line(&config), config_error_text(&config));
+        err = config_error_type(&config) == CONFIG_ERR_FILE_IO
+            ? peet_error_set(error, PEET_EINVALID, "%s: cannot be read", path)
+            : peet_error_set(error, PEET_EINVALID, "%s:%d: %s", path, config_error_line(&config),
+                  config_error_text(&config));
     } else {
         const config_setting_t *root = config_root_setting(&config);
         for (int k = 0; k < config_setting_length(root) && !err; k++) {
@@ -203,12 +214,15 @@ json_t *peet_cli_sweep_plan(const char *path, char **program, struct peet_error 
             else if (strcmp(config_setting_name(s), "list") == 0 && config_setting_is_list(s))
                 err = list(all, s, path, error);
             else
-                err = wrong(error, path, s, "is neither a \"grid\" = { option = (values); } nor a \"list\" = ( { option = value; } )");
+                err = wrong(error, path, s,
+                    "is neither a \"grid\" = { option = (values); } nor a \"list\" = ( { option = value; } )");
         }
     }
     if (!err && json_array_size(all) == 0)
-        err = peet_error_set(error, PEET_EINVALID, "%s: there is nothing to run; it needs a \"grid\" or a \"list\"", path);
-    json_array_foreach(all, i, one) {
+        err = peet_error_set(error, PEET_EINVALID, "%s: there is nothing to run; it needs a \"grid\" or a \"list\"",
+            path);
+    json_array_foreach(all, i, one)
+    {
         char key[PEET_CLI_SWEEP_KEY], group[PEET_CLI_SWEEP_KEY];
         json_t *words = err ? NULL : command_of(one, program, error);
         if (!words || error->code) {
@@ -219,7 +233,8 @@ json_t *peet_cli_sweep_plan(const char *path, char **program, struct peet_error 
         digest(words, 0, key);
         digest(words, 1, group);
         if (!json_object_get(seen, key)) /* what stands there twice runs once */
-            json_array_append_new(runs, json_pack("{s:s, s:s, s:O, s:O}", "key", key, "group", group, "settings", one, "command", words));
+            json_array_append_new(runs,
+                json_pack("{s:s, s:s, s:O, s:O}", "key", key, "group", group, "settings", one, "command", words));
         json_object_set_new(seen, key, json_true());
         json_decref(words);
     }

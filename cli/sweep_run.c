@@ -17,7 +17,8 @@
 static int is_there(const char *folder, const char *below, const char *key, const char *ending)
 {
     char path[PATH_MAX];
-    return (size_t)snprintf(path, sizeof(path), "%s/%s/%s%s", folder, below, key, ending) < sizeof(path) && access(path, F_OK) == 0;
+    return (size_t)snprintf(path, sizeof(path), "%s/%s/%s%s", folder, below, key, ending) < sizeof(path) &&
+        access(path, F_OK) == 0;
 }
 
 enum peet_cli_sweep_state peet_cli_sweep_state(const char *folder, const char *key)
@@ -136,7 +137,8 @@ int peet_cli_sweep_one(const char *folder, size_t index)
         enum peet_cli_sweep_part shares = peet_cli_sweep_part(plan, index);
         if (shares != PEET_CLI_SWEEP_FOLLOWS || !peet_cli_sweep_trace(folder, plan, index, path, sizeof(path)) ||
             !from_trace(self, json_object_get(one, "settings"), path, part))
-            failed = go(self, json_object_get(one, "command"), part, shares == PEET_CLI_SWEEP_LEADS ? "trace" : NULL, &status);
+            failed = go(self, json_object_get(one, "command"), part, shares == PEET_CLI_SWEEP_LEADS ? "trace" : NULL,
+                &status);
         else
             failed = 0;
         if (!failed && shares == PEET_CLI_SWEEP_LEADS)
@@ -167,7 +169,8 @@ static void show(size_t done, size_t all, size_t failed, double started)
 }
 
 /* As many children as there are processors; each is a process that carries out one run. */
-static int side_by_side(const char *folder, const char *self, const size_t *numbers, size_t n, unsigned jobs, struct peet_error *error)
+static int side_by_side(const char *folder, const char *self, const size_t *numbers, size_t n, unsigned jobs,
+    struct peet_error *error)
 {
     size_t begun = 0, done = 0, failed = 0;
     unsigned running = 0;
@@ -209,8 +212,8 @@ static void quote(FILE *out, const char *text)
 }
 
 /* A script with the numbers of the runs; parallel and sbatch read it. */
-static int by_command(const char *folder, const char *self, const size_t *numbers, size_t n, enum peet_cli_sweep_way way, unsigned jobs, const char *words,
-    struct peet_error *error)
+static int by_command(const char *folder, const char *self, const size_t *numbers, size_t n,
+    enum peet_cli_sweep_way way, unsigned jobs, const char *words, struct peet_error *error)
 {
     char path[PATH_MAX], here[PATH_MAX];
     if (!getcwd(here, sizeof(here)))
@@ -219,7 +222,9 @@ static int by_command(const char *folder, const char *self, const size_t *number
     FILE *out = fopen(path, "we");
     if (!out)
         return peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(errno));
-    fputs(way == PEET_CLI_SWEEP_SLURM ? "#!/bin/bash\n#SBATCH --output=/dev/null\nnumbers=(" : "#!/bin/bash\nprintf '%s\\n'", out);
+    fputs(way == PEET_CLI_SWEEP_SLURM ? "#!/bin/bash\n#SBATCH --output=/dev/null\nnumbers=("
+                                      : "#!/bin/bash\nprintf '%s\\n'",
+        out);
     for (size_t i = 0; i < n; i++)
         fprintf(out, " %zu", numbers[i]);
     if (way == PEET_CLI_SWEEP_SLURM) {
@@ -228,7 +233,8 @@ static int by_command(const char *folder, const char *self, const size_t *number
         fputs(" sweep --run-one \"${numbers[$SLURM_ARRAY_TASK_ID]}\" --output ", out);
         quote(out, folder);
     } else {
-        fprintf(out, " | parallel --will-cite --jobs %u --workdir ", jobs); /* elsewhere, too: programs are named from here */
+        /* elsewhere, too: programs are named from here */
+        fprintf(out, " | parallel --will-cite --jobs %u --workdir ", jobs);
         quote(out, here);
         fprintf(out, " %s ", words ? words : "");
         quote(out, self);
@@ -239,19 +245,21 @@ static int by_command(const char *folder, const char *self, const size_t *number
     if (fclose(out) != 0)
         return peet_error_set(error, PEET_EIO, "cannot write %s", path);
     char *command = NULL;
-    int length = way == PEET_CLI_SWEEP_SLURM ? asprintf(&command, "sbatch --wait --quiet --array=0-%zu %s '%s'", n - 1, words ? words : "", path) :
-        asprintf(&command, "bash '%s'", path);
+    int length = way == PEET_CLI_SWEEP_SLURM
+        ? asprintf(&command, "sbatch --wait --quiet --array=0-%zu %s '%s'", n - 1, words ? words : "", path)
+        : asprintf(&command, "bash '%s'", path);
     if (length < 0)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     int status = system(command);
     free(command);
     if (status < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
-        return peet_error_set(error, PEET_EIO, "%s is not installed", way == PEET_CLI_SWEEP_SLURM ? "Slurm (Debian: slurm-client)" : "GNU parallel (Debian: parallel)");
+        return peet_error_set(error, PEET_EIO, "%s is not installed",
+            way == PEET_CLI_SWEEP_SLURM ? "Slurm (Debian: slurm-client)" : "GNU parallel (Debian: parallel)");
     return 0; /* which runs failed is seen in the folder */
 }
 
-int peet_cli_sweep_runs(const char *folder, const json_t *plan, const size_t *numbers, size_t n, enum peet_cli_sweep_way way, unsigned jobs,
-    const char *words, struct peet_error *error)
+int peet_cli_sweep_runs(const char *folder, const json_t *plan, const size_t *numbers, size_t n,
+    enum peet_cli_sweep_way way, unsigned jobs, const char *words, struct peet_error *error)
 {
     char *self = realpath("/proc/self/exe", NULL);
     (void)plan;
@@ -263,8 +271,8 @@ int peet_cli_sweep_runs(const char *folder, const json_t *plan, const size_t *nu
         free(self);
         return peet_error_set(error, PEET_EINVALID, "the name of the sweep's folder has an apostrophe");
     }
-    int err = way == PEET_CLI_SWEEP_LOCAL ? side_by_side(folder, self, numbers, n, jobs, error) :
-        by_command(folder, self, numbers, n, way, jobs, words, error);
+    int err = way == PEET_CLI_SWEEP_LOCAL ? side_by_side(folder, self, numbers, n, jobs, error)
+                                          : by_command(folder, self, numbers, n, way, jobs, words, error);
     free(self);
     return err;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs of a sweep that differ in their machine only: the first one of each such group leaves a trace (the observer `trace`), the others are replayed from it,
- * if that gives what a run of their own would give: the program had one context, so that no machine decides who comes before whom, and the replay asked
- * nothing that was answered otherwise then (clocks, timed waits).  Else they run the program, as all others do.  See sweep.h.
+ * Runs of a sweep that differ in their machine only: the first one of each such group leaves a trace (the observer
+ * `trace`), the others are replayed from it, if that gives what a run of their own would give: the program had one
+ * context, so that no machine decides who comes before whom, and the replay asked nothing that was answered otherwise
+ * then (clocks, timed waits).  Else they run the program, as all others do.  See sweep.h.
  */
 #include "sweep.h"
 
@@ -21,7 +22,9 @@ static const char *text(const json_t *node, const char *key)
 static const char *group_of(const json_t *plan, size_t index)
 {
     const json_t *one = json_array_get(json_object_get(plan, "runs"), index - 1);
-    return json_is_true(json_object_get(plan, "share")) && *text(json_object_get(one, "settings"), "machine") ? text(one, "group") : "";
+    return json_is_true(json_object_get(plan, "share")) && *text(json_object_get(one, "settings"), "machine")
+        ? text(one, "group")
+        : "";
 }
 
 enum peet_cli_sweep_part peet_cli_sweep_part(const json_t *plan, size_t index)
@@ -36,7 +39,8 @@ enum peet_cli_sweep_part peet_cli_sweep_part(const json_t *plan, size_t index)
 
 int peet_cli_sweep_trace(const char *folder, const json_t *plan, size_t index, char *path, size_t room)
 {
-    return (size_t)snprintf(path, room, "%.2000s/recorded/%s.peet", folder, group_of(plan, index)) < room && access(path, F_OK) == 0;
+    return (size_t)snprintf(path, room, "%.2000s/recorded/%s.peet", folder, group_of(plan, index)) < room &&
+        access(path, F_OK) == 0;
 }
 
 void peet_cli_sweep_keep(const char *folder, const json_t *plan, size_t index, const char *part)
@@ -60,7 +64,8 @@ int peet_cli_sweep_same(const char *part)
     snprintf(path, sizeof(path), "%.2000s/stats.json", part);
     json_t *stats = json_load_file(path, 0, NULL);
     const json_t *replay = json_object_get(stats, "replay"), *other = json_object_get(replay, "other_answers");
-    int same = json_is_integer(other) && json_integer_value(other) == 0 && json_integer_value(json_object_get(replay, "missing_contexts")) == 0 &&
+    int same = json_is_integer(other) && json_integer_value(other) == 0 &&
+        json_integer_value(json_object_get(replay, "missing_contexts")) == 0 &&
         !json_is_true(json_object_get(replay, "cut"));
     json_decref(stats);
     return same;

@@ -24,12 +24,13 @@ static json_t *figures_of(const char *folder, const char *key)
         json_object_set(all, measure, value);
     static const char *const groups[] = {"level", "memory", "graph"};
     for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++)
-        json_object_foreach(json_object_get(figures, groups[g]), name, one)
-            json_object_foreach(one, measure, value) {
-                char column_name[160];
-                snprintf(column_name, sizeof(column_name), "%.60s_%.90s", strcmp(name, "all") == 0 ? groups[g] : name, measure);
-                json_object_set(all, column_name, value);
-            }
+        json_object_foreach(json_object_get(figures, groups[g]), name, one) json_object_foreach(one, measure, value)
+        {
+            char column_name[160];
+            snprintf(column_name, sizeof(column_name), "%.60s_%.90s", strcmp(name, "all") == 0 ? groups[g] : name,
+                measure);
+            json_object_set(all, column_name, value);
+        }
     json_decref(figures);
     json_decref(stats);
     return all;
@@ -40,12 +41,17 @@ static json_t *collect(const char *folder, const json_t *plan)
     json_t *rows = json_array();
     const json_t *one;
     size_t i;
-    json_array_foreach(json_object_get(plan, "runs"), i, one) {
+    json_array_foreach(json_object_get(plan, "runs"), i, one)
+    {
         const char *key = text(one, "key");
         enum peet_cli_sweep_state state = peet_cli_sweep_state(folder, key);
-        json_array_append_new(rows, json_pack("{s:I, s:s, s:s, s:O, s:o}", "run", (json_int_t)i + 1, "key", key, "state",
-            state == PEET_CLI_SWEEP_DONE ? "done" : state == PEET_CLI_SWEEP_FAILED ? "failed" : "to do", "settings", json_object_get(one, "settings"), "figures",
-            state == PEET_CLI_SWEEP_DONE ? figures_of(folder, key) : json_object()));
+        json_array_append_new(rows,
+            json_pack("{s:I, s:s, s:s, s:O, s:o}", "run", (json_int_t)i + 1, "key", key, "state",
+                state == PEET_CLI_SWEEP_DONE         ? "done"
+                    : state == PEET_CLI_SWEEP_FAILED ? "failed"
+                                                     : "to do",
+                "settings", json_object_get(one, "settings"), "figures",
+                state == PEET_CLI_SWEEP_DONE ? figures_of(folder, key) : json_object()));
     }
     return rows;
 }
@@ -70,20 +76,19 @@ static int write_csv(const char *folder, const json_t *plan, const json_t *rows,
         json_decref(columns);
         return PEET_EIO;
     }
-    json_array_foreach((json_t *)rows, i, row)
-        json_object_foreach(json_object_get(row, "figures"), key, value)
-            json_object_set_new(columns, key, json_true());
+    json_array_foreach((json_t *)rows, i, row) json_object_foreach(json_object_get(row, "figures"), key, value)
+        json_object_set_new(columns, key, json_true());
     fputs("run,key,state", out);
-    json_array_foreach(json_object_get(plan, "varying"), k, name)
-        field(out, json_string_value(name));
-    json_object_foreach(columns, key, value)
-        field(out, key);
+    json_array_foreach(json_object_get(plan, "varying"), k, name) field(out, json_string_value(name));
+    json_object_foreach(columns, key, value) field(out, key);
     fputc('\n', out);
-    json_array_foreach((json_t *)rows, i, row) {
+    json_array_foreach((json_t *)rows, i, row)
+    {
         fprintf(out, "%.0f,%s,%s", number(row, "run"), text(row, "key"), text(row, "state"));
         json_array_foreach(json_object_get(plan, "varying"), k, name)
             field(out, text(json_object_get(row, "settings"), json_string_value(name)));
-        json_object_foreach(columns, key, value) {
+        json_object_foreach(columns, key, value)
+        {
             const json_t *figure = json_object_get(json_object_get(row, "figures"), key);
             if (figure)
                 fprintf(out, ",%.17g", json_number_value(figure));
@@ -98,19 +103,21 @@ static int write_csv(const char *folder, const json_t *plan, const json_t *rows,
 
 static void print_rows(const json_t *plan, const json_t *rows)
 {
-    static const char *const figures[][2] = {{"cycles", "cycles"}, {"instructions", "instructions"}, {"instructions_per_cycle", "for a cycle"}, {"busy_share", "busy"}};
+    static const char *const figures[][2] = {{"cycles", "cycles"}, {"instructions", "instructions"},
+        {"instructions_per_cycle", "for a cycle"}, {"busy_share", "busy"}};
     json_t *tables = json_array(), *table = table_new(tables, "the sweep"), *row, *name;
     size_t i, k;
     column(table, "run");
-    json_array_foreach(json_object_get(plan, "varying"), k, name)
-        column(table, json_string_value(name));
+    json_array_foreach(json_object_get(plan, "varying"), k, name) column(table, json_string_value(name));
     for (k = 0; k < sizeof(figures) / sizeof(figures[0]); k++)
         column(table, figures[k][1]);
-    json_array_foreach((json_t *)rows, i, row) {
+    json_array_foreach((json_t *)rows, i, row)
+    {
         json_t *cells = row_new(table);
         char label[40];
         const char *state = text(row, "state");
-        snprintf(label, sizeof(label), "%.0f%s%.30s", number(row, "run"), strcmp(state, "done") == 0 ? "" : " ", strcmp(state, "done") == 0 ? "" : state);
+        snprintf(label, sizeof(label), "%.0f%s%.30s", number(row, "run"), strcmp(state, "done") == 0 ? "" : " ",
+            strcmp(state, "done") == 0 ? "" : state);
         cell(cells, label);
         json_array_foreach(json_object_get(plan, "varying"), k, name)
             cell(cells, text(json_object_get(row, "settings"), json_string_value(name)));
@@ -132,9 +139,11 @@ static int draw(const char *path, const json_t *plan, const json_t *rows, struct
     const char *x = NULL, *dot = strrchr(path, '.');
     json_t *names = json_object_get(plan, "varying"), *name, *row, *curves = json_object(), *points;
     size_t i, k;
-    json_array_foreach(names, k, name) {
+    json_array_foreach(names, k, name)
+    {
         int numbers = 1;
-        json_array_foreach((json_t *)rows, i, row) {
+        json_array_foreach((json_t *)rows, i, row)
+        {
             char *end;
             const char *value = text(json_object_get(row, "settings"), json_string_value(name));
             strtod(value, &end);
@@ -143,16 +152,20 @@ static int draw(const char *path, const json_t *plan, const json_t *rows, struct
         if (numbers && !x)
             x = json_string_value(name);
     }
-    if (!x || !dot || (strcmp(dot, ".svg") != 0 && strcmp(dot, ".png") != 0 && strcmp(dot, ".pdf") != 0) || strpbrk(path, "\"\\\n")) {
+    if (!x || !dot || (strcmp(dot, ".svg") != 0 && strcmp(dot, ".png") != 0 && strcmp(dot, ".pdf") != 0) ||
+        strpbrk(path, "\"\\\n")) {
         json_decref(curves);
-        return peet_error_set(error, PEET_EINVALID, x ? "--plot: '%s' must end with .svg, .png or .pdf" : "--plot: no setting of this sweep is a number in each run",
+        return peet_error_set(error, PEET_EINVALID,
+            x ? "--plot: '%s' must end with .svg, .png or .pdf"
+              : "--plot: no setting of this sweep is a number in each run",
             path);
     }
-    json_array_foreach((json_t *)rows, i, row) {
+    json_array_foreach((json_t *)rows, i, row)
+    {
         char label[200] = "";
-        json_array_foreach(names, k, name)
-            if (strcmp(json_string_value(name), x) != 0)
-                snprintf(label + strlen(label), sizeof(label) - strlen(label), "%s%.60s", *label ? ", " : "", text(json_object_get(row, "settings"), json_string_value(name)));
+        json_array_foreach(names, k, name) if (strcmp(json_string_value(name), x) != 0)
+            snprintf(label + strlen(label), sizeof(label) - strlen(label), "%s%.60s", *label ? ", " : "",
+                text(json_object_get(row, "settings"), json_string_value(name)));
         if (!json_object_get(curves, *label ? label : "cycles"))
             json_object_set_new(curves, *label ? label : "cycles", json_array());
         json_array_append(json_object_get(curves, *label ? label : "cycles"), row);
@@ -165,17 +178,22 @@ static int draw(const char *path, const json_t *plan, const json_t *rows, struct
     }
     const char *key;
     int n = 0;
-    json_object_foreach(curves, key, points) {
+    json_object_foreach(curves, key, points)
+    {
         fprintf(out, "$c%d << END\n", n++);
-        json_array_foreach(points, i, row)
-            if (json_object_get(json_object_get(row, "figures"), "cycles"))
-                fprintf(out, "%s %.0f\n", text(json_object_get(row, "settings"), x), number(json_object_get(row, "figures"), "cycles"));
+        json_array_foreach(points, i, row) if (json_object_get(json_object_get(row, "figures"), "cycles")) fprintf(out,
+            "%s %.0f\n", text(json_object_get(row, "settings"), x), number(json_object_get(row, "figures"), "cycles"));
         fputs("END\n", out);
     }
-    fprintf(out, "set terminal %s\nset output \"%s\"\nset xlabel \"%s\"\nset ylabel \"cycles\"\nset yrange [0:*]\nset format y \"%%.1s%%c\"\nset key outside right\nset grid\n",
-        strcmp(dot, ".svg") == 0 ? "svg size 900,500 background \"white\"" : strcmp(dot, ".png") == 0 ? "pngcairo size 900,500" : "pdfcairo size 9,5", path, x);
+    fprintf(out,
+        "set terminal %s\nset output \"%s\"\nset xlabel \"%s\"\nset ylabel \"cycles\"\nset yrange [0:*]\nset format y \"%%.1s%%c\"\nset key outside right\nset grid\n",
+        strcmp(dot, ".svg") == 0       ? "svg size 900,500 background \"white\""
+            : strcmp(dot, ".png") == 0 ? "pngcairo size 900,500"
+                                       : "pdfcairo size 9,5",
+        path, x);
     n = 0;
-    json_object_foreach(curves, key, points) {
+    json_object_foreach(curves, key, points)
+    {
         fprintf(out, "%s $c%d using 1:2 with linespoints title \"", n ? "," : "plot", n);
         for (const char *c = key; *c; c++)
             fputc(strchr("\"\\'`_^{}@&", *c) || (unsigned char)*c < ' ' ? '-' : *c, out);
@@ -184,7 +202,8 @@ static int draw(const char *path, const json_t *plan, const json_t *rows, struct
     }
     fputs("\nset output\n", out);
     json_decref(curves);
-    return pclose(out) == 0 ? 0 : peet_error_set(error, PEET_EIO, "gnuplot failed; is it installed (Debian: gnuplot-nox)?");
+    return pclose(out) == 0 ? 0
+                            : peet_error_set(error, PEET_EIO, "gnuplot failed; is it installed (Debian: gnuplot-nox)?");
 }
 
 int peet_cli_sweep_table(const char *folder, const json_t *plan, const char *plot, int json, struct peet_error *error)

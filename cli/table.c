@@ -52,7 +52,8 @@ static void print_totals(FILE *out, const json_t *stats, double seconds)
     const json_t *totals = json_object_get(stats, "totals");
     const json_t *cycles = json_object_get(json_object_get(stats, "time"), "cycles");
     double instructions = peet_cli_number_of(json_object_get(totals, "instructions"));
-    double references = peet_cli_number_of(json_object_get(totals, "reads")) + peet_cli_number_of(json_object_get(totals, "writes"));
+    double references =
+        peet_cli_number_of(json_object_get(totals, "reads")) + peet_cli_number_of(json_object_get(totals, "writes"));
     char more[64] = "";
 
     row_count(out, "time (cycles)", cycles, "");
@@ -79,16 +80,19 @@ static void print_busy(FILE *out, const json_t *figures)
     const char *name;
     double least = 2, greatest = -1, sum = 0;
     size_t n = json_object_size(list);
-    json_object_foreach((json_t *)list, name, one) {
+    json_object_foreach((json_t *)list, name, one)
+    {
         double busy = json_number_value(json_object_get(one, "busy_cycles"));
-        double all = busy + json_number_value(json_object_get(one, "stalled_cycles")) + json_number_value(json_object_get(one, "idle_cycles"));
+        double all = busy + json_number_value(json_object_get(one, "stalled_cycles")) +
+            json_number_value(json_object_get(one, "idle_cycles"));
         double share = all > 0 ? busy / all : 0;
         sum += share;
         least = share < least ? share : least;
         greatest = share > greatest ? share : greatest;
     }
     if (n > 1)
-        fprintf(out, "  processors busy: least %.1f %%, mean %.1f %%, greatest %.1f %%\n", least * 100, sum * 100 / (double)n, greatest * 100);
+        fprintf(out, "  processors busy: least %.1f %%, mean %.1f %%, greatest %.1f %%\n", least * 100,
+            sum * 100 / (double)n, greatest * 100);
 }
 
 /* Underscores become blanks.  Returns: whether something was printed */
@@ -114,7 +118,8 @@ static void print_summary(FILE *out, const char *module, const json_t *summary)
     json_t *value;
     int lines = 0;
     fprintf(out, "  %.60s:\n", module);
-    json_object_foreach((json_t *)summary, key, value) {
+    json_object_foreach((json_t *)summary, key, value)
+    {
         if (lines == SUMMARY_LINES)
             break;
         lines += print_figure(out, "", key, value);
@@ -127,10 +132,12 @@ static void print_machine(FILE *out, const char *module, const json_t *node)
     const char *group, *key;
     json_t *object, *value;
     int lines = 0;
-    json_object_foreach((json_t *)node, group, object) {
+    json_object_foreach((json_t *)node, group, object)
+    {
         if (!json_is_object(object) || strcmp(group, "config") == 0)
             continue; /* settings are no results */
-        json_object_foreach(object, key, value) {
+        json_object_foreach(object, key, value)
+        {
             if (lines == SUMMARY_LINES)
                 return;
             if (!json_is_number(value) || json_number_value(value) == 0)
@@ -163,25 +170,26 @@ static void print_reservations(FILE *out, const json_t *stats)
             peet_cli_grouped(statements, (uint64_t)nstatements), peet_cli_grouped(functions, (uint64_t)nfunctions));
     if (json_array_size(atomics)) {
         fputs("  not observable in libatomic: ", out);
-        json_array_foreach(atomics, i, one)
-            if (i < ATOMICS_SHOWN)
-                fprintf(out, "%s%s", i ? ", " : "", json_string_value(one));
+        json_array_foreach(atomics, i, one) if (i < ATOMICS_SHOWN)
+            fprintf(out, "%s%s", i ? ", " : "", json_string_value(one));
         fputs(json_array_size(atomics) > ATOMICS_SHOWN ? ", ...\n" : "\n", out);
     }
     if (nblocks > 0)
-        fprintf(out, "  left out: %s blocks between marked iterations\n", peet_cli_grouped(statements, (uint64_t)nblocks));
+        fprintf(out, "  left out: %s blocks between marked iterations\n",
+            peet_cli_grouped(statements, (uint64_t)nblocks));
     if (json_is_false(json_object_get(json_object_get(stats, "totals"), "exact")))
         fputs("  rep-prefixed instructions count as one, without references:\n  no module asked for addresses\n", out);
 }
 
-/* What modules want shown.  A machine whose figures the page knows is on it; the tables of one that keeps account of its cycles are
- * for `peet report`. */
+/* What modules want shown.  A machine whose figures the page knows is on it; the tables of one that keeps account of
+ * its cycles are for `peet report`. */
 static void print_modules(FILE *out, const json_t *stats, const json_t *figures, int columns)
 {
     const json_t *machine = peet_cli_machine_node(stats);
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)stats, key, value) {
+    json_object_foreach((json_t *)stats, key, value)
+    {
         const json_t *summary = json_object_get(value, "summary");
         if (json_is_object(summary) && json_object_size(summary) > 0)
             print_summary(out, key, summary);
@@ -202,8 +210,7 @@ void peet_cli_table_page(FILE *out, const json_t *stats, double seconds, int col
     fprintf(out, "peet: %s\n", clean);
     print_totals(out, stats, seconds);
     print_busy(out, figures);
-    json_array_foreach(tables, i, table)
-        peet_cli_module_table(out, table, columns);
+    json_array_foreach(tables, i, table) peet_cli_module_table(out, table, columns);
     print_modules(out, stats, figures, columns);
     print_reservations(out, stats);
     json_decref(tables);
@@ -214,19 +221,24 @@ void peet_cli_table_page(FILE *out, const json_t *stats, double seconds, int col
 static void print_unseen(FILE *out, const char *folder)
 {
     char path[PATH_MAX];
-    json_t *unseen = (size_t)snprintf(path, sizeof(path), "%s/unseen.json", folder) < sizeof(path) ? json_load_file(path, 0, NULL) : NULL, *one;
+    json_t *unseen = (size_t)snprintf(path, sizeof(path), "%s/unseen.json", folder) < sizeof(path)
+        ? json_load_file(path, 0, NULL)
+        : NULL,
+           *one;
     const double share = json_number_value(json_object_get(unseen, "share"));
     char object[40], symbol[80];
     size_t i;
 
     if (share > 0.01) {
         fprintf(out, "  %.0f %% of the program's own time was spent in code that peet does not see:\n", 100 * share);
-        json_array_foreach(json_object_get(unseen, "list"), i, one) {
+        json_array_foreach(json_object_get(unseen, "list"), i, one)
+        {
             if (i >= UNSEEN_SHOWN || json_number_value(json_object_get(one, "share")) < 0.005)
                 continue;
             peet_cli_text_clean(object, sizeof(object), json_string_value(json_object_get(one, "object")), 20);
             peet_cli_text_clean(symbol, sizeof(symbol), json_string_value(json_object_get(one, "symbol")), 40);
-            fprintf(out, "    %-20s  %-40s %5.0f %%\n", object, symbol, 100 * json_number_value(json_object_get(one, "share")));
+            fprintf(out, "    %-20s  %-40s %5.0f %%\n", object, symbol,
+                100 * json_number_value(json_object_get(one, "share")));
         }
     }
     json_decref(unseen);
@@ -240,8 +252,7 @@ void peet_cli_table_print(FILE *out, const json_t *stats, double seconds, const 
     const char *key;
     json_t *value;
     peet_cli_text_clean(clean, sizeof(clean), folder, COLUMNS - 22);
-    json_object_foreach((json_t *)stats, key, value)
-        if (json_is_object(json_object_get(value, "stack_categories")))
-            fprintf(out, "  \"peet report --plot FILE.svg %s\" draws where the cycles went\n", clean);
+    json_object_foreach((json_t *)stats, key, value) if (json_is_object(json_object_get(value, "stack_categories")))
+        fprintf(out, "  \"peet report --plot FILE.svg %s\" draws where the cycles went\n", clean);
     fprintf(out, "  results in %s\n", clean);
 }

@@ -29,8 +29,8 @@ static int decode(const unsigned char *c, uint32_t *out)
 /* Characters that do something, or show nothing. */
 static int harmful(uint32_t c)
 {
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) ||
-           c == 0xfeff || c == 0x61c || (c >= 0xe0000 && c <= 0xe0fff);
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+        (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || c == 0x61c || (c >= 0xe0000 && c <= 0xe0fff);
 }
 
 int peet_cli_text_clean(char *out, size_t bytes, const char *text, int columns)

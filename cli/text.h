@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text of unknown origin on a terminal.  Names come from programs, folders and files: they may hold escape sequences, characters that
- * turn the direction of writing, and ten thousand letters.
+ * Text of unknown origin on a terminal.  Names come from programs, folders and files: they may hold escape sequences,
+ * characters that turn the direction of writing, and ten thousand letters.
  */
 #ifndef PEET_CLI_TEXT_H
 #define PEET_CLI_TEXT_H
@@ -10,7 +10,8 @@
 #include <stddef.h>
 
 /**
- * peet_cli_text_clean() - a copy that is safe to print: no control characters (C0, C1), no changes of direction, only whole UTF-8 characters
+ * peet_cli_text_clean() - a copy that is safe to print: no control characters (C0, C1), no changes of direction, only
+ * whole UTF-8 characters
  * @columns: the most characters; a longer text ends with "..."
  * Returns: its length in characters
  */

@@ -14,9 +14,11 @@ int peet_cli_timeline_parse(const void *data, size_t bytes, struct peet_cli_time
     if (bytes < sizeof(*h) || memcmp(data, PEET_TIMELINE_MAGIC, sizeof(h->magic)) != 0)
         return peet_error_set(error, PEET_EFORMAT, "this is no time line of peet");
     memcpy(h, data, sizeof(*h));
-    if (h->slice_bytes != sizeof(struct peet_timeline_slice) || h->slices != (bytes - sizeof(*h)) / sizeof(struct peet_timeline_slice) ||
+    if (h->slice_bytes != sizeof(struct peet_timeline_slice) ||
+        h->slices != (bytes - sizeof(*h)) / sizeof(struct peet_timeline_slice) ||
         (bytes - sizeof(*h)) % sizeof(struct peet_timeline_slice) != 0)
-        return peet_error_set(error, PEET_EFORMAT, "the time line is cut off, or of another version: it has %zu bytes and claims %llu slices", bytes,
+        return peet_error_set(error, PEET_EFORMAT,
+            "the time line is cut off, or of another version: it has %zu bytes and claims %llu slices", bytes,
             (unsigned long long)h->slices);
     out->slices = malloc(bytes - sizeof(*h) + 1);
     if (!out->slices)

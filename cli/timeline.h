@@ -9,10 +9,12 @@
 
 struct peet_cli_timeline {
     struct peet_timeline_header header;
-    struct peet_timeline_slice *slices; /* header.slices, all in order: begin < end <= end_cycles, known states, hw in range */
+    /* header.slices, all in order: begin < end <= end_cycles, known states, hw in range */
+    struct peet_timeline_slice *slices;
 };
 
-/** peet_cli_timeline_read() - @path: of the file.  Returns: 0 and fini is due; PEET_ENOTFOUND: there is none; PEET_EFORMAT, PEET_EIO, PEET_ENOMEM */
+/** peet_cli_timeline_read() - @path: of the file.  Returns: 0 and fini is due; PEET_ENOTFOUND: there is none;
+ * PEET_EFORMAT, PEET_EIO, PEET_ENOMEM */
 int peet_cli_timeline_read(const char *path, struct peet_cli_timeline *out, struct peet_error *error);
 
 /** peet_cli_timeline_parse() - the same from memory */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peet trace: what a trace holds, and what can be done with it.  Each word after the verb is a function here or in trace_*.c. */
+/* peet trace: what a trace holds, and what can be done with it.  Each word after the verb is a function here or in
+ * trace_*.c. */
 #include "trace.h"
 
 #include "common.h"
@@ -27,20 +28,23 @@ int peet_cli_trace_open(const char *name, struct peet_recording **out_recording,
 
 static const char *kind_text(uint64_t kind)
 {
-    static const char *const texts[] = { "main", "thread", "iteration" };
+    static const char *const texts[] = {"main", "thread", "iteration"};
     return kind < PEET_STREAM_KINDS ? texts[kind] : "?";
 }
 
 static json_t *info_json(struct peet_recording *r)
 {
     json_t *description = json_loads(peet_recording_description(r), 0, NULL);
-    json_t *ending = peet_recording_ending(r) ? json_loads(peet_recording_ending(r), 0, NULL) : NULL, *images = json_array(), *streams = json_array();
+    json_t *ending = peet_recording_ending(r) ? json_loads(peet_recording_ending(r), 0, NULL) : NULL,
+           *images = json_array(), *streams = json_array();
     uint64_t words = 0;
 
     json_object_del(description, "config_text");
     for (size_t i = 0; i < peet_recording_nimages(r); i++) {
         const struct peet_recorded_image *image = peet_recording_image(r, i);
-        json_array_append_new(images, json_pack("{s:s?,s:I,s:I}", "path", image->path, "bytes", (json_int_t)image->nbytes, "bias", (json_int_t)image->bias));
+        json_array_append_new(images,
+            json_pack("{s:s?,s:I,s:I}", "path", image->path, "bytes", (json_int_t)image->nbytes, "bias",
+                (json_int_t)image->bias));
     }
     for (uint32_t s = 0; s < peet_recording_nstreams(r); s++) {
         const struct peet_stream_info *info = peet_recording_stream(r, s);
@@ -48,11 +52,14 @@ static json_t *info_json(struct peet_recording *r)
 
         words += n;
         if (info && s < 1000)
-            json_array_append_new(streams, json_pack("{s:i,s:s,s:I,s:I,s:I,s:I}", "stream", (int)s, "kind", kind_text(info->kind), "context",
-                (json_int_t)info->context, "parent", (json_int_t)info->parent, "words", (json_int_t)n, "chunks", (json_int_t)peet_recording_nchunks(r, s)));
+            json_array_append_new(streams,
+                json_pack("{s:i,s:s,s:I,s:I,s:I,s:I}", "stream", (int)s, "kind", kind_text(info->kind), "context",
+                    (json_int_t)info->context, "parent", (json_int_t)info->parent, "words", (json_int_t)n, "chunks",
+                    (json_int_t)peet_recording_nchunks(r, s)));
     }
-    return json_pack("{s:o*,s:o*,s:b,s:I,s:I,s:I,s:I,s:o,s:o}", "made", description, "end", ending, "complete", peet_recording_complete(r), "bytes",
-        (json_int_t)peet_recording_bytes(r), "frames", (json_int_t)peet_recording_frames(r), "contexts", (json_int_t)peet_recording_nstreams(r), "words",
+    return json_pack("{s:o*,s:o*,s:b,s:I,s:I,s:I,s:I,s:o,s:o}", "made", description, "end", ending, "complete",
+        peet_recording_complete(r), "bytes", (json_int_t)peet_recording_bytes(r), "frames",
+        (json_int_t)peet_recording_frames(r), "contexts", (json_int_t)peet_recording_nstreams(r), "words",
         (json_int_t)words, "images", images, "streams", streams);
 }
 
@@ -64,7 +71,8 @@ static const char *text_of(const json_t *node, const char *key)
 
 static void info_text(const json_t *info, const char *name)
 {
-    const json_t *made = json_object_get(info, "made"), *config = json_object_get(made, "config"), *end = json_object_get(info, "end");
+    const json_t *made = json_object_get(info, "made"), *config = json_object_get(made, "config"),
+                 *end = json_object_get(info, "end");
     size_t i;
     json_t *one;
 
@@ -74,26 +82,30 @@ static void info_text(const json_t *info, const char *name)
     json_array_foreach(json_object_get(config, "arguments"), i, one)
         printf(" %s", json_string_value(one) ? json_string_value(one) : "?");
     const json_int_t cores = json_integer_value(json_object_get(config, "cores"));
-    printf("\n  machine   %s, %" JSON_INTEGER_FORMAT " processor%s, seed ", text_of(json_object_get(config, "machine"), "module"), cores, cores == 1 ? "" : "s");
+    printf("\n  machine   %s, %" JSON_INTEGER_FORMAT " processor%s, seed ",
+        text_of(json_object_get(config, "machine"), "module"), cores, cores == 1 ? "" : "s");
     if (json_is_string(json_object_get(made, "seed")))
         printf("%s\n", text_of(made, "seed"));
     else
         printf("%" JSON_INTEGER_FORMAT "\n", json_integer_value(json_object_get(made, "seed")));
     printf("  made      %s by peet %s\n", text_of(made, "date"), text_of(made, "peet"));
     if (end)
-        printf("  end       %s, status %" JSON_INTEGER_FORMAT "\n", text_of(end, "reason"), json_integer_value(json_object_get(end, "status")));
-    printf("  contents  %" JSON_INTEGER_FORMAT " contexts, %" JSON_INTEGER_FORMAT " words in %" JSON_INTEGER_FORMAT " frames\n",
+        printf("  end       %s, status %" JSON_INTEGER_FORMAT "\n", text_of(end, "reason"),
+            json_integer_value(json_object_get(end, "status")));
+    printf("  contents  %" JSON_INTEGER_FORMAT " contexts, %" JSON_INTEGER_FORMAT " words in %" JSON_INTEGER_FORMAT
+           " frames\n",
         json_integer_value(json_object_get(info, "contexts")), json_integer_value(json_object_get(info, "words")),
         json_integer_value(json_object_get(info, "frames")));
-    json_array_foreach(json_object_get(info, "images"), i, one)
-        printf("  image     %s\n", text_of(one, "path"));
-    json_array_foreach(json_object_get(info, "streams"), i, one) {
+    json_array_foreach(json_object_get(info, "images"), i, one) printf("  image     %s\n", text_of(one, "path"));
+    json_array_foreach(json_object_get(info, "streams"), i, one)
+    {
         if (i == 20) {
             printf("  ...\n");
             break;
         }
-        printf("  context   %-6" JSON_INTEGER_FORMAT " %-10s %12" JSON_INTEGER_FORMAT " words\n", json_integer_value(json_object_get(one, "context")),
-            text_of(one, "kind"), json_integer_value(json_object_get(one, "words")));
+        printf("  context   %-6" JSON_INTEGER_FORMAT " %-10s %12" JSON_INTEGER_FORMAT " words\n",
+            json_integer_value(json_object_get(one, "context")), text_of(one, "kind"),
+            json_integer_value(json_object_get(one, "words")));
     }
 }
 
@@ -137,7 +149,10 @@ static int check(int argc, char **argv)
     if (!err) {
         err = peet_recording_check(recording, &error);
         if (!err)
-            printf("%s: %s\n", argv[1], peet_recording_complete(recording) ? "whole" : "what is there is whole, but it was cut off before the end of the run");
+            printf("%s: %s\n", argv[1],
+                peet_recording_complete(recording)
+                    ? "whole"
+                    : "what is there is whole, but it was cut off before the end of the run");
         peet_recording_free(recording);
     }
     return err ? peet_cli_fail(&error) : peet_cli_finish_stdout(PEET_CLI_OK);
@@ -150,11 +165,11 @@ static const struct word {
     int (*run)(int argc, char **argv);
     const char *summary;
 } words[] = {
-    { "info", info, "by which program, options and seed a trace was made, and what it holds" },
-    { "print", peet_cli_trace_print, "instructions, references and events as text" },
-    { "cut", peet_cli_trace_cut, "the first cycles of it" },
-    { "convert", peet_cli_trace_convert, "from and into the formats of others" },
-    { "check", check, "read all of it" },
+    {"info", info, "by which program, options and seed a trace was made, and what it holds"},
+    {"print", peet_cli_trace_print, "instructions, references and events as text"},
+    {"cut", peet_cli_trace_cut, "the first cycles of it"},
+    {"convert", peet_cli_trace_convert, "from and into the formats of others"},
+    {"check", check, "read all of it"},
 };
 enum { WORDS = sizeof(words) / sizeof(words[0]) };
 

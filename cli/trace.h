@@ -10,7 +10,8 @@ int peet_cli_trace_open(const char *name, struct peet_recording **out_recording,
 
 /** peet_cli_trace_program() - the images of a recording as a program.  The caller frees it, also after a failure */
 struct peet_program;
-int peet_cli_trace_program(struct peet_recording *recording, struct peet_program **out_program, struct peet_error *error);
+int peet_cli_trace_program(struct peet_recording *recording, struct peet_program **out_program,
+    struct peet_error *error);
 
 /** peet_cli_event_text() - what an abstract event is called */
 const char *peet_cli_event_text(unsigned type);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peet trace print and convert: a recording's streams, or somebody else's trace, as text and in the formats of others. */
+/* peet trace print and convert: a recording's streams, or somebody else's trace, as text and in the formats of others.
+ */
 #include "trace.h"
 
 #include "common.h"
@@ -19,7 +20,8 @@
 
 enum { FILES_MAX = 4096 };
 
-int peet_cli_trace_program(struct peet_recording *recording, struct peet_program **out_program, struct peet_error *error)
+int peet_cli_trace_program(struct peet_recording *recording, struct peet_program **out_program,
+    struct peet_error *error)
 {
     int err = peet_program_new(out_program) ? peet_error_set(error, PEET_ENOMEM, "out of memory") : 0;
 
@@ -67,9 +69,11 @@ const char *peet_cli_event_text(unsigned type)
 static void print_insn(uint64_t number, const struct peet_traced_insn *insn, const struct peet_function *function)
 {
     static const char letters[] = "LSMP";
-    static const char *const branches[] = { "", " branch", " jump", " indirect-jump", " call", " indirect-call", " return" };
+    static const char *const branches[] = {
+        "", " branch", " jump", " indirect-jump", " call", " indirect-call", " return"};
 
-    printf("%10" PRIu64 " %012" PRIx64 " %2u%s%s%s", number, insn->pc, insn->length, function ? " " : "", function ? function->name : "", branches[insn->branch]);
+    printf("%10" PRIu64 " %012" PRIx64 " %2u%s%s%s", number, insn->pc, insn->length, function ? " " : "",
+        function ? function->name : "", branches[insn->branch]);
     if (insn->branch == PEET_TRACED_CONDITIONAL)
         printf(insn->taken ? " taken" : " not-taken");
     for (unsigned i = 0; i < insn->nrefs; i++)
@@ -85,7 +89,8 @@ static void print_event(const struct peet_abstract_event *event)
     putchar('\n');
 }
 
-static int print_stream(struct peet_recording *recording, struct peet_program *program, uint32_t stream, uint64_t first, uint64_t limit, struct peet_error *error)
+static int print_stream(struct peet_recording *recording, struct peet_program *program, uint32_t stream, uint64_t first,
+    uint64_t limit, struct peet_error *error)
 {
     struct peet_stream_insns *insns;
     struct peet_traced_insn insn;
@@ -116,8 +121,10 @@ int peet_cli_trace_print(int argc, char **argv)
     unsigned long long context = ULLONG_MAX, skip = 0, limit = 1000;
 
     for (int i = 1; i < argc; i++) {
-        unsigned long long *number = strcmp(argv[i], "--context") == 0 ? &context : strcmp(argv[i], "--skip") == 0 ? &skip
-            : strcmp(argv[i], "--limit") == 0 ? &limit : NULL;
+        unsigned long long *number = strcmp(argv[i], "--context") == 0 ? &context
+            : strcmp(argv[i], "--skip") == 0                           ? &skip
+            : strcmp(argv[i], "--limit") == 0                          ? &limit
+                                                                       : NULL;
         char *end;
         if (!number && argv[i][0] == '-')
             return peet_cli_trace_usage(usage);
@@ -153,7 +160,8 @@ int peet_cli_trace_print(int argc, char **argv)
 
 /* ---------------------------------------------------------------------------------------- convert */
 
-/* The abstract events of all contexts, in the order in which they were performed, for those who want a synchronised set. */
+/* The abstract events of all contexts, in the order in which they were performed, for those who want a synchronised
+ * set. */
 struct performed {
     uint64_t cycle, instruction, sequence;
     uint32_t stream, type, nargs;
@@ -164,7 +172,8 @@ struct order {
     size_t n, room;
 };
 
-static int keep(struct order *order, uint32_t stream, uint64_t cycle, uint64_t instruction, const struct peet_abstract_event *event)
+static int keep(struct order *order, uint32_t stream, uint64_t cycle, uint64_t instruction,
+    const struct peet_abstract_event *event)
 {
     if (order->n == order->room) {
         const size_t room = order->room ? 2 * order->room : 1024;
@@ -204,8 +213,8 @@ static int write_order(const char *path, struct order *order, struct peet_error 
     if (out)
         fputs("# order  cycle  file's context  instructions before it  event  arguments\n", out);
     for (size_t i = 0; out && i < order->n; i++) {
-        fprintf(out, "%zu %" PRIu64 " %" PRIu32 " %" PRIu64 " %s", i, order->all[i].cycle, order->all[i].stream, order->all[i].instruction,
-            peet_cli_event_text(order->all[i].type));
+        fprintf(out, "%zu %" PRIu64 " %" PRIu32 " %" PRIu64 " %s", i, order->all[i].cycle, order->all[i].stream,
+            order->all[i].instruction, peet_cli_event_text(order->all[i].type));
         for (uint32_t k = 0; k < order->all[i].nargs; k++)
             fprintf(out, " %" PRIx64, order->all[i].args[k]);
         fputc('\n', out);
@@ -226,8 +235,8 @@ static int finish(struct peet_insn_writer *writer, int err, int got, struct peet
     return err ? err : got;
 }
 
-static int convert_stream(struct peet_recording *recording, struct peet_program *program, uint32_t stream, const char *path, const char *format,
-    struct order *order, struct peet_error *error)
+static int convert_stream(struct peet_recording *recording, struct peet_program *program, uint32_t stream,
+    const char *path, const char *format, struct order *order, struct peet_error *error)
 {
     struct peet_stream_insns *insns = NULL;
     struct peet_insn_writer *writer;
@@ -252,8 +261,9 @@ static int convert_stream(struct peet_recording *recording, struct peet_program 
 
 static int convert_recording(const char *from, const char *format, const char *to, struct peet_error *error)
 {
-    static const struct { const char *format, *ending; } endings[] = { { "din", "din" }, { "lackey", "lackey" }, { "champsim", "champsimtrace" },
-        { "drmemtrace", "trace" } };
+    static const struct {
+        const char *format, *ending;
+    } endings[] = {{"din", "din"}, {"lackey", "lackey"}, {"champsim", "champsimtrace"}, {"drmemtrace", "trace"}};
     struct peet_recording *recording = NULL;
     struct peet_program *program = NULL;
     struct order order = {0};
@@ -265,11 +275,13 @@ static int convert_recording(const char *from, const char *format, const char *t
         if (strcmp(endings[i].format, format) == 0)
             ending = endings[i].ending;
     if (!err && peet_recording_nstreams(recording) > FILES_MAX)
-        err = peet_error_set(error, PEET_ELIMIT, "%s: %u contexts would be as many files; %d are the most", from, peet_recording_nstreams(recording), FILES_MAX);
+        err = peet_error_set(error, PEET_ELIMIT, "%s: %u contexts would be as many files; %d are the most", from,
+            peet_recording_nstreams(recording), FILES_MAX);
     if (!err)
         err = peet_cli_trace_program(recording, &program, error);
     /* DynamoRIO's tools want the files in a folder of this name in the one that they are given. */
-    if ((size_t)snprintf(folder, sizeof(folder), "%s%s", to, strcmp(format, "drmemtrace") == 0 ? "/trace" : "") >= sizeof(folder))
+    if ((size_t)snprintf(folder, sizeof(folder), "%s%s", to, strcmp(format, "drmemtrace") == 0 ? "/trace" : "") >=
+        sizeof(folder))
         err = peet_error_set(error, PEET_ELIMIT, "%s: the path is too long", to);
     if (!err && ((mkdir(to, 0777) && errno != EEXIST) || (mkdir(folder, 0777) && errno != EEXIST)))
         err = peet_error_set(error, PEET_EIO, "%s: cannot be made: %s", folder, strerror(errno));
@@ -288,7 +300,8 @@ static int convert_recording(const char *from, const char *format, const char *t
     return err;
 }
 
-static int convert_file(const char *from, const char *from_format, const char *format, const char *to, struct peet_error *error)
+static int convert_file(const char *from, const char *from_format, const char *format, const char *to,
+    struct peet_error *error)
 {
     struct peet_insn_reader *reader;
     struct peet_insn_writer *writer = NULL;
@@ -312,7 +325,8 @@ static int convert_to_peet(const char *path, const char *format, const char *to)
     int err, found = peet_import_find(path, format, &import, &error);
 
     if (!found)
-        found = peet_error_set(&error, PEET_EINVALID, "%s: the name does not say what it is; say --from and the format", path);
+        found = peet_error_set(&error, PEET_EINVALID, "%s: the name does not say what it is; say --from and the format",
+            path);
     err = found < 0 ? found : peet_import_convert(path, &import, to, &error);
     peet_import_fini(&import);
     return err ? peet_cli_fail(&error) : PEET_CLI_OK;
@@ -320,8 +334,9 @@ static int convert_to_peet(const char *path, const char *format, const char *to)
 
 int peet_cli_trace_convert(int argc, char **argv)
 {
-    static const char usage[] = "convert --to peet|din|lackey|champsim|drmemtrace [--from din|lackey|champsim|drmemtrace] TRACE OUTPUT";
-    const char *names[2] = { NULL, NULL }, *from = NULL, *to = NULL;
+    static const char usage[] =
+        "convert --to peet|din|lackey|champsim|drmemtrace [--from din|lackey|champsim|drmemtrace] TRACE OUTPUT";
+    const char *names[2] = {NULL, NULL}, *from = NULL, *to = NULL;
     struct peet_error error = {0};
     int n = 0;
 
@@ -341,7 +356,8 @@ int peet_cli_trace_convert(int argc, char **argv)
         return convert_to_peet(names[0], from, names[1]);
     if (!from)
         from = peet_insn_format_of(names[0]);
-    int err = from ? convert_file(names[0], from, to, names[1], &error) : convert_recording(names[0], to, names[1], &error);
+    int err =
+        from ? convert_file(names[0], from, to, names[1], &error) : convert_recording(names[0], to, names[1], &error);
     if (err == PEET_ENOTFOUND)
         error.code = PEET_EINVALID;
     return err ? peet_cli_fail(&error) : PEET_CLI_OK;
@@ -364,7 +380,8 @@ static int copy_images(struct peet_recording *from, struct peet_recorder *to, st
     return err;
 }
 
-static int copy_stream(struct peet_recording *from, struct peet_recorder *to, uint32_t stream, uint64_t cycles, struct peet_error *error)
+static int copy_stream(struct peet_recording *from, struct peet_recorder *to, uint32_t stream, uint64_t cycles,
+    struct peet_error *error)
 {
     struct peet_turns *turns;
     struct peet_turn turn;
@@ -394,7 +411,8 @@ static int copy(struct peet_recording *from, struct peet_recorder *to, uint64_t 
     for (size_t i = 0; !err && i < n; i++)
         err = peet_recorder_answer(to, &answers[i]);
     for (uint32_t s = 0; !err && s < peet_recording_nstreams(from); s++) {
-        const struct peet_stream_info *info = peet_recording_stream(from, s), nothing = { .kind = PEET_STREAM_THREAD, .ordinal = UINT64_MAX };
+        const struct peet_stream_info *info = peet_recording_stream(from, s),
+                                      nothing = {.kind = PEET_STREAM_THREAD, .ordinal = UINT64_MAX};
 
         err = peet_recorder_stream(to, info ? info : &nothing, &number);
         if (!err)
@@ -409,7 +427,7 @@ int peet_cli_trace_cut(int argc, char **argv)
     struct peet_recording *from = NULL;
     struct peet_recorder *to = NULL;
     struct peet_error error = {0};
-    const char *names[2] = { NULL, NULL };
+    const char *names[2] = {NULL, NULL};
     unsigned long long cycles = 0;
     int n = 0;
     char *end = NULL;

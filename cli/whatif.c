@@ -101,8 +101,8 @@ static int read_try(struct asked *asked, const char *value)
 {
     const char *equals = strchr(value, '=');
     if (!equals || !equals[1] || equals == value) {
-        peet_cli_complain(
-            "--try: '%s' is no change; perfect=NAME, pad=NAME:BYTES, cores=N, machine.KEY=VALUE are", value);
+        peet_cli_complain("--try: '%s' is no change; perfect=NAME, pad=NAME:BYTES, cores=N, machine.KEY=VALUE are",
+            value);
         return PEET_CLI_USAGE;
     }
     for (const char *word = value; word; word = strchr(word, '+') ? strchr(word, '+') + 1 : NULL)
@@ -199,11 +199,11 @@ static json_t *results(const struct peet_cli_whatif_trial *trials, size_t n)
 {
     json_t *all = json_array();
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(
-            all, json_pack("{s:i, s:s, s:o, s:I, s:I, s:f}", "run", (int)i, "what",
-                     trials[i].label ? trials[i].label : "as it is", "changes", changes_json(&trials[i]), "cycles",
-                     (json_int_t)trials[i].cycles, "saved_cycles", (json_int_t)(trials[0].cycles - trials[i].cycles),
-                     "speedup", trials[i].cycles > 0 ? trials[0].cycles / trials[i].cycles : 0.0));
+        json_array_append_new(all,
+            json_pack("{s:i, s:s, s:o, s:I, s:I, s:f}", "run", (int)i, "what",
+                trials[i].label ? trials[i].label : "as it is", "changes", changes_json(&trials[i]), "cycles",
+                (json_int_t)trials[i].cycles, "saved_cycles", (json_int_t)(trials[0].cycles - trials[i].cycles),
+                "speedup", trials[i].cycles > 0 ? trials[0].cycles / trials[i].cycles : 0.0));
     return json_pack("{s:i, s:o}", "version", 1, "runs", all);
 }
 
@@ -223,8 +223,9 @@ static void print_table(FILE *out, const struct peet_cli_whatif_trial *trials, s
         snprintf(gain, sizeof(gain), "%.1f %%",
             trials[0].cycles > 0 ? (trials[0].cycles - t->cycles) * 100 / trials[0].cycles : 0);
         snprintf(speed, sizeof(speed), "%.3f", t->cycles > 0 ? trials[0].cycles / t->cycles : 0);
-        json_array_append_new(rows, json_pack("[s, I, s, s, s]", t->label ? t->label : "as it is",
-                                        (json_int_t)t->cycles, i ? gain : "", i ? speed : "", run));
+        json_array_append_new(rows,
+            json_pack("[s, I, s, s, s]", t->label ? t->label : "as it is", (json_int_t)t->cycles, i ? gain : "",
+                i ? speed : "", run));
     }
     table = json_pack("{s:s, s:[s, s, s, s, s], s:o}", "title", "what if", "columns", "change", "cycles", "gain",
         "speed-up", "run", "rows", rows);
@@ -251,8 +252,8 @@ static int go(const struct asked *asked, struct peet_cli_whatif_trial *t, const 
     struct peet_error *error)
 {
     if (isatty(STDERR_FILENO) && t->run.number)
-        fprintf(
-            stderr, "peet: run %u: %s%s\n", t->run.number, t->run.changes[0], t->run.nchanges > 1 ? " and others" : "");
+        fprintf(stderr, "peet: run %u: %s%s\n", t->run.number, t->run.changes[0],
+            t->run.nchanges > 1 ? " and others" : "");
     int err = peet_cli_whatif_go(&asked->whatif, &t->run, error);
     if (err)
         return err;
@@ -265,8 +266,8 @@ static int go(const struct asked *asked, struct peet_cli_whatif_trial *t, const 
     return 0;
 }
 
-static int all_runs(
-    const struct asked *asked, struct peet_cli_whatif_trial **inout_trials, size_t *n, struct peet_error *error)
+static int all_runs(const struct asked *asked, struct peet_cli_whatif_trial **inout_trials, size_t *n,
+    struct peet_error *error)
 {
     if (mkdir(asked->whatif.output, 0777) != 0 && errno != EEXIST)
         return peet_error_set(error, PEET_EIO, "cannot make the folder %s: %s", asked->whatif.output, strerror(errno));

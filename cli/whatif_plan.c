@@ -140,8 +140,8 @@ static size_t candidates(const json_t *stats, struct candidate **out_list)
     return n;
 }
 
-static void put_structure(
-    struct plan *p, const char *how, const struct candidate *c, const char *label, unsigned long bytes)
+static void put_structure(struct plan *p, const char *how, const struct candidate *c, const char *label,
+    unsigned long bytes)
 {
     char change[CHANGE], said[CHANGE], size[24] = "";
     if (bytes)

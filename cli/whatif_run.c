@@ -54,8 +54,8 @@ static int put_change(const struct peet_cli_whatif *w, const char *change, char 
 }
 
 /* run OPTIONS --output ... --quiet [--observe dtrack] CHANGES -- PROGRAM */
-static char **arguments(
-    const struct peet_cli_whatif *w, const struct peet_cli_whatif_run *run, char *folder, char *texts, size_t room)
+static char **arguments(const struct peet_cli_whatif *w, const struct peet_cli_whatif_run *run, char *folder,
+    char *texts, size_t room)
 {
     char **argv = calloc(w->noptions + w->nprogram + 2 * run->nchanges + 10, sizeof(*argv));
     size_t n = 0, used = 0;

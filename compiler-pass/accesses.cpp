@@ -76,7 +76,8 @@ bool isPrivate(const AllocaInst *A)
             }
             if (isa<MemIntrinsic>(I))
                 continue;
-            if (isa<GetElementPtrInst>(I) || isa<BitCastInst>(I) || isa<AddrSpaceCastInst>(I) || isa<PHINode>(I) || isa<SelectInst>(I)) {
+            if (isa<GetElementPtrInst>(I) || isa<BitCastInst>(I) || isa<AddrSpaceCastInst>(I) || isa<PHINode>(I) ||
+                isa<SelectInst>(I)) {
                 todo.push_back(I);
                 continue;
             }
@@ -124,10 +125,12 @@ std::vector<Statement> statements(StringRef text)
                 lock = true;
             else if (word.starts_with_insensitive("rep"))
                 rep = true;
-            else if (!word.equals_insensitive("xacquire") && !word.equals_insensitive("xrelease") && !word.equals_insensitive("data16")) {
+            else if (!word.equals_insensitive("xacquire") && !word.equals_insensitive("xrelease") &&
+                !word.equals_insensitive("data16")) {
                 if (n) {
                     Statement st;
-                    st.end = end, st.lock = lock, st.rep = rep, st.mnemonic = word, st.operands = s.drop_front(n).trim();
+                    st.end = end, st.lock = lock, st.rep = rep, st.mnemonic = word,
+                    st.operands = s.drop_front(n).trim();
                     out.push_back(st);
                     lock = rep = false;
                 }
@@ -227,7 +230,9 @@ bool Accesses::waits(const MachineInstr &MI)
         return asmWaits(MI);
     if (MI.isCall()) { // operations that are too wide to be instructions: the library's
         for (const MachineOperand &MO : MI.operands()) {
-            StringRef name = MO.isGlobal() ? MO.getGlobal()->getName() : MO.isSymbol() ? StringRef(MO.getSymbolName()) : StringRef();
+            StringRef name = MO.isGlobal() ? MO.getGlobal()->getName()
+                : MO.isSymbol()            ? StringRef(MO.getSymbolName())
+                                           : StringRef();
             if (name.starts_with("__atomic_") || name.starts_with("__sync_"))
                 return true;
         }
@@ -247,14 +252,18 @@ bool Accesses::waits(const MachineInstr &MI)
     for (const MachineMemOperand *MMO : MI.memoperands())
         if ((MMO->isVolatile() || order(MI, *MMO) != AtomicOrdering::NotAtomic) && !isPrivateStack(*MMO)) {
             // The stack protector's own, which nobody writes
-            const bool guard = I.memOp >= 0 && MI.getOperand(I.memOp + 4).getReg() == T.fs && !MI.getOperand(I.memOp).getReg() &&
-                MI.getOperand(I.memOp + 3).isImm() && MI.getOperand(I.memOp + 3).getImm() == 0x28;
+            const bool guard = I.memOp >= 0 && MI.getOperand(I.memOp + 4).getReg() == T.fs &&
+                !MI.getOperand(I.memOp).getReg() && MI.getOperand(I.memOp + 3).isImm() &&
+                MI.getOperand(I.memOp + 3).getImm() == 0x28;
             if (!guard)
                 return true;
         }
     // What a merged instruction was is not known any more.
-    if (ordered && MI.memoperands_empty() && I.memOp >= 0 && !I.noref && !I.prefetch && (MI.mayLoad() || MI.mayStore())) {
-        int base = MI.getOperand(I.memOp).isReg() && MI.getOperand(I.memOp).getReg() ? T.gpr(MI.getOperand(I.memOp).getReg().asMCReg()) : NoGpr;
+    if (ordered && MI.memoperands_empty() && I.memOp >= 0 && !I.noref && !I.prefetch &&
+        (MI.mayLoad() || MI.mayStore())) {
+        int base = MI.getOperand(I.memOp).isReg() && MI.getOperand(I.memOp).getReg()
+            ? T.gpr(MI.getOperand(I.memOp).getReg().asMCReg())
+            : NoGpr;
         return base != RSP;
     }
     return false;
@@ -270,8 +279,8 @@ int Accesses::clock(const MachineInstr &MI) const
 static int markOf(StringRef name)
 {
     static const std::pair<const char *, int> names[] = {{"__parsec_roi_begin", PEET_HOOK_MARK_BEGIN},
-        {"__parsec_roi_end", PEET_HOOK_MARK_END}, {"m5_work_begin", PEET_HOOK_MARK_BEGIN}, {"m5_work_end", PEET_HOOK_MARK_END},
-        {"m5_roi_begin", PEET_HOOK_MARK_BEGIN}, {"m5_roi_end", PEET_HOOK_MARK_END},
+        {"__parsec_roi_end", PEET_HOOK_MARK_END}, {"m5_work_begin", PEET_HOOK_MARK_BEGIN},
+        {"m5_work_end", PEET_HOOK_MARK_END}, {"m5_roi_begin", PEET_HOOK_MARK_BEGIN}, {"m5_roi_end", PEET_HOOK_MARK_END},
         {"m5_reset_stats", PEET_HOOK_MARK_BEGIN}, {"m5_dump_stats", PEET_HOOK_MARK_END},
         {"m5_dump_reset_stats", PEET_HOOK_MARK_END}, {"annotate_roi_begin", PEET_HOOK_MARK_BEGIN},
         {"annotate_roi_end", PEET_HOOK_MARK_END}};
@@ -292,7 +301,9 @@ int Accesses::mark(const MachineInstr &MI) const
         return -1;
     MCRegister through;
     for (const MachineOperand &MO : MI.explicit_operands()) {
-        StringRef name = MO.isGlobal() ? MO.getGlobal()->getName() : MO.isSymbol() ? StringRef(MO.getSymbolName()) : StringRef();
+        StringRef name = MO.isGlobal() ? MO.getGlobal()->getName()
+            : MO.isSymbol()            ? StringRef(MO.getSymbolName())
+                                       : StringRef();
         if (!name.empty())
             return markOf(name);
         if (MO.isReg() && MO.getReg() && !through)

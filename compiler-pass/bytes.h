@@ -19,7 +19,10 @@ struct Bytes {
             s.push_back(v ? b | 0x80 : b);
         } while (v);
     }
-    void i(int64_t v) { u((uint64_t)v << 1 ^ (uint64_t)(v >> 63)); } // zigzag
+    void i(int64_t v)
+    {
+        u((uint64_t)v << 1 ^ (uint64_t)(v >> 63));
+    } // zigzag
     void str(llvm::StringRef t)
     {
         u(t.size());

@@ -32,21 +32,26 @@ namespace {
 enum { NoLatency = 9999 };
 
 class Table {
-public:
-    Table(Processors &P, const Processors::Model &m) : P(P), STI(*m.subtarget), SM(STI.getSchedModel()), model(m),
-        instruments(STI, *P.instructions, false), builder(STI, *P.instructions, *P.registers, P.analysis.get(), instruments, NoLatency),
-        masks(SM.getNumProcResourceKinds())
+  public:
+    Table(Processors &P, const Processors::Model &m)
+        : P(P), STI(*m.subtarget), SM(STI.getSchedModel()), model(m), instruments(STI, *P.instructions, false),
+          builder(STI, *P.instructions, *P.registers, P.analysis.get(), instruments, NoLatency),
+          masks(SM.getNumProcResourceKinds())
     {
         mca::computeProcResourceMasks(SM, masks);
     }
     std::string write(const std::vector<unsigned> &opcodes);
 
-private:
-    unsigned resource(uint64_t mask) const { return std::find(masks.begin(), masks.end(), mask) - masks.begin(); }
+  private:
+    unsigned resource(uint64_t mask) const
+    {
+        return std::find(masks.begin(), masks.end(), mask) - masks.begin();
+    }
     // A buffer's bit is the highest of its resource's mask, which is the resource's own.
     unsigned buffered(uint64_t bit) const
     {
-        return std::find_if(masks.begin(), masks.end(), [&](uint64_t m) { return m && bit_floor(m) == bit; }) - masks.begin();
+        return std::find_if(masks.begin(), masks.end(), [&](uint64_t m) { return m && bit_floor(m) == bit; }) -
+            masks.begin();
     }
     void processor(Bytes &B) const;
     std::string cost(const MCInst &I);
@@ -116,7 +121,8 @@ std::string Table::cost(const MCInst &I)
     Bytes B;
     B.u(M.getNumMicroOps());
     B.u(latency);
-    B.u((P.analysis->isZeroIdiom(I, mask, cpu) || P.analysis->isDependencyBreaking(I, mask, cpu) ? PEET_COSTS_ZERO_IDIOM : 0) |
+    B.u((P.analysis->isZeroIdiom(I, mask, cpu) || P.analysis->isDependencyBreaking(I, mask, cpu) ? PEET_COSTS_ZERO_IDIOM
+                                                                                                 : 0) |
         (M.isOptimizableMove() ? PEET_COSTS_ELIMINATED : 0) | (M.getBeginGroup() ? PEET_COSTS_BEGINS_GROUP : 0) |
         (M.getEndGroup() ? PEET_COSTS_ENDS_GROUP : 0));
     B.u(std::lround(MCSchedModel::getReciprocalThroughput(STI, C) * 1000));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which registers carry the cursor from one record to the next: a record that finds it in a register does not wait for the
-// store before it.  Only registers that hold nothing carry it, so the program's own code is as ever; the control page
-// is kept up to date all the same.  Called by insert.cpp, before it inserts anything.
+// Which registers carry the cursor from one record to the next: a record that finds it in a register does not wait for
+// the store before it.  Only registers that hold nothing carry it, so the program's own code is as ever; the control
+// page is kept up to date all the same.  Called by insert.cpp, before it inserts anything.
 #include "pass.h"
 
 #include "llvm/CodeGen/MachineDominators.h"
@@ -44,17 +44,19 @@ MachineInstr *wayOut(const Function &F, unsigned m)
 namespace {
 
 class Carrier {
-public:
-    Carrier(Target &T, Function &F, const Liveness &L) : T(T), F(F), L(L), MRI(F.MF->getRegInfo()), MDT(*F.MF), MLI(MDT) {}
+  public:
+    Carrier(Target &T, Function &F, const Liveness &L) : T(T), F(F), L(L), MRI(F.MF->getRegInfo()), MDT(*F.MF), MLI(MDT)
+    {
+    }
     std::vector<Preload> run();
 
-private:
+  private:
     // What happens to registers on the way through a block.
     struct Step {
         enum { Record, Write, Lose, Load, Leave } kind;
-        unsigned segment = 0;  // Record
+        unsigned segment = 0;   // Record
         uint32_t registers = 0; // Write: what they held is gone.  Load: they get the cursor
-        int to = -1;           // Leave: a block of the layout; -1: any successor
+        int to = -1;            // Leave: a block of the layout; -1: any successor
     };
 
     struct Edge {
@@ -126,7 +128,8 @@ bool Carrier::keep(const MachineLoop &loop)
                 for (MachineInstr *MI : S.MIs)
                     if (MI->isTerminator()) {
                         leaves = true;
-                        fits = fits && !MI->readsRegister(T.gpr64[r], T.TRI) && !MI->modifiesRegister(T.gpr64[r], T.TRI);
+                        fits =
+                            fits && !MI->readsRegister(T.gpr64[r], T.TRI) && !MI->modifiesRegister(T.gpr64[r], T.TRI);
                     }
                 if (!S.MIs.empty() && S.MIs.back()->isInlineAsm() && S.MIs.back()->isTerminator())
                     fits = false;
@@ -138,7 +141,8 @@ bool Carrier::keep(const MachineLoop &loop)
             unsigned m = F.layoutOf[MBB];
             for (unsigned i = 0; i < F.mbbSegments[m].second; i++)
                 F.segments[F.mbbSegments[m].first + i].kept = true,
-                F.segments[F.mbbSegments[m].first + i].cursor = F.segments[F.mbbSegments[m].first + i].after = r;
+                                                    F.segments[F.mbbSegments[m].first + i].cursor =
+                                                        F.segments[F.mbbSegments[m].first + i].after = r;
         }
         for (unsigned p : outside)
             preloads.push_back({p, r, NoGpr});
@@ -329,8 +333,8 @@ std::vector<Preload> Carrier::run()
         if (S.recorded)
             for (int r : deadRegisters(T, L.at(S), held))
                 free[S.id] |= 1u << r;
-        // What functions keep for their callers had better not hold the cursor when they are called: contexts that wait are
-        // told apart by such registers, too.
+        // What functions keep for their callers had better not hold the cursor when they are called: contexts that wait
+        // are told apart by such registers, too.
         if (free[S.id] & ~calleeSaved)
             free[S.id] &= ~calleeSaved;
     }

@@ -21,15 +21,15 @@ namespace {
 
 constexpr int MaxTerms = 3;
 constexpr int SrcEntry = 1 << 20; // source of a form: what a register that is not known held at the segment's entry
-constexpr int Searching = -9; // Segment::induction while simulate() looks for it
+constexpr int Searching = -9;     // Segment::induction while simulate() looks for it
 constexpr unsigned BigFunctionWords = 600, BigSegmentWords = 200;
 
 class Planner {
-public:
+  public:
     Planner(Target &T, Function &F, const Options &O) : T(T), F(F), O(O), A(T, *F.MF) {}
     bool run(MachineInstr *&culprit, std::string &why);
 
-private:
+  private:
     void split();
     unsigned slotsOf(MachineInstr &MI);
     void findTails();
@@ -56,8 +56,8 @@ private:
 
 bool endsSegment(Target &T, const MachineInstr &MI)
 {
-    return MI.isInlineAsm() || (MI.isCall() && !MI.isTerminator()) ||
-        T.TII->getName(MI.getOpcode()) == "TLS_addr64" || T.TII->getName(MI.getOpcode()) == "TLS_base_addr64";
+    return MI.isInlineAsm() || (MI.isCall() && !MI.isTerminator()) || T.TII->getName(MI.getOpcode()) == "TLS_addr64" ||
+        T.TII->getName(MI.getOpcode()) == "TLS_base_addr64";
 }
 
 // The most words that an instruction's references may take: a register each, whole vectors of indices, masks.
@@ -286,8 +286,8 @@ uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *need
         reg[r] = kin >> r & 1 ? Form::source(r) : Form::source(SrcEntry + r);
     unsigned words = 0;
     uint32_t need_mask = 0;
-    // The form with entry values replaced by the words that say them; `open`: a register whose entry value is not said, else NoGpr;
-    // not known: more than one such.
+    // The form with entry values replaced by the words that say them; `open`: a register whose entry value is not said,
+    // else NoGpr; not known: more than one such.
     auto resolve = [&](const Form &f, int &open) {
         Form out = f.known ? Form::constant(f.c) : Form();
         open = NoGpr;
@@ -309,8 +309,8 @@ uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *need
         }
         return Form::source(SrcSlot + words++);
     };
-    // What was computed from one register's entry value is known by that: it is recorded at the top, where a register is
-    // free more often, or even before the loop.
+    // What was computed from one register's entry value is known by that: it is recorded at the top, where a register
+    // is free more often, or even before the loop.
     auto need = [&](int r, MachineInstr *at) {
         int open;
         Form f = resolve(reg[r], open);
@@ -398,7 +398,10 @@ uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *need
 
         // What the instruction does to the registers.
         const OpInfo &I = T.info(*MI);
-        auto opForm = [&](unsigned i) { int g = T.gpr(MI->getOperand(i).getReg().asMCReg()); return g < 0 ? Form() : reg[g]; };
+        auto opForm = [&](unsigned i) {
+            int g = T.gpr(MI->getOperand(i).getReg().asMCReg());
+            return g < 0 ? Form() : reg[g];
+        };
         auto opImm = [&](unsigned i) { return MI->getOperand(i).isImm(); };
         Form result;
         int dst = NoGpr;
@@ -492,7 +495,8 @@ uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *need
         }
         if (dst >= 0)
             reg[dst] = result;
-        if (rspImplicit && I.implicit != Implicit::Movs && I.implicit != Implicit::Stos && I.implicit != Implicit::Lods) {
+        if (rspImplicit && I.implicit != Implicit::Movs && I.implicit != Implicit::Stos &&
+            I.implicit != Implicit::Lods) {
             reg[RSP] = rsp;
         }
     }
@@ -507,7 +511,8 @@ uint32_t Planner::simulate(Segment &S, uint32_t kin, bool record, uint32_t *need
         S.induction = NoGpr;
         for (int r = 0; r < 16 && S.induction < 0; r++) {
             const Form &f = reg[r];
-            if (r != RSP && f.known && f.c != 0 && f.terms.size() == 1 && f.terms[0].first == r && f.terms[0].second == 1)
+            if (r != RSP && f.known && f.c != 0 && f.terms.size() == 1 && f.terms[0].first == r &&
+                f.terms[0].second == 1)
                 S.induction = r, S.step = f.c;
         }
     }
@@ -690,7 +695,9 @@ void Planner::findInductions()
         unsigned n = F.mbbSegments[m].second;
         if (n > 2 || (n == 2 && F.segments[S.id + 1].MIs.size() != 1))
             continue;
-        if (n == 2 && (targetOf(*F.segments[S.id + 1].MIs[0]) == F.layout[m] || F.segments[S.id + 1].MIs[0]->isConditionalBranch()))
+        if (n == 2 &&
+            (targetOf(*F.segments[S.id + 1].MIs[0]) == F.layout[m] ||
+                F.segments[S.id + 1].MIs[0]->isConditionalBranch()))
             continue;
         S.induction = Searching;
         simulate(S, 0xffff, false, nullptr);

@@ -64,11 +64,11 @@ bool Accesses::isViewed(const MachineInstr &MI)
 namespace {
 
 class Viewer {
-public:
+  public:
     Viewer(Target &T, Function &F) : T(T), F(F), gs(T.reg("GS")), frames(*F.MF) {}
     void run();
 
-private:
+  private:
     using Iter = MachineBasicBlock::iterator;
     void text(MachineBasicBlock &MBB, Iter at, const std::string &s)
     {
@@ -76,7 +76,10 @@ private:
             .addExternalSymbol(F.MF->createExternalSymbolName(s))
             .addImm(InlineAsm::Extra_HasSideEffects);
     }
-    std::string name(MCRegister R) const { return "%" + StringRef(T.TRI->getName(R)).lower(); }
+    std::string name(MCRegister R) const
+    {
+        return "%" + StringRef(T.TRI->getName(R)).lower();
+    }
     bool callee(const MachineInstr &MI, std::string &push);
     bool operand(const MachineOperand *op, std::string &out);
     void strings(MachineInstr &MI, const OpInfo &I, bool flagsBefore, bool flagsAfter);
@@ -158,7 +161,8 @@ bool Viewer::callee(const MachineInstr &MI, std::string &push)
         }
         if (MO.isSymbol()) {
             StringRef n = MO.getSymbolName();
-            if (n.starts_with("__") && (n.ends_with("ti3") || n.ends_with("tf2") || n.ends_with("tf3") || n.ends_with("ti")))
+            if (n.starts_with("__") &&
+                (n.ends_with("ti3") || n.ends_with("tf2") || n.ends_with("tf3") || n.ends_with("ti")))
                 return false; // arithmetic
             push = "pushq " + quote(n) + "@GOTPCREL(%rip)";
             return true;
@@ -186,8 +190,10 @@ void Viewer::back(MachineBasicBlock &MBB, Iter at)
     BuildMI(MBB, at, DebugLoc(), T.TII->get(T.opcode("JCC_1"))).addSym(out).addImm(5);
     BuildMI(MBB, at, DebugLoc(), T.TII->get(TargetOpcode::ANNOTATION_LABEL)).addSym(on);
     std::string call;
-    raw_string_ostream(call) << "callq *" << PEET_CONTROL_ADDRESS + PEET_CONTROL_RETURN << "\n\t.byte 0x0f,0x1f,0x80\n\t.long " << PEET_HOOK_VECTORS;
-    slow += frames.become(frame) + (out->getName() + ": " + frames.below(frame, call) + "\n\tjmp " + on->getName() + "\n").str();
+    raw_string_ostream(call) << "callq *" << PEET_CONTROL_ADDRESS + PEET_CONTROL_RETURN
+                             << "\n\t.byte 0x0f,0x1f,0x80\n\t.long " << PEET_HOOK_VECTORS;
+    slow += frames.become(frame) +
+        (out->getName() + ": " + frames.below(frame, call) + "\n\tjmp " + on->getName() + "\n").str();
 }
 
 // A hook that is taken while the running context's view is not main memory.
@@ -196,7 +202,9 @@ void Viewer::outside(MachineInstr &MI, bool flags)
     std::string push;
     const bool tail = MI.isTerminator() || MI.isReturn() || MI.isInlineAsm(); // no hook behind it
     if (MI.isInlineAsm()) {
-        if (!isReal(MI) || !(MI.getOperand(InlineAsm::MIOp_ExtraInfo).getImm() & (InlineAsm::Extra_MayLoad | InlineAsm::Extra_MayStore)))
+        if (!isReal(MI) ||
+            !(MI.getOperand(InlineAsm::MIOp_ExtraInfo).getImm() &
+                (InlineAsm::Extra_MayLoad | InlineAsm::Extra_MayStore)))
             return;
         push = "pushq $$0";
     } else if (!callee(MI, push))
@@ -206,8 +214,9 @@ void Viewer::outside(MachineInstr &MI, bool flags)
         back(MBB, std::next(Iter(MI)));
     std::string call;
     const unsigned frame = frames.at(MBB, MI);
-    raw_string_ostream(call) << push << frames.moved(frame, 8) << "\n\tcallq *" << PEET_CONTROL_ADDRESS + PEET_CONTROL_OUTSIDE
-                             << "\n\t.byte 0x0f,0x1f,0x80\n\t.long " << (PEET_HOOK_VECTORS | (tail ? 0 : PEET_HOOK_RETURNS));
+    raw_string_ostream(call) << push << frames.moved(frame, 8) << "\n\tcallq *"
+                             << PEET_CONTROL_ADDRESS + PEET_CONTROL_OUTSIDE << "\n\t.byte 0x0f,0x1f,0x80\n\t.long "
+                             << (PEET_HOOK_VECTORS | (tail ? 0 : PEET_HOOK_RETURNS));
     call = frames.below(frame, call, 8);
     if (flags) {
         text(MBB, MI, call);
@@ -232,7 +241,12 @@ void Viewer::strings(MachineInstr &MI, const OpInfo &I, bool flagsBefore, bool f
             const int offset = PEET_CONTROL_ADDRESS + (back ? PEET_CONTROL_VIEW_BACK : PEET_CONTROL_VIEW_OFFSET);
             if (!flags) {
                 BuildMI(MBB, at, MI.getDebugLoc(), T.TII->get(T.opcode("ADD64rm")), T.gpr64[7])
-                    .addReg(T.gpr64[7]).addReg(0).addImm(1).addReg(0).addImm(offset).addReg(0);
+                    .addReg(T.gpr64[7])
+                    .addReg(0)
+                    .addImm(1)
+                    .addReg(0)
+                    .addImm(offset)
+                    .addReg(0);
                 return;
             }
             std::string s;
@@ -280,7 +294,8 @@ void Viewer::run()
     for (MachineBasicBlock *MBB : F.layout)
         if (MBB->isEHPad()) {
             Iter at = MBB->begin();
-            while (at != MBB->end() && (at->isPosition() || at->isMetaInstruction()) && at->getOpcode() != TargetOpcode::ANNOTATION_LABEL)
+            while (at != MBB->end() && (at->isPosition() || at->isMetaInstruction()) &&
+                at->getOpcode() != TargetOpcode::ANNOTATION_LABEL)
                 ++at;
             back(*MBB, at);
         }

@@ -53,9 +53,9 @@ std::string quoted(StringRef name)
     return plain ? out : "\"" + out + "\"";
 }
 
-// Registers read and written, as the instruction's description has them: what register allocation and calls add (arguments,
-// what is alive behind) is nothing that the processor waits for.  Addresses are read first; reads of data and writes keep the
-// order of operands, which costtable.cpp follows.
+// Registers read and written, as the instruction's description has them: what register allocation and calls add
+// (arguments, what is alive behind) is nothing that the processor waits for.  Addresses are read first; reads of data
+// and writes keep the order of operands, which costtable.cpp follows.
 struct Registers {
     SmallVector<uint8_t, 8> addresses, data, writes;
     bool partial = false; // a write keeps the rest of its register
@@ -106,7 +106,8 @@ Registers registers(Target &T, const MachineInstr &MI)
 // The name of what an instruction calls, or jumps to for good; empty if it has none.
 std::string callee(const MachineFunction &MF, const MachineInstr &MI)
 {
-    for (const MachineOperand &MO : MI.isCall() ? MI.operands() : iterator_range<MachineInstr::const_mop_iterator>(nullptr, nullptr)) {
+    for (const MachineOperand &MO :
+        MI.isCall() ? MI.operands() : iterator_range<MachineInstr::const_mop_iterator>(nullptr, nullptr)) {
         if (MO.isGlobal())
             return MF.getTarget().getSymbol(MO.getGlobal())->getName().str();
         if (MO.isSymbol())
@@ -145,7 +146,8 @@ void emit(Target &T, Function &F, const Options &O)
     raw_string_ostream L(lengths), R(offsets);
     std::string start = F.start->getName().str();
     auto length = [&](const InsnPlan &I) {
-        L << (nlengths++ % 16 ? "," : "\n\t.byte ") << quoted(I.end->getName()) << "-" << quoted(I.begin->getName()) << (I.prefixed ? "-1" : "");
+        L << (nlengths++ % 16 ? "," : "\n\t.byte ") << quoted(I.end->getName()) << "-" << quoted(I.begin->getName())
+          << (I.prefixed ? "-1" : "");
     };
     auto offset = [&](const std::string &a, const std::string &b) {
         R << (noffsets++ % 8 ? "," : "\n\t.long ") << a << "-" << b;
@@ -222,14 +224,12 @@ void emit(Target &T, Function &F, const Options &O)
                 last = here;
                 if (symbolic)
                     offset(quoted(I.begin->getName()) + (I.prefixed ? "+1" : ""), start);
-                if (MI.isInlineAsm())
-                { // without the hooks that were put into its text
+                if (MI.isInlineAsm()) { // without the hooks that were put into its text
                     std::string begin = quoted(I.begin->getName());
                     if (unsigned added = F.asmAdded.lookup(&MI))
                         begin += "-" + std::to_string(added);
                     offset(quoted(I.end->getName()), begin);
-                }
-                else if (!relax)
+                } else if (!relax)
                     length(I);
                 body.u(R.addresses.size() + R.data.size());
                 body.u(R.addresses.size());
@@ -285,8 +285,10 @@ void emit(Target &T, Function &F, const Options &O)
     head.u(line);
     head.u(O.granularity);
     head.u(Log2(MF.getAlignment()));
-    head.u(STI.checkFeatures("+fast-7bytenop") ? 7 : STI.checkFeatures("+fast-15bytenop") ? 15
-            : STI.checkFeatures("+fast-11bytenop") ? 11 : 10);
+    head.u(STI.checkFeatures("+fast-7bytenop")     ? 7
+            : STI.checkFeatures("+fast-15bytenop") ? 15
+            : STI.checkFeatures("+fast-11bytenop") ? 11
+                                                   : 10);
     head.u(F.asmStatements);
     head.u(F.segments.size());
     head.u(kinds.size());
@@ -322,14 +324,16 @@ void emit(Target &T, Function &F, const Options &O)
     std::string text;
     raw_string_ostream os(text);
     std::string id = ".Lpeet" + std::to_string(MF.getFunctionNumber());
-    os << id << "z:\n\t.pushsection " << PEET_SCHEMA_SECTION << ",\"ao" << (IR.hasComdat() ? "G" : "") << "\",@progbits";
+    os << id << "z:\n\t.pushsection " << PEET_SCHEMA_SECTION << ",\"ao" << (IR.hasComdat() ? "G" : "")
+       << "\",@progbits";
     os << "," << quoted(symbol->getName());
     if (IR.hasComdat())
         os << "," << quoted(IR.getComdat()->getName()) << ",comdat";
-    os << "\n\t.long " << PEET_FORMAT_MAGIC << "\n\t.long " << id << "y-" << id << "x\n" << id << "x:\n\t.long "
-       << PEET_SCHEMA_VERSION << "\n\t.long __peet_abi_" << PEET_RAW_ABI << "@GOTPCREL\n\t.long " << start << "-.\n\t.long "
-       << sectionStart(F)->getName() << "-.\n\t.long " << id << "z-" << start << "\n\t.long " << nlengths << "," << noffsets
-       << "\n\t.quad " << format_hex(xxHash64(payload), 18) << lengths << offsets;
+    os << "\n\t.long " << PEET_FORMAT_MAGIC << "\n\t.long " << id << "y-" << id << "x\n"
+       << id << "x:\n\t.long " << PEET_SCHEMA_VERSION << "\n\t.long __peet_abi_" << PEET_RAW_ABI
+       << "@GOTPCREL\n\t.long " << start << "-.\n\t.long " << sectionStart(F)->getName() << "-.\n\t.long " << id << "z-"
+       << start << "\n\t.long " << nlengths << "," << noffsets << "\n\t.quad " << format_hex(xxHash64(payload), 18)
+       << lengths << offsets;
     for (size_t i = 0; i < payload.size(); i++) {
         if (i % 64 == 0)
             os << (i ? "\"\n\t.ascii \"" : "\n\t.ascii \"");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the caller's frame is, for code that recording adds: what a debugger, an exception or a cancelled thread finds there must be
-// as true as in the code that the compiler made.  Code behind the function's end says of itself in which state it was jumped to;
-// code in the middle says by how much it has moved the stack pointer.
+// Where the caller's frame is, for code that recording adds: what a debugger, an exception or a cancelled thread finds
+// there must be as true as in the code that the compiler made.  Code behind the function's end says of itself in which
+// state it was jumped to; code in the middle says by how much it has moved the stack pointer.
 #include "pass.h"
 
 #include "llvm/CodeGen/TargetOpcodes.h"
@@ -70,7 +70,8 @@ unsigned Frames::at(const MachineBasicBlock &MBB, MachineBasicBlock::const_itera
 {
     for (; it != MBB.end(); ++it) {
         auto found = before.find(&*it);
-        if (found != before.end() && !it->isCFIInstruction()) // a rule that comes next is of the instruction in front of us
+        if (found != before.end() &&
+            !it->isCFIInstruction()) // a rule that comes next is of the instruction in front of us
             return found->second;
     }
     auto found = atEnd.find(&MBB);
@@ -100,8 +101,8 @@ std::string Frames::become(unsigned wanted, int down)
 
 std::string Frames::below(unsigned state, const std::string &code, int pushed) const
 {
-    return "leaq -128(%rsp),%rsp" + moved(state, 128) + "\n\t" + code + "\n\tleaq " + std::to_string(128 + pushed) + "(%rsp),%rsp" +
-           moved(state, -128 - pushed);
+    return "leaq -128(%rsp),%rsp" + moved(state, 128) + "\n\t" + code + "\n\tleaq " + std::to_string(128 + pushed) +
+        "(%rsp),%rsp" + moved(state, -128 - pushed);
 }
 
 std::string Frames::moved(unsigned state, int bytes) const

@@ -31,9 +31,9 @@ enum { CondAE = 3, CondNE = 5 };
 constexpr uint32_t kept = PEET_HOOK_VECTORS | PEET_HOOK_XMM;
 
 class Inserter {
-public:
-    Inserter(Target &T, Function &F, const Options &O) : T(T), F(F), MRI(F.MF->getRegInfo()), frames(*F.MF),
-        own_segment(O.domains ? MCRegister() : T.reg("GS"))
+  public:
+    Inserter(Target &T, Function &F, const Options &O)
+        : T(T), F(F), MRI(F.MF->getRegInfo()), frames(*F.MF), own_segment(O.domains ? MCRegister() : T.reg("GS"))
     {
         MOV64mr = T.opcode("MOV64mr"), MOV64rm = T.opcode("MOV64rm"), MOV64mi32 = T.opcode("MOV64mi32");
         LEA64r = T.opcode("LEA64r"), CMP64rm = T.opcode("CMP64rm"), JCC = T.opcode("JCC_1");
@@ -42,7 +42,7 @@ public:
     }
     bool run(std::string &why);
 
-private:
+  private:
     using Iter = MachineBasicBlock::iterator;
     struct Point {
         MachineBasicBlock *MBB;
@@ -60,12 +60,18 @@ private:
         B.addReg(base).addImm(1).addReg(0).addImm(disp).addReg(segment);
     }
     // The running thread's cursor and limit: see PER THREAD in peet/raw.h.
-    void own(MachineInstrBuilder B, int off) { mem(B, T.noreg, PEET_CONTROL_ADDRESS + off, own_segment); }
+    void own(MachineInstrBuilder B, int off)
+    {
+        mem(B, T.noreg, PEET_CONTROL_ADDRESS + off, own_segment);
+    }
     std::string own(int off) const
     {
         return (own_segment ? "%gs:" : "") + std::to_string(PEET_CONTROL_ADDRESS + off);
     }
-    void loadCursor(const Point &P, int r) { own(build(P, MOV64rm, T.gpr64[r]), PEET_CONTROL_CURSOR); }
+    void loadCursor(const Point &P, int r)
+    {
+        own(build(P, MOV64rm, T.gpr64[r]), PEET_CONTROL_CURSOR);
+    }
     void storeCursor(const Point &P, int r)
     {
         auto B = build(P, MOV64mr);
@@ -82,21 +88,31 @@ private:
         mem(B, base, disp);
         B.addReg(value);
     }
-    void lea(const Point &P, MCRegister dst, MCRegister base, int64_t disp) { mem(build(P, LEA64r, dst), base, disp); }
+    void lea(const Point &P, MCRegister dst, MCRegister base, int64_t disp)
+    {
+        mem(build(P, LEA64r, dst), base, disp);
+    }
 
     uint32_t hookWord(const LiveRegUnits &live);
     uint32_t liveVectors(const LiveRegUnits &live);
     uint32_t narrow(const LiveRegUnits &live);
     bool isWide(const MachineOperand &MO) const;
-    std::string hookText(unsigned frame, unsigned slot, uint32_t word, int cursor, const MCSymbol *back = nullptr, uint32_t second = 0);
+    std::string hookText(unsigned frame, unsigned slot, uint32_t word, int cursor, const MCSymbol *back = nullptr,
+        uint32_t second = 0);
     void hook(const Point &P, const std::string &text);
     void turn(Segment &S, const Point &P, const LiveRegUnits &live);
     bool top(Segment &S, const LiveRegUnits &live, std::string &why);
     bool mid(Segment &S, MachineInstr *at, const LiveRegUnits &live, std::string &why);
     void abortTransactions();
     bool emitSlot(const Point &P, const Slot &s, int cursor, int64_t off, int temp, int shifted, std::string &why);
-    static unsigned header(const Segment &) { return 1; } // the id or pc word
-    Iter iter(MachineBasicBlock *MBB, MachineInstr *MI) { return MI ? Iter(MI) : MBB->end(); }
+    static unsigned header(const Segment &)
+    {
+        return 1;
+    } // the id or pc word
+    Iter iter(MachineBasicBlock *MBB, MachineInstr *MI)
+    {
+        return MI ? Iter(MI) : MBB->end();
+    }
 
     Target &T;
     Function &F;
@@ -122,7 +138,9 @@ bool Inserter::emitSlot(const Point &P, const Slot &s, int cursor, int64_t off, 
             store(P, base, off, s.reg);
         return true;
     case SlotKind::VecIndex: {
-        const char *name = T.isExtVector(s.reg) ? (s.bytes == 64 ? "VMOVDQU64Zmr" : s.bytes == 32 ? "VMOVDQU64Z256mr" : "VMOVDQU64Z128mr")
+        const char *name = T.isExtVector(s.reg) ? (s.bytes == 64          ? "VMOVDQU64Zmr"
+                                                          : s.bytes == 32 ? "VMOVDQU64Z256mr"
+                                                                          : "VMOVDQU64Z128mr")
                                                 : (s.bytes == 32 ? "VMOVDQUYmr" : "VMOVDQUmr");
         auto B = build(P, T.opcode(name));
         mem(B, base, off);
@@ -137,7 +155,8 @@ bool Inserter::emitSlot(const Point &P, const Slot &s, int cursor, int64_t off, 
     }
     case SlotKind::VecMask: {
         bool y = s.bytes == 32;
-        const char *name = s.eltBytes == 4 ? (y ? "VMOVMSKPSYrr" : "VMOVMSKPSrr") : (y ? "VMOVMSKPDYrr" : "VMOVMSKPDrr");
+        const char *name =
+            s.eltBytes == 4 ? (y ? "VMOVMSKPSYrr" : "VMOVMSKPSrr") : (y ? "VMOVMSKPDYrr" : "VMOVMSKPDrr");
         build(P, T.opcode(name), T.gpr32[temp]).addReg(s.reg);
         store(P, base, off, T.gpr64[temp]);
         return true;
@@ -183,7 +202,8 @@ uint32_t Inserter::narrow(const LiveRegUnits &live)
             continue;
         bool more = false;
         for (MCRegUnit unit : T.TRI->regunits(T.gpr64[r]))
-            more |= live.getBitVector().test(static_cast<unsigned>(unit)) && !is_contained(T.TRI->regunits(T.gpr8[r]), unit);
+            more |= live.getBitVector().test(static_cast<unsigned>(unit)) &&
+                !is_contained(T.TRI->regunits(T.gpr8[r]), unit);
         mask |= more ? 0 : 1u << r;
     }
     return mask;
@@ -200,7 +220,8 @@ uint32_t Inserter::liveVectors(const LiveRegUnits &live)
 }
 
 // The call of a hook; the stub reads the word behind it.  Afterwards the ring may be another one.
-std::string Inserter::hookText(unsigned frame, unsigned slot, uint32_t word, int cursor, const MCSymbol *back, uint32_t second)
+std::string Inserter::hookText(unsigned frame, unsigned slot, uint32_t word, int cursor, const MCSymbol *back,
+    uint32_t second)
 {
     std::string call;
     raw_string_ostream os(call);
@@ -231,8 +252,8 @@ void Inserter::turn(Segment &S, const Point &P, const LiveRegUnits &live)
     S.turnLabel = label(*F.MF, "t", S.id);
     const unsigned frame = frames.at(*P.MBB, P.at);
     const uint32_t bytes = narrow(live);
-    std::string call = hookText(frame, PEET_CONTROL_TURN, hookWord(live) | (bytes ? PEET_HOOK_NARROW : 0), S.cursor, S.turnLabel,
-        liveVectors(live) | bytes << 16);
+    std::string call = hookText(frame, PEET_CONTROL_TURN, hookWord(live) | (bytes ? PEET_HOOK_NARROW : 0), S.cursor,
+        S.turnLabel, liveVectors(live) | bytes << 16);
     if (!live.available(T.eflags)) {
         hook(P, call);
         return;
@@ -276,7 +297,8 @@ bool Inserter::top(Segment &S, const LiveRegUnits &live, std::string &why)
     std::vector<int> use(free.begin(), free.begin() + std::min<size_t>(want, free.size()));
     std::vector<int> pushed;
     for (int r = 15; r >= 0 && use.size() < want; r--)
-        if (r != RSP && !(held >> r & 1) && std::find(use.begin(), use.end(), r) == use.end() && !MRI.isReserved(T.gpr64[r])) {
+        if (r != RSP && !(held >> r & 1) && std::find(use.begin(), use.end(), r) == use.end() &&
+            !MRI.isReserved(T.gpr64[r])) {
             use.push_back(r);
             pushed.push_back(r);
         }
@@ -379,7 +401,8 @@ bool Inserter::mid(Segment &S, MachineInstr *at, const LiveRegUnits &live, std::
     if (use.size() < want && rspSlot)
         want = 2;
     for (int r = 15; r >= 0 && use.size() < want; r--)
-        if (r != RSP && !(held >> r & 1) && std::find(use.begin(), use.end(), r) == use.end() && !MRI.isReserved(T.gpr64[r])) {
+        if (r != RSP && !(held >> r & 1) && std::find(use.begin(), use.end(), r) == use.end() &&
+            !MRI.isReserved(T.gpr64[r])) {
             use.push_back(r);
             pushed.push_back(r);
         }
@@ -425,7 +448,8 @@ bool Inserter::run(std::string &why)
             for (const MachineOperand &MO : MI.operands())
                 wide = wide || isWide(MO);
     CallingConv::ID convention = F.MF->getFunction().getCallingConv();
-    wide = wide || (convention != CallingConv::C && convention != CallingConv::Fast); // others keep vectors for their callers
+    wide = wide ||
+        (convention != CallingConv::C && convention != CallingConv::Fast); // others keep vectors for their callers
     // Labels around original instructions come first, so that they hug them.
     unsigned nlabel = 0;
     for (Segment &S : F.segments) {
@@ -533,14 +557,17 @@ bool Inserter::run(std::string &why)
         if (S.clock >= 0) {
             Iter it = std::next(Iter(S.MIs.back()));
             Point P{S.MBB, it, S.MIs.back()->getDebugLoc()};
-            hook(P, hookText(frames.at(*P.MBB, P.at), PEET_CONTROL_CLOCK, (hookWord(L.after[S.MIs.back()]) & kept) | S.clock, S.kept ? S.cursor : NoGpr));
+            hook(P,
+                hookText(frames.at(*P.MBB, P.at), PEET_CONTROL_CLOCK,
+                    (hookWord(L.after[S.MIs.back()]) & kept) | S.clock, S.kept ? S.cursor : NoGpr));
         }
     abortTransactions();
     for (const Preload &p : preloads) {
         if (p.from == p.to)
             continue;
         Iter it = iter(F.layout[p.block], wayOut(F, p.block));
-        Point P{F.layout[p.block], it, it == F.layout[p.block]->end() ? DebugLoc() : F.layout[p.block]->findDebugLoc(it)};
+        Point P{
+            F.layout[p.block], it, it == F.layout[p.block]->end() ? DebugLoc() : F.layout[p.block]->findDebugLoc(it)};
         if (p.from >= 0)
             build(P, T.opcode("MOV64rr"), T.gpr64[p.to]).addReg(T.gpr64[p.from]);
         else

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// At granularity ref an instruction that reads memory, changes the value and writes it back without a lock becomes three: a load
-// into a free register, the operation on it, a store.  On a processor these are steps between which others act, and only what
-// is an instruction of its own can be a step here.  Called by pass.cpp before anything is planned.  Where no register is free, or
-// LLVM knows no such form, the instruction stays whole, and an exploration that executes it says so.
+// At granularity ref an instruction that reads memory, changes the value and writes it back without a lock becomes
+// three: a load into a free register, the operation on it, a store.  On a processor these are steps between which
+// others act, and only what is an instruction of its own can be a step here.  Called by pass.cpp before anything is
+// planned.  Where no register is free, or LLVM knows no such form, the instruction stays whole, and an exploration that
+// executes it says so.
 #include "pass.h"
 
 #include <peet/module.h>
@@ -46,15 +47,18 @@ bool isModify(Target &T, Accesses &A, const MachineInstr &MI)
     if (MI.isInlineAsm() || MI.isCall() || MI.isTerminator() || !MI.mayLoad() || !MI.mayStore())
         return false;
     const OpInfo &I = T.info(MI);
-    return I.klass != PEET_INSN_ATOMIC && I.memOp >= 0 && !I.noref && (A.isViewed(MI) || A.waits(MI)) && !usesHighByte(T, MI);
+    return I.klass != PEET_INSN_ATOMIC && I.memOp >= 0 && !I.noref && (A.isViewed(MI) || A.waits(MI)) &&
+        !usesHighByte(T, MI);
 }
 
-// LLVM's names say what belongs together: ADD32mi is ADD32ri with memory in place of the register that it reads and writes.
+// LLVM's names say what belongs together: ADD32mi is ADD32ri with memory in place of the register that it reads and
+// writes.
 unsigned registerForm(Target &T, const MachineInstr &MI, unsigned &bits)
 {
     StringRef name = T.TII->getName(MI.getOpcode());
     const size_t digits = name.find_first_of("0123456789"), end = name.find_first_not_of("0123456789", digits);
-    if (digits == StringRef::npos || end == StringRef::npos || name[end] != 'm' || name.slice(digits, end).getAsInteger(10, bits))
+    if (digits == StringRef::npos || end == StringRef::npos || name[end] != 'm' ||
+        name.slice(digits, end).getAsInteger(10, bits))
         return 0;
     if (name.starts_with("BT") && name.substr(end).starts_with("mr"))
         return 0; // of strings of bits: the register form is another operation
@@ -62,7 +66,8 @@ unsigned registerForm(Target &T, const MachineInstr &MI, unsigned &bits)
     if (!opcode)
         return 0;
     const MCInstrDesc &from = MI.getDesc(), &to = T.TII->get(opcode);
-    const bool same = to.getNumDefs() == 1 && from.getNumDefs() == 0 && to.getOperandConstraint(1, MCOI::TIED_TO) == 0 &&
+    const bool same = to.getNumDefs() == 1 && from.getNumDefs() == 0 &&
+        to.getOperandConstraint(1, MCOI::TIED_TO) == 0 &&
         to.getNumOperands() == from.getNumOperands() - X86Operands + 2 && !to.mayLoad() && !to.mayStore();
     return same && T.info(MI).memOp == 0 ? opcode : 0;
 }

@@ -60,12 +60,12 @@ Target::Target(MachineFunction &MF) : MF(MF)
         cache.intel.reset(TM.getTarget().createMCInstPrinter(TM.getTargetTriple(), 1, *TM.getMCAsmInfo(),
             *TM.getMCInstrInfo(), *TM.getMCRegisterInfo()));
     }
-    static const char *const names64[16] = {"RAX", "RCX", "RDX", "RBX", "RSP", "RBP", "RSI", "RDI",
-        "R8", "R9", "R10", "R11", "R12", "R13", "R14", "R15"};
-    static const char *const names32[16] = {"EAX", "ECX", "EDX", "EBX", "ESP", "EBP", "ESI", "EDI",
-        "R8D", "R9D", "R10D", "R11D", "R12D", "R13D", "R14D", "R15D"};
-    static const char *const names8[16] = {"AL", "CL", "DL", "BL", "SPL", "BPL", "SIL", "DIL",
-        "R8B", "R9B", "R10B", "R11B", "R12B", "R13B", "R14B", "R15B"};
+    static const char *const names64[16] = {
+        "RAX", "RCX", "RDX", "RBX", "RSP", "RBP", "RSI", "RDI", "R8", "R9", "R10", "R11", "R12", "R13", "R14", "R15"};
+    static const char *const names32[16] = {"EAX", "ECX", "EDX", "EBX", "ESP", "EBP", "ESI", "EDI", "R8D", "R9D",
+        "R10D", "R11D", "R12D", "R13D", "R14D", "R15D"};
+    static const char *const names8[16] = {"AL", "CL", "DL", "BL", "SPL", "BPL", "SIL", "DIL", "R8B", "R9B", "R10B",
+        "R11B", "R12B", "R13B", "R14B", "R15B"};
     StringMap<unsigned> regs;
     for (unsigned r = 1; r < TRI->getNumRegs(); r++)
         regs[TRI->getName(r)] = r;
@@ -163,11 +163,13 @@ static uint8_t classOf(StringRef n, StringRef m, const MCInstrDesc &D)
         return PEET_INSN_BRANCH;
     if (D.isBranch() || D.isCall())
         return PEET_INSN_JUMP;
-    if (n.ends_with("Locked") || starts(n, {"LOCK_", "LCMPXCHG", "LXADD", "CMPXCHG", "XCHG8rm", "XCHG16rm", "XCHG32rm", "XCHG64rm"}))
+    if (n.ends_with("Locked") ||
+        starts(n, {"LOCK_", "LCMPXCHG", "LXADD", "CMPXCHG", "XCHG8rm", "XCHG16rm", "XCHG32rm", "XCHG64rm"}))
         return PEET_INSN_ATOMIC;
     if (starts(n, {"MFENCE", "SFENCE", "LFENCE"}))
         return PEET_INSN_FENCE;
-    if (starts(n, {"REP_", "MOVSB", "MOVSW", "MOVSL", "MOVSQ", "STOS", "LODS", "SCAS", "CMPSB"}) && !starts(n, {"MOVSX"}))
+    if (starts(n, {"REP_", "MOVSB", "MOVSW", "MOVSL", "MOVSQ", "STOS", "LODS", "SCAS", "CMPSB"}) &&
+        !starts(n, {"MOVSX"}))
         return PEET_INSN_STRING;
     if (starts(n, {"NOOP", "ENDBR"}))
         return PEET_INSN_NOP;
@@ -234,7 +236,8 @@ void Target::describe(unsigned Opcode, OpInfo &I)
 
     unsigned nops = D.getNumOperands();
     for (unsigned i = 0; i + 5 <= nops; i++)
-        if (D.operands()[i].OperandType == MCOI::OPERAND_MEMORY && D.operands()[i + 4].OperandType == MCOI::OPERAND_MEMORY) {
+        if (D.operands()[i].OperandType == MCOI::OPERAND_MEMORY &&
+            D.operands()[i + 4].OperandType == MCOI::OPERAND_MEMORY) {
             I.memOp = i;
             break;
         }
@@ -269,9 +272,10 @@ void Target::describe(unsigned Opcode, OpInfo &I)
         I.implicit = I.memOp >= 0 ? Implicit::CallMem : Implicit::Call;
     else if (starts(n, {"TAILJMPm", "JMP64m", "JMP32m"}))
         I.implicit = Implicit::JmpMem;
-    else if (starts(n, {"XSAVE", "XRSTOR", "FXSAVE", "FXRSTOR", "MASKMOVDQU", "VMASKMOVDQU", "MMX_MASKMOV", "XLAT",
-                 "MOVDIR64B", "ENQCMD", "SCAS", "CMPSB", "CMPSW", "CMPSL", "CMPSQ", "INS", "OUTS", "TILELOAD",
-                 "TILESTORE", "LDTILECFG", "STTILECFG", "AESENC128KL", "AESENCWIDE", "ENTER"}) &&
+    else if (starts(n,
+                 {"XSAVE", "XRSTOR", "FXSAVE", "FXRSTOR", "MASKMOVDQU", "VMASKMOVDQU", "MMX_MASKMOV", "XLAT",
+                     "MOVDIR64B", "ENQCMD", "SCAS", "CMPSB", "CMPSW", "CMPSL", "CMPSQ", "INS", "OUTS", "TILELOAD",
+                     "TILESTORE", "LDTILECFG", "STTILECFG", "AESENC128KL", "AESENCWIDE", "ENTER"}) &&
         !starts(n, {"INSERT"}))
         I.opaque = true;
     if (I.implicit == Implicit::Movs || I.implicit == Implicit::Stos || I.implicit == Implicit::Lods) {
@@ -285,7 +289,8 @@ void Target::describe(unsigned Opcode, OpInfo &I)
     StringRef g = n;
     if ((g.consume_front("VPGATHER") || g.consume_front("VGATHER")) && (g.starts_with("D") || g.starts_with("Q")))
         I.gather = true;
-    else if ((g.consume_front("VPSCATTER") || g.consume_front("VSCATTER")) && (g.starts_with("D") || g.starts_with("Q")))
+    else if ((g.consume_front("VPSCATTER") || g.consume_front("VSCATTER")) &&
+        (g.starts_with("D") || g.starts_with("Q")))
         I.scatter = true;
     if (I.gather || I.scatter) {
         I.indexBytes = g[0] == 'D' ? 4 : 8;
@@ -342,7 +347,8 @@ unsigned Target::memSize(const MachineInstr &MI, OpInfo &I)
     return I.memSize;
 }
 
-bool Target::refs(const MachineInstr &MI, const Accesses &A, SmallVectorImpl<MemRef> &out, bool &opaque, std::string &why)
+bool Target::refs(const MachineInstr &MI, const Accesses &A, SmallVectorImpl<MemRef> &out, bool &opaque,
+    std::string &why)
 {
     opaque = false;
     if (MI.isInlineAsm()) {
@@ -404,11 +410,14 @@ bool Target::refs(const MachineInstr &MI, const Accesses &A, SmallVectorImpl<Mem
 
     if (I.memOp < 0) {
         if ((D.mayLoad() || D.mayStore()) && !MI.memoperands_empty() && !D.isPseudo() && !D.isBarrier() &&
-            !starts(name, {"MFENCE", "LFENCE", "SFENCE", "PAUSE", "INT", "UD", "TRAP", "SYSCALL", "RD", "WR", "XGETBV", "EMMS"})) {
+            !starts(name,
+                {"MFENCE", "LFENCE", "SFENCE", "PAUSE", "INT", "UD", "TRAP", "SYSCALL", "RD", "WR", "XGETBV",
+                    "EMMS"})) {
             why = "instruction " + name.str() + " references memory in a way that is not understood";
             return false;
         }
-        if ((D.mayLoad() || D.mayStore()) && starts(name, {"MOV64ao", "MOV32ao", "MOV16ao", "MOV8ao", "MOV64o", "MOV32o", "MOV16o", "MOV8o"})) {
+        if ((D.mayLoad() || D.mayStore()) &&
+            starts(name, {"MOV64ao", "MOV32ao", "MOV16ao", "MOV8ao", "MOV64o", "MOV32o", "MOV16o", "MOV8o"})) {
             why = "instruction " + name.str() + " (absolute 64-bit offset) is not supported";
             return false;
         }

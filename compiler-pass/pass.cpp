@@ -49,10 +49,13 @@ Options Options::get()
 namespace {
 
 class Recorder : public MachineFunctionPass {
-public:
+  public:
     static char ID;
     Recorder() : MachineFunctionPass(ID) {}
-    StringRef getPassName() const override { return "peet recording"; }
+    StringRef getPassName() const override
+    {
+        return "peet recording";
+    }
     bool runOnMachineFunction(MachineFunction &MF) override;
 };
 char Recorder::ID = 0;

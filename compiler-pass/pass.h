@@ -2,7 +2,8 @@
 // What the parts of the recording pass share: the target's names resolved once per function, the
 // description of memory references, and the plan of a function (its blocks, slots and forms).  Called
 // by: pass.cpp only.  operands.cpp says what an instruction references, accesses.cpp what waits for its turn,
-// derive.cpp decides what must be recorded, cursor.cpp where the cursor is, insert.cpp writes the recording code, emit.cpp the schema.
+// derive.cpp decides what must be recorded, cursor.cpp where the cursor is, insert.cpp writes the recording code,
+// emit.cpp the schema.
 #ifndef PEET_PASS_H
 #define PEET_PASS_H
 
@@ -43,8 +44,7 @@ enum { RSP = 4, RBP = 5, SrcFS = 16, SrcSlot = 32, NoGpr = -1, RipGpr = -2 };
 enum class Linear : uint8_t { None, Copy, Imm64, Imm32, Zero, AddImm, SubImm, Inc, Dec, AddReg, SubReg, Lea, Shl };
 
 // References that no memory operand spells out.
-enum class Implicit : uint8_t { None, Push, Pop, PushMem, PopMem, Call, CallMem, Ret, Leave, JmpMem,
-                                Movs, Stos, Lods };
+enum class Implicit : uint8_t { None, Push, Pop, PushMem, PopMem, Call, CallMem, Ret, Leave, JmpMem, Movs, Stos, Lods };
 
 enum class Shape : uint8_t { Plain, Range, Conditional, Lanes };
 
@@ -61,7 +61,7 @@ struct MemRef {
     // Lanes and Conditional
     llvm::MCRegister vecIndex, mask;
     unsigned lanes = 0, indexBytes = 0;
-    bool kmask = false;       // mask is k1..k7, else the sign bits of a vector
+    bool kmask = false; // mask is k1..k7, else the sign bits of a vector
     unsigned vecIndexBytes = 0, maskVecBytes = 0, maskEltBytes = 0;
 };
 
@@ -83,13 +83,22 @@ class Accesses;
 
 // The target seen by names: built once per function, opcode facts cached per module.
 class Target {
-public:
+  public:
     Target(llvm::MachineFunction &MF);
     const OpInfo &info(const llvm::MachineInstr &MI);
     // The references of MI in program order; false and a reason if it cannot be handled.
-    bool refs(const llvm::MachineInstr &MI, const Accesses &A, llvm::SmallVectorImpl<MemRef> &out, bool &opaque, std::string &why);
-    int gpr(llvm::MCRegister R) const { auto I = gprOf.find(R); return I == gprOf.end() ? NoGpr : I->second.first; }
-    int gprBits(llvm::MCRegister R) const { auto I = gprOf.find(R); return I == gprOf.end() ? 0 : I->second.second; }
+    bool refs(const llvm::MachineInstr &MI, const Accesses &A, llvm::SmallVectorImpl<MemRef> &out, bool &opaque,
+        std::string &why);
+    int gpr(llvm::MCRegister R) const
+    {
+        auto I = gprOf.find(R);
+        return I == gprOf.end() ? NoGpr : I->second.first;
+    }
+    int gprBits(llvm::MCRegister R) const
+    {
+        auto I = gprOf.find(R);
+        return I == gprOf.end() ? 0 : I->second.second;
+    }
     int peetReg(llvm::MCRegister R) const; // enum peet_reg
     unsigned opcode(const char *name) const;
     llvm::MCRegister reg(llvm::StringRef name) const;
@@ -103,7 +112,7 @@ public:
     llvm::SmallVector<llvm::MCRegister, 40> vectors; // zmm0..31, then mask registers
     bool avx512bw = false;
 
-private:
+  private:
     void describe(unsigned Opcode, OpInfo &I);
     unsigned memSize(const llvm::MachineInstr &MI, OpInfo &I);
     llvm::DenseMap<unsigned, std::pair<int, int>> gprOf;
@@ -112,7 +121,7 @@ private:
 
 // What must happen in simulated-time order, asked once per function.
 class Accesses {
-public:
+  public:
     Accesses(Target &T, llvm::MachineFunction &MF);
     // Must MI wait for its turn?
     bool waits(const llvm::MachineInstr &MI);
@@ -130,7 +139,7 @@ public:
     // Puts hooks behind clocks and markers in assembly text.  Returns the bytes that it added.
     unsigned rewriteAsm(llvm::MachineInstr &MI);
 
-private:
+  private:
     bool isPrivateStack(const llvm::MachineMemOperand &MMO);
     bool isSettled(const llvm::MachineMemOperand &MMO);
     bool asmWaits(const llvm::MachineInstr &MI) const;
@@ -147,9 +156,24 @@ struct Form {
     bool known = false;
     int64_t c = 0;
     llvm::SmallVector<std::pair<int, int32_t>, 3> terms; // (source, multiplier)
-    static Form constant(int64_t c) { Form f; f.known = true; f.c = c; return f; }
-    static Form source(int s) { Form f; f.known = true; f.terms.push_back({s, 1}); return f; }
-    bool isSource(int s) const { return known && c == 0 && terms.size() == 1 && terms[0].first == s && terms[0].second == 1; }
+    static Form constant(int64_t c)
+    {
+        Form f;
+        f.known = true;
+        f.c = c;
+        return f;
+    }
+    static Form source(int s)
+    {
+        Form f;
+        f.known = true;
+        f.terms.push_back({s, 1});
+        return f;
+    }
+    bool isSource(int s) const
+    {
+        return known && c == 0 && terms.size() == 1 && terms[0].first == s && terms[0].second == 1;
+    }
 };
 Form add(const Form &a, const Form &b, int32_t mult, int64_t c);
 
@@ -158,10 +182,10 @@ struct Slot {
     SlotKind kind = SlotKind::Gpr;
     int gpr = NoGpr;
     llvm::MCRegister reg;
-    unsigned bytes = 8;  // of a vector store
+    unsigned bytes = 8; // of a vector store
     unsigned eltBytes = 0;
-    unsigned word = 0;   // index of its first slot word
-    bool top = false;    // at the block's top, else before `at` (nullptr: end of the MBB)
+    unsigned word = 0; // index of its first slot word
+    bool top = false;  // at the block's top, else before `at` (nullptr: end of the MBB)
     llvm::MachineInstr *at = nullptr;
 };
 
@@ -181,8 +205,8 @@ struct InsnPlan {
 };
 
 struct Segment {
-    unsigned id = 0;        // index in the function
-    unsigned mbb = 0;       // index in layout
+    unsigned id = 0;  // index in the function
+    unsigned mbb = 0; // index in layout
     llvm::MachineBasicBlock *MBB = nullptr;
     llvm::SmallVector<llvm::MachineInstr *, 8> MIs; // real instructions
     bool sync = false, entry = false, check = false, recorded = true, opaque = false;
@@ -196,15 +220,15 @@ struct Segment {
     bool turn = false;
     int mark = -1, clock = -1;
     llvm::MCSymbol *turnLabel = nullptr; // where the wait returns to
-    int tailOf = -1;        // unrecorded tail: executed unless the next record is takenSegment
+    int tailOf = -1;                     // unrecorded tail: executed unless the next record is takenSegment
     int takenSegment = -1;
-    int cursor = NoGpr;     // register that holds the cursor at its record; NoGpr: it is to be loaded
-    int after = NoGpr;      // register that holds the cursor behind its record
-    bool kept = false;      // one register holds it all through a loop
+    int cursor = NoGpr; // register that holds the cursor at its record; NoGpr: it is to be loaded
+    int after = NoGpr;  // register that holds the cursor behind its record
+    bool kept = false;  // one register holds it all through a loop
     llvm::MachineInstr *insertBefore = nullptr; // top of the recording code; nullptr: end of the MBB
     llvm::MCSymbol *label = nullptr;
     uint32_t kin = 0, kout = 0, uin = 0, uout = 0; // registers known / needed, bit per GPR
-    uint32_t hoist = 0;     // registers recorded at its end for the loop that follows
+    uint32_t hoist = 0;                            // registers recorded at its end for the loop that follows
     std::vector<Slot> slots;
     unsigned slotWords = 0;
     std::vector<InsnPlan> insns;
@@ -235,15 +259,20 @@ bool plan(Target &T, Function &F, const Options &O, llvm::MachineInstr *&culprit
 // What is live where code goes (insert.cpp); before anything is inserted.
 struct Liveness {
     llvm::DenseMap<const llvm::MachineInstr *, llvm::LiveRegUnits> before, after;
-    std::vector<llvm::LiveRegUnits> atEnd; // by layout index
+    std::vector<llvm::LiveRegUnits> atEnd;               // by layout index
     llvm::DenseMap<unsigned, llvm::LiveRegUnits> behind; // silent segments: when the loop is left
     const llvm::LiveRegUnits &at(const Segment &S) const
     {
-        return S.silent ? behind.find(S.id)->second : S.insertBefore ? before.find(S.insertBefore)->second : atEnd[S.mbb];
+        return S.silent      ? behind.find(S.id)->second
+            : S.insertBefore ? before.find(S.insertBefore)->second
+                             : atEnd[S.mbb];
     }
 };
 // The cursor gets into a register before that block's first jump.
-struct Preload { unsigned block; int to, from; }; // from: a register that holds it by then; NoGpr: it is to be loaded
+struct Preload {
+    unsigned block;
+    int to, from;
+}; // from: a register that holds it by then; NoGpr: it is to be loaded
 // cursor.cpp: says of each segment which registers hold the cursor.
 std::vector<Preload> placeCursors(Target &T, Function &F, const Liveness &L);
 // Registers that hold nothing, the best first.
@@ -261,22 +290,27 @@ void view(Target &T, Function &F);
 llvm::MCSymbol *label(llvm::MachineFunction &MF, const char *what, unsigned n);
 void appendAsm(llvm::MachineFunction &MF, llvm::MachineBasicBlock &MBB, const std::string &text);
 
-// How the caller's frame is found at each place of a function as the compiler made it (frames.cpp).  To be made before anything is inserted.
+// How the caller's frame is found at each place of a function as the compiler made it (frames.cpp).  To be made before
+// anything is inserted.
 class Frames {
-public:
+  public:
     explicit Frames(const llvm::MachineFunction &MF);
     // The state before this place.
     unsigned at(const llvm::MachineBasicBlock &MBB, llvm::MachineBasicBlock::const_iterator it) const;
-    // Directives for code behind the function's end that is entered in that state, the stack pointer so much further down.
+    // Directives for code behind the function's end that is entered in that state, the stack pointer so much further
+    // down.
     std::string become(unsigned state, int down = 0);
     // Code that runs below the red zone: what it has pushed, in bytes, goes when the stack pointer comes back.
     std::string below(unsigned state, const std::string &code, int pushed = 0) const;
     // Directives behind the text of an instruction that moves the stack pointer down by that many bytes (up: negative).
     std::string moved(unsigned state, int bytes) const;
     // What was said last is as the function's own last state again.
-    std::string settle() { return become(end); }
+    std::string settle()
+    {
+        return become(end);
+    }
 
-private:
+  private:
     struct State {
         unsigned reg = 7; // in DWARF's numbers: the stack pointer
         int64_t offset = 8;

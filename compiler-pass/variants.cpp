@@ -24,8 +24,8 @@ namespace peet {
 
 bool ignoredRegister(StringRef n)
 {
-    static const char *const names[] = {"RIP", "EIP", "IP", "SSP", "MXCSR", "DF", "FPCW", "CS", "DS", "ES", "FS", "GS", "SS",
-        "FS_BASE", "GS_BASE"};
+    static const char *const names[] = {
+        "RIP", "EIP", "IP", "SSP", "MXCSR", "DF", "FPCW", "CS", "DS", "ES", "FS", "GS", "SS", "FS_BASE", "GS_BASE"};
     return std::any_of(std::begin(names), std::end(names), [&](const char *x) { return n == x; });
 }
 
@@ -106,7 +106,8 @@ unsigned Processors::shortForm(unsigned opcode) const
     if (name.ends_with("8ri") || name.ends_with("8mi"))
         return opcode; // its other form is none of 64-bit code
     for (auto [wide, narrow] : {std::pair("i32", "i8"), std::pair("ri", "ri8"), std::pair("mi", "mi8")})
-        if (unsigned o = sibling(opcode, wide, narrow); o != opcode && instructions->get(o).getNumOperands() == instructions->get(opcode).getNumOperands())
+        if (unsigned o = sibling(opcode, wide, narrow);
+            o != opcode && instructions->get(o).getNumOperands() == instructions->get(opcode).getNumOperands())
             return o;
     return opcode;
 }
@@ -114,17 +115,20 @@ unsigned Processors::shortForm(unsigned opcode) const
 unsigned Processors::oneForm(unsigned opcode) const
 {
     for (auto [by, one] : {std::pair("ri", "r1"), std::pair("mi", "m1")})
-        if (unsigned o = sibling(opcode, by, one); o != opcode && !instructions->get(o).isPseudo() && instructions->get(o).getNumOperands() + 1 == instructions->get(opcode).getNumOperands())
+        if (unsigned o = sibling(opcode, by, one); o != opcode && !instructions->get(o).isPseudo() &&
+            instructions->get(o).getNumOperands() + 1 == instructions->get(opcode).getNumOperands())
             return o;
     return opcode;
 }
 
 unsigned Processors::accumulatorForm(unsigned opcode) const
 {
-    for (auto [any, own] : {std::pair("MOVSX16rr8", "CBW"), std::pair("MOVSX32rr16", "CWDE"), std::pair("MOVSX64rr32", "CDQE")})
+    for (auto [any, own] :
+        {std::pair("MOVSX16rr8", "CBW"), std::pair("MOVSX32rr16", "CWDE"), std::pair("MOVSX64rr32", "CDQE")})
         if (instructions->getName(opcode) == any)
             return opcodes.lookup(own);
-    for (auto [any, own] : {std::pair("8ri", "8i8"), std::pair("16ri", "16i16"), std::pair("32ri", "32i32"), std::pair("64ri32", "64i32")})
+    for (auto [any, own] :
+        {std::pair("8ri", "8i8"), std::pair("16ri", "16i16"), std::pair("32ri", "32i32"), std::pair("64ri32", "64i32")})
         if (unsigned o = sibling(opcode, any, own); o != opcode)
             return o;
     return opcode;
@@ -146,7 +150,10 @@ unsigned Processors::plainForm(unsigned opcode) const
     StringRef name = instructions->getName(opcode), rest = name;
     std::string plain;
     if (rest.consume_front("TAILJMP"))
-        plain = rest.ends_with("_CC") ? "JCC_1" : rest.starts_with("d") ? "JMP_1" : rest.starts_with("m") ? "JMP64m" : "JMP64r";
+        plain = rest.ends_with("_CC") ? "JCC_1"
+            : rest.starts_with("d")   ? "JMP_1"
+            : rest.starts_with("m")   ? "JMP64m"
+                                      : "JMP64r";
     else if (rest.consume_front("LOCK_") || rest.consume_front("ACQUIRE_") || rest.consume_front("RELEASE_"))
         plain = rest.str();
     else if (name.starts_with("LXADD") || name.starts_with("LCMPXCHG"))
@@ -157,7 +164,9 @@ unsigned Processors::plainForm(unsigned opcode) const
     } else
         plain = name.str() + "_Int";
     auto at = opcodes.find(plain);
-    if (at == opcodes.end() || (name.data() == rest.data() && instructions->get(at->second).getNumOperands() != instructions->get(opcode).getNumOperands()))
+    if (at == opcodes.end() ||
+        (name.data() == rest.data() &&
+            instructions->get(at->second).getNumOperands() != instructions->get(opcode).getNumOperands()))
         return opcode;
     return at->second;
 }
@@ -174,10 +183,12 @@ unsigned Processors::prefixedForm(unsigned opcode) const
 // The operands of lea's address are of no declared type.
 int Processors::firstMemory(const MCInstrDesc &D) const
 {
-    if (D.getNumOperands() == 6 && !D.mayLoad() && !D.mayStore() && instructions->getName(D.getOpcode()).starts_with("LEA"))
+    if (D.getNumOperands() == 6 && !D.mayLoad() && !D.mayStore() &&
+        instructions->getName(D.getOpcode()).starts_with("LEA"))
         return 1;
     for (unsigned i = 0; i + 5 <= D.getNumOperands(); i++)
-        if (D.operands()[i].OperandType == MCOI::OPERAND_MEMORY && D.operands()[i + 4].OperandType == MCOI::OPERAND_MEMORY)
+        if (D.operands()[i].OperandType == MCOI::OPERAND_MEMORY &&
+            D.operands()[i + 4].OperandType == MCOI::OPERAND_MEMORY)
             return i;
     return -1;
 }
@@ -210,9 +221,10 @@ MCInst Processors::sample(unsigned opcode, unsigned variant) const
             unsigned v = address ? variant : 1u | VariantIndex;
             switch (i - memory) {
             case 0:
-                I.addOperand(MCOperand::createReg((v & VariantBase) == 0 ? MCRegister() : (v & VariantBase) == 1 ? RAX
-                        : (v & VariantBase) == 2                                          ? RBP
-                                                                                          : RIP));
+                I.addOperand(MCOperand::createReg((v & VariantBase) == 0 ? MCRegister()
+                        : (v & VariantBase) == 1                         ? RAX
+                        : (v & VariantBase) == 2                         ? RBP
+                                                                         : RIP));
                 break;
             case 1:
                 I.addOperand(MCOperand::createImm(1 << (v >> VariantScaleShift & 3)));
@@ -222,7 +234,8 @@ MCInst Processors::sample(unsigned opcode, unsigned variant) const
                 break;
             case 3:
                 if ((v >> VariantDispShift & 3) == 2)
-                    I.addOperand(MCOperand::createExpr(MCSymbolRefExpr::create(context->getOrCreateSymbol("peet"), *context)));
+                    I.addOperand(MCOperand::createExpr(MCSymbolRefExpr::create(context->getOrCreateSymbol("peet"),
+                        *context)));
                 else
                     I.addOperand(MCOperand::createImm(v >> VariantDispShift & 3 ? 64 : 0));
                 break;
@@ -265,7 +278,8 @@ bool Processors::differs(unsigned opcode, unsigned a, unsigned b) const
     for (const Model &m : models) {
         APInt ma, mb;
         unsigned id = m.subtarget->getSchedModel().getProcessorID();
-        if (schedClass(m, x) != schedClass(m, y) || analysis->isZeroIdiom(x, ma, id) != analysis->isZeroIdiom(y, mb, id) ||
+        if (schedClass(m, x) != schedClass(m, y) ||
+            analysis->isZeroIdiom(x, ma, id) != analysis->isZeroIdiom(y, mb, id) ||
             analysis->isDependencyBreaking(x, ma, id) != analysis->isDependencyBreaking(y, mb, id) ||
             analysis->isOptimizableRegisterMove(x, id) != analysis->isOptimizableRegisterMove(y, id))
             return true;
@@ -340,7 +354,10 @@ unsigned variantOf(const MachineInstr &MI)
             return r.isValid() ? StringRef(P->registers->getName(r.asMCReg())) : StringRef();
         };
         StringRef base = MI.getOperand(at).isReg() ? reg(0) : StringRef("frame");
-        v = base.empty() ? 0 : base == "RBP" || base == "EBP" || base == "R13" || base == "R13D" ? 2 : base == "RIP" || base == "EIP" ? 3 : 1;
+        v = base.empty()                                                        ? 0
+            : base == "RBP" || base == "EBP" || base == "R13" || base == "R13D" ? 2
+            : base == "RIP" || base == "EIP"                                    ? 3
+                                                                                : 1;
         if (!reg(2).empty())
             v |= VariantIndex;
         for (unsigned s = MI.getOperand(at + 1).getImm(), log = 0; s > 1; s >>= 1)
@@ -351,7 +368,8 @@ unsigned variantOf(const MachineInstr &MI)
     }
     if (M.prefix && !MI.getMF()->getFunction().hasOptSize())
         for (const MachineOperand &MO : MI.operands())
-            if (MO.isReg() && MO.isDef() && MO.isDead() && StringRef(P->registers->getName(MO.getReg().asMCReg())) == "EFLAGS")
+            if (MO.isReg() && MO.isDef() && MO.isDead() &&
+                StringRef(P->registers->getName(MO.getReg().asMCReg())) == "EFLAGS")
                 return 1;
     if (M.same && MI.getNumOperands() >= 3 && MI.getOperand(1).isReg() && MI.getOperand(2).isReg() &&
         MI.getOperand(1).getReg() == MI.getOperand(2).getReg())
@@ -362,7 +380,8 @@ unsigned variantOf(const MachineInstr &MI)
         bool extends = last.isReg(); // the accumulator's lower half
         if (extends && !isAccumulator(P->registers->getName(last.getReg().asMCReg())))
             return v;
-        if (M.accumulator && !narrow && MI.getOperand(0).isReg() && isAccumulator(P->registers->getName(MI.getOperand(0).getReg().asMCReg())))
+        if (M.accumulator && !narrow && MI.getOperand(0).isReg() &&
+            isAccumulator(P->registers->getName(MI.getOperand(0).getReg().asMCReg())))
             v |= VariantAccumulator;
         if (P->shortForm(MI.getOpcode()) != MI.getOpcode() && !narrow)
             v |= M.wide ? VariantWide : M.imm ? 2u : 0; // a number like any other

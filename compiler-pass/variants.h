@@ -23,18 +23,18 @@ namespace peet {
 // it; and whether the sources are one register.  0 where it does not matter.
 enum : unsigned {
     VariantSame = 0x100,
-    VariantBase = 0x3,        // 0 none, 1 a register, 2 rbp or r13, 3 rip
+    VariantBase = 0x3, // 0 none, 1 a register, 2 rbp or r13, 3 rip
     VariantIndex = 0x4,
-    VariantScaleShift = 3,    // log2 of the scale, two bits
-    VariantDispShift = 5,     // 0 none, 1 a number, 2 a symbol
+    VariantScaleShift = 3, // log2 of the scale, two bits
+    VariantDispShift = 5,  // 0 none, 1 a number, 2 a symbol
     VariantImm = 0xff,
-    VariantWide = 0x200,      // the immediate does not fit into a byte, for which there is an encoding of its own
+    VariantWide = 0x200,        // the immediate does not fit into a byte, for which there is an encoding of its own
     VariantAccumulator = 0x400, // al, ax, eax or rax, with an encoding of its own for other immediates
 };
 
 // x86-64's machine code layer: what is the same for all processors, and one subtarget for each model.
 class Processors {
-public:
+  public:
     static Processors *get(std::string &why); // made on first use; nullptr and a reason
     const llvm::Target *target;
     std::unique_ptr<llvm::MCRegisterInfo> registers;
@@ -49,20 +49,24 @@ public:
     std::unique_ptr<llvm::MCContext> context;
     std::unique_ptr<llvm::MCAsmInfo> assembly;
 
-    // The encodings that the assembler prefers: of an immediate of one byte, of a shift by one; the opcode itself if there
-    // are none.  LLVM has them as opcodes of their own, with costs of their own, chosen behind our pass.
+    // The encodings that the assembler prefers: of an immediate of one byte, of a shift by one; the opcode itself if
+    // there are none.  LLVM has them as opcodes of their own, with costs of their own, chosen behind our pass.
     unsigned shortForm(unsigned opcode) const;
     unsigned oneForm(unsigned opcode) const;
     unsigned accumulatorForm(unsigned opcode) const;
-    unsigned compareForm(unsigned opcode, unsigned imm) const; // a comparison of vectors by number that has a name: equal, greater
-    unsigned plainForm(unsigned opcode) const; // what a disassembler has for tail calls, locked instructions, scalars in vectors
-    // What a scan for bits is, with the prefix that it gets where its flags do not matter, to processors that know it: tzcnt.
+    unsigned compareForm(unsigned opcode,
+        unsigned imm) const; // a comparison of vectors by number that has a name: equal, greater
+    unsigned plainForm(unsigned opcode)
+        const; // what a disassembler has for tail calls, locked instructions, scalars in vectors
+    // What a scan for bits is, with the prefix that it gets where its flags do not matter, to processors that know it:
+    // tzcnt.
     unsigned prefixedForm(unsigned opcode) const;
     // An instruction of that opcode and variant, operands made up, as the assembler encodes it.
     llvm::MCInst sample(unsigned opcode, unsigned variant) const;
     // All that may matter of an opcode: the variants that differ for some model.
     struct Matter {
-        bool done = false, address = false, imm = false, same = false, wide = false, accumulator = false, prefix = false;
+        bool done = false, address = false, imm = false, same = false, wide = false, accumulator = false,
+             prefix = false;
     };
     const Matter &matter(unsigned opcode);
     // The scheduling class of an instruction once its variants are resolved; 0: none.
@@ -73,11 +77,12 @@ public:
     bool computesAddress(const llvm::MCInstrDesc &D) const;
     int firstMemory(const llvm::MCInstrDesc &D) const; // operand; -1 none
 
-private:
+  private:
     Processors() = default;
     bool differs(unsigned opcode, unsigned a, unsigned b) const;
     llvm::MCRegister named(const char *name) const;
-    unsigned sibling(unsigned opcode, llvm::StringRef end, llvm::StringRef otherEnd) const; // the opcode itself if there is none
+    unsigned sibling(unsigned opcode, llvm::StringRef end,
+        llvm::StringRef otherEnd) const; // the opcode itself if there is none
     std::vector<Matter> matters;
     llvm::StringMap<unsigned> opcodes;
 };

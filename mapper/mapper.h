@@ -21,9 +21,9 @@
  *
  * SYNCHRONISATION.  Requests (module.h) take effect in the order of the clocks of their hardware contexts, ties by
  * index.  A context that must wait leaves its hardware context; when its wait is over it becomes ready, and
- * SYNC_GRANT is the first thing that it does.  At equal times deadlines come first, then what becomes ready, then hardware
- * contexts.  A context that only polls or spins gives way after spin_quantum_cycles under each policy.  When no
- * context can go on, or every one only spins, the run ends with PEET_EDEADLOCK.
+ * SYNC_GRANT is the first thing that it does.  At equal times deadlines come first, then what becomes ready, then
+ * hardware contexts.  A context that only polls or spins gives way after spin_quantum_cycles under each policy.  When
+ * no context can go on, or every one only spins, the run ends with PEET_EDEADLOCK.
  */
 #ifndef PEET_MAPPER_H
 #define PEET_MAPPER_H
@@ -61,13 +61,15 @@ struct peet_source_ops {
     void (*retire)(void *self, uint32_t context);
     /** spawn_iterations() - a new context that runs iterations of `carrier`'s doall: it calls the loop body's
      *  trampoline with (fn, arg); NULL: spawn() is called with the body itself */
-    int (*spawn_iterations)(void *self, uint32_t context, uint32_t carrier, uint64_t fn, uint64_t arg, struct peet_error *error);
+    int (*spawn_iterations)(void *self, uint32_t context, uint32_t carrier, uint64_t fn, uint64_t arg,
+        struct peet_error *error);
     /** blocks() - next blocks of a context, as many as can be had before anything else; may be NULL.
      *  They are the mapper's to number and live until the next call for this context.
      *  Returns: how many, 0: next() must be asked */
     unsigned (*blocks)(void *self, uint32_t context, struct peet_block_event **out_events);
     /** spawn_thread() - a thread that calls fn(arg, 0) on a stack of its own, or on the one given; NULL: spawn() */
-    int (*spawn_thread)(void *self, uint32_t context, const struct peet_source_thread *thread, struct peet_error *error);
+    int (*spawn_thread)(void *self, uint32_t context, const struct peet_source_thread *thread,
+        struct peet_error *error);
     /** synthetic() - a block of enum peet_synthetic (decode.h); may be NULL: lock models then make no traffic */
     const struct peet_block *(*synthetic)(void *self, unsigned what);
     /** state() - a hash of what a suspended context has on its stack; may be NULL */
@@ -78,14 +80,17 @@ struct peet_source_ops {
     /** io_wait() - the same for several: @events[i] becomes what is ready of it.  Returns: how many are ready, or
      *  -1 if a signal for the subject came in between; may be NULL */
     int (*io_wait)(void *self, unsigned n, const int *descriptors, unsigned *events, int64_t wait_ns);
-    /** outside() - can somebody outside, a child process, still wake a context by a signal or change its memory?  May be NULL */
+    /** outside() - can somebody outside, a child process, still wake a context by a signal or change its memory?  May
+     * be NULL */
     int (*outside)(void *self);
     /** block_of_turn() - the block that begins with the access (or fence) before which a context waits; may be NULL */
     const struct peet_block *(*block_of_turn)(void *self, uint64_t runtime_pc);
     /** words() - is there something to decode?  Lets the context run if not; may be NULL, as the next two */
     int (*words)(void *self, uint32_t context);
-    /** direct() - blocks that the machine leaves to peet (direct.h), from these words.  Returns: 0, or 1 if there were some */
-    int (*direct)(void *self, uint32_t context, struct peet_direct_run *run, peet_decode_sink *sink, peet_decode_shown *shown, void *arg);
+    /** direct() - blocks that the machine leaves to peet (direct.h), from these words.  Returns: 0, or 1 if there were
+     * some */
+    int (*direct)(void *self, uint32_t context, struct peet_direct_run *run, peet_decode_sink *sink,
+        peet_decode_shown *shown, void *arg);
     /** undo() - back to where the context's last run of direct() was marked (peet_decode_undo()) */
     void (*undo)(void *self, uint32_t context, peet_decode_undone *fn, void *arg);
     /** executed() - which, since the last call */
@@ -106,15 +111,18 @@ struct peet_datamap;
 struct peet_remap;
 
 /** A function that takes `factor` of its time. */
-struct peet_map_scaled { const char *function; double factor; };
+struct peet_map_scaled {
+    const char *function;
+    double factor;
+};
 
 struct peet_map_config {
     uint32_t cores;
     enum peet_policy policy;
-    uint64_t quantum_cycles;      /* round robin: a context is preempted after so long if others wait */
-    uint64_t switch_cycles;       /* cost of running another software context than before */
-    enum peet_schedule schedule;  /* of loops with PEET_SCHEDULE_DEFAULT */
-    uint64_t chunk;               /* of those, unless they say one; 0: the schedule's own */
+    uint64_t quantum_cycles;     /* round robin: a context is preempted after so long if others wait */
+    uint64_t switch_cycles;      /* cost of running another software context than before */
+    enum peet_schedule schedule; /* of loops with PEET_SCHEDULE_DEFAULT */
+    uint64_t chunk;              /* of those, unless they say one; 0: the schedule's own */
     uint64_t seed;
     enum peet_winner winner;
     enum peet_lock_model lock_model;
@@ -123,25 +131,26 @@ struct peet_map_config {
     uint64_t syscall_cycles;      /* cost of a system call, */
     double io_cycles_per_byte;    /* ... and of each byte that it moves */
     uint64_t frequency_hz;        /* of the simulated clock; 0: 1e9 */
-    /** report() - the subject did something that it must not; may be NULL.  @source: the context's number in the source */
+    /** report() - the subject did something that it must not; may be NULL.  @source: the context's number in the source
+     */
     void (*report)(void *arg, uint32_t source, const char *text);
     /** note() - a module says something to the user; may be NULL */
     void (*note)(const char *text);
     /** name_of() - what the subject calls an address, "table+8".  Returns: 1, or 0 if it has no name; may be NULL */
     int (*name_of)(void *arg, uint64_t address, char *out_name, size_t bytes);
     void *report_arg;
-    uint8_t roi_only;             /* modules see blocks inside regions of interest only */
-    uint8_t memory_reports;       /* an observer will want to hear of the machine's memory system, */
-    uint8_t memory_fills;         /* and all who do know PEET_MEMORY_FILL */
-    uint8_t replayed;             /* the source has no memory of the subject's: nothing is to be written there */
-    struct peet_datamap *data;    /* the subject's data structures (datamap.h); NULL: nobody asks for them */
-    uint8_t perfect;              /* some of them shall have single-cycle memory */
-    struct peet_remap *remap;     /* another layout of them (remap.h), or NULL */
-    const char *output_dir;       /* borrowed; may be NULL */
-    const char *costs_path;       /* table of instruction costs; borrowed; NULL: the one that came with this peet */
-    uint64_t *progress;           /* {cycles, instructions, events, live contexts}, or NULL */
+    uint8_t roi_only;          /* modules see blocks inside regions of interest only */
+    uint8_t memory_reports;    /* an observer will want to hear of the machine's memory system, */
+    uint8_t memory_fills;      /* and all who do know PEET_MEMORY_FILL */
+    uint8_t replayed;          /* the source has no memory of the subject's: nothing is to be written there */
+    struct peet_datamap *data; /* the subject's data structures (datamap.h); NULL: nobody asks for them */
+    uint8_t perfect;           /* some of them shall have single-cycle memory */
+    struct peet_remap *remap;  /* another layout of them (remap.h), or NULL */
+    const char *output_dir;    /* borrowed; may be NULL */
+    const char *costs_path;    /* table of instruction costs; borrowed; NULL: the one that came with this peet */
+    uint64_t *progress;        /* {cycles, instructions, events, live contexts}, or NULL */
     /* What is supposed (engine/suppose.c); borrowed. */
-    const char *const *free;      /* nfree locks and barriers for which waits take no time: names, "locks", "barriers" */
+    const char *const *free; /* nfree locks and barriers for which waits take no time: names, "locks", "barriers" */
     size_t nfree;
     const struct peet_map_scaled *scaled;
     size_t nscaled;
@@ -150,8 +159,8 @@ struct peet_map_config {
 struct peet_map;
 
 /** peet_map_new() - @config is copied, @ops and @source are borrowed */
-int peet_map_new(const struct peet_map_config *config, const struct peet_source_ops *ops, void *source, struct peet_map **out_map,
-    struct peet_error *error);
+int peet_map_new(const struct peet_map_config *config, const struct peet_source_ops *ops, void *source,
+    struct peet_map **out_map, struct peet_error *error);
 void peet_map_free(struct peet_map *map);
 
 /**
@@ -159,32 +168,35 @@ void peet_map_free(struct peet_map *map);
  * The machine comes first: it says how many hardware contexts there are.
  * @module, @values: borrowed until peet_map_free(), @values from peet_modhost_values()
  */
-int peet_map_set_machine(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error);
-int peet_map_add_observer(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error);
+int peet_map_set_machine(struct peet_map *map, const struct peet_module *module, const union peet_value *values,
+    struct peet_error *error);
+int peet_map_add_observer(struct peet_map *map, const struct peet_module *module, const union peet_value *values,
+    struct peet_error *error);
 
-/** peet_map_set_picker(), _judge() - this observer's pick_context(), pick_winner() decide, and not the machine's or the policy
+/** peet_map_set_picker(), _judge() - this observer's pick_context(), pick_winner() decide, and not the machine's or the
+ * policy
  *  @observer: in the order in which they were added; it has the function */
 void peet_map_set_picker(struct peet_map *map, unsigned observer);
 void peet_map_set_judge(struct peet_map *map, unsigned observer);
 
 /**
  * peet_map_add_follower() - a machine that watches the run and does not steer it; after the machine
- * It gets what observers get: each block when the machine has taken it.  It has clocks of its own: a block begins when the
- * machine began it, or when the follower has done what it was given before on that hardware context, if that is later.  Who
- * runs what, and what waits, the machine alone says.  A follower's memory reports go to nobody.  It has the machine's seed: a
- * follower that is the machine again has the machine's results.
- * Returns: 0; PEET_EINVALID if it has, or the machine has, a main loop, if it needs abstract events, or if their hardware
- * contexts differ
+ * It gets what observers get: each block when the machine has taken it.  It has clocks of its own: a block begins when
+ * the machine began it, or when the follower has done what it was given before on that hardware context, if that is
+ * later.  Who runs what, and what waits, the machine alone says.  A follower's memory reports go to nobody.  It has the
+ * machine's seed: a follower that is the machine again has the machine's results. Returns: 0; PEET_EINVALID if it has,
+ * or the machine has, a main loop, if it needs abstract events, or if their hardware contexts differ
  */
-int peet_map_add_follower(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error);
+int peet_map_add_follower(struct peet_map *map, const struct peet_module *module, const union peet_value *values,
+    struct peet_error *error);
 
 /** Views of the subject's memory, as the runtime has them (runtime/domain.h); view 0 is main memory. */
 struct peet_map_views {
     int (*read)(void *arg, unsigned view, uint64_t address, void *bytes, size_t n);
     int (*perform)(void *arg, uint64_t to, uint64_t address, const void *bytes, size_t n);
     void (*stored)(void *arg, unsigned view, uint64_t address, size_t n);
-    int (*shared)(void *arg, uint64_t address);     /* may views differ there? */
-    int (*concurrent)(void *arg);                   /* is more than one context alive? */
+    int (*shared)(void *arg, uint64_t address); /* may views differ there? */
+    int (*concurrent)(void *arg);               /* is more than one context alive? */
     size_t (*commit)(void *arg, unsigned view, uint64_t to);
     void (*refresh)(void *arg, unsigned view);
     void *arg;
@@ -193,18 +205,20 @@ struct peet_map_views {
 struct peet_consistency;
 
 /**
- * peet_map_set_consistency() - a consistency model, or (module NULL) only what an exploration wants to know; after the observers
+ * peet_map_set_consistency() - a consistency model, or (module NULL) only what an exploration wants to know; after the
+ * observers
  * @world: borrowed
  */
 int peet_map_set_consistency(struct peet_map *map, const struct peet_module *module, const struct peet_consistency *ops,
-    const union peet_value *values, const struct peet_map_views *world, int sync_only, int exploring, struct peet_error *error);
+    const union peet_value *values, const struct peet_map_views *world, int sync_only, int exploring,
+    struct peet_error *error);
 /** peet_map_alone() - only one context is left: all that is pending is performed */
 void peet_map_alone(struct peet_map *map);
 int peet_map_consistency_stats(struct peet_map *map, json_t *root);
 
 /**
- * peet_map_not_met() - was there anything of the name of supposition @i (those of `scaled` first, then those of `free`)?
- * Returns: 0 there was; 1 there was not; -1 there is no such supposition
+ * peet_map_not_met() - was there anything of the name of supposition @i (those of `scaled` first, then those of
+ * `free`)? Returns: 0 there was; 1 there was not; -1 there is no such supposition
  */
 int peet_map_not_met(const struct peet_map *map, size_t i, const char **out_option, const char **out_name);
 
@@ -238,8 +252,8 @@ int peet_map_go_on(struct peet_map *map, struct peet_error *error);
 int peet_map_error(const struct peet_map *map, struct peet_error *error);
 
 /**
- * peet_map_conclude() - after a run that a module has ended: the books are closed, and those modules that can be called get their finish()
- * May be called again if it was left in the middle.
+ * peet_map_conclude() - after a run that a module has ended: the books are closed, and those modules that can be called
+ * get their finish() May be called again if it was left in the middle.
  */
 void peet_map_conclude(struct peet_map *map);
 
@@ -247,7 +261,8 @@ void peet_map_conclude(struct peet_map *map);
 const struct peet_module *peet_map_module(const struct peet_map *map, unsigned i);
 /** peet_map_module_ending() - the one whose finish() or stats() is being called; @out_stats: which; NULL: none's */
 const struct peet_module *peet_map_module_ending(const struct peet_map *map, int *out_stats);
-/** peet_map_module_broke() - it has failed and must not be called any more; @why is copied, the run ends with PEET_EMODULE */
+/** peet_map_module_broke() - it has failed and must not be called any more; @why is copied, the run ends with
+ * PEET_EMODULE */
 void peet_map_module_broke(struct peet_map *map, const struct peet_module *module, const char *why);
 /** peet_map_module_error() - why module @i gives no results; NULL: it does */
 const char *peet_map_module_error(const struct peet_map *map, unsigned i);
@@ -310,8 +325,8 @@ uint64_t peet_map_executed(struct peet_map *map, const struct peet_block *block)
 /** peet_map_number() - the number under which modules know a source's context at present */
 uint32_t peet_map_number(const struct peet_map *map, uint32_t source);
 
-/** peet_map_stats() - add .time .totals .hw .contexts and an object per module to @root; that of a module that has failed says why, as
- *  .failed: peet_map_module_error() */
+/** peet_map_stats() - add .time .totals .hw .contexts and an object per module to @root; that of a module that has
+ * failed says why, as .failed: peet_map_module_error() */
 int peet_map_stats(struct peet_map *map, json_t *root, struct peet_error *error);
 
 #endif

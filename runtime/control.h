@@ -17,16 +17,17 @@ struct peet__control {
     void *stub;              /* peet__stub_plain or peet__stub_full */
     uint64_t *scratch_begin; /* where the plain stub puts the cursor back to */
     uint64_t *scratch_limit;
-    void *turn;              /* peet__stub_none or peet__stub_turn, and so on: see peet__control_hooks() */
+    void *turn; /* peet__stub_none or peet__stub_turn, and so on: see peet__control_hooks() */
     void *clock;
     void *mark;
-    uint32_t concurrent;     /* accesses wait for their turn */
-    uint32_t viewed;         /* of domain_outside.c: see peet/raw.h */
+    uint32_t concurrent; /* accesses wait for their turn */
+    uint32_t viewed;     /* of domain_outside.c: see peet/raw.h */
     uint64_t view_offset, view_back;
     void *outside;
     uint32_t away;
     void *back;
-    uint64_t first_thread;   /* plain run: thread pointer of the thread that this page is for, others get a copy; 0: no thread does */
+    /* plain run: thread pointer of the thread that this page is for, others get a copy; 0: no thread does */
+    uint64_t first_thread;
 };
 
 #define PEET__CONTROL_SCRATCH_BEGIN 24
@@ -48,7 +49,8 @@ _Static_assert(offsetof(struct peet__control, back) == PEET_CONTROL_RETURN, "con
 _Static_assert(offsetof(struct peet__control, first_thread) == PEET__CONTROL_FIRST_THREAD, "used by stub.S");
 _Static_assert(offsetof(struct peet__control, scratch_begin) == PEET__CONTROL_SCRATCH_BEGIN, "used by stub.S");
 
-/** The control page of the process; in a plain run that of its first thread.  Volatile: signal handlers and compiled code change it. */
+/** The control page of the process; in a plain run that of its first thread.  Volatile: signal handlers and compiled
+ * code change it. */
 #define peet__ctl ((volatile struct peet__control *)PEET_CONTROL_ADDRESS)
 
 /* The scratch ring of a plain run: small enough to stay in the cache; the room behind its limit is
@@ -62,7 +64,8 @@ _Static_assert(offsetof(struct peet__control, scratch_begin) == PEET__CONTROL_SC
 void peet__stub_plain(void);
 void peet__stub_full(void);
 
-/** In a plain run, each thread but the first will have a control page and a ring of its own.  Called by the first thread. */
+/** In a plain run, each thread but the first will have a control page and a ring of its own.  Called by the first
+ * thread. */
 void peet__ring_each_thread(void);
 
 /* Hooks, called likewise: the plain run's does nothing, the others call the functions of arch/x86_64/hooks.c. */

@@ -39,15 +39,15 @@ struct peet_ctx {
     const ucontext_t *fault;  /* where it crashed, else NULL */
     void (*fn)(uint64_t, uint64_t);
     uint64_t a, b;
-    uint64_t result; /* of the pending peet_rt_event() */
-    uint64_t fs;        /* its thread pointer; the main context has the host thread's */
-    uint64_t stack_top; /* below thread-local storage */
-    uint64_t guard_bytes; /* as a thread asked for */
+    uint64_t result;                  /* of the pending peet_rt_event() */
+    uint64_t fs;                      /* its thread pointer; the main context has the host thread's */
+    uint64_t stack_top;               /* below thread-local storage */
+    uint64_t guard_bytes;             /* as a thread asked for */
     struct peet_ctx *next, *previous; /* all there are but the main one */
     struct peet_ctx *pending;         /* threads that wait for THREAD_CREATE to be performed */
-    int saved_errno; /* of the main context, which shares it with the host */
-    int why;   /* enum peet_yield of the last suspension */
-    int state; /* enum peet__ctx_state */
+    int saved_errno;                  /* of the main context, which shares it with the host */
+    int why;                          /* enum peet_yield of the last suspension */
+    int state;                        /* enum peet__ctx_state */
     uint32_t number;
     int mark_depth;   /* marked doall loops around us; see threadlib/doall.c */
     int in_iteration; /* this context runs iterations of a function-form doall */
@@ -58,30 +58,30 @@ struct peet_ctx {
     uint64_t waits;   /* signals that it waits for (sigwait.c) */
     uint64_t handled; /* how many handlers have run */
     struct peet__waiting_signal *signals; /* sent to it and not taken, oldest first */
-    stack_t *alternative; /* its own stack for handlers, or NULL */
-    uint8_t between;  /* ... and is between two of them: no place for a signal handler */
-    uint8_t held;     /* by the host */
-    uint8_t named;    /* by the subject: it may still ask about the thread (thread.c) */
-    uint8_t asks;     /* type of the event that it has asked for and not come back from, 0: none */
-    uint8_t whole;    /* it has yielded where no other may run: it goes on at once */
-    uint8_t domain;   /* view of memory (domain.h) */
-    uint8_t leaving;  /* ... and is about to run code that sees main memory alone, */
-    uint8_t away;     /* ... or does so, and what that calls back sees main memory, too, */
-    uint64_t outside_sp; /* ... as long as its stack is deeper than this; 0: no */
+    stack_t *alternative;                 /* its own stack for handlers, or NULL */
+    uint8_t between;                      /* ... and is between two of them: no place for a signal handler */
+    uint8_t held;                         /* by the host */
+    uint8_t named;                        /* by the subject: it may still ask about the thread (thread.c) */
+    uint8_t asks;                         /* type of the event that it has asked for and not come back from, 0: none */
+    uint8_t whole;                        /* it has yielded where no other may run: it goes on at once */
+    uint8_t domain;                       /* view of memory (domain.h) */
+    uint8_t leaving;                      /* ... and is about to run code that sees main memory alone, */
+    uint8_t away;                         /* ... or does so, and what that calls back sees main memory, too, */
+    uint64_t outside_sp;                  /* ... as long as its stack is deeper than this; 0: no */
     struct peet__stack stack;
 };
 
 /** State of the process.  One host thread runs both worlds. */
 struct peet__rt {
-    int simulated;        /* under `peet run`, from start-up to the end */
-    int in_subject;       /* which world is running */
-    int capturing;        /* constructors of shared objects, before the host is there */
-    volatile int busy;    /* inside a part of the runtime that a signal handler may not enter */
-    volatile int signals; /* the running context shall look for signals */
-    volatile uint64_t pending; /* signals to the process that have come and wait in the runtime */
+    int simulated;                               /* under `peet run`, from start-up to the end */
+    int in_subject;                              /* which world is running */
+    int capturing;                               /* constructors of shared objects, before the host is there */
+    volatile int busy;                           /* inside a part of the runtime that a signal handler may not enter */
+    volatile int signals;                        /* the running context shall look for signals */
+    volatile uint64_t pending;                   /* signals to the process that have come and wait in the runtime */
     uint64_t kernel_mask, all_block, some_block; /* sigmask.c: the kernel's; what all contexts block, and some */
-    const stack_t *alternative; /* the kernel's stack for handlers, NULL: ours */
-    int mixed;            /* contexts block different signals, or have stacks of their own for handlers */
+    const stack_t *alternative;                  /* the kernel's stack for handlers, NULL: ours */
+    int mixed; /* contexts block different signals, or have stacks of their own for handlers */
     int note_allocations;
     int use_ucontext;
     int *errno_place;         /* this thread's errno */
@@ -95,8 +95,8 @@ struct peet__rt {
     struct peet_ctx main_ctx;
     struct peet_ctx *exit_ctx; /* the context that has recorded PROGRAM_EXIT */
     int exit_status;
-    int exit_flushes; /* it came by exit(), which flushes stdio */
-    volatile int sample_due;       /* the next context that is resumed sets the timer (unseen.c) */
+    int exit_flushes;               /* it came by exit(), which flushes stdio */
+    volatile int sample_due;        /* the next context that is resumed sets the timer (unseen.c) */
     volatile unsigned long resumes; /* how often a context was resumed */
     struct peet_host_hooks hooks;
 };
@@ -104,7 +104,8 @@ extern struct peet__rt peet__rt;
 
 /* ------------------------------------------------------------------------------- foreign/world.c */
 
-/** The thread is in the subject's world, as far as code that peetcc has not compiled goes: 1; only while that is recorded. */
+/** The thread is in the subject's world, as far as code that peetcc has not compiled goes: 1; only while that is
+ * recorded. */
 extern _Thread_local volatile uint64_t peet__foreign_world;
 /** It is. */
 extern int peet__foreign_on;
@@ -283,7 +284,8 @@ static inline int peet__is_subject(void)
 
 /**
  * Subject world: a short visit to the host's, for calls of the C library that allocate for the host.  Between begin
- * and end nothing of the subject runs, and the allocator finds the host thread's caches.  In the host's world: no effect.
+ * and end nothing of the subject runs, and the allocator finds the host thread's caches.  In the host's world: no
+ * effect.
  */
 struct peet__visit {
     uint64_t fs;
@@ -292,7 +294,8 @@ struct peet__visit {
 };
 static inline struct peet__visit peet__visit_begin(void)
 {
-    struct peet__visit visit = {peet__fs_base_now(), peet__rt.in_subject, peet__rt.errno_place ? *peet__rt.errno_place : 0, peet__foreign_world};
+    struct peet__visit visit = {peet__fs_base_now(), peet__rt.in_subject,
+        peet__rt.errno_place ? *peet__rt.errno_place : 0, peet__foreign_world};
     peet__rt.busy++;
     peet__rt.in_subject = 0;
     if (visit.fs != peet__rt.thread)

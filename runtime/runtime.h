@@ -87,9 +87,12 @@ struct peet_ctx *peet_ctx_main(void);
 
 /** What a new context gets; all 0: a worker's. */
 struct peet_ctx_options {
-    uint64_t stack_address; /* lowest byte of memory that the subject has set aside, 0: a guarded stack of the runtime's */
-    uint64_t stack_bytes;   /* 0: the default (PEET_CTX_WORKER_BYTES, of a thread PEET_CTX_THREAD_BYTES); reserved, not committed */
-    int thread;             /* a thread of the subject: if a is a thread pointer of peet_rt_thread_new(), this is its context */
+    /* lowest byte of memory that the subject has set aside, 0: a guarded stack of the runtime's */
+    uint64_t stack_address;
+    /* 0: the default (PEET_CTX_WORKER_BYTES, of a thread PEET_CTX_THREAD_BYTES); reserved, not committed */
+    uint64_t stack_bytes;
+    /* a thread of the subject: if a is a thread pointer of peet_rt_thread_new(), this is its context */
+    int thread;
 };
 #define PEET_CTX_WORKER_BYTES (1ul << 20)
 #define PEET_CTX_THREAD_BYTES (8ul << 20)
@@ -100,7 +103,8 @@ struct peet_ctx_options {
  * @options: NULL: a worker
  * Returns: 0 or a peet_err; PEET_EUNSUPPORTED if the C library offers no thread-local storage for it (reported)
  */
-int peet_ctx_new(void (*fn)(uint64_t a, uint64_t b), uint64_t a, uint64_t b, const struct peet_ctx_options *options, struct peet_ctx **out_ctx);
+int peet_ctx_new(void (*fn)(uint64_t a, uint64_t b), uint64_t a, uint64_t b, const struct peet_ctx_options *options,
+    struct peet_ctx **out_ctx);
 
 /** peet_ctx_restart() - give a context that is DONE another call; cheaper than new/free.  Its thread-local storage is
  *  as fresh as a new one's: a worker keeps it from iteration to iteration of one loop, not from loop to loop.
@@ -115,7 +119,8 @@ void peet_ctx_free(struct peet_ctx *ctx);
  * @result: what the pending peet_rt_event() returns
  * @out_end: one past the last word that it wrote
  */
-enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, uint64_t *limit, uint64_t result, uint64_t **out_end);
+enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, uint64_t *limit, uint64_t result,
+    uint64_t **out_end);
 
 /** peet_ctx_goes_on() - behind a yield that is FULL: 1: the context must be resumed before any other */
 int peet_ctx_goes_on(const struct peet_ctx *ctx);
@@ -136,28 +141,29 @@ void peet_ctx_registers(const struct peet_ctx *ctx, uint64_t out[8]);
  * subject; what it wants to say has gone to the result folder and the result pipe.
  */
 struct peet_host_hooks {
-    /** The subject received a fatal signal in context ctx: write results up to now.  On the crash stack.  @pc: 0: somebody outside has ended it */
+    /** The subject received a fatal signal in context ctx: write results up to now.  On the crash stack.  @pc: 0:
+     * somebody outside has ended it */
     void (*crashed)(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t address, const char *why);
-    /** The host has failed: a fault or abort() in its world, or (@hangs) a signal that is to end the run waits, and for seconds no context
-     *  has been resumed.  @uc: the interrupted ucontext_t.  In a signal handler, which it may leave by siglongjmp(); if it returns,
-     *  what would have happened without it happens. */
+    /** The host has failed: a fault or abort() in its world, or (@hangs) a signal that is to end the run waits, and for
+     * seconds no context has been resumed.  @uc: the interrupted ucontext_t.  In a signal handler, which it may leave
+     * by siglongjmp(); if it returns, what would have happened without it happens. */
     void (*failed)(int signal, uint64_t address, void *uc, int hangs);
 };
 __attribute__((visibility("default"))) int peet_host_main(struct peet_host_hooks *out_hooks);
 
 /**
- * peet_rt_keep_interrupts() - from now on SIGINT, SIGTERM and SIGHUP that would end the process are only noted while the host is at work,
- *   however many come; @on 0: as ever again, and what was noted is forgotten
- * peet_rt_interrupted() - Returns: the signal noted, 0: none
+ * peet_rt_keep_interrupts() - from now on SIGINT, SIGTERM and SIGHUP that would end the process are only noted while
+ * the host is at work, however many come; @on 0: as ever again, and what was noted is forgotten peet_rt_interrupted() -
+ * Returns: the signal noted, 0: none
  */
 void peet_rt_keep_interrupts(int on);
 int peet_rt_interrupted(void);
 
 /**
  * peet_rt_samples_begin() - from now on a timer notes where the subject is (unseen.c)
- * peet_rt_samples_take() - the places (addresses of code) that were noted since, each given out once.  Returns: how many
- * peet_rt_samples_pause() - no more until the next context is resumed: the host is about to wait for the world outside
- * PEET_RT_SAMPLE_SIGNAL - what the timer sends
+ * peet_rt_samples_take() - the places (addresses of code) that were noted since, each given out once.  Returns: how
+ * many peet_rt_samples_pause() - no more until the next context is resumed: the host is about to wait for the world
+ * outside PEET_RT_SAMPLE_SIGNAL - what the timer sends
  */
 #define PEET_RT_SAMPLE_SIGNAL 27 /* SIGPROF */
 void peet_rt_samples_begin(void);
@@ -169,8 +175,8 @@ unsigned peet_rt_samples_take(uint64_t *out_places, unsigned room);
 uint64_t *peet_rt_crash_end(void);
 typedef int peet_host_main_fn(struct peet_host_hooks *out_hooks);
 
-/** Whether the subject's allocations are noted (ALLOC, FREE).  Off at first, but for constructors of shared objects, which
- *  run before there is a host. */
+/** Whether the subject's allocations are noted (ALLOC, FREE).  Off at first, but for constructors of shared objects,
+ * which run before there is a host. */
 void peet_rt_note_allocations(int on);
 
 /** What kind of memory a note is about. */
@@ -179,9 +185,9 @@ enum peet_rt_memory { PEET_RT_HEAP, PEET_RT_MAPPING, PEET_RT_BREAK };
 /**
  * peet_rt_notes() - notes that contexts have made since peet_rt_notes_clear(), in order
  * Each: [the place in the ring before which it belongs] [PEET_RAW_ABSTRACT header] [arguments]
- *   ALLOC  address bytes caller kind moved_from inner path...   (kind: enum peet_rt_memory; path: return addresses, innermost
- *          first; inner: one on the way there, in a library's templates, or 0)
- *   FREE   address caller kind bytes                      (bytes 0: all of a heap block; MOVED: its ALLOC follows)
+ *   ALLOC  address bytes caller kind moved_from inner path...   (kind: enum peet_rt_memory; path: return addresses,
+ * innermost first; inner: one on the way there, in a library's templates, or 0) FREE   address caller kind bytes (bytes
+ * 0: all of a heap block; MOVED: its ALLOC follows)
  */
 const uint64_t *peet_rt_notes(size_t *out_words);
 void peet_rt_notes_clear(void);
@@ -189,9 +195,9 @@ void peet_rt_notes_clear(void);
 
 /**
  * The host's walk up a context's stack, on that stack: from the frame whose return address is `caller` outwards to the
- * program's own code, of which `depth` frames are written, and to path[PEET_RT_PATH_MAX] one before them that is compiled with
- * the program, if there is one.  @path NULL: is the code at `caller` the program's own?
- * Returns: how many; 0: none found
+ * program's own code, of which `depth` frames are written, and to path[PEET_RT_PATH_MAX] one before them that is
+ * compiled with the program, if there is one.  @path NULL: is the code at `caller` the program's own? Returns: how
+ * many; 0: none found
  */
 #define PEET_RT_PATH_MAX 32
 typedef unsigned peet_rt_walker(uint64_t caller, uint64_t *path, unsigned depth);
@@ -199,11 +205,21 @@ typedef unsigned peet_rt_walker(uint64_t caller, uint64_t *path, unsigned depth)
 void peet_rt_set_walker(peet_rt_walker *walker, unsigned depth);
 
 /**
- * The progress page, shared with `peet run` (PEET_PROGRESS_FD): words.  DONE and ALL, where it is known how much there is: executions,
- * turns of a trace; ALL 0: unknown.  TERMINAL: the device that the progress line is shown on (st_rdev), 0: none.  LINE: who wrote there last.
+ * The progress page, shared with `peet run` (PEET_PROGRESS_FD): words.  DONE and ALL, where it is known how much there
+ * is: executions, turns of a trace; ALL 0: unknown.  TERMINAL: the device that the progress line is shown on (st_rdev),
+ * 0: none.  LINE: who wrote there last.
  */
-enum peet_rt_progress { PEET_PROGRESS_CYCLES, PEET_PROGRESS_INSTRUCTIONS, PEET_PROGRESS_EVENTS, PEET_PROGRESS_CONTEXTS, PEET_PROGRESS_DONE,
-    PEET_PROGRESS_ALL, PEET_PROGRESS_TERMINAL, PEET_PROGRESS_LINE, PEET_PROGRESS_BYTES = 4096 };
+enum peet_rt_progress {
+    PEET_PROGRESS_CYCLES,
+    PEET_PROGRESS_INSTRUCTIONS,
+    PEET_PROGRESS_EVENTS,
+    PEET_PROGRESS_CONTEXTS,
+    PEET_PROGRESS_DONE,
+    PEET_PROGRESS_ALL,
+    PEET_PROGRESS_TERMINAL,
+    PEET_PROGRESS_LINE,
+    PEET_PROGRESS_BYTES = 4096
+};
 enum { PEET_LINE_NONE, PEET_LINE_SHOWN, PEET_LINE_SUBJECT };
 
 /** What the subject has executed in its own place, if that was its end; else NULL. */

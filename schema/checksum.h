@@ -3,8 +3,9 @@
  * The checksum of a function's schema record (format.h): made twice, and read in schema/reader.c.
  *
  * The compiler pass knows the payload, not yet the lengths and places that assembler and linker fill in; it leaves the
- * checksum of the payload.  peetcc replaces it after linking by the checksum of the whole record.  A reader accepts either,
- * so that a program that something other than peetcc has linked can still be read, with what the pass could vouch for.
+ * checksum of the payload.  peetcc replaces it after linking by the checksum of the whole record.  A reader accepts
+ * either, so that a program that something other than peetcc has linked can still be read, with what the pass could
+ * vouch for.
  *
  * The function is XXH64 (Yann Collet), which LLVM has, too.
  */

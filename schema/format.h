@@ -39,8 +39,8 @@
 #define PEET_FORMAT_HEADER_BYTES 44
 #define PEET_FORMAT_HEADER_BYTES_3 36 /* until version 3 */
 #define PEET_FORMAT_TABLES_AT 28      /* nlengths and noffsets */
-#define PEET_FORMAT_PADDING 31        /* zero bytes that a linker may leave before a record; an erased record is longer */
-#define PEET_FORMAT_SUM_AT 36         /* the checksum, since version 4 */
+#define PEET_FORMAT_PADDING 31 /* zero bytes that a linker may leave before a record; an erased record is longer */
+#define PEET_FORMAT_SUM_AT 36  /* the checksum, since version 4 */
 
 /* segment flags */
 #define PEET_FORMAT_SYNC 1

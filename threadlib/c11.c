@@ -113,7 +113,8 @@ PUBLIC int mtx_trylock(mtx_t *m)
 
 PUBLIC int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict until)
 {
-    return peet__simulating() ? result_of(pthread_mutex_timedlock(MUTEX(m), until)) : PEET__REAL(mtx_timedlock)(m, until);
+    return peet__simulating() ? result_of(pthread_mutex_timedlock(MUTEX(m), until))
+                              : PEET__REAL(mtx_timedlock)(m, until);
 }
 
 PUBLIC int mtx_unlock(mtx_t *m)

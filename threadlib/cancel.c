@@ -6,8 +6,8 @@
  * (__pthread_register_cancel) are entered by longjmp when the unwinder reaches their frame, and send it
  * on with __pthread_unwind_next().
  *
- * A check in compiled code stands where unwind tables do not say how its frame looks: from there the innermost handler of C is
- * entered without unwinding the frames in between.
+ * A check in compiled code stands where unwind tables do not say how its frame looks: from there the innermost handler
+ * of C is entered without unwinding the frames in between.
  *
  * Deferred cancellation is acted on at cancellation points.  Asynchronous cancellation is acted on at the
  * thread's next event, or at its next check in compiled code, whichever comes first.
@@ -77,8 +77,9 @@ static _Unwind_Reason_Code stop(int version, _Unwind_Action actions, _Unwind_Exc
 /* catch (...) without rethrow: as glibc. */
 static void not_rethrown(_Unwind_Reason_Code reason, struct _Unwind_Exception *exception)
 {
-    peet__report("exception not rethrown: a catch (...) swallowed the unwinding of pthread_exit() or of a cancellation; "
-                 "it must end in throw;");
+    peet__report(
+        "exception not rethrown: a catch (...) swallowed the unwinding of pthread_exit() or of a cancellation; "
+        "it must end in throw;");
     abort();
 }
 

@@ -2,8 +2,8 @@
 /*
  * Doacross loops (peet/doall.h): POST and WAIT between iterations.  Under simulation both are events, and
  * what has been posted is the mapper's to know.  In a plain run the iterations come one after the other and the
- * object itself remembers; only a program with threads of its own can then have to wait.  What a loop is, and who runs its
- * iterations, is doall.c's.
+ * object itself remembers; only a program with threads of its own can then have to wait.  What a loop is, and who runs
+ * its iterations, is doall.c's.
  */
 #include <peet/doall.h>
 #include <peet/module.h>
@@ -80,9 +80,10 @@ static void plain_wait(struct peet_doacross *d, long i)
 {
     while (!is_posted(d, i)) {
         if (__libc_single_threaded) {
-            peet__report("doacross: WAIT for iteration %ld, which has not been posted (all before %ld have): iterations run "
-                         "one after the other here, so nobody will post it; an iteration may wait only for "
-                         "earlier ones, and these must post before they end",
+            peet__report(
+                "doacross: WAIT for iteration %ld, which has not been posted (all before %ld have): iterations run "
+                "one after the other here, so nobody will post it; an iteration may wait only for "
+                "earlier ones, and these must post before they end",
                 i, d->posted);
             abort();
         }
@@ -94,7 +95,8 @@ static void plain_reset(struct peet_doacross *d)
 {
     struct early *table = d->others, *one, *more;
 
-    HASH_ITER(hh, table, one, more) {
+    HASH_ITER(hh, table, one, more)
+    {
         HASH_DEL(table, one);
         free(one);
     }
@@ -150,8 +152,9 @@ PUBLIC void peet_doacross_wait(struct peet_doacross *d, long i)
 static struct peet_doacross *around(const char *what, long i)
 {
     if (!innermost) {
-        peet__report("%s(%ld) outside a doacross loop: it belongs into the body of peet_doacross_loop(), into a PEET_DOACROSS "
-                     "statement, or between PEET_FORK_DOACROSS and PEET_JOIN_DOACROSS",
+        peet__report(
+            "%s(%ld) outside a doacross loop: it belongs into the body of peet_doacross_loop(), into a PEET_DOACROSS "
+            "statement, or between PEET_FORK_DOACROSS and PEET_JOIN_DOACROSS",
             what, i);
         abort();
     }
@@ -186,8 +189,8 @@ static void step(long i, void *arg)
     innermost = outer;
 }
 
-PUBLIC void peet_doacross_loop(
-    long lo, long hi, enum peet_doall_schedule schedule, long chunk, void (*body)(long i, void *arg), void *arg)
+PUBLIC void peet_doacross_loop(long lo, long hi, enum peet_doall_schedule schedule, long chunk,
+    void (*body)(long i, void *arg), void *arg)
 {
     struct across loop = {.body = body, .arg = arg};
 

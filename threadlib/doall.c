@@ -9,8 +9,8 @@
 #include "internal.h"
 #include "worker.h"
 
-PUBLIC void peet_doall(
-    long lo, long hi, enum peet_doall_schedule schedule, long chunk, void (*body)(long i, void *arg), void *arg)
+PUBLIC void peet_doall(long lo, long hi, enum peet_doall_schedule schedule, long chunk, void (*body)(long i, void *arg),
+    void *arg)
 {
     if (peet_rt_simulated() && peet__rt.current->mark_depth == 0) {
         uint64_t args[] = {(uint64_t)lo, (uint64_t)hi, schedule, (uint64_t)chunk, (uint64_t)body, (uint64_t)arg};

@@ -113,7 +113,7 @@ static uint64_t deadline(int op, const struct timespec *wants)
     if ((op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET)
         return peet_rt_cycles_until(clock, wants);
     unsigned __int128 cycles = ((unsigned __int128)wants->tv_sec * 1000000000u + (uint64_t)wants->tv_nsec) *
-                               peet_rt_frequency_hz() / 1000000000u;
+        peet_rt_frequency_hz() / 1000000000u;
     cycles += peet_rt_now();
     return cycles < PEET_NEVER ? (uint64_t)cycles : PEET_NEVER;
 }

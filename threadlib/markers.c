@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gem5's functions that mark a region of interest.  Compiled code notes their calls itself
- * (compiler-pass/accesses.cpp); here they only exist, and do nothing: the library that defines them elsewhere consists of
- * instructions that no processor has.  A program's own definitions come first.
+ * (compiler-pass/accesses.cpp); here they only exist, and do nothing: the library that defines them elsewhere consists
+ * of instructions that no processor has.  A program's own definitions come first.
  */
 #include <stdint.h>
 

@@ -84,8 +84,8 @@ PUBLIC int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, 
     return wait_until(cond, mutex, peet_rt_cycles_until(clock_of(cond), until));
 }
 
-PUBLIC int pthread_cond_clockwait(
-    pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock, const struct timespec *until)
+PUBLIC int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
+    const struct timespec *until)
 {
     if (!peet__simulating())
         return PEET__REAL(pthread_cond_clockwait)(cond, mutex, clock, until);

@@ -2,8 +2,8 @@
 /*
  * Mutexes and spin locks.  The C library's own init and attribute functions write the kind into the
  * object, so that objects with static initialisers look the same; owners, counts and waiters are the
- * mapper's, but for robust mutexes (robust.c).  No priority has any effect here, so inheriting one changes nothing, and of
- * priority ceilings only the check is left.
+ * mapper's, but for robust mutexes (robust.c).  No priority has any effect here, so inheriting one changes nothing, and
+ * of priority ceilings only the check is left.
  */
 #include "thread.h"
 
@@ -11,9 +11,9 @@
 #include <sched.h>
 #include <peet/module.h>
 
-#define KIND_PROTECT 0x40 /* glibc's bits of __data.__kind */
+#define KIND_PROTECT 0x40    /* glibc's bits of __data.__kind */
 #define KIND_TRY_CHECKS 0x70 /* robust, inheriting, protecting */
-#define CEILING_SHIFT 19 /* of __data.__lock, as glibc keeps it */
+#define CEILING_SHIFT 19     /* of __data.__lock, as glibc keeps it */
 #define KIND_TYPE 3
 
 int peet__mutex_kind(const pthread_mutex_t *m)
@@ -35,7 +35,7 @@ int peet__mutex_kind(const pthread_mutex_t *m)
 static int too_high(const pthread_mutex_t *m)
 {
     return (m->__data.__kind & KIND_PROTECT) &&
-           peet__thread_self()->priority > (int)((unsigned)m->__data.__lock >> CEILING_SHIFT);
+        peet__thread_self()->priority > (int)((unsigned)m->__data.__lock >> CEILING_SHIFT);
 }
 
 PUBLIC int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attr)
@@ -166,7 +166,8 @@ PUBLIC int pthread_mutex_consistent(pthread_mutex_t *m)
     return peet__robust(m) ? peet__robust_consistent(m) : EINVAL;
 }
 
-PUBLIC int __pthread_mutex_init(pthread_mutex_t *, const pthread_mutexattr_t *) __attribute__((alias("pthread_mutex_init")));
+PUBLIC int __pthread_mutex_init(pthread_mutex_t *, const pthread_mutexattr_t *)
+    __attribute__((alias("pthread_mutex_init")));
 PUBLIC int __pthread_mutex_destroy(pthread_mutex_t *) __attribute__((alias("pthread_mutex_destroy")));
 PUBLIC int __pthread_mutex_lock(pthread_mutex_t *) __attribute__((alias("pthread_mutex_lock")));
 PUBLIC int __pthread_mutex_trylock(pthread_mutex_t *) __attribute__((alias("pthread_mutex_trylock")));
@@ -194,7 +195,8 @@ PUBLIC int pthread_spin_lock(pthread_spinlock_t *lock)
 {
     if (!peet__simulating())
         return PEET__REAL(pthread_spin_lock)(lock);
-    return peet__lock_request(PEET_ABSTRACT_MUTEX_LOCK, 3, (const uint64_t[]){(uint64_t)lock, PEET_MUTEX_SPIN, PEET_NEVER});
+    return peet__lock_request(PEET_ABSTRACT_MUTEX_LOCK, 3,
+        (const uint64_t[]){(uint64_t)lock, PEET_MUTEX_SPIN, PEET_NEVER});
 }
 
 PUBLIC int pthread_spin_trylock(pthread_spinlock_t *lock)

@@ -109,7 +109,8 @@ PUBLIC int pthread_rwlock_unlock(pthread_rwlock_t *lock)
     return peet__unlock_request(PEET_ABSTRACT_RWLOCK_UNLOCK, args);
 }
 
-PUBLIC int __pthread_rwlock_init(pthread_rwlock_t *, const pthread_rwlockattr_t *) __attribute__((alias("pthread_rwlock_init")));
+PUBLIC int __pthread_rwlock_init(pthread_rwlock_t *, const pthread_rwlockattr_t *)
+    __attribute__((alias("pthread_rwlock_init")));
 PUBLIC int __pthread_rwlock_destroy(pthread_rwlock_t *) __attribute__((alias("pthread_rwlock_destroy")));
 PUBLIC int __pthread_rwlock_rdlock(pthread_rwlock_t *) __attribute__((alias("pthread_rwlock_rdlock")));
 PUBLIC int __pthread_rwlock_wrlock(pthread_rwlock_t *) __attribute__((alias("pthread_rwlock_wrlock")));

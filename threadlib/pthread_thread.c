@@ -2,7 +2,8 @@
 /*
  * Threads: creating, joining, detaching, ending.  A thread of the subject is a software context; its
  * pthread_t is the address of its thread control block, which the runtime makes before the thread is
- * announced to the mapper, so the C library's own pthread_self() is right.  Who waits for whom, and the order of it all, is the mapper's.
+ * announced to the mapper, so the C library's own pthread_self() is right.  Who waits for whom, and the order of it
+ * all, is the mapper's.
  */
 #include "thread.h"
 
@@ -242,7 +243,8 @@ static void copy_affinity(const pthread_attr_t *attr, uint64_t affinity[16])
 }
 
 /* What the attributes amount to.  The C library reads its own. */
-static void read_attributes(const pthread_attr_t *attr, struct peet__thread_wish *wish, uint64_t affinity[16], sigset_t *mask)
+static void read_attributes(const pthread_attr_t *attr, struct peet__thread_wish *wish, uint64_t affinity[16],
+    sigset_t *mask)
 {
     static size_t default_bytes;
     void *address = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Robust mutexes: what happens when a thread ends that has one.  Each thread keeps a list of those that it holds; at its end
- * they are unlocked in its name, and marked.  Who gets such a mutex next hears EOWNERDEAD, and must say that what it protects is
- * consistent again before it unlocks: else it is ENOTRECOVERABLE to all, for ever.  Owner, depth, mark and links stand in the object, in
- * fields that are glibc's own in a plain run.
+ * Robust mutexes: what happens when a thread ends that has one.  Each thread keeps a list of those that it holds; at
+ * its end they are unlocked in its name, and marked.  Who gets such a mutex next hears EOWNERDEAD, and must say that
+ * what it protects is consistent again before it unlocks: else it is ENOTRECOVERABLE to all, for ever.  Owner, depth,
+ * mark and links stand in the object, in fields that are glibc's own in a plain run.
  *
  * pthread_mutex.c and pthread_cond.c call this around their events, pthread_thread.c at a thread's end.
  */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Locks while only one context is alive.  A request to lock suspends the context until the mapper has performed it: two
- * switches, and a turn of the engine.  A context that is alone need not wait for the answer where it is known: a lock that
- * nobody holds is granted.  The request then goes into the recording as a note.  The mapper performs it at the same
- * simulated time, with the same cost, as it would have performed the event.
+ * switches, and a turn of the engine.  A context that is alone need not wait for the answer where it is known: a lock
+ * that nobody holds is granted.  The request then goes into the recording as a note.  The mapper performs it at the
+ * same simulated time, with the same cost, as it would have performed the event.
  *
- * 1. A note is written only if the answer is 0 for sure: the context is alone, this file knows all locks that are held, and
- *    the lock is none of them.  Everything else is an event.
- * 2. `noted` are the locks that contexts have taken by notes and still hold.  `others` counts those taken by events.  As long as
- *    it is not 0, a lock that is not in `noted` may be held, and is asked for by an event.
- * 3. The mapper delivers notes in the order of the recording, so whatever is asked for by an event finds all notes performed.
+ * 1. A note is written only if the answer is 0 for sure: the context is alone, this file knows all locks that are held,
+ * and the lock is none of them.  Everything else is an event.
+ * 2. `noted` are the locks that contexts have taken by notes and still hold.  `others` counts those taken by events. As
+ * long as it is not 0, a lock that is not in `noted` may be held, and is asked for by an event.
+ * 3. The mapper delivers notes in the order of the recording, so whatever is asked for by an event finds all notes
+ * performed.
  *
  * 4. A recursive mutex that its owner locks again is granted, too; it counts how often in `depth`.
  * 5. Who is alone signals to nobody: a condition's signal is a note, whatever it is.
@@ -69,8 +70,8 @@ static int alone(void)
 /** The owner of a recursive mutex asks for it again.  Read-write locks have other kinds, of the same numbers. */
 static int again(unsigned type, const uint64_t *args, unsigned i)
 {
-    return (type == PEET_ABSTRACT_MUTEX_LOCK || type == PEET_ABSTRACT_MUTEX_TRYLOCK) && args[1] == PEET_MUTEX_RECURSIVE &&
-        noted[i].context == peet__rt.current->number && noted[i].depth < DEPTH;
+    return (type == PEET_ABSTRACT_MUTEX_LOCK || type == PEET_ABSTRACT_MUTEX_TRYLOCK) &&
+        args[1] == PEET_MUTEX_RECURSIVE && noted[i].context == peet__rt.current->number && noted[i].depth < DEPTH;
 }
 
 int peet__lock_request(unsigned type, unsigned nargs, const uint64_t *args)

@@ -58,7 +58,7 @@ struct peet__thread {
     struct peet__thread *joiner; /* the one that waits in pthread_join() for this one */
     struct peet__unwind_buf *cleanup;
     struct __pthread_internal_list *robust; /* robust mutexes that it holds */
-    struct peet__once *once; /* the initialiser that it runs for pthread_once() */
+    struct peet__once *once;                /* the initialiser that it runs for pthread_once() */
     struct _Unwind_Exception exception;
     /* thread-specific data */
     struct peet__tsd_value tsd[PEET__TSD_INLINE], *more_tsd;
@@ -82,12 +82,12 @@ static inline int peet__simulating(void)
 }
 
 /** The C library's function behind ours, looked up once. */
-#define PEET__REAL(name)                                                                                               \
-    __extension__({                                                                                                    \
-        static __typeof__(&name) peet__real;                                                                           \
-        if (__builtin_expect(!peet__real, 0))                                                                          \
-            peet__real = (__typeof__(&name))peet__next(#name);                                                         \
-        peet__real;                                                                                                    \
+#define PEET__REAL(name) \
+    __extension__({ \
+        static __typeof__(&name) peet__real; \
+        if (__builtin_expect(!peet__real, 0)) \
+            peet__real = (__typeof__(&name))peet__next(#name); \
+        peet__real; \
     })
 
 /** The calling thread.  Never NULL. */
@@ -135,7 +135,8 @@ void peet__main_ended(void) __attribute__((noreturn));
 
 /* ------------------------------------------------------------------------------ locks of who is alone (sole.c) */
 
-/** A request for a mutex, read-write or spin lock: args[0] is its address.  Returns: 0 or an errno value, as the event does */
+/** A request for a mutex, read-write or spin lock: args[0] is its address.  Returns: 0 or an errno value, as the event
+ * does */
 int peet__lock_request(unsigned type, unsigned nargs, const uint64_t *args);
 /** Its release: args[0] its address, args[1] its kind.  Returns: 0 or an errno value */
 int peet__unlock_request(unsigned type, const uint64_t args[2]);

@@ -32,7 +32,8 @@ PUBLIC int pthread_key_create(pthread_key_t *out_key, void (*destructor)(void *)
     return err;
 }
 
-PUBLIC int __pthread_key_create(pthread_key_t *out_key, void (*destructor)(void *)) __attribute__((alias("pthread_key_create")));
+PUBLIC int __pthread_key_create(pthread_key_t *out_key, void (*destructor)(void *))
+    __attribute__((alias("pthread_key_create")));
 
 PUBLIC int pthread_key_delete(pthread_key_t key)
 {

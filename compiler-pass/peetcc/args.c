@@ -13,7 +13,7 @@
 enum { RESPONSE_DEPTH = 16 };
 
 /* Options of clang whose value is the next argument when they stand alone. */
-/* clang-format off: a table */
+/* clang-format off */
 static const char *const takes_next[] = {
     "-o", "-I", "-L", "-D", "-U", "-F", "-x", "-T", "-u", "-z", "-e", "-l", "-A", "-b", "-B", "-G", "-V", "-t",
     "-include", "-include-pch", "-imacros", "-isystem", "-isystem-after", "-iquote", "-idirafter", "-iprefix",
@@ -32,15 +32,33 @@ static const char *const takes_next[] = {
 
 /* Options after which nothing is linked. */
 static const char *const ends_before_link[] = {
-    "-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "--compile", "--assemble", "--preprocess", "--precompile",
-    "-emit-ast", "--analyze", "-emit-interface-stubs", "-verify-pch", "-rewrite-objc", "--dependencies",
-    "--user-dependencies", "-extract-api", "-emit-module", "-module-file-info",
+    "-c",
+    "-S",
+    "-E",
+    "-M",
+    "-MM",
+    "-fsyntax-only",
+    "--compile",
+    "--assemble",
+    "--preprocess",
+    "--precompile",
+    "-emit-ast",
+    "--analyze",
+    "-emit-interface-stubs",
+    "-verify-pch",
+    "-rewrite-objc",
+    "--dependencies",
+    "--user-dependencies",
+    "-extract-api",
+    "-emit-module",
+    "-module-file-info",
 };
 
 struct reader {
     struct peetcc_args *out;
     struct peet_error *error;
-    const char *refused_lto, *refused_machine, *refused_static, *refused_sections, *refused_split, *refused_hardening; /* last one wins */
+    /* last one wins */
+    const char *refused_lto, *refused_machine, *refused_static, *refused_sections, *refused_split, *refused_hardening;
     const char *pending; /* option whose value comes next */
     int only_inputs;     /* after "--" */
     int library_openmp;  /* OpenMP's library is named */
@@ -103,8 +121,7 @@ static void take_value(struct reader *r, const char *option, const char *value)
     else if (strcmp(option, "-l") == 0) {
         r->out->has_input = 1;
         r->library_openmp |= is_openmp_library(value);
-    }
-    else if (strcmp(option, "-Xlinker") == 0 || strcmp(option, "--for-linker") == 0) {
+    } else if (strcmp(option, "-Xlinker") == 0 || strcmp(option, "--for-linker") == 0) {
         r->out->has_input = 1;
         if (strcmp(value, "-r") == 0 || strcmp(value, "--relocatable") == 0)
             r->out->relocatable = 1;
@@ -132,8 +149,8 @@ static void note_refusals(struct reader *r, const char *arg)
         r->refused_split = arg;
     else if (strcmp(arg, "-fno-split-machine-functions") == 0)
         r->refused_split = NULL;
-    else if (strcmp(arg, "-mspeculative-load-hardening") == 0 || strcmp(arg, "-mlvi-hardening") == 0 || strcmp(arg, "-mlvi-cfi") == 0 ||
-        strcmp(arg, "-mseses") == 0)
+    else if (strcmp(arg, "-mspeculative-load-hardening") == 0 || strcmp(arg, "-mlvi-hardening") == 0 ||
+        strcmp(arg, "-mlvi-cfi") == 0 || strcmp(arg, "-mseses") == 0)
         r->refused_hardening = arg;
     else if (strcmp(arg, "-mno-speculative-load-hardening") == 0 || strcmp(arg, "-mno-lvi-hardening") == 0 ||
         strcmp(arg, "-mno-lvi-cfi") == 0 || strcmp(arg, "-mno-seses") == 0)
@@ -166,8 +183,7 @@ static int own_option(struct reader *r, const char *arg)
         out->domains = arg[2] != 'n';
     } else if ((value = after(arg, "-fpeet-granularity="))) {
         if (strcmp(value, "iteration") && strcmp(value, "block") && strcmp(value, "ref"))
-            return peet_error_set(r->error, PEET_EINVALID,
-                "%s: unknown granularity; use iteration, block or ref", arg);
+            return peet_error_set(r->error, PEET_EINVALID, "%s: unknown granularity; use iteration, block or ref", arg);
         out->granularity = value;
     } else if ((value = after(arg, "-fpeet-derive="))) {
         if (strcmp(value, "0") && strcmp(value, "1"))
@@ -176,7 +192,8 @@ static int own_option(struct reader *r, const char *arg)
     } else if (after(arg, "-fpeet-") || after(arg, "-fno-peet-") || after(arg, "--peet-")) {
         return peet_error_set(r->error, PEET_EINVALID,
             "unknown option %s; peetcc's own are -fpeet-granularity=iteration|block|ref, -fpeet-derive=0|1, "
-            "-fpeet-domains, -fno-peet-schema-file and --peet-prefix", arg);
+            "-fpeet-domains, -fno-peet-schema-file and --peet-prefix",
+            arg);
     } else {
         return 0;
     }
@@ -362,10 +379,10 @@ int peetcc_args_link(const struct peetcc_args *args)
 
 int peetcc_args_read(int argc, char **argv, struct peetcc_args *out_args, struct peet_error *error)
 {
-    struct reader r = { .out = out_args, .error = error };
+    struct reader r = {.out = out_args, .error = error};
     int own = 0;
 
-    *out_args = (struct peetcc_args){ .separator = -1, .schema_file = 1 };
+    *out_args = (struct peetcc_args){.separator = -1, .schema_file = 1};
     if (argc > 1 && after(argv[1], "-cc1"))
         out_args->cc1 = 1;
     int err = read_vector(&r, argc - 1, argv + 1, &out_args->user, 0, &own);
@@ -380,11 +397,11 @@ int peetcc_args_read(int argc, char **argv, struct peetcc_args *out_args, struct
             "%s is not supported: peet records the machine code of each source file; leave it out or add -fno-lto",
             r.refused_lto);
     if (r.refused_machine)
-        return peet_error_set(error, PEET_EUNSUPPORTED,
-            "%s is not supported: the only target is x86_64-linux-gnu", r.refused_machine);
+        return peet_error_set(error, PEET_EUNSUPPORTED, "%s is not supported: the only target is x86_64-linux-gnu",
+            r.refused_machine);
     if (r.refused_sections || r.refused_split)
-        return peet_error_set(error, PEET_EUNSUPPORTED,
-            "%s is not supported: a function's blocks must stay together", r.refused_sections ? r.refused_sections : r.refused_split);
+        return peet_error_set(error, PEET_EUNSUPPORTED, "%s is not supported: a function's blocks must stay together",
+            r.refused_sections ? r.refused_sections : r.refused_split);
     if (r.refused_hardening)
         return peet_error_set(error, PEET_EUNSUPPORTED,
             "%s is not supported: it rewrites the code after it has been recorded", r.refused_hardening);

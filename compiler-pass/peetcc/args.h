@@ -15,23 +15,23 @@ struct peetcc_vector {
 };
 
 struct peetcc_args {
-    struct peetcc_vector user; /* clang's arguments without argv[0] and without peet's own options */
+    struct peetcc_vector user;  /* clang's arguments without argv[0] and without peet's own options */
     struct peetcc_vector words; /* owns the words of response files, which others here point to */
-    int separator;             /* index in `user` of the first "--", or user.count */
-    int has_input;             /* a file, "-", a library or a linker option stands there */
-    int stops_early;           /* -c, -S, -E, -M, -fsyntax-only, ...: no link */
-    int preprocess_only;       /* -E, -M, -MM: no code is made */
-    int relocatable;           /* -r */
-    int shows_commands;        /* -### */
-    int asks_version;          /* --version */
-    int asks_prefix;           /* --peet-prefix */
-    int cc1;                   /* clang's own inner command */
-    int openmp;                /* -fopenmp, -lomp: OpenMP's front end is to be linked */
-    const char *output;        /* -o; NULL if absent */
-    int schema_file;           /* -fpeet-schema-file (default) or -fno-peet-schema-file */
-    const char *granularity;   /* -fpeet-granularity=; NULL if absent */
-    const char *derive;        /* -fpeet-derive=; NULL if absent */
-    int domains;               /* -fpeet-domains or -fno-peet-domains (default) */
+    int separator;              /* index in `user` of the first "--", or user.count */
+    int has_input;              /* a file, "-", a library or a linker option stands there */
+    int stops_early;            /* -c, -S, -E, -M, -fsyntax-only, ...: no link */
+    int preprocess_only;        /* -E, -M, -MM: no code is made */
+    int relocatable;            /* -r */
+    int shows_commands;         /* -### */
+    int asks_version;           /* --version */
+    int asks_prefix;            /* --peet-prefix */
+    int cc1;                    /* clang's own inner command */
+    int openmp;                 /* -fopenmp, -lomp: OpenMP's front end is to be linked */
+    const char *output;         /* -o; NULL if absent */
+    int schema_file;            /* -fpeet-schema-file (default) or -fno-peet-schema-file */
+    const char *granularity;    /* -fpeet-granularity=; NULL if absent */
+    const char *derive;         /* -fpeet-derive=; NULL if absent */
+    int domains;                /* -fpeet-domains or -fno-peet-domains (default) */
 };
 
 /** Add one string.  Returns: 0 or PEET_ENOMEM */

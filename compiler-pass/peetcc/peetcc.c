@@ -110,7 +110,8 @@ static char *find_clang(const struct driver *driver)
         return found;
     if (access(driver->own, X_OK) == 0)
         return text_of("%s", driver->own);
-    complain("%s is not on PATH: install the package %s, or name the compiler in %s", driver->name, driver->package, variable);
+    complain("%s is not on PATH: install the package %s, or name the compiler in %s", driver->name, driver->package,
+        variable);
     return NULL;
 }
 
@@ -155,7 +156,8 @@ static int make_command(const struct peetcc_args *args, const struct driver *dri
         }
         free(pass);
         if (!driver->fortran) {
-            push(out, "-fno-crash-diagnostics"); /* no reproducers in the temporary folder: they would lack our plugin */
+            /* no reproducers in the temporary folder: they would lack our plugin */
+            push(out, "-fno-crash-diagnostics");
             push(out, "-idirafter");
             push(out, text_of("%s/include", prefix));
             push(out, "--end-no-unused-arguments");
@@ -187,8 +189,8 @@ static int make_command(const struct peetcc_args *args, const struct driver *dri
     return 0;
 }
 
-/* clang's OpenMP needs a header and a library that come in a package of their own.  Whoever has them elsewhere says so with -I
- * and -L, so this is a warning, ahead of what the compiler or the linker will say. */
+/* clang's OpenMP needs a header and a library that come in a package of their own.  Whoever has them elsewhere says so
+ * with -I and -L, so this is a warning, ahead of what the compiler or the linker will say. */
 static void look_for_openmp(const struct peetcc_args *args, const char *clang)
 {
     char *self = realpath(clang, NULL), *slash = self ? strrchr(self, '/') : NULL;

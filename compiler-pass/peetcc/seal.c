@@ -99,7 +99,8 @@ static int copy_program_headers(Elf *from, Elf *to, const char *path, struct pee
     return 0;
 }
 
-static int copy_sections(Elf *from, Elf *to, GElf_Off offset, GElf_Off *out_end, const char *path, struct peet_error *error)
+static int copy_sections(Elf *from, Elf *to, GElf_Off offset, GElf_Off *out_end, const char *path,
+    struct peet_error *error)
 {
     size_t names;
     if (elf_getshdrstrndx(from, &names) != 0)
@@ -202,8 +203,7 @@ int peetcc_seal(const char *program, const char *schema, struct peet_error *erro
     if (!elf || carries_schema(elf) != 1)
         err = PEET_ENOTFOUND;
     else if (!ours)
-        err = peet_error_set(error, PEET_EINVALID,
-            "%s exists and is not a schema file: it was left as it is", schema);
+        err = peet_error_set(error, PEET_EINVALID, "%s exists and is not a schema file: it was left as it is", schema);
     else
         err = write_file(elf, schema, error);
     if (err && ours)

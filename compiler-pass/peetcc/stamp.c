@@ -28,8 +28,10 @@ static int stamp_section(uint8_t *section, size_t size, const char *path, struct
             memcpy(section + at + PEET_FORMAT_SUM_AT, &whole, sizeof whole);
         }
         if (damage != NULL)
-            return peet_error_set(error, PEET_EFORMAT, "%s: an object or library with a damaged schema was linked (%s at offset %zu of %s): "
-                "compile again", path, damage, at, PEET_SCHEMA_SECTION);
+            return peet_error_set(error, PEET_EFORMAT,
+                "%s: an object or library with a damaged schema was linked (%s at offset %zu of %s): "
+                "compile again",
+                path, damage, at, PEET_SCHEMA_SECTION);
         at += record.bytes;
     }
     return 0;

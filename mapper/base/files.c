@@ -17,7 +17,7 @@ static void fini(struct peet_file *file)
     free(file->path);
     free(file->temporary);
     free(file->handed);
-    *file = (struct peet_file){ 0 };
+    *file = (struct peet_file){0};
 }
 
 /** Returns: 1 if it can be written to memory instead; else 0 and errno is as before */
@@ -35,7 +35,7 @@ int peet_file_create(const char *path, struct peet_file *out_file, struct peet_e
     struct stat info;
     int err = 0;
 
-    *out_file = (struct peet_file){ 0 };
+    *out_file = (struct peet_file){0};
     out_file->path = strdup(path);
     /* A device or pipe cannot be renamed over: it is written in place. */
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
@@ -73,7 +73,8 @@ int peet_file_commit(struct peet_file *file, struct peet_error *error)
         why = errno;
     }
     if (bad) {
-        err = peet_error_set(error, PEET_EIO, "%s: cannot write: %s", file->path, why ? strerror(why) : "an earlier write failed");
+        err = peet_error_set(error, PEET_EIO, "%s: cannot write: %s", file->path,
+            why ? strerror(why) : "an earlier write failed");
         if (strcmp(file->path, file->temporary) && !file->hands)
             unlink(file->temporary);
     }

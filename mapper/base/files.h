@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writing result files: to a temporary name beside the final one, renamed only when every byte has
- * been accepted by the system, so that nothing half-written can pass for a result.  A process that may not create it any more
- * hands it to `peet run` (spill.h).
+ * been accepted by the system, so that nothing half-written can pass for a result.  A process that may not create it
+ * any more hands it to `peet run` (spill.h).
  */
 #ifndef PEET_FILES_H
 #define PEET_FILES_H

@@ -44,7 +44,8 @@ void peet_spill_share(int fd)
 {
     void *memory = mmap(NULL, PEET_SPILL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 
-    shared.begin = memory == MAP_FAILED ? NULL : memory; /* without it, a file that cannot be created is an error as ever */
+    /* without it, a file that cannot be created is an error as ever */
+    shared.begin = memory == MAP_FAILED ? NULL : memory;
     shared.used = 0;
 }
 
@@ -58,8 +59,10 @@ int peet_spill_put(const char *path, const void *data, size_t bytes, struct peet
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     struct entry *e = (struct entry *)(shared.begin + shared.used);
 
-    if (strlen(name) >= NAME_BYTES || bytes > PEET_SPILL_BYTES - 2 * sizeof *e || room_of(bytes) > PEET_SPILL_BYTES - sizeof *e - shared.used)
-        return peet_error_set(error, PEET_EIO, "%s: cannot create it any more, and it is too long to be handed over", path);
+    if (strlen(name) >= NAME_BYTES || bytes > PEET_SPILL_BYTES - 2 * sizeof *e ||
+        room_of(bytes) > PEET_SPILL_BYTES - sizeof *e - shared.used)
+        return peet_error_set(error, PEET_EIO, "%s: cannot create it any more, and it is too long to be handed over",
+            path);
     strcpy(e->name, name);
     e->bytes = bytes;
     memcpy(e + 1, data, bytes);
@@ -77,8 +80,8 @@ static int copy(int fd, off_t at, uint64_t bytes, FILE *to, const char *folder, 
         const ssize_t n = pread(fd, piece, bytes < sizeof piece ? (size_t)bytes : sizeof piece, at);
 
         if (n <= 0)
-            return peet_error_set(error, PEET_EIO, "%s: cannot read the results that the program has handed over: %s", folder,
-                n ? strerror(errno) : "they are cut short");
+            return peet_error_set(error, PEET_EIO, "%s: cannot read the results that the program has handed over: %s",
+                folder, n ? strerror(errno) : "they are cut short");
         fwrite(piece, 1, (size_t)n, to);
         at += n;
         bytes -= (uint64_t)n;
@@ -121,8 +124,8 @@ int peet_spill_land(int fd, const char *folder, struct peet_error *error)
         const ssize_t n = pread(fd, &e, sizeof e, (off_t)at);
 
         if (n != (ssize_t)sizeof e)
-            return peet_error_set(error, PEET_EIO, "%s: cannot read the results that the program has handed over: %s", folder,
-                n < 0 ? strerror(errno) : "they are cut short");
+            return peet_error_set(error, PEET_EIO, "%s: cannot read the results that the program has handed over: %s",
+                folder, n < 0 ? strerror(errno) : "they are cut short");
         if (!e.ready)
             break;
         if (e.bytes > PEET_SPILL_BYTES || room_of(e.bytes) > PEET_SPILL_BYTES - at)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Result files of a process that may not write them any more: the subject has given up its rights (setuid()), or sees another
- * file system (chroot()).  `peet run` shares memory with it from the start; what cannot be created in the results folder is
- * put there, and `peet run`, which is what it was, makes the files when the process has ended.
+ * Result files of a process that may not write them any more: the subject has given up its rights (setuid()), or sees
+ * another file system (chroot()).  `peet run` shares memory with it from the start; what cannot be created in the
+ * results folder is put there, and `peet run`, which is what it was, makes the files when the process has ended.
  */
 #ifndef PEET_SPILL_H
 #define PEET_SPILL_H
@@ -23,8 +23,9 @@ void peet_spill_share(int fd);
 int peet_spill_takes(int why);
 /** peet_spill_put() - one file, under the last part of its path.  Returns: 0 or PEET_EIO */
 int peet_spill_put(const char *path, const void *data, size_t bytes, struct peet_error *error);
-/** peet_spill_land() - in `peet run`, when the process has ended: make the files.  Names with a slash, and whatever else is not
- *  as peet_spill_put() leaves it, are refused: the subject could write there too.  Returns: 0 or a peet_err */
+/** peet_spill_land() - in `peet run`, when the process has ended: make the files.  Names with a slash, and whatever
+ * else is not as peet_spill_put() leaves it, are refused: the subject could write there too.  Returns: 0 or a peet_err
+ */
 int peet_spill_land(int fd, const char *folder, struct peet_error *error);
 
 #endif

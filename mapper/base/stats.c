@@ -55,7 +55,8 @@ static json_t *put(const struct peet_env *env, struct peet_stats *node, const ch
         bad = 1;
     }
     if (bad && env->fail)
-        env->fail(env, "statistics: cannot add '%s' (out of memory, or a key in the wrong kind of node)", key ? key : "an entry");
+        env->fail(env, "statistics: cannot add '%s' (out of memory, or a key in the wrong kind of node)",
+            key ? key : "an entry");
     return bad ? NULL : value;
 }
 
@@ -114,10 +115,12 @@ json_t *peet_stats_files(void)
 
 static int write_file(const struct peet_env *env, const char *name, const void *data, size_t bytes)
 {
-    struct peet_error error = { 0, "" };
+    struct peet_error error = {0, ""};
     struct peet_file file;
     char *path = NULL;
-    int err = strchr(name, '/') ? peet_error_set(&error, PEET_EINVALID, "%s: files of results have no folder in their name", name) : 0;
+    int err = strchr(name, '/')
+        ? peet_error_set(&error, PEET_EINVALID, "%s: files of results have no folder in their name", name)
+        : 0;
 
     if (!err && asprintf(&path, "%s/%s", env->output_dir, name) < 0)
         err = peet_error_set(&error, PEET_ENOMEM, "%s: out of memory", name);

@@ -83,7 +83,7 @@ int peet_text_f64(const char *text, double *out_value)
 
 int peet_text_bool(const char *text, uint64_t *out_value)
 {
-    static const char *const words[] = { "off", "on", "false", "true", "no", "yes", "0", "1" };
+    static const char *const words[] = {"off", "on", "false", "true", "no", "yes", "0", "1"};
 
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
         if (!strcasecmp(text, words[i])) {

@@ -29,8 +29,15 @@ static int no_memory(struct peet_error *error)
 
 int peet_config_init(struct peet_config *config, struct peet_error *error)
 {
-    *config = (struct peet_config){ .cores = 1, .seed = 1, .quantum_cycles = 10000, .spin_quantum_cycles = 10000,
-        .poll_cycles = 10000, .ranges = 1, .data_depth = 1, .explore_limit = 100000, .explore_steps = 100000 };
+    *config = (struct peet_config){.cores = 1,
+        .seed = 1,
+        .quantum_cycles = 10000,
+        .spin_quantum_cycles = 10000,
+        .poll_cycles = 10000,
+        .ranges = 1,
+        .data_depth = 1,
+        .explore_limit = 100000,
+        .explore_steps = 100000};
     config->machine.module = strdup("ideal");
     return config->machine.module ? 0 : no_memory(error);
 }
@@ -46,7 +53,7 @@ static void module_fini(struct peet_config_module *m)
     free(m->module);
     free(m->path);
     free(m->where);
-    *m = (struct peet_config_module){ 0 };
+    *m = (struct peet_config_module){0};
 }
 
 static void clear_arguments(struct peet_config *config)
@@ -80,7 +87,7 @@ static void decider_fini(struct peet_config_decider *decider)
 {
     free(decider->spec);
     free(decider->where);
-    *decider = (struct peet_config_decider){ 0 };
+    *decider = (struct peet_config_decider){0};
 }
 
 void peet_config_fini(struct peet_config *config)
@@ -97,7 +104,7 @@ void peet_config_fini(struct peet_config *config)
     peet__config_clear_observers(config);
     peet__config_clear_followers(config);
     peet__config_data_fini(config);
-    *config = (struct peet_config){ 0 };
+    *config = (struct peet_config){0};
 }
 
 /** Replace one string of the configuration; NULL clears it. */
@@ -139,7 +146,8 @@ int peet_config_set_from(struct peet_config *config, const char *where, const ch
 
     if (stat(text, &st))
         return peet_error_set(error, PEET_EINVALID, "%s: %s: %s", where, text, strerror(errno));
-    if (S_ISDIR(st.st_mode) && (size_t)snprintf(path, sizeof path, "%s/trace.peet", text) < sizeof path && access(path, F_OK) != 0) {
+    if (S_ISDIR(st.st_mode) && (size_t)snprintf(path, sizeof path, "%s/trace.peet", text) < sizeof path &&
+        access(path, F_OK) != 0) {
         struct peet_import import; /* of another tool */
         const int found = peet_import_find(text, NULL, &import, error);
 
@@ -149,8 +157,10 @@ int peet_config_set_from(struct peet_config *config, const char *where, const ch
         if (found)
             return realpath(text, real) ? peet__config_string(&config->from, real, error) : PEET_EIO;
     }
-    if ((size_t)snprintf(path, sizeof path, "%s%s", text, S_ISDIR(st.st_mode) ? "/trace.peet" : "") >= sizeof path || !realpath(path, real))
-        return peet_error_set(error, PEET_EINVALID, "%s: there is no trace in %s: record one with --observe trace", where, text);
+    if ((size_t)snprintf(path, sizeof path, "%s%s", text, S_ISDIR(st.st_mode) ? "/trace.peet" : "") >= sizeof path ||
+        !realpath(path, real))
+        return peet_error_set(error, PEET_EINVALID, "%s: there is no trace in %s: record one with --observe trace",
+            where, text);
     return peet__config_string(&config->from, real, error);
 }
 
@@ -160,7 +170,8 @@ int peet_config_set_output(struct peet_config *config, const char *path, struct 
 }
 
 /** A number within bounds; @unit follows "must be a whole number" in the message. */
-static int set_number(uint64_t *out_value, const char *where, const char *text, uint64_t least, uint64_t most, struct peet_error *error)
+static int set_number(uint64_t *out_value, const char *where, const char *text, uint64_t least, uint64_t most,
+    struct peet_error *error)
 {
     uint64_t value;
     int err = peet_text_u64(text, &value);
@@ -174,7 +185,8 @@ static int set_number(uint64_t *out_value, const char *where, const char *text, 
     return 0;
 }
 
-static int set_choice(int *out_value, const char *where, const char *text, const char *choices, struct peet_error *error)
+static int set_choice(int *out_value, const char *where, const char *text, const char *choices,
+    struct peet_error *error)
 {
     char words[80], *save = NULL;
     const char *names[8], *nearest;
@@ -184,15 +196,17 @@ static int set_choice(int *out_value, const char *where, const char *text, const
     if (*out_value >= 0)
         return 0;
     snprintf(words, sizeof words, "%s", choices);
-    for (char *word = strtok_r(words, "|", &save); word && n < sizeof names / sizeof *names; word = strtok_r(NULL, "|", &save))
+    for (char *word = strtok_r(words, "|", &save); word && n < sizeof names / sizeof *names;
+        word = strtok_r(NULL, "|", &save))
         names[n++] = word;
     nearest = peet_names_nearest(text, names, n);
-    return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not one of %s%s%s%s", where, text, choices, nearest ? "; did you mean '" : "",
-        nearest ? nearest : "", nearest ? "'?" : "");
+    return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not one of %s%s%s%s", where, text, choices,
+        nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 /** A text that is a path is a module's; any other is one of the names, and no module decides any more. */
-static int set_decider(struct peet_config_decider *decider, const char *where, const char *text, struct peet_error *error)
+static int set_decider(struct peet_config_decider *decider, const char *where, const char *text,
+    struct peet_error *error)
 {
     const char *slash = strchr(text, '/');
     int err;
@@ -219,7 +233,8 @@ int peet_config_set_seed(struct peet_config *config, const char *where, const ch
     return set_number(&config->seed, where, text, 0, UINT64_MAX, error);
 }
 
-int peet_config_set_granularity(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+int peet_config_set_granularity(struct peet_config *config, const char *where, const char *text,
+    struct peet_error *error)
 {
     int choice = peet_text_choice(text, "sync|block|ref");
     uint64_t blocks;
@@ -229,7 +244,8 @@ int peet_config_set_granularity(struct peet_config *config, const char *where, c
         return 0;
     }
     if (peet_text_u64(text, &blocks) || !blocks)
-        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not sync, block, ref or a number of blocks from 1 on", where, text);
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not sync, block, ref or a number of blocks from 1 on",
+            where, text);
     config->granularity = PEET_GRANULARITY_BLOCKS;
     config->granularity_blocks = blocks;
     return 0;
@@ -283,7 +299,8 @@ int peet_config_set_winner(struct peet_config *config, const char *where, const 
     return err;
 }
 
-int peet_config_set_lock_model(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+int peet_config_set_lock_model(struct peet_config *config, const char *where, const char *text,
+    struct peet_error *error)
 {
     int choice, err = set_choice(&choice, where, text, LOCK_MODELS, error);
 
@@ -292,7 +309,8 @@ int peet_config_set_lock_model(struct peet_config *config, const char *where, co
     return err;
 }
 
-int peet_config_set_spin_quantum(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+int peet_config_set_spin_quantum(struct peet_config *config, const char *where, const char *text,
+    struct peet_error *error)
 {
     return set_number(&config->spin_quantum_cycles, where, text, 1, INT64_MAX, error);
 }
@@ -301,8 +319,10 @@ int peet_config_set_stack(struct peet_config *config, const char *where, const c
 {
     uint64_t bytes = PEET_CONFIG_STACK_MOST;
 
-    if (strcmp(text, "unlimited") && (peet_text_size(text, &bytes) || (bytes && bytes < PEET_CONFIG_STACK_LEAST) || bytes > PEET_CONFIG_STACK_MOST))
-        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not a size from 64KiB to 64GiB, or unlimited", where, text);
+    if (strcmp(text, "unlimited") &&
+        (peet_text_size(text, &bytes) || (bytes && bytes < PEET_CONFIG_STACK_LEAST) || bytes > PEET_CONFIG_STACK_MOST))
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not a size from 64KiB to 64GiB, or unlimited", where,
+            text);
     config->stack_bytes = bytes;
     return 0;
 }
@@ -345,7 +365,7 @@ int peet_config_set_ranges(struct peet_config *config, const char *where, const 
     return 0;
 }
 
-static const char *const foreign_names[] = { "ranges", "off", "record" };
+static const char *const foreign_names[] = {"ranges", "off", "record"};
 
 int peet_config_set_foreign(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
 {
@@ -379,14 +399,15 @@ int peet_config_set_frequency(struct peet_config *config, const char *where, con
             scale *= 1000;
     }
     if (length >= sizeof number || peet_text_u64(number, &value) || !value || value > 1000000000000 / scale)
-        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not a frequency from 1 to 1000G: a whole number of hertz, or one with k, M or G",
-            where, text);
+        return peet_error_set(error, PEET_EINVALID,
+            "%s: '%s' is not a frequency from 1 to 1000G: a whole number of hertz, or one with k, M or G", where, text);
     config->frequency_hz = value * scale;
     return 0;
 }
 
 /** Set one parameter, or add it. */
-int peet__config_param(struct peet_config_module *m, const char *where, const char *name, const char *text, struct peet_error *error)
+int peet__config_param(struct peet_config_module *m, const char *where, const char *name, const char *text,
+    struct peet_error *error)
 {
     struct peet_config_param *more, *p = NULL;
     int err;
@@ -400,7 +421,7 @@ int peet__config_param(struct peet_config_module *m, const char *where, const ch
             return no_memory(error);
         m->params = more;
         p = &more[m->nparams];
-        *p = (struct peet_config_param){ .name = strdup(name), .type = PEET_PARAM_STRING };
+        *p = (struct peet_config_param){.name = strdup(name), .type = PEET_PARAM_STRING};
         if (!p->name)
             return no_memory(error);
         m->nparams++;
@@ -431,7 +452,8 @@ static int repeated(const char *spec, const char *item, size_t key_bytes)
 }
 
 /** One observer is given twice: what the two say must agree.  A file's word may still be overruled. */
-static int contradicts(const struct peet_config_module *m, const char *where, const char *spec, struct peet_error *error)
+static int contradicts(const struct peet_config_module *m, const char *where, const char *spec,
+    struct peet_error *error)
 {
     for (size_t i = 0; i < m->nparams; i++) {
         const struct peet_config_param *p = &m->params[i];
@@ -444,8 +466,8 @@ static int contradicts(const struct peet_config_module *m, const char *where, co
 
                 if (length != strlen(p->text) || strncmp(text, p->text, length))
                     return peet_error_set(error, PEET_EINVALID,
-                        "%s %s: %s=%s was given before; there is one %s in a run, with one value of each parameter", where, spec, p->name, p->text,
-                        m->module);
+                        "%s %s: %s=%s was given before; there is one %s in a run, with one value of each parameter",
+                        where, spec, p->name, p->text, m->module);
             }
     }
     return 0;
@@ -463,12 +485,15 @@ static int apply(struct peet_config_module *m, const char *where, const char *sp
 
         comma = strchr(item, ',');
         if (!*item || *item == ',')
-            return peet_error_set(error, PEET_EINVALID, "%s %s: there is no parameter %s (they are key=value, with a comma before each)", where, spec,
+            return peet_error_set(error, PEET_EINVALID,
+                "%s %s: there is no parameter %s (they are key=value, with a comma before each)", where, spec,
                 *item ? "between two commas" : "behind the last comma");
         if (*equals != '=' || equals == item)
-            return peet_error_set(error, PEET_EINVALID, "%s %s: '%.*s' is not of the form key=value", where, spec, (int)strcspn(item, ","), item);
+            return peet_error_set(error, PEET_EINVALID, "%s %s: '%.*s' is not of the form key=value", where, spec,
+                (int)strcspn(item, ","), item);
         if (repeated(spec, item, (size_t)(equals - item)))
-            return peet_error_set(error, PEET_EINVALID, "%s %s: '%.*s' is given twice", where, spec, (int)(equals - item), item);
+            return peet_error_set(error, PEET_EINVALID, "%s %s: '%.*s' is given twice", where, spec,
+                (int)(equals - item), item);
         text = strndup(item, strcspn(item, ","));
         if (!text)
             return no_memory(error);
@@ -508,8 +533,8 @@ int peet_config_set_machine(struct peet_config *config, const char *where, const
 }
 
 /** One more module at the end of a list. */
-static int append(struct peet_config_module **list, size_t *n, const char *where, const char *name, struct peet_config_module **out_module,
-    struct peet_error *error)
+static int append(struct peet_config_module **list, size_t *n, const char *where, const char *name,
+    struct peet_config_module **out_module, struct peet_error *error)
 {
     struct peet_config_module *more = realloc(*list, (*n + 1) * sizeof *more);
     int err;
@@ -517,7 +542,7 @@ static int append(struct peet_config_module **list, size_t *n, const char *where
     if (!more)
         return no_memory(error);
     *list = more;
-    more[*n] = (struct peet_config_module){ 0 };
+    more[*n] = (struct peet_config_module){0};
     err = peet__config_module(&more[*n], where, name, error);
     if (err)
         return err;
@@ -526,8 +551,8 @@ static int append(struct peet_config_module **list, size_t *n, const char *where
 }
 
 /** The observer of this name, made if it is not there. */
-int peet__config_observer(struct peet_config *config, const char *where, const char *name, struct peet_config_module **out_module,
-    struct peet_error *error)
+int peet__config_observer(struct peet_config *config, const char *where, const char *name,
+    struct peet_config_module **out_module, struct peet_error *error)
 {
     for (size_t i = 0; i < config->nobservers; i++)
         if (!strcmp(config->observers[i].module, name)) {
@@ -537,8 +562,8 @@ int peet__config_observer(struct peet_config *config, const char *where, const c
     return append(&config->observers, &config->nobservers, where, name, out_module, error);
 }
 
-int peet__config_follower(struct peet_config *config, const char *where, const char *name, struct peet_config_module **out_module,
-    struct peet_error *error)
+int peet__config_follower(struct peet_config *config, const char *where, const char *name,
+    struct peet_config_module **out_module, struct peet_error *error)
 {
     return append(&config->followers, &config->nfollowers, where, name, out_module, error);
 }
@@ -576,10 +601,11 @@ int peet_config_add_observer(struct peet_config *config, const char *where, cons
 /** What of its descriptor a module must have. */
 enum { PICKS = 1, JUDGES = 2 };
 
-static int resolve(struct peet_config_module *m, const char *modules_dir, unsigned kind, unsigned decides, struct peet_error *error)
+static int resolve(struct peet_config_module *m, const char *modules_dir, unsigned kind, unsigned decides,
+    struct peet_error *error)
 {
     struct peet_modhost_module loaded;
-    struct peet_error inner = { 0, "" };
+    struct peet_error inner = {0, ""};
     /* an effective configuration, read in another folder than it was made in */
     const int elsewhere = m->path && strchr(m->module, '/') && access(m->module, F_OK) != 0;
     int err = peet_modhost_load(modules_dir, elsewhere ? m->path : m->module, kind, &loaded, &inner);
@@ -587,8 +613,9 @@ static int resolve(struct peet_config_module *m, const char *modules_dir, unsign
     if (err)
         return peet_error_set(error, err, "%s%s%s", m->where ? m->where : "", m->where ? ": " : "", inner.message);
     if ((decides & PICKS && !loaded.module->pick_context) || (decides & JUDGES && !loaded.module->pick_winner))
-        err = peet_error_set(error, PEET_EINVALID, "%s: %s decides nothing of the kind: it has no %s()", decides & PICKS ? "--policy" : "--winner",
-            m->module, decides & PICKS && !loaded.module->pick_context ? "pick_context" : "pick_winner");
+        err = peet_error_set(error, PEET_EINVALID, "%s: %s decides nothing of the kind: it has no %s()",
+            decides & PICKS ? "--policy" : "--winner", m->module,
+            decides & PICKS && !loaded.module->pick_context ? "pick_context" : "pick_winner");
     if (!err)
         err = peet_modhost_fill(loaded.module, m, error);
     if (!err)
@@ -625,15 +652,20 @@ int peet_config_resolve(struct peet_config *config, const char *modules_dir, str
         err = add_decider(config, &config->judge, error);
     for (size_t i = 0; !err && i < config->nobservers; i++)
         err = resolve(&config->observers[i], modules_dir, PEET_OBSERVER,
-            (peet_config_decides(config, &config->picker, i) ? PICKS : 0) | (peet_config_decides(config, &config->judge, i) ? JUDGES : 0), error);
+            (peet_config_decides(config, &config->picker, i) ? PICKS : 0) |
+                (peet_config_decides(config, &config->judge, i) ? JUDGES : 0),
+            error);
     for (size_t i = 0; !err && i < config->nfollowers; i++)
         err = resolve(&config->followers[i], modules_dir, PEET_MACHINE, 0, error);
     if (!err && config->nfollowers && config->explore)
         err = peet_error_set(error, PEET_EINVALID, "followers and an exploration exclude each other");
-    if (!err && (config->free_waits.n || config->scale.n) && (config->explore || config->replay_token || config->consistency.module))
-        err = peet_error_set(error, PEET_EINVALID, "--free and --scale: not with an exploration or a consistency model");
+    if (!err && (config->free_waits.n || config->scale.n) &&
+        (config->explore || config->replay_token || config->consistency.module))
+        err =
+            peet_error_set(error, PEET_EINVALID, "--free and --scale: not with an exploration or a consistency model");
     if (!err && config->free_waits.n && config->lock_model != PEET_LOCK_NONE)
-        err = peet_error_set(error, PEET_EINVALID, "--free: with --lock-model=none only; other models have traffic for waiting in memory");
+        err = peet_error_set(error, PEET_EINVALID,
+            "--free: with --lock-model=none only; other models have traffic for waiting in memory");
     if (!err && config->consistency.module)
         err = resolve(&config->consistency, modules_dir, PEET_CONSISTENCY, 0, error);
     return err;
@@ -641,35 +673,35 @@ int peet_config_resolve(struct peet_config *config, const char *modules_dir, str
 
 const char *peet_config_policy_text(const struct peet_config *config)
 {
-    static const char *const texts[] = { "fcfs", "rr", "affinity" };
+    static const char *const texts[] = {"fcfs", "rr", "affinity"};
 
     return config->picker.spec ? config->picker.spec : texts[config->policy];
 }
 
 const char *peet_config_schedule_text(enum peet_schedule schedule)
 {
-    static const char *const texts[] = { "static", "dynamic", "guided", "default" };
+    static const char *const texts[] = {"static", "dynamic", "guided", "default"};
 
     return texts[schedule];
 }
 
 const char *peet_config_winner_text(const struct peet_config *config)
 {
-    static const char *const texts[] = { "fcfs", "lifo", "random" };
+    static const char *const texts[] = {"fcfs", "lifo", "random"};
 
     return config->judge.spec ? config->judge.spec : texts[config->winner];
 }
 
 const char *peet_config_lock_model_text(enum peet_lock_model model)
 {
-    static const char *const texts[] = { "none", "tas", "ttas", "ticket", "mcs" };
+    static const char *const texts[] = {"none", "tas", "ttas", "ticket", "mcs"};
 
     return texts[model];
 }
 
 const char *peet_config_granularity_text(const struct peet_config *config, char *buffer, size_t bytes)
 {
-    static const char *const texts[] = { "sync", "block", "ref" };
+    static const char *const texts[] = {"sync", "block", "ref"};
 
     if (config->granularity == PEET_GRANULARITY_BLOCKS)
         snprintf(buffer, bytes, "%llu", (unsigned long long)config->granularity_blocks);

@@ -20,9 +20,10 @@
 
 enum peet_granularity { PEET_GRANULARITY_SYNC, PEET_GRANULARITY_BLOCK, PEET_GRANULARITY_REF, PEET_GRANULARITY_BLOCKS };
 
-/** An observer that decides (pick_context(), pick_winner()): given by its path, with parameters; resolving makes it one of the observers. */
+/** An observer that decides (pick_context(), pick_winner()): given by its path, with parameters; resolving makes it one
+ * of the observers. */
 struct peet_config_decider {
-    char *spec;       /* NULL: none */
+    char *spec; /* NULL: none */
     char *where;
 };
 
@@ -36,7 +37,8 @@ struct peet_config_texts {
 #define PEET_CONFIG_STACK_LEAST (64ull << 10)
 #define PEET_CONFIG_STACK_MOST (64ull << 30)
 
-/** Code that peetcc has not compiled: not seen, but for the references of known functions (--ranges says whether), or recorded. */
+/** Code that peetcc has not compiled: not seen, but for the references of known functions (--ranges says whether), or
+ * recorded. */
 enum peet_foreign { PEET_CONFIG_FOREIGN_RANGES, PEET_CONFIG_FOREIGN_OFF, PEET_CONFIG_FOREIGN_RECORD };
 
 struct peet_config {
@@ -45,45 +47,46 @@ struct peet_config {
     size_t narguments;
     uint32_t cores;
     enum peet_granularity granularity;
-    uint64_t granularity_blocks;  /* PEET_GRANULARITY_BLOCKS: how many */
+    uint64_t granularity_blocks; /* PEET_GRANULARITY_BLOCKS: how many */
     uint64_t seed;
     enum peet_policy policy;
     struct peet_config_decider picker; /* a module in place of the policy */
     uint64_t quantum_cycles, switch_cycles;
-    enum peet_schedule schedule;  /* of loops that leave it to the run */
+    enum peet_schedule schedule; /* of loops that leave it to the run */
     uint64_t chunk;
     enum peet_winner winner;
-    struct peet_config_decider judge;  /* a module in place of the winner's rule */
+    struct peet_config_decider judge; /* a module in place of the winner's rule */
     enum peet_lock_model lock_model;
     uint64_t spin_quantum_cycles, poll_cycles, syscall_cycles;
     double io_cycles_per_byte;
-    uint64_t frequency_hz;        /* 0: the machine's own, or 1 GHz */
-    uint64_t stack_bytes;         /* of the main thread; 0: what the limit of the shell allows */
-    int roi_only;                 /* modules see the regions of interest only */
-    int foreign;                  /* enum peet_foreign: what of code that peetcc has not compiled is seen */
-    int foreign_chosen;           /* somebody has said so */
-    int ranges;                   /* the references of library calls such as memcpy are part of the run */
+    uint64_t frequency_hz; /* 0: the machine's own, or 1 GHz */
+    uint64_t stack_bytes;  /* of the main thread; 0: what the limit of the shell allows */
+    int roi_only;          /* modules see the regions of interest only */
+    int foreign;           /* enum peet_foreign: what of code that peetcc has not compiled is seen */
+    int foreign_chosen;    /* somebody has said so */
+    int ranges;            /* the references of library calls such as memcpy are part of the run */
     struct peet_config_module machine;
     struct peet_config_module *observers;
     size_t nobservers;
-    struct peet_config_module *followers; /* machines that watch and do not steer; one module may be there several times */
+    /* machines that watch and do not steer; one module may be there several times */
+    struct peet_config_module *followers;
     size_t nfollowers;
     struct peet_config_module consistency; /* the model; module NULL: all see one memory */
-    int consistency_sync;         /* it is only asked at synchronisations, not at each reference */
-    uint64_t explore;             /* executions; PEET_EXPLORE_ALL: every one that makes a difference; 0: a plain run */
-    uint64_t explore_limit;       /* most executions of PEET_EXPLORE_ALL */
-    uint64_t explore_steps;       /* an execution of more steps is given up */
-    int explore_until_failure;    /* the first execution that fails is the last */
-    int explain;                  /* of a replayed execution: what it did, step by step */
-    char *replay_token;           /* of the execution to repeat; NULL: none */
+    int consistency_sync;                  /* it is only asked at synchronisations, not at each reference */
+    uint64_t explore;          /* executions; PEET_EXPLORE_ALL: every one that makes a difference; 0: a plain run */
+    uint64_t explore_limit;    /* most executions of PEET_EXPLORE_ALL */
+    uint64_t explore_steps;    /* an execution of more steps is given up */
+    int explore_until_failure; /* the first execution that fails is the last */
+    int explain;               /* of a replayed execution: what it did, step by step */
+    char *replay_token;        /* of the execution to repeat; NULL: none */
     struct peet_config_texts perfect;    /* names of data structures with single-cycle memory */
     struct peet_config_texts remap;      /* rules of another layout (data/rules.h) */
     struct peet_config_texts allocators; /* functions that stand for their callers, as malloc() does */
     struct peet_config_texts free_waits; /* locks and barriers for which waits take no time; key "free" */
     struct peet_config_texts scale;      /* FUNCTION:FACTOR: functions that take a part of their time */
-    unsigned data_depth;          /* how many calls an allocation site is told apart by */
-    char *from;       /* a trace that is replayed instead of the program; NULL: none */
-    char *output;     /* results folder; NULL if not given */
+    unsigned data_depth;                 /* how many calls an allocation site is told apart by */
+    char *from;                          /* a trace that is replayed instead of the program; NULL: none */
+    char *output;                        /* results folder; NULL if not given */
 };
 
 /** peet_config_init() - defaults: 1 core, machine ideal, no observers, sync, fcfs, static, seed 1 */
@@ -106,20 +109,25 @@ int peet_config_set_output(struct peet_config *config, const char *path, struct 
 
 /**
  * Settings from text, as on the command line; @where ("--cores") begins the message.
- * cores 1..65536; granularity sync|block|ref|NUMBER; policy fcfs|rr|affinity or PATH,KEY=VALUE; schedule static|dynamic|guided
+ * cores 1..65536; granularity sync|block|ref|NUMBER; policy fcfs|rr|affinity or PATH,KEY=VALUE; schedule
+ * static|dynamic|guided
  */
 int peet_config_set_cores(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_seed(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
-int peet_config_set_granularity(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+int peet_config_set_granularity(struct peet_config *config, const char *where, const char *text,
+    struct peet_error *error);
 int peet_config_set_policy(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_quantum(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_switch(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_schedule(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_chunk(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
-/** winner fcfs|lifo|random or PATH,KEY=VALUE; lock_model none|tas|ttas|ticket|mcs; a frequency may end in k, M or G (powers of 1000) */
+/** winner fcfs|lifo|random or PATH,KEY=VALUE; lock_model none|tas|ttas|ticket|mcs; a frequency may end in k, M or G
+ * (powers of 1000) */
 int peet_config_set_winner(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
-int peet_config_set_lock_model(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
-int peet_config_set_spin_quantum(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+int peet_config_set_lock_model(struct peet_config *config, const char *where, const char *text,
+    struct peet_error *error);
+int peet_config_set_spin_quantum(struct peet_config *config, const char *where, const char *text,
+    struct peet_error *error);
 /** a size, or unlimited: PEET_CONFIG_STACK_MOST */
 int peet_config_set_stack(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_poll(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
@@ -130,7 +138,8 @@ int peet_config_set_roi(struct peet_config *config, const char *where, const cha
 const char *peet_config_foreign_text(int foreign);
 int peet_config_set_foreign(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 int peet_config_set_ranges(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
-int peet_config_set_frequency(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+int peet_config_set_frequency(struct peet_config *config, const char *where, const char *text,
+    struct peet_error *error);
 
 /**
  * peet_config_set_machine() - "bus,protocol=berkeley,cache=128KiB"
@@ -146,14 +155,21 @@ int peet_config_add_follower(struct peet_config *config, const char *where, cons
  * peet_config_set_consistency() - "consistency,model=tso,depth=8"; as set_machine
  * consistency_sync: ref|sync; explore: a number of executions or all
  */
-int peet_config_set_consistency(struct peet_config *config, const char *where, const char *spec, struct peet_error *error);
-int peet_config_set_consistency_sync(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+int peet_config_set_consistency(struct peet_config *config, const char *where, const char *spec,
+    struct peet_error *error);
+int peet_config_set_consistency_sync(struct peet_config *config, const char *where, const char *text,
+    struct peet_error *error);
 int peet_config_set_explore(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
-int peet_config_set_explore_limit(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
-int peet_config_set_explore_steps(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
-int peet_config_set_until(struct peet_config *config, const char *where, const char *text, struct peet_error *error);   /* failure|end */
-int peet_config_set_explain(struct peet_config *config, const char *where, const char *text, struct peet_error *error); /* on|off; NULL: on */
-int peet_config_set_replay_token(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+int peet_config_set_explore_limit(struct peet_config *config, const char *where, const char *text,
+    struct peet_error *error);
+int peet_config_set_explore_steps(struct peet_config *config, const char *where, const char *text,
+    struct peet_error *error);
+/* failure|end */
+int peet_config_set_until(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+/* on|off; NULL: on */
+int peet_config_set_explain(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+int peet_config_set_replay_token(struct peet_config *config, const char *where, const char *text,
+    struct peet_error *error);
 /** peet_config_explore_text() - @buffer: at least 24 bytes; Returns: @buffer */
 const char *peet_config_explore_text(const struct peet_config *config, char *buffer, size_t bytes);
 
@@ -162,16 +178,19 @@ enum { PEET_CONFIG_SCALE_MOST = 1000 };
 int peet_config_add_free(struct peet_config *config, const char *where, const char *name, struct peet_error *error);
 int peet_config_add_scale(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
 /** peet_config_scale_of() - the parts of FUNCTION:FACTOR; the function's name is the text's first bytes */
-int peet_config_scale_of(const char *where, const char *text, size_t *out_name_bytes, double *out_factor, struct peet_error *error);
+int peet_config_scale_of(const char *where, const char *text, size_t *out_name_bytes, double *out_factor,
+    struct peet_error *error);
 
 /**
- * Data structures: perfect takes names ("grid", "main.table", "build:40", "list.c:12", with * and ?), remap the rules of
- * data/rules.h, allocators names of functions; data_depth 1..32
+ * Data structures: perfect takes names ("grid", "main.table", "build:40", "list.c:12", with * and ?), remap the rules
+ * of data/rules.h, allocators names of functions; data_depth 1..32
  */
 int peet_config_add_perfect(struct peet_config *config, const char *where, const char *name, struct peet_error *error);
 int peet_config_add_remap(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
-int peet_config_add_allocator(struct peet_config *config, const char *where, const char *name, struct peet_error *error);
-int peet_config_set_data_depth(struct peet_config *config, const char *where, const char *text, struct peet_error *error);
+int peet_config_add_allocator(struct peet_config *config, const char *where, const char *name,
+    struct peet_error *error);
+int peet_config_set_data_depth(struct peet_config *config, const char *where, const char *text,
+    struct peet_error *error);
 
 /**
  * peet_config_resolve() - hold everything against the modules themselves

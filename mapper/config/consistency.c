@@ -8,12 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-int peet_config_set_consistency(struct peet_config *config, const char *where, const char *spec, struct peet_error *error)
+int peet_config_set_consistency(struct peet_config *config, const char *where, const char *spec,
+    struct peet_error *error)
 {
     return peet__config_spec(&config->consistency, where, spec, error);
 }
 
-int peet_config_set_consistency_sync(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+int peet_config_set_consistency_sync(struct peet_config *config, const char *where, const char *text,
+    struct peet_error *error)
 {
     int choice = peet_text_choice(text, "ref|sync");
 
@@ -46,12 +48,14 @@ int peet_config_set_explore(struct peet_config *config, const char *where, const
     return number(&config->explore, where, text, ", all or off", error);
 }
 
-int peet_config_set_explore_limit(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+int peet_config_set_explore_limit(struct peet_config *config, const char *where, const char *text,
+    struct peet_error *error)
 {
     return number(&config->explore_limit, where, text, "", error);
 }
 
-int peet_config_set_explore_steps(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+int peet_config_set_explore_steps(struct peet_config *config, const char *where, const char *text,
+    struct peet_error *error)
 {
     return number(&config->explore_steps, where, text, "", error);
 }
@@ -76,10 +80,12 @@ int peet_config_set_explain(struct peet_config *config, const char *where, const
     return 0;
 }
 
-int peet_config_set_replay_token(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+int peet_config_set_replay_token(struct peet_config *config, const char *where, const char *text,
+    struct peet_error *error)
 {
     if (!*text || strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-") != strlen(text))
-        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not a token as an exploration prints them", where, text);
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not a token as an exploration prints them", where,
+            text);
     return peet__config_string(&config->replay_token, text, error);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings about the subject's parts by name: which data structures have perfect memory, which another layout, how allocations
- * are named, which waits are free, which functions take a part of their time; from text, from and to the configuration file; see config.h.
+ * Settings about the subject's parts by name: which data structures have perfect memory, which another layout, how
+ * allocations are named, which waits are free, which functions take a part of their time; from text, from and to the
+ * configuration file; see config.h.
  */
 #include "config/parts.h"
 #include "data/rules.h"
@@ -71,7 +72,8 @@ int peet_config_add_free(struct peet_config *config, const char *where, const ch
     return add(&config->free_waits, name, error);
 }
 
-int peet_config_scale_of(const char *where, const char *text, size_t *out_name_bytes, double *out_factor, struct peet_error *error)
+int peet_config_scale_of(const char *where, const char *text, size_t *out_name_bytes, double *out_factor,
+    struct peet_error *error)
 {
     const char *colon = strrchr(text, ':');
     char *end = NULL;
@@ -79,7 +81,8 @@ int peet_config_scale_of(const char *where, const char *text, size_t *out_name_b
     *out_name_bytes = colon ? (size_t)(colon - text) : 0;
     *out_factor = colon ? strtod(colon + 1, &end) : 0;
     if (!*out_name_bytes || end == colon + 1 || *end || !(*out_factor >= 0 && *out_factor <= PEET_CONFIG_SCALE_MOST))
-        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not FUNCTION:FACTOR, with a factor from 0 to %d", where, text, PEET_CONFIG_SCALE_MOST);
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not FUNCTION:FACTOR, with a factor from 0 to %d",
+            where, text, PEET_CONFIG_SCALE_MOST);
     return 0;
 }
 
@@ -92,12 +95,14 @@ int peet_config_add_scale(struct peet_config *config, const char *where, const c
     return err ? err : add(&config->scale, text, error);
 }
 
-int peet_config_set_data_depth(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
+int peet_config_set_data_depth(struct peet_config *config, const char *where, const char *text,
+    struct peet_error *error)
 {
     uint64_t value;
 
     if (peet_text_u64(text, &value) || !value || value > PEET_DATAMAP_PATH_MAX)
-        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not a number from 1 to %d", where, text, PEET_DATAMAP_PATH_MAX);
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not a number from 1 to %d", where, text,
+            PEET_DATAMAP_PATH_MAX);
     config->data_depth = (unsigned)value;
     return 0;
 }
@@ -122,7 +127,8 @@ static struct peet_config_texts *list_of(const struct peet_config *config, size_
     return (struct peet_config_texts *)((char *)(uintptr_t)config + lists[i].list);
 }
 
-int peet__config_data_read(struct peet_config *config, const char *where, const char *path, config_setting_t *setting, int *out_done, struct peet_error *error)
+int peet__config_data_read(struct peet_config *config, const char *where, const char *path, config_setting_t *setting,
+    int *out_done, struct peet_error *error)
 {
     const char *name = config_setting_name(setting);
     size_t k = 0;
@@ -143,7 +149,8 @@ int peet__config_data_read(struct peet_config *config, const char *where, const 
     for (int i = 0; i < n && !err; i++) {
         const char *text = config_setting_get_string_elem(setting, i);
 
-        err = text ? lists[k].add(config, where, text, error) : peet_error_set(error, PEET_EINVALID, "%s: entry %d is not a text", where, i + 1);
+        err = text ? lists[k].add(config, where, text, error)
+                   : peet_error_set(error, PEET_EINVALID, "%s: entry %d is not a text", where, i + 1);
     }
     return err;
 }

@@ -17,12 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const keys[] = { "version", "program", "arguments", "cores", "granularity", "seed", "policy", "quantum_cycles",
-    "switch_cycles", "schedule", "chunk", "winner", "lock_model", "spin_quantum_cycles", "poll_cycles", "syscall_cycles",
-    "io_cycles_per_byte", "frequency_hz", "stack_bytes", "ranges", "roi", "machine", "observers", "followers",
-    "consistency", "consistency_sync", "explore", "explore_limit", "explore_steps", "until", "explain", "replay_token",
-    "perfect", "remap", "allocators", "free", "scale", "data_depth", "from", "output", "foreign" };
-static const char *const module_keys[] = { "module", "path", "parameters" };
+static const char *const keys[] = {"version", "program", "arguments", "cores", "granularity", "seed", "policy",
+    "quantum_cycles", "switch_cycles", "schedule", "chunk", "winner", "lock_model", "spin_quantum_cycles",
+    "poll_cycles", "syscall_cycles", "io_cycles_per_byte", "frequency_hz", "stack_bytes", "ranges", "roi", "machine",
+    "observers", "followers", "consistency", "consistency_sync", "explore", "explore_limit", "explore_steps", "until",
+    "explain", "replay_token", "perfect", "remap", "allocators", "free", "scale", "data_depth", "from", "output",
+    "foreign"};
+static const char *const module_keys[] = {"module", "path", "parameters"};
 
 /** Where a setting stands, and its name: "run.cfg:12: cores". */
 struct place {
@@ -33,7 +34,8 @@ static const char *place_of(struct place *place, const char *path, config_settin
 {
     const char *name = config_setting_name(setting);
 
-    snprintf(place->text, sizeof place->text, "%s:%u%s%s", path, config_setting_source_line(setting), name ? ": " : "", name ? name : "");
+    snprintf(place->text, sizeof place->text, "%s:%u%s%s", path, config_setting_source_line(setting), name ? ": " : "",
+        name ? name : "");
     return place->text;
 }
 
@@ -56,28 +58,33 @@ static const char *scalar(config_setting_t *setting, char *buffer, size_t bytes)
     return NULL;
 }
 
-static int unknown_key(const char *path, config_setting_t *setting, const char *const *known, size_t n, struct peet_error *error)
+static int unknown_key(const char *path, config_setting_t *setting, const char *const *known, size_t n,
+    struct peet_error *error)
 {
     const char *name = config_setting_name(setting), *nearest = peet_names_nearest(name, known, n);
 
-    return peet_error_set(error, PEET_EINVALID, "%s:%u: unknown key '%s'%s%s%s", path, config_setting_source_line(setting), name,
-        nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    return peet_error_set(error, PEET_EINVALID, "%s:%u: unknown key '%s'%s%s%s", path,
+        config_setting_source_line(setting), name, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+        nearest ? "'?" : "");
 }
 
-static int read_params(struct peet_config_module *m, const char *path, config_setting_t *group, struct peet_error *error)
+static int read_params(struct peet_config_module *m, const char *path, config_setting_t *group,
+    struct peet_error *error)
 {
     char buffer[40], where[PATH_MAX + 20];
     struct place place;
     int err = 0;
 
     if (!config_setting_is_group(group))
-        return peet_error_set(error, PEET_EINVALID, "%s: must be a group: { name = value; … }", place_of(&place, path, group));
+        return peet_error_set(error, PEET_EINVALID, "%s: must be a group: { name = value; … }",
+            place_of(&place, path, group));
     for (int i = 0; !err && i < config_setting_length(group); i++) {
         config_setting_t *one = config_setting_get_elem(group, (unsigned)i);
         const char *text = scalar(one, buffer, sizeof buffer);
 
         if (!text)
-            return peet_error_set(error, PEET_EINVALID, "%s: must be a number, text or true/false", place_of(&place, path, one));
+            return peet_error_set(error, PEET_EINVALID, "%s: must be a number, text or true/false",
+                place_of(&place, path, one));
         snprintf(where, sizeof where, "%s:%u", path, config_setting_source_line(one));
         err = peet__config_param(m, where, config_setting_name(one), text, error);
     }
@@ -85,11 +92,12 @@ static int read_params(struct peet_config_module *m, const char *path, config_se
 }
 
 /** One more module of a list. */
-typedef int more_modules(struct peet_config *config, const char *where, const char *name, struct peet_config_module **out_module, struct peet_error *error);
+typedef int more_modules(struct peet_config *config, const char *where, const char *name,
+    struct peet_config_module **out_module, struct peet_error *error);
 
 /** Into @m, or, if that is NULL, into one more that @more makes. */
-static int read_module(struct peet_config *config, const char *path, config_setting_t *group, struct peet_config_module *m, more_modules *more,
-    struct peet_error *error)
+static int read_module(struct peet_config *config, const char *path, config_setting_t *group,
+    struct peet_config_module *m, more_modules *more, struct peet_error *error)
 {
     const char *name = NULL, *file = NULL;
     config_setting_t *params;
@@ -128,7 +136,8 @@ static int is_sequence(config_setting_t *setting)
     return config_setting_is_list(setting) || config_setting_is_array(setting);
 }
 
-static int read_arguments(struct peet_config *config, const char *path, config_setting_t *list, struct peet_error *error)
+static int read_arguments(struct peet_config *config, const char *path, config_setting_t *list,
+    struct peet_error *error)
 {
     size_t n = is_sequence(list) ? (size_t)config_setting_length(list) : 0;
     char **texts = calloc(n + 1, sizeof *texts), buffer[40];
@@ -138,12 +147,14 @@ static int read_arguments(struct peet_config *config, const char *path, config_s
     if (!texts)
         return peet_error_set(error, PEET_ENOMEM, "%s: out of memory", path);
     if (!is_sequence(list))
-        err = peet_error_set(error, PEET_EINVALID, "%s: must be a list: ( \"a\", \"b\" )", place_of(&place, path, list));
+        err =
+            peet_error_set(error, PEET_EINVALID, "%s: must be a list: ( \"a\", \"b\" )", place_of(&place, path, list));
     for (size_t i = 0; !err && i < n; i++) {
         const char *text = scalar(config_setting_get_elem(list, (unsigned)i), buffer, sizeof buffer);
 
         if (!text)
-            err = peet_error_set(error, PEET_EINVALID, "%s: entry %zu is not a text", place_of(&place, path, list), i + 1);
+            err = peet_error_set(error, PEET_EINVALID, "%s: entry %zu is not a text", place_of(&place, path, list),
+                i + 1);
         else if (!(texts[i] = strdup(text)))
             err = peet_error_set(error, PEET_ENOMEM, "%s: out of memory", path);
     }
@@ -155,37 +166,55 @@ static int read_arguments(struct peet_config *config, const char *path, config_s
     return err;
 }
 
-static int read_modules(struct peet_config *config, const char *path, config_setting_t *list, more_modules *more, struct peet_error *error)
+static int read_modules(struct peet_config *config, const char *path, config_setting_t *list, more_modules *more,
+    struct peet_error *error)
 {
     struct place place;
     int err = 0;
 
     if (!config_setting_is_list(list))
-        return peet_error_set(error, PEET_EINVALID, "%s: must be a list: ( { module = \"…\"; }, … )", place_of(&place, path, list));
+        return peet_error_set(error, PEET_EINVALID, "%s: must be a list: ( { module = \"…\"; }, … )",
+            place_of(&place, path, list));
     for (int i = 0; !err && i < config_setting_length(list); i++)
         err = read_module(config, path, config_setting_get_elem(list, (unsigned)i), NULL, more, error);
     return err;
 }
 
-static int read_setting(struct peet_config *config, const char *path, config_setting_t *setting, struct peet_error *error)
+static int read_setting(struct peet_config *config, const char *path, config_setting_t *setting,
+    struct peet_error *error)
 {
     static const struct {
         const char *key;
         int (*set)(struct peet_config *, const char *, const char *, struct peet_error *);
     } setters[] = {
-        { "cores", peet_config_set_cores }, { "granularity", peet_config_set_granularity }, { "seed", peet_config_set_seed },
-        { "policy", peet_config_set_policy }, { "quantum_cycles", peet_config_set_quantum },
-        { "switch_cycles", peet_config_set_switch }, { "schedule", peet_config_set_schedule }, { "chunk", peet_config_set_chunk },
-        { "winner", peet_config_set_winner }, { "lock_model", peet_config_set_lock_model },
-        { "spin_quantum_cycles", peet_config_set_spin_quantum }, { "poll_cycles", peet_config_set_poll },
-        { "syscall_cycles", peet_config_set_syscall }, { "io_cycles_per_byte", peet_config_set_io },
-        { "frequency_hz", peet_config_set_frequency }, { "stack_bytes", peet_config_set_stack }, { "ranges", peet_config_set_ranges },
-        { "consistency_sync", peet_config_set_consistency_sync }, { "explore", peet_config_set_explore },
-        { "explore_limit", peet_config_set_explore_limit }, { "explore_steps", peet_config_set_explore_steps },
-        { "until", peet_config_set_until }, { "explain", peet_config_set_explain }, { "replay_token", peet_config_set_replay_token },
-        { "foreign", peet_config_set_foreign },
-        { "from", peet_config_set_from },
-        { "roi", peet_config_set_roi }, { "data_depth", peet_config_set_data_depth },
+        {"cores", peet_config_set_cores},
+        {"granularity", peet_config_set_granularity},
+        {"seed", peet_config_set_seed},
+        {"policy", peet_config_set_policy},
+        {"quantum_cycles", peet_config_set_quantum},
+        {"switch_cycles", peet_config_set_switch},
+        {"schedule", peet_config_set_schedule},
+        {"chunk", peet_config_set_chunk},
+        {"winner", peet_config_set_winner},
+        {"lock_model", peet_config_set_lock_model},
+        {"spin_quantum_cycles", peet_config_set_spin_quantum},
+        {"poll_cycles", peet_config_set_poll},
+        {"syscall_cycles", peet_config_set_syscall},
+        {"io_cycles_per_byte", peet_config_set_io},
+        {"frequency_hz", peet_config_set_frequency},
+        {"stack_bytes", peet_config_set_stack},
+        {"ranges", peet_config_set_ranges},
+        {"consistency_sync", peet_config_set_consistency_sync},
+        {"explore", peet_config_set_explore},
+        {"explore_limit", peet_config_set_explore_limit},
+        {"explore_steps", peet_config_set_explore_steps},
+        {"until", peet_config_set_until},
+        {"explain", peet_config_set_explain},
+        {"replay_token", peet_config_set_replay_token},
+        {"foreign", peet_config_set_foreign},
+        {"from", peet_config_set_from},
+        {"roi", peet_config_set_roi},
+        {"data_depth", peet_config_set_data_depth},
     };
     const char *name = config_setting_name(setting), *text;
     char buffer[40];
@@ -217,7 +246,8 @@ static int read_setting(struct peet_config *config, const char *path, config_set
                         : peet_error_set(error, PEET_EINVALID, "%s: must be a number or a text", place.text);
     if (!strcmp(name, "version")) {
         if (config_setting_type(setting) != CONFIG_TYPE_INT || config_setting_get_int(setting) != PEET_CONFIG_VERSION)
-            return peet_error_set(error, PEET_EVERSION, "%s = %s: this peet reads version %d", place.text, text ? text : "?", PEET_CONFIG_VERSION);
+            return peet_error_set(error, PEET_EVERSION, "%s = %s: this peet reads version %d", place.text,
+                text ? text : "?", PEET_CONFIG_VERSION);
         return 0;
     }
     if (!strcmp(name, "program") || !strcmp(name, "output")) {
@@ -237,7 +267,8 @@ int peet_config_read(struct peet_config *config, const char *path, struct peet_e
 
     config_init(&file);
     if (!err && config_read_string(&file, text) != CONFIG_TRUE)
-        err = peet_error_set(error, PEET_EFORMAT, "%s:%d: %s", path, config_error_line(&file), config_error_text(&file));
+        err =
+            peet_error_set(error, PEET_EFORMAT, "%s:%d: %s", path, config_error_line(&file), config_error_text(&file));
     free(text);
     root = config_root_setting(&file);
     for (int i = 0; !err && i < config_setting_length(root); i++)
@@ -328,7 +359,7 @@ static void add_module(struct out *out, config_setting_t *group, const struct pe
 
 static int fill(const struct peet_config *c, config_setting_t *root)
 {
-    struct out out = { 0 };
+    struct out out = {0};
     config_setting_t *list;
     char text[24], real[40];
 
@@ -398,7 +429,8 @@ int peet_config_write(const struct peet_config *config, const char *path, struct
     config_init(&file);
     if (fill(config, config_root_setting(&file))) {
         config_destroy(&file);
-        return peet_error_set(error, PEET_EINVALID, "%s: a setting cannot be written (is a parameter's name no identifier?)", path);
+        return peet_error_set(error, PEET_EINVALID,
+            "%s: a setting cannot be written (is a parameter's name no identifier?)", path);
     }
     err = peet_file_create(path, &out, error);
     if (!err) {
@@ -416,7 +448,8 @@ static json_t *param_json(const struct peet_config_param *p)
     uint64_t value;
     double real;
 
-    if ((p->type == PEET_PARAM_U64 || p->type == PEET_PARAM_SIZE) && !peet_text_u64(p->text, &value) && value <= INT64_MAX)
+    if ((p->type == PEET_PARAM_U64 || p->type == PEET_PARAM_SIZE) && !peet_text_u64(p->text, &value) &&
+        value <= INT64_MAX)
         return json_integer((json_int_t)value);
     if (p->type == PEET_PARAM_BOOL && !peet_text_bool(p->text, &value))
         return json_boolean(value);
@@ -436,7 +469,8 @@ static json_t *module_json(const struct peet_config_module *m)
         json_decref(params);
         return NULL;
     }
-    return json_pack("{s:s,s:o*,s:o}", "module", m->module, "path", m->path ? peet_stats_text(m->path) : NULL, "parameters", params);
+    return json_pack("{s:s,s:o*,s:o}", "module", m->module, "path", m->path ? peet_stats_text(m->path) : NULL,
+        "parameters", params);
 }
 
 json_t *peet_config_json(const struct peet_config *c)
@@ -457,23 +491,28 @@ json_t *peet_config_json(const struct peet_config *c)
         json_decref(followers);
         return NULL;
     }
-    root = json_pack("{s:i,s:o*,s:o,s:i,s:o,s:o,s:o,s:I,s:I,s:s,s:I,s:o,s:s,s:I,s:I,s:I,s:f,s:I,s:I,s:b,s:s,s:o*,s:o,s:o,s:o*,s:s,s:s,s:o*,s:o*,s:o*}", "version", PEET_CONFIG_VERSION, "program",
-        c->program ? peet_stats_text(c->program) : NULL, "arguments", arguments, "cores", (int)c->cores, "granularity",
+    root = json_pack(
+        "{s:i,s:o*,s:o,s:i,s:o,s:o,s:o,s:I,s:I,s:s,s:I,s:o,s:s,s:I,s:I,s:I,s:f,s:I,s:I,s:b,s:s,s:o*,s:o,s:o,s:o*,s:s,s:s,s:o*,s:o*,s:o*}",
+        "version", PEET_CONFIG_VERSION, "program", c->program ? peet_stats_text(c->program) : NULL, "arguments",
+        arguments, "cores", (int)c->cores, "granularity",
         c->granularity == PEET_GRANULARITY_BLOCKS ? json_integer((json_int_t)c->granularity_blocks)
                                                   : json_string(peet_config_granularity_text(c, text, sizeof text)),
-        "seed", peet_stats_u64(c->seed), "policy", peet_stats_text(peet_config_policy_text(c)), "quantum_cycles", (json_int_t)c->quantum_cycles,
-        "switch_cycles", (json_int_t)c->switch_cycles, "schedule", peet_config_schedule_text(c->schedule), "chunk",
-        (json_int_t)c->chunk, "winner", peet_stats_text(peet_config_winner_text(c)), "lock_model", peet_config_lock_model_text(c->lock_model),
-        "spin_quantum_cycles", (json_int_t)c->spin_quantum_cycles, "poll_cycles", (json_int_t)c->poll_cycles, "syscall_cycles",
-        (json_int_t)c->syscall_cycles, "io_cycles_per_byte", c->io_cycles_per_byte, "frequency_hz", (json_int_t)c->frequency_hz, "stack_bytes", (json_int_t)c->stack_bytes, "ranges", c->ranges,
-        "roi", c->roi_only ? "only" : "all",
-        "machine", c->machine.module ? module_json(&c->machine) : NULL, "observers", observers,
-        "followers", followers,
-        "consistency", c->consistency.module ? module_json(&c->consistency) : NULL, "consistency_sync", c->consistency_sync ? "sync" : "ref",
-        "explore", peet_config_explore_text(c, explore, sizeof explore), "replay_token",
-        c->replay_token ? peet_stats_text(c->replay_token) : NULL, "from", c->from ? peet_stats_text(c->from) : NULL, "output",
-        c->output ? peet_stats_text(c->output) : NULL);
-    if (root && (json_object_set_new(root, "foreign", json_string(peet_config_foreign_text(c->foreign))) || peet__config_data_json(c, root))) {
+        "seed", peet_stats_u64(c->seed), "policy", peet_stats_text(peet_config_policy_text(c)), "quantum_cycles",
+        (json_int_t)c->quantum_cycles, "switch_cycles", (json_int_t)c->switch_cycles, "schedule",
+        peet_config_schedule_text(c->schedule), "chunk", (json_int_t)c->chunk, "winner",
+        peet_stats_text(peet_config_winner_text(c)), "lock_model", peet_config_lock_model_text(c->lock_model),
+        "spin_quantum_cycles", (json_int_t)c->spin_quantum_cycles, "poll_cycles", (json_int_t)c->poll_cycles,
+        "syscall_cycles", (json_int_t)c->syscall_cycles, "io_cycles_per_byte", c->io_cycles_per_byte, "frequency_hz",
+        (json_int_t)c->frequency_hz, "stack_bytes", (json_int_t)c->stack_bytes, "ranges", c->ranges, "roi",
+        c->roi_only ? "only" : "all", "machine", c->machine.module ? module_json(&c->machine) : NULL, "observers",
+        observers, "followers", followers, "consistency", c->consistency.module ? module_json(&c->consistency) : NULL,
+        "consistency_sync", c->consistency_sync ? "sync" : "ref", "explore",
+        peet_config_explore_text(c, explore, sizeof explore), "replay_token",
+        c->replay_token ? peet_stats_text(c->replay_token) : NULL, "from", c->from ? peet_stats_text(c->from) : NULL,
+        "output", c->output ? peet_stats_text(c->output) : NULL);
+    if (root &&
+        (json_object_set_new(root, "foreign", json_string(peet_config_foreign_text(c->foreign))) ||
+            peet__config_data_json(c, root))) {
         json_decref(root);
         return NULL;
     }

@@ -33,7 +33,8 @@ static int add_file(struct peet_import *import, const char *path, const char *fo
     char **more;
 
     if (import->format && strcmp(import->format, format) != 0)
-        return peet_error_set(error, PEET_EFORMAT, "%s: of the format %s among files of the format %s", path, format, import->format);
+        return peet_error_set(error, PEET_EFORMAT, "%s: of the format %s among files of the format %s", path, format,
+            import->format);
     if (import->n == FILES_MAX)
         return peet_error_set(error, PEET_ELIMIT, "%s: more than %d files in one trace", path, FILES_MAX);
     import->format = format;
@@ -55,7 +56,8 @@ static int find_in(const char *folder, const char *format, struct peet_import *i
         const char *its = peet_insn_format_of(entries[i]->d_name);
         char path[PATH_MAX];
 
-        if (!err && its && (size_t)snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name) < sizeof path && !is_folder(path))
+        if (!err && its && (size_t)snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name) < sizeof path &&
+            !is_folder(path))
             err = add_file(import, path, format ? format : its, error);
         free(entries[i]);
     }
@@ -80,11 +82,13 @@ int peet_import_find(const char *path, const char *format, struct peet_import *o
 
     *out_import = (struct peet_import){0};
     if (format && !its)
-        return peet_error_set(error, PEET_EINVALID, "there is no format '%s': din, lackey, champsim and drmemtrace are known", format);
+        return peet_error_set(error, PEET_EINVALID,
+            "there is no format '%s': din, lackey, champsim and drmemtrace are known", format);
     if (!is_folder(path))
         return its ? (err = add_file(out_import, path, its, error)) ? err : 1 : 0;
     err = find_in(path, format ? its : NULL, out_import, error);
-    if (!err && !out_import->n && (size_t)snprintf(inner, sizeof inner, "%s/trace", path) < sizeof inner && is_folder(inner))
+    if (!err && !out_import->n && (size_t)snprintf(inner, sizeof inner, "%s/trace", path) < sizeof inner &&
+        is_folder(inner))
         err = find_in(inner, format ? its : NULL, out_import, error);
     return err ? err : out_import->n > 0;
 }
@@ -99,9 +103,12 @@ void peet_import_fini(struct peet_import *import)
 
 const char *peet_import_lacks(const char *format)
 {
-    static const struct { const char *format, *text; } lacks[] = {
-        {"din", "no sizes of references (one byte each), no lengths of instructions (they reach to the next), no branches and no registers "
-                "(nothing depends on anything)"},
+    static const struct {
+        const char *format, *text;
+    } lacks[] = {
+        {"din",
+            "no sizes of references (one byte each), no lengths of instructions (they reach to the next), no branches and no registers "
+            "(nothing depends on anything)"},
         {"lackey", "no branches and no registers (nothing depends on anything)"},
         {"champsim", "no sizes of references (one byte each) and no lengths of instructions (they reach to the next)"},
         {"drmemtrace", "no registers (nothing depends on anything)"},
@@ -135,8 +142,10 @@ char *peet_import_config_text(const char *path, const struct peet_import *import
 static char *describe(const char *path, const struct peet_import *import)
 {
     char *config = peet_import_config_text(path, import), *text = NULL;
-    json_t *all = config ? json_pack("{s:s,s:s,s:s,s:s,s:{s:s,s:[],s:I}}", "format", import->format, "from", path, "lacks",
-        peet_import_lacks(import->format), "config_text", config, "config", "program", path, "arguments", "cores", (json_int_t)import->n) : NULL;
+    json_t *all = config ? json_pack("{s:s,s:s,s:s,s:s,s:{s:s,s:[],s:I}}", "format", import->format, "from", path,
+                               "lacks", peet_import_lacks(import->format), "config_text", config, "config", "program",
+                               path, "arguments", "cores", (json_int_t)import->n)
+                         : NULL;
 
     if (all)
         text = json_dumps(all, JSON_COMPACT | JSON_PRESERVE_ORDER);
@@ -145,7 +154,8 @@ static char *describe(const char *path, const struct peet_import *import)
     return text;
 }
 
-static int convert_file(const char *path, const char *format, struct peet_code_writer *writer, uint32_t stream, struct peet_error *error)
+static int convert_file(const char *path, const char *format, struct peet_code_writer *writer, uint32_t stream,
+    struct peet_error *error)
 {
     struct peet_insn_reader *reader;
     struct peet_traced_insn insn;
@@ -159,7 +169,8 @@ static int convert_file(const char *path, const char *format, struct peet_code_w
     return got < 0 ? got : err ? err : peet_code_end(writer, stream);
 }
 
-static int convert_all(const char *path, const struct peet_import *import, struct peet_recorder *recorder, struct peet_error *error)
+static int convert_all(const char *path, const struct peet_import *import, struct peet_recorder *recorder,
+    struct peet_error *error)
 {
     struct peet_code_writer *writer;
     int err = peet_code_writer_new(recorder, &writer) ? no_memory(error) : 0;
@@ -170,7 +181,8 @@ static int convert_all(const char *path, const struct peet_import *import, struc
         err = convert_file(import->files[i], import->format, writer, (uint32_t)i, error);
     peet_code_writer_free(writer);
     if (err && !error->code)
-        peet_error_set(error, err, "%s: %s", path, peet_recorder_error(recorder) ? peet_recorder_error(recorder) : "out of memory");
+        peet_error_set(error, err, "%s: %s", path,
+            peet_recorder_error(recorder) ? peet_recorder_error(recorder) : "out of memory");
     return err;
 }
 

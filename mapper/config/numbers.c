@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The text of a configuration file before libconfig reads it.  libconfig takes a whole number without L modulo 2^32, and one
- * beyond 64 bits for -1, without a word.  Here such numbers are put into quotes: a setting's number may also be a text, whose
- * reader takes 64 bits and says what is out of range.
+ * The text of a configuration file before libconfig reads it.  libconfig takes a whole number without L modulo 2^32,
+ * and one beyond 64 bits for -1, without a word.  Here such numbers are put into quotes: a setting's number may also be
+ * a text, whose reader takes 64 bits and says what is out of range.
  */
 #include "config/parts.h"
 
@@ -36,11 +36,13 @@ static int read_all(const char *path, char **out_text, size_t *out_bytes, struct
     if (failed)
         return peet_error_set(error, PEET_EIO, "%s: cannot read the configuration file: %s", path, strerror(why));
     if (memchr(*out_text, 0, *out_bytes))
-        return peet_error_set(error, PEET_EFORMAT, "%s: cannot read the configuration file: it is not a text file", path);
+        return peet_error_set(error, PEET_EFORMAT, "%s: cannot read the configuration file: it is not a text file",
+            path);
     return 0;
 }
 
-/** What is copied as it stands: a text in quotes, a comment, a name.  Returns: where it ends; @at if nothing of the kind begins there */
+/** What is copied as it stands: a text in quotes, a comment, a name.  Returns: where it ends; @at if nothing of the
+ * kind begins there */
 static const char *plain(const char *at)
 {
     if (*at == '"') {

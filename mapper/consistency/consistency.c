@@ -36,7 +36,7 @@ void peet__footprint_add(struct peet_footprint *f, uint64_t address, uint64_t by
         f->all = 1;
         return;
     }
-    f->accesses[f->n++] = (struct peet_access){ address, bytes, (uint8_t)view, (uint8_t)how };
+    f->accesses[f->n++] = (struct peet_access){address, bytes, (uint8_t)view, (uint8_t)how};
 }
 
 void peet__footprint_move(struct peet_footprint *f, const struct peet_move *move)
@@ -76,13 +76,16 @@ static enum peet_relation relation(const struct peet_access *earlier, const stru
     if (earlier->address >= later->address + later->bytes || later->address >= earlier->address + earlier->bytes ||
         !meet(earlier->view, later->view))
         return PEET_RELATION_NONE;
-    if (earlier->how >= PEET_HOW_ADDS && earlier->how == later->how && earlier->address == later->address && earlier->bytes == later->bytes)
+    if (earlier->how >= PEET_HOW_ADDS && earlier->how == later->how && earlier->address == later->address &&
+        earlier->bytes == later->bytes)
         return PEET_RELATION_NONE;
     if (is_access(earlier->how) && is_access(later->how))
         return earlier->how | later->how ? PEET_RELATION_RACE : PEET_RELATION_NONE;
     if (earlier->how != PEET_DEPENDS_ENABLES)
         return PEET_RELATION_NONE;
-    return later->how == PEET_DEPENDS_NEEDS ? PEET_RELATION_NEEDS : later->how == PEET_DEPENDS_WAITS ? PEET_RELATION_WAITS : PEET_RELATION_NONE;
+    return later->how == PEET_DEPENDS_NEEDS ? PEET_RELATION_NEEDS
+        : later->how == PEET_DEPENDS_WAITS  ? PEET_RELATION_WAITS
+                                            : PEET_RELATION_NONE;
 }
 
 enum peet_relation peet__footprint_relation(const struct peet_footprint *earlier, const struct peet_footprint *later)
@@ -126,12 +129,14 @@ static void view_perform(const struct peet_views *views, uint64_t to, uint64_t a
     uint8_t before[64];
 
     /* a lock that is found taken is written with what it holds: nothing has changed */
-    if ((to & all) != all || n > sizeof before || c->world->read(c->world->arg, 0, address, before, n) || memcmp(before, bytes, n))
+    if ((to & all) != all || n > sizeof before || c->world->read(c->world->arg, 0, address, before, n) ||
+        memcmp(before, bytes, n))
         c->memory_epoch++;
     c->world->perform(c->world->arg, to, address, bytes, n); /* what is not mapped any more has nobody to see it */
     /*
-     * Of moves the explorer says what they touch.  Whatever else a step performs counts as seen by all, also where stores of their own hide it:
-     * steps that only hide it could be exchanged with it, and then it is seen by what comes before them.
+     * Of moves the explorer says what they touch.  Whatever else a step performs counts as seen by all, also where
+     * stores of their own hide it: steps that only hide it could be exchanged with it, and then it is seen by what
+     * comes before them.
      */
     if (!c->moving && c->commuting && c->footprint)
         peet__footprint_add(c->footprint, address, n, PEET_VIEW_ALL, c->commuting);
@@ -143,7 +148,8 @@ static void view_depends(const struct peet_views *views, uint64_t first, uint64_
 {
     struct peet_map_consistency *c = views->host;
 
-    if (c->footprint && !(c->unseen && how >= PEET_DEPENDS_NEEDS)) /* the step that it is part of would have come without it */
+    /* the step that it is part of would have come without it */
+    if (c->footprint && !(c->unseen && how >= PEET_DEPENDS_NEEDS))
         peet__footprint_add(c->footprint, PEET_TOKEN_MODEL | first, n, PEET_VIEW_ALL, how);
 }
 
@@ -167,7 +173,8 @@ static int perform_pending(struct peet_map *map);
 /* ------------------------------------------------------------------------------------------------- life and death */
 
 int peet_map_set_consistency(struct peet_map *map, const struct peet_module *module, const struct peet_consistency *ops,
-    const union peet_value *values, const struct peet_map_views *world, int sync_only, int exploring, struct peet_error *error)
+    const union peet_value *values, const struct peet_map_views *world, int sync_only, int exploring,
+    struct peet_error *error)
 {
     struct peet_map_consistency *c = calloc(1, sizeof *c);
     int err;
@@ -177,7 +184,8 @@ int peet_map_set_consistency(struct peet_map *map, const struct peet_module *mod
     map->consistency = c;
     map->perform_pending = perform_pending;
     if (map->machine && map->machine->module->main)
-        return peet_error_set(error, PEET_EUNSUPPORTED, "%s brings its own main loop: no consistency models and no explorations with it",
+        return peet_error_set(error, PEET_EUNSUPPORTED,
+            "%s brings its own main loop: no consistency models and no explorations with it",
             map->machine->module->name);
     c->module = module;
     c->world = world;
@@ -186,20 +194,21 @@ int peet_map_set_consistency(struct peet_map *map, const struct peet_module *mod
     if (!module)
         return 0;
     if (map->ncores > PEET_CONSISTENCY_PROCESSORS)
-        return peet_error_set(error, PEET_ELIMIT, "%s: %u processors; views can be had for %d", module->name, map->ncores,
-            PEET_CONSISTENCY_PROCESSORS);
+        return peet_error_set(error, PEET_ELIMIT, "%s: %u processors; views can be had for %d", module->name,
+            map->ncores, PEET_CONSISTENCY_PROCESSORS);
     if (sync_only && !ops->synchronise)
         return peet_error_set(error, PEET_EINVALID, "%s: offers no interaction at synchronisations only", module->name);
     if (exploring && !ops->moves)
         return peet_error_set(error, PEET_EINVALID, "%s: offers no moves(), so it cannot be explored", module->name);
-    c->views = (struct peet_views){ PEET_CONSISTENCY_ABI, sizeof c->views, map->ncores, (uint32_t)(exploring != 0), view_read, view_perform,
-        view_commit, view_refresh, c, view_depends, (uint32_t)(sync_only != 0) };
+    c->views = (struct peet_views){PEET_CONSISTENCY_ABI, sizeof c->views, map->ncores, (uint32_t)(exploring != 0),
+        view_read, view_perform, view_commit, view_refresh, c, view_depends, (uint32_t)(sync_only != 0)};
     err = peet__map_module_new(map, module, values, map->nobservers + 1, 0, &c->instance, error);
     if (err)
         return err;
     c->self = c->instance->self;
     if (ops->begin(c->self, &c->views))
-        return peet_error_set(error, PEET_EMODULE, "%s", map->error.code ? map->error.message : "the model cannot begin");
+        return peet_error_set(error, PEET_EMODULE, "%s",
+            map->error.code ? map->error.message : "the model cannot begin");
     c->ops = ops;
     return 0;
 }
@@ -239,14 +248,18 @@ static unsigned order_of_insn(const struct peet_block *block, const struct peet_
     if (insn->opcode->klass == PEET_INSN_ATOMIC)
         return PEET_ORDERING_FULL;
     if (insn->opcode->klass == PEET_INSN_FENCE)
-        return !strcmp(name, "sfence") ? PEET_ORDERING_STORES : !strcmp(name, "lfence") ? PEET_ORDERING_ACQUIRE : PEET_ORDERING_FULL;
+        return !strcmp(name, "sfence") ? PEET_ORDERING_STORES
+            : !strcmp(name, "lfence")  ? PEET_ORDERING_ACQUIRE
+                                       : PEET_ORDERING_FULL;
     if (!ref || !(ref->flags & PEET_REF_ATOMIC))
         return 0;
     if (ref->kind == PEET_REF_MODIFY)
         return PEET_ORDERING_FULL;
     if (ref->kind == PEET_REF_STORE)
         return ref->order >= PEET_ORDER_RELEASE ? PEET_ORDERING_BEFORE_STORE : 0;
-    return ref->order == PEET_ORDER_SEQ_CST ? PEET_ORDERING_FULL : ref->order >= PEET_ORDER_ACQUIRE ? PEET_ORDERING_ACQUIRE : 0;
+    return ref->order == PEET_ORDER_SEQ_CST ? PEET_ORDERING_FULL
+        : ref->order >= PEET_ORDER_ACQUIRE  ? PEET_ORDERING_ACQUIRE
+                                            : 0;
 }
 
 unsigned peet__consistency_ordering(struct peet_map *map, uint64_t pc)
@@ -295,7 +308,8 @@ unsigned peet__consistency_meaning(struct peet_map *map, const struct peet_abstr
     case PEET_ABSTRACT_THREAD_CREATE:
     case PEET_ABSTRACT_CONTEXT_EXIT:
         return PEET_ORDERING_RELEASE | PEET_ORDERING_SEEN;
-    case PEET_ABSTRACT_THREAD_JOIN: /* what the thread has stored is seen by everybody; what it has seen, not yet here.  One that waits: SYNC_GRANT */
+    /* what the thread has stored is seen by everybody; what it has seen, not yet here.  One that waits: SYNC_GRANT */
+    case PEET_ABSTRACT_THREAD_JOIN:
         return event->nargs && peet__consistency_runs(map, event->args[0]) ? 0 : PEET_ORDERING_ACQUIRE;
     default: /* all that synchronises, and all whose effects others see: threads, loops, system calls, library code */
         return PEET_ORDERING_FULL;
@@ -314,7 +328,7 @@ static void store(struct peet_map *map, unsigned hw, uint64_t address, uint64_t 
     c->memory_epoch += !(flags & PEET_STORE_LOCKED);
     while (bytes) {
         uint32_t n = bytes < sizeof piece ? (uint32_t)bytes : (uint32_t)sizeof piece;
-        struct peet_store one = { address, n, flags, piece };
+        struct peet_store one = {address, n, flags, piece};
 
         c->world->stored(c->world->arg, hw + 1, address, n);
         if (!c->world->read(c->world->arg, hw + 1, address, piece, n))
@@ -329,7 +343,8 @@ static int has_register(const uint8_t *regs, unsigned n, unsigned which)
     return n && memchr(regs, (int)which, n) != NULL;
 }
 
-/** Does somebody behind this instruction of a block look at the flags that it leaves?  Calls and returns hand none on. */
+/** Does somebody behind this instruction of a block look at the flags that it leaves?  Calls and returns hand none on.
+ */
 static int flags_seen(const struct peet_block *block, uint32_t at)
 {
     for (uint32_t i = at + 1; i < block->ninsns; i++) {
@@ -337,8 +352,8 @@ static int flags_seen(const struct peet_block *block, uint32_t at)
 
         if (has_register(insn->regs, insn->nreads, PEET_REG_FLAGS))
             return 1;
-        if (has_register(insn->regs + insn->nreads, insn->nwrites, PEET_REG_FLAGS) || insn->opcode->klass == PEET_INSN_CALL ||
-            insn->opcode->klass == PEET_INSN_RETURN)
+        if (has_register(insn->regs + insn->nreads, insn->nwrites, PEET_REG_FLAGS) ||
+            insn->opcode->klass == PEET_INSN_CALL || insn->opcode->klass == PEET_INSN_RETURN)
             return 0;
     }
     return 1;
@@ -347,11 +362,15 @@ static int flags_seen(const struct peet_block *block, uint32_t at)
 /** Is it one of the locked operations that change places with their like?  Returns: PEET_HOW_..., 0: no */
 static unsigned commutes(const struct peet_block *block, const struct peet_ref *ref)
 {
-    static const struct { const char *name; uint8_t how; } kinds[] = { { "inc", PEET_HOW_ADDS }, { "dec", PEET_HOW_ADDS }, { "add", PEET_HOW_ADDS },
-        { "sub", PEET_HOW_ADDS }, { "and", PEET_HOW_ANDS }, { "or", PEET_HOW_ORS }, { "xor", PEET_HOW_XORS } };
+    static const struct {
+        const char *name;
+        uint8_t how;
+    } kinds[] = {{"inc", PEET_HOW_ADDS}, {"dec", PEET_HOW_ADDS}, {"add", PEET_HOW_ADDS}, {"sub", PEET_HOW_ADDS},
+        {"and", PEET_HOW_ANDS}, {"or", PEET_HOW_ORS}, {"xor", PEET_HOW_XORS}};
     const struct peet_insn *insn = &block->insns[ref->insn];
 
-    if (insn->opcode->klass != PEET_INSN_ATOMIC || ref->kind != PEET_REF_MODIFY || insn->nwrites != 1 || insn->regs[insn->nreads] != PEET_REG_FLAGS)
+    if (insn->opcode->klass != PEET_INSN_ATOMIC || ref->kind != PEET_REF_MODIFY || insn->nwrites != 1 ||
+        insn->regs[insn->nreads] != PEET_REG_FLAGS)
         return 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(insn->opcode->mnemonic, kinds[i].name))
@@ -359,8 +378,8 @@ static unsigned commutes(const struct peet_block *block, const struct peet_ref *
     return 0;
 }
 
-static void reference(struct peet_map *map, unsigned hw, const struct peet_block *block, const struct peet_ref *ref, const uint64_t *values,
-    uint64_t now)
+static void reference(struct peet_map *map, unsigned hw, const struct peet_block *block, const struct peet_ref *ref,
+    const uint64_t *values, uint64_t now)
 {
     struct peet_map_consistency *c = map->consistency;
     const int modelled = c->ops && !c->sync_only && c->world->concurrent(c->world->arg);
@@ -389,12 +408,14 @@ static void reference(struct peet_map *map, unsigned hw, const struct peet_block
             continue;
         }
         if (c->made && c->nmade < PEET_MADE_MOST)
-            c->made[c->nmade++] = (struct peet_made){ it.address, bytes, ref->kind, (flags & PEET_STORE_LOCKED) != 0, insn->line, hw };
+            c->made[c->nmade++] =
+                (struct peet_made){it.address, bytes, ref->kind, (flags & PEET_STORE_LOCKED) != 0, insn->line, hw};
         if (ref->kind != PEET_REF_STORE && !commuting)
             touch(c, it.address, bytes, modelled ? hw + 1 : PEET_VIEW_ALL, 0);
         if (!writes)
             continue;
-        if (ref->kind == PEET_REF_MODIFY && !(flags & PEET_STORE_LOCKED) && c->exploring && c->world->concurrent(c->world->arg))
+        if (ref->kind == PEET_REF_MODIFY && !(flags & PEET_STORE_LOCKED) && c->exploring &&
+            c->world->concurrent(c->world->arg))
             c->gaps |= PEET_GAP_WHOLE;
         c->commuting = (uint8_t)commuting;
         if (modelled) {
@@ -410,7 +431,8 @@ static void reference(struct peet_map *map, unsigned hw, const struct peet_block
     }
 }
 
-void peet__consistency_blocks(struct peet_map *map, struct peet_map_core *core, const struct peet_block_event *events, unsigned n)
+void peet__consistency_blocks(struct peet_map *map, struct peet_map_core *core, const struct peet_block_event *events,
+    unsigned n)
 {
     struct peet_map_consistency *c = map->consistency;
     const unsigned hw = (unsigned)(core - map->cores);
@@ -487,11 +509,14 @@ static void touch_event(struct peet_map_consistency *c, const struct peet_abstra
 /** Does it depend on the time, which exploration does not vary? */
 static int timed(const struct peet_abstract_event *event)
 {
-    static const struct { uint8_t type, deadline; } waits[] = { { PEET_ABSTRACT_THREAD_JOIN, 1 }, { PEET_ABSTRACT_MUTEX_LOCK, 2 },
-        { PEET_ABSTRACT_RWLOCK_READ, 2 }, { PEET_ABSTRACT_RWLOCK_WRITE, 2 }, { PEET_ABSTRACT_COND_WAIT, 3 }, { PEET_ABSTRACT_SEM_WAIT, 1 },
-        { PEET_ABSTRACT_IO_WAIT, 2 } };
+    static const struct {
+        uint8_t type, deadline;
+    } waits[] = {{PEET_ABSTRACT_THREAD_JOIN, 1}, {PEET_ABSTRACT_MUTEX_LOCK, 2}, {PEET_ABSTRACT_RWLOCK_READ, 2},
+        {PEET_ABSTRACT_RWLOCK_WRITE, 2}, {PEET_ABSTRACT_COND_WAIT, 3}, {PEET_ABSTRACT_SEM_WAIT, 1},
+        {PEET_ABSTRACT_IO_WAIT, 2}};
 
-    if (event->type == PEET_ABSTRACT_SLEEP || (event->type == PEET_ABSTRACT_CLOCK && event->nargs < 2)) /* 2: for the order alone */
+    /* 2: for the order alone */
+    if (event->type == PEET_ABSTRACT_SLEEP || (event->type == PEET_ABSTRACT_CLOCK && event->nargs < 2))
         return 1;
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
         if (event->type == waits[i].type && event->nargs > waits[i].deadline && event->args[waits[i].deadline] &&
@@ -503,8 +528,8 @@ static int timed(const struct peet_abstract_event *event)
 /** Of these nothing is left if the context waits, or is over, before its next step: nobody has looked. */
 static int comes(unsigned type)
 {
-    return type == PEET_ABSTRACT_SYNC_GRANT || type == PEET_ABSTRACT_CONTEXT_START || type == PEET_ABSTRACT_VIEW_LEAVE ||
-        type == PEET_ABSTRACT_THREAD_JOIN;
+    return type == PEET_ABSTRACT_SYNC_GRANT || type == PEET_ABSTRACT_CONTEXT_START ||
+        type == PEET_ABSTRACT_VIEW_LEAVE || type == PEET_ABSTRACT_THREAD_JOIN;
 }
 
 void peet__consistency_event(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event)
@@ -515,8 +540,8 @@ void peet__consistency_event(struct peet_map *map, struct peet_map_core *core, c
 
     c->events++;
     touch_event(c, event);
-    if (event->type != PEET_ABSTRACT_ATOMIC && event->type != PEET_ABSTRACT_YIELD && event->type != PEET_ABSTRACT_CLOCK &&
-        event->type != PEET_ABSTRACT_SLEEP)
+    if (event->type != PEET_ABSTRACT_ATOMIC && event->type != PEET_ABSTRACT_YIELD &&
+        event->type != PEET_ABSTRACT_CLOCK && event->type != PEET_ABSTRACT_SLEEP)
         c->memory_epoch++;
     if (c->exploring && timed(event))
         c->gaps |= PEET_GAP_TIME;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Between the mapper and a consistency model (peet/consistency.h): which stores it is told of, where orderings stand, and what each
- * step of a context has touched.  consistency.c does it for a run with a model; without one, only the footprints of
- * an exploration are taken.  Hooked into map.c; host.c provides the views.  Nobody outside the mapper includes this.
+ * Between the mapper and a consistency model (peet/consistency.h): which stores it is told of, where orderings stand,
+ * and what each step of a context has touched.  consistency.c does it for a run with a model; without one, only the
+ * footprints of an exploration are taken.  Hooked into map.c; host.c provides the views.  Nobody outside the mapper
+ * includes this.
  *
  * Processor p is hardware context p, its view is domain p + 1.  A context that is alone runs in main memory itself.
  */
@@ -18,8 +19,8 @@ enum { PEET_FOOTPRINT_MOST = 48 };
 enum { PEET_VIEW_ALL = 0, PEET_VIEW_OTHERS = 128 /* + v: all but v */, PEET_VIEW_MEMORY = 255 /* main memory alone */ };
 
 /**
- * Beyond enum peet_dependence: locked operations of one kind on the same bytes, whose result nobody looks at, leave the same whatever their order.
- * With everything else they are writes.
+ * Beyond enum peet_dependence: locked operations of one kind on the same bytes, whose result nobody looks at, leave the
+ * same whatever their order. With everything else they are writes.
  */
 enum { PEET_HOW_ADDS = 16, PEET_HOW_ANDS, PEET_HOW_ORS, PEET_HOW_XORS };
 
@@ -47,7 +48,8 @@ enum peet_relation {
     PEET_RELATION_NEEDS, /* there is no other order */
 };
 
-void peet__footprint_add(struct peet_footprint *footprint, uint64_t address, uint64_t bytes, unsigned view, unsigned how);
+void peet__footprint_add(struct peet_footprint *footprint, uint64_t address, uint64_t bytes, unsigned view,
+    unsigned how);
 /** What a model's move writes, also where something later hides it; its own things the model says itself. */
 void peet__footprint_move(struct peet_footprint *footprint, const struct peet_move *move);
 enum peet_relation peet__footprint_relation(const struct peet_footprint *earlier, const struct peet_footprint *later);
@@ -71,16 +73,17 @@ struct peet_map_consistency {
     struct peet_views views;
     const struct peet_map_views *world;
     uint8_t sync_only, exploring;
-    uint8_t moving;                /* a move is under way ... */
-    uint8_t unseen;                /* ... that is no step of its own */
-    uint64_t came;                 /* exploring: processors that a context has come to, or gone on at, and that see everything before its next step */
-    uint8_t locked;                /* sync_only: the access under way is a locked one */
-    uint32_t gaps;                 /* exploring: enum peet_explore_gap */
-    uint64_t memory_epoch;         /* grows whenever somebody's view changes */
+    uint8_t moving; /* a move is under way ... */
+    uint8_t unseen; /* ... that is no step of its own */
+    /* exploring: processors that a context has come to, or gone on at, and that see everything before its next step */
+    uint64_t came;
+    uint8_t locked;                   /* sync_only: the access under way is a locked one */
+    uint32_t gaps;                    /* exploring: enum peet_explore_gap */
+    uint64_t memory_epoch;            /* grows whenever somebody's view changes */
     struct peet_footprint *footprint; /* of the step under way; NULL: nobody wants it */
     uint64_t events, stores, private_stores;
-    uint8_t commuting;             /* PEET_HOW_...: the locked store under way is one; 0: not */
-    struct peet_made *made;        /* explaining: of the step under way, the first so many; NULL: nobody wants them */
+    uint8_t commuting;      /* PEET_HOW_...: the locked store under way is one; 0: not */
+    struct peet_made *made; /* explaining: of the step under way, the first so many; NULL: nobody wants them */
     uint32_t nmade;
 };
 
@@ -91,10 +94,12 @@ int peet__consistency_runs(struct peet_map *map, uint64_t number);
 /** What an abstract event orders, as the context asks for it. */
 unsigned peet__consistency_meaning(struct peet_map *map, const struct peet_abstract_event *event);
 /** Blocks that the core's context has just executed, in its view. */
-void peet__consistency_blocks(struct peet_map *map, struct peet_map_core *core, const struct peet_block_event *events, unsigned n);
+void peet__consistency_blocks(struct peet_map *map, struct peet_map_core *core, const struct peet_block_event *events,
+    unsigned n);
 /** An abstract event of the core's context is about to be performed. */
 void peet__consistency_event(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event);
-/** The core's context goes on with the access before which it has waited (ATOMIC): what it orders is done now, as nobody acts in between. */
+/** The core's context goes on with the access before which it has waited (ATOMIC): what it orders is done now, as
+ * nobody acts in between. */
 void peet__consistency_access(struct peet_map *map, struct peet_map_core *core);
 /** Exploring: those that have come, and are still there, see everything. */
 void peet__consistency_came(struct peet_map *map);

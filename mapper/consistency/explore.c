@@ -12,29 +12,30 @@ struct stand {
     struct peet_abstract_event event;
     uint64_t args[8];
     uint8_t standing;
-    uint8_t began;            /* it has done something since the last step: the footprint below */
+    uint8_t began; /* it has done something since the last step: the footprint below */
     /* spinning: accesses seen since its view changed last */
     uint64_t epoch, seen[SEEN];
     uint32_t nseen;
     uint8_t spins;
-    /* spinning that counts: its registers are never the same, but it looks at one place, and nobody else changes anything */
+    /* spinning that counts: its registers are never the same, but it looks at one place, and nobody else changes
+     * anything */
     struct look {
         uint64_t pc, address, foreign, own;
-        uint32_t times, busy;  /* busy: it has changed something itself between; so it may well get on, for a while */
+        uint32_t times, busy; /* busy: it has changed something itself between; so it may well get on, for a while */
     } looks[SEEN];
     uint32_t nlooks;
-    struct look *look;        /* of the access before which it stands */
-    uint64_t own, most;       /* changes of memory that were its own; looks at one place until it has to wait */
+    struct look *look;  /* of the access before which it stands */
+    uint64_t own, most; /* changes of memory that were its own; looks at one place until it has to wait */
     uint8_t counts;
-    uint32_t clocks;          /* it has read without anything visible between */
+    uint32_t clocks; /* it has read without anything visible between */
 };
 
 struct explore {
     struct peet_map *map;
     struct stand *stands;
     struct peet_footprint *footprint; /* of the step under way */
-    uint64_t steps, epoch;   /* epoch: of memory, when the step under way began */
-    unsigned acting, releases; /* acting: whose step that is */
+    uint64_t steps, epoch;            /* epoch: of memory, when the step under way began */
+    unsigned acting, releases;        /* acting: whose step that is */
 };
 
 void peet_map_set_chooser(struct peet_map *map, const struct peet_map_chooser *chooser)
@@ -61,7 +62,8 @@ int peet_map_view_read(struct peet_map *map, int processor, uint64_t address, vo
 
 int64_t peet_map_context_on(const struct peet_map *map, unsigned processor)
 {
-    return processor < map->ncores && map->cores[processor].context ? (int64_t)map->cores[processor].context->number : -1;
+    return processor < map->ncores && map->cores[processor].context ? (int64_t)map->cores[processor].context->number
+                                                                    : -1;
 }
 
 /** Does somebody else notice when it happens? */
@@ -86,8 +88,8 @@ static int visible(const struct peet_abstract_event *event)
 }
 
 /**
- * A context that comes to the same access with the same registers as before, while nothing in memory has changed, will come to it again: it
- * waits until something has.  A loop that only looks has then an end in every execution.
+ * A context that comes to the same access with the same registers as before, while nothing in memory has changed, will
+ * come to it again: it waits until something has.  A loop that only looks has then an end in every execution.
  */
 static void note_same(struct explore *e, struct stand *s)
 {
@@ -120,7 +122,8 @@ static uint64_t foreign(const struct explore *e, const struct stand *s)
     return e->map->consistency->memory_epoch - own(e, s);
 }
 
-/** A context that looks at one place again and again, with other registers each time (it counts, or has read a clock), waits after so many looks. */
+/** A context that looks at one place again and again, with other registers each time (it counts, or has read a clock),
+ * waits after so many looks. */
 static void note_look(struct explore *e, struct stand *s)
 {
     struct look *look = NULL;
@@ -130,7 +133,7 @@ static void note_look(struct explore *e, struct stand *s)
             look = &s->looks[i];
     if (!look) {
         look = &s->looks[s->nlooks < SEEN ? s->nlooks++ : (uint32_t)(s->args[0] / 4 % SEEN)];
-        *look = (struct look){ .pc = s->args[0] };
+        *look = (struct look){.pc = s->args[0]};
     }
     if (look->foreign != foreign(e, s))
         look->times = look->busy = 0;
@@ -211,8 +214,9 @@ static void arrivals(struct peet_map *map)
 }
 
 /**
- * A context's end orders what came before it, so under a model it is a step of its own: part of the step before, it would make that one, a load
- * perhaps, need what the end needs.  (main, which is then alone, sees everything in the same step: nobody acts behind an end but those that it wakes.)
+ * A context's end orders what came before it, so under a model it is a step of its own: part of the step before, it
+ * would make that one, a load perhaps, need what the end needs.  (main, which is then alone, sees everything in the
+ * same step: nobody acts behind an end but those that it wakes.)
  */
 static int ends(const struct peet_map *map, const struct peet_abstract_event *event)
 {
@@ -246,7 +250,8 @@ static void advance(struct explore *e, unsigned hw)
         } else if (kind == PEET_EVENT_BLOCK) {
             peet__map_run_block(map, hw, core, &event.block);
         } else if (kind == PEET_EVENT_ABSTRACT) {
-            if (visible(&event.abstract) || ends(map, &event.abstract) || peet__consistency_waits(map, hw, &event.abstract)) {
+            if (visible(&event.abstract) || ends(map, &event.abstract) ||
+                peet__consistency_waits(map, hw, &event.abstract)) {
                 s->standing = 1;
                 s->event = event.abstract;
                 if (s->event.nargs > 8)
@@ -309,7 +314,8 @@ static unsigned list_contexts(struct explore *e, struct peet_option *out, unsign
     for (unsigned hw = 0; hw < map->ncores && n < PEET_OPTIONS_MOST; hw++) {
         struct stand *s = &e->stands[hw];
 
-        if (!s->standing || (s->event.type == PEET_ABSTRACT_CONTEXT_EXIT) != ending || peet__consistency_waits(map, hw, &s->event))
+        if (!s->standing || (s->event.type == PEET_ABSTRACT_CONTEXT_EXIT) != ending ||
+            peet__consistency_waits(map, hw, &s->event))
             continue;
         if (s->spins && s->epoch == map->consistency->memory_epoch)
             continue;
@@ -317,7 +323,7 @@ static unsigned list_contexts(struct explore *e, struct peet_option *out, unsign
             map->consistency->gaps |= PEET_GAP_LOOPS;
             continue;
         }
-        out[n++] = (struct peet_option){ .id = map->cores[hw].context->number, .hw = hw };
+        out[n++] = (struct peet_option){.id = map->cores[hw].context->number, .hw = hw};
     }
     return n;
 }
@@ -331,8 +337,11 @@ static unsigned list(struct explore *e, struct peet_option *out)
     if (c->ops && !c->sync_only) {
         nmoves = c->ops->moves(c->self, moves, PEET_OPTIONS_MOST);
         for (unsigned i = 0; i < nmoves && i < PEET_OPTIONS_MOST && n < PEET_OPTIONS_MOST; i++)
-            out[n++] = (struct peet_option){ .id = 1ull << 63 | (uint64_t)moves[i].kind << 60 | (uint64_t)moves[i].processor << 48 | (moves[i].id & 0xffffffffffff),
-                .hw = moves[i].processor, .is_move = 1, .move = moves[i] };
+            out[n++] = (struct peet_option){.id = 1ull << 63 | (uint64_t)moves[i].kind << 60 |
+                    (uint64_t)moves[i].processor << 48 | (moves[i].id & 0xffffffffffff),
+                .hw = moves[i].processor,
+                .is_move = 1,
+                .move = moves[i]};
     }
     return list_contexts(e, out, n, 1);
 }
@@ -355,13 +364,16 @@ static void move(struct explore *e, const struct peet_move *one)
     c->moving = 0;
 }
 
-/** Does nobody look at what this processor sees?  It has no context, or one that is going to see everything before its next access. */
+/** Does nobody look at what this processor sees?  It has no context, or one that is going to see everything before its
+ * next access. */
 static int nobody_looks(const struct explore *e, unsigned hw)
 {
     const struct stand *s = &e->stands[hw];
 
-    return !e->map->cores[hw].context || (s->standing && (s->event.type == PEET_ABSTRACT_CONTEXT_START ||
-        s->event.type == PEET_ABSTRACT_THREAD_JOIN || s->event.type == PEET_ABSTRACT_SYNC_GRANT));
+    return !e->map->cores[hw].context ||
+        (s->standing &&
+            (s->event.type == PEET_ABSTRACT_CONTEXT_START || s->event.type == PEET_ABSTRACT_THREAD_JOIN ||
+                s->event.type == PEET_ABSTRACT_SYNC_GRANT));
 }
 
 /** Where nobody looks, nobody sees when: such a processor sees everything at once, which is part of the step before. */
@@ -417,13 +429,15 @@ static int will_wait(const struct explore *e)
     for (unsigned hw = 0; hw < e->map->ncores; hw++) {
         const struct stand *s = &e->stands[hw];
 
-        if (s->standing && s->event.type == PEET_ABSTRACT_THREAD_JOIN && s->event.nargs && peet__consistency_runs(e->map, s->args[0]))
+        if (s->standing && s->event.type == PEET_ABSTRACT_THREAD_JOIN && s->event.nargs &&
+            peet__consistency_runs(e->map, s->args[0]))
             return 1;
     }
     return 0;
 }
 
-/** To the next choice; time passes for sleepers and deadlines only when nothing else can happen.  Returns: how many options there are */
+/** To the next choice; time passes for sleepers and deadlines only when nothing else can happen.  Returns: how many
+ * options there are */
 static unsigned go_on(struct explore *e, struct peet_option *out_options)
 {
     struct peet_map *map = e->map;
@@ -464,7 +478,7 @@ static void nothing_goes_on(struct explore *e)
 void peet__explore_engine(struct peet_map *map)
 {
     const struct peet_map_chooser *chooser = map->chooser;
-    struct explore e = { .map = map, .stands = calloc(map->ncores, sizeof *e.stands) };
+    struct explore e = {.map = map, .stands = calloc(map->ncores, sizeof *e.stands)};
     struct peet_option options[PEET_OPTIONS_MOST];
     struct peet_footprint footprint;
     struct peet_abstract_event stood;
@@ -509,7 +523,7 @@ void peet__explore_engine(struct peet_map *map)
         e.epoch = map->consistency->memory_epoch;
         e.acting = options[choice].hw;
         chosen = options[choice];
-        step = (struct peet_step){ &chosen, peet_map_context_on(map, e.acting), NULL, NULL, 0 };
+        step = (struct peet_step){&chosen, peet_map_context_on(map, e.acting), NULL, NULL, 0};
         if (!options[choice].is_move) {
             stood = e.stands[e.acting].event;
             memcpy(stood_args, e.stands[e.acting].args, sizeof stood_args);

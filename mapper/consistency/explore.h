@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exploration: another engine than "least clock first".  Each context runs until it stands before something that others can notice: an atomic or
- * volatile access, a request to a synchronisation object, a system call.  Then a *chooser* says who goes on, or which pending
- * store is performed.  A step is all that a context does from one such point to the next.  Clocks stay in order: a context that was kept
- * waiting was stalled for so long, so each execution is one of a machine whose processors are held up now and then.
+ * Exploration: another engine than "least clock first".  Each context runs until it stands before something that others
+ * can notice: an atomic or volatile access, a request to a synchronisation object, a system call.  Then a *chooser*
+ * says who goes on, or which pending store is performed.  A step is all that a context does from one such point to the
+ * next.  Clocks stay in order: a context that was kept waiting was stalled for so long, so each execution is one of a
+ * machine whose processors are held up now and then.
  */
 #ifndef PEET_EXPLORE_H
 #define PEET_EXPLORE_H
@@ -25,8 +26,8 @@ enum peet_explore_gap {
 
 /** Something that can happen next. */
 struct peet_option {
-    uint64_t id;             /* the same option has the same number wherever it stands in a list */
-    uint32_t hw;             /* whose: the hardware context that goes on, or the processor of the move */
+    uint64_t id; /* the same option has the same number wherever it stands in a list */
+    uint32_t hw; /* whose: the hardware context that goes on, or the processor of the move */
     uint32_t is_move;
     struct peet_move move;
 };
@@ -36,7 +37,7 @@ enum { PEET_CHOICE_ABANDON = -1 };
 /** A step as it was made, for an explanation. */
 struct peet_step {
     const struct peet_option *option;
-    int64_t context;         /* -1: the processor of a move has none any more */
+    int64_t context;                         /* -1: the processor of a move has none any more */
     const struct peet_abstract_event *event; /* before which the context stood; NULL: a move */
     const struct peet_made *made;
     uint32_t nmade;

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 enum {
-    DIGITS_MOST = 1 << 20,    /* choices of a token */
+    DIGITS_MOST = 1 << 20,                 /* choices of a token */
     NODES_MOST = PEET_SEARCH_CHOICES_MOST, /* an execution of more choices is given up */
 };
 
@@ -45,16 +45,16 @@ struct peet_search {
     enum peet_search_kind kind;
     struct record *record;
     uint64_t seed, walk, random;
-    uint32_t stay, moves;          /* of the walk: out of 16, how likely the same goes on, and a move is made */
+    uint32_t stay, moves; /* of the walk: out of 16, how likely the same goes on, and a move is made */
     uint64_t last;
-    uint64_t depth;                /* nodes of the record that are given */
-    uint64_t at;                   /* the next node, or digit */
-    struct node *current;          /* whose step is under way */
-    struct sleeper *sleep;         /* for the node that comes next */
+    uint64_t depth;        /* nodes of the record that are given */
+    uint64_t at;           /* the next node, or digit */
+    struct node *current;  /* whose step is under way */
+    struct sleeper *sleep; /* for the node that comes next */
     uint32_t nsleep;
     uint8_t *token;
     uint64_t ntoken;
-    int walks_token;               /* the token is a walk's */
+    int walks_token; /* the token is a walk's */
 };
 
 /* ------------------------------------------------------------------------------------------------------- choosing */
@@ -192,7 +192,7 @@ static void done(void *arg, const struct peet_footprint *footprint)
         return;
     pass_on(s, node, footprint);
     if (node->nsleep + node->ntried < PEET_OPTIONS_MOST)
-        node->sleep[node->nsleep + node->ntried] = (struct sleeper){ node->ids[node->chosen], *footprint };
+        node->sleep[node->nsleep + node->ntried] = (struct sleeper){node->ids[node->chosen], *footprint};
 }
 
 /* -------------------------------------------------------------------------------------------------- life and death */
@@ -203,7 +203,7 @@ struct peet_search *peet_search_new(enum peet_search_kind kind, uint64_t seed, u
 
     if (!s)
         return NULL;
-    s->chooser = (struct peet_map_chooser){ choose, done, steps_most, s, NULL };
+    s->chooser = (struct peet_map_chooser){choose, done, steps_most, s, NULL};
     s->kind = kind;
     s->seed = seed;
     s->sleep = calloc(PEET_OPTIONS_MOST, sizeof *s->sleep);
@@ -236,7 +236,7 @@ const struct peet_map_chooser *peet_search_chooser(struct peet_search *search)
 
 static void begin_walk(struct peet_search *s, uint64_t walk)
 {
-    static const uint8_t stays[] = { 0, 8, 14, 15 }, moves[] = { 1, 4, 8, 14 };
+    static const uint8_t stays[] = {0, 8, 14, 15}, moves[] = {1, 4, 8, 14};
 
     s->random = s->seed * 0x9e3779b97f4a7c15u + walk;
     s->stay = stays[peet__splitmix64(&s->random) % 4];
@@ -304,19 +304,21 @@ static void kept_from(struct node *node, const struct node *next)
 }
 
 /**
- * Dynamic partial order reduction (source sets, Abdulla, Aronis, Jonsson, Sagonas 2014).  Two steps that race, with nothing between them that makes
- * the second come after the first, could have been made in the other order: there, one must be tried that begins what comes before the second and
- * does not depend on the first.  What a step needs cannot come after it, and nothing that comes before what it needs races with it.  What it only
- * has to wait for is between nothing: a fence waits until a queue is empty, but races with each store that went into the queue, as that could have
- * come after the fence, and then there is nothing to wait for.  (So with locks: what races is the two that take it, not the release between them.)
- * Returns: 0, or -1 out of memory
+ * Dynamic partial order reduction (source sets, Abdulla, Aronis, Jonsson, Sagonas 2014).  Two steps that race, with
+ * nothing between them that makes the second come after the first, could have been made in the other order: there, one
+ * must be tried that begins what comes before the second and does not depend on the first.  What a step needs cannot
+ * come after it, and nothing that comes before what it needs races with it.  What it only has to wait for is between
+ * nothing: a fence waits until a queue is empty, but races with each store that went into the queue, as that could have
+ * come after the fence, and then there is nothing to wait for.  (So with locks: what races is the two that take it, not
+ * the release between them.) Returns: 0, or -1 out of memory
  */
 static int races(struct peet_search *s)
 {
     struct record *r = s->record;
     const uint64_t n = r->nnodes, words = (n + 63) / 64;
     const int given_up = r->overflow || r->choices >= s->chooser.steps_most; /* who knows what would have come */
-    uint64_t *before = calloc(n * words + 1, sizeof *before), *needed = malloc((words + 1) * sizeof *needed), *ids = malloc((n + 1) * sizeof *ids);
+    uint64_t *before = calloc(n * words + 1, sizeof *before), *needed = malloc((words + 1) * sizeof *needed),
+             *ids = malloc((n + 1) * sizeof *ids);
 
     if (!before || !needed || !ids) {
         r->overflow = 1;
@@ -333,7 +335,8 @@ static int races(struct peet_search *s)
 
         while (enabler && option_of(&r->nodes[enabler - 1], id) >= 0)
             enabler--;
-        memset(needed, 0, words * sizeof *needed); /* as before[j], without what comes by way of those that it has only waited for */
+        /* as before[j], without what comes by way of those that it has only waited for */
+        memset(needed, 0, words * sizeof *needed);
         for (uint64_t i = j; i-- > 0;) {
             struct node *first = &r->nodes[i];
             enum peet_relation relation;
@@ -341,7 +344,9 @@ static int races(struct peet_search *s)
 
             if (needed[i / 64] >> i % 64 & 1) /* by way of something between */
                 continue;
-            relation = first->ids[first->chosen] == id ? PEET_RELATION_NEEDS : peet__footprint_relation(footprint_of(first), footprint_of(second));
+            relation = first->ids[first->chosen] == id
+                ? PEET_RELATION_NEEDS
+                : peet__footprint_relation(footprint_of(first), footprint_of(second));
             if (i + 1 == enabler && relation != PEET_RELATION_WAITS)
                 relation = PEET_RELATION_NEEDS;
             if (relation == PEET_RELATION_NONE)
@@ -385,10 +390,11 @@ int peet_search_end(struct peet_search *s)
     }
     if (r->mismatch)
         return 0;
-    for (uint64_t i = r->steps; i < r->nnodes; i++) { /* the program did not come to the end of this step: who knows what it has touched */
+    /* the program did not come to the end of this step: who knows what it has touched */
+    for (uint64_t i = r->steps; i < r->nnodes; i++) {
         struct node *node = &r->nodes[i];
 
-        node->sleep[node->nsleep + node->ntried] = (struct sleeper){ .id = node->ids[node->chosen] };
+        node->sleep[node->nsleep + node->ntried] = (struct sleeper){.id = node->ids[node->chosen]};
         node->sleep[node->nsleep + node->ntried].footprint.all = 1;
     }
     if (races(s))
@@ -471,7 +477,8 @@ int peet_search_set_token(struct peet_search *s, const char *token, struct peet_
         return 0;
     }
     if (*token != 'c')
-        return peet_error_set(error, PEET_EINVALID, "--replay-token: '%s' is not a token as an exploration prints them", token);
+        return peet_error_set(error, PEET_EINVALID, "--replay-token: '%s' is not a token as an exploration prints them",
+            token);
     free(s->token);
     s->ntoken = 0;
     s->token = malloc(strlen(token) + 1);
@@ -482,7 +489,8 @@ int peet_search_set_token(struct peet_search *s, const char *token, struct peet_
         const char *place = *at ? strchr(digits, *at) : NULL;
 
         if (!place)
-            return peet_error_set(error, PEET_EINVALID, "--replay-token: '%s' is not a token as an exploration prints them", token);
+            return peet_error_set(error, PEET_EINVALID,
+                "--replay-token: '%s' is not a token as an exploration prints them", token);
         s->token[s->ntoken++] = (uint8_t)(more + (unsigned)(place - digits));
     }
     return 0;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which executions to make: stateless model checking by re-execution.  An execution is a list of choices; the search keeps the list of the
- * last one as a stack, and makes the next one differ at the last place where another option has not been tried.  *Sleep sets* leave out
- * what would only be another order of steps that do not touch the same things: an option that has been tried sleeps until a step that
- * conflicts with it (footprints) has been made; an execution in which all that could go on sleeps is abandoned.  *Source sets* say which
- * options are worth trying at all: such as bring two steps that conflict into the other order.
+ * Which executions to make: stateless model checking by re-execution.  An execution is a list of choices; the search
+ * keeps the list of the last one as a stack, and makes the next one differ at the last place where another option has
+ * not been tried.  *Sleep sets* leave out what would only be another order of steps that do not touch the same things:
+ * an option that has been tried sleeps until a step that conflicts with it (footprints) has been made; an execution in
+ * which all that could go on sleeps is abandoned.  *Source sets* say which options are worth trying at all: such as
+ * bring two steps that conflict into the other order.
  *
- * The same chooser serves random walks and the repetition of a token.  A *token* names an execution: "c" and the choices, where there
- * was one, or "r" and the walk's seed.  Executions run in processes of their own: what one of them finds goes through a record that both see.
+ * The same chooser serves random walks and the repetition of a token.  A *token* names an execution: "c" and the
+ * choices, where there was one, or "r" and the walk's seed.  Executions run in processes of their own: what one of them
+ * finds goes through a record that both see.
  */
 #ifndef PEET_SEARCH_H
 #define PEET_SEARCH_H
@@ -36,9 +38,11 @@ void peet_search_begin(struct peet_search *search);
 int peet_search_end(struct peet_search *search);
 
 /** About the execution that is over. */
-int peet_search_abandoned(const struct peet_search *search);  /* nothing new came of it */
-int peet_search_crowded(const struct peet_search *search);    /* it had more choices, or more at once, than there is room for: not all are made */
-int peet_search_mismatch(const struct peet_search *search);   /* the choices did not fit: another program, or one that is not deterministic */
+int peet_search_abandoned(const struct peet_search *search); /* nothing new came of it */
+/* it had more choices, or more at once, than there is room for: not all are made */
+int peet_search_crowded(const struct peet_search *search);
+/* the choices did not fit: another program, or one that is not deterministic */
+int peet_search_mismatch(const struct peet_search *search);
 uint64_t peet_search_choices(const struct peet_search *search);
 /** The token of the execution that is over.  Returns: a string for the caller to free, or NULL: out of memory */
 char *peet_search_get_token(const struct peet_search *search);

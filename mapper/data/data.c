@@ -147,7 +147,8 @@ static void clear(struct peet_datamap *m, uint64_t lo, uint64_t hi, int owed)
     }
 }
 
-uint32_t peet__object_new(struct peet_datamap *m, struct peet__structure *s, uint64_t address, uint64_t bytes, uint64_t covered_bytes, uint64_t number)
+uint32_t peet__object_new(struct peet_datamap *m, struct peet__structure *s, uint64_t address, uint64_t bytes,
+    uint64_t covered_bytes, uint64_t number)
 {
     uint32_t handle = m->free_object, room;
     struct peet__object *more;
@@ -174,7 +175,8 @@ uint32_t peet__object_new(struct peet_datamap *m, struct peet__structure *s, uin
         m->free_object = handle;
         return 0;
     }
-    m->objects[handle] = (struct peet__object){address, bytes, covered_bytes, number == UINT64_MAX ? s->pub.objects : number, s->pub.id, 0, 0};
+    m->objects[handle] = (struct peet__object){
+        address, bytes, covered_bytes, number == UINT64_MAX ? s->pub.objects : number, s->pub.id, 0, 0};
     count_in(&s->pub, bytes, s->pub.kind == PEET_DATA_MAPPED ? covered_bytes : bytes, number == UINT64_MAX);
     if (m->remap)
         peet__remap_born(m->remap, handle);
@@ -238,10 +240,12 @@ static size_t ranges_up_to(const struct peet_datamap *m, uint64_t address)
 }
 
 /** Not in any object: one of the ranges, or the rest. */
-static __attribute__((noinline)) const struct peet_data *outside(struct peet_datamap *m, uint64_t address, struct peet_data_object *out_object)
+static __attribute__((noinline)) const struct peet_data *outside(struct peet_datamap *m, uint64_t address,
+    struct peet_data_object *out_object)
 {
     const struct peet__data_range *r = m->nranges ? &m->ranges[m->last_range] : NULL;
-    uint64_t lo = address & ~(uint64_t)4095, hi = lo + 4096; /* of the rest, no more than a page is said: what comes there may be told late */
+    /* of the rest, no more than a page is said: what comes there may be told late */
+    uint64_t lo = address & ~(uint64_t)4095, hi = lo + 4096;
 
     if (r && address - r->lo >= r->hi - r->lo) {
         const size_t next = ranges_up_to(m, address);
@@ -270,7 +274,8 @@ static __attribute__((noinline)) const struct peet_data *outside(struct peet_dat
 }
 
 /** Modules see addresses of the other layout; offsets in objects are those of the original. */
-static __attribute__((noinline)) const struct peet_data *moved(struct peet_datamap *m, uint64_t address, struct peet_data_object *out_object)
+static __attribute__((noinline)) const struct peet_data *moved(struct peet_datamap *m, uint64_t address,
+    struct peet_data_object *out_object)
 {
     uint64_t origin;
     struct peet_remap *remap = m->remap;
@@ -316,7 +321,8 @@ size_t peet_datamap_count(const struct peet_datamap *m)
     return m->nstructures;
 }
 
-uint64_t peet_datamap_member(const struct peet_datamap *m, const struct peet_data *data, uint64_t offset, char *out_name, size_t room)
+uint64_t peet_datamap_member(const struct peet_datamap *m, const struct peet_data *data, uint64_t offset,
+    char *out_name, size_t room)
 {
     const struct peet__structure *s = data->id < m->nstructures ? m->structures[data->id] : NULL;
     uint64_t begin;
@@ -401,7 +407,8 @@ void peet_datamap_release(struct peet_datamap *m, uint64_t address)
         }
     }
     handle = peet_index_find(&m->index, address);
-    if (handle && m->objects[handle].address == address && m->structures[m->objects[handle].data]->pub.kind == PEET_DATA_HEAP)
+    if (handle && m->objects[handle].address == address &&
+        m->structures[m->objects[handle].data]->pub.kind == PEET_DATA_HEAP)
         peet__object_end(m, handle);
 }
 
@@ -479,7 +486,8 @@ int peet_datamap_new(const struct peet_datamap_hooks *hooks, struct peet_datamap
     struct peet_datamap *m = calloc(1, sizeof *m);
 
     *out_map = NULL;
-    if (!m || peet_index_init(&m->index) || add_fixed(m, "(rest)", PEET_DATA_REST) || add_fixed(m, "(stack)", PEET_DATA_STACK)) {
+    if (!m || peet_index_init(&m->index) || add_fixed(m, "(rest)", PEET_DATA_REST) ||
+        add_fixed(m, "(stack)", PEET_DATA_STACK)) {
         peet_datamap_free(m);
         return peet_error_set(error, PEET_ENOMEM, "out of memory for the table of data structures");
     }
@@ -497,15 +505,18 @@ void peet_datamap_free(struct peet_datamap *m)
 
     if (!m)
         return;
-    HASH_ITER(hh, m->debts, debt, next_debt) {
+    HASH_ITER(hh, m->debts, debt, next_debt)
+    {
         HASH_DEL(m->debts, debt);
         free(debt);
     }
-    HASH_ITER(hh, m->threads, thread, next_thread) {
+    HASH_ITER(hh, m->threads, thread, next_thread)
+    {
         HASH_DEL(m->threads, thread);
         free(thread);
     }
-    HASH_ITER(hh, m->sites, site, next_site) {
+    HASH_ITER(hh, m->sites, site, next_site)
+    {
         HASH_DEL(m->sites, site);
         free(site);
     }

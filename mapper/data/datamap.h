@@ -22,7 +22,8 @@ enum { PEET_DATAMAP_PATH_MAX = 32 };
 /** What a piece of code is called that no image added here knows. */
 struct peet_datamap_hooks {
     /** place() - the function round a pc.  Returns: 1, or 0 if it has no name; may be NULL */
-    int (*place)(void *arg, uint64_t pc, const char **out_function, const char **out_file, unsigned *out_line, uint64_t *out_start);
+    int (*place)(void *arg, uint64_t pc, const char **out_function, const char **out_file, unsigned *out_line,
+        uint64_t *out_start);
     void *arg;
 };
 
@@ -32,8 +33,9 @@ void peet_datamap_free(struct peet_datamap *map);
 /** An image of the subject. */
 struct peet_datamap_image {
     const char *path;
-    uint64_t bias, lo, hi;  /* load bias, and the addresses that it takes */
-    uint64_t tls_offset;    /* a thread's block of it begins so much below its thread pointer; 0: it has none, or not at a fixed place */
+    uint64_t bias, lo, hi; /* load bias, and the addresses that it takes */
+    /* a thread's block of it begins so much below its thread pointer; 0: it has none, or not at a fixed place */
+    uint64_t tls_offset;
 };
 
 /** peet_datamap_add_image() - its globals are known from now on.  Returns: 0 or a peet_err */
@@ -49,12 +51,13 @@ void peet_datamap_thread_end(struct peet_datamap *map, uint64_t fs_base);
 /** A block of memory that the subject has got. */
 struct peet_datamap_block {
     uint64_t address, bytes;
-    uint64_t moved_from;     /* realloc: the block that it was before, 0: none */
-    const uint64_t *path;    /* return addresses, innermost first: [0] is the site's */
+    uint64_t moved_from;  /* realloc: the block that it was before, 0: none */
+    const uint64_t *path; /* return addresses, innermost first: [0] is the site's */
     unsigned npath;
-    uint64_t inner;          /* a return address on the way to the site, in a library's templates, which may say the type; or 0 */
-    uint8_t kind;            /* PEET_DATA_HEAP or PEET_DATA_MAPPED */
-    uint8_t exact;           /* MAPPED: not whole pages */
+    /* a return address on the way to the site, in a library's templates, which may say the type; or 0 */
+    uint64_t inner;
+    uint8_t kind;  /* PEET_DATA_HEAP or PEET_DATA_MAPPED */
+    uint8_t exact; /* MAPPED: not whole pages */
 };
 
 /** peet_datamap_alloc() - Returns: 0 or PEET_ENOMEM */
@@ -77,13 +80,16 @@ void peet_datamap_settle(struct peet_datamap *map);
 int peet_datamap_is_own(struct peet_datamap *map, uint64_t pc);
 /** peet_datamap_knows() - is a pc in one of the images? */
 int peet_datamap_knows(const struct peet_datamap *map, uint64_t pc);
-/** peet_datamap_set_allocators() - functions, by name or pattern, that stand for their callers, as malloc() does; borrowed */
+/** peet_datamap_set_allocators() - functions, by name or pattern, that stand for their callers, as malloc() does;
+ * borrowed */
 void peet_datamap_set_allocators(struct peet_datamap *map, const char *const *names, size_t n);
 
 /** As struct peet_env has them. */
-const struct peet_data *peet_datamap_of(struct peet_datamap *map, uint64_t address, struct peet_data_object *out_object);
+const struct peet_data *peet_datamap_of(struct peet_datamap *map, uint64_t address,
+    struct peet_data_object *out_object);
 const struct peet_data *peet_datamap_get(const struct peet_datamap *map, uint32_t id);
-uint64_t peet_datamap_member(const struct peet_datamap *map, const struct peet_data *data, uint64_t offset, char *out_name, size_t room);
+uint64_t peet_datamap_member(const struct peet_datamap *map, const struct peet_data *data, uint64_t offset,
+    char *out_name, size_t room);
 size_t peet_datamap_count(const struct peet_datamap *map);
 
 #endif

@@ -17,14 +17,16 @@ const struct peet__data_image *peet__image_of_pc(const struct peet_datamap *m, u
     return NULL;
 }
 
-static struct peet__structure *variable_structure(struct peet_datamap *m, const struct peet__data_image *image, const struct peet_variable *v)
+static struct peet__structure *variable_structure(struct peet_datamap *m, const struct peet__data_image *image,
+    const struct peet_variable *v)
 {
     const struct peet_type *element = peet_type_element(v->type);
     char key[600];
     int is_new;
     struct peet__structure *s;
 
-    snprintf(key, sizeof key, "%c %s %llx %s", v->flags & PEET_VARIABLE_TLS ? 't' : 'g', image->path, (unsigned long long)v->address, v->name);
+    snprintf(key, sizeof key, "%c %s %llx %s", v->flags & PEET_VARIABLE_TLS ? 't' : 'g', image->path,
+        (unsigned long long)v->address, v->name);
     s = peet__structure_of(m, key, &is_new);
     if (!s || !is_new)
         return s;
@@ -66,7 +68,8 @@ static int add_sections(struct peet_datamap *m, const struct peet__data_image *i
             s->pub.bytes = s->pub.bytes_live = s->pub.bytes_peak = sections[i].free_bytes;
             peet__structure_ready(m, s);
         }
-        err = peet__range_add(m, image->bias + sections[i].address, image->bias + sections[i].address + sections[i].bytes, s->pub.id);
+        err = peet__range_add(m, image->bias + sections[i].address,
+            image->bias + sections[i].address + sections[i].bytes, s->pub.id);
     }
     return err;
 }
@@ -76,10 +79,13 @@ static int add_variables(struct peet_datamap *m, struct peet__data_image *image)
     size_t n;
     const struct peet_variable *v = peet_debuginfo_variables(image->info, &n);
 
-    for (image->first_tls = 0; image->first_tls < n && !(v[image->first_tls].flags & PEET_VARIABLE_TLS); image->first_tls++) {
+    for (image->first_tls = 0; image->first_tls < n && !(v[image->first_tls].flags & PEET_VARIABLE_TLS);
+        image->first_tls++) {
         struct peet__structure *s = variable_structure(m, image, &v[image->first_tls]);
 
-        if (!s || !peet__object_new(m, s, image->bias + v[image->first_tls].address, v[image->first_tls].bytes, v[image->first_tls].bytes, UINT64_MAX))
+        if (!s ||
+            !peet__object_new(m, s, image->bias + v[image->first_tls].address, v[image->first_tls].bytes,
+                v[image->first_tls].bytes, UINT64_MAX))
             return PEET_ENOMEM;
     }
     image->ntls = n - image->first_tls;
@@ -106,9 +112,11 @@ static int add_thread(struct peet_datamap *m, struct peet__data_thread *thread, 
         uint64_t address = thread->fs_base - image->tls_offset + v[i].address;
         uint32_t handle;
 
-        if (peet_index_find(&m->index, address)) /* a stack that the program has set aside itself: it is the structure */
+        /* a stack that the program has set aside itself: it is the structure */
+        if (peet_index_find(&m->index, address))
             continue;
-        handle = peet__object_new(m, m->structures[image->tls_structures[i]], address, v[i].bytes, v[i].bytes, UINT64_MAX);
+        handle =
+            peet__object_new(m, m->structures[image->tls_structures[i]], address, v[i].bytes, v[i].bytes, UINT64_MAX);
         if (!handle)
             return PEET_ENOMEM;
         m->objects[handle].part = thread->first;
@@ -123,8 +131,8 @@ static int add_threads(struct peet_datamap *m)
     int err = 0;
 
     HASH_ITER(hh, m->threads, thread, next)
-        while (!err && thread->nimages < m->nimages)
-            err = add_thread(m, thread, &m->images[thread->nimages++]);
+    while (!err && thread->nimages < m->nimages)
+        err = add_thread(m, thread, &m->images[thread->nimages++]);
     return err;
 }
 
@@ -137,7 +145,8 @@ int peet_datamap_add_image(struct peet_datamap *m, const struct peet_datamap_ima
         return peet_error_set(error, PEET_ENOMEM, "%s: out of memory", given->path);
     m->images = more;
     image = &more[m->nimages];
-    *image = (struct peet__data_image){strdup(given->path), given->bias, given->lo, given->hi, given->tls_offset, NULL, NULL, 0, 0};
+    *image = (struct peet__data_image){
+        strdup(given->path), given->bias, given->lo, given->hi, given->tls_offset, NULL, NULL, 0, 0};
     if (!image->path)
         return peet_error_set(error, PEET_ENOMEM, "%s: out of memory", given->path);
     err = peet_debuginfo_open(given->path, &image->info, error);

@@ -7,7 +7,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { LEAF_ENTRIES = 1 << PEET__INDEX_LEAF_BITS, TOP_ENTRIES = 1 << (PEET__INDEX_SPACE_BITS - PEET__INDEX_LEAF_BITS - 12), CHUNK_PAGES = 64 };
+enum {
+    LEAF_ENTRIES = 1 << PEET__INDEX_LEAF_BITS,
+    TOP_ENTRIES = 1 << (PEET__INDEX_SPACE_BITS - PEET__INDEX_LEAF_BITS - 12),
+    CHUNK_PAGES = 64
+};
 
 struct chunk {
     struct peet__index_page pages[CHUNK_PAGES];
@@ -218,7 +222,8 @@ static int set_range(struct peet_index *x, uint64_t address, uint64_t bytes, uin
         uint64_t next = (address | 4095) + 1, stop = next < end ? next : end;
         uint64_t *entry = entry_of(x, address >> 12);
 
-        err = entry ? set_page(x, entry, address & 4095, (unsigned)(stop - (address & ~(uint64_t)4095)), handle) : PEET_ENOMEM;
+        err = entry ? set_page(x, entry, address & 4095, (unsigned)(stop - (address & ~(uint64_t)4095)), handle)
+                    : PEET_ENOMEM;
         address = stop;
     }
     return err;
@@ -288,13 +293,15 @@ static int is_free(const struct peet_index *x, uint64_t address, uint64_t *out_g
     if (!entry)
         return 1;
     *out_grain = 16;
-    if (!(entry & 1) && !((const struct peet__index_page *)(uintptr_t)entry)->cells[address >> 4 & (PEET__INDEX_CELLS - 1)])
+    if (!(entry & 1) &&
+        !((const struct peet__index_page *)(uintptr_t)entry)->cells[address >> 4 & (PEET__INDEX_CELLS - 1)])
         return 1;
     *out_grain = 1;
     return !peet_index_find(x, address);
 }
 
-void peet_index_gap(const struct peet_index *x, uint64_t address, uint64_t lo, uint64_t hi, uint64_t *out_lo, uint64_t *out_hi)
+void peet_index_gap(const struct peet_index *x, uint64_t address, uint64_t lo, uint64_t hi, uint64_t *out_lo,
+    uint64_t *out_hi)
 {
     enum { STEPS = 600 };
     uint64_t at = address, grain;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From an address to the object that it lies in, in constant time.  Objects are numbers (handles) that the caller gives;
- * an object covers a range of addresses, and no two that are in the index at a time overlap: insert() cuts nothing out.
+ * From an address to the object that it lies in, in constant time.  Objects are numbers (handles) that the caller
+ * gives; an object covers a range of addresses, and no two that are in the index at a time overlap: insert() cuts
+ * nothing out.
  *
  * A page of 4 KiB that lies within one object has its handle in the page table; any other page has an array of a
  * handle for each 16 bytes; 16 bytes that several objects share have a short list.  The page table has two levels,
@@ -15,7 +16,7 @@
 #include <stdint.h>
 #include <stddef.h>
 
-#define PEET_INDEX_NONE 0u      /* no object: handles begin with 1 */
+#define PEET_INDEX_NONE 0u /* no object: handles begin with 1 */
 #define PEET_INDEX_HANDLES (1u << 31)
 
 enum { PEET__INDEX_LEAF_BITS = 18, PEET__INDEX_SPACE_BITS = 47, PEET__INDEX_CELLS = 256 };
@@ -33,13 +34,13 @@ struct peet__index_list {
 };
 
 struct peet_index {
-    uint64_t **leaves;           /* 1 << (47 - 30) of them; an entry: 0, handle << 1 | 1, or a page */
+    uint64_t **leaves; /* 1 << (47 - 30) of them; an entry: 0, handle << 1 | 1, or a page */
     struct peet__index_list *lists;
     uint32_t nlists, lists_room, free_list;
-    void *pages;                 /* chunks of pages */
+    void *pages; /* chunks of pages */
     struct peet__index_page *free_pages;
     uint32_t pages_left;
-    uint64_t page_bytes;         /* that pages and leaves take */
+    uint64_t page_bytes; /* that pages and leaves take */
 };
 
 /** peet_index_init() - Returns: 0 or PEET_ENOMEM */
@@ -57,9 +58,10 @@ void peet_index_remove(struct peet_index *index, uint64_t address, uint64_t byte
  *  Returns: its handle or NONE.  For insertion into a range that may not be free; by the page, not constant */
 uint32_t peet_index_next(const struct peet_index *index, uint64_t address, uint64_t end, uint64_t *out_at);
 
-/** peet_index_gap() - the free range round an address that no object covers, within [lo, hi), or a part of it: the search
- *  goes no further than some hundred pages */
-void peet_index_gap(const struct peet_index *index, uint64_t address, uint64_t lo, uint64_t hi, uint64_t *out_lo, uint64_t *out_hi);
+/** peet_index_gap() - the free range round an address that no object covers, within [lo, hi), or a part of it: the
+ * search goes no further than some hundred pages */
+void peet_index_gap(const struct peet_index *index, uint64_t address, uint64_t lo, uint64_t hi, uint64_t *out_lo,
+    uint64_t *out_hi);
 
 /** The cell is shared. */
 uint32_t peet__index_listed(const struct peet_index *index, uint32_t cell, uint64_t address);

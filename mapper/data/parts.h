@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What data.c (objects and structures), data_images.c (globals), data_sites.c (allocation sites) and data_rules.c (what the
- * user wants with structures) share.  Nobody else includes this.
+ * What data.c (objects and structures), data_images.c (globals), data_sites.c (allocation sites) and data_rules.c (what
+ * the user wants with structures) share.  Nobody else includes this.
  */
 #ifndef PEET_DATAMAP_PARTS_H
 #define PEET_DATAMAP_PARTS_H
@@ -24,11 +24,11 @@ struct peet__structure {
 /** An object: a variable (for each thread), a heap block, a mapping; free ones are linked by number. */
 struct peet__object {
     uint64_t address, bytes;
-    uint64_t covered_bytes;        /* in the index; less than at first when parts of a mapping are gone */
+    uint64_t covered_bytes; /* in the index; less than at first when parts of a mapping are gone */
     uint64_t number;
     uint32_t data;
-    uint32_t part;                 /* thread-local: the thread's next object, 0: none */
-    uint32_t target;               /* remap.c: where it has moved to, 0: nowhere */
+    uint32_t part;   /* thread-local: the thread's next object, 0: none */
+    uint32_t target; /* remap.c: where it has moved to, 0: nowhere */
 };
 
 /** An allocation site: return addresses, and the structure of what is allocated there. */
@@ -43,7 +43,7 @@ struct peet__data_image {
     char *path;
     uint64_t bias, lo, hi, tls_offset;
     struct peet_debuginfo *info;
-    uint32_t *tls_structures;      /* by variable; parallel to the thread-local ones of info */
+    uint32_t *tls_structures; /* by variable; parallel to the thread-local ones of info */
     size_t first_tls, ntls;
 };
 
@@ -56,8 +56,8 @@ struct peet__data_range {
 struct peet__data_thread {
     UT_hash_handle hh;
     uint64_t fs_base;
-    uint32_t first;                /* of its objects, linked by part; 0: none */
-    size_t nimages;                /* whose variables it has */
+    uint32_t first; /* of its objects, linked by part; 0: none */
+    size_t nimages; /* whose variables it has */
 };
 
 struct peet__debt {
@@ -68,7 +68,7 @@ struct peet__debt {
 
 struct peet_datamap {
     struct peet_index index;
-    struct peet__object *objects;  /* by handle */
+    struct peet__object *objects; /* by handle */
     uint32_t nobjects, objects_room, free_object;
     struct peet__structure **structures; /* by id */
     uint32_t nstructures, structures_room;
@@ -80,13 +80,16 @@ struct peet_datamap {
     size_t nimages;
     struct peet__data_thread *threads;
     struct peet__debt *debts;
-    struct { uint64_t address, bytes; uint8_t kind; } release; /* noted and not settled; address 0: none */
+    struct {
+        uint64_t address, bytes;
+        uint8_t kind;
+    } release; /* noted and not settled; address 0: none */
     struct peet_datamap_hooks hooks;
     const char *const *allocators;
     size_t nallocators;
-    char **texts;                  /* strings that structures refer to */
+    char **texts; /* strings that structures refer to */
     size_t ntexts;
-    struct peet_remap *remap;      /* another layout, or NULL */
+    struct peet_remap *remap;                                         /* another layout, or NULL */
     void (*discovered)(void *arg, struct peet__structure *structure); /* a new structure; may be NULL */
     void *discovered_arg;
 };
@@ -100,8 +103,10 @@ uint8_t peet__type_flags(const struct peet_type *type);
 /** The structure has all its fields: id, and the rules that concern it. */
 void peet__structure_ready(struct peet_datamap *map, struct peet__structure *s);
 
-/** A new object of a structure; whatever was there before ends.  @number: UINT64_MAX: the next.  Returns: handle, 0: out of memory */
-uint32_t peet__object_new(struct peet_datamap *map, struct peet__structure *s, uint64_t address, uint64_t bytes, uint64_t covered_bytes, uint64_t number);
+/** A new object of a structure; whatever was there before ends.  @number: UINT64_MAX: the next.  Returns: handle, 0:
+ * out of memory */
+uint32_t peet__object_new(struct peet_datamap *map, struct peet__structure *s, uint64_t address, uint64_t bytes,
+    uint64_t covered_bytes, uint64_t number);
 /** The object is over. */
 void peet__object_end(struct peet_datamap *map, uint32_t handle);
 /** What no object covers has this structure; ranges do not overlap. */
@@ -110,6 +115,7 @@ int peet__range_add(struct peet_datamap *map, uint64_t lo, uint64_t hi, uint32_t
 const struct peet__data_image *peet__image_of_pc(const struct peet_datamap *map, uint64_t pc);
 
 /** data_sites.c: the structure of an allocation site.  NULL: out of memory */
-struct peet__structure *peet__site_structure(struct peet_datamap *map, unsigned kind, const uint64_t *path, unsigned npath, uint64_t inner);
+struct peet__structure *peet__site_structure(struct peet_datamap *map, unsigned kind, const uint64_t *path,
+    unsigned npath, uint64_t inner);
 
 #endif

@@ -14,26 +14,26 @@
 /** How objects of a structure are laid out. */
 struct layout {
     uint32_t data;
-    uint64_t pad_bytes;      /* slots are multiples of this, 0: no matter */
+    uint64_t pad_bytes; /* slots are multiples of this, 0: no matter */
     uint64_t align_bytes;
     uint64_t element_bytes, stride_bytes; /* said so; else 0 */
-    uint64_t next, base;     /* base: where the next object goes, 0: anywhere */
+    uint64_t next, base;                  /* base: where the next object goes, 0: anywhere */
 };
 
 /** Room that an object has left, by its size: the next one of that size gets it. */
 struct room {
     UT_hash_handle hh;
-    uint64_t key[2];         /* bytes, layout */
+    uint64_t key[2]; /* bytes, layout */
     uint64_t *places;
     size_t n, room;
 };
 
 /** Where an object lies. */
 struct target {
-    uint64_t from, bytes;    /* of the original */
+    uint64_t from, bytes; /* of the original */
     uint64_t to, to_bytes;
     uint64_t element_bytes, stride_bytes; /* equal: it has moved as one */
-    uint32_t handle;         /* of the object; free targets are linked by it */
+    uint32_t handle;                      /* of the object; free targets are linked by it */
     uint32_t layout;
 };
 
@@ -46,7 +46,7 @@ struct peet_remap {
     size_t nlayouts;
     struct room *rooms;
     uint64_t next;
-    uint32_t *ranges;        /* targets of ranges of addresses, in order */
+    uint32_t *ranges; /* targets of ranges of addresses, in order */
     size_t nranges;
     char error[300];
 };
@@ -130,9 +130,10 @@ static uint32_t target_new(struct peet_remap *r)
     return ++r->ntargets;
 }
 
-/** Lay out [from, from + bytes), behind which there are some bytes more to fill its last 16.  @element_bytes: as the type says,
- *  0: unknown.  Returns: the target, 0 on failure */
-static uint32_t lay_out(struct peet_remap *r, uint32_t layout, uint64_t from, uint64_t bytes, uint64_t more_bytes, uint64_t element_bytes, uint32_t handle)
+/** Lay out [from, from + bytes), behind which there are some bytes more to fill its last 16.  @element_bytes: as the
+ * type says, 0: unknown.  Returns: the target, 0 on failure */
+static uint32_t lay_out(struct peet_remap *r, uint32_t layout, uint64_t from, uint64_t bytes, uint64_t more_bytes,
+    uint64_t element_bytes, uint32_t handle)
 {
     const struct layout *l = &r->layouts[layout];
     struct target t = {.from = from, .bytes = bytes, .handle = handle, .layout = layout};
@@ -141,7 +142,9 @@ static uint32_t lay_out(struct peet_remap *r, uint32_t layout, uint64_t from, ui
 
     if (l->align_bytes && l->align_bytes < align)
         align = l->align_bytes;
-    t.element_bytes = l->element_bytes ? l->element_bytes : element_bytes && bytes % element_bytes == 0 ? element_bytes : bytes;
+    t.element_bytes = l->element_bytes                ? l->element_bytes
+        : element_bytes && bytes % element_bytes == 0 ? element_bytes
+                                                      : bytes;
     t.stride_bytes = l->stride_bytes ? l->stride_bytes : t.element_bytes;
     if (l->pad_bytes) {
         t.stride_bytes = up(t.stride_bytes, l->pad_bytes);
@@ -222,7 +225,9 @@ void peet__remap_born(struct peet_remap *r, uint32_t handle)
 
     const uint64_t bytes = o->bytes && o->bytes < o->covered_bytes ? o->bytes : o->covered_bytes;
 
-    o->target = s->layout ? lay_out(r, s->layout - 1, o->address, bytes, o->covered_bytes - bytes, s->pub.element_bytes, handle) : 0;
+    o->target = s->layout
+        ? lay_out(r, s->layout - 1, o->address, bytes, o->covered_bytes - bytes, s->pub.element_bytes, handle)
+        : 0;
 }
 
 void peet__remap_dead(struct peet_remap *r, uint32_t handle)
@@ -248,7 +253,8 @@ static uint64_t moved(const struct target *t, uint64_t address, uint64_t *out_by
     if (offset >= t->bytes) { /* behind the end of a block that is smaller than its place: as far behind it there */
         if (out_bytes)
             *out_bytes = 16;
-        return t->to + (t->bytes - 1) / t->element_bytes * t->stride_bytes + (t->bytes - 1) % t->element_bytes + (offset - t->bytes + 1);
+        return t->to + (t->bytes - 1) / t->element_bytes * t->stride_bytes + (t->bytes - 1) % t->element_bytes +
+            (offset - t->bytes + 1);
     }
     if (out_bytes)
         *out_bytes = t->element_bytes - inside < t->bytes - offset ? t->element_bytes - inside : t->bytes - offset;
@@ -350,7 +356,8 @@ static int add_range(struct peet_remap *r, const struct peet_rule *rules, size_t
     uint32_t target;
 
     for (size_t k = 0; k < i; k++)
-        if (!*rules[k].name && rules[k].lo == rules[i].lo && rules[k].hi == rules[i].hi && rules[k].kind != PEET_RULE_PERFECT)
+        if (!*rules[k].name && rules[k].lo == rules[i].lo && rules[k].hi == rules[i].hi &&
+            rules[k].kind != PEET_RULE_PERFECT)
             return 0;
     l = layout_new(r, UINT32_MAX);
     if (!l)
@@ -359,8 +366,10 @@ static int add_range(struct peet_remap *r, const struct peet_rule *rules, size_t
         if (!*rules[k].name && rules[k].lo == rules[i].lo && rules[k].hi == rules[i].hi)
             apply(l, &rules[k]);
     for (size_t k = 0; k < r->nranges; k++)
-        if (rules[i].lo < r->targets[r->ranges[k]].from + r->targets[r->ranges[k]].bytes && r->targets[r->ranges[k]].from < rules[i].hi)
-            return peet_error_set(error, PEET_EINVALID, "--remap: '%s': its range of addresses overlaps another rule's", rules[i].text);
+        if (rules[i].lo < r->targets[r->ranges[k]].from + r->targets[r->ranges[k]].bytes &&
+            r->targets[r->ranges[k]].from < rules[i].hi)
+            return peet_error_set(error, PEET_EINVALID, "--remap: '%s': its range of addresses overlaps another rule's",
+                rules[i].text);
     target = lay_out(r, (uint32_t)r->nlayouts - 1, rules[i].lo, rules[i].hi - rules[i].lo, 0, 0, 0);
     if (!target)
         return peet_error_set(error, PEET_EINVALID, "--remap: '%s': %s", rules[i].text, r->error);
@@ -368,7 +377,8 @@ static int add_range(struct peet_remap *r, const struct peet_rule *rules, size_t
     return 0;
 }
 
-int peet_remap_new(struct peet_datamap *map, const struct peet_rule *rules, size_t n, struct peet_remap **out_remap, struct peet_error *error)
+int peet_remap_new(struct peet_datamap *map, const struct peet_rule *rules, size_t n, struct peet_remap **out_remap,
+    struct peet_error *error)
 {
     struct peet_remap *r = calloc(1, sizeof *r);
     int err = 0;
@@ -399,7 +409,8 @@ void peet_remap_free(struct peet_remap *r)
 
     if (!r)
         return;
-    HASH_ITER(hh, r->rooms, room, next) {
+    HASH_ITER(hh, r->rooms, room, next)
+    {
         HASH_DEL(r->rooms, room);
         free(room->places);
         free(room);

@@ -2,7 +2,8 @@
 /*
  * Another layout of the subject's data without recompiling it: references are rewritten before the machine and the
  * observers see them (Grunwald et al. 1991, section 4.3: virtual-to-virtual remapping).  Structures that a rule names
- * move to addresses of their own, object by object, element by element; what is at those addresses is still known by name.
+ * move to addresses of their own, object by object, element by element; what is at those addresses is still known by
+ * name.
  *
  * data_rules.c says which structures are meant, data.c when objects are born and die, the mapper what to rewrite.
  */
@@ -17,8 +18,10 @@ struct peet_remap;
 struct peet_rule;
 struct peet__structure;
 
-/** peet_remap_new() - for a table of structures; ranges of addresses among the rules apply at once.  Before any structure is there */
-int peet_remap_new(struct peet_datamap *map, const struct peet_rule *rules, size_t n, struct peet_remap **out_remap, struct peet_error *error);
+/** peet_remap_new() - for a table of structures; ranges of addresses among the rules apply at once.  Before any
+ * structure is there */
+int peet_remap_new(struct peet_datamap *map, const struct peet_rule *rules, size_t n, struct peet_remap **out_remap,
+    struct peet_error *error);
 void peet_remap_free(struct peet_remap *remap);
 
 /** peet_remap_address() - where a location lies in the other layout
@@ -28,8 +31,8 @@ uint64_t peet_remap_address(struct peet_remap *remap, uint64_t address, uint64_t
 /** peet_remap_blocks() - rewrite the references of events */
 void peet_remap_blocks(struct peet_remap *remap, const struct peet_block_event *events, size_t n);
 
-/** peet_remap_origin() - the other way round.  Returns: 1, 2 if by a rule about a range of addresses, 0: nothing has been
- *  moved to this address */
+/** peet_remap_origin() - the other way round.  Returns: 1, 2 if by a rule about a range of addresses, 0: nothing has
+ * been moved to this address */
 int peet_remap_origin(struct peet_remap *remap, uint64_t address, uint64_t *out_address);
 
 /** peet_remap_error() - what has gone wrong, or NULL */

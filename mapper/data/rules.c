@@ -30,7 +30,8 @@ static int range_of(const char *name, uint64_t *out_lo, uint64_t *out_hi)
         return name[0] >= '0' && name[0] <= '9' ? PEET_EINVALID : 0;
     memcpy(lo, name, n);
     lo[n] = 0;
-    if (peet_text_u64(lo, out_lo) || (name[n] == '-' ? peet_text_u64(name + n + 1, &second) : peet_text_size(name + n + 1, &second)))
+    if (peet_text_u64(lo, out_lo) ||
+        (name[n] == '-' ? peet_text_u64(name + n + 1, &second) : peet_text_size(name + n + 1, &second)))
         return PEET_EINVALID;
     *out_hi = name[n] == '-' ? second : *out_lo + second;
     return *out_hi > *out_lo ? 1 : PEET_EINVALID;
@@ -41,20 +42,24 @@ static int last_number(char *text, int address, uint64_t *out_value)
 {
     char *colon = strrchr(text, ':');
 
-    if (!colon || colon == text || (address ? peet_text_u64(colon + 1, out_value) : peet_text_size(colon + 1, out_value)))
+    if (!colon || colon == text ||
+        (address ? peet_text_u64(colon + 1, out_value) : peet_text_size(colon + 1, out_value)))
         return 0;
     *colon = 0;
     return 1;
 }
 
-static int set_name(const char *where, const char *text, const char *name, struct peet_rule *r, struct peet_error *error)
+static int set_name(const char *where, const char *text, const char *name, struct peet_rule *r,
+    struct peet_error *error)
 {
     int is_range = range_of(name, &r->lo, &r->hi);
 
     if (is_range < 0)
-        return peet_error_set(error, PEET_EINVALID, "%s: '%s': '%s' is neither a name nor a range of addresses (0x1000-0x2000, 0x1000+64)", where, text, name);
+        return peet_error_set(error, PEET_EINVALID,
+            "%s: '%s': '%s' is neither a name nor a range of addresses (0x1000-0x2000, 0x1000+64)", where, text, name);
     if (strlen(name) >= sizeof r->name || !*name)
-        return peet_error_set(error, PEET_EINVALID, "%s: '%s': the name is %s", where, text, *name ? "too long" : "missing");
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s': the name is %s", where, text,
+            *name ? "too long" : "missing");
     if (!is_range)
         snprintf(r->name, sizeof r->name, "%s", name);
     return 0;
@@ -71,18 +76,25 @@ int peet_rule_perfect(const char *where, const char *name, struct peet_rule *out
 
 int peet_rule_parse(const char *where, const char *text, struct peet_rule *out, struct peet_error *error)
 {
-    static const struct { const char *word; uint8_t kind; const char *form; } forms[] = {
-        {"pad", PEET_RULE_PAD, "pad=NAME:64"}, {"align", PEET_RULE_ALIGN, "align=NAME:64"},
+    static const struct {
+        const char *word;
+        uint8_t kind;
+        const char *form;
+    } forms[] = {{"pad", PEET_RULE_PAD, "pad=NAME:64"}, {"align", PEET_RULE_ALIGN, "align=NAME:64"},
         {"base", PEET_RULE_BASE, "base=NAME:0x500000000000"}, {"stride", PEET_RULE_STRIDE, "stride=NAME:8:64"}};
     const char *equals = strchr(text, '=');
     char rest[sizeof out->text];
     size_t k = 0;
 
     *out = (struct peet_rule){0};
-    for (; k < 4 && (!equals || strlen(forms[k].word) != (size_t)(equals - text) || strncmp(text, forms[k].word, (size_t)(equals - text))); k++)
+    for (; k < 4 &&
+        (!equals || strlen(forms[k].word) != (size_t)(equals - text) ||
+            strncmp(text, forms[k].word, (size_t)(equals - text)));
+        k++)
         ;
     if (k == 4 || strlen(text) >= sizeof rest)
-        return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not of the form pad=NAME:BYTES, align=NAME:BYTES, base=NAME:ADDRESS or stride=NAME:ELEMENT:STRIDE",
+        return peet_error_set(error, PEET_EINVALID,
+            "%s: '%s' is not of the form pad=NAME:BYTES, align=NAME:BYTES, base=NAME:ADDRESS or stride=NAME:ELEMENT:STRIDE",
             where, text);
     out->kind = forms[k].kind;
     snprintf(out->text, sizeof out->text, "%s", text);
@@ -90,11 +102,14 @@ int peet_rule_parse(const char *where, const char *text, struct peet_rule *out, 
     if (!last_number(rest, out->kind == PEET_RULE_BASE, &out->value) ||
         (out->kind == PEET_RULE_STRIDE && !last_number(rest, 0, &out->element_bytes)))
         return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not of the form %s", where, text, forms[k].form);
-    if ((out->kind == PEET_RULE_PAD || out->kind == PEET_RULE_ALIGN) && (!out->value || (out->value & (out->value - 1)) || out->value > 1 << 30))
-        return peet_error_set(error, PEET_EINVALID, "%s: '%s': %llu is not a power of two from 1 to 1 GiB", where, text, (unsigned long long)out->value);
-    if (out->kind == PEET_RULE_STRIDE && (!out->element_bytes || out->value < out->element_bytes || out->value > 1 << 30))
-        return peet_error_set(error, PEET_EINVALID, "%s: '%s': elements of %llu bytes cannot be %llu bytes apart", where, text,
-            (unsigned long long)out->element_bytes, (unsigned long long)out->value);
+    if ((out->kind == PEET_RULE_PAD || out->kind == PEET_RULE_ALIGN) &&
+        (!out->value || (out->value & (out->value - 1)) || out->value > 1 << 30))
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s': %llu is not a power of two from 1 to 1 GiB", where, text,
+            (unsigned long long)out->value);
+    if (out->kind == PEET_RULE_STRIDE &&
+        (!out->element_bytes || out->value < out->element_bytes || out->value > 1 << 30))
+        return peet_error_set(error, PEET_EINVALID, "%s: '%s': elements of %llu bytes cannot be %llu bytes apart",
+            where, text, (unsigned long long)out->element_bytes, (unsigned long long)out->value);
     if (out->kind == PEET_RULE_BASE && out->value >> 47)
         return peet_error_set(error, PEET_EINVALID, "%s: '%s': addresses end at 0x7fffffffffff", where, text);
     return set_name(where, text, rest, out, error);
@@ -177,7 +192,8 @@ static void discovered(void *arg, struct peet__structure *s)
     }
 }
 
-int peet_rules_new(struct peet_datamap *map, const struct peet_rule *given, size_t n, struct peet_rules **out_rules, struct peet_error *error)
+int peet_rules_new(struct peet_datamap *map, const struct peet_rule *given, size_t n, struct peet_rules **out_rules,
+    struct peet_error *error)
 {
     struct peet_rules *rules = calloc(1, sizeof *rules);
 
@@ -238,9 +254,10 @@ int peet_rules_unused(const struct peet_rules *rules, struct peet_error *error)
                 list[n++] = names[k][f];
         if (n)
             nearest = peet_names_nearest(rules->rules[i].name, (const char *const *)list, n);
-        peet_error_set(error, PEET_ENOTFOUND, "%s: no data structure of this run is called '%s'%s%s%s (dtrack lists those that matter, peet schema the globals)",
-            rules->rules[i].kind == PEET_RULE_PERFECT ? "--perfect" : "--remap", rules->rules[i].name, nearest ? "; did you mean '" : "",
-            nearest ? nearest : "", nearest ? "'?" : "");
+        peet_error_set(error, PEET_ENOTFOUND,
+            "%s: no data structure of this run is called '%s'%s%s%s (dtrack lists those that matter, peet schema the globals)",
+            rules->rules[i].kind == PEET_RULE_PERFECT ? "--perfect" : "--remap", rules->rules[i].name,
+            nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
         free(names);
         free(list);
         return PEET_ENOTFOUND;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Allocation sites: from return addresses to a structure with a name, a type and a place in the source.  The same line of
- * the source is one site, however often the compiler has made a copy of it.
+ * Allocation sites: from return addresses to a structure with a name, a type and a place in the source.  The same line
+ * of the source is one site, however often the compiler has made a copy of it.
  */
 #include "data/parts.h"
 
@@ -74,7 +74,8 @@ int peet_datamap_is_own(struct peet_datamap *m, uint64_t pc)
     return w.site.own;
 }
 
-static struct peet__structure *make(struct peet_datamap *m, unsigned kind, const uint64_t *path, unsigned npath, uint64_t inner)
+static struct peet__structure *make(struct peet_datamap *m, unsigned kind, const uint64_t *path, unsigned npath,
+    uint64_t inner)
 {
     char call_path[1000] = "", key[2400], place[400];
     struct peet__structure *s;
@@ -92,7 +93,8 @@ static struct peet__structure *make(struct peet_datamap *m, unsigned kind, const
     }
     if (*call_path)
         snprintf(call_path + strlen(call_path), sizeof call_path - strlen(call_path), "%.300s", place);
-    snprintf(key, sizeof key, "%c %s|%s|%s|%s", kind == PEET_DATA_MAPPED ? 'm' : 'h', w.site.file, place, w.site.name, call_path);
+    snprintf(key, sizeof key, "%c %s|%s|%s|%s", kind == PEET_DATA_MAPPED ? 'm' : 'h', w.site.file, place, w.site.name,
+        call_path);
     s = peet__structure_of(m, key, &is_new);
     if (!s || !is_new)
         return s;
@@ -114,7 +116,8 @@ static struct peet__structure *make(struct peet_datamap *m, unsigned kind, const
     return s;
 }
 
-struct peet__structure *peet__site_structure(struct peet_datamap *m, unsigned kind, const uint64_t *path, unsigned npath, uint64_t inner)
+struct peet__structure *peet__site_structure(struct peet_datamap *m, unsigned kind, const uint64_t *path,
+    unsigned npath, uint64_t inner)
 {
     uint64_t key[PEET_DATAMAP_PATH_MAX + 1];
     struct peet__alloc_site *site = NULL;

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hardware contexts that run ahead of each other (docs/ENGINE.md).  Between two global events all that a hardware context does is its own, so
- * it runs up to its next one at once, whatever time others have come to; the engine then asks for it when that is due.  Invariants:
+ * Hardware contexts that run ahead of each other (docs/ENGINE.md).  Between two global events all that a hardware
+ * context does is its own, so it runs up to its next one at once, whatever time others have come to; the engine then
+ * asks for it when that is due.  Invariants:
  *
- *   1. A hardware context's key in the winner tree is the time of its next block or event.  Whatever it has done before that time, and does not
- *      `ahead` of the present moment, is final.
- *   2. What is done ahead is hits in the context's own caches and their time, of blocks whose words are there already.  The words are not
- *      replaced before a global event, so that decoder, machine and counts can go back to the mark, where the run went ahead.
- *   3. Who changes what others can see calls go_back() before, for each hardware context that may have seen it too early; that one then
- *      has done exactly the blocks that begin before the present moment (Jefferson, Virtual Time, TOPLAS 1985).
+ *   1. A hardware context's key in the winner tree is the time of its next block or event.  Whatever it has done before
+ * that time, and does not `ahead` of the present moment, is final.
+ *   2. What is done ahead is hits in the context's own caches and their time, of blocks whose words are there already.
+ * The words are not replaced before a global event, so that decoder, machine and counts can go back to the mark, where
+ * the run went ahead.
+ *   3. Who changes what others can see calls go_back() before, for each hardware context that may have seen it too
+ * early; that one then has done exactly the blocks that begin before the present moment (Jefferson, Virtual Time,
+ * TOPLAS 1985).
  */
 #include "state/map.h"
 
@@ -27,7 +30,7 @@ static void undone(void *arg, const struct peet_block *block, const uint64_t *va
 
     peet__map_count_block(map, core, block, -times);
     if (!(block->flags & PEET_BLOCK_SIMPLE) && values) {
-        struct peet_counts counts = { 0, 0, 0 };
+        struct peet_counts counts = {0, 0, 0};
 
         peet_count_dynamic(block, values, PEET_COUNT_CALLGRIND, &counts);
         core->instructions -= counts.instructions;
@@ -41,14 +44,15 @@ static void go_back(struct peet_map *map, unsigned hw, uint64_t until)
 {
     struct peet_map_core *core = &map->cores[hw];
     const unsigned current = map->current;
-    void *counts[] = { map, core };
+    void *counts[] = {map, core};
 
     if (!core->ahead || core->clock < until)
         return;
     map->ops->undo(map->source, core->context->source, undone, counts);
     core->clock = map->direct->undo(map->machine->self, hw);
     core->not_ready = 0; /* it has been waited for */
-    core->leash_cycles = until > core->clock + LEASH_LEAST_CYCLES ? until - core->clock : LEASH_LEAST_CYCLES; /* so far it was right */
+    /* so far it was right */
+    core->leash_cycles = until > core->clock + LEASH_LEAST_CYCLES ? until - core->clock : LEASH_LEAST_CYCLES;
     if (core->clock < until) { /* hits, as before */
         map->current = hw;
         peet__map_take_direct(map, core, map->direct->ahead(map->machine->self, hw, core->clock, 0, until));
@@ -78,7 +82,8 @@ struct peet_direct_run *peet__map_ahead(struct peet_map *map, unsigned hw)
     if (core->leash_cycles <= UINT64_MAX / 4)
         core->leash_cycles += core->leash_cycles / 8;
     core->ahead = 1;
-    return map->direct->ahead(map->machine->self, hw, core->clock, map->until, limit > core->clock && limit < map->until ? map->until : limit);
+    return map->direct->ahead(map->machine->self, hw, core->clock, map->until,
+        limit > core->clock && limit < map->until ? map->until : limit);
 }
 
 void peet__map_ahead_init(struct peet_map *map, struct peet_program *program)

@@ -31,9 +31,10 @@ static __attribute__((noinline)) void more_executions(struct peet_map *map, uint
     map->nexecutions = n;
 }
 
-static __attribute__((noinline)) void count_varying(struct peet_map *map, struct peet_map_core *core, const struct peet_block_event *event)
+static __attribute__((noinline)) void count_varying(struct peet_map *map, struct peet_map_core *core,
+    const struct peet_block_event *event)
 {
-    struct peet_counts counts = { 0, 0, 0 };
+    struct peet_counts counts = {0, 0, 0};
 
     if (!event->values) {
         map->inexact = 1;
@@ -57,7 +58,8 @@ void peet__map_count_times(struct peet_map *map, const struct peet_block *block,
 }
 
 /** A block was executed so many times in a row. */
-static inline void count_block(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block, uint64_t times)
+static inline void count_block(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block,
+    uint64_t times)
 {
     peet__map_count_times(map, block, times);
     core->instructions += block->ninsns * times;
@@ -73,12 +75,14 @@ static inline void show_block(struct peet_map *map, unsigned hw, const struct pe
     }
 }
 
-void peet__map_count_block(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block, uint64_t times)
+void peet__map_count_block(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block,
+    uint64_t times)
 {
     count_block(map, core, block, times);
 }
 
-static void observe_block(struct peet_map *map, unsigned hw, struct peet_map_core *core, const struct peet_block_event *event)
+static void observe_block(struct peet_map *map, unsigned hw, struct peet_map_core *core,
+    const struct peet_block_event *event)
 {
     count_block(map, core, event->block, 1);
     if (!(event->block->flags & PEET_BLOCK_SIMPLE))
@@ -91,10 +95,12 @@ void peet__map_observe_block(struct peet_map *map, unsigned hw, const struct pee
     observe_block(map, hw, &map->cores[hw], event);
 }
 
-void peet__map_run_block(struct peet_map *map, unsigned hw, struct peet_map_core *core, const struct peet_block_event *event)
+void peet__map_run_block(struct peet_map *map, unsigned hw, struct peet_map_core *core,
+    const struct peet_block_event *event)
 {
     const uint64_t before = core->clock, stalled = core->stalled;
-    uint64_t cost = map->machine_block ? map->machine_block(map->machine->self, hw, event, core->clock) : event->block->cost_cycles;
+    uint64_t cost =
+        map->machine_block ? map->machine_block(map->machine->self, hw, event, core->clock) : event->block->cost_cycles;
 
     observe_block(map, hw, core, event);
     peet__map_charge(map, core, cost, "block");
@@ -139,8 +145,8 @@ static int by_the_batch(const struct peet_map *map)
 }
 
 /** The machine takes blocks up to the next loop, as far as it likes.  Returns: the first that it has not taken */
-static struct peet_block_event *machine_batch(struct peet_map *map, unsigned hw, struct peet_map_core *core, struct peet_block_event *at,
-    struct peet_block_event *end, uint64_t limit)
+static struct peet_block_event *machine_batch(struct peet_map *map, unsigned hw, struct peet_map_core *core,
+    struct peet_block_event *at, struct peet_block_event *end, uint64_t limit)
 {
     const struct peet_module *const machine = map->machine->module;
     struct peet_block_event *stop = at;
@@ -154,7 +160,8 @@ static struct peet_block_event *machine_batch(struct peet_map *map, unsigned hw,
         stop++;
     cost = machine->blocks(map->machine->self, hw, at, (size_t)(stop - at), core->clock, limit, &done);
     if (!done || done > (size_t)(stop - at)) {
-        peet__map_fail(map, PEET_EMODULE, "%s: blocks() took %zu of %zu blocks", machine->name, done, (size_t)(stop - at));
+        peet__map_fail(map, PEET_EMODULE, "%s: blocks() took %zu of %zu blocks", machine->name, done,
+            (size_t)(stop - at));
         done = (size_t)(stop - at);
     }
     for (unsigned i = 0; i < map->nblock_observers; i++) {

@@ -11,7 +11,8 @@ static struct peet_datamap *of(const struct peet_env *env)
     return ((struct peet_map_module *)env->host)->map->config.data;
 }
 
-static const struct peet_data *data_of(const struct peet_env *env, uint64_t address, struct peet_data_object *out_object)
+static const struct peet_data *data_of(const struct peet_env *env, uint64_t address,
+    struct peet_data_object *out_object)
 {
     return peet_datamap_of(of(env), address, out_object);
 }
@@ -21,7 +22,8 @@ static const struct peet_data *data(const struct peet_env *env, uint32_t id)
     return peet_datamap_get(of(env), id);
 }
 
-static uint64_t data_member(const struct peet_env *env, const struct peet_data *structure, uint64_t offset, char *out_name, size_t room)
+static uint64_t data_member(const struct peet_env *env, const struct peet_data *structure, uint64_t offset,
+    char *out_name, size_t room)
 {
     return peet_datamap_member(of(env), structure, offset, out_name, room);
 }
@@ -42,7 +44,8 @@ void peet__map_data_services(struct peet_map *map, struct peet_env *env)
 {
     if (!map->config.data)
         return;
-    env->data_of = map->config.perfect && ((struct peet_map_module *)env->host)->module->kind == PEET_MACHINE ? asked : data_of;
+    env->data_of =
+        map->config.perfect && ((struct peet_map_module *)env->host)->module->kind == PEET_MACHINE ? asked : data_of;
     env->data = data;
     env->data_member = data_member;
     env->perfect = map->config.perfect;

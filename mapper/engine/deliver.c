@@ -94,10 +94,13 @@ uint64_t peet__map_take_time(struct peet_map *map, uint64_t clock, uint64_t cycl
     if ((int64_t)cycles < 0)
         snprintf(negative, sizeof negative, " (%lld as a signed number)", (long long)cycles);
     if (cycles >> PEET_MAP_LONG_LOG2)
-        peet__map_module_fail(map->machine, "%s() of hardware context %u said at cycle %llu that it took %llu cycles%s: not a time", operation,
+        peet__map_module_fail(map->machine,
+            "%s() of hardware context %u said at cycle %llu that it took %llu cycles%s: not a time", operation,
             map->current, (unsigned long long)clock, (unsigned long long)cycles, negative);
     else if (clock + cycles >= PEET_MAP_TIME_END)
-        peet__map_module_fail(map->machine, "with the %llu cycles of %s() the clock of hardware context %u passes 2^62 cycles", (unsigned long long)cycles, operation, map->current);
+        peet__map_module_fail(map->machine,
+            "with the %llu cycles of %s() the clock of hardware context %u passes 2^62 cycles",
+            (unsigned long long)cycles, operation, map->current);
     else
         return cycles;
     return 0;
@@ -156,12 +159,13 @@ static void not_ready_until(const struct peet_env *env, unsigned hw, uint64_t cy
     }
     core = &map->cores[hw];
     if (cycles < present(map, core)) {
-        fail(env, "not_ready_until() of hardware context %u with cycle %llu, which is past at cycle %llu", hw, (unsigned long long)cycles,
-            (unsigned long long)present(map, core));
+        fail(env, "not_ready_until() of hardware context %u with cycle %llu, which is past at cycle %llu", hw,
+            (unsigned long long)cycles, (unsigned long long)present(map, core));
         return;
     }
     if (cycles >= PEET_MAP_TIME_END) {
-        fail(env, "not_ready_until() of hardware context %u with cycle %llu: beyond 2^62, not a time", hw, (unsigned long long)cycles);
+        fail(env, "not_ready_until() of hardware context %u with cycle %llu: beyond 2^62, not a time", hw,
+            (unsigned long long)cycles);
         return;
     }
     if (hw == map->current && core->context) {
@@ -198,8 +202,8 @@ static uint64_t mix(uint64_t x)
     return peet__splitmix64(&x);
 }
 
-int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values, unsigned index, unsigned follower,
-    struct peet_map_module **out_module, struct peet_error *error)
+int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values,
+    unsigned index, unsigned follower, struct peet_map_module **out_module, struct peet_error *error)
 {
     struct peet_map_module *m = calloc(1, sizeof *m);
 

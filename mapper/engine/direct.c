@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks that the machine leaves to peet (direct.h), and observers let pass: the decoder takes them in machine code, the engine sees no
- * events.  How often each was taken is counted there, and fetched when somebody wants to know.
+ * Blocks that the machine leaves to peet (direct.h), and observers let pass: the decoder takes them in machine code,
+ * the engine sees no events.  How often each was taken is counted there, and fetched when somebody wants to know.
  */
 #include "state/map.h"
 
@@ -22,8 +22,8 @@ int peet_map_direct(const struct peet_map *map)
 {
     const struct peet_module *machine = map->machine ? map->machine->module : NULL;
 
-    return machine && machine->direct && !machine->main && observed(map) && !map->consistency && !map->config.remap && !map->config.nscaled &&
-        map->config.policy != PEET_POLICY_RR && map->ops->direct;
+    return machine && machine->direct && !machine->main && observed(map) && !map->consistency && !map->config.remap &&
+        !map->config.nscaled && map->config.policy != PEET_POLICY_RR && map->ops->direct;
 }
 
 int peet_map_set_direct(struct peet_map *map, struct peet_program *program)
@@ -32,7 +32,8 @@ int peet_map_set_direct(struct peet_map *map, struct peet_program *program)
     int err = peet_program_set_direct(program, machine->direct, map->machine->self);
 
     for (unsigned i = 0; !err && i < map->nblock_observers; i++)
-        err = peet_program_add_observer(program, map->block_observers[i]->module->observed, map->block_observers[i]->self);
+        err = peet_program_add_observer(program, map->block_observers[i]->module->observed,
+            map->block_observers[i]->self);
     if (!err) {
         map->direct = machine->direct;
         peet__map_ahead_init(map, program);
@@ -50,7 +51,8 @@ static void one(void *arg, struct peet_direct_run *run, const struct peet_block_
     peet__map_observe_block(map, map->current, &shown);
 }
 
-/** What the machine has taken already, turns of a loop or a range operation: observers see it, the code counts it for us. */
+/** What the machine has taken already, turns of a loop or a range operation: observers see it, the code counts it for
+ * us. */
 static void shown(void *arg, const struct peet_block_event *event, uint32_t observers)
 {
     struct peet_map *map = arg;
@@ -91,8 +93,9 @@ int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core)
 
     if (map->roi.hidden || c->spin.watched || map->chooser || !map->ops->words(map->source, c->source))
         return 0;
-    return peet__map_take_direct(map, core, map->runs_ahead ? peet__map_ahead(map, map->current)
-                                                            : map->direct->begin(map->machine->self, map->current, core->clock, map->until));
+    return peet__map_take_direct(map, core,
+        map->runs_ahead ? peet__map_ahead(map, map->current)
+                        : map->direct->begin(map->machine->self, map->current, core->clock, map->until));
 }
 
 static void executed(void *arg, const struct peet_block *block, uint64_t times, uint64_t reads, uint64_t writes)

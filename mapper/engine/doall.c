@@ -26,7 +26,7 @@ static struct peet_map_loop *loop_new(struct peet_map *map)
             return NULL;
         }
     }
-    *loop = (struct peet_map_loop){ .shares = shares };
+    *loop = (struct peet_map_loop){.shares = shares};
     return loop;
 }
 
@@ -48,8 +48,8 @@ void peet__map_fork(struct peet_map *map, struct peet_map_core *core, const uint
         return;
     }
     if (n > UINT32_MAX - map->next_number) {
-        peet__map_fail(map, PEET_ELIMIT, "doall: more than %u software contexts in one run (a loop of %llu iterations)", UINT32_MAX,
-            (unsigned long long)n);
+        peet__map_fail(map, PEET_ELIMIT, "doall: more than %u software contexts in one run (a loop of %llu iterations)",
+            UINT32_MAX, (unsigned long long)n);
         return;
     }
     if (args[0] == PEET__NO_ITERATION) {
@@ -75,7 +75,7 @@ void peet__map_fork(struct peet_map *map, struct peet_map_core *core, const uint
     if (!loop->chunk)
         loop->chunk = loop->schedule == PEET_SCHEDULE_STATIC ? (n + map->ncores - 1) / map->ncores : 1;
     for (unsigned i = 0; i < map->ncores; i++)
-        loop->shares[i] = (struct peet_map_share){ .chunk_number = i, .loop = loop };
+        loop->shares[i] = (struct peet_map_share){.chunk_number = i, .loop = loop};
     carrier->state = PEET_MAP_BLOCKED;
     carrier->forked = loop;
     peet__map_release(core);
@@ -202,7 +202,8 @@ static void dismiss(struct peet_map *map, struct peet_map_context *worker)
         while ((kind = map->ops->next(map->source, worker->source, &event, &map->error)) > 0)
             ; /* what the front end does on its way out is not the program's */
     } else if (kind > 0) {
-        peet__map_fail(map, PEET_ESTREAM, "context %u: something other than an iteration after its last iteration", worker->number);
+        peet__map_fail(map, PEET_ESTREAM, "context %u: something other than an iteration after its last iteration",
+            worker->number);
     }
     if (kind < 0)
         peet__map_fail(map, kind, "context %u: %s", worker->number, peet_err_text(kind));
@@ -243,16 +244,18 @@ int peet__map_iterate(struct peet_map *map, struct peet_map_loop *loop, unsigned
         if (loop->marked)
             err = map->ops->marked(map->source, c->source, loop->carrier->source, loop->lo + i, &map->error);
         else if (map->ops->spawn_iterations)
-            err = map->ops->spawn_iterations(map->source, c->source, loop->carrier->source, loop->fn, loop->arg, &map->error);
+            err = map->ops->spawn_iterations(map->source, c->source, loop->carrier->source, loop->fn, loop->arg,
+                &map->error);
         else
             err = map->ops->spawn(map->source, c->source, loop->fn, loop->fn, loop->arg, &map->error);
     }
     if (err) {
         peet__map_context_free(map, c);
         if (err != PEET_ENOTFOUND || !loop->marked)
-            return peet__map_fail(map, err, "doall: cannot begin iteration %lld: %s", (long long)(loop->lo + i), peet_err_text(err));
+            return peet__map_fail(map, err, "doall: cannot begin iteration %lld: %s", (long long)(loop->lo + i),
+                peet_err_text(err));
         /* the loop was left before this iteration */
-        map->error = (struct peet_error){ 0 };
+        map->error = (struct peet_error){0};
         map->totals.skipped_iterations++;
         if (loop->end_cycles < core->clock)
             loop->end_cycles = core->clock;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions and source lines that executed most instructions, as a part of stats.json ("hot").  The mapper counts how often each
- * block was executed in any case, so these lists cost nothing while the program runs.  Called by mapstats.c.
+ * The functions and source lines that executed most instructions, as a part of stats.json ("hot").  The mapper counts
+ * how often each block was executed in any case, so these lists cost nothing while the program runs.  Called by
+ * mapstats.c.
  *
- * Each execution of an instruction counts once; the repetitions of string instructions, which the totals count, are not here.
+ * Each execution of an instruction counts once; the repetitions of string instructions, which the totals count, are not
+ * here.
  */
 #include "state/map.h"
 #include "base/stats.h"
@@ -68,7 +70,7 @@ static size_t gather(const struct peet_map *map, int lines, struct hot *out)
             continue;
         if (!lines) {
             if (out)
-                out[n] = (struct hot){ block->function, 0, block->ninsns * times };
+                out[n] = (struct hot){block->function, 0, block->ninsns * times};
             n++;
             continue;
         }
@@ -78,7 +80,7 @@ static size_t gather(const struct peet_map *map, int lines, struct hot *out)
             if (!block->insns[k].line)
                 continue;
             if (out)
-                out[n] = (struct hot){ block->function, block->insns[k].line, (next - k) * times };
+                out[n] = (struct hot){block->function, block->insns[k].line, (next - k) * times};
             n++;
         }
     }
@@ -98,9 +100,11 @@ static json_t *list_json(const struct peet_map *map, int lines)
     }
     n = merge(all, gather(map, lines, all));
     for (size_t i = 0; i < n && i < HOT_LISTED; i++)
-        json_array_append_new(list, json_pack("{s:o,s:o,s:I,s:o}", "function", peet_stats_text(all[i].function->name), "file",
-            peet_stats_text(all[i].function->file), "line", (json_int_t)(lines ? all[i].line : all[i].function->line), "instructions",
-            peet_stats_u64(all[i].instructions)));
+        json_array_append_new(list,
+            json_pack("{s:o,s:o,s:I,s:o}", "function", peet_stats_text(all[i].function->name), "file",
+                peet_stats_text(all[i].function->file), "line",
+                (json_int_t)(lines ? all[i].line : all[i].function->line), "instructions",
+                peet_stats_u64(all[i].instructions)));
     free(all);
     return list;
 }

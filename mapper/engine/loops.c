@@ -28,7 +28,8 @@ static uint64_t skip(const struct peet_block *block, uint64_t now, uint64_t limi
     return *turns * block->cost_cycles;
 }
 
-uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_core *core, struct peet_block_event *event, uint64_t limit)
+uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_core *core,
+    struct peet_block_event *event, uint64_t limit)
 {
     const struct peet_module *machine = map->machine->module;
     const struct peet_block *block = event->block;
@@ -39,8 +40,8 @@ uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_c
                                     : machine->loop(map->machine->self, hw, event, core->clock, limit, &turns);
 
     if (!turns || turns > event->turns) {
-        peet__map_fail(map, PEET_EMODULE, "%s: loop() took %llu of %llu turns", machine->name, (unsigned long long)turns,
-            (unsigned long long)event->turns);
+        peet__map_fail(map, PEET_EMODULE, "%s: loop() took %llu of %llu turns", machine->name,
+            (unsigned long long)turns, (unsigned long long)event->turns);
         turns = event->turns;
     }
     taken.turns = turns;

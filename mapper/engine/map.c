@@ -101,7 +101,7 @@ int peet__map_context_new(struct peet_map *map, struct peet_map_context **out_co
         }
         source = map->nsources++;
     }
-    *c = (struct peet_map_context){ .source = source, .last_hw = UINT_MAX };
+    *c = (struct peet_map_context){.source = source, .last_hw = UINT_MAX};
     map->contexts[source] = c;
     *out_context = c;
     return 0;
@@ -124,7 +124,7 @@ void peet__map_settle(struct peet_map_core *core)
 void peet__map_record(struct peet_map *map, const struct peet_map_context *c, const char *kind, uint64_t cycles)
 {
     if (c->number < PEET_MAP_LISTED)
-        map->records[c->number] = (struct peet_map_record){ c->first_cycle, cycles, c->instructions, kind };
+        map->records[c->number] = (struct peet_map_record){c->first_cycle, cycles, c->instructions, kind};
 }
 
 /** Does a context that comes or goes do more than look whether something has changed? */
@@ -208,7 +208,8 @@ int peet__map_preempt(struct peet_map *map, unsigned hw)
     struct peet_map_core *core = &map->cores[hw];
     struct peet_map_context *c = core->context;
 
-    if (core->clock - core->dispatched < map->config.quantum_cycles || c->starting || c->pending || (c->step && !peet__lock_between(c)) || !peet__map_others_wait(map, hw))
+    if (core->clock - core->dispatched < map->config.quantum_cycles || c->starting || c->pending ||
+        (c->step && !peet__lock_between(c)) || !peet__map_others_wait(map, hw))
         return 0;
     peet__map_release(core);
     peet__map_arrive(map, c, NULL, core->clock);
@@ -217,9 +218,10 @@ int peet__map_preempt(struct peet_map *map, unsigned hw)
 
 /* ------------------------------------------------------------------------------------------- events */
 
-static int abstract(struct peet_map *map, struct peet_map_context *c, struct peet_event *out, uint32_t type, uint32_t nargs)
+static int abstract(struct peet_map *map, struct peet_map_context *c, struct peet_event *out, uint32_t type,
+    uint32_t nargs)
 {
-    out->abstract = (struct peet_abstract_event){ .type = type, .context = c->number, .nargs = nargs, .args = map->args };
+    out->abstract = (struct peet_abstract_event){.type = type, .context = c->number, .nargs = nargs, .args = map->args};
     return PEET_EVENT_ABSTRACT;
 }
 
@@ -233,7 +235,8 @@ static int begin_iteration(struct peet_map *map, struct peet_map_context *c, str
         if (kind < 0)
             return peet__map_fail(map, kind, "context %u: %s", c->number, peet_err_text(kind));
         if (kind != PEET_EVENT_ABSTRACT || out->abstract.type != PEET_ABSTRACT_DOALL_START)
-            return peet__map_fail(map, PEET_ESTREAM, "context %u: its first event is not the start of an iteration", c->number);
+            return peet__map_fail(map, PEET_ESTREAM, "context %u: its first event is not the start of an iteration",
+                c->number);
     }
     map->args[0] = c->iteration;
     return abstract(map, c, out, PEET_ABSTRACT_DOALL_START, 1);
@@ -246,7 +249,8 @@ static int begin_loop(struct peet_map *map, struct peet_map_context *c, struct p
     uint32_t marked = event->abstract.type == PEET_ABSTRACT_MARK_FORK;
 
     if (event->abstract.nargs < (marked ? 4 : 6))
-        return peet__map_fail(map, PEET_ESTREAM, "context %u: a doall fork with %u arguments", c->number, event->abstract.nargs);
+        return peet__map_fail(map, PEET_ESTREAM, "context %u: a doall fork with %u arguments", c->number,
+            event->abstract.nargs);
     memcpy(map->args, raw, (marked ? 4 : 6) * sizeof *raw);
     if (marked)
         map->args[4] = map->args[5] = 0;
@@ -266,14 +270,15 @@ static int take_args(struct peet_map *map, const struct peet_map_context *c, str
         const char *text;
         uint32_t nargs;
     } forms[PEET_ABSTRACT_TYPES] = {
-#define PEET_X(name, value, n, words, names) [value] = { words, n },
+#define PEET_X(name, value, n, words, names) [value] = {words, n},
         PEET_ABSTRACTS(PEET_X)
 #undef PEET_X
     };
     uint32_t type = event->abstract.type, n = forms[type].nargs;
 
     if (event->abstract.nargs < n)
-        return peet__map_fail(map, PEET_ESTREAM, "context %u: %s with %u arguments", c->number, forms[type].text, event->abstract.nargs);
+        return peet__map_fail(map, PEET_ESTREAM, "context %u: %s with %u arguments", c->number, forms[type].text,
+            event->abstract.nargs);
     n = event->abstract.nargs < PEET_MAP_ARGS ? event->abstract.nargs : PEET_MAP_ARGS;
     memmove(map->args, event->abstract.args, n * sizeof *map->args);
     event->abstract.args = map->args;
@@ -299,7 +304,8 @@ static int range_block(struct peet_map *map, struct peet_map_context *c, struct 
     if (!block)
         return 0;
     peet_synthetic_values((unsigned)a[0], a[1], a[2], a[3], map->sync->values);
-    event->block = (struct peet_block_event){ .block = block, .values = map->sync->values, .context = c->number, .turns = 1 };
+    event->block =
+        (struct peet_block_event){.block = block, .values = map->sync->values, .context = c->number, .turns = 1};
     return 1;
 }
 
@@ -335,7 +341,7 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
         return abstract(map, c, out, PEET_ABSTRACT_DOALL_JOIN, 0);
     }
     if (c->pending) {
-        struct peet_abstract_event event = { c->request.type, c->number, c->request.nargs, c->request.args };
+        struct peet_abstract_event event = {c->request.type, c->number, c->request.nargs, c->request.args};
 
         c->pending = 0;
         peet__map_effect(map, core, &event);
@@ -357,7 +363,8 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
     if (peet__consistency_on(map) && c->ordering)
         peet__consistency_access(map, core);
     if (__builtin_expect(c->piecewise, 0)) {
-        out->abstract = (struct peet_abstract_event){ .type = PEET_ABSTRACT_RANGE, .context = c->number, .nargs = 4, .args = c->range };
+        out->abstract = (struct peet_abstract_event){
+            .type = PEET_ABSTRACT_RANGE, .context = c->number, .nargs = 4, .args = c->range};
         if (range_block(map, c, out))
             return PEET_EVENT_BLOCK;
     }
@@ -400,8 +407,8 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
                 return abstract(map, c, out, PEET_ABSTRACT_DOALL_FINISH, 1);
             }
             if (c->loop)
-                return peet__map_fail(map, PEET_ESTREAM, "context %u: ended inside iteration %lld of its loop", c->number,
-                    (long long)c->iteration);
+                return peet__map_fail(map, PEET_ESTREAM, "context %u: ended inside iteration %lld of its loop",
+                    c->number, (long long)c->iteration);
             if (c->exited)
                 return 0;
             c->exited = 1;
@@ -454,7 +461,8 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
             return kind;
         default:
             if (out->abstract.type >= PEET_ABSTRACT_TYPES)
-                return peet__map_fail(map, PEET_ESTREAM, "context %u: unknown abstract event %u", c->number, out->abstract.type);
+                return peet__map_fail(map, PEET_ESTREAM, "context %u: unknown abstract event %u", c->number,
+                    out->abstract.type);
             if (out->abstract.type > PEET_ABSTRACT_THREAD_CREATE && take_args(map, c, out))
                 return map->error.code;
             return kind;
@@ -462,7 +470,8 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
     }
 }
 
-void peet__map_take_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event, uint64_t before)
+void peet__map_take_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event,
+    uint64_t before)
 {
     struct peet_map_context *c = core->context;
 
@@ -484,7 +493,8 @@ void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const st
 {
     struct peet_map_context *c = core->context;
 
-    if (__builtin_expect(c->spin.matches != 0, 0) && event->type != PEET_ABSTRACT_ATOMIC && event->type != PEET_ABSTRACT_YIELD)
+    if (__builtin_expect(c->spin.matches != 0, 0) && event->type != PEET_ABSTRACT_ATOMIC &&
+        event->type != PEET_ABSTRACT_YIELD)
         peet__spin_reset(map, c);
     switch (event->type) {
     case PEET_ABSTRACT_DOALL_START:
@@ -654,8 +664,9 @@ void peet__map_stuck(struct peet_map *map)
         n += map->contexts[s] && map->contexts[s]->state == PEET_MAP_BLOCKED;
     if (n) {
         peet_map_blocked(map, 0, &one);
-        peet__map_fail(map, PEET_EDEADLOCK, "deadlock: %u context%s blocked and none can go on; context %u waits for %s", n,
-            n == 1 ? " is" : "s are", one.context, one.waits_for);
+        peet__map_fail(map, PEET_EDEADLOCK,
+            "deadlock: %u context%s blocked and none can go on; context %u waits for %s", n, n == 1 ? " is" : "s are",
+            one.context, one.waits_for);
     }
     map->ended = 1;
 }
@@ -751,7 +762,8 @@ int peet_map_run(struct peet_map *map, struct peet_error *error)
         if (map->machine->module->main(map->machine->self) < 0)
             peet__map_fail(map, PEET_EMODULE, "%s: main() failed", map->machine->module->name);
         else if (!map->ended)
-            peet__map_fail(map, PEET_EMODULE, "%s: main() returned before the end of the program", map->machine->module->name);
+            peet__map_fail(map, PEET_EMODULE, "%s: main() returned before the end of the program",
+                map->machine->module->name);
     } else if (map->chooser) {
         peet__explore_engine(map);
     } else {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * References on their way to the modules in another layout (remap.h): blocks as the source gives them, and operations on
- * ranges, which come in pieces where their data lies in pieces.
+ * References on their way to the modules in another layout (remap.h): blocks as the source gives them, and operations
+ * on ranges, which come in pieces where their data lies in pieces.
  */
 #include "state/map.h"
 #include "data/remap.h"

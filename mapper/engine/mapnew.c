@@ -38,8 +38,8 @@ static int set_cores(struct peet_map *map, unsigned n, struct peet_error *error)
     return 0;
 }
 
-int peet_map_new(const struct peet_map_config *config, const struct peet_source_ops *ops, void *source, struct peet_map **out_map,
-    struct peet_error *error)
+int peet_map_new(const struct peet_map_config *config, const struct peet_source_ops *ops, void *source,
+    struct peet_map **out_map, struct peet_error *error)
 {
     struct peet_map *map = calloc(1, sizeof *map);
     int err;
@@ -127,7 +127,8 @@ void peet_map_free(struct peet_map *map)
     free(map);
 }
 
-int peet_map_set_machine(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error)
+int peet_map_set_machine(struct peet_map *map, const struct peet_module *module, const union peet_value *values,
+    struct peet_error *error)
 {
     unsigned n = map->config.cores;
     int err = peet__map_module_new(map, module, values, 0, 0, &map->machine, error);
@@ -137,7 +138,8 @@ int peet_map_set_machine(struct peet_map *map, const struct peet_module *module,
     if (module->hw_contexts)
         n = module->hw_contexts(map->machine->self, map->config.cores);
     if (!n || n > 1 << 20)
-        return peet_error_set(error, PEET_EMODULE, "%s: %u hardware contexts for %u cores", module->name, n, map->config.cores);
+        return peet_error_set(error, PEET_EMODULE, "%s: %u hardware contexts for %u cores", module->name, n,
+            map->config.cores);
     if (n != map->ncores && (err = set_cores(map, n, error)) != 0)
         return err;
     map->machine->env.hw_contexts = n;
@@ -149,8 +151,8 @@ int peet_map_set_machine(struct peet_map *map, const struct peet_module *module,
 }
 
 /** Somebody who looks on; @index and @follower as for peet__map_module_new(). */
-static int add(struct peet_map *map, const struct peet_module *module, const union peet_value *values, unsigned index, unsigned follower,
-    struct peet_error *error)
+static int add(struct peet_map *map, const struct peet_module *module, const union peet_value *values, unsigned index,
+    unsigned follower, struct peet_error *error)
 {
     size_t n = map->nobservers + 1;
     struct peet_map_module **all = realloc(map->observers, n * sizeof *all), **some;
@@ -172,7 +174,8 @@ static int add(struct peet_map *map, const struct peet_module *module, const uni
     return 0;
 }
 
-int peet_map_add_observer(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error)
+int peet_map_add_observer(struct peet_map *map, const struct peet_module *module, const union peet_value *values,
+    struct peet_error *error)
 {
     return add(map, module, values, map->nobservers + 1, 0, error);
 }
@@ -187,7 +190,8 @@ void peet_map_set_judge(struct peet_map *map, unsigned observer)
     map->judge = map->observers[observer];
 }
 
-int peet_map_add_follower(struct peet_map *map, const struct peet_module *module, const union peet_value *values, struct peet_error *error)
+int peet_map_add_follower(struct peet_map *map, const struct peet_module *module, const union peet_value *values,
+    struct peet_error *error)
 {
     const unsigned number = map->nfollowers + 1;
     struct peet_map_module *m;
@@ -195,19 +199,23 @@ int peet_map_add_follower(struct peet_map *map, const struct peet_module *module
     int err;
 
     if (map->machine->module->main || module->main)
-        return peet_error_set(error, PEET_EINVALID, "follower %u, %s: %s has a main loop of its own, and %s", number, module->name,
-            module->main ? module->name : map->machine->module->name, module->main ? "cannot follow" : "nobody can follow it");
+        return peet_error_set(error, PEET_EINVALID, "follower %u, %s: %s has a main loop of its own, and %s", number,
+            module->name, module->main ? module->name : map->machine->module->name,
+            module->main ? "cannot follow" : "nobody can follow it");
     if (module->needs & PEET_NEEDS_ABSTRACT)
-        return peet_error_set(error, PEET_EINVALID, "follower %u, %s: it keeps account of contexts in its own time, which followers have not; give it as the machine",
+        return peet_error_set(error, PEET_EINVALID,
+            "follower %u, %s: it keeps account of contexts in its own time, which followers have not; give it as the machine",
             number, module->name);
-    err = add(map, module, values, 0, number, error); /* the machine's seed: a follower is what that machine would have been */
+    /* the machine's seed: a follower is what that machine would have been */
+    err = add(map, module, values, 0, number, error);
     if (err)
         return err;
     m = map->observers[map->nobservers - 1];
     n = module->hw_contexts ? module->hw_contexts(m->self, map->config.cores) : map->config.cores;
     if (n != map->ncores)
-        return peet_error_set(error, PEET_EINVALID, "follower %u, %s: it would have %u hardware contexts, the machine %s has %u", number, module->name,
-            n, map->machine->module->name, map->ncores);
+        return peet_error_set(error, PEET_EINVALID,
+            "follower %u, %s: it would have %u hardware contexts, the machine %s has %u", number, module->name, n,
+            map->machine->module->name, map->ncores);
     map->nfollowers++;
     return 0;
 }

@@ -44,8 +44,8 @@ void peet_map_hw(const struct peet_map *map, unsigned hw, struct peet_map_hw *ou
 {
     const struct peet_map_core *core = &map->cores[hw];
 
-    *out = (struct peet_map_hw){ core->clock - core->stalled - core->idle, core->stalled, core->idle + peet_map_cycles(map) - core->clock, core->instructions,
-        core->switches };
+    *out = (struct peet_map_hw){core->clock - core->stalled - core->idle, core->stalled,
+        core->idle + peet_map_cycles(map) - core->clock, core->instructions, core->switches};
 }
 
 void peet_map_totals(const struct peet_map *map, struct peet_map_totals *out)
@@ -55,7 +55,7 @@ void peet_map_totals(const struct peet_map *map, struct peet_map_totals *out)
     out->contexts = map->next_number;
     out->counts = map->varying;
     for (uint32_t i = 0; i < map->nexecutions; i++) {
-        struct peet_counts one = { 0, 0, 0 };
+        struct peet_counts one = {0, 0, 0};
 
         if (!map->executions[i].times)
             continue;
@@ -98,9 +98,10 @@ static json_t *hw_json(const struct peet_map *map)
         struct peet_map_hw hw;
 
         peet_map_hw(map, i, &hw);
-        if (json_array_append_new(list, json_pack("{s:o,s:o,s:o,s:o,s:o}", "busy_cycles", peet_stats_u64(hw.busy_cycles),
-                "stalled_cycles", peet_stats_u64(hw.stalled_cycles), "idle_cycles", peet_stats_u64(hw.idle_cycles), "instructions",
-                peet_stats_u64(hw.instructions), "switches", peet_stats_u64(hw.switches)))) {
+        if (json_array_append_new(list,
+                json_pack("{s:o,s:o,s:o,s:o,s:o}", "busy_cycles", peet_stats_u64(hw.busy_cycles), "stalled_cycles",
+                    peet_stats_u64(hw.stalled_cycles), "idle_cycles", peet_stats_u64(hw.idle_cycles), "instructions",
+                    peet_stats_u64(hw.instructions), "switches", peet_stats_u64(hw.switches)))) {
             json_decref(list);
             return NULL;
         }
@@ -123,16 +124,20 @@ static json_t *contexts_json(struct peet_map *map)
             if (c->state == PEET_MAP_RUNNING && map->cores[c->last_hw].context == c)
                 instructions += map->cores[c->last_hw].instructions - map->cores[c->last_hw].settled;
             if (c->number < PEET_MAP_LISTED)
-                map->records[c->number] = (struct peet_map_record){ c->first_cycle, now, instructions,
-                    c->loop ? "iteration" : c->number ? "thread" : "main" };
+                map->records[c->number] = (struct peet_map_record){c->first_cycle, now, instructions,
+                    c->loop         ? "iteration"
+                        : c->number ? "thread"
+                                    : "main"};
         }
     }
     for (uint32_t i = 0; list && i < n; i++) {
         const struct peet_map_record *r = &map->records[i];
 
-        if (r->kind && json_array_append_new(list, json_pack("{s:I,s:s,s:o,s:o,s:o}", "number", (json_int_t)i, "kind", r->kind,
-                "first_cycle", peet_stats_u64(r->first_cycle), "last_cycle", peet_stats_u64(r->last_cycle), "instructions",
-                peet_stats_u64(r->instructions)))) {
+        if (r->kind &&
+            json_array_append_new(list,
+                json_pack("{s:I,s:s,s:o,s:o,s:o}", "number", (json_int_t)i, "kind", r->kind, "first_cycle",
+                    peet_stats_u64(r->first_cycle), "last_cycle", peet_stats_u64(r->last_cycle), "instructions",
+                    peet_stats_u64(r->instructions)))) {
             json_decref(list);
             return NULL;
         }
@@ -188,15 +193,20 @@ int peet_map_stats(struct peet_map *map, json_t *root, struct peet_error *error)
 
     peet__map_settle_direct(map);
     peet_map_totals(map, &t);
-    bad = json_object_set_new(root, "time", json_pack("{s:o,s:f,s:o}", "cycles", peet_stats_u64(peet_map_cycles(map)), "seconds",
-            (double)peet_map_cycles(map) / (double)map->config.frequency_hz, "frequency_hz", peet_stats_u64(map->config.frequency_hz))) ||
-        json_object_set_new(root, "totals", json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b}", "instructions",
-            peet_stats_u64(t.counts.instructions), "blocks", peet_stats_u64(t.blocks), "reads", peet_stats_u64(t.counts.reads),
-            "writes", peet_stats_u64(t.counts.writes), "contexts", peet_stats_u64(t.contexts), "loops", peet_stats_u64(t.loops),
-            "iterations", peet_stats_u64(t.iterations), "skipped_iterations", peet_stats_u64(t.skipped_iterations), "exact",
-            !map->inexact)) ||
-        json_object_set_new(root, "roi", peet__roi_json(map)) || json_object_set_new(root, "hw", hw_json(map)) || json_object_set_new(root, "contexts", contexts_json(map)) ||
-        json_object_set_new(root, "contexts_omitted", json_integer(omitted)) || json_object_set_new(root, "hot", peet__hot_json(map)) || peet__sync_stats(map, root);
+    bad = json_object_set_new(root, "time",
+              json_pack("{s:o,s:f,s:o}", "cycles", peet_stats_u64(peet_map_cycles(map)), "seconds",
+                  (double)peet_map_cycles(map) / (double)map->config.frequency_hz, "frequency_hz",
+                  peet_stats_u64(map->config.frequency_hz))) ||
+        json_object_set_new(root, "totals",
+            json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b}", "instructions", peet_stats_u64(t.counts.instructions),
+                "blocks", peet_stats_u64(t.blocks), "reads", peet_stats_u64(t.counts.reads), "writes",
+                peet_stats_u64(t.counts.writes), "contexts", peet_stats_u64(t.contexts), "loops",
+                peet_stats_u64(t.loops), "iterations", peet_stats_u64(t.iterations), "skipped_iterations",
+                peet_stats_u64(t.skipped_iterations), "exact", !map->inexact)) ||
+        json_object_set_new(root, "roi", peet__roi_json(map)) || json_object_set_new(root, "hw", hw_json(map)) ||
+        json_object_set_new(root, "contexts", contexts_json(map)) ||
+        json_object_set_new(root, "contexts_omitted", json_integer(omitted)) ||
+        json_object_set_new(root, "hot", peet__hot_json(map)) || peet__sync_stats(map, root);
     if (!bad && map->machine)
         bad = module_json(map, map->machine, root);
     for (unsigned i = 0; !bad && i < map->nobservers; i++)

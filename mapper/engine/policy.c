@@ -20,9 +20,10 @@ static int before(const struct peet_map_arrival *a, const struct peet_map_arriva
     return a->cycles < b->cycles || (a->cycles == b->cycles && a->order < b->order);
 }
 
-void peet__map_arrive(struct peet_map *map, struct peet_map_context *context, struct peet_map_loop *loop, uint64_t cycles)
+void peet__map_arrive(struct peet_map *map, struct peet_map_context *context, struct peet_map_loop *loop,
+    uint64_t cycles)
 {
-    struct peet_map_arrival one = { cycles, map->orders++, context, loop }, *heap;
+    struct peet_map_arrival one = {cycles, map->orders++, context, loop}, *heap;
     size_t i = map->narrivals;
 
     if (i == map->arrivals_room) {
@@ -115,7 +116,8 @@ static void wake_for(struct peet_map *map, const struct peet_map_context *c, uin
 {
     if (!map->nidle)
         return;
-    if ((map->config.policy == PEET_POLICY_AFFINITY || map->supposed) && c->last_hw != UINT_MAX && map->cores[c->last_hw].is_idle) {
+    if ((map->config.policy == PEET_POLICY_AFFINITY || map->supposed) && c->last_hw != UINT_MAX &&
+        map->cores[c->last_hw].is_idle) {
         peet__map_wake(map, c->last_hw, cycles);
         return;
     }
@@ -136,7 +138,8 @@ void peet__map_arrivals(struct peet_map *map)
     while (peet__map_next_arrival(map) <= map->now) {
         struct peet_map_arrival one;
 
-        if (!map->narrivals || peet__sync_next(map) <= map->arrivals[0].cycles) { /* a deadline comes before what arrives then */
+        /* a deadline comes before what arrives then */
+        if (!map->narrivals || peet__sync_next(map) <= map->arrivals[0].cycles) {
             peet__sync_due(map);
             if (map->error.code)
                 return;
@@ -163,7 +166,8 @@ void peet__map_arrivals(struct peet_map *map)
 /** Does the context's own core look for work at this very time? */
 static int own_core_is_free(const struct peet_map *map, const struct peet_map_context *c, unsigned hw)
 {
-    return c->last_hw != UINT_MAX && c->last_hw != hw && !map->cores[c->last_hw].context && map->keys[c->last_hw + 1] == map->now;
+    return c->last_hw != UINT_MAX && c->last_hw != hw && !map->cores[c->last_hw].context &&
+        map->keys[c->last_hw + 1] == map->now;
 }
 
 /** The ready context that the policy would run on a core, or NULL. */
@@ -175,7 +179,8 @@ static struct peet_map_context *first(struct peet_map *map, unsigned hw)
         for (c = oldest; c; c = c->next)
             if (c->last_hw == hw)
                 return c;
-    if (oldest && map->cores[hw].clock >= map->config.spin_quantum_cycles && map->cores[hw].clock - map->config.spin_quantum_cycles >= oldest->ready_cycles)
+    if (oldest && map->cores[hw].clock >= map->config.spin_quantum_cycles &&
+        map->cores[hw].clock - map->config.spin_quantum_cycles >= oldest->ready_cycles)
         return oldest; /* those that come back to their own core again and again must not keep it out for ever */
     if (c || map->config.policy != PEET_POLICY_AFFINITY)
         return c ? c : map->ready_head;
@@ -207,7 +212,8 @@ static struct peet_map_context *module_choice(struct peet_map *map, unsigned hw)
             map->pick_numbers[n++] = c->number;
     index = map->picker->module->pick_context(map->picker->self, hw, map->pick_numbers, n, map->cores[hw].clock);
     if (index >= n) {
-        peet__map_fail(map, PEET_EMODULE, "%s: pick_context() chose entry %u of %u", map->picker->module->name, index, n);
+        peet__map_fail(map, PEET_EMODULE, "%s: pick_context() chose entry %u of %u", map->picker->module->name, index,
+            n);
         return NULL;
     }
     for (c = map->ready_head; c && !chosen; c = c->next)

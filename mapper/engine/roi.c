@@ -13,7 +13,7 @@ static struct peet_map_roi_sums sums_of(const struct peet_map *map, uint64_t now
     struct peet_map_totals t;
 
     peet_map_totals(map, &t);
-    return (struct peet_map_roi_sums){ now, t.counts.instructions, t.blocks, t.counts.reads, t.counts.writes };
+    return (struct peet_map_roi_sums){now, t.counts.instructions, t.blocks, t.counts.reads, t.counts.writes};
 }
 
 static void add_difference(struct peet_map_roi_sums *to, struct peet_map_roi_sums end, struct peet_map_roi_sums begin)
@@ -102,15 +102,16 @@ json_t *peet__roi_json(const struct peet_map *map)
 
         if (roi->is_open)
             add_hw(&hw, map, i, &roi->hw_open[i]);
-        if (json_array_append_new(list, json_pack("{s:o,s:o,s:o}", "busy_cycles", peet_stats_u64(hw.busy_cycles), "stalled_cycles",
-                peet_stats_u64(hw.stalled_cycles), "instructions", peet_stats_u64(hw.instructions)))) {
+        if (json_array_append_new(list,
+                json_pack("{s:o,s:o,s:o}", "busy_cycles", peet_stats_u64(hw.busy_cycles), "stalled_cycles",
+                    peet_stats_u64(hw.stalled_cycles), "instructions", peet_stats_u64(hw.instructions)))) {
             json_decref(list);
             return NULL;
         }
     }
-    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "regions", peet_stats_u64(roi->regions), "cycles", peet_stats_u64(s.cycles),
-        "instructions", peet_stats_u64(s.instructions), "blocks", peet_stats_u64(s.blocks), "reads", peet_stats_u64(s.reads), "writes",
-        peet_stats_u64(s.writes), "hw", list);
+    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "regions", peet_stats_u64(roi->regions), "cycles",
+        peet_stats_u64(s.cycles), "instructions", peet_stats_u64(s.instructions), "blocks", peet_stats_u64(s.blocks),
+        "reads", peet_stats_u64(s.reads), "writes", peet_stats_u64(s.writes), "hw", list);
 }
 
 void peet__roi_fini(struct peet_map *map)

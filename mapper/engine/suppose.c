@@ -2,16 +2,19 @@
 /*
  * What a run supposes that is not so: waits that take no time, functions that take a part of theirs (peet whatif).
  *
- * FREE WAITS.  The program does what it did: one after the other in a lock, nobody past a barrier before all are there.  But who
- * was made to wait goes on with the clock that it had when it asked.  So contexts go back in time, against the order in which they act:
+ * FREE WAITS.  The program does what it did: one after the other in a lock, nobody past a barrier before all are there.
+ * But who was made to wait goes on with the clock that it had when it asked.  So contexts go back in time, against the
+ * order in which they act:
  *
  *     context 0   |--own--|==lock==|                      |--own--|==lock==|
- *     context 1   |--own--|........|==lock==|      =>     |--own--|==lock==|        both take as long as if they were alone
+ *     context 1   |--own--|........|==lock==|      =>     |--own--|==lock==|        both take as long as if they were
+ * alone
  *
  * Invariants
  *   1. The clock of a hardware context never goes back: one that has run others meanwhile goes on from where it is.
- *   2. No grant is before its request.  What is not free still takes its time: whoever comes to a lock, a barrier or the end of a thread before
- *      the time at which another one, who acted earlier, has left it, waits until then (peet__suppose_after()).
+ *   2. No grant is before its request.  What is not free still takes its time: whoever comes to a lock, a barrier or
+ * the end of a thread before the time at which another one, who acted earlier, has left it, waits until then
+ * (peet__suppose_after()).
  *   3. Machines are told (times_apart): requests for shared resources come out of order, also by much.
  *
  * SCALED FUNCTIONS.  What a block has taken, waiting included, is multiplied; what is left of a cycle is carried on.
@@ -26,7 +29,7 @@
 struct peet_map_supposed {
     const double **factors;
     uint32_t nfactors;
-    uint8_t *met;            /* of config.scaled, then of config.free: is there something of that name? */
+    uint8_t *met; /* of config.scaled, then of config.free: is there something of that name? */
 };
 
 static const double untouched = 1;
@@ -82,10 +85,13 @@ static const double *look_up(struct peet_map *map, const struct peet_function *f
     return s->factors[f->id];
 }
 
-void peet__suppose_scale(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block, uint64_t before, uint64_t stalled)
+void peet__suppose_scale(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block,
+    uint64_t before, uint64_t stalled)
 {
     const struct peet_function *f = block->function;
-    const double *factor = !map->config.nscaled ? &untouched : f->id < map->supposed->nfactors && map->supposed->factors[f->id] ? map->supposed->factors[f->id] : look_up(map, f);
+    const double *factor = !map->config.nscaled                            ? &untouched
+        : f->id < map->supposed->nfactors && map->supposed->factors[f->id] ? map->supposed->factors[f->id]
+                                                                           : look_up(map, f);
     uint64_t taken = core->clock - before, left;
     double wanted;
 
@@ -123,8 +129,8 @@ static int is_free(struct peet_map *map, const struct peet_map_object *o)
     if (map->config.name_of && !map->config.name_of(map->config.report_arg, o->key.address, name, sizeof name))
         name[0] = '\0';
     for (size_t i = 0; i < map->config.nfree; i++)
-        if (strcmp(map->config.free[i], lock ? "locks" : "barriers") == 0 || strcmp(map->config.free[i], address) == 0 ||
-            (*name && is_called(name, map->config.free[i]))) {
+        if (strcmp(map->config.free[i], lock ? "locks" : "barriers") == 0 ||
+            strcmp(map->config.free[i], address) == 0 || (*name && is_called(name, map->config.free[i]))) {
             map->supposed->met[map->config.nscaled + i] = 1;
             return 1;
         }
@@ -143,12 +149,14 @@ void peet__suppose_wait(struct peet_map *map, struct peet_map_core *core, struct
     core->kept = (uint8_t)waits_free(map, o);
 }
 
-uint64_t peet__suppose_grant(struct peet_map *map, const struct peet_map_context *c, struct peet_map_object *o, uint64_t cycles)
+uint64_t peet__suppose_grant(struct peet_map *map, const struct peet_map_context *c, struct peet_map_object *o,
+    uint64_t cycles)
 {
     return cycles < c->asked_cycles || waits_free(map, o) ? c->asked_cycles : cycles;
 }
 
-int peet__suppose_after(struct peet_map *map, struct peet_map_core *core, struct peet_map_object *o, uint64_t left_cycles)
+int peet__suppose_after(struct peet_map *map, struct peet_map_core *core, struct peet_map_object *o,
+    uint64_t left_cycles)
 {
     return left_cycles > core->clock && !waits_free(map, o) && peet__sync_wait(map, core, o, NULL, PEET_NEVER);
 }

@@ -58,15 +58,16 @@ static void view_refresh(void *arg, unsigned view)
     peet_domain_refresh(view, 0, SIZE_MAX);
 }
 
-static const struct peet_map_views world = { view_read, view_perform, view_stored, view_shared, view_concurrent, view_commit,
-    view_refresh, NULL };
+static const struct peet_map_views world = {
+    view_read, view_perform, view_stored, view_shared, view_concurrent, view_commit, view_refresh, NULL};
 
 int peet_host_explores(const struct peet_config *config)
 {
     return config->explore || config->replay_token;
 }
 
-int peet_host_consistency(const struct peet_config *config, struct peet_map *map, struct peet_source *source, struct peet_error *error)
+int peet_host_consistency(const struct peet_config *config, struct peet_map *map, struct peet_source *source,
+    struct peet_error *error)
 {
     const struct peet_config_module *given = &config->consistency;
     const int exploring = peet_host_explores(config);
@@ -87,15 +88,16 @@ int peet_host_consistency(const struct peet_config *config, struct peet_map *map
         return err;
     if (!peet_domains_compiled())
         return peet_error_set(error, PEET_EUNSUPPORTED,
-            "%s: the program has one view of memory only; compile it with peetcc -fpeet-domains%s", host.module.module->name,
-            config->consistency_sync ? "" : " -fpeet-granularity=ref");
+            "%s: the program has one view of memory only; compile it with peetcc -fpeet-domains%s",
+            host.module.module->name, config->consistency_sync ? "" : " -fpeet-granularity=ref");
     if (peet_map_nhw(map) > PEET_CONSISTENCY_PROCESSORS)
-        return peet_error_set(error, PEET_ELIMIT, "%s: %u processors; there can be %d views of memory", host.module.module->name,
-            peet_map_nhw(map), PEET_CONSISTENCY_PROCESSORS);
+        return peet_error_set(error, PEET_ELIMIT, "%s: %u processors; there can be %d views of memory",
+            host.module.module->name, peet_map_nhw(map), PEET_CONSISTENCY_PROCESSORS);
     err = peet_domains_begin(peet_map_nhw(map) + 1, config->consistency_sync ? 0 : PEET_DOMAINS_NOTED, &why);
     if (err)
         return peet_error_set(error, err, "%s: %s", host.module.module->name, why ? why : "no views of memory");
-    err = peet_map_set_consistency(map, host.module.module, host.module.consistency, host.values, &world, config->consistency_sync, exploring, error);
+    err = peet_map_set_consistency(map, host.module.module, host.module.consistency, host.values, &world,
+        config->consistency_sync, exploring, error);
     if (!err)
         peet_source_set_views(source, map);
     return err;

@@ -58,7 +58,8 @@ static void ungroup(struct peet_program *program)
 
 struct peet_datamap_image peet_host_image(const char *path, const struct dl_phdr_info *info)
 {
-    struct peet_datamap_image one = {.path = path, .bias = info->dlpi_addr, .lo = UINT64_MAX, .tls_offset = tls_offset(info)};
+    struct peet_datamap_image one = {
+        .path = path, .bias = info->dlpi_addr, .lo = UINT64_MAX, .tls_offset = tls_offset(info)};
 
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
@@ -98,14 +99,17 @@ int peet_host_data_image(const struct peet_datamap_image *image, struct peet_err
     return 0;
 }
 
-static int place(void *arg, uint64_t pc, const char **out_function, const char **out_file, unsigned *out_line, uint64_t *out_start)
+static int place(void *arg, uint64_t pc, const char **out_function, const char **out_file, unsigned *out_line,
+    uint64_t *out_start)
 {
     const struct peet_function *f = peet_program_function_of_pc(live.program, pc);
     Dl_info info;
 
     (void)arg;
     *out_function = peet_host_place(live.program, pc, out_file, out_line);
-    *out_start = f ? f->runtime_pc : !live.replayed && dladdr((void *)(uintptr_t)pc, &info) ? (uint64_t)(uintptr_t)info.dli_saddr : 0;
+    *out_start = f                                               ? f->runtime_pc
+        : !live.replayed && dladdr((void *)(uintptr_t)pc, &info) ? (uint64_t)(uintptr_t)info.dli_saddr
+                                                                 : 0;
     return *out_function != NULL;
 }
 
@@ -126,7 +130,8 @@ static void early(struct peet_error *error)
 }
 
 /** The rules of the configuration, whose texts have been checked. */
-static int read_rules(const struct peet_config *c, struct peet_rule **out_rules, size_t *out_n, struct peet_error *error)
+static int read_rules(const struct peet_config *c, struct peet_rule **out_rules, size_t *out_n,
+    struct peet_error *error)
 {
     struct peet_rule *rules = calloc(c->perfect.n + c->remap.n + 1, sizeof *rules);
     int err = rules ? 0 : peet_error_set(error, PEET_ENOMEM, "out of memory");
@@ -140,7 +145,8 @@ static int read_rules(const struct peet_config *c, struct peet_rule **out_rules,
     return err;
 }
 
-int peet_host_data_start(struct peet_program *program, const struct peet_config *config, int wanted, struct peet_map_config *map, struct peet_error *error)
+int peet_host_data_start(struct peet_program *program, const struct peet_config *config, int wanted,
+    struct peet_map_config *map, struct peet_error *error)
 {
     const struct peet_datamap_hooks hooks = {.place = place};
     struct peet_rule *rules = NULL;
@@ -165,8 +171,9 @@ int peet_host_data_start(struct peet_program *program, const struct peet_config 
     if (!err && n)
         err = peet_rules_new(live.data, rules, n, &live.rules, error);
     free(rules);
-    if (!err && (peet_datamap_add_stack(live.data, main_lo - PEET__MAIN_GUARD_BYTES, main_hi) ||
-                    peet_datamap_add_stack(live.data, PEET__STACKS_BASE, PEET__STACKS_END)))
+    if (!err &&
+        (peet_datamap_add_stack(live.data, main_lo - PEET__MAIN_GUARD_BYTES, main_hi) ||
+            peet_datamap_add_stack(live.data, PEET__STACKS_BASE, PEET__STACKS_END)))
         err = peet_error_set(error, PEET_ENOMEM, "out of memory");
     for (size_t i = 0; i < live.nimages && !err; i++)
         err = peet_datamap_add_image(live.data, &live.images[i], error);
@@ -190,7 +197,8 @@ int peet_host_data_check(const struct peet_map *map, struct peet_error *error)
     if (!err && live.remap && peet_remap_error(live.remap))
         err = peet_error_set(error, PEET_EINVALID, "%s", peet_remap_error(live.remap));
     if (!err && live.config && live.config->perfect.n && !peet_map_asked_data(map))
-        err = peet_error_set(error, PEET_EUNSUPPORTED, "--perfect: the machine %s has no such thing as perfect memory; bus and x86 do",
+        err = peet_error_set(error, PEET_EUNSUPPORTED,
+            "--perfect: the machine %s has no such thing as perfect memory; bus and x86 do",
             live.config->machine.module);
     return err;
 }

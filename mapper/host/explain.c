@@ -52,7 +52,8 @@ static int value_of(int processor, uint64_t address, uint64_t bytes, int64_t *ou
 
 static void add_place(json_t *one, const struct peet_step *step, uint32_t line)
 {
-    const uint64_t pc = step->event && step->event->type == PEET_ABSTRACT_ATOMIC && step->event->nargs ? step->event->args[0] : 0;
+    const uint64_t pc =
+        step->event && step->event->type == PEET_ABSTRACT_ATOMIC && step->event->nargs ? step->event->args[0] : 0;
     const struct peet_function *f = pc ? peet_program_function_of_pc(here.program, pc) : NULL;
 
     if (!f)
@@ -65,7 +66,8 @@ static void add_place(json_t *one, const struct peet_step *step, uint32_t line)
 
 static json_t *begin(int64_t context, unsigned processor, const char *what)
 {
-    json_t *one = json_pack("{s:o,s:i,s:s}", "step", peet_stats_u64(here.steps), "processor", (int)processor, "what", what);
+    json_t *one =
+        json_pack("{s:o,s:i,s:s}", "step", peet_stats_u64(here.steps), "processor", (int)processor, "what", what);
 
     if (context >= 0)
         json_object_set_new(one, "context", json_integer(context));
@@ -86,8 +88,11 @@ static void add_newer(json_t *one, const struct peet_made *made, int64_t value)
     int64_t other;
 
     for (unsigned p = 0; p < peet_map_nhw(here.map); p++)
-        if (p != made->hw && peet_map_context_on(here.map, p) >= 0 && value_of((int)p, made->address, made->bytes, &other) && other != value)
-            json_array_append_new(newer, json_pack("{s:I,s:I}", "context", (json_int_t)peet_map_context_on(here.map, p), "value", (json_int_t)other));
+        if (p != made->hw && peet_map_context_on(here.map, p) >= 0 &&
+            value_of((int)p, made->address, made->bytes, &other) && other != value)
+            json_array_append_new(newer,
+                json_pack("{s:I,s:I}", "context", (json_int_t)peet_map_context_on(here.map, p), "value",
+                    (json_int_t)other));
     if (value_of(-1, made->address, made->bytes, &other) && other != value)
         json_object_set_new(one, "memory_holds", json_integer(other));
     if (json_array_size(newer))
@@ -97,7 +102,10 @@ static void add_newer(json_t *one, const struct peet_made *made, int64_t value)
 
 static void explain_reference(const struct peet_step *step, const struct peet_made *made)
 {
-    const char *what = made->kind == PEET_REF_LOAD ? "load" : made->kind == PEET_REF_STORE ? "store" : made->locked ? "locked" : "modify";
+    const char *what = made->kind == PEET_REF_LOAD ? "load"
+        : made->kind == PEET_REF_STORE             ? "store"
+        : made->locked                             ? "locked"
+                                                   : "modify";
     const int own = made->hw == step->option->hw; /* or of one that the step has let go on */
     json_t *one = begin(own ? step->context : peet_map_context_on(here.map, made->hw), made->hw, what);
     int64_t value;
@@ -114,7 +122,8 @@ static void explain_reference(const struct peet_step *step, const struct peet_ma
 
 static void explain_move(const struct peet_step *step)
 {
-    static const char *const whats[] = { [PEET_MOVE_PERFORM] = "leaves", [PEET_MOVE_SEE] = "sees", [PEET_MOVE_MEMORY] = "to memory" };
+    static const char *const whats[] = {
+        [PEET_MOVE_PERFORM] = "leaves", [PEET_MOVE_SEE] = "sees", [PEET_MOVE_MEMORY] = "to memory"};
     const struct peet_move *move = &step->option->move;
     json_t *one = begin(step->context, step->option->hw, move->kind <= PEET_MOVE_MEMORY ? whats[move->kind] : "moves");
     int64_t value;
@@ -137,7 +146,10 @@ static void explain_event(const struct peet_step *step)
     json_t *one;
 
     if (event->type != PEET_ABSTRACT_ATOMIC || !step->nmade) {
-        one = begin(step->context, step->option->hw, event->type == PEET_ABSTRACT_ATOMIC ? "fence or pause" : event->type < PEET_ABSTRACT_TYPES ? texts[event->type] : "?");
+        one = begin(step->context, step->option->hw,
+            event->type == PEET_ABSTRACT_ATOMIC     ? "fence or pause"
+                : event->type < PEET_ABSTRACT_TYPES ? texts[event->type]
+                                                    : "?");
         add_place(one, step, 0);
         if (object)
             add_variable(one, event->args[0], 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a replayed execution did, step by step: who, where in the source, which variable, which value; under a model when stores leave
- * buffers, and which loads see an old value.  explore.c hands the steps on; the list goes to stats.json, `.explanation`.
+ * What a replayed execution did, step by step: who, where in the source, which variable, which value; under a model
+ * when stores leave buffers, and which loads see an old value.  explore.c hands the steps on; the list goes to
+ * stats.json, `.explanation`.
  */
 #ifndef PEET_HOST_EXPLAIN_H
 #define PEET_HOST_EXPLAIN_H

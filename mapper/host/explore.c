@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Explorations in the host: the simulation is forked at its first choice as often as executions are wanted; each execution's output and
- * end are an outcome, with the token of the first execution that had it.  See host/consistency.h.
+ * Explorations in the host: the simulation is forked at its first choice as often as executions are wanted; each
+ * execution's output and end are an outcome, with the token of the first execution that had it.  See
+ * host/consistency.h.
  */
 #include "arch/x86_64/syscall.h"
 #include "views/domain.h"
@@ -46,7 +47,7 @@ static struct {
     struct peet_map_chooser first; /* forks at the first choice */
     struct ending *ending;
     int output, report, report_fd, reported; /* reported: where reports go outside of executions */
-    char *before;                  /* what the program wrote before the first choice */
+    char *before;                            /* what the program wrote before the first choice */
     size_t before_bytes;
     int execution, forked, exploring;
     uint64_t executions, abandoned, most_choices, given_up, crowded;
@@ -110,10 +111,16 @@ static int note(int status)
 {
     size_t bytes = 0, said = 0;
     char *output = take_file(here.output, &bytes), *report = take_file(here.report, &said);
-    const struct peet_outcome_note one = { .how = { (enum peet_explore_end)here.ending->end, here.ending->deadlock, status },
-        .before = here.before ? here.before : "", .before_bytes = here.before_bytes, .output = output ? output : "", .output_bytes = bytes,
-        .report = report ? report : "", .execution = here.executions, .choices = peet_search_choices(here.search),
-        .token = output && report ? token_of() : NULL };
+    const struct peet_outcome_note one = {
+        .how = {(enum peet_explore_end)here.ending->end, here.ending->deadlock, status},
+        .before = here.before ? here.before : "",
+        .before_bytes = here.before_bytes,
+        .output = output ? output : "",
+        .output_bytes = bytes,
+        .report = report ? report : "",
+        .execution = here.executions,
+        .choices = peet_search_choices(here.search),
+        .token = output && report ? token_of() : NULL};
     int result = peet_outcomes_note(&one);
 
     free(output);
@@ -125,7 +132,7 @@ static int note(int status)
 static int wait_for(pid_t child, int *out_status)
 {
     int fd = pidfd_open(child, 0);
-    struct pollfd end = { .fd = fd, .events = POLLIN };
+    struct pollfd end = {.fd = fd, .events = POLLIN};
     int ready = fd < 0;
 
     while (!ready && !peet_rt_interrupted())
@@ -146,7 +153,8 @@ static int take_stock(int status)
     int result = 0;
 
     if (peet_search_mismatch(here.search)) {
-        peet_host_report("--explore: an execution did not follow the choices that it was given: the program depends on something outside");
+        peet_host_report(
+            "--explore: an execution did not follow the choices that it was given: the program depends on something outside");
         return -2;
     }
     here.executions++;
@@ -171,7 +179,8 @@ static int take_stock(int status)
     return 1;
 }
 
-/** One execution.  Returns: 1 there is another one to make, 0 no more, -1 this is the execution's process, -2 it cannot be done */
+/** One execution.  Returns: 1 there is another one to make, 0 no more, -1 this is the execution's process, -2 it cannot
+ * be done */
 static int execute(void)
 {
     int64_t child;
@@ -180,7 +189,7 @@ static int execute(void)
     if ((here.interrupted = peet_rt_interrupted()) != 0)
         return 0;
     peet_search_begin(here.search);
-    *here.ending = (struct ending){ PEET_EXPLORE_ENDED, 0, 0 };
+    *here.ending = (struct ending){PEET_EXPLORE_ENDED, 0, 0};
     child = peet_domains_fork(fork_it);
     if (child == 0) {
         separate();
@@ -252,37 +261,47 @@ static void step_done(void *arg, const struct peet_footprint *footprint)
 /** What the executions could not do, because of the program or the way it is run. */
 static void gaps_of_program(json_t *list)
 {
-    json_t *gaps = peet_host_gaps_json(here.program, here.map, 0), *library = json_object_get(gaps, "atomic_library_functions");
+    json_t *gaps = peet_host_gaps_json(here.program, here.map, 0),
+           *library = json_object_get(gaps, "atomic_library_functions");
     const long long statements = (long long)json_integer_value(json_object_get(gaps, "asm_statements")),
                     opaque = (long long)json_integer_value(json_object_get(gaps, "opaque_functions"));
 
     if (peet_program_granularity(here.program) < 2)
-        peet_outcomes_gap(list, "plain_references", "nobody acts between plain references, only at atomic and volatile ones, synchronisations and system "
+        peet_outcomes_gap(list, "plain_references",
+            "nobody acts between plain references, only at atomic and volatile ones, synchronisations and system "
             "calls: compile all of it with -fpeet-granularity=ref");
     if (statements)
-        peet_outcomes_gap(list, "assembly", "nobody acts inside inline assembly, and what it references is not seen: %lld statement%s", statements,
+        peet_outcomes_gap(list, "assembly",
+            "nobody acts inside inline assembly, and what it references is not seen: %lld statement%s", statements,
             statements == 1 ? "" : "s");
     if (opaque)
-        peet_outcomes_gap(list, "opaque_functions", "%lld function%s cannot be recorded: what they reference is not seen", opaque, opaque == 1 ? "" : "s");
+        peet_outcomes_gap(list, "opaque_functions",
+            "%lld function%s cannot be recorded: what they reference is not seen", opaque, opaque == 1 ? "" : "s");
     if (json_array_size(library))
-        peet_outcomes_gap(list, "atomic_library_functions", "what libatomic's functions reference is not seen: %zu of them are called",
-            json_array_size(library));
+        peet_outcomes_gap(list, "atomic_library_functions",
+            "what libatomic's functions reference is not seen: %zu of them are called", json_array_size(library));
     if (here.config->consistency.module && here.config->consistency_sync)
-        peet_outcomes_gap(list, "synchronisations_only", "--consistency-sync sync: stores between synchronisations are seen together");
+        peet_outcomes_gap(list, "synchronisations_only",
+            "--consistency-sync sync: stores between synchronisations are seen together");
     json_decref(gaps);
 }
 
 static void gaps_of_executions(json_t *list)
 {
     if (here.gaps & PEET_GAP_WHOLE)
-        peet_outcomes_gap(list, "read_modify_writes", "an instruction that reads and writes memory without a lock was one step: %s",
-            peet_program_granularity(here.program) < 2 ? "-fpeet-granularity=ref splits it" : "one that could not be split");
+        peet_outcomes_gap(list, "read_modify_writes",
+            "an instruction that reads and writes memory without a lock was one step: %s",
+            peet_program_granularity(here.program) < 2 ? "-fpeet-granularity=ref splits it"
+                                                       : "one that could not be split");
     if (here.gaps & PEET_GAP_PROCESSORS)
-        peet_outcomes_gap(list, "processors", "threads waited for a processor: more --cores than %u let them all interleave", here.config->cores);
+        peet_outcomes_gap(list, "processors",
+            "threads waited for a processor: more --cores than %u let them all interleave", here.config->cores);
     if (here.gaps & PEET_GAP_TIME)
-        peet_outcomes_gap(list, "time", "clocks, sleeps and deadlines follow the simulated time alone: time passes when nothing else can happen");
+        peet_outcomes_gap(list, "time",
+            "clocks, sleeps and deadlines follow the simulated time alone: time passes when nothing else can happen");
     if (here.gaps & PEET_GAP_LOOPS)
-        peet_outcomes_gap(list, "loops", "a loop that waits and counts, or looks at a clock, was made to wait after %d looks", PEET_EXPLORE_LOOKS);
+        peet_outcomes_gap(list, "loops",
+            "a loop that waits and counts, or looks at a clock, was made to wait after %d looks", PEET_EXPLORE_LOOKS);
 }
 
 /** What was not done, in the order of importance. */
@@ -298,14 +317,19 @@ static json_t *not_explored(void)
     else if (c->explore != PEET_EXPLORE_ALL)
         peet_outcomes_gap(list, "random_walks", "random walks make some executions; --explore all makes all");
     else if (here.forked && !here.exhausted)
-        peet_outcomes_gap(list, "limit", "the limit of %llu executions came first: --explore-limit N moves it", (unsigned long long)c->explore_limit);
+        peet_outcomes_gap(list, "limit", "the limit of %llu executions came first: --explore-limit N moves it",
+            (unsigned long long)c->explore_limit);
     if (here.given_up)
-        peet_outcomes_gap(list, "steps", "%llu execution%s given up after %llu steps: --explore-steps N moves this limit",
-            (unsigned long long)here.given_up, here.given_up == 1 ? " was" : "s were", (unsigned long long)c->explore_steps);
+        peet_outcomes_gap(list, "steps",
+            "%llu execution%s given up after %llu steps: --explore-steps N moves this limit",
+            (unsigned long long)here.given_up, here.given_up == 1 ? " was" : "s were",
+            (unsigned long long)c->explore_steps);
     if (here.crowded)
-        peet_outcomes_gap(list, "choices", "%llu execution%s more than %d choices, or more than %d at once, and what comes behind them was left out: "
-            "a smaller input has fewer, and random walks, --explore N, have no such limit", (unsigned long long)here.crowded,
-            here.crowded == 1 ? " had" : "s had", PEET_SEARCH_CHOICES_MOST, PEET_OPTIONS_MOST - 1);
+        peet_outcomes_gap(list, "choices",
+            "%llu execution%s more than %d choices, or more than %d at once, and what comes behind them was left out: "
+            "a smaller input has fewer, and random walks, --explore N, have no such limit",
+            (unsigned long long)here.crowded, here.crowded == 1 ? " had" : "s had", PEET_SEARCH_CHOICES_MOST,
+            PEET_OPTIONS_MOST - 1);
     gaps_of_executions(list);
     gaps_of_program(list);
     return list;
@@ -315,14 +339,18 @@ static json_t *results(void)
 {
     json_t *gaps = not_explored(), *list;
     const uint64_t failures = peet_outcomes_failures();
-    const int complete = !json_array_size(gaps), status = here.interrupted ? PEET_EXPLORE_INTERRUPTED : failures ? PEET_EXPLORE_FOUND : 0;
+    const int complete = !json_array_size(gaps),
+              status = here.interrupted ? PEET_EXPLORE_INTERRUPTED
+        : failures                      ? PEET_EXPLORE_FOUND
+                                        : 0;
     uint64_t outcomes;
 
     list = peet_outcomes_json(&outcomes);
-    return json_pack("{s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:i,s:i,s:o,s:o}", "executions", peet_stats_u64(here.executions), "redundant_executions",
-        peet_stats_u64(here.abandoned), "outcomes", peet_stats_u64(outcomes), "most_choices", peet_stats_u64(here.most_choices), "complete",
-        complete, "exhausted", here.exhausted, "failed_executions", peet_stats_u64(failures), "status", status, "interrupted",
-        here.interrupted, "not_explored", gaps, "list", list);
+    return json_pack("{s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:i,s:i,s:o,s:o}", "executions", peet_stats_u64(here.executions),
+        "redundant_executions", peet_stats_u64(here.abandoned), "outcomes", peet_stats_u64(outcomes), "most_choices",
+        peet_stats_u64(here.most_choices), "complete", complete, "exhausted", here.exhausted, "failed_executions",
+        peet_stats_u64(failures), "status", status, "interrupted", here.interrupted, "not_explored", gaps, "list",
+        list);
 }
 
 int peet_host_execution(void)
@@ -342,15 +370,16 @@ json_t *peet_host_explore_crashed(int signal)
     return results();
 }
 
-/** The file of what executions write takes the place of standard output; what peet says is kept until the first choice. */
+/** The file of what executions write takes the place of standard output; what peet says is kept until the first choice.
+ */
 static int prepare(struct peet_error *error)
 {
     here.ending = mmap(NULL, sizeof *here.ending, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     here.output = memfd_create("peet-output", MFD_CLOEXEC);
     here.report = memfd_create("peet-report", MFD_CLOEXEC);
     here.reported = fcntl(here.report_fd, F_DUPFD_CLOEXEC, 3);
-    if (here.ending == MAP_FAILED || here.output < 0 || here.report < 0 || here.reported < 0 || dup2(here.output, STDOUT_FILENO) < 0 ||
-        dup2(here.report, here.report_fd) < 0)
+    if (here.ending == MAP_FAILED || here.output < 0 || here.report < 0 || here.reported < 0 ||
+        dup2(here.output, STDOUT_FILENO) < 0 || dup2(here.report, here.report_fd) < 0)
         return peet_error_set(error, PEET_EIO, "--explore: cannot make the files for outcomes: %s", strerror(errno));
     peet_token_mark(here.config, here.mark);
     here.exploring = 1;
@@ -376,13 +405,14 @@ static int replay(struct peet_error *error)
     err = peet_map_run(here.map, error);
     if (peet_search_mismatch(here.search)) {
         error->code = 0;
-        return peet_error_set(error, PEET_EINVALID, "--replay-token: its choices do not fit this run: the program depends on something outside");
+        return peet_error_set(error, PEET_EINVALID,
+            "--replay-token: its choices do not fit this run: the program depends on something outside");
     }
     return err;
 }
 
-int peet_host_explore(const struct peet_config *config, struct peet_map *map, struct peet_program *program, json_t **out_found, int *out_execution,
-    struct peet_error *error)
+int peet_host_explore(const struct peet_config *config, struct peet_map *map, struct peet_program *program,
+    json_t **out_found, int *out_execution, struct peet_error *error)
 {
     const char *setting = peet_rt_setting("PEET_REPORT_FD");
     int err;
@@ -393,7 +423,9 @@ int peet_host_explore(const struct peet_config *config, struct peet_map *map, st
     here.map = map;
     here.program = program;
     here.report_fd = setting ? atoi(setting) : STDERR_FILENO;
-    here.search = peet_search_new(config->replay_token ? PEET_SEARCH_TOKEN : config->explore == PEET_EXPLORE_ALL ? PEET_SEARCH_ALL : PEET_SEARCH_RANDOM,
+    here.search = peet_search_new(config->replay_token ? PEET_SEARCH_TOKEN
+            : config->explore == PEET_EXPLORE_ALL      ? PEET_SEARCH_ALL
+                                                       : PEET_SEARCH_RANDOM,
         config->seed, config->explore_steps);
     if (!here.search)
         return peet_error_set(error, PEET_ENOMEM, "--explore: out of memory");
@@ -402,11 +434,11 @@ int peet_host_explore(const struct peet_config *config, struct peet_map *map, st
     err = prepare(error);
     if (err)
         return err;
-    here.first = (struct peet_map_chooser){ first_choice, step_done, config->explore_steps, NULL, NULL };
+    here.first = (struct peet_map_chooser){first_choice, step_done, config->explore_steps, NULL, NULL};
     peet_map_set_chooser(map, &here.first);
     peet_rt_keep_interrupts(1);
     err = peet_map_run(map, error);
-    *here.ending = (struct ending){ peet_map_explore_end(map), err == PEET_EDEADLOCK, peet_map_explore_gaps(map) };
+    *here.ending = (struct ending){peet_map_explore_end(map), err == PEET_EDEADLOCK, peet_map_explore_gaps(map)};
     if (here.execution) {
         *out_execution = 1;
         return err;

@@ -22,7 +22,7 @@ static int known(const char *name)
 
 static void open_costs(void)
 {
-    struct peet_error error = { 0, "" };
+    struct peet_error error = {0, ""};
     char path[PATH_MAX];
 
     if (!peet_costs_path(path, sizeof path, &error) && !peet_costs_open(path, &costs, &error))
@@ -43,7 +43,8 @@ int peet_host_foreign_start(const struct peet_config *config, struct peet_progra
     return peet_error_set(error, PEET_EUNSUPPORTED, "foreign=record: not in a build with AddressSanitizer");
 #endif
     if (config->consistency.module || config->explore)
-        return peet_error_set(error, PEET_EUNSUPPORTED, "foreign=record: not with a model of consistency, nor when executions are explored");
+        return peet_error_set(error, PEET_EUNSUPPORTED,
+            "foreign=record: not with a model of consistency, nor when executions are explored");
     of = program;
     open_costs();
     return peet_foreign_start(recorded, error);
@@ -63,6 +64,7 @@ json_t *peet_host_foreign_json(void)
 
     if (!of)
         return NULL;
-    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I}", "blocks", (json_int_t)n->blocks, "functions", (json_int_t)n->entries, "functions_not_entered",
-        (json_int_t)n->unsafe_entries, "returns", (json_int_t)n->returns, "returns_not_entered", (json_int_t)n->unsafe_returns, "searches", (json_int_t)n->misses);
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I}", "blocks", (json_int_t)n->blocks, "functions", (json_int_t)n->entries,
+        "functions_not_entered", (json_int_t)n->unsafe_entries, "returns", (json_int_t)n->returns,
+        "returns_not_entered", (json_int_t)n->unsafe_returns, "searches", (json_int_t)n->misses);
 }

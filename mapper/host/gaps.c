@@ -18,9 +18,11 @@ static void add(const char *name)
 
     if (!atomic_functions)
         atomic_functions = json_array();
-    while (at < json_array_size(atomic_functions) && strcmp(json_string_value(json_array_get(atomic_functions, at)), name) < 0)
+    while (at < json_array_size(atomic_functions) &&
+        strcmp(json_string_value(json_array_get(atomic_functions, at)), name) < 0)
         at++;
-    if (at == json_array_size(atomic_functions) || strcmp(json_string_value(json_array_get(atomic_functions, at)), name))
+    if (at == json_array_size(atomic_functions) ||
+        strcmp(json_string_value(json_array_get(atomic_functions, at)), name))
         json_array_insert_new(atomic_functions, at, json_string(name));
 }
 
@@ -32,14 +34,16 @@ static void scan(Elf *elf)
     while ((section = elf_nextscn(elf, section)) != NULL) {
         Elf_Data *data;
 
-        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNSYM || !header.sh_entsize || !(data = elf_getdata(section, NULL)))
+        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNSYM || !header.sh_entsize ||
+            !(data = elf_getdata(section, NULL)))
             continue;
         for (size_t i = 0; i < header.sh_size / header.sh_entsize; i++) {
             GElf_Sym symbol;
             const char *name;
 
-            if (gelf_getsym(data, (int)i, &symbol) && symbol.st_shndx == SHN_UNDEF && (name = elf_strptr(elf, header.sh_link, symbol.st_name)) &&
-                !strncmp(name, "__atomic_", 9) && strcmp(name, "__atomic_is_lock_free"))
+            if (gelf_getsym(data, (int)i, &symbol) && symbol.st_shndx == SHN_UNDEF &&
+                (name = elf_strptr(elf, header.sh_link, symbol.st_name)) && !strncmp(name, "__atomic_", 9) &&
+                strcmp(name, "__atomic_is_lock_free"))
                 add(name);
         }
     }
@@ -60,10 +64,11 @@ void peet_host_gaps_image(const char *path)
 
 json_t *peet_host_gaps_json(struct peet_program *program, struct peet_map *map, uint64_t extraneous_blocks)
 {
-    struct peet_program_gaps gaps = { 0, 0 };
+    struct peet_program_gaps gaps = {0, 0};
 
     peet_program_gaps(program, &gaps);
     return json_pack("{s:o,s:o,s:o,s:o,s:o}", "asm_statements", peet_stats_u64(gaps.asm_statements), "opaque_functions",
-        peet_stats_u64(gaps.opaque_functions), "atomic_library_functions", atomic_functions ? json_incref(atomic_functions) : json_array(),
-        "extraneous_blocks", peet_stats_u64(extraneous_blocks), "unseen", peet_host_unseen_json(map));
+        peet_stats_u64(gaps.opaque_functions), "atomic_library_functions",
+        atomic_functions ? json_incref(atomic_functions) : json_array(), "extraneous_blocks",
+        peet_stats_u64(extraneous_blocks), "unseen", peet_host_unseen_json(map));
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the results cannot hold, so that it is said: inline assembly, functions without a schema, blocks between marked iterations, and
- * functions of libatomic, whose references and turns nobody sees (operations that have no instruction of their own are calls of them).
+ * What the results cannot hold, so that it is said: inline assembly, functions without a schema, blocks between marked
+ * iterations, and functions of libatomic, whose references and turns nobody sees (operations that have no instruction
+ * of their own are calls of them).
  */
 #ifndef PEET_HOST_GAPS_H
 #define PEET_HOST_GAPS_H
@@ -9,7 +10,8 @@
 #include <jansson.h>
 #include "mapper.h"
 
-/** peet_host_gaps_image() - an image with a schema: note which functions of libatomic it calls.  What cannot be read is left out */
+/** peet_host_gaps_image() - an image with a schema: note which functions of libatomic it calls.  What cannot be read is
+ * left out */
 void peet_host_gaps_image(const char *path);
 /** peet_host_gaps_json() - for stats.json; NULL: out of memory */
 json_t *peet_host_gaps_json(struct peet_program *program, struct peet_map *map, uint64_t extraneous_blocks);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See guard.h.  The handler leaves by siglongjmp() for the place that called modules; it unwinds the stack of the interrupted code first. */
+/* See guard.h.  The handler leaves by siglongjmp() for the place that called modules; it unwinds the stack of the
+ * interrupted code first. */
 #define UNW_LOCAL_ONLY
 #include "host/guard.h"
 
@@ -99,7 +100,8 @@ static const struct peet_module *to_blame(void *uc, const char **out_operation)
         if (unw_step(&cursor) <= 0)
             break;
     }
-    if (!found && (found = peet_map_module_ending(guard.map, &stats)) != NULL) /* its own frame may be gone: a call at its end is a jump */
+    /* its own frame may be gone: a call at its end is a jump */
+    if (!found && (found = peet_map_module_ending(guard.map, &stats)) != NULL)
         *out_operation = stats ? "stats" : "finish";
     return found;
 }
@@ -119,7 +121,8 @@ void peet_host_failed(int signal, uint64_t address, void *uc, int hangs)
     else if (signal == SIGABRT)
         snprintf(why, sizeof why, "it failed%s: %s", place, strsignal(signal));
     else
-        snprintf(why, sizeof why, "it failed%s: %s at address 0x%llx", place, strsignal(signal), (unsigned long long)address);
+        snprintf(why, sizeof why, "it failed%s: %s at address 0x%llx", place, strsignal(signal),
+            (unsigned long long)address);
     if (hangs)
         guard.hung = signal;
     peet_map_module_broke(guard.map, m, why);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What becomes of a run whose module crashes, aborts or never comes back: the run ends there, the module is not called again, and what the
- * others have measured is written.  Whose fault it is, is read from the stack: the module whose code is on it.  Nothing is paid for that
- * while modules do what they should.
+ * What becomes of a run whose module crashes, aborts or never comes back: the run ends there, the module is not called
+ * again, and what the others have measured is written.  Whose fault it is, is read from the stack: the module whose
+ * code is on it.  Nothing is paid for that while modules do what they should.
  */
 #ifndef PEET_HOST_GUARD_H
 #define PEET_HOST_GUARD_H
@@ -16,7 +16,8 @@ void peet_host_guard(struct peet_map *map);
 
 /**
  * peet_host_guarded() - call something that calls modules
- * Returns: 0 it has come back; 1 a module has failed in it and is marked (peet_map_module_broke()): what it was about is left where it was
+ * Returns: 0 it has come back; 1 a module has failed in it and is marked (peet_map_module_broke()): what it was about
+ * is left where it was
  */
 int peet_host_guarded(void (*call)(void *), void *arg);
 

@@ -3,7 +3,8 @@
  * The host inside the subject's process (libpeet-host.so): start-up calls peet_host_main() on the host
  * stack; it reads the effective configuration, loads the modules, reads the schemas of what is loaded,
  * runs the mapper over the live source and writes stats.json.  A failed run leaves no stats.json; one that
- * ends in a crash or a deadlock of the subject, or by a module (guard.h), leaves what there was, with the reason in `.end`.
+ * ends in a crash or a deadlock of the subject, or by a module (guard.h), leaves what there was, with the reason in
+ * `.end`.
  */
 #include "config/config.h"
 #include "base/spill.h"
@@ -37,7 +38,14 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
-enum { STATUS_FAILED = 1, STATUS_REFUSED = 2, STATUS_DEADLOCK = 3, BLOCKED_SHOWN = 20, BLOCKED_LISTED = 1000, CIRCLE_SHOWN = 32 };
+enum {
+    STATUS_FAILED = 1,
+    STATUS_REFUSED = 2,
+    STATUS_DEADLOCK = 3,
+    BLOCKED_SHOWN = 20,
+    BLOCKED_LISTED = 1000,
+    CIRCLE_SHOWN = 32
+};
 
 static struct {
     struct peet_config config;
@@ -47,7 +55,7 @@ static struct {
     struct peet_modhost_module *modules; /* the machine, then the observers, then the followers */
     union peet_value **values;
     char stats_path[PATH_MAX], unseen_path[PATH_MAX];
-    json_t *found; /* by an exploration */
+    json_t *found;              /* by an exploration */
     struct peet_record *record; /* kept, or NULL */
     struct peet_replay *replay; /* taken from a trace instead of the program, or NULL */
 } host;
@@ -57,7 +65,7 @@ static struct {
 /** One image, with its schema if it has one.  Returns: 1 added, 0 nothing to add, or a peet_err */
 static int add_image(const char *path, uint64_t bias, struct peet_error *error)
 {
-    struct peet_error mine = { 0, "" };
+    struct peet_error mine = {0, ""};
     int n = peet_program_add_image(host.program, path, bias, &mine);
 
     if (n >= 0)
@@ -149,7 +157,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 
 static int scan(uint64_t pc, struct peet_error *error)
 {
-    struct visit v = { .error = error, .pc = pc, .first = 1 };
+    struct visit v = {.error = error, .pc = pc, .first = 1};
 
     if (host.replay)
         return peet_host_replay_images(host.replay, pc, found_recorded, error);
@@ -160,7 +168,7 @@ static int scan(uint64_t pc, struct peet_error *error)
 
 static int rescan(void *arg, struct peet_program *program, uint64_t pc)
 {
-    struct peet_error error = { 0, "" };
+    struct peet_error error = {0, ""};
     int n = peet_host_foreign_block(program, pc, &error);
 
     (void)arg;
@@ -199,12 +207,15 @@ static int load_program(struct peet_error *error)
 /** A finer granularity than the program was compiled for is not to be had: say what happens instead. */
 static void check_granularity(void)
 {
-    static const char *const units[] = { "loop iteration", "block", "reference" };
+    static const char *const units[] = {"loop iteration", "block", "reference"};
     int compiled = peet_program_granularity(host.program);
-    int asked = host.config.granularity == PEET_GRANULARITY_REF ? 2 : host.config.granularity == PEET_GRANULARITY_BLOCK ? 1 : 0;
+    int asked = host.config.granularity == PEET_GRANULARITY_REF ? 2
+        : host.config.granularity == PEET_GRANULARITY_BLOCK     ? 1
+                                                                : 0;
 
     if (compiled >= 0 && compiled < asked && compiled < 2)
-        peet_host_report("granularity %s: the program can only be stopped at every %s; compile it with peetcc -fpeet-granularity=%s",
+        peet_host_report(
+            "granularity %s: the program can only be stopped at every %s; compile it with peetcc -fpeet-granularity=%s",
             asked == 2 ? "ref" : "block", units[compiled], asked == 2 ? "ref" : "block");
 }
 
@@ -302,7 +313,8 @@ static int record(size_t observer, struct peet_error *error)
         return peet_error_set(error, PEET_EUNSUPPORTED, "trace: %s is not recorded",
             host.replay ? "a run from a trace, which there is already," : "an exploration, which is many runs,");
     if (host.config.foreign == PEET_CONFIG_FOREIGN_RECORD)
-        return peet_error_set(error, PEET_EUNSUPPORTED, "trace: code that peetcc has not compiled has no place in its files yet; leave out foreign=record");
+        return peet_error_set(error, PEET_EUNSUPPORTED,
+            "trace: code that peetcc has not compiled has no place in its files yet; leave out foreign=record");
     err = peet_host_record(&host.config, host.values[observer + 1][0].u64, &host.record, error);
     if (err)
         return err;
@@ -339,8 +351,9 @@ static int build(struct peet_error *error)
     };
     const size_t nmodules = 1 + c->nobservers + c->nfollowers;
     uint32_t needs = 0;
-    int fills = 1, err = host.replay ? peet_source_new_replay(host.program, host.replay, &host.source, error)
-                                  : peet_source_new(host.program, c, &host.source, error);
+    int fills = 1,
+        err = host.replay ? peet_source_new_replay(host.program, host.replay, &host.source, error)
+                          : peet_source_new(host.program, c, &host.source, error);
     const size_t trace = peet_host_trace_observer(c);
 
     if (err)
@@ -364,8 +377,8 @@ static int build(struct peet_error *error)
         fills &= !(its & PEET_NEEDS_MEMORY) || (its & PEET_NEEDS_FILLS);
     }
     if (!err && c->roi_only && host.modules[0].module->main)
-        err = peet_error_set(error, PEET_EINVALID, "roi only: the machine %s has a main loop of its own and sees everything",
-            host.modules[0].module->name);
+        err = peet_error_set(error, PEET_EINVALID,
+            "roi only: the machine %s has a main loop of its own and sees everything", host.modules[0].module->name);
     config.memory_reports = (needs & PEET_NEEDS_MEMORY) != 0;
     config.memory_fills = config.memory_reports && fills;
     if (!err)
@@ -397,7 +410,8 @@ static int build(struct peet_error *error)
         peet_host_data_walk(config.data, c->data_depth, find_image);
     if (config.data && peet_source_set_data(host.source, config.data))
         return peet_error_set(error, PEET_ENOMEM, "out of memory for the table of data structures");
-    peet_source_attach(host.source, host.map, peet_map_wants_addresses(host.map), peet_map_wants_loops(host.map) && !config.remap);
+    peet_source_attach(host.source, host.map, peet_map_wants_addresses(host.map),
+        peet_map_wants_loops(host.map) && !config.remap);
     if (peet_map_direct(host.map) && !peet_map_set_direct(host.map, host.program))
         peet_source_set_direct(host.source);
     if (c->foreign != PEET_CONFIG_FOREIGN_RECORD)
@@ -417,11 +431,14 @@ static int write_once(json_t *end, struct peet_error *error)
         return peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (host.found && json_object_set(root, "exploration", host.found))
         return peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
-    if (!root || !end || json_object_set_new(root, "peet", json_pack("{s:s,s:i}", "version", PEET_VERSION, "stats_version", 1)) ||
+    if (!root || !end ||
+        json_object_set_new(root, "peet", json_pack("{s:s,s:i}", "version", PEET_VERSION, "stats_version", 1)) ||
         json_object_set_new(root, "config", peet_config_json(&host.config)) || json_object_set(root, "end", end) ||
-        json_object_set_new(root, "gaps", peet_host_gaps_json(host.program, host.map, peet_source_extraneous_blocks(host.source))))
+        json_object_set_new(root, "gaps",
+            peet_host_gaps_json(host.program, host.map, peet_source_extraneous_blocks(host.source))))
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
-    if (!err && host.config.foreign == PEET_CONFIG_FOREIGN_RECORD && json_object_set_new(root, "foreign", peet_host_foreign_json()))
+    if (!err && host.config.foreign == PEET_CONFIG_FOREIGN_RECORD &&
+        json_object_set_new(root, "foreign", peet_host_foreign_json()))
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!err)
         err = peet_map_stats(host.map, root, error);
@@ -455,7 +472,8 @@ static void write_call(void *arg)
     w->err = write_once(json_incref(w->end), w->error);
 }
 
-/** Modules that have failed have no results, and the user hears why; @said: the one that they have heard about, or NULL. */
+/** Modules that have failed have no results, and the user hears why; @said: the one that they have heard about, or
+ * NULL. */
 static int report_broken(const char *said)
 {
     const char *why;
@@ -469,14 +487,15 @@ static int report_broken(const char *said)
             peet_host_report("%s: %s", peet_map_module(host.map, i)->name, why);
     }
     if (n)
-        peet_host_report("  of %s there are no results; what else was measured is in %s", n == 1 ? "it" : "them", host.stats_path);
+        peet_host_report("  of %s there are no results; what else was measured is in %s", n == 1 ? "it" : "them",
+            host.stats_path);
     return n;
 }
 
 /** The same if modules fail meanwhile: it begins again without them.  @said: as for report_broken() */
 static int write_results(json_t *end, const char *said, struct peet_error *error)
 {
-    struct writing w = { end, error, 0 };
+    struct writing w = {end, error, 0};
 
     while (peet_host_guarded(write_call, &w))
         ;
@@ -488,7 +507,7 @@ static int write_results(json_t *end, const char *said, struct peet_error *error
 
 static void write_crash(json_t *end)
 {
-    struct peet_error error = { 0, "" };
+    struct peet_error error = {0, ""};
 
     if (write_once(end, &error))
         peet_host_report("%s", error.message);
@@ -501,13 +520,13 @@ static void write_crash(json_t *end)
  */
 static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t address, const char *why)
 {
-    struct peet_error error = { 0, "" };
+    struct peet_error error = {0, ""};
     json_t *frames = json_array(), *end;
     const uint64_t at_cycle = host.map ? peet_map_cycles(host.map) : 0;
     const uint64_t *words_end = peet_rt_crash_end();
     uint32_t source = host.source ? peet_source_of_ctx(host.source, ctx) : UINT32_MAX;
     uint32_t number = source != UINT32_MAX ? peet_map_number(host.map, source) : 0;
-    const char *file, *name = peet_host_place(host.program, pc, &file, &(unsigned){ 0 });
+    const char *file, *name = peet_host_place(host.program, pc, &file, &(unsigned){0});
 
     if (pc) {
         peet_host_report("%s", why);
@@ -515,17 +534,19 @@ static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t addr
             peet_host_report("  context %u, pc 0x%llx in %s", number, (unsigned long long)pc, name);
         peet_host_backtrace(host.program, ctx, frames);
     } else {
-        peet_host_report("%s, at cycle %llu; the results up to then are in %s", why, (unsigned long long)at_cycle, host.stats_path);
+        peet_host_report("%s, at cycle %llu; the results up to then are in %s", why, (unsigned long long)at_cycle,
+            host.stats_path);
     }
     if (!host.map || peet_host_execution()) /* of an execution, how it ended is all that counts */
         return;
     host.found = peet_host_explore_crashed(signal);
-    end = json_pack("{s:s,s:i,s:s,s:o,s:I,s:o,s:o,s:o,s:o}", "reason", "signal", "signal", signal, "signal_name", strsignal(signal),
-        "message", peet_stats_text(why), "context", (json_int_t)number, "pc", peet_stats_u64(pc), "address", peet_stats_u64(address),
-        "function", peet_stats_text(name ? name : ""), "backtrace", frames);
+    end = json_pack("{s:s,s:i,s:s,s:o,s:I,s:o,s:o,s:o,s:o}", "reason", "signal", "signal", signal, "signal_name",
+        strsignal(signal), "message", peet_stats_text(why), "context", (json_int_t)number, "pc", peet_stats_u64(pc),
+        "address", peet_stats_u64(address), "function", peet_stats_text(name ? name : ""), "backtrace", frames);
     write_crash(json_incref(end));
-    if (words_end && source != UINT32_MAX && !peet_host_explores(&host.config) && /* an exploration's engine does not go on alone */ !peet_source_crash(host.source, source, words_end, 128 + signal) &&
-        !peet_map_go_on(host.map, &error))
+    if (words_end && source != UINT32_MAX && !peet_host_explores(&host.config) &&
+        /* an exploration's engine does not go on alone */
+        !peet_source_crash(host.source, source, words_end, 128 + signal) && !peet_map_go_on(host.map, &error))
         write_crash(json_incref(end));
     json_decref(end);
     if (host.record)
@@ -543,7 +564,8 @@ static json_t *context_json(const struct peet_map_blocked *one, int shown, const
         if (ctx)
             peet_host_backtrace(host.program, ctx, frames);
     }
-    return json_pack("{s:I,s:o,s:o}", "context", (json_int_t)one->context, "waits_for", peet_stats_text(one->waits_for), "backtrace", frames);
+    return json_pack("{s:I,s:o,s:o}", "context", (json_int_t)one->context, "waits_for", peet_stats_text(one->waits_for),
+        "backtrace", frames);
 }
 
 /** Contexts that wait for each other, in a circle. */
@@ -559,7 +581,8 @@ static json_t *circle(void)
         json_array_append_new(list, json_integer(numbers[i]));
     }
     if (n)
-        peet_host_report("  in a circle, each waits for the next: contexts %s%sand so on", text, n > CIRCLE_SHOWN ? "... " : "");
+        peet_host_report("  in a circle, each waits for the next: contexts %s%sand so on", text,
+            n > CIRCLE_SHOWN ? "... " : "");
     return list;
 }
 
@@ -576,8 +599,9 @@ static json_t *deadlock(const struct peet_error *error)
             json_array_append_new(list, context_json(&one, i < BLOCKED_SHOWN, "  context %u waits for %s"));
     if (i > BLOCKED_SHOWN)
         peet_host_report("  and %u more", i - BLOCKED_SHOWN);
-    return json_pack("{s:s,s:o,s:o,s:i,s:o,s:o}", "reason", peet_map_livelock(host.map) ? "livelock" : "deadlock", "message", peet_stats_text(error->message), "cycle",
-        peet_stats_u64(peet_map_cycles(host.map)), "blocked_contexts", (int)i, "circle", cycle, "blocked", list);
+    return json_pack("{s:s,s:o,s:o,s:i,s:o,s:o}", "reason", peet_map_livelock(host.map) ? "livelock" : "deadlock",
+        "message", peet_stats_text(error->message), "cycle", peet_stats_u64(peet_map_cycles(host.map)),
+        "blocked_contexts", (int)i, "circle", cycle, "blocked", list);
 }
 
 /** Threads that the program's end has cut off are worth a word: their work is not in the results. */
@@ -590,15 +614,18 @@ static json_t *exited(int status)
     json_t *list = json_array();
 
     if (n && said)
-        peet_host_report("the program ended at cycle %llu while %u other thread%s not over:", (unsigned long long)peet_map_cycles(host.map), n,
-            n == 1 ? " was" : "s were");
+        peet_host_report("the program ended at cycle %llu while %u other thread%s not over:",
+            (unsigned long long)peet_map_cycles(host.map), n, n == 1 ? " was" : "s were");
     for (unsigned i = 0; i < n && i < BLOCKED_SHOWN; i++)
-        json_array_append_new(list, context_json(&left[i], said, left[i].waits_for[0] ? "  context %u waited for %s" : "  context %u%s ran"));
+        json_array_append_new(list,
+            context_json(&left[i], said, left[i].waits_for[0] ? "  context %u waited for %s" : "  context %u%s ran"));
     if (n > BLOCKED_SHOWN && said)
         peet_host_report("  and %u more", n - BLOCKED_SHOWN);
     if (other)
-        return json_pack("{s:s,s:o,s:o,s:o}", "reason", "exec", "program", peet_stats_text(other), "threads_left", json_integer(n), "left", list);
-    return json_pack("{s:s,s:i,s:o,s:o}", "reason", "exit", "status", status, "threads_left", json_integer(n), "left", list);
+        return json_pack("{s:s,s:o,s:o,s:o}", "reason", "exec", "program", peet_stats_text(other), "threads_left",
+            json_integer(n), "left", list);
+    return json_pack("{s:s,s:i,s:o,s:o}", "reason", "exit", "status", status, "threads_left", json_integer(n), "left",
+        list);
 }
 
 /* ------------------------------------------------------------------------------------------ main */
@@ -618,7 +645,8 @@ static int open_replay(struct peet_error *error)
         if (!err && peet_stats_note_file("trace.peet"))
             err = peet_error_set(error, PEET_ENOMEM, "out of memory");
         if (!err)
-            peet_host_report("%s: the format %s says %s", host.config.from, import.format, peet_import_lacks(import.format));
+            peet_host_report("%s: the format %s says %s", host.config.from, import.format,
+                peet_import_lacks(import.format));
     }
     peet_import_fini(&import);
     if (found < 0 || err)
@@ -649,8 +677,9 @@ static void run_call(void *arg)
 {
     struct running *r = arg;
 
-    r->err = peet_host_explores(&host.config) ? peet_host_explore(&host.config, host.map, host.program, &host.found, &r->execution, r->error)
-                                              : peet_map_run(host.map, r->error);
+    r->err = peet_host_explores(&host.config)
+        ? peet_host_explore(&host.config, host.map, host.program, &host.found, &r->execution, r->error)
+        : peet_map_run(host.map, r->error);
 }
 
 static void conclude_call(void *arg)
@@ -661,7 +690,7 @@ static void conclude_call(void *arg)
 
 __attribute__((noreturn)) static void die_by(int signal)
 {
-    struct sigaction action = { .sa_handler = SIG_DFL };
+    struct sigaction action = {.sa_handler = SIG_DFL};
     sigset_t one;
 
     sigemptyset(&one);
@@ -676,12 +705,13 @@ __attribute__((noreturn)) static void die_by(int signal)
 /** A module has ended the run: what the others have measured is written.  Returns: the exit status */
 static int module_ended(const struct peet_error *error)
 {
-    struct peet_error write_error = { 0, "" };
+    struct peet_error write_error = {0, ""};
 
     peet_host_report("%s", error->message);
     while (peet_host_guarded(conclude_call, NULL))
         ;
-    if (write_results(json_pack("{s:s,s:o}", "reason", "module", "message", peet_stats_text(error->message)), error->message, &write_error) &&
+    if (write_results(json_pack("{s:s,s:o}", "reason", "module", "message", peet_stats_text(error->message)),
+            error->message, &write_error) &&
         write_error.code)
         peet_host_report("%s", write_error.message);
     end_record("failure", STATUS_FAILED, &write_error);
@@ -693,20 +723,24 @@ static int module_ended(const struct peet_error *error)
 static int run(struct peet_error *error)
 {
     const char *config = peet_rt_setting("PEET_CONFIG"), *output = peet_rt_setting("PEET_OUTPUT");
-    struct peet_error write_error = { 0, "" };
-    struct running running = { error, 0, 0 };
+    struct peet_error write_error = {0, ""};
+    struct running running = {error, 0, 0};
     int err, status, execution;
 
     if (!config || !output)
-        return peet_error_set(error, PEET_EINVALID, "the settings PEET_CONFIG and PEET_OUTPUT are missing: start programs with `peet run`");
+        return peet_error_set(error, PEET_EINVALID,
+            "the settings PEET_CONFIG and PEET_OUTPUT are missing: start programs with `peet run`");
     if ((size_t)snprintf(host.stats_path, sizeof host.stats_path, "%s/stats.json", output) >= sizeof host.stats_path)
         return peet_error_set(error, PEET_ELIMIT, "%s: the path is too long", output);
-    if ((size_t)snprintf(host.unseen_path, sizeof host.unseen_path, "%s/unseen.json", output) >= sizeof host.unseen_path)
+    if ((size_t)snprintf(host.unseen_path, sizeof host.unseen_path, "%s/unseen.json", output) >=
+        sizeof host.unseen_path)
         return peet_error_set(error, PEET_ELIMIT, "%s: the path is too long", output);
     if (unlink(host.unseen_path) && errno != ENOENT)
-        return peet_error_set(error, PEET_EIO, "%s: cannot remove the results of an earlier run: %s", host.unseen_path, strerror(errno));
+        return peet_error_set(error, PEET_EIO, "%s: cannot remove the results of an earlier run: %s", host.unseen_path,
+            strerror(errno));
     if (unlink(host.stats_path) && errno != ENOENT)
-        return peet_error_set(error, PEET_EIO, "%s: cannot remove the results of an earlier run: %s", host.stats_path, strerror(errno));
+        return peet_error_set(error, PEET_EIO, "%s: cannot remove the results of an earlier run: %s", host.stats_path,
+            strerror(errno));
     err = peet_config_init(&host.config, error);
     if (!err)
         err = peet_config_read(&host.config, config, error);
@@ -741,7 +775,8 @@ static int run(struct peet_error *error)
         return STATUS_REFUSED;
     }
     if (host.replay && peet_replay_error(host.replay)->code)
-        return peet_error_set(error, peet_replay_error(host.replay)->code, "%s", peet_replay_error(host.replay)->message);
+        return peet_error_set(error, peet_replay_error(host.replay)->code, "%s",
+            peet_replay_error(host.replay)->message);
     if (err == PEET_EDEADLOCK && host.replay && peet_replay_cut(host.replay)) {
         err = write_results(json_pack("{s:s,s:i}", "reason", "trace ends", "status", 0), NULL, &write_error);
         return err ? peet_error_set(error, err, "%s", write_error.message) : 0;
@@ -765,7 +800,8 @@ static int run(struct peet_error *error)
     }
     if (host.config.roi_only && !peet_map_regions(host.map))
         peet_host_report("roi only: the program has marked no region of interest, so that no module has seen anything");
-    status = host.found ? (int)json_integer_value(json_object_get(host.found, "status")) : peet_map_exit_status(host.map) & 0xff;
+    status = host.found ? (int)json_integer_value(json_object_get(host.found, "status"))
+                        : peet_map_exit_status(host.map) & 0xff;
     if (host.record)
         peet_record_flush(host.record);
     err = write_results(host.found ? json_pack("{s:s}", "reason", "exploration") : exited(status), NULL, error);
@@ -778,7 +814,7 @@ static int run(struct peet_error *error)
 
 PUBLIC int peet_host_main(struct peet_host_hooks *out_hooks)
 {
-    struct peet_error error = { 0, "" };
+    struct peet_error error = {0, ""};
     int status;
 
     out_hooks->crashed = crashed;

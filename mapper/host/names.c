@@ -31,10 +31,14 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 
-        if (p->p_type != PT_LOAD || o->address < info->dlpi_addr + p->p_vaddr || o->address >= info->dlpi_addr + p->p_vaddr + p->p_memsz)
+        if (p->p_type != PT_LOAD || o->address < info->dlpi_addr + p->p_vaddr ||
+            o->address >= info->dlpi_addr + p->p_vaddr + p->p_memsz)
             continue;
         o->bias = info->dlpi_addr;
-        snprintf(o->path, sizeof o->path, "%s", main_program ? "/proc/self/exe" : info->dlpi_name ? info->dlpi_name : "");
+        snprintf(o->path, sizeof o->path, "%s",
+            main_program          ? "/proc/self/exe"
+                : info->dlpi_name ? info->dlpi_name
+                                  : "");
         o->found = 1;
         return 1;
     }
@@ -42,21 +46,23 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 /** The symbol of this type round an address in a file that is mapped here.  Returns: its name, or NULL */
-static const char *symbol(const unsigned char *file, size_t bytes, unsigned type, uint64_t address, uint64_t *out_offset)
+static const char *symbol(const unsigned char *file, size_t bytes, unsigned type, uint64_t address,
+    uint64_t *out_offset)
 {
     const ElfW(Ehdr) *header = (const void *)file;
-    const ElfW(Shdr) *sections;
+    const ElfW(Shdr) * sections;
 
     if (bytes < sizeof *header || memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_ident[EI_CLASS] != ELFCLASS64 ||
-        header->e_shentsize != sizeof *sections || header->e_shoff > bytes || header->e_shnum > (bytes - header->e_shoff) / sizeof *sections)
+        header->e_shentsize != sizeof *sections || header->e_shoff > bytes ||
+        header->e_shnum > (bytes - header->e_shoff) / sizeof *sections)
         return NULL;
     sections = (const void *)(file + header->e_shoff);
     for (unsigned i = 0; i < header->e_shnum; i++) {
         const ElfW(Shdr) *table = &sections[i], *strings;
-        const ElfW(Sym) *all;
+        const ElfW(Sym) * all;
 
-        if ((table->sh_type != SHT_SYMTAB && table->sh_type != SHT_DYNSYM) || table->sh_link >= header->e_shnum || table->sh_offset > bytes ||
-            table->sh_size > bytes - table->sh_offset)
+        if ((table->sh_type != SHT_SYMTAB && table->sh_type != SHT_DYNSYM) || table->sh_link >= header->e_shnum ||
+            table->sh_offset > bytes || table->sh_size > bytes - table->sh_offset)
             continue;
         strings = &sections[table->sh_link];
         if (strings->sh_offset > bytes || strings->sh_size > bytes - strings->sh_offset || !strings->sh_size ||
@@ -64,8 +70,8 @@ static const char *symbol(const unsigned char *file, size_t bytes, unsigned type
             continue;
         all = (const void *)(file + table->sh_offset);
         for (size_t k = 0; k < table->sh_size / sizeof *all; k++)
-            if (ELF64_ST_TYPE(all[k].st_info) == type && address >= all[k].st_value && address - all[k].st_value < all[k].st_size &&
-                all[k].st_name < strings->sh_size) {
+            if (ELF64_ST_TYPE(all[k].st_info) == type && address >= all[k].st_value &&
+                address - all[k].st_value < all[k].st_size && all[k].st_name < strings->sh_size) {
                 *out_offset = address - all[k].st_value;
                 return (const char *)file + strings->sh_offset + all[k].st_name;
             }
@@ -103,7 +109,7 @@ int peet_host_name_in(const char *path, uint64_t address, char *out_name, size_t
 
 static int name_of(uint64_t address, unsigned type, char *out_name, size_t bytes)
 {
-    struct object o = { .address = address, .first = 1 };
+    struct object o = {.address = address, .first = 1};
 
     dl_iterate_phdr(visit, &o);
     return o.found && o.path[0] && name_in_file(o.path, address - o.bias, type, out_name, bytes);

@@ -26,7 +26,7 @@ static uint64_t failures;
 
 static const char *end_text(const struct peet_outcome_end *how)
 {
-    static const char *const texts[] = { "exit", "choices", "steps", "livelock" };
+    static const char *const texts[] = {"exit", "choices", "steps", "livelock"};
 
     if (how->end != PEET_EXPLORE_ENDED)
         return texts[how->end];
@@ -96,10 +96,11 @@ static json_t *outcome_json(const struct outcome *o)
     char shown[OUTPUT_SHOWN + 1];
 
     snprintf(shown, sizeof shown, "%s", text);
-    return json_pack("{s:o,s:s,s:i,s:o,s:o,s:o,s:o,s:o,s:b}", "times", peet_stats_u64(o->times), "end", end_text(&o->how), "status",
-        status_of(&o->how), "token", peet_stats_text(o->token), "output", peet_stats_text(shown), "output_bytes",
-        peet_stats_u64(o->bytes - o->head), "report", peet_stats_text(o->report ? o->report : ""), "first_execution", peet_stats_u64(o->first),
-        "failure", failed(&o->how));
+    return json_pack("{s:o,s:s,s:i,s:o,s:o,s:o,s:o,s:o,s:b}", "times", peet_stats_u64(o->times), "end",
+        end_text(&o->how), "status", status_of(&o->how), "token", peet_stats_text(o->token), "output",
+        peet_stats_text(shown), "output_bytes", peet_stats_u64(o->bytes - o->head), "report",
+        peet_stats_text(o->report ? o->report : ""), "first_execution", peet_stats_u64(o->first), "failure",
+        failed(&o->how));
 }
 
 json_t *peet_outcomes_json(uint64_t *out_n)
@@ -109,7 +110,8 @@ json_t *peet_outcomes_json(uint64_t *out_n)
 
     *out_n = 0;
     HASH_SORT(outcomes, by_times);
-    HASH_ITER (hh, outcomes, o, next) {
+    HASH_ITER(hh, outcomes, o, next)
+    {
         if ((*out_n)++ < OUTCOMES_LISTED)
             json_array_append_new(list, outcome_json(o));
         HASH_DEL(outcomes, o);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The outcomes of an exploration: how executions ended and what they wrote, each once, with the token of the first that ended so; and
- * what the exploration did not do, by name.  explore.c adds them; the results become JSON here.
+ * The outcomes of an exploration: how executions ended and what they wrote, each once, with the token of the first that
+ * ended so; and what the exploration did not do, by name.  explore.c adds them; the results become JSON here.
  */
 #ifndef PEET_HOST_OUTCOMES_H
 #define PEET_HOST_OUTCOMES_H
@@ -32,7 +32,8 @@ struct peet_outcome_note {
 int peet_outcomes_note(const struct peet_outcome_note *note);
 /** How many executions have failed so far: by a signal, a deadlock, a livelock, or an exit status other than 0. */
 uint64_t peet_outcomes_failures(void);
-/** peet_outcomes_json() - the list, most frequent first, as far as it is listed; frees the outcomes.  @out_n: how many there were */
+/** peet_outcomes_json() - the list, most frequent first, as far as it is listed; frees the outcomes.  @out_n: how many
+ * there were */
 json_t *peet_outcomes_json(uint64_t *out_n);
 
 /** peet_outcomes_gap() - one thing that was not explored: {"what", "text"} appended to a list */

@@ -17,11 +17,12 @@
 struct peet_record {
     struct peet_writer *writer;
     const struct peet_map *map;
-    uint64_t strays;   /* threads made inside a marked iteration, which have no maker's number */
+    uint64_t strays; /* threads made inside a marked iteration, which have no maker's number */
     pid_t process;
 };
 
-int peet_record_open(const char *dir, json_t *description, int level, struct peet_record **out_record, struct peet_error *error)
+int peet_record_open(const char *dir, json_t *description, int level, struct peet_record **out_record,
+    struct peet_error *error)
 {
     struct peet_record *r = calloc(1, sizeof *r);
     char path[PATH_MAX], *text = description ? json_dumps(description, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
@@ -44,10 +45,11 @@ int peet_record_open(const char *dir, json_t *description, int level, struct pee
     return err;
 }
 
-int peet_record_image(struct peet_record *r, const char *path, uint64_t bias, uint64_t lo, uint64_t hi, uint64_t tls_offset, int late,
-    struct peet_error *error)
+int peet_record_image(struct peet_record *r, const char *path, uint64_t bias, uint64_t lo, uint64_t hi,
+    uint64_t tls_offset, int late, struct peet_error *error)
 {
-    struct peet_recorded_image image = {.bias = bias, .lo = lo, .hi = hi, .tls_offset = tls_offset, .late = (uint64_t)late};
+    struct peet_recorded_image image = {
+        .bias = bias, .lo = lo, .hi = hi, .tls_offset = tls_offset, .late = (uint64_t)late};
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat st;
     void *bytes;
@@ -92,8 +94,8 @@ json_t *peet_record_json(const struct peet_record *r)
 
     peet_writer_sync(r->writer);
     peet_writer_counts(r->writer, &n);
-    return json_pack("{s:s,s:I,s:I,s:I,s:I}", "file", "trace.peet", "streams", (json_int_t)n.streams, "turns", (json_int_t)n.turns, "words",
-        (json_int_t)n.words, "bytes", (json_int_t)n.bytes);
+    return json_pack("{s:s,s:I,s:I,s:I,s:I}", "file", "trace.peet", "streams", (json_int_t)n.streams, "turns",
+        (json_int_t)n.turns, "words", (json_int_t)n.words, "bytes", (json_int_t)n.bytes);
 }
 
 void peet_record_flush(struct peet_record *r)
@@ -118,7 +120,8 @@ int peet_record_close(struct peet_record *r, json_t *ending, struct peet_error *
 /* --------------------------------------------------------------------------------------- contexts */
 
 /** A stream for a context, from now on. */
-static void begin_stream(struct peet_record *r, uint32_t context, struct peet_source_context *c, struct peet_stream_info *info)
+static void begin_stream(struct peet_record *r, uint32_t context, struct peet_source_context *c,
+    struct peet_stream_info *info)
 {
     info->fs_base = peet_ctx_fs_base(c->ctx);
     peet_ctx_stack(c->ctx, &info->stack_lo, &info->stack_hi);
@@ -127,11 +130,12 @@ static void begin_stream(struct peet_record *r, uint32_t context, struct peet_so
     c->tape->stream = peet_writer_stream(r->writer, info);
 }
 
-int peet__record_context(struct peet_record *r, uint32_t context, struct peet_source_context *c, struct peet_source_context *creator, int worker,
-    uint64_t fn, uint64_t arg)
+int peet__record_context(struct peet_record *r, uint32_t context, struct peet_source_context *c,
+    struct peet_source_context *creator, int worker, uint64_t fn, uint64_t arg)
 {
     struct peet_tape *tape = c->tape ? c->tape : calloc(1, sizeof *tape), *made_by = creator ? creator->tape : NULL;
-    struct peet_stream_info info = {.kind = creator ? PEET_STREAM_THREAD : PEET_STREAM_MAIN, .function = fn, .argument = arg};
+    struct peet_stream_info info = {
+        .kind = creator ? PEET_STREAM_THREAD : PEET_STREAM_MAIN, .function = fn, .argument = arg};
 
     if (!tape)
         return PEET_ENOMEM;
@@ -182,7 +186,8 @@ static int ends_with(const struct peet_source_context *c, unsigned type, unsigne
     return c->end - c->cursor > nargs && c->end[-(ptrdiff_t)nargs - 1] == PEET_RAW_ABSTRACT(type, nargs);
 }
 
-void peet__record_turn(struct peet_record *r, uint32_t context, struct peet_source_context *c, unsigned why, uint64_t result)
+void peet__record_turn(struct peet_record *r, uint32_t context, struct peet_source_context *c, unsigned why,
+    uint64_t result)
 {
     struct peet_tape *tape = c->tape;
     struct peet_turn turn = {.why = why, .result = result, .words = c->cursor, .n = (size_t)(c->end - c->cursor)};

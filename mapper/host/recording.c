@@ -20,7 +20,8 @@ int peet_host_recording_image(const struct peet_datamap_image *image, int late, 
     struct peet_datamap_image *more;
 
     if (live.record)
-        return peet_record_image(live.record, image->path, image->bias, image->lo, image->hi, image->tls_offset, late, error);
+        return peet_record_image(live.record, image->path, image->bias, image->lo, image->hi, image->tls_offset, late,
+            error);
     more = realloc(live.images, (live.nimages + 1) * sizeof *more);
     if (!more)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
@@ -68,11 +69,12 @@ static json_t *describe(const struct peet_config *config)
     struct tm utc;
 
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-    return json_pack("{s:s,s:s,s:o,s:o,s:o}", "peet", PEET_VERSION, "date", date, "config", peet_config_json(config), "config_text",
-        config_text(), "seed", peet_stats_u64(config->seed));
+    return json_pack("{s:s,s:s,s:o,s:o,s:o}", "peet", PEET_VERSION, "date", date, "config", peet_config_json(config),
+        "config_text", config_text(), "seed", peet_stats_u64(config->seed));
 }
 
-int peet_host_record(const struct peet_config *config, uint64_t level, struct peet_record **out_record, struct peet_error *error)
+int peet_host_record(const struct peet_config *config, uint64_t level, struct peet_record **out_record,
+    struct peet_error *error)
 {
     int err = peet_record_open(config->output, describe(config), (int)level, out_record, error);
 
@@ -84,10 +86,12 @@ int peet_host_record(const struct peet_config *config, uint64_t level, struct pe
     return err;
 }
 
-int peet_host_record_end(struct peet_record *record, const char *reason, int status, uint64_t cycles, struct peet_error *error)
+int peet_host_record_end(struct peet_record *record, const char *reason, int status, uint64_t cycles,
+    struct peet_error *error)
 {
     live.record = NULL;
-    return peet_record_close(record, json_pack("{s:s,s:i,s:o}", "reason", reason, "status", status, "cycles", peet_stats_u64(cycles)), error);
+    return peet_record_close(record,
+        json_pack("{s:s,s:i,s:o}", "reason", reason, "status", status, "cycles", peet_stats_u64(cycles)), error);
 }
 
 int peet_host_replay_images(struct peet_replay *replay, uint64_t pc, peet_host_add_image *add, struct peet_error *error)
@@ -97,7 +101,8 @@ int peet_host_replay_images(struct peet_replay *replay, uint64_t pc, peet_host_a
 
     for (size_t i = 0; i < peet_recording_nimages(recording) && !err; i++) {
         const struct peet_recorded_image *image = peet_recording_image(recording, i);
-        struct peet_datamap_image one = {.bias = image->bias, .lo = image->lo, .hi = image->hi, .tls_offset = image->tls_offset};
+        struct peet_datamap_image one = {
+            .bias = image->bias, .lo = image->lo, .hi = image->hi, .tls_offset = image->tls_offset};
 
         if (pc ? !image->late || pc < image->lo || pc >= image->hi : image->late != 0)
             continue;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording as the source's subject; see tape.h.  No context has a stack here and nothing of the program runs: what a context would have
- * written in its next turn comes from its stream.  The mapper performs the abstract events anew.  What it answers may differ from what
- * was answered then; the context goes the way that it went then, and the difference is counted.
+ * A recording as the source's subject; see tape.h.  No context has a stack here and nothing of the program runs: what a
+ * context would have written in its next turn comes from its stream.  The mapper performs the abstract events anew.
+ * What it answers may differ from what was answered then; the context goes the way that it went then, and the
+ * difference is counted.
  */
 #include "host/source_parts.h"
 #include "host/tape.h"
@@ -20,7 +21,9 @@
 /** A recorded answer, waiting to be asked for. */
 struct known {
     UT_hash_handle hh;
-    struct { uint64_t kind, a, b; } question;
+    struct {
+        uint64_t kind, a, b;
+    } question;
     const struct peet_recorded_answer **answers;
     size_t n, next, room;
 };
@@ -95,7 +98,8 @@ const char *peet_replay_image(struct peet_replay *r, size_t i, struct peet_error
         return r->images[i];
     if (peet_recording_load_image(r->recording, i, &bytes, &n, error ? error : &ignored))
         return NULL;
-    r->images[i] = same_contents(image->path, bytes, n) ? strdup(image->path) : copy_out(r, image->path, bytes, n, error);
+    r->images[i] =
+        same_contents(image->path, bytes, n) ? strdup(image->path) : copy_out(r, image->path, bytes, n, error);
     free(bytes);
     if (!r->images[i])
         peet_error_set(error, PEET_ENOMEM, "out of memory");
@@ -107,7 +111,9 @@ const char *peet_replay_image(struct peet_replay *r, size_t i, struct peet_error
 static int keep_answer(struct peet_replay *r, const struct peet_recorded_answer *a)
 {
     struct known *k;
-    struct { uint64_t kind, a, b; } question = {a->kind, a->a, a->b};
+    struct {
+        uint64_t kind, a, b;
+    } question = {a->kind, a->a, a->b};
 
     HASH_FIND(hh, r->known, &question, sizeof question, k);
     if (!k) {
@@ -132,7 +138,9 @@ static int keep_answer(struct peet_replay *r, const struct peet_recorded_answer 
 
 uint64_t peet__replay_answer(struct peet_replay *r, unsigned kind, uint64_t a, uint64_t b, uint64_t otherwise)
 {
-    struct { uint64_t kind, a, b; } question = {kind, a, b};
+    struct {
+        uint64_t kind, a, b;
+    } question = {kind, a, b};
     struct known *k;
 
     HASH_FIND(hh, r->known, &question, sizeof question, k);
@@ -163,7 +171,8 @@ int peet_replay_open(const char *path, const char *output, struct peet_replay **
     if (!err && !(r->images = calloc(peet_recording_nimages(r->recording) + 1, sizeof *r->images)))
         err = peet_error_set(error, PEET_ENOMEM, "out of memory");
     if (!err && (!peet_recording_nstreams(r->recording) || !peet_recording_stream(r->recording, 0)))
-        err = peet_error_set(error, PEET_EFORMAT, "%s: no context has got into this trace: the run ended before it began", path);
+        err = peet_error_set(error, PEET_EFORMAT,
+            "%s: no context has got into this trace: the run ended before it began", path);
     for (uint32_t i = 0; !err && i < peet_recording_nstreams(r->recording); i++)
         r->all_words += peet_recording_words(r->recording, i);
     return err;
@@ -176,8 +185,8 @@ struct peet_recording *peet_replay_recording(const struct peet_replay *r)
 
 json_t *peet_replay_json(const struct peet_replay *r)
 {
-    return json_pack("{s:I,s:I,s:I,s:I,s:b}", "turns", (json_int_t)r->turns, "answers", (json_int_t)r->answers, "other_answers",
-        (json_int_t)r->other_answers, "missing_contexts", (json_int_t)r->missing, "cut", r->cut);
+    return json_pack("{s:I,s:I,s:I,s:I,s:b}", "turns", (json_int_t)r->turns, "answers", (json_int_t)r->answers,
+        "other_answers", (json_int_t)r->other_answers, "missing_contexts", (json_int_t)r->missing, "cut", r->cut);
 }
 
 int peet_replay_cut(const struct peet_replay *r)
@@ -207,7 +216,8 @@ static int go_to(struct peet_replay *r, struct peet_source_context *c, uint32_t 
     return peet_turns_open(r->recording, stream, &tape->turns, &r->error);
 }
 
-int peet__replay_context(struct peet_replay *r, struct peet_source_context *c, struct peet_source_context *creator, int worker, struct peet_error *error)
+int peet__replay_context(struct peet_replay *r, struct peet_source_context *c, struct peet_source_context *creator,
+    int worker, struct peet_error *error)
 {
     struct peet_tape *tape = calloc(1, sizeof *tape), *made_by = creator ? creator->tape : NULL;
     uint32_t stream = 0;
@@ -262,10 +272,12 @@ static int begin_iteration(struct peet_replay *r, struct peet_source_context *c,
     return !go_to(r, c, context, stream);
 }
 
-static unsigned resume_worker(struct peet_replay *r, struct peet_source_context *c, uint32_t context, uint64_t result, int *out_done)
+static unsigned resume_worker(struct peet_replay *r, struct peet_source_context *c, uint32_t context, uint64_t result,
+    int *out_done)
 {
     const uint64_t ask[] = {PEET_RAW_ABSTRACT(PEET_ABSTRACT_DOALL_START, 1), PEET__NO_ITERATION};
-    const uint64_t nothing[] = {PEET_RAW_ABSTRACT(PEET_ABSTRACT_DOALL_FINISH, 1), result, PEET_RAW_ABSTRACT(PEET_ABSTRACT_DOALL_START, 1), result};
+    const uint64_t nothing[] = {PEET_RAW_ABSTRACT(PEET_ABSTRACT_DOALL_FINISH, 1), result,
+        PEET_RAW_ABSTRACT(PEET_ABSTRACT_DOALL_START, 1), result};
     struct peet_tape *tape = c->tape;
 
     *out_done = 1;

@@ -82,11 +82,12 @@ static void frame(struct peet_program *program, unsigned number, uint64_t pc, js
     if (line)
         peet_host_report("    #%u 0x%llx in %s (%s:%u)", number, (unsigned long long)pc, name ? name : "?", file, line);
     else
-        peet_host_report("    #%u 0x%llx in %s%s%s%s", number, (unsigned long long)pc, name ? name : "?", *file ? " (" : "", file,
-            *file ? ")" : "");
+        peet_host_report("    #%u 0x%llx in %s%s%s%s", number, (unsigned long long)pc, name ? name : "?",
+            *file ? " (" : "", file, *file ? ")" : "");
     if (list)
-        json_array_append_new(list, json_pack("{s:o,s:o,s:o,s:i}", "pc", peet_stats_u64(pc), "function",
-            peet_stats_text(name ? name : ""), "file", peet_stats_text(file), "line", (int)line));
+        json_array_append_new(list,
+            json_pack("{s:o,s:o,s:o,s:i}", "pc", peet_stats_u64(pc), "function", peet_stats_text(name ? name : ""),
+                "file", peet_stats_text(file), "line", (int)line));
 }
 
 void peet_host_backtrace(struct peet_program *program, const struct peet_ctx *ctx, json_t *list)

@@ -254,7 +254,8 @@ static int restart(struct peet_source *s, uint32_t context, void (*call)(uint64_
 }
 
 /** A context that is replayed. */
-static int make_replayed(struct peet_source *s, uint32_t context, struct peet_source_context *creator, int worker, struct peet_error *error)
+static int make_replayed(struct peet_source *s, uint32_t context, struct peet_source_context *creator, int worker,
+    struct peet_error *error)
 {
     struct peet_source_context *c = calloc(1, sizeof *c);
     int err = c ? peet__replay_context(s->replay, c, creator, worker, error) : no_memory(error);
@@ -273,8 +274,8 @@ static int make_replayed(struct peet_source *s, uint32_t context, struct peet_so
 }
 
 /** @options: NULL: a worker, which may be one that is done */
-static int make(struct peet_source *s, uint32_t context, uint64_t fn, uint64_t a, uint64_t b, const struct peet_ctx_options *options,
-    struct peet_error *error)
+static int make(struct peet_source *s, uint32_t context, uint64_t fn, uint64_t a, uint64_t b,
+    const struct peet_ctx_options *options, struct peet_error *error)
 {
     struct peet_source_context *c = NULL;
     void (*call)(uint64_t, uint64_t) = (void (*)(uint64_t, uint64_t))fn;
@@ -315,7 +316,8 @@ static int spawn(void *self, uint32_t context, uint64_t fn, uint64_t a, uint64_t
 
 static int spawn_thread(void *self, uint32_t context, const struct peet_source_thread *thread, struct peet_error *error)
 {
-    struct peet_ctx_options options = { .stack_address = thread->stack_address, .stack_bytes = thread->stack_bytes, .thread = 1 };
+    struct peet_ctx_options options = {
+        .stack_address = thread->stack_address, .stack_bytes = thread->stack_bytes, .thread = 1};
     struct peet_source *s = self;
     int err;
 
@@ -323,12 +325,14 @@ static int spawn_thread(void *self, uint32_t context, const struct peet_source_t
         return make_replayed(s, context, s->contexts[thread->creator], 0, error);
     err = make(self, context, thread->fn, thread->arg, 0, &options, error);
     if (!err && s->record &&
-        peet__record_context(s->record, context, s->contexts[context], s->contexts[thread->creator], 0, thread->fn, thread->arg))
+        peet__record_context(s->record, context, s->contexts[context], s->contexts[thread->creator], 0, thread->fn,
+            thread->arg))
         err = no_memory(error);
     return err;
 }
 
-static int spawn_iterations(void *self, uint32_t context, uint32_t carrier, uint64_t fn, uint64_t arg, struct peet_error *error)
+static int spawn_iterations(void *self, uint32_t context, uint32_t carrier, uint64_t fn, uint64_t arg,
+    struct peet_error *error)
 {
     struct peet_source *s = self;
     int err;
@@ -336,7 +340,8 @@ static int spawn_iterations(void *self, uint32_t context, uint32_t carrier, uint
     if (s->replay)
         return make_replayed(s, context, s->contexts[carrier], 1, error);
     err = spawn(self, context, (uint64_t)(uintptr_t)peet__doall_worker, fn, arg, error);
-    if (!err && s->record && peet__record_context(s->record, context, s->contexts[context], s->contexts[carrier], 1, fn, arg))
+    if (!err && s->record &&
+        peet__record_context(s->record, context, s->contexts[context], s->contexts[carrier], 1, fn, arg))
         err = no_memory(error);
     return err;
 }
@@ -437,7 +442,8 @@ static int next(void *self, uint32_t context, struct peet_event *out_event, stru
         return no_memory(error);
     for (;;) {
         if (c->cursor != c->end) {
-            kind = peet_decode_next(c->decode, &c->cursor, c->end, s->want_addresses, out_event, c->crashed ? NULL : error);
+            kind = peet_decode_next(c->decode, &c->cursor, c->end, s->want_addresses, out_event,
+                c->crashed ? NULL : error);
             if (__builtin_expect(kind == PEET_EVENT_BLOCK, 1))
                 return kind;
             if (kind == PEET_EVENT_ABSTRACT) {
@@ -458,7 +464,8 @@ static int next(void *self, uint32_t context, struct peet_event *out_event, stru
             return peet_error_set(error, PEET_ESTREAM, "context %u: the last record of its words is cut off", context);
         }
         if (c->crashed) {
-            out_event->abstract = (struct peet_abstract_event){ .type = PEET_ABSTRACT_PROGRAM_EXIT, .nargs = 1, .args = s->args };
+            out_event->abstract =
+                (struct peet_abstract_event){.type = PEET_ABSTRACT_PROGRAM_EXIT, .nargs = 1, .args = s->args};
             return PEET_EVENT_ABSTRACT;
         }
         if (c->done)
@@ -495,7 +502,8 @@ static void undo(void *self, uint32_t context, peet_decode_undone *fn, void *arg
     peet_decode_undo(c->decode, &c->cursor, c->end, fn, arg);
 }
 
-static int direct(void *self, uint32_t context, struct peet_direct_run *run, peet_decode_sink *sink, peet_decode_shown *shown, void *arg)
+static int direct(void *self, uint32_t context, struct peet_direct_run *run, peet_decode_sink *sink,
+    peet_decode_shown *shown, void *arg)
 {
     struct peet_source_context *c = ((struct peet_source *)self)->contexts[context];
 
@@ -522,9 +530,9 @@ static unsigned blocks(void *self, uint32_t context, struct peet_block_event **o
     if (!batch)
         return 0;
     *out_events = batch->events;
-    return peet_decode_batch(c->decode, &c->cursor, c->end, 
-        (s->want_addresses ? PEET_DECODE_ADDRESSES : 0) | (s->want_loops ? PEET_DECODE_LOOPS : 0), batch->events, s->direct ? 1 : PEET_SOURCE_BATCH_BLOCKS, batch->values,
-        batch->nvalues);
+    return peet_decode_batch(c->decode, &c->cursor, c->end,
+        (s->want_addresses ? PEET_DECODE_ADDRESSES : 0) | (s->want_loops ? PEET_DECODE_LOOPS : 0), batch->events,
+        s->direct ? 1 : PEET_SOURCE_BATCH_BLOCKS, batch->values, batch->nvalues);
 }
 
 static const struct peet_function *function_of_pc(void *self, uint64_t runtime_pc)
@@ -571,9 +579,10 @@ static uint64_t state(void *self, uint32_t context)
 
 /* What contexts that run and contexts that are replayed have in common: all but what they learn from outside. */
 #define COMMON_OPS \
-    .next = next, .result = result, .spawn = spawn, .marked = marked, .retire = retire, .spawn_iterations = spawn_iterations, \
-    .spawn_thread = spawn_thread, .blocks = blocks, .words = words, .direct = direct, .executed = executed, .undo = undo, \
-    .synthetic = synthetic, .state = state, .block_of_turn = block_of_turn, .function_of_pc = function_of_pc
+    .next = next, .result = result, .spawn = spawn, .marked = marked, .retire = retire, \
+    .spawn_iterations = spawn_iterations, .spawn_thread = spawn_thread, .blocks = blocks, .words = words, \
+    .direct = direct, .executed = executed, .undo = undo, .synthetic = synthetic, .state = state, \
+    .block_of_turn = block_of_turn, .function_of_pc = function_of_pc
 
 const struct peet_source_ops peet_source_ops = {
     COMMON_OPS,
@@ -591,7 +600,8 @@ const struct peet_source_ops peet_replayed_ops = {
 
 /* --------------------------------------------------------------------------------- life and death */
 
-int peet_source_new(struct peet_program *program, const struct peet_config *config, struct peet_source **out_source, struct peet_error *error)
+int peet_source_new(struct peet_program *program, const struct peet_config *config, struct peet_source **out_source,
+    struct peet_error *error)
 {
     struct peet_source *s = calloc(1, sizeof *s);
     struct peet_source_context *c = calloc(1, sizeof *c);
@@ -606,7 +616,8 @@ int peet_source_new(struct peet_program *program, const struct peet_config *conf
     s->program = program;
     s->nalive = 1;
     s->want_addresses = 1;
-    s->limit_words = config->cores == 1 && config->policy != PEET_POLICY_RR ? PEET_SOURCE_RING_WORDS : PEET_SOURCE_AHEAD_WORDS;
+    s->limit_words =
+        config->cores == 1 && config->policy != PEET_POLICY_RR ? PEET_SOURCE_RING_WORDS : PEET_SOURCE_AHEAD_WORDS;
     if (config->granularity == PEET_GRANULARITY_BLOCK || config->granularity == PEET_GRANULARITY_REF)
         s->limit_words = 1;
     else if (config->granularity == PEET_GRANULARITY_BLOCKS && config->granularity_blocks < s->limit_words)
@@ -630,7 +641,8 @@ int peet_source_set_record(struct peet_source *s, struct peet_record *record)
     return peet__record_context(record, 0, s->contexts[0], NULL, 0, 0, 0);
 }
 
-int peet_source_new_replay(struct peet_program *program, struct peet_replay *replay, struct peet_source **out_source, struct peet_error *error)
+int peet_source_new_replay(struct peet_program *program, struct peet_replay *replay, struct peet_source **out_source,
+    struct peet_error *error)
 {
     struct peet_source *s = calloc(1, sizeof *s);
     int err;
@@ -726,7 +738,8 @@ int peet_source_crash(struct peet_source *s, uint32_t context, const uint64_t *e
 {
     struct peet_source_context *c = context < s->ncontexts ? s->contexts[context] : NULL;
 
-    if (!c || !c->ring || c->loop || end < c->ring->words || end > c->ring->words + PEET_SOURCE_RING_WORDS + PEET_RAW_SLACK_WORDS)
+    if (!c || !c->ring || c->loop || end < c->ring->words ||
+        end > c->ring->words + PEET_SOURCE_RING_WORDS + PEET_RAW_SLACK_WORDS)
         return PEET_EUNSUPPORTED;
     c->cursor = c->ring->words;
     c->end = end;

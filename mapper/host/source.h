@@ -16,7 +16,8 @@ struct peet_source;
 extern const struct peet_source_ops peet_source_ops;
 
 /** peet_source_new() - @program: borrowed; the limit of a run comes from @config's granularity */
-int peet_source_new(struct peet_program *program, const struct peet_config *config, struct peet_source **out_source, struct peet_error *error);
+int peet_source_new(struct peet_program *program, const struct peet_config *config, struct peet_source **out_source,
+    struct peet_error *error);
 void peet_source_free(struct peet_source *source);
 
 /** peet_source_attach() - tell it the mapper, whose numbers contexts shall go by in messages, and
@@ -25,7 +26,8 @@ void peet_source_attach(struct peet_source *source, const struct peet_map *map, 
 /** peet_source_set_direct() - the program's blocks may be taken without the machine (decode.h) */
 void peet_source_set_direct(struct peet_source *source);
 
-/** peet_source_set_data() - contexts and their thread-local variables are to be known there; borrowed.  Returns: 0 or PEET_ENOMEM */
+/** peet_source_set_data() - contexts and their thread-local variables are to be known there; borrowed.  Returns: 0 or
+ * PEET_ENOMEM */
 struct peet_datamap;
 int peet_source_set_data(struct peet_source *source, struct peet_datamap *data);
 
@@ -34,12 +36,13 @@ int peet_source_set_data(struct peet_source *source, struct peet_datamap *data);
 void peet_source_set_views(struct peet_source *source, struct peet_map *map);
 int peet_source_concurrent(const struct peet_source *source);
 
-/** peet_source_set_record() - keep its turns; before the first event.  peet_source_set_replay(): take them from there instead of
- *  running anything, with peet_replayed_ops.  Both borrowed.  Returns: 0 or PEET_ENOMEM */
+/** peet_source_set_record() - keep its turns; before the first event.  peet_source_set_replay(): take them from there
+ * instead of running anything, with peet_replayed_ops.  Both borrowed.  Returns: 0 or PEET_ENOMEM */
 struct peet_record;
 struct peet_replay;
 int peet_source_set_record(struct peet_source *source, struct peet_record *record);
-int peet_source_new_replay(struct peet_program *program, struct peet_replay *replay, struct peet_source **out_source, struct peet_error *error);
+int peet_source_new_replay(struct peet_program *program, struct peet_replay *replay, struct peet_source **out_source,
+    struct peet_error *error);
 extern const struct peet_source_ops peet_replayed_ops;
 
 /** peet_source_ctx() - the execution context behind a source number; NULL: a marked iteration */

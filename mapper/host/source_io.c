@@ -14,8 +14,8 @@
 
 unsigned peet__source_io_ready(void *self, int descriptor, unsigned events, int64_t wait_ns)
 {
-    struct pollfd one = { .fd = descriptor, .events = (short)events };
-    struct timespec wait = { .tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000 };
+    struct pollfd one = {.fd = descriptor, .events = (short)events};
+    struct timespec wait = {.tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000};
     struct peet_source *s = self;
     unsigned ready;
     int n;
@@ -37,7 +37,7 @@ unsigned peet__source_io_ready(void *self, int descriptor, unsigned events, int6
 int peet__source_io_wait(void *self, unsigned n, const int *descriptors, unsigned *events, int64_t wait_ns)
 {
     struct pollfd *all = calloc(n + 1, sizeof *all);
-    struct timespec wait = { .tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000 };
+    struct timespec wait = {.tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000};
     struct peet_source *s = self;
     int ready;
 
@@ -48,7 +48,7 @@ int peet__source_io_wait(void *self, unsigned n, const int *descriptors, unsigne
         return ready;
     }
     for (unsigned i = 0; i < n; i++)
-        all[i] = (struct pollfd){ .fd = descriptors[i], .events = (short)events[i] };
+        all[i] = (struct pollfd){.fd = descriptors[i], .events = (short)events[i]};
     if (wait_ns)
         peet_rt_samples_pause();
     ready = ppoll(all, n, wait_ns < 0 ? NULL : &wait, NULL);
@@ -87,7 +87,9 @@ unsigned peet__source_io_replayed(void *self, int descriptor, unsigned events, i
     struct peet_source *s = self;
 
     (void)wait_ns;
-    return descriptor < 0 ? 0 : (unsigned)peet__replay_answer(s->replay, PEET_TAPE_IO, (uint64_t)descriptor, events, events);
+    return descriptor < 0
+        ? 0
+        : (unsigned)peet__replay_answer(s->replay, PEET_TAPE_IO, (uint64_t)descriptor, events, events);
 }
 
 int peet__source_io_waits_replayed(void *self, unsigned n, const int *descriptors, unsigned *events, int64_t wait_ns)

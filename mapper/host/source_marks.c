@@ -25,7 +25,8 @@ void peet__source_loop_free(struct peet_source_loop *loop)
 
     if (!loop)
         return;
-    HASH_ITER(hh, loop->segments, one, more) {
+    HASH_ITER(hh, loop->segments, one, more)
+    {
         HASH_DEL(loop->segments, one);
         peet__source_segment_free(one);
     }
@@ -38,7 +39,8 @@ static int no_memory(struct peet_error *error)
         "out of memory for the words of a marked loop: the function form of doall (peet_doall) needs none");
 }
 
-static int append(struct peet_source_segment *segment, const uint64_t *from, const uint64_t *end, struct peet_error *error)
+static int append(struct peet_source_segment *segment, const uint64_t *from, const uint64_t *end,
+    struct peet_error *error)
 {
     size_t n = (size_t)(end - from);
     uint64_t *more = realloc(segment->words, (segment->n + n + PEET_DECODE_ROOM_WORDS) * sizeof *more);
@@ -127,8 +129,8 @@ static int advance(struct peet_source *s, uint32_t carrier, struct peet_error *e
     return 0;
 }
 
-int peet__source_iteration(struct peet_source *s, uint32_t carrier, uint64_t iteration, struct peet_source_segment **out_segment,
-    struct peet_error *error)
+int peet__source_iteration(struct peet_source *s, uint32_t carrier, uint64_t iteration,
+    struct peet_source_segment **out_segment, struct peet_error *error)
 {
     struct peet_source_context *c = s->contexts[carrier];
     int err;
@@ -167,8 +169,10 @@ int peet__source_join(struct peet_source *s, uint32_t context, struct peet_event
         return 0;
     /* exit() between two iterations: the program's end takes the place of the join */
     s->args[0] = s->args[1];
-    out_event->abstract = (struct peet_abstract_event){
-        .type = stopped ? PEET_ABSTRACT_PROGRAM_EXIT : PEET_ABSTRACT_MARK_JOIN, .context = context, .nargs = stopped, .args = s->args
-    };
+    out_event->abstract =
+        (struct peet_abstract_event){.type = stopped ? PEET_ABSTRACT_PROGRAM_EXIT : PEET_ABSTRACT_MARK_JOIN,
+            .context = context,
+            .nargs = stopped,
+            .args = s->args};
     return PEET_EVENT_ABSTRACT;
 }

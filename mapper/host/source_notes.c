@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Notes of allocations lie aside while a context runs (runtime/notes.c); here they come to their places among its words.
+ * Notes of allocations lie aside while a context runs (runtime/notes.c); here they come to their places among its
+ * words.
  */
 #include "host/source_parts.h"
 

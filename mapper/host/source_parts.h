@@ -18,7 +18,7 @@ struct peet_source_ring {
     struct peet_source_ring *next; /* in the pool */
     uint64_t *merged;              /* the words with notes among them, or NULL */
     size_t merged_room;
-    uint64_t *grown;               /* the words of several turns at which no other context could run, or NULL */
+    uint64_t *grown; /* the words of several turns at which no other context could run, or NULL */
     size_t grown_room;
     uint64_t words[PEET_SOURCE_RING_WORDS + PEET_RAW_SLACK_WORDS + PEET_DECODE_ROOM_WORDS];
 };
@@ -48,47 +48,47 @@ struct peet_source_segment {
 /** A marked loop between its MARK_FORK and its MARK_JOIN. */
 struct peet_source_loop {
     struct peet_source_segment *segments; /* recorded and not asked for yet */
-    int joined;  /* the carrier has come to its MARK_JOIN, which is to be delivered */
+    int joined;                           /* the carrier has come to its MARK_JOIN, which is to be delivered */
     int stopped; /* the carrier has ended the program inside an iteration: it must not run again */
 };
 
 struct peet_source_context {
-    struct peet_ctx *ctx;              /* NULL: a marked iteration, or replayed */
-    struct peet_tape *tape;            /* its place in a recording, or NULL */
+    struct peet_ctx *ctx;   /* NULL: a marked iteration, or replayed */
+    struct peet_tape *tape; /* its place in a recording, or NULL */
     struct peet_decode_state *decode;
-    struct peet_source_ring *ring;     /* or NULL */
-    struct peet_source_batch *batch;   /* or NULL */
+    struct peet_source_ring *ring;   /* or NULL */
+    struct peet_source_batch *batch; /* or NULL */
     const uint64_t *cursor, *end;
     uint64_t rest[PEET_SOURCE_REST_WORDS + PEET_DECODE_ROOM_WORDS];
     uint64_t result;
     int done;
-    int thread;                        /* its stack and thread pointer are a thread's of the subject */
-    int crashed;                       /* done by a crash: its last record may be cut */
+    int thread;                          /* its stack and thread pointer are a thread's of the subject */
+    int crashed;                         /* done by a crash: its last record may be cut */
     struct peet_source_segment *segment; /* of a marked iteration */
-    struct peet_source_loop *loop;     /* the marked loop that it carries */
-    struct peet_source_context *next;  /* in the pool */
+    struct peet_source_loop *loop;       /* the marked loop that it carries */
+    struct peet_source_context *next;    /* in the pool */
 };
 
 struct peet_source {
     struct peet_program *program;
     const struct peet_map *map;
     struct peet_datamap *data;
-    int notes_lost;                        /* memory has run out for them */
-    struct peet_map *views;                /* contexts see their processor's view; NULL: all see main memory */
-    int apart;                             /* they have done so since one was alone last */
+    int notes_lost;         /* memory has run out for them */
+    struct peet_map *views; /* contexts see their processor's view; NULL: all see main memory */
+    int apart;              /* they have done so since one was alone last */
     int want_addresses, want_loops, direct;
     size_t limit_words;
     struct peet_source_context **contexts; /* by source number */
     uint32_t ncontexts;
-    uint32_t nalive;                       /* contexts with a stack of their own that are not over */
+    uint32_t nalive; /* contexts with a stack of their own that are not over */
     struct peet_source_ring *rings;
     struct peet_source_batch *batches;
-    struct peet_source_context *idle;      /* contexts that are done, with their stacks */
+    struct peet_source_context *idle; /* contexts that are done, with their stacks */
     struct peet_source_context *idle_marked;
     uint64_t extraneous_blocks;
     uint64_t args[2];
-    struct peet_record *record;            /* NULL: nothing is kept */
-    struct peet_replay *replay;            /* NULL: contexts run */
+    struct peet_record *record; /* NULL: nothing is kept */
+    struct peet_replay *replay; /* NULL: contexts run */
 };
 
 int peet__source_ring(struct peet_source *s, struct peet_source_context *c, struct peet_error *error);
@@ -113,8 +113,8 @@ int peet__source_notes(struct peet_source *s, struct peet_source_context *c);
 /** next() for a context that has forked a marked loop: the loop's MARK_JOIN. */
 int peet__source_join(struct peet_source *s, uint32_t context, struct peet_event *out_event, struct peet_error *error);
 /** The words of an iteration of a marked loop.  Returns: 0 or PEET_ENOTFOUND, or another peet_err */
-int peet__source_iteration(struct peet_source *s, uint32_t carrier, uint64_t iteration, struct peet_source_segment **out_segment,
-    struct peet_error *error);
+int peet__source_iteration(struct peet_source *s, uint32_t carrier, uint64_t iteration,
+    struct peet_source_segment **out_segment, struct peet_error *error);
 void peet__source_segment_free(struct peet_source_segment *segment);
 void peet__source_loop_free(struct peet_source_loop *loop);
 

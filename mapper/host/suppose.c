@@ -34,7 +34,9 @@ int peet_host_suppose_check(const struct peet_map *map, struct peet_error *error
 
     for (size_t i = 0; (missing = peet_map_not_met(map, i, &option, &name)) >= 0; i++)
         if (missing && strcmp(name, "locks") != 0 && strcmp(name, "barriers") != 0)
-            return peet_error_set(error, PEET_EINVALID, strcmp(option, "--scale") == 0 ?
-                "%s: the program has executed no function '%s'" : "%s: nobody has waited for a lock or barrier '%s'", option, name);
+            return peet_error_set(error, PEET_EINVALID,
+                strcmp(option, "--scale") == 0 ? "%s: the program has executed no function '%s'"
+                                               : "%s: nobody has waited for a lock or barrier '%s'",
+                option, name);
     return 0;
 }

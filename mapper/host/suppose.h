@@ -6,7 +6,8 @@
 #include "config/config.h"
 #include "mapper.h"
 
-/** peet_host_suppose() - fill in the mapper's configuration; it lives as long as the process.  Returns: 0 or PEET_ENOMEM */
+/** peet_host_suppose() - fill in the mapper's configuration; it lives as long as the process.  Returns: 0 or
+ * PEET_ENOMEM */
 int peet_host_suppose(const struct peet_config *config, struct peet_map_config *map, struct peet_error *error);
 
 /** peet_host_suppose_check() - after the run: a name that nothing had.  Returns: 0 or PEET_EINVALID */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns of the subject's contexts, kept in a recording (record.c) or taken from one (replay.c).  The live source (source.c) calls
- * these functions at the few places where words come from the subject: nothing else knows that there are recordings.
+ * Turns of the subject's contexts, kept in a recording (record.c) or taken from one (replay.c).  The live source
+ * (source.c) calls these functions at the few places where words come from the subject: nothing else knows that there
+ * are recordings.
  *
- * An iteration of a doall loop is a stream of its own, whichever worker carries it, so that a replay can give it to another one.  Threads are known by
- * who made them: the n-th thread of stream s.  Both are the same in every run of a program whose contexts do the same.
+ * An iteration of a doall loop is a stream of its own, whichever worker carries it, so that a replay can give it to
+ * another one.  Threads are known by who made them: the n-th thread of stream s.  Both are the same in every run of a
+ * program whose contexts do the same.
  */
 #ifndef PEET_TAPE_H
 #define PEET_TAPE_H
@@ -19,26 +21,27 @@ enum { PEET_TAPE_NONE = 0xffffffff };
 
 /** What a context of the source has to do with a recording. */
 struct peet_tape {
-    uint32_t stream;           /* its present one, or PEET_TAPE_NONE */
-    uint64_t threads, forks;   /* that the stream has made so far */
-    int worker;                /* it carries iterations, */
-    uint32_t carrier;          /* of this stream's */
-    uint64_t fork;             /* ... doall of this number */
-    int asking;                /* its last record asks for an iteration */
+    uint32_t stream;         /* its present one, or PEET_TAPE_NONE */
+    uint64_t threads, forks; /* that the stream has made so far */
+    int worker;              /* it carries iterations, */
+    uint32_t carrier;        /* of this stream's */
+    uint64_t fork;           /* ... doall of this number */
+    int asking;              /* its last record asks for an iteration */
     uint64_t fs_base;
-    struct peet_turns *turns;  /* replay: the place in the stream */
-    int answered;              /* replay: its last record is an event that has a result */
-    uint64_t expected;         /* replay: recorded result of that event, known with the next turn */
+    struct peet_turns *turns; /* replay: the place in the stream */
+    int answered;             /* replay: its last record is an event that has a result */
+    uint64_t expected;        /* replay: recorded result of that event, known with the next turn */
 };
 
 /* ---- record.c */
 struct peet_record;
 
 /** peet_record_open() - begin DIR/trace.peet.  @description: JSON; taken.  Returns: 0 or a peet_err */
-int peet_record_open(const char *dir, json_t *description, int level, struct peet_record **out_record, struct peet_error *error);
-/** peet_record_image() - an image with its file's contents */
-int peet_record_image(struct peet_record *record, const char *path, uint64_t bias, uint64_t lo, uint64_t hi, uint64_t tls_offset, int late,
+int peet_record_open(const char *dir, json_t *description, int level, struct peet_record **out_record,
     struct peet_error *error);
+/** peet_record_image() - an image with its file's contents */
+int peet_record_image(struct peet_record *record, const char *path, uint64_t bias, uint64_t lo, uint64_t hi,
+    uint64_t tls_offset, int late, struct peet_error *error);
 /** peet_record_attach() - whom to ask for the time */
 void peet_record_attach(struct peet_record *record, const struct peet_map *map);
 void peet_record_early(struct peet_record *record, const uint64_t *notes, size_t n);
@@ -49,11 +52,12 @@ void peet_record_flush(struct peet_record *record);
 int peet_record_close(struct peet_record *record, json_t *ending, struct peet_error *error);
 
 /** A context is there; @creator: NULL: main.  Returns: 0 or PEET_ENOMEM */
-int peet__record_context(struct peet_record *record, uint32_t context, struct peet_source_context *c, struct peet_source_context *creator, int worker,
-    uint64_t fn, uint64_t arg);
+int peet__record_context(struct peet_record *record, uint32_t context, struct peet_source_context *c,
+    struct peet_source_context *creator, int worker, uint64_t fn, uint64_t arg);
 /** Before it runs: @result is what its pending event returns.  After it has run. */
 void peet__record_before(struct peet_record *record, uint32_t context, struct peet_source_context *c, uint64_t result);
-void peet__record_turn(struct peet_record *record, uint32_t context, struct peet_source_context *c, unsigned why, uint64_t result);
+void peet__record_turn(struct peet_record *record, uint32_t context, struct peet_source_context *c, unsigned why,
+    uint64_t result);
 void peet__record_over(struct peet_record *record, struct peet_source_context *c);
 /** Something from outside.  @kind: enum peet_tape_answer */
 enum peet_tape_answer { PEET_TAPE_STATE, PEET_TAPE_IO, PEET_TAPE_OUTSIDE };
@@ -67,7 +71,8 @@ struct peet_replay;
 /** peet_replay_open() - @path: the recording.  Returns: 0 or a peet_err */
 int peet_replay_open(const char *path, const char *output, struct peet_replay **out_replay, struct peet_error *error);
 struct peet_recording *peet_replay_recording(const struct peet_replay *replay);
-/** peet_replay_image() - a file with the contents of the i-th image: the one that was recorded, if it is still the same, else a copy */
+/** peet_replay_image() - a file with the contents of the i-th image: the one that was recorded, if it is still the
+ * same, else a copy */
 const char *peet_replay_image(struct peet_replay *replay, size_t i, struct peet_error *error);
 json_t *peet_replay_json(const struct peet_replay *replay);
 /** peet_replay_cut() - has a context come to where the recording was cut off? */
@@ -75,9 +80,11 @@ int peet_replay_cut(const struct peet_replay *replay);
 /** peet_replay_error() - the recording is damaged: what it said */
 const struct peet_error *peet_replay_error(const struct peet_replay *replay);
 
-int peet__replay_context(struct peet_replay *replay, struct peet_source_context *c, struct peet_source_context *creator, int worker, struct peet_error *error);
+int peet__replay_context(struct peet_replay *replay, struct peet_source_context *c, struct peet_source_context *creator,
+    int worker, struct peet_error *error);
 /** As peet__source_resume(); @result: what the pending event returns now.  Returns: enum peet_turn_why */
-unsigned peet__replay_resume(struct peet_replay *replay, struct peet_source_context *c, uint32_t context, uint64_t result);
+unsigned peet__replay_resume(struct peet_replay *replay, struct peet_source_context *c, uint32_t context,
+    uint64_t result);
 void peet__replay_over(struct peet_source_context *c);
 /** peet__replay_answer() - what was learnt then; @otherwise: if nothing like that was asked */
 uint64_t peet__replay_answer(struct peet_replay *replay, unsigned kind, uint64_t a, uint64_t b, uint64_t otherwise);

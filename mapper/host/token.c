@@ -43,13 +43,14 @@ static uint64_t hash_program(uint64_t before)
 
 static struct mark mark_of(const struct peet_config *config)
 {
-    uint64_t model = hash_text(config->consistency.module, (uint64_t)config->consistency_sync), program = hash_program(1);
+    uint64_t model = hash_text(config->consistency.module, (uint64_t)config->consistency_sync),
+             program = hash_program(1);
 
     for (size_t i = 0; i < config->consistency.nparams; i++)
         model = hash_text(config->consistency.params[i].text, hash_text(config->consistency.params[i].name, model));
     for (size_t i = 0; i < config->narguments; i++)
         program = hash_text(config->arguments[i], program);
-    return (struct mark){ (unsigned)(model & 0xffff), (unsigned)(config->cores & 0xffff), (unsigned)(program & 0xffff) };
+    return (struct mark){(unsigned)(model & 0xffff), (unsigned)(config->cores & 0xffff), (unsigned)(program & 0xffff)};
 }
 
 void peet_token_mark(const struct peet_config *config, char out_mark[PEET_TOKEN_MARK_BYTES])
@@ -68,13 +69,17 @@ int peet_token_check(const struct peet_config *config, const char *token, char *
 
     if (!point || strlen(point + 1) != MARK_DIGITS || strspn(point + 1, "0123456789abcdef") != MARK_DIGITS ||
         sscanf(point + 1, "%4x%4x%4x%n", &there.model, &there.cores, &there.program, &end) != 3 || end != MARK_DIGITS)
-        return peet_error_set(error, PEET_EINVALID, "--replay-token: '%s' is not a token as an exploration prints them", token);
+        return peet_error_set(error, PEET_EINVALID, "--replay-token: '%s' is not a token as an exploration prints them",
+            token);
     if (there.program != here.program)
-        return peet_error_set(error, PEET_EINVALID, "--replay-token: it was made with another program, another build of it, or other arguments");
+        return peet_error_set(error, PEET_EINVALID,
+            "--replay-token: it was made with another program, another build of it, or other arguments");
     if (there.cores != here.cores)
-        return peet_error_set(error, PEET_EINVALID, "--replay-token: it was made with --cores %u, this run has %u", there.cores, here.cores);
+        return peet_error_set(error, PEET_EINVALID, "--replay-token: it was made with --cores %u, this run has %u",
+            there.cores, here.cores);
     if (there.model != here.model)
-        return peet_error_set(error, PEET_EINVALID, "--replay-token: it was made with another --consistency, or another of its parameters");
+        return peet_error_set(error, PEET_EINVALID,
+            "--replay-token: it was made with another --consistency, or another of its parameters");
     *out_choices = strndup(token, (size_t)(point - token));
     return *out_choices ? 0 : peet_error_set(error, PEET_ENOMEM, "out of memory");
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a token is good for: the search's choices (search.h) mean something only with the program, the arguments, the number of
- * processors and the model that they were made with.  A token carries a mark of these, 12 hexadecimal digits behind its last point.
+ * What a token is good for: the search's choices (search.h) mean something only with the program, the arguments, the
+ * number of processors and the model that they were made with.  A token carries a mark of these, 12 hexadecimal digits
+ * behind its last point.
  */
 #ifndef PEET_HOST_TOKEN_H
 #define PEET_HOST_TOKEN_H

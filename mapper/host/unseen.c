@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See unseen.h.  The schema names what each block's last instruction calls; how often a block was executed is known anyway, so counting
- * costs nothing while the program runs.  Calls through pointers have no name: they appear by the time that they take.
+ * See unseen.h.  The schema names what each block's last instruction calls; how often a block was executed is known
+ * anyway, so counting costs nothing while the program runs.  Calls through pointers have no name: they appear by the
+ * time that they take.
  */
 #include "host/unseen.h"
 #include "foreign/translate.h"
@@ -116,7 +117,7 @@ static void name_place(uint64_t pc)
         here.doubts = more;
         here.room = room;
     }
-    here.doubts[here.ndoubts++] = (struct doubt){ pc, u };
+    here.doubts[here.ndoubts++] = (struct doubt){pc, u};
 }
 
 /** Of the places that are in doubt, those whose function is still not known are not seen. */
@@ -159,7 +160,7 @@ static int is_recorded(const char *name)
 static void note_recorded(void)
 {
     for (unsigned i = 0; i < peet_program_nfunctions(here.program); i++) {
-        struct peet_error error = { 0, "" };
+        struct peet_error error = {0, ""};
         const struct peet_function *f = peet_program_function(here.program, i, &error);
         struct known *k;
 
@@ -226,8 +227,8 @@ static void bring_up_to_date(struct peet_map *map)
 
     here.map = map;
     here.calls = 0;
-    HASH_ITER (hh, here.all, u, next)
-        u->calls = 0;
+    HASH_ITER(hh, here.all, u, next)
+    u->calls = 0;
     peet_host_unseen_look();
     settle_doubts();
     note_recorded();
@@ -244,15 +245,17 @@ static json_t *list_of(int measured)
         HASH_SORT(here.all, by_weight);
     else
         HASH_SORT(here.all, by_calls);
-    HASH_ITER (hh, here.all, u, next) {
+    HASH_ITER(hh, here.all, u, next)
+    {
         char object[NAME_BYTES];
 
         snprintf(object, sizeof object, "%.*s", (int)u->object_bytes, u->key);
         if (!u->calls && !(measured && u->samples && here.unseen_samples >= ENOUGH))
             continue;
-        one = json_pack("{s:o,s:o,s:o}", "object", peet_stats_text(object), "symbol", peet_stats_text(u->key + u->object_bytes + 1), "calls",
-            u->calls ? peet_stats_u64(u->calls) : json_null());
-        if (!one || (measured && json_object_set_new(one, "share", share(u->samples))) || json_array_append_new(list, one))
+        one = json_pack("{s:o,s:o,s:o}", "object", peet_stats_text(object), "symbol",
+            peet_stats_text(u->key + u->object_bytes + 1), "calls", u->calls ? peet_stats_u64(u->calls) : json_null());
+        if (!one || (measured && json_object_set_new(one, "share", share(u->samples))) ||
+            json_array_append_new(list, one))
             here.bad = 1;
     }
     if (here.bad) {
@@ -281,8 +284,9 @@ int peet_host_unseen_write(const char *path, struct peet_error *error)
     if (!here.program)
         return 0;
     list = list_of(1);
-    root = list ? json_pack("{s:i,s:o,s:o,s:o,s:o}", "version", 1, "samples", peet_stats_u64(here.samples), "calls", peet_stats_u64(here.calls),
-        "share", share(here.unseen_samples), "list", list) : NULL;
+    root = list ? json_pack("{s:i,s:o,s:o,s:o,s:o}", "version", 1, "samples", peet_stats_u64(here.samples), "calls",
+                      peet_stats_u64(here.calls), "share", share(here.unseen_samples), "list", list)
+                : NULL;
     if (!root)
         return peet_error_set(error, PEET_ENOMEM, "%s: out of memory", path);
     err = peet_stats_write(root, path, error);

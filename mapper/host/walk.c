@@ -31,7 +31,8 @@ static int is_own(uint64_t pc)
     HASH_FIND(hh, all, &pc, sizeof pc, k);
     if (k)
         return k->own;
-    if (!peet_datamap_knows(data, pc)) /* perhaps of a library that has just been loaded, of which nothing has been decoded yet */
+    /* perhaps of a library that has just been loaded, of which nothing has been decoded yet */
+    if (!peet_datamap_knows(data, pc))
         find(pc);
     k = malloc(sizeof *k);
     if (!k)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See writer.h.  Invariants of the ring:
- *   1. `said` and `done` count bytes and only grow; said - done <= RING_BYTES.  Only the host writes `said`, only the writer `done`.
- *   2. A message is whole before `said` passes its end, unless it is longer than the ring: then it is passed on piece by piece.
- *   3. Whoever waits has set its flag before it looked at the other's count for the last time; whoever moves a count looks at the flag after.
+ *   1. `said` and `done` count bytes and only grow; said - done <= RING_BYTES.  Only the host writes `said`, only the
+ * writer `done`.
+ *   2. A message is whole before `said` passes its end, unless it is longer than the ring: then it is passed on piece
+ * by piece.
+ *   3. Whoever waits has set its flag before it looked at the other's count for the last time; whoever moves a count
+ * looks at the flag after.
  */
 #include "host/writer.h"
 
@@ -28,7 +31,7 @@ enum op { OP_IMAGE, OP_STREAM, OP_TURN, OP_END, OP_ANSWER, OP_EARLY, OP_FLUSH, O
 /** A message; so many bytes follow. */
 struct message {
     uint32_t op, stream;
-    uint64_t a, b, c, d;       /* as the operation has it */
+    uint64_t a, b, c, d; /* as the operation has it */
     uint64_t bytes;
 };
 
@@ -40,7 +43,7 @@ struct count {
 
 struct shared {
     struct count said, done;
-    _Atomic int opened;        /* 1: the file is there */
+    _Atomic int opened; /* 1: the file is there */
     _Atomic int err;
     char message[300];
     struct peet_recorder_counts counts;
@@ -49,8 +52,8 @@ struct shared {
 
 struct peet_writer {
     struct shared *shared;
-    pid_t pid;                 /* 0: it has ended */
-    uint64_t at;               /* said, and not yet published */
+    pid_t pid;   /* 0: it has ended */
+    uint64_t at; /* said, and not yet published */
     uint32_t nstreams;
 };
 
@@ -89,7 +92,7 @@ struct reader {
     struct peet_recorder *recorder;
     pid_t parent;
     uint64_t at;
-    uint8_t *bytes;            /* of the message */
+    uint8_t *bytes; /* of the message */
     size_t room;
 };
 
@@ -114,7 +117,8 @@ static int read_bytes(struct reader *r, void *to, size_t n)
     while (n) {
         size_t piece;
 
-        if (r->at - atomic_load(&r->shared->done.n) > RING_BYTES / 4) /* never to a message's end: it is not performed yet */
+        /* never to a message's end: it is not performed yet */
+        if (r->at - atomic_load(&r->shared->done.n) > RING_BYTES / 4)
             publish(&r->shared->done, r->at);
         if (!more(r))
             return 0;
@@ -164,10 +168,17 @@ static void perform(struct reader *r, const struct message *m)
         turn = (struct peet_turn){(uint32_t)m->a, m->b, m->c, (const uint64_t *)(const void *)r->bytes, m->bytes / 8};
         peet_recorder_turn(r->recorder, m->stream, &turn, m->d);
         break;
-    case OP_END: peet_recorder_end(r->recorder, m->stream); break;
-    case OP_ANSWER: peet_recorder_answer(r->recorder, (const struct peet_recorded_answer *)(const void *)r->bytes); break;
-    case OP_EARLY: peet_recorder_early(r->recorder, (const uint64_t *)(const void *)r->bytes, m->bytes / 8); break;
-    default: peet_recorder_flush(r->recorder);
+    case OP_END:
+        peet_recorder_end(r->recorder, m->stream);
+        break;
+    case OP_ANSWER:
+        peet_recorder_answer(r->recorder, (const struct peet_recorded_answer *)(const void *)r->bytes);
+        break;
+    case OP_EARLY:
+        peet_recorder_early(r->recorder, (const uint64_t *)(const void *)r->bytes, m->bytes / 8);
+        break;
+    default:
+        peet_recorder_flush(r->recorder);
     }
 }
 
@@ -180,7 +191,8 @@ static void tell_failure(struct shared *s, int err, const char *message)
 }
 
 /** The life of the process.  The recorded one may be killed at any time: then its end is missing in the file. */
-__attribute__((noreturn)) static void serve(struct shared *s, const char *path, const char *description, int level, pid_t parent)
+__attribute__((noreturn)) static void serve(struct shared *s, const char *path, const char *description, int level,
+    pid_t parent)
 {
     struct reader r = {.shared = s, .parent = parent};
     struct message m = {.op = OP_FLUSH};
@@ -235,7 +247,8 @@ static int broken(struct peet_writer *w)
 {
     if (!is_gone(w, WNOHANG))
         return 0;
-    tell_failure(w->shared, PEET_EIO, "the process that writes the trace has been killed; what it had written can be read");
+    tell_failure(w->shared, PEET_EIO,
+        "the process that writes the trace has been killed; what it had written can be read");
     return 1;
 }
 
@@ -303,7 +316,8 @@ uint32_t peet_writer_stream(struct peet_writer *w, const struct peet_stream_info
 
 void peet_writer_turn(struct peet_writer *w, uint32_t stream, const struct peet_turn *turn, uint64_t instructions)
 {
-    say(w, (struct message){OP_TURN, stream, turn->why, turn->result, turn->cycle, instructions, turn->n * 8}, turn->words);
+    say(w, (struct message){OP_TURN, stream, turn->why, turn->result, turn->cycle, instructions, turn->n * 8},
+        turn->words);
 }
 
 void peet_writer_end(struct peet_writer *w, uint32_t stream)
@@ -374,14 +388,16 @@ static pid_t start(struct shared *s, const char *path, const char *description, 
 
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
-    pid = syscall(SYS_clone, 0, NULL, NULL, NULL, 0); /* a fork without a signal at its end, and without handlers for forks */
+    /* a fork without a signal at its end, and without handlers for forks */
+    pid = syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
     if (!pid)
         serve(s, path, description, level, parent);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return (pid_t)pid;
 }
 
-int peet_writer_open(const char *path, const char *description, int level, struct peet_writer **out_writer, struct peet_error *error)
+int peet_writer_open(const char *path, const char *description, int level, struct peet_writer **out_writer,
+    struct peet_error *error)
 {
     struct shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     struct peet_writer *w = calloc(1, sizeof *w);

@@ -102,7 +102,7 @@ void peet_modhost_list_free(char **names, int n)
 /** Is the descriptor what it must be?  @path begins the messages. */
 static const struct {
     const char *text, *option;
-} kinds[] = { { "a machine", "--machine" }, { "an observer", "--observe" }, { "a consistency model", "--consistency" } };
+} kinds[] = {{"a machine", "--machine"}, {"an observer", "--observe"}, {"a consistency model", "--consistency"}};
 
 /** The second descriptor, of a consistency model. */
 static int check_consistency(struct peet_modhost_module *m, const char *path, struct peet_error *error)
@@ -110,12 +110,15 @@ static int check_consistency(struct peet_modhost_module *m, const char *path, st
     const struct peet_consistency *c = dlsym(m->handle, "peet_consistency");
 
     if (!c)
-        return peet_error_set(error, PEET_EMODULE, "%s: a consistency model, but it exports no `peet_consistency`", path);
+        return peet_error_set(error, PEET_EMODULE, "%s: a consistency model, but it exports no `peet_consistency`",
+            path);
     if (c->abi != PEET_CONSISTENCY_ABI || c->struct_size != sizeof *c)
-        return peet_error_set(error, PEET_EVERSION, "%s: built for version %u of peet/consistency.h; this peet knows %u: rebuild it", path,
-            c->abi, PEET_CONSISTENCY_ABI);
+        return peet_error_set(error, PEET_EVERSION,
+            "%s: built for version %u of peet/consistency.h; this peet knows %u: rebuild it", path, c->abi,
+            PEET_CONSISTENCY_ABI);
     if (!c->begin || !c->store || !c->order || (c->moves && (!c->move || !c->waits)))
-        return peet_error_set(error, PEET_EMODULE, "%s: begin(), store() or order() is missing, or moves() without move() and waits()", path);
+        return peet_error_set(error, PEET_EMODULE,
+            "%s: begin(), store() or order() is missing, or moves() without move() and waits()", path);
     m->consistency = c;
     return 0;
 }
@@ -125,7 +128,8 @@ static int check_direct(uint32_t abi, uint32_t size, size_t want, const char *pa
 {
     if (abi == PEET_DIRECT_ABI && size == want)
         return 0;
-    return peet_error_set(error, PEET_EVERSION, "%s: built for another version of peet/direct.h than this peet's, which is %u: rebuild it", path,
+    return peet_error_set(error, PEET_EVERSION,
+        "%s: built for another version of peet/direct.h than this peet's, which is %u: rebuild it", path,
         PEET_DIRECT_ABI);
 }
 
@@ -140,12 +144,14 @@ static int check(const struct peet_module *m, const char *path, unsigned kind, s
             "%s: its descriptor has %u bytes, version %u of the module interface has %zu: rebuild it with this peet's headers",
             path, m->struct_size, m->abi, sizeof *m);
     if (!m->name || !*m->name || !m->summary || !m->create || !m->destroy)
-        return peet_error_set(error, PEET_EMODULE, "%s: the descriptor lacks a name, summary, create() or destroy()", path);
+        return peet_error_set(error, PEET_EMODULE, "%s: the descriptor lacks a name, summary, create() or destroy()",
+            path);
     if (m->kind < PEET_MACHINE || m->kind > PEET_CONSISTENCY)
-        return peet_error_set(error, PEET_EMODULE, "%s: kind %u is neither a machine nor an observer nor a consistency model", path, m->kind);
+        return peet_error_set(error, PEET_EMODULE,
+            "%s: kind %u is neither a machine nor an observer nor a consistency model", path, m->kind);
     if (kind && m->kind != kind)
-        return peet_error_set(error, PEET_EMODULE, "%s is %s, not %s: give it with %s", m->name, kinds[m->kind - 1].text, kinds[kind - 1].text,
-            kinds[m->kind - 1].option);
+        return peet_error_set(error, PEET_EMODULE, "%s is %s, not %s: give it with %s", m->name,
+            kinds[m->kind - 1].text, kinds[kind - 1].text, kinds[m->kind - 1].option);
     if ((m->needs & PEET_NEEDS_BLOCKS) && !m->block && !m->main)
         return peet_error_set(error, PEET_EMODULE, "%s: needs blocks, but has no block()", path);
     if ((m->needs & PEET_NEEDS_ABSTRACT) && !m->abstract && !m->main)
@@ -160,13 +166,15 @@ static int check(const struct peet_module *m, const char *path, unsigned kind, s
     if (m->observed && check_direct(m->observed->abi, m->observed->struct_size, sizeof *m->observed, path, error))
         return PEET_EVERSION;
     for (const struct peet_param *p = m->params; p && p->name; p++) {
-        struct peet_error why = { 0, "" };
+        struct peet_error why = {0, ""};
         union peet_value value;
 
         if (p->type > PEET_PARAM_STRING || !p->unit || !p->def || !p->range || !p->help)
-            return peet_error_set(error, PEET_EMODULE, "%s: the table entry of parameter '%s' is not complete", path, p->name);
+            return peet_error_set(error, PEET_EMODULE, "%s: the table entry of parameter '%s' is not complete", path,
+                p->name);
         if (peet_modhost_value(p, "default", p->def, &value, &why))
-            return peet_error_set(error, PEET_EMODULE, "%s: the table does not accept its own default: %s", path, why.message);
+            return peet_error_set(error, PEET_EMODULE, "%s: the table does not accept its own default: %s", path,
+                why.message);
     }
     return 0;
 }
@@ -180,11 +188,12 @@ static int unknown(const char *modules_dir, const char *name, struct peet_error 
     int err;
 
     if (nearest)
-        err = peet_error_set(error, PEET_ENOTFOUND, "no module '%s'; did you mean '%s'? (`peet sims` lists them)", name, nearest);
+        err = peet_error_set(error, PEET_ENOTFOUND, "no module '%s'; did you mean '%s'? (`peet sims` lists them)", name,
+            nearest);
     else
         err = peet_error_set(error, PEET_ENOTFOUND,
-            "no module '%s' in %s (`peet sims` lists them; a module elsewhere is given by its path, as in ./%s.so)", name,
-            modules_dir, name);
+            "no module '%s' in %s (`peet sims` lists them; a module elsewhere is given by its path, as in ./%s.so)",
+            name, modules_dir, name);
     if (n > 0)
         peet_modhost_list_free(names, n);
     return err;
@@ -197,7 +206,7 @@ int peet_modhost_load(const char *modules_dir, const char *name, unsigned kind, 
     const char *why;
     int n, err;
 
-    *out_module = (struct peet_modhost_module){ 0 };
+    *out_module = (struct peet_modhost_module){0};
     if (!*name)
         return peet_error_set(error, PEET_EINVALID, "the name of a module is missing");
     if (strchr(name, '/'))
@@ -214,7 +223,8 @@ int peet_modhost_load(const char *modules_dir, const char *name, unsigned kind, 
     out_module->handle = dlopen(real, DLOPEN_FLAGS);
     if (!out_module->handle) {
         why = dlerror();
-        return peet_error_set(error, PEET_EMODULE, "%s: cannot load the module: %s", path, why ? why : "unknown reason");
+        return peet_error_set(error, PEET_EMODULE, "%s: cannot load the module: %s", path,
+            why ? why : "unknown reason");
     }
     out_module->module = dlsym(out_module->handle, "peet_module");
     if (!out_module->module)
@@ -235,5 +245,5 @@ void peet_modhost_unload(struct peet_modhost_module *module)
     if (module->handle)
         dlclose(module->handle);
     free(module->path);
-    *module = (struct peet_modhost_module){ 0 };
+    *module = (struct peet_modhost_module){0};
 }

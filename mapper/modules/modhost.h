@@ -16,9 +16,9 @@ struct peet_consistency;
 
 /** A loaded module. */
 struct peet_modhost_module {
-    const struct peet_module *module; /* its descriptor, good until unload */
+    const struct peet_module *module;           /* its descriptor, good until unload */
     const struct peet_consistency *consistency; /* its operations, if it is a consistency model; else NULL */
-    char *path;                       /* absolute */
+    char *path;                                 /* absolute */
     void *handle;
 };
 

@@ -23,7 +23,7 @@ unsigned peet_modhost_nparams(const struct peet_module *module)
 
 const char *peet_modhost_type_text(unsigned type)
 {
-    static const char *const texts[] = { "number", "decimal number", "size", "on|off", "choice", "text" };
+    static const char *const texts[] = {"number", "decimal number", "size", "on|off", "choice", "text"};
 
     return type < sizeof texts / sizeof *texts ? texts[type] : "unknown";
 }
@@ -79,19 +79,21 @@ int peet_modhost_value(const struct peet_param *param, const char *where, const 
         break;
     }
     if (err && param->type == PEET_PARAM_ENUM)
-        return peet_error_set(error, PEET_EINVALID, "%s: %s=%s: must be one of %s", where, param->name, text, param->range);
+        return peet_error_set(error, PEET_EINVALID, "%s: %s=%s: must be one of %s", where, param->name, text,
+            param->range);
     if (err == PEET_ELIMIT)
         return peet_error_set(error, PEET_EINVALID, "%s: %s=%s: the number is too large", where, param->name, text);
     if (err)
         return peet_error_set(error, PEET_EINVALID, "%s: %s=%s: must be %s", where, param->name, text, expected);
     if ((param->type == PEET_PARAM_U64 || param->type == PEET_PARAM_F64 || param->type == PEET_PARAM_SIZE) &&
         !in_range(param, out_value))
-        return peet_error_set(error, PEET_EINVALID, "%s: %s=%s: must lie in %s%s%s", where, param->name, text, param->range,
-            *param->unit ? " " : "", param->unit);
+        return peet_error_set(error, PEET_EINVALID, "%s: %s=%s: must lie in %s%s%s", where, param->name, text,
+            param->range, *param->unit ? " " : "", param->unit);
     return 0;
 }
 
-static const char *where_of(const struct peet_module *module, const struct peet_config_param *given, char *buffer, size_t bytes)
+static const char *where_of(const struct peet_module *module, const struct peet_config_param *given, char *buffer,
+    size_t bytes)
 {
     snprintf(buffer, bytes, "%s%s%s", given->where ? given->where : "", given->where ? ": " : "", module->name);
     return buffer;
@@ -108,7 +110,8 @@ static int unknown(const struct peet_module *module, const struct peet_config_pa
     nearest = peet_names_nearest(given->name, names, n);
     where_of(module, given, where, sizeof where);
     if (nearest)
-        return peet_error_set(error, PEET_EINVALID, "%s: unknown parameter '%s'; did you mean '%s'?", where, given->name, nearest);
+        return peet_error_set(error, PEET_EINVALID, "%s: unknown parameter '%s'; did you mean '%s'?", where,
+            given->name, nearest);
     return peet_error_set(error, PEET_EINVALID, "%s: unknown parameter '%s'%s%s%s", where, given->name,
         n ? " (`peet sims " : "; it has none", n ? module->name : "", n ? "` lists them)" : "");
 }
@@ -139,7 +142,8 @@ int peet_modhost_values(const struct peet_module *module, const struct peet_conf
     for (unsigned j = 0; j < n; j++) {
         const struct peet_config_param *g = given_of(given, module->params[j].name);
 
-        err = g ? peet_modhost_value(&module->params[j], where_of(module, g, where, sizeof where), g->text, &out_values[j], error)
+        err = g ? peet_modhost_value(&module->params[j], where_of(module, g, where, sizeof where), g->text,
+                      &out_values[j], error)
                 : peet_modhost_value(&module->params[j], module->name, module->params[j].def, &out_values[j], error);
         if (err)
             return err;

@@ -24,7 +24,7 @@ enum peet_map_state {
     PEET_MAP_READY,
     PEET_MAP_RUNNING,
     PEET_MAP_BLOCKED,
-    PEET_MAP_PARKED,  /* a doall worker between iterations */
+    PEET_MAP_PARKED, /* a doall worker between iterations */
 };
 
 struct peet_map_loop;
@@ -45,13 +45,13 @@ struct peet_map_request {
 
 /** What a context does when it does nothing but look again and again (sync/spin.c). */
 struct peet_map_spin {
-    uint64_t first;          /* the access that a round begins with: a hash of place and registers */
-    uint64_t round, before;  /* hash of the accesses of this round so far, and of the round before */
-    uint64_t state;          /* its stack when it began to be watched */
-    uint64_t matches;        /* rounds in a row that were equal */
+    uint64_t first;                /* the access that a round begins with: a hash of place and registers */
+    uint64_t round, before;        /* hash of the accesses of this round so far, and of the round before */
+    uint64_t state;                /* its stack when it began to be watched */
+    uint64_t matches;              /* rounds in a row that were equal */
     uint64_t epoch, epoch_matches; /* the last change among those that only spin, and where it was then */
-    uint64_t clock;          /* when it last looked, + 1: a round takes time */
-    uint32_t since;          /* accesses since the round began */
+    uint64_t clock;                /* when it last looked, + 1: a round takes time */
+    uint32_t since;                /* accesses since the round began */
     uint8_t watched, dirty, stationary;
 };
 
@@ -59,46 +59,48 @@ struct peet_map_spin {
 struct peet_map_context {
     uint32_t number, source;
     enum peet_map_state state;
-    unsigned last_hw;              /* UINT_MAX: none yet */
-    struct peet_map_loop *loop;    /* the loop whose iteration this is, or NULL */
-    struct peet_map_loop *forked;  /* the loop that it waits for, or NULL */
+    unsigned last_hw;             /* UINT_MAX: none yet */
+    struct peet_map_loop *loop;   /* the loop whose iteration this is, or NULL */
+    struct peet_map_loop *forked; /* the loop that it waits for, or NULL */
     uint64_t iteration;
-    uint8_t starting;              /* DOALL_START or CONTEXT_START is still to be delivered */
-    uint8_t joining;               /* DOALL_JOIN is still to be delivered */
-    uint8_t marked;                /* a marked iteration: its end is its FINISH */
-    uint8_t marked_fork;           /* the fork under way is of the marker form */
-    uint8_t exited;                /* CONTEXT_EXIT has been delivered */
-    uint8_t pending;               /* the request's cost has been paid, its effect is still to come */
-    uint8_t granting;              /* SYNC_GRANT is still to be delivered */
-    uint8_t interrupted;           /* before it waited: its next wait that an interrupt ends is over at once */
-    uint8_t held_back;             /* ATOMIC, the request, is still to be delivered */
-    uint8_t step;                  /* what its processor does for a lock: enum in sync/lock.c; 0: nothing */
-    uint8_t traffic;               /* that has been done for the request */
-    uint8_t put_off;               /* its try for a lock is decided later: sync/backoff.c */
-    uint8_t spun;                  /* it found the lock taken */
-    uint8_t ordering;              /* consistency: what stands between it and the access that it goes on with, + 128; 0: nothing */
-    uint8_t piecewise;             /* the rest of a range operation is in range: its data lies in pieces */
-    uint32_t polls;                /* requests since it came on that a context may spin with */
-    uint32_t spins;                /* rounds in which it found the lock taken */
-    uint32_t holding;              /* mutexes, and rwlocks for writing, that it has locked and not unlocked */
+    uint8_t starting;    /* DOALL_START or CONTEXT_START is still to be delivered */
+    uint8_t joining;     /* DOALL_JOIN is still to be delivered */
+    uint8_t marked;      /* a marked iteration: its end is its FINISH */
+    uint8_t marked_fork; /* the fork under way is of the marker form */
+    uint8_t exited;      /* CONTEXT_EXIT has been delivered */
+    uint8_t pending;     /* the request's cost has been paid, its effect is still to come */
+    uint8_t granting;    /* SYNC_GRANT is still to be delivered */
+    uint8_t interrupted; /* before it waited: its next wait that an interrupt ends is over at once */
+    uint8_t held_back;   /* ATOMIC, the request, is still to be delivered */
+    uint8_t step;        /* what its processor does for a lock: enum in sync/lock.c; 0: nothing */
+    uint8_t traffic;     /* that has been done for the request */
+    uint8_t put_off;     /* its try for a lock is decided later: sync/backoff.c */
+    uint8_t spun;        /* it found the lock taken */
+    /* consistency: what stands between it and the access that it goes on with, + 128; 0: nothing */
+    uint8_t ordering;
+    uint8_t piecewise;                 /* the rest of a range operation is in range: its data lies in pieces */
+    uint32_t polls;                    /* requests since it came on that a context may spin with */
+    uint32_t spins;                    /* rounds in which it found the lock taken */
+    uint32_t holding;                  /* mutexes, and rwlocks for writing, that it has locked and not unlocked */
     uint32_t tries_failed, tries_well; /* tries for a lock while it held one */
-    uint32_t locks;                /* that it holds, under the lock models */
-    uint64_t node;                 /* lock model mcs: its queue node for the lock that it wants or gives back */
+    uint32_t locks;                    /* that it holds, under the lock models */
+    uint64_t node;                     /* lock model mcs: its queue node for the lock that it wants or gives back */
     struct peet_map_spin spin;
     struct peet_map_request request;
     uint64_t wait_since, wait_result;
-    uint64_t asked_cycles;         /* when it asked for what it waits for now: later than wait_since if a condition wait wants its mutex back */
-    uint64_t range[4];             /* operation destination source bytes */
-    uint64_t relocks;              /* how often it had locked the mutex that its condition wait has given up */
-    uint64_t ran_cycles;           /* on hardware contexts, until it left the last one */
+    /* when it asked for what it waits for now: later than wait_since if a condition wait wants its mutex back */
+    uint64_t asked_cycles;
+    uint64_t range[4];   /* operation destination source bytes */
+    uint64_t relocks;    /* how often it had locked the mutex that its condition wait has given up */
+    uint64_t ran_cycles; /* on hardware contexts, until it left the last one */
     struct peet_map_context *io_prev, *io_next; /* those that wait for descriptors */
-    struct peet_map_thread *thread;  /* of the subject, or NULL: an iteration of a loop */
-    struct peet_map_object *waiting; /* what it waits for, if that is an object */
-    struct peet_map_heap *queue;     /* where it waits, or NULL */
-    uint32_t queue_place, timer_place; /* in heaps, from 1 on; 0: in none */
-    uint64_t arrival, ready_cycles; /* order and time of becoming ready */
+    struct peet_map_thread *thread;             /* of the subject, or NULL: an iteration of a loop */
+    struct peet_map_object *waiting;            /* what it waits for, if that is an object */
+    struct peet_map_heap *queue;                /* where it waits, or NULL */
+    uint32_t queue_place, timer_place;          /* in heaps, from 1 on; 0: in none */
+    uint64_t arrival, ready_cycles;             /* order and time of becoming ready */
     uint64_t first_cycle, instructions;
-    struct peet_block_event *batch, *batch_end; /* decoded, and not delivered yet */
+    struct peet_block_event *batch, *batch_end;   /* decoded, and not delivered yet */
     struct peet_map_context *prev, *next;         /* the list that it is on: ready, parked or blocked */
     struct peet_map_context *own_prev, *own_next; /* affinity: ready ones of one hardware context */
 };
@@ -117,10 +119,10 @@ struct peet_map_loop {
     uint64_t lo, n, next, finished, started, chunk, fn, arg;
     enum peet_schedule schedule;
     uint8_t marked;
-    uint8_t nested;                /* forked inside a loop */
-    uint8_t listed;                /* on map->loops: iterations that are nobody's yet */
-    uint32_t base;                 /* context number of iteration lo */
-    uint64_t end_cycles;           /* latest finish so far */
+    uint8_t nested;      /* forked inside a loop */
+    uint8_t listed;      /* on map->loops: iterations that are nobody's yet */
+    uint32_t base;       /* context number of iteration lo */
+    uint64_t end_cycles; /* latest finish so far */
     uint64_t arrival, ready_cycles;
     struct peet_map_context *carrier;
     struct peet_map_context *parked;
@@ -138,20 +140,20 @@ struct peet_map_arrival {
 /** One hardware context. */
 struct peet_map_core {
     uint64_t clock, stalled, idle, instructions, switches; /* busy is what is left of the clock */
-    uint64_t settled;              /* instructions already booked to contexts */
-    uint64_t not_ready;            /* not before this time, applied after the running callback */
-    uint64_t dispatched;           /* clock at which its context came on */
-    uint64_t ran_cycles;           /* with a context, those that have left it */
-    uint64_t stirs;                /* comings and goings of contexts that do more than look (sync/spin.c) */
+    uint64_t settled;                                      /* instructions already booked to contexts */
+    uint64_t not_ready;  /* not before this time, applied after the running callback */
+    uint64_t dispatched; /* clock at which its context came on */
+    uint64_t ran_cycles; /* with a context, those that have left it */
+    uint64_t stirs;      /* comings and goings of contexts that do more than look (sync/spin.c) */
     struct peet_map_context *context;
-    uint32_t last_number;          /* software context that ran last */
-    uint8_t ran;                   /* last_number means something */
-    uint8_t is_idle;               /* found nothing to do; its clock stands still */
-    uint8_t ahead;                 /* it may have done what others come before: ahead.c can undo that */
-    uint64_t leash_cycles;         /* how far it may go ahead at once */
-    uint8_t kept;                  /* for a context whose wait is supposed to take no time: others come here last */
-    int64_t supposed;              /* cycles that functions took more than their machine said */
-    double part;                   /* of a cycle, left from functions that take a part of their time */
+    uint32_t last_number;  /* software context that ran last */
+    uint8_t ran;           /* last_number means something */
+    uint8_t is_idle;       /* found nothing to do; its clock stands still */
+    uint8_t ahead;         /* it may have done what others come before: ahead.c can undo that */
+    uint64_t leash_cycles; /* how far it may go ahead at once */
+    uint8_t kept;          /* for a context whose wait is supposed to take no time: others come here last */
+    int64_t supposed;      /* cycles that functions took more than their machine said */
+    double part;           /* of a cycle, left from functions that take a part of their time */
     struct peet_map_context *own_head, *own_tail; /* affinity */
     struct peet_map_share *shares, *shares_tail;  /* iterations that only it may run */
 };
@@ -164,7 +166,7 @@ struct peet_map_module {
     struct peet_map *map;
     unsigned follower; /* a machine that watches: its number, from 1; else 0 */
     uint64_t *clocks;  /* of a follower, for each hardware context: when it will have done what it was given */
-    char *failed;                  /* why it gives no results and is not called any more; NULL: it does */
+    char *failed;      /* why it gives no results and is not called any more; NULL: it does */
     uint8_t finished;
 };
 
@@ -199,28 +201,28 @@ struct peet_map {
 
     /* hot */
     struct peet_map_core *cores;
-    uint32_t *winners;             /* tree over ncores + 1 leaves; leaf 0 is the arrivals */
-    uint64_t *keys;                /* per leaf: when it acts next */
+    uint32_t *winners; /* tree over ncores + 1 leaves; leaf 0 is the arrivals */
+    uint64_t *keys;    /* per leaf: when it acts next */
     unsigned ncores, nleaves;
-    unsigned current;              /* the hardware context that acts */
-    uint8_t attention;             /* keys have changed, or the run is to end: leave the fast loop */
+    unsigned current;  /* the hardware context that acts */
+    uint8_t attention; /* keys have changed, or the run is to end: leave the fast loop */
     uint8_t ended, started;
     uint64_t now;
     struct peet_map_execution *executions; /* per block id */
     uint32_t nexecutions;
-    uint32_t tree_leaves;          /* nleaves rounded up to a power of two */
-    struct peet_counts varying;    /* what executions times static counts do not cover */
+    uint32_t tree_leaves;       /* nleaves rounded up to a power of two */
+    struct peet_counts varying; /* what executions times static counts do not cover */
     uint64_t nevents;
 
     const struct peet_direct *direct; /* of the machine, if its blocks may be taken without it; NULL: they may not */
-    uint64_t until;                /* the limit of the hardware context that acts; 0: block by block */
-    uint64_t acting;               /* its clock when it began what it does */
-    uint8_t runs_ahead;            /* ahead.c */
-    uint64_t direct_instructions;  /* just now */
+    uint64_t until;                   /* the limit of the hardware context that acts; 0: block by block */
+    uint64_t acting;                  /* its clock when it began what it does */
+    uint8_t runs_ahead;               /* ahead.c */
+    uint64_t direct_instructions;     /* just now */
 
     struct peet_map_module *machine;
     const struct peet_map_module *ending; /* whose finish() or stats() is being called, or NULL */
-    uint8_t ending_stats;          /* it is stats() */
+    uint8_t ending_stats;                 /* it is stats() */
     uint64_t (*machine_block)(void *, unsigned, const struct peet_block_event *, uint64_t);
     const struct peet_map_module *picker, *judge; /* whose pick_context() and pick_winner() decide; NULL: nobody's */
     struct peet_map_module **observers, **block_observers;
@@ -242,41 +244,41 @@ struct peet_map {
     uint32_t *free_sources;
     uint32_t nsources, nfree_sources, sources_room;
     struct peet_map_context *free_contexts, *blocked;
-    uint64_t live;                 /* contexts not over */
+    uint64_t live; /* contexts not over */
     uint32_t next_number;
     struct peet_map_record *records;
     struct peet_map_totals totals;
 
     struct peet_map_sync *sync;
     struct peet_map_consistency *consistency; /* NULL: one memory, no exploration */
-    /* Every context waits for what another has stored: all that is pending is performed.  Returns: 1 if that has changed anything.
-     * NULL: stores are seen at once */
+    /* Every context waits for what another has stored: all that is pending is performed.  Returns: 1 if that has
+     * changed anything. NULL: stores are seen at once */
     int (*perform_pending)(struct peet_map *map);
-    const struct peet_map_chooser *chooser;   /* NULL: least clock first */
-    int explore_end;                          /* enum peet_explore_end */
-    struct peet_map_supposed *supposed;       /* NULL: all is as it is */
+    const struct peet_map_chooser *chooser; /* NULL: least clock first */
+    int explore_end;                        /* enum peet_explore_end */
+    struct peet_map_supposed *supposed;     /* NULL: all is as it is */
     struct peet_map_roi roi;
 
-    uint8_t frequency_given;       /* by the user: the machine's own does not count */
-    uint8_t asked_data;            /* the machine has asked for data structures */
+    uint8_t frequency_given;          /* by the user: the machine's own does not count */
+    uint8_t asked_data;               /* the machine has asked for data structures */
     struct peet_memory_level *levels; /* that the machine has described */
     size_t nlevels;
-    struct peet_costs *costs;         /* NULL: nobody has asked for a processor */
-    struct peet_error costs_error;    /* of the last processor() */
+    struct peet_costs *costs;      /* NULL: nobody has asked for a processor */
+    struct peet_error costs_error; /* of the last processor() */
 
     /* pull form */
     uint8_t pulling;
-    struct peet_map_core *pulled;  /* its abstract event waits for its cost */
+    struct peet_map_core *pulled; /* its abstract event waits for its cost */
     struct peet_event pulled_event;
     uint64_t pulled_clock;
 
-    uint64_t args[8];              /* of the abstract event under way */
-    uint8_t livelock;              /* what ended the run: contexts that spin count as blocked */
-    uint8_t inexact;               /* ranges went by whose counts nobody asked the decoder for */
+    uint64_t args[8]; /* of the abstract event under way */
+    uint8_t livelock; /* what ended the run: contexts that spin count as blocked */
+    uint8_t inexact;  /* ranges went by whose counts nobody asked the decoder for */
     int exit_status;
-    uint32_t exit_source;          /* who has ended the program; UINT32_MAX: nobody */
+    uint32_t exit_source; /* who has ended the program; UINT32_MAX: nobody */
     uint64_t end_cycles;
-    struct peet_error error;       /* the first thing that went wrong */
+    struct peet_error error; /* the first thing that went wrong */
 };
 
 /* ---- map.c */
@@ -301,13 +303,14 @@ void peet__map_set_idle(struct peet_map *map, unsigned hw);
 
 /**
  * peet__map_produce() - the next event of a core's context, as modules shall see it
- * Returns: enum peet_event_kind, 0: the context is over, PEET_MAP_BATCH, PEET_MAP_DIRECT (blocks were taken, all is done), PEET_MAP_AGAIN,
- * or a peet_err (recorded in map->error)
+ * Returns: enum peet_event_kind, 0: the context is over, PEET_MAP_BATCH, PEET_MAP_DIRECT (blocks were taken, all is
+ * done), PEET_MAP_AGAIN, or a peet_err (recorded in map->error)
  */
 int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct peet_event *out_event);
 /** An abstract event of the core's context has been charged: it takes effect, now or when the core acts next.
  *  @before: the clock before */
-void peet__map_take_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event, uint64_t before);
+void peet__map_take_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event,
+    uint64_t before);
 /** What an abstract event does, once its cost has been charged. */
 void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event);
 /** Count a block and show it to the observers; its cost is not this function's business. */
@@ -323,8 +326,8 @@ int peet__map_preempt(struct peet_map *map, unsigned hw);
 void peet__map_stuck(struct peet_map *map);
 
 /**
- * What a machine says that an operation took is believed if it is less than 2^PEET_MAP_LONG_LOG2 cycles, two years at 1 GHz, and no clock
- * comes to PEET_MAP_TIME_END, 146 years: beyond are negative numbers, garbage and sums that overflow.
+ * What a machine says that an operation took is believed if it is less than 2^PEET_MAP_LONG_LOG2 cycles, two years at 1
+ * GHz, and no clock comes to PEET_MAP_TIME_END, 146 years: beyond are negative numbers, garbage and sums that overflow.
  */
 #define PEET_MAP_LONG_LOG2 56
 #define PEET_MAP_TIME_END (1ull << 62)
@@ -334,11 +337,14 @@ static inline int peet__map_long(uint64_t clock, uint64_t cycles)
 {
     return __builtin_expect((clock | cycles) >> PEET_MAP_LONG_LOG2 != 0, 0);
 }
-/** peet__map_take_time() - if peet__map_long().  Returns: @cycles, or 0 after peet__map_fail(), which names machine, operation and value */
+/** peet__map_take_time() - if peet__map_long().  Returns: @cycles, or 0 after peet__map_fail(), which names machine,
+ * operation and value */
 uint64_t peet__map_take_time(struct peet_map *map, uint64_t clock, uint64_t cycles, const char *operation);
 
-/** Time passes on a core: @cycles busy, as @operation of the machine has it, then whatever not_ready_until() asked for. */
-static inline void peet__map_charge(struct peet_map *map, struct peet_map_core *core, uint64_t cycles, const char *operation)
+/** Time passes on a core: @cycles busy, as @operation of the machine has it, then whatever not_ready_until() asked for.
+ */
+static inline void peet__map_charge(struct peet_map *map, struct peet_map_core *core, uint64_t cycles,
+    const char *operation)
 {
     if (peet__map_long(core->clock, cycles))
         cycles = peet__map_take_time(map, core->clock, cycles, operation);
@@ -351,7 +357,8 @@ static inline void peet__map_charge(struct peet_map *map, struct peet_map_core *
 
 /* ---- batch.c */
 /** A block of the core's context: machine, observers, counts, time. */
-void peet__map_run_block(struct peet_map *map, unsigned hw, struct peet_map_core *core, const struct peet_block_event *event);
+void peet__map_run_block(struct peet_map *map, unsigned hw, struct peet_map_core *core,
+    const struct peet_block_event *event);
 /**
  * peet__map_run_batch() - decoded blocks of the core's context, at least one, up to a time
  * The clock is in a register meanwhile: a machine sees it in core->clock and may ask for core->not_ready.
@@ -360,12 +367,14 @@ void peet__map_run_block(struct peet_map *map, unsigned hw, struct peet_map_core
 size_t peet__map_run_batch(struct peet_map *map, unsigned hw, struct peet_map_core *core, uint64_t limit);
 /** A block was executed so often; its instructions are counted elsewhere. */
 void peet__map_count_times(struct peet_map *map, const struct peet_block *block, uint64_t times);
-void peet__map_count_block(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block, uint64_t times);
+void peet__map_count_block(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block,
+    uint64_t times);
 
 /* ---- direct.c */
 /** Blocks that the machine leaves to peet.  Returns: whether there were some */
 int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core);
-/** The machine takes blocks of the core's context, as far as @run goes; they are counted, and time passes.  Returns: whether there were some */
+/** The machine takes blocks of the core's context, as far as @run goes; they are counted, and time passes.  Returns:
+ * whether there were some */
 int peet__map_take_direct(struct peet_map *map, struct peet_map_core *core, struct peet_direct_run *run);
 /** All that have been taken are counted, and the machine knows. */
 void peet__map_settle_direct(struct peet_map *map);
@@ -382,25 +391,30 @@ void peet__map_settle_ahead(struct peet_map *map);
 int peet__suppose_new(struct peet_map *map, struct peet_error *error);
 void peet__suppose_free(struct peet_map *map);
 /** A core has executed this block since it was at @before, with @stalled: it has taken what is supposed. */
-void peet__suppose_scale(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block, uint64_t before, uint64_t stalled);
+void peet__suppose_scale(struct peet_map *map, struct peet_map_core *core, const struct peet_block *block,
+    uint64_t before, uint64_t stalled);
 /** The core's context begins to wait for @o. */
 void peet__suppose_wait(struct peet_map *map, struct peet_map_core *core, struct peet_map_object *o);
 /** When a wait that ends at @cycles is over for who waits.  @o: what it waited for, or NULL */
-uint64_t peet__suppose_grant(struct peet_map *map, const struct peet_map_context *c, struct peet_map_object *o, uint64_t cycles);
-/** The core's context has come to something that others have left at @left_cycles, which is later than its clock, although they acted before.
- *  Returns: 1: it waits, and is to be granted what it wants at that time */
-int peet__suppose_after(struct peet_map *map, struct peet_map_core *core, struct peet_map_object *o, uint64_t left_cycles);
+uint64_t peet__suppose_grant(struct peet_map *map, const struct peet_map_context *c, struct peet_map_object *o,
+    uint64_t cycles);
+/** The core's context has come to something that others have left at @left_cycles, which is later than its clock,
+ * although they acted before. Returns: 1: it waits, and is to be granted what it wants at that time */
+int peet__suppose_after(struct peet_map *map, struct peet_map_core *core, struct peet_map_object *o,
+    uint64_t left_cycles);
 
 /* ---- loops.c */
 /** Turns of a loop, at least one, up to a time; the event keeps what is left.  Returns: turns left */
-uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_core *core, struct peet_block_event *event, uint64_t limit);
+uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_core *core,
+    struct peet_block_event *event, uint64_t limit);
 
 /* ---- deliver.c */
 /** @index: of its seed; @follower: its number, from 1, if it is one */
-int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values, unsigned index, unsigned follower,
-    struct peet_map_module **out_module, struct peet_error *error);
+int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values,
+    unsigned index, unsigned follower, struct peet_map_module **out_module, struct peet_error *error);
 /** A module has said or done what it must not: peet__map_fail(), and its results are not asked for. */
-void peet__map_module_fail(struct peet_map_module *module, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void peet__map_module_fail(struct peet_map_module *module, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void peet__map_module_free(struct peet_map_module *module);
 /** When the run ends for a module: for a follower, when it has also done what it was given. */
 uint64_t peet__map_end_of(const struct peet_map *map, const struct peet_map_module *m);
@@ -412,7 +426,8 @@ void peet__map_reports(struct peet_map *map, struct peet_env *env);
 /* ---- data_services.c */
 /** The services for data structures, of a module. */
 void peet__map_data_services(struct peet_map *map, struct peet_env *env);
-/** ALLOC or FREE is about to be delivered: a new block is known from now on.  Modules see the arguments of its type alone. */
+/** ALLOC or FREE is about to be delivered: a new block is known from now on.  Modules see the arguments of its type
+ * alone. */
 void peet__map_data_begin(struct peet_map *map, struct peet_abstract_event *event);
 /** FREE has been delivered. */
 void peet__map_data_end(struct peet_map *map);
@@ -436,7 +451,8 @@ uint64_t peet__map_clock(const struct peet_env *env, unsigned hw);
 
 /* ---- policy.c */
 /** A context or a loop becomes ready at this time. */
-void peet__map_arrive(struct peet_map *map, struct peet_map_context *context, struct peet_map_loop *loop, uint64_t cycles);
+void peet__map_arrive(struct peet_map *map, struct peet_map_context *context, struct peet_map_loop *loop,
+    uint64_t cycles);
 /** The next time at which something becomes ready by itself. */
 uint64_t peet__map_next_arrival(const struct peet_map *map);
 /** Let in all that is ready by map->now, and wake idle cores for it. */
@@ -453,7 +469,8 @@ void peet__map_fork(struct peet_map *map, struct peet_map_core *core, const uint
 void peet__map_offer(struct peet_map *map, struct peet_map_loop *loop);
 /** The first loop with an iteration for this core, or NULL. */
 struct peet_map_loop *peet__map_loop_for(struct peet_map *map, unsigned hw);
-/** Begin the next iteration of a loop on a core.  Returns: 1 begun, 0 (marked loops) it does not exist, or a peet_err */
+/** Begin the next iteration of a loop on a core.  Returns: 1 begun, 0 (marked loops) it does not exist, or a peet_err
+ */
 int peet__map_iterate(struct peet_map *map, struct peet_map_loop *loop, unsigned hw);
 /** The iteration on the core is over, at the core's clock. */
 void peet__map_finish(struct peet_map *map, struct peet_map_core *core);

@@ -23,12 +23,14 @@ struct peet_map_roi {
     struct peet_map_hw *hw_closed, *hw_open; /* per hardware context; NULL before the first region */
     uint64_t regions;
     uint8_t is_open;
-    uint8_t hidden;    /* modules do not see blocks now: outside, with roi_only */
-    uint64_t (*machine_block)(void *, unsigned, const struct peet_block_event *, uint64_t); /* meanwhile; see struct peet_map */
+    uint8_t hidden; /* modules do not see blocks now: outside, with roi_only */
+    /* meanwhile; see struct peet_map */
+    uint64_t (*machine_block)(void *, unsigned, const struct peet_block_event *, uint64_t);
     unsigned nblock_observers;
 };
 
-/** With roi_only: hide blocks from the modules, or show them again.  Outside, time passes at the blocks' static costs. */
+/** With roi_only: hide blocks from the modules, or show them again.  Outside, time passes at the blocks' static costs.
+ */
 void peet__roi_hide(struct peet_map *map, int hide);
 /** A context at the clock of hardware context hw begins (or ends) the region.  Returns 0 or PEET_ENOMEM */
 int peet__roi_mark(struct peet_map *map, uint64_t now, int begin);

@@ -44,7 +44,8 @@ int peet__try_put_off(struct peet_map *map, struct peet_map_core *core, struct p
     }
     c->put_off = 1;
     map->sync->operations[peet__sync_kind(c->request.type)]--; /* it comes again */
-    return peet__sync_wait(map, core, NULL, NULL, core->clock + 1 + peet__splitmix64(&map->sync->random) % ((uint64_t)FIRST_CYCLES << doublings));
+    return peet__sync_wait(map, core, NULL, NULL,
+        core->clock + 1 + peet__splitmix64(&map->sync->random) % ((uint64_t)FIRST_CYCLES << doublings));
 }
 
 int peet__try_again(struct peet_map *map, struct peet_map_context *c, uint64_t cycles)

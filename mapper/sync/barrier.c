@@ -24,11 +24,12 @@ uint64_t peet__barrier_leave(struct peet_map *map, struct peet_map_object *o)
     return EINTR | (uint64_t)o->barrier.round << 32;
 }
 
-void peet__barrier_wait(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+void peet__barrier_wait(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args)
 {
     const uint64_t count = (uint32_t)args[1], round = args[1] >> 32;
-    struct peet_map_object *o =
-        count && !round ? peet__sync_get(map, args[0], PEET_SYNC_BARRIER) : peet__sync_find(map, args[0], PEET_SYNC_BARRIER);
+    struct peet_map_object *o = count && !round ? peet__sync_get(map, args[0], PEET_SYNC_BARRIER)
+                                                : peet__sync_find(map, args[0], PEET_SYNC_BARRIER);
     struct peet_map_context *one;
     uint64_t latest;
 
@@ -38,7 +39,8 @@ void peet__barrier_wait(struct peet_map *map, struct peet_map_core *core, struct
     }
     if (!o) {
         if (!count) {
-            peet__sync_misuse(map, c, core->clock, "waits at barrier %s, which is not initialised", PEET_SYNC_NAME(map, args[0]));
+            peet__sync_misuse(map, c, core->clock, "waits at barrier %s, which is not initialised",
+                PEET_SYNC_NAME(map, args[0]));
             peet__sync_answer(map, c, EINVAL);
         }
         return;
@@ -53,7 +55,8 @@ void peet__barrier_wait(struct peet_map *map, struct peet_map_core *core, struct
         return;
     }
     latest = core->clock;
-    for (uint32_t i = 0; i < o->waiters.n; i++) /* where waits are supposed to be free, not the last one to act is the last one to come */
+    /* where waits are supposed to be free, not the last one to act is the last one to come */
+    for (uint32_t i = 0; i < o->waiters.n; i++)
         if (o->waiters.entries[i].context->asked_cycles > latest)
             latest = o->waiters.entries[i].context->asked_cycles;
     if (latest > core->clock && peet__suppose_after(map, core, o, latest))

@@ -14,8 +14,8 @@ void peet__cond_wait(struct peet_map *map, struct peet_map_core *core, struct pe
 
     if (!mutex || !mutex->held || mutex->owner != c->number) {
         if (args[2] != PEET_MUTEX_ERRORCHECK && args[2] != PEET_MUTEX_RECURSIVE)
-            peet__sync_misuse(map, c, core->clock, "waits for condition %s without holding its mutex %s", PEET_SYNC_NAME(map, args[0]),
-                PEET_SYNC_NAME(map, args[1]));
+            peet__sync_misuse(map, c, core->clock, "waits for condition %s without holding its mutex %s",
+                PEET_SYNC_NAME(map, args[0]), PEET_SYNC_NAME(map, args[1]));
         peet__sync_answer(map, c, EPERM);
         return;
     }
@@ -49,7 +49,8 @@ void peet__cond_wait(struct peet_map *map, struct peet_map_core *core, struct pe
     peet__mutex_release(map, mutex, core->clock);
 }
 
-void peet__cond_signal(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+void peet__cond_signal(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args)
 {
     struct peet_map_object *o = peet__sync_find(map, args[0], PEET_SYNC_COND);
     struct peet_map_context *next;
@@ -63,7 +64,8 @@ void peet__cond_signal(struct peet_map *map, struct peet_map_core *core, struct 
     peet__sync_drop_idle(map, o);
 }
 
-void peet__cond_broadcast(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+void peet__cond_broadcast(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args)
 {
     struct peet_map_object *o = peet__sync_find(map, args[0], PEET_SYNC_COND);
     struct peet_map_context *next;

@@ -112,8 +112,9 @@ void peet__doacross_clear(struct peet_map_object *o)
     struct peet_map_turn *turn, *next_turn;
 
     HASH_ITER(hh, o->doacross.pages, page, next)
-        drop_page(o, page);
-    HASH_ITER(hh, o->doacross.turns, turn, next_turn) {
+    drop_page(o, page);
+    HASH_ITER(hh, o->doacross.turns, turn, next_turn)
+    {
         peet__heap_clear(&turn->waiters);
         drop_turn(o, turn);
     }

@@ -38,7 +38,8 @@ static void settle(struct peet_map_heap *heap, uint32_t i, struct peet_map_entry
     put(heap, i, one);
 }
 
-int peet__heap_push(struct peet_map *map, struct peet_map_heap *heap, struct peet_map_context *c, uint64_t key, uint64_t order)
+int peet__heap_push(struct peet_map *map, struct peet_map_heap *heap, struct peet_map_context *c, uint64_t key,
+    uint64_t order)
 {
     if (heap->n == heap->room) {
         uint32_t room = heap->room ? 2 * heap->room : 4;
@@ -50,7 +51,7 @@ int peet__heap_push(struct peet_map *map, struct peet_map_heap *heap, struct pee
         heap->room = room;
     }
     heap->n++;
-    settle(heap, heap->n - 1, (struct peet_map_entry){ key, order, c });
+    settle(heap, heap->n - 1, (struct peet_map_entry){key, order, c});
     if (!heap->timers)
         c->queue = heap;
     return 0;

@@ -2,8 +2,8 @@
 /*
  * Waiting for descriptors.  The world outside knows no simulated time: who waits for it is looked after
  * every poll_cycles, all in one look, while others run.  When no context can run ever, the process waits in
- * real time for who is at the other end; when none can until a deadline, it waits a little, and as long as the deadline is away if
- * children of the subject may be at the other end.
+ * real time for who is at the other end; when none can until a deadline, it waits a little, and as long as the deadline
+ * is away if children of the subject may be at the other end.
  */
 #include "sync/sync.h"
 
@@ -49,13 +49,14 @@ static int others_go_on(const struct peet_map *map, const struct peet_map_core *
     return 0;
 }
 
-/** If nothing but this descriptor can let the subject go on, waiting for it takes no simulated time, however long it takes.
- *  Returns: as io_wait() of struct peet_source_ops; 0 also if others can go on */
+/** If nothing but this descriptor can let the subject go on, waiting for it takes no simulated time, however long it
+ * takes. Returns: as io_wait() of struct peet_source_ops; 0 also if others can go on */
 static int wait_here(struct peet_map *map, struct peet_map_core *core, const uint64_t *args, unsigned *out_events)
 {
     int descriptor = (int)args[0];
 
-    if (descriptor < 0 || core->context->interrupted || !map->ops->io_wait || args[2] != PEET_NEVER || map->sync->timers.n || map->sync->nio || others_go_on(map, core))
+    if (descriptor < 0 || core->context->interrupted || !map->ops->io_wait || args[2] != PEET_NEVER ||
+        map->sync->timers.n || map->sync->nio || others_go_on(map, core))
         return 0;
     *out_events = (unsigned)args[1];
     return map->ops->io_wait(map->source, 1, &descriptor, out_events, -1);
@@ -114,7 +115,8 @@ static int room(struct peet_map *map)
     if (events)
         s->io_events = events;
     if (!descriptors || !events)
-        return peet__map_fail(map, PEET_ENOMEM, "mapper: out of memory for %llu waiting contexts", (unsigned long long)s->nio);
+        return peet__map_fail(map, PEET_ENOMEM, "mapper: out of memory for %llu waiting contexts",
+            (unsigned long long)s->nio);
     s->io_room = 2 * s->nio;
     return 0;
 }
@@ -138,7 +140,7 @@ void peet__io_look(struct peet_map *map)
     else
         for (i = 0; i < n; i++)
             ready += (s->io_events[i] = map->ops->io_ready(map->source, s->io_descriptors[i], s->io_events[i],
-                        n == 1 ? wait_ns : 0)) != 0;
+                          n == 1 ? wait_ns : 0)) != 0;
     s->io_tick = tick_after(map, map->now);
     if (ready < 0) { /* a signal for the subject: it is handled by whom it wakes */
         peet__sync_give_up(map, s->io_first, map->now, EINTR);

@@ -27,22 +27,23 @@
 /** What has just been done, or (AGAIN) is to be done next. */
 enum step {
     NONE,
-    BEGIN,         /* nothing yet */
-    LOOKED,        /* ttas, and try of ticket and mcs: the lock was read */
-    SET,           /* tas, ttas: test-and-set is through; try of ticket and mcs */
-    DRAWN,         /* ticket: in the queue */
-    NODE_READY,    /* mcs: own node is written */
-    SWAPPED,       /* mcs: the lock's tail is ours */
-    LINKED,        /* mcs: the predecessor knows */
-    WAITED,        /* ticket, mcs: looked whether it is our turn */
-    AGAIN,         /* between two looks */
-    FREE_BEGIN,    /* unlock: nothing yet */
-    NODE_READ,     /* mcs: looked for a successor */
-    TAIL_SWAPPED,  /* mcs: there was none */
-    FREED,         /* the lock is given back */
+    BEGIN,        /* nothing yet */
+    LOOKED,       /* ttas, and try of ticket and mcs: the lock was read */
+    SET,          /* tas, ttas: test-and-set is through; try of ticket and mcs */
+    DRAWN,        /* ticket: in the queue */
+    NODE_READY,   /* mcs: own node is written */
+    SWAPPED,      /* mcs: the lock's tail is ours */
+    LINKED,       /* mcs: the predecessor knows */
+    WAITED,       /* ticket, mcs: looked whether it is our turn */
+    AGAIN,        /* between two looks */
+    FREE_BEGIN,   /* unlock: nothing yet */
+    NODE_READ,    /* mcs: looked for a successor */
+    TAIL_SWAPPED, /* mcs: there was none */
+    FREED,        /* the lock is given back */
 };
 
-static int reference(struct peet_map *map, struct peet_map_context *c, struct peet_event *out, unsigned what, uint64_t address, enum step next)
+static int reference(struct peet_map *map, struct peet_map_context *c, struct peet_event *out, unsigned what,
+    uint64_t address, enum step next)
 {
     const struct peet_block *block = map->ops->synthetic(map->source, what);
 
@@ -50,7 +51,8 @@ static int reference(struct peet_map *map, struct peet_map_context *c, struct pe
         return peet__map_fail(map, PEET_ENOMEM, "mapper: out of memory for the lock model");
     c->step = (uint8_t)next;
     map->sync->values[0] = address;
-    out->block = (struct peet_block_event){ .block = block, .values = map->sync->values, .context = c->number, .turns = 1 };
+    out->block =
+        (struct peet_block_event){.block = block, .values = map->sync->values, .context = c->number, .turns = 1};
     return PEET_EVENT_BLOCK;
 }
 
@@ -211,7 +213,8 @@ static void queue(struct peet_map *map, struct peet_map_object *o, struct peet_m
 
 static uint64_t node_of(const struct peet_map_context *c, uint32_t index)
 {
-    return PEET__LOCK_NODES + ((uint64_t)c->number * PEET__LOCK_NODES_EACH + index % PEET__LOCK_NODES_EACH) * PEET__LOCK_NODE_BYTES;
+    return PEET__LOCK_NODES +
+        ((uint64_t)c->number * PEET__LOCK_NODES_EACH + index % PEET__LOCK_NODES_EACH) * PEET__LOCK_NODE_BYTES;
 }
 
 static int begin(struct peet_map *map, struct peet_map_context *c, struct peet_event *out)
@@ -292,7 +295,8 @@ int peet__lock_step(struct peet_map *map, struct peet_map_core *core, struct pee
     case FREE_BEGIN:
         o = peet__sync_find(map, lock, PEET_SYNC_MUTEX);
         if (map->config.lock_model == PEET_LOCK_MCS)
-            return reference(map, c, out, PEET_SYNTHETIC_LOCK_LOAD, o && o->held ? o->mutex.owner_node : node_of(c, 0), NODE_READ);
+            return reference(map, c, out, PEET_SYNTHETIC_LOCK_LOAD, o && o->held ? o->mutex.owner_node : node_of(c, 0),
+                NODE_READ);
         return reference(map, c, out, PEET_SYNTHETIC_LOCK_STORE, lock, FREED);
     case NODE_READ:
     case TAIL_SWAPPED:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loops of a team of threads: iterations are given out in chunks, in simulated order, to whoever asks.
- * Every thread of the team begins the loop, the first one makes it; it goes when each has been told that there is no more.
+ * Every thread of the team begins the loop, the first one makes it; it goes when each has been told that there is no
+ * more.
  */
 #include "sync/sync.h"
 
@@ -28,7 +29,8 @@ void peet__loop_init(struct peet_map *map, struct peet_map_core *core, struct pe
         return;
     o->valued = 1;
     o->loop.lo = (int64_t)args[1];
-    o->loop.n = !args[1] || (int64_t)args[2] > (int64_t)args[1] ? args[2] - args[1] : 0; /* from 0 on all 64 bits count */
+    /* from 0 on all 64 bits count */
+    o->loop.n = !args[1] || (int64_t)args[2] > (int64_t)args[1] ? args[2] - args[1] : 0;
     o->loop.threads = threads;
     o->loop.next = o->loop.finished = 0;
     o->loop.schedule = (uint32_t)args[3];
@@ -42,7 +44,8 @@ void peet__loop_init(struct peet_map *map, struct peet_map_core *core, struct pe
     o->loop.chunk = chunk ? chunk : 1;
     o->loop.own = NULL;
     if (o->loop.schedule == PEET_SCHEDULE_STATIC && !(o->loop.own = calloc(threads, sizeof *o->loop.own)))
-        peet__map_fail(map, PEET_ENOMEM, "mapper: out of memory for a loop of %llu threads", (unsigned long long)threads);
+        peet__map_fail(map, PEET_ENOMEM, "mapper: out of memory for a loop of %llu threads",
+            (unsigned long long)threads);
 }
 
 /** The next chunk for a thread.  Returns: how many iterations from *out_first on, 0: no more */

@@ -37,7 +37,8 @@ static int relock(struct peet_map *map, struct peet_map_object *o, struct peet_m
     return 0; /* it waits for itself */
 }
 
-void peet__mutex_lock(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+void peet__mutex_lock(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args)
 {
     struct peet_map_object *o = peet__sync_find(map, args[0], PEET_SYNC_MUTEX);
 
@@ -59,7 +60,8 @@ void peet__mutex_lock(struct peet_map *map, struct peet_map_core *core, struct p
     }
 }
 
-void peet__mutex_trylock(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+void peet__mutex_trylock(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args)
 {
     struct peet_map_object *o = peet__sync_find(map, args[0], PEET_SYNC_MUTEX);
 
@@ -101,22 +103,27 @@ void peet__mutex_release(struct peet_map *map, struct peet_map_object *o, uint64
         o->mutex.owner_node = next->node;
         return;
     }
-    peet__mutex_take(o, next, next->request.type == PEET_ABSTRACT_COND_WAIT ? (unsigned)next->request.args[2] : (unsigned)next->request.args[1]);
+    peet__mutex_take(o, next,
+        next->request.type == PEET_ABSTRACT_COND_WAIT ? (unsigned)next->request.args[2]
+                                                      : (unsigned)next->request.args[1]);
     if (next->request.type == PEET_ABSTRACT_COND_WAIT && next->relocks)
         o->count = next->relocks;
     peet__sync_grant(map, next, cycles, next->request.type == PEET_ABSTRACT_COND_WAIT ? next->wait_result : 0);
 }
 
-void peet__mutex_unlock(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+void peet__mutex_unlock(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args)
 {
     struct peet_map_object *o = peet__sync_find(map, args[0], PEET_SYNC_MUTEX);
     const int checked = args[1] == PEET_MUTEX_RECURSIVE || args[1] == PEET_MUTEX_ERRORCHECK;
 
-    if (o && o->held && !(checked && !own(o, c)) && !(args[1] == PEET_MUTEX_RECURSIVE && o->count > 1) && peet__lock_release(map, c))
+    if (o && o->held && !(checked && !own(o, c)) && !(args[1] == PEET_MUTEX_RECURSIVE && o->count > 1) &&
+        peet__lock_release(map, c))
         return;
     if (!o || !o->held) {
         if (!checked)
-            peet__sync_misuse(map, c, core->clock, "unlocks mutex %s, which is not locked", PEET_SYNC_NAME(map, args[0]));
+            peet__sync_misuse(map, c, core->clock, "unlocks mutex %s, which is not locked",
+                PEET_SYNC_NAME(map, args[0]));
         peet__sync_answer(map, c, checked ? EPERM : 0);
         return;
     }
@@ -126,7 +133,8 @@ void peet__mutex_unlock(struct peet_map *map, struct peet_map_core *core, struct
             return;
         }
         /* undefined, and done as the C library does it */
-        peet__sync_misuse(map, c, core->clock, "unlocks mutex %s, which context %u has locked", PEET_SYNC_NAME(map, args[0]), o->owner);
+        peet__sync_misuse(map, c, core->clock, "unlocks mutex %s, which context %u has locked",
+            PEET_SYNC_NAME(map, args[0]), o->owner);
     }
     peet__sync_answer(map, c, 0);
     if (args[1] == PEET_MUTEX_RECURSIVE && o->count > 1) {

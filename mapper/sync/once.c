@@ -5,7 +5,8 @@
  */
 #include "sync/sync.h"
 
-void peet__once_begin(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+void peet__once_begin(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args)
 {
     struct peet_map_object *o = peet__sync_get(map, args[0], PEET_SYNC_ONCE);
 

@@ -33,7 +33,8 @@ static const struct peet_map_context *context_of(const struct peet_map *map, uin
     if (t)
         return t->context;
     for (uint32_t s = 0; s < map->nsources; s++)
-        if (map->contexts[s] && map->contexts[s]->loop && map->contexts[s]->number == number && map->contexts[s]->state != PEET_MAP_PARKED)
+        if (map->contexts[s] && map->contexts[s]->loop && map->contexts[s]->number == number &&
+            map->contexts[s]->state != PEET_MAP_PARKED)
             return map->contexts[s];
     return NULL;
 }
@@ -49,7 +50,8 @@ const char *peet__sync_name(const struct peet_map *map, uint64_t address, char *
     return buffer;
 }
 
-static void say_holder(const struct peet_map *map, const struct peet_map_context *c, uint32_t owner, const char *how, char *text, size_t bytes)
+static void say_holder(const struct peet_map *map, const struct peet_map_context *c, uint32_t owner, const char *how,
+    char *text, size_t bytes)
 {
     if (owner == c->number)
         say(text, bytes, ", which it %s itself", how);
@@ -80,14 +82,17 @@ static void say_wait(const struct peet_map *map, const struct peet_map_context *
         return;
     }
     if (c->step)
-        o = peet__sync_find((struct peet_map *)map, c->request.args[c->request.type == PEET_ABSTRACT_COND_WAIT], PEET_SYNC_MUTEX);
+        o = peet__sync_find((struct peet_map *)map, c->request.args[c->request.type == PEET_ABSTRACT_COND_WAIT],
+            PEET_SYNC_MUTEX);
     if (c->forked) {
-        say(text, bytes, "the end of its doall: %llu of %llu iterations are done, %llu begun", (unsigned long long)c->forked->finished,
-            (unsigned long long)c->forked->n, (unsigned long long)c->forked->started);
+        say(text, bytes, "the end of its doall: %llu of %llu iterations are done, %llu begun",
+            (unsigned long long)c->forked->finished, (unsigned long long)c->forked->n,
+            (unsigned long long)c->forked->started);
         return;
     }
     if (o) {
-        say(text, bytes, "%s %s", o->key.type == PEET_SYNC_COND ? "condition variable" : peet__sync_kind_names[o->key.type],
+        say(text, bytes, "%s %s",
+            o->key.type == PEET_SYNC_COND ? "condition variable" : peet__sync_kind_names[o->key.type],
             peet__sync_name(map, o->key.address, name, sizeof name));
         switch (o->key.type) {
         case PEET_SYNC_MUTEX:
@@ -144,7 +149,7 @@ int peet_map_blocked(const struct peet_map *map, unsigned i, struct peet_map_blo
             continue;
         s->listed = i;
         s->listed_source = at;
-        *out = (struct peet_map_blocked){ .context = c->number, .source = at };
+        *out = (struct peet_map_blocked){.context = c->number, .source = at};
         say_wait(map, c, out->waits_for, sizeof out->waits_for);
         return 0;
     }
@@ -157,10 +162,12 @@ static int helper(const struct peet_map *map, const struct peet_map_context *c, 
     const struct peet_map_object *o = c->waiting;
 
     if (c->step)
-        o = peet__sync_find((struct peet_map *)map, c->request.args[c->request.type == PEET_ABSTRACT_COND_WAIT], PEET_SYNC_MUTEX);
+        o = peet__sync_find((struct peet_map *)map, c->request.args[c->request.type == PEET_ABSTRACT_COND_WAIT],
+            PEET_SYNC_MUTEX);
     else if (c->state != PEET_MAP_BLOCKED || c->forked)
         return 0;
-    if (o && o->held && (o->key.type == PEET_SYNC_MUTEX || o->key.type == PEET_SYNC_RWLOCK || o->key.type == PEET_SYNC_ONCE)) {
+    if (o && o->held &&
+        (o->key.type == PEET_SYNC_MUTEX || o->key.type == PEET_SYNC_RWLOCK || o->key.type == PEET_SYNC_ONCE)) {
         *out_number = o->owner;
         return 1;
     }
@@ -215,7 +222,7 @@ unsigned peet_map_left(const struct peet_map *map, unsigned room, struct peet_ma
             continue;
         if (n++ >= room)
             continue;
-        out_left[n - 1] = (struct peet_map_blocked){ .context = c->number, .source = s };
+        out_left[n - 1] = (struct peet_map_blocked){.context = c->number, .source = s};
         if (c->state == PEET_MAP_BLOCKED)
             say_wait(map, c, out_left[n - 1].waits_for, sizeof out_left[n - 1].waits_for);
     }
@@ -226,14 +233,15 @@ unsigned peet_map_left(const struct peet_map *map, unsigned room, struct peet_ma
 
 static json_t *kind_json(const struct peet_map_sync *s, unsigned kind)
 {
-    return json_pack("{s:o,s:o,s:o,s:o,s:o}", "operations", peet_stats_u64(s->operations[kind]), "waits", peet_stats_u64(s->waits[kind]),
-        "waited_cycles", peet_stats_u64(s->waited_cycles[kind]), "timeouts", peet_stats_u64(s->timeouts[kind]), "interrupts",
-        peet_stats_u64(s->interrupts[kind]));
+    return json_pack("{s:o,s:o,s:o,s:o,s:o}", "operations", peet_stats_u64(s->operations[kind]), "waits",
+        peet_stats_u64(s->waits[kind]), "waited_cycles", peet_stats_u64(s->waited_cycles[kind]), "timeouts",
+        peet_stats_u64(s->timeouts[kind]), "interrupts", peet_stats_u64(s->interrupts[kind]));
 }
 
 static int by_waits(const void *a, const void *b)
 {
-    const struct peet_map_contended *x = *(struct peet_map_contended *const *)a, *y = *(struct peet_map_contended *const *)b;
+    const struct peet_map_contended *x = *(struct peet_map_contended *const *)a,
+                                    *y = *(struct peet_map_contended *const *)b;
 
     if (x->waited_cycles != y->waited_cycles)
         return x->waited_cycles < y->waited_cycles ? 1 : -1;
@@ -256,17 +264,17 @@ static json_t *objects_json(const struct peet_map *map)
     char address[24];
 
     HASH_ITER(hh, s->contended, one, next)
-        if (all)
-            all[i++] = one;
+    if (all)
+        all[i++] = one;
     if (all)
         qsort(all, i, sizeof *all, by_waits);
     for (unsigned k = 0; all && k < i && k < TOP; k++) {
         json_t *entry;
 
         snprintf(address, sizeof address, "0x%" PRIx64, all[k]->key.address);
-        entry = json_pack("{s:s,s:s,s:o,s:o,s:o}", "address", address, "kind", peet__sync_kind_names[all[k]->key.type], "waits",
-            peet_stats_u64(all[k]->waits), "waited_cycles", peet_stats_u64(all[k]->waited_cycles), "longest_cycles",
-            peet_stats_u64(all[k]->longest_cycles));
+        entry = json_pack("{s:s,s:s,s:o,s:o,s:o}", "address", address, "kind", peet__sync_kind_names[all[k]->key.type],
+            "waits", peet_stats_u64(all[k]->waits), "waited_cycles", peet_stats_u64(all[k]->waited_cycles),
+            "longest_cycles", peet_stats_u64(all[k]->longest_cycles));
         if (entry && map->config.name_of) {
             char name[160];
 
@@ -284,8 +292,9 @@ static json_t *misuses_json(const struct peet_map_sync *s)
     json_t *list = json_array();
 
     for (uint64_t i = 0; s->misuses && i < s->nmisuses && i < PEET_SYNC_MISUSES; i++)
-        json_array_append_new(list, json_pack("{s:o,s:I,s:o}", "cycle", peet_stats_u64(s->misuses[i].cycles), "context",
-            (json_int_t)s->misuses[i].context, "text", peet_stats_text(s->misuses[i].text)));
+        json_array_append_new(list,
+            json_pack("{s:o,s:I,s:o}", "cycle", peet_stats_u64(s->misuses[i].cycles), "context",
+                (json_int_t)s->misuses[i].context, "text", peet_stats_text(s->misuses[i].text)));
     return list;
 }
 
@@ -298,10 +307,14 @@ int peet__sync_stats(struct peet_map *map, json_t *root)
     for (unsigned kind = 0; !bad && kind < PEET_SYNC_KINDS; kind++)
         if (s->operations[kind])
             bad = json_object_set_new(node, peet__sync_kind_names[kind], kind_json(s, kind));
-    bad = bad || json_object_set_new(node, "threads", json_pack("{s:o,s:o}", "created", peet_stats_u64(s->threads_created), "most_alive",
-        peet_stats_u64(s->most_threads))) || json_object_set_new(node, "contended", objects_json(map)) ||
+    bad = bad ||
+        json_object_set_new(node, "threads",
+            json_pack("{s:o,s:o}", "created", peet_stats_u64(s->threads_created), "most_alive",
+                peet_stats_u64(s->most_threads))) ||
+        json_object_set_new(node, "contended", objects_json(map)) ||
         json_object_set_new(node, "contended_objects", json_integer(HASH_COUNT(s->contended))) ||
-        json_object_set_new(node, "misuses", misuses_json(s)) || json_object_set_new(node, "misuses_omitted",
+        json_object_set_new(node, "misuses", misuses_json(s)) ||
+        json_object_set_new(node, "misuses_omitted",
             peet_stats_u64(s->nmisuses > PEET_SYNC_MISUSES ? s->nmisuses - PEET_SYNC_MISUSES : 0));
     if (bad) {
         json_decref(node);

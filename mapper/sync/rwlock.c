@@ -13,7 +13,7 @@
 static struct peet_map_hold *hold_of(struct peet_map *map, uint64_t address, uint64_t context, int make)
 {
     struct peet_map_sync *s = map->sync;
-    struct peet_map_hold *hold, like = { .key = { address, context } };
+    struct peet_map_hold *hold, like = {.key = {address, context}};
 
     HASH_FIND(hh, s->holds, &like.key, sizeof like.key, hold);
     if (hold || !make)
@@ -61,10 +61,10 @@ void peet__rwlock_forget(struct peet_map *map, const struct peet_map_object *o, 
     if (o->held && o->owner == c->number)
         peet__lock_left(c);
     HASH_ITER(hh, map->sync->holds, hold, next)
-        if (hold->key.address == o->key.address) {
-            HASH_DEL(map->sync->holds, hold);
-            free(hold);
-        }
+    if (hold->key.address == o->key.address) {
+        HASH_DEL(map->sync->holds, hold);
+        free(hold);
+    }
 }
 
 static int may_read(const struct peet_map_object *o, uint64_t kind)
@@ -89,7 +89,8 @@ void peet__rwlock_admit(struct peet_map *map, struct peet_map_object *o, uint64_
     peet__sync_drop_idle(map, o);
 }
 
-static void lock(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args, int writing, int trying)
+static void lock(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args,
+    int writing, int trying)
 {
     struct peet_map_object *o = peet__sync_get(map, args[0], PEET_SYNC_RWLOCK);
 
@@ -98,7 +99,8 @@ static void lock(struct peet_map *map, struct peet_map_core *core, struct peet_m
     o->kind = (uint8_t)args[1];
     if (o->held && o->owner == c->number && !trying) {
         peet__sync_answer(map, c, EDEADLK);
-    } else if ((writing ? !o->held && !o->count : may_read(o, args[1])) && !trying && o->left_cycles && peet__suppose_after(map, core, o, o->left_cycles)) {
+    } else if ((writing ? !o->held && !o->count : may_read(o, args[1])) && !trying && o->left_cycles &&
+        peet__suppose_after(map, core, o, o->left_cycles)) {
         if (writing)
             take_write(o, c);
         else
@@ -120,22 +122,26 @@ static void lock(struct peet_map *map, struct peet_map_core *core, struct peet_m
     }
 }
 
-void peet__rwlock_read(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+void peet__rwlock_read(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args)
 {
     lock(map, core, c, args, 0, 0);
 }
 
-void peet__rwlock_write(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+void peet__rwlock_write(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args)
 {
     lock(map, core, c, args, 1, 0);
 }
 
-void peet__rwlock_tryread(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+void peet__rwlock_tryread(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args)
 {
     lock(map, core, c, args, 0, 1);
 }
 
-void peet__rwlock_trywrite(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+void peet__rwlock_trywrite(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args)
 {
     lock(map, core, c, args, 1, 1);
 }
@@ -150,7 +156,8 @@ static struct peet_map_hold *any_hold(const struct peet_map *map, uint64_t addre
     return hold;
 }
 
-void peet__rwlock_unlock(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+void peet__rwlock_unlock(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args)
 {
     struct peet_map_object *o = peet__sync_find(map, args[0], PEET_SYNC_RWLOCK);
     struct peet_map_hold *hold;
@@ -174,7 +181,8 @@ void peet__rwlock_unlock(struct peet_map *map, struct peet_map_core *core, struc
         hold = hold_of(map, args[0], c->number, 0);
         if (!hold) {
             hold = any_hold(map, args[0]);
-            peet__sync_misuse(map, c, core->clock, "unlocks rwlock %s, which others have locked for reading", PEET_SYNC_NAME(map, args[0]));
+            peet__sync_misuse(map, c, core->clock, "unlocks rwlock %s, which others have locked for reading",
+                PEET_SYNC_NAME(map, args[0]));
         }
         if (hold)
             drop_hold(map, hold);

@@ -32,7 +32,8 @@ void peet__sem_wait(struct peet_map *map, struct peet_map_core *core, struct pee
         peet__sync_drop_idle(map, o);
 }
 
-void peet__sem_trywait(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+void peet__sem_trywait(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args)
 {
     (void)core;
     if (!take(map, c, args[0]))

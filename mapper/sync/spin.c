@@ -20,8 +20,8 @@
 #include <string.h>
 
 enum {
-    SUSPECT = 1000,   /* equal rounds after which a context is watched, and for which it is watched then */
-    LONGEST = 64,     /* accesses of a round at most */
+    SUSPECT = 1000, /* equal rounds after which a context is watched, and for which it is watched then */
+    LONGEST = 64,   /* accesses of a round at most */
     POLLS_MOST = 1 << 16,
 };
 
@@ -39,7 +39,8 @@ int peet__spin_give_way(struct peet_map *map, struct peet_map_core *core, unsign
     struct peet_map_context *c = core->context;
     const unsigned hw = (unsigned)(core - map->cores);
 
-    if (++c->polls < least_polls || (core->clock - core->dispatched < map->config.spin_quantum_cycles && c->polls < POLLS_MOST) ||
+    if (++c->polls < least_polls ||
+        (core->clock - core->dispatched < map->config.spin_quantum_cycles && c->polls < POLLS_MOST) ||
         !peet__map_others_wait(map, hw))
         return 0;
     peet__map_release(core);
@@ -61,13 +62,13 @@ void peet__spin_reset(struct peet_map *map, struct peet_map_context *c)
 {
     if (c->spin.stationary)
         map->sync->spin_epoch++;
-    c->spin = (struct peet_map_spin){ .clock = c->spin.clock };
+    c->spin = (struct peet_map_spin){.clock = c->spin.clock};
 }
 
 /** Does an instruction that changes memory leave it as it was if it is executed again with the same registers? */
 static int idempotent(const struct peet_insn *insn)
 {
-    static const char *const same[] = { "xchg", "cmpxchg", "xadd", "and", "or", "bts", "btr", "mov", NULL };
+    static const char *const same[] = {"xchg", "cmpxchg", "xadd", "and", "or", "bts", "btr", "mov", NULL};
     const char *name = insn->opcode->mnemonic;
 
     if (!strncmp(name, "lock", 4) && (name[4] == ' ' || name[4] == '\t'))
@@ -87,7 +88,8 @@ static int changes(const struct peet_block *block)
 
         if (ref->kind == PEET_REF_LOAD || ref->kind == PEET_REF_PREFETCH || ref->flags & PEET_REF_STACK)
             continue;
-        if (!(ref->flags & (PEET_REF_ATOMIC | PEET_REF_VOLATILE)) || (ref->kind == PEET_REF_MODIFY && !idempotent(&block->insns[ref->insn])))
+        if (!(ref->flags & (PEET_REF_ATOMIC | PEET_REF_VOLATILE)) ||
+            (ref->kind == PEET_REF_MODIFY && !idempotent(&block->insns[ref->insn])))
             return 1;
     }
     return 0;
@@ -127,7 +129,8 @@ static void matched(struct peet_map *map, struct peet_map_core *core, struct pee
     }
 }
 
-void peet__spin_atomic(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+void peet__spin_atomic(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args)
 {
     struct peet_map_spin *s = &c->spin;
     uint64_t key = mix(args[0] + mix(args[1])) | 1;
@@ -202,9 +205,11 @@ void peet__spin_check(struct peet_map *map)
     }
     map->livelock = spinning ? 2 : 1;
     if (spinning)
-        peet__map_fail(map, PEET_EDEADLOCK, "livelock: every context only spins: %d of %u do, the others wait; since before cycle %llu", spinning,
-            n, (unsigned long long)map->cores[map->current].clock);
+        peet__map_fail(map, PEET_EDEADLOCK,
+            "livelock: every context only spins: %d of %u do, the others wait; since before cycle %llu", spinning, n,
+            (unsigned long long)map->cores[map->current].clock);
     else
-        peet__map_fail(map, PEET_EDEADLOCK, "deadlock: %u context%s for locks and none can go on", n, n == 1 ? " waits" : "s wait");
+        peet__map_fail(map, PEET_EDEADLOCK, "deadlock: %u context%s for locks and none can go on", n,
+            n == 1 ? " waits" : "s wait");
     map->ended = 1;
 }

@@ -14,9 +14,17 @@
 #include <string.h>
 
 const char *const peet__sync_kind_names[PEET_SYNC_KINDS] = {
-    [PEET_SYNC_MUTEX] = "mutex", [PEET_SYNC_RWLOCK] = "rwlock", [PEET_SYNC_COND] = "condition", [PEET_SYNC_BARRIER] = "barrier",
-    [PEET_SYNC_SEMAPHORE] = "semaphore", [PEET_SYNC_ONCE] = "once", [PEET_SYNC_DOACROSS] = "doacross", [PEET_SYNC_LOOP] = "loop",
-    [PEET_SYNC_JOIN] = "join", [PEET_SYNC_SLEEP] = "sleep", [PEET_SYNC_IO] = "io",
+    [PEET_SYNC_MUTEX] = "mutex",
+    [PEET_SYNC_RWLOCK] = "rwlock",
+    [PEET_SYNC_COND] = "condition",
+    [PEET_SYNC_BARRIER] = "barrier",
+    [PEET_SYNC_SEMAPHORE] = "semaphore",
+    [PEET_SYNC_ONCE] = "once",
+    [PEET_SYNC_DOACROSS] = "doacross",
+    [PEET_SYNC_LOOP] = "loop",
+    [PEET_SYNC_JOIN] = "join",
+    [PEET_SYNC_SLEEP] = "sleep",
+    [PEET_SYNC_IO] = "io",
 };
 
 unsigned peet__sync_kind(uint32_t type)
@@ -52,7 +60,7 @@ unsigned peet__sync_kind(uint32_t type)
 
 struct peet_map_object *peet__sync_find(struct peet_map *map, uint64_t address, unsigned type)
 {
-    struct peet_map_key key = { address, type };
+    struct peet_map_key key = {address, type};
     struct peet_map_object *o = map->sync->idle;
 
     if (o && o->key.address == address && o->key.type == type)
@@ -65,7 +73,7 @@ struct peet_map_object *peet__sync_get(struct peet_map *map, uint64_t address, u
 {
     struct peet_map_sync *s = map->sync;
     struct peet_map_object *o = peet__sync_find(map, address, type);
-    struct peet_map_heap waiters = { 0 }, readers = { 0 };
+    struct peet_map_heap waiters = {0}, readers = {0};
 
     if (o)
         return o;
@@ -78,7 +86,7 @@ struct peet_map_object *peet__sync_get(struct peet_map *map, uint64_t address, u
         peet__map_fail(map, PEET_ENOMEM, "mapper: out of memory for a synchronisation object");
         return NULL;
     }
-    *o = (struct peet_map_object){ .key = { address, type }, .waiters = waiters, .readers = readers };
+    *o = (struct peet_map_object){.key = {address, type}, .waiters = waiters, .readers = readers};
     HASH_ADD(hh, s->objects, key, sizeof o->key, o);
     if (!o->hh.tbl) {
         o->next_free = s->free_objects;
@@ -144,7 +152,8 @@ void peet__sync_queue(struct peet_map *map, struct peet_map_heap *heap, struct p
     peet__heap_push(map, heap, c, key, order);
 }
 
-int peet__sync_wait(struct peet_map *map, struct peet_map_core *core, struct peet_map_object *o, struct peet_map_heap *heap, uint64_t deadline)
+int peet__sync_wait(struct peet_map *map, struct peet_map_core *core, struct peet_map_object *o,
+    struct peet_map_heap *heap, uint64_t deadline)
 {
     struct peet_map_context *c = core->context;
 
@@ -284,7 +293,7 @@ void peet__sync_granted(struct peet_map *map, struct peet_map_context *c, const 
     s->waits[kind]++;
     s->waited_cycles[kind] += waited;
     if (kind < PEET_SYNC_OBJECT_TYPES) {
-        struct peet_map_key key = { args[0], kind };
+        struct peet_map_key key = {args[0], kind};
         struct peet_map_contended *one;
 
         HASH_FIND(hh, s->contended, &key, sizeof key, one);
@@ -342,8 +351,8 @@ static void init(struct peet_map *map, struct peet_map_core *core, struct peet_m
     }
     o = peet__sync_find(map, args[0], type);
     if (o && (o->waiters.n || o->readers.n || (type == PEET_SYNC_DOACROSS && o->doacross.turns))) {
-        peet__sync_misuse(map, c, core->clock, "initialises %s %s while others wait for it", peet__sync_kind_names[type],
-            PEET_SYNC_NAME(map, args[0]));
+        peet__sync_misuse(map, c, core->clock, "initialises %s %s while others wait for it",
+            peet__sync_kind_names[type], PEET_SYNC_NAME(map, args[0]));
         peet__sync_answer(map, c, EBUSY);
         return;
     }
@@ -389,12 +398,15 @@ static void destroy(struct peet_map *map, struct peet_map_core *core, struct pee
         return;
     }
     o = peet__sync_find(map, args[0], type);
-    if (o && (o->waiters.n || o->readers.n || (type == PEET_SYNC_DOACROSS && o->doacross.turns) || (type == PEET_SYNC_BARRIER && o->barrier.away)))
+    if (o &&
+        (o->waiters.n || o->readers.n || (type == PEET_SYNC_DOACROSS && o->doacross.turns) ||
+            (type == PEET_SYNC_BARRIER && o->barrier.away)))
         how = "while others wait for it";
     else if (o && (o->held || (type == PEET_SYNC_RWLOCK && o->count)))
         how = type == PEET_SYNC_ONCE ? "while it is run" : "while it is locked";
     if (how)
-        peet__sync_misuse(map, c, core->clock, "destroys %s %s %s", peet__sync_kind_names[type], PEET_SYNC_NAME(map, args[0]), how);
+        peet__sync_misuse(map, c, core->clock, "destroys %s %s %s", peet__sync_kind_names[type],
+            PEET_SYNC_NAME(map, args[0]), how);
     if (how && !destroyed_anyway(o)) {
         peet__sync_answer(map, c, EBUSY);
         return;
@@ -409,7 +421,8 @@ static void destroy(struct peet_map *map, struct peet_map_core *core, struct pee
     peet__sync_answer(map, c, 0);
 }
 
-static void sleep_until(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+static void sleep_until(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args)
 {
     if (args[0] <= core->clock)
         peet__sync_answer(map, c, 0);
@@ -448,7 +461,8 @@ static void grant(struct peet_map *map, struct peet_map_core *core, struct peet_
 
 /* --------------------------------------------------------------------------------------- dispatch */
 
-static void (*const effects[PEET_ABSTRACT_TYPES])(struct peet_map *, struct peet_map_core *, struct peet_map_context *, const uint64_t *) = {
+static void (*const effects[PEET_ABSTRACT_TYPES])(struct peet_map *, struct peet_map_core *, struct peet_map_context *,
+    const uint64_t *) = {
     [PEET_ABSTRACT_THREAD_CREATE] = peet__thread_create,
     [PEET_ABSTRACT_THREAD_JOIN] = peet__thread_join,
     [PEET_ABSTRACT_THREAD_DETACH] = peet__thread_detach,
@@ -507,8 +521,8 @@ enum { POLLS = 64 }; /* so many of them, and a context is taken to be spinning *
 
 int peet__sync_deferred(uint32_t type)
 {
-    return type < PEET_ABSTRACT_TYPES && effects[type] && type != PEET_ABSTRACT_CLOCK && type != PEET_ABSTRACT_SYNC_GRANT &&
-        type != PEET_ABSTRACT_ATOMIC;
+    return type < PEET_ABSTRACT_TYPES && effects[type] && type != PEET_ABSTRACT_CLOCK &&
+        type != PEET_ABSTRACT_SYNC_GRANT && type != PEET_ABSTRACT_ATOMIC;
 }
 
 void peet__sync_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event)
@@ -543,7 +557,7 @@ uint64_t peet__sync_syscall_cycles(const struct peet_map *map, const uint64_t *a
 void peet__sync_misuse(struct peet_map *map, struct peet_map_context *c, uint64_t cycles, const char *format, ...)
 {
     struct peet_map_sync *s = map->sync;
-    struct peet_map_misuse one = { .cycles = cycles, .context = c->number };
+    struct peet_map_misuse one = {.cycles = cycles, .context = c->number};
     char text[sizeof one.text + 80];
     va_list ap;
 
@@ -584,22 +598,25 @@ void peet__sync_free(struct peet_map *map)
     if (!s)
         return;
     HASH_ITER(hh, s->objects, o, more)
-        peet__sync_drop(map, o);
+    peet__sync_drop(map, o);
     while ((o = s->free_objects) != NULL) {
         s->free_objects = o->next_free;
         free(o->waiters.entries);
         free(o->readers.entries);
         free(o);
     }
-    HASH_ITER(hh, s->holds, hold, next_hold) {
+    HASH_ITER(hh, s->holds, hold, next_hold)
+    {
         HASH_DEL(s->holds, hold);
         free(hold);
     }
-    HASH_ITER(hh, s->contended, one, next_one) {
+    HASH_ITER(hh, s->contended, one, next_one)
+    {
         HASH_DEL(s->contended, one);
         free(one);
     }
-    HASH_ITER(hh, s->threads, t, next_thread) {
+    HASH_ITER(hh, s->threads, t, next_thread)
+    {
         HASH_DEL(s->threads, t);
         free(t);
     }

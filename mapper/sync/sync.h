@@ -54,7 +54,8 @@ struct peet_map_heap {
 };
 
 /** Least key first, ties by @order.  Returns: 0 or a peet_err (recorded in map->error) */
-int peet__heap_push(struct peet_map *map, struct peet_map_heap *heap, struct peet_map_context *c, uint64_t key, uint64_t order);
+int peet__heap_push(struct peet_map *map, struct peet_map_heap *heap, struct peet_map_context *c, uint64_t key,
+    uint64_t order);
 void peet__heap_remove(struct peet_map_heap *heap, struct peet_map_context *c);
 /** The first one, removed; NULL: empty. */
 struct peet_map_context *peet__heap_pop(struct peet_map_heap *heap);
@@ -94,13 +95,13 @@ struct peet_map_object {
             uint64_t owner_node, tail_node; /* lock model mcs */
         } mutex;
         struct {
-            uint32_t round;       /* of those that wait now; no other has this number */
-            uint32_t away;        /* have arrived, and run handlers of signals */
+            uint32_t round; /* of those that wait now; no other has this number */
+            uint32_t away;  /* have arrived, and run handlers of signals */
         } barrier;
         struct {
             int64_t lo;
             uint64_t n, next, chunk, finished, threads;
-            uint64_t *own;                /* static: per thread, its next chunk's number */
+            uint64_t *own; /* static: per thread, its next chunk's number */
             uint32_t schedule;
         } loop;
     };
@@ -140,27 +141,28 @@ struct peet_map_misuse {
 
 struct peet_map_sync {
     struct peet_map_object *objects, *free_objects;
-    struct peet_map_object *idle; /* the mutex that was unlocked last keeps its record a while: most often it is locked next; or NULL */
+    /* the mutex that was unlocked last keeps its record a while: most often it is locked next; or NULL */
+    struct peet_map_object *idle;
     struct peet_map_hold *holds;
     struct peet_map_contended *contended;
     uint64_t contended_left_out;
     struct peet_map_heap timers;
     uint64_t orders, random;
-    uint32_t rounds;               /* of all barriers */
+    uint32_t rounds; /* of all barriers */
 
     struct peet_map_thread *threads;
-    struct peet_map_heap joiners;  /* of all others */
-    uint64_t live_threads;         /* not over, the main one included */
+    struct peet_map_heap joiners; /* of all others */
+    uint64_t live_threads;        /* not over, the main one included */
 
     struct peet_map_context *io_first, *io_last;
-    uint64_t nio, io_tick;         /* next look at the descriptors; PEET_MAP_NEVER: nobody waits */
-    int *io_descriptors;           /* scratch for peet_source_ops.io_wait */
+    uint64_t nio, io_tick; /* next look at the descriptors; PEET_MAP_NEVER: nobody waits */
+    int *io_descriptors;   /* scratch for peet_source_ops.io_wait */
     unsigned *io_events;
     uint64_t io_room;
 
-    uint64_t values[8];            /* of the synthetic block under way */
-    uint64_t operations[PEET_SYNC_KINDS], waits[PEET_SYNC_KINDS], waited_cycles[PEET_SYNC_KINDS], timeouts[PEET_SYNC_KINDS],
-        interrupts[PEET_SYNC_KINDS];
+    uint64_t values[8]; /* of the synthetic block under way */
+    uint64_t operations[PEET_SYNC_KINDS], waits[PEET_SYNC_KINDS], waited_cycles[PEET_SYNC_KINDS],
+        timeouts[PEET_SYNC_KINDS], interrupts[PEET_SYNC_KINDS];
     uint64_t threads_created, most_threads;
     struct peet_map_misuse *misuses;
     uint64_t nmisuses;
@@ -186,11 +188,14 @@ static inline void peet__sync_answer(struct peet_map *map, struct peet_map_conte
 }
 
 /** The core's context stops here until it is granted what it asked for.  @o: or NULL; @heap: where it queues, or NULL
- *  @deadline: PEET_NEVER for none.  Returns: 1, or 0 if the deadline is past (ETIMEDOUT is then the request's answer) */
-int peet__sync_wait(struct peet_map *map, struct peet_map_core *core, struct peet_map_object *o, struct peet_map_heap *heap, uint64_t deadline);
+ *  @deadline: PEET_NEVER for none.  Returns: 1, or 0 if the deadline is past (ETIMEDOUT is then the request's answer)
+ */
+int peet__sync_wait(struct peet_map *map, struct peet_map_core *core, struct peet_map_object *o,
+    struct peet_map_heap *heap, uint64_t deadline);
 /** Queue a context that has stopped already, by the run's policy. */
 void peet__sync_queue(struct peet_map *map, struct peet_map_heap *heap, struct peet_map_context *c);
-/** Who of those that wait goes on: the machine's choice, or that of the policy.  Removed from the heap; NULL: nobody waits. */
+/** Who of those that wait goes on: the machine's choice, or that of the policy.  Removed from the heap; NULL: nobody
+ * waits. */
 struct peet_map_context *peet__sync_winner(struct peet_map *map, struct peet_map_heap *heap);
 /** A wait is over at this time. */
 void peet__sync_grant(struct peet_map *map, struct peet_map_context *c, uint64_t cycles, uint64_t result);
@@ -223,7 +228,8 @@ void peet__sync_free(struct peet_map *map);
 /* ---- the kinds: requests of the core's context, args as in PEET_ABSTRACTS */
 
 #define PEET_SYNC_REQUEST(name) \
-    void peet__##name(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+    void peet__##name(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, \
+        const uint64_t *args)
 PEET_SYNC_REQUEST(mutex_lock);
 PEET_SYNC_REQUEST(mutex_trylock);
 PEET_SYNC_REQUEST(mutex_unlock);
@@ -312,7 +318,8 @@ int peet__spin_give_way(struct peet_map *map, struct peet_map_core *core, unsign
 /** A round of spinning is over; it has taken a cycle at least. */
 void peet__spin_takes_time(struct peet_map_core *core, struct peet_map_context *c);
 /** ATOMIC was performed. */
-void peet__spin_atomic(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args);
+void peet__spin_atomic(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args);
 /** It did something else than looking. */
 void peet__spin_reset(struct peet_map *map, struct peet_map_context *c);
 /** Blocks of a watched context. */
@@ -329,8 +336,8 @@ struct peet_map_thread *peet__thread_find(struct peet_map *map, uint64_t number)
 int peet__interruptible(const struct peet_map_context *c);
 /** After the effect of a request: an interrupt has come before it. */
 void peet__interrupt_late(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c);
-/** Nothing can go on: all that is left are detached threads that wait, and those that wait for the end of all others, which
- *  need not wait any longer.  Returns: 1 if a context has been woken */
+/** Nothing can go on: all that is left are detached threads that wait, and those that wait for the end of all others,
+ * which need not wait any longer.  Returns: 1 if a context has been woken */
 int peet__thread_last(struct peet_map *map);
 /** The threads that a context waits for have come to their end or not: a joiner gives up. */
 void peet__thread_unjoin(struct peet_map *map, struct peet_map_context *c);
@@ -345,7 +352,7 @@ int peet__io_outside(struct peet_map *map);
 /* ---- sync/report.c */
 /** An object's name and address, for messages; @buffer: 100 bytes.  Returns: @buffer */
 const char *peet__sync_name(const struct peet_map *map, uint64_t address, char *buffer, size_t bytes);
-#define PEET_SYNC_NAME(map, address) peet__sync_name(map, address, (char[100]){ "" }, 100)
+#define PEET_SYNC_NAME(map, address) peet__sync_name(map, address, (char[100]){""}, 100)
 int peet__sync_stats(struct peet_map *map, json_t *root);
 
 #endif

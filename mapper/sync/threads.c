@@ -25,7 +25,8 @@ int peet__thread_add(struct peet_map *map, struct peet_map_context *c, int detac
     struct peet_map_thread *t = calloc(1, sizeof *t);
 
     if (t) {
-        *t = (struct peet_map_thread){ .number = c->number, .detached = detached != 0, .created_cycle = cycles, .context = c };
+        *t = (struct peet_map_thread){
+            .number = c->number, .detached = detached != 0, .created_cycle = cycles, .context = c};
         HASH_ADD(hh, s->threads, number, sizeof t->number, t);
     }
     if (!t || !t->hh.tbl) {
@@ -47,10 +48,11 @@ static void forget(struct peet_map *map, struct peet_map_thread *t)
     free(t);
 }
 
-void peet__thread_create(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+void peet__thread_create(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args)
 {
-    struct peet_source_thread wanted = { args[0], args[1], args[2], args[3], c->source };
-    struct peet_error error = { 0, "" };
+    struct peet_source_thread wanted = {args[0], args[1], args[2], args[3], c->source};
+    struct peet_error error = {0, ""};
     struct peet_map_context *made;
     int err;
 
@@ -72,8 +74,8 @@ void peet__thread_create(struct peet_map *map, struct peet_map_core *core, struc
     if (err) {
         char text[200];
 
-        snprintf(text, sizeof text, "cycle %llu: context %u cannot make a thread: %.120s", (unsigned long long)core->clock, c->number,
-            error.message);
+        snprintf(text, sizeof text, "cycle %llu: context %u cannot make a thread: %.120s",
+            (unsigned long long)core->clock, c->number, error.message);
         if (map->config.report)
             map->config.report(map->config.report_arg, c->source, text);
         peet__map_context_free(map, made);
@@ -96,7 +98,8 @@ static void join_all(struct peet_map *map, struct peet_map_core *core, struct pe
         peet__sync_wait(map, core, NULL, &map->sync->joiners, deadline);
 }
 
-void peet__thread_join(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+void peet__thread_join(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args)
 {
     struct peet_map_thread *t;
 
@@ -132,7 +135,8 @@ void peet__thread_unjoin(struct peet_map *map, struct peet_map_context *c)
         t->joiner = NULL;
 }
 
-void peet__thread_detach(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
+void peet__thread_detach(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args)
 {
     struct peet_map_thread *t = peet__thread_find(map, args[0]);
 

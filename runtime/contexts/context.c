@@ -65,12 +65,15 @@ void peet__ctx_prepare(struct peet_ctx *ctx, void (*fn)(uint64_t, uint64_t), uin
 
 static int make_stack(const struct peet_ctx_options *options, struct peet__stack *out_stack)
 {
-    size_t bytes = options->stack_bytes ? options->stack_bytes : options->thread ? PEET_CTX_THREAD_BYTES : PEET_CTX_WORKER_BYTES;
+    size_t bytes = options->stack_bytes ? options->stack_bytes
+        : options->thread               ? PEET_CTX_THREAD_BYTES
+                                        : PEET_CTX_WORKER_BYTES;
     if (!options->stack_address)
         return peet__stack_new(bytes, out_stack);
     if (bytes < peet__tls_bytes() + PEET__PAGE)
         return PEET_EINVALID;
-    *out_stack = (struct peet__stack){options->stack_address, options->stack_address + bytes, options->stack_address, 1};
+    *out_stack =
+        (struct peet__stack){options->stack_address, options->stack_address + bytes, options->stack_address, 1};
     peet__domain_alias(out_stack->lo, out_stack->hi);
     return 0;
 }
@@ -125,8 +128,8 @@ void peet__ctx_release(struct peet_ctx *ctx)
     __libc_free(ctx);
 }
 
-PUBLIC int peet_ctx_new(
-    void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b, const struct peet_ctx_options *options, struct peet_ctx **out_ctx)
+PUBLIC int peet_ctx_new(void (*fn)(uint64_t, uint64_t), uint64_t a, uint64_t b, const struct peet_ctx_options *options,
+    struct peet_ctx **out_ctx)
 {
     static const struct peet_ctx_options worker;
     struct peet_ctx *ctx = options && options->thread ? peet__thread_take(a) : NULL;
@@ -176,8 +179,8 @@ void peet__park_cursor(void)
     peet__ctl->limit = peet__ctl->scratch_limit;
 }
 
-PUBLIC enum peet_yield peet_ctx_resume(
-    struct peet_ctx *ctx, uint64_t *words, uint64_t *limit, uint64_t result, uint64_t **out_end)
+PUBLIC enum peet_yield peet_ctx_resume(struct peet_ctx *ctx, uint64_t *words, uint64_t *limit, uint64_t result,
+    uint64_t **out_end)
 {
     struct peet__rt *rt = &peet__rt;
     if (ctx->state == PEET__CTX_DONE) {

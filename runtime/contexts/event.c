@@ -87,12 +87,14 @@ PUBLIC uint64_t peet_rt_event(unsigned type, unsigned nargs, const uint64_t *arg
         result = rt->current->result;
         if (__builtin_expect(rt->signals, 0) && !rt->current->between)
             deliver(type, result, args);
-        if (__builtin_expect(type == PEET_ABSTRACT_BARRIER_WAIT && (uint32_t)result == EINTR, 0)) { /* it has arrived, and says so */
+        /* it has arrived, and says so */
+        if (__builtin_expect(type == PEET_ABSTRACT_BARRIER_WAIT && (uint32_t)result == EINTR, 0)) {
             again[0] = args[0];
             again[1] = PEET_BARRIER_AGAIN(args[1], result);
             args = again;
         }
-    } while (__builtin_expect((uint32_t)result == EINTR, 0) && (peet__begins_again(type) || interrupted_for_nothing(type, result, handled)));
+    } while (__builtin_expect((uint32_t)result == EINTR, 0) &&
+        (peet__begins_again(type) || interrupted_for_nothing(type, result, handled)));
     if (__builtin_expect(type == PEET_ABSTRACT_COND_WAIT && (result & PEET_FAILED), 0)) {
         lock_again(args, PEET_COND_RELOCKS(result));
         result = PEET_COND_RESULT(result);

@@ -71,7 +71,8 @@ int peet__stack_main(struct peet__stack *out_stack)
     bytes = (asked + PEET__PAGE - 1) & ~(PEET__PAGE - 1);
     int err;
     do
-        err = map_stack(PEET__MAIN_STACK_TOP - bytes - PEET__MAIN_GUARD_BYTES, PEET__MAIN_GUARD_BYTES, bytes, out_stack);
+        err =
+            map_stack(PEET__MAIN_STACK_TOP - bytes - PEET__MAIN_GUARD_BYTES, PEET__MAIN_GUARD_BYTES, bytes, out_stack);
     while (err != 0 && asked == PEET__MAIN_STACK_MOST && (bytes /= 2) >= PEET__MAIN_STACK_BYTES);
     return err;
 }

@@ -2,7 +2,8 @@
 /*
  * Threads of the subject, as far as they are memory: stack, thread-local storage and control block exist before the
  * thread does, so that its creator can write into them, and after it, until nobody can name it any more.  Called by the
- * thread front ends of threadlib/ in the subject's world; the context itself starts when the host performs THREAD_CREATE.
+ * thread front ends of threadlib/ in the subject's world; the context itself starts when the host performs
+ * THREAD_CREATE.
  */
 #include "internal.h"
 

@@ -40,9 +40,9 @@ static struct {
     void (*destructors)(void);
     size_t block_bytes; /* static block and control block */
     size_t tcb_bytes, align;
-    unsigned list, tid;       /* offsets; 0: unknown */
-    const ptrdiff_t *rseq;    /* offset, NULL: none */
-    unsigned nself;           /* words that point into the block */
+    unsigned list, tid;    /* offsets; 0: unknown */
+    const ptrdiff_t *rseq; /* offset, NULL: none */
+    unsigned nself;        /* words that point into the block */
     unsigned self[SELF_WORDS_MAX], self_target[SELF_WORDS_MAX];
 } api;
 
@@ -110,8 +110,9 @@ int peet__tls_ready(void)
     if (api.state == 0) {
         look();
         if (api.state < 0)
-            peet__report("this C library (glibc %s) does not offer %s, which thread-local storage of execution contexts needs: "
-                         "no loop and no thread can be simulated with it; glibc 2.34 to 2.40 are known to do",
+            peet__report(
+                "this C library (glibc %s) does not offer %s, which thread-local storage of execution contexts needs: "
+                "no loop and no thread can be simulated with it; glibc 2.34 to 2.40 are known to do",
                 gnu_get_libc_version(), api.lacks);
     }
     return api.state > 0;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The allocator of a program whose libraries are recorded: the C library's own, from a copy of that library in a link namespace
- * of its own.  The host allocates from the first copy, the subject from the second, so that neither moves the other's blocks, and what the
- * subject's malloc() does is recorded as any other code of libc.so.6.
+ * The allocator of a program whose libraries are recorded: the C library's own, from a copy of that library in a link
+ * namespace of its own.  The host allocates from the first copy, the subject from the second, so that neither moves the
+ * other's blocks, and what the subject's malloc() does is recorded as any other code of libc.so.6.
  *
  * INVARIANTS
  *   1. Nobody but malloc.c calls into the copy, and only its allocation functions.
- *   2. What these ask the kernel for lies where the subject's mappings and its break lie (layout.h): the copy's own functions for that
- *      are replaced by jumps to the ones here, whoever calls.  So addresses depend on the sequence of requests alone.
- *   3. A context that ends leaves the copy's thread-local block (its cache of free chunks, its arena) to the next one that begins, as the
- *      C library gives the arena of a thread that ends to the next.
+ *   2. What these ask the kernel for lies where the subject's mappings and its break lie (layout.h): the copy's own
+ * functions for that are replaced by jumps to the ones here, whoever calls.  So addresses depend on the sequence of
+ * requests alone.
+ *   3. A context that ends leaves the copy's thread-local block (its cache of free chunks, its arena) to the next one
+ * that begins, as the C library gives the arena of a thread that ends to the next.
  */
 #include "foreign/foreign.h"
 #include "internal.h"
@@ -29,9 +30,9 @@ struct peet__allocator peet__allocator;
 
 static struct {
     struct link_map *map;
-    int64_t tls;             /* its thread-local block, from the thread pointer */
+    int64_t tls; /* its thread-local block, from the thread pointer */
     size_t tls_bytes;
-    uint8_t *left;           /* blocks of contexts that have ended */
+    uint8_t *left; /* blocks of contexts that have ended */
     size_t nleft, room;
     void (*begin)(_Bool only_thread);
 } copy;
@@ -70,8 +71,11 @@ static __attribute__((noreturn)) void stop(void)
     abort(); /* the first copy's, after the message */
 }
 
-static const struct { const char *name; void *by; } replaced[] = {{"sbrk", (void *)give_break}, {"mmap", (void *)give_mapping},
-    {"munmap", (void *)take_mapping}, {"mremap", (void *)move_mapping}, {"get_nprocs", (void *)count_processors}, {"abort", (void *)stop}};
+static const struct {
+    const char *name;
+    void *by;
+} replaced[] = {{"sbrk", (void *)give_break}, {"mmap", (void *)give_mapping}, {"munmap", (void *)take_mapping},
+    {"mremap", (void *)move_mapping}, {"get_nprocs", (void *)count_processors}, {"abort", (void *)stop}};
 enum { NREPLACED = sizeof replaced / sizeof *replaced, JUMP_BYTES = 14 };
 static uint64_t replaced_at[NREPLACED];
 
@@ -119,7 +123,7 @@ static int find_functions(void *handle)
     a->realloc = (void *(*)(void *, size_t))dlsym(handle, "realloc");
     a->memalign = (void *(*)(size_t, size_t))dlsym(handle, "memalign");
     a->posix_memalign = (int (*)(void **, size_t, size_t))dlsym(handle, "posix_memalign");
-    a->usable = (size_t(*)(void *))dlsym(handle, "malloc_usable_size");
+    a->usable = (size_t (*)(void *))dlsym(handle, "malloc_usable_size");
     copy.begin = (void (*)(_Bool))dlsym(handle, "__libc_early_init");
     for (unsigned k = 0; k < NREPLACED; k++)
         if (!(replaced_at[k] = (uint64_t)dlsym(handle, replaced[k].name)))
@@ -128,13 +132,18 @@ static int find_functions(void *handle)
         asked_at[k] = (uint64_t)dlsym(RTLD_NEXT, asked[k]);
         asked_of[k] = (uint64_t)dlsym(handle, asked[k]);
     }
-    return a->malloc && a->free && a->calloc && a->realloc && a->memalign && a->posix_memalign && a->usable && copy.begin ? 0 : PEET_EUNSUPPORTED;
+    return a->malloc && a->free && a->calloc && a->realloc && a->memalign && a->posix_memalign && a->usable &&
+            copy.begin
+        ? 0
+        : PEET_EUNSUPPORTED;
 }
 
 /* Its thread-local block, the same distance from every thread pointer: the library wants it in the static part. */
 static int find_storage(void *handle)
 {
-    struct { unsigned long module, offset; } index = {0, 0};
+    struct {
+        unsigned long module, offset;
+    } index = {0, 0};
     const ElfW(Ehdr) *header = (const void *)copy.map->l_addr;
     const ElfW(Phdr) *p = (const void *)(copy.map->l_addr + header->e_phoff);
     void *(*address)(void *) = (void *(*)(void *))dlsym(RTLD_DEFAULT, "__tls_get_addr");
@@ -155,7 +164,8 @@ static const struct link_map *first_copy(void)
     return at && dladdr1(at, &info, (void **)&map, RTLD_DL_LINKMAP) ? map : NULL;
 }
 
-PUBLIC int peet_rt_foreign_allocator(const char **out_path, uint64_t *out_base, const void *out_entries[PEET_FOREIGN_ALLOCATOR_ENTRIES])
+PUBLIC int peet_rt_foreign_allocator(const char **out_path, uint64_t *out_base,
+    const void *out_entries[PEET_FOREIGN_ALLOCATOR_ENTRIES])
 {
     const struct link_map *first = first_copy();
     const struct peet__allocator *a = &peet__allocator;
@@ -170,8 +180,8 @@ PUBLIC int peet_rt_foreign_allocator(const char **out_path, uint64_t *out_base, 
     if (err)
         return err;
     copy.begin(1); /* as the first copy was: it may use the break, and there is one thread */
-    const void *const entries[PEET_FOREIGN_ALLOCATOR_ENTRIES] = {(void *)a->malloc, (void *)a->free, (void *)a->calloc, (void *)a->realloc, (void *)a->memalign,
-        (void *)a->posix_memalign, (void *)a->usable};
+    const void *const entries[PEET_FOREIGN_ALLOCATOR_ENTRIES] = {(void *)a->malloc, (void *)a->free, (void *)a->calloc,
+        (void *)a->realloc, (void *)a->memalign, (void *)a->posix_memalign, (void *)a->usable};
     memcpy(out_entries, entries, sizeof entries);
     *out_path = copy.map->l_name;
     *out_base = copy.map->l_addr;
@@ -193,7 +203,8 @@ void peet__allocator_threads(void)
 static int grow(void)
 {
     const size_t room = copy.room ? 2 * copy.room : 64;
-    uint8_t *more = (uint8_t *)syscall(SYS_mmap, NULL, room * copy.tls_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *more = (uint8_t *)syscall(SYS_mmap, NULL, room * copy.tls_bytes, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (more == MAP_FAILED)
         return PEET_ENOMEM;
     if (copy.room) {

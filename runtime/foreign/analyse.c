@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a trace is: blocks one behind the other.  Registers are followed through it as sums of what they held at some place and a constant, so that a push, a
- * lea or an addition needs no new word in the record:
+ * What a trace is: blocks one behind the other.  Registers are followed through it as sums of what they held at some
+ * place and a constant, so that a push, a lea or an addition needs no new word in the record:
  *
  *     push %rbx            rsp: slot 0 - 8        one word, rsp before the block
  *     mov  8(%rdi), %rax   rdi: slot 1            one word, rdi before the block; rax unknown from here
@@ -16,13 +16,16 @@
 #include <uthash.h>
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
-#define ARITHMETIC (ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_OF)
+#define ARITHMETIC \
+    (ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_OF)
 
 static ZydisDecoder decoder;
 
-unsigned peet__foreign_decode(const struct peet__foreign_image *image, uint64_t pc, ZydisDecodedInstruction *out, ZydisDecodedOperand *operands)
+unsigned peet__foreign_decode(const struct peet__foreign_image *image, uint64_t pc, ZydisDecodedInstruction *out,
+    ZydisDecodedOperand *operands)
 {
-    if (!decoder.machine_mode && !ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+    if (!decoder.machine_mode &&
+        !ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
         return 0;
     if (pc < image->lo || pc >= image->hi)
         return 0;
@@ -58,8 +61,8 @@ static uint8_t class_of_name(const char *m)
             return PEET_INSN_FP_MUL;
         if (starts(plain, "div") || starts(plain, "sqrt") || starts(plain, "fdiv") || starts(plain, "fsqrt"))
             return PEET_INSN_FP_DIV;
-        if (starts(plain, "add") || starts(plain, "sub") || starts(plain, "fadd") || starts(plain, "fsub") || starts(plain, "min") ||
-            starts(plain, "max") || starts(plain, "hadd"))
+        if (starts(plain, "add") || starts(plain, "sub") || starts(plain, "fadd") || starts(plain, "fsub") ||
+            starts(plain, "min") || starts(plain, "max") || starts(plain, "hadd"))
             return PEET_INSN_FP_ADD;
         return starts(plain, "mov") ? PEET_INSN_MOVE : PEET_INSN_FP_OTHER;
     }
@@ -75,27 +78,38 @@ static uint8_t class_of_name(const char *m)
 static uint8_t class_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *operands)
 {
     switch (z->meta.category) {
-    case ZYDIS_CATEGORY_COND_BR: return PEET_INSN_BRANCH;
-    case ZYDIS_CATEGORY_UNCOND_BR: return PEET_INSN_JUMP;
-    case ZYDIS_CATEGORY_CALL: return PEET_INSN_CALL;
-    case ZYDIS_CATEGORY_RET: return PEET_INSN_RETURN;
+    case ZYDIS_CATEGORY_COND_BR:
+        return PEET_INSN_BRANCH;
+    case ZYDIS_CATEGORY_UNCOND_BR:
+        return PEET_INSN_JUMP;
+    case ZYDIS_CATEGORY_CALL:
+        return PEET_INSN_CALL;
+    case ZYDIS_CATEGORY_RET:
+        return PEET_INSN_RETURN;
     case ZYDIS_CATEGORY_NOP:
-    case ZYDIS_CATEGORY_WIDENOP: return PEET_INSN_NOP;
-    case ZYDIS_CATEGORY_STRINGOP: return PEET_INSN_STRING;
-    default: break;
+    case ZYDIS_CATEGORY_WIDENOP:
+        return PEET_INSN_NOP;
+    case ZYDIS_CATEGORY_STRINGOP:
+        return PEET_INSN_STRING;
+    default:
+        break;
     }
     switch (z->mnemonic) {
-    case ZYDIS_MNEMONIC_ENDBR64: return PEET_INSN_NOP;
+    case ZYDIS_MNEMONIC_ENDBR64:
+        return PEET_INSN_NOP;
     case ZYDIS_MNEMONIC_MFENCE:
     case ZYDIS_MNEMONIC_LFENCE:
-    case ZYDIS_MNEMONIC_SFENCE: return PEET_INSN_FENCE;
+    case ZYDIS_MNEMONIC_SFENCE:
+        return PEET_INSN_FENCE;
     case ZYDIS_MNEMONIC_XCHG:
         if (operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY || operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY)
             return PEET_INSN_ATOMIC;
         break;
-    default: break;
+    default:
+        break;
     }
-    return z->attributes & ZYDIS_ATTRIB_HAS_LOCK ? PEET_INSN_ATOMIC : class_of_name(ZydisMnemonicGetString(z->mnemonic));
+    return z->attributes & ZYDIS_ATTRIB_HAS_LOCK ? PEET_INSN_ATOMIC
+                                                 : class_of_name(ZydisMnemonicGetString(z->mnemonic));
 }
 
 struct kind {
@@ -106,7 +120,8 @@ struct kind {
 static struct kind *kinds;
 
 /* Instructions of one name are of one kind. */
-static const struct peet_opcode *opcode_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *operands, uint8_t klass)
+static const struct peet_opcode *opcode_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *operands,
+    uint8_t klass)
 {
     static const struct peet_opcode unknown = {"", "", 1, 250, 1, 0, PEET_INSN_OTHER, 0};
     char name[64];
@@ -115,8 +130,12 @@ static const struct peet_opcode *opcode_of(const ZydisDecodedInstruction *z, con
     HASH_FIND_STR(kinds, name, k);
     if (!k && (k = calloc(1, sizeof *k)) != NULL) {
         strcpy(k->name, name);
-        k->opcode = (struct peet_opcode){.name = k->name, .mnemonic = ZydisMnemonicGetString(z->mnemonic),
-            .latency_cycles = 1, .rthroughput_millicycles = 250, .uops = 1, .klass = klass};
+        k->opcode = (struct peet_opcode){.name = k->name,
+            .mnemonic = ZydisMnemonicGetString(z->mnemonic),
+            .latency_cycles = 1,
+            .rthroughput_millicycles = 250,
+            .uops = 1,
+            .klass = klass};
         HASH_ADD_STR(kinds, name, k);
     }
     return k ? &k->opcode : &unknown;
@@ -129,15 +148,21 @@ static int register_of(ZydisRegister r)
     case ZYDIS_REGCLASS_GPR8:
     case ZYDIS_REGCLASS_GPR16:
     case ZYDIS_REGCLASS_GPR32:
-    case ZYDIS_REGCLASS_GPR64: return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r) - ZYDIS_REGISTER_RAX;
+    case ZYDIS_REGCLASS_GPR64:
+        return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r) - ZYDIS_REGISTER_RAX;
     case ZYDIS_REGCLASS_XMM:
     case ZYDIS_REGCLASS_YMM:
-    case ZYDIS_REGCLASS_ZMM: return PEET_REG_VEC0 + ZydisRegisterGetId(r);
-    case ZYDIS_REGCLASS_MASK: return PEET_REG_MASK0 + ZydisRegisterGetId(r);
+    case ZYDIS_REGCLASS_ZMM:
+        return PEET_REG_VEC0 + ZydisRegisterGetId(r);
+    case ZYDIS_REGCLASS_MASK:
+        return PEET_REG_MASK0 + ZydisRegisterGetId(r);
     case ZYDIS_REGCLASS_X87:
-    case ZYDIS_REGCLASS_MMX: return PEET_REG_X87;
-    case ZYDIS_REGCLASS_FLAGS: return PEET_REG_FLAGS;
-    default: return -1;
+    case ZYDIS_REGCLASS_MMX:
+        return PEET_REG_X87;
+    case ZYDIS_REGCLASS_FLAGS:
+        return PEET_REG_FLAGS;
+    default:
+        return -1;
     }
 }
 
@@ -150,8 +175,16 @@ static int general(ZydisRegister r)
 /* ------------------------------------------------------------------------------------------ following */
 
 /* What a register holds: some slot's value and a constant.  origin: of plan.origins, -1: unknown */
-struct sum { int16_t origin; int64_t add; };
-struct origin { uint8_t reg, part; uint16_t at; int16_t slot; }; /* slot: in the record of the block `part`, -1: in none yet */
+struct sum {
+    int16_t origin;
+    int64_t add;
+};
+/* slot: in the record of the block `part`, -1: in none yet */
+struct origin {
+    uint8_t reg, part;
+    uint16_t at;
+    int16_t slot;
+};
 enum { ORIGINS = 16 + PEET__FOREIGN_SLOTS };
 
 struct state {
@@ -174,7 +207,8 @@ static int slot_of(struct state *s, int origin)
         s->full = 1;
         return 0;
     }
-    p->slots[p->nslots++] = (struct peet__foreign_slot){o->reg, (uint8_t)(p->nparts - 1), o->at, (uint16_t)part->nslots};
+    p->slots[p->nslots++] =
+        (struct peet__foreign_slot){o->reg, (uint8_t)(p->nparts - 1), o->at, (uint16_t)part->nslots};
     o->part = (uint8_t)(p->nparts - 1);
     return o->slot = (int16_t)part->nslots++;
 }
@@ -239,7 +273,11 @@ static struct peet_ref *add_ref(struct state *s, uint8_t kind, unsigned bytes, u
     struct peet_ref *r = &s->plan->refs[s->plan->nrefs++];
     const struct peet__foreign_part *part = peet__foreign_last(s->plan);
     value -= part->value;
-    *r = (struct peet_ref){.insn = s->at - part->insn, .size_bytes = (uint16_t)(bytes ? bytes : 1), .flags = (uint16_t)flags, .value = (uint16_t)value, .kind = kind};
+    *r = (struct peet_ref){.insn = s->at - part->insn,
+        .size_bytes = (uint16_t)(bytes ? bytes : 1),
+        .flags = (uint16_t)flags,
+        .value = (uint16_t)value,
+        .kind = kind};
     return r;
 }
 
@@ -279,10 +317,12 @@ static int is_prefetch(const ZydisDecodedInstruction *z)
 
 static void string_refs(struct state *s, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
 {
-    const int compares = starts(ZydisMnemonicGetString(z->mnemonic), "cmps") || starts(ZydisMnemonicGetString(z->mnemonic), "scas");
+    const int compares =
+        starts(ZydisMnemonicGetString(z->mnemonic), "cmps") || starts(ZydisMnemonicGetString(z->mnemonic), "scas");
     for (int store = 0; store < 2; store++)
         for (unsigned k = 0; k < z->operand_count; k++) {
-            if (o[k].type != ZYDIS_OPERAND_TYPE_MEMORY || ((o[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0) != store)
+            if (o[k].type != ZYDIS_OPERAND_TYPE_MEMORY ||
+                ((o[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0) != store)
                 continue;
             const uint8_t kind = store ? PEET_REF_STORE : PEET_REF_LOAD;
             if (is_rep(z))
@@ -295,26 +335,36 @@ static void string_refs(struct state *s, const ZydisDecodedInstruction *z, const
 static unsigned place_flags(const ZydisDecodedOperandMem *m)
 {
     return (m->base == ZYDIS_REGISTER_RSP || m->base == ZYDIS_REGISTER_RBP ? PEET_REF_STACK : 0) |
-        (m->base == ZYDIS_REGISTER_RIP || (m->base == ZYDIS_REGISTER_NONE && m->segment != ZYDIS_REGISTER_FS) ? PEET_REF_GLOBAL : 0) |
+        (m->base == ZYDIS_REGISTER_RIP || (m->base == ZYDIS_REGISTER_NONE && m->segment != ZYDIS_REGISTER_FS)
+                ? PEET_REF_GLOBAL
+                : 0) |
         (m->segment == ZYDIS_REGISTER_FS ? PEET_REF_TLS : 0);
 }
 
 /* Explicit memory operands; the stack's are for the caller. */
-static void operand_refs(struct state *s, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint64_t next, uint8_t klass)
+static void operand_refs(struct state *s, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint64_t next,
+    uint8_t klass)
 {
     const int64_t popped = z->mnemonic == ZYDIS_MNEMONIC_POP ? 8 : 0;
     for (unsigned k = 0; k < z->operand_count; k++) {
-        if (o[k].type != ZYDIS_OPERAND_TYPE_MEMORY || o[k].visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN || o[k].mem.type != ZYDIS_MEMOP_TYPE_MEM)
+        if (o[k].type != ZYDIS_OPERAND_TYPE_MEMORY || o[k].visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN ||
+            o[k].mem.type != ZYDIS_MEMOP_TYPE_MEM)
             continue;
-        const int reads = (o[k].actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0, writes = (o[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
-        const uint8_t kind = is_prefetch(z) ? PEET_REF_PREFETCH : reads && writes ? PEET_REF_MODIFY : writes ? PEET_REF_STORE : PEET_REF_LOAD;
+        const int reads = (o[k].actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0,
+                  writes = (o[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+        const uint8_t kind = is_prefetch(z) ? PEET_REF_PREFETCH
+            : reads && writes               ? PEET_REF_MODIFY
+            : writes                        ? PEET_REF_STORE
+                                            : PEET_REF_LOAD;
         const unsigned value = address(s, &o[k].mem, next, o[k].mem.base == ZYDIS_REGISTER_RSP ? popped : 0);
-        struct peet_ref *r = add_ref(s, kind, o[k].size / 8, place_flags(&o[k].mem) | (klass == PEET_INSN_ATOMIC ? PEET_REF_ATOMIC : 0), value);
+        struct peet_ref *r = add_ref(s, kind, o[k].size / 8,
+            place_flags(&o[k].mem) | (klass == PEET_INSN_ATOMIC ? PEET_REF_ATOMIC : 0), value);
         r->order = klass == PEET_INSN_ATOMIC ? PEET_ORDER_SEQ_CST : PEET_ORDER_NONE;
     }
 }
 
-static void references(struct state *s, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint64_t next, uint8_t klass)
+static void references(struct state *s, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint64_t next,
+    uint8_t klass)
 {
     if (klass == PEET_INSN_NOP || z->mnemonic == ZYDIS_MNEMONIC_LEA)
         return;
@@ -322,7 +372,8 @@ static void references(struct state *s, const ZydisDecodedInstruction *z, const 
         string_refs(s, z, o);
         return;
     }
-    const unsigned width = z->operand_width == 16 && z->mnemonic != ZYDIS_MNEMONIC_CALL && z->mnemonic != ZYDIS_MNEMONIC_RET ? 2 : 8;
+    const unsigned width =
+        z->operand_width == 16 && z->mnemonic != ZYDIS_MNEMONIC_CALL && z->mnemonic != ZYDIS_MNEMONIC_RET ? 2 : 8;
     switch (z->mnemonic) {
     case ZYDIS_MNEMONIC_POP:
     case ZYDIS_MNEMONIC_POPFQ:
@@ -356,34 +407,47 @@ static void references(struct state *s, const ZydisDecodedInstruction *z, const 
 static void follow(struct state *s, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
 {
     struct sum next = {-1, 0};
-    const int to = z->operand_count && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER && o[0].size == 64 ? general(o[0].reg.value) : -1;
+    const int to =
+        z->operand_count && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER && o[0].size == 64 ? general(o[0].reg.value) : -1;
     int64_t rsp = 0;
     int rsp_moves = 1;
     switch (z->mnemonic) {
     case ZYDIS_MNEMONIC_PUSH:
-    case ZYDIS_MNEMONIC_PUSHFQ: rsp = z->operand_width == 16 ? -2 : -8; break;
+    case ZYDIS_MNEMONIC_PUSHFQ:
+        rsp = z->operand_width == 16 ? -2 : -8;
+        break;
     case ZYDIS_MNEMONIC_POP:
-    case ZYDIS_MNEMONIC_POPFQ: rsp = z->operand_width == 16 ? 2 : 8; break;
-    case ZYDIS_MNEMONIC_CALL: rsp = -8; break;
-    case ZYDIS_MNEMONIC_RET: rsp = 8; break;
-    default: rsp_moves = 0;
+    case ZYDIS_MNEMONIC_POPFQ:
+        rsp = z->operand_width == 16 ? 2 : 8;
+        break;
+    case ZYDIS_MNEMONIC_CALL:
+        rsp = -8;
+        break;
+    case ZYDIS_MNEMONIC_RET:
+        rsp = 8;
+        break;
+    default:
+        rsp_moves = 0;
     }
-    if (to >= 0 && o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && (z->mnemonic == ZYDIS_MNEMONIC_ADD || z->mnemonic == ZYDIS_MNEMONIC_SUB)) {
+    if (to >= 0 && o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+        (z->mnemonic == ZYDIS_MNEMONIC_ADD || z->mnemonic == ZYDIS_MNEMONIC_SUB)) {
         next = s->sums[to];
         next.add += z->mnemonic == ZYDIS_MNEMONIC_ADD ? o[1].imm.value.s : -o[1].imm.value.s;
     } else if (to >= 0 && (z->mnemonic == ZYDIS_MNEMONIC_INC || z->mnemonic == ZYDIS_MNEMONIC_DEC)) {
         next = s->sums[to];
         next.add += z->mnemonic == ZYDIS_MNEMONIC_INC ? 1 : -1;
-    } else if (to >= 0 && z->mnemonic == ZYDIS_MNEMONIC_MOV && o[1].type == ZYDIS_OPERAND_TYPE_REGISTER && general(o[1].reg.value) >= 0) {
+    } else if (to >= 0 && z->mnemonic == ZYDIS_MNEMONIC_MOV && o[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+        general(o[1].reg.value) >= 0) {
         next = s->sums[general(o[1].reg.value)];
-    } else if (to >= 0 && z->mnemonic == ZYDIS_MNEMONIC_LEA && general(o[1].mem.base) >= 0 && o[1].mem.index == ZYDIS_REGISTER_NONE &&
-        z->address_width == 64) {
+    } else if (to >= 0 && z->mnemonic == ZYDIS_MNEMONIC_LEA && general(o[1].mem.base) >= 0 &&
+        o[1].mem.index == ZYDIS_REGISTER_NONE && z->address_width == 64) {
         next = s->sums[general(o[1].mem.base)];
         next.add += o[1].mem.disp.value;
     }
     const struct sum stack = s->sums[RSP];
     for (unsigned k = 0; k < z->operand_count; k++)
-        if (o[k].type == ZYDIS_OPERAND_TYPE_REGISTER && o[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE && general(o[k].reg.value) >= 0)
+        if (o[k].type == ZYDIS_OPERAND_TYPE_REGISTER && o[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
+            general(o[k].reg.value) >= 0)
             s->sums[general(o[k].reg.value)] = (struct sum){-1, 0};
     if (is_rep(z))
         s->sums[RCX] = (struct sum){-1, 0};
@@ -407,7 +471,8 @@ static void add_reg(struct peet__foreign_plan *p, struct peet_insn *insn, int re
 }
 
 /* Registers as struct peet_insn has them: of addresses, of data, written. */
-static void registers(struct peet__foreign_plan *p, struct peet_insn *insn, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
+static void registers(struct peet__foreign_plan *p, struct peet_insn *insn, const ZydisDecodedInstruction *z,
+    const ZydisDecodedOperand *o)
 {
     uint8_t data = 0;
     const uint32_t first = p->nregs;
@@ -433,13 +498,15 @@ static void registers(struct peet__foreign_plan *p, struct peet_insn *insn, cons
 /* ----------------------------------------------------------------------------------------------- blocks */
 
 /* What is not known to be dead is live: bits of general registers, bit 16 the flags. */
-struct life { uint32_t read, dead; };
+struct life {
+    uint32_t read, dead;
+};
 
 /* These leave their target as it was: without shadow stacks; if the source is 0. */
 static int may_not_write(const ZydisDecodedInstruction *z)
 {
-    return z->mnemonic == ZYDIS_MNEMONIC_RDSSPQ || z->mnemonic == ZYDIS_MNEMONIC_RDSSPD || z->mnemonic == ZYDIS_MNEMONIC_BSF ||
-        z->mnemonic == ZYDIS_MNEMONIC_BSR;
+    return z->mnemonic == ZYDIS_MNEMONIC_RDSSPQ || z->mnemonic == ZYDIS_MNEMONIC_RDSSPD ||
+        z->mnemonic == ZYDIS_MNEMONIC_BSF || z->mnemonic == ZYDIS_MNEMONIC_BSR;
 }
 
 static void live(struct life *life, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
@@ -462,18 +529,21 @@ static void live(struct life *life, const ZydisDecodedInstruction *z, const Zydi
     if (is_rep(z))
         reads |= 1u << RCX;
     const ZydisAccessedFlags *f = z->cpu_flags;
-    const int conditional = is_rep(z) || z->meta.category == ZYDIS_CATEGORY_SHIFT || z->meta.category == ZYDIS_CATEGORY_ROTATE;
+    const int conditional =
+        is_rep(z) || z->meta.category == ZYDIS_CATEGORY_SHIFT || z->meta.category == ZYDIS_CATEGORY_ROTATE;
     if (f && f->tested & ARITHMETIC)
         reads |= 1u << 16;
     else if (f && !conditional && ((f->modified | f->set_0 | f->set_1 | f->undefined) & ARITHMETIC) == ARITHMETIC)
         writes |= 1u << 16;
-    else if (z->mnemonic == ZYDIS_MNEMONIC_SYSCALL || z->mnemonic == ZYDIS_MNEMONIC_PUSHFQ || z->mnemonic == ZYDIS_MNEMONIC_LAHF)
+    else if (z->mnemonic == ZYDIS_MNEMONIC_SYSCALL || z->mnemonic == ZYDIS_MNEMONIC_PUSHFQ ||
+        z->mnemonic == ZYDIS_MNEMONIC_LAHF)
         reads |= 1u << 16;
     life->read |= reads & ~life->dead;
     life->dead |= writes & ~life->read;
 }
 
-static enum peet__foreign_end end_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint64_t next, uint64_t *out_target)
+static enum peet__foreign_end end_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint64_t next,
+    uint64_t *out_target)
 {
     const int direct = z->operand_count && o[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && o[0].imm.is_relative;
     if (direct)
@@ -482,14 +552,23 @@ static enum peet__foreign_end end_of(const ZydisDecodedInstruction *z, const Zyd
     case ZYDIS_CATEGORY_COND_BR:
         if (z->mnemonic == ZYDIS_MNEMONIC_XBEGIN)
             return PEET__FOREIGN_UNKNOWN;
-        return z->mnemonic == ZYDIS_MNEMONIC_JRCXZ || z->mnemonic == ZYDIS_MNEMONIC_JECXZ || starts(ZydisMnemonicGetString(z->mnemonic), "loop")
-            ? PEET__FOREIGN_LOOP : PEET__FOREIGN_BRANCH;
-    case ZYDIS_CATEGORY_UNCOND_BR: return z->mnemonic != ZYDIS_MNEMONIC_JMP ? PEET__FOREIGN_UNKNOWN : direct ? PEET__FOREIGN_GOTO : PEET__FOREIGN_GOTO_INDIRECT;
-    case ZYDIS_CATEGORY_CALL: return direct ? PEET__FOREIGN_CALL : PEET__FOREIGN_CALL_INDIRECT;
-    case ZYDIS_CATEGORY_RET: return z->mnemonic == ZYDIS_MNEMONIC_RET ? PEET__FOREIGN_RET : PEET__FOREIGN_UNKNOWN;
+        return z->mnemonic == ZYDIS_MNEMONIC_JRCXZ || z->mnemonic == ZYDIS_MNEMONIC_JECXZ ||
+                starts(ZydisMnemonicGetString(z->mnemonic), "loop")
+            ? PEET__FOREIGN_LOOP
+            : PEET__FOREIGN_BRANCH;
+    case ZYDIS_CATEGORY_UNCOND_BR:
+        return z->mnemonic != ZYDIS_MNEMONIC_JMP ? PEET__FOREIGN_UNKNOWN
+            : direct                             ? PEET__FOREIGN_GOTO
+                                                 : PEET__FOREIGN_GOTO_INDIRECT;
+    case ZYDIS_CATEGORY_CALL:
+        return direct ? PEET__FOREIGN_CALL : PEET__FOREIGN_CALL_INDIRECT;
+    case ZYDIS_CATEGORY_RET:
+        return z->mnemonic == ZYDIS_MNEMONIC_RET ? PEET__FOREIGN_RET : PEET__FOREIGN_UNKNOWN;
     case ZYDIS_CATEGORY_SYSRET:
-    case ZYDIS_CATEGORY_INTERRUPT: return PEET__FOREIGN_STOP;
-    default: break;
+    case ZYDIS_CATEGORY_INTERRUPT:
+        return PEET__FOREIGN_STOP;
+    default:
+        break;
     }
     if (z->mnemonic == ZYDIS_MNEMONIC_UD2 || z->mnemonic == ZYDIS_MNEMONIC_HLT || z->mnemonic == ZYDIS_MNEMONIC_INT3)
         return PEET__FOREIGN_STOP;
@@ -505,7 +584,10 @@ static void one(struct state *s, const ZydisDecodedInstruction *z, const ZydisDe
     s->at = p->n;
     *code = (struct peet__foreign_insn){.pc = pc, .length = z->length, .z = *z};
     memcpy(code->bytes, p->image->text + (pc - p->image->lo), z->length);
-    *insn = (struct peet_insn){.pc = pc, .opcode = opcode_of(z, o, klass), .first_ref = (uint16_t)(p->nrefs - peet__foreign_last(p)->ref), .length_bytes = z->length,
+    *insn = (struct peet_insn){.pc = pc,
+        .opcode = opcode_of(z, o, klass),
+        .first_ref = (uint16_t)(p->nrefs - peet__foreign_last(p)->ref),
+        .length_bytes = z->length,
         .flags = klass == PEET_INSN_STRING && is_rep(z) ? PEET_INSN_REP : 0};
     registers(p, insn, z, o);
     references(s, z, o, pc + z->length, klass);
@@ -516,7 +598,8 @@ static void one(struct state *s, const ZydisDecodedInstruction *z, const ZydisDe
 
 static void begin_part(struct peet__foreign_plan *p, const struct peet__foreign_image *image, uint64_t pc)
 {
-    p->parts[p->nparts++] = (struct peet__foreign_part){.pc = pc, .image = image, .end = PEET__FOREIGN_NEXT, .insn = p->n, .ref = p->nrefs, .value = p->nvalues};
+    p->parts[p->nparts++] = (struct peet__foreign_part){
+        .pc = pc, .image = image, .end = PEET__FOREIGN_NEXT, .insn = p->n, .ref = p->nrefs, .value = p->nvalues};
 }
 
 /* Where the trace goes on behind its last block; 0: nowhere.  A jump back is nearly always taken, and ends it. */
@@ -525,7 +608,8 @@ static uint64_t way_on(const struct state *s, const struct peet__foreign_image *
     const struct peet__foreign_plan *p = s->plan;
     const struct peet__foreign_part *last = peet__foreign_last(p);
     uint64_t to;
-    if (s->full || p->nparts == PEET__FOREIGN_PARTS || p->n + 4 > PEET__FOREIGN_INSNS || p->nslots + 16 > PEET__FOREIGN_SLOTS || s->norigins + 24 > ORIGINS)
+    if (s->full || p->nparts == PEET__FOREIGN_PARTS || p->n + 4 > PEET__FOREIGN_INSNS ||
+        p->nslots + 16 > PEET__FOREIGN_SLOTS || s->norigins + 24 > ORIGINS)
         return 0;
     switch (last->end) {
     case PEET__FOREIGN_BRANCH:
@@ -534,13 +618,19 @@ static uint64_t way_on(const struct state *s, const struct peet__foreign_image *
         to = last->next;
         break;
     case PEET__FOREIGN_GOTO:
-    case PEET__FOREIGN_CALL: to = last->target; break;
-    default: return 0;
+    case PEET__FOREIGN_CALL:
+        to = last->target;
+        break;
+    default:
+        return 0;
     }
     for (uint32_t k = 0; k < p->nparts; k++)
         if (p->parts[k].pc == to)
             return 0;
-    return peet__foreign_image_of(to) == image && peet__foreign_function_of(p->image, to) && peet_rt_foreign_allocator_instead(to) == to ? to : 0;
+    return peet__foreign_image_of(to) == image && peet__foreign_function_of(p->image, to) &&
+            peet_rt_foreign_allocator_instead(to) == to
+        ? to
+        : 0;
 }
 
 /* One block, from pc on. */

@@ -7,9 +7,9 @@
  *     movq $word, (T)           for each of its blocks, those behind the first as blocks of one function
  *     mov  r, 8(T) ...          the registers that addresses need
  *     lea  n(T), T; mov T, cursor
- *     the instructions, each as it is; before some of them another register is recorded, into its word of the same record
- *     the way on: links, or a look in the table of addresses
- *     ways out of the middle:   what has been taken for blocks that do not come is given back; a link
+ *     the instructions, each as it is; before some of them another register is recorded, into its word of the same
+ * record the way on: links, or a look in the table of addresses ways out of the middle:   what has been taken for
+ * blocks that do not come is given back; a link
  *
  * A record's room is taken at once, so that the words of one come before those of whatever the trace calls.
  */
@@ -59,7 +59,8 @@ void peet__put_copy(struct peet__foreign_code *c, const struct peet__foreign_ins
     uint8_t *const at = c->at;
     peet__put_bytes(c, insn->bytes, insn->length);
     const ZydisDecodedInstruction *z = &insn->z;
-    if (z->attributes & ZYDIS_ATTRIB_IS_RELATIVE && z->raw.disp.size == 32 && z->raw.modrm.mod == 0 && z->raw.modrm.rm == 5) {
+    if (z->attributes & ZYDIS_ATTRIB_IS_RELATIVE && z->raw.disp.size == 32 && z->raw.modrm.mod == 0 &&
+        z->raw.modrm.rm == 5) {
         const int32_t moved = (int32_t)(z->raw.disp.value + (int64_t)(insn->pc - (uint64_t)at));
         __builtin_memcpy(at + z->raw.disp.offset, &moved, 4);
     }
@@ -131,7 +132,8 @@ static void put_look_jump(struct peet__foreign_code *c)
 static void put_target(struct peet__foreign_code *c, const struct peet__foreign_insn *insn)
 {
     const ZydisDecodedInstruction *z = &insn->z;
-    const unsigned rex = z->raw.rex.offset || z->attributes & ZYDIS_ATTRIB_HAS_REX ? (unsigned)(z->raw.rex.X << 1 | z->raw.rex.B) : 0;
+    const unsigned rex =
+        z->raw.rex.offset || z->attributes & ZYDIS_ATTRIB_HAS_REX ? (unsigned)(z->raw.rex.X << 1 | z->raw.rex.B) : 0;
     if (z->attributes & ZYDIS_ATTRIB_HAS_SEGMENT_FS)
         peet__put8(c, 0x64);
     peet__put8(c, 0x48 | rex);
@@ -193,7 +195,8 @@ static void put_end(struct peet__foreign_code *c, const struct peet__foreign_pla
         put_look_jump(c);
         break;
     case PEET__FOREIGN_RET: {
-        const unsigned more = last->length >= 3 && last->z.raw.imm[0].size == 16 ? (unsigned)last->z.raw.imm[0].value.u : 0;
+        const unsigned more =
+            last->length >= 3 && last->z.raw.imm[0].size == 16 ? (unsigned)last->z.raw.imm[0].value.u : 0;
         put_spills(c);
         PEET__PUT(c, "\x48\x8b\x14\x24"); /* mov (%rsp), %rdx */
         PEET__PUT(c, "\x48\x8d\xa4\x24"); /* lea 8 + more(%rsp), %rsp */
@@ -234,8 +237,10 @@ static int may_turn_back(const struct peet__foreign_plan *plan)
             break;
         case PEET__FOREIGN_NEXT:
         case PEET__FOREIGN_STOP:
-        case PEET__FOREIGN_UNKNOWN: break;
-        default: return 1;
+        case PEET__FOREIGN_UNKNOWN:
+            break;
+        default:
+            return 1;
         }
     }
     return 0;
@@ -252,7 +257,7 @@ static void put_yield(struct peet__foreign_code *c)
 static uint8_t *put_jump_if_room(struct peet__foreign_code *c, unsigned reg)
 {
     put_absolute(c, 0x3b, reg, CONTROL(PEET_CONTROL_LIMIT)); /* cmp limit, reg */
-    PEET__PUT(c, "\x0f\x82"); /* jb */
+    PEET__PUT(c, "\x0f\x82");                                /* jb */
     peet__put32(c, 0);
     return c->at;
 }
@@ -273,7 +278,7 @@ static void put_careful_check(struct peet__foreign_code *c)
     put_load(c, RCX, CONTROL(PEET_CONTROL_CURSOR));
     room = put_jump_if_room(c, RCX);
     for (int full = 1; full >= 0; full--) { /* first the way that yields, which then skips the other */
-        PEET__PUT(c, "\x04\x7f\x9e"); /* add $127, %al; sahf */
+        PEET__PUT(c, "\x04\x7f\x9e");       /* add $127, %al; sahf */
         put_load(c, RCX, SPILL(0));
         put_load(c, RAX, SPILL(2));
         if (full) {
@@ -357,10 +362,14 @@ static void put_record(struct peet__foreign_code *c, const struct peet__foreign_
 }
 
 /* A jump out of the middle, behind one of the blocks. */
-struct way_out { uint8_t *behind; const struct peet__foreign_part *part; };
+struct way_out {
+    uint8_t *behind;
+    const struct peet__foreign_part *part;
+};
 
 /* From a block to the next one of the trace.  Returns: where a jump leads out, which is aimed later; NULL: none does */
-static uint8_t *put_way_on(struct peet__foreign_code *c, const struct peet__foreign_plan *p, const struct peet__foreign_part *part)
+static uint8_t *put_way_on(struct peet__foreign_code *c, const struct peet__foreign_plan *p,
+    const struct peet__foreign_part *part)
 {
     const struct peet__foreign_insn *last = &p->code[part->insn + part->ninsns - 1];
     if (part->end == PEET__FOREIGN_CALL)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The way into the cache: at the begin of each foreign function, and where calls return to, the original text gets a jump of five bytes to
- * a stub:
+ * The way into the cache: at the begin of each foreign function, and where calls return to, the original text gets a
+ * jump of five bytes to a stub:
  *
  *     push %rcx;  mov %fs:world, %rcx;  jrcxz 1f;  pop %rcx;  jmp translation
  *  1: pop %rcx;  the instructions that the jump has displaced;  jmp original behind them
  *
- * Nothing below the stack pointer is in use there.  Where something may aim between those bytes, as at memcpy(), a short jump of two leads to
- * a long one in the filling between functions.  Where that is not to be had either, what comes there stays unseen until it leaves, and is
- * counted.
+ * Nothing below the stack pointer is in use there.  Where something may aim between those bytes, as at memcpy(), a
+ * short jump of two leads to a long one in the filling between functions.  Where that is not to be had either, what
+ * comes there stays unseen until it leaves, and is counted.
  */
 #include "foreign/translate.h"
 
@@ -36,7 +36,11 @@ static int jumps_through_tables(const struct peet__foreign_image *i, struct peet
     return f->jumps;
 }
 
-struct window { struct peet__foreign_insn insns[MOST]; unsigned n, bytes; int over; /* control does not fall out of its end */ };
+struct window {
+    struct peet__foreign_insn insns[MOST];
+    unsigned n, bytes;
+    int over; /* control does not fall out of its end */
+};
 
 /* Where none begins, nobody aims. */
 static int starts_instruction(const struct window *w, uint64_t pc)
@@ -62,8 +66,8 @@ static int find_window(struct peet__foreign_image *i, uint64_t pc, unsigned jump
         memcpy(insn->bytes, i->text + (insn->pc - i->lo), insn->length);
         w->bytes += insn->length;
         const unsigned category = insn->z.meta.category;
-        if (category == ZYDIS_CATEGORY_RET || category == ZYDIS_CATEGORY_UNCOND_BR || insn->z.mnemonic == ZYDIS_MNEMONIC_UD2 ||
-            insn->z.mnemonic == ZYDIS_MNEMONIC_HLT) {
+        if (category == ZYDIS_CATEGORY_RET || category == ZYDIS_CATEGORY_UNCOND_BR ||
+            insn->z.mnemonic == ZYDIS_MNEMONIC_UD2 || insn->z.mnemonic == ZYDIS_MNEMONIC_HLT) {
             w->over = 1;
             w->n++;
             break;
@@ -76,7 +80,8 @@ static int find_window(struct peet__foreign_image *i, uint64_t pc, unsigned jump
         return 0;
     for (uint64_t at = pc + 1; at < pc + jump_bytes; at++) {
         const struct peet__foreign_function *other = peet__foreign_function_of(i, at);
-        if ((starts_instruction(w, at) && peet__foreign_aimed_at(i, at)) || ((const uint8_t *)at)[0] != i->text[at - i->lo] || (other && other->lo == at) || !other)
+        if ((starts_instruction(w, at) && peet__foreign_aimed_at(i, at)) ||
+            ((const uint8_t *)at)[0] != i->text[at - i->lo] || (other && other->lo == at) || !other)
             return 0;
     }
     return ((const uint8_t *)pc)[0] == i->text[pc - i->lo];
@@ -98,8 +103,8 @@ static int put_displaced(struct peet__foreign_code *c, const struct window *w)
         const uint64_t target = next + (uint64_t)insn->z.raw.imm[0].value.s;
         const unsigned category = insn->z.meta.category;
         if (category == ZYDIS_CATEGORY_COND_BR) {
-            if (insn->z.mnemonic == ZYDIS_MNEMONIC_JRCXZ || insn->z.mnemonic == ZYDIS_MNEMONIC_JECXZ || insn->bytes[0] == 0xe2 ||
-                insn->z.mnemonic == ZYDIS_MNEMONIC_XBEGIN)
+            if (insn->z.mnemonic == ZYDIS_MNEMONIC_JRCXZ || insn->z.mnemonic == ZYDIS_MNEMONIC_JECXZ ||
+                insn->bytes[0] == 0xe2 || insn->z.mnemonic == ZYDIS_MNEMONIC_XBEGIN)
                 return 0;
             peet__put8(c, 0x0f);
             peet__put8(c, 0x80 | (insn->z.opcode & 0xf));
@@ -153,7 +158,8 @@ static uint64_t find_filling(struct peet__foreign_image *i, uint64_t pc)
         if (hi < lo + JUMP_BYTES || hi + SHORT_REACH < pc || lo > pc + SHORT_REACH || !is_free(i, lo, hi))
             continue;
         for (uint64_t at = lo; at + JUMP_BYTES <= hi; at++)
-            if (at + SHORT_REACH > pc && at < pc + SHORT_REACH && memcmp((const void *)at, i->text + (at - i->lo), JUMP_BYTES) == 0)
+            if (at + SHORT_REACH > pc && at < pc + SHORT_REACH &&
+                memcmp((const void *)at, i->text + (at - i->lo), JUMP_BYTES) == 0)
                 return at;
     }
     return 0;
@@ -166,7 +172,8 @@ int peet__foreign_enter_at(struct peet__foreign_image *i, uint64_t pc)
     uint64_t through = 0;
     if (((const uint8_t *)pc)[0] != i->text[pc - i->lo])
         return 1; /* already */
-    if (!find_window(i, pc, JUMP_BYTES, &w) && (!find_window(i, pc, SHORT_BYTES, &w) || !(through = find_filling(i, pc))))
+    if (!find_window(i, pc, JUMP_BYTES, &w) &&
+        (!find_window(i, pc, SHORT_BYTES, &w) || !(through = find_filling(i, pc))))
         return 0;
     if (!(stub = peet__foreign_room(i, STUB_BYTES)))
         return 0;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Foreign code: code of the subject's process that peetcc has not compiled.  This is the seam between the runtime, which
- * knows the two worlds, and the translator (in the host's library), which makes code that records.
+ * Foreign code: code of the subject's process that peetcc has not compiled.  This is the seam between the runtime,
+ * which knows the two worlds, and the translator (in the host's library), which makes code that records.
  *
  *     recorded code ──call──▶ original entry: jmp stub ──▶ stub: which world?
- *                                                           ├─ the host's: the displaced instructions, and on in the original
- *                                                           └─ the subject's: the translated block, which records, and so on
+ *                                                           ├─ the host's: the displaced instructions, and on in the
+ * original └─ the subject's: the translated block, which records, and so on
  *
  * INVARIANTS
  *   1. Originals stay whole but for entries and return points, which are jumps to stubs that ask for the world.
  *   2. In the subject's world foreign code runs from the cache only.  Return addresses on the stack are the originals'.
- *   3. Translated code keeps all registers and flags but at calls and returns, where the calling convention frees the flags.
- *   4. With several contexts alive, foreign code is not left for another one but where it calls recorded code, or the runtime's
- *      functions that wait: it may hold what its own locks protect, and those do nothing in a process of one thread.  The record
- *      grows meanwhile.
+ *   3. Translated code keeps all registers and flags but at calls and returns, where the calling convention frees the
+ * flags.
+ *   4. With several contexts alive, foreign code is not left for another one but where it calls recorded code, or the
+ * runtime's functions that wait: it may hold what its own locks protect, and those do nothing in a process of one
+ * thread.  The record grows meanwhile.
  *   5. What translated code spills lies at fixed places below 2 GiB: one thread of the kernel runs all contexts.
  */
 #ifndef PEET_FOREIGN_H
@@ -43,8 +44,8 @@
 #define PEET_FOREIGN_ON 136
 #define PEET_FOREIGN_YIELD 144
 
-/* The words that begin records of foreign blocks: numbers at which no code of a program lies.  Their distance is that of places in code
- * that the decoder finds fast (schema/direct.h). */
+/* The words that begin records of foreign blocks: numbers at which no code of a program lies.  Their distance is that
+ * of places in code that the decoder finds fast (schema/direct.h). */
 #define PEET_FOREIGN_WORD_STEP 4
 #define PEET_FOREIGN_WORDS 0x70000000
 #define PEET_FOREIGN_WORDS_END 0x7f000000
@@ -55,22 +56,27 @@
 
 struct peet_foreign_state {
     uint64_t spill[8];
-    uint64_t to;            /* where the code at hand jumps to */
-    uint64_t target;        /* of a miss: the original address */
-    uint64_t kind;          /* enum peet_foreign_kind */
-    uint64_t link;          /* of a miss by a direct jump: its number, else 0 */
-    uint64_t miss_jump, miss_return; /* where code goes that finds nothing in the table: rdx the target; rcx and rdx in spill[0] and [1] */
+    uint64_t to;     /* where the code at hand jumps to */
+    uint64_t target; /* of a miss: the original address */
+    uint64_t kind;   /* enum peet_foreign_kind */
+    uint64_t link;   /* of a miss by a direct jump: its number, else 0 */
+    /* where code goes that finds nothing in the table: rdx the target; rcx and rdx in spill[0] and [1] */
+    uint64_t miss_jump, miss_return;
     uint64_t subject_sp, stack; /* of the translator */
     uint64_t native_return; /* code that returns to where no translation is: the stack pointer is behind the address */
     uint64_t on;            /* the subject's world: 1 */
     uint64_t yield;         /* the stub of a full ring (foreign code's own) */
 };
-_Static_assert(offsetof(struct peet_foreign_state, to) == PEET_FOREIGN_TO && offsetof(struct peet_foreign_state, target) == PEET_FOREIGN_TARGET &&
-        offsetof(struct peet_foreign_state, kind) == PEET_FOREIGN_KIND && offsetof(struct peet_foreign_state, link) == PEET_FOREIGN_LINK &&
+_Static_assert(offsetof(struct peet_foreign_state, to) == PEET_FOREIGN_TO &&
+        offsetof(struct peet_foreign_state, target) == PEET_FOREIGN_TARGET &&
+        offsetof(struct peet_foreign_state, kind) == PEET_FOREIGN_KIND &&
+        offsetof(struct peet_foreign_state, link) == PEET_FOREIGN_LINK &&
         offsetof(struct peet_foreign_state, miss_jump) == PEET_FOREIGN_MISS_JUMP &&
         offsetof(struct peet_foreign_state, miss_return) == PEET_FOREIGN_MISS_RETURN &&
-        offsetof(struct peet_foreign_state, subject_sp) == PEET_FOREIGN_SUBJECT_SP && offsetof(struct peet_foreign_state, stack) == PEET_FOREIGN_STACK &&
-        offsetof(struct peet_foreign_state, native_return) == PEET_FOREIGN_NATIVE_RETURN && offsetof(struct peet_foreign_state, on) == PEET_FOREIGN_ON &&
+        offsetof(struct peet_foreign_state, subject_sp) == PEET_FOREIGN_SUBJECT_SP &&
+        offsetof(struct peet_foreign_state, stack) == PEET_FOREIGN_STACK &&
+        offsetof(struct peet_foreign_state, native_return) == PEET_FOREIGN_NATIVE_RETURN &&
+        offsetof(struct peet_foreign_state, on) == PEET_FOREIGN_ON &&
         offsetof(struct peet_foreign_state, yield) == PEET_FOREIGN_YIELD,
     "code knows this");
 #define peet__foreign_state ((volatile struct peet_foreign_state *)PEET_FOREIGN_LOW)
@@ -97,15 +103,18 @@ int peet_rt_foreign_begin(int (*is_foreign)(uint64_t pc));
 /* allocator.c */
 enum { PEET_FOREIGN_ALLOCATOR_ENTRIES = 7 };
 /**
- * peet_rt_foreign_allocator() - from now on the subject allocates from a copy of the C library; before peet_rt_foreign_begin()
+ * peet_rt_foreign_allocator() - from now on the subject allocates from a copy of the C library; before
+ * peet_rt_foreign_begin()
  * @out_path, @out_base: of the copy, which no list of loaded objects shows; the path is the linker's
  * @out_entries: its functions that are called
  * Returns: 0, PEET_EUNSUPPORTED: this C library is another kind
  */
-int peet_rt_foreign_allocator(const char **out_path, uint64_t *out_base, const void *out_entries[PEET_FOREIGN_ALLOCATOR_ENTRIES]);
+int peet_rt_foreign_allocator(const char **out_path, uint64_t *out_base,
+    const void *out_entries[PEET_FOREIGN_ALLOCATOR_ENTRIES]);
 /** Is it one of the copy's functions in whose place the runtime's are? */
 int peet_rt_foreign_allocator_replaces(uint64_t pc);
-/** Where to go in place of a function of the C library that is about the allocator (mallopt() and its like); else pc. */
+/** Where to go in place of a function of the C library that is about the allocator (mallopt() and its like); else pc.
+ */
 uint64_t peet_rt_foreign_allocator_instead(uint64_t pc);
 #endif
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which code is foreign: that of all objects that were loaded before the host's library, but for the runtime's libraries and the
- * functions that peetcc has compiled.  Functions begin where .eh_frame_hdr says; their names are the symbol tables'.
+ * Which code is foreign: that of all objects that were loaded before the host's library, but for the runtime's
+ * libraries and the functions that peetcc has compiled.  Functions begin where .eh_frame_hdr says; their names are the
+ * symbol tables'.
  */
 #include "foreign/translate.h"
 
@@ -19,7 +20,11 @@
 
 struct peet__foreign_image *peet__foreign_images;
 
-struct peet__foreign_symbol { uint64_t lo, hi; const char *name; int rank; };
+struct peet__foreign_symbol {
+    uint64_t lo, hi;
+    const char *name;
+    int rank;
+};
 
 struct peet__foreign_image *peet__foreign_image_of(uint64_t pc)
 {
@@ -56,14 +61,17 @@ static int by_lo(const void *a, const void *b)
     return x->lo < y->lo ? -1 : x->lo > y->lo;
 }
 
-/* Where handlers of signals return to: not called by anybody, and debuggers know it by its bytes.  Its frame begins a byte early. */
+/* Where handlers of signals return to: not called by anybody, and debuggers know it by its bytes.  Its frame begins a
+ * byte early. */
 static int returns_from_handlers(const uint8_t *code, uint32_t size)
 {
-    static const uint8_t restore[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05}; /* mov $15, %rax; syscall */
+    /* mov $15, %rax; syscall */
+    static const uint8_t restore[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
     return size >= sizeof restore + 1 && memcmp(code + 1, restore, sizeof restore) == 0;
 }
 
-/* These walk the list of loaded objects, of which the host has some: how many and where differs with the modules of a run. */
+/* These walk the list of loaded objects, of which the host has some: how many and where differs with the modules of a
+ * run. */
 static const char *const shown[] = {"dl_iterate_phdr", "_dl_addr"};
 
 static void hide(struct peet__foreign_image *image, uint64_t pc)
@@ -73,7 +81,8 @@ static void hide(struct peet__foreign_image *image, uint64_t pc)
             image->functions[k].recorded = 1;
 }
 
-/* The table of .eh_frame_hdr: pairs of 32-bit numbers relative to its begin, sorted; the second leads to the FDE, which has the size. */
+/* The table of .eh_frame_hdr: pairs of 32-bit numbers relative to its begin, sorted; the second leads to the FDE, which
+ * has the size. */
 static int read_functions(struct peet__foreign_image *image, uint64_t header, int (*recorded)(uint64_t))
 {
     const uint8_t *h = (const uint8_t *)header;
@@ -92,8 +101,10 @@ static int read_functions(struct peet__foreign_image *image, uint64_t header, in
         const uint64_t lo = header + (uint64_t)(int64_t)pair[0];
         if (lo < image->lo || lo >= image->hi || size > image->hi - lo)
             continue;
-        image->functions[image->nfunctions++] = (struct peet__foreign_function){.lo = lo, .hi = lo + size,
-            .recorded = (uint8_t)(recorded(lo) || returns_from_handlers((const uint8_t *)lo, size)), .jumps = -1};
+        image->functions[image->nfunctions++] = (struct peet__foreign_function){.lo = lo,
+            .hi = lo + size,
+            .recorded = (uint8_t)(recorded(lo) || returns_from_handlers((const uint8_t *)lo, size)),
+            .jumps = -1};
     }
     qsort(image->functions, image->nfunctions, sizeof *image->functions, by_lo);
     for (unsigned k = 0; k < sizeof shown / sizeof *shown; k++)
@@ -106,13 +117,18 @@ static int read_functions(struct peet__foreign_image *image, uint64_t header, in
 static int by_symbol(const void *a, const void *b)
 {
     const struct peet__foreign_symbol *x = a, *y = b;
-    return x->lo != y->lo ? (x->lo < y->lo ? -1 : 1) : x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : strcmp(x->name, y->name);
+    return x->lo != y->lo    ? (x->lo < y->lo ? -1 : 1)
+        : x->rank != y->rank ? (x->rank < y->rank ? -1 : 1)
+                             : strcmp(x->name, y->name);
 }
 
 /* Of several names of one place, the one that a person would say: global ones first, fewer underscores first. */
 static int rank_of(const GElf_Sym *s, const char *name)
 {
-    return (GELF_ST_BIND(s->st_info) == STB_LOCAL ? 100 : GELF_ST_BIND(s->st_info) == STB_WEAK ? 0 : 10) + (int)strspn(name, "_");
+    return (GELF_ST_BIND(s->st_info) == STB_LOCAL         ? 100
+                   : GELF_ST_BIND(s->st_info) == STB_WEAK ? 0
+                                                          : 10) +
+        (int)strspn(name, "_");
 }
 
 static void read_symbols(struct peet__foreign_image *image, Elf *elf)
@@ -120,7 +136,8 @@ static void read_symbols(struct peet__foreign_image *image, Elf *elf)
     Elf_Scn *section = NULL;
     GElf_Shdr header;
     while ((section = elf_nextscn(elf, section)) != NULL) {
-        if (!gelf_getshdr(section, &header) || (header.sh_type != SHT_DYNSYM && header.sh_type != SHT_SYMTAB) || !header.sh_entsize)
+        if (!gelf_getshdr(section, &header) || (header.sh_type != SHT_DYNSYM && header.sh_type != SHT_SYMTAB) ||
+            !header.sh_entsize)
             continue;
         Elf_Data *data = elf_getdata(section, NULL);
         const size_t n = data ? header.sh_size / header.sh_entsize : 0;
@@ -132,11 +149,13 @@ static void read_symbols(struct peet__foreign_image *image, Elf *elf)
             GElf_Sym s;
             const char *name = gelf_getsym(data, (int)k, &s) ? elf_strptr(elf, header.sh_link, s.st_name) : NULL;
             const unsigned type = GELF_ST_TYPE(s.st_info);
-            if (!name || !*name || s.st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
+            if (!name || !*name || s.st_shndx == SHN_UNDEF ||
+                (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
                 continue;
             const uint64_t lo = image->bias + s.st_value;
             if (lo >= image->lo && lo < image->hi)
-                image->symbols[image->nsymbols++] = (struct peet__foreign_symbol){lo, lo + s.st_size, strdup(name), rank_of(&s, name)};
+                image->symbols[image->nsymbols++] =
+                    (struct peet__foreign_symbol){lo, lo + s.st_size, strdup(name), rank_of(&s, name)};
         }
     }
 }
@@ -217,7 +236,8 @@ int peet__foreign_aimed_at(struct peet__foreign_image *image, uint64_t pc)
     return has_aim(image->aims[0], pc - image->lo) || (has_aim(image->aims[1], pc - image->lo) && jumped_at(image, pc));
 }
 
-/* Every place at which some bytes, read as a jump or a call, may aim: more than there are, but none is missed that is direct. */
+/* Every place at which some bytes, read as a jump or a call, may aim: more than there are, but none is missed that is
+ * direct. */
 static void find_aims(struct peet__foreign_image *image)
 {
     const uint8_t *t = image->text;
@@ -243,7 +263,8 @@ static void find_aims(struct peet__foreign_image *image)
     }
 }
 
-static int add_image(const struct dl_phdr_info *info, const char *path, int (*recorded)(uint64_t), struct peet_error *error)
+static int add_image(const struct dl_phdr_info *info, const char *path, int (*recorded)(uint64_t),
+    struct peet_error *error)
 {
     struct peet__foreign_image *image = calloc(1, sizeof *image);
     uint64_t header = 0;
@@ -286,12 +307,18 @@ static int add_image(const struct dl_phdr_info *info, const char *path, int (*re
     return 0;
 }
 
-struct search { int (*recorded)(uint64_t); struct peet_error *error; uint64_t self; int over, first, err; };
+struct search {
+    int (*recorded)(uint64_t);
+    struct peet_error *error;
+    uint64_t self;
+    int over, first, err;
+};
 
 static int holds(const struct dl_phdr_info *info, uint64_t pc)
 {
     for (unsigned p = 0; p < info->dlpi_phnum; p++)
-        if (info->dlpi_phdr[p].p_type == PT_LOAD && pc - (info->dlpi_addr + info->dlpi_phdr[p].p_vaddr) < info->dlpi_phdr[p].p_memsz)
+        if (info->dlpi_phdr[p].p_type == PT_LOAD &&
+            pc - (info->dlpi_addr + info->dlpi_phdr[p].p_vaddr) < info->dlpi_phdr[p].p_memsz)
             return 1;
     return 0;
 }
@@ -325,23 +352,32 @@ int peet__foreign_images_find(int (*recorded)(uint64_t pc), struct peet_error *e
     return s.err;
 }
 
-static struct { const char *path; uint64_t base; const void *entries[PEET_FOREIGN_ALLOCATOR_ENTRIES]; } allocator;
+static struct {
+    const char *path;
+    uint64_t base;
+    const void *entries[PEET_FOREIGN_ALLOCATOR_ENTRIES];
+} allocator;
 
 int peet_foreign_load(struct peet_error *error)
 {
     const int err = peet_rt_foreign_allocator(&allocator.path, &allocator.base, allocator.entries);
-    return err ? peet_error_set(error, err, "foreign=record: no second copy of this C library can be loaded to allocate from") : 0;
+    return err
+        ? peet_error_set(error, err, "foreign=record: no second copy of this C library can be loaded to allocate from")
+        : 0;
 }
 
 int peet__foreign_images_add_allocator(struct peet_error *error)
 {
     const ElfW(Ehdr) *header = (const void *)allocator.base;
-    const struct dl_phdr_info info = {.dlpi_name = allocator.path, .dlpi_addr = allocator.base, .dlpi_phdr = (const void *)(allocator.base + header->e_phoff),
+    const struct dl_phdr_info info = {.dlpi_name = allocator.path,
+        .dlpi_addr = allocator.base,
+        .dlpi_phdr = (const void *)(allocator.base + header->e_phoff),
         .dlpi_phnum = header->e_phnum};
     const struct peet__foreign_image *before = peet__foreign_images;
     int err = add_image(&info, info.dlpi_name, peet_rt_foreign_allocator_replaces, error);
     if (!err && peet__foreign_images == before)
-        err = peet_error_set(error, PEET_EUNSUPPORTED, "foreign=record: %s has no table of its functions", info.dlpi_name);
+        err = peet_error_set(error, PEET_EUNSUPPORTED, "foreign=record: %s has no table of its functions",
+            info.dlpi_name);
     if (!err)
         memcpy(peet__foreign_images->entries, allocator.entries, sizeof allocator.entries);
     return err;

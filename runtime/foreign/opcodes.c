@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LLVM's name of an instruction, by which its costs are found: mnemonic, width and kinds of operands make it, but for those that LLVM
- * names in its own way.  Several names are tried, the likeliest first, and the first that the table of costs knows is taken; the
- * first of all if it knows none, or there is no table.
+ * LLVM's name of an instruction, by which its costs are found: mnemonic, width and kinds of operands make it, but for
+ * those that LLVM names in its own way.  Several names are tried, the likeliest first, and the first that the table of
+ * costs knows is taken; the first of all if it knows none, or there is no table.
  */
 #include "foreign/translate.h"
 
@@ -20,7 +20,10 @@ void peet_foreign_set_names(int (*is_known)(const char *name))
 
 enum { NAME_BYTES = 64 };
 
-struct attempt { char first[NAME_BYTES], *out; int found; };
+struct attempt {
+    char first[NAME_BYTES], *out;
+    int found;
+};
 
 static void attempt(struct attempt *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void attempt(struct attempt *a, const char *format, ...)
@@ -41,10 +44,10 @@ static void attempt(struct attempt *a, const char *format, ...)
 }
 
 struct shape {
-    char kinds[8];   /* of explicit operands: r, m, i */
-    char last[8];    /* without the first of three */
-    unsigned width;  /* of the operation */
-    unsigned imm;    /* bits of the immediate as it stands in the code */
+    char kinds[8];    /* of explicit operands: r, m, i */
+    char last[8];     /* without the first of three */
+    unsigned width;   /* of the operation */
+    unsigned imm;     /* bits of the immediate as it stands in the code */
     int vector, wide; /* some operand is a vector; of 256 bits */
 };
 
@@ -55,7 +58,9 @@ static struct shape shape_of(const ZydisDecodedInstruction *z, const ZydisDecode
     for (unsigned k = 0; k < z->operand_count && n < 6; k++) {
         if (o[k].visibility != ZYDIS_OPERAND_VISIBILITY_EXPLICIT)
             continue;
-        s.kinds[n++] = o[k].type == ZYDIS_OPERAND_TYPE_MEMORY ? 'm' : o[k].type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? 'i' : 'r';
+        s.kinds[n++] = o[k].type == ZYDIS_OPERAND_TYPE_MEMORY ? 'm'
+            : o[k].type == ZYDIS_OPERAND_TYPE_IMMEDIATE       ? 'i'
+                                                              : 'r';
         plain += s.kinds[n - 1] != 'i';
         if (o[k].type == ZYDIS_OPERAND_TYPE_REGISTER) {
             const ZydisRegisterClass c = ZydisRegisterGetClass(o[k].reg.value);
@@ -91,14 +96,20 @@ static void try_control(struct attempt *a, const ZydisDecodedInstruction *z, con
             attempt(a, "CALL64%c", s->kinds[0]);
         attempt(a, "CALL64pcrel32");
         break;
-    case ZYDIS_CATEGORY_RET: attempt(a, "RET64"); break;
+    case ZYDIS_CATEGORY_RET:
+        attempt(a, "RET64");
+        break;
     case ZYDIS_CATEGORY_NOP:
-    case ZYDIS_CATEGORY_WIDENOP: attempt(a, "NOOP"); break;
-    default: break;
+    case ZYDIS_CATEGORY_WIDENOP:
+        attempt(a, "NOOP");
+        break;
+    default:
+        break;
     }
 }
 
-static void try_moves(struct attempt *a, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, const struct shape *s, const char *m)
+static void try_moves(struct attempt *a, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o,
+    const struct shape *s, const char *m)
 {
     switch (z->mnemonic) {
     case ZYDIS_MNEMONIC_MOV:
@@ -108,13 +119,27 @@ static void try_moves(struct attempt *a, const ZydisDecodedInstruction *z, const
         break;
     case ZYDIS_MNEMONIC_MOVZX:
     case ZYDIS_MNEMONIC_MOVSX:
-    case ZYDIS_MNEMONIC_MOVSXD: attempt(a, "%.5s%u%s%u", m, s->width, s->kinds, o[1].size); break;
-    case ZYDIS_MNEMONIC_LEA: attempt(a, s->width == 64 ? "LEA64r" : "LEA64_32r"); break;
-    case ZYDIS_MNEMONIC_PUSH: attempt(a, s->kinds[0] == 'i' ? "PUSH64i%u" : s->kinds[0] == 'm' ? "PUSH64rmm" : "PUSH64r", s->imm); break;
-    case ZYDIS_MNEMONIC_POP: attempt(a, s->kinds[0] == 'm' ? "POP64rmm" : "POP64r"); break;
-    case ZYDIS_MNEMONIC_PUSHFQ: attempt(a, "PUSHF64"); break;
-    case ZYDIS_MNEMONIC_POPFQ: attempt(a, "POPF64"); break;
-    case ZYDIS_MNEMONIC_LEAVE: attempt(a, "LEAVE64"); break;
+    case ZYDIS_MNEMONIC_MOVSXD:
+        attempt(a, "%.5s%u%s%u", m, s->width, s->kinds, o[1].size);
+        break;
+    case ZYDIS_MNEMONIC_LEA:
+        attempt(a, s->width == 64 ? "LEA64r" : "LEA64_32r");
+        break;
+    case ZYDIS_MNEMONIC_PUSH:
+        attempt(a, s->kinds[0] == 'i' ? "PUSH64i%u" : s->kinds[0] == 'm' ? "PUSH64rmm" : "PUSH64r", s->imm);
+        break;
+    case ZYDIS_MNEMONIC_POP:
+        attempt(a, s->kinds[0] == 'm' ? "POP64rmm" : "POP64r");
+        break;
+    case ZYDIS_MNEMONIC_PUSHFQ:
+        attempt(a, "PUSHF64");
+        break;
+    case ZYDIS_MNEMONIC_POPFQ:
+        attempt(a, "POPF64");
+        break;
+    case ZYDIS_MNEMONIC_LEAVE:
+        attempt(a, "LEAVE64");
+        break;
     default:
         if (strncmp(m, "CMOV", 4) == 0)
             attempt(a, "CMOV%u%s", s->width, s->kinds);
@@ -124,14 +149,17 @@ static void try_moves(struct attempt *a, const ZydisDecodedInstruction *z, const
 }
 
 /* Vector moves between register files have names of their own. */
-static void try_vector_moves(struct attempt *a, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, const struct shape *s, const char *m)
+static void try_vector_moves(struct attempt *a, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o,
+    const struct shape *s, const char *m)
 {
     const char *v = m[0] == 'V' ? "V" : "";
     const int quad = z->mnemonic == ZYDIS_MNEMONIC_MOVQ || z->mnemonic == ZYDIS_MNEMONIC_VMOVQ;
     if (!quad && z->mnemonic != ZYDIS_MNEMONIC_MOVD && z->mnemonic != ZYDIS_MNEMONIC_VMOVD)
         return;
-    const int to_vector = o[0].type == ZYDIS_OPERAND_TYPE_REGISTER && ZydisRegisterGetClass(o[0].reg.value) == ZYDIS_REGCLASS_XMM;
-    const int from_vector = o[1].type == ZYDIS_OPERAND_TYPE_REGISTER && ZydisRegisterGetClass(o[1].reg.value) == ZYDIS_REGCLASS_XMM;
+    const int to_vector =
+        o[0].type == ZYDIS_OPERAND_TYPE_REGISTER && ZydisRegisterGetClass(o[0].reg.value) == ZYDIS_REGCLASS_XMM;
+    const int from_vector =
+        o[1].type == ZYDIS_OPERAND_TYPE_REGISTER && ZydisRegisterGetClass(o[1].reg.value) == ZYDIS_REGCLASS_XMM;
     if (to_vector && from_vector)
         attempt(a, "%sMOVZPQILo2PQIrr", v);
     else if (quad && s->kinds[0] == 'm')
@@ -144,12 +172,14 @@ static void try_vector_moves(struct attempt *a, const ZydisDecodedInstruction *z
         attempt(a, to_vector ? "%sMOVDI2PDI%s" : "%sMOVPDI2DI%s", v, s->kinds);
 }
 
-static void try_vectors(struct attempt *a, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, const struct shape *s, const char *m)
+static void try_vectors(struct attempt *a, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o,
+    const struct shape *s, const char *m)
 {
     const char *y = s->wide ? "Y" : "", *si;
     try_vector_moves(a, z, o, s, m);
     if ((si = strstr(m, "SI2S")) != NULL) /* CVTSI2SD of 64 bits */
-        attempt(a, o[z->operand_count_visible - 1].size == 64 ? "%.*sSI642%s%s" : "%.*sSI2%s%s", (int)(si - m), m, si + 3, s->last);
+        attempt(a, o[z->operand_count_visible - 1].size == 64 ? "%.*sSI642%s%s" : "%.*sSI2%s%s", (int)(si - m), m,
+            si + 3, s->last);
     if (strstr(m, "2SI") != NULL)
         attempt(a, o[0].size == 64 ? "%s64%s" : "%s%s", m, s->last);
     if (strncmp(m, "VFM", 3) == 0 || strncmp(m, "VFNM", 4) == 0)
@@ -162,11 +192,14 @@ static void try_vectors(struct attempt *a, const ZydisDecodedInstruction *z, con
 /* x87: LLVM's names end in _F; the size is that of the operand in memory, or a stack register's place. */
 static void try_x87(struct attempt *a, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, const char *m)
 {
-    static const struct { const char *intel, *llvm; } names[] = {{"FLD", "LD_F"}, {"FST", "ST_F"}, {"FSTP", "ST_FP"}, {"FILD", "ILD_F"},
-        {"FIST", "IST_F"}, {"FISTP", "IST_FP"}, {"FISTTP", "ISTT_FP"}, {"FXCH", "XCH_F"}, {"FADD", "ADD_F"}, {"FMUL", "MUL_F"}, {"FSUB", "SUB_F"},
-        {"FSUBR", "SUBR_F"}, {"FDIV", "DIV_F"}, {"FDIVR", "DIVR_F"}, {"FADDP", "ADD_FP"}, {"FMULP", "MUL_FP"}, {"FSUBP", "SUB_FP"},
-        {"FSUBRP", "SUBR_FP"}, {"FDIVP", "DIV_FP"}, {"FDIVRP", "DIVR_FP"}, {"FCHS", "CHS_F"}, {"FABS", "ABS_F"}, {"FSQRT", "SQRT_F"},
-        {"FLDZ", "LD_F0"}, {"FLD1", "LD_F1"}, {"FUCOMI", "UCOM_FIr"}, {"FUCOMIP", "UCOM_FIPr"}, {"FCOMI", "COM_FIr"}, {"FCOMIP", "COM_FIPr"},
+    static const struct {
+        const char *intel, *llvm;
+    } names[] = {{"FLD", "LD_F"}, {"FST", "ST_F"}, {"FSTP", "ST_FP"}, {"FILD", "ILD_F"}, {"FIST", "IST_F"},
+        {"FISTP", "IST_FP"}, {"FISTTP", "ISTT_FP"}, {"FXCH", "XCH_F"}, {"FADD", "ADD_F"}, {"FMUL", "MUL_F"},
+        {"FSUB", "SUB_F"}, {"FSUBR", "SUBR_F"}, {"FDIV", "DIV_F"}, {"FDIVR", "DIVR_F"}, {"FADDP", "ADD_FP"},
+        {"FMULP", "MUL_FP"}, {"FSUBP", "SUB_FP"}, {"FSUBRP", "SUBR_FP"}, {"FDIVP", "DIV_FP"}, {"FDIVRP", "DIVR_FP"},
+        {"FCHS", "CHS_F"}, {"FABS", "ABS_F"}, {"FSQRT", "SQRT_F"}, {"FLDZ", "LD_F0"}, {"FLD1", "LD_F1"},
+        {"FUCOMI", "UCOM_FIr"}, {"FUCOMIP", "UCOM_FIPr"}, {"FCOMI", "COM_FIr"}, {"FCOMIP", "COM_FIPr"},
         {"FXAM", "XAM_F"}, {"FNSTSW", "FNSTSW16r"}, {"FNSTCW", "FNSTCW16m"}, {"FLDCW", "FLDCW16m"}};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         if (strcmp(m, names[k].intel) != 0)
@@ -176,7 +209,9 @@ static void try_x87(struct attempt *a, const ZydisDecodedInstruction *z, const Z
                 attempt(a, "%s%um", names[k].llvm, o[i].size);
         attempt(a, "%s", names[k].llvm);
         attempt(a, "%srr", names[k].llvm);
-        attempt(a, o[0].type == ZYDIS_OPERAND_TYPE_REGISTER && o[0].reg.value == ZYDIS_REGISTER_ST0 ? "%sST0r" : "%srST0", names[k].llvm);
+        attempt(a,
+            o[0].type == ZYDIS_OPERAND_TYPE_REGISTER && o[0].reg.value == ZYDIS_REGISTER_ST0 ? "%sST0r" : "%srST0",
+            names[k].llvm);
         attempt(a, "%srST0", names[k].llvm);
     }
 }
@@ -197,7 +232,8 @@ static void try_strings(struct attempt *a, const ZydisDecodedInstruction *z, con
     attempt(a, "%s", name);
 }
 
-static void try_integers(struct attempt *a, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, const struct shape *s, const char *m)
+static void try_integers(struct attempt *a, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o,
+    const struct shape *s, const char *m)
 {
     const int locked = (z->attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0;
     const size_t n = strlen(s->kinds);

@@ -29,7 +29,10 @@ static struct trace *traces;
 static struct trace **in_order; /* by number */
 static uint64_t ntraces, room;
 
-struct link { uint8_t *site; uint64_t target; };
+struct link {
+    uint8_t *site;
+    uint64_t target;
+};
 static struct link *links;
 static uint64_t nlinks, links_room;
 
@@ -41,7 +44,8 @@ static uint8_t *map_near(const struct peet__foreign_image *i)
     for (uint64_t distance = CACHE_BYTES; distance < REACH; distance += CACHE_BYTES)
         for (int behind = 0; behind < 2; behind++) {
             const uint64_t at = (behind ? i->hi + distance : i->lo - distance - CACHE_BYTES) & -(uint64_t)GRAIN;
-            void *p = mmap((void *)at, CACHE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+            void *p = mmap((void *)at, CACHE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
             if (p == (void *)at)
                 return p;
             if (p != MAP_FAILED)
@@ -95,7 +99,8 @@ static void *copy(const void *from, size_t n, size_t size)
     return p;
 }
 
-static int describe(struct peet_foreign_block *d, const struct peet__foreign_plan *p, const struct peet__foreign_part *part, struct peet__foreign_function *f)
+static int describe(struct peet_foreign_block *d, const struct peet__foreign_plan *p,
+    const struct peet__foreign_part *part, struct peet__foreign_function *f)
 {
     struct peet_insn *insns = copy(p->insns + part->insn, part->ninsns, sizeof *insns);
     uint8_t *regs = copy(p->regs, p->nregs, 1);
@@ -188,8 +193,10 @@ static uint64_t native(uint64_t target, enum peet_foreign_kind kind)
 
 static void remember(enum peet_foreign_kind kind, uint64_t target, uint64_t code)
 {
-    uint64_t *keys = (uint64_t *)(uintptr_t)(kind == PEET_FOREIGN_RETURN ? PEET_FOREIGN_RETURN_KEYS : PEET_FOREIGN_JUMP_KEYS);
-    uint64_t *codes = (uint64_t *)(uintptr_t)(kind == PEET_FOREIGN_RETURN ? PEET_FOREIGN_RETURN_CODES : PEET_FOREIGN_JUMP_CODES);
+    uint64_t *keys =
+        (uint64_t *)(uintptr_t)(kind == PEET_FOREIGN_RETURN ? PEET_FOREIGN_RETURN_KEYS : PEET_FOREIGN_JUMP_KEYS);
+    uint64_t *codes =
+        (uint64_t *)(uintptr_t)(kind == PEET_FOREIGN_RETURN ? PEET_FOREIGN_RETURN_CODES : PEET_FOREIGN_JUMP_CODES);
     keys[target & 0xffff] = -target;
     codes[target & 0xffff] = code;
 }
@@ -218,7 +225,9 @@ static uint64_t find(uint64_t asked, enum peet_foreign_kind kind, uint64_t link)
 const struct peet_foreign_block *peet_foreign_block(uint64_t word)
 {
     const uint64_t number = (word - PEET_FOREIGN_WORDS) / PEET_FOREIGN_WORD_STEP;
-    return word >= PEET_FOREIGN_WORDS && word % PEET_FOREIGN_WORD_STEP == 0 && number < ntraces ? in_order[number]->descs : NULL;
+    return word >= PEET_FOREIGN_WORDS && word % PEET_FOREIGN_WORD_STEP == 0 && number < ntraces
+        ? in_order[number]->descs
+        : NULL;
 }
 
 static uint64_t original_in(const struct trace *t, uint64_t pc)
@@ -272,7 +281,8 @@ int peet_foreign_start(int (*recorded)(uint64_t pc), struct peet_error *error)
         peet_error_set(error, err, "foreign=record: the memory from 0x%x on is taken", PEET_FOREIGN_LOW);
     for (struct peet__foreign_image *i = peet__foreign_images; !err && i; i = i->next) {
         if (open_text(i) || !peet__foreign_room(i, 64))
-            return peet_error_set(error, PEET_EUNSUPPORTED, "foreign=record: this system does not let a program change its own code (%s)", i->path);
+            return peet_error_set(error, PEET_EUNSUPPORTED,
+                "foreign=record: this system does not let a program change its own code (%s)", i->path);
         peet__foreign_enter_functions(i);
     }
     if (!err && (err = peet_rt_foreign_begin(is_foreign)) != 0)

@@ -24,30 +24,33 @@ struct peet__foreign_function {
     struct peet_foreign_function pub;
     uint8_t recorded; /* by peetcc, or otherwise not to be touched: not foreign */
     uint8_t named;
-    int8_t jumps;     /* through tables: 1, 0 not, -1 not looked */
+    int8_t jumps; /* through tables: 1, 0 not, -1 not looked */
 };
 
 /** A loaded object with foreign code. */
 struct peet__foreign_image {
     struct peet__foreign_image *next;
-    const char *path, *name; /* name: behind the last slash */
-    uint64_t bias, lo, hi;   /* of its executable segment */
+    const char *path, *name;         /* name: behind the last slash */
+    uint64_t bias, lo, hi;           /* of its executable segment */
     int (*is_recorded)(uint64_t pc); /* by peetcc, or otherwise not to be touched */
-    uint8_t *text;           /* as it was: text[pc - lo] */
-    uint8_t *aims[2];        /* a bit for each byte of text that some jump or call may go to: from far away, or from near by */
+    uint8_t *text;                   /* as it was: text[pc - lo] */
+    /* a bit for each byte of text that some jump or call may go to: from far away, or from near by */
+    uint8_t *aims[2];
     struct peet__foreign_function *functions; /* by address */
     unsigned nfunctions;
     uint8_t *cache, *cache_at, *cache_end; /* within reach */
     struct peet__foreign_symbol *symbols;
     unsigned nsymbols;
-    const void *entries[PEET_FOREIGN_ALLOCATOR_ENTRIES]; /* of the allocator's copy of the C library: what is called, nothing else is; NULL: all is */
+    /* of the allocator's copy of the C library: what is called, nothing else is; NULL: all is */
+    const void *entries[PEET_FOREIGN_ALLOCATOR_ENTRIES];
 };
 
 /** The image that a pc lies in, NULL: not foreign. */
 struct peet__foreign_image *peet__foreign_image_of(uint64_t pc);
 /** Its function. NULL: not foreign (recorded by peetcc) */
 struct peet__foreign_function *peet__foreign_function_of(struct peet__foreign_image *image, uint64_t pc);
-/** All objects that are loaded now and of the subject's.  @recorded: whether peetcc has compiled what is at a pc.  Returns: 0 or a peet_err */
+/** All objects that are loaded now and of the subject's.  @recorded: whether peetcc has compiled what is at a pc.
+ * Returns: 0 or a peet_err */
 int peet__foreign_images_find(int (*recorded)(uint64_t pc), struct peet_error *error);
 /** The copy of the C library that the subject allocates from, which is loaded now. */
 int peet__foreign_images_add_allocator(struct peet_error *error);
@@ -59,8 +62,14 @@ int peet__foreign_aimed_at(struct peet__foreign_image *image, uint64_t pc);
 
 /* --------------------------------------------------------------------------------------------- analyse.c */
 
-enum { PEET__FOREIGN_INSNS = 48, PEET__FOREIGN_PARTS = 12, PEET__FOREIGN_REFS = 2 * PEET__FOREIGN_INSNS + 8, PEET__FOREIGN_VALUES = 2 * PEET__FOREIGN_REFS,
-       PEET__FOREIGN_SLOTS = 96, PEET__FOREIGN_REGS = 24 * PEET__FOREIGN_INSNS };
+enum {
+    PEET__FOREIGN_INSNS = 48,
+    PEET__FOREIGN_PARTS = 12,
+    PEET__FOREIGN_REFS = 2 * PEET__FOREIGN_INSNS + 8,
+    PEET__FOREIGN_VALUES = 2 * PEET__FOREIGN_REFS,
+    PEET__FOREIGN_SLOTS = 96,
+    PEET__FOREIGN_REGS = 24 * PEET__FOREIGN_INSNS
+};
 
 enum peet__foreign_end {
     PEET__FOREIGN_NEXT,   /* just goes on: cut, or at a system call */
@@ -76,9 +85,17 @@ enum peet__foreign_end {
 };
 
 /** A word of the record: what a register holds before instruction `at`; the k-th of a block's. */
-struct peet__foreign_slot { uint8_t reg, part; uint16_t at, k; };
+struct peet__foreign_slot {
+    uint8_t reg, part;
+    uint16_t at, k;
+};
 
-struct peet__foreign_insn { uint64_t pc; uint8_t bytes[16]; uint8_t length; ZydisDecodedInstruction z; };
+struct peet__foreign_insn {
+    uint64_t pc;
+    uint8_t bytes[16];
+    uint8_t length;
+    ZydisDecodedInstruction z;
+};
 
 /** A block of a trace: its instructions, references and values are those from here to the next one's. */
 struct peet__foreign_part {
@@ -87,16 +104,17 @@ struct peet__foreign_part {
     const struct peet__foreign_image *image;
     uint32_t insn, ref, value; /* the first */
     uint32_t ninsns, nrefs, nvalues, nslots;
-    uint32_t words;            /* of the record before its own */
+    uint32_t words; /* of the record before its own */
 };
 
-/** A trace while it is being translated: blocks that follow each other unless a conditional jump is taken, by falling through, by direct
- *  jumps and by calls.  One piece of the record is reserved for all of them; who leaves early gives back the rest. */
+/** A trace while it is being translated: blocks that follow each other unless a conditional jump is taken, by falling
+ * through, by direct jumps and by calls.  One piece of the record is reserved for all of them; who leaves early gives
+ * back the rest. */
 struct peet__foreign_plan {
     struct peet__foreign_image *image;
     struct peet__foreign_part parts[PEET__FOREIGN_PARTS];
-    uint32_t nparts, words;    /* of the whole record */
-    uint32_t n;                /* instructions */
+    uint32_t nparts, words; /* of the whole record */
+    uint32_t n;             /* instructions */
     struct peet__foreign_insn code[PEET__FOREIGN_INSNS];
     struct peet_insn insns[PEET__FOREIGN_INSNS];
     struct peet_ref refs[PEET__FOREIGN_REFS];
@@ -105,8 +123,8 @@ struct peet__foreign_plan {
     struct peet__foreign_slot slots[PEET__FOREIGN_SLOTS];
     uint32_t nrefs, nvalues, nregs, nslots;
     uint16_t offsets[PEET__FOREIGN_INSNS]; /* where the code of each is behind the begin of the block's */
-    int dead;                  /* a general register that holds nothing at the beginning; -1: none */
-    int flags_free;            /* the flags hold nothing there */
+    int dead;                              /* a general register that holds nothing at the beginning; -1: none */
+    int flags_free;                        /* the flags hold nothing there */
 };
 /** Its last block. */
 static inline const struct peet__foreign_part *peet__foreign_last(const struct peet__foreign_plan *p)
@@ -117,7 +135,8 @@ static inline const struct peet__foreign_part *peet__foreign_last(const struct p
 /** What trace begins at pc?  Returns: 0 */
 int peet__foreign_analyse(struct peet__foreign_image *image, uint64_t pc, struct peet__foreign_plan *out);
 /** One instruction of an image's text as it was.  Returns: its length, 0: none */
-unsigned peet__foreign_decode(const struct peet__foreign_image *image, uint64_t pc, ZydisDecodedInstruction *out, ZydisDecodedOperand *operands);
+unsigned peet__foreign_decode(const struct peet__foreign_image *image, uint64_t pc, ZydisDecodedInstruction *out,
+    ZydisDecodedOperand *operands);
 
 /* --------------------------------------------------------------------------------------------- opcodes.c */
 
@@ -127,7 +146,9 @@ void peet__foreign_opcode_name(const ZydisDecodedInstruction *insn, const ZydisD
 /* ------------------------------------------------------------------------------------------------ code.c */
 
 /** Code as it is written. */
-struct peet__foreign_code { uint8_t *at; };
+struct peet__foreign_code {
+    uint8_t *at;
+};
 static inline void peet__put8(struct peet__foreign_code *c, unsigned byte)
 {
     *c->at++ = (uint8_t)byte;
@@ -176,7 +197,9 @@ uint64_t peet__foreign_link(uint8_t *site, uint64_t target);
 int peet__foreign_enter_at(struct peet__foreign_image *image, uint64_t pc);
 /** All functions of an image. */
 void peet__foreign_enter_functions(struct peet__foreign_image *image);
-struct peet__foreign_counts { uint64_t entries, unsafe_entries, returns, unsafe_returns, blocks, misses; };
+struct peet__foreign_counts {
+    uint64_t entries, unsafe_entries, returns, unsafe_returns, blocks, misses;
+};
 extern struct peet__foreign_counts peet__foreign_counts;
 
 /* --------------------------------------------------------------------------------------- for the host */

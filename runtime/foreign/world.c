@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The runtime's side of foreign.h: the fixed places, misses, and what the runtime itself calls of foreign code, which is not
- * the program's.  For that, each function in this library's table of addresses leads to a piece of code that leaves the
- * subject's world, calls, and comes back:
+ * The runtime's side of foreign.h: the fixed places, misses, and what the runtime itself calls of foreign code, which
+ * is not the program's.  For that, each function in this library's table of addresses leads to a piece of code that
+ * leaves the subject's world, calls, and comes back:
  *
  *     cmpq $0, %fs:world;  jne 1f;  jmp *function
  *  1: popq %fs:from;  movq $0, %fs:world;  call *function
  *     (world = on);  pushq %fs:from;  ret
  *
- * Arguments on the stack stay where they are.  No such function may call the subject back: those that do are recorded as if the
- * program had called them.
+ * Arguments on the stack stay where they are.  No such function may call the subject back: those that do are recorded
+ * as if the program had called them.
  */
 #include "foreign/foreign.h"
 #include "world/world.h"
@@ -44,7 +44,8 @@ static struct {
 PUBLIC int peet_rt_foreign_prepare(peet_foreign_find *find, int64_t *out_world)
 {
     const size_t bytes = PEET_FOREIGN_END - PEET_FOREIGN_LOW;
-    void *low = mmap((void *)(uintptr_t)PEET_FOREIGN_LOW, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    void *low = mmap((void *)(uintptr_t)PEET_FOREIGN_LOW, bytes, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (low != (void *)(uintptr_t)PEET_FOREIGN_LOW)
         return PEET_ENOMEM;
     uint8_t *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -90,7 +91,8 @@ static void put32(int64_t value)
 /* A thunk for a function; itself if there is no room. */
 static uint64_t thunk(uint64_t function)
 {
-    const int64_t world = (int64_t)((uint64_t)&peet__foreign_world - peet__fs_base()), from = (int64_t)((uint64_t)&called_from - peet__fs_base());
+    const int64_t world = (int64_t)((uint64_t)&peet__foreign_world - peet__fs_base()),
+                  from = (int64_t)((uint64_t)&called_from - peet__fs_base());
     if (foreign.at + THUNK_BYTES > foreign.thunks + THUNKS_BYTES)
         return function;
     uint8_t *const place = foreign.at;
@@ -120,8 +122,8 @@ static uint64_t thunk(uint64_t function)
 /* These call back, do not return, or return twice. */
 static int calls_back(const char *name)
 {
-    static const char *const names[] = {"exit", "abort", "dlopen", "dlclose", "_setjmp", "__sigsetjmp", "getcontext", "setcontext", "swapcontext",
-        "makecontext", "__cxa_finalize", "quick_exit"};
+    static const char *const names[] = {"exit", "abort", "dlopen", "dlclose", "_setjmp", "__sigsetjmp", "getcontext",
+        "setcontext", "swapcontext", "makecontext", "__cxa_finalize", "quick_exit"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         if (strcmp(name, names[k]) == 0)
             return 1;
@@ -134,8 +136,8 @@ static void redirect(uint64_t bias, const ElfW(Rela) * rela, size_t bytes, const
         const unsigned type = ELF64_R_TYPE(rela[k].r_info);
         const ElfW(Sym) *s = &symbols[ELF64_R_SYM(rela[k].r_info)];
         uint64_t *const slot = (uint64_t *)(bias + rela[k].r_offset);
-        if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) || s->st_shndx != SHN_UNDEF || !foreign.is_foreign(*slot) ||
-            calls_back(names + s->st_name))
+        if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) || s->st_shndx != SHN_UNDEF ||
+            !foreign.is_foreign(*slot) || calls_back(names + s->st_name))
             continue;
         const uint64_t page = (uint64_t)slot & ~(PEET__PAGE - 1);
         if (mprotect((void *)page, PEET__PAGE, PROT_READ | PROT_WRITE) == 0)
@@ -155,12 +157,24 @@ static void redirect_own_calls(void)
     for (const ElfW(Dyn) *d = map ? map->l_ld : NULL; d && d->d_tag != DT_NULL; d++) {
         const void *const at = (const void *)d->d_un.d_ptr;
         switch (d->d_tag) {
-        case DT_RELA: rela = at; break;
-        case DT_RELASZ: rela_bytes = d->d_un.d_val; break;
-        case DT_JMPREL: jumps = at; break;
-        case DT_PLTRELSZ: jump_bytes = d->d_un.d_val; break;
-        case DT_SYMTAB: symbols = at; break;
-        case DT_STRTAB: names = at; break;
+        case DT_RELA:
+            rela = at;
+            break;
+        case DT_RELASZ:
+            rela_bytes = d->d_un.d_val;
+            break;
+        case DT_JMPREL:
+            jumps = at;
+            break;
+        case DT_PLTRELSZ:
+            jump_bytes = d->d_un.d_val;
+            break;
+        case DT_SYMTAB:
+            symbols = at;
+            break;
+        case DT_STRTAB:
+            names = at;
+            break;
         }
     }
     if (!symbols || !names)
@@ -177,8 +191,8 @@ static const uint16_t streams[] = {PEET__WORLD_STDIO(PEET_X) PEET__WORLD_FORMAT(
 #undef PEET_X
 static void *simulated_streams[sizeof streams / sizeof *streams];
 
-/* Functions whose references the runtime notes itself are the C library's own now, and recorded as any other: they are called from
- * where the program calls them, or, for streams, from the functions that wait for others first. */
+/* Functions whose references the runtime notes itself are the C library's own now, and recorded as any other: they are
+ * called from where the program calls them, or, for streams, from the functions that wait for others first. */
 static void bind_world(void)
 {
     uint8_t recorded[PEET__WORLD_COUNT] = {[PEET__WORLD_qsort] = 1, [PEET__WORLD_qsort_r] = 1};
@@ -201,7 +215,8 @@ void peet__foreign_concurrent(int concurrent)
     if (concurrent)
         peet__allocator_threads();
     for (size_t k = 0; k < sizeof streams / sizeof *streams; k++)
-        if (peet__world_real[streams[k]] && !strstr(peet__world_name(streams[k]), "lockfile") && !strstr(peet__world_name(streams[k]), "open"))
+        if (peet__world_real[streams[k]] && !strstr(peet__world_name(streams[k]), "lockfile") &&
+            !strstr(peet__world_name(streams[k]), "open"))
             /* locks are the mapper's from the first, and what a path stands for is the runtime's */
             peet__world_to[streams[k]] = concurrent ? simulated_streams[k] : peet__world_real[streams[k]];
 }

@@ -92,7 +92,8 @@ int (*peet__heap_discard)(uint64_t lo, uint64_t hi);
 /* Returns: 0 if the pages are zeros now */
 static int discard(const void *p, size_t bytes)
 {
-    return peet__heap_discard ? peet__heap_discard((uint64_t)p, (uint64_t)p + bytes) : madvise((void *)p, bytes, MADV_DONTNEED);
+    return peet__heap_discard ? peet__heap_discard((uint64_t)p, (uint64_t)p + bytes)
+                              : madvise((void *)p, bytes, MADV_DONTNEED);
 }
 
 /* ------------------------------------------------------------------------------------------------- runs */

@@ -26,7 +26,8 @@ static inline int peet__heap_owns(const void *p)
  */
 void *peet__heap_alloc(size_t bytes, size_t align, int zero);
 
-/** How many more bytes of address space the subject may have, by a limit that it has set itself (rlimit.c); UINT64_MAX: no limit. */
+/** How many more bytes of address space the subject may have, by a limit that it has set itself (rlimit.c); UINT64_MAX:
+ * no limit. */
 extern uint64_t peet__space_left;
 /** peet__space_take() - before so many bytes more are mapped.  Returns: 0, or -1 if that is beyond the limit
  *  peet__space_give() - so many less are mapped, or it has failed */

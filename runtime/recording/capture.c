@@ -32,7 +32,8 @@ static void *reserve(size_t bytes)
 void peet__capture_begin(void)
 {
     struct rlimit space;
-    while (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur / 16 < capture_bytes && capture_bytes > CAPTURE_BYTES_LEAST)
+    while (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur / 16 < capture_bytes &&
+        capture_bytes > CAPTURE_BYTES_LEAST)
         capture_bytes /= 2;
     words = reserve(capture_bytes);
     boundaries = reserve(BOUNDARIES_MAX * sizeof *boundaries);

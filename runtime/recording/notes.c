@@ -21,7 +21,7 @@
 
 #define NOTES_BYTES (1ul << 30) /* reserved; what is touched goes back to the kernel when it was much */
 #define NOTES_KEPT_BYTES (1ul << 20)
-#define OWN_ENTRIES 4096u       /* return addresses whose code is the program's own, or is not */
+#define OWN_ENTRIES 4096u /* return addresses whose code is the program's own, or is not */
 
 static uint64_t *words, *end;
 static peet_rt_walker *walker;
@@ -58,8 +58,8 @@ PUBLIC void peet_rt_notes_clear(void)
 static int room(unsigned n)
 {
     if (!words) {
-        long at = peet__raw_syscall(
-            SYS_mmap, 0, NOTES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        long at = peet__raw_syscall(SYS_mmap, 0, NOTES_BYTES, PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (at < 0 && at > -4096) {
             peet__report("no address space for notes of allocations: data structures will be incomplete");
             peet__rt.note_allocations = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The scratch rings of a plain run.  A program that runs without `peet run` records into a ring that nobody reads.  If its
- * threads shared one ring, each record would take the cache line of the cursor away from the other processors: programs
- * with four threads on two processors took up to 17 times as long.  So each thread but the first gets a copy of the
- * control page and a ring behind it, when it first finds the limit reached (stub.S).  From then on the base of gs leads
- * its compiled code to the copy.
+ * The scratch rings of a plain run.  A program that runs without `peet run` records into a ring that nobody reads.  If
+ * its threads shared one ring, each record would take the cache line of the cursor away from the other processors:
+ * programs with four threads on two processors took up to 17 times as long.  So each thread but the first gets a copy
+ * of the control page and a ring behind it, when it first finds the limit reached (stub.S).  From then on the base of
+ * gs leads its compiled code to the copy.
  *
  * 1. A thread never gives its copy back by itself: it may record until its very end.  The copy of a thread that no
  *    longer exists goes to the next thread that needs one.
@@ -22,15 +22,16 @@
 #include <sys/syscall.h>
 
 enum {
-    COPIES = 4096,   /* more threads than that at a time share the first thread's ring */
-    LOOKS = 16,      /* copies that are asked for a dead owner, at most */
-    SLACK = PEET_RAW_SLACK_WORDS * 8 * 8, /* words behind the limit: of a check, and of the handlers of signals on top of it */
+    COPIES = 4096, /* more threads than that at a time share the first thread's ring */
+    LOOKS = 16,    /* copies that are asked for a dead owner, at most */
+    /* words behind the limit: of a check, and of the handlers of signals on top of it */
+    SLACK = PEET_RAW_SLACK_WORDS * 8 * 8,
 };
 _Static_assert(sizeof(struct peet__control) <= PEET_CONTROL_BYTES, "copies are whole");
 
 static struct copy {
-    uint64_t page;   /* 0: not made yet */
-    int32_t owner;   /* a thread's number; 0: nobody's, or just being made */
+    uint64_t page; /* 0: not made yet */
+    int32_t owner; /* a thread's number; 0: nobody's, or just being made */
 } copies[COPIES];
 static uint32_t ncopies, next_look;
 

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the program's own time goes: a timer interrupts the subject's world now and then, and the place is noted.  The host asks for
- * the places (unseen.h in mapper/host) and tells those that peet does not see from those that are recorded.
+ * Where the program's own time goes: a timer interrupts the subject's world now and then, and the place is noted.  The
+ * host asks for the places (unseen.h in mapper/host) and tells those that peet does not see from those that are
+ * recorded.
  *
  * The event stream does not depend on it:
  *   1. The handler runs on the runtime's stack for signals, and writes nothing that the subject can see.
- *   2. The timer is set once, by a context that is resumed; only the handler, in the subject's world, sets it again.  While the host is at
- *      work it comes at most once.
- *   3. It restarts what it interrupts: the kernel does so with most calls, the handler with the others (peet__uc_restart()), and then
- *      does not set the timer, so that no time limit begins again for ever.  It does not come while host or subject wait for the world
- *      outside, nor while a call moves more bytes than go at once: one that has moved some would end with these.  Not helped are bare
- *      system call instructions that move so much, or whose number is not a constant before them.  A program that has a stack for signals of its own, a handler for SIGPROF or views of memory is not
- *      looked at.
+ *   2. The timer is set once, by a context that is resumed; only the handler, in the subject's world, sets it again.
+ * While the host is at work it comes at most once.
+ *   3. It restarts what it interrupts: the kernel does so with most calls, the handler with the others
+ * (peet__uc_restart()), and then does not set the timer, so that no time limit begins again for ever.  It does not come
+ * while host or subject wait for the world outside, nor while a call moves more bytes than go at once: one that has
+ * moved some would end with these.  Not helped are bare system call instructions that move so much, or whose number is
+ * not a constant before them.  A program that has a stack for signals of its own, a handler for SIGPROF or views of
+ * memory is not looked at.
  *
- * SIGPROF, because debuggers let it pass.  Intervals begin with 25 microseconds, so that a program of a millisecond is seen, and end with 10
- * milliseconds; a sample costs about 3 microseconds.  They are random by half, lest they fall in step with the program.
+ * SIGPROF, because debuggers let it pass.  Intervals begin with 25 microseconds, so that a program of a millisecond is
+ * seen, and end with 10 milliseconds; a sample costs about 3 microseconds.  They are random by half, lest they fall in
+ * step with the program.
  */
 #include "views/domain_internal.h"
 #include "signals/fatal.h"
@@ -74,10 +77,12 @@ void peet__sample_arm(void)
 
 PUBLIC void peet_rt_samples_begin(void)
 {
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = PEET_RT_SAMPLE_SIGNAL, .sigev_value = {.sival_ptr = &timer}};
+    struct sigevent event = {
+        .sigev_notify = SIGEV_SIGNAL, .sigev_signo = PEET_RT_SAMPLE_SIGNAL, .sigev_value = {.sival_ptr = &timer}};
     struct sigaction action = {.sa_sigaction = on_sample, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
     const struct sigaction *wish = peet__signal_action(PEET_RT_SAMPLE_SIGNAL);
-    if (on || wish->sa_handler != SIG_DFL || peet__domains_on() || syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) != 0)
+    if (on || wish->sa_handler != SIG_DFL || peet__domains_on() ||
+        syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) != 0)
         return;
     sigfillset(&action.sa_mask);
     sigaction(PEET_RT_SAMPLE_SIGNAL, &action, NULL); /* the host's call: the kernel's */

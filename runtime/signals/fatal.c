@@ -63,14 +63,15 @@ int peet__fatal_by_default(int signal)
 
 int peet__fatal_is_fault(int signal, const siginfo_t *info)
 {
-    return info->si_code > 0 && (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL ||
-                                    signal == SIGTRAP || signal == SIGSYS);
+    return info->si_code > 0 &&
+        (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL || signal == SIGTRAP ||
+            signal == SIGSYS);
 }
 
 static void *reserve(size_t bytes)
 {
-    long at = syscall(
-        SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    long at = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (at == -1)
         peet__die(1, "no address space for the crash stack: %s", strerror(errno));
     return (void *)at;
@@ -173,7 +174,8 @@ static void call_hook(void *arg)
     peet__rt.hooks.crashed(peet__rt.current, crash->signal, crash->pc, crash->address, crash->why);
 }
 
-/* Somebody, at a terminal or by kill(), has ended the run: where the program was at that moment is nothing to look for. */
+/* Somebody, at a terminal or by kill(), has ended the run: where the program was at that moment is nothing to look for.
+ */
 static int from_outside(int signal, const siginfo_t *info)
 {
     if (info->si_code == SI_KERNEL)
@@ -188,9 +190,11 @@ static void explain(struct crash *crash, const siginfo_t *info)
     int fault = peet__fatal_is_fault(crash->signal, info);
     if (fault && (crash->signal == SIGSEGV || crash->signal == SIGBUS) && crash->address >= stack->guard_lo &&
         crash->address < stack->lo)
-        snprintf(crash->why, sizeof crash->why, "stack overflow: context %u has used up its stack of %lu bytes; %s", ctx->number,
-            stack->hi - stack->lo, ctx == &peet__rt.main_ctx ? "ulimit -s or --stack gives it more"
-            : ctx->in_iteration ? "iterations of a doall loop get no more" : "its thread's attributes can give it more");
+        snprintf(crash->why, sizeof crash->why, "stack overflow: context %u has used up its stack of %lu bytes; %s",
+            ctx->number, stack->hi - stack->lo,
+            ctx == &peet__rt.main_ctx ? "ulimit -s or --stack gives it more"
+                : ctx->in_iteration   ? "iterations of a doall loop get no more"
+                                      : "its thread's attributes can give it more");
     else if (fault && (crash->signal == SIGSEGV || crash->signal == SIGBUS))
         snprintf(crash->why, sizeof crash->why, "%s at address 0x%lx in context %u", strsignal(crash->signal),
             crash->address, ctx->number);
@@ -250,10 +254,12 @@ static void set_watch(int seconds)
     syscall(SYS_timer_settime, watch_timer, 0, &when, NULL);
 }
 
-/* The timer sends the same signal, whose handler is known to be ours and which nobody blocks or it would not have come. */
+/* The timer sends the same signal, whose handler is known to be ours and which nobody blocks or it would not have come.
+ */
 void peet__fatal_watch(int signal, int seconds)
 {
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal, .sigev_value = {.sival_ptr = &watch_timer}};
+    struct sigevent event = {
+        .sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal, .sigev_value = {.sival_ptr = &watch_timer}};
     if (watch_made || !peet__rt.hooks.failed)
         return;
     watch_resumes = peet__rt.resumes;
@@ -286,7 +292,8 @@ void peet__fatal(int signal, siginfo_t *info, void *uc)
         waiting = signal;
         return;
     }
-    if (rt->simulated && !crashing && !rt->in_subject && rt->hooks.failed && (peet__fatal_is_fault(signal, info) || signal == SIGABRT))
+    if (rt->simulated && !crashing && !rt->in_subject && rt->hooks.failed &&
+        (peet__fatal_is_fault(signal, info) || signal == SIGABRT))
         rt->hooks.failed(signal, peet__fatal_is_fault(signal, info) ? (uint64_t)info->si_addr : 0, uc, 0);
     if (rt->simulated && !crashing && !waiting) {
         if (rt->in_subject) {

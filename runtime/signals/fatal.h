@@ -18,7 +18,8 @@ int peet__fatal_is_fault(int signal, const siginfo_t *info);
 /** Handler: lets the host write its results, then ends the process by the same signal. */
 void peet__fatal(int signal, siginfo_t *info, void *uc);
 
-/** Handler, in the host's world: should no context be resumed for so long, the host hangs, and this signal ends the run. */
+/** Handler, in the host's world: should no context be resumed for so long, the host hangs, and this signal ends the
+ * run. */
 void peet__fatal_watch(int signal, int seconds);
 /** Handler: is this the signal of peet__fatal_watch() itself?  Then it has been dealt with. */
 int peet__fatal_watched(int signal, const siginfo_t *info, void *uc);

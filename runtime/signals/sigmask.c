@@ -203,16 +203,16 @@ typedef void jump_fn(struct __jmp_buf_tag *, int) __attribute__((noreturn));
 
 #define JUMPS(X) X(siglongjmp) X(longjmp) X(_longjmp) X(__longjmp_chk)
 
-#define JUMP(name)                                                                                                     \
-    static jump_fn *real_##name;                                                                                       \
-    PUBLIC void name(struct __jmp_buf_tag env[1], int value) __attribute__((noreturn));                                \
-    PUBLIC void name(struct __jmp_buf_tag env[1], int value)                                                           \
-    {                                                                                                                  \
-        if (env->__mask_was_saved)                                                                                     \
-            jumps((const sigset_t *)&env->__saved_mask);                                                               \
-        if (!real_##name)                                                                                              \
-            real_##name = (jump_fn *)peet__next(#name);                                                                \
-        real_##name(env, value);                                                                                       \
+#define JUMP(name) \
+    static jump_fn *real_##name; \
+    PUBLIC void name(struct __jmp_buf_tag env[1], int value) __attribute__((noreturn)); \
+    PUBLIC void name(struct __jmp_buf_tag env[1], int value) \
+    { \
+        if (env->__mask_was_saved) \
+            jumps((const sigset_t *)&env->__saved_mask); \
+        if (!real_##name) \
+            real_##name = (jump_fn *)peet__next(#name); \
+        real_##name(env, value); \
     }
 JUMPS(JUMP)
 

@@ -326,7 +326,8 @@ static void on_signal(int signal, siginfo_t *info, void *uc)
             if (rt->simulated)
                 carry_cursor(uc, before);
         }
-    } else if (!rt->simulated || (rt->in_subject && !rt->busy && !rt->current->between && peet__image_records_nothing(pc))) {
+    } else if (!rt->simulated ||
+        (rt->in_subject && !rt->busy && !rt->current->between && peet__image_records_nothing(pc))) {
         handle_here(signal, info, uc);
     } else {
         defer(signal, info, uc);
@@ -466,7 +467,7 @@ PUBLIC sighandler_t signal(int number, sighandler_t handler)
         return SIG_ERR;
     }
     if (!begun || !peet__signals_simulated())
-        return ((sighandler_t(*)(int, sighandler_t))peet__next("signal"))(number, handler);
+        return ((sighandler_t (*)(int, sighandler_t))peet__next("signal"))(number, handler);
     return set_handler(number, handler, interrupts & peet__signal_bit(number) ? 0 : SA_RESTART, 1);
 }
 

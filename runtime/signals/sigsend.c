@@ -193,7 +193,7 @@ PUBLIC pid_t gettid(void)
     if (peet__signals_simulated())
         return getpid() + (pid_t)peet__rt.current->number;
     if (!real)
-        real = (pid_t(*)(void))peet__next("gettid");
+        real = (pid_t (*)(void))peet__next("gettid");
     return real();
 }
 

@@ -184,8 +184,8 @@ PUBLIC int sigtimedwait(const sigset_t *set, siginfo_t *out_info, const struct t
     siginfo_t info;
     uint64_t deadline = PEET_NEVER;
     if (!peet__signals_simulated())
-        return ((int (*)(const sigset_t *, siginfo_t *, const struct timespec *))peet__next("sigtimedwait"))(
-            set, out_info, timeout);
+        return ((int (*)(const sigset_t *, siginfo_t *, const struct timespec *))peet__next("sigtimedwait"))(set,
+            out_info, timeout);
     if (timeout) {
         if (timeout->tv_nsec < 0 || timeout->tv_nsec >= 1000000000 || timeout->tv_sec < 0) {
             errno = EINVAL;

@@ -36,7 +36,7 @@ struct timer {
 
 static struct timer **timers;
 static unsigned ntimers, room;
-static int running; /* the service context exists */
+static int running;     /* the service context exists */
 static uint64_t object; /* what it waits at */
 
 static int simulated(void)
@@ -272,8 +272,8 @@ static int bad(const struct timeval *t)
 PUBLIC int setitimer(__itimer_which_t which, const struct itimerval *new, struct itimerval *old)
 {
     if (!simulated())
-        return ((int (*)(__itimer_which_t, const struct itimerval *, struct itimerval *))peet__next("setitimer"))(
-            which, new, old);
+        return ((int (*)(__itimer_which_t, const struct itimerval *, struct itimerval *))peet__next("setitimer"))(which,
+            new, old);
     if ((unsigned)which >= FIXED || make_fixed() != 0 || (new && (bad(&new->it_value) || bad(&new->it_interval)))) {
         errno = EINVAL;
         return -1;
@@ -312,7 +312,7 @@ PUBLIC unsigned alarm(unsigned seconds)
 PUBLIC useconds_t ualarm(useconds_t value, useconds_t interval)
 {
     if (!simulated())
-        return ((useconds_t(*)(useconds_t, useconds_t))peet__next("ualarm"))(value, interval);
+        return ((useconds_t (*)(useconds_t, useconds_t))peet__next("ualarm"))(value, interval);
     struct itimerval old;
     struct itimerval new = {{interval / 1000000, interval % 1000000}, {value / 1000000, value % 1000000}};
     if (setitimer(ITIMER_REAL, &new, &old) != 0)
@@ -394,8 +394,8 @@ static int bad_spec(const struct timespec *t)
 PUBLIC int timer_settime(timer_t id, int flags, const struct itimerspec *restrict new, struct itimerspec *restrict old)
 {
     if (!simulated())
-        return ((int (*)(timer_t, int, const struct itimerspec *, struct itimerspec *))peet__next("timer_settime"))(
-            id, flags, new, old);
+        return ((int (*)(timer_t, int, const struct itimerspec *, struct itimerspec *))peet__next("timer_settime"))(id,
+            flags, new, old);
     struct timer *t = of_id(id);
     if (!t)
         return -1;

@@ -19,8 +19,8 @@
 static char *map_at(uint64_t address, size_t bytes, const char *what)
 {
     size_t whole = (bytes + PEET__PAGE) & ~(PEET__PAGE - 1);
-    long got = syscall(
-        SYS_mmap, address, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    long got = syscall(SYS_mmap, address, whole, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (got != (long)address)
         peet__die(1, "cannot place the subject's %s at 0x%lx: %s", what, address, strerror(errno));
     return (char *)address;
@@ -99,8 +99,8 @@ void peet__arguments_copy(int argc, char **argv, char **envp, struct peet__argum
         argv_bytes += strlen(argv[i]) + 1;
 
     char *string = map_at(PEET__ARGS_STRINGS, argv_bytes, "arguments");
-    char **array = (char **)map_at(
-        PEET__ARGS_ARRAYS, ((size_t)argc + 1 + nenv + 1) * sizeof *array + nauxv * sizeof *auxv, "argument arrays");
+    char **array = (char **)map_at(PEET__ARGS_ARRAYS,
+        ((size_t)argc + 1 + nenv + 1) * sizeof *array + nauxv * sizeof *auxv, "argument arrays");
     out_arguments->argc = argc;
     out_arguments->argv = array;
     for (int i = 0; i < argc; i++) {

@@ -79,17 +79,17 @@ PUBLIC int fexecve(int fd, char *const argv[], char *const env[])
 }
 
 /* The variadic forms: arguments up to a NULL, and for execle() the environment behind it. */
-#define GATHER(first)                                                                                                  \
-    va_list args;                                                                                                      \
-    size_t n = 1;                                                                                                      \
-    va_start(args, first);                                                                                             \
-    while (va_arg(args, char *))                                                                                       \
-        n++;                                                                                                           \
-    va_end(args);                                                                                                      \
-    char *argv[n + 1];                                                                                                 \
-    argv[0] = (char *)first;                                                                                           \
-    va_start(args, first);                                                                                             \
-    for (size_t i = 1; i <= n; i++)                                                                                    \
+#define GATHER(first) \
+    va_list args; \
+    size_t n = 1; \
+    va_start(args, first); \
+    while (va_arg(args, char *)) \
+        n++; \
+    va_end(args); \
+    char *argv[n + 1]; \
+    argv[0] = (char *)first; \
+    va_start(args, first); \
+    for (size_t i = 1; i <= n; i++) \
     argv[i] = va_arg(args, char *)
 
 PUBLIC int execl(const char *path, const char *arg, ...)

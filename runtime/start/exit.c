@@ -157,7 +157,8 @@ static void drop_host_finalisers(void)
 static void wrapped_rtld_fini(void)
 {
     drop_host_finalisers();
-    peet__foreign_world = 0; /* the dynamic linker's stack depends on how many objects there are, the host's among them */
+    /* the dynamic linker's stack depends on how many objects there are, the host's among them */
+    peet__foreign_world = 0;
     real_rtld_fini();
 }
 

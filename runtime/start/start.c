@@ -21,8 +21,8 @@
 
 extern char *program_invocation_name, *program_invocation_short_name;
 
-typedef int start_main_fn(
-    int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
+typedef int start_main_fn(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void),
+    void *);
 
 static struct peet__arguments arguments;
 static struct {
@@ -99,7 +99,8 @@ static void set_stack_end(void *end)
     }
 }
 
-/* The limit that the subject is told is the stack that it has: pthread_getattr_np() goes by it, and so do its children. */
+/* The limit that the subject is told is the stack that it has: pthread_getattr_np() goes by it, and so do its children.
+ */
 static void raise_stack_limit(uint64_t bytes)
 {
     struct rlimit limit;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Consistency domains: where views lie, and that each has what main memory has.  Main memory moves into a memory
- * file, in place; the address space is searched for offsets at which all that the subject can refer to fits beside everything else; from then on
- * mappings that come, go or change do so in every view (map.c, heap.c and stacks.c say so).  Nothing of this happens in a plain run, or
- * before peet_domains_begin().  What is in the views: domain_pages.c.
+ * file, in place; the address space is searched for offsets at which all that the subject can refer to fits beside
+ * everything else; from then on mappings that come, go or change do so in every view (map.c, heap.c and stacks.c say
+ * so).  Nothing of this happens in a plain run, or before peet_domains_begin().  What is in the views: domain_pages.c.
  */
 #include "views/domain_internal.h"
 #include "heap/heap.h"
@@ -36,7 +36,8 @@ static int failed(long result)
 
 void *peet__domain_memory(size_t bytes)
 {
-    long at = map_raw(0, (bytes + PEET__PAGE - 1) & ~(PEET__PAGE - 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    long at = map_raw(0, (bytes + PEET__PAGE - 1) & ~(PEET__PAGE - 1), PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (failed(at))
         peet__die(1, "views of memory: no memory for their bookkeeping");
     return (void *)at;
@@ -102,7 +103,8 @@ static struct mappings read_mappings(void)
     char *text = peet__domain_memory(TEXT);
     long fd = peet__raw_syscall(SYS_open, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0, 0, 0), got;
     size_t n = 0;
-    while (fd >= 0 && n < TEXT - 1 && (got = peet__raw_syscall(SYS_read, fd, (long)(text + n), (long)(TEXT - 1 - n), 0, 0, 0)) > 0)
+    while (fd >= 0 && n < TEXT - 1 &&
+        (got = peet__raw_syscall(SYS_read, fd, (long)(text + n), (long)(TEXT - 1 - n), 0, 0, 0)) > 0)
         n += (size_t)got;
     if (fd >= 0)
         peet__raw_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
@@ -234,7 +236,8 @@ static int map_views(uint64_t lo, uint64_t hi, int prot, enum peet_domain_class 
 static void unmap_views(uint64_t lo, uint64_t hi)
 {
     for (unsigned d = 1; d < peet__domains.count; d++)
-        map_raw((uint64_t)peet__view(d, lo), hi - lo, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        map_raw((uint64_t)peet__view(d, lo), hi - lo, PROT_NONE,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 /* Windows: what a view has room for; [lo, hi) of main memory's addresses. */
@@ -259,8 +262,8 @@ int peet__in_view(uint64_t address)
 
 __attribute__((noreturn)) static void no_room(uint64_t lo, uint64_t hi)
 {
-    peet__die(1, "%u views of memory leave no room for another %lu MiB at 0x%lx: ask for fewer consistency domains", peet__domains.count,
-        (hi - lo) >> 20, lo);
+    peet__die(1, "%u views of memory leave no room for another %lu MiB at 0x%lx: ask for fewer consistency domains",
+        peet__domains.count, (hi - lo) >> 20, lo);
 }
 
 static int is_zero(const uint64_t *words, size_t n)
@@ -271,13 +274,14 @@ static int is_zero(const uint64_t *words, size_t n)
     return 1;
 }
 
-/* What is there goes into the memory file.  Nothing of ours may be stored between this and the mapping that follows it: this code may
- * be about the C library's data, the running thread's, or our own. */
+/* What is there goes into the memory file.  Nothing of ours may be stored between this and the mapping that follows it:
+ * this code may be about the C library's data, the running thread's, or our own. */
 static int save(int fd, uint64_t lo, uint64_t hi)
 {
     for (uint64_t at = lo; at < hi;) {
         uint64_t n = hi - at < CHUNK ? hi - at : CHUNK;
-        if (!is_zero((const uint64_t *)at, n) && peet__raw_syscall(SYS_pwrite64, fd, (long)at, (long)n, (long)at, 0, 0) != (long)n)
+        if (!is_zero((const uint64_t *)at, n) &&
+            peet__raw_syscall(SYS_pwrite64, fd, (long)at, (long)n, (long)at, 0, 0) != (long)n)
             return -1;
         at += n;
     }
@@ -311,7 +315,8 @@ int peet__domain_added(uint64_t lo, uint64_t hi, int prot, enum peet_domain_clas
         return 0;
     if (!in_window(lo, hi))
         no_room(lo, hi);
-    if (failed(map_raw(lo, hi - lo, prot, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, v->fd, lo)) || map_views(lo, hi, prot, class, v->fd, lo) != 0) {
+    if (failed(map_raw(lo, hi - lo, prot, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, v->fd, lo)) ||
+        map_views(lo, hi, prot, class, v->fd, lo) != 0) {
         errno = ENOMEM;
         return -1;
     }
@@ -324,7 +329,8 @@ static int load(uint64_t lo, uint64_t hi, int fd, uint64_t offset)
 {
     static uint8_t buffer[CHUNK];
     for (uint64_t at = lo; at < hi;) {
-        long got = peet__raw_syscall(SYS_pread64, fd, (long)buffer, CHUNK < hi - at ? CHUNK : hi - at, (long)(offset + (at - lo)), 0, 0);
+        long got = peet__raw_syscall(SYS_pread64, fd, (long)buffer, CHUNK < hi - at ? CHUNK : hi - at,
+            (long)(offset + (at - lo)), 0, 0);
         if (got <= 0)
             return (int)got;
         if (peet__raw_syscall(SYS_pwrite64, peet__domains.fd, (long)buffer, got, (long)at, 0, 0) != got)
@@ -359,11 +365,13 @@ void peet__domain_unmapped(uint64_t lo, uint64_t hi)
     if (!peet__domains_on())
         return;
     for (unsigned i = region_at(lo); i < v->nregions && v->regions[i].lo < hi; i++) {
-        uint64_t from = v->regions[i].lo > lo ? v->regions[i].lo : lo, to = v->regions[i].hi < hi ? v->regions[i].hi : hi;
+        uint64_t from = v->regions[i].lo > lo ? v->regions[i].lo : lo,
+                 to = v->regions[i].hi < hi ? v->regions[i].hi : hi;
         peet__pages_forget(from, to);
         unmap_views(from, to);
         if (!v->regions[i].file)
-            peet__raw_syscall(SYS_fallocate, v->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (long)from, (long)(to - from), 0, 0);
+            peet__raw_syscall(SYS_fallocate, v->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (long)from,
+                (long)(to - from), 0, 0);
     }
     region_clear(lo, hi);
 }
@@ -381,7 +389,8 @@ void peet__domain_protected(uint64_t lo, uint64_t hi, int prot)
             map_raw(r->lo, r->hi - r->lo, prot, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, v->fd, r->lo);
         r->prot = (uint8_t)prot;
         for (unsigned d = 1; d < v->count; d++)
-            peet__raw_syscall(SYS_mprotect, (long)peet__view(d, r->lo), (long)(r->hi - r->lo), prot & ~PROT_EXEC, 0, 0, 0);
+            peet__raw_syscall(SYS_mprotect, (long)peet__view(d, r->lo), (long)(r->hi - r->lo), prot & ~PROT_EXEC, 0, 0,
+                0);
     }
 }
 
@@ -394,7 +403,10 @@ int peet__domain_discard(uint64_t lo, uint64_t hi)
     for (unsigned d = 1; d < v->count && r->class == PEET_DOMAIN_SHARED; d++)
         peet__raw_syscall(SYS_madvise, (long)peet__view(d, lo), (long)(hi - lo), MADV_DONTNEED, 0, 0, 0);
     peet__pages_forget(lo, hi);
-    return failed(peet__raw_syscall(SYS_fallocate, v->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (long)lo, (long)(hi - lo), 0, 0)) ? -1 : 0;
+    return failed(peet__raw_syscall(SYS_fallocate, v->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (long)lo,
+               (long)(hi - lo), 0, 0))
+        ? -1
+        : 0;
 }
 
 void peet__domain_alias(uint64_t lo, uint64_t hi)
@@ -456,7 +468,8 @@ static int find_offset(int64_t from, int64_t *out)
         uint64_t move = 0;
         for (unsigned i = 0; i < nwindows && !move; i++) {
             int64_t lo = (int64_t)windows[i].lo + offset;
-            move = lo < (int64_t)LOWEST ? (uint64_t)((int64_t)LOWEST - lo) : obstacle((uint64_t)lo, (uint64_t)lo + windows[i].hi - windows[i].lo);
+            move = lo < (int64_t)LOWEST ? (uint64_t)((int64_t)LOWEST - lo)
+                                        : obstacle((uint64_t)lo, (uint64_t)lo + windows[i].hi - windows[i].lo);
         }
         /* a pointer to nothing must not lead anywhere */
         if (!move && offset >= 0)
@@ -525,9 +538,11 @@ static int find_offsets(unsigned n)
     for (unsigned i = 0; i < now.n; i++)
         take(now.v[i].lo, now.v[i].hi);
     take(PEET__HEAP_TABLES, PEET__HEAP_TABLES + 16 * PEET__GIB); /* which come with the first block */
-    for (unsigned i = 0; i < nwindows; i++) { /* main memory's own room to grow */
+    for (unsigned i = 0; i < nwindows; i++) {                    /* main memory's own room to grow */
         take(windows[i].lo, windows[i].hi);
-        from = from == INT64_MIN || (int64_t)LOWEST - (int64_t)windows[i].lo > from ? (int64_t)LOWEST - (int64_t)windows[i].lo : from;
+        from = from == INT64_MIN || (int64_t)LOWEST - (int64_t)windows[i].lo > from
+            ? (int64_t)LOWEST - (int64_t)windows[i].lo
+            : from;
     }
     peet__domain_memory_free(now.v, 65536 * sizeof *now.v);
     int none = 0;
@@ -559,7 +574,8 @@ static int place_views(unsigned n)
     for (unsigned d = 1; d < n; d++)
         for (unsigned i = 0; i < nwindows; i++) {
             uint64_t lo = (uint64_t)peet__view(d, windows[i].lo), bytes = windows[i].hi - windows[i].lo;
-            if (failed(map_raw(lo, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0)))
+            if (failed(map_raw(lo, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+                    -1, 0)))
                 return -1;
         }
     return 0;
@@ -601,7 +617,8 @@ static enum peet_domain_class class_of(const struct mapping *m)
 static int convert_mapping(const struct mapping *m)
 {
     uint64_t ring = (uint64_t)peet__ctl->scratch_begin;
-    if (m->own || m->lo >= CANONICAL_END || (m->lo >= PEET__HEAP_TABLES && m->lo < PEET__HEAP_BASE) || m->lo == PEET_CONTROL_ADDRESS ||
+    if (m->own || m->lo >= CANONICAL_END || (m->lo >= PEET__HEAP_TABLES && m->lo < PEET__HEAP_BASE) ||
+        m->lo == PEET_CONTROL_ADDRESS ||
         (ring >= m->lo && ring < m->hi && m->hi - m->lo <= PEET__SCRATCH_BYTES + PEET__SCRATCH_SLACK_BYTES))
         return 0;
     if (in_layout(m->lo)) {
@@ -648,7 +665,8 @@ static int rescan_object(struct dl_phdr_info *info, size_t size, void *arg)
     (void)size;
     for (unsigned p = 0; p < info->dlpi_phnum; p++)
         if (info->dlpi_phdr[p].p_type == PT_LOAD) {
-            uint64_t begin = (info->dlpi_addr + info->dlpi_phdr[p].p_vaddr) & ~(PEET__PAGE - 1), end = begin + info->dlpi_phdr[p].p_memsz + PEET__PAGE;
+            uint64_t begin = (info->dlpi_addr + info->dlpi_phdr[p].p_vaddr) & ~(PEET__PAGE - 1),
+                     end = begin + info->dlpi_phdr[p].p_memsz + PEET__PAGE;
             lo = begin < lo ? begin : lo;
             hi = end > hi ? end : hi;
         }
@@ -699,7 +717,8 @@ PUBLIC int peet_domains_begin(unsigned n, unsigned flags, const char **out_why)
         return PEET_EINVALID;
     }
     if (n > 1 && !subject.n) {
-        *out_why = "the program was not compiled with -fpeet-domains: its references cannot go to other views of memory";
+        *out_why =
+            "the program was not compiled with -fpeet-domains: its references cannot go to other views of memory";
         return PEET_EUNSUPPORTED;
     }
     v->flags = flags;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Differences of a view from what it was given: for models in which contexts meet the machine at synchronisation only.
- * A page of a view is compared with its base: what main memory held when the view last had the same contents.  As long as main memory's page has
- * not changed since, that is main memory itself (domain_pages.c makes a base before it changes the page).
+ * A page of a view is compared with its base: what main memory held when the view last had the same contents.  As long
+ * as main memory's page has not changed since, that is main memory itself (domain_pages.c makes a base before it
+ * changes the page).
  */
 #include "views/domain_internal.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Forks while there are views.  Main memory is mapped shared, so a child would share it with its parent.  Before the fork main
- * memory becomes private, page by page on demand; the child moves all of it into a memory file of its own, while the
- * parent waits; then the parent puts back what it has stored meanwhile, and maps it shared again.
+ * Forks while there are views.  Main memory is mapped shared, so a child would share it with its parent.  Before the
+ * fork main memory becomes private, page by page on demand; the child moves all of it into a memory file of its own,
+ * while the parent waits; then the parent puts back what it has stored meanwhile, and maps it shared again.
  */
 #include "views/domain_internal.h"
 
@@ -39,7 +39,8 @@ static void pages_of(int pagemap, uint64_t lo, uint64_t hi, void (*each)(uint64_
     uint64_t words[512];
     for (uint64_t at = lo; at < hi;) {
         uint64_t want = (hi - at) / PEET__PAGE < 512 ? (hi - at) / PEET__PAGE : 512;
-        long got = peet__raw_syscall(SYS_pread64, pagemap, (long)words, (long)(want * 8), (long)(at / PEET__PAGE * 8), 0, 0);
+        long got =
+            peet__raw_syscall(SYS_pread64, pagemap, (long)words, (long)(want * 8), (long)(at / PEET__PAGE * 8), 0, 0);
         if (got <= 0)
             peet__die(1, "views of memory: /proc/self/pagemap cannot be read");
         for (long i = 0; i < got / 8; i++, at += PEET__PAGE)
@@ -82,7 +83,8 @@ static int copy_file(int from, int to)
             long n = peet__raw_syscall(SYS_copy_file_range, from, (long)&in, to, (long)&out, end - in, 0);
             if (n <= 0) { /* another kernel's */
                 static uint8_t buffer[64 << 10];
-                long got = peet__raw_syscall(SYS_pread64, from, (long)buffer, end - in < (long)sizeof buffer ? end - in : (long)sizeof buffer, in, 0, 0);
+                long got = peet__raw_syscall(SYS_pread64, from, (long)buffer,
+                    end - in < (long)sizeof buffer ? end - in : (long)sizeof buffer, in, 0, 0);
                 if (got <= 0 || peet__raw_syscall(SYS_pwrite64, to, (long)buffer, got, in, 0, 0) != got)
                     return -1;
                 in += got;
@@ -132,8 +134,10 @@ static int rehome(void)
     each_moving(fd, MAP_SHARED);
     for (unsigned i = 0; i < v->nregions; i++)
         for (unsigned d = 1; d < v->count && !v->regions[i].file; d++)
-            peet__raw_syscall(SYS_mmap, (long)peet__view(d, v->regions[i].lo), (long)(v->regions[i].hi - v->regions[i].lo), v->regions[i].prot & ~PROT_EXEC,
-                (v->regions[i].class == PEET_DOMAIN_SHARED ? MAP_PRIVATE : MAP_SHARED) | MAP_FIXED | MAP_NORESERVE, fd, (long)v->regions[i].lo);
+            peet__raw_syscall(SYS_mmap, (long)peet__view(d, v->regions[i].lo),
+                (long)(v->regions[i].hi - v->regions[i].lo), v->regions[i].prot & ~PROT_EXEC,
+                (v->regions[i].class == PEET_DOMAIN_SHARED ? MAP_PRIVATE : MAP_SHARED) | MAP_FIXED | MAP_NORESERVE, fd,
+                (long)v->regions[i].lo);
     at = room;
     peet__pages_each(put_back, &at);
     peet__domain_memory_free(room, bytes);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files domain*.c share, and what the rest of the runtime tells them: of memory that comes and goes, of contexts
- * that are resumed, of code that sees main memory alone.  All of main memory that views have lies in one memory file, each
- * page at the offset that is its address: main memory maps it shared, a view maps it privately at address + offset(d),
- * and the kernel gives the view a page of its own when it first stores to it.
+ * What the files domain*.c share, and what the rest of the runtime tells them: of memory that comes and goes, of
+ * contexts that are resumed, of code that sees main memory alone.  All of main memory that views have lies in one
+ * memory file, each page at the offset that is its address: main memory maps it shared, a view maps it privately at
+ * address + offset(d), and the kernel gives the view a page of its own when it first stores to it.
  */
 #ifndef PEET_DOMAIN_INTERNAL_H
 #define PEET_DOMAIN_INTERNAL_H
@@ -22,10 +22,10 @@ struct peet__region {
 /** A page of shared memory that is a copy in some view, or is watched. */
 struct peet__page {
     uint64_t address;
-    uint64_t copies;          /* views that have copies */
-    uint64_t based;           /* ... whose copy must be compared with base[d], not with main memory */
-    uint8_t *watched;         /* what main memory held when code outside began, or NULL */
-    uint8_t *base[];          /* by domain */
+    uint64_t copies;  /* views that have copies */
+    uint64_t based;   /* ... whose copy must be compared with base[d], not with main memory */
+    uint8_t *watched; /* what main memory held when code outside began, or NULL */
+    uint8_t *base[];  /* by domain */
 };
 
 struct peet__domains {
@@ -33,8 +33,8 @@ struct peet__domains {
     unsigned flags;
     int fd;
     int64_t offset[PEET_DOMAINS_MAX];
-    uint64_t all;               /* mask of the views other than main memory */
-    uint64_t ran;               /* domains whose contexts have run since their copies were last asked for */
+    uint64_t all; /* mask of the views other than main memory */
+    uint64_t ran; /* domains whose contexts have run since their copies were last asked for */
     struct peet__region *regions;
     unsigned nregions, regions_room;
     struct peet_domain_statistics statistics[PEET_DOMAINS_MAX];
@@ -104,10 +104,12 @@ struct peet__page *peet__page_get(uint64_t address);
 struct peet__page **peet__pages_sorted(uint64_t mask, size_t *out_n);
 /** Views' copies of this page, what the kernel has copied since included. */
 void peet__pages_catch_up(uint64_t domains);
-void peet__page_copy(struct peet__page *page, unsigned domain);  /* make it one */
-void peet__page_drop(struct peet__page *page, unsigned domain);  /* it becomes an alias again */
-void peet__page_base(struct peet__page *page, unsigned domain);  /* its copy is to be compared with what main memory holds now */
-void peet__pages_forget(uint64_t lo, uint64_t hi);               /* they are unmapped, or aliases in all views already */
+void peet__page_copy(struct peet__page *page, unsigned domain); /* make it one */
+void peet__page_drop(struct peet__page *page, unsigned domain); /* it becomes an alias again */
+/* its copy is to be compared with what main memory holds now */
+void peet__page_base(struct peet__page *page, unsigned domain);
+/* they are unmapped, or aliases in all views already */
+void peet__pages_forget(uint64_t lo, uint64_t hi);
 void peet__pages_watch(void);
 size_t peet__pages_watched(void); /* what has changed goes to all copies */
 int peet__pages_are_watched(void);

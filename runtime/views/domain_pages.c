@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which pages are copies in which views, and the bytes in them: the part of domain.h that moves bytes.  A record is
- * kept of every page that is a copy somewhere.  With PEET_DOMAINS_NOTED the machine says of each store; else the kernel is asked
- * which pages of a view it has copied (PAGEMAP_SCAN, Linux 6.7; the pagemap file elsewhere), once after every turn of a context, unless
- * there has been no page fault at all since: no page is copied without one.
+ * kept of every page that is a copy somewhere.  With PEET_DOMAINS_NOTED the machine says of each store; else the kernel
+ * is asked which pages of a view it has copied (PAGEMAP_SCAN, Linux 6.7; the pagemap file elsewhere), once after every
+ * turn of a context, unless there has been no page fault at all since: no page is copied without one.
  */
 #include "views/domain_internal.h"
 
@@ -17,7 +17,8 @@
 
 /* An allocator of its own: neither world's heap may depend on what is copied. */
 #define uthash_malloc(bytes) peet__domain_memory(bytes)
-#define uthash_free(p, bytes) peet__raw_syscall(SYS_munmap, (long)(p), (long)(((bytes) + PEET__PAGE - 1) & ~(PEET__PAGE - 1)), 0, 0, 0, 0)
+#define uthash_free(p, bytes) \
+    peet__raw_syscall(SYS_munmap, (long)(p), (long)(((bytes) + PEET__PAGE - 1) & ~(PEET__PAGE - 1)), 0, 0, 0, 0)
 #define uthash_fatal(message) peet__die(1, "views of memory: %s", message)
 #include <uthash.h>
 
@@ -26,7 +27,8 @@ struct page_region {
     uint64_t start, end, categories;
 };
 struct pm_scan_arg {
-    uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages, category_inverted, category_mask, category_anyof_mask, return_mask;
+    uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages, category_inverted, category_mask,
+        category_anyof_mask, return_mask;
 };
 #define PAGEMAP_SCAN _IOWR('f', 16, struct pm_scan_arg)
 #define PAGE_IS_FILE (1 << 2)
@@ -169,7 +171,7 @@ void peet__pages_each(void (*each)(struct peet__page *, void *), void *self)
 {
     struct entry *e, *next;
     HASH_ITER(hh, entries, e, next)
-        each(&e->page, self);
+    each(&e->page, self);
 }
 
 static int by_address(const void *a, const void *b)
@@ -201,8 +203,8 @@ struct peet__page **peet__pages_sorted(uint64_t mask, size_t *out_n)
         sorted = peet__domain_memory(sorted_room * sizeof *sorted); /* the old one is small change */
     }
     HASH_ITER(hh, entries, e, next)
-        if (e->page.copies & mask)
-            sorted[n++] = &e->page;
+    if (e->page.copies & mask)
+        sorted[n++] = &e->page;
     for (size_t i = n / 2; i-- > 0;)
         sift(sorted, i, n);
     for (size_t i = n; i-- > 1;) {
@@ -227,8 +229,14 @@ static int scan(unsigned d, uint64_t lo, uint64_t hi)
 {
     struct page_region vec[256];
     while (lo < hi) {
-        struct pm_scan_arg arg = {.size = sizeof arg, .start = lo, .end = hi, .vec = (uint64_t)vec, .vec_len = 256,
-            .category_inverted = PAGE_IS_FILE, .category_mask = PAGE_IS_FILE, .category_anyof_mask = PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
+        struct pm_scan_arg arg = {.size = sizeof arg,
+            .start = lo,
+            .end = hi,
+            .vec = (uint64_t)vec,
+            .vec_len = 256,
+            .category_inverted = PAGE_IS_FILE,
+            .category_mask = PAGE_IS_FILE,
+            .category_anyof_mask = PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
             .return_mask = PAGE_IS_PRESENT};
         long n = peet__raw_syscall(SYS_ioctl, pagemap, (long)PAGEMAP_SCAN, (long)&arg, 0, 0, 0);
         if (n < 0)
@@ -245,7 +253,8 @@ static void read_pagemap(unsigned d, uint64_t lo, uint64_t hi)
     uint64_t words[512];
     for (uint64_t at = lo; at < hi;) {
         uint64_t want = (hi - at) / PEET__PAGE < 512 ? (hi - at) / PEET__PAGE : 512;
-        long got = peet__raw_syscall(SYS_pread64, pagemap, (long)words, (long)(want * 8), (long)(at / PEET__PAGE * 8), 0, 0);
+        long got =
+            peet__raw_syscall(SYS_pread64, pagemap, (long)words, (long)(want * 8), (long)(at / PEET__PAGE * 8), 0, 0);
         if (got <= 0)
             peet__die(1, "views of memory: /proc/self/pagemap cannot be read");
         for (long i = 0; i < got / 8; i++, at += PEET__PAGE)
@@ -269,7 +278,8 @@ static void catch_up(unsigned d)
     if (now && now == faults_seen[d])
         return;
     faults_seen[d] = now;
-    if (pagemap < 0 && (pagemap = (int)peet__raw_syscall(SYS_open, (long)"/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0, 0, 0, 0)) < 0)
+    if (pagemap < 0 &&
+        (pagemap = (int)peet__raw_syscall(SYS_open, (long)"/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0, 0, 0, 0)) < 0)
         peet__die(1, "views of memory: /proc/self/pagemap cannot be opened");
     for (unsigned i = 0; i < v->nregions; i++) {
         const struct peet__region *r = &v->regions[i];
@@ -297,7 +307,8 @@ void peet__pages_catch_up(uint64_t domains)
 void peet__pages_forget(uint64_t lo, uint64_t hi)
 {
     struct entry *e, *next;
-    HASH_ITER(hh, entries, e, next) {
+    HASH_ITER(hh, entries, e, next)
+    {
         struct peet__page *page = &e->page;
         if (page->address < lo || page->address >= hi)
             continue;
@@ -325,8 +336,8 @@ void peet__pages_watch(void)
     struct entry *e, *next;
     peet__pages_catch_up(UINT64_MAX);
     HASH_ITER(hh, entries, e, next)
-        if (!e->page.watched)
-            e->page.watched = page_new((const void *)e->page.address);
+    if (!e->page.watched)
+        e->page.watched = page_new((const void *)e->page.address);
     watching = 1;
 }
 
@@ -357,7 +368,8 @@ size_t peet__pages_watched(void)
     if (!watching)
         return 0;
     watching = 0;
-    HASH_ITER(hh, entries, e, next) {
+    HASH_ITER(hh, entries, e, next)
+    {
         struct peet__page *page = &e->page;
         if (!page->watched)
             continue;
@@ -537,10 +549,11 @@ PUBLIC void peet_domain_refresh(unsigned domain, uint64_t address, size_t n)
     if (address == 0 && end == UINT64_MAX && v->statistics[domain].copied_pages > 64) { /* all at once */
         for (unsigned i = 0; i < v->nregions; i++)
             if (v->regions[i].class == PEET_DOMAIN_SHARED)
-                peet__raw_syscall(SYS_madvise, (long)peet__view(domain, v->regions[i].lo), (long)(v->regions[i].hi - v->regions[i].lo),
-                    MADV_DONTNEED, 0, 0, 0);
+                peet__raw_syscall(SYS_madvise, (long)peet__view(domain, v->regions[i].lo),
+                    (long)(v->regions[i].hi - v->regions[i].lo), MADV_DONTNEED, 0, 0, 0);
         struct entry *e, *next;
-        HASH_ITER(hh, entries, e, next) {
+        HASH_ITER(hh, entries, e, next)
+        {
             unmark(&e->page, domain);
             release(&e->page);
         }

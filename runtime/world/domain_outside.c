@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Contexts and their views: the base of gs around each turn of a context, and code that sees main memory alone.  Code compiled with
- * -fpeet-domains calls a hook before calls that leave its module and before inline assembly, as long as the running context's view is
- * not main memory.  Where the call leads to is found out once for each callee:
+ * Contexts and their views: the base of gs around each turn of a context, and code that sees main memory alone.  Code
+ * compiled with -fpeet-domains calls a hook before calls that leave its module and before inline assembly, as long as
+ * the running context's view is not main memory.  Where the call leads to is found out once for each callee:
  *
  *     code compiled likewise              nothing happens
  *     synchronisation, malloc(), libm     nothing: what it stores, recorded code does not look at
- *     memcpy() and its kin                the event VIEW_LEAVE, so that the machine performs what is pending; the range that is
- *                                         stored to is passed on to views' copies
- *     anything else                       VIEW_LEAVE; whatever is stored in pages of which there are copies is passed on
+ *     memcpy() and its kin                the event VIEW_LEAVE, so that the machine performs what is pending; the range
+ * that is stored to is passed on to views' copies anything else                       VIEW_LEAVE; whatever is stored in
+ * pages of which there are copies is passed on
  *
- * What such code calls back goes to main memory, too: the context is *away*, until a hook behind the call, or at a landing pad, finds
- * its stack as high as it was.  Behind a call in place of a return there is no hook: callbacks keep the view, and the call
- * is over when the context next suspends with a stack that is not deeper.
+ * What such code calls back goes to main memory, too: the context is *away*, until a hook behind the call, or at a
+ * landing pad, finds its stack as high as it was.  Behind a call in place of a return there is no hook: callbacks keep
+ * the view, and the call is over when the context next suspends with a stack that is not deeper.
  */
 #include "views/domain_internal.h"
 #include "arch/x86_64/frame.h"
@@ -105,17 +105,19 @@ static int ask(struct dl_phdr_info *info, size_t size, void *arg)
     return 1;
 }
 
-/* Functions of ours that reference nothing of the subject's but objects of their own, and never a byte that a store of the
- * caller's may be pending for: what they do to memory order is the event's that they make. */
+/* Functions of ours that reference nothing of the subject's but objects of their own, and never a byte that a store of
+ * the caller's may be pending for: what they do to memory order is the event's that they make. */
 static enum kind kind_of_ours(uint64_t pc)
 {
-    static const char *const visits[] = {"pthread_mutex_", "pthread_rwlock_", "pthread_spin_", "pthread_barrier_wait", "pthread_cond_",
-        "pthread_once", "sem_wait", "sem_post", "sem_trywait", "sem_timedwait", "mtx_", "cnd_", "call_once", "thrd_yield", "sched_yield",
-        "pthread_self", "malloc", "peet_", "omp_get_", "omp_set_lock", "omp_unset_lock", "omp_test_lock", "__kmpc_barrier", "__kmpc_critical",
-        "__kmpc_end_critical", "__kmpc_global_thread_num", "__kmpc_for_", "__kmpc_dispatch_", "__kmpc_flush", "GOMP_barrier", "GOMP_critical",
+    static const char *const visits[] = {"pthread_mutex_", "pthread_rwlock_", "pthread_spin_", "pthread_barrier_wait",
+        "pthread_cond_", "pthread_once", "sem_wait", "sem_post", "sem_trywait", "sem_timedwait", "mtx_", "cnd_",
+        "call_once", "thrd_yield", "sched_yield", "pthread_self", "malloc", "peet_", "omp_get_", "omp_set_lock",
+        "omp_unset_lock", "omp_test_lock", "__kmpc_barrier", "__kmpc_critical", "__kmpc_end_critical",
+        "__kmpc_global_thread_num", "__kmpc_for_", "__kmpc_dispatch_", "__kmpc_flush", "GOMP_barrier", "GOMP_critical",
         "peetdoall"};
-    static const char *const ranges[] = {"memcpy", "memmove", "mempcpy", "memset", "memcmp", "bcmp", "memchr", "bzero", "bcopy", "strlen", "strcmp",
-        "strncmp", "strcpy", "strncpy", "strcat", "strchr", "strrchr", "strstr", "__memcpy_chk", "__memmove_chk", "__memset_chk"};
+    static const char *const ranges[] = {"memcpy", "memmove", "mempcpy", "memset", "memcmp", "bcmp", "memchr", "bzero",
+        "bcopy", "strlen", "strcmp", "strncmp", "strcpy", "strncpy", "strcat", "strchr", "strrchr", "strstr",
+        "__memcpy_chk", "__memmove_chk", "__memset_chk"};
     Dl_info info;
     if (!dladdr((void *)pc, &info) || !info.dli_sname || (uint64_t)info.dli_saddr != pc)
         return OUTSIDE;
@@ -134,10 +136,12 @@ static enum kind kind_of_ours(uint64_t pc)
 /* Of the C library: what references nothing of the subject's but errno, or its own state. */
 static enum kind kind_of_theirs(uint64_t pc)
 {
-    static const char *const alone[] = {"rand", "random", "drand48", "lrand48", "mrand48", "abs", "labs", "llabs", "toupper", "tolower", "isalpha",
-        "isdigit", "isalnum", "isspace", "isupper", "islower", "ispunct", "isprint", "isxdigit", "__errno_location", "__ctype_b_loc",
-        "__ctype_toupper_loc", "__ctype_tolower_loc", "__stack_chk_fail", "abort"};
-    static const char *const stores[] = {"modf", "frexp", "sincos", "remquo", "lgamma_r", "lgammaf_r", "nan"}; /* through pointers */
+    static const char *const alone[] = {"rand", "random", "drand48", "lrand48", "mrand48", "abs", "labs", "llabs",
+        "toupper", "tolower", "isalpha", "isdigit", "isalnum", "isspace", "isupper", "islower", "ispunct", "isprint",
+        "isxdigit", "__errno_location", "__ctype_b_loc", "__ctype_toupper_loc", "__ctype_tolower_loc",
+        "__stack_chk_fail", "abort"};
+    /* through pointers */
+    static const char *const stores[] = {"modf", "frexp", "sincos", "remquo", "lgamma_r", "lgammaf_r", "nan"};
     Dl_info info;
     if (!dladdr((void *)pc, &info) || !info.dli_sname || !info.dli_fname)
         return OUTSIDE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The C library's allocation interface.  The subject's world allocates from the deterministic heap, or, where libraries are
- * recorded, from the C library's own allocator in a copy that is the subject's alone (foreign/allocator.c); the
+ * The C library's allocation interface.  The subject's world allocates from the deterministic heap, or, where libraries
+ * are recorded, from the C library's own allocator in a copy that is the subject's alone (foreign/allocator.c); the
  * host's world (and every plain run) from libc.  Either may free what the other made, since the address
  * tells whose it is.
  */
@@ -60,8 +60,8 @@ static void *allocate(size_t bytes, size_t align, int zero, uint64_t caller)
     return p;
 }
 
-__attribute__((noreturn)) static void bad_pointer(
-    const char *function, const void *p, enum peet__heap_fault fault, uint64_t caller)
+__attribute__((noreturn)) static void bad_pointer(const char *function, const void *p, enum peet__heap_fault fault,
+    uint64_t caller)
 {
     peet__report("%s(%p) called at 0x%lx: %s", function, p, caller,
         fault == PEET__HEAP_FREED ? "the block was freed before (double free)"
@@ -278,6 +278,6 @@ PUBLIC size_t malloc_usable_size(void *p)
     if (peet__heap_owns(p))
         return peet__heap_usable(p);
     if (!real)
-        real = (size_t(*)(void *))peet__next("malloc_usable_size");
+        real = (size_t (*)(void *))peet__next("malloc_usable_size");
     return real(p);
 }

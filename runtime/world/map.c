@@ -161,7 +161,8 @@ PUBLIC void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t off
     }
     peet__rt.busy++;
     void *got = subject_mmap(at, bytes, prot, flags, fd, offset);
-    if (got != MAP_FAILED && peet__domain_mapped((uint64_t)got, (uint64_t)got + whole_pages(bytes), prot, flags, fd, offset) != 0) {
+    if (got != MAP_FAILED &&
+        peet__domain_mapped((uint64_t)got, (uint64_t)got + whole_pages(bytes), prot, flags, fd, offset) != 0) {
         syscall(SYS_munmap, got, bytes);
         place_give((uint64_t)got, (uint64_t)got + whole_pages(bytes));
         errno = ENOMEM;
@@ -259,10 +260,12 @@ static void *viewed_mremap(void *old, size_t old_bytes, size_t bytes, int flags,
         return old;
     }
     if (!(flags & MREMAP_MAYMOVE)) {
-        void *more = mmap((void *)(lo + was), whole - was, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        void *more =
+            mmap((void *)(lo + was), whole - was, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
         return more == MAP_FAILED ? MAP_FAILED : old;
     }
-    void *got = mmap(fixed, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (flags & MREMAP_FIXED ? MAP_FIXED : 0), -1, 0);
+    void *got = mmap(fixed, whole, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | (flags & MREMAP_FIXED ? MAP_FIXED : 0), -1, 0);
     if (got == MAP_FAILED)
         return got;
     memcpy(got, old, was < whole ? was : whole);
@@ -300,7 +303,8 @@ PUBLIC void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
     if (!peet__is_subject())
         return raw_mremap(old, old_bytes, bytes, flags, fixed);
     peet__rt.busy++;
-    void *got = peet__domains_on() ? viewed_mremap(old, old_bytes, bytes, flags, fixed) : subject_mremap(old, old_bytes, bytes, flags, fixed);
+    void *got = peet__domains_on() ? viewed_mremap(old, old_bytes, bytes, flags, fixed)
+                                   : subject_mremap(old, old_bytes, bytes, flags, fixed);
     peet__rt.busy--;
     if (got != MAP_FAILED) {
         peet__note_release(PEET_RT_MAPPING, old, old_bytes ? PEET_RT_MOVED : 0, CALLER);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The subject writes to the terminal that shows the progress line of `peet run`: the line is taken away first, and `peet run`
- * hears of it, so that it does not write over the beginning of a line of the subject's.
+ * The subject writes to the terminal that shows the progress line of `peet run`: the line is taken away first, and
+ * `peet run` hears of it, so that it does not write over the beginning of a line of the subject's.
  */
 #include "world/world.h"
 

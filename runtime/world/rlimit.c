@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Limits that the subject sets on its own memory (RLIMIT_AS, RLIMIT_DATA).  The kernel counts the whole process, in which the
- * simulator has reserved and needs more than any program asks for; results would be lost.  So the subject's limit is kept
- * here: its heap and its mappings go by it (peet__space_take()), it reads what it has set, and what it executes gets it.  The kernel is told
- * nothing before.  A limit that the process was started with (ulimit -v) holds for both worlds as ever.
+ * Limits that the subject sets on its own memory (RLIMIT_AS, RLIMIT_DATA).  The kernel counts the whole process, in
+ * which the simulator has reserved and needs more than any program asks for; results would be lost.  So the subject's
+ * limit is kept here: its heap and its mappings go by it (peet__space_take()), it reads what it has set, and what it
+ * executes gets it.  The kernel is told nothing before.  A limit that the process was started with (ulimit -v) holds
+ * for both worlds as ever.
  */
 #include "heap/heap.h"
 #include "internal.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * syscall(): system calls by number.  Those that the runtime stands in front of go where the function of that name goes;
- * those that would make or end a thread behind the thread library's back, or move the thread pointer, are refused by
- * name; all others are the kernel's.  Also clone(), which is one of these.  Within this library syscall() is the kernel's
- * (the linker's --wrap).
+ * syscall(): system calls by number.  Those that the runtime stands in front of go where the function of that name
+ * goes; those that would make or end a thread behind the thread library's back, or move the thread pointer, are refused
+ * by name; all others are the kernel's.  Also clone(), which is one of these.  Within this library syscall() is the
+ * kernel's (the linker's --wrap).
  */
 #include "signals/signals.h"
 #include "world/world.h"
@@ -59,7 +59,7 @@ static long refuse(const char *what, const char *instead, const void *caller)
     return -1;
 }
 
-#define NO_THREADS                                                                                                     \
+#define NO_THREADS \
     "it makes a thread that the simulated machine does not know; pthread_create(), C11 threads and OpenMP are simulated"
 
 /* ------------------------------------------------------------------------------------- signals, by number */
@@ -177,8 +177,8 @@ static long world(long number, const long *a)
     case SYS_nanosleep:
         return SIMULATED(nanosleep)((const struct timespec *)a[0], (struct timespec *)a[1]);
     case SYS_clock_nanosleep:
-        return negative(SIMULATED(clock_nanosleep)(
-            (clockid_t)a[0], (int)a[1], (const struct timespec *)a[2], (struct timespec *)a[3]));
+        return negative(SIMULATED(clock_nanosleep)((clockid_t)a[0], (int)a[1], (const struct timespec *)a[2],
+            (struct timespec *)a[3]));
     case SYS_getrandom:
         return SIMULATED(getrandom)((void *)a[0], (size_t)a[1], (unsigned)a[2]);
     default:
@@ -189,7 +189,8 @@ static long world(long number, const long *a)
 static long futex(const long *a)
 {
     int op = (int)a[1];
-    long result = peet__futex ? peet__futex((uint32_t *)a[0], op, (uint32_t)a[2], (const struct timespec *)a[3]) : -ENOSYS;
+    long result =
+        peet__futex ? peet__futex((uint32_t *)a[0], op, (uint32_t)a[2], (const struct timespec *)a[3]) : -ENOSYS;
     if (result >= 0)
         return result;
     if (result == -ENOSYS)
@@ -243,7 +244,8 @@ static long simulated(long number, const long *a, const void *caller)
         return refuse("syscall(SYS_clone3)", NO_THREADS, caller);
     case SYS_arch_prctl:
         if (a[0] == ARCH_SET_FS || a[0] == ARCH_SET_GS)
-            return refuse("syscall(SYS_arch_prctl)", "the thread pointer belongs to the C library and the runtime", caller);
+            return refuse("syscall(SYS_arch_prctl)", "the thread pointer belongs to the C library and the runtime",
+                caller);
         return kernel(number, a);
     case SYS_timer_create:
     case SYS_timer_settime:
@@ -252,9 +254,10 @@ static long simulated(long number, const long *a, const void *caller)
     case SYS_timer_getoverrun:
         return refuse("syscall(SYS_timer_...)", "timer_create() and the functions beside it are simulated", caller);
     default:
-        return (number >= SYS_rt_sigaction && number <= SYS_rt_sigreturn) || number == SYS_pause || number == SYS_alarm ||
-                number == SYS_getitimer || number == SYS_setitimer || number == SYS_kill || number == SYS_tkill ||
-                number == SYS_tgkill || number == SYS_sigaltstack || (number >= SYS_rt_sigpending && number <= SYS_rt_sigsuspend)
+        return (number >= SYS_rt_sigaction && number <= SYS_rt_sigreturn) || number == SYS_pause ||
+                number == SYS_alarm || number == SYS_getitimer || number == SYS_setitimer || number == SYS_kill ||
+                number == SYS_tkill || number == SYS_tgkill || number == SYS_sigaltstack ||
+                (number >= SYS_rt_sigpending && number <= SYS_rt_sigsuspend)
             ? signals(number, a)
             : world(number, a);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The world outside the subject: which functions of the C library lead where.  world_entry.S has the entries, the
- * other files world_*.c what they lead to under simulation.  In a plain run an entry leads to the C library's function from its
- * first call on; under simulation all are bound before the subject's first constructor of the executable runs.
+ * other files world_*.c what they lead to under simulation.  In a plain run an entry leads to the C library's function
+ * from its first call on; under simulation all are bound before the subject's first constructor of the executable runs.
  */
 #include "world/world.h"
 #include "views/domain_internal.h"

@@ -26,12 +26,13 @@ extern void *peet__world_to[], *peet__world_real[];
 /** The C library's definition. */
 #define REAL(name) ((__typeof__(name) *)peet__world_real[PEET__WORLD_##name])
 /** Definition of the simulated form; reached through peet__world_to[]. */
-#define SIM(type, name, ...)                 \
-    type peet__sim_##name(__VA_ARGS__);      \
+#define SIM(type, name, ...) \
+    type peet__sim_##name(__VA_ARGS__); \
     type peet__sim_##name(__VA_ARGS__)
 #define SUBJECT __builtin_expect(peet__is_subject(), 1)
 
-/** Of the entries' slow way: the address to go to.  @which: twice the number, plus 1 for the C library's whatever the run */
+/** Of the entries' slow way: the address to go to.  @which: twice the number, plus 1 for the C library's whatever the
+ * run */
 void *peet__world_bind(unsigned which);
 /** Its name. */
 const char *peet__world_name(unsigned which);
@@ -54,12 +55,16 @@ enum { PEET__PIECE_BYTES = 4096, PEET__RANGE_WORDS = 5 };
 static inline int peet__range_room(unsigned records)
 {
     const struct peet__rt *rt = &peet__rt;
-    return __builtin_expect(rt->simulated && rt->in_subject && peet__ctl->cursor + records * PEET__RANGE_WORDS < rt->limit, 1);
+    return __builtin_expect(rt->simulated && rt->in_subject &&
+            peet__ctl->cursor + records * PEET__RANGE_WORDS < rt->limit,
+        1);
 }
 /** Is nothing in the way of so many records of ranges of so many bytes? */
 static inline int peet__range_plainly(unsigned records, size_t bytes)
 {
-    return __builtin_expect(bytes - 1 < PEET__PIECE_BYTES && peet__ranges && !peet__domains_on() && peet__range_room(records), 1);
+    return __builtin_expect(bytes - 1 < PEET__PIECE_BYTES && peet__ranges && !peet__domains_on() &&
+            peet__range_room(records),
+        1);
 }
 /** A range's record, where there is room. */
 static inline void peet__range_write(unsigned what, uint64_t destination, uint64_t source, uint64_t bytes)
@@ -85,7 +90,8 @@ static inline void peet__range(unsigned what, const void *destination, const voi
         peet__range_slowly(what, destination, source, bytes);
 }
 /** The same for something that takes part of a call that has another range already. */
-#define peet__range_more(what, destination, source, bytes) peet__range((what) | PEET_SYNTHETIC_MORE, destination, source, bytes)
+#define peet__range_more(what, destination, source, bytes) \
+    peet__range((what) | PEET_SYNTHETIC_MORE, destination, source, bytes)
 /** A system call has been made that moved so many bytes. */
 void peet__syscall_note(long number, size_t bytes);
 /** Here a cancellation is acted upon, if the thread library has one. */
@@ -95,12 +101,14 @@ void peet__world_cancellation_point(void);
  *  is recorded as a whole before it is simulated: inside one, nothing can wait. */
 static inline int peet__world_concurrent(void)
 {
-    return *(volatile uint32_t *)(PEET_CONTROL_ADDRESS + PEET_CONTROL_CONCURRENT) != 0 && peet__rt.current->mark_depth == 0;
+    return *(volatile uint32_t *)(PEET_CONTROL_ADDRESS + PEET_CONTROL_CONCURRENT) != 0 &&
+        peet__rt.current->mark_depth == 0;
 }
 
 void peet__sample_pause(void); /* fatal.h */
 
-/** The contrary: the call may block as it is.  One that a signal would end (poll() and its like) is left in peace by the samples' timer. */
+/** The contrary: the call may block as it is.  One that a signal would end (poll() and its like) is left in peace by
+ * the samples' timer. */
 static inline int peet__world_alone(void)
 {
     if (peet__world_concurrent())
@@ -109,7 +117,8 @@ static inline int peet__world_alone(void)
     return 1;
 }
 
-/** So many bytes may go in several parts: a signal between two of them would leave the call with the first ones alone, also the samples' timer. */
+/** So many bytes may go in several parts: a signal between two of them would leave the call with the first ones alone,
+ * also the samples' timer. */
 static inline void peet__world_in_parts(size_t bytes)
 {
     enum { AT_ONCE = 4096 }; /* PIPE_BUF */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The subject's clocks and sleeps, in simulated time.  Cycle 0 is 2026-01-01 00:00:00 UTC, and on monotonic clocks an hour after
- * the computer's start: programs take a time of 0 for none.  The processor clocks count the cycles for which contexts have been busy, as far as the mapper tells.  Reading a
- * clock is an event: it happens in simulated-time order.
+ * The subject's clocks and sleeps, in simulated time.  Cycle 0 is 2026-01-01 00:00:00 UTC, and on monotonic clocks an
+ * hour after the computer's start: programs take a time of 0 for none.  The processor clocks count the cycles for which
+ * contexts have been busy, as far as the mapper tells.  Reading a clock is an event: it happens in simulated-time
+ * order.
  */
 #include "world/world.h"
 
@@ -54,7 +55,7 @@ PUBLIC uint64_t peet_rt_now(void)
 
 PUBLIC void peet_rt_order(void)
 {
-    const uint64_t args[] = { WALL, 1 };
+    const uint64_t args[] = {WALL, 1};
     if (!peet__rt.current || !peet__rt.current->mark_depth)
         peet_rt_event(PEET_ABSTRACT_CLOCK, 2, args);
 }
@@ -264,7 +265,8 @@ SIM(clock_t, times, struct tms *out)
     read_clock(CLOCK_PROCESS_CPUTIME_ID, &busy);
     read_clock(CLOCK_MONOTONIC, &now);
     if (out)
-        *out = (struct tms){.tms_utime = (clock_t)(busy / tick), .tms_cutime = real.tms_cutime, .tms_cstime = real.tms_cstime};
+        *out = (struct tms){
+            .tms_utime = (clock_t)(busy / tick), .tms_cutime = real.tms_cutime, .tms_cstime = real.tms_cstime};
     return (clock_t)(now / tick);
 }
 
@@ -319,7 +321,8 @@ SIM(int, clock_nanosleep, clockid_t clock, int flags, const struct timespec *tim
     if (!SUBJECT)
         return REAL(clock_nanosleep)(clock, flags, time, rest);
     enum which which;
-    if (clock == CLOCK_THREAD_CPUTIME_ID || clock_kind(clock, &which, &ns) != 0 || time->tv_sec < 0 || ns_from(time, &ns) != 0)
+    if (clock == CLOCK_THREAD_CPUTIME_ID || clock_kind(clock, &which, &ns) != 0 || time->tv_sec < 0 ||
+        ns_from(time, &ns) != 0)
         return EINVAL;
     if (flags & TIMER_ABSTIME) {
         peet__world_cancellation_point();

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Waiting for descriptors in simulated time.  As long as no other context is alive, a call that blocks just
- * blocks, and takes no simulated time.  With others alive, a call first takes its turn and waits until the descriptor is
- * ready (IO_WAIT), so that the system call itself never stops the process.
+ * blocks, and takes no simulated time.  With others alive, a call first takes its turn and waits until the descriptor
+ * is ready (IO_WAIT), so that the system call itself never stops the process.
  *
  * What comes from outside (descriptors that the program was started with, and those that a child shares) comes in
- * host time.  So that it makes no difference whether it has come a little earlier or later, the process is patient with these first.
+ * host time.  So that it makes no difference whether it has come a little earlier or later, the process is patient with
+ * these first.
  */
 #include "world/world.h"
 

@@ -78,14 +78,14 @@ SIM(ssize_t, __read_chk, int fd, void *bytes, size_t n, size_t room)
 }
 
 /* At a position: of files, which are always ready. */
-#define READ_AT(name, type)                                                        \
-    SIM(ssize_t, name, int fd, void *bytes, size_t n, type at)                     \
-    {                                                                              \
-        if (!SUBJECT)                                                              \
-            return REAL(name)(fd, bytes, n, at);                                   \
-        peet__world_cancellation_point();                                          \
-        peet__world_order();                                                       \
-        return has_read(SYS_pread64, bytes, REAL(name)(fd, bytes, n, at));         \
+#define READ_AT(name, type) \
+    SIM(ssize_t, name, int fd, void *bytes, size_t n, type at) \
+    { \
+        if (!SUBJECT) \
+            return REAL(name)(fd, bytes, n, at); \
+        peet__world_cancellation_point(); \
+        peet__world_order(); \
+        return has_read(SYS_pread64, bytes, REAL(name)(fd, bytes, n, at)); \
     }
 READ_AT(pread, off_t)
 READ_AT(pread64, off64_t)
@@ -126,17 +126,18 @@ SIM(ssize_t, readv, int fd, const struct iovec *v, int count)
         return REAL(readv)(fd, v, count);
     peet__world_cancellation_point();
     int error = peet__fd_wait(fd, POLLIN, PEET_NEVER);
-    return note_vector(SYS_readv, PEET_SYNTHETIC_READ, v, count, error ? peet__fd_failed(error) : REAL(readv)(fd, v, count));
+    return note_vector(SYS_readv, PEET_SYNTHETIC_READ, v, count,
+        error ? peet__fd_failed(error) : REAL(readv)(fd, v, count));
 }
 
-#define VECTOR_AT(name, type, number, what)                                                    \
-    SIM(ssize_t, name, int fd, const struct iovec *v, int count, type at)                      \
-    {                                                                                          \
-        if (!SUBJECT)                                                                          \
-            return REAL(name)(fd, v, count, at);                                               \
-        peet__world_cancellation_point();                                                      \
-        peet__world_order();                                                                   \
-        return note_vector(number, what, v, count, REAL(name)(fd, v, count, at));              \
+#define VECTOR_AT(name, type, number, what) \
+    SIM(ssize_t, name, int fd, const struct iovec *v, int count, type at) \
+    { \
+        if (!SUBJECT) \
+            return REAL(name)(fd, v, count, at); \
+        peet__world_cancellation_point(); \
+        peet__world_order(); \
+        return note_vector(number, what, v, count, REAL(name)(fd, v, count, at)); \
     }
 VECTOR_AT(preadv, off_t, SYS_preadv, PEET_SYNTHETIC_READ)
 VECTOR_AT(preadv64, off64_t, SYS_preadv, PEET_SYNTHETIC_READ)
@@ -177,14 +178,14 @@ SIM(ssize_t, write, int fd, const void *bytes, size_t n)
     return has_written(SYS_write, bytes, peet__fd_write(fd, bytes, n));
 }
 
-#define WRITE_AT(name, type)                                                       \
-    SIM(ssize_t, name, int fd, const void *bytes, size_t n, type at)               \
-    {                                                                              \
-        if (!SUBJECT)                                                              \
-            return REAL(name)(fd, bytes, n, at);                                   \
-        peet__world_cancellation_point();                                          \
-        peet__world_order();                                                       \
-        return has_written(SYS_pwrite64, bytes, REAL(name)(fd, bytes, n, at));     \
+#define WRITE_AT(name, type) \
+    SIM(ssize_t, name, int fd, const void *bytes, size_t n, type at) \
+    { \
+        if (!SUBJECT) \
+            return REAL(name)(fd, bytes, n, at); \
+        peet__world_cancellation_point(); \
+        peet__world_order(); \
+        return has_written(SYS_pwrite64, bytes, REAL(name)(fd, bytes, n, at)); \
     }
 WRITE_AT(pwrite, off_t)
 WRITE_AT(pwrite64, off64_t)
@@ -237,8 +238,8 @@ static long called(long number, long result)
     return result;
 }
 
-/* Opening a FIFO waits for the other end, which another context may open: a reader goes on at once and finds nothing to read until a
- * writer is there; a writer waits for a reader. */
+/* Opening a FIFO waits for the other end, which another context may open: a reader goes on at once and finds nothing to
+ * read until a writer is there; a writer waits for a reader. */
 static int open_fifo(int folder, const char *path, int flags)
 {
     uint64_t wait = 0;
@@ -265,7 +266,8 @@ static int open_any(int folder, const char *path, int flags, mode_t mode)
     int fd;
     if (peet__world_is_random(path))
         fd = peet__world_random_file();
-    else if (peet__world_concurrent() && !(flags & (O_NONBLOCK | O_PATH)) && fstatat(folder, path, &st, 0) == 0 && S_ISFIFO(st.st_mode))
+    else if (peet__world_concurrent() && !(flags & (O_NONBLOCK | O_PATH)) && fstatat(folder, path, &st, 0) == 0 &&
+        S_ISFIFO(st.st_mode))
         fd = open_fifo(folder, path, flags);
     else
         fd = REAL(openat)(folder, path, flags, mode);
@@ -283,13 +285,13 @@ static int has_mode(int flags)
     return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-#define MODE(flags)                      \
-    mode_t mode = 0;                     \
-    if (has_mode(flags)) {               \
-        va_list args;                    \
-        va_start(args, flags);           \
-        mode = va_arg(args, mode_t);     \
-        va_end(args);                    \
+#define MODE(flags) \
+    mode_t mode = 0; \
+    if (has_mode(flags)) { \
+        va_list args; \
+        va_start(args, flags); \
+        mode = va_arg(args, mode_t); \
+        va_end(args); \
     }
 
 SIM(int, open, const char *path, int flags, ...)
@@ -358,13 +360,13 @@ SIM(int, close, int fd)
 }
 
 /* Calls that take their turn and are the C library's otherwise. */
-#define TURN(type, name, number, parameters, arguments)        \
-    SIM(type, name, REMOVE parameters)                         \
-    {                                                          \
-        if (!SUBJECT)                                          \
-            return REAL(name) arguments;                       \
-        peet__world_order();                                   \
-        return (type)called(number, REAL(name) arguments);     \
+#define TURN(type, name, number, parameters, arguments) \
+    SIM(type, name, REMOVE parameters) \
+    { \
+        if (!SUBJECT) \
+            return REAL(name) arguments; \
+        peet__world_order(); \
+        return (type)called(number, REAL(name) arguments); \
     }
 #define REMOVE(...) __VA_ARGS__
 TURN(int, fsync, SYS_fsync, (int fd), (fd))
@@ -384,22 +386,23 @@ static size_t both_ready(int out, int in, size_t n, int *out_error)
     if (!*out_error)
         *out_error = peet__fd_wait(out, POLLOUT, PEET_NEVER);
     peet__world_in_parts(n);
-    int piecewise = peet__world_concurrent() && (peet__fd_kind(out) != PEET__FD_FILE || peet__fd_kind(in) != PEET__FD_FILE);
+    int piecewise =
+        peet__world_concurrent() && (peet__fd_kind(out) != PEET__FD_FILE || peet__fd_kind(in) != PEET__FD_FILE);
     return piecewise && n > PIPE_BUF ? PIPE_BUF : n;
 }
 
-#define SENDFILE(name, type)                                                         \
-    SIM(ssize_t, name, int out, int in, type *at, size_t n)                          \
-    {                                                                                \
-        int error;                                                                   \
-        if (!SUBJECT)                                                                \
-            return REAL(name)(out, in, at, n);                                       \
-        n = both_ready(out, in, n, &error);                                          \
+#define SENDFILE(name, type) \
+    SIM(ssize_t, name, int out, int in, type *at, size_t n) \
+    { \
+        int error; \
+        if (!SUBJECT) \
+            return REAL(name)(out, in, at, n); \
+        n = both_ready(out, in, n, &error); \
         ssize_t moved = error ? peet__fd_failed(error) : REAL(name)(out, in, at, n); \
-        int saved_errno = errno;                                                     \
-        peet__syscall_note(SYS_sendfile, moved > 0 ? (size_t)moved : 0);             \
-        errno = saved_errno;                                                         \
-        return moved;                                                                \
+        int saved_errno = errno; \
+        peet__syscall_note(SYS_sendfile, moved > 0 ? (size_t)moved : 0); \
+        errno = saved_errno; \
+        return moved; \
     }
 SENDFILE(sendfile, off_t)
 SENDFILE(sendfile64, off64_t)
@@ -442,7 +445,7 @@ SIM(int, flock, int fd, int operation)
     peet__world_order();
     int result;
     while ((result = REAL(flock)(fd, peet__world_concurrent() ? operation | LOCK_NB : operation)) != 0 &&
-           errno == EWOULDBLOCK && !(operation & LOCK_NB))
+        errno == EWOULDBLOCK && !(operation & LOCK_NB))
         if (peet__world_back_off_restarting(&wait) != 0) {
             errno = EINTR;
             break;
@@ -468,36 +471,36 @@ static int lock_region(int (*control)(int, int, ...), int fd, int command, void 
     return result;
 }
 
-#define CONTROL(name)                                                    \
-    SIM(int, name, int fd, int command, ...)                             \
-    {                                                                    \
-        va_list args;                                                    \
-        va_start(args, command);                                         \
-        void *arg = va_arg(args, void *);                                \
-        va_end(args);                                                    \
-        if (!SUBJECT)                                                    \
-            return REAL(name)(fd, command, arg);                         \
-        peet__world_order();                                             \
+#define CONTROL(name) \
+    SIM(int, name, int fd, int command, ...) \
+    { \
+        va_list args; \
+        va_start(args, command); \
+        void *arg = va_arg(args, void *); \
+        va_end(args); \
+        if (!SUBJECT) \
+            return REAL(name)(fd, command, arg); \
+        peet__world_order(); \
         return (int)called(SYS_fcntl, lock_region(REAL(name), fd, command, arg)); \
     }
 CONTROL(fcntl)
 CONTROL(fcntl64)
 
-#define LOCKF(name, type)                                                                       \
-    SIM(int, name, int fd, int command, type bytes)                                             \
-    {                                                                                           \
-        uint64_t wait = 0;                                                                      \
-        int result;                                                                             \
-        if (!SUBJECT)                                                                           \
-            return REAL(name)(fd, command, bytes);                                              \
-        peet__world_order();                                                                    \
-        int now = command == F_LOCK && peet__world_concurrent() ? F_TLOCK : command;            \
+#define LOCKF(name, type) \
+    SIM(int, name, int fd, int command, type bytes) \
+    { \
+        uint64_t wait = 0; \
+        int result; \
+        if (!SUBJECT) \
+            return REAL(name)(fd, command, bytes); \
+        peet__world_order(); \
+        int now = command == F_LOCK && peet__world_concurrent() ? F_TLOCK : command; \
         while ((result = REAL(name)(fd, now, bytes)) != 0 && now != command && (errno == EAGAIN || errno == EACCES)) \
-            if (peet__world_back_off_restarting(&wait) != 0) {                                             \
-                errno = EINTR;                                                                  \
-                break;                                                                          \
-            }                                                                                   \
-        return (int)called(SYS_fcntl, result);                                                  \
+            if (peet__world_back_off_restarting(&wait) != 0) { \
+                errno = EINTR; \
+                break; \
+            } \
+        return (int)called(SYS_fcntl, result); \
     }
 LOCKF(lockf, off_t)
 LOCKF(lockf64, off64_t)

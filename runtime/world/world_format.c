@@ -39,11 +39,11 @@ int __isoc99_vsscanf(const char *, const char *, va_list);
 
 /* One conversion, between % and its letter. */
 struct conversion {
-    int stars;        /* arguments that width and precision take */
+    int stars;            /* arguments that width and precision take */
     int width, precision; /* -1: none, -2: an argument's */
     int suppressed, allocates;
-    int length;       /* 'h', 'H' (hh), 'l', 'L', 0 */
-    char letter;      /* 0: the format ends, or has numbered arguments */
+    int length;                /* 'h', 'H' (hh), 'l', 'L', 0 */
+    char letter;               /* 0: the format ends, or has numbered arguments */
     const char *set, *set_end; /* %[...] */
 };
 
@@ -122,13 +122,28 @@ static void note_arguments(const char *format, va_list args)
         if (c.precision == -2)
             c.precision = va_arg(args, int);
         switch (c.letter) {
-        case 'd': case 'i': case 'o': case 'u': case 'x': case 'X': case 'c': case 'b': case 'B':
+        case 'd':
+        case 'i':
+        case 'o':
+        case 'u':
+        case 'x':
+        case 'X':
+        case 'c':
+        case 'b':
+        case 'B':
             if (c.length == 'l' || c.length == 'q' || c.length == 'L')
                 (void)va_arg(args, long);
             else
                 (void)va_arg(args, int);
             break;
-        case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':
+        case 'e':
+        case 'E':
+        case 'f':
+        case 'F':
+        case 'g':
+        case 'G':
+        case 'a':
+        case 'A':
             if (c.length == 'L')
                 (void)va_arg(args, long double);
             else
@@ -139,10 +154,12 @@ static void note_arguments(const char *format, va_list args)
             if (s && c.length != 'l')
                 note_string(s, c.precision);
             else if (s && c.precision < 0)
-                peet__range_more(PEET_SYNTHETIC_LIBRARY_READ, NULL, s, (wcslen((const wchar_t *)s) + 1) * sizeof(wchar_t));
+                peet__range_more(PEET_SYNTHETIC_LIBRARY_READ, NULL, s,
+                    (wcslen((const wchar_t *)s) + 1) * sizeof(wchar_t));
             break;
         }
-        case 'S': case 'p':
+        case 'S':
+        case 'p':
             (void)va_arg(args, void *);
             break;
         case 'C':
@@ -150,9 +167,13 @@ static void note_arguments(const char *format, va_list args)
             break;
         case 'n':
             peet__range_more(PEET_SYNTHETIC_LIBRARY_WRITE, va_arg(args, void *), NULL,
-                c.length == 'l' || c.length == 'q' ? 8 : c.length == 'h' ? 2 : c.length == 'H' ? 1 : 4);
+                c.length == 'l' || c.length == 'q' ? 8
+                    : c.length == 'h'              ? 2
+                    : c.length == 'H'              ? 1
+                                                   : 4);
             break;
-        case '%': case 'm':
+        case '%':
+        case 'm':
             break;
         default:
             return;
@@ -167,11 +188,28 @@ static size_t stored(const struct conversion *c, const void *at)
     if (c->allocates)
         return sizeof(void *);
     switch (c->letter) {
-    case 'd': case 'i': case 'o': case 'u': case 'x': case 'X': case 'n':
-        return c->length == 'l' || c->length == 'q' || c->length == 'L' ? 8 : c->length == 'h' ? 2 : c->length == 'H' ? 1 : 4;
-    case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':
+    case 'd':
+    case 'i':
+    case 'o':
+    case 'u':
+    case 'x':
+    case 'X':
+    case 'n':
+        return c->length == 'l' || c->length == 'q' || c->length == 'L' ? 8
+            : c->length == 'h'                                          ? 2
+            : c->length == 'H'                                          ? 1
+                                                                        : 4;
+    case 'e':
+    case 'E':
+    case 'f':
+    case 'F':
+    case 'g':
+    case 'G':
+    case 'a':
+    case 'A':
         return c->length == 'L' ? sizeof(long double) : c->length == 'l' ? sizeof(double) : sizeof(float);
-    case 's': case '[':
+    case 's':
+    case '[':
         return wide == 1 ? strlen(at) + 1 : (wcslen(at) + 1) * wide;
     case 'c':
         return (c->width > 0 ? (size_t)c->width : 1) * wide;
@@ -269,14 +307,14 @@ static int note_text(const char *to, size_t room, int length, const char *format
 
 #define REMOVE(...) __VA_ARGS__
 /* A function over a va_list, and the one that takes its arguments. */
-#define VARIADIC(name, of_list, parameters, last, arguments)            \
-    SIM(int, name, REMOVE parameters, ...)                              \
-    {                                                                   \
-        va_list args;                                                   \
-        va_start(args, last);                                           \
-        int result = peet__sim_##of_list arguments;                     \
-        va_end(args);                                                   \
-        return result;                                                  \
+#define VARIADIC(name, of_list, parameters, last, arguments) \
+    SIM(int, name, REMOVE parameters, ...) \
+    { \
+        va_list args; \
+        va_start(args, last); \
+        int result = peet__sim_##of_list arguments; \
+        va_end(args); \
+        return result; \
     }
 
 SIM(int, vfprintf, FILE *f, const char *format, va_list args)
@@ -304,59 +342,61 @@ SIM(int, __vdprintf_chk, int fd, int flag, const char *format, va_list args)
     return SUBJECT ? to_descriptor(fd, flag, format, args) : REAL(__vdprintf_chk)(fd, flag, format, args);
 }
 
-#define INTO_MEMORY(name, call, room)                        \
-    {                                                        \
-        if (!SUBJECT)                                        \
-            return REAL(name) call;                          \
-        va_list again;                                       \
-        va_copy(again, args);                                \
-        int length = REAL(name) call;                        \
-        note_text(to, room, length, format, again);          \
-        va_end(again);                                       \
-        return length;                                       \
+#define INTO_MEMORY(name, call, room) \
+    { \
+        if (!SUBJECT) \
+            return REAL(name) call; \
+        va_list again; \
+        va_copy(again, args); \
+        int length = REAL(name) call; \
+        note_text(to, room, length, format, again); \
+        va_end(again); \
+        return length; \
     }
-/* clang-format off: a table */
+/* clang-format off */
 SIM(int, vsprintf, char *to, const char *format, va_list args) INTO_MEMORY(vsprintf, (to, format, args), SIZE_MAX)
 SIM(int, vsnprintf, char *to, size_t n, const char *format, va_list args) INTO_MEMORY(vsnprintf, (to, n, format, args), n)
-/* clang-format on */
-SIM(int, __vsprintf_chk, char *to, int flag, size_t room, const char *format, va_list args)
-    INTO_MEMORY(__vsprintf_chk, (to, flag, room, format, args), SIZE_MAX)
-SIM(int, __vsnprintf_chk, char *to, size_t n, int flag, size_t room, const char *format, va_list args)
-    INTO_MEMORY(__vsnprintf_chk, (to, n, flag, room, format, args), n)
+    /* clang-format on */
+    SIM(int, __vsprintf_chk, char *to, int flag, size_t room, const char *format, va_list args)
+        INTO_MEMORY(__vsprintf_chk, (to, flag, room, format, args), SIZE_MAX)
+            SIM(int, __vsnprintf_chk, char *to, size_t n, int flag, size_t room, const char *format, va_list args)
+                INTO_MEMORY(__vsnprintf_chk, (to, n, flag, room, format, args), n)
 
-#define INTO_NEW(name, call)                                                        \
-    {                                                                               \
-        if (!SUBJECT)                                                               \
-            return REAL(name) call;                                                 \
-        va_list again;                                                              \
-        va_copy(again, args);                                                       \
-        int length = REAL(name) call;                                               \
-        note_text(length >= 0 ? *to : NULL, SIZE_MAX, length, format, again);       \
-        va_end(again);                                                              \
-        return length;                                                              \
+#define INTO_NEW(name, call) \
+    { \
+        if (!SUBJECT) \
+            return REAL(name) call; \
+        va_list again; \
+        va_copy(again, args); \
+        int length = REAL(name) call; \
+        note_text(length >= 0 ? *to : NULL, SIZE_MAX, length, format, again); \
+        va_end(again); \
+        return length; \
     }
-/* clang-format off: a table */
+    /* clang-format off */
 SIM(int, vasprintf, char **to, const char *format, va_list args) INTO_NEW(vasprintf, (to, format, args))
 SIM(int, __vasprintf_chk, char **to, int flag, const char *format, va_list args) INTO_NEW(__vasprintf_chk, (to, flag, format, args))
-/* clang-format on */
+    /* clang-format on */
 
-VARIADIC(printf, vprintf, (const char *format), format, (format, args))
-VARIADIC(fprintf, vfprintf, (FILE * f, const char *format), format, (f, format, args))
-VARIADIC(dprintf, vdprintf, (int fd, const char *format), format, (fd, format, args))
-VARIADIC(sprintf, vsprintf, (char *to, const char *format), format, (to, format, args))
-VARIADIC(snprintf, vsnprintf, (char *to, size_t n, const char *format), format, (to, n, format, args))
-VARIADIC(asprintf, vasprintf, (char **to, const char *format), format, (to, format, args))
-VARIADIC(__printf_chk, __vprintf_chk, (int flag, const char *format), format, (flag, format, args))
-VARIADIC(__fprintf_chk, __vfprintf_chk, (FILE * f, int flag, const char *format), format, (f, flag, format, args))
-VARIADIC(__dprintf_chk, __vdprintf_chk, (int fd, int flag, const char *format), format, (fd, flag, format, args))
-VARIADIC(__sprintf_chk, __vsprintf_chk, (char *to, int flag, size_t room, const char *format), format, (to, flag, room, format, args))
-VARIADIC(__snprintf_chk, __vsnprintf_chk, (char *to, size_t n, int flag, size_t room, const char *format), format,
-    (to, n, flag, room, format, args))
-VARIADIC(__asprintf_chk, __vasprintf_chk, (char **to, int flag, const char *format), format, (to, flag, format, args))
+    VARIADIC(printf, vprintf, (const char *format), format, (format, args)) VARIADIC(fprintf, vfprintf,
+        (FILE * f, const char *format), format,
+        (f, format, args)) VARIADIC(dprintf, vdprintf, (int fd, const char *format), format, (fd, format, args))
+        VARIADIC(sprintf, vsprintf, (char *to, const char *format), format, (to, format, args)) VARIADIC(snprintf,
+            vsnprintf, (char *to, size_t n, const char *format), format, (to, n, format, args))
+            VARIADIC(asprintf, vasprintf, (char **to, const char *format), format, (to, format, args))
+                VARIADIC(__printf_chk, __vprintf_chk, (int flag, const char *format), format, (flag, format, args))
+                    VARIADIC(__fprintf_chk, __vfprintf_chk, (FILE * f, int flag, const char *format), format,
+                        (f, flag, format, args)) VARIADIC(__dprintf_chk, __vdprintf_chk,
+                        (int fd, int flag, const char *format), format, (fd, flag, format, args))
+                        VARIADIC(__sprintf_chk, __vsprintf_chk, (char *to, int flag, size_t room, const char *format),
+                            format, (to, flag, room, format, args)) VARIADIC(__snprintf_chk, __vsnprintf_chk,
+                            (char *to, size_t n, int flag, size_t room, const char *format), format,
+                            (to, n, flag, room, format, args)) VARIADIC(__asprintf_chk, __vasprintf_chk,
+                            (char **to, int flag, const char *format), format, (to, flag, format, args))
 
-/* ------------------------------------------------------------------------------------------------- scanf */
+    /* ------------------------------------------------------------------------------------------------- scanf */
 
-typedef int stream_scanner(FILE *, const char *, va_list);
+    typedef int stream_scanner(FILE *, const char *, va_list);
 
 /* The first look at an empty buffer waits in simulated time; what a conversion still lacks then is waited for inside
  * the library. */
@@ -377,7 +417,8 @@ static int from_stream(stream_scanner *real, FILE *f, const char *format, va_lis
 }
 
 /* The library looks for the end of the text first. */
-static int from_text(int (*real)(const char *, const char *, va_list), const char *text, const char *format, va_list args)
+static int from_text(int (*real)(const char *, const char *, va_list), const char *text, const char *format,
+    va_list args)
 {
     va_list again;
     va_copy(again, args);
@@ -390,21 +431,22 @@ static int from_text(int (*real)(const char *, const char *, va_list), const cha
     return count;
 }
 
-#define SCANNERS(prefix)                                                                                                   \
-    SIM(int, prefix##vfscanf, FILE *f, const char *format, va_list args)                                                   \
-    {                                                                                                                      \
-        return SUBJECT ? from_stream(REAL(prefix##vfscanf), f, format, args) : REAL(prefix##vfscanf)(f, format, args);     \
-    }                                                                                                                      \
-    SIM(int, prefix##vscanf, const char *format, va_list args)                                                             \
-    {                                                                                                                      \
-        return SUBJECT ? from_stream(REAL(prefix##vfscanf), stdin, format, args) : REAL(prefix##vscanf)(format, args);     \
-    }                                                                                                                      \
-    SIM(int, prefix##vsscanf, const char *text, const char *format, va_list args)                                          \
-    {                                                                                                                      \
-        return SUBJECT ? from_text(REAL(prefix##vsscanf), text, format, args) : REAL(prefix##vsscanf)(text, format, args); \
-    }                                                                                                                      \
-    VARIADIC(prefix##scanf, prefix##vscanf, (const char *format), format, (format, args))                                  \
-    VARIADIC(prefix##fscanf, prefix##vfscanf, (FILE * f, const char *format), format, (f, format, args))                   \
+#define SCANNERS(prefix) \
+    SIM(int, prefix##vfscanf, FILE *f, const char *format, va_list args) \
+    { \
+        return SUBJECT ? from_stream(REAL(prefix##vfscanf), f, format, args) : REAL(prefix##vfscanf)(f, format, args); \
+    } \
+    SIM(int, prefix##vscanf, const char *format, va_list args) \
+    { \
+        return SUBJECT ? from_stream(REAL(prefix##vfscanf), stdin, format, args) : REAL(prefix##vscanf)(format, args); \
+    } \
+    SIM(int, prefix##vsscanf, const char *text, const char *format, va_list args) \
+    { \
+        return SUBJECT ? from_text(REAL(prefix##vsscanf), text, format, args) \
+                       : REAL(prefix##vsscanf)(text, format, args); \
+    } \
+    VARIADIC(prefix##scanf, prefix##vscanf, (const char *format), format, (format, args)) \
+    VARIADIC(prefix##fscanf, prefix##vfscanf, (FILE * f, const char *format), format, (f, format, args)) \
     VARIADIC(prefix##sscanf, prefix##vsscanf, (const char *text, const char *format), format, (text, format, args))
 SCANNERS()
 SCANNERS(__isoc99_)

@@ -11,10 +11,10 @@
 
 struct object {
     uint64_t bias;
-    const ElfW(Sym) *symbols;
+    const ElfW(Sym) * symbols;
     const char *names;
-    const uint32_t *hash;        /* DT_GNU_HASH */
-    const ElfW(Versym) *versions;
+    const uint32_t *hash; /* DT_GNU_HASH */
+    const ElfW(Versym) * versions;
 };
 
 static int is(const char *a, const char *b)
@@ -56,8 +56,9 @@ static void *find(const struct object *o, const char *name, uint32_t hash)
         const ElfW(Sym) *s = &o->symbols[at];
         unsigned type = ELF64_ST_TYPE(s->st_info);
         last = chain[at - first] & 1;
-        if ((chain[at - first] | 1) != (hash | 1) || s->st_shndx == SHN_UNDEF || (o->versions && o->versions[at] & 0x8000) ||
-            (type != STT_FUNC && type != STT_GNU_IFUNC) || !is(o->names + s->st_name, name))
+        if ((chain[at - first] | 1) != (hash | 1) || s->st_shndx == SHN_UNDEF ||
+            (o->versions && o->versions[at] & 0x8000) || (type != STT_FUNC && type != STT_GNU_IFUNC) ||
+            !is(o->names + s->st_name, name))
             continue;
         void *address = (void *)(o->bias + s->st_value);
         return type == STT_GNU_IFUNC ? ((void *(*)(void))address)() : address;

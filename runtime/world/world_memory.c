@@ -18,41 +18,41 @@ void __explicit_bzero_chk(void *, size_t, size_t);
 
 /* The body of a function whose result is the C library's, and whose references are known beforehand. */
 #define NOTED(name, call, what, destination, source, bytes) \
-    {                                                       \
+    { \
         __typeof__(REAL(name) call) result = REAL(name) call; \
-        if (SUBJECT)                                        \
-            peet__range(what, destination, source, bytes);  \
-        return result;                                      \
+        if (SUBJECT) \
+            peet__range(what, destination, source, bytes); \
+        return result; \
     }
 
-/* clang-format off: a table */
+/* clang-format off */
 SIM(void *, memcpy, void *to, const void *from, size_t n) NOTED(memcpy, (to, from, n), PEET_SYNTHETIC_MEMCPY, to, from, n)
 SIM(void *, memmove, void *to, const void *from, size_t n) NOTED(memmove, (to, from, n), PEET_SYNTHETIC_MEMMOVE, to, from, n)
 SIM(void *, mempcpy, void *to, const void *from, size_t n) NOTED(mempcpy, (to, from, n), PEET_SYNTHETIC_MEMCPY, to, from, n)
 SIM(void *, __mempcpy, void *to, const void *from, size_t n) NOTED(__mempcpy, (to, from, n), PEET_SYNTHETIC_MEMCPY, to, from, n)
 SIM(void *, memset, void *to, int c, size_t n) NOTED(memset, (to, c, n), PEET_SYNTHETIC_MEMSET, to, NULL, n)
-/* clang-format on */
-SIM(void *, __memcpy_chk, void *to, const void *from, size_t n, size_t room)
-    NOTED(__memcpy_chk, (to, from, n, room), PEET_SYNTHETIC_MEMCPY, to, from, n)
-SIM(void *, __memmove_chk, void *to, const void *from, size_t n, size_t room)
-    NOTED(__memmove_chk, (to, from, n, room), PEET_SYNTHETIC_MEMMOVE, to, from, n)
-SIM(void *, __mempcpy_chk, void *to, const void *from, size_t n, size_t room)
-    NOTED(__mempcpy_chk, (to, from, n, room), PEET_SYNTHETIC_MEMCPY, to, from, n)
-/* clang-format off: a table */
+    /* clang-format on */
+    SIM(void *, __memcpy_chk, void *to, const void *from, size_t n, size_t room)
+        NOTED(__memcpy_chk, (to, from, n, room), PEET_SYNTHETIC_MEMCPY, to, from, n)
+            SIM(void *, __memmove_chk, void *to, const void *from, size_t n, size_t room)
+                NOTED(__memmove_chk, (to, from, n, room), PEET_SYNTHETIC_MEMMOVE, to, from, n)
+                    SIM(void *, __mempcpy_chk, void *to, const void *from, size_t n, size_t room)
+                        NOTED(__mempcpy_chk, (to, from, n, room), PEET_SYNTHETIC_MEMCPY, to, from, n)
+    /* clang-format off */
 SIM(void *, __memset_chk, void *to, int c, size_t n, size_t room) NOTED(__memset_chk, (to, c, n, room), PEET_SYNTHETIC_MEMSET, to, NULL, n)
-/* clang-format on */
+    /* clang-format on */
 
-SIM(wchar_t *, wmemcpy, wchar_t *to, const wchar_t *from, size_t n)
-    NOTED(wmemcpy, (to, from, n), PEET_SYNTHETIC_MEMCPY, to, from, n * sizeof *to)
-SIM(wchar_t *, wmemmove, wchar_t *to, const wchar_t *from, size_t n)
-    NOTED(wmemmove, (to, from, n), PEET_SYNTHETIC_MEMMOVE, to, from, n * sizeof *to)
-SIM(wchar_t *, wmempcpy, wchar_t *to, const wchar_t *from, size_t n)
-    NOTED(wmempcpy, (to, from, n), PEET_SYNTHETIC_MEMCPY, to, from, n * sizeof *to)
-/* clang-format off: a table */
+    SIM(wchar_t *, wmemcpy, wchar_t *to, const wchar_t *from, size_t n)
+        NOTED(wmemcpy, (to, from, n), PEET_SYNTHETIC_MEMCPY, to, from, n * sizeof *to)
+            SIM(wchar_t *, wmemmove, wchar_t *to, const wchar_t *from, size_t n)
+                NOTED(wmemmove, (to, from, n), PEET_SYNTHETIC_MEMMOVE, to, from, n * sizeof *to)
+                    SIM(wchar_t *, wmempcpy, wchar_t *to, const wchar_t *from, size_t n)
+                        NOTED(wmempcpy, (to, from, n), PEET_SYNTHETIC_MEMCPY, to, from, n * sizeof *to)
+    /* clang-format off */
 SIM(wchar_t *, wmemset, wchar_t *to, wchar_t c, size_t n) NOTED(wmemset, (to, c, n), PEET_SYNTHETIC_MEMSET, to, NULL, n * sizeof *to)
-/* clang-format on */
+    /* clang-format on */
 
-SIM(void, bzero, void *to, size_t n)
+    SIM(void, bzero, void *to, size_t n)
 {
     REAL(bzero)(to, n);
     if (SUBJECT)

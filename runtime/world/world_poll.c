@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * poll(), select() and epoll_wait(): timeouts in simulated time.  To wait for many descriptors at once, an epoll descriptor that
- * watches them all is waited for in their place; poll(2) itself, which does not wait then, has the last word.
+ * poll(), select() and epoll_wait(): timeouts in simulated time.  To wait for many descriptors at once, an epoll
+ * descriptor that watches them all is waited for in their place; poll(2) itself, which does not wait then, has the last
+ * word.
  */
 #include "world/world.h"
 
@@ -36,7 +37,8 @@ static unsigned events_of(const struct pollfd *fds, nfds_t n, int fd)
 /* An epoll descriptor that becomes ready when one of these does; -1: none left to give. */
 static int watch(const struct pollfd *fds, nfds_t n)
 {
-    int low = epoll_create1(EPOLL_CLOEXEC), all = low < 0 ? -1 : (int)syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, WATCH_FD);
+    int low = epoll_create1(EPOLL_CLOEXEC),
+        all = low < 0 ? -1 : (int)syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, WATCH_FD);
     if (all < 0)
         all = low;
     else
@@ -63,7 +65,9 @@ static int any(const struct pollfd *fds, nfds_t n)
 static int wait_for(const struct pollfd *fds, nfds_t n, uint64_t deadline)
 {
     if (!any(fds, n))
-        return deadline == PEET_NEVER ? peet__fd_wait_event(-1, 0, deadline) : peet__world_sleep_until(deadline) ? EINTR : ETIMEDOUT;
+        return deadline == PEET_NEVER           ? peet__fd_wait_event(-1, 0, deadline)
+            : peet__world_sleep_until(deadline) ? EINTR
+                                                : ETIMEDOUT;
     int fd = watch(fds, n);
     if (fd < 0) {
         uint64_t wait = 0;
@@ -289,10 +293,12 @@ SIM(int, epoll_pwait, int fd, struct epoll_event *events, int room, int timeout_
 
 SIM(int, epoll_wait, int fd, struct epoll_event *events, int room, int timeout_ms)
 {
-    return SUBJECT ? peet__sim_epoll_pwait(fd, events, room, timeout_ms, NULL) : REAL(epoll_wait)(fd, events, room, timeout_ms);
+    return SUBJECT ? peet__sim_epoll_pwait(fd, events, room, timeout_ms, NULL)
+                   : REAL(epoll_wait)(fd, events, room, timeout_ms);
 }
 
-SIM(int, epoll_pwait2, int fd, struct epoll_event *events, int room, const struct timespec *timeout, const sigset_t *mask)
+SIM(int, epoll_pwait2, int fd, struct epoll_event *events, int room, const struct timespec *timeout,
+    const sigset_t *mask)
 {
     uint64_t deadline;
     if (!SUBJECT)

@@ -21,8 +21,8 @@
 
 /* -------------------------------------------------------------------------------------------- children */
 
-/* Most children end by themselves; the process waits for them so long that it hardly ever matters how long they take.  Then
- * others get their turn, for whom the child may wait. */
+/* Most children end by themselves; the process waits for them so long that it hardly ever matters how long they take.
+ * Then others get their turn, for whom the child may wait. */
 enum { PATIENCE_TRIES = 400, TRY_NS = 500000 };
 
 static int noted(long number, int result)
@@ -53,7 +53,8 @@ static int not_yet(struct waiting *w)
     return error;
 }
 
-/* For the end of one child there is a descriptor, so that it is waited for like input.  Returns: 0, or an errno value */
+/* For the end of one child there is a descriptor, so that it is waited for like input.  Returns: 0, or an errno value
+ */
 static int until_end(pid_t pid, int options)
 {
     siginfo_t info = {0};
@@ -127,22 +128,22 @@ SIM(int, waitid, idtype_t type, id_t id, siginfo_t *info, int options)
 /* ------------------------------------------------------------------------------------- System V objects */
 
 /* Try again and again, in simulated time, what must not wait. */
-#define RETRIED(number, attempt, would_block, deadline)                          \
-    uint64_t wait = 0;                                                           \
-    __typeof__(attempt) result;                                                  \
-    peet__world_cancellation_point();                                            \
-    peet__world_order();                                                         \
-    while ((result = (attempt)) == -1 && errno == (would_block)) {               \
-        if (peet_rt_now() >= (deadline)) {                                       \
-            errno = EAGAIN;                                                      \
-            break;                                                               \
-        }                                                                        \
-        if (peet__world_back_off(&wait) != 0) {                                  \
-            errno = EINTR;                                                       \
-            break;                                                               \
-        }                                                                        \
-        peet__world_cancellation_point();                                        \
-    }                                                                            \
+#define RETRIED(number, attempt, would_block, deadline) \
+    uint64_t wait = 0; \
+    __typeof__(attempt) result; \
+    peet__world_cancellation_point(); \
+    peet__world_order(); \
+    while ((result = (attempt)) == -1 && errno == (would_block)) { \
+        if (peet_rt_now() >= (deadline)) { \
+            errno = EAGAIN; \
+            break; \
+        } \
+        if (peet__world_back_off(&wait) != 0) { \
+            errno = EINTR; \
+            break; \
+        } \
+        peet__world_cancellation_point(); \
+    } \
     return noted(number, (int)result)
 
 static int nowait(const struct sembuf *operations, size_t n)
@@ -233,7 +234,9 @@ int peet__world_random_file(void)
 {
     enum { BYTES = 1 << 20 };
     int fd = memfd_create("peet random numbers", MFD_CLOEXEC);
-    char *bytes = fd < 0 || ftruncate(fd, BYTES) != 0 ? MAP_FAILED : (char *)syscall(SYS_mmap, NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    char *bytes = fd < 0 || ftruncate(fd, BYTES) != 0
+        ? MAP_FAILED
+        : (char *)syscall(SYS_mmap, NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (bytes == MAP_FAILED) {
         if (fd >= 0)
             REAL(close)(fd);
@@ -305,9 +308,9 @@ static unsigned from_kernel(void)
     return value;
 }
 
-#define DEVICE(name)                                                                   \
-    SIM(unsigned, name, void *device)                                                  \
-    {                                                                                  \
+#define DEVICE(name) \
+    SIM(unsigned, name, void *device) \
+    { \
         return SUBJECT ? (unsigned)next_random() : REAL(name) ? REAL(name)(device) : from_kernel(); \
     }
 DEVICE(_ZNSt13random_device9_M_getvalEv)

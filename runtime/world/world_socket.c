@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sockets.  With other contexts alive every call is made with MSG_DONTWAIT, and waits in simulated time until the socket
- * is ready; what the socket itself says about time (SO_RCVTIMEO, SO_SNDTIMEO) is simulated time.  Connections may lead to another
- * context of the same program or to the world outside.
+ * Sockets.  With other contexts alive every call is made with MSG_DONTWAIT, and waits in simulated time until the
+ * socket is ready; what the socket itself says about time (SO_RCVTIMEO, SO_SNDTIMEO) is simulated time.  Connections
+ * may lead to another context of the same program or to the world outside.
  */
 #include "world/world.h"
 
@@ -210,7 +210,8 @@ SIM(ssize_t, __recv_chk, int fd, void *bytes, size_t n, size_t room, int flags)
     return peet__sim_recv(fd, bytes, n, flags);
 }
 
-SIM(ssize_t, __recvfrom_chk, int fd, void *bytes, size_t n, size_t room, int flags, struct sockaddr *from, socklen_t *length)
+SIM(ssize_t, __recvfrom_chk, int fd, void *bytes, size_t n, size_t room, int flags, struct sockaddr *from,
+    socklen_t *length)
 {
     if (n > room)
         __chk_fail();
@@ -297,7 +298,8 @@ SIM(int, connect, int fd, const struct sockaddr *to, socklen_t length)
     int flags = fcntl(fd, F_GETFL);
     fcntl(fd, F_SETFL, flags | O_NONBLOCK);
     /* A local socket whose listener's queue is full says EAGAIN */
-    while ((result = REAL(connect)(fd, to, length)) != 0 && errno == EAGAIN && peet__world_back_off_restarting(&wait) == 0)
+    while ((result = REAL(connect)(fd, to, length)) != 0 && errno == EAGAIN &&
+        peet__world_back_off_restarting(&wait) == 0)
         peet__world_cancellation_point();
     if (result != 0 && errno == EINPROGRESS)
         result = finish_connect(fd, deadline);

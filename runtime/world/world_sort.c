@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * qsort().  Under simulation it is a merge sort of our own, because the moves of elements between two calls of the
- * comparison are to be noted where they happen.  It is stable and compares in the order in which a top-down merge sort does, which is
- * what glibc's has been for decades: where elements compare equal, the result is the plain run's.
+ * comparison are to be noted where they happen.  It is stable and compares in the order in which a top-down merge sort
+ * does, which is what glibc's has been for decades: where elements compare equal, the result is the plain run's.
  */
 #include "world/world.h"
 
@@ -80,7 +80,8 @@ static int compare_plain(const void *a, const void *b, void *compare)
     return ((int (*)(const void *, const void *))compare)(a, b);
 }
 
-static int subject_sort(void *base, size_t n, size_t size, int (*compare)(const void *, const void *, void *), void *arg)
+static int subject_sort(void *base, size_t n, size_t size, int (*compare)(const void *, const void *, void *),
+    void *arg)
 {
     struct sort s = {size, compare, arg, malloc(n * size), 0};
     if (!s.scratch)
@@ -98,6 +99,7 @@ SIM(void, qsort_r, void *base, size_t n, size_t size, int (*compare)(const void 
 
 SIM(void, qsort, void *base, size_t n, size_t size, int (*compare)(const void *, const void *))
 {
-    if (!SUBJECT || !peet__ranges_noted() || size == 0 || n <= 1 || subject_sort(base, n, size, compare_plain, (void *)compare) != 0)
+    if (!SUBJECT || !peet__ranges_noted() || size == 0 || n <= 1 ||
+        subject_sort(base, n, size, compare_plain, (void *)compare) != 0)
         REAL(qsort)(base, n, size, compare);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Streams.  The C library enters the kernel from inside, where nobody else can run; so with other contexts alive, a
- * stream's descriptor is waited for before its buffer is filled, and full buffers of pipes and sockets are written out from
- * here.  Each call takes its turn.  What is copied from and to the subject's memory is noted as ranges; the streams' own
- * buffers are the library's business.
+ * stream's descriptor is waited for before its buffer is filled, and full buffers of pipes and sockets are written out
+ * from here.  Each call takes its turn.  What is copied from and to the subject's memory is noted as ranges; the
+ * streams' own buffers are the library's business.
  *
- * flockfile() is a mutex of the mapper's, which the other functions take while any stream is held: the library's own lock
- * would stop the process.
+ * flockfile() is a mutex of the mapper's, which the other functions take while any stream is held: the library's own
+ * lock would stop the process.
  */
 #include "world/world.h"
 
@@ -336,18 +336,18 @@ SIM(ssize_t, getline, char **line, size_t *room, FILE *f)
 }
 
 /* One character, and what is done if the buffer is empty. */
-#define GET(name, parameters, arguments, f)                              \
-    SIM(int, name, REMOVE parameters)                                    \
-    {                                                                    \
-        if (!SUBJECT)                                                    \
-            return REAL(name) arguments;                                 \
-        int locked = peet__stream_enter(f), c;                           \
-        size_t before = available(f);                                    \
-        c = peet__stream_fill(f) == 0 ? REAL(name) arguments : EOF;      \
-        if (!before && c != EOF)                                         \
-            note_input(f, 0, 1);                                         \
-        peet__stream_leave(f, locked);                                   \
-        return c;                                                        \
+#define GET(name, parameters, arguments, f) \
+    SIM(int, name, REMOVE parameters) \
+    { \
+        if (!SUBJECT) \
+            return REAL(name) arguments; \
+        int locked = peet__stream_enter(f), c; \
+        size_t before = available(f); \
+        c = peet__stream_fill(f) == 0 ? REAL(name) arguments : EOF; \
+        if (!before && c != EOF) \
+            note_input(f, 0, 1); \
+        peet__stream_leave(f, locked); \
+        return c; \
     }
 #define REMOVE(...) __VA_ARGS__
 GET(fgetc, (FILE * f), (f), f)
@@ -405,8 +405,9 @@ int peet__stream_drain(FILE *f)
 /* What stays in the buffer makes no system call. */
 static int fits(const FILE *f, const char *bytes, size_t n)
 {
-    return f->_IO_buf_base && !(f->_flags & UNBUFFERED) && pending(f) + n < (size_t)(f->_IO_buf_end - f->_IO_buf_base) &&
-           !(f->_flags & LINE_BUFFERED && memchr(bytes, '\n', n));
+    return f->_IO_buf_base && !(f->_flags & UNBUFFERED) &&
+        pending(f) + n < (size_t)(f->_IO_buf_end - f->_IO_buf_base) &&
+        !(f->_flags & LINE_BUFFERED && memchr(bytes, '\n', n));
 }
 
 size_t peet__stream_put(FILE *f, const char *bytes, size_t n)
@@ -490,7 +491,10 @@ static int write_character(int c, FILE *f)
 }
 
 #define PUT(name) \
-    SIM(int, name, int c, FILE *f) { return SUBJECT ? write_character(c, f) : REAL(name)(c, f); }
+    SIM(int, name, int c, FILE *f) \
+    { \
+        return SUBJECT ? write_character(c, f) : REAL(name)(c, f); \
+    }
 PUT(fputc)
 PUT(putc)
 PUT(_IO_putc)
@@ -530,7 +534,11 @@ static FILE *open_stream(const char *path, const char *mode, FILE *(*real)(const
     FILE *f;
     peet__world_order();
     if (peet__world_is_random(path) || (peet__world_concurrent() && stat(path, &st) == 0 && S_ISFIFO(st.st_mode))) {
-        int both = strchr(mode, '+') != NULL, fd = peet__fd_open(path, both ? O_RDWR : mode[0] == 'r' ? O_RDONLY : O_WRONLY);
+        int both = strchr(mode, '+') != NULL,
+            fd = peet__fd_open(path,
+                both                 ? O_RDWR
+                    : mode[0] == 'r' ? O_RDONLY
+                                     : O_WRONLY);
         f = fd < 0 ? NULL : fdopen(fd, mode);
     } else {
         f = real(path, mode);

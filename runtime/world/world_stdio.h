@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Between world_stdio.c (streams) and world_format.c (printf and scanf): taking turns on a stream, and getting bytes in and
- * out without stopping the process.
+ * Between world_stdio.c (streams) and world_format.c (printf and scanf): taking turns on a stream, and getting bytes in
+ * and out without stopping the process.
  */
 #ifndef PEET_WORLD_STDIO_H
 #define PEET_WORLD_STDIO_H

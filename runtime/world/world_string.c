@@ -60,23 +60,23 @@ SIM(size_t, wcslen, const wchar_t *s)
 
 /* -------------------------------------------------------------------------------------------- copies */
 
-#define COPIED(name, call)                                                \
-    {                                                                     \
-        char *result = REAL(name) call;                                   \
-        if (SUBJECT)                                                      \
-            peet__range(PEET_SYNTHETIC_STRCPY, to, from, whole(to));      \
-        return result;                                                    \
+#define COPIED(name, call) \
+    { \
+        char *result = REAL(name) call; \
+        if (SUBJECT) \
+            peet__range(PEET_SYNTHETIC_STRCPY, to, from, whole(to)); \
+        return result; \
     }
-/* clang-format off: a table */
+/* clang-format off */
 SIM(char *, strcpy, char *to, const char *from) COPIED(strcpy, (to, from))
 SIM(char *, stpcpy, char *to, const char *from) COPIED(stpcpy, (to, from))
 SIM(char *, __stpcpy, char *to, const char *from) COPIED(__stpcpy, (to, from))
 SIM(char *, __strcpy_chk, char *to, const char *from, size_t room) COPIED(__strcpy_chk, (to, from, room))
 SIM(char *, __stpcpy_chk, char *to, const char *from, size_t room) COPIED(__stpcpy_chk, (to, from, room))
-/* clang-format on */
+    /* clang-format on */
 
-/* What is left of n is filled with zeros. */
-static void note_padded(const char *to, const char *from, size_t n)
+    /* What is left of n is filled with zeros. */
+    static void note_padded(const char *to, const char *from, size_t n)
 {
     size_t bytes = bounded(to, n);
     peet__range(PEET_SYNTHETIC_STRCPY, to, from, bytes);
@@ -84,23 +84,23 @@ static void note_padded(const char *to, const char *from, size_t n)
         peet__range_more(PEET_SYNTHETIC_MEMSET, to + bytes, NULL, n - bytes);
 }
 
-#define PADDED(name, call)               \
-    {                                    \
-        char *result = REAL(name) call;  \
-        if (SUBJECT)                     \
-            note_padded(to, from, n);    \
-        return result;                   \
+#define PADDED(name, call) \
+    { \
+        char *result = REAL(name) call; \
+        if (SUBJECT) \
+            note_padded(to, from, n); \
+        return result; \
     }
-/* clang-format off: a table */
+/* clang-format off */
 SIM(char *, strncpy, char *to, const char *from, size_t n) PADDED(strncpy, (to, from, n))
 SIM(char *, stpncpy, char *to, const char *from, size_t n) PADDED(stpncpy, (to, from, n))
 SIM(char *, __strncpy_chk, char *to, const char *from, size_t n, size_t room) PADDED(__strncpy_chk, (to, from, n, room))
 SIM(char *, __stpncpy_chk, char *to, const char *from, size_t n, size_t room) PADDED(__stpncpy_chk, (to, from, n, room))
-/* clang-format on */
+    /* clang-format on */
 
-/* How long the first string was must be found out beforehand.  @limit: the most characters that are appended; then comes the
- * terminator all the same. */
-static void note_appended(const char *to, size_t before, const char *from, size_t limit)
+    /* How long the first string was must be found out beforehand.  @limit: the most characters that are appended; then
+     * comes the terminator all the same. */
+    static void note_appended(const char *to, size_t before, const char *from, size_t limit)
 {
     size_t added = REAL(strlen)(to + before);
     peet__range_more(PEET_SYNTHETIC_STRLEN, NULL, to, before + 1);
@@ -109,15 +109,15 @@ static void note_appended(const char *to, size_t before, const char *from, size_
         peet__range_more(PEET_SYNTHETIC_LIBRARY_WRITE, to + before + added, NULL, 1);
 }
 
-#define APPENDED(name, call, limit)                          \
-    {                                                        \
-        size_t before = SUBJECT ? REAL(strlen)(to) : 0;      \
-        char *result = REAL(name) call;                      \
-        if (SUBJECT)                                         \
-            note_appended(to, before, from, limit);          \
-        return result;                                       \
+#define APPENDED(name, call, limit) \
+    { \
+        size_t before = SUBJECT ? REAL(strlen)(to) : 0; \
+        char *result = REAL(name) call; \
+        if (SUBJECT) \
+            note_appended(to, before, from, limit); \
+        return result; \
     }
-/* clang-format off: a table */
+/* clang-format off */
 SIM(char *, strcat, char *to, const char *from) APPENDED(strcat, (to, from), SIZE_MAX)
 SIM(char *, __strcat_chk, char *to, const char *from, size_t room) APPENDED(__strcat_chk, (to, from, room), SIZE_MAX)
 SIM(char *, strncat, char *to, const char *from, size_t n) APPENDED(strncat, (to, from, n), n)
@@ -125,24 +125,24 @@ SIM(char *, __strncat_chk, char *to, const char *from, size_t n, size_t room) AP
 /* clang-format on */
 
 /* They allocate, as their definition says, by malloc(): the subject's. */
-#define DUPLICATED(name, call, read)                                              \
-    {                                                                             \
-        char *copy = REAL(name) call;                                             \
-        if (SUBJECT && copy) {                                                    \
-            peet__range(PEET_SYNTHETIC_STRLEN, NULL, s, read);                    \
-            peet__range(PEET_SYNTHETIC_MEMCPY, copy, s, whole(copy) - 1);         \
+#define DUPLICATED(name, call, read) \
+    { \
+        char *copy = REAL(name) call; \
+        if (SUBJECT && copy) { \
+            peet__range(PEET_SYNTHETIC_STRLEN, NULL, s, read); \
+            peet__range(PEET_SYNTHETIC_MEMCPY, copy, s, whole(copy) - 1); \
             peet__range_more(PEET_SYNTHETIC_LIBRARY_WRITE, copy + whole(copy) - 1, NULL, 1); \
-        }                                                                         \
-        return copy;                                                              \
+        } \
+        return copy; \
     }
-/* clang-format off: a table */
+    /* clang-format off */
 SIM(char *, strdup, const char *s) DUPLICATED(strdup, (s), whole(copy))
 SIM(char *, __strdup, const char *s) DUPLICATED(__strdup, (s), whole(copy))
 SIM(char *, strndup, const char *s, size_t n) DUPLICATED(strndup, (s, n), bounded(s, n))
 SIM(char *, __strndup, const char *s, size_t n) DUPLICATED(__strndup, (s, n), bounded(s, n))
-/* clang-format on */
+    /* clang-format on */
 
-SIM(wchar_t *, wcscpy, wchar_t *to, const wchar_t *from)
+    SIM(wchar_t *, wcscpy, wchar_t *to, const wchar_t *from)
 {
     wchar_t *result = REAL(wcscpy)(to, from);
     if (SUBJECT)
@@ -182,7 +182,8 @@ __attribute__((no_sanitize("address"))) static size_t compared(const char *a, co
     const uint64_t ones = 0x0101010101010101;
     size_t k = 0;
     for (uint64_t x, y; !fold && n - k >= sizeof x && word_at(a + k, &x) && word_at(b + k, &y); k += sizeof x) {
-        const uint64_t end = (x - ones) & ~x & ones << 7, stop = end | (x ^ y); /* the lowest byte with a bit is the first that stops it */
+        /* the lowest byte with a bit is the first that stops it */
+        const uint64_t end = (x - ones) & ~x & ones << 7, stop = end | (x ^ y);
         if (stop)
             return k + (size_t)__builtin_ctzll(stop) / 8 + 1;
     }
@@ -195,21 +196,21 @@ __attribute__((no_sanitize("address"))) static size_t compared(const char *a, co
     return k;
 }
 
-#define COMPARED(name, call, n, fold)                                                     \
-    {                                                                                     \
-        int result = REAL(name) call;                                                     \
-        if (SUBJECT)                                                                      \
-            peet__range(PEET_SYNTHETIC_STRCMP, a, b, compared(a, b, n, fold));            \
-        return result;                                                                    \
+#define COMPARED(name, call, n, fold) \
+    { \
+        int result = REAL(name) call; \
+        if (SUBJECT) \
+            peet__range(PEET_SYNTHETIC_STRCMP, a, b, compared(a, b, n, fold)); \
+        return result; \
     }
-/* clang-format off: a table */
+/* clang-format off */
 SIM(int, strcmp, const char *a, const char *b) COMPARED(strcmp, (a, b), SIZE_MAX, 0)
 SIM(int, strncmp, const char *a, const char *b, size_t n) COMPARED(strncmp, (a, b, n), n, 0)
 SIM(int, strcasecmp, const char *a, const char *b) COMPARED(strcasecmp, (a, b), SIZE_MAX, 1)
 SIM(int, strncasecmp, const char *a, const char *b, size_t n) COMPARED(strncasecmp, (a, b, n), n, 1)
-/* clang-format on */
+    /* clang-format on */
 
-SIM(int, wcscmp, const wchar_t *a, const wchar_t *b)
+    SIM(int, wcscmp, const wchar_t *a, const wchar_t *b)
 {
     int result = REAL(wcscmp)(a, b);
     if (SUBJECT) {
@@ -223,74 +224,75 @@ SIM(int, wcscmp, const wchar_t *a, const wchar_t *b)
 
 /* ------------------------------------------------------------------------------------------ searches */
 
-#define SEARCHED(name, call)                                                                            \
-    {                                                                                                   \
-        char *found = REAL(name) call;                                                                  \
-        if (SUBJECT)                                                                                    \
-            peet__range(PEET_SYNTHETIC_STRCHR, NULL, s, found ? (size_t)(found + 1 - s) : whole(s));    \
-        return found;                                                                                   \
+#define SEARCHED(name, call) \
+    { \
+        char *found = REAL(name) call; \
+        if (SUBJECT) \
+            peet__range(PEET_SYNTHETIC_STRCHR, NULL, s, found ? (size_t)(found + 1 - s) : whole(s)); \
+        return found; \
     }
-/* clang-format off: a table */
+/* clang-format off */
 SIM(char *, strchr, const char *s, int c) SEARCHED(strchr, (s, c))
 SIM(char *, index, const char *s, int c) SEARCHED(index, (s, c))
 SIM(char *, strchrnul, const char *s, int c) SEARCHED(strchrnul, (s, c))
 /* clang-format on */
 
 /* Always to the end. */
-#define TO_END(name, call)                                            \
-    {                                                                 \
-        char *found = REAL(name) call;                                \
-        if (SUBJECT)                                                  \
-            peet__range(PEET_SYNTHETIC_STRCHR, NULL, s, whole(s));    \
-        return found;                                                 \
+#define TO_END(name, call) \
+    { \
+        char *found = REAL(name) call; \
+        if (SUBJECT) \
+            peet__range(PEET_SYNTHETIC_STRCHR, NULL, s, whole(s)); \
+        return found; \
     }
-/* clang-format off: a table */
+    /* clang-format off */
 SIM(char *, strrchr, const char *s, int c) TO_END(strrchr, (s, c))
 SIM(char *, rindex, const char *s, int c) TO_END(rindex, (s, c))
-/* clang-format on */
+    /* clang-format on */
 
-SIM(wchar_t *, wcschr, const wchar_t *s, wchar_t c)
+    SIM(wchar_t *, wcschr, const wchar_t *s, wchar_t c)
 {
     wchar_t *found = REAL(wcschr)(s, c);
     if (SUBJECT)
-        peet__range(PEET_SYNTHETIC_STRCHR, NULL, s, (found ? (size_t)(found + 1 - s) : REAL(wcslen)(s) + 1) * sizeof *s);
+        peet__range(PEET_SYNTHETIC_STRCHR, NULL, s,
+            (found ? (size_t)(found + 1 - s) : REAL(wcslen)(s) + 1) * sizeof *s);
     return found;
 }
 
 /* Haystack up to the end of what was found, and the needle. */
-#define FOUND(name)                                                                                                 \
-    {                                                                                                               \
-        char *found = REAL(name)(s, what);                                                                          \
-        if (SUBJECT) {                                                                                              \
-            peet__range(PEET_SYNTHETIC_STRSTR, NULL, s, found ? (size_t)(found - s) + whole(what) - 1 : whole(s));  \
-            peet__range_more(PEET_SYNTHETIC_STRSTR, NULL, what, whole(what));                                       \
-        }                                                                                                           \
-        return found;                                                                                               \
+#define FOUND(name) \
+    { \
+        char *found = REAL(name)(s, what); \
+        if (SUBJECT) { \
+            peet__range(PEET_SYNTHETIC_STRSTR, NULL, s, found ? (size_t)(found - s) + whole(what) - 1 : whole(s)); \
+            peet__range_more(PEET_SYNTHETIC_STRSTR, NULL, what, whole(what)); \
+        } \
+        return found; \
     }
-/* clang-format off: a table */
+/* clang-format off */
 SIM(char *, strstr, const char *s, const char *what) FOUND(strstr)
 SIM(char *, strcasestr, const char *s, const char *what) FOUND(strcasestr)
-/* clang-format on */
+    /* clang-format on */
 
-static void note_span(const char *s, size_t span, const char *set)
+    static void note_span(const char *s, size_t span, const char *set)
 {
     peet__range(PEET_SYNTHETIC_STRCHR, NULL, s, span + 1);
     peet__range_more(PEET_SYNTHETIC_STRCHR, NULL, set, whole(set));
 }
 
-#define SPANNED(name)                        \
-    {                                        \
-        size_t span = REAL(name)(s, set);    \
-        if (SUBJECT)                         \
-            note_span(s, span, set);         \
-        return span;                         \
+#define SPANNED(name) \
+    { \
+        size_t span = REAL(name)(s, set); \
+        if (SUBJECT) \
+            note_span(s, span, set); \
+        return span; \
     }
-/* clang-format off: a table */
+/* clang-format off */
 SIM(size_t, strspn, const char *s, const char *set) SPANNED(strspn)
 SIM(size_t, strcspn, const char *s, const char *set) SPANNED(strcspn)
-/* clang-format on */
+    /* clang-format on */
 
-SIM(char *, strpbrk, const char *s, const char *set)
+    SIM(char *, strpbrk, const char *s, const char *set)
 {
     char *found = REAL(strpbrk)(s, set);
     if (SUBJECT)
@@ -311,20 +313,20 @@ static void note_token(const char *from, const char *token, const char *delimite
 }
 
 /* @place holds where the next token begins: at the terminator itself if there was no delimiter */
-#define TOKEN(name)                                                                       \
-    {                                                                                     \
-        char *from = s ? s : *place, *token = REAL(name)(s, delimiters, place);           \
-        if (SUBJECT && from)                                                              \
+#define TOKEN(name) \
+    { \
+        char *from = s ? s : *place, *token = REAL(name)(s, delimiters, place); \
+        if (SUBJECT && from) \
             note_token(from, token, delimiters, token && *place > token + whole(token) - 1); \
-        return token;                                                                     \
+        return token; \
     }
-/* clang-format off: a table */
+/* clang-format off */
 SIM(char *, strtok_r, char *s, const char *delimiters, char **place) TOKEN(strtok_r)
 SIM(char *, __strtok_r, char *s, const char *delimiters, char **place) TOKEN(__strtok_r)
-/* clang-format on */
+    /* clang-format on */
 
-/* With a place of our own, one for all contexts as the C library has it. */
-SIM(char *, strtok, char *s, const char *delimiters)
+    /* With a place of our own, one for all contexts as the C library has it. */
+    SIM(char *, strtok, char *s, const char *delimiters)
 {
     static char *place;
     return SUBJECT ? peet__sim_strtok_r(s, delimiters, &place) : REAL(strtok)(s, delimiters);
@@ -341,17 +343,17 @@ SIM(char *, strsep, char **place, const char *delimiters)
 /* ------------------------------------------------------------------------------------------ numbers */
 
 /* The character behind the number has been looked at too. */
-#define NUMBER(type, name, real, call)                                                      \
-    {                                                                                       \
-        char *after = (char *)s;                                                            \
-        type number = REAL(real) call;                                                      \
-        if (end)                                                                            \
-            *end = after;                                                                   \
-        if (SUBJECT)                                                                        \
-            peet__range(PEET_SYNTHETIC_LIBRARY_READ, NULL, s, (size_t)(after + 1 - s));     \
-        return number;                                                                      \
+#define NUMBER(type, name, real, call) \
+    { \
+        char *after = (char *)s; \
+        type number = REAL(real) call; \
+        if (end) \
+            *end = after; \
+        if (SUBJECT) \
+            peet__range(PEET_SYNTHETIC_LIBRARY_READ, NULL, s, (size_t)(after + 1 - s)); \
+        return number; \
     }
-/* clang-format off: a table */
+/* clang-format off */
 SIM(long, strtol, const char *s, char **end, int base) NUMBER(long, strtol, strtol, (s, &after, base))
 SIM(unsigned long, strtoul, const char *s, char **end, int base) NUMBER(unsigned long, strtoul, strtoul, (s, &after, base))
 SIM(long long, strtoll, const char *s, char **end, int base) NUMBER(long long, strtoll, strtoll, (s, &after, base))
@@ -359,9 +361,9 @@ SIM(unsigned long long, strtoull, const char *s, char **end, int base) NUMBER(un
 SIM(double, strtod, const char *s, char **end) NUMBER(double, strtod, strtod, (s, &after))
 SIM(float, strtof, const char *s, char **end) NUMBER(float, strtof, strtof, (s, &after))
 SIM(long double, strtold, const char *s, char **end) NUMBER(long double, strtold, strtold, (s, &after))
-/* clang-format on */
+    /* clang-format on */
 
-SIM(int, atoi, const char *s)
+    SIM(int, atoi, const char *s)
 {
     return (int)peet__sim_strtol(s, NULL, 10);
 }

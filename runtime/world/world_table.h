@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* clang-format off */
 /*
  * The C library's functions that the runtime stands in front of: those that look at a clock, sleep, block, enter the
  * kernel, or reference ranges of the subject's memory.  For each, world_entry.S defines the exported symbol and

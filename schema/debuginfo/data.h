@@ -20,15 +20,15 @@ enum peet_type_kind { PEET_TYPE_SCALAR, PEET_TYPE_POINTER, PEET_TYPE_ARRAY, PEET
 
 /** A type.  Members and targets come through functions, since they are read when first asked for. */
 struct peet_type {
-    const char *name;  /* as C spells it: "struct node *", "double [4][8]" */
-    uint64_t bytes;    /* 0: unknown, as of a void or of an array without bounds */
-    uint64_t count;    /* ARRAY: elements of its first dimension, 0: unknown */
-    uint8_t kind;      /* enum peet_type_kind */
+    const char *name; /* as C spells it: "struct node *", "double [4][8]" */
+    uint64_t bytes;   /* 0: unknown, as of a void or of an array without bounds */
+    uint64_t count;   /* ARRAY: elements of its first dimension, 0: unknown */
+    uint8_t kind;     /* enum peet_type_kind */
 };
 
 /** A member of a struct, class or union; bit-fields are at the byte that they begin in. */
 struct peet_member {
-    const char *name;  /* "": anonymous */
+    const char *name; /* "": anonymous */
     uint64_t offset, bytes;
     const struct peet_type *type;
 };
@@ -57,12 +57,12 @@ struct peet_data_section {
 
 /** A place in the source where code allocates. */
 struct peet_site {
-    const char *function;   /* innermost source function at that place, inlined or not; "" if unknown */
-    const char *file;       /* "" if unknown */
+    const char *function; /* innermost source function at that place, inlined or not; "" if unknown */
+    const char *file;     /* "" if unknown */
     uint32_t line;
-    const char *name;       /* the variable that receives the pointer: "x->next", "rows[]"; "" if not found */
+    const char *name;             /* the variable that receives the pointer: "x->next", "rows[]"; "" if not found */
     const struct peet_type *type; /* of what it points to, NULL: unknown */
-    uint8_t own;            /* it is the program's own code, not a library's templates or inline functions */
+    uint8_t own;                  /* it is the program's own code, not a library's templates or inline functions */
 };
 
 /**
@@ -89,7 +89,8 @@ typedef int peet_site_skip(void *arg, const char *function);
  * @pc: the address behind the call, in the file
  * @skip: may be NULL
  */
-void peet_debuginfo_site(struct peet_debuginfo *info, uint64_t pc, peet_site_skip *skip, void *arg, struct peet_site *out_site);
+void peet_debuginfo_site(struct peet_debuginfo *info, uint64_t pc, peet_site_skip *skip, void *arg,
+    struct peet_site *out_site);
 
 /** peet_debuginfo_type() - a type by its name: "node", "struct node", "double", "unsigned *"; NULL: there is none */
 const struct peet_type *peet_debuginfo_type(struct peet_debuginfo *info, const char *name);

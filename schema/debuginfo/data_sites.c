@@ -6,8 +6,8 @@
  * Inlined calls are walked from the innermost outwards, past what comes from the system's headers (the allocators of
  * C++ containers), to the first place in a file of the program's own.  Who receives the pointer, debug information does
  * not say; the source does, if it can be read (data_source.c), and debug information then has the type of what is
- * named there.  Without the source, a pointer variable of the function that is in the return value's register right behind
- * the call is the receiver.
+ * named there.  Without the source, a pointer variable of the function that is in the return value's register right
+ * behind the call is the receiver.
  */
 #include "debuginfo/debuginfo.h"
 
@@ -19,7 +19,8 @@
 /** Files that come with compilers and libraries. */
 static int is_system(const char *file)
 {
-    static const char *const folders[] = {"/usr/include/", "/usr/lib/", "/usr/lib64/", "/usr/local/include/", "/usr/local/lib/"};
+    static const char *const folders[] = {
+        "/usr/include/", "/usr/lib/", "/usr/lib64/", "/usr/local/include/", "/usr/local/lib/"};
 
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         if (!strncmp(file, folders[i], strlen(folders[i])))
@@ -129,7 +130,8 @@ static const struct peet_type *module_type(struct peet_debuginfo *info, const st
 }
 
 /** A variable by its name, from the innermost scope outwards. */
-static const struct peet_type *variable_type(struct peet_debuginfo *info, const struct peet__unit *unit, Dwarf_Die *scopes, int nscopes, const char *name)
+static const struct peet_type *variable_type(struct peet_debuginfo *info, const struct peet__unit *unit,
+    Dwarf_Die *scopes, int nscopes, const char *name)
 {
     for (int i = 0; i <= nscopes; i++) {
         Dwarf_Die child, at = i < nscopes ? scopes[i] : unit->die;
@@ -157,7 +159,8 @@ static const struct peet_type *variable_type(struct peet_debuginfo *info, const 
 }
 
 /** The member of `this` that a method names without saying so. */
-static const struct peet_type *own_member(struct peet_debuginfo *info, const struct peet__unit *unit, Dwarf_Die *scopes, int nscopes, const char *name)
+static const struct peet_type *own_member(struct peet_debuginfo *info, const struct peet__unit *unit, Dwarf_Die *scopes,
+    int nscopes, const char *name)
 {
     const struct peet_type *type = peet_type_target(variable_type(info, unit, scopes, nscopes, "this"));
     size_t n;
@@ -202,8 +205,8 @@ static int says_nothing(const struct peet_type *type)
     return !type || !type->bytes || !strcmp(type->name, "char");
 }
 
-static void receive(struct peet_debuginfo *info, const struct peet__unit *unit, Dwarf_Die *scopes, int nscopes, const struct here *here,
-    struct peet_site *out)
+static void receive(struct peet_debuginfo *info, const struct peet__unit *unit, Dwarf_Die *scopes, int nscopes,
+    const struct here *here, struct peet_site *out)
 {
     struct peet__receiver r;
     const struct peet_type *type = NULL, *named;
@@ -242,7 +245,8 @@ static void in_register(struct peet_debuginfo *info, Dwarf_Die *scopes, int nsco
             const struct peet_type *type;
             const char *name;
 
-            if (dwarf_tag(&child) != DW_TAG_variable || !dwarf_attr(&child, DW_AT_location, &attribute) || !(name = peet__die_name(&child)))
+            if (dwarf_tag(&child) != DW_TAG_variable || !dwarf_attr(&child, DW_AT_location, &attribute) ||
+                !(name = peet__die_name(&child)))
                 continue;
             for (uint64_t at = pc; at < pc + NEAR_BYTES; at++) {
                 if (dwarf_getlocation_addr(&attribute, at, &op, &n, 1) != 1 || n != 1 || op->atom != DW_OP_reg0)
@@ -251,7 +255,8 @@ static void in_register(struct peet_debuginfo *info, Dwarf_Die *scopes, int nsco
                 if (!type) {
                     Dwarf_Die origin;
 
-                    type = peet__die_ref(&child, DW_AT_abstract_origin, &origin) ? peet__type_of_entry(info, &origin) : NULL;
+                    type = peet__die_ref(&child, DW_AT_abstract_origin, &origin) ? peet__type_of_entry(info, &origin)
+                                                                                 : NULL;
                 }
                 if (!type || type->kind != PEET_TYPE_POINTER)
                     break;
@@ -297,7 +302,8 @@ static int scopes_of(Dwarf_Die *parent, uint64_t pc, Dwarf_Die *out, int depth)
     return 0;
 }
 
-void peet_debuginfo_site(struct peet_debuginfo *info, uint64_t pc, peet_site_skip *skip, void *arg, struct peet_site *out)
+void peet_debuginfo_site(struct peet_debuginfo *info, uint64_t pc, peet_site_skip *skip, void *arg,
+    struct peet_site *out)
 {
     const struct peet__unit *unit = pc ? peet__unit_of_pc(info, pc - 1) : NULL;
     struct here here = {"", "", 0, 0};

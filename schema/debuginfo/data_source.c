@@ -22,7 +22,7 @@ struct peet__source {
     UT_hash_handle hh;
     char *path, *text; /* text NULL: cannot be read */
     size_t bytes;
-    size_t *lines;     /* where each begins */
+    size_t *lines; /* where each begins */
     size_t nlines;
 };
 
@@ -62,7 +62,8 @@ static char *load(const char *path, size_t *out_bytes)
 
     if (fd < 0)
         return NULL;
-    if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0 && st.st_size <= FILE_BYTES_MAX && (text = malloc((size_t)st.st_size + 1)) != NULL) {
+    if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0 && st.st_size <= FILE_BYTES_MAX &&
+        (text = malloc((size_t)st.st_size + 1)) != NULL) {
         while (n < (size_t)st.st_size) {
             ssize_t got = read(fd, text + n, (size_t)st.st_size - n);
 
@@ -238,20 +239,27 @@ static size_t lvalue_before(const char *t, size_t end, size_t least, struct peet
             return end;
         at = back_blanks(t, begin, least);
         if (at > least && t[at - 1] == '.') {
-            snprintf(text, sizeof text, ".%.*s%s", (int)(end - begin < 60 ? strspn(t + begin, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0), t + begin, members);
+            snprintf(text, sizeof text, ".%.*s%s",
+                (int)(end - begin < 60
+                        ? strspn(t + begin, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+                        : 0),
+                t + begin, members);
             memcpy(members, text, sizeof text);
             at = back_blanks(t, at - 1, least);
             continue;
         }
         if (at > least + 1 && t[at - 1] == '>' && t[at - 2] == '-') {
-            snprintf(text, sizeof text, "->%.*s%s", (int)strspn(t + begin, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"), t + begin, members);
+            snprintf(text, sizeof text, "->%.*s%s",
+                (int)strspn(t + begin, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"), t + begin,
+                members);
             memcpy(members, text, sizeof text);
             at = back_blanks(t, at - 2, least);
             continue;
         }
         while (at > least + 1 && t[at - 1] == ':' && t[at - 2] == ':')
             at = begin = back_word(t, at - 2, least);
-        copy(r->base, sizeof r->base, t + begin, strspn(t + begin, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:"));
+        copy(r->base, sizeof r->base, t + begin,
+            strspn(t + begin, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:"));
         break;
     }
     if (!*r->base || isdigit((unsigned char)*r->base))
@@ -277,7 +285,8 @@ static void stars(const char *t, size_t begin, size_t least, struct peet__receiv
         n += t[at - 1] == '*';
         at = back_blanks(t, at - 1, least);
     }
-    r->declared = at > least && (word_char(t[at - 1]) || t[at - 1] == '>' || t[at - 1] == ','); /* ',': the next of a declaration */
+    /* ',': the next of a declaration */
+    r->declared = at > least && (word_char(t[at - 1]) || t[at - 1] == '>' || t[at - 1] == ',');
     if (r->declared) { /* "return", "else" and the like are no types */
         size_t word = back_word(t, at, least);
 
@@ -364,7 +373,8 @@ static void sizeof_type(const char *t, size_t at, size_t most, struct peet__rece
 /** Functions that store the pointer where their first argument says. */
 static int stores_through(const char *t, size_t n)
 {
-    static const char *const names[] = {"posix_memalign", "getline", "getdelim", "asprintf", "vasprintf", "open_memstream", "open_wmemstream"};
+    static const char *const names[] = {
+        "posix_memalign", "getline", "getdelim", "asprintf", "vasprintf", "open_memstream", "open_wmemstream"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i]) == n && !strncmp(t, names[i], n))
@@ -406,7 +416,8 @@ static int fortran_allocate(const char *t, size_t at, size_t most, struct peet__
     return 1;
 }
 
-/** A call among the right side of an assignment: where it stands, going outwards.  Returns: the place of the '=', 0: none */
+/** A call among the right side of an assignment: where it stands, going outwards.  Returns: the place of the '=', 0:
+ * none */
 static size_t assignment(const char *t, size_t at, size_t least, struct peet__receiver *r)
 {
     while (at > least) {
@@ -478,7 +489,8 @@ static size_t call_at(const struct peet__source *s, unsigned line, unsigned colu
         if (s->text[at] == '(' && at > begin && word_char(s->text[at - 1])) {
             size_t word = back_word(s->text, at, begin), n = at - word;
 
-            if (!((n == 2 && !strncmp(s->text + word, "if", n)) || (n == 5 && !strncmp(s->text + word, "while", n)) || (n == 6 && !strncmp(s->text + word, "sizeof", n))))
+            if (!((n == 2 && !strncmp(s->text + word, "if", n)) || (n == 5 && !strncmp(s->text + word, "while", n)) ||
+                    (n == 6 && !strncmp(s->text + word, "sizeof", n))))
                 return word;
         }
     }
@@ -488,10 +500,12 @@ static size_t call_at(const struct peet__source *s, unsigned line, unsigned colu
 /** Is the word the name in the declaration of an object, whose constructor is what is called? */
 static int declares(const char *t, size_t at, size_t word, size_t least, size_t most)
 {
-    static const char *const others[] = {"return", "else", "new", "delete", "throw", "do", "case", "co_return", "co_await"};
+    static const char *const others[] = {
+        "return", "else", "new", "delete", "throw", "do", "case", "co_return", "co_await"};
     size_t end = back_blanks(t, at, least), begin = back_word(t, end, least), next = skip_blanks(t, word, most);
 
-    if (word == at || end == at || end == least || next >= most || !strchr("({;,", t[next]) || (!word_char(t[end - 1]) && t[end - 1] != '>'))
+    if (word == at || end == at || end == least || next >= most || !strchr("({;,", t[next]) ||
+        (!word_char(t[end - 1]) && t[end - 1] != '>'))
         return 0;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strlen(others[i]) == end - begin && !strncmp(t + begin, others[i], end - begin))
@@ -499,7 +513,8 @@ static int declares(const char *t, size_t at, size_t word, size_t least, size_t 
     return 1;
 }
 
-int peet__source_receiver(struct peet_debuginfo *info, const char *path, unsigned line, unsigned column, struct peet__receiver *out)
+int peet__source_receiver(struct peet_debuginfo *info, const char *path, unsigned line, unsigned column,
+    struct peet__receiver *out)
 {
     const struct peet__source *s = source_of(info, path);
     const char *t;
@@ -518,7 +533,8 @@ int peet__source_receiver(struct peet_debuginfo *info, const char *path, unsigne
         return first_argument(t, word, most, out);
     else if (word - at == 8 && !strncasecmp(t + at, "allocate", 8))
         return fortran_allocate(t, word, most, out);
-    if (t[at] == '[' || (word < most && word > at && !*out->type && t[skip_blanks(t, word, most)] == '[')) { /* m[key] */
+    /* m[key] */
+    if (t[at] == '[' || (word < most && word > at && !*out->type && t[skip_blanks(t, word, most)] == '[')) {
         struct peet__receiver object = *out;
         size_t end = t[at] == '[' ? at : word;
 
@@ -529,7 +545,8 @@ int peet__source_receiver(struct peet_debuginfo *info, const char *path, unsigne
         }
     }
     begin = back_blanks(t, at, least);
-    if (begin > least && (t[begin - 1] == '.' || (begin > least + 1 && t[begin - 1] == '>' && t[begin - 2] == '-'))) { /* a method */
+    /* a method */
+    if (begin > least && (t[begin - 1] == '.' || (begin > least + 1 && t[begin - 1] == '>' && t[begin - 2] == '-'))) {
         struct peet__receiver object = *out;
         size_t end = begin - (t[begin - 1] == '.' ? 1 : 2), first = lvalue_before(t, end, least, &object);
 

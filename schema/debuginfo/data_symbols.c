@@ -25,21 +25,25 @@ static struct peet_variable *known(struct peet_debuginfo *info, size_t n, uint64
     }
     if (!lo || (info->variables[lo - 1].flags & PEET_VARIABLE_TLS) != tls)
         return NULL;
-    if (address == info->variables[lo - 1].address || address - info->variables[lo - 1].address < info->variables[lo - 1].bytes)
+    if (address == info->variables[lo - 1].address ||
+        address - info->variables[lo - 1].address < info->variables[lo - 1].bytes)
         return &info->variables[lo - 1];
     return NULL;
 }
 
-/** Before the first '.': "count.llvm.123" and "count.0" are made by compilers, "f.count" is clang's static of a function. */
+/** Before the first '.': "count.llvm.123" and "count.0" are made by compilers, "f.count" is clang's static of a
+ * function. */
 static void split_name(struct peet_debuginfo *info, const char *symbol, struct peet_variable *out)
 {
     char buffer[400], *dot;
     const char *name = peet_demangle(symbol, buffer, sizeof buffer);
 
     out->function = "";
-    if (name == symbol && snprintf(buffer, sizeof buffer, "%s", name) < (int)sizeof buffer && (dot = strchr(buffer + 1, '.')) != NULL) {
+    if (name == symbol && snprintf(buffer, sizeof buffer, "%s", name) < (int)sizeof buffer &&
+        (dot = strchr(buffer + 1, '.')) != NULL) {
         *dot = 0;
-        if ((dot[1] >= '0' && dot[1] <= '9') || !strcmp(dot + 1, "body")) { /* body: a heap block that LLVM has made static */
+        /* body: a heap block that LLVM has made static */
+        if ((dot[1] >= '0' && dot[1] <= '9') || !strcmp(dot + 1, "body")) {
             name = buffer;
         } else if (dot[1] && strncmp(dot + 1, "llvm.", 5)) {
             out->function = peet__arena_string(info, buffer);
@@ -66,10 +70,15 @@ static void split_name(struct peet_debuginfo *info, const char *symbol, struct p
 static int take_symbol(struct peet_debuginfo *info, const GElf_Sym *symbol, const char *name, size_t nknown)
 {
     unsigned type = GELF_ST_TYPE(symbol->st_info), tls = type == STT_TLS ? PEET_VARIABLE_TLS : 0;
-    struct peet_variable v = {.file = "", .address = symbol->st_value, .bytes = symbol->st_size, .flags = tls | PEET_VARIABLE_SYMBOL}, *old;
+    struct peet_variable v = {.file = "",
+                             .address = symbol->st_value,
+                             .bytes = symbol->st_size,
+                             .flags = tls | PEET_VARIABLE_SYMBOL},
+                         *old;
 
-    if ((type != STT_OBJECT && type != STT_TLS && type != STT_COMMON) || symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS ||
-        !symbol->st_size || !name || !*name || symbol->st_size > UINT64_MAX - symbol->st_value)
+    if ((type != STT_OBJECT && type != STT_TLS && type != STT_COMMON) || symbol->st_shndx == SHN_UNDEF ||
+        symbol->st_shndx == SHN_ABS || !symbol->st_size || !name || !*name ||
+        symbol->st_size > UINT64_MAX - symbol->st_value)
         return 0;
     old = known(info, nknown, symbol->st_value, tls);
     if (old && old->bytes)
@@ -103,14 +112,15 @@ static int add_section(struct peet_debuginfo *info, const GElf_Shdr *header, con
 {
     struct peet_data_section *more;
 
-    if (!(header->sh_flags & SHF_ALLOC) || (header->sh_flags & (SHF_EXECINSTR | SHF_TLS)) || !header->sh_size || header->sh_type == SHT_NOTE ||
-        header->sh_size > UINT64_MAX - header->sh_addr || !header->sh_addr)
+    if (!(header->sh_flags & SHF_ALLOC) || (header->sh_flags & (SHF_EXECINSTR | SHF_TLS)) || !header->sh_size ||
+        header->sh_type == SHT_NOTE || header->sh_size > UINT64_MAX - header->sh_addr || !header->sh_addr)
         return 0;
     more = realloc(info->sections, (info->nsections + 1) * sizeof *more);
     if (!more)
         return PEET_ENOMEM;
     info->sections = more;
-    more[info->nsections++] = (struct peet_data_section){peet__arena_string(info, name ? name : "?"), header->sh_addr, header->sh_size, header->sh_size};
+    more[info->nsections++] = (struct peet_data_section){
+        peet__arena_string(info, name ? name : "?"), header->sh_addr, header->sh_size, header->sh_size};
     return 0;
 }
 
@@ -164,10 +174,12 @@ static void count_free(struct peet_debuginfo *info)
     for (size_t i = 0; i < info->nvariables && !(info->variables[i].flags & PEET_VARIABLE_TLS); i++) {
         const struct peet_variable *v = &info->variables[i];
 
-        while (s < info->nsections && v->address - info->sections[s].address >= info->sections[s].bytes && info->sections[s].address < v->address)
+        while (s < info->nsections && v->address - info->sections[s].address >= info->sections[s].bytes &&
+            info->sections[s].address < v->address)
             s++;
         if (s < info->nsections && v->address >= info->sections[s].address)
-            info->sections[s].free_bytes -= v->bytes < info->sections[s].free_bytes ? v->bytes : info->sections[s].free_bytes;
+            info->sections[s].free_bytes -=
+                v->bytes < info->sections[s].free_bytes ? v->bytes : info->sections[s].free_bytes;
     }
 }
 

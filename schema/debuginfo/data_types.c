@@ -47,7 +47,8 @@ static int strip(Dwarf_Die *die)
 
 static void spell(struct peet_debuginfo *info, Dwarf_Die *die, const char *inner, char *out, size_t room, int depth);
 
-static void spell_target(struct peet_debuginfo *info, Dwarf_Die *die, const char *inner, char *out, size_t room, int depth)
+static void spell_target(struct peet_debuginfo *info, Dwarf_Die *die, const char *inner, char *out, size_t room,
+    int depth)
 {
     Dwarf_Die target;
 
@@ -57,17 +58,20 @@ static void spell_target(struct peet_debuginfo *info, Dwarf_Die *die, const char
         snprintf(out, room, "void%s%s", *inner && *inner != '[' ? " " : "", inner);
 }
 
-static void spell_pointer(struct peet_debuginfo *info, Dwarf_Die *die, const char *sign, const char *inner, char *out, size_t room, int depth)
+static void spell_pointer(struct peet_debuginfo *info, Dwarf_Die *die, const char *sign, const char *inner, char *out,
+    size_t room, int depth)
 {
     char own[SPELLED];
     Dwarf_Die target;
     int tag = type_die(die, &target) ? dwarf_tag(&target) : 0;
 
-    snprintf(own, sizeof own, tag == DW_TAG_array_type || tag == DW_TAG_subroutine_type ? "(%s%s)" : "%s%s", sign, inner);
+    snprintf(own, sizeof own, tag == DW_TAG_array_type || tag == DW_TAG_subroutine_type ? "(%s%s)" : "%s%s", sign,
+        inner);
     spell_target(info, die, own, out, room, depth);
 }
 
-static void spell_qualified(struct peet_debuginfo *info, Dwarf_Die *die, const char *word, const char *inner, char *out, size_t room, int depth)
+static void spell_qualified(struct peet_debuginfo *info, Dwarf_Die *die, const char *word, const char *inner, char *out,
+    size_t room, int depth)
 {
     char own[SPELLED];
     Dwarf_Die target;
@@ -126,7 +130,8 @@ static unsigned dimensions(Dwarf_Die *array, uint64_t *out_counts, unsigned room
 
 enum { DIMENSIONS = 15 };
 
-static void spell_array(struct peet_debuginfo *info, Dwarf_Die *die, unsigned first, const char *inner, char *out, size_t room, int depth)
+static void spell_array(struct peet_debuginfo *info, Dwarf_Die *die, unsigned first, const char *inner, char *out,
+    size_t room, int depth)
 {
     uint64_t counts[DIMENSIONS];
     unsigned n = dimensions(die, counts, DIMENSIONS);
@@ -136,12 +141,14 @@ static void spell_array(struct peet_debuginfo *info, Dwarf_Die *die, unsigned fi
     if (!n)
         counts[n++] = 0;
     for (unsigned i = first; i < n && length < sizeof own; i++)
-        length += (size_t)(counts[i] ? snprintf(own + length, sizeof own - length, "[%llu]", (unsigned long long)counts[i])
-                                     : snprintf(own + length, sizeof own - length, "[]"));
+        length +=
+            (size_t)(counts[i] ? snprintf(own + length, sizeof own - length, "[%llu]", (unsigned long long)counts[i])
+                               : snprintf(own + length, sizeof own - length, "[]"));
     spell_target(info, die, own, out, room, depth);
 }
 
-static void spell_function(struct peet_debuginfo *info, Dwarf_Die *die, const char *inner, char *out, size_t room, int depth)
+static void spell_function(struct peet_debuginfo *info, Dwarf_Die *die, const char *inner, char *out, size_t room,
+    int depth)
 {
     char own[SPELLED];
     size_t length = (size_t)snprintf(own, sizeof own, "%s(", inner);
@@ -164,11 +171,15 @@ static void spell_function(struct peet_debuginfo *info, Dwarf_Die *die, const ch
             comma = ", ";
         } while (!dwarf_siblingof(&child, &child));
     if (length < sizeof own - 1)
-        snprintf(own + length, sizeof own - length, "%s)", *comma ? "" : peet__die_flag(die, DW_AT_prototyped) ? "void" : "");
+        snprintf(own + length, sizeof own - length, "%s)",
+            *comma                                      ? ""
+                : peet__die_flag(die, DW_AT_prototyped) ? "void"
+                                                        : "");
     spell_target(info, die, own, out, room, depth);
 }
 
-static void spell_named(struct peet_debuginfo *info, Dwarf_Die *die, const char *word, const char *inner, char *out, size_t room)
+static void spell_named(struct peet_debuginfo *info, Dwarf_Die *die, const char *word, const char *inner, char *out,
+    size_t room)
 {
     char buffer[SPELLED];
     const char *name = peet__die_qualified(info, die, buffer, sizeof buffer);
@@ -178,11 +189,14 @@ static void spell_named(struct peet_debuginfo *info, Dwarf_Die *die, const char 
     if (*word && dwarf_diecu(die, &unit, NULL, NULL)) {
         int language = dwarf_srclang(&unit);
 
-        plain = language != DW_LANG_C89 && language != DW_LANG_C && language != DW_LANG_C99 && language != DW_LANG_C11 &&
-            language != 0x2c + 1 /* C17 */;
+        plain = language != DW_LANG_C89 && language != DW_LANG_C && language != DW_LANG_C99 &&
+            language != DW_LANG_C11 && language != 0x2c + 1 /* C17 */;
     }
     snprintf(out, room, "%s%s%s%s%s", plain ? "" : word, *word && !plain ? " " : "", name ? name : "{...}",
-        *inner && *inner != '[' ? " " : *inner ? " " : "", inner);
+        *inner && *inner != '[' ? " "
+            : *inner            ? " "
+                                : "",
+        inner);
 }
 
 static void spell(struct peet_debuginfo *info, Dwarf_Die *die, const char *inner, char *out, size_t room, int depth)
@@ -479,7 +493,8 @@ uint64_t peet_type_at(const struct peet_type *type, uint64_t offset, int array, 
             target = peet_type_target(type);
             if (!target || !target->bytes)
                 break;
-            length += (size_t)snprintf(out_name + length, room - length, "[%llu]", (unsigned long long)(rest / target->bytes));
+            length += (size_t)snprintf(out_name + length, room - length, "[%llu]",
+                (unsigned long long)(rest / target->bytes));
             begin += rest / target->bytes * target->bytes;
             rest %= target->bytes;
             type = target;
@@ -530,9 +545,10 @@ static const char *without(const char *text, const char *word)
 /** "unsigned" and the like, as debug information has them. */
 static const char *base_name(const char *name)
 {
-    static const char *const names[][2] = {{"unsigned", "unsigned int"}, {"signed", "int"}, {"signed int", "int"}, {"long int", "long"},
-        {"long unsigned int", "unsigned long"}, {"unsigned long int", "unsigned long"}, {"short int", "short"},
-        {"unsigned short int", "unsigned short"}, {"long long int", "long long"}, {"unsigned long long int", "unsigned long long"}};
+    static const char *const names[][2] = {{"unsigned", "unsigned int"}, {"signed", "int"}, {"signed int", "int"},
+        {"long int", "long"}, {"long unsigned int", "unsigned long"}, {"unsigned long int", "unsigned long"},
+        {"short int", "short"}, {"unsigned short int", "unsigned short"}, {"long long int", "long long"},
+        {"unsigned long long int", "unsigned long long"}};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i][0]))
@@ -579,7 +595,8 @@ const struct peet_type *peet_debuginfo_type(struct peet_debuginfo *info, const c
         for (one = info->type_names; one; one = one->hh.next) {
             size_t length = strlen(one->name);
 
-            if (length > n + 2 && !strcmp(one->name + length - n, name) && one->name[length - n - 1] == ':' && (!t || length < tail)) {
+            if (length > n + 2 && !strcmp(one->name + length - n, name) && one->name[length - n - 1] == ':' &&
+                (!t || length < tail)) {
                 t = one;
                 tail = length;
             }

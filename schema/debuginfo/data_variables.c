@@ -157,7 +157,8 @@ static int add(struct walk *w, struct met *met)
     if (!v.type) {
         Dwarf_Die declaration;
 
-        if (peet__die_ref(die, DW_AT_specification, &declaration) || peet__die_ref(die, DW_AT_abstract_origin, &declaration))
+        if (peet__die_ref(die, DW_AT_specification, &declaration) ||
+            peet__die_ref(die, DW_AT_abstract_origin, &declaration))
             v.type = peet__type_of_entry(w->info, &declaration);
     }
     if (v.type && is_described(die))
@@ -286,7 +287,8 @@ int peet__variables_read(struct peet_debuginfo *info)
         struct walk w = {.info = info, .unit = &info->units[i]};
         const struct place top = {"", "", NULL, 0};
 
-        if (dwarf_getsrcfiles(&info->units[i].die, &w.files, &w.nfiles) && dwarf_getsrcfiles(&info->units[i].lines, &w.files, &w.nfiles)) {
+        if (dwarf_getsrcfiles(&info->units[i].die, &w.files, &w.nfiles) &&
+            dwarf_getsrcfiles(&info->units[i].lines, &w.files, &w.nfiles)) {
             w.files = NULL;
             w.nfiles = 0;
         }

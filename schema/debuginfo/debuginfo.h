@@ -19,9 +19,9 @@ struct peet__type {
     struct peet_type pub;
     struct peet_debuginfo *info;
     UT_hash_handle hh;
-    uintptr_t key;               /* where its entry stands in memory; 0: none */
+    uintptr_t key; /* where its entry stands in memory; 0: none */
     Dwarf_Die die;
-    unsigned dimension;          /* ARRAY: which of the entry's dimensions comes first */
+    unsigned dimension; /* ARRAY: which of the entry's dimensions comes first */
     const struct peet__type *target;
     struct peet_member *members;
     size_t nmembers;
@@ -49,8 +49,8 @@ struct peet__unit_range {
 };
 
 struct peet__unit {
-    Dwarf_Die die;    /* the unit itself; of a split one what its own file says */
-    Dwarf_Die lines;  /* where its line table is: the skeleton of a split one */
+    Dwarf_Die die;   /* the unit itself; of a split one what its own file says */
+    Dwarf_Die lines; /* where its line table is: the skeleton of a split one */
     uint8_t cplusplus;
 };
 
@@ -120,7 +120,8 @@ struct peet__receiver {
     uint8_t dereference; /* *name: the pointer's target receives it */
 };
 /** Who receives what the call at this place of a source file returns.  Returns: 1, 0: cannot say */
-int peet__source_receiver(struct peet_debuginfo *info, const char *path, unsigned line, unsigned column, struct peet__receiver *out);
+int peet__source_receiver(struct peet_debuginfo *info, const char *path, unsigned line, unsigned column,
+    struct peet__receiver *out);
 void peet__sources_free(struct peet_debuginfo *info);
 
 #endif

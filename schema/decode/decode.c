@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The decoder: raw words and schema in, events out.  decode.h has its rules.  next_block() decodes one block; peet_decode_batch()
- * and peet_decode_direct() enter machine code as far as there is some, and call next_block() for the rest.
+ * The decoder: raw words and schema in, events out.  decode.h has its rules.  next_block() decodes one block;
+ * peet_decode_batch() and peet_decode_direct() enter machine code as far as there is some, and call next_block() for
+ * the rest.
  */
 #include "decode/decode.h"
 #include "jit/direct.h"
@@ -36,16 +37,16 @@ struct peet_decode_state {
     int32_t last;                    /* block last delivered in this activation; -1 */
     int32_t tail;                    /* block that is executed next unless the next record says otherwise; -1 */
     uint32_t context;
-    uint64_t loop_left;              /* turns of the loop `last` that are still to be delivered */
+    uint64_t loop_left; /* turns of the loop `last` that are still to be delivered */
     struct peet_program *program;
-    uint64_t sync_pc;                /* one-entry cache of the pc table */
+    uint64_t sync_pc; /* one-entry cache of the pc table */
     struct peet__function *sync_function;
     uint32_t sync_segment;
     struct frame *frames;
     unsigned nframes, cframes;
-    struct place mark;               /* where peet_decode_undo() goes back to, */
-    uint64_t mark_regs[PEET__SLOT];  /* and the registers there; */
-    int mark_behind;                 /* behind the block that comes there */
+    struct place mark;              /* where peet_decode_undo() goes back to, */
+    uint64_t mark_regs[PEET__SLOT]; /* and the registers there; */
+    int mark_behind;                /* behind the block that comes there */
 };
 
 /* Room for the longest record of the program, which grows when images are added. */
@@ -62,7 +63,8 @@ static int make_room(struct peet_decode_state *s, struct peet_error *error)
     return 0;
 }
 
-int peet_decode_state_new(struct peet_program *program, uint32_t context, uint64_t fs_base, struct peet_decode_state **out_state)
+int peet_decode_state_new(struct peet_program *program, uint32_t context, uint64_t fs_base,
+    struct peet_decode_state **out_state)
 {
     struct peet_decode_state *s = calloc(1, sizeof *s);
     if (s == NULL)
@@ -196,7 +198,8 @@ static int deliver(struct peet_decode_state *s, uint32_t index, const uint64_t *
     return PEET_EVENT_BLOCK;
 }
 
-int peet__program_place(const struct peet_program *p, uint64_t pc, struct peet__function **out_function, uint32_t *out_segment)
+int peet__program_place(const struct peet_program *p, uint64_t pc, struct peet__function **out_function,
+    uint32_t *out_segment)
 {
     if (p->pc_key == NULL)
         return 0;
@@ -285,14 +288,15 @@ static int begin_loop(struct peet_decode_state *s, uint32_t index, uint64_t end_
     else
         turns = distance % c->loop_step != 0 || (distance < 0) != (c->loop_step < 0) ? 0 : distance / c->loop_step;
     if (turns == 0)
-        return peet_error_set(error, PEET_ESTREAM, "context %u: block %u of %s cannot have turned %lld bytes by %lld", s->context,
-            index, s->function->pub.name, (long long)distance, (long long)c->loop_step);
+        return peet_error_set(error, PEET_ESTREAM, "context %u: block %u of %s cannot have turned %lld bytes by %lld",
+            s->context, index, s->function->pub.name, (long long)distance, (long long)c->loop_step);
     s->loop_left = (uint64_t)turns;
     s->last = (int32_t)index;
     return 0;
 }
 
-/* A block without a record that was executed on the way from the last one to this one of the same function; -1: none. */
+/* A block without a record that was executed on the way from the last one to this one of the same function; -1: none.
+ */
 static inline int32_t before(struct peet_decode_state *s, uint32_t index)
 {
     const struct peet__function *f = s->function;
@@ -307,8 +311,8 @@ static inline int32_t before(struct peet_decode_state *s, uint32_t index)
 }
 
 /* The next block of a stream, or 0 at its end and before an abstract event (*out_abstract says which). */
-static inline int next_block(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, int want, int may_rescan,
-    uint64_t *values, struct peet_block_event *out, int *out_abstract, struct peet_error *error)
+static inline int next_block(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, int want,
+    int may_rescan, uint64_t *values, struct peet_block_event *out, int *out_abstract, struct peet_error *error)
 {
     const uint64_t *at = *cursor;
     if (s->loop_left != 0)
@@ -328,8 +332,8 @@ static inline int next_block(struct peet_decode_state *s, const uint64_t **curso
             return deliver(s, (uint32_t)unsaid, NULL, want, values, out);
     } else if (PEET_RAW_IS_ABSTRACT(word)) {
         /* The block that an access begins is said by the wait before it: what it says of the way there is due now. */
-        if (PEET_RAW_TYPE(word) == PEET_ABSTRACT_ATOMIC && at + 1 < end && s->function != NULL && lookup_sync(s, at[1]) &&
-            s->sync_function == s->function && (unsaid = before(s, s->sync_segment)) >= 0)
+        if (PEET_RAW_TYPE(word) == PEET_ABSTRACT_ATOMIC && at + 1 < end && s->function != NULL &&
+            lookup_sync(s, at[1]) && s->sync_function == s->function && (unsaid = before(s, s->sync_segment)) >= 0)
             return deliver(s, (uint32_t)unsaid, NULL, want, values, out);
         *out_abstract = 1;
         return 0;
@@ -349,7 +353,8 @@ static inline int next_block(struct peet_decode_state *s, const uint64_t **curso
     if (s->slots < c->slot_words && make_room(s, error) != 0)
         return PEET_ENOMEM;
     if (c->slot_words > (uint64_t)(end - at - 1))
-        return peet_error_set(error, PEET_ESTREAM, "context %u: a record of %s is cut off", s->context, s->function->pub.name);
+        return peet_error_set(error, PEET_ESTREAM, "context %u: a record of %s is cut off", s->context,
+            s->function->pub.name);
     if (c->loop) {
         int err = begin_loop(s, index, at[1], error);
         if (err != 0)
@@ -361,17 +366,18 @@ static inline int next_block(struct peet_decode_state *s, const uint64_t **curso
     return deliver(s, index, at + 1, want, values, out);
 }
 
-int peet_decode_next(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, int want, struct peet_event *out,
-    struct peet_error *error)
+int peet_decode_next(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, int want,
+    struct peet_event *out, struct peet_error *error)
 {
     int is_abstract = 0;
     int kind = next_block(s, cursor, end, want, 1, NULL, &out->block, &is_abstract, error);
     return is_abstract ? abstract(s, cursor, end, out, error) : kind;
 }
 
-/* Turns of a silent loop, as many as there is room for; one by one, the last one comes by turn(), which knows what follows. */
-static unsigned turns(struct peet_decode_state *s, struct peet_block_event *events, unsigned room, int want, uint64_t **inout_values,
-    const uint64_t *stop)
+/* Turns of a silent loop, as many as there is room for; one by one, the last one comes by turn(), which knows what
+ * follows. */
+static unsigned turns(struct peet_decode_state *s, struct peet_block_event *events, unsigned room, int want,
+    uint64_t **inout_values, const uint64_t *stop)
 {
     const struct peet__block *const c = &s->function->code[s->last];
     const struct peet_block *const block = &s->function->blocks[s->last];
@@ -381,7 +387,8 @@ static unsigned turns(struct peet_decode_state *s, struct peet_block_event *even
     if (want & PEET_DECODE_LOOPS && c->strides != NULL && s->loop_left > 1) {
         /* All turns in one event; registers go forward as far. */
         const uint64_t turns = s->loop_left;
-        events[0] = (struct peet_block_event){block, want & PEET_DECODE_ADDRESSES ? values : NULL, s->context, turns, c->strides};
+        events[0] = (struct peet_block_event){
+            block, want & PEET_DECODE_ADDRESSES ? values : NULL, s->context, turns, c->strides};
         if (want & PEET_DECODE_ADDRESSES)
             for (const struct peet__address *form = c->addresses, *last = form + c->nvalues; form != last; form++)
                 *values++ = short_value(form, regs);
@@ -394,7 +401,8 @@ static unsigned turns(struct peet_decode_state *s, struct peet_block_event *even
     }
     if (c->addresses != NULL && block->flags & PEET_BLOCK_SIMPLE)
         for (; n < room && s->loop_left > 1 && values <= stop; n++, s->loop_left--) {
-            events[n] = (struct peet_block_event){block, want & PEET_DECODE_ADDRESSES ? values : NULL, s->context, 1, NULL};
+            events[n] =
+                (struct peet_block_event){block, want & PEET_DECODE_ADDRESSES ? values : NULL, s->context, 1, NULL};
             if (want & PEET_DECODE_ADDRESSES)
                 for (const struct peet__address *form = c->addresses, *last = form + c->nvalues; form != last; form++)
                     *values++ = short_value(form, regs);
@@ -413,7 +421,8 @@ static unsigned turns(struct peet_decode_state *s, struct peet_block_event *even
 static const struct peet__native *native_of(struct peet_program *p, struct peet__function *f, int want_addresses)
 {
     enum { OFTEN = 100 };
-    if (f->native[want_addresses] == NULL && f->native_heat[want_addresses] < OFTEN && ++f->native_heat[want_addresses] == OFTEN)
+    if (f->native[want_addresses] == NULL && f->native_heat[want_addresses] < OFTEN &&
+        ++f->native_heat[want_addresses] == OFTEN)
         f->native[want_addresses] = peet__native_make(p, f, want_addresses);
     return f->native[want_addresses];
 }
@@ -422,8 +431,9 @@ static const struct peet__native *native_of(struct peet_program *p, struct peet_
 #ifdef __clang__
 __attribute__((no_sanitize("function"))) /* made code carries no type */
 #endif
-static unsigned run_native(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end, int want_addresses,
-    struct peet_block_event *events, unsigned room, uint64_t **inout_values, const uint64_t *values_end)
+static unsigned run_native(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end,
+    int want_addresses, struct peet_block_event *events, unsigned room, uint64_t **inout_values,
+    const uint64_t *values_end)
 {
     const uint64_t word = **inout_at, index = ~word;
     struct peet__function *f = s->function;
@@ -434,16 +444,24 @@ static unsigned run_native(struct peet_decode_state *s, const uint64_t **inout_a
             return 0;
         to = n->blocks[index];
     } else {
-        if (PEET_RAW_IS_ABSTRACT(word) || !lookup_sync(s, word) || (n = native_of(s->program, s->sync_function, want_addresses)) == NULL)
+        if (PEET_RAW_IS_ABSTRACT(word) || !lookup_sync(s, word) ||
+            (n = native_of(s->program, s->sync_function, want_addresses)) == NULL)
             return 0;
         f = s->sync_function;
         to = n->sync[s->sync_segment];
     }
-    if (to == n->leave || room < n->events || (size_t)(end - *inout_at) <= n->slots || (size_t)(values_end - *inout_values) < n->values)
+    if (to == n->leave || room < n->events || (size_t)(end - *inout_at) <= n->slots ||
+        (size_t)(values_end - *inout_values) < n->values)
         return 0;
-    struct peet__native_run run = {.at = *inout_at, .values = *inout_values, .events = events, .safe = end - n->slots,
-        .values_stop = *inout_values + ((values_end - *inout_values) - n->values), .events_stop = events + (room - n->events), .tail = -1,
-        .context = s->context, .turns = 1};
+    struct peet__native_run run = {.at = *inout_at,
+        .values = *inout_values,
+        .events = events,
+        .safe = end - n->slots,
+        .values_stop = *inout_values + ((values_end - *inout_values) - n->values),
+        .events_stop = events + (room - n->events),
+        .tail = -1,
+        .context = s->context,
+        .turns = 1};
     n->enter(&run, s->regs, n->blocks, to);
     s->function = f;
     s->last = (int32_t)run.events[-1].block->index;
@@ -461,7 +479,8 @@ static int starts_loop(struct peet_decode_state *s, const uint64_t *at, const ui
     if (f == NULL || index >= f->nsegments || s->tail >= 0 || end - at < 2)
         return 0;
     const struct peet__block *c = &f->code[index];
-    return c->recorded && c->loop && (c->pad < 0 || s->last != c->pad_after) && begin_loop(s, (uint32_t)index, at[1], NULL) == 0;
+    return c->recorded && c->loop && (c->pad < 0 || s->last != c->pad_after) &&
+        begin_loop(s, (uint32_t)index, at[1], NULL) == 0;
 }
 
 unsigned peet_decode_batch(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, int want,
@@ -479,7 +498,8 @@ unsigned peet_decode_batch(struct peet_decode_state *s, const uint64_t **cursor,
             continue;
         }
         if (n != 0 && s->tail < 0) { /* nothing pending, and what was the last block is in the events */
-            unsigned more = run_native(s, &at, end, want & PEET_DECODE_ADDRESSES, &events[n], nevents - n, &values, values_end);
+            unsigned more =
+                run_native(s, &at, end, want & PEET_DECODE_ADDRESSES, &events[n], nevents - n, &values, values_end);
             if (more != 0) {
                 n += more;
                 continue;
@@ -515,7 +535,8 @@ static struct peet__direct_function *direct_of(struct peet_program *p, struct pe
 #ifdef __clang__
 __attribute__((no_sanitize("function"))) /* made code carries no type */
 #endif
-static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end, struct peet_direct_run *run)
+static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end,
+    struct peet_direct_run *run)
 {
     struct peet_program *const p = s->program;
     const uint64_t *const at = *inout_at;
@@ -563,8 +584,8 @@ static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, co
 }
 
 /* A range operation, as the block that makes its references.  Returns: whether it is one */
-static int range(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end, struct peet_direct_run *run,
-    peet_decode_sink *sink, void *arg)
+static int range(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end,
+    struct peet_direct_run *run, peet_decode_sink *sink, void *arg)
 {
     enum { ARGS = PEET__RANGE_ARGS };
     const uint64_t *const at = *inout_at, *const args = at + 1;
@@ -600,16 +621,19 @@ static inline void mark(struct peet_decode_state *s, const uint64_t *at, struct 
     s->mark = place_of(s, at);
     s->mark_behind = 0;
     memcpy(s->mark_regs, s->regs, sizeof s->mark_regs);
-    run->mark.time = run->time, run->mark.stamp = run->stamp, run->mark.reads = run->reads, run->mark.writes = run->writes;
+    run->mark.time = run->time, run->mark.stamp = run->stamp, run->mark.reads = run->reads,
+    run->mark.writes = run->writes;
     run->log = run->log_begin;
     run->final = 0;
 }
 
 /* The block before which the machine was asked is over, in code that goes on behind it. */
-void peet__decode_done(struct peet_direct_run *run, uint64_t block_time, uint64_t block_stamps, uint64_t block_reads, uint64_t block_writes)
+void peet__decode_done(struct peet_direct_run *run, uint64_t block_time, uint64_t block_stamps, uint64_t block_reads,
+    uint64_t block_writes)
 {
     struct peet_decode_state *const s = run->decoder;
-    s->mark = (struct place){run->at, peet__direct_function_of(run->blocks), (int32_t)run->last, (int32_t)run->tail_here, 0};
+    s->mark =
+        (struct place){run->at, peet__direct_function_of(run->blocks), (int32_t)run->last, (int32_t)run->tail_here, 0};
     s->mark_behind = 1;
     memcpy(s->mark_regs, s->regs, sizeof s->mark_regs);
     run->mark.time = run->time + block_time, run->mark.stamp = run->stamp + block_stamps;
@@ -618,15 +642,19 @@ void peet__decode_done(struct peet_direct_run *run, uint64_t block_time, uint64_
     run->final = run->limit == 0; /* the code is left at once */
 }
 
-/* Is a tail still to come, for all that the next word says?  A record that says where it is says that none was executed. */
+/* Is a tail still to come, for all that the next word says?  A record that says where it is says that none was
+ * executed. */
 static int32_t tail_at(const struct place *p, const uint64_t *end)
 {
     if (p->tail < 0 || p->at == end || PEET_RAW_IS_ABSTRACT(*p->at))
         return p->tail;
-    return PEET_RAW_IS_PLAIN(*p->at) && (int32_t)PEET_RAW_INDEX(*p->at) != p->function->code[p->last].tail_taken ? p->tail : -1;
+    return PEET_RAW_IS_PLAIN(*p->at) && (int32_t)PEET_RAW_INDEX(*p->at) != p->function->code[p->last].tail_taken
+        ? p->tail
+        : -1;
 }
 
-void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, peet_decode_undone *fn, void *arg)
+void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, peet_decode_undone *fn,
+    void *arg)
 {
     const struct place stop = place_of(s, *cursor);
     const int32_t stop_tail = tail_at(&stop, end);
@@ -643,13 +671,15 @@ void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, cons
     s->mark_behind = 0;
     for (;;) {
         const struct place p = place_of(s, at);
-        if (p.at == stop.at && (p.function == stop.function || says_where) && p.last == stop.last && p.loop_left == stop.loop_left && tail_at(&p, end) == stop_tail)
+        if (p.at == stop.at && (p.function == stop.function || says_where) && p.last == stop.last &&
+            p.loop_left == stop.loop_left && tail_at(&p, end) == stop_tail)
             break;
         if (p.at > stop.at)
             break; /* never */
         if (at != end && s->loop_left == 0 && *at == PEET__RANGE_RECORD) {
             const uint64_t *const args = at + 1;
-            const struct peet_block *const block = args[3] != 0 ? peet_program_synthetic(s->program, (unsigned)args[0]) : NULL;
+            const struct peet_block *const block =
+                args[3] != 0 ? peet_program_synthetic(s->program, (unsigned)args[0]) : NULL;
             uint64_t values[8];
             at += 1 + PEET__RANGE_ARGS;
             if (block != NULL) {
@@ -688,8 +718,8 @@ static uint64_t take_turns(struct peet_decode_state *s, struct peet_direct_run *
     const struct peet__block *const c = &s->function->code[s->last];
     const struct peet_block *const block = &s->function->blocks[s->last];
     uint64_t values[TURN_VALUES], n;
-    if (run->table->turns == NULL || c->strides == NULL || c->nvalues > TURN_VALUES || !(block->flags & PEET_BLOCK_SIMPLE) ||
-        direct_of(s->program, s->function) == NULL)
+    if (run->table->turns == NULL || c->strides == NULL || c->nvalues > TURN_VALUES ||
+        !(block->flags & PEET_BLOCK_SIMPLE) || direct_of(s->program, s->function) == NULL)
         return 0;
     compute(s->regs, c, values);
     n = run->table->turns(run, block, values, c->strides, s->loop_left);
@@ -703,7 +733,8 @@ static uint64_t take_turns(struct peet_decode_state *s, struct peet_direct_run *
 }
 
 /* A block without machine code, as a loop of one turn.  Returns: whether the machine has taken it */
-static int take_ahead(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, struct peet_direct_run *run)
+static int take_ahead(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end,
+    struct peet_direct_run *run)
 {
     static const int64_t strides[TURN_VALUES];
     const struct place begin = place_of(s, *cursor);
@@ -731,8 +762,8 @@ int peet_decode_busy(const struct peet_decode_state *s)
     return s->loop_left != 0;
 }
 
-int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, struct peet_direct_run *run,
-    peet_decode_sink *sink, peet_decode_shown *shown, void *arg)
+int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end,
+    struct peet_direct_run *run, peet_decode_sink *sink, peet_decode_shown *shown, void *arg)
 {
     const int ahead = run->runs_ahead != 0;
     int any = 0;
@@ -748,7 +779,8 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
         struct peet_block_event event;
         int is_abstract = 0;
         const int in_order = !ahead || run->time < run->until; /* whatever comes next may happen now */
-        if (ahead && (in_order || !any || run->final)) /* the first time in any case: a run that repeats what was undone begins where it was */
+        /* the first time in any case: a run that repeats what was undone begins where it was */
+        if (ahead && (in_order || !any || run->final))
             mark(s, *cursor, run);
         if (s->loop_left != 0) {
             if (!ahead || !take_turns(s, run))
@@ -756,7 +788,8 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
             any = 1;
             continue;
         }
-        if (s->tail >= 0 && PEET_RAW_IS_PLAIN(**cursor) && (int32_t)PEET_RAW_INDEX(**cursor) == s->function->code[s->last].tail_taken)
+        if (s->tail >= 0 && PEET_RAW_IS_PLAIN(**cursor) &&
+            (int32_t)PEET_RAW_INDEX(**cursor) == s->function->code[s->last].tail_taken)
             s->tail = -1; /* the record says otherwise */
         if (s->tail < 0 && run_direct(s, cursor, end, run)) {
             any = 1;

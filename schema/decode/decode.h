@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From raw words to events.  A *decode state* is what the decoder remembers of one software context between records: followed
- * registers, and the place in the program.  Callers: the mapper's source of events, and tests.  Nothing here runs the subject.
+ * From raw words to events.  A *decode state* is what the decoder remembers of one software context between records:
+ * followed registers, and the place in the program.  Callers: the mapper's source of events, and tests.  Nothing here
+ * runs the subject.
  *
  *     peet_decode_next()     one event; the plain meaning of the words
  *     peet_decode_batch()    blocks in batches, with machine code that only decodes (jit/native.c)
- *     peet_decode_direct()   machine code that also does the machine's part (jit/direct.c); peet_decode_undo() goes back
+ *     peet_decode_direct()   machine code that also does the machine's part (jit/direct.c); peet_decode_undo() goes
+ * back
  *
- *   1. After each record the followed registers hold what the compiler planned as known at that block's exit.  The forms of the
- *      next block's addresses refer to them.
- *   2. A block without a record (a last jump, alignment padding) is a *tail*: the next word says whether it was executed.
+ *   1. After each record the followed registers hold what the compiler planned as known at that block's exit.  The
+ * forms of the next block's addresses refer to them.
+ *   2. A block without a record (a last jump, alignment padding) is a *tail*: the next word says whether it was
+ * executed.
  *   3. A record is never cut: the words of a turn end where a record ends.
- *   4. Machine code is entered and left between two records, and leaves everything as decoding block by block would have left it.
+ *   4. Machine code is entered and left between two records, and leaves everything as decoding block by block would
+ * have left it.
  */
 #ifndef PEET_DECODE_H
 #define PEET_DECODE_H
@@ -22,14 +26,18 @@
 struct peet_decode_state; /* one per software context */
 
 /** @fs_base: the context's thread pointer, for thread-local references */
-int peet_decode_state_new(struct peet_program *program, uint32_t context, uint64_t fs_base, struct peet_decode_state **out_state);
+int peet_decode_state_new(struct peet_program *program, uint32_t context, uint64_t fs_base,
+    struct peet_decode_state **out_state);
 void peet_decode_state_free(struct peet_decode_state *state);
 /** Forget everything, as for a new context in the same storage. */
 void peet_decode_state_reset(struct peet_decode_state *state, uint32_t context, uint64_t fs_base);
 
 enum peet_event_kind { PEET_EVENT_NEED_WORDS = 0, PEET_EVENT_BLOCK = 1, PEET_EVENT_ABSTRACT = 2 };
 struct peet_event {
-    union { struct peet_block_event block; struct peet_abstract_event abstract; };
+    union {
+        struct peet_block_event block;
+        struct peet_abstract_event abstract;
+    };
 };
 
 /**
@@ -42,7 +50,7 @@ struct peet_event {
  * The event is valid until the next call on any state of this program.
  */
 int peet_decode_next(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end, int want_addresses,
-                     struct peet_event *out_event, struct peet_error *error);
+    struct peet_event *out_event, struct peet_error *error);
 
 enum peet_decode_want {
     PEET_DECODE_ADDRESSES = 1, /* fill values */
@@ -58,26 +66,26 @@ enum peet_decode_want {
  * abstract event, at code not met before, at an error.  Events and values live in the caller's arrays.
  */
 unsigned peet_decode_batch(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end, int want,
-                           struct peet_block_event *events, unsigned nevents, uint64_t *values, size_t nvalues);
+    struct peet_block_event *events, unsigned nevents, uint64_t *values, size_t nvalues);
 
 /**
  * peet_decode_direct() - take blocks, and range operations as such, before the run's limit
  * The word at @end, of which there are PEET_DECODE_ROOM_WORDS, is written to meanwhile
  * @sink: gets those that have no machine code, or that an observer wants to see; the event is valid until it returns
- * @shown: gets what the machine has taken already and @observers (a bit each, as they were added) see: turns of loops, if they have a watch for the
- *  block, and range operations.
- *  May be NULL if there are none
- * Returns: 1, or 0: nothing was taken, peet_decode_batch() and peet_decode_next() know more
+ * @shown: gets what the machine has taken already and @observers (a bit each, as they were added) see: turns of loops,
+ * if they have a watch for the block, and range operations. May be NULL if there are none Returns: 1, or 0: nothing was
+ * taken, peet_decode_batch() and peet_decode_next() know more
  */
 enum { PEET_DECODE_ROOM_WORDS = 1 };
 typedef void peet_decode_sink(void *arg, struct peet_direct_run *run, const struct peet_block_event *event);
-int peet_decode_direct(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end, struct peet_direct_run *run,
-                       peet_decode_sink *sink, peet_decode_shown *shown, void *arg);
+int peet_decode_direct(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end,
+    struct peet_direct_run *run, peet_decode_sink *sink, peet_decode_shown *shown, void *arg);
 /** peet_decode_busy() - are turns of a loop still to come, whose record has been read? */
 int peet_decode_busy(const struct peet_decode_state *state);
 /** peet_decode_undo() - back to where a run of ahead() was marked last; the words are still there
  *  @fn: hears of each block that was taken since, the oldest first; @values: if it is not PEET_BLOCK_SIMPLE */
 typedef void peet_decode_undone(void *arg, const struct peet_block *block, const uint64_t *values, uint64_t times);
-void peet_decode_undo(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end, peet_decode_undone *fn, void *arg);
+void peet_decode_undo(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end,
+    peet_decode_undone *fn, void *arg);
 
 #endif

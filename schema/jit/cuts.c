@@ -40,7 +40,7 @@ uint8_t *peet__direct_call_cut(struct maker *m, const struct wanted *w)
     CODE(e, "\x48\x85\xd2"); /* test rdx, rdx */
     none = jump_ahead(e, IF_EQUAL);
     memory(e, 0x3b, RSI, RCX, offsetof(struct peet__direct_cuts, cuts)); /* cmp rsi, [rcx + disp8] */
-    CODE(e, "\x48\x8d\x49\x10"); /* lea rcx, [rcx + 16] */
+    CODE(e, "\x48\x8d\x49\x10");                                         /* lea rcx, [rcx + 16] */
     jump_if(e, IF_NOT, again);
     CODE(e, "\xff\xd2\xe9\x00\x00\x00\x00"); /* call rdx; jmp rel32 */
     uint8_t *const done = e->at;
@@ -68,11 +68,14 @@ static void take_cut(struct peet__emit *e, const struct peet_direct_cut *cut)
     }
 }
 
-/* A function that does what is to be done for a block's lines if it is cut like that.  Returns: its run-time address; NULL: there is no room */
+/* A function that does what is to be done for a block's lines if it is cut like that.  Returns: its run-time address;
+ * NULL: there is no room */
 static const uint8_t *make_cut(struct peet__direct *d, const uint8_t *miss, const struct peet_direct_cut *cut)
 {
     enum { CUT_BYTES = 128, LINE_BYTES = 128 };
-    struct { uint8_t *missing, *back; } lines[2 * PEET_DIRECT_LOOKS];
+    struct {
+        uint8_t *missing, *back;
+    } lines[2 * PEET_DIRECT_LOOKS];
     struct peet__chunk *const c = peet__chunk_for(&d->chunks, CUT_BYTES + (size_t)cut->nlines * LINE_BYTES);
     struct maker *const m = c != NULL ? calloc(1, sizeof *m) : NULL;
     if (m == NULL)
@@ -129,7 +132,8 @@ int peet__direct_learn_cut(struct peet_direct_run *run, uint32_t block_id)
     if ((cuts != NULL && cuts->n == PEET__CUTS_MOST) || d->ops->cut(d->self, &f->blocks[index], &cut) != 0)
         return 0;
     if (cuts == NULL && /* even if all of them had to go behind the last place, there is one more */
-        (cuts = peet__own(f, 1, sizeof *cuts + ((1u << PEET__CUTS_BITS) + PEET__CUTS_MOST + 1) * sizeof *cuts->cuts)) == NULL)
+        (cuts = peet__own(f, 1, sizeof *cuts + ((1u << PEET__CUTS_BITS) + PEET__CUTS_MOST + 1) * sizeof *cuts->cuts)) ==
+            NULL)
         return 0;
     cuts->names = cut.names;
     place = place_of(cuts, cut.name);

@@ -50,7 +50,8 @@ int peet_program_set_direct(struct peet_program *p, const struct peet_direct *op
     return PEET_ENOTFOUND;
 }
 
-void peet_program_direct_host(struct peet_program *p, void (*go_back)(void *host, unsigned hw, uint64_t until), void *host)
+void peet_program_direct_host(struct peet_program *p, void (*go_back)(void *host, unsigned hw, uint64_t until),
+    void *host)
 {
     p->direct->table.go_back = go_back;
     p->direct->table.host = host;
@@ -61,7 +62,9 @@ void peet_program_direct_host(struct peet_program *p, void (*go_back)(void *host
 #include "jit/maker.h"
 
 /* What every chunk begins with, as offsets. */
-struct preamble { size_t enter, leave, sync, strange, miss, other, loop, ask; };
+struct preamble {
+    size_t enter, leave, sync, strange, miss, other, loop, ask;
+};
 
 /* Before somebody else reads the time; r13 is to be loaded again then. */
 static void store_time(struct peet__emit *e)
@@ -137,9 +140,10 @@ static void compare_range(struct peet__emit *e)
     CODE(e, "\x48\x39\xc8"); /* cmp rax, rcx */
 }
 
-/* A record that is neither plain nor of a place met before, if it is a range operation: it and those that are at hand, and on to the next
- * record.  @lookup: rax is the word, which may say where it is.  Returns: where this begins */
-static size_t write_range(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave, const uint8_t *miss, const uint8_t *lookup)
+/* A record that is neither plain nor of a place met before, if it is a range operation: it and those that are at hand,
+ * and on to the next record.  @lookup: rax is the word, which may say where it is.  Returns: where this begins */
+static size_t write_range(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave, const uint8_t *miss,
+    const uint8_t *lookup)
 {
     const uint8_t *const next = here(e);
     uint8_t *again;
@@ -147,7 +151,7 @@ static size_t write_range(struct peet__emit *e, struct peet__direct *direct, con
     load(e, RAX, RBP, 0);
     compare_range(e);
     again = jump_ahead(e, IF_EQUAL);
-    load(e, RDX, R8, 0); /* the function */
+    load(e, RDX, R8, 0);                         /* the function */
     CODE(e, "\x48\x89\xc1\x48\xf7\xd1\x8b\x92"); /* mov rcx, rax; not rcx; mov edx, [rdx + disp32] */
     word32(e, offsetof(struct peet__function, nsegments));
     CODE(e, "\x48\x39\xd1"); /* cmp rcx, rdx */
@@ -177,7 +181,8 @@ static size_t write_range(struct peet__emit *e, struct peet__direct *direct, con
     return begin;
 }
 
-/* rcx becomes the entry of a block that says where it is; rax its word.  Returns: behind the jump that is taken if that is another's */
+/* rcx becomes the entry of a block that says where it is; rax its word.  Returns: behind the jump that is taken if that
+ * is another's */
 static uint8_t *look_up(struct peet__emit *e)
 {
     CODE(e, "\x89\xc1\x81\xe1"); /* mov ecx, eax; and ecx, imm32 */
@@ -185,11 +190,12 @@ static uint8_t *look_up(struct peet__emit *e)
     CODE(e, "\xc1\xe1"); /* shl ecx, imm8 */
     byte(e, 4 - PEET__SYNC_SHIFT);
     memory(e, 0x03, RCX, RBX, RUN(sync)); /* add rcx, [rbx + …] */
-    CODE(e, "\x48\x39\x01"); /* cmp [rcx], rax */
+    CODE(e, "\x48\x39\x01");              /* cmp [rcx], rax */
     return jump_ahead(e, IF_NOT);
 }
 
-/* The machine's miss(): esi is the site, rax the line; ecx becomes where it is now.  Only time goes on, by what is waited. */
+/* The machine's miss(): esi is the site, rax the line; ecx becomes where it is now.  Only time goes on, by what is
+ * waited. */
 static void call_miss(struct peet__emit *e, const struct peet_direct_table *table)
 {
     CODE(e, "\x48\x89\xc2"); /* mov rdx, rax */
@@ -334,7 +340,8 @@ static void compare_with_all(struct maker *m)
     compare_constant(&m->e, RAX, -(int32_t)m->f->nsegments);
 }
 
-/* On to the block that the next word names, from that one: straight to those that are likely, for jumps by a table are harder to foresee. */
+/* On to the block that the next word names, from that one: straight to those that are likely, for jumps by a table are
+ * harder to foresee. */
 static void go_on(struct maker *m, uint32_t index)
 {
     struct peet__emit *const e = &m->e;
@@ -365,7 +372,8 @@ static void last_is(struct maker *m, uint32_t index)
     word32(&m->e, index);
 }
 
-/* The block's looks, counts, registers and time, and on by so many words.  Returns: the condition that the limit may have come */
+/* The block's looks, counts, registers and time, and on by so many words.  Returns: the condition that the limit may
+ * have come */
 static unsigned happen(struct maker *m, struct wanted *w, uint32_t words, int32_t tail)
 {
     struct peet__emit *const e = &m->e;
@@ -398,7 +406,7 @@ static void make_turns(struct maker *m, const struct peet__block *c)
         load(e, RAX, R14, 8 * c->loop_reg);
         memory(e, 0x2b, RAX, RBP, 8);
     }
-    CODE(e, "\x48\x83\xe8\x01"); /* sub rax, 1; 0 and what is negative are too much */
+    CODE(e, "\x48\x83\xe8\x01");         /* sub rax, 1; 0 and what is negative are too much */
     CODE(e, "\x48\x3d\x00\x00\x00\x70"); /* cmp rax, imm32 */
     jump_if(e, IF_AT_LEAST, m->leave);
     CODE(e, "\xff\xc0"); /* inc eax */
@@ -492,8 +500,9 @@ static int is_small(int64_t x)
 static int can_turn(const struct peet__function *f, uint32_t index)
 {
     const struct peet__block *c = &f->code[index];
-    if (!c->recorded || !c->loop || c->strides == NULL || !(f->blocks[index].flags & PEET_BLOCK_SIMPLE) || !is_small(c->loop_step) ||
-        c->loop_step == INT32_MIN || c->loop_step == 0 || (c->nvalues != 0 && c->addresses == NULL))
+    if (!c->recorded || !c->loop || c->strides == NULL || !(f->blocks[index].flags & PEET_BLOCK_SIMPLE) ||
+        !is_small(c->loop_step) || c->loop_step == INT32_MIN || c->loop_step == 0 ||
+        (c->nvalues != 0 && c->addresses == NULL))
         return 0;
     for (uint32_t k = 0; k < c->nupdates; k++)
         if (!is_small((int64_t)c->steps[k].disp))
@@ -503,7 +512,8 @@ static int can_turn(const struct peet__function *f, uint32_t index)
 
 enum { MOST = 256 };
 
-/* Values of registers and words that are all 0: they are as far apart as ever.  Returns: 0, or -1: they are not to be had */
+/* Values of registers and words that are all 0: they are as far apart as ever.  Returns: 0, or -1: they are not to be
+ * had */
 static int values_of(const struct peet__block *c, uint64_t values[MOST])
 {
     if (c->nvalues > MOST || (c->nvalues != 0 && c->addresses == NULL))
@@ -513,10 +523,12 @@ static int values_of(const struct peet__block *c, uint64_t values[MOST])
     return 0;
 }
 
-int peet__direct_want(struct peet__direct *direct, struct peet__function *f, uint32_t index, struct peet_direct_block *out)
+int peet__direct_want(struct peet__direct *direct, struct peet__function *f, uint32_t index,
+    struct peet_direct_block *out)
 {
     uint64_t values[MOST];
-    return values_of(&f->code[index], values) != 0 ? -1 : direct->ops->block(direct->self, &f->blocks[index], values, out);
+    return values_of(&f->code[index], values) != 0 ? -1
+                                                   : direct->ops->block(direct->self, &f->blocks[index], values, out);
 }
 
 /* What the machine and those who look on want of a block, while its record's code is made.  Returns: NULL: a call */
@@ -525,7 +537,8 @@ static struct wanted *ask(struct maker *m, uint32_t index)
     struct wanted *const w = &m->wanted[m->nwanted];
     uint64_t values[MOST];
     *w = (struct wanted){.index = index};
-    if (peet__direct_want(m->direct, m->f, index, &w->d) != 0 || values_of(&m->f->code[index], values) != 0 || peet__direct_ask_observers(m, index, values) != 0)
+    if (peet__direct_want(m->direct, m->f, index, &w->d) != 0 || values_of(&m->f->code[index], values) != 0 ||
+        peet__direct_ask_observers(m, index, values) != 0)
         return NULL;
     m->nwanted++;
     return w;
@@ -610,8 +623,10 @@ static void make_block(struct maker *m, uint32_t index)
     struct wanted *w, *pad = NULL;
     unsigned too_late;
     m->nwanted = 0;
-    if ((w = ask(m, index)) == NULL || (c->loop && !can_go_round(m, index, &w->d)) || (c->pad >= 0 && ((pad = ask(m, (uint32_t)c->pad)) == NULL ||
-        pad->d.nlooks != 0 || m->f->code[c->pad].nupdates != 0 || peet__direct_watchers(m, (uint32_t)c->pad) != 0)))
+    if ((w = ask(m, index)) == NULL || (c->loop && !can_go_round(m, index, &w->d)) ||
+        (c->pad >= 0 &&
+            ((pad = ask(m, (uint32_t)c->pad)) == NULL || pad->d.nlooks != 0 || m->f->code[c->pad].nupdates != 0 ||
+                peet__direct_watchers(m, (uint32_t)c->pad) != 0)))
         return;
     begin = here(e);
     if (c->pad >= 0) { /* alignment that is executed if the block before it was the last */
@@ -653,9 +668,11 @@ static size_t most_bytes(const struct peet__function *f, uint32_t index, uint32_
         const struct peet__block *c = &f->code[index];
         const size_t looks = c->nvalues < PEET_DIRECT_LOOKS ? c->nvalues : PEET_DIRECT_LOOKS;
         const size_t guards = f->blocks[index].nrefs < PEET_DIRECT_GUARDS ? f->blocks[index].nrefs : PEET_DIRECT_GUARDS;
-        n += BLOCK_EXTRA_BYTES + (2 * looks + c->nupdates) * VALUE_BYTES + looks * LOOK_BYTES; /* addresses once more for other() */
+        /* addresses once more for other() */
+        n += BLOCK_EXTRA_BYTES + (2 * looks + c->nupdates) * VALUE_BYTES + looks * LOOK_BYTES;
         if (nobservers != 0)
-            n += LOOP_BYTES + (looks + c->nvalues * (size_t)nobservers) * VALUE_BYTES + nobservers * (WATCH_BYTES + guards * (size_t)GUARD_BYTES);
+            n += LOOP_BYTES + (looks + c->nvalues * (size_t)nobservers) * VALUE_BYTES +
+                nobservers * (WATCH_BYTES + guards * (size_t)GUARD_BYTES);
         if (c->tail < 0)
             break;
         index = (uint32_t)c->tail;
@@ -670,9 +687,11 @@ static struct peet__direct_function *new_function(const struct peet__direct *dir
     struct peet__direct_function *made = peet__own(f, 1, sizeof *made);
     const void **table = peet__own(f, (size_t)f->nsegments + 1 + 2ul * f->nall, sizeof *table);
     if (made == NULL || table == NULL || (made->sync = peet__own(f, f->nsegments, sizeof *made->sync)) == NULL ||
-        (made->told = peet__own(f, f->nall, sizeof *made->told)) == NULL || (made->body = peet__own(f, f->nall, sizeof *made->body)) == NULL ||
+        (made->told = peet__own(f, f->nall, sizeof *made->told)) == NULL ||
+        (made->body = peet__own(f, f->nall, sizeof *made->body)) == NULL ||
         (made->begin = peet__own(f, f->nall, sizeof *made->begin)) == NULL ||
-        (made->behind = peet__own(f, f->nall, sizeof *made->behind)) == NULL || (made->back = peet__own(f, f->nall, sizeof *made->back)) == NULL ||
+        (made->behind = peet__own(f, f->nall, sizeof *made->behind)) == NULL ||
+        (made->back = peet__own(f, f->nall, sizeof *made->back)) == NULL ||
         (made->watches = peet__own(f, (size_t)f->nall * direct->nobservers + 1, sizeof(void *))) == NULL)
         return NULL;
     made->table = table + f->nsegments;
@@ -703,7 +722,8 @@ struct peet__direct_function *peet__direct_make(struct peet__direct *direct, str
     m->made = made;
     m->e = (struct peet__emit){c->write + c->used, c->write, c->run};
     pre = write_preamble(&m->e, direct);
-    m->leave = c->run + pre.leave, m->sync = c->run + pre.sync, m->miss = c->run + pre.miss, m->other = c->run + pre.other;
+    m->leave = c->run + pre.leave, m->sync = c->run + pre.sync, m->miss = c->run + pre.miss,
+    m->other = c->run + pre.other;
     m->strange = c->run + pre.strange, m->loop = c->run + pre.loop, m->ask = c->run + pre.ask;
     made->enter = (peet__direct_enter *)(uintptr_t)(c->run + pre.enter);
     made->leave = m->leave;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decoding and what it is for in one: machine code that reads the words of a record, does with the block what the machine
- * asked for (<peet/direct.h>), and goes on to the next.  decode.c calls it and does what it leaves over.
+ * Decoding and what it is for in one: machine code that reads the words of a record, does with the block what the
+ * machine asked for (<peet/direct.h>), and goes on to the next.  decode.c calls it and does what it leaves over.
  */
 #ifndef PEET_DIRECT_CODE_H
 #define PEET_DIRECT_CODE_H
@@ -14,45 +14,53 @@ typedef void peet__direct_enter(struct peet_direct_run *run, const void *to);
 
 /** A jump to a block's code; where that is, may change. */
 struct peet__direct_hop {
-    uint8_t *from;        /* behind the jump, where it is written */
+    uint8_t *from; /* behind the jump, where it is written */
     uint32_t to;
-    uint8_t inside;       /* it leads behind what a block does for the padding before it */
+    uint8_t inside; /* it leads behind what a block does for the padding before it */
 };
 
 /** The code of a function. */
 struct peet__direct_function {
     peet__direct_enter *enter;
     const void *leave, *miss;
-    const void **table;   /* of the function, which is its middle; before it, by plain word, where to go for such a record, leave if there is no code;
-                             behind it, by index, how often each block was taken, and then its struct peet__direct_cuts or NULL */
-    const void **sync;    /* the same for a record that says where it is */
-    uint64_t *told;       /* by index: so many of those that were taken have been told, or came through loop() */
+    const void **table; /* of the function, which is its middle; before it, by plain word, where to go for such a
+                           record, leave if there is no code; behind it, by index, how often each block was taken, and
+                           then its struct peet__direct_cuts or NULL */
+    const void **sync;  /* the same for a record that says where it is */
+    uint64_t *told;     /* by index: so many of those that were taken have been told, or came through loop() */
     struct peet_direct_watch **watches; /* by index and observer: that the code goes by; NULL: none */
-    uint32_t stale, patience; /* events of blocks whose watch is over; so many, and the code is made anew */
-    const void **begin;   /* by index: a block's code; NULL: none */
-    const void **body;    /* the same behind what it does for the padding before it; NULL: none */
+    uint32_t stale, patience;           /* events of blocks whose watch is over; so many, and the code is made anew */
+    const void **begin;                 /* by index: a block's code; NULL: none */
+    const void **body;                  /* the same behind what it does for the padding before it; NULL: none */
     const void **behind;  /* by index: what comes behind the block, which has happened: on to the next; NULL: no code */
     const void ***back;   /* by index and look: where a block goes on behind a miss; NULL: not known */
     uint8_t *write, *run; /* the chunk that the code is in */
     struct peet__direct_hop *hops;
     uint32_t nhops, chops;
-    uint32_t cut;         /* so often the machine said that it has more to say of a block's looks */
+    uint32_t cut; /* so often the machine said that it has more to say of a block's looks */
 };
 
 /** The word at the end of those that the code may take; no record begins with it. */
 #define PEET__DIRECT_STOP UINT64_C(1)
 
-/** Code for executions of a block some of whose looks lie in two lines, by the name of how they do; a table that is never full. */
+/** Code for executions of a block some of whose looks lie in two lines, by the name of how they do; a table that is
+ * never full. */
 struct peet__direct_cuts {
     const uint64_t *names;
     uint64_t n;
-    struct peet__direct_cut { uint64_t name; const void *to; /* a function; NULL: none is here */ } cuts[];
+    struct peet__direct_cut {
+        uint64_t name;
+        const void *to; /* a function; NULL: none is here */
+    } cuts[];
 };
 enum { PEET__CUTS_BITS = 8, PEET__CUTS_MOST = 3 << (PEET__CUTS_BITS - 2) };
 #define PEET__CUTS_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 
 /** Records that say where they are, met before. */
-struct peet__direct_sync { uint64_t pc; const void *to; };
+struct peet__direct_sync {
+    uint64_t pc;
+    const void *to;
+};
 enum { PEET__DIRECT_SYNCS = 1 << 15, PEET__SYNC_SHIFT = 2, PEET__DIRECT_OBSERVERS = 4, PEET__DIRECT_VALUES = 64 };
 /** Which of them: calls are longer than that, so that places of one piece of code have one each. */
 static inline uint32_t peet__direct_sync_index(uint64_t pc)
@@ -60,17 +68,18 @@ static inline uint32_t peet__direct_sync_index(uint64_t pc)
     return (uint32_t)(pc >> PEET__SYNC_SHIFT) % PEET__DIRECT_SYNCS;
 }
 
-/** A library's operation on ranges that the machine takes: its block, and what has happened since this was last told. */
+/** A library's operation on ranges that the machine takes: its block, and what has happened since this was last told.
+ */
 struct peet__direct_range {
     const struct peet_block *block;
     uint64_t times, elements;
     /* table.range_looks: */
-    uint64_t time;           /* of its instructions */
-    uint64_t masks[2];       /* what has to be right in a key: the bits that are not in `either` of a look */
-    uint32_t sites[2];       /* table.range_misses: of the first one's words, and bytes */
-    uint8_t kind;            /* enum peet__range_kind */
-    uint8_t first, second;   /* where they are: these words of the record */
-    uint8_t reads, writes;   /* so many references an element makes; the first one of two reads */
+    uint64_t time;         /* of its instructions */
+    uint64_t masks[2];     /* what has to be right in a key: the bits that are not in `either` of a look */
+    uint32_t sites[2];     /* table.range_misses: of the first one's words, and bytes */
+    uint8_t kind;          /* enum peet__range_kind */
+    uint8_t first, second; /* where they are: these words of the record */
+    uint8_t reads, writes; /* so many references an element makes; the first one of two reads */
 };
 enum peet__range_kind { PEET__RANGE_UNKNOWN, PEET__RANGE_ONE, PEET__RANGE_TWO };
 enum { PEET__DIRECT_RANGES = PEET_SYNTHETIC_MORE + PEET_SYNTHETIC_COUNT, PEET__RANGE_ARGS = 4 };
@@ -92,9 +101,13 @@ struct peet__direct {
     const struct peet_direct *ops;
     void *self;
     struct peet_direct_table table; /* the machine's; with observers loop() goes by way of them */
-    struct { const struct peet_direct_observer *ops; void *self; } observers[PEET__DIRECT_OBSERVERS];
+    struct {
+        const struct peet_direct_observer *ops;
+        void *self;
+    } observers[PEET__DIRECT_OBSERVERS];
     uint32_t nobservers;
-    int (*loop)(struct peet_direct_run *run, uint32_t block_id, uint64_t turns, const int64_t *strides); /* the machine's */
+    /* the machine's */
+    int (*loop)(struct peet_direct_run *run, uint32_t block_id, uint64_t turns, const int64_t *strides);
     /* with observers: the loop that goes round, NULL: nobody wants to see it; its values, and who shows it */
     const struct peet_block *loop_block;
     uint64_t loop_observers;
@@ -103,18 +116,20 @@ struct peet__direct {
     void *shown_arg;
     struct peet__chunk *chunks;
     struct peet__direct_range ranges[PEET__DIRECT_RANGES]; /* calls, then what continues them */
-    struct peet__path *paths;       /* paths.c */
-    struct peet__sample *samples;   /* what was executed lately; NULL: no memory for it */
-    uint32_t nsamples, rest, pause; /* so many calls to come without; so many after these */
+    struct peet__path *paths;                              /* paths.c */
+    struct peet__sample *samples;                          /* what was executed lately; NULL: no memory for it */
+    uint32_t nsamples, rest, pause;                        /* so many calls to come without; so many after these */
     struct peet__direct_sync sync[PEET__DIRECT_SYNCS];
 };
 
-/** peet__direct_make() - code for a function, or new code if it has some.  Returns: it; NULL: not possible.  Lives as long as the program */
+/** peet__direct_make() - code for a function, or new code if it has some.  Returns: it; NULL: not possible.  Lives as
+ * long as the program */
 struct peet__direct_function *peet__direct_make(struct peet__direct *direct, struct peet__function *function);
 /** A block with code came as an event: new code is made if that was because of a watch that is over. */
 void peet__direct_came(struct peet_program *program, struct peet__function *function, uint32_t index);
 
-/** watch.c: code asks.  @value: that does not keep to the guard.  Returns: 0, or -1: the block is to come as an event */
+/** watch.c: code asks.  @value: that does not keep to the guard.  Returns: 0, or -1: the block is to come as an event
+ */
 int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site *site, uint64_t value);
 
 /* looks.c */
@@ -122,30 +137,37 @@ int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site
 int peet__direct_often(struct peet_direct_run *run, uint32_t block_id, uint32_t times);
 
 /* paths.c */
-/** peet__direct_sample() - these words are executed next: makes code for ways that are taken often, when it has seen enough.  @f: their function, or NULL */
-void peet__direct_sample(struct peet_program *program, struct peet__function *f, const uint64_t *at, const uint64_t *end);
+/** peet__direct_sample() - these words are executed next: makes code for ways that are taken often, when it has seen
+ * enough.  @f: their function, or NULL */
+void peet__direct_sample(struct peet_program *program, struct peet__function *f, const uint64_t *at,
+    const uint64_t *end);
 /** What was taken on paths is counted for each of their blocks. */
 void peet__direct_paths_settle(struct peet__direct *direct);
 void peet__direct_paths_free(struct peet__direct *direct);
 /* cuts.c */
-/** peet__direct_learn_cut() - the block is to be taken by a function from now on when it comes as it did just now.  Returns: 0 */
+/** peet__direct_learn_cut() - the block is to be taken by a function from now on when it comes as it did just now.
+ * Returns: 0 */
 int peet__direct_learn_cut(struct peet_direct_run *run, uint32_t block_id);
 
 /* ranges.c */
 /** The record of a range operation, as a word. */
 #define PEET__RANGE_RECORD PEET_RAW_ABSTRACT(PEET_ABSTRACT_RANGE, PEET__RANGE_ARGS)
-/** peet__direct_range() - for the code: the records of range operations at run->at, as far as they go; run->at moves behind them, or does not: then decode.c
- *  sees to it.  Returns: their instructions */
+/** peet__direct_range() - for the code: the records of range operations at run->at, as far as they go; run->at moves
+ * behind them, or does not: then decode.c sees to it.  Returns: their instructions */
 uint64_t peet__direct_range(struct peet_direct_run *run);
 
 /* decode.c */
 /** peet__decode_done() - done() of struct peet_direct_table */
-void peet__decode_done(struct peet_direct_run *run, uint64_t block_time, uint64_t block_stamps, uint64_t block_reads, uint64_t block_writes);
-/** peet__direct_make_ranges() - the code that does this for a record at rbp whose lines are where they were last; all others come out at its end.
+void peet__decode_done(struct peet_direct_run *run, uint64_t block_time, uint64_t block_stamps, uint64_t block_reads,
+    uint64_t block_writes);
+/** peet__direct_make_ranges() - the code that does this for a record at rbp whose lines are where they were last; all
+ * others come out at its end.
  *  @miss: the code that calls the machine's.  @next: where to go on behind the record */
 struct peet__emit;
-void peet__direct_make_ranges(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave, const uint8_t *miss, const uint8_t *next);
-/** peet__direct_range_known() - the machine takes such operations: here is the block.  @what: enum peet_synthetic, PEET_SYNTHETIC_MORE */
+void peet__direct_make_ranges(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave,
+    const uint8_t *miss, const uint8_t *next);
+/** peet__direct_range_known() - the machine takes such operations: here is the block.  @what: enum peet_synthetic,
+ * PEET_SYNTHETIC_MORE */
 void peet__direct_range_known(struct peet__direct *direct, unsigned what, const struct peet_block *block);
 /** What peet_program_direct_executed() says of them. */
 void peet__direct_ranges_executed(struct peet__direct *direct, peet_program_executed *fn, void *arg);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing x86-64 machine code: a few instructions, and mapped memory for them.  native.c and direct.c make code with it.
- * Memory is mapped twice, so that none is ever both writable and executable.
+ * Writing x86-64 machine code: a few instructions, and mapped memory for them.  native.c and direct.c make code with
+ * it. Memory is mapped twice, so that none is ever both writable and executable.
  */
 #ifndef PEET_EMIT_H
 #define PEET_EMIT_H
@@ -17,8 +17,9 @@ struct peet__chunk {
     size_t size, used;
 };
 
-/** peet__chunk_for() - a chunk with so much room, the list's first or a new one, which then is the first; nothing stands in a new one's
- *  first bytes, because checks of calls look before what is called.  Returns: NULL: not to be had */
+/** peet__chunk_for() - a chunk with so much room, the list's first or a new one, which then is the first; nothing
+ * stands in a new one's first bytes, because checks of calls look before what is called.  Returns: NULL: not to be had
+ */
 struct peet__chunk *peet__chunk_for(struct peet__chunk **list, size_t room);
 void peet__chunks_free(struct peet__chunk **list);
 enum { PEET__CHUNK_BEGIN = 64 };
@@ -155,7 +156,15 @@ static inline void jump_if(struct peet__emit *e, unsigned condition, const uint8
     byte(e, condition);
     word32(e, (uint32_t)(to - (here(e) + 4)));
 }
-enum { IF_BELOW = 0x82, IF_AT_LEAST = 0x83, IF_EQUAL = 0x84, IF_NOT = 0x85, IF_ABOVE = 0x87, IF_NEGATIVE = 0x88, IF_NOT_ABOVE_ZERO = 0x8e };
+enum {
+    IF_BELOW = 0x82,
+    IF_AT_LEAST = 0x83,
+    IF_EQUAL = 0x84,
+    IF_NOT = 0x85,
+    IF_ABOVE = 0x87,
+    IF_NEGATIVE = 0x88,
+    IF_NOT_ABOVE_ZERO = 0x8e
+};
 
 static inline void jump(struct peet__emit *e, const uint8_t *to)
 {

@@ -10,7 +10,9 @@
 #include "program/parts.h"
 
 /** Which registers hold the address of the record, that of the followed registers, and nothing. */
-struct peet__form_registers { uint8_t record, followed, scratch; };
+struct peet__form_registers {
+    uint8_t record, followed, scratch;
+};
 
 /* A term of an address: a word of the record or a followed register. */
 static inline void load_term(struct peet__emit *e, struct peet__form_registers r, unsigned reg, uint32_t term)
@@ -71,11 +73,13 @@ static inline int used_later(const struct peet__block *c, uint32_t k)
 static inline int only_moves(const struct peet__block *c, uint32_t k)
 {
     const struct peet__address *step = &c->steps[k];
-    return step->a == c->updates[k].reg && (step->mb == 0 || step->b == PEET__ZERO) && step->disp == (uint64_t)(int64_t)(int32_t)step->disp;
+    return step->a == c->updates[k].reg && (step->mb == 0 || step->b == PEET__ZERO) &&
+        step->disp == (uint64_t)(int64_t)(int32_t)step->disp;
 }
 
 /* The followed registers become what they are behind the block; those whose old value is still wanted wait in @wait. */
-static inline void update_registers(struct peet__emit *e, struct peet__form_registers r, unsigned wait, const struct peet__block *c)
+static inline void update_registers(struct peet__emit *e, struct peet__form_registers r, unsigned wait,
+    const struct peet__block *c)
 {
     unsigned waiting = UINT32_MAX;
     for (uint32_t k = 0; k < c->nupdates; k++) {
@@ -115,7 +119,8 @@ static inline int can_have_code(const struct peet__function *f, uint32_t index)
         (c->nupdates != 0 && c->steps == NULL) || c->slot_words > 4096 || !within(c->addresses, c->nvalues, terms) ||
         !within(c->steps, c->nupdates, terms))
         return 0;
-    /* Updates happen at once: those whose old value is still wanted wait in a scratch register, of which there is one. */
+    /* Updates happen at once: those whose old value is still wanted wait in a scratch register, of which there is one.
+     */
     uint32_t waiting = 0;
     for (uint32_t k = 0; k < c->nupdates; k++)
         waiting += (uint32_t)used_later(c, k);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks that are taken in machine code: which machine wants them so, who looks on, and how often each was taken.  Callers: the mapper,
- * tests.  The decoder (decode/decode.h) enters the code.
+ * Blocks that are taken in machine code: which machine wants them so, who looks on, and how often each was taken.
+ * Callers: the mapper, tests.  The decoder (decode/decode.h) enters the code.
  */
 #ifndef PEET_JIT_H
 #define PEET_JIT_H
@@ -15,14 +15,18 @@
  * Returns: 0, PEET_ENOTFOUND: not as it is configured, or not on this processor; PEET_ENOMEM
  */
 int peet_program_set_direct(struct peet_program *program, const struct peet_direct *ops, void *self);
-/** peet_program_add_observer() - one that looks on then; before any block is taken.  Returns: 0, or PEET_ELIMIT: that are too many */
+/** peet_program_add_observer() - one that looks on then; before any block is taken.  Returns: 0, or PEET_ELIMIT: that
+ * are too many */
 int peet_program_add_observer(struct peet_program *program, const struct peet_direct_observer *ops, void *self);
 
 /** peet_program_direct_host() - table.go_back, and its first argument */
-void peet_program_direct_host(struct peet_program *program, void (*go_back)(void *host, unsigned hw, uint64_t until), void *host);
-/** peet_program_direct_executed() - how often each block was taken since the last call; observers that have no watch for it hear the same
+void peet_program_direct_host(struct peet_program *program, void (*go_back)(void *host, unsigned hw, uint64_t until),
+    void *host);
+/** peet_program_direct_executed() - how often each block was taken since the last call; observers that have no watch
+ * for it hear the same
  *  @reads, @writes: what its ranges came to in all, which the block itself does not say */
-typedef void peet_program_executed(void *arg, const struct peet_block *block, uint64_t times, uint64_t reads, uint64_t writes);
+typedef void peet_program_executed(void *arg, const struct peet_block *block, uint64_t times, uint64_t reads,
+    uint64_t writes);
 void peet_program_direct_executed(struct peet_program *program, peet_program_executed *fn, void *arg);
 
 /** What the machine has taken already and @observers (a bit each, as they were added) see. */

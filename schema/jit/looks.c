@@ -47,7 +47,7 @@ void peet__direct_use(struct peet__emit *e, uint32_t last, int later)
     word32(e, last);
     if (later)
         CODE(e, "\x49\x3b\x14\xca\x76\x04"); /* cmp rdx, [r10 + rcx * 8]; jbe over the store */
-    CODE(e, "\x49\x89\x14\xca"); /* mov [r10 + rcx * 8], rdx */
+    CODE(e, "\x49\x89\x14\xca");             /* mov [r10 + rcx * 8], rdx */
 }
 
 /* The line at ecx, the k-th look's, is used; if that is the block's last stamp, it is time for all of them. */
@@ -60,13 +60,14 @@ static void note(struct maker *m, struct wanted *w, uint32_t k)
         add_constant(e, R15, w->stamps);
         if (look->later)
             CODE(e, "\x4d\x3b\x3c\xca\x76\x04"); /* cmp r15, [r10 + rcx * 8]; jbe over the store */
-        CODE(e, "\x4d\x89\x3c\xca"); /* mov [r10 + rcx * 8], r15 */
+        CODE(e, "\x4d\x89\x3c\xca");             /* mov [r10 + rcx * 8], r15 */
         return;
     }
     peet__direct_use(e, look->last, look->later);
 }
 
-void peet__direct_look_for_both(struct maker *m, unsigned reg, const struct peet_direct_look *look, uint32_t k, uint8_t *missing[3])
+void peet__direct_look_for_both(struct maker *m, unsigned reg, const struct peet_direct_look *look, uint32_t k,
+    uint8_t *missing[3])
 {
     struct peet__emit *const e = &m->e;
     const int32_t address = RUN(addresses) + (int32_t)(8 * k);
@@ -94,7 +95,8 @@ void peet__direct_use_both(struct peet__emit *e, uint32_t k, uint32_t stamps)
     CODE(e, "\x4c\x01\xfa\x4c\x01\xf8"); /* add rdx, r15; add rax, r15 */
     add_constant(e, RDX, stamps);
     add_constant(e, RAX, stamps);
-    CODE(e, "\x49\x3b\x14\xca\x49\x0f\x42\x14\xca\x49\x89\x14\xca"); /* cmp rdx, [r10 + rcx * 8]; cmovb rdx, [...]; mov [...], rdx */
+    /* cmp rdx, [r10 + rcx * 8]; cmovb rdx, [...]; mov [...], rdx */
+    CODE(e, "\x49\x3b\x14\xca\x49\x0f\x42\x14\xca\x49\x89\x14\xca");
     load(e, RCX, RBX, RUN(second) + (int32_t)(8 * k));
     CODE(e, "\x49\x3b\x04\xca\x49\x0f\x42\x04\xca\x49\x89\x04\xca"); /* the same with rax */
 }
@@ -117,7 +119,8 @@ int peet__direct_likely_aligned(const struct peet__address *a, uint32_t span)
 }
 
 /* Do the bytes from rax on lie in one line?  Naturally aligned ones do. */
-static void see_whether_cut(struct maker *m, uint32_t wanted, const struct peet__address *a, uint32_t span, int32_t tail)
+static void see_whether_cut(struct maker *m, uint32_t wanted, const struct peet__address *a, uint32_t span,
+    int32_t tail)
 {
     struct peet__emit *const e = &m->e;
     struct cold *c;
@@ -165,7 +168,8 @@ void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail)
     const void **const backs = tail < 0 && !d->whole ? peet__own(m->f, d->nlooks, sizeof *backs) : NULL;
     if (tail < 0)
         m->made->back[w->index] = backs;
-    for (uint32_t k = d->nlooks; k-- > 0;) { /* nothing has happened yet; the first one's address stays in rax, the second one's in rsi */
+    /* nothing has happened yet; the first one's address stays in rax, the second one's in rsi */
+    for (uint32_t k = d->nlooks; k-- > 0;) {
         const struct peet__address a = begin_of(c, &d->looks[k]);
         compute(e, registers, &a);
         if (d->looks[k].cuts == NULL)
@@ -265,10 +269,12 @@ int peet__direct_often(struct peet_direct_run *run, uint32_t block_id, uint32_t 
     struct peet__direct *const d = peet__direct_of(run);
     struct peet__function *const f = peet__direct_function_of(run->blocks);
     const uint32_t index = block_id - f->blocks[0].id;
-    if (d->ops->often == NULL || index >= f->nall || (uint64_t)times * A_GOOD_PART < *peet__direct_taken(f->direct, index))
+    if (d->ops->often == NULL || index >= f->nall ||
+        (uint64_t)times * A_GOOD_PART < *peet__direct_taken(f->direct, index))
         return 0;
     peet__direct_paths_settle(d);
-    if ((uint64_t)times * A_GOOD_PART < *peet__direct_taken(f->direct, index) || d->ops->often(d->self, &f->blocks[index]) != 0)
+    if ((uint64_t)times * A_GOOD_PART < *peet__direct_taken(f->direct, index) ||
+        d->ops->often(d->self, &f->blocks[index]) != 0)
         return 0;
     const uint32_t n = ++f->direct->cut;
     if ((n & (n - 1)) != 0) /* less and less often: what waits is said with what comes next */
@@ -289,7 +295,8 @@ void peet__direct_make_miss(struct maker *m, const struct cold *c)
         CODE(e, "\x48\x89\xf0"); /* mov rax, rsi */
     if (waits)
         store(e, RSI, RBX, next);
-    if (m->direct->nobservers != 0 && c->look <= 1) { /* whoever reports the miss wants to know where it was; the others' are there */
+    /* whoever reports the miss wants to know where it was; the others' are there */
+    if (m->direct->nobservers != 0 && c->look <= 1) {
         const struct peet__address a = begin_of(&m->f->code[w->index], look);
         byte(e, 0x50 | RAX); /* push rax */
         compute(e, registers, &a);

@@ -15,24 +15,34 @@
  * last block, r8 the function's table, r9 keys, r10 used, r11 hints; rax, rcx, rdx and rsi are scratch. */
 static const struct peet__form_registers registers = {RBP, R14, RCX};
 
-enum { CHAIN = 4, BLOCK_EXTRA_BYTES = 800, VALUE_BYTES = 64, LOOK_BYTES = 384, WATCH_BYTES = 96, GUARD_BYTES = 256, LOOP_BYTES = 64,
-       GUARDS = PEET__DIRECT_OBSERVERS * (PEET_DIRECT_GUARDS + 1), COLD = (CHAIN + 2) * (4 * PEET_DIRECT_LOOKS + GUARDS) };
+enum {
+    CHAIN = 4,
+    BLOCK_EXTRA_BYTES = 800,
+    VALUE_BYTES = 64,
+    LOOK_BYTES = 384,
+    WATCH_BYTES = 96,
+    GUARD_BYTES = 256,
+    LOOP_BYTES = 64,
+    GUARDS = PEET__DIRECT_OBSERVERS * (PEET_DIRECT_GUARDS + 1),
+    COLD = (CHAIN + 2) * (4 * PEET_DIRECT_LOOKS + GUARDS)
+};
 #define RUN(field) ((int32_t)offsetof(struct peet_direct_run, field))
 
 enum why { COLD_MISS, COLD_OTHER, COLD_WATCH, COLD_ASK };
 
-/* Something rare that a block's code jumps to: a miss, lines that are not what was hoped for, or an observer that wants to see the block. */
+/* Something rare that a block's code jumps to: a miss, lines that are not what was hoped for, or an observer that wants
+ * to see the block. */
 struct cold {
-    uint8_t *from;      /* behind the jump */
-    uint8_t *back;      /* where to go on */
-    uint32_t argument;  /* COLD_MISS, COLD_OTHER: which of maker.wanted */
-    int32_t tail;       /* if the block cannot be taken: it is to come as a tail; -1: as a record */
+    uint8_t *from;     /* behind the jump */
+    uint8_t *back;     /* where to go on */
+    uint32_t argument; /* COLD_MISS, COLD_OTHER: which of maker.wanted */
+    int32_t tail;      /* if the block cannot be taken: it is to come as a tail; -1: as a record */
     uint8_t why;
-    uint8_t look;       /* COLD_MISS: which of its looks; the second one's line is in rsi, all others' in rax */
-    uint8_t span;       /* COLD_OTHER: so many bytes from rax on may lie in one line after all; 0: they do not; */
-    uint8_t *same;      /* then that is where to go on */
+    uint8_t look;  /* COLD_MISS: which of its looks; the second one's line is in rsi, all others' in rax */
+    uint8_t span;  /* COLD_OTHER: so many bytes from rax on may lie in one line after all; 0: they do not; */
+    uint8_t *same; /* then that is where to go on */
     const struct peet__direct_site *site; /* COLD_ASK: of whom; */
-    uint32_t index;     /* and of which block */
+    uint32_t index;                       /* and of which block */
 };
 
 /* What the machine wants of a block. */
@@ -106,14 +116,18 @@ static inline int32_t count_of(uint32_t index)
 
 /* direct.c */
 /** What the machine wants of a block.  Returns: 0, or -1: a call */
-int peet__direct_want(struct peet__direct *direct, struct peet__function *f, uint32_t index, struct peet_direct_block *out);
+int peet__direct_want(struct peet__direct *direct, struct peet__function *f, uint32_t index,
+    struct peet_direct_block *out);
 
 /* looks.c */
-/** rax or rsi, an address, becomes the line; ecx where it is.  Returns: behind the jump that is taken if it is not there */
+/** rax or rsi, an address, becomes the line; ecx where it is.  Returns: behind the jump that is taken if it is not
+ * there */
 uint8_t *peet__direct_look_for(struct maker *m, unsigned reg, const struct peet_direct_look *look);
-/** The block's k-th look with cuts: where both lines are, and by which stamps they are used.  @reg: the address, which is among the run's, too;
+/** The block's k-th look with cuts: where both lines are, and by which stamps they are used.  @reg: the address, which
+ * is among the run's, too;
  *  @missing: behind jumps that are taken if something is not there */
-void peet__direct_look_for_both(struct maker *m, unsigned reg, const struct peet_direct_look *look, uint32_t k, uint8_t *missing[3]);
+void peet__direct_look_for_both(struct maker *m, unsigned reg, const struct peet_direct_look *look, uint32_t k,
+    uint8_t *missing[3]);
 /** Both lines of such a look are used.  @stamps: r15 is to go on by so much before the block */
 void peet__direct_use_both(struct peet__emit *e, uint32_t k, uint32_t stamps);
 /** The flags say whether so many bytes from rax on are in one line: then equal. */
@@ -124,27 +138,31 @@ int peet__direct_likely_aligned(const struct peet__address *a, uint32_t span);
 void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail);
 /** The path of a COLD_MISS: rax or rsi is a line that has to be looked for. */
 void peet__direct_make_miss(struct maker *m, const struct cold *c);
-/** That of a COLD_OTHER: some line is not where it was hoped for, or some look in two of them; then the block is the table's other()'s. */
+/** That of a COLD_OTHER: some line is not where it was hoped for, or some look in two of them; then the block is the
+ * table's other()'s. */
 void peet__direct_make_other(struct maker *m, const struct cold *c);
 
 /** The line at ecx is used by the block's reference @last, + 1.  @later: perhaps another one was even later */
 void peet__direct_use(struct peet__emit *e, uint32_t last, int later);
 
 /* cuts.c */
-/** The block, whose looks' addresses are among the run's, may be cut in a way that has a function: calls that.  Returns: behind the jump that is taken
- *  afterwards; what comes next is done if there is none */
+/** The block, whose looks' addresses are among the run's, may be cut in a way that has a function: calls that. Returns:
+ * behind the jump that is taken afterwards; what comes next is done if there is none */
 uint8_t *peet__direct_call_cut(struct maker *m, const struct wanted *w);
 
 /* staying.c */
 enum { STAYING_LOOKS = 4 };
 /** Can a loop be looked through at once, where all of its looks stay in their lines? */
 int peet__direct_can_stay(const struct maker *m, const struct wanted *w);
-/** All turns of such a loop, run.turns of them, if each look stays in its line, and is there; then stamps and time have gone forward.
- *  @out_else: [2 * STAYING_LOOKS + 1] behind jumps that are taken if not; nothing has happened then.  Returns: how many */
+/** All turns of such a loop, run.turns of them, if each look stays in its line, and is there; then stamps and time have
+ * gone forward.
+ *  @out_else: [2 * STAYING_LOOKS + 1] behind jumps that are taken if not; nothing has happened then.  Returns: how many
+ */
 uint32_t peet__direct_make_staying(struct maker *m, const struct wanted *w, uint8_t **out_else);
 
 /* watch.c */
-/** Do the block's values keep to all guards, and is none of its executions due?  The first thing of a block.  @tail: as in struct cold */
+/** Do the block's values keep to all guards, and is none of its executions due?  The first thing of a block.  @tail: as
+ * in struct cold */
 void peet__direct_see(struct maker *m, uint32_t index, int32_t tail);
 /** Do all who look on let turns of a loop pass? */
 int peet__direct_can_see_turns(const struct maker *m, uint32_t index);

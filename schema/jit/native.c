@@ -15,8 +15,8 @@
 
 #include <stddef.h>
 
-/* Registers while the code runs: rsi at the record (its words behind it), rdi followed registers, rdx next value, rcx next
- * event, r8 table of blocks, r9 the run, xmm0 context and turns; rax, r10 and r11 are scratch. */
+/* Registers while the code runs: rsi at the record (its words behind it), rdi followed registers, rdx next value, rcx
+ * next event, r8 table of blocks, r9 the run, xmm0 context and turns; rax, r10 and r11 are scratch. */
 enum { CHAIN = 4, BLOCK_EXTRA_BYTES = 512, VALUE_BYTES = 64 };
 
 /* What every chunk begins with. */
@@ -174,14 +174,16 @@ static struct peet__chunk *chunk_for(struct peet_program *p, size_t room)
     struct peet__chunk *c = peet__chunk_for(&p->native_chunks, room + CODE_AT);
     if (c == NULL || c->used != PEET__CHUNK_BEGIN)
         return c;
-    /* enter: mov r9, rdi; mov rdi, rsi; mov r8, rdx; mov rax, rcx; mov rsi, [r9]; mov rdx, [r9 + 8]; mov rcx, [r9 + 16];
-     * movups xmm0, [r9 + 56]; jmp rax */
-    static const char enter[] = "\x49\x89\xf9\x48\x89\xf7\x49\x89\xd0\x48\x89\xc8\x49\x8b\x31\x49\x8b\x51\x08\x49\x8b\x49\x10"
-                                "\x41\x0f\x10\x41\x38\xff\xe0";
+    /* enter: mov r9, rdi; mov rdi, rsi; mov r8, rdx; mov rax, rcx; mov rsi, [r9]; mov rdx, [r9 + 8]; mov rcx, [r9 +
+     * 16]; movups xmm0, [r9 + 56]; jmp rax */
+    static const char enter[] =
+        "\x49\x89\xf9\x48\x89\xf7\x49\x89\xd0\x48\x89\xc8\x49\x8b\x31\x49\x8b\x51\x08\x49\x8b\x49\x10"
+        "\x41\x0f\x10\x41\x38\xff\xe0";
     /* leave: mov [r9], rsi; mov [r9 + 8], rdx; mov [r9 + 16], rcx; ret */
     static const char leave[] = "\x49\x89\x31\x49\x89\x51\x08\x49\x89\x49\x10\xc3";
-    _Static_assert(offsetof(struct peet__native_run, context) == 56 && offsetof(struct peet__native_run, events) == 16 &&
-            ENTER_AT + sizeof enter <= LEAVE_AT && LEAVE_AT + sizeof leave <= CODE_AT,
+    _Static_assert(offsetof(struct peet__native_run, context) == 56 &&
+            offsetof(struct peet__native_run, events) == 16 && ENTER_AT + sizeof enter <= LEAVE_AT &&
+            LEAVE_AT + sizeof leave <= CODE_AT,
         "enter and leave know this");
     memcpy(c->write + ENTER_AT, enter, sizeof enter);
     memcpy(c->write + LEAVE_AT, leave, sizeof leave);
@@ -205,7 +207,10 @@ const struct peet__native *peet__native_make(struct peet_program *p, struct peet
         return NULL;
     n->enter = (peet__native_enter *)(uintptr_t)(c->run + ENTER_AT);
     n->leave = c->run + LEAVE_AT;
-    struct maker m = {.f = f, .want_addresses = want_addresses, .e = {c->write + c->used, c->write, c->run}, .leave = n->leave,
+    struct maker m = {.f = f,
+        .want_addresses = want_addresses,
+        .e = {c->write + c->used, c->write, c->run},
+        .leave = n->leave,
         .native = n};
     for (uint32_t k = 0; k < f->nsegments; k++) {
         n->blocks[k] = n->sync[k] = n->leave;

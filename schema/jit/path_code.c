@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The code of a path (paths.c): words are compared and lines looked for, block by block along the tree of ways; time, stamps, counts and registers
- * move where it is left.  Registers are followed in terms of those at the beginning and of the records' words.  A block's own code
- * (direct.c) goes on behind the last block that has happened, or behind a miss.
+ * The code of a path (paths.c): words are compared and lines looked for, block by block along the tree of ways; time,
+ * stamps, counts and registers move where it is left.  Registers are followed in terms of those at the beginning and of
+ * the records' words.  A block's own code (direct.c) goes on behind the last block that has happened, or behind a miss.
  */
 #include "jit/paths.h"
 
@@ -34,7 +34,8 @@ static struct peet__address term_of(const struct node *n, uint32_t term)
     return *as_before(&a, term < PEET__SLOT ? term : term + n->words);
 }
 
-/* A block's address in terms of the path, where the block's record stands.  Returns: 0, or -1: that has another shape */
+/* A block's address in terms of the path, where the block's record stands.  Returns: 0, or -1: that has another shape
+ */
 static int on_path(const struct node *n, const struct peet__address *form, struct peet__address *out)
 {
     struct peet__address a = term_of(n, form->a), b;
@@ -164,10 +165,11 @@ static void see_whether_cut(struct path_maker *p, uint32_t node, const struct pe
         p->unaligned[p->nunaligned++] = (struct unaligned){from, here(e), span, node};
 }
 
-/* All looks of a block behind that node, which are made once more if it is left; @stamps: of the path, before the block.  No line is used before
- * all are seen not to be cut: then it would be the machine's, and nothing would have happened.  (As peet__direct_make_looks().) */
-static void make_looks(struct path_maker *p, uint32_t node, struct peet__function *f, const struct peet_direct_block *d, const struct peet__address *begins, uint32_t stamps,
-    uint32_t index, int may_miss)
+/* All looks of a block behind that node, which are made once more if it is left; @stamps: of the path, before the
+ * block.  No line is used before all are seen not to be cut: then it would be the machine's, and nothing would have
+ * happened.  (As peet__direct_make_looks().) */
+static void make_looks(struct path_maker *p, uint32_t node, struct peet__function *f, const struct peet_direct_block *d,
+    const struct peet__address *begins, uint32_t stamps, uint32_t index, int may_miss)
 {
     struct peet__emit *const e = &p->m.e;
     for (uint32_t k = d->nlooks; k-- > 0;) {
@@ -214,13 +216,15 @@ static void make_looks(struct path_maker *p, uint32_t node, struct peet__functio
 
 /* A block happens behind what @n says so far; its looks lead to @before if they find nothing.  @make: write code, too.
  *  Returns: 0, or -1: it cannot be on a path */
-static int happen(struct path_maker *p, uint32_t before, struct node *n, struct counted *counted, uint32_t index, int make)
+static int happen(struct path_maker *p, uint32_t before, struct node *n, struct counted *counted, uint32_t index,
+    int make)
 {
     struct peet__function *const f = n->function;
     const struct peet__block *const c = &f->code[index];
     struct peet__address forms[REGISTERS], begins[PEET_DIRECT_LOOKS];
     struct peet_direct_block d;
-    if (counted->nblocks == SIDE_BLOCKS || c->loop || !can_have_code(f, index) || peet__direct_want(p->m.direct, f, index, &d) != 0)
+    if (counted->nblocks == SIDE_BLOCKS || c->loop || !can_have_code(f, index) ||
+        peet__direct_want(p->m.direct, f, index, &d) != 0)
         return -1;
     for (uint32_t k = 0; k < d.nlooks; k++) {
         const struct peet__address begin = begin_of(c, &d.looks[k]);
@@ -254,7 +258,8 @@ int peet__path_step(struct path_maker *p, uint32_t number, int make)
     struct peet__function *const f = n->function;
     const struct peet__block *const c = &f->code[n->index];
     memcpy(n->regs, before->regs, sizeof n->regs);
-    n->words = before->words, n->stamps = before->stamps, n->instructions = before->instructions, n->time = before->time, n->last = before->last;
+    n->words = before->words, n->stamps = before->stamps, n->instructions = before->instructions,
+    n->time = before->time, n->last = before->last;
     counted->nblocks = 0;
     counted->parent = parent;
     if (parent != 0) {
@@ -269,13 +274,14 @@ int peet__path_step(struct path_maker *p, uint32_t number, int make)
                 return -1;
             at = &f->code[n->last];
         }
-        if (plain && c->pad >= 0 && n->last == c->pad_after && happen(p, parent, n, counted, (uint32_t)c->pad, make) != 0)
+        if (plain && c->pad >= 0 && n->last == c->pad_after &&
+            happen(p, parent, n, counted, (uint32_t)c->pad, make) != 0)
             return -1;
     }
     if (n->again)
         return 0;
-    if (!c->recorded || !c->plain || f->direct == NULL || f->direct->body[n->index] == NULL || f->direct->behind[n->index] == NULL ||
-        happen(p, parent, n, counted, n->index, make) != 0)
+    if (!c->recorded || !c->plain || f->direct == NULL || f->direct->body[n->index] == NULL ||
+        f->direct->behind[n->index] == NULL || happen(p, parent, n, counted, n->index, make) != 0)
         return -1;
     n->words += 1 + c->slot_words;
     return n->words > MOST_WORDS ? -1 : 0;
@@ -303,7 +309,7 @@ static void leave_behind(struct path_maker *p, uint32_t number)
     add_constant(e, R13, n->time);
     constant(e, RAX, (uint64_t)(uintptr_t)&p->path->nodes[number].left);
     CODE(e, "\x48\xff\x00"); /* inc qword [rax] */
-    byte(e, 0xbf); /* mov edi, imm32 */
+    byte(e, 0xbf);           /* mov edi, imm32 */
     word32(e, (uint32_t)n->last);
     if (n->again) {
         jump(e, p->top);
@@ -373,7 +379,8 @@ static void make_unaligned(struct path_maker *p)
     p->nunaligned = 0;
 }
 
-/* Misses are the machine's; the path is gone on with unless the limit may come on it now: then the block's own code goes on. */
+/* Misses are the machine's; the path is gone on with unless the limit may come on it now: then the block's own code
+ * goes on. */
 static void make_missing(struct path_maker *p)
 {
     struct peet__emit *const e = &p->m.e;
@@ -445,7 +452,8 @@ static size_t most_bytes(const struct path_maker *p)
         const struct counted *const counted = &p->path->nodes[k];
         n += NODE_BYTES + 2 * way_out_bytes(&p->nodes[k]) + REGISTERS * VALUE_BYTES;
         for (uint32_t b = 0; b < counted->nblocks; b++)
-            n += (VALUE_BYTES + LOOK_BYTES + way_out_bytes(&p->nodes[p->nodes[k].parent])) * counted->blocks[b].function->blocks[counted->blocks[b].index].nvalues;
+            n += (VALUE_BYTES + LOOK_BYTES + way_out_bytes(&p->nodes[p->nodes[k].parent])) *
+                counted->blocks[b].function->blocks[counted->blocks[b].index].nvalues;
     }
     return n;
 }
@@ -477,7 +485,7 @@ void peet__path_make(struct path_maker *p)
     p->nodes[0].way_out = made->body[root->index];
     p->failed = 0;
     begin = here(e);
-    if (c->pad >= 0) { /* the block's own code knows padding */
+    if (c->pad >= 0) {       /* the block's own code knows padding */
         CODE(e, "\x81\xff"); /* cmp edi, imm32 */
         word32(e, (uint32_t)c->pad_after);
         jump_if(e, IF_EQUAL, made->begin[root->index]);

@@ -22,17 +22,28 @@
 
 #include "jit/paths.h"
 
-enum { SAMPLES = 1 << 12, SAMPLES_AT_ONCE = 256, FIRST_REST = 16, KINDS = 6, HEADS = 8, BEGINS = 2,
-       ROUND = 12, /* blocks at least, before a path comes to its beginning again */
-       CANDIDATES = 4,
-       LEAST = 20, SURE = 256, /* blocks that there must be on a path each time it is taken; known when that was so often; */
-       MISSES = 16 /* and blocks for each miss */ };
+enum {
+    SAMPLES = 1 << 12,
+    SAMPLES_AT_ONCE = 256,
+    FIRST_REST = 16,
+    KINDS = 6,
+    HEADS = 8,
+    BEGINS = 2,
+    ROUND = 12, /* blocks at least, before a path comes to its beginning again */
+    CANDIDATES = 4,
+    /* blocks that there must be on a path each time it is taken; known when that was so often; */
+    LEAST = 20,
+    SURE = 256,
+    MISSES = 16 /* and blocks for each miss */
+};
 
 /* What comes behind a node's samples: its children, the most frequent first. */
 static void expand(struct path_maker *p, uint32_t number)
 {
     struct node *const n = &p->nodes[number], *const root = &p->nodes[1];
-    struct { uint32_t count, first, like; } kinds[KINDS];
+    struct {
+        uint32_t count, first, like;
+    } kinds[KINDS];
     uint32_t nkinds = 0;
     n->expanded = 1;
     for (uint32_t k = n->first, next; k != 0; k = next) {
@@ -42,7 +53,8 @@ static void expand(struct path_maker *p, uint32_t number)
         if (i >= p->nsamples || p->samples[i].function == NULL || p->samples[i].on_path == BEGINS)
             continue;
         for (; q < nkinds; q++)
-            if (p->samples[kinds[q].like].word == p->samples[i].word && p->samples[kinds[q].like].function == p->samples[i].function)
+            if (p->samples[kinds[q].like].word == p->samples[i].word &&
+                p->samples[kinds[q].like].function == p->samples[i].function)
                 break;
         if (q == KINDS)
             continue;
@@ -58,8 +70,14 @@ static void expand(struct path_maker *p, uint32_t number)
         struct node *const c = &p->nodes[child];
         if (kinds[q].count < 4 || kinds[q].count < n->count / 10 || kinds[q].count < root->count / 40)
             continue;
-        *c = (struct node){.function = s->function, .word = s->word, .index = s->index, .parent = number, .count = kinds[q].count, .first = kinds[q].first,
-            .depth = n->depth + 1, .again = n->depth + 1 >= ROUND && s->function == root->function && s->index == root->index};
+        *c = (struct node){.function = s->function,
+            .word = s->word,
+            .index = s->index,
+            .parent = number,
+            .count = kinds[q].count,
+            .first = kinds[q].first,
+            .depth = n->depth + 1,
+            .again = n->depth + 1 >= ROUND && s->function == root->function && s->index == root->index};
         if (peet__path_step(p, child, 0) != 0) {
             if (n->settled || n->child != 0)
                 continue;
@@ -85,7 +103,8 @@ static int64_t find_ways(struct path_maker *p, const struct peet__sample *head)
     peet__path_settle_node(&p->nodes[0]);
     *root = (struct node){.function = head->function, .word = head->word, .index = head->index};
     for (uint32_t i = 0, earliest = 0; i < p->nsamples; i++)
-        if (i >= earliest && p->samples[i].function == head->function && p->samples[i].index == head->index && !p->samples[i].on_path) {
+        if (i >= earliest && p->samples[i].function == head->function && p->samples[i].index == head->index &&
+            !p->samples[i].on_path) {
             p->samples[i].next = root->first;
             root->first = i + 1;
             root->count++;
@@ -126,7 +145,8 @@ static uint32_t id_of(const struct peet__sample *s)
     return s->function->blocks[s->index].id;
 }
 
-/* Blocks that are executed outside of paths, some of those that are met often: how often that is varies.  @counts: by block id.  Returns: how many */
+/* Blocks that are executed outside of paths, some of those that are met often: how often that is varies.  @counts: by
+ * block id.  Returns: how many */
 static uint32_t find_heads(const struct path_maker *p, uint32_t *counts, const struct peet__sample *out[CANDIDATES])
 {
     const uint32_t least = p->nsamples / 128 + 1;
@@ -137,7 +157,8 @@ static uint32_t find_heads(const struct path_maker *p, uint32_t *counts, const s
     for (; n < CANDIDATES; n++) { /* the next one is met less than this one by a fifth */
         uint32_t found = 0;
         for (uint32_t i = 0; i < p->nsamples; i++)
-            if (p->samples[i].function != NULL && counts[id_of(&p->samples[i])] > found && counts[id_of(&p->samples[i])] < most && !p->samples[i].on_path) {
+            if (p->samples[i].function != NULL && counts[id_of(&p->samples[i])] > found &&
+                counts[id_of(&p->samples[i])] < most && !p->samples[i].on_path) {
                 found = counts[id_of(&p->samples[i])];
                 out[n] = &p->samples[i];
             }
@@ -165,7 +186,8 @@ static void give_up(struct peet__direct *direct)
     for (struct peet__path *path = direct->paths; path != NULL; path = path->next) {
         struct peet__direct_function *const made = path->nodes[1].blocks[0].function->direct;
         const uint32_t index = path->nodes[1].blocks[0].index;
-        if (path->taken < SURE || path->given_up || (path->blocks / LEAST >= path->taken && path->blocks / MISSES >= path->missed))
+        if (path->taken < SURE || path->given_up ||
+            (path->blocks / LEAST >= path->taken && path->blocks / MISSES >= path->missed))
             continue;
         path->given_up = 1;
         if (*peet__direct_entry(made, index) == path->begin) {
@@ -178,7 +200,8 @@ static void give_up(struct peet__direct *direct)
 static int was_given_up(const struct peet__direct *direct, const struct peet__sample *head)
 {
     for (const struct peet__path *path = direct->paths; path != NULL; path = path->next)
-        if (path->given_up && path->nodes[1].blocks[0].function == head->function && path->nodes[1].blocks[0].index == head->index)
+        if (path->given_up && path->nodes[1].blocks[0].function == head->function &&
+            path->nodes[1].blocks[0].index == head->index)
             return 1;
     return 0;
 }
@@ -198,7 +221,8 @@ static int make_paths(struct peet__direct *direct, uint32_t nblocks)
             const uint32_t n = find_heads(p, counts, heads);
             const struct peet__sample *best = NULL;
             int64_t most = 0;
-            if (n == 0 || (p->path == NULL && (p->path = calloc(1, sizeof *p->path + NODES * sizeof p->path->nodes[0])) == NULL))
+            if (n == 0 ||
+                (p->path == NULL && (p->path = calloc(1, sizeof *p->path + NODES * sizeof p->path->nodes[0])) == NULL))
                 break;
             for (uint32_t j = 0; j < n; j++) {
                 const int64_t gain = was_given_up(direct, heads[j]) ? 0 : find_ways(p, heads[j]);
@@ -234,11 +258,13 @@ static void add_sample(struct peet__direct *direct, struct peet__function *f, ui
         direct->samples[direct->nsamples++] = (struct peet__sample){.function = f, .index = index, .word = word};
 }
 
-void peet__direct_sample(struct peet_program *program, struct peet__function *f, const uint64_t *at, const uint64_t *end)
+void peet__direct_sample(struct peet_program *program, struct peet__function *f, const uint64_t *at,
+    const uint64_t *end)
 {
     struct peet__direct *const direct = program->direct;
     uint32_t index;
-    if (direct->nobservers != 0 || (direct->pause == 0 && (direct->samples = malloc(SAMPLES * sizeof *direct->samples)) == NULL)) {
+    if (direct->nobservers != 0 ||
+        (direct->pause == 0 && (direct->samples = malloc(SAMPLES * sizeof *direct->samples)) == NULL)) {
         direct->rest = UINT32_MAX;
         return;
     }
@@ -283,7 +309,8 @@ void peet__direct_sample(struct peet_program *program, struct peet__function *f,
 
 #else
 
-void peet__direct_sample(struct peet_program *program, struct peet__function *f, const uint64_t *at, const uint64_t *end)
+void peet__direct_sample(struct peet_program *program, struct peet__function *f, const uint64_t *at,
+    const uint64_t *end)
 {
     (void)f, (void)at, (void)end;
     program->direct->rest = UINT32_MAX;

@@ -14,8 +14,8 @@ struct peet__sample {
     struct peet__function *function;
     uint64_t word;
     uint32_t index;
-    uint32_t next;       /* while ways are made: another one at the same node, + 1 */
-    uint8_t on_path;     /* while ways are made: needs no other; BEGINS: is the first of one that has code */
+    uint32_t next;   /* while ways are made: another one at the same node, + 1 */
+    uint8_t on_path; /* while ways are made: needs no other; BEGINS: is the first of one that has code */
 };
 
 /** What is counted of a path. */
@@ -27,9 +27,12 @@ struct peet__path {
     uint8_t given_up;       /* too few */
     uint32_t nnodes;
     struct counted {
-        uint64_t left;   /* so often the path was left behind this node */
+        uint64_t left; /* so often the path was left behind this node */
         uint32_t parent, nblocks;
-        struct { struct peet__function *function; uint32_t index; } blocks[SIDE_BLOCKS];
+        struct {
+            struct peet__function *function;
+            uint32_t index;
+        } blocks[SIDE_BLOCKS];
     } nodes[];
 };
 
@@ -43,27 +46,37 @@ struct node {
     uint8_t settled;                        /* behind it the followed registers are in memory */
     uint8_t expanded;
     /* Behind it, since the path's beginning: */
-    struct peet__address regs[REGISTERS];   /* in terms of the registers and words at the beginning */
+    struct peet__address regs[REGISTERS]; /* in terms of the registers and words at the beginning */
     uint32_t words, stamps, instructions;
     uint64_t time;
-    int32_t last;                           /* block; of the function */
-    uint32_t jumps;                         /* the last one to where the path is left behind it; each has the one before it */
+    int32_t last; /* block; of the function */
+    /* the last one to where the path is left behind it; each has the one before it */
+    uint32_t jumps;
     const uint8_t *way_out;
 };
 
 /* A line that was not found, and that the machine is asked for. */
-struct missing { uint8_t *from; const uint8_t *back; struct peet__function *function; uint32_t node, site, index, look, nlooks; };
+struct missing {
+    uint8_t *from;
+    const uint8_t *back;
+    struct peet__function *function;
+    uint32_t node, site, index, look, nlooks;
+};
 
 /* Bytes that were expected to be aligned, and are not: perhaps in one line after all. */
-struct unaligned { uint8_t *from; const uint8_t *back; uint32_t span, node; };
+struct unaligned {
+    uint8_t *from;
+    const uint8_t *back;
+    uint32_t span, node;
+};
 
 struct path_maker {
     struct maker m;
     struct peet__sample *samples;
     uint32_t nsamples;
-    struct node nodes[NODES];               /* [0]: before the first */
+    struct node nodes[NODES]; /* [0]: before the first */
     uint32_t nnodes;
-    uint64_t time;                          /* the most on any way */
+    uint64_t time; /* the most on any way */
     struct peet__path *path;
     const uint8_t *top;
     struct unaligned *unaligned;
@@ -74,8 +87,8 @@ struct path_maker {
 };
 
 /* path_code.c */
-/** peet__path_step() - from a node's parent to the node: blocks without a record between them, then its own.  @make: write code, too
- *  Returns: 0, or -1: it cannot be on a path */
+/** peet__path_step() - from a node's parent to the node: blocks without a record between them, then its own.  @make:
+ * write code, too Returns: 0, or -1: it cannot be on a path */
 int peet__path_step(struct path_maker *p, uint32_t node, int make);
 /** Behind the node all registers are in memory. */
 void peet__path_settle_node(struct node *node);

@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Range operations of libraries (PEET_ABSTRACT_RANGE) among blocks that are taken without events.  Most are short, and lie in lines that are where they were
- * last: the machine says what that means (table.range_looks), and the code that is made here does it.  All others come to peet__direct_range(), which tells the
- * machine, and so do those that somebody wants to see.  The first of each kind goes the way of all other records (decode.c), which makes its block.
+ * Range operations of libraries (PEET_ABSTRACT_RANGE) among blocks that are taken without events.  Most are short, and
+ * lie in lines that are where they were last: the machine says what that means (table.range_looks), and the code that
+ * is made here does it.  All others come to peet__direct_range(), which tells the machine, and so do those that
+ * somebody wants to see.  The first of each kind goes the way of all other records (decode.c), which makes its block.
  */
 #include "jit/maker.h"
 #include "program/ranges.h"
 #include <peet/raw.h>
 
 enum { DESTINATION = 2, SOURCE = 3, BYTES = 4 }; /* words of the record */
-enum { INSTRUCTIONS = 2 }; /* of each block */
+enum { INSTRUCTIONS = 2 };                       /* of each block */
 
-/* One of an operation's ranges: where the lines are that it is in, one or two, and how many of its elements are in the first. */
-struct side { uint32_t at[2]; uint64_t first; };
+/* One of an operation's ranges: where the lines are that it is in, one or two, and how many of its elements are in the
+ * first. */
+struct side {
+    uint32_t at[2];
+    uint64_t first;
+};
 
 /* Returns: whether that is where they were last, and no element lies in both */
-static inline int find(const struct peet_direct_run *run, uint64_t address, uint64_t bytes, uint64_t mask, struct side *out)
+static inline int find(const struct peet_direct_run *run, uint64_t address, uint64_t bytes, uint64_t mask,
+    struct side *out)
 {
     const struct peet_direct_table *const t = run->table;
     const uint64_t line = address >> t->line_shift, more = ((address + bytes - 1) >> t->line_shift) - line;
@@ -39,8 +45,8 @@ static inline void use(const struct peet_direct_run *run, uint32_t at, uint64_t 
         run->used[at] = stamp;
 }
 
-/* The elements are words, then bytes; first all words of the one range, then those of the other, and so with bytes.  Returns: whether
- * nothing is left to the machine */
+/* The elements are words, then bytes; first all words of the one range, then those of the other, and so with bytes.
+ * Returns: whether nothing is left to the machine */
 static int hit(struct peet_direct_run *run, const struct peet__direct_range *r, const uint64_t *at, uint64_t elements)
 {
     const uint64_t bytes = at[BYTES], words = bytes / 8, stamp = run->stamp, two = r->kind == PEET__RANGE_TWO;
@@ -62,7 +68,8 @@ static int hit(struct peet_direct_run *run, const struct peet__direct_range *r, 
 }
 
 /* What is left to the machine, or shown to those who look on. */
-static __attribute__((noinline)) void go_slowly(struct peet_direct_run *run, const struct peet__direct_range *r, const uint64_t *at, int is_hit)
+static __attribute__((noinline)) void go_slowly(struct peet_direct_run *run, const struct peet__direct_range *r,
+    const uint64_t *at, int is_hit)
 {
     struct peet__direct *const direct = peet__direct_of(run);
     uint64_t values[8];
@@ -70,7 +77,8 @@ static __attribute__((noinline)) void go_slowly(struct peet_direct_run *run, con
     if (!is_hit)
         direct->table.range(run, r->block, values);
     if (direct->nobservers != 0)
-        direct->shown(direct->shown_arg, &(struct peet_block_event){r->block, values, run->context, 1, NULL}, UINT32_MAX);
+        direct->shown(direct->shown_arg, &(struct peet_block_event){r->block, values, run->context, 1, NULL},
+            UINT32_MAX);
 }
 
 uint64_t peet__direct_range(struct peet_direct_run *run)
@@ -138,7 +146,10 @@ void peet__direct_ranges_executed(struct peet__direct *direct, peet_program_exec
 #define RANGE(field) ((int32_t)offsetof(struct peet__direct_range, field))
 
 /* What the code leaves to peet__direct_range(): jumps there. */
-struct slow { uint8_t *from[16]; unsigned n; };
+struct slow {
+    uint8_t *from[16];
+    unsigned n;
+};
 
 static void unless_slow(struct peet__emit *e, unsigned condition, struct slow *slow)
 {
@@ -160,8 +171,10 @@ static void load_address(struct peet__emit *e, int32_t word)
     CODE(e, "\x48\x8b\x74\xcd\x00"); /* mov rsi, [rbp + rcx * 8] */
 }
 
-/* rsi and @last, rcx or rdx: the addresses of its first and last byte.  ecx becomes where their line is.  Returns: behind the jump that is taken if it is not there */
-static uint8_t *look_for(struct peet__emit *e, const struct peet_direct_table *t, unsigned last, int32_t mask, struct slow *slow)
+/* rsi and @last, rcx or rdx: the addresses of its first and last byte.  ecx becomes where their line is.  Returns:
+ * behind the jump that is taken if it is not there */
+static uint8_t *look_for(struct peet__emit *e, const struct peet_direct_table *t, unsigned last, int32_t mask,
+    struct slow *slow)
 {
     CODE(e, "\x48\xc1\xee"); /* shr rsi, imm8 */
     byte(e, t->line_shift);
@@ -178,13 +191,15 @@ static uint8_t *look_for(struct peet__emit *e, const struct peet_direct_table *t
     byte(e, 0x83 | last << 3);
     CODE(e, "\x48\x8d\x34\xb5"); /* lea rsi, [rsi * 4 + 3] */
     word32(e, 3);
-    CODE(e, "\x49\x33\x34\xc9"); /* xor rsi, [r9 + rcx * 8] */
+    CODE(e, "\x49\x33\x34\xc9");     /* xor rsi, [r9 + rcx * 8] */
     memory(e, 0x85, RSI, RAX, mask); /* test [rax + mask], rsi */
     return jump_ahead(e, IF_NOT);
 }
 
-/* The first range's line was not found at @from, where rdx was the bytes less one, if it is needed: the machine brings it, and all is as if it had been. */
-static void bring(struct peet__emit *e, const struct peet_direct_table *t, uint8_t *from, const uint8_t *miss, const uint8_t *back)
+/* The first range's line was not found at @from, where rdx was the bytes less one, if it is needed: the machine brings
+ * it, and all is as if it had been. */
+static void bring(struct peet__emit *e, const struct peet_direct_table *t, uint8_t *from, const uint8_t *miss,
+    const uint8_t *back)
 {
     aim(e, from);
     store(e, RDI, RBX, RUN(last));
@@ -221,7 +236,9 @@ static void count(struct peet__emit *e, unsigned elements, int two)
     memory(e, 0xff, 0, RAX, RANGE(times)); /* inc */
     add_constant(e, R12, INSTRUCTIONS);
 }
-_Static_assert(offsetof(struct peet_direct_run, writes) == offsetof(struct peet_direct_run, reads) + 8 && sizeof(struct peet__direct_range) < 128, "the code knows this");
+_Static_assert(offsetof(struct peet_direct_run, writes) == offsetof(struct peet_direct_run, reads) + 8 &&
+        sizeof(struct peet__direct_range) < 128,
+    "the code knows this");
 
 /* rdx: so many elements, each of which takes so much.  It is over; on to the next record. */
 static void take(struct peet__emit *e, unsigned elements, uint64_t time, const uint8_t *leave, const uint8_t *next)
@@ -236,7 +253,8 @@ static void take(struct peet__emit *e, unsigned elements, uint64_t time, const u
     jump(e, next);
 }
 
-void peet__direct_make_ranges(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave, const uint8_t *miss, const uint8_t *next)
+void peet__direct_make_ranges(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave,
+    const uint8_t *miss, const uint8_t *next)
 {
     const struct peet_direct_table *const t = &direct->table;
     struct slow slow = {.n = 0};
@@ -266,7 +284,7 @@ void peet__direct_make_ranges(struct peet__emit *e, struct peet__direct *direct,
     back[0] = here(e);
     load(e, RDX, RBP, 8 * BYTES);
     CODE(e, "\x89\xd6\xc1\xea\x03\x83\xe6\x07\x01\xf2"); /* mov esi, edx; shr edx, 3; and esi, 7; add edx, esi */
-    CODE(e, "\x49\x01\xd7\x4d\x89\x3c\xca"); /* add r15, rdx; mov [r10 + rcx * 8], r15 */
+    CODE(e, "\x49\x01\xd7\x4d\x89\x3c\xca");             /* add r15, rdx; mov [r10 + rcx * 8], r15 */
     count(e, RDX, 0);
     take(e, RDX, t->touch_time, leave, next);
 
@@ -278,13 +296,15 @@ void peet__direct_make_ranges(struct peet__emit *e, struct peet__direct *direct,
     CODE(e, "\x49\x89\xc8"); /* mov r8, rcx */
     load_address(e, RANGE(second));
     CODE(e, "\x48\x01\xf2"); /* add rdx, rsi */
-    slow.from[slow.n++] = look_for(e, t, RDX, RANGE(masks) + 8, &slow); /* whatever the first one's line took, it is there now */
+    /* whatever the first one's line took, it is there now */
+    slow.from[slow.n++] = look_for(e, t, RDX, RANGE(masks) + 8, &slow);
     store(e, RDI, RBX, RUN(last));
     load(e, RDX, RBP, 8 * BYTES);
-    /* xor edi, edi; mov esi, edx; shr edx, 3; and esi, 7; lea rsi, [rsi + rdx]; cmovne edi, edx: rsi elements, rdi the other one's words, if bytes follow them */
+    /* xor edi, edi; mov esi, edx; shr edx, 3; and esi, 7; lea rsi, [rsi + rdx]; cmovne edi, edx: rsi elements, rdi the
+     * other one's words, if bytes follow them */
     CODE(e, "\x31\xff\x89\xd6\xc1\xea\x03\x83\xe6\x07\x48\x8d\x34\x16\x0f\x45\xfa");
     CODE(e, "\x49\x01\xf7\x4c\x01\xff\x4b\x89\x3c\xc2"); /* add r15, rsi; add rdi, r15; mov [r10 + r8 * 8], rdi */
-    CODE(e, "\x49\x01\xf7\x4d\x89\x3c\xca"); /* add r15, rsi; mov [r10 + rcx * 8], r15 */
+    CODE(e, "\x49\x01\xf7\x4d\x89\x3c\xca");             /* add r15, rsi; mov [r10 + rcx * 8], r15 */
     load(e, R8, RBX, RUN(blocks));
     load(e, RDI, RBX, RUN(last));
     count(e, RSI, 1);

@@ -15,7 +15,8 @@ static void turns_times(struct peet__emit *e, int32_t by)
     word32(e, (uint32_t)by);
 }
 
-/* In all turns of a loop, are this look's references, which begin at rax, in one line?  Returns: behind the jump that is taken if not */
+/* In all turns of a loop, are this look's references, which begin at rax, in one line?  Returns: behind the jump that
+ * is taken if not */
 static uint8_t *see_whether_one_line(struct maker *m, const struct peet_direct_look *look, int32_t stride)
 {
     struct peet__emit *const e = &m->e;

@@ -66,18 +66,22 @@ static struct peet_direct_watch **watches_of(const struct maker *m, uint32_t ind
     return &m->made->watches[index * m->direct->nobservers];
 }
 
-/* The path that is taken if the condition is met.  An observer may say that all is well; else the block is left, of which nothing has happened yet. */
+/* The path that is taken if the condition is met.  An observer may say that all is well; else the block is left, of
+ * which nothing has happened yet. */
 static void ask_if(struct maker *m, unsigned condition, uint32_t index, uint32_t observer, uint32_t guard, int32_t tail)
 {
     const struct peet_direct_observer *const ops = m->direct->observers[observer].ops;
-    const int can = guard == PEET__DIRECT_NO_GUARD ? ops->due != NULL && m->f->blocks[index].nvalues <= PEET__DIRECT_VALUES : ops->moved != NULL;
+    const int can = guard == PEET__DIRECT_NO_GUARD
+        ? ops->due != NULL && m->f->blocks[index].nvalues <= PEET__DIRECT_VALUES
+        : ops->moved != NULL;
     struct peet__direct_site *site = can ? peet__own(m->f, 1, sizeof *site) : NULL;
     struct cold *c;
     if (site == NULL) {
         unless(m, condition, tail);
         return;
     }
-    *site = (struct peet__direct_site){ops, m->direct->observers[observer].self, &m->f->blocks[index], watches_of(m, index)[observer], guard};
+    *site = (struct peet__direct_site){
+        ops, m->direct->observers[observer].self, &m->f->blocks[index], watches_of(m, index)[observer], guard};
     c = add_cold(m, jump_ahead(&m->e, condition), 0, tail, COLD_ASK);
     c->back = m->e.at;
     c->site = site;
@@ -185,7 +189,8 @@ int peet__direct_ask_observers(struct maker *m, uint32_t index, const uint64_t *
     const struct peet_block *const block = &m->f->blocks[index];
     for (uint32_t o = 0; o < d->nobservers; o++) {
         struct peet_direct_watch *w = NULL;
-        if (d->observers[o].ops->watch(d->observers[o].self, block, values, &w) != 0 || (w != NULL && w->nguards > PEET_DIRECT_GUARDS))
+        if (d->observers[o].ops->watch(d->observers[o].self, block, values, &w) != 0 ||
+            (w != NULL && w->nguards > PEET_DIRECT_GUARDS))
             return -1;
         for (uint32_t g = 0; w != NULL && g < w->nguards; g++)
             if (w->guards[g].value >= block->nvalues)
@@ -240,7 +245,7 @@ void peet__direct_came(struct peet_program *p, struct peet__function *f, uint32_
     if (!over || ++made->stale < made->patience)
         return;
     made->stale = 0;
-    made->patience *= 2; /* it changes less and less */
+    made->patience *= 2;                   /* it changes less and less */
     (void)peet__direct_make(p->direct, f); /* else the old code does it: it leaves whatever is over */
 }
 

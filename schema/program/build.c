@@ -158,7 +158,8 @@ void peet__build(struct reader *r, const struct segment *segs, const struct peet
     uint8_t *regs = peet__own(f, r->nregs, 1);
     f->blocks = peet__own(f, f->nall, sizeof *f->blocks);
     f->code = peet__own(f, f->nall, sizeof *f->code);
-    if (addresses == NULL || steps == NULL || strides == NULL || insns == NULL || refs == NULL || values == NULL || updates == NULL || regs == NULL || f->blocks == NULL || f->code == NULL) {
+    if (addresses == NULL || steps == NULL || strides == NULL || insns == NULL || refs == NULL || values == NULL ||
+        updates == NULL || regs == NULL || f->blocks == NULL || f->code == NULL) {
         peet__reader_fail(r, "out of memory");
         return;
     }

@@ -25,14 +25,14 @@ struct varied {
 
 /** One scheduling model; processors that share it have copies of its description under their own names. */
 struct model {
-    const uint8_t *at, *end;       /* its part of the file */
+    const uint8_t *at, *end; /* its part of the file */
     int loaded;
     struct peet_processor processor;
     struct peet_resource *resources;
     struct peet_cost *costs;
     uint32_t ncosts;
-    uint32_t *own;                 /* cost of each opcode: 0 none, else index + 1 */
-    struct varied *varied;         /* by opcode, then variant */
+    uint32_t *own;         /* cost of each opcode: 0 none, else index + 1 */
+    struct varied *varied; /* by opcode, then variant */
     uint32_t nvaried;
 };
 
@@ -60,7 +60,7 @@ struct peet_costs {
     uint32_t nmodels;
     struct processor **processors;
     size_t nprocessors;
-    void **owned;                  /* allocations */
+    void **owned; /* allocations */
     size_t nowned;
 };
 
@@ -69,7 +69,7 @@ struct peet_costs {
 struct in {
     struct peet_costs *costs;
     const uint8_t *at, *end;
-    const char *why;               /* first thing wrong */
+    const char *why; /* first thing wrong */
     int err;
 };
 
@@ -181,8 +181,9 @@ static int finish(const struct in *in, struct peet_error *error)
 {
     if (!in->why)
         return 0;
-    return peet_error_set(error, in->err, in->err == PEET_ENOMEM ? "%s: %s" : "%s: damaged table of costs: %s; build peet again",
-        in->costs->path, in->why);
+    return peet_error_set(error, in->err,
+        in->err == PEET_ENOMEM ? "%s: %s" : "%s: damaged table of costs: %s; build peet again", in->costs->path,
+        in->why);
 }
 
 /* ------------------------------------------------------------------------------------------ names */
@@ -331,14 +332,14 @@ static void read_varied(struct in *in, struct model *m)
                 return;
             }
             m->varied = more;
-            m->varied[m->nvaried++] = (struct varied){ opcode, variant, cost };
+            m->varied[m->nvaried++] = (struct varied){opcode, variant, cost};
         }
     }
 }
 
 static int load(struct peet_costs *c, struct model *m, struct peet_error *error)
 {
-    struct in in = { c, m->at, m->end, NULL, 0 };
+    struct in in = {c, m->at, m->end, NULL, 0};
     struct peet_processor *p = &m->processor;
     int err;
 
@@ -384,11 +385,12 @@ static uint32_t u32(const uint8_t *p)
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-int peet_costs_read(const void *bytes, size_t size, const char *path, struct peet_costs **out_costs, struct peet_error *error)
+int peet_costs_read(const void *bytes, size_t size, const char *path, struct peet_costs **out_costs,
+    struct peet_error *error)
 {
     struct peet_costs *c = calloc(1, sizeof *c);
     const uint8_t *p = bytes;
-    struct in in = { c, p + PEET_COSTS_HEADER_BYTES, p + size, NULL, 0 };
+    struct in in = {c, p + PEET_COSTS_HEADER_BYTES, p + size, NULL, 0};
     int err = 0;
 
     *out_costs = NULL;
@@ -399,10 +401,12 @@ int peet_costs_read(const void *bytes, size_t size, const char *path, struct pee
     if (size < PEET_COSTS_HEADER_BYTES || memcmp(p, PEET_COSTS_MAGIC, 8))
         err = peet_error_set(error, PEET_EFORMAT, "%s: not a table of instruction costs", path);
     else if (u32(p + 8) != PEET_COSTS_VERSION)
-        err = peet_error_set(error, PEET_EVERSION, "%s: table of costs of version %u; this peet reads version %u: build peet again", path,
-            u32(p + 8), PEET_COSTS_VERSION);
+        err = peet_error_set(error, PEET_EVERSION,
+            "%s: table of costs of version %u; this peet reads version %u: build peet again", path, u32(p + 8),
+            PEET_COSTS_VERSION);
     else if (u32(p + 12) != size - PEET_COSTS_HEADER_BYTES)
-        err = peet_error_set(error, PEET_EFORMAT, "%s: damaged table of costs: it has %zu bytes, not %u; build peet again", path,
+        err = peet_error_set(error, PEET_EFORMAT,
+            "%s: damaged table of costs: it has %zu bytes, not %u; build peet again", path,
             size - PEET_COSTS_HEADER_BYTES, u32(p + 12));
     if (!err) {
         read_head(&in);
@@ -423,8 +427,10 @@ int peet_costs_open(const char *path, struct peet_costs **out_costs, struct peet
     void *map = MAP_FAILED;
 
     *out_costs = NULL;
-    if (fd < 0 || fstat(fd, &st) || (st.st_size && (map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED)) {
-        err = peet_error_set(error, PEET_EIO, "%s: cannot read the table of instruction costs: %s", path, strerror(errno));
+    if (fd < 0 || fstat(fd, &st) ||
+        (st.st_size && (map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED)) {
+        err = peet_error_set(error, PEET_EIO, "%s: cannot read the table of instruction costs: %s", path,
+            strerror(errno));
         if (fd >= 0)
             close(fd);
         return err;
@@ -483,7 +489,8 @@ static int by_name(const void *key, const void *item)
     return strcmp(key, *(char *const *)item);
 }
 
-int peet_costs_processor(struct peet_costs *c, const char *mcpu, const struct peet_processor **out_processor, struct peet_error *error)
+int peet_costs_processor(struct peet_costs *c, const char *mcpu, const struct peet_processor **out_processor,
+    struct peet_error *error)
 {
     char **name = c->nnames ? bsearch(mcpu, c->names, c->nnames, sizeof *c->names, by_name) : NULL;
     struct processor *p, **all;
@@ -521,7 +528,7 @@ int peet_costs_processor(struct peet_costs *c, const char *mcpu, const struct pe
 /** An opcode that the model does not know costs what the schema says of it; if that is nothing, one cycle. */
 static const struct peet_cost *guess(struct processor *p, const struct peet_opcode *opcode)
 {
-    static const struct peet_cost nothing = { .uops = 1, .latency_cycles = 1, .rthroughput_millicycles = 1000 };
+    static const struct peet_cost nothing = {.uops = 1, .latency_cycles = 1, .rthroughput_millicycles = 1000};
     struct peet_cost **all = realloc(p->guesses, (p->nguesses + 1) * sizeof *all), *c = malloc(sizeof *c);
 
     if (all)
@@ -605,7 +612,8 @@ static int reserve(struct processor *p)
     return 1;
 }
 
-const struct peet_cost *peet_costs_of(struct peet_costs *c, const struct peet_processor *processor, const struct peet_opcode *opcode)
+const struct peet_cost *peet_costs_of(struct peet_costs *c, const struct peet_processor *processor,
+    const struct peet_opcode *opcode)
 {
     struct processor *p = (struct processor *)(uintptr_t)processor; /* its first member */
     size_t at;

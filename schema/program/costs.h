@@ -19,7 +19,8 @@ struct peet_costs;
  */
 int peet_costs_open(const char *path, struct peet_costs **out_costs, struct peet_error *error);
 /** peet_costs_read() - the same from memory, which must live as long; @path is for messages */
-int peet_costs_read(const void *bytes, size_t size, const char *path, struct peet_costs **out_costs, struct peet_error *error);
+int peet_costs_read(const void *bytes, size_t size, const char *path, struct peet_costs **out_costs,
+    struct peet_error *error);
 void peet_costs_close(struct peet_costs *costs);
 
 /** peet_costs_llvm() - the version of LLVM whose models these are */

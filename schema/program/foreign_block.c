@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Foreign blocks become blocks of the program trace by trace, as they are met.  To the decoder a trace is a function, so that what it and
- * the makers of machine code know of blocks that follow each other holds.  Its blocks belong to the functions that they are of, which have
- * none in their own lists.
+ * Foreign blocks become blocks of the program trace by trace, as they are met.  To the decoder a trace is a function,
+ * so that what it and the makers of machine code know of blocks that follow each other holds.  Its blocks belong to the
+ * functions that they are of, which have none in their own lists.
  */
 #include "program/foreign_block.h"
 #include "program/parts.h"
@@ -34,7 +34,8 @@ static int fill_values(struct peet__function *f, uint32_t index, const struct pe
     for (uint32_t k = 0; k < from->nvalues; k++) {
         form_of(&from->values[k], &values[k].form, &values[k].op);
         all_short &= values[k].op != PEET__SUM3;
-        addresses[k] = (struct peet__address){values[k].form.disp, values[k].form.a, values[k].form.b, values[k].form.mb};
+        addresses[k] =
+            (struct peet__address){values[k].form.disp, values[k].form.a, values[k].form.b, values[k].form.mb};
     }
     c->values = values;
     c->addresses = all_short ? addresses : NULL;
@@ -54,7 +55,8 @@ static void fill_block(struct peet__function *f, uint32_t index, const struct pe
     b->nrefs = from->nrefs;
     b->nvalues = from->nvalues;
     b->code_bytes = from->code_bytes;
-    b->flags = (index == 0 ? PEET_BLOCK_SYNC : 0) | (from->pc == from->function->pc ? PEET_BLOCK_ENTRY : 0) | (from->turn ? PEET_BLOCK_TURN : 0);
+    b->flags = (index == 0 ? PEET_BLOCK_SYNC : 0) | (from->pc == from->function->pc ? PEET_BLOCK_ENTRY : 0) |
+        (from->turn ? PEET_BLOCK_TURN : 0);
     peet__summarise(b);
     c->recorded = 1;
     c->sync = index == 0;
@@ -102,8 +104,11 @@ int peet_program_add_foreign(struct peet_program *p, const struct peet_foreign_b
             peet__function_free(f);
             return err;
         }
-    if (err == 0 && ((f->blocks = peet__own(f, n, sizeof *f->blocks)) == NULL || (f->code = peet__own(f, n, sizeof *f->code)) == NULL ||
-        (f->sync_offset = peet__own(f, n, sizeof *f->sync_offset)) == NULL || (f->turn_offset = peet__own(f, n, sizeof *f->turn_offset)) == NULL))
+    if (err == 0 &&
+        ((f->blocks = peet__own(f, n, sizeof *f->blocks)) == NULL ||
+            (f->code = peet__own(f, n, sizeof *f->code)) == NULL ||
+            (f->sync_offset = peet__own(f, n, sizeof *f->sync_offset)) == NULL ||
+            (f->turn_offset = peet__own(f, n, sizeof *f->turn_offset)) == NULL))
         err = PEET_ENOMEM;
     for (uint32_t k = 0; err == 0 && k < n; k++) {
         f->nsegments = f->nall = f->pub.nblocks = n;

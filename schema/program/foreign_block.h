@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks of foreign code, which no schema describes: the translator (runtime/foreign) says what they are when they are first
- * executed.  They come as traces: blocks of which each is followed by the next one or by something else.  The first is a sync block whose
- * word is a number of the translator's own.  To modules they are blocks of functions of their image, as any other.
+ * Blocks of foreign code, which no schema describes: the translator (runtime/foreign) says what they are when they are
+ * first executed.  They come as traces: blocks of which each is followed by the next one or by something else.  The
+ * first is a sync block whose word is a number of the translator's own.  To modules they are blocks of functions of
+ * their image, as any other.
  */
 #ifndef PEET_SCHEMA_FOREIGN_H
 #define PEET_SCHEMA_FOREIGN_H
 
 #include "program/program.h"
 
-/** An address, or a count: slot[0] + slot[1] * multiplier + disp (+ the thread pointer); a slot below 0: none.  Slots are words of the
- *  block's record. */
+/** An address, or a count: slot[0] + slot[1] * multiplier + disp (+ the thread pointer); a slot below 0: none.  Slots
+ * are words of the block's record. */
 struct peet_foreign_value {
     uint64_t disp;
     int16_t slot[2];
@@ -22,11 +23,11 @@ struct peet_foreign_function {
     const char *name, *image; /* live as long as the program */
     uint64_t pc;
     uint32_t bytes;
-    void *known;              /* schema's own; NULL at first */
+    void *known; /* schema's own; NULL at first */
 };
 
-/** A block as it was translated; all arrays live as long as the program.  insns[].first_ref and refs[].value are filled, pcs are
- *  run-time addresses. */
+/** A block as it was translated; all arrays live as long as the program.  insns[].first_ref and refs[].value are
+ * filled, pcs are run-time addresses. */
 struct peet_foreign_block {
     uint64_t word, pc;
     struct peet_foreign_function *function;
@@ -34,12 +35,13 @@ struct peet_foreign_block {
     const struct peet_ref *refs;
     const struct peet_foreign_value *values;
     uint32_t ninsns, nrefs, nvalues, nslots, code_bytes;
-    int turn;                 /* begins with an access that waits */
-    uint32_t ntrace;          /* of the first block of a trace: how many it has, one behind the other in memory */
+    int turn;        /* begins with an access that waits */
+    uint32_t ntrace; /* of the first block of a trace: how many it has, one behind the other in memory */
 };
 
-/** peet_program_add_foreign() - from now on the decoder knows a trace: its first block's word, and plain words for the others
- *  Returns: 0, or PEET_ENOMEM with @error */
-int peet_program_add_foreign(struct peet_program *program, const struct peet_foreign_block *trace, struct peet_error *error);
+/** peet_program_add_foreign() - from now on the decoder knows a trace: its first block's word, and plain words for the
+ * others Returns: 0, or PEET_ENOMEM with @error */
+int peet_program_add_foreign(struct peet_program *program, const struct peet_foreign_block *trace,
+    struct peet_error *error);
 
 #endif

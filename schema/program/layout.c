@@ -6,7 +6,8 @@
  */
 #include "program/parts.h"
 
-uint32_t peet__layout(struct peet__layout_block *blocks, unsigned nblocks, struct peet__layout_insn *insns, uint32_t start)
+uint32_t peet__layout(struct peet__layout_block *blocks, unsigned nblocks, struct peet__layout_insn *insns,
+    uint32_t start)
 {
     uint32_t end = 0;
     int changed = 1;

@@ -23,12 +23,12 @@ enum peet__op { PEET__SUM1, PEET__SUM2, PEET__SUM3, PEET__MASK, PEET__LANE };
 
 /** One word of an event's values. */
 struct peet__value {
-    struct peet__form form;  /* SUM1..3; LANE: address without the lane's index */
-    uint16_t slot;           /* MASK: slot word of the mask; LANE: first slot word of the index vector */
-    uint8_t op;              /* enum peet__op */
-    uint8_t lane, lanes;     /* MASK: bit (or all `lanes` bits if lane == 255); LANE: which index */
-    uint8_t index_bytes;     /* LANE: 4 or 8, 0 no index vector */
-    int32_t scale;           /* LANE */
+    struct peet__form form; /* SUM1..3; LANE: address without the lane's index */
+    uint16_t slot;          /* MASK: slot word of the mask; LANE: first slot word of the index vector */
+    uint8_t op;             /* enum peet__op */
+    uint8_t lane, lanes;    /* MASK: bit (or all `lanes` bits if lane == 255); LANE: which index */
+    uint8_t index_bytes;    /* LANE: 4 or 8, 0 no index vector */
+    int32_t scale;          /* LANE */
 };
 
 struct peet__update {
@@ -51,18 +51,19 @@ struct peet__block {
     const struct peet__update *updates;
     uint32_t nvalues, nupdates;
     uint32_t slot_words;
-    int32_t tail;       /* block that is executed next unless the next record is `tail_taken`; -1 none */
-    int32_t pad;        /* block of alignment padding that falls into this one; -1 none */
-    int32_t pad_after;  /* ... executed if this block was the last before */
-    uint8_t plain;      /* nothing but addresses and steps: the short way of peet_decode_batch() */
+    int32_t tail;      /* block that is executed next unless the next record is `tail_taken`; -1 none */
+    int32_t pad;       /* block of alignment padding that falls into this one; -1 none */
+    int32_t pad_after; /* ... executed if this block was the last before */
+    uint8_t plain;     /* nothing but addresses and steps: the short way of peet_decode_batch() */
     uint8_t recorded, sync;
-    uint8_t loop;       /* recorded once, behind its last turn: slot 0 is loop_reg then */
+    uint8_t loop; /* recorded once, behind its last turn: slot 0 is loop_reg then */
     uint8_t loop_reg;
     int32_t tail_taken;
-    int64_t loop_step;  /* by which loop_reg moves each turn */
-    const int64_t *strides;  /* of a loop: by how much each value grows a turn; NULL if that varies */
+    int64_t loop_step;      /* by which loop_reg moves each turn */
+    const int64_t *strides; /* of a loop: by how much each value grows a turn; NULL if that varies */
     const struct peet__value *values;
-    int32_t next[2];    /* blocks whose records may come next, the likelier first, as far as the last instruction says; -1 none */
+    /* blocks whose records may come next, the likelier first, as far as the last instruction says; -1 none */
+    int32_t next[2];
 } __attribute__((aligned(64)));
 
 struct peet__image;
@@ -80,24 +81,26 @@ struct peet__call {
 struct peet__function {
     struct peet_function pub;
     struct peet__image *image;
-    struct peet_block *blocks;   /* nall of them: nsegments, then padding */
+    struct peet_block *blocks; /* nall of them: nsegments, then padding */
     struct peet__block *code;
     uint32_t nsegments, nall;
-    uint32_t *sync_offset;       /* per segment; UINT32_MAX if not sync */
-    uint32_t *turn_offset;       /* per segment: where the wait before its first access returns to; UINT32_MAX if none */
-    uint64_t start;              /* run-time address */
+    uint32_t *sync_offset; /* per segment; UINT32_MAX if not sync */
+    /* per segment: where the wait before its first access returns to; UINT32_MAX if none */
+    uint32_t *turn_offset;
+    uint64_t start; /* run-time address */
     uint32_t recorded_bytes;
     uint32_t align_log2, longest_nop, granularity, asm_statements;
-    uint32_t plain_offset;       /* in its text section, as the plain program has it */
-    struct peet__call *calls;    /* ncalls of them */
+    uint32_t plain_offset;    /* in its text section, as the plain program has it */
+    struct peet__call *calls; /* ncalls of them */
     uint32_t ncalls;
-    uint8_t new_section;         /* the first of its section */
-    uint8_t trace;               /* blocks of foreign code that follow each other; words of other traces come behind each */
+    uint8_t new_section; /* the first of its section */
+    /* blocks of foreign code that follow each other; words of other traces come behind each */
+    uint8_t trace;
     const struct peet__native *native[2]; /* decoders in machine code, without and with values; NULL: not made */
-    uint32_t native_heat[2];     /* how often they were missed */
+    uint32_t native_heat[2];              /* how often they were missed */
     struct peet__direct_function *direct; /* direct.c; NULL: not made */
     uint32_t direct_heat;
-    void **owned;                /* allocations */
+    void **owned; /* allocations */
     uint32_t nowned;
 };
 
@@ -114,7 +117,7 @@ struct peet__image {
     struct peet__section schema, *text;
     unsigned ntext;
     uint64_t section_start, section_at; /* while reading: text section of the last function, plain bytes so far */
-    struct peet__function **functions; /* by start */
+    struct peet__function **functions;  /* by start */
     unsigned nfunctions;
     int unchecked; /* checksums are not looked at: for a fuzzer, which wants to get past them */
 };
@@ -125,15 +128,15 @@ struct peet_program {
     struct peet__function **functions; /* in order of discovery; index = pub.id */
     unsigned nfunctions, functions_room;
     uint32_t nblocks;
-    uint64_t *pc_key;                  /* open addressing: run-time pc of sync blocks and waits, 0 empty */
-    uint64_t *pc_value;                /* function id << 32 | segment */
+    uint64_t *pc_key;   /* open addressing: run-time pc of sync blocks and waits, 0 empty */
+    uint64_t *pc_value; /* function id << 32 | segment */
     uint64_t pc_mask, pc_used;
     peet_program_rescan *rescan;
     void *rescan_arg;
-    uint64_t *values;                  /* scratch of the event being delivered */
+    uint64_t *values;                         /* scratch of the event being delivered */
     uint32_t values_capacity, slots_capacity; /* the most of any block */
-    struct peet__chunk *native_chunks; /* native.c */
-    struct peet__direct *direct;       /* direct.c; NULL: no machine has asked for it */
+    struct peet__chunk *native_chunks;        /* native.c */
+    struct peet__direct *direct;              /* direct.c; NULL: no machine has asked for it */
     /* Whoever makes machine code for the program's functions frees it, too; NULL: there is none. */
     void (*native_free)(struct peet_program *program), (*direct_free)(struct peet_program *program);
     struct peet_program_gaps gaps;
@@ -143,7 +146,8 @@ struct peet_program {
 
 /* decode.c */
 /** peet__program_place() - the block that starts at a run-time address.  Returns: 1, or 0: none */
-int peet__program_place(const struct peet_program *program, uint64_t pc, struct peet__function **out_function, uint32_t *out_segment);
+int peet__program_place(const struct peet_program *program, uint64_t pc, struct peet__function **out_function,
+    uint32_t *out_segment);
 
 /** Where in the table of pcs to begin to look. */
 static inline uint64_t peet__pc_slot(const struct peet_program *program, uint64_t pc)
@@ -159,34 +163,37 @@ const uint8_t *peet__image_code(const struct peet__image *image, uint64_t addres
 /* build.c: what can be said of a block once and for all: its references by kind, its cost, whether they are simple */
 void peet__summarise(struct peet_block *block);
 
-/* program.c: one more function, whose first block is a sync block that this word begins; takes the function, if it returns 0
+/* program.c: one more function, whose first block is a sync block that this word begins; takes the function, if it
+ * returns 0
  * @word: 0: the function has no blocks */
-int peet__program_add_part(struct peet_program *program, struct peet__function *function, uint64_t word, struct peet_error *error);
+int peet__program_add_part(struct peet_program *program, struct peet__function *function, uint64_t word,
+    struct peet_error *error);
 
 /* reader.c: parse the record at offset; *inout_offset moves behind it */
 /* program.c: read every record of a mapped image into the program; takes the image, even on failure */
 int peet__program_read(struct peet_program *program, struct peet__image *image, struct peet_error *error);
 
 int peet__function_read(struct peet__image *image, size_t *inout_offset, struct peet__function **out_function,
-                        struct peet_error *error);
+    struct peet_error *error);
 void peet__function_free(struct peet__function *function);
 void *peet__own(struct peet__function *function, size_t n, size_t size);
 
 /* layout.c: offsets of the plain program */
 struct peet__layout_insn {
     uint32_t offset, length;
-    int32_t target;     /* jump that the assembler sizes: layout block, else -1 */
-    uint8_t is_jump;    /* 1 jmp, 2 jcc */
+    int32_t target;  /* jump that the assembler sizes: layout block, else -1 */
+    uint8_t is_jump; /* 1 jmp, 2 jcc */
 };
 struct peet__layout_block {
     uint32_t align, max_padding, first_insn, ninsns, offset, padding;
 };
 /** @start: of the function in its section.  Returns: bytes; offsets are relative to the function */
-uint32_t peet__layout(struct peet__layout_block *blocks, unsigned nblocks, struct peet__layout_insn *insns, uint32_t start);
+uint32_t peet__layout(struct peet__layout_block *blocks, unsigned nblocks, struct peet__layout_insn *insns,
+    uint32_t start);
 
 /* x86.c: what the linker left of an instruction with a symbolic operand */
 struct peet__x86_operand {
-    int present;        /* it still references memory */
+    int present; /* it still references memory */
     int rip;
     int64_t disp;
 };

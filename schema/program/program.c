@@ -118,7 +118,8 @@ static int adopt(struct peet_program *p, struct peet__image *image, struct peet_
     for (unsigned k = 0; k < image->nfunctions; k++)
         for (uint32_t s = 0; s < image->functions[k]->nsegments; s++)
             syncs += image->functions[k]->code[s].sync + (image->functions[k]->turn_offset[s] != UINT32_MAX);
-    struct peet__function **functions = realloc(p->functions, (p->nfunctions + image->nfunctions + 1) * sizeof *functions);
+    struct peet__function **functions =
+        realloc(p->functions, (p->nfunctions + image->nfunctions + 1) * sizeof *functions);
     if (functions != NULL)
         p->functions = functions, p->functions_room = p->nfunctions + image->nfunctions + 1;
     struct peet__image **images = realloc(p->images, (p->nimages + 1) * sizeof *images);
@@ -250,7 +251,6 @@ int peet_program_add_image(struct peet_program *p, const char *path, uint64_t bi
     }
     return peet__program_read(p, image, error);
 }
-
 
 unsigned peet_program_nfunctions(const struct peet_program *p)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program: the set of images (executable, shared objects) that carry schemas, with their functions and blocks, and the
- * synthetic blocks.  Callers: the decoder, the mapper, the command, tests.  Nothing here runs the subject.
+ * A program: the set of images (executable, shared objects) that carry schemas, with their functions and blocks, and
+ * the synthetic blocks.  Callers: the decoder, the mapper, the command, tests.  Nothing here runs the subject.
  */
 #ifndef PEET_SCHEMA_PROGRAM_H
 #define PEET_SCHEMA_PROGRAM_H
@@ -36,7 +36,9 @@ const struct peet_block *peet_program_block_of_turn(const struct peet_program *p
 int peet_program_granularity(const struct peet_program *program);
 
 /** Things that the schema says cannot be observed: inline assembly statements, skipped functions. */
-struct peet_program_gaps { uint64_t asm_statements, opaque_functions; };
+struct peet_program_gaps {
+    uint64_t asm_statements, opaque_functions;
+};
 void peet_program_gaps(struct peet_program *program, struct peet_program_gaps *out_gaps);
 
 /** A call of a function by its name, which stands at the end of a block. */
@@ -85,7 +87,7 @@ enum peet_synthetic {
 #define PEET_X(name, text, shape) PEET_SYNTHETIC_##name,
     PEET_SYNTHETICS(PEET_X)
 #undef PEET_X
-    PEET_SYNTHETIC_COUNT
+        PEET_SYNTHETIC_COUNT
 };
 /* Added to the operation of a range: another piece of the call that the RANGE before began.  Long operations come in
  * pieces, so that none holds up the other processors; its block is the function's second, and counts no call. */
@@ -98,7 +100,8 @@ const struct peet_block *peet_program_synthetic(struct peet_program *program, un
 /** peet_synthetic_values() - the values of its event for an operation as PEET_ABSTRACT_RANGE describes it
  *  @destination: the address of MODIFY, LOAD, STORE, WRITE; COMPARE: the first.  @source: the address of READ
  *  @out_values: room for 8.  Returns: how many */
-unsigned peet_synthetic_values(unsigned what, uint64_t destination, uint64_t source, uint64_t bytes, uint64_t out_values[8]);
+unsigned peet_synthetic_values(unsigned what, uint64_t destination, uint64_t source, uint64_t bytes,
+    uint64_t out_values[8]);
 
 /** The most values that one block of the program has; grows when images are added. */
 size_t peet_program_values(const struct peet_program *program);

@@ -188,14 +188,19 @@ static void push_value(struct reader *r, struct peet__value v)
     PUSH(r, r->values, r->nvalues, r->cvalues, v);
 }
 
-static void push_ref(struct reader *r, uint32_t insn, unsigned kind, uint32_t flags, uint32_t order, uint32_t size, uint32_t value)
+static void push_ref(struct reader *r, uint32_t insn, unsigned kind, uint32_t flags, uint32_t order, uint32_t size,
+    uint32_t value)
 {
     if (value > UINT16_MAX) {
         peet__reader_fail(r, "block with too many references");
         return;
     }
-    struct peet_ref ref = {.insn = insn, .size_bytes = (uint16_t)size, .flags = (uint16_t)flags, .value = (uint16_t)value,
-        .kind = (uint8_t)kind, .order = (uint8_t)order};
+    struct peet_ref ref = {.insn = insn,
+        .size_bytes = (uint16_t)size,
+        .flags = (uint16_t)flags,
+        .value = (uint16_t)value,
+        .kind = (uint8_t)kind,
+        .order = (uint8_t)order};
     PUSH(r, r->refs, r->nrefs, r->crefs, ref);
 }
 
@@ -209,8 +214,8 @@ static struct peet__value sum(struct peet__form f, uint8_t op)
 }
 
 /* A vector reference: one conditional reference a lane. */
-static void read_lanes(struct reader *r, uint32_t insn, const struct segment *s, uint32_t slots, unsigned kind, uint32_t flags,
-    uint32_t order, uint32_t size, struct peet__value address)
+static void read_lanes(struct reader *r, uint32_t insn, const struct segment *s, uint32_t slots, unsigned kind,
+    uint32_t flags, uint32_t order, uint32_t size, struct peet__value address)
 {
     uint32_t lanes = below(r, 65, "too many lanes");
     uint32_t mask = below(r, slots, "mask slot out of range");
@@ -242,12 +247,14 @@ static void read_lanes(struct reader *r, uint32_t insn, const struct segment *s,
     }
 }
 
-static void read_ref(struct reader *r, uint32_t insn, const struct segment *s, uint32_t slots, uint32_t offset, uint32_t length)
+static void read_ref(struct reader *r, uint32_t insn, const struct segment *s, uint32_t slots, uint32_t offset,
+    uint32_t length)
 {
     uint64_t word = u(r);
     unsigned kind = word & 3, shape = word >> 2 & 3;
     uint32_t flags = below(r, 1 << 16, "reference flags out of range");
-    uint32_t order = flags & PEET_REF_ATOMIC ? below(r, PEET_ORDERS, "memory order out of range") : (uint32_t)PEET_ORDER_NONE;
+    uint32_t order =
+        flags & PEET_REF_ATOMIC ? below(r, PEET_ORDERS, "memory order out of range") : (uint32_t)PEET_ORDER_NONE;
     uint32_t size = below(r, 1 << 16, "reference size out of range");
     uint8_t op = PEET__SUM1;
     struct peet__form f = form(r, slots, &op);
@@ -320,7 +327,8 @@ static void read_tls(struct reader *r, struct peet_insn insn, const struct segme
     uint32_t size = below(r, 1 << 16, "reference size out of range");
     uint8_t op = PEET__SUM1;
     struct peet__form push = form(r, slots, &op);
-    struct peet__form tp = {0, PEET__FS, PEET__ZERO, PEET__ZERO, 0, 0}, got = {0, PEET__ZERO, PEET__ZERO, PEET__ZERO, 0, 0};
+    struct peet__form tp = {0, PEET__FS, PEET__ZERO, PEET__ZERO, 0, 0},
+                      got = {0, PEET__ZERO, PEET__ZERO, PEET__ZERO, 0, 0};
     const struct peet_opcode *call = insn.opcode;
     uint32_t at = r->ninsns - s->insn;
     int relaxed = tls == PEET__TLS_IE || tls == PEET__TLS_LE || tls == PEET__TLS_LD_LE;
@@ -379,8 +387,9 @@ static void read_insn(struct reader *r, const struct segment *s, uint32_t slots,
         length = next_length(r);
     if (length > r->f->recorded_bytes || offset > r->f->recorded_bytes)
         peet__reader_fail(r, "instruction outside its function");
-    insn.flags = (flags & PEET_FORMAT_INDIRECT ? PEET_INSN_INDIRECT : 0) | (flags & PEET_FORMAT_REP ? PEET_INSN_REP : 0) |
-        (flags & PEET_FORMAT_INSN_OPAQUE ? PEET_INSN_OPAQUE : 0) | (flags & PEET_FORMAT_PARTIAL ? PEET_INSN_PARTIAL : 0);
+    insn.flags = (flags & PEET_FORMAT_INDIRECT ? PEET_INSN_INDIRECT : 0) |
+        (flags & PEET_FORMAT_REP ? PEET_INSN_REP : 0) | (flags & PEET_FORMAT_INSN_OPAQUE ? PEET_INSN_OPAQUE : 0) |
+        (flags & PEET_FORMAT_PARTIAL ? PEET_INSN_PARTIAL : 0);
     uint32_t nreads = count(r, "register list longer than the record");
     uint32_t naddresses = r->version >= 3 ? below(r, (uint64_t)nreads + 1, "more addresses than reads") : 0;
     uint32_t nwrites = count(r, "register list longer than the record");
@@ -509,21 +518,27 @@ static void read_segment(struct reader *r, uint32_t k, uint32_t layout_block, ui
 }
 
 /* The block whose record comes next if execution goes on at that segment; -1: it says where it is, or that depends. */
-static int32_t recorded_at(const struct peet__function *f, const struct segment *segs, const struct peet__block *code, uint32_t k)
+static int32_t recorded_at(const struct peet__function *f, const struct segment *segs, const struct peet__block *code,
+    uint32_t k)
 {
     while (k < f->nsegments && !code[k].recorded && segs[k].ninsns == 0)
         k++;
     return k < f->nsegments && code[k].recorded && !code[k].sync ? (int32_t)k : -1;
 }
 
-/* Where each block leads to, as far as its last instruction says: back to a loop's head rather than out of it, else on rather than away. */
-static void find_next(const struct reader *r, const struct segment *segs, struct peet__block *code, const uint32_t *begins)
+/* Where each block leads to, as far as its last instruction says: back to a loop's head rather than out of it, else on
+ * rather than away. */
+static void find_next(const struct reader *r, const struct segment *segs, struct peet__block *code,
+    const uint32_t *begins)
 {
     const struct peet__function *f = r->f;
     for (uint32_t k = 0; k < f->nsegments; k++) {
-        const struct peet__layout_insn *last = segs[k].ninsns != 0 ? &r->layout[segs[k].insn + segs[k].ninsns - 1] : NULL;
-        const uint8_t klass = last != NULL ? r->insns[segs[k].insn + segs[k].ninsns - 1].opcode->klass : PEET_INSN_OTHER;
-        int32_t away = last != NULL && last->target >= 0 && !code[k].loop ? recorded_at(f, segs, code, begins[last->target]) : -1;
+        const struct peet__layout_insn *last =
+            segs[k].ninsns != 0 ? &r->layout[segs[k].insn + segs[k].ninsns - 1] : NULL;
+        const uint8_t klass =
+            last != NULL ? r->insns[segs[k].insn + segs[k].ninsns - 1].opcode->klass : PEET_INSN_OTHER;
+        int32_t away =
+            last != NULL && last->target >= 0 && !code[k].loop ? recorded_at(f, segs, code, begins[last->target]) : -1;
         int32_t on = klass == PEET_INSN_JUMP || klass == PEET_INSN_RETURN ? -1 : recorded_at(f, segs, code, k + 1);
         code[k].next[0] = on, code[k].next[1] = away;
         if (away >= 0 && (on < 0 || away <= (int32_t)k))
@@ -557,7 +572,8 @@ static void read_payload(struct reader *r)
     uint32_t *begins = calloc(nblocks + 1, sizeof *begins); /* the first segment of each layout block */
     f->sync_offset = peet__own(f, f->nsegments, sizeof *f->sync_offset);
     f->turn_offset = peet__own(f, f->nsegments, sizeof *f->turn_offset);
-    if (segs == NULL || blocks == NULL || code == NULL || flags_of == NULL || begins == NULL || f->sync_offset == NULL || f->turn_offset == NULL)
+    if (segs == NULL || blocks == NULL || code == NULL || flags_of == NULL || begins == NULL ||
+        f->sync_offset == NULL || f->turn_offset == NULL)
         peet__reader_fail(r, "out of memory");
     else
         memset(code, 0, (f->nsegments + 1) * sizeof *code);
@@ -634,7 +650,7 @@ void peet__function_free(struct peet__function *f)
 }
 
 int peet__function_read(struct peet__image *image, size_t *inout_offset, struct peet__function **out_function,
-                        struct peet_error *error)
+    struct peet_error *error)
 {
     const struct peet__section *sec = &image->schema;
     size_t offset = *inout_offset;
@@ -643,17 +659,18 @@ int peet__function_read(struct peet__image *image, size_t *inout_offset, struct 
     *out_function = NULL;
     const char *damage = peet__record_at(p, sec->size - offset, &record);
     if (record.version != 0 && (record.version < PEET_SCHEMA_VERSION_MIN || record.version > PEET_SCHEMA_VERSION))
-        return peet_error_set(error, PEET_EVERSION, "%s: schema of version %u; this peet reads versions %u to %u: compile the program again",
-            image->path, record.version, PEET_SCHEMA_VERSION_MIN, PEET_SCHEMA_VERSION);
+        return peet_error_set(error, PEET_EVERSION,
+            "%s: schema of version %u; this peet reads versions %u to %u: compile the program again", image->path,
+            record.version, PEET_SCHEMA_VERSION_MIN, PEET_SCHEMA_VERSION);
     if (damage != NULL)
-        return peet_error_set(error, PEET_EFORMAT, "%s: damaged schema: %s at offset %zu of %s", image->path, damage, offset,
-            PEET_SCHEMA_SECTION);
+        return peet_error_set(error, PEET_EFORMAT, "%s: damaged schema: %s at offset %zu of %s", image->path, damage,
+            offset, PEET_SCHEMA_SECTION);
     if (record.version >= 4 && !image->unchecked) {
         uint64_t sum = peet__record_carried_sum(p);
         if (sum != peet__record_sum(p, &record) && sum != peet__record_payload_sum(p, &record))
             return peet_error_set(error, PEET_EFORMAT,
-                "%s: damaged schema: the record at offset %zu of %s is not the one that peetcc wrote: compile the program again", image->path,
-                offset, PEET_SCHEMA_SECTION);
+                "%s: damaged schema: the record at offset %zu of %s is not the one that peetcc wrote: compile the program again",
+                image->path, offset, PEET_SCHEMA_SECTION);
     }
     struct reader r;
     memset(&r, 0, sizeof r);

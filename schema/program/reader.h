@@ -11,13 +11,13 @@
 struct reader {
     struct peet__image *image;
     uint32_t version;
-    const uint8_t *at, *end;       /* payload */
+    const uint8_t *at, *end; /* payload */
     const uint8_t *lengths;
     uint32_t nlengths, length_at;
     const uint8_t *offsets;
     uint32_t noffsets, offset_at;
-    uint64_t address;              /* link address of the function */
-    const char *why;               /* first thing wrong; NULL while fine */
+    uint64_t address; /* link address of the function */
+    const char *why;  /* first thing wrong; NULL while fine */
     int error_code;
 
     struct peet__function *f;
@@ -25,14 +25,14 @@ struct reader {
     uint32_t nkinds;
     const char **callees;
     uint32_t ncallees;
-    uint32_t segment;              /* that is being read */
+    uint32_t segment; /* that is being read */
     struct peet__call *calls;
     size_t ncalls, ccalls;
 
     struct peet_insn *insns;
     struct peet__layout_insn *layout;
     uint32_t ninsns, cinsns, clayout;
-    uint32_t *ref_at;              /* per insn: first ref, function-wide */
+    uint32_t *ref_at; /* per insn: first ref, function-wide */
     uint32_t nref_at, cref_at;
     uint32_t *reg_at;
     uint32_t nreg_at, creg_at;
@@ -54,7 +54,7 @@ struct segment {
 void peet__reader_fail(struct reader *r, const char *why);
 
 /** build.c: copy what was read into the function and lay the plain program out. */
-void peet__build(struct reader *r, const struct segment *segs, const struct peet__block *code, struct peet__layout_block *blocks,
-    uint32_t nblocks);
+void peet__build(struct reader *r, const struct segment *segs, const struct peet__block *code,
+    struct peet__layout_block *blocks, uint32_t nblocks);
 
 #endif

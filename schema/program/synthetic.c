@@ -32,17 +32,21 @@ static const uint8_t shapes[] = {
 /* The instructions that do by themselves what the block does: one for a single reference, and two for ranges, of words
  * and of bytes.  They are no rep instructions (PEET_INSN_REP), whose rounds would count as instructions. */
 static const struct peet_opcode opcodes[][2] = {
-    [MODIFY] = { { "XCHG64rm", "xchg", 1, 1000, 1, 0, PEET_INSN_ATOMIC, 0 } },
-    [LOAD] = { { "MOV64rm", "mov", 1, 1000, 1, 0, PEET_INSN_MOVE, 0 } },
-    [STORE] = { { "MOV64mr", "mov", 1, 1000, 1, 0, PEET_INSN_MOVE, 0 } },
-    [READ] = { { "REPNE_SCASQ", "scas", 1, 1000, 1, 0, PEET_INSN_STRING, 0 }, { "REPNE_SCASB", "scas", 1, 1000, 1, 0, PEET_INSN_STRING, 0 } },
-    [WRITE] = { { "REP_STOSQ_64", "stos", 1, 1000, 1, 0, PEET_INSN_STRING, 0 }, { "REP_STOSB_64", "stos", 1, 1000, 1, 0, PEET_INSN_STRING, 0 } },
-    [COPY] = { { "REP_MOVSQ_64", "movs", 1, 1000, 1, 0, PEET_INSN_STRING, 0 }, { "REP_MOVSB_64", "movs", 1, 1000, 1, 0, PEET_INSN_STRING, 0 } },
-    [COMPARE] = { { "REPE_CMPSQ", "cmps", 1, 1000, 1, 0, PEET_INSN_STRING, 0 }, { "REPE_CMPSB", "cmps", 1, 1000, 1, 0, PEET_INSN_STRING, 0 } },
+    [MODIFY] = {{"XCHG64rm", "xchg", 1, 1000, 1, 0, PEET_INSN_ATOMIC, 0}},
+    [LOAD] = {{"MOV64rm", "mov", 1, 1000, 1, 0, PEET_INSN_MOVE, 0}},
+    [STORE] = {{"MOV64mr", "mov", 1, 1000, 1, 0, PEET_INSN_MOVE, 0}},
+    [READ] = {{"REPNE_SCASQ", "scas", 1, 1000, 1, 0, PEET_INSN_STRING, 0},
+        {"REPNE_SCASB", "scas", 1, 1000, 1, 0, PEET_INSN_STRING, 0}},
+    [WRITE] = {{"REP_STOSQ_64", "stos", 1, 1000, 1, 0, PEET_INSN_STRING, 0},
+        {"REP_STOSB_64", "stos", 1, 1000, 1, 0, PEET_INSN_STRING, 0}},
+    [COPY] = {{"REP_MOVSQ_64", "movs", 1, 1000, 1, 0, PEET_INSN_STRING, 0},
+        {"REP_MOVSB_64", "movs", 1, 1000, 1, 0, PEET_INSN_STRING, 0}},
+    [COMPARE] = {{"REPE_CMPSQ", "cmps", 1, 1000, 1, 0, PEET_INSN_STRING, 0},
+        {"REPE_CMPSB", "cmps", 1, 1000, 1, 0, PEET_INSN_STRING, 0}},
 };
 
 /* Registers read, then written: rsi, rdi, rcx of the string instructions; the address and the value of the others. */
-static const uint8_t string_regs[] = { 6, 7, 1, 6, 7, 1 }, single_regs[] = { 7, 0, 0 };
+static const uint8_t string_regs[] = {6, 7, 1, 6, 7, 1}, single_regs[] = {7, 0, 0};
 
 static int is_range(unsigned shape)
 {
@@ -73,7 +77,8 @@ static unsigned kinds_of(unsigned shape, uint8_t out[2])
     }
 }
 
-static void fill(struct peet__function *f, struct peet_block *b, unsigned shape, uint64_t pc, struct peet_insn *insns, struct peet_ref *refs)
+static void fill(struct peet__function *f, struct peet_block *b, unsigned shape, uint64_t pc, struct peet_insn *insns,
+    struct peet_ref *refs)
 {
     uint8_t kinds[2];
     unsigned each = kinds_of(shape, kinds), range = is_range(shape);
@@ -148,7 +153,8 @@ static struct peet__function *make(struct peet_program *p, unsigned what)
         f->blocks[k].index = k;
         f->blocks[k].id = p->nblocks++;
         f->pub.code_bytes += f->blocks[k].code_bytes;
-        f->code[k].tail = f->code[k].pad = f->code[k].pad_after = f->code[k].tail_taken = f->code[k].next[0] = f->code[k].next[1] = -1;
+        f->code[k].tail = f->code[k].pad = f->code[k].pad_after = f->code[k].tail_taken = f->code[k].next[0] =
+            f->code[k].next[1] = -1;
     }
     f->blocks[0].flags |= PEET_BLOCK_ENTRY;
     f->pub.id = p->nfunctions;

@@ -13,9 +13,10 @@ int peet__x86_operand(const uint8_t *code, size_t bytes, struct peet__x86_operan
 {
     size_t i = 0;
     memset(out, 0, sizeof *out);
-    while (i < bytes && (code[i] == 0x66 || code[i] == 0xf2 || code[i] == 0xf3 || code[i] == 0x2e || code[i] == 0x36 ||
-                         code[i] == 0x3e || code[i] == 0x26 || code[i] == 0x64 || code[i] == 0x65 || code[i] == 0x67 ||
-                         code[i] == 0xf0)) {
+    while (i < bytes &&
+        (code[i] == 0x66 || code[i] == 0xf2 || code[i] == 0xf3 || code[i] == 0x2e || code[i] == 0x36 ||
+            code[i] == 0x3e || code[i] == 0x26 || code[i] == 0x64 || code[i] == 0x65 || code[i] == 0x67 ||
+            code[i] == 0xf0)) {
         i++;
     }
     if (i < bytes && (code[i] & 0xf0) == 0x40)

@@ -91,12 +91,14 @@ static int read_symbols(struct peet__recorded_code *c, const char *image, uint64
     while (elf && !err && (section = elf_nextscn(elf, section)) != NULL) {
         Elf_Data *data;
 
-        if (!gelf_getshdr(section, &head) || head.sh_type != SHT_SYMTAB || !head.sh_entsize || !(data = elf_getdata(section, NULL)))
+        if (!gelf_getshdr(section, &head) || head.sh_type != SHT_SYMTAB || !head.sh_entsize ||
+            !(data = elf_getdata(section, NULL)))
             continue;
         for (size_t i = 0; i < data->d_size / head.sh_entsize && !err; i++) {
             const char *name;
 
-            if (!gelf_getsym(data, (int)i, &symbol) || GELF_ST_TYPE(symbol.st_info) != STT_FUNC || !symbol.st_size || symbol.st_size > UINT32_MAX)
+            if (!gelf_getsym(data, (int)i, &symbol) || GELF_ST_TYPE(symbol.st_info) != STT_FUNC || !symbol.st_size ||
+                symbol.st_size > UINT32_MAX)
                 continue;
             name = elf_strptr(elf, head.sh_link, symbol.st_name);
             if (name)
@@ -218,13 +220,17 @@ static int take_insn(struct reading *r, uint32_t number)
         return PEET_EFORMAT;
     insn->length_bytes = *r->at++;
     branch = *r->at++;
-    if (take_registers(r, r->regs[number], &insn->nreads) || take_registers(r, r->regs[number] + insn->nreads, &insn->nwrites) ||
-        peet__take_number(&r->at, r->end, &nrefs) || nrefs > PEET__CODE_REFS_MAX || nrefs > PEET__CODE_BLOCK_REFS - r->nrefs)
+    if (take_registers(r, r->regs[number], &insn->nreads) ||
+        take_registers(r, r->regs[number] + insn->nreads, &insn->nwrites) ||
+        peet__take_number(&r->at, r->end, &nrefs) || nrefs > PEET__CODE_REFS_MAX ||
+        nrefs > PEET__CODE_BLOCK_REFS - r->nrefs)
         return PEET_EFORMAT;
     for (uint64_t k = 0; k < nrefs; k++) {
         if (peet__take_number(&r->at, r->end, &text) || text >> 2 > UINT16_MAX)
             return PEET_EFORMAT;
-        r->refs[r->nrefs] = (struct peet_ref){.insn = number, .size_bytes = text >> 2 ? (uint16_t)(text >> 2) : 1, .value = (uint16_t)r->nrefs,
+        r->refs[r->nrefs] = (struct peet_ref){.insn = number,
+            .size_bytes = text >> 2 ? (uint16_t)(text >> 2) : 1,
+            .value = (uint16_t)r->nrefs,
             .kind = (uint8_t)(text & 3)}; /* the kinds have the same numbers */
         kinds |= 1u << (text & 3);
         r->nrefs++;
@@ -241,7 +247,8 @@ static int take_block(struct reading *r)
     uint64_t ninsns;
 
     r->nrefs = r->bytes = 0;
-    if (peet__take_number(&r->at, r->end, &r->pc) || peet__take_number(&r->at, r->end, &ninsns) || !ninsns || ninsns > PEET__CODE_INSNS_MAX)
+    if (peet__take_number(&r->at, r->end, &r->pc) || peet__take_number(&r->at, r->end, &ninsns) || !ninsns ||
+        ninsns > PEET__CODE_INSNS_MAX)
         return PEET_EFORMAT;
     r->ninsns = (uint32_t)ninsns;
     for (uint32_t i = 0; i < r->ninsns; i++)
@@ -251,14 +258,24 @@ static int take_block(struct reading *r)
 }
 
 /** What was read, in memory that lasts. */
-static int keep_block(struct peet__recorded_code *c, const struct reading *r, struct peet_program *program, uint64_t word, struct peet_error *error)
+static int keep_block(struct peet__recorded_code *c, const struct reading *r, struct peet_program *program,
+    uint64_t word, struct peet_error *error)
 {
     struct peet_insn *insns = own(c, r->ninsns, sizeof *insns);
     struct peet_ref *refs = own(c, r->nrefs, sizeof *refs);
     struct peet_foreign_value *values = own(c, r->nrefs, sizeof *values);
     uint8_t *regs = own(c, r->ninsns, sizeof r->regs[0]);
-    struct peet_foreign_block block = {.word = word, .pc = r->pc, .insns = insns, .refs = refs, .values = values, .ninsns = r->ninsns, .nrefs = r->nrefs,
-        .nvalues = r->nrefs, .nslots = r->nrefs, .code_bytes = r->bytes, .ntrace = 1};
+    struct peet_foreign_block block = {.word = word,
+        .pc = r->pc,
+        .insns = insns,
+        .refs = refs,
+        .values = values,
+        .ninsns = r->ninsns,
+        .nrefs = r->nrefs,
+        .nvalues = r->nrefs,
+        .nslots = r->nrefs,
+        .code_bytes = r->bytes,
+        .ntrace = 1};
 
     if (!insns || !refs || !values || !regs)
         return peet__recording_no_memory(error);
@@ -290,7 +307,8 @@ int peet_recording_add_code(struct peet_recording *r, struct peet_program *progr
         reading->end = bytes + n;
         while (!err && reading->at < reading->end) {
             if (nblocks == PEET__CODE_BLOCKS_MAX || take_block(reading))
-                err = peet_error_set(error, PEET_EFORMAT, "%s: damaged: block %d of its code is none", r->path, nblocks);
+                err =
+                    peet_error_set(error, PEET_EFORMAT, "%s: damaged: block %d of its code is none", r->path, nblocks);
             else
                 err = keep_block(c, reading, program, PEET__CODE_WORD(nblocks++), error);
         }

@@ -21,17 +21,17 @@ struct known {
 
 /** A stream, and the block that it is in. */
 struct stream {
-    struct peet_traced_insn pending;       /* its length may only be known with the next one */
+    struct peet_traced_insn pending; /* its length may only be known with the next one */
     struct peet_traced_ref refs[PEET__CODE_REFS_MAX];
     unsigned npending_refs;
     int has_pending;
-    struct peet__bytes text;               /* the block's instructions */
+    struct peet__bytes text; /* the block's instructions */
     uint64_t pc, next;
     unsigned ninsns, nrefs;
     uint64_t values[PEET__CODE_BLOCK_REFS];
-    uint64_t *words;                       /* of the turn */
+    uint64_t *words; /* of the turn */
     size_t n, room;
-    uint64_t instructions, before;         /* so far; at the turn's beginning */
+    uint64_t instructions, before; /* so far; at the turn's beginning */
 };
 
 struct peet_code_writer {
@@ -40,7 +40,7 @@ struct peet_code_writer {
     uint64_t nblocks;
     struct stream **streams;
     uint32_t nstreams;
-    struct peet__bytes key, code;          /* code: blocks that go to the file before the next turn */
+    struct peet__bytes key, code; /* code: blocks that go to the file before the next turn */
 };
 
 int peet_code_writer_new(struct peet_recorder *recorder, struct peet_code_writer **out_writer)
@@ -67,7 +67,8 @@ void peet_code_writer_free(struct peet_code_writer *w)
 
     if (!w)
         return;
-    HASH_ITER(hh, w->known, k, more) {
+    HASH_ITER(hh, w->known, k, more)
+    {
         HASH_DEL(w->known, k);
         free(k);
     }
@@ -136,7 +137,8 @@ static int word_of(struct peet_code_writer *w, const struct stream *s, uint64_t 
     struct known *k;
 
     w->key.n = 0;
-    if (peet__bytes_number(&w->key, s->pc) || peet__bytes_number(&w->key, s->ninsns) || peet__bytes_add(&w->key, s->text.at, s->text.n))
+    if (peet__bytes_number(&w->key, s->pc) || peet__bytes_number(&w->key, s->ninsns) ||
+        peet__bytes_add(&w->key, s->text.at, s->text.n))
         return PEET_ENOMEM;
     HASH_FIND(hh, w->known, w->key.at, w->key.n, k);
     if (!k) {
@@ -177,7 +179,8 @@ static int add_registers(struct peet__bytes *to, const uint8_t *regs, unsigned n
     n = n < PEET_TRACED_REGS ? n : PEET_TRACED_REGS;
     few[0] = (uint8_t)n;
     for (unsigned i = 0; i < n; i++)
-        few[1 + i] = regs[i] % PEET_REGS; /* other tools number them in other ways; what matters is which are the same */
+        /* other tools number them in other ways; what matters is which are the same */
+        few[1 + i] = regs[i] % PEET_REGS;
     return peet__bytes_add(to, few, 1 + n);
 }
 
@@ -191,14 +194,15 @@ static int settle(struct peet_code_writer *w, uint32_t stream)
 
     if (!s->has_pending)
         return 0;
-    if (s->ninsns && (i->pc != s->next || s->ninsns == PEET__CODE_INSNS_MAX || s->nrefs + s->npending_refs > PEET__CODE_BLOCK_REFS))
+    if (s->ninsns &&
+        (i->pc != s->next || s->ninsns == PEET__CODE_INSNS_MAX || s->nrefs + s->npending_refs > PEET__CODE_BLOCK_REFS))
         err = end_block(w, stream);
     if (err)
         return err;
     if (!s->ninsns)
         s->pc = i->pc;
-    if (peet__bytes_add(&s->text, head, sizeof head) || add_registers(&s->text, i->reads, i->nreads) || add_registers(&s->text, i->writes, i->nwrites) ||
-        peet__bytes_number(&s->text, s->npending_refs))
+    if (peet__bytes_add(&s->text, head, sizeof head) || add_registers(&s->text, i->reads, i->nreads) ||
+        add_registers(&s->text, i->writes, i->nwrites) || peet__bytes_number(&s->text, s->npending_refs))
         return PEET_ENOMEM;
     for (unsigned k = 0; k < s->npending_refs; k++) {
         if (peet__bytes_number(&s->text, (uint64_t)s->refs[k].size << 2 | (s->refs[k].kind & 3)))
@@ -281,7 +285,8 @@ int peet_code_end(struct peet_code_writer *w, uint32_t stream)
 int peet_code_thread(struct peet_code_writer *w)
 {
     static const uint64_t detached[6] = {[4] = 1};
-    const struct peet_stream_info info = {.kind = PEET_STREAM_THREAD, .ordinal = w->nstreams - 1, .context = w->nstreams};
+    const struct peet_stream_info info = {
+        .kind = PEET_STREAM_THREAD, .ordinal = w->nstreams - 1, .context = w->nstreams};
     uint32_t stream;
     int err = peet_code_event(w, 0, PEET_ABSTRACT_THREAD_CREATE, 6, detached);
 

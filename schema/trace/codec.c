@@ -8,17 +8,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TABLE_BITS_MAX = 13, TABLE_BITS_MIN = 6, CONTEXT_HIT = 0, STRIDE_HIT = 1, LAST_HIT = 2, MISS = 3, NUMBER_BYTES = 10 };
+enum {
+    TABLE_BITS_MAX = 13,
+    TABLE_BITS_MIN = 6,
+    CONTEXT_HIT = 0,
+    STRIDE_HIT = 1,
+    LAST_HIT = 2,
+    MISS = 3,
+    NUMBER_BYTES = 10
+};
 
 struct stride {
     uint64_t last, difference;
 };
 
 struct peet__codec {
-    unsigned shift;   /* 64 - bits of an index */
-    uint64_t path;    /* hash of the last blocks */
-    uint64_t block;   /* the last one, */
-    uint64_t place;   /* and how many words ago it was */
+    unsigned shift; /* 64 - bits of an index */
+    uint64_t path;  /* hash of the last blocks */
+    uint64_t block; /* the last one, */
+    uint64_t place; /* and how many words ago it was */
     uint64_t context[1 << TABLE_BITS_MAX];
     struct stride strides[1 << TABLE_BITS_MAX];
 };
@@ -159,7 +167,8 @@ static inline uint64_t zigzag(uint64_t difference)
     return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
 }
 
-int peet__codec_encode(struct peet__codec *c, const uint64_t *words, size_t n, struct peet__bytes *codes, struct peet__bytes *literals)
+int peet__codec_encode(struct peet__codec *c, const uint64_t *words, size_t n, struct peet__bytes *codes,
+    struct peet__bytes *literals)
 {
     reset(c, n);
     for (size_t i = 0; i < n;) {
@@ -178,7 +187,9 @@ int peet__codec_encode(struct peet__codec *c, const uint64_t *words, size_t n, s
                 struct stride *s = stride_of(c);
 
                 if (__builtin_expect(word != *context, 0)) {
-                    const unsigned kind = word == s->last + s->difference ? STRIDE_HIT : word == s->last ? LAST_HIT : MISS;
+                    const unsigned kind = word == s->last + s->difference ? STRIDE_HIT
+                        : word == s->last                                 ? LAST_HIT
+                                                                          : MISS;
 
                     four |= kind << k;
                     if (kind == MISS)
@@ -194,8 +205,8 @@ int peet__codec_encode(struct peet__codec *c, const uint64_t *words, size_t n, s
     return 0;
 }
 
-int peet__codec_decode(struct peet__codec *c, const uint8_t *codes, size_t codes_bytes, const uint8_t *literals, size_t literals_bytes,
-    uint64_t *words, size_t n)
+int peet__codec_decode(struct peet__codec *c, const uint8_t *codes, size_t codes_bytes, const uint8_t *literals,
+    size_t literals_bytes, uint64_t *words, size_t n)
 {
     const uint8_t *end = literals + literals_bytes;
 

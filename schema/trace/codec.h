@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first of two compressions of raw words: each word is predicted from the words before it, and only what the prediction
- * misses is kept.  zstd, the second, then has little left to do.  This is value-prediction-based compression
- * (Burtscher, "VPC3", SIGMETRICS 2004), made for streams of raw.h: a plain block's word says which code runs, so the block, and the
- * place since it, select the predictor.
+ * The first of two compressions of raw words: each word is predicted from the words before it, and only what the
+ * prediction misses is kept.  zstd, the second, then has little left to do.  This is value-prediction-based compression
+ * (Burtscher, "VPC3", SIGMETRICS 2004), made for streams of raw.h: a plain block's word says which code runs, so the
+ * block, and the place since it, select the predictor.
  *
  * Two predictors, both updated by every word:
  *   context  the word that followed the same three blocks at the same place: paths through the code, constant registers
@@ -39,14 +39,16 @@ struct peet__codec; /* tables of the predictors; may serve one string of words a
 int peet__codec_new(struct peet__codec **out_codec);
 void peet__codec_free(struct peet__codec *codec);
 
-/** peet__codec_encode() - append the codes of n words to @codes, and what was not predicted to @literals.  Returns: 0 or PEET_ENOMEM */
-int peet__codec_encode(struct peet__codec *codec, const uint64_t *words, size_t n, struct peet__bytes *codes, struct peet__bytes *literals);
+/** peet__codec_encode() - append the codes of n words to @codes, and what was not predicted to @literals.  Returns: 0
+ * or PEET_ENOMEM */
+int peet__codec_encode(struct peet__codec *codec, const uint64_t *words, size_t n, struct peet__bytes *codes,
+    struct peet__bytes *literals);
 
 /**
  * peet__codec_decode() - n words from codes and literals
  * Returns: 0, or PEET_EFORMAT if there are too few or too many of either
  */
-int peet__codec_decode(struct peet__codec *codec, const uint8_t *codes, size_t codes_bytes, const uint8_t *literals, size_t literals_bytes,
-    uint64_t *words, size_t n);
+int peet__codec_decode(struct peet__codec *codec, const uint8_t *codes, size_t codes_bytes, const uint8_t *literals,
+    size_t literals_bytes, uint64_t *words, size_t n);
 
 #endif

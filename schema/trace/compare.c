@@ -10,7 +10,8 @@
 
 struct edit {
     const uint64_t *a, *b;
-    ptrdiff_t *forward, *backward; /* furthest x on each diagonal, from both corners; index 0 is the middle of the arrays */
+    /* furthest x on each diagonal, from both corners; index 0 is the middle of the arrays */
+    ptrdiff_t *forward, *backward;
     size_t effort;
     peet_match *match;
     void *arg;
@@ -39,23 +40,28 @@ struct part {
 #define NOWHERE PTRDIFF_MIN
 
 /**
- * One more difference from one corner: on each diagonal k (x - y = k) the furthest x, in the direction `step` (1: from the first corner, -1: from the last).
+ * One more difference from one corner: on each diagonal k (x - y = k) the furthest x, in the direction `step` (1: from
+ * the first corner, -1: from the last).
  * @at: furthest x by diagonal; @lo, @hi: diagonals that have been come to with one difference less, then with this one
  * @out_best: the point that is furthest along
  */
-static void extend(const struct edit *e, const struct part *p, ptrdiff_t *at, ptrdiff_t *lo, ptrdiff_t *hi, int step, struct middle *out_best)
+static void extend(const struct edit *e, const struct part *p, ptrdiff_t *at, ptrdiff_t *lo, ptrdiff_t *hi, int step,
+    struct middle *out_best)
 {
-    const ptrdiff_t least = p->a0 - p->b1, most = p->a1 - p->b0, from = *lo - 1 < least ? *lo + 1 : *lo - 1, to = *hi + 1 > most ? *hi - 1 : *hi + 1;
+    const ptrdiff_t least = p->a0 - p->b1, most = p->a1 - p->b0, from = *lo - 1 < least ? *lo + 1 : *lo - 1,
+                    to = *hi + 1 > most ? *hi - 1 : *hi + 1;
     ptrdiff_t along = NOWHERE;
 
     for (ptrdiff_t k = from; k <= to; k += 2) {
-        /* one symbol of a, from the diagonal before it, or one of b, from the one after it, in the direction of the step */
+        /* one symbol of a, from the diagonal before it, or one of b, from the one after it, in the direction of the
+         * step */
         const ptrdiff_t ka = k - step, kb = k + step;
         ptrdiff_t x = NOWHERE, y;
 
         if (ka >= *lo && ka <= *hi && at[ka] != NOWHERE && at[ka] != (step > 0 ? p->a1 : p->a0))
             x = at[ka] + step;
-        if (kb >= *lo && kb <= *hi && at[kb] != NOWHERE && at[kb] - kb != (step > 0 ? p->b1 : p->b0) && (x == NOWHERE || (at[kb] - x) * step > 0))
+        if (kb >= *lo && kb <= *hi && at[kb] != NOWHERE && at[kb] - kb != (step > 0 ? p->b1 : p->b0) &&
+            (x == NOWHERE || (at[kb] - x) * step > 0))
             x = at[kb];
         at[k] = x;
         if (x == NOWHERE)
@@ -78,8 +84,9 @@ static void extend(const struct edit *e, const struct part *p, ptrdiff_t *at, pt
 }
 
 /**
- * A point on a shortest path between the corners, where the paths from both meet (Myers, section 4b).  When the effort is spent, the point that
- * is furthest along from the first corner: the path through it exists, but may not be the shortest.  The corners' first symbols differ, and so do the last.
+ * A point on a shortest path between the corners, where the paths from both meet (Myers, section 4b).  When the effort
+ * is spent, the point that is furthest along from the first corner: the path through it exists, but may not be the
+ * shortest.  The corners' first symbols differ, and so do the last.
  */
 static struct middle find_middle(struct edit *e, const struct part *p)
 {
@@ -103,7 +110,8 @@ static struct middle find_middle(struct edit *e, const struct part *p)
     }
 }
 
-/** The shorter half first would bound the stack; with the middle on a shortest path the depth is logarithmic in the differences. */
+/** The shorter half first would bound the stack; with the middle on a shortest path the depth is logarithmic in the
+ * differences. */
 static void divide(struct edit *e, ptrdiff_t a0, ptrdiff_t a1, ptrdiff_t b0, ptrdiff_t b1)
 {
     for (;;) {
@@ -178,7 +186,8 @@ static int least(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint6
     return 0;
 }
 
-int peet_edit_distance(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t effort, peet_match *match, void *arg, struct peet_distance *out_distance)
+int peet_edit_distance(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t effort, peet_match *match,
+    void *arg, struct peet_distance *out_distance)
 {
     const size_t diagonals = n + m + 4;
     ptrdiff_t *all = malloc(2 * (diagonals + 2) * sizeof *all);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comparing sequences: how far apart two are, where they differ, which of several belong together.  Sequences are arrays of symbols
- * (64-bit numbers that are equal or not) or of values in time.  Nothing here knows what a symbol means.
+ * Comparing sequences: how far apart two are, where they differ, which of several belong together.  Sequences are
+ * arrays of symbols (64-bit numbers that are equal or not) or of values in time.  Nothing here knows what a symbol
+ * means.
  */
 #ifndef PEET_TRACE_COMPARE_H
 #define PEET_TRACE_COMPARE_H
@@ -11,33 +12,38 @@
 #include <peet/error.h>
 
 /**
- * What an edit script says: runs of symbols that match, in order; between them a's symbols are deleted and b's inserted.
+ * What an edit script says: runs of symbols that match, in order; between them a's symbols are deleted and b's
+ * inserted.
  * @a, @b: where the run begins in each; @n: how long it is
  */
 typedef void peet_match(void *arg, size_t a, size_t b, size_t n);
 
 struct peet_distance {
-    uint64_t edits;        /* insertions and deletions of the script that was found */
-    uint64_t least;        /* no script has fewer */
-    uint64_t matched;      /* symbols */
+    uint64_t edits;          /* insertions and deletions of the script that was found */
+    uint64_t least;          /* no script has fewer */
+    uint64_t matched;        /* symbols */
     size_t first_a, first_b; /* the first difference; n and m if there is none */
 };
 
 /**
- * peet_edit_distance() - insertions and deletions that turn a into b (Myers, "An O(ND) difference algorithm and its variations", 1986; linear space)
- * @effort: differences that are looked at in one subproblem before the furthest-reaching path is taken as it is; 0: no limit.  Without a limit `edits` is the
- *   distance.  With one it is at least the distance, and `least` is at most the distance.  Time O((n + m) * min(effort, edits))
+ * peet_edit_distance() - insertions and deletions that turn a into b (Myers, "An O(ND) difference algorithm and its
+ * variations", 1986; linear space)
+ * @effort: differences that are looked at in one subproblem before the furthest-reaching path is taken as it is; 0: no
+ * limit.  Without a limit `edits` is the distance.  With one it is at least the distance, and `least` is at most the
+ * distance.  Time O((n + m) * min(effort, edits))
  * @match: called for each run, or NULL
  * Returns: 0 or PEET_ENOMEM
  */
-int peet_edit_distance(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t effort, peet_match *match, void *arg, struct peet_distance *out_distance);
+int peet_edit_distance(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t effort, peet_match *match,
+    void *arg, struct peet_distance *out_distance);
 
 /** peet_similarity() - 100 * matched symbols of both / symbols of both; 100 for two empty sequences */
 double peet_similarity(const struct peet_distance *distance, size_t n, size_t m);
 
 /**
- * peet_time_warp() - distance of two series in time after the best monotone stretching of both (Kruskal and Liberman, 1983, symmetric: a step of both weighs 1,
- * a step of one weighs one half; each is multiplied by the absolute difference of the values)
+ * peet_time_warp() - distance of two series in time after the best monotone stretching of both (Kruskal and Liberman,
+ * 1983, symmetric: a step of both weighs 1, a step of one weighs one half; each is multiplied by the absolute
+ * difference of the values)
  * @band: how far place i of the longer may lie from its share of the shorter; 0: no limit
  * Returns: 0 or PEET_ENOMEM; the distance is that of the best path within the band
  */

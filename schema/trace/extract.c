@@ -9,16 +9,17 @@ enum { CORES_STEP = 16, PATTERN = 3 };
 
 /** A thread that has executed the pattern. */
 struct target {
-    uint64_t lo, hi;     /* its stack: [lo, hi) */
-    uint64_t physical;   /* of its first page, the topmost */
+    uint64_t lo, hi;   /* its stack: [lo, hi) */
+    uint64_t physical; /* of its first page, the topmost */
     unsigned thread;
 };
 
-/** How much of the pattern a core has executed.  Interrupts may come in between: what is executed elsewhere does not count. */
+/** How much of the pattern a core has executed.  Interrupts may come in between: what is executed elsewhere does not
+ * count. */
 struct progress {
     unsigned done;
-    uint64_t next;       /* where the pattern goes on */
-    size_t last;         /* the target that the core's last instruction belonged to */
+    uint64_t next; /* where the pattern goes on */
+    size_t last;   /* the target that the core's last instruction belonged to */
 };
 
 struct peet_extract {
@@ -31,7 +32,8 @@ struct peet_extract {
     unsigned ncores, nthreads;
 };
 
-struct peet_extract *peet_extract_new(const struct peet_extract_config *config, const struct peet_extract_ops *ops, void *arg)
+struct peet_extract *peet_extract_new(const struct peet_extract_config *config, const struct peet_extract_ops *ops,
+    void *arg)
 {
     struct peet_extract *x = calloc(1, sizeof *x);
 
@@ -85,7 +87,8 @@ static int is_mov(const struct peet_extract_insn *i)
     const uint8_t *b = i->bytes;
 
     if (i->length == 3 && (b[0] == 0x44 || b[0] == 0x41))
-        return (b[0] == 0x44 && b[1] == 0x89 && (b[2] & 0xc7) == 0xc0) || (b[0] == 0x41 && b[1] == 0x8b && (b[2] & 0xf8) == 0xc0);
+        return (b[0] == 0x44 && b[1] == 0x89 && (b[2] & 0xc7) == 0xc0) ||
+            (b[0] == 0x41 && b[1] == 0x8b && (b[2] & 0xf8) == 0xc0);
     return i->length == 2 && ((b[0] == 0x89 && (b[1] & 0xc7) == 0xc0) || (b[0] == 0x8b && (b[1] & 0xf8) == 0xc0));
 }
 
@@ -147,7 +150,8 @@ static int found(struct peet_extract *x, const struct peet_extract_insn *i)
 
 static int belongs(struct peet_extract *x, const struct target *t, const struct peet_extract_insn *i)
 {
-    return i->sp > t->lo && i->sp <= t->hi && x->ops.translate(x->arg, i->core, t->hi - x->config.page_bytes) == t->physical;
+    return i->sp > t->lo && i->sp <= t->hi &&
+        x->ops.translate(x->arg, i->core, t->hi - x->config.page_bytes) == t->physical;
 }
 
 int peet_extract_step(struct peet_extract *x, const struct peet_extract_insn *i)

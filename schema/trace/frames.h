@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The layout of a recording's file, for its writer (recorder.c) and its reader (recording.c).  All numbers are little-endian.
+ * The layout of a recording's file, for its writer (recorder.c) and its reader (recording.c).  All numbers are
+ * little-endian.
  *
  *   file    = head frame* [index trailer]
  *   head    = {HEAD, 8, "PEETTRC1"}                            a skippable frame of zstd's
- *   frame   = {FRAME, 16, compressed, raw, nentries, 0} zstd   a skippable frame, then a frame of zstd's with a checksum
- *   index   = as a frame, with INDEX: its entries are all entries of the file, each behind the offset of its frame
- *   trailer = {TRAILER, 16, offset of the index, "PEETEND1"}
+ *   frame   = {FRAME, 16, compressed, raw, nentries, 0} zstd   a skippable frame, then a frame of zstd's with a
+ * checksum index   = as a frame, with INDEX: its entries are all entries of the file, each behind the offset of its
+ * frame trailer = {TRAILER, 16, offset of the index, "PEETEND1"}
  *
- * Thus the file is a valid zstd stream.  What a frame decompresses to begins with its entries; entry.offset counts from there.
+ * Thus the file is a valid zstd stream.  What a frame decompresses to begins with its entries; entry.offset counts from
+ * there.
  */
 #ifndef PEET_TRACE_FRAMES_H
 #define PEET_TRACE_FRAMES_H
@@ -33,7 +35,7 @@ enum peet__entry_kind {
 };
 
 struct peet__entry {
-    uint32_t kind, stream;       /* enum peet__entry_kind; of an image: its number */
+    uint32_t kind, stream; /* enum peet__entry_kind; of an image: its number */
     uint64_t first, instructions, cycle;
     uint32_t offset, bytes;
     uint32_t turns, reserved;
@@ -42,12 +44,13 @@ _Static_assert(sizeof(struct peet__entry) == 48, "entries are written as they ar
 
 /** An entry of the index. */
 struct peet__indexed {
-    uint64_t frame;              /* its frame's offset in the file */
+    uint64_t frame; /* its frame's offset in the file */
     struct peet__entry entry;
 };
 _Static_assert(sizeof(struct peet__indexed) == 56, "entries are written as they are");
 
-/** A chunk: its head, then turns, codes and literals (codec.h).  Each turn is {number of words * 4 + why, result, cycles since the turn before}. */
+/** A chunk: its head, then turns, codes and literals (codec.h).  Each turn is {number of words * 4 + why, result,
+ * cycles since the turn before}. */
 struct peet__chunk_head {
     uint32_t turns, words, turns_bytes, codes_bytes, literals_bytes;
 };

@@ -9,21 +9,29 @@
 
 const char *const peet_insn_formats[] = {"din", "lackey", "champsim", "drmemtrace", NULL};
 
-static const struct peet__insn_format *const formats[] = {&peet__insns_din, &peet__insns_lackey, &peet__insns_champsim, &peet__insns_drmemtrace};
+static const struct peet__insn_format *const formats[] = {
+    &peet__insns_din, &peet__insns_lackey, &peet__insns_champsim, &peet__insns_drmemtrace};
 
 static const struct peet__insn_format *find(const char *name, struct peet_error *error)
 {
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (!strcmp(peet_insn_formats[i], name))
             return formats[i];
-    peet_error_set(error, PEET_ENOTFOUND, "there is no format '%s': din, lackey, champsim and drmemtrace are known", name);
+    peet_error_set(error, PEET_ENOTFOUND, "there is no format '%s': din, lackey, champsim and drmemtrace are known",
+        name);
     return NULL;
 }
 
 const char *peet_insn_format_of(const char *path)
 {
-    static const struct { const char *ending, *name; } endings[] = {
-        {".din", "din"}, {".lackey", "lackey"}, {".champsim", "champsim"}, {".champsimtrace", "champsim"}, {".trace", "drmemtrace"},
+    static const struct {
+        const char *ending, *name;
+    } endings[] = {
+        {".din", "din"},
+        {".lackey", "lackey"},
+        {".champsim", "champsim"},
+        {".champsimtrace", "champsim"},
+        {".trace", "drmemtrace"},
         {".drmemtrace", "drmemtrace"},
     };
     const size_t n = strlen(path);
@@ -36,7 +44,8 @@ const char *peet_insn_format_of(const char *path)
 
 /* ---------------------------------------------------------------------------------------- writing */
 
-int peet_insn_writer_open(const char *path, const char *format, uint64_t thread, struct peet_insn_writer **out_writer, struct peet_error *error)
+int peet_insn_writer_open(const char *path, const char *format, uint64_t thread, struct peet_insn_writer **out_writer,
+    struct peet_error *error)
 {
     const struct peet__insn_format *f = find(format, error);
     struct peet_insn_writer *w = f ? calloc(1, sizeof *w) : NULL;
@@ -102,7 +111,8 @@ int peet_insn_writer_close(struct peet_insn_writer *w, struct peet_error *error)
 
 /* ---------------------------------------------------------------------------------------- reading */
 
-int peet_insn_reader_open(const char *path, const char *format, struct peet_insn_reader **out_reader, struct peet_error *error)
+int peet_insn_reader_open(const char *path, const char *format, struct peet_insn_reader **out_reader,
+    struct peet_error *error)
 {
     const struct peet__insn_format *f = find(format, error);
     struct peet_insn_reader *r = f ? calloc(1, sizeof *r) : NULL;
@@ -149,8 +159,8 @@ void peet_insn_reader_close(struct peet_insn_reader *r)
 
 int peet__insns_damaged(struct peet_insn_reader *r, const char *what, struct peet_error *error)
 {
-    return peet_error_set(error, PEET_EFORMAT, "%s: damaged, or no trace of the format %s: record %llu: %s", r->path, r->format->name,
-        (unsigned long long)r->records, what);
+    return peet_error_set(error, PEET_EFORMAT, "%s: damaged, or no trace of the format %s: record %llu: %s", r->path,
+        r->format->name, (unsigned long long)r->records, what);
 }
 
 int peet__insns_add_ref(struct peet_traced_insn *insn, uint64_t address, uint32_t size, unsigned kind)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ChampSim: 64 bytes for each instruction: its address (64 bits), whether it is a branch and is taken (8 each), 2 registers that it writes and 4
- * that it reads (8 each), 2 addresses that it writes and 4 that it reads (64 each), 0 where there is none.
+ * ChampSim: 64 bytes for each instruction: its address (64 bits), whether it is a branch and is taken (8 each), 2
+ * registers that it writes and 4 that it reads (8 each), 2 addresses that it writes and 4 that it reads (64 each), 0
+ * where there is none.
  *
- * ChampSim finds the kind of a branch by its registers: 26 is the instruction pointer, 6 the stack pointer, 25 the flags, any other number is "other".
+ * ChampSim finds the kind of a branch by its registers: 26 is the instruction pointer, 6 the stack pointer, 25 the
+ * flags, any other number is "other".
  *
  *   kind             reads                        writes
  *   jump             ip                           ip
@@ -35,7 +37,9 @@ static uint8_t to_champsim(unsigned reg)
 
 static void branch_registers(struct record *r, const struct peet_traced_insn *insn)
 {
-    static const struct { uint8_t reads[READS], writes[WRITES]; } of[PEET_TRACED_BRANCHES] = {
+    static const struct {
+        uint8_t reads[READS], writes[WRITES];
+    } of[PEET_TRACED_BRANCHES] = {
         [PEET_TRACED_CONDITIONAL] = {{IP, FLAGS}, {IP}},
         [PEET_TRACED_JUMP] = {{IP}, {IP}},
         [PEET_TRACED_INDIRECT_JUMP] = {{OTHERS}, {IP}},
@@ -131,10 +135,14 @@ static int champsim_read(struct peet_insn_reader *reader, struct peet_traced_ins
     *out_insn = (struct peet_traced_insn){.pc = r.ip, .branch = (uint8_t)branch_of(&r), .taken = r.taken};
     for (unsigned i = 0; i < READS && !out_insn->branch; i++)
         if (r.reads[i])
-            out_insn->reads[out_insn->nreads++] = (uint8_t)(r.reads[i] == STACK ? REG_RSP : r.reads[i] == FLAGS ? REG_FLAGS : r.reads[i] - OTHERS);
+            out_insn->reads[out_insn->nreads++] = (uint8_t)(r.reads[i] == STACK ? REG_RSP
+                    : r.reads[i] == FLAGS                                       ? REG_FLAGS
+                                                                                : r.reads[i] - OTHERS);
     for (unsigned i = 0; i < WRITES && !out_insn->branch; i++)
         if (r.writes[i])
-            out_insn->writes[out_insn->nwrites++] = (uint8_t)(r.writes[i] == STACK ? REG_RSP : r.writes[i] == FLAGS ? REG_FLAGS : r.writes[i] - OTHERS);
+            out_insn->writes[out_insn->nwrites++] = (uint8_t)(r.writes[i] == STACK ? REG_RSP
+                    : r.writes[i] == FLAGS                                         ? REG_FLAGS
+                                                                                   : r.writes[i] - OTHERS);
     for (unsigned i = 0; i < READS; i++)
         if (r.loads[i])
             peet__insns_add_ref(out_insn, r.loads[i], 0, PEET_TRACED_LOAD);
@@ -144,4 +152,5 @@ static int champsim_read(struct peet_insn_reader *reader, struct peet_traced_ins
     return 1;
 }
 
-const struct peet__insn_format peet__insns_champsim = {.name = "champsim", .write = champsim_write, .read = champsim_read};
+const struct peet__insn_format peet__insns_champsim = {
+    .name = "champsim", .write = champsim_write, .read = champsim_read};

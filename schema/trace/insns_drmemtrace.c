@@ -1,19 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DynamoRIO's drmemtrace, offline and thread-sharded, as its analysis tools read it: records of 12 bytes, {type (16 bits), size (16), address (64)}.  A file
- * begins with a header, version 5 (branches know whether they were taken), markers and the thread, and ends with the thread's exit and a footer.
- * Instruction encodings are not kept.  An indirect branch follows a marker with its target; data follow their instruction.
+ * DynamoRIO's drmemtrace, offline and thread-sharded, as its analysis tools read it: records of 12 bytes, {type (16
+ * bits), size (16), address (64)}.  A file begins with a header, version 5 (branches know whether they were taken),
+ * markers and the thread, and ends with the thread's exit and a footer. Instruction encodings are not kept.  An
+ * indirect branch follows a marker with its target; data follow their instruction.
  */
 #include "trace/insns_format.h"
 
 #include <string.h>
 
 enum type {
-    READ = 0, WRITE = 1, PREFETCH = 2, PREFETCH_LAST = 9, INSTR = 10, DIRECT_JUMP, INDIRECT_JUMP, CONDITIONAL_JUMP, DIRECT_CALL, INDIRECT_CALL, RETURN,
-    THREAD = 22, THREAD_EXIT, PID, HEADER, FOOTER, MARKER = 28, NO_FETCH = 29, MAYBE_FETCH, SYSENTER, PREFETCH_MORE = 32, PREFETCH_MORE_LAST = 46, ENCODING = 47,
-    TAKEN_JUMP = 48, UNTAKEN_JUMP = 49, TYPES = 50
+    READ = 0,
+    WRITE = 1,
+    PREFETCH = 2,
+    PREFETCH_LAST = 9,
+    INSTR = 10,
+    DIRECT_JUMP,
+    INDIRECT_JUMP,
+    CONDITIONAL_JUMP,
+    DIRECT_CALL,
+    INDIRECT_CALL,
+    RETURN,
+    THREAD = 22,
+    THREAD_EXIT,
+    PID,
+    HEADER,
+    FOOTER,
+    MARKER = 28,
+    NO_FETCH = 29,
+    MAYBE_FETCH,
+    SYSENTER,
+    PREFETCH_MORE = 32,
+    PREFETCH_MORE_LAST = 46,
+    ENCODING = 47,
+    TAKEN_JUMP = 48,
+    UNTAKEN_JUMP = 49,
+    TYPES = 50
 };
-enum marker { TIMESTAMP = 2, CPU_ID = 3, FILETYPE = 9, CACHE_LINE_SIZE = 10, VERSION = 12, PAGE_SIZE = 18, BRANCH_TARGET = 29 };
+enum marker {
+    TIMESTAMP = 2,
+    CPU_ID = 3,
+    FILETYPE = 9,
+    CACHE_LINE_SIZE = 10,
+    VERSION = 12,
+    PAGE_SIZE = 18,
+    BRANCH_TARGET = 29
+};
 enum { BRANCH_INFO = 5, ARCH_X86_64 = 0x40, RECORD_BYTES = 12 };
 
 static void put(struct peet_insn_writer *w, unsigned type, unsigned size, uint64_t address)
@@ -41,7 +73,8 @@ static void drmemtrace_begin(struct peet_insn_writer *w)
 
 static void drmemtrace_write(struct peet_insn_writer *w, const struct peet_traced_insn *insn)
 {
-    static const uint8_t types[PEET_TRACED_BRANCHES] = {INSTR, TAKEN_JUMP, DIRECT_JUMP, INDIRECT_JUMP, DIRECT_CALL, INDIRECT_CALL, RETURN};
+    static const uint8_t types[PEET_TRACED_BRANCHES] = {
+        INSTR, TAKEN_JUMP, DIRECT_JUMP, INDIRECT_JUMP, DIRECT_CALL, INDIRECT_CALL, RETURN};
     unsigned type = types[insn->branch];
 
     if (insn->branch == PEET_TRACED_CONDITIONAL && !insn->taken)
@@ -70,7 +103,8 @@ static void drmemtrace_end(struct peet_insn_writer *w)
     put(w, FOOTER, 0, 0);
 }
 
-static int data(struct peet_insn_reader *r, uint64_t address, unsigned size, unsigned kind, struct peet_traced_insn *out_insn)
+static int data(struct peet_insn_reader *r, uint64_t address, unsigned size, unsigned kind,
+    struct peet_traced_insn *out_insn)
 {
     struct peet_traced_insn next = {.pc = r->insn.pc, .length = r->insn.length, .again = r->begun};
 
@@ -80,10 +114,11 @@ static int data(struct peet_insn_reader *r, uint64_t address, unsigned size, uns
     return peet__insns_give(r, &next, out_insn);
 }
 
-static int instruction(struct peet_insn_reader *r, unsigned type, unsigned size, uint64_t pc, struct peet_traced_insn *out_insn)
+static int instruction(struct peet_insn_reader *r, unsigned type, unsigned size, uint64_t pc,
+    struct peet_traced_insn *out_insn)
 {
-    static const uint8_t branches[] = {PEET_TRACED_NONE, PEET_TRACED_JUMP, PEET_TRACED_INDIRECT_JUMP, PEET_TRACED_CONDITIONAL, PEET_TRACED_CALL,
-        PEET_TRACED_INDIRECT_CALL, PEET_TRACED_RETURN};
+    static const uint8_t branches[] = {PEET_TRACED_NONE, PEET_TRACED_JUMP, PEET_TRACED_INDIRECT_JUMP,
+        PEET_TRACED_CONDITIONAL, PEET_TRACED_CALL, PEET_TRACED_INDIRECT_CALL, PEET_TRACED_RETURN};
     struct peet_traced_insn next = {.pc = pc, .length = (uint8_t)size, .target = r->target};
 
     if (type == TAKEN_JUMP || type == UNTAKEN_JUMP)
@@ -115,13 +150,15 @@ static int drmemtrace_read(struct peet_insn_reader *r, struct peet_traced_insn *
             return peet__insns_damaged(r, "an unknown type", error);
         if (head[0] == MARKER && head[1] == BRANCH_TARGET)
             r->target = address;
-        if ((head[0] >= INSTR && head[0] <= RETURN) || head[0] == TAKEN_JUMP || head[0] == UNTAKEN_JUMP || head[0] == SYSENTER) {
+        if ((head[0] >= INSTR && head[0] <= RETURN) || head[0] == TAKEN_JUMP || head[0] == UNTAKEN_JUMP ||
+            head[0] == SYSENTER) {
             if (head[1] > 255)
                 return peet__insns_damaged(r, "an instruction of more than 255 bytes", error);
             got = instruction(r, head[0], head[1], address, out_insn);
         } else if (head[0] == READ || head[0] == WRITE) {
             got = data(r, address, head[1], head[0] == READ ? PEET_TRACED_LOAD : PEET_TRACED_STORE, out_insn);
-        } else if ((head[0] >= PREFETCH && head[0] <= PREFETCH_LAST) || (head[0] >= PREFETCH_MORE && head[0] <= PREFETCH_MORE_LAST)) {
+        } else if ((head[0] >= PREFETCH && head[0] <= PREFETCH_LAST) ||
+            (head[0] >= PREFETCH_MORE && head[0] <= PREFETCH_MORE_LAST)) {
             got = data(r, address, head[1], PEET_TRACED_PREFETCH, out_insn);
         } else if (head[0] == FOOTER) {
             r->ended = 1;
@@ -136,5 +173,8 @@ static int drmemtrace_read(struct peet_insn_reader *r, struct peet_traced_insn *
     return peet__insns_give(r, NULL, out_insn);
 }
 
-const struct peet__insn_format peet__insns_drmemtrace = {.name = "drmemtrace", .begin = drmemtrace_begin, .write = drmemtrace_write, .end = drmemtrace_end,
+const struct peet__insn_format peet__insns_drmemtrace = {.name = "drmemtrace",
+    .begin = drmemtrace_begin,
+    .write = drmemtrace_write,
+    .end = drmemtrace_end,
     .read = drmemtrace_read};

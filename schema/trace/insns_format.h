@@ -39,6 +39,7 @@ int peet__insns_damaged(struct peet_insn_reader *reader, const char *what, struc
 /** Returns: 0 if there is no room for more */
 int peet__insns_add_ref(struct peet_traced_insn *insn, uint64_t address, uint32_t size, unsigned kind);
 /** Returns: whether an instruction had been gathered, which is in @out_insn */
-int peet__insns_give(struct peet_insn_reader *reader, const struct peet_traced_insn *next, struct peet_traced_insn *out_insn);
+int peet__insns_give(struct peet_insn_reader *reader, const struct peet_traced_insn *next,
+    struct peet_traced_insn *out_insn);
 
 #endif

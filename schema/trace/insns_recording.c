@@ -13,7 +13,7 @@ struct peet_stream_insns {
     struct peet_program *program;
     struct peet_turns *turns;
     struct peet_decode_state *state;
-    uint64_t *words;               /* of the turn, with the room that the decoder wants */
+    uint64_t *words; /* of the turn, with the room that the decoder wants */
     size_t room;
     const uint64_t *cursor, *end;
     /* the block that is given, instruction by instruction */
@@ -22,20 +22,20 @@ struct peet_stream_insns {
     size_t nvalues_room;
     uint32_t insn, ref;
     struct peet_ref_iter it;
-    int inside;                    /* of a reference: it has more */
+    int inside; /* of a reference: it has more */
     int again;
-    struct peet_traced_insn held;  /* a branch: where it went is known with the next block */
+    struct peet_traced_insn held; /* a branch: where it went is known with the next block */
     int has_held;
     uint64_t held_end;
     const struct peet_function *function, *held_function;
     struct peet_abstract_event event;
     uint64_t args[64];
     uint64_t cycle;
-    int looked_ahead;              /* a peet_err that it met */
+    int looked_ahead; /* a peet_err that it met */
 };
 
-int peet_stream_insns_open(struct peet_recording *recording, struct peet_program *program, uint32_t stream, struct peet_stream_insns **out_insns,
-    struct peet_error *error)
+int peet_stream_insns_open(struct peet_recording *recording, struct peet_program *program, uint32_t stream,
+    struct peet_stream_insns **out_insns, struct peet_error *error)
 {
     const struct peet_stream_info *info = peet_recording_stream(recording, stream);
     struct peet_stream_insns *s = calloc(1, sizeof *s);
@@ -114,7 +114,8 @@ static int next_turn(struct peet_stream_insns *s, struct peet_error *error)
     return 1;
 }
 
-static int take_block(struct peet_stream_insns *s, const struct peet_block *block, const uint64_t *values, struct peet_error *error)
+static int take_block(struct peet_stream_insns *s, const struct peet_block *block, const uint64_t *values,
+    struct peet_error *error)
 {
     if (s->nvalues_room < block->nvalues) {
         uint64_t *more = realloc(s->values, block->nvalues * sizeof *more);
@@ -217,8 +218,12 @@ static void give(struct peet_stream_insns *s, struct peet_traced_insn *out)
     const unsigned nreads = insn->nreads < PEET_TRACED_REGS ? insn->nreads : PEET_TRACED_REGS;
     const unsigned nwrites = insn->nwrites < PEET_TRACED_REGS ? insn->nwrites : PEET_TRACED_REGS;
 
-    *out = (struct peet_traced_insn){.pc = insn->pc, .length = insn->length_bytes, .branch = (uint8_t)branch_of(insn), .again = (uint8_t)s->again,
-        .nreads = (uint8_t)nreads, .nwrites = (uint8_t)nwrites};
+    *out = (struct peet_traced_insn){.pc = insn->pc,
+        .length = insn->length_bytes,
+        .branch = (uint8_t)branch_of(insn),
+        .again = (uint8_t)s->again,
+        .nreads = (uint8_t)nreads,
+        .nwrites = (uint8_t)nwrites};
     if (nreads)
         memcpy(out->reads, insn->regs, nreads);
     if (nwrites)

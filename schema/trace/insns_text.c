@@ -2,9 +2,9 @@
 /*
  * Two text formats.
  *
- * din (Dinero IV, -informat d): a line is a label, 0 a data read, 1 a data write, 2 an instruction fetch, and an address in hexadecimal.
- * lackey (valgrind --tool=lackey --trace-mem=yes): "I  pc,size", " L address,size", " S address,size", " M address,size"; other lines (Valgrind's
- * own, which begin with ==) are skipped.
+ * din (Dinero IV, -informat d): a line is a label, 0 a data read, 1 a data write, 2 an instruction fetch, and an
+ * address in hexadecimal. lackey (valgrind --tool=lackey --trace-mem=yes): "I  pc,size", " L address,size", " S
+ * address,size", " M address,size"; other lines (Valgrind's own, which begin with ==) are skipped.
  *
  * In both, data follow their instruction.
  */
@@ -37,7 +37,8 @@ static void lackey_write(struct peet_insn_writer *w, const struct peet_traced_in
         fprintf(w->file, "I  %08" PRIx64 ",%u\n", insn->pc, insn->length ? insn->length : 1);
     for (unsigned i = 0; i < insn->nrefs; i++)
         if (insn->refs[i].kind < sizeof letters)
-            fprintf(w->file, " %c %08" PRIx64 ",%u\n", letters[insn->refs[i].kind], insn->refs[i].address, insn->refs[i].size ? insn->refs[i].size : 1);
+            fprintf(w->file, " %c %08" PRIx64 ",%u\n", letters[insn->refs[i].kind], insn->refs[i].address,
+                insn->refs[i].size ? insn->refs[i].size : 1);
 }
 
 /** The next line.  Returns: 1, 0 at the end, or a peet_err */
@@ -48,7 +49,8 @@ static int next_line(struct peet_insn_reader *r, struct peet_error *error)
     errno = 0;
     n = getline(&r->line, &r->room, r->file);
     if (n < 0)
-        return ferror(r->file) ? peet_error_set(error, PEET_EIO, "%s: cannot be read: %s", r->path, strerror(errno)) : 0;
+        return ferror(r->file) ? peet_error_set(error, PEET_EIO, "%s: cannot be read: %s", r->path, strerror(errno))
+                               : 0;
     r->records++;
     if (n > 4096)
         return peet__insns_damaged(r, "a line of more than 4096 characters", error);
@@ -56,8 +58,10 @@ static int next_line(struct peet_insn_reader *r, struct peet_error *error)
     return 1;
 }
 
-/** A data reference joins the instruction that has begun, or its continuation.  Returns: 1 if there is an instruction to give */
-static int add(struct peet_insn_reader *r, uint64_t address, uint32_t size, unsigned kind, struct peet_traced_insn *out_insn)
+/** A data reference joins the instruction that has begun, or its continuation.  Returns: 1 if there is an instruction
+ * to give */
+static int add(struct peet_insn_reader *r, uint64_t address, uint32_t size, unsigned kind,
+    struct peet_traced_insn *out_insn)
 {
     struct peet_traced_insn next = {.pc = r->insn.pc, .length = r->insn.length, .again = r->begun};
 
@@ -106,14 +110,19 @@ static int lackey_read(struct peet_insn_reader *r, struct peet_traced_insn *out_
 
         if (!*text || !strncmp(text, "==", 2) || !strncmp(text, "--", 2))
             continue;
-        if (sscanf(text, " %c %" SCNx64 ",%u%n", &kind, &address, &size, &length) != 3 || text[length] || !strchr("ILSM", kind) || size > 1 << 20)
+        if (sscanf(text, " %c %" SCNx64 ",%u%n", &kind, &address, &size, &length) != 3 || text[length] ||
+            !strchr("ILSM", kind) || size > 1 << 20)
             return peet__insns_damaged(r, "a line is I, L, S or M, an address and a size", error);
         if (kind == 'I') {
             if (size > 255)
                 return peet__insns_damaged(r, "an instruction of more than 255 bytes", error);
             if (peet__insns_give(r, &(struct peet_traced_insn){.pc = address, .length = (uint8_t)size}, out_insn))
                 return 1;
-        } else if (add(r, address, size, kind == 'L' ? PEET_TRACED_LOAD : kind == 'S' ? PEET_TRACED_STORE : PEET_TRACED_MODIFY, out_insn)) {
+        } else if (add(r, address, size,
+                       kind == 'L'       ? PEET_TRACED_LOAD
+                           : kind == 'S' ? PEET_TRACED_STORE
+                                         : PEET_TRACED_MODIFY,
+                       out_insn)) {
             return 1;
         }
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing a recording.  Turns wait in memory, stream by stream, until a stream has a chunk's worth, or all of them together have too many, or
- * a second has passed; then they are predicted (codec.c) into the payload of the frame that is being made.  A payload that is large enough
- * becomes a frame.  A frame is written by one call; if that fails, the file is cut back to the frame before.
+ * Writing a recording.  Turns wait in memory, stream by stream, until a stream has a chunk's worth, or all of them
+ * together have too many, or a second has passed; then they are predicted (codec.c) into the payload of the frame that
+ * is being made.  A payload that is large enough becomes a frame.  A frame is written by one call; if that fails, the
+ * file is cut back to the frame before.
  */
 #include "trace/codec.h"
 #include "trace/frames.h"
@@ -18,18 +19,18 @@
 #include <zstd.h>
 
 enum {
-    CHUNK_WORDS = 64 * 1024,        /* 512 KiB */
+    CHUNK_WORDS = 64 * 1024,         /* 512 KiB */
     PENDING_WORDS = 2 * 1024 * 1024, /* of all streams: 16 MiB */
-    PAYLOAD_BYTES = 256 * 1024,     /* predicted: as a rule some megabytes of words */
+    PAYLOAD_BYTES = 256 * 1024,      /* predicted: as a rule some megabytes of words */
     IMAGE_PIECE_BYTES = 1 << 20,
-    FIRST_FD = 900,                 /* the subject's own files keep their numbers */
+    FIRST_FD = 900, /* the subject's own files keep their numbers */
 };
 
 struct waiting {
-    struct waiting *next;           /* in the pool */
+    struct waiting *next; /* in the pool */
     uint64_t *words;
     size_t n, room, turns;
-    struct peet__bytes lines;       /* the turns' numbers */
+    struct peet__bytes lines; /* the turns' numbers */
     uint64_t first, instructions, cycle, last_cycle;
 };
 
@@ -41,11 +42,11 @@ struct peet_recorder {
     uint32_t streams_room;
     struct peet__codec *codec;
     struct peet__bytes codes, literals;
-    struct peet__bytes data;        /* of the frame under way, */
-    struct peet__entry *entries;    /* and its entries */
+    struct peet__bytes data;     /* of the frame under way, */
+    struct peet__entry *entries; /* and its entries */
     size_t nentries, entries_room;
     struct peet__bytes index;
-    struct peet__bytes raw, out;    /* of the frame that is written */
+    struct peet__bytes raw, out; /* of the frame that is written */
     ZSTD_CCtx *zstd;
     struct timespec flushed;
 };
@@ -79,7 +80,8 @@ static int write_all(struct peet_recorder *r, const void *from, size_t n)
         if (done < 0 && why == EINTR)
             continue;
         if (done <= 0) {
-            snprintf(text, sizeof text, "cannot write the trace: %s; what was written before can be read", strerror(done ? why : ENOSPC));
+            snprintf(text, sizeof text, "cannot write the trace: %s; what was written before can be read",
+                strerror(done ? why : ENOSPC));
             if (ftruncate(r->fd, (off_t)before) == 0)
                 r->bytes = before;
             return fail(r, PEET_EIO, text);
@@ -170,7 +172,8 @@ static int add_data(struct peet_recorder *r, struct peet__entry entry, const voi
 static int end_chunk(struct peet_recorder *r, uint32_t stream)
 {
     struct waiting *w = r->streams[stream];
-    struct peet__chunk_head head = {.turns = (uint32_t)w->turns, .words = (uint32_t)w->n, .turns_bytes = (uint32_t)w->lines.n};
+    struct peet__chunk_head head = {
+        .turns = (uint32_t)w->turns, .words = (uint32_t)w->n, .turns_bytes = (uint32_t)w->lines.n};
     const size_t from = r->data.n;
 
     if (r->err || !w->turns)
@@ -186,8 +189,14 @@ static int end_chunk(struct peet_recorder *r, uint32_t stream)
     r->pending -= w->n;
     w->first += w->n;
     w->n = w->turns = w->lines.n = 0;
-    return add_entry(r, (struct peet__entry){.kind = PEET__ENTRY_CHUNK, .stream = stream, .first = w->first - head.words,
-        .instructions = w->instructions, .cycle = w->cycle, .turns = head.turns}, from);
+    return add_entry(r,
+        (struct peet__entry){.kind = PEET__ENTRY_CHUNK,
+            .stream = stream,
+            .first = w->first - head.words,
+            .instructions = w->instructions,
+            .cycle = w->cycle,
+            .turns = head.turns},
+        from);
 }
 
 int peet_recorder_flush(struct peet_recorder *r)
@@ -259,8 +268,8 @@ int peet_recorder_turn(struct peet_recorder *r, uint32_t stream, const struct pe
         w->instructions = instructions;
         w->cycle = w->last_cycle = turn->cycle;
     }
-    if (peet__bytes_number(&w->lines, (uint64_t)turn->n << 2 | turn->why) || peet__bytes_number(&w->lines, turn->result) ||
-        peet__bytes_number(&w->lines, turn->cycle - w->last_cycle))
+    if (peet__bytes_number(&w->lines, (uint64_t)turn->n << 2 | turn->why) ||
+        peet__bytes_number(&w->lines, turn->result) || peet__bytes_number(&w->lines, turn->cycle - w->last_cycle))
         return no_memory(r);
     w->last_cycle = turn->cycle;
     w->n += turn->n;
@@ -303,12 +312,13 @@ int peet_recorder_image(struct peet_recorder *r, const struct peet_recorded_imag
 
     if (r->err)
         return r->err;
-    if (peet__bytes_add(&r->data, numbers, sizeof numbers) || peet__bytes_add(&r->data, image->path, strlen(image->path) + 1))
+    if (peet__bytes_add(&r->data, numbers, sizeof numbers) ||
+        peet__bytes_add(&r->data, image->path, strlen(image->path) + 1))
         return no_memory(r);
     add_entry(r, (struct peet__entry){.kind = PEET__ENTRY_IMAGE, .stream = number}, from);
     for (size_t at = 0; at < image->nbytes && !r->err; at += IMAGE_PIECE_BYTES)
-        add_data(r, (struct peet__entry){.kind = PEET__ENTRY_IMAGE_BYTES, .stream = number, .first = at}, image->bytes + at,
-            image->nbytes - at < IMAGE_PIECE_BYTES ? image->nbytes - at : IMAGE_PIECE_BYTES);
+        add_data(r, (struct peet__entry){.kind = PEET__ENTRY_IMAGE_BYTES, .stream = number, .first = at},
+            image->bytes + at, image->nbytes - at < IMAGE_PIECE_BYTES ? image->nbytes - at : IMAGE_PIECE_BYTES);
     return r->err;
 }
 
@@ -378,7 +388,8 @@ static int raise_fd(int fd)
     return copy;
 }
 
-int peet_recorder_open(const char *path, const char *description, int level, struct peet_recorder **out_recorder, struct peet_error *error)
+int peet_recorder_open(const char *path, const char *description, int level, struct peet_recorder **out_recorder,
+    struct peet_error *error)
 {
     struct peet_recorder *r = calloc(1, sizeof *r);
     const uint32_t head[] = {PEET__HEAD, 8};
@@ -404,7 +415,8 @@ int peet_recorder_open(const char *path, const char *description, int level, str
     clock_gettime(CLOCK_MONOTONIC_COARSE, &r->flushed);
     write_all(r, head, sizeof head);
     write_all(r, PEET__HEAD_MAGIC, 8);
-    add_data(r, (struct peet__entry){.kind = PEET__ENTRY_DESCRIPTION, .first = PEET_RECORDING_VERSION}, description, strlen(description) + 1);
+    add_data(r, (struct peet__entry){.kind = PEET__ENTRY_DESCRIPTION, .first = PEET_RECORDING_VERSION}, description,
+        strlen(description) + 1);
     end_frame(r);
     if (r->err) {
         err = peet_error_set(error, r->err, "%s: %s", path, r->message);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a recording; see recording.h.  Nothing in the file is trusted: every offset is held against what it points into, frames
- * have checksums, and a chunk that does not decode exactly is refused.
+ * Reading a recording; see recording.h.  Nothing in the file is trusted: every offset is held against what it points
+ * into, frames have checksums, and a chunk that does not decode exactly is refused.
  */
 #include "trace/codec.h"
 #include "trace/recording_parts.h"
@@ -48,8 +48,8 @@ static int read_at(const struct peet_recording *r, uint64_t offset, void *to, si
 }
 
 /** Decompress the frame (or index) at an offset.  @out_end: the offset after it */
-int peet__recording_frame(struct peet_recording *r, uint64_t offset, uint32_t tag, uint8_t **out_raw, size_t *out_n, uint32_t *out_entries,
-    uint64_t *out_end, struct peet_error *error)
+int peet__recording_frame(struct peet_recording *r, uint64_t offset, uint32_t tag, uint8_t **out_raw, size_t *out_n,
+    uint32_t *out_entries, uint64_t *out_end, struct peet_error *error)
 {
     uint32_t head[PEET__FRAME_HEAD_BYTES / 4];
     uint8_t *packed, *raw;
@@ -76,7 +76,8 @@ int peet__recording_frame(struct peet_recording *r, uint64_t offset, uint32_t ta
     if (!err) {
         n = ZSTD_decompressDCtx(r->zstd, raw, head[3], packed, head[2]);
         if (ZSTD_isError(n) || n != head[3])
-            err = peet__recording_damaged(r, offset, ZSTD_isError(n) ? ZSTD_getErrorName(n) : "a frame is shorter than it says", error);
+            err = peet__recording_damaged(r, offset,
+                ZSTD_isError(n) ? ZSTD_getErrorName(n) : "a frame is shorter than it says", error);
     }
     free(packed);
     if (err) {
@@ -117,7 +118,8 @@ static const struct frame *cached(struct peet_recording *r, uint64_t offset, str
 }
 
 /** The bytes of an entry. */
-const uint8_t *peet__recording_bytes(struct peet_recording *r, uint64_t frame, uint32_t offset, uint32_t bytes, struct peet_error *error)
+const uint8_t *peet__recording_bytes(struct peet_recording *r, uint64_t frame, uint32_t offset, uint32_t bytes,
+    struct peet_error *error)
 {
     const struct frame *f = cached(r, frame, error);
 
@@ -239,8 +241,9 @@ static int image_of(struct peet_recording *r, const struct peet__indexed *e, str
     memcpy(numbers, bytes, sizeof numbers);
     if (image->known || numbers[5] > r->nentries * (uint64_t)PEET__RAW_BYTES_MAX)
         return peet__recording_damaged(r, e->frame, "an image of an impossible size", error);
-    *image = (struct image){{strdup((const char *)bytes + sizeof numbers), numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],
-        NULL, (size_t)numbers[5]}, 1};
+    *image = (struct image){{strdup((const char *)bytes + sizeof numbers), numbers[0], numbers[1], numbers[2],
+                                numbers[3], numbers[4], NULL, (size_t)numbers[5]},
+        1};
     return image->public.path ? 0 : peet__recording_no_memory(error);
 }
 
@@ -256,7 +259,8 @@ static int stream_of(struct peet_recording *r, const struct peet__indexed *e, st
         return peet__recording_damaged(r, e->frame, "a context that is described in another way", error);
     memcpy(&s->storage, bytes, sizeof s->storage);
     s->info = &s->storage;
-    if (s->storage.kind >= PEET_STREAM_KINDS || (s->storage.kind != PEET_STREAM_MAIN && s->storage.parent >= e->entry.stream))
+    if (s->storage.kind >= PEET_STREAM_KINDS ||
+        (s->storage.kind != PEET_STREAM_MAIN && s->storage.parent >= e->entry.stream))
         return peet__recording_damaged(r, e->frame, "a context made by one that is not there", error);
     if (s->storage.kind == PEET_STREAM_MAIN)
         return 0;
@@ -286,7 +290,8 @@ static int sort_chunks(struct peet_recording *r, struct peet_error *error)
         struct stream *s = &r->streams[r->chunks[i].public.stream];
 
         if (!s->info)
-            return peet__recording_damaged(r, r->chunks[i].frame, "words of a context that nobody has described", error);
+            return peet__recording_damaged(r, r->chunks[i].frame, "words of a context that nobody has described",
+                error);
         if (!s->n++)
             s->first = i;
     }
@@ -301,8 +306,10 @@ static int count(struct peet_recording *r, struct peet_error *error)
 
         if (e->kind == PEET__ENTRY_CHUNK)
             r->nchunks++;
-        if ((e->kind == PEET__ENTRY_CHUNK || e->kind == PEET__ENTRY_STREAM || e->kind == PEET__ENTRY_IMAGE) && e->stream >= r->nentries)
-            return peet__recording_damaged(r, r->entries[i].frame, "the number of a context that cannot be there", error);
+        if ((e->kind == PEET__ENTRY_CHUNK || e->kind == PEET__ENTRY_STREAM || e->kind == PEET__ENTRY_IMAGE) &&
+            e->stream >= r->nentries)
+            return peet__recording_damaged(r, r->entries[i].frame, "the number of a context that cannot be there",
+                error);
         if ((e->kind == PEET__ENTRY_CHUNK || e->kind == PEET__ENTRY_STREAM) && e->stream >= r->nstreams)
             r->nstreams = e->stream + 1;
         if (e->kind == PEET__ENTRY_IMAGE && e->stream >= r->nimages)
@@ -329,8 +336,9 @@ static int sort_out(struct peet_recording *r, struct peet_error *error)
         switch (e->entry.kind) {
         case PEET__ENTRY_DESCRIPTION:
             if (e->entry.first > PEET_RECORDING_VERSION)
-                return peet_error_set(error, PEET_EVERSION, "%s: a trace of version %" PRIu64 "; this peet reads up to %d", r->path,
-                    e->entry.first, PEET_RECORDING_VERSION);
+                return peet_error_set(error, PEET_EVERSION,
+                    "%s: a trace of version %" PRIu64 "; this peet reads up to %d", r->path, e->entry.first,
+                    PEET_RECORDING_VERSION);
             err = text_of(r, e, &r->description, error);
             break;
         case PEET__ENTRY_ENDING:
@@ -343,8 +351,9 @@ static int sort_out(struct peet_recording *r, struct peet_error *error)
             err = stream_of(r, e, error);
             break;
         case PEET__ENTRY_CHUNK:
-            r->chunks[n++] = (struct chunk){{e->entry.stream, e->entry.turns, e->entry.first, e->entry.instructions, e->entry.cycle},
-                e->frame, e->entry.offset, e->entry.bytes};
+            r->chunks[n++] =
+                (struct chunk){{e->entry.stream, e->entry.turns, e->entry.first, e->entry.instructions, e->entry.cycle},
+                    e->frame, e->entry.offset, e->entry.bytes};
             break;
         }
     }
@@ -369,12 +378,14 @@ int peet_recording_open(const char *path, struct peet_recording **out_recording,
     }
     r->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (r->fd < 0 || fstat(r->fd, &st)) {
-        err = peet_error_set(&mine, errno == ENOENT ? PEET_ENOTFOUND : PEET_EIO, "%s: cannot be opened: %s", path, strerror(errno));
+        err = peet_error_set(&mine, errno == ENOENT ? PEET_ENOTFOUND : PEET_EIO, "%s: cannot be opened: %s", path,
+            strerror(errno));
     } else if (!S_ISREG(st.st_mode)) {
         err = peet_error_set(&mine, PEET_EFORMAT, "%s: not a file", path);
     } else {
         r->bytes = (uint64_t)st.st_size;
-        if (r->bytes < sizeof head || read_at(r, 0, head, sizeof head, &mine) || memcmp(head + 8, PEET__HEAD_MAGIC, 8)) {
+        if (r->bytes < sizeof head || read_at(r, 0, head, sizeof head, &mine) ||
+            memcmp(head + 8, PEET__HEAD_MAGIC, 8)) {
             mine.code = 0;
             err = peet_error_set(&mine, PEET_EFORMAT, "%s: no trace of peet's", path);
         }
@@ -403,7 +414,8 @@ void peet_recording_free(struct peet_recording *r)
 
     if (!r)
         return;
-    HASH_ITER(hh, r->children, c, more) {
+    HASH_ITER(hh, r->children, c, more)
+    {
         HASH_DEL(r->children, c);
         free(c);
     }
@@ -465,7 +477,8 @@ const struct peet_recorded_image *peet_recording_image(const struct peet_recordi
     return &r->images[i].public;
 }
 
-int peet_recording_load_image(struct peet_recording *r, size_t i, uint8_t **out_bytes, size_t *out_n, struct peet_error *error)
+int peet_recording_load_image(struct peet_recording *r, size_t i, uint8_t **out_bytes, size_t *out_n,
+    struct peet_error *error)
 {
     const size_t size = r->images[i].public.nbytes;
     uint8_t *all = malloc(size + 1);
@@ -562,7 +575,8 @@ int peet_recording_early(struct peet_recording *r, const uint64_t **out_words, s
     return err;
 }
 
-int peet_recording_answers(struct peet_recording *r, const struct peet_recorded_answer **out_answers, size_t *out_n, struct peet_error *error)
+int peet_recording_answers(struct peet_recording *r, const struct peet_recorded_answer **out_answers, size_t *out_n,
+    struct peet_error *error)
 {
     size_t bytes;
     int err = r->answers ? 0 : gather(r, PEET__ENTRY_ANSWERS, (uint8_t **)&r->answers, &bytes, error);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording: what the contexts of a run have written, kept in one file (docs/TRACES.md has the format byte by byte).  The host
- * writes one while a program runs (mapper/host/record.c); replay, `peet trace` and `peet compare` read it.
+ * A recording: what the contexts of a run have written, kept in one file (docs/TRACES.md has the format byte by byte).
+ * The host writes one while a program runs (mapper/host/record.c); replay, `peet trace` and `peet compare` read it.
  *
- * A recording consists of *streams*, one for each software context (each thread, each iteration of a doall loop).  A stream
- * is a sequence of *turns*: what the context wrote between two moments at which the simulator looked at it, and what the
- * abstract event before it had returned.  Turns gather in *chunks* that can be decoded by themselves; chunks go to the file in zstd
- * frames.  An index at the end says which frame holds which chunk; without it, after a kill, the reader finds the frames one by one.
+ * A recording consists of *streams*, one for each software context (each thread, each iteration of a doall loop).  A
+ * stream is a sequence of *turns*: what the context wrote between two moments at which the simulator looked at it, and
+ * what the abstract event before it had returned.  Turns gather in *chunks* that can be decoded by themselves; chunks
+ * go to the file in zstd frames.  An index at the end says which frame holds which chunk; without it, after a kill, the
+ * reader finds the frames one by one.
  *
  * Nothing here knows the simulator: streams are numbers, words are words.
  */
@@ -28,32 +29,32 @@ enum peet_stream_kind {
 
 /** What a stream is, from its first moment on. */
 struct peet_stream_info {
-    uint64_t kind;                 /* enum peet_stream_kind */
-    uint64_t parent, ordinal;      /* the stream that made it, and which of those it made: from 0 */
+    uint64_t kind;            /* enum peet_stream_kind */
+    uint64_t parent, ordinal; /* the stream that made it, and which of those it made: from 0 */
     uint64_t iteration;
-    uint64_t fs_base;              /* thread pointer */
-    uint64_t stack_lo, stack_hi;   /* [lo, hi) */
-    uint64_t context;              /* number of the software context, as observers saw it */
-    uint64_t function, argument;   /* what it was called with */
+    uint64_t fs_base;            /* thread pointer */
+    uint64_t stack_lo, stack_hi; /* [lo, hi) */
+    uint64_t context;            /* number of the software context, as observers saw it */
+    uint64_t function, argument; /* what it was called with */
 };
 
 /** Why a turn ended; the values are those of enum peet_yield, and CRASHED. */
 enum peet_turn_why { PEET_TURN_FULL, PEET_TURN_EVENT, PEET_TURN_DONE, PEET_TURN_CRASHED, PEET_TURN_WHYS };
 
 struct peet_turn {
-    uint32_t why;                  /* enum peet_turn_why */
-    uint64_t result;               /* what the event before it returned; CRASHED: the exit status */
-    uint64_t cycle;                /* simulated time at which it was asked for */
+    uint32_t why;    /* enum peet_turn_why */
+    uint64_t result; /* what the event before it returned; CRASHED: the exit status */
+    uint64_t cycle;  /* simulated time at which it was asked for */
     const uint64_t *words;
     size_t n;
 };
 
 /** An executable or a library that carries a schema. */
 struct peet_recorded_image {
-    char *path;                    /* where it was */
+    char *path; /* where it was */
     uint64_t bias, lo, hi, tls_offset;
-    uint64_t late;                 /* not there from the start: loaded by the program */
-    uint8_t *bytes;                /* the whole file */
+    uint64_t late;  /* not there from the start: loaded by the program */
+    uint8_t *bytes; /* the whole file */
     size_t nbytes;
 };
 
@@ -71,14 +72,16 @@ struct peet_recorder;
  * @description: JSON text: what program, options and seed
  * Returns: 0, PEET_EIO (message), PEET_ENOMEM
  */
-int peet_recorder_open(const char *path, const char *description, int level, struct peet_recorder **out_recorder, struct peet_error *error);
+int peet_recorder_open(const char *path, const char *description, int level, struct peet_recorder **out_recorder,
+    struct peet_error *error);
 
-/** All of these return 0, or PEET_EIO or PEET_ENOMEM; after the first failure they do nothing and return it again.  What was
- *  written before stays readable.  Everything is copied. */
+/** All of these return 0, or PEET_EIO or PEET_ENOMEM; after the first failure they do nothing and return it again. What
+ * was written before stays readable.  Everything is copied. */
 int peet_recorder_image(struct peet_recorder *recorder, const struct peet_recorded_image *image);
 int peet_recorder_stream(struct peet_recorder *recorder, const struct peet_stream_info *info, uint32_t *out_stream);
 /** @instructions: executed by the stream before this turn, as far as it is known */
-int peet_recorder_turn(struct peet_recorder *recorder, uint32_t stream, const struct peet_turn *turn, uint64_t instructions);
+int peet_recorder_turn(struct peet_recorder *recorder, uint32_t stream, const struct peet_turn *turn,
+    uint64_t instructions);
 /** peet_recorder_end() - no turn of this stream follows */
 int peet_recorder_end(struct peet_recorder *recorder, uint32_t stream);
 int peet_recorder_answer(struct peet_recorder *recorder, const struct peet_recorded_answer *answer);
@@ -122,9 +125,11 @@ uint64_t peet_recording_bytes(const struct peet_recording *recording);
 uint64_t peet_recording_frames(const struct peet_recording *recording);
 
 size_t peet_recording_nimages(const struct peet_recording *recording);
-/** peet_recording_image() - the i-th, without its bytes; peet_recording_load_image(): with them; bytes are the caller's to free */
+/** peet_recording_image() - the i-th, without its bytes; peet_recording_load_image(): with them; bytes are the caller's
+ * to free */
 const struct peet_recorded_image *peet_recording_image(const struct peet_recording *recording, size_t i);
-int peet_recording_load_image(struct peet_recording *recording, size_t i, uint8_t **out_bytes, size_t *out_n, struct peet_error *error);
+int peet_recording_load_image(struct peet_recording *recording, size_t i, uint8_t **out_bytes, size_t *out_n,
+    struct peet_error *error);
 
 uint32_t peet_recording_nstreams(const struct peet_recording *recording);
 /** peet_recording_stream() - NULL: the file was cut off before it said what this stream is */
@@ -132,12 +137,15 @@ const struct peet_stream_info *peet_recording_stream(const struct peet_recording
 uint64_t peet_recording_words(const struct peet_recording *recording, uint32_t stream);
 /** peet_recording_thread(), _iteration() - find a stream by who made it.  Returns: its number, or UINT32_MAX */
 uint32_t peet_recording_thread(const struct peet_recording *recording, uint32_t parent, uint64_t ordinal);
-uint32_t peet_recording_iteration(const struct peet_recording *recording, uint32_t parent, uint64_t ordinal, uint64_t iteration);
+uint32_t peet_recording_iteration(const struct peet_recording *recording, uint32_t parent, uint64_t ordinal,
+    uint64_t iteration);
 
-/** peet_recording_early(), _answers() - all of them; live as long as the recording.  Returns: 0, PEET_EFORMAT, PEET_ENOMEM, PEET_EIO */
-int peet_recording_early(struct peet_recording *recording, const uint64_t **out_words, size_t *out_n, struct peet_error *error);
-int peet_recording_answers(struct peet_recording *recording, const struct peet_recorded_answer **out_answers, size_t *out_n,
+/** peet_recording_early(), _answers() - all of them; live as long as the recording.  Returns: 0, PEET_EFORMAT,
+ * PEET_ENOMEM, PEET_EIO */
+int peet_recording_early(struct peet_recording *recording, const uint64_t **out_words, size_t *out_n,
     struct peet_error *error);
+int peet_recording_answers(struct peet_recording *recording, const struct peet_recorded_answer **out_answers,
+    size_t *out_n, struct peet_error *error);
 
 /** One chunk, as the index has it. */
 struct peet_recorded_chunk {
@@ -145,18 +153,22 @@ struct peet_recorded_chunk {
     uint64_t first_word, instructions, cycle; /* at its beginning */
 };
 size_t peet_recording_nchunks(const struct peet_recording *recording, uint32_t stream);
-const struct peet_recorded_chunk *peet_recording_chunk(const struct peet_recording *recording, uint32_t stream, size_t i);
+const struct peet_recorded_chunk *peet_recording_chunk(const struct peet_recording *recording, uint32_t stream,
+    size_t i);
 
 /** A place in a stream. */
 struct peet_turns;
-int peet_turns_open(struct peet_recording *recording, uint32_t stream, struct peet_turns **out_turns, struct peet_error *error);
+int peet_turns_open(struct peet_recording *recording, uint32_t stream, struct peet_turns **out_turns,
+    struct peet_error *error);
 /** peet_turns_seek() - go on with the first turn of a chunk */
 void peet_turns_seek(struct peet_turns *turns, size_t chunk);
-/** peet_turns_next() - Returns: 1 and the turn, whose words live until the next call; 0: there is no more; PEET_EFORMAT, PEET_EIO, PEET_ENOMEM */
+/** peet_turns_next() - Returns: 1 and the turn, whose words live until the next call; 0: there is no more;
+ * PEET_EFORMAT, PEET_EIO, PEET_ENOMEM */
 int peet_turns_next(struct peet_turns *turns, struct peet_turn *out_turn, struct peet_error *error);
 void peet_turns_close(struct peet_turns *turns);
 
-/** peet_recording_check() - read every frame and decode every chunk.  Returns: 0, or the first damage, with a message that says where */
+/** peet_recording_check() - read every frame and decode every chunk.  Returns: 0, or the first damage, with a message
+ * that says where */
 int peet_recording_check(struct peet_recording *recording, struct peet_error *error);
 
 #endif

@@ -31,7 +31,7 @@ struct child {
 struct stream {
     const struct peet_stream_info *info; /* or NULL */
     struct peet_stream_info storage;
-    size_t first, n;                     /* in chunks */
+    size_t first, n; /* in chunks */
     uint64_t words;
 };
 
@@ -49,7 +49,7 @@ struct image {
 struct peet_recording {
     int fd, complete;
     char *path;
-    uint64_t bytes, end;                 /* of the file; of the frames that are whole */
+    uint64_t bytes, end; /* of the file; of the frames that are whole */
     uint64_t nframes;
     struct peet__indexed *entries;
     size_t nentries, entries_room;
@@ -58,7 +58,7 @@ struct peet_recording {
     size_t nimages;
     struct stream *streams;
     uint32_t nstreams;
-    struct chunk *chunks;                /* by stream and first word */
+    struct chunk *chunks; /* by stream and first word */
     size_t nchunks;
     struct child *children;
     uint64_t *early;
@@ -74,15 +74,18 @@ struct peet_recording {
 };
 
 int peet__recording_no_memory(struct peet_error *error);
-int peet__recording_damaged(const struct peet_recording *recording, uint64_t offset, const char *what, struct peet_error *error);
+int peet__recording_damaged(const struct peet_recording *recording, uint64_t offset, const char *what,
+    struct peet_error *error);
 /** Decompress the frame (or index) at an offset.  @out_raw: the caller's; @out_end: the offset after it */
-int peet__recording_frame(struct peet_recording *recording, uint64_t offset, uint32_t tag, uint8_t **out_raw, size_t *out_n, uint32_t *out_entries,
-    uint64_t *out_end, struct peet_error *error);
+int peet__recording_frame(struct peet_recording *recording, uint64_t offset, uint32_t tag, uint8_t **out_raw,
+    size_t *out_n, uint32_t *out_entries, uint64_t *out_end, struct peet_error *error);
 /** The bytes of an entry; they live until the next call.  NULL: an error */
-const uint8_t *peet__recording_bytes(struct peet_recording *recording, uint64_t frame, uint32_t offset, uint32_t bytes, struct peet_error *error);
+const uint8_t *peet__recording_bytes(struct peet_recording *recording, uint64_t frame, uint32_t offset, uint32_t bytes,
+    struct peet_error *error);
 
 /** The descriptions of blocks, one behind the other; they live as long as the recording */
-int peet__recording_code(struct peet_recording *recording, const uint8_t **out_bytes, size_t *out_n, struct peet_error *error);
+int peet__recording_code(struct peet_recording *recording, const uint8_t **out_bytes, size_t *out_n,
+    struct peet_error *error);
 /** code_reader.c: what peet_recording_add_code() has made */
 void peet__recorded_code_free(struct peet__recorded_code *code);
 

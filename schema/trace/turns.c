@@ -10,12 +10,12 @@ struct peet_turns {
     struct peet_recording *recording;
     struct peet__codec *codec;
     uint32_t stream;
-    size_t chunk;                  /* the next one */
+    size_t chunk; /* the next one */
     uint64_t *words;
     size_t nwords, room, at;
-    uint8_t *lines;                /* the turns of the chunk that is decoded */
+    uint8_t *lines; /* the turns of the chunk that is decoded */
     const uint8_t *line, *lines_end;
-    uint32_t left;                 /* turns of it */
+    uint32_t left; /* turns of it */
     uint64_t cycle;
 };
 
@@ -59,7 +59,8 @@ static int decode(struct peet_turns *t, const struct chunk *c, const uint8_t *by
     if (c->bytes < sizeof head)
         return peet__recording_damaged(r, c->frame, "a chunk is cut off", error);
     memcpy(&head, bytes, sizeof head);
-    if ((uint64_t)head.turns_bytes + head.codes_bytes + head.literals_bytes + sizeof head != c->bytes || head.codes_bytes != ((uint64_t)head.words + 3) / 4)
+    if ((uint64_t)head.turns_bytes + head.codes_bytes + head.literals_bytes + sizeof head != c->bytes ||
+        head.codes_bytes != ((uint64_t)head.words + 3) / 4)
         return peet__recording_damaged(r, c->frame, "the parts of a chunk do not fit", error);
     if (!t->codec && peet__codec_new(&t->codec))
         return peet__recording_no_memory(error);
@@ -79,7 +80,8 @@ static int decode(struct peet_turns *t, const struct chunk *c, const uint8_t *by
     t->line = t->lines;
     t->lines_end = t->lines + head.turns_bytes;
     bytes += head.turns_bytes;
-    if (peet__codec_decode(t->codec, bytes, head.codes_bytes, bytes + head.codes_bytes, head.literals_bytes, t->words, head.words))
+    if (peet__codec_decode(t->codec, bytes, head.codes_bytes, bytes + head.codes_bytes, head.literals_bytes, t->words,
+            head.words))
         return peet__recording_damaged(r, c->frame, "the words of a chunk cannot be decoded", error);
     t->nwords = head.words;
     t->at = 0;
@@ -120,7 +122,8 @@ int peet_turns_next(struct peet_turns *t, struct peet_turn *out_turn, struct pee
     }
     if (peet__take_number(&t->line, t->lines_end, &n) || peet__take_number(&t->line, t->lines_end, &out_turn->result) ||
         peet__take_number(&t->line, t->lines_end, &cycles) || n >> 2 > t->nwords - t->at)
-        return peet__recording_damaged(r, r->chunks[r->streams[t->stream].first + t->chunk - 1].frame, "a turn reaches beyond its chunk", error);
+        return peet__recording_damaged(r, r->chunks[r->streams[t->stream].first + t->chunk - 1].frame,
+            "a turn reaches beyond its chunk", error);
     t->left--;
     t->cycle += cycles;
     out_turn->why = (uint32_t)(n & 3);
@@ -137,7 +140,9 @@ uint64_t peet_recording_words(const struct peet_recording *r, uint32_t stream)
     const struct chunk *last = s->n ? &r->chunks[s->first + s->n - 1] : NULL;
     struct peet__chunk_head head = {0};
     struct peet_error ignored = {0};
-    const uint8_t *bytes = last ? peet__recording_bytes((struct peet_recording *)(uintptr_t)r, last->frame, last->offset, last->bytes, &ignored) : NULL;
+    const uint8_t *bytes = last
+        ? peet__recording_bytes((struct peet_recording *)(uintptr_t)r, last->frame, last->offset, last->bytes, &ignored)
+        : NULL;
 
     if (!bytes || last->bytes < sizeof head)
         return last ? last->public.first_word : 0;
@@ -177,7 +182,8 @@ int peet_recording_check(struct peet_recording *r, struct peet_error *error)
         err = peet_turns_open(r, s, &t, error);
         while (!err && (err = peet_turns_next(t, &turn, error)) > 0) {
             if (t->at == turn.n && peet_recording_chunk(r, s, t->chunk - 1)->first_word != expected)
-                err = peet__recording_damaged(r, r->chunks[r->streams[s].first + t->chunk - 1].frame, "words of a context are missing", error);
+                err = peet__recording_damaged(r, r->chunks[r->streams[s].first + t->chunk - 1].frame,
+                    "words of a context are missing", error);
             else
                 err = 0;
             expected += turn.n;

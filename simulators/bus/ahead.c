@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several processors, each of which runs ahead of the others as long as it hits without consequences (docs/ENGINE.md; <peet/direct.h>,
- * ahead()).  A hit changes nothing but the frame's stamp and the cache's own counts, so nobody else can see it; whether it is a hit is what a transaction of
- * somebody else may change.  Invariants:
+ * Several processors, each of which runs ahead of the others as long as it hits without consequences (docs/ENGINE.md;
+ * <peet/direct.h>, ahead()).  A hit changes nothing but the frame's stamp and the cache's own counts, so nobody else
+ * can see it; whether it is a hit is what a transaction of somebody else may change.  Invariants:
  *
- *   1. A block that begins at run.until or later is taken only if each of its lines is there with the right that is needed, and then all that
- *      happens is in run.log, run.stamp, run.time and run's counts.  Any other block waits for its turn.
+ *   1. A block that begins at run.until or later is taken only if each of its lines is there with the right that is
+ * needed, and then all that happens is in run.log, run.stamp, run.time and run's counts.  Any other block waits for its
+ * turn.
  *   2. used[f] of a cache is above its run's mark.stamp exactly if the frame was used since the mark.
- *   3. Before a transaction takes a line or a right from another cache's frame that was used since the mark, that processor goes back to the present
- *      moment (peet__bus_ahead_before()).
+ *   3. Before a transaction takes a line or a right from another cache's frame that was used since the mark, that
+ * processor goes back to the present moment (peet__bus_ahead_before()).
  *
  * Called by direct.c, and by engine.c before it changes another cache.
  */
@@ -27,8 +28,9 @@ static struct bus_ahead_hw *hw_of(const struct peet_direct_run *run)
 int peet__bus_ahead_table(struct bus *b, struct peet_direct_table *out)
 {
     struct bus_ahead *a;
-    if (b->perfect || b->perfect_hits || b->fetch != FETCH_OFF || b->check || b->watched || b->replacement == REPLACE_PLRU ||
-        b->calendar.arbitration != ARBITRATION_FCFS || !(a = calloc(1, sizeof *a + b->nhw * sizeof a->hw[0])))
+    if (b->perfect || b->perfect_hits || b->fetch != FETCH_OFF || b->check || b->watched ||
+        b->replacement == REPLACE_PLRU || b->calendar.arbitration != ARBITRATION_FCFS ||
+        !(a = calloc(1, sizeof *a + b->nhw * sizeof a->hw[0])))
         return -1;
     b->ahead = a;
     for (unsigned hw = 0; hw < b->nhw; hw++) {
@@ -46,8 +48,12 @@ int peet__bus_ahead_table(struct bus *b, struct peet_direct_table *out)
         h->run.used = c->used;
         h->number = hw;
     }
-    *out = (struct peet_direct_table){.hint_mask = b->hint_mask, .line_shift = b->line_shift, .other = peet__bus_ahead_other,
-        .loop = peet__bus_ahead_loop, .turns = peet__bus_ahead_turns, .logged = 1};
+    *out = (struct peet_direct_table){.hint_mask = b->hint_mask,
+        .line_shift = b->line_shift,
+        .other = peet__bus_ahead_other,
+        .loop = peet__bus_ahead_loop,
+        .turns = peet__bus_ahead_turns,
+        .logged = 1};
     return 0;
 }
 
@@ -65,10 +71,12 @@ void peet__bus_ahead_fini(struct bus *b)
     b->ahead = NULL;
 }
 
-/* ------------------------------------------------------------------------------------------ blocks as lists of references */
+/* ------------------------------------------------------------------------------------------ blocks as lists of
+ * references */
 
 /* In which group a reference is, whose distances never change.  Returns: it, or the number of groups */
-static uint32_t group_with(const struct bus *b, const struct plan *p, const struct peet_block *block, const uint64_t *values, uint32_t ref)
+static uint32_t group_with(const struct bus *b, const struct plan *p, const struct peet_block *block,
+    const uint64_t *values, uint32_t ref)
 {
     const struct group *const groups = peet__bus_groups_of(b, p);
     const struct peet_ref *const r = &block->refs[ref];
@@ -79,7 +87,8 @@ static uint32_t group_with(const struct bus *b, const struct plan *p, const stru
         uint8_t name = 0;
         for (uint32_t i = 0; i < block->nrefs; i++)
             name = block->refs[i].value == g->value ? block->refs[i].group : name;
-        if ((r->value == g->value || (r->group && r->group == name)) && from < g->span && from + r->size_bytes <= g->span)
+        if ((r->value == g->value || (r->group && r->group == name)) && from < g->span &&
+            from + r->size_bytes <= g->span)
             break;
     }
     return k;
@@ -106,7 +115,8 @@ static struct bus_ahead_block *block_of(struct bus *b, const struct peet_block *
     if ((block->id >= b->nplans || !b->plans[block->id].known) && peet__bus_plan(b, block, values))
         return NULL;
     const struct plan *const p = &b->plans[block->id];
-    if (p->known - 1 == PLAN_GENERAL || p->ngroups > PEET_DIRECT_LOOKS || !(k = calloc(1, sizeof *k + block->nrefs * sizeof k->refs[0])))
+    if (p->known - 1 == PLAN_GENERAL || p->ngroups > PEET_DIRECT_LOOKS ||
+        !(k = calloc(1, sizeof *k + block->nrefs * sizeof k->refs[0])))
         return NULL;
     k->block = block;
     for (uint32_t i = 0; i < block->nrefs; i++) {
@@ -126,19 +136,25 @@ static struct bus_ahead_block *block_of(struct bus *b, const struct peet_block *
     return a->blocks[block->id] = k;
 }
 
-int peet__bus_ahead_block(struct bus *b, const struct peet_block *block, const uint64_t *values, struct peet_direct_block *out)
+int peet__bus_ahead_block(struct bus *b, const struct peet_block *block, const uint64_t *values,
+    struct peet_direct_block *out)
 {
     if (!block_of(b, block, values))
         return -1;
     const struct plan *const p = &b->plans[block->id];
     const struct group *const groups = peet__bus_groups_of(b, p);
-    *out = (struct peet_direct_block){.time = p->cost, .stamps = p->nrefs, .nlooks = p->ngroups, .whole = 1,
-        .reads = (uint32_t)p->counts, .writes = (uint32_t)(p->counts >> 32)};
+    *out = (struct peet_direct_block){.time = p->cost,
+        .stamps = p->nrefs,
+        .nlooks = p->ngroups,
+        .whole = 1,
+        .reads = (uint32_t)p->counts,
+        .writes = (uint32_t)(p->counts >> 32)};
     for (uint32_t k = 0; k < p->ngroups; k++) {
         const struct group *const g = &groups[k];
         if (g->span > b->line_bytes)
             return -1;
-        out->looks[k] = (struct peet_direct_look){.value = g->value, .before = g->before, .span = g->span, .last = g->stamp, .either = g->either};
+        out->looks[k] = (struct peet_direct_look){
+            .value = g->value, .before = g->before, .span = g->span, .last = g->stamp, .either = g->either};
     }
     return 0;
 }
@@ -168,7 +184,8 @@ static __attribute__((noinline)) uint32_t noted_frame(struct bus *b, struct cach
     if (i == NO_FRAME || !f->noted || !(b->quick[f->state] & QUICK_WRITE))
         return NO_FRAME;
     const struct line_record *const record = peet_sim_linemap_get(&b->lines_map, line);
-    if (record && !record->losses) { /* as note() in engine.c would; nothing of it is ahead of time, for who loses the line will say so */
+    /* as note() in engine.c would; nothing of it is ahead of time, for who loses the line will say so */
+    if (record && !record->losses) {
         f->noted = 0;
         peet__bus_set(b, f, line, f->state);
     }
@@ -182,7 +199,8 @@ static inline uint32_t frame_of(struct bus *b, struct cache *c, uint64_t line, i
 }
 
 /* Grains of a frame are written. */
-static inline void write_logged(struct peet_direct_run *run, struct bus *b, struct cache *c, uint32_t frame, uint64_t grains)
+static inline void write_logged(struct peet_direct_run *run, struct bus *b, struct cache *c, uint32_t frame,
+    uint64_t grains)
 {
     uint64_t *const written = &b->written[c->frames + frame - b->frames];
     if (!c->frames[frame].noted || (*written & grains) == grains)
@@ -191,10 +209,13 @@ static inline void write_logged(struct peet_direct_run *run, struct bus *b, stru
     *written |= grains;
 }
 
-/* One execution, reference by reference, if all of them hit without consequences for others; some may lie in two lines.  @begins: of the groups.
+/* One execution, reference by reference, if all of them hit without consequences for others; some may lie in two lines.
+ * @begins: of the groups.
  * @frames: room for two for each reference.  What it takes beyond the plan goes to @run.
- * Returns: the first reference that does not, and those before it have frames; or how many there are: it has happened */
-static uint32_t hit_by_reference(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins, uint32_t *frames)
+ * Returns: the first reference that does not, and those before it have frames; or how many there are: it has happened
+ */
+static uint32_t hit_by_reference(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins,
+    uint32_t *frames)
 {
     struct bus *const b = run->machine;
     struct cache *const c = &b->caches[hw_of(run)->number];
@@ -250,20 +271,23 @@ static void goes_on(struct peet_direct_run *run, uint64_t stalled)
 }
 
 /* So many references of a block that hit, and lie in one line each, happen in their turn.  Returns: how many did */
-static uint32_t plain_hits(struct bus *b, struct cache *c, const struct bus_ahead_block *k, const uint64_t *values, const uint32_t *frames, uint32_t n)
+static uint32_t plain_hits(struct bus *b, struct cache *c, const struct bus_ahead_block *k, const uint64_t *values,
+    const uint32_t *frames, uint32_t n)
 {
     const struct peet_ref *const refs = k->block->refs;
     uint32_t i = 0;
-    for (; i < n && !k->refs[i].prefetch && (values[i] & (b->line_bytes - 1)) + refs[i].size_bytes <= b->line_bytes; i++) {
+    for (; i < n && !k->refs[i].prefetch && (values[i] & (b->line_bytes - 1)) + refs[i].size_bytes <= b->line_bytes;
+        i++) {
         if (refs[i].kind != PEET_REF_LOAD && c->frames[frames[i]].noted)
-            b->written[c->frames + frames[i] - b->frames] |= peet__bus_grains(b, values[i] & (b->line_bytes - 1), refs[i].size_bytes);
+            b->written[c->frames + frames[i] - b->frames] |=
+                peet__bus_grains(b, values[i] & (b->line_bytes - 1), refs[i].size_bytes);
         c->used[frames[i]] = ++c->stamp;
     }
     return i;
 }
 
-/* One execution in its turn, reference by reference, whatever it takes.  Its own time, stamps and counts are the code's.  @hits, @frames: as
- * hit_by_reference() says them */
+/* One execution in its turn, reference by reference, whatever it takes.  Its own time, stamps and counts are the
+ * code's.  @hits, @frames: as hit_by_reference() says them */
 static void happen(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint32_t *frames, uint32_t hits)
 {
     struct bus *const b = run->machine;
@@ -278,7 +302,9 @@ static void happen(struct peet_direct_run *run, const struct bus_ahead_block *k,
     b->ahead->went_back = 0;
     c->stamp = run->stamp;
     const uint32_t from = plain_hits(b, c, k, values, frames, hits);
-    run->time += peet__bus_exactly_from(b, h->number, &event, from, from == hits && run->log < run->log_end, h->now, run->time, &h->stalled) - p->cost;
+    run->time += peet__bus_exactly_from(b, h->number, &event, from, from == hits && run->log < run->log_end, h->now,
+                     run->time, &h->stalled) -
+        p->cost;
     run->stamp = c->stamp - p->nrefs;
     goes_on(run, stalled);
     run->table->done(run, p->cost, p->nrefs, (uint32_t)p->counts, p->counts >> 32);
@@ -303,7 +329,8 @@ int peet__bus_ahead_other(struct peet_direct_run *run, uint32_t id)
 static uint64_t turns_before(uint64_t limit, uint64_t time, uint64_t cost, uint64_t turns)
 {
     enum { FEW = 1 << 8 };
-    if (limit == UINT64_MAX || !cost || (turns <= FEW && cost <= UINT32_MAX && turns * cost < limit - time)) /* a division takes long */
+    /* a division takes long */
+    if (limit == UINT64_MAX || !cost || (turns <= FEW && cost <= UINT32_MAX && turns * cost < limit - time))
         return turns;
     const uint64_t n = (limit - time - 1) / cost + 1;
     return n < turns ? n : turns;
@@ -318,13 +345,16 @@ static int64_t turns_within(const struct bus *b, const struct group *g, uint64_t
         return AHEAD_CUT;
     if (!stride)
         return (int64_t)most;
-    const uint64_t room = stride > 0 ? b->line_bytes - g->span - offset : offset, step = stride > 0 ? (uint64_t)stride : -(uint64_t)stride;
+    const uint64_t room = stride > 0 ? b->line_bytes - g->span - offset : offset,
+                   step = stride > 0 ? (uint64_t)stride : -(uint64_t)stride;
     n = (step & (step - 1) ? room / step : room >> __builtin_ctzll(step)) + 1; /* a division takes long */
     return (int64_t)(n < most ? n : most);
 }
 
-/* Turns of a loop as long as they hit without consequences and begin before the limit.  @begins: of the groups in the first one.  Returns: how many */
-static uint64_t turns_hit(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins, const int64_t *strides, uint64_t turns)
+/* Turns of a loop as long as they hit without consequences and begin before the limit.  @begins: of the groups in the
+ * first one.  Returns: how many */
+static uint64_t turns_hit(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins,
+    const int64_t *strides, uint64_t turns)
 {
     struct bus *const b = run->machine;
     struct cache *const c = &b->caches[hw_of(run)->number];
@@ -378,7 +408,8 @@ int peet__bus_ahead_loop(struct peet_direct_run *run, uint32_t id, uint64_t turn
     return -1; /* it comes to peet__bus_ahead_turns() */
 }
 
-uint64_t peet__bus_ahead_turns(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values, const int64_t *strides, uint64_t turns)
+uint64_t peet__bus_ahead_turns(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values,
+    const int64_t *strides, uint64_t turns)
 {
     struct bus *const b = run->machine;
     const struct bus_ahead_block *const k = block_of(b, block, values);
@@ -420,7 +451,8 @@ struct peet_direct_run *peet__bus_ahead_begin(struct bus *b, unsigned hw, uint64
     return &h->run;
 }
 
-void peet__bus_ahead_event(struct bus *b, unsigned hw, struct peet_direct_run *run, const struct peet_block_event *event)
+void peet__bus_ahead_event(struct bus *b, unsigned hw, struct peet_direct_run *run,
+    const struct peet_block_event *event)
 {
     struct bus_ahead_hw *const h = &b->ahead->hw[hw];
     b->caches[hw].stamp = run->stamp;

@@ -8,7 +8,10 @@
 #include "bus.h"
 
 /** A reference of a block: so far behind the beginning of that look. */
-struct bus_ahead_ref { uint16_t offset; uint8_t look, prefetch; };
+struct bus_ahead_ref {
+    uint16_t offset;
+    uint8_t look, prefetch;
+};
 struct bus_ahead_block {
     const struct peet_block *block;
     struct bus_ahead_ref refs[];
@@ -18,27 +21,32 @@ struct bus_ahead_hw {
     struct peet_direct_run run;
     uint64_t now, stalled; /* when the run began; what it has waited since */
     unsigned number;
-    unsigned shy; /* for so many events it waits for the end of its transactions before it goes on: others have come in between lately */
+    /* for so many events it waits for the end of its transactions before it goes on: others have come in between lately
+     */
+    unsigned shy;
 };
 
 struct bus_ahead {
     struct bus_ahead_block **blocks; /* by id; NULL: not asked for yet */
     uint32_t nblocks;
-    int runs_ahead;        /* else each goes only as far as the next one */
-    int went_back;         /* somebody did, since the last event began */
-    uint64_t moment;       /* when the block that has a transaction began */
+    int runs_ahead;  /* else each goes only as far as the next one */
+    int went_back;   /* somebody did, since the last event began */
+    uint64_t moment; /* when the block that has a transaction began */
     struct bus_ahead_hw hw[];
 };
 
 /* The operations of struct peet_direct, for several processors. */
 int peet__bus_ahead_table(struct bus *b, struct peet_direct_table *out);
 void peet__bus_ahead_fini(struct bus *b);
-int peet__bus_ahead_block(struct bus *b, const struct peet_block *block, const uint64_t *values, struct peet_direct_block *out);
+int peet__bus_ahead_block(struct bus *b, const struct peet_block *block, const uint64_t *values,
+    struct peet_direct_block *out);
 int peet__bus_ahead_other(struct peet_direct_run *run, uint32_t id);
 int peet__bus_ahead_loop(struct peet_direct_run *run, uint32_t id, uint64_t turns, const int64_t *strides);
-uint64_t peet__bus_ahead_turns(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values, const int64_t *strides, uint64_t turns);
+uint64_t peet__bus_ahead_turns(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values,
+    const int64_t *strides, uint64_t turns);
 struct peet_direct_run *peet__bus_ahead_begin(struct bus *b, unsigned hw, uint64_t now, uint64_t until, uint64_t limit);
-void peet__bus_ahead_event(struct bus *b, unsigned hw, struct peet_direct_run *run, const struct peet_block_event *event);
+void peet__bus_ahead_event(struct bus *b, unsigned hw, struct peet_direct_run *run,
+    const struct peet_block_event *event);
 uint64_t peet__bus_ahead_end(struct bus *b, unsigned hw);
 uint64_t peet__bus_ahead_undo(struct bus *b, unsigned hw);
 
@@ -48,7 +56,8 @@ void peet__bus_ahead_lost(struct bus *b, const struct cache *by, unsigned hw);
 void peet__bus_ahead_go_back(struct bus *b, const struct cache *by, unsigned hw);
 
 /** A transaction of @by takes at least a right from this frame of another cache, with state @next if it stays. */
-static inline void peet__bus_ahead_before(struct bus *b, const struct cache *by, const struct cache *holder, const struct frame *f, unsigned next)
+static inline void peet__bus_ahead_before(struct bus *b, const struct cache *by, const struct cache *holder,
+    const struct frame *f, unsigned next)
 {
     const uint32_t i = (uint32_t)(f - holder->frames);
     if (b->ahead && holder->used[i] > b->ahead->hw[holder->hw].run.mark.stamp &&

@@ -28,7 +28,8 @@ ALWAYS void use(const struct bus *b, struct cache *c, const struct group *g, uin
 }
 
 /* Those that miss will want the record of their line. */
-static __attribute__((noinline)) void prepare(const struct bus *b, const struct group *groups, const uint64_t *values, uint32_t n, const uint32_t *frames)
+static __attribute__((noinline)) void prepare(const struct bus *b, const struct group *groups, const uint64_t *values,
+    uint32_t n, const uint32_t *frames)
 {
     for (uint32_t k = 0; k < n; k++)
         if (frames[k] == NO_FRAME)
@@ -36,7 +37,8 @@ static __attribute__((noinline)) void prepare(const struct bus *b, const struct 
 }
 
 /* The first @n groups, a constant where it is inlined.  Returns: whether they all hit */
-ALWAYS int few(const struct bus *b, struct cache *c, const struct group *groups, const uint64_t *values, uint32_t n, uint64_t stamp, int plru)
+ALWAYS int few(const struct bus *b, struct cache *c, const struct group *groups, const uint64_t *values, uint32_t n,
+    uint64_t stamp, int plru)
 {
     uint32_t frames[PLAN_GROUPS];
     int miss = 0;
@@ -56,7 +58,8 @@ ALWAYS int few(const struct bus *b, struct cache *c, const struct group *groups,
     return 1;
 }
 
-static __attribute__((noinline)) int many(const struct bus *b, struct cache *c, const struct plan *p, const uint64_t *values, uint64_t stamp, int plru)
+static __attribute__((noinline)) int many(const struct bus *b, struct cache *c, const struct plan *p,
+    const uint64_t *values, uint64_t stamp, int plru)
 {
     const struct group *groups = b->groups + p->more;
     uint32_t frames[PLAN_REFS];
@@ -69,7 +72,8 @@ static __attribute__((noinline)) int many(const struct bus *b, struct cache *c, 
 }
 
 /* The block's groups, if they all hit.  Returns: whether they do */
-ALWAYS int hits(const struct bus *b, struct cache *c, const struct plan *p, const uint64_t *values, uint64_t stamp, int plru)
+ALWAYS int hits(const struct bus *b, struct cache *c, const struct plan *p, const uint64_t *values, uint64_t stamp,
+    int plru)
 {
     switch (p->known - 1) {
     case 0:
@@ -89,8 +93,8 @@ ALWAYS int hits(const struct bus *b, struct cache *c, const struct plan *p, cons
     }
 }
 
-ALWAYS uint64_t exactly(struct bus *b, unsigned hw, const struct peet_block_event *event, uint32_t from, int slow, uint64_t now, uint64_t time,
-    uint64_t *inout_stalled)
+ALWAYS uint64_t exactly(struct bus *b, unsigned hw, const struct peet_block_event *event, uint32_t from, int slow,
+    uint64_t now, uint64_t time, uint64_t *inout_stalled)
 {
     struct cache *c = &b->caches[hw];
     struct walk w = {.start = now + time / CPI_ONE, .cpi_rest = time % CPI_ONE, .from = from, .slow = slow};
@@ -106,21 +110,21 @@ ALWAYS uint64_t exactly(struct bus *b, unsigned hw, const struct peet_block_even
     return b->cpi * event->block->ninsns + (w.touches * b->hit_cycles + w.stall_cycles - w.saved_cycles) * CPI_ONE;
 }
 
-__attribute__((noinline)) uint64_t peet__bus_exactly(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t time,
-    uint64_t *inout_stalled)
+__attribute__((noinline)) uint64_t peet__bus_exactly(struct bus *b, unsigned hw, const struct peet_block_event *event,
+    uint64_t now, uint64_t time, uint64_t *inout_stalled)
 {
     return exactly(b, hw, event, 0, 0, now, time, inout_stalled);
 }
 
-uint64_t peet__bus_exactly_from(struct bus *b, unsigned hw, const struct peet_block_event *event, uint32_t from, int slow, uint64_t now,
-    uint64_t time, uint64_t *inout_stalled)
+uint64_t peet__bus_exactly_from(struct bus *b, unsigned hw, const struct peet_block_event *event, uint32_t from,
+    int slow, uint64_t now, uint64_t time, uint64_t *inout_stalled)
 {
     return exactly(b, hw, event, from, slow, now, time, inout_stalled);
 }
 
 /* The same for a plan that has ways for its groups. */
-static __attribute__((noinline)) uint64_t by_groups(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block_event *event,
-    uint64_t now, uint64_t time, uint64_t *inout_stalled)
+static __attribute__((noinline)) uint64_t by_groups(struct bus *b, unsigned hw, const struct plan *p,
+    const struct peet_block_event *event, uint64_t now, uint64_t time, uint64_t *inout_stalled)
 {
     const struct group *groups = peet__bus_groups_of(b, p);
     uint64_t addresses[WAYS_MAX], stall, more;
@@ -132,7 +136,8 @@ static __attribute__((noinline)) uint64_t by_groups(struct bus *b, unsigned hw, 
     return p->cost + more + stall * CPI_ONE;
 }
 
-uint64_t peet__bus_one(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t time, uint64_t *inout_stalled)
+uint64_t peet__bus_one(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t time,
+    uint64_t *inout_stalled)
 {
     struct cache *const c = &b->caches[hw];
     const uint32_t id = event->block->id;
@@ -143,10 +148,12 @@ uint64_t peet__bus_one(struct bus *b, unsigned hw, const struct peet_block_event
     const struct plan *const p = &b->plans[id];
     c->stats.reads += p->counts & UINT32_MAX;
     c->stats.writes += p->counts >> 32;
-    return p->ways ? by_groups(b, hw, p, event, now, time, inout_stalled) : peet__bus_exactly(b, hw, event, now, time, inout_stalled);
+    return p->ways ? by_groups(b, hw, p, event, now, time, inout_stalled)
+                   : peet__bus_exactly(b, hw, event, now, time, inout_stalled);
 }
 
-void peet__bus_account(struct bus *b, unsigned hw, uint64_t now, uint64_t time, uint64_t counts_reads, uint64_t counts_writes, uint64_t stalled)
+void peet__bus_account(struct bus *b, unsigned hw, uint64_t now, uint64_t time, uint64_t counts_reads,
+    uint64_t counts_writes, uint64_t stalled)
 {
     struct hw *h = &b->hw[hw];
     struct cache *c = &b->caches[hw];
@@ -169,8 +176,8 @@ uint64_t peet__bus_limit_of(uint64_t now, uint64_t until)
     return until - now < 1ull << 40 ? (until - now) * CPI_ONE : UINT64_MAX;
 }
 
-ALWAYS uint64_t walk(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done,
-    int plru)
+ALWAYS uint64_t walk(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now,
+    uint64_t until, size_t *out_done, int plru)
 {
     struct cache *const c = &b->caches[hw];
     const struct peet_block_event *e = events, *const end = events + n;
@@ -192,7 +199,8 @@ ALWAYS uint64_t walk(struct bus *b, unsigned hw, const struct peet_block_event *
             stamp += p->nrefs;
         } else {
             c->stamp = stamp;
-            time += p->ways ? by_groups(b, hw, p, e, now, time, &stalled) : peet__bus_exactly(b, hw, e, now, time, &stalled);
+            time += p->ways ? by_groups(b, hw, p, e, now, time, &stalled)
+                            : peet__bus_exactly(b, hw, e, now, time, &stalled);
             stamp = c->stamp;
             if (UNLIKELY(b->dead)) {
                 e++;
@@ -208,7 +216,8 @@ ALWAYS uint64_t walk(struct bus *b, unsigned hw, const struct peet_block_event *
 }
 
 /* walk(), as far as possible in machine code. */
-static uint64_t walk_made(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done)
+static uint64_t walk_made(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now,
+    uint64_t until, size_t *out_done)
 {
     struct cache *const c = &b->caches[hw];
     const struct peet_block_event *e = events, *const end = events + n;
@@ -229,11 +238,13 @@ static uint64_t walk_made(struct bus *b, unsigned hw, const struct peet_block_ev
         peet__bus_made_want(b, id);
         c->stamp = stamp;
         counts += p->counts;
-        if ((!p->ways || p->known - 1 == PLAN_MANY) && hits(b, c, p, e->values, stamp, 0)) { /* no code, or not where it was last */
+        /* no code, or not where it was last */
+        if ((!p->ways || p->known - 1 == PLAN_MANY) && hits(b, c, p, e->values, stamp, 0)) {
             time += p->cost;
             stamp += p->nrefs;
         } else {
-            time += p->ways ? by_groups(b, hw, p, e, now, time, &stalled) : peet__bus_exactly(b, hw, e, now, time, &stalled);
+            time += p->ways ? by_groups(b, hw, p, e, now, time, &stalled)
+                            : peet__bus_exactly(b, hw, e, now, time, &stalled);
             stamp = c->stamp;
         }
         e++;
@@ -244,12 +255,14 @@ static uint64_t walk_made(struct bus *b, unsigned hw, const struct peet_block_ev
     return time / CPI_ONE - stalled;
 }
 
-static uint64_t walk_plain(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done)
+static uint64_t walk_plain(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now,
+    uint64_t until, size_t *out_done)
 {
     return walk(b, hw, events, n, now, until, out_done, 0);
 }
 
-static uint64_t walk_plru(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done)
+static uint64_t walk_plru(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now,
+    uint64_t until, size_t *out_done)
 {
     return walk(b, hw, events, n, now, until, out_done, 1);
 }

@@ -8,8 +8,8 @@
  *     turns.c       loops; even.c those with uniform strides, course.c those with others
  *     plan.c        what is the same each time that a block comes
  *     fast.c        a block reference by reference
- *     groups.c      a block group by group, for one processor; halves.c: a group in two lines; miss.c: a probe that fails
- *     engine.c      a reference that needs more than a stamp: protocol, bus, other caches; sole.c for one processor
+ *     groups.c      a block group by group, for one processor; halves.c: a group in two lines; miss.c: a probe that
+ * fails engine.c      a reference that needs more than a stamp: protocol, bus, other caches; sole.c for one processor
  *     cache.c       frames and their replacement
  *     protocols.c   the coherence protocols, as tables (protocol.h)
  *     calendar.c    the bus in time
@@ -45,62 +45,64 @@ enum { QUICK_WRITE = 1, QUICK_READ = 2, QUICK = 3, KEY_SHIFT = 2 };
  * reference; 0 while invalid), so that a set is few lines of the host's cache.
  */
 struct frame {
-    uint32_t next;    /* next copy of the same line, + 1; while invalid: free list */
-    uint32_t place;   /* of the line in the fully associative shadow; 0: none (not in sole.c; bus.recent: 1, or 0: perhaps none) */
-    uint16_t cache;   /* whose frame this is; never changes */
-    uint8_t state;    /* of the protocol */
-    uint8_t noted;    /* others have lost the line: it matters which grains are written, so no write is quick */
+    uint32_t next; /* next copy of the same line, + 1; while invalid: free list */
+    /* of the line in the fully associative shadow; 0: none (not in sole.c; bus.recent: 1, or 0: perhaps none) */
+    uint32_t place;
+    uint16_t cache; /* whose frame this is; never changes */
+    uint8_t state;  /* of the protocol */
+    uint8_t noted;  /* others have lost the line: it matters which grains are written, so no write is quick */
 };
 _Static_assert(sizeof(struct frame) == 12, "a set of eight is two lines of the host's cache");
 
 /** Per line, ever referenced: the heads of its three lists, + 1.  (Not in sole.c, which has a word.) */
 struct line_record {
-    uint32_t copies;  /* frames that hold it */
-    uint32_t shadows; /* places in shadows that hold it, as b->shadows counts them */
-    uint32_t losses;  /* caches that lost it to another's write */
+    uint32_t copies;    /* frames that hold it */
+    uint32_t shadows;   /* places in shadows that hold it, as b->shadows counts them */
+    uint32_t losses;    /* caches that lost it to another's write */
     uint32_t touched[]; /* a bit per cache: it has referenced the line before */
 };
 
 struct cache_stats {
-    uint64_t reads, writes, fetches;   /* references, once for each line touched */
+    uint64_t reads, writes, fetches; /* references, once for each line touched */
     uint64_t read_misses, write_misses, fetch_misses;
     uint64_t kinds[MISS_KINDS];
-    uint64_t upgrades;                 /* write hits that needed the bus */
+    uint64_t upgrades;                                   /* write hits that needed the bus */
     uint64_t invalidations_sent, invalidations_received; /* copies */
     uint64_t updates_sent, updates_received;             /* copies */
     uint64_t evictions, write_backs, refused_write_backs, supplied;
 };
 
 struct cache {
-    uint64_t stamp;          /* latest given out */
+    uint64_t stamp; /* latest given out */
     struct frame *frames;
-    uint64_t *keys, *used;   /* of its frames; behind them used has a stamp for each place of the shadow (not in sole.c) */
-    uint32_t *hints;         /* [hint_mask + 1] where a line was last: to be verified */
-    struct bus_recency recency; /* the shadow, if bus.recent; */
+    /* of its frames; behind them used has a stamp for each place of the shadow (not in sole.c) */
+    uint64_t *keys, *used;
+    uint32_t *hints;                /* [hint_mask + 1] where a line was last: to be verified */
+    struct bus_recency recency;     /* the shadow, if bus.recent; */
     struct peet_sim_linemap *words; /* and its records of lines */
     struct peet_sim_oldest shadow_oldest;
     uint32_t shadow_used;
-    uint64_t *plru;          /* a tree per set */
+    uint64_t *plru; /* a tree per set */
     uint32_t number, hw;
     const char *kind;
     struct cache_stats stats;
     /* wide caches only: */
     struct peet_sim_oldest *oldest; /* a queue per set */
-    uint32_t *free;          /* + 1: a list of invalid frames per set */
-    uint64_t *filled;        /* a stamp per frame: FIFO (any cache) */
+    uint32_t *free;                 /* + 1: a list of invalid frames per set */
+    uint64_t *filled;               /* a stamp per frame: FIFO (any cache) */
     /* classification only: */
     struct shadow_node *shadow; /* lines + 1 of them, in the bus's shadows (not in sole.c) */
 };
 
 /**
- * A place in a cache's fully associative shadow.  Its stamp is used[where] of the cache: that of the frame that has the line, or
- * one of its own, used[lines + place].  Places count from 1.  Place 0 has no line, and used[lines] is nobody's stamp, so that
- * frames and lines without a place can be treated like others.
+ * A place in a cache's fully associative shadow.  Its stamp is used[where] of the cache: that of the frame that has the
+ * line, or one of its own, used[lines + place].  Places count from 1.  Place 0 has no line, and used[lines] is nobody's
+ * stamp, so that frames and lines without a place can be treated like others.
  */
 struct shadow_node {
     uint64_t line;
     uint32_t where;
-    uint32_t next;  /* next place of the same line, in any cache, as b->shadows counts them; 0: none */
+    uint32_t next; /* next place of the same line, in any cache, as b->shadows counts them; 0: none */
 };
 _Static_assert(sizeof(struct shadow_node) == 16, "four to a line of the host's cache");
 
@@ -114,18 +116,18 @@ struct loss {
 /** The reference that is under way, if the bus is watched (report.c). */
 struct site {
     const struct peet_block *block;
-    uint64_t address;       /* of its part in the line */
+    uint64_t address; /* of its part in the line */
     uint32_t ref, bytes;
-    uint8_t touch, served;  /* enum touch; level that served it: 1 another cache, 2 memory, 0 nobody */
+    uint8_t touch, served; /* enum touch; level that served it: 1 another cache, 2 memory, 0 nobody */
 };
 
 enum { BUS_TOLD = 32 };
 
 struct hw {
-    uint64_t cpi_rest;      /* fraction of a cycle, in CPI_ONE */
-    uint64_t busy_until;    /* as the mapper was told: end of its latest block, and what it lost since */
+    uint64_t cpi_rest;   /* fraction of a cycle, in CPI_ONE */
+    uint64_t busy_until; /* as the mapper was told: end of its latest block, and what it lost since */
     uint64_t stall_cycles, wait_cycles;
-    struct site latest;     /* watched: the latest reference that waited */
+    struct site latest; /* watched: the latest reference that waited */
 };
 enum { CPI_ONE = 1 << 20 };
 
@@ -135,11 +137,16 @@ struct turn;
 struct cut;
 
 /** What a fill takes and leaves behind (groups.c). */
-struct fill { uint64_t cycles; uint8_t op, state, quick; };
+struct fill {
+    uint64_t cycles;
+    uint8_t op, state, quick;
+};
 /** FILL_SILENTLY: a read, and a write that needs no transaction then */
 enum fill_kind { FILL_READ, FILL_WRITE, FILL_SILENTLY, FILL_KINDS };
 /** Counts of fills by miss.c; all that follows from them is counted by peet__bus_groups_count(). */
-struct filled { uint64_t fills[FILL_KINDS][8] /* by the state that was there */, kinds[MISS_KINDS] /* but for capacity */, waited; };
+struct filled {
+    uint64_t fills[FILL_KINDS][8] /* by the state that was there */, kinds[MISS_KINDS] /* but for capacity */, waited;
+};
 _Static_assert(BUS_STATES_MAX <= 8, "a state's number has three bits");
 
 struct bus {
@@ -167,27 +174,29 @@ struct bus {
     struct hw *hw;
     struct cache *caches;
     struct frame *frames;
-    uint64_t *keys;             /* of all frames */
-    void *frames_raw;           /* what was allocated for them, and for stamps */
+    uint64_t *keys;   /* of all frames */
+    void *frames_raw; /* what was allocated for them, and for stamps */
     uint32_t hint_mask;
-    struct plan *plans;         /* by block id (plan.c) */
+    struct plan *plans; /* by block id (plan.c) */
     uint32_t nplans;
-    struct group *groups;       /* of plans with many */
+    struct group *groups; /* of plans with many */
     uint32_t ngroups, groups_size;
     struct group_way *group_ways; /* in the order of first references, for each plan that has them */
     uint32_t ngroup_ways, group_ways_size;
-    struct cuts **cuts;         /* of blocks with groups in two lines (halves.c) */
+    struct cuts **cuts; /* of blocks with groups in two lines (halves.c) */
     uint32_t ncuts, cuts_size;
     struct group_member *group_members;
     uint32_t ngroup_members, group_members_size;
-    struct made *made;          /* code for blocks (made.c); NULL: none */
-    struct bus_direct *direct;  /* blocks that peet takes by itself (direct.c); NULL: none */
-    struct bus_ahead *ahead;    /* the same for several processors (ahead.c) */
-    int groupwise;              /* groups.c has its conditions */
-    uint32_t (*go_slowly)(struct bus *, struct turn *, uint64_t begin, uint64_t line, const struct group_way *); /* miss.c */
-    int silent_write;           /* a write to a line that a read has brought in needs no transaction */
+    struct made *made;         /* code for blocks (made.c); NULL: none */
+    struct bus_direct *direct; /* blocks that peet takes by itself (direct.c); NULL: none */
+    struct bus_ahead *ahead;   /* the same for several processors (ahead.c) */
+    int groupwise;             /* groups.c has its conditions */
+    /* miss.c */
+    uint32_t (*go_slowly)(struct bus *, struct turn *, uint64_t begin, uint64_t line, const struct group_way *);
+    int silent_write;             /* a write to a line that a read has brought in needs no transaction */
     struct fill fill[FILL_KINDS]; /* groupwise */
-    uint8_t silent[FILL_KINDS][BUS_STATES_MAX]; /* groupwise: the state after references to a line that is there, BUS_INVALID: they need the bus */
+    /* groupwise: the state after references to a line that is there, BUS_INVALID: they need the bus */
+    uint8_t silent[FILL_KINDS][BUS_STATES_MAX];
     uint64_t write_back_cycles[BUS_STATES_MAX]; /* groupwise: of a replaced line, by its state */
     struct filled filled;
     uint8_t dirty[BUS_STATES_MAX]; /* by state: whether it has to be written back */
@@ -195,7 +204,8 @@ struct bus {
     struct peet_sim_oldest_scratch scratch;
     uint64_t plru_keep[64], plru_set[64];
     uint64_t random;
-    uint64_t *written;          /* by frame: grains written and not yet told to the lost records of its line, if there are any */
+    /* by frame: grains written and not yet told to the lost records of its line, if there are any */
+    uint64_t *written;
     struct shadow_node *shadows;
     struct loss *losses;
     uint32_t losses_size, losses_used, losses_free; /* free list, + 1, below losses_used */
@@ -203,10 +213,10 @@ struct bus {
     struct checker *checker;
     int dead; /* failed: the run is ending, nothing more is simulated */
     /* report.c: */
-    int watched;            /* somebody wants to know which reference it is */
+    int watched;               /* somebody wants to know which reference it is */
     int perfect, perfect_hits; /* some structures' references take one cycle; even hits otherwise take more */
-    int at_once;            /* the transactions under way take no time */
-    uint32_t supplier;      /* whose cache gave the line */
+    int at_once;               /* the transactions under way take no time */
+    uint32_t supplier;         /* whose cache gave the line */
     struct site site;
     struct peet_memory_event told[BUS_TOLD]; /* what observers do not know yet */
     uint32_t ntold;
@@ -223,13 +233,13 @@ enum touch { TOUCH_READ, TOUCH_WRITE, TOUCH_FETCH };
 
 /** A block on its way through the caches. */
 struct walk {
-    uint64_t start;   /* when its first instruction begins */
+    uint64_t start; /* when its first instruction begins */
     uint64_t cpi_rest;
     uint64_t touches; /* so far: references, once for each line */
     uint64_t stall_cycles;
     uint64_t saved_cycles; /* of the hits in perfect memory */
-    uint32_t from;    /* so many references have happened, all plain hits; */
-    int slow;         /* it is known that the next one is none */
+    uint32_t from;         /* so many references have happened, all plain hits; */
+    int slow;              /* it is known that the next one is none */
 };
 
 /* plan.c */
@@ -249,15 +259,15 @@ enum plan_kind { PLAN_MANY = PLAN_GROUPS + 1, PLAN_GENERAL, PLAN_NONE_YET };
 
 /** What executing a block once costs if everything hits, and where to look. */
 struct plan {
-    uint64_t cost;  /* instructions and hits, in CPI_ONE */
+    uint64_t cost;   /* instructions and hits, in CPI_ONE */
     uint64_t counts; /* reads, and writes << 32 */
-    uint8_t known;  /* enum plan_kind + 1; zeroed memory has none */
+    uint8_t known;   /* enum plan_kind + 1; zeroed memory has none */
     uint8_t ngroups; /* PLAN_MANY */
     uint16_t nrefs;
-    uint32_t more;  /* PLAN_MANY: its first group in bus.groups */
+    uint32_t more; /* PLAN_MANY: its first group in bus.groups */
     struct group first[PLAN_GROUPS];
-    uint32_t ways;  /* + 1: its first in bus.group_ways; 0: not to be taken by groups (groups.c) */
-    uint32_t cuts;  /* + 1: its in bus.cuts; 0: no group of it was in two lines so far (halves.c) */
+    uint32_t ways; /* + 1: its first in bus.group_ways; 0: not to be taken by groups (groups.c) */
+    uint32_t cuts; /* + 1: its in bus.cuts; 0: no group of it was in two lines so far (halves.c) */
 };
 _Static_assert(sizeof(struct plan) == 64, "a plan is one line of the host's cache");
 /** Its groups. */
@@ -268,27 +278,31 @@ static inline const struct group *peet__bus_groups_of(const struct bus *b, const
 
 /** What happens to a line that some of a block's references go to, if it is not a plain hit. */
 struct group_way {
-    uint64_t at;          /* when the first of them asks, since the block's beginning, in CPI_ONE: without stalls */
-    uint16_t bytes;       /* of that reference */
-    uint8_t first, last;  /* that reference of the block; the last one, + 1: as stamps count them */
-    uint8_t ref;          /* that reference */
-    uint8_t group;        /* of the plan */
-    uint8_t either;       /* as in the group */
+    uint64_t at;         /* when the first of them asks, since the block's beginning, in CPI_ONE: without stalls */
+    uint16_t bytes;      /* of that reference */
+    uint8_t first, last; /* that reference of the block; the last one, + 1: as stamps count them */
+    uint8_t ref;         /* that reference */
+    uint8_t group;       /* of the plan */
+    uint8_t either;      /* as in the group */
     uint8_t writes, writes_later; /* the first does; one behind it does (or the first, behind its read) */
-    uint8_t fill;         /* enum fill_kind */
+    uint8_t fill;                 /* enum fill_kind */
     uint8_t nmembers;
-    uint16_t offset;      /* of the first of them, behind the group's beginning */
-    uint32_t members;     /* those references, in bus.group_members */
+    uint16_t offset;            /* of the first of them, behind the group's beginning */
+    uint32_t members;           /* those references, in bus.group_members */
     struct group_split *splits; /* by where the group is cut; NULL: it never was */
-    struct loop_way *loop; /* what turns.c knows of it; NULL: it was in no loop */
+    struct loop_way *loop;      /* what turns.c knows of it; NULL: it was in no loop */
 };
 /** A reference of a group: how far it is behind the group's beginning. */
-struct group_member { uint16_t offset; uint8_t ref; };
+struct group_member {
+    uint16_t offset;
+    uint8_t ref;
+};
 enum { SPLIT_BOTH = 6 };
-/** A group in two lines: what happens to each of them.  References that lie in both lines go to one and then to the other. */
+/** A group in two lines: what happens to each of them.  References that lie in both lines go to one and then to the
+ * other. */
 struct group_split {
     struct group_way halves[2];
-    uint8_t known;        /* 1; 2: not to be had, too many lie in both */
+    uint8_t known;                   /* 1; 2: not to be had, too many lie in both */
     uint8_t nboth, both[SPLIT_BOTH]; /* references of the block that lie in both */
 };
 enum { WAYS_MAX = 64 };
@@ -303,35 +317,44 @@ int peet__bus_room_for(void **array, uint32_t *size, uint32_t used, uint32_t mor
 typedef void bus_run(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w);
 /** The fastest function that takes a block's references through a cache of this geometry. */
 bus_run *peet__bus_run_for(const struct bus *b);
-/** Ranges of loads and of stores, of elements whose size is a power of two, where nobody checks or has perfect memory. */
-void peet__bus_ranges(struct bus *b, struct cache *c, const struct peet_block *block, const uint64_t *values, struct walk *w);
+/** Ranges of loads and of stores, of elements whose size is a power of two, where nobody checks or has perfect memory.
+ */
+void peet__bus_ranges(struct bus *b, struct cache *c, const struct peet_block *block, const uint64_t *values,
+    struct walk *w);
 /** The lines of a block's code. */
 void peet__bus_run_fetches(struct bus *b, struct cache *c, const struct peet_block *block, struct walk *w);
 
 /* blocks.c */
-typedef uint64_t bus_walk(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until,
-    size_t *out_done);
+typedef uint64_t bus_walk(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now,
+    uint64_t until, size_t *out_done);
 /** blocks() of the module, for this geometry */
 bus_walk *peet__bus_walk_for(const struct bus *b);
-/** One execution of a block, counted.  @time: since @now, in CPI_ONE.  Returns: its time, in CPI_ONE, with what is added to @inout_stalled */
-uint64_t peet__bus_one(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t time, uint64_t *inout_stalled);
+/** One execution of a block, counted.  @time: since @now, in CPI_ONE.  Returns: its time, in CPI_ONE, with what is
+ * added to @inout_stalled */
+uint64_t peet__bus_one(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t time,
+    uint64_t *inout_stalled);
 /** One execution of a block, reference by reference; not counted.  Returns: its time, in CPI_ONE */
-uint64_t peet__bus_exactly(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t time, uint64_t *inout_stalled);
-/** The same, from a reference on; those before it were plain hits, and have happened.  @slow: it is none */
-uint64_t peet__bus_exactly_from(struct bus *b, unsigned hw, const struct peet_block_event *event, uint32_t from, int slow, uint64_t now,
+uint64_t peet__bus_exactly(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now,
     uint64_t time, uint64_t *inout_stalled);
+/** The same, from a reference on; those before it were plain hits, and have happened.  @slow: it is none */
+uint64_t peet__bus_exactly_from(struct bus *b, unsigned hw, const struct peet_block_event *event, uint32_t from,
+    int slow, uint64_t now, uint64_t time, uint64_t *inout_stalled);
 /** Blocks are over: their time since @now, in CPI_ONE, their counts, and for how long they waited. */
-void peet__bus_account(struct bus *b, unsigned hw, uint64_t now, uint64_t time, uint64_t reads, uint64_t writes, uint64_t stalled);
+void peet__bus_account(struct bus *b, unsigned hw, uint64_t now, uint64_t time, uint64_t reads, uint64_t writes,
+    uint64_t stalled);
 /** @until as a time since @now, in CPI_ONE: what is so far away is never reached in one call.  0: past it already. */
 uint64_t peet__bus_limit_of(uint64_t now, uint64_t until);
 
 /* turns.c */
 /** loop() of the module */
-uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns);
-/** peet__bus_turns() - the same without event, account and limit: all turns of a block that has ways, no more than PEET_DIRECT_LOOKS
+uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until,
+    uint64_t *out_turns);
+/** peet__bus_turns() - the same without event, account and limit: all turns of a block that has ways, no more than
+ * PEET_DIRECT_LOOKS
  *  @begins: where its groups are in the first turn, in the order of the ways; @strides: by value */
-void peet__bus_turns(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block, const uint64_t *begins,
-    const int64_t *strides, uint64_t turns, uint64_t now, uint64_t *inout_time, uint64_t *inout_stalled);
+void peet__bus_turns(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block,
+    const uint64_t *begins, const int64_t *strides, uint64_t turns, uint64_t now, uint64_t *inout_time,
+    uint64_t *inout_stalled);
 
 /* direct.c */
 /** What the module offers peet: most blocks of a single processor in its stead. */
@@ -346,10 +369,10 @@ void peet__bus_made_fini(struct bus *b);
 void peet__bus_made_want(struct bus *b, uint32_t id);
 /** Another block has this id now. */
 void peet__bus_made_forget(struct bus *b, uint32_t id);
-/** Blocks as long as they have code and only hit, at most up to the first that brings @inout_time to @limit.  @inout_counts: as in
- *  plans.  Returns: how many */
-size_t peet__bus_made_run(struct bus *b, const struct cache *c, const struct peet_block_event *events, size_t n, uint64_t limit,
-    uint64_t *inout_time, uint64_t *inout_stamp, uint64_t *inout_counts);
+/** Blocks as long as they have code and only hit, at most up to the first that brings @inout_time to @limit.
+ * @inout_counts: as in plans.  Returns: how many */
+size_t peet__bus_made_run(struct bus *b, const struct cache *c, const struct peet_block_event *events, size_t n,
+    uint64_t limit, uint64_t *inout_time, uint64_t *inout_stamp, uint64_t *inout_counts);
 
 /* groups.c */
 /** One execution of a block, way by way; what is the same for all its lines. */
@@ -371,15 +394,15 @@ static inline uint64_t peet__bus_asked_at(const struct turn *t, const struct gro
 void peet__bus_groups_init(struct bus *b);
 /** What groups.c has counted so far joins the statistics. */
 void peet__bus_groups_count(struct bus *b);
-/** peet__bus_group_ways() - make the ways of a plan's groups, if the block can go that way.  @group_of: each reference's.
- *  Returns: 0, or -1 without memory */
-int peet__bus_group_ways(struct bus *b, struct plan *p, const struct peet_block *block, const struct group *groups, const uint64_t *values,
-    const uint8_t *group_of);
-/** peet__bus_groups_exactly() - one execution of a block that may miss.  @addresses: of its groups.  @out_stalled: for how long; @out_more_time: beyond that
- *  and the plan, in CPI_ONE.
- *  Returns: 0, or -1: it must go another way, nothing has happened */
-int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block, const uint64_t *addresses,
-    uint64_t now, uint64_t time, uint64_t *out_stalled, uint64_t *out_more_time);
+/** peet__bus_group_ways() - make the ways of a plan's groups, if the block can go that way.  @group_of: each
+ * reference's. Returns: 0, or -1 without memory */
+int peet__bus_group_ways(struct bus *b, struct plan *p, const struct peet_block *block, const struct group *groups,
+    const uint64_t *values, const uint8_t *group_of);
+/** peet__bus_groups_exactly() - one execution of a block that may miss.  @addresses: of its groups.  @out_stalled: for
+ * how long; @out_more_time: beyond that and the plan, in CPI_ONE. Returns: 0, or -1: it must go another way, nothing
+ * has happened */
+int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block,
+    const uint64_t *addresses, uint64_t now, uint64_t time, uint64_t *out_stalled, uint64_t *out_more_time);
 
 /** May a set be the place of more of these lines than it has frames? */
 int peet__bus_crowded(const struct bus *b, const uint64_t *lines, uint32_t n);
@@ -394,19 +417,22 @@ void peet__bus_no_memory(struct bus *b);
  * @time: when it reaches the cache
  * Returns: cycles that it has to wait
  */
-uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, enum touch touch,
-    uint64_t time);
+uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
+    enum touch touch, uint64_t time);
 
 /* sole.c */
-/** What kind of miss it is that happens now, unless others have taken the line, of one with this record, which is in no frame.  @stamp: as in recency.h */
-static inline __attribute__((always_inline)) enum bus_miss peet__bus_kind_sole(struct bus *b, struct cache *c, uint32_t at, uint64_t stamp)
+/** What kind of miss it is that happens now, unless others have taken the line, of one with this record, which is in no
+ * frame.  @stamp: as in recency.h */
+static inline __attribute__((always_inline)) enum bus_miss peet__bus_kind_sole(struct bus *b, struct cache *c,
+    uint32_t at, uint64_t stamp)
 {
     if (__builtin_expect(at < c->recency.floor, 1))
         return __builtin_expect(at != 0, 1) ? MISS_CAPACITY : MISS_COLD;
     return peet__bus_recency_shadowed(b, c, &c->recency, at, stamp) ? MISS_CONFLICT : MISS_CAPACITY;
 }
 /** peet__bus_touch() for a single processor's single cache: nobody else has anything to say. */
-uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, unsigned bytes, enum touch touch, uint64_t time);
+uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, unsigned bytes, enum touch touch,
+    uint64_t time);
 
 /* cache.c */
 int peet__bus_caches_init(struct bus *b);
@@ -435,7 +461,8 @@ static inline struct frame *peet__bus_next_copy(struct bus *b, const struct fram
 static inline void peet__bus_set(struct bus *b, struct frame *f, uint64_t line, unsigned state)
 {
     f->state = (uint8_t)state;
-    b->keys[f - b->frames] = KEY_OF(line) | (!b->classify || b->sole || f->place ? b->quick[state] & (f->noted ? ~QUICK_WRITE : QUICK) : 0);
+    b->keys[f - b->frames] =
+        KEY_OF(line) | (!b->classify || b->sole || f->place ? b->quick[state] & (f->noted ? ~QUICK_WRITE : QUICK) : 0);
 }
 static inline uint64_t peet__bus_line_in(const struct bus *b, const struct frame *f)
 {
@@ -454,10 +481,13 @@ uint32_t peet__bus_quick_in_set(const struct bus *b, struct cache *c, uint64_t l
  * @either: QUICK_WRITE for a read, 0 for a write
  * Returns: the frame, as an index in the cache; NO_FRAME
  */
-static inline __attribute__((always_inline)) uint32_t peet__bus_quick(const struct bus *b, struct cache *c, uint64_t line, uint64_t either)
+static inline __attribute__((always_inline)) uint32_t peet__bus_quick(const struct bus *b, struct cache *c,
+    uint64_t line, uint64_t either)
 {
     uint32_t i = c->hints[line & b->hint_mask];
-    return __builtin_expect((c->keys[i] | either) == (KEY_OF(line) | QUICK), 1) ? i : peet__bus_quick_in_set(b, c, line, either);
+    return __builtin_expect((c->keys[i] | either) == (KEY_OF(line) | QUICK), 1)
+        ? i
+        : peet__bus_quick_in_set(b, c, line, either);
 }
 /** The first of the least of n > 0 stamps. */
 static inline uint32_t peet__bus_least(const uint64_t *stamps, uint32_t n)
@@ -491,9 +521,11 @@ void peet__bus_classify_settle(struct bus *b, struct line_record *record);
 void peet__bus_classify_wrote(struct bus *b, struct line_record *record, uint32_t cache, uint64_t grains);
 void peet__bus_classify_lost(struct bus *b, struct line_record *record, uint32_t cache);
 /** Count the kind of a miss that happens now.  @word: its record in recency.h, or NULL */
-void peet__bus_classify_miss(struct bus *b, struct cache *c, struct line_record *record, const uint32_t *word, uint64_t grains);
+void peet__bus_classify_miss(struct bus *b, struct cache *c, struct line_record *record, const uint32_t *word,
+    uint64_t grains);
 /** The shadow sees a reference; @f: the cache's own frame or NULL; @insert: bring it in if it is not there */
-void peet__bus_shadow_use(struct bus *b, struct cache *c, uint64_t line, struct line_record *record, struct frame *f, int insert);
+void peet__bus_shadow_use(struct bus *b, struct cache *c, uint64_t line, struct line_record *record, struct frame *f,
+    int insert);
 /** The cache's own frame of this line is about to go. */
 void peet__bus_shadow_leave(struct bus *b, struct cache *c, struct frame *f);
 
@@ -504,7 +536,8 @@ void peet__bus_check_fill(struct bus *b, struct frame *to, uint64_t line, const 
 void peet__bus_check_memory_takes(struct bus *b, uint64_t line, const struct frame *from);
 void peet__bus_check_memory_takes_grains(struct bus *b, uint64_t line, uint64_t grains);
 void peet__bus_check_take(struct bus *b, struct frame *f, uint64_t line, uint64_t grains);
-void peet__bus_check_write(struct bus *b, struct frame *f, uint64_t line, uint64_t grains); /* new versions; NULL: no copy */
+/* new versions; NULL: no copy */
+void peet__bus_check_write(struct bus *b, struct frame *f, uint64_t line, uint64_t grains);
 void peet__bus_check_read(struct bus *b, struct cache *c, struct frame *f, uint64_t line, uint64_t grains);
 void peet__bus_check_processor_row(struct bus *b, unsigned state, int write);
 void peet__bus_check_snoop_row(struct bus *b, struct cache *c, uint64_t line, unsigned state, enum bus_op op);
@@ -526,10 +559,11 @@ static inline void peet__bus_at(struct bus *b, uint32_t ref, uint64_t address, u
 /** Does it lie in a structure with perfect memory? */
 int peet__bus_at_perfect(const struct bus *b);
 /** peet__bus_touch() or peet__bus_touch_sole() for b->site, and the reports */
-uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, enum touch touch,
-    uint64_t time);
+uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
+    enum touch touch, uint64_t time);
 /** A line leaves a cache: to make room (@by: the same cache) or because another one wants it */
-void peet__bus_report_gone(struct bus *b, const struct cache *c, uint64_t line, const struct cache *by, int dirty, uint64_t now);
+void peet__bus_report_gone(struct bus *b, const struct cache *c, uint64_t line, const struct cache *by, int dirty,
+    uint64_t now);
 /** Observers get what has been told: before whatever may change what it means, and before they see the blocks. */
 static inline void peet__bus_report(struct bus *b)
 {

@@ -67,17 +67,22 @@ int peet__bus_caches_init(struct bus *b)
 {
     b->wide = b->ways > SEARCHED_WAYS && b->replacement != REPLACE_PLRU;
     /* what is in the shadow says a stamp only if every reference brings its line in (recency.h) */
-    b->sole = b->ncaches == 1 && !b->wide && !b->check && !(b->classify && b->protocol->processor[BUS_INVALID][1].op == OP_WRITE);
+    b->sole = b->ncaches == 1 && !b->wide && !b->check &&
+        !(b->classify && b->protocol->processor[BUS_INVALID][1].op == OP_WRITE);
     b->recent = b->classify && b->protocol->processor[BUS_INVALID][1].op != OP_WRITE;
-    peet_sim_linemap_init(&b->lines_map, b->sole ? sizeof(uint32_t)
-        : sizeof(struct line_record) + (b->classify && !b->recent ? (b->ncaches + 31) / 32 * sizeof(uint32_t) : 0));
+    peet_sim_linemap_init(&b->lines_map,
+        b->sole
+            ? sizeof(uint32_t)
+            : sizeof(struct line_record) + (b->classify && !b->recent ? (b->ncaches + 31) / 32 * sizeof(uint32_t) : 0));
     if (b->replacement == REPLACE_PLRU)
         plru_init(b);
     b->caches = calloc(b->ncaches, sizeof *b->caches);
-    for (b->hint_mask = 255; b->hint_mask < (b->sole ? 8 : 2) * b->lines && b->hint_mask < 0xffff; b->hint_mask = 2 * b->hint_mask + 1)
+    for (b->hint_mask = 255; b->hint_mask < (b->sole ? 8 : 2) * b->lines && b->hint_mask < 0xffff;
+        b->hint_mask = 2 * b->hint_mask + 1)
         ;
     /* aligned, so that a set lies in as few lines of the host's cache as it can */
-    const size_t lines = (size_t)b->ncaches * b->lines + 8, stamps = b->classify && !b->recent ? (2 * (size_t)b->lines + 8) / 8 * 8 : b->lines;
+    const size_t lines = (size_t)b->ncaches * b->lines + 8,
+                 stamps = b->classify && !b->recent ? (2 * (size_t)b->lines + 8) / 8 * 8 : b->lines;
     void *raw = calloc(1, lines * (sizeof *b->keys + sizeof *b->frames) + b->ncaches * stamps * sizeof(uint64_t) + 64);
     b->frames_raw = raw;
     if (!b->caches || !raw || (!b->recent && peet_sim_oldest_scratch_init(&b->scratch, b->lines)))
@@ -89,7 +94,10 @@ int peet__bus_caches_init(struct bus *b)
         struct cache *c = &b->caches[i];
         c->number = i;
         c->hw = i % b->nhw;
-        c->kind = b->fetch == FETCH_OFF ? "data" : b->fetch == FETCH_UNIFIED ? "unified" : i < b->nhw ? "data" : "instruction";
+        c->kind = b->fetch == FETCH_OFF ? "data"
+            : b->fetch == FETCH_UNIFIED ? "unified"
+            : i < b->nhw                ? "data"
+                                        : "instruction";
         c->frames = b->frames + (size_t)i * b->lines;
         c->keys = b->keys + (size_t)i * b->lines;
         c->used = used + i * stamps;
@@ -129,7 +137,8 @@ struct frame *peet__bus_find(struct bus *b, struct cache *c, uint64_t line, cons
     uint32_t found = NO_FRAME;
     if ((c->keys[hint] | QUICK) == want && c->frames[hint].state != BUS_INVALID)
         return &c->frames[hint];
-    for (uint32_t i = first, end = first + b->ways; i < end; i++) /* without surprises: mostly it is not there; the key of an invalid */
+    /* without surprises: mostly it is not there; the key of an invalid */
+    for (uint32_t i = first, end = first + b->ways; i < end; i++)
         found = (c->keys[i] | QUICK) == want && c->used[i] ? i : found; /* frame is line 0's, but it was never used */
     return found == NO_FRAME ? NULL : &c->frames[found];
 }
@@ -153,10 +162,11 @@ static struct frame *victim_wide(struct bus *b, struct cache *c, uint32_t set)
     case REPLACE_RANDOM:
         return &frames[peet_sim_random_below(&b->random, b->ways)];
     case REPLACE_FIFO:
-        return &frames[peet_sim_oldest_take(
-            &c->oldest[set], &b->scratch, stamp_in, c->filled + (size_t)set * b->ways, c->stamp - 1)];
+        return &frames[peet_sim_oldest_take(&c->oldest[set], &b->scratch, stamp_in, c->filled + (size_t)set * b->ways,
+            c->stamp - 1)];
     default:
-        return &frames[peet_sim_oldest_take(&c->oldest[set], &b->scratch, stamp_in, c->used + (size_t)set * b->ways, c->stamp - 1)];
+        return &frames[peet_sim_oldest_take(&c->oldest[set], &b->scratch, stamp_in, c->used + (size_t)set * b->ways,
+            c->stamp - 1)];
     }
 }
 

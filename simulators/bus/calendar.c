@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int peet__bus_calendar_init(struct calendar *cal, enum bus_arbitration arbitration, unsigned hws, uint64_t window_cycles, int apart)
+int peet__bus_calendar_init(struct calendar *cal, enum bus_arbitration arbitration, unsigned hws,
+    uint64_t window_cycles, int apart)
 {
     memset(cal, 0, sizeof *cal);
     cal->arbitration = arbitration;
@@ -92,8 +93,8 @@ static uint32_t ends_by(const struct calendar *cal, uint64_t time)
     return low;
 }
 
-/* First come, first served: each transaction begins when it is asked for, or when the one before it is over.  So there is no gap before one
- * that waits, and the place of another one follows from the times of the requests alone. */
+/* First come, first served: each transaction begins when it is asked for, or when the one before it is over.  So there
+ * is no gap before one that waits, and the place of another one follows from the times of the requests alone. */
 static uint32_t place_in_order(const struct calendar *cal, unsigned hw, uint64_t time)
 {
     const struct calendar_slot *const slots = cal->slots + cal->first;
@@ -109,7 +110,8 @@ static uint32_t place_in_order(const struct calendar *cal, unsigned hw, uint64_t
 }
 
 /* The place of a transaction, and @inout_at, when it begins there; it is when the bus is free of what is settled. */
-static uint32_t place_by_arbiter(const struct calendar *cal, unsigned hw, uint64_t time, uint64_t cycles, uint64_t *inout_at)
+static uint32_t place_by_arbiter(const struct calendar *cal, unsigned hw, uint64_t time, uint64_t cycles,
+    uint64_t *inout_at)
 {
     uint64_t at = *inout_at;
     uint32_t i = ends_by(cal, at), last = i ? cal->slots[cal->first + i - 1].hw : cal->last_hw;

@@ -14,7 +14,8 @@
 enum bus_arbitration { ARBITRATION_FCFS, ARBITRATION_RR, ARBITRATION_FIXED };
 #define BUS_ARBITRATION_NAMES "fcfs|rr|fixed"
 
-/* Transactions kept at most; the oldest of more is final.  More of them where hardware contexts act far out of the order of their times. */
+/* Transactions kept at most; the oldest of more is final.  More of them where hardware contexts act far out of the
+ * order of their times. */
 enum { CALENDAR_SLOTS = 4096, CALENDAR_SLOTS_APART = 65536 };
 
 struct calendar_slot {
@@ -26,24 +27,25 @@ struct calendar_slot {
 struct calendar {
     enum bus_arbitration arbitration;
     unsigned hws;
-    int sole;                     /* one processor, which waits for its own: no transaction can be overtaken */
-    int unsorted;                 /* transactions are not (or not all) in the order of their requests */
-    uint64_t open_from;           /* sole: busy from here to final_until, and not in the windows yet */
-    uint32_t first, n;            /* slots[first .. first + n) in the order of their start */
-    struct calendar_slot *slots;  /* 2 * room */
+    int sole;                    /* one processor, which waits for its own: no transaction can be overtaken */
+    int unsorted;                /* transactions are not (or not all) in the order of their requests */
+    uint64_t open_from;          /* sole: busy from here to final_until, and not in the windows yet */
+    uint32_t first, n;           /* slots[first .. first + n) in the order of their start */
+    struct calendar_slot *slots; /* 2 * room */
     uint32_t room;
-    int apart;                    /* nothing is settled before there is no room */
-    uint64_t final_until;         /* the bus is settled before this time */
-    uint32_t last_hw;             /* owner of the last settled transaction */
+    int apart;            /* nothing is settled before there is no room */
+    uint64_t final_until; /* the bus is settled before this time */
+    uint32_t last_hw;     /* owner of the last settled transaction */
     uint64_t busy_cycles, transactions;
-    uint64_t *lost_cycles;        /* [hw] delay that overtaken transactions suffered; the reader sets it back to 0 */
-    uint32_t *losers, nlosers;    /* whose, by the latest request */
-    uint64_t *mark, marks;        /* [hw] */
+    uint64_t *lost_cycles;     /* [hw] delay that overtaken transactions suffered; the reader sets it back to 0 */
+    uint32_t *losers, nlosers; /* whose, by the latest request */
+    uint64_t *mark, marks;     /* [hw] */
     struct peet_sim_windows windows;
 };
 
 /** @apart: requests come far out of the order of their times.  Returns: 0, or -1 without memory (fini is safe then) */
-int peet__bus_calendar_init(struct calendar *cal, enum bus_arbitration arbitration, unsigned hws, uint64_t window_cycles, int apart);
+int peet__bus_calendar_init(struct calendar *cal, enum bus_arbitration arbitration, unsigned hws,
+    uint64_t window_cycles, int apart);
 void peet__bus_calendar_fini(struct calendar *cal);
 
 /** peet__bus_calendar_settle() - no request before @now will come any more */

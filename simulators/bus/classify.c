@@ -12,12 +12,13 @@
  *   capacity  replaced, and that cache would not have it either
  *
  * That other cache, the *shadow*, sees every reference of its processor and no invalidations.  It must
- * cost hits nothing but their time stamp.  recency.h says how, if every miss brings its line in.  Else a line that is both in a frame and in the shadow keeps its stamp in the frame, and
- * the oldest line is found with the help of oldest.h.
+ * cost hits nothing but their time stamp.  recency.h says how, if every miss brings its line in.  Else a line that is
+ * both in a frame and in the shadow keeps its stamp in the frame, and the oldest line is found with the help of
+ * oldest.h.
  *
  * A writer that owns its line writes without the bus.  What it wrote is collected in its frame and told to the
- * line's loss records at the next transaction on the line, before anybody can ask.  Where nobody has lost the line, nobody will
- * ever ask what was written until then: such writes are hits like any other.
+ * line's loss records at the next transaction on the line, before anybody can ask.  Where nobody has lost the line,
+ * nobody will ever ask what was written until then: such writes are hits like any other.
  */
 #include "bus.h"
 #include <stdlib.h>
@@ -159,7 +160,8 @@ static void shadow_prefetch(struct bus *b, struct cache *c)
     peet_sim_linemap_prefetch(&b->lines_map, soon->line);
 }
 
-/* A place in the shadow for a new line: a free one, or that of the line used longest ago.  Returns: its index in c->shadow */
+/* A place in the shadow for a new line: a free one, or that of the line used longest ago.  Returns: its index in
+ * c->shadow */
 static uint32_t shadow_place(struct bus *b, struct cache *c)
 {
     if (c->shadow_used < b->lines)
@@ -189,7 +191,8 @@ static struct shadow_node *shadow_fresh(struct bus *b, struct cache *c)
     return n;
 }
 
-void peet__bus_shadow_use(struct bus *b, struct cache *c, uint64_t line, struct line_record *record, struct frame *f, int insert)
+void peet__bus_shadow_use(struct bus *b, struct cache *c, uint64_t line, struct line_record *record, struct frame *f,
+    int insert)
 {
     struct shadow_node *n = shadow_find(b, c, record);
     if (!n) {
@@ -222,12 +225,15 @@ void peet__bus_shadow_leave(struct bus *b, struct cache *c, struct frame *f)
 static enum bus_miss kind_touched(struct bus *b, struct cache *c, struct line_record *record)
 {
     uint32_t *touched = &record->touched[c->number / 32], bit = 1u << c->number % 32;
-    const enum bus_miss kind = !(*touched & bit) ? MISS_COLD : shadow_find(b, c, record) ? MISS_CONFLICT : MISS_CAPACITY;
+    const enum bus_miss kind = !(*touched & bit) ? MISS_COLD
+        : shadow_find(b, c, record)              ? MISS_CONFLICT
+                                                 : MISS_CAPACITY;
     *touched |= bit;
     return kind;
 }
 
-void peet__bus_classify_miss(struct bus *b, struct cache *c, struct line_record *record, const uint32_t *word, uint64_t grains)
+void peet__bus_classify_miss(struct bus *b, struct cache *c, struct line_record *record, const uint32_t *word,
+    uint64_t grains)
 {
     uint64_t written = 0;
     enum bus_miss kind;

@@ -25,10 +25,10 @@ enum { STEPS = 64, LOOKS = 128 };
 
 /* A group on its way. */
 struct going {
-    uint64_t want;      /* key of its line */
-    uint64_t *used;     /* where its line is: the stamp of that frame */
-    uint64_t last;      /* as in the way */
-    uint64_t unused;    /* a power of two is quicker to count by */
+    uint64_t want;   /* key of its line */
+    uint64_t *used;  /* where its line is: the stamp of that frame */
+    uint64_t last;   /* as in the way */
+    uint64_t unused; /* a power of two is quicker to count by */
 };
 
 /* A group comes to a line: all of it, or one of its halves. */
@@ -38,7 +38,8 @@ struct look {
     uint64_t either, last;        /* as in the way */
     uint32_t at;                  /* its group: so many bytes behind the first one's struct going */
     uint32_t group, bit;
-    uint32_t sooner;              /* those of groups that do not move, and whose ways come before this look: a bit each */
+    /* those of groups that do not move, and whose ways come before this look: a bit each */
+    uint32_t sooner;
 };
 
 /* A turn in which some groups come to other lines. */
@@ -47,15 +48,19 @@ struct step {
     uint64_t turns, stamps, time; /* to that one; what they take if they hit */
     uint32_t moved, cut;          /* groups that do, and those of them that are in two: a bit each */
     uint32_t settled;             /* those whose stamps are what they are to be before the next step */
-    int quick;                    /* looks are all that has to be looked for: what they replace is no line of this turn or the one before */
+    /* looks are all that has to be looked for: what they replace is no line of this turn or the one before */
+    int quick;
     const struct look *looks, *end; /* in their order */
 };
 
 /* A loop's steps, from the first turn on.  They are kept: the loop often begins again in the same places of lines. */
 struct course {
     uint32_t nsteps, nlooks;
-    uint64_t ends;                 /* what comes behind this turn has come before, but for the first step; UINT64_MAX: there are too many, and none is kept */
-    uint64_t next[LOOP_GROUPS];    /* as seen from the latest step: the turn that finds a group in another line, or in two */
+    /* what comes behind this turn has come before, but for the first step; UINT64_MAX: there are too many, and none is
+     * kept */
+    uint64_t ends;
+    /* as seen from the latest step: the turn that finds a group in another line, or in two */
+    uint64_t next[LOOP_GROUPS];
     uint32_t offsets[LOOP_GROUPS]; /* where groups begin in their lines */
     struct step steps[STEPS];
     struct look looks[LOOKS];
@@ -80,18 +85,26 @@ static const struct group_way *way_of_look(const struct group_way *ways, const s
 }
 
 /* A look, where it is among those of its step from @first on; its delta is the key for now. */
-static void add_look(struct course *course, const struct look *first, const struct group_way *ways, const struct group_way *half, uint32_t k, uint64_t key)
+static void add_look(struct course *course, const struct look *first, const struct group_way *ways,
+    const struct group_way *half, uint32_t k, uint64_t key)
 {
     struct look *at = &course->looks[course->nlooks++];
     const struct group_way *const w = half ? half : &ways[k];
     for (; at > first && way_of_look(ways, at - 1)->first > w->first; at--)
         *at = at[-1];
-    *at = (struct look){.delta = key, .half = half, .at = (uint32_t)(k * sizeof(struct going)), .group = k, .either = w->either, .last = w->last, .bit = 1u << k};
+    *at = (struct look){.delta = key,
+        .half = half,
+        .at = (uint32_t)(k * sizeof(struct going)),
+        .group = k,
+        .either = w->either,
+        .last = w->last,
+        .bit = 1u << k};
 }
 
-/* The step in turn @turn behind @from, where the course begins: found out, and noted.  @at: where groups were; @lines: so many were used in the turn before */
-ALWAYS const struct step *step_in(const struct looping *l, struct course *course, const struct going *at, uint32_t n, uint64_t from, uint64_t turn,
-    uint32_t lines)
+/* The step in turn @turn behind @from, where the course begins: found out, and noted.  @at: where groups were; @lines:
+ * so many were used in the turn before */
+ALWAYS const struct step *step_in(const struct looping *l, struct course *course, const struct going *at, uint32_t n,
+    uint64_t from, uint64_t turn, uint32_t lines)
 {
     struct bus *const b = l->b;
     const struct plan *const p = l->plan;
@@ -110,7 +123,8 @@ ALWAYS const struct step *step_in(const struct looping *l, struct course *course
     for (uint32_t k = 0; k < n; k++) {
         if (course->next[k] == turn) {
             const struct loop_way *const w = ways[k].loop;
-            struct looped moving = {.begin = l->begins[k] + (uint64_t)w->stride * from, .stride = (uint64_t)w->stride, .way = w};
+            struct looped moving = {
+                .begin = l->begins[k] + (uint64_t)w->stride * from, .stride = (uint64_t)w->stride, .way = w};
             const struct group_split *split = NULL;
             s->moved |= 1u << k;
             if (peet__bus_come(&moving, b, turn)) {
@@ -142,9 +156,11 @@ ALWAYS const struct step *step_in(const struct looping *l, struct course *course
     return s;
 }
 
-typedef const struct step *find_step(const struct looping *l, struct course *course, const struct going *at, uint64_t from, uint64_t turn, uint32_t lines);
+typedef const struct step *find_step(const struct looping *l, struct course *course, const struct going *at,
+    uint64_t from, uint64_t turn, uint32_t lines);
 
-/* The course of a loop from turn @from on, which is known as far as it went before if it began like this.  Returns: NULL without memory */
+/* The course of a loop from turn @from on, which is known as far as it went before if it began like this.  Returns:
+ * NULL without memory */
 ALWAYS struct course *course_from(const struct looping *l, struct going *at, uint32_t n, uint64_t from)
 {
     const struct bus *const b = l->b;
@@ -183,8 +199,10 @@ ALWAYS void use_line(const struct going *a, uint64_t last)
     *a->used = last > *a->used ? last : *a->used;
 }
 
-/* Stamps of the turn before, but for those that have them; of this turn, for those that have come in it without moving. */
-ALWAYS void settle(const struct going *at, uint32_t n, uint64_t stamp, uint64_t nrefs, uint32_t settled, uint32_t sooner)
+/* Stamps of the turn before, but for those that have them; of this turn, for those that have come in it without moving.
+ */
+ALWAYS void settle(const struct going *at, uint32_t n, uint64_t stamp, uint64_t nrefs, uint32_t settled,
+    uint32_t sooner)
 {
     const uint32_t not = settled & ~sooner;
     for (uint32_t k = 0; k < n; k++)
@@ -198,14 +216,16 @@ static inline uint64_t begin_of_group(const struct looping *l, uint32_t k, uint6
     return l->begins[k] + (uint64_t)l->b->group_ways[l->plan->ways - 1 + k].loop->stride * turn;
 }
 
-/* Some groups do not hit: way by way.  What a fill replaces are lines that this turn has not used yet, perhaps one that a later way used in the turn
- * before.  Returns: whether some do not only hit even now */
-static __attribute__((noinline)) int turn_by_ways(const struct looping *l, struct going *at, uint64_t turn, struct turn *t)
+/* Some groups do not hit: way by way.  What a fill replaces are lines that this turn has not used yet, perhaps one that
+ * a later way used in the turn before.  Returns: whether some do not only hit even now */
+static __attribute__((noinline)) int turn_by_ways(const struct looping *l, struct going *at, uint64_t turn,
+    struct turn *t)
 {
     const struct group_way *const ways = l->b->group_ways + l->plan->ways - 1;
     uint64_t odd = 0;
     for (uint32_t k = 0; k < l->n; k++) {
-        const uint32_t frame = peet__bus_go_to(l->b, t, begin_of_group(l, k, turn), at[k].want, (uint32_t)(at[k].used - t->c->used), &ways[k]);
+        const uint32_t frame = peet__bus_go_to(l->b, t, begin_of_group(l, k, turn), at[k].want,
+            (uint32_t)(at[k].used - t->c->used), &ways[k]);
         at[k].used = &t->c->used[frame];
         odd |= (t->c->keys[frame] | ways[k].either) ^ at[k].want;
     }
@@ -213,7 +233,8 @@ static __attribute__((noinline)) int turn_by_ways(const struct looping *l, struc
 }
 
 /* The turn, whatever happens.  Returns: whether it may be no better in the next one */
-static __attribute__((noinline)) int turn_anyway(struct looping *l, struct going *at, uint64_t turn, struct turn *t, uint64_t *inout_time, uint32_t cut)
+static __attribute__((noinline)) int turn_anyway(struct looping *l, struct going *at, uint64_t turn, struct turn *t,
+    uint64_t *inout_time, uint32_t cut)
 {
     uint64_t begins[LOOP_GROUPS];
     int unsure = 1;
@@ -233,7 +254,8 @@ static __attribute__((noinline)) int turn_anyway(struct looping *l, struct going
 }
 
 /* @n: a constant if groups are few, and @at nobody else's; @find_step: step_in() for as many */
-ALWAYS uint64_t go_by_ways(struct looping *l, struct going *at, uint32_t n, find_step *find_step, uint64_t done, uint64_t turns, uint64_t limit, uint64_t *inout_time)
+ALWAYS uint64_t go_by_ways(struct looping *l, struct going *at, uint32_t n, find_step *find_step, uint64_t done,
+    uint64_t turns, uint64_t limit, uint64_t *inout_time)
 {
     struct bus *const b = l->b;
     struct cache *const c = &b->caches[l->hw];
@@ -275,7 +297,8 @@ ALWAYS uint64_t go_by_ways(struct looping *l, struct going *at, uint32_t n, find
                         peet__bus_turn_begins(l, &t, time);
                         waits = 1;
                     }
-                    frame = b->go_slowly(b, &t, UNLIKELY(b->watched) ? begin_of_group(l, look->group, done) : 0, KEY_LINE(want), way_of_look(ways, look));
+                    frame = b->go_slowly(b, &t, UNLIKELY(b->watched) ? begin_of_group(l, look->group, done) : 0,
+                        KEY_LINE(want), way_of_look(ways, look));
                     still |= (keys[frame] | look->either) ^ want;
                 }
                 a->used = &c->used[frame];
@@ -312,7 +335,8 @@ ALWAYS uint64_t go_by_ways(struct looping *l, struct going *at, uint32_t n, find
             settled = ALL_GROUPS;
             done++;
         }
-        while (done < end && unsure && time < limit && LIKELY(!b->dead)) { /* whose groups are in no two lines, else the next turn were a step */
+        /* whose groups are in no two lines, else the next turn were a step */
+        while (done < end && unsure && time < limit && LIKELY(!b->dead)) {
             settle(at, n, stamp, nrefs, settled, 0);
             t.stamp = stamp;
             unsure = turn_anyway(l, at, done, &t, &time, 0);
@@ -327,7 +351,8 @@ ALWAYS uint64_t go_by_ways(struct looping *l, struct going *at, uint32_t n, find
         if (done >= turns || time >= limit || UNLIKELY(b->dead))
             break;
     next:
-        s = s->following ? s->following : find_step(l, course, at, from, done - from, n + (uint32_t)__builtin_popcount(s->cut));
+        s = s->following ? s->following
+                         : find_step(l, course, at, from, done - from, n + (uint32_t)__builtin_popcount(s->cut));
     }
     settle(at, n, stamp, nrefs, settled, 0);
     c->stamp = stamp;
@@ -336,12 +361,13 @@ ALWAYS uint64_t go_by_ways(struct looping *l, struct going *at, uint32_t n, find
 }
 
 #define GO(name, most, n) \
-    static __attribute__((noinline)) const struct step *step_##name(const struct looping *l, struct course *course, const struct going *at, uint64_t from, \
-        uint64_t turn, uint32_t lines) \
+    static __attribute__((noinline)) const struct step *step_##name(const struct looping *l, struct course *course, \
+        const struct going *at, uint64_t from, uint64_t turn, uint32_t lines) \
     { \
         return step_in(l, course, at, n, from, turn, lines); \
     } \
-    static __attribute__((noinline)) uint64_t go_##name(struct looping *l, uint64_t done, uint64_t turns, uint64_t limit, uint64_t *inout_time) \
+    static __attribute__((noinline)) uint64_t go_##name(struct looping *l, uint64_t done, uint64_t turns, \
+        uint64_t limit, uint64_t *inout_time) \
     { \
         struct going at[most]; \
         return go_by_ways(l, at, n, step_##name, done, turns, limit, inout_time); \
@@ -352,6 +378,7 @@ GO(any, LOOP_GROUPS, l->n)
 
 uint64_t peet__bus_course(struct looping *l, uint64_t done, uint64_t turns, uint64_t limit, uint64_t *inout_time)
 {
-    return l->n == 2 ? go_2(l, done, turns, limit, inout_time) : l->n == 4 ? go_4(l, done, turns, limit, inout_time)
-        : go_any(l, done, turns, limit, inout_time);
+    return l->n == 2 ? go_2(l, done, turns, limit, inout_time)
+        : l->n == 4  ? go_4(l, done, turns, limit, inout_time)
+                     : go_any(l, done, turns, limit, inout_time);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks that peet takes in the machine's stead (<peet/direct.h>): where a processor alone goes by groups (groups.c), a block is
- * one look for each of its groups' ways, in their order.  What is no plain hit comes back here, one way at a time; a block with a
- * group in two lines comes whole.
+ * Blocks that peet takes in the machine's stead (<peet/direct.h>): where a processor alone goes by groups (groups.c), a
+ * block is one look for each of its groups' ways, in their order.  What is no plain hit comes back here, one way at a
+ * time; a block with a group in two lines comes whole.
  */
 #include "ahead.h"
 #include "groups.h"
@@ -96,7 +96,8 @@ static int direct_loop(struct peet_direct_run *run, uint32_t id, uint64_t turns,
     if (run->limit != UINT64_MAX) /* it may have to end somewhere in between */
         return -1;
     b->caches[0].stamp = run->stamp;
-    peet__bus_turns(b, 0, &b->plans[id], d->blocks[id], run->addresses, strides, turns, d->now, &run->time, &d->stalled);
+    peet__bus_turns(b, 0, &b->plans[id], d->blocks[id], run->addresses, strides, turns, d->now, &run->time,
+        &d->stalled);
     run->stamp = b->caches[0].stamp;
     if (UNLIKELY(b->dead))
         run->limit = 0;
@@ -127,11 +128,13 @@ static int elements_follow(const struct bus *b)
 /* The sites of ranges' first elements: ways of one reference.  Returns: 0, or -1: without them */
 static int range_sites(struct bus *b, struct peet_direct_table *out)
 {
-    if (b->watched || !elements_follow(b) || peet__bus_room_for((void **)&b->group_ways, &b->group_ways_size, b->ngroup_ways, 4, sizeof *b->group_ways))
+    if (b->watched || !elements_follow(b) ||
+        peet__bus_room_for((void **)&b->group_ways, &b->group_ways_size, b->ngroup_ways, 4, sizeof *b->group_ways))
         return -1;
     for (int write = 0; write < 2; write++)
         for (unsigned bytes = 0; bytes < 2; bytes++) { /* those are the second instruction's */
-            b->group_ways[b->ngroup_ways] = peet__bus_way_of_element(write, b->cpi * bytes + b->hit_cycles * CPI_ONE, bytes ? 1 : 8);
+            b->group_ways[b->ngroup_ways] =
+                peet__bus_way_of_element(write, b->cpi * bytes + b->hit_cycles * CPI_ONE, bytes ? 1 : 8);
             out->range_sites[write][bytes] = b->ngroup_ways++;
         }
     return 0;
@@ -152,8 +155,10 @@ static int direct_table(void *self, struct peet_direct_table *out)
     d->run.hints = b->caches[0].hints;
     d->run.keys = b->caches[0].keys;
     d->run.used = b->caches[0].used;
-    *out = (struct peet_direct_table){.hint_mask = b->hint_mask, .line_shift = b->line_shift,
-        .miss = b->watched ? miss_watched : peet__bus_miss_for(b), .other = direct_other,
+    *out = (struct peet_direct_table){.hint_mask = b->hint_mask,
+        .line_shift = b->line_shift,
+        .miss = b->watched ? miss_watched : peet__bus_miss_for(b),
+        .other = direct_other,
         .loop = b->watched ? loop_watched : direct_loop};
     out->range = direct_range;
     out->range_looks = 1;
@@ -190,7 +195,8 @@ static int direct_note(struct bus_direct *d, const struct peet_block *block)
     return 0;
 }
 
-static int direct_block(void *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_block *out)
+static int direct_block(void *self, const struct peet_block *block, const uint64_t *values,
+    struct peet_direct_block *out)
 {
     struct bus *const b = self;
     const struct plan *p;
@@ -204,7 +210,9 @@ static int direct_block(void *self, const struct peet_block *block, const uint64
     p = &b->plans[block->id];
     if (p->known - 1 == PLAN_GENERAL || (p->ngroups && !p->ways) || p->ngroups > PEET_DIRECT_LOOKS)
         return -1;
-    *out = (struct peet_direct_block){.time = p->cost, .stamps = p->nrefs, .nlooks = p->ngroups,
+    *out = (struct peet_direct_block){.time = p->cost,
+        .stamps = p->nrefs,
+        .nlooks = p->ngroups,
         .whole = p->ngroups > b->ways}; /* else one look's line might make room for another's */
     groups = peet__bus_groups_of(b, p);
     for (uint32_t k = 0; k < p->ngroups; k++) {
@@ -212,8 +220,13 @@ static int direct_block(void *self, const struct peet_block *block, const uint64
         const struct group *const g = &groups[w->group];
         if (g->span > b->line_bytes)
             return -1;
-        out->looks[k] = (struct peet_direct_look){.value = g->value, .before = g->before, .span = g->span, .last = w->last, .either = w->either,
-            .later = latest > w->last, .site = peet__bus_site_of(b, block, p->ways - 1 + k, k)};
+        out->looks[k] = (struct peet_direct_look){.value = g->value,
+            .before = g->before,
+            .span = g->span,
+            .last = w->last,
+            .either = w->either,
+            .later = latest > w->last,
+            .site = peet__bus_site_of(b, block, p->ways - 1 + k, k)};
         if (out->looks[k].site == UINT32_MAX)
             return -1;
         latest = w->last > latest ? w->last : latest;

@@ -51,8 +51,8 @@ static uint64_t cycles_of(const struct bus *b, enum bus_op op, unsigned bytes, i
 }
 
 /* Another cache's copy goes because of a transaction by @by. */
-static void invalidate(struct bus *b, struct cache *by, struct cache *holder, struct line_record *record, struct frame *f, int dirty,
-    uint64_t time)
+static void invalidate(struct bus *b, struct cache *by, struct cache *holder, struct line_record *record,
+    struct frame *f, int dirty, uint64_t time)
 {
     if (b->watched)
         peet__bus_report_gone(b, holder, peet__bus_line_in(b, f), by, dirty, time);
@@ -70,8 +70,8 @@ static void invalidate(struct bus *b, struct cache *by, struct cache *holder, st
 }
 
 /* A holder that refuses: the request fails, the holder writes back and drops its copy. */
-static uint64_t refuse(struct bus *b, struct cache *c, struct cache *holder, struct line_record *record, struct frame *f,
-    uint64_t line, enum bus_op op, uint64_t time)
+static uint64_t refuse(struct bus *b, struct cache *c, struct cache *holder, struct line_record *record,
+    struct frame *f, uint64_t line, enum bus_op op, uint64_t time)
 {
     b->refused++;
     time = use_bus(b, c, OP_NONE, time, b->address_cycles, 0);
@@ -90,8 +90,8 @@ struct outcome {
 };
 
 /* One transaction by @c on @line; @f: its own frame of the line or NULL; @fill: the line comes into @f. */
-static struct outcome transact(struct bus *b, struct cache *c, struct line_record *record, struct frame *f, uint64_t line,
-    enum bus_op op, uint64_t grains, unsigned bytes, uint64_t time)
+static struct outcome transact(struct bus *b, struct cache *c, struct line_record *record, struct frame *f,
+    uint64_t line, enum bus_op op, uint64_t grains, unsigned bytes, uint64_t time)
 {
     struct frame *supplier = NULL, *next;
     struct outcome out = {time, 0};
@@ -191,8 +191,8 @@ void peet__bus_no_memory(struct bus *b)
     b->dead = 1;
 }
 
-/* Whether it matters from now on who writes which grains of the line: as long as somebody has lost it.  Those that are not asked here
- * may go on noting what nobody wants to know; their next write brings them here. */
+/* Whether it matters from now on who writes which grains of the line: as long as somebody has lost it.  Those that are
+ * not asked here may go on noting what nobody wants to know; their next write brings them here. */
 static void note(struct bus *b, const struct cache *c, const struct line_record *record, struct frame *f, uint64_t line)
 {
     if (record->losses) {
@@ -209,7 +209,8 @@ static void note(struct bus *b, const struct cache *c, const struct line_record 
     }
 }
 
-/* The line has been lost: what is asked of others' frames next is what they have written so far: nothing of it ahead of time. */
+/* The line has been lost: what is asked of others' frames next is what they have written so far: nothing of it ahead of
+ * time. */
 static void before_settling(struct bus *b, const struct cache *c, const struct line_record *record)
 {
     for (struct frame *h = peet__bus_copies(b, record); h; h = peet__bus_next_copy(b, h))
@@ -226,8 +227,8 @@ static inline void fill_recent(struct bus *b, struct cache *c, uint32_t frame, u
         peet__bus_recency_stop(b, c, c->stamp - 1);
 }
 
-uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, enum touch touch,
-    uint64_t time)
+uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
+    enum touch touch, uint64_t time)
 {
     struct line_record *record = b->dead ? NULL : peet_sim_linemap_get(&b->lines_map, line);
     if (!record || (b->classify && peet__bus_classify_reserve(b))) {

@@ -15,7 +15,8 @@
 
 enum { LINES = 8 }; /* of each group at once: what lies behind a miss was looked at for nothing */
 
-/* In this turn the group begins there: does it stay in each line for so many turns, and is never in two?  *out_next: the first turn in another line */
+/* In this turn the group begins there: does it stay in each line for so many turns, and is never in two?  *out_next:
+ * the first turn in another line */
 ALWAYS int is_even(const struct bus *b, const struct loop_way *w, uint64_t begin, uint64_t turn, uint64_t *out_next)
 {
     const uint32_t offset = (uint32_t)begin & (b->line_bytes - 1), at = offset >> w->shift;
@@ -30,10 +31,11 @@ ALWAYS int is_in_one_line(const struct bus *b, const struct loop_way *w, uint64_
     return !(((begin ^ (end + w->span - 1u)) | (end ^ (begin + w->span - 1u))) >> b->line_shift);
 }
 
-/* Turns from @from on, as many as there are at most, if all hit, and each group is even or stays where it is: each goes through its lines by itself, one look
- * for each.  Nothing is written before all is known.  Returns: the turn behind them; @from: none */
-ALWAYS uint64_t go_hitting(const struct looping *l, const struct loop_way *const *ways, uint32_t n, uint64_t from, uint64_t turns, uint64_t limit,
-    uint64_t *inout_time)
+/* Turns from @from on, as many as there are at most, if all hit, and each group is even or stays where it is: each goes
+ * through its lines by itself, one look for each.  Nothing is written before all is known.  Returns: the turn behind
+ * them; @from: none */
+ALWAYS uint64_t go_hitting(const struct looping *l, const struct loop_way *const *ways, uint32_t n, uint64_t from,
+    uint64_t turns, uint64_t limit, uint64_t *inout_time)
 {
     const struct bus *const b = l->b;
     struct cache *const c = &b->caches[l->hw];
@@ -85,14 +87,15 @@ ALWAYS uint64_t go_hitting(const struct looping *l, const struct loop_way *const
 
 /* A group that stays in each line for so many turns, and never is in two. */
 struct even {
-    uint64_t want, delta;   /* as in struct looped */
+    uint64_t want, delta; /* as in struct looped */
     uint64_t next, period;
     uint64_t either, last, stride;
     uint32_t frame;
 };
 
 /* Returns: whether it is even, from turn @turn on, or stays in one line */
-ALWAYS int even_of(struct even *a, const struct bus *b, const struct loop_way *w, uint64_t begin, uint64_t turn, uint64_t turns)
+ALWAYS int even_of(struct even *a, const struct bus *b, const struct loop_way *w, uint64_t begin, uint64_t turn,
+    uint64_t turns)
 {
     const uint64_t now = begin + (uint64_t)w->stride * turn;
     a->want = KEY_OF(now >> b->line_shift) | QUICK;
@@ -124,7 +127,8 @@ ALWAYS int in_step(const struct even *at, uint32_t n, uint64_t *out_next, uint64
     return !odd;
 }
 
-/* The lines have the stamps of turns to come, but these have not: those of the latest one, which began with this stamp. */
+/* The lines have the stamps of turns to come, but these have not: those of the latest one, which began with this stamp.
+ */
 ALWAYS void use_now(struct cache *c, const struct even *at, uint32_t n, uint64_t stamp)
 {
     for (uint32_t k = 0; k < n; k++)
@@ -134,11 +138,13 @@ ALWAYS void use_now(struct cache *c, const struct even *at, uint32_t n, uint64_t
 }
 
 /*
- * Turns from @done on of even groups in step, and of those that stay where they are.  Each line gets, when a group comes to it, the stamp of the last turn that
- * will find the group there: until then it is in use, and is never what has to make room, with that stamp as with those that it has in truth.  Stamps and times count from turn 0.
- * Returns: so many are done then; @done: they are not
+ * Turns from @done on of even groups in step, and of those that stay where they are.  Each line gets, when a group
+ * comes to it, the stamp of the last turn that will find the group there: until then it is in use, and is never what
+ * has to make room, with that stamp as with those that it has in truth.  Stamps and times count from turn 0. Returns:
+ * so many are done then; @done: they are not
  */
-ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t done, uint64_t turns, uint64_t limit, uint64_t *inout_time)
+ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t done, uint64_t turns, uint64_t limit,
+    uint64_t *inout_time)
 {
     struct bus *const b = l->b;
     struct cache *const c = &b->caches[l->hw];
@@ -182,12 +188,14 @@ ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t done, uint64_
             ways->loop->missed = 1;
             time += t.stalled * CPI_ONE;
             l->stalled += t.stalled;
-            for (uint32_t k = 0; UNLIKELY(!ordered) && until > done + 1 && k < n; k++) /* two in one line: what took it slowly need not be its latest use */
+            /* two in one line: what took it slowly need not be its latest use */
+            for (uint32_t k = 0; UNLIKELY(!ordered) && until > done + 1 && k < n; k++)
                 peet__bus_use_last(c, at[k].frame, last + at[k].last);
         }
         if (UNLIKELY(still || b->dead) || limit != UINT64_MAX) {
             const uint64_t all = until;
-            until = done + (still || b->dead ? 1 : peet__bus_turns_within(p, until - done, time + done * p->cost, limit));
+            until =
+                done + (still || b->dead ? 1 : peet__bus_turns_within(p, until - done, time + done * p->cost, limit));
             if (until < all)
                 use_now(c, at, n, stamp + (until - 1) * nrefs);
         }
@@ -207,7 +215,8 @@ ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t done, uint64_
 
 /* peet__bus_evenly() for @n groups, a constant if they are few */
 #define EVENLY(name, n, most) \
-    static __attribute__((noinline)) uint64_t in_step_##name(struct looping *l, uint64_t done, uint64_t turns, uint64_t limit, uint64_t *inout_time) \
+    static __attribute__((noinline)) uint64_t in_step_##name(struct looping *l, uint64_t done, uint64_t turns, \
+        uint64_t limit, uint64_t *inout_time) \
     { \
         return go_in_step(l, n, done, turns, most, inout_time); \
     } \
@@ -220,12 +229,13 @@ ALWAYS uint64_t go_in_step(struct looping *l, uint32_t n, uint64_t done, uint64_
                 peet__bus_no_memory(l->b); \
                 return turns; \
             } \
-        if (!ways[0]->missed) do { \
-            from = done; \
-            done = go_hitting(l, ways, n, from, turns, limit, inout_time); \
-            if (LIKELY(done == turns) || (done && *inout_time >= limit)) \
-                return done; \
-        } while (done > from); \
+        if (!ways[0]->missed) \
+            do { \
+                from = done; \
+                done = go_hitting(l, ways, n, from, turns, limit, inout_time); \
+                if (LIKELY(done == turns) || (done && *inout_time >= limit)) \
+                    return done; \
+            } while (done > from); \
         return in_step_##name(l, done, turns, limit, inout_time); \
     }
 EVENLY(any, l->n, limit)
@@ -234,8 +244,12 @@ UNLIMITED(1)
 UNLIMITED(2)
 UNLIMITED(3)
 /* Short loops are many: where turns.c is compiled with this, nothing is called. */
-__attribute__((always_inline)) uint64_t peet__bus_evenly(struct looping *l, uint64_t turns, uint64_t limit, uint64_t *inout_time)
+__attribute__((always_inline)) uint64_t peet__bus_evenly(struct looping *l, uint64_t turns, uint64_t limit,
+    uint64_t *inout_time)
 {
-    return UNLIKELY(limit != UINT64_MAX) ? evenly_any(l, turns, limit, inout_time) : l->n == 2 ? evenly_2(l, turns, limit, inout_time) : l->n == 1 ? evenly_1(l, turns, limit, inout_time)
-        : l->n == 3 ? evenly_3(l, turns, limit, inout_time) : evenly_any(l, turns, limit, inout_time);
+    return UNLIKELY(limit != UINT64_MAX) ? evenly_any(l, turns, limit, inout_time)
+        : l->n == 2                      ? evenly_2(l, turns, limit, inout_time)
+        : l->n == 1                      ? evenly_1(l, turns, limit, inout_time)
+        : l->n == 3                      ? evenly_3(l, turns, limit, inout_time)
+                                         : evenly_any(l, turns, limit, inout_time);
 }

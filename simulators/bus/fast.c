@@ -41,14 +41,17 @@ static int quick_any(struct bus *b, struct cache *c, uint64_t line, int write)
 
 static uint64_t time_of(const struct bus *b, const struct walk *w, uint32_t insn)
 {
-    return w->start + ((w->cpi_rest + b->cpi * insn) / CPI_ONE) + w->touches * b->hit_cycles + w->stall_cycles - w->saved_cycles;
+    return w->start + ((w->cpi_rest + b->cpi * insn) / CPI_ONE) + w->touches * b->hit_cycles + w->stall_cycles -
+        w->saved_cycles;
 }
 
-ALWAYS uint64_t touch_slow(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, enum touch touch, uint64_t time)
+ALWAYS uint64_t touch_slow(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
+    enum touch touch, uint64_t time)
 {
     if (UNLIKELY(b->watched))
         return peet__bus_touch_watched(b, c, line, grains, bytes, touch, time);
-    return b->sole ? peet__bus_touch_sole(b, c, line, bytes, touch, time) : peet__bus_touch(b, c, line, grains, bytes, touch, time);
+    return b->sole ? peet__bus_touch_sole(b, c, line, bytes, touch, time)
+                   : peet__bus_touch(b, c, line, grains, bytes, touch, time);
 }
 
 /* One read or write of a part of one line. */
@@ -63,8 +66,8 @@ static void touch_part(struct bus *b, struct cache *c, uint64_t line, uint64_t g
 }
 
 /* The part of a location that lies in one line: @bytes from @offset on. */
-static void run_part(struct bus *b, struct cache *c, const struct peet_ref *ref, uint64_t line, unsigned offset, unsigned bytes,
-    struct walk *w)
+static void run_part(struct bus *b, struct cache *c, const struct peet_ref *ref, uint64_t line, unsigned offset,
+    unsigned bytes, struct walk *w)
 {
     uint64_t grains = peet__bus_grains(b, offset, bytes);
     /* Atomics ask for ownership at once. */
@@ -77,8 +80,8 @@ static void run_part(struct bus *b, struct cache *c, const struct peet_ref *ref,
 }
 
 /* One location: all lines that it lies in.  Returns: how many. */
-static uint64_t touch_location(struct bus *b, struct cache *c, uint64_t address, unsigned size, const struct peet_ref *ref,
-    struct walk *w)
+static uint64_t touch_location(struct bus *b, struct cache *c, uint64_t address, unsigned size,
+    const struct peet_ref *ref, struct walk *w)
 {
     uint64_t n = 0;
     for (unsigned done = 0, bytes; done < size; done += bytes, n++) {
@@ -90,12 +93,15 @@ static uint64_t touch_location(struct bus *b, struct cache *c, uint64_t address,
     return n;
 }
 
-/* An element that lies in one line and is not found where it was last, of a processor alone: a way of one reference (groups.c).  Returns: where it is */
-static __attribute__((noinline)) uint32_t element_slow(struct bus *b, struct cache *c, uint64_t address, unsigned bytes, const struct peet_ref *ref, struct walk *w)
+/* An element that lies in one line and is not found where it was last, of a processor alone: a way of one reference
+ * (groups.c).  Returns: where it is */
+static __attribute__((noinline)) uint32_t element_slow(struct bus *b, struct cache *c, uint64_t address, unsigned bytes,
+    const struct peet_ref *ref, struct walk *w)
 {
     const int write = ref->kind == PEET_REF_STORE;
     w->touches++;
-    const struct group_way way = peet__bus_way_of_element(write, b->cpi * ref->insn + w->touches * b->hit_cycles * CPI_ONE, bytes);
+    const struct group_way way =
+        peet__bus_way_of_element(write, b->cpi * ref->insn + w->touches * b->hit_cycles * CPI_ONE, bytes);
     struct turn t = {.c = c, .start = w->start, .rest = w->cpi_rest, .stamp = c->stamp, .stalled = w->stall_cycles};
     const uint32_t i = b->go_slowly(b, &t, address, address >> b->line_shift, &way);
     c->used[i] = c->stamp = t.stamp + 1;
@@ -103,13 +109,16 @@ static __attribute__((noinline)) uint32_t element_slow(struct bus *b, struct cac
     return i;
 }
 
-/* So many elements of a range, each right behind the other: those that lie in one line are one look, if it finds the line, or the first has brought it, and
- * time stamps by arithmetic.  Returns: how many lines they touched, each element for itself */
-ALWAYS uint64_t run_elements(struct bus *b, struct cache *c, uint64_t address, uint64_t count, unsigned size_shift, const struct peet_ref *ref, struct walk *w)
+/* So many elements of a range, each right behind the other: those that lie in one line are one look, if it finds the
+ * line, or the first has brought it, and time stamps by arithmetic.  Returns: how many lines they touched, each element
+ * for itself */
+ALWAYS uint64_t run_elements(struct bus *b, struct cache *c, uint64_t address, uint64_t count, unsigned size_shift,
+    const struct peet_ref *ref, struct walk *w)
 {
     const uint64_t either = ref->kind == PEET_REF_LOAD ? QUICK_WRITE : 0;
     const uint64_t before = w->touches;
-    const int alone = b->groupwise && !b->watched; /* then what is not where it was last has moved, or nearly always is not there */
+    /* then what is not where it was last has moved, or nearly always is not there */
+    const int alone = b->groupwise && !b->watched;
     do {
         const uint64_t line = address >> b->line_shift;
         const uint64_t here = (b->line_bytes - (address & (b->line_bytes - 1))) >> size_shift; /* wholly in this line */
@@ -144,7 +153,8 @@ static inline int in_rows(const struct bus *b, const struct peet_ref *ref, unsig
     return !(size & (size - 1)) && ref->kind != PEET_REF_MODIFY && !b->check && !b->perfect_hits;
 }
 
-void peet__bus_ranges(struct bus *b, struct cache *c, const struct peet_block *block, const uint64_t *values, struct walk *w)
+void peet__bus_ranges(struct bus *b, struct cache *c, const struct peet_block *block, const uint64_t *values,
+    struct walk *w)
 {
     for (const struct peet_ref *ref = block->refs, *end = ref + block->nrefs; ref != end; ref++) {
         const uint64_t address = values[ref->value], count = values[ref->value + 1];
@@ -181,9 +191,10 @@ static void run_any(struct bus *b, struct cache *c, const struct peet_block_even
         run_ref(b, c, &block->refs[i], event->values, w);
 }
 
-/* A reference of run_simple() that is no plain hit.  @touches: of the block before it.  Returns: in how many lines it lies */
-static __attribute__((noinline)) uint64_t run_slow(struct bus *b, struct cache *c, const struct peet_block_event *event, uint32_t i,
-    uint64_t touches, struct walk *w)
+/* A reference of run_simple() that is no plain hit.  @touches: of the block before it.  Returns: in how many lines it
+ * lies */
+static __attribute__((noinline)) uint64_t run_slow(struct bus *b, struct cache *c, const struct peet_block_event *event,
+    uint32_t i, uint64_t touches, struct walk *w)
 {
     const struct peet_ref *refs = event->block->refs;
     if (event->block->modifies) /* they touch twice */
@@ -191,7 +202,8 @@ static __attribute__((noinline)) uint64_t run_slow(struct bus *b, struct cache *
             touches += refs[j].kind == PEET_REF_MODIFY;
     w->touches = touches;
     const unsigned size = refs[i].size_bytes, offset = (unsigned)(event->values[i] & (b->line_bytes - 1));
-    if (!b->perfect_hits && refs[i].kind != PEET_REF_MODIFY && size - 1 < b->line_bytes - offset) { /* no quick hit: that is known */
+    /* no quick hit: that is known */
+    if (!b->perfect_hits && refs[i].kind != PEET_REF_MODIFY && size - 1 < b->line_bytes - offset) {
         w->touches++;
         if (UNLIKELY(b->watched))
             peet__bus_at(b, i, event->values[i], size);
@@ -202,8 +214,8 @@ static __attribute__((noinline)) uint64_t run_slow(struct bus *b, struct cache *
     return touch_location(b, c, event->values[i], refs[i].size_bytes ? refs[i].size_bytes : 1, &refs[i], w);
 }
 
-/* Blocks whose references are one location each, but for prefetches; @plru is a constant where this is inlined.  What is the same
- * for every hit is not counted here: it follows from the block. */
+/* Blocks whose references are one location each, but for prefetches; @plru is a constant where this is inlined.  What
+ * is the same for every hit is not counted here: it follows from the block. */
 ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w, int plru)
 {
     const struct peet_block *block = event->block;
@@ -213,13 +225,17 @@ ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_e
     const uint64_t offset_mask = b->line_bytes - 1;
     uint64_t before = w->touches;
     for (uint32_t i = w->from; i < n; i++) {
-        if (UNLIKELY(refs[i].kind == PEET_REF_PREFETCH)) { /* touches nothing; the stamps behind it are those of plans all the same */
+        /* touches nothing; the stamps behind it are those of plans all the same */
+        if (UNLIKELY(refs[i].kind == PEET_REF_PREFETCH)) {
             c->stamp++;
             before--;
             continue;
         }
-        uint64_t line = values[i] >> b->line_shift, offset = values[i] & offset_mask, last = offset + refs[i].size_bytes - 1;
-        uint32_t f = UNLIKELY(last > offset_mask) || (w->slow && i == w->from) ? NO_FRAME : peet__bus_quick(b, c, line, refs[i].kind == PEET_REF_LOAD ? QUICK_WRITE : 0);
+        uint64_t line = values[i] >> b->line_shift, offset = values[i] & offset_mask,
+                 last = offset + refs[i].size_bytes - 1;
+        uint32_t f = UNLIKELY(last > offset_mask) || (w->slow && i == w->from)
+            ? NO_FRAME
+            : peet__bus_quick(b, c, line, refs[i].kind == PEET_REF_LOAD ? QUICK_WRITE : 0);
         if (UNLIKELY(f == NO_FRAME)) {
             uint64_t more = run_slow(b, c, event, i, before + i, w) - 1;
             if (more) { /* the block's counts have each reference once */

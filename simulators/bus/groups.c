@@ -48,7 +48,9 @@ static uint8_t silently(const struct bus *b, enum fill_kind kind, uint8_t state)
     const uint8_t next = rows[kind == FILL_WRITE].alone;
     if (kind == FILL_READ || b->quick[next] & QUICK_WRITE)
         return next;
-    return kind == FILL_SILENTLY && b->protocol->processor[next][1].op == OP_NONE ? b->protocol->processor[next][1].alone : BUS_INVALID;
+    return kind == FILL_SILENTLY && b->protocol->processor[next][1].op == OP_NONE
+        ? b->protocol->processor[next][1].alone
+        : BUS_INVALID;
 }
 
 static uint32_t touches_up_to(const struct peet_block *block, uint32_t ref)
@@ -64,11 +66,18 @@ static int writes_first(const struct peet_ref *ref)
     return ref->kind == PEET_REF_STORE || (ref->kind == PEET_REF_MODIFY && ref->flags & PEET_REF_ATOMIC);
 }
 
-struct group_way peet__bus_way_of(const struct bus *b, const struct peet_block *block, const struct group_member *members, uint32_t n)
+struct group_way peet__bus_way_of(const struct bus *b, const struct peet_block *block,
+    const struct group_member *members, uint32_t n)
 {
     const struct peet_ref *ref = &block->refs[members[0].ref];
-    struct group_way w = {.at = b->cpi * ref->insn + touches_up_to(block, members[0].ref) * b->hit_cycles * CPI_ONE, .bytes = ref->size_bytes,
-        .first = members[0].ref, .ref = members[0].ref, .offset = members[0].offset, .last = (uint8_t)(members[n - 1].ref + 1), .either = QUICK_WRITE, .writes = (uint8_t)writes_first(ref)};
+    struct group_way w = {.at = b->cpi * ref->insn + touches_up_to(block, members[0].ref) * b->hit_cycles * CPI_ONE,
+        .bytes = ref->size_bytes,
+        .first = members[0].ref,
+        .ref = members[0].ref,
+        .offset = members[0].offset,
+        .last = (uint8_t)(members[n - 1].ref + 1),
+        .either = QUICK_WRITE,
+        .writes = (uint8_t)writes_first(ref)};
     for (uint32_t i = 0; i < n; i++) {
         const int loads = block->refs[members[i].ref].kind == PEET_REF_LOAD;
         w.either = loads ? w.either : 0;
@@ -88,22 +97,24 @@ static void sort_ways(struct group_way *ways, uint32_t n)
         }
 }
 
-int peet__bus_group_ways(struct bus *b, struct plan *p, const struct peet_block *block, const struct group *groups, const uint64_t *values,
-    const uint8_t *group_of)
+int peet__bus_group_ways(struct bus *b, struct plan *p, const struct peet_block *block, const struct group *groups,
+    const uint64_t *values, const uint8_t *group_of)
 {
     uint32_t at = b->ngroup_members;
     const uint32_t n = p->ngroups;
     if (!b->groupwise || !n || n > WAYS_MAX)
         return 0;
     if (peet__bus_room_for((void **)&b->group_ways, &b->group_ways_size, b->ngroup_ways, n, sizeof *b->group_ways) ||
-        peet__bus_room_for((void **)&b->group_members, &b->group_members_size, at, block->nrefs, sizeof *b->group_members))
+        peet__bus_room_for((void **)&b->group_members, &b->group_members_size, at, block->nrefs,
+            sizeof *b->group_members))
         return -1;
     struct group_way *const ways = b->group_ways + b->ngroup_ways;
     for (uint32_t k = 0; k < n; k++) {
         const uint32_t from = at;
         for (uint32_t i = 0; i < block->nrefs; i++)
             if (group_of[i] == k)
-                b->group_members[at++] = (struct group_member){(uint16_t)(values[i] - (values[groups[k].value] - groups[k].before)), (uint8_t)i};
+                b->group_members[at++] = (struct group_member){
+                    (uint16_t)(values[i] - (values[groups[k].value] - groups[k].before)), (uint8_t)i};
         ways[k] = peet__bus_way_of(b, block, b->group_members + from, at - from);
         ways[k].group = (uint8_t)k;
         ways[k].members = from;
@@ -153,7 +164,8 @@ void peet__bus_groups_count(struct bus *b)
     peet__bus_cuts_count(b);
 }
 
-/* May a set be the place of more lines than it has frames?  Then a victim could be a line that the block has touched. */
+/* May a set be the place of more lines than it has frames?  Then a victim could be a line that the block has touched.
+ */
 int peet__bus_crowded(const struct bus *b, const uint64_t *lines, uint32_t n)
 {
     uint8_t counts[256] = {0};
@@ -163,10 +175,14 @@ int peet__bus_crowded(const struct bus *b, const uint64_t *lines, uint32_t n)
     return 0;
 }
 
-int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block, const uint64_t *addresses,
-    uint64_t now, uint64_t time, uint64_t *out_stalled, uint64_t *out_more_time)
+int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block,
+    const uint64_t *addresses, uint64_t now, uint64_t time, uint64_t *out_stalled, uint64_t *out_more_time)
 {
-    struct turn t = {.c = &b->caches[hw], .start = now + time / CPI_ONE, .rest = time % CPI_ONE, .block = block, .stamp = b->caches[hw].stamp};
+    struct turn t = {.c = &b->caches[hw],
+        .start = now + time / CPI_ONE,
+        .rest = time % CPI_ONE,
+        .block = block,
+        .stamp = b->caches[hw].stamp};
     const struct group *const groups = peet__bus_groups_of(b, p);
     const struct group_way *const ways = b->group_ways + p->ways - 1;
     const uint32_t n = p->ngroups;

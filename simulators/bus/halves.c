@@ -22,7 +22,8 @@ static uint64_t twice(const struct bus *b, const struct peet_block *block, uint3
 }
 
 /* What becomes of a group's references if the line ends so many bytes behind the group's beginning. */
-static struct group_split split(const struct bus *b, const struct peet_block *block, const struct group_way *w, uint32_t room)
+static struct group_split split(const struct bus *b, const struct peet_block *block, const struct group_way *w,
+    uint32_t room)
 {
     const struct group_member *const members = b->group_members + w->members;
     struct group_member halves[2][PLAN_REFS];
@@ -50,7 +51,8 @@ static struct group_split split(const struct bus *b, const struct peet_block *bl
         if (half && s.nboth && s.both[0] == h->first) { /* its part in the first line came before */
             h->at += twice(b, block, s.both[0]);
             for (uint32_t i = 0; i < w->nmembers; i++)
-                h->bytes = members[i].ref == h->first ? (uint16_t)(members[i].offset + ref->size_bytes - room) : h->bytes;
+                h->bytes =
+                    members[i].ref == h->first ? (uint16_t)(members[i].offset + ref->size_bytes - room) : h->bytes;
         } else if (!half && offset + ref->size_bytes > room) {
             h->bytes = (uint16_t)(room - offset);
         }
@@ -60,9 +62,10 @@ static struct group_split split(const struct bus *b, const struct peet_block *bl
     return s;
 }
 
-/* The halves of a group in two lines, made once for each place where it can be cut.  NULL: too much of it lies in both (or there is no
- * memory to do better) */
-const struct group_split *peet__bus_cut(struct bus *b, const struct peet_block *block, struct group_way *w, uint32_t span, uint32_t room)
+/* The halves of a group in two lines, made once for each place where it can be cut.  NULL: too much of it lies in both
+ * (or there is no memory to do better) */
+const struct group_split *peet__bus_cut(struct bus *b, const struct peet_block *block, struct group_way *w,
+    uint32_t span, uint32_t room)
 {
     if (span > b->line_bytes) /* perhaps in three */
         return NULL;
@@ -82,16 +85,19 @@ struct part {
 };
 
 struct cut {
-    struct cut *next;        /* of the same block, in the same bucket */
+    struct cut *next; /* of the same block, in the same bucket */
     uint64_t name, more_time;
     uint32_t more_stamps, reads, writes; /* references in two lines, which are counted once more, */
-    uint64_t taken;          /* so often by machine code, not counted so far */
-    uint32_t wanted;         /* how much it should be */
-    uint32_t nparts;         /* in the order of their first references; of one reference, the first line comes before the second.  0: not to be had */
+    uint64_t taken;                      /* so often by machine code, not counted so far */
+    uint32_t wanted;                     /* how much it should be */
+    /* in the order of their first references; of one reference, the first line comes before the second.  0: not to be
+     * had */
+    uint32_t nparts;
     struct part parts[];
 };
 
-/* All cuts of a block so far.  Each place where a group can be cut gets a name when it first is, some bits in a word of all groups. */
+/* All cuts of a block so far.  Each place where a group can be cut gets a name when it first is, some bits in a word of
+ * all groups. */
 enum { CUT_BUCKETS = 256, CUTS_MOST = 4096 };
 #define CUT_UNNAMED UINT64_MAX
 struct cuts {
@@ -99,7 +105,7 @@ struct cuts {
     uint32_t n, hits;
     uint8_t (*lasts[WAYS_MAX])[2]; /* by way: for its look, if it is cut often */
     uint8_t bits, nnames[WAYS_MAX];
-    uint64_t names[];        /* by way and offset in the line: 0: the group is not cut; CUT_UNNAMED */
+    uint64_t names[]; /* by way and offset in the line: 0: the group is not cut; CUT_UNNAMED */
 };
 
 ALWAYS uint32_t bucket_of(uint64_t name)
@@ -118,7 +124,8 @@ static __attribute__((noinline)) struct cuts *cuts_begin(struct bus *b, const st
 {
     const uint32_t n = p->ngroups, line = b->line_bytes;
     struct cuts *const s = peet__bus_room_for((void **)&b->cuts, &b->cuts_size, b->ncuts, 1, sizeof *b->cuts)
-        ? NULL : calloc(1, sizeof *s + (size_t)n * line * sizeof *s->names);
+        ? NULL
+        : calloc(1, sizeof *s + (size_t)n * line * sizeof *s->names);
     uint32_t nlong = 0;
     if (!s)
         return NULL;
@@ -146,7 +153,10 @@ static uint64_t give_name(const struct bus *b, const struct plan *p, struct cuts
 }
 
 /* References in two lines, in no order. */
-struct both { uint32_t n; uint8_t refs[2 * WAYS_MAX]; };
+struct both {
+    uint32_t n;
+    uint8_t refs[2 * WAYS_MAX];
+};
 
 /* So many of them come before reference @ref, or before its second part. */
 static uint32_t before(const struct both *s, uint32_t ref, int second)
@@ -186,7 +196,8 @@ static void add_part(struct cut *c, const struct group_way *way, uint32_t look, 
 }
 
 /* Fills in the parts.  Returns: 0, or -1: they are not to be had */
-static int take_apart(struct bus *b, const struct plan *p, const struct peet_block *block, const uint64_t *begins, struct cut *c)
+static int take_apart(struct bus *b, const struct plan *p, const struct peet_block *block, const uint64_t *begins,
+    struct cut *c)
 {
     struct group_way *const ways = b->group_ways + p->ways - 1;
     struct both both = {0};
@@ -211,7 +222,8 @@ static int take_apart(struct bus *b, const struct plan *p, const struct peet_blo
 }
 
 /* The block was never cut like this.  Returns: NULL: not to be had */
-static __attribute__((noinline)) struct cut *cut_make(struct bus *b, const struct plan *p, const struct peet_block *block, const uint64_t *begins)
+static __attribute__((noinline)) struct cut *cut_make(struct bus *b, const struct plan *p,
+    const struct peet_block *block, const uint64_t *begins)
 {
     struct cuts *const s = p->cuts ? b->cuts[p->cuts - 1] : cuts_begin(b, p, block->id);
     uint64_t name = 0;
@@ -263,7 +275,8 @@ ALWAYS int parts_many(const struct bus *b, const struct plan *p, const struct cu
 }
 
 /* May one part's line make room for another's, since not all are there and they may not all fit? */
-static __attribute__((noinline)) int parts_crowded(const struct bus *b, const struct cache *c, const struct cut *cut, const uint64_t *begins)
+static __attribute__((noinline)) int parts_crowded(const struct bus *b, const struct cache *c, const struct cut *cut,
+    const uint64_t *begins)
 {
     uint64_t lines[2 * WAYS_MAX], odd = 0;
     for (uint32_t i = 0; i < cut->nparts; i++) {
@@ -273,7 +286,8 @@ static __attribute__((noinline)) int parts_crowded(const struct bus *b, const st
     return odd && peet__bus_crowded(b, lines, cut->nparts);
 }
 
-int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, const struct peet_block *block, const uint64_t *begins)
+int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, const struct peet_block *block,
+    const uint64_t *begins)
 {
     struct cut *const cut = cut_of(b, p, block, begins);
     struct cache *const c = t->c;
@@ -300,7 +314,8 @@ int peet__bus_halves_go(struct bus *b, struct turn *t, const struct plan *p, con
 
 int peet__bus_cut_again(struct bus *b, const struct plan *p, const struct turn *t)
 {
-    enum { A_FEW = 64, HIT = 1, MISS = 8, MANY = 256 }; /* a block that only hits is better looked for at once, however it is cut */
+    /* a block that only hits is better looked for at once, however it is cut */
+    enum { A_FEW = 64, HIT = 1, MISS = 8, MANY = 256 };
     const int hit = !t->stalled && !t->more_stamps;
     const uint32_t n = hit ? ++b->cuts[p->cuts - 1]->hits : 0;
     if (n >= A_FEW && (n & (n - 1)) == 0)
@@ -315,11 +330,17 @@ int peet__bus_cut_tell(struct bus *b, const struct plan *p, const struct turn *t
 {
     struct cut *const cut = t->cut;
     uint8_t latest = 0;
-    if (parts_many(b, p, cut) || cut->nparts > sizeof out->lines / sizeof *out->lines || /* else one line might make room for another */
-        peet__bus_room_for((void **)&b->group_ways, &b->group_ways_size, b->ngroup_ways, cut->nparts, sizeof *b->group_ways))
+    /* else one line might make room for another */
+    if (parts_many(b, p, cut) || cut->nparts > sizeof out->lines / sizeof *out->lines ||
+        peet__bus_room_for((void **)&b->group_ways, &b->group_ways_size, b->ngroup_ways, cut->nparts,
+            sizeof *b->group_ways))
         return -1;
-    *out = (struct peet_direct_cut){.names = b->cuts[p->cuts - 1]->names, .name = cut->name, .time = cut->more_time, .stamps = cut->more_stamps,
-        .nlines = cut->nparts, .taken = cut->more_stamps ? &cut->taken : NULL};
+    *out = (struct peet_direct_cut){.names = b->cuts[p->cuts - 1]->names,
+        .name = cut->name,
+        .time = cut->more_time,
+        .stamps = cut->more_stamps,
+        .nlines = cut->nparts,
+        .taken = cut->more_stamps ? &cut->taken : NULL};
     for (uint32_t i = 0; i < cut->nparts; i++) {
         const struct part *const part = &cut->parts[i];
         const struct group_way *const w = &part->way;
@@ -327,7 +348,11 @@ int peet__bus_cut_tell(struct bus *b, const struct plan *p, const struct turn *t
         *mine = *w;
         mine->splits = NULL;
         mine->loop = NULL;
-        out->lines[i] = (struct peet_direct_line){.look = part->look, .second = part->second, .either = w->either, .later = latest > w->last, .last = w->last,
+        out->lines[i] = (struct peet_direct_line){.look = part->look,
+            .second = part->second,
+            .either = w->either,
+            .later = latest > w->last,
+            .last = w->last,
             .site = peet__bus_site_of(b, t->block, b->ngroup_ways - 1, part->look)};
         if (out->lines[i].site == UINT32_MAX)
             return -1;

@@ -20,9 +20,9 @@
 
 enum { OFTEN = 50, CHUNK_BYTES = 1 << 18, CHUNKS = 64, GROUPS = 20, MOST_BYTES = 128 + GROUPS * 128, BATCH = 256 };
 
-/* Registers while the code runs: rsi event, rdi its values, rbp end of the events, rdx time and r12 its limit, r11 stamp, r8 hints, r9
- * keys, r10 used, rbx code by block, r15 counts (reads, and writes << 16: of a BATCH they do not run over); rax, rcx, r13 and
- * r14 are scratch, as are 80 bytes of the stack. */
+/* Registers while the code runs: rsi event, rdi its values, rbp end of the events, rdx time and r12 its limit, r11
+ * stamp, r8 hints, r9 keys, r10 used, rbx code by block, r15 counts (reads, and writes << 16: of a BATCH they do not
+ * run over); rax, rcx, r13 and r14 are scratch, as are 80 bytes of the stack. */
 struct made_run {
     const struct peet_block_event *at, *end;
     uint64_t limit, time, stamp;
@@ -33,14 +33,15 @@ struct made_run {
     uint64_t ncode;
     uint64_t counts;
 };
-_Static_assert(offsetof(struct made_run, time) == 24 && offsetof(struct made_run, stamp) == 32 && offsetof(struct made_run, hints) == 40 &&
-        offsetof(struct made_run, code) == 64 && offsetof(struct made_run, counts) == 80 && sizeof(struct peet_block_event) == 40 &&
+_Static_assert(offsetof(struct made_run, time) == 24 && offsetof(struct made_run, stamp) == 32 &&
+        offsetof(struct made_run, hints) == 40 && offsetof(struct made_run, code) == 64 &&
+        offsetof(struct made_run, counts) == 80 && sizeof(struct peet_block_event) == 40 &&
         offsetof(struct peet_block_event, values) == 8 && offsetof(struct peet_block, id) == 16,
     "the code knows this");
 
 struct made {
-    const void **code;  /* by block id: where to go; leave if it is not made */
-    uint8_t *heat;      /* how often it was missed */
+    const void **code; /* by block id: where to go; leave if it is not made */
+    uint8_t *heat;     /* how often it was missed */
     uint32_t ncode;
     uint8_t *write, *run; /* the latest chunk, which two mappings show */
     uint32_t used, nchunks;
@@ -51,12 +52,14 @@ struct made {
 
 /* push what is the caller's; sub rsp, 104; mov [rsp + 96], rdi; all registers from the run; on to the event's block:
  * mov rax, [rsi]; mov rdi, [rsi + 8]; mov ecx, [rax + 16]; cmp ecx, [rsp + 88]; jae leave; jmp [rbx + rcx * 8] */
-static const char enter_code[] = "\x53\x55\x41\x54\x41\x55\x41\x56\x41\x57\x48\x83\xec\x68\x48\x89\x7c\x24\x60\x48\x8b\x37\x48\x8b\x6f\x08"
-                                 "\x4c\x8b\x67\x10\x48\x8b\x57\x18\x4c\x8b\x5f\x20\x4c\x8b\x47\x28\x4c\x8b\x4f\x30\x4c\x8b\x57\x38\x48\x8b\x5f\x40"
-                                 "\x8b\x47\x48\x89\x44\x24\x58\x45\x31\xff\x48\x8b\x06\x48\x8b\x7e\x08\x8b\x48\x10\x3b\x4c\x24\x58\x73\x03\xff\x24\xcb";
+static const char enter_code[] =
+    "\x53\x55\x41\x54\x41\x55\x41\x56\x41\x57\x48\x83\xec\x68\x48\x89\x7c\x24\x60\x48\x8b\x37\x48\x8b\x6f\x08"
+    "\x4c\x8b\x67\x10\x48\x8b\x57\x18\x4c\x8b\x5f\x20\x4c\x8b\x47\x28\x4c\x8b\x4f\x30\x4c\x8b\x57\x38\x48\x8b\x5f\x40"
+    "\x8b\x47\x48\x89\x44\x24\x58\x45\x31\xff\x48\x8b\x06\x48\x8b\x7e\x08\x8b\x48\x10\x3b\x4c\x24\x58\x73\x03\xff\x24\xcb";
 /* mov rdi, [rsp + 96]; mov [rdi], rsi; mov [rdi + 24], rdx; mov [rdi + 32], r11; mov [rdi + 80], r15; and back */
-static const char leave_code[] = "\x48\x8b\x7c\x24\x60\x48\x89\x37\x48\x89\x57\x18\x4c\x89\x5f\x20\x4c\x89\x7f\x50\x48\x83\xc4\x68"
-                                 "\x41\x5f\x41\x5e\x41\x5d\x41\x5c\x5d\x5b\xc3";
+static const char leave_code[] =
+    "\x48\x8b\x7c\x24\x60\x48\x89\x37\x48\x89\x57\x18\x4c\x89\x5f\x20\x4c\x89\x7f\x50\x48\x83\xc4\x68"
+    "\x41\x5f\x41\x5e\x41\x5d\x41\x5c\x5d\x5b\xc3";
 /* Nothing stands right at the beginning, because checks of calls look before what is called. */
 enum { ENTER_AT = 64, LEAVE_AT = ENTER_AT + sizeof enter_code - 1, CODE_AT = LEAVE_AT + sizeof leave_code - 1 };
 
@@ -138,7 +141,10 @@ static int make_table(struct bus *b, struct made *m)
 
 /* --------------------------------------------------------------------------------------- instructions */
 
-struct maker { uint8_t *at, *write, *run; const void *leave; };
+struct maker {
+    uint8_t *at, *write, *run;
+    const void *leave;
+};
 
 static void bytes(struct maker *m, const char *code, size_t n)
 {
@@ -187,7 +193,8 @@ static void make_look(struct maker *m, const struct bus *b, const struct group *
 static void make(struct maker *m, const struct bus *b, const struct plan *p, const struct group *groups)
 {
     const uint32_t n = p->ngroups;
-    for (uint32_t k = 0; k < n; k++) { /* frames: the first in r13, the second in r14, the last in rcx, others on the stack */
+    /* frames: the first in r13, the second in r14, the last in rcx, others on the stack */
+    for (uint32_t k = 0; k < n; k++) {
         const int last = k + 1 == n, place = last ? 2 : k > 2 ? 2 : (int)k;
         make_look(m, b, &groups[k]);
         if (place == 0)
@@ -255,8 +262,8 @@ void peet__bus_made_want(struct bus *b, uint32_t id)
 {
     struct made *const m = b->made;
     const struct plan *const p = &b->plans[id];
-    if (make_table(b, m) || m->heat[id] > OFTEN || ++m->heat[id] <= OFTEN || p->known - 1 >= PLAN_GENERAL || p->ngroups > GROUPS ||
-        p->nrefs > PLAN_REFS)
+    if (make_table(b, m) || m->heat[id] > OFTEN || ++m->heat[id] <= OFTEN || p->known - 1 >= PLAN_GENERAL ||
+        p->ngroups > GROUPS || p->nrefs > PLAN_REFS)
         return;
     const struct group *const groups = peet__bus_groups_of(b, p);
     for (uint32_t k = 0; k < p->ngroups; k++)
@@ -283,12 +290,20 @@ void peet__bus_made_forget(struct bus *b, uint32_t id)
 #ifdef __clang__
 __attribute__((no_sanitize("function"))) /* made code carries no type */
 #endif
-size_t peet__bus_made_run(struct bus *b, const struct cache *c, const struct peet_block_event *events, size_t n, uint64_t limit,
-    uint64_t *inout_time, uint64_t *inout_stamp, uint64_t *inout_counts)
+size_t peet__bus_made_run(struct bus *b, const struct cache *c, const struct peet_block_event *events, size_t n,
+    uint64_t limit, uint64_t *inout_time, uint64_t *inout_stamp, uint64_t *inout_counts)
 {
     const struct made *const m = b->made;
-    struct made_run run = {.at = events, .end = events + (n < BATCH ? n : BATCH), .limit = limit, .time = *inout_time, .stamp = *inout_stamp,
-        .hints = c->hints, .keys = c->keys, .used = c->used, .code = m->code, .ncode = m->ncode};
+    struct made_run run = {.at = events,
+        .end = events + (n < BATCH ? n : BATCH),
+        .limit = limit,
+        .time = *inout_time,
+        .stamp = *inout_stamp,
+        .hints = c->hints,
+        .keys = c->keys,
+        .used = c->used,
+        .code = m->code,
+        .ncode = m->ncode};
     m->enter(&run);
     *inout_time = run.time;
     *inout_stamp = run.stamp;
@@ -318,8 +333,8 @@ void peet__bus_made_forget(struct bus *b, uint32_t id)
     (void)b, (void)id;
 }
 
-size_t peet__bus_made_run(struct bus *b, const struct cache *c, const struct peet_block_event *events, size_t n, uint64_t limit,
-    uint64_t *inout_time, uint64_t *inout_stamp, uint64_t *inout_counts)
+size_t peet__bus_made_run(struct bus *b, const struct cache *c, const struct peet_block_event *events, size_t n,
+    uint64_t limit, uint64_t *inout_time, uint64_t *inout_stamp, uint64_t *inout_counts)
 {
     (void)b, (void)c, (void)events, (void)n, (void)limit, (void)inout_time, (void)inout_stamp, (void)inout_counts;
     return 0;

@@ -15,15 +15,15 @@
 
 /* What is known of the geometry when this is compiled. */
 struct shape {
-    uint32_t ways;  /* 0: any */
+    uint32_t ways; /* 0: any */
     int classify;
-    int plain;      /* sets are a power of two */
-    int vectors;    /* AVX2 is there */
-    int watched;    /* what is filled is told (report.c), and a line that is there is left to peet__bus_go_watched() */
+    int plain;   /* sets are a power of two */
+    int vectors; /* AVX2 is there */
+    int watched; /* what is filled is told (report.c), and a line that is there is left to peet__bus_go_watched() */
 };
 
-/* The bus for a fill, as peet__bus_calendar_request_sole(); counted later.  @behind: for how long a write-back follows at once.  Returns: for how long
- * the fill's owner waits */
+/* The bus for a fill, as peet__bus_calendar_request_sole(); counted later.  @behind: for how long a write-back follows
+ * at once.  Returns: for how long the fill's owner waits */
 ALWAYS uint64_t transfer(struct bus *b, uint64_t asked, uint64_t cycles, uint64_t behind)
 {
     struct calendar *const cal = &b->calendar;
@@ -35,7 +35,8 @@ ALWAYS uint64_t transfer(struct bus *b, uint64_t asked, uint64_t cycles, uint64_
     return start + cycles - asked;
 }
 
-/* The way that was used longest ago, and when.  Scalar code: the stamps have just been written one by one, and a vector would wait for them. */
+/* The way that was used longest ago, and when.  Scalar code: the stamps have just been written one by one, and a vector
+ * would wait for them. */
 ALWAYS uint32_t oldest_way(const uint64_t *used, uint32_t ways, uint64_t *out_used)
 {
     enum { MOST = 16 };
@@ -55,8 +56,10 @@ ALWAYS uint32_t oldest_way(const uint64_t *used, uint32_t ways, uint64_t *out_us
     return least[0] & (unit - 1);
 }
 
-/* The frame with this line, of those from keys[0], used[first] on; NO_FRAME.  The keys of invalid ways are line 0's, but those were never used. */
-static __attribute__((noinline)) uint32_t way_of(const uint64_t *keys, const uint64_t *used, uint32_t first, uint32_t ways, uint64_t line)
+/* The frame with this line, of those from keys[0], used[first] on; NO_FRAME.  The keys of invalid ways are line 0's,
+ * but those were never used. */
+static __attribute__((noinline)) uint32_t way_of(const uint64_t *keys, const uint64_t *used, uint32_t first,
+    uint32_t ways, uint64_t line)
 {
     for (uint32_t way = 0; way < ways; way++)
         if (KEY_LINE(keys[way]) == line && used[first + way])
@@ -65,7 +68,8 @@ static __attribute__((noinline)) uint32_t way_of(const uint64_t *keys, const uin
 }
 
 /* The same, where nearly always there is none. */
-ALWAYS uint32_t hardly(const uint64_t *keys, const uint64_t *used, uint32_t first, uint32_t ways, uint64_t line, int vectors)
+ALWAYS uint32_t hardly(const uint64_t *keys, const uint64_t *used, uint32_t first, uint32_t ways, uint64_t line,
+    int vectors)
 {
     keys += first;
     if (vectors) {
@@ -89,7 +93,8 @@ ALWAYS void seen(struct bus *b, uint32_t i)
 }
 
 /* A use of a line that is there, but is not quick or needs the bus.  Returns: for how long it waits */
-static uint64_t use_odd(struct bus *b, uint64_t line, const struct group_way *w, uint32_t i, int write, uint64_t at, uint64_t stamp)
+static uint64_t use_odd(struct bus *b, uint64_t line, const struct group_way *w, uint32_t i, int write, uint64_t at,
+    uint64_t stamp)
 {
     struct cache *const c = b->caches;
     struct frame *const f = &c->frames[i];
@@ -105,7 +110,8 @@ static uint64_t use_odd(struct bus *b, uint64_t line, const struct group_way *w,
 }
 
 /* The line is in frame @i, which is not where it was last, or not to be used in this way without more ado. */
-static __attribute__((noinline)) struct taken found(struct bus *b, uint64_t line, const struct group_way *w, uint32_t i, uint64_t asked, uint64_t stamp)
+static __attribute__((noinline)) struct taken found(struct bus *b, uint64_t line, const struct group_way *w, uint32_t i,
+    uint64_t asked, uint64_t stamp)
 {
     const uint64_t *const key = &b->caches->keys[i];
     struct taken t = {0, i};
@@ -114,7 +120,8 @@ static __attribute__((noinline)) struct taken found(struct bus *b, uint64_t line
         return t;
     struct frame *const f = &b->caches->frames[i];
     uint64_t *const used = &b->caches->used[i];
-    const uint64_t before = *used; /* perhaps of another group of this block in the same line, whose last reference comes later */
+    /* perhaps of another group of this block in the same line, whose last reference comes later */
+    const uint64_t before = *used;
     const uint8_t next = b->silent[w->fill][f->state];
     if (LIKELY(next != BUS_INVALID)) {
         seen(b, i);
@@ -135,8 +142,13 @@ ALWAYS uint32_t set_of(const struct bus *b, uint64_t line, struct shape s)
     return s.plain ? (uint32_t)line & b->set_mask : peet__bus_set_of(b, line);
 }
 
-/* When a look asks, and its block's stamp: of a turn, in machine code, or as said.  Looked up where they are needed, so that less has to be kept. */
-struct asking { struct turn *turn; uint64_t begin /* watched: of the group */; const struct bus_direct *direct; };
+/* When a look asks, and its block's stamp: of a turn, in machine code, or as said.  Looked up where they are needed, so
+ * that less has to be kept. */
+struct asking {
+    struct turn *turn;
+    uint64_t begin /* watched: of the group */;
+    const struct bus_direct *direct;
+};
 
 ALWAYS uint64_t asked_by(struct asking by, const struct group_way *w)
 {
@@ -149,7 +161,8 @@ ALWAYS uint64_t stamp_of(struct asking by)
 }
 
 /* The line is in frame @i. */
-ALWAYS struct taken there_is(struct bus *b, uint64_t line, const struct group_way *w, uint32_t i, struct asking by, struct shape s)
+ALWAYS struct taken there_is(struct bus *b, uint64_t line, const struct group_way *w, uint32_t i, struct asking by,
+    struct shape s)
 {
     if (s.watched)
         return (struct taken){0, peet__bus_go_watched(b, by.turn, by.begin, line, w)};
@@ -157,13 +170,22 @@ ALWAYS struct taken there_is(struct bus *b, uint64_t line, const struct group_wa
 }
 
 /* What observers are told of a miss.  @gone: the key that was in the frame, in this state */
-ALWAYS void tell_fill(struct bus *b, const struct group_way *w, struct asking by, enum bus_miss kind, uint8_t state, uint64_t gone, uint64_t asked,
-    uint64_t stalled)
+ALWAYS void tell_fill(struct bus *b, const struct group_way *w, struct asking by, enum bus_miss kind, uint8_t state,
+    uint64_t gone, uint64_t asked, uint64_t stalled)
 {
-    *peet__bus_next_report(b) = (struct peet_memory_event){.type = PEET_MEMORY_FILL, .level = 1, .cause = peet__bus_causes[kind],
-        .flags = (uint8_t)((w->writes ? PEET_MEMORY_STORE : 0) | (state != BUS_INVALID ? PEET_MEMORY_FILL_GONE : 0) | (b->dirty[state] ? PEET_MEMORY_DIRTY : 0)),
-        .other = PEET_MEMORY_NOBODY, .size_bytes = w->bytes, .address = by.begin + w->offset, .by = KEY_LINE(gone) << b->line_shift,
-        .cycles = stalled, .now = asked, .block = by.turn->block, .ref = w->ref};
+    *peet__bus_next_report(b) = (struct peet_memory_event){.type = PEET_MEMORY_FILL,
+        .level = 1,
+        .cause = peet__bus_causes[kind],
+        .flags = (uint8_t)((w->writes ? PEET_MEMORY_STORE : 0) | (state != BUS_INVALID ? PEET_MEMORY_FILL_GONE : 0) |
+            (b->dirty[state] ? PEET_MEMORY_DIRTY : 0)),
+        .other = PEET_MEMORY_NOBODY,
+        .size_bytes = w->bytes,
+        .address = by.begin + w->offset,
+        .by = KEY_LINE(gone) << b->line_shift,
+        .cycles = stalled,
+        .now = asked,
+        .block = by.turn->block,
+        .ref = w->ref};
 }
 
 /* What kind of miss it is, of a line with this record; MISS_KINDS: none, the line is in frame @out_there. */
@@ -197,8 +219,11 @@ ALWAYS struct taken bring(struct bus *b, uint64_t line, const struct group_way *
             peet__bus_recency_rebase(b, c, stamp);
         kind = kind_of(b, c, *record, stamp, &there);
     } else {
-        const uint32_t hint = c->hints[line & b->hint_mask]; /* nearly always a line that is there is where it was last */
-        there = (c->keys[hint] | QUICK) == (KEY_OF(line) | QUICK) && c->used[hint] ? hint : hardly(c->keys, c->used, first, ways, line, s.vectors);
+        /* nearly always a line that is there is where it was last */
+        const uint32_t hint = c->hints[line & b->hint_mask];
+        there = (c->keys[hint] | QUICK) == (KEY_OF(line) | QUICK) && c->used[hint]
+            ? hint
+            : hardly(c->keys, c->used, first, ways, line, s.vectors);
     }
     if (UNLIKELY(there != NO_FRAME))
         return there_is(b, line, w, there, by, s);
@@ -223,7 +248,8 @@ ALWAYS struct taken bring(struct bus *b, uint64_t line, const struct group_way *
     return taken;
 }
 
-ALWAYS uint32_t slowly(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w, struct shape s)
+ALWAYS uint32_t slowly(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w,
+    struct shape s)
 {
     const struct taken taken = bring(b, line, w, (struct asking){.turn = t, .begin = begin}, s);
     t->stalled += taken.stalled;
@@ -252,7 +278,8 @@ ALWAYS struct peet_direct_miss miss(struct peet_direct_run *run, uint32_t site, 
     X(16_vectors, 16, 1, 1)
 
 #define FUNCTIONS(name, attributes, ...) \
-    attributes static uint32_t slowly_##name(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w) \
+    attributes static uint32_t slowly_##name(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, \
+        const struct group_way *w) \
     { \
         return slowly(b, t, begin, line, w, (struct shape){__VA_ARGS__, 0}); \
     } \
@@ -260,13 +287,15 @@ ALWAYS struct peet_direct_miss miss(struct peet_direct_run *run, uint32_t site, 
     { \
         return miss(run, site, line, (struct shape){__VA_ARGS__, 0}); \
     } \
-    attributes static uint32_t watched_##name(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w) \
+    attributes static uint32_t watched_##name(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, \
+        const struct group_way *w) \
     { \
         return slowly(b, t, begin, line, w, (struct shape){__VA_ARGS__, 1}); \
     }
 #define ENTRY(name, ...) {{__VA_ARGS__, 0}, slowly_##name, miss_##name, watched_##name},
 
-#define X(name, ways, plain, vectors) FUNCTIONS(name##_off, , ways, 0, plain, vectors) FUNCTIONS(name##_on, , ways, 1, plain, vectors)
+#define X(name, ways, plain, vectors) \
+    FUNCTIONS(name##_off, , ways, 0, plain, vectors) FUNCTIONS(name##_on, , ways, 1, plain, vectors)
 SHAPES(X)
 #undef X
 #ifdef __x86_64__
@@ -277,11 +306,18 @@ VECTOR_SHAPES(X)
 #undef X
 #endif
 
-static const struct made_shape { struct shape shape; bus_slowly *slowly; bus_miss *miss; bus_slowly *watched; } shapes[] = { /* the best last */
-#define X(name, ways, plain, vectors) ENTRY(name##_off, ways, 0, plain, vectors) ENTRY(name##_on, ways, 1, plain, vectors)
+/* the best last */
+static const struct made_shape {
+    struct shape shape;
+    bus_slowly *slowly;
+    bus_miss *miss;
+    bus_slowly *watched;
+} shapes[] = {
+#define X(name, ways, plain, vectors) \
+    ENTRY(name##_off, ways, 0, plain, vectors) ENTRY(name##_on, ways, 1, plain, vectors)
     SHAPES(X)
 #ifdef __x86_64__
-    VECTOR_SHAPES(X)
+        VECTOR_SHAPES(X)
 #endif
 #undef X
 };
@@ -296,7 +332,8 @@ static const struct made_shape *shape_for(const struct bus *b)
 #endif
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const struct shape *const s = &shapes[i].shape;
-        if (s->classify == b->classify && (!s->ways || s->ways == b->ways) && s->plain <= plain && s->vectors <= vectors)
+        if (s->classify == b->classify && (!s->ways || s->ways == b->ways) && s->plain <= plain &&
+            s->vectors <= vectors)
             best = &shapes[i];
     }
     return best;

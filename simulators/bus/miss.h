@@ -9,7 +9,10 @@
 #include "bus.h"
 
 /** A look of a watched block. */
-struct bus_direct_site { const struct peet_block *block; uint32_t way, look; };
+struct bus_direct_site {
+    const struct peet_block *block;
+    uint32_t way, look;
+};
 
 /** What peet's machine code and its calls share (direct.c). */
 struct bus_direct {
@@ -23,17 +26,22 @@ struct bus_direct {
     uint32_t nsites, sites_size;
 };
 
-/** The site of a block's look for a way; the ways' numbers are those of sites if nobody watches (direct.c).  Returns: it; UINT32_MAX without memory */
+/** The site of a block's look for a way; the ways' numbers are those of sites if nobody watches (direct.c).  Returns:
+ * it; UINT32_MAX without memory */
 uint32_t peet__bus_site_of(struct bus *b, const struct peet_block *block, uint32_t way, uint32_t look);
 
 /** Where a line is now, and how long its reference waited for that. */
-struct taken { uint64_t stalled; uint32_t frame; };
+struct taken {
+    uint64_t stalled;
+    uint32_t frame;
+};
 
 typedef uint32_t bus_slowly(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w);
 typedef struct peet_direct_miss bus_miss(struct peet_direct_run *run, uint32_t site, uint64_t line);
 
 /** A look of machine code has waited so many cycles for its line. */
-static inline __attribute__((always_inline)) struct peet_direct_miss peet__bus_missed(struct bus_direct *d, uint32_t frame, uint64_t stalled)
+static inline __attribute__((always_inline)) struct peet_direct_miss peet__bus_missed(struct bus_direct *d,
+    uint32_t frame, uint64_t stalled)
 {
     d->stalled += stalled;
     if (__builtin_expect(!d->bus->dead, 1))

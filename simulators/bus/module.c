@@ -34,15 +34,19 @@ enum { ALLOCATE_PROTOCOL, ALLOCATE_YES, ALLOCATE_NO };
 static const struct peet_param params[PARAMS + 1] = {
     [PARAM_CACHE] = {"cache", PEET_PARAM_SIZE, "bytes", "128KiB", "4..1073741824", "size of each cache"},
     [PARAM_LINE] = {"line", PEET_PARAM_SIZE, "bytes", "32", "4..4096", "line size, a power of two"},
-    [PARAM_WAYS] = {"ways", PEET_PARAM_U64, "lines", "2", "0..16777216", "lines per set; 1 = direct-mapped, 0 = fully associative"},
+    [PARAM_WAYS] = {"ways", PEET_PARAM_U64, "lines", "2", "0..16777216",
+        "lines per set; 1 = direct-mapped, 0 = fully associative"},
     [PARAM_PROTOCOL] = {"protocol", PEET_PARAM_ENUM, "", "illinois", BUS_PROTOCOL_NAMES, "coherence protocol"},
     [PARAM_WRITE] = {"write", PEET_PARAM_ENUM, "", "protocol", "protocol|back|through",
         "write policy; \"through\" only with protocol=through, which has no other"},
     [PARAM_ALLOCATE] = {"allocate", PEET_PARAM_ENUM, "", "protocol", "protocol|yes|no",
         "whether a write miss brings the line in; \"no\" only with protocol=through, where it is the default"},
-    [PARAM_REPLACEMENT] = {"replacement", PEET_PARAM_ENUM, "", "lru", "lru|plru|random|fifo", "replacement within a set"},
-    [PARAM_BUS_WIDTH] = {"bus_width_bytes", PEET_PARAM_SIZE, "bytes", "8", "1..4096", "bytes that the bus carries at once"},
-    [PARAM_ADDRESS] = {"bus_address_cycles", PEET_PARAM_U64, "cycles", "2", "0..1000000", "arbitration and address of a transaction"},
+    [PARAM_REPLACEMENT] = {"replacement", PEET_PARAM_ENUM, "", "lru", "lru|plru|random|fifo",
+        "replacement within a set"},
+    [PARAM_BUS_WIDTH] = {"bus_width_bytes", PEET_PARAM_SIZE, "bytes", "8", "1..4096",
+        "bytes that the bus carries at once"},
+    [PARAM_ADDRESS] = {"bus_address_cycles", PEET_PARAM_U64, "cycles", "2", "0..1000000",
+        "arbitration and address of a transaction"},
     [PARAM_WORD] = {"bus_word_cycles", PEET_PARAM_U64, "cycles", "1", "0..1000000", "one bus width of data"},
     [PARAM_MEMORY] = {"memory_latency_cycles", PEET_PARAM_U64, "cycles", "10", "0..1000000",
         "from the address to the first word, from memory"},
@@ -50,14 +54,17 @@ static const struct peet_param params[PARAMS + 1] = {
         "from the address to the first word, from another cache"},
     [PARAM_ARBITRATION] = {"arbitration", PEET_PARAM_ENUM, "", "fcfs", BUS_ARBITRATION_NAMES,
         "who gets the bus: first come, round robin, fixed (lowest number)"},
-    [PARAM_HIT] = {"hit_cycles", PEET_PARAM_U64, "cycles", "1", "0..1000000", "each reference, hit or miss, beside cpi"},
+    [PARAM_HIT] = {"hit_cycles", PEET_PARAM_U64, "cycles", "1", "0..1000000",
+        "each reference, hit or miss, beside cpi"},
     [PARAM_CPI] = {"cpi", PEET_PARAM_F64, "cycles", "1", "0..1000", "each instruction, without its references"},
     [PARAM_FETCH] = {"fetch", PEET_PARAM_ENUM, "", "off", "off|unified|split",
         "instruction fetches: none, through the same cache, through a second one of the same shape"},
     [PARAM_WINDOW] = {"window_cycles", PEET_PARAM_U64, "cycles", "10000", "1..1000000000000",
         "width of the utilisation windows; doubled whenever there would be more than 2048"},
-    [PARAM_CLASSIFY] = {"classify", PEET_PARAM_BOOL, "", "on", "", "split misses into cold, capacity, conflict, true and false sharing"},
-    [PARAM_CHECK] = {"check", PEET_PARAM_BOOL, "", "off", "", "check the protocol's invariants after every reference (slow)"},
+    [PARAM_CLASSIFY] = {"classify", PEET_PARAM_BOOL, "", "on", "",
+        "split misses into cold, capacity, conflict, true and false sharing"},
+    [PARAM_CHECK] = {"check", PEET_PARAM_BOOL, "", "off", "",
+        "check the protocol's invariants after every reference (slow)"},
 };
 
 static void bus_destroy(void *self)
@@ -133,7 +140,8 @@ static int set_protocol(struct bus *b, const struct peet_env *env, const union p
         return -1;
     }
     if (id != PROTOCOL_THROUGH && write == WRITE_IS_THROUGH) {
-        env->fail(env, "write=through: protocol=%s is a write-back protocol; choose protocol=through", b->protocol->name);
+        env->fail(env, "write=through: protocol=%s is a write-back protocol; choose protocol=through",
+            b->protocol->name);
         return -1;
     }
     if (id != PROTOCOL_THROUGH && allocate == ALLOCATE_NO) {
@@ -195,8 +203,8 @@ static void *bus_create(const struct peet_env *env, const union peet_value *v)
     }
     b->hw = calloc(b->nhw, sizeof *b->hw);
     if (!b->hw || peet__bus_caches_init(b) ||
-        peet__bus_calendar_init(&b->calendar, (enum bus_arbitration)v[PARAM_ARBITRATION].u64, b->nhw, v[PARAM_WINDOW].u64,
-            env->times_apart != 0) ||
+        peet__bus_calendar_init(&b->calendar, (enum bus_arbitration)v[PARAM_ARBITRATION].u64, b->nhw,
+            v[PARAM_WINDOW].u64, env->times_apart != 0) ||
         (b->classify && peet__bus_classify_init(b)) || (b->check && peet__bus_check_init(b))) {
         env->fail(env, "out of memory for %u caches of %llu bytes", b->ncaches, (unsigned long long)b->cache_bytes);
         bus_destroy(b);
@@ -211,8 +219,8 @@ static void *bus_create(const struct peet_env *env, const union peet_value *v)
     return b;
 }
 
-static uint64_t bus_blocks(void *self, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until,
-    size_t *out_done)
+static uint64_t bus_blocks(void *self, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now,
+    uint64_t until, size_t *out_done)
 {
     struct bus *b = self;
     const uint64_t cycles = b->walk(b, hw, events, n, now, until, out_done);
@@ -228,7 +236,8 @@ static uint64_t bus_block(void *self, unsigned hw, const struct peet_block_event
     return bus_blocks(self, hw, event, 1, now, UINT64_MAX, &done);
 }
 
-static uint64_t bus_loop(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
+static uint64_t bus_loop(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until,
+    uint64_t *out_turns)
 {
     const uint64_t cycles = peet__bus_loop(self, hw, event, now, until, out_turns);
 

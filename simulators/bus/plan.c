@@ -54,10 +54,12 @@ enum { NO_GROUP = UINT8_MAX };
 _Static_assert(NO_GROUP >= PLAN_REFS, "no group's name");
 
 /* Does the reference join the group? */
-static int joins(const struct bus *b, const struct peet_block *block, uint32_t i, struct group *g, uint8_t name, const uint64_t *values)
+static int joins(const struct bus *b, const struct peet_block *block, uint32_t i, struct group *g, uint8_t name,
+    const uint64_t *values)
 {
     const struct peet_ref *ref = &block->refs[i];
-    int64_t from = (int64_t)(values[ref->value] - (values[g->value] - g->before)), low = from < 0 ? from : 0, high = from + ref->size_bytes;
+    int64_t from = (int64_t)(values[ref->value] - (values[g->value] - g->before)), low = from < 0 ? from : 0,
+            high = from + ref->size_bytes;
     if (!ref->group || ref->group != name || from < -(int64_t)b->line_bytes || from > (int64_t)b->line_bytes)
         return 0;
     high = high > g->span ? high : g->span;
@@ -103,9 +105,12 @@ int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t
         return -1;
     peet__bus_made_forget(b, block->id);
     p = &b->plans[block->id];
-    *p = (struct plan){.cost = b->cpi * block->ninsns, .nrefs = (uint16_t)block->nrefs, .known = PLAN_GENERAL + 1,
+    *p = (struct plan){.cost = b->cpi * block->ninsns,
+        .nrefs = (uint16_t)block->nrefs,
+        .known = PLAN_GENERAL + 1,
         .counts = (uint64_t)(block->writes + block->modifies) << 32 | (block->reads + block->modifies)};
-    if (b->check || b->perfect_hits || b->fetch != FETCH_OFF || !(block->flags & PEET_BLOCK_SIMPLE) || block->nrefs > PLAN_REFS)
+    if (b->check || b->perfect_hits || b->fetch != FETCH_OFF || !(block->flags & PEET_BLOCK_SIMPLE) ||
+        block->nrefs > PLAN_REFS)
         return 0;
     for (uint32_t i = 0; i < block->nrefs; i++) {
         const struct peet_ref *ref = &block->refs[i];
@@ -122,7 +127,8 @@ int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t
         if (k < n)
             continue;
         names[n] = ref->group;
-        groups[n++] = (struct group){ref->value, 0, ref->size_bytes, (uint8_t)(i + 1), ref->kind == PEET_REF_LOAD ? QUICK_WRITE : 0};
+        groups[n++] = (struct group){
+            ref->value, 0, ref->size_bytes, (uint8_t)(i + 1), ref->kind == PEET_REF_LOAD ? QUICK_WRITE : 0};
     }
     sort_groups(groups, n, group_of, block->nrefs);
     p->cost += (uint64_t)touches * b->hit_cycles * CPI_ONE;

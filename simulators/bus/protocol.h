@@ -22,7 +22,7 @@ enum bus_op {
 #define X(name, key, text) OP_##name,
     BUS_OPS(X)
 #undef X
-    BUS_OPS_COUNT
+        BUS_OPS_COUNT
 };
 
 enum { BUS_STATES_MAX = 6, BUS_INVALID = 0 };
@@ -61,7 +61,7 @@ struct bus_protocol {
         const char *name;
         unsigned flags; /* enum bus_state_flags */
     } states[BUS_STATES_MAX];
-    struct bus_processor_row processor[BUS_STATES_MAX][2]; /* [state][is a write] */
+    struct bus_processor_row processor[BUS_STATES_MAX][2];     /* [state][is a write] */
     struct bus_snoop_row snoop[BUS_STATES_MAX][BUS_OPS_COUNT]; /* [state][op]; state INVALID is not looked up */
 };
 

@@ -13,7 +13,7 @@
 enum { READ = 0, WRITE = 1 }; /* columns of processor[][] */
 enum { I = BUS_INVALID };
 
-/* clang-format off: state tables */
+/* clang-format off */
 
 /* Goodman, "Using Cache Memory to Reduce Processor-Memory Traffic", ISCA 1983.  Write misses as in A&B: the line is
  * fetched to own, without the write-through. */

@@ -5,7 +5,8 @@
 
 #define NOT_SETTLED INT64_MIN
 
-/* An order is made if there are more questions than that within about half as many lines as the shadow has: it takes as long as some dozens. */
+/* An order is made if there are more questions than that within about half as many lines as the shadow has: it takes as
+ * long as some dozens. */
 enum { GONE_PER_LINE = 3, GONE_MORE = 64, MARKS_PER_SHADOW = 8, MARK_LEAST = 16, ASKS_MOST = 24 };
 
 static inline uint32_t mark_every(const struct bus *b)
@@ -25,8 +26,8 @@ static inline int64_t came_in(const struct bus_recency *r)
 }
 
 /* Stamps after that one, and moments after that one. */
-static inline __attribute__((always_inline)) uint32_t count_later(const uint64_t *used, uint32_t nused, uint64_t stamp, const uint32_t *at, uint32_t nat,
-    uint32_t moment)
+static inline __attribute__((always_inline)) uint32_t count_later(const uint64_t *used, uint32_t nused, uint64_t stamp,
+    const uint32_t *at, uint32_t nat, uint32_t moment)
 {
     uint64_t frames = 0;
     uint32_t gone = 0;
@@ -37,14 +38,15 @@ static inline __attribute__((always_inline)) uint32_t count_later(const uint64_t
     return (uint32_t)frames + gone;
 }
 
-static uint32_t count_plainly(const uint64_t *used, uint32_t nused, uint64_t stamp, const uint32_t *at, uint32_t nat, uint32_t moment)
+static uint32_t count_plainly(const uint64_t *used, uint32_t nused, uint64_t stamp, const uint32_t *at, uint32_t nat,
+    uint32_t moment)
 {
     return count_later(used, nused, stamp, at, nat, moment);
 }
 
 #ifdef __x86_64__
-__attribute__((target("avx2"))) static uint32_t count_vectors(const uint64_t *used, uint32_t nused, uint64_t stamp, const uint32_t *at, uint32_t nat,
-    uint32_t moment)
+__attribute__((target("avx2"))) static uint32_t count_vectors(const uint64_t *used, uint32_t nused, uint64_t stamp,
+    const uint32_t *at, uint32_t nat, uint32_t moment)
 {
     return count_later(used, nused, stamp, at, nat, moment);
 }
@@ -60,7 +62,8 @@ static int lines_init(struct recency_lines *l, size_t n)
 int peet__bus_recency_init(struct bus *b, struct cache *c)
 {
     struct bus_recency *const r = &c->recency;
-    const size_t n = b->lines, gone = GONE_PER_LINE * n + GONE_MORE + n; /* others may take all lines between two misses */
+    /* others may take all lines between two misses */
+    const size_t n = b->lines, gone = GONE_PER_LINE * n + GONE_MORE + n;
     r->gone_size = GONE_PER_LINE * b->lines + GONE_MORE;
     r->floor = RECENCY_FIRST;
     r->base = (uint64_t)-1; /* the first stamp is 1 */
@@ -76,8 +79,8 @@ int peet__bus_recency_init(struct bus *b, struct cache *c)
 #endif
     r->sorted = malloc((n + gone) * sizeof *r->sorted);
     r->records = malloc(n * sizeof *r->records);
-    if (lines_init(&r->gone, gone) || lines_init(&r->some, n + gone) || !r->sorted || !r->records
-        || (!b->scratch.stamps && peet_sim_oldest_scratch_init(&b->scratch, (uint32_t)(n + gone))))
+    if (lines_init(&r->gone, gone) || lines_init(&r->some, n + gone) || !r->sorted || !r->records ||
+        (!b->scratch.stamps && peet_sim_oldest_scratch_init(&b->scratch, (uint32_t)(n + gone))))
         return -1;
     for (size_t i = 0; i < n; i++)
         r->records[i] = &r->nobodys;
@@ -108,7 +111,8 @@ static inline void not_quick(struct cache *c, uint32_t frame)
     c->frames[frame].place = 0;
 }
 
-/* Forget, of the first @n that left, what need not be known any more: lines that came back, and those below the floor.  All, or those before the first mark */
+/* Forget, of the first @n that left, what need not be known any more: lines that came back, and those below the floor.
+ * All, or those before the first mark */
 static void tidy(struct bus_recency *r, uint32_t n)
 {
     const uint32_t was = r->ngone;
@@ -133,8 +137,8 @@ static void tidy(struct bus_recency *r, uint32_t n)
     r->again_before = n == was ? r->again : r->marks[0].again;
 }
 
-/* All lines that may be in the shadow, sorted.  Frames that are not in it for sure will not be quick.  Stamps may be too late for moments (before another base).
- * Returns: how many */
+/* All lines that may be in the shadow, sorted.  Frames that are not in it for sure will not be quick.  Stamps may be
+ * too late for moments (before another base). Returns: how many */
 static uint32_t sort(struct bus *b, struct cache *c)
 {
     struct bus_recency *const r = &c->recency;

@@ -2,8 +2,9 @@
 /*
  * What observers hear of the caches (memory reports), and structures whose memory the user wants to be perfect.  Both
  * ask which reference it is that is under way, which nothing else needs to know: fast.c says it here if the bus is
- * `watched`, and then asks peet__bus_touch_watched() in place of the engine; miss.c tells most misses itself, and leaves the others to
- * peet__bus_go_watched().  Hits are never watched.  Reports are gathered, and go out before the machine's turn is over.
+ * `watched`, and then asks peet__bus_touch_watched() in place of the engine; miss.c tells most misses itself, and
+ * leaves the others to peet__bus_go_watched().  Hits are never watched.  Reports are gathered, and go out before the
+ * machine's turn is over.
  */
 #include "miss.h"
 #include <string.h>
@@ -25,14 +26,23 @@ static int wanted(const struct bus *b, enum peet_memory_type type)
 }
 
 /* A fill in words that everybody knows.  Returns: how many */
-static uint32_t in_single_reports(const struct bus *b, const struct peet_memory_event *fill, struct peet_memory_event *out)
+static uint32_t in_single_reports(const struct bus *b, const struct peet_memory_event *fill,
+    struct peet_memory_event *out)
 {
     enum { OF_LINES = PEET_MEMORY_DIRTY | PEET_MEMORY_FILL_GONE };
     struct peet_memory_event e = *fill;
     uint32_t n = 0;
     if (fill->flags & PEET_MEMORY_FILL_GONE && wanted(b, PEET_MEMORY_EVICT)) {
-        out[n++] = (struct peet_memory_event){.type = PEET_MEMORY_EVICT, .level = fill->level, .flags = fill->flags & ~PEET_MEMORY_FILL_GONE, .hw = fill->hw,
-            .other = fill->other, .size_bytes = b->line_bytes, .address = fill->by, .by = fill->address, .now = fill->now, .block = fill->block,
+        out[n++] = (struct peet_memory_event){.type = PEET_MEMORY_EVICT,
+            .level = fill->level,
+            .flags = fill->flags & ~PEET_MEMORY_FILL_GONE,
+            .hw = fill->hw,
+            .other = fill->other,
+            .size_bytes = b->line_bytes,
+            .address = fill->by,
+            .by = fill->address,
+            .now = fill->now,
+            .block = fill->block,
             .ref = fill->ref};
     }
     e.type = PEET_MEMORY_MISS;
@@ -87,18 +97,35 @@ int peet__bus_at_perfect(const struct bus *b)
     return (b->env->data_of(b->env, b->site.address, NULL)->flags & PEET_DATA_PERFECT) != 0;
 }
 
-void peet__bus_report_gone(struct bus *b, const struct cache *c, uint64_t line, const struct cache *by, int dirty, uint64_t now)
+void peet__bus_report_gone(struct bus *b, const struct cache *c, uint64_t line, const struct cache *by, int dirty,
+    uint64_t now)
 {
-    tell(b, &(struct peet_memory_event){.type = c == by ? PEET_MEMORY_EVICT : PEET_MEMORY_INVALIDATE, .level = 1,
-        .flags = (uint8_t)((dirty ? PEET_MEMORY_DIRTY : 0) | flags_of(b->site.touch)), .hw = c->hw,
-        .other = c == by ? PEET_MEMORY_NOBODY : by->hw, .size_bytes = b->line_bytes, .address = line << b->line_shift,
-        .by = b->site.address, .now = now, .block = b->site.block, .ref = b->site.ref});
+    tell(b,
+        &(struct peet_memory_event){.type = c == by ? PEET_MEMORY_EVICT : PEET_MEMORY_INVALIDATE,
+            .level = 1,
+            .flags = (uint8_t)((dirty ? PEET_MEMORY_DIRTY : 0) | flags_of(b->site.touch)),
+            .hw = c->hw,
+            .other = c == by ? PEET_MEMORY_NOBODY : by->hw,
+            .size_bytes = b->line_bytes,
+            .address = line << b->line_shift,
+            .by = b->site.address,
+            .now = now,
+            .block = b->site.block,
+            .ref = b->site.ref});
 }
 
 static struct peet_memory_event stall_event(unsigned hw, const struct site *s, uint64_t cycles, uint64_t now)
 {
-    return (struct peet_memory_event){.type = PEET_MEMORY_STALL, .level = s->served, .flags = (uint8_t)flags_of(s->touch), .hw = hw,
-        .other = PEET_MEMORY_NOBODY, .size_bytes = s->bytes, .address = s->address, .cycles = cycles, .now = now, .block = s->block,
+    return (struct peet_memory_event){.type = PEET_MEMORY_STALL,
+        .level = s->served,
+        .flags = (uint8_t)flags_of(s->touch),
+        .hw = hw,
+        .other = PEET_MEMORY_NOBODY,
+        .size_bytes = s->bytes,
+        .address = s->address,
+        .cycles = cycles,
+        .now = now,
+        .block = s->block,
         .ref = s->ref};
 }
 
@@ -109,7 +136,9 @@ void peet__bus_report_lost(struct bus *b, unsigned hw, uint64_t cycles, uint64_t
 }
 
 /* What tells a miss, and its kind. */
-struct seen { uint64_t upgrades, misses, kinds[MISS_KINDS]; };
+struct seen {
+    uint64_t upgrades, misses, kinds[MISS_KINDS];
+};
 
 static inline struct seen see(const struct bus *b, const struct cache_stats *s)
 {
@@ -119,11 +148,15 @@ static inline struct seen see(const struct bus *b, const struct cache_stats *s)
     return seen;
 }
 
-const uint8_t peet__bus_causes[] = {[MISS_COLD] = PEET_MISS_COLD, [MISS_CAPACITY] = PEET_MISS_CAPACITY,
-    [MISS_CONFLICT] = PEET_MISS_CONFLICT, [MISS_TRUE_SHARING] = PEET_MISS_TRUE_SHARING,
-    [MISS_FALSE_SHARING] = PEET_MISS_FALSE_SHARING, [MISS_KINDS] = PEET_MISS_UNKNOWN};
+const uint8_t peet__bus_causes[] = {[MISS_COLD] = PEET_MISS_COLD,
+    [MISS_CAPACITY] = PEET_MISS_CAPACITY,
+    [MISS_CONFLICT] = PEET_MISS_CONFLICT,
+    [MISS_TRUE_SHARING] = PEET_MISS_TRUE_SHARING,
+    [MISS_FALSE_SHARING] = PEET_MISS_FALSE_SHARING,
+    [MISS_KINDS] = PEET_MISS_UNKNOWN};
 
-/* What the reference has added to its cache's misses, if anything.  Returns: enum peet_memory_cause; PEET_MISS_CAUSES: it hit */
+/* What the reference has added to its cache's misses, if anything.  Returns: enum peet_memory_cause; PEET_MISS_CAUSES:
+ * it hit */
 static unsigned cause_of(const struct bus *b, const struct seen *before, const struct cache_stats *after)
 {
     if (after->upgrades != before->upgrades)
@@ -136,10 +169,12 @@ static unsigned cause_of(const struct bus *b, const struct seen *before, const s
     return PEET_MISS_UNKNOWN;
 }
 
-/* A miss of a processor alone, for which it has waited for memory if at all.  An eviction that is told but not followed by its miss is this one's. */
+/* A miss of a processor alone, for which it has waited for memory if at all.  An eviction that is told but not followed
+ * by its miss is this one's. */
 static void tell_miss(struct bus *b, const struct site *s, unsigned cause, uint64_t cycles, uint64_t now)
 {
-    struct peet_memory_event *e = b->ntold != 0 && b->told[b->ntold - 1].type == PEET_MEMORY_EVICT ? &b->told[b->ntold - 1] : NULL;
+    struct peet_memory_event *e =
+        b->ntold != 0 && b->told[b->ntold - 1].type == PEET_MEMORY_EVICT ? &b->told[b->ntold - 1] : NULL;
     uint8_t flags = (uint8_t)flags_of(s->touch);
     uint64_t gone = 0;
     if (e) {
@@ -148,12 +183,22 @@ static void tell_miss(struct bus *b, const struct site *s, unsigned cause, uint6
     } else {
         e = peet__bus_next_report(b);
     }
-    *e = (struct peet_memory_event){.type = PEET_MEMORY_FILL, .level = 1, .cause = (uint8_t)cause, .flags = flags, .other = PEET_MEMORY_NOBODY,
-        .size_bytes = s->bytes, .address = s->address, .by = gone, .cycles = cycles, .now = now, .block = s->block, .ref = s->ref};
+    *e = (struct peet_memory_event){.type = PEET_MEMORY_FILL,
+        .level = 1,
+        .cause = (uint8_t)cause,
+        .flags = flags,
+        .other = PEET_MEMORY_NOBODY,
+        .size_bytes = s->bytes,
+        .address = s->address,
+        .by = gone,
+        .cycles = cycles,
+        .now = now,
+        .block = s->block,
+        .ref = s->ref};
 }
 
-uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, enum touch touch,
-    uint64_t time)
+uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
+    enum touch touch, uint64_t time)
 {
     const struct seen before = see(b, &c->stats);
     const uint64_t from_memory = b->memory_line_reads + b->memory_word_writes;
@@ -162,23 +207,34 @@ uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, 
     b->supplier = PEET_MEMORY_NOBODY;
     b->at_once = b->perfect && touch != TOUCH_FETCH && peet__bus_at_perfect(b);
     const uint64_t stall = b->sole ? peet__bus_touch_sole(b, c, line, bytes, touch, time)
-        : peet__bus_touch(b, c, line, grains, bytes, touch, time);
+                                   : peet__bus_touch(b, c, line, grains, bytes, touch, time);
     b->at_once = 0;
     if (b->dead)
         return stall;
     const unsigned cause = cause_of(b, &before, &c->stats);
-    s->served = b->supplier != PEET_MEMORY_NOBODY ? 1 : b->memory_line_reads + b->memory_word_writes != from_memory ? 2 : 0;
+    s->served = b->supplier != PEET_MEMORY_NOBODY                     ? 1
+        : b->memory_line_reads + b->memory_word_writes != from_memory ? 2
+                                                                      : 0;
     if (stall && !b->sole) /* nobody else delays it later */
         b->hw[c->hw].latest = *s;
-    if (b->sole && cause != PEET_MISS_CAUSES && cause != PEET_MISS_UPGRADE && touch != TOUCH_FETCH && (!stall || s->served == 2) &&
-        wanted(b, PEET_MEMORY_FILL)) {
+    if (b->sole && cause != PEET_MISS_CAUSES && cause != PEET_MISS_UPGRADE && touch != TOUCH_FETCH &&
+        (!stall || s->served == 2) && wanted(b, PEET_MEMORY_FILL)) {
         tell_miss(b, s, cause, stall, time);
         return stall;
     }
     if (cause != PEET_MISS_CAUSES && wanted(b, PEET_MEMORY_MISS))
-        *peet__bus_next_report(b) = (struct peet_memory_event){.type = PEET_MEMORY_MISS, .level = 1, .cause = (uint8_t)cause,
-            .flags = (uint8_t)flags_of(touch), .hw = c->hw, .other = b->supplier, .size_bytes = s->bytes, .address = s->address,
-            .cycles = stall, .now = time, .block = s->block, .ref = s->ref};
+        *peet__bus_next_report(b) = (struct peet_memory_event){.type = PEET_MEMORY_MISS,
+            .level = 1,
+            .cause = (uint8_t)cause,
+            .flags = (uint8_t)flags_of(touch),
+            .hw = c->hw,
+            .other = b->supplier,
+            .size_bytes = s->bytes,
+            .address = s->address,
+            .cycles = stall,
+            .now = time,
+            .block = s->block,
+            .ref = s->ref};
     if (stall && wanted(b, PEET_MEMORY_STALL))
         *peet__bus_next_report(b) = stall_event(c->hw, s, stall, time);
     return stall;

@@ -47,7 +47,8 @@ static inline uint64_t cycles_sole(const struct bus *b, enum bus_op op, unsigned
 }
 
 /* The transactions that the reference needs, until it is done.  Returns: the time then */
-static inline uint64_t transact_sole(struct bus *b, struct cache *c, unsigned *state, int write, unsigned bytes, uint64_t time)
+static inline uint64_t transact_sole(struct bus *b, struct cache *c, unsigned *state, int write, unsigned bytes,
+    uint64_t time)
 {
     for (;;) {
         const struct bus_processor_row *row = &b->protocol->processor[*state][write];
@@ -64,9 +65,10 @@ static inline uint64_t transact_sole(struct bus *b, struct cache *c, unsigned *s
     }
 }
 
-/* Looks for the line in its set, and for the frame that it goes into if it is not there (LRU only; NO_FRAME otherwise: ask
- * peet__bus_victim()).  One pass without surprises: nearly always, it is not there. */
-static inline uint32_t search_sole(const struct bus *b, const struct cache *c, uint32_t first, uint64_t line, uint32_t *out_victim)
+/* Looks for the line in its set, and for the frame that it goes into if it is not there (LRU only; NO_FRAME otherwise:
+ * ask peet__bus_victim()).  One pass without surprises: nearly always, it is not there. */
+static inline uint32_t search_sole(const struct bus *b, const struct cache *c, uint32_t first, uint64_t line,
+    uint32_t *out_victim)
 {
     const uint64_t want = KEY_OF(line);
     uint32_t found = NO_FRAME, victim = first;
@@ -81,7 +83,8 @@ static inline uint32_t search_sole(const struct bus *b, const struct cache *c, u
     return found;
 }
 
-uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, unsigned bytes, enum touch touch, uint64_t time)
+uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, unsigned bytes, enum touch touch,
+    uint64_t time)
 {
     const int write = touch == TOUCH_WRITE;
     uint32_t *record = NULL, victim, i;

@@ -11,7 +11,8 @@ static void add_stats(struct cache_stats *sum, const struct cache_stats *s)
         to[i] += from[i];
 }
 
-static void write_cache(const struct bus *b, const struct peet_env *env, struct peet_stats *o, const struct cache_stats *s)
+static void write_cache(const struct bus *b, const struct peet_env *env, struct peet_stats *o,
+    const struct cache_stats *s)
 {
     uint64_t touches = s->reads + s->writes + s->fetches;
     uint64_t misses = s->read_misses + s->write_misses + s->fetch_misses;

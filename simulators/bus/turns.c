@@ -25,14 +25,25 @@ static const struct group *group_of(const struct bus *b, const struct plan *p, u
     return &peet__bus_groups_of(b, p)[p->ways ? b->group_ways[p->ways - 1 + k].group : k];
 }
 
-/* A group of a line's bytes or less is in two lines in some turns, unless all its places are multiples of a power of two. */
+/* A group of a line's bytes or less is in two lines in some turns, unless all its places are multiples of a power of
+ * two. */
 static struct loop_way loop_way_of(const struct bus *b, const struct group *g, int64_t stride)
 {
     const uint64_t step = stride > 0 ? (uint64_t)stride : -(uint64_t)stride;
     const uint32_t shift = step & (b->line_bytes - 1) ? (uint32_t)__builtin_ctzll(step) : b->line_shift;
-    struct loop_way w = {.stride = stride, .value = g->value, .span = g->span, .either = g->either, .last = g->stamp,
-        .shift = (uint8_t)shift, .inverse = 1, .period = 1, .stays = step ? 0 : BUS_STAYS, .room = (int32_t)b->line_bytes - g->span};
-    w.delta = KEY_OF(step >= b->line_bytes || !step ? (uint64_t)(stride >> b->line_shift) : stride < 0 ? UINT64_MAX : 1);
+    struct loop_way w = {.stride = stride,
+        .value = g->value,
+        .span = g->span,
+        .either = g->either,
+        .last = g->stamp,
+        .shift = (uint8_t)shift,
+        .inverse = 1,
+        .period = 1,
+        .stays = step ? 0 : BUS_STAYS,
+        .room = (int32_t)b->line_bytes - g->span};
+    w.delta = KEY_OF(step >= b->line_bytes || !step ? (uint64_t)(stride >> b->line_shift)
+            : stride < 0                            ? UINT64_MAX
+                                                    : 1);
     w.flip = stride < 0 ? 0 : UINT32_MAX;
     w.base = stride < 0 ? 0 : (uint32_t)w.room + 1;
     if (shift == b->line_shift) {
@@ -47,7 +58,8 @@ static struct loop_way loop_way_of(const struct bus *b, const struct group *g, i
     return w;
 }
 
-__attribute__((noinline)) const struct loop_way *peet__bus_loop_way_new(struct bus *b, const struct plan *p, uint32_t k, const int64_t *strides)
+__attribute__((noinline)) const struct loop_way *peet__bus_loop_way_new(struct bus *b, const struct plan *p, uint32_t k,
+    const int64_t *strides)
 {
     struct group_way *const first = &b->group_ways[p->ways - 1], *const w = first + k;
     const struct group *const g = group_of(b, p, k);
@@ -77,18 +89,22 @@ static void values_in(const struct looping *l, uint64_t turn, const uint64_t *be
 }
 
 /* The turn does not only hit; nothing has happened.  Returns: its time, in CPI_ONE */
-static __attribute__((noinline)) uint64_t turn_exactly(struct looping *l, uint64_t turn, const uint64_t *begins, uint64_t time)
+static __attribute__((noinline)) uint64_t turn_exactly(struct looping *l, uint64_t turn, const uint64_t *begins,
+    uint64_t time)
 {
     uint64_t values[PLAN_REFS];
     values_in(l, turn, begins, values);
-    return peet__bus_exactly(l->b, l->hw, &(struct peet_block_event){l->block, values, l->hw, 1, NULL}, l->now, time, &l->stalled);
+    return peet__bus_exactly(l->b, l->hw, &(struct peet_block_event){l->block, values, l->hw, 1, NULL}, l->now, time,
+        &l->stalled);
 }
 
-__attribute__((noinline)) uint64_t peet__bus_turn_in_halves(struct looping *l, uint64_t turn, const uint64_t *begins, uint64_t time)
+__attribute__((noinline)) uint64_t peet__bus_turn_in_halves(struct looping *l, uint64_t turn, const uint64_t *begins,
+    uint64_t time)
 {
     struct bus *const b = l->b;
     struct cache *const c = &b->caches[l->hw];
-    struct turn t = {.c = c, .start = l->now + time / CPI_ONE, .rest = time % CPI_ONE, .block = l->block, .stamp = c->stamp};
+    struct turn t = {
+        .c = c, .start = l->now + time / CPI_ONE, .rest = time % CPI_ONE, .block = l->block, .stamp = c->stamp};
     if (UNLIKELY(peet__bus_halves_go(b, &t, l->plan, l->block, begins)))
         return turn_exactly(l, turn, begins, time);
     c->stamp = t.stamp + l->plan->nrefs + t.more_stamps;
@@ -111,7 +127,8 @@ static uint64_t go_exactly(struct looping *l, int together, uint64_t turns, uint
     for (uint32_t k = 0; k < n; k++) {
         const struct group *const g = group_of(b, p, k);
         ways[k] = loop_way_of(b, g, l->strides[g->value]);
-        all[k] = (struct looped){.begin = l->begins[k], .stride = (uint64_t)ways[k].stride, .way = &ways[k], .last = ways[k].last};
+        all[k] = (struct looped){
+            .begin = l->begins[k], .stride = (uint64_t)ways[k].stride, .way = &ways[k], .last = ways[k].last};
         cuts += (uint32_t)peet__bus_come(&all[k], b, 0);
     }
     for (;;) {
@@ -125,7 +142,8 @@ static uint64_t go_exactly(struct looping *l, int together, uint64_t turns, uint
             uint64_t begins[LOOP_GROUPS];
             for (uint32_t k = 0; k < n; k++)
                 begins[k] = peet__bus_begin_in(&all[k], done);
-            time += p->ways && together ? peet__bus_turn_in_halves(l, done, begins, time) : turn_exactly(l, done, begins, time);
+            time += p->ways && together ? peet__bus_turn_in_halves(l, done, begins, time)
+                                        : turn_exactly(l, done, begins, time);
             done++;
         } else {
             done += peet__bus_turns_hit(p, until - done, limit, &c->stamp, &time);
@@ -160,20 +178,24 @@ ALWAYS uint64_t go_round(struct looping *l, uint64_t turns, uint64_t limit, uint
     return peet__bus_course(l, done, turns, limit, inout_time);
 }
 
-void peet__bus_turns(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block, const uint64_t *begins,
-    const int64_t *strides, uint64_t turns, uint64_t now, uint64_t *inout_time, uint64_t *inout_stalled)
+void peet__bus_turns(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block,
+    const uint64_t *begins, const int64_t *strides, uint64_t turns, uint64_t now, uint64_t *inout_time,
+    uint64_t *inout_stalled)
 {
-    struct looping l = {.b = b, .hw = hw, .plan = p, .block = block, .begins = begins, .strides = strides, .n = p->ngroups, .now = now};
+    struct looping l = {
+        .b = b, .hw = hw, .plan = p, .block = block, .begins = begins, .strides = strides, .n = p->ngroups, .now = now};
     go_round(&l, turns, UINT64_MAX, inout_time);
     *inout_stalled += l.stalled;
 }
 
-uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
+uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until,
+    uint64_t *out_turns)
 {
     const struct peet_block *const block = event->block;
     uint64_t time = b->hw[hw].cpi_rest;
     *out_turns = 1;
-    if (block->nvalues > PLAN_REFS || (b->ahead && b->ahead->runs_ahead)) { /* rare: the mapper comes again for the others */
+    /* rare: the mapper comes again for the others */
+    if (block->nvalues > PLAN_REFS || (b->ahead && b->ahead->runs_ahead)) {
         struct peet_block_event one = *event;
         one.turns = 1;
         return b->walk(b, hw, &one, 1, now, until, &(size_t){0});
@@ -184,14 +206,22 @@ uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_even
     }
     const struct plan *const p = &b->plans[block->id];
     uint64_t begins[LOOP_GROUPS];
-    struct looping l = {.b = b, .hw = hw, .plan = p, .block = block, .begins = begins, .values = event->values, .strides = event->strides,
-        .n = p->ngroups, .now = now};
+    struct looping l = {.b = b,
+        .hw = hw,
+        .plan = p,
+        .block = block,
+        .begins = begins,
+        .values = event->values,
+        .strides = event->strides,
+        .n = p->ngroups,
+        .now = now};
     for (uint32_t k = 0; k < l.n && l.n <= LOOP_GROUPS && p->known - 1 != PLAN_GENERAL; k++) {
         const struct group *const g = group_of(b, p, k);
         begins[k] = event->values[g->value] - g->before;
     }
     const uint64_t done = go_round(&l, event->turns, peet__bus_limit_of(now, until), &time);
-    peet__bus_account(b, hw, now, time, (uint64_t)(block->reads + block->modifies) * done, (uint64_t)(block->writes + block->modifies) * done, l.stalled);
+    peet__bus_account(b, hw, now, time, (uint64_t)(block->reads + block->modifies) * done,
+        (uint64_t)(block->writes + block->modifies) * done, l.stalled);
     *out_turns = done;
     return time / CPI_ONE - l.stalled;
 }

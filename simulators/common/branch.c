@@ -51,12 +51,13 @@ static uint32_t history_length(uint32_t longest, uint32_t table)
 
 static void folds_init(struct peet_sim_folds *f, const uint32_t *lengths, uint32_t width)
 {
-    *f = (struct peet_sim_folds){ .width = width, .mask = masked(~0ull, width) };
+    *f = (struct peet_sim_folds){.width = width, .mask = masked(~0ull, width)};
     for (int t = 0; t < PEET_SIM_TAGE_TABLES; t++)
         f->leaves[t] = 1u << lengths[t] % width;
 }
 
-/** @leaving: all bits set for tables whose oldest outcome was taken.  All tables are done the same way, for compilers that use vectors. */
+/** @leaving: all bits set for tables whose oldest outcome was taken.  All tables are done the same way, for compilers
+ * that use vectors. */
 static inline void folds_push(struct peet_sim_folds *f, uint32_t newest, const uint32_t *leaving)
 {
     for (int t = 0; t < PEET_SIM_TAGE_TABLES; t++) {
@@ -109,7 +110,7 @@ static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
     struct peet_sim_tage_entry *entries[PEET_SIM_TAGE_TABLES], *provider = NULL;
     uint16_t tags[PEET_SIM_TAGE_TABLES];
     uint8_t *base = &b->counters[masked(pc ^ pc >> 2, b->config.table_bits)];
-    struct peet_sim_tage_entry before = { 0 };
+    struct peet_sim_tage_entry before = {0};
     unsigned steady;
     int provider_table = -1, alternate_table = -1, said, provider_said, alternate_said;
 
@@ -162,7 +163,7 @@ static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
                     break;
             }
         if (found >= 0)
-            *entries[found] = (struct peet_sim_tage_entry){ tags[found], taken ? 0 : -1, 0 };
+            *entries[found] = (struct peet_sim_tage_entry){tags[found], taken ? 0 : -1, 0};
         else
             for (t = provider_table + 1; t < PEET_SIM_TAGE_TABLES; t++)
                 entries[t]->useful--;
@@ -174,7 +175,9 @@ static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
     tage_history(b, (uint32_t)taken);
     b->taken_run = taken ? b->taken_run + 1 : 0;
     b->steady_pc = b->taken_run > PEET_SIM_HISTORY_MAX && said && steady == *base + 4u * (uint8_t)b->use_alternate &&
-        (!provider || (before.counter == provider->counter && before.useful == provider->useful)) ? pc : 0;
+            (!provider || (before.counter == provider->counter && before.useful == provider->useful))
+        ? pc
+        : 0;
     return said;
 }
 
@@ -245,7 +248,8 @@ static void went(struct peet_sim_branch *b, uint64_t target)
 
 /* --------------------------------------------------------------------------------------------- queries */
 
-enum peet_sim_branch_wrong peet_sim_branch_conditional(struct peet_sim_branch *b, uint64_t pc, int taken, uint64_t target)
+enum peet_sim_branch_wrong peet_sim_branch_conditional(struct peet_sim_branch *b, uint64_t pc, int taken,
+    uint64_t target)
 {
     const struct peet_sim_branch_config *c = &b->config;
     int said = 1;

@@ -26,8 +26,9 @@ enum { PEET_SIM_TAGE_TABLES = 8, PEET_SIM_HISTORY_MAX = 256, PEET_SIM_RETURNS_MA
 
 struct peet_sim_branch_config {
     enum peet_sim_direction direction;
-    uint32_t table_bits;     /* 2^n counters of the table (TAGE: of its base, and 2^(n-2) entries of each tagged table); 2..24 */
-    uint32_t history_bits;   /* GSHARE: 0..63; TAGE: the longest, 4..PEET_SIM_HISTORY_MAX */
+    /* 2^n counters of the table (TAGE: of its base, and 2^(n-2) entries of each tagged table); 2..24 */
+    uint32_t table_bits;
+    uint32_t history_bits; /* GSHARE: 0..63; TAGE: the longest, 4..PEET_SIM_HISTORY_MAX */
     uint32_t btb_sets, btb_ways;
     uint32_t return_entries; /* 0..PEET_SIM_RETURNS_MAX */
     uint32_t indirect_bits;  /* 2^n entries; 2..20 */
@@ -49,23 +50,23 @@ struct peet_sim_folds {
 
 struct peet_sim_tage_entry {
     uint16_t tag;
-    int8_t counter;          /* -4..3, taken if >= 0 */
-    uint8_t useful;          /* 0..3 */
+    int8_t counter; /* -4..3, taken if >= 0 */
+    uint8_t useful; /* 0..3 */
 };
 
 struct peet_sim_branch {
     struct peet_sim_branch_config config;
-    uint8_t *counters;       /* 2 bits each */
-    uint64_t history;        /* the newest 64 outcomes, newest in bit 0 */
+    uint8_t *counters;                  /* 2 bits each */
+    uint64_t history;                   /* the newest 64 outcomes, newest in bit 0 */
     uint8_t ring[PEET_SIM_HISTORY_MAX]; /* TAGE: outcomes */
     uint32_t ring_at;
     struct peet_sim_tage_entry *tables[PEET_SIM_TAGE_TABLES];
     uint32_t lengths[PEET_SIM_TAGE_TABLES]; /* of histories */
     struct peet_sim_folds index_folds, tag_folds[2];
-    int8_t use_alternate;    /* -8..7: newly allocated entries are worse than their alternates if >= 0 */
+    int8_t use_alternate; /* -8..7: newly allocated entries are worse than their alternates if >= 0 */
     uint64_t updates, random;
-    uint64_t taken_run;      /* TAGE: so many outcomes in a row were taken */
-    uint64_t steady_pc;      /* TAGE: it has learnt nothing from this branch, taken like all of its history; 0: none */
+    uint64_t taken_run; /* TAGE: so many outcomes in a row were taken */
+    uint64_t steady_pc; /* TAGE: it has learnt nothing from this branch, taken like all of its history; 0: none */
     struct peet_sim_tags btb;
     uint64_t *btb_targets, *indirect_targets, *indirect_pcs;
     uint64_t path;
@@ -85,7 +86,8 @@ enum peet_sim_branch_wrong {
 };
 
 /** A conditional branch at pc went to `target` if taken. */
-enum peet_sim_branch_wrong peet_sim_branch_conditional(struct peet_sim_branch *b, uint64_t pc, int taken, uint64_t target);
+enum peet_sim_branch_wrong peet_sim_branch_conditional(struct peet_sim_branch *b, uint64_t pc, int taken,
+    uint64_t target);
 /** A direct jump or call. */
 enum peet_sim_branch_wrong peet_sim_branch_direct(struct peet_sim_branch *b, uint64_t pc, uint64_t target);
 /** An indirect jump or call. */

@@ -24,14 +24,16 @@ enum { PEET_SIM_POINTERS_MAX = 14, PEET_SIM_NOBODY = -1 };
 
 struct peet_sim_directory {
     enum peet_sim_directory_kind kind;
-    uint32_t cores;     /* up to 65534 */
-    uint32_t pointers;  /* LIMITED: 1..PEET_SIM_POINTERS_MAX */
+    uint32_t cores;    /* up to 65534 */
+    uint32_t pointers; /* LIMITED: 1..PEET_SIM_POINTERS_MAX */
 };
 
 /** One line's set: bits, or pointers (core + 1) after a head. */
 union peet_sim_sharers {
     uint64_t bits[1];
-    struct { uint16_t used, all, core[PEET_SIM_POINTERS_MAX]; } limited;
+    struct {
+        uint16_t used, all, core[PEET_SIM_POINTERS_MAX];
+    } limited;
 };
 
 static inline size_t peet_sim_directory_bytes(const struct peet_sim_directory *d)
@@ -42,7 +44,8 @@ static inline size_t peet_sim_directory_bytes(const struct peet_sim_directory *d
 }
 
 /** peet_sim_sharers_has() - may the core have a copy? */
-static inline int peet_sim_sharers_has(const struct peet_sim_directory *d, const union peet_sim_sharers *s, uint32_t core)
+static inline int peet_sim_sharers_has(const struct peet_sim_directory *d, const union peet_sim_sharers *s,
+    uint32_t core)
 {
     if (d->kind == PEET_SIM_DIRECTORY_FULL)
         return s->bits[core / 64] >> core % 64 & 1;
@@ -52,7 +55,8 @@ static inline int peet_sim_sharers_has(const struct peet_sim_directory *d, const
     return s->limited.all != 0;
 }
 
-/** peet_sim_sharers_add() - Returns: the core that must give up its copy for it (EVICT: the earliest), or PEET_SIM_NOBODY */
+/** peet_sim_sharers_add() - Returns: the core that must give up its copy for it (EVICT: the earliest), or
+ * PEET_SIM_NOBODY */
 static inline int peet_sim_sharers_add(const struct peet_sim_directory *d, union peet_sim_sharers *s, uint32_t core)
 {
     int out;
@@ -99,7 +103,8 @@ static inline void peet_sim_sharers_clear(const struct peet_sim_directory *d, un
 }
 
 /** peet_sim_sharers_next() - the least core >= from that may have a copy, or PEET_SIM_NOBODY */
-static inline int peet_sim_sharers_next(const struct peet_sim_directory *d, const union peet_sim_sharers *s, uint32_t from)
+static inline int peet_sim_sharers_next(const struct peet_sim_directory *d, const union peet_sim_sharers *s,
+    uint32_t from)
 {
     int least = PEET_SIM_NOBODY;
 

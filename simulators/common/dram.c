@@ -55,7 +55,8 @@ static int refresh_between(const struct peet_sim_dram *d, uint64_t from, uint64_
 }
 
 /** The period of a row that a request at this time may still join, or NULL. */
-static struct peet_sim_dram_period *open_row(const struct peet_sim_dram *d, struct peet_sim_dram_bank *bank, uint64_t row, uint64_t now)
+static struct peet_sim_dram_period *open_row(const struct peet_sim_dram *d, struct peet_sim_dram_bank *bank,
+    uint64_t row, uint64_t now)
 {
     struct peet_sim_dram_period *p = bank->periods;
 
@@ -63,8 +64,9 @@ static struct peet_sim_dram_period *open_row(const struct peet_sim_dram *d, stru
         return refresh_between(d, p[0].last_used, later(now, p[0].last_used)) ? NULL : &p[0];
     /* an earlier period: it ends with the precharge for the next one */
     for (int i = 1; i < PEET_SIM_DRAM_PERIODS && p[i].row != UINT64_MAX; i++)
-        if (p[i].row == row && later(now, p[i].open_from) + d->config.cas_cycles <=
-                p[i - 1].activated - (p[i - 1].activated >= d->config.precharge_cycles ? d->config.precharge_cycles : 0))
+        if (p[i].row == row &&
+            later(now, p[i].open_from) + d->config.cas_cycles <= p[i - 1].activated -
+                    (p[i - 1].activated >= d->config.precharge_cycles ? d->config.precharge_cycles : 0))
             return &p[i];
     return NULL;
 }
@@ -77,12 +79,14 @@ uint64_t peet_sim_dram_access(struct peet_sim_dram *d, uint64_t address, int wri
     uint64_t row = in_channel / lines_of_row / nbanks, column, data, asked = now;
     uint64_t number = (in_channel / lines_of_row ^ row) % nbanks;
     struct peet_sim_dram_bank *bank = &d->banks[channel * nbanks + number];
-    struct peet_sim_dram_period *p, fleeting; /* a row that was open for this request alone, long before what is known */
+    /* a row that was open for this request alone, long before what is known */
+    struct peet_sim_dram_period *p, fleeting;
 
     now = refreshed(d, now + c->overhead_cycles / 2);
     p = open_row(d, bank, row, now);
-    if (!p && c->apart && bank->periods->row != UINT64_MAX && now + c->row_active_cycles + c->precharge_cycles < bank->periods->activated) {
-        fleeting = (struct peet_sim_dram_period){ .row = row, .activated = now, .open_from = now + c->activate_cycles };
+    if (!p && c->apart && bank->periods->row != UINT64_MAX &&
+        now + c->row_active_cycles + c->precharge_cycles < bank->periods->activated) {
+        fleeting = (struct peet_sim_dram_period){.row = row, .activated = now, .open_from = now + c->activate_cycles};
         p = &fleeting;
         d->stats.row_empty++;
         column = p->open_from;
@@ -90,7 +94,7 @@ uint64_t peet_sim_dram_access(struct peet_sim_dram *d, uint64_t address, int wri
         d->stats.row_hits++;
         column = later(now, p->open_from);
     } else {
-        struct peet_sim_dram_period *top = bank->periods, fresh = { .row = row };
+        struct peet_sim_dram_period *top = bank->periods, fresh = {.row = row};
         uint64_t activate = now;
 
         if (top->row == UINT64_MAX || refresh_between(d, top->last_used, later(now, top->last_used))) {

@@ -19,15 +19,15 @@ extern "C" {
 #endif
 
 struct peet_sim_dram_config {
-    uint32_t channels, ranks, banks;  /* banks for each rank; powers of two */
-    uint32_t row_bytes;               /* of one bank; a power of two, a multiple of line_bytes */
-    uint32_t line_bytes;              /* of a transfer; a power of two */
+    uint32_t channels, ranks, banks;                        /* banks for each rank; powers of two */
+    uint32_t row_bytes;                                     /* of one bank; a power of two, a multiple of line_bytes */
+    uint32_t line_bytes;                                    /* of a transfer; a power of two */
     uint32_t cas_cycles, activate_cycles, precharge_cycles; /* tCL, tRCD, tRP */
-    uint32_t row_active_cycles;       /* tRAS: from an activation to the next precharge, at least */
-    uint32_t burst_cycles;            /* the data bus, for one line */
+    uint32_t row_active_cycles;                    /* tRAS: from an activation to the next precharge, at least */
+    uint32_t burst_cycles;                         /* the data bus, for one line */
     uint32_t refresh_every_cycles, refresh_cycles; /* tREFI, tRFC; 0: never */
-    uint32_t overhead_cycles;         /* controller and way to it, both ways */
-    int apart;                        /* requests may also come long after later ones (server.h) */
+    uint32_t overhead_cycles;                      /* controller and way to it, both ways */
+    int apart;                                     /* requests may also come long after later ones (server.h) */
 };
 
 /** A time during which a bank has a row open. */
@@ -48,7 +48,7 @@ struct peet_sim_dram_stats {
 struct peet_sim_dram {
     struct peet_sim_dram_config config;
     struct peet_sim_dram_bank *banks;
-    struct peet_sim_server *buses;    /* per channel */
+    struct peet_sim_server *buses; /* per channel */
     struct peet_sim_dram_stats stats;
 };
 
@@ -56,7 +56,8 @@ struct peet_sim_dram {
 int peet_sim_dram_init(struct peet_sim_dram *d, const struct peet_sim_dram_config *config);
 void peet_sim_dram_fini(struct peet_sim_dram *d);
 
-/** peet_sim_dram_access() - read or write one line.  Returns: when it is over (a write: when the data has been taken) */
+/** peet_sim_dram_access() - read or write one line.  Returns: when it is over (a write: when the data has been taken)
+ */
 uint64_t peet_sim_dram_access(struct peet_sim_dram *d, uint64_t address, int write, uint64_t now);
 
 #ifdef __cplusplus

@@ -28,7 +28,8 @@ void peet_sim_linemap_init(struct peet_sim_linemap *map, size_t record_bytes)
 void peet_sim_linemap_fini(struct peet_sim_linemap *map)
 {
     struct chunk *head = map->chunks, *c, *next;
-    HASH_ITER (hh, head, c, next) {
+    HASH_ITER(hh, head, c, next)
+    {
         HASH_DEL(head, c);
         free(c->records);
         free(c);

@@ -19,7 +19,7 @@ enum { PEET_SIM_LINEMAP_CHUNK_BYTES = 1 << 15, PEET_SIM_LINEMAP_MEMO_BITS = 10 }
 struct peet_sim_linemap {
     size_t record_bytes;
     unsigned chunk_bits; /* lines of a chunk, as a power of two */
-    void *chunks; /* uthash head */
+    void *chunks;        /* uthash head */
     uint64_t nchunks;
     struct {
         uint64_t number; /* chunk number + 1; 0 = empty */

@@ -16,8 +16,10 @@ extern "C" {
 enum { PEET_SIM_MSHRS_MAX = 64 };
 
 struct peet_sim_mshrs {
-    uint32_t n;               /* 1..PEET_SIM_MSHRS_MAX */
-    struct { uint64_t line, free_from; } registers[PEET_SIM_MSHRS_MAX];
+    uint32_t n; /* 1..PEET_SIM_MSHRS_MAX */
+    struct {
+        uint64_t line, free_from;
+    } registers[PEET_SIM_MSHRS_MAX];
     uint64_t merged, full_cycles;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sorting by time stamp for oldest.h.  Stamps differ, and most often they are not far from each other: then each has a bit of its own,
- * and its place is the number of bits before that.  Otherwise it is a least-digit-first radix sort, as many digits as the stamps differ in. */
+/* Sorting by time stamp for oldest.h.  Stamps differ, and most often they are not far from each other: then each has a
+ * bit of its own, and its place is the number of bits before that.  Otherwise it is a least-digit-first radix sort, as
+ * many digits as the stamps differ in. */
 #include "oldest.h"
 
 enum { RANGE_PER_SLOT = 32, RANGE_MOST = 1 << 18 };
@@ -33,8 +34,8 @@ static inline __attribute__((always_inline)) void mark(struct peet_sim_oldest_sc
 }
 
 /* All stamps lie in [least, least + range).  Returns: 0, or -1: some are equal */
-static inline __attribute__((always_inline)) int sort_near(struct peet_sim_oldest_scratch *s, uint32_t n, uint64_t least, uint64_t range,
-    uint32_t *out_order)
+static inline __attribute__((always_inline)) int sort_near(struct peet_sim_oldest_scratch *s, uint32_t n,
+    uint64_t least, uint64_t range, uint32_t *out_order)
 {
     const uint64_t words = range / 64 + 1;
     const uint32_t quarter = n / 4;
@@ -59,14 +60,15 @@ static inline __attribute__((always_inline)) int sort_near(struct peet_sim_oldes
     return 0;
 }
 
-static int sort_near_plain(struct peet_sim_oldest_scratch *s, uint32_t n, uint64_t least, uint64_t range, uint32_t *out_order)
+static int sort_near_plain(struct peet_sim_oldest_scratch *s, uint32_t n, uint64_t least, uint64_t range,
+    uint32_t *out_order)
 {
     return sort_near(s, n, least, range, out_order);
 }
 
 #ifdef __x86_64__
-__attribute__((target("popcnt,bmi,bmi2"))) static int sort_near_popcnt(struct peet_sim_oldest_scratch *s, uint32_t n, uint64_t least, uint64_t range,
-    uint32_t *out_order)
+__attribute__((target("popcnt,bmi,bmi2"))) static int sort_near_popcnt(struct peet_sim_oldest_scratch *s, uint32_t n,
+    uint64_t least, uint64_t range, uint32_t *out_order)
 {
     return sort_near(s, n, least, range, out_order);
 }
@@ -110,8 +112,10 @@ static void sort_far(struct peet_sim_oldest_scratch *s, uint32_t n, uint64_t lea
         out_order[i] = a[i].slot;
 }
 
-void peet__sim_oldest_sort(struct peet_sim_oldest_scratch *scratch, uint32_t n, uint64_t least, uint64_t most, uint32_t *out_order)
+void peet__sim_oldest_sort(struct peet_sim_oldest_scratch *scratch, uint32_t n, uint64_t least, uint64_t most,
+    uint32_t *out_order)
 {
-    if (most - least >= scratch->range || (has_popcnt() ? sort_near_popcnt : sort_near_plain)(scratch, n, least, most - least, out_order))
+    if (most - least >= scratch->range ||
+        (has_popcnt() ? sort_near_popcnt : sort_near_plain)(scratch, n, least, most - least, out_order))
         sort_far(scratch, n, least, most, out_order);
 }

@@ -22,17 +22,20 @@ extern "C" {
 #endif
 
 struct peet_sim_oldest {
-    uint32_t n, next;  /* slots; next place in the order to look at (n: used up) */
+    uint32_t n, next;   /* slots; next place in the order to look at (n: used up) */
     uint64_t sorted_at; /* stamp at the last sorting */
     uint32_t *order;    /* and behind them n */
 };
 
 /** Room for sorting, shared by all queues of a machine. */
 struct peet_sim_oldest_scratch {
-    uint64_t *stamps;                                              /* [n] to be sorted */
-    struct peet_sim_oldest_key { uint64_t stamp; uint32_t slot; } *a, *b;
-    uint64_t *is_there, range;                                     /* a bit for each stamp in a range, */
-    uint32_t *before;                                              /* and how many there are before each word of bits */
+    uint64_t *stamps; /* [n] to be sorted */
+    struct peet_sim_oldest_key {
+        uint64_t stamp;
+        uint32_t slot;
+    } *a, *b;
+    uint64_t *is_there, range; /* a bit for each stamp in a range, */
+    uint32_t *before;          /* and how many there are before each word of bits */
 };
 
 typedef uint64_t peet_sim_stamp_of(const void *owner, uint32_t slot);
@@ -60,7 +63,8 @@ int peet_sim_oldest_scratch_init(struct peet_sim_oldest_scratch *s, uint32_t n);
 void peet_sim_oldest_scratch_fini(struct peet_sim_oldest_scratch *s);
 
 /** The slots in the order of scratch->stamps[0..n), all of which lie in [least, most]. */
-void peet__sim_oldest_sort(struct peet_sim_oldest_scratch *scratch, uint32_t n, uint64_t least, uint64_t most, uint32_t *out_order);
+void peet__sim_oldest_sort(struct peet_sim_oldest_scratch *scratch, uint32_t n, uint64_t least, uint64_t most,
+    uint32_t *out_order);
 
 /**
  * peet_sim_oldest_take() - the slot that was used longest ago

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-void peet_sim_prefetcher_init(struct peet_sim_prefetcher *p, enum peet_sim_prefetch_kind kind, uint32_t degree, uint32_t line_bits, uint32_t page_bits)
+void peet_sim_prefetcher_init(struct peet_sim_prefetcher *p, enum peet_sim_prefetch_kind kind, uint32_t degree,
+    uint32_t line_bits, uint32_t page_bits)
 {
     memset(p, 0, sizeof *p);
     p->kind = kind;
@@ -42,7 +43,7 @@ static uint32_t strides(struct peet_sim_prefetcher *p, uint64_t pc, uint64_t add
     int64_t stride;
 
     if (of->pc != pc) {
-        *of = (struct peet_sim_prefetch_pc){ .pc = pc, .address = address };
+        *of = (struct peet_sim_prefetch_pc){.pc = pc, .address = address};
         return 0;
     }
     stride = (int64_t)(address - of->address);
@@ -93,7 +94,8 @@ static uint32_t streams(struct peet_sim_prefetcher *p, uint64_t address, uint64_
     if ((direction > 0 && p->streams[i].ahead < line) || (direction < 0 && p->streams[i].ahead > line))
         p->streams[i].ahead = line;
     while (n < p->degree) {
-        uint64_t next = p->streams[i].ahead + (uint64_t)(int64_t)direction, far = direction > 0 ? next - line : line - next;
+        uint64_t next = p->streams[i].ahead + (uint64_t)(int64_t)direction,
+                 far = direction > 0 ? next - line : line - next;
 
         if (far > p->degree || !same_page(p, address, next << p->line_bits))
             break;
@@ -102,7 +104,8 @@ static uint32_t streams(struct peet_sim_prefetcher *p, uint64_t address, uint64_
     return n;
 }
 
-uint32_t peet_sim_prefetcher_see(struct peet_sim_prefetcher *p, uint64_t pc, uint64_t address, int miss, uint64_t out_lines[PEET_SIM_PREFETCH_MAX])
+uint32_t peet_sim_prefetcher_see(struct peet_sim_prefetcher *p, uint64_t pc, uint64_t address, int miss,
+    uint64_t out_lines[PEET_SIM_PREFETCH_MAX])
 {
     uint32_t n = 0;
 

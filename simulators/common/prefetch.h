@@ -14,27 +14,41 @@
 extern "C" {
 #endif
 
-enum peet_sim_prefetch_kind { PEET_SIM_PREFETCH_NONE, PEET_SIM_PREFETCH_NEXT, PEET_SIM_PREFETCH_STRIDE, PEET_SIM_PREFETCH_STREAM };
+enum peet_sim_prefetch_kind {
+    PEET_SIM_PREFETCH_NONE,
+    PEET_SIM_PREFETCH_NEXT,
+    PEET_SIM_PREFETCH_STRIDE,
+    PEET_SIM_PREFETCH_STREAM
+};
 #define PEET_SIM_PREFETCHERS "none|next|stride|stream"
 
 enum { PEET_SIM_PREFETCH_MAX = 16, PEET_SIM_PREFETCH_PCS = 256, PEET_SIM_PREFETCH_STREAMS = 32 };
 
 /** STRIDE: what is known of an instruction. */
-struct peet_sim_prefetch_pc { uint64_t pc, address; int64_t stride; uint8_t confidence; };
+struct peet_sim_prefetch_pc {
+    uint64_t pc, address;
+    int64_t stride;
+    uint8_t confidence;
+};
 
 struct peet_sim_prefetcher {
     enum peet_sim_prefetch_kind kind;
-    uint32_t degree;        /* lines for each trigger, 1..PEET_SIM_PREFETCH_MAX */
-    uint32_t line_bits;     /* log2 of the line's bytes */
-    uint32_t page_bits;     /* nothing is fetched beyond the page of the reference */
+    uint32_t degree;    /* lines for each trigger, 1..PEET_SIM_PREFETCH_MAX */
+    uint32_t line_bits; /* log2 of the line's bytes */
+    uint32_t page_bits; /* nothing is fetched beyond the page of the reference */
     uint64_t triggers, lines;
     struct peet_sim_prefetch_pc pcs[PEET_SIM_PREFETCH_PCS];
-    struct { uint64_t page, line, ahead, used; int8_t direction; uint8_t confidence; } streams[PEET_SIM_PREFETCH_STREAMS];
+    struct {
+        uint64_t page, line, ahead, used;
+        int8_t direction;
+        uint8_t confidence;
+    } streams[PEET_SIM_PREFETCH_STREAMS];
     uint64_t clock;
 };
 
 /** Everything as before the first reference.  @degree, @line_bits, @page_bits: as in the structure */
-void peet_sim_prefetcher_init(struct peet_sim_prefetcher *p, enum peet_sim_prefetch_kind kind, uint32_t degree, uint32_t line_bits, uint32_t page_bits);
+void peet_sim_prefetcher_init(struct peet_sim_prefetcher *p, enum peet_sim_prefetch_kind kind, uint32_t degree,
+    uint32_t line_bits, uint32_t page_bits);
 
 /**
  * peet_sim_prefetcher_see() - a reference
@@ -42,7 +56,8 @@ void peet_sim_prefetcher_init(struct peet_sim_prefetcher *p, enum peet_sim_prefe
  * @out_lines: line numbers to fetch, the nearest first
  * Returns: how many
  */
-uint32_t peet_sim_prefetcher_see(struct peet_sim_prefetcher *p, uint64_t pc, uint64_t address, int miss, uint64_t out_lines[PEET_SIM_PREFETCH_MAX]);
+uint32_t peet_sim_prefetcher_see(struct peet_sim_prefetcher *p, uint64_t pc, uint64_t address, int miss,
+    uint64_t out_lines[PEET_SIM_PREFETCH_MAX]);
 
 /** STRIDE: the entry of an instruction */
 static inline struct peet_sim_prefetch_pc *peet_sim_prefetcher_pc(struct peet_sim_prefetcher *p, uint64_t pc)
@@ -60,7 +75,8 @@ static inline struct peet_sim_prefetch_pc *peet_sim_prefetcher_pc(struct peet_si
 static inline uint32_t peet_sim_prefetcher_ahead(const struct peet_sim_prefetcher *p, uint64_t address, int64_t stride,
     uint64_t out_lines[PEET_SIM_PREFETCH_MAX])
 {
-    uint64_t bytes = 1ull << p->line_bits, line = address >> p->line_bits, within = address & (bytes - 1), page = address >> p->page_bits;
+    uint64_t bytes = 1ull << p->line_bits, line = address >> p->line_bits, within = address & (bytes - 1),
+             page = address >> p->page_bits;
     uint64_t step = stride < 0 ? -(uint64_t)stride : (uint64_t)stride;
     uint64_t way = stride < 0 ? within + 1 : bytes - within; /* to the first byte of the next line there */
     uint32_t n = 0;

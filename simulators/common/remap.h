@@ -3,8 +3,9 @@
  * Virtual-to-virtual remapping: another layout of the subject's data without recompiling it (Grunwald et al.,
  * 1991, section 4.3).  A rule moves a range of addresses somewhere else, element by element: element i of
  * element_bytes goes to `to` + i * stride_bytes.  With a stride larger than the element that is padding; with
- * element_bytes 0 the range moves as one.  Rules do not overlap.  For machines and observers of one's own that want fixed
- * ranges elsewhere; `peet run --remap` is another thing, which follows objects as they are born and die, by structure.
+ * element_bytes 0 the range moves as one.  Rules do not overlap.  For machines and observers of one's own that want
+ * fixed ranges elsewhere; `peet run --remap` is another thing, which follows objects as they are born and die, by
+ * structure.
  */
 #ifndef PEET_SIM_REMAP_H
 #define PEET_SIM_REMAP_H
@@ -17,16 +18,16 @@ extern "C" {
 #endif
 
 struct peet_sim_rule {
-    uint64_t from, bytes;                /* [from, from + bytes) */
+    uint64_t from, bytes; /* [from, from + bytes) */
     uint64_t to;
     uint64_t element_bytes, stride_bytes; /* stride 0: as the element */
 };
 
 struct peet_sim_remap {
-    struct peet_sim_rule *rules;         /* by from */
+    struct peet_sim_rule *rules; /* by from */
     size_t n, room;
-    uint64_t memo_from, memo_bytes;      /* a range in which nothing moves */
-    size_t last;                         /* the rule that applied last */
+    uint64_t memo_from, memo_bytes; /* a range in which nothing moves */
+    size_t last;                    /* the rule that applied last */
 };
 
 void peet_sim_remap_init(struct peet_sim_remap *r);
@@ -37,7 +38,8 @@ enum peet_sim_remap_result { PEET_SIM_REMAP_OK, PEET_SIM_REMAP_OVERLAP, PEET_SIM
 /** peet_sim_remap_add() - STRIDE: the stride is smaller than the element, so that elements would lie on one another */
 enum peet_sim_remap_result peet_sim_remap_add(struct peet_sim_remap *r, const struct peet_sim_rule *rule);
 
-/** peet_sim_remap_remove() - the rule that begins at `from` goes (a block was freed).  Returns: whether there was one */
+/** peet_sim_remap_remove() - the rule that begins at `from` goes (a block was freed).  Returns: whether there was one
+ */
 int peet_sim_remap_remove(struct peet_sim_remap *r, uint64_t from);
 
 /** The slow half of peet_sim_remap_address(). */

@@ -18,14 +18,17 @@ extern "C" {
 
 enum { PEET_SIM_SERVER_GAPS = 16, PEET_SIM_SERVER_ROOM = 64 };
 
-struct peet_sim_server_gap { uint64_t from, to; };
+struct peet_sim_server_gap {
+    uint64_t from, to;
+};
 
 struct peet_sim_server {
-    uint64_t free_from;     /* after the last reservation */
-    uint32_t first, ngaps;  /* gaps: as many from the first on, in order of time; they wander through the room */
+    uint64_t free_from;    /* after the last reservation */
+    uint32_t first, ngaps; /* gaps: as many from the first on, in order of time; they wander through the room */
     struct peet_sim_server_gap gaps[PEET_SIM_SERVER_ROOM];
     uint64_t busy_cycles, waited_cycles, requests;
-    int apart;              /* requests may also come long after later ones: what comes before all gaps that are remembered is served at once */
+    /* requests may also come long after later ones: what comes before all gaps that are remembered is served at once */
+    int apart;
 };
 
 /** Room for one more gap behind the last.  Returns: the first */

@@ -7,7 +7,8 @@
  * that a request which stays on into later ones' time can exceed the number for as long.
  *
  * Which request has which place does not matter, so that two sorted lists say all: the times at which places were
- * taken, and at which they were given back.  Taken at a time are as many as the first list has up to it beyond the second.
+ * taken, and at which they were given back.  Taken at a time are as many as the first list has up to it beyond the
+ * second.
  */
 #ifndef PEET_SIM_SLOTS_H
 #define PEET_SIM_SLOTS_H
@@ -27,7 +28,8 @@ struct peet_sim_slots {
     uint32_t nfrom, nto; /* in the lists; nfrom - nto are without an end yet */
     uint64_t requests, waited_cycles;
     uint64_t full_until; /* requests that are not remembered any more left no place free before this time */
-    uint64_t full_from, full_to; /* by the lists there is no place free from the one to the other: found once, not looked for again */
+    /* by the lists there is no place free from the one to the other: found once, not looked for again */
+    uint64_t full_from, full_to;
     uint64_t from[PEET_SIM_SLOTS_KEPT], to[PEET_SIM_SLOTS_KEPT];
 };
 
@@ -70,7 +72,8 @@ static inline int peet_sim_slots_full(const struct peet_sim_slots *s, uint64_t n
     return (now >= s->full_from && now < s->full_to) || peet_sim_slots_busy(s, now) >= s->n;
 }
 
-/** Places that were given back by now are forgotten; if there are none, some that are waited for: those who come wait longer. */
+/** Places that were given back by now are forgotten; if there are none, some that are waited for: those who come wait
+ * longer. */
 static inline void peet__sim_slots_forget(struct peet_sim_slots *s, uint64_t now)
 {
     uint32_t over = peet__sim_slots_until(s->to, s->nto, now);

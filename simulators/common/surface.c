@@ -232,14 +232,14 @@ V3 static inline unsigned pass_v3(struct peet__sim_stack *s, int32_t slot, unsig
 }
 
 static const uint32_t to_front[PEET_SIM_FRONT][PEET_SIM_FRONT] __attribute__((aligned(32))) = {
-    { 0, 1, 2, 3, 4, 5, 6, 7 },
-    { 1, 0, 2, 3, 4, 5, 6, 7 },
-    { 2, 0, 1, 3, 4, 5, 6, 7 },
-    { 3, 0, 1, 2, 4, 5, 6, 7 },
-    { 4, 0, 1, 2, 3, 5, 6, 7 },
-    { 5, 0, 1, 2, 3, 4, 6, 7 },
-    { 6, 0, 1, 2, 3, 4, 5, 7 },
-    { 7, 0, 1, 2, 3, 4, 5, 6 },
+    {0, 1, 2, 3, 4, 5, 6, 7},
+    {1, 0, 2, 3, 4, 5, 6, 7},
+    {2, 0, 1, 3, 4, 5, 6, 7},
+    {3, 0, 1, 2, 4, 5, 6, 7},
+    {4, 0, 1, 2, 3, 5, 6, 7},
+    {5, 0, 1, 2, 3, 4, 6, 7},
+    {6, 0, 1, 2, 3, 4, 5, 7},
+    {7, 0, 1, 2, 3, 4, 5, 6},
 };
 
 V3 static inline unsigned find_v3(struct peet__sim_stack *s, uint32_t line)
@@ -467,7 +467,7 @@ static inline __attribute__((always_inline)) unsigned changed(struct peet__sim_r
 static inline __attribute__((always_inline)) void step(struct peet_sim_surface *s, struct peet__sim_record *r,
     const unsigned w, unsigned leaf, unsigned other, struct peet_sim_tally *tally, struct peet_sim_found *found, int v3)
 {
-    static const uint8_t bucket_in_front[PEET_SIM_FRONT] = { 0, 1, 2, 2, 3, 3, 3, 3 };
+    static const uint8_t bucket_in_front[PEET_SIM_FRONT] = {0, 1, 2, 2, 3, 3, 3, 3};
     struct peet__sim_stack *k = &s->stacks[w];
     const uint32_t line = r->last[0] << w | leaf >> (PEET_SIM_HALVINGS - w), oldest = k->front[PEET_SIM_FRONT - 1];
     uint32_t *last = &r->last[1u << w | leaf >> (PEET_SIM_HALVINGS - w)];
@@ -511,15 +511,32 @@ static inline __attribute__((always_inline)) int body(struct peet_sim_surface *s
     for (w = 0; found && w < PEET_SIM_HALVINGS; w++)
         found->same[w] = !(other >> w & 1);
     switch (top) { /* the code of each width is its own: numbers in it are constants */
-    case 0: step(s, r, 0, leaf, other, tally, found, v3); __attribute__((fallthrough));
-    case 1: step(s, r, 1, leaf, other, tally, found, v3); __attribute__((fallthrough));
-    case 2: step(s, r, 2, leaf, other, tally, found, v3); __attribute__((fallthrough));
-    case 3: step(s, r, 3, leaf, other, tally, found, v3); __attribute__((fallthrough));
-    case 4: step(s, r, 4, leaf, other, tally, found, v3); __attribute__((fallthrough));
-    case 5: step(s, r, 5, leaf, other, tally, found, v3); __attribute__((fallthrough));
-    case 6: step(s, r, 6, leaf, other, tally, found, v3); __attribute__((fallthrough));
-    case 7: step(s, r, 7, leaf, other, tally, found, v3); __attribute__((fallthrough));
-    default: break;
+    case 0:
+        step(s, r, 0, leaf, other, tally, found, v3);
+        __attribute__((fallthrough));
+    case 1:
+        step(s, r, 1, leaf, other, tally, found, v3);
+        __attribute__((fallthrough));
+    case 2:
+        step(s, r, 2, leaf, other, tally, found, v3);
+        __attribute__((fallthrough));
+    case 3:
+        step(s, r, 3, leaf, other, tally, found, v3);
+        __attribute__((fallthrough));
+    case 4:
+        step(s, r, 4, leaf, other, tally, found, v3);
+        __attribute__((fallthrough));
+    case 5:
+        step(s, r, 5, leaf, other, tally, found, v3);
+        __attribute__((fallthrough));
+    case 6:
+        step(s, r, 6, leaf, other, tally, found, v3);
+        __attribute__((fallthrough));
+    case 7:
+        step(s, r, 7, leaf, other, tally, found, v3);
+        __attribute__((fallthrough));
+    default:
+        break;
     }
     return top;
 }

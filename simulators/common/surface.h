@@ -47,17 +47,18 @@ extern "C" {
 #endif
 
 enum {
-    PEET_SIM_WIDTHS = 8,         /* width w: lines of 512 >> w bytes */
+    PEET_SIM_WIDTHS = 8, /* width w: lines of 512 >> w bytes */
     PEET_SIM_WIDEST_SHIFT = 9,
-    PEET_SIM_DEPTHS = 17,        /* depth k: 2^k lines */
-    PEET_SIM_BEYOND = 17,        /* bucket: reused, but beyond 2^16 lines */
-    PEET_SIM_COLD = 18,          /* bucket: never referenced before */
+    PEET_SIM_DEPTHS = 17, /* depth k: 2^k lines */
+    PEET_SIM_BEYOND = 17, /* bucket: reused, but beyond 2^16 lines */
+    PEET_SIM_COLD = 18,   /* bucket: never referenced before */
     PEET_SIM_BUCKETS = 19,
-    PEET_SIM_UNSEEN = PEET_SIM_BUCKETS, PEET_SIM_MEETINGS = PEET_SIM_UNSEEN + 33,
-    PEET_SIM_HALVINGS = 7,       /* halving h: from width h to width h + 1 */
+    PEET_SIM_UNSEEN = PEET_SIM_BUCKETS,
+    PEET_SIM_MEETINGS = PEET_SIM_UNSEEN + 33,
+    PEET_SIM_HALVINGS = 7, /* halving h: from width h to width h + 1 */
     PEET_SIM_SLOTS = 1 << 19,
-    PEET_SIM_FRONT = 8,          /* the newest lines of a width */
-    PEET_SIM_MARKS = 16,         /* of 2^4 to 2^16 lines, and to fill vectors */
+    PEET_SIM_FRONT = 8,  /* the newest lines of a width */
+    PEET_SIM_MARKS = 16, /* of 2^4 to 2^16 lines, and to fill vectors */
 };
 
 /**
@@ -81,27 +82,27 @@ void peet_sim_tally_add(struct peet_sim_tally *to, const struct peet_sim_tally *
 /** A line of 512 bytes and all that it is made of: node 1 is the line, nodes 2n and 2n+1 the halves of node n. */
 struct peet__sim_record {
     uint32_t last[1 << PEET_SIM_WIDTHS]; /* last[0]: the record's index, from 1 on */
-    uint64_t half[2]; /* bit n: which half of node n, of 1..127, was referenced last */
-    uint32_t epoch;   /* the surface's; another one: nothing of this is true any more */
+    uint64_t half[2];                    /* bit n: which half of node n, of 1..127, was referenced last */
+    uint32_t epoch;                      /* the surface's; another one: nothing of this is true any more */
 };
 
 struct peet__sim_stack {
     _Alignas(64) uint32_t front[PEET_SIM_FRONT]; /* lines' numbers, the newest first; 0: none */
     uint64_t *live;
     uint32_t *line;
-    uint32_t next, end;      /* slots: the next to be taken; the first that is not to be */
-    uint32_t lines;          /* different ones so far */
+    uint32_t next, end;                        /* slots: the next to be taken; the first that is not to be */
+    uint32_t lines;                            /* different ones so far */
     _Alignas(64) int32_t near[PEET_SIM_MARKS]; /* of 2^(4 + i) lines */
     int32_t sure[PEET_SIM_MARKS], left[PEET_SIM_MARKS];
 };
 
 struct peet_sim_surface {
     struct peet__sim_stack stacks[PEET_SIM_WIDTHS];
-    uint64_t last;           /* address of the latest reference */
-    int begun, failed;       /* failed: there was no memory; counts are not right */
-    int bursts;              /* see peet_sim_surface_forget() */
+    uint64_t last;     /* address of the latest reference */
+    int begun, failed; /* failed: there was no memory; counts are not right */
+    int bursts;        /* see peet_sim_surface_forget() */
     uint32_t epoch;
-    uint64_t blocks;         /* of 512 bytes, that were ever referenced, whatever was forgotten */
+    uint64_t blocks; /* of 512 bytes, that were ever referenced, whatever was forgotten */
     struct peet__sim_record *record;
     int (*touch)(struct peet_sim_surface *, uint64_t address, struct peet_sim_tally *);
     struct peet__sim_record **records_of; /* by index */

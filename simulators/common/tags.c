@@ -9,7 +9,8 @@
 
 enum { RRIP_FAR = 3, RRIP_LONG = 2 }; /* 2 bits: distant, and long as given to what comes in */
 
-int peet_sim_tags_init(struct peet_sim_tags *t, uint64_t sets, uint32_t ways, enum peet_sim_replacement policy, uint64_t seed)
+int peet_sim_tags_init(struct peet_sim_tags *t, uint64_t sets, uint32_t ways, enum peet_sim_replacement policy,
+    uint64_t seed)
 {
     uint64_t slots = sets * ways;
     int failed;

@@ -33,16 +33,16 @@ enum { PEET_SIM_TAGS_WAYS_MAX = 64 };
 #define PEET_SIM_NO_SLOT UINT64_MAX
 
 struct peet_sim_tags {
-    uint64_t sets, mask;    /* mask: sets - 1 if that is a power of two, else 0 */
+    uint64_t sets, mask; /* mask: sets - 1 if that is a power of two, else 0 */
     uint32_t ways;
     enum peet_sim_replacement policy;
-    uint32_t row;           /* bytes of a set in marks: ways, up to a multiple of 8 */
-    uint8_t *marks;         /* per slot, in rows: a byte of each number that was ever put in; 0: nothing was */
-    uint64_t *numbers;      /* per slot; slot = set * ways + way */
-    uint8_t *states;        /* per slot, and 8 more; 0: empty */
-    uint64_t *stamps;       /* LRU, FIFO: per slot */
-    uint64_t *trees;        /* PLRU: per set; node i has children 2i and 2i + 1, the bit says where the victim is */
-    uint8_t *distances;     /* RRIP: per slot */
+    uint32_t row;       /* bytes of a set in marks: ways, up to a multiple of 8 */
+    uint8_t *marks;     /* per slot, in rows: a byte of each number that was ever put in; 0: nothing was */
+    uint64_t *numbers;  /* per slot; slot = set * ways + way */
+    uint8_t *states;    /* per slot, and 8 more; 0: empty */
+    uint64_t *stamps;   /* LRU, FIFO: per slot */
+    uint64_t *trees;    /* PLRU: per set; node i has children 2i and 2i + 1, the bit says where the victim is */
+    uint8_t *distances; /* RRIP: per slot */
     uint64_t clock, random;
 };
 
@@ -52,7 +52,8 @@ struct peet_sim_tags {
  * @seed: of RANDOM
  * Returns: 0, or -1 without memory (fini is safe then)
  */
-int peet_sim_tags_init(struct peet_sim_tags *t, uint64_t sets, uint32_t ways, enum peet_sim_replacement policy, uint64_t seed);
+int peet_sim_tags_init(struct peet_sim_tags *t, uint64_t sets, uint32_t ways, enum peet_sim_replacement policy,
+    uint64_t seed);
 void peet_sim_tags_fini(struct peet_sim_tags *t);
 
 static inline uint64_t peet_sim_tags_set(const struct peet_sim_tags *t, uint64_t number)

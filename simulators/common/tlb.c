@@ -76,7 +76,8 @@ uint64_t peet__sim_tlb_miss(struct peet_sim_tlb *t, uint64_t page, uint64_t now,
             look(upper, (address >> s) << 6 | s);
     }
     for (;; shift -= 9) {
-        now = read(self, PEET_SIM_PAGE_TABLES | (uint64_t)(shift / 9) << 52 | (address >> shift & 0xfffffffff) << 3, now);
+        now =
+            read(self, PEET_SIM_PAGE_TABLES | (uint64_t)(shift / 9) << 52 | (address >> shift & 0xfffffffff) << 3, now);
         t->walk_refs++;
         if (shift == t->config.page_bits)
             break;

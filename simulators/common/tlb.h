@@ -16,17 +16,17 @@ extern "C" {
 #define PEET_SIM_PAGE_TABLES 0xff00000000000000u
 
 struct peet_sim_tlb_config {
-    uint32_t l1_entries, l1_ways;     /* entries a multiple of ways */
-    uint32_t l2_entries, l2_ways;     /* 0 entries: there is none */
-    uint32_t l2_cycles;               /* what a hit in the second level costs */
-    uint32_t upper_entries;           /* of the cache of upper entries, fully associative up to 64; 0: none */
-    uint32_t page_bits;               /* 12 (4 KiB), 21 (2 MiB) or 30 (1 GiB) */
+    uint32_t l1_entries, l1_ways; /* entries a multiple of ways */
+    uint32_t l2_entries, l2_ways; /* 0 entries: there is none */
+    uint32_t l2_cycles;           /* what a hit in the second level costs */
+    uint32_t upper_entries;       /* of the cache of upper entries, fully associative up to 64; 0: none */
+    uint32_t page_bits;           /* 12 (4 KiB), 21 (2 MiB) or 30 (1 GiB) */
 };
 
 struct peet_sim_tlb {
     struct peet_sim_tlb_config config;
     struct peet_sim_tags l1, l2, upper;
-    struct peet_sim_tlb *shared;      /* whose l2 and upper it uses; NULL: its own */
+    struct peet_sim_tlb *shared; /* whose l2 and upper it uses; NULL: its own */
     uint64_t accesses, l1_misses, walks, walk_refs, walk_cycles;
 };
 
@@ -37,14 +37,16 @@ typedef uint64_t peet_sim_walk_read(void *self, uint64_t address, uint64_t now);
 int peet_sim_tlb_init(struct peet_sim_tlb *t, const struct peet_sim_tlb_config *config);
 /** peet_sim_tlb_init_sharing() - the second level and the upper entries are another's, which outlives it: buffers for
  *  instructions and data with one behind both.  @config: of l2 and upper only the latency is used */
-int peet_sim_tlb_init_sharing(struct peet_sim_tlb *t, const struct peet_sim_tlb_config *config, struct peet_sim_tlb *other);
+int peet_sim_tlb_init_sharing(struct peet_sim_tlb *t, const struct peet_sim_tlb_config *config,
+    struct peet_sim_tlb *other);
 void peet_sim_tlb_fini(struct peet_sim_tlb *t);
 
 /** The slow half of peet_sim_tlb_translate(). */
 uint64_t peet__sim_tlb_miss(struct peet_sim_tlb *t, uint64_t page, uint64_t now, peet_sim_walk_read *read, void *self);
 
 /** peet_sim_tlb_translate() - Returns: when the translation is there; now if the first level has it */
-static inline uint64_t peet_sim_tlb_translate(struct peet_sim_tlb *t, uint64_t address, uint64_t now, peet_sim_walk_read *read, void *self)
+static inline uint64_t peet_sim_tlb_translate(struct peet_sim_tlb *t, uint64_t address, uint64_t now,
+    peet_sim_walk_read *read, void *self)
 {
     uint64_t page = address >> t->config.page_bits, slot = peet_sim_tags_find(&t->l1, page);
 

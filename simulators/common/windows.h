@@ -16,9 +16,9 @@ enum { PEET_SIM_WINDOWS_MAX = 2048 };
 
 struct peet_sim_windows {
     uint64_t width_cycles;
-    uint32_t used; /* windows [0, used) may hold cycles */
-    uint32_t latest;                     /* the window of the latest addition, */
-    uint64_t latest_from, latest_to;     /* and what it covers */
+    uint32_t used;                   /* windows [0, used) may hold cycles */
+    uint32_t latest;                 /* the window of the latest addition, */
+    uint64_t latest_from, latest_to; /* and what it covers */
     uint64_t busy_cycles[PEET_SIM_WINDOWS_MAX];
 };
 

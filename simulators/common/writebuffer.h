@@ -16,9 +16,11 @@ extern "C" {
 enum { PEET_SIM_WRITEBUFFER_MAX = 128 };
 
 struct peet_sim_writebuffer {
-    uint32_t n;               /* entries, 1..PEET_SIM_WRITEBUFFER_MAX */
+    uint32_t n; /* entries, 1..PEET_SIM_WRITEBUFFER_MAX */
     uint32_t first, used;
-    struct { uint64_t line, start, end; } entries[PEET_SIM_WRITEBUFFER_MAX]; /* a ring */
+    struct {
+        uint64_t line, start, end;
+    } entries[PEET_SIM_WRITEBUFFER_MAX]; /* a ring */
     uint64_t last_end;
     uint64_t stores, joined, full_cycles;
 };
@@ -38,7 +40,8 @@ static inline void peet__sim_writebuffer_retire(struct peet_sim_writebuffer *w, 
  * Returns: when the processor is rid of it (>= now); the caller sees with @out_joined whether it joined an entry, and
  * if not says with peet_sim_writebuffer_end() when its entry has drained
  */
-static inline uint64_t peet_sim_writebuffer_begin(struct peet_sim_writebuffer *w, uint64_t line, uint64_t now, int *out_joined, uint64_t *out_start)
+static inline uint64_t peet_sim_writebuffer_begin(struct peet_sim_writebuffer *w, uint64_t line, uint64_t now,
+    int *out_joined, uint64_t *out_start)
 {
     uint64_t enter = now;
     uint32_t last;

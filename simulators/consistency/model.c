@@ -7,8 +7,9 @@
 
 /** A store in a buffer or in a queue. */
 struct entry {
-    uint64_t address, id, stored, alive, due; /* stored: when; alive: bytes that are still to be seen, a bit each; due: DRAIN_TIMED */
-    uint32_t size, from, fences;      /* from: whose store; fences: store-store barriers before it */
+    /* stored: when; alive: bytes that are still to be seen, a bit each; due: DRAIN_TIMED */
+    uint64_t address, id, stored, alive, due;
+    uint32_t size, from, fences; /* from: whose store; fences: store-store barriers before it */
     uint8_t release, timed;
     uint8_t bytes[MODEL_STORE_BYTES];
 };
@@ -20,7 +21,7 @@ struct line {
 
 struct processor {
     struct line out, in;
-    uint64_t stores; /* the next store's identity */
+    uint64_t stores;       /* the next store's identity */
     uint64_t synchronised; /* interaction at synchronisations: when last */
     uint32_t fences;
 };
@@ -31,15 +32,15 @@ struct model {
     struct model_statistics statistics;
     uint64_t random;
     uint64_t look; /* when to look for stores that have waited for too long */
-    int ordering; /* what is performed is part of an ordering, which has said itself what it needs */
+    int ordering;  /* what is performed is part of an ordering, which has said itself what it needs */
     struct processor processors[];
 };
 
 /* -------------------------------------------------------------------------------------------- what depends on what */
 
 /*
- * For explorations: what, beside the bytes of views, makes the order of two steps matter.  Steps are: a processor's store, a store that leaves its
- * buffer, one that is applied from a queue, an ordering that waits for them (fence).
+ * For explorations: what, beside the bytes of views, makes the order of two steps matter.  Steps are: a processor's
+ * store, a store that leaves its buffer, one that is applied from a queue, an ordering that waits for them (fence).
  *
  *   a store leaves behind its being stored, and behind those that the model wants before it        needs
  *   a store is applied behind its leaving, and behind those of its location (pc: of its sender)     needs
@@ -48,23 +49,24 @@ struct model {
  *   a store that goes into a queue does not change places with the fence that empties it            read, write
  *   a store that finds its buffer full does not change places with one that leaves the buffer       write, read
  *
- * Two stores that leave may change places where they do not overlap, as the order in a queue is seen only where they overlap; so may an
- * application and the leaving of the same processor's own store, which hides it before and after.
+ * Two stores that leave may change places where they do not overlap, as the order in a queue is seen only where they
+ * overlap; so may an application and the leaving of the same processor's own store, which hides it before and after.
  */
 enum thing {
-    THING_STORED = 1,   /* one store, by its number: in the buffer */
-    THING_LEFT,         /* ... gone from it */
-    THING_FENCES,       /* stores behind so many store-store barriers have left */
-    THING_LEFT_AT,      /* by address: the last store there has left */
-    THING_APPLIED_AT,   /* by address, of a queue */
-    THING_SENDER,       /* of a queue, by sender (pc) */
-    THING_OWN_APPLIED,  /* a processor's stores, in all queues */
-    THING_QUEUE,        /* what stands in it: to be added to, or found empty */
-    THING_QUEUED,       /* what is applied from it */
-    THING_ROOM,         /* of a buffer */
+    THING_STORED = 1,  /* one store, by its number: in the buffer */
+    THING_LEFT,        /* ... gone from it */
+    THING_FENCES,      /* stores behind so many store-store barriers have left */
+    THING_LEFT_AT,     /* by address: the last store there has left */
+    THING_APPLIED_AT,  /* by address, of a queue */
+    THING_SENDER,      /* of a queue, by sender (pc) */
+    THING_OWN_APPLIED, /* a processor's stores, in all queues */
+    THING_QUEUE,       /* what stands in it: to be added to, or found empty */
+    THING_QUEUED,      /* what is applied from it */
+    THING_ROOM,        /* of a buffer */
 };
 
-static void depends(const struct model *m, enum thing thing, unsigned p, uint64_t first, uint64_t n, enum peet_dependence how)
+static void depends(const struct model *m, enum thing thing, unsigned p, uint64_t first, uint64_t n,
+    enum peet_dependence how)
 {
     if (m->views->exploring && m->views->depends && n && !(m->ordering && how >= PEET_DEPENDS_NEEDS))
         m->views->depends(m->views, (uint64_t)thing << 54 | (uint64_t)p << 48 | (first & 0xffffffffffff), n, how);
@@ -256,7 +258,8 @@ static int may_apply(const struct model *m, unsigned q, uint32_t i)
     const struct line *in = &m->processors[q].in;
 
     for (uint32_t k = 0; k < i; k++)
-        if (overlap(&in->entries[k], &in->entries[i]) || (m->config.kind == MODEL_PC && in->entries[k].from == in->entries[i].from))
+        if (overlap(&in->entries[k], &in->entries[i]) ||
+            (m->config.kind == MODEL_PC && in->entries[k].from == in->entries[i].from))
             return 0;
     return 1;
 }
@@ -326,8 +329,13 @@ void model_free(struct model *m)
 int model_store(struct model *m, unsigned p, const struct peet_store *store, uint64_t now)
 {
     struct processor *own = &m->processors[p];
-    struct entry e = { .address = store->address, .size = store->size_bytes, .from = p, .fences = own->fences,
-        .release = (store->flags & PEET_STORE_RELEASE) != 0, .id = own->stores++ }, *last;
+    struct entry e = {.address = store->address,
+                     .size = store->size_bytes,
+                     .from = p,
+                     .fences = own->fences,
+                     .release = (store->flags & PEET_STORE_RELEASE) != 0,
+                     .id = own->stores++},
+                 *last;
 
     m->statistics.stores++;
     m->statistics.locked += store->flags & PEET_STORE_LOCKED;
@@ -423,11 +431,12 @@ unsigned model_moves(const struct model *m, struct peet_move *out, unsigned room
 
         for (uint32_t i = 0; i < own->out.n; i++)
             if (may_leave(m, p, i) && n++ < room)
-                out[n - 1] = (struct peet_move){ p, queues(m) ? PEET_MOVE_MEMORY : PEET_MOVE_PERFORM, own->out.entries[i].id, own->out.entries[i].address, own->out.entries[i].size };
+                out[n - 1] = (struct peet_move){p, queues(m) ? PEET_MOVE_MEMORY : PEET_MOVE_PERFORM,
+                    own->out.entries[i].id, own->out.entries[i].address, own->out.entries[i].size};
         for (uint32_t i = 0; i < own->in.n; i++)
             if (may_apply(m, p, i) && n++ < room)
-                out[n - 1] = (struct peet_move){ p, PEET_MOVE_SEE, own->in.entries[i].id << 8 | own->in.entries[i].from, own->in.entries[i].address,
-                    own->in.entries[i].size };
+                out[n - 1] = (struct peet_move){p, PEET_MOVE_SEE, own->in.entries[i].id << 8 | own->in.entries[i].from,
+                    own->in.entries[i].address, own->in.entries[i].size};
     }
     return n;
 }
@@ -448,7 +457,8 @@ void model_move(struct model *m, const struct peet_move *move)
         }
 }
 
-/* --------------------------------------------------------------------------------------------- by themselves, in a run */
+/* --------------------------------------------------------------------------------------------- by themselves, in a run
+ */
 
 static uint64_t next_random(struct model *m)
 {
@@ -505,17 +515,20 @@ static void synchronise(struct model *m, unsigned p, uint64_t now)
         m->views->refresh(m->views, p);
 }
 
-/** Stores become visible after a finite time, as in real machines: who waits for one on ordinary memory waits no longer than that. */
+/** Stores become visible after a finite time, as in real machines: who waits for one on ordinary memory waits no longer
+ * than that. */
 static void overdue(struct model *m, uint64_t now)
 {
     const uint64_t slack = m->config.visible_cycles / 8, age = m->config.visible_cycles - slack;
 
     m->look = now + slack;
     for (unsigned p = 0; p < m->views->processors; p++)
-        for (struct line *out = &m->processors[p].out; out->n && out->entries[0].stored + age <= now; m->statistics.overdue++)
+        for (struct line *out = &m->processors[p].out; out->n && out->entries[0].stored + age <= now;
+            m->statistics.overdue++)
             leave(m, p, 0);
     for (unsigned q = 0; q < m->views->processors; q++)
-        for (struct line *in = &m->processors[q].in; in->n && in->entries[0].stored + age <= now; m->statistics.overdue++)
+        for (struct line *in = &m->processors[q].in; in->n && in->entries[0].stored + age <= now;
+            m->statistics.overdue++)
             apply(m, q, 0);
 }
 

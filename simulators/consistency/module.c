@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The module `consistency`: sc, tso, pso, pc, wo, rc on top of any machine.  Parameters and statistics; model.c does the work.
+ * The module `consistency`: sc, tso, pso, pc, wo, rc on top of any machine.  Parameters and statistics; model.c does
+ * the work.
  */
 #include "model.h"
 
@@ -13,15 +14,18 @@ struct consistency {
 };
 
 static const struct peet_param params[] = {
-    { "model", PEET_PARAM_ENUM, "", "tso", "sc|tso|pso|pc|wo|rc",
-        "sequential, total store order (x86), partial store order, processor, weak ordering, release consistency" },
-    { "depth", PEET_PARAM_U64, "stores", "32", "1..65536", "stores that a processor's buffer holds; with more to come, the oldest is performed" },
-    { "drain", PEET_PARAM_ENUM, "", "timed", "eager|lazy|timed|random",
-        "when stores are performed: at once, when they must, when the memory system is done with them, or by the seed" },
-    { "delay", PEET_PARAM_U64, "cycles", "0", "0..1000000000", "timed: so long after the memory system is done" },
-    { "visible", PEET_PARAM_U64, "cycles", "200000", "0..1000000000000", "everybody sees a store so long after it, at the latest; 0: when all wait for it" },
-    { "odds", PEET_PARAM_U64, "", "4", "1..1000000000", "random: one in so many references of any processor performs a store" },
-    { 0 },
+    {"model", PEET_PARAM_ENUM, "", "tso", "sc|tso|pso|pc|wo|rc",
+        "sequential, total store order (x86), partial store order, processor, weak ordering, release consistency"},
+    {"depth", PEET_PARAM_U64, "stores", "32", "1..65536",
+        "stores that a processor's buffer holds; with more to come, the oldest is performed"},
+    {"drain", PEET_PARAM_ENUM, "", "timed", "eager|lazy|timed|random",
+        "when stores are performed: at once, when they must, when the memory system is done with them, or by the seed"},
+    {"delay", PEET_PARAM_U64, "cycles", "0", "0..1000000000", "timed: so long after the memory system is done"},
+    {"visible", PEET_PARAM_U64, "cycles", "200000", "0..1000000000000",
+        "everybody sees a store so long after it, at the latest; 0: when all wait for it"},
+    {"odds", PEET_PARAM_U64, "", "4", "1..1000000000",
+        "random: one in so many references of any processor performs a store"},
+    {0},
 };
 
 static void *create(const struct peet_env *env, const union peet_value *values)
@@ -33,8 +37,13 @@ static void *create(const struct peet_env *env, const union peet_value *values)
         return NULL;
     }
     self->env = env;
-    self->config = (struct model_config){ .kind = (enum model_kind)values[0].u64, .depth = (uint32_t)values[1].u64,
-        .drain = (enum model_drain)values[2].u64, .delay_cycles = values[3].u64, .visible_cycles = values[4].u64, .odds = values[5].u64, .seed = env->seed };
+    self->config = (struct model_config){.kind = (enum model_kind)values[0].u64,
+        .depth = (uint32_t)values[1].u64,
+        .drain = (enum model_drain)values[2].u64,
+        .delay_cycles = values[3].u64,
+        .visible_cycles = values[4].u64,
+        .odds = values[5].u64,
+        .seed = env->seed};
     return self;
 }
 

@@ -21,16 +21,16 @@ struct counts {
     const struct peet_env *env;
     enum peet_convention convention;
     int list_blocks;
-    struct line *lines;             /* by block id */
+    struct line *lines; /* by block id */
     uint32_t nlines;
     int failed;
 };
 
 static const struct peet_param params[] = {
-    { "blocks", PEET_PARAM_BOOL, "", "off", "", "list every block with its executions" },
-    { "convention", PEET_PARAM_ENUM, "", "callgrind", "callgrind|plain",
-        "what is one instruction, read, write: as Valgrind's callgrind has it, or as the processor does it" },
-    { 0 },
+    {"blocks", PEET_PARAM_BOOL, "", "off", "", "list every block with its executions"},
+    {"convention", PEET_PARAM_ENUM, "", "callgrind", "callgrind|plain",
+        "what is one instruction, read, write: as Valgrind's callgrind has it, or as the processor does it"},
+    {0},
 };
 
 static void *create(const struct peet_env *env, const union peet_value *values)
@@ -91,7 +91,8 @@ static uint64_t block(void *arg, unsigned hw, const struct peet_block_event *eve
     return 0;
 }
 
-static uint64_t blocks(void *arg, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done)
+static uint64_t blocks(void *arg, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now,
+    uint64_t until, size_t *out_done)
 {
     (void)until;
     for (size_t i = 0; i < n; i++)
@@ -101,7 +102,8 @@ static uint64_t blocks(void *arg, unsigned hw, const struct peet_block_event *ev
 }
 
 /** Loops have neither ranges nor conditional references: nothing varies. */
-static uint64_t loop(void *arg, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
+static uint64_t loop(void *arg, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until,
+    uint64_t *out_turns)
 {
     struct counts *self = arg;
     uint32_t id = event->block->id;
@@ -117,7 +119,8 @@ static uint64_t loop(void *arg, unsigned hw, const struct peet_block_event *even
     return 0;
 }
 
-static int watch(void *arg, const struct peet_block *block, const uint64_t *values, struct peet_direct_watch **out_watch)
+static int watch(void *arg, const struct peet_block *block, const uint64_t *values,
+    struct peet_direct_watch **out_watch)
 {
     (void)arg;
     (void)values;
@@ -135,7 +138,8 @@ static void executed(void *arg, const struct peet_block *block, uint64_t times)
     self->lines[block->id].block = block;
 }
 
-static const struct peet_direct_observer observed = { .abi = PEET_DIRECT_ABI, .struct_size = sizeof observed, .watch = watch, .executed = executed };
+static const struct peet_direct_observer observed = {
+    .abi = PEET_DIRECT_ABI, .struct_size = sizeof observed, .watch = watch, .executed = executed};
 
 /** Blocks of one function stand together, functions in the order of their addresses. */
 static int by_function(const void *a, const void *b)
@@ -143,8 +147,9 @@ static int by_function(const void *a, const void *b)
     const struct peet_block *x = (*(const struct line *const *)a)->block, *y = (*(const struct line *const *)b)->block;
 
     if (x->function != y->function)
-        return x->function->runtime_pc != y->function->runtime_pc ? (x->function->runtime_pc < y->function->runtime_pc ? -1 : 1)
-                                                                  : (x->function->id < y->function->id ? -1 : 1);
+        return x->function->runtime_pc != y->function->runtime_pc
+            ? (x->function->runtime_pc < y->function->runtime_pc ? -1 : 1)
+            : (x->function->id < y->function->id ? -1 : 1);
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
@@ -156,19 +161,19 @@ static void put(const struct peet_env *env, struct peet_stats *node, const struc
 }
 
 /** The functions, from lines sorted by function; the sum over all goes to @total. */
-static void put_functions(const struct counts *self, const struct peet_env *env, struct peet_stats *node, struct line **lines,
-    size_t n, struct peet_counts *total)
+static void put_functions(const struct counts *self, const struct peet_env *env, struct peet_stats *node,
+    struct line **lines, size_t n, struct peet_counts *total)
 {
     struct peet_stats *list = env->stats_array(env, node, "functions");
 
     for (size_t i = 0; i < n;) {
         const struct peet_function *f = lines[i]->block->function;
         struct peet_stats *one = env->stats_object(env, list, NULL);
-        struct peet_counts sum = { 0, 0, 0 };
+        struct peet_counts sum = {0, 0, 0};
         uint64_t calls = 0;
 
         for (; i < n && lines[i]->block->function == f; i++) {
-            struct peet_counts each = { 0, 0, 0 };
+            struct peet_counts each = {0, 0, 0};
             uint64_t times = lines[i]->executions;
 
             peet_count_static(lines[i]->block, self->convention, &each);
@@ -194,7 +199,7 @@ static void stats(void *arg, const struct peet_env *env, struct peet_stats *node
 {
     const struct counts *self = arg;
     struct line **lines = malloc((self->nlines + 1) * sizeof *lines);
-    struct peet_counts total = { 0, 0, 0 };
+    struct peet_counts total = {0, 0, 0};
     struct peet_stats *list;
     size_t n = 0;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Premature evictions: a line that was driven out of a cache and is missed on again before so many further lines have
- * been.  Each cache has a word for each line that it ever lost: which eviction of the cache's it was, and who came in its
- * place.  Called by memory.c for each eviction and each miss, so that it must cost next to nothing.
+ * been.  Each cache has a word for each line that it ever lost: which eviction of the cache's it was, and who came in
+ * its place.  Called by memory.c for each eviction and each miss, so that it must cost next to nothing.
  */
 #include "dtrack.h"
 
@@ -21,8 +21,14 @@ struct dtrack_cache {
     uint32_t line_shift;
 };
 
-struct key { uint32_t level, victim, evictor; };
-struct pair { struct key key; uint64_t count; UT_hash_handle hh; };
+struct key {
+    uint32_t level, victim, evictor;
+};
+struct pair {
+    struct key key;
+    uint64_t count;
+    UT_hash_handle hh;
+};
 
 struct dtrack_evict {
     struct dtrack_cache *caches[DTRACK_LEVELS];
@@ -70,7 +76,8 @@ void dtrack__evict_free(struct dtrack_evict *e)
             peet_sim_linemap_fini(&e->caches[l][i].lines);
         free(e->caches[l]);
     }
-    HASH_ITER(hh, e->pairs, p, next) {
+    HASH_ITER(hh, e->pairs, p, next)
+    {
         HASH_DEL(e->pairs, p);
         free(p);
     }
@@ -91,7 +98,7 @@ struct dtrack_gone dtrack__gone(struct dtrack *self, struct dtrack_cache *c, uin
 
     if (DTRACK_UNLIKELY(c && !word))
         dtrack__no_memory(self);
-    return (struct dtrack_gone){ c, word };
+    return (struct dtrack_gone){c, word};
 }
 
 void dtrack__back_again(struct dtrack_gone line)
@@ -125,15 +132,18 @@ static __attribute__((noinline)) struct pair *pair_of(struct dtrack *self, const
 
 static void count(struct dtrack *self, const struct key *key)
 {
-    struct pair **lately = &self->evict->lately[(key->level ^ key->victim * 3 ^ key->evictor * 29) & ((1u << DTRACK_PAIR_BITS) - 1)];
+    struct pair **lately =
+        &self->evict->lately[(key->level ^ key->victim * 3 ^ key->evictor * 29) & ((1u << DTRACK_PAIR_BITS) - 1)];
 
-    if (!*lately || (*lately)->key.victim != key->victim || (*lately)->key.evictor != key->evictor || (*lately)->key.level != key->level)
+    if (!*lately || (*lately)->key.victim != key->victim || (*lately)->key.evictor != key->evictor ||
+        (*lately)->key.level != key->level)
         *lately = pair_of(self, key);
     if (*lately)
         (*lately)->count++;
 }
 
-int dtrack__came_back(struct dtrack *self, unsigned level, struct dtrack_gone line, uint32_t victim, uint32_t *out_evictor)
+int dtrack__came_back(struct dtrack *self, unsigned level, struct dtrack_gone line, uint32_t victim,
+    uint32_t *out_evictor)
 {
     const uint64_t was = line.word ? *line.word : 0;
 
@@ -145,7 +155,7 @@ int dtrack__came_back(struct dtrack *self, unsigned level, struct dtrack_gone li
     *out_evictor = (uint32_t)(was & EVICTOR_MASK);
     if (*out_evictor >= (DTRACK_WALKS & EVICTOR_MASK))
         *out_evictor |= ~(uint32_t)EVICTOR_MASK; /* no structure's id */
-    count(self, &(struct key){ level, victim, *out_evictor });
+    count(self, &(struct key){level, victim, *out_evictor});
     return 1;
 }
 
@@ -170,7 +180,7 @@ size_t dtrack__pairs(const struct dtrack_evict *e, struct dtrack_pair **out_pair
     if (!*out_pairs)
         return 0;
     for (const struct pair *p = e->pairs; p; p = p->hh.next)
-        (*out_pairs)[n++] = (struct dtrack_pair){ p->key.level, p->key.victim, p->key.evictor, p->count };
+        (*out_pairs)[n++] = (struct dtrack_pair){p->key.level, p->key.victim, p->key.evictor, p->count};
     qsort(*out_pairs, n, sizeof **out_pairs, by_count);
     return n;
 }

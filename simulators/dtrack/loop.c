@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns of loops.  As long as all addresses stay where the hints say, any number of turns is as good as one: the first and the
- * last turn are looked at.  Where they do not, as many turns as stay there are taken together, and the one after them
- * by itself.
+ * Turns of loops.  As long as all addresses stay where the hints say, any number of turns is as good as one: the first
+ * and the last turn are looked at.  Where they do not, as many turns as stay there are taken together, and the one
+ * after them by itself.
  */
 #include "dtrack.h"
 
@@ -44,7 +44,8 @@ static uint64_t stays(const struct dtrack_cold *cold, uint64_t value, int64_t st
 
     if (!stride || turns == 1)
         return turns;
-    if (!__builtin_mul_overflow(stride, turns - 1, &way) && way > -far && way < far && value + (uint64_t)way - cold->lo < cold->hi - cold->lo)
+    if (!__builtin_mul_overflow(stride, turns - 1, &way) && way > -far && way < far &&
+        value + (uint64_t)way - cold->lo < cold->hi - cold->lo)
         return turns; /* nearly always, and divisions are slow */
     if (stride > 0)
         room = (cold->hi - 1 - value) / (uint64_t)stride;
@@ -54,7 +55,8 @@ static uint64_t stays(const struct dtrack_cold *cold, uint64_t value, int64_t st
 }
 
 /** So many turns in which nothing changes but alignment. */
-static void take(struct dtrack *self, struct dtrack_plan *plan, const struct peet_block_event *event, const uint64_t *values, uint64_t turns)
+static void take(struct dtrack *self, struct dtrack_plan *plan, const struct peet_block_event *event,
+    const uint64_t *values, uint64_t turns)
 {
     for (uint32_t c = 0; c < plan->ncells; c++) {
         const struct peet_direct_guard *cell = &plan->watch->guards[c];
@@ -63,7 +65,8 @@ static void take(struct dtrack *self, struct dtrack_plan *plan, const struct pee
 
         for (unsigned i = cold->first; i < cold->first + cold->n; i++) {
             const struct dtrack_member *m = &plan->members[i];
-            uint64_t more = dtrack__crossings(self, values[cell->value] + (uint64_t)m->offset, event->strides[cell->value], turns, m->size_bytes);
+            uint64_t more = dtrack__crossings(self, values[cell->value] + (uint64_t)m->offset,
+                event->strides[cell->value], turns, m->size_bytes);
 
             reads += more * m->reads;
             writes += more * m->writes;
@@ -93,7 +96,7 @@ void dtrack__loop(struct dtrack *self, unsigned hw, const struct peet_block_even
     const struct peet_block *block = event->block;
     struct dtrack_plan *plan = dtrack__plan(self, block->id);
     uint64_t few[32], *values = few, turns = event->turns;
-    struct peet_block_event one = { block, NULL, event->context, 1, NULL };
+    struct peet_block_event one = {block, NULL, event->context, 1, NULL};
 
     if (!plan || self->failed)
         return;
@@ -118,7 +121,9 @@ void dtrack__loop(struct dtrack *self, unsigned hw, const struct peet_block_even
                 const struct dtrack_cold *cold = &plan->cold[c];
                 uint64_t value = values[plan->watch->guards[c].value];
 
-                n = cold->watched || value - cold->lo >= cold->hi - cold->lo ? 0 : stays(cold, value, event->strides[plan->watch->guards[c].value], n);
+                n = cold->watched || value - cold->lo >= cold->hi - cold->lo
+                    ? 0
+                    : stays(cold, value, event->strides[plan->watch->guards[c].value], n);
             }
         else
             n = 0;

@@ -17,7 +17,8 @@ static uint32_t owner(struct dtrack *self, const struct peet_memory_event *e, ui
         return DTRACK_CODE;
     if (e->flags & PEET_MEMORY_WALK)
         return DTRACK_WALKS;
-    if (address != self->known_address || self->epoch != self->known_epoch) { /* mostly asked for several times in a row */
+    /* mostly asked for several times in a row */
+    if (address != self->known_address || self->epoch != self->known_epoch) {
         self->known_data = dtrack__find(self, address)->data;
         self->known_address = address;
         self->known_epoch = self->epoch;
@@ -25,8 +26,8 @@ static uint32_t owner(struct dtrack *self, const struct peet_memory_event *e, ui
     return self->known_data;
 }
 
-static inline void count_miss(struct dtrack *self, const struct peet_memory_event *e, unsigned level, uint32_t data, struct dtrack_level *l,
-    struct dtrack_gone line)
+static inline void count_miss(struct dtrack *self, const struct peet_memory_event *e, unsigned level, uint32_t data,
+    struct dtrack_level *l, struct dtrack_gone line)
 {
     uint32_t evictor;
 
@@ -52,7 +53,8 @@ static inline void count_stall(struct dtrack_tally *t, uint64_t cycles, unsigned
 /** The line that a report is about; none if its cache is not among those. */
 static struct dtrack_gone line_of(struct dtrack *self, const struct peet_memory_event *e, unsigned level)
 {
-    return elsewhere(self, e, level) ? (struct dtrack_gone){ 0 } : dtrack__gone(self, dtrack__cache(self, level, e->hw), e->address);
+    return elsewhere(self, e, level) ? (struct dtrack_gone){0}
+                                     : dtrack__gone(self, dtrack__cache(self, level, e->hw), e->address);
 }
 
 static void missed(struct dtrack *self, const struct peet_memory_event *e, unsigned level)
@@ -107,7 +109,9 @@ static __attribute__((noinline)) void one(struct dtrack *self, const struct peet
 }
 
 /** What came and what went. */
-struct fill { struct dtrack_gone in, out; };
+struct fill {
+    struct dtrack_gone in, out;
+};
 
 static inline int is_fill(const struct dtrack *self, const struct peet_memory_event *e)
 {
@@ -115,7 +119,8 @@ static inline int is_fill(const struct dtrack *self, const struct peet_memory_ev
 }
 
 /** The records of both lines are on their way. */
-static inline void look_up(struct dtrack *self, const struct peet_memory_event *e, struct dtrack_cache *cache, struct fill *out)
+static inline void look_up(struct dtrack *self, const struct peet_memory_event *e, struct dtrack_cache *cache,
+    struct fill *out)
 {
     out->in = dtrack__gone(self, cache, e->address);
     __builtin_prefetch(out->in.word, 1);

@@ -9,12 +9,13 @@
 #include <string.h>
 
 static const struct peet_param params[] = {
-    { "top", PEET_PARAM_U64, "", "5", "1..100", "structures that the table names; the others are one line" },
-    { "window", PEET_PARAM_U64, "evictions", "0", "",
-        "a line is missed too early if it comes back before so many more lines have left the cache; 0: as many as the cache has" },
-    { "regular", PEET_PARAM_F64, "bits", "2", "0..64", "a reference is regular if the entropy of its strides is at most this" },
-    { "lines", PEET_PARAM_U64, "", "16", "0..100000", "falsely shared lines that are listed one by one" },
-    { 0 },
+    {"top", PEET_PARAM_U64, "", "5", "1..100", "structures that the table names; the others are one line"},
+    {"window", PEET_PARAM_U64, "evictions", "0", "",
+        "a line is missed too early if it comes back before so many more lines have left the cache; 0: as many as the cache has"},
+    {"regular", PEET_PARAM_F64, "bits", "2", "0..64",
+        "a reference is regular if the entropy of its strides is at most this"},
+    {"lines", PEET_PARAM_U64, "", "16", "0..100000", "falsely shared lines that are listed one by one"},
+    {0},
 };
 enum { TOP, WINDOW, REGULAR, LINES };
 
@@ -81,7 +82,8 @@ static void *create(const struct peet_env *env, const union peet_value *values)
     return self;
 }
 
-static inline __attribute__((always_inline)) void execute(struct dtrack *self, unsigned hw, const struct peet_block_event *event)
+static inline __attribute__((always_inline)) void execute(struct dtrack *self, unsigned hw,
+    const struct peet_block_event *event)
 {
     struct dtrack_plan *plan;
     uint32_t n;
@@ -118,7 +120,8 @@ static uint64_t block(void *self, unsigned hw, const struct peet_block_event *ev
     return 0;
 }
 
-static uint64_t blocks(void *self, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done)
+static uint64_t blocks(void *self, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now,
+    uint64_t until, size_t *out_done)
 {
     (void)now;
     (void)until;
@@ -128,7 +131,8 @@ static uint64_t blocks(void *self, unsigned hw, const struct peet_block_event *e
     return 0;
 }
 
-static uint64_t loop(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
+static uint64_t loop(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until,
+    uint64_t *out_turns)
 {
     (void)now;
     (void)until;
@@ -179,12 +183,14 @@ static void stats(void *self, const struct peet_env *env, struct peet_stats *nod
     dtrack__stats(self, env, node);
 }
 
-static int watch_block(void *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_watch **out_watch)
+static int watch_block(void *self, const struct peet_block *block, const uint64_t *values,
+    struct peet_direct_watch **out_watch)
 {
     return dtrack__watch(self, block, values, out_watch);
 }
 
-static int moved(void *self, const struct peet_block *block, struct peet_direct_watch *watch, uint32_t guard, uint64_t value)
+static int moved(void *self, const struct peet_block *block, struct peet_direct_watch *watch, uint32_t guard,
+    uint64_t value)
 {
     return dtrack__moved(self, block, watch, guard, value);
 }
@@ -194,7 +200,8 @@ static int due(void *self, const struct peet_block_event *event, struct peet_dir
     return dtrack__due(self, event, watch);
 }
 
-static const struct peet_direct_observer observed = { .abi = PEET_DIRECT_ABI, .struct_size = sizeof observed, .watch = watch_block, .moved = moved, .due = due };
+static const struct peet_direct_observer observed = {
+    .abi = PEET_DIRECT_ABI, .struct_size = sizeof observed, .watch = watch_block, .moved = moved, .due = due};
 
 __attribute__((visibility("default"))) const struct peet_module peet_module = {
     .abi = PEET_MODULE_ABI,
@@ -202,7 +209,8 @@ __attribute__((visibility("default"))) const struct peet_module peet_module = {
     .name = "dtrack",
     .summary = "accesses, misses, stalls, evictions and sharing by data structure",
     .kind = PEET_OBSERVER,
-    .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ADDRESSES | PEET_NEEDS_ABSTRACT | PEET_NEEDS_MEMORY | PEET_NEEDS_DATA | PEET_NEEDS_FILLS,
+    .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ADDRESSES | PEET_NEEDS_ABSTRACT | PEET_NEEDS_MEMORY | PEET_NEEDS_DATA |
+        PEET_NEEDS_FILLS,
     .params = params,
     .create = create,
     .destroy = destroy,

@@ -7,7 +7,7 @@
 
 const char *dtrack__kind_name(unsigned kind)
 {
-    static const char *const names[PEET_DATA_KINDS] = { "rest", "stack", "global", "thread-local", "heap", "mapped" };
+    static const char *const names[PEET_DATA_KINDS] = {"rest", "stack", "global", "thread-local", "heap", "mapped"};
 
     return kind < PEET_DATA_KINDS ? names[kind] : "unknown";
 }
@@ -31,8 +31,9 @@ const char *dtrack__name(const struct dtrack *self, uint32_t id, char *out_text,
 }
 
 /**
- * One object with one element is a variable, with several an array.  Many objects are records if they have an element each (without
- * a type: if they are small), linked ones if debug info says that they point to their like; else they are arrays.
+ * One object with one element is a variable, with several an array.  Many objects are records if they have an element
+ * each (without a type: if they are small), linked ones if debug info says that they point to their like; else they are
+ * arrays.
  */
 const char *dtrack__container(const struct peet_data *data)
 {
@@ -40,7 +41,8 @@ const char *dtrack__container(const struct peet_data *data)
     const uint64_t elements = data->element_bytes ? mean / data->element_bytes : 0;
     enum { SMALL_BYTES = 256 };
 
-    if (data->kind == PEET_DATA_STACK || data->kind == PEET_DATA_REST || (data->name && data->name[0] == '(')) /* sections */
+    /* sections */
+    if (data->kind == PEET_DATA_STACK || data->kind == PEET_DATA_REST || (data->name && data->name[0] == '('))
         return "various";
     if (data->objects <= 1)
         return elements == 1 ? "variable" : "array";

@@ -78,13 +78,15 @@ static void set_next_look(struct dtrack *self, struct dtrack_plan *plan)
     plan->unbroken = plan->next;
 }
 
-/** The context's execution before this one, if it was looked at and nothing has happened to the block in between that was not. */
-static struct dtrack_last *last_of(const struct dtrack_plan *plan, struct dtrack_cold *cold, uint32_t context, int *out_known)
+/** The context's execution before this one, if it was looked at and nothing has happened to the block in between that
+ * was not. */
+static struct dtrack_last *last_of(const struct dtrack_plan *plan, struct dtrack_cold *cold, uint32_t context,
+    int *out_known)
 {
     struct dtrack_last *last = &cold->last[context % DTRACK_CONTEXTS];
 
-    *out_known = last->execution && (last->execution > plan->unbroken || last->execution == plan->executions) && last->context == context &&
-        last->data == cold->data;
+    *out_known = last->execution && (last->execution > plan->unbroken || last->execution == plan->executions) &&
+        last->context == context && last->data == cold->data;
     return last;
 }
 
@@ -104,12 +106,13 @@ void dtrack__sample(struct dtrack *self, struct dtrack_plan *plan, const struct 
             if (s)
                 add(s, (int64_t)(value - last->value), weight);
         }
-        *last = (struct dtrack_last){ value, plan->executions + 1, cold->data, event->context };
+        *last = (struct dtrack_last){value, plan->executions + 1, cold->data, event->context};
     }
     set_next_look(self, plan);
 }
 
-void dtrack__sample_turns(struct dtrack *self, struct dtrack_plan *plan, const struct peet_block_event *event, const uint64_t *values, uint64_t turns)
+void dtrack__sample_turns(struct dtrack *self, struct dtrack_plan *plan, const struct peet_block_event *event,
+    const uint64_t *values, uint64_t turns)
 {
     for (uint32_t c = 0; c < plan->ncells; c++) {
         struct dtrack_cold *cold = &plan->cold[c];
@@ -124,7 +127,8 @@ void dtrack__sample_turns(struct dtrack *self, struct dtrack_plan *plan, const s
         if (known)
             add(s, (int64_t)(value - last->value), 1);
         add(s, stride, turns - 1);
-        *last = (struct dtrack_last){ value + (uint64_t)stride * (turns - 1), plan->executions + turns, cold->data, event->context };
+        *last = (struct dtrack_last){
+            value + (uint64_t)stride * (turns - 1), plan->executions + turns, cold->data, event->context};
     }
 }
 

@@ -53,33 +53,38 @@ struct dtrack_tally *dtrack__tally(struct dtrack *self, uint32_t data)
     return &self->tallies[data];
 }
 
-static inline __attribute__((always_inline)) int is_known(const struct dtrack *self, const struct dtrack_found *f, uint64_t address)
+static inline __attribute__((always_inline)) int is_known(const struct dtrack *self, const struct dtrack_found *f,
+    uint64_t address)
 {
-    return address - f->lo < f->hi - f->lo && (f->epoch == self->epoch || (!f->movable && f->epoch >= self->fixed_epoch));
+    return address - f->lo < f->hi - f->lo &&
+        (f->epoch == self->epoch || (!f->movable && f->epoch >= self->fixed_epoch));
 }
 
 /** The one to forget for it: large objects have one for each part of them. */
-static inline __attribute__((always_inline)) struct dtrack_found *place_of(struct dtrack *self, uint64_t address, unsigned size)
+static inline __attribute__((always_inline)) struct dtrack_found *place_of(struct dtrack *self, uint64_t address,
+    unsigned size)
 {
     const unsigned part = size ? 4 + 4 * size : 6;
 
-    return &self->found[size][(address >> part ^ address >> (part + DTRACK_FOUND_BITS)) & ((1u << DTRACK_FOUND_BITS) - 1)];
+    return &self->found[size]
+                       [(address >> part ^ address >> (part + DTRACK_FOUND_BITS)) & ((1u << DTRACK_FOUND_BITS) - 1)];
 }
 
 static __attribute__((noinline)) const struct dtrack_found *find(struct dtrack *self, uint64_t address)
 {
     enum { SMALL_BYTES = 1 << 8, MEDIUM_BYTES = 1 << 12, LARGE_BYTES = 1 << 16 };
-    struct peet_data_object object = { address, 0, 0 };
+    struct peet_data_object object = {address, 0, 0};
     const struct peet_data *data = self->env->data_of(self->env, address, &object);
-    struct dtrack_found found = { address, address + 1, data->id, self->epoch, data->kind != PEET_DATA_GLOBAL && data->kind != PEET_DATA_STACK,
-        data->kind == PEET_DATA_REST };
+    struct dtrack_found found = {address, address + 1, data->id, self->epoch,
+        data->kind != PEET_DATA_GLOBAL && data->kind != PEET_DATA_STACK, data->kind == PEET_DATA_REST};
     struct dtrack_found *f;
 
     if (address - object.address < object.bytes) {
         found.lo = object.address;
         found.hi = object.address + object.bytes;
     }
-    self->found_size = (found.hi - found.lo >= SMALL_BYTES) + (found.hi - found.lo >= MEDIUM_BYTES) + (found.hi - found.lo >= LARGE_BYTES);
+    self->found_size = (found.hi - found.lo >= SMALL_BYTES) + (found.hi - found.lo >= MEDIUM_BYTES) +
+        (found.hi - found.lo >= LARGE_BYTES);
     f = place_of(self, address, self->found_size);
     *f = found;
     return f;
@@ -142,7 +147,8 @@ static int by_offset(const void *a, const void *b)
 }
 
 /** The cell's counts and shape from its members. */
-static void describe(const struct dtrack *self, const struct dtrack_member *members, struct peet_direct_guard *cell, struct dtrack_cold *cold)
+static void describe(const struct dtrack *self, const struct dtrack_member *members, struct peet_direct_guard *cell,
+    struct dtrack_cold *cold)
 {
     uint32_t align = 1;
 
@@ -174,7 +180,8 @@ static struct peet_direct_watch *new_watch(uint32_t n)
 
 static void replace_watch(struct dtrack *self, struct dtrack_plan *plan);
 
-/** Some of the cell's references may lie in two lines: where they are is counted, if lines are not too long for that. */
+/** Some of the cell's references may lie in two lines: where they are is counted, if lines are not too long for that.
+ */
 static void start_tally(struct dtrack *self, struct dtrack_plan *plan, uint32_t c)
 {
     enum { LONGEST = 256 };
@@ -199,7 +206,7 @@ static void start_tally(struct dtrack *self, struct dtrack_plan *plan, uint32_t 
 /** The references of a group become a cell. */
 static int make(struct dtrack *self, struct dtrack_plan *plan, const struct peet_block *block, const uint64_t *values)
 {
-    uint32_t n = block->nrefs, used = 0, cells = 0, group[256] = { 0 }; /* cell + 1 of a group */
+    uint32_t n = block->nrefs, used = 0, cells = 0, group[256] = {0}; /* cell + 1 of a group */
     uint32_t *of = malloc((n + 1) * sizeof *of);
 
     plan->block = block;
@@ -238,8 +245,9 @@ static int make(struct dtrack *self, struct dtrack_plan *plan, const struct peet
             const struct peet_ref *ref = &block->refs[i];
 
             if (of[i] == c)
-                plan->members[used++] = (struct dtrack_member){ (int64_t)(values[ref->value] - values[plan->watch->guards[c].value]), (uint16_t)i,
-                    ref->size_bytes ? ref->size_bytes : 1, ref->kind != PEET_REF_STORE, ref->kind != PEET_REF_LOAD };
+                plan->members[used++] = (struct dtrack_member){
+                    (int64_t)(values[ref->value] - values[plan->watch->guards[c].value]), (uint16_t)i,
+                    ref->size_bytes ? ref->size_bytes : 1, ref->kind != PEET_REF_STORE, ref->kind != PEET_REF_LOAD};
         }
         cold->n = (uint16_t)(used - cold->first);
         qsort(plan->members + cold->first, cold->n, sizeof *plan->members, by_offset);
@@ -314,7 +322,8 @@ void dtrack__new_epoch(struct dtrack *self, int fixed)
         self->armed[--self->narmed]->until = 0;
 }
 
-int dtrack__watch(struct dtrack *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_watch **out_watch)
+int dtrack__watch(struct dtrack *self, const struct peet_block *block, const uint64_t *values,
+    struct peet_direct_watch **out_watch)
 {
     struct dtrack_plan *plan;
 
@@ -350,20 +359,22 @@ static void replace_watch(struct dtrack *self, struct dtrack_plan *plan)
     plan->watch->nguards = w->nguards;
     w->over = 1;
     w->until = 0;
-    *old = (struct dtrack_old_watch){ self->old_watches, w };
+    *old = (struct dtrack_old_watch){self->old_watches, w};
     self->old_watches = old;
 }
 
 /* -------------------------------------------------------------------------------------------- counting */
 
 /** Some members may lie in two lines: how many did so often at this place in a line? */
-static void cross(struct dtrack *self, const struct dtrack_plan *plan, const struct dtrack_cold *cold, uint64_t value, uint64_t times)
+static void cross(struct dtrack *self, const struct dtrack_plan *plan, const struct dtrack_cold *cold, uint64_t value,
+    uint64_t times)
 {
     uint64_t reads = 0, writes = 0;
 
     for (unsigned i = cold->first; i < cold->first + cold->n; i++) {
         const struct dtrack_member *m = &plan->members[i];
-        uint64_t more = (((value + (uint64_t)m->offset) & (self->line_bytes - 1)) + m->size_bytes - 1) >> self->line_shift;
+        uint64_t more =
+            (((value + (uint64_t)m->offset) & (self->line_bytes - 1)) + m->size_bytes - 1) >> self->line_shift;
 
         reads += more * m->reads;
         writes += more * m->writes;
@@ -416,8 +427,10 @@ static void split(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, uin
 
     book(self, plan, cold);
     replace_watch(self, plan);
-    *rest = (struct dtrack_cold){ .since = plan->executions, .data = cold->data, .first = (uint16_t)from,
-        .n = (uint16_t)(cold->first + cold->n - from) };
+    *rest = (struct dtrack_cold){.since = plan->executions,
+        .data = cold->data,
+        .first = (uint16_t)from,
+        .n = (uint16_t)(cold->first + cold->n - from)};
     plan->watch->guards[plan->ncells] = plan->watch->guards[c];
     cold->n = (uint16_t)(from - cold->first);
     describe(self, plan->members, &plan->watch->guards[c], cold);
@@ -442,7 +455,7 @@ static void locate(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, ui
 
     if (found->movable && !cold->listed &&
         !one_more(self, (void **)&self->movable, self->nmovable, &self->movable_room, sizeof *self->movable)) {
-        self->movable[self->nmovable++] = (struct dtrack_movable){ plan->block->id, c };
+        self->movable[self->nmovable++] = (struct dtrack_movable){plan->block->id, c};
         cold->listed = 1;
     }
     if (found->data != cold->data) {
@@ -496,7 +509,8 @@ static void hint(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, uint
 }
 
 /** One cell whose hint has failed. */
-static void settle_cell(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, unsigned hw, const struct peet_block_event *event)
+static void settle_cell(struct dtrack *self, struct dtrack_plan *plan, uint32_t c, unsigned hw,
+    const struct peet_block_event *event)
 {
     const uint64_t value = event->values[plan->watch->guards[c].value];
     struct dtrack_cold *cold = &plan->cold[c];
@@ -508,18 +522,22 @@ static void settle_cell(struct dtrack *self, struct dtrack_plan *plan, uint32_t 
     } else if ((!cold->crossing || cold->tally) && !cold->watched) {
         hint(self, plan, c, value); /* another alignment */
     }
-    if (!cold->tally && (cold->crossing || (cold->watched && self->line_bytes))) /* where it is watched, nobody asks how it is aligned */
+    /* where it is watched, nobody asks how it is aligned */
+    if (!cold->tally && (cold->crossing || (cold->watched && self->line_bytes)))
         cross(self, plan, cold, value, 1);
     if (cold->watched)
         for (unsigned i = cold->first; i < cold->first + cold->n; i++) {
             const struct dtrack_member *m = &plan->members[i];
 
-            dtrack__sharing_touch(self, hw, event->block, m->ref, value + (uint64_t)m->offset, m->size_bytes, m->reads, m->writes);
+            dtrack__sharing_touch(self, hw, event->block, m->ref, value + (uint64_t)m->offset, m->size_bytes, m->reads,
+                m->writes);
         }
 }
 
 /** The objects that a block's ranges were in last: what a library copies from and to, in words and then in bytes. */
-struct lately { const struct dtrack_found *found[2]; };
+struct lately {
+    const struct dtrack_found *found[2];
+};
 
 static const struct dtrack_found *find_lately(struct dtrack *self, uint64_t address, struct lately *lately)
 {
@@ -531,7 +549,8 @@ static const struct dtrack_found *find_lately(struct dtrack *self, uint64_t addr
 }
 
 /** A range or a conditional reference: object by object. */
-static inline void odd(struct dtrack *self, unsigned hw, const struct peet_block_event *event, uint32_t i, struct lately *lately)
+static inline void odd(struct dtrack *self, unsigned hw, const struct peet_block_event *event, uint32_t i,
+    struct lately *lately)
 {
     const struct peet_ref *ref = &event->block->refs[i];
     struct peet_ref_iter it = peet_ref_begin(ref, event->values);
@@ -564,7 +583,7 @@ static inline void odd(struct dtrack *self, unsigned hw, const struct peet_block
 /** All of them. */
 static void odds(struct dtrack *self, unsigned hw, const struct peet_block_event *event)
 {
-    struct lately lately = { { NULL } };
+    struct lately lately = {{NULL}};
 
     for (uint32_t i = 0; i < event->block->nrefs; i++)
         if (is_odd(&event->block->refs[i]) && event->block->refs[i].kind != PEET_REF_PREFETCH)
@@ -597,7 +616,8 @@ void dtrack__slow(struct dtrack *self, struct dtrack_plan *plan, unsigned hw, co
     dtrack__arm(self, plan);
 }
 
-int dtrack__moved(struct dtrack *self, const struct peet_block *block, const struct peet_direct_watch *watch, uint32_t c, uint64_t value)
+int dtrack__moved(struct dtrack *self, const struct peet_block *block, const struct peet_direct_watch *watch,
+    uint32_t c, uint64_t value)
 {
     struct dtrack_plan *plan = &self->plans[block->id];
     const struct peet_direct_guard *g = &watch->guards[c];

@@ -6,20 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const cause_keys[PEET_MISS_CAUSES] = { "unknown", "cold", "capacity", "conflict", "upgrade", "true_sharing", "false_sharing" };
+static const char *const cause_keys[PEET_MISS_CAUSES] = {
+    "unknown", "cold", "capacity", "conflict", "upgrade", "true_sharing", "false_sharing"};
 
 /** @data: what of it the program's references are: shares are of these */
-static void put_level(const struct dtrack *self, const struct peet_env *env, struct peet_stats *list, const struct dtrack_tally *t,
-    const struct dtrack_tally *data, unsigned level)
+static void put_level(const struct dtrack *self, const struct peet_env *env, struct peet_stats *list,
+    const struct dtrack_tally *t, const struct dtrack_tally *data, unsigned level)
 {
     const struct dtrack_level *l = &t->levels[level];
-    const uint64_t accesses = dtrack__accesses(t, level), misses = dtrack__misses(t, level), of = dtrack__accesses(data, level);
+    const uint64_t accesses = dtrack__accesses(t, level), misses = dtrack__misses(t, level),
+                   of = dtrack__accesses(data, level);
     struct peet_stats *o = env->stats_object(env, list, NULL), *causes;
 
     env->stats_string(env, o, "name", self->levels[level].name);
     env->stats_u64(env, o, "accesses", accesses);
     env->stats_u64(env, o, "misses", misses);
-    env->stats_f64(env, o, level ? "misses_per_miss_before" : "misses_per_access", of ? (double)dtrack__misses(data, level) / (double)of : 0);
+    env->stats_f64(env, o, level ? "misses_per_miss_before" : "misses_per_access",
+        of ? (double)dtrack__misses(data, level) / (double)of : 0);
     env->stats_u64(env, o, "read_misses", l->read_misses);
     env->stats_u64(env, o, "write_misses", l->write_misses);
     env->stats_u64(env, o, "upgrades", l->upgrades);
@@ -35,8 +38,8 @@ static void put_level(const struct dtrack *self, const struct peet_env *env, str
     env->stats_u64(env, o, "premature_evictions_by_other", l->premature_other);
 }
 
-static void put_tally(const struct dtrack *self, const struct peet_env *env, struct peet_stats *o, const struct dtrack_tally *t,
-    const struct dtrack_tally *data)
+static void put_tally(const struct dtrack *self, const struct peet_env *env, struct peet_stats *o,
+    const struct dtrack_tally *t, const struct dtrack_tally *data)
 {
     struct peet_stats *list;
 
@@ -72,16 +75,19 @@ static void put_data(const struct peet_env *env, struct peet_stats *o, const str
     env->stats_u64(env, o, "bytes_peak", d->bytes_peak);
     env->stats_string(env, o, "container", dtrack__container(d));
     env->stats_string(env, o, "pattern", dtrack__pattern_name(&row->pattern));
-    env->stats_f64(env, o, "regular_share", row->pattern.accesses > 0 ? row->pattern.regular_accesses / row->pattern.accesses : 0);
+    env->stats_f64(env, o, "regular_share",
+        row->pattern.accesses > 0 ? row->pattern.regular_accesses / row->pattern.accesses : 0);
     env->stats_f64(env, o, "stride_entropy_bits", row->pattern.bits);
 }
 
 /** Its lines by class.  Returns: the class with most coherence misses, or lines if there are none */
-static enum dtrack_class put_sharing(const struct dtrack *self, const struct peet_env *env, struct peet_stats *o, const struct dtrack_row *row)
+static enum dtrack_class put_sharing(const struct dtrack *self, const struct peet_env *env, struct peet_stats *o,
+    const struct dtrack_row *row)
 {
     struct dtrack_watched *const *lines;
     const size_t n = dtrack__watched(self->sharing, &lines);
-    uint64_t count[DTRACK_CLASSES] = { row->tally->private_lines, row->tally->shared_lines }, misses[DTRACK_CLASSES] = { 0 };
+    uint64_t count[DTRACK_CLASSES] = {row->tally->private_lines, row->tally->shared_lines},
+             misses[DTRACK_CLASSES] = {0};
     unsigned most = 0;
     struct peet_stats *list;
 
@@ -116,13 +122,15 @@ static int by_false_misses(const void *a, const void *b)
     return x->line < y->line ? -1 : x->line > y->line;
 }
 
-static void put_site(const struct dtrack *self, const struct peet_env *env, struct peet_stats *list, const struct dtrack_site *s)
+static void put_site(const struct dtrack *self, const struct peet_env *env, struct peet_stats *list,
+    const struct dtrack_site *s)
 {
     struct peet_stats *o = env->stats_object(env, list, NULL);
     const struct peet_data *data = env->data(env, s->data);
     char name[200], text[200] = "";
 
-    env->stats_u64(env, o, "processor", (uint64_t)s->cache * (self->levels[0].shared_by ? self->levels[0].shared_by : 1));
+    env->stats_u64(env, o, "processor",
+        (uint64_t)s->cache * (self->levels[0].shared_by ? self->levels[0].shared_by : 1));
     env->stats_string(env, o, "access", s->write ? "write" : "read");
     env->stats_string(env, o, "structure", dtrack__name(self, s->data, name, sizeof name));
     env->stats_u64(env, o, "object", s->object);
@@ -195,7 +203,8 @@ static int touched(const struct dtrack_tally *t)
     uint64_t any = t->reads | t->writes | t->stalls | t->private_lines | t->shared_lines;
 
     for (unsigned l = 0; l < DTRACK_LEVELS; l++)
-        any |= dtrack__misses(t, l) | t->levels[l].upgrades | t->levels[l].prefetches | t->levels[l].evictions | t->levels[l].invalidations;
+        any |= dtrack__misses(t, l) | t->levels[l].upgrades | t->levels[l].prefetches | t->levels[l].evictions |
+            t->levels[l].invalidations;
     return any != 0;
 }
 
@@ -250,7 +259,7 @@ void dtrack__stats(struct dtrack *self, const struct peet_env *env, struct peet_
 {
     struct dtrack_row *rows = calloc(self->ntallies + 1, sizeof *rows);
     struct dtrack_pattern *patterns = dtrack__patterns(self);
-    struct dtrack_tally sum = { 0 }, references;
+    struct dtrack_tally sum = {0}, references;
     struct peet_stats *list, *o;
     size_t n = 0;
     char name[200];
@@ -266,7 +275,7 @@ void dtrack__stats(struct dtrack *self, const struct peet_env *env, struct peet_
 
         if (!data)
             continue;
-        rows[n++] = (struct dtrack_row){ id, data, &self->tallies[id], patterns[id] };
+        rows[n++] = (struct dtrack_row){id, data, &self->tallies[id], patterns[id]};
         add(&sum, &self->tallies[id]);
     }
     references = sum;

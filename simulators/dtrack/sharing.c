@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines that several processors' caches have.  Each line that was ever missed has a short record: touched by one cache or by several.
- * From the first time that another's write takes it away it is *watched*: for each cache the words that it has touched
- * since it got the line, and those that others have written since it lost it.  A miss on a line that was taken away is true sharing if
- * the cache touches, before it loses the line again, a word that others had written while it was away; else nothing
- * new was read, and it is false sharing (M. Dubois et al., ISCA 1993).  Words are 4 bytes, or a 64th of a line over 256 bytes.
+ * Lines that several processors' caches have.  Each line that was ever missed has a short record: touched by one cache
+ * or by several. From the first time that another's write takes it away it is *watched*: for each cache the words that
+ * it has touched since it got the line, and those that others have written since it lost it.  A miss on a line that was
+ * taken away is true sharing if the cache touches, before it loses the line again, a word that others had written while
+ * it was away; else nothing new was read, and it is false sharing (M. Dubois et al., ISCA 1993).  Words are 4 bytes, or
+ * a 64th of a line over 256 bytes.
  */
 #include "dtrack.h"
 
@@ -12,7 +13,11 @@
 #include <string.h>
 
 /** Every line that was missed; all zero: not yet. */
-struct line { uint16_t first; /* cache + 1 */ uint8_t several, wide; uint32_t data, watched; /* index + 1 */ };
+struct line {
+    uint16_t first; /* cache + 1 */
+    uint8_t several, wide;
+    uint32_t data, watched; /* index + 1 */
+};
 
 enum { GROUP_LINES = 64, NO_WRITER = 0xffffffff };
 
@@ -20,11 +25,12 @@ struct dtrack_sharing {
     struct peet_sim_linemap lines, groups; /* groups: which of 64 neighbouring lines are watched, a bit each */
     struct dtrack_watched **watched;
     uint32_t nwatched, room;
-    uint32_t caches_by;      /* hardware contexts for each nearest cache */
+    uint32_t caches_by; /* hardware contexts for each nearest cache */
     unsigned word_shift;
 };
 
-const char *const dtrack__class_names[DTRACK_CLASSES] = { "private", "read-shared", "producer-consumer", "migratory", "false-shared", "mixed" };
+const char *const dtrack__class_names[DTRACK_CLASSES] = {
+    "private", "read-shared", "producer-consumer", "migratory", "false-shared", "mixed"};
 
 unsigned dtrack__word_bytes(const struct dtrack *self)
 {
@@ -82,14 +88,16 @@ static uint64_t words_of(const struct dtrack *self, uint64_t address, uint32_t b
     const uint64_t offset = address & (self->line_bytes - 1);
     const uint64_t last = offset + (bytes ? bytes : 1) - 1;
     const unsigned from = (unsigned)(offset >> self->sharing->word_shift);
-    const unsigned to = (unsigned)((last < self->line_bytes ? last : self->line_bytes - 1) >> self->sharing->word_shift);
+    const unsigned to =
+        (unsigned)((last < self->line_bytes ? last : self->line_bytes - 1) >> self->sharing->word_shift);
 
     return (to - from == 63 ? ~0ull : (1ull << (to - from + 1)) - 1) << from;
 }
 
 /* --------------------------------------------------------------------------------------- watched lines */
 
-static struct dtrack_watched *watch(struct dtrack *self, struct line *line, uint64_t address, uint64_t by, uint32_t data)
+static struct dtrack_watched *watch(struct dtrack *self, struct line *line, uint64_t address, uint64_t by,
+    uint32_t data)
 {
     struct dtrack_sharing *s = self->sharing;
     struct dtrack_watched *w = calloc(1, sizeof *w);
@@ -142,7 +150,7 @@ static struct dtrack_side *side_of(struct dtrack *self, struct dtrack_watched *w
         return NULL;
     }
     w->sides = more;
-    w->sides[w->nsides] = (struct dtrack_side){ .cache = cache };
+    w->sides[w->nsides] = (struct dtrack_side){.cache = cache};
     return &w->sides[w->nsides++];
 }
 
@@ -164,7 +172,8 @@ static void decide(struct dtrack *self, struct dtrack_watched *w, struct dtrack_
     }
 }
 
-void dtrack__sharing_invalidated(struct dtrack *self, unsigned hw, unsigned writer, uint64_t address, uint64_t by, uint32_t data)
+void dtrack__sharing_invalidated(struct dtrack *self, unsigned hw, unsigned writer, uint64_t address, uint64_t by,
+    uint32_t data)
 {
     struct line *line = line_at(self, address);
     struct dtrack_watched *w;
@@ -264,7 +273,8 @@ int dtrack__sharing_clip(struct dtrack *self, uint64_t address, uint64_t *lo, ui
 }
 
 /** Where in the source was it?  The first places of each line are kept. */
-static void note_site(struct dtrack *self, struct dtrack_watched *w, uint32_t cache, const struct peet_block *block, uint32_t ref, uint64_t words, int write)
+static void note_site(struct dtrack *self, struct dtrack_watched *w, uint32_t cache, const struct peet_block *block,
+    uint32_t ref, uint64_t words, int write)
 {
     const uint16_t first = (uint16_t)__builtin_ctzll(words), last = (uint16_t)(63 - __builtin_clzll(words));
     const struct peet_insn *insn = block->insns ? &block->insns[block->refs[ref].insn] : NULL;
@@ -273,8 +283,8 @@ static void note_site(struct dtrack *self, struct dtrack_watched *w, uint32_t ca
     for (uint32_t i = 0; i < w->nsites; i++) {
         struct dtrack_site *s = &w->sites[i];
 
-        if (s->line != source || s->function != block->function || s->cache != cache || s->write != write || first > s->last_word + 1 ||
-            last + 1 < s->first_word)
+        if (s->line != source || s->function != block->function || s->cache != cache || s->write != write ||
+            first > s->last_word + 1 || last + 1 < s->first_word)
             continue;
         s->count++;
         s->last_word = last > s->last_word ? last : s->last_word;
@@ -294,13 +304,13 @@ static void note_site(struct dtrack *self, struct dtrack_watched *w, uint32_t ca
     }
     if (w->nsites < DTRACK_SITES) {
         const uint64_t address = w->line + ((uint64_t)first << self->sharing->word_shift);
-        struct peet_data_object object = { address, 0, 0 };
+        struct peet_data_object object = {address, 0, 0};
         const struct peet_data *data = self->env->data_of(self->env, address, &object);
 
         if (data->kind == PEET_DATA_REST) /* no objects are known there */
             object.address = address;
-        w->sites[w->nsites++] = (struct dtrack_site){ block->function, source, cache, data->id, address - object.address, object.number, first, last,
-            (uint8_t)write, 1 };
+        w->sites[w->nsites++] = (struct dtrack_site){block->function, source, cache, data->id, address - object.address,
+            object.number, first, last, (uint8_t)write, 1};
     }
 }
 
@@ -323,8 +333,8 @@ static void wrote(struct dtrack_watched *w, struct dtrack_side *side, uint64_t w
     w->since |= bit;
 }
 
-static void touch_line(struct dtrack *self, struct dtrack_watched *w, uint32_t cache, const struct peet_block *block, uint32_t ref, uint64_t words,
-    int reads, int writes)
+static void touch_line(struct dtrack *self, struct dtrack_watched *w, uint32_t cache, const struct peet_block *block,
+    uint32_t ref, uint64_t words, int reads, int writes)
 {
     struct dtrack_side *side = side_of(self, w, cache);
 
@@ -345,15 +355,18 @@ static void touch_line(struct dtrack *self, struct dtrack_watched *w, uint32_t c
         wrote(w, side, words);
 }
 
-void dtrack__sharing_touch(struct dtrack *self, unsigned hw, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t bytes, int reads, int writes)
+void dtrack__sharing_touch(struct dtrack *self, unsigned hw, const struct peet_block *block, uint32_t ref,
+    uint64_t address, uint32_t bytes, int reads, int writes)
 {
     for (uint32_t done = 0; done < bytes && !self->failed;) {
         const uint64_t at = address + done;
-        const uint32_t room = self->line_bytes - (uint32_t)(at & (self->line_bytes - 1)), part = bytes - done < room ? bytes - done : room;
+        const uint32_t room = self->line_bytes - (uint32_t)(at & (self->line_bytes - 1)),
+                       part = bytes - done < room ? bytes - done : room;
         const struct line *line = line_at(self, at);
 
         if (line && line->watched)
-            touch_line(self, self->sharing->watched[line->watched - 1], hw / self->sharing->caches_by, block, ref, words_of(self, at, part), reads, writes);
+            touch_line(self, self->sharing->watched[line->watched - 1], hw / self->sharing->caches_by, block, ref,
+                words_of(self, at, part), reads, writes);
         done += part;
     }
 }

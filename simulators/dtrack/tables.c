@@ -23,7 +23,9 @@ static void percent(const struct peet_env *env, struct peet_stats *row, double p
     env->stats_string(env, row, NULL, text);
 }
 
-struct sums { double accesses, misses[DTRACK_LEVELS], stalls; };
+struct sums {
+    double accesses, misses[DTRACK_LEVELS], stalls;
+};
 
 static void add(struct sums *s, const struct dtrack *self, const struct dtrack_tally *t)
 {
@@ -34,8 +36,8 @@ static void add(struct sums *s, const struct dtrack *self, const struct dtrack_t
 }
 
 /** @data: what of @s the program's references are */
-static void line(const struct dtrack *self, const struct peet_env *env, struct peet_stats *rows, const char *name, const struct sums *s,
-    const struct sums *data, const struct sums *all)
+static void line(const struct dtrack *self, const struct peet_env *env, struct peet_stats *rows, const char *name,
+    const struct sums *s, const struct sums *data, const struct sums *all)
 {
     struct peet_stats *row;
 
@@ -52,7 +54,7 @@ static void line(const struct dtrack *self, const struct peet_env *env, struct p
 
 static void bytes_text(char *out, size_t room, uint64_t bytes)
 {
-    static const char *const units[] = { "B", "KiB", "MiB", "GiB" };
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
     double x = (double)bytes;
     unsigned u = 0;
 
@@ -69,8 +71,8 @@ static void describe(char *out, size_t room, const struct dtrack_row *r)
     char bytes[CELL];
 
     bytes_text(bytes, sizeof bytes, d->bytes_peak ? d->bytes_peak : d->bytes);
-    snprintf(out, room, "%s%s%.40s, %s%s%s", dtrack__container(d), d->type && *d->type ? " of " : "", d->type ? d->type : "", pattern,
-        *pattern ? ", " : "", bytes);
+    snprintf(out, room, "%s%s%.40s, %s%s%s", dtrack__container(d), d->type && *d->type ? " of " : "",
+        d->type ? d->type : "", pattern, *pattern ? ", " : "", bytes);
 }
 
 /** Is it one of those that have a line of their own?  @named: how many had before */
@@ -79,10 +81,11 @@ static int is_named(const struct dtrack *self, const struct dtrack_row *r, uint6
     return r->data->kind != PEET_DATA_STACK && r->data->kind != PEET_DATA_REST && (*named)++ < self->top;
 }
 
-static void profile(const struct dtrack *self, const struct peet_env *env, struct peet_stats *tables, const struct dtrack_row *rows, size_t n)
+static void profile(const struct dtrack *self, const struct peet_env *env, struct peet_stats *tables,
+    const struct dtrack_row *rows, size_t n)
 {
     struct peet_stats *o = env->stats_object(env, tables, NULL), *list;
-    struct sums all = { 0 }, data, stack = { 0 }, rest = { 0 }, code = { 0 };
+    struct sums all = {0}, data, stack = {0}, rest = {0}, code = {0};
     char name[200];
     uint64_t named = 0;
 
@@ -93,7 +96,9 @@ static void profile(const struct dtrack *self, const struct peet_env *env, struc
     add(&code, self, &self->walks);
     add(&all, self, &self->code);
     add(&all, self, &self->walks);
-    env->stats_string(env, o, "title", self->nlevels ? "data structures: shares of accesses and of misses, misses of accesses and of the level before" : "data structures: shares of accesses");
+    env->stats_string(env, o, "title",
+        self->nlevels ? "data structures: shares of accesses and of misses, misses of accesses and of the level before"
+                      : "data structures: shares of accesses");
     list = env->stats_array(env, o, "columns");
     env->stats_string(env, list, NULL, "structure");
     env->stats_string(env, list, NULL, "access");
@@ -109,7 +114,7 @@ static void profile(const struct dtrack *self, const struct peet_env *env, struc
         env->stats_string(env, list, NULL, "stalls");
     list = env->stats_array(env, o, "rows");
     for (size_t i = 0; i < n; i++) {
-        struct sums one = { 0 };
+        struct sums one = {0};
 
         if (rows[i].data->kind == PEET_DATA_STACK) {
             add(&stack, self, rows[i].tally);
@@ -127,10 +132,11 @@ static void profile(const struct dtrack *self, const struct peet_env *env, struc
     line(self, env, list, "all", &all, &data, &all);
 }
 
-static void descriptions(const struct dtrack *self, const struct peet_env *env, struct peet_stats *tables, const struct dtrack_row *rows, size_t n)
+static void descriptions(const struct dtrack *self, const struct peet_env *env, struct peet_stats *tables,
+    const struct dtrack_row *rows, size_t n)
 {
     struct peet_stats *o = env->stats_object(env, tables, NULL), *list, *row;
-    static const char *const columns[] = { "structure", "objects", "what it is" };
+    static const char *const columns[] = {"structure", "objects", "what it is"};
     char name[200], text[200];
     uint64_t named = 0;
 
@@ -149,10 +155,11 @@ static void descriptions(const struct dtrack *self, const struct peet_env *env, 
         }
 }
 
-static void sharing(const struct dtrack *self, const struct peet_env *env, struct peet_stats *tables, const struct dtrack_row *rows, size_t n)
+static void sharing(const struct dtrack *self, const struct peet_env *env, struct peet_stats *tables,
+    const struct dtrack_row *rows, size_t n)
 {
     struct peet_stats *o = NULL, *list = NULL, *row;
-    static const char *const columns[] = { "structure", "false-sharing misses", "true-sharing misses" };
+    static const char *const columns[] = {"structure", "false-sharing misses", "true-sharing misses"};
     char name[200];
     uint64_t shown = 0;
 
@@ -177,7 +184,8 @@ static void sharing(const struct dtrack *self, const struct peet_env *env, struc
     }
 }
 
-void dtrack__tables(struct dtrack *self, const struct peet_env *env, struct peet_stats *node, const struct dtrack_row *rows, size_t n)
+void dtrack__tables(struct dtrack *self, const struct peet_env *env, struct peet_stats *node,
+    const struct dtrack_row *rows, size_t n)
 {
     struct peet_stats *tables = env->stats_array(env, node, "tables");
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The observer `graph`: how much data nodes hand to each other (data=on).  A node that reads a word which another one wrote last takes it from
- * there; however often it reads the word, that counts once.  Words have 4 bytes.
+ * The observer `graph`: how much data nodes hand to each other (data=on).  A node that reads a word which another one
+ * wrote last takes it from there; however often it reads the word, that counts once.  Words have 4 bytes.
  *
  *     node 3 writes w        node 7 reads w, reads w        node 3 writes w        node 7 reads w
  *     writer of w: 3         3 -> 7: 4 bytes                writer of w: 3         (taken already from there)
  *
- * `seen` holds what a node has taken, until it ends; the last reader stands beside the word, so that most readings need not look there.
+ * `seen` holds what a node has taken, until it ends; the last reader stands beside the word, so that most readings need
+ * not look there.
  */
 #define HASH_NONFATAL_OOM 1
 #include "graph.h"
@@ -20,16 +21,23 @@
 enum { WORD_BITS = 2, WORD_BYTES = 1 << WORD_BITS };
 
 /** Node numbers + 1; 0: none. */
-struct word { uint32_t writer, reader; };
+struct word {
+    uint32_t writer, reader;
+};
 
 struct seen {
-    struct { uint64_t word; uint32_t reader, writer; } key;
-    struct seen *next;       /* of the same reader */
+    struct {
+        uint64_t word;
+        uint32_t reader, writer;
+    } key;
+    struct seen *next; /* of the same reader */
     UT_hash_handle hh;
 };
 
 struct pair {
-    struct { uint32_t from, to; } key;
+    struct {
+        uint32_t from, to;
+    } key;
     uint64_t bytes;
     UT_hash_handle hh;
 };
@@ -63,11 +71,13 @@ void graph_flow_free(struct graph_flow *f)
 
     if (!f)
         return;
-    HASH_ITER(hh, f->seen, s, next_seen) {
+    HASH_ITER(hh, f->seen, s, next_seen)
+    {
         HASH_DEL(f->seen, s);
         free(s);
     }
-    HASH_ITER(hh, f->pairs, p, next_pair) {
+    HASH_ITER(hh, f->pairs, p, next_pair)
+    {
         HASH_DEL(f->pairs, p);
         free(p);
     }
@@ -89,7 +99,7 @@ void graph_flow_end(struct graph *g, uint32_t node)
 
 static void count(struct graph *g, uint32_t from, uint32_t to)
 {
-    struct pair like = { .key = { from, to } }, *p;
+    struct pair like = {.key = {from, to}}, *p;
 
     HASH_FIND(hh, g->flow->pairs, &like.key, sizeof like.key, p);
     if (!p && (p = calloc(1, sizeof *p)) != NULL) {
@@ -150,7 +160,7 @@ static void access(struct graph *g, uint32_t node, const struct peet_ref *ref, u
             word->reader = node + 1;
         }
         if (ref->kind != PEET_REF_LOAD)
-            *word = (struct word){ node + 1, 0 };
+            *word = (struct word){node + 1, 0};
     }
 }
 
@@ -190,7 +200,10 @@ void graph_flow_block(struct graph *g, uint32_t node, const struct peet_block_ev
 
 /* -------------------------------------------------------------------------------------------------- results */
 
-struct share { uint32_t from, to; uint64_t bytes; };
+struct share {
+    uint32_t from, to;
+    uint64_t bytes;
+};
 
 static int by_place(const void *a, const void *b)
 {
@@ -210,7 +223,8 @@ static uint32_t task_number(const struct graph *g, uint32_t node)
 }
 
 /** @list: by nodes as they were made */
-static void put_tasks(const struct graph *g, const struct peet_env *env, struct peet_stats *node, struct share *list, size_t n)
+static void put_tasks(const struct graph *g, const struct peet_env *env, struct peet_stats *node, struct share *list,
+    size_t n)
 {
     struct peet_stats *all = env->stats_array(env, node, "task_data");
     uint32_t *tasks = malloc((g->ntasks + 1) * sizeof *tasks);
@@ -258,7 +272,7 @@ void graph_flow_stats(const struct graph *g, const struct peet_env *env, struct 
         return;
     }
     for (p = g->flow->pairs; p; p = p->hh.next) {
-        list[n++] = (struct share){ g->nodes[p->key.from].number, g->nodes[p->key.to].number, p->bytes };
+        list[n++] = (struct share){g->nodes[p->key.from].number, g->nodes[p->key.to].number, p->bytes};
         sum += p->bytes;
     }
     qsort(list, n, sizeof *list, by_place);
@@ -273,7 +287,7 @@ void graph_flow_stats(const struct graph *g, const struct peet_env *env, struct 
     }
     n = 0;
     for (p = g->flow->pairs; p; p = p->hh.next)
-        list[n++] = (struct share){ p->key.from, p->key.to, p->bytes };
+        list[n++] = (struct share){p->key.from, p->key.to, p->bytes};
     put_tasks(g, env, node, list, n);
     free(list);
 }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The observer `graph`: the run's precedence graph.  A node is what a task executes between two synchronisations; an edge says that one
- * node cannot begin before another has ended.  A task is the main program, a thread, or an iteration of a parallel loop.
+ * The observer `graph`: the run's precedence graph.  A node is what a task executes between two synchronisations; an
+ * edge says that one node cannot begin before another has ended.  A task is the main program, a thread, or an iteration
+ * of a parallel loop.
  *
  * Invariants
- *   1. Weights are instructions, and cycles as the schema has them (block->cost_cycles): both are the same on every machine.
- *   2. An edge of kind ORDER is no need of the program but the run's choice: who got a lock after whom.  Work, span and critical path are without
- *      them; `span_with_locks` is with them.
- *   3. A node is closed once.  Its begin is the latest end of the nodes before it; so spans need no graph, and stay right when
- *      the list of nodes is full.
- *   4. Nodes are numbered by task and place in it, tasks by who made them and in which order.  So the same program gives the same graph
- *      whatever the processors, if it does the same work.
+ *   1. Weights are instructions, and cycles as the schema has them (block->cost_cycles): both are the same on every
+ * machine.
+ *   2. An edge of kind ORDER is no need of the program but the run's choice: who got a lock after whom.  Work, span and
+ * critical path are without them; `span_with_locks` is with them.
+ *   3. A node is closed once.  Its begin is the latest end of the nodes before it; so spans need no graph, and stay
+ * right when the list of nodes is full.
+ *   4. Nodes are numbered by task and place in it, tasks by who made them and in which order.  So the same program
+ * gives the same graph whatever the processors, if it does the same work.
  *
  * Work and span as in Blumofe and Leiserson, "Scheduling multithreaded computations by work stealing" (1999); the bound
  * time <= work / p + span as in Brent (1974) and Graham (1966).
@@ -27,36 +29,52 @@ enum graph_task_kind { TASK_MAIN, TASK_THREAD, TASK_ITERATION };
 
 struct seen;
 
-struct graph_edge { uint32_t from, to; uint8_t kind; };
+struct graph_edge {
+    uint32_t from, to;
+    uint8_t kind;
+};
 
 /** What a node has executed of one function. */
-struct graph_code { uint32_t node, next; const struct peet_function *function; uint64_t instructions; };
+struct graph_code {
+    uint32_t node, next;
+    const struct peet_function *function;
+    uint64_t instructions;
+};
 
 struct graph_node {
-    uint32_t task, index;    /* its place in the task; barriers have no task */
+    uint32_t task, index; /* its place in the task; barriers have no task */
     uint64_t instructions, cycles;
     uint64_t begin[WEIGHTS], end[WEIGHTS];
-    uint32_t code;           /* of struct graph_code, a chain */
-    uint32_t line;           /* where it begins */
+    uint32_t code; /* of struct graph_code, a chain */
+    uint32_t line; /* where it begins */
     const struct peet_function *function;
-    uint32_t number;         /* in the order of the task */
-    struct seen *seen;       /* flow.c: data that it has taken from others */
+    uint32_t number;   /* in the order of the task */
+    struct seen *seen; /* flow.c: data that it has taken from others */
 };
 
 struct graph_task {
     uint8_t kind, over;
-    uint32_t parent, fork;   /* task, and its node that made this one */
-    uint32_t nth;            /* thread: which of its parent; iteration: which loop of its parent */
+    uint32_t parent, fork; /* task, and its node that made this one */
+    uint32_t nth;          /* thread: which of its parent; iteration: which loop of its parent */
     int64_t iteration;
     uint32_t nnodes, nthreads, nloops, first, last; /* its nodes; tasks and loops that it has made */
-    uint32_t number;         /* in canonical order */
+    uint32_t number;                                /* in canonical order */
 };
 
 /** A loop that has begun; iterations take it by their numbers. */
-struct graph_loop { int64_t lo, hi; uint32_t task, fork, nth, started, finished, nends, ends_room; uint32_t *ends; uint8_t open; };
+struct graph_loop {
+    int64_t lo, hi;
+    uint32_t task, fork, nth, started, finished, nends, ends_room;
+    uint32_t *ends;
+    uint8_t open;
+};
 
 /** The software context that runs a task. */
-struct graph_context { uint32_t task, node, wait, loop; uint64_t object, argument; uint8_t known; };
+struct graph_context {
+    uint32_t task, node, wait, loop;
+    uint64_t object, argument;
+    uint8_t known;
+};
 
 /** A synchronisation object: the last node that released it, or the nodes that have come to it. */
 struct graph_object {
@@ -77,19 +95,23 @@ struct graph {
     struct graph_context *contexts;
     struct graph_object *objects; /* open addressing */
     uint32_t *order;              /* nodes as they ended */
-    uint32_t nnodes, nodes_room, nedges, edges_room, ncode, code_room, ntasks, tasks_room, nloops, loops_room, ncontexts, objects_room, nobjects, norder,
-        order_room;
-    struct { uint32_t task, fork, nth; uint8_t known; } *children; /* by context number: who has made it */
+    uint32_t nnodes, nodes_room, nedges, edges_room, ncode, code_room, ntasks, tasks_room, nloops, loops_room,
+        ncontexts, objects_room, nobjects, norder, order_room;
+    struct {
+        uint32_t task, fork, nth;
+        uint8_t known;
+    } *children; /* by context number: who has made it */
     uint32_t nchildren;
     uint64_t work[2], span[WEIGHTS], omitted;
-    struct graph_flow *flow;      /* NULL: nobody asks for data */
+    struct graph_flow *flow; /* NULL: nobody asks for data */
     int failed;
 };
 
 /* ---- nodes.c */
 int graph_grow(struct graph *g, void *list, uint32_t *room, size_t wanted, size_t bytes);
 uint32_t graph_task(struct graph *g, uint8_t kind, uint32_t parent, uint32_t fork, uint32_t nth, int64_t iteration);
-/** A node of a task (or GRAPH_NONE: a barrier) begins.  Returns: its index; when the list is full, the task's last one goes on */
+/** A node of a task (or GRAPH_NONE: a barrier) begins.  Returns: its index; when the list is full, the task's last one
+ * goes on */
 uint32_t graph_begin(struct graph *g, uint32_t task);
 /** @to cannot begin before @from has ended. */
 void graph_edge(struct graph *g, uint32_t from, uint32_t to, uint8_t kind);

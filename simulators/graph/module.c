@@ -5,9 +5,10 @@
 #include <stdlib.h>
 
 static const struct peet_param params[] = {
-    { "limit", PEET_PARAM_U64, "", "1000000", "1..100000000", "nodes of the graph; a run with more is an error" },
-    { "data", PEET_PARAM_BOOL, "", "off", "", "how much data nodes and tasks hand to each other, which needs to see each reference" },
-    { 0 },
+    {"limit", PEET_PARAM_U64, "", "1000000", "1..100000000", "nodes of the graph; a run with more is an error"},
+    {"data", PEET_PARAM_BOOL, "", "off", "",
+        "how much data nodes and tasks hand to each other, which needs to see each reference"},
+    {0},
 };
 
 static void *create(const struct peet_env *env, const union peet_value *values)
@@ -70,7 +71,8 @@ static uint64_t block(void *self, unsigned hw, const struct peet_block_event *ev
     return 0;
 }
 
-static uint64_t blocks(void *self, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done)
+static uint64_t blocks(void *self, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now,
+    uint64_t until, size_t *out_done)
 {
     (void)hw;
     (void)now;
@@ -81,7 +83,8 @@ static uint64_t blocks(void *self, unsigned hw, const struct peet_block_event *e
     return 0;
 }
 
-static uint64_t loop(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
+static uint64_t loop(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until,
+    uint64_t *out_turns)
 {
     (void)hw;
     (void)now;

@@ -31,8 +31,13 @@ uint32_t graph_task(struct graph *g, uint8_t kind, uint32_t parent, uint32_t for
 {
     if (graph_grow(g, &g->tasks, &g->tasks_room, (size_t)g->ntasks + 1, sizeof(*g->tasks)))
         return GRAPH_NONE;
-    g->tasks[g->ntasks] = (struct graph_task){ .kind = kind, .parent = parent, .fork = fork, .nth = nth, .iteration = iteration,
-        .first = GRAPH_NONE, .last = GRAPH_NONE };
+    g->tasks[g->ntasks] = (struct graph_task){.kind = kind,
+        .parent = parent,
+        .fork = fork,
+        .nth = nth,
+        .iteration = iteration,
+        .first = GRAPH_NONE,
+        .last = GRAPH_NONE};
     return g->ntasks++;
 }
 
@@ -44,12 +49,13 @@ uint32_t graph_begin(struct graph *g, uint32_t task)
         return GRAPH_NONE;
     if (g->nnodes >= g->limit) {
         if (!g->omitted++)
-            g->env->fail(g->env, "the graph has more than %llu nodes; --observe graph,limit=N allows more", (unsigned long long)g->limit);
+            g->env->fail(g->env, "the graph has more than %llu nodes; --observe graph,limit=N allows more",
+                (unsigned long long)g->limit);
         g->failed = 1;
         return GRAPH_NONE;
     }
     n = &g->nodes[g->nnodes];
-    *n = (struct graph_node){ .task = task, .code = GRAPH_NONE };
+    *n = (struct graph_node){.task = task, .code = GRAPH_NONE};
     if (task != GRAPH_NONE) {
         n->index = g->tasks[task].nnodes++;
         if (g->tasks[task].first == GRAPH_NONE)
@@ -63,9 +69,10 @@ void graph_edge(struct graph *g, uint32_t from, uint32_t to, uint8_t kind)
 {
     struct graph_node *a, *b;
 
-    if (from == GRAPH_NONE || to == GRAPH_NONE || from == to || graph_grow(g, &g->edges, &g->edges_room, (size_t)g->nedges + 1, sizeof(*g->edges)))
+    if (from == GRAPH_NONE || to == GRAPH_NONE || from == to ||
+        graph_grow(g, &g->edges, &g->edges_room, (size_t)g->nedges + 1, sizeof(*g->edges)))
         return;
-    g->edges[g->nedges++] = (struct graph_edge){ from, to, kind };
+    g->edges[g->nedges++] = (struct graph_edge){from, to, kind};
     a = &g->nodes[from];
     b = &g->nodes[to];
     for (unsigned w = kind == EDGE_ORDER ? LOCKS_INSTRUCTIONS : 0; w < WEIGHTS; w++)
@@ -94,7 +101,7 @@ void graph_execute(struct graph *g, uint32_t node, const struct peet_block *bloc
         }
     if (graph_grow(g, &g->code, &g->code_room, (size_t)g->ncode + 1, sizeof(*g->code)))
         return;
-    g->code[g->ncode] = (struct graph_code){ node, n->code, block->function, block->ninsns * turns };
+    g->code[g->ncode] = (struct graph_code){node, n->code, block->function, block->ninsns * turns};
     n->code = g->ncode++;
 }
 
@@ -122,7 +129,8 @@ static uint32_t slot(const struct graph *g, uint64_t address, uint32_t type, uin
     uint64_t x = (address ^ extra * 0x9e3779b97f4a7c15u ^ (uint64_t)type << 56) * 0xff51afd7ed558ccdu;
     uint32_t i = (uint32_t)(x >> 32) & (g->objects_room - 1);
 
-    while (g->objects[i].used && (g->objects[i].address != address || g->objects[i].type != type || g->objects[i].extra != extra))
+    while (g->objects[i].used &&
+        (g->objects[i].address != address || g->objects[i].type != type || g->objects[i].extra != extra))
         i = (i + 1) & (g->objects_room - 1);
     return i;
 }
@@ -158,7 +166,8 @@ struct graph_object *graph_object(struct graph *g, uint64_t address, uint32_t ty
     if (!g->objects[i].used) {
         if (!make)
             return NULL;
-        g->objects[i] = (struct graph_object){ .address = address, .extra = extra, .type = type, .last = GRAPH_NONE, .round = GRAPH_NONE, .used = 1 };
+        g->objects[i] = (struct graph_object){
+            .address = address, .extra = extra, .type = type, .last = GRAPH_NONE, .round = GRAPH_NONE, .used = 1};
         g->nobjects++;
     }
     return &g->objects[i];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The results of the precedence graph, as they stand in stats.json below "graph"; the keys are described in docs/REPORTS.md. */
+/* The results of the precedence graph, as they stand in stats.json below "graph"; the keys are described in
+ * docs/REPORTS.md. */
 #include "graph.h"
 
 #include <stdio.h>
@@ -8,7 +9,7 @@
 
 enum { WINDOWS = 200, PROCESSORS_MOST = 1024 };
 
-static const char *const kinds[EDGE_KINDS] = { "program", "fork", "join", "barrier", "signal", "order" };
+static const char *const kinds[EDGE_KINDS] = {"program", "fork", "join", "barrier", "signal", "order"};
 
 static const struct graph *sorted; /* qsort() has no argument for it */
 
@@ -16,8 +17,10 @@ static const struct graph *sorted; /* qsort() has no argument for it */
 static int by_birth(const void *a, const void *b)
 {
     const struct graph_task *x = &sorted->tasks[*(const uint32_t *)a], *y = &sorted->tasks[*(const uint32_t *)b];
-    uint32_t p = x->parent == GRAPH_NONE ? 0 : sorted->tasks[x->parent].number + 1, q = y->parent == GRAPH_NONE ? 0 : sorted->tasks[y->parent].number + 1;
-    uint32_t i = x->fork == GRAPH_NONE ? 0 : sorted->nodes[x->fork].index, k = y->fork == GRAPH_NONE ? 0 : sorted->nodes[y->fork].index;
+    uint32_t p = x->parent == GRAPH_NONE ? 0 : sorted->tasks[x->parent].number + 1,
+             q = y->parent == GRAPH_NONE ? 0 : sorted->tasks[y->parent].number + 1;
+    uint32_t i = x->fork == GRAPH_NONE ? 0 : sorted->nodes[x->fork].index,
+             k = y->fork == GRAPH_NONE ? 0 : sorted->nodes[y->fork].index;
 
     if (p != q)
         return p < q ? -1 : 1;
@@ -34,7 +37,8 @@ static int by_birth(const void *a, const void *b)
  *  Returns: nodes in that order, to be freed; NULL: no memory */
 static uint32_t *number(struct graph *g)
 {
-    uint32_t *tasks = malloc((g->ntasks + 1) * sizeof *tasks), *nodes = malloc((g->nnodes + 1) * sizeof *nodes), n = 0, done = 0;
+    uint32_t *tasks = malloc((g->ntasks + 1) * sizeof *tasks), *nodes = malloc((g->nnodes + 1) * sizeof *nodes), n = 0,
+             done = 0;
     uint8_t *known = calloc(g->ntasks + 1, 1);
     uint32_t *start = calloc(g->ntasks + 1, sizeof *start);
 
@@ -138,7 +142,8 @@ static void put_edges(const struct graph *g, const struct peet_env *env, struct 
         return;
     }
     for (uint32_t i = 0; i < g->nedges; i++)
-        edges[i] = (struct graph_edge){ g->nodes[g->edges[i].from].number, g->nodes[g->edges[i].to].number, g->edges[i].kind };
+        edges[i] =
+            (struct graph_edge){g->nodes[g->edges[i].from].number, g->nodes[g->edges[i].to].number, g->edges[i].kind};
     if (g->nedges)
         qsort(edges, g->nedges, sizeof *edges, by_place);
     for (uint32_t i = 0; i < g->nedges; i++) {
@@ -153,7 +158,10 @@ static void put_edges(const struct graph *g, const struct peet_env *env, struct 
 
 /* -------------------------------------------------------------------------------------- the critical path */
 
-struct share { const struct peet_function *function; uint64_t instructions; };
+struct share {
+    const struct peet_function *function;
+    uint64_t instructions;
+};
 
 static int by_share(const void *a, const void *b)
 {
@@ -164,7 +172,8 @@ static int by_share(const void *a, const void *b)
     return (x->function->id > y->function->id) - (x->function->id < y->function->id);
 }
 
-/** Of nodes that end at the same time the one with the least number counts, so that the path is the same in every run. */
+/** Of nodes that end at the same time the one with the least number counts, so that the path is the same in every run.
+ */
 static uint32_t later(const struct graph *g, uint32_t a, uint32_t b)
 {
     const struct graph_node *x = &g->nodes[b];
@@ -213,7 +222,7 @@ static void put_path(const struct graph *g, const struct peet_env *env, struct p
                     break;
                 room = nshares == room ? (room ? 2 * room : 64) : room;
                 shares = more;
-                shares[nshares++] = (struct share){ g->code[c].function, 0 };
+                shares[nshares++] = (struct share){g->code[c].function, 0};
             }
             shares[k].instructions += g->code[c].instructions;
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Synchronisations as edges.  A request ends the context's node; the next one begins when the context has its next event, whether it had to wait or not, and
- * has edges from what the request needed.  See graph.h.
+ * Synchronisations as edges.  A request ends the context's node; the next one begins when the context has its next
+ * event, whether it had to wait or not, and has edges from what the request needed.  See graph.h.
  */
 #include "graph.h"
 
@@ -23,7 +23,7 @@ struct graph_context *graph_context(struct graph *g, uint32_t number)
             fork = g->children[number].fork;
             nth = g->children[number].nth;
         }
-        *c = (struct graph_context){ .known = 1, .wait = PEET_ABSTRACT_NONE, .loop = GRAPH_NONE };
+        *c = (struct graph_context){.known = 1, .wait = PEET_ABSTRACT_NONE, .loop = GRAPH_NONE};
         c->task = graph_task(g, parent == GRAPH_NONE ? TASK_MAIN : TASK_THREAD, parent, fork, nth, 0);
         c->node = c->task == GRAPH_NONE ? GRAPH_NONE : graph_begin(g, c->task);
         graph_edge(g, fork, c->node, EDGE_FORK);
@@ -138,7 +138,12 @@ static void fork_loop(struct graph *g, struct graph_context *c, const uint64_t *
     if (graph_grow(g, &g->loops, &g->loops_room, (size_t)g->nloops + 1, sizeof(*g->loops)))
         return;
     l = &g->loops[g->nloops++];
-    *l = (struct graph_loop){ .lo = (int64_t)args[0], .hi = (int64_t)args[1], .task = c->task, .fork = fork, .nth = g->tasks[c->task].nloops++, .open = 1 };
+    *l = (struct graph_loop){.lo = (int64_t)args[0],
+        .hi = (int64_t)args[1],
+        .task = c->task,
+        .fork = fork,
+        .nth = g->tasks[c->task].nloops++,
+        .open = 1};
 }
 
 /** An iteration does not say of which loop it is: the latest one that still lacks so many, and has this number. */
@@ -167,7 +172,7 @@ static void start_iteration(struct graph *g, uint32_t number, int64_t iteration)
     g->loops[loop].started++;
     task = graph_task(g, TASK_ITERATION, g->loops[loop].task, g->loops[loop].fork, g->loops[loop].nth, iteration);
     c = &g->contexts[number];
-    *c = (struct graph_context){ .known = 1, .wait = PEET_ABSTRACT_NONE, .task = task, .loop = loop };
+    *c = (struct graph_context){.known = 1, .wait = PEET_ABSTRACT_NONE, .task = task, .loop = loop};
     c->node = task == GRAPH_NONE ? GRAPH_NONE : graph_begin(g, task);
     graph_edge(g, g->loops[loop].fork, c->node, EDGE_FORK);
 }
@@ -241,7 +246,8 @@ static void arrive(struct graph *g, struct graph_context *c, uint64_t address)
 }
 
 /* Beginning a wait: the node ends, and what goes on has edges when it goes on. */
-static void wait_for(struct graph *g, struct graph_context *c, const struct peet_abstract_event *event, uint64_t argument)
+static void wait_for(struct graph *g, struct graph_context *c, const struct peet_abstract_event *event,
+    uint64_t argument)
 {
     if (event->type != PEET_ABSTRACT_BARRIER_WAIT)
         c->argument = argument;

@@ -21,9 +21,9 @@ struct ideal {
 };
 
 static const struct peet_param params[] = {
-    { "cost", PEET_PARAM_ENUM, "", "schema", "schema|unit|instructions",
-        "cycles of a block: by the compiler's scheduling model, 1, or its number of instructions" },
-    { 0 },
+    {"cost", PEET_PARAM_ENUM, "", "schema", "schema|unit|instructions",
+        "cycles of a block: by the compiler's scheduling model, 1, or its number of instructions"},
+    {0},
 };
 
 static void *create(const struct peet_env *env, const union peet_value *values)
@@ -61,7 +61,8 @@ static uint64_t block(void *arg, unsigned hw, const struct peet_block_event *eve
     return cost_of(self, event->block);
 }
 
-static uint64_t loop(void *arg, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
+static uint64_t loop(void *arg, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until,
+    uint64_t *out_turns)
 {
     uint64_t one = block(arg, hw, event, now), turns = event->turns;
 
@@ -73,7 +74,8 @@ static uint64_t loop(void *arg, unsigned hw, const struct peet_block_event *even
     return turns * one;
 }
 
-static uint64_t blocks(void *arg, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done)
+static uint64_t blocks(void *arg, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now,
+    uint64_t until, size_t *out_done)
 {
     const uint64_t limit = until > now ? until - now : 0;
     uint64_t cycles = 0;
@@ -94,7 +96,8 @@ static void direct_range(struct peet_direct_run *run, const struct peet_block *b
     run->time += cost_of(run->machine, block);
 }
 
-static uint64_t direct_turns(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values, const int64_t *strides, uint64_t turns)
+static uint64_t direct_turns(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values,
+    const int64_t *strides, uint64_t turns)
 {
     const uint64_t one = cost_of(run->machine, block), left = run->limit - run->time;
 
@@ -119,10 +122,11 @@ static int direct_table(void *arg, struct peet_direct_table *table)
     return 0;
 }
 
-static int direct_block(void *self, const struct peet_block *block, const uint64_t *values, struct peet_direct_block *out)
+static int direct_block(void *self, const struct peet_block *block, const uint64_t *values,
+    struct peet_direct_block *out)
 {
     (void)values;
-    *out = (struct peet_direct_block){ .time = cost_of(self, block) };
+    *out = (struct peet_direct_block){.time = cost_of(self, block)};
     return 0;
 }
 

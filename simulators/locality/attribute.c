@@ -52,7 +52,7 @@ struct peet_sim_tally *locality__attribute(struct locality *self, struct localit
     const struct peet_block *block, uint32_t context, uint64_t address)
 {
     struct locality_key key = {context, LOCALITY_NOBODY, LOCALITY_NOBODY, self->sampler ? block->id : LOCALITY_NOBODY};
-    struct peet_data_object object = { address, 0, 0 };
+    struct peet_data_object object = {address, 0, 0};
     struct locality_part *part;
 
     ref->lo = 0;
@@ -88,7 +88,7 @@ void locality__sum(struct locality *self, struct locality_key key, struct peet_s
         locality__sampled_sum(self, key, out_sum);
         return;
     }
-    *out_sum = (struct peet_sim_tally){ 0 };
+    *out_sum = (struct peet_sim_tally){0};
     for (struct entry *e = head; e; e = e->hh.next) {
         if (!locality__matches(key, e->part.key))
             continue;
@@ -101,7 +101,8 @@ void locality__parts_free(struct locality *self)
 {
     struct entry *head = self->parts, *e, *next;
 
-    HASH_ITER (hh, head, e, next) {
+    HASH_ITER(hh, head, e, next)
+    {
         HASH_DEL(head, e);
         free(e->part.estimate);
         free(e);

@@ -87,6 +87,6 @@ static int count_line(void *arg, uint64_t number, void *record)
 
 void locality__lines_sharing(const struct locality_lines *l, struct locality_sharing *out_sharing)
 {
-    *out_sharing = (struct locality_sharing){ 0 };
+    *out_sharing = (struct locality_sharing){0};
     peet_sim_linemap_each(&l->map, count_line, out_sharing);
 }

@@ -21,7 +21,9 @@
 enum { LOCALITY_WINDOWS = 64, LOCALITY_TIMES = 65, LOCALITY_NOBODY = UINT32_MAX };
 
 /** What a tally is of. */
-struct locality_key { uint32_t context, function, data, block; };
+struct locality_key {
+    uint32_t context, function, data, block;
+};
 
 /** What bursts tell of a stream: each reference counts as often as it stands for others (sampled.h). */
 struct locality_estimate {
@@ -52,37 +54,42 @@ struct locality_plan {
     struct locality_ref *refs;
     uint32_t nrefs;
     uint8_t made, armed;
-    uint32_t references;     /* of an execution, if they do not vary */
+    uint32_t references; /* of an execution, if they do not vary */
     /* sampled.c */
     struct peet_direct_watch *watch;
-    uint64_t told;           /* so many of those that were taken have been counted */
-    uint64_t all;            /* its references */
-    double estimated;        /* the sum of what its parts are estimates of */
+    uint64_t told;    /* so many of those that were taken have been counted */
+    uint64_t all;     /* its references */
+    double estimated; /* the sum of what its parts are estimates of */
 };
 
 /** lines.c: what is known of a line of one width. */
 struct locality_line {
-    uint64_t last;           /* number of its latest reference; 0: none */
-    uint16_t reader, writer; /* the first context that references it, the latest that writes it, + 1 */
+    uint64_t last;            /* number of its latest reference; 0: none */
+    uint16_t reader, writer;  /* the first context that references it, the latest that writes it, + 1 */
     uint8_t several, writers; /* several contexts reference it; 0, 1 or 2 (several) contexts write it */
 };
 struct locality_lines {
     struct peet_sim_linemap map;
-    struct locality_line *line; /* of the latest reference */
-    uint64_t number, now;    /* its number; references so far */
+    struct locality_line *line;                          /* of the latest reference */
+    uint64_t number, now;                                /* its number; references so far */
     uint64_t count[LOCALITY_TIMES], sum[LOCALITY_TIMES]; /* reuse times above 2^(b-1), up to 2^b */
-    uint64_t cold, from_others; /* references to lines that another context wrote last */
+    uint64_t cold, from_others;                          /* references to lines that another context wrote last */
     uint32_t context;
 };
 /** Lines of each kind. */
-struct locality_sharing { uint64_t lines, private_lines, read_shared, one_writer, several_writers; };
+struct locality_sharing {
+    uint64_t lines, private_lines, read_shared, one_writer, several_writers;
+};
 
 struct locality_sampler;
 struct locality_context {
     struct peet_sim_surface *surface;
     struct locality_part *part; /* where all goes if nobody asks for functions or structures */
-    uint64_t burst;          /* sampled: the surface knows of no other one */
-    struct locality_density { uint64_t blocks; double lines[PEET_SIM_WIDTHS]; } density;
+    uint64_t burst;             /* sampled: the surface knows of no other one */
+    struct locality_density {
+        uint64_t blocks;
+        double lines[PEET_SIM_WIDTHS];
+    } density;
 };
 
 struct locality {
@@ -90,14 +97,14 @@ struct locality {
     struct locality_plan *plans; /* by block id */
     uint32_t nplans;
     struct locality_context *contexts;
-    uint32_t ncontexts, used; /* used: of them, those that have referenced anything */
-    struct peet_sim_surface *merged; /* NULL as long as there is one context alone */
-    struct peet_sim_tally shared;    /* of the merged stream, once there are several */
+    uint32_t ncontexts, used;         /* used: of them, those that have referenced anything */
+    struct peet_sim_surface *merged;  /* NULL as long as there is one context alone */
+    struct peet_sim_tally shared;     /* of the merged stream, once there are several */
     struct locality_sampler *sampler; /* NULL: exact */
     struct locality_estimate *shared_estimate, *window_estimates;
     struct locality_density shared_density;
     struct locality_lines *lines;
-    void *parts;             /* attribute.c's hash table */
+    void *parts; /* attribute.c's hash table */
     uint32_t nparts;
     uint32_t epoch;
     /* windows */

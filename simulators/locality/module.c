@@ -106,7 +106,7 @@ static void fold_windows(struct locality *self)
 
 static __attribute__((noinline)) void end_window(struct locality *self)
 {
-    static const struct locality_key all = { LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY };
+    static const struct locality_key all = {LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY};
     struct peet_sim_tally now, *window;
 
     if (self->nwindows == LOCALITY_WINDOWS)
@@ -195,7 +195,7 @@ uint64_t locality__references(const struct locality_plan *plan, const struct pee
 
 static __attribute__((noinline)) struct locality_context *make_context(struct locality *self, uint32_t context)
 {
-    struct locality_key key = { context, LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY };
+    struct locality_key key = {context, LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY};
     struct locality_context *c;
 
     if (context >= self->ncontexts) {

@@ -54,7 +54,7 @@ static void signature(const struct peet_env *env, struct peet_stats *node, const
 static void table(const struct peet_env *env, struct peet_stats *tables, const char *title,
     const struct peet_sim_tally *t)
 {
-    static const unsigned depths[] = { 0, 2, 4, 6, 8, 10, 12, 14, 16 };
+    static const unsigned depths[] = {0, 2, 4, 6, 8, 10, 12, 14, 16};
     struct peet_stats *o = env->stats_object(env, tables, NULL), *list, *row;
     char text[40];
 
@@ -118,8 +118,16 @@ static void lines(const struct locality *self, const struct peet_env *env, struc
 
 /* ------------------------------------------------------------------------------- functions and structures */
 
-struct row { uint32_t id; const struct peet_function *function; uint64_t references; };
-struct rows { struct row *rows; size_t n; int by_function; };
+struct row {
+    uint32_t id;
+    const struct peet_function *function;
+    uint64_t references;
+};
+struct rows {
+    struct row *rows;
+    size_t n;
+    int by_function;
+};
 
 static void collect(void *arg, const struct locality_part *part)
 {
@@ -130,7 +138,7 @@ static void collect(void *arg, const struct locality_part *part)
     while (i < r->n && r->rows[i].id != id)
         i++;
     if (i == r->n)
-        r->rows[r->n++] = (struct row){ id, part->function, 0 };
+        r->rows[r->n++] = (struct row){id, part->function, 0};
     r->rows[i].references += part->estimate ? (uint64_t)part->estimate->references : part->tally.references;
 }
 
@@ -145,7 +153,7 @@ static int most_first(const void *a, const void *b)
 
 static void by(struct locality *self, const struct peet_env *env, struct peet_stats *node, int by_function)
 {
-    struct rows rows = { calloc(self->nparts + 1, sizeof *rows.rows), 0, by_function };
+    struct rows rows = {calloc(self->nparts + 1, sizeof *rows.rows), 0, by_function};
     struct peet_stats *list = env->stats_array(env, node, by_function ? "functions" : "structures"), *one;
     struct peet_sim_tally t;
 
@@ -188,9 +196,9 @@ void locality__stats(struct locality *self, const struct peet_env *env, struct p
     struct peet_stats *o, *list, *tables;
     struct peet_sim_tally run, t, shared = self->shared;
 
-    run = (struct peet_sim_tally){ 0 };
+    run = (struct peet_sim_tally){0};
     for (uint32_t i = 0; i < self->ncontexts; i++) {
-        locality__sum(self, (struct locality_key){ i, LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY }, &t);
+        locality__sum(self, (struct locality_key){i, LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY}, &t);
         peet_sim_tally_add(&run, &t, 1);
     }
     env->stats_string(env, node, "mode", self->sampler ? "sampled" : "exact");
@@ -206,7 +214,7 @@ void locality__stats(struct locality *self, const struct peet_env *env, struct p
     tally(env, o, &run);
     list = env->stats_array(env, node, "contexts");
     for (uint32_t i = 0; i < self->ncontexts; i++) {
-        locality__sum(self, (struct locality_key){ i, LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY }, &t);
+        locality__sum(self, (struct locality_key){i, LOCALITY_NOBODY, LOCALITY_NOBODY, LOCALITY_NOBODY}, &t);
         if (!t.references)
             continue;
         o = env->stats_object(env, list, NULL);

@@ -23,12 +23,12 @@ static const double GROWTH = 1.1; /* of pauses, so that short runs have bursts, 
 struct locality_sampler {
     uint64_t one_of, bursts, observed, random;
     int in_burst;
-    uint64_t left;           /* of the burst: references */
-    uint64_t pause, passed;  /* of the pause: its length and what has gone by */
-    double growth;           /* pauses are so many times as long as bursts, in the mean */
-    double stood_for;        /* references, by all bursts */
-    uint64_t since;          /* references of the run before those for which this burst stands */
-    uint32_t *armed;         /* blocks whose executions are taken, by id */
+    uint64_t left;          /* of the burst: references */
+    uint64_t pause, passed; /* of the pause: its length and what has gone by */
+    double growth;          /* pauses are so many times as long as bursts, in the mean */
+    double stood_for;       /* references, by all bursts */
+    uint64_t since;         /* references of the run before those for which this burst stands */
+    uint32_t *armed;        /* blocks whose executions are taken, by id */
     size_t narmed, room;
 };
 
@@ -170,7 +170,7 @@ static void tally_of(const struct locality_estimate *e, uint64_t references, con
 {
     uint64_t above[PEET_SIM_BUCKETS];
 
-    *out = (struct peet_sim_tally){ .references = references };
+    *out = (struct peet_sim_tally){.references = references};
     for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
         double reuse[PEET_SIM_BUCKETS], same[PEET_SIM_BUCKETS], sum = 0;
         uint64_t hits, before = 0;
@@ -192,7 +192,12 @@ static void tally_of(const struct locality_estimate *e, uint64_t references, con
     }
 }
 
-struct summing { struct locality *self; struct locality_key key; struct locality_estimate *sum; double all; };
+struct summing {
+    struct locality *self;
+    struct locality_key key;
+    struct locality_estimate *sum;
+    double all;
+};
 
 static void sum_block(void *arg, const struct locality_part *part)
 {
@@ -228,8 +233,8 @@ static uint64_t share(const struct locality *self, double of, double all)
 
 void locality__sampled_sum(struct locality *self, struct locality_key key, struct peet_sim_tally *out_sum)
 {
-    struct locality_estimate sum = { 0 };
-    struct summing summing = { self, key, &sum, 0 };
+    struct locality_estimate sum = {0};
+    struct summing summing = {self, key, &sum, 0};
     double lines[PEET_SIM_WIDTHS];
 
     sum_parts(self, &summing);
@@ -265,7 +270,10 @@ static uint64_t references_of(const struct peet_sim_tally *t)
     return n;
 }
 
-struct ending { double weight; struct locality_estimate *window; };
+struct ending {
+    double weight;
+    struct locality_estimate *window;
+};
 
 static void end_part(void *arg, const struct locality_part *const_part)
 {
@@ -290,7 +298,7 @@ static void end_burst(struct locality *self)
 {
     struct locality_sampler *s = self->sampler;
     uint64_t n = 0;
-    struct ending e = { 0, self->window_estimates ? &self->window_estimates[self->nwindows] : NULL };
+    struct ending e = {0, self->window_estimates ? &self->window_estimates[self->nwindows] : NULL};
 
     locality__each_part(self, count_part, &n);
     if (!n)

@@ -19,8 +19,8 @@ static uint64_t cost_of(const struct numa *n, const struct peet_block *block)
 }
 
 /* One line.  Returns: cycles until it is served, 0 for a hit */
-static inline uint64_t touch(
-    struct numa *n, struct numa_processor *p, uint64_t line, enum peet_sim_dir_op op, uint64_t now)
+static inline uint64_t touch(struct numa *n, struct numa_processor *p, uint64_t line, enum peet_sim_dir_op op,
+    uint64_t now)
 {
     struct peet_sim_tags *t = &p->cache;
     uint64_t slot = p->memo[line % NUMA_MEMO], stall = 0;
@@ -44,8 +44,8 @@ static inline uint64_t touch(
 }
 
 /* Bytes in a row, line by line.  Returns: cycles lost */
-static uint64_t touch_bytes(
-    struct numa *n, struct numa_processor *p, uint64_t address, uint64_t bytes, enum peet_sim_dir_op op, uint64_t now)
+static uint64_t touch_bytes(struct numa *n, struct numa_processor *p, uint64_t address, uint64_t bytes,
+    enum peet_sim_dir_op op, uint64_t now)
 {
     const uint64_t last = (address + bytes - 1) >> n->line_shift;
     uint64_t line = address >> n->line_shift, stalled = touch(n, p, line, op, now);
@@ -126,8 +126,8 @@ uint64_t peet__numa_blocks(void *self, unsigned hw, const struct peet_block_even
 }
 
 /* How many more iterations of a simple block stay in the lines in which this one lies; at most @most. */
-static uint64_t iterations_in_lines(
-    const struct numa *n, const struct peet_block *block, const uint64_t *values, const int64_t *strides, uint64_t most)
+static uint64_t iterations_in_lines(const struct numa *n, const struct peet_block *block, const uint64_t *values,
+    const int64_t *strides, uint64_t most)
 {
     for (uint32_t i = 0; i < block->nrefs && most; i++) {
         const struct peet_ref *ref = &block->refs[i];
@@ -144,8 +144,8 @@ static uint64_t iterations_in_lines(
     return most;
 }
 
-uint64_t peet__numa_loop(
-    void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
+uint64_t peet__numa_loop(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until,
+    uint64_t *out_turns)
 {
     struct numa *n = self;
     struct numa_processor *p = &n->processors[hw];

@@ -95,8 +95,8 @@ void peet__numa_check_reference(struct numa *n, const struct numa_processor *p, 
     if (owners > 1 || (exclusive && copies > 1))
         peet__numa_violated(n, line, "two caches answer for the line, or one has it alone and is not alone");
     const uint8_t wanted = exclusive ? PEET_SIM_HOME_EXCLUSIVE
-                           : owners  ? PEET_SIM_HOME_OWNED
-                           : shared  ? PEET_SIM_HOME_SHARED
+        : owners                     ? PEET_SIM_HOME_OWNED
+        : shared                     ? PEET_SIM_HOME_SHARED
                                      : PEET_SIM_HOME_INVALID;
     if (l->state != wanted)
         peet__numa_violated(n, line, "the home's state does not fit the copies");

@@ -79,7 +79,7 @@ static uint64_t invalidate_all(struct numa *n, struct numa_line *l, uint64_t lin
     union peet_sim_sharers *sharers = peet__numa_sharers(l);
     uint64_t done = now;
     for (int s = peet_sim_sharers_next(&n->directory, sharers, 0); s >= 0;
-         s = peet_sim_sharers_next(&n->directory, sharers, (uint32_t)s + 1))
+        s = peet_sim_sharers_next(&n->directory, sharers, (uint32_t)s + 1))
         if ((uint32_t)s != by->number && (uint32_t)s != not_this)
             done = later(done, invalidate(n, l, line, home, (uint32_t)s, by, 1, now));
     if (l->owner != NUMA_NO_OWNER && l->owner != by->number && l->owner != not_this &&
@@ -213,8 +213,8 @@ static uint64_t request(struct numa *n, struct numa_processor *p, uint64_t line,
     } else if (row->from_memory) {
         if (n->check)
             peet__numa_check_fill(n, p, slot, line, NULL, 0);
-        done = peet__numa_send(
-            n, home, p->node, CONTROL_BYTES + n->line_bytes, peet__numa_memory(n, home, line, 0, at_home));
+        done = peet__numa_send(n, home, p->node, CONTROL_BYTES + n->line_bytes,
+            peet__numa_memory(n, home, line, 0, at_home));
     } else {
         done = peet__numa_send(n, home, p->node, CONTROL_BYTES, at_home);
     }

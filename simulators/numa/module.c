@@ -171,8 +171,8 @@ static void *create(const struct peet_env *env, const union peet_value *v)
     n->check = v[PARAM_CHECK].u64 != 0;
     n->set_words = (n->nhw + 63) / 64;
     n->sharer_words = (uint32_t)(peet_sim_directory_bytes(&n->directory) / sizeof(uint64_t));
-    peet_sim_linemap_init(
-        &n->lines, sizeof(struct numa_line) + (n->sharer_words + 2 * n->set_words) * sizeof(uint64_t));
+    peet_sim_linemap_init(&n->lines,
+        sizeof(struct numa_line) + (n->sharer_words + 2 * n->set_words) * sizeof(uint64_t));
     const struct numa_memory memory = {(uint32_t)v[PARAM_CHANNELS].u64, (uint32_t)v[PARAM_BANKS].u64,
         (uint32_t)v[PARAM_CAS].u64, (uint32_t)v[PARAM_BURST].u64, (uint32_t)v[PARAM_OVERHEAD].u64};
     if (peet__numa_nodes_init(n, v[PARAM_DISTANCES].string, (uint32_t)v[PARAM_HOP].u64, &memory)) {

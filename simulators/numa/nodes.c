@@ -21,8 +21,8 @@ static int read_distances(struct numa *n, const char *text)
         const uint64_t d = strtoull(at, &end, 10);
         const char wanted = i + 1 == k * k ? 0 : (i + 1) % k ? ',' : ';';
         if (*at < '0' || *at > '9' || *end != wanted) {
-            n->env->fail(
-                n->env, "distances=%s: not %u rows of %u numbers, as in 10,20;20,10 (rows end with ';')", text, k, k);
+            n->env->fail(n->env, "distances=%s: not %u rows of %u numbers, as in 10,20;20,10 (rows end with ';')", text,
+                k, k);
             return -1;
         }
         if (d < NUMA_DISTANCE_LOCAL || d > DISTANCE_MOST || (i % k == i / k && d != NUMA_DISTANCE_LOCAL)) {
@@ -41,8 +41,8 @@ static int init_wires(struct numa *n, const char *distances, uint32_t hop_cycles
 {
     const uint32_t k = n->nnodes;
     if (n->wires != WIRES_TABLE) {
-        struct peet_sim_network_config config = {
-            n->wires == WIRES_RING ? PEET_SIM_RING : PEET_SIM_MESH, k, 1, hop_cycles, n->link_bytes, n->env->times_apart != 0};
+        struct peet_sim_network_config config = {n->wires == WIRES_RING ? PEET_SIM_RING : PEET_SIM_MESH, k, 1,
+            hop_cycles, n->link_bytes, n->env->times_apart != 0};
         while (config.columns * config.columns < k)
             config.columns++;
         if (*distances) {
@@ -119,9 +119,10 @@ uint32_t peet__numa_node_of(struct numa *n, uint64_t line, uint32_t node)
         return 0;
     }
     if (!*where) {
-        *where = 1 + (n->placement == PLACE_FIRST_TOUCH      ? node
-                         : n->placement == PLACE_INTERLEAVED ? (uint32_t)(page % n->nnodes)
-                                                             : 0);
+        *where = 1 +
+            (n->placement == PLACE_FIRST_TOUCH          ? node
+                    : n->placement == PLACE_INTERLEAVED ? (uint32_t)(page % n->nnodes)
+                                                        : 0);
         n->nodes[*where - 1].pages++;
     }
     return *where - 1;

@@ -117,8 +117,8 @@ uint64_t peet__numa_memory(struct numa *n, uint32_t node, uint64_t line, int wri
 
 /* home.c */
 /** peet__numa_miss() - a reference that is no hit.  Returns: when it is served */
-uint64_t peet__numa_miss(
-    struct numa *n, struct numa_processor *p, uint64_t line, enum peet_sim_dir_op op, uint64_t now);
+uint64_t peet__numa_miss(struct numa *n, struct numa_processor *p, uint64_t line, enum peet_sim_dir_op op,
+    uint64_t now);
 struct numa_line *peet__numa_line(struct numa *n, uint64_t line);
 
 static inline union peet_sim_sharers *peet__numa_sharers(struct numa_line *l)
@@ -150,7 +150,7 @@ void peet__numa_stats(struct numa *n, const struct peet_env *env, struct peet_st
 uint64_t peet__numa_block(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now);
 uint64_t peet__numa_blocks(void *self, unsigned hw, const struct peet_block_event *events, size_t count, uint64_t now,
     uint64_t until, size_t *out_done);
-uint64_t peet__numa_loop(
-    void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns);
+uint64_t peet__numa_loop(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until,
+    uint64_t *out_turns);
 
 #endif

@@ -47,27 +47,25 @@ void peet__numa_report_miss(struct numa *n, const struct numa_processor *p, enum
 void peet__numa_report_gone(struct numa *n, const struct numa_processor *p, uint64_t line,
     const struct numa_processor *by, int dirty, uint64_t now)
 {
-    tell(n, &(struct peet_memory_event){.type = p == by ? PEET_MEMORY_EVICT : PEET_MEMORY_INVALIDATE,
-                .level = 1,
-                .flags = (uint8_t)(dirty ? PEET_MEMORY_DIRTY : 0),
-                .hw = p->number,
-                .other = p == by ? PEET_MEMORY_NOBODY : by->number,
-                .size_bytes = n->line_bytes,
-                .address = line << n->line_shift,
-                .by = n->site.address,
-                .now = now,
-                .block = n->site.block,
-                .ref = n->site.ref});
+    tell(n,
+        &(struct peet_memory_event){.type = p == by ? PEET_MEMORY_EVICT : PEET_MEMORY_INVALIDATE,
+            .level = 1,
+            .flags = (uint8_t)(dirty ? PEET_MEMORY_DIRTY : 0),
+            .hw = p->number,
+            .other = p == by ? PEET_MEMORY_NOBODY : by->number,
+            .size_bytes = n->line_bytes,
+            .address = line << n->line_shift,
+            .by = n->site.address,
+            .now = now,
+            .block = n->site.block,
+            .ref = n->site.ref});
 }
 
 struct field {
     const char *key;
     size_t offset;
 };
-#define FIELD(name)                                                                                                    \
-    {                                                                                                                  \
-#name, offsetof(struct numa_processor_stats, name)                                                             \
-    }
+#define FIELD(name) {#name, offsetof(struct numa_processor_stats, name)}
 static const struct field fields[] = {FIELD(reads), FIELD(writes), FIELD(read_misses), FIELD(write_misses),
     {"cold_misses", offsetof(struct numa_processor_stats, kinds[KIND_COLD])},
     {"replacement_misses", offsetof(struct numa_processor_stats, kinds[KIND_REPLACED])},

@@ -2,9 +2,10 @@
 /*
  * The observer `profile`: events become costs of the context that runs.  See profile.h.
  *
- * Cycles.  An observer learns at which clock a block begins.  What has passed on the processor since the last event there belongs to that event's
- * block, as long as its context cannot have left the processor.  A request for a lock and the like may end with a wait; SYNC_GRANT then
- * tells how long that was, and what is left of the time is the request's own.
+ * Cycles.  An observer learns at which clock a block begins.  What has passed on the processor since the last event
+ * there belongs to that event's block, as long as its context cannot have left the processor.  A request for a lock and
+ * the like may end with a wait; SYNC_GRANT then tells how long that was, and what is left of the time is the request's
+ * own.
  */
 #include "profile.h"
 
@@ -12,16 +13,20 @@
 #include <string.h>
 
 static const struct peet_param params[] = {
-    { "convention", PEET_PARAM_ENUM, "", "callgrind", "callgrind|plain",
-        "what is one instruction, read, write: as Valgrind's callgrind has it, or as the processor does it" },
-    { "contexts", PEET_PARAM_U64, "", "64", "0..100000", "so many software contexts have their functions listed apart, the others together" },
-    { "paths", PEET_PARAM_BOOL, "", "on", "", "list the call paths" },
-    { 0 },
+    {"convention", PEET_PARAM_ENUM, "", "callgrind", "callgrind|plain",
+        "what is one instruction, read, write: as Valgrind's callgrind has it, or as the processor does it"},
+    {"contexts", PEET_PARAM_U64, "", "64", "0..100000",
+        "so many software contexts have their functions listed apart, the others together"},
+    {"paths", PEET_PARAM_BOOL, "", "on", "", "list the call paths"},
+    {0},
 };
 
 enum { MATRIX = 256 };
 
-struct instance { struct profile profile; int paths; };
+struct instance {
+    struct profile profile;
+    int paths;
+};
 
 static void *create(const struct peet_env *env, const union peet_value *values)
 {
@@ -49,7 +54,7 @@ static void *create(const struct peet_env *env, const union peet_value *values)
         profile_free(p);
         return NULL;
     }
-    p->nodes[0] = (struct node){ .parent = NOTHING, .routine = NOTHING, .arc = NOTHING, .edges = NOTHING };
+    p->nodes[0] = (struct node){.parent = NOTHING, .routine = NOTHING, .arc = NOTHING, .edges = NOTHING};
     p->nnodes = 1;
     return self;
 }
@@ -59,7 +64,8 @@ static void destroy(void *self)
     profile_free(self);
 }
 
-/** Time passes on a processor up to an event of @c.  @waited: so much of it the context was waiting; UINT64_MAX: all of it */
+/** Time passes on a processor up to an event of @c.  @waited: so much of it the context was waiting; UINT64_MAX: all of
+ * it */
 static void pass(struct profile *p, struct hardware *h, struct thread *c, uint64_t now, uint64_t waited)
 {
     if (h->thread == c && h->open && c->hw == h && !waited) {
@@ -69,7 +75,8 @@ static void pass(struct profile *p, struct hardware *h, struct thread *c, uint64
     } else {
         uint64_t gone = c->waits ? now - c->asked : 0;
 
-        if (h->thread && h->thread != c && h->open && h->thread->hw == h && !h->thread->waits) { /* it was made to leave */
+        /* it was made to leave */
+        if (h->thread && h->thread != c && h->open && h->thread->hw == h && !h->thread->waits) {
             h->thread->sum.of[CYCLES] += now - h->last;
             if (h->place)
                 h->place->cycles += now - h->last;
@@ -105,7 +112,8 @@ static __attribute__((noinline)) void settle(struct profile *p, struct hardware 
     h->missed = 0;
 }
 
-static inline void take(struct profile *p, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t turns)
+static inline void take(struct profile *p, unsigned hw, const struct peet_block_event *event, uint64_t now,
+    uint64_t turns)
 {
     struct hardware *h = &p->hw[hw];
     const struct peet_block *block = event->block;
@@ -125,7 +133,8 @@ static inline void take(struct profile *p, unsigned hw, const struct peet_block_
     } else {
         pass(p, h, c, now, 0);
     }
-    if (!c->last || (block->flags & PEET_BLOCK_ENTRY) || block->function != c->last->function || profile_place(p, c->last)->returns || !c->nframes)
+    if (!c->last || (block->flags & PEET_BLOCK_ENTRY) || block->function != c->last->function ||
+        profile_place(p, c->last)->returns || !c->nframes)
         profile_move(p, c, block);
     h->place = place;
     c->last = block;
@@ -134,7 +143,7 @@ static inline void take(struct profile *p, unsigned hw, const struct peet_block_
     c->sum.of[WRITES] += place->each.writes * turns;
     place->executions += turns;
     if (__builtin_expect(!(block->flags & PEET_BLOCK_SIMPLE), 0) && event->values) {
-        struct peet_counts counts = { 0, 0, 0 };
+        struct peet_counts counts = {0, 0, 0};
 
         peet_count_dynamic(block, event->values, p->convention, &counts);
         c->sum.of[INSTRUCTIONS] += counts.instructions;
@@ -154,7 +163,8 @@ static uint64_t block(void *self, unsigned hw, const struct peet_block_event *ev
     return 0;
 }
 
-static uint64_t loop(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
+static uint64_t loop(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until,
+    uint64_t *out_turns)
 {
     (void)until;
     *out_turns = event->turns;
@@ -232,8 +242,11 @@ static void memory(void *self, const struct peet_memory_event *events, size_t n)
         if (e->type == PEET_MEMORY_STALL) {
             measure = STALLED;
             value = e->cycles;
-        } else if (e->type == PEET_MEMORY_MISS && e->level >= 1 && e->level <= p->nlevels && !(e->flags & PEET_MEMORY_WALK)) {
-            uint32_t cause = e->flags & PEET_MEMORY_INSTRUCTION ? PEET_MISS_CAUSES : e->cause < PEET_MISS_CAUSES ? e->cause : 0;
+        } else if (e->type == PEET_MEMORY_MISS && e->level >= 1 && e->level <= p->nlevels &&
+            !(e->flags & PEET_MEMORY_WALK)) {
+            uint32_t cause = e->flags & PEET_MEMORY_INSTRUCTION ? PEET_MISS_CAUSES
+                : e->cause < PEET_MISS_CAUSES                   ? e->cause
+                                                                : 0;
 
             measure = FIRST_MISS + (e->level - 1u) * PROFILE_CAUSES + cause;
         } else {

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The observer `profile`: what each function, source line, call site and call path costs, itself and with all that it calls.  module.c receives
- * the events, stack.c follows calls and returns of each software context, tables.c holds what grows, report.c writes the results.
+ * The observer `profile`: what each function, source line, call site and call path costs, itself and with all that it
+ * calls.  module.c receives the events, stack.c follows calls and returns of each software context, tables.c holds what
+ * grows, report.c writes the results.
  *
  * Invariants
- *   1. c->sum holds all costs of a context so far.  Costs are only ever added there; functions, paths and call sites get differences
- *      of two moments of it.  So the sums over functions and over paths equal the totals.
+ *   1. c->sum holds all costs of a context so far.  Costs are only ever added there; functions, paths and call sites
+ * get differences of two moments of it.  So the sums over functions and over paths equal the totals.
  *   2. c->frames[i].enter is c->sum at the moment when that call began.  A call's inclusive cost is added when it ends.
- *   3. What a context has cost since c->booked belongs to the node c->node, and is booked there before the node changes.
- *   4. No node has an ancestor of its own function: recursion goes back to the first node of the function.  So the tree of paths
- *      stays as small as the program's call graph allows, however deep the recursion is.
+ *   3. What a context has cost since c->booked belongs to the node c->node, and is booked there before the node
+ * changes.
+ *   4. No node has an ancestor of its own function: recursion goes back to the first node of the function.  So the tree
+ * of paths stays as small as the program's call graph allows, however deep the recursion is.
  *
- * The rules of calls are callgrind's (Weidendorfer, Kowarschik and Trinitis, ICCS 2004; Valgrind's callgrind/bbcc.c): a jump to a
- * function's first instruction is a call that returns together with its caller; what leaves several frames at once ends all of them.
+ * The rules of calls are callgrind's (Weidendorfer, Kowarschik and Trinitis, ICCS 2004; Valgrind's callgrind/bbcc.c): a
+ * jump to a function's first instruction is a call that returns together with its caller; what leaves several frames at
+ * once ends all of them.
  */
 #ifndef PEET_PROFILE_H
 #define PEET_PROFILE_H
@@ -21,39 +24,50 @@
 #include <peet/module.h>
 
 enum { PROFILE_LEVELS = 6, PROFILE_CAUSES = PEET_MISS_CAUSES + 1 /* the last: instruction fetches */ };
-enum profile_measure { INSTRUCTIONS, READS, WRITES, CYCLES, WAITED, STALLED, FIRST_MISS, MEASURES = FIRST_MISS + PROFILE_LEVELS * PROFILE_CAUSES };
+enum profile_measure {
+    INSTRUCTIONS,
+    READS,
+    WRITES,
+    CYCLES,
+    WAITED,
+    STALLED,
+    FIRST_MISS,
+    MEASURES = FIRST_MISS + PROFILE_LEVELS * PROFILE_CAUSES
+};
 enum { NOTHING = UINT32_MAX };
 
-struct cost { uint64_t of[MEASURES]; };
+struct cost {
+    uint64_t of[MEASURES];
+};
 
 /** A block of the program. */
 struct place {
     const struct peet_block *block; /* NULL: never executed */
     struct peet_counts each, varying;
     uint64_t executions, cycles, waited;
-    struct cost *insns;             /* misses and stalls by instruction; NULL: none so far */
-    uint8_t calls, returns, jumps;  /* how it ends */
+    struct cost *insns;            /* misses and stalls by instruction; NULL: none so far */
+    uint8_t calls, returns, jumps; /* how it ends */
 };
 
 /** A function of the program. */
 struct routine {
     const struct peet_function *function; /* NULL: never executed */
     uint64_t calls;
-    struct cost inclusive;          /* each cycle once, however deep the recursion */
+    struct cost inclusive; /* each cycle once, however deep the recursion */
 };
 
 /** From one call site to one function. */
 struct arc {
-    uint32_t caller, callee;        /* functions; caller NOTHING: code that was not compiled by peetcc */
-    const struct peet_block *site;  /* the block that ends with the call; NULL: none */
+    uint32_t caller, callee;       /* functions; caller NOTHING: code that was not compiled by peetcc */
+    const struct peet_block *site; /* the block that ends with the call; NULL: none */
     uint64_t calls;
-    struct cost inclusive;          /* of each call, as callgrind has it: recursion counts again */
-    uint32_t next;                  /* in its chain */
+    struct cost inclusive; /* of each call, as callgrind has it: recursion counts again */
+    uint32_t next;         /* in its chain */
 };
 
 /** A call path. */
 struct node {
-    uint32_t parent, routine;       /* NOTHING: the root */
+    uint32_t parent, routine; /* NOTHING: the root */
     uint32_t arc;
     uint32_t edges;
     uint64_t calls;
@@ -61,51 +75,64 @@ struct node {
 };
 
 /** What follows a node when a site calls a function: mostly a child, an ancestor if it is recursion. */
-struct edge { uint32_t routine, node, arc, next; const struct peet_block *site; };
+struct edge {
+    uint32_t routine, node, arc, next;
+    const struct peet_block *site;
+};
 
 struct frame {
     struct cost enter;
-    const struct peet_block *last;  /* of the caller */
-    uint32_t node, routine, arc;    /* the caller's node; who is called */
-    uint8_t tail;                   /* returns when its caller does */
+    const struct peet_block *last; /* of the caller */
+    uint32_t node, routine, arc;   /* the caller's node; who is called */
+    uint8_t tail;                  /* returns when its caller does */
 };
 
 /** A software context while it is there. */
 struct thread {
     struct cost sum, booked;
-    const struct peet_block *last;  /* the last block */
+    const struct peet_block *last; /* the last block */
     struct frame *frames;
-    uint32_t *depth;                /* of each routine on the stack */
+    uint32_t *depth; /* of each routine on the stack */
     uint32_t nframes, frames_room, depth_room;
     uint32_t number, node, group;
-    uint64_t asked;                 /* the time of its last event, */
-    struct hardware *hw;            /* and where that was */
-    uint8_t waits;                  /* its last event may have taken it off its processor */
-    uint8_t signal;                 /* a signal handler comes next */
+    uint64_t asked;      /* the time of its last event, */
+    struct hardware *hw; /* and where that was */
+    uint8_t waits;       /* its last event may have taken it off its processor */
+    uint8_t signal;      /* a signal handler comes next */
 };
 
 /** Contexts whose functions are listed apart: the first ones by themselves, all others together. */
-struct group { struct cost *routines; uint32_t room; uint8_t used; };
+struct group {
+    struct cost *routines;
+    uint32_t room;
+    uint8_t used;
+};
 
-struct hardware { struct thread *thread; struct place *place; uint64_t last; uint8_t open, missed; struct cost misses; };
+struct hardware {
+    struct thread *thread;
+    struct place *place;
+    uint64_t last;
+    uint8_t open, missed;
+    struct cost misses;
+};
 
 struct profile {
     const struct peet_env *env;
     enum peet_convention convention;
-    uint32_t nlevels, measures;     /* in use */
+    uint32_t nlevels, measures; /* in use */
     const struct peet_memory_level *levels;
-    struct place **places;          /* by block id */
-    struct routine *routines;       /* by function id */
+    struct place **places;    /* by block id */
+    struct routine *routines; /* by function id */
     struct arc *arcs;
     struct node *nodes;
     struct edge *edges;
-    struct thread **threads;        /* by number */
+    struct thread **threads; /* by number */
     struct group *groups;
     struct hardware *hw;
-    uint32_t *chains;               /* of arcs, by hash */
+    uint32_t *chains; /* of arcs, by hash */
     uint32_t nplaces, nroutines, narcs, arcs_room, nnodes, nodes_room, nedges, edges_room, nthreads, ngroups, nchains;
-    uint64_t *transfers;            /* lines that the cache of one hardware context gave to another: from * n + to */
-    struct cost nowhere;            /* misses and stalls of no block of the program */
+    uint64_t *transfers; /* lines that the cache of one hardware context gave to another: from * n + to */
+    struct cost nowhere; /* misses and stalls of no block of the program */
     int failed;
 };
 

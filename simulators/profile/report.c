@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const plain[FIRST_MISS] = { "instructions", "reads", "writes", "cycles", "waited_cycles", "stall_cycles" };
-static const char *const causes[PROFILE_CAUSES] = { "unknown", "cold", "capacity", "conflict", "upgrade", "true_sharing", "false_sharing", "instruction" };
+static const char *const plain[FIRST_MISS] = {
+    "instructions", "reads", "writes", "cycles", "waited_cycles", "stall_cycles"};
+static const char *const causes[PROFILE_CAUSES] = {
+    "unknown", "cold", "capacity", "conflict", "upgrade", "true_sharing", "false_sharing", "instruction"};
 
 /** "l1d": a level's name as it stands in keys. */
 static const char *level_key(const struct profile *p, uint32_t level, char out[24])
@@ -22,7 +24,8 @@ static const char *level_key(const struct profile *p, uint32_t level, char out[2
 }
 
 /** All that is not 0, and in any case the first four.  @prefix: "" or "inclusive_" */
-static void put(const struct profile *p, const struct peet_env *env, struct peet_stats *o, const struct cost *cost, const char *prefix)
+static void put(const struct profile *p, const struct peet_env *env, struct peet_stats *o, const struct cost *cost,
+    const char *prefix)
 {
     char key[96], name[24];
 
@@ -63,7 +66,7 @@ static void put_routine(const struct profile *p, const struct peet_env *env, str
 /** What functions cost themselves: the sum over their nodes.  The caller frees it; NULL: no memory */
 static struct cost *selves(const struct profile *p)
 {
-    struct cost *list = calloc(p->nroutines + 1, sizeof *list), none = { { 0 } };
+    struct cost *list = calloc(p->nroutines + 1, sizeof *list), none = {{0}};
 
     for (uint32_t i = 0; list && i < p->nnodes; i++)
         if (p->nodes[i].routine != NOTHING)
@@ -76,7 +79,7 @@ static struct cost *selves(const struct profile *p)
 static void put_functions(const struct profile *p, const struct peet_env *env, struct peet_stats *node)
 {
     struct peet_stats *list = env->stats_array(env, node, "functions");
-    struct cost *self = selves(p), *called = calloc(p->nroutines + 1, sizeof *called), none = { { 0 } };
+    struct cost *self = selves(p), *called = calloc(p->nroutines + 1, sizeof *called), none = {{0}};
 
     for (uint32_t i = 0; called && i < p->narcs; i++)
         if (p->arcs[i].caller != NOTHING)
@@ -93,7 +96,8 @@ static void put_functions(const struct profile *p, const struct peet_env *env, s
         env->stats_u64(env, o, "calls", p->routines[i].calls);
         put(p, env, o, &self[i], "");
         put(p, env, o, &p->routines[i].inclusive, "inclusive_");
-        env->stats_u64(env, o, "callgrind_inclusive_instructions", self[i].of[INSTRUCTIONS] + called[i].of[INSTRUCTIONS]);
+        env->stats_u64(env, o, "callgrind_inclusive_instructions",
+            self[i].of[INSTRUCTIONS] + called[i].of[INSTRUCTIONS]);
     }
     free(self);
     free(called);
@@ -101,7 +105,11 @@ static void put_functions(const struct profile *p, const struct peet_env *env, s
 
 /* ------------------------------------------------------------------------------------------------ lines */
 
-struct line { const struct peet_function *function; uint32_t line; struct cost cost; };
+struct line {
+    const struct peet_function *function;
+    uint32_t line;
+    struct cost cost;
+};
 
 static int by_line(const void *a, const void *b)
 {
@@ -115,20 +123,22 @@ static int by_line(const void *a, const void *b)
     return (x->function->id > y->function->id) - (x->function->id < y->function->id);
 }
 
-/** One instruction's reads and writes of each execution; what belongs to no reference (Valgrind's own) is the first instruction's. */
+/** One instruction's reads and writes of each execution; what belongs to no reference (Valgrind's own) is the first
+ * instruction's. */
 static void insn_counts(const struct profile *p, const struct place *place, struct peet_counts *out)
 {
     const struct peet_block *b = place->block;
     struct peet_counts rest = place->each;
 
     for (uint32_t i = 0; i < b->ninsns; i++)
-        out[i] = (struct peet_counts){ 1, 0, 0 };
+        out[i] = (struct peet_counts){1, 0, 0};
     for (uint32_t i = 0; i < b->nrefs; i++) {
-        struct peet_counts one = { 0, 0, 0 };
+        struct peet_counts one = {0, 0, 0};
         const struct peet_ref *ref = &b->refs[i];
 
         if ((ref->flags & PEET_REF_RANGE) ||
-            ((ref->flags & PEET_REF_CONDITIONAL) && !(p->convention == PEET_COUNT_CALLGRIND && peet__count_is(b, ref, "GATHER"))))
+            ((ref->flags & PEET_REF_CONDITIONAL) &&
+                !(p->convention == PEET_COUNT_CALLGRIND && peet__count_is(b, ref, "GATHER"))))
             continue;
         peet__count_ref(b, ref, p->convention, 1, &one);
         out[ref->insn].reads += one.reads;
@@ -141,7 +151,8 @@ static void insn_counts(const struct profile *p, const struct place *place, stru
 }
 
 /** A block's instructions, as lines of one entry each.  Cycles are shared out evenly over the instructions. */
-static size_t put_place(const struct profile *p, const struct place *place, struct line *out, struct peet_counts *counts)
+static size_t put_place(const struct profile *p, const struct place *place, struct line *out,
+    struct peet_counts *counts)
 {
     const struct peet_block *b = place->block;
     uint64_t cycles = place->cycles;
@@ -177,7 +188,7 @@ static void put_lines(const struct profile *p, const struct peet_env *env, struc
     size_t n = 0, kept = 0, most = 1;
     struct line *lines;
     struct peet_counts *counts;
-    struct cost none = { { 0 } };
+    struct cost none = {{0}};
 
     for (uint32_t i = 0; i < p->nplaces; i++)
         if (p->places[i]) {
@@ -235,7 +246,8 @@ static void put_calls(const struct profile *p, const struct peet_env *env, struc
 
     for (uint32_t i = 0; i < p->narcs; i++) {
         const struct arc *a = &p->arcs[i];
-        const struct peet_function *from = a->caller != NOTHING ? p->routines[a->caller].function : NULL, *to = p->routines[a->callee].function;
+        const struct peet_function *from = a->caller != NOTHING ? p->routines[a->caller].function : NULL,
+                                   *to = p->routines[a->callee].function;
         struct peet_stats *o = env->stats_object(env, list, NULL);
 
         env->stats_string(env, o, "caller", from ? from->name : "");
@@ -254,7 +266,7 @@ static void put_calls(const struct profile *p, const struct peet_env *env, struc
 static void put_paths(const struct profile *p, const struct peet_env *env, struct peet_stats *node)
 {
     struct peet_stats *list = env->stats_array(env, node, "paths");
-    struct cost *all = malloc((p->nnodes + 1) * sizeof *all), none = { { 0 } };
+    struct cost *all = malloc((p->nnodes + 1) * sizeof *all), none = {{0}};
 
     if (!all) {
         env->fail(env, "out of memory for %u paths", p->nnodes);
@@ -289,7 +301,7 @@ static void put_contexts(const struct profile *p, const struct peet_env *env, st
 
     for (uint32_t g = 0; g < p->ngroups; g++) {
         struct peet_stats *o, *functions;
-        struct cost sum = { { 0 } }, none = { { 0 } };
+        struct cost sum = {{0}}, none = {{0}};
 
         if (!p->groups[g].used)
             continue;
@@ -333,7 +345,7 @@ static void put_transfers(const struct profile *p, const struct peet_env *env, s
 
 void profile_stats(struct profile *p, const struct peet_env *env, struct peet_stats *node, int paths)
 {
-    struct cost sum = { { 0 } }, none = { { 0 } };
+    struct cost sum = {{0}}, none = {{0}};
     struct peet_stats *list;
 
     env->stats_string(env, node, "convention", p->convention == PEET_COUNT_PLAIN ? "plain" : "callgrind");

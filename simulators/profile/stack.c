@@ -20,7 +20,8 @@ void profile_book(struct profile *p, struct thread *c)
 
 static uint32_t hash(uint32_t caller, const struct peet_block *site, uint32_t callee)
 {
-    uint64_t x = ((uint64_t)caller << 32 | callee) * 0x9e3779b97f4a7c15u ^ (uint64_t)(uintptr_t)site * 0xc2b2ae3d27d4eb4fu;
+    uint64_t x =
+        ((uint64_t)caller << 32 | callee) * 0x9e3779b97f4a7c15u ^ (uint64_t)(uintptr_t)site * 0xc2b2ae3d27d4eb4fu;
 
     return (uint32_t)(x ^ x >> 29);
 }
@@ -60,7 +61,7 @@ static uint32_t arc_of(struct profile *p, uint32_t caller, const struct peet_blo
             return i;
     if (profile_grow(p, &p->arcs, &p->arcs_room, (size_t)p->narcs + 1, sizeof(*p->arcs)))
         return NOTHING;
-    p->arcs[p->narcs] = (struct arc){ .caller = caller, .callee = callee, .site = site, .next = p->chains[at] };
+    p->arcs[p->narcs] = (struct arc){.caller = caller, .callee = callee, .site = site, .next = p->chains[at]};
     p->chains[at] = p->narcs;
     return p->narcs++;
 }
@@ -73,7 +74,7 @@ static uint32_t node_below(struct profile *p, uint32_t parent, uint32_t routine,
             return i;
     if (profile_grow(p, &p->nodes, &p->nodes_room, (size_t)p->nnodes + 1, sizeof(*p->nodes)))
         return NOTHING;
-    p->nodes[p->nnodes] = (struct node){ .parent = parent, .routine = routine, .arc = arc, .edges = NOTHING };
+    p->nodes[p->nnodes] = (struct node){.parent = parent, .routine = routine, .arc = arc, .edges = NOTHING};
     return p->nnodes++;
 }
 
@@ -90,12 +91,13 @@ static uint32_t edge_of(struct profile *p, uint32_t node, const struct peet_bloc
     below = node_below(p, node, routine, arc);
     if (below == NOTHING)
         return NOTHING;
-    p->edges[p->nedges] = (struct edge){ routine, below, arc, p->nodes[node].edges, site };
+    p->edges[p->nedges] = (struct edge){routine, below, arc, p->nodes[node].edges, site};
     p->nodes[node].edges = p->nedges;
     return p->nedges++;
 }
 
-static void push(struct profile *p, struct thread *c, const struct peet_function *function, const struct peet_block *site, int tail)
+static void push(struct profile *p, struct thread *c, const struct peet_function *function,
+    const struct peet_block *site, int tail)
 {
     struct routine *routine = profile_routine(p, function);
     uint32_t e;
@@ -141,7 +143,8 @@ static uint32_t current(const struct thread *c)
     return c->nframes ? c->frames[c->nframes - 1].routine : NOTHING;
 }
 
-/** Control is in a function without having been called there: several frames were left at once, or the run is seen from here on. */
+/** Control is in a function without having been called there: several frames were left at once, or the run is seen from
+ * here on. */
 static void resynchronise(struct profile *p, struct thread *c, const struct peet_function *function)
 {
     uint32_t i = c->nframes;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The observer `references`: memory references in space and time, as densities: how many reads and writes fell into each row of addresses in
- * each window of time.
+ * The observer `references`: memory references in space and time, as densities: how many reads and writes fell into
+ * each row of addresses in each window of time.
  *
- *     address ^   . . . # # .       a row: `granule_bytes` of addresses that were touched; what nobody touches has no row
- *             |   . # # . . .       a window: `window_cycles`
- *             |   # . . . . #
+ *     address ^   . . . # # .       a row: `granule_bytes` of addresses that were touched; what nobody touches has no
+ * row |   . # # . . .       a window: `window_cycles` |   # . . . . #
  *             +--------------> time
  *
  * Invariants
- *   1. There are never more than `rows` rows and `windows` windows: when there would be, both granules or windows that are neighbours become one,
- *      so that each is a power of two times as large as at first.  All counts stay.
+ *   1. There are never more than `rows` rows and `windows` windows: when there would be, both granules or windows that
+ * are neighbours become one, so that each is a power of two times as large as at first.  All counts stay.
  *   2. Rows are in the order of their addresses.
  *
  * Each reference comes in its own time: the observer wants no loops in one event.
@@ -22,29 +21,36 @@
 
 enum { HINTS = 1024, NAMES = 4 };
 
-struct cell { uint64_t reads, writes; };
+struct cell {
+    uint64_t reads, writes;
+};
 
 struct row {
-    uint64_t granule;             /* address >> shift */
+    uint64_t granule;              /* address >> shift */
     uint32_t names[NAMES], nnames; /* ids of data structures in it, the first ones met */
-    struct cell *cells;           /* of each window */
+    struct cell *cells;            /* of each window */
 };
 
 struct references {
     const struct peet_env *env;
     struct row *rows;
-    struct { uint64_t granule; struct cell *cells; } hints[HINTS]; /* cells NULL: none */
+    struct {
+        uint64_t granule;
+        struct cell *cells;
+    } hints[HINTS]; /* cells NULL: none */
     uint32_t nrows, rows_limit, windows_limit, nwindows, shift;
-    uint64_t window_cycles, window_begin, window_end, window;      /* the window of the last reference */
+    uint64_t window_cycles, window_begin, window_end, window; /* the window of the last reference */
     struct cell total;
 };
 
 static const struct peet_param params[] = {
-    { "rows", PEET_PARAM_U64, "", "256", "2..4096", "rows of addresses, at most; granules double where there would be more" },
-    { "windows", PEET_PARAM_U64, "", "256", "2..4096", "windows of time, at most; they double where there would be more" },
-    { "granule", PEET_PARAM_SIZE, "bytes", "64", "1..1073741824", "a row's addresses at first: a power of two" },
-    { "window_cycles", PEET_PARAM_U64, "cycles", "256", "1..1000000000000", "a window at first" },
-    { 0 },
+    {"rows", PEET_PARAM_U64, "", "256", "2..4096",
+        "rows of addresses, at most; granules double where there would be more"},
+    {"windows", PEET_PARAM_U64, "", "256", "2..4096",
+        "windows of time, at most; they double where there would be more"},
+    {"granule", PEET_PARAM_SIZE, "bytes", "64", "1..1073741824", "a row's addresses at first: a power of two"},
+    {"window_cycles", PEET_PARAM_U64, "cycles", "256", "1..1000000000000", "a window at first"},
+    {0},
 };
 
 static void destroy(void *arg)
@@ -106,7 +112,7 @@ static void double_windows(struct references *r)
         for (uint32_t k = 0; k < n; k++) {
             struct cell a = c[k];
 
-            c[k] = (struct cell){ 0, 0 };
+            c[k] = (struct cell){0, 0};
             c[k / 2].reads += a.reads;
             c[k / 2].writes += a.writes;
         }
@@ -190,7 +196,7 @@ static __attribute__((noinline)) struct cell *find_cells(struct references *r, u
             return NULL;
         }
         memmove(row + 1, row, (r->nrows++ - at) * sizeof *row);
-        *row = (struct row){ .granule = granule, .cells = cells };
+        *row = (struct row){.granule = granule, .cells = cells};
     }
     if (r->env->data_of)
         add_name(row, r->env->data_of(r->env, address, NULL)->id);
@@ -208,7 +214,8 @@ static inline void reference(struct references *r, const struct peet_ref *ref, u
         return;
     cells = r->hints[granule % HINTS].cells;
 
-    if (__builtin_expect(!cells || r->hints[granule % HINTS].granule != granule, 0) && !(cells = find_cells(r, address)))
+    if (__builtin_expect(!cells || r->hints[granule % HINTS].granule != granule, 0) &&
+        !(cells = find_cells(r, address)))
         return;
     cells += r->window;
     cells->reads += ref->kind != PEET_REF_STORE;
@@ -241,7 +248,8 @@ static uint64_t block(void *arg, unsigned hw, const struct peet_block_event *eve
 
 /* -------------------------------------------------------------------------------------------------- results */
 
-static void put_cells(const struct peet_env *env, const struct references *r, struct peet_stats *o, const struct row *row, const char *key, int writes)
+static void put_cells(const struct peet_env *env, const struct references *r, struct peet_stats *o,
+    const struct row *row, const char *key, int writes)
 {
     struct peet_stats *list = env->stats_array(env, o, key);
 

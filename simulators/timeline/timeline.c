@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The observer `timeline`: who ran where, and who waited for what, as slices of simulated time (peet/timeline.h).  It looks at abstract events
- * only, so blocks cost nothing.  A context runs from its first event on; a wait is as long as its SYNC_GRANT says; somebody else's event on its
- * processor ends what it did there.  A context that a time slice ends (--quantum) is seen to leave when the next one has its first abstract event.
+ * The observer `timeline`: who ran where, and who waited for what, as slices of simulated time (peet/timeline.h).  It
+ * looks at abstract events only, so blocks cost nothing.  A context runs from its first event on; a wait is as long as
+ * its SYNC_GRANT says; somebody else's event on its processor ends what it did there.  A context that a time slice ends
+ * (--quantum) is seen to leave when the next one has its first abstract event.
  */
 #include <peet/module.h>
 #include <peet/timeline.h>
@@ -22,15 +23,16 @@ struct timeline {
     const struct peet_env *env;
     struct peet_timeline_header *file; /* and the slices after it */
     struct thread *threads;
-    uint32_t *on;                      /* who was seen last on each hardware context */
+    uint32_t *on; /* who was seen last on each hardware context */
     uint64_t room, limit, total[PEET_TIMELINE_STATES];
     uint32_t nthreads;
     int failed;
 };
 
 static const struct peet_param params[] = {
-    { "limit", PEET_PARAM_U64, "", "20000000", "1..1000000000", "slices to keep, 32 bytes each; later ones are only counted" },
-    { 0 },
+    {"limit", PEET_PARAM_U64, "", "20000000", "1..1000000000",
+        "slices to keep, 32 bytes each; later ones are only counted"},
+    {0},
 };
 
 static void *create(const struct peet_env *env, const union peet_value *values)
@@ -73,7 +75,8 @@ static void no_memory(struct timeline *t)
     t->failed = 1;
 }
 
-static void slice(struct timeline *t, uint32_t context, const struct thread *c, unsigned state, uint64_t begin, uint64_t end)
+static void slice(struct timeline *t, uint32_t context, const struct thread *c, unsigned state, uint64_t begin,
+    uint64_t end)
 {
     struct peet_timeline_header *more;
 
@@ -93,8 +96,12 @@ static void slice(struct timeline *t, uint32_t context, const struct thread *c, 
         t->file = more;
         t->room *= 2;
     }
-    ((struct peet_timeline_slice *)(t->file + 1))[t->file->slices++] = (struct peet_timeline_slice){
-        .begin = begin, .end = end, .object = state == PEET_TIMELINE_RUNS ? 0 : c->object, .context = context, .hw = (uint16_t)c->hw, .state = (uint8_t)state };
+    ((struct peet_timeline_slice *)(t->file + 1))[t->file->slices++] = (struct peet_timeline_slice){.begin = begin,
+        .end = end,
+        .object = state == PEET_TIMELINE_RUNS ? 0 : c->object,
+        .context = context,
+        .hw = (uint16_t)c->hw,
+        .state = (uint8_t)state};
 }
 
 static struct thread *thread(struct timeline *t, uint32_t number)
@@ -148,8 +155,8 @@ static void arrive(struct timeline *t, uint32_t number, struct thread *c, unsign
 {
     uint32_t before = t->on[hw];
 
-    if (before != number && before != NOBODY && before < t->nthreads && t->threads[before].runs && t->threads[before].hw == hw &&
-        t->threads[before].waits == PEET_TIMELINE_RUNS) {
+    if (before != number && before != NOBODY && before < t->nthreads && t->threads[before].runs &&
+        t->threads[before].hw == hw && t->threads[before].waits == PEET_TIMELINE_RUNS) {
         slice(t, before, &t->threads[before], PEET_TIMELINE_RUNS, t->threads[before].since, now);
         t->threads[before].runs = 0;
     }
@@ -216,13 +223,14 @@ static void finish(void *self, uint64_t end_cycles)
             slice(t, i, c, c->waits, c->asked, end_cycles);
         c->runs = c->known = c->waits = 0;
     }
-    t->env->write_file(t->env, PEET_TIMELINE_FILE, t->file, sizeof *t->file + t->file->slices * sizeof(struct peet_timeline_slice));
+    t->env->write_file(t->env, PEET_TIMELINE_FILE, t->file,
+        sizeof *t->file + t->file->slices * sizeof(struct peet_timeline_slice));
 }
 
 static void stats(void *self, const struct peet_env *env, struct peet_stats *node)
 {
-    static const char *const keys[PEET_TIMELINE_STATES] = { "running_cycles", "lock_wait_cycles", "barrier_wait_cycles", "signal_wait_cycles",
-        "outside_wait_cycles" };
+    static const char *const keys[PEET_TIMELINE_STATES] = {
+        "running_cycles", "lock_wait_cycles", "barrier_wait_cycles", "signal_wait_cycles", "outside_wait_cycles"};
     const struct timeline *t = self;
 
     env->stats_string(env, node, "file", PEET_TIMELINE_FILE);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The observer that asks for a trace.  What it keeps are the words that the program itself writes, before anybody decodes them; so the
- * host writes the file (mapper/host/record.c), and this module only says that it shall, how, and that allocations and data
- * structures are to be noted for whoever replays the trace.
+ * The observer that asks for a trace.  What it keeps are the words that the program itself writes, before anybody
+ * decodes them; so the host writes the file (mapper/host/record.c), and this module only says that it shall, how, and
+ * that allocations and data structures are to be noted for whoever replays the trace.
  */
 #include <peet/module.h>
 
 #include <stdlib.h>
 
 static const struct peet_param params[] = {
-    { "level", PEET_PARAM_U64, "", "1", "1..19", "how hard zstd tries" },
-    { NULL, PEET_PARAM_U64, NULL, NULL, NULL, NULL },
+    {"level", PEET_PARAM_U64, "", "1", "1..19", "how hard zstd tries"},
+    {NULL, PEET_PARAM_U64, NULL, NULL, NULL, NULL},
 };
 
 static void *create(const struct peet_env *env, const union peet_value *values)

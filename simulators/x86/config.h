@@ -14,22 +14,28 @@
  * what LLVM's scheduling model of the mcpu says.
  */
 #define X86_CORE_NUMBERS(X) \
-    X(frequency_mhz, "MHz", 1, 1000000, 0, "clock of the cores, which the program's clocks follow unless --frequency says otherwise") \
+    X(frequency_mhz, "MHz", 1, 1000000, 0, \
+        "clock of the cores, which the program's clocks follow unless --frequency says otherwise") \
     X(threads, "contexts", 1, 8, 1, "hardware contexts (SMT) of each core") \
     X(fetch_uops, "micro-ops", 1, 16, 0, "fetched and decoded in a cycle; default: no limit but dispatch") \
-    X(fetch_queue_uops, "micro-ops", 1, 4096, 64, "decoded and not dispatched yet, of each thread, if fetch_uops is given") \
+    X(fetch_queue_uops, "micro-ops", 1, 4096, 64, \
+        "decoded and not dispatched yet, of each thread, if fetch_uops is given") \
     X(dispatch_uops, "micro-ops", 1, 16, 0, "dispatched (renamed) in a cycle; default: the model's") \
     X(retire_uops, "micro-ops", 1, 64, 0, "retired in a cycle; default: no limit") \
     X(window_uops, "micro-ops", 1, 4096, 0, "reorder buffer; default: the model's") \
     X(scheduler_scale_percent, "%", 1, 1000, 100, "size of the model's scheduler queues, against what the model says") \
     X(load_queue, "loads", 1, 1024, 0, "loads between dispatch and retirement; default: the model's, else no limit") \
-    X(store_queue, "stores", 1, 1024, 0, "stores between dispatch and their write; default: the model's, else no limit") \
+    X(store_queue, "stores", 1, 1024, 0, \
+        "stores between dispatch and their write; default: the model's, else no limit") \
     X(l1_load_cycles, "cycles", 1, 100, 0, "memory=flat: load to use; default: the model's") \
     X(forward_cycles, "cycles", 1, 100, 0, "from a store's data to a load of them; default: a hit's latency") \
     X(stores_cycle, "stores", 1, 64, 1, "written to the L1D in a cycle at most, in order") \
-    X(forward_fail_cycles, "cycles", 1, 1000, 12, "a load that a store holds in part: after the store is written, so much more") \
-    X(mispredict_cycles, "cycles", 1, 1000, 0, "from a mispredicted branch to the execution of what follows; default: the model's") \
-    X(resteer_cycles, "cycles", 1, 100, 8, "a taken branch whose target the front end did not know: bubble of the decoder") \
+    X(forward_fail_cycles, "cycles", 1, 1000, 12, \
+        "a load that a store holds in part: after the store is written, so much more") \
+    X(mispredict_cycles, "cycles", 1, 1000, 0, \
+        "from a mispredicted branch to the execution of what follows; default: the model's") \
+    X(resteer_cycles, "cycles", 1, 100, 8, \
+        "a taken branch whose target the front end did not know: bubble of the decoder") \
     X(locked_cycles, "cycles", 1, 1000, 18, "a locked operation whose line is there, once earlier stores are written") \
     X(fence_cycles, "cycles", 1, 1000, 33, "a full fence, once earlier stores are written") \
     X(serialize_cycles, "cycles", 1, 10000, 100, "cpuid and other instructions that drain the pipeline") \
@@ -44,18 +50,26 @@
 
 /* X(name, choices, default, help): the first choice is "as the preset says". */
 #define X86_CORE_CHOICES(X) \
-    X(core, "preset|ooo|inorder|simple", 0, "out of order, in order with scoreboard, or one instruction a cycle plus its stalls") \
+    X(core, "preset|ooo|inorder|simple", 0, \
+        "out of order, in order with scoreboard, or one instruction a cycle plus its stalls") \
     X(memory, "preset|hierarchy|flat", 1, "caches and DRAM, or every load an L1 hit") \
-    X(branch, "preset|tage|gshare|bimodal|always|perfect", 1, "direction predictor; perfect: nor are targets ever unknown") \
-    X(fetch_past_taken, "preset|on|off", 1, "with fetch_uops: a cycle in which a taken branch is fetched goes on behind its target") \
+    X(branch, "preset|tage|gshare|bimodal|always|perfect", 1, \
+        "direction predictor; perfect: nor are targets ever unknown") \
+    X(fetch_past_taken, "preset|on|off", 1, \
+        "with fetch_uops: a cycle in which a taken branch is fetched goes on behind its target") \
     X(smt, "preset|partitioned|shared", 1, "how threads of a core share window and queues while several are active") \
     X(stack_engine, "preset|on|off", 1, "push, pop, call and return wait for no earlier change of the stack pointer") \
     X(move_elimination, "preset|on|off", 1, "register moves that the model calls eliminated take no unit") \
-    X(folded_loads, "preset|split|model", 1, "operations with a load begin it before their other operands are there: always, or where the model says so") \
-    X(branch_pairing, "preset|on|off", 1, "in order, with a model in order: a conditional branch may issue in the cycle of what sets its flags") \
-    X(result_order, "preset|any|program", 1, "in order: results come in any order, or none before those of older instructions") \
-    X(replay, "preset|on|off", 1, "repeat what a block did when the core was in the same state before: faster, with the same results") \
-    X(partial_writes, "preset|merge|rename", 1, "writes of 8 or 16 bits of a register: do they wait for the rest of it?")
+    X(folded_loads, "preset|split|model", 1, \
+        "operations with a load begin it before their other operands are there: always, or where the model says so") \
+    X(branch_pairing, "preset|on|off", 1, \
+        "in order, with a model in order: a conditional branch may issue in the cycle of what sets its flags") \
+    X(result_order, "preset|any|program", 1, \
+        "in order: results come in any order, or none before those of older instructions") \
+    X(replay, "preset|on|off", 1, \
+        "repeat what a block did when the core was in the same state before: faster, with the same results") \
+    X(partial_writes, "preset|merge|rename", 1, \
+        "writes of 8 or 16 bits of a register: do they wait for the rest of it?")
 
 enum { CORE_OOO = 1, CORE_INORDER, CORE_SIMPLE };
 enum { MEMORY_HIERARCHY = 1, MEMORY_FLAT };
@@ -73,7 +87,7 @@ struct x86_config {
 #define X(name, choices, def, help) uint32_t name;
     X86_CORE_CHOICES(X)
 #undef X
-    char mcpu[64];           /* LLVM's name of the processor; "": as the program was compiled */
+    char mcpu[64]; /* LLVM's name of the processor; "": as the program was compiled */
 };
 
 struct x86_memory_config;
@@ -86,6 +100,7 @@ void x86_config_default(struct x86_config *config);
  * @name: of a file in share/peet/presets, or a path if it has a slash
  * Returns: 0, or -1 after env->fail()
  */
-int x86_config_preset(const struct peet_env *env, const char *name, struct x86_config *config, struct x86_memory_config *memory);
+int x86_config_preset(const struct peet_env *env, const char *name, struct x86_config *config,
+    struct x86_memory_config *memory);
 
 #endif

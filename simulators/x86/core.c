@@ -1,98 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * x86: the way of the instructions through a core.  See core.h for the principle; blocks come from module.c, the
- * memory system is memory.h's.  How time is charged to categories is explained at charge().
+ * memory system is memory.h's.  core_charge.c charges time to categories.
  */
+#include "core_charge.h"
 #include "core_refs.h"
 #include "core_replay.h"
 
-/* ------------------------------------------------------------------------------------------ charging */
-
-/** Cycles charged to memory beyond a hit: because of the instruction itself, and of an older store for which the queue was full. */
-struct stalled { uint64_t own, store; };
-
-static inline void put(struct x86_thread *t, struct x86_place *place, enum x86_category category, uint64_t *rest, uint64_t most)
-{
-    uint64_t cycles = less(*rest, most);
-
-    if (!cycles)
-        return;
-    t->cycles[category] += cycles;
-    place->cycles[category] += cycles;
-    *rest -= cycles;
-    if (t->replay && t->replay->recording)
-        x86_replay_charge(t->replay, (uint32_t)(place - t->cpu->x->stacks.places), category, cycles);
-}
-
-/**
- * The frontier moves, by this instruction: why has it not retired together with the one before?
- *
- * What it waited for is taken in an order in which each cause can only claim what nothing before it explains:
- * the front end had nothing to dispatch after the last retirement; the cycles that dispatching at full width takes, and those in which a
- * narrower front end had not decoded it yet;
- * what memory added to the latency of a hit; a unit that was not free; the latency of a hit; a fence; at last operands
- * and the operation's own latency.  What overlaps with older instructions has been charged to those.
- * Returns: the cycles charged to memory beyond a hit
- */
-static __attribute__((noinline)) struct stalled charge(struct x86_thread *t, const struct x86_op *op, const struct wait *w, uint64_t retire)
-{
-    struct x86_place *place = &t->cpu->x->stacks.places[op->place];
-    uint64_t rest = retire - t->frontier, before = rest;
-    struct stalled stalled = { 0, 0 };
-
-    if (w->dispatch == t->front.from && w->dispatch > t->frontier) {
-        put(t, place, t->front.category, &rest, w->dispatch - t->frontier);
-        if (t->front.category == CPI_L2 || t->front.category == CPI_L3 || t->front.category == CPI_DRAM || t->front.category == CPI_COHERENCE)
-            stalled.store = before - rest;
-    }
-    put(t, place, CPI_BASE, &rest, t->base);
-    put(t, place, CPI_FETCH, &rest, t->starved);
-    if (op->kind != OP_PLAIN) {
-        before = rest;
-        put(t, place, CPI_TLB, &rest, w->tlb);
-        put(t, place, CPI_COHERENCE, &rest, w->coherence);
-        put(t, place, w->served, &rest, w->level);
-        stalled.own = before - rest;
-        put(t, place, CPI_FENCE, &rest, w->fence);
-    }
-    put(t, place, CPI_UNITS, &rest, w->issue - w->ready);
-    if (op->kind != OP_PLAIN)
-        put(t, place, CPI_L1, &rest, w->hit);
-    put(t, place, CPI_DEPENDENCE, &rest, rest);
-    t->base = t->starved = 0;
-    t->frontier = retire;
-    return stalled;
-}
-
-static uint8_t level_of(const struct peet_env *env, uint8_t served)
-{
-    size_t nlevels = 0;
-
-    env->memory(env, &nlevels);
-    return (uint8_t)(served == CPI_L2 ? 2 : served == CPI_L3 ? 3 : served == CPI_DRAM ? nlevels + 1 : 0);
-}
-
-/** Observers hear which reference it was that nothing could retire for. */
-static __attribute__((noinline)) void tell_stall(struct x86_thread *t, const struct peet_block *block, const uint64_t *values, uint32_t ref,
-    const struct wait *w, struct stalled stalled)
-{
-    const struct peet_env *env = t->cpu->x->env;
-    const struct x86_access *store = &t->store_access;
-
-    if (stalled.store)
-        env->report(env, &(struct peet_memory_event){ .type = PEET_MEMORY_STALL, .level = level_of(env, t->front.category),
-            .flags = PEET_MEMORY_STORE, .hw = t->hw, .other = PEET_MEMORY_NOBODY, .size_bytes = store->size_bytes, .address = store->address,
-            .cycles = stalled.store, .now = t->frontier, .block = store->block, .ref = store->ref }, 1);
-    if (stalled.own)
-        env->report(env, &(struct peet_memory_event){ .type = PEET_MEMORY_STALL, .level = w->level ? level_of(env, w->served) : 0,
-            .flags = block->refs[ref].kind == PEET_REF_LOAD ? 0 : PEET_MEMORY_STORE, .hw = t->hw, .other = PEET_MEMORY_NOBODY,
-            .size_bytes = block->refs[ref].size_bytes, .address = values[block->refs[ref].value], .cycles = stalled.own, .now = t->frontier,
-            .block = block, .ref = ref }, 1);
-}
-
 /* ------------------------------------------------------------------------------------------ front end */
 
-/** Several threads: the first cycle with free slots; what is over goes into the next ones.  Returns: the cycle of the first */
+/** Several threads: the first cycle with free slots; what is over goes into the next ones.  Returns: the cycle of the
+ * first */
 static uint64_t shared_slots(struct x86_thread *t, uint64_t at, uint32_t uops)
 {
     struct x86_cpu *c = t->cpu;
@@ -135,7 +53,8 @@ static inline uint8_t ends_fetch(const struct x86_thread *t, const struct peet_b
 {
     const struct peet_block *last = t->last.block;
 
-    return t->last.op && t->cpu->x->config.fetch_past_taken == X86_OFF && !(next->function == last->function && next->index == last->index + 1);
+    return t->last.op && t->cpu->x->config.fetch_past_taken == X86_OFF &&
+        !(next->function == last->function && next->index == last->index + 1);
 }
 
 /** What would have come in that cycle does not. */
@@ -149,14 +68,16 @@ static void end_fetch(struct x86_thread *t)
 }
 
 /**
- * A front end of so many micro-ops a cycle, with a queue between it and dispatch.  It runs ahead while dispatch waits, and begins anew
- * when it was held up.  Returns: the first cycle from `at` on in which the instruction's are there; they are taken
+ * A front end of so many micro-ops a cycle, with a queue between it and dispatch.  It runs ahead while dispatch waits,
+ * and begins anew when it was held up.  Returns: the first cycle from `at` on in which the instruction's are there;
+ * they are taken
  */
 static uint64_t fetched(struct x86_thread *t, uint32_t uops, uint64_t at)
 {
     const struct x86_config *config = &t->cpu->x->config;
     const int64_t rate = t->fetch_parts, most = (int64_t)config->fetch_queue_uops * X86_PARTS;
-    const int64_t need = (int64_t)less(less(uops, config->dispatch_uops), config->fetch_queue_uops) * X86_PARTS; /* to begin */
+    /* to begin */
+    const int64_t need = (int64_t)less(less(uops, config->dispatch_uops), config->fetch_queue_uops) * X86_PARTS;
     int64_t have;
 
     if (t->front.from > t->dispatch && t->front.from != t->queue_from)
@@ -176,8 +97,10 @@ static uint64_t fetched(struct x86_thread *t, uint32_t uops, uint64_t at)
     return at;
 }
 
-/** Dispatch from `at` on, in which so many slots are taken then, if it is not only a matter of width and room.  Returns: the cycle */
-static __attribute__((noinline)) uint64_t dispatch_further(struct x86_thread *t, uint32_t uops, uint64_t at, uint32_t *slots)
+/** Dispatch from `at` on, in which so many slots are taken then, if it is not only a matter of width and room. Returns:
+ * the cycle */
+static __attribute__((noinline)) uint64_t dispatch_further(struct x86_thread *t, uint32_t uops, uint64_t at,
+    uint32_t *slots)
 {
     if (t->fetch_parts) {
         uint64_t first = fetched(t, uops, at);
@@ -261,8 +184,12 @@ static void fetch(struct x86_thread *t, const struct x86_code *code)
 
     for (uint64_t line = code->first_line; line <= code->last_line; line++) {
         uint64_t *slot = &t->fetched[line % 8], now;
-        struct x86_access access = { .address = line * x->line_bytes, .size_bytes = x->line_bytes, .core = t->cpu->number, .hw = t->hw,
-            .kind = X86_FETCH, .block = code->block };
+        struct x86_access access = {.address = line * x->line_bytes,
+            .size_bytes = x->line_bytes,
+            .core = t->cpu->number,
+            .hw = t->hw,
+            .kind = X86_FETCH,
+            .block = code->block};
         struct x86_outcome out;
 
         if (*slot == line)
@@ -300,7 +227,8 @@ static void resolve(struct x86_thread *t, const struct peet_block *next)
     case BRANCH_CALL_INDIRECT:
         if (onward || next->pc < X86_SYNTHETIC_PC) /* it was to code without a schema, and is back */
             break;
-        wrong = last.op->branch == BRANCH_CALL ? peet_sim_branch_direct(p, last.pc, next->pc) : peet_sim_branch_indirect(p, last.pc, next->pc);
+        wrong = last.op->branch == BRANCH_CALL ? peet_sim_branch_direct(p, last.pc, next->pc)
+                                               : peet_sim_branch_indirect(p, last.pc, next->pc);
         peet_sim_branch_call(p, after);
         break;
     case BRANCH_RETURN:
@@ -311,7 +239,10 @@ static void resolve(struct x86_thread *t, const struct peet_block *next)
     }
     if (wrong == PEET_SIM_BRANCH_WRONG) {
         t->mispredicts++;
-        x86_core_hold_front(t, last.complete + config->mispredict_cycles - 1 - less(t->cpu->x->address_lead, config->mispredict_cycles - 1), CPI_BRANCH);
+        x86_core_hold_front(t,
+            last.complete + config->mispredict_cycles - 1 -
+                less(t->cpu->x->address_lead, config->mispredict_cycles - 1),
+            CPI_BRANCH);
     } else if (wrong == PEET_SIM_BRANCH_NO_TARGET) {
         x86_core_hold_front(t, t->dispatch + config->resteer_cycles, CPI_BRANCH);
     }
@@ -320,7 +251,11 @@ static void resolve(struct x86_thread *t, const struct peet_block *next)
 /* ------------------------------------------------------------------------------------------ references */
 
 static const uint8_t category_of[X86_SERVED] = {
-    [X86_L1] = CPI_L1, [X86_L2] = CPI_L2, [X86_L3] = CPI_L3, [X86_REMOTE] = CPI_COHERENCE, [X86_DRAM] = CPI_DRAM,
+    [X86_L1] = CPI_L1,
+    [X86_L2] = CPI_L2,
+    [X86_L3] = CPI_L3,
+    [X86_REMOTE] = CPI_COHERENCE,
+    [X86_DRAM] = CPI_DRAM,
 };
 
 uint64_t x86_core_access_line(struct x86_thread *t, const struct x86_access *access, uint64_t now, struct wait *w)
@@ -376,12 +311,12 @@ static inline void write_until(struct x86_thread *t, uint64_t written)
 }
 
 /** A store that retires now, with data from `data` on; it is written in order. */
-static inline void store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes,
-    uint64_t data, uint64_t now)
+static inline void store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
+    uint32_t size_bytes, uint64_t data, uint64_t now)
 {
     int recording = t->replay && t->replay->recording;
-    uint64_t written = recording ? x86_replay_store(t, block, ref, address, size_bytes, now) :
-        access(t, X86_STORE, block, ref, address, size_bytes, now, NULL);
+    uint64_t written = recording ? x86_replay_store(t, block, ref, address, size_bytes, now)
+                                 : access(t, X86_STORE, block, ref, address, size_bytes, now, NULL);
 
     if (written > t->stores_written) {
         t->stores_written = written;
@@ -397,8 +332,8 @@ static inline void store(struct x86_thread *t, const struct peet_block *block, u
     x86_queue_enter(&t->stores, t->stores_written);
 }
 
-uint64_t x86_core_range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref, uint64_t address, uint64_t bytes,
-    uint64_t now, struct wait *w)
+uint64_t x86_core_range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref,
+    uint64_t address, uint64_t bytes, uint64_t now, struct wait *w)
 {
     struct x86 *x = t->cpu->x;
     uint64_t done = now + bytes / x->config.string_bytes_cycle;
@@ -408,20 +343,23 @@ uint64_t x86_core_range(struct x86_thread *t, uint8_t kind, const struct peet_bl
     for (uint64_t at = address, end = address + bytes; at < end;) {
         uint64_t next = less((at | (x->line_bytes - 1)) + 1, end);
 
-        done = later(done, access(t, kind, block, ref, at, (uint32_t)(next - at), now + (at - address) / x->config.string_bytes_cycle, w));
+        done = later(done,
+            access(t, kind, block, ref, at, (uint32_t)(next - at), now + (at - address) / x->config.string_bytes_cycle,
+                w));
         at = next;
     }
     return done;
 }
 
-static inline uint64_t range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref, const uint64_t *values, uint64_t now,
-    struct wait *w)
+static inline uint64_t range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref,
+    const uint64_t *values, uint64_t now, struct wait *w)
 {
     const struct peet_ref *r = &block->refs[ref];
 
     if (t->replay && t->replay->recording)
         return x86_replay_range(t, kind, block, ref, values, now, w);
-    return x86_core_range(t, kind, block, ref, values[r->value], values[r->value + 1] * (r->size_bytes ? r->size_bytes : 1), now, w);
+    return x86_core_range(t, kind, block, ref, values[r->value],
+        values[r->value + 1] * (r->size_bytes ? r->size_bytes : 1), now, w);
 }
 
 /** Does a reference happen that may not? */
@@ -435,12 +373,12 @@ static inline int happens(struct x86_thread *t, const struct peet_block *block, 
 }
 
 /** Instructions with several references, ranges, or references that may not happen.  Returns: when it is done */
-static __attribute__((noinline)) uint64_t several(struct x86_thread *t, const struct x86_op *op, const struct peet_block *block,
-    const uint64_t *values, uint64_t issue, uint64_t data, struct wait *w)
+static __attribute__((noinline)) uint64_t several(struct x86_thread *t, const struct x86_op *op,
+    const struct peet_block *block, const uint64_t *values, uint64_t issue, uint64_t data, struct wait *w)
 {
     struct x86 *x = t->cpu->x;
     uint64_t done = issue, begin = issue + (op->flags & OP_REP ? x->config.string_start_cycles : 0);
-    struct wait nobody = { 0 };
+    struct wait nobody = {0};
 
     for (uint32_t i = op->first_ref; i < op->first_ref + op->nrefs; i++) {
         const struct peet_ref *ref = &block->refs[i];
@@ -476,9 +414,10 @@ static __attribute__((noinline)) uint64_t several(struct x86_thread *t, const st
     return done;
 }
 
-/** Locked operations: everything before them is done and written, nothing after them begins.  Returns: when it is done */
-static __attribute__((noinline)) uint64_t locked(struct x86_thread *t, const struct x86_op *op, const struct peet_block *block,
-    const uint64_t *values, struct wait *w)
+/** Locked operations: everything before them is done and written, nothing after them begins.  Returns: when it is done
+ */
+static __attribute__((noinline)) uint64_t locked(struct x86_thread *t, const struct x86_op *op,
+    const struct peet_block *block, const uint64_t *values, struct wait *w)
 {
     struct x86 *x = t->cpu->x;
     uint64_t begin = later(w->issue, later(t->stores_written, t->loads_done)), done = begin;
@@ -490,8 +429,13 @@ static __attribute__((noinline)) uint64_t locked(struct x86_thread *t, const str
         if (!it.count)
             continue;
         for (; x->memory && address <= last; address = (address | (x->line_bytes - 1)) + 1) {
-            struct x86_access a = { .address = address, .core = t->cpu->number, .hw = t->hw, .kind = X86_MODIFY, .locked = 1, .ref = i,
-                .block = block };
+            struct x86_access a = {.address = address,
+                .core = t->cpu->number,
+                .hw = t->hw,
+                .kind = X86_MODIFY,
+                .locked = 1,
+                .ref = i,
+                .block = block};
 
             a.size_bytes = (uint32_t)(less(last, address | (x->line_bytes - 1)) + 1 - address);
             done = later(done, x86_core_access_line(t, &a, begin, w));
@@ -534,7 +478,8 @@ static __attribute__((noinline)) uint64_t fence(struct x86_thread *t, const stru
 /* ------------------------------------------------------------------------------------------ instructions */
 
 /** Operands of instructions with many. */
-static __attribute__((noinline)) uint64_t more_reads(const struct x86_thread *t, const struct x86_op *op, uint64_t ready, uint64_t *data)
+static __attribute__((noinline)) uint64_t more_reads(const struct x86_thread *t, const struct x86_op *op,
+    uint64_t ready, uint64_t *data)
 {
     for (const struct x86_operand *o = &t->cpu->x->more[op->more], *end = o + op->nmore; o != end; o++)
         if (!o->written) {
@@ -550,7 +495,8 @@ static inline uint64_t result(uint64_t begun, uint64_t issue, int cycles)
     return cycles >= 0 ? begun + (unsigned)cycles : issue + (unsigned)(-1 - cycles);
 }
 
-static __attribute__((noinline)) void more_writes(struct x86_thread *t, const struct x86_op *op, uint64_t begun, uint64_t issue)
+static __attribute__((noinline)) void more_writes(struct x86_thread *t, const struct x86_op *op, uint64_t begun,
+    uint64_t issue)
 {
     for (const struct x86_operand *o = &t->cpu->x->more[op->more], *end = o + op->nmore; o != end; o++)
         if (o->written)
@@ -584,8 +530,8 @@ static inline uint64_t operands(const struct x86_thread *t, const struct x86_op 
 }
 
 /** Beyond its registers, what an instruction does with memory.  Returns: when its results begin to be made */
-static inline uint64_t references(struct x86_thread *t, const struct x86_op *op, const struct peet_block *block, const uint64_t *values,
-    uint64_t data, struct wait *w)
+static inline uint64_t references(struct x86_thread *t, const struct x86_op *op, const struct peet_block *block,
+    const uint64_t *values, uint64_t data, struct wait *w)
 {
     const struct peet_ref *ref = &block->refs[op->first_ref];
     const struct x86 *x = t->cpu->x;
@@ -616,7 +562,8 @@ static inline uint64_t references(struct x86_thread *t, const struct x86_op *op,
 static uint64_t first_result(const struct x86_thread *t, const struct x86_op *op)
 {
     const struct x86 *x = t->cpu->x;
-    int load = op->kind != OP_PLAIN && op->kind != OP_STORE && !x->loads_before ? (int)x->load_cycles : 0, first = op->latency + load;
+    int load = op->kind != OP_PLAIN && op->kind != OP_STORE && !x->loads_before ? (int)x->load_cycles : 0,
+        first = op->latency + load;
 
     for (unsigned i = 0; i < X86_WRITES; i++)
         if (op->writes[i] != X86_SINK) {
@@ -628,10 +575,12 @@ static uint64_t first_result(const struct x86_thread *t, const struct x86_op *op
 }
 
 /**
- * In program order.  A pipeline that has its loads before its operations (Bonnell's) is told in times of the latter: loads begin so much
- * earlier, and are done when they would begin to operate; addresses must be there when loads begin, whoever makes them.
+ * In program order.  A pipeline that has its loads before its operations (Bonnell's) is told in times of the latter:
+ * loads begin so much earlier, and are done when they would begin to operate; addresses must be there when loads begin,
+ * whoever makes them.
  */
-static __attribute__((noinline)) uint64_t in_order(const struct x86_thread *t, const struct x86_op *op, const struct wait *w)
+static __attribute__((noinline)) uint64_t in_order(const struct x86_thread *t, const struct x86_op *op,
+    const struct wait *w)
 {
     const uint32_t lead = t->cpu->x->address_lead;
     uint64_t ready = later(later(w->ready, t->last_issue), w->dispatch + 1 + lead);
@@ -649,7 +598,8 @@ static __attribute__((noinline)) uint64_t in_order(const struct x86_thread *t, c
     return ready;
 }
 
-/** The cycle of issue, in order: who could go to either of two units leaves the one to the next instruction that only that will do for. */
+/** The cycle of issue, in order: who could go to either of two units leaves the one to the next instruction that only
+ * that will do for. */
 static __attribute__((noinline)) uint64_t issue_in_order(struct x86_thread *t, const struct x86_op *op, uint64_t ready)
 {
     struct x86_units *units = &t->cpu->units;
@@ -660,10 +610,12 @@ static __attribute__((noinline)) uint64_t issue_in_order(struct x86_thread *t, c
     uses = &t->cpu->x->uses[op->first_use];
     if (op->flags & OP_ONE_USE)
         return x86_units_issue_sparing(units, uses, ready, uses->spare ? 1ull << (uses->spare - 1) : 0);
-    return op->flags & OP_SHORT_USES ? x86_units_issue_short(units, uses, op->nuses, ready) : x86_units_issue_all(units, uses, op->nuses, ready);
+    return op->flags & OP_SHORT_USES ? x86_units_issue_short(units, uses, op->nuses, ready)
+                                     : x86_units_issue_all(units, uses, op->nuses, ready);
 }
 
-static inline void step(struct x86_thread *t, const struct x86_op *op, const struct peet_block *block, const uint64_t *values)
+static inline void step(struct x86_thread *t, const struct x86_op *op, const struct peet_block *block,
+    const uint64_t *values)
 {
     struct x86_cpu *c = t->cpu;
     struct x86 *x = c->x;
@@ -685,16 +637,19 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
         w.ready = in_order(t, op, &w);
         w.issue = issue_in_order(t, op, w.ready);
     } else {
-        w.issue = op->flags & OP_ONE_USE ? x86_units_issue_one(&c->units, &x->uses[op->first_use], w.ready) :
-            op->flags & OP_SHORT_USES ? x86_units_issue_short(&c->units, &x->uses[op->first_use], op->nuses, w.ready) :
-            op->nuses ? x86_units_issue_all(&c->units, &x->uses[op->first_use], op->nuses, w.ready) : w.ready;
+        w.issue = op->flags & OP_ONE_USE ? x86_units_issue_one(&c->units, &x->uses[op->first_use], w.ready)
+            : op->flags & OP_SHORT_USES  ? x86_units_issue_short(&c->units, &x->uses[op->first_use], op->nuses, w.ready)
+            : op->nuses                  ? x86_units_issue_all(&c->units, &x->uses[op->first_use], op->nuses, w.ready)
+                                         : w.ready;
     }
     t->last_issue = w.issue;
     if (op->span && w.issue + op->span > c->units.horizon)
         c->units.horizon = w.issue + op->span;
     for (unsigned i = 0; i < op->nbuffers; i++)
         x86_buffer_enter(&c->buffers[op->buffers[i]], w.dispatch, w.issue);
-    begun = op->kind != OP_PLAIN ? references(t, op, block, values, data, &w) : op->flags & OP_NOTHING ? later(w.dispatch, data) : w.issue - op->early;
+    begun = op->kind != OP_PLAIN ? references(t, op, block, values, data, &w)
+        : op->flags & OP_NOTHING ? later(w.dispatch, data)
+                                 : w.issue - op->early;
     done = begun + (op->kind <= OP_MEMORY ? op->latency : 0);
     for (unsigned i = 0; i < X86_WRITES; i++)
         t->ready[op->writes[i]] = result(begun, w.issue, op->latencies[i]);
@@ -710,25 +665,25 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
         }
     }
     if (retire > t->frontier) {
-        struct stalled stalled = { 0, 0 };
+        struct stalled stalled = {0, 0};
 
         if (retire - t->frontier <= t->base && t->front.from != w.dispatch) { /* as fast as it was dispatched */
             struct x86_place *place = &x->stacks.places[op->place];
             uint64_t rest = retire - t->frontier;
 
-            put(t, place, CPI_BASE, &rest, rest);
+            x86_core_put(t, place, CPI_BASE, &rest, rest);
             t->base = t->starved = 0;
             t->frontier = retire;
         } else {
-            stalled = charge(t, op, &w, retire);
+            stalled = x86_core_charge(t, op, &w, retire);
         }
         if (__builtin_expect((stalled.own | stalled.store) && x->env->reports >> PEET_MEMORY_STALL & 1, 0))
-            tell_stall(t, block, values, op->first_ref, &w, stalled);
+            x86_core_tell_stall(t, block, values, op->first_ref, &w, stalled);
     }
     x86_window_enter(&t->window, op->uops, retire);
     if (op->kind == OP_PLAIN) {
         if (op->branch)
-            t->last = (struct x86_branch){ op, block, done, block->pc + block->code_bytes - op->length_bytes };
+            t->last = (struct x86_branch){op, block, done, block->pc + block->code_bytes - op->length_bytes};
         return;
     }
     if (op->kind != OP_STORE)
@@ -739,7 +694,7 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
         store(t, block, op->first_ref, values[ref->value], ref->size_bytes, done, retire);
     }
     if (op->branch)
-        t->last = (struct x86_branch){ op, block, done, block->pc + block->code_bytes - op->length_bytes };
+        t->last = (struct x86_branch){op, block, done, block->pc + block->code_bytes - op->length_bytes};
 }
 
 void x86_core_block(struct x86_thread *t, const struct x86_code *code, const uint64_t *values)

@@ -6,10 +6,11 @@
  * operands, units) is known as a time, and the latest of them counts.
  *
  * A thread's front end runs ahead of its *frontier*, the time at which its last instruction has retired, by as much as
- * window and queues allow; its hardware context's clock is the frontier.  So the work of one block overlaps with that of
- * the next.
+ * window and queues allow; its hardware context's clock is the frontier.  So the work of one block overlaps with that
+ * of the next.
  *
- * The outcome of a branch is known when the next block of the context comes: until then it is kept in struct x86_branch.
+ * The outcome of a branch is known when the next block of the context comes: until then it is kept in struct
+ * x86_branch.
  */
 #ifndef PEET_X86_CORE_H
 #define PEET_X86_CORE_H
@@ -24,23 +25,43 @@
 /** The front end gives micro-ops in parts: as many as can be divided among 1 to 8 threads. */
 enum { X86_PARTS = 840 };
 
-enum { X86_REGISTERS = 64, X86_BUFFERS = 8, X86_BUFFER_CYCLES = 4096, X86_GRANULES = 8192, /* of more stores than a queue has, 64 bytes each */
-    X86_STORE_BUCKETS = 1024 };
+/* of more stores than a queue has, 64 bytes each */
+enum { X86_REGISTERS = 64, X86_BUFFERS = 8, X86_BUFFER_CYCLES = 4096, X86_GRANULES = 8192, X86_STORE_BUCKETS = 1024 };
 
 /** Below this address lie the blocks that stand for library calls. */
 #define X86_SYNTHETIC_PC 0x10000
 
 enum x86_op_kind {
-    OP_PLAIN,              /* registers only */
-    OP_LOAD, OP_STORE, OP_MODIFY, /* one unconditional reference */
-    OP_MEMORY,             /* any references: several, ranges, conditional ones */
-    OP_LOCKED, OP_FENCE, OP_LOAD_FENCE, OP_STORE_FENCE, OP_SERIALIZE
+    OP_PLAIN, /* registers only */
+    OP_LOAD,
+    OP_STORE,
+    OP_MODIFY, /* one unconditional reference */
+    OP_MEMORY, /* any references: several, ranges, conditional ones */
+    OP_LOCKED,
+    OP_FENCE,
+    OP_LOAD_FENCE,
+    OP_STORE_FENCE,
+    OP_SERIALIZE
 };
-enum x86_op_branch { BRANCH_NONE, BRANCH_COND, BRANCH_DIRECT, BRANCH_JUMP_INDIRECT, BRANCH_CALL, BRANCH_CALL_INDIRECT, BRANCH_RETURN };
-enum x86_op_flags { OP_REP = 1, OP_NOTHING = 2 /* renamed away */, OP_FIRST = 4, OP_LAST = 8 /* of its dispatch group */,
+enum x86_op_branch {
+    BRANCH_NONE,
+    BRANCH_COND,
+    BRANCH_DIRECT,
+    BRANCH_JUMP_INDIRECT,
+    BRANCH_CALL,
+    BRANCH_CALL_INDIRECT,
+    BRANCH_RETURN
+};
+enum x86_op_flags {
+    OP_REP = 1,
+    OP_NOTHING = 2 /* renamed away */,
+    OP_FIRST = 4,
+    OP_LAST = 8 /* of its dispatch group */,
     OP_SHORT_USES = 16 /* its units are taken for the cycle of issue */,
-    OP_DATA_ONLY = 32 /* operands: data that must be there at issue, three at most */, OP_ADDRESSES_ONLY = 64 /* ... addresses, two at most */,
-    OP_ONE_USE = 128 /* of one unit, for the cycle of issue */ };
+    OP_DATA_ONLY = 32 /* operands: data that must be there at issue, three at most */,
+    OP_ADDRESSES_ONLY = 64 /* ... addresses, two at most */,
+    OP_ONE_USE = 128 /* of one unit, for the cycle of issue */
+};
 
 /*
  * Registers beyond those of the processor: one that is always ready and one that nobody reads.  So every record has the
@@ -52,28 +73,28 @@ enum { X86_ADDRESSES = 2, X86_DATA = 3, X86_WRITES = 2 };
 /** One instruction, digested. */
 struct x86_op {
     uint16_t uops;
-    uint16_t latency;        /* of the slowest result, without the load if it loads */
+    uint16_t latency; /* of the slowest result, without the load if it loads */
     uint8_t kind, branch, flags, length_bytes;
     uint8_t nuses, nbuffers;
-    uint8_t load_extra;      /* latency of this load beyond that of a simple one: vectors */
-    uint8_t nmore;           /* operands beyond these, in x86.more */
+    uint8_t load_extra; /* latency of this load beyond that of a simple one: vectors */
+    uint8_t nmore;      /* operands beyond these, in x86.more */
     uint8_t addresses[X86_ADDRESSES], data[X86_DATA], writes[X86_WRITES];
-    int8_t advances[X86_DATA]; /* so much later than issue */
+    int8_t advances[X86_DATA];     /* so much later than issue */
     int16_t latencies[X86_WRITES]; /* like `latency`; below 0: -1 - cycles after issue, whatever the load takes */
     uint8_t buffers[4];
-    uint8_t early;           /* its results are there so much before it issues: made where addresses are */
-    uint32_t first_use;      /* in x86.uses */
+    uint8_t early;      /* its results are there so much before it issues: made where addresses are */
+    uint32_t first_use; /* in x86.uses */
     uint32_t place;
     uint32_t more;
     uint32_t first_ref;
     uint16_t nrefs;
-    uint16_t span;           /* cycles from issue to when it has left all units and queues; 0: it takes none */
+    uint16_t span; /* cycles from issue to when it has left all units and queues; 0: it takes none */
 };
 
 /** An operand of an instruction with many. */
 struct x86_operand {
     uint8_t reg, written;
-    int16_t cycles;          /* advance or latency, as above */
+    int16_t cycles; /* advance or latency, as above */
 };
 
 /** A reference, digested. */
@@ -87,16 +108,16 @@ struct x86_code {
     const struct peet_block *block; /* NULL: not met yet */
     struct x86_op *ops;
     uint32_t nops;
-    uint32_t replayable;     /* see core_replay.h: it has nothing but loads and stores */
+    uint32_t replayable;            /* see core_replay.h: it has nothing but loads and stores */
     uint64_t first_line, last_line; /* of its code */
     struct x86_code_ref *refs;
-    uint64_t branch_pc;      /* of its last instruction, if that is a branch */
+    uint64_t branch_pc;               /* of its last instruction, if that is a branch */
     uint32_t first_place, last_place; /* of its instructions */
 };
 
 /** Entries that are taken at dispatch and given back at issue: a scheduler queue. */
 struct x86_buffer {
-    uint32_t size, used;     /* used: at most so many; what was given back since `drained` is not subtracted yet */
+    uint32_t size, used; /* used: at most so many; what was given back since `drained` is not subtracted yet */
     uint64_t drained;
     uint64_t some[X86_BUFFER_CYCLES / 64]; /* cycles in which entries are given back */
     uint16_t freed[X86_BUFFER_CYCLES];
@@ -105,21 +126,21 @@ struct x86_buffer {
 /** A store between dispatch and its write. */
 struct x86_store {
     uint64_t address, data_cycles /* its data are there */, written_cycles;
-    uint64_t granules;       /* of all stores before it */
+    uint64_t granules; /* of all stores before it */
     uint32_t size_bytes;
 };
 /** Eight bytes that a store writes: the youngest is found by its bucket, older ones by `older`. */
 struct x86_granule {
-    uint64_t number;         /* address / 8 */
-    uint64_t store;          /* its number, from 1 on */
-    uint64_t older;          /* number of the granule record before it in its bucket, 0: none */
+    uint64_t number; /* address / 8 */
+    uint64_t store;  /* its number, from 1 on */
+    uint64_t older;  /* number of the granule record before it in its bucket, 0: none */
 };
 
 /** A queue that is left in order: times at which each of the last entries was left. */
 struct x86_queue {
-    uint64_t *left;          /* by number of entry & mask */
-    uint64_t n;              /* entries so far */
-    uint32_t mask, size;     /* size 0: no limit */
+    uint64_t *left;      /* by number of entry & mask */
+    uint64_t n;          /* entries so far */
+    uint32_t mask, size; /* size 0: no limit */
 };
 
 /** The last branch, whose outcome is still to come. */
@@ -132,27 +153,30 @@ struct x86_branch {
 
 /** Why the front end was held up last. */
 struct x86_front {
-    uint64_t from;           /* nothing is dispatched before */
-    uint8_t category;        /* enum x86_category */
+    uint64_t from;    /* nothing is dispatched before */
+    uint8_t category; /* enum x86_category */
 };
 
 /** One hardware context. */
 struct x86_thread {
     struct x86_cpu *cpu;
     unsigned hw;
-    uint64_t frontier;       /* the last retirement */
-    uint32_t retired;        /* micro-ops in that cycle */
-    uint64_t dispatch;       /* cycle of the last dispatch */
-    uint32_t slots;          /* taken in it */
-    uint64_t base;           /* dispatch cycles since the frontier moved last */
-    uint64_t starved;        /* ... and cycles without micro-ops from a front end that is narrower */
-    int64_t decoded;         /* parts of micro-ops that wait for dispatch, after those of decoded_cycle; below 0: of a long instruction */
+    uint64_t frontier; /* the last retirement */
+    uint32_t retired;  /* micro-ops in that cycle */
+    uint64_t dispatch; /* cycle of the last dispatch */
+    uint32_t slots;    /* taken in it */
+    uint64_t base;     /* dispatch cycles since the frontier moved last */
+    uint64_t starved;  /* ... and cycles without micro-ops from a front end that is narrower */
+    /* parts of micro-ops that wait for dispatch, after those of decoded_cycle; below 0: of a long instruction */
+    int64_t decoded;
     uint64_t decoded_cycle;
-    uint32_t fetch_parts;    /* come in a cycle; 0: as many as are wanted */
-    uint32_t fetch_at;       /* micro-ops up to the last one in its cycle of fetch, if a taken branch ends that */
-    uint8_t taken;           /* the block to come is behind such a branch */
-    uint32_t further;        /* dispatch is not only a matter of width and room: threads share slots, or the front end has a width */
-    uint64_t queue_from;     /* front.from as a full store queue has set it: that holds up dispatch, and empties no front end */
+    uint32_t fetch_parts; /* come in a cycle; 0: as many as are wanted */
+    uint32_t fetch_at;    /* micro-ops up to the last one in its cycle of fetch, if a taken branch ends that */
+    uint8_t taken;        /* the block to come is behind such a branch */
+    /* dispatch is not only a matter of width and room: threads share slots, or the front end has a width */
+    uint32_t further;
+    /* front.from as a full store queue has set it: that holds up dispatch, and empties no front end */
+    uint64_t queue_from;
     uint64_t barrier;        /* no younger reference begins before: a fence, a locked operation */
     uint64_t last_issue;     /* in order */
     uint64_t loads_done;     /* the latest */
@@ -171,12 +195,12 @@ struct x86_thread {
     uint64_t cycles[CPI_CATEGORIES];
     uint64_t mark[CPI_CATEGORIES]; /* ... when the present software context came on */
     uint64_t instructions, uops, forwards, forward_fails, loads_n, stores_n, mispredicts;
-    uint32_t context;        /* software context; UINT32_MAX: none yet */
-    uint32_t place;          /* of the last instruction */
-    uint8_t store_category;  /* enum x86_category: what served the last store that missed */
+    uint32_t context;               /* software context; UINT32_MAX: none yet */
+    uint32_t place;                 /* of the last instruction */
+    uint8_t store_category;         /* enum x86_category: what served the last store that missed */
     struct x86_access store_access; /* that store */
-    uint8_t gap;             /* enum x86_category: what a jump of the clock means */
-    uint64_t gap_most;       /* ... for so many cycles at most; the rest is idle */
+    uint8_t gap;                    /* enum x86_category: what a jump of the clock means */
+    uint64_t gap_most;              /* ... for so many cycles at most; the rest is idle */
     struct peet_sim_branch predictor;
     struct x86_replay *replay; /* NULL: all blocks are gone through */
 };
@@ -186,8 +210,8 @@ struct x86_cpu {
     unsigned number;
     struct x86_units units;
     struct x86_buffer buffers[X86_BUFFERS];
-    uint64_t *slot_cycles;   /* several threads: which cycle slot_counts stands for */
-    uint8_t *slot_counts;    /* micro-ops dispatched in it */
+    uint64_t *slot_cycles; /* several threads: which cycle slot_counts stands for */
+    uint8_t *slot_counts;  /* micro-ops dispatched in it */
 };
 
 /** States of cores that are known: core_replay.h. */
@@ -195,32 +219,36 @@ struct x86_nodes {
     struct x86_node **buckets;
     uint64_t mask, n;
     struct x86_arena { /* memory that is given back all at once */
-        struct x86_chunk { struct x86_chunk *next; } *chunks;
-        char *room;          /* in the newest */
+        struct x86_chunk {
+            struct x86_chunk *next;
+        } *chunks;
+        char *room; /* in the newest */
         size_t room_bytes;
-    } of_nodes, of_edges;    /* apart, so that edges that follow one another lie side by side */
+    } of_nodes, of_edges;         /* apart, so that edges that follow one another lie side by side */
     size_t all_bytes, most_bytes; /* with more, all is forgotten */
-    struct x86_edge **edges; /* by node, block and front end */
+    struct x86_edge **edges;      /* by node, block and front end */
     uint64_t edge_mask, nedges;
-    uint64_t forgotten;      /* times that all of them were */
+    uint64_t forgotten; /* times that all of them were */
 };
 
 struct x86 {
     const struct peet_env *env;
     struct x86_config config;
     struct x86_memory_config *memory_config;
-    struct x86_memory *memory; /* NULL: flat */
+    struct x86_memory *memory;              /* NULL: flat */
     const struct peet_processor *processor; /* NULL: only what the schema says */
-    unsigned ncores, nthreads; /* all hardware contexts */
-    uint32_t load_cycles;    /* an L1D hit */
-    uint32_t model_load_cycles; /* ... in the latencies of the model */
-    uint32_t loads_before;   /* a pipeline that has its loads before its operations: the latencies of the model do not hold them, ... */
-    uint32_t address_lead;   /* ... and addresses are wanted so much earlier than other operands */
-    uint32_t model_operands; /* such a pipeline, but other operands of what loads come as late as the model lets them, at no cost */
+    unsigned ncores, nthreads;              /* all hardware contexts */
+    uint32_t load_cycles;                   /* an L1D hit */
+    uint32_t model_load_cycles;             /* ... in the latencies of the model */
+    /* a pipeline that has its loads before its operations: the latencies of the model do not hold them, ... */
+    uint32_t loads_before;
+    uint32_t address_lead; /* ... and addresses are wanted so much earlier than other operands */
+    /* such a pipeline, but other operands of what loads come as late as the model lets them, at no cost */
+    uint32_t model_operands;
     uint32_t line_bytes;
     struct x86_cpu *cores;
     struct x86_thread *threads;
-    struct x86_code *codes;  /* by block id */
+    struct x86_code *codes; /* by block id */
     uint32_t ncodes;
     struct x86_use *uses;
     uint32_t nuses, uses_room;
@@ -234,7 +262,7 @@ struct x86 {
     const char *unit_names[X86_UNITS];
     struct x86_stacks stacks;
     struct x86_nodes nodes;
-    uint64_t *values;        /* of the turn of a loop */
+    uint64_t *values; /* of the turn of a loop */
     uint32_t values_room;
     uint64_t end_cycles;
 };
@@ -265,7 +293,7 @@ void x86_core_stats(const struct x86 *x, const struct peet_env *env, struct peet
 static inline void x86_core_hold_front(struct x86_thread *t, uint64_t until, enum x86_category why)
 {
     if (until > t->front.from)
-        t->front = (struct x86_front){ until, (uint8_t)why };
+        t->front = (struct x86_front){until, (uint8_t)why};
 }
 
 /** x86_core_held() - cycles in which nothing of the block can be dispatched, because the front end is held up */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * x86: what happens to a core's thread other than instructions: software contexts come and go, and time passes that they
- * wait or spend in another way.  Called by module.c and simple.c; instructions are core.c's.
+ * x86: what happens to a core's thread other than instructions: software contexts come and go, and time passes that
+ * they wait or spend in another way.  Called by module.c and simple.c; instructions are core.c's.
  */
 #include "core_refs.h"
 #include "core_replay.h"

@@ -13,10 +13,10 @@
 /** What an instruction waited for: filled on its way, read by charge(). */
 struct wait {
     uint64_t dispatch, ready, issue;
-    uint64_t hit;                    /* latency of loading, as long as it hits */
-    uint64_t level, tlb, coherence;  /* and beyond that */
+    uint64_t hit;                   /* latency of loading, as long as it hits */
+    uint64_t level, tlb, coherence; /* and beyond that */
     uint64_t fence;
-    uint8_t served;                  /* enum x86_category of `level` */
+    uint8_t served; /* enum x86_category of `level` */
 };
 
 static inline uint64_t later(uint64_t a, uint64_t b)
@@ -36,12 +36,12 @@ uint64_t x86_core_access_line(struct x86_thread *t, const struct x86_access *acc
 uint64_t x86_core_access_lines(struct x86_thread *t, struct x86_access *access, uint64_t now, struct wait *w);
 
 /** x86_core_range() - all lines of a range, at the pace of a string instruction.  Returns: when the last is done */
-uint64_t x86_core_range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref, uint64_t address, uint64_t bytes, uint64_t now,
-    struct wait *w);
+uint64_t x86_core_range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref,
+    uint64_t address, uint64_t bytes, uint64_t now, struct wait *w);
 
 /** A reference to memory that begins now; @w NULL: a store's write.  Returns: when it is done */
-static inline uint64_t access(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref, uint64_t address,
-    uint32_t size_bytes, uint64_t now, struct wait *w)
+static inline uint64_t access(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref,
+    uint64_t address, uint32_t size_bytes, uint64_t now, struct wait *w)
 {
     struct x86 *x = t->cpu->x;
     uint64_t done, within = x->line_bytes - 1, last = address + (size_bytes ? size_bytes - 1 : 0);
@@ -51,11 +51,19 @@ static inline uint64_t access(struct x86_thread *t, uint8_t kind, const struct p
     if (__builtin_expect((address | within) == (last | within), 1) && kind != X86_PREFETCH &&
         x86_memory_hit_at(x->memory, t->cpu->number, x86_memory_pc(block, ref), address, size_bytes, kind, now, &done))
         return done;
-    return x86_core_access_lines(t, &(struct x86_access){ .address = address, .size_bytes = (uint32_t)(last + 1 - address),
-        .core = t->cpu->number, .hw = t->hw, .kind = kind, .ref = ref, .block = block }, now, w);
+    return x86_core_access_lines(t,
+        &(struct x86_access){.address = address,
+            .size_bytes = (uint32_t)(last + 1 - address),
+            .core = t->cpu->number,
+            .hw = t->hw,
+            .kind = kind,
+            .ref = ref,
+            .block = block},
+        now, w);
 }
 
-/** A load that begins now: from a store that is still in the queue, or from memory.  Returns: when the data are there */
+/** A load that begins now: from a store that is still in the queue, or from memory.  Returns: when the data are there
+ */
 static inline uint64_t load_now(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
     uint32_t size_bytes, uint64_t now, struct wait *w)
 {

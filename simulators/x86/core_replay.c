@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * x86: blocks executed by repeating what they did before.  The principle is at the head of core_replay.h; core.c calls this
- * for each block, once its front end has done its part.
+ * x86: blocks executed by repeating what they did before.  The principle is at the head of core_replay.h; core.c calls
+ * this for each block, once its front end has done its part.
  */
 #include "core_replay.h"
 #include "core_refs.h"
@@ -11,11 +11,14 @@
 enum {
     BUCKETS = 1 << 16,
     CHUNK_BYTES = 1 << 20,
-    MOST_BYTES = 160 << 20,  /* of states and edges */
-    MOST_ANSWERS = 32,       /* edges of a node, block and front end that differ in what references took */
-    CREDIT_MOST = 400000, CREDIT_FIRST = 200000, CREDIT_AGAIN = 1600,
-    CREDIT_LEARNT = 16,      /* a block that is learnt costs as much as so many that are repeated save */
-    REST_LEAST = 1024, REST_MOST = 65536, /* blocks */
+    MOST_BYTES = 160 << 20, /* of states and edges */
+    MOST_ANSWERS = 32,      /* edges of a node, block and front end that differ in what references took */
+    CREDIT_MOST = 400000,
+    CREDIT_FIRST = 200000,
+    CREDIT_AGAIN = 1600,
+    CREDIT_LEARNT = 16, /* a block that is learnt costs as much as so many that are repeated save */
+    REST_LEAST = 1024,
+    REST_MOST = 65536, /* blocks */
 };
 
 /* ------------------------------------------------------------------------------------------ life and death */
@@ -159,7 +162,7 @@ static struct x86_node *node_here(struct x86_thread *t)
     node = room(nodes, &nodes->of_nodes, sizeof *node + bytes);
     if (!node)
         return NULL;
-    *node = (struct x86_node){ .same = nodes->buckets[hash & nodes->mask], .hash = hash, .bytes = bytes };
+    *node = (struct x86_node){.same = nodes->buckets[hash & nodes->mask], .hash = hash, .bytes = bytes};
     memcpy(node->state, state, bytes);
     nodes->buckets[hash & nodes->mask] = node;
     nodes->n++;
@@ -169,17 +172,24 @@ static struct x86_node *node_here(struct x86_thread *t)
 /** What the front end is held up for, as far as it is of importance, and whether it has lost the rest of a cycle. */
 static uint32_t front_of(const struct x86_thread *t)
 {
-    return (t->front.from >= t->dispatch ? (uint32_t)(t->front.from - t->dispatch) * CPI_CATEGORIES + t->front.category + 1 : 0) << 1 | t->taken;
+    return (t->front.from >= t->dispatch
+                   ? (uint32_t)(t->front.from - t->dispatch) * CPI_CATEGORIES + t->front.category + 1
+                   : 0)
+        << 1 |
+        t->taken;
 }
 
-static inline struct x86_edge **bucket_of(const struct x86_nodes *nodes, const struct x86_node *from, const struct peet_block *block, uint32_t front)
+static inline struct x86_edge **bucket_of(const struct x86_nodes *nodes, const struct x86_node *from,
+    const struct peet_block *block, uint32_t front)
 {
-    uint64_t key = ((uintptr_t)from >> 4) * 0x9e3779b97f4a7c15u + ((uintptr_t)block >> 4) * 0xbf58476d1ce4e5b9u + front * 0x94d049bb133111ebu;
+    uint64_t key = ((uintptr_t)from >> 4) * 0x9e3779b97f4a7c15u + ((uintptr_t)block >> 4) * 0xbf58476d1ce4e5b9u +
+        front * 0x94d049bb133111ebu;
 
     return &nodes->edges[(key ^ key >> 32) & nodes->edge_mask];
 }
 
-static inline int is_edge(const struct x86_edge *e, const struct x86_node *from, const struct peet_block *block, uint32_t front)
+static inline int is_edge(const struct x86_edge *e, const struct x86_node *from, const struct peet_block *block,
+    uint32_t front)
 {
     return e->from == from && e->block == block && e->front == front;
 }
@@ -190,7 +200,7 @@ static void add_edge(struct x86_nodes *nodes, struct x86_edge *e)
     struct x86_edge **bucket;
 
     if (nodes->nedges++ > nodes->edge_mask) { /* twice as many buckets; without memory it stays as it is */
-        struct x86_nodes more = { .edge_mask = 2 * nodes->edge_mask + 1 };
+        struct x86_nodes more = {.edge_mask = 2 * nodes->edge_mask + 1};
 
         more.edges = calloc(more.edge_mask + 1, sizeof *more.edges);
         for (uint64_t i = 0; more.edges && i <= nodes->edge_mask; i++)
@@ -212,7 +222,8 @@ static void add_edge(struct x86_nodes *nodes, struct x86_edge *e)
 }
 
 /** How many edges differ from one another in answers alone. */
-static unsigned alike(const struct x86_nodes *nodes, const struct x86_node *from, const struct peet_block *block, uint32_t front)
+static unsigned alike(const struct x86_nodes *nodes, const struct x86_node *from, const struct peet_block *block,
+    uint32_t front)
 {
     unsigned n = 0;
 
@@ -239,18 +250,19 @@ static struct x86_answer *answers_of(const struct x86_edge *e)
 /** The answer that plain references give. */
 static struct x86_answer plain_answer(const struct x86 *x, uint8_t kind, uint8_t category)
 {
-    return kind == X86_LOAD ? (struct x86_answer){ .cycles = x->load_cycles, .hit = (uint8_t)x->load_cycles } :
-        (struct x86_answer){ .cycles = x->memory ? 0 : 1, .served = category };
+    return kind == X86_LOAD ? (struct x86_answer){.cycles = x->load_cycles, .hit = (uint8_t)x->load_cycles}
+                            : (struct x86_answer){.cycles = x->memory ? 0 : 1, .served = category};
 }
 
 static int same_answer(const struct x86_answer *a, const struct x86_answer *b)
 {
-    return a->cycles == b->cycles && a->hit == b->hit && a->level == b->level && a->tlb == b->tlb && a->coherence == b->coherence &&
-        a->served == b->served;
+    return a->cycles == b->cycles && a->hit == b->hit && a->level == b->level && a->tlb == b->tlb &&
+        a->coherence == b->coherence && a->served == b->served;
 }
 
 /** Another edge like this one that agrees with it in all references before this, and in this one with the answer. */
-static struct x86_edge *another(const struct x86_nodes *nodes, const struct x86_edge *edge, uint32_t ref, const struct x86_answer *got)
+static struct x86_edge *another(const struct x86_nodes *nodes, const struct x86_edge *edge, uint32_t ref,
+    const struct x86_answer *got)
 {
     for (struct x86_edge *e = *bucket_of(nodes, edge->from, edge->block, edge->front); e; e = e->more) {
         uint32_t i = 0;
@@ -267,14 +279,14 @@ static struct x86_edge *another(const struct x86_nodes *nodes, const struct x86_
 
 /* ------------------------------------------------------------------------------------------ answers */
 
-static void answer(struct x86_thread *t, const struct peet_block *block, const uint64_t *at /* its values */, uint32_t size_bytes, uint64_t base,
-    struct x86_tape_ref *ref, struct x86_answer *out)
+static void answer(struct x86_thread *t, const struct peet_block *block, const uint64_t *at /* its values */,
+    uint32_t size_bytes, uint64_t base, struct x86_tape_ref *ref, struct x86_answer *out)
 {
-    struct wait w = { 0 };
+    struct wait w = {0};
     uint64_t now = base + ref->begin;
     struct x86_answer plain = plain_answer(t->cpu->x, ref->kind, t->store_category);
 
-    *out = (struct x86_answer){ 0 };
+    *out = (struct x86_answer){0};
     switch (ref->kind) {
     case TAPE_HAPPENS:
         out->cycles = at[1] != 0;
@@ -288,7 +300,9 @@ static void answer(struct x86_thread *t, const struct peet_block *block, const u
         out->cycles = (uint32_t)(load_now(t, block, ref->ref, *at, size_bytes, now, &w) - now);
         break;
     default:
-        out->cycles = (uint32_t)(x86_core_range(t, ref->kind == TAPE_RANGE_LOAD ? X86_LOAD : X86_STORE, block, ref->ref, *at, at[1] * size_bytes, now, &w) - now);
+        out->cycles = (uint32_t)(x86_core_range(t, ref->kind == TAPE_RANGE_LOAD ? X86_LOAD : X86_STORE, block, ref->ref,
+                                     *at, at[1] * size_bytes, now, &w) -
+            now);
     }
     out->hit = (uint8_t)w.hit;
     out->level = (uint32_t)w.level;
@@ -299,13 +313,13 @@ static void answer(struct x86_thread *t, const struct peet_block *block, const u
 }
 
 /** The tape's next reference, answered.  Returns: its number */
-static uint32_t next_of_tape(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref, const uint64_t *at,
-    uint32_t size_bytes, uint64_t now)
+static uint32_t next_of_tape(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref,
+    const uint64_t *at, uint32_t size_bytes, uint64_t now)
 {
     struct x86_replay *r = t->replay;
 
     if (r->at == r->nrefs) {
-        r->refs[r->at] = (struct x86_tape_ref){ .begin = (uint32_t)(now - r->base), .ref = (uint16_t)ref, .kind = kind };
+        r->refs[r->at] = (struct x86_tape_ref){.begin = (uint32_t)(now - r->base), .ref = (uint16_t)ref, .kind = kind};
         answer(t, block, at, size_bytes, r->base, &r->refs[r->at], &r->answers[r->at]);
         r->nrefs++;
     }
@@ -323,22 +337,24 @@ static void tell(const struct x86_answer *one, struct wait *w)
     }
 }
 
-uint64_t x86_replay_load(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes, uint64_t now,
-    struct wait *w)
+uint64_t x86_replay_load(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
+    uint32_t size_bytes, uint64_t now, struct wait *w)
 {
-    const struct x86_answer *one = &t->replay->answers[next_of_tape(t, X86_LOAD, block, ref, &address, size_bytes, now)];
+    const struct x86_answer *one =
+        &t->replay->answers[next_of_tape(t, X86_LOAD, block, ref, &address, size_bytes, now)];
 
     w->hit = one->hit;
     tell(one, w);
     return now + one->cycles;
 }
 
-uint64_t x86_replay_range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref, const uint64_t *values, uint64_t now,
-    struct wait *w)
+uint64_t x86_replay_range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref,
+    const uint64_t *values, uint64_t now, struct wait *w)
 {
     const struct peet_ref *r = &block->refs[ref];
-    const struct x86_answer *one = &t->replay->answers[next_of_tape(t, kind == X86_LOAD ? TAPE_RANGE_LOAD : TAPE_RANGE_STORE, block, ref,
-        &values[r->value], r->size_bytes ? r->size_bytes : 1, now)];
+    const struct x86_answer *one =
+        &t->replay->answers[next_of_tape(t, kind == X86_LOAD ? TAPE_RANGE_LOAD : TAPE_RANGE_STORE, block, ref,
+            &values[r->value], r->size_bytes ? r->size_bytes : 1, now)];
 
     tell(one, w);
     return now + one->cycles;
@@ -346,12 +362,16 @@ uint64_t x86_replay_range(struct x86_thread *t, uint8_t kind, const struct peet_
 
 int x86_replay_happens(struct x86_thread *t, const struct peet_block *block, uint32_t ref, const uint64_t *values)
 {
-    return t->replay->answers[next_of_tape(t, TAPE_HAPPENS, block, ref, &values[block->refs[ref].value], 0, t->replay->base)].cycles != 0;
+    return t->replay
+               ->answers[next_of_tape(t, TAPE_HAPPENS, block, ref, &values[block->refs[ref].value], 0, t->replay->base)]
+               .cycles != 0;
 }
 
-uint64_t x86_replay_store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes, uint64_t now)
+uint64_t x86_replay_store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
+    uint32_t size_bytes, uint64_t now)
 {
-    const struct x86_answer *one = &t->replay->answers[next_of_tape(t, X86_STORE, block, ref, &address, size_bytes, now)];
+    const struct x86_answer *one =
+        &t->replay->answers[next_of_tape(t, X86_STORE, block, ref, &address, size_bytes, now)];
 
     t->store_category = one->served;
     return now + one->cycles;
@@ -376,7 +396,7 @@ void x86_replay_charge(struct x86_replay *r, uint32_t place, enum x86_category c
             return;
         }
     if (r->ncharges < X86_TAPE_CHARGES)
-        r->charges[r->ncharges] = (struct x86_charge){ (uint32_t)cycles, place & 0xffffff, (uint8_t)category };
+        r->charges[r->ncharges] = (struct x86_charge){(uint32_t)cycles, place & 0xffffff, (uint8_t)category};
     if (r->ncharges <= X86_TAPE_CHARGES)
         r->ncharges++;
 }
@@ -384,22 +404,25 @@ void x86_replay_charge(struct x86_replay *r, uint32_t place, enum x86_category c
 /* ------------------------------------------------------------------------------------------ repeating */
 
 /** A store as the edge has it: its line is there, and it goes to the queue. */
-static inline void enter(struct x86_thread *t, const struct x86_tape_ref *ref, uint64_t address, uint32_t size_bytes, uint64_t base)
+static inline void enter(struct x86_thread *t, const struct x86_tape_ref *ref, uint64_t address, uint32_t size_bytes,
+    uint64_t base)
 {
     t->stores_n++;
     x86_store_enter(t, address, size_bytes, base + ref->data, base + ref->written);
 }
 
 /** The answer that most references give.  Returns: 0 if this is not it, or nobody knows; then nothing has happened */
-static inline __attribute__((always_inline)) int plainly(struct x86_thread *t, const struct x86_tape_ref *ref, uint64_t pc, uint64_t address,
-    uint32_t size_bytes, uint64_t base)
+static inline __attribute__((always_inline)) int plainly(struct x86_thread *t, const struct x86_tape_ref *ref,
+    uint64_t pc, uint64_t address, uint32_t size_bytes, uint64_t base)
 {
     struct x86_memory *memory = t->cpu->x->memory;
     uint64_t within = t->cpu->x->line_bytes - 1, now = base + ref->begin, done;
 
-    if (__builtin_expect(!ref->plain, 0) || (ref->kind == X86_LOAD && x86_store_find(t, address, size_bytes, now) != NULL))
+    if (__builtin_expect(!ref->plain, 0) ||
+        (ref->kind == X86_LOAD && x86_store_find(t, address, size_bytes, now) != NULL))
         return 0;
-    if (memory && ((address | within) != ((address + size_bytes - 1) | within) ||
+    if (memory &&
+        ((address | within) != ((address + size_bytes - 1) | within) ||
             !x86_memory_hit_at(memory, t->cpu->number, pc, address, size_bytes, ref->kind, now, &done)))
         return 0;
     t->loads_n += ref->kind == X86_LOAD;
@@ -419,17 +442,19 @@ static inline void advance(struct x86_thread *t, const struct x86_code *code, co
     }
     t->dispatch = base + e->dispatch;
     t->frontier = base + (uint64_t)(int64_t)e->frontier;
-    t->front = (struct x86_front){ e->front_from ? base + e->front_from - 1 : 0, e->front_category };
+    t->front = (struct x86_front){e->front_from ? base + e->front_from - 1 : 0, e->front_category};
     if (e->branch)
-        t->last = (struct x86_branch){ &code->ops[code->nops - 1], code->block, base + e->complete, code->branch_pc };
+        t->last = (struct x86_branch){&code->ops[code->nops - 1], code->block, base + e->complete, code->branch_pc};
     t->window.n += e->uops;
     t->instructions += code->nops;
     if (code->nops)
         t->place = code->last_place;
 }
 
-/** References before this one have been repeated, and this one has been answered: that is known when the block is gone through. */
-static void on_tape(struct x86_replay *r, const struct x86_edge *e, uint32_t n, const struct x86_tape_ref *ref, const struct x86_answer *got)
+/** References before this one have been repeated, and this one has been answered: that is known when the block is gone
+ * through. */
+static void on_tape(struct x86_replay *r, const struct x86_edge *e, uint32_t n, const struct x86_tape_ref *ref,
+    const struct x86_answer *got)
 {
     memcpy(r->refs, refs_of(e), n * sizeof *r->refs);
     memcpy(r->answers, answers_of(e), n * sizeof *r->answers);
@@ -528,8 +553,10 @@ static inline void hold(struct x86_thread *t, const struct x86_code *code, uint6
         return;
     r->node = node_here(t);
     r->fresh = 1;
-    if (r->node && cycles < UINT32_MAX && (e = room(&t->cpu->x->nodes, &t->cpu->x->nodes.of_edges, sizeof *e)) != NULL) {
-        *e = (struct x86_edge){ .from = r->from, .next = r->node, .front = (uint32_t)cycles, .front_category = t->store_category };
+    if (r->node && cycles < UINT32_MAX &&
+        (e = room(&t->cpu->x->nodes, &t->cpu->x->nodes.of_edges, sizeof *e)) != NULL) {
+        *e = (struct x86_edge){
+            .from = r->from, .next = r->node, .front = (uint32_t)cycles, .front_category = t->store_category};
         add_edge(&t->cpu->x->nodes, e);
         r->last = e;
     }
@@ -583,18 +610,25 @@ static void make_edge(struct x86_thread *t, const struct x86_code *code, struct 
 {
     struct x86_replay *r = t->replay;
     struct x86_nodes *nodes = &t->cpu->x->nodes;
-    size_t refs = r->nrefs * sizeof *r->refs, charges = r->ncharges * sizeof *r->charges, answers = r->nrefs * sizeof *r->answers;
+    size_t refs = r->nrefs * sizeof *r->refs, charges = r->ncharges * sizeof *r->charges,
+           answers = r->nrefs * sizeof *r->answers;
     struct x86_edge *e;
 
-    if (alike(nodes, r->from, code->block, r->front) >= MOST_ANSWERS || r->ncharges > X86_TAPE_CHARGES || t->dispatch - r->base > UINT32_MAX / 64 ||
-        t->window.n - r->uops > UINT16_MAX)
+    if (alike(nodes, r->from, code->block, r->front) >= MOST_ANSWERS || r->ncharges > X86_TAPE_CHARGES ||
+        t->dispatch - r->base > UINT32_MAX / 64 || t->window.n - r->uops > UINT16_MAX)
         return;
     e = room(nodes, &nodes->of_edges, sizeof *e + refs + charges + answers);
     if (!e)
         return;
-    *e = (struct x86_edge){ .from = r->from, .block = code->block, .front = r->front, .nrefs = (uint16_t)r->nrefs, .ncharges = (uint16_t)r->ncharges,
-        .next = next, .dispatch = (uint32_t)(t->dispatch - r->base), .frontier = (int32_t)(t->frontier - r->base),
-        .uops = (uint16_t)(t->window.n - r->uops) };
+    *e = (struct x86_edge){.from = r->from,
+        .block = code->block,
+        .front = r->front,
+        .nrefs = (uint16_t)r->nrefs,
+        .ncharges = (uint16_t)r->ncharges,
+        .next = next,
+        .dispatch = (uint32_t)(t->dispatch - r->base),
+        .frontier = (int32_t)(t->frontier - r->base),
+        .uops = (uint16_t)(t->window.n - r->uops)};
     if (t->front.from >= t->dispatch) {
         e->front_from = (uint32_t)(t->front.from - r->base) + 1;
         e->front_category = t->front.category;

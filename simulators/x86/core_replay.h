@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * x86: blocks that are not gone through again.  What a block does to a core depends on the state of the core *relative to
- * its clock*, on what the front end was held up for, and on how long each of the block's references takes.  States come
- * again and again: in loops after some turns, and after every misprediction.  So they are kept: a *node* is a state, an
- * *edge* is a block that was executed in it, with what its references took, what was charged, and the node that it led to.
+ * x86: blocks that are not gone through again.  What a block does to a core depends on the state of the core *relative
+ * to its clock*, on what the front end was held up for, and on how long each of the block's references takes.  States
+ * come again and again: in loops after some turns, and after every misprediction.  So they are kept: a *node* is a
+ * state, an *edge* is a block that was executed in it, with what its references took, what was charged, and the node
+ * that it led to.
  *
- * While a thread is at a node (its *replay*), predictor, caches and store queue are asked for each block as ever, in the
- * same order and at the same times.  If they answer as they did when an edge was made, clock and books advance by what the
- * edge says, and the core itself is not touched.  If not, the core is put into the state of the node, and goes through
- * the instructions; answers that have been given already are on the *tape*.  Times and books are exactly those of going
- * through all instructions.
+ * While a thread is at a node (its *replay*), predictor, caches and store queue are asked for each block as ever, in
+ * the same order and at the same times.  If they answer as they did when an edge was made, clock and books advance by
+ * what the edge says, and the core itself is not touched.  If not, the core is put into the state of the node, and goes
+ * through the instructions; answers that have been given already are on the *tape*.  Times and books are exactly those
+ * of going through all instructions.
  *
- * Nodes and edges lie in memory that is given back all at once, and their tables are chains through them: edges are what
- * replaying reads, and the handles of a general hash table would make them half as large again.
+ * Nodes and edges lie in memory that is given back all at once, and their tables are chains through them: edges are
+ * what replaying reads, and the handles of a general hash table would make them half as large again.
  *
- * Not for threads that share a core: states would have to be those of all of them.  core_state.c writes and reads states.
+ * Not for threads that share a core: states would have to be those of all of them.  core_state.c writes and reads
+ * states.
  */
 #ifndef PEET_X86_CORE_REPLAY_H
 #define PEET_X86_CORE_REPLAY_H
@@ -28,19 +30,19 @@ enum { TAPE_RANGE_LOAD = 16, TAPE_RANGE_STORE, TAPE_HAPPENS };
 
 /** What a reference took, and what a load tells of it. */
 struct x86_answer {
-    uint32_t cycles;         /* to its end; TAPE_HAPPENS: whether it does */
+    uint32_t cycles;                /* to its end; TAPE_HAPPENS: whether it does */
     uint32_t level, tlb, coherence; /* as in struct wait */
     uint8_t hit;
-    uint8_t served;          /* loads: that of `level`; stores: the thread's store_category afterwards */
+    uint8_t served; /* loads: that of `level`; stores: the thread's store_category afterwards */
 };
 
 /** A reference of a block.  Times count from the block's beginning, the last dispatch before it. */
 struct x86_tape_ref {
     uint32_t begin;
-    uint32_t data, written;  /* stores: as in struct x86_store */
-    uint16_t ref;            /* in block->refs */
-    uint8_t kind;            /* X86_LOAD, X86_STORE, TAPE_... */
-    uint8_t plain;           /* a load that hits, forwarded from nowhere; a store that hits */
+    uint32_t data, written; /* stores: as in struct x86_store */
+    uint16_t ref;           /* in block->refs */
+    uint8_t kind;           /* X86_LOAD, X86_STORE, TAPE_... */
+    uint8_t plain;          /* a load that hits, forwarded from nowhere; a store that hits */
 };
 
 struct x86_charge {
@@ -52,25 +54,26 @@ struct x86_node;
 
 /**
  * A block, executed in a state.  Charges, references and answers stand behind it.
- * Without a block: the front end was held up for so many cycles (front), and the thread's store_category is front_category.
+ * Without a block: the front end was held up for so many cycles (front), and the thread's store_category is
+ * front_category.
  */
 struct x86_edge {
     const struct peet_block *block;
     struct x86_edge *likely[2]; /* the edges that were taken from `next` last, the newest first */
     struct x86_node *from, *next;
-    uint32_t front;          /* what the front end was held up for: front_of() */
+    uint32_t front; /* what the front end was held up for: front_of() */
     uint16_t nrefs, ncharges;
-    uint32_t dispatch;       /* all times: after the block's beginning */
+    uint32_t dispatch; /* all times: after the block's beginning */
     int32_t frontier;
-    uint32_t front_from;     /* 0: no longer of importance; else 1 more */
+    uint32_t front_from; /* 0: no longer of importance; else 1 more */
     uint16_t uops;
     uint8_t front_category, branch; /* it ends with one */
-    uint32_t complete;       /* that branch */
-    struct x86_edge *more;   /* of the same bucket */
+    uint32_t complete;              /* that branch */
+    struct x86_edge *more;          /* of the same bucket */
 };
 
 struct x86_node {
-    struct x86_node *same;   /* of the same bucket */
+    struct x86_node *same; /* of the same bucket */
     uint64_t hash;
     uint32_t bytes;
     uint64_t state[];
@@ -78,20 +81,20 @@ struct x86_node {
 
 /** A thread's. */
 struct x86_replay {
-    struct x86_node *node;   /* NULL: its state is that of the core, and at no node */
-    struct x86_edge *last;   /* that led to the node; NULL: it came otherwise */
-    struct x86_edge *made;   /* of the block that was gone through; NULL: none */
-    uint8_t fresh;           /* the core is in the node's state */
-    uint8_t recording;       /* an edge from `from` is being made */
+    struct x86_node *node; /* NULL: its state is that of the core, and at no node */
+    struct x86_edge *last; /* that led to the node; NULL: it came otherwise */
+    struct x86_edge *made; /* of the block that was gone through; NULL: none */
+    uint8_t fresh;         /* the core is in the node's state */
+    uint8_t recording;     /* an edge from `from` is being made */
     struct x86_node *from;
     uint32_t front;
-    uint64_t base, uops;     /* at the block's beginning */
-    int64_t credit;          /* replayed blocks pay for learnt ones */
-    uint64_t rest, resting;  /* blocks until it is tried again */
+    uint64_t base, uops;               /* at the block's beginning */
+    int64_t credit;                    /* replayed blocks pay for learnt ones */
+    uint64_t rest, resting;            /* blocks until it is tried again */
     uint64_t replayed, learnt, rested; /* blocks, for statistics */
-    uint32_t nrefs, at;      /* of the tape; what lies before `at` has been used */
-    uint32_t entered;        /* stores before this one are in the store queue already */
-    uint32_t ncharges;       /* X86_TAPE_CHARGES + 1: too many */
+    uint32_t nrefs, at;                /* of the tape; what lies before `at` has been used */
+    uint32_t entered;                  /* stores before this one are in the store queue already */
+    uint32_t ncharges;                 /* X86_TAPE_CHARGES + 1: too many */
     struct x86_tape_ref refs[X86_TAPE_REFS];
     struct x86_answer answers[X86_TAPE_REFS];
     struct x86_charge charges[X86_TAPE_CHARGES];
@@ -104,7 +107,8 @@ void x86_replay_fini(struct x86 *x);
 
 /**
  * x86_replay_block() - a block whose branch is resolved and whose instructions are fetched
- * Returns: 1: it has been executed; 0: the core is in the right state to go through it, and x86_replay_end() is to follow
+ * Returns: 1: it has been executed; 0: the core is in the right state to go through it, and x86_replay_end() is to
+ * follow
  */
 int x86_replay_block(struct x86_thread *t, const struct x86_code *code, const uint64_t *values);
 /** x86_replay_end() - it has gone through the block */
@@ -112,22 +116,24 @@ void x86_replay_end(struct x86_thread *t, const struct x86_code *code);
 /** x86_replay_leave() - something other than a block is about to change the state: the core is put into it */
 void x86_replay_leave(struct x86_thread *t);
 struct wait;
-/** x86_replay_load() - a reference of the block that is gone through: from the tape, or onto it.  Returns: when the data are there */
-uint64_t x86_replay_load(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes, uint64_t now,
-    struct wait *w);
+/** x86_replay_load() - a reference of the block that is gone through: from the tape, or onto it.  Returns: when the
+ * data are there */
+uint64_t x86_replay_load(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
+    uint32_t size_bytes, uint64_t now, struct wait *w);
 /** x86_replay_store() - the same.  Returns: when the line is there */
-uint64_t x86_replay_store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address, uint32_t size_bytes, uint64_t now);
+uint64_t x86_replay_store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
+    uint32_t size_bytes, uint64_t now);
 /** x86_replay_range(), x86_replay_happens() - the same for ranges, and references that may not happen */
-uint64_t x86_replay_range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref, const uint64_t *values, uint64_t now,
-    struct wait *w);
+uint64_t x86_replay_range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref,
+    const uint64_t *values, uint64_t now, struct wait *w);
 int x86_replay_happens(struct x86_thread *t, const struct peet_block *block, uint32_t ref, const uint64_t *values);
 /** x86_replay_stored() - of the store that came last, the rest.  Returns: whether it is in the store queue already */
 int x86_replay_stored(struct x86_replay *r, uint64_t data, uint64_t written);
 /** x86_replay_charge() - the tape hears what is charged */
 void x86_replay_charge(struct x86_replay *r, uint32_t place, enum x86_category category, uint64_t cycles);
 
-/** x86_state_write() - the state of a thread and its core, relative to its last dispatch.  Returns: bytes, a multiple of 8;
- *  0: it is not one that can be kept */
+/** x86_state_write() - the state of a thread and its core, relative to its last dispatch.  Returns: bytes, a multiple
+ * of 8; 0: it is not one that can be kept */
 uint32_t x86_state_write(struct x86_thread *t, uint64_t out[X86_STATE_BYTES / 8]);
 /** x86_state_read() - the thread's core is put into a state; its dispatch and frontier are right already */
 void x86_state_read(struct x86_thread *t, const uint64_t *state);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * x86: the state of a thread and its core as bytes, for core_replay.c: equal bytes are equal futures.  Times are relative to
- * the cycle of the last dispatch; what is not later than that is of no importance, whatever it is, since nothing issues
- * before the cycle that follows.
+ * x86: the state of a thread and its core as bytes, for core_replay.c: equal bytes are equal futures.  Times are
+ * relative to the cycle of the last dispatch; what is not later than that is of no importance, whatever it is, since
+ * nothing issues before the cycle that follows.
  *
  * Not in it, since they are kept up to date: clock, front end, last branch, store queue's addresses, predictor, caches.
  */
 #include "core_replay.h"
 #include "queues.h"
 
-/** The beginning of a state; masks of units, their cycles, registers, window, loads, stores, scheduler queues follow. */
+/** The beginning of a state; masks of units, their cycles, registers, window, loads, stores, scheduler queues follow.
+ */
 struct head {
     uint64_t recent;
     int32_t frontier;
@@ -17,7 +18,7 @@ struct head {
     uint16_t window, loads, stores, units; /* entries */
     uint16_t buffers[X86_BUFFERS];
     uint32_t store_category;
-    int32_t decoded;         /* after that cycle */
+    int32_t decoded; /* after that cycle */
     uint32_t starved, fetch_at, unused;
 };
 
@@ -26,7 +27,8 @@ static uint32_t after(uint64_t time, uint64_t now)
     return time > now ? (uint32_t)(time - now) : 0;
 }
 
-/** Entries of a queue that are left after `now`, oldest first.  Times do not fall from one to the next.  Returns: how many */
+/** Entries of a queue that are left after `now`, oldest first.  Times do not fall from one to the next.  Returns: how
+ * many */
 static uint32_t write_queue(const struct x86_queue *q, uint64_t now, uint16_t *out)
 {
     uint64_t low = q->n < q->size ? 0 : q->n - q->size, high = q->n;
@@ -65,7 +67,8 @@ static const uint16_t *read_queue(struct x86_queue *q, uint64_t now, const uint1
 /** What the front end has decoded and not dispatched at the end of a cycle. */
 static int32_t decoded(const struct x86_thread *t, uint64_t now)
 {
-    int64_t most = (int64_t)t->cpu->x->config.fetch_queue_uops * X86_PARTS, have = t->decoded + (int64_t)(now - t->decoded_cycle) * t->fetch_parts;
+    int64_t most = (int64_t)t->cpu->x->config.fetch_queue_uops * X86_PARTS,
+            have = t->decoded + (int64_t)(now - t->decoded_cycle) * t->fetch_parts;
 
     return (int32_t)(have < most ? have : most);
 }
@@ -81,8 +84,9 @@ uint32_t x86_state_write(struct x86_thread *t, uint64_t out[X86_STATE_BYTES / 8]
     uint32_t bytes;
 
     _Static_assert(sizeof(struct head) % 8 == 0, "a state is made of words");
-    if (u->horizon >= now + X86_STATE_CYCLES || (int64_t)(t->frontier - now) > UINT16_MAX || (int64_t)(t->frontier - now) < -UINT16_MAX ||
-        t->stores_written > now + UINT16_MAX || 2 * (t->window.size + t->loads.size + t->stores.size) > X86_STATE_BYTES / 2)
+    if (u->horizon >= now + X86_STATE_CYCLES || (int64_t)(t->frontier - now) > UINT16_MAX ||
+        (int64_t)(t->frontier - now) < -UINT16_MAX || t->stores_written > now + UINT16_MAX ||
+        2 * (t->window.size + t->loads.size + t->stores.size) > X86_STATE_BYTES / 2)
         return 0;
     memset(head, 0, sizeof *head);
     head->recent = u->recent;

@@ -54,8 +54,8 @@ static void write_replay(const struct x86 *x, const struct peet_env *env, struct
 
 void x86_core_stats(const struct x86 *x, const struct peet_env *env, struct peet_stats *node)
 {
-    struct x86_thread sum = { 0 };
-    struct peet_sim_branch_stats b = { 0 };
+    struct x86_thread sum = {0};
+    struct peet_sim_branch_stats b = {0};
     struct peet_stats *o;
     uint64_t busy = 0;
 

@@ -22,8 +22,11 @@ static int thread_init(struct x86 *x, struct x86_thread *t)
 {
     const struct x86_config *c = &x->config;
     static const enum peet_sim_direction directions[] = {
-        [BRANCH_TAGE] = PEET_SIM_TAGE, [BRANCH_GSHARE] = PEET_SIM_GSHARE, [BRANCH_BIMODAL] = PEET_SIM_BIMODAL,
-        [BRANCH_ALWAYS] = PEET_SIM_ALWAYS, [BRANCH_PERFECT] = PEET_SIM_ALWAYS,
+        [BRANCH_TAGE] = PEET_SIM_TAGE,
+        [BRANCH_GSHARE] = PEET_SIM_GSHARE,
+        [BRANCH_BIMODAL] = PEET_SIM_BIMODAL,
+        [BRANCH_ALWAYS] = PEET_SIM_ALWAYS,
+        [BRANCH_PERFECT] = PEET_SIM_ALWAYS,
     };
     struct peet_sim_branch_config branch = {
         .direction = directions[c->branch],
@@ -42,7 +45,8 @@ static int thread_init(struct x86 *x, struct x86_thread *t)
     t->store_category = CPI_L1;
     memset(t->fetched, 0xff, sizeof t->fetched);
     t->store = NULL;
-    if (queue_init(&t->window, c->window_uops, 1024) || queue_init(&t->loads, c->load_queue, 64) || queue_init(&t->stores, c->store_queue, 64))
+    if (queue_init(&t->window, c->window_uops, 1024) || queue_init(&t->loads, c->load_queue, 64) ||
+        queue_init(&t->stores, c->store_queue, 64))
         return -1;
     t->fetch_parts = c->fetch_uops * X86_PARTS;
     t->decoded_cycle = UINT64_MAX; /* the one before the first */

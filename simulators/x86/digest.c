@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * x86: blocks made into records that core.c can run through: what kind each instruction is, which registers it waits for
- * and gives, what units it takes and for how long.  Done once for each block, when it first comes.
+ * x86: blocks made into records that core.c can run through: what kind each instruction is, which registers it waits
+ * for and gives, what units it takes and for how long.  Done once for each block, when it first comes.
  *
  * Costs are those of LLVM's scheduling model for the mcpu (env->cost()).  Without one, latency and micro-ops that the
  * schema has from the compilation are used, and units are without limit.
@@ -24,7 +24,8 @@ int x86_digest_processor(struct x86 *x)
     if (!p)
         return 0;
     if (p->nresources > sizeof x->buffer_of / sizeof *x->buffer_of) {
-        x->env->fail(x->env, "mcpu=%s: a model with %u resources is more than can be simulated", p->name, p->nresources);
+        x->env->fail(x->env, "mcpu=%s: a model with %u resources is more than can be simulated", p->name,
+            p->nresources);
         return -1;
     }
     for (uint32_t r = 0; r < p->nresources; r++) {
@@ -35,7 +36,8 @@ int x86_digest_processor(struct x86 *x)
             continue;
         for (uint32_t u = 0; u < resource->units; u++) {
             if (x->nunits == X86_UNITS) {
-                x->env->fail(x->env, "mcpu=%s: a model with more than %d units cannot be simulated", p->name, X86_UNITS);
+                x->env->fail(x->env, "mcpu=%s: a model with more than %d units cannot be simulated", p->name,
+                    X86_UNITS);
                 return -1;
             }
             x->unit_names[x->nunits] = resource->name;
@@ -83,10 +85,14 @@ static uint8_t branch_of(const struct peet_insn *insn)
     case PEET_INSN_BRANCH:
         return BRANCH_COND;
     case PEET_INSN_JUMP:
-        return insn->flags & PEET_INSN_INDIRECT || begins(name, "JMP64r") || begins(name, "JMP64m") || begins(name, "TAILJMPr") ||
-            begins(name, "TAILJMPm") ? BRANCH_JUMP_INDIRECT : BRANCH_DIRECT;
+        return insn->flags & PEET_INSN_INDIRECT || begins(name, "JMP64r") || begins(name, "JMP64m") ||
+                begins(name, "TAILJMPr") || begins(name, "TAILJMPm")
+            ? BRANCH_JUMP_INDIRECT
+            : BRANCH_DIRECT;
     case PEET_INSN_CALL:
-        return insn->flags & PEET_INSN_INDIRECT || begins(name, "CALL64r") || begins(name, "CALL64m") ? BRANCH_CALL_INDIRECT : BRANCH_CALL;
+        return insn->flags & PEET_INSN_INDIRECT || begins(name, "CALL64r") || begins(name, "CALL64m")
+            ? BRANCH_CALL_INDIRECT
+            : BRANCH_CALL;
     case PEET_INSN_RETURN:
         return BRANCH_RETURN;
     }
@@ -112,7 +118,8 @@ static uint8_t kind_of(const struct peet_block *block, const struct peet_insn *i
         return OP_LOCKED;
     if (!insn->nrefs)
         return OP_PLAIN;
-    if (insn->nrefs > 1 || ref->flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL) || ref->kind == PEET_REF_PREFETCH || !ref->size_bytes)
+    if (insn->nrefs > 1 || ref->flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL) || ref->kind == PEET_REF_PREFETCH ||
+        !ref->size_bytes)
         return OP_MEMORY;
     return ref->kind == PEET_REF_LOAD ? OP_LOAD : ref->kind == PEET_REF_STORE ? OP_STORE : OP_MODIFY;
 }
@@ -122,7 +129,8 @@ static int by_stack_engine(const struct peet_insn *insn)
 {
     const char *name = insn->opcode->name;
 
-    return begins(name, "PUSH") || begins(name, "POP") || insn->opcode->klass == PEET_INSN_CALL || insn->opcode->klass == PEET_INSN_RETURN;
+    return begins(name, "PUSH") || begins(name, "POP") || insn->opcode->klass == PEET_INSN_CALL ||
+        insn->opcode->klass == PEET_INSN_RETURN;
 }
 
 /**
@@ -153,7 +161,7 @@ static int more_operand(struct x86 *x, struct x86_op *op, uint8_t reg, int writt
     }
     if (op->nmore == UINT8_MAX)
         return 0;
-    x->more[x->nmore++] = (struct x86_operand){ reg, (uint8_t)written, (int16_t)cycles };
+    x->more[x->nmore++] = (struct x86_operand){reg, (uint8_t)written, (int16_t)cycles};
     op->nmore++;
     return 0;
 }
@@ -167,11 +175,12 @@ static int in(const uint8_t *list, unsigned n, uint8_t reg)
 }
 
 /**
- * How much later than issue an operand may come that is not of an address.  A pipeline that has its loads before its operations wants
- * all other operands when it operates, whatever it loads; but an lea operates where addresses are made, and a conditional branch
- * a stage later.
+ * How much later than issue an operand may come that is not of an address.  A pipeline that has its loads before its
+ * operations wants all other operands when it operates, whatever it loads; but an lea operates where addresses are
+ * made, and a conditional branch a stage later.
  */
-static int advance_of(const struct x86 *x, const struct peet_insn *insn, const struct x86_op *op, uint8_t reg, int model)
+static int advance_of(const struct x86 *x, const struct peet_insn *insn, const struct x86_op *op, uint8_t reg,
+    int model)
 {
     int loads = op->kind == OP_LOAD || op->kind == OP_MODIFY;
 
@@ -182,11 +191,13 @@ static int advance_of(const struct x86 *x, const struct peet_insn *insn, const s
             return 1;
         return loads && !x->model_operands ? 0 : model;
     }
-    return x->config.folded_loads == FOLDED_SPLIT && loads && !model && insn->naddresses ? (int)x->model_load_cycles : model;
+    return x->config.folded_loads == FOLDED_SPLIT && loads && !model && insn->naddresses ? (int)x->model_load_cycles
+                                                                                         : model;
 }
 
 /** What it waits for.  Returns: 0, or -1 out of memory */
-static int reads(struct x86 *x, const struct peet_insn *insn, const struct peet_cost *cost, struct x86_op *op, int engine)
+static int reads(struct x86 *x, const struct peet_insn *insn, const struct peet_cost *cost, struct x86_op *op,
+    int engine)
 {
     int breaks = cost && cost->zero_idiom;
     unsigned naddresses = 0, ndata = 0;
@@ -225,7 +236,8 @@ static int reads(struct x86 *x, const struct peet_insn *insn, const struct peet_
 }
 
 /** What waits for it.  Returns: 0, or -1 out of memory */
-static int writes(struct x86 *x, const struct peet_insn *insn, const struct peet_cost *cost, unsigned load, struct x86_op *op, int engine)
+static int writes(struct x86 *x, const struct peet_insn *insn, const struct peet_cost *cost, unsigned load,
+    struct x86_op *op, int engine)
 {
     const uint8_t *regs = insn->regs + insn->nreads;
     unsigned n = 0;
@@ -248,7 +260,8 @@ static int writes(struct x86 *x, const struct peet_insn *insn, const struct peet
     return 0;
 }
 
-static int operands(struct x86 *x, const struct peet_insn *insn, const struct peet_cost *cost, unsigned load, struct x86_op *op)
+static int operands(struct x86 *x, const struct peet_insn *insn, const struct peet_cost *cost, unsigned load,
+    struct x86_op *op)
 {
     int engine = x->config.stack_engine == X86_ON && by_stack_engine(insn);
 
@@ -281,7 +294,8 @@ static int add_use(struct x86 *x, struct x86_op *op, uint64_t mask, const struct
         x->uses = more;
         x->uses_room = room;
     }
-    x->uses[x->nuses++] = (struct x86_use){ mask, use->first_cycle, (uint16_t)(use->end_cycle - use->first_cycle), stretch_of(x, mask), 0 };
+    x->uses[x->nuses++] =
+        (struct x86_use){mask, use->first_cycle, (uint16_t)(use->end_cycle - use->first_cycle), stretch_of(x, mask), 0};
     op->nuses++;
     return 0;
 }
@@ -339,7 +353,8 @@ static int digest_insn(struct x86 *x, const struct peet_block *block, const stru
 {
     int call = stands_for_call(block);
     const struct peet_cost *cost = x->processor && !call ? x->env->cost(x->env, x->processor, insn) : NULL;
-    uint32_t latency = cost ? cost->latency_cycles : insn->opcode->latency_cycles, uops = cost ? cost->uops : insn->opcode->uops;
+    uint32_t latency = cost ? cost->latency_cycles : insn->opcode->latency_cycles,
+             uops = cost ? cost->uops : insn->opcode->uops;
     uint32_t load;
 
     op->kind = kind_of(block, insn);
@@ -348,14 +363,16 @@ static int digest_insn(struct x86 *x, const struct peet_block *block, const stru
     op->first_ref = insn->first_ref;
     op->nrefs = insn->nrefs;
     op->uops = (uint16_t)(uops < 1000 ? uops : 1000);
-    if (insn->flags & PEET_INSN_REP || (insn->opcode->klass == PEET_INSN_STRING && insn->nrefs && block->refs[insn->first_ref].flags & PEET_REF_RANGE))
+    if (insn->flags & PEET_INSN_REP ||
+        (insn->opcode->klass == PEET_INSN_STRING && insn->nrefs && block->refs[insn->first_ref].flags & PEET_REF_RANGE))
         op->flags |= OP_REP;
     if (op->flags & OP_REP) /* its time is that of the bytes that it moves, and a start */
         latency = 0;
     if (call)
         op->flags &= (uint8_t)~OP_REP;
-    if (op->kind == OP_PLAIN && cost && ((cost->zero_idiom && !cost->latency_cycles && !cost->nuses) ||
-        (cost->eliminated && x->config.move_elimination == X86_ON)))
+    if (op->kind == OP_PLAIN && cost &&
+        ((cost->zero_idiom && !cost->latency_cycles && !cost->nuses) ||
+            (cost->eliminated && x->config.move_elimination == X86_ON)))
         op->flags |= OP_NOTHING;
     if (cost && cost->begins_group)
         op->flags |= OP_FIRST;
@@ -447,8 +464,8 @@ const struct x86_code *x86_digest(struct x86 *x, const struct peet_block *block)
         spare_units(x, code->ops, code->nops);
     code->replayable = replayable(block, code->ops);
     for (uint32_t i = 0; i < block->nrefs; i++)
-        code->refs[i] = (struct x86_code_ref){ x86_memory_pc(block, i), block->refs[i].value,
-            block->refs[i].size_bytes ? block->refs[i].size_bytes : 1 };
+        code->refs[i] = (struct x86_code_ref){
+            x86_memory_pc(block, i), block->refs[i].value, block->refs[i].size_bytes ? block->refs[i].size_bytes : 1};
     if (code->nops) {
         code->branch_pc = block->pc + block->code_bytes - code->ops[code->nops - 1].length_bytes;
         code->first_place = code->ops[0].place;

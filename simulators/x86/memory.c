@@ -10,8 +10,8 @@
 
 /* ------------------------------------------------------------------------------------ construction */
 
-static int level_init(struct x86_memory *m, struct x86_level *level, uint64_t bytes, uint64_t ways, uint64_t replacement, uint32_t cycles, unsigned number,
-    uint64_t seed)
+static int level_init(struct x86_memory *m, struct x86_level *level, uint64_t bytes, uint64_t ways,
+    uint64_t replacement, uint32_t cycles, unsigned number, uint64_t seed)
 {
     uint64_t slots = bytes / m->config.line_bytes;
 
@@ -44,9 +44,13 @@ static void prefetcher(struct x86_memory *m, struct x86_level *level, uint64_t k
 static int tlbs_init(struct x86_memory *m, struct x86_core *c)
 {
     const struct x86_memory_config *g = &m->config;
-    struct peet_sim_tlb_config config = { .l1_entries = (uint32_t)g->dtlb_entries, .l1_ways = (uint32_t)g->dtlb_ways,
-        .l2_entries = (uint32_t)g->stlb_entries, .l2_ways = (uint32_t)g->stlb_ways, .l2_cycles = (uint32_t)g->stlb_cycles,
-        .upper_entries = (uint32_t)g->walk_cache_entries, .page_bits = m->page_shift };
+    struct peet_sim_tlb_config config = {.l1_entries = (uint32_t)g->dtlb_entries,
+        .l1_ways = (uint32_t)g->dtlb_ways,
+        .l2_entries = (uint32_t)g->stlb_entries,
+        .l2_ways = (uint32_t)g->stlb_ways,
+        .l2_cycles = (uint32_t)g->stlb_cycles,
+        .upper_entries = (uint32_t)g->walk_cache_entries,
+        .page_bits = m->page_shift};
     int failed;
 
     if (!m->translation)
@@ -65,9 +69,11 @@ static int core_init(struct x86_memory *m, struct x86_core *c)
 
     c->outer = m->has_l2 ? &c->l2 : &c->l1d;
     failed = level_init(m, &c->l1i, g->l1i_bytes, g->l1i_ways, g->l1_replacement, (uint32_t)g->l1i_cycles, 1, seed);
-    failed |= level_init(m, &c->l1d, g->l1d_bytes, g->l1d_ways, g->l1_replacement, (uint32_t)g->l1d_cycles, 1, seed + 1);
+    failed |=
+        level_init(m, &c->l1d, g->l1d_bytes, g->l1d_ways, g->l1_replacement, (uint32_t)g->l1d_cycles, 1, seed + 1);
     if (m->has_l2)
-        failed |= level_init(m, &c->l2, g->l2_bytes, g->l2_ways, g->l2_replacement, (uint32_t)g->l2_cycles, 2, seed + 2);
+        failed |=
+            level_init(m, &c->l2, g->l2_bytes, g->l2_ways, g->l2_replacement, (uint32_t)g->l2_cycles, 2, seed + 2);
     failed |= tlbs_init(m, c);
     failed |= m->causes && !(c->l1d.written = calloc(g->l1d_bytes / g->line_bytes, sizeof *c->l1d.written));
     failed |= !(c->hints = calloc(m->hint_mask + 1, sizeof *c->hints));
@@ -87,8 +93,11 @@ static int core_init(struct x86_memory *m, struct x86_core *c)
 static int network_init(struct x86_memory *m)
 {
     uint32_t nodes = m->places > m->nslices ? m->places : m->nslices, columns = 1;
-    struct peet_sim_network_config config = { .topology = m->config.topology == X86_MESH ? PEET_SIM_MESH : PEET_SIM_RING, .nodes = nodes,
-        .hop_cycles = (uint32_t)m->config.hop_cycles, .flit_bytes = (uint32_t)m->config.flit_bytes, .apart = m->env->times_apart != 0 };
+    struct peet_sim_network_config config = {.topology = m->config.topology == X86_MESH ? PEET_SIM_MESH : PEET_SIM_RING,
+        .nodes = nodes,
+        .hop_cycles = (uint32_t)m->config.hop_cycles,
+        .flit_bytes = (uint32_t)m->config.flit_bytes,
+        .apart = m->env->times_apart != 0};
 
     while (columns * columns < nodes)
         columns++;
@@ -103,13 +112,20 @@ static int network_init(struct x86_memory *m)
 static int dram_init(struct x86_memory *m)
 {
     const struct x86_memory_config *g = &m->config;
-    struct peet_sim_dram_config config = { .channels = m->nchannels, .ranks = (uint32_t)g->dram_ranks, .banks = (uint32_t)g->dram_banks,
-        .row_bytes = (uint32_t)g->dram_row_bytes, .line_bytes = (uint32_t)g->line_bytes, .cas_cycles = (uint32_t)g->dram_cas_cycles,
-        .activate_cycles = (uint32_t)g->dram_activate_cycles, .precharge_cycles = (uint32_t)g->dram_precharge_cycles,
-        .row_active_cycles = (uint32_t)g->dram_row_active_cycles, .burst_cycles = (uint32_t)g->dram_burst_cycles,
+    struct peet_sim_dram_config config = {.channels = m->nchannels,
+        .ranks = (uint32_t)g->dram_ranks,
+        .banks = (uint32_t)g->dram_banks,
+        .row_bytes = (uint32_t)g->dram_row_bytes,
+        .line_bytes = (uint32_t)g->line_bytes,
+        .cas_cycles = (uint32_t)g->dram_cas_cycles,
+        .activate_cycles = (uint32_t)g->dram_activate_cycles,
+        .precharge_cycles = (uint32_t)g->dram_precharge_cycles,
+        .row_active_cycles = (uint32_t)g->dram_row_active_cycles,
+        .burst_cycles = (uint32_t)g->dram_burst_cycles,
         .refresh_every_cycles = g->dram_refresh ? (uint32_t)g->dram_refresh_every_cycles : 0,
-        .refresh_cycles = g->dram_refresh ? (uint32_t)g->dram_refresh_cycles : 0, .overhead_cycles = (uint32_t)g->dram_overhead_cycles,
-        .apart = m->env->times_apart != 0 };
+        .refresh_cycles = g->dram_refresh ? (uint32_t)g->dram_refresh_cycles : 0,
+        .overhead_cycles = (uint32_t)g->dram_overhead_cycles,
+        .apart = m->env->times_apart != 0};
 
     return peet_sim_dram_init(&m->dram, &config);
 }
@@ -129,10 +145,12 @@ static void settings(struct x86_memory *m)
     m->page_shift = m->translation ? (uint32_t)__builtin_ctzll(g->page_bytes) : 12;
     m->lru = g->l1_replacement == PEET_SIM_LRU;
     m->hint_mask = 63;
-    while (m->hint_mask + 1 < 8 * g->l1d_bytes / g->line_bytes) /* lines of one set, far apart, have hints of their own */
+    /* lines of one set, far apart, have hints of their own */
+    while (m->hint_mask + 1 < 8 * g->l1d_bytes / g->line_bytes)
         m->hint_mask = 2 * m->hint_mask + 1;
     if (m->timeless)
-        g->l1i_cycles = g->l1d_cycles = g->l2_cycles = g->l2_busy_cycles = g->l3_cycles = g->l3_busy_cycles = g->snoop_cycles = g->stlb_cycles = 0;
+        g->l1i_cycles = g->l1d_cycles = g->l2_cycles = g->l2_busy_cycles = g->l3_cycles = g->l3_busy_cycles =
+            g->snoop_cycles = g->stlb_cycles = 0;
     m->l1d_cycles = (uint32_t)g->l1d_cycles;
     for (int i = 0; i < X86_OVER_TIME; i++)
         peet_sim_windows_init(&m->over_time[i], 1024);
@@ -144,8 +162,9 @@ static void settings(struct x86_memory *m)
     m->perfect = m->env->perfect && m->env->data_of;
     m->fast = !m->check && !m->perfect && !m->classify;
     m->strides = g->l1d_prefetch == PEET_SIM_PREFETCH_STRIDE;
-    m->directory = (struct peet_sim_directory){ .kind = (enum peet_sim_directory_kind)g->directory, .cores = m->ncores,
-        .pointers = (uint32_t)g->directory_pointers };
+    m->directory = (struct peet_sim_directory){.kind = (enum peet_sim_directory_kind)g->directory,
+        .cores = m->ncores,
+        .pointers = (uint32_t)g->directory_pointers};
 }
 
 static void describe(const struct x86_memory *m)
@@ -155,11 +174,11 @@ static void describe(const struct x86_memory *m)
     uint32_t line = (uint32_t)g->line_bytes;
     size_t n = 0;
 
-    levels[n++] = (struct peet_memory_level){ "L1D", g->l1d_bytes, line, g->threads };
+    levels[n++] = (struct peet_memory_level){"L1D", g->l1d_bytes, line, g->threads};
     if (m->has_l2)
-        levels[n++] = (struct peet_memory_level){ "L2", g->l2_bytes, line, g->threads };
+        levels[n++] = (struct peet_memory_level){"L2", g->l2_bytes, line, g->threads};
     if (m->has_l3)
-        levels[n++] = (struct peet_memory_level){ "L3", g->l3_slice_bytes * m->nslices, line, g->threads * m->ncores };
+        levels[n++] = (struct peet_memory_level){"L3", g->l3_slice_bytes * m->nslices, line, g->threads * m->ncores};
     if (m->env->describe_memory)
         m->env->describe_memory(m->env, levels, n);
 }
@@ -167,7 +186,8 @@ static void describe(const struct x86_memory *m)
 static int all_init(struct x86_memory *m)
 {
     const struct x86_memory_config *g = &m->config;
-    size_t set = peet_sim_directory_bytes(&m->directory), bytes = offsetof(struct x86_line, sharers) + (set < 8 ? 8 : set);
+    size_t set = peet_sim_directory_bytes(&m->directory),
+           bytes = offsetof(struct x86_line, sharers) + (set < 8 ? 8 : set);
     int failed = 0;
 
     m->cells_offset = bytes;
@@ -188,12 +208,14 @@ static int all_init(struct x86_memory *m)
         m->slices[i].l3.number = m->nlevels;
         m->slices[i].l3.port.apart = m->env->times_apart != 0;
         if (m->has_l3)
-            failed = level_init(m, &m->slices[i].l3, g->l3_slice_bytes, g->l3_ways, g->l3_replacement, 0, m->nlevels, g->seed + 7 * i);
+            failed = level_init(m, &m->slices[i].l3, g->l3_slice_bytes, g->l3_ways, g->l3_replacement, 0, m->nlevels,
+                g->seed + 7 * i);
     }
     return failed || network_init(m) || dram_init(m) ? -1 : 0;
 }
 
-/** What there is of a chip is there whoever uses it; more cores than it has are on further chips.  Channels stay a power of two. */
+/** What there is of a chip is there whoever uses it; more cores than it has are on further chips.  Channels stay a
+ * power of two. */
 static void lay_chips(struct x86_memory *m)
 {
     struct x86_memory_config *g = &m->config;
@@ -206,7 +228,8 @@ static void lay_chips(struct x86_memory *m)
     while (m->nchannels < m->nchips * g->dram_channels)
         m->nchannels *= 2;
     if (m->nchips > 1 && m->env->note)
-        m->env->note(m->env, "%u cores are more than the %u of a chip: %u chips with %u L3 slices and %u memory channels in all, on one network",
+        m->env->note(m->env,
+            "%u cores are more than the %u of a chip: %u chips with %u L3 slices and %u memory channels in all, on one network",
             m->ncores, own, m->nchips, m->has_l3 ? m->nslices : 0, m->nchannels);
 }
 
@@ -273,10 +296,19 @@ struct walk {
 static uint64_t walk_read(void *self, uint64_t address, uint64_t now)
 {
     struct walk *w = self;
-    struct x86_access access = { .address = address, .size_bytes = 8, .core = w->access->core, .hw = w->access->hw, .kind = X86_LOAD,
-        .ref = w->access->ref, .block = w->access->block };
-    struct x86_request r = { .access = &access, .line = address >> w->m->line_shift, .now = now, .core = access.core, .walk = 1,
-        .other = PEET_MEMORY_NOBODY };
+    struct x86_access access = {.address = address,
+        .size_bytes = 8,
+        .core = w->access->core,
+        .hw = w->access->hw,
+        .kind = X86_LOAD,
+        .ref = w->access->ref,
+        .block = w->access->block};
+    struct x86_request r = {.access = &access,
+        .line = address >> w->m->line_shift,
+        .now = now,
+        .core = access.core,
+        .walk = 1,
+        .other = PEET_MEMORY_NOBODY};
     uint64_t done;
 
     if (!w->began)
@@ -291,7 +323,7 @@ static uint64_t translate(struct x86_memory *m, const struct x86_access *a, uint
 {
     struct x86_core *c = &m->cores[a->core];
     struct peet_sim_tlb *tlb = a->kind == X86_FETCH ? &c->itlb : &c->dtlb;
-    struct walk w = { m, a, 0 };
+    struct walk w = {m, a, 0};
     uint64_t done, page = a->address >> m->page_shift;
 
     if (!m->translation)
@@ -305,23 +337,29 @@ static uint64_t translate(struct x86_memory *m, const struct x86_access *a, uint
 }
 
 /** Prefetches of a first-level cache that had the line; @first: it was the prefetcher that had brought it. */
-static void hit_prefetches(struct x86_memory *m, struct x86_level *level, const struct x86_access *a, int first, uint64_t now)
+static void hit_prefetches(struct x86_memory *m, struct x86_level *level, const struct x86_access *a, int first,
+    uint64_t now)
 {
     struct x86_core *c = &m->cores[a->core];
     struct x86_request r;
 
-    if (level->prefetcher.kind == PEET_SIM_PREFETCH_NONE || (level->prefetcher.kind != PEET_SIM_PREFETCH_STRIDE && !first))
+    if (level->prefetcher.kind == PEET_SIM_PREFETCH_NONE ||
+        (level->prefetcher.kind != PEET_SIM_PREFETCH_STRIDE && !first))
         return;
     if (level == &c->l1d && m->strides && peet__x86_strides(m, c, x86_memory_pc(a->block, a->ref), a->address))
         return;
-    r = (struct x86_request){ .access = a, .line = a->address >> m->line_shift, .now = now, .core = a->core, .fetch = level == &c->l1i,
-        .other = PEET_MEMORY_NOBODY };
+    r = (struct x86_request){.access = a,
+        .line = a->address >> m->line_shift,
+        .now = now,
+        .core = a->core,
+        .fetch = level == &c->l1i,
+        .other = PEET_MEMORY_NOBODY};
     peet__x86_prefetch(m, level, &r, first, now);
 }
 
 /**
- * A first-level cache has the line, or it is on its way there, and the first-level buffer its translation: what nearly all
- * accesses are that memory_fast.h does not answer.  Returns: 0: it is not so; nothing has happened
+ * A first-level cache has the line, or it is on its way there, and the first-level buffer its translation: what nearly
+ * all accesses are that memory_fast.h does not answer.  Returns: 0: it is not so; nothing has happened
  */
 static int near(struct x86_memory *m, const struct x86_access *a, uint64_t now, struct x86_outcome *out)
 {
@@ -329,10 +367,12 @@ static int near(struct x86_memory *m, const struct x86_access *a, uint64_t now, 
     int fetch = a->kind == X86_FETCH, write = a->kind == X86_STORE || a->kind == X86_MODIFY, first;
     struct x86_level *level = fetch ? &c->l1i : &c->l1d;
     struct peet_sim_tlb *tlb = fetch ? &c->itlb : &c->dtlb;
-    uint64_t line = a->address >> m->line_shift, page = a->address >> m->page_shift, slot = PEET_SIM_NO_SLOT, page_slot = 0, done, arrived;
+    uint64_t line = a->address >> m->line_shift, page = a->address >> m->page_shift, slot = PEET_SIM_NO_SLOT,
+             page_slot = 0, done, arrived;
     uint8_t state;
 
-    if (!fetch && level->tags.numbers[c->hints[line & m->hint_mask]] == line && level->tags.states[c->hints[line & m->hint_mask]])
+    if (!fetch && level->tags.numbers[c->hints[line & m->hint_mask]] == line &&
+        level->tags.states[c->hints[line & m->hint_mask]])
         slot = c->hints[line & m->hint_mask];
     else
         slot = peet_sim_tags_find(&level->tags, line);
@@ -354,7 +394,8 @@ static int near(struct x86_memory *m, const struct x86_access *a, uint64_t now, 
     done = a->kind == X86_STORE ? now : now + level->cycles;
     if (a->kind == X86_STORE)
         done = x86_later(done, peet__x86_owned(&level->lines[slot]));
-    out->served = (a->kind == X86_STORE ? x86_later(done, arrived) > now : arrived > done) ? level->lines[slot].from : X86_L1;
+    out->served =
+        (a->kind == X86_STORE ? x86_later(done, arrived) > now : arrived > done) ? level->lines[slot].from : X86_L1;
     done = x86_later(done, arrived);
     if (a->kind == X86_MODIFY)
         done = x86_later(done, peet__x86_owned(&level->lines[slot]));
@@ -383,7 +424,7 @@ void x86_memory_access(struct x86_memory *m, const struct x86_access *a, uint64_
     int perfect;
 
     if (m->dead) {
-        *out = (struct x86_outcome){ .done_cycles = now };
+        *out = (struct x86_outcome){.done_cycles = now};
         return;
     }
     if (m->fast && a->kind != X86_PREFETCH && near(m, a, now, out))
@@ -391,8 +432,13 @@ void x86_memory_access(struct x86_memory *m, const struct x86_access *a, uint64_
     if (m->has_l2)
         peet_sim_tags_prefetch(&c->l2.tags, a->address >> m->line_shift);
     perfect = m->perfect && m->env->data_of(m->env, a->address, NULL)->flags & PEET_DATA_PERFECT;
-    r = (struct x86_request){ .access = a, .line = a->address >> m->line_shift, .now = now, .core = a->core,
-        .write = a->kind == X86_STORE || a->kind == X86_MODIFY, .fetch = a->kind == X86_FETCH, .other = PEET_MEMORY_NOBODY };
+    r = (struct x86_request){.access = a,
+        .line = a->address >> m->line_shift,
+        .now = now,
+        .core = a->core,
+        .write = a->kind == X86_STORE || a->kind == X86_MODIFY,
+        .fetch = a->kind == X86_FETCH,
+        .other = PEET_MEMORY_NOBODY};
     m->timeless |= (uint8_t)perfect; /* its lines move, but stand in nobody's way */
     translated = translate(m, a, now);
     done = r.fetch ? peet__x86_fetch(m, &r, translated) : peet__x86_data(m, &r, translated);

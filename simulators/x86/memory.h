@@ -23,11 +23,11 @@ enum x86_access_kind { X86_LOAD, X86_STORE, X86_MODIFY, X86_FETCH, X86_PREFETCH 
 struct x86_access {
     uint64_t address;
     uint32_t size_bytes;
-    uint32_t core;           /* physical core: SMT threads share its caches */
-    uint32_t hw;             /* hardware context, for reports */
-    uint8_t kind;            /* enum x86_access_kind */
+    uint32_t core; /* physical core: SMT threads share its caches */
+    uint32_t hw;   /* hardware context, for reports */
+    uint8_t kind;  /* enum x86_access_kind */
     uint8_t locked;
-    uint32_t ref;            /* in block->refs */
+    uint32_t ref;                   /* in block->refs */
     const struct peet_block *block; /* may be NULL */
 };
 
@@ -35,10 +35,10 @@ struct x86_access {
 enum x86_served { X86_L1, X86_L2, X86_L3, X86_REMOTE /* another core's cache */, X86_DRAM, X86_SERVED };
 
 struct x86_outcome {
-    uint64_t done_cycles;    /* loads: the data is there; stores: the line is there to be written */
-    uint32_t tlb_cycles;     /* of that time, translation beyond the first-level TLB */
+    uint64_t done_cycles;      /* loads: the data is there; stores: the line is there to be written */
+    uint32_t tlb_cycles;       /* of that time, translation beyond the first-level TLB */
     uint32_t coherence_cycles; /* ... and waiting for other cores' caches */
-    uint8_t served;          /* enum x86_served */
+    uint8_t served;            /* enum x86_served */
 };
 
 /**
@@ -49,7 +49,8 @@ struct x86_memory *x86_memory_new(const struct peet_env *env, const struct x86_m
 void x86_memory_free(struct x86_memory *memory);
 
 /** x86_memory_access() - an access that begins at this time */
-void x86_memory_access(struct x86_memory *memory, const struct x86_access *access, uint64_t now, struct x86_outcome *out);
+void x86_memory_access(struct x86_memory *memory, const struct x86_access *access, uint64_t now,
+    struct x86_outcome *out);
 
 /** x86_memory_l1_cycles() - load-to-use latency of an L1D hit */
 unsigned x86_memory_l1_cycles(const struct x86_memory *memory);
@@ -57,7 +58,8 @@ unsigned x86_memory_l1_cycles(const struct x86_memory *memory);
 /** x86_memory_stats() - counters of caches, TLBs, prefetchers, network, DRAM below this object */
 void x86_memory_stats(const struct x86_memory *memory, const struct peet_env *env, struct peet_stats *node);
 
-/** x86_memory_check() - do the caches and the directory agree?  Returns: 1, or 0 after env->fail() with what is wrong */
+/** x86_memory_check() - do the caches and the directory agree?  Returns: 1, or 0 after env->fail() with what is wrong
+ */
 int x86_memory_check(const struct x86_memory *memory);
 
 #endif

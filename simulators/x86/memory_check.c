@@ -35,11 +35,13 @@ static uint8_t state_in(const struct x86_level *level, uint64_t line, uint64_t *
 }
 
 /** One core's copies of a line.  @out_state: its coherence state */
-static int check_core(struct verdict *v, const struct x86_core *c, uint64_t line, const struct x86_line *record, uint8_t *out_state)
+static int check_core(struct verdict *v, const struct x86_core *c, uint64_t line, const struct x86_line *record,
+    uint8_t *out_state)
 {
     const struct x86_memory *m = v->m;
     uint64_t code, data, second, latest;
-    uint8_t l1i = state_in(&c->l1i, line, &code), l1d = state_in(&c->l1d, line, &data), l2 = m->has_l2 ? state_in(&c->l2, line, &second) : X86_I;
+    uint8_t l1i = state_in(&c->l1i, line, &code), l1d = state_in(&c->l1d, line, &data),
+            l2 = m->has_l2 ? state_in(&c->l2, line, &second) : X86_I;
 
     *out_state = m->has_l2 ? l2 : l1d ? l1d : l1i;
     if (l1i && l1d == X86_M)
@@ -142,7 +144,8 @@ static int check_level(struct verdict *v, const struct x86_level *level, int cor
             return wrong(v, t->numbers[slot], "a cache holds a line twice, or in the wrong set");
         if (core < 0)
             continue;
-        record = peet_sim_linemap_get((struct peet_sim_linemap *)&m->lines, t->numbers[slot]); /* is there: it was asked for */
+        /* is there: it was asked for */
+        record = peet_sim_linemap_get((struct peet_sim_linemap *)&m->lines, t->numbers[slot]);
         if (!record || !peet_sim_sharers_has(&m->directory, &record->sharers, (uint32_t)core))
             return wrong(v, t->numbers[slot], "a core has a copy that the directory does not know of");
     }
@@ -151,7 +154,7 @@ static int check_level(struct verdict *v, const struct x86_level *level, int cor
 
 int x86_memory_check(const struct x86_memory *m)
 {
-    struct verdict v = { .m = m };
+    struct verdict v = {.m = m};
     int bad = m->dead;
 
     for (uint32_t i = 0; i < m->ncores && !bad; i++)

@@ -15,14 +15,15 @@ static const struct {
     size_t offset;
     int is_enum;
 } fields[] = {
-#define PEET_X(name, type, unit, range, help) { #name, range, offsetof(struct x86_memory_config, name), PEET_PARAM_##type == PEET_PARAM_ENUM },
+#define PEET_X(name, type, unit, range, help) \
+    {#name, range, offsetof(struct x86_memory_config, name), PEET_PARAM_##type == PEET_PARAM_ENUM},
     X86_MEMORY_PARAMS(PEET_X)
 #undef PEET_X
 };
 
 void x86_memory_config_default(struct x86_memory_config *c)
 {
-    /* clang-format off: a group to a line */
+    /* clang-format off */
     *c = (struct x86_memory_config){
         .levels = X86_LEVELS_ALL, .line_bytes = 64,
         .l1i_bytes = 32 << 10, .l1i_ways = 8, .l1i_cycles = 5, .l1i_prefetch = PEET_SIM_PREFETCH_NEXT,
@@ -99,13 +100,15 @@ static int power_of_two(uint64_t n)
     return n && !(n & (n - 1));
 }
 
-static int refuse_cache(const struct peet_env *env, const char *what, const char *key, uint64_t bytes, uint64_t ways, uint64_t line)
+static int refuse_cache(const struct peet_env *env, const char *what, const char *key, uint64_t bytes, uint64_t ways,
+    uint64_t line)
 {
     if (!ways || ways > PEET_SIM_TAGS_WAYS_MAX)
-        env->fail(env, "%s_ways=%llu: a cache has 1 to %d ways", what, (unsigned long long)ways, PEET_SIM_TAGS_WAYS_MAX);
+        env->fail(env, "%s_ways=%llu: a cache has 1 to %d ways", what, (unsigned long long)ways,
+            PEET_SIM_TAGS_WAYS_MAX);
     else if (!bytes || bytes % (ways * line))
-        env->fail(env, "%s=%llu: not a multiple of %s_ways * line_bytes = %llu bytes", key, (unsigned long long)bytes, what,
-            (unsigned long long)(ways * line));
+        env->fail(env, "%s=%llu: not a multiple of %s_ways * line_bytes = %llu bytes", key, (unsigned long long)bytes,
+            what, (unsigned long long)(ways * line));
     else
         return 0;
     return -1;
@@ -115,8 +118,8 @@ static int refuse_entries(const struct peet_env *env, const char *what, uint64_t
 {
     if (entries && ways && ways <= PEET_SIM_TAGS_WAYS_MAX && !(entries % ways))
         return 0;
-    env->fail(env, "%s_entries=%llu, %s_ways=%llu: entries have to be a multiple of ways (1 to %d)", what, (unsigned long long)entries,
-        what, (unsigned long long)ways, PEET_SIM_TAGS_WAYS_MAX);
+    env->fail(env, "%s_entries=%llu, %s_ways=%llu: entries have to be a multiple of ways (1 to %d)", what,
+        (unsigned long long)entries, what, (unsigned long long)ways, PEET_SIM_TAGS_WAYS_MAX);
     return -1;
 }
 
@@ -124,7 +127,8 @@ static int refuse_range(const struct peet_env *env, const char *key, uint64_t va
 {
     if (value >= least && value <= most)
         return 0;
-    env->fail(env, "%s=%llu: it has to be %llu to %llu", key, (unsigned long long)value, (unsigned long long)least, (unsigned long long)most);
+    env->fail(env, "%s=%llu: it has to be %llu to %llu", key, (unsigned long long)value, (unsigned long long)least,
+        (unsigned long long)most);
     return -1;
 }
 
@@ -138,9 +142,10 @@ static int refuse_power(const struct peet_env *env, const char *key, uint64_t va
 
 static int refuse_shared(const struct x86_memory_config *c, const struct peet_env *env, unsigned cores)
 {
-    if (c->protocol > X86_MOESI || c->l3_policy > X86_L3_EXCLUSIVE || c->directory > PEET_SIM_DIRECTORY_EVICT || c->topology > X86_MESH ||
-        c->levels > X86_LEVELS_ALL) {
-        env->fail(env, "the memory system's configuration holds a choice that there is not (levels, protocol, l3_policy, directory, topology)");
+    if (c->protocol > X86_MOESI || c->l3_policy > X86_L3_EXCLUSIVE || c->directory > PEET_SIM_DIRECTORY_EVICT ||
+        c->topology > X86_MESH || c->levels > X86_LEVELS_ALL) {
+        env->fail(env,
+            "the memory system's configuration holds a choice that there is not (levels, protocol, l3_policy, directory, topology)");
         return -1;
     }
     if (cores > X86_MOST_CORES) {
@@ -150,7 +155,9 @@ static int refuse_shared(const struct x86_memory_config *c, const struct peet_en
     if (c->directory != PEET_SIM_DIRECTORY_FULL &&
         refuse_range(env, "directory_pointers", c->directory_pointers, 1, PEET_SIM_POINTERS_MAX))
         return -1;
-    if (c->topology != X86_IDEAL && (refuse_range(env, "flit_bytes", c->flit_bytes, 1, 4096) || refuse_range(env, "hop_cycles", c->hop_cycles, 0, 1000)))
+    if (c->topology != X86_IDEAL &&
+        (refuse_range(env, "flit_bytes", c->flit_bytes, 1, 4096) ||
+            refuse_range(env, "hop_cycles", c->hop_cycles, 0, 1000)))
         return -1;
     if (refuse_range(env, "l3_slices", c->l3_slices, 0, 1024))
         return -1;
@@ -158,11 +165,13 @@ static int refuse_shared(const struct x86_memory_config *c, const struct peet_en
         refuse_power(env, "dram_banks", c->dram_banks) || refuse_power(env, "dram_row_bytes", c->dram_row_bytes))
         return -1;
     if (c->dram_row_bytes < c->line_bytes) {
-        env->fail(env, "dram_row_bytes=%llu: less than line_bytes=%llu", (unsigned long long)c->dram_row_bytes, (unsigned long long)c->line_bytes);
+        env->fail(env, "dram_row_bytes=%llu: less than line_bytes=%llu", (unsigned long long)c->dram_row_bytes,
+            (unsigned long long)c->line_bytes);
         return -1;
     }
     if (c->dram_refresh && (!c->dram_refresh_every_cycles || c->dram_refresh_cycles >= c->dram_refresh_every_cycles)) {
-        env->fail(env, "dram_refresh_cycles=%llu: not less than dram_refresh_every_cycles=%llu, so that memory would do nothing else",
+        env->fail(env,
+            "dram_refresh_cycles=%llu: not less than dram_refresh_every_cycles=%llu, so that memory would do nothing else",
             (unsigned long long)c->dram_refresh_cycles, (unsigned long long)c->dram_refresh_every_cycles);
         return -1;
     }
@@ -177,10 +186,14 @@ static int refuse_translation(const struct x86_memory_config *c, const struct pe
         env->fail(env, "page_bytes=%llu: pages have 4KiB, 2MiB or 1GiB", (unsigned long long)c->page_bytes);
         return -1;
     }
-    if (refuse_entries(env, "dtlb", c->dtlb_entries, c->dtlb_ways) || refuse_entries(env, "itlb", c->itlb_entries, c->itlb_ways) ||
+    if (refuse_entries(env, "dtlb", c->dtlb_entries, c->dtlb_ways) ||
+        refuse_entries(env, "itlb", c->itlb_entries, c->itlb_ways) ||
         (c->stlb_entries && refuse_entries(env, "stlb", c->stlb_entries, c->stlb_ways)))
         return -1;
-    return refuse_range(env, "walk_cache_entries", c->walk_cache_entries, 0, 64) || refuse_range(env, "page_walkers", c->page_walkers, 1, 16) ? -1 : 0;
+    return refuse_range(env, "walk_cache_entries", c->walk_cache_entries, 0, 64) ||
+            refuse_range(env, "page_walkers", c->page_walkers, 1, 16)
+        ? -1
+        : 0;
 }
 
 static int refuse_latencies(const struct x86_memory_config *c, const struct peet_env *env)
@@ -188,12 +201,14 @@ static int refuse_latencies(const struct x86_memory_config *c, const struct peet
     int l2 = c->levels == X86_LEVELS_L1L2 || c->levels == X86_LEVELS_ALL;
 
     if (l2 && c->l2_cycles < c->l1d_cycles) {
-        env->fail(env, "l2_cycles=%llu: less than l1d_cycles=%llu; latencies are counted from the beginning of the access",
+        env->fail(env,
+            "l2_cycles=%llu: less than l1d_cycles=%llu; latencies are counted from the beginning of the access",
             (unsigned long long)c->l2_cycles, (unsigned long long)c->l1d_cycles);
         return -1;
     }
     if (c->l3_cycles < (l2 ? c->l2_cycles : c->l1d_cycles)) {
-        env->fail(env, "l3_cycles=%llu: less than the latency of the level before it; latencies are counted from the beginning of the access",
+        env->fail(env,
+            "l3_cycles=%llu: less than the latency of the level before it; latencies are counted from the beginning of the access",
             (unsigned long long)c->l3_cycles);
         return -1;
     }
@@ -202,7 +217,8 @@ static int refuse_latencies(const struct x86_memory_config *c, const struct peet
 
 int x86_memory_config_refuse(const struct x86_memory_config *c, const struct peet_env *env, unsigned cores)
 {
-    int l2 = c->levels == X86_LEVELS_L1L2 || c->levels == X86_LEVELS_ALL, l3 = c->levels == X86_LEVELS_L1L3 || c->levels == X86_LEVELS_ALL;
+    int l2 = c->levels == X86_LEVELS_L1L2 || c->levels == X86_LEVELS_ALL,
+        l3 = c->levels == X86_LEVELS_L1L3 || c->levels == X86_LEVELS_ALL;
 
     if (!power_of_two(c->line_bytes) || refuse_range(env, "line_bytes", c->line_bytes, 16, 256)) {
         if (!power_of_two(c->line_bytes))
@@ -217,11 +233,12 @@ int x86_memory_config_refuse(const struct x86_memory_config *c, const struct pee
         (l3 && refuse_cache(env, "l3", "l3_slice_bytes", c->l3_slice_bytes, c->l3_ways, c->line_bytes)))
         return -1;
     if (l2 && c->l2_bytes < c->l1d_bytes) {
-        env->fail(env, "l2_bytes=%llu: less than l1d_bytes=%llu, whose lines it has to hold", (unsigned long long)c->l2_bytes,
-            (unsigned long long)c->l1d_bytes);
+        env->fail(env, "l2_bytes=%llu: less than l1d_bytes=%llu, whose lines it has to hold",
+            (unsigned long long)c->l2_bytes, (unsigned long long)c->l1d_bytes);
         return -1;
     }
-    if (refuse_range(env, "l1d_mshrs", c->l1d_mshrs, 1, PEET_SIM_SLOTS_MAX) || (l2 && refuse_range(env, "l2_mshrs", c->l2_mshrs, 1, PEET_SIM_SLOTS_MAX)) ||
+    if (refuse_range(env, "l1d_mshrs", c->l1d_mshrs, 1, PEET_SIM_SLOTS_MAX) ||
+        (l2 && refuse_range(env, "l2_mshrs", c->l2_mshrs, 1, PEET_SIM_SLOTS_MAX)) ||
         refuse_range(env, "writeback_entries", c->writeback_entries, 1, PEET_SIM_SLOTS_MAX) ||
         refuse_range(env, "l1d_prefetch_lines", c->l1d_prefetch_lines, 1, PEET_SIM_PREFETCH_MAX) ||
         refuse_range(env, "l2_prefetch_lines", c->l2_prefetch_lines, 1, PEET_SIM_PREFETCH_MAX))

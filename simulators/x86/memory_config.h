@@ -29,7 +29,8 @@ enum x86_topology { X86_IDEAL, X86_RING, X86_MESH };
  * the choice without that first one.
  */
 #define X86_MEMORY_PARAMS(X) \
-    X(chip_cores, U64, "cores", "0..1024", "of a chip, whose slices and memory channels are there however many run; more add chips; 0 also in a preset: all are one chip") \
+    X(chip_cores, U64, "cores", "0..1024", \
+        "of a chip, whose slices and memory channels are there however many run; more add chips; 0 also in a preset: all are one chip") \
     X(levels, ENUM, "", "preset|l1|l1l2|l1l3|l1l2l3", "levels of caches that there are") \
     X(line_bytes, SIZE, "bytes", "0..256", "line of all caches") \
     X(l1i_bytes, SIZE, "bytes", "0..16MiB", "first-level instruction cache of a core") \
@@ -53,14 +54,18 @@ enum x86_topology { X86_IDEAL, X86_RING, X86_MESH };
     X(l2_replacement, ENUM, "", X86_REPLACEMENTS, "its replacement") \
     X(writeback_entries, U64, "", "0..128", "lines on their way out of a core's caches at a time") \
     X(l3_slice_bytes, SIZE, "bytes", "0..1GiB", "one slice of the shared cache") \
-    X(l3_slices, U64, "", "0..1024", "slices of a chip, over which addresses are hashed; 0 also in a preset: one for each core of the chip") \
+    X(l3_slices, U64, "", "0..1024", \
+        "slices of a chip, over which addresses are hashed; 0 also in a preset: one for each core of the chip") \
     X(l3_ways, U64, "", "0..64", "its ways") \
-    X(l3_cycles, U64, "cycles", "0..10000", "latency of a hit in the nearest slice; without a third level: of asking the directory") \
+    X(l3_cycles, U64, "cycles", "0..10000", \
+        "latency of a hit in the nearest slice; without a third level: of asking the directory") \
     X(l3_busy_cycles, U64, "cycles", "0..1000", "one access to a slice every so many cycles") \
     X(l3_replacement, ENUM, "", X86_REPLACEMENTS, "its replacement") \
-    X(l3_policy, ENUM, "", "preset|inclusive|noninclusive|exclusive", "does it hold what the cores' caches hold? always, perhaps, never") \
+    X(l3_policy, ENUM, "", "preset|inclusive|noninclusive|exclusive", \
+        "does it hold what the cores' caches hold? always, perhaps, never") \
     X(protocol, ENUM, "", "preset|mesi|mesif|moesi", "coherence of the cores' caches") \
-    X(directory, ENUM, "", "preset|full|broadcast|evict", "sharer sets: a bit each, or a few pointers and then broadcast, or the earliest gives way") \
+    X(directory, ENUM, "", "preset|full|broadcast|evict", \
+        "sharer sets: a bit each, or a few pointers and then broadcast, or the earliest gives way") \
     X(directory_pointers, U64, "", "0..14", "pointers of the latter two") \
     X(snoop_cycles, U64, "cycles", "0..10000", "another core's caches look a line up and answer") \
     X(topology, ENUM, "", "preset|ideal|ring|mesh", "network of cores and slices; ideal: no distances") \
@@ -106,13 +111,14 @@ enum x86_memory_param {
 #define PEET_X(name, type, unit, range, help) X86_PARAM_##name,
     X86_MEMORY_PARAMS(PEET_X)
 #undef PEET_X
-    X86_MEMORY_NPARAMS
+        X86_MEMORY_NPARAMS
 };
 
 #define X86_MEMORY_DEFAULT_U64 "0"
 #define X86_MEMORY_DEFAULT_SIZE "0"
 #define X86_MEMORY_DEFAULT_ENUM "preset"
-#define X86_MEMORY_PARAM_LINE(name, type, unit, range, help) { #name, PEET_PARAM_##type, unit, X86_MEMORY_DEFAULT_##type, range, help },
+#define X86_MEMORY_PARAM_LINE(name, type, unit, range, help) \
+    {#name, PEET_PARAM_##type, unit, X86_MEMORY_DEFAULT_##type, range, help},
 /** X86_MEMORY_PARAM_TABLE - entries of a module's table of parameters */
 #define X86_MEMORY_PARAM_TABLE X86_MEMORY_PARAMS(X86_MEMORY_PARAM_LINE)
 

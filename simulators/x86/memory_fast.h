@@ -26,10 +26,11 @@ static inline int peet__x86_is_near(const struct x86_memory *m, const struct x86
 }
 
 /**
- * A hit is shown to the stride prefetcher, if that brings no line: the reference is where nobody expected it, or what comes
- * next is there.  Returns: 0 if it would bring some, perhaps; then nothing has happened
+ * A hit is shown to the stride prefetcher, if that brings no line: the reference is where nobody expected it, or what
+ * comes next is there.  Returns: 0 if it would bring some, perhaps; then nothing has happened
  */
-static inline __attribute__((always_inline)) int peet__x86_strides(const struct x86_memory *m, struct x86_core *c, uint64_t pc, uint64_t address)
+static inline __attribute__((always_inline)) int peet__x86_strides(const struct x86_memory *m, struct x86_core *c,
+    uint64_t pc, uint64_t address)
 {
     struct peet_sim_prefetcher *p = &c->l1d.prefetcher;
     struct peet_sim_prefetch_pc *of = peet_sim_prefetcher_pc(p, pc);
@@ -38,7 +39,7 @@ static inline __attribute__((always_inline)) int peet__x86_strides(const struct 
     uint32_t n;
 
     if (of->pc != pc) {
-        *of = (struct peet_sim_prefetch_pc){ .pc = pc, .address = address };
+        *of = (struct peet_sim_prefetch_pc){.pc = pc, .address = address};
         return 1;
     }
     if (stride != of->stride) {
@@ -70,8 +71,8 @@ static inline __attribute__((always_inline)) int peet__x86_strides(const struct 
  * @out_done: as x86_outcome.done_cycles; loads: after x86_memory_l1_cycles(); stores: now
  * Returns: 1, and all is done and counted; 0: nothing has happened, ask x86_memory_access()
  */
-static inline __attribute__((always_inline)) int x86_memory_hit_at(struct x86_memory *m, uint32_t core, uint64_t pc, uint64_t address,
-    uint32_t size_bytes, enum x86_access_kind kind, uint64_t now, uint64_t *out_done)
+static inline __attribute__((always_inline)) int x86_memory_hit_at(struct x86_memory *m, uint32_t core, uint64_t pc,
+    uint64_t address, uint32_t size_bytes, enum x86_access_kind kind, uint64_t now, uint64_t *out_done)
 {
     struct x86_core *c = &m->cores[core];
     struct peet_sim_tags *tags = &c->l1d.tags;
@@ -80,11 +81,15 @@ static inline __attribute__((always_inline)) int x86_memory_hit_at(struct x86_me
     uint8_t state = tags->states[slot];
     struct peet_sim_tags *pages = &c->dtlb.l1;
 
-    if (__builtin_expect(!m->fast || tags->numbers[slot] != line || (kind == X86_LOAD ? (uint8_t)(state - 1) >= X86_M : state != X86_M), 0))
+    if (__builtin_expect(!m->fast || tags->numbers[slot] != line ||
+                (kind == X86_LOAD ? (uint8_t)(state - 1) >= X86_M : state != X86_M),
+            0))
         return 0;
     if (m->translation && __builtin_expect(pages->numbers[page_slot] != page || !pages->states[page_slot], 0))
         return 0;
-    if (__builtin_expect(c->l1d.lines[slot].ready > now || (kind != X86_LOAD && peet__x86_owned(&c->l1d.lines[slot]) > now), 0))
+    if (__builtin_expect(c->l1d.lines[slot].ready > now ||
+                (kind != X86_LOAD && peet__x86_owned(&c->l1d.lines[slot]) > now),
+            0))
         return 0;
     if (m->strides && __builtin_expect(!peet__x86_strides(m, c, pc, address), 0))
         return 0;

@@ -11,8 +11,8 @@ enum { CONTROL_BYTES = 8, DATA_HEAD_BYTES = 8 };
 struct home {
     struct x86_line *record;
     struct x86_slice *slice;
-    uint64_t at;        /* looked up */
-    uint32_t node;      /* of the core that asks */
+    uint64_t at;   /* looked up */
+    uint32_t node; /* of the core that asks */
 };
 
 static uint64_t port(const struct x86_memory *m, struct x86_slice *slice, uint64_t now)
@@ -24,7 +24,8 @@ static uint64_t message(struct x86_memory *m, uint32_t from, uint32_t to, int da
 {
     if (m->config.topology == X86_IDEAL || m->timeless)
         return now;
-    return peet_sim_network_send(&m->network, from, to, data ? DATA_HEAD_BYTES + (uint32_t)m->config.line_bytes : CONTROL_BYTES, now);
+    return peet_sim_network_send(&m->network, from, to,
+        data ? DATA_HEAD_BYTES + (uint32_t)m->config.line_bytes : CONTROL_BYTES, now);
 }
 
 struct x86_line *peet__x86_line(struct x86_memory *m, uint64_t line)
@@ -61,8 +62,10 @@ static void memory_write(struct x86_memory *m, uint64_t line, struct x86_line *r
     memory_access(m, line, 1, now);
 }
 
-/** A core loses a line because somebody's table is too small.  @version: of the data, if that was newer.  Returns: whether it was */
-static int recall(struct x86_memory *m, struct x86_line *record, uint64_t line, uint32_t core, const struct x86_request *by, uint64_t *version)
+/** A core loses a line because somebody's table is too small.  @version: of the data, if that was newer.  Returns:
+ * whether it was */
+static int recall(struct x86_memory *m, struct x86_line *record, uint64_t line, uint32_t core,
+    const struct x86_request *by, uint64_t *version)
 {
     uint64_t had = 0;
     uint8_t state = peet__x86_drop(m, core, line, by, X86_BY_RECALL, &had);
@@ -96,7 +99,8 @@ static void l3_evict(struct x86_memory *m, struct x86_slice *slice, uint64_t slo
     if (!record)
         return;
     if (m->config.l3_policy == X86_L3_INCLUSIVE) {
-        for (int core = 0; (core = peet_sim_sharers_next(&m->directory, &record->sharers, (uint32_t)core)) >= 0; core++) {
+        for (int core = 0; (core = peet_sim_sharers_next(&m->directory, &record->sharers, (uint32_t)core)) >= 0;
+            core++) {
             message(m, slice->node, m->cores[core].node, 0, now);
             if (recall(m, record, line, (uint32_t)core, r, &version)) {
                 message(m, m->cores[core].node, slice->node, 1, now + m->config.snoop_cycles);
@@ -114,8 +118,8 @@ static void l3_evict(struct x86_memory *m, struct x86_slice *slice, uint64_t slo
         memory_write(m, line, record, version, now);
 }
 
-static void l3_fill(struct x86_memory *m, struct x86_slice *slice, struct x86_request *r, uint64_t line, uint8_t state, uint64_t version, uint8_t from,
-    uint64_t asked, uint64_t ready)
+static void l3_fill(struct x86_memory *m, struct x86_slice *slice, struct x86_request *r, uint64_t line, uint8_t state,
+    uint64_t version, uint8_t from, uint64_t asked, uint64_t ready)
 {
     struct x86_level *l3 = &slice->l3;
     uint64_t slot = peet_sim_tags_victim(&l3->tags, line);
@@ -131,8 +135,8 @@ static void l3_fill(struct x86_memory *m, struct x86_slice *slice, struct x86_re
 }
 
 /** Newer data than L3 and DRAM have comes from a core. */
-static void put_back(struct x86_memory *m, struct x86_request *r, uint32_t from, uint64_t line, struct x86_line *record, uint64_t version, int alone,
-    uint64_t now)
+static void put_back(struct x86_memory *m, struct x86_request *r, uint32_t from, uint64_t line, struct x86_line *record,
+    uint64_t version, int alone, uint64_t now)
 {
     struct x86_slice *slice = &m->slices[peet__x86_slice(m, line)];
     uint64_t at = message(m, m->cores[from].node, slice->node, 1, now), slot;
@@ -143,7 +147,8 @@ static void put_back(struct x86_memory *m, struct x86_request *r, uint32_t from,
         slice->l3.tags.states[slot] = X86_L3_DIRTY;
         if (m->check)
             slice->l3.versions[slot] = version;
-    } else if (m->has_l3 && (m->config.l3_policy == X86_L3_NONINCLUSIVE || (m->config.l3_policy == X86_L3_EXCLUSIVE && alone))) {
+    } else if (m->has_l3 &&
+        (m->config.l3_policy == X86_L3_NONINCLUSIVE || (m->config.l3_policy == X86_L3_EXCLUSIVE && alone))) {
         l3_fill(m, slice, r, line, X86_L3_DIRTY, version, X86_L3, at, at);
     } else {
         if (m->has_l3 && m->config.l3_policy == X86_L3_INCLUSIVE)
@@ -152,7 +157,8 @@ static void put_back(struct x86_memory *m, struct x86_request *r, uint32_t from,
     }
 }
 
-void peet__x86_gone(struct x86_memory *m, struct x86_request *r, uint32_t core, uint64_t line, uint8_t state, int still, uint64_t version, uint64_t now)
+void peet__x86_gone(struct x86_memory *m, struct x86_request *r, uint32_t core, uint64_t line, uint8_t state, int still,
+    uint64_t version, uint64_t now)
 {
     struct x86_line *record = peet__x86_line(m, line);
     struct x86_slice *slice = &m->slices[peet__x86_slice(m, line)];
@@ -169,7 +175,8 @@ void peet__x86_gone(struct x86_memory *m, struct x86_request *r, uint32_t core, 
     alone = peet_sim_sharers_next(&m->directory, &record->sharers, 0) == PEET_SIM_NOBODY;
     if (state == X86_M || state == X86_O) {
         put_back(m, r, core, line, record, version, alone, now);
-    } else if (m->has_l3 && m->config.l3_policy == X86_L3_EXCLUSIVE && alone && peet_sim_tags_find(&slice->l3.tags, line) == PEET_SIM_NO_SLOT) {
+    } else if (m->has_l3 && m->config.l3_policy == X86_L3_EXCLUSIVE && alone &&
+        peet_sim_tags_find(&slice->l3.tags, line) == PEET_SIM_NO_SLOT) {
         now = message(m, m->cores[core].node, slice->node, 1, now);
         now = port(m, slice, now);
         l3_fill(m, slice, r, line, X86_L3_CLEAN, version, X86_L3, now, now);
@@ -181,10 +188,12 @@ void peet__x86_gone(struct x86_memory *m, struct x86_request *r, uint32_t core, 
 /* ---------------------------------------------------------------------------------------- requests */
 
 /** Another core gives the line.  Returns: when it has arrived; that core keeps what @keep says, X86_I: nothing */
-static uint64_t supplied(struct x86_memory *m, struct x86_request *r, const struct home *h, uint32_t from, uint64_t *out_answer)
+static uint64_t supplied(struct x86_memory *m, struct x86_request *r, const struct home *h, uint32_t from,
+    uint64_t *out_answer)
 {
     struct x86_core *c = &m->cores[from];
-    uint64_t asked = message(m, h->slice->node, c->node, 0, h->at), slot = peet_sim_tags_find(&c->outer->tags, r->line), answer = asked;
+    uint64_t asked = message(m, h->slice->node, c->node, 0, h->at), slot = peet_sim_tags_find(&c->outer->tags, r->line),
+             answer = asked;
 
     if (slot != PEET_SIM_NO_SLOT) {
         answer = peet__x86_arrived(c->outer, slot, asked);
@@ -242,7 +251,8 @@ static uint64_t from_below(struct x86_memory *m, struct x86_request *r, const st
     return message(m, h->slice->node, h->node, 1, ready);
 }
 
-static void get_to_write(struct x86_memory *m, struct x86_request *r, const struct home *h, int have, struct x86_grant *out)
+static void get_to_write(struct x86_memory *m, struct x86_request *r, const struct home *h, int have,
+    struct x86_grant *out)
 {
     struct x86_line *record = h->record;
     uint64_t data = 0, answers = h->at;
@@ -358,9 +368,10 @@ static void get_to_read(struct x86_memory *m, struct x86_request *r, const struc
 void peet__x86_home(struct x86_memory *m, struct x86_request *r, int have, uint64_t now, struct x86_grant *out)
 {
     struct x86_core *c = &m->cores[r->core];
-    struct home h = { .record = peet__x86_line(m, r->line), .slice = &m->slices[peet__x86_slice(m, r->line)], .node = c->node };
+    struct home h = {
+        .record = peet__x86_line(m, r->line), .slice = &m->slices[peet__x86_slice(m, r->line)], .node = c->node};
 
-    *out = (struct x86_grant){ .done = now, .state = r->write ? X86_M : X86_S };
+    *out = (struct x86_grant){.done = now, .state = r->write ? X86_M : X86_S};
     if (!h.record)
         return;
     m->directory_requests++;

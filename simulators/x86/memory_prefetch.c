@@ -5,12 +5,18 @@
  */
 #include "memory_fast.h"
 
-static void bring_line(struct x86_memory *m, struct x86_level *level, const struct x86_request *r, uint64_t line, uint64_t now)
+static void bring_line(struct x86_memory *m, struct x86_level *level, const struct x86_request *r, uint64_t line,
+    uint64_t now)
 {
     struct x86_core *c = &m->cores[r->core];
     struct x86_access access = *r->access;
-    struct x86_request p = { .access = &access, .line = line, .now = now, .core = r->core, .fetch = r->fetch, .prefetch = level == &c->l2 ? 2 : 1,
-        .other = PEET_MEMORY_NOBODY };
+    struct x86_request p = {.access = &access,
+        .line = line,
+        .now = now,
+        .core = r->core,
+        .fetch = r->fetch,
+        .prefetch = level == &c->l2 ? 2 : 1,
+        .other = PEET_MEMORY_NOBODY};
     uint64_t done;
     uint8_t state;
 
@@ -18,11 +24,14 @@ static void bring_line(struct x86_memory *m, struct x86_level *level, const stru
     access.size_bytes = (uint32_t)m->config.line_bytes;
     access.kind = X86_PREFETCH;
     level->stats.prefetches++;
-    done = level == &c->l2 ? peet__x86_outer(m, &p, now, 0, &state) : p.fetch ? peet__x86_fetch(m, &p, now) : peet__x86_data(m, &p, now);
+    done = level == &c->l2 ? peet__x86_outer(m, &p, now, 0, &state)
+        : p.fetch          ? peet__x86_fetch(m, &p, now)
+                           : peet__x86_data(m, &p, now);
     peet__x86_told_misses(m, &p, done);
 }
 
-void peet__x86_prefetch(struct x86_memory *m, struct x86_level *level, const struct x86_request *r, int miss, uint64_t now)
+void peet__x86_prefetch(struct x86_memory *m, struct x86_level *level, const struct x86_request *r, int miss,
+    uint64_t now)
 {
     struct x86_core *c = &m->cores[r->core];
     uint64_t lines[PEET_SIM_PREFETCH_MAX], address = r->access->address;
@@ -30,7 +39,8 @@ void peet__x86_prefetch(struct x86_memory *m, struct x86_level *level, const str
 
     if (level->prefetcher.kind == PEET_SIM_PREFETCH_NONE)
         return;
-    n = peet_sim_prefetcher_see(&level->prefetcher, x86_memory_pc(r->access->block, r->access->ref), address, miss, lines);
+    n = peet_sim_prefetcher_see(&level->prefetcher, x86_memory_pc(r->access->block, r->access->ref), address, miss,
+        lines);
     for (uint32_t i = 0; i < n; i++) {
         uint64_t slot = peet_sim_tags_find(&level->tags, lines[i]);
 

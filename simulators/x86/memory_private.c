@@ -5,7 +5,8 @@
 #include "memory_state.h"
 
 /** A line has come into a slot whose former contents are gone. */
-static void fill(struct x86_memory *m, struct x86_level *level, uint64_t slot, const struct x86_request *r, uint8_t state, uint64_t asked, uint64_t ready)
+static void fill(struct x86_memory *m, struct x86_level *level, uint64_t slot, const struct x86_request *r,
+    uint8_t state, uint64_t asked, uint64_t ready)
 {
     peet_sim_tags_fill(&level->tags, slot, r->line, state);
     peet__x86_arrives(&level->lines[slot], asked, m->timeless ? 0 : ready, r->served);
@@ -50,18 +51,21 @@ uint8_t peet__x86_state(struct x86_memory *m, uint32_t core, uint64_t line)
     return !m->has_l2 && peet_sim_tags_find(&c->l1i.tags, line) != PEET_SIM_NO_SLOT ? X86_S : X86_I;
 }
 
-static void lose(struct x86_memory *m, struct x86_level *level, uint32_t core, uint64_t slot, const struct x86_request *by, enum x86_why why, int dirty)
+static void lose(struct x86_memory *m, struct x86_level *level, uint32_t core, uint64_t slot,
+    const struct x86_request *by, enum x86_why why, int dirty)
 {
     uint64_t line = level->tags.numbers[slot];
 
     *(why == X86_BY_WRITE ? &level->stats.invalidations : &level->stats.recalls) += 1;
     level->stats.write_backs += (uint64_t)dirty;
     if (m->reports)
-        peet__x86_told_loss(m, level, core, line, why == X86_BY_WRITE ? PEET_MEMORY_INVALIDATE : PEET_MEMORY_EVICT, dirty, by);
+        peet__x86_told_loss(m, level, core, line, why == X86_BY_WRITE ? PEET_MEMORY_INVALIDATE : PEET_MEMORY_EVICT,
+            dirty, by);
     peet_sim_tags_drop(&level->tags, slot);
 }
 
-uint8_t peet__x86_drop(struct x86_memory *m, uint32_t core, uint64_t line, const struct x86_request *by, enum x86_why why, uint64_t *out_version)
+uint8_t peet__x86_drop(struct x86_memory *m, uint32_t core, uint64_t line, const struct x86_request *by,
+    enum x86_why why, uint64_t *out_version)
 {
     struct x86_core *c = &m->cores[core];
     uint64_t code = peet_sim_tags_find(&c->l1i.tags, line), data = peet_sim_tags_find(&c->l1d.tags, line);
@@ -70,8 +74,10 @@ uint8_t peet__x86_drop(struct x86_memory *m, uint32_t core, uint64_t line, const
     int newer = data != PEET_SIM_NO_SLOT && (c->l1d.tags.states[data] & X86_STATE) == X86_M;
 
     if (m->check)
-        *out_version = newer || (!m->has_l2 && data != PEET_SIM_NO_SLOT) ? c->l1d.versions[data] :
-            second != PEET_SIM_NO_SLOT ? c->l2.versions[second] : code != PEET_SIM_NO_SLOT ? c->l1i.versions[code] : 0;
+        *out_version = newer || (!m->has_l2 && data != PEET_SIM_NO_SLOT) ? c->l1d.versions[data]
+            : second != PEET_SIM_NO_SLOT                                 ? c->l2.versions[second]
+            : code != PEET_SIM_NO_SLOT                                   ? c->l1i.versions[code]
+                                                                         : 0;
     if (code != PEET_SIM_NO_SLOT)
         lose(m, &c->l1i, core, code, by, why, 0);
     if (data != PEET_SIM_NO_SLOT) {
@@ -107,7 +113,8 @@ void peet__x86_share(struct x86_memory *m, uint32_t core, uint64_t line, uint8_t
 /* -------------------------------------------------------------------------------------- making room */
 
 /** What is in a slot of the outer cache goes.  Returns: when there was room for it on its way */
-static uint64_t evict_outer(struct x86_memory *m, struct x86_core *c, struct x86_request *r, uint64_t slot, uint64_t now)
+static uint64_t evict_outer(struct x86_memory *m, struct x86_core *c, struct x86_request *r, uint64_t slot,
+    uint64_t now)
 {
     struct x86_level *outer = c->outer;
     uint64_t line = outer->tags.numbers[slot], version = m->check ? outer->versions[slot] : 0, start = now;
@@ -149,7 +156,8 @@ static uint64_t evict_outer(struct x86_memory *m, struct x86_core *c, struct x86
 }
 
 /** What is in a slot of a first-level cache that has an L2 behind it goes. */
-static void evict_first(struct x86_memory *m, struct x86_core *c, struct x86_level *level, struct x86_request *r, uint64_t slot, uint64_t now)
+static void evict_first(struct x86_memory *m, struct x86_core *c, struct x86_level *level, struct x86_request *r,
+    uint64_t slot, uint64_t now)
 {
     int newer = (level->tags.states[slot] & X86_STATE) == X86_M;
 
@@ -179,9 +187,10 @@ static void evict_code(struct x86_memory *m, struct x86_core *c, struct x86_requ
         peet__x86_gone(m, r, c->number, line, X86_S, 0, version, now);
 }
 
-/** Room for a line, and the line in it.  Returns: when it is there, which can be later for want of room on the way out */
-static uint64_t bring(struct x86_memory *m, struct x86_core *c, struct x86_level *level, struct x86_request *r, uint8_t state, uint64_t asked, uint64_t ready,
-    uint64_t *out_slot)
+/** Room for a line, and the line in it.  Returns: when it is there, which can be later for want of room on the way out
+ */
+static uint64_t bring(struct x86_memory *m, struct x86_core *c, struct x86_level *level, struct x86_request *r,
+    uint8_t state, uint64_t asked, uint64_t ready, uint64_t *out_slot)
 {
     uint64_t slot = *out_slot = peet_sim_tags_victim(&level->tags, r->line);
 
@@ -351,7 +360,8 @@ static void seen(struct x86_memory *m, const struct x86_request *r, const struct
 }
 
 /** Prefetches come last: what they push out is no longer in anybody's hands. */
-static void prefetch(struct x86_memory *m, struct x86_core *c, struct x86_level *first, struct x86_request *r, int miss, uint64_t now)
+static void prefetch(struct x86_memory *m, struct x86_core *c, struct x86_level *first, struct x86_request *r, int miss,
+    uint64_t now)
 {
     if (r->prefetch || r->walk)
         return;

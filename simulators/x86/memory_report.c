@@ -2,8 +2,8 @@
 /*
  * What observers are told of the memory system, and why a core misses a line: it never had it; another's write took
  * it, and the words that are asked for were written since (true sharing) or not (false sharing); or it was replaced:
- * capacity, or conflict if it is followed what a fully associative cache would have kept (classify=on).  Level 3 is cold if no
- * core ever had the line.
+ * capacity, or conflict if it is followed what a fully associative cache would have kept (classify=on).  Level 3 is
+ * cold if no core ever had the line.
  */
 #include "memory_state.h"
 
@@ -37,8 +37,8 @@ static void report(struct x86_memory *m, const struct peet_memory_event *event)
 
 static uint8_t flags_of(const struct x86_request *r)
 {
-    return (uint8_t)((r->write ? PEET_MEMORY_STORE : 0) | (r->fetch ? PEET_MEMORY_INSTRUCTION : 0) | (r->prefetch ? PEET_MEMORY_PREFETCH : 0) |
-        (r->walk ? PEET_MEMORY_WALK : 0));
+    return (uint8_t)((r->write ? PEET_MEMORY_STORE : 0) | (r->fetch ? PEET_MEMORY_INSTRUCTION : 0) |
+        (r->prefetch ? PEET_MEMORY_PREFETCH : 0) | (r->walk ? PEET_MEMORY_WALK : 0));
 }
 
 /** Counted as the level counts its misses: L3 those of prefetches, too. */
@@ -46,7 +46,10 @@ static void classified(struct x86_memory *m, const struct x86_request *r, uint8_
 {
     struct x86_core *c = &m->cores[r->core];
     int shared = m->has_l3 && level == m->nlevels;
-    struct x86_level *of = shared ? &m->slices[peet__x86_slice(m, r->line)].l3 : level == 2 ? &c->l2 : r->fetch ? &c->l1i : &c->l1d;
+    struct x86_level *of = shared ? &m->slices[peet__x86_slice(m, r->line)].l3
+        : level == 2              ? &c->l2
+        : r->fetch                ? &c->l1i
+                                  : &c->l1d;
 
     if (!r->walk && (shared || !r->prefetch))
         of->stats.causes[cause]++;
@@ -71,9 +74,19 @@ void peet__x86_told_misses(struct x86_memory *m, const struct x86_request *r, ui
         first = i == r->core || !cells(m, record)[i];
     *cell = X86_CELL_HAD;
     for (uint8_t level = 1; level <= m->nlevels; level++) {
-        struct peet_memory_event event = { .type = PEET_MEMORY_MISS, .level = level, .cause = (uint8_t)cause, .flags = flags_of(r),
-            .hw = r->access->hw, .other = r->other, .size_bytes = r->access->size_bytes, .address = r->access->address, .by = r->access->address,
-            .cycles = done - r->now, .now = r->now, .block = r->access->block, .ref = r->access->ref };
+        struct peet_memory_event event = {.type = PEET_MEMORY_MISS,
+            .level = level,
+            .cause = (uint8_t)cause,
+            .flags = flags_of(r),
+            .hw = r->access->hw,
+            .other = r->other,
+            .size_bytes = r->access->size_bytes,
+            .address = r->access->address,
+            .by = r->access->address,
+            .cycles = done - r->now,
+            .now = r->now,
+            .block = r->access->block,
+            .ref = r->access->ref};
 
         if (!(r->missed >> level & 1))
             continue;
@@ -89,13 +102,20 @@ void peet__x86_told_misses(struct x86_memory *m, const struct x86_request *r, ui
     }
 }
 
-void peet__x86_told_loss(struct x86_memory *m, const struct x86_level *level, uint32_t core, uint64_t line, enum peet_memory_type type, int dirty,
-    const struct x86_request *by)
+void peet__x86_told_loss(struct x86_memory *m, const struct x86_level *level, uint32_t core, uint64_t line,
+    enum peet_memory_type type, int dirty, const struct x86_request *by)
 {
-    struct peet_memory_event event = { .type = (uint8_t)type, .level = level->number, .flags = dirty ? PEET_MEMORY_DIRTY : 0,
-        .hw = core == by->core ? by->access->hw : peet__x86_hw(m, core), .other = core == by->core ? PEET_MEMORY_NOBODY : by->access->hw,
-        .size_bytes = (uint32_t)m->config.line_bytes, .address = line << m->line_shift, .by = by->access->address, .now = by->now,
-        .block = by->access->block, .ref = by->access->ref };
+    struct peet_memory_event event = {.type = (uint8_t)type,
+        .level = level->number,
+        .flags = dirty ? PEET_MEMORY_DIRTY : 0,
+        .hw = core == by->core ? by->access->hw : peet__x86_hw(m, core),
+        .other = core == by->core ? PEET_MEMORY_NOBODY : by->access->hw,
+        .size_bytes = (uint32_t)m->config.line_bytes,
+        .address = line << m->line_shift,
+        .by = by->access->address,
+        .now = by->now,
+        .block = by->access->block,
+        .ref = by->access->ref};
 
     if (level == &m->cores[core].l1i)
         event.flags |= PEET_MEMORY_INSTRUCTION;

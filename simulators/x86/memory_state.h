@@ -32,26 +32,36 @@
 #include "memory_config.h"
 
 /** Of a slot; S up to M may be read. */
-enum x86_state { X86_I, X86_S, X86_F, X86_E, X86_O, X86_M, X86_STATE = 7, X86_PREFETCHED = 8 /* nobody has asked for it yet */ };
+enum x86_state {
+    X86_I,
+    X86_S,
+    X86_F,
+    X86_E,
+    X86_O,
+    X86_M,
+    X86_STATE = 7,
+    X86_PREFETCHED = 8 /* nobody has asked for it yet */
+};
 /** Of a slot of L3. */
 enum { X86_L3_CLEAN = 1, X86_L3_DIRTY = 2 };
 
 struct x86_level_stats {
-    uint64_t reads, writes;              /* lines asked for; of L1I, reads are fetches */
+    uint64_t reads, writes; /* lines asked for; of L1I, reads are fetches */
     uint64_t read_misses, write_misses, upgrades;
-    uint64_t evictions, write_backs;     /* write_backs: evictions and losses of newer data */
-    uint64_t invalidations;              /* by another core's write */
-    uint64_t recalls;                    /* lost because another cache could not keep its entry */
-    uint64_t prefetches, prefetches_used, prefetches_late, prefetches_dropped; /* late: not there yet; dropped: no register free */
+    uint64_t evictions, write_backs; /* write_backs: evictions and losses of newer data */
+    uint64_t invalidations;          /* by another core's write */
+    uint64_t recalls;                /* lost because another cache could not keep its entry */
+    /* late: not there yet; dropped: no register free */
+    uint64_t prefetches, prefetches_used, prefetches_late, prefetches_dropped;
     uint64_t walk_reads, walk_misses;
-    uint64_t causes[PEET_MISS_CAUSES];   /* classified: of read_misses and write_misses */
+    uint64_t causes[PEET_MISS_CAUSES]; /* classified: of read_misses and write_misses */
 };
 
 /** When what a slot holds is there: as small as can be, since there are many. */
 struct x86_arrival {
-    uint64_t ready;          /* the line is there */
+    uint64_t ready;               /* the line is there */
     uint32_t span : 29, from : 3; /* so long before it was asked for; enum x86_served: where it comes from */
-    int32_t owned;           /* outer and L1D: the right to write comes so much later */
+    int32_t owned;                /* outer and L1D: the right to write comes so much later */
 };
 
 enum { X86_SPAN_MOST = (1 << 29) - 1 };
@@ -74,21 +84,22 @@ static inline void peet__x86_arrives(struct x86_arrival *a, uint64_t asked, uint
 {
     uint64_t span = ready > asked ? ready - asked : 0;
 
-    *a = (struct x86_arrival){ .ready = ready, .span = span < X86_SPAN_MOST ? (uint32_t)span : X86_SPAN_MOST, .from = from };
+    *a = (struct x86_arrival){
+        .ready = ready, .span = span < X86_SPAN_MOST ? (uint32_t)span : X86_SPAN_MOST, .from = from};
 }
 
 /** One cache: tags, and by slot when what it holds is there. */
 struct x86_level {
     struct peet_sim_tags tags;
     struct x86_arrival *lines;
-    uint64_t *written;       /* L1D, when causes are told: grains written since others lost the line */
-    uint64_t *versions;      /* checked: of its data */
+    uint64_t *written;  /* L1D, when causes are told: grains written since others lost the line */
+    uint64_t *versions; /* checked: of its data */
     struct peet_sim_server port;
     struct peet_sim_slots mshrs;
     struct peet_sim_prefetcher prefetcher;
     struct peet_sim_shadow shadow; /* classified: shown what the cache is asked for */
     uint32_t cycles;
-    uint8_t number;          /* in reports, from 1 */
+    uint8_t number; /* in reports, from 1 */
     struct x86_level_stats stats;
 };
 
@@ -96,26 +107,27 @@ enum { X86_PAGE_HINTS = 64 };
 
 struct x86_core {
     struct x86_level l1i, l1d, l2;
-    struct x86_level *outer;     /* l2, or l1d */
+    struct x86_level *outer; /* l2, or l1d */
     struct peet_sim_tlb dtlb, itlb;
     struct peet_sim_slots walkers, writebacks;
     uint32_t *hints, *page_hints; /* slots of L1D by line, of the DTLB by page: to be verified */
     uint32_t number, node;
-    uint64_t served[X86_SERVED];  /* data accesses of the program that missed in L1, and hits */
+    uint64_t served[X86_SERVED]; /* data accesses of the program that missed in L1, and hits */
     uint64_t served_cycles[X86_SERVED];
     uint64_t tlb_cycles, coherence_cycles;
 };
 
 struct x86_slice {
-    struct x86_level l3;         /* levels without a third: only its port and counters */
+    struct x86_level l3; /* levels without a third: only its port and counters */
     uint32_t node;
 };
 
 /** Per line, ever missed: as small as can be, since there are many. */
 struct x86_line {
-    uint32_t owner;              /* core + 1 that has it E, O or M */
-    uint32_t forwarder;          /* core + 1 that has it F */
-    union peet_sim_sharers sharers; /* as long as need be; then, if causes are told, a cell for each core; then, checked, versions */
+    uint32_t owner;     /* core + 1 that has it E, O or M */
+    uint32_t forwarder; /* core + 1 that has it F */
+    /* as long as need be; then, if causes are told, a cell for each core; then, checked, versions */
+    union peet_sim_sharers sharers;
 };
 
 /** Of a line's data, when they are checked. */
@@ -124,7 +136,11 @@ struct x86_versions {
 };
 
 /** Why a core does not have a line: 0 it never had. */
-enum { X86_CELL_HAD = 1, X86_CELL_LOST = 2, X86_CELL_GRAINS = 2 /* shift: grains that others wrote since it was lost */ };
+enum {
+    X86_CELL_HAD = 1,
+    X86_CELL_LOST = 2,
+    X86_CELL_GRAINS = 2 /* shift: grains that others wrote since it was lost */
+};
 
 /** What is counted over time: demand misses by level, and lines that DRAM reads and writes. */
 enum x86_series { X86_OVER_TIME_L1D, X86_OVER_TIME_L2, X86_OVER_TIME_L3, X86_OVER_TIME_DRAM, X86_OVER_TIME };
@@ -136,13 +152,13 @@ struct x86_memory {
     uint32_t nchips, places, nchannels; /* places: cores that there are, used or not */
     uint32_t line_shift, page_shift;
     uint32_t l1d_cycles, hint_mask;
-    uint8_t fast;                /* memory_fast.h may answer */
-    uint8_t strides;             /* L1D's prefetcher wants to see hits, too */
+    uint8_t fast;    /* memory_fast.h may answer */
+    uint8_t strides; /* L1D's prefetcher wants to see hits, too */
     uint8_t lru, has_l2, has_l3, check, causes, classify, perfect, translation;
-    uint8_t timeless;            /* nothing takes time: always, or while a reference to perfect data moves its lines */
+    uint8_t timeless; /* nothing takes time: always, or while a reference to perfect data moves its lines */
     uint8_t nlevels;
-    uint8_t reports;             /* mask of 1 << enum peet_memory_type */
-    uint8_t dead;                /* failed: the run is ending */
+    uint8_t reports;                          /* mask of 1 << enum peet_memory_type */
+    uint8_t dead;                             /* failed: the run is ending */
     uint32_t home_in_cycles, home_out_cycles; /* l3_cycles in halves */
     uint32_t grain_shift;
     size_t cells_offset, versions_offset; /* in struct x86_line */
@@ -154,7 +170,7 @@ struct x86_memory {
     struct peet_sim_network network;
     struct peet_sim_dram dram;
     struct peet_sim_windows over_time[X86_OVER_TIME];
-    uint64_t version;            /* checked: the latest */
+    uint64_t version; /* checked: the latest */
     uint64_t checks;
     uint64_t cache_to_cache, directory_requests, memory_reads, memory_writes, invalidations_sent, broadcasts;
 };
@@ -165,25 +181,25 @@ enum { X86_SECOND_HIT = 1, X86_SECOND_MISS };
 struct x86_request {
     const struct x86_access *access;
     uint64_t line;
-    uint64_t now;                /* when the access began */
+    uint64_t now; /* when the access began */
     uint32_t core;
     uint8_t write, fetch, walk;
-    uint8_t prefetch;            /* into this level; 0: none */
-    uint8_t upgrades;            /* out: those of them that had the line, but not the right to write it */
-    uint8_t second_level;        /* out: L2 was asked */
+    uint8_t prefetch;     /* into this level; 0: none */
+    uint8_t upgrades;     /* out: those of them that had the line, but not the right to write it */
+    uint8_t second_level; /* out: L2 was asked */
     uint64_t second_level_at;
-    uint8_t served;              /* out */
-    uint8_t missed;              /* out: levels, 1 << number */
-    uint8_t shadowed;            /* out, classified: those that fully associative caches would have had */
-    uint64_t coherence_cycles;   /* out */
-    uint64_t version;            /* out: of what was read */
-    uint32_t other;              /* out: hardware context whose cache gave the line */
+    uint8_t served;            /* out */
+    uint8_t missed;            /* out: levels, 1 << number */
+    uint8_t shadowed;          /* out, classified: those that fully associative caches would have had */
+    uint64_t coherence_cycles; /* out */
+    uint64_t version;          /* out: of what was read */
+    uint32_t other;            /* out: hardware context whose cache gave the line */
 };
 
 /** What the home of a line grants. */
 struct x86_grant {
-    uint64_t done;               /* data, or the right to write, has arrived */
-    uint8_t state;               /* enum x86_state */
+    uint64_t done; /* data, or the right to write, has arrived */
+    uint8_t state; /* enum x86_state */
 };
 
 static inline uint64_t x86_later(uint64_t a, uint64_t b)
@@ -197,7 +213,8 @@ static inline struct x86_versions *peet__x86_versions(const struct x86_memory *m
 }
 
 /** A place among so many, which takes time only where anything does. */
-static inline void peet__x86_take(const struct x86_memory *m, struct peet_sim_slots *slots, uint64_t now, uint64_t *out_start)
+static inline void peet__x86_take(const struct x86_memory *m, struct peet_sim_slots *slots, uint64_t now,
+    uint64_t *out_start)
 {
     *out_start = now;
     if (!m->timeless)
@@ -226,7 +243,8 @@ static inline uint32_t peet__x86_hw(const struct x86_memory *m, uint32_t core)
 uint64_t peet__x86_data(struct x86_memory *m, struct x86_request *r, uint64_t now);
 /** peet__x86_fetch() - fetch one line of code */
 uint64_t peet__x86_fetch(struct x86_memory *m, struct x86_request *r, uint64_t now);
-/** peet__x86_outer() - what a first-level cache misses, or may not write, @have: it has the line.  Returns: when it is there */
+/** peet__x86_outer() - what a first-level cache misses, or may not write, @have: it has the line.  Returns: when it is
+ * there */
 uint64_t peet__x86_outer(struct x86_memory *m, struct x86_request *r, uint64_t now, int have, uint8_t *out_state);
 /** peet__x86_arrived() - when a line that is in a slot is there for a request at this time */
 static inline uint64_t peet__x86_arrived(struct x86_level *level, uint64_t slot, uint64_t now)
@@ -236,7 +254,8 @@ static inline uint64_t peet__x86_arrived(struct x86_level *level, uint64_t slot,
     if (a->ready <= now)
         return now;
     if (now + a->span < a->ready) {
-        /* Whoever brought it came later in time than this access, which is told later: it would have brought the line itself. */
+        /* Whoever brought it came later in time than this access, which is told later: it would have brought the line
+         * itself. */
         uint64_t owned = peet__x86_owned(a);
 
         a->ready = now + a->span;
@@ -244,7 +263,8 @@ static inline uint64_t peet__x86_arrived(struct x86_level *level, uint64_t slot,
     }
     return a->ready;
 }
-/** peet__x86_first_use() - a line is asked for, other than by a prefetcher.  Returns: whether one had brought it, and nobody asked since */
+/** peet__x86_first_use() - a line is asked for, other than by a prefetcher.  Returns: whether one had brought it, and
+ * nobody asked since */
 static inline int peet__x86_first_use(struct x86_level *level, uint64_t slot, uint64_t now)
 {
     if (!(level->tags.states[slot] & X86_PREFETCHED))
@@ -258,7 +278,8 @@ static inline int peet__x86_first_use(struct x86_level *level, uint64_t slot, ui
 uint8_t peet__x86_state(struct x86_memory *m, uint32_t core, uint64_t line);
 /** peet__x86_drop() - a core loses all copies.  @out_version: of its data.  Returns: the state that it had */
 enum x86_why { X86_BY_WRITE, X86_BY_RECALL };
-uint8_t peet__x86_drop(struct x86_memory *m, uint32_t core, uint64_t line, const struct x86_request *by, enum x86_why why, uint64_t *out_version);
+uint8_t peet__x86_drop(struct x86_memory *m, uint32_t core, uint64_t line, const struct x86_request *by,
+    enum x86_why why, uint64_t *out_version);
 /** peet__x86_share() - a core keeps a line but may not write it any more */
 void peet__x86_share(struct x86_memory *m, uint32_t core, uint64_t line, uint8_t state, uint64_t *out_version);
 
@@ -267,7 +288,8 @@ void peet__x86_share(struct x86_memory *m, uint32_t core, uint64_t line, uint8_t
 /** peet__x86_home() - ask the home of r->line for it at @now, @have: only the right to write */
 void peet__x86_home(struct x86_memory *m, struct x86_request *r, int have, uint64_t now, struct x86_grant *out);
 /** peet__x86_gone() - a core's outer cache has let a line go to make room; @still: L1I still has it */
-void peet__x86_gone(struct x86_memory *m, struct x86_request *r, uint32_t core, uint64_t line, uint8_t state, int still, uint64_t version, uint64_t now);
+void peet__x86_gone(struct x86_memory *m, struct x86_request *r, uint32_t core, uint64_t line, uint8_t state, int still,
+    uint64_t version, uint64_t now);
 struct x86_line *peet__x86_line(struct x86_memory *m, uint64_t line);
 static inline uint32_t peet__x86_slice(const struct x86_memory *m, uint64_t line)
 {
@@ -289,12 +311,15 @@ static inline void peet__x86_soon(const struct x86_memory *m, uint64_t line)
 /* memory_prefetch.c */
 
 /** peet__x86_prefetch() - a level was asked for a line; it fetches what its prefetcher makes of that */
-void peet__x86_prefetch(struct x86_memory *m, struct x86_level *level, const struct x86_request *r, int miss, uint64_t now);
+void peet__x86_prefetch(struct x86_memory *m, struct x86_level *level, const struct x86_request *r, int miss,
+    uint64_t now);
 
 /* memory_report.c */
 
-/** peet__x86_shown() - classified: a cache of a core's own is asked for a line; what a fully associative one would have said */
-static inline void peet__x86_shown(const struct x86_memory *m, struct peet_sim_shadow *shadow, uint8_t number, struct x86_request *r)
+/** peet__x86_shown() - classified: a cache of a core's own is asked for a line; what a fully associative one would have
+ * said */
+static inline void peet__x86_shown(const struct x86_memory *m, struct peet_sim_shadow *shadow, uint8_t number,
+    struct x86_request *r)
 {
     if (__builtin_expect(m->classify, 0))
         r->shadowed |= (uint8_t)(peet_sim_shadow_use(shadow, r->line) << number);
@@ -302,8 +327,8 @@ static inline void peet__x86_shown(const struct x86_memory *m, struct peet_sim_s
 
 /** peet__x86_told_misses() - of a request that is served at @done: the levels that it missed, nearest first */
 void peet__x86_told_misses(struct x86_memory *m, const struct x86_request *r, uint64_t done);
-void peet__x86_told_loss(struct x86_memory *m, const struct x86_level *level, uint32_t core, uint64_t line, enum peet_memory_type type, int dirty,
-    const struct x86_request *by);
+void peet__x86_told_loss(struct x86_memory *m, const struct x86_level *level, uint32_t core, uint64_t line,
+    enum peet_memory_type type, int dirty, const struct x86_request *by);
 /** peet__x86_wrote() - a core has written these grains of a line: who has lost it will miss what */
 void peet__x86_wrote(struct x86_memory *m, uint32_t core, uint64_t line, uint64_t grains);
 /** peet__x86_lost() - a core loses a line to another's write */

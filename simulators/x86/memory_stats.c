@@ -6,7 +6,7 @@
 
 enum { WINDOWS = 512 };
 
-static const char *const served_names[X86_SERVED] = { "l1", "l2", "l3", "remote", "dram" };
+static const char *const served_names[X86_SERVED] = {"l1", "l2", "l3", "remote", "dram"};
 
 static void add(struct x86_level_stats *sum, const struct x86_level_stats *s)
 {
@@ -17,26 +17,32 @@ static void add(struct x86_level_stats *sum, const struct x86_level_stats *s)
         to[i] += from[i];
 }
 
-static void level(const struct x86_memory *m, const struct peet_env *env, struct peet_stats *node, const char *key, const struct x86_level_stats *s)
+static void level(const struct x86_memory *m, const struct peet_env *env, struct peet_stats *node, const char *key,
+    const struct x86_level_stats *s)
 {
-    static const struct { enum peet_memory_cause cause; const char *key; } causes[] = { { PEET_MISS_COLD, "cold" }, { PEET_MISS_CAPACITY, "capacity" },
-        { PEET_MISS_CONFLICT, "conflict" }, { PEET_MISS_TRUE_SHARING, "true_sharing" }, { PEET_MISS_FALSE_SHARING, "false_sharing" } };
+    static const struct {
+        enum peet_memory_cause cause;
+        const char *key;
+    } causes[] = {{PEET_MISS_COLD, "cold"}, {PEET_MISS_CAPACITY, "capacity"}, {PEET_MISS_CONFLICT, "conflict"},
+        {PEET_MISS_TRUE_SHARING, "true_sharing"}, {PEET_MISS_FALSE_SHARING, "false_sharing"}};
     struct peet_stats *n = env->stats_object(env, node, key), *o;
 
+    /* clang-format off */
 #define PEET_X(name) env->stats_u64(env, n, #name, s->name);
     PEET_X(reads) PEET_X(writes) PEET_X(read_misses) PEET_X(write_misses) PEET_X(upgrades)
     PEET_X(evictions) PEET_X(write_backs) PEET_X(invalidations) PEET_X(recalls)
     PEET_X(prefetches) PEET_X(prefetches_used) PEET_X(prefetches_late) PEET_X(prefetches_dropped)
     PEET_X(walk_reads) PEET_X(walk_misses)
 #undef PEET_X
-    if (!m->classify)
-        return;
+        /* clang-format on */
+        if (!m->classify) return;
     o = env->stats_object(env, n, "misses_by_cause");
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
         env->stats_u64(env, o, causes[i].key, s->causes[causes[i].cause]);
 }
 
-static void one_core(const struct x86_memory *m, const struct peet_env *env, struct peet_stats *cores, const struct x86_core *c)
+static void one_core(const struct x86_memory *m, const struct peet_env *env, struct peet_stats *cores,
+    const struct x86_core *c)
 {
     struct peet_stats *n = env->stats_object(env, cores, NULL), *served;
     uint64_t hits = c->l1d.stats.reads + c->l1d.stats.writes;
@@ -59,13 +65,15 @@ static void one_core(const struct x86_memory *m, const struct peet_env *env, str
 static void translation(const struct x86_memory *m, const struct peet_env *env, struct peet_stats *node)
 {
     struct peet_stats *n = env->stats_object(env, node, "tlb");
-    uint64_t data[5] = { 0 }, code[5] = { 0 };
+    uint64_t data[5] = {0}, code[5] = {0};
 
     for (uint32_t i = 0; i < m->ncores; i++) {
         const struct peet_sim_tlb *t = &m->cores[i].dtlb, *u = &m->cores[i].itlb;
 
-        data[0] += t->accesses, data[1] += t->l1_misses, data[2] += t->walks, data[3] += t->walk_refs, data[4] += t->walk_cycles;
-        code[0] += u->accesses, code[1] += u->l1_misses, code[2] += u->walks, code[3] += u->walk_refs, code[4] += u->walk_cycles;
+        data[0] += t->accesses, data[1] += t->l1_misses, data[2] += t->walks, data[3] += t->walk_refs,
+            data[4] += t->walk_cycles;
+        code[0] += u->accesses, code[1] += u->l1_misses, code[2] += u->walks, code[3] += u->walk_refs,
+            code[4] += u->walk_cycles;
     }
     env->stats_u64(env, n, "data_accesses", data[0]);
     env->stats_u64(env, n, "data_misses", data[1]);
@@ -101,7 +109,8 @@ static void shared(const struct x86_memory *m, const struct peet_env *env, struc
     for (uint32_t i = 0; i < m->dram.config.channels; i++)
         busy += m->dram.buses[i].busy_cycles;
     env->stats_u64(env, n, "bus_busy_cycles", busy);
-    env->stats_u64(env, n, "dram_cas_cycles", m->dram.config.cas_cycles); /* as the preset has them, by their parameters' names */
+    /* as the preset has them, by their parameters' names */
+    env->stats_u64(env, n, "dram_cas_cycles", m->dram.config.cas_cycles);
     env->stats_u64(env, n, "dram_activate_cycles", m->dram.config.activate_cycles);
     env->stats_u64(env, n, "dram_precharge_cycles", m->dram.config.precharge_cycles);
     env->stats_u64(env, n, "dram_overhead_cycles", m->dram.config.overhead_cycles);
@@ -110,8 +119,8 @@ static void shared(const struct x86_memory *m, const struct peet_env *env, struc
 /** Counts in windows of time, all of the same width; not many, since people look at them. */
 static void over_time(const struct x86_memory *m, const struct peet_env *env, struct peet_stats *node)
 {
-    static const char *const keys[X86_OVER_TIME] = { "l1d_misses", "l2_misses", "l3_misses", "dram_lines" };
-    const int there[X86_OVER_TIME] = { 1, m->has_l2, m->has_l3, 1 };
+    static const char *const keys[X86_OVER_TIME] = {"l1d_misses", "l2_misses", "l3_misses", "dram_lines"};
+    const int there[X86_OVER_TIME] = {1, m->has_l2, m->has_l3, 1};
     uint64_t width = 0, windows = 0;
     struct peet_stats *array;
 
@@ -143,7 +152,7 @@ static void over_time(const struct x86_memory *m, const struct peet_env *env, st
 
 void x86_memory_stats(const struct x86_memory *m, const struct peet_env *env, struct peet_stats *node)
 {
-    struct x86_level_stats l1i = { 0 }, l1d = { 0 }, l2 = { 0 }, l3 = { 0 };
+    struct x86_level_stats l1i = {0}, l1d = {0}, l2 = {0}, l3 = {0};
     struct peet_stats *cores;
 
     for (uint32_t i = 0; i < m->ncores; i++) {

@@ -17,24 +17,23 @@ enum param {
     X86_CORE_NUMBERS(X)
 #undef X
 #define X(name, choices, def, help) PARAM_##name,
-    X86_CORE_CHOICES(X)
+        X86_CORE_CHOICES(X)
 #undef X
-    PARAM_MEMORY_FIRST
+            PARAM_MEMORY_FIRST
 };
 
 static const struct peet_param params[] = {
-    [PARAM_PRESET] = { "preset", PEET_PARAM_STRING, "", "skylake", "",
-        "the machine that all other parameters change: a file of share/peet/presets, a path with a slash, or none" },
-    [PARAM_MCPU] = { "mcpu", PEET_PARAM_STRING, "", "preset", "",
-        "whose costs of instructions, as LLVM names processors (clang -mcpu=help)" },
-#define X(name, unit, least, most, def, help) [PARAM_##name] = { #name, PEET_PARAM_U64, unit, "0", "0.." #most, help },
+    [PARAM_PRESET] = {"preset", PEET_PARAM_STRING, "", "skylake", "",
+        "the machine that all other parameters change: a file of share/peet/presets, a path with a slash, or none"},
+    [PARAM_MCPU] = {"mcpu", PEET_PARAM_STRING, "", "preset", "",
+        "whose costs of instructions, as LLVM names processors (clang -mcpu=help)"},
+#define X(name, unit, least, most, def, help) [PARAM_##name] = {#name, PEET_PARAM_U64, unit, "0", "0.." #most, help},
     X86_CORE_NUMBERS(X)
 #undef X
-#define X(name, choices, def, help) [PARAM_##name] = { #name, PEET_PARAM_ENUM, "", "preset", choices, help },
-    X86_CORE_CHOICES(X)
+#define X(name, choices, def, help) [PARAM_##name] = {#name, PEET_PARAM_ENUM, "", "preset", choices, help},
+        X86_CORE_CHOICES(X)
 #undef X
-    X86_MEMORY_PARAM_TABLE
-    { 0 },
+            X86_MEMORY_PARAM_TABLE{0},
 };
 
 static void x86_destroy(void *self)
@@ -135,20 +134,23 @@ static int refuse(const struct x86 *x, const struct peet_env *env)
         return -1;
     }
     if (c->window_uops < c->threads * c->dispatch_uops) {
-        env->fail(env, "window_uops=%u: not enough to dispatch %u micro-ops (dispatch_uops) for each of threads=%u", c->window_uops,
-            c->dispatch_uops, c->threads);
+        env->fail(env, "window_uops=%u: not enough to dispatch %u micro-ops (dispatch_uops) for each of threads=%u",
+            c->window_uops, c->dispatch_uops, c->threads);
         return -1;
     }
     if (c->fetch_uops > c->fetch_queue_uops) {
-        env->fail(env, "fetch_queue_uops=%u: no room for what comes in a cycle (fetch_uops=%u)", c->fetch_queue_uops, c->fetch_uops);
+        env->fail(env, "fetch_queue_uops=%u: no room for what comes in a cycle (fetch_uops=%u)", c->fetch_queue_uops,
+            c->fetch_uops);
         return -1;
     }
     if (c->fetch_past_taken == X86_OFF && !c->fetch_uops) {
-        env->fail(env, "fetch_past_taken=off: the front end has no width whose rest could be lost; give it one with fetch_uops");
+        env->fail(env,
+            "fetch_past_taken=off: the front end has no width whose rest could be lost; give it one with fetch_uops");
         return -1;
     }
     if (c->store_queue < c->threads || c->load_queue < c->threads) {
-        env->fail(env, "load_queue=%u, store_queue=%u: fewer entries than threads=%u", c->load_queue, c->store_queue, c->threads);
+        env->fail(env, "load_queue=%u, store_queue=%u: fewer entries than threads=%u", c->load_queue, c->store_queue,
+            c->threads);
         return -1;
     }
     if (c->core == CORE_INORDER && c->threads > 1 && c->smt == SMT_SHARED) {
@@ -192,15 +194,16 @@ static void *x86_create(const struct peet_env *env, const union peet_value *v)
         x->load_cycles = x86_memory_l1_cycles(x->memory);
         x->line_bytes = (uint32_t)x->memory_config->line_bytes;
     }
-    if (x->config.core == CORE_INORDER && x->processor && x->processor->in_order) { /* LLVM's only model of that kind is Bonnell's */
+    /* LLVM's only model of that kind is Bonnell's */
+    if (x->config.core == CORE_INORDER && x->processor && x->processor->in_order) {
         x->loads_before = 1;
         x->address_lead = x->load_cycles - 1;
         x->model_operands = x->config.folded_loads == FOLDED_MODEL;
     }
     if (!x->config.forward_cycles)
         x->config.forward_cycles = x->load_cycles;
-    if (x->config.replay == X86_ON && x->config.threads == 1 && x->config.core != CORE_SIMPLE && !(env->reports >> PEET_MEMORY_STALL & 1) &&
-        x86_replay_init(x))
+    if (x->config.replay == X86_ON && x->config.threads == 1 && x->config.core != CORE_SIMPLE &&
+        !(env->reports >> PEET_MEMORY_STALL & 1) && x86_replay_init(x))
         goto refused;
     return x;
 refused:
@@ -223,14 +226,17 @@ static inline void run(struct x86_thread *t, const struct x86_code *code, const 
         x86_core_block(t, code, values);
 }
 
-/** The thread's own time at the run's time @now: without what is supposed to have passed more, or less, than it took here. */
+/** The thread's own time at the run's time @now: without what is supposed to have passed more, or less, than it took
+ * here. */
 static inline uint64_t own_time(const struct x86 *x, const struct x86_thread *t, uint64_t now)
 {
-    return __builtin_expect(!x->env->times_apart, 1) || now == UINT64_MAX ? now : now - (uint64_t)x->env->supposed(x->env, t->hw);
+    return __builtin_expect(!x->env->times_apart, 1) || now == UINT64_MAX
+        ? now
+        : now - (uint64_t)x->env->supposed(x->env, t->hw);
 }
 
-static uint64_t x86_blocks(void *self, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until,
-    size_t *out_done)
+static uint64_t x86_blocks(void *self, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now,
+    uint64_t until, size_t *out_done)
 {
     struct x86 *x = self;
     struct x86_thread *t = &x->threads[hw];
@@ -257,7 +263,8 @@ static uint64_t x86_block(void *self, unsigned hw, const struct peet_block_event
     return x86_blocks(self, hw, event, 1, now, UINT64_MAX, &done);
 }
 
-static uint64_t x86_loop(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
+static uint64_t x86_loop(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until,
+    uint64_t *out_turns)
 {
     struct x86 *x = self;
     struct x86_thread *t = &x->threads[hw];

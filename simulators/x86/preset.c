@@ -21,7 +21,7 @@ void x86_config_default(struct x86_config *config)
         X86_CORE_NUMBERS(X)
 #undef X
 #define X(name, choices, def, help) .name = def,
-        X86_CORE_CHOICES(X)
+            X86_CORE_CHOICES(X)
 #undef X
     };
 }
@@ -139,13 +139,16 @@ static int lay(const struct peet_env *env, const char *path, config_setting_t *o
         err = x86_memory_config_key(memory, key, number, text);
     if (!err)
         return 0;
-    env->fail(env, err == -1 ? "%s:%u: unknown key '%s'; `peet sims x86` lists them" :
-        err == -3 ? "%s:%u: %s: out of range" : "%s:%u: %s: not a value that this key can have; see `peet sims x86`", path,
-        config_setting_source_line(one), key);
+    env->fail(env,
+        err == -1       ? "%s:%u: unknown key '%s'; `peet sims x86` lists them"
+            : err == -3 ? "%s:%u: %s: out of range"
+                        : "%s:%u: %s: not a value that this key can have; see `peet sims x86`",
+        path, config_setting_source_line(one), key);
     return -1;
 }
 
-int x86_config_preset(const struct peet_env *env, const char *name, struct x86_config *config, struct x86_memory_config *memory)
+int x86_config_preset(const struct peet_env *env, const char *name, struct x86_config *config,
+    struct x86_memory_config *memory)
 {
     char dir[PATH_MAX], path[PATH_MAX + 300], names[1000];
     config_t file;
@@ -157,7 +160,9 @@ int x86_config_preset(const struct peet_env *env, const char *name, struct x86_c
         *dir = 0;
     } else {
         if (presets_dir(dir, sizeof dir)) {
-            env->fail(env, "preset=%s: the folder of presets cannot be found from this module's place; give a path with a slash", name);
+            env->fail(env,
+                "preset=%s: the folder of presets cannot be found from this module's place; give a path with a slash",
+                name);
             return -1;
         }
         snprintf(path, sizeof path, "%s/%s.cfg", dir, name);

@@ -100,7 +100,8 @@ static inline void x86_buffer_enter(struct x86_buffer *b, uint64_t now, uint64_t
 }
 
 /** The youngest store in the queue at this time that has one of these bytes; NULL: none */
-static inline struct x86_store *x86_store_find(struct x86_thread *t, uint64_t address, uint32_t size_bytes, uint64_t now)
+static inline struct x86_store *x86_store_find(struct x86_thread *t, uint64_t address, uint32_t size_bytes,
+    uint64_t now)
 {
     uint64_t youngest = 0, first = address / 8, last = (address + size_bytes - 1) / 8;
     const uint64_t before = t->store[(t->store_count + 1) & t->stores.mask].granules; /* too long ago */
@@ -132,15 +133,16 @@ static inline struct x86_store *x86_store_find(struct x86_thread *t, uint64_t ad
 }
 
 /** A store, in program order, with the time at which its data are there and that at which it is written. */
-static inline void x86_store_enter(struct x86_thread *t, uint64_t address, uint32_t size_bytes, uint64_t data, uint64_t written)
+static inline void x86_store_enter(struct x86_thread *t, uint64_t address, uint32_t size_bytes, uint64_t data,
+    uint64_t written)
 {
     uint64_t number = ++t->store_count, last = (address + size_bytes - 1) / 8;
 
-    t->store[number & t->stores.mask] = (struct x86_store){ address, data, written, t->granule_count, size_bytes };
+    t->store[number & t->stores.mask] = (struct x86_store){address, data, written, t->granule_count, size_bytes};
     for (uint64_t g = address / 8; g <= last; g++) {
         uint64_t at = ++t->granule_count, *bucket = &t->buckets[g * 0x9e3779b97f4a7c15u >> 54];
 
-        t->granules[at % X86_GRANULES] = (struct x86_granule){ g, number, *bucket };
+        t->granules[at % X86_GRANULES] = (struct x86_granule){g, number, *bucket};
         *bucket = at;
     }
 }

@@ -10,8 +10,8 @@
 
 static enum x86_category category(uint8_t served)
 {
-    static const enum x86_category of[X86_SERVED] = { [X86_L1] = CPI_L1, [X86_L2] = CPI_L2, [X86_L3] = CPI_L3, [X86_REMOTE] = CPI_COHERENCE,
-        [X86_DRAM] = CPI_DRAM };
+    static const enum x86_category of[X86_SERVED] = {
+        [X86_L1] = CPI_L1, [X86_L2] = CPI_L2, [X86_L3] = CPI_L3, [X86_REMOTE] = CPI_COHERENCE, [X86_DRAM] = CPI_DRAM};
 
     return of[served];
 }
@@ -34,8 +34,10 @@ static void touch(struct x86_thread *t, struct x86_access *a)
     uint64_t now = t->frontier, hit = a->kind == X86_STORE ? 0 : x->load_cycles, extra, part;
     struct x86_outcome out;
 
-    if (!x->memory || (a->kind != X86_FETCH && a->kind != X86_PREFETCH &&
-            x86_memory_hit_at(x->memory, a->core, x86_memory_pc(a->block, a->ref), a->address, a->size_bytes, (enum x86_access_kind)a->kind, now, &extra)))
+    if (!x->memory ||
+        (a->kind != X86_FETCH && a->kind != X86_PREFETCH &&
+            x86_memory_hit_at(x->memory, a->core, x86_memory_pc(a->block, a->ref), a->address, a->size_bytes,
+                (enum x86_access_kind)a->kind, now, &extra)))
         return;
     x86_memory_access(x->memory, a, now, &out);
     if (a->kind == X86_PREFETCH)
@@ -70,8 +72,10 @@ static void location(struct x86_thread *t, struct x86_access *a, uint64_t addres
 
 static void reference(struct x86_thread *t, struct x86_access *a, const struct peet_ref *ref, const uint64_t *values)
 {
-    static const uint8_t kinds[] = { [PEET_REF_LOAD] = X86_LOAD, [PEET_REF_STORE] = X86_STORE, [PEET_REF_MODIFY] = X86_LOAD,
-        [PEET_REF_PREFETCH] = X86_PREFETCH };
+    static const uint8_t kinds[] = {[PEET_REF_LOAD] = X86_LOAD,
+        [PEET_REF_STORE] = X86_STORE,
+        [PEET_REF_MODIFY] = X86_LOAD,
+        [PEET_REF_PREFETCH] = X86_PREFETCH};
     uint64_t size = ref->size_bytes ? ref->size_bytes : 1;
     int locked = ref->kind == PEET_REF_MODIFY && ref->flags & PEET_REF_ATOMIC;
 
@@ -92,11 +96,16 @@ static void reference(struct x86_thread *t, struct x86_access *a, const struct p
 static void fetch(struct x86_thread *t, const struct peet_block *block)
 {
     struct x86 *x = t->cpu->x;
-    uint64_t line = block->pc / x->line_bytes, last = (block->pc + (block->code_bytes ? block->code_bytes - 1 : 0)) / x->line_bytes;
+    uint64_t line = block->pc / x->line_bytes,
+             last = (block->pc + (block->code_bytes ? block->code_bytes - 1 : 0)) / x->line_bytes;
 
     for (; line <= last; line++) {
-        struct x86_access a = { .address = line * x->line_bytes, .size_bytes = x->line_bytes, .core = t->cpu->number, .hw = t->hw,
-            .kind = X86_FETCH, .block = block };
+        struct x86_access a = {.address = line * x->line_bytes,
+            .size_bytes = x->line_bytes,
+            .core = t->cpu->number,
+            .hw = t->hw,
+            .kind = X86_FETCH,
+            .block = block};
 
         if (t->fetched[line % 8] == line)
             continue;
@@ -109,7 +118,7 @@ void x86_simple_block(struct x86_thread *t, const struct x86_code *code, const u
 {
     struct x86 *x = t->cpu->x;
     const struct peet_block *block = code->block;
-    struct x86_access a = { .core = t->cpu->number, .hw = t->hw, .block = block };
+    struct x86_access a = {.core = t->cpu->number, .hw = t->hw, .block = block};
 
     if (code->nops)
         t->place = code->ops[0].place;

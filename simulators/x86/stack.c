@@ -20,7 +20,7 @@ const char *const x86_category_texts[CPI_CATEGORIES] = {
 
 int x86_stacks_init(struct x86_stacks *s)
 {
-    *s = (struct x86_stacks){ .places_room = 256, .nbuckets = 1024 };
+    *s = (struct x86_stacks){.places_room = 256, .nbuckets = 1024};
     s->places = calloc(s->places_room, sizeof *s->places);
     s->buckets = calloc(s->nbuckets, sizeof *s->buckets);
     if (!s->places || !s->buckets)
@@ -82,7 +82,7 @@ uint32_t x86_stacks_place(struct x86_stacks *s, const struct peet_function *func
         for (at = hash_of(function, line) % s->nbuckets; s->buckets[at]; at = (at + 1) % s->nbuckets)
             ;
     }
-    s->places[s->nplaces] = (struct x86_place){ .function = function, .line = line };
+    s->places[s->nplaces] = (struct x86_place){.function = function, .line = line};
     s->buckets[at] = s->nplaces;
     return s->nplaces++;
 }
@@ -136,7 +136,7 @@ static int check_software(const struct x86 *x)
 
 int x86_stack_check(const struct x86 *x)
 {
-    uint64_t hardware[CPI_CATEGORIES] = { 0 }, places[CPI_CATEGORIES] = { 0 }, software = 0, running = 0;
+    uint64_t hardware[CPI_CATEGORIES] = {0}, places[CPI_CATEGORIES] = {0}, software = 0, running = 0;
 
     if (x->env->times_apart) /* threads have times of their own */
         return 1;

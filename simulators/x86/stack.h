@@ -38,7 +38,7 @@ enum x86_category {
 #define X(name, key, text) CPI_##name,
     X86_CATEGORIES(X)
 #undef X
-    CPI_CATEGORIES
+        CPI_CATEGORIES
 };
 
 /** What is charged to one function and line. */
@@ -51,20 +51,20 @@ struct x86_place {
 
 /** A software context. */
 struct x86_software {
-    uint32_t number, place;  /* where it was last */
+    uint32_t number, place; /* where it was last */
     uint8_t known, forked;
-    uint64_t start, end;     /* its life */
+    uint64_t start, end;           /* its life */
     uint64_t run[CPI_CATEGORIES];  /* on hardware contexts, without waits */
     uint64_t wait[CPI_CATEGORIES]; /* not running, or its hardware context idle */
     uint64_t fork_cycles;
-    uint64_t last;           /* when it left the hardware context on which it was last */
-    uint32_t hw;             /* ... or has not left it yet */
+    uint64_t last; /* when it left the hardware context on which it was last */
+    uint32_t hw;   /* ... or has not left it yet */
 };
 
 struct x86_stacks {
     struct x86_place *places;
     uint32_t nplaces, places_room;
-    uint32_t *buckets, nbuckets; /* of places by function and line */
+    uint32_t *buckets, nbuckets;   /* of places by function and line */
     struct x86_software *software; /* by number; those beyond the listed ones share the last */
     uint32_t nsoftware;
 };
@@ -77,7 +77,8 @@ void x86_stacks_fini(struct x86_stacks *s);
 /** x86_stacks_place() - number of a place, made if need be; UINT32_MAX: out of memory */
 uint32_t x86_stacks_place(struct x86_stacks *s, const struct peet_function *function, uint32_t line);
 
-/** x86_stacks_software() - the record of a software context; that of all the others beyond X86_LISTED.  NULL: out of memory */
+/** x86_stacks_software() - the record of a software context; that of all the others beyond X86_LISTED.  NULL: out of
+ * memory */
 struct x86_software *x86_stacks_software(struct x86_stacks *s, uint32_t number);
 
 struct x86;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* x86: CPI stacks as results: objects of stats.json, tables for people, and x86-stacks.csv for spreadsheets and gnuplot. */
+/* x86: CPI stacks as results: objects of stats.json, tables for people, and x86-stacks.csv for spreadsheets and
+ * gnuplot. */
 #include "core.h"
 
 #include <errno.h>
@@ -116,8 +117,8 @@ static void write_places(const struct x86 *x, const struct peet_env *env, struct
 }
 
 /** A table for people: {title, columns, rows}; categories that nobody has are left out. */
-static struct peet_stats *begin_table(const struct peet_env *env, struct peet_stats *tables, const char *title, const char *what,
-    const uint64_t all[CPI_CATEGORIES])
+static struct peet_stats *begin_table(const struct peet_env *env, struct peet_stats *tables, const char *title,
+    const char *what, const uint64_t all[CPI_CATEGORIES])
 {
     struct peet_stats *o = env->stats_object(env, tables, NULL), *columns;
 
@@ -131,8 +132,8 @@ static struct peet_stats *begin_table(const struct peet_env *env, struct peet_st
     return env->stats_array(env, o, "rows");
 }
 
-static void write_row(const struct peet_env *env, struct peet_stats *rows, const char *name, const uint64_t cycles[CPI_CATEGORIES],
-    const uint64_t all[CPI_CATEGORIES])
+static void write_row(const struct peet_env *env, struct peet_stats *rows, const char *name,
+    const uint64_t cycles[CPI_CATEGORIES], const uint64_t all[CPI_CATEGORIES])
 {
     struct peet_stats *row = env->stats_array(env, rows, NULL);
     char share[20];
@@ -141,12 +142,14 @@ static void write_row(const struct peet_env *env, struct peet_stats *rows, const
     env->stats_u64(env, row, NULL, total(cycles));
     for (unsigned i = 0; i < CPI_CATEGORIES; i++)
         if (all[i] * 200 >= total(all)) {
-            snprintf(share, sizeof share, "%.1f%%", total(cycles) ? 100.0 * (double)cycles[i] / (double)total(cycles) : 0.0);
+            snprintf(share, sizeof share, "%.1f%%",
+                total(cycles) ? 100.0 * (double)cycles[i] / (double)total(cycles) : 0.0);
             env->stats_string(env, row, NULL, share);
         }
 }
 
-static void write_tables(const struct x86 *x, const struct peet_env *env, struct peet_stats *node, const uint64_t all[CPI_CATEGORIES])
+static void write_tables(const struct x86 *x, const struct peet_env *env, struct peet_stats *node,
+    const uint64_t all[CPI_CATEGORIES])
 {
     struct peet_stats *tables = env->stats_array(env, node, "tables"), *rows;
     struct x86_place *list;
@@ -197,7 +200,7 @@ static void write_contexts(const struct x86 *x, const struct peet_env *env, stru
 void x86_stack_stats(const struct x86 *x, const struct peet_env *env, struct peet_stats *node)
 {
     struct peet_stats *array = env->stats_array(env, node, "hw"), *o;
-    uint64_t all[CPI_CATEGORIES] = { 0 };
+    uint64_t all[CPI_CATEGORIES] = {0};
 
     for (unsigned i = 0; i < x->nthreads; i++) {
         const struct x86_thread *t = &x->threads[i];
@@ -220,7 +223,8 @@ void x86_stack_stats(const struct x86 *x, const struct peet_env *env, struct pee
     write_tables(x, env, node, all);
 }
 
-static void csv_row(FILE *out, const char *of, const char *name, const char *file, uint32_t line, const uint64_t cycles[CPI_CATEGORIES])
+static void csv_row(FILE *out, const char *of, const char *name, const char *file, uint32_t line,
+    const uint64_t cycles[CPI_CATEGORIES])
 {
     fprintf(out, "%s,\"", of);
     for (; *name; name++)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * x86: the execution units of one core as a reservation calendar: for each cycle of a window that moves with time, which
- * units are busy.  An instruction takes the first cycle at or after its operands are ready in which all that it needs is
- * free; one that comes later in program order finds the cycles that earlier ones have left.  Threads of a core share it.
+ * x86: the execution units of one core as a reservation calendar: for each cycle of a window that moves with time,
+ * which units are busy.  An instruction takes the first cycle at or after its operands are ready in which all that it
+ * needs is free; one that comes later in program order finds the cycles that earlier ones have left.  Threads of a core
+ * share it.
  *
- * The window is a ring of cycles, each with the time that it stands for.  One of an older time than asked for is an empty
- * one; if it is younger, the time asked for is so long past that nothing is known of it, and all is free.
+ * The window is a ring of cycles, each with the time that it stands for.  One of an older time than asked for is an
+ * empty one; if it is younger, the time asked for is so long past that nothing is known of it, and all is free.
  *
  * What has been taken is never given back.  So a stretch of cycles in which a set of units was found busy stays so, and
  * is stepped over at once when the same set is asked for again: a unit that everybody waits for costs no search.
@@ -21,15 +22,19 @@ enum { X86_UNITS = 48, X86_USES = 12, X86_CALENDAR = 4096, X86_STRETCHES = 64 };
 struct x86_use {
     uint64_t units;
     uint16_t first, cycles;
-    uint8_t stretch;         /* of the set: its number; X86_STRETCHES: none */
-    uint8_t spare;           /* in order: 1 + the unit that the next instruction needs; 0: none that is known */
+    uint8_t stretch; /* of the set: its number; X86_STRETCHES: none */
+    uint8_t spare;   /* in order: 1 + the unit that the next instruction needs; 0: none that is known */
 };
 
 struct x86_units {
-    struct { uint64_t cycle, busy; } calendar[X86_CALENDAR];
-    struct { uint64_t from, to; } stretches[X86_STRETCHES]; /* of a set: all busy in [from, to) */
-    uint64_t horizon;        /* nothing is taken from this cycle on */
-    uint64_t recent;         /* units whose turn it was: the others come first */
+    struct {
+        uint64_t cycle, busy;
+    } calendar[X86_CALENDAR];
+    struct {
+        uint64_t from, to;
+    } stretches[X86_STRETCHES]; /* of a set: all busy in [from, to) */
+    uint64_t horizon;           /* nothing is taken from this cycle on */
+    uint64_t recent;            /* units whose turn it was: the others come first */
 };
 
 /** The units that are free in a cycle. */
@@ -97,7 +102,8 @@ static inline uint64_t x86_units_next(struct x86_units *u, const struct x86_use 
 }
 
 /** One use, of the cycle of issue.  @spared: not one of these units, if there is another */
-static inline uint64_t x86_units_issue_sparing(struct x86_units *u, const struct x86_use *use, uint64_t at, uint64_t spared)
+static inline uint64_t x86_units_issue_sparing(struct x86_units *u, const struct x86_use *use, uint64_t at,
+    uint64_t spared)
 {
     const uint64_t units = use->units;
     uint64_t fit = units & x86_units_free(u, at), turn, recent, bit;
@@ -150,7 +156,8 @@ static inline uint64_t x86_units_issue_short(struct x86_units *u, const struct x
 }
 
 /** Several uses, or one of several cycles. */
-static __attribute__((noinline, unused)) uint64_t x86_units_issue_all(struct x86_units *u, const struct x86_use *uses, unsigned n, uint64_t at)
+static __attribute__((noinline, unused)) uint64_t x86_units_issue_all(struct x86_units *u, const struct x86_use *uses,
+    unsigned n, uint64_t at)
 {
     unsigned unit[X86_USES], i;
 

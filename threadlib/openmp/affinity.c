@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places and binding.  The mapper decides which processor runs a thread (policy affinity keeps it where it was); places and
- * bindings are accepted, remembered and told, each processor of the simulated machine being a place of its own when there are
- * places at all.  And omp_display_affinity() with its format.
+ * Places and binding.  The mapper decides which processor runs a thread (policy affinity keeps it where it was); places
+ * and bindings are accepted, remembered and told, each processor of the simulated machine being a place of its own when
+ * there are places at all.  And omp_display_affinity() with its format.
  */
 #include "openmp.h"
 
@@ -21,7 +21,7 @@ static int my_place(void)
     return nplaces() ? (int)peet_rt_cpu() : -1;
 }
 
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(int, omp_get_proc_bind, (void)) { return peet__omp_self()->task->icvs.proc_bind; }
 ENTRY(int, omp_get_num_places, (void)) { peet__omp_self(); return nplaces(); }
 ENTRY(int, omp_get_place_num_procs, (int place)) { peet__omp_self(); return place >= 0 && place < nplaces(); }
@@ -32,7 +32,7 @@ ENTRY(void, omp_get_place_proc_ids, (int place, int *ids))
     if (place >= 0 && place < nplaces())
         ids[0] = place;
 }
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(int, omp_get_place_num, (void)) { peet__omp_self(); return my_place(); }
 ENTRY(int, omp_get_partition_num_places, (void)) { peet__omp_self(); return nplaces(); }
 /* clang-format on */
@@ -45,7 +45,7 @@ ENTRY(void, omp_get_partition_place_nums, (int *places))
 
 /* Masks of processors, 64 to a word. */
 enum { MASK_WORDS = 16 };
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(void, kmp_create_affinity_mask, (void **mask)) { *mask = peet__omp_alloc(MASK_WORDS * sizeof(uint64_t)); }
 /* clang-format on */
 ENTRY(void, kmp_destroy_affinity_mask, (void **mask))
@@ -64,7 +64,7 @@ static int change(int processor, void **mask, int how)
         *word &= ~bit;
     return (*word & bit) != 0;
 }
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(int, kmp_set_affinity, (void **mask)) { return 0; }
 /* clang-format on */
 ENTRY(int, kmp_get_affinity, (void **mask))
@@ -73,7 +73,7 @@ ENTRY(int, kmp_get_affinity, (void **mask))
         change(i, mask, 1);
     return 0;
 }
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(int, kmp_get_affinity_max_proc, (void)) { return (int)peet_rt_processors(); }
 ENTRY(int, kmp_set_affinity_mask_proc, (int processor, void **mask)) { return change(processor, mask, 1) < 0 ? -1 : 0; }
 ENTRY(int, kmp_unset_affinity_mask_proc, (int processor, void **mask)) { return change(processor, mask, -1) < 0 ? -1 : 0; }
@@ -118,26 +118,44 @@ static void value_of(char letter, char *out, size_t bytes)
     const struct omp_thread *thread = peet__omp_self();
     const struct omp_team *team = thread->member->team;
     switch (letter) {
-    case 't': snprintf(out, bytes, "%d", team->league_number); break;
-    case 'T': snprintf(out, bytes, "%d", team->nleagues); break;
-    case 'L': snprintf(out, bytes, "%d", team->level); break;
-    case 'n': snprintf(out, bytes, "%d", thread->member->tid); break;
-    case 'N': snprintf(out, bytes, "%d", team->n); break;
-    case 'a': snprintf(out, bytes, "%d", team->level > 0 && team->creator ? team->creator->tid : -1); break;
+    case 't':
+        snprintf(out, bytes, "%d", team->league_number);
+        break;
+    case 'T':
+        snprintf(out, bytes, "%d", team->nleagues);
+        break;
+    case 'L':
+        snprintf(out, bytes, "%d", team->level);
+        break;
+    case 'n':
+        snprintf(out, bytes, "%d", thread->member->tid);
+        break;
+    case 'N':
+        snprintf(out, bytes, "%d", team->n);
+        break;
+    case 'a':
+        snprintf(out, bytes, "%d", team->level > 0 && team->creator ? team->creator->tid : -1);
+        break;
     case 'H':
         if (gethostname(out, bytes) != 0)
             snprintf(out, bytes, "unknown");
         out[bytes - 1] = '\0';
         break;
-    case 'P': snprintf(out, bytes, "%d", (int)getpid()); break;
-    case 'i': snprintf(out, bytes, "%d", thread->gtid); break;
+    case 'P':
+        snprintf(out, bytes, "%d", (int)getpid());
+        break;
+    case 'i':
+        snprintf(out, bytes, "%d", thread->gtid);
+        break;
     case 'A':
         if (peet_rt_processors() > 1)
             snprintf(out, bytes, "0-%u", peet_rt_processors() - 1);
         else
             snprintf(out, bytes, "0");
         break;
-    default: snprintf(out, bytes, "undefined"); break;
+    default:
+        snprintf(out, bytes, "undefined");
+        break;
     }
 }
 
@@ -206,7 +224,7 @@ static size_t capture(char *buffer, size_t bytes, const char *format)
     return text.used;
 }
 
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(size_t, ompc_capture_affinity, (char *buffer, size_t bytes, const char *format)) { return capture(buffer, bytes, format); }
 /* clang-format on */
 
@@ -223,6 +241,6 @@ void peet__omp_affinity_show(void)
     show(NULL);
 }
 
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(void, ompc_display_affinity, (const char *format)) { show(format); }
 /* clang-format on */

@@ -22,7 +22,7 @@ static struct omp_team *team(void)
 
 /* -------------------------------------------------------------------------------------------------- threads */
 
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(int, omp_get_num_threads, (void)) { return team()->n; }
 ENTRY(int, omp_get_thread_num, (void)) { return peet__omp_self()->member->tid; }
 ENTRY(int, omp_get_max_threads, (void)) { return icvs()->threads; }
@@ -36,14 +36,14 @@ ENTRY(void, omp_set_num_threads, (int n))
     icvs()->threads = n > 0 ? n : 1;
 }
 
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(int, omp_get_dynamic, (void)) { return icvs()->dynamic; }
 ENTRY(void, omp_set_dynamic, (int on)) { icvs()->dynamic = on != 0; }
 /* clang-format on */
 
 /* ------------------------------------------------------------------------------------------------ levels */
 
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(int, omp_get_level, (void)) { return team()->level; }
 ENTRY(int, omp_get_active_level, (void)) { return team()->active_level; }
 ENTRY(int, omp_get_supported_active_levels, (void)) { return INT_MAX; }
@@ -56,7 +56,7 @@ ENTRY(void, omp_set_max_active_levels, (int n))
         icvs()->max_active_levels = n;
 }
 
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(int, omp_get_nested, (void)) { return icvs()->max_active_levels > 1; }
 /* clang-format on */
 
@@ -101,7 +101,7 @@ ENTRY(void, omp_set_schedule, (uint32_t kind, int chunk))
     icvs()->chunk = plain == OMP_AUTO || chunk < 1 ? 0 : chunk;
 }
 
-ENTRY(void, omp_get_schedule, (uint32_t * kind, int *chunk))
+ENTRY(void, omp_get_schedule, (uint32_t *kind, int *chunk))
 {
     const struct omp_icvs *i = icvs();
     uint32_t plain = i->schedule & ~OMP_MONOTONIC;
@@ -111,7 +111,7 @@ ENTRY(void, omp_get_schedule, (uint32_t * kind, int *chunk))
 
 /* ----------------------------------------------------------------------------------------------------- tasks */
 
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(int, omp_in_final, (void)) { return peet__omp_self()->task->final; }
 ENTRY(int, omp_in_explicit_task, (void)) { return !peet__omp_self()->task->implicit; }
 ENTRY(int, omp_get_max_task_priority, (void)) { peet__omp_self(); return peet__omp_env.max_task_priority; }
@@ -120,7 +120,7 @@ ENTRY(int, omp_get_cancellation, (void)) { peet__omp_self(); return peet__omp_en
 
 /* ----------------------------------------------------------------------------------------------------- teams */
 
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(int, omp_get_num_teams, (void)) { return team()->nleagues; }
 ENTRY(int, omp_get_team_num, (void)) { return team()->league_number; }
 ENTRY(int, omp_get_max_teams, (void)) { peet__omp_self(); return peet__omp_env.teams; }
@@ -131,7 +131,7 @@ ENTRY(void, omp_set_teams_thread_limit, (int n)) { peet__omp_self(); peet__omp_e
 
 /* --------------------------------------------------------------------------------------------------- devices */
 
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(int, omp_get_default_device, (void)) { return icvs()->default_device; }
 ENTRY(void, omp_set_default_device, (int device)) { icvs()->default_device = device; }
 ENTRY(int, omp_get_num_devices, (void)) { return 0; }
@@ -152,7 +152,7 @@ static void *no_interop(int *status)
         *status = NO_INTEROP;
     return NULL;
 }
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(intptr_t, omp_get_interop_int, (const void *interop, int property, int *status)) { return (intptr_t)no_interop(status); }
 ENTRY(void *, omp_get_interop_ptr, (const void *interop, int property, int *status)) { return no_interop(status); }
 ENTRY(const char *, omp_get_interop_str, (const void *interop, int property, int *status)) { return no_interop(status); }
@@ -176,20 +176,20 @@ ENTRY(double, omp_get_wtick, (void))
 /* --------------------------------------------------------------------------------------------------- tools */
 
 enum { NO_TOOL = -2 };
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(int, omp_control_tool, (int command, int modifier, void *argument)) { return NO_TOOL; }
 /* clang-format on */
 
 /* --------------------------------------------------------------- what the ordinary library has beyond the standard */
 
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(void, kmp_set_stacksize, (int bytes)) { peet__omp_self(); peet__omp_env.stack_bytes = bytes > 0 ? (size_t)bytes : 0; }
 ENTRY(void, kmp_set_stacksize_s, (size_t bytes)) { peet__omp_self(); peet__omp_env.stack_bytes = bytes; }
 ENTRY(size_t, kmp_get_stacksize_s, (void)) { peet__omp_self(); return peet__omp_env.stack_bytes ? peet__omp_env.stack_bytes : (size_t)8 << 20; }
 ENTRY(int, kmp_get_stacksize, (void)) { return (int)peet__omp_kmp_get_stacksize_s(); }
 /* clang-format on */
 static int blocktime_ms = 200, library = 3;
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(void, kmp_set_blocktime, (int ms)) { blocktime_ms = ms; }
 ENTRY(int, kmp_get_blocktime, (void)) { return blocktime_ms; }
 ENTRY(void, kmp_set_library, (int which)) { library = which; }
@@ -205,7 +205,7 @@ ENTRY(int, kmp_get_num_known_threads, (void)) { return peet__omp_threads_known()
 /* clang-format on */
 
 /* The same under the names that other headers give them. */
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(void, kmpc_set_stacksize, (int bytes)) { peet__omp_kmp_set_stacksize(bytes); }
 ENTRY(void, kmpc_set_stacksize_s, (size_t bytes)) { peet__omp_kmp_set_stacksize_s(bytes); }
 ENTRY(void, kmpc_set_blocktime, (int ms)) { blocktime_ms = ms; }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Barriers, implicit and explicit.  In a program without explicit tasks (and without cancellation) a barrier is the
- * mapper's BARRIER_WAIT and nothing else.  Otherwise those who wait must be able to run tasks that appear meanwhile, and to leave
- * when the region is cancelled: they sleep on the team's semaphore, and all pass BARRIER_WAIT together in the
- * end.  Which of the two it is, is settled when a region begins.
+ * mapper's BARRIER_WAIT and nothing else.  Otherwise those who wait must be able to run tasks that appear meanwhile,
+ * and to leave when the region is cancelled: they sleep on the team's semaphore, and all pass BARRIER_WAIT together in
+ * the end.  Which of the two it is, is settled when a region begins.
  */
 #include "openmp.h"
 
@@ -21,8 +21,8 @@ static void sleep_until_posted(struct omp_team *team)
     peet__omp_wait(&team->idle_gate);
 }
 
-/* What has been deferred, by a team of one or in a program that was not expected to have tasks: nobody passes on before all
- * that he could see is done, so that the last to come leaves none. */
+/* What has been deferred, by a team of one or in a program that was not expected to have tasks: nobody passes on before
+ * all that he could see is done, so that the last to come leaves none. */
 static void run_all(struct omp_thread *thread, struct omp_team *team)
 {
     peet__omp_order(&team->queued, team->changes);

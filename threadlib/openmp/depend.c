@@ -2,8 +2,8 @@
 /*
  * Dependences between the children of one task.  For each address the graph remembers the last task that writes it
  * (out, inout) and the tasks since then that form a group: readers (in), a set that excludes one another
- * (mutexinoutset), or one that does not (inoutset).  A new member of the same group waits for what was before the group; any other task
- * waits for the whole group.
+ * (mutexinoutset), or one that does not (inoutset).  A new member of the same group waits for what was before the
+ * group; any other task waits for the whole group.
  */
 #include "openmp.h"
 
@@ -16,9 +16,9 @@
 /** A task in the graph, or somebody who waits for others. */
 struct omp_node {
     uint64_t references;
-    struct omp_task *task;      /* NULL: complete, or no task */
-    struct omp_thread *waiter;  /* of no task: who waits */
-    uint64_t predecessors;      /* not complete */
+    struct omp_task *task;     /* NULL: complete, or no task */
+    struct omp_thread *waiter; /* of no task: who waits */
+    uint64_t predecessors;     /* not complete */
     struct omp_link *successors;
     int done;
 };
@@ -177,7 +177,8 @@ static void remember_mutex(struct omp_task *task, struct omp_entry *entry)
     task->mutexes[task->nmutexes++] = entry;
 }
 
-static void depend_on_list(struct omp_dependences *all, struct omp_node *node, int n, const struct omp_dependence *list, int stays)
+static void depend_on_list(struct omp_dependences *all, struct omp_node *node, int n, const struct omp_dependence *list,
+    int stays)
 {
     for (int i = 0; i < n; i++) {
         uint8_t flags = joined(list, n, i);
@@ -201,7 +202,8 @@ static struct omp_dependences *of_children(struct omp_task *parent)
     return parent->dependences;
 }
 
-int peet__omp_depend(struct omp_task *task, int n, const struct omp_dependence *list, int nmore, const struct omp_dependence *more)
+int peet__omp_depend(struct omp_task *task, int n, const struct omp_dependence *list, int nmore,
+    const struct omp_dependence *more)
 {
     struct omp_dependences *all = of_children(task->parent);
     struct omp_node *node = peet__omp_alloc(sizeof(*node));
@@ -286,7 +288,8 @@ void peet__omp_mutexes_release(struct omp_task *task)
 
 /* ------------------------------------------------------------------------------------------------- waiting */
 
-static void wait_for(struct omp_thread *thread, int n, const struct omp_dependence *list, int nmore, const struct omp_dependence *more)
+static void wait_for(struct omp_thread *thread, int n, const struct omp_dependence *list, int nmore,
+    const struct omp_dependence *more)
 {
     struct omp_task *task = thread->task;
     struct omp_node *node;
@@ -302,14 +305,15 @@ static void wait_for(struct omp_thread *thread, int n, const struct omp_dependen
 }
 
 ENTRY(void, __kmpc_omp_wait_deps,
-    (struct omp_place * place, int32_t gtid, int32_t n, struct omp_dependence *list, int32_t nmore, struct omp_dependence *more))
+    (struct omp_place * place, int32_t gtid, int32_t n, struct omp_dependence *list, int32_t nmore,
+        struct omp_dependence *more))
 {
     wait_for(peet__omp_self(), n, list, nmore, more);
 }
 
 ENTRY(void, __kmpc_omp_taskwait_deps_51,
-    (struct omp_place * place, int32_t gtid, int32_t n, struct omp_dependence *list, int32_t nmore, struct omp_dependence *more,
-        int32_t nowait))
+    (struct omp_place * place, int32_t gtid, int32_t n, struct omp_dependence *list, int32_t nmore,
+        struct omp_dependence *more, int32_t nowait))
 {
     wait_for(peet__omp_self(), n, list, nmore, more);
 }

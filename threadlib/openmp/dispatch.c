@@ -129,12 +129,13 @@ static uint32_t kind_of(struct omp_dispatch *d, uint32_t schedule, int64_t chunk
     case 15: /* runtime, of simd loops */
         d->unit = d->chunk ? d->chunk : 1;
         d->chunk = icvs->chunk > 0 ? (uint64_t)icvs->chunk : 0;
-        if ((icvs->schedule & ~OMP_MONOTONIC) == OMP_GUIDED && d->chunk > 0) { /* chunks are multiples of the smallest */
+        /* chunks are multiples of the smallest */
+        if ((icvs->schedule & ~OMP_MONOTONIC) == OMP_GUIDED && d->chunk > 0) {
             d->unit *= d->chunk;
             d->chunk = 0;
         }
         return icvs->schedule & ~OMP_MONOTONIC;
-    case 5:  /* runtime */
+    case 5: /* runtime */
         d->chunk = icvs->chunk > 0 ? (uint64_t)icvs->chunk : 0;
         return icvs->schedule & ~OMP_MONOTONIC;
     case 6:
@@ -305,52 +306,52 @@ static void part_of_league(uint64_t trip, uint64_t *out_first, uint64_t *out_len
     *out_last = *out_length > 0 && *out_first + *out_length == trip;
 }
 
-#define DISPATCH(suffix, type, utype, stype)                                                                           \
-    static uint64_t trips_##suffix(type lower, type upper, stype step)                                                 \
-    {                                                                                                                  \
-        if (step > 0)                                                                                                  \
-            return trips((utype)((utype)upper - (utype)lower), (uint64_t)step, upper < lower);                      \
-        return trips((utype)((utype)lower - (utype)upper), 0 - (uint64_t)step, lower < upper);                      \
-    }                                                                                                                  \
-    ENTRY(void, __kmpc_dispatch_init_##suffix,                                                                         \
-        (struct omp_place * place, int32_t gtid, int32_t schedule, type lower, type upper, stype step, stype chunk))   \
-    {                                                                                                                  \
-        begin((uint32_t)schedule, trips_##suffix(lower, upper, step), chunk, (int64_t)lower, step);                    \
-    }                                                                                                                  \
-    ENTRY(void, __kmpc_dist_dispatch_init_##suffix,                                                                    \
-        (struct omp_place * place, int32_t gtid, int32_t schedule, int32_t *last, type lower, type upper, stype step,  \
-            stype chunk))                                                                                              \
-    {                                                                                                                  \
-        uint64_t first, length;                                                                                        \
-        int is_last;                                                                                                   \
-        part_of_league(trips_##suffix(lower, upper, step), &first, &length, &is_last);                                 \
-        if (last)                                                                                                      \
-            *last = is_last;                                                                                           \
-        begin((uint32_t)schedule, length, chunk, (int64_t)((uint64_t)lower + first * (uint64_t)step), step);           \
-    }                                                                                                                  \
-    ENTRY(int, __kmpc_dispatch_next_##suffix,                                                                          \
-        (struct omp_place * place, int32_t gtid, int32_t *last, type *lower, type *upper, stype *step))                \
-    {                                                                                                                  \
-        const struct omp_dispatch *d = &peet__omp_self()->member->dispatch;                                            \
-        uint64_t chunk[2], ustep = (uint64_t)d->stride, base = (uint64_t)d->lower;                                     \
-        int is_last = 0;                                                                                               \
-        if (!next(chunk, &is_last)) {                                                                                  \
-            *lower = *upper = 0;                                                                                       \
-            if (step)                                                                                                  \
-                *step = 0;                                                                                             \
-            return 0;                                                                                                  \
-        }                                                                                                              \
-        *lower = (type)(base + chunk[0] * ustep);                                                                      \
-        *upper = (type)(base + (chunk[1] - 1) * ustep);                                                                \
-        if (step)                                                                                                      \
-            *step = (stype)ustep;                                                                                      \
-        if (last)                                                                                                      \
-            *last = is_last;                                                                                           \
-        return 1;                                                                                                      \
-    }                                                                                                                  \
-    ENTRY(void, __kmpc_dispatch_fini_##suffix, (struct omp_place * place, int32_t gtid))                               \
-    {                                                                                                                  \
-        iteration_over();                                                                                              \
+#define DISPATCH(suffix, type, utype, stype) \
+    static uint64_t trips_##suffix(type lower, type upper, stype step) \
+    { \
+        if (step > 0) \
+            return trips((utype)((utype)upper - (utype)lower), (uint64_t)step, upper < lower); \
+        return trips((utype)((utype)lower - (utype)upper), 0 - (uint64_t)step, lower < upper); \
+    } \
+    ENTRY(void, __kmpc_dispatch_init_##suffix, \
+        (struct omp_place * place, int32_t gtid, int32_t schedule, type lower, type upper, stype step, stype chunk)) \
+    { \
+        begin((uint32_t)schedule, trips_##suffix(lower, upper, step), chunk, (int64_t)lower, step); \
+    } \
+    ENTRY(void, __kmpc_dist_dispatch_init_##suffix, \
+        (struct omp_place * place, int32_t gtid, int32_t schedule, int32_t *last, type lower, type upper, stype step, \
+            stype chunk)) \
+    { \
+        uint64_t first, length; \
+        int is_last; \
+        part_of_league(trips_##suffix(lower, upper, step), &first, &length, &is_last); \
+        if (last) \
+            *last = is_last; \
+        begin((uint32_t)schedule, length, chunk, (int64_t)((uint64_t)lower + first * (uint64_t)step), step); \
+    } \
+    ENTRY(int, __kmpc_dispatch_next_##suffix, \
+        (struct omp_place * place, int32_t gtid, int32_t *last, type *lower, type *upper, stype *step)) \
+    { \
+        const struct omp_dispatch *d = &peet__omp_self()->member->dispatch; \
+        uint64_t chunk[2], ustep = (uint64_t)d->stride, base = (uint64_t)d->lower; \
+        int is_last = 0; \
+        if (!next(chunk, &is_last)) { \
+            *lower = *upper = 0; \
+            if (step) \
+                *step = 0; \
+            return 0; \
+        } \
+        *lower = (type)(base + chunk[0] * ustep); \
+        *upper = (type)(base + (chunk[1] - 1) * ustep); \
+        if (step) \
+            *step = (stype)ustep; \
+        if (last) \
+            *last = is_last; \
+        return 1; \
+    } \
+    ENTRY(void, __kmpc_dispatch_fini_##suffix, (struct omp_place * place, int32_t gtid)) \
+    { \
+        iteration_over(); \
     }
 
 DISPATCH(4, int32_t, uint32_t, int32_t)

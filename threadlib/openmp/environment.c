@@ -44,9 +44,11 @@ static void read_bool(const char *name, int *out)
     const char *value = value_of(name);
     if (!value)
         return;
-    if (word_is(value, "true") || word_is(value, "1") || word_is(value, "yes") || word_is(value, "on") || word_is(value, "enabled"))
+    if (word_is(value, "true") || word_is(value, "1") || word_is(value, "yes") || word_is(value, "on") ||
+        word_is(value, "enabled"))
         *out = 1;
-    else if (word_is(value, "false") || word_is(value, "0") || word_is(value, "no") || word_is(value, "off") || word_is(value, "disabled"))
+    else if (word_is(value, "false") || word_is(value, "0") || word_is(value, "no") || word_is(value, "off") ||
+        word_is(value, "disabled"))
         *out = 0;
     else
         refuse(name, value, "it must be true or false");
@@ -117,7 +119,8 @@ static void read_bind(struct omp_environment *env)
             word++;
         bind = bind_of(word);
         if (bind < 0 || env->nbind_list == OMP_LEVELS_MAX) {
-            refuse("OMP_PROC_BIND", value, "it must be true, false, or a list of at most 64 of primary, close and spread");
+            refuse("OMP_PROC_BIND", value,
+                "it must be true, false, or a list of at most 64 of primary, close and spread");
             env->nbind_list = 0;
             return;
         }
@@ -156,7 +159,8 @@ static void read_schedule(struct omp_environment *env)
         env->icvs.chunk = i == OMP_AUTO ? 0 : chunk;
         return;
     }
-    refuse("OMP_SCHEDULE", value, "it must be static, dynamic, guided or auto, with a positive chunk size behind a comma if at all");
+    refuse("OMP_SCHEDULE", value,
+        "it must be static, dynamic, guided or auto, with a positive chunk size behind a comma if at all");
 }
 
 static void read_bytes(const char *name, size_t *out)
@@ -171,12 +175,27 @@ static void read_bytes(const char *name, size_t *out)
         end++;
     int shift = 10; /* kilobytes */
     switch (tolower((unsigned char)*end)) {
-    case 'b': shift = 0; end++; break;
-    case 'k': end++; break;
-    case 'm': shift = 20; end++; break;
-    case 'g': shift = 30; end++; break;
-    case 't': shift = 40; end++; break;
-    default: break;
+    case 'b':
+        shift = 0;
+        end++;
+        break;
+    case 'k':
+        end++;
+        break;
+    case 'm':
+        shift = 20;
+        end++;
+        break;
+    case 'g':
+        shift = 30;
+        end++;
+        break;
+    case 't':
+        shift = 40;
+        end++;
+        break;
+    default:
+        break;
     }
     if (shift && tolower((unsigned char)*end) == 'b')
         end++;
@@ -201,7 +220,8 @@ static void show(const struct omp_environment *env)
     for (int i = 1; i < env->nthreads_list; i++)
         fprintf(stderr, ",%d", env->threads_list[i]);
     fprintf(stderr, "'\n  [host] OMP_PROC_BIND='%s'\n", binds[env->icvs.proc_bind]);
-    fprintf(stderr, "  [host] OMP_SCHEDULE='%s%s", env->icvs.schedule & OMP_MONOTONIC ? "monotonic:" : "", kinds[env->icvs.schedule & ~OMP_MONOTONIC]);
+    fprintf(stderr, "  [host] OMP_SCHEDULE='%s%s", env->icvs.schedule & OMP_MONOTONIC ? "monotonic:" : "",
+        kinds[env->icvs.schedule & ~OMP_MONOTONIC]);
     if (env->icvs.chunk)
         fprintf(stderr, ",%d", env->icvs.chunk);
     fprintf(stderr, "'\n  [host] OMP_STACKSIZE='%zuB'\n", env->stack_bytes ? env->stack_bytes : (size_t)8 << 20);
@@ -215,8 +235,11 @@ void peet__omp_environment_read(void)
     struct omp_environment *env = &peet__omp_env;
     int nested = 0, levels = -1;
     const char *value;
-    env->icvs = (struct omp_icvs){.threads = (int)peet_rt_processors(), .max_active_levels = 1, .thread_limit = INT_MAX,
-        .schedule = OMP_STATIC, .allocator = 1};
+    env->icvs = (struct omp_icvs){.threads = (int)peet_rt_processors(),
+        .max_active_levels = 1,
+        .thread_limit = INT_MAX,
+        .schedule = OMP_STATIC,
+        .allocator = 1};
     read_threads(env);
     read_bind(env);
     read_schedule(env);
@@ -224,7 +247,9 @@ void peet__omp_environment_read(void)
     read_bool("OMP_NESTED", &nested);
     read_int("OMP_MAX_ACTIVE_LEVELS", 0, &levels);
     /* A list of thread numbers asks for as many levels. */
-    env->icvs.max_active_levels = levels >= 0 ? levels : nested || env->nthreads_list > 1 || env->nbind_list > 1 ? INT_MAX : 1;
+    env->icvs.max_active_levels = levels >= 0                     ? levels
+        : nested || env->nthreads_list > 1 || env->nbind_list > 1 ? INT_MAX
+                                                                  : 1;
     read_int("OMP_THREAD_LIMIT", 1, &env->icvs.thread_limit);
     read_int("OMP_DEFAULT_DEVICE", 0, &env->icvs.default_device);
     read_int("OMP_MAX_TASK_PRIORITY", 0, &env->max_task_priority);

@@ -10,8 +10,12 @@
 #include <string.h>
 
 static const char *const makers[] = {
-    "__kmpc_omp_task", "__kmpc_omp_task_with_deps", "__kmpc_omp_task_alloc", "__kmpc_omp_target_task_alloc",
-    "__kmpc_taskloop", "__kmpc_taskloop_5",
+    "__kmpc_omp_task",
+    "__kmpc_omp_task_with_deps",
+    "__kmpc_omp_task_alloc",
+    "__kmpc_omp_target_task_alloc",
+    "__kmpc_taskloop",
+    "__kmpc_taskloop_5",
 };
 
 /* The dynamic linker has made most addresses absolute, but not those of every image. */
@@ -20,20 +24,32 @@ static const void *absolute(const struct dl_phdr_info *image, ElfW(Addr) address
     return (const void *)(address < image->dlpi_addr ? address + image->dlpi_addr : address);
 }
 
-static int makes_tasks(const struct dl_phdr_info *image, const ElfW(Dyn) *dynamic)
+static int makes_tasks(const struct dl_phdr_info *image, const ElfW(Dyn) * dynamic)
 {
     const ElfW(Sym) *symbols = NULL;
     const char *names = NULL;
-    const ElfW(Rela) *tables[2] = {NULL, NULL};
+    const ElfW(Rela) * tables[2] = {NULL, NULL};
     size_t bytes[2] = {0, 0};
     for (; dynamic->d_tag != DT_NULL; dynamic++) {
         switch (dynamic->d_tag) {
-        case DT_SYMTAB: symbols = absolute(image, dynamic->d_un.d_ptr); break;
-        case DT_STRTAB: names = absolute(image, dynamic->d_un.d_ptr); break;
-        case DT_RELA: tables[0] = absolute(image, dynamic->d_un.d_ptr); break;
-        case DT_RELASZ: bytes[0] = dynamic->d_un.d_val; break;
-        case DT_JMPREL: tables[1] = absolute(image, dynamic->d_un.d_ptr); break;
-        case DT_PLTRELSZ: bytes[1] = dynamic->d_un.d_val; break;
+        case DT_SYMTAB:
+            symbols = absolute(image, dynamic->d_un.d_ptr);
+            break;
+        case DT_STRTAB:
+            names = absolute(image, dynamic->d_un.d_ptr);
+            break;
+        case DT_RELA:
+            tables[0] = absolute(image, dynamic->d_un.d_ptr);
+            break;
+        case DT_RELASZ:
+            bytes[0] = dynamic->d_un.d_val;
+            break;
+        case DT_JMPREL:
+            tables[1] = absolute(image, dynamic->d_un.d_ptr);
+            break;
+        case DT_PLTRELSZ:
+            bytes[1] = dynamic->d_un.d_val;
+            break;
         }
     }
     for (int t = 0; symbols && names && t < 2; t++)

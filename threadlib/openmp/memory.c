@@ -145,7 +145,7 @@ static uintptr_t allocator_new(int n, const struct trait *traits)
 
 /* -------------------------------------------------------------------------------------- entry points */
 
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(uintptr_t, omp_init_allocator, (uintptr_t space, int n, const struct trait *traits)) { return allocator_new(n, traits); }
 ENTRY(void, omp_destroy_allocator, (uintptr_t handle)) { free(own(handle)); }
 /* clang-format on */
@@ -153,7 +153,7 @@ ENTRY(void, omp_set_default_allocator, (uintptr_t handle))
 {
     peet__omp_self()->task->icvs.allocator = handle ? handle : DEFAULT_ALLOCATOR;
 }
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(uintptr_t, omp_get_default_allocator, (void)) { return or_default(0); }
 ENTRY(void *, omp_alloc, (size_t bytes, uintptr_t handle)) { return allocate(0, bytes, or_default(handle)); }
 ENTRY(void *, omp_aligned_alloc, (size_t alignment, size_t bytes, uintptr_t handle)) { return allocate(alignment, bytes, or_default(handle)); }
@@ -180,7 +180,7 @@ ENTRY(void *, kmp_aligned_malloc, (size_t bytes, size_t alignment))
         return NULL;
     return aligned_alloc(alignment, (bytes + alignment - 1) & ~(alignment - 1));
 }
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(void *, kmp_calloc, (size_t n, size_t each)) { return calloc(n, each); }
 ENTRY(void *, kmp_realloc, (void *p, size_t bytes)) { return realloc(p, bytes); }
 ENTRY(void, kmp_free, (void *p)) { free(p); }

@@ -8,8 +8,8 @@
  * library has made.  A *team* runs a region; a thread's place in a team is a *member*.  A *task* is implicit (one a
  * member) or explicit.
  *
- * ORDER.  Contexts are suspended in events only, so plain variables are safe between two events.  But contexts run ahead
- * of one another natively: whatever depends on who comes first must be decided directly after an event, before
+ * ORDER.  Contexts are suspended in events only, so plain variables are safe between two events.  But contexts run
+ * ahead of one another natively: whatever depends on who comes first must be decided directly after an event, before
  * any code of the subject has run.  peet__omp_order() is the event for decisions that have none of their own.  And a
  * context that an event has released may continue natively long after others have gone on: after the last event of a
  * region it reads nothing that a later region changes.
@@ -23,8 +23,8 @@
 #include "runtime.h"
 
 /** Defines an entry point's simulated side: ENTRY(int, omp_get_level, (void)) { ... } */
-#define ENTRY(type, name, arguments)                                                                                   \
-    type peet__omp_##name arguments;                                                                                   \
+#define ENTRY(type, name, arguments) \
+    type peet__omp_##name arguments; \
     type peet__omp_##name arguments
 
 /* ------------------------------------------------------------------------ what compiled code passes */
@@ -81,14 +81,14 @@ enum omp_schedule_kind { OMP_STATIC = 1, OMP_DYNAMIC = 2, OMP_GUIDED = 3, OMP_AU
 
 /** Internal control variables of a task's data environment. */
 struct omp_icvs {
-    int threads;           /* nthreads-var at this level */
+    int threads; /* nthreads-var at this level */
     int dynamic;
     int max_active_levels;
     int thread_limit;
     int default_device;
-    uint32_t schedule;     /* enum omp_schedule_kind, with OMP_MONOTONIC */
-    int chunk;             /* 0: none given */
-    int proc_bind;         /* as omp_get_proc_bind() says it */
+    uint32_t schedule; /* enum omp_schedule_kind, with OMP_MONOTONIC */
+    int chunk;         /* 0: none given */
+    int proc_bind;     /* as omp_get_proc_bind() says it */
     uintptr_t allocator;
 };
 
@@ -98,7 +98,7 @@ struct omp_environment {
     struct omp_icvs icvs;
     int threads_list[OMP_LEVELS_MAX]; /* OMP_NUM_THREADS, a value a level */
     int nthreads_list;
-    int bind_list[OMP_LEVELS_MAX];    /* OMP_PROC_BIND */
+    int bind_list[OMP_LEVELS_MAX]; /* OMP_PROC_BIND */
     int nbind_list;
     int cancellation, max_task_priority, display, display_affinity;
     int teams, teams_thread_limit; /* 0: not said */
@@ -119,11 +119,11 @@ struct omp_reductions;
 /** A taskgroup region. */
 struct omp_taskgroup {
     struct omp_taskgroup *outer;
-    uint64_t tasks;              /* not complete */
+    uint64_t tasks; /* not complete */
     struct omp_thread *waiter;
     struct omp_reductions *reductions;
-    int shared_reductions;       /* 0: its own; else 1 + index in the team's */
-    void **shareds;              /* with those: the variables of this group's member */
+    int shared_reductions; /* 0: its own; else 1 + index in the team's */
+    void **shareds;        /* with those: the variables of this group's member */
     int had_tasks, cancelled;
 };
 
@@ -132,29 +132,29 @@ enum omp_task_state { OMP_TASK_NEW, OMP_TASK_QUEUED, OMP_TASK_RUNNING, OMP_TASK_
 struct omp_task {
     struct omp_task *parent;
     struct omp_team *team;
-    struct omp_taskgroup *group;  /* innermost around what it runs */
+    struct omp_taskgroup *group;     /* innermost around what it runs */
     struct omp_taskgroup *member_of; /* innermost around its creation */
     struct omp_icvs icvs;
-    uint64_t children;            /* not complete */
-    struct omp_thread *waiter;    /* waits for them */
-    uint64_t references;          /* itself, children's parent pointers */
-    uint64_t number;              /* for observers; 0: implicit */
-    struct omp_task *next, *previous; /* in a queue */
-    struct omp_node *node;        /* as a task that depends and that is depended on */
+    uint64_t children;                   /* not complete */
+    struct omp_thread *waiter;           /* waits for them */
+    uint64_t references;                 /* itself, children's parent pointers */
+    uint64_t number;                     /* for observers; 0: implicit */
+    struct omp_task *next, *previous;    /* in a queue */
+    struct omp_node *node;               /* as a task that depends and that is depended on */
     struct omp_dependences *dependences; /* of its children */
-    struct omp_entry **mutexes;   /* mutexinoutset: what it must hold while it runs */
+    struct omp_entry **mutexes;          /* mutexinoutset: what it must hold while it runs */
     int nmutexes;
-    int32_t flags;                /* enum omp_task_flags */
+    int32_t flags; /* enum omp_task_flags */
     int32_t priority;
-    uint8_t state;                /* enum omp_task_state */
+    uint8_t state; /* enum omp_task_state */
     uint8_t implicit, final;
-    uint8_t deferred;             /* counted by parent, group and team */
-    uint8_t resubmitted;          /* untied: its next part is to be queued */
-    uint8_t fulfilled;            /* detachable: the event has been fulfilled */
+    uint8_t deferred;    /* counted by parent, group and team */
+    uint8_t resubmitted; /* untied: its next part is to be queued */
+    uint8_t fulfilled;   /* detachable: the event has been fulfilled */
     uint8_t holds_mutexes;
-    uint8_t had_children;         /* deferred ones */
-    size_t bytes;                 /* of kmp part and shareds, which follow */
-    struct omp_thread *event_waiter; /* waits for the detach event of an undeferred task */
+    uint8_t had_children;                 /* deferred ones */
+    size_t bytes;                         /* of kmp part and shareds, which follow */
+    struct omp_thread *event_waiter;      /* waits for the detach event of an undeferred task */
     _Alignas(64) struct omp_kmp_task kmp; /* last: private variables follow */
 };
 
@@ -174,24 +174,25 @@ struct omp_queue {
 /** A dynamic, ordered or doacross loop, from the first member that begins it to the last that leaves it. */
 struct omp_loop {
     struct omp_loop *next;
-    uint64_t number;      /* of the member's loops in this team */
-    int left;             /* members that have left it */
-    int posts;            /* POST was used: the mapper knows the object */
-    uint64_t object;      /* its first word is the object of events */
+    uint64_t number; /* of the member's loops in this team */
+    int left;        /* members that have left it */
+    int posts;       /* POST was used: the mapper knows the object */
+    uint64_t object; /* its first word is the object of events */
 };
 
 /** A member's view of the loop that it is in. */
 struct omp_dispatch {
     struct omp_loop *loop; /* NULL: nothing shared is needed */
     int active;
-    uint32_t kind;         /* enum omp_schedule_kind */
+    uint32_t kind; /* enum omp_schedule_kind */
     int ordered;
     uint64_t trip, chunk;
-    uint64_t unit;         /* iterations that stay together: 1, or the vector length of a simd loop; chunks count units */
-    uint64_t first, last;  /* static: the next chunk [first, last); dynamic: the present one */
-    uint64_t step;         /* static: iterations from one chunk to the next */
-    uint64_t current;      /* ordered: the iteration */
-    int posted;            /* ordered: its region has been executed */
+    /* iterations that stay together: 1, or the vector length of a simd loop; chunks count units */
+    uint64_t unit;
+    uint64_t first, last; /* static: the next chunk [first, last); dynamic: the present one */
+    uint64_t step;        /* static: iterations from one chunk to the next */
+    uint64_t current;     /* ordered: the iteration */
+    int posted;           /* ordered: its region has been executed */
     int64_t lower, stride;
 };
 
@@ -200,7 +201,9 @@ struct omp_doacross {
     struct omp_loop *loop;
     int dimensions;
     uint64_t trip;
-    struct omp_dimension { int64_t lower, upper, stride; } *dims;
+    struct omp_dimension {
+        int64_t lower, upper, stride;
+    } *dims;
     uint64_t *lengths;
 };
 
@@ -218,45 +221,45 @@ struct omp_member {
     struct omp_queue queue;
     void *reduce_data;
     int reduce_method;
-    uint64_t reduce_gate;    /* object: its subtree's values are combined */
+    uint64_t reduce_gate; /* object: its subtree's values are combined */
 };
 
 /** The threads of a region. */
 struct omp_team {
-    int n;                   /* members in this region */
+    int n; /* members in this region */
     int capacity;
     struct omp_member *members;
     struct omp_team *parent;
     struct omp_member *creator; /* the master's place in the parent */
     int level, active_level;
-    int serial;              /* begun by __kmpc_serialized_parallel() */
-    struct omp_task *saved_task; /* serial: what its thread ran before */
+    int serial;                          /* begun by __kmpc_serialized_parallel() */
+    struct omp_task *saved_task;         /* serial: what its thread ran before */
     int league, nleagues, league_number; /* league: this is the league itself; else the initial team's place in it */
     omp_microtask *microtask;
     void **arguments;
     int narguments;
     struct omp_icvs icvs;
 
-    uint64_t fork_gate, gate; /* objects of barriers: parked workers, members */
-    int hot;                  /* threads that pass fork_gate: the master and workers */
+    uint64_t fork_gate, gate;    /* objects of barriers: parked workers, members */
+    int hot;                     /* threads that pass fork_gate: the master and workers */
     struct omp_thread **workers; /* [1..nworkers], by tid; persist between regions */
     int nworkers;
 
-    uint64_t singles;        /* single constructs that have found their thread */
-    struct omp_loop *loop;   /* those begun and not left by all */
+    uint64_t singles;      /* single constructs that have found their thread */
+    struct omp_loop *loop; /* those begun and not left by all */
     void *copyprivate;
-    int cancelled;           /* enum omp_cancel */
+    int cancelled; /* enum omp_cancel */
     uint64_t reduce_turn;
 
     /* tasks */
-    uint64_t tasks;          /* explicit ones not complete */
+    uint64_t tasks; /* explicit ones not complete */
     uint64_t queued;
-    int tasking;             /* who waits at a barrier of this region can run tasks and be cancelled */
-    uint64_t changes;        /* goes up with whatever is decided about tasks, barriers and cancellation */
-    struct omp_queue urgent; /* with priorities, highest first */
+    int tasking;                      /* who waits at a barrier of this region can run tasks and be cancelled */
+    uint64_t changes;                 /* goes up with whatever is decided about tasks, barriers and cancellation */
+    struct omp_queue urgent;          /* with priorities, highest first */
     int arrived, arrived_cancellable; /* at the barrier under way; at one that cancellation ends */
-    uint64_t generation;     /* of barriers that tasks can interrupt */
-    int idle;                /* threads in SEM_WAIT on idle_gate, less those already posted */
+    uint64_t generation;              /* of barriers that tasks can interrupt */
+    int idle;                         /* threads in SEM_WAIT on idle_gate, less those already posted */
     uint64_t idle_gate;
     struct omp_thread *waiters, *last_waiter; /* threads that wait for certain tasks */
     struct omp_reductions *reductions[2];
@@ -274,23 +277,23 @@ struct omp_thread {
     int root, shown;
 
     /* as master */
-    struct omp_team **teams;   /* [depth]: reused from region to region */
+    struct omp_team **teams; /* [depth]: reused from region to region */
     int depth, nteams;
     struct omp_team *free_serial;
     int push_threads, push_bind, push_teams, push_teams_limit; /* clauses of the next region */
 
     /* as worker */
     struct omp_member *job;
-    uint64_t park;             /* object: a semaphore */
-    uint64_t leaves, left;     /* how often it was told to leave its hot team; how often it has */
+    uint64_t park;         /* object: a semaphore */
+    uint64_t leaves, left; /* how often it was told to leave its hot team; how often it has */
     struct omp_thread *next_free;
 
     /* waiting for certain tasks */
-    uint64_t wake;             /* object: a semaphore */
+    uint64_t wake; /* object: a semaphore */
     int waiting;
     struct omp_thread *next_waiter;
 
-    int *busy, own_busy;       /* workers of its contention group that are in regions */
+    int *busy, own_busy;            /* workers of its contention group that are in regions */
     struct omp_thread_copy *copies; /* threadprivate */
 };
 
@@ -350,7 +353,8 @@ void peet__omp_idle_wake_all(struct omp_team *team);
 /* ---- tasks.c */
 /** Some code of the program makes tasks: barriers must be ready to run them. */
 extern int peet__omp_tasking;
-struct omp_task *peet__omp_task_new(struct omp_thread *thread, int32_t flags, size_t bytes, size_t shareds, int32_t (*routine)(int32_t, struct omp_kmp_task *));
+struct omp_task *peet__omp_task_new(struct omp_thread *thread, int32_t flags, size_t bytes, size_t shareds,
+    int32_t (*routine)(int32_t, struct omp_kmp_task *));
 /** A task that may run now: to the queues, or (no room, nothing to gain) at once. */
 void peet__omp_task_submit(struct omp_thread *thread, struct omp_task *task);
 /** Run it at once and return when it is complete. */
@@ -380,8 +384,10 @@ void peet__omp_lock(const void *object);
 void peet__omp_unlock(const void *object);
 
 /* ---- depend.c */
-/** Enter a new task into its parent's graph.  Returns: 1 if it must wait; it is then queued when it need not any more */
-int peet__omp_depend(struct omp_task *task, int n, const struct omp_dependence *list, int nmore, const struct omp_dependence *more);
+/** Enter a new task into its parent's graph.  Returns: 1 if it must wait; it is then queued when it need not any more
+ */
+int peet__omp_depend(struct omp_task *task, int n, const struct omp_dependence *list, int nmore,
+    const struct omp_dependence *more);
 /** A task is complete: those that waited for it alone can run. */
 void peet__omp_depend_release(struct omp_thread *thread, struct omp_task *task);
 /** Take all that a mutexinoutset task must hold, or nothing.  Returns: 1 if it has them */

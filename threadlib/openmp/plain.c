@@ -36,15 +36,17 @@ static entry_fn *find_plain(const char *name)
     if (!found && library)
         found = (entry_fn *)dlsym(library, name);
     if (!found && library)
-        peet__omp_die("%s() is not in the libomp that is installed: install libomp of LLVM 22 (Debian: libomp-22-dev)", name);
+        peet__omp_die("%s() is not in the libomp that is installed: install libomp of LLVM 22 (Debian: libomp-22-dev)",
+            name);
     if (!found)
-        peet__omp_die("a plain run of an OpenMP program needs the ordinary libomp, which is not installed (Debian: libomp-22-dev); "
-                      "under `peet run` it needs none");
+        peet__omp_die(
+            "a plain run of an OpenMP program needs the ordinary libomp, which is not installed (Debian: libomp-22-dev); "
+            "under `peet run` it needs none");
     return found;
 }
 
-/* Compiled code may have asked for its thread's number before the fork, and then not ask again: the ordinary library must
- * have met the thread before it is given the number. */
+/* Compiled code may have asked for its thread's number before the fork, and then not ask again: the ordinary library
+ * must have met the thread before it is given the number. */
 static void introduce(void)
 {
     static int done;

@@ -10,7 +10,8 @@
 enum method { SERIAL, CRITICAL, ATOMIC, TREE };
 enum { TREE_FROM = 5 }; /* threads */
 
-static enum method method_for(const struct omp_team *team, const struct omp_place *place, void *data, void (*combine)(void *, void *))
+static enum method method_for(const struct omp_team *team, const struct omp_place *place, void *data,
+    void (*combine)(void *, void *))
 {
     if (team->n == 1)
         return SERIAL;
@@ -98,4 +99,3 @@ ENTRY(int32_t, __kmp_get_reduce_method, (void))
 {
     return peet__omp_self()->member->reduce_method;
 }
- 

@@ -2,7 +2,8 @@
 /*
  * Taskgroups, and the task reductions that belong to them: each thread of the team that touches an item gets a private
  * copy of it at its first touch; when the group is over, the copies are combined into the original in the order
- * of thread numbers.  With the reduction modifier `task`, all members of a team have groups that share one set of copies.
+ * of thread numbers.  With the reduction modifier `task`, all members of a team have groups that share one set of
+ * copies.
  */
 #include "openmp.h"
 
@@ -15,12 +16,12 @@ struct item {
     void (*init)(void *, void *); /* the old form has one argument, and ignores the second */
     void (*finish)(void *);
     void (*combine)(void *, void *);
-    char **copies;     /* by thread number in the team */
+    char **copies; /* by thread number in the team */
 };
 
 struct omp_reductions {
     int nitems, nthreads;
-    int left;  /* members of the team that are done with it, if it is the team's */
+    int left; /* members of the team that are done with it, if it is the team's */
     struct item *items;
 };
 
@@ -51,7 +52,8 @@ static struct omp_reductions *reductions_new(int n, int nthreads)
     return all;
 }
 
-static void set_item(struct item *item, void *shared, void *original, size_t bytes, void *init, void *finish, void *combine)
+static void set_item(struct item *item, void *shared, void *original, size_t bytes, void *init, void *finish,
+    void *combine)
 {
     item->shared = shared;
     item->original = original ? original : shared;
@@ -196,9 +198,10 @@ ENTRY(void *, __kmpc_task_reduction_get_th_data, (int gtid, void *in_group, void
     peet__omp_die("a task takes part in the reduction of a variable that no taskgroup around it reduces");
 }
 
-/* The modifier `task`: the first member brings the set that all share.  Each has variables of its own, which the reduction of
- * the region combines later; the copies go into those of the member that is done last. */
-static void *begin_shared(int is_worksharing, struct omp_reductions *(*make)(const void *, int, int), const void *data, int n, size_t each)
+/* The modifier `task`: the first member brings the set that all share.  Each has variables of its own, which the
+ * reduction of the region combines later; the copies go into those of the member that is done last. */
+static void *begin_shared(int is_worksharing, struct omp_reductions *(*make)(const void *, int, int), const void *data,
+    int n, size_t each)
 {
     struct omp_thread *thread = peet__omp_self();
     struct omp_team *team = thread->member->team;
@@ -230,7 +233,8 @@ ENTRY(void *, __kmpc_taskred_modifier_init, (struct omp_place * place, int gtid,
     return begin_shared(is_worksharing, make, data, n, sizeof(struct input));
 }
 
-ENTRY(void *, __kmpc_task_reduction_modifier_init, (struct omp_place * place, int gtid, int is_worksharing, int n, void *data))
+ENTRY(void *, __kmpc_task_reduction_modifier_init,
+    (struct omp_place * place, int gtid, int is_worksharing, int n, void *data))
 {
     return begin_shared(is_worksharing, make_old, data, n, sizeof(struct old_input));
 }

@@ -52,7 +52,8 @@ static void make_empty(struct range *mine, const struct range *all, int64_t step
 }
 
 /* The part of thread `id` of n; with chunks, its first one. */
-static struct range part(uint32_t schedule, struct range all, int64_t step, int64_t chunk, int bits, int is_unsigned, uint64_t id, uint64_t n)
+static struct range part(uint32_t schedule, struct range all, int64_t step, int64_t chunk, int bits, int is_unsigned,
+    uint64_t id, uint64_t n)
 {
     uint64_t trip = trips(all.lower, all.upper, step, is_unsigned), ustep = (uint64_t)step, first, length;
     struct range mine = all;
@@ -103,52 +104,54 @@ static int of_league(int32_t schedule)
     return kind == DISTRIBUTE || kind == DISTRIBUTE_CHUNKED;
 }
 
-#define STATIC_INIT(suffix, type, stype, bits, is_unsigned)                                                                  \
-    ENTRY(void, __kmpc_for_static_init_##suffix,                                                                       \
-        (struct omp_place * place, int32_t gtid, int32_t schedule, int32_t *last, type *lower, type *upper,            \
-            stype *stride, stype step, stype chunk))                                                                   \
-    {                                                                                                                  \
-        const struct omp_member *member = peet__omp_self()->member;                                                    \
-        const struct omp_team *team = member->team;                                                                    \
-        int league = of_league(schedule);                                                                              \
-        struct range all = {(int64_t)*lower, (int64_t)*upper, 0, 0};                                                   \
-        struct range mine = part((uint32_t)schedule, all, step, chunk, bits, is_unsigned,                                    \
-            (uint64_t)(league ? team->league_number : member->tid), (uint64_t)(league ? team->nleagues : team->n));    \
-        *lower = (type)mine.lower;                                                                                     \
-        *upper = (type)mine.upper;                                                                                     \
-        *stride = (stype)mine.stride;                                                                                  \
-        if (last)                                                                                                      \
-            *last = mine.last;                                                                                         \
-    }                                                                                                                  \
-    ENTRY(void, __kmpc_dist_for_static_init_##suffix,                                                                  \
-        (struct omp_place * place, int32_t gtid, int32_t schedule, int32_t *last, type *lower, type *upper,            \
-            type *upper_dist, stype *stride, stype step, stype chunk))                                                 \
-    {                                                                                                                  \
-        const struct omp_member *member = peet__omp_self()->member;                                                    \
-        const struct omp_team *team = member->team;                                                                    \
-        struct range all = {(int64_t)*lower, (int64_t)*upper, 0, 0};                                                   \
-        struct range ours = part(DISTRIBUTE, all, step, 0, bits, is_unsigned, (uint64_t)team->league_number, (uint64_t)team->nleagues); \
-        *upper_dist = (type)ours.upper;                                                                                \
-        struct range mine = part((uint32_t)schedule, ours, step, chunk, bits, is_unsigned, (uint64_t)member->tid, (uint64_t)team->n); \
-        *lower = (type)mine.lower;                                                                                     \
-        *upper = (type)mine.upper;                                                                                     \
-        *stride = (stype)mine.stride;                                                                                  \
-        if (last)                                                                                                      \
-            *last = mine.last && ours.last;                                                                            \
-    }                                                                                                                  \
-    ENTRY(void, __kmpc_team_static_init_##suffix,                                                                      \
-        (struct omp_place * place, int32_t gtid, int32_t *last, type *lower, type *upper, stype *stride, stype step,   \
-            stype chunk))                                                                                              \
-    {                                                                                                                  \
-        const struct omp_team *team = peet__omp_self()->member->team;                                                  \
-        struct range all = {(int64_t)*lower, (int64_t)*upper, 0, 0};                                                   \
-        struct range ours = part(DISTRIBUTE_CHUNKED, all, step, chunk, bits, is_unsigned, (uint64_t)team->league_number,     \
-            (uint64_t)team->nleagues);                                                                                 \
-        *lower = (type)ours.lower;                                                                                     \
-        *upper = (type)ours.upper;                                                                                     \
-        *stride = (stype)ours.stride;                                                                                  \
-        if (last)                                                                                                      \
-            *last = ours.last;                                                                                         \
+#define STATIC_INIT(suffix, type, stype, bits, is_unsigned) \
+    ENTRY(void, __kmpc_for_static_init_##suffix, \
+        (struct omp_place * place, int32_t gtid, int32_t schedule, int32_t *last, type *lower, type *upper, \
+            stype *stride, stype step, stype chunk)) \
+    { \
+        const struct omp_member *member = peet__omp_self()->member; \
+        const struct omp_team *team = member->team; \
+        int league = of_league(schedule); \
+        struct range all = {(int64_t)*lower, (int64_t)*upper, 0, 0}; \
+        struct range mine = part((uint32_t)schedule, all, step, chunk, bits, is_unsigned, \
+            (uint64_t)(league ? team->league_number : member->tid), (uint64_t)(league ? team->nleagues : team->n)); \
+        *lower = (type)mine.lower; \
+        *upper = (type)mine.upper; \
+        *stride = (stype)mine.stride; \
+        if (last) \
+            *last = mine.last; \
+    } \
+    ENTRY(void, __kmpc_dist_for_static_init_##suffix, \
+        (struct omp_place * place, int32_t gtid, int32_t schedule, int32_t *last, type *lower, type *upper, \
+            type *upper_dist, stype *stride, stype step, stype chunk)) \
+    { \
+        const struct omp_member *member = peet__omp_self()->member; \
+        const struct omp_team *team = member->team; \
+        struct range all = {(int64_t)*lower, (int64_t)*upper, 0, 0}; \
+        struct range ours = part(DISTRIBUTE, all, step, 0, bits, is_unsigned, (uint64_t)team->league_number, \
+            (uint64_t)team->nleagues); \
+        *upper_dist = (type)ours.upper; \
+        struct range mine = \
+            part((uint32_t)schedule, ours, step, chunk, bits, is_unsigned, (uint64_t)member->tid, (uint64_t)team->n); \
+        *lower = (type)mine.lower; \
+        *upper = (type)mine.upper; \
+        *stride = (stype)mine.stride; \
+        if (last) \
+            *last = mine.last && ours.last; \
+    } \
+    ENTRY(void, __kmpc_team_static_init_##suffix, \
+        (struct omp_place * place, int32_t gtid, int32_t *last, type *lower, type *upper, stype *stride, stype step, \
+            stype chunk)) \
+    { \
+        const struct omp_team *team = peet__omp_self()->member->team; \
+        struct range all = {(int64_t)*lower, (int64_t)*upper, 0, 0}; \
+        struct range ours = part(DISTRIBUTE_CHUNKED, all, step, chunk, bits, is_unsigned, \
+            (uint64_t)team->league_number, (uint64_t)team->nleagues); \
+        *lower = (type)ours.lower; \
+        *upper = (type)ours.upper; \
+        *stride = (stype)ours.stride; \
+        if (last) \
+            *last = ours.last; \
     }
 
 STATIC_INIT(4, int32_t, int32_t, 32, 0)
@@ -156,6 +159,4 @@ STATIC_INIT(4u, uint32_t, int32_t, 32, 1)
 STATIC_INIT(8, int64_t, int64_t, 64, 0)
 STATIC_INIT(8u, uint64_t, int64_t, 64, 1)
 
-ENTRY(void, __kmpc_for_static_fini, (struct omp_place * place, int32_t gtid))
-{
-}
+ENTRY(void, __kmpc_for_static_fini, (struct omp_place * place, int32_t gtid)) {}

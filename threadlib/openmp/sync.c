@@ -94,7 +94,7 @@ static int test_nest(void **variable)
 
 #define PLACE struct omp_place *place, int32_t gtid
 
-/* clang-format off: a table */
+/* clang-format off */
 ENTRY(void, omp_init_lock, (void **variable)) { init(variable, PEET_MUTEX_NORMAL); }
 ENTRY(void, omp_init_lock_with_hint, (void **variable, int hint)) { init(variable, PEET_MUTEX_NORMAL); }
 ENTRY(void, omp_destroy_lock, (void **variable)) { destroy(variable); }
@@ -137,9 +137,7 @@ ENTRY(int32_t, __kmpc_single, (PLACE))
     return 1;
 }
 
-ENTRY(void, __kmpc_end_single, (PLACE))
-{
-}
+ENTRY(void, __kmpc_end_single, (PLACE)) {}
 
 ENTRY(void, __kmpc_copyprivate, (PLACE, size_t bytes, void *data, void (*copy)(void *, void *), int32_t did_it))
 {
@@ -168,18 +166,14 @@ ENTRY(int32_t, __kmpc_master, (PLACE))
     return peet__omp_self()->member->tid == 0;
 }
 
-ENTRY(void, __kmpc_end_master, (PLACE))
-{
-}
+ENTRY(void, __kmpc_end_master, (PLACE)) {}
 
 ENTRY(int32_t, __kmpc_masked, (PLACE, int32_t filter))
 {
     return peet__omp_self()->member->tid == filter;
 }
 
-ENTRY(void, __kmpc_end_masked, (PLACE))
-{
-}
+ENTRY(void, __kmpc_end_masked, (PLACE)) {}
 
 /* Sections given out one by one; clang makes loops of them, other compilers call this. */
 ENTRY(int32_t, __kmpc_sections_init, (PLACE))
@@ -218,13 +212,9 @@ ENTRY(void, __kmpc_flush, (struct omp_place * place))
         peet__omp_order(place, ++flushes);
 }
 
-ENTRY(void, __kmpc_scope, (PLACE, void *reserved))
-{
-}
+ENTRY(void, __kmpc_scope, (PLACE, void *reserved)) {}
 
-ENTRY(void, __kmpc_end_scope, (PLACE, void *reserved))
-{
-}
+ENTRY(void, __kmpc_end_scope, (PLACE, void *reserved)) {}
 
 enum { SEVERITY_FATAL = 2 };
 

@@ -58,8 +58,8 @@ static uint64_t trips(uint64_t lower, uint64_t upper, int64_t stride)
     return stride > 0 ? (upper - lower) / (uint64_t)stride + 1 : (lower - upper) / (0 - (uint64_t)stride) + 1;
 }
 
-static void taskloop(struct omp_kmp_task *kmp, int condition, uint64_t *lower, uint64_t *upper, int64_t stride, int nogroup, int how,
-    uint64_t size, int strict, duplicate_fn *duplicate)
+static void taskloop(struct omp_kmp_task *kmp, int condition, uint64_t *lower, uint64_t *upper, int64_t stride,
+    int nogroup, int how, uint64_t size, int strict, duplicate_fn *duplicate)
 {
     struct omp_thread *thread = peet__omp_self();
     struct omp_task *pattern = peet__omp_task_of(kmp);
@@ -92,15 +92,16 @@ static void taskloop(struct omp_kmp_task *kmp, int condition, uint64_t *lower, u
 }
 
 ENTRY(void, __kmpc_taskloop,
-    (struct omp_place * place, int32_t gtid, struct omp_kmp_task *task, int32_t condition, uint64_t *lower, uint64_t *upper,
-        int64_t stride, int32_t nogroup, int32_t how, uint64_t size, void *duplicate))
+    (struct omp_place * place, int32_t gtid, struct omp_kmp_task *task, int32_t condition, uint64_t *lower,
+        uint64_t *upper, int64_t stride, int32_t nogroup, int32_t how, uint64_t size, void *duplicate))
 {
     taskloop(task, condition, lower, upper, stride, nogroup, how, size, 0, (duplicate_fn *)duplicate);
 }
 
 ENTRY(void, __kmpc_taskloop_5,
-    (struct omp_place * place, int32_t gtid, struct omp_kmp_task *task, int32_t condition, uint64_t *lower, uint64_t *upper,
-        int64_t stride, int32_t nogroup, int32_t how, uint64_t size, int32_t modifier, void *duplicate))
+    (struct omp_place * place, int32_t gtid, struct omp_kmp_task *task, int32_t condition, uint64_t *lower,
+        uint64_t *upper, int64_t stride, int32_t nogroup, int32_t how, uint64_t size, int32_t modifier,
+        void *duplicate))
 {
     taskloop(task, condition, lower, upper, stride, nogroup, how, size, modifier & 1, (duplicate_fn *)duplicate);
 }

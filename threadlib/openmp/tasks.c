@@ -130,7 +130,8 @@ const struct omp_task *peet__omp_constraint(const struct omp_thread *thread)
     return task->implicit || !(task->flags & OMP_TASK_TIED) ? NULL : task;
 }
 
-static int take(struct omp_team *team, struct omp_queue *queue, struct omp_task *task, const struct omp_task *constraint)
+static int take(struct omp_team *team, struct omp_queue *queue, struct omp_task *task,
+    const struct omp_task *constraint)
 {
     if (!allowed(task, constraint) || !peet__omp_mutexes_try(task))
         return 0;
@@ -261,7 +262,8 @@ static void complete(struct omp_thread *thread, struct omp_task *task)
             parents = parent->waiter;
         if (group && --group->tasks == 0)
             groups = group->waiter;
-        last = --team->tasks == 0 && (!team->tasking || team->arrived == team->n || team->arrived_cancellable == team->n);
+        last =
+            --team->tasks == 0 && (!team->tasking || team->arrived == team->n || team->arrived_cancellable == team->n);
         peet__omp_thread_wake(parents);
         if (groups != parents)
             peet__omp_thread_wake(groups);
@@ -357,7 +359,8 @@ ENTRY(struct omp_kmp_task *, __kmpc_omp_task_alloc,
 }
 
 ENTRY(struct omp_kmp_task *, __kmpc_omp_target_task_alloc,
-    (PLACE, int32_t flags, size_t bytes, size_t shareds, int32_t (*routine)(int32_t, struct omp_kmp_task *), int64_t device))
+    (PLACE, int32_t flags, size_t bytes, size_t shareds, int32_t (*routine)(int32_t, struct omp_kmp_task *),
+        int64_t device))
 {
     return &peet__omp_task_new(peet__omp_self(), flags & 0xffff, bytes, shareds, routine)->kmp;
 }
@@ -367,7 +370,7 @@ static void count_new(struct omp_task *task)
 {
     if ((task->flags & OMP_TASK_PRIORITY) && task->kmp.data2.priority > 0)
         task->priority = task->kmp.data2.priority < peet__omp_env.max_task_priority ? task->kmp.data2.priority
-                                                                                     : peet__omp_env.max_task_priority;
+                                                                                    : peet__omp_env.max_task_priority;
     peet__omp_task_count(task);
     note(PEET_TASK_CREATE, task);
 }
@@ -396,7 +399,8 @@ ENTRY(int32_t, __kmpc_omp_task_parts, (PLACE, struct omp_kmp_task *kmp))
 }
 
 ENTRY(int32_t, __kmpc_omp_task_with_deps,
-    (PLACE, struct omp_kmp_task *kmp, int32_t n, struct omp_dependence *list, int32_t nmore, struct omp_dependence *more))
+    (PLACE, struct omp_kmp_task *kmp, int32_t n, struct omp_dependence *list, int32_t nmore,
+        struct omp_dependence *more))
 {
     struct omp_thread *thread = peet__omp_self();
     struct omp_task *task = peet__omp_task_of(kmp);
@@ -525,7 +529,7 @@ ENTRY(void, __kmpc_proxy_task_completed, (int32_t gtid, struct omp_kmp_task *kmp
     peet__omp_omp_fulfill_event((uintptr_t)peet__omp_task_of(kmp));
 }
 
-ENTRY(void, __kmpc_proxy_task_completed_ooo, (struct omp_kmp_task *kmp))
+ENTRY(void, __kmpc_proxy_task_completed_ooo, (struct omp_kmp_task * kmp))
 {
     peet__omp_omp_fulfill_event((uintptr_t)peet__omp_task_of(kmp));
 }

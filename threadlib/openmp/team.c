@@ -247,7 +247,8 @@ static void begin_team(struct omp_thread *thread, struct omp_team *team, int n)
 }
 
 /* @n: 0: as the control variables say */
-static void fork_team(struct omp_thread *thread, int n, int league, omp_microtask *microtask, int narguments, void **arguments)
+static void fork_team(struct omp_thread *thread, int n, int league, omp_microtask *microtask, int narguments,
+    void **arguments)
 {
     n = league ? (peet_rt_simulated() ? n : 1) : wished(thread, n);
     int hot = n > 1;
@@ -392,9 +393,7 @@ ENTRY(void, __kmpc_push_num_threads_list_strict,
         peet__omp_self()->push_threads = list[0];
 }
 
-ENTRY(void, __kmpc_pop_num_threads, (struct omp_place * place, int32_t gtid))
-{
-}
+ENTRY(void, __kmpc_pop_num_threads, (struct omp_place * place, int32_t gtid)) {}
 
 ENTRY(void, __kmpc_push_proc_bind, (struct omp_place * place, int32_t gtid, int bind))
 {
@@ -415,7 +414,8 @@ ENTRY(void, __kmpc_push_num_teams, (struct omp_place * place, int32_t gtid, int3
     push_teams(n, limit);
 }
 
-ENTRY(void, __kmpc_push_num_teams_51, (struct omp_place * place, int32_t gtid, int32_t low, int32_t high, int32_t limit))
+ENTRY(void, __kmpc_push_num_teams_51,
+    (struct omp_place * place, int32_t gtid, int32_t low, int32_t high, int32_t limit))
 {
     push_teams(high > 0 ? high : low, limit);
 }
@@ -483,13 +483,9 @@ ENTRY(int32_t, __kmpc_ok_to_fork, (struct omp_place * place))
     return 1;
 }
 
-ENTRY(void, __kmpc_begin, (struct omp_place * place, int32_t flags))
-{
-}
+ENTRY(void, __kmpc_begin, (struct omp_place * place, int32_t flags)) {}
 
-ENTRY(void, __kmpc_end, (struct omp_place * place))
-{
-}
+ENTRY(void, __kmpc_end, (struct omp_place * place)) {}
 
 ENTRY(int, __kmpc_invoke_task_func, (int gtid))
 {

@@ -113,7 +113,8 @@ struct omp_thread *peet__omp_worker_new(void)
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     if (peet__omp_env.stack_bytes && pthread_attr_setstacksize(&attributes, peet__omp_env.stack_bytes) != 0)
-        peet__omp_warn("OMP_STACKSIZE: a stack of %zu bytes is too small; the default is used", peet__omp_env.stack_bytes);
+        peet__omp_warn("OMP_STACKSIZE: a stack of %zu bytes is too small; the default is used",
+            peet__omp_env.stack_bytes);
     number(thread);
     thread->push_bind = -1;
     int err = pthread_create(&handle, &attributes, worker_main, thread);

@@ -15,8 +15,8 @@
 struct variable {
     void *data;
     size_t bytes;
-    size_t objects;      /* of an array of C++ objects; 0: one object */
-    void *image;         /* its initial value, if it has no constructor */
+    size_t objects; /* of an array of C++ objects; 0: one object */
+    void *image;    /* its initial value, if it has no constructor */
     void *(*construct)(void *);
     void *(*copy)(void *, void *);
     void (*destroy)(void *);
@@ -65,7 +65,8 @@ static void *copy_new(struct variable *v, size_t bytes)
     return copy;
 }
 
-ENTRY(void *, __kmpc_threadprivate_cached, (struct omp_place * place, int32_t gtid, void *data, size_t bytes, void ***cache))
+ENTRY(void *, __kmpc_threadprivate_cached,
+    (struct omp_place * place, int32_t gtid, void *data, size_t bytes, void ***cache))
 {
     struct omp_thread *thread = peet__omp_self();
     struct variable *v = variable_for(data);
@@ -93,7 +94,8 @@ ENTRY(void *, __kmpc_threadprivate, (struct omp_place * place, int32_t gtid, voi
 }
 
 ENTRY(void, __kmpc_threadprivate_register,
-    (struct omp_place * place, void *data, void *(*construct)(void *), void *(*copy)(void *, void *), void (*destroy)(void *)))
+    (struct omp_place * place, void *data, void *(*construct)(void *), void *(*copy)(void *, void *),
+        void (*destroy)(void *)))
 {
     struct variable *v = variable_for(data);
     v->construct = construct;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* clang-format off */
 /*
  * For assembler files: an entry that does not know yet where to go asks a C function and goes there as if nothing had
  * been.  Includers: world_entry.S, and threadlib's OpenMP entries.

@@ -37,9 +37,9 @@ static inline __attribute__((always_inline)) void peet__set_fs(uint64_t base)
     } else {
         long result;
         __asm__ volatile("syscall"
-                         : "=a"(result)
-                         : "a"((long)SYS_arch_prctl), "D"((long)ARCH_SET_FS), "S"(base)
-                         : "rcx", "r11", "memory");
+            : "=a"(result)
+            : "a"((long)SYS_arch_prctl), "D"((long)ARCH_SET_FS), "S"(base)
+            : "rcx", "r11", "memory");
     }
 }
 

@@ -12,9 +12,9 @@ static inline void peet__set_gs(uint64_t base)
     } else {
         long result;
         __asm__ volatile("syscall"
-                         : "=a"(result)
-                         : "a"((long)SYS_arch_prctl), "D"((long)ARCH_SET_GS), "S"(base)
-                         : "rcx", "r11", "memory");
+            : "=a"(result)
+            : "a"((long)SYS_arch_prctl), "D"((long)ARCH_SET_GS), "S"(base)
+            : "rcx", "r11", "memory");
     }
 }
 

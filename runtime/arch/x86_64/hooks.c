@@ -128,10 +128,14 @@ void peet__hook_mark(uint64_t *frame, const uint64_t *xmm)
         nargs = 1;
         break;
     case PEET_HOOK_MARK_SNIPER:
-        type = frame[RAX] == SNIPER_ROI_START ? PEET_ABSTRACT_ROI_BEGIN : frame[RAX] == SNIPER_ROI_END ? PEET_ABSTRACT_ROI_END : 0;
+        type = frame[RAX] == SNIPER_ROI_START ? PEET_ABSTRACT_ROI_BEGIN
+            : frame[RAX] == SNIPER_ROI_END    ? PEET_ABSTRACT_ROI_END
+                                              : 0;
         break;
     case PEET_HOOK_MARK_ZSIM:
-        type = frame[RCX] == ZSIM_ROI_BEGIN ? PEET_ABSTRACT_ROI_BEGIN : frame[RCX] == ZSIM_ROI_END ? PEET_ABSTRACT_ROI_END : 0;
+        type = frame[RCX] == ZSIM_ROI_BEGIN ? PEET_ABSTRACT_ROI_BEGIN
+            : frame[RCX] == ZSIM_ROI_END    ? PEET_ABSTRACT_ROI_END
+                                            : 0;
         break;
     }
     if (type)

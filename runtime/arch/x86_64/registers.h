@@ -23,14 +23,16 @@ static inline void peet__uc_set_frame(ucontext_t *uc, const void *pc, const void
 /** uc_set_saved() - as peet_ctx_registers() gives them: pc, sp, frame pointer, rbx, r12 to r15 */
 static inline void peet__uc_set_saved(ucontext_t *uc, const uint64_t saved[PEET__SAVED_REGISTERS])
 {
-    static const int registers[PEET__SAVED_REGISTERS] = {REG_RIP, REG_RSP, REG_RBP, REG_RBX, REG_R12, REG_R13, REG_R14, REG_R15};
+    static const int registers[PEET__SAVED_REGISTERS] = {
+        REG_RIP, REG_RSP, REG_RBP, REG_RBX, REG_R12, REG_R13, REG_R14, REG_R15};
     for (size_t i = 0; i < PEET__SAVED_REGISTERS; i++)
         uc->uc_mcontext.gregs[registers[i]] = (greg_t)saved[i];
 }
 
 /**
  * uc_restart() - a signal has ended a system call with EINTR: let it begin again, as if nothing had come
- * Only where its number stands before it: "mov $number, %eax; syscall", as the C library has it.  Returns: whether there was one
+ * Only where its number stands before it: "mov $number, %eax; syscall", as the C library has it.  Returns: whether
+ * there was one
  */
 static inline int peet__uc_restart(ucontext_t *uc)
 {
@@ -47,8 +49,8 @@ static inline int peet__uc_restart(ucontext_t *uc)
 /** uc_replace() - general registers, but the stack pointer, that hold the one value get the other */
 static inline void peet__uc_replace(ucontext_t *uc, uint64_t value, uint64_t other)
 {
-    static const int registers[] = {REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_R8,
-                                    REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+    static const int registers[] = {REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_R8, REG_R9,
+        REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
     for (size_t i = 0; i < sizeof registers / sizeof *registers; i++)
         if ((uint64_t)uc->uc_mcontext.gregs[registers[i]] == value)
             uc->uc_mcontext.gregs[registers[i]] = (greg_t)other;

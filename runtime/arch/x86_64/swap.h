@@ -20,30 +20,30 @@ struct peet__saved {
     uint16_t x87_control;
 };
 _Static_assert(offsetof(struct peet__saved, rbp) == 8 && offsetof(struct peet__saved, pc) == 16 &&
-    offsetof(struct peet__saved, mxcsr) == 24 && offsetof(struct peet__saved, x87_control) == 28, "used below");
+        offsetof(struct peet__saved, mxcsr) == 24 && offsetof(struct peet__saved, x87_control) == 28,
+    "used below");
 
 /** Suspend this side in *save, continue the one in *load.  Returns when somebody continues *save. */
 static inline __attribute__((always_inline)) void peet__swap(struct peet__saved *save, const struct peet__saved *load)
 {
-    __asm__ volatile(
-        "leaq 1f(%%rip), %%rax\n\t"
-        "movq %%rsp, 0(%0)\n\t"
-        "movq %%rbp, 8(%0)\n\t"
-        "movq %%rax, 16(%0)\n\t"
-        "stmxcsr 24(%0)\n\t"
-        "fnstcw 28(%0)\n\t"
-        "movl 24(%1), %%eax\n\t" /* loading control words is slow: only if they differ */
-        "cmpl 24(%0), %%eax\n\t"
-        "je 2f\n\t"
-        "ldmxcsr 24(%1)\n"
-        "2:\tmovzwl 28(%1), %%eax\n\t"
-        "cmpw 28(%0), %%ax\n\t"
-        "je 3f\n\t"
-        "fldcw 28(%1)\n"
-        "3:\tmovq 0(%1), %%rsp\n\t"
-        "movq 8(%1), %%rbp\n\t"
-        "jmp *16(%1)\n"
-        "1:"
+    __asm__ volatile("leaq 1f(%%rip), %%rax\n\t"
+                     "movq %%rsp, 0(%0)\n\t"
+                     "movq %%rbp, 8(%0)\n\t"
+                     "movq %%rax, 16(%0)\n\t"
+                     "stmxcsr 24(%0)\n\t"
+                     "fnstcw 28(%0)\n\t"
+                     "movl 24(%1), %%eax\n\t" /* loading control words is slow: only if they differ */
+                     "cmpl 24(%0), %%eax\n\t"
+                     "je 2f\n\t"
+                     "ldmxcsr 24(%1)\n"
+                     "2:\tmovzwl 28(%1), %%eax\n\t"
+                     "cmpw 28(%0), %%ax\n\t"
+                     "je 3f\n\t"
+                     "fldcw 28(%1)\n"
+                     "3:\tmovq 0(%1), %%rsp\n\t"
+                     "movq 8(%1), %%rbp\n\t"
+                     "jmp *16(%1)\n"
+                     "1:"
         : "+D"(save), "+S"(load)
         :
         : "memory", "cc", "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0",

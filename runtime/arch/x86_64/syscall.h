@@ -11,9 +11,9 @@ static inline long peet__raw_syscall(long number, long a, long b, long c, long d
     register long r9 __asm__("r9") = f;
     long result;
     __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
+        : "=a"(result)
+        : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+        : "rcx", "r11", "memory");
     return result;
 }
 

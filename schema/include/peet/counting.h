@@ -39,7 +39,10 @@ static inline uint64_t peet__count_split(const struct peet_block *block, const s
         return strstr(name, "PS") ? ref->size_bytes / 4u : strstr(name, "PD") ? ref->size_bytes / 8u : 1;
     if (strstr(name, "CVTPS2PD"))
         return ref->size_bytes / 4u;
-    return strncmp(name, "VMOVDDUPY", 9) == 0 || strncmp(name, "VPERM2F128", 10) == 0 || strncmp(name, "VPERM2I128", 10) == 0 ? 2 : 1;
+    return strncmp(name, "VMOVDDUPY", 9) == 0 || strncmp(name, "VPERM2F128", 10) == 0 ||
+            strncmp(name, "VPERM2I128", 10) == 0
+        ? 2
+        : 1;
 }
 
 /** One happening of a reference. */
@@ -82,7 +85,8 @@ static inline void peet__count_bit_tests(const struct peet_block *block, struct 
 }
 
 /** peet_count_static() - what every execution of a block counts, added to @counts */
-static inline void peet_count_static(const struct peet_block *block, enum peet_convention how, struct peet_counts *counts)
+static inline void peet_count_static(const struct peet_block *block, enum peet_convention how,
+    struct peet_counts *counts)
 {
     counts->instructions += block->ninsns;
     if (how == PEET_COUNT_CALLGRIND)
@@ -93,7 +97,8 @@ static inline void peet_count_static(const struct peet_block *block, enum peet_c
         if (ref->flags & PEET_REF_RANGE)
             continue;
         /* callgrind loads every lane of a gather, from elsewhere if it is masked off */
-        if ((ref->flags & PEET_REF_CONDITIONAL) && !(how == PEET_COUNT_CALLGRIND && peet__count_is(block, ref, "GATHER")))
+        if ((ref->flags & PEET_REF_CONDITIONAL) &&
+            !(how == PEET_COUNT_CALLGRIND && peet__count_is(block, ref, "GATHER")))
             continue;
         peet__count_ref(block, ref, how, 1, counts);
     }

@@ -45,8 +45,7 @@ struct peet_error {
  *
  * Returns: @code
  */
-int peet_error_set(struct peet_error *error, int code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+int peet_error_set(struct peet_error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /** peet_err_text() - the text of a peet_err; never NULL */
 const char *peet_err_text(int code);

@@ -13,8 +13,8 @@
  *
  * CHANGES
  *   1  first version
- *   2  memory reports, data structures, processors' costs, blocks taken by peet itself (all at the ends of their structs)
- *   3  the machine's frequency, notes to the user, times apart (at the end of struct peet_env)
+ *   2  memory reports, data structures, processors' costs, blocks taken by peet itself (all at the ends of their
+ * structs) 3  the machine's frequency, notes to the user, times apart (at the end of struct peet_env)
  */
 #ifndef PEET_MODULE_H
 #define PEET_MODULE_H
@@ -42,78 +42,87 @@ enum peet_insn_class {
     PEET_INSN_FP_DIV,
     PEET_INSN_FP_OTHER,
     PEET_INSN_SIMD,
-    PEET_INSN_BRANCH,      /* conditional */
-    PEET_INSN_JUMP,        /* unconditional, direct or indirect */
+    PEET_INSN_BRANCH, /* conditional */
+    PEET_INSN_JUMP,   /* unconditional, direct or indirect */
     PEET_INSN_CALL,
     PEET_INSN_RETURN,
     PEET_INSN_FENCE,
-    PEET_INSN_ATOMIC,      /* lock-prefixed, xchg with memory */
-    PEET_INSN_STRING,      /* rep-prefixed or single string operation */
-    PEET_INSN_NOP,         /* alignment padding that executes, nop, endbr */
-    PEET_INSN_ASM,         /* inline assembly: opaque */
+    PEET_INSN_ATOMIC, /* lock-prefixed, xchg with memory */
+    PEET_INSN_STRING, /* rep-prefixed or single string operation */
+    PEET_INSN_NOP,    /* alignment padding that executes, nop, endbr */
+    PEET_INSN_ASM,    /* inline assembly: opaque */
     PEET_INSN_CLASSES
 };
 
 /** One kind of instruction; costs from LLVM's scheduling model for the -mcpu of the compilation. */
 struct peet_opcode {
-    const char *name;        /* LLVM opcode name: ADD64rm */
-    const char *mnemonic;    /* add */
-    uint32_t latency_cycles; /* 0 if unknown */
+    const char *name;                 /* LLVM opcode name: ADD64rm */
+    const char *mnemonic;             /* add */
+    uint32_t latency_cycles;          /* 0 if unknown */
     uint32_t rthroughput_millicycles; /* reciprocal throughput, thousandths of a cycle; 0 if unknown */
     uint32_t uops;
-    uint64_t ports;          /* processor resources used, a bit each, in the model's order */
-    uint8_t klass;           /* enum peet_insn_class */
-    uint16_t variant;        /* what else of its operands costs depend on, for env->cost(); opcodes of one name may differ in it */
+    uint64_t ports; /* processor resources used, a bit each, in the model's order */
+    uint8_t klass;  /* enum peet_insn_class */
+    /* what else of its operands costs depend on, for env->cost(); opcodes of one name may differ in it */
+    uint16_t variant;
 };
 
 enum peet_insn_flags {
-    PEET_INSN_OPAQUE = 1,    /* references unknown (inline assembly) */
-    PEET_INSN_INDIRECT = 2,  /* indirect jump or call */
-    PEET_INSN_REP = 4,       /* rep-prefixed: its refs are ranges */
-    PEET_INSN_PARTIAL = 8,   /* a write changes 8 or 16 bits of a register and keeps the others */
+    PEET_INSN_OPAQUE = 1,   /* references unknown (inline assembly) */
+    PEET_INSN_INDIRECT = 2, /* indirect jump or call */
+    PEET_INSN_REP = 4,      /* rep-prefixed: its refs are ranges */
+    PEET_INSN_PARTIAL = 8,  /* a write changes 8 or 16 bits of a register and keeps the others */
 };
 
 /** One machine instruction of the plain (uninstrumented) program. */
 struct peet_insn {
-    uint64_t pc;             /* its address in the plain layout, see struct peet_function */
+    uint64_t pc; /* its address in the plain layout, see struct peet_function */
     const struct peet_opcode *opcode;
-    uint32_t line;           /* source line, 0 if unknown */
-    uint32_t flags;          /* enum peet_insn_flags */
+    uint32_t line;             /* source line, 0 if unknown */
+    uint32_t flags;            /* enum peet_insn_flags */
     uint16_t first_ref, nrefs; /* into peet_block.refs */
     uint8_t length_bytes;
     uint8_t nreads, nwrites; /* registers */
-    uint8_t naddresses;      /* so many of the reads, the first, are of addresses; a register may be read as data as well */
-    const uint8_t *regs;     /* nreads then nwrites entries: x86 register numbers, enum peet_reg; reads of data and writes
-                                in the order of LLVM's operands, see struct peet_cost */
+    /* so many of the reads, the first, are of addresses; a register may be read as data as well */
+    uint8_t naddresses;
+    const uint8_t *regs; /* nreads then nwrites entries: x86 register numbers, enum peet_reg; reads of data and writes
+                            in the order of LLVM's operands, see struct peet_cost */
 };
 
 /* Register numbers: 0..15 rax rcx rdx rbx rsp rbp rsi rdi r8..r15 (the processor's encoding),
  * 16..47 xmm/ymm/zmm 0..31, 48 flags, 49 x87/mmx state, 50..57 mask k0..k7, 58 other. */
-enum peet_reg { PEET_REG_GPR0 = 0, PEET_REG_VEC0 = 16, PEET_REG_FLAGS = 48, PEET_REG_X87 = 49,
-                PEET_REG_MASK0 = 50, PEET_REG_OTHER = 58, PEET_REGS = 59 };
+enum peet_reg {
+    PEET_REG_GPR0 = 0,
+    PEET_REG_VEC0 = 16,
+    PEET_REG_FLAGS = 48,
+    PEET_REG_X87 = 49,
+    PEET_REG_MASK0 = 50,
+    PEET_REG_OTHER = 58,
+    PEET_REGS = 59
+};
 
 enum peet_ref_kind {
     PEET_REF_LOAD,
     PEET_REF_STORE,
-    PEET_REF_MODIFY,         /* read-modify-write of one location by one instruction */
-    PEET_REF_PREFETCH,       /* a hint; counted as neither read nor write */
+    PEET_REF_MODIFY,   /* read-modify-write of one location by one instruction */
+    PEET_REF_PREFETCH, /* a hint; counted as neither read nor write */
 };
 
 enum peet_ref_flags {
-    PEET_REF_STACK = 1,      /* addressed through rsp, or through a frame pointer */
-    PEET_REF_GLOBAL = 2,     /* rip-relative or absolute */
+    PEET_REF_STACK = 1,  /* addressed through rsp, or through a frame pointer */
+    PEET_REF_GLOBAL = 2, /* rip-relative or absolute */
     PEET_REF_ATOMIC = 4,
     PEET_REF_VOLATILE = 8,
-    PEET_REF_RANGE = 16,     /* values[value] address, values[value+1] element count (rep prefix);
-                                element i is at address + i * size */
+    PEET_REF_RANGE = 16,       /* values[value] address, values[value+1] element count (rep prefix);
+                                  element i is at address + i * size */
     PEET_REF_CONDITIONAL = 32, /* values[value+1] != 0: it happened (lane masks) */
-    PEET_REF_FETCH = 64,     /* pushed or popped return address of call and ret */
-    PEET_REF_TLS = 128,      /* relative to the thread pointer */
+    PEET_REF_FETCH = 64,       /* pushed or popped return address of call and ret */
+    PEET_REF_TLS = 128,        /* relative to the thread pointer */
 };
 
 /** Memory order of an atomic reference. */
 enum peet_order {
-    PEET_ORDER_NONE,         /* not atomic */
+    PEET_ORDER_NONE, /* not atomic */
     PEET_ORDER_RELAXED,
     PEET_ORDER_ACQUIRE,
     PEET_ORDER_RELEASE,
@@ -124,21 +133,21 @@ enum peet_order {
 
 /** One memory reference of a block, in program order. */
 struct peet_ref {
-    uint32_t insn;           /* index in the block */
+    uint32_t insn; /* index in the block */
     uint16_t size_bytes;
-    uint16_t flags;          /* enum peet_ref_flags */
-    uint16_t value;          /* where in peet_block_event.values its address stands */
-    uint8_t kind;            /* enum peet_ref_kind */
-    uint8_t order;           /* enum peet_order: as the source asked for; x86 gives more */
-    uint8_t group;           /* not 0: references of the block with this number are always as far apart as this time */
+    uint16_t flags; /* enum peet_ref_flags */
+    uint16_t value; /* where in peet_block_event.values its address stands */
+    uint8_t kind;   /* enum peet_ref_kind */
+    uint8_t order;  /* enum peet_order: as the source asked for; x86 gives more */
+    uint8_t group;  /* not 0: references of the block with this number are always as far apart as this time */
 };
 
 enum peet_block_flags {
-    PEET_BLOCK_ENTRY = 1,    /* the function's entry: one call */
-    PEET_BLOCK_SIMPLE = 2,   /* no range and no conditional refs: ref i's address is values[i] */
-    PEET_BLOCK_OPAQUE = 4,   /* holds inline assembly whose references cannot be seen */
-    PEET_BLOCK_SYNC = 8,     /* recorded with its pc */
-    PEET_BLOCK_TURN = 16,    /* begins with an atomic or volatile access (or fence, or a loop without end) that waits */
+    PEET_BLOCK_ENTRY = 1,  /* the function's entry: one call */
+    PEET_BLOCK_SIMPLE = 2, /* no range and no conditional refs: ref i's address is values[i] */
+    PEET_BLOCK_OPAQUE = 4, /* holds inline assembly whose references cannot be seen */
+    PEET_BLOCK_SYNC = 8,   /* recorded with its pc */
+    PEET_BLOCK_TURN = 16,  /* begins with an atomic or volatile access (or fence, or a loop without end) that waits */
 };
 
 struct peet_function;
@@ -146,14 +155,14 @@ struct peet_function;
 /** A machine basic block, split after calls. */
 struct peet_block {
     const struct peet_function *function;
-    uint64_t pc;             /* plain layout */
-    uint32_t id;             /* dense over the whole program, 0.. in order of discovery */
-    uint32_t index;          /* in its function */
+    uint64_t pc;    /* plain layout */
+    uint32_t id;    /* dense over the whole program, 0.. in order of discovery */
+    uint32_t index; /* in its function */
     uint32_t line;
-    uint32_t flags;          /* enum peet_block_flags */
+    uint32_t flags; /* enum peet_block_flags */
     uint32_t ninsns, nrefs, nvalues;
     uint32_t reads, writes, modifies; /* static counts of unconditional, non-range refs by kind */
-    uint32_t cost_cycles;    /* sum of reciprocal throughputs, rounded up: no memory, no dependences */
+    uint32_t cost_cycles;             /* sum of reciprocal throughputs, rounded up: no memory, no dependences */
     uint32_t code_bytes;
     const struct peet_insn *insns;
     const struct peet_ref *refs;
@@ -164,9 +173,9 @@ struct peet_block {
 struct peet_function {
     const char *name, *file, *image; /* file may be "" */
     uint64_t pc, runtime_pc;
-    uint32_t id;             /* dense over the whole program */
+    uint32_t id; /* dense over the whole program */
     uint32_t line;
-    uint32_t code_bytes;     /* plain */
+    uint32_t code_bytes; /* plain */
     uint32_t nblocks;
     const struct peet_block *blocks;
 };
@@ -176,10 +185,10 @@ struct peet_function {
 /** A block was executed. */
 struct peet_block_event {
     const struct peet_block *block;
-    const uint64_t *values;  /* block->nvalues words: addresses, counts, masks, as the refs say */
-    uint32_t context;        /* software context */
-    uint64_t turns;          /* 1; more only in loop(): the block was executed so often in a row, and */
-    const int64_t *strides;  /* ... each time value i was larger by strides[i]; else NULL */
+    const uint64_t *values; /* block->nvalues words: addresses, counts, masks, as the refs say */
+    uint32_t context;       /* software context */
+    uint64_t turns;         /* 1; more only in loop(): the block was executed so often in a row, and */
+    const int64_t *strides; /* ... each time value i was larger by strides[i]; else NULL */
 };
 
 /* X(name, value, number of args, text, names of args) -- values are part of the raw format */
@@ -246,7 +255,7 @@ enum peet_abstract_type {
 #define PEET_X(name, value, nargs, text, args) PEET_ABSTRACT_##name = value,
     PEET_ABSTRACTS(PEET_X)
 #undef PEET_X
-    PEET_ABSTRACT_TYPES = 57
+        PEET_ABSTRACT_TYPES = 57
 };
 
 /*
@@ -257,12 +266,10 @@ enum peet_abstract_type {
  *
  *   THREAD_CREATE   number of the new software context (also args[5]), or PEET_FAILED | errno
  *   THREAD_JOIN     thread PEET_NEVER: until no other thread is left
- *   BARRIER_WAIT    1 for the one that came last, else 0; count (its lower half) 0: as said by SYNC_INIT.  Who is interrupted
- *                   has arrived all the same, and asks again with PEET_BARRIER_AGAIN()
- *   SEM_VALUE       the value
- *   ONCE_BEGIN      1: the caller runs the initialiser, then ONCE_END(done 1; 0: it failed); 0: it is done
- *   CLOCK           the simulated clock in cycles; with an argument 1: cycles that the context, 2: that all contexts
- *                   have been on hardware contexts
+ *   BARRIER_WAIT    1 for the one that came last, else 0; count (its lower half) 0: as said by SYNC_INIT.  Who is
+ * interrupted has arrived all the same, and asks again with PEET_BARRIER_AGAIN() SEM_VALUE       the value ONCE_BEGIN
+ * 1: the caller runs the initialiser, then ONCE_END(done 1; 0: it failed); 0: it is done CLOCK           the simulated
+ * clock in cycles; with an argument 1: cycles that the context, 2: that all contexts have been on hardware contexts
  *   LOOP_NEXT       1 and the chunk [first, last) in two words at chunk_address; 0: no more
  *   INTERRUPT       1 if the thread was waiting where waits can be interrupted: its wait returns EINTR; else 0,
  *                   and its next such wait returns EINTR at once
@@ -274,23 +281,24 @@ enum peet_abstract_type {
  */
 #define PEET_NEVER UINT64_MAX
 #define PEET_FAILED ((uint64_t)1 << 63)
-/** COND_WAIT that was interrupted when it had been woken (with this result) and waited for its mutex, which it had locked so often: the
- *  subject locks it again. */
+/** COND_WAIT that was interrupted when it had been woken (with this result) and waited for its mutex, which it had
+ * locked so often: the subject locks it again. */
 #define PEET_COND_UNLOCKED(result, times) (PEET_FAILED | (uint64_t)(times) << 16 | ((result) & 0xffff))
 #define PEET_COND_RESULT(answer) ((answer) & 0xffff)
 #define PEET_COND_RELOCKS(answer) (((answer) & ~PEET_FAILED) >> 16)
-/** The count of a BARRIER_WAIT that goes on after it was interrupted: the upper half of the answer says in which round it has arrived. */
+/** The count of a BARRIER_WAIT that goes on after it was interrupted: the upper half of the answer says in which round
+ * it has arrived. */
 #define PEET_BARRIER_AGAIN(count, answer) ((uint32_t)(count) | ((answer) & ~(uint64_t)UINT32_MAX))
 
 /** Types of SYNC_INIT and SYNC_DESTROY. */
 enum peet_sync_type {
-    PEET_SYNC_MUTEX,         /* value: enum peet_mutex_kind */
-    PEET_SYNC_RWLOCK,        /* value: enum peet_rwlock_kind */
+    PEET_SYNC_MUTEX,  /* value: enum peet_mutex_kind */
+    PEET_SYNC_RWLOCK, /* value: enum peet_rwlock_kind */
     PEET_SYNC_COND,
-    PEET_SYNC_BARRIER,       /* value: how many */
-    PEET_SYNC_SEMAPHORE,     /* value: its value */
+    PEET_SYNC_BARRIER,   /* value: how many */
+    PEET_SYNC_SEMAPHORE, /* value: its value */
     PEET_SYNC_ONCE,
-    PEET_SYNC_DOACROSS,      /* value: iterations before this one count as posted */
+    PEET_SYNC_DOACROSS, /* value: iterations before this one count as posted */
     PEET_SYNC_TYPES
 };
 enum peet_mutex_kind { PEET_MUTEX_NORMAL, PEET_MUTEX_RECURSIVE, PEET_MUTEX_ERRORCHECK, PEET_MUTEX_SPIN };
@@ -298,15 +306,15 @@ enum peet_rwlock_kind { PEET_RWLOCK_PREFER_READER, PEET_RWLOCK_PREFER_WRITER };
 
 /** The `what` of TASK, a note by the context that does it; tasks have numbers from 1, 0 is no explicit task. */
 enum peet_task_what {
-    PEET_TASK_CREATE,        /* by a context that runs `parent` */
-    PEET_TASK_START,         /* begins, or goes on */
-    PEET_TASK_SUSPEND,       /* makes room for another one, or waits */
+    PEET_TASK_CREATE,  /* by a context that runs `parent` */
+    PEET_TASK_START,   /* begins, or goes on */
+    PEET_TASK_SUSPEND, /* makes room for another one, or waits */
     PEET_TASK_END,
 };
 
 /** Something that references do not spell out. */
 struct peet_abstract_event {
-    uint32_t type;           /* enum peet_abstract_type */
+    uint32_t type; /* enum peet_abstract_type */
     uint32_t context;
     uint32_t nargs;
     const uint64_t *args;
@@ -316,8 +324,8 @@ struct peet_abstract_event {
 enum peet_pull_kind {
     PEET_PULL_BLOCK,
     PEET_PULL_ABSTRACT,
-    PEET_PULL_IDLE,          /* this hardware context has nothing to do at its present clock */
-    PEET_PULL_END,           /* the program is over */
+    PEET_PULL_IDLE, /* this hardware context has nothing to do at its present clock */
+    PEET_PULL_END,  /* the program is over */
 };
 struct peet_pull {
     enum peet_pull_kind kind;
@@ -331,11 +339,11 @@ struct peet_pull {
 /* ---------------------------------------------------------------------------------------- parameters */
 
 enum peet_param_type {
-    PEET_PARAM_U64,    /* 10, 0x10 */
+    PEET_PARAM_U64, /* 10, 0x10 */
     PEET_PARAM_F64,
-    PEET_PARAM_SIZE,   /* bytes: 64, 32KiB, 1MiB, 2GiB */
-    PEET_PARAM_BOOL,   /* on off true false yes no 1 0 */
-    PEET_PARAM_ENUM,   /* range lists the choices: "lru|fifo" */
+    PEET_PARAM_SIZE, /* bytes: 64, 32KiB, 1MiB, 2GiB */
+    PEET_PARAM_BOOL, /* on off true false yes no 1 0 */
+    PEET_PARAM_ENUM, /* range lists the choices: "lru|fifo" */
     PEET_PARAM_STRING,
 };
 
@@ -349,7 +357,7 @@ struct peet_param {
 };
 
 union peet_value {
-    uint64_t u64;       /* U64, SIZE (bytes), BOOL (0 or 1), ENUM (index of the choice) */
+    uint64_t u64; /* U64, SIZE (bytes), BOOL (0 or 1), ENUM (index of the choice) */
     double f64;
     const char *string; /* lives until destroy() */
 };
@@ -362,18 +370,26 @@ union peet_value {
  * to that level's misses.  Hits are not reported: they are the references that are left.
  */
 enum peet_memory_type {
-    PEET_MEMORY_MISS,        /* the line was not in the cache at `level` (or not with the right to write it) */
-    PEET_MEMORY_EVICT,       /* a line left the cache at `level` to make room */
-    PEET_MEMORY_INVALIDATE,  /* a line left the cache at `level` (of `hw`) because `other` wrote it */
-    PEET_MEMORY_STALL,       /* the processor could not go on for `cycles` because of this reference */
+    PEET_MEMORY_MISS,       /* the line was not in the cache at `level` (or not with the right to write it) */
+    PEET_MEMORY_EVICT,      /* a line left the cache at `level` to make room */
+    PEET_MEMORY_INVALIDATE, /* a line left the cache at `level` (of `hw`) because `other` wrote it */
+    PEET_MEMORY_STALL,      /* the processor could not go on for `cycles` because of this reference */
     PEET_MEMORY_TYPES,
-    /** A MISS, the EVICT that it caused (if FILL_GONE is set), and the STALL until the next level served it (of the same cycles, if those are not 0) in one:
-     *  for observers with PEET_NEEDS_FILLS, if no other hears of the memory */
+    /** A MISS, the EVICT that it caused (if FILL_GONE is set), and the STALL until the next level served it (of the
+     * same cycles, if those are not 0) in one: for observers with PEET_NEEDS_FILLS, if no other hears of the memory */
     PEET_MEMORY_FILL = PEET_MEMORY_TYPES
 };
 
-enum peet_memory_cause { PEET_MISS_UNKNOWN, PEET_MISS_COLD, PEET_MISS_CAPACITY, PEET_MISS_CONFLICT, PEET_MISS_UPGRADE,
-                         PEET_MISS_TRUE_SHARING, PEET_MISS_FALSE_SHARING, PEET_MISS_CAUSES };
+enum peet_memory_cause {
+    PEET_MISS_UNKNOWN,
+    PEET_MISS_COLD,
+    PEET_MISS_CAPACITY,
+    PEET_MISS_CONFLICT,
+    PEET_MISS_UPGRADE,
+    PEET_MISS_TRUE_SHARING,
+    PEET_MISS_FALSE_SHARING,
+    PEET_MISS_CAUSES
+};
 
 enum peet_memory_flags {
     PEET_MEMORY_STORE = 1,       /* the reference writes */
@@ -387,106 +403,114 @@ enum peet_memory_flags {
 #define PEET_MEMORY_NOBODY UINT32_MAX
 
 struct peet_memory_event {
-    uint8_t type;            /* enum peet_memory_type */
-    uint8_t level;           /* MISS: that was missed; EVICT, INVALIDATE: that was left; STALL: that served, 0: none (TLB, buffer) */
-    uint8_t cause;           /* MISS: enum peet_memory_cause */
-    uint8_t flags;           /* enum peet_memory_flags */
-    uint32_t hw;             /* whose reference, or whose cache (shared caches: of the reference that caused it) */
-    uint32_t other;          /* INVALIDATE: who wrote; MISS: the hardware context whose cache gave the line; or PEET_MEMORY_NOBODY */
-    uint32_t size_bytes;     /* of the reference, or of the line */
-    uint64_t address;        /* of the reference (its part in that line); EVICT, INVALIDATE: of the line that left */
-    uint64_t by;             /* EVICT, INVALIDATE: the address referenced by whoever caused it; FILL: the line that left */
-    uint64_t cycles;         /* MISS: until the reference was served, as far as known at this level; STALL: lost */
-    uint64_t now;            /* clock of hw */
+    uint8_t type; /* enum peet_memory_type */
+    /* MISS: that was missed; EVICT, INVALIDATE: that was left; STALL: that served, 0: none (TLB, buffer) */
+    uint8_t level;
+    uint8_t cause; /* MISS: enum peet_memory_cause */
+    uint8_t flags; /* enum peet_memory_flags */
+    uint32_t hw;   /* whose reference, or whose cache (shared caches: of the reference that caused it) */
+    /* INVALIDATE: who wrote; MISS: the hardware context whose cache gave the line; or PEET_MEMORY_NOBODY */
+    uint32_t other;
+    uint32_t size_bytes; /* of the reference, or of the line */
+    uint64_t address;    /* of the reference (its part in that line); EVICT, INVALIDATE: of the line that left */
+    /* EVICT, INVALIDATE: the address referenced by whoever caused it; FILL: the line that left */
+    uint64_t by;
+    uint64_t cycles; /* MISS: until the reference was served, as far as known at this level; STALL: lost */
+    uint64_t now;    /* clock of hw */
     const struct peet_block *block; /* whose reference; NULL: none of the program's blocks */
-    uint32_t ref;            /* index in block->refs */
+    uint32_t ref;                   /* index in block->refs */
 };
 
 /** One level of a machine's caches. */
 struct peet_memory_level {
-    const char *name;        /* "L1D" */
+    const char *name; /* "L1D" */
     uint64_t size_bytes;
     uint32_t line_bytes;
-    uint32_t shared_by;      /* hardware contexts for each such cache */
+    uint32_t shared_by; /* hardware contexts for each such cache */
 };
 
 /* ------------------------------------------------------------------------------------- data structures */
 
 enum peet_data_kind {
-    PEET_DATA_REST,          /* known to nobody; id 0 */
-    PEET_DATA_STACK,         /* stacks of all contexts; id 1 */
-    PEET_DATA_GLOBAL,        /* variables with static storage, whatever their scope */
+    PEET_DATA_REST,   /* known to nobody; id 0 */
+    PEET_DATA_STACK,  /* stacks of all contexts; id 1 */
+    PEET_DATA_GLOBAL, /* variables with static storage, whatever their scope */
     PEET_DATA_TLS,
-    PEET_DATA_HEAP,          /* all blocks of one allocation site */
-    PEET_DATA_MAPPED,        /* mmap, by call site */
+    PEET_DATA_HEAP,   /* all blocks of one allocation site */
+    PEET_DATA_MAPPED, /* mmap, by call site */
     PEET_DATA_KINDS
 };
 enum peet_data_flags {
-    PEET_DATA_PERFECT = 1,   /* the user wants single-cycle memory for it */
-    PEET_DATA_LINKED = 2,    /* its elements are records with a pointer to a record of their own type: nodes of lists, trees, graphs */
+    PEET_DATA_PERFECT = 1, /* the user wants single-cycle memory for it */
+    /* its elements are records with a pointer to a record of their own type: nodes of lists, trees, graphs */
+    PEET_DATA_LINKED = 2,
 };
 
 /** A data structure of the subject.  Its numbers are those of the simulated present. */
 struct peet_data {
-    uint32_t id;             /* dense, from 0, in order of discovery */
-    uint8_t kind;            /* enum peet_data_kind */
-    uint8_t flags;           /* enum peet_data_flags */
-    const char *name;        /* "grid"; heap: the variable that receives the pointer, else "function:line" */
-    const char *type;        /* of one element, as C spells it; "" if debug info does not tell */
+    uint32_t id;                 /* dense, from 0, in order of discovery */
+    uint8_t kind;                /* enum peet_data_kind */
+    uint8_t flags;               /* enum peet_data_flags */
+    const char *name;            /* "grid"; heap: the variable that receives the pointer, else "function:line" */
+    const char *type;            /* of one element, as C spells it; "" if debug info does not tell */
     const char *file, *function; /* where it is defined, or allocated; "" if unknown */
-    const char *path;        /* heap: call path "main:12 > build:40", innermost last; else "" */
+    const char *path;            /* heap: call path "main:12 > build:40", innermost last; else "" */
     uint32_t line;
-    uint64_t element_bytes;  /* of the type; 0 if unknown */
+    uint64_t element_bytes;                                        /* of the type; 0 if unknown */
     uint64_t objects, objects_live, bytes, bytes_live, bytes_peak; /* bytes: of all objects ever */
 };
 
 /** The object that an address lies in. */
-struct peet_data_object { uint64_t address, bytes, number; /* number: 0.. within its structure, in order of allocation */ };
+struct peet_data_object {
+    uint64_t address, bytes, number; /* number: 0.. within its structure, in order of allocation */
+};
 
 /* ----------------------------------------------------------------------------------- processors' costs */
 
 /** An execution resource of a processor, from LLVM's scheduling model. */
 struct peet_resource {
-    const char *name;        /* "SKXPort05" */
-    uint32_t units;          /* how many of them */
-    int32_t buffer;          /* entries of its own reservation station; -1: the unified one, 0: in order */
-    uint32_t nparts;         /* a group: of these resources; else 0 */
+    const char *name; /* "SKXPort05" */
+    uint32_t units;   /* how many of them */
+    int32_t buffer;   /* entries of its own reservation station; -1: the unified one, 0: in order */
+    uint32_t nparts;  /* a group: of these resources; else 0 */
     const uint32_t *parts;
 };
 struct peet_processor {
-    const char *name;        /* "skylake-avx512" */
-    uint32_t dispatch_uops;  /* a cycle */
-    uint32_t window_uops;    /* reorder buffer; 0: the model does not say */
-    uint32_t load_cycles;    /* an L1 hit, as the model has it */
+    const char *name;       /* "skylake-avx512" */
+    uint32_t dispatch_uops; /* a cycle */
+    uint32_t window_uops;   /* reorder buffer; 0: the model does not say */
+    uint32_t load_cycles;   /* an L1 hit, as the model has it */
     uint32_t mispredict_cycles;
-    uint32_t nresources;     /* at most 64 */
+    uint32_t nresources; /* at most 64 */
     const struct peet_resource *resources;
-    uint32_t retire_uops;    /* a cycle; 0: no limit known */
+    uint32_t retire_uops;             /* a cycle; 0: no limit known */
     uint32_t load_queue, store_queue; /* entries; 0: not known */
-    uint32_t moves_eliminated; /* at most so many a cycle; 0: no limit known, or none are */
-    uint8_t in_order;        /* instructions issue in program order */
+    uint32_t moves_eliminated;        /* at most so many a cycle; 0: no limit known, or none are */
+    uint8_t in_order;                 /* instructions issue in program order */
 };
 /** Busy from the first cycle to before the end, counted from the issue.  Groups and their parts are as llvm-mca has
  *  them: what an instruction takes of a part is not counted again for the group. */
 struct peet_resource_use {
     uint16_t resource, first_cycle, end_cycle;
-    uint8_t units;           /* of a group or a resource of several units: so many at once */
-    uint8_t reserved;        /* all of the group are taken */
+    uint8_t units;    /* of a group or a resource of several units: so many at once */
+    uint8_t reserved; /* all of the group are taken */
 };
 struct peet_cost {
     uint16_t uops;
     uint16_t latency_cycles; /* of its slowest result, with the load if it loads */
-    uint16_t address_advance_cycles; /* data may come so much later than addresses (folded loads): the most of `advances` */
+    /* data may come so much later than addresses (folded loads): the most of `advances` */
+    uint16_t address_advance_cycles;
     uint16_t nuses;
     const struct peet_resource_use *uses;
-    uint8_t known;           /* 0: the model does not say, the fields are a guess */
-    uint8_t zero_idiom;      /* 1: does not wait for what it reads (all but flags); needs no execution if latency and uses are 0 */
-    uint8_t eliminated;      /* a move that register renaming may do */
+    uint8_t known; /* 0: the model does not say, the fields are a guess */
+    /* 1: does not wait for what it reads (all but flags); needs no execution if latency and uses are 0 */
+    uint8_t zero_idiom;
+    uint8_t eliminated;               /* a move that register renaming may do */
     uint8_t begins_group, ends_group; /* is the first, the last that is dispatched in its cycle */
     uint8_t nwrites, nadvances;
-    const uint16_t *writes;  /* latency of write i of the instruction; behind the last: latency_cycles */
-    const int8_t *advances;  /* read i of data may come so many cycles after issue; behind the last: 0 */
-    uint64_t buffers;        /* a bit for each resource in whose buffer it takes an entry until it issues */
+    const uint16_t *writes;           /* latency of write i of the instruction; behind the last: latency_cycles */
+    const int8_t *advances;           /* read i of data may come so many cycles after issue; behind the last: 0 */
+    uint64_t buffers;                 /* a bit for each resource in whose buffer it takes an entry until it issues */
     uint32_t rthroughput_millicycles; /* by resources and dispatch width alone */
 };
 
@@ -494,15 +518,15 @@ struct peet_cost {
 
 struct peet_direct;
 struct peet_direct_observer;
-struct peet_stats;     /* a node of the statistics tree */
+struct peet_stats; /* a node of the statistics tree */
 
 /** What a module may ask for.  Every function takes the env itself first. */
 struct peet_env {
     uint32_t abi, struct_size;
-    uint32_t cores;          /* as asked by the user: --cores */
-    uint32_t hw_contexts;    /* hardware contexts; = cores unless the machine says otherwise */
-    uint64_t seed;           /* the module's own, derived from --seed */
-    const char *output_dir;  /* results folder, for files of the module's own */
+    uint32_t cores;         /* as asked by the user: --cores */
+    uint32_t hw_contexts;   /* hardware contexts; = cores unless the machine says otherwise */
+    uint64_t seed;          /* the module's own, derived from --seed */
+    const char *output_dir; /* results folder, for files of the module's own */
 
     /** fail() - end the run with this message (create(): refuse the configuration).  Returns. */
     void (*fail)(const struct peet_env *, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -517,8 +541,8 @@ struct peet_env {
     /* In an array node, key is NULL. */
 
     /* Time, for machines.  No clock may pass 2^62 cycles.
-     * not_ready_until() - hardware context hw does nothing before this time; for the one whose event this is, after the event's own cost.
-     * A time that is past ends the run. */
+     * not_ready_until() - hardware context hw does nothing before this time; for the one whose event this is, after the
+     * event's own cost. A time that is past ends the run. */
     void (*not_ready_until)(const struct peet_env *, unsigned hw, uint64_t cycles);
     uint64_t (*clock)(const struct peet_env *, unsigned hw);
 
@@ -529,12 +553,12 @@ struct peet_env {
     /* The program. */
     const struct peet_function *(*function_of_pc)(const struct peet_env *, uint64_t runtime_pc);
 
-    void *host;              /* peet's own */
+    void *host; /* peet's own */
 
     /* ---- since ABI 2 */
     /* Memory reports.  A machine calls report() only for types whose bit is set in `reports`, which does not change
      * after create(); events live until it returns. */
-    uint32_t reports;        /* mask of 1 << enum peet_memory_type */
+    uint32_t reports; /* mask of 1 << enum peet_memory_type */
     void (*report)(const struct peet_env *, const struct peet_memory_event *events, size_t n);
     /** describe_memory() - machines, in create(): the levels, nearest first; copied */
     void (*describe_memory)(const struct peet_env *, const struct peet_memory_level *levels, size_t n);
@@ -546,56 +570,65 @@ struct peet_env {
     const struct peet_data *(*data_of)(const struct peet_env *, uint64_t address, struct peet_data_object *out_object);
     /** data() - the structure of that id, NULL beyond the last */
     const struct peet_data *(*data)(const struct peet_env *, uint32_t id);
-    /** data_member() - what lies at this offset of an object: "count", "[3].next"; "" if unknown.  Returns: its first byte's offset */
-    uint64_t (*data_member)(const struct peet_env *, const struct peet_data *, uint64_t offset, char *out_name, size_t room);
-    uint32_t perfect;        /* machines: some structures have PEET_DATA_PERFECT: their references take one cycle, though
-                                their lines move as ever */
+    /** data_member() - what lies at this offset of an object: "count", "[3].next"; "" if unknown.  Returns: its first
+     * byte's offset */
+    uint64_t (*data_member)(const struct peet_env *, const struct peet_data *, uint64_t offset, char *out_name,
+        size_t room);
+    uint32_t perfect; /* machines: some structures have PEET_DATA_PERFECT: their references take one cycle, though
+                         their lines move as ever */
 
     /* Costs of instructions. */
     /** processor() - by its name as -mcpu has it; NULL: see processor_error().  Lives until destroy() */
     const struct peet_processor *(*processor)(const struct peet_env *, const char *mcpu);
     /** cost() - of an instruction on a processor; never NULL.  Lives until destroy() */
     const struct peet_cost *(*cost)(const struct peet_env *, const struct peet_processor *, const struct peet_insn *);
-    /** processor_error() - why the last processor() gave NULL, with the nearest name; lives until the next processor() */
+    /** processor_error() - why the last processor() gave NULL, with the nearest name; lives until the next processor()
+     */
     const char *(*processor_error)(const struct peet_env *);
 
-    /** write_file() - a file of the results folder, whole, or not at all; also when the subject has given up the right to make files
-     *  there.  NULL if peet is older.  Returns: 0, or a peet_err after fail() */
+    /** write_file() - a file of the results folder, whole, or not at all; also when the subject has given up the right
+     * to make files there.  NULL if peet is older.  Returns: 0, or a peet_err after fail() */
     int (*write_file)(const struct peet_env *, const char *name, const void *data, size_t bytes);
 
     /* ---- since ABI 3 */
-    /** set_frequency() - machines, in create(): cycles per second, from 1 to 10^12.  The program's clocks and the seconds of the results
-     *  follow it, unless the user has said --frequency */
+    /** set_frequency() - machines, in create(): cycles per second, from 1 to 10^12.  The program's clocks and the
+     * seconds of the results follow it, unless the user has said --frequency */
     void (*set_frequency)(const struct peet_env *, uint64_t hz);
     /** note() - one line to the user, on the terminal; not for what belongs into the statistics */
     void (*note)(const struct peet_env *, const char *format, ...) __attribute__((format(printf, 2, 3)));
-    uint32_t times_apart;    /* machines: the run supposes what is not so (peet whatif).  Hardware contexts act out of the order of their times, also by
-                                much: what one does may come before what another one did already */
-    /** supposed() - so much more time (or less, if negative) has passed on a hardware context than its machine said, by functions that are supposed
-     *  to take a multiple of theirs.  0 unless times_apart */
+    uint32_t
+        times_apart; /* machines: the run supposes what is not so (peet whatif).  Hardware contexts act out of the order
+                        of their times, also by much: what one does may come before what another one did already */
+    /** supposed() - so much more time (or less, if negative) has passed on a hardware context than its machine said, by
+     * functions that are supposed to take a multiple of theirs.  0 unless times_apart */
     int64_t (*supposed)(const struct peet_env *, unsigned hw);
 };
 
 /* ------------------------------------------------------------------------------------------ descriptor */
 
-enum peet_module_kind { PEET_MACHINE = 1, PEET_OBSERVER = 2, PEET_CONSISTENCY = 3 /* a consistency model: peet/consistency.h */ };
+enum peet_module_kind {
+    PEET_MACHINE = 1,
+    PEET_OBSERVER = 2,
+    PEET_CONSISTENCY = 3 /* a consistency model: peet/consistency.h */
+};
 
 enum peet_needs {
-    PEET_NEEDS_BLOCKS = 1,    /* block() is called */
-    PEET_NEEDS_ADDRESSES = 2, /* peet_block_event.values is filled; else only for blocks that are not PEET_BLOCK_SIMPLE */
-    PEET_NEEDS_ABSTRACT = 4,  /* abstract() is called */
-    PEET_NEEDS_MEMORY = 8,    /* observers: memory() is called */
-    PEET_NEEDS_DATA = 16,     /* env->data_of() and its like are there; else the structures are not kept track of */
-    PEET_NEEDS_FILLS = 32,    /* with MEMORY: memory() knows PEET_MEMORY_FILL */
+    PEET_NEEDS_BLOCKS = 1, /* block() is called */
+    /* peet_block_event.values is filled; else only for blocks that are not PEET_BLOCK_SIMPLE */
+    PEET_NEEDS_ADDRESSES = 2,
+    PEET_NEEDS_ABSTRACT = 4, /* abstract() is called */
+    PEET_NEEDS_MEMORY = 8,   /* observers: memory() is called */
+    PEET_NEEDS_DATA = 16,    /* env->data_of() and its like are there; else the structures are not kept track of */
+    PEET_NEEDS_FILLS = 32,   /* with MEMORY: memory() knows PEET_MEMORY_FILL */
 };
 
 struct peet_module {
-    uint32_t abi;             /* PEET_MODULE_ABI */
-    uint32_t struct_size;     /* sizeof(struct peet_module) */
-    const char *name;         /* as in --machine NAME; the key in stats.json */
-    const char *summary;      /* one line */
-    uint32_t kind;            /* enum peet_module_kind */
-    uint32_t needs;           /* mask of enum peet_needs */
+    uint32_t abi;                    /* PEET_MODULE_ABI */
+    uint32_t struct_size;            /* sizeof(struct peet_module) */
+    const char *name;                /* as in --machine NAME; the key in stats.json */
+    const char *summary;             /* one line */
+    uint32_t kind;                   /* enum peet_module_kind */
+    uint32_t needs;                  /* mask of enum peet_needs */
     const struct peet_param *params; /* ends with a NULL name; may be NULL */
 
     /**
@@ -616,14 +649,14 @@ struct peet_module {
     /** abstract() - an abstract event is performed.  Returns: its cost in cycles */
     uint64_t (*abstract)(void *self, unsigned hw, const struct peet_abstract_event *event, uint64_t now);
 
-    /** pick_context() - machines, and observers that are given with --policy: which ready software context runs next on hw; NULL: the
-     *  policy's choice.  @ready: software context numbers in the policy's order, at least one.  Returns: an index into @ready; beyond it: the
-     *  run ends.  The user's --policy comes before the machine's. */
+    /** pick_context() - machines, and observers that are given with --policy: which ready software context runs next on
+     * hw; NULL: the policy's choice.  @ready: software context numbers in the policy's order, at least one.  Returns:
+     * an index into @ready; beyond it: the run ends.  The user's --policy comes before the machine's. */
     unsigned (*pick_context)(void *self, unsigned hw, const uint32_t *ready, unsigned nready, uint64_t now);
 
-    /** pick_winner() - machines, and observers that are given with --winner: which waiter gets a sync object; NULL: first come, first
-     *  served, or what --winner says.  @waiters: software context numbers in the order in which they came, at least two.
-     *  Returns: an index into @waiters; beyond it: the run ends */
+    /** pick_winner() - machines, and observers that are given with --winner: which waiter gets a sync object; NULL:
+     * first come, first served, or what --winner says.  @waiters: software context numbers in the order in which they
+     * came, at least two. Returns: an index into @waiters; beyond it: the run ends */
     unsigned (*pick_winner)(void *self, const uint32_t *waiters, unsigned nwaiters, uint64_t now);
 
     /** main() - pull form: own main loop over env->pull()/charge() until PEET_PULL_END on every hardware
@@ -645,7 +678,8 @@ struct peet_module {
      * @out_turns: how many turns were taken, at least 1
      * Returns: their cycles, as block() would have returned them one after the other
      */
-    uint64_t (*loop)(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns);
+    uint64_t (*loop)(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until,
+        uint64_t *out_turns);
 
     /**
      * blocks() - several blocks of one context, one after the other
@@ -657,7 +691,8 @@ struct peet_module {
      * @out_done: how many were taken, at least 1
      * Returns: their cycles.  If it waited in between, it calls not_ready_until() once, with the time at the end.
      */
-    uint64_t (*blocks)(void *self, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now, uint64_t until, size_t *out_done);
+    uint64_t (*blocks)(void *self, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now,
+        uint64_t until, size_t *out_done);
 
     /* ---- since ABI 2 */
     /** memory() - observers: what the machine's memory system did, in the order in which it did it; it comes before
@@ -665,7 +700,8 @@ struct peet_module {
     void (*memory)(void *self, const struct peet_memory_event *events, size_t n);
     /** direct - machines: blocks that peet may take in their stead (direct.h); NULL: none */
     const struct peet_direct *direct;
-    /** observed - observers: which blocks they need not see, where the machine has `direct` (direct.h); NULL: they see all, one by one */
+    /** observed - observers: which blocks they need not see, where the machine has `direct` (direct.h); NULL: they see
+     * all, one by one */
     const struct peet_direct_observer *observed;
 };
 
@@ -674,7 +710,10 @@ extern const struct peet_module peet_module;
 
 /* ------------------------------------------------------------------------------------------- helpers */
 
-struct peet_ref_iter { uint64_t address, count; int64_t step; };
+struct peet_ref_iter {
+    uint64_t address, count;
+    int64_t step;
+};
 
 /**
  * peet_ref_begin() - the locations of one reference, whatever its shape
@@ -682,7 +721,7 @@ struct peet_ref_iter { uint64_t address, count; int64_t step; };
  */
 static inline struct peet_ref_iter peet_ref_begin(const struct peet_ref *ref, const uint64_t *values)
 {
-    struct peet_ref_iter it = { values[ref->value], 1, 0 };
+    struct peet_ref_iter it = {values[ref->value], 1, 0};
     if (ref->flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL)) {
         it.count = values[ref->value + 1];
         it.step = ref->size_bytes;

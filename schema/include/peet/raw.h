@@ -29,16 +29,16 @@
 #define PEET_CONTROL_ADDRESS 0x7ffd0000
 #define PEET_CONTROL_BYTES 4096
 
-/* PER THREAD.  Compiled code addresses the cursor and the limit, and only these, relative to the segment gs.  The base of gs
- * is 0 in a simulated run, in which one kernel thread runs all contexts, and in the first thread of a plain run.  Each
- * further thread of a plain run has a copy of the control page, and the base of gs is the distance to that copy.  Code
- * compiled with -fpeet-domains needs gs for its own references; it addresses the cursor and the limit absolutely, and
- * no thread of a program that holds such code has a copy. */
+/* PER THREAD.  Compiled code addresses the cursor and the limit, and only these, relative to the segment gs.  The base
+ * of gs is 0 in a simulated run, in which one kernel thread runs all contexts, and in the first thread of a plain run.
+ * Each further thread of a plain run has a copy of the control page, and the base of gs is the distance to that copy.
+ * Code compiled with -fpeet-domains needs gs for its own references; it addresses the cursor and the limit absolutely,
+ * and no thread of a program that holds such code has a copy. */
 
 /* Offsets in the control page that compiled code uses. */
-#define PEET_CONTROL_CURSOR 0  /* next free word of the running context's ring */
-#define PEET_CONTROL_LIMIT 8   /* a check that finds cursor >= limit calls the yield stub */
-#define PEET_CONTROL_STUB 16   /* address of the yield stub: preserves every register and flag */
+#define PEET_CONTROL_CURSOR 0 /* next free word of the running context's ring */
+#define PEET_CONTROL_LIMIT 8  /* a check that finds cursor >= limit calls the yield stub */
+#define PEET_CONTROL_STUB 16  /* address of the yield stub: preserves every register and flag */
 
 /* Further stubs, called as the yield stub is, and followed by a nop that carries a word (PEET_HOOK_*). */
 #define PEET_CONTROL_TURN 40       /* before an atomic or volatile access: wait for its turn */
@@ -50,20 +50,21 @@
 #define PEET_CONTROL_VIEWED 68      /* 32 bits, not 0: the running context's view of memory is not main memory */
 #define PEET_CONTROL_VIEW_OFFSET 72 /* from main memory to its view: what the base of gs is */
 #define PEET_CONTROL_VIEW_BACK 80   /* from the view to main memory */
-#define PEET_CONTROL_OUTSIDE 88     /* stub, called as a hook while VIEWED: code comes that sees main memory alone; the word
-                                     * below the return address is the callee, 0: assembly */
-#define PEET_CONTROL_AWAY 96        /* 32 bits, not 0: the context is in such code, or in what that has called */
-#define PEET_CONTROL_RETURN 104     /* stub, called as a hook while AWAY: perhaps it is over */
-#define PEET_HOOK_RETURNS 1         /* in the word of OUTSIDE: RETURN is called behind it */
+#define PEET_CONTROL_OUTSIDE \
+    88                       /* stub, called as a hook while VIEWED: code comes that sees main memory alone; the word \
+                              * below the return address is the callee, 0: assembly */
+#define PEET_CONTROL_AWAY 96 /* 32 bits, not 0: the context is in such code, or in what that has called */
+#define PEET_CONTROL_RETURN 104 /* stub, called as a hook while AWAY: perhaps it is over */
+#define PEET_HOOK_RETURNS 1     /* in the word of OUTSIDE: RETURN is called behind it */
 
 /* The call of a hook and what surrounds it, byte by byte:
  *     lea -128(%rsp),%rsp;  call *slot;  nopl word(%rax);  lea 128(%rsp),%rsp
  * The word's low bits are each hook's own (live registers, a bit each, 16 the flags; a kind of clock or
  * marker).  VECTORS: any vector, mask or x87 registers are live; XMM: none but the lower halves of xmm0..15.
- * A turn with either, or with NARROW, has a second nop behind the first: its low bits say which of xmm0..15 are live, those from
- * the sixteenth on of which general registers only the lowest byte is. */
+ * A turn with either, or with NARROW, has a second nop behind the first: its low bits say which of xmm0..15 are live,
+ * those from the sixteenth on of which general registers only the lowest byte is. */
 #define PEET_HOOK_BYTES 27
-#define PEET_HOOK_WORD 3           /* offset of the word from the return address */
+#define PEET_HOOK_WORD 3 /* offset of the word from the return address */
 #define PEET_HOOK_WORD2 10
 #define PEET_HOOK_FLAGS 0x10000
 #define PEET_HOOK_NARROW 0x20000
@@ -71,7 +72,7 @@
 #define PEET_HOOK_XMM 0x20000000
 enum peet_hook_clock { PEET_HOOK_RDTSC = 0, PEET_HOOK_RDTSCP = 1 };
 enum peet_hook_mark {
-    PEET_HOOK_MARK_BEGIN,  /* a region begins */
+    PEET_HOOK_MARK_BEGIN, /* a region begins */
     PEET_HOOK_MARK_END,
     PEET_HOOK_MARK_PHASE,  /* number in edi */
     PEET_HOOK_MARK_SNIPER, /* xchg %bx,%bx: 1 in eax begins, 2 ends */

@@ -42,12 +42,12 @@ static int links(const char *text)
 
 static void test_modes(void)
 {
-    static const char *const linking[] = { "a.c", "a.c -o a", "a.o b.o -lm", "-shared -fPIC a.c -o a.so", "-x c -", "-Wl,--version",
-        "-Xlinker --version", "-O2 -Xlinker -rpath -Xlinker . a.c", "-MD a.c", "-MMD -MF c a.c", "-o -c a.c", "-include x.h a.c",
-        "-D -c a.c", "-MF -E -MD a.c", "-Xclang -S a.c", "a.c -v", "-- -c" };
-    static const char *const others[] = { "", "-v", "--version", "-dumpmachine", "-print-prog-name=ld", "-c a.c", "-S a.c",
-        "-E a.c", "-M a.c", "-MM a.c", "-fsyntax-only a.c", "-r a.o", "-Wl,-r a.o", "-Wl,--relocatable,-z,x a.o", "-Xlinker -r a.o",
-        "-cc1 -emit-obj a.c", "--compile a.c", "-o out" };
+    static const char *const linking[] = {"a.c", "a.c -o a", "a.o b.o -lm", "-shared -fPIC a.c -o a.so", "-x c -",
+        "-Wl,--version", "-Xlinker --version", "-O2 -Xlinker -rpath -Xlinker . a.c", "-MD a.c", "-MMD -MF c a.c",
+        "-o -c a.c", "-include x.h a.c", "-D -c a.c", "-MF -E -MD a.c", "-Xclang -S a.c", "a.c -v", "-- -c"};
+    static const char *const others[] = {"", "-v", "--version", "-dumpmachine", "-print-prog-name=ld", "-c a.c",
+        "-S a.c", "-E a.c", "-M a.c", "-MM a.c", "-fsyntax-only a.c", "-r a.o", "-Wl,-r a.o",
+        "-Wl,--relocatable,-z,x a.o", "-Xlinker -r a.o", "-cc1 -emit-obj a.c", "--compile a.c", "-o out"};
     for (size_t i = 0; i < sizeof(linking) / sizeof(linking[0]); i++)
         if (!links(linking[i])) {
             printf("[%s] ", linking[i]);
@@ -111,15 +111,16 @@ static void test_separator(void)
 
 static void test_refusals(void)
 {
-    static const char *const refused[] = { "-flto a.c", "-flto=thin -c a.c", "-flto=full a.o", "-fno-lto -flto a.c",
+    static const char *const refused[] = {"-flto a.c", "-flto=thin -c a.c", "-flto=full a.o", "-fno-lto -flto a.c",
         "-fthinlto-index=x -c a.c", "-m32 a.c", "-mx32 -c a.c", "-m64 -m32 a.c", "--target=i686-linux-gnu a.c",
         "-target aarch64-linux-gnu -c a.c", "-target x86_64-linux-gnux32 -c a.c", "-target x86_64-linux-android a.c",
-        "-target x86_64-linux-musl a.c", "-static a.c", "-static-pie a.o", "--static a.o", "-fbasic-block-sections=all -c a.c",
-        "-fsplit-machine-functions -c a.c" };
-    static const char *const taken[] = { "-flto -fno-lto a.c", "-m32 -m64 a.c", "-static -c a.c", "-static-libgcc a.c",
-        "-target x86_64-linux-gnu a.c", "--target=x86_64-pc-linux-gnu a.c", "-target i686-linux-gnu --target=x86_64-unknown-linux-gnu a.c",
-        "-fbasic-block-sections=none a.c", "-fbasic-block-sections=all -fbasic-block-sections=none a.c",
-        "-fsplit-machine-functions -fno-split-machine-functions a.c", "-MF -flto -MD -c a.c", "-o -static a.c" };
+        "-target x86_64-linux-musl a.c", "-static a.c", "-static-pie a.o", "--static a.o",
+        "-fbasic-block-sections=all -c a.c", "-fsplit-machine-functions -c a.c"};
+    static const char *const taken[] = {"-flto -fno-lto a.c", "-m32 -m64 a.c", "-static -c a.c", "-static-libgcc a.c",
+        "-target x86_64-linux-gnu a.c", "--target=x86_64-pc-linux-gnu a.c",
+        "-target i686-linux-gnu --target=x86_64-unknown-linux-gnu a.c", "-fbasic-block-sections=none a.c",
+        "-fbasic-block-sections=all -fbasic-block-sections=none a.c",
+        "-fsplit-machine-functions -fno-split-machine-functions a.c", "-MF -flto -MD -c a.c", "-o -static a.c"};
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
         if (read_line(refused[i]) >= 0 || error.message[0] == '\0') {
             printf("[%s] ", refused[i]);
@@ -172,12 +173,12 @@ static void test_response_files(void)
 int main(void)
 {
     static const struct suite_test tests[] = {
-        { "which command lines link", test_modes },
-        { "where the output goes", test_output },
-        { "peetcc's own options", test_own_options },
-        { "double dash", test_separator },
-        { "what is refused", test_refusals },
-        { "response files", test_response_files },
+        {"which command lines link", test_modes},
+        {"where the output goes", test_output},
+        {"peetcc's own options", test_own_options},
+        {"double dash", test_separator},
+        {"what is refused", test_refusals},
+        {"response files", test_response_files},
     };
     int failed = RUN_SUITE("args", tests);
     release();

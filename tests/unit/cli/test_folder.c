@@ -108,10 +108,10 @@ int main(void)
 {
     char scratch[] = "folder-test.XXXXXX";
     static const struct suite_test tests[] = {
-        { "made and unmade", test_made_and_unmade },
-        { "earlier results", test_earlier_results },
-        { "one run at a time", test_one_at_a_time },
-        { "impossible", test_impossible },
+        {"made and unmade", test_made_and_unmade},
+        {"earlier results", test_earlier_results},
+        {"one run at a time", test_one_at_a_time},
+        {"impossible", test_impossible},
     };
     if (!mkdtemp(scratch) || chdir(scratch) != 0)
         return 1;

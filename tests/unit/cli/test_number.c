@@ -52,7 +52,9 @@ static void test_size(void)
 int main(void)
 {
     static const struct suite_test tests[] = {
-        { "grouped", test_grouped }, { "short", test_short }, { "size", test_size },
+        {"grouped", test_grouped},
+        {"short", test_short},
+        {"size", test_size},
     };
     return RUN_SUITE("number", tests);
 }

@@ -36,8 +36,10 @@ static void ask_shell(const char *name, char *out, size_t bytes)
 
 static void test_find(void)
 {
-    static const char *const names[] = { "one", "two", "three", "four", "./one", "first/one", "first", "./first", "nowhere", "sh" };
-    static const char *const paths[] = { "first:second:/bin", "second:first:/bin", ":/bin", "/bin:", "nowhere:second:.:/bin", "/bin" };
+    static const char *const names[] = {
+        "one", "two", "three", "four", "./one", "first/one", "first", "./first", "nowhere", "sh"};
+    static const char *const paths[] = {
+        "first:second:/bin", "second:first:/bin", ":/bin", "/bin:", "nowhere:second:.:/bin", "/bin"};
     struct stat status;
     for (size_t p = 0; p < sizeof(paths) / sizeof(paths[0]); p++) {
         setenv("PATH", paths[p], 1);
@@ -65,8 +67,8 @@ static void test_find(void)
 
 static void test_check(void)
 {
-    struct peet_config config = { .granularity = PEET_GRANULARITY_SYNC };
-    static const char *const wrong[] = { "first/one", "empty", "/bin/sh", "nowhere", "first" };
+    struct peet_config config = {.granularity = PEET_GRANULARITY_SYNC};
+    static const char *const wrong[] = {"first/one", "empty", "/bin/sh", "nowhere", "first"};
     fclose(fopen("empty", "w"));
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct peet_error error = {0};
@@ -79,7 +81,7 @@ static void test_check(void)
 int main(void)
 {
     char scratch[] = "program-test.XXXXXX";
-    static const struct suite_test tests[] = { { "find", test_find }, { "check", test_check } };
+    static const struct suite_test tests[] = {{"find", test_find}, {"check", test_check}};
     if (!mkdtemp(scratch) || chdir(scratch) != 0)
         return 1;
     mkdir("first", 0777);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schema file: what stays, what goes, and which files may be replaced.  Programs are made with the system's compiler. */
+/* The schema file: what stays, what goes, and which files may be replaced.  Programs are made with the system's
+ * compiler. */
 #include "seal.h"
 #include "suite.h"
 
@@ -29,18 +30,20 @@ static void write_text(const char *path, const char *text)
 
 static void make_programs(void)
 {
-    write_text("with.c", "__asm__(\".pushsection .peet.schema,\\\"a\\\"\\n.ascii \\\"schema\\\"\\n.popsection\");\n"
-                         "char data[100000] = {1};\nint main(void) { return data[0] - 1; }\n");
+    write_text("with.c",
+        "__asm__(\".pushsection .peet.schema,\\\"a\\\"\\n.ascii \\\"schema\\\"\\n.popsection\");\n"
+        "char data[100000] = {1};\nint main(void) { return data[0] - 1; }\n");
     write_text("without.c", "int main(void) { return 0; }\n");
-    CU_ASSERT_EQUAL_FATAL(system("cc -g -o with with.c && cc -o without without.c && cc -no-pie -s -o stripped with.c"), 0);
+    CU_ASSERT_EQUAL_FATAL(system("cc -g -o with with.c && cc -o without without.c && cc -no-pie -s -o stripped with.c"),
+        0);
 }
 
 /* Compare section by section. */
 static void compare(const char *program, const char *schema)
 {
-    int fds[2] = { open(program, O_RDONLY), open(schema, O_RDONLY) };
-    Elf *elfs[2] = { elf_begin(fds[0], ELF_C_READ, NULL), elf_begin(fds[1], ELF_C_READ, NULL) };
-    Elf_Scn *scns[2] = { NULL, NULL };
+    int fds[2] = {open(program, O_RDONLY), open(schema, O_RDONLY)};
+    Elf *elfs[2] = {elf_begin(fds[0], ELF_C_READ, NULL), elf_begin(fds[1], ELF_C_READ, NULL)};
+    Elf_Scn *scns[2] = {NULL, NULL};
     size_t names, kept = 0;
     CU_ASSERT_EQUAL_FATAL(elf_kind(elfs[1]), ELF_K_ELF);
     elf_getshdrstrndx(elfs[0], &names);
@@ -60,7 +63,7 @@ static void compare(const char *program, const char *schema)
             CU_ASSERT_EQUAL(headers[1].sh_type, headers[0].sh_type);
         if (headers[1].sh_type == SHT_NOBITS || headers[0].sh_type == SHT_NOBITS)
             continue;
-        Elf_Data *data[2] = { elf_rawdata(scns[0], NULL), elf_rawdata(scns[1], NULL) };
+        Elf_Data *data[2] = {elf_rawdata(scns[0], NULL), elf_rawdata(scns[1], NULL)};
         CU_ASSERT_EQUAL(memcmp(data[0]->d_buf, data[1]->d_buf, data[0]->d_size), 0);
         kept++;
     }
@@ -123,7 +126,10 @@ int main(void)
 {
     char scratch[] = "seal-test.XXXXXX";
     static const struct suite_test tests[] = {
-        { "make programs", make_programs }, { "copy", test_copy }, { "replace", test_replace }, { "failures", test_failures },
+        {"make programs", make_programs},
+        {"copy", test_copy},
+        {"replace", test_replace},
+        {"failures", test_failures},
     };
     if (!mkdtemp(scratch) || chdir(scratch) != 0)
         return 1;

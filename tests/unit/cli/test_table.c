@@ -48,7 +48,8 @@ static void shows(const char *json, const char *expected)
     free(text);
 }
 
-#define STATS(more) "{\"config\": {\"program\": \"/a/prog\", \"cores\": 2, \"machine\": {\"module\": \"bus\"}}, " \
+#define STATS(more) \
+    "{\"config\": {\"program\": \"/a/prog\", \"cores\": 2, \"machine\": {\"module\": \"bus\"}}, " \
     "\"time\": {\"cycles\": 2000}, \"totals\": {\"instructions\": 1000, \"reads\": 300, \"writes\": 200}" more "}"
 
 static void test_figures(void)
@@ -65,7 +66,10 @@ static void test_figures(void)
     shows(STATS(", \"other\": {\"summary\": {\"thing\": \"18446744073709551615\"}}"), "18446744073709551615");
 }
 
-#define TABLES(rows) STATS(", \"other\": {\"tables\": [{\"title\": \"some\", \"columns\": [\"name\", \"share\", \"what\"], \"rows\": [" rows "]}]}")
+#define TABLES(rows) \
+    STATS( \
+        ", \"other\": {\"tables\": [{\"title\": \"some\", \"columns\": [\"name\", \"share\", \"what\"], \"rows\": [" rows \
+        "]}]}")
 #define LONG "a name that is much longer than the column of names can be and goes on and on and on for quite a while"
 
 static void test_tables(void)
@@ -77,16 +81,20 @@ static void test_tables(void)
     free(table_of(TABLES("")));
     free(table_of(TABLES("[], 5, null, [null, {}, [], true, -3, 1e300]")));
     free(table_of(STATS(", \"other\": {\"tables\": [{\"columns\": 3, \"rows\": 4}, 7, {}]}")));
-    free(table_of(STATS(", \"other\": {\"tables\": [{\"title\": \"" LONG LONG "\", \"columns\": [\"" LONG "\", \"" LONG "\"], \"rows\": [[1]]}]}")));
+    free(table_of(STATS(", \"other\": {\"tables\": [{\"title\": \"" LONG LONG "\", \"columns\": [\"" LONG "\", \"" LONG
+                        "\"], \"rows\": [[1]]}]}")));
     free(table_of(STATS(", \"other\": {\"tables\": 5}")));
 }
 
 static void test_reservations(void)
 {
     shows(STATS(", \"end\": {\"reason\": \"deadlock\"}"), "did not end by itself (deadlock)");
-    shows(STATS(", \"gaps\": {\"asm_statements\": 3, \"opaque_functions\": 0}"), "3 inline assembly statements, 0 functions");
-    shows(STATS(", \"gaps\": {\"atomic_library_functions\": [\"__atomic_load\", \"__atomic_store\"]}"), "not observable in libatomic: __atomic_load, __atomic_store\n");
-    shows(STATS(", \"gaps\": {\"atomic_library_functions\": [\"a\", \"b\", \"c\", \"d\", \"e\"]}"), "not observable in libatomic: a, b, ...\n");
+    shows(STATS(", \"gaps\": {\"asm_statements\": 3, \"opaque_functions\": 0}"),
+        "3 inline assembly statements, 0 functions");
+    shows(STATS(", \"gaps\": {\"atomic_library_functions\": [\"__atomic_load\", \"__atomic_store\"]}"),
+        "not observable in libatomic: __atomic_load, __atomic_store\n");
+    shows(STATS(", \"gaps\": {\"atomic_library_functions\": [\"a\", \"b\", \"c\", \"d\", \"e\"]}"),
+        "not observable in libatomic: a, b, ...\n");
     shows(STATS(", \"gaps\": {\"extraneous_blocks\": 1234}"), "1,234 blocks between marked iterations");
     shows("{\"totals\": {\"exact\": false}}", "rep-prefixed");
     char *text = table_of(STATS(", \"end\": {\"reason\": \"exit\"}, \"gaps\": {\"asm_statements\": 0}"));
@@ -99,7 +107,9 @@ static void test_reservations(void)
 /* Names that would colour the terminal, turn its writing round, or fill it. */
 static void test_hostile(void)
 {
-    shows(STATS(", \"hot\": {\"functions\": [{\"function\": \"a\\u001b[31mred\\u202eback\\u009b1mc1\", \"file\": \"f\", \"line\": 1, \"instructions\": 5}]}"),
+    shows(
+        STATS(
+            ", \"hot\": {\"functions\": [{\"function\": \"a\\u001b[31mred\\u202eback\\u009b1mc1\", \"file\": \"f\", \"line\": 1, \"instructions\": 5}]}"),
         "a?[31mred?back?1mc1 ");
     char json[40000] = "{\"totals\": {\"instructions\": 7}, \"hot\": {\"functions\": [{\"function\": \"", *text;
     for (int i = 0; i < 1500; i++)
@@ -112,16 +122,24 @@ static void test_hostile(void)
 
 static void test_page(void)
 {
-    shows(STATS(", \"bus\": {\"totals\": {\"reads\": 400, \"writes\": 100, \"misses\": 50, \"misses_by_kind\": {\"cold\": 30, \"conflict\": 0, "
-                "\"false_sharing\": 20}}, \"bus\": {\"utilisation\": 0.25, \"transactions\": {\"total\": 9}}}"),
+    shows(
+        STATS(
+            ", \"bus\": {\"totals\": {\"reads\": 400, \"writes\": 100, \"misses\": 50, \"misses_by_kind\": {\"cold\": 30, \"conflict\": 0, "
+            "\"false_sharing\": 20}}, \"bus\": {\"utilisation\": 0.25, \"transactions\": {\"total\": 9}}}"),
         "    level  lookups  misses  of lookups  for 1000    cold  false sh.\n"
         "    cache      500      50      10.0 %    50.000  30.000     20.000\n");
-    shows(STATS(", \"bus\": {\"totals\": {\"reads\": 90, \"writes\": 10, \"read_misses\": 6, \"write_misses\": 4, \"cold_misses\": 7, \"coherence_misses\": 3}}"),
+    shows(
+        STATS(
+            ", \"bus\": {\"totals\": {\"reads\": 90, \"writes\": 10, \"read_misses\": 6, \"write_misses\": 4, \"cold_misses\": 7, \"coherence_misses\": 3}}"),
         "    level  lookups  misses  of lookups  for 1000   cold  coherence\n"
         "    cache      100      10      10.0 %    10.000  7.000      3.000\n");
-    shows(STATS(", \"sync\": {\"mutex\": {\"operations\": 8, \"waits\": 4, \"waited_cycles\": 3000}}"), "mutex           8      4          3,000                   1.500\n");
-    shows(STATS(", \"hot\": {\"functions\": [{\"function\": \"f\", \"instructions\": 750}], \"lines\": [{\"function\": \"f\", \"file\": \"/d/f.c\", "
-                "\"line\": 3, \"instructions\": 500}]}"), "    f.c:3           500  50.0 %\n");
+    shows(STATS(", \"sync\": {\"mutex\": {\"operations\": 8, \"waits\": 4, \"waited_cycles\": 3000}}"),
+        "mutex           8      4          3,000                   1.500\n");
+    shows(
+        STATS(
+            ", \"hot\": {\"functions\": [{\"function\": \"f\", \"instructions\": 750}], \"lines\": [{\"function\": \"f\", \"file\": \"/d/f.c\", "
+            "\"line\": 3, \"instructions\": 500}]}"),
+        "    f.c:3           500  50.0 %\n");
     char *text = table_of(STATS(", \"bus\": {\"config\": {\"ways\": 77}, \"totals\": {\"thing\": 5}}"));
     CU_ASSERT_PTR_NULL(strstr(text, "77"));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "totals thing"));
@@ -144,13 +162,13 @@ static void test_many_processors(void)
 
 static void test_odd(void)
 {
-    static const char *const odd[] = { "{}", "[]", "{\"totals\": 3, \"time\": [], \"hw\": {}, \"config\": null}",
+    static const char *const odd[] = {"{}", "[]", "{\"totals\": 3, \"time\": [], \"hw\": {}, \"config\": null}",
         "{\"hw\": [1, null, {}], \"totals\": {\"instructions\": -1, \"reads\": \"x\"}}",
         "{\"config\": {\"program\": 1, \"machine\": {\"module\": \"./dir/my.so\"}}, \"my\": {\"a\": {\"b\": 1e300}}}",
         "{\"config\": {\"program\": \"a-name-that-goes-on-and-on-and-on-and-on-and-on-and-on-and-on-and-on-and-on-and-on-and-on-and-on\", "
         "\"machine\": {\"module\": \"another-name-that-goes-on-and-on-and-on-and-on-and-on-and-on-and-on-and-on-and-on\"}}, "
         "\"m\": {\"summary\": {\"a_key_that_goes_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on\": "
-        "\"a value that goes on and on and on and on and on and on and on and on and on and on and on\"}}}" };
+        "\"a value that goes on and on and on and on and on and on and on and on and on and on and on\"}}}"};
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
         free(table_of(odd[i]));
 }
@@ -158,9 +176,13 @@ static void test_odd(void)
 int main(void)
 {
     static const struct suite_test tests[] = {
-        { "figures", test_figures }, { "reservations", test_reservations }, { "many processors", test_many_processors }, { "odd input", test_odd },
-        { "tables of modules", test_tables },
-        { "the page", test_page }, { "hostile names", test_hostile },
+        {"figures", test_figures},
+        {"reservations", test_reservations},
+        {"many processors", test_many_processors},
+        {"odd input", test_odd},
+        {"tables of modules", test_tables},
+        {"the page", test_page},
+        {"hostile names", test_hostile},
     };
     return RUN_SUITE("table", tests);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Store buffers and queues, walked through all their states over the litmus table: under sc, tso and pso they reach exactly what the
- * abstract machines reach, under pc, wo and rc nothing that the axioms forbid and everything that the literature says is seen.  Then
- * parts of words, buffers that are full, and the policies of a run.
+ * Store buffers and queues, walked through all their states over the litmus table: under sc, tso and pso they reach
+ * exactly what the abstract machines reach, under pc, wo and rc nothing that the axioms forbid and everything that the
+ * literature says is seen.  Then parts of words, buffers that are full, and the policies of a run.
  */
 #include "model.h"
 #include "../simulators/run_suite.h"
@@ -47,13 +47,21 @@ static void view_refresh(const struct peet_views *v, unsigned p)
 static void world_init(struct world *w, unsigned processors, int exploring)
 {
     memset(w, 0, sizeof *w);
-    w->views = (struct peet_views){ .abi = PEET_CONSISTENCY_ABI, .struct_size = sizeof w->views, .processors = processors,
-        .exploring = (uint32_t)exploring, .read = view_read, .perform = view_perform, .commit = view_commit, .refresh = view_refresh, .host = w };
+    w->views = (struct peet_views){.abi = PEET_CONSISTENCY_ABI,
+        .struct_size = sizeof w->views,
+        .processors = processors,
+        .exploring = (uint32_t)exploring,
+        .read = view_read,
+        .perform = view_perform,
+        .commit = view_commit,
+        .refresh = view_refresh,
+        .host = w};
 }
 
-static void put(struct world *w, struct model *m, unsigned p, uint64_t address, const void *bytes, uint32_t n, uint32_t flags)
+static void put(struct world *w, struct model *m, unsigned p, uint64_t address, const void *bytes, uint32_t n,
+    uint32_t flags)
 {
-    struct peet_store store = { address, n, flags, bytes };
+    struct peet_store store = {address, n, flags, bytes};
 
     memcpy(w->memory[p + 1] + address, bytes, n);
     CU_ASSERT_EQUAL(model_store(m, p, &store, 0), 0);
@@ -75,7 +83,7 @@ static int small(const struct litmus_test *t, unsigned kind)
 static void compare(unsigned kind)
 {
     for (int k = 0; k < ntests; k++) {
-        struct litmus_set got = { 0 }, want = { 0 };
+        struct litmus_set got = {0}, want = {0};
         char verdict[8];
         int found = 0;
 
@@ -104,30 +112,48 @@ static void compare(unsigned kind)
     }
 }
 
-static void sc(void) { compare(LITMUS_SC); }
-static void tso(void) { compare(LITMUS_TSO); }
-static void pso(void) { compare(LITMUS_PSO); }
-static void pc(void) { compare(LITMUS_PC); }
-static void wo(void) { compare(LITMUS_WO); }
-static void rc(void) { compare(LITMUS_RC); }
+static void sc(void)
+{
+    compare(LITMUS_SC);
+}
+static void tso(void)
+{
+    compare(LITMUS_TSO);
+}
+static void pso(void)
+{
+    compare(LITMUS_PSO);
+}
+static void pc(void)
+{
+    compare(LITMUS_PC);
+}
+static void wo(void)
+{
+    compare(LITMUS_WO);
+}
+static void rc(void)
+{
+    compare(LITMUS_RC);
+}
 
 /* ------------------------------------------------------------------------------------------------- smaller matters */
 
 /** Stores of 8 bytes over others of 2: each view is at any time what the bytes' own orders make of it. */
 static void parts_of_words(void)
 {
-    const struct model_config config = { .kind = MODEL_TSO, .depth = 8 };
+    const struct model_config config = {.kind = MODEL_TSO, .depth = 8};
     struct world w;
     struct model *m;
     struct peet_move moves[4];
-    uint8_t word[8] = { 1, 2, 3, 4, 5, 6, 7, 8 }, half[2] = { 21, 22 }, want[8] = { 1, 2, 21, 22, 5, 6, 7, 8 };
+    uint8_t word[8] = {1, 2, 3, 4, 5, 6, 7, 8}, half[2] = {21, 22}, want[8] = {1, 2, 21, 22, 5, 6, 7, 8};
 
     world_init(&w, 2, 1);
     m = model_new(&config, &w.views);
-    put(&w, m, 0, 10, half, 2, 0);  /* pending in the buffer of 0 ... */
+    put(&w, m, 0, 10, half, 2, 0); /* pending in the buffer of 0 ... */
     put(&w, m, 1, 8, word, 8, 0);
     CU_ASSERT_EQUAL(model_moves(m, moves, 4), 2);
-    model_move(m, &moves[1]);       /* ... hides these two bytes of 1's word from 0 */
+    model_move(m, &moves[1]); /* ... hides these two bytes of 1's word from 0 */
     CU_ASSERT(!memcmp(w.memory[1] + 8, want, 8));
     CU_ASSERT(!memcmp(w.memory[2] + 8, word, 8));
     CU_ASSERT(!memcmp(w.memory[0] + 8, word, 8));
@@ -141,11 +167,11 @@ static void parts_of_words(void)
 /** A processor that has seen a later store does not see an earlier one to the same bytes afterwards. */
 static void never_backwards(void)
 {
-    const struct model_config config = { .kind = MODEL_RC, .depth = 8 };
+    const struct model_config config = {.kind = MODEL_RC, .depth = 8};
     struct world w;
     struct model *m;
     struct peet_move moves[8];
-    uint8_t one[4] = { 1 }, two[4] = { 2 };
+    uint8_t one[4] = {1}, two[4] = {2};
 
     world_init(&w, 2, 1);
     m = model_new(&config, &w.views);
@@ -164,7 +190,7 @@ static void never_backwards(void)
 
 static void full_buffer(void)
 {
-    const struct model_config config = { .kind = MODEL_TSO, .depth = 2 };
+    const struct model_config config = {.kind = MODEL_TSO, .depth = 2};
     struct world w;
     struct model *m;
 
@@ -185,7 +211,8 @@ static void full_buffer(void)
 
 static void policies(void)
 {
-    struct model_config config = { .kind = MODEL_PC, .depth = 100, .drain = DRAIN_TIMED, .delay_cycles = 10, .odds = 2, .seed = 7 };
+    struct model_config config = {
+        .kind = MODEL_PC, .depth = 100, .drain = DRAIN_TIMED, .delay_cycles = 10, .odds = 2, .seed = 7};
     struct world w;
     struct model *m;
     uint8_t one = 1;
@@ -213,7 +240,8 @@ static void policies(void)
     CU_ASSERT_EQUAL(w.memory[0][0], 0);
     model_free(m);
 
-    config.visible_cycles = 1000; /* lazy, but not for ever: everybody sees the store of 0 at 1000, however far its clock is */
+    /* lazy, but not for ever: everybody sees the store of 0 at 1000, however far its clock is */
+    config.visible_cycles = 1000;
     world_init(&w, 2, 0);
     m = model_new(&config, &w.views);
     put(&w, m, 0, 0, &one, 1, 0);
@@ -248,8 +276,9 @@ static void policies(void)
 
 int main(void)
 {
-    CU_TestInfo own[] = { { "sc", sc }, { "tso", tso }, { "pso", pso }, { "pc", pc }, { "wo", wo }, { "rc", rc }, { "parts_of_words", parts_of_words },
-        { "never_backwards", never_backwards }, { "full_buffer", full_buffer }, { "policies", policies }, CU_TEST_INFO_NULL };
+    CU_TestInfo own[] = {{"sc", sc}, {"tso", tso}, {"pso", pso}, {"pc", pc}, {"wo", wo}, {"rc", rc},
+        {"parts_of_words", parts_of_words}, {"never_backwards", never_backwards}, {"full_buffer", full_buffer},
+        {"policies", policies}, CU_TEST_INFO_NULL};
 
     ntests = litmus_read(LITMUS_TABLE, tests);
     return run_suite("consistency model", own);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exploration leaves out nothing: for the litmus table and for random small programs (loads, stores, locked operations, fences, C11 orders),
- * under each of the module's models, the executions that the search makes end in the same outcomes as all steps from all states, made
- * without any reduction (litmus_reach()).  Arguments: the first random program and how many, in place of the few of a quick test.
+ * Exploration leaves out nothing: for the litmus table and for random small programs (loads, stores, locked operations,
+ * fences, C11 orders), under each of the module's models, the executions that the search makes end in the same outcomes
+ * as all steps from all states, made without any reduction (litmus_reach()).  Arguments: the first random program and
+ * how many, in place of the few of a quick test.
  */
 #include "consistency/search.h"
 #include "../simulators/run_suite.h"
@@ -40,18 +41,22 @@ static unsigned list(const struct walk_state *s, struct peet_option *out)
 
     for (unsigned p = 0; p < (unsigned)s->test->nthreads; p++)
         if (walk_ready(s, p))
-            out[n++] = (struct peet_option){ .id = p, .hw = p };
+            out[n++] = (struct peet_option){.id = p, .hw = p};
     for (unsigned i = 0; i < nmoves; i++)
-        out[n++] = (struct peet_option){ .id = 1ull << 63 | (uint64_t)moves[i].kind << 60 | (uint64_t)moves[i].processor << 48 | moves[i].id,
-            .hw = moves[i].processor, .is_move = 1, .move = moves[i] };
+        out[n++] = (struct peet_option){
+            .id = 1ull << 63 | (uint64_t)moves[i].kind << 60 | (uint64_t)moves[i].processor << 48 | moves[i].id,
+            .hw = moves[i].processor,
+            .is_move = 1,
+            .move = moves[i]};
     return n;
 }
 
-static void execute(const struct litmus_test *t, enum litmus_model model, unsigned depth, struct peet_search *search, struct litmus_set *set)
+static void execute(const struct litmus_test *t, enum litmus_model model, unsigned depth, struct peet_search *search,
+    struct litmus_set *set)
 {
     const struct peet_map_chooser *chooser = peet_search_chooser(search);
     struct peet_footprint footprint;
-    const struct walk_hooks hooks = { perform, load, depends, &footprint };
+    const struct walk_hooks hooks = {perform, load, depends, &footprint};
     struct peet_option options[PEET_OPTIONS_MOST];
     struct walk_state s;
     unsigned n;
@@ -82,7 +87,7 @@ static void execute(const struct litmus_test *t, enum litmus_model model, unsign
 static uint64_t compare(const struct litmus_test *t, enum litmus_model model, unsigned depth)
 {
     struct peet_search *search = peet_search_new(PEET_SEARCH_ALL, 1, 1000);
-    struct litmus_set got = { 0 }, want = { 0 };
+    struct litmus_set got = {0}, want = {0};
     uint64_t runs = 0, blocked = 0;
     int more;
 
@@ -98,8 +103,8 @@ static uint64_t compare(const struct litmus_test *t, enum litmus_model model, un
     CU_ASSERT_FALSE(more);
     CU_ASSERT_FALSE(peet_search_crowded(search));
     if (verbose || got.n != want.n)
-        printf("%s under %s, depth %u: %zu outcomes of %zu, %llu executions, %llu of them redundant\n", t->name, litmus_models[model], depth, got.n,
-            want.n, (unsigned long long)runs, (unsigned long long)blocked);
+        printf("%s under %s, depth %u: %zu outcomes of %zu, %llu executions, %llu of them redundant\n", t->name,
+            litmus_models[model], depth, got.n, want.n, (unsigned long long)runs, (unsigned long long)blocked);
     CU_ASSERT_EQUAL(got.n, want.n);
     for (size_t i = 0; i < got.n; i++)
         CU_ASSERT(litmus_holds(&want, got.texts[i]));
@@ -121,7 +126,7 @@ static int small(const struct litmus_test *t)
 
 static void random_programs(void)
 {
-    uint64_t runs[LITMUS_MODELS] = { 0 };
+    uint64_t runs[LITMUS_MODELS] = {0};
     unsigned made = 0;
 
     for (unsigned seed = first_program; made < programs; seed++) {
@@ -153,7 +158,7 @@ static void literature(void)
 
 int main(int argc, char **argv)
 {
-    CU_TestInfo tests[] = { { "literature", literature }, { "random_programs", random_programs }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = {{"literature", literature}, {"random_programs", random_programs}, CU_TEST_INFO_NULL};
 
     if (argc > 2) {
         first_program = (unsigned)atoi(argv[1]);

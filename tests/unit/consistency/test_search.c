@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which executions the search makes: for random programs of reads, writes and read-modify-writes, with delayed stores and with steps that
- * wait for others, its executions end in every state that a plain enumeration of all interleavings reaches, in no more executions
- * than there are interleavings.  Tokens repeat executions.
+ * Which executions the search makes: for random programs of reads, writes and read-modify-writes, with delayed stores
+ * and with steps that wait for others, its executions end in every state that a plain enumeration of all interleavings
+ * reaches, in no more executions than there are interleavings.  Tokens repeat executions.
  */
 #include "consistency/search.h"
 #include "../simulators/run_suite.h"
@@ -13,12 +13,16 @@
 
 enum { THREADS = 3, OPS = 4, VARIABLES = 3, STATES = 100000, PROGRAMS = 400 };
 
-/** READ: a register; WRITE: at once; DELAY: into a buffer of one, which a move empties; ADD: read and write; AWAIT: until a variable is not 0. */
+/** READ: a register; WRITE: at once; DELAY: into a buffer of one, which a move empties; ADD: read and write; AWAIT:
+ * until a variable is not 0. */
 enum kind { READ, WRITE, DELAY, ADD, AWAIT };
 
 struct program {
     int threads, ops[THREADS];
-    struct { enum kind kind; int variable; } op[THREADS][OPS];
+    struct {
+        enum kind kind;
+        int variable;
+    } op[THREADS][OPS];
 };
 
 struct state {
@@ -41,7 +45,11 @@ static void make(struct program *p)
         p->ops[t] = 1 + (int)pick(p->threads == 2 ? OPS : 3);
         for (int i = 0; i < p->ops[t]; i++) {
             p->op[t][i].kind = (enum kind)pick(20);
-            p->op[t][i].kind = p->op[t][i].kind < 7 ? READ : p->op[t][i].kind < 12 ? WRITE : p->op[t][i].kind < 16 ? DELAY : p->op[t][i].kind < 19 ? ADD : AWAIT;
+            p->op[t][i].kind = p->op[t][i].kind < 7 ? READ
+                : p->op[t][i].kind < 12             ? WRITE
+                : p->op[t][i].kind < 16             ? DELAY
+                : p->op[t][i].kind < 19             ? ADD
+                                                    : AWAIT;
             p->op[t][i].variable = (int)pick(VARIABLES);
         }
     }
@@ -58,11 +66,14 @@ static unsigned list(const struct program *p, const struct state *s, struct peet
         if (i == p->ops[t] || (p->op[t][i].kind == AWAIT && !s->variable[p->op[t][i].variable]) ||
             ((p->op[t][i].kind == DELAY || p->op[t][i].kind == ADD) && s->pending[t]))
             continue;
-        out[n++] = (struct peet_option){ .id = (uint64_t)t, .hw = (uint32_t)t };
+        out[n++] = (struct peet_option){.id = (uint64_t)t, .hw = (uint32_t)t};
     }
     for (int t = 0; t < p->threads; t++)
         if (s->pending[t])
-            out[n++] = (struct peet_option){ .id = 1000 + (uint64_t)t * 100 + (uint64_t)(s->pending[t] * 10 + s->value[t]), .hw = (uint32_t)t, .is_move = 1 };
+            out[n++] =
+                (struct peet_option){.id = 1000 + (uint64_t)t * 100 + (uint64_t)(s->pending[t] * 10 + s->value[t]),
+                    .hw = (uint32_t)t,
+                    .is_move = 1};
     return n;
 }
 
@@ -156,7 +167,8 @@ static int execute(const struct program *p, struct peet_search *search, struct s
 
 static void all_states(void)
 {
-    struct states want = { calloc(STATES, sizeof(struct state)), 0, 0 }, got = { calloc(STATES, sizeof(struct state)), 0, 0 };
+    struct states want = {calloc(STATES, sizeof(struct state)), 0, 0},
+                  got = {calloc(STATES, sizeof(struct state)), 0, 0};
     uint64_t interleavings = 0, executions = 0;
 
     for (seed = 1; seed <= PROGRAMS; seed++) {
@@ -203,7 +215,7 @@ static void all_states(void)
 
 static void tokens(void)
 {
-    struct peet_error error = { 0, "" };
+    struct peet_error error = {0, ""};
 
     for (seed = 1; seed <= 40; seed++) {
         uint64_t kept = seed;
@@ -238,11 +250,11 @@ static void tokens(void)
 
 static void bad_tokens(void)
 {
-    static const char *const bad[] = { "", "x", "c-", "c!", "r", "r1", "r1.", "r1.2x", "1.2" };
+    static const char *const bad[] = {"", "x", "c-", "c!", "r", "r1", "r1.", "r1.2x", "1.2"};
     struct peet_search *search = peet_search_new(PEET_SEARCH_TOKEN, 0, 1000);
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct peet_error error = { 0, "" };
+        struct peet_error error = {0, ""};
 
         CU_ASSERT_EQUAL(peet_search_set_token(search, bad[i], &error), PEET_EINVALID);
     }
@@ -251,7 +263,8 @@ static void bad_tokens(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = { { "all_states", all_states }, { "tokens", tokens }, { "bad_tokens", bad_tokens }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = {
+        {"all_states", all_states}, {"tokens", tokens}, {"bad_tokens", bad_tokens}, CU_TEST_INFO_NULL};
 
     return run_suite("search", tests);
 }

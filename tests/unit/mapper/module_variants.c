@@ -5,17 +5,17 @@
 #include <peet/module.h>
 
 static const struct peet_param params[] = {
-    { "lines", PEET_PARAM_U64, "lines", "4", "1..64", "how many" },
-    { "capacity", PEET_PARAM_SIZE, "bytes", "32KiB", "1KiB..1MiB", "how big" },
-    { "ratio", PEET_PARAM_F64, "", "0.5", "0..1", "how much" },
-    { "eager", PEET_PARAM_BOOL, "", "off", "", "whether" },
+    {"lines", PEET_PARAM_U64, "lines", "4", "1..64", "how many"},
+    {"capacity", PEET_PARAM_SIZE, "bytes", "32KiB", "1KiB..1MiB", "how big"},
+    {"ratio", PEET_PARAM_F64, "", "0.5", "0..1", "how much"},
+    {"eager", PEET_PARAM_BOOL, "", "off", "", "whether"},
 #ifdef VARIANT_BAD_DEFAULT
-    { "kind", PEET_PARAM_ENUM, "", "mru", "lru|fifo|random", "which" },
+    {"kind", PEET_PARAM_ENUM, "", "mru", "lru|fifo|random", "which"},
 #else
-    { "kind", PEET_PARAM_ENUM, "", "lru", "lru|fifo|random", "which" },
+    {"kind", PEET_PARAM_ENUM, "", "lru", "lru|fifo|random", "which"},
 #endif
-    { "title", PEET_PARAM_STRING, "", "none", "", "what" },
-    { 0 },
+    {"title", PEET_PARAM_STRING, "", "none", "", "what"},
+    {0},
 };
 
 static int instance;
@@ -34,10 +34,10 @@ static void destroy(void *self)
 #include <peet/direct.h>
 #endif
 #ifdef VARIANT_DIRECT
-static const struct peet_direct direct = { .abi = PEET_DIRECT_ABI, .struct_size = sizeof direct - 8 };
+static const struct peet_direct direct = {.abi = PEET_DIRECT_ABI, .struct_size = sizeof direct - 8};
 #endif
 #ifdef VARIANT_OBSERVED
-static const struct peet_direct_observer observed = { .abi = PEET_DIRECT_ABI + 1, .struct_size = sizeof observed };
+static const struct peet_direct_observer observed = {.abi = PEET_DIRECT_ABI + 1, .struct_size = sizeof observed};
 #endif
 
 const struct peet_module peet_module = {

@@ -17,7 +17,7 @@ struct ctx {
     uint32_t number;
     const struct script_body *body;
     unsigned at;
-    struct loop *in;    /* iteration of */
+    struct loop *in; /* iteration of */
     int starting, joining, finishing, over;
     int last_hw;
 };
@@ -28,8 +28,8 @@ struct loop {
     int64_t n, done;
     uint32_t base;
     uint64_t chunk, order, end;
-    char *begun;        /* per iteration */
-    int *owner;         /* per iteration: hardware context that has claimed it, -1 */
+    char *begun; /* per iteration */
+    int *owner;  /* per iteration: hardware context that has claimed it, -1 */
     int nested;
 };
 
@@ -53,7 +53,10 @@ static struct world {
     struct arrival arrivals[MAX];
     unsigned narrivals;
     uint64_t orders;
-    struct { struct ctx *ctx; uint64_t order; } ready[MAX];
+    struct {
+        struct ctx *ctx;
+        uint64_t order;
+    } ready[MAX];
     unsigned nready;
     struct loop *loops[MAX];
     unsigned nloops;
@@ -75,7 +78,7 @@ static void *keep(size_t bytes)
 
 static void arrive(struct ctx *ctx, struct loop *loop, uint64_t time)
 {
-    w.arrivals[w.narrivals++] = (struct arrival){ time, w.orders++, ctx, loop, 0 };
+    w.arrivals[w.narrivals++] = (struct arrival){time, w.orders++, ctx, loop, 0};
     if (w.narrivals == MAX)
         abort();
 }
@@ -88,7 +91,8 @@ static void let_in(void)
         for (unsigned i = 0; i < w.narrivals; i++) {
             struct arrival *a = &w.arrivals[i];
 
-            if (!a->gone && a->time <= w.t && (!best || a->time < best->time || (a->time == best->time && a->order < best->order)))
+            if (!a->gone && a->time <= w.t &&
+                (!best || a->time < best->time || (a->time == best->time && a->order < best->order)))
                 best = a;
         }
         if (!best)
@@ -135,7 +139,8 @@ static int64_t iteration_for(struct loop *l, int hw)
 
 static void claim(struct loop *l, int hw, int64_t i)
 {
-    enum peet_schedule schedule = l->script->schedule == PEET_SCHEDULE_DEFAULT ? w.config->schedule : l->script->schedule;
+    enum peet_schedule schedule =
+        l->script->schedule == PEET_SCHEDULE_DEFAULT ? w.config->schedule : l->script->schedule;
     uint64_t size = l->chunk ? l->chunk : 1, rest = (uint64_t)(l->n - i);
 
     if (l->owner[i] == hw)
@@ -226,7 +231,7 @@ static int pick(int hw)
 
 static void spend(int hw, uint32_t type, uint64_t cycles, uint64_t stall)
 {
-    script_log_add(w.log, (struct script_record){ (unsigned)hw, w.on[hw]->number, type, w.clock[hw] });
+    script_log_add(w.log, (struct script_record){(unsigned)hw, w.on[hw]->number, type, w.clock[hw]});
     w.clock[hw] += cycles + stall;
     w.busy[hw] += cycles;
     w.stalled[hw] += stall;
@@ -268,7 +273,8 @@ static void event(int hw)
 
     if (ctx->starting) {
         ctx->starting = 0;
-        spend(hw, ctx->in ? PEET_ABSTRACT_DOALL_START : PEET_ABSTRACT_CONTEXT_START, script_cost(ctx->in ? PEET_ABSTRACT_DOALL_START : 1), 0);
+        spend(hw, ctx->in ? PEET_ABSTRACT_DOALL_START : PEET_ABSTRACT_CONTEXT_START,
+            script_cost(ctx->in ? PEET_ABSTRACT_DOALL_START : 1), 0);
     } else if (ctx->joining) {
         ctx->joining = 0;
         spend(hw, PEET_ABSTRACT_DOALL_JOIN, 0, 0);
@@ -324,7 +330,8 @@ static int step(void)
         if (w.on[hw]) {
             struct ctx *ctx = w.on[hw];
 
-            if (w.config->policy == PEET_POLICY_RR && !ctx->starting && w.clock[hw] - w.dispatched[hw] >= w.config->quantum_cycles &&
+            if (w.config->policy == PEET_POLICY_RR && !ctx->starting &&
+                w.clock[hw] - w.dispatched[hw] >= w.config->quantum_cycles &&
                 (w.nready || (!ctx->in && loop_for(hw)))) {
                 w.on[hw] = NULL;
                 arrive(ctx, NULL, w.clock[hw]);
@@ -342,7 +349,8 @@ static int step(void)
     return 0;
 }
 
-void reference_run(const struct script *script, const struct peet_map_config *config, struct script_log *log, struct script_result *out)
+void reference_run(const struct script *script, const struct peet_map_config *config, struct script_log *log,
+    struct script_result *out)
 {
     struct ctx *first = keep(sizeof *first);
 
@@ -362,12 +370,13 @@ void reference_run(const struct script *script, const struct peet_map_config *co
             ;
         drop_empty_arrivals();
     }
-    *out = (struct script_result){ .nhw = w.nhw, .status = w.status };
+    *out = (struct script_result){.nhw = w.nhw, .status = w.status};
     for (unsigned i = 0; i < w.nhw; i++)
         if (w.clock[i] > out->end)
             out->end = w.clock[i];
     for (unsigned i = 0; i < w.nhw; i++)
-        out->hw[i] = (struct peet_map_hw){ .busy_cycles = w.busy[i], .stalled_cycles = w.stalled[i], .idle_cycles = w.idle[i] + out->end - w.clock[i] };
+        out->hw[i] = (struct peet_map_hw){
+            .busy_cycles = w.busy[i], .stalled_cycles = w.stalled[i], .idle_cycles = w.idle[i] + out->end - w.clock[i]};
     while (nkept)
         free(kept[--nkept]);
     free(kept);

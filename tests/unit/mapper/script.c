@@ -22,19 +22,19 @@ void script_log_add(struct script_log *log, struct script_record record)
 void script_log_free(struct script_log *log)
 {
     free(log->records);
-    *log = (struct script_log){ 0 };
+    *log = (struct script_log){0};
 }
 
 /* ---- blocks: one per cost */
 
-static struct peet_function function = { .name = "f", .file = "f.c", .image = "" };
+static struct peet_function function = {.name = "f", .file = "f.c", .image = ""};
 static struct peet_block blocks[SCRIPT_COSTS];
 
 static void make_blocks(void)
 {
     for (unsigned i = 0; i < SCRIPT_COSTS; i++)
-        blocks[i] = (struct peet_block){ .function = &function, .id = i, .index = i, .flags = PEET_BLOCK_SIMPLE,
-            .ninsns = i + 1, .cost_cycles = i };
+        blocks[i] = (struct peet_block){
+            .function = &function, .id = i, .index = i, .flags = PEET_BLOCK_SIMPLE, .ninsns = i + 1, .cost_cycles = i};
 }
 
 /* ---- source */
@@ -69,13 +69,13 @@ static struct context *context_of(struct source *s, uint32_t i)
 
 static int say(struct context *c, struct peet_event *out, uint32_t type, uint32_t nargs)
 {
-    out->abstract = (struct peet_abstract_event){ .type = type, .context = 77, .nargs = nargs, .args = c->args };
+    out->abstract = (struct peet_abstract_event){.type = type, .context = 77, .nargs = nargs, .args = c->args};
     return PEET_EVENT_ABSTRACT;
 }
 
 static struct peet_block_event block_event(unsigned cost)
 {
-    return (struct peet_block_event){ .block = &blocks[cost], .context = 77, .turns = 1 };
+    return (struct peet_block_event){.block = &blocks[cost], .context = 77, .turns = 1};
 }
 
 static int next(void *self, uint32_t i, struct peet_event *out, struct peet_error *error)
@@ -137,7 +137,8 @@ static int next(void *self, uint32_t i, struct peet_event *out, struct peet_erro
     return peet_error_set(error, PEET_ESTREAM, "scripted failure");
 }
 
-/** The blocks that come next, up to five, or loops of equal ones, from arrays that change with every call for a context. */
+/** The blocks that come next, up to five, or loops of equal ones, from arrays that change with every call for a
+ * context. */
 static unsigned next_blocks(void *self, uint32_t i, struct peet_block_event **out_events)
 {
     struct source *s = self;
@@ -163,14 +164,15 @@ static void result(void *self, uint32_t i, uint64_t value)
     context_of(self, i)->result = value;
 }
 
-static int spawn_iterations(void *self, uint32_t i, uint32_t carrier, uint64_t fn, uint64_t arg, struct peet_error *error)
+static int spawn_iterations(void *self, uint32_t i, uint32_t carrier, uint64_t fn, uint64_t arg,
+    struct peet_error *error)
 {
     struct source *s = self;
     struct context *c = context_of(s, i);
 
     if (c->used || arg != 99)
         return peet_error_set(error, PEET_ESTREAM, "source number %u is in use", i);
-    *c = (struct context){ .used = 1, .worker = 1, .loop = &s->script->loops[fn], .batch = c->batch };
+    *c = (struct context){.used = 1, .worker = 1, .loop = &s->script->loops[fn], .batch = c->batch};
     return 0;
 }
 
@@ -189,7 +191,10 @@ static int marked(void *self, uint32_t i, uint32_t carrier, uint64_t iteration, 
         return peet_error_set(error, PEET_ESTREAM, "source number %u is in use", i);
     if ((int64_t)iteration >= loop->hi - (int64_t)loop->missing)
         return PEET_ENOTFOUND;
-    *c = (struct context){ .used = 1, .marked = 1, .batch = c->batch, .body = &s->script->bodies[loop->first_body + (uint64_t)((int64_t)iteration - loop->lo)] };
+    *c = (struct context){.used = 1,
+        .marked = 1,
+        .batch = c->batch,
+        .body = &s->script->bodies[loop->first_body + (uint64_t)((int64_t)iteration - loop->lo)]};
     return 0;
 }
 
@@ -199,7 +204,12 @@ static void retire(void *self, uint32_t i)
 }
 
 const struct peet_source_ops script_ops = {
-    .next = next, .result = result, .spawn = spawn, .marked = marked, .retire = retire, .spawn_iterations = spawn_iterations,
+    .next = next,
+    .result = result,
+    .spawn = spawn,
+    .marked = marked,
+    .retire = retire,
+    .spawn_iterations = spawn_iterations,
 };
 
 /* ---- the logging machine */
@@ -222,14 +232,15 @@ static uint64_t block(void *self, unsigned hw, const struct peet_block_event *ev
 {
     unsigned cost = event->block->cost_cycles;
 
-    script_log_add(the_log, (struct script_record){ hw, event->context, 1000 + cost, now });
+    script_log_add(the_log, (struct script_record){hw, event->context, 1000 + cost, now});
     if (script_stall(cost))
         the_env->not_ready_until(the_env, hw, now + cost + script_stall(cost));
     return cost;
 }
 
 /** Turn by turn, up to the time that is given, or to one after which the machine wants to wait. */
-static uint64_t loop(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until, uint64_t *out_turns)
+static uint64_t loop(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until,
+    uint64_t *out_turns)
 {
     uint64_t cost = 0;
 
@@ -243,7 +254,7 @@ static uint64_t loop(void *self, unsigned hw, const struct peet_block_event *eve
 
 static uint64_t abstract(void *self, unsigned hw, const struct peet_abstract_event *event, uint64_t now)
 {
-    script_log_add(the_log, (struct script_record){ hw, event->context, event->type, now });
+    script_log_add(the_log, (struct script_record){hw, event->context, event->type, now});
     return script_cost(event->type);
 }
 
@@ -273,24 +284,39 @@ static int pull_main(void *self)
 }
 
 struct peet_module script_machine = {
-    .abi = PEET_MODULE_ABI, .struct_size = sizeof(struct peet_module), .name = "script", .summary = "logs", .kind = PEET_MACHINE,
-    .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ABSTRACT, .create = create, .destroy = destroy, .block = block, .abstract = abstract,
+    .abi = PEET_MODULE_ABI,
+    .struct_size = sizeof(struct peet_module),
+    .name = "script",
+    .summary = "logs",
+    .kind = PEET_MACHINE,
+    .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ABSTRACT,
+    .create = create,
+    .destroy = destroy,
+    .block = block,
+    .abstract = abstract,
 };
 struct peet_module script_pull_machine = {
-    .abi = PEET_MODULE_ABI, .struct_size = sizeof(struct peet_module), .name = "script", .summary = "logs", .kind = PEET_MACHINE,
-    .create = create, .destroy = destroy, .main = pull_main,
+    .abi = PEET_MODULE_ABI,
+    .struct_size = sizeof(struct peet_module),
+    .name = "script",
+    .summary = "logs",
+    .kind = PEET_MACHINE,
+    .create = create,
+    .destroy = destroy,
+    .main = pull_main,
 };
 
-void script_run(const struct script *script, const struct peet_map_config *config, int pull, struct script_log *log, struct script_result *out)
+void script_run(const struct script *script, const struct peet_map_config *config, int pull, struct script_log *log,
+    struct script_result *out)
 {
-    struct source source = { .script = script };
+    struct source source = {.script = script};
     struct peet_source_ops ops = script_ops;
     struct context *main_context;
     struct peet_module push = script_machine;
     struct peet_map *map;
 
     make_blocks();
-    *out = (struct script_result){ 0 };
+    *out = (struct script_result){0};
     log->n = 0;
     the_log = log;
     main_context = context_of(&source, 0);

@@ -34,7 +34,7 @@ struct script_loop {
 struct script {
     struct script_body main;
     unsigned nloops, nbodies;
-    int batches;         /* the source hands out blocks in batches where it can; 2: equal ones as loops */
+    int batches; /* the source hands out blocks in batches where it can; 2: equal ones as loops */
     struct script_loop loops[SCRIPT_LOOPS];
     struct script_body bodies[SCRIPT_BODIES];
 };
@@ -83,10 +83,12 @@ struct script_result {
 };
 
 /** script_run() - a script through the mapper.  @pull: with the pull form of the machine */
-void script_run(const struct script *script, const struct peet_map_config *config, int pull, struct script_log *log, struct script_result *out);
+void script_run(const struct script *script, const struct peet_map_config *config, int pull, struct script_log *log,
+    struct script_result *out);
 
 /** reference_run() - the same by brute force, cycle by cycle (reference.c) */
-void reference_run(const struct script *script, const struct peet_map_config *config, struct script_log *log, struct script_result *out);
+void reference_run(const struct script *script, const struct peet_map_config *config, struct script_log *log,
+    struct script_result *out);
 
 /** The same machine for tests of their own; its state is the log of the last script_run(). */
 extern struct peet_module script_machine, script_pull_machine;

@@ -32,7 +32,7 @@ static int read_text(struct peet_config *c, const char *text)
 
     fputs(text, file);
     fclose(file);
-    error = (struct peet_error){ 0 };
+    error = (struct peet_error){0};
     peet_config_init(c, &error);
     return peet_config_read(c, path, &error);
 }
@@ -54,10 +54,13 @@ static void reading(void)
     CU_ASSERT_EQUAL(c.cores, 1);
     CU_ASSERT_STRING_EQUAL(c.machine.module, "ideal");
     peet_config_fini(&c);
-    CU_ASSERT_EQUAL(read_text(&c, "version = 1; program = \"./a\"; arguments = ( \"x\", 7, \"\" ); cores = 16; granularity = 100;\n"
-        "seed = 12345678901L; policy = \"rr\"; quantum_cycles = 0x10; switch_cycles = 7; schedule = \"guided\"; chunk = 3;\n"
-        "machine = { module = \"bus\"; parameters = { cache = \"128KiB\"; line = 8; fast = true; ratio = 0.5; }; };\n"
-        "observers = ( { module = \"counts\"; }, { module = \"./x.so\"; parameters = { a = 1; }; } ); output = \"out\";"), 0);
+    CU_ASSERT_EQUAL(
+        read_text(&c,
+            "version = 1; program = \"./a\"; arguments = ( \"x\", 7, \"\" ); cores = 16; granularity = 100;\n"
+            "seed = 12345678901L; policy = \"rr\"; quantum_cycles = 0x10; switch_cycles = 7; schedule = \"guided\"; chunk = 3;\n"
+            "machine = { module = \"bus\"; parameters = { cache = \"128KiB\"; line = 8; fast = true; ratio = 0.5; }; };\n"
+            "observers = ( { module = \"counts\"; }, { module = \"./x.so\"; parameters = { a = 1; }; } ); output = \"out\";"),
+        0);
     CU_ASSERT_STRING_EQUAL(c.program, "./a");
     CU_ASSERT_EQUAL(c.narguments, 3);
     CU_ASSERT_STRING_EQUAL(c.arguments[1], "7");
@@ -114,18 +117,18 @@ static void refusals(void)
     CU_ASSERT_EQUAL(refused("arguments = ( ( 1 ) );"), PEET_EINVALID);
     CU_ASSERT_EQUAL(refused("cores = 4\nseed = = 5;"), PEET_EFORMAT);
     CU_ASSERT_TRUE(says(":2: "));
-    error = (struct peet_error){ 0 };
-    CU_ASSERT_EQUAL(peet_config_read(&(struct peet_config){ 0 }, "/nowhere/run.cfg", &error), PEET_EIO);
+    error = (struct peet_error){0};
+    CU_ASSERT_EQUAL(peet_config_read(&(struct peet_config){0}, "/nowhere/run.cfg", &error), PEET_EIO);
     CU_ASSERT_TRUE(says("/nowhere/run.cfg"));
 }
 
 static void round_trip(void)
 {
-    static const char *const odd[] = { "a \"quoted\" one", "back\\slash", "new\nline", "\xc3\xa9t\xc3\xa9", "", "-x" };
+    static const char *const odd[] = {"a \"quoted\" one", "back\\slash", "new\nline", "\xc3\xa9t\xc3\xa9", "", "-x"};
     struct peet_config a, b;
     json_t *ja, *jb;
 
-    error = (struct peet_error){ 0 };
+    error = (struct peet_error){0};
     peet_config_init(&a, &error);
     CU_ASSERT_EQUAL(peet_config_set_program(&a, "/p q/r", 6, (char *const *)odd, &error), 0);
     CU_ASSERT_EQUAL(peet_config_set_cores(&a, "--cores", "64", &error), 0);
@@ -136,7 +139,7 @@ static void round_trip(void)
     CU_ASSERT_EQUAL(peet_config_add_follower(&a, "--follow", "bus,cache=1KiB", &error), 0);
     CU_ASSERT_EQUAL(peet_config_add_follower(&a, "--follow", "bus,cache=2KiB", &error), 0);
     CU_ASSERT_EQUAL(peet_config_add_follower(&a, "--follow", "bus,cache", &error), PEET_EINVALID);
-    error = (struct peet_error){ 0 };
+    error = (struct peet_error){0};
     CU_ASSERT_EQUAL(peet_config_set_output(&a, folder, &error), 0);
     CU_ASSERT_EQUAL(peet_config_resolve(&a, PEET_BUILT_MODULES, &error), 0);
     CU_ASSERT_STRING_EQUAL(a.observers[0].params[0].text, "true");
@@ -156,7 +159,7 @@ static void round_trip(void)
     CU_ASSERT_EQUAL(b.seed, UINT64_MAX);
     CU_ASSERT_EQUAL(b.granularity_blocks, 5000000000u);
     CU_ASSERT_EQUAL(peet_config_resolve(&b, "/nowhere", &error), PEET_ENOTFOUND); /* names are looked up there */
-    error = (struct peet_error){ 0 };
+    error = (struct peet_error){0};
     CU_ASSERT_EQUAL(peet_config_resolve(&b, PEET_BUILT_MODULES, &error), 0);
     ja = peet_config_json(&a);
     jb = peet_config_json(&b);
@@ -173,12 +176,12 @@ static void resolving(void)
 {
     struct peet_config c;
 
-    error = (struct peet_error){ 0 };
+    error = (struct peet_error){0};
     peet_config_init(&c, &error);
     peet_config_set_machine(&c, "--machine", "counts", &error);
     CU_ASSERT_EQUAL(peet_config_resolve(&c, PEET_BUILT_MODULES, &error), PEET_EMODULE);
     CU_ASSERT_TRUE(says("--machine: counts is an observer, not a machine"));
-    error = (struct peet_error){ 0 };
+    error = (struct peet_error){0};
     peet_config_set_machine(&c, "--machine", "ideal,cots=unit", &error);
     CU_ASSERT_EQUAL(peet_config_resolve(&c, PEET_BUILT_MODULES, &error), PEET_EINVALID);
     CU_ASSERT_TRUE(says("--machine: ideal: unknown parameter 'cots'; did you mean 'cost'?"));
@@ -190,26 +193,26 @@ static void resolving(void)
 static void writing(void)
 {
     json_t *root = json_object();
-    struct rlimit before, small = { 4096, 4096 };
+    struct rlimit before, small = {4096, 4096};
     char *text = malloc(20001);
 
     /* whole, or not at all */
     snprintf(other, sizeof other, "%s/stats.json", folder);
     json_object_set_new(root, "a", json_integer(1));
-    error = (struct peet_error){ 0 };
+    error = (struct peet_error){0};
     CU_ASSERT_EQUAL(peet_stats_write(root, other, &error), 0);
     memset(text, 'x', 20000);
     text[20000] = 0;
     json_object_set_new(root, "long", json_string(text));
     CU_ASSERT_EQUAL(peet_stats_write(root, "/dev/full", &error), PEET_EIO);
     CU_ASSERT_TRUE(says("/dev/full") && says("No space left"));
-    error = (struct peet_error){ 0 };
+    error = (struct peet_error){0};
     CU_ASSERT_EQUAL(peet_stats_write(root, "/nowhere/stats.json", &error), PEET_EIO);
     signal(SIGXFSZ, SIG_IGN);
     getrlimit(RLIMIT_FSIZE, &before);
     small.rlim_max = before.rlim_max;
     setrlimit(RLIMIT_FSIZE, &small);
-    error = (struct peet_error){ 0 };
+    error = (struct peet_error){0};
     CU_ASSERT_EQUAL(peet_stats_write(root, other, &error), PEET_EIO);
     setrlimit(RLIMIT_FSIZE, &before);
     CU_ASSERT_TRUE(says(other) && says("File too large"));
@@ -232,7 +235,7 @@ static void note_failure(const struct peet_env *env, const char *format, ...)
 
 static void stats_tree(void)
 {
-    struct peet_env env = { .fail = note_failure };
+    struct peet_env env = {.fail = note_failure};
     json_t *root = json_object();
     struct peet_stats *node = peet_stats_node(root), *list, *one;
 
@@ -271,9 +274,9 @@ static void scarcity(void)
     json_t *done = NULL;
     long n;
 
-    error = (struct peet_error){ 0 };
+    error = (struct peet_error){0};
     peet_config_init(&c, &error);
-    peet_config_set_program(&c, "p", 2, (char *const[]){ (char *)"a", (char *)"b" }, &error);
+    peet_config_set_program(&c, "p", 2, (char *const[]){(char *)"a", (char *)"b"}, &error);
     peet_config_add_observer(&c, "--observe", "counts,blocks=on", &error);
     json_set_alloc_funcs(scarce, free);
     for (n = 0; n < 10000 && !done; n++) {

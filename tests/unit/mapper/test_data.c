@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of data structures against the plainest model, a list of blocks: random allocations, releases and moves at
- * several sites, then the same with another layout.  Sites have names from a hook, as code without debug information has.
+ * several sites, then the same with another layout.  Sites have names from a hook, as code without debug information
+ * has.
  */
 #include "data/rules.h"
 #include "data/datamap.h"
@@ -15,8 +16,13 @@
 enum { BLOCKS = 300, SITES = 6, HEAP_BYTES = 1 << 20 };
 #define HEAP 0x200000000000u
 
-struct block { uint64_t address, bytes, number; unsigned site; };
-struct sums { uint64_t objects, live, bytes, bytes_live, peak; };
+struct block {
+    uint64_t address, bytes, number;
+    unsigned site;
+};
+struct sums {
+    uint64_t objects, live, bytes, bytes_live, peak;
+};
 
 static struct block blocks[BLOCKS];
 static size_t n;
@@ -160,8 +166,8 @@ static unsigned check_numbers(struct peet_datamap *m)
             if (!strcmp(name, d->name))
                 s = &sums[site];
         }
-        wrong += !s || d->kind != PEET_DATA_HEAP || d->objects != s->objects || d->objects_live != s->live || d->bytes != s->bytes ||
-            d->bytes_live != s->bytes_live || d->bytes_peak != s->peak;
+        wrong += !s || d->kind != PEET_DATA_HEAP || d->objects != s->objects || d->objects_live != s->live ||
+            d->bytes != s->bytes || d->bytes_live != s->bytes_live || d->bytes_peak != s->peak;
     }
     return wrong;
 }
@@ -182,7 +188,8 @@ static unsigned check_address(struct peet_datamap *m, struct peet_remap *remap, 
         return 1;
     if (address - b->address >= b->bytes) /* the rest of 16 bytes */
         return strcmp(d->name, name) != 0;
-    return strcmp(d->name, name) || o.number != b->number || o.bytes != b->bytes || shown - o.address != address - b->address;
+    return strcmp(d->name, name) || o.number != b->number || o.bytes != b->bytes ||
+        shown - o.address != address - b->address;
 }
 
 static void reset(void)
@@ -309,10 +316,12 @@ static void with_rules(const char *const *texts, size_t nrules)
     }
     wrong += check_numbers(m);
     for (size_t i = 0; i < n; i++) { /* pairs of blocks do not meet */
-        uint64_t lo = peet_remap_address(remap, blocks[i].address, NULL), hi = peet_remap_address(remap, blocks[i].address + blocks[i].bytes - 1, NULL);
+        uint64_t lo = peet_remap_address(remap, blocks[i].address, NULL),
+                 hi = peet_remap_address(remap, blocks[i].address + blocks[i].bytes - 1, NULL);
 
         for (size_t k = 0; k < i; k++) {
-            uint64_t other = peet_remap_address(remap, blocks[k].address, NULL), end = peet_remap_address(remap, blocks[k].address + blocks[k].bytes - 1, NULL);
+            uint64_t other = peet_remap_address(remap, blocks[k].address, NULL),
+                     end = peet_remap_address(remap, blocks[k].address + blocks[k].bytes - 1, NULL);
 
             wrong += lo <= end && other <= hi;
         }
@@ -338,7 +347,8 @@ static void with_rules(const char *const *texts, size_t nrules)
 
 static void test_layouts(void)
 {
-    static const char *const texts[] = {"pad=site0+*:64", "align=site1+0x10:4KiB", "stride=site2*:4:24", "base=site3+0x1?:0x500000000000"};
+    static const char *const texts[] = {
+        "pad=site0+*:64", "align=site1+0x10:4KiB", "stride=site2*:4:24", "base=site3+0x1?:0x500000000000"};
 
     with_rules(texts, 4);
 }
@@ -372,8 +382,9 @@ static void test_ranges(void)
 
 static void test_texts(void)
 {
-    static const char *const bad[] = {"", "pad", "pad=", "pad=x", "pad=x:", "pad=x:0", "pad=x:48", "pad=:64", "pda=x:64", "align=x:3", "base=x:y", "base=x:0xffffffffffff",
-        "stride=x:8", "stride=x:8:4", "stride=x:0:4", "pad=0x10:64", "pad=0x20-0x10:64", "pad=5x:64"};
+    static const char *const bad[] = {"", "pad", "pad=", "pad=x", "pad=x:", "pad=x:0", "pad=x:48", "pad=:64",
+        "pda=x:64", "align=x:3", "base=x:y", "base=x:0xffffffffffff", "stride=x:8", "stride=x:8:4", "stride=x:0:4",
+        "pad=0x10:64", "pad=0x20-0x10:64", "pad=5x:64"};
     struct peet_rule rule;
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -414,8 +425,9 @@ static void test_unused(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"random blocks", test_random}, {"late releases", test_late_release}, {"mappings", test_mappings}, {"stacks", test_stacks},
-        {"layouts", test_layouts}, {"ranges", test_ranges}, {"texts", test_texts}, {"names that nothing has", test_unused}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"random blocks", test_random}, {"late releases", test_late_release},
+        {"mappings", test_mappings}, {"stacks", test_stacks}, {"layouts", test_layouts}, {"ranges", test_ranges},
+        {"texts", test_texts}, {"names that nothing has", test_unused}, CU_TEST_INFO_NULL};
     CU_SuiteInfo suites[] = {{"data", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
     unsigned failures;
 

@@ -14,7 +14,10 @@
 
 enum { OBJECTS = 400, SPAN = 1 << 18 };
 
-struct interval { uint64_t address, bytes; uint32_t handle; };
+struct interval {
+    uint64_t address, bytes;
+    uint32_t handle;
+};
 
 static struct interval list[OBJECTS];
 static size_t n;
@@ -47,11 +50,16 @@ static int model_overlaps(uint64_t address, uint64_t bytes)
 static uint64_t some_bytes(void)
 {
     switch (rnd(5)) {
-    case 0: return 1 + rnd(8);
-    case 1: return 1 + rnd(40);
-    case 2: return 16 * (1 + rnd(20));
-    case 3: return 4096 * (1 + rnd(4));
-    default: return 1 + rnd(20000);
+    case 0:
+        return 1 + rnd(8);
+    case 1:
+        return 1 + rnd(40);
+    case 2:
+        return 16 * (1 + rnd(20));
+    case 3:
+        return 4096 * (1 + rnd(4));
+    default:
+        return 1 + rnd(20000);
     }
 }
 
@@ -93,7 +101,8 @@ static void test_random(void)
 
                 if (n && rnd(2)) /* just behind another one */
                     one.address = list[rnd(n)].address + list[rnd(n)].bytes;
-                if (one.address < bases[b] || one.address + one.bytes > bases[b] + SPAN || model_overlaps(one.address, one.bytes))
+                if (one.address < bases[b] || one.address + one.bytes > bases[b] + SPAN ||
+                    model_overlaps(one.address, one.bytes))
                     continue;
                 wrong += peet_index_insert(&x, one.address, one.bytes, one.handle) != 0;
                 list[n++] = one;
@@ -151,7 +160,8 @@ static void bench(void)
             sum += peet_index_find(&x, addresses[i & 65535]);
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
         printf("look-up, %s: %.1f ns (%llu)\n", local ? "2000 blocks in turn" : "a million blocks in random order",
-            ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / LOOKUPS, (unsigned long long)sum & 1);
+            ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / LOOKUPS,
+            (unsigned long long)sum & 1);
     }
     free(addresses);
     peet_index_fini(&x);

@@ -26,14 +26,14 @@ static void random_body(struct script *s, struct script_body *body, unsigned dep
 
     body->n = 0;
     for (unsigned i = 0; i < n; i++) {
-        struct script_op op = { SCRIPT_BLOCK, draw(4) ? draw(12) : draw(SCRIPT_COSTS) };
+        struct script_op op = {SCRIPT_BLOCK, draw(4) ? draw(12) : draw(SCRIPT_COSTS)};
         unsigned kind = draw(10);
 
         if (kind < (depth ? 2 : 4) && depth < 3) {
             unsigned loop = random_loop(s, depth + 1, may_mark);
 
             if (loop != UINT32_MAX)
-                op = (struct script_op){ SCRIPT_FORK, loop };
+                op = (struct script_op){SCRIPT_FORK, loop};
         } else if (kind == 9) {
             op.kind = SCRIPT_YIELD;
         }
@@ -72,14 +72,18 @@ static void random_script(struct script *s, uint64_t seed)
     while (s->main.n < 2)
         random_body(s, &s->main, 0, 1);
     if (draw(4) == 0)
-        s->main.ops[s->main.n - 1] = (struct script_op){ SCRIPT_EXIT, 1 + draw(100) };
+        s->main.ops[s->main.n - 1] = (struct script_op){SCRIPT_EXIT, 1 + draw(100)};
 }
 
 static struct peet_map_config random_config(void)
 {
-    return (struct peet_map_config){ .cores = 1 + draw(draw(2) ? 4 : 20), .policy = (enum peet_policy)draw(3),
-        .quantum_cycles = 1 + draw(60), .switch_cycles = draw(2) ? 0 : draw(9), .schedule = (enum peet_schedule)draw(3),
-        .chunk = draw(3), .seed = 1 };
+    return (struct peet_map_config){.cores = 1 + draw(draw(2) ? 4 : 20),
+        .policy = (enum peet_policy)draw(3),
+        .quantum_cycles = 1 + draw(60),
+        .switch_cycles = draw(2) ? 0 : draw(9),
+        .schedule = (enum peet_schedule)draw(3),
+        .chunk = draw(3),
+        .seed = 1};
 }
 
 /** First difference of two logs, or -1. */
@@ -99,8 +103,8 @@ static long difference(const struct script_log *a, const struct script_log *b)
 static void show(const char *who, const struct script_log *log, long at)
 {
     for (long i = at > 4 ? at - 4 : 0; i < at + 3 && i < (long)log->n; i++)
-        printf("    %s %ld: t=%llu hw %u context %u type %u\n", who, i, (unsigned long long)log->records[i].now, log->records[i].hw,
-            log->records[i].context, log->records[i].type);
+        printf("    %s %ld: t=%llu hw %u context %u type %u\n", who, i, (unsigned long long)log->records[i].now,
+            log->records[i].hw, log->records[i].context, log->records[i].type);
 }
 
 static int books_balance(const struct script_result *r)
@@ -114,7 +118,7 @@ static int books_balance(const struct script_result *r)
 static void against_brute_force(void)
 {
     struct script *script = malloc(sizeof *script);
-    struct script_log mapper = { 0 }, reference = { 0 }, pull = { 0 };
+    struct script_log mapper = {0}, reference = {0}, pull = {0};
     unsigned bad = 0;
 
     for (uint64_t seed = 1; seed <= 10000 && bad < 3; seed++) {
@@ -131,10 +135,12 @@ static void against_brute_force(void)
         for (unsigned i = 0; i < b.nhw; i++)
             books &= a.hw[i].busy_cycles == b.hw[i].busy_cycles && a.hw[i].stalled_cycles == b.hw[i].stalled_cycles &&
                 a.hw[i].idle_cycles == b.hw[i].idle_cycles;
-        if (a.err || at >= 0 || a.end != b.end || a.status != b.status || !books || !books_balance(&a) || (!a.status && a.live_sources)) {
-            printf("\n  seed %llu: cores %u policy %d: err %d (%s), end %llu and %llu, books %d, live %u, first difference %ld\n",
-                (unsigned long long)seed, config.cores, config.policy, a.err, a.error.message, (unsigned long long)a.end,
-                (unsigned long long)b.end, books, a.live_sources, at);
+        if (a.err || at >= 0 || a.end != b.end || a.status != b.status || !books || !books_balance(&a) ||
+            (!a.status && a.live_sources)) {
+            printf(
+                "\n  seed %llu: cores %u policy %d: err %d (%s), end %llu and %llu, books %d, live %u, first difference %ld\n",
+                (unsigned long long)seed, config.cores, config.policy, a.err, a.error.message,
+                (unsigned long long)a.end, (unsigned long long)b.end, books, a.live_sources, at);
             show("mapper   ", &mapper, at);
             show("reference", &reference, at);
             bad++;
@@ -143,8 +149,10 @@ static void against_brute_force(void)
             continue;
         script_run(script, &config, 1, &pull, &c);
         at = difference(&mapper, &pull);
-        if (c.err || at >= 0 || c.end != a.end || memcmp(c.hw, a.hw, sizeof a.hw) || memcmp(&c.totals.counts, &a.totals.counts, sizeof a.totals.counts)) {
-            printf("\n  seed %llu: cores %u policy %d switch %llu: pull form: err %d (%s), end %llu and %llu, first difference %ld\n",
+        if (c.err || at >= 0 || c.end != a.end || memcmp(c.hw, a.hw, sizeof a.hw) ||
+            memcmp(&c.totals.counts, &a.totals.counts, sizeof a.totals.counts)) {
+            printf(
+                "\n  seed %llu: cores %u policy %d switch %llu: pull form: err %d (%s), end %llu and %llu, first difference %ld\n",
                 (unsigned long long)seed, config.cores, config.policy, (unsigned long long)config.switch_cycles, c.err,
                 c.error.message, (unsigned long long)a.end, (unsigned long long)c.end, at);
             show("push", &mapper, at);
@@ -164,11 +172,11 @@ static void against_brute_force(void)
 static void equal_loop(struct script *s, unsigned n, unsigned cost, enum peet_schedule schedule, uint64_t chunk)
 {
     memset(s, 0, sizeof *s);
-    s->main = (struct script_body){ 1, { { SCRIPT_FORK, 0 } } };
+    s->main = (struct script_body){1, {{SCRIPT_FORK, 0}}};
     s->nloops = 1;
-    s->loops[0] = (struct script_loop){ .lo = 10, .hi = 10 + (int64_t)n, .schedule = schedule, .chunk = chunk };
+    s->loops[0] = (struct script_loop){.lo = 10, .hi = 10 + (int64_t)n, .schedule = schedule, .chunk = chunk};
     for (unsigned i = 0; i < n; i++)
-        s->bodies[i] = (struct script_body){ 1, { { SCRIPT_BLOCK, cost } } };
+        s->bodies[i] = (struct script_body){1, {{SCRIPT_BLOCK, cost}}};
 }
 
 static uint64_t most(const uint64_t *of, unsigned n)
@@ -183,16 +191,16 @@ static uint64_t most(const uint64_t *of, unsigned n)
 static void closed_forms(void)
 {
     struct script *s = malloc(sizeof *s);
-    struct script_log log = { 0 };
+    struct script_log log = {0};
     const unsigned cost = 8; /* + 1 for the start, + 2 for the finish */
     const uint64_t each = 11, fork = 3;
 
     for (unsigned n = 0; n <= 60; n += 3)
         for (unsigned cores = 1; cores <= 9; cores++)
             for (uint64_t chunk = 0; chunk <= 4; chunk++) {
-                struct peet_map_config config = { .cores = cores };
+                struct peet_map_config config = {.cores = cores};
                 struct script_result r;
-                uint64_t load[16] = { 0 }, left = n;
+                uint64_t load[16] = {0}, left = n;
 
                 /* static, blocks: the first core has ceil(n / cores) iterations or all of them */
                 equal_loop(s, n, cost, PEET_SCHEDULE_STATIC, chunk);
@@ -238,24 +246,24 @@ static void closed_forms(void)
 static void round_robin(void)
 {
     struct script *s = malloc(sizeof *s);
-    struct peet_map_config config = { .cores = 1, .policy = PEET_POLICY_RR, .quantum_cycles = 10, .switch_cycles = 4 };
-    struct script_log log = { 0 };
+    struct peet_map_config config = {.cores = 1, .policy = PEET_POLICY_RR, .quantum_cycles = 10, .switch_cycles = 4};
+    struct script_log log = {0};
     struct script_result r;
     uint64_t since = 0;
     uint32_t last = UINT32_MAX;
 
     /* two iterations, both begun (the first blocks in a loop of its own); then they compete */
     memset(s, 0, sizeof *s);
-    s->main = (struct script_body){ 1, { { SCRIPT_FORK, 0 } } };
-    s->loops[0] = (struct script_loop){ .lo = 0, .hi = 2, .schedule = PEET_SCHEDULE_DYNAMIC };
-    s->loops[1] = (struct script_loop){ .lo = 0, .hi = 1, .schedule = PEET_SCHEDULE_DYNAMIC, .first_body = 10 };
-    s->bodies[0].ops[0] = (struct script_op){ SCRIPT_FORK, 1 };
+    s->main = (struct script_body){1, {{SCRIPT_FORK, 0}}};
+    s->loops[0] = (struct script_loop){.lo = 0, .hi = 2, .schedule = PEET_SCHEDULE_DYNAMIC};
+    s->loops[1] = (struct script_loop){.lo = 0, .hi = 1, .schedule = PEET_SCHEDULE_DYNAMIC, .first_body = 10};
+    s->bodies[0].ops[0] = (struct script_op){SCRIPT_FORK, 1};
     s->bodies[0].n = s->bodies[1].n = 20;
     for (unsigned i = 1; i < 20; i++)
-        s->bodies[0].ops[i] = (struct script_op){ SCRIPT_BLOCK, 1 };
+        s->bodies[0].ops[i] = (struct script_op){SCRIPT_BLOCK, 1};
     for (unsigned i = 0; i < 20; i++)
-        s->bodies[1].ops[i] = (struct script_op){ SCRIPT_BLOCK, 1 };
-    s->bodies[10] = (struct script_body){ 1, { { SCRIPT_BLOCK, 5 } } };
+        s->bodies[1].ops[i] = (struct script_op){SCRIPT_BLOCK, 1};
+    s->bodies[10] = (struct script_body){1, {{SCRIPT_BLOCK, 5}}};
     script_run(s, &config, 0, &log, &r);
     CU_ASSERT_EQUAL(r.err, 0);
     CU_ASSERT_TRUE(books_balance(&r));
@@ -277,22 +285,22 @@ static void round_robin(void)
 static void affinity(void)
 {
     struct script *s = malloc(sizeof *s);
-    struct peet_map_config config = { .cores = 4, .policy = PEET_POLICY_AFFINITY };
-    struct script_log log = { 0 };
+    struct peet_map_config config = {.cores = 4, .policy = PEET_POLICY_AFFINITY};
+    struct script_log log = {0};
     struct script_result r;
     unsigned home[64], moves = 0;
 
     /* four carriers, each with inner loops that all run on core 0's share (static, one iteration) */
     memset(home, 0xff, sizeof home);
     memset(s, 0, sizeof *s);
-    s->main = (struct script_body){ 1, { { SCRIPT_FORK, 0 } } };
-    s->loops[0] = (struct script_loop){ .lo = 0, .hi = 4, .schedule = PEET_SCHEDULE_STATIC };
-    s->loops[1] = (struct script_loop){ .lo = 0, .hi = 1, .schedule = PEET_SCHEDULE_STATIC, .first_body = 10 };
-    s->bodies[10] = (struct script_body){ 1, { { SCRIPT_BLOCK, 6 } } };
+    s->main = (struct script_body){1, {{SCRIPT_FORK, 0}}};
+    s->loops[0] = (struct script_loop){.lo = 0, .hi = 4, .schedule = PEET_SCHEDULE_STATIC};
+    s->loops[1] = (struct script_loop){.lo = 0, .hi = 1, .schedule = PEET_SCHEDULE_STATIC, .first_body = 10};
+    s->bodies[10] = (struct script_body){1, {{SCRIPT_BLOCK, 6}}};
     for (unsigned i = 0; i < 4; i++) {
         s->bodies[i].n = 12;
         for (unsigned k = 0; k < 12; k++)
-            s->bodies[i].ops[k] = k % 2 ? (struct script_op){ SCRIPT_FORK, 1 } : (struct script_op){ SCRIPT_BLOCK, 5 + i };
+            s->bodies[i].ops[k] = k % 2 ? (struct script_op){SCRIPT_FORK, 1} : (struct script_op){SCRIPT_BLOCK, 5 + i};
     }
     script_run(s, &config, 0, &log, &r);
     CU_ASSERT_EQUAL(r.err, 0);
@@ -312,12 +320,12 @@ static void affinity(void)
 static void endings(void)
 {
     struct script *s = malloc(sizeof *s);
-    struct peet_map_config config = { .cores = 2 };
-    struct script_log log = { 0 };
+    struct peet_map_config config = {.cores = 2};
+    struct script_log log = {0};
     struct script_result r;
 
     memset(s, 0, sizeof *s);
-    s->main = (struct script_body){ 3, { { SCRIPT_BLOCK, 4 }, { SCRIPT_EXIT, 5 }, { SCRIPT_BLOCK, 9 } } };
+    s->main = (struct script_body){3, {{SCRIPT_BLOCK, 4}, {SCRIPT_EXIT, 5}, {SCRIPT_BLOCK, 9}}};
     script_run(s, &config, 0, &log, &r);
     CU_ASSERT_EQUAL(r.err, 0);
     CU_ASSERT_EQUAL(r.status, 5);
@@ -339,27 +347,25 @@ static void endings(void)
 static const struct peet_source_ops *real_ops;
 static int stuck_next(void *self, uint32_t i, struct peet_event *out, struct peet_error *error)
 {
-    static const uint64_t args[6] = { 0, 3, PEET_SCHEDULE_STATIC, 1, 0, 0 };
+    static const uint64_t args[6] = {0, 3, PEET_SCHEDULE_STATIC, 1, 0, 0};
     static int forked;
 
     if (i || forked++)
         return 0;
-    out->abstract = (struct peet_abstract_event){ .type = PEET_ABSTRACT_MARK_FORK, .nargs = 4, .args = args };
+    out->abstract = (struct peet_abstract_event){.type = PEET_ABSTRACT_MARK_FORK, .nargs = 4, .args = args};
     return PEET_EVENT_ABSTRACT;
 }
 static int stuck_marked(void *self, uint32_t i, uint32_t carrier, uint64_t iteration, struct peet_error *error)
 {
     return PEET_ENOMEM;
 }
-static void no_retire(void *self, uint32_t i)
-{
-}
+static void no_retire(void *self, uint32_t i) {}
 static void failing_source(void)
 {
-    struct peet_source_ops ops = { .next = stuck_next, .marked = stuck_marked, .retire = no_retire };
-    struct peet_map_config config = { .cores = 3 };
-    struct peet_error error = { 0, "" };
-    struct script_log log = { 0 };
+    struct peet_source_ops ops = {.next = stuck_next, .marked = stuck_marked, .retire = no_retire};
+    struct peet_map_config config = {.cores = 3};
+    struct peet_error error = {0, ""};
+    struct script_log log = {0};
     struct script_result r;
     struct script *s = calloc(1, sizeof *s);
     struct peet_map_blocked blocked;
@@ -397,9 +403,9 @@ static unsigned beyond(void *self, unsigned hw, const uint32_t *ready, unsigned 
 static void machine_wishes(void)
 {
     struct script *s = malloc(sizeof *s);
-    struct peet_map_config config = { .cores = 3, .policy = PEET_POLICY_RR, .quantum_cycles = 5 };
+    struct peet_map_config config = {.cores = 3, .policy = PEET_POLICY_RR, .quantum_cycles = 5};
     struct peet_module before = script_machine;
-    struct script_log log = { 0 };
+    struct script_log log = {0};
     struct script_result r;
 
     equal_loop(s, 12, 8, PEET_SCHEDULE_DYNAMIC, 0);

@@ -19,7 +19,7 @@ static int load(const char *name, unsigned kind)
     struct peet_modhost_module m;
     int err;
 
-    error = (struct peet_error){ 0 };
+    error = (struct peet_error){0};
     err = peet_modhost_load(PEET_TEST_MODULES, name, kind, &m, &error);
     peet_modhost_unload(&m);
     return err;
@@ -77,7 +77,7 @@ static void listing(void)
     }
     CU_ASSERT_TRUE(good);
     peet_modhost_list_free(names, n);
-    error = (struct peet_error){ 0 };
+    error = (struct peet_error){0};
     CU_ASSERT_EQUAL(peet_modhost_list("/nowhere/at/all", &names, &error), PEET_EIO);
     CU_ASSERT_TRUE(says("/nowhere/at/all"));
 }
@@ -85,14 +85,14 @@ static void listing(void)
 /** One parameter given as text. */
 static int value(const char *name, const char *text, union peet_value *out)
 {
-    static const char *const order[] = { "lines", "capacity", "ratio", "eager", "kind", "title" };
-    struct peet_config_param param = { (char *)name, (char *)text, (char *)"--observe", PEET_PARAM_STRING };
-    struct peet_config_module given = { .module = (char *)"good", .params = &param, .nparams = 1 };
+    static const char *const order[] = {"lines", "capacity", "ratio", "eager", "kind", "title"};
+    struct peet_config_param param = {(char *)name, (char *)text, (char *)"--observe", PEET_PARAM_STRING};
+    struct peet_config_module given = {.module = (char *)"good", .params = &param, .nparams = 1};
     static union peet_value values[6];
     struct peet_modhost_module m;
     int err;
 
-    error = (struct peet_error){ 0 };
+    error = (struct peet_error){0};
     if (peet_modhost_load(PEET_TEST_MODULES, "good", 0, &m, &error))
         return -1000;
     CU_ASSERT_EQUAL(peet_modhost_nparams(m.module), 6);
@@ -109,9 +109,10 @@ static void values(void)
     static const struct {
         const char *text;
         uint64_t bytes;
-    } sizes[] = { { "1024", 1024 }, { "0x800", 2048 }, { "4k", 4096 }, { "4K", 4096 }, { "4KiB", 4096 }, { "4KB", 4096 },
-        { "4096B", 4096 }, { "1M", 1 << 20 }, { "1MiB", 1 << 20 } };
-    static const char *const bad_sizes[] = { "", "K", "4 K", "4KiBs", "4Ki", "-4", "+4", "4.5K", "0x", "99999999999999999999", "16777216TiB" };
+    } sizes[] = {{"1024", 1024}, {"0x800", 2048}, {"4k", 4096}, {"4K", 4096}, {"4KiB", 4096}, {"4KB", 4096},
+        {"4096B", 4096}, {"1M", 1 << 20}, {"1MiB", 1 << 20}};
+    static const char *const bad_sizes[] = {
+        "", "K", "4 K", "4KiBs", "4Ki", "-4", "+4", "4.5K", "0x", "99999999999999999999", "16777216TiB"};
     union peet_value v;
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -199,7 +200,7 @@ static void modules_dir(void)
     setenv("PEET_LIB", "/opt/lib", 1);
     CU_ASSERT_EQUAL(peet_modhost_dir(path, sizeof path, &error), 0);
     CU_ASSERT_STRING_EQUAL(path, "/opt/lib/peet/modules");
-    error = (struct peet_error){ 0 };
+    error = (struct peet_error){0};
     CU_ASSERT_EQUAL(peet_modhost_dir(path, 8, &error), PEET_ELIMIT);
     unsetenv("PEET_LIB");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Result files that are handed over: they come out as they were put in; what a program may have done to the memory is refused, and
- * makes no file outside of the folder.
+ * Result files that are handed over: they come out as they were put in; what a program may have done to the memory is
+ * refused, and makes no file outside of the folder.
  */
 #include "base/files.h"
 #include "base/spill.h"
@@ -39,7 +39,7 @@ static int holds(const char *name, const char *data, size_t bytes)
 
 static void as_put(void)
 {
-    struct peet_error error = { 0, "" };
+    struct peet_error error = {0, ""};
     struct peet_file file;
     char *large = malloc(3000001);
     int fd = peet_spill_make();
@@ -76,8 +76,8 @@ static void as_put(void)
 /* Entries as spill.c lays them out: ready, bytes, 256 of name. */
 static int lands(uint64_t bytes, const char *name, size_t name_bytes)
 {
-    struct peet_error error = { 0, "" };
-    uint64_t head[2] = { 1, bytes };
+    struct peet_error error = {0, ""};
+    uint64_t head[2] = {1, bytes};
     char names[256] = "";
     int fd = peet_spill_make(), err;
 

@@ -14,7 +14,7 @@
 #define U(x) ((uint64_t)(x))
 #define NEVER PEET_NEVER
 
-static const struct peet_map_config four = { .cores = 4, .spin_quantum_cycles = UINT64_C(1) << 40 };
+static const struct peet_map_config four = {.cores = 4, .spin_quantum_cycles = UINT64_C(1) << 40};
 
 static void block(struct threads_script *s, unsigned program, unsigned cost)
 {
@@ -30,7 +30,7 @@ static void create(struct threads_script *s, unsigned program, unsigned other)
 
 static void diagnosis(void)
 {
-    struct threads_script s = { 0 };
+    struct threads_script s = {0};
     struct threads_result r;
 
     /* three threads in a circle */
@@ -85,7 +85,8 @@ static void diagnosis(void)
     CU_ASSERT_EQUAL(r.answers[0].values[7], EINVAL);
     CU_ASSERT_EQUAL(r.answers[1].values[2], ETIMEDOUT);
     CU_ASSERT_EQUAL(r.reports, 5);
-    CU_ASSERT_PTR_NOT_NULL(strstr(r.first_report, "cycle 10: context 0 unlocks mutex 0x10, which context 1 has locked"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.first_report,
+        "cycle 10: context 0 unlocks mutex 0x10, which context 1 has locked"));
     threads_result_free(&r);
     threads_clear(&s);
 
@@ -109,9 +110,9 @@ static uint64_t context_state(void *self, uint32_t context)
 
 static void spinning(void)
 {
-    struct threads_script s = { 0 };
+    struct threads_script s = {0};
     struct threads_result r;
-    struct peet_map_config config = { .cores = 1, .spin_quantum_cycles = 100 };
+    struct peet_map_config config = {.cores = 1, .spin_quantum_cycles = 100};
     uint64_t first = 0;
 
     /* one spins, in rounds of two accesses, the other waits for it: for ever */
@@ -158,15 +159,16 @@ static void lock_models(void)
     static const struct { /* references of one lock and unlock that nobody contests: modify, load, store */
         enum peet_lock_model model;
         unsigned modify, load, store;
-    } alone[] = { { PEET_LOCK_TAS, 1, 0, 1 }, { PEET_LOCK_TTAS, 1, 1, 1 }, { PEET_LOCK_TICKET, 1, 0, 1 }, { PEET_LOCK_MCS, 2, 1, 1 } };
-    struct threads_script s = { 0 };
+    } alone[] = {
+        {PEET_LOCK_TAS, 1, 0, 1}, {PEET_LOCK_TTAS, 1, 1, 1}, {PEET_LOCK_TICKET, 1, 0, 1}, {PEET_LOCK_MCS, 2, 1, 1}};
+    struct threads_script s = {0};
     struct threads_result r;
 
     threads_hooks.modify_cycles = 11;
     threads_hooks.load_cycles = 3;
     threads_hooks.store_cycles = 5;
     for (unsigned m = 0; m < 4; m++) {
-        struct peet_map_config config = { .cores = 8, .lock_model = alone[m].model };
+        struct peet_map_config config = {.cores = 8, .lock_model = alone[m].model};
 
         for (unsigned i = 0; i < 10; i++) {
             threads_add(&s, 0, A(MUTEX_LOCK), 3, U(8), U(0), NEVER);
@@ -182,7 +184,8 @@ static void lock_models(void)
         threads_result_free(&r);
         threads_clear(&s);
 
-        /* eight that contend, on eight processors and on three: one at a time, everybody in the end, and queues in order */
+        /* eight that contend, on eight processors and on three: one at a time, everybody in the end, and queues in
+         * order */
         for (unsigned cores = 3; cores <= 8; cores += 5) {
             uint32_t owner = 0, wanted[8], nwanted = 0, inorder = 1;
             unsigned sections = 0, wrong = 0;

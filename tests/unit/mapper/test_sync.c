@@ -15,7 +15,7 @@
 #define U(x) ((uint64_t)(x))
 #define NEVER PEET_NEVER
 
-static const struct peet_map_config four = { .cores = 4, .spin_quantum_cycles = UINT64_C(1) << 40 };
+static const struct peet_map_config four = {.cores = 4, .spin_quantum_cycles = UINT64_C(1) << 40};
 
 static void block(struct threads_script *s, unsigned program, unsigned cost)
 {
@@ -68,7 +68,8 @@ static void random_thread(struct threads_script *s, unsigned p, unsigned nthread
             threads_add(s, p, A(RWLOCK_UNLOCK), 2, o, U(o & 1));
             break;
         case 4:
-            threads_add(s, p, dice(4) ? A(RWLOCK_WRITE) : A(RWLOCK_TRYWRITE), 3, o, U(o & 1), dice(4) ? NEVER : U(dice(400)));
+            threads_add(s, p, dice(4) ? A(RWLOCK_WRITE) : A(RWLOCK_TRYWRITE), 3, o, U(o & 1),
+                dice(4) ? NEVER : U(dice(400)));
             block(s, p, dice(20));
             threads_add(s, p, A(RWLOCK_UNLOCK), 2, o, U(o & 1));
             break;
@@ -99,7 +100,8 @@ static void random_thread(struct threads_script *s, unsigned p, unsigned nthread
             threads_add(s, p, dice(3) ? A(INTERRUPT) : A(THREAD_DETACH), 1, U(dice(nthreads + 2)));
             break;
         case 11:
-            threads_add(s, p, A(THREAD_JOIN), 2, dice(6) ? U(dice(nthreads + 2)) : NEVER, dice(2) ? NEVER : U(dice(500)));
+            threads_add(s, p, A(THREAD_JOIN), 2, dice(6) ? U(dice(nthreads + 2)) : NEVER,
+                dice(2) ? NEVER : U(dice(500)));
             break;
         }
         block(s, p, dice(15));
@@ -128,10 +130,12 @@ static int same(const struct threads_result *a, const struct threads_result *b, 
 
 static void show(const char *who, const struct threads_result *r, size_t at)
 {
-    printf("   %s: err %d (%s) end %llu blocked %u\n", who, r->err, r->error.message, (unsigned long long)r->end, r->blocked);
+    printf("   %s: err %d (%s) end %llu blocked %u\n", who, r->err, r->error.message, (unsigned long long)r->end,
+        r->blocked);
     for (size_t i = at < 3 ? 0 : at - 3; i < r->nlog && i < at + 4; i++)
-        printf("     %4zu: now %llu hw %u context %u type %u args %llu %llu %llu %llu\n", i, (unsigned long long)r->log[i].now, r->log[i].hw,
-            r->log[i].context, r->log[i].type, (unsigned long long)r->log[i].args[0], (unsigned long long)r->log[i].args[1],
+        printf("     %4zu: now %llu hw %u context %u type %u args %llu %llu %llu %llu\n", i,
+            (unsigned long long)r->log[i].now, r->log[i].hw, r->log[i].context, r->log[i].type,
+            (unsigned long long)r->log[i].args[0], (unsigned long long)r->log[i].args[1],
             (unsigned long long)r->log[i].args[2], (unsigned long long)r->log[i].args[3]);
 }
 
@@ -140,7 +144,7 @@ static void against_brute_force(void)
     unsigned bad = 0, stuck = 0;
 
     for (uint64_t seed = 1; seed <= 3000 && bad < 3; seed++) {
-        struct threads_script s = { 0 };
+        struct threads_script s = {0};
         struct threads_result mapper, reference, pull;
         struct peet_map_config config = four;
         unsigned nthreads;
@@ -161,14 +165,16 @@ static void against_brute_force(void)
         threads_reference(&s, &config, &reference);
         threads_run(&s, &config, 0, &mapper);
         if (!same(&mapper, &reference, &at)) {
-            printf("\n  seed %llu (%u threads, %u cores): first difference %zu\n", (unsigned long long)seed, nthreads, config.cores, at);
+            printf("\n  seed %llu (%u threads, %u cores): first difference %zu\n", (unsigned long long)seed, nthreads,
+                config.cores, at);
             show("mapper", &mapper, at);
             show("reference", &reference, at);
             bad++;
         }
         threads_run(&s, &config, 1, &pull);
         if (!same(&mapper, &pull, &at)) {
-            printf("\n  seed %llu (%u threads, %u cores): pull form: first difference %zu\n", (unsigned long long)seed, nthreads, config.cores, at);
+            printf("\n  seed %llu (%u threads, %u cores): pull form: first difference %zu\n", (unsigned long long)seed,
+                nthreads, config.cores, at);
             show("push", &mapper, at);
             show("pull", &pull, at);
             bad++;
@@ -206,8 +212,8 @@ static void closed_forms(void)
 
     /* a lock that is always wanted: its work is done one after the other, and the last one's rest */
     for (unsigned n = 2; n <= 16; n++) {
-        struct threads_script s = { 0 };
-        struct peet_map_config config = { .cores = n };
+        struct threads_script s = {0};
+        struct peet_map_config config = {.cores = n};
 
         lock_bound(&s, n, 20, 10, 5);
         threads_run(&s, &config, 0, &r);
@@ -219,8 +225,8 @@ static void closed_forms(void)
     }
     /* phases between barriers: each as long as its slowest thread */
     for (unsigned n = 2; n <= 16; n++) {
-        struct threads_script s = { 0 };
-        struct peet_map_config config = { .cores = n };
+        struct threads_script s = {0};
+        struct peet_map_config config = {.cores = n};
         uint64_t expected = 0;
 
         for (unsigned t = 1; t <= n; t++)
@@ -245,8 +251,8 @@ static void closed_forms(void)
     }
     /* a pipeline by doacross: iteration i waits for i - 1 at its second stage */
     for (unsigned n = 1; n <= 20; n++) {
-        struct threads_script s = { 0 };
-        struct peet_map_config config = { .cores = 32 };
+        struct threads_script s = {0};
+        struct peet_map_config config = {.cores = 32};
 
         threads_add(&s, 0, A(SYNC_INIT), 3, U(64), U(PEET_SYNC_DOACROSS), U(1));
         for (unsigned t = 1; t <= n; t++) {
@@ -269,7 +275,7 @@ static void closed_forms(void)
 /** Threads 1..n ask for a mutex in this order while main holds it; the order in which they get it. */
 static void winners(const struct peet_map_config *config, unsigned n, uint32_t *out_order)
 {
-    struct threads_script s = { 0 };
+    struct threads_script s = {0};
     struct threads_result r;
     unsigned k = 0;
 
@@ -304,7 +310,7 @@ static unsigned second(void *self, const uint32_t *waiters, unsigned n, uint64_t
 
 static void winner_policies(void)
 {
-    struct peet_map_config config = { .cores = 32 };
+    struct peet_map_config config = {.cores = 32};
     uint32_t order[3][12], again[12];
     unsigned seen;
 
@@ -342,7 +348,7 @@ static void winner_policies(void)
 static void doacross_out_of_order(void)
 {
     enum { N = 20000 };
-    struct threads_script s = { 0 };
+    struct threads_script s = {0};
     struct threads_result r;
     unsigned *order = malloc(N * sizeof *order), wrong = 0, waits = 0;
     uint64_t *posted = malloc(N * sizeof *posted), now = 0;
@@ -392,13 +398,14 @@ static void team_loops(void)
         for (unsigned chunk = 0; chunk <= 3; chunk++)
             for (unsigned n = 0; n <= 40; n += 5)
                 for (unsigned threads = 1; threads <= 4; threads++) {
-                    struct threads_script s = { 0 };
+                    struct threads_script s = {0};
                     struct threads_result r;
                     unsigned left = n, expected = 0, got = 0;
 
                     for (unsigned t = 1; t <= threads; t++) {
                         create(&s, 0, t);
-                        threads_add(&s, t, A(LOOP_INIT), 6, U(32), (uint64_t)-7, (uint64_t)((int64_t)n - 7), U(schedule), U(chunk), U(threads));
+                        threads_add(&s, t, A(LOOP_INIT), 6, U(32), (uint64_t)-7, (uint64_t)((int64_t)n - 7),
+                            U(schedule), U(chunk), U(threads));
                         for (unsigned i = 0; i < n + 1; i++) {
                             threads_add(&s, t, A(LOOP_NEXT), 3, U(32), U(t - 1), U((uintptr_t)chunks[t]));
                             block(&s, t, 1 + i % 3);
@@ -410,7 +417,9 @@ static void team_loops(void)
                         for (unsigned i = 1; i < r.answers[t].n; i++)
                             got += r.answers[t].values[i] == 1;
                     for (; left; expected++) { /* how many chunks there are */
-                        unsigned size = chunk ? chunk : schedule == PEET_SCHEDULE_STATIC ? (n + threads - 1) / threads : 1;
+                        unsigned size = chunk                  ? chunk
+                            : schedule == PEET_SCHEDULE_STATIC ? (n + threads - 1) / threads
+                                                               : 1;
 
                         if (schedule == PEET_SCHEDULE_GUIDED && left / threads > size)
                             size = left / threads;
@@ -422,7 +431,7 @@ static void team_loops(void)
                 }
     /* one thread gets them all, in order */
     for (unsigned schedule = PEET_SCHEDULE_DYNAMIC; schedule <= PEET_SCHEDULE_GUIDED; schedule++) {
-        struct threads_script s = { 0 };
+        struct threads_script s = {0};
         struct threads_result r;
         static int64_t seen[12][2];
 
@@ -442,7 +451,7 @@ static void team_loops(void)
 
 static void once(void)
 {
-    struct threads_script s = { 0 };
+    struct threads_script s = {0};
     struct threads_result r;
     unsigned ran = 0;
 
@@ -456,7 +465,7 @@ static void once(void)
     threads_add(&s, 1, A(ONCE_END), 2, U(8), U(0));
     block(&s, 2, 10);
     threads_add(&s, 2, A(ONCE_END), 2, U(8), U(1));
-    threads_run(&s, (struct peet_map_config[1]){ { .cores = 8 } }, 0, &r);
+    threads_run(&s, (struct peet_map_config[1]){{.cores = 8}}, 0, &r);
     CU_ASSERT_EQUAL(r.err, 0);
     for (unsigned t = 1; t <= 6; t++)
         ran += r.answers[t].values[0] == 1;
@@ -483,9 +492,9 @@ static unsigned io_ready(void *self, int descriptor, unsigned events, int64_t wa
 
 static void descriptors(void)
 {
-    struct threads_script s = { 0 };
+    struct threads_script s = {0};
     struct threads_result r;
-    struct peet_map_config config = { .cores = 2, .poll_cycles = 100 };
+    struct peet_map_config config = {.cores = 2, .poll_cycles = 100};
 
     threads_hooks.io_ready = io_ready;
     create(&s, 0, 1);
@@ -541,7 +550,7 @@ static void descriptors(void)
 static void many(void)
 {
     enum { N = 100000 };
-    struct threads_script s = { 0 };
+    struct threads_script s = {0};
     struct threads_result r;
 
     for (unsigned t = 0; t < N; t++)
@@ -554,7 +563,7 @@ static void many(void)
     threads_add(&s, 0, A(SLEEP), 1, U(10) * N);
     threads_add(&s, 0, A(SEM_POST), 2, U(24), U(N));
     for (unsigned winner = PEET_WINNER_FCFS; winner <= PEET_WINNER_RANDOM; winner++) {
-        struct peet_map_config config = { .cores = 64, .winner = (enum peet_winner)winner };
+        struct peet_map_config config = {.cores = 64, .winner = (enum peet_winner)winner};
 
         threads_run(&s, &config, 0, &r);
         CU_ASSERT_EQUAL(r.err, 0);
@@ -567,7 +576,7 @@ static void many(void)
     for (unsigned t = 0; t < N; t++)
         create(&s, 0, 1);
     threads_add(&s, 1, A(MUTEX_LOCK), 3, U(16), U(0), NEVER);
-    threads_run(&s, (struct peet_map_config[1]){ { .cores = 4 } }, 0, &r);
+    threads_run(&s, (struct peet_map_config[1]){{.cores = 4}}, 0, &r);
     CU_ASSERT_EQUAL(r.err, PEET_EDEADLOCK);
     CU_ASSERT_EQUAL(r.blocked, N - 1);
     threads_result_free(&r);

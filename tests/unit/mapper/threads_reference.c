@@ -236,7 +236,8 @@ static struct ctx *of_number(uint64_t number)
 static struct ctx *joiner_of(const struct ctx *t)
 {
     for (unsigned i = 0; i < w.n; i++)
-        if (w.contexts[i].blocked && w.contexts[i].op.type == PEET_ABSTRACT_THREAD_JOIN && w.contexts[i].op.args[0] == t->number)
+        if (w.contexts[i].blocked && w.contexts[i].op.type == PEET_ABSTRACT_THREAD_JOIN &&
+            w.contexts[i].op.args[0] == t->number)
             return &w.contexts[i];
     return NULL;
 }
@@ -314,7 +315,8 @@ static void rwlock(unsigned hw, struct ctx *c, const uint64_t *a, int writing, i
     w.rwlocks[o].kind = a[1];
     if (w.rwlocks[o].writer == c && !trying) {
         answer(c, EDEADLK);
-    } else if (!writing && !w.rwlocks[o].writer && !(a[1] == PEET_RWLOCK_PREFER_WRITER && w.rwlocks[o].waiting_writers.n)) {
+    } else if (!writing && !w.rwlocks[o].writer &&
+        !(a[1] == PEET_RWLOCK_PREFER_WRITER && w.rwlocks[o].waiting_writers.n)) {
         w.rwlocks[o].readers++;
         w.rwlocks[o].holds[c->number]++;
         answer(c, 0);
@@ -393,7 +395,11 @@ static void perform(unsigned hw, struct ctx *c)
     switch (c->op.type) {
     case PEET_ABSTRACT_THREAD_CREATE:
         t = &w.contexts[w.n++];
-        *t = (struct ctx){ .number = (uint32_t)a[5], .program = &w.script->programs[a[0]], .starting = 1, .detached = a[4] != 0, .deadline = NEVER };
+        *t = (struct ctx){.number = (uint32_t)a[5],
+            .program = &w.script->programs[a[0]],
+            .starting = 1,
+            .detached = a[4] != 0,
+            .deadline = NEVER};
         answer(c, a[5]);
         arrive(t, now);
         break;
@@ -511,7 +517,7 @@ static void effect(unsigned hw, struct ctx *c)
 
 static void log_event(unsigned hw, const struct ctx *c, uint32_t type, unsigned nargs, const uint64_t *args)
 {
-    struct threads_record one = { w.cores[hw].clock, hw, c->number, type, { 0 }, nargs };
+    struct threads_record one = {w.cores[hw].clock, hw, c->number, type, {0}, nargs};
 
     if (nargs)
         memcpy(one.args, args, nargs * sizeof *args);
@@ -536,7 +542,8 @@ static void step(unsigned hw)
         c->pending = 0;
         effect(hw, c);
     } else if (c->granting) {
-        uint64_t args[4] = { c->op.type == PEET_ABSTRACT_SLEEP ? 0 : c->op.args[0], c->op.type, w.cores[hw].clock - c->since, c->result };
+        uint64_t args[4] = {
+            c->op.type == PEET_ABSTRACT_SLEEP ? 0 : c->op.args[0], c->op.type, w.cores[hw].clock - c->since, c->result};
 
         c->granting = 0;
         log_event(hw, c, PEET_ABSTRACT_SYNC_GRANT, 4, args);
@@ -547,7 +554,7 @@ static void step(unsigned hw)
         w.cores[hw].clock += THREADS_HANDLER;
     } else if (c->at == c->program->n && !c->again.type && !c->exited) {
         c->exited = 1;
-        log_event(hw, c, PEET_ABSTRACT_CONTEXT_EXIT, 1, (uint64_t[1]){ 0 });
+        log_event(hw, c, PEET_ABSTRACT_CONTEXT_EXIT, 1, (uint64_t[1]){0});
     } else if (c->at == c->program->n && !c->again.type) {
         w.cores[hw].ctx = NULL;
         j = joiner_of(c);
@@ -589,7 +596,8 @@ static int let_in(uint64_t until)
         struct ctx *c = &w.contexts[i];
 
         if (c->blocked && c->deadline != NEVER &&
-            (!timer || c->deadline < timer->deadline || (c->deadline == timer->deadline && c->deadline_order < timer->deadline_order)))
+            (!timer || c->deadline < timer->deadline ||
+                (c->deadline == timer->deadline && c->deadline_order < timer->deadline_order)))
             timer = c;
     }
     for (unsigned i = 1; i < w.narrivals; i++)
@@ -631,14 +639,15 @@ static int only_parked(void)
     return 1;
 }
 
-void threads_reference(const struct threads_script *script, const struct peet_map_config *config, struct threads_result *out)
+void threads_reference(const struct threads_script *script, const struct peet_map_config *config,
+    struct threads_result *out)
 {
     memset(&w, 0, sizeof w);
-    *out = (struct threads_result){ 0 };
+    *out = (struct threads_result){0};
     w.script = script;
     w.out = out;
     w.ncores = config->cores;
-    w.contexts[0] = (struct ctx){ .program = &script->programs[0], .starting = 1, .deadline = NEVER };
+    w.contexts[0] = (struct ctx){.program = &script->programs[0], .starting = 1, .deadline = NEVER};
     w.n = 1;
     for (unsigned i = 0; i < w.ncores; i++)
         w.cores[i].idle = 1;

@@ -28,7 +28,7 @@ void threads_add(struct threads_script *s, unsigned program, uint32_t type, unsi
         p->room = p->room ? 2 * p->room : 8;
         p->ops = realloc(p->ops, p->room * sizeof *p->ops);
     }
-    p->ops[p->n] = (struct threads_op){ .type = type };
+    p->ops[p->n] = (struct threads_op){.type = type};
     va_start(ap, nargs);
     for (unsigned i = 0; i < nargs; i++)
         p->ops[p->n].args[i] = va_arg(ap, uint64_t);
@@ -41,7 +41,7 @@ void threads_clear(struct threads_script *s)
     for (unsigned i = 0; i < s->n; i++)
         free(s->programs[i].ops);
     free(s->programs);
-    *s = (struct threads_script){ 0 };
+    *s = (struct threads_script){0};
 }
 
 void threads_result_free(struct threads_result *r)
@@ -50,7 +50,7 @@ void threads_result_free(struct threads_result *r)
         free(r->answers[i].values);
     free(r->answers);
     free(r->log);
-    *r = (struct threads_result){ 0 };
+    *r = (struct threads_result){0};
 }
 
 void threads_log(struct threads_result *r, struct threads_record one)
@@ -89,23 +89,30 @@ int threads_interrupted(const struct threads_op *op, uint64_t answer, struct thr
     return 1;
 }
 
-static struct peet_function function = { .name = "f", .file = "f.c", .image = "" };
-static struct peet_opcode opcode = { .name = "op", .mnemonic = "mov" };
-static struct peet_insn insn = { .opcode = &opcode };
+static struct peet_function function = {.name = "f", .file = "f.c", .image = ""};
+static struct peet_opcode opcode = {.name = "op", .mnemonic = "mov"};
+static struct peet_insn insn = {.opcode = &opcode};
 static struct peet_block blocks[THREADS_COSTS];
 static struct peet_ref references[3];
 static struct peet_block synthetics[3];
 
 static void make_blocks(void)
 {
-    static const uint8_t kinds[3] = { PEET_REF_MODIFY, PEET_REF_LOAD, PEET_REF_STORE };
+    static const uint8_t kinds[3] = {PEET_REF_MODIFY, PEET_REF_LOAD, PEET_REF_STORE};
 
     for (unsigned i = 0; i < THREADS_COSTS; i++)
-        blocks[i] = (struct peet_block){ .function = &function, .id = i, .flags = PEET_BLOCK_SIMPLE, .ninsns = 1, .cost_cycles = i, .insns = &insn };
+        blocks[i] = (struct peet_block){
+            .function = &function, .id = i, .flags = PEET_BLOCK_SIMPLE, .ninsns = 1, .cost_cycles = i, .insns = &insn};
     for (unsigned i = 0; i < 3; i++) {
-        references[i] = (struct peet_ref){ .size_bytes = 8, .kind = kinds[i] };
-        synthetics[i] = (struct peet_block){ .function = &function, .id = THREADS_COSTS + i, .flags = PEET_BLOCK_SIMPLE, .ninsns = 1,
-            .nrefs = 1, .nvalues = 1, .refs = &references[i], .insns = &insn };
+        references[i] = (struct peet_ref){.size_bytes = 8, .kind = kinds[i]};
+        synthetics[i] = (struct peet_block){.function = &function,
+            .id = THREADS_COSTS + i,
+            .flags = PEET_BLOCK_SIMPLE,
+            .ninsns = 1,
+            .nrefs = 1,
+            .nvalues = 1,
+            .refs = &references[i],
+            .insns = &insn};
     }
 }
 
@@ -152,7 +159,7 @@ static int next(void *self, uint32_t i, struct peet_event *out, struct peet_erro
         threads_answer(s->result, peet_map_number(s->map, i), c->result);
         if (c->at && threads_interrupted(&c->program->ops[c->at - 1], c->result, &c->again)) {
             c->result = 0;
-            out->block = (struct peet_block_event){ .block = &blocks[THREADS_HANDLER], .turns = 1 };
+            out->block = (struct peet_block_event){.block = &blocks[THREADS_HANDLER], .turns = 1};
             return PEET_EVENT_BLOCK;
         }
         c->result = 0;
@@ -161,18 +168,18 @@ static int next(void *self, uint32_t i, struct peet_event *out, struct peet_erro
         c->awaits = 1;
         c->asked = c->again;
         c->again.type = 0;
-        out->abstract = (struct peet_abstract_event){ .type = c->asked.type, .nargs = 6, .args = c->asked.args };
+        out->abstract = (struct peet_abstract_event){.type = c->asked.type, .nargs = 6, .args = c->asked.args};
         return PEET_EVENT_ABSTRACT;
     }
     if (c->at == c->program->n)
         return 0;
     op = &c->program->ops[c->at++];
     if (op->type == THREADS_OP_BLOCK) {
-        out->block = (struct peet_block_event){ .block = &blocks[op->args[0]], .turns = 1 };
+        out->block = (struct peet_block_event){.block = &blocks[op->args[0]], .turns = 1};
         return PEET_EVENT_BLOCK;
     }
     c->awaits = 1;
-    out->abstract = (struct peet_abstract_event){ .type = op->type, .nargs = 6, .args = op->args };
+    out->abstract = (struct peet_abstract_event){.type = op->type, .nargs = 6, .args = op->args};
     return PEET_EVENT_ABSTRACT;
 }
 
@@ -189,7 +196,7 @@ static int spawn(void *self, uint32_t i, uint64_t fn, uint64_t a, uint64_t b, st
     (void)b;
     if (fn >= s->script->n)
         return peet_error_set(error, PEET_ENOMEM, "there is no such program");
-    *context_of(s, i) = (struct context){ .program = &s->script->programs[fn] };
+    *context_of(s, i) = (struct context){.program = &s->script->programs[fn]};
     return 0;
 }
 
@@ -226,7 +233,7 @@ static void destroy(void *self)
 }
 static uint64_t block(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now)
 {
-    const uint64_t cycles[3] = { threads_hooks.modify_cycles, threads_hooks.load_cycles, threads_hooks.store_cycles };
+    const uint64_t cycles[3] = {threads_hooks.modify_cycles, threads_hooks.load_cycles, threads_hooks.store_cycles};
     uint32_t id = event->block->id;
 
     (void)self;
@@ -239,7 +246,7 @@ static uint64_t block(void *self, unsigned hw, const struct peet_block_event *ev
 }
 static uint64_t abstract(void *self, unsigned hw, const struct peet_abstract_event *event, uint64_t now)
 {
-    struct threads_record one = { now, hw, event->context, event->type, { 0 }, event->nargs };
+    struct threads_record one = {now, hw, event->context, event->type, {0}, event->nargs};
 
     (void)self;
     memcpy(one.args, event->args, event->nargs * sizeof *event->args);
@@ -279,18 +286,34 @@ static void report(void *arg, uint32_t source, const char *text)
         snprintf(r->first_report, sizeof r->first_report, "%s", text);
 }
 
-void threads_run(const struct threads_script *script, const struct peet_map_config *config, int pull, struct threads_result *out)
+void threads_run(const struct threads_script *script, const struct peet_map_config *config, int pull,
+    struct threads_result *out)
 {
-    struct source s = { .script = script, .result = out };
-    struct peet_source_ops ops = { .next = next, .result = result, .spawn = spawn, .spawn_thread = spawn_thread, .retire = retire,
-        .synthetic = synthetic, .io_ready = threads_hooks.io_ready, .state = threads_hooks.state };
-    struct peet_module machine = { .abi = PEET_MODULE_ABI, .struct_size = sizeof machine, .name = "threads", .summary = "logs",
-        .kind = PEET_MACHINE, .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ABSTRACT, .create = create, .destroy = destroy, .block = block,
-        .abstract = abstract, .pick_winner = threads_hooks.winner, .main = pull ? pull_main : NULL };
+    struct source s = {.script = script, .result = out};
+    struct peet_source_ops ops = {.next = next,
+        .result = result,
+        .spawn = spawn,
+        .spawn_thread = spawn_thread,
+        .retire = retire,
+        .synthetic = synthetic,
+        .io_ready = threads_hooks.io_ready,
+        .state = threads_hooks.state};
+    struct peet_module machine = {.abi = PEET_MODULE_ABI,
+        .struct_size = sizeof machine,
+        .name = "threads",
+        .summary = "logs",
+        .kind = PEET_MACHINE,
+        .needs = PEET_NEEDS_BLOCKS | PEET_NEEDS_ABSTRACT,
+        .create = create,
+        .destroy = destroy,
+        .block = block,
+        .abstract = abstract,
+        .pick_winner = threads_hooks.winner,
+        .main = pull ? pull_main : NULL};
     struct peet_map_config mine = *config;
     struct peet_map_blocked one;
 
-    *out = (struct threads_result){ 0 };
+    *out = (struct threads_result){0};
     make_blocks();
     memset(threads_hooks.references, 0, sizeof threads_hooks.references);
     the_result = out;
@@ -304,7 +327,7 @@ void threads_run(const struct threads_script *script, const struct peet_map_conf
         out->err = peet_map_run(s.map, &out->error);
     if (s.map) {
         json_t *stats = json_object();
-        struct peet_error error = { 0, "" };
+        struct peet_error error = {0, ""};
 
         out->end = peet_map_cycles(s.map);
         for (; !peet_map_blocked(s.map, out->blocked, &one); out->blocked++)

@@ -82,8 +82,10 @@ struct threads_hooks {
 extern struct threads_hooks threads_hooks;
 
 /** @pull: with the pull form of the machine */
-void threads_run(const struct threads_script *script, const struct peet_map_config *config, int pull, struct threads_result *out);
+void threads_run(const struct threads_script *script, const struct peet_map_config *config, int pull,
+    struct threads_result *out);
 /** The same by brute force: events one by one, everything a list. */
-void threads_reference(const struct threads_script *script, const struct peet_map_config *config, struct threads_result *out);
+void threads_reference(const struct threads_script *script, const struct peet_map_config *config,
+    struct threads_result *out);
 
 #endif

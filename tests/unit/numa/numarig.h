@@ -80,8 +80,8 @@ static inline void numarig_close(struct numarig *rig)
 }
 
 /** numarig_refer() - one reference as a block that costs nothing.  Returns: cycles that it waited */
-static inline uint64_t numarig_refer(
-    struct numarig *rig, unsigned hw, uint64_t address, unsigned size, enum peet_ref_kind kind)
+static inline uint64_t numarig_refer(struct numarig *rig, unsigned hw, uint64_t address, unsigned size,
+    enum peet_ref_kind kind)
 {
     const struct peet_ref ref = {.size_bytes = (uint16_t)size, .kind = (uint8_t)kind};
     const struct peet_block block = {.flags = PEET_BLOCK_SIMPLE, .ninsns = 1, .nrefs = 1, .nvalues = 1, .refs = &ref};

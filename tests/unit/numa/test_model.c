@@ -161,7 +161,7 @@ static void compare(const char *protocol)
         struct numa_processor_stats got = rig.numa->processors[hw].stats;
         got.stall_cycles = got.latency_local_cycles = got.latency_remote_cycles = 0;
         CU_ASSERT(got.kinds[KIND_COLD] > 0 && got.kinds[KIND_REPLACED] > 0 && got.kinds[KIND_INVALIDATED] > 0 &&
-                  got.kinds[KIND_UPGRADE] > 0);
+            got.kinds[KIND_UPGRADE] > 0);
         CU_ASSERT(!memcmp(&got, &m.stats[hw], sizeof got));
         for (size_t f = 0; f < sizeof got / sizeof(uint64_t); f++)
             if (((uint64_t *)(void *)&got)[f] != ((uint64_t *)(void *)&m.stats[hw])[f])
@@ -221,8 +221,8 @@ static void times(void)
         CONTROL + NEAR + HOME + 2 * CONTROL + FAR + PROBE + CONTROL + NEAR);
     rig.clock[0] = rig.clock[1] = rig.clock[2] = 4000;
     /* three nodes: 2 asks 0, which asks 1, which answers 2 */
-    CU_ASSERT_EQUAL(
-        numarig_refer(&rig, 2, A, 8, PEET_REF_STORE), CONTROL + FAR + HOME + CONTROL + NEAR + PROBE + DATA + NEAR);
+    CU_ASSERT_EQUAL(numarig_refer(&rig, 2, A, 8, PEET_REF_STORE),
+        CONTROL + FAR + HOME + CONTROL + NEAR + PROBE + DATA + NEAR);
     rig.clock[0] = rig.clock[1] = rig.clock[2] = 5000;
     /* over the end of a line: both */
     CU_ASSERT_EQUAL(numarig_refer(&rig, 2, 0x200000 + 60, 8, PEET_REF_LOAD), 2 * (LOCAL + HOME + MEMORY + LOCAL));
@@ -298,8 +298,8 @@ static void loops(void)
                 CU_ASSERT(!left || b.clock[hw] >= until);
                 CU_ASSERT_EQUAL(a.clock[hw], b.clock[hw]);
             }
-            CU_ASSERT(!memcmp(
-                &a.numa->processors[hw].stats, &b.numa->processors[hw].stats, sizeof a.numa->processors[hw].stats));
+            CU_ASSERT(!memcmp(&a.numa->processors[hw].stats, &b.numa->processors[hw].stats,
+                sizeof a.numa->processors[hw].stats));
         }
         numarig_close(&a);
         numarig_close(&b);

@@ -112,8 +112,8 @@ static void all_states(const char *directory)
         for (unsigned a = 0; a < PEET_SIM_COPIES; a++)
             for (unsigned b = 0; b < PEET_SIM_COPIES; b++) {
                 if (pairs[a][b] != expected(expectations[e].pairs, a, b))
-                    printf(
-                        "%s: %c beside %c: %s\n", p->name, letters[a], letters[b], pairs[a][b] ? "seen" : "never seen");
+                    printf("%s: %c beside %c: %s\n", p->name, letters[a], letters[b],
+                        pairs[a][b] ? "seen" : "never seen");
                 CU_ASSERT(pairs[a][b] == expected(expectations[e].pairs, a, b));
             }
         for (unsigned s = 0; s < PEET_SIM_COPIES; s++) {

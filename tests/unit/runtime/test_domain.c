@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Views of memory (runtime/domain_pages.c, domain_diff.c) by themselves: random stores, performances, commits and refreshes against plain
- * arrays, one for each view.  The pages are real ones: a memory file, shared by main memory and mapped privately by the views; once with the
- * machine noting which pages are stored to, once with the kernel asked for it.
+ * Views of memory (runtime/domain_pages.c, domain_diff.c) by themselves: random stores, performances, commits and
+ * refreshes against plain arrays, one for each view.  The pages are real ones: a memory file, shared by main memory and
+ * mapped privately by the views; once with the machine noting which pages are stored to, once with the kernel asked for
+ * it.
  */
 #include "views/domain_internal.h"
 #include "../simulators/run_suite.h"
@@ -15,13 +16,14 @@
 
 enum { VIEWS = 5, PAGES = 6, BYTES = PAGES * 4096, STEPS = 6000 };
 
-struct peet__domains peet__domains = { .fd = -1 };
+struct peet__domains peet__domains = {.fd = -1};
 static struct peet__region region;
-static uint8_t *memory;                                /* view 0 */
+static uint8_t *memory;                                 /* view 0 */
 static uint8_t want[VIEWS][BYTES], given[VIEWS][BYTES]; /* given: what the view had before its own stores */
 static uint64_t seed;
 
-/* ---------------------------------------------------------------------------- of domain.c and the rest of the runtime */
+/* ---------------------------------------------------------------------------- of domain.c and the rest of the runtime
+ */
 
 PUBLIC unsigned peet_domains_count(void)
 {
@@ -67,17 +69,18 @@ static void begin(unsigned flags)
     uint8_t *all = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     CU_ASSERT_FATAL(all != MAP_FAILED);
-    peet__domains = (struct peet__domains){ .count = VIEWS, .flags = flags, .all = (1u << VIEWS) - 2, .fd = memfd_create("views", MFD_CLOEXEC) };
+    peet__domains = (struct peet__domains){
+        .count = VIEWS, .flags = flags, .all = (1u << VIEWS) - 2, .fd = memfd_create("views", MFD_CLOEXEC)};
     memory = all;
     CU_ASSERT_FATAL(peet__domains.fd >= 0);
     /* the place of a page in the file is its address: the file is sparse */
     CU_ASSERT_EQUAL_FATAL(ftruncate(peet__domains.fd, (off_t)(uint64_t)all + BYTES), 0);
     for (unsigned d = 0; d < VIEWS; d++) {
         peet__domains.offset[d] = (int64_t)d * BYTES;
-        CU_ASSERT_FATAL(mmap(all + d * BYTES, BYTES, PROT_READ | PROT_WRITE, MAP_FIXED | (d ? MAP_PRIVATE : MAP_SHARED), peet__domains.fd,
-            (off_t)(uint64_t)all) == all + d * BYTES);
+        CU_ASSERT_FATAL(mmap(all + d * BYTES, BYTES, PROT_READ | PROT_WRITE, MAP_FIXED | (d ? MAP_PRIVATE : MAP_SHARED),
+                            peet__domains.fd, (off_t)(uint64_t)all) == all + d * BYTES);
     }
-    region = (struct peet__region){ (uint64_t)all, (uint64_t)all + BYTES, PEET_DOMAIN_SHARED, PROT_READ | PROT_WRITE, 0 };
+    region = (struct peet__region){(uint64_t)all, (uint64_t)all + BYTES, PEET_DOMAIN_SHARED, PROT_READ | PROT_WRITE, 0};
     peet__domains.regions = &region;
     peet__domains.nregions = 1;
     memset(want, 0, sizeof want);
@@ -101,7 +104,8 @@ static int right(void)
             uint8_t some[24];
             unsigned at = pick(BYTES - sizeof some);
 
-            if (peet_domain_read(d, (uint64_t)memory + at, some, sizeof some) || memcmp(some, want[d] + at, sizeof some))
+            if (peet_domain_read(d, (uint64_t)memory + at, some, sizeof some) ||
+                memcmp(some, want[d] + at, sizeof some))
                 return 0;
         }
     }
@@ -140,7 +144,8 @@ static void difference(void *self, unsigned d, uint64_t address, const void *byt
 
 static void step(int noted)
 {
-    const unsigned d = 1 + pick(VIEWS - 1), n = 1 + pick(pick(8) ? 8 : 40), at = pick(4) ? pick(64) * 8 : pick(BYTES - 64);
+    const unsigned d = 1 + pick(VIEWS - 1), n = 1 + pick(pick(8) ? 8 : 40),
+                   at = pick(4) ? pick(64) * 8 : pick(BYTES - 64);
     uint8_t bytes[64];
     uint64_t to;
 
@@ -214,7 +219,7 @@ static void differences(void)
         seed = round * 7919;
         begin(0);
         for (unsigned i = 0; i < 20; i++) {
-            uint8_t bytes[8] = { (uint8_t)(1 + i), 2, 3, 4, 5, 6, 7, (uint8_t)round };
+            uint8_t bytes[8] = {(uint8_t)(1 + i), 2, 3, 4, 5, 6, 7, (uint8_t)round};
             unsigned at = pick(BYTES - 8);
 
             if (pick(2)) {
@@ -239,7 +244,7 @@ static void differences(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = { { "noted", noted }, { "asked", asked }, { "differences", differences }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = {{"noted", noted}, {"asked", asked}, {"differences", differences}, CU_TEST_INFO_NULL};
 
     return run_suite("domains", tests);
 }

@@ -64,12 +64,12 @@ static uint64_t stress(uint64_t seed, unsigned steps, int *out_ok)
     for (unsigned step = 0; step < steps; step++) {
         unsigned what = (unsigned)(next_random() % 100);
         if (nlive < SHADOWS && (what < 48 || nlive == 0)) {
-            struct shadow s = { .bytes = random_size(), .fill = (unsigned char)next_random() };
+            struct shadow s = {.bytes = random_size(), .fill = (unsigned char)next_random()};
             size_t align = what % 8 ? 16 : (size_t)1 << (4 + next_random() % 11);
             int zero = what % 3 == 0;
             s.p = peet__heap_alloc(s.bytes, align, zero);
-            *out_ok &= s.p != NULL && (uint64_t)s.p % align == 0 && peet__heap_usable(s.p) >= s.bytes &&
-                peet__heap_owns(s.p);
+            *out_ok &=
+                s.p != NULL && (uint64_t)s.p % align == 0 && peet__heap_usable(s.p) >= s.bytes && peet__heap_owns(s.p);
             for (size_t i = 0; zero && i < s.bytes; i++)
                 *out_ok &= s.p[i] == 0;
             memset(s.p, s.fill, s.bytes);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader of the table of costs: a small table written by hand, field by field; every way to cut it short and many to
- * damage it; and the real table, whose every processor must be readable.  What its numbers are worth is tested in tests/costs.
+ * The reader of the table of costs: a small table written by hand, field by field; every way to cut it short and many
+ * to damage it; and the real table, whose every processor must be readable.  What its numbers are worth is tested in
+ * tests/costs.
  */
 #include "program/costs.h"
 #include "small_costs.h"
@@ -9,14 +10,16 @@
 #include <CUnit/Basic.h>
 #include <stdlib.h>
 
-static const struct peet_opcode add = { .name = "ADD", .latency_cycles = 9, .uops = 3 }, addx = { .name = "ADDX" }, xor = { .name = "XOR" },
-                                xor_same = { .name = "XOR", .variant = 256 }, xor_other = { .name = "XOR", .variant = 3 },
-                                strange = { .name = "STRANGE", .latency_cycles = 9, .uops = 3, .rthroughput_millicycles = 2500 };
+static const struct peet_opcode add = {.name = "ADD", .latency_cycles = 9, .uops = 3}, addx = {.name = "ADDX"},
+                                xor = {.name = "XOR"}, xor_same = {.name = "XOR", .variant = 256},
+                                xor_other = {.name = "XOR", .variant = 3},
+                                strange = {
+                                    .name = "STRANGE", .latency_cycles = 9, .uops = 3, .rthroughput_millicycles = 2500};
 
 static struct peet_costs *read_small(void)
 {
     static uint8_t bytes[SMALL_COSTS_ROOM];
-    struct peet_error error = { 0, "" };
+    struct peet_error error = {0, ""};
     struct peet_costs *costs = NULL;
     int err = peet_costs_read(bytes, small_costs(bytes), "small", &costs, &error);
 
@@ -28,7 +31,7 @@ static struct peet_costs *read_small(void)
 
 static const struct peet_processor *processor(struct peet_costs *costs, const char *name)
 {
-    struct peet_error error = { 0, "" };
+    struct peet_error error = {0, ""};
     const struct peet_processor *found = NULL;
     int err = peet_costs_processor(costs, name, &found, &error);
 
@@ -49,8 +52,9 @@ static void test_fields(void)
     CU_ASSERT_STRING_EQUAL(peet_costs_name(costs, 1), "small");
     CU_ASSERT_PTR_NULL(peet_costs_name(costs, 2));
     CU_ASSERT_STRING_EQUAL(big->name, "big");
-    CU_ASSERT(big->dispatch_uops == 6 && big->window_uops == 200 && big->load_cycles == 5 && big->mispredict_cycles == 14 &&
-        big->retire_uops == 8 && big->load_queue == 72 && big->store_queue == 64 && big->moves_eliminated == 0 && !big->in_order);
+    CU_ASSERT(big->dispatch_uops == 6 && big->window_uops == 200 && big->load_cycles == 5 &&
+        big->mispredict_cycles == 14 && big->retire_uops == 8 && big->load_queue == 72 && big->store_queue == 64 &&
+        big->moves_eliminated == 0 && !big->in_order);
     CU_ASSERT_EQUAL_FATAL(big->nresources, 3);
     CU_ASSERT(big->resources[0].units == 1 && big->resources[0].buffer == -1 && big->resources[0].nparts == 0);
     CU_ASSERT(big->resources[1].buffer == 0);
@@ -58,12 +62,15 @@ static void test_fields(void)
     CU_ASSERT(big->resources[2].units == 2 && big->resources[2].buffer == 60 && big->resources[2].nparts == 2 &&
         big->resources[2].parts[0] == 0 && big->resources[2].parts[1] == 1);
     c = peet_costs_of(costs, big, &add);
-    CU_ASSERT(c->known && c->uops == 1 && c->latency_cycles == 1 && c->rthroughput_millicycles == 500 && c->nuses == 1 && !c->zero_idiom);
-    CU_ASSERT(c->uses[0].resource == 2 && c->uses[0].first_cycle == 0 && c->uses[0].end_cycle == 1 && c->uses[0].units == 1 && !c->uses[0].reserved);
+    CU_ASSERT(c->known && c->uops == 1 && c->latency_cycles == 1 && c->rthroughput_millicycles == 500 &&
+        c->nuses == 1 && !c->zero_idiom);
+    CU_ASSERT(c->uses[0].resource == 2 && c->uses[0].first_cycle == 0 && c->uses[0].end_cycle == 1 &&
+        c->uses[0].units == 1 && !c->uses[0].reserved);
     CU_ASSERT(c->buffers == 4 && c->nwrites == 0 && c->nadvances == 0);
     c = peet_costs_of(costs, big, &addx);
     CU_ASSERT(c->uops == 2 && c->latency_cycles == 6 && c->begins_group && !c->ends_group && c->nuses == 2);
-    CU_ASSERT(c->uses[0].resource == 0 && c->uses[0].first_cycle == 1 && c->uses[0].end_cycle == 3 && c->uses[1].units == 2 && c->uses[1].reserved);
+    CU_ASSERT(c->uses[0].resource == 0 && c->uses[0].first_cycle == 1 && c->uses[0].end_cycle == 3 &&
+        c->uses[1].units == 2 && c->uses[1].reserved);
     CU_ASSERT(c->nwrites == 2 && c->writes[0] == 4 && c->writes[1] == 1);
     CU_ASSERT(c->nadvances == 2 && c->advances[0] == 5 && c->advances[1] == -1 && c->address_advance_cycles == 5);
     CU_ASSERT_PTR_EQUAL(c, peet_costs_of(costs, big, &addx));
@@ -91,7 +98,8 @@ static void test_variants(void)
     peet_costs_close(costs);
 }
 
-/** Many opcodes of one name, as a program's functions have them: each finds its cost, also when the table of pointers grows. */
+/** Many opcodes of one name, as a program's functions have them: each finds its cost, also when the table of pointers
+ * grows. */
 static void test_many(void)
 {
     enum { N = 5000 };
@@ -113,7 +121,7 @@ static void test_many(void)
 
 static void refused(const uint8_t *bytes, size_t n, int code, const char *text)
 {
-    struct peet_error error = { 0, "" };
+    struct peet_error error = {0, ""};
     struct peet_costs *costs = NULL;
     int err = peet_costs_read(bytes, n, "small", &costs, &error);
 
@@ -125,8 +133,8 @@ static void refused(const uint8_t *bytes, size_t n, int code, const char *text)
 /** Whatever the bytes are, an answer or a message. */
 static unsigned try(const uint8_t *bytes, size_t n)
 {
-    static const char *const names[] = { "big", "small", "none" };
-    struct peet_error error = { 0, "" };
+    static const char *const names[] = {"big", "small", "none"};
+    struct peet_error error = {0, ""};
     struct peet_costs *costs = NULL;
     unsigned read = 0;
 
@@ -137,7 +145,7 @@ static unsigned try(const uint8_t *bytes, size_t n)
     for (unsigned i = 0; i < 3; i++) {
         const struct peet_processor *p = NULL;
 
-        error = (struct peet_error){ 0, "" };
+        error = (struct peet_error){0, ""};
         if (peet_costs_processor(costs, names[i], &p, &error)) {
             CU_ASSERT(error.message[0] != 0);
             continue;
@@ -180,10 +188,11 @@ static void test_damage(void)
 
 static void test_real(void)
 {
-    static const char *const wanted[] = { "skylake-avx512", "sapphirerapids", "znver4", "haswell", "icelake-server", "atom", "silvermont", "x86-64" };
-    struct peet_error error = { 0, "" };
+    static const char *const wanted[] = {
+        "skylake-avx512", "sapphirerapids", "znver4", "haswell", "icelake-server", "atom", "silvermont", "x86-64"};
+    struct peet_error error = {0, ""};
     struct peet_costs *costs = NULL;
-    const struct peet_opcode mov = { .name = "MOV64rm" };
+    const struct peet_opcode mov = {.name = "MOV64rm"};
     size_t n = 0;
 
     CU_ASSERT_EQUAL_FATAL(peet_costs_open(getenv("PEET_COSTS_FILE"), &costs, &error), 0);
@@ -191,7 +200,8 @@ static void test_real(void)
         const struct peet_processor *p = processor(costs, name);
         const struct peet_cost *c = peet_costs_of(costs, p, &mov);
 
-        CU_ASSERT(p->nresources > 0 && p->load_cycles > 0 && p->mispredict_cycles > 0 && c->known && c->nuses > 0 && c->latency_cycles > 0);
+        CU_ASSERT(p->nresources > 0 && p->load_cycles > 0 && p->mispredict_cycles > 0 && c->known && c->nuses > 0 &&
+            c->latency_cycles > 0);
     }
     for (unsigned i = 0; i < sizeof wanted / sizeof *wanted; i++)
         processor(costs, wanted[i]);

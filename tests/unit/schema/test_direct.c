@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks taken without events, against decoding block by block, which knows no machine code: random walks over the blocks of a
- * real program's functions, with random words, and range operations of libraries among them.  A machine that finds no line where it was
- * last sees every look; it refuses some blocks, stops at random times, and says at the end how often each block was executed.
- * One that finds lines is test_direct_lines.c's.
+ * Blocks taken without events, against decoding block by block, which knows no machine code: random walks over the
+ * blocks of a real program's functions, with random words, and range operations of libraries among them.  A machine
+ * that finds no line where it was last sees every look; it refuses some blocks, stops at random times, and says at the
+ * end how often each block was executed. One that finds lines is test_direct_lines.c's.
  *
  *     test_schema_direct PROGRAM...
  */
@@ -62,7 +62,8 @@ static void range(struct peet_direct_run *run, const struct peet_block *block, c
 
 static int table(void *self, struct peet_direct_table *out)
 {
-    *out = (struct peet_direct_table){.hint_mask = 0, .line_shift = SHIFT, .miss = miss, .other = other, .range = self != NULL ? range : NULL};
+    *out = (struct peet_direct_table){
+        .hint_mask = 0, .line_shift = SHIFT, .miss = miss, .other = other, .range = self != NULL ? range : NULL};
     return 0;
 }
 
@@ -77,20 +78,25 @@ static void executed(void *arg, const struct peet_block *block, uint64_t times, 
 }
 
 /*
- * Somebody who looks on, once by events alone and once with machine code: he must see the same executions.  A guard that does not hold may be put right,
- * an execution that is due be let go; both are decided by nothing but the block and the value, so that it does not matter who asks first.
+ * Somebody who looks on, once by events alone and once with machine code: he must see the same executions.  A guard
+ * that does not hold may be put right, an execution that is due be let go; both are decided by nothing but the block
+ * and the value, so that it does not matter who asks first.
  */
 enum { REFERENCE, DIRECT, GUARDS = 3, PLACES = 64 };
 
 struct watcher {
     struct peet_direct_watch *watch;
-    uint64_t past, caught_up, until; /* executions; of those that code has taken, so many are among them; all of them together up to which none is due */
+    /* executions; of those that code has taken, so many are among them; all of them together up to which none is due */
+    uint64_t past, caught_up, until;
 };
 
 static struct watcher watchers[2][BLOCKS];
 static struct peet_direct_watch *all_watches[1 << 18];
 static unsigned nall_watches;
-static struct { uint64_t log[LOG], passed[BLOCKS], tally[PLACES]; unsigned n; } seen[2];
+static struct {
+    uint64_t log[LOG], passed[BLOCKS], tally[PLACES];
+    unsigned n;
+} seen[2];
 static int watching;
 
 static uint64_t mixed(uint64_t a, uint64_t b, uint64_t c)
@@ -131,7 +137,8 @@ static void set_watch(int which, const struct peet_block *block, uint64_t how)
     }
     watch->nguards = (uint32_t)(how % (GUARDS + 1));
     for (uint32_t g = 0; g < watch->nguards; g++) {
-        watch->guards[g] = (struct peet_direct_guard){.value = (uint16_t)((how >> 8) * (g + 1) % block->nvalues), .shift = how >> (20 + g) & 1 ? 3 : 0};
+        watch->guards[g] = (struct peet_direct_guard){
+            .value = (uint16_t)((how >> 8) * (g + 1) % block->nvalues), .shift = how >> (20 + g) & 1 ? 3 : 0};
         if (g == 0 && how >> 30 & 1) {
             watch->guards[g].tally = seen[which].tally;
             watch->guards[g].tally_mask = PLACES - 1;
@@ -225,7 +232,8 @@ static void unseen(void *self, const struct peet_block *block, uint64_t times)
     seen[DIRECT].passed[block->id] += times;
 }
 
-static int moved(void *self, const struct peet_block *block, struct peet_direct_watch *w, uint32_t guard, uint64_t value)
+static int moved(void *self, const struct peet_block *block, struct peet_direct_watch *w, uint32_t guard,
+    uint64_t value)
 {
     (void)self;
     CU_ASSERT(!holds(&w->guards[guard], value));
@@ -262,7 +270,8 @@ static void begin_watching(struct peet_program *p, const struct peet_direct_obse
     memset(seen, 0, sizeof seen);
     watching = ops != NULL;
     if (watching)
-        CU_ASSERT_FATAL(peet_program_add_observer(p, &blind, NULL) == 0 && peet_program_add_observer(p, ops, NULL) == 0);
+        CU_ASSERT_FATAL(peet_program_add_observer(p, &blind, NULL) == 0 &&
+            peet_program_add_observer(p, ops, NULL) == 0);
 }
 
 static void end_watching(void)
@@ -287,7 +296,8 @@ static void compare_seen(void)
         CU_ASSERT_EQUAL(watchers[DIRECT][id].past, watchers[REFERENCE][id].past);
 }
 
-/* A block as an event: what the machine code would have told of it, or that it came.  Returns: the time that it takes */
+/* A block as an event: what the machine code would have told of it, or that it came.  Returns: the time that it takes
+ */
 static uint64_t by_event(struct story *s, const struct peet_block_event *event)
 {
     const struct peet_block *const block = event->block;
@@ -438,13 +448,15 @@ static void test_walks(void)
 #ifdef __x86_64__
     CU_ASSERT(looks > 10000 && code > 0 && ranges > 10000 && shown > 10000 && taken > 10000);
 #endif
-    printf("%llu looks and events, %llu runs, %llu ranges, %u functions with machine code; an observer saw %llu, and not %llu ", (unsigned long long)looks,
-        (unsigned long long)runs, (unsigned long long)ranges, code, (unsigned long long)shown, (unsigned long long)taken);
+    printf(
+        "%llu looks and events, %llu runs, %llu ranges, %u functions with machine code; an observer saw %llu, and not %llu ",
+        (unsigned long long)looks, (unsigned long long)runs, (unsigned long long)ranges, code,
+        (unsigned long long)shown, (unsigned long long)taken);
 }
 
 int main(int argc, char **argv)
 {
-    CU_TestInfo tests[] = { { "random walks", test_walks }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = {{"random walks", test_walks}, CU_TEST_INFO_NULL};
 
     paths = argv + 1;
     npaths = argc - 1;

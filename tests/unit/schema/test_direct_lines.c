@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks taken without events by a machine that finds most lines where they were last, and learns which looks often lie in two: what the code leaves
- * in its lines must be what is done here for each block's event.
+ * Blocks taken without events by a machine that finds most lines where they were last, and learns which looks often lie
+ * in two: what the code leaves in its lines must be what is done here for each block's event.
  *
  *     test_schema_direct_lines PROGRAM...
  */
@@ -13,8 +13,10 @@ enum { REFERENCE, DIRECT };
 /* Each line has one frame that can be its own. */
 
 enum { FRAMES = 64, LINE = 1 << SHIFT, SPANS = 6 };
-struct lines { uint64_t keys[FRAMES], used[FRAMES], misses, stamp, time, reads, writes; };
-static struct lines lines[2]; /* REFERENCE, DIRECT */
+struct lines {
+    uint64_t keys[FRAMES], used[FRAMES], misses, stamp, time, reads, writes;
+};
+static struct lines lines[2];                      /* REFERENCE, DIRECT */
 static uint64_t times[2][BLOCKS], instructions[2]; /* executions of blocks; DIRECT: those that came as events */
 static uint8_t cut_lasts[SPANS][3][LINE][2], is_often[BLOCKS];
 static int nothers[BLOCKS];
@@ -45,7 +47,9 @@ static void make_cut_names(void)
     for (uint32_t kind = 0; kind < SPANS; kind++)
         for (unsigned k = 0; k < 3; k++)
             for (unsigned offset = 0; offset < LINE; offset++)
-                cut_names[kind][k * LINE + offset] = offset + (1u << (kind + k) % SPANS) <= LINE ? 0 : offset % 16 == 14 ? UINT64_MAX : (offset + 1ull) << 21 * k;
+                cut_names[kind][k * LINE + offset] = offset + (1u << (kind + k) % SPANS) <= LINE ? 0
+                    : offset % 16 == 14                                                          ? UINT64_MAX
+                                        : (offset + 1ull) << 21 * k;
 }
 
 static void make_cut_lasts(void)
@@ -86,7 +90,8 @@ static void use_line(struct lines *s, const struct peet_direct_look *look, uint6
     *used = s->stamp + last > *used ? s->stamp + last : *used;
 }
 
-static void use_look(struct lines *s, const struct peet_block *block, const struct peet_direct_look *look, uint32_t k, uint64_t begin)
+static void use_look(struct lines *s, const struct peet_block *block, const struct peet_direct_look *look, uint32_t k,
+    uint64_t begin)
 {
     const uint64_t first = begin >> SHIFT, second = (begin + look->span - 1) >> SHIFT;
     const uint8_t *const lasts = cut_lasts[span_kind(block, k)][k][begin % LINE];
@@ -166,8 +171,12 @@ static int cut_lines(void *self, const struct peet_block *block, struct peet_dir
         const uint8_t *const lasts = cut_lasts[span_kind(block, k)][k][begin % LINE];
         const int cut = is_cut(look, begin), both = cut && !is_easy(begin);
         for (int second = 0; second <= cut; second++)
-            out->lines[out->nlines++] = (struct peet_direct_line){.look = (uint8_t)k, .second = (uint8_t)second, .either = look->either, .later = 1,
-                .last = lasts[second] ? lasts[second] : look->last, .site = block->id * 4 + 3};
+            out->lines[out->nlines++] = (struct peet_direct_line){.look = (uint8_t)k,
+                .second = (uint8_t)second,
+                .either = look->either,
+                .later = 1,
+                .last = lasts[second] ? lasts[second] : look->last,
+                .site = block->id * 4 + 3};
         out->time += both ? MORE_TIME : 0;
         out->stamps += both ? MORE_STAMPS : 0;
         out->taken = both ? &ntaken : out->taken;
@@ -210,9 +219,16 @@ static void range_lines(struct peet_direct_run *run, const struct peet_block *bl
 static int table_lines(void *self, struct peet_direct_table *out)
 {
     (void)self;
-    *out = (struct peet_direct_table){.hint_mask = FRAMES - 1, .line_shift = SHIFT, .miss = miss_lines, .other = other_lines,
-        .range = range_lines, .range_looks = 1, .insn_time = INSN_TIME, .touch_time = TOUCH_TIME,
-        .range_misses = 1, .range_sites = {{0, 1}, {4, 5}}}; /* as miss_lines() takes them */
+    *out = (struct peet_direct_table){.hint_mask = FRAMES - 1,
+        .line_shift = SHIFT,
+        .miss = miss_lines,
+        .other = other_lines,
+        .range = range_lines,
+        .range_looks = 1,
+        .insn_time = INSN_TIME,
+        .touch_time = TOUCH_TIME,
+        .range_misses = 1,
+        .range_sites = {{0, 1}, {4, 5}}}; /* as miss_lines() takes them */
     return 0;
 }
 
@@ -238,7 +254,8 @@ static void sink_lines(void *arg, struct peet_direct_run *run, const struct peet
     run->time = lines[DIRECT].time;
 }
 
-static void compare_lines(struct peet_program *p, const uint64_t *words, const uint64_t *end, struct peet_direct_run *run)
+static void compare_lines(struct peet_program *p, const uint64_t *words, const uint64_t *end,
+    struct peet_direct_run *run)
 {
     struct peet_decode_state *one, *many;
     const uint64_t *at = words;
@@ -281,7 +298,8 @@ static void compare_lines(struct peet_program *p, const uint64_t *words, const u
 /* A program whose blocks go to lines, and a machine that knows nothing of them yet. */
 static struct peet_program *begin_program(const char *path)
 {
-    static const struct peet_direct with_lines = {.table = table_lines, .block = ask_lines, .often = often, .cut = cut_lines};
+    static const struct peet_direct with_lines = {
+        .table = table_lines, .block = ask_lines, .often = often, .cut = cut_lines};
     struct peet_program *p;
     struct peet_error error = {0};
     memset(known, 0, sizeof known);
@@ -314,15 +332,21 @@ static void test_lines(void)
         peet_program_free(p);
     }
     reach = 1 << 20;
-    CU_ASSERT(nothers_all > 10000 && noften > 50 && ncuts > 1000 && ntaken > 1000 && nranges_all > 1000 && nranges - nranges_all > 1000);
-    printf("%u blocks in two lines or not found, of %u that was said, %u cuts, by which %lu were taken; %u ranges, %u of them the machine's ", nothers_all, noften, ncuts, (unsigned long)ntaken,
-        nranges, nranges_all);
+    CU_ASSERT(nothers_all > 10000 && noften > 50 && ncuts > 1000 && ntaken > 1000 && nranges_all > 1000 &&
+        nranges - nranges_all > 1000);
+    printf(
+        "%u blocks in two lines or not found, of %u that was said, %u cuts, by which %lu were taken; %u ranges, %u of them the machine's ",
+        nothers_all, noften, ncuts, (unsigned long)ntaken, nranges, nranges_all);
 #endif
 }
 
 /* A way that is taken again and again: now and then it begins anew before its end, and words are others each time. */
 enum { STEPS = 40, WAYS = 6 };
-static struct { const struct peet__function *f; uint32_t block; uint8_t plain; } steps[STEPS];
+static struct {
+    const struct peet__function *f;
+    uint32_t block;
+    uint8_t plain;
+} steps[STEPS];
 
 static void choose_way(const struct peet_program *p)
 {
@@ -351,7 +375,8 @@ static uint64_t *go_way(uint64_t *at, const uint64_t *end)
     while (at < end - STEPS * 21)
         for (unsigned n = 0; n < STEPS && (n == 0 || number(100) != 0); n++) {
             const struct peet__function *const f = steps[n].f;
-            *at++ = steps[n].plain ? 0xffffffff00000000u | (uint32_t)~steps[n].block : f->start + f->sync_offset[steps[n].block];
+            *at++ = steps[n].plain ? 0xffffffff00000000u | (uint32_t)~steps[n].block
+                                   : f->start + f->sync_offset[steps[n].block];
             for (uint32_t s = 0; s < f->code[steps[n].block].slot_words; s++)
                 *at++ = 0x10000 + 8 * number(reach / 8) + (number(30) == 0 ? number(8) : 0);
         }
@@ -391,13 +416,15 @@ static void test_ways(void)
     reach = 1 << 20;
     gentle = 0;
     CU_ASSERT(npaths_made > 10 && taken > 10000 && missed > 1000);
-    printf("%lu paths, taken %lu times, %lu blocks and %lu misses on them ", (unsigned long)npaths_made, (unsigned long)taken, (unsigned long)blocks, (unsigned long)missed);
+    printf("%lu paths, taken %lu times, %lu blocks and %lu misses on them ", (unsigned long)npaths_made,
+        (unsigned long)taken, (unsigned long)blocks, (unsigned long)missed);
 #endif
 }
 
 int main(int argc, char **argv)
 {
-    CU_TestInfo tests[] = { { "lines that are found", test_lines }, { "ways that are taken often", test_ways }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = {
+        {"lines that are found", test_lines}, {"ways that are taken often", test_ways}, CU_TEST_INFO_NULL};
 
     paths = argv + 1;
     npaths = argc - 1;

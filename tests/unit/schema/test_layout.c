@@ -65,7 +65,8 @@ static void one(unsigned seed)
     fprintf(f, "\t.text\n\t.p2align 6\n");
     unsigned n = 0;
     for (unsigned b = 0; b < BLOCKS; b++) {
-        unsigned log2 = b != 0 && below(4) == 0 ? 3 + below(3) : 0, max = log2 != 0 && below(3) == 0 ? 1 + below(15) : 0;
+        unsigned log2 = b != 0 && below(4) == 0 ? 3 + below(3) : 0,
+                 max = log2 != 0 && below(3) == 0 ? 1 + below(15) : 0;
         blocks[b] = (struct peet__layout_block){1u << log2, max, n, 0, 0, 0};
         if (log2 != 0)
             fprintf(f, max != 0 ? "\t.p2align %u, , %u\n" : "\t.p2align %u\n", log2, max);

@@ -39,7 +39,8 @@ static uint64_t *walk(const struct peet__function *f, uint64_t *at, uint64_t *en
     for (unsigned n = 0; at < end - 300; n++) {
         const int plain = n != 0 && number(12) != 0;
         uint64_t which = number(f->nsegments);
-        for (k = (uint32_t)which; !(plain ? f->code[k].recorded && !f->code[k].loop : f->code[k].sync) || f->code[k].slot_words > 100;) {
+        for (k = (uint32_t)which;
+            !(plain ? f->code[k].recorded && !f->code[k].loop : f->code[k].sync) || f->code[k].slot_words > 100;) {
             k = (k + 1) % f->nsegments;
             if (k == which)
                 return at;
@@ -51,7 +52,8 @@ static uint64_t *walk(const struct peet__function *f, uint64_t *at, uint64_t *en
     return at;
 }
 
-static void compare(struct peet_program *p, const uint64_t *words, const uint64_t *end, int want, uint64_t *inout_blocks)
+static void compare(struct peet_program *p, const uint64_t *words, const uint64_t *end, int want,
+    uint64_t *inout_blocks)
 {
     struct peet_decode_state *one, *many;
     struct peet_block_event events[EVENTS];
@@ -68,14 +70,16 @@ static void compare(struct peet_program *p, const uint64_t *words, const uint64_
         if (n == 0)
             break;
         for (unsigned k = 0; k < n; k++) {
-            CU_ASSERT_FATAL(peet_decode_next(one, &at, end, want & PEET_DECODE_ADDRESSES, &event, &error) == PEET_EVENT_BLOCK);
+            CU_ASSERT_FATAL(peet_decode_next(one, &at, end, want & PEET_DECODE_ADDRESSES, &event, &error) ==
+                PEET_EVENT_BLOCK);
             CU_ASSERT_PTR_EQUAL_FATAL(events[k].block, event.block.block);
             CU_ASSERT_EQUAL(events[k].context, event.block.context);
             CU_ASSERT_EQUAL(events[k].turns, 1);
             CU_ASSERT_PTR_NULL(events[k].strides);
             CU_ASSERT_EQUAL_FATAL(events[k].values == NULL, event.block.values == NULL);
             if (events[k].values != NULL)
-                CU_ASSERT_FATAL(memcmp(events[k].values, event.block.values, event.block.block->nvalues * sizeof *values) == 0);
+                CU_ASSERT_FATAL(memcmp(events[k].values, event.block.values,
+                                    event.block.block->nvalues * sizeof *values) == 0);
         }
         *inout_blocks += n;
     }
@@ -109,7 +113,7 @@ static void test_walks(void)
 
 int main(int argc, char **argv)
 {
-    CU_TestInfo tests[] = { { "random walks", test_walks }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = {{"random walks", test_walks}, CU_TEST_INFO_NULL};
 
     paths = argv + 1;
     npaths = argc - 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who receives an allocation, by the source alone: statements as people write them, each with the place of its call marked
- * by '@', and what a reader would say.
+ * Who receives an allocation, by the source alone: statements as people write them, each with the place of its call
+ * marked by '@', and what a reader would say.
  */
 #define _GNU_SOURCE
 #include "debuginfo/debuginfo.h"

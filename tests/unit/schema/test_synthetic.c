@@ -48,7 +48,7 @@ static void one(struct peet_program *p, unsigned what, unsigned n)
     const struct peet_block *b = peet_program_synthetic(p, what);
     static struct marks source, destination;
     uint64_t values[8];
-    struct peet_counts counts = { 0, 0, 0 }, moving = { 0, 0, 0 };
+    struct peet_counts counts = {0, 0, 0}, moving = {0, 0, 0};
     uint64_t elements = n / 8 + n % 8;
     int shape = shapes[what & 0xff];
 
@@ -75,11 +75,16 @@ static void one(struct peet_program *p, unsigned what, unsigned n)
     CU_ASSERT(once(source.read, shape == READ || shape == COPY || shape == COMPARE ? n : 0));
     CU_ASSERT(once(source.written, 0));
     CU_ASSERT(once(destination.read, shape == COMPARE ? n : shape == MODIFY || shape == LOAD ? 8 : 0));
-    CU_ASSERT(once(destination.written, shape == COPY || shape == WRITE ? n : shape == MODIFY || shape == STORE ? 8 : 0));
+    CU_ASSERT(once(destination.written,
+        shape == COPY || shape == WRITE         ? n
+            : shape == MODIFY || shape == STORE ? 8
+                                                : 0));
     peet_count_static(b, PEET_COUNT_CALLGRIND, &counts);
     if (!(b->flags & PEET_BLOCK_SIMPLE))
         peet_count_dynamic(b, values, PEET_COUNT_CALLGRIND, &moving);
-    uint64_t reads = shape == READ || shape == COPY ? elements : shape == COMPARE ? 2 * elements : shape == MODIFY || shape == LOAD;
+    uint64_t reads = shape == READ || shape == COPY ? elements
+        : shape == COMPARE                          ? 2 * elements
+                                                    : shape == MODIFY || shape == LOAD;
     uint64_t writes = shape == WRITE || shape == COPY ? elements : shape == MODIFY || shape == STORE;
     CU_ASSERT_EQUAL(counts.reads + moving.reads, reads);
     CU_ASSERT_EQUAL(counts.writes + moving.writes, writes);

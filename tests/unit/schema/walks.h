@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What tests of blocks that are taken without events share: random walks over the blocks of real programs' functions, with random words, and
- * range operations of libraries among them; and a machine that wants up to three looks of each block.
+ * What tests of blocks that are taken without events share: random walks over the blocks of real programs' functions,
+ * with random words, and range operations of libraries among them; and a machine that wants up to three looks of each
+ * block.
  */
 #ifndef PEET_TEST_WALKS_H
 #define PEET_TEST_WALKS_H
@@ -64,16 +65,23 @@ static inline int ask(void *self, const struct peet_block *block, const uint64_t
     known[block->id] = block;
     if (refused(block))
         return -1;
-    *out = (struct peet_direct_block){.time = time_of(block), .stamps = block->nrefs, .nlooks = (uint16_t)nlooks(block), .whole = block->id % 4 == 1};
+    *out = (struct peet_direct_block){
+        .time = time_of(block), .stamps = block->nrefs, .nlooks = (uint16_t)nlooks(block), .whole = block->id % 4 == 1};
     for (uint32_t k = 0; k < out->nlooks; k++)
-        out->looks[k] = (struct peet_direct_look){.value = (uint16_t)k, .before = (uint16_t)(8 * k), .span = block->id % 2 ? 40 : 1,
-            .last = (uint16_t)(k + 1), .later = k & 1, .either = block->id % 7 == 0, .site = block->id * 4 + k};
+        out->looks[k] = (struct peet_direct_look){.value = (uint16_t)k,
+            .before = (uint16_t)(8 * k),
+            .span = block->id % 2 ? 40 : 1,
+            .last = (uint16_t)(k + 1),
+            .later = k & 1,
+            .either = block->id % 7 == 0,
+            .site = block->id * 4 + k};
     return 0;
 }
 
 static inline uint64_t *range_record(uint64_t *at)
 {
-    static const unsigned what[] = {PEET_SYNTHETIC_MEMCPY, PEET_SYNTHETIC_MEMSET, PEET_SYNTHETIC_STRCMP, PEET_SYNTHETIC_STRLEN, PEET_SYNTHETIC_QSORT};
+    static const unsigned what[] = {PEET_SYNTHETIC_MEMCPY, PEET_SYNTHETIC_MEMSET, PEET_SYNTHETIC_STRCMP,
+        PEET_SYNTHETIC_STRLEN, PEET_SYNTHETIC_QSORT};
     at[0] = PEET_RAW_ABSTRACT(PEET_ABSTRACT_RANGE, 4);
     at[1] = what[number(5)] | (number(2) ? PEET_SYNTHETIC_MORE : 0);
     at[2] = 0x10000 + number(reach), at[3] = 0x10000 + number(reach);

@@ -33,8 +33,8 @@ static uint64_t values[HWS][BLOCKS][REFS];
 static void measure(const char *what, const char *ways, const char *classify, const char *replacement, const char *line)
 {
     struct rig rig;
-    if (rig_open(&rig, HWS, 1, "protocol", "berkeley", "cache", "128KiB", "line", line, "ways", ways, "classify", classify,
-            "replacement", replacement, NULL)) {
+    if (rig_open(&rig, HWS, 1, "protocol", "berkeley", "cache", "128KiB", "line", line, "ways", ways, "classify",
+            classify, "replacement", replacement, NULL)) {
         fprintf(stderr, "%s\n", rig.failure);
         exit(1);
     }
@@ -85,9 +85,13 @@ static void fill(unsigned kind, uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    static const char *const names[] = {"small working set", "streams", "random, 4 x cache", "random, 3/4 of cache", "shared writes"};
+    static const char *const names[] = {
+        "small working set", "streams", "random, 4 x cache", "random, 3/4 of cache", "shared writes"};
     for (unsigned j = 0; j < REFS; j++)
-        refs[j] = (struct peet_ref){.insn = j, .size_bytes = 8, .value = (uint16_t)j, .kind = j % 3 == 2 || j == 7 ? PEET_REF_STORE : PEET_REF_LOAD};
+        refs[j] = (struct peet_ref){.insn = j,
+            .size_bytes = 8,
+            .value = (uint16_t)j,
+            .kind = j % 3 == 2 || j == 7 ? PEET_REF_STORE : PEET_REF_LOAD};
     block.writes = 0;
     for (unsigned j = 0; j < REFS; j++)
         block.writes += refs[j].kind == PEET_REF_STORE;

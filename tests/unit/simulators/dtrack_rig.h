@@ -16,7 +16,10 @@
 
 enum { DRIG_DATA = 16, DRIG_OBJECTS = 256 };
 
-struct drig_object { uint64_t address, bytes; uint32_t data; };
+struct drig_object {
+    uint64_t address, bytes;
+    uint32_t data;
+};
 
 struct drig {
     struct peet_env env;
@@ -39,7 +42,8 @@ static void drig_fail(const struct peet_env *env, const char *format, ...)
     rig->failures++;
 }
 
-static const struct peet_data *drig_data_of(const struct peet_env *env, uint64_t address, struct peet_data_object *out_object)
+static const struct peet_data *drig_data_of(const struct peet_env *env, uint64_t address,
+    struct peet_data_object *out_object)
 {
     struct drig *rig = env->host;
 
@@ -50,11 +54,11 @@ static const struct peet_data *drig_data_of(const struct peet_env *env, uint64_t
         if (address - o->address >= o->bytes)
             continue;
         if (out_object)
-            *out_object = (struct peet_data_object){ o->address, o->bytes, i };
+            *out_object = (struct peet_data_object){o->address, o->bytes, i};
         return &rig->data[o->data];
     }
     if (out_object)
-        *out_object = (struct peet_data_object){ address, 0, 0 };
+        *out_object = (struct peet_data_object){address, 0, 0};
     return &rig->data[0];
 }
 
@@ -65,7 +69,8 @@ static const struct peet_data *drig_data(const struct peet_env *env, uint32_t id
     return id < rig->ndata ? &rig->data[id] : NULL;
 }
 
-static uint64_t drig_member(const struct peet_env *env, const struct peet_data *data, uint64_t offset, char *out_name, size_t room)
+static uint64_t drig_member(const struct peet_env *env, const struct peet_data *data, uint64_t offset, char *out_name,
+    size_t room)
 {
     (void)env;
     (void)data;
@@ -84,30 +89,47 @@ static const struct peet_memory_level *drig_memory(const struct peet_env *env, s
 /** drig_structure() - Returns: its id */
 static inline uint32_t drig_structure(struct drig *rig, enum peet_data_kind kind, const char *name)
 {
-    rig->data[rig->ndata] = (struct peet_data){ .id = rig->ndata, .kind = (uint8_t)kind, .name = name, .type = "int", .file = "", .function = "",
-        .path = "", .element_bytes = 4 };
+    rig->data[rig->ndata] = (struct peet_data){.id = rig->ndata,
+        .kind = (uint8_t)kind,
+        .name = name,
+        .type = "int",
+        .file = "",
+        .function = "",
+        .path = "",
+        .element_bytes = 4};
     return rig->ndata++;
 }
 
 static inline void drig_object(struct drig *rig, uint32_t data, uint64_t address, uint64_t bytes)
 {
-    rig->objects[rig->nobjects++] = (struct drig_object){ address, bytes, data };
+    rig->objects[rig->nobjects++] = (struct drig_object){address, bytes, data};
     rig->data[data].objects++;
     rig->data[data].bytes += bytes;
 }
 
-/** drig_init() - a host with rest and stack; caches of these line sizes (0: no such level); structures and objects come next */
-static inline void drig_init(struct drig *rig, unsigned hws, uint32_t line1, uint64_t size1, uint32_t line2, uint64_t size2)
+/** drig_init() - a host with rest and stack; caches of these line sizes (0: no such level); structures and objects come
+ * next */
+static inline void drig_init(struct drig *rig, unsigned hws, uint32_t line1, uint64_t size1, uint32_t line2,
+    uint64_t size2)
 {
     memset(rig, 0, sizeof *rig);
-    rig->env = (struct peet_env){ .abi = PEET_MODULE_ABI, .struct_size = sizeof rig->env, .cores = hws, .hw_contexts = hws, .seed = 7,
-        .output_dir = rig_folder(), .fail = drig_fail, .host = rig, .data_of = drig_data_of, .data = drig_data, .data_member = drig_member,
-        .memory = drig_memory };
+    rig->env = (struct peet_env){.abi = PEET_MODULE_ABI,
+        .struct_size = sizeof rig->env,
+        .cores = hws,
+        .hw_contexts = hws,
+        .seed = 7,
+        .output_dir = rig_folder(),
+        .fail = drig_fail,
+        .host = rig,
+        .data_of = drig_data_of,
+        .data = drig_data,
+        .data_member = drig_member,
+        .memory = drig_memory};
     peet_stats_install(&rig->env);
     if (line1)
-        rig->levels[rig->nlevels++] = (struct peet_memory_level){ "L1D", size1, line1, 1 };
+        rig->levels[rig->nlevels++] = (struct peet_memory_level){"L1D", size1, line1, 1};
     if (line2)
-        rig->levels[rig->nlevels++] = (struct peet_memory_level){ "L2", size2, line2, hws };
+        rig->levels[rig->nlevels++] = (struct peet_memory_level){"L2", size2, line2, hws};
     drig_structure(rig, PEET_DATA_REST, "");
     drig_structure(rig, PEET_DATA_STACK, "");
 }
@@ -116,7 +138,7 @@ static inline void drig_init(struct drig *rig, unsigned hws, uint32_t line1, uin
 static inline int drig_open(struct drig *rig, const char *set)
 {
     union peet_value values[16];
-    struct peet_error error = { 0 };
+    struct peet_error error = {0};
 
     for (unsigned i = 0; peet_module.params[i].name; i++) {
         const struct peet_param *p = &peet_module.params[i];
@@ -151,9 +173,7 @@ static inline json_t *drig_of(const struct drig *rig, uint32_t data)
     json_t *list = json_object_get(rig->stats, "structures"), *one;
     size_t i;
 
-    json_array_foreach(list, i, one)
-        if (json_integer_value(json_object_get(one, "id")) == data)
-            return one;
+    json_array_foreach(list, i, one) if (json_integer_value(json_object_get(one, "id")) == data) return one;
     return NULL;
 }
 
@@ -169,8 +189,8 @@ static inline const json_t *drig_level(const json_t *node, unsigned level)
 
 static inline void drig_alloc(struct drig *rig, int release)
 {
-    uint64_t args[3] = { 0 };
-    struct peet_abstract_event event = { release ? PEET_ABSTRACT_FREE : PEET_ABSTRACT_ALLOC, 0, 3, args };
+    uint64_t args[3] = {0};
+    struct peet_abstract_event event = {release ? PEET_ABSTRACT_FREE : PEET_ABSTRACT_ALLOC, 0, 3, args};
 
     peet_module.abstract(rig->self, 0, &event, 0);
 }

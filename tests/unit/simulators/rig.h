@@ -13,8 +13,8 @@
 
 /** The protocols of bus, each with its "allocate"; those that write back, and all. */
 #define RIG_WRITE_BACK_PROTOCOLS \
-    {"write-once", "protocol"}, {"synapse", "protocol"}, {"berkeley", "protocol"}, {"illinois", "protocol"}, {"msi", "protocol"}, \
-    {"moesi", "protocol"}, {"firefly", "protocol"}, {"dragon", "protocol"}
+    {"write-once", "protocol"}, {"synapse", "protocol"}, {"berkeley", "protocol"}, {"illinois", "protocol"}, \
+        {"msi", "protocol"}, {"moesi", "protocol"}, {"firefly", "protocol"}, {"dragon", "protocol"}
 #define RIG_PROTOCOLS RIG_WRITE_BACK_PROTOCOLS, {"through", "no"}, {"through", "yes"}
 
 enum { RIG_PARAMS = 32, RIG_HWS = 64 };
@@ -23,7 +23,7 @@ struct rig {
     struct peet_env env;
     char failure[600]; /* the first env->fail() */
     unsigned failures;
-    struct bus *bus;   /* NULL if refused */
+    struct bus *bus; /* NULL if refused */
     uint64_t clock[RIG_HWS];
     json_t *stats;
     int running; /* inside a block of context current; not_ready is for after it */
@@ -50,7 +50,8 @@ uint64_t rig_event(struct rig *rig, unsigned hw, const struct peet_block_event *
 /** rig_blocks(), rig_loop() - the same through blocks() and loop().  Returns: how many blocks or turns were taken */
 size_t rig_blocks(struct rig *rig, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t until);
 uint64_t rig_loop(struct rig *rig, unsigned hw, const struct peet_block_event *event, uint64_t until);
-/** rig_block() - one block with one instruction per reference and @more without, at the context's clock.  Returns: cycles */
+/** rig_block() - one block with one instruction per reference and @more without, at the context's clock.  Returns:
+ * cycles */
 uint64_t rig_block(struct rig *rig, unsigned hw, const struct rig_ref *refs, unsigned n, unsigned more);
 uint64_t rig_read(struct rig *rig, unsigned hw, uint64_t address, unsigned size);
 uint64_t rig_write(struct rig *rig, unsigned hw, uint64_t address, unsigned size);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A results folder of a test's own, so that tests that run at the same time do not write the same files.  Removed at exit. */
+/* A results folder of a test's own, so that tests that run at the same time do not write the same files.  Removed at
+ * exit. */
 #ifndef PEET_TESTS_RIG_FOLDER_H
 #define PEET_TESTS_RIG_FOLDER_H
 

@@ -47,11 +47,18 @@ static void make_templates(struct template *t, uint64_t *seed)
 {
     for (unsigned i = 0; i < BLOCKS; i++, t++) {
         unsigned n = (unsigned)rig_random(seed, rig_random(seed, 3) ? 5 : REFS + 1);
-        *t = (struct template){.block = {.id = i + 1, .ninsns = n + (uint32_t)rig_random(seed, 4), .nrefs = n, .nvalues = n, .refs = t->refs,
-            .flags = PEET_BLOCK_SIMPLE}};
+        *t = (struct template){.block = {.id = i + 1,
+                                   .ninsns = n + (uint32_t)rig_random(seed, 4),
+                                   .nrefs = n,
+                                   .nvalues = n,
+                                   .refs = t->refs,
+                                   .flags = PEET_BLOCK_SIMPLE}};
         for (unsigned j = 0; j < n; j++) {
-            t->refs[j] = (struct peet_ref){.insn = j, .size_bytes = (uint16_t)(1u << rig_random(seed, 5)), .value = (uint16_t)j,
-                .kind = (uint8_t)rig_random(seed, rig_random(seed, 8) ? 3 : 4), .group = (uint8_t)rig_random(seed, 4)};
+            t->refs[j] = (struct peet_ref){.insn = j,
+                .size_bytes = (uint16_t)(1u << rig_random(seed, 5)),
+                .value = (uint16_t)j,
+                .kind = (uint8_t)rig_random(seed, rig_random(seed, 8) ? 3 : 4),
+                .group = (uint8_t)rig_random(seed, 4)};
             t->distance[j] = (int64_t)rig_random(seed, 60) - 30;
             if (t->refs[j].kind == PEET_REF_MODIFY && !rig_random(seed, 3))
                 t->refs[j].flags = PEET_REF_ATOMIC;
@@ -66,9 +73,11 @@ static void make_values(const struct template *t, uint64_t *seed, unsigned hw, u
 {
     uint64_t bases[4];
     for (unsigned g = 0; g < 4; g++)
-        bases[g] = rig_random(seed, 3) ? 0x100000 * (hw + 1) + rig_random(seed, rig_random(seed, 3) ? 300 : 3000) : 0x1000 + rig_random(seed, 300);
+        bases[g] = rig_random(seed, 3) ? 0x100000 * (hw + 1) + rig_random(seed, rig_random(seed, 3) ? 300 : 3000)
+                                       : 0x1000 + rig_random(seed, 300);
     for (unsigned j = 0; j < t->block.nrefs; j++)
-        values[j] = t->refs[j].group ? bases[t->refs[j].group] + (uint64_t)t->distance[j] : 0x100000 * (hw + 1) + rig_random(seed, 2000);
+        values[j] = t->refs[j].group ? bases[t->refs[j].group] + (uint64_t)t->distance[j]
+                                     : 0x100000 * (hw + 1) + rig_random(seed, 2000);
 }
 
 static void compare(const struct shape *s, const char *protocol, const char *allocate, const char *classify)
@@ -77,9 +86,10 @@ static void compare(const struct shape *s, const char *protocol, const char *all
     static struct template templates[BLOCKS];
     uint64_t seed = 4711 + s->hws, batched = 0;
     for (int i = 0; i < 2; i++)
-        CU_ASSERT_FATAL(rig_open(rigs[i], s->hws, 5, "protocol", protocol, "allocate", allocate, "cache", s->cache, "line", s->line, "ways",
-            s->ways, "replacement", s->replacement, "arbitration", s->arbitration, "cpi", s->cpi, "hit_cycles", s->hit, "classify",
-            classify, "window_cycles", "100", "check", i ? "on" : "off", NULL) == 0);
+        CU_ASSERT_FATAL(rig_open(rigs[i], s->hws, 5, "protocol", protocol, "allocate", allocate, "cache", s->cache,
+                            "line", s->line, "ways", s->ways, "replacement", s->replacement, "arbitration",
+                            s->arbitration, "cpi", s->cpi, "hit_cycles", s->hit, "classify", classify, "window_cycles",
+                            "100", "check", i ? "on" : "off", NULL) == 0);
     make_templates(templates, &seed);
     for (unsigned i = 0; i < BATCHES; i++) {
         struct peet_block_event events[BATCH];
@@ -106,8 +116,8 @@ static void compare(const struct shape *s, const char *protocol, const char *all
         CU_ASSERT(done == n || slow.clock[hw] >= until);
         batched += done > 1;
         if (memcmp(fast.clock, slow.clock, sizeof fast.clock)) {
-            printf("%s, %u processors, cache %s line %s ways %s %s: different after batch %u\n", protocol, s->hws, s->cache, s->line,
-                s->ways, s->replacement, i);
+            printf("%s, %u processors, cache %s line %s ways %s %s: different after batch %u\n", protocol, s->hws,
+                s->cache, s->line, s->ways, s->replacement, i);
             CU_FAIL("different");
             break;
         }

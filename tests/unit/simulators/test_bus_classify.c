@@ -110,18 +110,20 @@ static void run(const char *protocol, const char *ways, unsigned nways, unsigned
     m.sets = FRAMES / nways;
     m.invalidating = strcmp(protocol, "dragon") && strcmp(protocol, "firefly");
     m.synapse = !strcmp(protocol, "synapse");
-    CU_ASSERT_FATAL(
-        rig_open(&rig, HWS, 1, "protocol", protocol, "cache", "1KiB", "line", "32", "ways", ways, NULL) == 0);
+    CU_ASSERT_FATAL(rig_open(&rig, HWS, 1, "protocol", protocol, "cache", "1KiB", "line", "32", "ways", ways, NULL) ==
+        0);
     for (int i = 0; i < 60000; i++) {
         int hw = (int)rig_random(&seed, HWS), write = !rig_random(&seed, 3);
         /* a part that all share, a part for each */
-        uint64_t line = rig_random(&seed, 2) ? rig_random(&seed, 20) : 20 + (unsigned)hw * spread + rig_random(&seed, spread);
+        uint64_t line =
+            rig_random(&seed, 2) ? rig_random(&seed, 20) : 20 + (unsigned)hw * spread + rig_random(&seed, spread);
         uint64_t address = line * LINE_BYTES + rig_random(&seed, LINE_BYTES);
         unsigned size = 1u << rig_random(&seed, 4);
         for (uint64_t at = address, end = address + size; at < end;) {
             uint64_t stop = at / LINE_BYTES * LINE_BYTES + LINE_BYTES;
             stop = stop < end ? stop : end;
-            model_touch(&m, hw, (int)(at / LINE_BYTES), (int)(at % LINE_BYTES / 4), (int)((stop - 1) % LINE_BYTES / 4), write);
+            model_touch(&m, hw, (int)(at / LINE_BYTES), (int)(at % LINE_BYTES / 4), (int)((stop - 1) % LINE_BYTES / 4),
+                write);
             at = stop;
         }
         write ? rig_write(&rig, (unsigned)hw, address, size) : rig_read(&rig, (unsigned)hw, address, size);
@@ -145,7 +147,8 @@ static void run(const char *protocol, const char *ways, unsigned nways, unsigned
 
 static void test_kinds(void)
 {
-    static const char *const protocols[] = {"berkeley", "illinois", "msi", "moesi", "write-once", "synapse", "firefly", "dragon"};
+    static const char *const protocols[] = {
+        "berkeley", "illinois", "msi", "moesi", "write-once", "synapse", "firefly", "dragon"};
     for (unsigned i = 0; i < sizeof protocols / sizeof *protocols; i++) {
         run(protocols[i], "1", 1, 40);
         run(protocols[i], "2", 2, 12);
@@ -166,7 +169,7 @@ static void test_by_hand(void)
     rig_write(&rig, 1, 0x100, 4); /* owned by now: without the bus */
     rig_read(&rig, 0, 0x100, 4);  /* true */
     rig_write(&rig, 0, 0x110, 4);
-    rig_read(&rig, 1, 0x100, 8);  /* false: only 0x110 was written */
+    rig_read(&rig, 1, 0x100, 8); /* false: only 0x110 was written */
     rig_finish(&rig);
     CU_ASSERT_EQUAL(rig_u64(&rig, "caches.0.misses_by_kind.cold"), 1);
     CU_ASSERT_EQUAL(rig_u64(&rig, "caches.1.misses_by_kind.cold"), 1);

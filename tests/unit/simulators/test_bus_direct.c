@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks and loops that peet takes in the machine's stead (<peet/direct.h>): what its machine code does with them is done here in C, and must give the
- * same times, statistics and states of the caches as the same executions through block(), one after the other.  Random blocks with groups
- * that move by strides of their own, near, far, backwards or not at all, aligned or not, in sets of few frames and of many.
+ * Blocks and loops that peet takes in the machine's stead (<peet/direct.h>): what its machine code does with them is
+ * done here in C, and must give the same times, statistics and states of the caches as the same executions through
+ * block(), one after the other.  Random blocks with groups that move by strides of their own, near, far, backwards or
+ * not at all, aligned or not, in sets of few frames and of many.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,16 +12,18 @@
 
 enum { REFS = 10, KINDS = 4, STEPS = 400 };
 
-struct shape { const char *cache, *line, *ways, *cpi, *hit, *classify; };
+struct shape {
+    const char *cache, *line, *ways, *cpi, *hit, *classify;
+};
 static const struct shape shapes[] = {
     {"1KiB", "16", "1", "1", "1", "on"},
     {"2KiB", "64", "2", "0.3", "2", "on"},
     {"2KiB", "64", "4", "1", "1", "off"},
     {"4KiB", "64", "8", "0.7", "1", "on"},
     {"8KiB", "128", "16", "1.7", "0", "on"},
-    {"512", "64", "8", "1", "1", "on"},  /* one set */
-    {"768", "16", "3", "1", "3", "on"},  /* sets that are no power of two */
-    {"1KiB", "4", "8", "1", "1", "on"},  /* references of several lines */
+    {"512", "64", "8", "1", "1", "on"}, /* one set */
+    {"768", "16", "3", "1", "3", "on"}, /* sets that are no power of two */
+    {"1KiB", "4", "8", "1", "1", "on"}, /* references of several lines */
     {"32KiB", "1KiB", "8", "1", "1", "on"},
 };
 static const char *const protocols[][2] = {RIG_WRITE_BACK_PROTOCOLS};
@@ -41,11 +44,17 @@ struct made {
 
 static void make(struct made *m, uint64_t *seed, uint32_t id)
 {
-    static const int64_t steps[] = {0, 0, 1, 4, 8, 8, 8, 16, 16, 32, 64, 128, -8, -16, -4, -64, 24, -100, 3, 1000, 2064, -4096, 300};
-    const unsigned n = 1 + (unsigned)rig_random(seed, REFS), aligned = !rig_random(seed, 2), same = !rig_random(seed, 2);
+    static const int64_t steps[] = {
+        0, 0, 1, 4, 8, 8, 8, 16, 16, 32, 64, 128, -8, -16, -4, -64, 24, -100, 3, 1000, 2064, -4096, 300};
+    const unsigned n = 1 + (unsigned)rig_random(seed, REFS), aligned = !rig_random(seed, 2),
+                   same = !rig_random(seed, 2);
     uint64_t bases[KINDS];
     int64_t own[KINDS];
-    *m = (struct made){.block = {.id = id, .ninsns = n + 1 + (uint32_t)rig_random(seed, 5), .nrefs = n, .nvalues = n, .flags = PEET_BLOCK_SIMPLE}};
+    *m = (struct made){.block = {.id = id,
+                           .ninsns = n + 1 + (uint32_t)rig_random(seed, 5),
+                           .nrefs = n,
+                           .nvalues = n,
+                           .flags = PEET_BLOCK_SIMPLE}};
     m->block.refs = m->refs;
     for (unsigned g = 0; g < KINDS; g++) {
         bases[g] = 0x10000000 + 0x4000 * rig_random(seed, 3) + rig_random(seed, 3000);
@@ -53,7 +62,11 @@ static void make(struct made *m, uint64_t *seed, uint32_t id)
     }
     for (unsigned j = 0; j < n; j++) {
         const unsigned g = (unsigned)rig_random(seed, KINDS), size = aligned ? 8 : 1u << rig_random(seed, 5);
-        m->refs[j] = (struct peet_ref){.insn = j, .size_bytes = (uint16_t)size, .value = (uint16_t)j, .kind = (uint8_t)rig_random(seed, 3), .group = (uint8_t)g};
+        m->refs[j] = (struct peet_ref){.insn = j,
+            .size_bytes = (uint16_t)size,
+            .value = (uint16_t)j,
+            .kind = (uint8_t)rig_random(seed, 3),
+            .group = (uint8_t)g};
         if (m->refs[j].kind == PEET_REF_MODIFY && !rig_random(seed, 3))
             m->refs[j].flags = PEET_REF_ATOMIC;
         m->values[j] = bases[g] + (g ? rig_random(seed, 40) : 0x1000 * rig_random(seed, 3));
@@ -80,7 +93,8 @@ static void begins_of(const struct made *m, struct peet_direct_run *run)
         run->addresses[k] = m->turn[m->direct.looks[k].value] - m->direct.looks[k].before;
 }
 
-static int is_there(const struct peet_direct_table *t, const struct peet_direct_run *run, const struct peet_direct_look *look, uint64_t line)
+static int is_there(const struct peet_direct_table *t, const struct peet_direct_run *run,
+    const struct peet_direct_look *look, uint64_t line)
 {
     return (run->keys[run->hints[line & t->hint_mask]] | look->either) == (line << 2 | 3);
 }
@@ -119,7 +133,8 @@ static int take_cut(const struct peet_direct_table *t, struct peet_direct_run *r
             const struct peet_direct_line *const l = &c->lines[k];
             const struct peet_direct_look look = {.either = l->either};
             const uint64_t line = (run->addresses[l->look] >> t->line_shift) + l->second;
-            const uint32_t frame = is_there(t, run, &look, line) ? run->hints[line & t->hint_mask] : missed(t, run, l->site, line);
+            const uint32_t frame =
+                is_there(t, run, &look, line) ? run->hints[line & t->hint_mask] : missed(t, run, l->site, line);
             if (!l->later || run->used[frame] < run->stamp + l->last)
                 run->used[frame] = run->stamp + l->last;
         }
@@ -133,14 +148,16 @@ static int take_cut(const struct peet_direct_table *t, struct peet_direct_run *r
 }
 
 /* As the machine code does it.  Returns: 0, or -1: it comes as an event */
-static int take(struct bus *b, const struct peet_direct_table *t, struct peet_direct_run *run, struct made *m, uint64_t *inout_cuts, uint64_t *inout_learnt)
+static int take(struct bus *b, const struct peet_direct_table *t, struct peet_direct_run *run, struct made *m,
+    uint64_t *inout_cuts, uint64_t *inout_learnt)
 {
     const struct peet_direct_block *const d = &m->direct;
     int other = 0, learnt;
     begins_of(m, run);
     for (uint32_t k = 0; k < d->nlooks; k++) {
         const struct peet_direct_look *const look = &d->looks[k];
-        const uint64_t begin = run->addresses[k], line = begin >> t->line_shift, second = (begin + look->span - 1) >> t->line_shift;
+        const uint64_t begin = run->addresses[k], line = begin >> t->line_shift,
+                       second = (begin + look->span - 1) >> t->line_shift;
         if (look->cuts != NULL)
             other |= !is_there(t, run, look, line) || !is_there(t, run, look, second) || !lasts_of(t, look, begin)[0];
         else
@@ -152,14 +169,16 @@ static int take(struct bus *b, const struct peet_direct_table *t, struct peet_di
         return -1;
     if (other && !learnt && m->ncuts < CUTS && !peet__bus_direct.cut(b, &m->block, &m->cuts[m->ncuts]))
         m->ncuts++;
-    if (other && m->others++ % 2 && !peet__bus_direct.often(b, &m->block)) { /* whenever peet likes: the same looks, and more to say of them */
+    /* whenever peet likes: the same looks, and more to say of them */
+    if (other && m->others++ % 2 && !peet__bus_direct.often(b, &m->block)) {
         const struct peet_direct_block before = m->direct;
         CU_ASSERT_EQUAL(peet__bus_direct.block(b, &m->block, m->values, &m->direct), 0);
         CU_ASSERT(before.nlooks == d->nlooks && before.time == d->time && before.stamps == d->stamps && d->whole);
     }
     for (uint32_t k = 0; !other && k < d->nlooks; k++) {
         const struct peet_direct_look *const look = &d->looks[k];
-        const uint64_t line = run->addresses[k] >> t->line_shift, second = (run->addresses[k] + look->span - 1) >> t->line_shift;
+        const uint64_t line = run->addresses[k] >> t->line_shift,
+                       second = (run->addresses[k] + look->span - 1) >> t->line_shift;
         if (look->cuts != NULL) {
             const uint8_t *const lasts = lasts_of(t, look, run->addresses[k]);
             CU_ASSERT(d->whole);
@@ -168,7 +187,8 @@ static int take(struct bus *b, const struct peet_direct_table *t, struct peet_di
             use(run, run->hints[second & t->hint_mask], lasts[1]);
             continue;
         }
-        const uint32_t i = is_there(t, run, look, line) ? run->hints[line & t->hint_mask] : missed(t, run, look->site, line);
+        const uint32_t i =
+            is_there(t, run, look, line) ? run->hints[line & t->hint_mask] : missed(t, run, look->site, line);
         if (!look->later || run->used[i] < run->stamp + look->last)
             run->used[i] = run->stamp + look->last;
     }
@@ -178,12 +198,14 @@ static int take(struct bus *b, const struct peet_direct_table *t, struct peet_di
     return 0;
 }
 
-/* The same lines, states and order of use; stamps themselves may be others, if a block with references in two lines went another way. */
+/* The same lines, states and order of use; stamps themselves may be others, if a block with references in two lines
+ * went another way. */
 static int same_caches(const struct bus *a, const struct bus *b)
 {
     const uint64_t *const used[2] = {a->caches[0].used, b->caches[0].used};
     for (uint32_t i = 0; i < a->lines; i++) {
-        if (a->keys[i] != b->keys[i] || a->frames[i].state != b->frames[i].state || a->frames[i].place != b->frames[i].place)
+        if (a->keys[i] != b->keys[i] || a->frames[i].state != b->frames[i].state ||
+            a->frames[i].place != b->frames[i].place)
             return 0;
         for (uint32_t j = i - i % a->ways; j < i; j++)
             if ((used[0][i] < used[0][j]) != (used[1][i] < used[1][j]))
@@ -192,8 +214,8 @@ static int same_caches(const struct bus *a, const struct bus *b)
     return 1;
 }
 
-static void compare(const struct shape *s, const char *protocol, const char *allocate, uint64_t seed, uint64_t *inout_loops, uint64_t *inout_cuts,
-    uint64_t *inout_learnt)
+static void compare(const struct shape *s, const char *protocol, const char *allocate, uint64_t seed,
+    uint64_t *inout_loops, uint64_t *inout_cuts, uint64_t *inout_learnt)
 {
     enum { BLOCKS = 24 };
     struct rig direct, blocks, *rigs[] = {&direct, &blocks};
@@ -203,8 +225,9 @@ static void compare(const struct shape *s, const char *protocol, const char *all
     uint64_t loops = 0;
     CU_ASSERT_FATAL(made != NULL);
     for (int i = 0; i < 2; i++)
-        CU_ASSERT_FATAL(rig_open(rigs[i], 1, 5, "protocol", protocol, "allocate", allocate, "cache", s->cache, "line", s->line, "ways", s->ways,
-            "cpi", s->cpi, "hit_cycles", s->hit, "classify", s->classify, "window_cycles", "100", NULL) == 0);
+        CU_ASSERT_FATAL(rig_open(rigs[i], 1, 5, "protocol", protocol, "allocate", allocate, "cache", s->cache, "line",
+                            s->line, "ways", s->ways, "cpi", s->cpi, "hit_cycles", s->hit, "classify", s->classify,
+                            "window_cycles", "100", NULL) == 0);
     CU_ASSERT_EQUAL_FATAL(peet__bus_direct.table(direct.bus, &table), 0);
     for (uint32_t i = 0; i < BLOCKS; i++) {
         make(&made[i], &seed, i + 1);
@@ -228,7 +251,8 @@ static void compare(const struct shape *s, const char *protocol, const char *all
                 peet__bus_direct.executed(direct.bus, &m->block, turns);
             } else {
                 for (uint64_t turn = 0; turn < turns; turn++)
-                    if (turn_of(m, turn, &event), !m->taken || take(direct.bus, &table, run, m, inout_cuts, inout_learnt))
+                    if (turn_of(m, turn, &event),
+                        !m->taken || take(direct.bus, &table, run, m, inout_cuts, inout_learnt))
                         peet__bus_direct.event(direct.bus, 0, run, &event);
             }
             for (uint64_t turn = 0; turn < turns; turn++)
@@ -238,7 +262,8 @@ static void compare(const struct shape *s, const char *protocol, const char *all
         direct.clock[0] = direct.not_ready > direct.clock[0] ? direct.not_ready : direct.clock[0];
         direct.running = 0;
         if (direct.clock[0] != blocks.clock[0] || !same_caches(direct.bus, blocks.bus)) {
-            printf("%s, cache %s line %s ways %s: different after step %u\n", protocol, s->cache, s->line, s->ways, step);
+            printf("%s, cache %s line %s ways %s: different after step %u\n", protocol, s->cache, s->line, s->ways,
+                step);
             CU_FAIL("different");
             break;
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kinds of misses of a processor alone against a fully associative LRU list, reference by reference: mixes of hits, misses of conflict
- * and of capacity, and lines that stay in a frame while the list loses them.
+ * Kinds of misses of a processor alone against a fully associative LRU list, reference by reference: mixes of hits,
+ * misses of conflict and of capacity, and lines that stay in a frame while the list loses them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -70,7 +70,8 @@ static uint32_t next_line(uint64_t *seed, uint32_t *mode, uint32_t *at, const st
 }
 
 /* @bases: moments get another base often */
-static void run(const char *protocol, const char *allocate, const char *cache, const char *ways, unsigned references, int bases)
+static void run(const char *protocol, const char *allocate, const char *cache, const char *ways, unsigned references,
+    int bases)
 {
     static struct model m;
     struct rig rig;
@@ -78,7 +79,8 @@ static void run(const char *protocol, const char *allocate, const char *cache, c
     uint32_t mode = 0, at = 0, wrong = 0;
     uint64_t fills = 0;
     memset(&m, 0, sizeof m);
-    if (rig_open(&rig, 1, 1, "protocol", protocol, "allocate", allocate, "cache", cache, "line", "16", "ways", ways, NULL)) {
+    if (rig_open(&rig, 1, 1, "protocol", protocol, "allocate", allocate, "cache", cache, "line", "16", "ways", ways,
+            NULL)) {
         CU_FAIL(rig.failure);
         printf("%s\n", rig.failure);
         return;
@@ -114,8 +116,11 @@ static void run(const char *protocol, const char *allocate, const char *cache, c
 
 static void test_kinds(void)
 {
-    static const struct { const char *cache, *ways; } shapes[] = {{"16", "1"}, {"32", "1"}, {"32", "2"}, {"48", "3"}, {"64", "4"}, {"112", "7"},
-        {"128", "2"}, {"240", "5"}, {"256", "16"}, {"368", "1"}, {"512", "8"}, {"1KiB", "1"}, {"1KiB", "4"}, {"2KiB", "8"}, {"1536", "12"}, {"8KiB", "16"}};
+    static const struct {
+        const char *cache, *ways;
+    } shapes[] = {{"16", "1"}, {"32", "1"}, {"32", "2"}, {"48", "3"}, {"64", "4"}, {"112", "7"}, {"128", "2"},
+        {"240", "5"}, {"256", "16"}, {"368", "1"}, {"512", "8"}, {"1KiB", "1"}, {"1KiB", "4"}, {"2KiB", "8"},
+        {"1536", "12"}, {"8KiB", "16"}};
     for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         run("illinois", "yes", shapes[i].cache, shapes[i].ways, 12000, 0);
         run("illinois", "yes", shapes[i].cache, shapes[i].ways, 12000, 1);
@@ -126,8 +131,10 @@ static void test_kinds(void)
     }
 }
 
-/* A block with references to a few lines, which go by groups: lines are used again after others have come in, so that stamps are known in advance. */
-static unsigned block_of_groups(struct rig *rig, struct model *m, uint64_t *seed, uint32_t *mode, uint32_t *at, uint64_t *out_last)
+/* A block with references to a few lines, which go by groups: lines are used again after others have come in, so that
+ * stamps are known in advance. */
+static unsigned block_of_groups(struct rig *rig, struct model *m, uint64_t *seed, uint32_t *mode, uint32_t *at,
+    uint64_t *out_last)
 {
     enum { REFS = 12, GROUPS = 5 };
     struct bus *const b = rig->bus;
@@ -140,7 +147,11 @@ static unsigned block_of_groups(struct rig *rig, struct model *m, uint64_t *seed
         lines[g] = next_line(seed, mode, at, b);
     for (unsigned k = 0; k < n; k++) {
         const unsigned g = (unsigned)rig_random(seed, groups), write = !rig_random(seed, 3);
-        refs[k] = (struct peet_ref){.insn = k, .size_bytes = 8, .value = (uint16_t)k, .kind = write ? PEET_REF_STORE : PEET_REF_LOAD, .group = (uint8_t)(g + 1)};
+        refs[k] = (struct peet_ref){.insn = k,
+            .size_bytes = 8,
+            .value = (uint16_t)k,
+            .kind = write ? PEET_REF_STORE : PEET_REF_LOAD,
+            .group = (uint8_t)(g + 1)};
         values[k] = *out_last = (uint64_t)lines[g] * LINE_BYTES + 8 * rig_random(seed, 2);
         *(write ? &block.writes : &block.reads) += 1;
         model_use(m, b->lines, lines[g], 1);
@@ -184,8 +195,10 @@ static void run_blocks(const char *cache, const char *ways, int hits)
 
 static void test_blocks(void)
 {
-    static const struct { const char *cache, *ways; } shapes[] = {{"64", "1"}, {"64", "4"}, {"128", "1"}, {"128", "2"}, {"240", "5"}, {"256", "4"},
-        {"256", "16"}, {"368", "1"}, {"512", "8"}, {"1KiB", "1"}, {"1KiB", "4"}, {"2KiB", "8"}, {"1536", "12"}};
+    static const struct {
+        const char *cache, *ways;
+    } shapes[] = {{"64", "1"}, {"64", "4"}, {"128", "1"}, {"128", "2"}, {"240", "5"}, {"256", "4"}, {"256", "16"},
+        {"368", "1"}, {"512", "8"}, {"1KiB", "1"}, {"1KiB", "4"}, {"2KiB", "8"}, {"1536", "12"}};
     for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         run_blocks(shapes[i].cache, shapes[i].ways, 0);
         run_blocks(shapes[i].cache, shapes[i].ways, 1);
@@ -194,6 +207,7 @@ static void test_blocks(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"against a list", test_kinds}, {"blocks of many references against a list", test_blocks}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"against a list", test_kinds}, {"blocks of many references against a list", test_blocks}, CU_TEST_INFO_NULL};
     return run_suite("bus: kinds of misses of a processor alone", tests);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loops: many turns of a block through loop() must give the same times, statistics and states of the caches as the same
- * turns through block(), one after the other.  Random loops and single blocks on one to six processors, least clock first;
- * all protocols, geometries and replacement policies; each loop is interrupted by a random time.
+ * turns through block(), one after the other.  Random loops and single blocks on one to six processors, least clock
+ * first; all protocols, geometries and replacement policies; each loop is interrupted by a random time.
  */
 #include <stdio.h>
 #include <string.h>
@@ -66,17 +66,25 @@ static uint64_t through_block(struct rig *rig, unsigned hw, const struct peet_bl
 }
 
 /* A random loop; some have ranges and conditions, and some references that are in two lines. */
-static void make_loop(uint64_t *seed, unsigned hw, uint32_t id, struct peet_block *block, struct peet_ref *refs, uint64_t *values, int64_t *strides)
+static void make_loop(uint64_t *seed, unsigned hw, uint32_t id, struct peet_block *block, struct peet_ref *refs,
+    uint64_t *values, int64_t *strides)
 {
     static const int64_t steps[] = {0, 0, 1, 4, 8, 8, 8, 16, -8, -4, 24, 64, -100, 3, 1000};
     unsigned n = (unsigned)rig_random(seed, REFS + 1), plain = !rig_random(seed, 2), together = !rig_random(seed, 2);
     int64_t step = steps[rig_random(seed, 15)];
-    *block = (struct peet_block){.id = id, .ninsns = n + 1 + (uint32_t)rig_random(seed, 5), .refs = refs, .nrefs = n,
-        .flags = PEET_BLOCK_SIMPLE, .pc = 0x400000 + 16 * rig_random(seed, 100), .code_bytes = 1 + (uint32_t)rig_random(seed, 60)};
+    *block = (struct peet_block){.id = id,
+        .ninsns = n + 1 + (uint32_t)rig_random(seed, 5),
+        .refs = refs,
+        .nrefs = n,
+        .flags = PEET_BLOCK_SIMPLE,
+        .pc = 0x400000 + 16 * rig_random(seed, 100),
+        .code_bytes = 1 + (uint32_t)rig_random(seed, 60)};
     for (unsigned j = 0; j < n; j++) {
         uint64_t shared = 0x1000 + rig_random(seed, 300), own = 0x100000 * (hw + 1) + rig_random(seed, 3000);
         unsigned size = plain ? 8 : 1u << rig_random(seed, 6), what = (unsigned)rig_random(seed, plain ? 40 : 8);
-        refs[j] = (struct peet_ref){.insn = j, .size_bytes = (uint16_t)size, .value = (uint16_t)block->nvalues,
+        refs[j] = (struct peet_ref){.insn = j,
+            .size_bytes = (uint16_t)size,
+            .value = (uint16_t)block->nvalues,
             .kind = (uint8_t)(what == 7 ? PEET_REF_PREFETCH : rig_random(seed, 3))};
         values[block->nvalues] = rig_random(seed, 3) ? own : shared;
         if (together && rig_random(seed, 2)) { /* as far from the first as ever */
@@ -102,21 +110,30 @@ static void make_loop(uint64_t *seed, unsigned hw, uint32_t id, struct peet_bloc
     }
 }
 
-/* Stencils: some groups of references a few bytes apart, each group read and perhaps written, all moving alike or each in its own way, now in rows that
- * follow each other and now anywhere.  Groups are cut by the ends of lines at all places. */
-static void make_stencil(uint64_t *seed, unsigned hw, uint32_t id, struct peet_block *block, struct peet_ref *refs, uint64_t *values, int64_t *strides)
+/* Stencils: some groups of references a few bytes apart, each group read and perhaps written, all moving alike or each
+ * in its own way, now in rows that follow each other and now anywhere.  Groups are cut by the ends of lines at all
+ * places. */
+static void make_stencil(uint64_t *seed, unsigned hw, uint32_t id, struct peet_block *block, struct peet_ref *refs,
+    uint64_t *values, int64_t *strides)
 {
-    const unsigned ngroups = 1 + (unsigned)rig_random(seed, 5), alike = (unsigned)rig_random(seed, 4), size = 1u << rig_random(seed, 5);
-    const int64_t step = (int64_t)rig_random(seed, 401) - 200, easy = (int64_t)(size << rig_random(seed, 2)) * (rig_random(seed, 4) ? 1 : -1);
+    const unsigned ngroups = 1 + (unsigned)rig_random(seed, 5), alike = (unsigned)rig_random(seed, 4),
+                   size = 1u << rig_random(seed, 5);
+    const int64_t step = (int64_t)rig_random(seed, 401) - 200,
+                  easy = (int64_t)(size << rig_random(seed, 2)) * (rig_random(seed, 4) ? 1 : -1);
     const uint64_t row = 64 * rig_random(seed, 20) + (rig_random(seed, 2) ? 16 : 0);
-    *block = (struct peet_block){.id = id, .ninsns = MOST + 1, .refs = refs, .flags = PEET_BLOCK_SIMPLE, .pc = 0x400000, .code_bytes = 40};
+    *block = (struct peet_block){
+        .id = id, .ninsns = MOST + 1, .refs = refs, .flags = PEET_BLOCK_SIMPLE, .pc = 0x400000, .code_bytes = 40};
     for (unsigned g = 0; g < ngroups; g++) {
-        const uint64_t begin = 0x100000 * (hw + 1) + (rig_random(seed, 3) ? 0x2000 + g * row + size * rig_random(seed, 3) : rig_random(seed, 3000));
+        const uint64_t begin = 0x100000 * (hw + 1) +
+            (rig_random(seed, 3) ? 0x2000 + g * row + size * rig_random(seed, 3) : rig_random(seed, 3000));
         const int64_t stride = alike == 0 ? (int64_t)rig_random(seed, 401) - 200 : alike == 1 ? step : easy;
         for (unsigned j = 1 + (unsigned)rig_random(seed, 4); j > 0 && block->nrefs < MOST; j--) {
             struct peet_ref *const ref = &refs[block->nrefs++];
-            *ref = (struct peet_ref){.insn = block->nrefs, .size_bytes = (uint16_t)size, .value = (uint16_t)block->nvalues,
-                .kind = (uint8_t)(rig_random(seed, 3) ? PEET_REF_LOAD : rig_random(seed, 3)), .group = (uint8_t)(g + 1)};
+            *ref = (struct peet_ref){.insn = block->nrefs,
+                .size_bytes = (uint16_t)size,
+                .value = (uint16_t)block->nvalues,
+                .kind = (uint8_t)(rig_random(seed, 3) ? PEET_REF_LOAD : rig_random(seed, 3)),
+                .group = (uint8_t)(g + 1)};
             values[block->nvalues] = begin + size * rig_random(seed, 3);
             strides[block->nvalues++] = stride;
             block->reads += ref->kind == PEET_REF_LOAD;
@@ -128,10 +145,13 @@ static void make_stencil(uint64_t *seed, unsigned hw, uint32_t id, struct peet_b
 
 static int same_frames(const struct bus *a, const struct bus *b)
 {
-    const uint64_t unsure = a->sole && a->classify ? QUICK : 0; /* what is quick depends on when the shadow was asked for */
+    /* what is quick depends on when the shadow was asked for */
+    const uint64_t unsure = a->sole && a->classify ? QUICK : 0;
     for (size_t i = 0; i < (size_t)a->ncaches * a->lines; i++) {
         const struct frame *f = &a->frames[i], *g = &b->frames[i];
-        if ((a->keys[i] | unsure) != (b->keys[i] | unsure) || a->caches[i / a->lines].used[i % a->lines] != b->caches[i / a->lines].used[i % a->lines] || f->noted != g->noted || (f->noted && a->written[i] != b->written[i]) || f->state != g->state ||
+        if ((a->keys[i] | unsure) != (b->keys[i] | unsure) ||
+            a->caches[i / a->lines].used[i % a->lines] != b->caches[i / a->lines].used[i % a->lines] ||
+            f->noted != g->noted || (f->noted && a->written[i] != b->written[i]) || f->state != g->state ||
             f->place != g->place)
             return 0;
     }
@@ -148,9 +168,10 @@ static void compare(const struct shape *s, const char *protocol, const char *all
     struct rig loops, blocks, *rigs[] = {&loops, &blocks};
     uint64_t seed = 99 + s->hws, many = 0;
     for (int i = 0; i < 2; i++)
-        CU_ASSERT_FATAL(rig_open(rigs[i], s->hws, 5, "protocol", protocol, "allocate", allocate, "cache", s->cache, "line", s->line, "ways",
-            s->ways, "replacement", s->replacement, "fetch", s->fetch, "arbitration", s->arbitration, "cpi", s->cpi,
-            "hit_cycles", s->hit, "classify", classify, "window_cycles", "100", NULL) == 0);
+        CU_ASSERT_FATAL(rig_open(rigs[i], s->hws, 5, "protocol", protocol, "allocate", allocate, "cache", s->cache,
+                            "line", s->line, "ways", s->ways, "replacement", s->replacement, "fetch", s->fetch,
+                            "arbitration", s->arbitration, "cpi", s->cpi, "hit_cycles", s->hit, "classify", classify,
+                            "window_cycles", "100", NULL) == 0);
     for (unsigned i = 0; i < LOOPS; i++) {
         struct peet_block block;
         struct peet_ref refs[MOST];
@@ -160,14 +181,15 @@ static void compare(const struct shape *s, const char *protocol, const char *all
         for (unsigned h = 1; h < s->hws; h++)
             hw = loops.clock[h] < loops.clock[hw] ? h : hw;
         make(&seed, hw, i + 1, &block, refs, values, strides);
-        struct peet_block_event event = {&block, values, hw, 1 + rig_random(&seed, rig_random(&seed, 2) ? 5 : 300), strides};
+        struct peet_block_event event = {
+            &block, values, hw, 1 + rig_random(&seed, rig_random(&seed, 2) ? 5 : 300), strides};
         uint64_t until = rig_random(&seed, 3) ? loops.clock[hw] + rig_random(&seed, 1000) : UINT64_MAX;
         uint64_t turns = through_loop(&loops, hw, &event, until);
         CU_ASSERT_EQUAL(turns, through_block(&blocks, hw, &event, until));
         many += turns > 3;
         if (memcmp(loops.clock, blocks.clock, sizeof loops.clock) || !same_frames(loops.bus, blocks.bus)) {
-            printf("%s, %u processors, cache %s line %s ways %s %s fetch %s: different after loop %u\n", protocol, s->hws, s->cache,
-                s->line, s->ways, s->replacement, s->fetch, i);
+            printf("%s, %u processors, cache %s line %s ways %s %s fetch %s: different after loop %u\n", protocol,
+                s->hws, s->cache, s->line, s->ways, s->replacement, s->fetch, i);
             CU_FAIL("different");
             break;
         }
@@ -220,9 +242,10 @@ static void test_sole(void)
             struct rig rigs[2];
             for (int j = 0; j < 2; j++) {
                 uint64_t seed = 7 + p;
-                CU_ASSERT_FATAL(rig_open(&rigs[j], 1, 5, "protocol", protocols[p][0], "allocate", protocols[p][1], "cache", s->cache, "line",
-                    s->line, "ways", s->ways, "replacement", s->replacement, "fetch", s->fetch, "cpi", s->cpi, "hit_cycles", s->hit,
-                    "check", j ? "on" : "off", "window_cycles", "100", NULL) == 0);
+                CU_ASSERT_FATAL(rig_open(&rigs[j], 1, 5, "protocol", protocols[p][0], "allocate", protocols[p][1],
+                                    "cache", s->cache, "line", s->line, "ways", s->ways, "replacement", s->replacement,
+                                    "fetch", s->fetch, "cpi", s->cpi, "hit_cycles", s->hit, "check", j ? "on" : "off",
+                                    "window_cycles", "100", NULL) == 0);
                 if (j) /* and the calendar as for many */
                     rigs[j].bus->calendar.sole = 0;
                 for (unsigned n = 0; n < LOOPS; n++) {
@@ -246,6 +269,7 @@ static void test_sole(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"loop() and block()", test_loops}, {"stencils", test_stencils}, {"one processor", test_sole}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"loop() and block()", test_loops}, {"stencils", test_stencils},
+        {"one processor", test_sole}, CU_TEST_INFO_NULL};
     return run_suite("bus: loops", tests);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory runs out: the n-th allocation fails, for every n.  Creating the machine must be refused, a run must end with one
- * message; neither may crash or leak (the sanitizer builds look).  The linker sends the module's allocations here.
+ * Memory runs out: the n-th allocation fails, for every n.  Creating the machine must be refused, a run must end with
+ * one message; neither may crash or leak (the sanitizer builds look).  The linker sends the module's allocations here.
  */
 #include <string.h>
 #include "rig.h"

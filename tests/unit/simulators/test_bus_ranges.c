@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranges: rows of elements in lines, taken by arithmetic, and as peet takes a library's operations by itself (range() of
- * <peet/direct.h>, and those records that need no more than looks), must give the same times and statistics as with the checker on, which takes every element by
- * itself and looks at every line.
+ * Ranges: rows of elements in lines, taken by arithmetic, and as peet takes a library's operations by itself (range()
+ * of <peet/direct.h>, and those records that need no more than looks), must give the same times and statistics as with
+ * the checker on, which takes every element by itself and looks at every line.
  */
 #include <stdio.h>
 #include <string.h>
@@ -29,8 +29,8 @@ static const struct shape shapes[] = {
     {2, "2KiB", "64", "8", "lru", "1.3", "1"},
     {3, "1KiB", "32", "4", "plru", "1", "1"},
 };
-static const char *const protocols[][2] = {{"write-once", "protocol"}, {"synapse", "protocol"}, {"berkeley", "protocol"},
-    {"illinois", "protocol"}, {"dragon", "protocol"}, {"through", "no"}, {"through", "yes"}};
+static const char *const protocols[][2] = {{"write-once", "protocol"}, {"synapse", "protocol"},
+    {"berkeley", "protocol"}, {"illinois", "protocol"}, {"dragon", "protocol"}, {"through", "no"}, {"through", "yes"}};
 
 struct template {
     struct peet_block block;
@@ -42,12 +42,17 @@ static void make_templates(struct template *t, uint64_t *seed, unsigned sizes)
 {
     for (unsigned i = 0; i < BLOCKS; i++, t++) {
         const unsigned n = 1 + (unsigned)rig_random(seed, REFS), flags = (unsigned)rig_random(seed, 4);
-        *t = (struct template){.block = {.id = i + 1, .ninsns = n, .nrefs = n, .refs = t->refs, .flags = flags ? 0 : PEET_BLOCK_SIMPLE}};
+        *t = (struct template){
+            .block = {.id = i + 1, .ninsns = n, .nrefs = n, .refs = t->refs, .flags = flags ? 0 : PEET_BLOCK_SIMPLE}};
         for (unsigned j = 0; j < n; j++) {
             static const uint16_t bytes[] = {1, 8, 2, 4, 3, 16};
-            t->refs[j] = (struct peet_ref){.insn = j, .size_bytes = bytes[rig_random(seed, sizes)], .value = (uint16_t)t->block.nvalues,
+            t->refs[j] = (struct peet_ref){.insn = j,
+                .size_bytes = bytes[rig_random(seed, sizes)],
+                .value = (uint16_t)t->block.nvalues,
                 .kind = rig_random(seed, 2) ? PEET_REF_LOAD : PEET_REF_STORE,
-                .flags = (uint16_t)(!flags ? 0 : sizes > 4 && !rig_random(seed, 4) ? PEET_REF_CONDITIONAL : PEET_REF_RANGE)};
+                .flags = (uint16_t)(!flags                  ? 0
+                        : sizes > 4 && !rig_random(seed, 4) ? PEET_REF_CONDITIONAL
+                                                            : PEET_REF_RANGE)};
             t->block.nvalues += flags ? 2 : 1;
             if (!flags) {
                 t->block.reads += t->refs[j].kind == PEET_REF_LOAD;
@@ -62,19 +67,22 @@ static void make_values(const struct template *t, uint64_t *seed, unsigned hw, u
     const uint64_t own = 0x100000 * (hw + 1);
     for (unsigned j = 0; j < t->block.nrefs; j++) {
         uint64_t *v = &values[t->refs[j].value];
-        v[0] = rig_random(seed, 4) ? own + rig_random(seed, rig_random(seed, 3) ? 500 : 6000) : 0x1000 + rig_random(seed, 300);
+        v[0] = rig_random(seed, 4) ? own + rig_random(seed, rig_random(seed, 3) ? 500 : 6000)
+                                   : 0x1000 + rig_random(seed, 300);
         if (!t->block.flags)
             v[1] = rig_random(seed, 3) ? rig_random(seed, 9) : rig_random(seed, 200);
     }
 }
 
-static void open_two(struct rig *fast, struct rig *slow, const struct shape *s, const char *const *protocol, const char *classify)
+static void open_two(struct rig *fast, struct rig *slow, const struct shape *s, const char *const *protocol,
+    const char *classify)
 {
     struct rig *rigs[] = {fast, slow};
     for (int i = 0; i < 2; i++)
-        CU_ASSERT_FATAL(rig_open(rigs[i], s->hws, 5, "protocol", protocol[0], "allocate", protocol[1], "cache", s->cache, "line", s->line, "ways",
-            s->ways, "replacement", s->replacement, "cpi", s->cpi, "hit_cycles", s->hit, "classify", classify, "window_cycles", "100",
-            "check", i ? "on" : "off", NULL) == 0);
+        CU_ASSERT_FATAL(rig_open(rigs[i], s->hws, 5, "protocol", protocol[0], "allocate", protocol[1], "cache",
+                            s->cache, "line", s->line, "ways", s->ways, "replacement", s->replacement, "cpi", s->cpi,
+                            "hit_cycles", s->hit, "classify", classify, "window_cycles", "100", "check",
+                            i ? "on" : "off", NULL) == 0);
 }
 
 static void close_two(struct rig *fast, struct rig *slow)
@@ -105,8 +113,8 @@ static void compare(const struct shape *s, const char *const *protocol, const ch
         rig_event(&fast, hw, &event);
         rig_event(&slow, hw, &event);
         if (memcmp(fast.clock, slow.clock, sizeof fast.clock)) {
-            printf("%s, %u processors, cache %s line %s ways %s %s: different at event %u\n", protocol[0], s->hws, s->cache, s->line, s->ways,
-                s->replacement, i);
+            printf("%s, %u processors, cache %s line %s ways %s %s: different at event %u\n", protocol[0], s->hws,
+                s->cache, s->line, s->ways, s->replacement, i);
             CU_FAIL("different");
             break;
         }
@@ -175,8 +183,10 @@ static void test_direct(void)
     CU_ASSERT(ranges > 10 * EVENTS);
 }
 
-/* Records of operations, as many at once as there are, against their blocks' events one by one.  @inout_hit: how often some needed no range() */
-static void compare_records(const struct shape *s, const char *const *protocol, const char *classify, unsigned *inout_hit)
+/* Records of operations, as many at once as there are, against their blocks' events one by one.  @inout_hit: how often
+ * some needed no range() */
+static void compare_records(const struct shape *s, const char *const *protocol, const char *classify,
+    unsigned *inout_hit)
 {
     enum { WORDS = 1 + PEET__RANGE_ARGS, MOST = 40 };
     const struct peet_direct *const direct = peet_module.direct;
@@ -195,7 +205,8 @@ static void compare_records(const struct shape *s, const char *const *protocol, 
             uint64_t *to = records, instructions = 0;
             struct peet_direct_run *run = direct->begin(fast.bus, 0, fast.clock[0], UINT64_MAX);
             for (unsigned k = 0; k < n; k++, to += WORDS) {
-                const uint64_t near = rig_random(&seed, 3) ? 0x100000 + rig_random(&seed, 700) : 0x100000 + rig_random(&seed, 9000);
+                const uint64_t near =
+                    rig_random(&seed, 3) ? 0x100000 + rig_random(&seed, 700) : 0x100000 + rig_random(&seed, 9000);
                 to[0] = PEET__RANGE_RECORD;
                 to[1] = PEET_SYNTHETIC_MEMCPY + rig_random(&seed, PEET_SYNTHETIC_COUNT - PEET_SYNTHETIC_MEMCPY);
                 to[1] |= rig_random(&seed, 3) ? 0 : PEET_SYNTHETIC_MORE;
@@ -221,7 +232,8 @@ static void compare_records(const struct shape *s, const char *const *protocol, 
             for (const uint64_t *at = records; at != to; at += WORDS, done++) {
                 if (!at[4])
                     continue;
-                const struct peet_block_event event = {peet_program_synthetic(program, (unsigned)at[1]), values, 0, 1, NULL};
+                const struct peet_block_event event = {
+                    peet_program_synthetic(program, (unsigned)at[1]), values, 0, 1, NULL};
                 peet_synthetic_values((unsigned)at[1], at[2], at[3], at[4], values);
                 rig_event(&slow, 0, &event);
                 instructions -= event.block->ninsns;
@@ -248,6 +260,7 @@ static void test_records(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"rows of elements", test_elements}, {"range()", test_direct}, {"records", test_records}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"rows of elements", test_elements}, {"range()", test_direct}, {"records", test_records}, CU_TEST_INFO_NULL};
     return run_suite("bus: ranges", tests);
 }

@@ -2,8 +2,8 @@
 /*
  * Memory reports: their sums against the machine's own totals, and what they say of each line against a model that
  * knows nothing but them (a line that goes must have come).  References of every shape, through block(), blocks() and
- * loop(); the same run without reports has the same times and statistics, and that with fills in one report says the same.  And structures with
- * perfect memory.
+ * loop(); the same run without reports has the same times and statistics, and that with fills in one report says the
+ * same.  And structures with perfect memory.
  */
 #include <stdio.h>
 #include <string.h>
@@ -34,8 +34,10 @@ enum { NPROTOCOLS = sizeof protocols / sizeof *protocols };
 
 /* What an observer could add up. */
 static struct seen {
-    uint64_t misses[2 * RIG_HWS], causes[PEET_MISS_CAUSES], write_misses, fetch_misses, evictions, invalidations, dirty_evictions;
-    uint64_t dirty_invalidations, stalls[RIG_HWS], from_caches, wrong, fills, hash; /* of all that was told, in its order */
+    uint64_t misses[2 * RIG_HWS], causes[PEET_MISS_CAUSES], write_misses, fetch_misses, evictions, invalidations,
+        dirty_evictions;
+    /* of all that was told, in its order */
+    uint64_t dirty_invalidations, stalls[RIG_HWS], from_caches, wrong, fills, hash;
     uint32_t line_bytes, ncaches;
     int allocates, split;
     unsigned hws;
@@ -83,8 +85,8 @@ static void look(const struct peet_env *env, const struct peet_memory_event *eve
             continue;
         }
         uint8_t *line = place(e, e->flags & PEET_MEMORY_INSTRUCTION);
-        const uint64_t told[] = {e->type, e->level, e->cause, e->flags, e->hw, e->other, e->size_bytes, e->address, e->by, e->cycles, e->now,
-            e->block ? e->block->id : 0, e->ref};
+        const uint64_t told[] = {e->type, e->level, e->cause, e->flags, e->hw, e->other, e->size_bytes, e->address,
+            e->by, e->cycles, e->now, e->block ? e->block->id : 0, e->ref};
         for (size_t i = 0; i < sizeof told / sizeof *told; i++)
             seen.hash = (seen.hash ^ told[i]) * 0x100000001b3;
         seen.wrong += e->level != 1 && e->type != PEET_MEMORY_STALL;
@@ -104,7 +106,8 @@ static void look(const struct peet_env *env, const struct peet_memory_event *eve
         case PEET_MEMORY_EVICT:
             seen.evictions++;
             seen.dirty_evictions += (e->flags & PEET_MEMORY_DIRTY) != 0;
-            seen.wrong += e->other != PEET_MEMORY_NOBODY || !*line || e->address / seen.line_bytes == e->by / seen.line_bytes;
+            seen.wrong +=
+                e->other != PEET_MEMORY_NOBODY || !*line || e->address / seen.line_bytes == e->by / seen.line_bytes;
             *line = 0;
             break;
         case PEET_MEMORY_INVALIDATE:
@@ -112,7 +115,8 @@ static void look(const struct peet_env *env, const struct peet_memory_event *eve
             seen.dirty_invalidations += (e->flags & PEET_MEMORY_DIRTY) != 0;
             if (seen.split && !*line) /* its other cache has it */
                 line = place(e, !(e->flags & PEET_MEMORY_INSTRUCTION));
-            seen.wrong += (e->other == e->hw && !seen.split) || !*line || e->address / seen.line_bytes != e->by / seen.line_bytes;
+            seen.wrong +=
+                (e->other == e->hw && !seen.split) || !*line || e->address / seen.line_bytes != e->by / seen.line_bytes;
             *line = 0;
             break;
         case PEET_MEMORY_STALL:
@@ -157,10 +161,18 @@ static void make_templates(struct template *t, uint64_t *seed)
 {
     for (unsigned i = 0; i < BLOCKS; i++, t++) {
         unsigned n = (unsigned)rig_random(seed, REFS + 1);
-        *t = (struct template){.block = {.id = i + 1, .ninsns = n + 1, .nrefs = n, .nvalues = n, .refs = t->refs, .flags = PEET_BLOCK_SIMPLE,
-            .pc = 0x300000 + i * 40, .code_bytes = 1 + (uint32_t)rig_random(seed, 40)}};
+        *t = (struct template){.block = {.id = i + 1,
+                                   .ninsns = n + 1,
+                                   .nrefs = n,
+                                   .nvalues = n,
+                                   .refs = t->refs,
+                                   .flags = PEET_BLOCK_SIMPLE,
+                                   .pc = 0x300000 + i * 40,
+                                   .code_bytes = 1 + (uint32_t)rig_random(seed, 40)}};
         for (unsigned j = 0; j < n; j++) {
-            t->refs[j] = (struct peet_ref){.insn = j, .size_bytes = (uint16_t)(1u << rig_random(seed, 5)), .value = (uint16_t)j,
+            t->refs[j] = (struct peet_ref){.insn = j,
+                .size_bytes = (uint16_t)(1u << rig_random(seed, 5)),
+                .value = (uint16_t)j,
                 .kind = (uint8_t)rig_random(seed, 3)};
             t->block.reads += t->refs[j].kind == PEET_REF_LOAD;
             t->block.writes += t->refs[j].kind == PEET_REF_STORE;
@@ -251,9 +263,9 @@ static uint64_t total(struct rig *rig, const char *key)
 
 static int open_shape(struct rig *rig, const struct shape *s, unsigned p, const char *hit, const char *check)
 {
-    return rig_open(rig, s->hws, 5, "protocol", protocols[p][0], "allocate", protocols[p][1], "cache", s->cache, "line", s->line, "ways",
-        s->ways, "replacement", s->replacement, "fetch", s->fetch, "arbitration", s->arbitration, "classify", s->classify, "hit_cycles", hit,
-        "check", check, NULL);
+    return rig_open(rig, s->hws, 5, "protocol", protocols[p][0], "allocate", protocols[p][1], "cache", s->cache, "line",
+        s->line, "ways", s->ways, "replacement", s->replacement, "fetch", s->fetch, "arbitration", s->arbitration,
+        "classify", s->classify, "hit_cycles", hit, "check", check, NULL);
 }
 
 static void see_anew(const struct shape *s, unsigned p)
@@ -281,7 +293,8 @@ static void sums(const struct shape *s, unsigned p)
     CU_ASSERT_FATAL(open_shape(&told, s, p, "1", "off") == 0);
     rig_prepare = NULL;
     CU_ASSERT_FATAL(open_shape(&untold, s, p, "1", "off") == 0);
-    CU_ASSERT(ndescribed == 1 && described.line_bytes == seen.line_bytes && described.shared_by == 1 && described.name[0] == 'L');
+    CU_ASSERT(ndescribed == 1 && described.line_bytes == seen.line_bytes && described.shared_by == 1 &&
+        described.name[0] == 'L');
     play(&told, s->hws);
     play(&untold, s->hws);
     CU_ASSERT_EQUAL(seen.hash, hash);
@@ -350,7 +363,8 @@ static void test_sums(void)
 
 static const struct peet_data plain = {.id = 0}, perfect = {.id = 2, .flags = PEET_DATA_PERFECT};
 
-static const struct peet_data *data_of(const struct peet_env *env, uint64_t address, struct peet_data_object *out_object)
+static const struct peet_data *data_of(const struct peet_env *env, uint64_t address,
+    struct peet_data_object *out_object)
 {
     (void)env, (void)out_object;
     return address >= 0x8000 ? &perfect : &plain;
@@ -369,11 +383,12 @@ static void test_perfect(void)
         for (int hit = 1; hit <= 3; hit += 2) {
             struct rig rig;
             rig_prepare = with_perfect;
-            CU_ASSERT_FATAL(rig_open(&rig, hws, 1, "cache", "1KiB", "line", "64", "hit_cycles", hit == 1 ? "1" : "3", NULL) == 0);
+            CU_ASSERT_FATAL(rig_open(&rig, hws, 1, "cache", "1KiB", "line", "64", "hit_cycles", hit == 1 ? "1" : "3",
+                                NULL) == 0);
             rig_prepare = NULL;
             CU_ASSERT_EQUAL(rig_read(&rig, 0, 0x1000, 8), 1 + (uint64_t)hit + 20);
             CU_ASSERT_EQUAL(rig_read(&rig, 0, 0x1000, 8), 1 + (uint64_t)hit);
-            CU_ASSERT_EQUAL(rig_read(&rig, 0, 0x8000, 8), 2);  /* cold */
+            CU_ASSERT_EQUAL(rig_read(&rig, 0, 0x8000, 8), 2); /* cold */
             CU_ASSERT_EQUAL(rig_read(&rig, 0, 0x8008, 8), 2);
             CU_ASSERT_EQUAL(rig_write(&rig, 0, 0x8000, 8), 2);
             CU_ASSERT_EQUAL(rig_write(&rig, 0, 0x9000, 8), 2);
@@ -389,7 +404,8 @@ static void test_perfect(void)
             CU_ASSERT_EQUAL(total(&rig, "misses"), hws == 2 ? 7 : 5);
             CU_ASSERT_EQUAL(total(&rig, "evictions_lines"), 3);
             CU_ASSERT_EQUAL(total(&rig, "stall_cycles"), hws == 2 ? 54 : 40);
-            CU_ASSERT_EQUAL(rig_u64(&rig, "bus.transactions.total"), (hws == 2 ? 7u : 5u) + total(&rig, "write_backs_lines"));
+            CU_ASSERT_EQUAL(rig_u64(&rig, "bus.transactions.total"),
+                (hws == 2 ? 7u : 5u) + total(&rig, "write_backs_lines"));
             rig_close(&rig);
         }
 }
@@ -408,7 +424,8 @@ static void test_lines_move(void)
             CU_ASSERT_FATAL(open_shape(&without, &shapes[i], p, "2", "off") == 0);
             uint64_t seed = 7;
             for (unsigned k = 0; k < 2000; k++) {
-                uint64_t address = rig_random(&seed, 3) ? 0x1000 + rig_random(&seed, 3000) : 0x8000 + rig_random(&seed, 2000);
+                uint64_t address =
+                    rig_random(&seed, 3) ? 0x1000 + rig_random(&seed, 3000) : 0x8000 + rig_random(&seed, 2000);
                 unsigned write = rig_random(&seed, 3) == 0;
                 uint64_t a = write ? rig_write(&with, 0, address, 4) : rig_read(&with, 0, address, 4);
                 (void)(write ? rig_write(&without, 0, address, 4) : rig_read(&without, 0, address, 4));

@@ -96,11 +96,11 @@ static const struct geometry geometries[] = {
     {"2KiB", "8", "4", 2048, 8, 4},
     {"4KiB", "64", "8", 4096, 64, 8},
     {"1KiB", "32", "16", 1024, 32, 16},
-    {"1KiB", "16", "0", 1024, 16, 64},    /* full */
-    {"2KiB", "16", "32", 2048, 16, 32},   /* wide sets */
-    {"768", "16", "2", 768, 16, 2},       /* 24 sets */
-    {"1344", "16", "21", 1344, 16, 21},   /* 4 sets of 21 */
-    {"16", "16", "1", 16, 16, 1},         /* one line */
+    {"1KiB", "16", "0", 1024, 16, 64},  /* full */
+    {"2KiB", "16", "32", 2048, 16, 32}, /* wide sets */
+    {"768", "16", "2", 768, 16, 2},     /* 24 sets */
+    {"1344", "16", "21", 1344, 16, 21}, /* 4 sets of 21 */
+    {"16", "16", "1", 16, 16, 1},       /* one line */
     {"64", "4", "1", 64, 4, 1},
     {"64KiB", "512", "4", 65536, 512, 4},
 };
@@ -140,7 +140,10 @@ static void run_against_model(const struct geometry *g, const char *policy, cons
                 uint64_t address = next_address(&seed, kind, 3 * i + j, g->bytes);
                 unsigned size = 1u << rig_random(&seed, 4);
                 int modify = !rig_random(&seed, 10), write = !rig_random(&seed, 3);
-                refs[j] = (struct rig_ref){modify ? PEET_REF_MODIFY : write ? PEET_REF_STORE : PEET_REF_LOAD, address, size, 0, 0};
+                refs[j] = (struct rig_ref){modify ? PEET_REF_MODIFY
+                        : write                   ? PEET_REF_STORE
+                                                  : PEET_REF_LOAD,
+                    address, size, 0, 0};
                 uint64_t first = address / g->line_bytes, last = (address + size - 1) / g->line_bytes;
                 for (uint64_t line = first; line <= last; line++) {
                     if (modify || !write)
@@ -183,7 +186,8 @@ static void test_plru(void)
 
 static void test_every_protocol(void)
 {
-    static const char *const names[] = {"write-once", "synapse", "berkeley", "illinois", "mesi", "msi", "moesi", "firefly", "dragon"};
+    static const char *const names[] = {
+        "write-once", "synapse", "berkeley", "illinois", "mesi", "msi", "moesi", "firefly", "dragon"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         run_against_model(&geometries[1], "lru", names[i]);
 }
@@ -194,7 +198,8 @@ static void test_every_protocol(void)
 static uint64_t cycle_misses(const char *policy, uint64_t seed, unsigned lines, unsigned rounds)
 {
     struct rig rig;
-    CU_ASSERT_FATAL(rig_open(&rig, 1, seed, "cache", "1KiB", "line", "16", "ways", "0", "replacement", policy, NULL) == 0);
+    CU_ASSERT_FATAL(rig_open(&rig, 1, seed, "cache", "1KiB", "line", "16", "ways", "0", "replacement", policy, NULL) ==
+        0);
     for (unsigned r = 0; r < rounds; r++)
         for (unsigned i = 0; i < lines; i++)
             rig_read(&rig, 0, 0x1000 + 16 * i, 4);
@@ -232,8 +237,8 @@ static void test_through(void)
         struct rig rig;
         uint64_t seed = 7, writes = 0, read_misses = 0, write_misses = 0;
         int present[64] = {0}; /* direct-mapped, 64 frames: line held + 1 */
-        CU_ASSERT_FATAL(rig_open(&rig, 1, 1, "protocol", "through", "allocate", allocate ? "yes" : "no", "cache", "1KiB", "line",
-                            "16", "ways", "1", NULL) == 0);
+        CU_ASSERT_FATAL(rig_open(&rig, 1, 1, "protocol", "through", "allocate", allocate ? "yes" : "no", "cache",
+                            "1KiB", "line", "16", "ways", "1", NULL) == 0);
         for (unsigned i = 0; i < 20000; i++) {
             int line = (int)rig_random(&seed, 150), write = rig_random(&seed, 2) != 0;
             int hit = present[line % 64] == line + 1;
@@ -261,11 +266,11 @@ static void test_shapes(void)
     struct rig rig;
     CU_ASSERT_FATAL(rig_open(&rig, 1, 1, "cache", "1KiB", "line", "16", NULL) == 0);
     struct rig_ref refs[] = {
-        {PEET_REF_STORE, 0x1004, 8, PEET_REF_RANGE, 10},       /* 80 bytes: lines 0x100..0x105; 5 elements straddle */
-        {PEET_REF_LOAD, 0x2000, 4, PEET_REF_CONDITIONAL, 0},   /* did not happen */
+        {PEET_REF_STORE, 0x1004, 8, PEET_REF_RANGE, 10},        /* 80 bytes: lines 0x100..0x105; 5 elements straddle */
+        {PEET_REF_LOAD, 0x2000, 4, PEET_REF_CONDITIONAL, 0},    /* did not happen */
         {PEET_REF_LOAD, 0x3000, 4, PEET_REF_CONDITIONAL, 0xff}, /* did, once */
         {PEET_REF_PREFETCH, 0x4000, 64, 0, 0},
-        {PEET_REF_LOAD, 0x5000, 8, PEET_REF_RANGE, 0},         /* no element */
+        {PEET_REF_LOAD, 0x5000, 8, PEET_REF_RANGE, 0}, /* no element */
     };
     rig_block(&rig, 0, refs, 5, 0);
     rig_finish(&rig);

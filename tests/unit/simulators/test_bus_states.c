@@ -66,7 +66,8 @@ static void look(struct rig *rig, unsigned n, struct node *node)
     memset(node->states, 0, sizeof node->states);
     for (unsigned hw = 0; hw < n; hw++)
         node->states[hw] = (unsigned char)state_of(rig, hw);
-    node->memory_fresh = !memcmp(latest, latest + rig->bus->checker->grains, rig->bus->checker->grains * sizeof *latest);
+    node->memory_fresh =
+        !memcmp(latest, latest + rig->bus->checker->grains, rig->bus->checker->grains * sizeof *latest);
 }
 
 static void explore(const struct expectation *e, unsigned n, uint8_t pairs[][BUS_STATES_MAX], uint8_t processor[][2],
@@ -80,8 +81,8 @@ static void explore(const struct expectation *e, unsigned n, uint8_t pairs[][BUS
         for (unsigned step = 0; step < 3 * n; step++) {
             struct rig rig;
             struct node next = nodes[i];
-            CU_ASSERT_FATAL(rig_open(&rig, n, 1, "protocol", e->protocol, "allocate", e->allocate, "cache", "16", "line", "16",
-                                "ways", "1", "check", "on", NULL) == 0);
+            CU_ASSERT_FATAL(rig_open(&rig, n, 1, "protocol", e->protocol, "allocate", e->allocate, "cache", "16",
+                                "line", "16", "ways", "1", "check", "on", NULL) == 0);
             for (unsigned k = 0; k < nodes[i].length; k++)
                 perform(&rig, nodes[i].path[k]);
             struct node here = next;
@@ -93,7 +94,9 @@ static void explore(const struct expectation *e, unsigned n, uint8_t pairs[][BUS
             CU_ASSERT_EQUAL_FATAL(rig.failures, 0);
             look(&rig, n, &next);
             unsigned j = 0;
-            while (j < count && (memcmp(nodes[j].states, next.states, sizeof next.states) || nodes[j].memory_fresh != next.memory_fresh))
+            while (j < count &&
+                (memcmp(nodes[j].states, next.states, sizeof next.states) ||
+                    nodes[j].memory_fresh != next.memory_fresh))
                 j++;
             if (j == count) {
                 CU_ASSERT_FATAL(count < MOST_NODES && next.length < MOST_PATH);
@@ -137,7 +140,8 @@ static void run(const struct expectation *e)
         for (unsigned a = 0; a < p->nstates; a++)
             for (unsigned b = 0; b < p->nstates; b++) {
                 if (pairs[a][b] != listed(e, a, b))
-                    printf("%s: pair %c%c %s\n", e->protocol, e->letters[a], e->letters[b], pairs[a][b] ? "occurs" : "does not occur");
+                    printf("%s: pair %c%c %s\n", e->protocol, e->letters[a], e->letters[b],
+                        pairs[a][b] ? "occurs" : "does not occur");
                 CU_ASSERT_EQUAL(pairs[a][b], listed(e, a, b));
             }
     }
@@ -146,7 +150,8 @@ static void run(const struct expectation *e)
         for (unsigned op = OP_NONE + 1; op < BUS_OPS_COUNT && s != BUS_INVALID; op++) {
             int never = (p->snoop[s][op].flags & BUS_NEVER) != 0;
             if (snoop[s][op] == never)
-                printf("%s: state %c, op %u: %s\n", e->protocol, e->letters[s], op, never ? "never, but used" : "not used");
+                printf("%s: state %c, op %u: %s\n", e->protocol, e->letters[s], op,
+                    never ? "never, but used" : "not used");
             CU_ASSERT_NOT_EQUAL(snoop[s][op], never);
         }
     }
@@ -164,7 +169,8 @@ static int noticed(const struct bus_protocol *mutant, const char *protocol)
 {
     struct rig rig;
     uint64_t seed = 99;
-    CU_ASSERT_FATAL(rig_open(&rig, 3, 1, "protocol", protocol, "cache", "64", "line", "16", "ways", "1", "check", "on", NULL) == 0);
+    CU_ASSERT_FATAL(rig_open(&rig, 3, 1, "protocol", protocol, "cache", "64", "line", "16", "ways", "1", "check", "on",
+                        NULL) == 0);
     rig.bus->protocol = mutant;
     for (unsigned i = 0; i < 5000 && !rig.failures; i++) {
         unsigned hw = (unsigned)rig_random(&seed, 3);
@@ -197,7 +203,8 @@ static void test_mutants(void)
                 if (!noticed(&mutant, name)) {
                     printf("%s: state %u, op %u: the change was not noticed\n", name, s, op);
                     /* A shared copy that fails to offer itself to a reader is no error if memory is up to date. */
-                    CU_ASSERT(p->snoop[s][op].next == s && p->snoop[s][op].flags == BUS_SUPPLY && !(p->states[s].flags & BUS_DIRTY));
+                    CU_ASSERT(p->snoop[s][op].next == s && p->snoop[s][op].flags == BUS_SUPPLY &&
+                        !(p->states[s].flags & BUS_DIRTY));
                 }
             }
     }
@@ -206,6 +213,7 @@ static void test_mutants(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"reachable states", test_states}, {"the checker notices faults", test_mutants}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"reachable states", test_states}, {"the checker notices faults", test_mutants}, CU_TEST_INFO_NULL};
     return run_suite("bus: states of the protocols", tests);
 }

@@ -41,11 +41,11 @@ static void play(struct rig *rig, unsigned blocks, unsigned hws)
         for (unsigned h = 1; h < hws; h++)
             hw = rig->clock[h] < rig->clock[hw] ? h : hw;
         for (unsigned j = 0; j < n; j++) {
-            static const enum peet_ref_kind kinds[] = {PEET_REF_LOAD, PEET_REF_LOAD, PEET_REF_LOAD, PEET_REF_STORE, PEET_REF_STORE,
-                PEET_REF_MODIFY, PEET_REF_PREFETCH};
+            static const enum peet_ref_kind kinds[] = {PEET_REF_LOAD, PEET_REF_LOAD, PEET_REF_LOAD, PEET_REF_STORE,
+                PEET_REF_STORE, PEET_REF_MODIFY, PEET_REF_PREFETCH};
             uint64_t shared = 0x1000 + rig_random(&seed, 600), own = 0x100000 * (hw + 1) + rig_random(&seed, 3000);
-            refs[j] = (struct rig_ref){kinds[rig_random(&seed, 7)], rig_random(&seed, 3) ? own : shared,
-                1u << rig_random(&seed, 7), 0, 0};
+            refs[j] = (struct rig_ref){
+                kinds[rig_random(&seed, 7)], rig_random(&seed, 3) ? own : shared, 1u << rig_random(&seed, 7), 0, 0};
             if (!rig_random(&seed, 20)) {
                 refs[j].flags = rig_random(&seed, 2) ? PEET_REF_RANGE : PEET_REF_CONDITIONAL;
                 refs[j].count = rig_random(&seed, 20);
@@ -60,9 +60,9 @@ static void play(struct rig *rig, unsigned blocks, unsigned hws)
 
 static int open_setup(struct rig *rig, const struct setup *s, const char *classify, const char *check)
 {
-    return rig_open(rig, s->hws, 5, "protocol", s->protocol, "allocate", s->allocate, "cache", s->cache, "line", s->line, "ways",
-        s->ways, "replacement", s->replacement, "fetch", s->fetch, "arbitration", s->arbitration, "cpi", "1.3", "classify",
-        classify, "check", check, NULL);
+    return rig_open(rig, s->hws, 5, "protocol", s->protocol, "allocate", s->allocate, "cache", s->cache, "line",
+        s->line, "ways", s->ways, "replacement", s->replacement, "fetch", s->fetch, "arbitration", s->arbitration,
+        "cpi", "1.3", "classify", classify, "check", check, NULL);
 }
 
 static void test_invariants(void)
@@ -83,15 +83,17 @@ static void test_invariants(void)
             uint64_t misses = rig_u64(&rig, "totals.misses"), sum = 0;
             const char *key;
             json_t *value;
-            json_object_foreach (rig_node(&rig, "totals.misses_by_kind"), key, value)
-                sum += (uint64_t)json_integer_value(value);
+            json_object_foreach(rig_node(&rig, "totals.misses_by_kind"), key, value) sum +=
+                (uint64_t)json_integer_value(value);
             CU_ASSERT_EQUAL(misses, sum);
-            CU_ASSERT_EQUAL(rig_u64(&rig, "totals.invalidations_sent_lines"), rig_u64(&rig, "totals.invalidations_received_lines"));
+            CU_ASSERT_EQUAL(rig_u64(&rig, "totals.invalidations_sent_lines"),
+                rig_u64(&rig, "totals.invalidations_received_lines"));
             CU_ASSERT_EQUAL(rig_u64(&rig, "totals.updates_sent_lines"), rig_u64(&rig, "totals.updates_received_lines"));
             CU_ASSERT_EQUAL(rig_u64(&rig, "totals.supplied_lines"), rig_u64(&rig, "memory.cache_to_cache_lines"));
             CU_ASSERT_EQUAL(rig_u64(&rig, "bus.transactions.read") + rig_u64(&rig, "bus.transactions.read_exclusive"),
                 rig_u64(&rig, "memory.cache_to_cache_lines") + rig_u64(&rig, "memory.reads_lines"));
-            const char *const ops[] = {"read", "read_exclusive", "invalidate", "write_word", "update", "write_back", "refused"};
+            const char *const ops[] = {
+                "read", "read_exclusive", "invalidate", "write_word", "update", "write_back", "refused"};
             for (unsigned op = sum = 0; op < sizeof ops / sizeof *ops; op++)
                 sum += (uint64_t)json_integer_value(json_object_get(rig_node(&rig, "bus.transactions"), ops[op]));
             CU_ASSERT_EQUAL(rig_u64(&rig, "bus.transactions.total"), sum);
@@ -128,7 +130,8 @@ static void test_same_without(void)
 static void test_many(void)
 {
     struct rig rig;
-    CU_ASSERT_FATAL(rig_open(&rig, RIG_HWS, 1, "cache", "256", "line", "16", "fetch", "split", "check", "on", NULL) == 0);
+    CU_ASSERT_FATAL(rig_open(&rig, RIG_HWS, 1, "cache", "256", "line", "16", "fetch", "split", "check", "on", NULL) ==
+        0);
     play(&rig, 20000, RIG_HWS);
     CU_ASSERT_EQUAL(rig.failures, 0);
     rig_close(&rig);

@@ -27,7 +27,8 @@ static void test_single(void)
     CU_ASSERT_EQUAL(rig_read(&rig, 0, 0x900, 4), 2 + 1 + FROM_MEMORY);
     CU_ASSERT_EQUAL(rig_read(&rig, 0, 0x200, 4), 2 + 1 + (ADDRESS_CYCLES + LINE_CYCLES - 3) + FROM_MEMORY);
     rig_finish(&rig);
-    CU_ASSERT_EQUAL(rig_u64(&rig, "bus.busy_cycles"), 4 * FROM_MEMORY + FROM_CACHE + ADDRESS_CYCLES + ADDRESS_CYCLES + LINE_CYCLES);
+    CU_ASSERT_EQUAL(rig_u64(&rig, "bus.busy_cycles"),
+        4 * FROM_MEMORY + FROM_CACHE + ADDRESS_CYCLES + ADDRESS_CYCLES + LINE_CYCLES);
     CU_ASSERT_EQUAL(rig_u64(&rig, "hw.0.bus_wait_cycles"), ADDRESS_CYCLES + LINE_CYCLES - 3);
     CU_ASSERT_EQUAL(rig_u64(&rig, "hw.0.stall_cycles"), 4 * FROM_MEMORY + ADDRESS_CYCLES + LINE_CYCLES - 3);
     CU_ASSERT_EQUAL(rig_u64(&rig, "hw.1.stall_cycles"), FROM_CACHE + ADDRESS_CYCLES);
@@ -62,7 +63,8 @@ static void test_transactions(void)
 static void test_instructions(void)
 {
     struct rig rig;
-    struct rig_ref refs[3] = {{PEET_REF_LOAD, 0x100, 4, 0, 0}, {PEET_REF_MODIFY, 0x104, 4, 0, 0}, {PEET_REF_LOAD, 0x108, 4, 0, 0}};
+    struct rig_ref refs[3] = {
+        {PEET_REF_LOAD, 0x100, 4, 0, 0}, {PEET_REF_MODIFY, 0x104, 4, 0, 0}, {PEET_REF_LOAD, 0x108, 4, 0, 0}};
     CU_ASSERT_FATAL(rig_open(&rig, 1, 1, "hit_cycles", "2", "cpi", "1.5", TIMES, NULL) == 0);
     /* 4 references (one of them twice), 7 instructions at 1.5: 10 and a half cycle left over, then 11 */
     CU_ASSERT_EQUAL(rig_block(&rig, 0, refs, 3, 4), FROM_MEMORY + 4 * 2 + 10);
@@ -75,8 +77,8 @@ static void saturate(const char *arbitration, unsigned hws, unsigned rounds, dou
 {
     struct rig rig;
     uint64_t count[RIG_HWS] = {0}, total = 0;
-    CU_ASSERT_FATAL(rig_open(&rig, hws, 1, "protocol", "berkeley", "hit_cycles", "1", "cpi", "1", "arbitration", arbitration,
-                        "window_cycles", "1000", TIMES, NULL) == 0);
+    CU_ASSERT_FATAL(rig_open(&rig, hws, 1, "protocol", "berkeley", "hit_cycles", "1", "cpi", "1", "arbitration",
+                        arbitration, "window_cycles", "1000", TIMES, NULL) == 0);
     for (; total < (uint64_t)hws * rounds; total++) {
         unsigned hw = 0;
         for (unsigned h = 1; h < hws; h++)
@@ -165,10 +167,10 @@ static void test_out_of_order(void)
     struct calendar *cal = calendar(ARBITRATION_FCFS, 3);
     CU_ASSERT_EQUAL(peet__bus_calendar_request(cal, 0, 100, 20, 0), 100);
     CU_ASSERT_EQUAL(peet__bus_calendar_request(cal, 0, 130, 20, 0), 130);
-    CU_ASSERT_EQUAL(peet__bus_calendar_request(cal, 1, 50, 20, 0), 50);  /* fits before */
-    CU_ASSERT_EQUAL(peet__bus_calendar_request(cal, 1, 90, 20, 0), 90);  /* asked before: the first moves by 10 */
-    CU_ASSERT_EQUAL(cal->lost_cycles[0], 10);                            /* and by it the second not at all */
-    CU_ASSERT_EQUAL(peet__bus_calendar_request(cal, 2, 95, 5, 0), 110);  /* behind 90..110, before the 100 */
+    CU_ASSERT_EQUAL(peet__bus_calendar_request(cal, 1, 50, 20, 0), 50); /* fits before */
+    CU_ASSERT_EQUAL(peet__bus_calendar_request(cal, 1, 90, 20, 0), 90); /* asked before: the first moves by 10 */
+    CU_ASSERT_EQUAL(cal->lost_cycles[0], 10);                           /* and by it the second not at all */
+    CU_ASSERT_EQUAL(peet__bus_calendar_request(cal, 2, 95, 5, 0), 110); /* behind 90..110, before the 100 */
     CU_ASSERT_EQUAL(cal->lost_cycles[0], 15);
     CU_ASSERT_EQUAL(cal->lost_cycles[1], 0);
     peet__bus_calendar_finish(cal, 1000);
@@ -205,9 +207,10 @@ static void test_list_scheduling(void)
                     if (done[h] || when[h] > at)
                         continue;
                     int better = best < 0 ||
-                        (arbitration == ARBITRATION_FCFS  ? when[h] < when[best]
-                                : arbitration == ARBITRATION_RR ? (h + HWS - last - 1) % HWS < ((unsigned)best + HWS - last - 1) % HWS
-                                                                : 0);
+                        (arbitration == ARBITRATION_FCFS ? when[h] < when[best]
+                                : arbitration == ARBITRATION_RR
+                                ? (h + HWS - last - 1) % HWS < ((unsigned)best + HWS - last - 1) % HWS
+                                : 0);
                     best = better ? (int)h : best;
                 }
                 done[best] = 1;
@@ -272,6 +275,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {{"single references", test_single}, {"kinds of transactions", test_transactions},
         {"instructions", test_instructions}, {"saturation", test_saturation}, {"arbiters", test_arbiters},
-        {"out of order", test_out_of_order}, {"list scheduling", test_list_scheduling}, {"in order", test_in_order}, CU_TEST_INFO_NULL};
+        {"out of order", test_out_of_order}, {"list scheduling", test_list_scheduling}, {"in order", test_in_order},
+        CU_TEST_INFO_NULL};
     return run_suite("bus: time", tests);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrack's accesses: random blocks, loops, ranges and conditional references over objects that come and go, against a model
- * that books every access by itself, line by line; the same with executions that are taken in its stead.  Patterns of strides.
+ * dtrack's accesses: random blocks, loops, ranges and conditional references over objects that come and go, against a
+ * model that books every access by itself, line by line; the same with executions that are taken in its stead. Patterns
+ * of strides.
  */
 #include "dtrack_rig.h"
 #include "run_suite.h"
@@ -10,7 +11,9 @@
 
 enum { BLOCKS = 40, REFS = 8, STEPS = 4000 };
 
-struct model { uint64_t reads[DRIG_DATA], writes[DRIG_DATA]; };
+struct model {
+    uint64_t reads[DRIG_DATA], writes[DRIG_DATA];
+};
 
 static void model_touch(struct model *m, struct drig *rig, uint64_t address, uint32_t size, int kind, uint32_t line)
 {
@@ -21,14 +24,16 @@ static void model_touch(struct model *m, struct drig *rig, uint64_t address, uin
     m->writes[data] += kind != PEET_REF_LOAD ? n : 0;
 }
 
-static void model_turn(struct model *m, struct drig *rig, const struct peet_block *block, const uint64_t *values, uint32_t line)
+static void model_turn(struct model *m, struct drig *rig, const struct peet_block *block, const uint64_t *values,
+    uint32_t line)
 {
     for (uint32_t i = 0; i < block->nrefs; i++) {
         const struct peet_ref *ref = &block->refs[i];
 
         if (ref->kind == PEET_REF_PREFETCH)
             continue;
-        for (struct peet_ref_iter it = peet_ref_begin(ref, values); it.count; it.count--, it.address += (uint64_t)it.step)
+        for (struct peet_ref_iter it = peet_ref_begin(ref, values); it.count;
+            it.count--, it.address += (uint64_t)it.step)
             model_touch(m, rig, it.address, ref->size_bytes ? ref->size_bytes : 1, ref->kind, line);
     }
 }
@@ -48,21 +53,23 @@ static void model_event(struct model *m, struct drig *rig, const struct peet_blo
 struct made {
     struct peet_block block;
     struct peet_ref refs[REFS];
-    int64_t offset[REFS];    /* from the first of its group */
+    int64_t offset[REFS]; /* from the first of its group */
     uint32_t leader[REFS];
 };
 
 static void make_block(uint64_t *seed, uint32_t id, struct made *b)
 {
-    static const uint16_t sizes[] = { 1, 2, 4, 8, 8, 8, 16, 32, 10, 64 };
-    uint32_t n = (uint32_t)drig_random(seed, REFS + 1), leaders[4] = { 0 }, odd = drig_random(seed, 4) == 0;
+    static const uint16_t sizes[] = {1, 2, 4, 8, 8, 8, 16, 32, 10, 64};
+    uint32_t n = (uint32_t)drig_random(seed, REFS + 1), leaders[4] = {0}, odd = drig_random(seed, 4) == 0;
 
-    *b = (struct made){ .block = { .id = id, .ninsns = n + 1, .nrefs = n, .refs = b->refs, .flags = PEET_BLOCK_SIMPLE } };
+    *b = (struct made){.block = {.id = id, .ninsns = n + 1, .nrefs = n, .refs = b->refs, .flags = PEET_BLOCK_SIMPLE}};
     for (uint32_t i = 0; i < n; i++) {
         unsigned what = (unsigned)drig_random(seed, 16);
 
-        b->refs[i] = (struct peet_ref){ .insn = i, .size_bytes = sizes[drig_random(seed, 10)], .value = (uint16_t)b->block.nvalues++,
-            .kind = (uint8_t)(what == 15 ? PEET_REF_PREFETCH : drig_random(seed, 3)) };
+        b->refs[i] = (struct peet_ref){.insn = i,
+            .size_bytes = sizes[drig_random(seed, 10)],
+            .value = (uint16_t)b->block.nvalues++,
+            .kind = (uint8_t)(what == 15 ? PEET_REF_PREFETCH : drig_random(seed, 3))};
         b->leader[i] = i;
         if (odd && drig_random(seed, 3) == 0) {
             b->refs[i].flags = drig_random(seed, 2) ? PEET_REF_RANGE : PEET_REF_CONDITIONAL;
@@ -94,12 +101,13 @@ static uint64_t random_address(struct drig *rig, uint64_t *seed)
 
 static void make_values(struct drig *rig, uint64_t *seed, const struct made *b, uint64_t *values, int64_t *strides)
 {
-    static const int64_t steps[] = { 0, 8, 8, 8, 16, 4, 1, -8, -24, 64, 3, 128, 1000, -5 };
+    static const int64_t steps[] = {0, 8, 8, 8, 16, 4, 1, -8, -24, 64, 3, 128, 1000, -5};
 
     for (uint32_t i = 0; i < b->block.nrefs; i++) {
         const struct peet_ref *ref = &b->refs[i], *leader = &b->refs[b->leader[i]];
 
-        values[ref->value] = b->leader[i] == i ? random_address(rig, seed) : values[leader->value] + (uint64_t)b->offset[i];
+        values[ref->value] =
+            b->leader[i] == i ? random_address(rig, seed) : values[leader->value] + (uint64_t)b->offset[i];
         strides[ref->value] = b->leader[i] == i ? steps[drig_random(seed, 14)] : strides[leader->value];
         if (ref->flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL)) {
             values[ref->value + 1] = drig_random(seed, drig_random(seed, 2) ? 2 : 100);
@@ -143,7 +151,10 @@ static void check(struct drig *rig, const struct model *m)
 }
 
 /** What peet's machine code would know of a block. */
-struct code { uint64_t taken; struct peet_direct_watch *watch; };
+struct code {
+    uint64_t taken;
+    struct peet_direct_watch *watch;
+};
 
 static int holds(const struct peet_direct_guard *g, const uint64_t *values)
 {
@@ -189,7 +200,7 @@ static json_t *run_random(unsigned hws, uint32_t line, int churn, int direct)
     uint64_t whim = 5, all_taken = 0;
     json_t *results;
     struct drig rig;
-    struct model model = { 0 };
+    struct model model = {0};
     uint64_t seed = 17 + line + hws, done;
     uint32_t released = 0;
 
@@ -203,7 +214,7 @@ static json_t *run_random(unsigned hws, uint32_t line, int churn, int direct)
         uint64_t values[2 * REFS];
         int64_t strides[2 * REFS];
         unsigned hw = (unsigned)drig_random(&seed, hws);
-        struct peet_block_event event = { &b->block, values, hw, 1, NULL };
+        struct peet_block_event event = {&b->block, values, hw, 1, NULL};
 
         make_values(&rig, &seed, b, values, strides);
         if (drig_random(&seed, 3) == 0 && b->block.flags & PEET_BLOCK_SIMPLE) {
@@ -218,10 +229,15 @@ static json_t *run_random(unsigned hws, uint32_t line, int churn, int direct)
         else if (step & 1)
             peet_module.block(rig.self, hw, &event, 0);
         else
-            peet_module.blocks(rig.self, hw, &event, 1, 0, UINT64_MAX, &(size_t){ 0 });
+            peet_module.blocks(rig.self, hw, &event, 1, 0, UINT64_MAX, &(size_t){0});
         if (hws > 1 && drig_random(&seed, 50) == 0) { /* watched lines must not change what is counted */
             uint64_t at = random_address(&rig, &seed);
-            struct peet_memory_event gone = { .type = PEET_MEMORY_INVALIDATE, .level = 1, .hw = 0, .other = 1, .address = at & -(uint64_t)line, .by = at };
+            struct peet_memory_event gone = {.type = PEET_MEMORY_INVALIDATE,
+                .level = 1,
+                .hw = 0,
+                .other = 1,
+                .address = at & -(uint64_t)line,
+                .by = at};
 
             peet_module.memory(rig.self, &gone, 1);
         }
@@ -241,7 +257,8 @@ static json_t *run_random(unsigned hws, uint32_t line, int churn, int direct)
 
 static void compare(unsigned hws, uint32_t line, int churn)
 {
-    json_t *seen = run_random(hws, line, churn, 0), *taken = hws == 1 ? run_random(hws, line, churn, 1) : json_incref(seen);
+    json_t *seen = run_random(hws, line, churn, 0),
+           *taken = hws == 1 ? run_random(hws, line, churn, 1) : json_incref(seen);
 
     CU_ASSERT(json_equal(seen, taken));
     json_decref(seen);
@@ -265,10 +282,11 @@ static void test_counts(void)
 static void test_hints(void)
 {
     struct drig rig;
-    struct peet_ref refs[2] = { { .size_bytes = 8, .value = 0, .group = 1 }, { .size_bytes = 8, .value = 1, .kind = PEET_REF_STORE, .group = 1 } };
-    struct peet_block block = { .id = 0, .nrefs = 2, .nvalues = 2, .refs = refs, .flags = PEET_BLOCK_SIMPLE };
+    struct peet_ref refs[2] = {
+        {.size_bytes = 8, .value = 0, .group = 1}, {.size_bytes = 8, .value = 1, .kind = PEET_REF_STORE, .group = 1}};
+    struct peet_block block = {.id = 0, .nrefs = 2, .nvalues = 2, .refs = refs, .flags = PEET_BLOCK_SIMPLE};
     uint64_t values[2], before;
-    struct peet_block_event event = { &block, values, 0, 1, NULL };
+    struct peet_block_event event = {&block, values, 0, 1, NULL};
     json_t *o;
 
     drig_init(&rig, 1, 64, 4096, 0, 0);
@@ -299,12 +317,13 @@ static void test_hints(void)
 static void test_watched(void)
 {
     struct drig rig;
-    struct peet_ref ref = { .size_bytes = 8, .value = 0, .kind = PEET_REF_MODIFY };
-    struct peet_block block = { .id = 0, .nrefs = 1, .nvalues = 1, .refs = &ref, .flags = PEET_BLOCK_SIMPLE };
+    struct peet_ref ref = {.size_bytes = 8, .value = 0, .kind = PEET_REF_MODIFY};
+    struct peet_block block = {.id = 0, .nrefs = 1, .nvalues = 1, .refs = &ref, .flags = PEET_BLOCK_SIMPLE};
     const uint64_t line = 0x10020;
     uint64_t value;
-    struct peet_block_event event = { &block, &value, 0, 1, NULL };
-    const struct peet_memory_event gone = { .type = PEET_MEMORY_INVALIDATE, .level = 1, .hw = 0, .other = 1, .address = line, .by = line };
+    struct peet_block_event event = {&block, &value, 0, 1, NULL};
+    const struct peet_memory_event gone = {
+        .type = PEET_MEMORY_INVALIDATE, .level = 1, .hw = 0, .other = 1, .address = line, .by = line};
 
     drig_init(&rig, 2, 32, 4096, 0, 0);
     drig_structure(&rig, PEET_DATA_GLOBAL, "packed");
@@ -324,10 +343,10 @@ static void test_watched(void)
 static void pattern(unsigned how, double low, double high, const char *name)
 {
     struct drig rig;
-    struct peet_ref ref = { .size_bytes = 8 };
-    struct peet_block block = { .id = 5, .nrefs = 1, .nvalues = 1, .refs = &ref, .flags = PEET_BLOCK_SIMPLE };
+    struct peet_ref ref = {.size_bytes = 8};
+    struct peet_block block = {.id = 5, .nrefs = 1, .nvalues = 1, .refs = &ref, .flags = PEET_BLOCK_SIMPLE};
     uint64_t value = 0x10000, seed = 5;
-    struct peet_block_event event = { &block, &value, 0, 1, NULL };
+    struct peet_block_event event = {&block, &value, 0, 1, NULL};
     double bits;
 
     drig_init(&rig, 1, 64, 4096, 0, 0);
@@ -370,6 +389,7 @@ static void test_patterns(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = { { "accesses, random", test_counts }, { "hints", test_hints }, { "watched", test_watched }, { "patterns", test_patterns }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = {{"accesses, random", test_counts}, {"hints", test_hints}, {"watched", test_watched},
+        {"patterns", test_patterns}, CU_TEST_INFO_NULL};
     return run_suite("dtrack", tests);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrack and what a machine reports: small caches kept by the test itself, whose misses, evictions and invalidations are
- * counted here once more, access by access.  Premature evictions by a search through all evictions; sharing by scenarios
- * whose outcome is known.
+ * dtrack and what a machine reports: small caches kept by the test itself, whose misses, evictions and invalidations
+ * are counted here once more, access by access.  Premature evictions by a search through all evictions; sharing by
+ * scenarios whose outcome is known.
  */
 #include "dtrack_rig.h"
 #include "run_suite.h"
@@ -36,12 +36,19 @@ static void machine_init(struct machine *m, struct drig *rig)
 {
     memset(m, 0, sizeof *m);
     m->rig = rig;
-    m->function = (struct peet_function){ .name = "work", .file = "work.c", .image = "" };
+    m->function = (struct peet_function){.name = "work", .file = "work.c", .image = ""};
     for (uint32_t i = 0; i < 8; i++) {
-        m->insns[i] = (struct peet_insn){ .line = 100 + i };
-        m->refs[i] = (struct peet_ref){ .size_bytes = 4, .kind = i & 1 ? PEET_REF_STORE : PEET_REF_LOAD };
-        m->blocks[i] = (struct peet_block){ .function = &m->function, .id = i, .ninsns = 1, .nrefs = 1, .nvalues = 1, .insns = &m->insns[i],
-            .refs = &m->refs[i], .flags = PEET_BLOCK_SIMPLE, .line = 100 + i };
+        m->insns[i] = (struct peet_insn){.line = 100 + i};
+        m->refs[i] = (struct peet_ref){.size_bytes = 4, .kind = i & 1 ? PEET_REF_STORE : PEET_REF_LOAD};
+        m->blocks[i] = (struct peet_block){.function = &m->function,
+            .id = i,
+            .ninsns = 1,
+            .nrefs = 1,
+            .nvalues = 1,
+            .insns = &m->insns[i],
+            .refs = &m->refs[i],
+            .flags = PEET_BLOCK_SIMPLE,
+            .line = 100 + i};
     }
 }
 
@@ -51,9 +58,15 @@ static void touch(struct machine *m, unsigned hw, unsigned block, uint64_t addre
     const uint64_t line = address & -(uint64_t)LINE;
     const unsigned set = line / LINE % SETS;
     const int write = block & 1;
-    struct peet_block_event event = { &m->blocks[block], &address, hw, 1, NULL };
-    struct peet_memory_event e = { .level = 1, .hw = hw, .other = PEET_MEMORY_NOBODY, .address = address, .size_bytes = 4, .by = address,
-        .flags = write ? PEET_MEMORY_STORE : 0, .block = event.block };
+    struct peet_block_event event = {&m->blocks[block], &address, hw, 1, NULL};
+    struct peet_memory_event e = {.level = 1,
+        .hw = hw,
+        .other = PEET_MEMORY_NOBODY,
+        .address = address,
+        .size_bytes = 4,
+        .by = address,
+        .flags = write ? PEET_MEMORY_STORE : 0,
+        .block = event.block};
     const uint64_t was = m->tags[hw][set];
     int had = was == line;
 
@@ -108,7 +121,7 @@ static void books(int fills)
 {
     struct drig rig;
     struct machine m;
-    uint64_t seed = 3, all[4] = { 0 };
+    uint64_t seed = 3, all[4] = {0};
 
     drig_init(&rig, HWS, LINE, SETS * LINE, 0, 0);
     for (unsigned i = 2; i < 8; i++) {
@@ -119,7 +132,8 @@ static void books(int fills)
     machine_init(&m, &rig);
     m.fills = fills;
     for (unsigned i = 0; i < EVENTS; i++)
-        touch(&m, (unsigned)drig_random(&seed, HWS), (unsigned)drig_random(&seed, 8), 0x10000 + 2000 + drig_random(&seed, 1600) * 4);
+        touch(&m, (unsigned)drig_random(&seed, HWS), (unsigned)drig_random(&seed, 8),
+            0x10000 + 2000 + drig_random(&seed, 1600) * 4);
     drig_finish(&rig);
     for (uint32_t d = 0; d < rig.ndata; d++) {
         json_t *o = drig_of(&rig, d);
@@ -148,14 +162,18 @@ static void test_books(void)
 
 /* ------------------------------------------------------------------------------------------- evictions */
 
-struct gone { uint64_t line, when; uint32_t evictor; int back; };
+struct gone {
+    uint64_t line, when;
+    uint32_t evictor;
+    int back;
+};
 
 static void premature(uint64_t window, const char *set)
 {
     enum { LINES = 40, N = 20000 };
     static struct gone gone[N];
     struct drig rig;
-    uint64_t seed = 11, ngone = 0, tags[SETS] = { 0 }, expected[DRIG_DATA][DRIG_DATA] = { { 0 } }, sum = 0, found = 0;
+    uint64_t seed = 11, ngone = 0, tags[SETS] = {0}, expected[DRIG_DATA][DRIG_DATA] = {{0}}, sum = 0, found = 0;
     json_t *pairs, *one;
     size_t i;
 
@@ -169,7 +187,7 @@ static void premature(uint64_t window, const char *set)
         uint64_t address = 0x10000 + LINE * drig_random(&seed, LINES), line = address;
         unsigned victim_set = line / LINE % SETS;
         uint32_t data = 2 + (uint32_t)((address - 0x10000) / LINE / 10);
-        struct peet_memory_event e = { .level = 1, .other = PEET_MEMORY_NOBODY, .size_bytes = 4, .by = address };
+        struct peet_memory_event e = {.level = 1, .other = PEET_MEMORY_NOBODY, .size_bytes = 4, .by = address};
         const int together = n & 1; /* in one report */
 
         if (tags[victim_set] == line)
@@ -179,7 +197,7 @@ static void premature(uint64_t window, const char *set)
             e.address = tags[victim_set];
             if (!together)
                 peet_module.memory(rig.self, &e, 1);
-            gone[ngone] = (struct gone){ tags[victim_set], ngone, data, 0 };
+            gone[ngone] = (struct gone){tags[victim_set], ngone, data, 0};
             ngone++;
         }
         e.type = together ? PEET_MEMORY_FILL : PEET_MEMORY_MISS;
@@ -198,7 +216,8 @@ static void premature(uint64_t window, const char *set)
     }
     drig_finish(&rig);
     pairs = json_object_get(rig.stats, "premature_evictions");
-    json_array_foreach(pairs, i, one) {
+    json_array_foreach(pairs, i, one)
+    {
         CU_ASSERT_EQUAL(drig_u64(one, "count"), expected[drig_u64(one, "victim_id")][drig_u64(one, "evictor_id")]);
         found += drig_u64(one, "count");
     }
@@ -261,7 +280,7 @@ static void test_sharing(void)
             touch(&m, hw, 2, 0x10000 + LINE); /* one word, handed on */
             touch(&m, hw, 3, 0x10000 + LINE);
             touch(&m, hw, hw == 0 ? 3 : 2, 0x10000 + 2 * LINE); /* 0 writes, all others read */
-            touch(&m, hw, 4, 0x10000 + 3 * LINE + 4 * hw); /* all read */
+            touch(&m, hw, 4, 0x10000 + 3 * LINE + 4 * hw);      /* all read */
             if (hw == 1)
                 touch(&m, hw, 5, 0x10000 + 4 * LINE); /* one writes */
         }
@@ -282,21 +301,22 @@ static void test_sharing(void)
     CU_ASSERT_EQUAL_FATAL(json_array_size(lines), 1);
     CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(json_array_get(lines, 0), "structure")), "counters");
     sites = json_object_get(json_array_get(lines, 0), "accesses");
-    json_array_foreach(sites, i, site)
-        if (!strcmp(json_string_value(json_object_get(site, "access")), "write")) {
-            char field[20];
+    json_array_foreach(sites, i, site) if (!strcmp(json_string_value(json_object_get(site, "access")), "write"))
+    {
+        char field[20];
 
-            snprintf(field, sizeof field, "[%llu]", (unsigned long long)drig_u64(site, "processor"));
-            CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(site, "field")), field);
-            CU_ASSERT_EQUAL(drig_u64(site, "line"), 101);
-            CU_ASSERT_EQUAL(drig_u64(site, "bytes"), 4);
-            writers++;
-        }
+        snprintf(field, sizeof field, "[%llu]", (unsigned long long)drig_u64(site, "processor"));
+        CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(site, "field")), field);
+        CU_ASSERT_EQUAL(drig_u64(site, "line"), 101);
+        CU_ASSERT_EQUAL(drig_u64(site, "bytes"), 4);
+        writers++;
+    }
     CU_ASSERT_EQUAL(writers, HWS);
     drig_close(&rig);
 }
 
-/** Dubois: the miss is true sharing if what others had written is touched before the line is lost again, be it later. */
+/** Dubois: the miss is true sharing if what others had written is touched before the line is lost again, be it later.
+ */
 static void test_later(void)
 {
     struct drig rig;
@@ -323,7 +343,7 @@ static void test_later(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = { { "misses, evictions, stalls", test_books }, { "premature evictions", test_premature }, { "sharing", test_sharing },
-        { "true sharing seen late", test_later }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = {{"misses, evictions, stalls", test_books}, {"premature evictions", test_premature},
+        {"sharing", test_sharing}, {"true sharing seen late", test_later}, CU_TEST_INFO_NULL};
     return run_suite("dtrack: memory", tests);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simulators/common: the oldest of n against a search, windows against an array, the line map against itself far apart. */
+/* simulators/common: the oldest of n against a search, windows against an array, the line map against itself far apart.
+ */
 #include <string.h>
 #include "common/linemap.h"
 #include "common/oldest.h"
@@ -124,11 +125,15 @@ static void test_linemap_words(void)
         uint64_t seed = shift;
         peet_sim_linemap_init(&map, (size_t)1 << shift);
         for (unsigned i = 0; i < 3000; i++) {
-            const uint64_t line = rig_random(&seed, 2) ? rig_random(&seed, 50000) : rig_random(&seed, 2) ? seed >> 2 : rig_random(&seed, 64) << 23;
-            void *const record = shift == 3 ? (void *)peet_sim_linemap_long(&map, line) : (void *)peet_sim_linemap_word(&map, line);
+            const uint64_t line = rig_random(&seed, 2) ? rig_random(&seed, 50000)
+                : rig_random(&seed, 2)                 ? seed >> 2
+                                                       : rig_random(&seed, 64) << 23;
+            void *const record =
+                shift == 3 ? (void *)peet_sim_linemap_long(&map, line) : (void *)peet_sim_linemap_word(&map, line);
             CU_ASSERT_PTR_NOT_NULL_FATAL(record);
             CU_ASSERT_PTR_EQUAL(record, peet_sim_linemap_get(&map, line));
-            CU_ASSERT_PTR_EQUAL(record, shift == 3 ? (void *)peet_sim_linemap_long(&map, line) : (void *)peet_sim_linemap_word(&map, line));
+            CU_ASSERT_PTR_EQUAL(record,
+                shift == 3 ? (void *)peet_sim_linemap_long(&map, line) : (void *)peet_sim_linemap_word(&map, line));
         }
         peet_sim_linemap_fini(&map);
     }
@@ -148,7 +153,7 @@ static void test_random(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"oldest", test_oldest}, {"windows", test_windows}, {"line map", test_linemap}, {"line map of words", test_linemap_words}, {"random", test_random},
-        CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"oldest", test_oldest}, {"windows", test_windows}, {"line map", test_linemap},
+        {"line map of words", test_linemap_words}, {"random", test_random}, CU_TEST_INFO_NULL};
     return run_suite("simulators: common", tests);
 }

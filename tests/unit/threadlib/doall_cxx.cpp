@@ -9,7 +9,8 @@ extern "C" int cxx_sum(long lo, long hi)
 {
     long sum = 0;
     peet_doall(lo, hi, PEET_DOALL_STATIC, 0, [](long i, void *arg) { *static_cast<long *>(arg) += i; }, &sum);
-    PEET_DOALL(i, lo, hi) {
+    PEET_DOALL(i, lo, hi)
+    {
         sum += i;
     }
     PEET_FORK_DOALL_WITH(lo, hi, PEET_DOALL_DYNAMIC, 4);

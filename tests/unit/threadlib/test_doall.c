@@ -29,7 +29,7 @@ static void expect(long lo, long hi)
     nseen = 0;
 }
 
-static const long ranges[][2] = { { 0, 10 }, { -5, 5 }, { 7, 8 }, { 3, 3 }, { 4, -4 }, { LONG_MAX - 3, LONG_MAX } };
+static const long ranges[][2] = {{0, 10}, {-5, 5}, {7, 8}, {3, 3}, {4, -4}, {LONG_MAX - 3, LONG_MAX}};
 #define NRANGES (sizeof ranges / sizeof *ranges)
 
 static void test_function_form(void)
@@ -47,9 +47,10 @@ static void test_statement_form(void)
     long zero = 0;
     for (unsigned r = 0; r < NRANGES; r++) {
         PEET_DOALL(i, ranges[r][0], ranges[r][1])
-            note(i, &zero);
+        note(i, &zero);
         expect(ranges[r][0], ranges[r][1]);
-        PEET_DOALL_WITH(i, ranges[r][0], ranges[r][1], PEET_DOALL_GUIDED, 2) {
+        PEET_DOALL_WITH(i, ranges[r][0], ranges[r][1], PEET_DOALL_GUIDED, 2)
+        {
             note(i, &zero);
         }
         expect(ranges[r][0], ranges[r][1]);
@@ -60,7 +61,8 @@ static void test_leaving_an_iteration(void)
 {
     long zero = 0;
     unsigned begun = 0;
-    PEET_DOALL(i, 0, 10) {
+    PEET_DOALL(i, 0, 10)
+    {
         begun++;
         if (i % 3 == 0)
             break;
@@ -78,14 +80,13 @@ static void test_nesting(void)
 {
     unsigned n = 0;
     PEET_DOALL(i, 0, 4)
-        PEET_DOALL(j, 0, i)
-            n++;
+    PEET_DOALL(j, 0, i)
+    n++;
     CU_ASSERT_EQUAL(n, 6);
     if (n == 6)
         PEET_DOALL(i, 0, 2)
-            n++;
-    else
-        n = 0;
+    n++;
+    else n = 0;
     CU_ASSERT_EQUAL(n, 8);
 }
 

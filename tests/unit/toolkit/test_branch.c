@@ -8,7 +8,12 @@
 #include "run_suite.h"
 
 static const struct peet_sim_branch_config usual = {
-    .table_bits = 12, .history_bits = 12, .btb_sets = 128, .btb_ways = 4, .return_entries = 16, .indirect_bits = 10,
+    .table_bits = 12,
+    .history_bits = 12,
+    .btb_sets = 128,
+    .btb_ways = 4,
+    .return_entries = 16,
+    .indirect_bits = 10,
 };
 
 static struct peet_sim_branch make(enum peet_sim_direction direction, uint32_t history)
@@ -49,7 +54,7 @@ static void test_bimodal(void)
 
     /* taken and not in turn: from a weak counter it is always wrong, or always half */
     b = make(PEET_SIM_BIMODAL, 12);
-    uint8_t alternate[2] = { 1, 0 };
+    uint8_t alternate[2] = {1, 0};
     CU_ASSERT_EQUAL(pattern(&b, alternate, 2, 100), 100);
     peet_sim_branch_fini(&b);
 }
@@ -95,9 +100,9 @@ static uint64_t correlated(enum peet_sim_direction direction, uint32_t history, 
 static void test_correlation(void)
 {
     CU_ASSERT_EQUAL(correlated(PEET_SIM_GSHARE, 12, 6, 4000), 0);
-    CU_ASSERT(correlated(PEET_SIM_BIMODAL, 12, 6, 4000) > 800);     /* a coin: half of 2000 */
-    CU_ASSERT(correlated(PEET_SIM_GSHARE, 12, 40, 4000) > 800);     /* beyond its history */
-    CU_ASSERT(correlated(PEET_SIM_TAGE, 128, 40, 4000) < 40);       /* within TAGE's */
+    CU_ASSERT(correlated(PEET_SIM_BIMODAL, 12, 6, 4000) > 800); /* a coin: half of 2000 */
+    CU_ASSERT(correlated(PEET_SIM_GSHARE, 12, 40, 4000) > 800); /* beyond its history */
+    CU_ASSERT(correlated(PEET_SIM_TAGE, 128, 40, 4000) < 40);   /* within TAGE's */
     CU_ASSERT(correlated(PEET_SIM_TAGE, 16, 40, 4000) > 800);
 }
 
@@ -137,10 +142,12 @@ static void test_steady(void)
 
             steady += quick.steady_pc == pc;
             slow.steady_pc = 0;
-            different += peet_sim_branch_conditional(&quick, pc, taken, 0x100) != peet_sim_branch_conditional(&slow, pc, taken, 0x100);
+            different += peet_sim_branch_conditional(&quick, pc, taken, 0x100) !=
+                peet_sim_branch_conditional(&slow, pc, taken, 0x100);
             slow.steady_pc = 0;
             if (other)
-                different += peet_sim_branch_conditional(&quick, 0x990, (int)(i & 1), 0x100) != peet_sim_branch_conditional(&slow, 0x990, (int)(i & 1), 0x100);
+                different += peet_sim_branch_conditional(&quick, 0x990, (int)(i & 1), 0x100) !=
+                    peet_sim_branch_conditional(&slow, 0x990, (int)(i & 1), 0x100);
         }
     }
     CU_ASSERT_EQUAL(different, 0);
@@ -149,7 +156,9 @@ static void test_steady(void)
     CU_ASSERT_EQUAL(quick.random, slow.random);
     CU_ASSERT_EQUAL(memcmp(&quick.index_folds, &slow.index_folds, sizeof quick.index_folds), 0);
     for (int t = 0; t < PEET_SIM_TAGE_TABLES; t++)
-        CU_ASSERT_EQUAL(memcmp(quick.tables[t], slow.tables[t], (1u << (quick.config.table_bits - 2)) * sizeof *quick.tables[t]), 0);
+        CU_ASSERT_EQUAL(memcmp(quick.tables[t], slow.tables[t],
+                            (1u << (quick.config.table_bits - 2)) * sizeof *quick.tables[t]),
+            0);
     peet_sim_branch_fini(&quick);
     peet_sim_branch_fini(&slow);
 }
@@ -188,7 +197,7 @@ static void test_targets(void)
 /* An interpreter's jump over a fixed program: known by its path; without one it would be wrong nearly always. */
 static void test_indirect(void)
 {
-    static const uint8_t program[] = { 0, 1, 2, 1, 3, 0, 2, 4, 1, 2 };
+    static const uint8_t program[] = {0, 1, 2, 1, 3, 0, 2, 4, 1, 2};
     struct peet_sim_branch b = make(PEET_SIM_ALWAYS, 0);
     uint64_t half = 0;
 
@@ -204,8 +213,9 @@ static void test_indirect(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"bimodal", test_bimodal}, {"gshare", test_gshare}, {"correlation at a distance", test_correlation},
-        {"TAGE", test_tage}, {"steady loops", test_steady}, {"returns", test_returns}, {"targets", test_targets}, {"indirect jumps", test_indirect}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"bimodal", test_bimodal}, {"gshare", test_gshare},
+        {"correlation at a distance", test_correlation}, {"TAGE", test_tage}, {"steady loops", test_steady},
+        {"returns", test_returns}, {"targets", test_targets}, {"indirect jumps", test_indirect}, CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: branch prediction", tests);
 }

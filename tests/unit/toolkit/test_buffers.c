@@ -14,7 +14,7 @@
 static void test_parallelism(void)
 {
     for (uint32_t n = 1; n <= 64; n *= 4) {
-        struct peet_sim_mshrs m = { .n = n };
+        struct peet_sim_mshrs m = {.n = n};
         uint64_t end = 0;
 
         for (uint64_t i = 0; i < 128; i++) {
@@ -36,7 +36,7 @@ static void test_places(void)
 
     for (uint32_t n = 1; n <= 64; n = 2 * n + 1) {
         struct peet_sim_slots s;
-        uint64_t free_from[64] = { 0 }, now = 0, waited = 0;
+        uint64_t free_from[64] = {0}, now = 0, waited = 0;
 
         peet_sim_slots_init(&s, n);
         for (int i = 0; i < 3000; i++) {
@@ -149,7 +149,7 @@ static void test_places_plainly(void)
             struct peet_sim_slots s;
             uint64_t now = 0;
 
-            p = (struct plain){ .n = n, .kept = 4 * n < 32 ? 32 : 4 * n };
+            p = (struct plain){.n = n, .kept = 4 * n < 32 ? 32 : 4 * n};
             peet_sim_slots_init(&s, n);
             for (int i = 0; i < 3000; i++) {
                 unsigned nested = 1 + (unsigned)peet_sim_random_below(&seed, n < 3 ? n : 3);
@@ -179,7 +179,7 @@ static void test_places_plainly(void)
 
 static void test_merge(void)
 {
-    struct peet_sim_mshrs m = { .n = 4 };
+    struct peet_sim_mshrs m = {.n = 4};
     uint64_t start;
 
     peet_sim_mshrs_set(&m, peet_sim_mshrs_take(&m, 7, 0, &start), 100);
@@ -190,20 +190,23 @@ static void test_merge(void)
 }
 
 enum { STORES = 3000 };
-static struct { uint64_t line, enter, start, end; } all[STORES];
+static struct {
+    uint64_t line, enter, start, end;
+} all[STORES];
 
 static void test_write_buffer(void)
 {
     uint64_t seed = 9;
 
     for (uint32_t n = 1; n <= 16; n += 5) {
-        struct peet_sim_writebuffer w = { .n = n };
+        struct peet_sim_writebuffer w = {.n = n};
         uint64_t now = 0;
         uint32_t made = 0;
         int wrong = 0;
 
         for (int i = 0; i < STORES; i++) {
-            uint64_t line = peet_sim_random_below(&seed, 3), cost = 1 + peet_sim_random_below(&seed, 20), start, left, expect = now;
+            uint64_t line = peet_sim_random_below(&seed, 3), cost = 1 + peet_sim_random_below(&seed, 20), start, left,
+                     expect = now;
             uint32_t waiting = 0;
             int joined, join = made && all[made - 1].line == line && all[made - 1].start > now;
 
@@ -240,7 +243,9 @@ static void test_write_buffer(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"parallel misses", test_parallelism}, {"places", test_places}, {"places, plainly", test_places_plainly}, {"a second miss joins", test_merge}, {"write buffer", test_write_buffer}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"parallel misses", test_parallelism}, {"places", test_places},
+        {"places, plainly", test_places_plainly}, {"a second miss joins", test_merge},
+        {"write buffer", test_write_buffer}, CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: buffers", tests);
 }

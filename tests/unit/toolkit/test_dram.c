@@ -7,8 +7,17 @@
 #include "run_suite.h"
 
 static struct peet_sim_dram_config config = {
-    .channels = 2, .ranks = 1, .banks = 8, .row_bytes = 2048, .line_bytes = 64,
-    .cas_cycles = 40, .activate_cycles = 41, .precharge_cycles = 42, .row_active_cycles = 100, .burst_cycles = 8, .overhead_cycles = 21,
+    .channels = 2,
+    .ranks = 1,
+    .banks = 8,
+    .row_bytes = 2048,
+    .line_bytes = 64,
+    .cas_cycles = 40,
+    .activate_cycles = 41,
+    .precharge_cycles = 42,
+    .row_active_cycles = 100,
+    .burst_cycles = 8,
+    .overhead_cycles = 21,
 };
 
 /* An address in a given row of a bank's own, channel 0: the bank that address 0 lies in. */
@@ -95,7 +104,8 @@ static void test_refresh(void)
     config.refresh_cycles = 500;
     CU_ASSERT_FATAL(!peet_sim_dram_init(&d, &config));
     CU_ASSERT_EQUAL(peet_sim_dram_access(&d, address(0, 0), 0, 0), fixed + 41);
-    CU_ASSERT_EQUAL(peet_sim_dram_access(&d, address(0, 1), 0, 10100), 10500 + 41 + 40 + 8 + 11); /* waits, and the row is closed */
+    /* waits, and the row is closed */
+    CU_ASSERT_EQUAL(peet_sim_dram_access(&d, address(0, 1), 0, 10100), 10500 + 41 + 40 + 8 + 11);
     CU_ASSERT_EQUAL(peet_sim_dram_access(&d, address(0, 2), 0, 11000) - 11000, fixed);
     peet_sim_dram_fini(&d);
     config.refresh_every_cycles = 0;
@@ -103,8 +113,8 @@ static void test_refresh(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"latencies", test_latencies}, {"row hits first", test_hit_first}, {"bandwidth", test_bandwidth},
-        {"refresh", test_refresh}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"latencies", test_latencies}, {"row hits first", test_hit_first},
+        {"bandwidth", test_bandwidth}, {"refresh", test_refresh}, CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: memory", tests);
 }

@@ -9,7 +9,7 @@
 
 static struct peet_sim_network make(enum peet_sim_topology topology, uint32_t nodes, uint32_t columns)
 {
-    struct peet_sim_network_config config = { topology, nodes, columns, 3, 16, 0 };
+    struct peet_sim_network_config config = {topology, nodes, columns, 3, 16, 0};
     struct peet_sim_network n;
 
     CU_ASSERT_FATAL(!peet_sim_network_init(&n, &config));
@@ -33,7 +33,8 @@ static void test_distances(void)
 
             for (uint32_t a = 0; a < nodes; a++)
                 for (uint32_t b = 0; b < nodes; b++) {
-                    uint32_t manhattan = (uint32_t)(abs((int)(a % columns) - (int)(b % columns)) + abs((int)(a / columns) - (int)(b / columns)));
+                    uint32_t manhattan = (uint32_t)(abs((int)(a % columns) - (int)(b % columns)) +
+                        abs((int)(a / columns) - (int)(b / columns)));
 
                     CU_ASSERT_EQUAL(peet_sim_network_hops(&mesh, a, b), manhattan);
                 }
@@ -76,7 +77,8 @@ static void test_contention(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"distances", test_distances}, {"latency", test_latency}, {"contention", test_contention}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"distances", test_distances}, {"latency", test_latency}, {"contention", test_contention}, CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: networks", tests);
 }

@@ -70,7 +70,8 @@ static void test_ahead(void)
     for (int i = 0; i < 200000; i++) {
         uint64_t address = 0x7000000 + peet_sim_random_below(&seed, 8192), last, expected[PEET_SIM_PREFETCH_MAX];
         int64_t stride = (int64_t)peet_sim_random_below(&seed, i % 3 ? 300 : 20000) - (i % 3 ? 150 : 10000);
-        uint32_t degree = 1 + (uint32_t)peet_sim_random_below(&seed, PEET_SIM_PREFETCH_MAX), n = 0, line_bits = 5 + (uint32_t)(i % 3);
+        uint32_t degree = 1 + (uint32_t)peet_sim_random_below(&seed, PEET_SIM_PREFETCH_MAX), n = 0,
+                 line_bits = 5 + (uint32_t)(i % 3);
 
         peet_sim_prefetcher_init(&p, PEET_SIM_PREFETCH_STRIDE, degree, line_bits, 12);
         if (!stride)
@@ -84,7 +85,8 @@ static void test_ahead(void)
             if (ahead >> line_bits != last)
                 expected[n++] = last = ahead >> line_bits;
         }
-        CU_ASSERT_FATAL(peet_sim_prefetcher_ahead(&p, address, stride, out) == n && !memcmp(out, expected, n * sizeof *out));
+        CU_ASSERT_FATAL(peet_sim_prefetcher_ahead(&p, address, stride, out) == n &&
+            !memcmp(out, expected, n * sizeof *out));
     }
 }
 
@@ -93,7 +95,7 @@ static void test_stream(void)
 {
     for (int down = 0; down < 2; down++) {
         struct peet_sim_prefetcher p;
-        uint8_t asked[64] = { 0 };
+        uint8_t asked[64] = {0};
         unsigned wrong = 0, late = 0;
 
         peet_sim_prefetcher_init(&p, PEET_SIM_PREFETCH_STREAM, 4, 6, 12);
@@ -114,7 +116,8 @@ static void test_stream(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"next line", test_next}, {"stride", test_stride}, {"what lies ahead", test_ahead}, {"stream", test_stream}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"next line", test_next}, {"stride", test_stride}, {"what lies ahead", test_ahead},
+        {"stream", test_stream}, CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: prefetchers", tests);
 }

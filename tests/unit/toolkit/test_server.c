@@ -27,7 +27,7 @@ static uint64_t first_fit(uint64_t now, uint64_t cycles)
 
 static void test_first_fit(void)
 {
-    struct peet_sim_server s = { 0 };
+    struct peet_sim_server s = {0};
     uint64_t seed = 1, time = 0;
     int wrong = 0;
 
@@ -44,7 +44,7 @@ static void test_first_fit(void)
 
 static void test_never_two(void)
 {
-    struct peet_sim_server s = { 0 };
+    struct peet_sim_server s = {0};
     uint64_t seed = 2, busy = 0, asked = 0;
     int wrong = 0;
 

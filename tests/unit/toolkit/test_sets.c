@@ -17,9 +17,9 @@ static void test_directory(void)
 {
     for (int kind = PEET_SIM_DIRECTORY_FULL; kind <= PEET_SIM_DIRECTORY_EVICT; kind++)
         for (uint32_t pointers = 1; pointers <= PEET_SIM_POINTERS_MAX; pointers += 3) {
-            struct peet_sim_directory d = { (enum peet_sim_directory_kind)kind, CORES, pointers };
+            struct peet_sim_directory d = {(enum peet_sim_directory_kind)kind, CORES, pointers};
             union peet_sim_sharers *s = calloc(1, peet_sim_directory_bytes(&d));
-            uint8_t has[CORES] = { 0 };
+            uint8_t has[CORES] = {0};
             uint64_t seed = pointers;
             unsigned wrong = 0;
 
@@ -33,7 +33,12 @@ static void test_directory(void)
                     peet_sim_sharers_clear(&d, s);
                     memset(has, 0, sizeof has);
                     break;
-                case 1: case 2: case 3: case 4: case 5: case 6:
+                case 1:
+                case 2:
+                case 3:
+                case 4:
+                case 5:
+                case 6:
                     peet_sim_sharers_remove(&d, s, core);
                     has[core] = 0;
                     break;
@@ -55,7 +60,8 @@ static void test_directory(void)
                     wrong += !everybody && said && !has[c] && !(kind == PEET_SIM_DIRECTORY_BROADCAST && s->limited.all);
                 }
                 wrong += kind == PEET_SIM_DIRECTORY_EVICT && count > pointers;
-                for (int c = peet_sim_sharers_next(&d, s, 0), before = -1; c >= 0; before = c, c = peet_sim_sharers_next(&d, s, (uint32_t)c + 1)) {
+                for (int c = peet_sim_sharers_next(&d, s, 0), before = -1; c >= 0;
+                    before = c, c = peet_sim_sharers_next(&d, s, (uint32_t)c + 1)) {
                     wrong += c <= before || !peet_sim_sharers_has(&d, s, (uint32_t)c);
                     listed++;
                 }
@@ -73,7 +79,8 @@ static uint64_t moved(const struct peet_sim_rule *rules, int n, uint64_t address
         if (address >= rules[i].from && address < rules[i].from + rules[i].bytes) {
             uint64_t element = rules[i].element_bytes ? rules[i].element_bytes : rules[i].bytes;
 
-            return rules[i].to + (address - rules[i].from) / element * (rules[i].stride_bytes ? rules[i].stride_bytes : element) +
+            return rules[i].to +
+                (address - rules[i].from) / element * (rules[i].stride_bytes ? rules[i].stride_bytes : element) +
                 (address - rules[i].from) % element;
         }
     return address;
@@ -92,12 +99,15 @@ static void test_remap(void)
         uint64_t dice = peet_sim_random_below(&seed, 30);
 
         if (dice == 0 && n < 40) {
-            struct peet_sim_rule one = { .from = peet_sim_random_below(&seed, 60000), .bytes = 1 + peet_sim_random_below(&seed, 2000), .to = peet_sim_random(&seed) >> 20 };
+            struct peet_sim_rule one = {.from = peet_sim_random_below(&seed, 60000),
+                .bytes = 1 + peet_sim_random_below(&seed, 2000),
+                .to = peet_sim_random(&seed) >> 20};
             int overlaps = 0;
 
             if (turn & 1) {
                 one.element_bytes = 1 + peet_sim_random_below(&seed, 40);
-                one.stride_bytes = peet_sim_random_below(&seed, 2) ? 0 : one.element_bytes + peet_sim_random_below(&seed, 64);
+                one.stride_bytes =
+                    peet_sim_random_below(&seed, 2) ? 0 : one.element_bytes + peet_sim_random_below(&seed, 64);
             }
             for (int i = 0; i < n; i++)
                 overlaps |= one.from < rules[i].from + rules[i].bytes && rules[i].from < one.from + one.bytes;
@@ -117,7 +127,7 @@ static void test_remap(void)
         }
     }
     CU_ASSERT_EQUAL(wrong, 0);
-    struct peet_sim_rule bad = { 100000, 64, 0, 16, 8 };
+    struct peet_sim_rule bad = {100000, 64, 0, 16, 8};
     CU_ASSERT_EQUAL(peet_sim_remap_add(&r, &bad), PEET_SIM_REMAP_STRIDE);
     CU_ASSERT_EQUAL(peet_sim_remap_remove(&r, 99999), 0);
     peet_sim_remap_fini(&r);
@@ -125,7 +135,7 @@ static void test_remap(void)
 
 static void test_histogram(void)
 {
-    struct peet_sim_histogram h = { 0 };
+    struct peet_sim_histogram h = {0};
     unsigned wrong = 0;
 
     for (uint32_t b = 0; b + 1 < PEET_SIM_HISTOGRAM_BUCKETS; b++) { /* every bucket ends where the next begins */
@@ -148,7 +158,8 @@ static void test_histogram(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"directories", test_directory}, {"remapping", test_remap}, {"histogram", test_histogram}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"directories", test_directory}, {"remapping", test_remap}, {"histogram", test_histogram}, CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: sets, layouts, histograms", tests);
 }

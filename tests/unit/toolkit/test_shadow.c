@@ -26,7 +26,8 @@ static void test_lru(void)
 
         CU_ASSERT_FATAL(!peet_sim_shadow_init(&s, lines));
         for (int i = 0; i < 40000; i++) {
-            uint64_t number = peet_sim_random_below(&seed, 2 * lines) << (i % 2 ? 0 : 40), what = peet_sim_random_below(&seed, 20);
+            uint64_t number = peet_sim_random_below(&seed, 2 * lines) << (i % 2 ? 0 : 40),
+                     what = peet_sim_random_below(&seed, 20);
             int where = at(list, n, number);
 
             wrong += peet_sim_shadow_has(&s, number) != (where >= 0);

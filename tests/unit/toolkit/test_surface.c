@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cache surfaces against lists that are shifted at every reference, and against closed forms: scans, strided walks, uniform
- * and Zipf references.
+ * Cache surfaces against lists that are shifted at every reference, and against closed forms: scans, strided walks,
+ * uniform and Zipf references.
  */
 #include "common/random.h"
 #include "common/surface.h"
@@ -56,13 +56,20 @@ static void brute(uint64_t address, struct peet_sim_tally *t)
 static uint64_t stream(int kind, uint64_t i, uint64_t *seed)
 {
     switch (kind) {
-    case 0: return peet_sim_random_below(seed, 1 << 10);
-    case 1: return peet_sim_random_below(seed, 1 << 17);
-    case 2: return i * 8 % (1 << 14);
-    case 3: return i % 3 << 17 | i / 3 * 4 % (1 << 15);
-    case 4: return peet_sim_random_below(seed, 2) ? peet_sim_random_below(seed, 64) : peet_sim_random_below(seed, 1 << 16);
-    case 5: return peet_sim_random_below(seed, 1ull << (1 + peet_sim_random_below(seed, 18)));
-    default: return (i % 97) * 520 + peet_sim_random_below(seed, 3) * 4;
+    case 0:
+        return peet_sim_random_below(seed, 1 << 10);
+    case 1:
+        return peet_sim_random_below(seed, 1 << 17);
+    case 2:
+        return i * 8 % (1 << 14);
+    case 3:
+        return i % 3 << 17 | i / 3 * 4 % (1 << 15);
+    case 4:
+        return peet_sim_random_below(seed, 2) ? peet_sim_random_below(seed, 64) : peet_sim_random_below(seed, 1 << 16);
+    case 5:
+        return peet_sim_random_below(seed, 1ull << (1 + peet_sim_random_below(seed, 18)));
+    default:
+        return (i % 97) * 520 + peet_sim_random_below(seed, 3) * 4;
     }
 }
 
@@ -70,7 +77,7 @@ static void test_brute_force(void)
 {
     for (int kind = 0; kind < 7; kind++) {
         struct peet_sim_surface *s = peet_sim_surface_new(), *copy;
-        struct peet_sim_tally got = { 0 }, expected = { 0 };
+        struct peet_sim_tally got = {0}, expected = {0};
         uint64_t seed = (uint64_t)kind + 1;
 
         CU_ASSERT_PTR_NOT_NULL_FATAL(s);
@@ -98,7 +105,7 @@ static void test_deepest(void)
 {
     for (uint64_t n = 65535; n <= 65537; n++) {
         struct peet_sim_surface *s = peet_sim_surface_new();
-        struct peet_sim_tally t = { 0 };
+        struct peet_sim_tally t = {0};
         uint64_t rounds = 9;
 
         CU_ASSERT_PTR_NOT_NULL_FATAL(s);
@@ -116,11 +123,11 @@ static void test_deepest(void)
 /** A walk through 2^20 bytes, again and again. */
 static void test_walks(void)
 {
-    static const uint64_t strides[] = { 4, 8, 16, 64, 256, 1024 };
+    static const uint64_t strides[] = {4, 8, 16, 64, 256, 1024};
 
     for (unsigned k = 0; k < sizeof strides / sizeof *strides; k++) {
         struct peet_sim_surface *s = peet_sim_surface_new();
-        struct peet_sim_tally t = { 0 };
+        struct peet_sim_tally t = {0};
         uint64_t bytes = 1 << 20, n = bytes / strides[k], rounds = 3;
 
         CU_ASSERT_PTR_NOT_NULL_FATAL(s);
@@ -128,7 +135,8 @@ static void test_walks(void)
             peet_sim_surface_reference(s, i % n * strides[k], &t);
         peet_sim_tally_settle(&t);
         for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
-            uint64_t width = peet_sim_bytes_of_width(w), step = width > strides[k] ? width : strides[k], visited = bytes / step;
+            uint64_t width = peet_sim_bytes_of_width(w), step = width > strides[k] ? width : strides[k],
+                     visited = bytes / step;
             unsigned deep = 0;
 
             while (deep < PEET_SIM_BEYOND && visited > 1ull << deep)
@@ -146,7 +154,7 @@ static void test_uniform(void)
 {
     enum { LINES = 1 << 12, N = 400000, WARM = 60000 };
     struct peet_sim_surface *s = peet_sim_surface_new();
-    struct peet_sim_tally t = { 0 }, warm;
+    struct peet_sim_tally t = {0}, warm;
     uint64_t seed = 5;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(s);
@@ -173,7 +181,7 @@ static void test_zipf(void)
 {
     enum { LINES = 300, N = 400000 };
     struct peet_sim_surface *s = peet_sim_surface_new();
-    struct peet_sim_tally t = { 0 };
+    struct peet_sim_tally t = {0};
     double p[LINES], cdf[LINES], sum = 0, one = 0, two = 0;
     uint64_t seed = 11;
 
@@ -205,8 +213,8 @@ static void test_zipf(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"brute force", test_brute_force}, {"the deepest", test_deepest}, {"walks", test_walks}, {"uniform", test_uniform},
-        {"Zipf", test_zipf}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"brute force", test_brute_force}, {"the deepest", test_deepest}, {"walks", test_walks},
+        {"uniform", test_uniform}, {"Zipf", test_zipf}, CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: surface", tests);
 }

@@ -16,7 +16,7 @@ struct model_set {
     int64_t number[64]; /* -1: empty */
     int queue[64];      /* LRU, FIFO: ways, the next victim first */
     int nqueue;
-    int points[128];    /* PLRU: by node, 1: right */
+    int points[128]; /* PLRU: by node, 1: right */
     int rrpv[64];
 };
 
@@ -136,7 +136,7 @@ static void compare(enum peet_sim_replacement policy, int sets, int ways, uint64
 
 static void test_policies(void)
 {
-    static const enum peet_sim_replacement policies[] = { PEET_SIM_LRU, PEET_SIM_FIFO, PEET_SIM_PLRU, PEET_SIM_RRIP };
+    static const enum peet_sim_replacement policies[] = {PEET_SIM_LRU, PEET_SIM_FIFO, PEET_SIM_PLRU, PEET_SIM_RRIP};
 
     for (unsigned p = 0; p < sizeof policies / sizeof *policies; p++)
         for (int sets = 1; sets <= SETS_MAX; sets += sets < 4 ? 1 : 4)
@@ -148,9 +148,10 @@ static void test_policies(void)
 static void test_random(void)
 {
     struct peet_sim_tags a, b;
-    uint64_t drawn[5] = { 0 };
+    uint64_t drawn[5] = {0};
 
-    CU_ASSERT_FATAL(!peet_sim_tags_init(&a, 1, 5, PEET_SIM_RANDOM, 7) && !peet_sim_tags_init(&b, 1, 5, PEET_SIM_RANDOM, 7));
+    CU_ASSERT_FATAL(!peet_sim_tags_init(&a, 1, 5, PEET_SIM_RANDOM, 7) &&
+        !peet_sim_tags_init(&b, 1, 5, PEET_SIM_RANDOM, 7));
     for (uint64_t i = 0; i < 50000; i++) {
         uint64_t slot = peet_sim_tags_victim(&a, i);
 
@@ -167,7 +168,8 @@ static void test_random(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"LRU, FIFO, PLRU and RRIP are their models", test_policies}, {"random is fair and repeatable", test_random}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"LRU, FIFO, PLRU and RRIP are their models", test_policies},
+        {"random is fair and repeatable", test_random}, CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: tags", tests);
 }

@@ -22,8 +22,13 @@ static uint64_t timed(void *self, uint64_t address, uint64_t now)
 
 static struct peet_sim_tlb make(uint32_t upper, uint32_t page_bits)
 {
-    struct peet_sim_tlb_config config = { .l1_entries = 64, .l1_ways = 4, .l2_entries = 1536, .l2_ways = 12, .l2_cycles = 7,
-        .upper_entries = upper, .page_bits = page_bits };
+    struct peet_sim_tlb_config config = {.l1_entries = 64,
+        .l1_ways = 4,
+        .l2_entries = 1536,
+        .l2_ways = 12,
+        .l2_cycles = 7,
+        .upper_entries = upper,
+        .page_bits = page_bits};
     struct peet_sim_tlb t;
 
     CU_ASSERT_FATAL(!peet_sim_tlb_init(&t, &config));
@@ -33,7 +38,10 @@ static struct peet_sim_tlb make(uint32_t upper, uint32_t page_bits)
 /* Round and round over so many pages: all in the first level, all in the second, or none at all (LRU). */
 static void test_reach(void)
 {
-    static const struct { uint64_t pages; uint64_t cycles; } cases[] = { { 64, 0 }, { 128, 7 }, { 1536, 7 }, { 3072, 7 + 4 * READ_CYCLES } };
+    static const struct {
+        uint64_t pages;
+        uint64_t cycles;
+    } cases[] = {{64, 0}, {128, 7}, {1536, 7}, {3072, 7 + 4 * READ_CYCLES}};
 
     for (unsigned c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct peet_sim_tlb t = make(0, 12);
@@ -52,7 +60,9 @@ static void test_reach(void)
 
 static void test_walks(void)
 {
-    static const struct { uint32_t page_bits, levels; } sizes[] = { { 12, 4 }, { 21, 3 }, { 30, 2 } };
+    static const struct {
+        uint32_t page_bits, levels;
+    } sizes[] = {{12, 4}, {21, 3}, {30, 2}};
 
     for (unsigned s = 0; s < 3; s++) {
         struct peet_sim_tlb t = make(0, sizes[s].page_bits);
@@ -117,7 +127,8 @@ static void test_sharing(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"reach", test_reach}, {"walks", test_walks}, {"upper entries", test_upper}, {"a shared second level", test_sharing}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"reach", test_reach}, {"walks", test_walks}, {"upper entries", test_upper},
+        {"a shared second level", test_sharing}, CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: translation", tests);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comparing sequences, held against the textbook's tables: the longest common subsequence, the whole warping table, all permutations. */
+/* Comparing sequences, held against the textbook's tables: the longest common subsequence, the whole warping table, all
+ * permutations. */
 #include "trace/compare.h"
 
 #include <CUnit/Basic.h>
@@ -15,8 +16,10 @@ static size_t common(const uint64_t *a, size_t n, const uint64_t *b, size_t m)
 
     for (size_t i = 0; i <= n; i++)
         for (size_t k = 0; k <= m; k++)
-            table[i][k] = !i || !k ? 0 : a[i - 1] == b[k - 1] ? table[i - 1][k - 1] + 1
-                : table[i - 1][k] > table[i][k - 1] ? table[i - 1][k] : table[i][k - 1];
+            table[i][k] = !i || !k                  ? 0
+                : a[i - 1] == b[k - 1]              ? table[i - 1][k - 1] + 1
+                : table[i - 1][k] > table[i][k - 1] ? table[i - 1][k]
+                                                    : table[i][k - 1];
     return table[n][m];
 }
 
@@ -42,7 +45,8 @@ static void test_distance(void)
 
     srand(1);
     for (int round = 0; round < 20000; round++) {
-        const size_t n = (size_t)rand() % (MOST + 1), m = (size_t)rand() % (MOST + 1), symbols = 1 + (size_t)rand() % 6, effort = round % 3 ? 0 : 1 + (size_t)rand() % 4;
+        const size_t n = (size_t)rand() % (MOST + 1), m = (size_t)rand() % (MOST + 1), symbols = 1 + (size_t)rand() % 6,
+                     effort = round % 3 ? 0 : 1 + (size_t)rand() % 4;
         struct script s = {a, b, 0, 0, 0, 0};
         struct peet_distance d;
         size_t longest;
@@ -52,10 +56,12 @@ static void test_distance(void)
         for (size_t i = 0; i < m; i++)
             b[i] = i < n && rand() % 4 ? a[i] : (size_t)rand() % symbols;
         longest = common(a, n, b, m);
-        if (peet_edit_distance(a, n, b, m, effort, check, &s, &d) || s.bad || s.n != d.matched || d.edits != n + m - 2 * d.matched) {
+        if (peet_edit_distance(a, n, b, m, effort, check, &s, &d) || s.bad || s.n != d.matched ||
+            d.edits != n + m - 2 * d.matched) {
             CU_FAIL_FATAL("the script does not turn one into the other");
         }
-        if ((!effort && d.edits != n + m - 2 * longest) || d.edits < n + m - 2 * longest || d.least > n + m - 2 * longest)
+        if ((!effort && d.edits != n + m - 2 * longest) || d.edits < n + m - 2 * longest ||
+            d.least > n + m - 2 * longest)
             CU_FAIL_FATAL("not the distance, or outside its bounds");
         if (fabs(peet_similarity(&d, n, m) - (n + m ? 200.0 * (double)d.matched / (double)(n + m) : 100)) > 1e-9)
             CU_FAIL_FATAL("similarity");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The extractor on mixtures that are made here, where it is known whose each instruction is: processes whose threads' stacks lie at the same virtual
- * addresses, cores that switch between them, an operating system in between, threads that are not marked, stacks that are used again.
+ * The extractor on mixtures that are made here, where it is known whose each instruction is: processes whose threads'
+ * stacks lie at the same virtual addresses, cores that switch between them, an operating system in between, threads
+ * that are not marked, stacks that are used again.
  */
 #include <peet/extract.h>
 #include <peet/marker.h>
@@ -129,7 +130,8 @@ static void test_mixture(void)
         for (unsigned c = 0; c < CORES; c++)
             taken |= running[c] == other;
         /* a migration inside the pattern is not followed; an interrupt is */
-        if (in_kernel[core] && !taken && rand() % 4 == 0 && !(t->step > 8 && t->step < 11) && !(other->step > 8 && other->step < 11))
+        if (in_kernel[core] && !taken && rand() % 4 == 0 && !(t->step > 8 && t->step < 11) &&
+            !(other->step > 8 && other->step < 11))
             t = running[core] = other;
         if (in_kernel[core]) {
             i.pc = 0xffffffff81000000u + (unsigned)rand() % 4096;
@@ -186,7 +188,8 @@ static void test_macro(void)
     CU_ASSERT_FATAL(at != NULL && x != NULL);
     length = at[-3] == 0x44 ? 3 : 2;
     for (unsigned k = 0, offset = 0; k < 3; k++) {
-        const struct peet_extract_insn i = {.pc = 100 + offset, .bytes = at - length + offset, .length = k ? 3 : length, .sp = 0x10000};
+        const struct peet_extract_insn i = {
+            .pc = 100 + offset, .bytes = at - length + offset, .length = k ? 3 : length, .sp = 0x10000};
 
         CU_ASSERT_EQUAL(peet_extract_threads(x), 0);
         peet_extract_step(x, &i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The front end of an x86 core with a width of its own: closed forms, a machine that ticks, and a width that is no limit
- * against none.
+ * The front end of an x86 core with a width of its own: closed forms, a machine that ticks, and a width that is no
+ * limit against none.
  */
 #include "corerig.h"
 
@@ -33,7 +33,8 @@ static void close_front(void)
     rig_close(&rig);
 }
 
-/* Independent instructions of one micro-op are bound by the narrower of front end and dispatch; what binds is charged. */
+/* Independent instructions of one micro-op are bound by the narrower of front end and dispatch; what binds is charged.
+ */
 static void narrower(void)
 {
     for (unsigned fetch = 1; fetch <= 8; fetch++)
@@ -60,7 +61,8 @@ static void taken_branches(void)
         for (unsigned fetch = 1; fetch <= 8; fetch++)
             for (unsigned dispatch = 2; dispatch <= 8; dispatch += 2) {
                 unsigned whole = (n + fetch - 1) / fetch, narrow = fetch < dispatch ? fetch : dispatch;
-                uint64_t most = n * TIMES > whole * dispatch * TIMES ? (n * TIMES + dispatch - 1) / dispatch : whole * TIMES;
+                uint64_t most =
+                    n * TIMES > whole * dispatch * TIMES ? (n * TIMES + dispatch - 1) / dispatch : whole * TIMES;
                 struct rig_code *c = rig_block(0);
 
                 for (unsigned i = 0; i + 1 < n; i++)
@@ -76,7 +78,8 @@ static void taken_branches(void)
             }
 }
 
-/* While dispatch waits for room, the queue fills: what it holds need not come later, so that each two save a cycle of a front end of two. */
+/* While dispatch waits for room, the queue fills: what it holds need not come later, so that each two save a cycle of a
+ * front end of two. */
 static void queue(void)
 {
     uint64_t ends[4];
@@ -101,10 +104,11 @@ static void queue(void)
 
 /* ---- a machine that ticks */
 
-static uint64_t ticks(const struct rig_code *const *codes, unsigned n, unsigned fetch, unsigned room, unsigned width, unsigned window)
+static uint64_t ticks(const struct rig_code *const *codes, unsigned n, unsigned fetch, unsigned room, unsigned width,
+    unsigned window)
 {
     static uint64_t retired[1 << 16]; /* of each micro-op */
-    uint64_t ready[16] = { 0 }, frontier = 0, total = 0, cycle = 0;
+    uint64_t ready[16] = {0}, frontier = 0, total = 0, cycle = 0;
     int64_t decoded = 0;
     unsigned slots = width, busy = 0;
 
@@ -112,11 +116,13 @@ static uint64_t ticks(const struct rig_code *const *codes, unsigned n, unsigned 
     for (unsigned b = 0; b < n; b++)
         for (uint32_t i = 0; i < codes[b]->block.ninsns; i++) {
             const struct peet_insn *insn = &codes[b]->insns[i];
-            unsigned uops = insn->opcode->uops, need = uops < width ? uops : width, latency = insn->opcode->latency_cycles;
+            unsigned uops = insn->opcode->uops, need = uops < width ? uops : width,
+                     latency = insn->opcode->latency_cycles;
             uint64_t issue, done;
 
             need = need < room ? need : room;
-            while (decoded < need || (uops <= width ? slots < uops : slots < width) || (total + uops > window && retired[total + uops - window - 1] > cycle)) {
+            while (decoded < need || (uops <= width ? slots < uops : slots < width) ||
+                (total + uops > window && retired[total + uops - window - 1] > cycle)) {
                 cycle++;
                 slots = busy > width ? 0 : width - busy;
                 busy -= busy < width ? busy : width;
@@ -144,11 +150,13 @@ static uint64_t ticks(const struct rig_code *const *codes, unsigned n, unsigned 
 
 static struct rig_code *random_code(uint32_t id, uint64_t *seed)
 {
-    static const struct peet_opcode *const kinds[] = { &rig_add, &rig_add, &rig_add, &rig_add, &rig_mul, &rig_slow, &rig_big };
+    static const struct peet_opcode *const kinds[] = {
+        &rig_add, &rig_add, &rig_add, &rig_add, &rig_mul, &rig_slow, &rig_big};
     struct rig_code *c = rig_block(id);
 
     for (unsigned n = 1 + (unsigned)rig_random(seed, 30); n; n--)
-        rig_insn(c, kinds[rig_random(seed, rig_random(seed, 3) ? 5 : 7)], (int)rig_random(seed, 16), rig_random(seed, 2) ? (int)rig_random(seed, 16) : -1, -1, 0, 0, 0);
+        rig_insn(c, kinds[rig_random(seed, rig_random(seed, 3) ? 5 : 7)], (int)rig_random(seed, 16),
+            rig_random(seed, 2) ? (int)rig_random(seed, 16) : -1, -1, 0, 0, 0);
     return c;
 }
 
@@ -157,7 +165,8 @@ static void against_ticks(void)
     uint64_t seed = 987654321;
 
     for (unsigned round = 0; round < 400; round++) {
-        unsigned fetch = 1 + (unsigned)rig_random(&seed, 6), room = fetch + (unsigned)rig_random(&seed, 40), width = 1 + (unsigned)rig_random(&seed, 6);
+        unsigned fetch = 1 + (unsigned)rig_random(&seed, 6), room = fetch + (unsigned)rig_random(&seed, 40),
+                 width = 1 + (unsigned)rig_random(&seed, 6);
         unsigned window = 12 + (unsigned)rig_random(&seed, 100), n = 1 + (unsigned)rig_random(&seed, 60);
         struct rig_code *codes[4];
         const struct rig_code *run[60];
@@ -179,7 +188,8 @@ static void against_ticks(void)
 /* As wide as dispatch or wider: as without it, time and books. */
 static void wide_enough(void)
 {
-    static const char *const machines[] = { "dispatch_uops=4", "dispatch_uops=4,core=inorder", "dispatch_uops=3,window_uops=20,replay=off", "dispatch_uops=6,threads=2" };
+    static const char *const machines[] = {"dispatch_uops=4", "dispatch_uops=4,core=inorder",
+        "dispatch_uops=3,window_uops=20,replay=off", "dispatch_uops=6,threads=2"};
     uint64_t seed = 424242;
 
     for (unsigned m = 0; m < 4 * 20; m++) {
@@ -191,7 +201,10 @@ static void wide_enough(void)
             seed = again;
             for (uint32_t i = 0; i < 4; i++)
                 codes[i] = random_code(i, &seed);
-            open_front("%s%s", machines[m % 4], !k ? "" : m % 4 == 3 ? ",fetch_uops=16" : ",fetch_uops=6,fetch_queue_uops=10");
+            open_front("%s%s", machines[m % 4],
+                !k ? ""
+                    : m % 4 == 3 ? ",fetch_uops=16"
+                                 : ",fetch_uops=6,fetch_queue_uops=10");
             for (unsigned i = 0; i < 100; i++)
                 rig_run(&rig, 0, codes[rig_random(&seed, 4)]);
             clock[k] = rig.clock[0];
@@ -227,8 +240,8 @@ static void threads(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = { { "narrower", narrower }, { "taken branches", taken_branches }, { "queue", queue }, { "against ticks", against_ticks },
-        { "wide enough", wide_enough }, { "threads", threads }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = {{"narrower", narrower}, {"taken branches", taken_branches}, {"queue", queue},
+        {"against ticks", against_ticks}, {"wide enough", wide_enough}, {"threads", threads}, CU_TEST_INFO_NULL};
 
     return run_suite("x86 front end", tests);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * However blocks come, one by one, in batches or as turns of a loop, times are the same; and wherever the time goes, the
- * books balance (finish() fails if they do not).
+ * However blocks come, one by one, in batches or as turns of a loop, times are the same; and wherever the time goes,
+ * the books balance (finish() fails if they do not).
  */
 #include "corerig.h"
 
 static struct rig_code *random_block(uint32_t id, uint64_t *seed)
 {
-    static const struct peet_opcode *const plain[] = { &rig_add, &rig_mul, &rig_add, &rig_slow, &rig_big };
+    static const struct peet_opcode *const plain[] = {&rig_add, &rig_mul, &rig_add, &rig_slow, &rig_big};
     struct rig_code *c = rig_block(id);
     unsigned n = 1 + (unsigned)rig_random(seed, 12);
 
@@ -37,9 +37,10 @@ static struct rig_code *random_block(uint32_t id, uint64_t *seed)
     return c;
 }
 
-static const char *const machines[] = { "", "threads=2", "threads=2,smt=shared", "core=inorder,window_uops=32", "core=simple",
-    "memory=hierarchy,l1d_bytes=4KiB,l2_bytes=16KiB", "memory=hierarchy,threads=2,store_queue=8,window_uops=32", "branch=perfect,retire_uops=2",
-    "fetch_uops=2,fetch_queue_uops=5,fetch_past_taken=off,threads=2", "fetch_uops=1,core=inorder" };
+static const char *const machines[] = {"", "threads=2", "threads=2,smt=shared", "core=inorder,window_uops=32",
+    "core=simple", "memory=hierarchy,l1d_bytes=4KiB,l2_bytes=16KiB",
+    "memory=hierarchy,threads=2,store_queue=8,window_uops=32", "branch=perfect,retire_uops=2",
+    "fetch_uops=2,fetch_queue_uops=5,fetch_past_taken=off,threads=2", "fetch_uops=1,core=inorder"};
 
 static void equal_ways(void)
 {
@@ -58,7 +59,8 @@ static void equal_ways(void)
             struct rig_code *c = codes[rig_random(&seed, BLOCKS)];
             struct peet_block_event events[8];
             int64_t strides[RIG_INSNS];
-            uint64_t turns = 1 + rig_random(&seed, 30), until = rig_random(&seed, 2) ? UINT64_MAX : a.clock[0] + rig_random(&seed, 400), taken = 0;
+            uint64_t turns = 1 + rig_random(&seed, 30),
+                     until = rig_random(&seed, 2) ? UINT64_MAX : a.clock[0] + rig_random(&seed, 400), taken = 0;
             size_t done = 0, n = 1 + rig_random(&seed, 8);
 
             if (rig_random(&seed, 2)) { /* turns of a loop */
@@ -107,7 +109,8 @@ static void equal_ways(void)
     }
 }
 
-/* Several hardware contexts, least clock first, with waits and changing software contexts: finish() checks the books. */
+/* Several hardware contexts, least clock first, with waits and changing software contexts: finish() checks the books.
+ */
 static void balanced(void)
 {
     enum { BLOCKS = 30, EVENTS = 6000 };
@@ -129,11 +132,14 @@ static void balanced(void)
             for (unsigned i = 1; i < nhw; i++)
                 if (rig.clock[i] < rig.clock[hw])
                     hw = i;
-            event = rig_event(codes[rig_random(&seed, BLOCKS)], rig_random(&seed, 40) ? hw : hw + 100 * (uint32_t)rig_random(&seed, 30));
+            event = rig_event(codes[rig_random(&seed, BLOCKS)],
+                rig_random(&seed, 40) ? hw : hw + 100 * (uint32_t)rig_random(&seed, 30));
             rig.clock[hw] += peet_module.block(rig.x, hw, &event, rig.clock[hw]);
             if (!rig_random(&seed, 30)) {
-                uint64_t waited = rig_random(&seed, 300), args[] = { 0, rig_random(&seed, 2) ? PEET_ABSTRACT_MUTEX_LOCK : PEET_ABSTRACT_BARRIER_WAIT, waited, 0 };
-                struct peet_abstract_event grant = { PEET_ABSTRACT_SYNC_GRANT, event.context, 4, args };
+                uint64_t waited = rig_random(&seed, 300),
+                         args[] = {0, rig_random(&seed, 2) ? PEET_ABSTRACT_MUTEX_LOCK : PEET_ABSTRACT_BARRIER_WAIT,
+                             waited, 0};
+                struct peet_abstract_event grant = {PEET_ABSTRACT_SYNC_GRANT, event.context, 4, args};
 
                 rig.clock[hw] += waited;
                 rig.clock[hw] += peet_module.abstract(rig.x, hw, &grant, rig.clock[hw]);
@@ -161,7 +167,7 @@ static void balanced(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = { { "equal ways", equal_ways }, { "balanced", balanced }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = {{"equal ways", equal_ways}, {"balanced", balanced}, CU_TEST_INFO_NULL};
 
     return run_suite("x86 loops", tests);
 }

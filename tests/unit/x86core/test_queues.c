@@ -32,8 +32,8 @@ static void single_uses(void)
 
     memset(busy, 0, sizeof busy);
     for (unsigned i = 0; i < 20000; i++) {
-        struct x86_use use = { 1 + rig_random(&seed, (1 << UNITS) - 1), (uint16_t)rig_random(&seed, 3),
-            (uint16_t)(rig_random(&seed, 4) ? 1 : 1 + rig_random(&seed, 90)), 0, 0 };
+        struct x86_use use = {1 + rig_random(&seed, (1 << UNITS) - 1), (uint16_t)rig_random(&seed, 3),
+            (uint16_t)(rig_random(&seed, 4) ? 1 : 1 + rig_random(&seed, 90)), 0, 0};
         use.stretch = (uint8_t)use.units;
         uint64_t ready = base + rig_random(&seed, 600), got = issue(u, &use, 1, ready), at = ready;
         int found = 0;
@@ -44,7 +44,8 @@ static void single_uses(void)
         wrong += got != at;
         found = 0;
         for (unsigned k = 0; k < UNITS && !found; k++) /* which of them it took, only it knows */
-            if ((use.units >> k & 1) && fits(k, got + use.first, use.cycles) && !(x86_units_free(u, got + use.first) >> k & 1)) {
+            if ((use.units >> k & 1) && fits(k, got + use.first, use.cycles) &&
+                !(x86_units_free(u, got + use.first) >> k & 1)) {
                 memset(&busy[k][got + use.first], 1, use.cycles);
                 found = 1;
             }
@@ -65,7 +66,7 @@ static void spared_units(void)
 
     memset(busy, 0, sizeof busy);
     for (unsigned i = 0; i < 5000; i++) {
-        struct x86_use use = { 1 + rig_random(&seed, (1 << UNITS) - 1), 0, 1, 0, 0 };
+        struct x86_use use = {1 + rig_random(&seed, (1 << UNITS) - 1), 0, 1, 0, 0};
         unsigned spared = (unsigned)rig_random(&seed, UNITS), free_units = 0, taken;
         uint64_t ready = base + rig_random(&seed, 40), at = ready, before, got;
 
@@ -97,7 +98,8 @@ static void several_uses(void)
         uint64_t ready = base + rig_random(&seed, 50);
 
         for (unsigned k = 0; k < n; k++) {
-            uses[k] = (struct x86_use){ (1 + rig_random(&seed, 3)) << 2 * k, (uint16_t)rig_random(&seed, 2), (uint16_t)(1 + rig_random(&seed, 3)), 0, 0 };
+            uses[k] = (struct x86_use){(1 + rig_random(&seed, 3)) << 2 * k, (uint16_t)rig_random(&seed, 2),
+                (uint16_t)(1 + rig_random(&seed, 3)), 0, 0};
             uses[k].stretch = (uint8_t)uses[k].units;
             cycles += uses[k].cycles;
         }
@@ -115,7 +117,7 @@ static void buffers(void)
 {
     enum { SIZE = 13 };
     struct x86_buffer *b = calloc(1, sizeof *b);
-    uint64_t seed = 99, now = 1, left[SIZE] = { 0 }, wrong = 0;
+    uint64_t seed = 99, now = 1, left[SIZE] = {0}, wrong = 0;
 
     b->size = SIZE;
     for (unsigned i = 0; i < 50000; i++) {
@@ -146,25 +148,30 @@ static void stores(void)
     enum { MOST = 128 };
     struct rig rig;
     struct x86_thread *t;
-    struct { uint64_t address, written; uint32_t size; } all[MOST];
+    struct {
+        uint64_t address, written;
+        uint32_t size;
+    } all[MOST];
     uint64_t seed = 7, now = 10, written = 10, wrong = 0, found = 0;
 
     CU_ASSERT_EQUAL_FATAL(rig_open(&rig, 1, "store_queue=56"), 0);
     t = rig.x->threads;
     for (unsigned i = 0; i < 60000; i++) {
-        static const uint32_t sizes[] = { 1, 2, 4, 8, 8, 8, 16, 32, 64 };
+        static const uint32_t sizes[] = {1, 2, 4, 8, 8, 8, 16, 32, 64};
         uint32_t size = sizes[rig_random(&seed, 9)];
         uint64_t address = 0x1000 + rig_random(&seed, 700);
         const struct x86_store *s = x86_store_find(t, address, size, now);
         unsigned n = i < MOST - 1 ? i : MOST - 1, k;
 
         for (k = 1; k <= n; k++)
-            if (all[(i - k) % MOST].address < address + size && address < all[(i - k) % MOST].address + all[(i - k) % MOST].size)
+            if (all[(i - k) % MOST].address < address + size &&
+                address < all[(i - k) % MOST].address + all[(i - k) % MOST].size)
                 break;
         if (k > n || all[(i - k) % MOST].written <= now)
             wrong += s != NULL;
         else
-            wrong += !s || s->address != all[(i - k) % MOST].address || s->written_cycles != all[(i - k) % MOST].written;
+            wrong +=
+                !s || s->address != all[(i - k) % MOST].address || s->written_cycles != all[(i - k) % MOST].written;
         found += s != NULL;
         size = sizes[rig_random(&seed, 9)];
         address = 0x1000 + rig_random(&seed, 700);
@@ -183,9 +190,8 @@ static void stores(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = { { "single uses", single_uses }, { "spared units", spared_units }, { "several uses", several_uses },
-        { "buffers", buffers }, { "stores", stores },
-        CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = {{"single uses", single_uses}, {"spared units", spared_units}, {"several uses", several_uses},
+        {"buffers", buffers}, {"stores", stores}, CU_TEST_INFO_NULL};
 
     return run_suite("x86 queues", tests);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks that are repeated from what they did before take the same times, and the same is charged to the same places, as
- * when all instructions are gone through: two machines, one with replay=on and one with replay=off, execute the same random
- * programs with loops, misses, mispredictions, forwarding from stores, waits and changes of contexts.
+ * Blocks that are repeated from what they did before take the same times, and the same is charged to the same places,
+ * as when all instructions are gone through: two machines, one with replay=on and one with replay=off, execute the same
+ * random programs with loops, misses, mispredictions, forwarding from stores, waits and changes of contexts.
  */
 #include "corerig.h"
 #include "x86/core_replay.h"
@@ -11,7 +11,8 @@ enum { BLOCKS = 14 };
 
 static struct rig_code *random_block(uint32_t id, uint64_t *seed)
 {
-    static const struct peet_opcode *const plain[] = { &rig_add, &rig_mul, &rig_add, &rig_slow, &rig_big, &rig_add, &rig_mul, &rig_lea };
+    static const struct peet_opcode *const plain[] = {
+        &rig_add, &rig_mul, &rig_add, &rig_slow, &rig_big, &rig_add, &rig_mul, &rig_lea};
     struct rig_code *c = rig_block(id);
     unsigned n = 1 + (unsigned)rig_random(seed, 10);
 
@@ -26,8 +27,8 @@ static struct rig_code *random_block(uint32_t id, uint64_t *seed)
             rig_insn(c, &rig_load, to, -1, by, PEET_REF_LOAD, address, 1u << rig_random(seed, 5));
             break;
         case 3:
-            rig_insn(c, rig_random(seed, 3) ? &rig_store : &rig_add, -1, from, by, rig_random(seed, 3) ? PEET_REF_STORE : PEET_REF_MODIFY, address,
-                1u << rig_random(seed, 5));
+            rig_insn(c, rig_random(seed, 3) ? &rig_store : &rig_add, -1, from, by,
+                rig_random(seed, 3) ? PEET_REF_STORE : PEET_REF_MODIFY, address, 1u << rig_random(seed, 5));
             break;
         case 4:
             if (!rig_random(seed, 12))
@@ -43,7 +44,8 @@ static struct rig_code *random_block(uint32_t id, uint64_t *seed)
         uint32_t first = c->block.nrefs;
 
         rig_insn(c, &rig_load, 3, -1, 2, PEET_REF_LOAD, 0x10000 + 8 * rig_random(seed, 900), 8);
-        c->refs[c->block.nrefs] = (struct peet_ref){ .insn = c->block.ninsns - 1, .size_bytes = 8, .value = (uint16_t)c->block.nvalues, .kind = PEET_REF_STORE };
+        c->refs[c->block.nrefs] = (struct peet_ref){
+            .insn = c->block.ninsns - 1, .size_bytes = 8, .value = (uint16_t)c->block.nvalues, .kind = PEET_REF_STORE};
         c->values[c->block.nvalues++] = 0x10000 + 8 * rig_random(seed, 900);
         c->block.nrefs++;
         c->insns[c->block.ninsns - 1].nrefs = (uint16_t)(c->block.nrefs - first);
@@ -51,7 +53,8 @@ static struct rig_code *random_block(uint32_t id, uint64_t *seed)
     if (!rig_random(seed, 4)) { /* a range, or a reference that may not happen */
         struct peet_ref *ref = &c->refs[c->block.nrefs];
 
-        rig_insn(c, &rig_load, 4, -1, 2, rig_random(seed, 2) ? PEET_REF_LOAD : PEET_REF_STORE, 0x10000 + 8 * rig_random(seed, 900), 8);
+        rig_insn(c, &rig_load, 4, -1, 2, rig_random(seed, 2) ? PEET_REF_LOAD : PEET_REF_STORE,
+            0x10000 + 8 * rig_random(seed, 900), 8);
         ref->flags = rig_random(seed, 2) ? PEET_REF_RANGE : PEET_REF_CONDITIONAL;
         c->values[c->block.nvalues++] = rig_random(seed, 2) ? 20 : 0;
         c->insns[c->block.ninsns - 1].flags = ref->flags == PEET_REF_RANGE ? PEET_INSN_REP : 0;
@@ -62,10 +65,13 @@ static struct rig_code *random_block(uint32_t id, uint64_t *seed)
     return c;
 }
 
-static const char *const machines[] = { "", "branch=perfect,retire_uops=2", "core=inorder,window_uops=32", "store_queue=3,load_queue=4,stores_cycle=1",
-    "memory=hierarchy,l1d_bytes=4KiB,l2_bytes=16KiB", "memory=hierarchy,l1d_bytes=8KiB,l2_bytes=64KiB,l1d_prefetch=stride,l2_prefetch=stream,store_queue=6",
-    "memory=hierarchy,l1d_bytes=16KiB,page_bytes=4096,dtlb_entries=4,dtlb_ways=4", "window_uops=12,forward_fail_cycles=40",
-    "core=inorder,result_order=program,retire_uops=2", "fetch_uops=2,fetch_queue_uops=7", "fetch_uops=4,fetch_past_taken=off", "fetch_uops=3,memory=hierarchy,l1d_bytes=8KiB,window_uops=24" };
+static const char *const machines[] = {"", "branch=perfect,retire_uops=2", "core=inorder,window_uops=32",
+    "store_queue=3,load_queue=4,stores_cycle=1", "memory=hierarchy,l1d_bytes=4KiB,l2_bytes=16KiB",
+    "memory=hierarchy,l1d_bytes=8KiB,l2_bytes=64KiB,l1d_prefetch=stride,l2_prefetch=stream,store_queue=6",
+    "memory=hierarchy,l1d_bytes=16KiB,page_bytes=4096,dtlb_entries=4,dtlb_ways=4",
+    "window_uops=12,forward_fail_cycles=40", "core=inorder,result_order=program,retire_uops=2",
+    "fetch_uops=2,fetch_queue_uops=7", "fetch_uops=4,fetch_past_taken=off",
+    "fetch_uops=3,memory=hierarchy,l1d_bytes=8KiB,window_uops=24"};
 
 static void both(struct rig *on, struct rig *off, const char *settings)
 {
@@ -88,22 +94,24 @@ static void same_books(const struct rig *on, const struct rig *off, const char *
 
         for (unsigned k = 0; k < CPI_CATEGORIES; k++)
             differ += a->cycles[k] != b->cycles[k];
-        differ += a->instructions != b->instructions || a->window.n != b->window.n || a->loads_n != b->loads_n || a->stores_n != b->stores_n ||
-            a->forwards != b->forwards || a->forward_fails != b->forward_fails || a->mispredicts != b->mispredicts;
+        differ += a->instructions != b->instructions || a->window.n != b->window.n || a->loads_n != b->loads_n ||
+            a->stores_n != b->stores_n || a->forwards != b->forwards || a->forward_fails != b->forward_fails ||
+            a->mispredicts != b->mispredicts;
     }
     differ += on->x->stacks.nplaces != off->x->stacks.nplaces;
     for (uint32_t i = 0; i < on->x->stacks.nplaces && i < off->x->stacks.nplaces; i++)
-        differ += memcmp(on->x->stacks.places[i].cycles, off->x->stacks.places[i].cycles, sizeof on->x->stacks.places[i].cycles) != 0;
+        differ += memcmp(on->x->stacks.places[i].cycles, off->x->stacks.places[i].cycles,
+                      sizeof on->x->stacks.places[i].cycles) != 0;
     CU_ASSERT_EQUAL(differ, 0);
     if (differ)
         fprintf(stderr, "%s: %u numbers differ\n", settings, differ);
 }
 
 /** The same blocks on both: in a batch, or as turns of a loop.  Returns: whether the clocks agree */
-static int step(struct rig *on, struct rig *off, unsigned hw, uint32_t context, struct rig_code **codes, const uint8_t *which, size_t n, uint64_t turns,
-    const int64_t *strides)
+static int step(struct rig *on, struct rig *off, unsigned hw, uint32_t context, struct rig_code **codes,
+    const uint8_t *which, size_t n, uint64_t turns, const int64_t *strides)
 {
-    struct rig *rigs[] = { on, off };
+    struct rig *rigs[] = {on, off};
 
     for (unsigned r = 0; r < 2; r++) {
         struct peet_block_event events[BLOCKS];
@@ -119,7 +127,8 @@ static int step(struct rig *on, struct rig *off, unsigned hw, uint32_t context, 
         }
         for (uint64_t k = 0; !strides && k < turns; k++)
             for (size_t done = 0, some; done < n; done += some)
-                rigs[r]->clock[hw] += peet_module.blocks(rigs[r]->x, hw, events + done, n - done, rigs[r]->clock[hw], UINT64_MAX, &some);
+                rigs[r]->clock[hw] +=
+                    peet_module.blocks(rigs[r]->x, hw, events + done, n - done, rigs[r]->clock[hw], UINT64_MAX, &some);
     }
     return on->clock[hw] == off->clock[hw];
 }
@@ -145,8 +154,10 @@ static void equal(const char *settings, uint64_t seed, size_t most_bytes, uint64
         for (size_t i = 0; i < n; i++)
             which[i] = (uint8_t)rig_random(&seed, BLOCKS);
         for (unsigned i = 0; i < RIG_INSNS; i++)
-            strides[i] = rig_random(&seed, 2) || codes[which[0]]->values[i] < 0x10000 ? 0 : (int64_t)(8 * rig_random(&seed, 3));
-        agrees = step(&on, &off, hw, rig_random(&seed, 60) ? hw : 7 + hw, codes, which, n, 1 + rig_random(&seed, 60), rig_random(&seed, 3) ? NULL : strides);
+            strides[i] =
+                rig_random(&seed, 2) || codes[which[0]]->values[i] < 0x10000 ? 0 : (int64_t)(8 * rig_random(&seed, 3));
+        agrees = step(&on, &off, hw, rig_random(&seed, 60) ? hw : 7 + hw, codes, which, n, 1 + rig_random(&seed, 60),
+            rig_random(&seed, 3) ? NULL : strides);
         CU_ASSERT_FATAL(agrees);
         if (!rig_random(&seed, 15)) { /* something else took time */
             uint64_t gap = rig_random(&seed, 80);
@@ -155,7 +166,7 @@ static void equal(const char *settings, uint64_t seed, size_t most_bytes, uint64
             off.clock[hw] += gap;
         }
         if (!rig_random(&seed, 15)) {
-            struct peet_abstract_event unlock = { PEET_ABSTRACT_MUTEX_UNLOCK, hw, 0, NULL };
+            struct peet_abstract_event unlock = {PEET_ABSTRACT_MUTEX_UNLOCK, hw, 0, NULL};
 
             on.clock[hw] += peet_module.abstract(on.x, hw, &unlock, on.clock[hw]);
             off.clock[hw] += peet_module.abstract(off.x, hw, &unlock, off.clock[hw]);
@@ -164,7 +175,9 @@ static void equal(const char *settings, uint64_t seed, size_t most_bytes, uint64
             for (uint32_t i = 0; i < BLOCKS; i++)
                 for (uint32_t k = 0; k < codes[i]->block.nvalues; k++)
                     if (!rig_random(&seed, 4))
-                        codes[i]->values[k] = codes[i]->values[k] < 0x10000 ? rig_random(&seed, 3) * rig_random(&seed, 40) : 0x10000 + 4 * rig_random(&seed, 4000);
+                        codes[i]->values[k] = codes[i]->values[k] < 0x10000
+                            ? rig_random(&seed, 3) * rig_random(&seed, 40)
+                            : 0x10000 + 4 * rig_random(&seed, 4000);
     }
     for (struct rig *r = &on; r; r = r == &on ? &off : NULL) {
         peet_module.finish(r->x, on.clock[0] > on.clock[1] ? on.clock[0] : on.clock[1]);
@@ -209,7 +222,7 @@ static void forgetting(void)
 static void steady(void)
 {
     struct rig_code *code = rig_block(0);
-    const uint8_t which[] = { 0 };
+    const uint8_t which[] = {0};
     struct rig on, off;
 
     rig_with_processor = RIG_OUT_OF_ORDER;
@@ -229,7 +242,8 @@ static void steady(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = { { "equal machines", equal_machines }, { "forgetting", forgetting }, { "steady", steady }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = {
+        {"equal machines", equal_machines}, {"forgetting", forgetting}, {"steady", steady}, CU_TEST_INFO_NULL};
 
     return run_suite("x86 replay", tests);
 }

@@ -98,7 +98,8 @@ static void forwarding(void)
     rig_insn(c, &rig_load, 2, -1, 10, PEET_REF_LOAD, 0x2004, 4);
     CU_ASSERT_EQUAL(rig_steady(&rig, 0, c, TIMES), (7 + 1) * TIMES);
     end(c);
-    c = begin("forward_cycles=7,forward_fail_cycles=30"); /* more than it has: written first (two cycles after issue), then the penalty, then a hit */
+    /* more than it has: written first (two cycles after issue), then the penalty, then a hit */
+    c = begin("forward_cycles=7,forward_fail_cycles=30");
     rig_insn(c, &rig_store, -1, 2, 10, PEET_REF_STORE, 0x2000, 4);
     rig_insn(c, &rig_load, 2, -1, 10, PEET_REF_LOAD, 0x2000, 8);
     CU_ASSERT_EQUAL(rig_steady(&rig, 0, c, TIMES), (2 + 30 + 4) * TIMES);
@@ -118,7 +119,7 @@ static void store_queue(void)
 
 static void fences(void)
 {
-    static const unsigned cycles[] = { 10, 25, 60 };
+    static const unsigned cycles[] = {10, 25, 60};
 
     for (unsigned i = 0; i < 3; i++) {
         char settings[60];
@@ -254,7 +255,8 @@ static void one_for_either(struct rig_code *c) /* additions go to both units, br
     }
 }
 
-/* A pipeline in order with its loads before its operations, as the manuals have it: loads of L cycles are L - 1 before. */
+/* A pipeline in order with its loads before its operations, as the manuals have it: loads of L cycles are L - 1 before.
+ */
 static void in_order_pipeline(void)
 {
     char settings[100];
@@ -265,17 +267,21 @@ static void in_order_pipeline(void)
         snprintf(settings, sizeof settings, "dispatch_uops=4,window_uops=200,l1_load_cycles=%u", load);
         CU_ASSERT_EQUAL(turn(settings, chain_register), 3);
         CU_ASSERT_EQUAL(turn(settings, chain_folded), 3);
-        CU_ASSERT_EQUAL(turn(settings, behind_folded), 3 + 1); /* the folded load is where it operates when the product is there */
+        /* the folded load is where it operates when the product is there */
+        CU_ASSERT_EQUAL(turn(settings, behind_folded), 3 + 1);
         CU_ASSERT_EQUAL(turn(settings, address_of_add), 1 + lead);
         CU_ASSERT_EQUAL(turn(settings, address_of_lea), 1); /* made where it is wanted */
-        CU_ASSERT_EQUAL(turn(settings, add_and_lea), lead ? 1 + lead : 2); /* there and back: there it waits, back it is early */
+        /* there and back: there it waits, back it is early */
+        CU_ASSERT_EQUAL(turn(settings, add_and_lea), lead ? 1 + lead : 2);
     }
     CU_ASSERT_EQUAL(turn("l1_load_cycles=1", branch_in_between), 4); /* the load's latency in the model */
     CU_ASSERT_EQUAL(turn("l1_load_cycles=1,branch_pairing=off", branch_in_between), 5);
     CU_ASSERT_EQUAL(turn("", mixed_latencies), 1);
-    CU_ASSERT_EQUAL(turn("result_order=program", mixed_latencies), 2); /* the sum is there with the product, not before */
+    /* the sum is there with the product, not before */
+    CU_ASSERT_EQUAL(turn("result_order=program", mixed_latencies), 2);
     CU_ASSERT_EQUAL(turn("", one_for_either), 3);
-    CU_ASSERT_EQUAL(turn("l1_load_cycles=1,folded_loads=model", behind_folded), 2); /* the product is wanted three cycles after issue */
+    /* the product is wanted three cycles after issue */
+    CU_ASSERT_EQUAL(turn("l1_load_cycles=1,folded_loads=model", behind_folded), 2);
 }
 
 /* Two threads of a core that each fill half of the width do not disturb one another; two that want all of it do. */
@@ -308,9 +314,10 @@ static void threads(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = { { "width", width }, { "long instructions", long_instructions }, { "chain", chain }, { "window", window }, { "loads", loads },
-        { "forwarding", forwarding }, { "store queue", store_queue }, { "fences", fences }, { "mispredictions", mispredictions },
-        { "in order", in_order }, { "pipeline in order", in_order_pipeline }, { "threads", threads }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = {{"width", width}, {"long instructions", long_instructions}, {"chain", chain},
+        {"window", window}, {"loads", loads}, {"forwarding", forwarding}, {"store queue", store_queue},
+        {"fences", fences}, {"mispredictions", mispredictions}, {"in order", in_order},
+        {"pipeline in order", in_order_pipeline}, {"threads", threads}, CU_TEST_INFO_NULL};
 
     return run_suite("x86 times", tests);
 }

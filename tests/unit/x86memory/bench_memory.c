@@ -19,7 +19,7 @@ static double seconds(void)
 static double cost(struct memrig *rig, uint64_t lines, int fast, uint64_t n)
 {
     static uint64_t addresses[1 << 16];
-    uint64_t seed = 3, now = 0, window[WINDOW] = { 0 };
+    uint64_t seed = 3, now = 0, window[WINDOW] = {0};
     double best = 1e9;
 
     for (unsigned i = 0; i < 1 << 16; i++)
@@ -31,7 +31,8 @@ static double cost(struct memrig *rig, uint64_t lines, int fast, uint64_t n)
             enum x86_access_kind kind = i % 4 ? X86_LOAD : X86_STORE;
             uint64_t done;
 
-            now = window[i % WINDOW] > now ? window[i % WINDOW] : now + i % 2; /* no more under way than a core would have */
+            /* no more under way than a core would have */
+            now = window[i % WINDOW] > now ? window[i % WINDOW] : now + i % 2;
             if (!fast || !x86_memory_hit_at(rig->memory, 0, 0, addresses[i & 0xffff], 8, kind, now, &done))
                 done = memrig_access(rig, 0, addresses[i & 0xffff], 8, kind, now).done_cycles;
             window[i % WINDOW] = done;
@@ -44,8 +45,12 @@ static double cost(struct memrig *rig, uint64_t lines, int fast, uint64_t n)
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *what; uint64_t lines; int fast; } cases[] = { { "hits in L1D, inline", 256, 1 },
-        { "hits in L1D, the long way", 256, 0 }, { "mostly hits in L2", 8192, 1 }, { "mostly hits in L3", 30000, 1 }, { "mostly DRAM", 60000, 1 } };
+    static const struct {
+        const char *what;
+        uint64_t lines;
+        int fast;
+    } cases[] = {{"hits in L1D, inline", 256, 1}, {"hits in L1D, the long way", 256, 0}, {"mostly hits in L2", 8192, 1},
+        {"mostly hits in L3", 30000, 1}, {"mostly DRAM", 60000, 1}};
 
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct memrig rig;
@@ -56,7 +61,8 @@ int main(int argc, char **argv)
         memrig_set(&rig, "l2_prefetch=none");
         if (memrig_open(&rig, 1))
             return 1;
-        printf("%-28s %7.1f ns an access\n", cases[i].what, cost(&rig, cases[i].lines, cases[i].fast, i < 2 ? 20000000 : 1000000));
+        printf("%-28s %7.1f ns an access\n", cases[i].what,
+            cost(&rig, cases[i].lines, cases[i].fast, i < 2 ? 20000000 : 1000000));
         memrig_close(&rig);
     }
     return 0;

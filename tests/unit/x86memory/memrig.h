@@ -69,7 +69,8 @@ static inline void memrig_describe(const struct peet_env *env, const struct peet
     memcpy(rig->levels, levels, n * sizeof *levels);
 }
 
-static inline const struct peet_data *memrig_data_of(const struct peet_env *env, uint64_t address, struct peet_data_object *out)
+static inline const struct peet_data *memrig_data_of(const struct peet_env *env, uint64_t address,
+    struct peet_data_object *out)
 {
     struct memrig *rig = env->host;
 
@@ -81,8 +82,12 @@ static inline const struct peet_data *memrig_data_of(const struct peet_env *env,
 static inline void memrig_init(struct memrig *rig)
 {
     memset(rig, 0, sizeof *rig);
-    rig->env = (struct peet_env){ .abi = PEET_MODULE_ABI, .struct_size = sizeof rig->env, .fail = memrig_fail, .host = rig,
-        .report = memrig_report, .describe_memory = memrig_describe };
+    rig->env = (struct peet_env){.abi = PEET_MODULE_ABI,
+        .struct_size = sizeof rig->env,
+        .fail = memrig_fail,
+        .host = rig,
+        .report = memrig_report,
+        .describe_memory = memrig_describe};
     x86_memory_config_default(&rig->config);
 }
 
@@ -119,9 +124,11 @@ static inline void memrig_close(struct memrig *rig)
     x86_memory_free(rig->memory);
 }
 
-static inline struct x86_outcome memrig_access(struct memrig *rig, unsigned core, uint64_t address, unsigned size, enum x86_access_kind kind, uint64_t now)
+static inline struct x86_outcome memrig_access(struct memrig *rig, unsigned core, uint64_t address, unsigned size,
+    enum x86_access_kind kind, uint64_t now)
 {
-    struct x86_access access = { .address = address, .size_bytes = size, .core = core, .hw = core * rig->config.threads, .kind = (uint8_t)kind };
+    struct x86_access access = {
+        .address = address, .size_bytes = size, .core = core, .hw = core * rig->config.threads, .kind = (uint8_t)kind};
     struct x86_outcome out;
 
     x86_memory_access(rig->memory, &access, now, &out);

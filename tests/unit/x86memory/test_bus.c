@@ -16,14 +16,14 @@ struct shape {
 };
 
 static const struct shape shapes[] = {
-    { "mesi", "illinois", 2, 1024, 16, 1, 40, 60 },
-    { "mesi", "illinois", 4, 2048, 64, 2, 30, 40 },
-    { "mesi", "illinois", 16, 4096, 32, 4, 200, 100 },
-    { "mesi", "illinois", 7, 1536, 64, 3, 30, 0 },
-    { "mesi", "illinois", 3, 32768, 128, 8, 100, 300 },
-    { "moesi", "moesi", 4, 2048, 64, 2, 30, 40 },
-    { "moesi", "moesi", 12, 4096, 32, 4, 100, 100 },
-    { "mesi", "illinois", 64, 2048, 64, 4, 50, 10 },
+    {"mesi", "illinois", 2, 1024, 16, 1, 40, 60},
+    {"mesi", "illinois", 4, 2048, 64, 2, 30, 40},
+    {"mesi", "illinois", 16, 4096, 32, 4, 200, 100},
+    {"mesi", "illinois", 7, 1536, 64, 3, 30, 0},
+    {"mesi", "illinois", 3, 32768, 128, 8, 100, 300},
+    {"moesi", "moesi", 4, 2048, 64, 2, 30, 40},
+    {"moesi", "moesi", 12, 4096, 32, 4, 100, 100},
+    {"mesi", "illinois", 64, 2048, 64, 4, 50, 10},
 };
 
 static void one(const struct shape *s, const char *extra)
@@ -31,23 +31,26 @@ static void one(const struct shape *s, const char *extra)
     char bytes[32], line[32], ways[32], settings[300];
     static struct rig bus;
     struct memrig x86;
-    uint64_t seed = 31 + s->cores, causes[MISS_KINDS] = { 0 }, misses = 0;
+    uint64_t seed = 31 + s->cores, causes[MISS_KINDS] = {0}, misses = 0;
 
     snprintf(bytes, sizeof bytes, "%llu", (unsigned long long)s->bytes);
     snprintf(line, sizeof line, "%llu", (unsigned long long)s->line);
     snprintf(ways, sizeof ways, "%llu", (unsigned long long)s->ways);
-    CU_ASSERT_FATAL(!rig_open(&bus, s->cores, 1, "protocol", s->bus_protocol, "cache", bytes, "line", line, "ways", ways, "replacement",
-        "lru", "fetch", "off", "classify", "on", NULL));
-    snprintf(settings, sizeof settings, "levels=l1 translation=off latency=off l1d_prefetch=none l1_replacement=lru protocol=%s l1d_bytes=%s "
-        "line_bytes=%s l1d_ways=%s classify=on %s", s->x86_protocol, bytes, line, ways, extra);
+    CU_ASSERT_FATAL(!rig_open(&bus, s->cores, 1, "protocol", s->bus_protocol, "cache", bytes, "line", line, "ways",
+        ways, "replacement", "lru", "fetch", "off", "classify", "on", NULL));
+    snprintf(settings, sizeof settings,
+        "levels=l1 translation=off latency=off l1d_prefetch=none l1_replacement=lru protocol=%s l1d_bytes=%s "
+        "line_bytes=%s l1d_ways=%s classify=on %s",
+        s->x86_protocol, bytes, line, ways, extra);
     memrig_init(&x86);
     memrig_set(&x86, settings);
     x86.env.reports = ~0u;
     CU_ASSERT_FATAL(!memrig_open(&x86, s->cores));
     for (unsigned i = 0; i < 60000; i++) {
         unsigned core = (unsigned)memrig_random(&seed, s->cores), what = (unsigned)memrig_random(&seed, 10);
-        uint64_t address = s->own && memrig_random(&seed, 2) ? 0x1000000ull * (core + 1) + memrig_random(&seed, s->own * s->line / 4) * 4 :
-            0x100000 + memrig_random(&seed, s->shared * s->line / 4) * 4;
+        uint64_t address = s->own && memrig_random(&seed, 2)
+            ? 0x1000000ull * (core + 1) + memrig_random(&seed, s->own * s->line / 4) * 4
+            : 0x100000 + memrig_random(&seed, s->shared * s->line / 4) * 4;
 
         if (what < 6) {
             rig_read(&bus, core, address, 4);
@@ -56,7 +59,7 @@ static void one(const struct shape *s, const char *extra)
             rig_write(&bus, core, address, 4);
             memrig_access(&x86, core, address, 4, X86_STORE, i);
         } else {
-            struct rig_ref ref = { PEET_REF_MODIFY, address, 4, PEET_REF_ATOMIC, 0 };
+            struct rig_ref ref = {PEET_REF_MODIFY, address, 4, PEET_REF_ATOMIC, 0};
 
             rig_block(&bus, core, &ref, 1, 0);
             memrig_access(&x86, core, address, 4, X86_MODIFY, i);
@@ -110,7 +113,7 @@ static void test_levels_behind(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = { { "one level", test_agree }, { "with levels behind", test_levels_behind }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = {{"one level", test_agree}, {"with levels behind", test_levels_behind}, CU_TEST_INFO_NULL};
 
     return run_suite("x86: directory and bus agree", tests);
 }

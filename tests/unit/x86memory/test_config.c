@@ -72,7 +72,7 @@ static void test_refusals(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = { { "keys", test_keys }, { "refusals", test_refusals }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = {{"keys", test_keys}, {"refusals", test_refusals}, CU_TEST_INFO_NULL};
 
     return run_suite("x86: configuration of the memory", tests);
 }

@@ -32,7 +32,7 @@ struct step {
 /* References by number: the first WALKS go on by a stride each, and now and then begin elsewhere. */
 static struct peet_insn insns[INSNS];
 static struct peet_ref refs[INSNS];
-static const struct peet_block block = { .insns = insns, .refs = refs, .ninsns = INSNS, .nrefs = INSNS, .pc = 0x400000 };
+static const struct peet_block block = {.insns = insns, .refs = refs, .ninsns = INSNS, .nrefs = INSNS, .pc = 0x400000};
 
 static void block_init(void)
 {
@@ -45,11 +45,12 @@ static void block_init(void)
 /** @data: loads, stores and modifications only */
 static struct step step(uint64_t *seed, unsigned cores, int data, uint64_t *clock)
 {
-    static const int strides[] = { 8, -8, 4, 1, 0, 16, 24, 64, -64, 72, 200, -136, 2, -1 };
+    static const int strides[] = {8, -8, 4, 1, 0, 16, 24, 64, -64, 72, 200, -136, 2, -1};
     static uint64_t at[CORES][WALKS];
-    struct step s = { .core = (unsigned)memrig_random(seed, cores), .ref = (uint32_t)memrig_random(seed, INSNS) };
+    struct step s = {.core = (unsigned)memrig_random(seed, cores), .ref = (uint32_t)memrig_random(seed, INSNS)};
 
-    s.address = memrig_random(seed, 3) ? 0x100000 * (s.core + 1) + memrig_random(seed, 100) * 40 : 0x8000 + memrig_random(seed, 100) * 8;
+    s.address = memrig_random(seed, 3) ? 0x100000 * (s.core + 1) + memrig_random(seed, 100) * 40
+                                       : 0x8000 + memrig_random(seed, 100) * 8;
     if (memrig_random(seed, 3)) {
         uint64_t *walk;
 
@@ -77,8 +78,8 @@ static int same_prefetcher(const struct peet_sim_prefetcher *a, const struct pee
     int same = a->triggers == b->triggers && a->lines == b->lines && a->clock == b->clock;
 
     for (unsigned i = 0; i < PEET_SIM_PREFETCH_PCS; i++)
-        same &= a->pcs[i].pc == b->pcs[i].pc && a->pcs[i].address == b->pcs[i].address && a->pcs[i].stride == b->pcs[i].stride &&
-            a->pcs[i].confidence == b->pcs[i].confidence;
+        same &= a->pcs[i].pc == b->pcs[i].pc && a->pcs[i].address == b->pcs[i].address &&
+            a->pcs[i].stride == b->pcs[i].stride && a->pcs[i].confidence == b->pcs[i].confidence;
     return same;
 }
 
@@ -86,7 +87,7 @@ static void test_fast_is_slow(void)
 {
     for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
         struct memrig fast, slow;
-        uint64_t seed = 99, clock[CORES] = { 0 }, hits = 0, all = 0;
+        uint64_t seed = 99, clock[CORES] = {0}, hits = 0, all = 0;
 
         memrig_init(&fast);
         memrig_init(&slow);
@@ -97,13 +98,19 @@ static void test_fast_is_slow(void)
         slow.memory->fast = 0; /* the way of a miss for everything */
         for (unsigned n = 0; n < 40000; n++) {
             struct step s = step(&seed, CORES, 0, clock);
-            struct x86_access access = { .address = s.address, .size_bytes = 8, .core = s.core, .hw = s.core, .kind = (uint8_t)s.kind, .ref = s.ref,
-                .block = &block };
-            struct x86_outcome out = { .served = X86_L1 }, slow_out;
+            struct x86_access access = {.address = s.address,
+                .size_bytes = 8,
+                .core = s.core,
+                .hw = s.core,
+                .kind = (uint8_t)s.kind,
+                .ref = s.ref,
+                .block = &block};
+            struct x86_outcome out = {.served = X86_L1}, slow_out;
 
             all++;
             if (s.kind != X86_FETCH && s.kind != X86_PREFETCH &&
-                x86_memory_hit_at(fast.memory, s.core, x86_memory_pc(&block, s.ref), s.address, 8, s.kind, s.now, &out.done_cycles))
+                x86_memory_hit_at(fast.memory, s.core, x86_memory_pc(&block, s.ref), s.address, 8, s.kind, s.now,
+                    &out.done_cycles))
                 hits++;
             else
                 x86_memory_access(fast.memory, &access, s.now, &out);
@@ -126,7 +133,8 @@ static void test_fast_is_slow(void)
             CU_ASSERT_EQUAL(a->itlb.l1_misses, b->itlb.l1_misses);
             CU_ASSERT(same_prefetcher(&a->l1d.prefetcher, &b->l1d.prefetcher));
             CU_ASSERT(same_prefetcher(&a->l2.prefetcher, &b->l2.prefetcher));
-            CU_ASSERT(!memcmp(a->l1d.tags.numbers, b->l1d.tags.numbers, a->l1d.tags.sets * a->l1d.tags.ways * sizeof *a->l1d.tags.numbers));
+            CU_ASSERT(!memcmp(a->l1d.tags.numbers, b->l1d.tags.numbers,
+                a->l1d.tags.sets * a->l1d.tags.ways * sizeof *a->l1d.tags.numbers));
             CU_ASSERT(!memcmp(a->l1d.tags.states, b->l1d.tags.states, a->l1d.tags.sets * a->l1d.tags.ways));
         }
         CU_ASSERT(hits > all / 80);
@@ -151,7 +159,8 @@ static void test_reports_add_up(void)
 {
     for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
         struct memrig rig;
-        uint64_t seed = 5, clock[6] = { 0 }, misses[4] = { 0 }, upgrades[4] = { 0 }, evictions[4] = { 0 }, invalidations[4] = { 0 };
+        uint64_t seed = 5, clock[6] = {0}, misses[4] = {0}, upgrades[4] = {0}, evictions[4] = {0},
+                 invalidations[4] = {0};
         unsigned l3;
 
         memrig_init(&rig);
@@ -223,16 +232,22 @@ static void test_causes(void)
     memrig_access(&rig, 1, 0x1020, 8, X86_STORE, now); /* a hit; it counts all the same */
     CAUSE(0, 0x1020, X86_LOAD, PEET_MISS_TRUE_SHARING);
     CU_ASSERT_EQUAL(rig.last.other, 1);
-    CU_ASSERT_EQUAL(rig.last.cycles, rig.config.l3_cycles + rig.config.snoop_cycles +
-        rig.config.hop_cycles * 2 * (peet__x86_slice(rig.memory, 0x1000 >> 6) ? 1 : 1) + (72 + 31) / 32 - 1);
+    CU_ASSERT_EQUAL(rig.last.cycles,
+        rig.config.l3_cycles + rig.config.snoop_cycles +
+            rig.config.hop_cycles * 2 * (peet__x86_slice(rig.memory, 0x1000 >> 6) ? 1 : 1) + (72 + 31) / 32 - 1);
     CAUSE(0, 0x1000 + 512, X86_LOAD, PEET_MISS_COLD);
     CAUSE(0, 0x1000 + 1024, X86_LOAD, PEET_MISS_COLD);
     CAUSE(0, 0x1000, X86_LOAD, PEET_MISS_CAPACITY);
     memrig_close(&rig);
 }
 
-/* Fully associative caches, the newest line first, of 16, 64 and 256 lines: each is asked for what the one before misses. */
-static struct { uint64_t lines[256]; unsigned n, size; uint8_t seen[4096]; } full[4];
+/* Fully associative caches, the newest line first, of 16, 64 and 256 lines: each is asked for what the one before
+ * misses. */
+static struct {
+    uint64_t lines[256];
+    unsigned n, size;
+    uint8_t seen[4096];
+} full[4];
 static unsigned told_wrong, told_by_cause[4][PEET_MISS_CAUSES];
 
 static int full_use(unsigned level, uint64_t line)
@@ -264,7 +279,9 @@ static void hear_cause(struct memrig *rig, const struct peet_memory_event *e)
     told_by_cause[e->level][e->cause]++;
     if (e->level == rig->memory->nlevels)
         return;
-    expected[e->level + 1] = full_use(e->level + 1, line) ? PEET_MISS_CONFLICT : full[e->level + 1].seen[line] ? PEET_MISS_CAPACITY : PEET_MISS_COLD;
+    expected[e->level + 1] = full_use(e->level + 1, line) ? PEET_MISS_CONFLICT
+        : full[e->level + 1].seen[line]                   ? PEET_MISS_CAPACITY
+                                                          : PEET_MISS_COLD;
     full[e->level + 1].seen[line] = 1;
 }
 
@@ -274,7 +291,8 @@ static void test_conflicts(void)
     uint64_t seed = 8, at = 0;
 
     memrig_init(&rig);
-    memrig_set(&rig, "translation=off l1d_bytes=1024 l1d_ways=2 l2_bytes=4096 l2_ways=2 l3_slice_bytes=16384 l3_ways=4 l3_policy=inclusive "
+    memrig_set(&rig,
+        "translation=off l1d_bytes=1024 l1d_ways=2 l2_bytes=4096 l2_ways=2 l3_slice_bytes=16384 l3_ways=4 l3_policy=inclusive "
         "l1d_prefetch=none l2_prefetch=none classify=on");
     rig.env.reports = ~0u;
     rig.hear = hear_cause;
@@ -292,7 +310,9 @@ static void test_conflicts(void)
     }
     CU_ASSERT_EQUAL(told_wrong, 0);
     for (unsigned level = 1; level < 4; level++) {
-        const struct x86_level *l = level == 1 ? &rig.memory->cores[0].l1d : level == 2 ? &rig.memory->cores[0].l2 : &rig.memory->slices[0].l3;
+        const struct x86_level *l = level == 1 ? &rig.memory->cores[0].l1d
+            : level == 2                       ? &rig.memory->cores[0].l2
+                                               : &rig.memory->slices[0].l3;
         uint64_t sum = 0;
 
         for (unsigned cause = 0; cause < PEET_MISS_CAUSES; cause++) {
@@ -309,7 +329,8 @@ static void test_conflicts(void)
 int main(void)
 {
     block_init();
-    CU_TestInfo tests[] = { { "fast is slow", test_fast_is_slow }, { "reports add up", test_reports_add_up }, { "causes", test_causes }, { "conflicts", test_conflicts }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = {{"fast is slow", test_fast_is_slow}, {"reports add up", test_reports_add_up},
+        {"causes", test_causes}, {"conflicts", test_conflicts}, CU_TEST_INFO_NULL};
 
     return run_suite("x86: hits and reports", tests);
 }

@@ -8,13 +8,14 @@
 #include "memrig.h"
 #include "run_suite.h"
 
-static const char *const protocols[] = { "mesi", "mesif", "moesi" };
-static const char *const policies[] = { "inclusive", "noninclusive", "exclusive" };
-static const char *const levels[] = { "l1", "l1l2", "l1l3", "l1l2l3" };
-static const char *const directories[] = { "directory=full", "directory=broadcast directory_pointers=1", "directory=broadcast directory_pointers=3",
-    "directory=evict directory_pointers=1", "directory=evict directory_pointers=2" };
-static const char *const replacements[] = { "lru", "plru", "rrip", "random", "fifo" };
-static const char *const prefetches[] = { "none", "next", "stride", "stream" };
+static const char *const protocols[] = {"mesi", "mesif", "moesi"};
+static const char *const policies[] = {"inclusive", "noninclusive", "exclusive"};
+static const char *const levels[] = {"l1", "l1l2", "l1l3", "l1l2l3"};
+static const char *const directories[] = {"directory=full", "directory=broadcast directory_pointers=1",
+    "directory=broadcast directory_pointers=3", "directory=evict directory_pointers=1",
+    "directory=evict directory_pointers=2"};
+static const char *const replacements[] = {"lru", "plru", "rrip", "random", "fifo"};
+static const char *const prefetches[] = {"none", "next", "stride", "stream"};
 
 static uint64_t some_address(uint64_t *seed, unsigned core)
 {
@@ -30,8 +31,9 @@ static uint64_t some_address(uint64_t *seed, unsigned core)
 
 static void play(struct memrig *rig, unsigned cores, unsigned steps, uint64_t seed)
 {
-    static const enum x86_access_kind kinds[] = { X86_LOAD, X86_LOAD, X86_LOAD, X86_STORE, X86_STORE, X86_MODIFY, X86_FETCH, X86_PREFETCH };
-    uint64_t clock[16] = { 0 };
+    static const enum x86_access_kind kinds[] = {
+        X86_LOAD, X86_LOAD, X86_LOAD, X86_STORE, X86_STORE, X86_MODIFY, X86_FETCH, X86_PREFETCH};
+    uint64_t clock[16] = {0};
 
     for (unsigned i = 0; i < steps && !rig->failures; i++) {
         unsigned core = (unsigned)memrig_random(&seed, cores);
@@ -65,9 +67,13 @@ static void test_protocols(void)
                         "memory_check=on l1i_bytes=256 l1i_ways=2 l1d_bytes=512 l1d_ways=2 l2_bytes=1536 l2_ways=3 l3_slice_bytes=1024 l3_ways=4 "
                         "l1d_mshrs=3 l2_mshrs=4 topology=%s translation=%s dtlb_entries=4 dtlb_ways=2 itlb_entries=2 itlb_ways=2 stlb_entries=8 "
                         "stlb_ways=4 walk_cache_entries=2",
-                        protocols[p], levels[l], policies[policy], directories[d], replacements[combination % 5], replacements[combination / 2 % 5],
-                        replacements[combination / 3 % 5], prefetches[combination % 4], prefetches[combination / 4 % 4],
-                        combination % 3 == 0 ? "mesh" : combination % 3 == 1 ? "ring" : "ideal", combination % 2 ? "on" : "off");
+                        protocols[p], levels[l], policies[policy], directories[d], replacements[combination % 5],
+                        replacements[combination / 2 % 5], replacements[combination / 3 % 5],
+                        prefetches[combination % 4], prefetches[combination / 4 % 4],
+                        combination % 3 == 0       ? "mesh"
+                            : combination % 3 == 1 ? "ring"
+                                                   : "ideal",
+                        combination % 2 ? "on" : "off");
                     memrig_init(&rig);
                     memrig_set(&rig, text);
                     rig.env.reports = combination % 4 ? 0 : ~0u;
@@ -155,7 +161,7 @@ static void test_checker(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = { { "protocols", test_protocols }, { "checker", test_checker }, CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = {{"protocols", test_protocols}, {"checker", test_checker}, CU_TEST_INFO_NULL};
 
     return run_suite("x86: memory under stress", tests);
 }

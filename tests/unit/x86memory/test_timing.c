@@ -48,7 +48,8 @@ static void test_latency_steps(void)
     uint64_t now = 0, dram;
 
     /* true LRU and a cycle through more than a level holds: each of its levels is all hits or none */
-    open(&rig, 1, "topology=ideal l1d_bytes=32768 l1d_ways=8 l2_bytes=262144 l2_ways=8 l3_slice_bytes=2097152 l3_ways=16 l1d_cycles=4 l2_cycles=13 "
+    open(&rig, 1,
+        "topology=ideal l1d_bytes=32768 l1d_ways=8 l2_bytes=262144 l2_ways=8 l3_slice_bytes=2097152 l3_ways=16 l1d_cycles=4 l2_cycles=13 "
         "l3_cycles=41 l3_policy=inclusive dram_channels=1 dram_banks=16 dram_burst_cycles=9 dram_cas_cycles=30 dram_activate_cycles=31 "
         "dram_precharge_cycles=32 dram_row_active_cycles=33 dram_overhead_cycles=50");
     /* the first access of all: the bank is closed */
@@ -71,7 +72,8 @@ static void distances(const char *topology)
     char text[200];
     uint64_t now = 1000;
 
-    snprintf(text, sizeof text, "topology=%s hop_cycles=3 flit_bytes=16 l3_cycles=50 l2_bytes=65536 l3_policy=noninclusive", topology);
+    snprintf(text, sizeof text,
+        "topology=%s hop_cycles=3 flit_bytes=16 l3_cycles=50 l2_bytes=65536 l3_policy=noninclusive", topology);
     open(&rig, 9, text);
     for (unsigned core = 0; core < 9; core++)
         for (uint64_t line = 1; line < 200; line++) {
@@ -83,7 +85,9 @@ static void distances(const char *topology)
             for (uint64_t other = 1; other <= 1200; other++, now += 2000) /* out of L1 and L2 */
                 if (((address >> 6) + other * 64) % 64 == (address >> 6) % 64 && other < 40)
                     memrig_load(&rig, core, address + other * 4096, now);
-            hops = slice == core ? 0 : peet_sim_network_hops(&rig.memory->network, core, slice) + peet_sim_network_hops(&rig.memory->network, slice, core);
+            hops = slice == core ? 0
+                                 : peet_sim_network_hops(&rig.memory->network, core, slice) +
+                    peet_sim_network_hops(&rig.memory->network, slice, core);
             CU_ASSERT_EQUAL(memrig_load(&rig, core, address, now), 50 + 3 * hops + (hops ? (64 + 8 + 15) / 16 - 1 : 0));
             now += 10000;
         }
@@ -100,7 +104,7 @@ static void test_distances(void)
 static void test_hash_is_even(void)
 {
     struct memrig rig;
-    uint64_t count[7] = { 0 };
+    uint64_t count[7] = {0};
 
     open(&rig, 7, "");
     for (uint64_t stride = 1; stride <= 4096; stride *= 4) {
@@ -122,8 +126,10 @@ static void test_parallelism(void)
         uint64_t last = 0, one = 40 + 40 + 20 + 20 + 1;
         enum { N = 160 };
 
-        snprintf(text, sizeof text, "levels=l1 topology=ideal l1d_mshrs=%u l3_busy_cycles=0 l3_cycles=40 dram_channels=64 dram_banks=256 dram_ranks=16 "
-            "dram_overhead_cycles=40 dram_activate_cycles=20 dram_cas_cycles=20 dram_burst_cycles=1", mshrs);
+        snprintf(text, sizeof text,
+            "levels=l1 topology=ideal l1d_mshrs=%u l3_busy_cycles=0 l3_cycles=40 dram_channels=64 dram_banks=256 dram_ranks=16 "
+            "dram_overhead_cycles=40 dram_activate_cycles=20 dram_cas_cycles=20 dram_burst_cycles=1",
+            mshrs);
         open(&rig, 1, text);
         for (uint64_t i = 0; i < N; i++) {
             uint64_t done = memrig_load(&rig, 0, i * (8192 * 64 + 64), 0);
@@ -157,7 +163,9 @@ static uint64_t stream(struct memrig *rig, unsigned cores, unsigned lines, unsig
         }
         if (best == cores)
             break;
-        now = memrig_access(rig, best, (best + 1) * 0x10000000ull + best * 0x3540 + at[best] * 64ull, 8, store ? X86_STORE : X86_LOAD, least).done_cycles;
+        now = memrig_access(rig, best, (best + 1) * 0x10000000ull + best * 0x3540 + at[best] * 64ull, 8,
+            store ? X86_STORE : X86_LOAD, least)
+                  .done_cycles;
         done[(size_t)best * lines + at[best]++] = now;
         end = now > end ? now : end;
     }
@@ -169,7 +177,8 @@ static uint64_t stream(struct memrig *rig, unsigned cores, unsigned lines, unsig
 
 static void test_bandwidth(void)
 {
-    static const char *const machine = "topology=ideal l3_busy_cycles=1 l3_slice_bytes=65536 l2_bytes=32768 dram_channels=2 dram_burst_cycles=10 l1d_mshrs=8 ";
+    static const char *const machine =
+        "topology=ideal l3_busy_cycles=1 l3_slice_bytes=65536 l2_bytes=32768 dram_channels=2 dram_burst_cycles=10 l1d_mshrs=8 ";
     const uint64_t most = 2 * 64 * 1000 / 10; /* channels, lines, cycles of a burst */
     uint64_t one, before = 0, seen = 0;
 
@@ -218,27 +227,32 @@ static uint64_t ping_pong(const char *settings, unsigned cores, unsigned a, unsi
 
 static void test_ping_pong(void)
 {
-    static const char *const protocols[] = { "mesi", "mesif", "moesi" }, *const policies[] = { "inclusive", "noninclusive", "exclusive" };
+    static const char *const protocols[] = {"mesi", "mesif", "moesi"},
+                             *const policies[] = {"inclusive", "noninclusive", "exclusive"};
     struct memrig rig;
     char text[300];
 
     for (unsigned p = 0; p < 9; p++) {
         unsigned legs, slice;
 
-        snprintf(text, sizeof text, "protocol=%s l3_policy=%s topology=ideal l3_cycles=47 snoop_cycles=23", protocols[p % 3], policies[p / 3]);
+        snprintf(text, sizeof text, "protocol=%s l3_policy=%s topology=ideal l3_cycles=47 snoop_cycles=23",
+            protocols[p % 3], policies[p / 3]);
         CU_ASSERT_EQUAL(ping_pong(text, 2, 0, 1, &rig), 47 + 23);
         CU_ASSERT_EQUAL(rig.memory->memory_reads, 1);
         CU_ASSERT_EQUAL(rig.memory->cores[0].l1d.stats.invalidations, 99);
         memrig_close(&rig);
         /* on a ring: to the home, on to the owner, and the line to whoever asked */
-        snprintf(text, sizeof text, "protocol=%s l3_policy=%s topology=ring hop_cycles=5 flit_bytes=72 l3_cycles=47 snoop_cycles=23", protocols[p % 3],
-            policies[p / 3]);
+        snprintf(text, sizeof text,
+            "protocol=%s l3_policy=%s topology=ring hop_cycles=5 flit_bytes=72 l3_cycles=47 snoop_cycles=23",
+            protocols[p % 3], policies[p / 3]);
         {
             uint64_t turn = ping_pong(text, 8, 1, 4, &rig);
 
             slice = peet__x86_slice(rig.memory, 0x4000 >> 6);
-            legs = peet_sim_network_hops(&rig.memory->network, 1, slice) + peet_sim_network_hops(&rig.memory->network, slice, 4) +
-                peet_sim_network_hops(&rig.memory->network, 4, slice) + peet_sim_network_hops(&rig.memory->network, slice, 1) + 2 * 3;
+            legs = peet_sim_network_hops(&rig.memory->network, 1, slice) +
+                peet_sim_network_hops(&rig.memory->network, slice, 4) +
+                peet_sim_network_hops(&rig.memory->network, 4, slice) +
+                peet_sim_network_hops(&rig.memory->network, slice, 1) + 2 * 3;
             CU_ASSERT_EQUAL(2 * turn / 2, (2 * (47 + 23) + 5 * legs) / 2);
         }
         memrig_close(&rig);
@@ -273,7 +287,8 @@ static void test_translation(void)
     struct memrig rig;
     uint64_t now = 1000, walked;
 
-    open(&rig, 1, "translation=on dtlb_entries=32 dtlb_ways=4 stlb_entries=256 stlb_ways=8 stlb_cycles=9 l1d_bytes=1048576 l1d_ways=16 l2_bytes=2097152 "
+    open(&rig, 1,
+        "translation=on dtlb_entries=32 dtlb_ways=4 stlb_entries=256 stlb_ways=8 stlb_cycles=9 l1d_bytes=1048576 l1d_ways=16 l2_bytes=2097152 "
         "levels=l1l2 walk_cache_entries=32 l1d_cycles=5");
     /* one line of each page, in different sets */
     CU_ASSERT_EQUAL(chase(&rig, 32, 4096 + 64, &now), 5000);
@@ -281,7 +296,8 @@ static void test_translation(void)
     walked = chase(&rig, 1024, 4096 + 64, &now);
     CU_ASSERT_EQUAL(walked, 5000 + 9000 + 5000); /* one read of the last level, in L1D */
     memrig_close(&rig);
-    open(&rig, 1, "translation=on page_bytes=2097152 dtlb_entries=32 dtlb_ways=4 stlb_entries=256 stlb_ways=8 l1d_bytes=1048576 l1d_ways=16 "
+    open(&rig, 1,
+        "translation=on page_bytes=2097152 dtlb_entries=32 dtlb_ways=4 stlb_entries=256 stlb_ways=8 l1d_bytes=1048576 l1d_ways=16 "
         "l2_bytes=2097152 levels=l1l2 l1d_cycles=5");
     CU_ASSERT_EQUAL(chase(&rig, 1024, 4096 + 64, &now), 5000); /* three pages */
     memrig_close(&rig);
@@ -304,7 +320,8 @@ static void test_out_of_order(void)
 
 static void test_prefetch(void)
 {
-    static const char *const settings[] = { "", "l2_prefetch=stream l2_prefetch_lines=8", "l2_prefetch=next l2_prefetch_lines=4", "l1d_prefetch=next l1d_prefetch_lines=2" };
+    static const char *const settings[] = {"", "l2_prefetch=stream l2_prefetch_lines=8",
+        "l2_prefetch=next l2_prefetch_lines=4", "l1d_prefetch=next l1d_prefetch_lines=2"};
     uint64_t without = 0;
 
     for (unsigned i = 0; i < 4; i++) {
@@ -344,10 +361,11 @@ static void test_perfect(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = { { "latency steps", test_latency_steps }, { "distances", test_distances }, { "address hash", test_hash_is_even },
-        { "parallelism", test_parallelism }, { "bandwidth", test_bandwidth }, { "ping-pong", test_ping_pong }, { "upgrades", test_upgrade },
-        { "translation", test_translation }, { "out of order", test_out_of_order }, { "prefetch", test_prefetch }, { "perfect data", test_perfect },
-        CU_TEST_INFO_NULL };
+    CU_TestInfo tests[] = {{"latency steps", test_latency_steps}, {"distances", test_distances},
+        {"address hash", test_hash_is_even}, {"parallelism", test_parallelism}, {"bandwidth", test_bandwidth},
+        {"ping-pong", test_ping_pong}, {"upgrades", test_upgrade}, {"translation", test_translation},
+        {"out of order", test_out_of_order}, {"prefetch", test_prefetch}, {"perfect data", test_perfect},
+        CU_TEST_INFO_NULL};
 
     return run_suite("x86: memory in time", tests);
 }

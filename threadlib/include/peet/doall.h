@@ -100,11 +100,11 @@ void peet_doall_loop_finish(struct peet_doall_loop *loop);
 #define PEET_DOALL(i, lo, hi) PEET_DOALL_WITH(i, lo, hi, PEET_DOALL_DEFAULT, 0)
 
 /** PEET_DOALL_WITH() - the same with a schedule and a chunk, as for peet_doall() */
-#define PEET_DOALL_WITH(i, lo, hi, schedule, chunk)                                                                   \
-    for (struct peet_doall_loop peet_loop_##i = peet_doall_loop_begin((lo), (hi), (schedule), (chunk));               \
-         peet_doall_loop_more(&peet_loop_##i);)                                                                       \
-        for (long i __attribute__((unused)) = peet_doall_loop_start(&peet_loop_##i); peet_loop_##i.open;             \
-             peet_doall_loop_finish(&peet_loop_##i))
+#define PEET_DOALL_WITH(i, lo, hi, schedule, chunk) \
+    for (struct peet_doall_loop peet_loop_##i = peet_doall_loop_begin((lo), (hi), (schedule), (chunk)); \
+        peet_doall_loop_more(&peet_loop_##i);) \
+        for (long i __attribute__((unused)) = peet_doall_loop_start(&peet_loop_##i); peet_loop_##i.open; \
+            peet_doall_loop_finish(&peet_loop_##i))
 
 /* ------------------------------------------------------------------------------------------- doacross */
 
@@ -132,13 +132,14 @@ void peet_doall_loop_finish(struct peet_doall_loop *loop);
 
 /** Which iterations have been posted.  The caller's memory; its contents are the library's own. */
 struct peet_doacross {
-    long first;                 /* earlier ones count as posted */
-    long posted;                /* plain runs: so do those before this one, ... */
-    void *others;               /* ... and these */
+    long first;                  /* earlier ones count as posted */
+    long posted;                 /* plain runs: so do those before this one, ... */
+    void *others;                /* ... and these */
     struct peet_doacross *outer; /* the loop around a loop's own object */
 };
 
-/** peet_doacross_init() - nothing has been posted yet, but everything before iteration @first.  To begin anew, destroy it first */
+/** peet_doacross_init() - nothing has been posted yet, but everything before iteration @first.  To begin anew, destroy
+ * it first */
 void peet_doacross_init(struct peet_doacross *object, long first);
 
 /** peet_doacross_destroy() - nobody will post or wait any more */
@@ -151,8 +152,8 @@ void peet_doacross_post(struct peet_doacross *object, long i);
 void peet_doacross_wait(struct peet_doacross *object, long i);
 
 /** peet_doacross_loop() - peet_doall() with an object of its own, for PEET_POST and PEET_WAIT in the body */
-void peet_doacross_loop(long lo, long hi, enum peet_doall_schedule schedule, long chunk, void (*body)(long i, void *arg),
-    void *arg);
+void peet_doacross_loop(long lo, long hi, enum peet_doall_schedule schedule, long chunk,
+    void (*body)(long i, void *arg), void *arg);
 
 /** Markers of a doacross loop; between them stand mark_start and mark_finish as in a doall. */
 void peet_mark_fork_across(long lo, long hi, enum peet_doall_schedule schedule, long chunk);
@@ -175,11 +176,11 @@ int peet_doacross_loop_more(struct peet_doall_loop *loop);
 
 /** PEET_DOACROSS(i, lo, hi) statement - as PEET_DOALL, with PEET_POST and PEET_WAIT in the statement */
 #define PEET_DOACROSS(i, lo, hi) PEET_DOACROSS_WITH(i, lo, hi, PEET_DOALL_DEFAULT, 0)
-#define PEET_DOACROSS_WITH(i, lo, hi, schedule, chunk)                                                                \
-    for (struct peet_doall_loop peet_loop_##i = peet_doacross_loop_begin((lo), (hi), (schedule), (chunk));            \
-         peet_doacross_loop_more(&peet_loop_##i);)                                                                    \
-        for (long i __attribute__((unused)) = peet_doall_loop_start(&peet_loop_##i); peet_loop_##i.open;             \
-             peet_doall_loop_finish(&peet_loop_##i))
+#define PEET_DOACROSS_WITH(i, lo, hi, schedule, chunk) \
+    for (struct peet_doall_loop peet_loop_##i = peet_doacross_loop_begin((lo), (hi), (schedule), (chunk)); \
+        peet_doacross_loop_more(&peet_loop_##i);) \
+        for (long i __attribute__((unused)) = peet_doall_loop_start(&peet_loop_##i); peet_loop_##i.open; \
+            peet_doall_loop_finish(&peet_loop_##i))
 
 /** peet_phase() - mark the beginning of phase n of the program, for reports over time */
 void peet_phase(long n);
