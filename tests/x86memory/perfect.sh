@@ -9,7 +9,7 @@ struct counter { long hits, misses; } counters[4];
 static void *count(void *arg)
 {
     struct counter *c = arg;
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < 80000; i++) {
         c->hits++;
         if (i % 3 == 0)
             c->misses++;
