@@ -2,6 +2,8 @@
 # Schedulers of one's own (examples/scheduling), on machines that know nothing of them.
 . "$(dirname "$0")/lib.sh"
 must cc -shared -fPIC -O2 -I"$PEET_PREFIX/include" -o minimal.so "$examples/module/minimal.c" # a machine
+must "$peetcc" -O2 -o maximum "$examples/maximum/maximum.c"
+must ./maximum 8 2000 >expected
 for module in fair newest pauses; do
     must cc -shared -fPIC -O2 -Wall -Wextra -Werror -I"$PEET_PREFIX/include" -o $module.so "$examples/scheduling/$module.c"
 done
