@@ -153,8 +153,8 @@ __attribute__((visibility("default"))) int peet_host_main(struct peet_host_hooks
 
 /**
  * peet_rt_keep_interrupts() - from now on SIGINT, SIGTERM and SIGHUP that would end the process are only noted while
- * the host is at work, however many come; @on 0: as ever again, and what was noted is forgotten peet_rt_interrupted() -
- * Returns: the signal noted, 0: none
+ *   the host is at work, however many come; @on 0: as ever again, and what was noted is forgotten
+ * peet_rt_interrupted() - Returns: the signal noted, 0: none
  */
 void peet_rt_keep_interrupts(int on);
 int peet_rt_interrupted(void);
@@ -186,8 +186,8 @@ enum peet_rt_memory { PEET_RT_HEAP, PEET_RT_MAPPING, PEET_RT_BREAK };
  * peet_rt_notes() - notes that contexts have made since peet_rt_notes_clear(), in order
  * Each: [the place in the ring before which it belongs] [PEET_RAW_ABSTRACT header] [arguments]
  *   ALLOC  address bytes caller kind moved_from inner path...   (kind: enum peet_rt_memory; path: return addresses,
- * innermost first; inner: one on the way there, in a library's templates, or 0) FREE   address caller kind bytes (bytes
- * 0: all of a heap block; MOVED: its ALLOC follows)
+ *          innermost first; inner: one on the way there, in a library's templates, or 0)
+ *   FREE   address caller kind bytes                      (bytes 0: all of a heap block; MOVED: its ALLOC follows)
  */
 const uint64_t *peet_rt_notes(size_t *out_words);
 void peet_rt_notes_clear(void);

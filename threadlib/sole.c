@@ -5,12 +5,12 @@
  * that nobody holds is granted.  The request then goes into the recording as a note.  The mapper performs it at the
  * same simulated time, with the same cost, as it would have performed the event.
  *
- * 1. A note is written only if the answer is 0 for sure: the context is alone, this file knows all locks that are held,
- * and the lock is none of them.  Everything else is an event.
- * 2. `noted` are the locks that contexts have taken by notes and still hold.  `others` counts those taken by events. As
- * long as it is not 0, a lock that is not in `noted` may be held, and is asked for by an event.
+ * 1. A note is written only if the answer is 0 for sure: the context is alone, this file knows all locks that are
+ *    held, and the lock is none of them.  Everything else is an event.
+ * 2. `noted` are the locks that contexts have taken by notes and still hold.  `others` counts those taken by events.
+ *    As long as it is not 0, a lock that is not in `noted` may be held, and is asked for by an event.
  * 3. The mapper delivers notes in the order of the recording, so whatever is asked for by an event finds all notes
- * performed.
+ *    performed.
  *
  * 4. A recursive mutex that its owner locks again is granted, too; it counts how often in `depth`.
  * 5. Who is alone signals to nobody: a condition's signal is a note, whatever it is.

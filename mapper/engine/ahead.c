@@ -4,14 +4,14 @@
  * context does is its own, so it runs up to its next one at once, whatever time others have come to; the engine then
  * asks for it when that is due.  Invariants:
  *
- *   1. A hardware context's key in the winner tree is the time of its next block or event.  Whatever it has done before
- * that time, and does not `ahead` of the present moment, is final.
- *   2. What is done ahead is hits in the context's own caches and their time, of blocks whose words are there already.
- * The words are not replaced before a global event, so that decoder, machine and counts can go back to the mark, where
- * the run went ahead.
+ *   1. A hardware context's key in the winner tree is the time of its next block or event.  Whatever it has done
+ *      before that time, and does not `ahead` of the present moment, is final.
+ *   2. What is done ahead is hits in the context's own caches and their time, of blocks whose words are there
+ *      already.  The words are not replaced before a global event, so that decoder, machine and counts can go back to
+ *      the mark, where the run went ahead.
  *   3. Who changes what others can see calls go_back() before, for each hardware context that may have seen it too
- * early; that one then has done exactly the blocks that begin before the present moment (Jefferson, Virtual Time,
- * TOPLAS 1985).
+ *      early; that one then has done exactly the blocks that begin before the present moment (Jefferson, Virtual Time,
+ *      TOPLAS 1985).
  */
 #include "state/map.h"
 

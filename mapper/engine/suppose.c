@@ -7,14 +7,14 @@
  * order in which they act:
  *
  *     context 0   |--own--|==lock==|                      |--own--|==lock==|
- *     context 1   |--own--|........|==lock==|      =>     |--own--|==lock==|        both take as long as if they were
- * alone
+ *     context 1   |--own--|........|==lock==|      =>     |--own--|==lock==|        both take as long
+ *                                                                                   as if they were alone
  *
  * Invariants
  *   1. The clock of a hardware context never goes back: one that has run others meanwhile goes on from where it is.
  *   2. No grant is before its request.  What is not free still takes its time: whoever comes to a lock, a barrier or
- * the end of a thread before the time at which another one, who acted earlier, has left it, waits until then
- * (peet__suppose_after()).
+ *      the end of a thread before the time at which another one, who acted earlier, has left it, waits until then
+ *      (peet__suppose_after()).
  *   3. Machines are told (times_apart): requests for shared resources come out of order, also by much.
  *
  * SCALED FUNCTIONS.  What a block has taken, waiting included, is multiplied; what is left of a cycle is carried on.

@@ -24,8 +24,8 @@ int peet_host_execution(void);
 /**
  * peet_host_explore() - peet_map_run() by an exploration's choices
  * With `explore`, the first choice is where executions part: each goes on in a process of its own.
- * @out_found: in the process that was here before: what was found, for stats.json (the caller's); in an execution's own
- * process, and when a token is repeated, NULL: the program has run, as after peet_map_run()
+ * @out_found: in the process that was here before: what was found, for stats.json (the caller's); in an execution's
+ *   own process, and when a token is repeated, NULL: the program has run, as after peet_map_run()
  * @out_execution: this is an execution's own process: it ends with its program, and leaves no results
  * Returns: as peet_map_run()
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See writer.h.  Invariants of the ring:
- *   1. `said` and `done` count bytes and only grow; said - done <= RING_BYTES.  Only the host writes `said`, only the
- * writer `done`.
- *   2. A message is whole before `said` passes its end, unless it is longer than the ring: then it is passed on piece
- * by piece.
+ *   1. `said` and `done` count bytes and only grow; said - done <= RING_BYTES.  Only the host writes `said`, only
+ *      the writer `done`.
+ *   2. A message is whole before `said` passes its end, unless it is longer than the ring: then it is passed on
+ *      piece by piece.
  *   3. Whoever waits has set its flag before it looked at the other's count for the last time; whoever moves a count
- * looks at the flag after.
+ *      looks at the flag after.
  */
 #include "host/writer.h"
 

@@ -7,10 +7,10 @@
  * INVARIANTS
  *   1. Nobody but malloc.c calls into the copy, and only its allocation functions.
  *   2. What these ask the kernel for lies where the subject's mappings and its break lie (layout.h): the copy's own
- * functions for that are replaced by jumps to the ones here, whoever calls.  So addresses depend on the sequence of
- * requests alone.
- *   3. A context that ends leaves the copy's thread-local block (its cache of free chunks, its arena) to the next one
- * that begins, as the C library gives the arena of a thread that ends to the next.
+ *      functions for that are replaced by jumps to the ones here, whoever calls.  So addresses depend on the sequence
+ *      of requests alone.
+ *   3. A context that ends leaves the copy's thread-local block (its cache of free chunks, its arena) to the next
+ *      one that begins, as the C library gives the arena of a thread that ends to the next.
  */
 #include "foreign/foreign.h"
 #include "internal.h"

@@ -8,8 +8,9 @@
  *     mov  r, 8(T) ...          the registers that addresses need
  *     lea  n(T), T; mov T, cursor
  *     the instructions, each as it is; before some of them another register is recorded, into its word of the same
- * record the way on: links, or a look in the table of addresses ways out of the middle:   what has been taken for
- * blocks that do not come is given back; a link
+ *     record
+ *     the way on: links, or a look in the table of addresses
+ *     ways out of the middle:   what has been taken for blocks that do not come is given back; a link
  *
  * A record's room is taken at once, so that the words of one come before those of whatever the trace calls.
  */

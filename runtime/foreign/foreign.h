@@ -4,17 +4,19 @@
  * which knows the two worlds, and the translator (in the host's library), which makes code that records.
  *
  *     recorded code ──call──▶ original entry: jmp stub ──▶ stub: which world?
- *                                                           ├─ the host's: the displaced instructions, and on in the
- * original └─ the subject's: the translated block, which records, and so on
+ *                                                           ├─ the host's: the displaced instructions,
+ *                                                           │  and on in the original
+ *                                                           └─ the subject's: the translated block, which
+ *                                                              records, and so on
  *
  * INVARIANTS
  *   1. Originals stay whole but for entries and return points, which are jumps to stubs that ask for the world.
  *   2. In the subject's world foreign code runs from the cache only.  Return addresses on the stack are the originals'.
- *   3. Translated code keeps all registers and flags but at calls and returns, where the calling convention frees the
- * flags.
- *   4. With several contexts alive, foreign code is not left for another one but where it calls recorded code, or the
- * runtime's functions that wait: it may hold what its own locks protect, and those do nothing in a process of one
- * thread.  The record grows meanwhile.
+ *   3. Translated code keeps all registers and flags but at calls and returns, where the calling convention frees
+ *      the flags.
+ *   4. With several contexts alive, foreign code is not left for another one but where it calls recorded code, or
+ *      the runtime's functions that wait: it may hold what its own locks protect, and those do nothing in a process of
+ *      one thread.  The record grows meanwhile.
  *   5. What translated code spills lies at fixed places below 2 GiB: one thread of the kernel runs all contexts.
  */
 #ifndef PEET_FOREIGN_H

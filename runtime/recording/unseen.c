@@ -7,13 +7,13 @@
  * The event stream does not depend on it:
  *   1. The handler runs on the runtime's stack for signals, and writes nothing that the subject can see.
  *   2. The timer is set once, by a context that is resumed; only the handler, in the subject's world, sets it again.
- * While the host is at work it comes at most once.
+ *      While the host is at work it comes at most once.
  *   3. It restarts what it interrupts: the kernel does so with most calls, the handler with the others
- * (peet__uc_restart()), and then does not set the timer, so that no time limit begins again for ever.  It does not come
- * while host or subject wait for the world outside, nor while a call moves more bytes than go at once: one that has
- * moved some would end with these.  Not helped are bare system call instructions that move so much, or whose number is
- * not a constant before them.  A program that has a stack for signals of its own, a handler for SIGPROF or views of
- * memory is not looked at.
+ *      (peet__uc_restart()), and then does not set the timer, so that no time limit begins again for ever.  It does not
+ *      come while host or subject wait for the world outside, nor while a call moves more bytes than go at once: one
+ *      that has moved some would end with these.  Not helped are bare system call instructions that move so much, or
+ *      whose number is not a constant before them.  A program that has a stack for signals of its own, a handler for
+ *      SIGPROF or views of memory is not looked at.
  *
  * SIGPROF, because debuggers let it pass.  Intervals begin with 25 microseconds, so that a program of a millisecond is
  * seen, and end with 10 milliseconds; a sample costs about 3 microseconds.  They are random by half, lest they fall in

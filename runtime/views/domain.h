@@ -73,8 +73,8 @@ int peet_domain_write(unsigned domain, uint64_t address, const void *bytes, size
 
 /**
  * peet_domain_perform() - n bytes become what these domains see at `address`
- * @to: mask; without bit 0, main memory keeps its bytes and each of the others gets a copy of the page.  With bit 0: a
- * view that is not in the mask and whose page is an alias gets a copy first, so that it keeps the bytes it had.
+ * @to: mask; without bit 0, main memory keeps its bytes and each of the others gets a copy of the page.  With bit 0:
+ *   a view that is not in the mask and whose page is an alias gets a copy first, so that it keeps the bytes it had.
  * Returns: 0 or PEET_EINVALID as above
  */
 int peet_domain_perform(uint64_t to, uint64_t address, const void *bytes, size_t n);

@@ -7,8 +7,9 @@
  *     code compiled likewise              nothing happens
  *     synchronisation, malloc(), libm     nothing: what it stores, recorded code does not look at
  *     memcpy() and its kin                the event VIEW_LEAVE, so that the machine performs what is pending; the range
- * that is stored to is passed on to views' copies anything else                       VIEW_LEAVE; whatever is stored in
- * pages of which there are copies is passed on
+ *                                         that is stored to is passed on to views' copies
+ *     anything else                       VIEW_LEAVE; whatever is stored in pages of which there are copies is passed
+ *                                         on
  *
  * What such code calls back goes to main memory, too: the context is *away*, until a hook behind the call, or at a
  * landing pad, finds its stack as high as it was.  Behind a call in place of a return there is no hook: callbacks keep

@@ -7,15 +7,15 @@
  *     peet_decode_next()     one event; the plain meaning of the words
  *     peet_decode_batch()    blocks in batches, with machine code that only decodes (jit/native.c)
  *     peet_decode_direct()   machine code that also does the machine's part (jit/direct.c); peet_decode_undo() goes
- * back
+ *                            back
  *
  *   1. After each record the followed registers hold what the compiler planned as known at that block's exit.  The
- * forms of the next block's addresses refer to them.
+ *      forms of the next block's addresses refer to them.
  *   2. A block without a record (a last jump, alignment padding) is a *tail*: the next word says whether it was
- * executed.
+ *      executed.
  *   3. A record is never cut: the words of a turn end where a record ends.
  *   4. Machine code is entered and left between two records, and leaves everything as decoding block by block would
- * have left it.
+ *      have left it.
  */
 #ifndef PEET_DECODE_H
 #define PEET_DECODE_H

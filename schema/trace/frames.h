@@ -6,8 +6,9 @@
  *   file    = head frame* [index trailer]
  *   head    = {HEAD, 8, "PEETTRC1"}                            a skippable frame of zstd's
  *   frame   = {FRAME, 16, compressed, raw, nentries, 0} zstd   a skippable frame, then a frame of zstd's with a
- * checksum index   = as a frame, with INDEX: its entries are all entries of the file, each behind the offset of its
- * frame trailer = {TRAILER, 16, offset of the index, "PEETEND1"}
+ *                                                              checksum
+ *   index   = as a frame, with INDEX: its entries are all entries of the file, each behind the offset of its frame
+ *   trailer = {TRAILER, 16, offset of the index, "PEETEND1"}
  *
  * Thus the file is a valid zstd stream.  What a frame decompresses to begins with its entries; entry.offset counts from
  * there.

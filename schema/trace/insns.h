@@ -2,12 +2,13 @@
 /*
  * Streams of executed instructions, in the formats of others: Dinero's din, Valgrind's lackey, ChampSim, DynamoRIO's
  * drmemtrace.  A reader gives one instruction after the other, whatever the format; a writer takes them.  peet's own
- * recordings are read the same way (insns_recording.c). `peet trace convert` connects a reader with a writer; whoever
+ * recordings are read the same way (insns_recording.c).  `peet trace convert` connects a reader with a writer; whoever
  * makes traces of a synthetic program uses a writer alone:
  *
  *     peet_insn_writer_open("out.champsim", "champsim", 0, &writer, &error);
- *     struct peet_traced_insn insn = {.pc = 0x400000, .length = 4, .nrefs = 1, .refs = {{address, 8,
- * PEET_TRACED_LOAD}}}; peet_insn_write(writer, &insn);                     // as often as needed
+ *     struct peet_traced_insn insn = {.pc = 0x400000, .length = 4, .nrefs = 1,
+ *                                     .refs = {{address, 8, PEET_TRACED_LOAD}}};
+ *     peet_insn_write(writer, &insn);                     // as often as needed
  *     peet_insn_writer_close(writer, &error);             // writes what is left; renames the file when it is whole
  *
  * One file is one thread.

@@ -3,8 +3,9 @@
  * Two text formats.
  *
  * din (Dinero IV, -informat d): a line is a label, 0 a data read, 1 a data write, 2 an instruction fetch, and an
- * address in hexadecimal. lackey (valgrind --tool=lackey --trace-mem=yes): "I  pc,size", " L address,size", " S
- * address,size", " M address,size"; other lines (Valgrind's own, which begin with ==) are skipped.
+ * address in hexadecimal.
+ * lackey (valgrind --tool=lackey --trace-mem=yes): "I  pc,size", " L address,size", " S address,size",
+ * " M address,size"; other lines (Valgrind's own, which begin with ==) are skipped.
  *
  * In both, data follow their instruction.
  */

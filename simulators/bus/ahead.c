@@ -5,11 +5,11 @@
  * can see it; whether it is a hit is what a transaction of somebody else may change.  Invariants:
  *
  *   1. A block that begins at run.until or later is taken only if each of its lines is there with the right that is
- * needed, and then all that happens is in run.log, run.stamp, run.time and run's counts.  Any other block waits for its
- * turn.
+ *      needed, and then all that happens is in run.log, run.stamp, run.time and run's counts.  Any other block waits
+ *      for its turn.
  *   2. used[f] of a cache is above its run's mark.stamp exactly if the frame was used since the mark.
  *   3. Before a transaction takes a line or a right from another cache's frame that was used since the mark, that
- * processor goes back to the present moment (peet__bus_ahead_before()).
+ *      processor goes back to the present moment (peet__bus_ahead_before()).
  *
  * Called by direct.c, and by engine.c before it changes another cache.
  */

@@ -9,7 +9,8 @@
  *     plan.c        what is the same each time that a block comes
  *     fast.c        a block reference by reference
  *     groups.c      a block group by group, for one processor; halves.c: a group in two lines; miss.c: a probe that
- * fails engine.c      a reference that needs more than a stamp: protocol, bus, other caches; sole.c for one processor
+ *                   fails
+ *     engine.c      a reference that needs more than a stamp: protocol, bus, other caches; sole.c for one processor
  *     cache.c       frames and their replacement
  *     protocols.c   the coherence protocols, as tables (protocol.h)
  *     calendar.c    the bus in time

@@ -11,14 +11,13 @@
  *             Associativity in CPU Caches", IEEE ToC 38(12), 1989)
  *   capacity  replaced, and that cache would not have it either
  *
- * That other cache, the *shadow*, sees every reference of its processor and no invalidations.  It must
- * cost hits nothing but their time stamp.  recency.h says how, if every miss brings its line in.  Else a line that is
- * both in a frame and in the shadow keeps its stamp in the frame, and the oldest line is found with the help of
- * oldest.h.
+ * That other cache, the *shadow*, sees every reference of its processor and no invalidations.  It must cost hits
+ * nothing but their time stamp.  recency.h says how, if every miss brings its line in.  Else a line that is both in a
+ * frame and in the shadow keeps its stamp in the frame, and the oldest line is found with the help of oldest.h.
  *
- * A writer that owns its line writes without the bus.  What it wrote is collected in its frame and told to the
- * line's loss records at the next transaction on the line, before anybody can ask.  Where nobody has lost the line,
- * nobody will ever ask what was written until then: such writes are hits like any other.
+ * A writer that owns its line writes without the bus.  What it wrote is collected in its frame and told to the line's
+ * loss records at the next transaction on the line, before anybody can ask.  Where nobody has lost the line, nobody
+ * will ever ask what was written until then: such writes are hits like any other.
  */
 #include "bus.h"
 #include <stdlib.h>

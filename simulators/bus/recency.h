@@ -3,19 +3,19 @@
  * Which lines a fully associative LRU cache of the same size would hold (the *shadow*): from the moments of their last
  * uses, and nothing else.  A hit costs its time stamp, which replacement wants anyway; a miss compares one number.
  *
- * A line's record says when it was used last if it is in no frame, and else in which; that frame's stamp says when. The
- * shadow holds the `lines` that were used last.  Its oldest moment only ever rises, so whatever was used before the
+ * A line's record says when it was used last if it is in no frame, and else in which; that frame's stamp says when.
+ * The shadow holds the `lines` that were used last.  Its oldest moment only ever rises, so whatever was used before the
  * *floor*, a moment that was not later than it once, is not in the shadow.  Two things raise the floor:
  *
  *   Lines that come in.  As soon as as many as the shadow holds came in after a mark, a moment that was noted now and
- * then, the floor is that moment.  Misses of lines older than the floor are such lines, all different: to count them is
- * to count what left the frames.
+ *   then, the floor is that moment.  Misses of lines older than the floor are such lines, all different: to count them
+ *   is to count what left the frames.
  *
  *   Questions.  A line is missed that was used since the floor: then those used since are counted.  Where that is asked
- * often, the lines of the shadow are sorted instead.  For each line that comes in, the first of this order goes that
- * was not used since, but only when the next question comes; so long as the order is not used up, the floor is exact
- * then, as it is known how many lines came in: frames that are not in the shadow are not quick, so that their next use
- * is seen (peet__bus_recency_hit()).
+ *   often, the lines of the shadow are sorted instead.  For each line that comes in, the first of this order goes that
+ *   was not used since, but only when the next question comes; so long as the order is not used up, the floor is exact
+ *   then, as it is known how many lines came in: frames that are not in the shadow are not quick, so that their next
+ *   use is seen (peet__bus_recency_hit()).
  *
  * Called by miss.c, sole.c, engine.c and classify.c.
  */

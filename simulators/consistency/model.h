@@ -9,10 +9,13 @@
  *   sc       at once                          -                                         nothing to do
  *   tso      in order                         -                                         empties the buffer (full only)
  *   pso      in order for each location       -                                         full empties the buffer; a
- * release store waits for all before pc       in order                         in order for each sender and location
- * acquire empties the queue, full both wo       in order for each location       in order for each location all are
- * full rc       as wo; a release store waits     as wo                                     acquire empties the queue,
- * release the buffer, full both
+ *                                                                                       release store waits for all
+ *                                                                                       before
+ *   pc       in order                         in order for each sender and location     acquire empties the queue, full
+ *                                                                                       both
+ *   wo       in order for each location       in order for each location                all are full
+ *   rc       as wo; a release store waits     as wo                                     acquire empties the queue,
+ *                                                                                       release the buffer, full both
  *
  * A processor's own pending stores hide those of others, byte by byte: they will be later in the order of their
  * location.  Used by module.c and by the unit tests; knows views only through struct peet_views.

@@ -6,13 +6,13 @@
  *
  * Invariants
  *   1. Weights are instructions, and cycles as the schema has them (block->cost_cycles): both are the same on every
- * machine.
- *   2. An edge of kind ORDER is no need of the program but the run's choice: who got a lock after whom.  Work, span and
- * critical path are without them; `span_with_locks` is with them.
+ *      machine.
+ *   2. An edge of kind ORDER is no need of the program but the run's choice: who got a lock after whom.  Work, span
+ *      and critical path are without them; `span_with_locks` is with them.
  *   3. A node is closed once.  Its begin is the latest end of the nodes before it; so spans need no graph, and stay
- * right when the list of nodes is full.
+ *      right when the list of nodes is full.
  *   4. Nodes are numbered by task and place in it, tasks by who made them and in which order.  So the same program
- * gives the same graph whatever the processors, if it does the same work.
+ *      gives the same graph whatever the processors, if it does the same work.
  *
  * Work and span as in Blumofe and Leiserson, "Scheduling multithreaded computations by work stealing" (1999); the bound
  * time <= work / p + span as in Brent (1974) and Graham (1966).

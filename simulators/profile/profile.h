@@ -6,12 +6,12 @@
  *
  * Invariants
  *   1. c->sum holds all costs of a context so far.  Costs are only ever added there; functions, paths and call sites
- * get differences of two moments of it.  So the sums over functions and over paths equal the totals.
+ *      get differences of two moments of it.  So the sums over functions and over paths equal the totals.
  *   2. c->frames[i].enter is c->sum at the moment when that call began.  A call's inclusive cost is added when it ends.
  *   3. What a context has cost since c->booked belongs to the node c->node, and is booked there before the node
- * changes.
- *   4. No node has an ancestor of its own function: recursion goes back to the first node of the function.  So the tree
- * of paths stays as small as the program's call graph allows, however deep the recursion is.
+ *      changes.
+ *   4. No node has an ancestor of its own function: recursion goes back to the first node of the function.  So the
+ *      tree of paths stays as small as the program's call graph allows, however deep the recursion is.
  *
  * The rules of calls are callgrind's (Weidendorfer, Kowarschik and Trinitis, ICCS 2004; Valgrind's callgrind/bbcc.c): a
  * jump to a function's first instruction is a call that returns together with its caller; what leaves several frames at

@@ -3,13 +3,14 @@
  * The observer `references`: memory references in space and time, as densities: how many reads and writes fell into
  * each row of addresses in each window of time.
  *
- *     address ^   . . . # # .       a row: `granule_bytes` of addresses that were touched; what nobody touches has no
- * row |   . # # . . .       a window: `window_cycles` |   # . . . . #
+ *     address ^   . . . # # .       a row: `granule_bytes` of addresses that were touched;
+ *             |   . # # . . .       what nobody touches has no row
+ *             |   # . . . . #       a window: `window_cycles`
  *             +--------------> time
  *
  * Invariants
- *   1. There are never more than `rows` rows and `windows` windows: when there would be, both granules or windows that
- * are neighbours become one, so that each is a power of two times as large as at first.  All counts stay.
+ *   1. There are never more than `rows` rows and `windows` windows: when there would be, both granules or windows
+ *      that are neighbours become one, so that each is a power of two times as large as at first.  All counts stay.
  *   2. Rows are in the order of their addresses.
  *
  * Each reference comes in its own time: the observer wants no loops in one event.

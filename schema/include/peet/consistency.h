@@ -24,7 +24,7 @@
  *
  * EXPLORATION.  A model that offers moves() can be explored: the explorer then decides what is performed next, and
  * store() must leave everything to it that the model does not force.  Identities of moves must be the same whatever
- * other processors have done meanwhile. The explorer leaves out executions that differ only in the order of steps that
+ * other processors have done meanwhile.  The explorer leaves out executions that differ only in the order of steps that
  * do not depend on each other.  It knows what steps read and write in views; whatever else makes the order of two steps
  * matter, or one of them wait for the other, the model says by env->depends().
  *

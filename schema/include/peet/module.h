@@ -14,7 +14,8 @@
  * CHANGES
  *   1  first version
  *   2  memory reports, data structures, processors' costs, blocks taken by peet itself (all at the ends of their
- * structs) 3  the machine's frequency, notes to the user, times apart (at the end of struct peet_env)
+ *      structs)
+ *   3  the machine's frequency, notes to the user, times apart (at the end of struct peet_env)
  */
 #ifndef PEET_MODULE_H
 #define PEET_MODULE_H
@@ -267,9 +268,11 @@ enum peet_abstract_type {
  *   THREAD_CREATE   number of the new software context (also args[5]), or PEET_FAILED | errno
  *   THREAD_JOIN     thread PEET_NEVER: until no other thread is left
  *   BARRIER_WAIT    1 for the one that came last, else 0; count (its lower half) 0: as said by SYNC_INIT.  Who is
- * interrupted has arrived all the same, and asks again with PEET_BARRIER_AGAIN() SEM_VALUE       the value ONCE_BEGIN
- * 1: the caller runs the initialiser, then ONCE_END(done 1; 0: it failed); 0: it is done CLOCK           the simulated
- * clock in cycles; with an argument 1: cycles that the context, 2: that all contexts have been on hardware contexts
+ *                   interrupted has arrived all the same, and asks again with PEET_BARRIER_AGAIN()
+ *   SEM_VALUE       the value
+ *   ONCE_BEGIN      1: the caller runs the initialiser, then ONCE_END(done 1; 0: it failed); 0: it is done
+ *   CLOCK           the simulated clock in cycles; with an argument 1: cycles that the context, 2: that all contexts
+ *                   have been on hardware contexts
  *   LOOP_NEXT       1 and the chunk [first, last) in two words at chunk_address; 0: no more
  *   INTERRUPT       1 if the thread was waiting where waits can be interrupted: its wait returns EINTR; else 0,
  *                   and its next such wait returns EINTR at once

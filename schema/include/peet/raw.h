@@ -59,10 +59,10 @@
 
 /* The call of a hook and what surrounds it, byte by byte:
  *     lea -128(%rsp),%rsp;  call *slot;  nopl word(%rax);  lea 128(%rsp),%rsp
- * The word's low bits are each hook's own (live registers, a bit each, 16 the flags; a kind of clock or
- * marker).  VECTORS: any vector, mask or x87 registers are live; XMM: none but the lower halves of xmm0..15.
- * A turn with either, or with NARROW, has a second nop behind the first: its low bits say which of xmm0..15 are live,
- * those from the sixteenth on of which general registers only the lowest byte is. */
+ * The word's low bits are each hook's own (live registers, a bit each, 16 the flags; a kind of clock or marker).
+ * VECTORS: any vector, mask or x87 registers are live; XMM: none but the lower halves of xmm0..15.  A turn with either,
+ * or with NARROW, has a second nop behind the first: its low bits say which of xmm0..15 are live, those from the
+ * sixteenth on of which general registers only the lowest byte is. */
 #define PEET_HOOK_BYTES 27
 #define PEET_HOOK_WORD 3 /* offset of the word from the return address */
 #define PEET_HOOK_WORD2 10

@@ -3,7 +3,7 @@
  * Blocks taken without events, against decoding block by block, which knows no machine code: random walks over the
  * blocks of a real program's functions, with random words, and range operations of libraries among them.  A machine
  * that finds no line where it was last sees every look; it refuses some blocks, stops at random times, and says at the
- * end how often each block was executed. One that finds lines is test_direct_lines.c's.
+ * end how often each block was executed.  One that finds lines is test_direct_lines.c's.
  *
  *     test_schema_direct PROGRAM...
  */
