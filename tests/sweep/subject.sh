@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by tests: ./subject and plan.cfg, nine runs of which one fails.
+# Sourced by tests: ./subject, which aborts when asked for 13 and returns 5 when asked for 14; and plan.cfg, nine runs of
+# which one fails.
 cat >subject.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@ int main(int argc, char **argv)
         abort();
     peet_doall(0, n, PEET_DOALL_DYNAMIC, 1, part, NULL);
     printf("%ld\n", t[17]);
-    return 0;
+    return n == 14 ? 5 : 0;
 }
 C
 must "$peetcc" -O1 -g -o subject subject.c

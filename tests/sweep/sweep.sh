@@ -1,23 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A sweep of 200 runs that is killed at random goes on and ends with the same table; failures are kept apart; other ways to start runs give the same numbers.
 . "$(dirname "$0")/../lib.sh"
-cat >subject.c <<'C'
-#include <stdio.h>
-#include <stdlib.h>
-#include <peet/doall.h>
-static long t[4096];
-static void part(long i, void *arg) { (void)arg; for (long k = 0; k < 20; k++) t[i * 16 + k] += i * k; }
-int main(int argc, char **argv)
-{
-    long n = argc > 1 ? atol(argv[1]) : 4;
-    if (n == 13)
-        abort();
-    peet_doall(0, n, PEET_DOALL_DYNAMIC, 1, part, NULL);
-    printf("%ld\n", t[17]);
-    return n == 14 ? 5 : 0;
-}
-C
-must "$peetcc" -O1 -g -o subject subject.c
+. "$(dirname "$0")/subject.sh"
 cat >plan.cfg <<'END'
 grid = {
     machine = ("ideal", "bus,cache=1KiB", "bus,cache=4KiB", "bus,cache=4KiB,protocol=berkeley");
