@@ -13,6 +13,7 @@
 #include "run_options.h"
 #include "supervise.h"
 #include "table.h"
+#include "text.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -74,6 +75,8 @@ static int show_results(const struct peet_cli_run_options *options, const struct
         peet_cli_outcomes_print(stderr, json_object_get(stats, "exploration"), folder->stats);
     } else if (json_object_get(stats, "explanation")) {
         peet_cli_explanation_print(stderr, json_object_get(stats, "explanation"));
+    } else if (json_object_get(stats, "comparison")) {
+        peet_cli_comparison_print(stderr, json_object_get(stats, "comparison"), peet_cli_terminal_columns(stderr));
     } else if (!options->quiet) {
         peet_cli_table_print(stderr, stats, ending->seconds, options->config.output);
     }

@@ -90,7 +90,8 @@ static const struct argp_option options[] = {
     {"until", KEY_UNTIL, "failure", 0,
         "--explore ends with the first execution that fails: a signal, a deadlock, an exit status other than 0", 2},
     {"explain", KEY_EXPLAIN, NULL, 0, "With --replay-token: list what the execution did, step by step", 2},
-    {"replay-token", KEY_REPLAY_TOKEN, "TOKEN", 0, "Repeat one of an exploration's executions", 2},
+    {"replay-token", KEY_REPLAY_TOKEN, "TOKEN", 0,
+        "Repeat one of an exploration's executions; given twice: explain both, side by side from where they part", 2},
     {"perfect", KEY_PERFECT, "NAME", 0,
         "Give a data structure single-cycle memory, while its data still moves through the caches; may be given several times",
         2},
@@ -167,6 +168,7 @@ struct given {
 
 struct reading {
     struct peet_cli_run_options *out;
+    char *tokens; /* two, joined; or NULL */
     struct given *given;
     size_t ngiven;
     const char **files;
@@ -176,6 +178,23 @@ struct reading {
     char **program; /* PROG ARGS... */
     int nprogram;
 };
+
+/* The second token joins the first one; of more the setting says that they are too many.  Returns: 1 it has joined, 0 it
+ * is the first, -1 out of memory */
+static int join_token(struct reading *reading, const char *text)
+{
+    struct given *first = reading->given, *end = first + reading->ngiven;
+    char *joined;
+    while (first < end && first->setting->key != KEY_REPLAY_TOKEN)
+        first++;
+    if (first == end)
+        return 0;
+    if (asprintf(&joined, "%s,%s", first->text, text) < 0)
+        return -1;
+    free(reading->tokens);
+    first->text = reading->tokens = joined;
+    return 1;
+}
 
 static error_t read_option(int key, char *text, struct argp_state *state)
 {
@@ -204,6 +223,9 @@ static error_t read_option(int key, char *text, struct argp_state *state)
     }
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
         if (settings[i].key == key) {
+            const int joined = key == KEY_REPLAY_TOKEN ? join_token(reading, text) : 0;
+            if (joined)
+                return joined < 0 ? ENOMEM : 0;
             reading->given[reading->ngiven++] = (struct given){&settings[i], text};
             return 0;
         }
@@ -287,6 +309,7 @@ int peet_cli_run_options_read(int argc, char **argv, struct peet_cli_run_options
         if (err)
             peet_config_fini(&out_options->config);
     }
+    free(reading.tokens);
     free(reading.given);
     free(reading.files);
     return err;

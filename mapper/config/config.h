@@ -78,7 +78,7 @@ struct peet_config {
     uint64_t explore_steps;    /* an execution of more steps is given up */
     int explore_until_failure; /* the first execution that fails is the last */
     int explain;               /* of a replayed execution: what it did, step by step */
-    char *replay_token;        /* of the execution to repeat; NULL: none */
+    char *replay_token;        /* of the execution to repeat, or "A,B": of two to compare; NULL: none */
     struct peet_config_texts perfect;    /* names of data structures with single-cycle memory */
     struct peet_config_texts remap;      /* rules of another layout (data/rules.h) */
     struct peet_config_texts allocators; /* functions that stand for their callers, as malloc() does */

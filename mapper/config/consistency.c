@@ -83,7 +83,10 @@ int peet_config_set_explain(struct peet_config *config, const char *where, const
 int peet_config_set_replay_token(struct peet_config *config, const char *where, const char *text,
     struct peet_error *error)
 {
-    if (!*text || strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-") != strlen(text))
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
+    const size_t first = strspn(text, letters), second = text[first] == ',' ? strspn(text + first + 1, letters) : 0;
+
+    if (!first || text[first + (second ? 1 + second : 0)])
         return peet_error_set(error, PEET_EINVALID, "%s: '%s' is not a token as an exploration prints them", where,
             text);
     return peet__config_string(&config->replay_token, text, error);

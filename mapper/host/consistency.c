@@ -9,6 +9,7 @@
 
 #include <peet/consistency.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct {
     struct peet_source *source;
@@ -64,6 +65,11 @@ static const struct peet_map_views world = {
 int peet_host_explores(const struct peet_config *config)
 {
     return config->explore || config->replay_token;
+}
+
+int peet_host_explains(const struct peet_config *config)
+{
+    return config->replay_token && (config->explain || strchr(config->replay_token, ','));
 }
 
 int peet_host_consistency(const struct peet_config *config, struct peet_map *map, struct peet_source *source,

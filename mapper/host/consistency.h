@@ -18,12 +18,16 @@ int peet_host_consistency(const struct peet_config *config, struct peet_map *map
 /** peet_host_explores() - does this run explore, or repeat an execution? */
 int peet_host_explores(const struct peet_config *config);
 
+/** peet_host_explains() - are steps explained: of a token, or of two? */
+int peet_host_explains(const struct peet_config *config);
+
 /** peet_host_execution() - is this process one of an exploration's executions? */
 int peet_host_execution(void);
 
 /**
  * peet_host_explore() - peet_map_run() by an exploration's choices
- * With `explore`, the first choice is where executions part: each goes on in a process of its own.
+ * With `explore`, or two tokens to compare, the first choice is where executions part: each goes on in a process of its
+ * own.
  * @out_found: in the process that was here before: what was found, for stats.json (the caller's); in an execution's
  *   own process, and when a token is repeated, NULL: the program has run, as after peet_map_run()
  * @out_execution: this is an execution's own process: it ends with its program, and leaves no results

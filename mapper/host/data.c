@@ -190,6 +190,11 @@ int peet_host_data_start(struct peet_program *program, const struct peet_config 
     return err ? err : error->code;
 }
 
+struct peet_datamap *peet_host_data(void)
+{
+    return live.data;
+}
+
 int peet_host_data_check(const struct peet_map *map, struct peet_error *error)
 {
     int err = live.rules ? peet_rules_unused(live.rules, error) : 0;

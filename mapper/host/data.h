@@ -29,6 +29,9 @@ void peet_host_data_replay(const uint64_t *notes, size_t n);
 int peet_host_data_start(struct peet_program *program, const struct peet_config *config, int wanted,
     struct peet_map_config *map, struct peet_error *error);
 
+/** peet_host_data() - the table, or NULL: there is none */
+struct peet_datamap *peet_host_data(void);
+
 /** peet_host_data_check() - after the run: a name that no structure has had, or a machine that knows no perfect memory
  *  Returns: 0, or a peet_err with the reason */
 int peet_host_data_check(const struct peet_map *map, struct peet_error *error);

@@ -8,6 +8,7 @@
 #include "views/domain.h"
 #include "consistency/explore.h"
 #include "host/consistency.h"
+#include "host/data.h"
 #include "host/explain.h"
 #include "host/gaps.h"
 #include "host/outcomes.h"
@@ -29,6 +30,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define MISFIT "--replay-token: its choices do not fit this run: the program depends on something outside"
 
 enum { LOOK_MS = 200 };
 
@@ -54,6 +57,11 @@ static struct {
     int exhausted, failed, interrupted, stopped;
     uint32_t gaps;
     char mark[PEET_TOKEN_MARK_BYTES];
+    /* of two tokens: their choices, and what the executions have come to */
+    const char *tokens[2];
+    char *choices[2];
+    json_t *compared[2];
+    int comparing, steps; /* steps: the file of what an execution explains */
 } here;
 
 /* ----------------------------------------------------------------------------------------------------- executions */
@@ -106,13 +114,30 @@ static char *token_of(void)
     return token;
 }
 
+/** One of two executions that are compared.  Returns: 0, or -1: out of memory */
+static int compare_note(struct peet_outcome_note *one)
+{
+    size_t bytes;
+    char *lines = take_file(here.steps, &bytes);
+    json_t *end = peet_outcomes_end_json(one);
+
+    if (!lines || !end || here.executions > 2 || !here.executions ||
+        json_object_set_new(end, "steps", peet_explain_parse(lines))) {
+        free(lines);
+        json_decref(end);
+        return -1;
+    }
+    free(lines);
+    here.compared[here.executions - 1] = end;
+    return 0;
+}
+
 /** What an execution, or the program before the first choice, has come to.  Returns: as peet_outcomes_note() */
 static int note(int status)
 {
     size_t bytes = 0, said = 0;
     char *output = take_file(here.output, &bytes), *report = take_file(here.report, &said);
-    const struct peet_outcome_note one = {
-        .how = {(enum peet_explore_end)here.ending->end, here.ending->deadlock, status},
+    struct peet_outcome_note one = {.how = {(enum peet_explore_end)here.ending->end, here.ending->deadlock, status},
         .before = here.before ? here.before : "",
         .before_bytes = here.before_bytes,
         .output = output ? output : "",
@@ -120,8 +145,12 @@ static int note(int status)
         .report = report ? report : "",
         .execution = here.executions,
         .choices = peet_search_choices(here.search),
-        .token = output && report ? token_of() : NULL};
-    int result = peet_outcomes_note(&one);
+        .token = output && report && !here.comparing ? token_of() : NULL};
+    int result;
+
+    if (here.comparing)
+        one.token = (char *)(uintptr_t)here.tokens[here.executions - 1];
+    result = here.comparing ? compare_note(&one) : peet_outcomes_note(&one);
 
     free(output);
     free(report);
@@ -152,6 +181,8 @@ static int take_stock(int status)
 {
     int result = 0;
 
+    if (peet_search_mismatch(here.search) && here.comparing)
+        return -2; /* replay_two() says it */
     if (peet_search_mismatch(here.search)) {
         peet_host_report(
             "--explore: an execution did not follow the choices that it was given: the program depends on something outside");
@@ -179,6 +210,14 @@ static int take_stock(int status)
     return 1;
 }
 
+/** The token of the execution that comes next has been checked.  Returns: 0, or not 0: out of memory */
+static int set_choices(const char *choices)
+{
+    struct peet_error error = {0, ""};
+
+    return peet_search_set_token(here.search, choices, &error);
+}
+
 /** One execution.  Returns: 1 there is another one to make, 0 no more, -1 this is the execution's process, -2 it cannot
  * be done */
 static int execute(void)
@@ -187,6 +226,8 @@ static int execute(void)
     int status, more;
 
     if ((here.interrupted = peet_rt_interrupted()) != 0)
+        return 0;
+    if (here.comparing && (here.executions == 2 || set_choices(here.choices[here.executions])))
         return 0;
     peet_search_begin(here.search);
     *here.ending = (struct ending){PEET_EXPLORE_ENDED, 0, 0};
@@ -204,6 +245,8 @@ static int execute(void)
     if (take_stock(status) < 0)
         return -2;
     more = peet_search_end(here.search);
+    if (here.comparing)
+        return here.executions < 2;
     if (here.config->explore != PEET_EXPLORE_ALL)
         return !here.stopped && here.executions < here.config->explore;
     here.exhausted = !more;
@@ -353,6 +396,18 @@ static json_t *results(void)
         list);
 }
 
+/** Of two executions: where they part, and what each of them did. */
+static json_t *comparison(void)
+{
+    json_t **both = here.compared;
+
+    if (!both[1]) /* there was nothing to choose */
+        both[1] = json_incref(both[0]);
+    return json_pack("{s:i,s:o,s:[O,O]}", "status", here.interrupted ? PEET_EXPLORE_INTERRUPTED : 0, "common_steps",
+        peet_stats_u64(peet_explain_common(json_object_get(both[0], "steps"), json_object_get(both[1], "steps"))),
+        "executions", both[0], both[1]);
+}
+
 int peet_host_execution(void)
 {
     return here.execution;
@@ -367,7 +422,7 @@ json_t *peet_host_explore_crashed(int signal)
     if (note(signal) < 0)
         return NULL;
     report_again();
-    return results();
+    return here.comparing ? comparison() : results();
 }
 
 /** The file of what executions write takes the place of standard output; what peet says is kept until the first choice.
@@ -398,16 +453,38 @@ static int replay(struct peet_error *error)
         return err;
     here.first = *peet_search_chooser(here.search);
     if (here.config->explain) {
-        peet_explain_begin(here.map, here.program);
+        peet_explain_begin(here.map, here.program, peet_host_data(), -1);
         here.first.explain = peet_explain_step;
     }
     peet_map_set_chooser(here.map, &here.first);
     err = peet_map_run(here.map, error);
     if (peet_search_mismatch(here.search)) {
         error->code = 0;
-        return peet_error_set(error, PEET_EINVALID,
-            "--replay-token: its choices do not fit this run: the program depends on something outside");
+        return peet_error_set(error, PEET_EINVALID, MISFIT);
     }
+    return err;
+}
+
+/** Two tokens: each is an execution of its own, that explains itself.  Returns: 0 or a peet_err */
+static int prepare_comparison(struct peet_error *error)
+{
+    const char *text = here.config->replay_token;
+    const size_t first = strcspn(text, ",");
+    int err = 0;
+
+    here.comparing = 1;
+    here.tokens[0] = strndup(text, first);
+    here.tokens[1] = strdup(text + first + 1);
+    here.steps = memfd_create("peet-steps", MFD_CLOEXEC);
+    if (!here.tokens[0] || !here.tokens[1] || here.steps < 0)
+        err = peet_error_set(error, PEET_ENOMEM, "out of memory");
+    for (int i = 0; i < 2 && !err; i++) {
+        err = peet_token_check(here.config, here.tokens[i], &here.choices[i], error);
+        if (!err)
+            err = peet_search_set_token(here.search, here.choices[i], error);
+    }
+    if (!err)
+        peet_explain_begin(here.map, here.program, peet_host_data(), here.steps);
     return err;
 }
 
@@ -429,12 +506,15 @@ int peet_host_explore(const struct peet_config *config, struct peet_map *map, st
         config->seed, config->explore_steps);
     if (!here.search)
         return peet_error_set(error, PEET_ENOMEM, "--explore: out of memory");
-    if (config->replay_token)
+    if (config->replay_token && !strchr(config->replay_token, ','))
         return replay(error);
-    err = prepare(error);
+    err = config->replay_token ? prepare_comparison(error) : 0;
+    if (!err)
+        err = prepare(error);
     if (err)
         return err;
-    here.first = (struct peet_map_chooser){first_choice, step_done, config->explore_steps, NULL, NULL};
+    here.first = (struct peet_map_chooser){
+        first_choice, step_done, config->explore_steps, NULL, here.comparing ? peet_explain_step : NULL};
     peet_map_set_chooser(map, &here.first);
     peet_rt_keep_interrupts(1);
     err = peet_map_run(map, error);
@@ -442,6 +522,11 @@ int peet_host_explore(const struct peet_config *config, struct peet_map *map, st
     if (here.execution) {
         *out_execution = 1;
         return err;
+    }
+    if (here.comparing && (here.failed || (here.forked && !here.compared[1]))) {
+        error->code = 0;
+        return here.interrupted ? peet_error_set(error, PEET_EIO, "interrupted")
+                                : peet_error_set(error, PEET_EINVALID, MISFIT);
     }
     if (here.failed)
         return peet_error_set(error, PEET_EIO, "the exploration is not complete");
@@ -457,6 +542,6 @@ int peet_host_explore(const struct peet_config *config, struct peet_map *map, st
             return peet_error_set(error, PEET_ENOMEM, "out of memory");
         report_again();
     }
-    *out_found = results();
+    *out_found = here.comparing ? comparison() : results();
     return 0;
 }

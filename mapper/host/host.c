@@ -382,7 +382,7 @@ static int build(struct peet_error *error)
     config.memory_reports = (needs & PEET_NEEDS_MEMORY) != 0;
     config.memory_fills = config.memory_reports && fills;
     if (!err)
-        err = peet_host_data_start(host.program, c, (needs & PEET_NEEDS_DATA) != 0, &config, error);
+        err = peet_host_data_start(host.program, c, (needs & PEET_NEEDS_DATA) || peet_host_explains(c), &config, error);
     if (!err)
         err = peet_map_new(&config, host.replay ? &peet_replayed_ops : &peet_source_ops, host.source, &host.map, error);
     for (size_t i = 0; !err && i < nmodules; i++)
@@ -421,6 +421,12 @@ static int build(struct peet_error *error)
 
 /* --------------------------------------------------------------------------------------- results */
 
+/** Explorations and comparisons of executions end alike. */
+static const char *what_was_found(void)
+{
+    return host.config.replay_token ? "comparison" : "exploration";
+}
+
 /** stats.json; takes @end.  Returns: 0 or a peet_err */
 static int write_once(json_t *end, struct peet_error *error)
 {
@@ -429,7 +435,7 @@ static int write_once(json_t *end, struct peet_error *error)
 
     if (explanation && json_object_set_new(root, "explanation", explanation))
         return peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
-    if (host.found && json_object_set(root, "exploration", host.found))
+    if (host.found && json_object_set(root, what_was_found(), host.found))
         return peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!root || !end ||
         json_object_set_new(root, "peet", json_pack("{s:s,s:i}", "version", PEET_VERSION, "stats_version", 1)) ||
@@ -804,7 +810,7 @@ static int run(struct peet_error *error)
                         : peet_map_exit_status(host.map) & 0xff;
     if (host.record)
         peet_record_flush(host.record);
-    err = write_results(host.found ? json_pack("{s:s}", "reason", "exploration") : exited(status), NULL, error);
+    err = write_results(host.found ? json_pack("{s:s}", "reason", what_was_found()) : exited(status), NULL, error);
     if (end_record("exit", status, &write_error) && !err)
         err = peet_error_set(error, write_error.code, "trace: %s", write_error.message);
     if (peet_host_hung())

@@ -80,6 +80,17 @@ int peet_outcomes_note(const struct peet_outcome_note *note)
     return failed(&note->how);
 }
 
+json_t *peet_outcomes_end_json(const struct peet_outcome_note *note)
+{
+    char shown[OUTPUT_SHOWN + 1], report[REPORT_MOST + 1];
+    const size_t before = note->before_bytes < OUTPUT_SHOWN ? note->before_bytes : OUTPUT_SHOWN;
+
+    snprintf(shown, sizeof shown, "%.*s%s", (int)before, note->before, note->output);
+    snprintf(report, sizeof report, "%s", note->report);
+    return json_pack("{s:o,s:s,s:i,s:o,s:o}", "token", peet_stats_text(note->token), "end", end_text(&note->how),
+        "status", status_of(&note->how), "output", peet_stats_text(shown), "report", peet_stats_text(report));
+}
+
 uint64_t peet_outcomes_failures(void)
 {
     return failures;

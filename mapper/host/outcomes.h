@@ -30,6 +30,8 @@ struct peet_outcome_note {
 
 /** peet_outcomes_note() - Returns: 1 if it is a failure, 0 if not, -1 out of memory */
 int peet_outcomes_note(const struct peet_outcome_note *note);
+/** peet_outcomes_end_json() - {"end", "status", "output", "report"} of one execution; NULL: out of memory */
+json_t *peet_outcomes_end_json(const struct peet_outcome_note *note);
 /** How many executions have failed so far: by a signal, a deadlock, a livelock, or an exit status other than 0. */
 uint64_t peet_outcomes_failures(void);
 /** peet_outcomes_json() - the list, most frequent first, as far as it is listed; frees the outcomes.  @out_n: how many

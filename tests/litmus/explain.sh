@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Why a value is wrong: the steps of an execution by the names of allocated data, values that are pointers by what they point to; two executions
+# side by side, from where they part.
+. "$(dirname "$0")/lib.sh"
+json() { "$PEET_PREFIX/tests/json-get" "$1" "$2"; }
+said() { grep -q -e "$1" table.txt || fail "the table does not say '$1': $(cat table.txt)"; }
+# explain MODEL OPTIONS... -- PROGRAM: its table in table.txt, its output in stdout.txt
+explain() {
+    local model=$1
+    shift
+    must "$peet" run -d why --cores 3 --consistency "consistency,model=$model" --explain "$@" >stdout.txt 2>table.txt
+}
+
+# the top of a stack is the same again: the exchange succeeds, with a successor that has been taken
+compile_for views stack "$here/programs/explained.c" -O1 -g -DCASE_STACK
+explore out.stack 3 sc ./stack
+token=$(token_of out.stack "taken twice")
+[ -n "$token" ] || fail "nothing was taken twice: $(outcomes_of out.stack)"
+explain sc --replay-token "$token" -- ./stack
+equal "output of the stack, repeated" "$(cat stdout.txt)" "taken twice"
+said "reads top: &node#2$"
+said "reads node#2.next: &node#1$"
+said "changes top to &node#1, locked$"
+grep -q '"points_to": "node#1"' why/stats.json || fail "stats.json does not say what is pointed to"
+
+# a sequence lock without barriers under pso: both values are written by one store, which leaves before the sequence does
+compile_for views record "$here/programs/explained.c" -O1 -g -DCASE_RECORD
+explore out.record 3 pso ./record
+torn=$(token_of out.record torn) whole=$(token_of out.record whole)
+[ -n "$torn" ] && [ -n "$whole" ] || fail "outcomes of the record: $(outcomes_of out.record)"
+explain pso --replay-token "$torn" -- ./record
+said "record#0.first = 1, record#0.second = 1 leaves the buffer"
+said "reads record#0.second: 1$"
+
+# side by side: what is alike in one row, the other value marked
+explain pso --replay-token "$torn" --replay-token "$whole" -- ./record
+equal "standard output of two executions" "$(cat stdout.txt)" ""
+said "^the two executions part behind step "
+said "reads record#0.second: 1  *\*  .*reads record#0.second: 0"
+said "^      torn  *|       whole$"
+equal "end of a comparison" "$(json why/stats.json end.reason) $(json why/stats.json comparison.status)" "comparison 0"
+cp why/stats.json two.json
+python3 - "$torn" "$whole" <<'END' || fail "the comparison in stats.json is wrong"
+import json, sys
+c = json.load(open("two.json"))["comparison"]
+a, b = (e["steps"] for e in c["executions"])
+n = c["common_steps"]
+assert [e["token"] for e in c["executions"]] == sys.argv[1:3]
+assert [e["output"] for e in c["executions"]] == ["torn\n", "whole\n"]
+assert 0 < n < min(len(a), len(b)) and a[:n] == b[:n] and a[n] != b[n]
+END
+explain pso --replay-token "$torn" -- ./record
+python3 - <<'END' || fail "steps of one execution alone are others"
+import json
+assert json.load(open("why/stats.json"))["explanation"] == json.load(open("two.json"))["comparison"]["executions"][0]["steps"]
+END
+explain pso --replay-token "$torn" --replay-token "$torn" -- ./record
+said "^the two executions are the same$"
+status=0
+"$peet" run -d why --cores 3 --consistency consistency,model=pso --replay-token "$torn" --replay-token "${whole%.*}" -- ./record >stdout.txt 2>table.txt || status=$?
+equal "status of what is no token" "$status" 2
+said "is not a token"
+status=0
+"$peet" run -d why --cores 3 --consistency consistency,model=pso --replay-token "$torn" --replay-token "$whole" --replay-token "$torn" -- ./record >stdout.txt 2>table.txt || status=$?
+equal "status of three tokens" "$status" 2
+
+# what was freed keeps its name; one of several elements
+compile_for views freed "$here/programs/explained.c" -O1 -g -DCASE_FREED
+explore out.freed 3 sc ./freed
+explain sc --replay-token "$(token_of out.freed read)" -- ./freed
+said "writes items#0\[1\].counts\[3\] = 4$"
+said "reads item#0.counts\[2\] (freed): "
+exit 0
