@@ -111,6 +111,8 @@ extern _Thread_local volatile uint64_t peet__foreign_world;
 extern int peet__foreign_on;
 /** No longer. */
 void peet__foreign_end(void);
+/** Is it in the translation of foreign code, right behind a system call?  For handlers of signals. */
+int peet__foreign_after_system_call(uint64_t pc);
 /** Whether other contexts are alive now. */
 void peet__foreign_concurrent(int concurrent);
 
@@ -133,6 +135,8 @@ void peet__allocator_threads(void);
 /** A context with this thread pointer ends, begins. */
 void peet__allocator_leave(uint64_t fs);
 void peet__allocator_enter(uint64_t fs);
+/** Its function in place of one of the C library's that is about the allocator (mallopt() and its like); else pc. */
+uint64_t peet__allocator_instead(uint64_t pc);
 
 /* --------------------------------------------------------------------------------------- map.c */
 

@@ -106,7 +106,7 @@ static const char *const asked[] = {"mallopt", "malloc_trim", "malloc_stats", "m
 enum { NASKED = sizeof asked / sizeof *asked };
 static uint64_t asked_at[NASKED], asked_of[NASKED];
 
-PUBLIC uint64_t peet_rt_foreign_allocator_instead(uint64_t pc)
+uint64_t peet__allocator_instead(uint64_t pc)
 {
     for (unsigned k = 0; k < NASKED; k++)
         if (asked_at[k] == pc && asked_of[k])

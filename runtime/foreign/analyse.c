@@ -509,7 +509,9 @@ static int may_not_write(const ZydisDecodedInstruction *z)
         z->mnemonic == ZYDIS_MNEMONIC_BSF || z->mnemonic == ZYDIS_MNEMONIC_BSR;
 }
 
-static void live(struct life *life, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
+/* General registers, and the flags. */
+static void uses(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint32_t *out_reads,
+    uint32_t *out_writes)
 {
     uint32_t reads = 0, writes = 0;
     for (unsigned k = 0; k < z->operand_count; k++) {
@@ -532,12 +534,18 @@ static void live(struct life *life, const ZydisDecodedInstruction *z, const Zydi
     const int conditional =
         is_rep(z) || z->meta.category == ZYDIS_CATEGORY_SHIFT || z->meta.category == ZYDIS_CATEGORY_ROTATE;
     if (f && f->tested & ARITHMETIC)
-        reads |= 1u << 16;
+        reads |= PEET__FOREIGN_FLAGS;
     else if (f && !conditional && ((f->modified | f->set_0 | f->set_1 | f->undefined) & ARITHMETIC) == ARITHMETIC)
-        writes |= 1u << 16;
+        writes |= PEET__FOREIGN_FLAGS;
     else if (z->mnemonic == ZYDIS_MNEMONIC_SYSCALL || z->mnemonic == ZYDIS_MNEMONIC_PUSHFQ ||
         z->mnemonic == ZYDIS_MNEMONIC_LAHF)
-        reads |= 1u << 16;
+        reads |= PEET__FOREIGN_FLAGS;
+    *out_reads = reads;
+    *out_writes = writes & ~reads;
+}
+
+static void live(struct life *life, uint32_t reads, uint32_t writes)
+{
     life->read |= reads & ~life->dead;
     life->dead |= writes & ~life->read;
 }
@@ -584,6 +592,7 @@ static void one(struct state *s, const ZydisDecodedInstruction *z, const ZydisDe
     s->at = p->n;
     *code = (struct peet__foreign_insn){.pc = pc, .length = z->length, .z = *z};
     memcpy(code->bytes, p->image->text + (pc - p->image->lo), z->length);
+    uses(z, o, &code->reads, &code->writes);
     *insn = (struct peet_insn){.pc = pc,
         .opcode = opcode_of(z, o, klass),
         .first_ref = (uint16_t)(p->nrefs - peet__foreign_last(p)->ref),
@@ -628,7 +637,7 @@ static uint64_t way_on(const struct state *s, const struct peet__foreign_image *
         if (p->parts[k].pc == to)
             return 0;
     return peet__foreign_image_of(to) == image && peet__foreign_function_of(p->image, to) &&
-            peet_rt_foreign_allocator_instead(to) == to
+            peet_rt_foreign_instead(to) == to
         ? to
         : 0;
 }
@@ -651,9 +660,9 @@ static void analyse_part(struct state *s, struct life *life, uint64_t pc)
         part->end = end_of(&z, operands, pc + z.length, &part->target);
         if (part->end == PEET__FOREIGN_UNKNOWN)
             break;
-        if (life)
-            live(life, &z, operands);
         one(s, &z, operands, pc);
+        if (life)
+            live(life, p->code[p->n - 1].reads, p->code[p->n - 1].writes);
         pc += z.length;
         if (z.mnemonic == ZYDIS_MNEMONIC_SYSCALL || p->nslots + 8 > PEET__FOREIGN_SLOTS || s->norigins + 8 > ORIGINS)
             break;
@@ -667,6 +676,34 @@ static void analyse_part(struct state *s, struct life *life, uint64_t pc)
 static int is_call_or_return(enum peet__foreign_end end)
 {
     return end == PEET__FOREIGN_CALL || end == PEET__FOREIGN_CALL_INDIRECT || end == PEET__FOREIGN_RET;
+}
+
+uint32_t peet__foreign_dead(const struct peet__foreign_plan *p, uint32_t insn)
+{
+    struct life life = {1u << RSP, 0};
+    for (uint32_t k = insn; k < p->n; k++) {
+        live(&life, p->code[k].reads, p->code[k].writes);
+        if (p->code[k].z.meta.category == ZYDIS_CATEGORY_COND_BR)
+            break;
+    }
+    return life.dead;
+}
+
+uint32_t peet__foreign_dead_at(const struct peet__foreign_image *image, uint64_t pc)
+{
+    enum { MOST = 12 };
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    ZydisDecodedInstruction z;
+    struct life life = {1u << RSP, 0};
+    uint64_t target;
+    for (unsigned k = 0; k < MOST && peet__foreign_decode(image, pc, &z, operands); k++, pc += z.length) {
+        uint32_t reads, writes;
+        uses(&z, operands, &reads, &writes);
+        live(&life, reads, writes);
+        if (end_of(&z, operands, pc + z.length, &target) != PEET__FOREIGN_NEXT || z.mnemonic == ZYDIS_MNEMONIC_SYSCALL)
+            break;
+    }
+    return life.dead;
 }
 
 int peet__foreign_analyse(struct peet__foreign_image *image, uint64_t pc, struct peet__foreign_plan *p)

@@ -9,8 +9,11 @@
  *     lea  n(T), T; mov T, cursor
  *     the instructions, each as it is; before some of them another register is recorded, into its word of the same
  *     record
- *     the way on: links, or a look in the table of addresses
+ *     the way on: links, or a look in the table of places
  *     ways out of the middle:   what has been taken for blocks that do not come is given back; a link
+ *     what is executed once:    where the ring is full, links that are not settled, return addresses
+ *
+ * What looks for a place in the tables leaves rcx and rdx in the spill words; the place found gets them back.
  *
  * A record's room is taken at once, so that the words of one come before those of whatever the trace calls.
  */
@@ -44,15 +47,26 @@ static void put_load(struct peet__foreign_code *c, unsigned reg, uint32_t place)
     put_absolute(c, 0x8b, reg, place);
 }
 
-/* op reg, disp32(base) */
+/* op reg, disp(base) */
 static void put_memory(struct peet__foreign_code *c, unsigned opcode, unsigned reg, unsigned base, int32_t disp)
 {
+    const int near = disp == (int8_t)disp;
     peet__put8(c, 0x48 | (reg >> 3) << 2 | base >> 3);
     peet__put8(c, opcode);
-    peet__put8(c, 0x80 | (reg & 7) << 3 | (base & 7));
+    peet__put8(c, (near ? 0x40 : 0x80) | (reg & 7) << 3 | (base & 7));
     if ((base & 7) == 4)
         peet__put8(c, 0x24);
-    peet__put32(c, disp);
+    if (near)
+        peet__put8(c, (uint8_t)disp);
+    else
+        peet__put32(c, disp);
+}
+
+/* The displacement that ends here leads to what comes next. */
+static void aim_here(struct peet__foreign_code *c, uint8_t *behind)
+{
+    const int32_t ahead = (int32_t)(c->at - behind);
+    __builtin_memcpy(behind - 4, &ahead, 4);
 }
 
 void peet__put_copy(struct peet__foreign_code *c, const struct peet__foreign_insn *insn)
@@ -73,12 +87,34 @@ void peet__put_native_jump(struct peet__foreign_code *c, uint64_t target)
     peet__put64(c, target);
 }
 
+/* What comes later; behind the displacement, which was the last to be put. */
+static struct peet__foreign_cold *add_cold(struct peet__foreign_code *c)
+{
+    struct peet__foreign_cold *cold = &c->cold[c->ncold++];
+    peet__put32(c, 0);
+    cold->from = c->at;
+    return cold;
+}
+
 void peet__put_push(struct peet__foreign_code *c, uint64_t value)
 {
-    PEET__PUT(c, "\x48\x8d\x64\x24\xf8\xc7\x04\x24"); /* lea -8(%rsp), %rsp; movl $low, (%rsp) */
-    peet__put32(c, (int32_t)value);
-    PEET__PUT(c, "\xc7\x44\x24\x04"); /* movl $high, 4(%rsp) */
-    peet__put32(c, (int32_t)(value >> 32));
+    PEET__PUT(c, "\xff\x35"); /* push *word(%rip) */
+    struct peet__foreign_cold *cold = add_cold(c);
+    cold->kind = PEET__FOREIGN_WORD;
+    cold->value = value;
+}
+
+void peet__put_link(struct peet__foreign_code *c, uint64_t target)
+{
+    struct peet__foreign_cold *cold = add_cold(c);
+    cold->kind = PEET__FOREIGN_LINK;
+    cold->value = target;
+}
+
+static void put_jump_link(struct peet__foreign_code *c, uint64_t target)
+{
+    peet__put8(c, 0xe9);
+    peet__put_link(c, target);
 }
 
 /* Both registers that the way on needs. */
@@ -88,45 +124,92 @@ static void put_spills(struct peet__foreign_code *c)
     put_save(c, RDX, SPILL(1));
 }
 
-void peet__put_link(struct peet__foreign_code *c, struct peet__foreign_image *image, uint64_t target)
+void peet__put_arrival(struct peet__foreign_code *c)
 {
-    if (!peet__foreign_image_of(target) || !peet__foreign_function_of(peet__foreign_image_of(target), target)) {
-        peet__put_native_jump(c, target);
+    put_load(c, RCX, SPILL(0));
+    put_load(c, RDX, SPILL(1));
+}
+
+/* The translator is asked for a link's target, and changes the link. */
+static void put_cold_link(struct peet__foreign_code *c, const struct peet__foreign_cold *cold)
+{
+    const struct peet__foreign_image *image = peet__foreign_image_of(cold->value);
+    if (!image || !peet__foreign_function_of((struct peet__foreign_image *)image, cold->value)) {
+        peet__put_native_jump(c, cold->value);
         return;
     }
-    peet__put8(c, 0xe9);
-    uint8_t *const site = c->at;
-    peet__put32(c, 0); /* to what follows, at first */
-    const uint64_t number = peet__foreign_link(site, target);
     put_spills(c);
     PEET__PUT(c, "\x48\xba"); /* mov $target, %rdx */
-    peet__put64(c, target);
+    peet__put64(c, cold->value);
     PEET__PUT(c, "\x48\xc7\x04\x25"); /* movq $number, link */
     peet__put32(c, STATE(PEET_FOREIGN_LINK));
-    peet__put32(c, (int32_t)number);
+    peet__put32(c, (int32_t)peet__foreign_link(cold->from - 4, cold->value));
     PEET__PUT(c, "\xff\x24\x25"); /* jmp *miss */
     peet__put32(c, STATE(PEET_FOREIGN_MISS_JUMP));
 }
 
-/* rdx: an original address; rcx and rdx are spilled.  On to its translation. */
-static void put_look(struct peet__foreign_code *c, uint32_t keys, uint32_t codes, uint32_t miss)
+/* The host takes the words; everything is as it was then. */
+static void put_yield(struct peet__foreign_code *c)
 {
-    PEET__PUT(c, "\x0f\xb7\xca\x48\x8b\x0c\xcd"); /* movzwl %dx, %ecx; mov keys(,%rcx,8), %rcx */
-    peet__put32(c, (int32_t)keys);
+    PEET__PUT(c, "\x48\x8d\x64\x24\x80\xff\x14\x25"); /* lea -128(%rsp), %rsp; call *yield */
+    peet__put32(c, STATE(PEET_FOREIGN_YIELD));
+    PEET__PUT(c, "\x48\x8d\xa4\x24\x80\x00\x00\x00"); /* lea 128(%rsp), %rsp */
+}
+
+static void put_cold_full(struct peet__foreign_code *c, const struct peet__foreign_cold *cold)
+{
+    if (cold->spilled)
+        put_load(c, (unsigned)cold->reg, SPILL(0));
+    put_yield(c);
+    if (cold->spilled)
+        put_save(c, (unsigned)cold->reg, SPILL(0));
+    put_load(c, (unsigned)cold->reg, CONTROL(PEET_CONTROL_CURSOR));
+    peet__put8(c, 0xe9);
+    peet__put32(c, cold->back - (c->at + 4));
+}
+
+void peet__put_cold(struct peet__foreign_code *c)
+{
+    for (uint32_t k = 0; k < c->ncold; k++) {
+        const struct peet__foreign_cold *cold = &c->cold[k];
+        aim_here(c, cold->from);
+        switch (cold->kind) {
+        case PEET__FOREIGN_WORD:
+            peet__put64(c, cold->value);
+            break;
+        case PEET__FOREIGN_LINK:
+            put_cold_link(c, cold);
+            break;
+        case PEET__FOREIGN_FULL:
+            put_cold_full(c, cold);
+            break;
+        }
+    }
+    c->ncold = 0;
+}
+
+/* rcx becomes the place in the table for the original address in rdx, in half entries. */
+static void put_place(struct peet__foreign_code *c)
+{
+    PEET__PUT(c, "\x0f\xb7\xca\x48\x8d\x0c\x09"); /* movzwl %dx, %ecx; lea (%rcx,%rcx), %rcx */
+}
+
+/* rdx: an original address; rcx and rdx are spilled.  On to its translation. */
+static void put_look(struct peet__foreign_code *c, uint32_t table, uint32_t miss)
+{
+    put_place(c);
+    PEET__PUT(c, "\x48\x8b\x0c\xcd"); /* mov key(,%rcx,8), %rcx */
+    peet__put32(c, (int32_t)(table + offsetof(struct peet_foreign_place, key)));
     PEET__PUT(c, "\x48\x8d\x0c\x11\xe3\x07\xff\x24\x25"); /* lea (%rcx,%rdx), %rcx; jrcxz 1f; jmp *miss */
     peet__put32(c, (int32_t)miss);
-    PEET__PUT(c, "\x0f\xb7\xca\x48\x8b\x0c\xcd"); /* 1: movzwl %dx, %ecx; mov codes(,%rcx,8), %rcx */
-    peet__put32(c, (int32_t)codes);
-    put_save(c, RCX, STATE(PEET_FOREIGN_TO));
-    put_load(c, RCX, SPILL(0));
-    put_load(c, RDX, SPILL(1));
-    PEET__PUT(c, "\xff\x24\x25"); /* jmp *to */
-    peet__put32(c, STATE(PEET_FOREIGN_TO));
+    put_place(c);
+    PEET__PUT(c, "\xff\x24\xcd"); /* jmp *code(,%rcx,8) */
+    peet__put32(c, (int32_t)(table + offsetof(struct peet_foreign_place, code)));
 }
 
 static void put_look_jump(struct peet__foreign_code *c)
 {
-    put_look(c, PEET_FOREIGN_JUMP_KEYS, PEET_FOREIGN_JUMP_CODES, STATE(PEET_FOREIGN_MISS_JUMP));
+    put_look(c, PEET_FOREIGN_JUMPS, STATE(PEET_FOREIGN_MISS_JUMP));
 }
 
 /* rdx becomes where an indirect jump or call goes. */
@@ -153,39 +236,25 @@ static void put_end(struct peet__foreign_code *c, const struct peet__foreign_pla
 {
     const struct peet__foreign_part *const p = peet__foreign_last(plan);
     const struct peet__foreign_insn *last = plan->n ? &plan->code[plan->n - 1] : NULL;
-    uint8_t *other;
     switch (p->end) {
     case PEET__FOREIGN_BRANCH:
         peet__put8(c, 0x0f);
         peet__put8(c, 0x80 | (last->z.opcode & 0xf));
-        other = c->at;
-        peet__put32(c, 0);
-        peet__put_link(c, plan->image, p->next);
-        {
-            const int32_t ahead = (int32_t)(c->at - (other + 4));
-            __builtin_memcpy(other, &ahead, 4);
-        }
-        peet__put_link(c, plan->image, p->target);
+        peet__put_link(c, p->target);
+        put_jump_link(c, p->next);
         break;
     case PEET__FOREIGN_LOOP: /* the instruction over a jump */
         peet__put_bytes(c, last->bytes, (size_t)(last->length - 1));
         peet__put8(c, 5);
-        peet__put8(c, 0xe9);
-        other = c->at;
-        peet__put32(c, 0);
-        peet__put_link(c, plan->image, p->target);
-        {
-            const int32_t ahead = (int32_t)(c->at - (other + 4));
-            __builtin_memcpy(other, &ahead, 4);
-        }
-        peet__put_link(c, plan->image, p->next);
+        put_jump_link(c, p->next);
+        put_jump_link(c, p->target);
         break;
     case PEET__FOREIGN_CALL:
         peet__put_push(c, p->next);
-        peet__put_link(c, plan->image, p->target);
+        put_jump_link(c, p->target);
         break;
     case PEET__FOREIGN_GOTO:
-        peet__put_link(c, plan->image, p->target);
+        put_jump_link(c, p->target);
         break;
     case PEET__FOREIGN_CALL_INDIRECT:
     case PEET__FOREIGN_GOTO_INDIRECT:
@@ -205,7 +274,7 @@ static void put_end(struct peet__foreign_code *c, const struct peet__foreign_pla
         if (more)
             put_look_jump(c);
         else
-            put_look(c, PEET_FOREIGN_RETURN_KEYS, PEET_FOREIGN_RETURN_CODES, STATE(PEET_FOREIGN_MISS_RETURN));
+            put_look(c, PEET_FOREIGN_RETURNS, STATE(PEET_FOREIGN_MISS_RETURN));
         break;
     }
     case PEET__FOREIGN_STOP:
@@ -215,7 +284,7 @@ static void put_end(struct peet__foreign_code *c, const struct peet__foreign_pla
         peet__put_native_jump(c, p->next);
         break;
     default:
-        peet__put_link(c, plan->image, p->next);
+        put_jump_link(c, p->next);
     }
 }
 
@@ -247,26 +316,12 @@ static int may_turn_back(const struct peet__foreign_plan *plan)
     return 0;
 }
 
-/* The host takes the words; everything is as it was then. */
-static void put_yield(struct peet__foreign_code *c)
-{
-    PEET__PUT(c, "\x48\x8d\x64\x24\x80\xff\x14\x25"); /* lea -128(%rsp), %rsp; call *yield */
-    peet__put32(c, STATE(PEET_FOREIGN_YIELD));
-    PEET__PUT(c, "\x48\x8d\xa4\x24\x80\x00\x00\x00"); /* lea 128(%rsp), %rsp */
-}
-
 static uint8_t *put_jump_if_room(struct peet__foreign_code *c, unsigned reg)
 {
     put_absolute(c, 0x3b, reg, CONTROL(PEET_CONTROL_LIMIT)); /* cmp limit, reg */
     PEET__PUT(c, "\x0f\x82");                                /* jb */
     peet__put32(c, 0);
     return c->at;
-}
-
-static void aim_here(struct peet__foreign_code *c, uint8_t *behind)
-{
-    const int32_t ahead = (int32_t)(c->at - behind);
-    __builtin_memcpy(behind - 4, &ahead, 4);
 }
 
 /* A check where the flags hold something. */
@@ -307,13 +362,20 @@ static void put_slots(struct peet__foreign_code *c, const struct peet__foreign_p
     for (uint32_t k = first; k < p->nslots; k++)
         if (p->slots[k].at == at)
             used |= 1u << p->slots[k].reg;
-    const unsigned with = !(used >> RCX & 1) ? RCX : !(used >> RDX & 1) ? RDX : !(used >> RAX & 1) ? RAX : RDI;
-    put_save(c, with, SPILL(0));
+    const uint32_t free = peet__foreign_dead(p, at) & ~(used | PEET__FOREIGN_FLAGS);
+    const unsigned with = free ? (unsigned)__builtin_ctz(free)
+        : !(used >> RCX & 1)   ? RCX
+        : !(used >> RDX & 1)   ? RDX
+        : !(used >> RAX & 1)   ? RAX
+                               : RDI;
+    if (!free)
+        put_save(c, with, SPILL(0));
     put_load(c, with, CONTROL(PEET_CONTROL_CURSOR));
     for (uint32_t k = first; k < p->nslots; k++)
         if (p->slots[k].at == at)
             put_memory(c, 0x89, p->slots[k].reg, with, -8 * (int32_t)(p->words - word_of(p, k)));
-    put_load(c, with, SPILL(0));
+    if (!free)
+        put_load(c, with, SPILL(0));
 }
 
 static void put_record(struct peet__foreign_code *c, const struct peet__foreign_plan *p, uint64_t word)
@@ -335,22 +397,16 @@ static void put_record(struct peet__foreign_code *c, const struct peet__foreign_
         put_save(c, t, SPILL(0));
     put_load(c, t, CONTROL(PEET_CONTROL_CURSOR));
     if (p->flags_free) {
-        uint8_t *room = put_jump_if_room(c, t);
-        if (spilled)
-            put_load(c, t, SPILL(0));
-        put_yield(c);
-        if (spilled)
-            put_save(c, t, SPILL(0));
-        put_load(c, t, CONTROL(PEET_CONTROL_CURSOR));
-        aim_here(c, room);
+        put_absolute(c, 0x3b, t, CONTROL(PEET_CONTROL_LIMIT)); /* cmp limit, t */
+        PEET__PUT(c, "\x0f\x83");                              /* jae */
+        struct peet__foreign_cold *cold = add_cold(c);
+        cold->kind = PEET__FOREIGN_FULL;
+        cold->back = c->at;
+        cold->reg = (int)t;
+        cold->spilled = spilled;
     }
     for (uint32_t k = 0; k < p->nparts; k++) {
-        peet__put8(c, 0x48 | t >> 3); /* movq $word, words(t) */
-        peet__put8(c, 0xc7);
-        peet__put8(c, 0x80 | (t & 7));
-        if ((t & 7) == 4)
-            peet__put8(c, 0x24);
-        peet__put32(c, 8 * p->parts[k].words);
+        put_memory(c, 0xc7, 0, t, 8 * (int32_t)p->parts[k].words); /* movq $word, words(t) */
         peet__put32(c, k ? -1 - (int64_t)k : (int64_t)word);
     }
     for (uint32_t k = 0; k < p->nslots; k++)
@@ -386,13 +442,17 @@ static uint8_t *put_way_on(struct peet__foreign_code *c, const struct peet__fore
 static void put_way_out(struct peet__foreign_code *c, const struct peet__foreign_plan *p, const struct way_out *out)
 {
     const uint32_t kept = out->part->words + 1 + out->part->nslots;
+    const uint32_t free = peet__foreign_dead_at(p->image, out->part->target) & ~(uint32_t)PEET__FOREIGN_FLAGS;
+    const unsigned t = free ? (unsigned)__builtin_ctz(free) : RCX;
     aim_here(c, out->behind);
-    put_save(c, RCX, SPILL(0));
-    put_load(c, RCX, CONTROL(PEET_CONTROL_CURSOR));
-    put_memory(c, 0x8d, RCX, RCX, -8 * (int32_t)(p->words - kept)); /* lea */
-    put_save(c, RCX, CONTROL(PEET_CONTROL_CURSOR));
-    put_load(c, RCX, SPILL(0));
-    peet__put_link(c, p->image, out->part->target);
+    if (!free)
+        put_save(c, t, SPILL(0));
+    put_load(c, t, CONTROL(PEET_CONTROL_CURSOR));
+    put_memory(c, 0x8d, t, t, -8 * (int32_t)(p->words - kept)); /* lea */
+    put_save(c, t, CONTROL(PEET_CONTROL_CURSOR));
+    if (!free)
+        put_load(c, t, SPILL(0));
+    put_jump_link(c, out->part->target);
 }
 
 void peet__foreign_emit(struct peet__foreign_code *c, struct peet__foreign_plan *p, uint64_t word)
@@ -417,4 +477,5 @@ void peet__foreign_emit(struct peet__foreign_code *c, struct peet__foreign_plan 
     put_end(c, p);
     for (uint32_t k = 0; k < nout; k++)
         put_way_out(c, p, &out[k]);
+    peet__put_cold(c);
 }

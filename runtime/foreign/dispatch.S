@@ -71,12 +71,15 @@ peet__foreign_miss_jump:
         .cfi_endproc
         .size   peet__foreign_miss_return, . - peet__foreign_miss_return
 
-/* A return to code that is not translated: a real one, which the processor has predicted since the call. */
+/* A return to code that is not translated: a real one, which the processor has predicted since the call.  It is jumped to
+ * as any place of the tables. */
         .globl  peet__foreign_native_return
         .hidden peet__foreign_native_return
         .type   peet__foreign_native_return, @function
         .p2align 4
 peet__foreign_native_return:
+        movq    STATE+PEET_FOREIGN_SPILL, %rcx
+        movq    STATE+PEET_FOREIGN_SPILL+8, %rdx
         leaq    -8(%rsp), %rsp
         ret
         .size   peet__foreign_native_return, . - peet__foreign_native_return

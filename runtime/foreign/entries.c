@@ -177,16 +177,18 @@ int peet__foreign_enter_at(struct peet__foreign_image *i, uint64_t pc)
         return 0;
     if (!(stub = peet__foreign_room(i, STUB_BYTES)))
         return 0;
-    struct peet__foreign_code c = {stub};
+    struct peet__foreign_code c = {.at = stub};
     PEET__PUT(&c, "\x51\x64\x48\x8b\x0c\x25"); /* push %rcx; mov %fs:world, %rcx */
     peet__put32(&c, peet__foreign_world_offset);
     uint8_t *const skip = c.at;
     PEET__PUT(&c, "\xe3\x00\x59"); /* jrcxz 1f; pop %rcx */
-    peet__put_link(&c, i, pc);
+    peet__put8(&c, 0xe9);
+    peet__put_link(&c, pc);
     skip[1] = (uint8_t)(c.at - (skip + 2));
     peet__put8(&c, 0x59); /* 1: pop %rcx */
     if (!put_displaced(&c, &w))
         return 0;
+    peet__put_cold(&c);
     i->cache_at = c.at;
     write_jump(through ? through : pc, (uint64_t)stub);
     if (through) {

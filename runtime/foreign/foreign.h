@@ -17,7 +17,8 @@
  *   4. With several contexts alive, foreign code is not left for another one but where it calls recorded code, or
  *      the runtime's functions that wait: it may hold what its own locks protect, and those do nothing in a process of
  *      one thread.  The record grows meanwhile.
- *   5. What translated code spills lies at fixed places below 2 GiB: one thread of the kernel runs all contexts.
+ *   5. Behind a system call nothing is spilled, and the cursor is in its place: handlers of signals run there.
+ *   6. What translated code spills lies at fixed places below 2 GiB: one thread of the kernel runs all contexts.
  */
 #ifndef PEET_FOREIGN_H
 #define PEET_FOREIGN_H
@@ -25,12 +26,11 @@
 /* Fixed places, within reach of a sign-extended 32-bit displacement; mapped when foreign code is recorded. */
 #define PEET_FOREIGN_LOW 0x7fa00000
 #define PEET_FOREIGN_STATE_BYTES 0x10000
-#define PEET_FOREIGN_TABLE_BYTES 0x80000 /* 65536 words, by the lower 16 bits of the original address */
-#define PEET_FOREIGN_JUMP_KEYS (PEET_FOREIGN_LOW + PEET_FOREIGN_STATE_BYTES) /* each key: the address, negated */
-#define PEET_FOREIGN_JUMP_CODES (PEET_FOREIGN_JUMP_KEYS + PEET_FOREIGN_TABLE_BYTES)
-#define PEET_FOREIGN_RETURN_KEYS (PEET_FOREIGN_JUMP_CODES + PEET_FOREIGN_TABLE_BYTES)
-#define PEET_FOREIGN_RETURN_CODES (PEET_FOREIGN_RETURN_KEYS + PEET_FOREIGN_TABLE_BYTES)
-#define PEET_FOREIGN_END (PEET_FOREIGN_RETURN_CODES + PEET_FOREIGN_TABLE_BYTES)
+/* Tables of places: entries of two words, by the lower 16 bits of the original address. */
+#define PEET_FOREIGN_TABLE_BYTES 0x100000
+#define PEET_FOREIGN_JUMPS (PEET_FOREIGN_LOW + PEET_FOREIGN_STATE_BYTES)
+#define PEET_FOREIGN_RETURNS (PEET_FOREIGN_JUMPS + PEET_FOREIGN_TABLE_BYTES)
+#define PEET_FOREIGN_END (PEET_FOREIGN_RETURNS + PEET_FOREIGN_TABLE_BYTES)
 
 /* Offsets in the state, for code. */
 #define PEET_FOREIGN_SPILL 0 /* 8 words */
@@ -83,6 +83,13 @@ _Static_assert(offsetof(struct peet_foreign_state, to) == PEET_FOREIGN_TO &&
     "code knows this");
 #define peet__foreign_state ((volatile struct peet_foreign_state *)PEET_FOREIGN_LOW)
 
+/** A place that is known; who jumps there has rcx and rdx in spill[0] and [1]. */
+struct peet_foreign_place {
+    uint64_t key;  /* the original address, negated */
+    uint64_t code; /* that gets both back and goes on with the translation */
+};
+_Static_assert(sizeof(struct peet_foreign_place) << 16 == PEET_FOREIGN_TABLE_BYTES, "code knows this");
+
 enum peet_foreign_kind { PEET_FOREIGN_JUMP, PEET_FOREIGN_RETURN };
 
 /** find() - host's world, on the translator's stack: where to go on for an original address
@@ -98,9 +105,10 @@ int peet_rt_foreign_prepare(peet_foreign_find *find, int64_t *out_world);
 /**
  * peet_rt_foreign_begin() - from now on contexts run in the subject's world
  * @is_foreign: whether code is foreign; what the runtime itself calls of it is not recorded
+ * @is_translated: whether a place lies in the cache; called by handlers of signals, too
  * Returns: 0, PEET_ENOMEM
  */
-int peet_rt_foreign_begin(int (*is_foreign)(uint64_t pc));
+int peet_rt_foreign_begin(int (*is_foreign)(uint64_t pc), int (*is_translated)(uint64_t pc));
 
 /* allocator.c */
 enum { PEET_FOREIGN_ALLOCATOR_ENTRIES = 7 };
@@ -115,9 +123,9 @@ int peet_rt_foreign_allocator(const char **out_path, uint64_t *out_base,
     const void *out_entries[PEET_FOREIGN_ALLOCATOR_ENTRIES]);
 /** Is it one of the copy's functions in whose place the runtime's are? */
 int peet_rt_foreign_allocator_replaces(uint64_t pc);
-/** Where to go in place of a function of the C library that is about the allocator (mallopt() and its like); else pc.
- */
-uint64_t peet_rt_foreign_allocator_instead(uint64_t pc);
+/** Where to go in place of a function of the C library that is about the allocator (mallopt() and its like), or that may
+ *  wait for other contexts (read() within a stream); else pc. */
+uint64_t peet_rt_foreign_instead(uint64_t pc);
 #endif
 
 #endif

@@ -81,6 +81,17 @@ static void hide(struct peet__foreign_image *image, uint64_t pc)
             image->functions[k].recorded = 1;
 }
 
+/* The stubs through which an executable calls its libraries are entered one by one, which nobody sees; so the first of
+ * them, which asks the dynamic linker when a function is called for the first time, is not shown either. */
+static void hide_stubs(struct peet__foreign_image *image)
+{
+    static const uint8_t push[] = {0xff, 0x35}; /* push *got(%rip) */
+    for (unsigned k = 0; k < image->nfunctions; k++)
+        if (image->functions[k].hi - image->functions[k].lo >= sizeof push &&
+            memcmp(image->text + (image->functions[k].lo - image->lo), push, sizeof push) == 0)
+            image->functions[k].recorded = 1;
+}
+
 /* The table of .eh_frame_hdr: pairs of 32-bit numbers relative to its begin, sorted; the second leads to the FDE, which
  * has the size. */
 static int read_functions(struct peet__foreign_image *image, uint64_t header, int (*recorded)(uint64_t))
@@ -341,7 +352,10 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
         ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
         self[n > 0 ? n : 0] = 0;
     }
+    const struct peet__foreign_image *before = peet__foreign_images;
     s->err = add_image(info, main_program ? self : info->dlpi_name, s->recorded, s->error);
+    if (main_program && peet__foreign_images != before)
+        hide_stubs(peet__foreign_images);
     return s->err != 0;
 }
 

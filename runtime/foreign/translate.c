@@ -19,7 +19,7 @@ int64_t peet__foreign_world_offset;
 struct trace {
     UT_hash_handle hh;
     uint64_t pc; /* the key */
-    uint8_t *code, *end;
+    uint8_t *arrival, *code, *end;
     uint16_t *offsets; /* of instructions in the code */
     uint32_t n;        /* of its blocks */
     struct peet_foreign_block *descs;
@@ -154,10 +154,12 @@ static struct trace *translate(struct peet__foreign_image *image, uint64_t pc)
     struct trace *t = make_room() ? calloc(1, sizeof *t) : NULL;
     if (!t || peet__foreign_analyse(image, pc, &plan))
         return NULL;
-    struct peet__foreign_code c = {peet__foreign_room(image, PEET__FOREIGN_CODE_BYTES)};
+    struct peet__foreign_code c = {.at = peet__foreign_room(image, PEET__FOREIGN_CODE_BYTES)};
     if (!c.at || !(t->descs = calloc(plan.nparts, sizeof *t->descs)))
         return NULL;
     t->pc = pc;
+    t->arrival = c.at;
+    peet__put_arrival(&c);
     t->code = c.at;
     t->n = plan.nparts;
     t->descs->word = PEET_FOREIGN_WORDS + PEET_FOREIGN_WORD_STEP * ntraces;
@@ -184,8 +186,9 @@ static uint64_t native(uint64_t target, enum peet_foreign_kind kind)
         return peet__foreign_state->native_return;
     at = peet__foreign_room(any, 64);
     if (!at)
-        return target;
-    struct peet__foreign_code c = {at};
+        abort(); /* 64 MiB of them */
+    struct peet__foreign_code c = {.at = at};
+    peet__put_arrival(&c);
     peet__put_native_jump(&c, target);
     any->cache_at = c.at;
     return (uint64_t)at;
@@ -193,17 +196,14 @@ static uint64_t native(uint64_t target, enum peet_foreign_kind kind)
 
 static void remember(enum peet_foreign_kind kind, uint64_t target, uint64_t code)
 {
-    uint64_t *keys =
-        (uint64_t *)(uintptr_t)(kind == PEET_FOREIGN_RETURN ? PEET_FOREIGN_RETURN_KEYS : PEET_FOREIGN_JUMP_KEYS);
-    uint64_t *codes =
-        (uint64_t *)(uintptr_t)(kind == PEET_FOREIGN_RETURN ? PEET_FOREIGN_RETURN_CODES : PEET_FOREIGN_JUMP_CODES);
-    keys[target & 0xffff] = -target;
-    codes[target & 0xffff] = code;
+    struct peet_foreign_place *places =
+        (void *)(uintptr_t)(kind == PEET_FOREIGN_RETURN ? PEET_FOREIGN_RETURNS : PEET_FOREIGN_JUMPS);
+    places[target & 0xffff] = (struct peet_foreign_place){-target, code};
 }
 
 static uint64_t find(uint64_t asked, enum peet_foreign_kind kind, uint64_t link)
 {
-    const uint64_t target = peet_rt_foreign_allocator_instead(asked);
+    const uint64_t target = peet_rt_foreign_instead(asked);
     struct peet__foreign_image *image = peet__foreign_image_of(target);
     struct peet__foreign_function *f = image ? peet__foreign_function_of(image, target) : NULL;
     struct trace *b = NULL;
@@ -214,7 +214,7 @@ static uint64_t find(uint64_t asked, enum peet_foreign_kind kind, uint64_t link)
         if (!b)
             b = translate(image, target);
     }
-    code = b ? (uint64_t)b->code : native(target, kind);
+    code = b ? (uint64_t)b->arrival : native(target, kind);
     if (b && link)
         settle(link, b->code);
     else if (!link)
@@ -253,7 +253,7 @@ int peet_foreign_is_translated(uint64_t pc)
 uint64_t peet_foreign_original(uint64_t pc)
 {
     for (uint64_t k = 0; k < ntraces; k++)
-        if (pc >= (uint64_t)in_order[k]->code && pc < (uint64_t)in_order[k]->end)
+        if (pc >= (uint64_t)in_order[k]->arrival && pc < (uint64_t)in_order[k]->end)
             return original_in(in_order[k], pc);
     return 0;
 }
@@ -285,7 +285,7 @@ int peet_foreign_start(int (*recorded)(uint64_t pc), struct peet_error *error)
                 "foreign=record: this system does not let a program change its own code (%s)", i->path);
         peet__foreign_enter_functions(i);
     }
-    if (!err && (err = peet_rt_foreign_begin(is_foreign)) != 0)
+    if (!err && (err = peet_rt_foreign_begin(is_foreign, peet_foreign_is_translated)) != 0)
         peet_error_set(error, err, "out of memory");
     return err;
 }

@@ -94,6 +94,7 @@ struct peet__foreign_insn {
     uint64_t pc;
     uint8_t bytes[16];
     uint8_t length;
+    uint32_t reads, writes; /* general registers, bit 16 the flags; what may or may not be written is read */
     ZydisDecodedInstruction z;
 };
 
@@ -134,6 +135,11 @@ static inline const struct peet__foreign_part *peet__foreign_last(const struct p
 
 /** What trace begins at pc?  Returns: 0 */
 int peet__foreign_analyse(struct peet__foreign_image *image, uint64_t pc, struct peet__foreign_plan *out);
+enum { PEET__FOREIGN_FLAGS = 1 << 16 };
+/** General registers, but the stack pointer, and flags that hold nothing before an instruction of a trace. */
+uint32_t peet__foreign_dead(const struct peet__foreign_plan *plan, uint32_t insn);
+/** The same at any place of an image. */
+uint32_t peet__foreign_dead_at(const struct peet__foreign_image *image, uint64_t pc);
 /** One instruction of an image's text as it was.  Returns: its length, 0: none */
 unsigned peet__foreign_decode(const struct peet__foreign_image *image, uint64_t pc, ZydisDecodedInstruction *out,
     ZydisDecodedOperand *operands);
@@ -145,9 +151,19 @@ void peet__foreign_opcode_name(const ZydisDecodedInstruction *insn, const ZydisD
 
 /* ------------------------------------------------------------------------------------------------ code.c */
 
+/** What is behind the code, since it is not executed often, or is no code. */
+struct peet__foreign_cold {
+    enum { PEET__FOREIGN_WORD, PEET__FOREIGN_LINK, PEET__FOREIGN_FULL } kind;
+    uint8_t *from;    /* behind the displacement that leads there */
+    uint64_t value;   /* the word; the link's target */
+    uint8_t *back;    /* of a full ring: where to go on */
+    int reg, spilled; /* what holds the cursor there */
+};
 /** Code as it is written. */
 struct peet__foreign_code {
     uint8_t *at;
+    uint32_t ncold;
+    struct peet__foreign_cold cold[3 * PEET__FOREIGN_PARTS];
 };
 static inline void peet__put8(struct peet__foreign_code *c, unsigned byte)
 {
@@ -173,12 +189,18 @@ static inline void peet__put_bytes(struct peet__foreign_code *c, const void *byt
 
 /** The instruction at its new place; nothing relative to itself but a memory operand. */
 void peet__put_copy(struct peet__foreign_code *c, const struct peet__foreign_insn *insn);
-/** A jump to somewhere that the translator will find: rel32, to be changed when it is known. */
-void peet__put_link(struct peet__foreign_code *c, struct peet__foreign_image *image, uint64_t target);
+/** Where the jump whose opcode has been put goes: somewhere that the translator will find.  rel32, to be changed when it
+ *  is known. */
+void peet__put_link(struct peet__foreign_code *c, uint64_t target);
 void peet__put_native_jump(struct peet__foreign_code *c, uint64_t target);
-/** The return address on the stack. */
+/** The return address on the stack: by one store, since the load of the return gets nothing from two without waiting for
+ *  both to be in the cache. */
 void peet__put_push(struct peet__foreign_code *c, uint64_t value);
-/** The trace's code.  Room must be there.  @word: of its first block */
+/** What belongs behind the code, which ends here. */
+void peet__put_cold(struct peet__foreign_code *c);
+/** Both registers that whoever jumps to a place of the tables has spilled. */
+void peet__put_arrival(struct peet__foreign_code *c);
+/** The trace's code, behind its arrival.  Room must be there.  @word: of its first block */
 void peet__foreign_emit(struct peet__foreign_code *c, struct peet__foreign_plan *plan, uint64_t word);
 enum { PEET__FOREIGN_CODE_BYTES = 16 << 10 };
 

@@ -38,6 +38,7 @@ int peet__foreign_on;
 static struct {
     peet_foreign_find *find;
     int (*is_foreign)(uint64_t pc);
+    int (*is_translated)(uint64_t pc);
     uint8_t *thunks, *at;
 } foreign;
 
@@ -185,6 +186,25 @@ static void redirect_own_calls(void)
         redirect(map->l_addr, jumps, jump_bytes, symbols, names);
 }
 
+ssize_t peet__sim_read(int fd, void *bytes, size_t n);
+
+/* What a library asks of the kernel by itself, as streams do, and other contexts may have to go on for.  Not write():
+ * fflush() has the library's own lock meanwhile, for which others would wait in the kernel. */
+static const struct {
+    uint16_t which;
+    void *by;
+} asked[] = {{PEET__WORLD_read, (void *)peet__sim_read}};
+enum { NASKED = sizeof asked / sizeof *asked };
+static uint64_t asked_at[NASKED];
+
+PUBLIC uint64_t peet_rt_foreign_instead(uint64_t pc)
+{
+    for (unsigned k = 0; k < NASKED; k++)
+        if (asked_at[k] && asked_at[k] == pc)
+            return (uint64_t)asked[k].by;
+    return peet__allocator_instead(pc);
+}
+
 #define PEET_X(name) PEET__WORLD_##name,
 static const uint16_t plain[] = {PEET__WORLD_MEMORY(PEET_X) PEET__WORLD_STRING(PEET_X) PEET__WORLD_SORT(PEET_X)};
 static const uint16_t streams[] = {PEET__WORLD_STDIO(PEET_X) PEET__WORLD_FORMAT(PEET_X)};
@@ -203,6 +223,8 @@ static void bind_world(void)
         simulated_streams[k] = peet__world_to[streams[k]];
         recorded[streams[k]] = 1;
     }
+    for (unsigned k = 0; k < NASKED; k++)
+        asked_at[k] = (uint64_t)peet__world_real[asked[k].which];
     for (unsigned k = 0; k < PEET__WORLD_COUNT; k++)
         if (peet__world_real[k] && !recorded[k] && foreign.is_foreign((uint64_t)peet__world_real[k]))
             peet__world_real[k] = (void *)thunk((uint64_t)peet__world_real[k]);
@@ -239,9 +261,18 @@ void peet__stub_foreign_yield(uint64_t *frame)
     ctx->stub_frame = outer;
 }
 
-PUBLIC int peet_rt_foreign_begin(int (*is_foreign)(uint64_t pc))
+/* A trace ends with a system call. */
+int peet__foreign_after_system_call(uint64_t pc)
+{
+    static const uint8_t system_call[] = {0x0f, 0x05};
+    return peet__foreign_on && foreign.is_translated(pc) &&
+        memcmp((const uint8_t *)pc - sizeof system_call, system_call, sizeof system_call) == 0;
+}
+
+PUBLIC int peet_rt_foreign_begin(int (*is_foreign)(uint64_t pc), int (*is_translated)(uint64_t pc))
 {
     foreign.is_foreign = is_foreign;
+    foreign.is_translated = is_translated;
     foreign.thunks = mmap(NULL, THUNKS_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (foreign.thunks == MAP_FAILED)
         return PEET_ENOMEM;

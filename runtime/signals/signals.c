@@ -327,7 +327,8 @@ static void on_signal(int signal, siginfo_t *info, void *uc)
                 carry_cursor(uc, before);
         }
     } else if (!rt->simulated ||
-        (rt->in_subject && !rt->busy && !rt->current->between && peet__image_records_nothing(pc))) {
+        (rt->in_subject && !rt->busy && !rt->current->between &&
+            (peet__image_records_nothing(pc) || peet__foreign_after_system_call(pc)))) {
         handle_here(signal, info, uc);
     } else {
         defer(signal, info, uc);
