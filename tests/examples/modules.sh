@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Modules built outside the tree with one compiler call are listed, run, and compute what they say.
 . "$(dirname "$0")/lib.sh"
+# The totals count each round of a string instruction, the module does not; the library has such.
+export PEET_FOREIGN=ranges
 lines=$(wc -l <"$examples/module/minimal.c")
 [ "$lines" -lt 40 ] || fail "the smallest module has $lines lines"
 for module in minimal pull; do

@@ -4,6 +4,8 @@
 # S + (48 / p) c on p processors, to the cycle: with 48 threads that share p processors, and with p threads that the mapper deals
 # iterations to.  S and c follow from two of the runs; all others must agree.
 . "$(dirname "$0")/lib.sh"
+# Cycles to the last one, of the program's own code.
+export PEET_FOREIGN=ranges
 
 program() { # SCHEDULE
     cat <<END

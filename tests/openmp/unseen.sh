@@ -3,6 +3,8 @@
 # What the OpenMP library itself calls of the C library is not the program's: only the program's own calls are counted, and environment
 # variables that change nothing change no event.
 . "$(dirname "$0")/lib.sh"
+# What the library is said to reference: ranges.
+export PEET_FOREIGN=ranges
 case ${PEET_SANITIZED:-OFF} in ON | 1 | TRUE) skip "a sanitized subject notes no ranges" ;; esac
 must "$peetcc" -O1 -fopenmp -fnoopenmp-use-tls -fno-peet-schema-file -o recorded "$here/unseen.c"
 

@@ -2,6 +2,8 @@
 # Ranges reach the machine: a copy larger than the cache misses once for each of its lines, by the library as by a loop; and
 # a small one, done twice, the first time only.
 . "$(dirname "$0")/lib.sh"
+# Misses to the last one: those of the copies alone, without the library's own stack and tables.
+export PEET_FOREIGN=ranges
 must "$peetcc" -O1 -fno-builtin -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -o misses "$programs/misses.c"
 misses() {
     must "$peet" run --quiet --machine bus,cache=16KiB,line=64,ways=4 -d out -- ./misses "$@" >/dev/null

@@ -2,6 +2,8 @@
 # What library functions reference, counted by hand: a range of n bytes is n/8 + n%8 references.  The functions are those of the image
 # "peet"; reads and writes of calls of the same function are summed.
 . "$(dirname "$0")/lib.sh"
+# Recorded libraries have no ranges.
+export PEET_FOREIGN=ranges
 must "$peetcc" -O1 -D_GNU_SOURCE -fno-builtin -w -o ranges "$programs/ranges.c"
 must "$PEET_PLAIN_CC" -O1 -D_GNU_SOURCE -fno-builtin -w -o plain.ranges "$programs/ranges.c"
 cat >list.py <<'PY'

@@ -6,7 +6,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int milliseconds;
+/* By the child, whose instructions nobody sees. */
+static void take_time(void)
+{
+    int milliseconds;
+    FILE *f = fopen("milliseconds", "r");
+    if (!f || fscanf(f, "%4d", &milliseconds) != 1)
+        _exit(1);
+    usleep((useconds_t)milliseconds * 1000);
+}
 
 static void *wait_for_child(void *unused)
 {
@@ -17,14 +25,14 @@ static void *wait_for_child(void *unused)
         abort();
     child = fork();
     if (child == 0) {
-        usleep((useconds_t)milliseconds * 1000);
+        take_time();
         _exit(4);
     }
     waitpid(child, &status, 0);
     printf("status %d\n", WEXITSTATUS(status));
     child = fork();
     if (child == 0) {
-        usleep((useconds_t)milliseconds * 1000);
+        take_time();
         _exit(write(out[1], "x", 1) != 1);
     }
     if (read(out[0], &c, 1) != 1 || waitpid(child, &status, 0) != child)
@@ -35,11 +43,7 @@ static void *wait_for_child(void *unused)
 
 int main(void)
 {
-    FILE *f = fopen("milliseconds", "r");
     pthread_t t;
-    if (!f || fscanf(f, "%4d", &milliseconds) != 1)
-        return 1;
-    fclose(f);
     pthread_create(&t, NULL, wait_for_child, NULL);
     pthread_join(t, NULL);
     return 0;
