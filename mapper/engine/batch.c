@@ -82,17 +82,17 @@ void peet__map_count_block(struct peet_map *map, struct peet_map_core *core, con
 }
 
 static void observe_block(struct peet_map *map, unsigned hw, struct peet_map_core *core,
-    const struct peet_block_event *event)
+    const struct peet_block_event *event, uint64_t now)
 {
     count_block(map, core, event->block, 1);
     if (!(event->block->flags & PEET_BLOCK_SIMPLE))
         count_varying(map, core, event);
-    show_block(map, hw, event, core->clock);
+    show_block(map, hw, event, now);
 }
 
-void peet__map_observe_block(struct peet_map *map, unsigned hw, const struct peet_block_event *event)
+void peet__map_observe_block(struct peet_map *map, unsigned hw, const struct peet_block_event *event, uint64_t now)
 {
-    observe_block(map, hw, &map->cores[hw], event);
+    observe_block(map, hw, &map->cores[hw], event, now);
 }
 
 void peet__map_run_block(struct peet_map *map, unsigned hw, struct peet_map_core *core,
@@ -102,7 +102,7 @@ void peet__map_run_block(struct peet_map *map, unsigned hw, struct peet_map_core
     uint64_t cost =
         map->machine_block ? map->machine_block(map->machine->self, hw, event, core->clock) : event->block->cost_cycles;
 
-    observe_block(map, hw, core, event);
+    observe_block(map, hw, core, event, core->clock);
     peet__map_charge(map, core, cost, "block");
     if (__builtin_expect(map->supposed != NULL, 0))
         peet__suppose_scale(map, core, event->block, before, stalled);

@@ -41,22 +41,31 @@ int peet_map_set_direct(struct peet_map *map, struct peet_program *program)
     return err;
 }
 
+/** The clock at a time of the run: for machines that cannot tell, when the run began. */
+static uint64_t clock_at(const struct peet_map *map, uint64_t time)
+{
+    return map->direct->clock ? map->direct->clock(map->machine->self, map->current, time)
+                              : map->cores[map->current].clock;
+}
+
 static void one(void *arg, struct peet_direct_run *run, const struct peet_block_event *event)
 {
     struct peet_map *map = arg;
     struct peet_block_event shown = *event;
+    const uint64_t began = run->time;
 
     shown.context = map->cores[map->current].context->number;
     map->direct->event(map->machine->self, map->current, run, &shown);
-    peet__map_observe_block(map, map->current, &shown);
+    peet__map_observe_block(map, map->current, &shown, map->nblock_observers ? clock_at(map, began) : 0);
 }
 
 /** What the machine has taken already, turns of a loop or a range operation: observers see it, the code counts it for
  * us. */
-static void shown(void *arg, const struct peet_block_event *event, uint32_t observers)
+static void shown(void *arg, const struct peet_direct_run *run, const struct peet_block_event *event,
+    uint32_t observers)
 {
     struct peet_map *map = arg;
-    const uint64_t now = map->cores[map->current].clock;
+    const uint64_t now = clock_at(map, run->began);
     uint64_t all;
 
     for (unsigned i = 0; i < map->nblock_observers; i++) {
@@ -78,6 +87,7 @@ int peet__map_take_direct(struct peet_map *map, struct peet_map_core *core, stru
     run->instructions = 0;
     run->context = core->context->number;
     run->runs_ahead = map->runs_ahead;
+    run->hw = map->current;
     any = map->ops->direct(map->source, core->context->source, run, one, shown, map);
     map->direct_instructions = run->instructions;
     core->instructions += run->instructions;

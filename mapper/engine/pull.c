@@ -171,7 +171,7 @@ int peet__map_pull(const struct peet_env *env, unsigned hw, struct peet_pull *ou
     if (kind == PEET_EVENT_BLOCK) {
         out->kind = PEET_PULL_BLOCK;
         out->block = event.block;
-        peet__map_observe_block(map, hw, &event.block);
+        peet__map_observe_block(map, hw, &event.block, core->clock);
         return 0;
     }
     if (event.abstract.nargs && event.abstract.nargs <= 8) { /* they must outlive the next call to the source */

@@ -314,7 +314,7 @@ void peet__map_take_effect(struct peet_map *map, struct peet_map_core *core, con
 /** What an abstract event does, once its cost has been charged. */
 void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event);
 /** Count a block and show it to the observers; its cost is not this function's business. */
-void peet__map_observe_block(struct peet_map *map, unsigned hw, const struct peet_block_event *event);
+void peet__map_observe_block(struct peet_map *map, unsigned hw, const struct peet_block_event *event, uint64_t now);
 void peet__map_observe_abstract(struct peet_map *map, unsigned hw, const struct peet_abstract_event *event);
 /** An event that is not a plain block of the source. */
 void peet__map_perform(struct peet_map *map, unsigned hw, struct peet_map_core *core, struct peet_event *event);

@@ -584,6 +584,16 @@ static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, co
 }
 
 /* A range operation, as the block that makes its references.  Returns: whether it is one */
+/* A block comes as an event. */
+static void give(struct peet_decode_state *s, struct peet_direct_run *run, peet_decode_sink *sink, void *arg,
+    const struct peet_block_event *event)
+{
+    peet__direct_report(run);
+    peet__direct_ends(s->program->direct, run, run->time);
+    sink(arg, run, event);
+    peet__direct_begins(s->program->direct, run);
+}
+
 static int range(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end,
     struct peet_direct_run *run, peet_decode_sink *sink, void *arg)
 {
@@ -599,7 +609,7 @@ static int range(struct peet_decode_state *s, const uint64_t **inout_at, const u
     if (block != NULL) {
         peet_synthetic_values((unsigned)args[0], args[1], args[2], args[3], values);
         peet__direct_range_known(s->program->direct, (unsigned)args[0], block);
-        sink(arg, run, &(struct peet_block_event){block, values, s->context, 1, NULL});
+        give(s, run, sink, arg, &(struct peet_block_event){block, values, s->context, 1, NULL});
     }
     return 1;
 }
@@ -774,6 +784,7 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
         s->program->direct->shown = shown;
         s->program->direct->shown_arg = arg;
         run->table = &s->program->direct->table;
+        peet__direct_begins(s->program->direct, run);
     }
     while ((*cursor != end || s->loop_left != 0) && run->time < run->limit) {
         struct peet_block_event event;
@@ -818,10 +829,14 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
         }
         if (!in_order || next_block(s, cursor, end, 1, 0, NULL, &event, &is_abstract, NULL) <= 0)
             break;
-        sink(arg, run, &event);
+        give(s, run, sink, arg, &event);
         peet__direct_came(s->program, s->function, event.block->index);
         any = 1;
         run->final = 1;
+    }
+    if (s->program->direct != NULL) {
+        peet__direct_report(run);
+        peet__direct_ends(s->program->direct, run, run->time);
     }
     if (ahead && run->final) { /* nothing has been done ahead of others */
         mark(s, *cursor, run);

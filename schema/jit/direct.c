@@ -63,7 +63,7 @@ void peet_program_direct_host(struct peet_program *p, void (*go_back)(void *host
 
 /* What every chunk begins with, as offsets. */
 struct preamble {
-    size_t enter, leave, sync, strange, miss, other, loop, ask;
+    size_t enter, leave, sync, strange, miss, other, loop, ask, show, report;
 };
 
 /* Before somebody else reads the time; r13 is to be loaded again then. */
@@ -219,6 +219,20 @@ static void call_miss(struct peet__emit *e, const struct peet_direct_table *tabl
     byte(e, 0xc3);
 }
 
+/* A function that changes nothing of the run; its other arguments are in their registers.  Returns: where this begins */
+static size_t write_observed(struct peet__emit *e, const void *function)
+{
+    const size_t begin = (size_t)(e->at - e->write);
+    store(e, RDI, RBX, RUN(last));
+    CODE(e, "\x48\x89\xdf\x48\x83\xec\x08"); /* mov rdi, rbx; sub rsp, 8 */
+    constant(e, RAX, (uint64_t)(uintptr_t)function);
+    CODE(e, "\xff\xd0\x48\x83\xc4\x08"); /* call rax; add rsp, 8 */
+    load_run(e);
+    load(e, RDI, RBX, RUN(last));
+    byte(e, 0xc3);
+    return begin;
+}
+
 static struct preamble write_preamble(struct peet__emit *e, struct peet__direct *direct)
 {
     static const uint8_t saved[] = {RBX, RBP, R12, R13, R14, R15};
@@ -288,9 +302,13 @@ static struct preamble write_preamble(struct peet__emit *e, struct peet__direct 
     call_out(e, 0, (const void *)(uintptr_t)peet__direct_ask);
     load(e, RDI, RBX, RUN(last));
     CODE(e, "\x85\xc0\xc3");
+
+    p.show = write_observed(e, (const void *)(uintptr_t)peet__direct_show); /* rsi site, rdx turns */
+    p.report = write_observed(e, (const void *)(uintptr_t)peet__direct_report);
     return p;
 }
-_Static_assert(sizeof(struct peet__direct_sync) == 16 && sizeof(struct peet_direct_table) < 128, "the code knows this");
+_Static_assert(sizeof(struct peet__direct_sync) == 16 && offsetof(struct peet_direct_table, done) < 128,
+    "the code knows this");
 
 /* Is there room for another one? */
 static int can_hop(struct maker *m)
@@ -380,6 +398,7 @@ static unsigned happen(struct maker *m, struct wanted *w, uint32_t words, int32_
     const uint32_t index = w->index;
     peet__direct_see(m, index, tail);
     peet__direct_make_looks(m, w, tail);
+    peet__direct_count(m, index, 0, w->d.time);
     peet__direct_tally(m, index);
     if (m->direct->table.logged) {
         add_to_memory(e, RBX, RUN(reads), (int32_t)w->d.reads);
@@ -455,16 +474,17 @@ static int make_loop(struct maker *m, struct wanted *w)
     const uint32_t index = w->index;
     const struct peet__block *c = &m->f->code[index];
     const int counted = w->d.nlooks == 0 || peet__direct_watchers(m, index) == 0; /* else loop_and_show() does it */
+    peet__direct_count_from(m, index);
     if (w->d.nlooks == 0)
         peet__direct_see_turns(m, index);
     make_turns(m, c);
+    store(e, RAX, RBX, RUN(turns));
     if (w->d.nlooks == 0) { /* the end of its time must be before the limit: then that of every turn is */
         multiply(m, (uint32_t)w->d.time);
         CODE(e, "\x4c\x01\xe9"); /* add rcx, r13 */
         jump_if(e, IF_BELOW, m->leave);
         CODE(e, "\x49\x89\xcd"); /* mov r13, rcx */
     } else {
-        store(e, RAX, RBX, RUN(turns));
         if (peet__direct_watchers(m, index) == 0 && !m->direct->table.logged && peet__direct_can_stay(m, w)) {
             uint8_t *other[2 * STAYING_LOOKS + 1], *done;
             const uint32_t n = peet__direct_make_staying(m, w, other);
@@ -477,8 +497,9 @@ static int make_loop(struct maker *m, struct wanted *w)
         } else {
             call_loop(m, w);
         }
-        load(e, RAX, RBX, RUN(turns));
     }
+    peet__direct_count(m, index, 1, 0);
+    load(e, RAX, RBX, RUN(turns));
     multiply(m, m->f->blocks[index].ninsns);
     CODE(e, "\x49\x01\xcc"); /* add r12, rcx */
     if (counted)
@@ -598,6 +619,10 @@ static void make_cold(struct maker *m)
             peet__direct_make_ask(m, c);
             jump_if(e, IF_EQUAL, e->run + (c->back - e->write));
             break;
+        case COLD_SHOW:
+        case COLD_REPORT:
+            peet__direct_make_show(m, c);
+            continue;
         case COLD_WATCH:
             break;
         }
@@ -672,7 +697,7 @@ static size_t most_bytes(const struct peet__function *f, uint32_t index, uint32_
         n += BLOCK_EXTRA_BYTES + (2 * looks + c->nupdates) * VALUE_BYTES + looks * LOOK_BYTES;
         if (nobservers != 0)
             n += LOOP_BYTES + (looks + c->nvalues * (size_t)nobservers) * VALUE_BYTES +
-                nobservers * (WATCH_BYTES + guards * (size_t)GUARD_BYTES);
+                nobservers * (WATCH_BYTES + COUNT_BYTES + guards * (size_t)GUARD_BYTES);
         if (c->tail < 0)
             break;
         index = (uint32_t)c->tail;
@@ -692,7 +717,8 @@ static struct peet__direct_function *new_function(const struct peet__direct *dir
         (made->begin = peet__own(f, f->nall, sizeof *made->begin)) == NULL ||
         (made->behind = peet__own(f, f->nall, sizeof *made->behind)) == NULL ||
         (made->back = peet__own(f, f->nall, sizeof *made->back)) == NULL ||
-        (made->watches = peet__own(f, (size_t)f->nall * direct->nobservers + 1, sizeof(void *))) == NULL)
+        (made->watches = peet__own(f, (size_t)f->nall * direct->nobservers + 1, sizeof(void *))) == NULL ||
+        (made->sites = peet__own(f, f->nall, sizeof *made->sites)) == NULL)
         return NULL;
     made->table = table + f->nsegments;
     made->table[0] = f;
@@ -724,7 +750,8 @@ struct peet__direct_function *peet__direct_make(struct peet__direct *direct, str
     pre = write_preamble(&m->e, direct);
     m->leave = c->run + pre.leave, m->sync = c->run + pre.sync, m->miss = c->run + pre.miss,
     m->other = c->run + pre.other;
-    m->strange = c->run + pre.strange, m->loop = c->run + pre.loop, m->ask = c->run + pre.ask;
+    m->strange = c->run + pre.strange, m->loop = c->run + pre.loop, m->ask = c->run + pre.ask,
+    m->show = c->run + pre.show, m->report = c->run + pre.report;
     made->enter = (peet__direct_enter *)(uintptr_t)(c->run + pre.enter);
     made->leave = m->leave;
     made->write = c->write;

@@ -19,6 +19,18 @@ struct peet__direct_hop {
     uint8_t inside; /* it leads behind what a block does for the padding before it */
 };
 
+/** A block that is counted, and may be shown to observers. */
+struct peet__direct_counted_site {
+    const struct peet_block *block;
+    const int64_t *strides;                   /* of a loop; NULL: it is none */
+    struct peet_direct_watch *const *watches; /* by observer */
+};
+
+static inline struct peet_direct_counted *peet__direct_counted_of(const struct peet_direct_watch *w)
+{
+    return w != NULL ? w->counted : NULL;
+}
+
 /** The code of a function. */
 struct peet__direct_function {
     peet__direct_enter *enter;
@@ -28,10 +40,11 @@ struct peet__direct_function {
                            then its struct peet__direct_cuts or NULL */
     const void **sync;  /* the same for a record that says where it is */
     uint64_t *told;     /* by index: so many of those that were taken have been told, or came through loop() */
-    struct peet_direct_watch **watches; /* by index and observer: that the code goes by; NULL: none */
-    uint32_t stale, patience;           /* events of blocks whose watch is over; so many, and the code is made anew */
-    const void **begin;                 /* by index: a block's code; NULL: none */
-    const void **body;                  /* the same behind what it does for the padding before it; NULL: none */
+    struct peet_direct_watch **watches;      /* by index and observer: that the code goes by; NULL: none */
+    struct peet__direct_counted_site *sites; /* by index */
+    uint32_t stale, patience; /* events of blocks whose watch is over; so many, and the code is made anew */
+    const void **begin;       /* by index: a block's code; NULL: none */
+    const void **body;        /* the same behind what it does for the padding before it; NULL: none */
     const void **behind;  /* by index: what comes behind the block, which has happened: on to the next; NULL: no code */
     const void ***back;   /* by index and look: where a block goes on behind a miss; NULL: not known */
     uint8_t *write, *run; /* the chunk that the code is in */
@@ -131,6 +144,17 @@ void peet__direct_came(struct peet_program *program, struct peet__function *func
 /** watch.c: code asks.  @value: that does not keep to the guard.  Returns: 0, or -1: the block is to come as an event
  */
 int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site *site, uint64_t value);
+
+/* counted.c */
+/** peet__direct_show() - so many turns of a loop, or one execution, that began at run->began, are shown to observers; then
+ * what the machine has to report of it is reported */
+void peet__direct_show(struct peet_direct_run *run, const struct peet__direct_counted_site *site, uint64_t turns);
+/** peet__direct_report() - what the machine has to report is of blocks that were shown or counted */
+void peet__direct_report(struct peet_direct_run *run);
+/** peet__direct_begins(), peet__direct_ends() - blocks begin to be taken, or what comes next comes another way.  @time:
+ * the run's */
+void peet__direct_begins(struct peet__direct *direct, struct peet_direct_run *run);
+void peet__direct_ends(struct peet__direct *direct, struct peet_direct_run *run, uint64_t time);
 
 /* looks.c */
 /** peet__direct_often() - for the code: what the machine's other() returned is more than 0.  Returns: 0 */

@@ -29,7 +29,8 @@ typedef void peet_program_executed(void *arg, const struct peet_block *block, ui
     uint64_t writes);
 void peet_program_direct_executed(struct peet_program *program, peet_program_executed *fn, void *arg);
 
-/** What the machine has taken already and @observers (a bit each, as they were added) see. */
-typedef void peet_decode_shown(void *arg, const struct peet_block_event *event, uint32_t observers);
+/** What the machine has taken already, from run->began on, and @observers (a bit each, as they were added) see. */
+typedef void peet_decode_shown(void *arg, const struct peet_direct_run *run, const struct peet_block_event *event,
+    uint32_t observers);
 
 #endif

@@ -22,13 +22,14 @@ enum {
     LOOK_BYTES = 384,
     WATCH_BYTES = 96,
     GUARD_BYTES = 256,
+    COUNT_BYTES = 320,
     LOOP_BYTES = 64,
     GUARDS = PEET__DIRECT_OBSERVERS * (PEET_DIRECT_GUARDS + 1),
     COLD = (CHAIN + 2) * (4 * PEET_DIRECT_LOOKS + GUARDS)
 };
 #define RUN(field) ((int32_t)offsetof(struct peet_direct_run, field))
 
-enum why { COLD_MISS, COLD_OTHER, COLD_WATCH, COLD_ASK };
+enum why { COLD_MISS, COLD_OTHER, COLD_WATCH, COLD_ASK, COLD_SHOW, COLD_REPORT };
 
 /* Something rare that a block's code jumps to: a miss, lines that are not what was hoped for, or an observer that wants
  * to see the block. */
@@ -38,11 +39,12 @@ struct cold {
     uint32_t argument; /* COLD_MISS, COLD_OTHER: which of maker.wanted */
     int32_t tail;      /* if the block cannot be taken: it is to come as a tail; -1: as a record */
     uint8_t why;
-    uint8_t look;  /* COLD_MISS: which of its looks; the second one's line is in rsi, all others' in rax */
+    uint8_t
+        look; /* COLD_SHOW: is it a loop?  COLD_MISS: which of its looks; the second one's line is in rsi, all others' in rax */
     uint8_t span;  /* COLD_OTHER: so many bytes from rax on may lie in one line after all; 0: they do not; */
     uint8_t *same; /* then that is where to go on */
     const struct peet__direct_site *site; /* COLD_ASK: of whom; */
-    uint32_t index;                       /* and of which block */
+    uint32_t index;                       /* and of which block; COLD_SHOW, too */
 };
 
 /* What the machine wants of a block. */
@@ -59,7 +61,7 @@ struct maker {
     struct peet__direct *direct;
     struct peet__direct_function *made;
     struct peet__emit e;
-    const uint8_t *leave, *sync, *strange, *miss, *other, *loop, *ask; /* run-time addresses */
+    const uint8_t *leave, *sync, *strange, *miss, *other, *loop, *ask, *show, *report; /* run-time addresses */
     struct cold cold[COLD];
     uint32_t ncold;
     struct wanted wanted[CHAIN + 3]; /* a record's blocks */
@@ -159,6 +161,15 @@ int peet__direct_can_stay(const struct maker *m, const struct wanted *w);
  *  @out_else: [2 * STAYING_LOOKS + 1] behind jumps that are taken if not; nothing has happened then.  Returns: how many
  */
 uint32_t peet__direct_make_staying(struct maker *m, const struct wanted *w, uint8_t **out_else);
+
+/* counted.c */
+/** The first thing of a block or loop: counting begins with its time. */
+void peet__direct_count_from(struct maker *m, uint32_t index);
+/** The execution, or so many turns of a loop as the run says, cannot be refused any more; no register has moved.  It is
+ * shown if that is due, and counted.  @time: the block's, which is to go by; 0 for a loop, whose time has gone by */
+void peet__direct_count(struct maker *m, uint32_t index, int is_loop, uint64_t time);
+/** The path of a COLD_SHOW or COLD_REPORT. */
+void peet__direct_make_show(struct maker *m, const struct cold *c);
 
 /* watch.c */
 /** Do the block's values keep to all guards, and is none of its executions due?  The first thing of a block.  @tail: as

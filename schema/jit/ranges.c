@@ -74,11 +74,18 @@ static __attribute__((noinline)) void go_slowly(struct peet_direct_run *run, con
     struct peet__direct *const direct = peet__direct_of(run);
     uint64_t values[8];
     peet__range_values(at[r->first], r->kind == PEET__RANGE_TWO, at[r->second], at[4], values);
+    if (direct->nobservers != 0) {
+        peet__direct_report(run);
+        peet__direct_ends(direct, run, run->began);
+    }
     if (!is_hit)
         direct->table.range(run, r->block, values);
-    if (direct->nobservers != 0)
-        direct->shown(direct->shown_arg, &(struct peet_block_event){r->block, values, run->context, 1, NULL},
+    if (direct->nobservers != 0) {
+        direct->shown(direct->shown_arg, run, &(struct peet_block_event){r->block, values, run->context, 1, NULL},
             UINT32_MAX);
+        peet__direct_report(run);
+        peet__direct_begins(direct, run);
+    }
 }
 
 uint64_t peet__direct_range(struct peet_direct_run *run)
@@ -96,6 +103,7 @@ uint64_t peet__direct_range(struct peet_direct_run *run)
             r->times++;
             r->elements += elements;
             instructions += INSTRUCTIONS;
+            run->began = run->time;
             const int is_hit = looks && hit(run, r, at, elements);
             if (!is_hit || direct->nobservers != 0)
                 go_slowly(run, r, at, is_hit);

@@ -8,17 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Does an observer compare something, or may it want to see the execution come as an event? */
+static int is_watched(const struct peet_direct_watch *w)
+{
+    return w != NULL && w->counted == NULL;
+}
+
 /* loop() of the table with observers. */
 static int loop_and_show(struct peet_direct_run *run, uint32_t id, uint64_t turns, const int64_t *strides)
 {
     struct peet__direct *const d = peet__direct_of(run);
     const struct peet_block *const block = d->loop_block;
+    run->began = run->time;
     if (d->loop(run, id, turns, strides) != 0)
         return -1;
     if (block != NULL) { /* such turns are not among those that `taken` of a watch says */
         peet__direct_function_of(run->blocks)->direct->told[block->index] -= turns;
         const struct peet_block_event event = {block, d->values, run->context, turns, strides};
-        d->shown(d->shown_arg, &event, (uint32_t)d->loop_observers);
+        d->shown(d->shown_arg, run, &event, (uint32_t)d->loop_observers);
     }
     return 0;
 }
@@ -50,7 +57,7 @@ void peet_program_direct_executed(struct peet_program *p, peet_program_executed 
                 continue;
             f->direct->told[k] = taken;
             for (uint32_t o = 0; o < d->nobservers; o++)
-                if (d->observers[o].ops->executed != NULL && f->direct->watches[k * d->nobservers + o] == NULL)
+                if (d->observers[o].ops->executed != NULL && !is_watched(f->direct->watches[k * d->nobservers + o]))
                     d->observers[o].ops->executed(d->observers[o].self, &f->blocks[k], times);
             fn(arg, &f->blocks[k], times, 0, 0);
         }
@@ -120,8 +127,9 @@ void peet__direct_see(struct maker *m, uint32_t index, int32_t tail)
 {
     struct peet__emit *const e = &m->e;
     struct peet_direct_watch **const watches = watches_of(m, index);
+    peet__direct_count_from(m, index);
     for (uint32_t o = 0; o < m->direct->nobservers; o++) {
-        if (watches[o] == NULL)
+        if (!is_watched(watches[o]))
             continue;
         constant(e, RSI, (uint64_t)(uintptr_t)watches[o]);
         for (uint32_t g = 0; g < watches[o]->nguards; g++) {
@@ -146,7 +154,7 @@ int peet__direct_can_see_turns(const struct maker *m, uint32_t index)
 {
     struct peet_direct_watch **const watches = watches_of(m, index);
     for (uint32_t o = 0; o < m->direct->nobservers; o++)
-        if (watches[o] != NULL && (!watches[o]->turns || watches[o]->nguards != 0))
+        if (is_watched(watches[o]) && (!watches[o]->turns || watches[o]->nguards != 0))
             return 0;
     return 1;
 }
@@ -156,7 +164,7 @@ void peet__direct_see_turns(struct maker *m, uint32_t index)
     struct peet__emit *const e = &m->e;
     struct peet_direct_watch **const watches = watches_of(m, index);
     for (uint32_t o = 0; o < m->direct->nobservers; o++) {
-        if (watches[o] == NULL)
+        if (!is_watched(watches[o]))
             continue;
         constant(e, RSI, (uint64_t)(uintptr_t)watches[o]);
         load(e, RDX, R8, count_of(index));
@@ -170,7 +178,7 @@ void peet__direct_tally(struct maker *m, uint32_t index)
     struct peet__emit *const e = &m->e;
     struct peet_direct_watch **const watches = watches_of(m, index);
     for (uint32_t o = 0; o < m->direct->nobservers; o++)
-        for (uint32_t g = 0; watches[o] != NULL && g < watches[o]->nguards; g++) {
+        for (uint32_t g = 0; is_watched(watches[o]) && g < watches[o]->nguards; g++) {
             const struct peet_direct_guard *const guard = &watches[o]->guards[g];
             if (guard->tally == NULL)
                 continue;
@@ -195,19 +203,23 @@ int peet__direct_ask_observers(struct maker *m, uint32_t index, const uint64_t *
         for (uint32_t g = 0; w != NULL && g < w->nguards; g++)
             if (w->guards[g].value >= block->nvalues)
                 return -1;
-        if (w != NULL)
+        if (w != NULL && w->counted != NULL) {
+            if (d->observers[o].ops->shown == NULL || d->ops->clock == NULL || w->nguards != 0)
+                return -1;
+        } else if (w != NULL) {
             w->taken = peet__direct_taken(m->made, index);
+        }
         watches_of(m, index)[o] = w;
     }
     return 0;
 }
 
-/* Which observers see turns of the block? */
+/* Which observers see turns of the block, or may want to? */
 uint32_t peet__direct_watchers(const struct maker *m, uint32_t index)
 {
     uint32_t mask = 0;
     for (uint32_t o = 0; o < m->direct->nobservers; o++)
-        mask |= watches_of(m, index)[o] != NULL ? 1u << o : 0;
+        mask |= is_watched(watches_of(m, index)[o]) ? 1u << o : 0;
     return mask;
 }
 

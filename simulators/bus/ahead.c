@@ -50,6 +50,8 @@ int peet__bus_ahead_table(struct bus *b, struct peet_direct_table *out)
     }
     *out = (struct peet_direct_table){.hint_mask = b->hint_mask,
         .line_shift = b->line_shift,
+        .clock_shift = CPI_SHIFT,
+        .unreported = &b->ntold,
         .other = peet__bus_ahead_other,
         .loop = peet__bus_ahead_loop,
         .turns = peet__bus_ahead_turns,

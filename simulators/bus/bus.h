@@ -130,7 +130,7 @@ struct hw {
     uint64_t stall_cycles, wait_cycles;
     struct site latest; /* watched: the latest reference that waited */
 };
-enum { CPI_ONE = 1 << 20 };
+enum { CPI_SHIFT = 20, CPI_ONE = 1 << CPI_SHIFT };
 
 struct walk;
 struct group_way;

@@ -160,6 +160,8 @@ static int direct_table(void *self, struct peet_direct_table *out)
         .miss = b->watched ? miss_watched : peet__bus_miss_for(b),
         .other = direct_other,
         .loop = b->watched ? loop_watched : direct_loop};
+    out->clock_shift = CPI_SHIFT;
+    out->unreported = &b->ntold;
     out->range = direct_range;
     out->range_looks = 1;
     out->insn_time = b->cpi;
@@ -289,6 +291,17 @@ static uint64_t direct_end(void *self, unsigned hw)
     return d->run.time / CPI_ONE - d->stalled;
 }
 
+static uint64_t direct_clock(void *self, unsigned hw, uint64_t time)
+{
+    const struct bus *const b = self;
+    return (b->ahead ? b->ahead->hw[hw].now : b->direct->now) + time / CPI_ONE;
+}
+
+static void direct_report(void *self)
+{
+    peet__bus_report(self);
+}
+
 static void direct_executed(void *self, const struct peet_block *block, uint64_t times)
 {
     struct cache_stats *const s = &((struct bus *)self)->caches[0].stats;
@@ -308,6 +321,8 @@ const struct peet_direct peet__bus_direct = {
     .begin = direct_begin,
     .event = direct_event,
     .end = direct_end,
+    .clock = direct_clock,
+    .report = direct_report,
     .executed = direct_executed,
     .ahead = direct_ahead,
     .undo = direct_undo,

@@ -170,6 +170,11 @@ static uint64_t direct_undo(void *arg, unsigned hw)
     return self->hw[hw].now + self->hw[hw].run.mark.time;
 }
 
+static uint64_t direct_clock(void *self, unsigned hw, uint64_t time)
+{
+    return ((struct ideal *)self)->hw[hw].now + time;
+}
+
 static const struct peet_direct direct = {
     .abi = PEET_DIRECT_ABI,
     .struct_size = sizeof(struct peet_direct),
@@ -180,6 +185,7 @@ static const struct peet_direct direct = {
     .end = direct_end,
     .ahead = direct_ahead,
     .undo = direct_undo,
+    .clock = direct_clock,
 };
 
 const struct peet_module peet_module = {

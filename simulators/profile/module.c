@@ -87,6 +87,7 @@ static void pass(struct profile *p, struct hardware *h, struct thread *c, uint64
             struct place *place = c->last ? profile_place(p, c->last) : NULL;
 
             c->sum.of[WAITED] += waited;
+            c->sum.version++;
             c->sum.of[CYCLES] += waited == gone ? 0 : gone - waited;
             if (place) {
                 place->waited += waited;
@@ -108,36 +109,51 @@ static __attribute__((noinline)) void settle(struct profile *p, struct hardware 
 {
     for (uint32_t i = STALLED; i < p->measures; i++)
         c->sum.of[i] += h->misses.of[i];
+    c->sum.version++;
     memset(&h->misses, 0, sizeof h->misses);
     h->missed = 0;
 }
 
-static inline void take(struct profile *p, unsigned hw, const struct peet_block_event *event, uint64_t now,
-    uint64_t turns)
+/** The context's next block begins. */
+static inline void arrive(struct profile *p, struct hardware *h, struct thread *c, uint64_t now)
 {
-    struct hardware *h = &p->hw[hw];
-    const struct peet_block *block = event->block;
-    struct place *place = profile_place(p, block);
-    struct thread *c = h->thread && h->thread->number == event->context ? h->thread : profile_thread(p, event->context);
-
-    if (!place || !c || p->failed)
-        return;
     if (__builtin_expect(h->thread == c && h->open && c->hw == h, 1)) {
-        uint64_t passed = now - h->last;
-
-        c->sum.of[CYCLES] += passed;
+        c->sum.of[CYCLES] += now - h->last;
         if (h->place)
-            h->place->cycles += passed;
+            h->place->cycles += now - h->last;
         h->last = c->asked = now;
         c->waits = 0;
     } else {
         pass(p, h, c, now, 0);
     }
+}
+
+/** It is this one; what it costs is added after that. */
+static inline void enter(struct profile *p, struct thread *c, const struct peet_block *block)
+{
     if (!c->last || (block->flags & PEET_BLOCK_ENTRY) || block->function != c->last->function ||
         profile_place(p, c->last)->returns || !c->nframes)
         profile_move(p, c, block);
-    h->place = place;
     c->last = block;
+}
+
+static inline struct thread *context_of(struct profile *p, struct hardware *h, uint32_t number)
+{
+    return h->thread && h->thread->number == number ? h->thread : profile_thread(p, number);
+}
+
+static void take(struct profile *p, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t turns)
+{
+    struct hardware *h = &p->hw[hw];
+    const struct peet_block *block = event->block;
+    struct place *place = profile_place(p, block);
+    struct thread *c = context_of(p, h, event->context);
+
+    if (!place || !c || p->failed)
+        return;
+    arrive(p, h, c, now);
+    enter(p, c, block);
+    h->place = place;
     c->sum.of[INSTRUCTIONS] += place->each.instructions * turns;
     c->sum.of[READS] += place->each.reads * turns;
     c->sum.of[WRITES] += place->each.writes * turns;
@@ -171,6 +187,119 @@ static uint64_t loop(void *self, unsigned hw, const struct peet_block_event *eve
     take(self, hw, event, now, event->turns);
     return 0;
 }
+
+/* ---- blocks that code takes: invariant 5 */
+
+static int watch(void *self, const struct peet_block *block, const uint64_t *values,
+    struct peet_direct_watch **out_watch)
+{
+    struct profile *p = self;
+    struct place *place = profile_place(p, block);
+    const struct peet_counts *each = place ? &place->each : NULL;
+
+    (void)values;
+    if (!each || each->instructions > INT32_MAX || each->reads > INT32_MAX || each->writes > INT32_MAX)
+        return -1;
+    place->counted.sums = &p->sums;
+    place->counted.adds[INSTRUCTIONS] = (uint32_t)each->instructions;
+    place->counted.adds[READS] = (uint32_t)each->reads;
+    place->counted.adds[WRITES] = (uint32_t)each->writes;
+    place->counted.always = (block->flags & PEET_BLOCK_ENTRY) != 0;
+    place->counted.stops = place->calls || place->returns;
+    place->watch.counted = &place->counted;
+    *out_watch = &place->watch;
+    return 0;
+}
+
+/** What code has counted becomes the context's. */
+static inline void drain(struct profile *p, struct thread *c)
+{
+    for (uint32_t i = 0; i < PEET_DIRECT_SUMS; i++) {
+        c->sum.of[i] += p->sums.of[i];
+        p->sums.of[i] = 0;
+    }
+}
+
+static void begins(void *self, unsigned hw)
+{
+    struct profile *p = self;
+
+    (void)hw;
+    p->fresh = 1;
+    p->sums.stop = 1;
+}
+
+static void shown(void *self, unsigned hw, const struct peet_block_event *event, const struct peet_block *previous,
+    uint64_t now)
+{
+    struct profile *p = self;
+    struct hardware *h = &p->hw[hw];
+    struct thread *c = context_of(p, h, event->context);
+
+    if (!c || p->failed)
+        return;
+    if (p->fresh) {
+        arrive(p, h, c, now);
+        p->fresh = 0;
+        h->place = NULL; /* places have their cycles from the code */
+    } else {
+        c->sum.of[CYCLES] += now - h->last;
+        h->last = c->asked = now;
+    }
+    if (previous)
+        c->last = previous;
+    drain(p, c);
+    enter(p, c, event->block);
+}
+
+static void settled(void *self, unsigned hw)
+{
+    struct profile *p = self;
+
+    if (p->hw[hw].missed && p->hw[hw].thread)
+        settle(p, &p->hw[hw], p->hw[hw].thread);
+    p->sums.unsettled = 0;
+}
+
+static void ends(void *self, unsigned hw, const struct peet_block *previous, uint64_t now)
+{
+    struct profile *p = self;
+    struct hardware *h = &p->hw[hw];
+    struct thread *c = h->thread;
+
+    if (!previous || !c || p->failed)
+        return;
+    c->last = previous;
+    drain(p, c);
+    c->sum.of[CYCLES] += now - h->last;
+    h->last = c->asked = now;
+    h->place = profile_place(p, previous);
+}
+
+static void executed(void *self, const struct peet_block *block, uint64_t times)
+{
+    struct profile *p = self;
+    struct place *place = profile_place(p, block);
+
+    if (place) {
+        place->executions += times;
+        place->cycles += place->counted.cycles;
+        place->counted.cycles = 0;
+    }
+}
+
+static const struct peet_direct_observer observed = {
+    .abi = PEET_DIRECT_ABI,
+    .struct_size = sizeof observed,
+    .watch = watch,
+    .executed = executed,
+    .begins = begins,
+    .shown = shown,
+    .settled = settled,
+    .ends = ends,
+};
+_Static_assert(INSTRUCTIONS == 0 && READS == 1 && WRITES == 2 && PEET_DIRECT_SUMS == 3,
+    "sums are a cost's first measures");
 
 /** After these a context may be off its processor. */
 static int may_leave(uint32_t type)
@@ -255,7 +384,7 @@ static void memory(void *self, const struct peet_memory_event *events, size_t n)
         if (e->type == PEET_MEMORY_MISS && e->other < p->env->hw_contexts && e->other != e->hw && p->transfers)
             p->transfers[(size_t)e->other * p->env->hw_contexts + e->hw]++;
         h->misses.of[measure] += value;
-        h->missed = 1;
+        h->missed = p->sums.unsettled = 1;
         at = place ? profile_insn(p, place, insn) : &p->nowhere;
         if (at)
             at->of[measure] += value;
@@ -309,4 +438,5 @@ __attribute__((visibility("default"))) const struct peet_module peet_module = {
     .memory = memory,
     .finish = finish,
     .stats = stats,
+    .observed = &observed,
 };

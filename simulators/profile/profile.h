@@ -13,6 +13,11 @@
  *   4. No node has an ancestor of its own function: recursion goes back to the first node of the function.  So the
  *      tree of paths stays as small as the program's call graph allows, however deep the recursion is.
  *
+ *   5. While code takes blocks for one context (peet/direct.h), it counts what they come to: the block's own cycles in
+ *      place->counted, instructions, reads and writes in p->sums.  c->sum gets these before it is used: where a block
+ *      is shown, and where the code ends.  Shown are functions' entries and what follows a call or a return: only
+ *      there c->node changes.
+ *
  * The rules of calls are callgrind's (Weidendorfer, Kowarschik and Trinitis, ICCS 2004; Valgrind's callgrind/bbcc.c): a
  * jump to a function's first instruction is a call that returns together with its caller; what leaves several frames at
  * once ends all of them.
@@ -21,6 +26,7 @@
 #define PEET_PROFILE_H
 
 #include <peet/counting.h>
+#include <peet/direct.h>
 #include <peet/module.h>
 
 enum { PROFILE_LEVELS = 6, PROFILE_CAUSES = PEET_MISS_CAUSES + 1 /* the last: instruction fetches */ };
@@ -29,7 +35,8 @@ enum profile_measure {
     READS,
     WRITES,
     CYCLES,
-    WAITED,
+    RARE, /* from here on: what changes with few blocks */
+    WAITED = RARE,
     STALLED,
     FIRST_MISS,
     MEASURES = FIRST_MISS + PROFILE_LEVELS * PROFILE_CAUSES
@@ -38,6 +45,8 @@ enum { NOTHING = UINT32_MAX };
 
 struct cost {
     uint64_t of[MEASURES];
+    uint64_t
+        version; /* of a context's sum, and of copies of it: it is another one whenever a rare measure has changed */
 };
 
 /** A block of the program. */
@@ -47,6 +56,9 @@ struct place {
     uint64_t executions, cycles, waited;
     struct cost *insns;            /* misses and stalls by instruction; NULL: none so far */
     uint8_t calls, returns, jumps; /* how it ends */
+    /* what code counts of executions that do not come as events; watch is the last member, for its guards */
+    struct peet_direct_counted counted;
+    struct peet_direct_watch watch;
 };
 
 /** A function of the program. */
@@ -133,18 +145,46 @@ struct profile {
     uint32_t nplaces, nroutines, narcs, arcs_room, nnodes, nodes_room, nedges, edges_room, nthreads, ngroups, nchains;
     uint64_t *transfers; /* lines that the cache of one hardware context gave to another: from * n + to */
     struct cost nowhere; /* misses and stalls of no block of the program */
+    /* instructions, reads and writes that code has counted, and c->sum of the context that runs does not have yet */
+    struct peet_direct_sums sums;
+    int fresh; /* code has begun to take blocks, and none of them was shown so far */
     int failed;
 };
 
+/** @now, @before: sums of a context at two moments, or anything of another version */
 static inline void cost_add(const struct profile *p, struct cost *to, const struct cost *now, const struct cost *before)
 {
-    for (uint32_t i = 0; i < p->measures; i++)
+    for (uint32_t i = 0; i < RARE; i++)
+        to->of[i] += now->of[i] - before->of[i];
+    for (uint32_t i = RARE; i < p->measures && now->version != before->version; i++)
         to->of[i] += now->of[i] - before->of[i];
 }
 
+static inline void cost_add_all(const struct profile *p, struct cost *to, const struct cost *cost)
+{
+    for (uint32_t i = 0; i < p->measures; i++)
+        to->of[i] += cost->of[i];
+}
+
+/** @to: was a copy of the same sum before, or is zero */
+static inline void cost_copy(const struct profile *p, struct cost *to, const struct cost *sum)
+{
+    for (uint32_t i = 0; i < RARE; i++)
+        to->of[i] = sum->of[i];
+    if (to->version != sum->version) {
+        for (uint32_t i = RARE; i < p->measures; i++)
+            to->of[i] = sum->of[i];
+        to->version = sum->version;
+    }
+}
+
 /* ---- tables.c: all return NULL (or NOTHING) after env->fail() */
+int profile_grow_to(struct profile *p, void *list, uint32_t *room, size_t wanted, size_t bytes);
 /** Room for @wanted entries, the new ones 0.  Returns: 0, or -1 after env->fail() */
-int profile_grow(struct profile *p, void *list, uint32_t *room, size_t wanted, size_t bytes);
+static inline int profile_grow(struct profile *p, void *list, uint32_t *room, size_t wanted, size_t bytes)
+{
+    return wanted <= *room ? 0 : profile_grow_to(p, list, room, wanted, bytes);
+}
 struct place *profile_place_new(struct profile *p, const struct peet_block *block);
 struct thread *profile_thread(struct profile *p, uint32_t number);
 void profile_thread_over(struct profile *p, struct thread *c);

@@ -66,11 +66,11 @@ static void put_routine(const struct profile *p, const struct peet_env *env, str
 /** What functions cost themselves: the sum over their nodes.  The caller frees it; NULL: no memory */
 static struct cost *selves(const struct profile *p)
 {
-    struct cost *list = calloc(p->nroutines + 1, sizeof *list), none = {{0}};
+    struct cost *list = calloc(p->nroutines + 1, sizeof *list);
 
     for (uint32_t i = 0; list && i < p->nnodes; i++)
         if (p->nodes[i].routine != NOTHING)
-            cost_add(p, &list[p->nodes[i].routine], &p->nodes[i].self, &none);
+            cost_add_all(p, &list[p->nodes[i].routine], &p->nodes[i].self);
     return list;
 }
 
@@ -79,11 +79,11 @@ static struct cost *selves(const struct profile *p)
 static void put_functions(const struct profile *p, const struct peet_env *env, struct peet_stats *node)
 {
     struct peet_stats *list = env->stats_array(env, node, "functions");
-    struct cost *self = selves(p), *called = calloc(p->nroutines + 1, sizeof *called), none = {{0}};
+    struct cost *self = selves(p), *called = calloc(p->nroutines + 1, sizeof *called);
 
     for (uint32_t i = 0; called && i < p->narcs; i++)
         if (p->arcs[i].caller != NOTHING)
-            cost_add(p, &called[p->arcs[i].caller], &p->arcs[i].inclusive, &none);
+            cost_add_all(p, &called[p->arcs[i].caller], &p->arcs[i].inclusive);
     if (!self || !called)
         env->fail(env, "out of memory");
     for (uint32_t i = 0; self && called && i < p->nroutines; i++) {
@@ -182,16 +182,21 @@ static size_t put_place(const struct profile *p, const struct place *place, stru
     return b->ninsns;
 }
 
+static int happened(const struct place *place)
+{
+    return place && (place->executions || place->insns);
+}
+
 static void put_lines(const struct profile *p, const struct peet_env *env, struct peet_stats *node)
 {
     struct peet_stats *list = env->stats_array(env, node, "lines");
     size_t n = 0, kept = 0, most = 1;
     struct line *lines;
     struct peet_counts *counts;
-    struct cost none = {{0}};
+    struct cost none = {{0}, 0};
 
     for (uint32_t i = 0; i < p->nplaces; i++)
-        if (p->places[i]) {
+        if (happened(p->places[i])) {
             n += p->places[i]->block->ninsns;
             most = p->places[i]->block->ninsns > most ? p->places[i]->block->ninsns : most;
         }
@@ -203,13 +208,13 @@ static void put_lines(const struct profile *p, const struct peet_env *env, struc
     }
     n = n ? 0 : n;
     for (uint32_t i = 0; lines && counts && i < p->nplaces; i++)
-        if (p->places[i])
+        if (happened(p->places[i]))
             n += put_place(p, p->places[i], lines + n, counts);
     if (n)
         qsort(lines, n, sizeof *lines, by_line);
     for (size_t i = 1; i < n; i++)
         if (by_line(&lines[kept], &lines[i]) == 0)
-            cost_add(p, &lines[kept].cost, &lines[i].cost, &none);
+            cost_add_all(p, &lines[kept].cost, &lines[i].cost);
         else
             lines[++kept] = lines[i];
     for (size_t i = 0; n && i <= kept; i++) {
@@ -266,7 +271,7 @@ static void put_calls(const struct profile *p, const struct peet_env *env, struc
 static void put_paths(const struct profile *p, const struct peet_env *env, struct peet_stats *node)
 {
     struct peet_stats *list = env->stats_array(env, node, "paths");
-    struct cost *all = malloc((p->nnodes + 1) * sizeof *all), none = {{0}};
+    struct cost *all = malloc((p->nnodes + 1) * sizeof *all);
 
     if (!all) {
         env->fail(env, "out of memory for %u paths", p->nnodes);
@@ -275,7 +280,7 @@ static void put_paths(const struct profile *p, const struct peet_env *env, struc
     for (uint32_t i = 0; i < p->nnodes; i++)
         all[i] = p->nodes[i].self;
     for (uint32_t i = p->nnodes; i-- > 1;)
-        cost_add(p, &all[p->nodes[i].parent], &all[i], &none);
+        cost_add_all(p, &all[p->nodes[i].parent], &all[i]);
     for (uint32_t i = 0; i < p->nnodes; i++) {
         const struct node *n = &p->nodes[i];
         struct peet_stats *o = env->stats_object(env, list, NULL);
@@ -301,7 +306,7 @@ static void put_contexts(const struct profile *p, const struct peet_env *env, st
 
     for (uint32_t g = 0; g < p->ngroups; g++) {
         struct peet_stats *o, *functions;
-        struct cost sum = {{0}}, none = {{0}};
+        struct cost sum = {{0}, 0}, none = {{0}, 0};
 
         if (!p->groups[g].used)
             continue;
@@ -321,7 +326,7 @@ static void put_contexts(const struct profile *p, const struct peet_env *env, st
             env->stats_u64(env, one, "id", i);
             env->stats_string(env, one, "name", p->routines[i].function->name);
             put(p, env, one, cost, "");
-            cost_add(p, &sum, cost, &none);
+            cost_add_all(p, &sum, cost);
         }
         put(p, env, o, &sum, "");
     }
@@ -345,7 +350,7 @@ static void put_transfers(const struct profile *p, const struct peet_env *env, s
 
 void profile_stats(struct profile *p, const struct peet_env *env, struct peet_stats *node, int paths)
 {
-    struct cost sum = {{0}}, none = {{0}};
+    struct cost sum = {{0}, 0};
     struct peet_stats *list;
 
     env->stats_string(env, node, "convention", p->convention == PEET_COUNT_PLAIN ? "plain" : "callgrind");
@@ -353,7 +358,7 @@ void profile_stats(struct profile *p, const struct peet_env *env, struct peet_st
     for (uint32_t l = 0; l < p->nlevels; l++)
         env->stats_string(env, list, NULL, p->levels[l].name);
     for (uint32_t i = 0; i < p->nnodes; i++)
-        cost_add(p, &sum, &p->nodes[i].self, &none);
+        cost_add_all(p, &sum, &p->nodes[i].self);
     put(p, env, env->stats_object(env, node, "totals"), &sum, "");
     put_functions(p, env, node);
     put_lines(p, env, node);

@@ -15,7 +15,7 @@ void profile_book(struct profile *p, struct thread *c)
         cost_add(p, &g->routines[routine], &c->sum, &c->booked);
         g->used = 1;
     }
-    memcpy(c->booked.of, c->sum.of, p->measures * sizeof *c->sum.of);
+    cost_copy(p, &c->booked, &c->sum);
 }
 
 static uint32_t hash(uint32_t caller, const struct peet_block *site, uint32_t callee)
@@ -111,7 +111,7 @@ static void push(struct profile *p, struct thread *c, const struct peet_function
         profile_grow(p, &c->depth, &c->depth_room, (size_t)function->id + 1, sizeof(*c->depth)))
         return;
     f = &c->frames[c->nframes++];
-    memcpy(f->enter.of, c->sum.of, p->measures * sizeof *c->sum.of);
+    cost_copy(p, &f->enter, &c->sum);
     f->last = c->last;
     f->node = c->node;
     f->routine = function->id;

@@ -5,13 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-int profile_grow(struct profile *p, void *list, uint32_t *room, size_t wanted, size_t bytes)
+int profile_grow_to(struct profile *p, void *list, uint32_t *room, size_t wanted, size_t bytes)
 {
     void **at = list, *more;
     size_t n = *room ? *room : 64;
 
-    if (wanted <= *room)
-        return 0;
     while (n < wanted)
         n *= 2;
     more = p->failed || n > UINT32_MAX / 2 ? NULL : realloc(*at, n * bytes);

@@ -17,10 +17,10 @@ for machine in ideal ideal,cost=instructions bus bus,cache=32KiB,line=64,ways=8 
     bus,cache=4KiB,line=64,ways=4,replacement=fifo; do
     for how in alone seen; do
         observe=()
-        [ $how = seen ] && observe=(--observe counts)
+        [ $how = seen ] && observe=(--observe hash)
         "$PEET" run --quiet --machine "$machine" --cores "$cores" "${observe[@]}" -d "$work/$how" -- "$work/subject" 3 >"$work/$how.out" </dev/null ||
             fail "$machine, $how: status $?"
-        jq -S 'del(.peet, .config, .counts)' "$work/$how/stats.json" >"$work/$how.json" || fail "$machine, $how: no statistics"
+        jq -S 'del(.peet, .config, .hash)' "$work/$how/stats.json" >"$work/$how.json" || fail "$machine, $how: no statistics"
     done
     cmp -s "$work/alone.out" "$work/seen.out" || fail "$machine: another output"
     diff "$work/seen.json" "$work/alone.json" || fail "$machine: other numbers when blocks are taken without it (>)"

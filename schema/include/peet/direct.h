@@ -27,7 +27,7 @@ struct peet_block;
 struct peet_block_event;
 struct peet_direct_run;
 
-#define PEET_DIRECT_ABI 2
+#define PEET_DIRECT_ABI 3
 
 enum { PEET_DIRECT_LOOKS = 32 }; /* the most of a block */
 
@@ -137,6 +137,8 @@ struct peet_direct_table {
      * block() */
     void (*done)(struct peet_direct_run *run, uint64_t block_time, uint64_t block_stamps, uint64_t block_reads,
         uint64_t block_writes);
+    uint32_t clock_shift;       /* a cycle is 1 << clock_shift of the machine's units of time */
+    const uint32_t *unreported; /* not 0: report() has something to report.  NULL: never */
 };
 
 /** A use of a line: used[frame] was this before. */
@@ -165,6 +167,11 @@ struct peet_direct_run {
         uint64_t time, stamp, reads, writes;
     } mark;
     uint32_t runs_ahead; /* set by peet: by ahead() */
+    uint32_t hw;         /* set by peet: which hardware context */
+    /* peet's, for observers: the time at which the block, loop or range began, and the last counted block before it;
+     * NULL: none in this run */
+    uint64_t began;
+    const struct peet_block *previous;
     uint32_t final; /* turns() sets it after a turn that does more than hit: all up to there is final.  When the run is
                        over: nothing was done ahead */
     /* peet's: */
@@ -213,6 +220,12 @@ struct peet_direct {
     /** undo() - all that the hardware context did since run->mark is undone; there were only hits.  Returns: its clock
      * there */
     uint64_t (*undo)(void *self, unsigned hw);
+    /** clock() - May be NULL: then nothing is counted for observers (struct peet_direct_counted).
+     *  Returns: the hardware context's clock at @time of the run, in cycles: what it was when that began, and
+     * @time >> table.clock_shift */
+    uint64_t (*clock)(void *self, unsigned hw, uint64_t time);
+    /** report() - what the machine has to report so far is reported.  May be NULL if table.unreported is */
+    void (*report)(void *self);
 };
 
 /** What an observer compares: values[value], less base, rotated right by `shift` bits, is below span.  Of executions
@@ -223,6 +236,25 @@ struct peet_direct_guard {
     uint32_t tally_mask;
     uint16_t value;
     uint8_t shift;
+};
+
+/**
+ * What code counts for an observer that wants to know what all blocks came to, but sees only some of them: calls, say.
+ * Sums are over all blocks; they are the observer's, which sets them back as it likes.  Before an execution is added to
+ * them, it is shown (struct peet_direct_observer, shown()) if it is `always`, or if sums->stop is not 0.
+ */
+enum { PEET_DIRECT_SUMS = 3 };
+struct peet_direct_sums {
+    uint64_t of[PEET_DIRECT_SUMS];
+    uint64_t stop;      /* set where peet begins to take blocks */
+    uint64_t unsettled; /* not 0: the observer waits for settled() */
+};
+struct peet_direct_counted {
+    struct peet_direct_sums *sums;
+    uint32_t adds[PEET_DIRECT_SUMS]; /* an execution adds so much to each; below 2^31 */
+    uint8_t always;
+    uint8_t stops;   /* after an execution sums->stop becomes 1 */
+    uint64_t cycles; /* the code's: the clock went on by so much in executions that were taken; set to 0 before */
 };
 
 /**
@@ -238,6 +270,8 @@ struct peet_direct_watch {
     uint8_t over;
     uint8_t turns; /* 1, without guards: turns of a loop are executions like others.  If fewer than `until` were taken
                       before, all of a loop's turns may be taken; no loop() is called for them then */
+    struct peet_direct_counted *counted; /* not NULL: there are no guards, and `until` means nothing: all executions
+                                            are taken and counted.  Always the same */
     struct peet_direct_guard guards[];
 };
 enum { PEET_DIRECT_GUARDS = 16 }; /* the most of a block; one with more comes as an event */
@@ -252,7 +286,7 @@ struct peet_direct_observer {
      * Always the same for a block Returns: 0, or -1: all executions come through block() */
     int (*watch)(void *self, const struct peet_block *block, const uint64_t *values,
         struct peet_direct_watch **out_watch);
-    /** executed() - a block without watch was taken so many times since this was last said; before finish() and
+    /** executed() - a block without watch, or a counted one, was taken so many times since this was last said; before finish() and
      * stats().  May be NULL */
     void (*executed)(void *self, const struct peet_block *block, uint64_t times);
     /** moved() - a guard does not hold for this value.  May be NULL.
@@ -263,6 +297,18 @@ struct peet_direct_observer {
      * machine's sake, and comes through block(). May be NULL.  Returns: 0: it has been looked at and may be taken, or
      * -1: it comes through block() */
     int (*due)(void *self, const struct peet_block_event *event, struct peet_direct_watch *watch);
+    /** begins() - blocks begin to be taken, and counted.  The first one is shown: sums->stop is set */
+    void (*begins)(void *self, unsigned hw);
+    /** shown() - one of those that are counted: an execution, or all turns of a loop.  It is added to the sums after
+     * that.  What the machine reports of it comes later, until settled() is called.
+     *  @event: without values.  @previous: the last one that was counted since begins(); NULL: none
+     *  @now: the clock at which it began, in cycles */
+    void (*shown)(void *self, unsigned hw, const struct peet_block_event *event, const struct peet_block *previous,
+        uint64_t now);
+    /** settled() - what the machine has reported so far is of blocks that were counted already */
+    void (*settled)(void *self, unsigned hw);
+    /** ends() - what comes next comes another way.  @previous: as for shown(); NULL: nothing was taken */
+    void (*ends)(void *self, unsigned hw, const struct peet_block *previous, uint64_t now);
     /** configured() - before anything else.  May be NULL.  Returns: 0, or -1: as it is configured it sees all blocks,
      * one by one */
     int (*configured)(void *self);

@@ -333,7 +333,8 @@ static void sink(void *arg, struct peet_direct_run *run, const struct peet_block
 }
 
 /* A range operation that the machine has taken; there are no loops. */
-static void shown(void *arg, const struct peet_block_event *event, uint32_t observers)
+static void shown(void *arg, const struct peet_direct_run *run, const struct peet_block_event *event,
+    uint32_t observers)
 {
     (void)arg;
     CU_ASSERT(watching && observers == UINT32_MAX && event->strides == NULL && event->turns == 1);

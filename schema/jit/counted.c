@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Blocks that are counted for observers (<peet/direct.h>, struct peet_direct_counted): what the code of a block does for
+ * them.  A profile, say, sees calls and returns alone; all other blocks are additions in machine code.
+ *
+ *   1. Nothing is counted of an execution before it is certain: behind its probes.
+ *   2. What the machine reports of an execution is settled after it was shown.  So what was reported before it began is
+ *      settled where it begins, if it may be shown.
+ */
+#include "jit/maker.h"
+
+void peet__direct_report(struct peet_direct_run *run)
+{
+    const struct peet__direct *const d = peet__direct_of(run);
+    if (d->table.unreported != NULL && *d->table.unreported != 0)
+        d->ops->report(d->self);
+    for (uint32_t o = 0; o < d->nobservers; o++)
+        if (d->observers[o].ops->settled != NULL)
+            d->observers[o].ops->settled(d->observers[o].self, run->hw);
+}
+
+void peet__direct_show(struct peet_direct_run *run, const struct peet__direct_counted_site *site, uint64_t turns)
+{
+    const struct peet__direct *const d = peet__direct_of(run);
+    const struct peet_block_event event = {site->block, NULL, run->context, turns, site->strides};
+    const uint64_t now = d->ops->clock(d->self, run->hw, run->began);
+    for (uint32_t o = 0; o < d->nobservers; o++) {
+        const struct peet_direct_counted *const c = peet__direct_counted_of(site->watches[o]);
+        if (c == NULL)
+            continue;
+        d->observers[o].ops->shown(d->observers[o].self, run->hw, &event, run->previous, now);
+        c->sums->stop = 0;
+    }
+    peet__direct_report(run);
+}
+
+void peet__direct_begins(struct peet__direct *d, struct peet_direct_run *run)
+{
+    run->previous = NULL;
+    for (uint32_t o = 0; o < d->nobservers; o++)
+        if (d->observers[o].ops->begins != NULL)
+            d->observers[o].ops->begins(d->observers[o].self, run->hw);
+}
+
+void peet__direct_ends(struct peet__direct *d, struct peet_direct_run *run, uint64_t time)
+{
+    for (uint32_t o = 0; o < d->nobservers; o++)
+        if (d->observers[o].ops->ends != NULL && d->ops->clock != NULL)
+            d->observers[o].ops->ends(d->observers[o].self, run->hw, run->previous,
+                d->ops->clock(d->self, run->hw, time));
+}
+
+#ifdef __x86_64__
+
+static struct peet_direct_counted *counted_of(const struct maker *m, uint32_t index, uint32_t observer)
+{
+    return peet__direct_counted_of(m->made->watches[(size_t)index * m->direct->nobservers + observer]);
+}
+
+/* Is the block counted?  @out_always: and always shown? */
+static int is_counted(const struct maker *m, uint32_t index, int *out_always)
+{
+    int any = 0;
+    *out_always = 0;
+    for (uint32_t o = 0; o < m->direct->nobservers; o++) {
+        const struct peet_direct_counted *const c = counted_of(m, index, o);
+        any |= c != NULL;
+        *out_always |= c != NULL && c->always;
+    }
+    return any;
+}
+
+/* A jump that is taken if the word there meets the condition: that it is 0, or is not. */
+static uint8_t *test_word(struct peet__emit *e, const void *address, unsigned condition)
+{
+    constant(e, RAX, (uint64_t)(uintptr_t)address);
+    CODE(e, "\x83\x38\x00"); /* cmp dword [rax], 0 */
+    return jump_ahead(e, condition);
+}
+
+static void in_cycles(const struct maker *m, struct peet__emit *e)
+{
+    if (m->direct->table.clock_shift != 0) {
+        CODE(e, "\x48\xc1\xe8"); /* shr rax, imm8 */
+        byte(e, m->direct->table.clock_shift);
+    }
+}
+
+static void report_if(struct maker *m, const void *word)
+{
+    struct cold *const c = add_cold(m, test_word(&m->e, word, IF_NOT), 0, -1, COLD_REPORT);
+    c->back = m->e.at;
+}
+
+void peet__direct_count_from(struct maker *m, uint32_t index)
+{
+    struct peet__emit *const e = &m->e;
+    const uint32_t *const unreported = m->direct->table.unreported;
+    int always;
+    if (!is_counted(m, index, &always))
+        return;
+    load(e, RAX, RBX, RUN(bound));
+    CODE(e, "\x4c\x01\xe8"); /* add rax, r13 */
+    store(e, RAX, RBX, RUN(began));
+    if (unreported == NULL)
+        return;
+    if (always)
+        report_if(m, unreported);
+    for (uint32_t o = 0; o < m->direct->nobservers; o++) {
+        const struct peet_direct_counted *const c = counted_of(m, index, o);
+        if (c != NULL)
+            report_if(m, always ? &c->sums->unsettled : &c->sums->stop);
+    }
+}
+
+/* Sums of an observer, and the block's own cycles. */
+static void add_up(struct maker *m, struct peet_direct_counted *c, int is_loop, uint64_t time)
+{
+    struct peet__emit *const e = &m->e;
+    constant(e, RSI, (uint64_t)(uintptr_t)c->sums);
+    for (uint32_t k = 0; k < PEET_DIRECT_SUMS; k++) {
+        const int32_t at = (int32_t)(offsetof(struct peet_direct_sums, of) + k * sizeof c->sums->of[0]);
+        if (c->adds[k] == 0)
+            continue;
+        if (is_loop) {
+            CODE(e, "\x48\x69\x83"); /* imul rax, [rbx + disp32], imm32 */
+            word32(e, (uint32_t)RUN(turns));
+            word32(e, c->adds[k]);
+            memory(e, 0x01, RAX, RSI, at); /* add [rsi + …], rax */
+        } else {
+            add_to_memory(e, RSI, at, (int32_t)c->adds[k]);
+        }
+    }
+    if (c->stops) {
+        constant(e, RAX, 1);
+        store(e, RAX, RSI, offsetof(struct peet_direct_sums, stop));
+    }
+    constant(e, RSI, (uint64_t)(uintptr_t)&c->cycles);
+    load(e, RAX, RBX, RUN(began));
+    in_cycles(m, e);
+    memory(e, 0x29, RAX, RSI, 0); /* sub [rsi], rax */
+    load(e, RAX, RBX, RUN(bound));
+    CODE(e, "\x4c\x01\xe8"); /* add rax, r13 */
+    add_constant(e, RAX, time);
+    in_cycles(m, e);
+    memory(e, 0x01, RAX, RSI, 0); /* add [rsi], rax */
+}
+
+static void show(struct maker *m, uint32_t index, int is_loop)
+{
+    struct peet__emit *const e = &m->e;
+    struct peet__direct_counted_site *const site = &m->made->sites[index];
+    *site = (struct peet__direct_counted_site){
+        &m->f->blocks[index], m->f->code[index].strides, &m->made->watches[(size_t)index * m->direct->nobservers]};
+    constant(e, RSI, (uint64_t)(uintptr_t)site);
+    if (is_loop)
+        load(e, RDX, RBX, RUN(turns));
+    else
+        constant(e, RDX, 1);
+    call(e, m->show);
+}
+
+void peet__direct_count(struct maker *m, uint32_t index, int is_loop, uint64_t time)
+{
+    struct peet__emit *const e = &m->e;
+    int always;
+    if (!is_counted(m, index, &always))
+        return;
+    if (always)
+        show(m, index, is_loop);
+    for (uint32_t o = 0; o < m->direct->nobservers; o++)
+        if (!always && counted_of(m, index, o) != NULL) {
+            uint8_t *const from = test_word(e, &counted_of(m, index, o)->sums->stop, IF_NOT);
+            struct cold *const c = add_cold(m, from, 0, -1, COLD_SHOW);
+            c->back = e->at;
+            c->index = index;
+            c->look = (uint8_t)is_loop;
+        }
+    for (uint32_t o = 0; o < m->direct->nobservers; o++)
+        if (counted_of(m, index, o) != NULL)
+            add_up(m, counted_of(m, index, o), is_loop, time);
+    constant(e, RAX, (uint64_t)(uintptr_t)&m->f->blocks[index]);
+    store(e, RAX, RBX, RUN(previous));
+}
+
+void peet__direct_make_show(struct maker *m, const struct cold *c)
+{
+    struct peet__emit *const e = &m->e;
+    if (c->why == COLD_SHOW)
+        show(m, c->index, c->look);
+    else
+        call(e, m->report);
+    jump(e, e->run + (c->back - e->write));
+}
+
+#endif

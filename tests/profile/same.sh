@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+# A profile whose blocks are counted in machine code says the same, to the last number, as one that gets every block as an event: while `hash` looks
+# on, nothing is counted in code.
+. "$(dirname "$0")/../lib.sh"
+must "$peetcxx" -O2 -g -pthread -o leaving "$here/leaving.cpp"
+for name in jumps recursion sort state tails vectors; do
+    must "$peetcc" -O2 -g -o $name "$here/programs/$name.c" -lm
+done
+alike() {
+    local cores=$1 machine=$2
+    shift 2
+    must timeout -k 1 100 "$peet" run -q --machine "$machine" --cores $cores --observe profile -d counted -- "$@" >counted.txt
+    must timeout -k 1 100 "$peet" run -q --machine "$machine" --cores $cores --observe profile --observe hash -d seen -- "$@" >seen.txt
+    same counted.txt seen.txt
+    for run in counted seen; do
+        must jq -S 'del(.peet, .config, .hash, .host)' $run/stats.json >$run.json
+        jq -e '.profile.functions | length > 1' $run.json >/dev/null || fail "$machine: $*: no functions"
+    done
+    diff seen.json counted.json >different.txt || fail "$cores processors, $machine, $*: $(head -20 different.txt)"
+}
+for machine in ideal bus bus,cache=4KiB,line=16,ways=2 bus,cache=2KiB,line=32,ways=4,cpi=0.7,protocol=msi bus,cache=3KiB,line=64,ways=16,hit_cycles=2,protocol=dragon \
+    bus,cache=8KiB,line=8,ways=8,protocol=write-once bus,cache=32KiB,line=64,ways=8; do
+    for cores in 1 4; do
+        alike $cores $machine ./leaving 2
+    done
+    for name in jumps recursion sort state tails vectors; do
+        alike 1 $machine ./$name
+    done
+done
