@@ -43,8 +43,29 @@ uint8_t orderOf(AtomicOrdering o)
 
 namespace {
 
-// Nobody but its own function can refer to this local variable: every use loads, stores or compares.
-bool isPrivate(const AllocaInst *A)
+// A call that only fills in what it is given the address of, and does not hand it on: thread handles, results.
+bool handsOn(const Instruction *I, const Use &U)
+{
+    static const std::pair<const char *, unsigned> fills[] = {{"pthread_create", 0}, {"pthread_join", 1},
+        {"thrd_create", 0}, {"thrd_join", 1}, {"pthread_timedjoin_np", 1}, {"pthread_tryjoin_np", 1}};
+    const auto *C = dyn_cast<CallBase>(I);
+    if (C && (isa<VAStartInst>(C) || isa<VAEndInst>(C) || isa<VACopyInst>(C)))
+        return false;
+    if (!C || !C->isArgOperand(&U))
+        return true;
+    const unsigned n = C->getArgOperandNo(&U);
+    if (C->doesNotCapture(n))
+        return false;
+    const llvm::Function *F = C->getCalledFunction();
+    for (const auto &f : fills)
+        if (F && F->getName() == f.first && n == f.second)
+            return false;
+    return true;
+}
+
+// Nobody but its own function can refer to this local variable: every use loads, stores or compares.  @calls: or is a
+// call that does not hand its address on
+bool isPrivate(const AllocaInst *A, bool calls = false)
 {
     SmallVector<const Value *, 8> todo{A};
     SmallPtrSet<const Value *, 16> seen;
@@ -81,6 +102,8 @@ bool isPrivate(const AllocaInst *A)
                 todo.push_back(I);
                 continue;
             }
+            if (calls && !handsOn(I, U))
+                continue;
             return false;
         }
     }
@@ -198,6 +221,18 @@ bool Accesses::isPrivateStack(const MachineMemOperand &MMO)
     auto [it, fresh] = privates.try_emplace(A, false);
     if (fresh)
         it->second = isPrivate(A);
+    return it->second;
+}
+
+bool Accesses::isSharedStack(const MachineMemOperand &MMO)
+{
+    const Value *V = MMO.getValue();
+    const auto *A = V ? dyn_cast<AllocaInst>(getUnderlyingObject(V)) : nullptr;
+    if (!A)
+        return false;
+    auto [it, fresh] = handed.try_emplace(A, false);
+    if (fresh)
+        it->second = !isPrivate(A, true);
     return it->second;
 }
 

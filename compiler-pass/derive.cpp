@@ -99,7 +99,7 @@ void Planner::split()
                 else
                     refs += n;
             }
-            bool turn = A.waits(MI) || (O.granularity == Ref && A.isViewed(MI));
+            bool turn = A.waits(MI) || (O.granularity == Ref && A.mayBeShared(MI));
             int mark = A.mark(MI), clock = A.clock(MI);
             if ((turn || mark >= 0) && !S->MIs.empty())
                 split = true;

@@ -36,6 +36,18 @@ bool Accesses::isSettled(const MachineMemOperand &MMO)
     return isPrivateStack(MMO);
 }
 
+bool Accesses::mayBeShared(const MachineInstr &MI)
+{
+    if (isViewed(MI))
+        return true;
+    if (MI.isInlineAsm() || MI.isCall() || T.info(MI).memOp < 0 || T.info(MI).noref)
+        return false;
+    for (const MachineMemOperand *MMO : MI.memoperands())
+        if (isSharedStack(*MMO))
+            return true;
+    return false;
+}
+
 bool Accesses::isViewed(const MachineInstr &MI)
 {
     if (MI.isInlineAsm())

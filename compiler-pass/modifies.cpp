@@ -47,7 +47,7 @@ bool isModify(Target &T, Accesses &A, const MachineInstr &MI)
     if (MI.isInlineAsm() || MI.isCall() || MI.isTerminator() || !MI.mayLoad() || !MI.mayStore())
         return false;
     const OpInfo &I = T.info(MI);
-    return I.klass != PEET_INSN_ATOMIC && I.memOp >= 0 && !I.noref && (A.isViewed(MI) || A.waits(MI)) &&
+    return I.klass != PEET_INSN_ATOMIC && I.memOp >= 0 && !I.noref && (A.mayBeShared(MI) || A.waits(MI)) &&
         !usesHighByte(T, MI);
 }
 

@@ -127,6 +127,8 @@ class Accesses {
     bool waits(const llvm::MachineInstr &MI);
     // With domains: may it reference memory of which there are several views?  (domains.cpp)
     bool isViewed(const llvm::MachineInstr &MI);
+    // May others refer to it: what goes to a view, and local variables whose address is given away?  (domains.cpp)
+    bool mayBeShared(const llvm::MachineInstr &MI);
     // enum peet_hook_clock, or -1: it reads no clock
     int clock(const llvm::MachineInstr &MI) const;
     // enum peet_hook_mark of a call, or -1: it is no marker
@@ -141,12 +143,13 @@ class Accesses {
 
   private:
     bool isPrivateStack(const llvm::MachineMemOperand &MMO);
+    bool isSharedStack(const llvm::MachineMemOperand &MMO);
     bool isSettled(const llvm::MachineMemOperand &MMO);
     bool asmWaits(const llvm::MachineInstr &MI) const;
     Target &T;
     llvm::MachineFunction &MF;
     bool ordered = false; // the function had such accesses when it was still IR
-    llvm::DenseMap<const llvm::Value *, bool> privates;
+    llvm::DenseMap<const llvm::Value *, bool> privates, handed;
     llvm::DenseMap<const llvm::Value *, llvm::AtomicOrdering> loads; // by address, at -O0
 };
 uint8_t orderOf(llvm::AtomicOrdering o);

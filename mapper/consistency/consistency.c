@@ -64,6 +64,8 @@ static int meet(unsigned a, unsigned b)
 {
     if (a == b || a == PEET_VIEW_ALL || b == PEET_VIEW_ALL)
         return 1;
+    if (a == PEET_VIEW_ONE || b == PEET_VIEW_ONE)
+        return 0;
     if (a >= PEET_VIEW_OTHERS && a != PEET_VIEW_MEMORY)
         return b != a - PEET_VIEW_OTHERS;
     if (b >= PEET_VIEW_OTHERS && b != PEET_VIEW_MEMORY)
@@ -99,6 +101,15 @@ enum peet_relation peet__footprint_relation(const struct peet_footprint *earlier
             most = one > most ? one : most;
         }
     return most;
+}
+
+int peet__footprint_unmodelled(const struct peet_footprint *a, const struct peet_footprint *b)
+{
+    for (uint32_t i = 0; i < a->n; i++)
+        for (uint32_t k = 0; k < b->n; k++)
+            if (a->accesses[i].view == PEET_VIEW_ONE && relation(&a->accesses[i], &b->accesses[k]))
+                return 1;
+    return 0;
 }
 
 int peet__footprint_conflict(const struct peet_footprint *a, const struct peet_footprint *b)
@@ -378,6 +389,14 @@ static unsigned commutes(const struct peet_block *block, const struct peet_ref *
     return 0;
 }
 
+/** On a stack: the same in all views, at once. */
+static void one_for_all(struct peet_map_consistency *c, uint64_t address, uint64_t bytes, int writes)
+{
+    c->private_stores += (uint64_t)writes;
+    c->memory_epoch += (uint64_t)writes;
+    touch(c, address, bytes, PEET_VIEW_ONE, writes);
+}
+
 static void reference(struct peet_map *map, unsigned hw, const struct peet_block *block, const struct peet_ref *ref,
     const uint64_t *values, uint64_t now)
 {
@@ -388,7 +407,11 @@ static void reference(struct peet_map *map, unsigned hw, const struct peet_block
     const unsigned commuting = c->footprint ? commutes(block, ref) : 0;
     unsigned flags = 0;
 
-    if (ref->kind == PEET_REF_PREFETCH || ref->flags & (PEET_REF_STACK | PEET_REF_FETCH | PEET_REF_TLS))
+    if (ref->flags & PEET_REF_TLS && writes && c->exploring && map->cores[hw].context)
+        map->cores[hw].context->private_stores++;
+    if (ref->kind == PEET_REF_PREFETCH || ref->flags & PEET_REF_FETCH ||
+        /* its own, unless its address has been given away: then it waits */
+        (ref->flags & (PEET_REF_STACK | PEET_REF_TLS) && !(block->flags & PEET_BLOCK_TURN)))
         return;
     if (!c->footprint && (!modelled || !writes))
         return;
@@ -403,13 +426,13 @@ static void reference(struct peet_map *map, unsigned hw, const struct peet_block
             bytes *= it.count;
             it.count = 1;
         }
-        if (modelled && !c->world->shared(c->world->arg, it.address)) {
-            c->private_stores++;
-            continue;
-        }
         if (c->made && c->nmade < PEET_MADE_MOST)
             c->made[c->nmade++] =
                 (struct peet_made){it.address, bytes, ref->kind, (flags & PEET_STORE_LOCKED) != 0, insn->line, hw};
+        if (modelled && !c->world->shared(c->world->arg, it.address)) {
+            one_for_all(c, it.address, bytes, writes);
+            continue;
+        }
         if (ref->kind != PEET_REF_STORE && !commuting)
             touch(c, it.address, bytes, modelled ? hw + 1 : PEET_VIEW_ALL, 0);
         if (!writes)
@@ -493,9 +516,19 @@ int peet__consistency_waits(struct peet_map *map, unsigned hw, const struct peet
 }
 
 /** What an abstract event shares with others, for the footprint. */
-static void touch_event(struct peet_map_consistency *c, const struct peet_abstract_event *event)
+static void touch_event(struct peet_map *map, const struct peet_map_core *core, const struct peet_abstract_event *event)
 {
-    if (event->type >= PEET_ABSTRACT_SYNC_INIT && event->type <= PEET_ABSTRACT_WAIT && event->nargs) {
+    struct peet_map_consistency *c = map->consistency;
+
+    if (!c->footprint)
+        return;
+    /* who joins a thread that is over comes after its end; who joins it before waits, and it makes no difference */
+    if (event->type == PEET_ABSTRACT_CONTEXT_EXIT && core->context->thread)
+        peet__footprint_add(c->footprint, PEET_TOKEN_THREAD + core->context->thread->number, 1, PEET_VIEW_ALL,
+            PEET_DEPENDS_ENABLES);
+    else if (event->type == PEET_ABSTRACT_THREAD_JOIN && event->nargs && !peet__consistency_runs(map, event->args[0]))
+        peet__footprint_add(c->footprint, PEET_TOKEN_THREAD + event->args[0], 1, PEET_VIEW_ALL, PEET_DEPENDS_NEEDS);
+    else if (event->type >= PEET_ABSTRACT_SYNC_INIT && event->type <= PEET_ABSTRACT_WAIT && event->nargs) {
         touch(c, event->args[0], 1, PEET_VIEW_ALL, event->type != PEET_ABSTRACT_SEM_VALUE);
         if (event->type == PEET_ABSTRACT_COND_WAIT)
             touch(c, event->args[1], 1, PEET_VIEW_ALL, 1);
@@ -539,7 +572,7 @@ void peet__consistency_event(struct peet_map *map, struct peet_map_core *core, c
     unsigned ordering;
 
     c->events++;
-    touch_event(c, event);
+    touch_event(map, core, event);
     if (event->type != PEET_ABSTRACT_ATOMIC && event->type != PEET_ABSTRACT_YIELD &&
         event->type != PEET_ABSTRACT_CLOCK && event->type != PEET_ABSTRACT_SLEEP)
         c->memory_epoch++;

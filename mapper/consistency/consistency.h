@@ -16,7 +16,12 @@
 enum { PEET_FOOTPRINT_MOST = 48 };
 
 /** Views of a location: those of processors are from 1 on. */
-enum { PEET_VIEW_ALL = 0, PEET_VIEW_OTHERS = 128 /* + v: all but v */, PEET_VIEW_MEMORY = 255 /* main memory alone */ };
+enum {
+    PEET_VIEW_ALL = 0,
+    PEET_VIEW_OTHERS = 128, /* + v: all but v */
+    PEET_VIEW_ONE = 254,    /* what is the same in all views: stacks */
+    PEET_VIEW_MEMORY = 255  /* main memory alone */
+};
 
 /**
  * Beyond enum peet_dependence: locked operations of one kind on the same bytes, whose result nobody looks at, leave the
@@ -38,6 +43,7 @@ struct peet_footprint {
 
 /* Things without an address: beyond those of user space; a model's own are beyond these. */
 #define PEET_TOKEN_OUTPUT (1ull << 62)
+#define PEET_TOKEN_THREAD (PEET_TOKEN_OUTPUT + 16) /* + its number */
 #define PEET_TOKEN_MODEL (1ull << 63)
 
 /** What two steps are to each other. */
@@ -53,6 +59,8 @@ void peet__footprint_add(struct peet_footprint *footprint, uint64_t address, uin
 /** What a model's move writes, also where something later hides it; its own things the model says itself. */
 void peet__footprint_move(struct peet_footprint *footprint, const struct peet_move *move);
 enum peet_relation peet__footprint_relation(const struct peet_footprint *earlier, const struct peet_footprint *later);
+/** Do two steps race for something that does not go through the model? */
+int peet__footprint_unmodelled(const struct peet_footprint *a, const struct peet_footprint *b);
 /** Steps that are both possible: is their order seen? */
 int peet__footprint_conflict(const struct peet_footprint *a, const struct peet_footprint *b);
 

@@ -87,14 +87,26 @@ static int visible(const struct peet_abstract_event *event)
     }
 }
 
+/** What a context has in places where nobody else looks: on its stack, and how often it has stored to thread-local
+ * variables. */
+static uint64_t private_state(const struct explore *e, const struct stand *s)
+{
+    const struct peet_map *map = e->map;
+    const struct peet_map_context *c = map->cores[s - e->stands].context;
+
+    return (map->ops->state ? map->ops->state(map->source, c->source) : 0) + c->private_stores;
+}
+
 /**
- * A context that comes to the same access with the same registers as before, while nothing in memory has changed, will
- * come to it again: it waits until something has.  A loop that only looks has then an end in every execution.
+ * A context that comes to the same access with the same registers and the same stack as before, while nothing in memory
+ * has changed, will come to it again: it waits until something has.  A loop that only looks has then an end in every
+ * execution.
  */
 static void note_same(struct explore *e, struct stand *s)
 {
-    const uint64_t key = (s->args[0] * 0x9e3779b97f4a7c15u) ^ s->args[1];
+    uint64_t key = (s->args[0] * 0x9e3779b97f4a7c15u) ^ s->args[1];
 
+    key = (key ^ key >> 31) * 0x9e3779b97f4a7c15u + private_state(e, s);
     if (s->epoch != e->map->consistency->memory_epoch) {
         s->epoch = e->map->consistency->memory_epoch;
         s->nseen = 0;

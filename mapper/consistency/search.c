@@ -33,6 +33,7 @@ struct node {
 struct record {
     uint64_t choices, digits, nnodes, steps;
     uint8_t abandoned, mismatch, overflow;
+    uint8_t unmodelled;         /* steps of some execution have raced for what does not go through the model */
     uint8_t crowded;            /* there may have been more options than are listed */
     uint8_t digit[DIGITS_MOST]; /* choices among more than one */
     struct node nodes[];
@@ -369,6 +370,7 @@ static int races(struct peet_search *s)
                     ids[nids++] = r->nodes[k].ids[r->nodes[k].chosen];
             }
             add_one(first, ids, nids);
+            r->unmodelled |= (uint8_t)peet__footprint_unmodelled(footprint_of(first), footprint_of(second));
         }
         if (j + 1 < n || !given_up)
             kept_from(&r->nodes[j], j + 1 < n || r->abandoned ? &r->nodes[j + 1] : NULL);
@@ -426,6 +428,11 @@ int peet_search_crowded(const struct peet_search *s)
 int peet_search_mismatch(const struct peet_search *s)
 {
     return s->record->mismatch;
+}
+
+int peet_search_unmodelled(const struct peet_search *s)
+{
+    return s->record->unmodelled;
 }
 
 uint64_t peet_search_choices(const struct peet_search *s)

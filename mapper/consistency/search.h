@@ -43,6 +43,8 @@ int peet_search_abandoned(const struct peet_search *search); /* nothing new came
 int peet_search_crowded(const struct peet_search *search);
 /* the choices did not fit: another program, or one that is not deterministic */
 int peet_search_mismatch(const struct peet_search *search);
+/* so far, steps of some execution have raced for what does not go through the model */
+int peet_search_unmodelled(const struct peet_search *search);
 uint64_t peet_search_choices(const struct peet_search *search);
 /** The token of the execution that is over.  Returns: a string for the caller to free, or NULL: out of memory */
 char *peet_search_get_token(const struct peet_search *search);

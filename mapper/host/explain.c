@@ -324,7 +324,9 @@ static void explain_reference(const struct peet_step *step, const struct peet_ma
     if (own)
         add_place(one, step, made->line);
     add_variable(one, made->address, made->bytes);
-    if (!written_over(step, made) && value_of((int)made->hw, made->address, made->bytes, &value)) {
+    /* what lies on a stack is soon something else, unless others could have gone on at once */
+    if (!written_over(step, made) && (step->nmade == 1 || !is_stack(made->address)) &&
+        value_of((int)made->hw, made->address, made->bytes, &value)) {
         if (!add_parts(one, (int)made->hw, made->address, made->bytes))
             add_target(one, made->bytes, value);
         json_object_set_new(one, "value", json_integer(value));

@@ -329,6 +329,17 @@ static void gaps_of_program(json_t *list)
     json_decref(gaps);
 }
 
+/** Is the model one under which more is possible than under sequential consistency? */
+static int weaker_than_sc(const struct peet_config *config)
+{
+    const struct peet_config_module *m = &config->consistency;
+
+    for (size_t i = 0; m->module && i < m->nparams; i++)
+        if (!strcmp(m->params[i].name, "model") && !strcmp(m->params[i].text, "sc"))
+            return 0;
+    return m->module != NULL;
+}
+
 static void gaps_of_executions(json_t *list)
 {
     if (here.gaps & PEET_GAP_WHOLE)
@@ -342,6 +353,9 @@ static void gaps_of_executions(json_t *list)
     if (here.gaps & PEET_GAP_TIME)
         peet_outcomes_gap(list, "time",
             "clocks, sleeps and deadlines follow the simulated time alone: time passes when nothing else can happen");
+    if (peet_search_unmodelled(here.search) && weaker_than_sc(here.config))
+        peet_outcomes_gap(list, "stacks",
+            "threads share variables on a stack, and stacks do not go through the model, as globals and the heap do");
     if (here.gaps & PEET_GAP_LOOPS)
         peet_outcomes_gap(list, "loops",
             "a loop that waits and counts, or looks at a clock, was made to wait after %d looks", PEET_EXPLORE_LOOKS);

@@ -550,6 +550,16 @@ static const struct peet_block *synthetic(void *self, unsigned what)
     return peet_program_synthetic(((struct peet_source *)self)->program, what);
 }
 
+/** Functions that call others keep nothing below the stack pointer: what lies there is what those have left. */
+static int calls(const struct peet_function *f)
+{
+    for (uint32_t b = 0; f && b < f->nblocks; b++)
+        for (uint32_t i = 0; i < f->blocks[b].ninsns; i++)
+            if (f->blocks[b].insns[i].opcode->klass == PEET_INSN_CALL)
+                return 1;
+    return 0;
+}
+
 /** What is on the stack of a suspended context, up to so much. */
 static uint64_t state(void *self, uint32_t context)
 {
@@ -565,7 +575,7 @@ static uint64_t state(void *self, uint32_t context)
         return ++unknown;
     peet_ctx_registers(c->ctx, registers);
     peet_ctx_stack(c->ctx, &lo, &hi);
-    registers[1] -= RED_ZONE_BYTES; /* leaf functions keep variables there */
+    registers[1] -= calls(peet_program_function_of_pc(s->program, registers[0])) ? 0 : RED_ZONE_BYTES;
     if (registers[1] < lo || registers[1] >= hi)
         return ++unknown;
     if (hi - registers[1] > MOST_BYTES)

@@ -90,9 +90,10 @@ struct peet_map_context {
     uint64_t wait_since, wait_result;
     /* when it asked for what it waits for now: later than wait_since if a condition wait wants its mutex back */
     uint64_t asked_cycles;
-    uint64_t range[4];   /* operation destination source bytes */
-    uint64_t relocks;    /* how often it had locked the mutex that its condition wait has given up */
-    uint64_t ran_cycles; /* on hardware contexts, until it left the last one */
+    uint64_t private_stores; /* exploring: to thread-local variables */
+    uint64_t range[4];       /* operation destination source bytes */
+    uint64_t relocks;        /* how often it had locked the mutex that its condition wait has given up */
+    uint64_t ran_cycles;     /* on hardware contexts, until it left the last one */
     struct peet_map_context *io_prev, *io_next; /* those that wait for descriptors */
     struct peet_map_thread *thread;             /* of the subject, or NULL: an iteration of a loop */
     struct peet_map_object *waiting;            /* what it waits for, if that is an object */
