@@ -29,6 +29,8 @@ static void undone(void *arg, const struct peet_block *block, const uint64_t *va
     struct peet_map_core *core = ((void **)arg)[1];
 
     peet__map_count_block(map, core, block, -times);
+    for (unsigned i = 0; i < map->nblock_observers; i++)
+        map->block_observers[i]->module->observed->undone(map->block_observers[i]->self, block, values, times);
     if (!(block->flags & PEET_BLOCK_SIMPLE) && values) {
         struct peet_counts counts = {0, 0, 0};
 
@@ -86,9 +88,18 @@ struct peet_direct_run *peet__map_ahead(struct peet_map *map, unsigned hw)
         limit > core->clock && limit < map->until ? map->until : limit);
 }
 
+/** Can all who see blocks take them back? */
+static int all_take_back(const struct peet_map *map)
+{
+    for (unsigned i = 0; i < map->nblock_observers; i++)
+        if (!map->block_observers[i]->module->observed->undone)
+            return 0;
+    return 1;
+}
+
 void peet__map_ahead_init(struct peet_map *map, struct peet_program *program)
 {
-    if (map->ncores < 2 || map->nblock_observers || map->supposed || !map->direct->ahead || !map->ops->undo)
+    if (map->ncores < 2 || !all_take_back(map) || map->supposed || !map->direct->ahead || !map->ops->undo)
         return;
     map->runs_ahead = 1;
     for (unsigned hw = 0; hw < map->ncores; hw++)

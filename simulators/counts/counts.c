@@ -138,8 +138,27 @@ static void executed(void *arg, const struct peet_block *block, uint64_t times)
     self->lines[block->id].block = block;
 }
 
+/** The executions may not have been told yet: they are fewer than none until then. */
+static void undone(void *arg, const struct peet_block *block, const uint64_t *values, uint64_t times)
+{
+    struct counts *self = arg;
+    struct peet_counts counts = {0, 0, 0}, *varying;
+
+    if (block->id >= self->nlines && grow(self, block->id))
+        return;
+    self->lines[block->id].executions -= times;
+    self->lines[block->id].block = block;
+    if (block->flags & PEET_BLOCK_SIMPLE || !values)
+        return;
+    peet_count_dynamic(block, values, self->convention, &counts);
+    varying = &self->lines[block->id].varying;
+    varying->instructions -= counts.instructions * times;
+    varying->reads -= counts.reads * times;
+    varying->writes -= counts.writes * times;
+}
+
 static const struct peet_direct_observer observed = {
-    .abi = PEET_DIRECT_ABI, .struct_size = sizeof observed, .watch = watch, .executed = executed};
+    .abi = PEET_DIRECT_ABI, .struct_size = sizeof observed, .watch = watch, .executed = executed, .undone = undone};
 
 /** Blocks of one function stand together, functions in the order of their addresses. */
 static int by_function(const void *a, const void *b)
@@ -208,7 +227,7 @@ static void stats(void *arg, const struct peet_env *env, struct peet_stats *node
         return;
     }
     for (uint32_t i = 0; i < self->nlines; i++)
-        if (self->lines[i].block)
+        if (self->lines[i].block && self->lines[i].executions) /* some may have been undone */
             lines[n++] = &self->lines[i];
     qsort(lines, n, sizeof *lines, by_function);
     env->stats_string(env, node, "convention", self->convention == PEET_COUNT_PLAIN ? "plain" : "callgrind");

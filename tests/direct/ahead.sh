@@ -14,8 +14,8 @@ for machine in "$@"; do
     for cores in $all_cores; do # `pc`: of a library, which another one may move
         for seed in $seeds; do
             for how in ahead by_block; do
-                observe=()
-                [ $how = by_block ] && observe=(--observe hash)
+                observe=(--observe counts)
+                [ $how = by_block ] && observe+=(--observe hash)
                 "$PEET" run --quiet --machine "$machine" --cores "$cores" "${observe[@]}" -d "$work/$how" -- \
                     "$work/subject" "$seed" $((cores > 2 ? cores : 4)) "${ROUNDS:-150}" >"$work/$how.out" </dev/null 2>"$work/$how.err"
                 status=$?

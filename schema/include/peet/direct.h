@@ -309,6 +309,10 @@ struct peet_direct_observer {
     void (*settled)(void *self, unsigned hw);
     /** ends() - what comes next comes another way.  @previous: as for shown(); NULL: nothing was taken */
     void (*ends)(void *self, unsigned hw, const struct peet_block *previous, uint64_t now);
+    /** undone() - a block was taken so many times that did not happen.  May be NULL: then no hardware context runs ahead
+     * of another one.  With it the observer does not care about order.
+     *  @values: of a block that is not PEET_BLOCK_SIMPLE, and has come through block() */
+    void (*undone)(void *self, const struct peet_block *block, const uint64_t *values, uint64_t times);
     /** configured() - before anything else.  May be NULL.  Returns: 0, or -1: as it is configured it sees all blocks,
      * one by one */
     int (*configured)(void *self);
