@@ -65,6 +65,7 @@ void peet_program_direct_host(struct peet_program *p, void (*go_back)(void *host
 struct preamble {
     size_t enter, leave, sync, strange, miss, other, loop, ask, show, report;
 };
+_Static_assert(sizeof(struct preamble) <= sizeof((struct peet__chunk *)NULL)->common, "it is kept there");
 
 /* Before somebody else reads the time; r13 is to be loaded again then. */
 static void store_time(struct peet__emit *e)
@@ -747,7 +748,11 @@ struct peet__direct_function *peet__direct_make(struct peet__direct *direct, str
     m->direct = direct;
     m->made = made;
     m->e = (struct peet__emit){c->write + c->used, c->write, c->run};
-    pre = write_preamble(&m->e, direct);
+    if (c->common[0] == 0) {
+        pre = write_preamble(&m->e, direct);
+        memcpy(c->common, &pre, sizeof pre);
+    }
+    memcpy(&pre, c->common, sizeof pre);
     m->leave = c->run + pre.leave, m->sync = c->run + pre.sync, m->miss = c->run + pre.miss,
     m->other = c->run + pre.other;
     m->strange = c->run + pre.strange, m->loop = c->run + pre.loop, m->ask = c->run + pre.ask,

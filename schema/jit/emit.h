@@ -15,6 +15,7 @@ struct peet__chunk {
     struct peet__chunk *next;
     uint8_t *write, *run;
     size_t size, used;
+    size_t common[16]; /* of whoever makes code: where that stands in it which all of it uses; 0: nowhere yet */
 };
 
 /** peet__chunk_for() - a chunk with so much room, the list's first or a new one, which then is the first; nothing
