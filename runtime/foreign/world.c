@@ -26,7 +26,7 @@
 
 enum { STACK_BYTES = 1 << 20, THUNK_BYTES = 96, THUNKS_BYTES = 256 << 10 };
 
-void peet__foreign_dispatch(void);
+void peet__foreign_dispatch(uint64_t *frame);
 void peet__stub_foreign_yield(uint64_t *frame);
 void peet__stub_foreign(void);
 extern const char peet__foreign_miss_jump[], peet__foreign_miss_return[], peet__foreign_native_return[];
@@ -62,9 +62,10 @@ PUBLIC int peet_rt_foreign_prepare(peet_foreign_find *find, int64_t *out_world)
     return 0;
 }
 
-/* On the translator's stack, with everything saved. */
-void peet__foreign_dispatch(void)
+/* On the translator's stack, with everything saved in the frame. */
+void peet__foreign_dispatch(uint64_t *frame)
 {
+    (void)frame;
     volatile struct peet_foreign_state *const s = peet__foreign_state;
     const uint64_t target = s->target, link = s->link;
     s->link = 0;
