@@ -4,12 +4,16 @@
 compare=$PEET_PREFIX/tests/tools/foreign_compare
 programs=$here/programs
 
-# build NAME: the program as ./NAME, and without the pass as ./NAME.plain
+# build NAME: the program as ./NAME, and without the pass as ./NAME.plain; c-PART and cpp-PART: that part of many.c, of many.cpp
 build() {
-    local source=$programs/$1.c cc=$peetcc plain=$PEET_PLAIN_CC
-    [ -e "$source" ] || source=$programs/$1.cpp cc=$peetcxx plain=$PEET_PLAIN_CXX
-    must "$cc" -O2 -o "$1" "$source" -lm
-    must "$plain" -DPLAIN -O2 -o "$1.plain" "$source" -lm
+    local source=$programs/$1.c cc=$peetcc plain=$PEET_PLAIN_CC part=()
+    case $1 in
+    c-* | cpp-*) source=$programs/many.${1%%-*} part=("-DWORK=${1#*-}") ;;
+    esac
+    [ -e "$source" ] || source=$programs/$1.cpp
+    [[ $source != *.cpp ]] || cc=$peetcxx plain=$PEET_PLAIN_CXX
+    must "$cc" -O2 "${part[@]}" -o "$1" "$source" -lm
+    must "$plain" -DPLAIN -O2 "${part[@]}" -o "$1.plain" "$source" -lm
 }
 
 # record NAME ARGUMENT...: its region, recorded with all that it calls; results in ./NAME.out

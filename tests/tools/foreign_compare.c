@@ -6,6 +6,9 @@
  *       FILE: of callgrind, with --dump-instr=yes --compress-strings=no --compress-pos=no.  Instructions, reads and writes.
  *   foreign_compare [--tolerate=N] STATS_JSON --step FUNCTION PROGRAM [ARGUMENT...]
  *       Executes the program plainly, instruction by instruction, while FUNCTION of it runs.  Instructions.
+ *   foreign_compare --order FILE --step FUNCTION PROGRAM [ARGUMENT...]
+ *       The same, address by address: FILE has a line for each instruction of libraries, in order, with its place in the file,
+ *       in hexadecimal digits, and the file's name.  An instruction that repeats itself is one step.
  *
  * STATS_JSON: of the same program, with the observer counts and roi=only.  Functions are those that readelf shows in the call frame
  * information of the shared objects; each must have the same counts, and none may be missing.  The runtime's own objects and the
@@ -261,6 +264,60 @@ static void run_to(pid_t pid, uint64_t at)
     ptrace(PTRACE_SETREGS, pid, NULL, &regs);
 }
 
+/* Of instructions that are recorded in order. */
+static struct {
+    FILE *file;
+    uint64_t n, last;
+    const struct image *last_image;
+    int different;
+} order;
+
+/* The next one recorded is that one; several times the same is once. */
+static void see_order(const struct image *i, uint64_t at)
+{
+    uint64_t recorded;
+    char name[256];
+    if (order.different || (at == order.last && i == order.last_image))
+        return;
+    do
+        if (fscanf(order.file, "%" SCNx64 " %255s", &recorded, name) != 2)
+            recorded = 0, strcpy(name, "nothing");
+    while (recorded && recorded == order.last && order.last_image &&
+        strcmp(name, base_name(order.last_image->path)) == 0);
+    if (recorded != at || strcmp(name, base_name(i->path)) != 0) {
+        const struct elf_symbol *s = elf_function_at(i->elf, at);
+        printf("instruction %" PRIu64 ": recorded is 0x%" PRIx64 " of %s, executed is 0x%" PRIx64 " of %s, %s\n",
+            order.n, recorded, name, at, base_name(i->path), s ? s->name : "?");
+        order.different = 1;
+    }
+    order.n++;
+    order.last = at;
+    order.last_image = i;
+}
+
+static void count_step(struct image *i, uint64_t at)
+{
+    struct function *f = function_at(i, at);
+    if (order.file)
+        see_order(i, at);
+    if (f)
+        f->other[0]++;
+}
+
+static int compare_order(void)
+{
+    uint64_t recorded;
+    char name[256];
+    while (fscanf(order.file, "%" SCNx64 " %255s", &recorded, name) == 2)
+        if (!order.different && !(recorded == order.last && strcmp(name, base_name(order.last_image->path)) == 0)) {
+            printf("behind instruction %" PRIu64 ": recorded is 0x%" PRIx64 " of %s, executed is nothing\n", order.n,
+                recorded, name);
+            order.different = 1;
+        }
+    printf("%" PRIu64 " instructions in order, %s\n", order.n, order.different ? "then another one" : "all the same");
+    return order.different || !order.n;
+}
+
 static void step(const char *function, char **argv)
 {
     const struct elf_file *elf = elf_file_open(argv[0]);
@@ -285,9 +342,8 @@ static void step(const char *function, char **argv)
         if (!i || regs.rip < i->lo || regs.rip >= i->hi)
             for (i = images; i && (regs.rip < i->lo || regs.rip >= i->hi); i = i->next)
                 ;
-        struct function *f = i ? function_at(i, regs.rip - i->bias) : NULL;
-        if (f)
-            f->other[0]++;
+        if (i)
+            count_step(i, regs.rip - i->bias);
         ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL);
         regs = wait_stop(pid);
     } while (regs.rsp <= sp);
@@ -343,5 +399,11 @@ int main(int argc, char **argv)
         read_peet(argv[1]);
         return compare(1, 1, tolerated);
     }
-    die("usage: foreign_compare [--tolerate=N] STATS_JSON --callgrind FILE | --step FUNCTION PROGRAM [ARGUMENT...]");
+    if (argc >= 6 && strcmp(argv[1], "--order") == 0 && strcmp(argv[3], "--step") == 0) {
+        if (!(order.file = fopen(argv[2], "r")))
+            die("cannot read %s", argv[2]);
+        step(argv[4], argv + 5);
+        return compare_order();
+    }
+    die("usage: foreign_compare [--tolerate=N] STATS_JSON --callgrind FILE | --step FUNCTION PROGRAM [ARGUMENT...], or --order FILE --step ...");
 }
