@@ -33,6 +33,7 @@ int peet_cli_finish_stdout(int status);
 
 /** The verbs.  argv[0] is the verb.  Return the exit status. */
 int peet_cli_run(int argc, char **argv);
+int peet_cli_record(int argc, char **argv);
 int peet_cli_compare(int argc, char **argv);
 int peet_cli_trace(int argc, char **argv);
 int peet_cli_sims(int argc, char **argv);

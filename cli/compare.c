@@ -296,7 +296,7 @@ static int read_stream(struct side *side, uint32_t stream, const struct asked *a
         if (got == 1 && asked->what != EVENTS) {
             const uint64_t symbol = element_of(side, asked, &insn, f);
             bad = symbol && add(s, symbol, 0);
-        } else if (got == 2 && asked->what == EVENTS) {
+        } else if (got == 2 && asked->what == EVENTS && peet_stream_insns_event(insns)->type != PEET_ABSTRACT_ORDER) {
             const uint64_t cycle = peet_stream_insns_cycle(insns);
             bad = add(s, peet_stream_insns_event(insns)->type, (double)(cycle - last));
             last = cycle;

@@ -20,6 +20,7 @@ static const struct verb {
     const char *summary;
 } verbs[] = {
     {"run", peet_cli_run, "run a program on a simulated multiprocessor"},
+    {"record", peet_cli_record, "run a program on the computer's own processors and keep it as a trace"},
     {"sims", peet_cli_sims, "list the simulators and their parameters"},
     {"schema", peet_cli_schema, "show what a program's schema says"},
     {"costs", peet_cli_costs, "what instructions cost on a processor of choice"},

@@ -63,6 +63,7 @@ _Static_assert(offsetof(struct peet__control, scratch_begin) == PEET__CONTROL_SC
  * preserve every register and flag. */
 void peet__stub_plain(void);
 void peet__stub_full(void);
+void peet__stub_real(void); /* of a recording on the computer's own processors (plain/real.c) */
 
 /** In a plain run, each thread but the first will have a control page and a ring of its own.  Called by the first
  * thread. */

@@ -3,7 +3,7 @@
  * C11 threads (<threads.h>).  As in glibc they are the POSIX ones under other names: objects have the
  * same layout, and thrd_t is pthread_t.
  */
-#include "thread.h"
+#include "real.h"
 
 #include <errno.h>
 #include <threads.h>
@@ -31,10 +31,18 @@ static int result_of(int err)
 _Static_assert(sizeof(mtx_t) == sizeof(pthread_mutex_t) && sizeof(cnd_t) == sizeof(pthread_cond_t), "glibc's layout");
 _Static_assert(sizeof(once_flag) == sizeof(pthread_once_t) && sizeof(tss_t) == sizeof(pthread_key_t), "glibc's layout");
 
+/* The POSIX front ends have work to do. */
+static int ours(void)
+{
+    return peet__real_on() || peet__simulating();
+}
+
 /* ---------------------------------------------------------------------------------------------- threads */
 
 PUBLIC int thrd_create(thrd_t *thread, thrd_start_t fn, void *arg)
 {
+    if (peet__real_on())
+        return result_of(pthread_create(thread, NULL, (void *(*)(void *))(void *)fn, arg));
     if (!peet__simulating())
         return PEET__REAL(thrd_create)(thread, fn, arg);
     struct peet__thread_wish wish;
@@ -49,7 +57,7 @@ PUBLIC int thrd_create(thrd_t *thread, thrd_start_t fn, void *arg)
 PUBLIC int thrd_join(thrd_t thread, int *out_result)
 {
     void *result;
-    if (!peet__simulating())
+    if (!ours())
         return PEET__REAL(thrd_join)(thread, out_result);
     int err = pthread_join(thread, &result);
     if (err == 0 && out_result)
@@ -59,7 +67,7 @@ PUBLIC int thrd_join(thrd_t thread, int *out_result)
 
 PUBLIC int thrd_detach(thrd_t thread)
 {
-    if (!peet__simulating())
+    if (!ours())
         return PEET__REAL(thrd_detach)(thread);
     return result_of(pthread_detach(thread));
 }
@@ -103,23 +111,22 @@ PUBLIC void mtx_destroy(mtx_t *m)
 
 PUBLIC int mtx_lock(mtx_t *m)
 {
-    return peet__simulating() ? result_of(pthread_mutex_lock(MUTEX(m))) : PEET__REAL(mtx_lock)(m);
+    return ours() ? result_of(pthread_mutex_lock(MUTEX(m))) : PEET__REAL(mtx_lock)(m);
 }
 
 PUBLIC int mtx_trylock(mtx_t *m)
 {
-    return peet__simulating() ? result_of(pthread_mutex_trylock(MUTEX(m))) : PEET__REAL(mtx_trylock)(m);
+    return ours() ? result_of(pthread_mutex_trylock(MUTEX(m))) : PEET__REAL(mtx_trylock)(m);
 }
 
 PUBLIC int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict until)
 {
-    return peet__simulating() ? result_of(pthread_mutex_timedlock(MUTEX(m), until))
-                              : PEET__REAL(mtx_timedlock)(m, until);
+    return ours() ? result_of(pthread_mutex_timedlock(MUTEX(m), until)) : PEET__REAL(mtx_timedlock)(m, until);
 }
 
 PUBLIC int mtx_unlock(mtx_t *m)
 {
-    return peet__simulating() ? result_of(pthread_mutex_unlock(MUTEX(m))) : PEET__REAL(mtx_unlock)(m);
+    return ours() ? result_of(pthread_mutex_unlock(MUTEX(m))) : PEET__REAL(mtx_unlock)(m);
 }
 
 /* -------------------------------------------------------------------------------------- condition variables */
@@ -139,30 +146,30 @@ PUBLIC void cnd_destroy(cnd_t *c)
 
 PUBLIC int cnd_signal(cnd_t *c)
 {
-    return peet__simulating() ? result_of(pthread_cond_signal(COND(c))) : PEET__REAL(cnd_signal)(c);
+    return ours() ? result_of(pthread_cond_signal(COND(c))) : PEET__REAL(cnd_signal)(c);
 }
 
 PUBLIC int cnd_broadcast(cnd_t *c)
 {
-    return peet__simulating() ? result_of(pthread_cond_broadcast(COND(c))) : PEET__REAL(cnd_broadcast)(c);
+    return ours() ? result_of(pthread_cond_broadcast(COND(c))) : PEET__REAL(cnd_broadcast)(c);
 }
 
 PUBLIC int cnd_wait(cnd_t *c, mtx_t *m)
 {
-    return peet__simulating() ? result_of(pthread_cond_wait(COND(c), MUTEX(m))) : PEET__REAL(cnd_wait)(c, m);
+    return ours() ? result_of(pthread_cond_wait(COND(c), MUTEX(m))) : PEET__REAL(cnd_wait)(c, m);
 }
 
 PUBLIC int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m, const struct timespec *restrict until)
 {
-    return peet__simulating() ? result_of(pthread_cond_timedwait(COND(c), MUTEX(m), until))
-                              : PEET__REAL(cnd_timedwait)(c, m, until);
+    return ours() ? result_of(pthread_cond_timedwait(COND(c), MUTEX(m), until))
+                  : PEET__REAL(cnd_timedwait)(c, m, until);
 }
 
 /* ------------------------------------------------------------------------------------- once, specific data */
 
 PUBLIC void call_once(once_flag *flag, void (*fn)(void))
 {
-    if (peet__simulating())
+    if (ours())
         pthread_once((pthread_once_t *)flag, fn);
     else
         PEET__REAL(call_once)(flag, fn);

@@ -2,7 +2,7 @@
 /*
  * Barriers, and initialisation that happens once.
  */
-#include "thread.h"
+#include "real.h"
 
 #include <errno.h>
 #include <peet/module.h>
@@ -20,6 +20,8 @@ PUBLIC int pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrie
     int err = PEET__REAL(pthread_barrier_init)(barrier, attr, count);
     if (err == 0 && peet__simulating())
         peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)barrier, PEET_SYNC_BARRIER, count_of(barrier));
+    else if (err == 0 && PEET__REAL_WATCHED)
+        PEET__REAL_MADE(barrier, PEET_SYNC_BARRIER, count_of(barrier));
     return err;
 }
 
@@ -30,10 +32,19 @@ PUBLIC int pthread_barrier_destroy(pthread_barrier_t *barrier)
     return (int)peet__event2(PEET_ABSTRACT_SYNC_DESTROY, (uint64_t)barrier, PEET_SYNC_BARRIER);
 }
 
+/* The order of arrivals is noted; the barrier's own event is the next one. */
+static int peet__real_barrier(pthread_barrier_t *barrier)
+{
+    const uint64_t args[] = {(uint64_t)barrier, count_of(barrier)};
+    peet_rt_real_passes((uint64_t)barrier, PEET_ABSTRACT_BARRIER_WAIT);
+    peet_rt_real_event(PEET_ABSTRACT_BARRIER_WAIT, 2, args);
+    return PEET__REAL(pthread_barrier_wait)(barrier);
+}
+
 PUBLIC int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_barrier_wait)(barrier);
+        return peet__real_on() ? peet__real_barrier(barrier) : PEET__REAL(pthread_barrier_wait)(barrier);
     uint64_t result = peet__event2(PEET_ABSTRACT_BARRIER_WAIT, (uint64_t)barrier, count_of(barrier));
     return result == 1 ? PTHREAD_BARRIER_SERIAL_THREAD : (int)result;
 }
@@ -87,10 +98,38 @@ static void once(pthread_once_t *control, void (*fn)(void))
     *state = ONCE_DONE; /* from now on nobody needs to ask */
 }
 
+/* The initialiser runs between its events.  Who comes later, or waits, has its place behind it. */
+static _Thread_local struct {
+    pthread_once_t *control;
+    void (*fn)(void);
+} real_once;
+
+static void real_initialiser(void)
+{
+    pthread_once_t *control = real_once.control;
+    const uint64_t end[] = {(uint64_t)control, 1};
+    peet_rt_real_event(PEET_ABSTRACT_ONCE_BEGIN, 1, end);
+    real_once.fn();
+    peet_rt_real_event(PEET_ABSTRACT_ONCE_END, 2, end);
+    peet_rt_real_passes((uint64_t)control, PEET_ABSTRACT_ONCE_BEGIN);
+}
+
+static int peet__real_once(pthread_once_t *control, void (*fn)(void))
+{
+    if (*(volatile pthread_once_t *)control == ONCE_DONE)
+        return 0;
+    real_once.control = control;
+    real_once.fn = fn;
+    peet_rt_real_asks();
+    int err = PEET__REAL(pthread_once)(control, real_initialiser);
+    peet_rt_real_passes((uint64_t)control, PEET_ABSTRACT_ONCE_BEGIN);
+    return err;
+}
+
 PUBLIC int pthread_once(pthread_once_t *control, void (*fn)(void))
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_once)(control, fn);
+        return peet__real_on() ? peet__real_once(control, fn) : PEET__REAL(pthread_once)(control, fn);
     once(control, fn);
     return 0;
 }

@@ -4,7 +4,7 @@
  * again before it lets the thread go on, also at the deadline and when the wait is interrupted.  The
  * clock of timed waits stands in the object, where glibc's init puts it.
  */
-#include "thread.h"
+#include "real.h"
 
 #include <errno.h>
 #include <peet/module.h>
@@ -21,6 +21,8 @@ PUBLIC int pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *att
     int err = PEET__REAL(pthread_cond_init)(cond, attr);
     if (err == 0 && peet__simulating())
         peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)cond, PEET_SYNC_COND, 0);
+    else if (err == 0 && PEET__REAL_WATCHED)
+        PEET__REAL_MADE(cond, PEET_SYNC_COND, 0);
     return err;
 }
 
@@ -34,16 +36,34 @@ PUBLIC int pthread_cond_destroy(pthread_cond_t *cond)
 PUBLIC int pthread_cond_signal(pthread_cond_t *cond)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_cond_signal)(cond);
+        return PEET__REAL_WATCHED ? PEET__REAL_TELLS(peet_rt_real_lets, PEET__REAL(pthread_cond_signal)(cond),
+                                        PEET_ABSTRACT_COND_SIGNAL, (uint64_t)cond)
+                                  : PEET__REAL(pthread_cond_signal)(cond);
     return peet__signal_request(PEET_ABSTRACT_COND_SIGNAL, (uint64_t)cond);
 }
 
 PUBLIC int pthread_cond_broadcast(pthread_cond_t *cond)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_cond_broadcast)(cond);
+        return PEET__REAL_WATCHED ? PEET__REAL_TELLS(peet_rt_real_lets, PEET__REAL(pthread_cond_broadcast)(cond),
+                                        PEET_ABSTRACT_COND_BROADCAST, (uint64_t)cond)
+                                  : PEET__REAL(pthread_cond_broadcast)(cond);
     return peet__signal_request(PEET_ABSTRACT_COND_BROADCAST, (uint64_t)cond);
 }
+
+/* Recorded on the computer's own processors, a wait is an unlock and a lock: in which order threads went on is known,
+ * so that nobody needs to be woken. */
+#define PEET__REAL_WAITS(call, cond, mutex) \
+    __extension__({ \
+        const uint64_t lock_[] = {(uint64_t)(mutex), (uint64_t)peet__mutex_kind(mutex), PEET_NEVER}; \
+        peet_rt_real_unlocks(PEET_ABSTRACT_MUTEX_UNLOCK, 2, lock_); \
+        peet_rt_real_asks(); \
+        const int err_ = (call); \
+        if (err_ == 0) \
+            peet_rt_real_passes((uint64_t)(cond), PEET_ABSTRACT_COND_WAIT); \
+        peet_rt_real_granted(PEET_ABSTRACT_MUTEX_LOCK, 3, lock_); \
+        err_; \
+    })
 
 /* Interrupted: a signal handler has run, which POSIX lets end the wait as a spurious wake-up, or the thread
  * is cancelled, which ends it here with the mutex held. */
@@ -71,14 +91,17 @@ static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t dea
 PUBLIC int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_cond_wait)(cond, mutex);
+        return PEET__REAL_WATCHED ? PEET__REAL_WAITS(PEET__REAL(pthread_cond_wait)(cond, mutex), cond, mutex)
+                                  : PEET__REAL(pthread_cond_wait)(cond, mutex);
     return wait_until(cond, mutex, PEET_NEVER);
 }
 
 PUBLIC int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_cond_timedwait)(cond, mutex, until);
+        return PEET__REAL_WATCHED
+            ? PEET__REAL_WAITS(PEET__REAL(pthread_cond_timedwait)(cond, mutex, until), cond, mutex)
+            : PEET__REAL(pthread_cond_timedwait)(cond, mutex, until);
     if (!peet__deadline_valid(until))
         return EINVAL;
     return wait_until(cond, mutex, peet_rt_cycles_until(clock_of(cond), until));
@@ -88,7 +111,9 @@ PUBLIC int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, 
     const struct timespec *until)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_cond_clockwait)(cond, mutex, clock, until);
+        return PEET__REAL_WATCHED
+            ? PEET__REAL_WAITS(PEET__REAL(pthread_cond_clockwait)(cond, mutex, clock, until), cond, mutex)
+            : PEET__REAL(pthread_cond_clockwait)(cond, mutex, clock, until);
     if (!peet__deadline_valid(until) || !peet__deadline_clock(clock))
         return EINVAL;
     return wait_until(cond, mutex, peet_rt_cycles_until(clock, until));

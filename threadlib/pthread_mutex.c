@@ -5,7 +5,7 @@
  * mapper's, but for robust mutexes (robust.c).  No priority has any effect here, so inheriting one changes nothing, and
  * of priority ceilings only the check is left.
  */
-#include "thread.h"
+#include "real.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -40,9 +40,11 @@ static int too_high(const pthread_mutex_t *m)
 
 PUBLIC int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attr)
 {
-    if (!peet__simulating())
-        return PEET__REAL(pthread_mutex_init)(m, attr);
     int err = PEET__REAL(pthread_mutex_init)(m, attr);
+    if (err == 0 && PEET__REAL_WATCHED)
+        PEET__REAL_MADE(m, PEET_SYNC_MUTEX, (uint64_t)peet__mutex_kind(m));
+    if (!peet__simulating())
+        return err;
     peet__lock_forget((uint64_t)m);
     if (err == 0)
         peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)m, PEET_SYNC_MUTEX, (uint64_t)peet__mutex_kind(m));
@@ -81,7 +83,9 @@ static int acquire(unsigned type, pthread_mutex_t *m, int kind, uint64_t deadlin
 PUBLIC int pthread_mutex_lock(pthread_mutex_t *m)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_mutex_lock)(m);
+        return PEET__REAL_WATCHED ? PEET__REAL_TAKES(PEET__REAL(pthread_mutex_lock)(m), PEET_ABSTRACT_MUTEX_LOCK,
+                                        (uint64_t)m, (uint64_t)peet__mutex_kind(m), PEET_NEVER)
+                                  : PEET__REAL(pthread_mutex_lock)(m);
     int kind = peet__mutex_kind(m);
     if (kind < 0 || too_high(m))
         return EINVAL;
@@ -91,7 +95,9 @@ PUBLIC int pthread_mutex_lock(pthread_mutex_t *m)
 PUBLIC int pthread_mutex_trylock(pthread_mutex_t *m)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_mutex_trylock)(m);
+        return PEET__REAL_WATCHED ? PEET__REAL_TAKES(PEET__REAL(pthread_mutex_trylock)(m), PEET_ABSTRACT_MUTEX_LOCK,
+                                        (uint64_t)m, (uint64_t)peet__mutex_kind(m), PEET_NEVER)
+                                  : PEET__REAL(pthread_mutex_trylock)(m);
     int kind = peet__mutex_kind(m);
     if (kind < 0 || too_high(m))
         return EINVAL;
@@ -105,7 +111,9 @@ PUBLIC int pthread_mutex_trylock(pthread_mutex_t *m)
 PUBLIC int pthread_mutex_unlock(pthread_mutex_t *m)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_mutex_unlock)(m);
+        return PEET__REAL_WATCHED ? PEET__REAL_TELLS(peet_rt_real_unlocks, PEET__REAL(pthread_mutex_unlock)(m),
+                                        PEET_ABSTRACT_MUTEX_UNLOCK, (uint64_t)m, (uint64_t)peet__mutex_kind(m))
+                                  : PEET__REAL(pthread_mutex_unlock)(m);
     int kind = peet__mutex_kind(m);
     if (kind < 0)
         return EINVAL;
@@ -130,14 +138,20 @@ static int lock_until(pthread_mutex_t *m, clockid_t clock, const struct timespec
 PUBLIC int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_mutex_timedlock)(m, until);
+        return PEET__REAL_WATCHED
+            ? PEET__REAL_TAKES(PEET__REAL(pthread_mutex_timedlock)(m, until), PEET_ABSTRACT_MUTEX_LOCK, (uint64_t)m,
+                  (uint64_t)peet__mutex_kind(m), PEET_NEVER)
+            : PEET__REAL(pthread_mutex_timedlock)(m, until);
     return lock_until(m, CLOCK_REALTIME, until);
 }
 
 PUBLIC int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *until)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_mutex_clocklock)(m, clock, until);
+        return PEET__REAL_WATCHED
+            ? PEET__REAL_TAKES(PEET__REAL(pthread_mutex_clocklock)(m, clock, until), PEET_ABSTRACT_MUTEX_LOCK,
+                  (uint64_t)m, (uint64_t)peet__mutex_kind(m), PEET_NEVER)
+            : PEET__REAL(pthread_mutex_clocklock)(m, clock, until);
     if (!peet__deadline_clock(clock))
         return EINVAL;
     return lock_until(m, clock, until);
@@ -181,6 +195,8 @@ PUBLIC int pthread_spin_init(pthread_spinlock_t *lock, int shared)
     peet__lock_forget((uint64_t)lock);
     if (err == 0 && peet__simulating())
         peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)lock, PEET_SYNC_MUTEX, PEET_MUTEX_SPIN);
+    else if (err == 0 && PEET__REAL_WATCHED)
+        PEET__REAL_MADE(lock, PEET_SYNC_MUTEX, PEET_MUTEX_SPIN);
     return err;
 }
 
@@ -194,7 +210,9 @@ PUBLIC int pthread_spin_destroy(pthread_spinlock_t *lock)
 PUBLIC int pthread_spin_lock(pthread_spinlock_t *lock)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_spin_lock)(lock);
+        return PEET__REAL_WATCHED ? PEET__REAL_TAKES(PEET__REAL(pthread_spin_lock)(lock), PEET_ABSTRACT_MUTEX_LOCK,
+                                        (uint64_t)lock, PEET_MUTEX_SPIN, PEET_NEVER)
+                                  : PEET__REAL(pthread_spin_lock)(lock);
     return peet__lock_request(PEET_ABSTRACT_MUTEX_LOCK, 3,
         (const uint64_t[]){(uint64_t)lock, PEET_MUTEX_SPIN, PEET_NEVER});
 }
@@ -202,13 +220,17 @@ PUBLIC int pthread_spin_lock(pthread_spinlock_t *lock)
 PUBLIC int pthread_spin_trylock(pthread_spinlock_t *lock)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_spin_trylock)(lock);
+        return PEET__REAL_WATCHED ? PEET__REAL_TAKES(PEET__REAL(pthread_spin_trylock)(lock), PEET_ABSTRACT_MUTEX_LOCK,
+                                        (uint64_t)lock, PEET_MUTEX_SPIN, PEET_NEVER)
+                                  : PEET__REAL(pthread_spin_trylock)(lock);
     return peet__lock_request(PEET_ABSTRACT_MUTEX_TRYLOCK, 2, (const uint64_t[]){(uint64_t)lock, PEET_MUTEX_SPIN});
 }
 
 PUBLIC int pthread_spin_unlock(pthread_spinlock_t *lock)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_spin_unlock)(lock);
+        return PEET__REAL_WATCHED ? PEET__REAL_TELLS(peet_rt_real_unlocks, PEET__REAL(pthread_spin_unlock)(lock),
+                                        PEET_ABSTRACT_MUTEX_UNLOCK, (uint64_t)lock, PEET_MUTEX_SPIN)
+                                  : PEET__REAL(pthread_spin_unlock)(lock);
     return peet__unlock_request(PEET_ABSTRACT_MUTEX_UNLOCK, (const uint64_t[]){(uint64_t)lock, PEET_MUTEX_SPIN});
 }

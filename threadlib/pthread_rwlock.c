@@ -3,7 +3,7 @@
  * Read-write locks.  The preference stands in the object, where glibc's init and static initialisers put
  * it; who holds it and who waits is the mapper's.
  */
-#include "thread.h"
+#include "real.h"
 
 #include <errno.h>
 #include <peet/module.h>
@@ -21,6 +21,8 @@ PUBLIC int pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_
     peet__lock_forget((uint64_t)lock);
     if (err == 0 && peet__simulating())
         peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)lock, PEET_SYNC_RWLOCK, kind_of(lock));
+    else if (err == 0 && PEET__REAL_WATCHED)
+        PEET__REAL_MADE(lock, PEET_SYNC_RWLOCK, kind_of(lock));
     return err;
 }
 
@@ -48,63 +50,81 @@ static int take_until(pthread_rwlock_t *lock, unsigned type, clockid_t clock, co
 PUBLIC int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_rwlock_rdlock)(lock);
+        return PEET__REAL_WATCHED ? PEET__REAL_TAKES(PEET__REAL(pthread_rwlock_rdlock)(lock), PEET_ABSTRACT_RWLOCK_READ,
+                                        (uint64_t)lock, kind_of(lock), PEET_NEVER)
+                                  : PEET__REAL(pthread_rwlock_rdlock)(lock);
     return take(lock, PEET_ABSTRACT_RWLOCK_READ, PEET_NEVER);
 }
 
 PUBLIC int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_rwlock_wrlock)(lock);
+        return PEET__REAL_WATCHED ? PEET__REAL_TAKES(PEET__REAL(pthread_rwlock_wrlock)(lock),
+                                        PEET_ABSTRACT_RWLOCK_WRITE, (uint64_t)lock, kind_of(lock), PEET_NEVER)
+                                  : PEET__REAL(pthread_rwlock_wrlock)(lock);
     return take(lock, PEET_ABSTRACT_RWLOCK_WRITE, PEET_NEVER);
 }
 
 PUBLIC int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *until)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_rwlock_timedrdlock)(lock, until);
+        return PEET__REAL_WATCHED ? PEET__REAL_TAKES(PEET__REAL(pthread_rwlock_timedrdlock)(lock, until),
+                                        PEET_ABSTRACT_RWLOCK_READ, (uint64_t)lock, kind_of(lock), PEET_NEVER)
+                                  : PEET__REAL(pthread_rwlock_timedrdlock)(lock, until);
     return take_until(lock, PEET_ABSTRACT_RWLOCK_READ, CLOCK_REALTIME, until);
 }
 
 PUBLIC int pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *until)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_rwlock_timedwrlock)(lock, until);
+        return PEET__REAL_WATCHED ? PEET__REAL_TAKES(PEET__REAL(pthread_rwlock_timedwrlock)(lock, until),
+                                        PEET_ABSTRACT_RWLOCK_WRITE, (uint64_t)lock, kind_of(lock), PEET_NEVER)
+                                  : PEET__REAL(pthread_rwlock_timedwrlock)(lock, until);
     return take_until(lock, PEET_ABSTRACT_RWLOCK_WRITE, CLOCK_REALTIME, until);
 }
 
 PUBLIC int pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *until)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_rwlock_clockrdlock)(lock, clock, until);
+        return PEET__REAL_WATCHED ? PEET__REAL_TAKES(PEET__REAL(pthread_rwlock_clockrdlock)(lock, clock, until),
+                                        PEET_ABSTRACT_RWLOCK_READ, (uint64_t)lock, kind_of(lock), PEET_NEVER)
+                                  : PEET__REAL(pthread_rwlock_clockrdlock)(lock, clock, until);
     return take_until(lock, PEET_ABSTRACT_RWLOCK_READ, clock, until);
 }
 
 PUBLIC int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *until)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_rwlock_clockwrlock)(lock, clock, until);
+        return PEET__REAL_WATCHED ? PEET__REAL_TAKES(PEET__REAL(pthread_rwlock_clockwrlock)(lock, clock, until),
+                                        PEET_ABSTRACT_RWLOCK_WRITE, (uint64_t)lock, kind_of(lock), PEET_NEVER)
+                                  : PEET__REAL(pthread_rwlock_clockwrlock)(lock, clock, until);
     return take_until(lock, PEET_ABSTRACT_RWLOCK_WRITE, clock, until);
 }
 
 PUBLIC int pthread_rwlock_tryrdlock(pthread_rwlock_t *lock)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_rwlock_tryrdlock)(lock);
+        return PEET__REAL_WATCHED ? PEET__REAL_TAKES(PEET__REAL(pthread_rwlock_tryrdlock)(lock),
+                                        PEET_ABSTRACT_RWLOCK_READ, (uint64_t)lock, kind_of(lock), PEET_NEVER)
+                                  : PEET__REAL(pthread_rwlock_tryrdlock)(lock);
     return take(lock, PEET_ABSTRACT_RWLOCK_TRYREAD, 0);
 }
 
 PUBLIC int pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_rwlock_trywrlock)(lock);
+        return PEET__REAL_WATCHED ? PEET__REAL_TAKES(PEET__REAL(pthread_rwlock_trywrlock)(lock),
+                                        PEET_ABSTRACT_RWLOCK_WRITE, (uint64_t)lock, kind_of(lock), PEET_NEVER)
+                                  : PEET__REAL(pthread_rwlock_trywrlock)(lock);
     return take(lock, PEET_ABSTRACT_RWLOCK_TRYWRITE, 0);
 }
 
 PUBLIC int pthread_rwlock_unlock(pthread_rwlock_t *lock)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_rwlock_unlock)(lock);
+        return PEET__REAL_WATCHED ? PEET__REAL_TELLS(peet_rt_real_unlocks, PEET__REAL(pthread_rwlock_unlock)(lock),
+                                        PEET_ABSTRACT_RWLOCK_UNLOCK, (uint64_t)lock, kind_of(lock))
+                                  : PEET__REAL(pthread_rwlock_unlock)(lock);
     const uint64_t args[] = {(uint64_t)lock, kind_of(lock)};
     return peet__unlock_request(PEET_ABSTRACT_RWLOCK_UNLOCK, args);
 }

@@ -5,9 +5,10 @@
  * announced to the mapper, so the C library's own pthread_self() is right.  Who waits for whom, and the order of it
  * all, is the mapper's.
  */
-#include "thread.h"
+#include "real.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <peet/module.h>
@@ -292,10 +293,109 @@ void peet__thread_wish_init(struct peet__thread_wish *out_wish)
     };
 }
 
+/* Recorded on the computer's own processors: a thread of the C library's, whose number its creator knows. */
+struct real_start {
+    void *(*fn)(void *);
+    void *arg;
+    uint32_t number;
+};
+static _Thread_local uint32_t real_number;
+static pthread_key_t real_end;
+
+/* The C library calls it when the thread is over: after the destructors of the program's, which come in their rounds. */
+static void real_ended(void *round)
+{
+    if ((uint64_t)round < PTHREAD_DESTRUCTOR_ITERATIONS)
+        PEET__REAL(pthread_setspecific)(real_end, (char *)round + 1);
+    else
+        peet__real_thread_ends();
+}
+
+static void make_real_end(void)
+{
+    PEET__REAL(pthread_key_create)(&real_end, real_ended);
+}
+
+static void *real_run(void *start)
+{
+    const struct real_start s = *(struct real_start *)start;
+    __libc_free(start);
+    real_number = s.number;
+    peet__real_thread_begins(s.number);
+    PEET__REAL(pthread_setspecific)(real_end, (void *)1);
+    return s.fn(s.arg);
+}
+
+/* The number of a thread that is not joined yet lies where every thread has it. */
+static uint32_t *real_number_place(pthread_t thread)
+{
+    return (uint32_t *)((uint64_t)thread + ((uint64_t)&real_number - peet__fs_base()));
+}
+
+static int real_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct real_start *start;
+    int detached = PTHREAD_CREATE_JOINABLE, err;
+    uint32_t number;
+    PEET__REAL(pthread_once)(&once, make_real_end);
+    number = peet__real_create((uint64_t)fn, (uint64_t)arg);
+    start = number != UINT32_MAX ? __libc_calloc(1, sizeof *start) : NULL;
+    if (!start) {
+        err = number == UINT32_MAX ? PEET__REAL(pthread_create)(thread, attr, fn, arg) : EAGAIN;
+    } else {
+        *start = (struct real_start){fn, arg, number};
+        err = PEET__REAL(pthread_create)(thread, attr, real_run, start);
+        if (err)
+            __libc_free(start);
+    }
+    if (attr)
+        pthread_attr_getdetachstate(attr, &detached);
+    if (start && !err && detached == PTHREAD_CREATE_JOINABLE) /* it may not have begun when it is joined */
+        *real_number_place(*thread) = number;
+    if (number != UINT32_MAX)
+        peet__real_created(number, err == 0, detached == PTHREAD_CREATE_DETACHED);
+    return err;
+}
+
+static int real_join(pthread_t thread, int (*join)(pthread_t, void **, clockid_t, const struct timespec *),
+    void **out_result, clockid_t clock, const struct timespec *until)
+{
+    const uint64_t args[] = {*real_number_place(thread), PEET_NEVER};
+    peet_rt_real_asks();
+    int err = join(thread, out_result, clock, until);
+    if (err == 0 && args[0])
+        peet_rt_real_event(PEET_ABSTRACT_THREAD_JOIN, 2, args);
+    return err;
+}
+
+static int join_plain(pthread_t thread, void **out_result, clockid_t clock, const struct timespec *until)
+{
+    (void)clock, (void)until;
+    return PEET__REAL(pthread_join)(thread, out_result);
+}
+
+static int join_try(pthread_t thread, void **out_result, clockid_t clock, const struct timespec *until)
+{
+    (void)clock, (void)until;
+    return PEET__REAL(pthread_tryjoin_np)(thread, out_result);
+}
+
+static int join_clock(pthread_t thread, void **out_result, clockid_t clock, const struct timespec *until)
+{
+    return PEET__REAL(pthread_clockjoin_np)(thread, out_result, clock, until);
+}
+
+static int join_timed(pthread_t thread, void **out_result, clockid_t clock, const struct timespec *until)
+{
+    (void)clock;
+    return PEET__REAL(pthread_timedjoin_np)(thread, out_result, until);
+}
+
 PUBLIC int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_create)(thread, attr, fn, arg);
+        return peet__real_on() ? real_create(thread, attr, fn, arg) : PEET__REAL(pthread_create)(thread, attr, fn, arg);
     uint64_t affinity[16];
     sigset_t mask;
     struct peet__thread_wish wish;
@@ -361,14 +461,16 @@ static int join(pthread_t thread, void **out_result, uint64_t deadline, int is_t
 PUBLIC int pthread_join(pthread_t thread, void **out_result)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_join)(thread, out_result);
+        return peet__real_on() ? real_join(thread, join_plain, out_result, 0, NULL)
+                               : PEET__REAL(pthread_join)(thread, out_result);
     return join(thread, out_result, PEET_NEVER, 0);
 }
 
 PUBLIC int pthread_tryjoin_np(pthread_t thread, void **out_result)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_tryjoin_np)(thread, out_result);
+        return peet__real_on() ? real_join(thread, join_try, out_result, 0, NULL)
+                               : PEET__REAL(pthread_tryjoin_np)(thread, out_result);
     int err = join(thread, out_result, 0, 1);
     return err == ETIMEDOUT ? EBUSY : err;
 }
@@ -376,7 +478,8 @@ PUBLIC int pthread_tryjoin_np(pthread_t thread, void **out_result)
 PUBLIC int pthread_clockjoin_np(pthread_t thread, void **out_result, clockid_t clock, const struct timespec *until)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_clockjoin_np)(thread, out_result, clock, until);
+        return peet__real_on() ? real_join(thread, join_clock, out_result, clock, until)
+                               : PEET__REAL(pthread_clockjoin_np)(thread, out_result, clock, until);
     if (until && (!peet__deadline_clock(clock) || !peet__deadline_valid(until)))
         return EINVAL;
     return join(thread, out_result, until ? peet_rt_cycles_until(clock, until) : PEET_NEVER, 0);
@@ -385,14 +488,18 @@ PUBLIC int pthread_clockjoin_np(pthread_t thread, void **out_result, clockid_t c
 PUBLIC int pthread_timedjoin_np(pthread_t thread, void **out_result, const struct timespec *until)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_timedjoin_np)(thread, out_result, until);
+        return peet__real_on() ? real_join(thread, join_timed, out_result, 0, until)
+                               : PEET__REAL(pthread_timedjoin_np)(thread, out_result, until);
     return pthread_clockjoin_np(thread, out_result, CLOCK_REALTIME, until);
 }
 
 PUBLIC int pthread_detach(pthread_t thread)
 {
-    if (!peet__simulating())
+    if (!peet__simulating()) {
+        if (peet__real_on() && *real_number_place(thread))
+            peet_rt_real_event(PEET_ABSTRACT_THREAD_DETACH, 1, (const uint64_t[]){*real_number_place(thread)});
         return PEET__REAL(pthread_detach)(thread);
+    }
     struct peet__thread *t = peet__thread_of(thread);
     if (!t)
         return ESRCH;

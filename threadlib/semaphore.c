@@ -3,7 +3,7 @@
  * POSIX semaphores.  Unnamed ones count in the mapper.  Named ones exist within the run only: nothing of
  * them is seen by other programs, nor theirs by the subject.
  */
-#include "thread.h"
+#include "real.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <peet/module.h>
+
+/* Recorded on the computer's own processors: a wait of the C library's that has succeeded. */
+#define REAL_WAITS(call) \
+    __extension__({ \
+        const uint64_t args_[] = {(uint64_t)sem, PEET_NEVER}; \
+        peet_rt_real_asks(); \
+        const int failed_ = (call); \
+        if (!failed_) \
+            peet_rt_real_granted(PEET_ABSTRACT_SEM_WAIT, 2, args_); \
+        failed_; \
+    })
 
 static int fail(uint64_t err)
 {
@@ -51,6 +62,8 @@ PUBLIC int sem_init(sem_t *sem, int shared, unsigned value)
     int err = PEET__REAL(sem_init)(sem, shared, value);
     if (err == 0 && simulating())
         peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)sem, PEET_SYNC_SEMAPHORE, value);
+    else if (err == 0 && PEET__REAL_WATCHED)
+        PEET__REAL_MADE(sem, PEET_SYNC_SEMAPHORE, value);
     else if (err == 0 && peet__rt.capturing && peet__is_subject() && nearly < EARLY_MAX)
         early[nearly++] = sem;
     return err;
@@ -76,14 +89,15 @@ static int wait_until(sem_t *sem, uint64_t deadline)
 PUBLIC int sem_wait(sem_t *sem)
 {
     if (!simulating())
-        return PEET__REAL(sem_wait)(sem);
+        return PEET__REAL_WATCHED ? REAL_WAITS(PEET__REAL(sem_wait)(sem)) : PEET__REAL(sem_wait)(sem);
     return wait_until(sem, PEET_NEVER);
 }
 
 PUBLIC int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until)
 {
     if (!simulating())
-        return PEET__REAL(sem_clockwait)(sem, clock, until);
+        return PEET__REAL_WATCHED ? REAL_WAITS(PEET__REAL(sem_clockwait)(sem, clock, until))
+                                  : PEET__REAL(sem_clockwait)(sem, clock, until);
     if (!peet__deadline_clock(clock) || !peet__deadline_valid(until))
         return fail(EINVAL);
     return wait_until(sem, peet_rt_cycles_until(clock, until));
@@ -92,14 +106,15 @@ PUBLIC int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *unt
 PUBLIC int sem_timedwait(sem_t *sem, const struct timespec *until)
 {
     if (!simulating())
-        return PEET__REAL(sem_timedwait)(sem, until);
+        return PEET__REAL_WATCHED ? REAL_WAITS(PEET__REAL(sem_timedwait)(sem, until))
+                                  : PEET__REAL(sem_timedwait)(sem, until);
     return sem_clockwait(sem, CLOCK_REALTIME, until);
 }
 
 PUBLIC int sem_trywait(sem_t *sem)
 {
     if (!simulating())
-        return PEET__REAL(sem_trywait)(sem);
+        return PEET__REAL_WATCHED ? REAL_WAITS(PEET__REAL(sem_trywait)(sem)) : PEET__REAL(sem_trywait)(sem);
     uint64_t err = peet__event1(PEET_ABSTRACT_SEM_TRYWAIT, (uint64_t)sem);
     return fail(err == EBUSY ? EAGAIN : err);
 }
@@ -107,7 +122,9 @@ PUBLIC int sem_trywait(sem_t *sem)
 PUBLIC int sem_post(sem_t *sem)
 {
     if (!simulating())
-        return PEET__REAL(sem_post)(sem);
+        return PEET__REAL_WATCHED
+            ? PEET__REAL_TELLS(peet_rt_real_lets, PEET__REAL(sem_post)(sem), PEET_ABSTRACT_SEM_POST, (uint64_t)sem, 1)
+            : PEET__REAL(sem_post)(sem);
     return fail(peet__event2(PEET_ABSTRACT_SEM_POST, (uint64_t)sem, 1));
 }
 
@@ -210,8 +227,12 @@ PUBLIC sem_t *sem_open(const char *name, int flags, ...)
         value = va_arg(args, unsigned);
         va_end(args);
     }
-    if (!simulating())
-        return PEET__REAL(sem_open)(name, flags, mode, value);
+    if (!simulating()) {
+        sem_t *opened = PEET__REAL(sem_open)(name, flags, mode, value);
+        if (opened != SEM_FAILED && peet__real_on())
+            PEET__REAL_MADE(opened, PEET_SYNC_SEMAPHORE, *(const uint32_t *)opened);
+        return opened;
+    }
     return open_named(name, flags, value);
 }
 

@@ -454,6 +454,13 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
             c->held_back = 1;
             memcpy(c->request.args, map->args, 2 * sizeof *map->args);
             return PEET_MAP_AGAIN;
+        case PEET_ABSTRACT_ORDER:
+            if (take_args(map, c, out))
+                return map->error.code;
+            kind = peet__order(map, core, map->args);
+            if (kind)
+                return kind;
+            continue;
         case PEET_ABSTRACT_THREAD_CREATE: /* modules see the new context's number */
             if (take_args(map, c, out))
                 return map->error.code;

@@ -125,6 +125,8 @@ static void say_wait(const struct peet_map *map, const struct peet_map_context *
         say(text, bytes, "descriptor %d", (int)a[0]);
     } else if (c->request.type == PEET_ABSTRACT_SLEEP) {
         say(text, bytes, "cycle %llu", (unsigned long long)a[0]);
+    } else if (c->queue) {
+        say(text, bytes, "its place in the recorded order");
     } else {
         say(text, bytes, "an event that never comes");
         return;

@@ -24,7 +24,7 @@
 #include <uthash.h>
 
 /** Types of objects beyond enum peet_sync_type. */
-enum { PEET_SYNC_LOOP = PEET_SYNC_TYPES, PEET_SYNC_OBJECT_TYPES };
+enum { PEET_SYNC_LOOP = PEET_SYNC_TYPES, PEET_SYNC_OBJECT_TYPES, PEET_SYNC_ORDER = 64 /* no kind of waits */ };
 
 /** Kinds of waits, as the statistics list them: the types of objects, then what is no object. */
 enum {
@@ -284,6 +284,9 @@ uint64_t peet__barrier_leave(struct peet_map *map, struct peet_map_object *o);
 void peet__doacross_init(struct peet_map *map, struct peet_map_object *o, int64_t low);
 void peet__doacross_clear(struct peet_map_object *o);
 void peet__loop_clear(struct peet_map_object *o);
+
+/** peet__order() - ORDER of the core's context.  Returns: 0; PEET_MAP_AGAIN: it waits; or a peet_err (in map->error) */
+int peet__order(struct peet_map *map, struct peet_map_core *core, const uint64_t *args);
 
 /* ---- sync/backoff.c: tries for locks */
 /** A try has taken its lock. */

@@ -3,6 +3,7 @@
  * Abstract events from the subject's side: written into the running context's ring between the words
  * of compiled code.  An event suspends the context until the mapper has performed it; a note does not.
  */
+#include "plain/real.h"
 #include "signals/signals.h"
 #include "waits.h"
 
@@ -105,6 +106,8 @@ PUBLIC uint64_t peet_rt_event(unsigned type, unsigned nargs, const uint64_t *arg
 PUBLIC void peet_rt_note(unsigned type, unsigned nargs, const uint64_t *args)
 {
     struct peet__rt *rt = &peet__rt;
+    if (peet__real_on())
+        peet_rt_real_note(type, nargs, args);
     if (__builtin_expect(!rt->simulated, 1) || !rt->in_subject)
         return;
     put(type, nargs, args);

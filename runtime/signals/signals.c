@@ -15,6 +15,7 @@
  * A fatal signal goes to fatal.c.
  */
 #include "signals/signals.h"
+#include "plain/real.h"
 #include "views/domain_internal.h"
 #include "signals/fatal.h"
 #include "images.h"
@@ -400,12 +401,51 @@ void peet__signals_end(void)
     peet__rt.signals = 0;
 }
 
+/* ---------------------------------------------------------------- recorded on the computer's own processors */
+
+static void on_recorded(int signal, siginfo_t *info, void *uc)
+{
+    const struct sigaction *action = &actions[signal];
+    int paused = peet__real_pauses(1);
+    if (action->sa_flags & SA_SIGINFO)
+        action->sa_sigaction(signal, info, uc);
+    else
+        action->sa_handler(signal);
+    peet__real_goes_on(paused);
+}
+
+static int is_function(const struct sigaction *action)
+{
+    return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
+}
+
+/* A handler may come between two words of a record, so it runs with the recording off. */
+static int recorded_action(int signal, const struct sigaction *act, struct sigaction *old)
+{
+    struct sigaction before = actions[signal], ours;
+    if (act)
+        ours = *act;
+    if (act && is_function(act)) {
+        actions[signal] = *act;
+        ours.sa_flags |= SA_SIGINFO;
+        ours.sa_sigaction = on_recorded;
+    }
+    int err = real_sigaction(signal, act ? &ours : NULL, old);
+    if (err)
+        actions[signal] = before;
+    else if (old && old->sa_sigaction == on_recorded)
+        *old = before;
+    return err;
+}
+
 /* ------------------------------------------------------------------------------------ the subject's calls */
 
 PUBLIC int sigaction(int signal, const struct sigaction *act, struct sigaction *old)
 {
     if (!real_sigaction)
         real_sigaction = (sigaction_fn *)peet__next("sigaction");
+    if (!begun && peet__real_on() && signal > 0 && signal < NSIG)
+        return recorded_action(signal, act, old);
     if (!begun || !peet__rt.simulated || !peet__is_subject())
         return real_sigaction(signal, act, old);
     if (signal <= 0 || signal >= NSIG || signal == SIGKILL || signal == SIGSTOP) {
@@ -467,7 +507,7 @@ PUBLIC sighandler_t signal(int number, sighandler_t handler)
         errno = EINVAL;
         return SIG_ERR;
     }
-    if (!begun || !peet__signals_simulated())
+    if (!peet__real_on() && (!begun || !peet__signals_simulated()))
         return ((sighandler_t (*)(int, sighandler_t))peet__next("signal"))(number, handler);
     return set_handler(number, handler, interrupts & peet__signal_bit(number) ? 0 : SA_RESTART, 1);
 }

@@ -5,6 +5,7 @@
  * children are not simulated and come straight through.
  */
 #include "internal.h"
+#include "plain/real.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -46,6 +47,8 @@ static void before(const char *file, int found)
         snprintf(replaced_by, sizeof replaced_by, "%s", file);
         peet__exit_record(0);
     }
+    if (found && peet__real_on())
+        peet__real_program_ends(0);
     if (found)
         peet__rlimit_exec();
 }

@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <peet/module.h>
 #include "heap/heap.h"
+#include "plain/real.h"
 
 /* ------------------------------------------------------------------------- handlers, in the right order */
 
@@ -49,6 +50,8 @@ void peet__exit_record(int status)
 {
     struct peet__rt *rt = &peet__rt;
     uint64_t arg = (uint64_t)(int64_t)status;
+    if (peet__real_on())
+        peet__real_program_ends(status);
     if (!rt->simulated || !peet__is_subject() || rt->exit_ctx)
         return;
     rt->exit_ctx = rt->current;

@@ -6,6 +6,7 @@
  * runs the C library's own on the main context: the executable's constructors, main() and the exit handlers
  * are all the subject's.
  */
+#include "plain/real.h"
 #include "views/domain_internal.h"
 #include "world/world.h"
 
@@ -33,8 +34,10 @@ static struct {
 
 __attribute__((constructor(101))) static void begin(int argc, char **argv, char **envp)
 {
-    if (!getenv("PEET_CONFIG"))
+    if (!getenv("PEET_CONFIG")) {
+        peet__real_begin();
         return;
+    }
     struct peet__rt *rt = &peet__rt;
     rt->errno_place = &errno;
     rt->thread = rt->fs = peet__fs_base();
@@ -152,7 +155,8 @@ PUBLIC int __libc_start_main(int (*main)(int, char **, char **), int argc, char 
     struct peet__rt *rt = &peet__rt;
     start.real = (start_main_fn *)peet__next("__libc_start_main");
     if (!rt->capturing) {
-        peet__ring_each_thread();
+        if (!peet__real_on())
+            peet__ring_each_thread();
         return start.real(main, argc, argv, init, fini, rtld_fini, stack_end);
     }
     rt->in_subject = 0;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <peet/module.h>
 #include "heap/heap.h"
+#include "plain/real.h"
 #include "recording/notes.h"
 
 extern void *__libc_malloc(size_t);
@@ -96,14 +97,14 @@ static void *resize_foreign(void *p, size_t bytes)
 PUBLIC void *malloc(size_t bytes)
 {
     if (!SUBJECT)
-        return __libc_malloc(bytes);
+        return peet__real_allocated(__libc_malloc(bytes), bytes, CALLER);
     return OTHER.on ? FROM_OTHER(malloc(bytes), bytes) : allocate(bytes, 16, 0, CALLER);
 }
 
 PUBLIC void *calloc(size_t n, size_t each)
 {
     if (!SUBJECT)
-        return __libc_calloc(n, each);
+        return peet__real_allocated(__libc_calloc(n, each), n * each, CALLER);
     if (OTHER.on)
         return FROM_OTHER(calloc(n, each), n * each);
     size_t bytes;
@@ -131,6 +132,8 @@ PUBLIC void free(void *p)
         return;
     }
     if (!peet__heap_owns(p)) {
+        if (p && peet__real_watches((void *)CALLER))
+            peet__real_released((uint64_t)p, PEET_RT_HEAP, 0, CALLER);
         if (p || !SUBJECT)
             free_foreign(p);
         return;
@@ -178,8 +181,19 @@ static void *resize_other(void *p, size_t bytes, uint64_t caller)
     return noted(q, bytes, p, caller);
 }
 
+/* On the computer's own processors: the old block is released first, since another thread may get its memory. */
+static void *resize_recorded(void *p, size_t bytes, uint64_t caller)
+{
+    if (p)
+        peet__real_released((uint64_t)p, PEET_RT_HEAP, bytes ? PEET_RT_MOVED : 0, caller);
+    void *q = __libc_realloc(p, bytes);
+    return q || !bytes ? peet__real_allocated(q, bytes, caller) : NULL;
+}
+
 static void *resize_any(void *p, size_t bytes, uint64_t caller)
 {
+    if (peet__real_watches((void *)caller))
+        return resize_recorded(p, bytes, caller);
     if (is_other(p))
         return resize_other(p, bytes, caller);
     if (p)
@@ -215,7 +229,7 @@ static int power_of_two(size_t n)
 static void *aligned(size_t align, size_t bytes, uint64_t caller)
 {
     if (!SUBJECT)
-        return __libc_memalign(align, bytes);
+        return peet__real_allocated(__libc_memalign(align, bytes), bytes, caller);
     if (OTHER.on) {
         peet__rt.busy++;
         return noted(OTHER.memalign(align, bytes), bytes, NULL, caller);

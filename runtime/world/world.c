@@ -11,6 +11,15 @@
 #include "program/program.h"
 
 static int simulating;
+static int noting; /* recorded on the computer's own processors */
+
+/* Noted there as well: memory, strings, sorting; what is formatted. */
+static int is_noted(unsigned which)
+{
+    return noting &&
+        (which <= PEET__WORLD_qsort_r || (which >= PEET__WORLD_printf && which <= PEET__WORLD___vasprintf_chk) ||
+            which == PEET__WORLD_puts || which == PEET__WORLD_fputs || which == PEET__WORLD_fputs_unlocked);
+}
 
 /* AddressSanitizer's allocator, which the subject of a sanitized build has, sets memory while it holds its locks: a
  * note may suspend the context there, and the host would wait for the lock for ever. */
@@ -45,7 +54,7 @@ static void bind(unsigned which)
     int of_cxx = functions[which].name[0] == '_' && functions[which].name[1] == 'Z'; /* which do without */
     peet__world_real[which] = real;
     if (real || of_cxx)
-        peet__world_to[which] = simulating || !real ? (void *)functions[which].simulated : real;
+        peet__world_to[which] = simulating || !real || is_noted(which) ? (void *)functions[which].simulated : real;
 }
 
 void *peet__world_bind(unsigned which)
@@ -60,10 +69,9 @@ void *peet__world_bind(unsigned which)
 /* After start.c's first constructor, which finds out whether this is a simulated run. */
 __attribute__((constructor(102))) static void begin(void)
 {
-    if (!peet__rt.capturing)
-        return;
-    simulating = 1;
-    for (unsigned k = 0; k < PEET__WORLD_COUNT; k++)
+    simulating = peet__rt.capturing;
+    noting = peet__real_on();
+    for (unsigned k = 0; k < (simulating || noting ? PEET__WORLD_COUNT : 0); k++)
         bind(k);
 }
 
@@ -82,7 +90,9 @@ void peet__range_slowly(unsigned what, const void *destination, const void *sour
     while (bytes) {
         const size_t piece = bytes < PEET__PIECE_BYTES ? bytes : PEET__PIECE_BYTES;
         const uint64_t args[] = {what, to, from, piece};
-        if (peet__range_room(1))
+        if (peet__real_on())
+            peet_rt_real_note(PEET_ABSTRACT_RANGE, 4, args);
+        else if (peet__range_room(1))
             peet__range_write(what, to, from, piece);
         else
             peet_rt_note(PEET_ABSTRACT_RANGE, 4, args);

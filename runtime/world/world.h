@@ -13,6 +13,7 @@
 #include <sys/types.h>
 #include <time.h>
 #include <peet/module.h>
+#include "plain/real.h"
 #include "views/domain_internal.h"
 #include "internal.h"
 #include "world/world_table.h"
@@ -30,6 +31,8 @@ extern void *peet__world_to[], *peet__world_real[];
     type peet__sim_##name(__VA_ARGS__); \
     type peet__sim_##name(__VA_ARGS__)
 #define SUBJECT __builtin_expect(peet__is_subject(), 1)
+/** Memory's and strings' functions are noted in a recording on the computer's own processors, too. */
+#define WATCHED (SUBJECT || peet__real_watches(__builtin_return_address(0)))
 
 /** Of the entries' slow way: the address to go to.  @which: twice the number, plus 1 for the C library's whatever the
  * run */

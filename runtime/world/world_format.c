@@ -270,6 +270,26 @@ static int to_stream(FILE *f, int flag, const char *format, va_list args)
     return result;
 }
 
+/* In a recording on the computer's own processors the C library writes, and what it reads is noted. */
+static int note_output(int result, const char *format, va_list args)
+{
+    int saved_errno = errno;
+    peet__range(PEET_SYNTHETIC_STDIO_WRITE, NULL, format, strlen(format) + 1);
+    note_arguments(format, args);
+    errno = saved_errno;
+    return result;
+}
+#define PLAINLY(call) \
+    __extension__({ \
+        va_list again_; \
+        va_copy(again_, args); \
+        int result_ = (call); \
+        if (peet__real_watches(__builtin_return_address(0))) \
+            note_output(result_, format, again_); \
+        va_end(again_); \
+        result_; \
+    })
+
 /* To a descriptor: all in one piece. */
 static int to_descriptor(int fd, int flag, const char *format, va_list args)
 {
@@ -319,32 +339,32 @@ static int note_text(const char *to, size_t room, int length, const char *format
 
 SIM(int, vfprintf, FILE *f, const char *format, va_list args)
 {
-    return SUBJECT ? to_stream(f, -1, format, args) : REAL(vfprintf)(f, format, args);
+    return SUBJECT ? to_stream(f, -1, format, args) : PLAINLY(REAL(vfprintf)(f, format, args));
 }
 SIM(int, vprintf, const char *format, va_list args)
 {
-    return SUBJECT ? to_stream(stdout, -1, format, args) : REAL(vprintf)(format, args);
+    return SUBJECT ? to_stream(stdout, -1, format, args) : PLAINLY(REAL(vprintf)(format, args));
 }
 SIM(int, vdprintf, int fd, const char *format, va_list args)
 {
-    return SUBJECT ? to_descriptor(fd, -1, format, args) : REAL(vdprintf)(fd, format, args);
+    return SUBJECT ? to_descriptor(fd, -1, format, args) : PLAINLY(REAL(vdprintf)(fd, format, args));
 }
 SIM(int, __vfprintf_chk, FILE *f, int flag, const char *format, va_list args)
 {
-    return SUBJECT ? to_stream(f, flag, format, args) : REAL(__vfprintf_chk)(f, flag, format, args);
+    return SUBJECT ? to_stream(f, flag, format, args) : PLAINLY(REAL(__vfprintf_chk)(f, flag, format, args));
 }
 SIM(int, __vprintf_chk, int flag, const char *format, va_list args)
 {
-    return SUBJECT ? to_stream(stdout, flag, format, args) : REAL(__vprintf_chk)(flag, format, args);
+    return SUBJECT ? to_stream(stdout, flag, format, args) : PLAINLY(REAL(__vprintf_chk)(flag, format, args));
 }
 SIM(int, __vdprintf_chk, int fd, int flag, const char *format, va_list args)
 {
-    return SUBJECT ? to_descriptor(fd, flag, format, args) : REAL(__vdprintf_chk)(fd, flag, format, args);
+    return SUBJECT ? to_descriptor(fd, flag, format, args) : PLAINLY(REAL(__vdprintf_chk)(fd, flag, format, args));
 }
 
 #define INTO_MEMORY(name, call, room) \
     { \
-        if (!SUBJECT) \
+        if (!WATCHED) \
             return REAL(name) call; \
         va_list again; \
         va_copy(again, args); \
@@ -364,7 +384,7 @@ SIM(int, vsnprintf, char *to, size_t n, const char *format, va_list args) INTO_M
 
 #define INTO_NEW(name, call) \
     { \
-        if (!SUBJECT) \
+        if (!WATCHED) \
             return REAL(name) call; \
         va_list again; \
         va_copy(again, args); \

@@ -20,7 +20,7 @@ void __explicit_bzero_chk(void *, size_t, size_t);
 #define NOTED(name, call, what, destination, source, bytes) \
     { \
         __typeof__(REAL(name) call) result = REAL(name) call; \
-        if (SUBJECT) \
+        if (WATCHED) \
             peet__range(what, destination, source, bytes); \
         return result; \
     }
@@ -55,35 +55,35 @@ SIM(wchar_t *, wmemset, wchar_t *to, wchar_t c, size_t n) NOTED(wmemset, (to, c,
     SIM(void, bzero, void *to, size_t n)
 {
     REAL(bzero)(to, n);
-    if (SUBJECT)
+    if (WATCHED)
         peet__range(PEET_SYNTHETIC_MEMSET, to, NULL, n);
 }
 
 SIM(void, explicit_bzero, void *to, size_t n)
 {
     REAL(explicit_bzero)(to, n);
-    if (SUBJECT)
+    if (WATCHED)
         peet__range(PEET_SYNTHETIC_MEMSET, to, NULL, n);
 }
 
 SIM(void, __explicit_bzero_chk, void *to, size_t n, size_t room)
 {
     REAL(__explicit_bzero_chk)(to, n, room);
-    if (SUBJECT)
+    if (WATCHED)
         peet__range(PEET_SYNTHETIC_MEMSET, to, NULL, n);
 }
 
 SIM(void, bcopy, const void *from, void *to, size_t n)
 {
     REAL(bcopy)(from, to, n);
-    if (SUBJECT)
+    if (WATCHED)
         peet__range(PEET_SYNTHETIC_MEMMOVE, to, from, n);
 }
 
 SIM(void *, memccpy, void *to, const void *from, int c, size_t n)
 {
     char *end = REAL(memccpy)(to, from, c, n);
-    if (SUBJECT)
+    if (WATCHED)
         peet__range(PEET_SYNTHETIC_MEMCPY, to, from, end ? (size_t)(end - (char *)to) : n);
     return end;
 }
@@ -111,7 +111,7 @@ static size_t compared(const void *a, const void *b, size_t n, int result)
 SIM(int, memcmp, const void *a, const void *b, size_t n)
 {
     int result = REAL(memcmp)(a, b, n);
-    if (SUBJECT)
+    if (WATCHED)
         peet__range(PEET_SYNTHETIC_MEMCMP, a, b, compared(a, b, n, result));
     return result;
 }
@@ -119,7 +119,7 @@ SIM(int, memcmp, const void *a, const void *b, size_t n)
 SIM(int, bcmp, const void *a, const void *b, size_t n)
 {
     int result = REAL(bcmp)(a, b, n);
-    if (SUBJECT)
+    if (WATCHED)
         peet__range(PEET_SYNTHETIC_MEMCMP, a, b, compared(a, b, n, result));
     return result;
 }
@@ -127,7 +127,7 @@ SIM(int, bcmp, const void *a, const void *b, size_t n)
 SIM(int, wmemcmp, const wchar_t *a, const wchar_t *b, size_t n)
 {
     int result = REAL(wmemcmp)(a, b, n);
-    if (SUBJECT) {
+    if (WATCHED) {
         size_t bytes = compared(a, b, n * sizeof *a, result);
         peet__range(PEET_SYNTHETIC_MEMCMP, a, b, (bytes + sizeof *a - 1) / sizeof *a * sizeof *a);
     }
@@ -137,7 +137,7 @@ SIM(int, wmemcmp, const wchar_t *a, const wchar_t *b, size_t n)
 SIM(void *, memchr, const void *s, int c, size_t n)
 {
     char *found = REAL(memchr)(s, c, n);
-    if (SUBJECT)
+    if (WATCHED)
         peet__range(PEET_SYNTHETIC_MEMCHR, NULL, s, found ? (size_t)(found + 1 - (const char *)s) : n);
     return found;
 }
@@ -146,7 +146,7 @@ SIM(void *, memchr, const void *s, int c, size_t n)
 SIM(void *, memrchr, const void *s, int c, size_t n)
 {
     char *found = REAL(memrchr)(s, c, n);
-    if (SUBJECT)
+    if (WATCHED)
         peet__range(PEET_SYNTHETIC_MEMCHR, NULL, found ? found : s, found ? (size_t)((const char *)s + n - found) : n);
     return found;
 }
@@ -154,7 +154,7 @@ SIM(void *, memrchr, const void *s, int c, size_t n)
 SIM(void *, rawmemchr, const void *s, int c)
 {
     char *found = REAL(rawmemchr)(s, c);
-    if (SUBJECT)
+    if (WATCHED)
         peet__range(PEET_SYNTHETIC_MEMCHR, NULL, s, (size_t)(found + 1 - (const char *)s));
     return found;
 }
@@ -162,7 +162,7 @@ SIM(void *, rawmemchr, const void *s, int c)
 SIM(wchar_t *, wmemchr, const wchar_t *s, wchar_t c, size_t n)
 {
     wchar_t *found = REAL(wmemchr)(s, c, n);
-    if (SUBJECT)
+    if (WATCHED)
         peet__range(PEET_SYNTHETIC_MEMCHR, NULL, s, (found ? (size_t)(found + 1 - s) : n) * sizeof *s);
     return found;
 }
@@ -170,7 +170,7 @@ SIM(wchar_t *, wmemchr, const wchar_t *s, wchar_t c, size_t n)
 SIM(void *, memmem, const void *s, size_t n, const void *what, size_t m)
 {
     char *found = REAL(memmem)(s, n, what, m);
-    if (SUBJECT) {
+    if (WATCHED) {
         peet__range(PEET_SYNTHETIC_STRSTR, NULL, s, found ? (size_t)(found - (const char *)s) + m : n);
         peet__range_more(PEET_SYNTHETIC_STRSTR, NULL, what, m);
     }

@@ -93,13 +93,16 @@ static int subject_sort(void *base, size_t n, size_t size, int (*compare)(const 
 
 SIM(void, qsort_r, void *base, size_t n, size_t size, int (*compare)(const void *, const void *, void *), void *arg)
 {
-    if (!SUBJECT || !peet__ranges_noted() || size == 0 || n <= 1 || subject_sort(base, n, size, compare, arg) != 0)
+    if (!WATCHED || !peet__ranges_noted() || size == 0 || n <= 1 || subject_sort(base, n, size, compare, arg) != 0)
         REAL(qsort_r)(base, n, size, compare, arg);
 }
 
 SIM(void, qsort, void *base, size_t n, size_t size, int (*compare)(const void *, const void *))
 {
-    if (!SUBJECT || !peet__ranges_noted() || size == 0 || n <= 1 ||
-        subject_sort(base, n, size, compare_plain, (void *)compare) != 0)
+    if (!WATCHED || !peet__ranges_noted() || size == 0 || n <= 1 ||
+        subject_sort(base, n, size, compare_plain, (void *)compare) != 0) {
+        const int paused = !WATCHED && peet__real_pauses(0);
         REAL(qsort)(base, n, size, compare);
+        peet__real_goes_on(paused);
+    }
 }

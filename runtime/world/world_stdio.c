@@ -454,6 +454,14 @@ SIM(size_t, fwrite_unlocked, const void *from, size_t size, size_t n, FILE *f)
     return SUBJECT ? write_items(from, size, n, f) : REAL(fwrite_unlocked)(from, size, n, f);
 }
 
+/* Recorded on the computer's own processors: the C library has written it. */
+static int noted_text(int result, const char *text)
+{
+    if (peet__real_on())
+        peet__range(PEET_SYNTHETIC_STDIO_WRITE, NULL, text, REAL(strlen)(text) + 1);
+    return result;
+}
+
 static int write_text(const char *text, FILE *f, int newline)
 {
     int locked = peet__stream_enter(f);
@@ -466,18 +474,18 @@ static int write_text(const char *text, FILE *f, int newline)
 
 SIM(int, fputs, const char *text, FILE *f)
 {
-    return SUBJECT ? write_text(text, f, 0) : REAL(fputs)(text, f);
+    return SUBJECT ? write_text(text, f, 0) : noted_text(REAL(fputs)(text, f), text);
 }
 
 SIM(int, fputs_unlocked, const char *text, FILE *f)
 {
-    return SUBJECT ? write_text(text, f, 0) : REAL(fputs_unlocked)(text, f);
+    return SUBJECT ? write_text(text, f, 0) : noted_text(REAL(fputs_unlocked)(text, f), text);
 }
 
 SIM(int, puts, const char *text)
 {
     if (!SUBJECT)
-        return REAL(puts)(text);
+        return noted_text(REAL(puts)(text), text);
     return write_text(text, stdout, 1) == EOF ? EOF : (int)REAL(strlen)(text) + 1;
 }
 

@@ -37,7 +37,7 @@ static size_t bounded(const char *s, size_t n)
 SIM(size_t, strlen, const char *s)
 {
     size_t length = REAL(strlen)(s);
-    if (SUBJECT)
+    if (WATCHED)
         peet__range(PEET_SYNTHETIC_STRLEN, NULL, s, length + 1);
     return length;
 }
@@ -45,7 +45,7 @@ SIM(size_t, strlen, const char *s)
 SIM(size_t, strnlen, const char *s, size_t n)
 {
     size_t length = REAL(strnlen)(s, n);
-    if (SUBJECT)
+    if (WATCHED)
         peet__range(PEET_SYNTHETIC_STRLEN, NULL, s, length < n ? length + 1 : n);
     return length;
 }
@@ -53,7 +53,7 @@ SIM(size_t, strnlen, const char *s, size_t n)
 SIM(size_t, wcslen, const wchar_t *s)
 {
     size_t length = REAL(wcslen)(s);
-    if (SUBJECT)
+    if (WATCHED)
         peet__range(PEET_SYNTHETIC_STRLEN, NULL, s, (length + 1) * sizeof *s);
     return length;
 }
@@ -63,7 +63,7 @@ SIM(size_t, wcslen, const wchar_t *s)
 #define COPIED(name, call) \
     { \
         char *result = REAL(name) call; \
-        if (SUBJECT) \
+        if (WATCHED) \
             peet__range(PEET_SYNTHETIC_STRCPY, to, from, whole(to)); \
         return result; \
     }
@@ -87,7 +87,7 @@ SIM(char *, __stpcpy_chk, char *to, const char *from, size_t room) COPIED(__stpc
 #define PADDED(name, call) \
     { \
         char *result = REAL(name) call; \
-        if (SUBJECT) \
+        if (WATCHED) \
             note_padded(to, from, n); \
         return result; \
     }
@@ -111,9 +111,9 @@ SIM(char *, __stpncpy_chk, char *to, const char *from, size_t n, size_t room) PA
 
 #define APPENDED(name, call, limit) \
     { \
-        size_t before = SUBJECT ? REAL(strlen)(to) : 0; \
+        size_t before = WATCHED ? REAL(strlen)(to) : 0; \
         char *result = REAL(name) call; \
-        if (SUBJECT) \
+        if (WATCHED) \
             note_appended(to, before, from, limit); \
         return result; \
     }
@@ -128,7 +128,7 @@ SIM(char *, __strncat_chk, char *to, const char *from, size_t n, size_t room) AP
 #define DUPLICATED(name, call, read) \
     { \
         char *copy = REAL(name) call; \
-        if (SUBJECT && copy) { \
+        if (WATCHED && copy) { \
             peet__range(PEET_SYNTHETIC_STRLEN, NULL, s, read); \
             peet__range(PEET_SYNTHETIC_MEMCPY, copy, s, whole(copy) - 1); \
             peet__range_more(PEET_SYNTHETIC_LIBRARY_WRITE, copy + whole(copy) - 1, NULL, 1); \
@@ -145,7 +145,7 @@ SIM(char *, __strndup, const char *s, size_t n) DUPLICATED(__strndup, (s, n), bo
     SIM(wchar_t *, wcscpy, wchar_t *to, const wchar_t *from)
 {
     wchar_t *result = REAL(wcscpy)(to, from);
-    if (SUBJECT)
+    if (WATCHED)
         peet__range(PEET_SYNTHETIC_STRCPY, to, from, (REAL(wcslen)(to) + 1) * sizeof *to);
     return result;
 }
@@ -153,7 +153,7 @@ SIM(char *, __strndup, const char *s, size_t n) DUPLICATED(__strndup, (s, n), bo
 SIM(wchar_t *, wcsncpy, wchar_t *to, const wchar_t *from, size_t n)
 {
     wchar_t *result = REAL(wcsncpy)(to, from, n);
-    if (SUBJECT) {
+    if (WATCHED) {
         size_t k = 0;
         while (k < n && to[k++])
             ;
@@ -199,7 +199,7 @@ __attribute__((no_sanitize("address"))) static size_t compared(const char *a, co
 #define COMPARED(name, call, n, fold) \
     { \
         int result = REAL(name) call; \
-        if (SUBJECT) \
+        if (WATCHED) \
             peet__range(PEET_SYNTHETIC_STRCMP, a, b, compared(a, b, n, fold)); \
         return result; \
     }
@@ -213,7 +213,7 @@ SIM(int, strncasecmp, const char *a, const char *b, size_t n) COMPARED(strncasec
     SIM(int, wcscmp, const wchar_t *a, const wchar_t *b)
 {
     int result = REAL(wcscmp)(a, b);
-    if (SUBJECT) {
+    if (WATCHED) {
         size_t k = 0;
         while (a[k] && a[k] == b[k])
             k++;
@@ -227,7 +227,7 @@ SIM(int, strncasecmp, const char *a, const char *b, size_t n) COMPARED(strncasec
 #define SEARCHED(name, call) \
     { \
         char *found = REAL(name) call; \
-        if (SUBJECT) \
+        if (WATCHED) \
             peet__range(PEET_SYNTHETIC_STRCHR, NULL, s, found ? (size_t)(found + 1 - s) : whole(s)); \
         return found; \
     }
@@ -241,7 +241,7 @@ SIM(char *, strchrnul, const char *s, int c) SEARCHED(strchrnul, (s, c))
 #define TO_END(name, call) \
     { \
         char *found = REAL(name) call; \
-        if (SUBJECT) \
+        if (WATCHED) \
             peet__range(PEET_SYNTHETIC_STRCHR, NULL, s, whole(s)); \
         return found; \
     }
@@ -253,7 +253,7 @@ SIM(char *, rindex, const char *s, int c) TO_END(rindex, (s, c))
     SIM(wchar_t *, wcschr, const wchar_t *s, wchar_t c)
 {
     wchar_t *found = REAL(wcschr)(s, c);
-    if (SUBJECT)
+    if (WATCHED)
         peet__range(PEET_SYNTHETIC_STRCHR, NULL, s,
             (found ? (size_t)(found + 1 - s) : REAL(wcslen)(s) + 1) * sizeof *s);
     return found;
@@ -263,7 +263,7 @@ SIM(char *, rindex, const char *s, int c) TO_END(rindex, (s, c))
 #define FOUND(name) \
     { \
         char *found = REAL(name)(s, what); \
-        if (SUBJECT) { \
+        if (WATCHED) { \
             peet__range(PEET_SYNTHETIC_STRSTR, NULL, s, found ? (size_t)(found - s) + whole(what) - 1 : whole(s)); \
             peet__range_more(PEET_SYNTHETIC_STRSTR, NULL, what, whole(what)); \
         } \
@@ -283,7 +283,7 @@ SIM(char *, strcasestr, const char *s, const char *what) FOUND(strcasestr)
 #define SPANNED(name) \
     { \
         size_t span = REAL(name)(s, set); \
-        if (SUBJECT) \
+        if (WATCHED) \
             note_span(s, span, set); \
         return span; \
     }
@@ -295,7 +295,7 @@ SIM(size_t, strcspn, const char *s, const char *set) SPANNED(strcspn)
     SIM(char *, strpbrk, const char *s, const char *set)
 {
     char *found = REAL(strpbrk)(s, set);
-    if (SUBJECT)
+    if (WATCHED)
         note_span(s, found ? (size_t)(found - s) : whole(s) - 1, set);
     return found;
 }
@@ -316,7 +316,7 @@ static void note_token(const char *from, const char *token, const char *delimite
 #define TOKEN(name) \
     { \
         char *from = s ? s : *place, *token = REAL(name)(s, delimiters, place); \
-        if (SUBJECT && from) \
+        if (WATCHED && from) \
             note_token(from, token, delimiters, token && *place > token + whole(token) - 1); \
         return token; \
     }
@@ -329,13 +329,13 @@ SIM(char *, __strtok_r, char *s, const char *delimiters, char **place) TOKEN(__s
     SIM(char *, strtok, char *s, const char *delimiters)
 {
     static char *place;
-    return SUBJECT ? peet__sim_strtok_r(s, delimiters, &place) : REAL(strtok)(s, delimiters);
+    return WATCHED ? peet__sim_strtok_r(s, delimiters, &place) : REAL(strtok)(s, delimiters);
 }
 
 SIM(char *, strsep, char **place, const char *delimiters)
 {
     char *from = *place, *token = REAL(strsep)(place, delimiters);
-    if (SUBJECT && from)
+    if (WATCHED && from)
         note_token(from, token, delimiters, *place != NULL);
     return token;
 }
@@ -349,7 +349,7 @@ SIM(char *, strsep, char **place, const char *delimiters)
         type number = REAL(real) call; \
         if (end) \
             *end = after; \
-        if (SUBJECT) \
+        if (WATCHED) \
             peet__range(PEET_SYNTHETIC_LIBRARY_READ, NULL, s, (size_t)(after + 1 - s)); \
         return number; \
     }

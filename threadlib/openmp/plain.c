@@ -4,6 +4,7 @@
  * ordinary libomp, the one that the program is linked with or else the one that the system has.
  */
 #include "openmp.h"
+#include "plain/real.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -42,6 +43,8 @@ static entry_fn *find_plain(const char *name)
         peet__omp_die(
             "a plain run of an OpenMP program needs the ordinary libomp, which is not installed (Debian: libomp-22-dev); "
             "under `peet run` it needs none");
+    if (peet_rt_real_recorded())
+        peet_rt_real_unseen((uint64_t)found);
     return found;
 }
 

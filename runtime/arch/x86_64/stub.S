@@ -175,6 +175,7 @@ peet__stub_none:
 
         STUB    peet__stub_full, peet__stub_yield, 0
         STUB    peet__stub_own, peet__ring_own, 0
+        STUB    peet__stub_real, peet__real_stub, 0
         STUB    peet__stub_foreign, peet__stub_foreign_yield, 0
         STUB    peet__stub_dispatch, peet__foreign_dispatch, 0
         STUB    peet__stub_turn, peet__hook_turn, 1

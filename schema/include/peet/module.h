@@ -250,13 +250,14 @@ struct peet_block_event {
     X(INTERRUPT, 53, 1, "thread interrupt", "thread") \
     X(SYNC_GRANT, 54, 4, "wait over", "object operation waited_cycles result") \
     X(TASK, 55, 3, "task", "what task parent") \
-    X(VIEW_LEAVE, 56, 2, "code outside views of memory", "why address")
+    X(VIEW_LEAVE, 56, 2, "code outside views of memory", "why address") \
+    X(ORDER, 57, 5, "order of a real run", "place number what object request")
 
 enum peet_abstract_type {
 #define PEET_X(name, value, nargs, text, args) PEET_ABSTRACT_##name = value,
     PEET_ABSTRACTS(PEET_X)
 #undef PEET_X
-        PEET_ABSTRACT_TYPES = 57
+        PEET_ABSTRACT_TYPES = 58
 };
 
 /*
@@ -306,6 +307,14 @@ enum peet_sync_type {
 };
 enum peet_mutex_kind { PEET_MUTEX_NORMAL, PEET_MUTEX_RECURSIVE, PEET_MUTEX_ERRORCHECK, PEET_MUTEX_SPIN };
 enum peet_rwlock_kind { PEET_RWLOCK_PREFER_READER, PEET_RWLOCK_PREFER_WRITER };
+
+/**
+ * The `what` of ORDER.  A trace of a run on the computer's own processors (`peet record`) says in which order requests
+ * took effect: each stands between a BEGIN and an END with the same place and number.  A replay begins the request of
+ * number n when that of n - 1, at the same place, has ended.  Modules never see ORDER; a wait for it shows as one for the
+ * object.
+ */
+enum peet_order_what { PEET_ORDER_BEGIN, PEET_ORDER_END };
 
 /** The `what` of TASK, a note by the context that does it; tasks have numbers from 1, 0 is no explicit task. */
 enum peet_task_what {

@@ -11,6 +11,7 @@
  * 2. Nothing here allocates, locks or calls the C library: the stub may be called in a signal handler.
  * 3. A thread without a copy records into the first thread's ring.  That is slow, but right.
  */
+#include "plain/ring.h"
 #include "internal.h"
 #include "arch/x86_64/gs.h"
 #include "arch/x86_64/syscall.h"
@@ -70,21 +71,27 @@ static struct copy *fresh(int32_t self)
     return &copies[i];
 }
 
-void peet__ring_own(uint64_t *frame, const uint64_t *xmm)
+struct peet__control *peet__ring_take(void)
 {
-    (void)frame, (void)xmm;
     const int32_t self = (int32_t)peet__raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
     struct copy *c = abandoned(self, peet__raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0));
     c = c ? c : fresh(self);
-    peet__ctl->cursor = peet__ctl->scratch_begin;
     if (!c)
-        return;
+        return NULL;
     struct peet__control *control = (struct peet__control *)c->page;
     *control = *(struct peet__control *)peet__ctl;
     control->first_thread = 0;
     control->cursor = control->scratch_begin = (uint64_t *)(c->page + PEET_CONTROL_BYTES);
     control->limit = control->scratch_limit = control->scratch_begin + PEET__SCRATCH_BYTES / 8;
     peet__set_gs(c->page - PEET_CONTROL_ADDRESS);
+    return control;
+}
+
+void peet__ring_own(uint64_t *frame, const uint64_t *xmm)
+{
+    (void)frame, (void)xmm;
+    peet__ring_take();
+    peet__ctl->cursor = peet__ctl->scratch_begin;
 }
 
 static int is_viewed(struct dl_phdr_info *info, size_t size, void *arg)

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See record_writer.h. */
+#include "record_writer.h"
+
+#include "common.h"
+#include "decode/decode.h"
+#include "plain/shared.h"
+#include "trace/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BLOCKS_LEAST = 8 };
+
+struct peet_cli_record_writer {
+    struct peet__real_shared *shared;
+    struct peet_recorder *recorder;
+    struct peet_program *program; /* says which images carry a schema */
+    uint64_t done;                /* blocks of the queue */
+    uint32_t streams, images;
+    uint32_t *stream_of; /* by thread; UINT32_MAX: none yet */
+    uint64_t words, lost;
+    uint8_t over[PEET__REAL_THREADS];
+    uint64_t last[PEET__REAL_THREADS]; /* ticks */
+    double begun_s;
+    uint64_t begun_tick;
+};
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+int peet_cli_record_open(uint64_t bytes, struct peet_cli_record_writer **out_writer, int *out_fd,
+    struct peet_error *error)
+{
+    struct peet_cli_record_writer *w = calloc(1, sizeof(*w));
+    uint64_t n = bytes / sizeof(struct peet__real_block), all;
+    struct peet__real_shared *s = MAP_FAILED;
+    const int fd = memfd_create("peet-record", MFD_CLOEXEC);
+
+    n = n < BLOCKS_LEAST ? BLOCKS_LEAST : n > 1u << 24 ? 1u << 24 : n;
+    all = peet__real_blocks_offset((uint32_t)n) + n * sizeof(struct peet__real_block);
+    if (w && fd >= 0 && ftruncate(fd, (off_t)all) == 0)
+        s = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (s == MAP_FAILED || !(w->stream_of = malloc(PEET__REAL_THREADS * sizeof(*w->stream_of)))) {
+        const int err = peet_error_set(error, PEET_ENOMEM, "no memory of %llu MiB to record into: %s",
+            (unsigned long long)(all >> 20), strerror(errno));
+        free(w);
+        return err;
+    }
+    memset(w->stream_of, 0xff, PEET__REAL_THREADS * sizeof(*w->stream_of));
+    madvise(s, all, MADV_POPULATE_WRITE); /* the kernel makes its pages now, and not while the program runs */
+    s->magic = PEET__REAL_MAGIC;
+    s->bytes = all;
+    s->nblocks = (uint32_t)n;
+    s->writer = getpid();
+    for (uint32_t i = (uint32_t)n; i-- > 0;)
+        peet__real_give(s, i);
+    w->shared = s;
+    *out_writer = w;
+    *out_fd = fd;
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------ the file */
+
+/** As a configuration file has it. */
+static void quote(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+static char *config_text(char *const *program, unsigned processors)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+
+    if (!out)
+        return NULL;
+    fprintf(out, "version = 1;\nprogram = ");
+    quote(out, program[0]);
+    fprintf(out, ";\narguments = (");
+    for (size_t i = 1; program[i]; i++) {
+        fprintf(out, i > 1 ? ", " : " ");
+        quote(out, program[i]);
+    }
+    fprintf(out, " );\ncores = %u;\n", processors);
+    if (fclose(out)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static char *describe(char *const *program)
+{
+    const unsigned processors = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+    char *config = config_text(program, processors), *text = NULL, date[40];
+    json_t *arguments = json_array(), *all;
+    const time_t now = time(NULL);
+    struct tm utc;
+
+    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    for (size_t i = 1; program[i]; i++)
+        json_array_append_new(arguments, json_string(program[i]));
+    all = json_pack("{s:s,s:s,s:s,s:s,s:{s:s,s:o,s:i,s:{s:s}}}", "peet", PEET_VERSION, "date", date, "format", "real",
+        "config_text", config ? config : "", "config", "program", program[0], "arguments", arguments, "cores",
+        (int)processors, "machine", "module", "the computer's own processors");
+    if (all && config)
+        text = json_dumps(all, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    json_decref(all);
+    free(config);
+    return text;
+}
+
+int peet_cli_record_begin(struct peet_cli_record_writer *w, const char *output, char *const *program, int level,
+    struct peet_error *error)
+{
+    char path[PATH_MAX], *text = describe(program);
+    int err;
+
+    snprintf(path, sizeof(path), "%s/trace.peet", output);
+    if (!text || peet_program_new(&w->program))
+        err = peet_error_set(error, PEET_ENOMEM, "out of memory");
+    else
+        err = peet_recorder_open(path, text, level, &w->recorder, error);
+    free(text);
+    w->begun_s = now_s();
+    w->begun_tick = __builtin_ia32_rdtsc();
+    return err;
+}
+
+static int image(struct peet_cli_record_writer *w, const struct peet__real_image *one, struct peet_error *error)
+{
+    struct peet_recorded_image out = {.path = (char *)(uintptr_t)one->path,
+        .bias = one->bias,
+        .lo = one->lo,
+        .hi = one->hi,
+        .tls_offset = one->tls_offset,
+        .late = one->late};
+    struct peet_error none = {0};
+    struct stat st;
+    int fd, err;
+
+    if (peet_program_add_image(w->program, one->path, one->bias, &none) <= 0)
+        return 0; /* it carries no schema */
+    fd = open(one->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) ||
+        (out.bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED) {
+        err = peet_error_set(error, PEET_EIO, "%s: cannot be read into the trace: %s", one->path, strerror(errno));
+    } else {
+        out.nbytes = (size_t)st.st_size;
+        err = peet_recorder_image(w->recorder, &out);
+        munmap(out.bytes, (size_t)st.st_size);
+    }
+    if (fd >= 0)
+        close(fd);
+    return err;
+}
+
+static int images(struct peet_cli_record_writer *w, struct peet_error *error)
+{
+    int err = 0;
+
+    if (!atomic_load(&w->shared->images_told))
+        return 0;
+    while (!err && w->images < atomic_load(&w->shared->nimages))
+        err = image(w, &w->shared->images[w->images++], error);
+    return err;
+}
+
+/* --------------------------------------------------------------------------------------------- streams */
+
+/** Every thread up to this one has a stream: their numbers are those of the trace. */
+static int streams(struct peet_cli_record_writer *w, uint32_t thread, struct peet_error *error)
+{
+    int err = images(w, error);
+
+    while (!err && w->streams <= thread) {
+        const struct peet__real_thread_info *t = &w->shared->threads[w->streams];
+        const struct peet_stream_info info = {
+            .kind = w->streams ? PEET_STREAM_THREAD : PEET_STREAM_MAIN,
+            .parent = t->parent,
+            .ordinal = t->ordinal,
+            .fs_base = t->fs_base,
+            .stack_lo = t->stack_lo,
+            .stack_hi = t->stack_hi,
+            .context = w->streams,
+            .function = t->function,
+            .argument = t->argument,
+        };
+
+        err = peet_recorder_stream(w->recorder, &info, &w->stream_of[w->streams]);
+        w->streams++;
+    }
+    return err;
+}
+
+static int block(struct peet_cli_record_writer *w, const struct peet__real_block *b, struct peet_error *error)
+{
+    const uint32_t n = atomic_load(&b->nturns), thread = b->thread;
+    uint32_t begin = 0;
+    int err;
+
+    if (thread >= PEET__REAL_THREADS || n > PEET__REAL_TURNS)
+        return peet_error_set(error, PEET_EFORMAT, "the program has written over the memory that records it");
+    err = streams(w, thread, error);
+    for (uint32_t i = 0; i < n && !err; i++) {
+        const struct peet__real_turn *t = &b->turns[i];
+        const struct peet_turn turn = {.why = t->why,
+            .result = t->result,
+            .cycle = t->tick > w->shared->first_tick ? t->tick - w->shared->first_tick : 0,
+            .words = b->words + begin,
+            .n = t->end - begin};
+
+        if (t->end < begin || t->end > PEET__REAL_WORDS + PEET__REAL_SLACK || t->why >= PEET_TURN_WHYS)
+            return peet_error_set(error, PEET_EFORMAT, "the program has written over the memory that records it");
+        err = peet_recorder_turn(w->recorder, w->stream_of[thread], &turn, 0);
+        begin = t->end;
+        w->last[thread] = turn.cycle;
+        w->words += turn.n;
+    }
+    w->over[thread] = b->last != 0;
+    if (!err && b->last)
+        err = peet_recorder_end(w->recorder, w->stream_of[thread]);
+    if (err && !error->code)
+        peet_error_set(error, err, "%s", peet_recorder_error(w->recorder) ? peet_recorder_error(w->recorder) : "");
+    return err;
+}
+
+int peet_cli_record_step(struct peet_cli_record_writer *w, unsigned wait_ms, struct peet_error *error)
+{
+    struct peet__real_shared *s = w->shared;
+    const struct timespec some = {.tv_nsec = (long)wait_ms * 1000000L};
+    const uint32_t bell = atomic_load(&s->filled);
+    int n = 0, err;
+
+    for (;; n++) {
+        _Atomic uint32_t *place = &peet__real_full(s)[w->done % s->nblocks];
+        const uint32_t i = atomic_exchange(place, 0);
+
+        if (!i || i > s->nblocks)
+            break;
+        w->done++;
+        err = block(w, peet__real_block(s, i - 1), error);
+        if (err)
+            return err;
+        peet__real_give(s, i - 1);
+        atomic_fetch_add(&s->freed, 1);
+        if (atomic_load(&s->starving))
+            syscall(SYS_futex, &s->freed, FUTEX_WAKE, 1, NULL, NULL, 0);
+    }
+    if (!n && wait_ms) {
+        atomic_store(&s->writer_waits, 1);
+        syscall(SYS_futex, &s->filled, FUTEX_WAIT, bell, &some, NULL, 0);
+        atomic_store(&s->writer_waits, 0);
+    }
+    return n;
+}
+
+void peet_cli_record_abandon(struct peet_cli_record_writer *w)
+{
+    atomic_store(&w->shared->stopped, 1);
+    atomic_fetch_add(&w->shared->freed, 1);
+    syscall(SYS_futex, &w->shared->freed, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+static double ticks_per_second(const struct peet_cli_record_writer *w)
+{
+    const double seconds = now_s() - w->begun_s;
+    return seconds > 0 ? (double)(__builtin_ia32_rdtsc() - w->begun_tick) / seconds : 1;
+}
+
+static char *ending(const struct peet_cli_record_writer *w, int wait_status, const struct peet_cli_recorded *r)
+{
+    const struct peet__real_shared *s = w->shared;
+    json_t *all;
+    char *text;
+
+    all = json_pack("{s:s,s:i,s:{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:I,s:I}}", "reason",
+        WIFSIGNALED(wait_status) ? "signal" : "exit", "status",
+        WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status), "real", "ticks_per_second",
+        ticks_per_second(w), "ticks_per_word", (double)s->word_millicycles * 1e-3, "ticks_per_event",
+        (double)s->event_millicycles * 1e-3, "ran_seconds", r->ran_s, "cpu_seconds", r->cpu_s, "overhead_seconds",
+        r->overhead_s, "waited_seconds", r->waited_s, "unrecorded_threads", (json_int_t)r->unrecorded_threads,
+        "signal_handlers", (json_int_t)r->handlers);
+    text = all ? json_dumps(all, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
+    json_decref(all);
+    return text;
+}
+
+int peet_cli_record_end(struct peet_cli_record_writer *w, int wait_status, const struct rusage *usage,
+    struct peet_cli_recorded *out, struct peet_error *error)
+{
+    struct peet__real_shared *s = w->shared;
+    const double hz = ticks_per_second(w);
+    struct peet_recorder_counts counts;
+    uint64_t waited = 0, overhead = 0;
+    char *text;
+    int err;
+
+    err = peet_cli_record_step(w, 0, error);
+    err = err < 0 ? err : 0;
+    /* what threads had not handed over: as far as it is whole */
+    for (uint32_t i = 0; i < atomic_load(&s->nthreads) && i < PEET__REAL_THREADS && !err; i++) {
+        const uint32_t own = s->threads[i].block;
+
+        if (own && own <= s->nblocks && atomic_load(&peet__real_block(s, own - 1)->nturns))
+            err = block(w, peet__real_block(s, own - 1), error);
+        waited += s->threads[i].waited_ticks;
+        overhead += s->threads[i].overhead_ticks;
+    }
+    for (uint32_t i = 0; WIFEXITED(wait_status) && !s->stopped && i < w->streams && !err; i++)
+        if (!w->over[i]) /* its end is the program's */
+            err = peet_recorder_turn(w->recorder, w->stream_of[i],
+                &(struct peet_turn){.why = PEET_TURN_DONE, .cycle = w->last[i]}, 0);
+    if (!err)
+        err = images(w, error);
+    *out = (struct peet_cli_recorded){.threads = atomic_load(&s->nthreads),
+        .words = w->words,
+        .unrecorded_threads = atomic_load(&s->unrecorded_threads),
+        .handlers = atomic_load(&s->handlers),
+        .ran_s = s->last_tick > s->first_tick ? (double)(s->last_tick - s->first_tick) / hz : 0,
+        .cpu_s = (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+            (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1e-6,
+        .waited_s = (double)waited / hz,
+        .overhead_s = (double)overhead / hz,
+        .attached = (int)atomic_load(&s->attached),
+        .stopped = (int)atomic_load(&s->stopped)};
+    text = ending(w, wait_status, out);
+    if (!err) {
+        peet_recorder_counts(w->recorder, &counts);
+        err = peet_recorder_close(w->recorder, text, error);
+        out->bytes = counts.bytes;
+    } else {
+        struct peet_error ignored = {0};
+        peet_recorder_close(w->recorder, text, &ignored);
+    }
+    free(text);
+    peet_program_free(w->program);
+    munmap(s, s->bytes);
+    free(w->stream_of);
+    free(w);
+    return err;
+}

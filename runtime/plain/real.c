@@ -1,0 +1,711 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recording on the computer's own processors: `peet record`.  The program runs as it does without peet, on threads of
+ * the kernel's.  Each of them writes its words into blocks of memory that it shares with the process that writes the
+ * trace (shared.h).  Requests that order threads are noted with their place in that order (real.h).
+ *
+ * TIME.  A turn carries the time stamp counter at its end, less what recording has cost the thread so far: the time
+ * spent in this file, which is measured, and a known cost for each word.  Who got a lock late because another one was
+ * late must not count that as his own: as in event-based perturbation analysis (Malony, Reed and Wijshoff, IEEE TPDS
+ * 3(4), 1992), the time at which a request is granted without recording follows from when it was made and when the
+ * object was last left, both without recording.
+ *
+ *   1. Nothing here allocates or locks.  It may not be entered by handlers of signals: on a thread that runs one,
+ *      nothing is recorded.
+ *   2. `peet__real_self` is NULL as long as the thread has no block.  It then records into a scratch ring (ring.c).
+ *   3. The thread's control page says how far its words go; a block's turns say how far they are whole.
+ */
+#include "plain/real.h"
+#include "plain/ring.h"
+#include "plain/shared.h"
+#include "arch/x86_64/gs.h"
+#include "internal.h"
+#include "trace/recording.h"
+#include "views/domain_internal.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include <peet/module.h>
+
+struct peet__real {
+    struct peet__control *control;
+    struct peet__real_block *block;
+    uint32_t index, thread;
+    uint32_t whole;    /* words of the block that are in its turns */
+    uint32_t pauses;   /* handlers of signals that run, and the like */
+    uint64_t *cursor;  /* of the block, while they do */
+    uint64_t result;   /* of the last event */
+    uint64_t overhead; /* ticks, */
+    uint64_t words;    /* and words whose cost is not in it yet */
+    uint64_t tick;     /* of the last turn */
+    uint64_t asked, asked_corrected;
+    uint64_t made;
+};
+
+_Thread_local struct peet__real *peet__real_self;
+static _Thread_local struct peet__real mine;
+static struct peet__real_shared *shared;
+static uint64_t static_tls;
+
+void peet__real_stub(uint64_t *frame, const uint64_t *xmm);
+
+static inline uint64_t ticks(void)
+{
+    return __builtin_ia32_rdtsc();
+}
+
+static void wake(_Atomic uint32_t *bell, const _Atomic uint32_t *listeners)
+{
+    atomic_fetch_add(bell, 1);
+    if (atomic_load(listeners))
+        peet__raw_syscall(SYS_futex, (long)bell, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+}
+
+/* ------------------------------------------------------------------------------------------ blocks */
+
+/** From now on the thread's words go to its scratch ring. */
+static void leave_block(struct peet__real *r)
+{
+    r->control->cursor = r->control->scratch_begin;
+    r->control->limit = r->control->scratch_limit;
+}
+
+static void set_limit(struct peet__real *r)
+{
+    r->control->limit = r->block->words + PEET__REAL_WORDS;
+}
+
+/** The block goes to the writer. */
+static void hand_over(struct peet__real *r)
+{
+    const uint64_t n = atomic_fetch_add(&shared->nfull, 1);
+
+    atomic_store(&peet__real_full(shared)[n % shared->nblocks], r->index + 1);
+    wake(&shared->filled, &shared->writer_waits);
+    shared->threads[r->thread].block = 0;
+    r->block = NULL;
+}
+
+/** Wait until there is a free block.  Returns: its number, or UINT32_MAX: the writer is gone */
+static uint32_t wait_for_block(struct peet__real *r)
+{
+    const struct timespec some = {.tv_nsec = 50000000};
+    const uint64_t since = ticks();
+    uint32_t i = UINT32_MAX;
+
+    atomic_fetch_add(&shared->starving, 1);
+    for (;;) {
+        const uint32_t bell = atomic_load(&shared->freed);
+
+        if (atomic_load(&shared->stopped) || (i = peet__real_take(shared)) != UINT32_MAX || getppid() != shared->writer)
+            break;
+        peet__raw_syscall(SYS_futex, (long)&shared->freed, FUTEX_WAIT, bell, (long)&some, 0, 0);
+    }
+    atomic_fetch_sub(&shared->starving, 1);
+    shared->threads[r->thread].waited_ticks += ticks() - since;
+    return i;
+}
+
+/** Begin a new block.  Returns: 0: there is none any more */
+static int take_block(struct peet__real *r)
+{
+    uint32_t i = atomic_load(&shared->stopped) ? UINT32_MAX : peet__real_take(shared);
+
+    if (i == UINT32_MAX)
+        i = wait_for_block(r);
+    if (i == UINT32_MAX) {
+        atomic_store(&shared->stopped, 1);
+        leave_block(r);
+        peet__real_self = NULL;
+        return 0;
+    }
+    r->index = i;
+    r->block = peet__real_block(shared, i);
+    if (!r->block->unused) /* its pages are not there yet: all at once */
+        peet__raw_syscall(SYS_madvise, (long)r->block & -4096, sizeof *r->block, MADV_POPULATE_WRITE, 0, 0, 0);
+    r->block->unused = 1;
+    r->block->thread = r->thread;
+    r->block->last = 0;
+    r->whole = 0;
+    atomic_store(&r->block->nturns, 0);
+    shared->threads[r->thread].block = i + 1;
+    r->control->cursor = r->block->words;
+    set_limit(r);
+    return 1;
+}
+
+/** What has been written since the last turn is one.  @now: when it was over */
+static void end_turn(struct peet__real *r, unsigned why, uint64_t now)
+{
+    struct peet__real_block *b = r->block;
+    const uint32_t k = atomic_load_explicit(&b->nturns, memory_order_relaxed);
+    const uint64_t at = (uint64_t)(r->control->cursor - b->words);
+
+    if (at > PEET__REAL_WORDS + PEET__REAL_SLACK || at < r->whole) { /* somebody without a ring of his own was here */
+        r->control->cursor = b->words + r->whole;
+        set_limit(r);
+    } else {
+        r->words += at - r->whole;
+        r->whole = (uint32_t)at;
+    }
+    r->overhead += r->words * shared->word_millicycles / 1000;
+    r->words = 0;
+    if (now - r->overhead > r->tick && now > r->overhead)
+        r->tick = now - r->overhead;
+    b->turns[k] = (struct peet__real_turn){r->whole, why, r->result, r->tick};
+    r->result = 0;
+    atomic_store_explicit(&b->nturns, k + 1, memory_order_release);
+}
+
+/** A check has found the limit, or there is no room for an event. */
+static int next_block(struct peet__real *r, uint64_t now)
+{
+    end_turn(r, PEET_TURN_FULL, now);
+    hand_over(r);
+    return take_block(r);
+}
+
+/** What is done here between two readings of the clock does not count. */
+static inline void spent(struct peet__real *r, uint64_t since)
+{
+    r->overhead += ticks() - since + shared->event_millicycles / 1000;
+}
+
+void peet__real_stub(uint64_t *frame, const uint64_t *xmm)
+{
+    const uint64_t now = ticks();
+    struct peet__real *r = peet__real_self;
+
+    (void)frame, (void)xmm;
+    if (!r || r->pauses) {
+        __asm__ volatile("movq %%gs:%c0, %%rax\n\tmovq %%rax, %%gs:%c1"
+            :
+            : "i"(PEET_CONTROL_ADDRESS + PEET__CONTROL_SCRATCH_BEGIN), "i"(PEET_CONTROL_ADDRESS + PEET_CONTROL_CURSOR)
+            : "rax", "memory");
+        return;
+    }
+    if (next_block(r, now))
+        spent(r, now);
+}
+
+/* ------------------------------------------------------------------------------------------ events */
+
+/** Room for a record, and for so many turns.  Returns: 0: the recording is over */
+static int room(struct peet__real *r, unsigned words, unsigned turns, uint64_t now)
+{
+    if (r->control->cursor + words <= r->block->words + PEET__REAL_WORDS + PEET_RAW_SLACK_WORDS &&
+        atomic_load_explicit(&r->block->nturns, memory_order_relaxed) + turns + 1 < PEET__REAL_TURNS)
+        return 1;
+    return next_block(r, now);
+}
+
+static void put(struct peet__real *r, unsigned type, unsigned nargs, const uint64_t *args)
+{
+    uint64_t *at = r->control->cursor;
+
+    at[0] = PEET_RAW_ABSTRACT(type, nargs);
+    for (unsigned i = 0; i < nargs; i++)
+        at[1 + i] = args[i];
+    r->control->cursor = at + 1 + nargs;
+}
+
+static struct peet__real *recording(void)
+{
+    struct peet__real *r = peet__real_self;
+
+    return r && !r->pauses ? r : NULL;
+}
+
+void peet_rt_real_note(unsigned type, unsigned nargs, const uint64_t *args)
+{
+    struct peet__real *r = recording();
+    const uint64_t now = r ? ticks() : 0;
+
+    if (!r || !room(r, nargs + 1, 0, now))
+        return;
+    put(r, type, nargs, args);
+    /* compiled code counts its words from the last check of its own */
+    if (r->control->cursor >= r->control->limit && !next_block(r, now))
+        return;
+    spent(r, now);
+}
+
+void peet_rt_real_event(unsigned type, unsigned nargs, const uint64_t *args)
+{
+    struct peet__real *r = recording();
+    const uint64_t now = r ? ticks() : 0;
+
+    if (!r || !room(r, nargs + 1, 1, now))
+        return;
+    put(r, type, nargs, args);
+    end_turn(r, PEET_TURN_EVENT, now);
+    spent(r, now);
+}
+
+void peet__real_note_block(const void *p, size_t bytes, uint64_t caller)
+{
+    peet_rt_real_note(PEET_ABSTRACT_ALLOC, 7,
+        (const uint64_t[]){(uint64_t)p, bytes, caller, PEET_RT_HEAP, 0, 0, caller});
+}
+
+void peet__real_released(uint64_t p, unsigned what, uint64_t how, uint64_t caller)
+{
+    peet_rt_real_note(PEET_ABSTRACT_FREE, 4, (const uint64_t[]){p, caller, what, how});
+}
+
+static struct peet__real_place *place_of(uint64_t object, uint64_t *out_number)
+{
+    *out_number = (object >> 3) * 0x9e3779b97f4a7c15u >> 50;
+    _Static_assert(PEET__REAL_PLACES == 1 << 14, "fourteen bits of the product");
+    return &shared->places[*out_number];
+}
+
+void peet_rt_real_asks(void)
+{
+    struct peet__real *r = recording();
+    const uint64_t now = r ? ticks() : 0;
+
+    if (!r || !room(r, 0, 1, now))
+        return;
+    if ((uint64_t)(r->control->cursor - r->block->words) != r->whole)
+        end_turn(r, PEET_TURN_FULL, now);
+    r->asked_corrected = now - r->overhead;
+    spent(r, now);
+    r->asked = ticks();
+}
+
+/** The thread has what it asked for, after somebody else had it perhaps: when would that have been? */
+static void correct(struct peet__real *r, const struct peet__real_place *place, uint64_t now)
+{
+    const uint64_t left = atomic_load(&place->left), left_corrected = atomic_load(&place->left_corrected);
+    uint64_t begun = r->asked, corrected = r->asked_corrected;
+
+    if (!begun)
+        return;
+    if (left > begun && left < now) { /* it waited */
+        begun = left;
+        corrected = left_corrected > corrected ? left_corrected : corrected;
+    }
+    r->overhead = now - (corrected + (now - begun));
+    r->asked = 0;
+}
+
+/** An event with its place in an order: nobody whose number is larger begins before it is over. */
+static void ordered(struct peet__real *r, uint64_t number, uint64_t place, unsigned type, unsigned nargs,
+    const uint64_t *args, uint64_t now)
+{
+    uint64_t order[] = {place, number, PEET_ORDER_BEGIN, args[0], type};
+
+    if (!room(r, 2 * 6 + nargs + 1, 3, now))
+        return;
+    put(r, PEET_ABSTRACT_ORDER, 5, order);
+    end_turn(r, PEET_TURN_EVENT, now);
+    if (nargs) {
+        put(r, type, nargs, args);
+        end_turn(r, PEET_TURN_EVENT, now);
+    }
+    order[2] = PEET_ORDER_END;
+    put(r, PEET_ABSTRACT_ORDER, 5, order);
+    end_turn(r, PEET_TURN_EVENT, now);
+}
+
+static void leaves(struct peet__real *r, struct peet__real_place *place, uint64_t now)
+{
+    atomic_store(&place->left_corrected, now - r->overhead);
+    atomic_store(&place->left, now);
+}
+
+void peet_rt_real_granted(unsigned type, unsigned nargs, const uint64_t *args)
+{
+    struct peet__real *r = recording();
+    const uint64_t now = r ? ticks() : 0;
+    struct peet__real_place *place;
+    uint64_t number, at;
+
+    if (!r)
+        return;
+    place = place_of(args[0], &at);
+    number = atomic_fetch_add(&place->number, 1);
+    correct(r, place, now);
+    ordered(r, number, at, type, nargs, args, now);
+    if (peet__real_self)
+        spent(r, now);
+}
+
+void peet_rt_real_lets(unsigned type, unsigned nargs, const uint64_t *args)
+{
+    struct peet__real *r = recording();
+    const uint64_t now = r ? ticks() : 0;
+    struct peet__real_place *place;
+    uint64_t number, at;
+
+    if (!r)
+        return;
+    place = place_of(args[0], &at);
+    number = atomic_fetch_add(&place->number, 1);
+    ordered(r, number, at, type, nargs, args, now);
+    if (!peet__real_self)
+        return;
+    spent(r, now);
+    leaves(r, place, ticks());
+}
+
+void peet_rt_real_unlocks(unsigned type, unsigned nargs, const uint64_t *args)
+{
+    struct peet__real *r = recording();
+    uint64_t at;
+
+    if (!r)
+        return;
+    peet_rt_real_event(type, nargs, args);
+    if (peet__real_self)
+        leaves(r, place_of(args[0], &at), ticks());
+}
+
+void peet_rt_real_passes(uint64_t object, unsigned type)
+{
+    struct peet__real *r = recording();
+    const uint64_t now = r ? ticks() : 0;
+    struct peet__real_place *place;
+    uint64_t number, at;
+
+    if (!r)
+        return;
+    place = place_of(object, &at);
+    number = atomic_fetch_add(&place->number, 1);
+    correct(r, place, now);
+    ordered(r, number, at, type, 0, &object, now);
+    if (!peet__real_self)
+        return;
+    spent(r, now);
+    leaves(r, place, ticks());
+}
+
+/* ----------------------------------------------------------------------------------------- threads */
+
+/** The calling thread's words become those of a thread of the trace. */
+static int begin_thread(uint32_t number)
+{
+    struct peet__real *r = &mine;
+
+    memset(r, 0, sizeof *r);
+    r->thread = number;
+    r->control = peet__ring_take();
+    if (!r->control || !take_block(r))
+        return 0;
+    peet__real_self = r;
+    return 1;
+}
+
+static void tell_thread(uint32_t number)
+{
+    struct peet__real_thread_info *info = &shared->threads[number];
+    pthread_attr_t attr;
+    void *stack = NULL;
+    size_t bytes = 0;
+
+    info->fs_base = peet__fs_base();
+    if (number && pthread_getattr_np(pthread_self(), &attr) == 0) {
+        pthread_attr_getstack(&attr, &stack, &bytes);
+        pthread_attr_destroy(&attr);
+    }
+    info->stack_lo = (uint64_t)stack;
+    info->stack_hi = (uint64_t)stack + bytes;
+    atomic_store(&info->known, 1);
+}
+
+/* Stands for all threads as an object. */
+enum { THREADS = 8 };
+
+uint32_t peet__real_create(uint64_t fn, uint64_t arg)
+{
+    struct peet__real *r = recording();
+    struct peet__real_thread_info *info;
+    uint32_t number;
+
+    if (!r)
+        return UINT32_MAX;
+    if (atomic_load(&shared->nthreads) >= PEET__REAL_THREADS ||
+        (number = atomic_fetch_add(&shared->nthreads, 1)) >= PEET__REAL_THREADS) {
+        atomic_store(&shared->nthreads, PEET__REAL_THREADS);
+        atomic_fetch_add(&shared->unrecorded_threads, 1);
+        return UINT32_MAX;
+    }
+    info = &shared->threads[number];
+    info->parent = r->thread;
+    info->ordinal = r->made++;
+    info->function = fn;
+    info->argument = arg;
+    return number;
+}
+
+void peet__real_created(uint32_t number, int made, int detached)
+{
+    struct peet__real *r = recording();
+    const uint64_t now = r ? ticks() : 0;
+    const struct peet__real_thread_info *info = &shared->threads[number];
+    const uint64_t args[] = {info->function, info->argument, 0, 0, (uint64_t)(detached || !made), 0};
+    uint64_t order[] = {PEET__REAL_PLACES, number - 1, PEET_ORDER_BEGIN, THREADS, PEET_ABSTRACT_THREAD_CREATE};
+
+    if (!made)
+        atomic_store(&shared->threads[number].known, 1);
+    if (!r || !room(r, 2 * 6 + 7, 3, now))
+        return;
+    put(r, PEET_ABSTRACT_ORDER, 5, order);
+    end_turn(r, PEET_TURN_EVENT, now);
+    put(r, PEET_ABSTRACT_THREAD_CREATE, 6, args);
+    end_turn(r, PEET_TURN_EVENT, now);
+    r->result = number;
+    order[2] = PEET_ORDER_END;
+    put(r, PEET_ABSTRACT_ORDER, 5, order);
+    end_turn(r, PEET_TURN_EVENT, now);
+    spent(r, now);
+}
+
+void peet__real_thread_begins(uint32_t number)
+{
+    tell_thread(number);
+    begin_thread(number);
+}
+
+void peet__real_thread_ends(void)
+{
+    struct peet__real *r = recording();
+    const uint64_t now = r ? ticks() : 0;
+
+    if (!r || !room(r, 0, 1, now))
+        return;
+    end_turn(r, PEET_TURN_DONE, now);
+    shared->threads[r->thread].overhead_ticks = r->overhead;
+    r->block->last = 1;
+    hand_over(r);
+    leave_block(r);
+    peet__real_self = NULL;
+}
+
+int peet__real_pauses(int handler)
+{
+    struct peet__real *r = peet__real_self;
+
+    if (!r)
+        return 0;
+    if (!r->pauses++) {
+        r->cursor = r->control->cursor;
+        leave_block(r);
+    }
+    if (handler)
+        atomic_fetch_add(&shared->handlers, 1);
+    return 1;
+}
+
+void peet__real_goes_on(int paused)
+{
+    struct peet__real *r = peet__real_self;
+
+    if (!paused || !r || --r->pauses)
+        return;
+    r->control->cursor = r->cursor;
+    set_limit(r);
+}
+
+/* --------------------------------------------------------------------------------- begin and end */
+
+static int add_image(struct dl_phdr_info *info, size_t size, void *late)
+{
+    const uint64_t fs = peet__fs_base(), tls = (uint64_t)info->dlpi_tls_data;
+    const uint32_t n = atomic_load(&shared->nimages);
+    struct peet__real_image *image = &shared->images[n];
+    ssize_t length;
+
+    (void)size;
+    for (uint32_t i = 0; i < n; i++)
+        if (shared->images[i].bias == info->dlpi_addr && (info->dlpi_addr || !info->dlpi_name[0]))
+            return 0;
+    if (n == PEET__REAL_IMAGES)
+        return 1;
+    memset(image, 0, sizeof *image);
+    if (info->dlpi_name[0]) {
+        strncpy(image->path, info->dlpi_name, sizeof image->path - 1);
+    } else if ((length = readlink("/proc/self/exe", image->path, sizeof image->path - 1)) < 0) {
+        return 0;
+    }
+    image->bias = info->dlpi_addr;
+    image->lo = UINT64_MAX;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+        if (p->p_type != PT_LOAD)
+            continue;
+        if (info->dlpi_addr + p->p_vaddr < image->lo)
+            image->lo = info->dlpi_addr + p->p_vaddr;
+        if (info->dlpi_addr + p->p_vaddr + p->p_memsz > image->hi)
+            image->hi = info->dlpi_addr + p->p_vaddr + p->p_memsz;
+    }
+    image->tls_offset = info->dlpi_tls_modid && tls && tls < fs && fs - tls <= static_tls ? fs - tls : 0;
+    image->late = late != NULL;
+    atomic_store(&shared->nimages, n + 1);
+    return 0;
+}
+
+uint64_t peet__real_unseen_from, peet__real_unseen_bytes;
+
+static int find_unseen(struct dl_phdr_info *info, size_t size, void *address)
+{
+    uint64_t lo = UINT64_MAX, hi = 0;
+
+    (void)size;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+        if (p->p_type != PT_LOAD)
+            continue;
+        lo = info->dlpi_addr + p->p_vaddr < lo ? info->dlpi_addr + p->p_vaddr : lo;
+        hi = info->dlpi_addr + p->p_vaddr + p->p_memsz > hi ? info->dlpi_addr + p->p_vaddr + p->p_memsz : hi;
+    }
+    if ((uint64_t)address < lo || (uint64_t)address >= hi)
+        return 0;
+    peet__real_unseen_from = lo;
+    peet__real_unseen_bytes = hi - lo;
+    return 1;
+}
+
+void peet_rt_real_unseen(uint64_t address)
+{
+    dl_iterate_phdr(find_unseen, (void *)address);
+}
+
+int peet_rt_real_recorded(void)
+{
+    return shared != NULL;
+}
+
+/** What a word costs: records of two words, as compiled code writes them where it carries the cursor from one to the
+ * next. */
+static void calibrate(void)
+{
+    enum { RECORDS = 2000, TIMES = 20 };
+    uint64_t least = UINT64_MAX, least_event = UINT64_MAX;
+
+    for (int k = 0; k < TIMES; k++) {
+        uint64_t *at = mine.control->scratch_begin, n = RECORDS, begun = ticks(), now;
+
+        __asm__ volatile("1:\n\t"
+                         "movq $-2, (%0)\n\t"
+                         "movq %1, 8(%0)\n\t"
+                         "leaq 16(%0), %0\n\t"
+                         "movq %0, %%gs:%c2\n\t"
+                         "decq %1\n\t"
+                         "jnz 1b"
+            : "+r"(at), "+r"(n)
+            : "i"(PEET_CONTROL_ADDRESS + PEET_CONTROL_CURSOR)
+            : "cc", "memory");
+        now = ticks();
+        least = now - begun < least ? now - begun : least;
+        begun = ticks();
+        now = ticks();
+        least_event = now - begun < least_event ? now - begun : least_event;
+    }
+    mine.control->cursor = mine.control->scratch_begin;
+    shared->word_millicycles = least * 1000 / (2 * RECORDS);
+    shared->event_millicycles = least_event * 1000;
+}
+
+static int map_shared(const char *fd_text)
+{
+    const int fd = atoi(fd_text);
+    struct stat st;
+    void *at;
+
+    if (fstat(fd, &st) || (size_t)st.st_size < sizeof *shared)
+        return 0;
+    at = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (at == MAP_FAILED)
+        return 0;
+    shared = at;
+    return shared->magic == PEET__REAL_MAGIC && shared->bytes == (uint64_t)st.st_size &&
+        !atomic_exchange(&shared->attached, 1);
+}
+
+/** A child of fork() is not recorded. */
+static void forked(void)
+{
+    struct peet__real *r = peet__real_self;
+
+    peet__real_self = NULL;
+    peet__ctl->stub = (void *)peet__stub_plain;
+    if (r)
+        leave_block(r);
+}
+
+static void last_handler(int status, void *arg)
+{
+    (void)arg;
+    peet__real_program_ends(status);
+}
+
+static int is_viewed(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    *(int *)arg |= peet__object_is_viewed(info);
+    return *(int *)arg;
+}
+
+void peet__real_begin(void)
+{
+    const char *fd = getenv(PEET__REAL_SETTING);
+    void (*ask)(size_t *, size_t *) = (void (*)(size_t *, size_t *))dlsym(RTLD_DEFAULT, "_dl_get_tls_static_info");
+    size_t align;
+    int viewed = 0;
+
+    if (!fd)
+        return;
+    if (!map_shared(fd)) /* of a program that has started this one, or used already */
+        return;
+    unsetenv(PEET__REAL_SETTING);
+    dl_iterate_phdr(is_viewed, &viewed);
+    if (viewed)
+        peet__die(2, "a program compiled with -fpeet-domains cannot be recorded on the computer's own processors");
+    peet__xsave_probe();
+    peet__fsgsbase_probe();
+    if (ask)
+        ask(&static_tls, &align);
+    dl_iterate_phdr(add_image, NULL);
+    atomic_store(&shared->images_told, 1);
+    if (!(mine.control = peet__ring_take()))
+        peet__die(1, "no memory to record the program");
+    calibrate();
+    peet__ctl->stub = (void *)peet__stub_real;
+    pthread_atfork(NULL, NULL, forked);
+    on_exit(last_handler, NULL);
+    atomic_fetch_add(&shared->nthreads, 1);
+    tell_thread(0);
+    shared->first_tick = ticks();
+    begin_thread(0);
+}
+
+void peet__real_program_ends(int status)
+{
+    struct peet__real *r = recording();
+    const uint64_t arg = (uint64_t)(int64_t)status;
+
+    if (!r)
+        return;
+    dl_iterate_phdr(add_image, r);
+    peet_rt_real_event(PEET_ABSTRACT_PROGRAM_EXIT, 1, &arg);
+    atomic_store(&shared->status, status);
+    shared->last_tick = ticks();
+    atomic_store(&shared->exited, 1);
+    peet__real_thread_ends();
+}

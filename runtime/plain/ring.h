@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scratch rings of threads; see ring.c. */
+#ifndef PEET_PLAIN_RING_H
+#define PEET_PLAIN_RING_H
+
+#include "control.h"
+
+/** A control page with a scratch ring behind it for the calling thread, whose base of gs leads there from now on.
+ * NULL: there is none left, and it records into the first thread's. */
+struct peet__control *peet__ring_take(void);
+
+#endif

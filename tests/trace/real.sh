@@ -1,0 +1,138 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Programs recorded on the computer's own processors: as many instructions and references of each thread as in a simulated run, locks in the
+# order in which they were taken, the same hash in each replay; kills, full disks, little memory.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+export OMP_NUM_THREADS=2
+bench=$PEET_SOURCE/bench/threads
+
+# contexts FILE: instructions of each context, and the references of all
+contexts() {
+    python3 - "$1" <<'END'
+import json, sys
+stats = json.load(open(sys.argv[1]))
+print([(c["number"], c["instructions"]) for c in stats["contexts"]], {k: stats["totals"][k] for k in ("instructions", "reads", "writes", "modifies") if k in stats["totals"]})
+END
+}
+
+# counted NAME ARGUMENTS: recorded, replayed; and simulated
+counted() {
+    local name=$1 flags=-pthread
+    shift
+    [ "$name" != mg ] || flags=-fopenmp
+    must "$peetcc" -O2 -g $flags "$bench/$name.c" -o "$name" -lm
+    must "$peet" record -q -b 8 -d "$name.real" -- ./"$name" "$@" >"$name.out1"
+    must "$peet" trace check "$name.real"
+    must "$peet" run -q --from "$name.real" -m ideal -n 2 -o counts -d "$name.replay"
+    must "$peet" run -q -m ideal -n 2 -o counts -d "$name.sim" -- ./"$name" "$@" >"$name.out2"
+    same "$name.out1" "$name.out2" "output of $name"
+    contexts "$name.replay/stats.json" >"$name.counts1"
+    contexts "$name.sim/stats.json" >"$name.counts2"
+    same "$name.counts1" "$name.counts2" "counts of $name"
+}
+counted lu 2 64 16
+counted fft 2 8 5
+counted radix 2 20000 5
+counted ocean 2 64 20
+counted water 3 64 4
+counted mg 2 4 5
+
+# What orders threads: the program says in which order a lock was taken, and each replay has that order, on every machine.
+must "$peetcc" -O2 -g -pthread "$here/real.c" -o real
+must "$PEET_PLAIN_CC" -shared -fPIC -O1 -I"$PEET_PREFIX/include" -o events.so "$here/../parallel/events.c"
+for try in 1 2 3; do
+    status=0
+    "$peet" record -q -d real.$try -- ./real >real.out 2>real.order || status=$?
+    equal "status" $status 3
+    equal "output" "$(cat real.out)" "45150 10 7 8 1 1 5"
+    for machine in ideal bus; do
+        status=0
+        "$peet" run -q --from real.$try -m $machine -n 3 -o ./events.so -d real.run || status=$?
+        equal "status of the replay" $status 3
+        equal "cut" "$(value real.run/stats.json replay.cut)" false
+        # the lock is the one that is taken most often; a thread takes it twice in a round if its try succeeds
+        python3 - real.run/events.txt real.order <<'END' || fail "$machine: another order"
+import collections, sys
+events = [line.split() for line in open(sys.argv[1])]
+wanted = [int(line) for line in open(sys.argv[2])]
+locks = [(int(e[2]), e[5]) for e in events if len(e) > 5 and e[4] == "MUTEX_LOCK"]
+grants = [(int(e[2]), e[5]) for e in events if len(e) > 6 and e[4] == "SYNC_GRANT"]
+threads = sorted({k for k in wanted})
+per = collections.Counter(object for _, object in locks)
+object = per.most_common(1)[0][0]
+taken = [context for context, o in locks if o == object]
+# tries stand between: what the program wrote must be a part of what was taken, in this order
+at = 0
+for context in taken:
+    if at < len(wanted) and context == wanted[at] + 1:
+        at += 1
+sys.exit(at != len(wanted))
+END
+    done
+done
+for replay in $(seq 20); do
+    "$peet" run -q --from real.1 -m bus -n 3 -o hash -d again || true
+    value again/stats.json hash.hash
+done | sort -u >hashes
+equal "hashes of twenty replays" "$(wc -l <hashes)" 1
+
+# A kill: what was written can be read, and replayed as far as it goes.
+cat >long.c <<'END'
+#include <pthread.h>
+static double a[2][1000];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long n;
+static void *work(void *arg)
+{
+    for (long r = 0, k = (long)arg;; r++) {
+        for (int i = 0; i < 1000; i++)
+            a[k][i] = a[k][i] * 0.5 + (double)(r + i);
+        if (r % 100 == 0) {
+            pthread_mutex_lock(&lock);
+            n++;
+            pthread_mutex_unlock(&lock);
+        }
+    }
+    return NULL;
+}
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, work, (void *)1);
+    work((void *)0);
+}
+END
+must "$peetcc" -O2 -pthread long.c -o long
+"$peet" record -q -b 16 -d killed -- timeout 60 ./long 2>refused || true # a program that starts another one is refused
+grep -q 'not built by peetcc' refused || fail "a foreign program: $(cat refused)"
+"$peet" record -q -b 16 -d killed -- ./long 2>said &
+run=$!
+program=
+for ((i = 0; i < 400 && ${#program} == 0; i++)); do
+    program=$(cat /proc/$run/task/*/children 2>/dev/null)
+    sleep 0.02
+done
+sleep 1
+kill -KILL $program
+status=0
+wait $run || status=$?
+equal "status of a killed program" $status 137
+must "$peet" trace check killed
+must "$peet" run -q --from killed -m ideal -n 2 -d killed.replay
+[ "$(value killed.replay/stats.json totals.instructions)" -gt 100000 ] || fail "nothing is left of a killed program"
+
+# A full disk: the program goes on to its end, unrecorded; and the status says so.
+sed 's/for (long r = 0, k = (long)arg;; r++)/for (long r = 0, k = (long)arg; r < 40000; r++)/' long.c >short.c
+must "$peetcc" -O2 -pthread short.c -o short
+"$peet" record -q -b 4 -d full -- ./short 2>said &
+run=$!
+sleep 0.3
+prlimit --pid $run --fsize=20000 2>/dev/null || true
+status=0
+wait $run || status=$?
+if [ $status -ne 0 ]; then
+    equal "status with a full disk" $status 1
+    grep -q 'cannot write the trace' said || fail "a full disk: $(cat said)"
+fi
+must "$peet" trace check full
+exit 0
