@@ -389,6 +389,39 @@ static unsigned commutes(const struct peet_block *block, const struct peet_ref *
     return 0;
 }
 
+int peet__consistency_value(const struct peet_map *map, unsigned hw, uint64_t address, uint64_t bytes,
+    uint64_t *out_value)
+{
+    const struct peet_map_consistency *c = map->consistency;
+    uint64_t words[8] = {0}, hash = 0;
+
+    if (bytes > sizeof words || c->world->read(c->world->arg, c->ops ? hw + 1 : 0, address, words, bytes))
+        return -1;
+    for (size_t i = 0; i < (bytes + 7) / 8; i++)
+        hash = i ? (hash ^ hash >> 29) * 0x9e3779b97f4a7c15u + words[i] : words[i];
+    *out_value = hash;
+    return 0;
+}
+
+static void note_read(const struct peet_map *map, unsigned hw, uint64_t address, uint64_t bytes)
+{
+    struct peet_looked *looked = &map->consistency->looked[hw];
+    uint64_t value;
+
+    if (looked->n == PEET_LOOKED_MOST || peet__consistency_value(map, hw, address, bytes, &value))
+        looked->more = 1;
+    else
+        looked->reads[looked->n++] = (struct peet_read){address, bytes, value};
+}
+
+/** A call that leads to no entry leads to code that is not seen. */
+static void note_call(struct peet_looked *looked, const struct peet_block *block)
+{
+    if (looked->calling && !(block->flags & PEET_BLOCK_ENTRY))
+        looked->outside = 1;
+    looked->calling = block->ninsns && block->insns[block->ninsns - 1].opcode->klass == PEET_INSN_CALL;
+}
+
 /** On a stack: the same in all views, at once. */
 static void one_for_all(struct peet_map_consistency *c, uint64_t address, uint64_t bytes, int writes)
 {
@@ -426,6 +459,8 @@ static void reference(struct peet_map *map, unsigned hw, const struct peet_block
             bytes *= it.count;
             it.count = 1;
         }
+        if (c->looked && ref->kind != PEET_REF_STORE)
+            note_read(map, hw, it.address, bytes);
         if (c->made && c->nmade < PEET_MADE_MOST)
             c->made[c->nmade++] =
                 (struct peet_made){it.address, bytes, ref->kind, (flags & PEET_STORE_LOCKED) != 0, insn->line, hw};
@@ -473,6 +508,8 @@ void peet__consistency_blocks(struct peet_map *map, struct peet_map_core *core, 
         const struct peet_block *block = events[i].block;
         const uint64_t *values = events[i].values;
 
+        if (c->looked)
+            note_call(&c->looked[hw], block);
         if (!values || !block->nrefs)
             continue;
         for (uint64_t turn = 0; turn < events[i].turns; turn++) {

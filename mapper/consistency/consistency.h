@@ -73,6 +73,18 @@ struct peet_made {
 };
 enum { PEET_MADE_MOST = 16 };
 
+/** What a processor has read, since explore.c emptied the list. */
+enum { PEET_LOOKED_MOST = 64 };
+struct peet_looked {
+    uint32_t n;
+    uint8_t more;    /* than there is room for */
+    uint8_t outside; /* code that is not seen has been called, and may have read something */
+    uint8_t calling; /* the last block ended with a call */
+    struct peet_read {
+        uint64_t address, bytes, value; /* value: a hash of more than 8 bytes */
+    } reads[PEET_LOOKED_MOST];
+};
+
 struct peet_map_consistency {
     const struct peet_module *module;
     const struct peet_consistency *ops; /* NULL: no model */
@@ -93,7 +105,13 @@ struct peet_map_consistency {
     uint8_t commuting;      /* PEET_HOW_...: the locked store under way is one; 0: not */
     struct peet_made *made; /* explaining: of the step under way, the first so many; NULL: nobody wants them */
     uint32_t nmade;
+    struct peet_looked *looked; /* exploring: of each processor; NULL: nobody wants it */
 };
+
+/** peet__consistency_value() - what a processor sees there now, as struct peet_read has it.  Returns: 0, or not 0: it
+ * cannot be read */
+int peet__consistency_value(const struct peet_map *map, unsigned hw, uint64_t address, uint64_t bytes,
+    uint64_t *out_value);
 
 /** The next block of a context that waits for its turn: what it orders; 0: nothing.  @pc: ATOMIC's argument */
 unsigned peet__consistency_ordering(struct peet_map *map, uint64_t pc);

@@ -13,10 +13,11 @@ struct stand {
     uint64_t args[8];
     uint8_t standing;
     uint8_t began; /* it has done something since the last step: the footprint below */
-    /* spinning: accesses seen since its view changed last */
-    uint64_t epoch, seen[SEEN];
-    uint32_t nseen;
-    uint8_t spins;
+    /* spinning: accesses seen since it has changed something, and how much it had read before each */
+    uint64_t epoch, did_at, seen[SEEN];
+    uint32_t nseen, from[SEEN], spins_from; /* spins_from: the first read of the round that it repeats */
+    uint8_t spins, spins_outside;           /* outside: what it has read is not known */
+    uint64_t did;                           /* steps in which it has changed something */
     /* spinning that counts: its registers are never the same, but it looks at one place, and nobody else changes
      * anything */
     struct look {
@@ -36,6 +37,7 @@ struct explore {
     struct peet_footprint *footprint; /* of the step under way */
     uint64_t steps, epoch;            /* epoch: of memory, when the step under way began */
     unsigned acting, releases;        /* acting: whose step that is */
+    int moving;                       /* it is the model's */
 };
 
 void peet_map_set_chooser(struct peet_map *map, const struct peet_map_chooser *chooser)
@@ -97,30 +99,78 @@ static uint64_t private_state(const struct explore *e, const struct stand *s)
     return (map->ops->state ? map->ops->state(map->source, c->source) : 0) + c->private_stores;
 }
 
+/** How often a context has changed something itself, with the step under way.  Its stores that leave a buffer do not
+ * count: it does not see when. */
+static uint64_t did(const struct explore *e, const struct stand *s)
+{
+    return s->did + (s == &e->stands[e->acting] && !e->moving && e->map->consistency->memory_epoch != e->epoch);
+}
+
+/** Would it read again what it has read? */
+static int unchanged(const struct explore *e, const struct stand *s, uint32_t from)
+{
+    const unsigned hw = (unsigned)(s - e->stands);
+    const struct peet_looked *looked = &e->map->consistency->looked[hw];
+    uint64_t value;
+
+    for (uint32_t i = from; i < looked->n; i++)
+        if (peet__consistency_value(e->map, hw, looked->reads[i].address, looked->reads[i].bytes, &value) ||
+            value != looked->reads[i].value)
+            return 0;
+    return 1;
+}
+
+static void forget(struct stand *s, struct peet_looked *looked)
+{
+    s->nseen = 0;
+    looked->n = looked->more = looked->outside = 0;
+}
+
 /**
- * A context that comes to the same access with the same registers and the same stack as before, while nothing in memory
- * has changed, will come to it again: it waits until something has.  A loop that only looks has then an end in every
- * execution.
+ * A context that comes to the same access with the same registers and the same stack as before, has changed nothing in
+ * between, and would read the same again, will come to it again: it waits until something has changed that it has read.
+ * A loop that only looks has then an end in every execution, and looks once at each value.
  */
 static void note_same(struct explore *e, struct stand *s)
 {
+    const uint64_t epoch = e->map->consistency->memory_epoch;
+    struct peet_looked *looked = &e->map->consistency->looked[s - e->stands];
     uint64_t key = (s->args[0] * 0x9e3779b97f4a7c15u) ^ s->args[1];
 
     key = (key ^ key >> 31) * 0x9e3779b97f4a7c15u + private_state(e, s);
-    if (s->epoch != e->map->consistency->memory_epoch) {
-        s->epoch = e->map->consistency->memory_epoch;
-        s->nseen = 0;
-    }
-    for (uint32_t i = 0; i < s->nseen; i++)
-        if (s->seen[i] == key) {
+    if (s->did_at != did(e, s) || looked->more || (looked->outside && s->epoch != epoch))
+        forget(s, looked);
+    s->did_at = did(e, s);
+    s->epoch = epoch;
+    for (uint32_t i = 0; i < s->nseen; i++) {
+        if (s->seen[i] != key)
+            continue;
+        if (unchanged(e, s, s->from[i])) {
             s->spins = 1;
+            s->spins_from = s->from[i];
+            s->spins_outside = looked->outside;
             return;
         }
+        forget(s, looked);
+    }
     if (s->nseen == SEEN) {
         memmove(s->seen, s->seen + 1, (SEEN - 1) * sizeof *s->seen);
+        memmove(s->from, s->from + 1, (SEEN - 1) * sizeof *s->from);
         s->nseen--;
     }
+    s->from[s->nseen] = looked->n;
     s->seen[s->nseen++] = key;
+}
+
+/** Would it only come round again? */
+static int spins_on(const struct explore *e, struct stand *s)
+{
+    const uint64_t epoch = e->map->consistency->memory_epoch;
+
+    if (!s->spins || (s->epoch != epoch && (s->spins_outside || !unchanged(e, s, s->spins_from))))
+        return 0;
+    s->epoch = epoch;
+    return 1;
 }
 
 /** Changes of memory that were this context's own, with those of the step under way. */
@@ -176,6 +226,8 @@ static void note_step(struct explore *e, const struct peet_option *option, struc
 
     if (!option->is_move || option->move.kind != PEET_MOVE_SEE)
         e->stands[option->hw].own += e->map->consistency->memory_epoch - e->epoch;
+    if (!option->is_move)
+        e->stands[option->hw].did += e->map->consistency->memory_epoch != e->epoch;
     e->epoch = e->map->consistency->memory_epoch;
     while (look && i < f->n && (f->accesses[i].how > PEET_DEPENDS_WRITE || f->accesses[i].address >= PEET_TOKEN_OUTPUT))
         i++;
@@ -329,7 +381,7 @@ static unsigned list_contexts(struct explore *e, struct peet_option *out, unsign
         if (!s->standing || (s->event.type == PEET_ABSTRACT_CONTEXT_EXIT) != ending ||
             peet__consistency_waits(map, hw, &s->event))
             continue;
-        if (s->spins && s->epoch == map->consistency->memory_epoch)
+        if (spins_on(e, s))
             continue;
         if (s->counts && s->look->foreign == foreign(e, s)) {
             map->consistency->gaps |= PEET_GAP_LOOPS;
@@ -491,6 +543,7 @@ void peet__explore_engine(struct peet_map *map)
 {
     const struct peet_map_chooser *chooser = map->chooser;
     struct explore e = {.map = map, .stands = calloc(map->ncores, sizeof *e.stands)};
+    struct peet_looked *looked = calloc(map->ncores, sizeof *looked);
     struct peet_option options[PEET_OPTIONS_MOST];
     struct peet_footprint footprint;
     struct peet_abstract_event stood;
@@ -500,7 +553,9 @@ void peet__explore_engine(struct peet_map *map)
     struct peet_option chosen;
     unsigned n;
 
-    if (!e.stands) {
+    if (!e.stands || !looked) {
+        free(e.stands);
+        free(looked);
         peet__map_fail(map, PEET_ENOMEM, "out of memory");
         return;
     }
@@ -509,6 +564,7 @@ void peet__explore_engine(struct peet_map *map)
     footprint.n = footprint.all = 0;
     map->consistency->footprint = e.footprint = &footprint;
     map->consistency->made = chooser->explain ? made : NULL;
+    map->consistency->looked = looked;
     n = go_on(&e, options);
     while (!map->ended && !map->error.code) {
         struct look *look;
@@ -534,6 +590,7 @@ void peet__explore_engine(struct peet_map *map)
         footprint.n = footprint.all = 0;
         e.epoch = map->consistency->memory_epoch;
         e.acting = options[choice].hw;
+        e.moving = (int)options[choice].is_move;
         chosen = options[choice];
         step = (struct peet_step){&chosen, peet_map_context_on(map, e.acting), NULL, NULL, 0};
         if (!options[choice].is_move) {
@@ -556,5 +613,7 @@ void peet__explore_engine(struct peet_map *map)
     }
     map->consistency->footprint = NULL;
     map->consistency->made = NULL;
+    map->consistency->looked = NULL;
+    free(looked);
     free(e.stands);
 }

@@ -8,8 +8,11 @@
 #include "modules/modhost.h"
 
 #include <peet/consistency.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 static struct {
     struct peet_source *source;
@@ -19,7 +22,15 @@ static struct {
 
 static int view_read(void *arg, unsigned view, uint64_t address, void *bytes, size_t n)
 {
+    const struct iovec here = {bytes, n}, there = {(void *)(uintptr_t)address, n};
+
     (void)arg;
+    if (peet_domains_count() < 2) { /* nobody knows what is mapped */
+        const ssize_t got = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+
+        if (got >= 0 || errno == EFAULT)
+            return got == (ssize_t)n ? 0 : PEET_EINVALID;
+    }
     return peet_domain_read(view, address, bytes, n);
 }
 

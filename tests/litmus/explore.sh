@@ -131,6 +131,20 @@ for how in COUNT CLOCK; do
     gaps | grep -q loops || fail "nothing is said of the loop"
 done
 
+# a loop that waits looks once at each value, whatever else changes; what the library looks at is not known
+must "$peetcc" -O1 -pthread -fpeet-granularity=ref -fpeet-domains -DCASE_DEKKER -o looks "$here/programs/looks.c"
+for model in sc tso pso; do
+    run 0 --cores 3 --consistency "consistency,model=$model" -- ./looks
+    [ $model = sc ] && want="00;" most=25 || want="00;01;10;11;" most=1000
+    is true "" "$want"
+    [ "$(value executions)" -le $most ] || fail "Dekker's algorithm under $model takes $(value executions) executions"
+done
+for level in O0 O1; do
+    must "$peetcc" -$level -pthread -fpeet-granularity=ref -DCASE_LIBRARY -o looks "$here/programs/looks.c"
+    run 0 --cores 3 -- ./looks
+    equal "outcomes of a loop in the library" "$(outcomes_of out | tr '\n' ';')" "2;"
+done
+
 # more choices than once were possible, and more than are possible
 build MANY many -fpeet-granularity=ref
 run 0 --cores 3 -- ./many 2 1200
