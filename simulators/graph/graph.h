@@ -20,6 +20,7 @@
 #ifndef PEET_GRAPH_H
 #define PEET_GRAPH_H
 
+#include <peet/direct.h>
 #include <peet/module.h>
 
 enum { GRAPH_NONE = UINT32_MAX };
@@ -104,6 +105,7 @@ struct graph {
     uint32_t nchildren;
     uint64_t work[2], span[WEIGHTS], omitted;
     struct graph_flow *flow; /* NULL: nobody asks for data */
+    struct graph_counted *counted;
     int failed;
 };
 
@@ -115,7 +117,11 @@ uint32_t graph_task(struct graph *g, uint8_t kind, uint32_t parent, uint32_t for
 uint32_t graph_begin(struct graph *g, uint32_t task);
 /** @to cannot begin before @from has ended. */
 void graph_edge(struct graph *g, uint32_t from, uint32_t to, uint8_t kind);
-void graph_execute(struct graph *g, uint32_t node, const struct peet_block *block, uint64_t turns);
+/** The node may begin with this block. */
+void graph_enter(struct graph *g, uint32_t node, const struct peet_block *block);
+/** It has executed so much of the function, in schema cycles. */
+void graph_add_code(struct graph *g, uint32_t node, const struct peet_function *function, uint64_t instructions,
+    uint64_t cycles);
 void graph_end(struct graph *g, uint32_t node);
 struct graph_object *graph_object(struct graph *g, uint64_t address, uint32_t type, uint64_t extra, int make);
 
@@ -134,6 +140,11 @@ void graph_flow_block(struct graph *g, uint32_t node, const struct peet_block_ev
 void graph_flow_end(struct graph *g, uint32_t node);
 /** After the nodes have numbers. */
 void graph_flow_stats(const struct graph *g, const struct peet_env *env, struct peet_stats *node);
+
+/* ---- counted.c */
+struct graph_counted *graph_counted_new(void);
+void graph_counted_free(struct graph_counted *counted);
+extern const struct peet_direct_observer graph_observed;
 
 /* ---- report.c */
 void graph_task_name(const struct graph *g, uint32_t task, char *out, size_t bytes);

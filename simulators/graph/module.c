@@ -26,6 +26,12 @@ static void *create(const struct peet_env *env, const union peet_value *values)
         free(g);
         return NULL;
     }
+    if (!(g->counted = graph_counted_new())) {
+        env->fail(env, "out of memory");
+        graph_flow_free(g->flow);
+        free(g);
+        return NULL;
+    }
     return g;
 }
 
@@ -38,6 +44,7 @@ static void destroy(void *self)
     for (uint32_t i = 0; i < g->nloops; i++)
         free(g->loops[i].ends);
     graph_flow_free(g->flow);
+    graph_counted_free(g->counted);
     free(g->nodes);
     free(g->edges);
     free(g->code);
@@ -58,7 +65,8 @@ static void take(struct graph *g, const struct peet_block_event *event, uint64_t
         return;
     if (__builtin_expect(c->wait != PEET_ABSTRACT_NONE, 0))
         graph_resume(g, c);
-    graph_execute(g, c->node, event->block, turns);
+    graph_enter(g, c->node, event->block);
+    graph_add_code(g, c->node, event->block->function, event->block->ninsns * turns, event->block->cost_cycles * turns);
     if (g->flow && !g->failed)
         graph_flow_block(g, c->node, event);
 }
@@ -138,4 +146,5 @@ __attribute__((visibility("default"))) const struct peet_module peet_module = {
     .abstract = abstract,
     .finish = finish,
     .stats = stats,
+    .observed = &graph_observed,
 };

@@ -80,28 +80,33 @@ void graph_edge(struct graph *g, uint32_t from, uint32_t to, uint8_t kind)
             b->begin[w] = a->end[w];
 }
 
-void graph_execute(struct graph *g, uint32_t node, const struct peet_block *block, uint64_t turns)
+void graph_enter(struct graph *g, uint32_t node, const struct peet_block *block)
+{
+    if (node == GRAPH_NONE || g->nodes[node].function)
+        return;
+    g->nodes[node].function = block->function;
+    g->nodes[node].line = block->line;
+}
+
+void graph_add_code(struct graph *g, uint32_t node, const struct peet_function *function, uint64_t instructions,
+    uint64_t cycles)
 {
     struct graph_node *n;
     uint32_t *at;
 
-    if (node == GRAPH_NONE)
+    if (node == GRAPH_NONE || !instructions)
         return;
     n = &g->nodes[node];
-    n->instructions += block->ninsns * turns;
-    n->cycles += block->cost_cycles * turns;
-    if (!n->function) {
-        n->function = block->function;
-        n->line = block->line;
-    }
+    n->instructions += instructions;
+    n->cycles += cycles;
     for (at = &n->code; *at != GRAPH_NONE; at = &g->code[*at].next)
-        if (g->code[*at].function == block->function) {
-            g->code[*at].instructions += block->ninsns * turns;
+        if (g->code[*at].function == function) {
+            g->code[*at].instructions += instructions;
             return;
         }
     if (graph_grow(g, &g->code, &g->code_room, (size_t)g->ncode + 1, sizeof(*g->code)))
         return;
-    g->code[g->ncode] = (struct graph_code){node, n->code, block->function, block->ninsns * turns};
+    g->code[g->ncode] = (struct graph_code){node, n->code, function, instructions};
     n->code = g->ncode++;
 }
 

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Blocks that peet takes in machine code (<peet/direct.h>): it counts their instructions and cycles, and shows where
+ * functions are entered and left.  What was counted since the last one shown is of one function and one node.
+ */
+#include "graph.h"
+
+#include <peet/direct.h>
+
+#include <stdlib.h>
+
+enum { INSTRUCTIONS, CYCLES };
+
+struct block {
+    struct peet_direct_counted counted;
+    struct peet_direct_watch watch; /* with its guards, of which there are none */
+};
+
+struct graph_counted {
+    struct peet_direct_sums sums;
+    const struct peet_function *function; /* of what is counted; NULL: nothing was shown since code began */
+    uint32_t context;                     /* and whose */
+    uint32_t nblocks;
+    struct block **blocks; /* by block id */
+};
+
+struct graph_counted *graph_counted_new(void)
+{
+    return calloc(1, sizeof(struct graph_counted));
+}
+
+void graph_counted_free(struct graph_counted *counted)
+{
+    if (!counted)
+        return;
+    for (uint32_t i = 0; i < counted->nblocks; i++)
+        free(counted->blocks[i]);
+    free(counted->blocks);
+    free(counted);
+}
+
+/** Does a block end in a call or a return?  What comes next may be another function's. */
+static int goes_away(const struct peet_block *block)
+{
+    const int klass = block->ninsns ? block->insns[block->ninsns - 1].opcode->klass : PEET_INSN_OTHER;
+
+    return klass == PEET_INSN_CALL || klass == PEET_INSN_RETURN;
+}
+
+static int watch(void *self, const struct peet_block *block, const uint64_t *values,
+    struct peet_direct_watch **out_watch)
+{
+    struct graph *g = self;
+    struct graph_counted *n = g->counted;
+    struct block *b;
+
+    (void)values;
+    if (block->cost_cycles > INT32_MAX ||
+        graph_grow(g, &n->blocks, &n->nblocks, (size_t)block->id + 1, sizeof(*n->blocks)))
+        return -1;
+    if (!(b = n->blocks[block->id]) && !(b = n->blocks[block->id] = calloc(1, sizeof *b)))
+        return -1;
+    b->counted.sums = &n->sums;
+    b->counted.adds[INSTRUCTIONS] = block->ninsns;
+    b->counted.adds[CYCLES] = (uint32_t)block->cost_cycles;
+    b->counted.always = (block->flags & PEET_BLOCK_ENTRY) != 0;
+    b->counted.stops = (uint8_t)goes_away(block);
+    b->watch.counted = &b->counted;
+    *out_watch = &b->watch;
+    return 0;
+}
+
+/** What was counted is the node's that runs there. */
+static void drain(struct graph *g)
+{
+    struct graph_counted *n = g->counted;
+    struct graph_context *c = n->function && !g->failed ? graph_context(g, n->context) : NULL;
+
+    if (c)
+        graph_add_code(g, c->node, n->function, n->sums.of[INSTRUCTIONS], n->sums.of[CYCLES]);
+    n->sums.of[INSTRUCTIONS] = n->sums.of[CYCLES] = 0;
+}
+
+static void begins(void *self, unsigned hw)
+{
+    struct graph *g = self;
+
+    (void)hw;
+    g->counted->function = NULL;
+    g->counted->sums.stop = 1;
+}
+
+static void shown(void *self, unsigned hw, const struct peet_block_event *event, const struct peet_block *previous,
+    uint64_t now)
+{
+    struct graph *g = self;
+    struct graph_context *c;
+
+    (void)hw, (void)previous, (void)now;
+    drain(g);
+    if (g->failed || !(c = graph_context(g, event->context)))
+        return;
+    if (c->wait != PEET_ABSTRACT_NONE)
+        graph_resume(g, c);
+    graph_enter(g, c->node, event->block);
+    g->counted->context = event->context;
+    g->counted->function = event->block->function;
+}
+
+static void ends(void *self, unsigned hw, const struct peet_block *previous, uint64_t now)
+{
+    (void)hw, (void)previous, (void)now;
+    drain(self);
+}
+
+/** What is data's needs to see each reference. */
+static int configured(void *self)
+{
+    return ((struct graph *)self)->flow ? -1 : 0;
+}
+
+const struct peet_direct_observer graph_observed = {
+    .abi = PEET_DIRECT_ABI,
+    .struct_size = sizeof graph_observed,
+    .watch = watch,
+    .begins = begins,
+    .shown = shown,
+    .ends = ends,
+    .configured = configured,
+};
