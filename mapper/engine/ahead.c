@@ -41,15 +41,15 @@ static void undone(void *arg, const struct peet_block *block, const uint64_t *va
     }
 }
 
-/** The hardware context has done all that begins before @until, and nothing else. */
-static void go_back(struct peet_map *map, unsigned hw, uint64_t until)
+/** The hardware context has done all that begins before @until, and nothing else.  Returns: whether it went back */
+static int go_back(struct peet_map *map, unsigned hw, uint64_t until)
 {
     struct peet_map_core *core = &map->cores[hw];
     const unsigned current = map->current;
     void *counts[] = {map, core};
 
     if (!core->ahead || core->clock < until)
-        return;
+        return 0;
     map->ops->undo(map->source, core->context->source, undone, counts);
     core->clock = map->direct->undo(map->machine->self, hw);
     core->not_ready = 0; /* it has been waited for */
@@ -62,11 +62,12 @@ static void go_back(struct peet_map *map, unsigned hw, uint64_t until)
     }
     core->ahead = 0; /* all that it has done is final */
     peet__map_rekey(map, hw + 1, core->clock);
+    return 1;
 }
 
-static void machine_goes_back(void *host, unsigned hw, uint64_t until)
+static int machine_goes_back(void *host, unsigned hw, uint64_t until)
 {
-    go_back(host, hw, until);
+    return go_back(host, hw, until);
 }
 
 void peet__map_settle_ahead(struct peet_map *map)

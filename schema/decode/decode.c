@@ -622,7 +622,7 @@ static struct place place_of(const struct peet_decode_state *s, const uint64_t *
 static void set_place(struct peet_decode_state *s, const struct place *place)
 {
     s->function = place->function, s->last = place->last, s->tail = place->tail, s->loop_left = place->loop_left;
-    memcpy(s->regs, s->mark_regs, sizeof s->mark_regs);
+    peet__copy_regs(s->regs, s->mark_regs);
 }
 
 /* What a run ahead has done up to here will not be undone. */
@@ -630,7 +630,7 @@ static inline void mark(struct peet_decode_state *s, const uint64_t *at, struct 
 {
     s->mark = place_of(s, at);
     s->mark_behind = 0;
-    memcpy(s->mark_regs, s->regs, sizeof s->mark_regs);
+    peet__copy_regs(s->mark_regs, s->regs);
     run->mark.time = run->time, run->mark.stamp = run->stamp, run->mark.reads = run->reads,
     run->mark.writes = run->writes;
     run->log = run->log_begin;
@@ -645,7 +645,7 @@ void peet__decode_done(struct peet_direct_run *run, uint64_t block_time, uint64_
     s->mark =
         (struct place){run->at, peet__direct_function_of(run->blocks), (int32_t)run->last, (int32_t)run->tail_here, 0};
     s->mark_behind = 1;
-    memcpy(s->mark_regs, s->regs, sizeof s->mark_regs);
+    peet__copy_regs(s->mark_regs, s->regs);
     run->mark.time = run->time + block_time, run->mark.stamp = run->stamp + block_stamps;
     run->mark.reads = run->reads + block_reads, run->mark.writes = run->writes + block_writes;
     run->log = run->log_begin;
@@ -676,7 +676,7 @@ void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, cons
     set_place(s, &s->mark);
     if (s->mark_behind && next_block(s, &at, end, 0, 0, NULL, &event, &is_abstract, NULL) > 0) {
         s->mark = place_of(s, at);
-        memcpy(s->mark_regs, s->regs, sizeof s->mark_regs);
+        peet__copy_regs(s->mark_regs, s->regs);
     }
     s->mark_behind = 0;
     for (;;) {
@@ -753,7 +753,7 @@ static int take_ahead(struct peet_decode_state *s, const uint64_t **cursor, cons
     int is_abstract = 0;
     if (run->table->turns == NULL || s->function == NULL)
         return 0;
-    memcpy(regs, s->regs, sizeof regs);
+    peet__copy_regs(regs, s->regs);
     if (next_block(s, cursor, end, 1, 0, NULL, &event, &is_abstract, NULL) > 0 && s->function->direct != NULL &&
         event.block->flags & PEET_BLOCK_SIMPLE && event.block->nvalues <= TURN_VALUES &&
         run->table->turns(run, event.block, event.values, strides, 1) != 0) {
@@ -762,7 +762,7 @@ static int take_ahead(struct peet_decode_state *s, const uint64_t **cursor, cons
         return 1;
     }
     s->function = begin.function, s->last = begin.last, s->tail = begin.tail, s->loop_left = begin.loop_left;
-    memcpy(s->regs, regs, sizeof regs);
+    peet__copy_regs(s->regs, regs);
     *cursor = begin.at;
     return 0;
 }

@@ -50,7 +50,7 @@ int peet_program_set_direct(struct peet_program *p, const struct peet_direct *op
     return PEET_ENOTFOUND;
 }
 
-void peet_program_direct_host(struct peet_program *p, void (*go_back)(void *host, unsigned hw, uint64_t until),
+void peet_program_direct_host(struct peet_program *p, int (*go_back)(void *host, unsigned hw, uint64_t until),
     void *host)
 {
     p->direct->table.go_back = go_back;

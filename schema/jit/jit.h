@@ -20,7 +20,7 @@ int peet_program_set_direct(struct peet_program *program, const struct peet_dire
 int peet_program_add_observer(struct peet_program *program, const struct peet_direct_observer *ops, void *self);
 
 /** peet_program_direct_host() - table.go_back, and its first argument */
-void peet_program_direct_host(struct peet_program *program, void (*go_back)(void *host, unsigned hw, uint64_t until),
+void peet_program_direct_host(struct peet_program *program, int (*go_back)(void *host, unsigned hw, uint64_t until),
     void *host);
 /** peet_program_direct_executed() - how often each block was taken since the last call; observers that have no watch
  * for it hear the same

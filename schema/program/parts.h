@@ -8,9 +8,18 @@
 
 #include "program/program.h"
 
+#include <string.h>
+
 /* Where a term of an address comes from: a tracked register (0..15), the thread pointer, zero, or a word
  * of the block's record. */
 enum { PEET__FS = 16, PEET__ZERO = 17, PEET__SLOT = 18 };
+/** All of them.  By halves, which compilers copy in place: a call of memcpy() may be the subject's. */
+static inline void peet__copy_regs(uint64_t *to, const uint64_t *from)
+{
+    enum { HALF = PEET__SLOT / 2 };
+    memcpy(to, from, HALF * sizeof *to);
+    memcpy(to + HALF, from + HALF, (PEET__SLOT - HALF) * sizeof *to);
+}
 
 /** a + b*mb + c*mc + disp, modulo 2^64 */
 struct peet__form {

@@ -121,19 +121,26 @@ static struct bus_ahead_block *block_of(struct bus *b, const struct peet_block *
         !(k = calloc(1, sizeof *k + block->nrefs * sizeof k->refs[0])))
         return NULL;
     k->block = block;
-    for (uint32_t i = 0; i < block->nrefs; i++) {
+    for (uint32_t i = 0, before = 0; i < block->nrefs; i++) {
         const struct peet_ref *const r = &block->refs[i];
-        const uint32_t g = r->kind == PEET_REF_PREFETCH ? 0 : group_with(b, p, block, values, i);
-        if (r->kind != PEET_REF_PREFETCH && g == p->ngroups) {
+        const int twice = r->kind == PEET_REF_MODIFY;
+        if (r->kind == PEET_REF_PREFETCH)
+            continue;
+        const uint32_t g = group_with(b, p, block, values, i);
+        if (g == p->ngroups) {
             free(k);
             return NULL;
         }
-        k->refs[i] = (struct bus_ahead_ref){.prefetch = r->kind == PEET_REF_PREFETCH};
-        if (!k->refs[i].prefetch) {
-            const struct group *const group = &peet__bus_groups_of(b, p)[g];
-            k->refs[i].look = (uint8_t)g;
-            k->refs[i].offset = (uint16_t)(values[r->value] - (values[group->value] - group->before));
-        }
+        const struct group *const group = &peet__bus_groups_of(b, p)[g];
+        k->refs[k->nrefs++] =
+            (struct bus_ahead_ref){.offset = (uint16_t)(values[r->value] - (values[group->value] - group->before)),
+                .bytes = (uint16_t)r->size_bytes,
+                .before = (uint16_t)before,
+                .look = (uint8_t)g,
+                .ref = (uint8_t)i,
+                .either = r->kind == PEET_REF_LOAD ? QUICK_WRITE : 0,
+                .twice = (uint8_t)twice};
+        before += 1u + (uint32_t)twice;
     }
     return a->blocks[block->id] = k;
 }
@@ -194,12 +201,6 @@ static __attribute__((noinline)) uint32_t noted_frame(struct bus *b, struct cach
     return i;
 }
 
-static inline uint32_t frame_of(struct bus *b, struct cache *c, uint64_t line, int write)
-{
-    const uint32_t i = peet__bus_quick(b, c, line, write ? 0 : QUICK_WRITE);
-    return i == NO_FRAME && write && b->classify ? noted_frame(b, c, line) : i;
-}
-
 /* Grains of a frame are written. */
 static inline void write_logged(struct peet_direct_run *run, struct bus *b, struct cache *c, uint32_t frame,
     uint64_t grains)
@@ -211,53 +212,102 @@ static inline void write_logged(struct peet_direct_run *run, struct bus *b, stru
     *written |= grains;
 }
 
-/* One execution, reference by reference, if all of them hit without consequences for others; some may lie in two lines.
- * @begins: of the groups.
- * @frames: room for two for each reference.  What it takes beyond the plan goes to @run.
- * Returns: the first reference that does not, and those before it have frames; or how many there are: it has happened
- */
-static uint32_t hit_by_reference(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins,
-    uint32_t *frames)
+/* The frame of a group's line, if that is a hit without consequences; NO_FRAME */
+static inline uint32_t frame_of(struct bus *b, struct cache *c, uint64_t line, uint64_t either, int *inout_noted)
+{
+    const uint32_t i = peet__bus_quick(b, c, line, either);
+    if (__builtin_expect(i != NO_FRAME, 1) || either || !b->classify)
+        return i;
+    *inout_noted = 1;
+    return noted_frame(b, c, line);
+}
+
+/* A block writes, some of it to noted lines. */
+static void write_all_logged(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins,
+    uint32_t (*frames)[2])
 {
     struct bus *const b = run->machine;
     struct cache *const c = &b->caches[hw_of(run)->number];
-    const struct peet_ref *const refs = k->block->refs;
-    const uint64_t mask = b->line_bytes - 1;
-    uint32_t n = 0, more = 0;
-    for (uint32_t i = 0; i < k->block->nrefs; i++) {
-        if (k->refs[i].prefetch)
+    for (uint32_t i = 0; i < k->nrefs; i++) {
+        const struct bus_ahead_ref *const r = &k->refs[i];
+        const uint64_t offset = (begins[r->look] & (b->line_bytes - 1)) + r->offset, end = offset + r->bytes,
+                       here = end < b->line_bytes ? end : b->line_bytes;
+        if (r->either)
             continue;
-        const uint64_t address = begins[k->refs[i].look] + k->refs[i].offset;
-        const int write = refs[i].kind != PEET_REF_LOAD;
-        if ((frames[n++] = frame_of(b, c, address >> b->line_shift, write)) == NO_FRAME)
-            return i;
-        if ((address & mask) + refs[i].size_bytes <= mask + 1)
-            continue;
-        if (refs[i].size_bytes > b->line_bytes || refs[i].kind == PEET_REF_MODIFY ||
-            (frames[n++] = frame_of(b, c, (address >> b->line_shift) + 1, write)) == NO_FRAME)
-            return i;
+        if (offset < here)
+            write_logged(run, b, c, frames[r->look][0], peet__bus_grains(b, offset, here - offset));
+        if (end > b->line_bytes) {
+            const uint64_t from = offset > here ? offset - here : 0;
+            write_logged(run, b, c, frames[r->look][1], peet__bus_grains(b, from, end - b->line_bytes - from));
+        }
     }
-    n = 0;
-    for (uint32_t i = 0; i < k->block->nrefs; i++) {
-        if (k->refs[i].prefetch)
+}
+
+/* hit_once() of a block with groups in two lines, which are all there. */
+static __attribute__((noinline)) int hit_cut(struct peet_direct_run *run, const struct bus_ahead_block *k,
+    const uint64_t *begins, uint32_t (*frames)[2], int noted)
+{
+    struct bus *const b = run->machine;
+    const uint32_t ngroups = b->plans[k->block->id].ngroups;
+    uint32_t lasts[PEET_DIRECT_LOOKS][2], more = 0, reads = 0;
+    for (uint32_t g = 0; g < ngroups; g++)
+        lasts[g][0] = lasts[g][1] = 0;
+    for (uint32_t i = 0; i < k->nrefs; i++) {
+        const struct bus_ahead_ref *const r = &k->refs[i];
+        const uint64_t offset = (begins[r->look] & (b->line_bytes - 1)) + r->offset;
+        const int second = offset >= b->line_bytes;
+        lasts[r->look][second] = r->ref + 1u + more;
+        if (second || offset + r->bytes <= b->line_bytes)
             continue;
-        const uint64_t address = begins[k->refs[i].look] + k->refs[i].offset, offset = address & mask;
-        const int write = refs[i].kind != PEET_REF_LOAD && b->classify;
-        const uint64_t beyond = offset + refs[i].size_bytes > mask + 1 ? offset + refs[i].size_bytes - mask - 1 : 0;
-        if (write)
-            write_logged(run, b, c, frames[n], peet__bus_grains(b, offset, refs[i].size_bytes - beyond));
-        use_logged(run, frames[n++], run->stamp + more + i + 1);
-        if (!beyond)
-            continue;
-        if (write)
-            write_logged(run, b, c, frames[n], peet__bus_grains(b, 0, beyond));
-        use_logged(run, frames[n++], run->stamp + ++more + i + 1);
-        *(refs[i].kind == PEET_REF_LOAD ? &run->reads : &run->writes) += 1;
+        if (r->bytes > b->line_bytes || r->twice)
+            return 0;
+        lasts[r->look][1] = r->ref + 1u + ++more;
+        reads += r->either != 0;
     }
+    if (noted)
+        write_all_logged(run, k, begins, frames);
+    for (uint32_t g = 0; g < ngroups; g++)
+        for (uint32_t half = 0; half < 2; half++)
+            if (run->stamp + lasts[g][half] > run->used[frames[g][half]] && lasts[g][half])
+                use_logged(run, frames[g][half], run->stamp + lasts[g][half]);
     run->stamp += more;
     run->time += more * b->hit_cycles * CPI_ONE;
-    return k->block->nrefs;
+    run->reads += reads;
+    run->writes += more - reads;
+    return 1;
 }
+
+/* One execution, if all of it hits without consequences for others; some references may lie in two lines.  @begins: of
+ * the groups.  What it takes beyond the plan goes to @run.  Returns: whether it has happened */
+static int hit_once(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins)
+{
+    struct bus *const b = run->machine;
+    struct cache *const c = &b->caches[hw_of(run)->number];
+    const struct plan *const p = &b->plans[k->block->id];
+    const struct group *const groups = peet__bus_groups_of(b, p);
+    uint32_t frames[PEET_DIRECT_LOOKS][2];
+    int noted = 0, cut = 0;
+    for (uint32_t g = 0; g < p->ngroups; g++) {
+        const uint64_t line = begins[g] >> b->line_shift;
+        if ((frames[g][0] = frame_of(b, c, line, groups[g].either, &noted)) == NO_FRAME)
+            return 0;
+        frames[g][1] = 0;
+        if ((begins[g] & (b->line_bytes - 1)) + groups[g].span <= b->line_bytes)
+            continue;
+        cut = 1;
+        if ((frames[g][1] = frame_of(b, c, line + 1, groups[g].either, &noted)) == NO_FRAME)
+            return 0;
+    }
+    if (cut)
+        return hit_cut(run, k, begins, frames, noted);
+    if (noted)
+        write_all_logged(run, k, begins, frames);
+    for (uint32_t g = 0; g < p->ngroups; g++)
+        use_logged(run, frames[g][0], run->stamp + groups[g].stamp);
+    return 1;
+}
+
+/* ------------------------------------------------------------------------------------------ what happens in its turn */
 
 /* After a block that may have waited; @stalled: before it. */
 static void goes_on(struct peet_direct_run *run, uint64_t stalled)
@@ -272,60 +322,92 @@ static void goes_on(struct peet_direct_run *run, uint64_t stalled)
     }
 }
 
-/* So many references of a block that hit, and lie in one line each, happen in their turn.  Returns: how many did */
-static uint32_t plain_hits(struct bus *b, struct cache *c, const struct bus_ahead_block *k, const uint64_t *values,
-    const uint32_t *frames, uint32_t n)
+/* A reference that is no plain hit, in its turn; @more: lines that those before it lie in, beyond one each.  Returns:
+ * the same with it */
+static __attribute__((noinline)) uint64_t happen_slowly(struct peet_direct_run *run, const struct bus_ahead_block *k,
+    const struct bus_ahead_ref *r, uint64_t address, uint64_t more, struct walk *w)
 {
-    const struct peet_ref *const refs = k->block->refs;
-    uint32_t i = 0;
-    for (; i < n && !k->refs[i].prefetch && (values[i] & (b->line_bytes - 1)) + refs[i].size_bytes <= b->line_bytes;
-        i++) {
-        if (refs[i].kind != PEET_REF_LOAD && c->frames[frames[i]].noted)
-            b->written[c->frames + frames[i] - b->frames] |=
-                peet__bus_grains(b, values[i] & (b->line_bytes - 1), refs[i].size_bytes);
-        c->used[frames[i]] = ++c->stamp;
+    struct bus *const b = run->machine;
+    struct cache *const c = &b->caches[hw_of(run)->number];
+    const uint64_t offset = address & (b->line_bytes - 1);
+    if (offset + r->bytes <= b->line_bytes) {
+        const uint64_t line = address >> b->line_shift;
+        uint32_t i = peet__bus_quick_in_set(b, c, line, r->either);
+        if (i == NO_FRAME && !r->either && b->classify && (i = noted_frame(b, c, line)) != NO_FRAME &&
+            c->frames[i].noted)
+            b->written[c->frames + i - b->frames] |= peet__bus_grains(b, offset, r->bytes);
+        if (i != NO_FRAME) {
+            c->used[i] = ++c->stamp;
+            return more;
+        }
     }
-    return i;
+    w->touches = r->before + more;
+    if (offset + r->bytes <= b->line_bytes && !r->twice) {
+        w->touches++;
+        w->stall_cycles += b->touch(b, c, address >> b->line_shift, peet__bus_grains(b, offset, r->bytes), r->bytes,
+            r->either ? TOUCH_READ : TOUCH_WRITE, peet__bus_time_in(b, w, k->block->refs[r->ref].insn));
+        return more;
+    }
+    const uint64_t lines = peet__bus_slow_reference(b, c, &k->block->refs[r->ref], address, w) - 1;
+    run->reads += r->either || r->twice ? lines : 0;
+    run->writes += !r->either ? lines : 0;
+    return more + (r->twice ? 2 * lines : lines);
 }
 
-/* One execution in its turn, reference by reference, whatever it takes.  Its own time, stamps and counts are the
- * code's.  @hits, @frames: as hit_by_reference() says them */
-static void happen(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint32_t *frames, uint32_t hits)
+/* One execution in its turn, reference by reference, whatever it takes.  Its own time, stamps and counts are left to
+ * the caller.  @begins: of the groups */
+static void happen(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins)
 {
     struct bus *const b = run->machine;
     struct bus_ahead_hw *const h = hw_of(run);
     struct cache *const c = &b->caches[h->number];
-    const struct plan *const p = &b->plans[k->block->id];
-    uint64_t values[PLAN_REFS];
-    for (uint32_t i = 0; i < k->block->nrefs; i++)
-        values[i] = run->addresses[k->refs[i].look] + k->refs[i].offset;
-    const struct peet_block_event event = {k->block, values, run->context, 1, NULL};
-    const uint64_t stalled = h->stalled;
+    const uint64_t room = b->line_bytes, hint_mask = b->hint_mask, stalled = h->stalled;
+    const uint64_t *const keys = c->keys;
+    const uint32_t *const hints = c->hints;
+    uint64_t *const used = c->used;
+    const unsigned shift = b->line_shift;
+    struct walk w = {.start = h->now + run->time / CPI_ONE, .cpi_rest = run->time % CPI_ONE};
+    uint64_t more = 0, stamp = run->stamp + 1;
     b->ahead->went_back = 0;
-    c->stamp = run->stamp;
-    const uint32_t from = plain_hits(b, c, k, values, frames, hits);
-    run->time += peet__bus_exactly_from(b, h->number, &event, from, from == hits && run->log < run->log_end, h->now,
-                     run->time, &h->stalled) -
-        p->cost;
-    run->stamp = c->stamp - p->nrefs;
+    b->ahead->moment = w.start;
+    if (b->calendar.n)
+        peet__bus_calendar_settle(&b->calendar, w.start);
+    for (const struct bus_ahead_ref *r = k->refs, *end = r + k->nrefs; r != end; r++) {
+        const uint64_t address = begins[r->look] + r->offset, line = address >> shift;
+        const uint32_t f = hints[line & hint_mask];
+        if (__builtin_expect((keys[f] | r->either) == (KEY_OF(line) | QUICK) &&
+                    (address & (room - 1)) + r->bytes <= room,
+                1)) {
+            used[f] = stamp + r->ref;
+            continue;
+        }
+        c->stamp = stamp + r->ref - 1;
+        more = happen_slowly(run, k, r, address, more, &w);
+        stamp = c->stamp - r->ref;
+    }
+    run->time += (more * b->hit_cycles + w.stall_cycles) * CPI_ONE;
+    run->stamp = stamp - 1;
+    h->stalled += w.stall_cycles;
     goes_on(run, stalled);
-    run->table->done(run, p->cost, p->nrefs, (uint32_t)p->counts, p->counts >> 32);
 }
 
 int peet__bus_ahead_other(struct peet_direct_run *run, uint32_t id)
 {
     struct bus *const b = run->machine;
     const struct bus_ahead_block *const k = b->ahead->blocks[id];
-    uint32_t frames[2 * PLAN_REFS], hits = 0;
-    if (run->log < run->log_end && (hits = hit_by_reference(run, k, run->addresses, frames)) == k->block->nrefs)
-        return 0;
+    const struct plan *const p = &b->plans[id];
     if (run->time >= run->until || b->dead) {
+        if (run->log < run->log_end && hit_once(run, k, run->addresses))
+            return 0;
         run->limit = 0; /* its turn comes */
         return -1;
     }
-    happen(run, k, frames, hits);
+    happen(run, k, run->addresses);
+    run->table->done(run, p->cost, p->nrefs, (uint32_t)p->counts, p->counts >> 32);
     return 0;
 }
+
+/* ------------------------------------------------------------------------------------------ loops */
 
 /* So many turns begin before the limit, which is not reached. */
 static uint64_t turns_before(uint64_t limit, uint64_t time, uint64_t cost, uint64_t turns)
@@ -338,56 +420,89 @@ static uint64_t turns_before(uint64_t limit, uint64_t time, uint64_t cost, uint6
     return n < turns ? n : turns;
 }
 
-/* How many turns does a group go on in its line?  AHEAD_CUT: it lies in two. */
-static int64_t turns_within(const struct bus *b, const struct group *g, uint64_t begin, int64_t stride, uint64_t turns)
+/* For how many of these turns does a group of so many bytes stay in its line?  AHEAD_CUT: it lies in two. */
+static inline int64_t turns_within(uint64_t line_bytes, uint64_t span, uint64_t begin, int64_t stride, uint64_t turns)
 {
-    const uint64_t offset = begin & (b->line_bytes - 1), most = turns < INT64_MAX ? turns : INT64_MAX;
-    uint64_t n;
-    if (offset + g->span > b->line_bytes)
+    const uint64_t offset = begin & (line_bytes - 1), most = turns < INT64_MAX ? turns : INT64_MAX;
+    if (offset + span > line_bytes)
         return AHEAD_CUT;
     if (!stride)
         return (int64_t)most;
-    const uint64_t room = stride > 0 ? b->line_bytes - g->span - offset : offset,
+    const uint64_t room = stride > 0 ? line_bytes - span - offset : offset,
                    step = stride > 0 ? (uint64_t)stride : -(uint64_t)stride;
-    n = (step & (step - 1) ? room / step : room >> __builtin_ctzll(step)) + 1; /* a division takes long */
+    if (most == 1 || step > room)
+        return 1;
+    const uint64_t n =
+        (step & (step - 1) ? room / step : room >> __builtin_ctzll(step)) + 1; /* a division takes long */
     return (int64_t)(n < most ? n : most);
 }
 
+/* So many turns write, some of it to noted lines; no group leaves its line.  @at: of the groups in the first one */
+static __attribute__((noinline)) void write_turns_logged(struct peet_direct_run *run, const struct bus_ahead_block *k,
+    const uint64_t *at, const int64_t *strides, const uint32_t *frames, uint64_t turns)
+{
+    struct bus *const b = run->machine;
+    struct cache *const c = &b->caches[hw_of(run)->number];
+    const struct group *const groups = peet__bus_groups_of(b, &b->plans[k->block->id]);
+    for (const struct bus_ahead_ref *r = k->refs, *end = r + k->nrefs; r != end; r++) {
+        const uint64_t stride = (uint64_t)strides[groups[r->look].value];
+        uint64_t grains = 0, offset = (at[r->look] & (b->line_bytes - 1)) + r->offset;
+        if (r->either || !c->frames[frames[r->look]].noted)
+            continue;
+        for (uint64_t turn = 0; turn < (stride ? turns : 1); turn++, offset += stride)
+            grains |= peet__bus_grains(b, offset, r->bytes);
+        write_logged(run, b, c, frames[r->look], grains);
+    }
+}
+
 /* Turns of a loop as long as they hit without consequences and begin before the limit.  @begins: of the groups in the
- * first one.  Returns: how many */
+ * first one; @done: so many have happened.  Returns: how many have then */
 static uint64_t turns_hit(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins,
-    const int64_t *strides, uint64_t turns)
+    const int64_t *strides, uint64_t done, uint64_t turns)
 {
     struct bus *const b = run->machine;
     struct cache *const c = &b->caches[hw_of(run)->number];
     const struct plan *const p = &b->plans[k->block->id];
     const struct group *const groups = peet__bus_groups_of(b, p);
-    uint64_t done = 0;
+    const uint32_t ngroups = p->ngroups;
+    const uint64_t line_bytes = b->line_bytes, hint_mask = b->hint_mask;
+    const uint64_t *const keys = c->keys;
+    const uint32_t *const hints = c->hints;
+    const unsigned shift = b->line_shift;
     while (done < turns && run->time < run->limit && run->log < run->log_end) {
         uint64_t at[PEET_DIRECT_LOOKS], n = turns - done;
-        uint32_t frames[PEET_DIRECT_LOOKS], more[2 * PLAN_REFS];
-        int plain = 1;
-        for (uint32_t g = 0; g < p->ngroups; g++) {
-            const int64_t stride = strides[groups[g].value];
-            at[g] = begins[g] + (uint64_t)stride * done;
-            const int64_t within = turns_within(b, &groups[g], at[g], stride, n);
-            if (within == AHEAD_CUT)
-                plain = 0;
-            else if ((frames[g] = peet__bus_quick(b, c, at[g] >> b->line_shift, groups[g].either)) != NO_FRAME)
-                n = (uint64_t)within;
-            else if (groups[g].either || !b->classify || noted_frame(b, c, at[g] >> b->line_shift) == NO_FRAME)
+        uint32_t frames[PEET_DIRECT_LOOKS];
+        int cut = 0, noted = 0;
+        for (uint32_t g = 0; g < ngroups; g++) {
+            const struct group *const group = &groups[g];
+            const int64_t stride = strides[group->value];
+            const uint64_t begin = at[g] = begins[g] + (uint64_t)stride * done, line = begin >> shift;
+            const uint32_t i = hints[line & hint_mask];
+            const int64_t within = turns_within(line_bytes, group->span, begin, stride, n);
+            if (__builtin_expect((keys[i] | group->either) == (KEY_OF(line) | QUICK), 1))
+                frames[g] = i;
+            else if ((frames[g] = frame_of(b, c, line, group->either, &noted)) == NO_FRAME)
                 return done;
+            if (within == AHEAD_CUT)
+                cut = 1;
             else
-                plain = 0;
+                n = (uint64_t)within;
         }
-        n = turns_before(run->limit, run->time, p->cost, n);
-        if (plain)
-            for (uint32_t g = 0; g < p->ngroups; g++)
-                use_logged(run, frames[g], run->stamp + (n - 1) * p->nrefs + groups[g].stamp);
-        else if (hit_by_reference(run, k, at, more) == k->block->nrefs)
-            n = 1;
-        else
+        if (cut && !hit_once(run, k, at))
             return done;
+        n = cut ? 1 : turns_before(run->limit, run->time, p->cost, n);
+        if (!cut) {
+            const uint64_t stamp = run->stamp + (n - 1) * p->nrefs;
+            struct peet_direct_use *log;
+            if (noted)
+                write_turns_logged(run, k, at, strides, frames, n);
+            log = run->log;
+            for (uint32_t g = 0; g < ngroups; g++, log++) {
+                *log = (struct peet_direct_use){frames[g], c->used[frames[g]]};
+                c->used[frames[g]] = stamp + groups[g].stamp;
+            }
+            run->log = log;
+        }
         run->stamp += n * p->nrefs;
         run->time += n * p->cost;
         run->reads += n * (uint32_t)p->counts;
@@ -397,12 +512,48 @@ static uint64_t turns_hit(struct peet_direct_run *run, const struct bus_ahead_bl
     return done;
 }
 
+/* Turns that begin before another processor is due, whatever they take.  Returns: how many */
+static uint64_t turns_in_order(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins,
+    const int64_t *strides, uint64_t turns)
+{
+    struct bus *const b = run->machine;
+    const struct plan *const p = &b->plans[k->block->id];
+    const struct group *const groups = peet__bus_groups_of(b, p);
+    const uint64_t limit = run->limit;
+    uint64_t done = 0, at[PEET_DIRECT_LOOKS];
+    int waits = hw_of(run)->waits;
+    hw_of(run)->waits = 0;
+    run->limit = run->until < limit ? run->until : limit;
+    while (!b->dead) {
+        run->log = run->log_begin; /* nothing of it will be undone */
+        if (!waits)                /* else it is known that the first one is no hit */
+            done = turns_hit(run, k, begins, strides, done, turns);
+        if (done == turns || run->time >= run->limit)
+            break;
+        if (!waits && run->log >= run->log_end)
+            continue;
+        waits = 0;
+        for (uint32_t g = 0; g < p->ngroups; g++)
+            at[g] = begins[g] + (uint64_t)strides[groups[g].value] * done;
+        happen(run, k, at);
+        done++;
+        run->stamp += p->nrefs;
+        run->time += p->cost;
+        run->reads += (uint32_t)p->counts;
+        run->writes += p->counts >> 32;
+    }
+    if (run->limit)
+        run->limit = limit;
+    run->final = 1;
+    return done;
+}
+
 int peet__bus_ahead_loop(struct peet_direct_run *run, uint32_t id, uint64_t turns, const int64_t *strides)
 {
     struct bus *const b = run->machine;
     struct peet_direct_use *const log = run->log;
     const uint64_t time = run->time, stamp = run->stamp, reads = run->reads, writes = run->writes;
-    if (turns_hit(run, b->ahead->blocks[id], run->addresses, strides, turns) == turns)
+    if (turns_hit(run, b->ahead->blocks[id], run->addresses, strides, 0, turns) == turns)
         return 0;
     while (run->log != log)
         take_back(b, &b->caches[hw_of(run)->number], --run->log);
@@ -415,25 +566,21 @@ uint64_t peet__bus_ahead_turns(struct peet_direct_run *run, const struct peet_bl
 {
     struct bus *const b = run->machine;
     const struct bus_ahead_block *const k = block_of(b, block, values);
-    uint64_t begins[PEET_DIRECT_LOOKS], at[PLAN_REFS], done;
+    uint64_t begins[PEET_DIRECT_LOOKS];
     if (!k || block->nvalues > PLAN_REFS)
         return 0;
     const struct plan *const p = &b->plans[block->id];
     const struct group *const groups = peet__bus_groups_of(b, p);
     for (uint32_t g = 0; g < p->ngroups; g++)
         begins[g] = values[groups[g].value] - groups[g].before;
-    done = turns_hit(run, k, begins, strides, turns);
-    if (done == turns || run->time >= run->limit)
-        return done;
-    if (run->time >= run->until) {
+    if (run->time < run->until)
+        return turns_in_order(run, k, begins, strides, turns);
+    const uint64_t done = turns_hit(run, k, begins, strides, 0, turns);
+    if (done < turns && run->time < run->limit) {
         run->limit = 0; /* its turn comes */
-        return done;
+        hw_of(run)->waits = 1;
     }
-    for (uint32_t i = 0; i < block->nvalues; i++)
-        at[i] = values[i] + (uint64_t)strides[i] * done;
-    peet__bus_ahead_event(b, hw_of(run)->number, run, &(struct peet_block_event){block, at, run->context, 1, NULL});
-    run->final = 1;
-    return done + 1;
+    return done;
 }
 
 /* ------------------------------------------------------------------------------------------ what peet calls */
@@ -500,8 +647,7 @@ void peet__bus_ahead_lost(struct bus *b, const struct cache *by, unsigned hw)
 void peet__bus_ahead_go_back(struct bus *b, const struct cache *by, unsigned hw)
 {
     const struct peet_direct_table *const table = b->ahead->hw[hw].run.table;
-    if (!table || !table->go_back)
+    if (!table || !table->go_back || b->ahead->hw[hw].run.final) /* final: nothing was done ahead */
         return;
-    table->go_back(table->host, hw, b->ahead->moment + (hw < by->hw));
-    b->ahead->went_back = 1;
+    b->ahead->went_back |= table->go_back(table->host, hw, b->ahead->moment + (hw < by->hw));
 }

@@ -9,11 +9,15 @@
 
 /** A reference of a block: so far behind the beginning of that look. */
 struct bus_ahead_ref {
-    uint16_t offset;
-    uint8_t look, prefetch;
+    uint16_t offset, bytes;
+    uint16_t before;   /* so many touches of the block come before it */
+    uint8_t look, ref; /* ref: of the block's */
+    uint8_t either;    /* as in a look: QUICK_WRITE if it only reads */
+    uint8_t twice;     /* it reads and writes */
 };
 struct bus_ahead_block {
     const struct peet_block *block;
+    uint32_t nrefs; /* without prefetches */
     struct bus_ahead_ref refs[];
 };
 
@@ -24,6 +28,7 @@ struct bus_ahead_hw {
     /* for so many events it waits for the end of its transactions before it goes on: others have come in between lately
      */
     unsigned shy;
+    int waits; /* it has come to a turn that is no hit, or was none: that one is next */
 };
 
 struct bus_ahead {

@@ -93,11 +93,11 @@ ALWAYS int hits(const struct bus *b, struct cache *c, const struct plan *p, cons
     }
 }
 
-ALWAYS uint64_t exactly(struct bus *b, unsigned hw, const struct peet_block_event *event, uint32_t from, int slow,
+__attribute__((noinline)) uint64_t peet__bus_exactly(struct bus *b, unsigned hw, const struct peet_block_event *event,
     uint64_t now, uint64_t time, uint64_t *inout_stalled)
 {
     struct cache *c = &b->caches[hw];
-    struct walk w = {.start = now + time / CPI_ONE, .cpi_rest = time % CPI_ONE, .from = from, .slow = slow};
+    struct walk w = {.start = now + time / CPI_ONE, .cpi_rest = time % CPI_ONE};
     b->site.block = event->block;
     if (b->ahead)
         b->ahead->moment = w.start;
@@ -108,18 +108,6 @@ ALWAYS uint64_t exactly(struct bus *b, unsigned hw, const struct peet_block_even
     b->run(b, c, event, &w);
     *inout_stalled += w.stall_cycles;
     return b->cpi * event->block->ninsns + (w.touches * b->hit_cycles + w.stall_cycles - w.saved_cycles) * CPI_ONE;
-}
-
-__attribute__((noinline)) uint64_t peet__bus_exactly(struct bus *b, unsigned hw, const struct peet_block_event *event,
-    uint64_t now, uint64_t time, uint64_t *inout_stalled)
-{
-    return exactly(b, hw, event, 0, 0, now, time, inout_stalled);
-}
-
-uint64_t peet__bus_exactly_from(struct bus *b, unsigned hw, const struct peet_block_event *event, uint32_t from,
-    int slow, uint64_t now, uint64_t time, uint64_t *inout_stalled)
-{
-    return exactly(b, hw, event, from, slow, now, time, inout_stalled);
 }
 
 /* The same for a plan that has ways for its groups. */

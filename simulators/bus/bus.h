@@ -150,6 +150,9 @@ struct filled {
 };
 _Static_assert(BUS_STATES_MAX <= 8, "a state's number has three bits");
 
+/** What a reference does. */
+enum touch { TOUCH_READ, TOUCH_WRITE, TOUCH_FETCH };
+
 struct bus {
     const struct peet_env *env;
     const struct bus_protocol *protocol;
@@ -226,11 +229,9 @@ struct bus {
     uint64_t refused, memory_line_reads, memory_line_writes, memory_word_writes, cache_to_cache;
     uint64_t end_cycles;
     void (*run)(struct bus *, struct cache *, const struct peet_block_event *, struct walk *);
+    uint64_t (*touch)(struct bus *, struct cache *, uint64_t, uint64_t, unsigned, enum touch, uint64_t);
     uint64_t (*walk)(struct bus *, unsigned, const struct peet_block_event *, size_t, uint64_t, uint64_t, size_t *);
 };
-
-/** What a reference does. */
-enum touch { TOUCH_READ, TOUCH_WRITE, TOUCH_FETCH };
 
 /** A block on its way through the caches. */
 struct walk {
@@ -239,8 +240,6 @@ struct walk {
     uint64_t touches; /* so far: references, once for each line */
     uint64_t stall_cycles;
     uint64_t saved_cycles; /* of the hits in perfect memory */
-    uint32_t from;         /* so many references have happened, all plain hits; */
-    int slow;              /* it is known that the next one is none */
 };
 
 /* plan.c */
@@ -318,6 +317,15 @@ int peet__bus_room_for(void **array, uint32_t *size, uint32_t used, uint32_t mor
 typedef void bus_run(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w);
 /** The fastest function that takes a block's references through a cache of this geometry. */
 bus_run *peet__bus_run_for(const struct bus *b);
+/** When a reference of this instruction comes to its cache. */
+static inline uint64_t peet__bus_time_in(const struct bus *b, const struct walk *w, uint32_t insn)
+{
+    return w->start + ((w->cpi_rest + b->cpi * insn) / CPI_ONE) + w->touches * b->hit_cycles + w->stall_cycles -
+        w->saved_cycles;
+}
+/** A reference of one location that is no plain hit.  @w: touches before it.  Returns: in how many lines it lies */
+uint64_t peet__bus_slow_reference(struct bus *b, struct cache *c, const struct peet_ref *ref, uint64_t address,
+    struct walk *w);
 /** Ranges of loads and of stores, of elements whose size is a power of two, where nobody checks or has perfect memory.
  */
 void peet__bus_ranges(struct bus *b, struct cache *c, const struct peet_block *block, const uint64_t *values,
@@ -337,9 +345,6 @@ uint64_t peet__bus_one(struct bus *b, unsigned hw, const struct peet_block_event
 /** One execution of a block, reference by reference; not counted.  Returns: its time, in CPI_ONE */
 uint64_t peet__bus_exactly(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now,
     uint64_t time, uint64_t *inout_stalled);
-/** The same, from a reference on; those before it were plain hits, and have happened.  @slow: it is none */
-uint64_t peet__bus_exactly_from(struct bus *b, unsigned hw, const struct peet_block_event *event, uint32_t from,
-    int slow, uint64_t now, uint64_t time, uint64_t *inout_stalled);
 /** Blocks are over: their time since @now, in CPI_ONE, their counts, and for how long they waited. */
 void peet__bus_account(struct bus *b, unsigned hw, uint64_t now, uint64_t time, uint64_t reads, uint64_t writes,
     uint64_t stalled);
@@ -412,14 +417,16 @@ int peet__bus_crowded(const struct bus *b, const uint64_t *lines, uint32_t n);
 /** Memory ran out: end the run. */
 void peet__bus_no_memory(struct bus *b);
 /**
- * peet__bus_touch() - one reference to one line, whatever it takes
+ * bus.touch - one reference to one line, whatever it takes
  * @grains: the grains of the line that it touches, a bit each
  * @bytes: how many bytes of the line (what a write-through sends)
  * @time: when it reaches the cache
  * Returns: cycles that it has to wait
  */
-uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
+typedef uint64_t bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
     enum touch touch, uint64_t time);
+/** The fastest one for this machine. */
+bus_touch *peet__bus_touch_for(const struct bus *b);
 
 /* sole.c */
 /** What kind of miss it is that happens now, unless others have taken the line, of one with this record, which is in no
@@ -431,7 +438,7 @@ static inline __attribute__((always_inline)) enum bus_miss peet__bus_kind_sole(s
         return __builtin_expect(at != 0, 1) ? MISS_CAPACITY : MISS_COLD;
     return peet__bus_recency_shadowed(b, c, &c->recency, at, stamp) ? MISS_CONFLICT : MISS_CAPACITY;
 }
-/** peet__bus_touch() for a single processor's single cache: nobody else has anything to say. */
+/** bus.touch for a single processor's single cache: nobody else has anything to say. */
 uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, unsigned bytes, enum touch touch,
     uint64_t time);
 
@@ -501,6 +508,12 @@ static inline uint32_t peet__bus_least(const uint64_t *stamps, uint32_t n)
     }
     return best;
 }
+/** The frame of the line's set that was used longest ago; invalid ones never were. */
+static inline struct frame *peet__bus_oldest(const struct bus *b, const struct cache *c, uint64_t line)
+{
+    const size_t first = (size_t)peet__bus_set_of(b, line) * b->ways;
+    return &c->frames[first + peet__bus_least(c->used + first, b->ways)];
+}
 static inline void peet__bus_plru_used(const struct bus *b, struct cache *c, uint32_t i)
 {
     uint64_t *tree = &c->plru[i / b->ways];
@@ -559,7 +572,7 @@ static inline void peet__bus_at(struct bus *b, uint32_t ref, uint64_t address, u
 }
 /** Does it lie in a structure with perfect memory? */
 int peet__bus_at_perfect(const struct bus *b);
-/** peet__bus_touch() or peet__bus_touch_sole() for b->site, and the reports */
+/** bus.touch or peet__bus_touch_sole() for b->site, and the reports */
 uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
     enum touch touch, uint64_t time);
 /** A line leaves a cache: to make room (@by: the same cache) or because another one wants it */

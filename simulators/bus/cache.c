@@ -176,8 +176,8 @@ struct frame *peet__bus_victim(struct bus *b, struct cache *c, uint64_t line)
     if (b->wide)
         return victim_wide(b, c, set);
     struct frame *frames = c->frames + (size_t)set * b->ways;
-    if (b->replacement == REPLACE_LRU) /* invalid ones were never used */
-        return &frames[peet__bus_least(c->used + (size_t)set * b->ways, b->ways)];
+    if (b->replacement == REPLACE_LRU)
+        return peet__bus_oldest(b, c, line);
     for (uint32_t way = 0; way < b->ways; way++)
         if (frames[way].state == BUS_INVALID)
             return &frames[way];

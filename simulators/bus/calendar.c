@@ -45,6 +45,8 @@ void peet__bus_calendar_settle(struct calendar *cal, uint64_t now)
 {
     while (cal->n && !cal->apart && cal->slots[cal->first].end <= now)
         settle_first(cal, UINT64_MAX);
+    if (!cal->n)
+        cal->first = 0;
 }
 
 /* Both want the bus at the same time: does a (request time ta) go before b? */
@@ -133,7 +135,7 @@ static uint32_t place_by_arbiter(const struct calendar *cal, unsigned hw, uint64
     return i;
 }
 
-uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned hw, uint64_t time, uint64_t cycles, int posted)
+uint64_t peet__bus_calendar_request_any(struct calendar *cal, unsigned hw, uint64_t time, uint64_t cycles, int posted)
 {
     if (cal->sole)
         return peet__bus_calendar_request_sole(cal, time, cycles);
@@ -154,13 +156,13 @@ uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned hw, uint64_t 
         else if (at < cal->final_until)
             at = cal->final_until;
     }
-    if (cal->first >= 64 && cal->first >= cal->n) { /* keep to little memory; each slot moves O(1) times */
+    if (cal->first >= CALENDAR_KEPT && cal->first >= cal->n) { /* keep to little memory; each slot moves O(1) times */
         memmove(cal->slots, cal->slots + cal->first, cal->n * sizeof *cal->slots);
         cal->first = 0;
     }
     struct calendar_slot *s = cal->slots + cal->first + i;
-    if (i != cal->n)
-        memmove(s + 1, s, (cal->n - i) * sizeof *s);
+    for (struct calendar_slot *last = cal->slots + cal->first + cal->n; last != s; last--) /* few, as a rule */
+        *last = last[-1];
     *s = (struct calendar_slot){time, at, at + cycles, hw, posted != 0};
     cal->n++;
     cal->transactions++;

@@ -16,7 +16,7 @@ enum bus_arbitration { ARBITRATION_FCFS, ARBITRATION_RR, ARBITRATION_FIXED };
 
 /* Transactions kept at most; the oldest of more is final.  More of them where hardware contexts act far out of the
  * order of their times. */
-enum { CALENDAR_SLOTS = 4096, CALENDAR_SLOTS_APART = 65536 };
+enum { CALENDAR_SLOTS = 4096, CALENDAR_SLOTS_APART = 65536, CALENDAR_KEPT = 64 /* settled ones, before others move */ };
 
 struct calendar_slot {
     uint64_t request, start, end;
@@ -51,6 +51,8 @@ void peet__bus_calendar_fini(struct calendar *cal);
 /** peet__bus_calendar_settle() - no request before @now will come any more */
 void peet__bus_calendar_settle(struct calendar *cal, uint64_t now);
 
+/** The slow half of peet__bus_calendar_request(). */
+uint64_t peet__bus_calendar_request_any(struct calendar *cal, unsigned hw, uint64_t time, uint64_t cycles, int posted);
 /**
  * peet__bus_calendar_request() - the bus for one transaction
  * @time: when it is asked for
@@ -59,7 +61,22 @@ void peet__bus_calendar_settle(struct calendar *cal, uint64_t now);
  *
  * Transactions that this one overtakes move back; what their owners lose by it is added to lost_cycles.
  */
-uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned hw, uint64_t time, uint64_t cycles, int posted);
+static inline uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned hw, uint64_t time, uint64_t cycles,
+    int posted)
+{
+    const uint32_t end = cal->first + cal->n;
+    const struct calendar_slot *const last = &cal->slots[end ? end - 1 : 0];
+    uint64_t at = time > cal->final_until ? time : cal->final_until;
+    if (cal->sole || cal->unsorted || !cycles || cal->first >= CALENDAR_KEPT || cal->n == cal->room ||
+        (cal->n && (last->request > time || (last->request == time && last->hw > hw))))
+        return peet__bus_calendar_request_any(cal, hw, time, cycles, posted);
+    at = cal->n && last->end > at ? last->end : at; /* first come, first served, and nobody has come later */
+    cal->slots[end] = (struct calendar_slot){time, at, at + cycles, hw, posted != 0};
+    cal->n++;
+    cal->transactions++;
+    cal->nlosers = 0;
+    return at;
+}
 
 /**
  * peet__bus_calendar_request_sole() - the same, if the calendar is one processor's: a queue without places

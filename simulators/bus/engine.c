@@ -6,19 +6,21 @@
  */
 #include "ahead.h"
 
-/* The bus for one transaction; OP_NONE: one that is refused after its address.  Returns: when it is over. */
-static uint64_t use_bus(struct bus *b, struct cache *c, enum bus_op op, uint64_t time, uint64_t cycles, int posted)
+#define ALWAYS static inline __attribute__((always_inline))
+
+/* What is known of the machine where this is compiled: nothing; that misses are told apart by recency.h, or not at all,
+ * and nothing is checked, watched or perfect, and sets are narrow. */
+enum known { KNOWN_NOTHING, KNOWN_RECENT, KNOWN_PLAIN };
+#define CHECKED(b) (known == KNOWN_NOTHING && (b)->check)
+#define WATCHED(b) (known == KNOWN_NOTHING && (b)->watched)
+#define WIDE(b) (known == KNOWN_NOTHING && (b)->wide)
+#define CLASSIFIED(b) (known == KNOWN_RECENT || (known == KNOWN_NOTHING && (b)->classify))
+#define RECENT(b) (known == KNOWN_RECENT || (known == KNOWN_NOTHING && (b)->recent))
+
+/* Others had been promised an earlier time. */
+static __attribute__((noinline)) void others_lose(struct bus *b, const struct cache *c, uint64_t time)
 {
-    if (b->at_once && !posted) {
-        b->transactions[op]++;
-        b->calendar.transactions++;
-        return time;
-    }
-    uint64_t start = peet__bus_calendar_request(&b->calendar, c->hw, time, cycles, posted);
-    b->transactions[op]++;
-    if (!posted)
-        b->hw[c->hw].wait_cycles += start - time;
-    for (unsigned i = 0; i < b->calendar.nlosers; i++) { /* others that had been promised an earlier time */
+    for (unsigned i = 0; i < b->calendar.nlosers; i++) {
         unsigned hw = b->calendar.losers[i];
         uint64_t lost = b->calendar.lost_cycles[hw];
         if (b->ahead) /* it has gone on from when it was promised to */
@@ -31,6 +33,23 @@ static uint64_t use_bus(struct bus *b, struct cache *c, enum bus_op op, uint64_t
             peet__bus_report_lost(b, hw, lost, time);
         b->env->not_ready_until(b->env, hw, b->hw[hw].busy_until);
     }
+}
+
+/* The bus for one transaction; OP_NONE: one that is refused after its address.  Returns: when it is over. */
+ALWAYS uint64_t use_bus(struct bus *b, struct cache *c, enum bus_op op, uint64_t time, uint64_t cycles, int posted,
+    enum known known)
+{
+    if (known == KNOWN_NOTHING && b->at_once && !posted) {
+        b->transactions[op]++;
+        b->calendar.transactions++;
+        return time;
+    }
+    uint64_t start = peet__bus_calendar_request(&b->calendar, c->hw, time, cycles, posted);
+    b->transactions[op]++;
+    if (!posted)
+        b->hw[c->hw].wait_cycles += start - time;
+    if (b->calendar.nlosers)
+        others_lose(b, c, time);
     return start + cycles;
 }
 
@@ -51,17 +70,17 @@ static uint64_t cycles_of(const struct bus *b, enum bus_op op, unsigned bytes, i
 }
 
 /* Another cache's copy goes because of a transaction by @by. */
-static void invalidate(struct bus *b, struct cache *by, struct cache *holder, struct line_record *record,
-    struct frame *f, int dirty, uint64_t time)
+ALWAYS void invalidate(struct bus *b, struct cache *by, struct cache *holder, struct line_record *record,
+    struct frame *f, int dirty, uint64_t time, enum known known)
 {
-    if (b->watched)
+    if (WATCHED(b))
         peet__bus_report_gone(b, holder, peet__bus_line_in(b, f), by, dirty, time);
     by->stats.invalidations_sent++;
     holder->stats.invalidations_received++;
-    if (b->classify) {
+    if (CLASSIFIED(b)) {
         const uint32_t i = (uint32_t)(f - holder->frames);
         peet__bus_classify_lost(b, record, holder->number);
-        if (b->recent)
+        if (RECENT(b))
             peet__bus_recency_leave(&holder->recency, i, holder->used[i]);
         else
             peet__bus_shadow_leave(b, holder, f);
@@ -70,17 +89,17 @@ static void invalidate(struct bus *b, struct cache *by, struct cache *holder, st
 }
 
 /* A holder that refuses: the request fails, the holder writes back and drops its copy. */
-static uint64_t refuse(struct bus *b, struct cache *c, struct cache *holder, struct line_record *record,
-    struct frame *f, uint64_t line, enum bus_op op, uint64_t time)
+static __attribute__((noinline)) uint64_t refuse(struct bus *b, struct cache *c, struct cache *holder,
+    struct line_record *record, struct frame *f, uint64_t line, enum bus_op op, uint64_t time)
 {
     b->refused++;
-    time = use_bus(b, c, OP_NONE, time, b->address_cycles, 0);
-    time = use_bus(b, c, OP_WRITE_BACK, time, cycles_of(b, OP_WRITE_BACK, 0, 0), 0);
+    time = use_bus(b, c, OP_NONE, time, b->address_cycles, 0, KNOWN_NOTHING);
+    time = use_bus(b, c, OP_WRITE_BACK, time, cycles_of(b, OP_WRITE_BACK, 0, 0), 0, KNOWN_NOTHING);
     if (b->check)
         peet__bus_check_memory_takes(b, line, f);
     b->memory_line_writes++;
     holder->stats.refused_write_backs++;
-    invalidate(b, c, holder, record, f, 1, time);
+    invalidate(b, c, holder, record, f, 1, time, KNOWN_NOTHING);
     return time;
 }
 
@@ -90,13 +109,13 @@ struct outcome {
 };
 
 /* One transaction by @c on @line; @f: its own frame of the line or NULL; @fill: the line comes into @f. */
-static struct outcome transact(struct bus *b, struct cache *c, struct line_record *record, struct frame *f,
-    uint64_t line, enum bus_op op, uint64_t grains, unsigned bytes, uint64_t time)
+ALWAYS struct outcome transact(struct bus *b, struct cache *c, struct line_record *record, struct frame *f,
+    uint64_t line, enum bus_op op, uint64_t grains, unsigned bytes, uint64_t time, enum known known)
 {
     struct frame *supplier = NULL, *next;
     struct outcome out = {time, 0};
     int fill = op == OP_READ || op == OP_READX;
-    if (b->classify)
+    if (CLASSIFIED(b) && record->losses)
         peet__bus_classify_settle(b, record);
     for (struct frame *h = peet__bus_copies(b, record); h; h = next) {
         next = peet__bus_next_copy(b, h);
@@ -104,7 +123,7 @@ static struct outcome transact(struct bus *b, struct cache *c, struct line_recor
             continue;
         struct cache *holder = peet__bus_cache_of(b, h);
         const struct bus_snoop_row *row = &b->protocol->snoop[h->state][op];
-        if (b->check)
+        if (CHECKED(b))
             peet__bus_check_snoop_row(b, holder, line, h->state, op);
         peet__bus_ahead_before(b, c, holder, h, row->flags & BUS_REFUSE ? BUS_INVALID : row->next);
         if (row->flags & BUS_REFUSE) {
@@ -115,17 +134,17 @@ static struct outcome transact(struct bus *b, struct cache *c, struct line_recor
             supplier = h;
         if (row->flags & BUS_REFLECT) {
             b->memory_line_writes++;
-            if (b->check)
+            if (CHECKED(b))
                 peet__bus_check_memory_takes(b, line, h);
         }
         if (row->flags & BUS_TAKE) {
             c->stats.updates_sent++;
             holder->stats.updates_received++;
-            if (b->check)
+            if (CHECKED(b))
                 peet__bus_check_take(b, h, line, grains);
         }
         if (row->next == BUS_INVALID) {
-            invalidate(b, c, holder, record, h, 0, out.time);
+            invalidate(b, c, holder, record, h, 0, out.time, known);
         } else {
             peet__bus_set(b, h, line, row->next);
             out.shared = 1;
@@ -139,36 +158,37 @@ static struct outcome transact(struct bus *b, struct cache *c, struct line_recor
         } else {
             b->memory_line_reads++;
         }
-        if (b->check) /* a supplier that dropped its copy still has the data */
+        if (CHECKED(b)) /* a supplier that dropped its copy still has the data */
             peet__bus_check_fill(b, f, line, supplier);
     }
     if (op == OP_WRITE) {
         b->memory_word_writes++;
-        if (b->check)
+        if (CHECKED(b))
             peet__bus_check_memory_takes_grains(b, line, grains);
     }
-    out.time = use_bus(b, c, op, out.time, cycles_of(b, op, bytes, supplier != NULL), 0);
+    out.time = use_bus(b, c, op, out.time, cycles_of(b, op, bytes, supplier != NULL), 0, known);
     return out;
 }
 
 /* Make a victim's frame free.  Returns: whether the line goes to memory. */
-static int evict(struct bus *b, struct cache *c, struct frame *f, uint64_t time)
+ALWAYS int evict(struct bus *b, struct cache *c, struct frame *f, uint64_t time, enum known known)
 {
     uint64_t line = peet__bus_line_in(b, f);
     struct line_record *record = peet_sim_linemap_get(&b->lines_map, line); /* there: it was referenced */
     int dirty = (b->protocol->states[f->state].flags & BUS_DIRTY) != 0;
     c->stats.evictions++;
-    if (b->watched)
+    if (WATCHED(b))
         peet__bus_report_gone(b, c, line, c, dirty, time);
-    if (b->classify) {
-        peet__bus_classify_settle(b, record);
-        if (!b->recent)
+    if (CLASSIFIED(b)) {
+        if (record->losses)
+            peet__bus_classify_settle(b, record);
+        if (!RECENT(b))
             peet__bus_shadow_leave(b, c, f);
     }
     if (dirty) {
         c->stats.write_backs++;
         b->memory_line_writes++;
-        if (b->check) {
+        if (CHECKED(b)) {
             peet__bus_check_memory_takes(b, line, f);
             for (struct frame *h = peet__bus_copies(b, record); h; h = peet__bus_next_copy(b, h))
                 if (h != f)
@@ -176,9 +196,9 @@ static int evict(struct bus *b, struct cache *c, struct frame *f, uint64_t time)
         }
     }
     peet__bus_drop(b, c, record, f);
-    if (b->wide) /* dropping put it on the free list: take it off again */
+    if (WIDE(b)) /* dropping put it on the free list: take it off again */
         (void)peet__bus_victim(b, c, line);
-    if (b->check)
+    if (CHECKED(b))
         peet__bus_check_line(b, line);
     return dirty;
 }
@@ -227,50 +247,59 @@ static inline void fill_recent(struct bus *b, struct cache *c, uint32_t frame, u
         peet__bus_recency_stop(b, c, c->stamp - 1);
 }
 
-uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
-    enum touch touch, uint64_t time)
+ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
+    enum touch touch, uint64_t time, enum known known)
 {
     struct line_record *record = b->dead ? NULL : peet_sim_linemap_get(&b->lines_map, line);
-    if (!record || (b->classify && peet__bus_classify_reserve(b))) {
+    if (!record || (CLASSIFIED(b) && peet__bus_classify_reserve(b))) {
         peet__bus_no_memory(b);
         return 0;
     }
     int write = touch == TOUCH_WRITE, fresh = 0, write_back = 0;
-    struct frame *f = peet__bus_find(b, c, line, record), *victim = NULL;
-    uint32_t *const word = f || !b->recent ? NULL : peet_sim_linemap_word(c->words, line);
+    uint32_t *word = RECENT(b) ? peet_sim_linemap_word(c->words, line) : NULL;
+    struct frame *f, *victim = NULL;
     uint64_t begin = time, left = 0; /* the stamp of the line that makes room */
-    if (b->recent && !f && !word) {
+    if (RECENT(b) && !word) {
         peet__bus_no_memory(b);
         return 0;
     }
+    if (known != KNOWN_RECENT) {
+        f = peet__bus_find(b, c, line, record);
+    } else { /* the record says where it is */
+        f = *word & RECENCY_FRAME ? &c->frames[*word & ~RECENCY_FRAME] : NULL;
+    }
+    word = f ? NULL : word;
     c->stamp++;
     if (b->ahead && record->losses)
         before_settling(b, c, record);
     if (!f) {
         enum bus_op op = b->protocol->processor[BUS_INVALID][write].op;
         if (op == OP_READ || op == OP_READX) { /* chosen early: its record is somewhere else in memory */
-            victim = peet__bus_victim(b, c, line);
+            victim = known == KNOWN_NOTHING || b->replacement != REPLACE_LRU ? peet__bus_victim(b, c, line)
+                                                                             : peet__bus_oldest(b, c, line);
             if (victim->state != BUS_INVALID)
                 peet_sim_linemap_prefetch(&b->lines_map, peet__bus_line_in(b, victim));
         }
         *(touch == TOUCH_FETCH ? &c->stats.fetch_misses : write ? &c->stats.write_misses : &c->stats.read_misses) += 1;
-        if (b->classify)
+        if (known == KNOWN_RECENT && !record->losses && c->stamp < c->recency.until)
+            c->stats.kinds[peet__bus_kind_sole(b, c, *word, c->stamp - 1)]++;
+        else if (CLASSIFIED(b))
             peet__bus_classify_miss(b, c, record, word, grains);
     } else if (b->protocol->processor[f->state][write].op != OP_NONE) {
         c->stats.upgrades++;
     }
-    if (f && b->recent) {
+    if (f && RECENT(b)) {
         peet__bus_recency_hit(&c->recency, c->used[f - c->frames]);
         f->place = 1;
     }
     for (;;) {
         unsigned state = f ? f->state : BUS_INVALID;
         const struct bus_processor_row *row = &b->protocol->processor[state][write];
-        if (b->check)
+        if (CHECKED(b))
             peet__bus_check_processor_row(b, state, write);
         if (row->op == OP_NONE) {
             peet__bus_set(b, f, line, row->alone);
-            if (b->check && write)
+            if (CHECKED(b) && write)
                 peet__bus_check_write(b, f, line, grains);
             break;
         }
@@ -279,22 +308,22 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
             fresh = 1;
             left = c->used[f - c->frames];
             if (f->state != BUS_INVALID)
-                write_back = evict(b, c, f, time);
+                write_back = evict(b, c, f, time, known);
         }
-        if (b->check && (row->op == OP_WRITE || row->op == OP_UPDATE))
+        if (CHECKED(b) && (row->op == OP_WRITE || row->op == OP_UPDATE))
             peet__bus_check_write(b, f, line, grains);
-        struct outcome out = transact(b, c, record, f, line, row->op, grains, bytes, time);
+        struct outcome out = transact(b, c, record, f, line, row->op, grains, bytes, time, known);
         time = out.time;
         if (fresh) {
             peet__bus_link(b, record, f);
             fresh = 0;
-            f->place = b->recent;
+            f->place = RECENT(b);
             peet__bus_used(b, c, f, 1);
         }
         if (f)
             peet__bus_set(b, f, line, out.shared ? row->shared : row->alone);
         if (!row->again) {
-            if (b->check && write && row->op != OP_WRITE && row->op != OP_UPDATE)
+            if (CHECKED(b) && write && row->op != OP_WRITE && row->op != OP_UPDATE)
                 peet__bus_check_write(b, f, line, grains);
             break;
         }
@@ -302,23 +331,48 @@ uint64_t peet__bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t
     if (f) {
         peet__bus_used(b, c, f, 0);
         c->hints[line & b->hint_mask] = (uint32_t)(f - c->frames);
-        if (write && b->classify)
+        if (write && CLASSIFIED(b))
             b->written[f - b->frames] |= grains;
-    } else if (b->classify) {
+    } else if (CLASSIFIED(b)) {
         peet__bus_classify_wrote(b, record, c->number, grains);
     }
     if (word)
         fill_recent(b, c, (uint32_t)(f - c->frames), left, word);
-    else if (b->classify && !b->recent && !(f && f->place))
+    else if (CLASSIFIED(b) && !RECENT(b) && !(f && f->place))
         peet__bus_shadow_use(b, c, line, record, f, !write || b->protocol->processor[BUS_INVALID][1].op != OP_WRITE);
-    if (b->classify)
+    if (CLASSIFIED(b) && (record->losses || (f && f->noted)))
         note(b, c, record, f, line);
     if (write_back) /* behind the fill, from a buffer: the processor does not wait for it */
-        use_bus(b, c, OP_WRITE_BACK, time, cycles_of(b, OP_WRITE_BACK, 0, 0), 1);
-    if (b->check) {
+        use_bus(b, c, OP_WRITE_BACK, time, cycles_of(b, OP_WRITE_BACK, 0, 0), 1, known);
+    if (CHECKED(b)) {
         if (!write)
             peet__bus_check_read(b, c, f, line, grains);
         peet__bus_check_line(b, line);
     }
     return time - begin;
+}
+
+static uint64_t touch_recent(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
+    enum touch touch, uint64_t time)
+{
+    return touch_known(b, c, line, grains, bytes, touch, time, KNOWN_RECENT);
+}
+
+static uint64_t touch_plain(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
+    enum touch touch, uint64_t time)
+{
+    return touch_known(b, c, line, grains, bytes, touch, time, KNOWN_PLAIN);
+}
+
+static uint64_t touch_any(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
+    enum touch touch, uint64_t time)
+{
+    return touch_known(b, c, line, grains, bytes, touch, time, KNOWN_NOTHING);
+}
+
+bus_touch *peet__bus_touch_for(const struct bus *b)
+{
+    if (b->check || b->watched || b->wide || b->perfect || (b->classify && !b->recent))
+        return touch_any;
+    return b->classify ? touch_recent : touch_plain;
 }

@@ -2,7 +2,7 @@
 /*
  * The references of a block on their way through a cache.  Most hit, and a hit changes nothing but the
  * frame's time stamp: that case is here, inline; everything else goes to
- * peet__bus_touch().  A frame's key says in its low bits whether a read or a write is such a case, so that
+ * engine.c.  A frame's key says in its low bits whether a read or a write is such a case, so that
  * finding the line and asking its state is one comparison.
  */
 #include "bus.h"
@@ -12,7 +12,7 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
-/* Sets of many ways are not searched: the line's hint is right or peet__bus_touch() finds it. */
+/* Sets of many ways are not searched: the line's hint is right or engine.c finds it. */
 uint32_t peet__bus_quick_in_set(const struct bus *b, struct cache *c, uint64_t line, uint64_t either)
 {
     if (b->wide)
@@ -39,19 +39,13 @@ static int quick_any(struct bus *b, struct cache *c, uint64_t line, int write)
     return 1;
 }
 
-static uint64_t time_of(const struct bus *b, const struct walk *w, uint32_t insn)
-{
-    return w->start + ((w->cpi_rest + b->cpi * insn) / CPI_ONE) + w->touches * b->hit_cycles + w->stall_cycles -
-        w->saved_cycles;
-}
-
 ALWAYS uint64_t touch_slow(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
     enum touch touch, uint64_t time)
 {
     if (UNLIKELY(b->watched))
         return peet__bus_touch_watched(b, c, line, grains, bytes, touch, time);
     return b->sole ? peet__bus_touch_sole(b, c, line, bytes, touch, time)
-                   : peet__bus_touch(b, c, line, grains, bytes, touch, time);
+                   : b->touch(b, c, line, grains, bytes, touch, time);
 }
 
 /* One read or write of a part of one line. */
@@ -62,7 +56,8 @@ static void touch_part(struct bus *b, struct cache *c, uint64_t line, uint64_t g
     if (UNLIKELY(b->perfect_hits) && peet__bus_at_perfect(b))
         w->saved_cycles += b->hit_cycles - 1;
     if (!quick_any(b, c, line, write))
-        w->stall_cycles += touch_slow(b, c, line, grains, bytes, write ? TOUCH_WRITE : TOUCH_READ, time_of(b, w, insn));
+        w->stall_cycles +=
+            touch_slow(b, c, line, grains, bytes, write ? TOUCH_WRITE : TOUCH_READ, peet__bus_time_in(b, w, insn));
 }
 
 /* The part of a location that lies in one line: @bytes from @offset on. */
@@ -191,6 +186,22 @@ static void run_any(struct bus *b, struct cache *c, const struct peet_block_even
         run_ref(b, c, &block->refs[i], event->values, w);
 }
 
+uint64_t peet__bus_slow_reference(struct bus *b, struct cache *c, const struct peet_ref *ref, uint64_t address,
+    struct walk *w)
+{
+    const unsigned size = ref->size_bytes, offset = (unsigned)(address & (b->line_bytes - 1));
+    /* no quick hit: that is known */
+    if (!b->perfect_hits && ref->kind != PEET_REF_MODIFY && size - 1 < b->line_bytes - offset) {
+        w->touches++;
+        if (UNLIKELY(b->watched))
+            peet__bus_at(b, (uint32_t)(ref - b->site.block->refs), address, size);
+        w->stall_cycles += touch_slow(b, c, address >> b->line_shift, peet__bus_grains(b, offset, size), size,
+            ref->kind == PEET_REF_STORE ? TOUCH_WRITE : TOUCH_READ, peet__bus_time_in(b, w, ref->insn));
+        return 1;
+    }
+    return touch_location(b, c, address, size ? size : 1, ref, w);
+}
+
 /* A reference of run_simple() that is no plain hit.  @touches: of the block before it.  Returns: in how many lines it
  * lies */
 static __attribute__((noinline)) uint64_t run_slow(struct bus *b, struct cache *c, const struct peet_block_event *event,
@@ -201,17 +212,7 @@ static __attribute__((noinline)) uint64_t run_slow(struct bus *b, struct cache *
         for (uint32_t j = 0; j < i; j++)
             touches += refs[j].kind == PEET_REF_MODIFY;
     w->touches = touches;
-    const unsigned size = refs[i].size_bytes, offset = (unsigned)(event->values[i] & (b->line_bytes - 1));
-    /* no quick hit: that is known */
-    if (!b->perfect_hits && refs[i].kind != PEET_REF_MODIFY && size - 1 < b->line_bytes - offset) {
-        w->touches++;
-        if (UNLIKELY(b->watched))
-            peet__bus_at(b, i, event->values[i], size);
-        w->stall_cycles += touch_slow(b, c, event->values[i] >> b->line_shift, peet__bus_grains(b, offset, size), size,
-            refs[i].kind == PEET_REF_STORE ? TOUCH_WRITE : TOUCH_READ, time_of(b, w, refs[i].insn));
-        return 1;
-    }
-    return touch_location(b, c, event->values[i], refs[i].size_bytes ? refs[i].size_bytes : 1, &refs[i], w);
+    return peet__bus_slow_reference(b, c, &refs[i], event->values[i], w);
 }
 
 /* Blocks whose references are one location each, but for prefetches; @plru is a constant where this is inlined.  What
@@ -224,7 +225,7 @@ ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_e
     const uint32_t n = block->nrefs;
     const uint64_t offset_mask = b->line_bytes - 1;
     uint64_t before = w->touches;
-    for (uint32_t i = w->from; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         /* touches nothing; the stamps behind it are those of plans all the same */
         if (UNLIKELY(refs[i].kind == PEET_REF_PREFETCH)) {
             c->stamp++;
@@ -233,7 +234,7 @@ ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_e
         }
         uint64_t line = values[i] >> b->line_shift, offset = values[i] & offset_mask,
                  last = offset + refs[i].size_bytes - 1;
-        uint32_t f = UNLIKELY(last > offset_mask) || (w->slow && i == w->from)
+        uint32_t f = UNLIKELY(last > offset_mask)
             ? NO_FRAME
             : peet__bus_quick(b, c, line, refs[i].kind == PEET_REF_LOAD ? QUICK_WRITE : 0);
         if (UNLIKELY(f == NO_FRAME)) {

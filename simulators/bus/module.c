@@ -214,6 +214,7 @@ static void *bus_create(const struct peet_env *env, const union peet_value *v)
     peet__bus_watch_init(b);
     peet__bus_groups_init(b);
     b->run = peet__bus_run_for(b);
+    b->touch = peet__bus_touch_for(b);
     peet__bus_made_init(b);
     b->walk = peet__bus_walk_for(b);
     return b;

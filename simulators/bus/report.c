@@ -207,7 +207,7 @@ uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, 
     b->supplier = PEET_MEMORY_NOBODY;
     b->at_once = b->perfect && touch != TOUCH_FETCH && peet__bus_at_perfect(b);
     const uint64_t stall = b->sole ? peet__bus_touch_sole(b, c, line, bytes, touch, time)
-                                   : peet__bus_touch(b, c, line, grains, bytes, touch, time);
+                                   : b->touch(b, c, line, grains, bytes, touch, time);
     b->at_once = 0;
     if (b->dead)
         return stall;

@@ -128,9 +128,9 @@ struct peet_direct_table {
     uint64_t (*turns)(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values,
         const int64_t *strides, uint64_t turns);
     /** go_back() - peet's, for a machine with ahead(): what hardware context @hw has done in blocks that begin at
-     * @until or later is undone. Called before anything of it changes; not for the one that acts.  That one must return
-     * soon, even if run->until is not reached. */
-    void (*go_back)(void *host, unsigned hw, uint64_t until);
+     * @until or later is undone. Called before anything of it changes; not for the one that acts.  Returns: whether
+     * there was something; the one that acts must return soon then, even if run->until is not reached. */
+    int (*go_back)(void *host, unsigned hw, uint64_t until);
     void *host;
     /** done() - peet's, for other() of a machine with ahead(): the block that it was asked for has happened, with more
      * than hits; it and all before it are final.  @run: time and stamp as when other() returns 0; the others: as of
