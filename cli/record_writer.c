@@ -163,6 +163,8 @@ static int image(struct peet_cli_record_writer *w, const struct peet__real_image
     struct stat st;
     int fd, err;
 
+    if (!memchr(one->path, 0, sizeof(one->path)))
+        return peet_error_set(error, PEET_EFORMAT, "the program has written over the memory that records it");
     if (peet_program_add_image(w->program, one->path, one->bias, &none) <= 0)
         return 0; /* it carries no schema */
     fd = open(one->path, O_RDONLY | O_CLOEXEC);
@@ -185,7 +187,7 @@ static int images(struct peet_cli_record_writer *w, struct peet_error *error)
 
     if (!atomic_load(&w->shared->images_told))
         return 0;
-    while (!err && w->images < atomic_load(&w->shared->nimages))
+    while (!err && w->images < PEET__REAL_IMAGES && w->images < atomic_load(&w->shared->nimages))
         err = image(w, &w->shared->images[w->images++], error);
     return err;
 }

@@ -28,7 +28,7 @@ PUBLIC int pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrie
 PUBLIC int pthread_barrier_destroy(pthread_barrier_t *barrier)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_barrier_destroy)(barrier);
+        return PEET__REAL_GONE(PEET__REAL(pthread_barrier_destroy)(barrier), barrier, PEET_SYNC_BARRIER);
     return (int)peet__event2(PEET_ABSTRACT_SYNC_DESTROY, (uint64_t)barrier, PEET_SYNC_BARRIER);
 }
 

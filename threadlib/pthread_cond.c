@@ -29,7 +29,7 @@ PUBLIC int pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *att
 PUBLIC int pthread_cond_destroy(pthread_cond_t *cond)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_cond_destroy)(cond);
+        return PEET__REAL_GONE(PEET__REAL(pthread_cond_destroy)(cond), cond, PEET_SYNC_COND);
     return (int)peet__event2(PEET_ABSTRACT_SYNC_DESTROY, (uint64_t)cond, PEET_SYNC_COND);
 }
 

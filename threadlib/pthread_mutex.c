@@ -56,7 +56,7 @@ PUBLIC int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *att
 PUBLIC int pthread_mutex_destroy(pthread_mutex_t *m)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_mutex_destroy)(m);
+        return PEET__REAL_GONE(PEET__REAL(pthread_mutex_destroy)(m), m, PEET_SYNC_MUTEX);
     if (peet__mutex_kind(m) < 0)
         return 0; /* so glibc answers */
     if (peet__robust(m))
@@ -203,7 +203,7 @@ PUBLIC int pthread_spin_init(pthread_spinlock_t *lock, int shared)
 PUBLIC int pthread_spin_destroy(pthread_spinlock_t *lock)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_spin_destroy)(lock);
+        return PEET__REAL_GONE(PEET__REAL(pthread_spin_destroy)(lock), lock, PEET_SYNC_MUTEX);
     return (int)peet__event2(PEET_ABSTRACT_SYNC_DESTROY, (uint64_t)lock, PEET_SYNC_MUTEX);
 }
 

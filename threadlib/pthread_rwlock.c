@@ -29,7 +29,7 @@ PUBLIC int pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_
 PUBLIC int pthread_rwlock_destroy(pthread_rwlock_t *lock)
 {
     if (!peet__simulating())
-        return PEET__REAL(pthread_rwlock_destroy)(lock);
+        return PEET__REAL_GONE(PEET__REAL(pthread_rwlock_destroy)(lock), lock, PEET_SYNC_RWLOCK);
     return (int)peet__event2(PEET_ABSTRACT_SYNC_DESTROY, (uint64_t)lock, PEET_SYNC_RWLOCK);
 }
 

@@ -31,6 +31,15 @@
 #define PEET__REAL_MADE(object, type, value) \
     peet_rt_real_event(PEET_ABSTRACT_SYNC_INIT, 3, (const uint64_t[]){(uint64_t)(object), type, value})
 
+/** It is destroyed: @call is the C library's. */
+#define PEET__REAL_GONE(call, object, type) \
+    __extension__({ \
+        const int err_ = (call); \
+        if (err_ == 0 && PEET__REAL_WATCHED) \
+            peet_rt_real_event(PEET_ABSTRACT_SYNC_DESTROY, 2, (const uint64_t[]){(uint64_t)(object), type}); \
+        err_; \
+    })
+
 /** An event first, then the call. */
 #define PEET__REAL_TELLS(how, call, type, ...) \
     __extension__({ \

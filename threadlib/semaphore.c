@@ -72,7 +72,7 @@ PUBLIC int sem_init(sem_t *sem, int shared, unsigned value)
 PUBLIC int sem_destroy(sem_t *sem)
 {
     if (!simulating())
-        return PEET__REAL(sem_destroy)(sem);
+        return PEET__REAL_GONE(PEET__REAL(sem_destroy)(sem), sem, PEET_SYNC_SEMAPHORE);
     return fail(peet__event2(PEET_ABSTRACT_SYNC_DESTROY, (uint64_t)sem, PEET_SYNC_SEMAPHORE));
 }
 

@@ -31,6 +31,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -558,10 +559,17 @@ static int add_image(struct dl_phdr_info *info, size_t size, void *late)
     return 0;
 }
 
-uint64_t peet__real_unseen_from, peet__real_unseen_bytes;
+struct peet__real_range peet__real_unseen[2];
 
-static int find_unseen(struct dl_phdr_info *info, size_t size, void *address)
+/** The object that holds an address. */
+struct sought {
+    uint64_t address;
+    struct peet__real_range *range;
+};
+
+static int find_unseen(struct dl_phdr_info *info, size_t size, void *arg)
 {
+    const struct sought *sought = arg;
     uint64_t lo = UINT64_MAX, hi = 0;
 
     (void)size;
@@ -573,16 +581,15 @@ static int find_unseen(struct dl_phdr_info *info, size_t size, void *address)
         lo = info->dlpi_addr + p->p_vaddr < lo ? info->dlpi_addr + p->p_vaddr : lo;
         hi = info->dlpi_addr + p->p_vaddr + p->p_memsz > hi ? info->dlpi_addr + p->p_vaddr + p->p_memsz : hi;
     }
-    if ((uint64_t)address < lo || (uint64_t)address >= hi)
+    if (sought->address < lo || sought->address >= hi)
         return 0;
-    peet__real_unseen_from = lo;
-    peet__real_unseen_bytes = hi - lo;
+    *sought->range = (struct peet__real_range){lo, hi - lo};
     return 1;
 }
 
 void peet_rt_real_unseen(uint64_t address)
 {
-    dl_iterate_phdr(find_unseen, (void *)address);
+    dl_iterate_phdr(find_unseen, &(struct sought){address, &peet__real_unseen[0]});
 }
 
 int peet_rt_real_recorded(void)
@@ -681,6 +688,7 @@ void peet__real_begin(void)
     peet__fsgsbase_probe();
     if (ask)
         ask(&static_tls, &align);
+    dl_iterate_phdr(find_unseen, &(struct sought){getauxval(AT_BASE), &peet__real_unseen[1]});
     dl_iterate_phdr(add_image, NULL);
     atomic_store(&shared->images_told, 1);
     if (!(mine.control = peet__ring_take()))

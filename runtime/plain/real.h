@@ -23,12 +23,16 @@ static inline int peet__real_on(void)
     return __builtin_expect(peet__real_self != NULL, 0);
 }
 
-/** Code from here up to there calls the C library for itself, not for the program. */
-extern uint64_t peet__real_unseen_from, peet__real_unseen_bytes;
+/** Code from here up to there calls the C library for itself, not for the program: libomp, and the dynamic linker. */
+struct peet__real_range {
+    uint64_t from, bytes;
+};
+extern struct peet__real_range peet__real_unseen[2];
 /** Is what the C library does for the function that has been called from there the program's? */
 static inline int peet__real_watches(const void *caller)
 {
-    return peet__real_on() && (uint64_t)caller - peet__real_unseen_from >= peet__real_unseen_bytes;
+    return peet__real_on() && (uint64_t)caller - peet__real_unseen[0].from >= peet__real_unseen[0].bytes &&
+        (uint64_t)caller - peet__real_unseen[1].from >= peet__real_unseen[1].bytes;
 }
 
 /** The library that holds this address is such code. */
