@@ -12,8 +12,8 @@ build() {
     esac
     [ -e "$source" ] || source=$programs/$1.cpp
     [[ $source != *.cpp ]] || cc=$peetcxx plain=$PEET_PLAIN_CXX
-    must "$cc" -O2 "${part[@]}" -o "$1" "$source" -lm
-    must "$plain" -DPLAIN -O2 "${part[@]}" -o "$1.plain" "$source" -lm
+    must "$cc" -O2 -w "${part[@]}" -o "$1" "$source" -lm
+    must "$plain" -DPLAIN -O2 -w "${part[@]}" -o "$1.plain" "$source" -lm
 }
 
 # record NAME ARGUMENT...: its region, recorded with all that it calls; results in ./NAME.out

@@ -272,6 +272,12 @@ static struct {
     int different;
 } order;
 
+/* Names of objects may lead over a link: libstdc++.so.6 is libstdc++.so.6.0.30. */
+static int is_named(const struct image *i, const char *name)
+{
+    return i && strncmp(base_name(i->path), name, strlen(name)) == 0;
+}
+
 /* The next one recorded is that one; several times the same is once. */
 static void see_order(const struct image *i, uint64_t at)
 {
@@ -282,9 +288,8 @@ static void see_order(const struct image *i, uint64_t at)
     do
         if (fscanf(order.file, "%" SCNx64 " %255s", &recorded, name) != 2)
             recorded = 0, strcpy(name, "nothing");
-    while (recorded && recorded == order.last && order.last_image &&
-        strcmp(name, base_name(order.last_image->path)) == 0);
-    if (recorded != at || strcmp(name, base_name(i->path)) != 0) {
+    while (recorded && recorded == order.last && is_named(order.last_image, name));
+    if (recorded != at || !is_named(i, name)) {
         const struct elf_symbol *s = elf_function_at(i->elf, at);
         printf("instruction %" PRIu64 ": recorded is 0x%" PRIx64 " of %s, executed is 0x%" PRIx64 " of %s, %s\n",
             order.n, recorded, name, at, base_name(i->path), s ? s->name : "?");
@@ -309,7 +314,7 @@ static int compare_order(void)
     uint64_t recorded;
     char name[256];
     while (fscanf(order.file, "%" SCNx64 " %255s", &recorded, name) == 2)
-        if (!order.different && !(recorded == order.last && strcmp(name, base_name(order.last_image->path)) == 0)) {
+        if (!order.different && !(recorded == order.last && is_named(order.last_image, name))) {
             printf("behind instruction %" PRIu64 ": recorded is 0x%" PRIx64 " of %s, executed is nothing\n", order.n,
                 recorded, name);
             order.different = 1;
