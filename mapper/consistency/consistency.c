@@ -465,6 +465,7 @@ static void reference(struct peet_map *map, unsigned hw, const struct peet_block
             c->made[c->nmade++] =
                 (struct peet_made){it.address, bytes, ref->kind, (flags & PEET_STORE_LOCKED) != 0, insn->line, hw};
         if (modelled && !c->world->shared(c->world->arg, it.address)) {
+            c->frame_stores += writes && ref->flags & PEET_REF_STACK;
             one_for_all(c, it.address, bytes, writes);
             continue;
         }
@@ -480,6 +481,7 @@ static void reference(struct peet_map *map, unsigned hw, const struct peet_block
             store(map, hw, it.address, bytes, flags, now);
         } else {
             c->memory_epoch++;
+            c->frame_stores += (ref->flags & PEET_REF_STACK) != 0;
             if (commuting)
                 peet__footprint_add(c->footprint, it.address, bytes, PEET_VIEW_ALL, commuting);
             else

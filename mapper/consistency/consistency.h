@@ -100,6 +100,7 @@ struct peet_map_consistency {
     uint8_t locked;                   /* sync_only: the access under way is a locked one */
     uint32_t gaps;                    /* exploring: enum peet_explore_gap */
     uint64_t memory_epoch;            /* grows whenever somebody's view changes */
+    uint64_t frame_stores;            /* of these, by stores of functions to their own frames */
     struct peet_footprint *footprint; /* of the step under way; NULL: nobody wants it */
     uint64_t events, stores, private_stores;
     uint8_t commuting;      /* PEET_HOW_...: the locked store under way is one; 0: not */

@@ -37,6 +37,7 @@ struct explore {
     struct peet_footprint *footprint; /* of the step under way */
     uint64_t steps, epoch;            /* epoch: of memory, when the step under way began */
     unsigned acting, releases;        /* acting: whose step that is */
+    uint64_t changes;                 /* epoch, without those of functions to their own frames */
     int moving;                       /* it is the model's */
 };
 
@@ -99,11 +100,19 @@ static uint64_t private_state(const struct explore *e, const struct stand *s)
     return (map->ops->state ? map->ops->state(map->source, c->source) : 0) + c->private_stores;
 }
 
+/** Has the step under way changed something?  What it has in its frame, private_state() knows. */
+static int changed(const struct explore *e)
+{
+    const struct peet_map_consistency *c = e->map->consistency;
+
+    return c->memory_epoch - c->frame_stores != e->changes;
+}
+
 /** How often a context has changed something itself, with the step under way.  Its stores that leave a buffer do not
  * count: it does not see when. */
 static uint64_t did(const struct explore *e, const struct stand *s)
 {
-    return s->did + (s == &e->stands[e->acting] && !e->moving && e->map->consistency->memory_epoch != e->epoch);
+    return s->did + (s == &e->stands[e->acting] && !e->moving && changed(e));
 }
 
 /** Would it read again what it has read? */
@@ -227,8 +236,9 @@ static void note_step(struct explore *e, const struct peet_option *option, struc
     if (!option->is_move || option->move.kind != PEET_MOVE_SEE)
         e->stands[option->hw].own += e->map->consistency->memory_epoch - e->epoch;
     if (!option->is_move)
-        e->stands[option->hw].did += e->map->consistency->memory_epoch != e->epoch;
+        e->stands[option->hw].did += (uint64_t)changed(e);
     e->epoch = e->map->consistency->memory_epoch;
+    e->changes = e->epoch - e->map->consistency->frame_stores;
     while (look && i < f->n && (f->accesses[i].how > PEET_DEPENDS_WRITE || f->accesses[i].address >= PEET_TOKEN_OUTPUT))
         i++;
     if (look && i < f->n && look->address != f->accesses[i].address) {
@@ -589,6 +599,7 @@ void peet__explore_engine(struct peet_map *map)
         }
         footprint.n = footprint.all = 0;
         e.epoch = map->consistency->memory_epoch;
+        e.changes = e.epoch - map->consistency->frame_stores;
         e.acting = options[choice].hw;
         e.moving = (int)options[choice].is_move;
         chosen = options[choice];

@@ -140,6 +140,9 @@ for model in sc tso pso; do
     [ "$(value executions)" -le $most ] || fail "Dekker's algorithm under $model takes $(value executions) executions"
 done
 for level in O0 O1; do
+    must "$peetcc" -$level -pthread -fpeet-granularity=ref -fpeet-domains -DCASE_TICKET -o looks "$here/programs/looks.c"
+    run 0 --cores 3 --consistency consistency,model=pso -- ./looks
+    is true "" "01;10;"
     must "$peetcc" -$level -pthread -fpeet-granularity=ref -DCASE_LIBRARY -o looks "$here/programs/looks.c"
     run 0 --cores 3 -- ./looks
     equal "outcomes of a loop in the library" "$(outcomes_of out | tr '\n' ';')" "2;"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loops that look at several things.  -DCASE_DEKKER: Dekker's algorithm in ordinary volatile variables, which says what each thread has found
- * inside; -DCASE_LIBRARY: a loop that looks at one thing itself, and lets the C library look at another.
+ * inside; -DCASE_TICKET: a ticket lock, whose loop has its copies in the frame at -O0; -DCASE_LIBRARY: a loop that looks at one thing itself, and lets the C library look at another.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -35,6 +36,25 @@ static void *thread(void *arg)
 static void end(void)
 {
     printf("%d%d\n", lock.bad[0], lock.bad[1]);
+}
+#elif CASE_TICKET
+static atomic_int next, serving;
+static int order[2], n;
+
+static void *thread(void *arg)
+{
+    const int ticket = atomic_fetch_add(&next, 1);
+
+    while (atomic_load(&serving) != ticket)
+        ;
+    order[n++] = (int)(long)arg;
+    atomic_store(&serving, ticket + 1);
+    return NULL;
+}
+
+static void end(void)
+{
+    printf("%d%d\n", order[0], order[1]);
 }
 #else
 static volatile int flag, other;
