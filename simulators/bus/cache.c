@@ -77,8 +77,7 @@ int peet__bus_caches_init(struct bus *b)
     if (b->replacement == REPLACE_PLRU)
         plru_init(b);
     b->caches = calloc(b->ncaches, sizeof *b->caches);
-    for (b->hint_mask = 255; b->hint_mask < (b->sole ? 8 : 2) * b->lines && b->hint_mask < 0xffff;
-        b->hint_mask = 2 * b->hint_mask + 1)
+    for (b->hint_mask = 255; b->hint_mask < 8 * b->lines && b->hint_mask < 0xffff; b->hint_mask = 2 * b->hint_mask + 1)
         ;
     /* aligned, so that a set lies in as few lines of the host's cache as it can */
     const size_t lines = (size_t)b->ncaches * b->lines + 8,
