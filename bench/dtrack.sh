@@ -8,15 +8,7 @@
 # DIR is a build directory or an installation (default: build/ of this tree).  Prints a table and the geometric means.
 . "$(dirname "$0")/lib.sh"
 reps=3
-while [ $# -gt 0 ]; do
-    [ $# -ge 2 ] || usage
-    case $1 in
-    --prefix) prefix=$2 ;;
-    --reps) reps=$2 ;;
-    *) usage ;;
-    esac
-    shift 2
-done
+options "prefix reps" "$@"
 begin
 
 printf '%-10s %-8s %10s %10s %6s\n' program machine "without s" "with s" ratio

@@ -11,6 +11,24 @@ usage() {
     exit 2
 }
 
+# options NAMES ARGUMENT...: "--NAME VALUE" sets the variable NAME; other words are added to $selected if the script has set that, and an error if not
+options() {
+    local allowed=" $1 "
+    shift
+    while [ $# -gt 0 ]; do
+        if [[ $1 == --?* && $allowed == *" ${1#--} "* ]]; then
+            [ $# -ge 2 ] || usage
+            printf -v "${1#--}" %s "$2"
+            shift
+        elif [[ $1 != -* && -v selected ]]; then
+            selected="$selected $1 "
+        else
+            usage
+        fi
+        shift
+    done
+}
+
 # begin: $prefix is looked for, $work made
 begin() {
     prefix=$(cd "$prefix" 2>/dev/null && pwd) || { echo "${0##*/}: no folder $prefix: build first" >&2; exit 2; }

@@ -8,24 +8,14 @@
 # DIR is a build directory or an installation (default: build/ of this tree).  Prints a table and the geometric means.
 . "$(dirname "$0")/lib.sh"
 reps=1 size=quick programs=
-while [ $# -gt 0 ]; do
-    [ $# -ge 2 ] || usage
-    case $1 in
-    --prefix) prefix=$2 ;;
-    --reps) reps=$2 ;;
-    --size) size=$2 ;;
-    --programs) programs=" $2 " ;;
-    *) usage ;;
-    esac
-    shift 2
-done
+options "prefix reps size programs" "$@"
 begin
 
 printf '%-10s %9s %9s %9s %11s   %s\n' program "native s" "exact" "sampled" "cachegrind" "times native"
 while IFS='|' read -r name quick full libs; do
     case $name in '' | '#'*) continue ;; esac
     name=${name// /}
-    [[ -z $programs || $programs == *" $name "* ]] || continue
+    [[ -z $programs || " $programs " == *" $name "* ]] || continue
     if [ "$size" = quick ]; then arguments=$quick; else arguments=$full; fi
     "$CC" -O2 -o "$work/$name" "$here/programs/$name.c" $libs || exit 1
     "$prefix/bin/peetcc" -O2 -o "$work/$name.peet" "$here/programs/$name.c" $libs || exit 1

@@ -10,18 +10,7 @@
 . "$(dirname "$0")/lib.sh"
 reps=3 machines="ideal bus x86" observers="counts timeline profile graph graph,data=on references dtrack"
 programs="radix lu hash quicksort vm queens lu4 radix4 water4"
-while [ $# -gt 0 ]; do
-    [ $# -ge 2 ] || usage
-    case $1 in
-    --prefix) prefix=$2 ;;
-    --reps) reps=$2 ;;
-    --machines) machines=$2 ;;
-    --observers) observers=$2 ;;
-    --programs) programs=$2 ;;
-    *) usage ;;
-    esac
-    shift 2
-done
+options "prefix reps machines observers programs" "$@"
 begin
 
 # arguments LIST NAME: the quick ones of its line, and the libraries

@@ -8,18 +8,7 @@
 # DIR is a build directory or an installation (default: build/ of this tree).  The least time of N repetitions counts.
 . "$(dirname "$0")/lib.sh"
 reps=2 selected=
-while [ $# -gt 0 ]; do
-    case $1 in
-    --prefix | --reps)
-        [ $# -ge 2 ] || usage
-        case $1 in --prefix) prefix=$2 ;; *) reps=$2 ;; esac
-        shift
-        ;;
-    -*) usage ;;
-    *) selected="$selected $1" ;;
-    esac
-    shift
-done
+options "prefix reps" "$@"
 begin
 cd "$work" || exit 2
 

@@ -5,6 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int give_up(struct peet_map_scaled *list, size_t n, int err)
+{
+    for (size_t i = 0; i < n; i++)
+        free((char *)list[i].function);
+    free(list);
+    return err;
+}
+
 int peet_host_suppose(const struct peet_config *config, struct peet_map_config *map, struct peet_error *error)
 {
     struct peet_map_scaled *list = config->scale.n ? calloc(config->scale.n, sizeof *list) : NULL;
@@ -14,9 +22,9 @@ int peet_host_suppose(const struct peet_config *config, struct peet_map_config *
         int err = peet_config_scale_of("--scale", config->scale.texts[i], &bytes, &list[i].factor, error);
 
         if (err)
-            return err;
+            return give_up(list, i, err);
         if (!(list[i].function = strndup(config->scale.texts[i], bytes)))
-            return peet_error_set(error, PEET_ENOMEM, "out of memory");
+            return give_up(list, i, peet_error_set(error, PEET_ENOMEM, "out of memory"));
     }
     if (config->scale.n && !list)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");

@@ -327,7 +327,11 @@ static void leaves(struct peet__real *r, struct peet__real_place *place, uint64_
     atomic_store(&place->left, now);
 }
 
-void peet_rt_real_granted(unsigned type, unsigned nargs, const uint64_t *args)
+enum { AFTER_OTHERS = 1, BEFORE_OTHERS = 2 };
+
+/** An event that takes its place in an object's order: the thread has come after others (it may have waited for their
+ * recording), others come after it, or both. */
+static void takes_place(unsigned type, unsigned nargs, const uint64_t *args, unsigned how)
 {
     struct peet__real *r = recording();
     const uint64_t now = r ? ticks() : 0;
@@ -338,28 +342,29 @@ void peet_rt_real_granted(unsigned type, unsigned nargs, const uint64_t *args)
         return;
     place = place_of(args[0], &at);
     number = atomic_fetch_add(&place->number, 1);
-    correct(r, place, now);
-    ordered(r, number, at, type, nargs, args, now);
-    if (peet__real_self)
-        spent(r, now);
-}
-
-void peet_rt_real_lets(unsigned type, unsigned nargs, const uint64_t *args)
-{
-    struct peet__real *r = recording();
-    const uint64_t now = r ? ticks() : 0;
-    struct peet__real_place *place;
-    uint64_t number, at;
-
-    if (!r)
-        return;
-    place = place_of(args[0], &at);
-    number = atomic_fetch_add(&place->number, 1);
+    if (how & AFTER_OTHERS)
+        correct(r, place, now);
     ordered(r, number, at, type, nargs, args, now);
     if (!peet__real_self)
         return;
     spent(r, now);
-    leaves(r, place, ticks());
+    if (how & BEFORE_OTHERS)
+        leaves(r, place, ticks());
+}
+
+void peet_rt_real_granted(unsigned type, unsigned nargs, const uint64_t *args)
+{
+    takes_place(type, nargs, args, AFTER_OTHERS);
+}
+
+void peet_rt_real_lets(unsigned type, unsigned nargs, const uint64_t *args)
+{
+    takes_place(type, nargs, args, BEFORE_OTHERS);
+}
+
+void peet_rt_real_passes(uint64_t object, unsigned type)
+{
+    takes_place(type, 0, &object, AFTER_OTHERS | BEFORE_OTHERS);
 }
 
 void peet_rt_real_unlocks(unsigned type, unsigned nargs, const uint64_t *args)
@@ -372,25 +377,6 @@ void peet_rt_real_unlocks(unsigned type, unsigned nargs, const uint64_t *args)
     peet_rt_real_event(type, nargs, args);
     if (peet__real_self)
         leaves(r, place_of(args[0], &at), ticks());
-}
-
-void peet_rt_real_passes(uint64_t object, unsigned type)
-{
-    struct peet__real *r = recording();
-    const uint64_t now = r ? ticks() : 0;
-    struct peet__real_place *place;
-    uint64_t number, at;
-
-    if (!r)
-        return;
-    place = place_of(object, &at);
-    number = atomic_fetch_add(&place->number, 1);
-    correct(r, place, now);
-    ordered(r, number, at, type, 0, &object, now);
-    if (!peet__real_self)
-        return;
-    spent(r, now);
-    leaves(r, place, ticks());
 }
 
 /* ----------------------------------------------------------------------------------------- threads */
