@@ -583,17 +583,16 @@ static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, co
     return 1;
 }
 
-/* A range operation, as the block that makes its references.  Returns: whether it is one */
 /* A block comes as an event. */
 static void give(struct peet_decode_state *s, struct peet_direct_run *run, peet_decode_sink *sink, void *arg,
     const struct peet_block_event *event)
 {
-    peet__direct_report(run);
     peet__direct_ends(s->program->direct, run, run->time);
     sink(arg, run, event);
     peet__direct_begins(s->program->direct, run);
 }
 
+/* A range operation, as the block that makes its references.  Returns: whether it is one */
 static int range(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end,
     struct peet_direct_run *run, peet_decode_sink *sink, void *arg)
 {
@@ -834,10 +833,8 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
         any = 1;
         run->final = 1;
     }
-    if (s->program->direct != NULL) {
-        peet__direct_report(run);
+    if (s->program->direct != NULL)
         peet__direct_ends(s->program->direct, run, run->time);
-    }
     if (ahead && run->final) { /* nothing has been done ahead of others */
         mark(s, *cursor, run);
         run->final = 1;

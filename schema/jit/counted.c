@@ -34,7 +34,7 @@ void peet__direct_show(struct peet_direct_run *run, const struct peet__direct_co
     peet__direct_report(run);
 }
 
-void peet__direct_begins(struct peet__direct *d, struct peet_direct_run *run)
+void peet__direct_begin_counting(struct peet__direct *d, struct peet_direct_run *run)
 {
     run->previous = NULL;
     for (uint32_t o = 0; o < d->nobservers; o++)
@@ -42,8 +42,9 @@ void peet__direct_begins(struct peet__direct *d, struct peet_direct_run *run)
             d->observers[o].ops->begins(d->observers[o].self, run->hw);
 }
 
-void peet__direct_ends(struct peet__direct *d, struct peet_direct_run *run, uint64_t time)
+void peet__direct_end_counting(struct peet__direct *d, struct peet_direct_run *run, uint64_t time)
 {
+    peet__direct_report(run);
     for (uint32_t o = 0; o < d->nobservers; o++)
         if (d->observers[o].ops->ends != NULL && d->ops->clock != NULL)
             d->observers[o].ops->ends(d->observers[o].self, run->hw, run->previous,

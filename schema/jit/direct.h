@@ -151,10 +151,20 @@ int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site
 void peet__direct_show(struct peet_direct_run *run, const struct peet__direct_counted_site *site, uint64_t turns);
 /** peet__direct_report() - what the machine has to report is of blocks that were shown or counted */
 void peet__direct_report(struct peet_direct_run *run);
-/** peet__direct_begins(), peet__direct_ends() - blocks begin to be taken, or what comes next comes another way.  @time:
- * the run's */
-void peet__direct_begins(struct peet__direct *direct, struct peet_direct_run *run);
-void peet__direct_ends(struct peet__direct *direct, struct peet_direct_run *run, uint64_t time);
+/** peet__direct_begins(), peet__direct_ends() - blocks begin to be taken, or what comes next comes another way: observers
+ * for whom they are counted hear of it.  @time: the run's */
+void peet__direct_begin_counting(struct peet__direct *direct, struct peet_direct_run *run);
+void peet__direct_end_counting(struct peet__direct *direct, struct peet_direct_run *run, uint64_t time);
+static inline void peet__direct_begins(struct peet__direct *direct, struct peet_direct_run *run)
+{
+    if (direct->nobservers != 0)
+        peet__direct_begin_counting(direct, run);
+}
+static inline void peet__direct_ends(struct peet__direct *direct, struct peet_direct_run *run, uint64_t time)
+{
+    if (direct->nobservers != 0)
+        peet__direct_end_counting(direct, run, time);
+}
 
 /* looks.c */
 /** peet__direct_often() - for the code: what the machine's other() returned is more than 0.  Returns: 0 */

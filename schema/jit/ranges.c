@@ -74,10 +74,7 @@ static __attribute__((noinline)) void go_slowly(struct peet_direct_run *run, con
     struct peet__direct *const direct = peet__direct_of(run);
     uint64_t values[8];
     peet__range_values(at[r->first], r->kind == PEET__RANGE_TWO, at[r->second], at[4], values);
-    if (direct->nobservers != 0) {
-        peet__direct_report(run);
-        peet__direct_ends(direct, run, run->began);
-    }
+    peet__direct_ends(direct, run, run->began);
     if (!is_hit)
         direct->table.range(run, r->block, values);
     if (direct->nobservers != 0) {
