@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* peet compare: how far two recorded runs are apart, context by context. */
-#include "trace.h"
+#include "compare.h"
 
 #include "common.h"
 #include "decode/decode.h"
+#include "trace.h"
 #include "trace/compare.h"
 #include "trace/insns.h"
 
@@ -14,7 +15,6 @@
 #include <string.h>
 #include <uthash.h>
 
-enum what { INSTRUCTIONS, CALLS, EVENTS };
 enum {
     KEY_WHAT = 0x100,
     KEY_EFFORT,
@@ -22,6 +22,7 @@ enum {
     KEY_BAND,
     KEY_JSON,
     KEY_FUNCTIONS,
+    KEY_AVERAGE,
     CONTEXTS_MAX = 512,
     LISTED = 8,
     CONTEXT = 3
@@ -38,16 +39,11 @@ static const struct argp_option options[] = {
     {"functions", KEY_FUNCTIONS, "NAME,...|common", 0,
         "Only instructions or calls of these functions; common: of those that occur in both traces. Then elements are places in functions, not addresses",
         0},
+    {"average", KEY_AVERAGE, NULL, 0,
+        "Of two or more traces: the series that is least far from all in the times between events, and where they differ most",
+        0},
     {"json", KEY_JSON, NULL, 0, "Print JSON", 0},
     {0},
-};
-
-struct asked {
-    const char *names[2];
-    enum what what;
-    unsigned long long effort, list, band;
-    const char *functions;
-    int json, nnames;
 };
 
 static error_t read_option(int key, char *text, struct argp_state *state)
@@ -82,14 +78,21 @@ static error_t read_option(int key, char *text, struct argp_state *state)
     case KEY_JSON:
         asked->json = 1;
         return 0;
+    case KEY_AVERAGE:
+        asked->average = 1;
+        return 0;
     case ARGP_KEY_ARG:
-        if (asked->nnames == 2)
-            argp_error(state, "two traces are compared");
+        if (asked->nnames == COMPARED_MAX)
+            argp_error(state, "%d traces are the most", COMPARED_MAX);
         asked->names[asked->nnames++] = text;
         return 0;
     case ARGP_KEY_END:
-        if (asked->nnames != 2)
-            argp_error(state, "two traces are compared");
+        if (!asked->average && asked->nnames != 2)
+            argp_error(state, "two traces are compared; --average takes more");
+        if (asked->average && asked->nnames < 2)
+            argp_error(state, "--average: name two traces or more");
+        if (asked->average && asked->functions)
+            argp_error(state, "--average: events are not of functions");
         return 0;
     }
     return ARGP_ERR_UNKNOWN;
@@ -98,20 +101,13 @@ static error_t read_option(int key, char *text, struct argp_state *state)
 static const struct argp parser = {
     .options = options,
     .parser = read_option,
-    .args_doc = "A B",
+    .args_doc = "A B\n--average A B...",
     .doc =
         "Compare two traces: which contexts belong together, how many insertions and deletions lie between them, and where the first is.\v"
-        "A and B are results folders of \"peet run --observe trace\" or files.",
+        "Traces are results folders of \"peet run --observe trace\" or files.",
 };
 
 /* ------------------------------------------------------------------------------------- sequences */
-
-/** One context's sequence. */
-struct sequence {
-    uint64_t context, *symbols;
-    double *times; /* of events: cycles since the one before */
-    size_t n, room;
-};
 
 /** A function's name, and what is known of it. */
 struct name {
@@ -126,15 +122,6 @@ struct element {
     UT_hash_handle hh;
     uint64_t symbol, offset;
     const char *function; /* or "" */
-};
-
-struct side {
-    struct peet_recording *recording;
-    struct peet_program *program;
-    struct sequence *all;
-    uint32_t n;
-    const struct peet_function *last; /* looked up last, */
-    struct name *name;                /* and its name */
 };
 
 static struct name *names;
@@ -175,7 +162,7 @@ static void know(uint64_t symbol, const struct name *name, uint64_t offset)
     HASH_ADD(hh, elements, symbol, sizeof(symbol), e);
 }
 
-static void forget(void)
+void peet_cli_compare_forget(void)
 {
     struct name *n, *next_name;
     struct element *e, *next;
@@ -309,7 +296,7 @@ static int read_stream(struct side *side, uint32_t stream, const struct asked *a
     return err ? err : got < 0 ? got : 0;
 }
 
-static int open_side(struct side *side, const char *name, struct peet_error *error)
+int peet_cli_side_open(struct side *side, const char *name, struct peet_error *error)
 {
     int err = peet_cli_trace_open(name, &side->recording, error);
 
@@ -327,7 +314,7 @@ static int open_side(struct side *side, const char *name, struct peet_error *err
     return 0;
 }
 
-static int read_side(struct side *side, const struct asked *asked, struct peet_error *error)
+int peet_cli_side_read(struct side *side, const struct asked *asked, struct peet_error *error)
 {
     int err = 0;
 
@@ -340,7 +327,7 @@ static int read_side(struct side *side, const struct asked *asked, struct peet_e
     return err;
 }
 
-static void close_side(struct side *side)
+void peet_cli_side_close(struct side *side)
 {
     for (uint32_t s = 0; side->all && s < side->n; s++) {
         free(side->all[s].symbols);
@@ -371,8 +358,7 @@ static double likeness(const struct sequence *a, const struct sequence *b)
     return (double)differ;
 }
 
-/** Which context of b belongs to which of a: the best assignment by likeness; the same number decides among equals. */
-static int match(struct side *a, struct side *b, size_t *out_column, struct peet_error *error)
+int peet_cli_side_match(struct side *a, struct side *b, size_t *out_column, struct peet_error *error)
 {
     double *cost = calloc((size_t)a->n * b->n + 1, sizeof(*cost));
     int err = cost ? 0 : PEET_ENOMEM;
@@ -533,18 +519,22 @@ int peet_cli_compare(int argc, char **argv)
 
     if (argp_parse(&parser, argc, argv, 0, NULL, &asked) != 0)
         return PEET_CLI_USAGE;
+    if (asked.average) {
+        json_decref(pairs);
+        return peet_cli_average(&asked);
+    }
     for (int i = 0; i < 2 && !err; i++)
-        err = open_side(&sides[i], asked.names[i], &error);
+        err = peet_cli_side_open(&sides[i], asked.names[i], &error);
     if (!err && asked.functions)
         err = choose_functions(&asked, sides, &error);
     for (int i = 0; i < 2 && !err; i++)
-        err = read_side(&sides[i], &asked, &error);
+        err = peet_cli_side_read(&sides[i], &asked, &error);
     swapped = sides[0].n > sides[1].n;
     struct side *few = &sides[swapped], *many = &sides[!swapped];
     if (!err && !(column = calloc(few->n + 1, sizeof(*column))))
         err = peet_error_set(&error, PEET_ENOMEM, "out of memory");
     if (!err)
-        err = match(few, many, column, &error);
+        err = peet_cli_side_match(few, many, column, &error);
     for (uint32_t i = 0; !err && i < few->n; i++) {
         const struct sequence *x = &few->all[i], *y = &many->all[column[i]];
         json_t *pair = pair_json(&asked, swapped ? y : x, swapped ? x : y, sums, &error);
@@ -567,8 +557,8 @@ int peet_cli_compare(int argc, char **argv)
         show(all);
     json_decref(all);
     free(column);
-    close_side(&sides[0]);
-    close_side(&sides[1]);
-    forget();
+    peet_cli_side_close(&sides[0]);
+    peet_cli_side_close(&sides[1]);
+    peet_cli_compare_forget();
     return err ? peet_cli_fail(&error) : peet_cli_finish_stdout(PEET_CLI_OK);
 }

@@ -214,50 +214,6 @@ double peet_similarity(const struct peet_distance *distance, size_t n, size_t m)
     return n + m ? 200.0 * (double)distance->matched / (double)(n + m) : 100;
 }
 
-/* ------------------------------------------------------------------------------------ time warping */
-
-int peet_time_warp(const double *a, size_t n, const double *b, size_t m, size_t band, double *out_distance)
-{
-    double *rows = malloc(2 * (m + 1) * sizeof *rows), *before = rows, *now = rows ? rows + m + 1 : NULL;
-
-    *out_distance = 0;
-    if (!rows)
-        return PEET_ENOMEM;
-    if (!n || !m) {
-        free(rows);
-        return 0;
-    }
-    for (size_t k = 0; k <= m; k++)
-        before[k] = INFINITY;
-    for (size_t i = 0; i < n; i++) {
-        const double share = n > 1 ? (double)i * (double)(m - 1) / (double)(n - 1) : 0;
-
-        for (size_t k = 0; k <= m; k++)
-            now[k] = INFINITY;
-        for (size_t k = 0; k < m; k++) {
-            const double d = fabs(a[i] - b[k]);
-            double best = INFINITY;
-
-            if (band && fabs((double)k - share) > (double)band)
-                continue;
-            if (!i && !k)
-                best = d;
-            if (i && k && before[k - 1] + d < best)
-                best = before[k - 1] + d;
-            if (i && before[k] + d / 2 < best)
-                best = before[k] + d / 2;
-            if (k && now[k - 1] + d / 2 < best)
-                best = now[k - 1] + d / 2;
-            now[k] = best;
-        }
-        before = now;
-        now = before == rows ? rows + m + 1 : rows;
-    }
-    *out_distance = before[m - 1];
-    free(rows);
-    return 0;
-}
-
 /* -------------------------------------------------------------------------------------- assignment */
 
 /** Shortest augmenting paths with potentials; columns and rows count from 1, 0 is the row that is being added. */

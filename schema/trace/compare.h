@@ -49,6 +49,35 @@ double peet_similarity(const struct peet_distance *distance, size_t n, size_t m)
  */
 int peet_time_warp(const double *a, size_t n, const double *b, size_t m, size_t band, double *out_distance);
 
+/** A link of two series: place @i of the first with place @k of the second; @weight: 1, or 0.5 if one of both stands still */
+typedef void peet_link(void *arg, size_t i, size_t k, double weight);
+/**
+ * peet_time_links() - the links of the best path, from the end to the beginning, and the distance of peet_time_warp()
+ * Returns: 0, PEET_ENOMEM, or PEET_ELIMIT: the table of the paths has more than 2^30 places, a narrower band is needed
+ */
+int peet_time_links(const double *a, size_t n, const double *b, size_t m, size_t band, peet_link *link, void *arg,
+    double *out_distance);
+
+/** Several series in one; peet_average_free() frees what it points to. */
+struct peet_average {
+    size_t n;          /* of the series that it began with: */
+    size_t medoid;     /* the one whose distances from the others have the least sum */
+    double *values;    /* n */
+    double *deviation; /* n: the mean absolute difference of the values that are linked to it */
+    double *distances; /* of each series from it */
+};
+/**
+ * peet_time_average() - a series whose warped distances from all have a small sum.  It begins with the medoid.  Then each
+ *   value becomes the weighted median of those that are linked to it (of two: the mean, as Kruskal and Liberman average
+ *   two), and links are found anew, until the sum does not fall any more.  That is barycenter averaging (Petitjean,
+ *   Ketterlin and Gancarski, Pattern Recognition 44, 2011) for a distance of absolute differences
+ * @series, @lengths: @count of them, at least 1, none of them empty
+ * Returns: 0, or as peet_time_links()
+ */
+int peet_time_average(const double *const *series, const size_t *lengths, size_t count, size_t band,
+    struct peet_average *out);
+void peet_average_free(struct peet_average *average);
+
 /**
  * peet_assignment() - the cheapest way to give each of n rows a column of its own (Kuhn and Munkres)
  * @cost: n * m, row by row; n <= m

@@ -111,6 +111,112 @@ static void test_warp(void)
     }
 }
 
+struct path {
+    const double *a, *b;
+    double cost;
+    size_t i, k, n; /* the last place; links */
+    int bad;
+};
+
+static void follow(void *arg, size_t i, size_t k, double weight)
+{
+    struct path *p = arg;
+
+    if (p->n && !(i <= p->i && k <= p->k && p->i - i <= 1 && p->k - k <= 1 && (i != p->i || k != p->k)))
+        p->bad = 1;
+    p->i = i, p->k = k, p->n++;
+    p->cost += weight * fabs(p->a[i] - p->b[k]);
+}
+
+static void test_links(void)
+{
+    static double lazy[10000];
+    double a[MOST], b[MOST], d;
+
+    for (int round = 0; round < 2000; round++) {
+        const size_t n = 1 + (size_t)rand() % MOST, m = 1 + (size_t)rand() % MOST;
+        struct path p = {a, b, 0, 0, 0, 0, 0};
+
+        for (size_t i = 0; i < n; i++)
+            a[i] = rand() % 100;
+        for (size_t i = 0; i < m; i++)
+            b[i] = rand() % 100;
+        CU_ASSERT_EQUAL_FATAL(peet_time_links(a, n, b, m, (size_t)(round % 3 == 0 ? 0 : MOST), follow, &p, &d), 0);
+        if (p.bad || p.i || p.k || fabs(p.cost - d) > 1e-9 || fabs(d - warp(a, n, b, m)) > 1e-9)
+            CU_FAIL_FATAL("no path, or not the best one");
+    }
+    /* however much longer one of them is, a band leaves a path */
+    for (size_t i = 0; i < 10000; i++)
+        lazy[i] = (double)(i / 1000);
+    for (size_t i = 0; i < 10; i++)
+        a[i] = (double)i;
+    CU_ASSERT_EQUAL(peet_time_warp(a, 10, lazy, 10000, 600, &d), 0);
+    CU_ASSERT_EQUAL(d, 0);
+    CU_ASSERT_EQUAL(peet_time_warp(a, 10, lazy, 10000, 3, &d), 0);
+    CU_ASSERT(isfinite(d));
+}
+
+static double sum_of_distances(const double *at, size_t n, const double *const *series, const size_t *lengths,
+    size_t count)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += warp(at, n, series[i], lengths[i]);
+    return sum;
+}
+
+static void test_average(void)
+{
+    enum { COUNT = 5 };
+    static double all[COUNT][MOST];
+    const double *series[COUNT];
+    size_t lengths[COUNT];
+    struct peet_average average;
+
+    /* a pace of its own each, and an error of its own: the average is without both */
+    for (size_t i = 0; i < COUNT; i++) {
+        lengths[i] = 0;
+        for (int value = 0; value < 5; value++)
+            for (size_t k = 0; k <= i % 3; k++)
+                all[i][lengths[i]++] = 100 * value + (value == (int)i ? 30 : 0);
+        series[i] = all[i];
+    }
+    CU_ASSERT_EQUAL_FATAL(peet_time_average(series, lengths, COUNT, 0, &average), 0);
+    for (size_t k = 0; k < average.n; k++) {
+        CU_ASSERT_EQUAL(fmod(average.values[k], 100), 0);
+        CU_ASSERT(average.deviation[k] > 0 && average.deviation[k] < 30); /* each value is one series' error */
+    }
+    peet_average_free(&average);
+    /* of two of one pace: the mean */
+    series[0] = (const double[]){0, 1000, 2000}, series[1] = (const double[]){10, 1020, 2030};
+    lengths[0] = lengths[1] = 3;
+    CU_ASSERT_EQUAL_FATAL(peet_time_average(series, lengths, 2, 0, &average), 0);
+    CU_ASSERT_EQUAL_FATAL(average.n, 3);
+    CU_ASSERT(average.values[0] == 5 && average.values[1] == 1010 && average.values[2] == 2015);
+    CU_ASSERT(average.distances[0] == average.distances[1] && average.deviation[2] == 15);
+    peet_average_free(&average);
+    for (int round = 0; round < 300; round++) { /* never further from all than the best of them */
+        const size_t count = 1 + (size_t)rand() % COUNT;
+        double best = INFINITY, sum = 0;
+
+        for (size_t i = 0; i < count; i++) {
+            lengths[i] = 1 + (size_t)rand() % MOST;
+            for (size_t k = 0; k < lengths[i]; k++)
+                all[i][k] = rand() % 100;
+            series[i] = all[i];
+        }
+        for (size_t i = 0; i < count; i++)
+            best = fmin(best, sum_of_distances(series[i], lengths[i], series, lengths, count));
+        CU_ASSERT_EQUAL_FATAL(peet_time_average(series, lengths, count, 0, &average), 0);
+        for (size_t i = 0; i < count; i++)
+            sum += average.distances[i];
+        if (fabs(sum - sum_of_distances(average.values, average.n, series, lengths, count)) > 1e-6 || sum > best + 1e-6)
+            CU_FAIL_FATAL("the average is further away than one of them");
+        peet_average_free(&average);
+    }
+}
+
 static double cheapest(const double *cost, size_t n, size_t m, size_t i, unsigned used)
 {
     double best = i == n ? 0 : INFINITY;
@@ -152,6 +258,8 @@ int main(void)
     suite = CU_add_suite("compare", NULL, NULL);
     CU_add_test(suite, "edit distance", test_distance);
     CU_add_test(suite, "time warping", test_warp);
+    CU_add_test(suite, "links", test_links);
+    CU_add_test(suite, "averages", test_average);
     CU_add_test(suite, "assignment", test_assignment);
     CU_basic_run_tests();
     failures = CU_get_number_of_failures();
