@@ -99,10 +99,14 @@ SIM(void, qsort_r, void *base, size_t n, size_t size, int (*compare)(const void 
 
 SIM(void, qsort, void *base, size_t n, size_t size, int (*compare)(const void *, const void *))
 {
-    if (!WATCHED || !peet__ranges_noted() || size == 0 || n <= 1 ||
-        subject_sort(base, n, size, compare_plain, (void *)compare) != 0) {
-        const int paused = !WATCHED && peet__real_pauses(0);
+    if (WATCHED && peet__ranges_noted() && size != 0 && n > 1 &&
+        subject_sort(base, n, size, compare_plain, (void *)compare) == 0)
+        return;
+    if (!WATCHED && peet__real_on()) {
+        const int paused = peet__real_pauses(0);
         REAL(qsort)(base, n, size, compare);
         peet__real_goes_on(paused);
+        return;
     }
+    REAL(qsort)(base, n, size, compare); /* a jump: the comparison's frames lie where they do without peet */
 }
