@@ -19,7 +19,7 @@ static void *destroyed_value;
 
 static void count_destroyed(void *value)
 {
-    destroyed++;
+    __atomic_add_fetch(&destroyed, 1, __ATOMIC_RELAXED);
     destroyed_value = value;
 }
 
@@ -193,9 +193,12 @@ CASE(key_of_no_thread)
 /* ------------------------------------------------------------------------------------------ cleanup handlers */
 
 static char trail[64];
+static pthread_mutex_t marking = PTHREAD_MUTEX_INITIALIZER;
 static void mark(void *what)
 {
+    pthread_mutex_lock(&marking); /* threads that are cancelled together mark together */
     strncat(trail, what, sizeof trail - strlen(trail) - 1);
+    pthread_mutex_unlock(&marking);
 }
 
 static void *push_and_leave(void *arg)
