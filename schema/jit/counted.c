@@ -71,12 +71,15 @@ static int is_counted(const struct maker *m, uint32_t index, int *out_always)
     return any;
 }
 
-/* A jump that is taken if the word there meets the condition: that it is 0, or is not. */
-static uint8_t *test_word(struct peet__emit *e, const void *address, unsigned condition)
+/* A rare path that is taken if the word there is not 0, and that comes back here. */
+static struct cold *if_set(struct maker *m, const void *word, enum why why)
 {
-    constant(e, RAX, (uint64_t)(uintptr_t)address);
-    CODE(e, "\x83\x38\x00"); /* cmp dword [rax], 0 */
-    return jump_ahead(e, condition);
+    struct cold *c;
+    constant(&m->e, RAX, (uint64_t)(uintptr_t)word);
+    CODE(&m->e, "\x83\x38\x00"); /* cmp dword [rax], 0 */
+    c = add_cold(m, jump_ahead(&m->e, IF_NOT), 0, -1, why);
+    c->back = m->e.at;
+    return c;
 }
 
 static void in_cycles(const struct maker *m, struct peet__emit *e)
@@ -85,12 +88,6 @@ static void in_cycles(const struct maker *m, struct peet__emit *e)
         CODE(e, "\x48\xc1\xe8"); /* shr rax, imm8 */
         byte(e, m->direct->table.clock_shift);
     }
-}
-
-static void report_if(struct maker *m, const void *word)
-{
-    struct cold *const c = add_cold(m, test_word(&m->e, word, IF_NOT), 0, -1, COLD_REPORT);
-    c->back = m->e.at;
 }
 
 void peet__direct_count_from(struct maker *m, uint32_t index)
@@ -106,11 +103,11 @@ void peet__direct_count_from(struct maker *m, uint32_t index)
     if (unreported == NULL)
         return;
     if (always)
-        report_if(m, unreported);
+        if_set(m, unreported, COLD_REPORT);
     for (uint32_t o = 0; o < m->direct->nobservers; o++) {
         const struct peet_direct_counted *const c = counted_of(m, index, o);
         if (c != NULL)
-            report_if(m, always ? &c->sums->unsettled : &c->sums->stop);
+            if_set(m, always ? &c->sums->unsettled : &c->sums->stop, COLD_REPORT);
     }
 }
 
@@ -171,9 +168,7 @@ void peet__direct_count(struct maker *m, uint32_t index, int is_loop, uint64_t t
         show(m, index, is_loop);
     for (uint32_t o = 0; o < m->direct->nobservers; o++)
         if (!always && counted_of(m, index, o) != NULL) {
-            uint8_t *const from = test_word(e, &counted_of(m, index, o)->sums->stop, IF_NOT);
-            struct cold *const c = add_cold(m, from, 0, -1, COLD_SHOW);
-            c->back = e->at;
+            struct cold *const c = if_set(m, &counted_of(m, index, o)->sums->stop, COLD_SHOW);
             c->index = index;
             c->look = (uint8_t)is_loop;
         }

@@ -5,8 +5,6 @@
  */
 #include "graph.h"
 
-#include <peet/direct.h>
-
 #include <stdlib.h>
 
 enum { INSTRUCTIONS, CYCLES };
