@@ -131,6 +131,16 @@ MCSymbol *sectionStart(Function &F)
     return first.try_emplace(TM.getObjFileLowering()->SectionForGlobal(&IR, TM), F.start).first->second;
 }
 
+// Whether a jump or call takes its target from a register or memory.
+bool indirect(const MachineInstr &MI, const OpInfo &info)
+{
+    if (info.klass != PEET_INSN_CALL && info.klass != PEET_INSN_JUMP)
+        return MI.isIndirectBranch();
+    ArrayRef<MCOperandInfo> operands = MI.getDesc().operands();
+    return !operands.empty() && operands[0].OperandType != MCOI::OPERAND_PCREL &&
+        !StringRef(info.name).starts_with("TLS_"); // a call of __tls_get_addr and what it needs
+}
+
 } // namespace
 
 void emit(Target &T, Function &F, const Options &O)
@@ -207,7 +217,7 @@ void emit(Target &T, Function &F, const Options &O)
                 // A call or lea of a symbol may be rewritten by the linker only in length-preserving ways.
                 int64_t here = MI.getDebugLoc() && MI.getDebugLoc().getLine() ? MI.getDebugLoc().getLine() : last;
                 body.u((relax ? PEET_FORMAT_RELAX : 0) | (here != last ? PEET_FORMAT_LINE : 0) |
-                    (MI.isInlineAsm() ? PEET_FORMAT_ASM : 0) | (MI.isIndirectBranch() ? PEET_FORMAT_INDIRECT : 0) |
+                    (MI.isInlineAsm() ? PEET_FORMAT_ASM : 0) | (indirect(MI, info) ? PEET_FORMAT_INDIRECT : 0) |
                     (tls ? PEET_FORMAT_TLS : 0) | (info.rep ? PEET_FORMAT_REP : 0) |
                     (symbolic ? PEET_FORMAT_SYMBOLIC : 0) | (I.opaque ? PEET_FORMAT_INSN_OPAQUE : 0) |
                     (R.partial ? PEET_FORMAT_PARTIAL : 0) | (called.empty() ? 0 : PEET_FORMAT_CALLS));

@@ -75,6 +75,12 @@ static uint8_t class_of_name(const char *m)
     return starts(m, "idiv") || starts(m, "div") ? PEET_INSN_INT_DIV : PEET_INSN_INT;
 }
 
+/** Whether a jump or call names its target itself. */
+static int relative(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
+{
+    return z->operand_count && o[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && o[0].imm.is_relative;
+}
+
 static uint8_t class_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *operands)
 {
     switch (z->meta.category) {
@@ -553,7 +559,8 @@ static void live(struct life *life, uint32_t reads, uint32_t writes)
 static enum peet__foreign_end end_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint64_t next,
     uint64_t *out_target)
 {
-    const int direct = z->operand_count && o[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && o[0].imm.is_relative;
+    const int direct = relative(z, o);
+
     if (direct)
         *out_target = next + (uint64_t)o[0].imm.value.s;
     switch (z->meta.category) {
@@ -583,6 +590,13 @@ static enum peet__foreign_end end_of(const ZydisDecodedInstruction *z, const Zyd
     return PEET__FOREIGN_NEXT;
 }
 
+static uint8_t flags_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint8_t klass)
+{
+    if (klass == PEET_INSN_JUMP || klass == PEET_INSN_CALL)
+        return relative(z, o) ? 0 : PEET_INSN_INDIRECT;
+    return klass == PEET_INSN_STRING && is_rep(z) ? PEET_INSN_REP : 0;
+}
+
 static void one(struct state *s, const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o, uint64_t pc)
 {
     struct peet__foreign_plan *p = s->plan;
@@ -597,7 +611,7 @@ static void one(struct state *s, const ZydisDecodedInstruction *z, const ZydisDe
         .opcode = opcode_of(z, o, klass),
         .first_ref = (uint16_t)(p->nrefs - peet__foreign_last(p)->ref),
         .length_bytes = z->length,
-        .flags = klass == PEET_INSN_STRING && is_rep(z) ? PEET_INSN_REP : 0};
+        .flags = flags_of(z, o, klass)};
     registers(p, insn, z, o);
     references(s, z, o, pc + z->length, klass);
     insn->nrefs = (uint16_t)(p->nrefs - peet__foreign_last(p)->ref - insn->first_ref);

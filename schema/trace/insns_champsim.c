@@ -15,13 +15,14 @@
  *   indirect call    ip, stack, other             ip, stack
  *   return           stack                        ip, stack
  *
- * Registers of peet/module.h: rsp is 6, the flags are 25, all others are their number + 64.
+ * Registers of peet/module.h: rsp is 6, the flags are 25, all others are their number + 64.  "Other" are the registers
+ * that the target comes from, or NONE if it lies at an address that no register is part of.
  */
 #include "trace/insns_format.h"
 
 #include <string.h>
 
-enum { STACK = 6, FLAGS = 25, IP = 26, OTHERS = 64, REG_RSP = 4, REG_FLAGS = 48, WRITES = 2, READS = 4 };
+enum { STACK = 6, FLAGS = 25, IP = 26, OTHERS = 64, REG_RSP = 4, REG_FLAGS = 48, NONE = 122, WRITES = 2, READS = 4 };
 
 struct record {
     uint64_t ip;
@@ -35,6 +36,12 @@ static uint8_t to_champsim(unsigned reg)
     return (uint8_t)(reg == REG_RSP ? STACK : reg == REG_FLAGS ? FLAGS : reg + OTHERS);
 }
 
+/** Registers other than those by which ChampSim tells branches apart. */
+static int other(unsigned reg)
+{
+    return reg != REG_RSP && reg != REG_FLAGS;
+}
+
 static void branch_registers(struct record *r, const struct peet_traced_insn *insn)
 {
     static const struct {
@@ -42,9 +49,9 @@ static void branch_registers(struct record *r, const struct peet_traced_insn *in
     } of[PEET_TRACED_BRANCHES] = {
         [PEET_TRACED_CONDITIONAL] = {{IP, FLAGS}, {IP}},
         [PEET_TRACED_JUMP] = {{IP}, {IP}},
-        [PEET_TRACED_INDIRECT_JUMP] = {{OTHERS}, {IP}},
+        [PEET_TRACED_INDIRECT_JUMP] = {{NONE}, {IP}},
         [PEET_TRACED_CALL] = {{IP, STACK}, {IP, STACK}},
-        [PEET_TRACED_INDIRECT_CALL] = {{IP, STACK, OTHERS}, {IP, STACK}},
+        [PEET_TRACED_INDIRECT_CALL] = {{IP, STACK, NONE}, {IP, STACK}},
         [PEET_TRACED_RETURN] = {{STACK}, {IP, STACK}},
     };
 
@@ -52,6 +59,12 @@ static void branch_registers(struct record *r, const struct peet_traced_insn *in
     r->taken = insn->branch != PEET_TRACED_CONDITIONAL || insn->taken;
     memcpy(r->reads, of[insn->branch].reads, READS);
     memcpy(r->writes, of[insn->branch].writes, WRITES);
+    if (insn->branch != PEET_TRACED_INDIRECT_JUMP && insn->branch != PEET_TRACED_INDIRECT_CALL)
+        return;
+    unsigned at = insn->branch == PEET_TRACED_INDIRECT_JUMP ? 0 : 2; /* the place of "other" */
+    for (unsigned i = 0; i < insn->nreads && at < READS; i++)
+        if (other(insn->reads[i]))
+            r->reads[at++] = to_champsim(insn->reads[i]);
 }
 
 static void put(struct peet_insn_writer *w, struct record *r)

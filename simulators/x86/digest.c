@@ -79,20 +79,15 @@ static int begins(const char *name, const char *with)
 
 static uint8_t branch_of(const struct peet_insn *insn)
 {
-    const char *name = insn->opcode->name;
+    const int indirect = (insn->flags & PEET_INSN_INDIRECT) != 0;
 
     switch (insn->opcode->klass) {
     case PEET_INSN_BRANCH:
         return BRANCH_COND;
     case PEET_INSN_JUMP:
-        return insn->flags & PEET_INSN_INDIRECT || begins(name, "JMP64r") || begins(name, "JMP64m") ||
-                begins(name, "TAILJMPr") || begins(name, "TAILJMPm")
-            ? BRANCH_JUMP_INDIRECT
-            : BRANCH_DIRECT;
+        return indirect ? BRANCH_JUMP_INDIRECT : BRANCH_DIRECT;
     case PEET_INSN_CALL:
-        return insn->flags & PEET_INSN_INDIRECT || begins(name, "CALL64r") || begins(name, "CALL64m")
-            ? BRANCH_CALL_INDIRECT
-            : BRANCH_CALL;
+        return indirect ? BRANCH_CALL_INDIRECT : BRANCH_CALL;
     case PEET_INSN_RETURN:
         return BRANCH_RETURN;
     }
