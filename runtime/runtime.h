@@ -29,6 +29,9 @@ uint64_t peet_rt_event(unsigned type, unsigned nargs, const uint64_t *args);
 
 /** peet_rt_note() - record an abstract event without waiting for it (allocation, phase marks) */
 void peet_rt_note(unsigned type, unsigned nargs, const uint64_t *args);
+/** peet_rt_make_room() - for a note of so many arguments: nothing happens between what the caller does now and that, not
+ * even a signal's handler */
+void peet_rt_make_room(unsigned nargs);
 
 /**
  * peet_rt_now() - the simulated clock in cycles, read in simulated-time order (an event: others may run)

@@ -45,7 +45,7 @@ PUBLIC int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
     if (!peet__simulating())
         return peet__real_on() ? peet__real_barrier(barrier) : PEET__REAL(pthread_barrier_wait)(barrier);
-    uint64_t result = peet__event2(PEET_ABSTRACT_BARRIER_WAIT, (uint64_t)barrier, count_of(barrier));
+    uint64_t result = peet__barrier_request((uint64_t)barrier, count_of(barrier));
     return result == 1 ? PTHREAD_BARRIER_SERIAL_THREAD : (int)result;
 }
 

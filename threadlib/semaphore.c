@@ -33,6 +33,15 @@ static int fail(uint64_t err)
     return -1;
 }
 
+/** The mapper hears of a semaphore's value. */
+static void tell(sem_t *sem, uint64_t value)
+{
+    peet_rt_make_room(3);
+    peet__sem_known((uint64_t)sem, value); /* before a handler can use it */
+    if (peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)sem, PEET_SYNC_SEMAPHORE, value))
+        peet__sem_known((uint64_t)sem, UINT64_MAX);
+}
+
 /* Semaphores that constructors initialise before the simulation begins: the mapper hears of them with the
  * first operation on any. */
 #define EARLY_MAX 256
@@ -43,8 +52,7 @@ static void __attribute__((noinline)) tell_early(void)
 {
     while (nearly) {
         sem_t *sem = early[--nearly];
-        uint64_t value = *(const uint32_t *)sem; /* where glibc has it */
-        peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)sem, PEET_SYNC_SEMAPHORE, value);
+        tell(sem, *(const uint32_t *)sem); /* where glibc has it */
     }
 }
 
@@ -61,7 +69,7 @@ PUBLIC int sem_init(sem_t *sem, int shared, unsigned value)
 {
     int err = PEET__REAL(sem_init)(sem, shared, value);
     if (err == 0 && simulating())
-        peet__event3(PEET_ABSTRACT_SYNC_INIT, (uint64_t)sem, PEET_SYNC_SEMAPHORE, value);
+        tell(sem, value);
     else if (err == 0 && PEET__REAL_WATCHED)
         PEET__REAL_MADE(sem, PEET_SYNC_SEMAPHORE, value);
     else if (err == 0 && peet__rt.capturing && peet__is_subject() && nearly < EARLY_MAX)
@@ -73,6 +81,7 @@ PUBLIC int sem_destroy(sem_t *sem)
 {
     if (!simulating())
         return PEET__REAL_GONE(PEET__REAL(sem_destroy)(sem), sem, PEET_SYNC_SEMAPHORE);
+    peet__sem_known((uint64_t)sem, UINT64_MAX);
     return fail(peet__event2(PEET_ABSTRACT_SYNC_DESTROY, (uint64_t)sem, PEET_SYNC_SEMAPHORE));
 }
 
@@ -81,7 +90,7 @@ static int wait_until(sem_t *sem, uint64_t deadline)
     uint64_t err;
     do {
         peet__cancellation_point();
-        err = peet__event2(PEET_ABSTRACT_SEM_WAIT, (uint64_t)sem, deadline);
+        err = peet__sem_request(PEET_ABSTRACT_SEM_WAIT, 2, (const uint64_t[]){(uint64_t)sem, deadline});
     } while (err == EINTR && (peet__cancellation_due() || peet_rt_interrupted_restarts()));
     return fail(err);
 }
@@ -115,7 +124,7 @@ PUBLIC int sem_trywait(sem_t *sem)
 {
     if (!simulating())
         return PEET__REAL_WATCHED ? REAL_WAITS(PEET__REAL(sem_trywait)(sem)) : PEET__REAL(sem_trywait)(sem);
-    uint64_t err = peet__event1(PEET_ABSTRACT_SEM_TRYWAIT, (uint64_t)sem);
+    uint64_t err = peet__sem_request(PEET_ABSTRACT_SEM_TRYWAIT, 1, (const uint64_t[]){(uint64_t)sem});
     return fail(err == EBUSY ? EAGAIN : err);
 }
 
@@ -125,7 +134,7 @@ PUBLIC int sem_post(sem_t *sem)
         return PEET__REAL_WATCHED
             ? PEET__REAL_TELLS(peet_rt_real_lets, PEET__REAL(sem_post)(sem), PEET_ABSTRACT_SEM_POST, (uint64_t)sem, 1)
             : PEET__REAL(sem_post)(sem);
-    return fail(peet__event2(PEET_ABSTRACT_SEM_POST, (uint64_t)sem, 1));
+    return fail(peet__sem_request(PEET_ABSTRACT_SEM_POST, 2, (const uint64_t[]){(uint64_t)sem, 1}));
 }
 
 PUBLIC int sem_getvalue(sem_t *restrict sem, int *restrict out_value)
@@ -179,6 +188,7 @@ static void drop(struct named *n)
     while (*link != n)
         link = &(*link)->next;
     *link = n->next;
+    peet__sem_known((uint64_t)&n->sem, UINT64_MAX);
     peet__event2(PEET_ABSTRACT_SYNC_DESTROY, (uint64_t)&n->sem, PEET_SYNC_SEMAPHORE);
     free(n);
 }

@@ -133,7 +133,7 @@ void peet__thread_unwind(void) __attribute__((noreturn));
 /** What is left to do when main() has been unwound by pthread_exit() or cancellation. */
 void peet__main_ended(void) __attribute__((noreturn));
 
-/* ------------------------------------------------------------------------------ locks of who is alone (sole.c) */
+/* ------------------------------------------------------------------------- synchronisation of who is alone (sole.c) */
 
 /** A request for a mutex, read-write or spin lock: args[0] is its address.  Returns: 0 or an errno value, as the event
  * does */
@@ -144,6 +144,12 @@ int peet__unlock_request(unsigned type, const uint64_t args[2]);
 int peet__signal_request(unsigned type, uint64_t object);
 /** The memory becomes another lock. */
 void peet__lock_forget(uint64_t object);
+/** A semaphore's wait, try or post, with the event's arguments.  Returns: 0 or an errno value, as the event does */
+uint64_t peet__sem_request(unsigned type, unsigned nargs, const uint64_t *args);
+/** A semaphore was given this value; UINT64_MAX: who knows which. */
+void peet__sem_known(uint64_t object, uint64_t value);
+/** A wait at a barrier for so many.  Returns: as the event does */
+uint64_t peet__barrier_request(uint64_t object, uint64_t count);
 
 /* ------------------------------------------------------------------------------------- robust mutexes */
 

@@ -26,6 +26,67 @@ int peet_map_direct(const struct peet_map *map)
         !map->config.nscaled && map->config.policy != PEET_POLICY_RR && map->ops->direct;
 }
 
+/** The clock at a time of the run: for machines that cannot tell, when the run began. */
+static uint64_t clock_at(const struct peet_map *map, uint64_t time)
+{
+    return map->direct->clock ? map->direct->clock(map->machine->self, map->current, time)
+                              : map->cores[map->current].clock;
+}
+
+/** Requests that a context which is alone need not wait for (threadlib/sole.c). */
+static int quiet(uint32_t type, uint32_t nargs)
+{
+    switch (type) {
+    case PEET_ABSTRACT_MUTEX_LOCK:
+    case PEET_ABSTRACT_RWLOCK_READ:
+    case PEET_ABSTRACT_RWLOCK_WRITE:
+        return nargs == 3;
+    case PEET_ABSTRACT_MUTEX_TRYLOCK:
+    case PEET_ABSTRACT_MUTEX_UNLOCK:
+    case PEET_ABSTRACT_RWLOCK_TRYREAD:
+    case PEET_ABSTRACT_RWLOCK_TRYWRITE:
+    case PEET_ABSTRACT_RWLOCK_UNLOCK:
+    case PEET_ABSTRACT_BARRIER_WAIT:
+    case PEET_ABSTRACT_SEM_WAIT:
+    case PEET_ABSTRACT_SEM_POST:
+        return nargs == 2;
+    case PEET_ABSTRACT_COND_SIGNAL:
+    case PEET_ABSTRACT_COND_BROADCAST:
+    case PEET_ABSTRACT_SEM_TRYWAIT:
+        return nargs == 1;
+    }
+    return 0;
+}
+
+/** A note among blocks that are taken.  It takes no time, and there is nobody who could act before it. */
+static int noted(void *host, const struct peet_direct_run *run, uint32_t type, uint32_t nargs, const uint64_t *args)
+{
+    struct peet_map *map = host;
+    struct peet_map_core *core = &map->cores[map->current];
+    struct peet_map_context *c = core->context;
+    const struct peet_abstract_event event = {.type = type, .context = c->number, .nargs = nargs, .args = args};
+    const uint64_t began = core->clock;
+
+    if (map->live != 1 || c->interrupted || !quiet(type, nargs))
+        return 0;
+    core->clock = clock_at(map, run->time);
+    peet__map_observe_abstract(map, map->current, &event);
+    c->request.type = type;
+    c->request.nargs = nargs;
+    for (uint32_t i = 0; i < nargs; i++)
+        c->request.args[i] = args[i];
+    peet__map_effect(map, core, &event);
+    core->clock = began;
+    return 1;
+}
+
+/** Are notes free, and is the time known at which they happen? */
+static int notes_free(const struct peet_map *map)
+{
+    return !(map->machine->module->needs & PEET_NEEDS_ABSTRACT) && map->direct->clock && !map->supposed &&
+        map->config.lock_model == PEET_LOCK_NONE;
+}
+
 int peet_map_set_direct(struct peet_map *map, struct peet_program *program)
 {
     const struct peet_module *machine = map->machine->module;
@@ -36,16 +97,11 @@ int peet_map_set_direct(struct peet_map *map, struct peet_program *program)
             map->block_observers[i]->self);
     if (!err) {
         map->direct = machine->direct;
+        if (notes_free(map))
+            peet_program_direct_notes(program, noted, map);
         peet__map_ahead_init(map, program);
     }
     return err;
-}
-
-/** The clock at a time of the run: for machines that cannot tell, when the run began. */
-static uint64_t clock_at(const struct peet_map *map, uint64_t time)
-{
-    return map->direct->clock ? map->direct->clock(map->machine->self, map->current, time)
-                              : map->cores[map->current].clock;
 }
 
 static void one(void *arg, struct peet_direct_run *run, const struct peet_block_event *event)

@@ -66,7 +66,7 @@ static void say_readers(const struct peet_map *map, const struct peet_map_object
 
     say(text, bytes, ", which %" PRIu64 " reader%s: context", o->count, o->count == 1 ? " holds" : "s hold");
     for (hold = map->sync->holds; hold && shown < 8; hold = hold->hh.next)
-        if (hold->key.address == o->key.address)
+        if (hold->key.address == o->key.address && hold->count)
             say(text, bytes, "%s%" PRIu64, shown++ ? ", " : " ", hold->key.context);
 }
 

@@ -13,8 +13,10 @@
 static struct peet_map_hold *hold_of(struct peet_map *map, uint64_t address, uint64_t context, int make)
 {
     struct peet_map_sync *s = map->sync;
-    struct peet_map_hold *hold, like = {.key = {address, context}};
+    struct peet_map_hold *hold = s->idle_hold, like = {.key = {address, context}};
 
+    if (hold && hold->key.address == address && hold->key.context == context)
+        return make ? hold : NULL;
     HASH_FIND(hh, s->holds, &like.key, sizeof like.key, hold);
     if (hold || !make)
         return hold;
@@ -30,20 +32,35 @@ static struct peet_map_hold *hold_of(struct peet_map *map, uint64_t address, uin
     return NULL;
 }
 
+static void free_hold(struct peet_map_sync *s, struct peet_map_hold *hold)
+{
+    if (s->idle_hold == hold)
+        s->idle_hold = NULL;
+    HASH_DEL(s->holds, hold);
+    free(hold);
+}
+
+/** One of its holds is over.  Its record stays until another one's falls idle. */
 static void drop_hold(struct peet_map *map, struct peet_map_hold *hold)
 {
+    struct peet_map_sync *s = map->sync;
+
     if (--hold->count)
         return;
-    HASH_DEL(map->sync->holds, hold);
-    free(hold);
+    if (s->idle_hold)
+        free_hold(s, s->idle_hold);
+    s->idle_hold = hold;
 }
 
 static void take_read(struct peet_map *map, struct peet_map_object *o, const struct peet_map_context *c)
 {
     struct peet_map_hold *hold = hold_of(map, o->key.address, c->number, 1);
 
-    if (hold)
+    if (hold) {
         hold->count++;
+        if (hold == map->sync->idle_hold)
+            map->sync->idle_hold = NULL;
+    }
     o->count++;
 }
 
@@ -61,10 +78,8 @@ void peet__rwlock_forget(struct peet_map *map, const struct peet_map_object *o, 
     if (o->held && o->owner == c->number)
         peet__lock_left(c);
     HASH_ITER(hh, map->sync->holds, hold, next)
-    if (hold->key.address == o->key.address) {
-        HASH_DEL(map->sync->holds, hold);
-        free(hold);
-    }
+    if (hold->key.address == o->key.address)
+        free_hold(map->sync, hold);
 }
 
 static int may_read(const struct peet_map_object *o, uint64_t kind)
@@ -151,7 +166,7 @@ static struct peet_map_hold *any_hold(const struct peet_map *map, uint64_t addre
 {
     struct peet_map_hold *hold;
 
-    for (hold = map->sync->holds; hold && hold->key.address != address; hold = hold->hh.next)
+    for (hold = map->sync->holds; hold && (hold->key.address != address || !hold->count); hold = hold->hh.next)
         ;
     return hold;
 }

@@ -129,7 +129,7 @@ void peet__sync_drop_idle(struct peet_map *map, struct peet_map_object *o)
 
     if (!is_idle(o))
         return;
-    if (o->key.type != PEET_SYNC_MUTEX) {
+    if (o->key.type != PEET_SYNC_MUTEX && o->key.type != PEET_SYNC_RWLOCK && o->key.type != PEET_SYNC_SEMAPHORE) {
         peet__sync_drop(map, o);
         return;
     }

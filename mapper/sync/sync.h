@@ -141,9 +141,9 @@ struct peet_map_misuse {
 
 struct peet_map_sync {
     struct peet_map_object *objects, *free_objects;
-    /* the mutex that was unlocked last keeps its record a while: most often it is locked next; or NULL */
+    /* the lock or semaphore that fell idle last keeps its record a while: most often it is used next; or NULL */
     struct peet_map_object *idle;
-    struct peet_map_hold *holds;
+    struct peet_map_hold *holds, *idle_hold; /* of a reader that has gone: kept like `idle`, or NULL */
     struct peet_map_contended *contended;
     uint64_t contended_left_out;
     struct peet_map_heap timers;

@@ -15,19 +15,28 @@ PUBLIC int peet_rt_simulated(void)
     return peet__rt.simulated;
 }
 
-/* One record.  Compiled code may have gone up to PEET_RAW_SLACK_WORDS beyond the limit since its last
- * check; if the record does not fit behind that, the ring is handed over first. */
-static void put(unsigned type, unsigned nargs, const uint64_t *args)
+/* Compiled code may have gone up to PEET_RAW_SLACK_WORDS beyond the limit since its last check; if the record does not
+ * fit behind that, the ring is handed over first. */
+static inline void make_room(unsigned nargs)
 {
-    struct peet__rt *rt = &peet__rt;
-    uint64_t *cursor = peet__ctl->cursor;
-    if (__builtin_expect(cursor + nargs + 1 > rt->limit + PEET_RAW_SLACK_WORDS, 0)) {
+    if (__builtin_expect(peet__ctl->cursor + nargs + 1 > peet__rt.limit + PEET_RAW_SLACK_WORDS, 0)) {
         if (peet__foreign_on && peet__ctl->concurrent) /* a library may have called */
             peet__yield_whole();
         else
             peet__yield_full();
-        cursor = peet__ctl->cursor;
     }
+}
+
+PUBLIC void peet_rt_make_room(unsigned nargs)
+{
+    make_room(nargs);
+}
+
+/* One record. */
+static inline void put(unsigned type, unsigned nargs, const uint64_t *args)
+{
+    make_room(nargs);
+    uint64_t *const cursor = peet__ctl->cursor;
     cursor[0] = PEET_RAW_ABSTRACT(type, nargs);
     for (unsigned i = 0; i < nargs; i++)
         cursor[1 + i] = args[i];

@@ -57,6 +57,30 @@ void peet_program_direct_host(struct peet_program *p, int (*go_back)(void *host,
     p->direct->table.host = host;
 }
 
+void peet_program_direct_notes(struct peet_program *p, peet_decode_noted *fn, void *host)
+{
+    p->direct->noted = fn;
+    p->direct->noted_host = host;
+}
+
+uint64_t peet__direct_notes(struct peet_direct_run *run)
+{
+    struct peet__direct *const direct = peet__direct_of(run);
+    while (direct->noted != NULL && run->at < run->end && PEET_RAW_IS_ABSTRACT(*run->at)) {
+        const uint32_t nargs = PEET_RAW_NARGS(*run->at);
+        const uint64_t *const behind = run->at + 1 + nargs;
+        if (behind >= run->end) /* it may be one whose answer somebody waits for: these come last */
+            break;
+        peet__direct_ends(direct, run, run->time);
+        const int done = direct->noted(direct->noted_host, run, PEET_RAW_TYPE(*run->at), nargs, run->at + 1);
+        peet__direct_begins(direct, run);
+        if (!done)
+            break;
+        run->at = behind;
+    }
+    return 0;
+}
+
 #ifdef __x86_64__
 
 #include "jit/maker.h"
@@ -141,13 +165,13 @@ static void compare_range(struct peet__emit *e)
     CODE(e, "\x48\x39\xc8"); /* cmp rax, rcx */
 }
 
-/* A record that is neither plain nor of a place met before, if it is a range operation: it and those that are at hand,
- * and on to the next record.  @lookup: rax is the word, which may say where it is.  Returns: where this begins */
+/* A record that is neither plain nor of a place met before, if it is a range operation or a note: it and those that are
+ * at hand, and on to the next record.  @lookup: rax is the word, which may say where it is.  Returns: where this begins */
 static size_t write_range(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave, const uint8_t *miss,
     const uint8_t *lookup)
 {
     const uint8_t *const next = here(e);
-    uint8_t *again;
+    uint8_t *again, *note, *call;
     size_t begin;
     load(e, RAX, RBP, 0);
     compare_range(e);
@@ -161,15 +185,20 @@ static size_t write_range(struct peet__emit *e, struct peet__direct *direct, con
 
     begin = (size_t)(e->at - e->write);
     compare_range(e);
-    jump_if(e, IF_NOT, leave);
+    note = jump_ahead(e, IF_NOT);
     aim(e, again);
     peet__direct_make_ranges(e, direct, leave, miss, next);
+    constant(e, RAX, (uint64_t)(uintptr_t)peet__direct_range);
+    CODE(e, "\xeb\x00"); /* jmp over the next */
+    call = e->at;
+    aim(e, note);
+    constant(e, RAX, (uint64_t)(uintptr_t)peet__direct_notes);
+    call[-1] = (uint8_t)(e->at - call);
     store(e, RBP, RBX, RUN(at));
     store_time(e);
     store(e, R15, RBX, RUN(stamp));
     store(e, RDI, RBX, RUN(last));
-    CODE(e, "\x48\x89\xdf"); /* mov rdi, rbx */
-    constant(e, RAX, (uint64_t)(uintptr_t)peet__direct_range);
+    CODE(e, "\x48\x89\xdf");         /* mov rdi, rbx */
     CODE(e, "\xff\xd0\x49\x01\xc4"); /* call rax; add r12, rax */
     reload(e);
     load(e, RDI, RBX, RUN(last));

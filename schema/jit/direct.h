@@ -127,6 +127,8 @@ struct peet__direct {
     uint64_t values[PEET__DIRECT_VALUES];
     peet_decode_shown *shown;
     void *shown_arg;
+    peet_decode_noted *noted; /* NULL: nobody performs notes */
+    void *noted_host;
     struct peet__chunk *chunks;
     struct peet__direct_range ranges[PEET__DIRECT_RANGES]; /* calls, then what continues them */
     struct peet__path *paths;                              /* paths.c */
@@ -189,6 +191,10 @@ int peet__direct_learn_cut(struct peet_direct_run *run, uint32_t block_id);
 /** peet__direct_range() - for the code: the records of range operations at run->at, as far as they go; run->at moves
  * behind them, or does not: then decode.c sees to it.  Returns: their instructions */
 uint64_t peet__direct_range(struct peet_direct_run *run);
+
+/** peet__direct_notes() - for the code: the records of notes at run->at, as far as they are performed; run->at moves behind
+ * them.  Returns: 0, of their instructions */
+uint64_t peet__direct_notes(struct peet_direct_run *run);
 
 /* decode.c */
 /** peet__decode_done() - done() of struct peet_direct_table */

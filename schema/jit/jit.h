@@ -22,6 +22,12 @@ int peet_program_add_observer(struct peet_program *program, const struct peet_di
 /** peet_program_direct_host() - table.go_back, and its first argument */
 void peet_program_direct_host(struct peet_program *program, int (*go_back)(void *host, unsigned hw, uint64_t until),
     void *host);
+/** peet_program_direct_notes() - who performs notes (records of abstract events for whose answer nobody waits) that come
+ * among blocks which are taken.  Without, each of them ends the run.
+ *  @fn: run->time is now.  Returns: 1: performed; 0: it ends the run, and comes as an event */
+typedef int peet_decode_noted(void *host, const struct peet_direct_run *run, uint32_t type, uint32_t nargs,
+    const uint64_t *args);
+void peet_program_direct_notes(struct peet_program *program, peet_decode_noted *fn, void *host);
 /** peet_program_direct_executed() - how often each block was taken since the last call; observers that have no watch
  * for it hear the same
  *  @reads, @writes: what its ranges came to in all, which the block itself does not say */

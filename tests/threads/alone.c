@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random operations on locks by a context that is alone most of the time: mutexes of three kinds, read-write and spin locks, taken and
+ * Random operations on locks, semaphores and a barrier by a context that is alone most of the time: mutexes of three kinds, read-write and spin locks, taken and
  * given back in any order, tried, waited for with a deadline, destroyed and made again, handed over to threads that come and go.
  * Operations that would wait for ever are left out by the program's own account of who holds what.  Each answer is printed: those of a
  * run with real threads are the ones to expect.
@@ -8,16 +8,20 @@
  *     alone SEED STEPS
  */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { MUTEXES = 9, RWLOCKS = 4, SPINS = 3, NOBODY = -1 };
+enum { MUTEXES = 9, RWLOCKS = 4, SPINS = 3, SEMS = 20, NOBODY = -1 };
 static const int kinds[] = {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK};
 static struct { pthread_mutex_t m; int kind, owner, count; } mutexes[MUTEXES];
 static struct { pthread_rwlock_t lock; int writer, reader, readers; } rwlocks[RWLOCKS];
 static struct { pthread_spinlock_t lock; int owner; } spins[SPINS];
+static struct { sem_t sem; int value; } sems[SEMS];
+static pthread_barrier_t barrier;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static unsigned long state;
 
@@ -155,12 +159,59 @@ static void spin_step(int self)
         spins[i].owner = self;
 }
 
+/* Semaphores, up to the greatest value, and a barrier for one. */
+static void sem_step(void)
+{
+    const int i = (int)choose(SEMS);
+    int value, err;
+    switch (choose(8)) {
+    case 0:
+        printf("barrier %d\n", pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD);
+        return;
+    case 1:
+        if (choose(4))
+            return;
+        printf("sem destroy %d\n", sem_destroy(&sems[i].sem));
+        sems[i].value = choose(3) ? (int)choose(3) : SEM_VALUE_MAX - (int)choose(3);
+        printf("sem init %d\n", sem_init(&sems[i].sem, 0, (unsigned)sems[i].value));
+        return;
+    case 2:
+        if (!sems[i].value)
+            return;
+        err = sem_wait(&sems[i].sem);
+        printf("sem wait %d: %d\n", i, err);
+        sems[i].value--;
+        return;
+    case 3:
+        err = sem_timedwait(&sems[i].sem, &(struct timespec){1, 0});
+        printf("sem timedwait %d: %d %d\n", i, err, err ? errno : 0);
+        sems[i].value -= !err;
+        return;
+    case 4:
+        err = sem_trywait(&sems[i].sem);
+        printf("sem trywait %d: %d %d\n", i, err, err ? errno : 0);
+        sems[i].value -= !err;
+        return;
+    case 5:
+        err = sem_getvalue(&sems[i].sem, &value);
+        printf("sem value %d: %d %d\n", i, err, value);
+        return;
+    default:
+        err = sem_post(&sems[i].sem);
+        printf("sem post %d: %d %d\n", i, err, err ? errno : 0);
+        sems[i].value += !err;
+    }
+}
+
 static void steps(int self, int n)
 {
     while (n--)
-        switch (choose(4)) {
+        switch (choose(5)) {
         case 0:
             rwlock_step(self);
+            break;
+        case 4:
+            sem_step();
             break;
         case 1:
             spin_step(self);
@@ -195,6 +246,9 @@ int main(int argc, char **argv)
         spins[i].owner = NOBODY;
         pthread_spin_init(&spins[i].lock, 0);
     }
+    for (int i = 0; i < SEMS; i++)
+        sem_init(&sems[i].sem, 0, (unsigned)(sems[i].value = i % 3));
+    pthread_barrier_init(&barrier, NULL, 1);
     while (n > 0) {
         steps(0, 200);
         n -= 200;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Blocks taken without events, against decoding block by block, which knows no machine code: random walks over the
- * blocks of a real program's functions, with random words, and range operations of libraries among them.  A machine
+ * blocks of a real program's functions, with random words, range operations of libraries and notes among them.  A machine
  * that finds no line where it was last sees every look; it refuses some blocks, stops at random times, and says at the
  * end how often each block was executed.  One that finds lines is test_direct_lines.c's.
  *
@@ -18,6 +18,7 @@ struct story {
     uint64_t instructions, time;
     uint64_t reads, writes; /* of ranges */
     unsigned ranges;        /* taken by range() */
+    unsigned noted;         /* performed by noted() */
 };
 static struct story told, expected;
 
@@ -341,10 +342,37 @@ static void shown(void *arg, const struct peet_direct_run *run, const struct pee
     observe(DIRECT, event);
 }
 
-/* A range operation: its event, if it has one. */
+enum { NOTE = 2 };
+
+static void note(struct story *s, uint32_t type, uint32_t nargs, const uint64_t *args)
+{
+    tell(s, (uint64_t)NOTE << 62 | (uint64_t)type << 16 | nargs);
+    tell(s, s->time);
+    for (uint32_t k = 0; k < nargs; k++)
+        tell(s, args[k]);
+}
+
+/* Performs three of four.  None of them is the last record, and its time is that of the blocks before. */
+static int noted(void *host, const struct peet_direct_run *run, uint32_t type, uint32_t nargs, const uint64_t *args)
+{
+    struct story *const s = host;
+    CU_ASSERT(args + nargs < run->end);
+    if (type == PEET_ABSTRACT_RANGE || (nargs != 0 && args[0] % 4 == 0))
+        return 0;
+    s->time = run->time;
+    note(s, type, nargs, args);
+    s->noted++;
+    return 1;
+}
+
+/* A range operation: its event, if it has one.  A note. */
 static void by_abstract(struct peet_program *p, struct story *s, const struct peet_abstract_event *event)
 {
     uint64_t values[8];
+    if (event->type != PEET_ABSTRACT_RANGE) {
+        note(s, event->type, event->nargs, event->args);
+        return;
+    }
     const struct peet_block *const block = peet_program_synthetic(p, (unsigned)event->args[0]);
     CU_ASSERT_FATAL(event->type == PEET_ABSTRACT_RANGE && block != NULL);
     if (event->args[3] == 0)
@@ -391,7 +419,7 @@ static uint64_t compare(struct peet_program *p, const uint64_t *words, const uin
         if (kind == PEET_EVENT_BLOCK) {
             run.time += by_event(&told, &event.block);
         } else {
-            const uint64_t before = told.time;
+            const uint64_t before = told.time = run.time;
             by_abstract(p, &told, &event.abstract);
             run.time += told.time - before;
         }
@@ -416,7 +444,7 @@ static void test_walks(void)
 {
     static uint64_t words[WORDS];
     enum { WAYS = 4 };
-    uint64_t looks = 0, runs = 0, ranges = 0, shown = 0, taken = 0;
+    uint64_t looks = 0, runs = 0, ranges = 0, notes = 0, shown = 0, taken = 0;
     unsigned code = 0;
     for (int i = 0; i < WAYS * npaths; i++) {
         void *const self = i & 1 ? &told : NULL; /* it has range() */
@@ -427,12 +455,16 @@ static void test_walks(void)
         CU_ASSERT_FATAL(peet_program_add_image(p, paths[i / WAYS], 0x10000000, &error) > 0);
 #ifdef __x86_64__
         CU_ASSERT_FATAL(peet_program_set_direct(p, &machine, self) == 0);
+        with_notes = 1;
+        if (i % 3 != 2) /* else nobody performs them */
+            peet_program_direct_notes(p, noted, &told);
         begin_watching(p, i % WAYS == 2 ? &observer : i % WAYS == 3 ? &simple : NULL);
         for (unsigned round = 0; round < ROUNDS; round++) {
             uint64_t *end = walk(p, words, words + WORDS);
             runs += compare(p, words, end);
             looks += expected.n;
             ranges += told.ranges;
+            notes += told.noted;
             shown += seen[DIRECT].n / 2;
             seen[DIRECT].n = seen[REFERENCE].n = 0;
         }
@@ -447,12 +479,12 @@ static void test_walks(void)
         end_watching();
     }
 #ifdef __x86_64__
-    CU_ASSERT(looks > 10000 && code > 0 && ranges > 10000 && shown > 10000 && taken > 10000);
+    CU_ASSERT(looks > 10000 && code > 0 && ranges > 10000 && notes > 10000 && shown > 10000 && taken > 10000);
 #endif
     printf(
-        "%llu looks and events, %llu runs, %llu ranges, %u functions with machine code; an observer saw %llu, and not %llu ",
-        (unsigned long long)looks, (unsigned long long)runs, (unsigned long long)ranges, code,
-        (unsigned long long)shown, (unsigned long long)taken);
+        "%llu looks and events, %llu runs, %llu ranges, %llu notes, %u functions with machine code; an observer saw %llu, and not %llu ",
+        (unsigned long long)looks, (unsigned long long)runs, (unsigned long long)ranges, (unsigned long long)notes,
+        code, (unsigned long long)shown, (unsigned long long)taken);
 }
 
 int main(int argc, char **argv)

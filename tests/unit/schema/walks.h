@@ -25,6 +25,7 @@ static int npaths;
 static uint64_t seed = 88172645463325252u;
 static uint64_t reach = 1 << 20; /* of most addresses */
 static int gentle;               /* the machine refuses nothing, and no block takes long */
+static int with_notes;           /* there are notes among the records */
 
 static inline uint64_t number(uint64_t n)
 {
@@ -89,6 +90,15 @@ static inline uint64_t *range_record(uint64_t *at)
     return at + 5;
 }
 
+static inline uint64_t *note_record(uint64_t *at)
+{
+    const unsigned nargs = (unsigned)number(4);
+    *at++ = PEET_RAW_ABSTRACT(PEET_ABSTRACT_MUTEX_LOCK + number(3), nargs);
+    for (unsigned k = 0; k < nargs; k++)
+        *at++ = number(2) ? number(UINT64_MAX) : (uint64_t)PEET_RAW_ABSTRACT(PEET_ABSTRACT_RANGE, 4);
+    return at;
+}
+
 /* Records of one function, then of others: each begins with one that says where it is.  Returns: the end */
 static inline uint64_t *walk(const struct peet_program *p, uint64_t *at, uint64_t *end)
 {
@@ -96,7 +106,7 @@ static inline uint64_t *walk(const struct peet_program *p, uint64_t *at, uint64_
     for (unsigned tries = 0; at < end - 300 && tries < 100000; tries++) {
         const int plain = f != NULL && number(12) != 0;
         while (number(8) == 0)
-            at = range_record(at);
+            at = with_notes && number(2) ? note_record(at) : range_record(at);
         if (!plain && number(3) == 0)
             f = NULL;
         if (f == NULL)
