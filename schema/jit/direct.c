@@ -369,13 +369,6 @@ static void aim_hops(struct maker *m)
             aim_at(&m->e, made->hops[k].from, *peet__direct_entry(made, made->hops[k].to));
 }
 
-/* Does a block end in a call or a return?  Then what comes next says where it is, unless it is no block. */
-static int goes_away(const struct peet_block *b)
-{
-    const int klass = b->ninsns != 0 ? b->insns[b->ninsns - 1].opcode->klass : PEET_INSN_OTHER;
-    return klass == PEET_INSN_CALL || klass == PEET_INSN_RETURN;
-}
-
 /* Is the word rax that of the block? */
 static void compare_word(struct peet__emit *e, int32_t index)
 {
@@ -395,7 +388,7 @@ static void go_on(struct maker *m, uint32_t index)
     struct peet__emit *const e = &m->e;
     const struct peet__block *const c = &m->f->code[index];
     load(e, RAX, RBP, 0);
-    if (!m->f->trace && goes_away(&m->f->blocks[index])) {
+    if (!m->f->trace && peet_block_leaves(&m->f->blocks[index])) { /* the next one says where it is, if it is a block */
         aim_at(e, look_up(e), m->strange);
         CODE(e, "\xff\x61\x08"); /* jmp [rcx + 8] */
         return;

@@ -163,6 +163,8 @@ int peet__direct_can_stay(const struct maker *m, const struct wanted *w);
 uint32_t peet__direct_make_staying(struct maker *m, const struct wanted *w, uint8_t **out_else);
 
 /* counted.c */
+/** Sets when executions of a block are shown. */
+void peet__direct_when_shown(struct peet_direct_counted *c, const struct peet_block *block);
 /** The first thing of a block or loop: counting begins with its time. */
 void peet__direct_count_from(struct maker *m, uint32_t index);
 /** The execution, or so many turns of a loop as the run says, cannot be refused any more; no register has moved.  It is

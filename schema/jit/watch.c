@@ -206,6 +206,7 @@ int peet__direct_ask_observers(struct maker *m, uint32_t index, const uint64_t *
         if (w != NULL && w->counted != NULL) {
             if (d->observers[o].ops->shown == NULL || d->ops->clock == NULL || w->nguards != 0)
                 return -1;
+            peet__direct_when_shown(w->counted, block);
         } else if (w != NULL) {
             w->taken = peet__direct_taken(m->made, index);
         }

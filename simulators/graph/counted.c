@@ -37,14 +37,6 @@ void graph_counted_free(struct graph_counted *counted)
     free(counted);
 }
 
-/** Does a block end in a call or a return?  What comes next may be another function's. */
-static int goes_away(const struct peet_block *block)
-{
-    const int klass = block->ninsns ? block->insns[block->ninsns - 1].opcode->klass : PEET_INSN_OTHER;
-
-    return klass == PEET_INSN_CALL || klass == PEET_INSN_RETURN;
-}
-
 static int watch(void *self, const struct peet_block *block, const uint64_t *values,
     struct peet_direct_watch **out_watch)
 {
@@ -61,8 +53,6 @@ static int watch(void *self, const struct peet_block *block, const uint64_t *val
     b->counted.sums = &n->sums;
     b->counted.adds[INSTRUCTIONS] = block->ninsns;
     b->counted.adds[CYCLES] = (uint32_t)block->cost_cycles;
-    b->counted.always = (block->flags & PEET_BLOCK_ENTRY) != 0;
-    b->counted.stops = (uint8_t)goes_away(block);
     b->watch.counted = &b->counted;
     *out_watch = &b->watch;
     return 0;

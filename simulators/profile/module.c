@@ -132,7 +132,7 @@ static inline void arrive(struct profile *p, struct hardware *h, struct thread *
 static inline void enter(struct profile *p, struct thread *c, const struct peet_block *block)
 {
     if (!c->last || (block->flags & PEET_BLOCK_ENTRY) || block->function != c->last->function ||
-        profile_place(p, c->last)->returns || !c->nframes)
+        profile_place(p, c->last)->leaves || !c->nframes)
         profile_move(p, c, block);
     c->last = block;
 }
@@ -204,8 +204,6 @@ static int watch(void *self, const struct peet_block *block, const uint64_t *val
     place->counted.adds[INSTRUCTIONS] = (uint32_t)each->instructions;
     place->counted.adds[READS] = (uint32_t)each->reads;
     place->counted.adds[WRITES] = (uint32_t)each->writes;
-    place->counted.always = (block->flags & PEET_BLOCK_ENTRY) != 0;
-    place->counted.stops = place->calls || place->returns;
     place->watch.counted = &place->counted;
     *out_watch = &place->watch;
     return 0;

@@ -15,8 +15,7 @@
  *
  *   5. While code takes blocks for one context (peet/direct.h), it counts what they come to: the block's own cycles in
  *      place->counted, instructions, reads and writes in p->sums.  c->sum gets these before it is used: where a block
- *      is shown, and where the code ends.  Shown are functions' entries and what follows a call or a return: only
- *      there c->node changes.
+ *      is shown, and where the code ends.  Only where one is shown c->node changes.
  *
  * The rules of calls are callgrind's (Weidendorfer, Kowarschik and Trinitis, ICCS 2004; Valgrind's callgrind/bbcc.c): a
  * jump to a function's first instruction is a call that returns together with its caller; what leaves several frames at
@@ -54,8 +53,10 @@ struct place {
     const struct peet_block *block; /* NULL: never executed */
     struct peet_counts each, varying;
     uint64_t executions, cycles, waited;
-    struct cost *insns;            /* misses and stalls by instruction; NULL: none so far */
-    uint8_t calls, returns, jumps; /* how it ends */
+    struct cost *insns; /* misses and stalls by instruction; NULL: none so far */
+    /* how it ends; tails: by a jump that leaves the function, if it is taken; leaves: returns or tails */
+    uint8_t returns, jumps, tails, leaves;
+    uint8_t library; /* what a library's function references */
     /* what code counts of executions that do not come as events; watch is the last member, for its guards */
     struct peet_direct_counted counted;
     struct peet_direct_watch watch;
@@ -65,6 +66,7 @@ struct place {
 struct routine {
     const struct peet_function *function; /* NULL: never executed */
     uint64_t calls;
+    uint8_t called_back;   /* by code that is not seen, at least once */
     struct cost inclusive; /* each cycle once, however deep the recursion */
 };
 

@@ -78,13 +78,21 @@ static uint32_t node_below(struct profile *p, uint32_t parent, uint32_t routine,
     return p->nnodes++;
 }
 
+static uint32_t find_edge(const struct profile *p, uint32_t node, const struct peet_block *site, uint32_t routine)
+{
+    uint32_t e = p->nodes[node].edges;
+
+    while (e != NOTHING && (p->edges[e].routine != routine || p->edges[e].site != site))
+        e = p->edges[e].next;
+    return e;
+}
+
 static uint32_t edge_of(struct profile *p, uint32_t node, const struct peet_block *site, uint32_t routine)
 {
-    uint32_t e, arc, below;
+    uint32_t e = find_edge(p, node, site, routine), arc, below;
 
-    for (e = p->nodes[node].edges; e != NOTHING; e = p->edges[e].next)
-        if (p->edges[e].routine == routine && p->edges[e].site == site)
-            return e;
+    if (e != NOTHING)
+        return e;
     arc = arc_of(p, p->nodes[node].routine, site, routine);
     if (arc == NOTHING || profile_grow(p, &p->edges, &p->edges_room, (size_t)p->nedges + 1, sizeof(*p->edges)))
         return NOTHING;
@@ -96,8 +104,9 @@ static uint32_t edge_of(struct profile *p, uint32_t node, const struct peet_bloc
     return p->nedges++;
 }
 
+/** @calls: 1, or 0: another piece of a call that was counted before */
 static void push(struct profile *p, struct thread *c, const struct peet_function *function,
-    const struct peet_block *site, int tail)
+    const struct peet_block *site, int tail, unsigned calls)
 {
     struct routine *routine = profile_routine(p, function);
     uint32_t e;
@@ -119,9 +128,9 @@ static void push(struct profile *p, struct thread *c, const struct peet_function
     f->tail = (uint8_t)tail;
     c->depth[function->id]++;
     c->node = p->edges[e].node;
-    p->nodes[c->node].calls++;
-    p->arcs[f->arc].calls++;
-    routine->calls++;
+    p->nodes[c->node].calls += calls;
+    p->arcs[f->arc].calls += calls;
+    routine->calls += calls;
 }
 
 /** One call ends.  Returns: whether its caller's ends with it */
@@ -152,26 +161,55 @@ static void resynchronise(struct profile *p, struct thread *c, const struct peet
     while (i && c->frames[i - 1].routine != function->id)
         i--;
     if (!i) {
-        push(p, c, function, NULL, 0);
+        push(p, c, function, NULL, 0, 1);
         return;
     }
     while (c->nframes > i)
         pop(p, c);
 }
 
+/** The last call has returned, and another function is entered: by code that is not seen.  Was that code jumped to by the
+ * function below, which so goes on?  Or did it call that function, which called the last one by a jump, so that both are
+ * over?  It was jumped to if it calls what it has called before, or works on memory for the program, unless it was seen
+ * to call the function below. */
+static int goes_on_below(struct profile *p, const struct thread *c, const struct peet_block *block)
+{
+    const struct frame *f = c->nframes > 1 ? &c->frames[c->nframes - 1] : NULL;
+
+    if (!f || !f->tail || p->routines[f[-1].routine].called_back)
+        return 0;
+    return profile_place(p, block)->library || find_edge(p, f->node, f->last, block->function->id) != NOTHING;
+}
+
+/** Is the context in another execution than the one of its last block, without a call?  That has returned, or has
+ * jumped to code that is not seen and has returned. */
+static int has_returned(const struct thread *c, const struct place *last, const struct peet_block *block, int entered)
+{
+    return last->returns ||
+        (last->tails && !entered &&
+            (block->function != c->last->function || block->pc != c->last->pc + c->last->code_bytes));
+}
+
 void profile_move(struct profile *p, struct thread *c, const struct peet_block *block)
 {
     const struct place *last = c->last ? profile_place(p, c->last) : NULL;
-    int returned = last && last->returns, tail;
+    const int entered = (block->flags & PEET_BLOCK_ENTRY) || profile_place(p, block)->library;
+    int returned = last && has_returned(c, last, block, entered), tail;
 
-    if (returned)
+    if (returned && entered && goes_on_below(p, c, block)) {
+        pop(p, c);
+        returned = 0;
+    } else if (returned) {
         while (c->nframes && pop(p, c))
             ;
-    if (block->flags & PEET_BLOCK_ENTRY) {
+    }
+    if (entered) {
         last = c->last ? profile_place(p, c->last) : NULL;
         tail = last && last->jumps && !returned && !c->signal && c->nframes;
         c->signal = 0;
-        push(p, c, block->function, c->last, tail);
+        push(p, c, block->function, c->last, tail, (block->flags & PEET_BLOCK_ENTRY) != 0);
+        if (returned && c->nframes)
+            p->routines[block->function->id].called_back = 1;
     } else if (current(c) != block->function->id) {
         resynchronise(p, c, block->function);
     }

@@ -51,12 +51,14 @@ struct place *profile_place_new(struct profile *p, const struct peet_block *bloc
     if (block->insns && block->ninsns) {
         uint8_t last = block->insns[block->ninsns - 1].opcode->klass;
 
-        place->calls = last == PEET_INSN_CALL;
         place->returns = last == PEET_INSN_RETURN;
         place->jumps = last == PEET_INSN_JUMP || last == PEET_INSN_BRANCH;
+        place->tails = strncmp(block->insns[block->ninsns - 1].opcode->name, "TAILJMP", 7) == 0;
     }
-    if (image && strcmp(image, "peet") == 0)
-        place->returns = 1; /* a library's function: a block of its own, from which control returns */
+    /* a block of its own, from which control returns */
+    place->library = image && strcmp(image, "peet") == 0;
+    place->returns |= place->library;
+    place->leaves = place->returns || place->tails;
     return place;
 }
 

@@ -2,7 +2,8 @@
 """compare.py STATS CALLGRIND...: the profile's calls and inclusive instructions, reads and writes, held against callgrind's.
 
 All arcs between functions of the program itself are compared, and the own costs of the functions; arcs into the C library, which peet
-does not see, are taken away from what callgrind counts for their callers."""
+does not see, are taken away from what callgrind counts for their callers.  What the C library calls is compared by callee: peet takes
+who called the library for the caller."""
 import collections
 import json
 import re
@@ -55,16 +56,20 @@ def main():
     keys = ("instructions", "reads", "writes")
     mine = {f["name"]: f for f in profile["functions"] if f["image"] != "peet"}
     theirs = collections.defaultdict(lambda: (0, [0, 0, 0]))
+    by_callee = [collections.defaultdict(lambda: [0, 0, 0, 0]) for _ in range(2)]  # by callee, theirs and mine: calls, inclusive costs
     for (a, b), value in arcs.items():
+        by_callee[0][b] = [x + y for x, y in zip(by_callee[0][b], [value[0]] + value[1])]
         if a in mine and b in mine:
             theirs[a, b] = value
     seen = collections.defaultdict(lambda: (0, [0, 0, 0]))
     for c in profile["calls"]:
+        by_callee[1][c["callee"]] = [x + y for x, y in zip(by_callee[1][c["callee"]], [c["calls"]] + [c["inclusive_" + k] for k in keys])]
         if c["caller"] in mine and c["callee"] in mine:
             n, cost = seen[c["caller"], c["callee"]]
             seen[c["caller"], c["callee"]] = (n + c["calls"], [x + c["inclusive_" + k] for x, k in zip(cost, keys)])
     # what calls foreign code, itself or further down, has inclusive costs that peet cannot know: only its calls are compared
     foreign = {a for a, b in arcs if b not in mine}
+    direct = set(foreign)
     while True:
         more = {a for a, b in arcs if b in foreign} | foreign
         if more == foreign:
@@ -76,7 +81,14 @@ def main():
         if name not in own or own[name] != cost:
             print("own cost of", name, cost, "callgrind:", own.get(name))
             bad += 1
+        if name in by_callee[0]:
+            want, have = ([t[name][0]] if name in foreign else t[name] for t in by_callee)
+            if want != have:
+                print("all calls of", name, have, "callgrind:", want)
+                bad += 1
     for pair in sorted(set(seen) | set(theirs)):
+        if pair[0] in direct and pair not in theirs:
+            continue  # by way of the C library
         if seen[pair] != theirs[pair] and (pair[1] not in foreign or seen[pair][0] != theirs[pair][0]):
             print("calls", pair, seen[pair], "callgrind:", theirs[pair])
             bad += 1

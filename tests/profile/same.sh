@@ -3,7 +3,7 @@
 # on, nothing is counted in code.
 . "$(dirname "$0")/../lib.sh"
 must "$peetcxx" -O2 -g -pthread -o leaving "$here/leaving.cpp"
-for name in jumps recursion sort state tails vectors; do
+for name in callbacks jumps recursion sort state tails unseen vectors; do
     must "$peetcc" -O2 -g -o $name "$here/programs/$name.c" -lm
 done
 alike() {
@@ -23,7 +23,22 @@ for machine in ideal bus bus,cache=4KiB,line=16,ways=2 bus,cache=2KiB,line=32,wa
     for cores in 1 4; do
         alike $cores $machine ./leaving 2
     done
-    for name in jumps recursion sort state tails vectors; do
+    for name in callbacks jumps recursion sort state tails unseen vectors; do
         alike 1 $machine ./$name
     done
+done
+# what a library calls is below the function that went there by a tail call, and a call in pieces is one
+must "$peet" run -q --observe profile --observe counts -d unseen.out -- ./unseen >said.txt
+equal "who sorts" "$(jq -r '[.profile.calls[] | select(.callee == "compare" or .callee == "qsort") | .caller] | unique | join(" ")' unseen.out/stats.json)" sort
+equal "calls of qsort()" "$(jq '[.profile.functions[] | select(.name == "qsort").calls] | add' unseen.out/stats.json)" \
+    "$(jq '[.counts.functions[] | select(.name == "qsort").calls] | add' unseen.out/stats.json)"
+# code of libraries, too, where blocks of several functions stand in one piece of machine code
+for name in callbacks unseen; do
+    for run in counted seen; do
+        observe=(--observe profile)
+        [ $run = counted ] || observe+=(--observe hash)
+        must timeout -k 1 100 "$peet" run -q --foreign=record --machine bus "${observe[@]}" -d $run -- ./$name >$run.txt
+        must jq -S 'del(.peet, .config, .hash, .host)' $run/stats.json >$run.json
+    done
+    diff seen.json counted.json >different.txt || fail "$name with its libraries: $(head -20 different.txt)"
 done

@@ -241,7 +241,8 @@ struct peet_direct_guard {
 /**
  * What code counts for an observer that wants to know what all blocks came to, but sees only some of them: calls, say.
  * Sums are over all blocks; they are the observer's, which sets them back as it likes.  Before an execution is added to
- * them, it is shown (struct peet_direct_observer, shown()) if it is `always`, or if sums->stop is not 0.
+ * them, it is shown (struct peet_direct_observer, shown()) wherever control may have come from another function, or from
+ * another execution of the same one: at functions' entries, after calls and returns, and after jumps that leave a function.
  */
 enum { PEET_DIRECT_SUMS = 3 };
 struct peet_direct_sums {
@@ -252,8 +253,8 @@ struct peet_direct_sums {
 struct peet_direct_counted {
     struct peet_direct_sums *sums;
     uint32_t adds[PEET_DIRECT_SUMS]; /* an execution adds so much to each; below 2^31 */
-    uint8_t always;
-    uint8_t stops;   /* after an execution sums->stop becomes 1 */
+    /* peet's: it is always shown, or if sums->stop is not 0, which an execution makes it if this one `stops` */
+    uint8_t always, stops;
     uint64_t cycles; /* the code's: the clock went on by so much in executions that were taken; set to 0 before */
 };
 

@@ -181,6 +181,13 @@ struct peet_function {
     const struct peet_block *blocks;
 };
 
+/** Does a block end in a call or a return?  What comes next may be another function's. */
+static inline int peet_block_leaves(const struct peet_block *block)
+{
+    const int klass = block->ninsns != 0 ? block->insns[block->ninsns - 1].opcode->klass : PEET_INSN_OTHER;
+    return klass == PEET_INSN_CALL || klass == PEET_INSN_RETURN;
+}
+
 /* ------------------------------------------------------------------------------------------- events */
 
 /** A block was executed. */
