@@ -41,7 +41,7 @@ _peet_value()
     --consistency-sync) _peet_offer "ref sync" ;;
     --explore) _peet_offer "all" ;;
     --until) _peet_offer "failure" ;;
-    --output | -d | --from) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
+    --output | -d | --from | --expect) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
     --config | -c) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
     *) return 1 ;;
     esac

@@ -142,7 +142,9 @@ static int run_in_folder(const struct peet_cli_run_options *options, const char 
         .output = folder->path,
         .lib_dir = lib_dir,
         .stack_bytes = options->config.stack_bytes,
-        .expected_instructions = expected_instructions(folder->earlier, &options->config),
+        .expected_instructions = options->expected_instructions
+            ? options->expected_instructions
+            : expected_instructions(folder->earlier, &options->config),
         .quiet = options->quiet,
         .pin_variants = options->config.foreign == PEET_CONFIG_FOREIGN_RECORD,
         .show_progress = !options->quiet && isatty(STDERR_FILENO),

@@ -2,12 +2,14 @@
 /* The options of `peet run`; see run_options.h. */
 #include "run_options.h"
 
+#include "base/text.h"
 #include "common.h"
 #include "modules/modhost.h"
 #include "replay.h"
 
 #include <argp.h>
 #include <errno.h>
+#include <jansson.h>
 #include <limits.h>
 #include <stdlib.h>
 
@@ -40,7 +42,8 @@ enum {
     KEY_FOLLOW,
     KEY_FROM,
     KEY_FREE,
-    KEY_SCALE
+    KEY_SCALE,
+    KEY_EXPECT
 };
 
 static const struct argp_option options[] = {
@@ -113,6 +116,9 @@ static const struct argp_option options[] = {
         1},
     {"output", 'd', "DIR", 0, "Folder for the results; default peet.out", 3},
     {"quiet", 'q', NULL, 0, "No progress line and no table", 3},
+    {"expect", KEY_EXPECT, "N|DIR", 0,
+        "The run executes about N instructions (12M, 3G), or as many as the run whose results are in DIR: the progress line says what share is done",
+        3},
     {"json", KEY_JSON, "FILE", OPTION_ARG_OPTIONAL,
         "Print stats.json on standard error in place of the table; with =FILE: write it to FILE, and leave the table",
         3},
@@ -175,6 +181,7 @@ struct reading {
     size_t nfiles;
     const char *output;
     const char *from;
+    const char *expect;
     char **program; /* PROG ARGS... */
     int nprogram;
 };
@@ -208,6 +215,9 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_FROM:
         reading->from = text;
+        return 0;
+    case KEY_EXPECT:
+        reading->expect = text;
         return 0;
     case 'q':
         reading->out->quiet = 1;
@@ -251,6 +261,25 @@ static int foreign_by_default(struct peet_config *config, struct peet_error *err
     return peet_config_set_foreign(config, "PEET_FOREIGN", text, error);
 }
 
+/* How long the run is, by the number or by the results of another one. */
+static int read_expected(const char *text, uint64_t *out_instructions, struct peet_error *error)
+{
+    char *path;
+    if (peet_text_count(text, out_instructions) == 0)
+        return *out_instructions ? 0 : peet_error_set(error, PEET_EINVALID, "--expect: no run has 0 instructions");
+    if (asprintf(&path, "%s/stats.json", text) < 0)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    json_t *stats = json_load_file(path, 0, NULL);
+    const json_t *total = json_object_get(json_object_get(stats, "totals"), "instructions");
+    *out_instructions = (uint64_t)json_integer_value(total);
+    json_decref(stats);
+    free(path);
+    if (!*out_instructions)
+        return peet_error_set(error, PEET_EINVALID,
+            "--expect: '%s' is neither a number of instructions nor a folder with the results of a run", text);
+    return 0;
+}
+
 static int apply(const struct reading *reading, struct peet_config *config, struct peet_error *error)
 {
     int err = 0;
@@ -278,6 +307,8 @@ static int apply(const struct reading *reading, struct peet_config *config, stru
         err = peet_error_set(error, PEET_EINVALID, "--json=: the name of the file is empty");
     if (!err && config->output[0] == '\0')
         err = peet_error_set(error, PEET_EINVALID, "--output: the name of the results folder is empty");
+    if (!err && reading->expect)
+        err = read_expected(reading->expect, &reading->out->expected_instructions, error);
     if (!err)
         err = foreign_by_default(config, error);
     if (!err && config->from)

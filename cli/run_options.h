@@ -11,8 +11,9 @@
 struct peet_cli_run_options {
     struct peet_config config; /* resolved: the effective configuration */
     int quiet;
-    int json;              /* on standard error */
-    const char *json_file; /* of the command line; NULL: none */
+    int json;                       /* on standard error */
+    const char *json_file;          /* of the command line; NULL: none */
+    uint64_t expected_instructions; /* of the whole run, for the progress line; 0: not said */
 };
 
 /**

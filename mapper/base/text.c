@@ -36,6 +36,28 @@ int peet_text_u64(const char *text, uint64_t *out_value)
     return err ? err : *rest ? PEET_EINVALID : 0;
 }
 
+int peet_text_count(const char *text, uint64_t *out_value)
+{
+    static const char units[] = "kMGT";
+    const char *rest, *unit;
+    uint64_t scale = 1;
+    int err = number(text, out_value, &rest);
+
+    if (err)
+        return err;
+    if (*rest) {
+        unit = strchr(units, *rest);
+        if (!unit || rest[1])
+            return PEET_EINVALID;
+        for (const char *u = units; u <= unit; u++)
+            scale *= 1000;
+    }
+    if (*out_value > UINT64_MAX / scale)
+        return PEET_ELIMIT;
+    *out_value *= scale;
+    return 0;
+}
+
 int peet_text_size(const char *text, uint64_t *out_bytes)
 {
     static const char letters[] = "kmgt";

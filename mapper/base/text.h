@@ -13,6 +13,9 @@ int peet_text_u64(const char *text, uint64_t *out_value);
 /** peet_text_size() - a number with B, k, K, KB, KiB, M, … T: all powers of 1024.  Returns: as above */
 int peet_text_size(const char *text, uint64_t *out_bytes);
 
+/** peet_text_count() - a number with k, M, G or T: powers of 1000.  Returns: as above */
+int peet_text_count(const char *text, uint64_t *out_value);
+
 /** peet_text_f64() - a finite decimal number, with '.' whatever the locale */
 int peet_text_f64(const char *text, double *out_value);
 

@@ -385,23 +385,13 @@ const char *peet_config_foreign_text(int foreign)
 
 int peet_config_set_frequency(struct peet_config *config, const char *where, const char *text, struct peet_error *error)
 {
-    static const char units[] = "kMG";
-    char number[40], *unit;
-    uint64_t scale = 1, value;
-    size_t length = strlen(text);
-    const char *at = length ? strchr(units, text[length - 1]) : NULL;
+    uint64_t value;
 
-    snprintf(number, sizeof number, "%s", text);
-    unit = length && length < sizeof number ? number + length - 1 : number;
-    if (at && *at) {
-        *unit = 0;
-        for (const char *u = units; u <= at; u++)
-            scale *= 1000;
-    }
-    if (length >= sizeof number || peet_text_u64(number, &value) || !value || value > 1000000000000 / scale)
+    if (peet_text_count(text, &value) || !value || value > 1000000000000)
         return peet_error_set(error, PEET_EINVALID,
-            "%s: '%s' is not a frequency from 1 to 1000G: a whole number of hertz, or one with k, M or G", where, text);
-    config->frequency_hz = value * scale;
+            "%s: '%s' is not a frequency from 1 to 1000G: a whole number of hertz, or one with k, M, G or T", where,
+            text);
+    config->frequency_hz = value;
     return 0;
 }
 

@@ -185,5 +185,16 @@ END
     tr '\r' '\n' <first.tty | grep -a -q 'half 1; \{80\}$' || fail "the progress line writes over what the program has begun"
     tr '\r' '\n' <first.tty | awk 'length($0) > 160 { exit 1 }' || fail "the progress line is wider than the terminal"
     script -qec "stty cols 80; '$peet' run -d tty.out -- ./tells" second.tty >/dev/null </dev/null
+    tr '\r' '\n' <first.tty | grep -a -q 'to go' && fail "a first run says how long it takes"
     tr '\r' '\n' <second.tty | grep -a -q 'peet: [0-9]* %, about [0-9]* s to go; ' || fail "a second run does not say how long it takes"
+    for expected in tty.out "$(sed -n 's/^  "instructions": \([0-9]*\),*$/\1/p' tty.out/stats.json | head -1)" 1T; do
+        rm -rf fresh.out
+        script -qec "stty cols 80; '$peet' run --expect $expected -d fresh.out -- ./tells" third.tty >/dev/null </dev/null
+        tr '\r' '\n' <third.tty | grep -a -q 'peet: [0-9]* %, about [0-9]* s to go; ' && shown=1 || shown=0
+        [ $shown = "$([ "$expected" = 1T ] && echo 0 || echo 1)" ] || fail "--expect $expected: $(tr '\r' '\n' <third.tty | tail -2)"
+    done
 fi
+for wrong in 0 12x nowhere -3 99999999999999999999; do
+    "$peet" run --expect $wrong -d wrong.out -- ./tells 2>complaint
+    [ $? = 2 ] && grep -q -- '--expect' complaint || fail "--expect $wrong: $(cat complaint)"
+done
