@@ -2,7 +2,9 @@
 /* See record_writer.h. */
 #include "record_writer.h"
 
+#include "base/stats.h"
 #include "common.h"
+#include "config/config.h"
 #include "decode/decode.h"
 #include "plain/shared.h"
 #include "trace/recording.h"
@@ -36,6 +38,12 @@ struct peet_cli_record_writer {
     double begun_s;
     uint64_t begun_tick;
 };
+
+/** What is in the shared memory cannot be: the program may write there like anywhere. */
+static int damaged(struct peet_error *error)
+{
+    return peet_error_set(error, PEET_EFORMAT, "the program has written over the memory that records it");
+}
 
 static double now_s(void)
 {
@@ -78,55 +86,23 @@ int peet_cli_record_open(uint64_t bytes, struct peet_cli_record_writer **out_wri
 
 /* ------------------------------------------------------------------------------------------ the file */
 
-/** As a configuration file has it. */
-static void quote(FILE *out, const char *text)
-{
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            fputc('\\', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
-static char *config_text(char *const *program, unsigned processors)
-{
-    char *text = NULL;
-    size_t n = 0;
-    FILE *out = open_memstream(&text, &n);
-
-    if (!out)
-        return NULL;
-    fprintf(out, "version = 1;\nprogram = ");
-    quote(out, program[0]);
-    fprintf(out, ";\narguments = (");
-    for (size_t i = 1; program[i]; i++) {
-        fprintf(out, i > 1 ? ", " : " ");
-        quote(out, program[i]);
-    }
-    fprintf(out, " );\ncores = %u;\n", processors);
-    if (fclose(out)) {
-        free(text);
-        return NULL;
-    }
-    return text;
-}
-
 static char *describe(char *const *program)
 {
     const unsigned processors = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
-    char *config = config_text(program, processors), *text = NULL, date[40];
+    size_t n = 0;
+    while (program[n])
+        n++;
+    char *config = peet_config_program_text(program[0], n - 1, program + 1, processors), *text = NULL, date[40];
     json_t *arguments = json_array(), *all;
     const time_t now = time(NULL);
     struct tm utc;
 
     strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-    for (size_t i = 1; program[i]; i++)
-        json_array_append_new(arguments, json_string(program[i]));
-    all = json_pack("{s:s,s:s,s:s,s:s,s:{s:s,s:o,s:i,s:{s:s}}}", "peet", PEET_VERSION, "date", date, "format", "real",
-        "config_text", config ? config : "", "config", "program", program[0], "arguments", arguments, "cores",
-        (int)processors, "machine", "module", "the computer's own processors");
+    for (size_t i = 1; i < n; i++)
+        json_array_append_new(arguments, peet_stats_text(program[i]));
+    all = json_pack("{s:s,s:s,s:s,s:s,s:{s:o,s:o,s:i,s:{s:s}}}", "peet", PEET_VERSION, "date", date, "format", "real",
+        "config_text", config ? config : "", "config", "program", peet_stats_text(program[0]), "arguments", arguments,
+        "cores", (int)processors, "machine", "module", "the computer's own processors");
     if (all && config)
         text = json_dumps(all, JSON_COMPACT | JSON_PRESERVE_ORDER);
     json_decref(all);
@@ -164,7 +140,7 @@ static int image(struct peet_cli_record_writer *w, const struct peet__real_image
     int fd, err;
 
     if (!memchr(one->path, 0, sizeof(one->path)))
-        return peet_error_set(error, PEET_EFORMAT, "the program has written over the memory that records it");
+        return damaged(error);
     if (peet_program_add_image(w->program, one->path, one->bias, &none) <= 0)
         return 0; /* it carries no schema */
     fd = open(one->path, O_RDONLY | O_CLOEXEC);
@@ -226,7 +202,7 @@ static int block(struct peet_cli_record_writer *w, const struct peet__real_block
     int err;
 
     if (thread >= PEET__REAL_THREADS || n > PEET__REAL_TURNS)
-        return peet_error_set(error, PEET_EFORMAT, "the program has written over the memory that records it");
+        return damaged(error);
     err = streams(w, thread, error);
     for (uint32_t i = 0; i < n && !err; i++) {
         const struct peet__real_turn *t = &b->turns[i];
@@ -237,7 +213,7 @@ static int block(struct peet_cli_record_writer *w, const struct peet__real_block
             .n = t->end - begin};
 
         if (t->end < begin || t->end > PEET__REAL_WORDS + PEET__REAL_SLACK || t->why >= PEET_TURN_WHYS)
-            return peet_error_set(error, PEET_EFORMAT, "the program has written over the memory that records it");
+            return damaged(error);
         err = peet_recorder_turn(w->recorder, w->stream_of[thread], &turn, 0);
         begin = t->end;
         w->last[thread] = turn.cycle;

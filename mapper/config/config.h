@@ -203,7 +203,11 @@ int peet_config_resolve(struct peet_config *config, const char *modules_dir, str
 /** peet_config_write() - the whole configuration, to a temporary name and then renamed */
 int peet_config_write(const struct peet_config *config, const char *path, struct peet_error *error);
 
-/** peet_config_json() - the same as an object for stats.json; the caller owns it; NULL: out of memory */
+/** peet_config_program_text() - a configuration that says only what runs, and on how many processors; the caller's.
+ *  Returns: NULL: out of memory */
+char *peet_config_program_text(const char *program, size_t narguments, char *const *arguments, uint64_t cores);
+
+/** peet_config_json() - the whole configuration as an object for stats.json; the caller owns it; NULL: out of memory */
 json_t *peet_config_json(const struct peet_config *config);
 
 /** peet_config_decides() - is the i-th observer this one?  After resolving, or in the effective configuration. */

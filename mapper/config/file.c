@@ -357,19 +357,28 @@ static void add_module(struct out *out, config_setting_t *group, const struct pe
         add_param(out, params, &m->params[i]);
 }
 
+/** What runs, and on how many processors. */
+static void add_program(struct out *out, config_setting_t *root, const char *program, size_t narguments,
+    char *const *arguments, uint64_t cores)
+{
+    config_setting_t *list;
+
+    add_number(out, root, "version", PEET_CONFIG_VERSION);
+    if (program)
+        add_string(out, root, "program", program);
+    list = add(out, root, "arguments", CONFIG_TYPE_LIST);
+    for (size_t i = 0; list && i < narguments; i++)
+        add_string(out, list, NULL, arguments[i]);
+    add_number(out, root, "cores", cores);
+}
+
 static int fill(const struct peet_config *c, config_setting_t *root)
 {
     struct out out = {0};
     config_setting_t *list;
     char text[24], real[40];
 
-    add_number(&out, root, "version", PEET_CONFIG_VERSION);
-    if (c->program)
-        add_string(&out, root, "program", c->program);
-    list = add(&out, root, "arguments", CONFIG_TYPE_LIST);
-    for (size_t i = 0; list && i < c->narguments; i++)
-        add_string(&out, list, NULL, c->arguments[i]);
-    add_number(&out, root, "cores", c->cores);
+    add_program(&out, root, c->program, c->narguments, c->arguments, c->cores);
     if (c->granularity == PEET_GRANULARITY_BLOCKS)
         add_number(&out, root, "granularity", c->granularity_blocks);
     else
@@ -420,10 +429,42 @@ static int fill(const struct peet_config *c, config_setting_t *root)
     return out.bad;
 }
 
+/** libconfig writes all bytes above 127 as they are.  Where they are no UTF-8 they go into escapes, so that the text can
+ * stand in JSON (a trace's description); names in UTF-8 stay readable. */
+static char *text_of(const config_t *file)
+{
+    char *raw = NULL, *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&raw, &bytes);
+    json_t *valid = NULL;
+
+    if (out) {
+        config_write(file, out);
+        if (fclose(out)) {
+            free(raw);
+            return NULL;
+        }
+    }
+    if (!raw || (valid = json_string(raw)) != NULL) {
+        json_decref(valid);
+        return raw;
+    }
+    out = open_memstream(&text, &bytes);
+    for (const char *at = raw; out && *at; at++)
+        fprintf(out, (unsigned char)*at < 128 ? "%c" : "\\x%02X", (unsigned char)*at);
+    free(raw);
+    if (out && fclose(out)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
 int peet_config_write(const struct peet_config *config, const char *path, struct peet_error *error)
 {
     struct peet_file out;
     config_t file;
+    char *text;
     int err;
 
     config_init(&file);
@@ -432,13 +473,28 @@ int peet_config_write(const struct peet_config *config, const char *path, struct
         return peet_error_set(error, PEET_EINVALID,
             "%s: a setting cannot be written (is a parameter's name no identifier?)", path);
     }
-    err = peet_file_create(path, &out, error);
+    text = text_of(&file);
+    err = text ? peet_file_create(path, &out, error) : peet_error_set(error, PEET_ENOMEM, "out of memory");
     if (!err) {
-        config_write(&file, out.stream);
+        fputs(text, out.stream);
         err = peet_file_commit(&out, error);
     }
+    free(text);
     config_destroy(&file);
     return err;
+}
+
+char *peet_config_program_text(const char *program, size_t narguments, char *const *arguments, uint64_t cores)
+{
+    struct out out = {0};
+    config_t file;
+    char *text;
+
+    config_init(&file);
+    add_program(&out, config_root_setting(&file), program, narguments, arguments, cores);
+    text = out.bad ? NULL : text_of(&file);
+    config_destroy(&file);
+    return text;
 }
 
 /* ------------------------------------------------------------------------------------------- JSON */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See import.h. */
+#include "base/stats.h"
+#include "config/config.h"
 #include "config/import.h"
 #include "trace/code.h"
 
@@ -123,28 +125,15 @@ const char *peet_import_lacks(const char *format)
 
 char *peet_import_config_text(const char *path, const struct peet_import *import)
 {
-    char *text = NULL, *quoted = malloc(2 * strlen(path) + 1), *to = quoted;
-
-    if (!quoted)
-        return NULL;
-    for (const char *at = path; *at; at++) {
-        if (*at == '"' || *at == '\\')
-            *to++ = '\\';
-        *to++ = *at;
-    }
-    *to = 0;
-    if (asprintf(&text, "version = 1;\nprogram = \"%s\";\ncores = %zu;\n", quoted, import->n) < 0)
-        text = NULL;
-    free(quoted);
-    return text;
+    return peet_config_program_text(path, 0, NULL, import->n);
 }
 
 static char *describe(const char *path, const struct peet_import *import)
 {
     char *config = peet_import_config_text(path, import), *text = NULL;
-    json_t *all = config ? json_pack("{s:s,s:s,s:s,s:s,s:{s:s,s:[],s:I}}", "format", import->format, "from", path,
-                               "lacks", peet_import_lacks(import->format), "config_text", config, "config", "program",
-                               path, "arguments", "cores", (json_int_t)import->n)
+    json_t *all = config ? json_pack("{s:s,s:o,s:s,s:s,s:{s:o,s:[],s:I}}", "format", import->format, "from",
+                               peet_stats_text(path), "lacks", peet_import_lacks(import->format), "config_text", config,
+                               "config", "program", peet_stats_text(path), "arguments", "cores", (json_int_t)import->n)
                          : NULL;
 
     if (all)

@@ -13,6 +13,11 @@ replayed threads_locks --machine bus -n 3 --lock-model mcs --policy rr --quantum
 replayed openmp_bus --machine bus -n 4 -o hash -o dtrack -- ./openmp
 replayed loops_bus --machine bus -n 3 -o hash -o counts -- ./loops
 replayed one --machine ideal -o counts -- ./threads
+# Arguments are bytes: quotes, a backslash, a line's end, what is no UTF-8.
+bytes=$'a "b\\ \xff\n\xc3'
+replayed bytes --machine ideal -o counts -- ./loops "$bytes"
+must "$peet" record -d bytes.real -- ./loops "$bytes" >bytes.out
+must "$peet" run -q --from bytes.real --machine ideal -d bytes.machine
 
 # The hash is of every event with its time: what was recorded without it has the one that the program itself has.
 must "$peet" run -q --machine bus -n 4 -o trace -d plain -- ./loops >plain.out
