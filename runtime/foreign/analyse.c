@@ -11,6 +11,7 @@
  */
 #include "foreign/translate.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -120,29 +121,33 @@ static uint8_t class_of(const ZydisDecodedInstruction *z, const ZydisDecodedOper
 
 struct kind {
     UT_hash_handle hh;
-    char name[64]; /* the key */
+    char key[80], name[64];
     struct peet_opcode opcode;
 };
 static struct kind *kinds;
 
-/* Instructions of one name are of one kind. */
+/* Instructions of one name and variant are of one kind. */
 static const struct peet_opcode *opcode_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *operands,
     uint8_t klass)
 {
     static const struct peet_opcode unknown = {"", "", 1, 250, 1, 0, PEET_INSN_OTHER, 0};
-    char name[64];
+    const unsigned variant = peet__foreign_opcode_variant(z, operands);
+    char name[64], key[80];
     struct kind *k;
     peet__foreign_opcode_name(z, operands, name);
-    HASH_FIND_STR(kinds, name, k);
+    snprintf(key, sizeof key, "%s %u", name, variant);
+    HASH_FIND_STR(kinds, key, k);
     if (!k && (k = calloc(1, sizeof *k)) != NULL) {
+        strcpy(k->key, key);
         strcpy(k->name, name);
         k->opcode = (struct peet_opcode){.name = k->name,
             .mnemonic = ZydisMnemonicGetString(z->mnemonic),
             .latency_cycles = 1,
             .rthroughput_millicycles = 250,
             .uops = 1,
-            .klass = klass};
-        HASH_ADD_STR(kinds, name, k);
+            .klass = klass,
+            .variant = (uint16_t)variant};
+        HASH_ADD_STR(kinds, key, k);
     }
     return k ? &k->opcode : &unknown;
 }

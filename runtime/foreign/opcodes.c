@@ -187,6 +187,7 @@ static void try_vectors(struct attempt *a, const ZydisDecodedInstruction *z, con
     attempt(a, "%s%s%s", m, y, s->last);
     attempt(a, "%s%s%s", m, y, s->kinds);
     attempt(a, "%s%s", m, s->last);
+    attempt(a, "%s%s%s", m, y, s->kinds + 1); /* SQRTSDr, PSHUFDri: without the destination */
 }
 
 /* x87: LLVM's names end in _F; the size is that of the operand in memory, or a stack register's place. */
@@ -243,6 +244,8 @@ static void try_integers(struct attempt *a, const ZydisDecodedInstruction *z, co
         attempt(a, locked ? "L%s%u" : s->kinds[0] == 'm' ? "%s%urm" : "%s%urr", m, s->width);
     if (z->mnemonic == ZYDIS_MNEMONIC_XCHG)
         attempt(a, strchr(s->kinds, 'm') ? "XCHG%urm" : "XCHG%urr", s->width);
+    if (z->mnemonic == ZYDIS_MNEMONIC_SHLD || z->mnemonic == ZYDIS_MNEMONIC_SHRD)
+        attempt(a, s->imm ? "%s%u%cri8" : "%s%u%crCL", m, s->width, s->kinds[0]);
     if (z->meta.category == ZYDIS_CATEGORY_SHIFT || z->meta.category == ZYDIS_CATEGORY_ROTATE) {
         const char *by = z->operand_count > 1 && o[1].type == ZYDIS_OPERAND_TYPE_REGISTER ? "CL" : s->imm ? "i" : "1";
         attempt(a, "%s%u%c%s", m, s->width, s->kinds[0], by);
@@ -282,4 +285,41 @@ void peet__foreign_opcode_name(const ZydisDecodedInstruction *z, const ZydisDeco
         try_integers(&a, z, o, &s, m);
     if (!a.found)
         strcpy(out, a.first);
+}
+
+/* What its cost depends on besides: the numbers of compiler-pass/variants.h. */
+enum { SAME = 0x100, INDEX = 4, SCALE_SHIFT = 3, DISP_SHIFT = 5 };
+
+static unsigned shape_of_address(const ZydisDecodedOperand *o)
+{
+    const ZydisRegister base = o->mem.base;
+    const unsigned scale = o->mem.index == ZYDIS_REGISTER_NONE ? 1 : o->mem.scale;
+    unsigned v = base == ZYDIS_REGISTER_NONE                       ? 0
+        : base == ZYDIS_REGISTER_RBP || base == ZYDIS_REGISTER_R13 ? 2
+        : base == ZYDIS_REGISTER_RIP                               ? 3
+                                                                   : 1;
+    if (o->mem.index != ZYDIS_REGISTER_NONE)
+        v |= INDEX;
+    v |= (scale == 8 ? 3u : scale == 4 ? 2u : scale == 2 ? 1u : 0u) << SCALE_SHIFT;
+    if (base == ZYDIS_REGISTER_RIP)
+        v |= 2u << DISP_SHIFT; /* the compiler had a symbol there */
+    else if (o->mem.disp.has_displacement && o->mem.disp.value)
+        v |= 1u << DISP_SHIFT;
+    return v;
+}
+
+unsigned peet__foreign_opcode_variant(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
+{
+    unsigned n = z->operand_count_visible;
+
+    if (z->mnemonic == ZYDIS_MNEMONIC_LEA)
+        return shape_of_address(&o[1]);
+    if (z->meta.category == ZYDIS_CATEGORY_COND_BR || z->meta.category == ZYDIS_CATEGORY_SETCC ||
+        z->meta.category == ZYDIS_CATEGORY_CMOV)
+        return z->opcode & 15; /* the condition */
+    /* two equal sources: of two operands the first is one as well */
+    if (n >= 2 && n <= 3 && o[n - 2].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+        o[n - 1].type == ZYDIS_OPERAND_TYPE_REGISTER && o[n - 2].reg.value == o[n - 1].reg.value)
+        return SAME;
+    return 0;
 }

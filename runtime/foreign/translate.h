@@ -149,6 +149,10 @@ unsigned peet__foreign_decode(const struct peet__foreign_image *image, uint64_t 
 /** LLVM's name of an instruction. */
 void peet__foreign_opcode_name(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands, char out[64]);
 
+/** What its cost depends on besides its name, as the schema says it of compiled code: equal sources, a condition, the
+ * shape of an address that is computed.  Returns: a number of compiler-pass/variants.h; 0: nothing */
+unsigned peet__foreign_opcode_variant(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands);
+
 /* ------------------------------------------------------------------------------------------------ code.c */
 
 /** What is behind the code, since it is not executed often, or is no code. */
