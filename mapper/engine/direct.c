@@ -71,11 +71,7 @@ static int noted(void *host, const struct peet_direct_run *run, uint32_t type, u
         return 0;
     core->clock = clock_at(map, run->time);
     peet__map_observe_abstract(map, map->current, &event);
-    c->request.type = type;
-    c->request.nargs = nargs;
-    for (uint32_t i = 0; i < nargs; i++)
-        c->request.args[i] = args[i];
-    peet__map_effect(map, core, &event);
+    peet__map_take_effect(map, core, &event, core->clock);
     core->clock = began;
     return 1;
 }
