@@ -4,8 +4,8 @@
  * adds its time, and jumps to the next.  This file makes the code of a function; looks.c, cuts.c, ranges.c, staying.c
  * and watch.c make parts of it.
  *
- *   1. Before the code of each block, registers and memory are as decode.c has them between two records.
- *   2. Where a block has no code, or something about it is not certain, the code leaves there.  decode.c goes on.
+ *   1. Before the code of each block, registers and memory are as decode/direct.c has them between two records.
+ *   2. Where a block has no code, or something about it is not certain, the code leaves there.  decode/direct.c goes on.
  *   3. The lines of a block are looked up in the order of its references.  A line that is found is stamped at once.
  *      For a line that is not found the machine is called, at once, and the code goes on after the call.  But if the
  *      block is `whole`, all lines are looked up before anything happens.
@@ -360,7 +360,7 @@ static void hop(struct maker *m, uint8_t *from, int32_t to)
     m->made->hops[m->made->nhops++] = (struct peet__direct_hop){.from = from, .to = (uint32_t)to};
 }
 
-/* When all code is made: blocks without code are left to decode.c. */
+/* When all code is made: blocks without code are left to decode/direct.c. */
 static void aim_hops(struct maker *m)
 {
     const struct peet__direct_function *const made = m->made;
@@ -615,7 +615,7 @@ static void fall(struct maker *m, uint32_t index, unsigned too_late, int depth)
         too_late = happen(m, tail, 0, c->tail);
         fall(m, (uint32_t)c->tail, too_late, depth + 1);
     }
-    /* The next word is not known yet, or not plain: decode.c sees what it means. */
+    /* The next word is not known yet, or not plain: decode/direct.c sees what it means. */
     aim(e, late);
     aim(e, other);
     tail_is(m, (uint32_t)c->tail);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decoding and what it is for in one: machine code that reads the words of a record, does with the block what the
- * machine asked for (<peet/direct.h>), and goes on to the next.  decode.c calls it and does what it leaves over.
+ * machine asked for (<peet/direct.h>), and goes on to the next.  decode/direct.c calls it and does what it leaves over.
  */
 #ifndef PEET_DIRECT_CODE_H
 #define PEET_DIRECT_CODE_H
@@ -189,14 +189,14 @@ int peet__direct_learn_cut(struct peet_direct_run *run, uint32_t block_id);
 /** The record of a range operation, as a word. */
 #define PEET__RANGE_RECORD PEET_RAW_ABSTRACT(PEET_ABSTRACT_RANGE, PEET__RANGE_ARGS)
 /** peet__direct_range() - for the code: the records of range operations at run->at, as far as they go; run->at moves
- * behind them, or does not: then decode.c sees to it.  Returns: their instructions */
+ * behind them, or does not: then decode/direct.c sees to it.  Returns: their instructions */
 uint64_t peet__direct_range(struct peet_direct_run *run);
 
 /** peet__direct_notes() - for the code: the records of notes at run->at, as far as they are performed; run->at moves behind
  * them.  Returns: 0, of their instructions */
 uint64_t peet__direct_notes(struct peet_direct_run *run);
 
-/* decode.c */
+/* decode/direct.c */
 /** peet__decode_done() - done() of struct peet_direct_table */
 void peet__decode_done(struct peet_direct_run *run, uint64_t block_time, uint64_t block_stamps, uint64_t block_reads,
     uint64_t block_writes);

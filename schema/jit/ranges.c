@@ -3,7 +3,7 @@
  * Range operations of libraries (PEET_ABSTRACT_RANGE) among blocks that are taken without events.  Most are short, and
  * lie in lines that are where they were last: the machine says what that means (table.range_looks), and the code that
  * is made here does it.  All others come to peet__direct_range(), which tells the machine, and so do those that
- * somebody wants to see.  The first of each kind goes the way of all other records (decode.c), which makes its block.
+ * somebody wants to see.  The first of each kind goes the way of all other records (decode/direct.c), which makes its block.
  */
 #include "jit/maker.h"
 #include "program/ranges.h"

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The decoder's half of running machine code that does the machine's part, too (jit/direct.c): into the code and out of
+ * it, blocks that have none, loops, range operations; and for processors that run ahead of others the place to which
+ * they can go back, and the way back (docs/ENGINE.md).
+ */
+#include "decode/state.h"
+
+#include <peet/raw.h>
+
+/* The code of a function, if it is met often. */
+static struct peet__direct_function *direct_of(struct peet_program *p, struct peet__function *f)
+{
+    enum { OFTEN = 30 };
+    if (f->direct == NULL && f->direct_heat < OFTEN && ++f->direct_heat == OFTEN)
+        f->direct = peet__direct_make(p->direct, f);
+    return f->direct;
+}
+
+/* As far as machine code comes.  Returns: whether it did anything */
+#ifdef __clang__
+__attribute__((no_sanitize("function"))) /* made code carries no type */
+#endif
+static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end,
+    struct peet_direct_run *run)
+{
+    struct peet_program *const p = s->program;
+    const uint64_t *const at = *inout_at;
+    const uint64_t word = *at, index = ~word, before = run->instructions, kept = *end;
+    uint64_t *const stop = (uint64_t *)(uintptr_t)end; /* no record is cut: the code comes there */
+    struct peet__direct_function *d;
+    const void *to;
+    if (s->function != NULL && index < s->function->nsegments) {
+        if ((d = direct_of(p, s->function)) == NULL)
+            return 0;
+        to = *peet__direct_entry(d, (uint32_t)index);
+    } else {
+        if (PEET_RAW_IS_ABSTRACT(word) || !peet__decode_lookup_sync(s, word) ||
+            (d = direct_of(p, s->sync_function)) == NULL)
+            return 0;
+        to = d->sync[s->sync_segment];
+        if (to != d->leave)
+            p->direct->sync[peet__direct_sync_index(word)] = (struct peet__direct_sync){word, to};
+    }
+    if (to == d->leave)
+        return 0;
+    if (p->direct->rest != 0)
+        p->direct->rest--;
+    else if (!p->direct->table.logged)
+        peet__direct_sample(p, s->function, at, end);
+    run->at = at;
+    run->end = end;
+    run->regs = s->regs;
+    run->blocks = d->table;
+    run->sync = p->direct->sync;
+    run->table = &p->direct->table;
+    run->last = s->last;
+    run->tail = -1;
+    run->decoder = s;
+    *stop = PEET__DIRECT_STOP;
+    d->enter(run, to);
+    *stop = kept;
+    run->instructions += before;
+    if (run->at == at && run->last == s->last && run->tail < 0)
+        return 0;
+    *inout_at = run->at;
+    s->function = peet__direct_function_of(run->blocks);
+    s->last = (int32_t)run->last;
+    s->tail = (int32_t)run->tail;
+    return 1;
+}
+
+/* A block comes as an event. */
+static void give(struct peet_decode_state *s, struct peet_direct_run *run, peet_decode_sink *sink, void *arg,
+    const struct peet_block_event *event)
+{
+    peet__direct_ends(s->program->direct, run, run->time);
+    sink(arg, run, event);
+    peet__direct_begins(s->program->direct, run);
+}
+
+/* A range operation, as the block that makes its references.  Returns: whether it is one */
+static int range(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end,
+    struct peet_direct_run *run, peet_decode_sink *sink, void *arg)
+{
+    enum { ARGS = PEET__RANGE_ARGS };
+    const uint64_t *const at = *inout_at, *const args = at + 1;
+    uint64_t values[8];
+    if (*at != PEET__RANGE_RECORD || end - at <= ARGS)
+        return 0;
+    const struct peet_block *block = args[3] != 0 ? peet_program_synthetic(s->program, (unsigned)args[0]) : NULL;
+    if (args[3] != 0 && block == NULL)
+        return 0;
+    *inout_at = at + 1 + ARGS;
+    if (block != NULL) {
+        peet_synthetic_values((unsigned)args[0], args[1], args[2], args[3], values);
+        peet__direct_range_known(s->program->direct, (unsigned)args[0], block);
+        give(s, run, sink, arg, &(struct peet_block_event){block, values, s->context, 1, NULL});
+    }
+    return 1;
+}
+
+static struct place place_of(const struct peet_decode_state *s, const uint64_t *at)
+{
+    return (struct place){at, s->function, s->last, s->tail, s->loop_left};
+}
+
+static void set_place(struct peet_decode_state *s, const struct place *place)
+{
+    s->function = place->function, s->last = place->last, s->tail = place->tail, s->loop_left = place->loop_left;
+    peet__copy_regs(s->regs, s->mark_regs);
+}
+
+/* What a run ahead has done up to here will not be undone. */
+static inline void mark(struct peet_decode_state *s, const uint64_t *at, struct peet_direct_run *run)
+{
+    s->mark = place_of(s, at);
+    s->mark_behind = 0;
+    peet__copy_regs(s->mark_regs, s->regs);
+    run->mark.time = run->time, run->mark.stamp = run->stamp, run->mark.reads = run->reads,
+    run->mark.writes = run->writes;
+    run->log = run->log_begin;
+    run->final = 0;
+}
+
+/* The block before which the machine was asked is over, in code that goes on behind it. */
+void peet__decode_done(struct peet_direct_run *run, uint64_t block_time, uint64_t block_stamps, uint64_t block_reads,
+    uint64_t block_writes)
+{
+    struct peet_decode_state *const s = run->decoder;
+    s->mark =
+        (struct place){run->at, peet__direct_function_of(run->blocks), (int32_t)run->last, (int32_t)run->tail_here, 0};
+    s->mark_behind = 1;
+    peet__copy_regs(s->mark_regs, s->regs);
+    run->mark.time = run->time + block_time, run->mark.stamp = run->stamp + block_stamps;
+    run->mark.reads = run->reads + block_reads, run->mark.writes = run->writes + block_writes;
+    run->log = run->log_begin;
+    run->final = run->limit == 0; /* the code is left at once */
+}
+
+/* Is a tail still to come, for all that the next word says?  A record that says where it is says that none was
+ * executed. */
+static int32_t tail_at(const struct place *p, const uint64_t *end)
+{
+    if (p->tail < 0 || p->at == end || PEET_RAW_IS_ABSTRACT(*p->at))
+        return p->tail;
+    return PEET_RAW_IS_PLAIN(*p->at) && (int32_t)PEET_RAW_INDEX(*p->at) != p->function->code[p->last].tail_taken
+        ? p->tail
+        : -1;
+}
+
+void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end, peet_decode_undone *fn,
+    void *arg)
+{
+    const struct place stop = place_of(s, *cursor);
+    const int32_t stop_tail = tail_at(&stop, end);
+    /* Code that is left before the first block of a function has gone to the function already. */
+    const int says_where = stop.at != end && !PEET_RAW_IS_PLAIN(*stop.at) && !PEET_RAW_IS_ABSTRACT(*stop.at);
+    const uint64_t *at = s->mark.at;
+    struct peet_block_event event;
+    int is_abstract = 0;
+    set_place(s, &s->mark);
+    if (s->mark_behind && peet__decode_block(s, &at, end, 0, 0, NULL, &event, &is_abstract, NULL) > 0) {
+        s->mark = place_of(s, at);
+        peet__copy_regs(s->mark_regs, s->regs);
+    }
+    s->mark_behind = 0;
+    for (;;) {
+        const struct place p = place_of(s, at);
+        if (p.at == stop.at && (p.function == stop.function || says_where) && p.last == stop.last &&
+            p.loop_left == stop.loop_left && tail_at(&p, end) == stop_tail)
+            break;
+        if (p.at > stop.at)
+            break; /* never */
+        if (at != end && s->loop_left == 0 && *at == PEET__RANGE_RECORD) {
+            const uint64_t *const args = at + 1;
+            const struct peet_block *const block =
+                args[3] != 0 ? peet_program_synthetic(s->program, (unsigned)args[0]) : NULL;
+            uint64_t values[8];
+            at += 1 + PEET__RANGE_ARGS;
+            if (block != NULL) {
+                peet_synthetic_values((unsigned)args[0], args[1], args[2], args[3], values);
+                fn(arg, block, values, 1);
+            }
+            continue;
+        }
+        s->tail = tail_at(&p, end);
+        if (at != end && s->loop_left == 0 && peet__decode_starts_loop(s, at, end)) { /* as peet_decode_direct() does */
+            at += 2;
+            continue;
+        }
+        if (peet__decode_block(s, &at, end, 0, 0, NULL, &event, &is_abstract, NULL) <= 0)
+            break; /* never */
+        fn(arg, event.block, event.values, 1);
+    }
+    set_place(s, &s->mark);
+    *cursor = s->mark.at;
+}
+
+/* Is a loop's record at hand?  Its turns are better taken together. */
+static int at_loop(struct peet_decode_state *s, uint64_t word)
+{
+    const uint64_t index = ~word;
+    if (s->function != NULL && index < s->function->nsegments)
+        return s->function->code[index].loop;
+    return peet__decode_lookup_sync(s, word) && s->sync_function->code[s->sync_segment].loop;
+}
+
+enum { TURN_VALUES = 256 }; /* no block with machine code has more */
+
+/* Turns of the loop that has begun, as many as the machine takes.  Returns: how many */
+static uint64_t take_turns(struct peet_decode_state *s, struct peet_direct_run *run)
+{
+    const struct peet__block *const c = &s->function->code[s->last];
+    const struct peet_block *const block = &s->function->blocks[s->last];
+    uint64_t values[TURN_VALUES], n;
+    if (run->table->turns == NULL || c->strides == NULL || c->nvalues > TURN_VALUES ||
+        !(block->flags & PEET_BLOCK_SIMPLE) || direct_of(s->program, s->function) == NULL)
+        return 0;
+    peet__decode_values(s, c, values);
+    n = run->table->turns(run, block, values, c->strides, s->loop_left);
+    for (uint32_t k = 0; k < c->nupdates; k++)
+        s->regs[c->updates[k].reg] += c->steps[k].disp * n;
+    s->loop_left -= n;
+    s->tail = s->loop_left == 0 ? c->tail : -1;
+    run->instructions += block->ninsns * n;
+    *peet__direct_taken(s->function->direct, (uint32_t)s->last) += n;
+    return n;
+}
+
+/* A block without machine code, as a loop of one turn.  Returns: whether the machine has taken it */
+static int take_ahead(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end,
+    struct peet_direct_run *run)
+{
+    static const int64_t strides[TURN_VALUES];
+    const struct place begin = place_of(s, *cursor);
+    uint64_t regs[PEET__SLOT];
+    struct peet_block_event event;
+    int is_abstract = 0;
+    if (run->table->turns == NULL || s->function == NULL)
+        return 0;
+    peet__copy_regs(regs, s->regs);
+    if (peet__decode_block(s, cursor, end, 1, 0, NULL, &event, &is_abstract, NULL) > 0 && s->function->direct != NULL &&
+        event.block->flags & PEET_BLOCK_SIMPLE && event.block->nvalues <= TURN_VALUES &&
+        run->table->turns(run, event.block, event.values, strides, 1) != 0) {
+        run->instructions += event.block->ninsns;
+        ++*peet__direct_taken(s->function->direct, event.block->index);
+        return 1;
+    }
+    s->function = begin.function, s->last = begin.last, s->tail = begin.tail, s->loop_left = begin.loop_left;
+    peet__copy_regs(s->regs, regs);
+    *cursor = begin.at;
+    return 0;
+}
+
+int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end,
+    struct peet_direct_run *run, peet_decode_sink *sink, peet_decode_shown *shown, void *arg)
+{
+    const int ahead = run->runs_ahead != 0;
+    int any = 0;
+    run->final = 0;
+    if (s->slots < s->program->slots_capacity)
+        return 0;
+    if (s->program->direct != NULL) {
+        s->program->direct->shown = shown;
+        s->program->direct->shown_arg = arg;
+        run->table = &s->program->direct->table;
+        peet__direct_begins(s->program->direct, run);
+    }
+    while ((*cursor != end || s->loop_left != 0) && run->time < run->limit) {
+        struct peet_block_event event;
+        int is_abstract = 0;
+        const int in_order = !ahead || run->time < run->until; /* whatever comes next may happen now */
+        /* the first time in any case: a run that repeats what was undone begins where it was */
+        if (ahead && (in_order || !any || run->final))
+            mark(s, *cursor, run);
+        if (s->loop_left != 0) {
+            if (!ahead || !take_turns(s, run))
+                break;
+            any = 1;
+            continue;
+        }
+        if (s->tail >= 0 && PEET_RAW_IS_PLAIN(**cursor) &&
+            (int32_t)PEET_RAW_INDEX(**cursor) == s->function->code[s->last].tail_taken)
+            s->tail = -1; /* the record says otherwise */
+        if (s->tail < 0 && run_direct(s, cursor, end, run)) {
+            any = 1;
+            continue;
+        }
+        if (PEET_RAW_IS_ABSTRACT(**cursor)) {
+            if (PEET_RAW_TYPE(**cursor) == PEET_ABSTRACT_RANGE && in_order && range(s, cursor, end, run, sink, arg)) {
+                any = 1;
+                run->final = 1;
+                continue;
+            }
+            if (s->tail < 0)
+                break;
+        } else if (at_loop(s, **cursor)) {
+            if (!ahead || run->table->turns == NULL)
+                break;
+            if (peet__decode_starts_loop(s, *cursor, end)) {
+                *cursor += 2;
+                any = 1;
+                continue;
+            }
+        }
+        if (!in_order && take_ahead(s, cursor, end, run)) {
+            any = 1;
+            continue;
+        }
+        if (!in_order || peet__decode_block(s, cursor, end, 1, 0, NULL, &event, &is_abstract, NULL) <= 0)
+            break;
+        give(s, run, sink, arg, &event);
+        peet__direct_came(s->program, s->function, event.block->index);
+        any = 1;
+        run->final = 1;
+    }
+    if (s->program->direct != NULL)
+        peet__direct_ends(s->program->direct, run, run->time);
+    if (ahead && run->final) { /* nothing has been done ahead of others */
+        mark(s, *cursor, run);
+        run->final = 1;
+    }
+    return any;
+}
