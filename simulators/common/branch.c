@@ -321,6 +321,15 @@ void peet_sim_branch_call(struct peet_sim_branch *b, uint64_t return_pc)
         b->returns_live++;
 }
 
+int peet_sim_branch_back(struct peet_sim_branch *b, uint64_t pc)
+{
+    if (!b->returns_live || b->returns[b->returns_top] != pc)
+        return 0;
+    b->returns_top = (b->returns_top + b->config.return_entries - 1) % b->config.return_entries;
+    b->returns_live--;
+    return 1;
+}
+
 enum peet_sim_branch_wrong peet_sim_branch_return(struct peet_sim_branch *b, uint64_t target)
 {
     int right = 0;

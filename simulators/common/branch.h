@@ -94,6 +94,11 @@ enum peet_sim_branch_wrong peet_sim_branch_direct(struct peet_sim_branch *b, uin
 enum peet_sim_branch_wrong peet_sim_branch_indirect(struct peet_sim_branch *b, uint64_t pc, uint64_t target);
 /** A call, direct or not, besides the above: where it will return to. */
 void peet_sim_branch_call(struct peet_sim_branch *b, uint64_t return_pc);
+/**
+ * It is at `pc` again without a return having been seen: code that nobody tells of has returned.
+ * Returns: 1 if that is where the newest open call returns to, which is closed now; 0: no
+ */
+int peet_sim_branch_back(struct peet_sim_branch *b, uint64_t pc);
 /** A return went to `target`. */
 enum peet_sim_branch_wrong peet_sim_branch_return(struct peet_sim_branch *b, uint64_t target);
 

@@ -40,6 +40,24 @@ static uint64_t shared_slots(struct x86_thread *t, uint64_t at, uint32_t uops)
     }
 }
 
+/**
+ * Is the block what stands after the last branch? It is if it begins there, and if only blocks without instructions stand
+ * between them in the function's list: what aligns code has no block. Blocks of foreign code are in no list.
+ */
+static inline int goes_on(const struct x86_branch *last, const struct peet_block *next)
+{
+    const struct peet_function *f = next->function;
+
+    if (next->pc == last->pc + last->op->length_bytes)
+        return 1;
+    if (f != last->block->function || !f->nblocks || next->index <= last->block->index)
+        return 0;
+    for (uint32_t i = last->block->index + 1; i < next->index; i++)
+        if (i >= f->nblocks || f->blocks[i].ninsns)
+            return 0;
+    return 1;
+}
+
 /** The front end begins anew when it is no longer held up. */
 static void empty_front(struct x86_thread *t)
 {
@@ -51,10 +69,7 @@ static void empty_front(struct x86_thread *t)
 /** Does a taken branch end the cycle in which it is fetched, so that what comes behind it is in the next one? */
 static inline uint8_t ends_fetch(const struct x86_thread *t, const struct peet_block *next)
 {
-    const struct peet_block *last = t->last.block;
-
-    return t->last.op && t->cpu->x->config.fetch_past_taken == X86_OFF &&
-        !(next->function == last->function && next->index == last->index + 1);
+    return t->last.op && t->cpu->x->config.fetch_past_taken == X86_OFF && !goes_on(&t->last, next);
 }
 
 /** What would have come in that cycle does not. */
@@ -210,9 +225,12 @@ static void resolve(struct x86_thread *t, const struct peet_block *next)
     struct peet_sim_branch *p = &t->predictor;
     enum peet_sim_branch_wrong wrong = PEET_SIM_BRANCH_RIGHT;
     uint64_t after = last.pc + last.op->length_bytes;
-    int onward = next->pc == after || (next->function == last.block->function && next->index == last.block->index + 1);
+    int onward = goes_on(&last, next);
 
     t->last.op = NULL;
+    if ((last.op->branch == BRANCH_DIRECT || last.op->branch == BRANCH_JUMP_INDIRECT) &&
+        next->function != last.block->function && peet_sim_branch_back(p, next->pc))
+        return; /* a function's last jump was to code that nobody tells of, and that has returned for it */
     switch (last.op->branch) {
     case BRANCH_COND:
         wrong = peet_sim_branch_conditional(p, last.pc, !onward, next->pc);
@@ -703,10 +721,15 @@ void x86_core_block(struct x86_thread *t, const struct x86_code *code, const uin
     const struct peet_block *block = code->block;
     const struct x86_op *op = code->ops, *end = op + code->nops;
 
+    if (__builtin_expect(!code->nops, 0)) /* the last branch goes on to what follows */
+        return;
     if (__builtin_expect(t->fetch_parts != 0, 0))
         t->taken = ends_fetch(t, block);
     if (t->last.op && x->config.branch != BRANCH_PERFECT)
         resolve(t, block);
+    else if (__builtin_expect(t->unseen, 0))
+        peet_sim_branch_back(&t->predictor, block->pc);
+    t->unseen = block->pc < X86_SYNTHETIC_PC;
     t->last.op = NULL;
     if (x->memory)
         fetch(t, code);

@@ -173,6 +173,7 @@ struct x86_thread {
     uint32_t fetch_parts; /* come in a cycle; 0: as many as are wanted */
     uint32_t fetch_at;    /* micro-ops up to the last one in its cycle of fetch, if a taken branch ends that */
     uint8_t taken;        /* the block to come is behind such a branch */
+    uint8_t unseen;       /* the last block stands for a call */
     /* dispatch is not only a matter of width and room: threads share slots, or the front end has a width */
     uint32_t further;
     /* front.from as a full store queue has set it: that holds up dispatch, and empties no front end */

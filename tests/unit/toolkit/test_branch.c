@@ -180,6 +180,22 @@ static void test_returns(void)
     }
 }
 
+/* Code that nobody tells of returns for its caller: only the newest open call, and only to where that returns. */
+static void test_back(void)
+{
+    struct peet_sim_branch b = make(PEET_SIM_ALWAYS, 0);
+
+    CU_ASSERT(!peet_sim_branch_back(&b, 0));
+    peet_sim_branch_call(&b, 0x1000);
+    peet_sim_branch_call(&b, 0x2000);
+    CU_ASSERT(!peet_sim_branch_back(&b, 0x1000));
+    CU_ASSERT(peet_sim_branch_back(&b, 0x2000));
+    CU_ASSERT_EQUAL(peet_sim_branch_return(&b, 0x1000), PEET_SIM_BRANCH_RIGHT);
+    CU_ASSERT(!peet_sim_branch_back(&b, 0x1000));
+    CU_ASSERT_EQUAL(b.stats.returns, 1);
+    peet_sim_branch_fini(&b);
+}
+
 /* More branches than the buffer holds, round and round with LRU: never known; as many as it holds: always. */
 static void test_targets(void)
 {
@@ -215,7 +231,8 @@ int main(void)
 {
     CU_TestInfo tests[] = {{"bimodal", test_bimodal}, {"gshare", test_gshare},
         {"correlation at a distance", test_correlation}, {"TAGE", test_tage}, {"steady loops", test_steady},
-        {"returns", test_returns}, {"targets", test_targets}, {"indirect jumps", test_indirect}, CU_TEST_INFO_NULL};
+        {"returns", test_returns}, {"back", test_back}, {"targets", test_targets}, {"indirect jumps", test_indirect},
+        CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: branch prediction", tests);
 }

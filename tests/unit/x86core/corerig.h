@@ -194,7 +194,8 @@ static const struct peet_opcode rig_mfence = {
 static const struct peet_opcode rig_branch = {
     .name = "JCC_1", .mnemonic = "jcc", .latency_cycles = 1, .uops = 1, .klass = PEET_INSN_BRANCH};
 
-static const struct peet_function rig_function = {.name = "f", .file = "f.c", .image = "f", .pc = 0x400000};
+static const struct peet_function rig_function = {
+    .name = "f", .file = "f.c", .image = "f", .pc = 0x400000, .nblocks = 1};
 
 struct rig_code {
     struct peet_block block;
