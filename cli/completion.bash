@@ -41,6 +41,7 @@ _peet_value()
     --consistency-sync) _peet_offer "ref sync" ;;
     --explore) _peet_offer "all" ;;
     --until) _peet_offer "failure" ;;
+    --plot | --html | --csv | --callgrind | --collapsed | --trace | --dot | --pnml) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
     --output | -d | --from | --expect) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
     --config | -c) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
     *) return 1 ;;

@@ -7,6 +7,7 @@
 #include "common.h"
 #include "figures.h"
 #include "module_tables.h"
+#include "picture.h"
 #include "report_table.h"
 #include "text.h"
 
@@ -15,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_JSON = 0x100, KEY_WORSE, DEFAULT_TOP = 10, DIFFERENT = 1, TROUBLE = 2 };
+enum { KEY_JSON = 0x100, KEY_WORSE, DEFAULT_TOP = 10, DIFFERENT = 1, TROUBLE = 2, MOST_GROUPS = 32 };
 
 struct asked {
-    const char *folders[2], **groups, **measures;
+    const char *folders[2], **groups, **measures, *plot;
     size_t nfolders, ngroups, nmeasures;
     double threshold_percent;
     int top, json, worse;
@@ -44,6 +45,7 @@ static const struct argp_option options[] = {
     {"measure", 'm', "NAME", 0, "Only this measure: cycles, misses, instructions, ...; may be given several times", 0},
     {"worse", KEY_WORSE, NULL, 0, "Only what has grown counts for the exit status", 0},
     {"top", 'k', "N", 0, "Show so many of each group; default 10", 0},
+    {"plot", 'p', "FILE", 0, "Also draw what is shown, group by group, into FILE: .svg, .png or .pdf", 0},
     {"json", KEY_JSON, NULL, 0, "Print all differences as JSON", 0},
     {0},
 };
@@ -68,6 +70,9 @@ static error_t read_option(int key, char *text, struct argp_state *state)
         return 0;
     case 'm':
         asked->measures[asked->nmeasures++] = text;
+        return 0;
+    case 'p':
+        asked->plot = text;
         return 0;
     case KEY_WORSE:
         asked->worse = 1;
@@ -195,6 +200,14 @@ static void put_number(json_t *row, double value, int there)
     }
 }
 
+static void put_change(char *out, size_t bytes, const struct difference *one)
+{
+    if (one->a == 0)
+        snprintf(out, bytes, "new");
+    else
+        snprintf(out, bytes, "%+.2f %%", (one->b - one->a) * 100 / fabs(one->a));
+}
+
 static json_t *group_table(const struct differences *d, size_t from, size_t to, size_t top)
 {
     json_t *tables = json_array(), *table, *result;
@@ -218,10 +231,7 @@ static json_t *group_table(const struct differences *d, size_t from, size_t to, 
         cell(row, figure);
         put_number(row, one->a, one->in_a);
         put_number(row, one->b, one->in_b);
-        if (one->a == 0)
-            snprintf(change, sizeof(change), "new");
-        else
-            snprintf(change, sizeof(change), "%+.2f %%", (one->b - one->a) * 100 / fabs(one->a));
+        put_change(change, sizeof(change), one);
         cell(row, change);
     }
     result = json_incref(table);
@@ -229,29 +239,85 @@ static json_t *group_table(const struct differences *d, size_t from, size_t to, 
     return result;
 }
 
-static void print_text(const struct asked *asked, const struct differences *d)
+/* Groups in the order in which they are shown: each with its first difference and the one after its last. */
+struct group {
+    size_t from, to;
+};
+
+static size_t list_groups(const struct differences *d, struct group groups[MOST_GROUPS])
 {
     static const char *const order[] = {"run", "level", "memory", "cycles", "synchronisation", "lock", "structure",
         "function", "line", "graph", "processor"};
-    int columns = peet_cli_terminal_columns(stdout), first = 1;
-    for (size_t pass = 0; pass <= sizeof(order) / sizeof(order[0]); pass++)
+    const size_t known = sizeof(order) / sizeof(order[0]);
+    size_t n = 0;
+    for (size_t pass = 0; pass <= known; pass++)
         for (size_t from = 0, to; from < d->n; from = to) {
-            int listed = 0;
+            size_t rank = 0;
             for (to = from; to < d->n && strcmp(d->list[to].group, d->list[from].group) == 0; to++)
                 ;
-            for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-                listed |= strcmp(order[i], d->list[from].group) == 0;
-            if (pass < sizeof(order) / sizeof(order[0]) ? strcmp(order[pass], d->list[from].group) != 0 : listed)
-                continue;
-            json_t *table = group_table(d, from, to, (size_t)asked->top);
-            if (!first)
-                putchar('\n');
-            first = 0;
-            peet_cli_module_table(stdout, table, columns);
-            json_decref(table);
+            while (rank < known && strcmp(order[rank], d->list[from].group) != 0)
+                rank++;
+            if (rank == pass && n < MOST_GROUPS)
+                groups[n++] = (struct group){from, to};
         }
+    return n;
+}
+
+static const char *no_difference(const struct asked *asked)
+{
+    return asked->threshold_percent > 0 ? "no difference beyond the threshold" : "no difference";
+}
+
+static void print_text(const struct asked *asked, const struct differences *d)
+{
+    struct group groups[MOST_GROUPS];
+    const size_t n = list_groups(d, groups);
+    const int columns = peet_cli_terminal_columns(stdout);
+    for (size_t i = 0; i < n; i++) {
+        json_t *table = group_table(d, groups[i].from, groups[i].to, (size_t)asked->top);
+        if (i)
+            putchar('\n');
+        peet_cli_module_table(stdout, table, columns);
+        json_decref(table);
+    }
     if (d->n == 0)
-        puts(asked->threshold_percent > 0 ? "  no difference beyond the threshold" : "  no difference");
+        printf("  %s\n", no_difference(asked));
+}
+
+/* What is shown, as bars: how much of what there is of the measure in the group, to the right if it has grown. */
+static int draw(const struct asked *asked, const struct differences *d, struct peet_error *error)
+{
+    struct group groups[MOST_GROUPS];
+    struct peet_cli_bars pictures[MOST_GROUPS];
+    const size_t n = list_groups(d, groups);
+    struct peet_cli_bar *bars = calloc(d->n + 1, sizeof(*bars)), *next = bars;
+    if (!bars)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    for (size_t i = 0; i < n; i++) {
+        struct peet_cli_bars *picture = &pictures[i];
+        *picture = (struct peet_cli_bars){.bars = next};
+        snprintf(picture->title, sizeof(picture->title), "%.60s", d->list[groups[i].from].group);
+        if (i + 1 == n)
+            snprintf(picture->unit, sizeof(picture->unit), "change, as per cent of all there is of the measure");
+        for (size_t k = groups[i].from; k < groups[i].to && picture->n < (size_t)asked->top;
+            k++, picture->n++, next++) {
+            const struct difference *one = &d->list[k];
+            char item[28];
+            peet_cli_text_clean(item, sizeof(item), one->item, 22);
+            snprintf(next->name, sizeof(next->name), "%s: %.38s", item, one->measure);
+            for (char *c = next->name + strlen(item); *c; c++)
+                *c = *c == '_' ? ' ' : *c;
+            put_change(next->note, sizeof(next->note), one);
+            next->value = one->weight * (one->b > one->a ? 100 : -100);
+        }
+    }
+    if (n == 0) {
+        pictures[0] = (struct peet_cli_bars){.bars = bars};
+        snprintf(pictures[0].title, sizeof(pictures[0].title), "%s", no_difference(asked));
+    }
+    const int err = peet_cli_bars_plot(asked->plot, pictures, n ? n : 1, error);
+    free(bars);
+    return err;
 }
 
 static void print_json(const struct differences *d)
@@ -273,7 +339,12 @@ static int compare(const struct asked *asked)
 {
     json_t *stats[2] = {NULL}, *figures[2] = {NULL};
     struct differences d = {0};
+    struct peet_error error = {0};
     int status = TROUBLE, counted = 0;
+    if (asked->plot && peet_cli_picture_check(asked->plot, &error)) {
+        peet_cli_complain("%s", error.message);
+        return TROUBLE;
+    }
     for (int i = 0; i < 2; i++) {
         stats[i] = peet_cli_stats_load(asked->folders[i]);
         figures[i] = stats[i] ? peet_cli_figures(stats[i]) : NULL;
@@ -291,6 +362,10 @@ static int compare(const struct asked *asked)
             else
                 print_text(asked, &d);
             status = counted ? DIFFERENT : PEET_CLI_OK;
+            if (asked->plot && draw(asked, &d, &error)) {
+                peet_cli_complain("%s", error.message);
+                status = TROUBLE;
+            }
         }
     }
     for (int i = 0; i < 2; i++) {

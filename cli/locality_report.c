@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Surfaces for people: tables, miss ratios as text for other programs, pictures by gnuplot. */
 #include "locality.h"
-#include "report.h"
+#include "picture.h"
 
 #include <errno.h>
 #include <math.h>

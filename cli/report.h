@@ -44,13 +44,6 @@ json_t *peet_cli_profile_tables(const struct peet_cli_profile *profiles, size_t 
 
 struct peet_cli_account; /* report_stacks.h */
 
-/**
- * peet_cli_gnuplot() - a picture by gnuplot; its type by the file's ending: .svg, .png, .pdf
- * @script: writes gnuplot's commands to @out; @ending: of the file, without the dot
- * Returns: 0 or a peet_err
- */
-int peet_cli_gnuplot(const char *path, void (*script)(FILE *out, const char *ending, const char *path, const void *arg),
-    const void *arg, struct peet_error *error);
 /** peet_cli_report_plot() - bars and curves in one picture, by gnuplot; its type by the file's ending: .svg, .png,
  * .pdf.
  *  @profiles, @accounts: of n runs each, or NULL */

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Data profiles and stacks of cycles as bars, counts over time as curves, drawn by gnuplot; see report.h. */
+#include "picture.h"
 #include "report.h"
 #include "report_stacks.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 620, HEIGHT = 420, NAME = 20 };
+enum { WIDTH = 620, HEIGHT = 420, NAME = 20, LONGEST = 60 };
 
 static const char *const colours[] = {
     "#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#f0e442", "#000000", "#7f3b08", "#542788"};
 
-/* A name inside gnuplot's quotes. */
 static void put_name(FILE *out, const char *name)
 {
-    for (; *name; name++)
-        fputc(strchr("\"\\'`_^{}@&", *name) || (unsigned char)*name < ' ' ? '-' : *name, out);
+    peet_cli_picture_name(out, name, LONGEST);
 }
 
 static void put_data(FILE *out, const struct peet_cli_profile *profiles, size_t n, int panel,
@@ -260,21 +258,9 @@ static void script(FILE *out, const struct peet_cli_profile *profiles, const str
     if (accounts)
         panels += account_panels(accounts, n);
     rows = (panels + columns - 1) / columns;
-    if (strcmp(type, "pdf") == 0)
-        fprintf(out, "set terminal pdfcairo size %g,%g font \"Sans,9\"\n", WIDTH * columns / 100.0,
-            HEIGHT * rows / 100.0);
-    else
-        fprintf(out, "set terminal %s size %d,%d font \"%s,13\" background \"white\"\n",
-            strcmp(type, "svg") == 0 ? "svg" : "pngcairo", WIDTH * columns, HEIGHT * rows,
-            strcmp(type, "svg") == 0 ? "Helvetica" : "Sans");
-    fputs("set output \"", out);
-    for (const char *c = path; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            fputc('\\', out);
-        fputc(*c, out);
-    }
+    peet_cli_picture_begin(out, type, path, WIDTH * columns, HEIGHT * rows);
     fprintf(out,
-        "\"\nset multiplot layout %d,%d\nset style data histograms\nset style fill solid border rgb \"black\"\nset boxwidth 0.75\n"
+        "set multiplot layout %d,%d\nset style data histograms\nset style fill solid border rgb \"black\"\nset boxwidth 0.75\n"
         "set grid ytics linecolor rgb \"#dddddd\"\nset key outside right vertical\nset xtics rotate by -30\nset ylabel \"percent\"\n",
         rows, columns);
     if (profiles)
@@ -282,28 +268,6 @@ static void script(FILE *out, const struct peet_cli_profile *profiles, const str
     if (accounts)
         account_script(out, accounts, n, panel);
     fputs("unset multiplot\nset output\n", out);
-}
-
-int peet_cli_gnuplot(const char *path, void (*script)(FILE *out, const char *ending, const char *path, const void *arg),
-    const void *arg, struct peet_error *error)
-{
-    const char *dot = strrchr(path, '.');
-    if (!dot || (strcmp(dot, ".svg") != 0 && strcmp(dot, ".png") != 0 && strcmp(dot, ".pdf") != 0))
-        return peet_error_set(error, PEET_EINVALID, "--plot: '%s' must end with .svg, .png or .pdf", path);
-    if (strchr(path, '\n'))
-        return peet_error_set(error, PEET_EINVALID, "--plot: the file's name has a line break");
-    FILE *there = fopen(path, "we"); /* gnuplot's own message would be hard to understand */
-    if (!there)
-        return peet_error_set(error, PEET_EIO, "cannot write %s: %s", path, strerror(errno));
-    fclose(there);
-    fflush(NULL);
-    FILE *out = popen("exec gnuplot -", "we");
-    if (!out)
-        return peet_error_set(error, PEET_EIO, "cannot start gnuplot: %s", strerror(errno));
-    script(out, dot + 1, path, arg);
-    if (pclose(out) != 0)
-        return peet_error_set(error, PEET_EIO, "gnuplot failed; is it installed (Debian: gnuplot-nox)?");
-    return 0;
 }
 
 struct runs {

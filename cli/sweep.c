@@ -3,6 +3,7 @@
 #include "sweep.h"
 
 #include "common.h"
+#include "picture.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -177,6 +178,8 @@ static int carry_out(const struct asked *asked, const char *folder, const json_t
 static int sweep(const struct asked *asked)
 {
     struct peet_error error = {0};
+    if (asked->plot && peet_cli_picture_check(asked->plot, &error))
+        return peet_cli_fail(&error);
     json_t *plan = peet_cli_sweep_plan(asked->plan, asked->program, &error);
     if (!plan)
         return peet_cli_fail(&error);

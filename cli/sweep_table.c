@@ -4,12 +4,17 @@
 #include "export.h"
 #include "figures.h"
 #include "module_tables.h"
+#include "picture.h"
 #include "report_table.h"
 #include "sweep.h"
 #include "text.h"
 
 #include <limits.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { WIDTH = 900, HEIGHT = 450, NAMED = 20, LABEL = 110 };
 
 /* A run's own figures, and those of its cache levels. */
 static json_t *figures_of(const char *folder, const char *key)
@@ -133,77 +138,113 @@ static void print_rows(const json_t *plan, const json_t *rows)
     json_decref(tables);
 }
 
-/* Cycles against the first setting that is a number in each run; a curve for each combination of the others. */
-static int draw(const char *path, const json_t *plan, const json_t *rows, struct peet_error *error)
+/* The first setting that is a number in each run.  Returns: NULL: none */
+static const char *first_number(const json_t *plan, const json_t *rows)
 {
-    const char *x = NULL, *dot = strrchr(path, '.');
-    json_t *names = json_object_get(plan, "varying"), *name, *row, *curves = json_object(), *points;
+    const json_t *name, *row;
     size_t i, k;
-    json_array_foreach(names, k, name)
+    json_array_foreach(json_object_get(plan, "varying"), k, name)
     {
         int numbers = 1;
         json_array_foreach((json_t *)rows, i, row)
         {
             char *end;
             const char *value = text(json_object_get(row, "settings"), json_string_value(name));
-            strtod(value, &end);
-            numbers &= *value && !*end;
+            numbers &= isfinite(strtod(value, &end)) && end != value && !*end;
         }
-        if (numbers && !x)
-            x = json_string_value(name);
+        if (numbers)
+            return json_string_value(name);
     }
-    if (!x || !dot || (strcmp(dot, ".svg") != 0 && strcmp(dot, ".png") != 0 && strcmp(dot, ".pdf") != 0) ||
-        strpbrk(path, "\"\\\n")) {
-        json_decref(curves);
-        return peet_error_set(error, PEET_EINVALID,
-            x ? "--plot: '%s' must end with .svg, .png or .pdf"
-              : "--plot: no setting of this sweep is a number in each run",
-            path);
-    }
+    return NULL;
+}
+
+struct curves {
+    const char *x;
+    json_t *points; /* by the other settings, in words: rows of the table */
+};
+
+static int find_curves(struct curves *curves, const json_t *plan, const json_t *rows)
+{
+    const json_t *name;
+    json_t *row;
+    size_t i, k;
     json_array_foreach((json_t *)rows, i, row)
     {
-        char label[200] = "";
-        json_array_foreach(names, k, name) if (strcmp(json_string_value(name), x) != 0)
-            snprintf(label + strlen(label), sizeof(label) - strlen(label), "%s%.60s", *label ? ", " : "",
-                text(json_object_get(row, "settings"), json_string_value(name)));
-        if (!json_object_get(curves, *label ? label : "cycles"))
-            json_object_set_new(curves, *label ? label : "cycles", json_array());
-        json_array_append(json_object_get(curves, *label ? label : "cycles"), row);
+        if (!json_object_get(json_object_get(row, "figures"), "cycles"))
+            continue; /* failed, or not yet done */
+        char *label = strdup("");
+        json_array_foreach(json_object_get(plan, "varying"), k, name)
+        {
+            const char *value = text(json_object_get(row, "settings"), json_string_value(name));
+            char *more = NULL;
+            if (strcmp(json_string_value(name), curves->x) == 0)
+                continue;
+            if (!label || asprintf(&more, "%s%s%s", label, *label ? ", " : "", value) < 0)
+                more = NULL;
+            free(label);
+            label = more;
+        }
+        if (!label)
+            return -1;
+        const char *key = *label ? label : "cycles";
+        if (!json_object_get(curves->points, key))
+            json_object_set_new_nocheck(curves->points, key, json_array());
+        int bad = json_array_append(json_object_get(curves->points, key), row);
+        free(label);
+        if (bad)
+            return -1;
     }
-    fflush(NULL);
-    FILE *out = popen("exec gnuplot -", "we");
-    if (!out) {
-        json_decref(curves);
-        return peet_error_set(error, PEET_EIO, "cannot start gnuplot");
-    }
+    return 0;
+}
+
+static void script(FILE *out, const char *ending, const char *path, const void *arg)
+{
+    const struct curves *curves = arg;
     const char *key;
+    json_t *points, *row;
+    size_t i;
     int n = 0;
-    json_object_foreach(curves, key, points)
+    json_object_foreach(curves->points, key, points)
     {
         fprintf(out, "$c%d << END\n", n++);
-        json_array_foreach(points, i, row) if (json_object_get(json_object_get(row, "figures"), "cycles")) fprintf(out,
-            "%s %.0f\n", text(json_object_get(row, "settings"), x), number(json_object_get(row, "figures"), "cycles"));
+        json_array_foreach(points, i, row)
+            fprintf(out, "%.15g %.0f\n", strtod(text(json_object_get(row, "settings"), curves->x), NULL),
+                number(json_object_get(row, "figures"), "cycles"));
         fputs("END\n", out);
     }
+    peet_cli_picture_begin(out, ending, path, WIDTH, HEIGHT + NAMED * n);
+    fputs("set xlabel \"", out);
+    peet_cli_picture_name(out, curves->x, LABEL);
     fprintf(out,
-        "set terminal %s\nset output \"%s\"\nset xlabel \"%s\"\nset ylabel \"cycles\"\nset yrange [0:*]\nset format y \"%%.1s%%c\"\nset key outside right\nset grid\n",
-        strcmp(dot, ".svg") == 0       ? "svg size 900,500 background \"white\""
-            : strcmp(dot, ".png") == 0 ? "pngcairo size 900,500"
-                                       : "pdfcairo size 9,5",
-        path, x);
+        "\"\nset ylabel \"cycles\"\nset yrange [0:*]\nset format y \"%%.1s%%c\"\nset grid\n"
+        "set key below left Left reverse vertical maxrows %d\n",
+        n);
     n = 0;
-    json_object_foreach(curves, key, points)
+    json_object_foreach(curves->points, key, points)
     {
-        fprintf(out, "%s $c%d using 1:2 with linespoints title \"", n ? "," : "plot", n);
-        for (const char *c = key; *c; c++)
-            fputc(strchr("\"\\'`_^{}@&", *c) || (unsigned char)*c < ' ' ? '-' : *c, out);
+        fprintf(out, "%s $c%d using 1:2 smooth unique with linespoints title \"", n ? "," : "plot", n);
+        peet_cli_picture_name(out, key, LABEL);
         fputc('"', out);
         n++;
     }
     fputs("\nset output\n", out);
-    json_decref(curves);
-    return pclose(out) == 0 ? 0
-                            : peet_error_set(error, PEET_EIO, "gnuplot failed; is it installed (Debian: gnuplot-nox)?");
+}
+
+/* Cycles against the first setting that is a number in each run; a curve for each combination of the others. */
+static int draw(const char *path, const json_t *plan, const json_t *rows, struct peet_error *error)
+{
+    struct curves curves = {first_number(plan, rows), json_object()};
+    int err;
+    if (!curves.x)
+        err = peet_error_set(error, PEET_EINVALID, "--plot: no setting of this sweep is a number in each run");
+    else if (!curves.points || find_curves(&curves, plan, rows))
+        err = peet_error_set(error, PEET_ENOMEM, "out of memory");
+    else if (json_object_size(curves.points) == 0)
+        err = peet_error_set(error, PEET_EINVALID, "--plot: there is nothing to draw: no run has ended");
+    else
+        err = peet_cli_gnuplot(path, script, &curves, error);
+    json_decref(curves.points);
+    return err;
 }
 
 int peet_cli_sweep_table(const char *folder, const json_t *plan, const char *plot, int json, struct peet_error *error)

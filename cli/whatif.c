@@ -6,7 +6,9 @@
  */
 #include "common.h"
 #include "module_tables.h"
+#include "picture.h"
 #include "run_options.h"
+#include "text.h"
 #include "whatif.h"
 
 #include <errno.h>
@@ -18,10 +20,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DEFAULT_TOP = 3, TOP_MAX = 50, WIDE = 4096 };
+enum { DEFAULT_TOP = 3, TOP_MAX = 50, NAME = 60 };
 
 struct asked {
     int json;
+    const char *plot;
     struct peet_cli_whatif_wanted wanted;
     struct peet_cli_whatif whatif;
     struct peet_cli_run_options run;
@@ -29,23 +32,25 @@ struct asked {
 
 static void print_help(FILE *out)
 {
-    fputs("Usage: peet whatif [--top=K] [--try=CHANGE]... [--json] [OPTION of peet run...] -- PROG [ARG...]\n"
-          "Run PROG, then again with one thing changed at a time, and compare the simulated times.\n\n"
-          "      --top=K       Try the K structures that cost most, each by itself and the first 2..K together; "
-          "default 3\n"
-          "      --try=CHANGE  Try this in place of them: perfect=NAME, pad=NAME:BYTES, align=NAME:BYTES or another\n"
-          "                    remapping of peet run; several joined by '+' are tried at once; may be given several "
-          "times\n"
-          "                    Besides: cores=N, lock-model=NAME, schedule=NAME and other options of peet run with one "
-          "value,\n"
-          "                    machine.KEY=VALUE, a parameter of the machine; free=NAME, a lock or barrier for which "
-          "nobody\n"
-          "                    waits (free=locks, free=barriers: all); scale=FUNCTION:FACTOR, so much of its own time\n"
-          "      --wide        Try, too: twice the processors, half the memory's latency, the lock models, locks and\n"
-          "                    barriers for which nobody waits, each of the K longest functions in half its time\n"
-          "      --json        Print JSON on standard output; the program's own output goes to DIR/0.txt\n\n"
-          "Structures that were falsely shared are also padded to the length of a line.\n"
-          "The folder of --output gets a folder for each run: 0, with nothing changed, 1, 2, ...; and whatif.json.\n",
+    fputs(
+        "Usage: peet whatif [--top=K] [--try=CHANGE]... [--wide] [--plot=FILE] [--json] [OPTION of peet run...] -- PROG [ARG...]\n"
+        "Run PROG, then again with one thing changed at a time, and compare the simulated times.\n\n"
+        "      --top=K       Try the K structures that cost most, each by itself and the first 2..K together; "
+        "default 3\n"
+        "      --try=CHANGE  Try this in place of them: perfect=NAME, pad=NAME:BYTES, align=NAME:BYTES or another\n"
+        "                    remapping of peet run; several joined by '+' are tried at once; may be given several "
+        "times\n"
+        "                    Besides: cores=N, lock-model=NAME, schedule=NAME and other options of peet run with one "
+        "value,\n"
+        "                    machine.KEY=VALUE, a parameter of the machine; free=NAME, a lock or barrier for which "
+        "nobody\n"
+        "                    waits (free=locks, free=barriers: all); scale=FUNCTION:FACTOR, so much of its own time\n"
+        "      --wide        Try, too: twice the processors, half the memory's latency, the lock models, locks and\n"
+        "                    barriers for which nobody waits, each of the K longest functions in half its time\n"
+        "      --plot=FILE   Also draw the gains, the greatest first: .svg, .png or .pdf\n"
+        "      --json        Print JSON on standard output; the program's own output goes to DIR/0.txt\n\n"
+        "Structures that were falsely shared are also padded to the length of a line.\n"
+        "The folder of --output gets a folder for each run: 0, with nothing changed, 1, 2, ...; and whatif.json.\n",
         out);
 }
 
@@ -117,6 +122,12 @@ static int read_try(struct asked *asked, const char *value)
     return -1;
 }
 
+static int check_plot(const char *value)
+{
+    struct peet_error error = {0};
+    return peet_cli_picture_check(value, &error) ? peet_cli_fail(&error) : -1;
+}
+
 /* Ours are taken out; what is left is a command line of `run`.  They stand before "--"; without one, before all options
  * of `run`. Returns: -1 go on, else the exit status */
 static int read_own(struct asked *asked, int argc, char **argv, int *out_argc)
@@ -139,6 +150,9 @@ static int read_own(struct asked *asked, int argc, char **argv, int *out_argc)
             status = i < argc ? read_top(asked, value) : PEET_CLI_USAGE;
         } else if ((value = value_of("--try", argc, argv, &i))) {
             status = i < argc ? read_try(asked, value) : PEET_CLI_USAGE;
+        } else if ((value = value_of("--plot", argc, argv, &i))) {
+            asked->plot = value;
+            status = i < argc ? check_plot(value) : PEET_CLI_USAGE;
         } else {
             argv[left++] = argv[i];
             if (end == argc)
@@ -182,6 +196,8 @@ static int by_gain(const void *a, const void *b)
 {
     const struct peet_cli_whatif_trial *x = *(const struct peet_cli_whatif_trial *const *)a,
                                        *y = *(const struct peet_cli_whatif_trial *const *)b;
+    if (x->differs != y->differs)
+        return x->differs ? 1 : -1;
     if (x->cycles != y->cycles)
         return x->cycles < y->cycles ? -1 : 1;
     return x->run.number < y->run.number ? -1 : x->run.number > y->run.number;
@@ -195,44 +211,84 @@ static json_t *changes_json(const struct peet_cli_whatif_trial *t)
     return list;
 }
 
+static const char *label_of(const struct peet_cli_whatif_trial *t)
+{
+    return t->label ? t->label : "as it is";
+}
+
 static json_t *results(const struct peet_cli_whatif_trial *trials, size_t n)
 {
     json_t *all = json_array();
     for (size_t i = 0; i < n; i++)
         json_array_append_new(all,
-            json_pack("{s:i, s:s, s:o, s:I, s:I, s:f}", "run", (int)i, "what",
-                trials[i].label ? trials[i].label : "as it is", "changes", changes_json(&trials[i]), "cycles",
-                (json_int_t)trials[i].cycles, "saved_cycles", (json_int_t)(trials[0].cycles - trials[i].cycles),
-                "speedup", trials[i].cycles > 0 ? trials[0].cycles / trials[i].cycles : 0.0));
+            json_pack("{s:i, s:s, s:o, s:I, s:I, s:f, s:b}", "run", (int)i, "what", label_of(&trials[i]), "changes",
+                changes_json(&trials[i]), "cycles", (json_int_t)trials[i].cycles, "saved_cycles",
+                (json_int_t)(trials[0].cycles - trials[i].cycles), "speedup",
+                trials[i].cycles > 0 ? trials[0].cycles / trials[i].cycles : 0.0, "ended_otherwise",
+                trials[i].differs));
     return json_pack("{s:i, s:o}", "version", 1, "runs", all);
 }
 
-/* As it is, and then what helps most first. */
-static void print_table(FILE *out, const struct peet_cli_whatif_trial *trials, size_t n, const char *folder)
+/* As it is, then what helps most first, then what cannot be compared.  Returns: NULL: out of memory */
+static const struct peet_cli_whatif_trial **ordered(const struct peet_cli_whatif_trial *trials, size_t n)
 {
-    json_t *rows = json_array(), *table;
     const struct peet_cli_whatif_trial **order = calloc(n + 1, sizeof(*order));
     for (size_t i = 0; order && i < n; i++)
         order[i] = &trials[i];
     if (order && n > 2)
         qsort(order + 1, n - 1, sizeof(*order), by_gain);
-    for (size_t i = 0; order && i < n; i++) {
+    return order;
+}
+
+static double gain_percent(const struct peet_cli_whatif_trial *first, const struct peet_cli_whatif_trial *t)
+{
+    return first->cycles > 0 ? (first->cycles - t->cycles) * 100 / first->cycles : 0;
+}
+
+static double speedup(const struct peet_cli_whatif_trial *first, const struct peet_cli_whatif_trial *t)
+{
+    return t->cycles > 0 ? first->cycles / t->cycles : 0;
+}
+
+static void print_table(FILE *out, const struct peet_cli_whatif_trial **order, size_t n, const char *folder)
+{
+    json_t *rows = json_array(), *table;
+    for (size_t i = 0; i < n; i++) {
         const struct peet_cli_whatif_trial *t = order[i];
         char gain[40], speed[40], run[24];
         snprintf(run, sizeof(run), "%u", t->run.number);
-        snprintf(gain, sizeof(gain), "%.1f %%",
-            trials[0].cycles > 0 ? (trials[0].cycles - t->cycles) * 100 / trials[0].cycles : 0);
-        snprintf(speed, sizeof(speed), "%.3f", t->cycles > 0 ? trials[0].cycles / t->cycles : 0);
+        snprintf(gain, sizeof(gain), t->differs ? "-" : "%.1f %%", gain_percent(order[0], t));
+        snprintf(speed, sizeof(speed), t->differs ? "-" : "%.3f", speedup(order[0], t));
         json_array_append_new(rows,
-            json_pack("[s, I, s, s, s]", t->label ? t->label : "as it is", (json_int_t)t->cycles, i ? gain : "",
-                i ? speed : "", run));
+            json_pack("[s, I, s, s, s]", label_of(t), (json_int_t)t->cycles, i ? gain : "", i ? speed : "", run));
     }
     table = json_pack("{s:s, s:[s, s, s, s, s], s:o}", "title", "what if", "columns", "change", "cycles", "gain",
         "speed-up", "run", "rows", rows);
-    peet_cli_module_table(out, table, WIDE);
+    peet_cli_module_table(out, table, peet_cli_terminal_columns(out));
     fprintf(out, "  results in %s\n", folder);
     json_decref(table);
-    free(order);
+}
+
+/* The gains as bars, to the left if it takes longer. */
+static int draw(const char *path, const struct peet_cli_whatif_trial **order, size_t n, struct peet_error *error)
+{
+    struct peet_cli_bar *bars = calloc(n + 1, sizeof(*bars));
+    if (!bars)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    while (n > 1 && order[n - 1]->differs)
+        n--;
+    for (size_t i = 1; i < n; i++) {
+        struct peet_cli_bar *bar = &bars[i - 1];
+        peet_cli_text_clean(bar->name, sizeof(bar->name), label_of(order[i]), NAME);
+        bar->value = gain_percent(order[0], order[i]);
+        snprintf(bar->note, sizeof(bar->note), "%.1f %%, speed-up %.3f", bar->value, speedup(order[0], order[i]));
+    }
+    struct peet_cli_bars picture = {.bars = bars, .n = n - 1};
+    snprintf(picture.title, sizeof(picture.title), "%.0f cycles as it is", order[0]->cycles);
+    snprintf(picture.unit, sizeof(picture.unit), "gain, as per cent of the cycles");
+    int err = peet_cli_bars_plot(path, &picture, 1, error);
+    free(bars);
+    return err;
 }
 
 static int write_results(const char *folder, const json_t *all, struct peet_error *error)
@@ -258,10 +314,13 @@ static int go(const struct asked *asked, struct peet_cli_whatif_trial *t, const 
     if (err)
         return err;
     t->cycles = number(json_object_get(t->run.stats, "time"), "cycles");
-    if (first && t->run.status != first->run.status)
+    t->differs = first && t->run.status != first->run.status;
+    const json_t *why = json_object_get(json_object_get(t->run.stats, "end"), "message");
+    if (t->differs && json_is_string(why))
+        peet_cli_complain("the run with %s failed: %s", t->run.changes[0], json_string_value(why));
+    else if (t->differs)
         peet_cli_complain("the run with %s ended with another status: the program goes by its addresses or by time, so "
-                          "that the figures "
-                          "compare different computations",
+                          "that its cycles are those of another computation",
             t->run.changes[0]);
     return 0;
 }
@@ -280,33 +339,42 @@ static int all_runs(const struct asked *asked, struct peet_cli_whatif_trial **in
     return err;
 }
 
+/* whatif.json, the table, the picture. */
+static int show(const struct asked *asked, const struct peet_cli_whatif_trial *trials, size_t n,
+    struct peet_error *error)
+{
+    const struct peet_cli_whatif_trial **order = ordered(trials, n);
+    json_t *all = results(trials, n);
+    int err = order && all ? write_results(asked->whatif.output, all, error)
+                           : peet_error_set(error, PEET_ENOMEM, "out of memory");
+    if (!err && asked->json) {
+        json_dumpf(all, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+        putchar('\n');
+    } else if (!err) {
+        print_table(stderr, order, n, asked->whatif.output);
+    }
+    if (!err && asked->plot)
+        err = draw(asked->plot, order, n, error);
+    json_decref(all);
+    free(order);
+    return err;
+}
+
 static int whatif(struct asked *asked, struct peet_error *error)
 {
     struct peet_cli_whatif_trial *trials = calloc(1, sizeof(*trials));
     size_t n = 0;
-    int status = PEET_CLI_FAILED;
-    json_t *all = NULL;
+    int status;
     if (!trials)
         return peet_error_set(error, PEET_ENOMEM, "out of memory"), peet_cli_fail(error);
     int err = all_runs(asked, &trials, &n, error);
-    if (!err) {
-        all = results(trials, n);
-        err =
-            all ? write_results(asked->whatif.output, all, error) : peet_error_set(error, PEET_ENOMEM, "out of memory");
-    }
-    if (err) {
+    if (!err)
+        err = show(asked, trials, n, error);
+    if (err)
         status = peet_cli_fail(error);
-    } else {
-        if (asked->json) {
-            json_dumpf(all, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-            putchar('\n');
-        } else {
-            print_table(stderr, trials, n, asked->whatif.output);
-        }
+    else
         status =
             WIFEXITED(trials[0].run.status) ? WEXITSTATUS(trials[0].run.status) : 128 + WTERMSIG(trials[0].run.status);
-    }
-    json_decref(all);
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < trials[i].run.nchanges; k++)
             free(trials[i].run.changes[k]);

@@ -18,6 +18,8 @@
  *   3. Machines are told (times_apart): requests for shared resources come out of order, also by much.
  *
  * SCALED FUNCTIONS.  What a block has taken, waiting included, is multiplied; what is left of a cycle is carried on.
+ * The machine has the block's end as it said it: if another context makes it wait on for something that it had been
+ * promised meanwhile, that is moved with the end, and may be past (not_ready_until() in deliver.c).
  */
 #include "sync/sync.h"
 
@@ -95,6 +97,7 @@ void peet__suppose_scale(struct peet_map *map, struct peet_map_core *core, const
     uint64_t taken = core->clock - before, left;
     double wanted;
 
+    core->last_supposed = 0;
     if (*factor == 1)
         return;
     wanted = (double)taken * *factor + core->part;
@@ -104,7 +107,8 @@ void peet__suppose_scale(struct peet_map *map, struct peet_map_core *core, const
     core->stalled -= stalled;
     core->stalled += taken ? (uint64_t)((double)stalled / (double)taken * (double)left) : 0;
     core->clock = before + left;
-    core->supposed += (int64_t)(left - taken);
+    core->last_supposed = (int64_t)(left - taken);
+    core->supposed += core->last_supposed;
     core->not_ready = 0; /* it has been waited for */
 }
 

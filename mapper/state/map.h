@@ -154,6 +154,7 @@ struct peet_map_core {
     uint64_t leash_cycles; /* how far it may go ahead at once */
     uint8_t kept;          /* for a context whose wait is supposed to take no time: others come here last */
     int64_t supposed;      /* cycles that functions took more than their machine said */
+    int64_t last_supposed; /* of these, its last block's */
     double part;           /* of a cycle, left from functions that take a part of their time */
     struct peet_map_context *own_head, *own_tail; /* affinity */
     struct peet_map_share *shares, *shares_tail;  /* iterations that only it may run */

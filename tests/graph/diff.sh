@@ -26,6 +26,24 @@ equal "within the threshold" "$(status --threshold 50 -g run -m cycles n1000 n11
 equal "one folder" "$(status n1000)" 2
 equal "no folder" "$(status n1000 nowhere)" 2
 equal "a bad threshold" "$(status --threshold much n1000 n1100)" 2
+equal "with a picture" "$(status --top 3 --plot diff.svg n1000 n1100)" 1
+python3 - <<'PY' || fail "the picture is not what is shown: $(cat out.txt)"
+import re
+import xml.etree.ElementTree as tree
+words = ["".join(t.itertext()).strip() for t in tree.parse("diff.svg").getroot().iter() if t.tag.endswith("}text")]
+shown, titles = [], []
+for line in open("out.txt"):
+    if re.match(r"  (\w+)(: .*)?:\n", line):
+        titles.append(line.strip().rstrip(":").split(":")[0])
+    change = re.search(r" ([-+][\d.]+ %|new)$", line)
+    if change:
+        shown.append(change[1])
+assert len(titles) >= 5 and [w for w in words if w in titles] == titles, (titles, words)
+assert len(shown) > 10 and [w for w in words if re.fullmatch(r"[-+][\d.]+ %|new", w)] == shown, (shown, words)
+PY
+equal "a picture of no difference" "$(status --plot none.svg n1000 again)" 0
+grep -q 'no difference' none.svg || fail "the picture does not say that there is none"
+equal "a picture of unknown type" "$(status --plot diff.bmp n1000 n1100)" 2
 "$peet" diff --json -g function n1000 n1100 >diff.json
 python3 - <<'PY' || fail "the differences are not those of the results"
 import json

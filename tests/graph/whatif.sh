@@ -72,7 +72,7 @@ whatif -d loop --try schedule=dynamic+chunk=1 --try cores=8 --cores 4 -- ./subje
 whatif -d lock --try cores=1 --try cores=2 --try lock-model=ticket --cores 4 -- ./subject lock
 whatif -d share --try pad=counters:64 --machine bus,line=64 --cores 4 -- ./subject share
 whatif -d walk --try machine.memory_latency_cycles=20 --machine bus,memory_latency_cycles=40,line=64 -- ./subject walk
-whatif -d wide --wide --top 1 --machine bus --cores 2 -- ./subject lock
+whatif -d wide --wide --top 1 --plot wide.svg --machine bus --cores 2 -- ./subject lock
 # nobody waits: on any machine. A processor is left for main()
 for machine in ideal bus numa x86; do
     whatif -d free.$machine --try free=lock --try free=locks --try scale=unit:0.5 --try scale=unit:2 --try cores=1 --machine $machine --cores 5 -- ./subject lock
@@ -117,6 +117,53 @@ for what, saved in (("scale=unit:0.5", profile["unit"] / 2), ("scale=unit:0", pr
 wide = cycles("wide")
 for what in ("cores=4", "half the memory's latency", "lock-model=tas", "lock-model=mcs", "free locks", "free lock", "unit in half the time"):
     assert what in wide, (what, wide)
+PY
+# the picture: a bar for each change, as long as its gain, to the left if it is a loss; the greatest gain on top
+python3 - <<'PY' || fail "the picture is not that of the gains: $(cat wide.svg)"
+import json
+import xml.etree.ElementTree as tree
+runs = json.load(open("wide/whatif.json"))["runs"]
+order = sorted(runs[1:], key=lambda r: (r["cycles"], r["run"]))
+gain = [100 * r["saved_cycles"] / runs[0]["cycles"] for r in order]
+svg = tree.parse("wide.svg").getroot()
+words = ["".join(t.itertext()).strip() for t in svg.iter() if t.tag.endswith("}text")]
+assert [w for w in words if w in {r["what"] for r in order}] == [r["what"] for r in order], words
+assert [w for w in words if "speed-up" in w] == ["%.1f %%, speed-up %.3f" % (g, r["speedup"]) for g, r in zip(gain, order)], words
+bars = []
+for p in svg.iter():
+    if p.tag.endswith("}polygon") and p.get("points"):
+        x = [float(c.split(",")[0]) for c in p.get("points").split()]
+        bars.append(max(x) - min(x))
+assert len(bars) >= len([g for g in gain if abs(g) > 1]) >= 2, (bars, gain)
+assert abs(bars[0] / bars[1] - gain[0] / gain[1]) < 0.05 * gain[0] / gain[1] + 0.02, (bars, gain)
+PY
+"$peet" whatif -d never --plot picture.bmp -- ./subject 2>message && fail "a picture of unknown type"
+grep -q 'must end with .svg' message && [ ! -e never ] || fail "the program has run for a picture that cannot be: $(cat message)"
+# functions in less time where a bus is busy nearly all the time: its transactions remain, so that hardly anything is gained, and nobody is made to
+# wait in the past
+must "$peetcc" -O2 -g -o shallow "$PEET_SOURCE/examples/shallow/shallow.c" -lm
+whatif -d busy --try scale=fluxes:0.5 --try scale=time_filter:0.5 --try scale=new_level:0 --try scale=new_level:0.7 --try scale=new_level:3 \
+    --machine bus,cache=8KiB --cores 4 -- ./shallow 32 32 2
+# a run that ends otherwise is not compared
+cat >ends.c <<'C'
+#include <unistd.h>
+int main(void) { for (volatile int i = 0; i < 1000; i++) { } return sysconf(_SC_NPROCESSORS_ONLN) > 1; }
+C
+must "$peetcc" -O1 -o ends ends.c
+whatif -d otherwise --try cores=2 --try machine.cost=instructions --plot otherwise.svg --machine ideal -- ./ends
+grep -q 'cores=2 ended with another status' table.txt && grep -q '^ *cores=2 .* - *- *1$' table.txt || fail "what ended otherwise: $(cat table.txt)"
+grep -q 'cores=2' otherwise.svg && fail "what ended otherwise is drawn"
+python3 - <<'PY' || fail "what a busy bus allows"
+import json
+runs = json.load(open("busy/whatif.json"))["runs"]
+stats = json.load(open("busy/0/stats.json"))
+busy = stats["bus"]["bus"]["utilisation"]
+assert busy > 0.7, busy
+for r in runs:
+    end = json.load(open("busy/%d/stats.json" % r["run"]))["end"]
+    assert end == stats["end"] and not r["ended_otherwise"], (r, end)
+    assert r["cycles"] >= busy * runs[0]["cycles"] * 0.98, (r, runs[0])
+assert [r["ended_otherwise"] for r in json.load(open("otherwise/whatif.json"))["runs"]] == [False, True, False]
 PY
 # the table begins with the run as it is, then goes by gain
 awk 'NR > 2 && /%/ { sub(/ %/, ""); for (i = 1; i <= NF; i++) if ($i ~ /^-?[0-9]+\.[0-9]$/) { if (seen && $i > last) exit 1; last = $i; seen = 1; break } } END { exit !seen }' table.txt ||

@@ -63,6 +63,27 @@ done
 # the picture
 "$peet" sweep -d whole --plot plot.svg plan.cfg -- ./subject >out.txt 2>message || fail "--plot: $(cat message)"
 python3 -c 'import xml.dom.minidom as m; m.parse("plot.svg")' || fail "plot.svg is no picture"
+# settings that differ late in their text are curves of their own, each in the order of the numbers
+long=bus,protocol=berkeley,cache=64KiB,line=16,memory_latency_cycles=10,ways
+cat >curves.cfg <<END
+grid = { machine = ("$long=1", "$long=2"); cores = (4, 1, 2); arguments = "8"; };
+END
+"$peet" sweep -d curves --plot curves.svg curves.cfg -- ./subject >out.txt 2>message || fail "curves: $(cat message)"
+python3 - <<'PY' || fail "the curves are not there"
+import re
+import xml.etree.ElementTree as tree
+curves = []
+for g in tree.parse("curves.svg").getroot().iter():
+    if re.fullmatch("gnuplot_plot_[0-9]+", g.get("id", "")):
+        lines = [[float(x) for x in re.findall(r"[ML]([\d.]+),", p.get("d"))] for p in g.iter() if p.tag.endswith("}path")]
+        curves.append(max(lines, key=len)[-3:]) # after the line in the key
+assert len(curves) == 2 and all(len(x) == 3 and x == sorted(x) for x in curves), curves
+PY
+"$peet" sweep -d never --plot plot.bmp curves.cfg -- ./subject >out.txt 2>message && fail "a picture of unknown type"
+[ ! -e never ] || fail "runs for a picture that cannot be"
+echo 'list = ( { cores = 1; arguments = "13"; }, { cores = 2; arguments = "13"; } );' >none.cfg
+"$peet" sweep -d none --plot none.svg none.cfg -- ./subject >out.txt 2>message && fail "a picture of nothing"
+grep -q 'no run has ended' message || fail "why there is no picture: $(cat message)"
 # other ways
 cat >few.cfg <<'END'
 grid = { machine = ("ideal", "bus,cache=1KiB"); cores = (2, 4); arguments = ("8"); };
