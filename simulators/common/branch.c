@@ -334,10 +334,10 @@ enum peet_sim_branch_wrong peet_sim_branch_return(struct peet_sim_branch *b, uin
 {
     int right = 0;
 
-    if (b->returns_live) {
+    if (b->returns_live || (b->config.returns_around && b->config.return_entries)) {
         right = b->returns[b->returns_top] == target;
         b->returns_top = (b->returns_top + b->config.return_entries - 1) % b->config.return_entries;
-        b->returns_live--;
+        b->returns_live -= b->returns_live != 0;
     }
     went(b, target);
     b->stats.returns++;

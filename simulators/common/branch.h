@@ -31,6 +31,7 @@ struct peet_sim_branch_config {
     uint32_t history_bits; /* GSHARE: 0..63; TAGE: the longest, 4..PEET_SIM_HISTORY_MAX */
     uint32_t btb_sets, btb_ways;
     uint32_t return_entries; /* 0..PEET_SIM_RETURNS_MAX */
+    uint32_t returns_around; /* 1: without a live entry, what stood there before is taken; 0: nothing is */
     uint32_t indirect_bits;  /* 2^n entries; 2..20 */
 };
 

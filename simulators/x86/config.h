@@ -30,10 +30,16 @@
     X(l1_load_cycles, "cycles", 1, 100, 0, "memory=flat: load to use; default: the model's") \
     X(forward_cycles, "cycles", 1, 100, 0, "from a store's data to a load of them; default: a hit's latency") \
     X(stores_cycle, "stores", 1, 64, 1, "written to the L1D in a cycle at most, in order") \
+    X(stores_line, "stores", 1, 64, 0, \
+        "of 8 bytes at most to one line, written in a cycle, if more than stores_cycle; default: stores_cycle") \
+    X(index_cycles, "cycles", 1, 10, 0, \
+        "an integer load whose address has two registers takes so much longer; default: nothing") \
     X(forward_fail_cycles, "cycles", 1, 1000, 12, \
         "a load that a store holds in part: after the store is written, so much more") \
     X(mispredict_cycles, "cycles", 1, 1000, 0, \
         "from a mispredicted branch to the execution of what follows; default: the model's") \
+    X(call_fetch_cycles, "cycles", 1, 7, 1, \
+        "with fetch_past_taken=off: cycles of fetch that a call, a return or an indirect jump takes") \
     X(resteer_cycles, "cycles", 1, 100, 8, \
         "a taken branch whose target the front end did not know: bubble of the decoder") \
     X(locked_cycles, "cycles", 1, 1000, 18, "a locked operation whose line is there, once earlier stores are written") \
@@ -66,6 +72,13 @@
         "in order, with a model in order: a conditional branch may issue in the cycle of what sets its flags") \
     X(result_order, "preset|any|program", 1, \
         "in order: results come in any order, or none before those of older instructions") \
+    X(fusion, "preset|off|compare|arithmetic", 1, \
+        "an instruction that sets flags and the conditional branch behind it are one micro-op: cmp and test, or add, sub, " \
+        "inc, dec, and, or, xor, too") \
+    X(memory_renaming, "preset|off|on", 1, \
+        "a load of 4 or 8 bytes into an integer register has what a store in the queue has for it as soon as that register has it") \
+    X(return_underflow, "preset|wrong|around", 1, \
+        "a return stack that is empty predicts nothing, or what stood there before") \
     X(replay, "preset|on|off", 1, \
         "repeat what a block did when the core was in the same state before: faster, with the same results") \
     X(partial_writes, "preset|merge|rename", 1, \
@@ -77,8 +90,18 @@ enum { BRANCH_TAGE = 1, BRANCH_GSHARE, BRANCH_BIMODAL, BRANCH_ALWAYS, BRANCH_PER
 enum { SMT_PARTITIONED = 1, SMT_SHARED };
 enum { X86_ON = 1, X86_OFF };
 enum { PARTIAL_MERGE = 1, PARTIAL_RENAME };
+enum { FUSION_OFF = 1, FUSION_COMPARE, FUSION_ARITHMETIC };
+enum { RENAMING_OFF = 1, RENAMING_ON };
+enum { UNDERFLOW_WRONG = 1, UNDERFLOW_AROUND };
 enum { FOLDED_SPLIT = 1, FOLDED_MODEL };
 enum { RESULTS_ANY = 1, RESULTS_PROGRAM };
+
+/** What a preset knows better than LLVM's model of its processor: instructions by their opcodes. */
+struct x86_correction {
+    char opcodes[256];           /* patterns with * and ?, blanks between */
+    int32_t latency, busy, uops; /* cycles, cycles, micro-ops; below 0: as the model says */
+};
+enum { X86_CORRECTIONS = 48 };
 
 struct x86_config {
 #define X(name, unit, least, most, def, help) uint32_t name;
@@ -88,6 +111,8 @@ struct x86_config {
     X86_CORE_CHOICES(X)
 #undef X
     char mcpu[64]; /* LLVM's name of the processor; "": as the program was compiled */
+    struct x86_correction corrections[X86_CORRECTIONS]; /* of that processor; the last one that fits counts */
+    uint32_t ncorrections;
 };
 
 struct x86_memory_config;

@@ -66,17 +66,26 @@ static void empty_front(struct x86_thread *t)
     t->fetch_at = 0;
 }
 
-/** Does a taken branch end the cycle in which it is fetched, so that what comes behind it is in the next one? */
+/** Does a taken branch end the cycle in which it is fetched, so that what comes behind it is in the next one?  Returns:
+ * cycles of fetch that it ends, 0: it does not */
 static inline uint8_t ends_fetch(const struct x86_thread *t, const struct peet_block *next)
 {
-    return t->last.op && t->cpu->x->config.fetch_past_taken == X86_OFF && !goes_on(&t->last, next);
+    const struct x86_config *config = &t->cpu->x->config;
+
+    if (!t->last.op || config->fetch_past_taken != X86_OFF || goes_on(&t->last, next))
+        return 0;
+    return t->last.op->branch == BRANCH_COND || t->last.op->branch == BRANCH_DIRECT
+        ? 1
+        : (uint8_t)config->call_fetch_cycles;
 }
 
 /** What would have come in that cycle does not. */
 static void end_fetch(struct x86_thread *t)
 {
-    if (t->taken && t->fetch_at) {
-        t->decoded -= (int64_t)(t->cpu->x->config.fetch_uops - t->fetch_at) * X86_PARTS;
+    const int64_t width = t->cpu->x->config.fetch_uops;
+
+    if (t->taken && (t->fetch_at || t->taken > 1)) {
+        t->decoded -= ((t->fetch_at ? width - t->fetch_at : 0) + width * (t->taken - 1)) * X86_PARTS;
         t->fetch_at = 0;
     }
     t->taken = 0;
@@ -330,22 +339,25 @@ static inline void write_until(struct x86_thread *t, uint64_t written)
 
 /** A store that retires now, with data from `data` on; it is written in order. */
 static inline void store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
-    uint32_t size_bytes, uint64_t data, uint64_t now)
+    uint32_t size_bytes, uint64_t data, uint64_t registers, uint64_t now)
 {
-    int recording = t->replay && t->replay->recording;
-    uint64_t written = recording ? x86_replay_store(t, block, ref, address, size_bytes, now)
+    const struct x86_config *config = &t->cpu->x->config;
+    int recording = t->replay && t->replay->recording, same = 0;
+    uint64_t written = recording ? x86_replay_store(t, block, ref, address, size_bytes, now, &same)
                                  : access(t, X86_STORE, block, ref, address, size_bytes, now, NULL);
 
+    if (!recording)
+        same = x86_store_joins(t, address, size_bytes);
     if (written > t->stores_written) {
         t->stores_written = written;
         t->writes = 1;
-    } else if (t->writes++ == t->cpu->x->config.stores_cycle) {
+    } else if (t->writes++ >= (same ? config->stores_line : config->stores_cycle)) {
         t->stores_written++;
         t->writes = 1;
     }
-    if (!recording || !x86_replay_stored(t->replay, data, t->stores_written)) {
+    if (!recording || !x86_replay_stored(t->replay, data, registers, t->stores_written)) {
         t->stores_n++;
-        x86_store_enter(t, address, size_bytes, data, t->stores_written);
+        x86_store_enter(t, address, size_bytes, data, registers, t->stores_written);
     }
     x86_queue_enter(&t->stores, t->stores_written);
 }
@@ -426,7 +438,7 @@ static __attribute__((noinline)) uint64_t several(struct x86_thread *t, const st
             write_until(t, written);
             done = later(done, written);
         } else {
-            store(t, block, i, it.address, size, done, later(done, t->frontier));
+            store(t, block, i, it.address, size, done, UINT64_MAX, later(done, t->frontier));
         }
     }
     return done;
@@ -562,6 +574,8 @@ static inline uint64_t references(struct x86_thread *t, const struct x86_op *op,
         t->loads_done = later(t->loads_done, done);
         if (__builtin_expect(x->loads_before, 0))
             return later(done - 1 + op->load_extra, x->model_operands ? 0 : data);
+        if (!w->hit) /* renamed: it has no time of its own */
+            return op->kind == OP_LOAD ? done - op->latency : later(done, data);
         return later(done + op->load_extra, data);
     case OP_STORE:
         return w->issue;
@@ -709,7 +723,11 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
     if (op->kind == OP_STORE || op->kind == OP_MODIFY) {
         const struct peet_ref *ref = &block->refs[op->first_ref];
 
-        store(t, block, op->first_ref, values[ref->value], ref->size_bytes, done, retire);
+        store(t, block, op->first_ref, values[ref->value], ref->size_bytes, done,
+            !op->renames               ? UINT64_MAX
+                : op->kind == OP_STORE ? later(data, w.dispatch)
+                                       : done - op->latency + 1, /* what more there is of it stores */
+            retire);
     }
     if (op->branch)
         t->last = (struct x86_branch){op, block, done, block->pc + block->code_bytes - op->length_bytes};

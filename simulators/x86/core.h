@@ -23,7 +23,7 @@
 #include "../common/branch.h"
 
 /** The front end gives micro-ops in parts: as many as can be divided among 1 to 8 threads. */
-enum { X86_PARTS = 840 };
+enum { X86_PARTS = 840, X86_TAKEN_MOST = 7 };
 
 /* of more stores than a queue has, 64 bytes each */
 enum { X86_REGISTERS = 64, X86_BUFFERS = 8, X86_BUFFER_CYCLES = 4096, X86_GRANULES = 8192, X86_STORE_BUCKETS = 1024 };
@@ -83,6 +83,7 @@ struct x86_op {
     int16_t latencies[X86_WRITES]; /* like `latency`; below 0: -1 - cycles after issue, whatever the load takes */
     uint8_t buffers[4];
     uint8_t early;      /* its results are there so much before it issues: made where addresses are */
+    uint8_t renames;    /* memory renaming may take what it stores from its register */
     uint32_t first_use; /* in x86.uses */
     uint32_t place;
     uint32_t more;
@@ -101,6 +102,7 @@ struct x86_operand {
 struct x86_code_ref {
     uint64_t pc;
     uint16_t value, size_bytes;
+    uint8_t renames; /* an integer register has it, whole: memory renaming may serve it */
 };
 
 /** One block, digested. */
@@ -126,7 +128,8 @@ struct x86_buffer {
 /** A store between dispatch and its write. */
 struct x86_store {
     uint64_t address, data_cycles /* its data are there */, written_cycles;
-    uint64_t granules; /* of all stores before it */
+    uint64_t granules;        /* of all stores before it */
+    uint64_t register_cycles; /* memory renaming: its data are in their register; UINT64_MAX: not to be renamed */
     uint32_t size_bytes;
 };
 /** Eight bytes that a store writes: the youngest is found by its bucket, older ones by `older`. */
@@ -172,8 +175,8 @@ struct x86_thread {
     uint64_t decoded_cycle;
     uint32_t fetch_parts; /* come in a cycle; 0: as many as are wanted */
     uint32_t fetch_at;    /* micro-ops up to the last one in its cycle of fetch, if a taken branch ends that */
-    uint8_t taken;        /* the block to come is behind such a branch */
-    uint8_t unseen;       /* the last block stands for a call */
+    uint8_t taken;  /* the block to come is after a branch that ends so many cycles of fetch, 0 to X86_TAKEN_MOST */
+    uint8_t unseen; /* the last block stands for a call */
     /* dispatch is not only a matter of width and room: threads share slots, or the front end has a width */
     uint32_t further;
     /* front.from as a full store queue has set it: that holds up dispatch, and empties no front end */
@@ -183,6 +186,7 @@ struct x86_thread {
     uint64_t loads_done;     /* the latest */
     uint64_t stores_written; /* the latest */
     uint32_t writes;         /* in that cycle */
+    uint64_t store_line;     /* of the last store, if it has 8 bytes at most; UINT64_MAX: none */
     uint64_t fetched[8];     /* lines that the front end has at hand */
     struct x86_front front;
     struct x86_branch last;
@@ -247,6 +251,7 @@ struct x86 {
     /* such a pipeline, but other operands of what loads come as late as the model lets them, at no cost */
     uint32_t model_operands;
     uint32_t line_bytes;
+    uint32_t renaming; /* memory renaming */
     struct x86_cpu *cores;
     struct x86_thread *threads;
     struct x86_code *codes; /* by block id */

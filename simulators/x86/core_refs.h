@@ -72,8 +72,16 @@ static inline uint64_t load_now(struct x86_thread *t, const struct peet_block *b
 
     t->loads_n++;
     w->hit = x->load_cycles;
-    s = x86_store_find(t, address, size_bytes, now);
+    s = x86_store_find(t, address, size_bytes, x->renaming ? w->dispatch : now);
     if (__builtin_expect(s != NULL, 0)) {
+        if (x->renaming && s->register_cycles != UINT64_MAX && s->address == address && size_bytes <= s->size_bytes &&
+            x->codes[block->id].refs[ref].renames) {
+            t->forwards++;
+            w->hit = 0;
+            return later(w->dispatch, s->register_cycles);
+        }
+        if (s->written_cycles <= now) /* it is gone by now */
+            return access(t, X86_LOAD, block, ref, address, size_bytes, now, w);
         if (s->address <= address && address + size_bytes <= s->address + s->size_bytes) {
             t->forwards++;
             w->hit = x->config.forward_cycles;

@@ -175,7 +175,7 @@ static uint32_t front_of(const struct x86_thread *t)
     return (t->front.from >= t->dispatch
                    ? (uint32_t)(t->front.from - t->dispatch) * CPI_CATEGORIES + t->front.category + 1
                    : 0)
-        << 1 |
+        << 3 |
         t->taken;
 }
 
@@ -250,14 +250,14 @@ static struct x86_answer *answers_of(const struct x86_edge *e)
 /** The answer that plain references give. */
 static struct x86_answer plain_answer(const struct x86 *x, uint8_t kind, uint8_t category)
 {
-    return kind == X86_LOAD ? (struct x86_answer){.cycles = x->load_cycles, .hit = (uint8_t)x->load_cycles}
+    return kind == X86_LOAD ? (struct x86_answer){.cycles = (int32_t)x->load_cycles, .hit = (uint8_t)x->load_cycles}
                             : (struct x86_answer){.cycles = x->memory ? 0 : 1, .served = category};
 }
 
 static int same_answer(const struct x86_answer *a, const struct x86_answer *b)
 {
     return a->cycles == b->cycles && a->hit == b->hit && a->level == b->level && a->tlb == b->tlb &&
-        a->coherence == b->coherence && a->served == b->served;
+        a->coherence == b->coherence && a->served == b->served && a->same == b->same;
 }
 
 /** Another edge like this one that agrees with it in all references before this, and in this one with the answer. */
@@ -282,7 +282,7 @@ static struct x86_edge *another(const struct x86_nodes *nodes, const struct x86_
 static void answer(struct x86_thread *t, const struct peet_block *block, const uint64_t *at /* its values */,
     uint32_t size_bytes, uint64_t base, struct x86_tape_ref *ref, struct x86_answer *out)
 {
-    struct wait w = {0};
+    struct wait w = {.dispatch = base + ref->dispatch};
     uint64_t now = base + ref->begin;
     struct x86_answer plain = plain_answer(t->cpu->x, ref->kind, t->store_category);
 
@@ -292,16 +292,18 @@ static void answer(struct x86_thread *t, const struct peet_block *block, const u
         out->cycles = at[1] != 0;
         return;
     case X86_STORE:
-        out->cycles = (uint32_t)(access(t, X86_STORE, block, ref->ref, *at, size_bytes, now, NULL) - now);
+        out->cycles = (int32_t)(access(t, X86_STORE, block, ref->ref, *at, size_bytes, now, NULL) - now);
         out->served = t->store_category;
+        out->same = (uint8_t)x86_store_joins(t, *at, size_bytes);
+        plain.same = out->same;
         ref->plain = (uint8_t)same_answer(out, &plain);
         return;
     case X86_LOAD:
-        out->cycles = (uint32_t)(load_now(t, block, ref->ref, *at, size_bytes, now, &w) - now);
+        out->cycles = (int32_t)(load_now(t, block, ref->ref, *at, size_bytes, now, &w) - now);
         break;
     default:
-        out->cycles = (uint32_t)(x86_core_range(t, ref->kind == TAPE_RANGE_LOAD ? X86_LOAD : X86_STORE, block, ref->ref,
-                                     *at, at[1] * size_bytes, now, &w) -
+        out->cycles = (int32_t)(x86_core_range(t, ref->kind == TAPE_RANGE_LOAD ? X86_LOAD : X86_STORE, block, ref->ref,
+                                    *at, at[1] * size_bytes, now, &w) -
             now);
     }
     out->hit = (uint8_t)w.hit;
@@ -314,12 +316,15 @@ static void answer(struct x86_thread *t, const struct peet_block *block, const u
 
 /** The tape's next reference, answered.  Returns: its number */
 static uint32_t next_of_tape(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref,
-    const uint64_t *at, uint32_t size_bytes, uint64_t now)
+    const uint64_t *at, uint32_t size_bytes, uint64_t now, uint64_t dispatched)
 {
     struct x86_replay *r = t->replay;
 
     if (r->at == r->nrefs) {
-        r->refs[r->at] = (struct x86_tape_ref){.begin = (uint32_t)(now - r->base), .ref = (uint16_t)ref, .kind = kind};
+        r->refs[r->at] = (struct x86_tape_ref){.begin = (uint32_t)(now - r->base),
+            .dispatch = (uint32_t)(dispatched - r->base),
+            .ref = (uint16_t)ref,
+            .kind = kind};
         answer(t, block, at, size_bytes, r->base, &r->refs[r->at], &r->answers[r->at]);
         r->nrefs++;
     }
@@ -341,11 +346,11 @@ uint64_t x86_replay_load(struct x86_thread *t, const struct peet_block *block, u
     uint32_t size_bytes, uint64_t now, struct wait *w)
 {
     const struct x86_answer *one =
-        &t->replay->answers[next_of_tape(t, X86_LOAD, block, ref, &address, size_bytes, now)];
+        &t->replay->answers[next_of_tape(t, X86_LOAD, block, ref, &address, size_bytes, now, w->dispatch)];
 
     w->hit = one->hit;
     tell(one, w);
-    return now + one->cycles;
+    return now + (uint64_t)(int64_t)one->cycles;
 }
 
 uint64_t x86_replay_range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref,
@@ -354,34 +359,37 @@ uint64_t x86_replay_range(struct x86_thread *t, uint8_t kind, const struct peet_
     const struct peet_ref *r = &block->refs[ref];
     const struct x86_answer *one =
         &t->replay->answers[next_of_tape(t, kind == X86_LOAD ? TAPE_RANGE_LOAD : TAPE_RANGE_STORE, block, ref,
-            &values[r->value], r->size_bytes ? r->size_bytes : 1, now)];
+            &values[r->value], r->size_bytes ? r->size_bytes : 1, now, now)];
 
     tell(one, w);
-    return now + one->cycles;
+    return now + (uint64_t)(int64_t)one->cycles;
 }
 
 int x86_replay_happens(struct x86_thread *t, const struct peet_block *block, uint32_t ref, const uint64_t *values)
 {
     return t->replay
-               ->answers[next_of_tape(t, TAPE_HAPPENS, block, ref, &values[block->refs[ref].value], 0, t->replay->base)]
+               ->answers[next_of_tape(t, TAPE_HAPPENS, block, ref, &values[block->refs[ref].value], 0, t->replay->base,
+                   t->replay->base)]
                .cycles != 0;
 }
 
 uint64_t x86_replay_store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
-    uint32_t size_bytes, uint64_t now)
+    uint32_t size_bytes, uint64_t now, int *out_same)
 {
     const struct x86_answer *one =
-        &t->replay->answers[next_of_tape(t, X86_STORE, block, ref, &address, size_bytes, now)];
+        &t->replay->answers[next_of_tape(t, X86_STORE, block, ref, &address, size_bytes, now, now)];
 
     t->store_category = one->served;
-    return now + one->cycles;
+    *out_same = one->same;
+    return now + (uint64_t)(int64_t)one->cycles;
 }
 
-int x86_replay_stored(struct x86_replay *r, uint64_t data, uint64_t written)
+int x86_replay_stored(struct x86_replay *r, uint64_t data, uint64_t registers, uint64_t written)
 {
     struct x86_tape_ref *one = &r->refs[r->at - 1];
 
     one->data = (uint32_t)(data - r->base);
+    one->registers = registers == UINT64_MAX ? UINT32_MAX : registers > r->base ? (uint32_t)(registers - r->base) : 0;
     one->written = (uint32_t)(written - r->base);
     return r->at <= r->entered;
 }
@@ -408,19 +416,36 @@ static inline void enter(struct x86_thread *t, const struct x86_tape_ref *ref, u
     uint64_t base)
 {
     t->stores_n++;
-    x86_store_enter(t, address, size_bytes, base + ref->data, base + ref->written);
+    x86_store_enter(t, address, size_bytes, base + ref->data,
+        ref->registers == UINT32_MAX ? UINT64_MAX : base + ref->registers, base + ref->written);
 }
 
 /** The answer that most references give.  Returns: 0 if this is not it, or nobody knows; then nothing has happened */
 static inline __attribute__((always_inline)) int plainly(struct x86_thread *t, const struct x86_tape_ref *ref,
-    uint64_t pc, uint64_t address, uint32_t size_bytes, uint64_t base)
+    uint8_t same, uint64_t pc, uint64_t address, uint32_t size_bytes, uint64_t base)
 {
     struct x86_memory *memory = t->cpu->x->memory;
     uint64_t within = t->cpu->x->line_bytes - 1, now = base + ref->begin, done;
 
     if (__builtin_expect(!ref->plain, 0) ||
-        (ref->kind == X86_LOAD && x86_store_find(t, address, size_bytes, now) != NULL))
+        (ref->kind == X86_LOAD &&
+            x86_store_find(t, address, size_bytes, t->cpu->x->renaming ? base + ref->dispatch : now) != NULL))
         return 0;
+    if (ref->kind == X86_STORE && t->cpu->x->config.stores_line > t->cpu->x->config.stores_cycle) {
+        const uint64_t line = t->store_line;
+
+        if (x86_store_joins(t, address, size_bytes) != same) {
+            t->store_line = line;
+            return 0;
+        }
+        if (memory &&
+            ((address | within) != ((address + size_bytes - 1) | within) ||
+                !x86_memory_hit_at(memory, t->cpu->number, pc, address, size_bytes, ref->kind, now, &done))) {
+            t->store_line = line;
+            return 0;
+        }
+        return 1;
+    }
     if (memory &&
         ((address | within) != ((address + size_bytes - 1) | within) ||
             !x86_memory_hit_at(memory, t->cpu->number, pc, address, size_bytes, ref->kind, now, &done)))
@@ -508,7 +533,8 @@ static inline int repeat(struct x86_thread *t, const struct x86_code *code, cons
         const struct x86_code_ref *ref = &code->refs[refs[i].ref];
         const uint64_t address = values[ref->value];
 
-        if (__builtin_expect(!plainly(t, &refs[i], ref->pc, address, ref->size_bytes, base), 0)) {
+        if (__builtin_expect(!plainly(t, &refs[i], answers_of(e)[i].same, ref->pc, address, ref->size_bytes, base),
+                0)) {
             struct x86_tape_ref one = refs[i];
             struct x86_answer got;
 

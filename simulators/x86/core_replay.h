@@ -30,19 +30,25 @@ enum { TAPE_RANGE_LOAD = 16, TAPE_RANGE_STORE, TAPE_HAPPENS };
 
 /** What a reference took, and what a load tells of it. */
 struct x86_answer {
-    uint32_t cycles;                /* to its end; TAPE_HAPPENS: whether it does */
+    int32_t cycles;                 /* to its end, which may lie before its beginning; TAPE_HAPPENS: whether it does */
     uint32_t level, tlb, coherence; /* as in struct wait */
     uint8_t hit;
     uint8_t served; /* loads: that of `level`; stores: the thread's store_category afterwards */
+    uint8_t same;   /* stores: x86_store_joins() */
 };
 
 /** A reference of a block.  Times count from the block's beginning, the last dispatch before it. */
 struct x86_tape_ref {
     uint32_t begin;
-    uint32_t data, written; /* stores: as in struct x86_store */
-    uint16_t ref;           /* in block->refs */
-    uint8_t kind;           /* X86_LOAD, X86_STORE, TAPE_... */
-    uint8_t plain;          /* a load that hits, forwarded from nowhere; a store that hits */
+    union {
+        uint32_t dispatch; /* loads: the instruction's */
+        uint32_t data;     /* stores: as in struct x86_store, as the next two */
+    };
+    uint32_t written;
+    uint32_t registers; /* UINT32_MAX: not to be renamed */
+    uint16_t ref;       /* in block->refs */
+    uint8_t kind;       /* X86_LOAD, X86_STORE, TAPE_... */
+    uint8_t plain;      /* a load that hits, forwarded from nowhere; a store that hits */
 };
 
 struct x86_charge {
@@ -120,15 +126,15 @@ struct wait;
  * data are there */
 uint64_t x86_replay_load(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
     uint32_t size_bytes, uint64_t now, struct wait *w);
-/** x86_replay_store() - the same.  Returns: when the line is there */
+/** x86_replay_store() - the same.  @out_same: x86_store_joins().  Returns: when the line is there */
 uint64_t x86_replay_store(struct x86_thread *t, const struct peet_block *block, uint32_t ref, uint64_t address,
-    uint32_t size_bytes, uint64_t now);
+    uint32_t size_bytes, uint64_t now, int *out_same);
 /** x86_replay_range(), x86_replay_happens() - the same for ranges, and references that may not happen */
 uint64_t x86_replay_range(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref,
     const uint64_t *values, uint64_t now, struct wait *w);
 int x86_replay_happens(struct x86_thread *t, const struct peet_block *block, uint32_t ref, const uint64_t *values);
 /** x86_replay_stored() - of the store that came last, the rest.  Returns: whether it is in the store queue already */
-int x86_replay_stored(struct x86_replay *r, uint64_t data, uint64_t written);
+int x86_replay_stored(struct x86_replay *r, uint64_t data, uint64_t registers, uint64_t written);
 /** x86_replay_charge() - the tape hears what is charged */
 void x86_replay_charge(struct x86_replay *r, uint32_t place, enum x86_category category, uint64_t cycles);
 

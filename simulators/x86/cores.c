@@ -35,6 +35,7 @@ static int thread_init(struct x86 *x, struct x86_thread *t)
         .btb_sets = c->btb_entries / 4,
         .btb_ways = 4,
         .return_entries = c->return_entries,
+        .returns_around = c->return_underflow == UNDERFLOW_AROUND,
         .indirect_bits = c->indirect_bits,
     };
 
@@ -43,6 +44,7 @@ static int thread_init(struct x86 *x, struct x86_thread *t)
     t->gap_most = UINT64_MAX;
     t->front.category = CPI_BASE;
     t->store_category = CPI_L1;
+    t->store_line = UINT64_MAX;
     memset(t->fetched, 0xff, sizeof t->fetched);
     t->store = NULL;
     if (queue_init(&t->window, c->window_uops, 1024) || queue_init(&t->loads, c->load_queue, 64) ||

@@ -9,6 +9,8 @@
 #include "core_replay.h"
 #include "memory_fast.h"
 
+#include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,6 +143,38 @@ static unsigned load_part(const struct x86 *x, const struct peet_cost *cost, con
     for (unsigned i = 0; cost && i < cost->nadvances; i++)
         most = cost->advances[i] > most ? cost->advances[i] : most;
     return most > (int)x->model_load_cycles ? (unsigned)most : x->model_load_cycles;
+}
+
+/**
+ * Does memory renaming know an instruction? Moves of whole integer registers, and operations of one cycle on memory.
+ * @move: the beginning of the names of such moves
+ */
+static int renamed(const struct peet_insn *insn, const struct peet_ref *ref, uint8_t kind, const char *const *moves)
+{
+    static const char *const changes[] = {
+        "ADD", "ADC", "SUB", "SBB", "INC", "DEC", "AND", "OR", "XOR", "NEG", "NOT", "SHL", "SHR", "SAR", NULL};
+    const char *name = insn->opcode->name;
+
+    if (ref->size_bytes != 4 && ref->size_bytes != 8)
+        return 0;
+    for (const char *const *one = kind == OP_MODIFY ? changes : moves; *one; one++)
+        if (begins(name, *one) && (kind != OP_MODIFY || (name[strlen(*one)] >= '0' && name[strlen(*one)] <= '9')))
+            return 1;
+    return 0;
+}
+
+static int renames_load(const struct peet_insn *insn, const struct peet_ref *ref, uint8_t kind)
+{
+    static const char *const moves[] = {"MOV32rm", "MOV64rm", "POP64r", NULL};
+
+    return renamed(insn, ref, kind, moves);
+}
+
+static int renames_store(const struct peet_insn *insn, const struct peet_ref *ref, uint8_t kind)
+{
+    static const char *const moves[] = {"MOV32m", "MOV64m", "PUSH64r", "PUSH64i", NULL};
+
+    return renamed(insn, ref, kind, moves);
 }
 
 static int more_operand(struct x86 *x, struct x86_op *op, uint8_t reg, int written, int cycles)
@@ -344,10 +378,63 @@ static int stands_for_call(const struct peet_block *block)
     return block->pc < X86_SYNTHETIC_PC;
 }
 
+/** A cost as the preset corrects it, and what it points to. */
+struct corrected {
+    struct peet_cost cost;
+    struct peet_resource_use uses[X86_USES];
+    uint16_t writes[16];
+};
+
+static int fits(const char *patterns, const char *name)
+{
+    char one[64];
+    int n;
+
+    for (; sscanf(patterns, " %63s%n", one, &n) == 1; patterns += n)
+        if (!fnmatch(one, name, 0))
+            return 1;
+    return 0;
+}
+
+/** What the preset says of an instruction instead of the model.  Returns: @cost, or a copy in @out */
+static const struct peet_cost *correct(const struct x86 *x, const char *opcode, const struct peet_cost *cost,
+    struct corrected *out)
+{
+    const struct x86_correction *c = NULL;
+    int several = 0;
+
+    for (uint32_t i = x->config.ncorrections; i-- && !c;)
+        c = fits(x->config.corrections[i].opcodes, opcode) ? &x->config.corrections[i] : NULL;
+    if (!c || cost->nuses > X86_USES || cost->nwrites > sizeof out->writes / sizeof *out->writes)
+        return cost;
+    out->cost = *cost;
+    if (c->uops >= 0)
+        out->cost.uops = (uint16_t)c->uops;
+    if (c->latency >= 0) {
+        const int more = c->latency - (int)cost->latency_cycles;
+
+        out->cost.latency_cycles = (uint16_t)c->latency;
+        for (unsigned i = 0; i < cost->nwrites; i++)
+            out->writes[i] = (uint16_t)((int)cost->writes[i] + more > 0 ? (int)cost->writes[i] + more : 0);
+        out->cost.writes = out->writes;
+    }
+    for (unsigned i = 0; i < cost->nuses; i++) {
+        out->uses[i] = cost->uses[i];
+        several |= cost->uses[i].end_cycle - cost->uses[i].first_cycle > 1;
+    }
+    for (unsigned i = 0; c->busy >= 0 && i < cost->nuses; i++)
+        if (!several || out->uses[i].end_cycle - out->uses[i].first_cycle > 1)
+            out->uses[i].end_cycle = (uint16_t)(out->uses[i].first_cycle + c->busy);
+    out->cost.uses = out->uses;
+    return &out->cost;
+}
+
 static int digest_insn(struct x86 *x, const struct peet_block *block, const struct peet_insn *insn, struct x86_op *op)
 {
     int call = stands_for_call(block);
-    const struct peet_cost *cost = x->processor && !call ? x->env->cost(x->env, x->processor, insn) : NULL;
+    const struct peet_cost *model = x->processor && !call ? x->env->cost(x->env, x->processor, insn) : NULL;
+    struct corrected corrected;
+    const struct peet_cost *cost = model ? correct(x, insn->opcode->name, model, &corrected) : NULL;
     uint32_t latency = cost ? cost->latency_cycles : insn->opcode->latency_cycles,
              uops = cost ? cost->uops : insn->opcode->uops;
     uint32_t load;
@@ -379,6 +466,8 @@ static int digest_insn(struct x86 *x, const struct peet_block *block, const stru
     if (load > latency) /* a store with other references: no result of what it loads */
         load = latency;
     op->load_extra = (uint8_t)(load > x->model_load_cycles ? load - x->model_load_cycles : 0);
+    if (op->kind == OP_LOAD && insn->naddresses > 1)
+        op->load_extra = (uint8_t)(op->load_extra + x->config.index_cycles);
     latency -= load;
     if (x->loads_before && op->kind == OP_PLAIN && begins(insn->opcode->name, "LEA"))
         op->early = (uint8_t)x->address_lead;
@@ -388,6 +477,8 @@ static int digest_insn(struct x86 *x, const struct peet_block *block, const stru
     memset(op->writes, X86_SINK, sizeof op->writes);
     if (!call && operands(x, insn, cost, load, op))
         return -1;
+    if (x->renaming && (op->kind == OP_STORE || op->kind == OP_MODIFY))
+        op->renames = (uint8_t)renames_store(insn, &block->refs[insn->first_ref], op->kind);
     op->latency = (uint16_t)(op->latency + op->early); /* until it retires */
     if (!op->nmore && op->data[0] == X86_READY)
         op->flags |= OP_ADDRESSES_ONLY;
@@ -410,6 +501,42 @@ static void spare_units(struct x86 *x, const struct x86_op *ops, uint32_t n)
             if (!next->first && !(next->units & (next->units - 1)) && next->units & use->units)
                 use->spare = (uint8_t)(1 + __builtin_ctzll(next->units));
         }
+}
+
+/** Does an instruction become one with the conditional branch behind it? Not one that writes memory. */
+static int fuses(const struct x86 *x, const struct peet_insn *insn, const struct x86_op *op)
+{
+    static const char *const all[] = {"CMP", "TEST", "ADD", "SUB", "INC", "DEC", "AND", "OR", "XOR"};
+    const char *name = insn->opcode->name;
+
+    if (op->kind != OP_PLAIN && op->kind != OP_LOAD)
+        return 0;
+    for (unsigned i = 0; i < (x->config.fusion == FUSION_ARITHMETIC ? sizeof all / sizeof *all : 2); i++)
+        if (begins(name, all[i]) && name[strlen(all[i])] >= '0' && name[strlen(all[i])] <= '9')
+            return 1;
+    return 0;
+}
+
+/**
+ * What sets the flags and the conditional branch that ends the block as one micro-op. It takes the unit of the branch
+ * if it has but one of its own, and the branch is known when the flags are.
+ */
+static void fuse(const struct x86 *x, const struct peet_block *block, struct x86_op *ops)
+{
+    struct x86_op *branch, *op;
+
+    if (block->ninsns < 2)
+        return;
+    branch = &ops[block->ninsns - 1];
+    op = branch - 1;
+    if (branch->branch != BRANCH_COND || branch->kind != OP_PLAIN || !fuses(x, &block->insns[block->ninsns - 2], op))
+        return;
+    if (op->nuses == 1 && branch->nuses == 1 && op->flags & branch->flags & OP_ONE_USE)
+        op->first_use = branch->first_use;
+    branch->uops = branch->latency = 0;
+    branch->nuses = branch->nbuffers = 0;
+    branch->span = 0;
+    branch->flags = (uint8_t)((branch->flags & ~(OP_ONE_USE | OP_SHORT_USES)) | OP_NOTHING);
 }
 
 /** May the block be repeated from what it did before?  Not with locked operations, fences and prefetches. */
@@ -457,10 +584,16 @@ const struct x86_code *x86_digest(struct x86 *x, const struct peet_block *block)
     code->nops = block->ninsns;
     if (x->config.core == CORE_INORDER)
         spare_units(x, code->ops, code->nops);
+    if (x->config.fusion != FUSION_OFF && !stands_for_call(block))
+        fuse(x, block, code->ops);
     code->replayable = replayable(block, code->ops);
     for (uint32_t i = 0; i < block->nrefs; i++)
-        code->refs[i] = (struct x86_code_ref){
-            x86_memory_pc(block, i), block->refs[i].value, block->refs[i].size_bytes ? block->refs[i].size_bytes : 1};
+        code->refs[i] = (struct x86_code_ref){x86_memory_pc(block, i), block->refs[i].value,
+            block->refs[i].size_bytes ? block->refs[i].size_bytes : 1, 0};
+    for (uint32_t i = 0; x->renaming && i < block->ninsns; i++)
+        if (code->ops[i].kind == OP_LOAD || code->ops[i].kind == OP_MODIFY)
+            code->refs[code->ops[i].first_ref].renames =
+                (uint8_t)renames_load(&block->insns[i], &block->refs[code->ops[i].first_ref], code->ops[i].kind);
     if (code->nops) {
         code->branch_pc = block->pc + block->code_bytes - code->ops[code->nops - 1].length_bytes;
         code->first_place = code->ops[0].place;

@@ -65,6 +65,8 @@ static int configure(struct x86 *x, const struct peet_env *env, const union peet
             env->fail(env, "mcpu=%s: not the name of a processor", v[PARAM_MCPU].string);
             return -1;
         }
+        if (strcmp(c->mcpu, v[PARAM_MCPU].string))
+            c->ncorrections = 0; /* they are of the preset's processor */
         strcpy(c->mcpu, v[PARAM_MCPU].string);
     }
 #define X(name, unit, least, most, def, help) \
@@ -117,6 +119,9 @@ static int ask_model(struct x86 *x, const struct peet_env *env)
         c->mispredict_cycles = p && p->mispredict_cycles ? p->mispredict_cycles : 15;
     if (c->frequency_mhz && env->set_frequency)
         env->set_frequency(env, (uint64_t)c->frequency_mhz * 1000000);
+    if (c->stores_line < c->stores_cycle)
+        c->stores_line = c->stores_cycle;
+    x->renaming = c->memory_renaming == RENAMING_ON;
     if (!c->core)
         c->core = p && p->in_order ? CORE_INORDER : CORE_OOO;
     x->model_load_cycles = p && p->load_cycles ? p->load_cycles : 4;

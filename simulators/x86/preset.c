@@ -109,6 +109,52 @@ static void list_presets(const char *dir, char *out, size_t room)
         closedir(d);
 }
 
+/** A group of the list `corrections`.  Returns: NULL, or what is wrong with it */
+static const char *correct(struct x86_config *config, config_setting_t *one)
+{
+    struct x86_correction c = {.latency = -1, .busy = -1, .uops = -1};
+
+    if (config->ncorrections == X86_CORRECTIONS)
+        return "too many";
+    for (int i = 0; i < config_setting_length(one); i++) {
+        config_setting_t *field = config_setting_get_elem(one, (unsigned)i);
+        const char *name = config_setting_name(field), *text = config_setting_get_string(field);
+        const int number = config_setting_type(field) == CONFIG_TYPE_INT ? config_setting_get_int(field) : -1;
+
+        if (name && !strcmp(name, "opcodes") && text && strlen(text) < sizeof c.opcodes)
+            strcpy(c.opcodes, text);
+        else if (name && !strcmp(name, "latency") && number >= 0 && number <= 1000)
+            c.latency = number;
+        else if (name && !strcmp(name, "busy") && number >= 1 && number <= 1000)
+            c.busy = number;
+        else if (name && !strcmp(name, "uops") && number >= 1 && number <= 1000)
+            c.uops = number;
+        else
+            return "has opcodes (a text), and latency, busy or uops (numbers of at most 1000), and nothing else";
+    }
+    if (!*c.opcodes)
+        return "without opcodes";
+    config->corrections[config->ncorrections++] = c;
+    return NULL;
+}
+
+static int lay_corrections(const struct peet_env *env, const char *path, config_setting_t *list,
+    struct x86_config *config)
+{
+    const char *wrong = config_setting_is_list(list) ? NULL : "must be a list of groups";
+
+    for (int i = 0; !wrong && i < config_setting_length(list); i++) {
+        config_setting_t *one = config_setting_get_elem(list, (unsigned)i);
+
+        wrong = config_setting_is_group(one) ? correct(config, one) : "must be a list of groups";
+        if (wrong)
+            list = one;
+    }
+    if (wrong)
+        env->fail(env, "%s:%u: corrections: %s", path, config_setting_source_line(list), wrong);
+    return wrong ? -1 : 0;
+}
+
 static int lay(const struct peet_env *env, const char *path, config_setting_t *one, struct x86_config *config,
     struct x86_memory_config *memory)
 {
@@ -116,6 +162,8 @@ static int lay(const struct peet_env *env, const char *path, config_setting_t *o
     uint64_t number = 0;
     int err;
 
+    if (!strcmp(key, "corrections"))
+        return lay_corrections(env, path, one, config);
     switch (config_setting_type(one)) {
     case CONFIG_TYPE_INT:
     case CONFIG_TYPE_INT64:
@@ -132,7 +180,7 @@ static int lay(const struct peet_env *env, const char *path, config_setting_t *o
         env->fail(env, "%s:%u: %s: must be a whole number or a text", path, config_setting_source_line(one), key);
         return -1;
     }
-    if (!strcmp(key, "about")) /* for people */
+    if (!strcmp(key, "about") || !strcmp(key, "processors")) /* for people, and for bench/hardware.sh */
         return 0;
     err = core_key(config, key, number, text);
     if (err == -1)

@@ -132,13 +132,24 @@ static inline struct x86_store *x86_store_find(struct x86_thread *t, uint64_t ad
     return youngest ? &t->store[youngest & t->stores.mask] : NULL;
 }
 
+/** Do a store and the one before it lie in one line, with 8 bytes each at most? It is the one before now. */
+static inline int x86_store_joins(struct x86_thread *t, uint64_t address, uint32_t size_bytes)
+{
+    const uint64_t bytes = t->cpu->x->line_bytes, line = size_bytes <= 8 ? address / bytes : UINT64_MAX;
+    const int same = line == t->store_line && line != UINT64_MAX;
+
+    t->store_line = line == (address + size_bytes - 1) / bytes ? line : UINT64_MAX;
+    return same;
+}
+
 /** A store, in program order, with the time at which its data are there and that at which it is written. */
 static inline void x86_store_enter(struct x86_thread *t, uint64_t address, uint32_t size_bytes, uint64_t data,
-    uint64_t written)
+    uint64_t registers, uint64_t written)
 {
     uint64_t number = ++t->store_count, last = (address + size_bytes - 1) / 8;
 
-    t->store[number & t->stores.mask] = (struct x86_store){address, data, written, t->granule_count, size_bytes};
+    t->store[number & t->stores.mask] =
+        (struct x86_store){address, data, written, t->granule_count, registers, size_bytes};
     for (uint64_t g = address / 8; g <= last; g++) {
         uint64_t at = ++t->granule_count, *bucket = &t->buckets[g * 0x9e3779b97f4a7c15u >> 54];
 

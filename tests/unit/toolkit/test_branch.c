@@ -180,6 +180,24 @@ static void test_returns(void)
     }
 }
 
+/* A function that calls itself deeper than the stack has entries: what stood there before is where it returns to again. */
+static void test_around(void)
+{
+    for (unsigned around = 0; around <= 1; around++)
+        for (unsigned depth = 10; depth <= 50; depth += 20) {
+            struct peet_sim_branch b = make(PEET_SIM_ALWAYS, 0);
+            unsigned right = 0;
+
+            b.config.returns_around = around;
+            for (unsigned i = 0; i < depth; i++)
+                peet_sim_branch_call(&b, 0x1000);
+            for (unsigned i = 0; i < depth; i++)
+                right += peet_sim_branch_return(&b, 0x1000) == PEET_SIM_BRANCH_RIGHT;
+            CU_ASSERT_EQUAL(right, around || depth < 16 ? depth : 16);
+            peet_sim_branch_fini(&b);
+        }
+}
+
 /* Code that nobody tells of returns for its caller: only the newest open call, and only to where that returns. */
 static void test_back(void)
 {
@@ -231,8 +249,8 @@ int main(void)
 {
     CU_TestInfo tests[] = {{"bimodal", test_bimodal}, {"gshare", test_gshare},
         {"correlation at a distance", test_correlation}, {"TAGE", test_tage}, {"steady loops", test_steady},
-        {"returns", test_returns}, {"back", test_back}, {"targets", test_targets}, {"indirect jumps", test_indirect},
-        CU_TEST_INFO_NULL};
+        {"returns", test_returns}, {"around", test_around}, {"back", test_back}, {"targets", test_targets},
+        {"indirect jumps", test_indirect}, CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: branch prediction", tests);
 }

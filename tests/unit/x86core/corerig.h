@@ -187,6 +187,8 @@ static const struct peet_opcode rig_lea = {
     .name = "LEA64r", .mnemonic = "lea", .latency_cycles = 1, .uops = 1, .klass = PEET_INSN_INT};
 static const struct peet_opcode rig_store = {
     .name = "MOV64mr", .mnemonic = "mov", .latency_cycles = 1, .uops = 1, .klass = PEET_INSN_MOVE};
+static const struct peet_opcode rig_change = {
+    .name = "ADD64mr", .mnemonic = "add", .latency_cycles = 6, .uops = 1, .klass = PEET_INSN_INT};
 static const struct peet_opcode rig_locked = {
     .name = "LOCK_ADD64mr", .mnemonic = "lock add", .latency_cycles = 1, .uops = 1, .klass = PEET_INSN_ATOMIC};
 static const struct peet_opcode rig_mfence = {

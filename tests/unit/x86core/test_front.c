@@ -78,6 +78,38 @@ static void taken_branches(void)
             }
 }
 
+/* A call and a return end so many cycles of fetch each. */
+static void calls(void)
+{
+    static const struct peet_opcode call = {
+        .name = "CALL64pcrel32", .mnemonic = "call", .latency_cycles = 1, .uops = 1, .klass = PEET_INSN_CALL};
+    static const struct peet_opcode ret = {
+        .name = "RET64", .mnemonic = "ret", .latency_cycles = 1, .uops = 1, .klass = PEET_INSN_RETURN};
+
+    for (unsigned each = 1; each <= 7; each++)
+        for (unsigned n = 1; n <= 9; n += 4) { /* instructions of each block: one, two or three cycles of fetch */
+            struct rig_code *caller = rig_block(0), *callee = rig_block(7);
+            uint64_t before = 0;
+
+            for (unsigned i = 0; i + 1 < n; i++) {
+                rig_insn(caller, &rig_add, (int)i, -1, -1, 0, 0, 0);
+                rig_insn(callee, &rig_add, (int)i, -1, -1, 0, 0, 0);
+            }
+            rig_insn(caller, &call, -1, -1, -1, 0, 0, 0);
+            rig_insn(callee, &ret, -1, -1, -1, 0, 0, 0);
+            open_front("branch=perfect,fetch_past_taken=off,call_fetch_cycles=%u,fetch_uops=4,dispatch_uops=8", each);
+            for (unsigned i = 0; i < 2 * TIMES; i++) {
+                before = i == TIMES ? rig.clock[0] : before;
+                rig_run(&rig, 0, caller);
+                rig_run(&rig, 0, callee);
+            }
+            CU_ASSERT_EQUAL(rig.clock[0] - before, (uint64_t)TIMES * 2 * ((n + 3) / 4 + each - 1));
+            close_front();
+            free(caller);
+            free(callee);
+        }
+}
+
 /* While dispatch waits for room, the queue fills: what it holds need not come later, so that each two save a cycle of a
  * front end of two. */
 static void queue(void)
@@ -240,8 +272,9 @@ static void threads(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"narrower", narrower}, {"taken branches", taken_branches}, {"queue", queue},
-        {"against ticks", against_ticks}, {"wide enough", wide_enough}, {"threads", threads}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"narrower", narrower}, {"taken branches", taken_branches}, {"calls", calls},
+        {"queue", queue}, {"against ticks", against_ticks}, {"wide enough", wide_enough}, {"threads", threads},
+        CU_TEST_INFO_NULL};
 
     return run_suite("x86 front end", tests);
 }

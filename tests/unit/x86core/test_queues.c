@@ -179,7 +179,7 @@ static void stores(void)
         all[i % MOST].address = address;
         all[i % MOST].size = size;
         all[i % MOST].written = written;
-        x86_store_enter(t, address, size, written, written);
+        x86_store_enter(t, address, size, written, UINT64_MAX, written);
         if (written > now + 50 || !rig_random(&seed, 3))
             now += 1 + rig_random(&seed, 3);
     }

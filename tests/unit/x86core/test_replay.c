@@ -27,8 +27,12 @@ static struct rig_code *random_block(uint32_t id, uint64_t *seed)
             rig_insn(c, &rig_load, to, -1, by, PEET_REF_LOAD, address, 1u << rig_random(seed, 5));
             break;
         case 3:
-            rig_insn(c, rig_random(seed, 3) ? &rig_store : &rig_add, -1, from, by,
-                rig_random(seed, 3) ? PEET_REF_STORE : PEET_REF_MODIFY, address, 1u << rig_random(seed, 5));
+            rig_insn(c,
+                rig_random(seed, 3)       ? &rig_store
+                    : rig_random(seed, 2) ? &rig_change
+                                          : &rig_add,
+                -1, from, by, rig_random(seed, 3) ? PEET_REF_STORE : PEET_REF_MODIFY, address,
+                1u << rig_random(seed, 5));
             break;
         case 4:
             if (!rig_random(seed, 12))
@@ -71,7 +75,11 @@ static const char *const machines[] = {"", "branch=perfect,retire_uops=2", "core
     "memory=hierarchy,l1d_bytes=16KiB,page_bytes=4096,dtlb_entries=4,dtlb_ways=4",
     "window_uops=12,forward_fail_cycles=40", "core=inorder,result_order=program,retire_uops=2",
     "fetch_uops=2,fetch_queue_uops=7", "fetch_uops=4,fetch_past_taken=off",
-    "fetch_uops=3,memory=hierarchy,l1d_bytes=8KiB,window_uops=24"};
+    "fetch_uops=3,memory=hierarchy,l1d_bytes=8KiB,window_uops=24", "memory_renaming=on",
+    "memory_renaming=on,stores_line=3,store_queue=5,forward_cycles=6",
+    "memory_renaming=on,memory=hierarchy,l1d_bytes=4KiB,l2_bytes=16KiB,stores_line=2,window_uops=60",
+    "stores_line=2,index_cycles=2,fusion=arithmetic,memory=hierarchy,l1d_bytes=8KiB",
+    "fetch_uops=4,fetch_past_taken=off,call_fetch_cycles=3,return_underflow=around"};
 
 static void both(struct rig *on, struct rig *off, const char *settings)
 {

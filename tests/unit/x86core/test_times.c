@@ -107,6 +107,224 @@ static void forwarding(void)
     end(c);
 }
 
+/** Cycles of one turn of a loop of these */
+static double turn_of(const char *settings, void (*fill)(struct rig_code *c))
+{
+    struct rig_code *c = begin(settings);
+    uint64_t cycles;
+
+    fill(c);
+    cycles = rig_steady(&rig, 0, c, TIMES);
+    end(c);
+    return (double)cycles / TIMES;
+}
+
+static void back_and_forth(struct rig_code *c)
+{
+    rig_insn(c, &rig_store, -1, 2, 10, PEET_REF_STORE, 0x2000, 8);
+    rig_insn(c, &rig_load, 2, -1, 10, PEET_REF_LOAD, 0x2000, 8);
+}
+
+static void product_through_memory(struct rig_code *c)
+{
+    back_and_forth(c);
+    rig_insn(c, &rig_mul, 2, 2, -1, 0, 0, 0);
+}
+
+static void by_what_is_loaded(struct rig_code *c) /* the address is what the load before has brought */
+{
+    rig_insn(c, &rig_store, -1, 2, 10, PEET_REF_STORE, 0x2000, 8);
+    rig_insn(c, &rig_load, 2, -1, 2, PEET_REF_LOAD, 0x2000, 8);
+}
+
+static void low_half(struct rig_code *c)
+{
+    rig_insn(c, &rig_store, -1, 2, 10, PEET_REF_STORE, 0x2000, 8);
+    rig_insn(c, &rig_load, 2, -1, 10, PEET_REF_LOAD, 0x2000, 4);
+}
+
+static void high_half(struct rig_code *c)
+{
+    rig_insn(c, &rig_store, -1, 2, 10, PEET_REF_STORE, 0x2000, 8);
+    rig_insn(c, &rig_load, 2, -1, 10, PEET_REF_LOAD, 0x2004, 4);
+}
+
+static void halves(struct rig_code *c)
+{
+    rig_insn(c, &rig_store, -1, 2, 10, PEET_REF_STORE, 0x2000, 2);
+    rig_insn(c, &rig_load, 2, -1, 10, PEET_REF_LOAD, 0x2000, 2);
+}
+
+static void vectors(struct rig_code *c)
+{
+    rig_insn(c, &rig_store, -1, 2, 10, PEET_REF_STORE, 0x2000, 16);
+    rig_insn(c, &rig_load, 2, -1, 10, PEET_REF_LOAD, 0x2000, 16);
+}
+
+static void sum_in_memory(struct rig_code *c) /* six cycles: a load of four, the addition, its store */
+{
+    rig_insn(c, &rig_change, -1, 10, 11, PEET_REF_MODIFY, 0x2000, 8);
+}
+
+/* A value that goes through memory costs nothing where memory is renamed: integer registers, whole, by whatever
+ * address. */
+static void renaming(void)
+{
+    static const char off[] = "forward_cycles=7,memory_renaming=off", on[] = "forward_cycles=7,memory_renaming=on";
+
+    CU_ASSERT_EQUAL(turn_of(off, back_and_forth), 7 + 1);
+    CU_ASSERT_EQUAL(turn_of(on, back_and_forth), 0.5); /* four are dispatched in a cycle */
+    CU_ASSERT_EQUAL(turn_of(on, product_through_memory), 3);
+    CU_ASSERT_EQUAL(turn_of(on, by_what_is_loaded), 0.5);
+    CU_ASSERT_EQUAL(turn_of(on, low_half), 0.5);
+    CU_ASSERT_EQUAL(turn_of(off, sum_in_memory), 7 + 2);
+    CU_ASSERT_EQUAL(turn_of(on, sum_in_memory), 1);
+    CU_ASSERT_EQUAL(turn_of(on, high_half), 7 + 1);
+    CU_ASSERT_EQUAL(turn_of(on, halves), 7 + 1);
+    CU_ASSERT_EQUAL(turn_of(on, vectors), 7 + 1);
+}
+
+static void chain_register(struct rig_code *c)
+{
+    rig_insn(c, &rig_mul, 1, 1, -1, 0, 0, 0);
+}
+
+static void one_register(struct rig_code *c)
+{
+    rig_insn(c, &rig_load, 1, -1, 1, PEET_REF_LOAD, 0x1000, 8);
+}
+
+static void two_registers(struct rig_code *c)
+{
+    rig_insn(c, &rig_load, 1, 10, 1, PEET_REF_LOAD, 0x1000, 8);
+    c->insns[0].naddresses = 2;
+}
+
+static void addresses_of_two(void)
+{
+    CU_ASSERT_EQUAL(turn_of("index_cycles=3", one_register), 4);
+    CU_ASSERT_EQUAL(turn_of("", two_registers), 4);
+    CU_ASSERT_EQUAL(turn_of("index_cycles=1", two_registers), 5);
+    CU_ASSERT_EQUAL(turn_of("index_cycles=3", two_registers), 7);
+}
+
+static void four_stores(struct rig_code *c, uint64_t apart, unsigned size)
+{
+    for (unsigned i = 0; i < 4; i++)
+        rig_insn(c, &rig_store, -1, 2, 10, PEET_REF_STORE, 0x2000 + apart * i, size);
+}
+
+static void to_one_line(struct rig_code *c)
+{
+    four_stores(c, 8, 8);
+}
+
+static void to_two_lines_in_turn(struct rig_code *c)
+{
+    for (unsigned i = 0; i < 4; i++)
+        rig_insn(c, &rig_store, -1, 2, 10, PEET_REF_STORE, 0x2000 + 64 * (i & 1), 8);
+}
+
+static void of_sixteen_bytes(struct rig_code *c)
+{
+    four_stores(c, 16, 16);
+}
+
+static void across_lines(struct rig_code *c)
+{
+    for (unsigned i = 0; i < 4; i++)
+        rig_insn(c, &rig_store, -1, 2, 10, PEET_REF_STORE, 0x203c, 8);
+}
+
+/* Stores of 8 bytes to the line of the store before go together. */
+static void stores_to_one_line(void)
+{
+    CU_ASSERT_EQUAL(turn_of("dispatch_uops=8,stores_cycle=1", to_one_line), 4);
+    CU_ASSERT_EQUAL(turn_of("dispatch_uops=8,stores_cycle=1,stores_line=2", to_one_line), 2);
+    CU_ASSERT_EQUAL(turn_of("dispatch_uops=8,stores_cycle=1,stores_line=4", to_one_line), 1);
+    CU_ASSERT_EQUAL(turn_of("dispatch_uops=8,stores_cycle=2,stores_line=1", to_one_line), 2);
+    CU_ASSERT_EQUAL(turn_of("dispatch_uops=8,stores_cycle=1,stores_line=2", to_two_lines_in_turn), 4);
+    CU_ASSERT_EQUAL(turn_of("dispatch_uops=8,stores_cycle=1,stores_line=2", of_sixteen_bytes), 4);
+    CU_ASSERT_EQUAL(turn_of("dispatch_uops=8,stores_cycle=1,stores_line=2", across_lines), 4);
+}
+
+static const struct peet_opcode *before_branch;
+
+static void flags_and_branch(struct rig_code *c)
+{
+    const int memory = before_branch == &rig_change;
+
+    rig_insn(c, &rig_mul, 1, 10, -1, 0, 0, 0);
+    rig_insn(c, before_branch, PEET_REG_FLAGS, 10, memory ? 11 : -1, PEET_REF_MODIFY, 0x2000, memory ? 8 : 0);
+    rig_insn(c, &rig_branch, -1, PEET_REG_FLAGS, -1, 0, 0, 0);
+}
+
+/* What sets flags is one micro-op with the branch that wants them: two micro-ops of a turn, not three. */
+static void fusion(void)
+{
+    static const struct peet_opcode
+        cmp = {.name = "CMP64rr", .mnemonic = "cmp", .latency_cycles = 1, .uops = 1, .klass = PEET_INSN_INT},
+        test = {.name = "TEST32rr", .mnemonic = "test", .latency_cycles = 1, .uops = 1, .klass = PEET_INSN_INT},
+        dec = {.name = "DEC64r", .mnemonic = "dec", .latency_cycles = 1, .uops = 1, .klass = PEET_INSN_INT},
+        shl = {.name = "SHL64ri", .mnemonic = "shl", .latency_cycles = 1, .uops = 1, .klass = PEET_INSN_INT},
+        strings = {.name = "CMPSB", .mnemonic = "cmpsb", .latency_cycles = 1, .uops = 1, .klass = PEET_INSN_INT};
+    static const struct {
+        const struct peet_opcode *opcode;
+        unsigned off, compare, arithmetic;
+    } all[] = {{&cmp, 3, 2, 2}, {&test, 3, 2, 2}, {&dec, 3, 3, 2}, {&shl, 3, 3, 3}, {&strings, 3, 3, 3},
+        {&rig_change, 3, 3, 3}};
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        before_branch = all[i].opcode;
+        CU_ASSERT_EQUAL(turn_of("dispatch_uops=1,memory_renaming=on", flags_and_branch), all[i].off);
+        CU_ASSERT_EQUAL(turn_of("dispatch_uops=1,memory_renaming=on,fusion=compare", flags_and_branch), all[i].compare);
+        CU_ASSERT_EQUAL(turn_of("dispatch_uops=1,memory_renaming=on,fusion=arithmetic", flags_and_branch),
+            all[i].arithmetic);
+    }
+}
+
+static void products(struct rig_code *c)
+{
+    for (unsigned i = 0; i < 4; i++)
+        rig_insn(c, &rig_mul, (int)i, 10, -1, 0, 0, 0);
+}
+
+/* What a preset says of instructions instead of LLVM's model: latency, how long a unit is busy, micro-ops. */
+static void corrections(void)
+{
+    static const struct {
+        const char *text;
+        unsigned chain, independent, narrow; /* dispatch_uops=1 */
+    } all[] = {
+        {"", 3, 4, 4},
+        {"{ opcodes = \"MUL\"; latency = 9; }", 9, 4, 4},
+        {"{ opcodes = \"ADD M?L\"; busy = 5; }", 5, 20, 20},
+        {"{ opcodes = \"SLOW *UL\"; uops = 3; }", 3, 4, 12},
+        {"{ opcodes = \"MUL\"; latency = 9; }, { opcodes = \"*\"; latency = 2; }", 2, 4, 4}, /* the last one counts */
+        {"{ opcodes = \"MU L MULx\"; latency = 9; busy = 7; uops = 2; }", 3, 4, 4},
+    };
+    char path[300], settings[400];
+
+    snprintf(path, sizeof path, "%s/corrected.cfg", rig_folder());
+    rig_with_processor = RIG_OUT_OF_ORDER;
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        FILE *f = fopen(path, "w");
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+        fprintf(f, "mcpu = \"rig\";\ncorrections = ( %s );\n", all[i].text);
+        fclose(f);
+        snprintf(settings, sizeof settings, "preset=%s", path);
+        CU_ASSERT_EQUAL(turn_of(settings, chain_register), all[i].chain);
+        CU_ASSERT_EQUAL(turn_of(settings, products), all[i].independent);
+        snprintf(settings, sizeof settings, "preset=%s,dispatch_uops=1", path);
+        CU_ASSERT_EQUAL(turn_of(settings, products), all[i].narrow);
+        snprintf(settings, sizeof settings, "preset=%s,mcpu=other", path); /* of the preset's processor */
+        CU_ASSERT_EQUAL(turn_of(settings, chain_register), 3);
+    }
+    remove(path);
+    rig_with_processor = RIG_NONE;
+}
+
 static void store_queue(void)
 {
     struct rig_code *c = begin("stores_cycle=1,dispatch_uops=4");
@@ -199,12 +417,7 @@ static uint64_t turn(const char *settings, void (*fill)(struct rig_code *c))
     return cycles / TIMES;
 }
 
-static void chain_register(struct rig_code *c) /* the same operation without a load and with one */
-{
-    rig_insn(c, &rig_mul, 1, 1, -1, 0, 0, 0);
-}
-
-static void chain_folded(struct rig_code *c)
+static void chain_folded(struct rig_code *c) /* chain_register() with a load */
 {
     rig_insn(c, &rig_fold, 1, 1, 10, PEET_REF_LOAD, 0x1000, 8);
 }
@@ -315,9 +528,11 @@ static void threads(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"width", width}, {"long instructions", long_instructions}, {"chain", chain},
-        {"window", window}, {"loads", loads}, {"forwarding", forwarding}, {"store queue", store_queue},
-        {"fences", fences}, {"mispredictions", mispredictions}, {"in order", in_order},
-        {"pipeline in order", in_order_pipeline}, {"threads", threads}, CU_TEST_INFO_NULL};
+        {"window", window}, {"loads", loads}, {"forwarding", forwarding}, {"renaming", renaming},
+        {"addresses of two", addresses_of_two}, {"stores to one line", stores_to_one_line}, {"fusion", fusion},
+        {"corrections", corrections}, {"store queue", store_queue}, {"fences", fences},
+        {"mispredictions", mispredictions}, {"in order", in_order}, {"pipeline in order", in_order_pipeline},
+        {"threads", threads}, CU_TEST_INFO_NULL};
 
     return run_suite("x86 times", tests);
 }
