@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which instructions wait for their turn in simulated time (atomic and volatile accesses, fences), which
 // read the processor's clock, which are markers of a region of interest; and what inline assembly says of
-// all that.  Called by derive.cpp while it plans; the waits are written by insert.cpp, hooks in the middle
+// all that.  Called by segments.cpp while it divides blocks; the waits are written by insert.cpp, hooks in the middle
 // of assembly text here.
 #include "pass.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // -fpeet-domains: references that may meet other contexts' add the base of gs, the offset of the running
-// context's view of memory (runtime/domain.h).  derive.cpp asks which ones; after insert.cpp and emit.cpp have
+// context's view of memory (runtime/domain.h).  segments.cpp and derive.cpp ask which ones; after insert.cpp and emit.cpp have
 // done their part, run() puts the prefix on original instructions, and a hook before calls and inline assembly that may
 // lead to code which sees main memory alone.  Nothing here changes what is recorded: registers hold primary
 // addresses.  A prefix is one byte, which the schema's lengths are without (InsnPlan::prefixed).

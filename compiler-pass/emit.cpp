@@ -141,209 +141,256 @@ bool indirect(const MachineInstr &MI, const OpInfo &info)
         !StringRef(info.name).starts_with("TLS_"); // a call of __tls_get_addr and what it needs
 }
 
-} // namespace
+// The parts of one function's schema while they are written.
+class Writer {
+  public:
+    Writer(Target &T, Function &F, const Options &O)
+        : T(T), F(F), O(O), IR(F.MF->getFunction()), symbol(F.MF->getTarget().getSymbol(&IR)),
+          start(F.start->getName().str())
+    {
+        line = IR.getSubprogram() ? IR.getSubprogram()->getLine() : 0;
+        last = line;
+    }
+    std::string text();
 
-void emit(Target &T, Function &F, const Options &O)
-{
-    MachineFunction &MF = *F.MF;
-    const llvm::Function &IR = MF.getFunction();
-    const TargetSubtargetInfo &STI = MF.getSubtarget();
-    TargetSchedModel SM;
-    SM.init(&STI);
+  private:
+    void blocks();
+    void segment(const Segment &S);
+    void segmentHead(const Segment &S);
+    void insn(const InsnPlan &I);
+    void length(const InsnPlan &I);
+    void registersOf(const Registers &R);
+    void reference(const RefPlan &r);
+    void shape(const RefPlan &r);
+    void head();
+    void kind(const TargetSchedModel &SM, const MachineInstr &MI);
+    void offset(const std::string &a, const std::string &b);
+    std::string quotedPayload() const;
 
+    Target &T;
+    Function &F;
+    const Options &O;
+    const llvm::Function &IR;
+    const MCSymbol *symbol;
+    std::string start;
+    // Instructions' lengths, and offsets in the function: what only the assembler knows.
     std::string lengths, offsets;
     unsigned nlengths = 0, noffsets = 0;
-    raw_string_ostream L(lengths), R(offsets);
-    std::string start = F.start->getName().str();
-    auto length = [&](const InsnPlan &I) {
-        L << (nlengths++ % 16 ? "," : "\n\t.byte ") << quoted(I.end->getName()) << "-" << quoted(I.begin->getName())
-          << (I.prefixed ? "-1" : "");
-    };
-    auto offset = [&](const std::string &a, const std::string &b) {
-        R << (noffsets++ % 8 ? "," : "\n\t.long ") << a << "-" << b;
-    };
-
     std::vector<const MachineInstr *> kinds;
     DenseMap<std::pair<unsigned, unsigned>, unsigned> kindOf; // by opcode and variant
     std::vector<std::string> callees;
     StringMap<unsigned> calleeOf;
-    Bytes body;
-    unsigned line = IR.getSubprogram() ? IR.getSubprogram()->getLine() : 0;
-    int64_t last = line;
+    Bytes before, body;
+    unsigned line;
+    int64_t last; // line of the instruction before
+};
+
+void Writer::offset(const std::string &a, const std::string &b)
+{
+    offsets += (noffsets++ % 8 ? "," : "\n\t.long ") + a + "-" + b;
+}
+
+// The length of an instruction; in assembly text, without the hooks that were put into it.
+void Writer::length(const InsnPlan &I)
+{
+    std::string begin = quoted(I.begin->getName()), end = quoted(I.end->getName());
+    if (I.MI->isInlineAsm()) {
+        if (unsigned added = F.asmAdded.lookup(I.MI))
+            begin += "-" + std::to_string(added);
+        offset(end, begin);
+    } else
+        lengths += (nlengths++ % 16 ? "," : "\n\t.byte ") + end + "-" + begin + (I.prefixed ? "-1" : "");
+}
+
+void Writer::registersOf(const Registers &R)
+{
+    body.u(R.addresses.size() + R.data.size());
+    body.u(R.addresses.size());
+    body.u(R.writes.size());
+    for (const auto *list : {&R.addresses, &R.data, &R.writes})
+        for (uint8_t r : *list)
+            body.u(r);
+}
+
+void Writer::shape(const RefPlan &r)
+{
+    switch (r.m.shape) {
+    case Shape::Plain:
+        break;
+    case Shape::Range:
+        form(body, r.count);
+        break;
+    case Shape::Conditional:
+        body.u(r.maskSlot);
+        body.u(r.m.kmask ? (T.avx512bw ? 64 : 16) : r.m.lanes);
+        break;
+    case Shape::Lanes:
+        body.u(r.m.lanes);
+        body.u(r.maskSlot);
+        body.u(r.m.vecIndex ? r.m.indexBytes : 0);
+        if (r.m.vecIndex) {
+            body.u(r.indexSlot);
+            body.u(r.m.scale);
+        }
+        break;
+    }
+}
+
+void Writer::reference(const RefPlan &r)
+{
+    body.u(r.m.kind | (unsigned)r.m.shape << 2 | (r.m.symbolic ? PEET_FORMAT_REF_SYMBOLIC : 0) |
+        (r.m.rip ? PEET_FORMAT_REF_RIP : 0));
+    body.u(r.m.flags);
+    if (r.m.flags & PEET_REF_ATOMIC)
+        body.u(r.m.order);
+    body.u(r.m.size);
+    form(body, r.address);
+    shape(r);
+}
+
+// A call or lea of a symbol may be rewritten by the linker only in length-preserving ways.
+void Writer::insn(const InsnPlan &I)
+{
+    const MachineInstr &MI = *I.MI;
+    const OpInfo &info = T.info(MI);
+    Registers R = registers(T, MI);
+    auto [it, fresh] = kindOf.try_emplace({MI.getOpcode(), variantOf(MI)}, kinds.size());
+    if (fresh)
+        kinds.push_back(&MI);
+    body.u(it->second);
+    const MachineBasicBlock *target = targetOf(MI);
+    std::string called = callee(*F.MF, MI);
+    bool relax = target && (info.name == "JCC_1" || info.name == "JMP_1");
+    bool tls = info.name == "TLS_addr64" || info.name == "TLS_base_addr64", symbolic = tls;
+    for (const RefPlan &r : I.refs)
+        symbolic |= r.m.symbolic;
+    int64_t here = MI.getDebugLoc() && MI.getDebugLoc().getLine() ? MI.getDebugLoc().getLine() : last;
+    body.u((relax ? PEET_FORMAT_RELAX : 0) | (here != last ? PEET_FORMAT_LINE : 0) |
+        (MI.isInlineAsm() ? PEET_FORMAT_ASM : 0) | (indirect(MI, info) ? PEET_FORMAT_INDIRECT : 0) |
+        (tls ? PEET_FORMAT_TLS : 0) | (info.rep ? PEET_FORMAT_REP : 0) | (symbolic ? PEET_FORMAT_SYMBOLIC : 0) |
+        (I.opaque ? PEET_FORMAT_INSN_OPAQUE : 0) | (R.partial ? PEET_FORMAT_PARTIAL : 0) |
+        (called.empty() ? 0 : PEET_FORMAT_CALLS));
+    if (!called.empty()) {
+        auto [name, unknown] = calleeOf.try_emplace(called, callees.size());
+        if (unknown)
+            callees.push_back(called);
+        body.u(name->second);
+    }
+    if (relax)
+        body.u(F.layoutOf[target]);
+    if (here != last)
+        body.i(here - last);
+    last = here;
+    if (symbolic)
+        offset(quoted(I.begin->getName()) + (I.prefixed ? "+1" : ""), start);
+    if (!relax)
+        length(I);
+    registersOf(R);
+    body.u(I.refs.size());
+    for (const RefPlan &r : I.refs)
+        reference(r);
+}
+
+void Writer::segmentHead(const Segment &S)
+{
+    body.u((S.sync ? PEET_FORMAT_SYNC : 0) | (S.entry ? PEET_FORMAT_ENTRY : 0) |
+        (S.recorded ? PEET_FORMAT_RECORDED : 0) | (S.opaque ? PEET_FORMAT_OPAQUE : 0) |
+        (S.tailOf >= 0 ? PEET_FORMAT_TAIL : 0) | (S.silent ? PEET_FORMAT_LOOP : 0) | (S.turn ? PEET_FORMAT_TURN : 0));
+    if (S.tailOf >= 0)
+        body.u(S.takenSegment);
+    if (S.silent) {
+        body.u(S.induction);
+        body.i(S.step);
+    }
+    if (S.sync)
+        offset(S.label->getName().str(), start);
+    if (S.turn)
+        offset(S.turnLabel->getName().str(), start);
+    body.u(S.slotWords);
+}
+
+void Writer::segment(const Segment &S)
+{
+    segmentHead(S);
+    body.u(S.insns.size());
+    for (const InsnPlan &I : S.insns)
+        insn(I);
+    body.u(S.updates.size());
+    for (auto &[r, f] : S.updates) {
+        body.u(r);
+        form(body, f);
+    }
+}
+
+void Writer::blocks()
+{
     body.u(F.layout.size());
     for (unsigned m = 0; m < F.layout.size(); m++) {
-        const MachineBasicBlock *MBB = F.layout[m];
-        body.u(m ? Log2(MBB->getAlignment()) : 0);
-        body.u(MBB->getMaxBytesForAlignment());
+        body.u(m ? Log2(F.layout[m]->getAlignment()) : 0);
+        body.u(F.layout[m]->getMaxBytesForAlignment());
         body.u(F.mbbSegments[m].second);
-        for (unsigned k = 0; k < F.mbbSegments[m].second; k++) {
-            const Segment &S = F.segments[F.mbbSegments[m].first + k];
-            body.u((S.sync ? PEET_FORMAT_SYNC : 0) | (S.entry ? PEET_FORMAT_ENTRY : 0) |
-                (S.recorded ? PEET_FORMAT_RECORDED : 0) | (S.opaque ? PEET_FORMAT_OPAQUE : 0) |
-                (S.tailOf >= 0 ? PEET_FORMAT_TAIL : 0) | (S.silent ? PEET_FORMAT_LOOP : 0) |
-                (S.turn ? PEET_FORMAT_TURN : 0));
-            if (S.tailOf >= 0)
-                body.u(S.takenSegment);
-            if (S.silent) {
-                body.u(S.induction);
-                body.i(S.step);
-            }
-            if (S.sync)
-                offset(S.label->getName().str(), start);
-            if (S.turn)
-                offset(S.turnLabel->getName().str(), start);
-            body.u(S.slotWords);
-            body.u(S.insns.size());
-            for (const InsnPlan &I : S.insns) {
-                const MachineInstr &MI = *I.MI;
-                const OpInfo &info = T.info(MI);
-                Registers R = registers(T, MI);
-                unsigned variant = variantOf(MI);
-                auto [it, fresh] = kindOf.try_emplace({MI.getOpcode(), variant}, kinds.size());
-                if (fresh)
-                    kinds.push_back(&MI);
-                body.u(it->second);
-                const MachineBasicBlock *target = nullptr;
-                if (MI.isBranch())
-                    for (const MachineOperand &MO : MI.operands())
-                        if (MO.isMBB())
-                            target = MO.getMBB();
-                std::string called = callee(MF, MI);
-                bool relax = target && (info.name == "JCC_1" || info.name == "JMP_1");
-                bool tls = info.name == "TLS_addr64" || info.name == "TLS_base_addr64";
-                bool symbolic = tls;
-                for (const RefPlan &r : I.refs)
-                    symbolic |= r.m.symbolic;
-                // A call or lea of a symbol may be rewritten by the linker only in length-preserving ways.
-                int64_t here = MI.getDebugLoc() && MI.getDebugLoc().getLine() ? MI.getDebugLoc().getLine() : last;
-                body.u((relax ? PEET_FORMAT_RELAX : 0) | (here != last ? PEET_FORMAT_LINE : 0) |
-                    (MI.isInlineAsm() ? PEET_FORMAT_ASM : 0) | (indirect(MI, info) ? PEET_FORMAT_INDIRECT : 0) |
-                    (tls ? PEET_FORMAT_TLS : 0) | (info.rep ? PEET_FORMAT_REP : 0) |
-                    (symbolic ? PEET_FORMAT_SYMBOLIC : 0) | (I.opaque ? PEET_FORMAT_INSN_OPAQUE : 0) |
-                    (R.partial ? PEET_FORMAT_PARTIAL : 0) | (called.empty() ? 0 : PEET_FORMAT_CALLS));
-                if (!called.empty()) {
-                    auto [name, unknown] = calleeOf.try_emplace(called, callees.size());
-                    if (unknown)
-                        callees.push_back(called);
-                    body.u(name->second);
-                }
-                if (relax)
-                    body.u(F.layoutOf[target]);
-                if (here != last)
-                    body.i(here - last);
-                last = here;
-                if (symbolic)
-                    offset(quoted(I.begin->getName()) + (I.prefixed ? "+1" : ""), start);
-                if (MI.isInlineAsm()) { // without the hooks that were put into its text
-                    std::string begin = quoted(I.begin->getName());
-                    if (unsigned added = F.asmAdded.lookup(&MI))
-                        begin += "-" + std::to_string(added);
-                    offset(quoted(I.end->getName()), begin);
-                } else if (!relax)
-                    length(I);
-                body.u(R.addresses.size() + R.data.size());
-                body.u(R.addresses.size());
-                body.u(R.writes.size());
-                for (const auto *list : {&R.addresses, &R.data, &R.writes})
-                    for (uint8_t r : *list)
-                        body.u(r);
-                body.u(I.refs.size());
-                for (const RefPlan &r : I.refs) {
-                    body.u(r.m.kind | (unsigned)r.m.shape << 2 | (r.m.symbolic ? PEET_FORMAT_REF_SYMBOLIC : 0) |
-                        (r.m.rip ? PEET_FORMAT_REF_RIP : 0));
-                    body.u(r.m.flags);
-                    if (r.m.flags & PEET_REF_ATOMIC)
-                        body.u(r.m.order);
-                    body.u(r.m.size);
-                    form(body, r.address);
-                    unsigned maskLanes = r.m.kmask ? (T.avx512bw ? 64 : 16) : r.m.lanes;
-                    switch (r.m.shape) {
-                    case Shape::Plain:
-                        break;
-                    case Shape::Range:
-                        form(body, r.count);
-                        break;
-                    case Shape::Conditional:
-                        body.u(r.maskSlot);
-                        body.u(maskLanes);
-                        break;
-                    case Shape::Lanes:
-                        body.u(r.m.lanes);
-                        body.u(r.maskSlot);
-                        body.u(r.m.vecIndex ? r.m.indexBytes : 0);
-                        if (r.m.vecIndex) {
-                            body.u(r.indexSlot);
-                            body.u(r.m.scale);
-                        }
-                        break;
-                    }
-                }
-            }
-            body.u(S.updates.size());
-            for (auto &[r, f] : S.updates) {
-                body.u(r);
-                form(body, f);
-            }
-        }
+        for (unsigned k = 0; k < F.mbbSegments[m].second; k++)
+            segment(F.segments[F.mbbSegments[m].first + k]);
     }
+}
 
-    Bytes head;
-    const MCSymbol *symbol = MF.getTarget().getSymbol(&IR);
-    head.str(symbol->getName());
+// A kind of instruction: its names, its class, and its costs in the compiler's model of the target.
+void Writer::kind(const TargetSchedModel &SM, const MachineInstr &MI)
+{
+    const OpInfo &I = T.info(MI);
+    before.str(I.name);
+    before.str(MI.isInlineAsm() ? "asm" : I.mnemonic);
+    before.u(MI.isInlineAsm() ? (unsigned)PEET_INSN_ASM : I.klass);
+    unsigned latency = 0, uops = 1;
+    uint64_t ports = 0, rthroughput = 0;
+    if (SM.hasInstrSchedModel() && !MI.isInlineAsm()) {
+        latency = SM.computeInstrLatency(&MI);
+        uops = SM.getNumMicroOps(&MI);
+        rthroughput = (uint64_t)(SM.computeReciprocalThroughput(&MI) * 1000 + 0.5);
+        const MCSchedClassDesc *SC = SM.resolveSchedClass(&MI);
+        if (SC && SC->isValid())
+            for (auto *P = SM.getWriteProcResBegin(SC), *E = SM.getWriteProcResEnd(SC); P != E; ++P)
+                if (P->ProcResourceIdx < 64)
+                    ports |= 1ull << P->ProcResourceIdx;
+    }
+    before.u(latency);
+    before.u(rthroughput);
+    before.u(uops);
+    before.u(ports);
+    before.u(variantOf(MI));
+}
+
+void Writer::head()
+{
+    const TargetSubtargetInfo &STI = F.MF->getSubtarget();
     const DISubprogram *SP = IR.getSubprogram();
-    head.str(SP ? SP->getFilename() : StringRef(IR.getParent()->getSourceFileName()));
-    head.u(line);
-    head.u(O.granularity);
-    head.u(Log2(MF.getAlignment()));
-    head.u(STI.checkFeatures("+fast-7bytenop")     ? 7
+    before.str(symbol->getName());
+    before.str(SP ? SP->getFilename() : StringRef(IR.getParent()->getSourceFileName()));
+    before.u(line);
+    before.u(O.granularity);
+    before.u(Log2(F.MF->getAlignment()));
+    before.u(STI.checkFeatures("+fast-7bytenop")   ? 7
             : STI.checkFeatures("+fast-15bytenop") ? 15
             : STI.checkFeatures("+fast-11bytenop") ? 11
                                                    : 10);
-    head.u(F.asmStatements);
-    head.u(F.segments.size());
-    head.u(kinds.size());
-    for (const MachineInstr *MI : kinds) {
-        const OpInfo &I = T.info(*MI);
-        head.str(I.name);
-        head.str(MI->isInlineAsm() ? "asm" : I.mnemonic);
-        head.u(MI->isInlineAsm() ? (unsigned)PEET_INSN_ASM : I.klass);
-        unsigned latency = 0, uops = 1;
-        uint64_t ports = 0, rthroughput = 0;
-        if (SM.hasInstrSchedModel() && !MI->isInlineAsm()) {
-            latency = SM.computeInstrLatency(MI);
-            uops = SM.getNumMicroOps(MI);
-            rthroughput = (uint64_t)(SM.computeReciprocalThroughput(MI) * 1000 + 0.5);
-            const MCSchedClassDesc *SC = SM.resolveSchedClass(MI);
-            if (SC && SC->isValid())
-                for (auto *P = SM.getWriteProcResBegin(SC), *E = SM.getWriteProcResEnd(SC); P != E; ++P)
-                    if (P->ProcResourceIdx < 64)
-                        ports |= 1ull << P->ProcResourceIdx;
-        }
-        head.u(latency);
-        head.u(rthroughput);
-        head.u(uops);
-        head.u(ports);
-        head.u(variantOf(*MI));
-    }
-
-    head.u(callees.size());
+    before.u(F.asmStatements);
+    before.u(F.segments.size());
+    before.u(kinds.size());
+    TargetSchedModel SM;
+    SM.init(&STI);
+    for (const MachineInstr *MI : kinds)
+        kind(SM, *MI);
+    before.u(callees.size());
     for (const std::string &name : callees)
-        head.str(name);
+        before.str(name);
+}
 
-    std::string payload = head.s + body.s;
+std::string Writer::quotedPayload() const
+{
+    const std::string payload = before.s + body.s;
     std::string text;
     raw_string_ostream os(text);
-    std::string id = ".Lpeet" + std::to_string(MF.getFunctionNumber());
-    os << id << "z:\n\t.pushsection " << PEET_SCHEMA_SECTION << ",\"ao" << (IR.hasComdat() ? "G" : "")
-       << "\",@progbits";
-    os << "," << quoted(symbol->getName());
-    if (IR.hasComdat())
-        os << "," << quoted(IR.getComdat()->getName()) << ",comdat";
-    os << "\n\t.long " << PEET_FORMAT_MAGIC << "\n\t.long " << id << "y-" << id << "x\n"
-       << id << "x:\n\t.long " << PEET_SCHEMA_VERSION << "\n\t.long __peet_abi_" << PEET_RAW_ABI
-       << "@GOTPCREL\n\t.long " << start << "-.\n\t.long " << sectionStart(F)->getName() << "-.\n\t.long " << id << "z-"
-       << start << "\n\t.long " << nlengths << "," << noffsets << "\n\t.quad " << format_hex(xxHash64(payload), 18)
-       << lengths << offsets;
+    os << format_hex(xxHash64(payload), 18) << lengths << offsets;
     for (size_t i = 0; i < payload.size(); i++) {
         if (i % 64 == 0)
             os << (i ? "\"\n\t.ascii \"" : "\n\t.ascii \"");
@@ -356,8 +403,34 @@ void emit(Target &T, Function &F, const Options &O)
         else
             os << format("\\%03o", c);
     }
-    os << "\"\n" << id << "y:\n\t.popsection\n";
+    return text;
+}
 
+std::string Writer::text()
+{
+    blocks();
+    head();
+    std::string text, id = ".Lpeet" + std::to_string(F.MF->getFunctionNumber());
+    raw_string_ostream os(text);
+    os << id << "z:\n\t.pushsection " << PEET_SCHEMA_SECTION << ",\"ao" << (IR.hasComdat() ? "G" : "")
+       << "\",@progbits";
+    os << "," << quoted(symbol->getName());
+    if (IR.hasComdat())
+        os << "," << quoted(IR.getComdat()->getName()) << ",comdat";
+    os << "\n\t.long " << PEET_FORMAT_MAGIC << "\n\t.long " << id << "y-" << id << "x\n"
+       << id << "x:\n\t.long " << PEET_SCHEMA_VERSION << "\n\t.long __peet_abi_" << PEET_RAW_ABI
+       << "@GOTPCREL\n\t.long " << start << "-.\n\t.long " << sectionStart(F)->getName() << "-.\n\t.long " << id << "z-"
+       << start << "\n\t.long " << nlengths << "," << noffsets << "\n\t.quad " << quotedPayload();
+    os << "\"\n" << id << "y:\n\t.popsection\n";
+    return text;
+}
+
+} // namespace
+
+void emit(Target &T, Function &F, const Options &O)
+{
+    const std::string text = Writer(T, F, O).text();
+    MachineFunction &MF = *F.MF;
     MachineBasicBlock *tail = &MF.back();
     if (!tail->empty() || tail->hasAddressTaken() || !tail->pred_empty()) {
         tail = MF.CreateMachineBasicBlock();

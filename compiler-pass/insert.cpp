@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the recording code that derive.cpp planned.  Invariants: no original instruction is changed or
+// Writes the recording code that solve.cpp planned.  Invariants: no original instruction is changed or
 // moved; flags are never written where they are live; only registers that hold nothing are used, or
 // spilled below the red zone; the cursor in the control page is past every slot of a block before its
 // first instruction runs, so that whatever interrupts the block finds the ring whole.

@@ -2,13 +2,14 @@
 // What the parts of the recording pass share: the target's names resolved once per function, the
 // description of memory references, and the plan of a function (its blocks, slots and forms).  Called
 // by: pass.cpp only.  operands.cpp says what an instruction references, accesses.cpp what waits for its turn,
-// derive.cpp decides what must be recorded, cursor.cpp where the cursor is, insert.cpp writes the recording code,
+// segments.cpp, derive.cpp and solve.cpp (planner.h) decide what must be recorded, cursor.cpp where the cursor is, insert.cpp writes the recording code,
 // emit.cpp the schema.
 #ifndef PEET_PASS_H
 #define PEET_PASS_H
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/CodeGen/LiveRegUnits.h"
 #include "llvm/CodeGen/MachineBasicBlock.h"
 #include "llvm/CodeGen/MachineFunction.h"
@@ -114,7 +115,10 @@ class Target {
 
   private:
     void describe(unsigned Opcode, OpInfo &I);
+    void findRegisters();
+    void findVectors(const llvm::StringMap<unsigned> &regs);
     unsigned memSize(const llvm::MachineInstr &MI, OpInfo &I);
+    friend class References;
     llvm::DenseMap<unsigned, std::pair<int, int>> gprOf;
     llvm::DenseMap<unsigned, uint8_t> peetRegOf;
 };
@@ -257,7 +261,9 @@ int firstSegment(const Function &F, unsigned mbb);
 void findWaitingLoops(Function &F);
 // modifies.cpp: read-modify-writes without a lock become a load, an operation and a store, at granularity ref.
 void splitModifies(Target &T, llvm::MachineFunction &MF);
-// derive.cpp: decide what is recorded where.  False and a reason if some instruction cannot be handled.
+// segments.cpp: the block that a jump goes to; nullptr: it names none.
+llvm::MachineBasicBlock *targetOf(const llvm::MachineInstr &MI);
+// solve.cpp: decide what is recorded where.  False and a reason if some instruction cannot be handled.
 bool plan(Target &T, Function &F, const Options &O, llvm::MachineInstr *&culprit, std::string &why);
 // What is live where code goes (insert.cpp); before anything is inserted.
 struct Liveness {
