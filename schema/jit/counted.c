@@ -33,14 +33,19 @@ void peet__direct_show(struct peet_direct_run *run, const struct peet__direct_co
     const struct peet__direct *const d = peet__direct_of(run);
     const struct peet_block_event event = {site->block, NULL, run->context, turns, site->strides};
     const uint64_t now = d->ops->clock(d->self, run->hw, run->began);
+    uint64_t unsettled = d->table.unreported != NULL && *d->table.unreported != 0;
     for (uint32_t o = 0; o < d->nobservers; o++) {
         const struct peet_direct_counted *const c = peet__direct_counted_of(site->watches[o]);
-        if (c == NULL)
+        if (c == NULL) {
+            unsettled = 1; /* what it waits for is not known here */
             continue;
+        }
         d->observers[o].ops->shown(d->observers[o].self, run->hw, &event, run->previous, now);
         c->sums->stop = 0;
+        unsettled |= c->sums->unsettled;
     }
-    peet__direct_report(run);
+    if (__builtin_expect(unsettled != 0, 0))
+        peet__direct_report(run);
 }
 
 void peet__direct_begin_counting(struct peet__direct *d, struct peet_direct_run *run)

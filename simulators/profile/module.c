@@ -131,9 +131,18 @@ static inline void arrive(struct profile *p, struct hardware *h, struct thread *
 /** It is this one; what it costs is added after that. */
 static inline void enter(struct profile *p, struct thread *c, const struct peet_block *block)
 {
-    if (!c->last || (block->flags & PEET_BLOCK_ENTRY) || block->function != c->last->function ||
-        profile_place(p, c->last)->leaves || !c->nframes)
-        profile_move(p, c, block);
+    const struct place *last = c->last ? profile_place(p, c->last) : NULL;
+
+    if (__builtin_expect(!last || !c->nframes || c->signal || last->jumps || last->tails, 0)) {
+        if (!last || (block->flags & PEET_BLOCK_ENTRY) || block->function != c->last->function || last->leaves ||
+            !c->nframes)
+            profile_move(p, c, block);
+    } else if ((block->flags & PEET_BLOCK_ENTRY) && !last->returns) {
+        profile_call(p, c, block->function);
+    } else if (last->returns || block->function != c->last->function) {
+        if ((block->flags & PEET_BLOCK_ENTRY) || !last->returns || !profile_return(p, c, block))
+            profile_move(p, c, block);
+    }
     c->last = block;
 }
 
@@ -257,6 +266,8 @@ static void settled(void *self, unsigned hw)
     if (p->hw[hw].missed && p->hw[hw].thread)
         settle(p, &p->hw[hw], p->hw[hw].thread);
     p->sums.unsettled = 0;
+    for (unsigned i = 0; i < p->env->hw_contexts; i++)
+        p->sums.unsettled |= p->hw[i].missed;
 }
 
 static void ends(void *self, unsigned hw, const struct peet_block *previous, uint64_t now)

@@ -43,10 +43,13 @@ enum profile_measure {
 enum { NOTHING = UINT32_MAX };
 
 struct cost {
-    uint64_t of[MEASURES];
     uint64_t
         version; /* of a context's sum, and of copies of it: it is another one whenever a rare measure has changed */
+    uint64_t of[MEASURES];
 };
+
+/* The measures that nearly every block changes: calls and returns add and copy them at once. */
+typedef uint64_t frequent __attribute__((vector_size(RARE * sizeof(uint64_t)), aligned(8), may_alias));
 
 /** A block of the program. */
 struct place {
@@ -95,15 +98,14 @@ struct edge {
 };
 
 struct frame {
-    struct cost enter;
     const struct peet_block *last; /* of the caller */
     uint32_t node, routine, arc;   /* the caller's node; who is called */
     uint8_t tail;                  /* returns when its caller does */
+    struct cost enter;
 };
 
 /** A software context while it is there. */
 struct thread {
-    struct cost sum, booked;
     const struct peet_block *last; /* the last block */
     struct frame *frames;
     uint32_t *depth; /* of each routine on the stack */
@@ -113,6 +115,7 @@ struct thread {
     struct hardware *hw; /* and where that was */
     uint8_t waits;       /* its last event may have taken it off its processor */
     uint8_t signal;      /* a signal handler comes next */
+    struct cost sum, booked;
 };
 
 /** Contexts whose functions are listed apart: the first ones by themselves, all others together. */
@@ -153,13 +156,15 @@ struct profile {
     int failed;
 };
 
+void profile_cost_add_rare(const struct profile *p, struct cost *to, const struct cost *now, const struct cost *before);
+void profile_cost_copy_rare(const struct profile *p, struct cost *to, const struct cost *sum);
+
 /** @now, @before: sums of a context at two moments, or anything of another version */
 static inline void cost_add(const struct profile *p, struct cost *to, const struct cost *now, const struct cost *before)
 {
-    for (uint32_t i = 0; i < RARE; i++)
-        to->of[i] += now->of[i] - before->of[i];
-    for (uint32_t i = RARE; i < p->measures && now->version != before->version; i++)
-        to->of[i] += now->of[i] - before->of[i];
+    *(frequent *)to->of += *(const frequent *)now->of - *(const frequent *)before->of;
+    if (__builtin_expect(now->version != before->version, 0))
+        profile_cost_add_rare(p, to, now, before);
 }
 
 static inline void cost_add_all(const struct profile *p, struct cost *to, const struct cost *cost)
@@ -171,13 +176,9 @@ static inline void cost_add_all(const struct profile *p, struct cost *to, const 
 /** @to: was a copy of the same sum before, or is zero */
 static inline void cost_copy(const struct profile *p, struct cost *to, const struct cost *sum)
 {
-    for (uint32_t i = 0; i < RARE; i++)
-        to->of[i] = sum->of[i];
-    if (to->version != sum->version) {
-        for (uint32_t i = RARE; i < p->measures; i++)
-            to->of[i] = sum->of[i];
-        to->version = sum->version;
-    }
+    *(frequent *)to->of = *(const frequent *)sum->of;
+    if (__builtin_expect(to->version != sum->version, 0))
+        profile_cost_copy_rare(p, to, sum);
 }
 
 /* ---- tables.c: all return NULL (or NOTHING) after env->fail() */
@@ -204,6 +205,11 @@ static inline struct place *profile_place(struct profile *p, const struct peet_b
 /* ---- stack.c */
 /** The context enters a block that does not simply follow the last one in its function. */
 void profile_move(struct profile *p, struct thread *c, const struct peet_block *block);
+/** The same for an entry after a block that ends in a call, without a signal. */
+void profile_call(struct profile *p, struct thread *c, const struct peet_function *function);
+/** The same for what is no entry, after a block that returns.  Returns: 0: it is not the end of one call, which was no
+ * jump, so that profile_move() has to look */
+int profile_return(struct profile *p, struct thread *c, const struct peet_block *block);
 /** What the context has cost since the last time goes to its path. */
 void profile_book(struct profile *p, struct thread *c);
 /** All calls end. */

@@ -193,7 +193,7 @@ static void put_lines(const struct profile *p, const struct peet_env *env, struc
     size_t n = 0, kept = 0, most = 1;
     struct line *lines;
     struct peet_counts *counts;
-    struct cost none = {{0}, 0};
+    struct cost none = {0};
 
     for (uint32_t i = 0; i < p->nplaces; i++)
         if (happened(p->places[i])) {
@@ -306,7 +306,7 @@ static void put_contexts(const struct profile *p, const struct peet_env *env, st
 
     for (uint32_t g = 0; g < p->ngroups; g++) {
         struct peet_stats *o, *functions;
-        struct cost sum = {{0}, 0}, none = {{0}, 0};
+        struct cost sum = {0}, none = {0};
 
         if (!p->groups[g].used)
             continue;
@@ -350,7 +350,7 @@ static void put_transfers(const struct profile *p, const struct peet_env *env, s
 
 void profile_stats(struct profile *p, const struct peet_env *env, struct peet_stats *node, int paths)
 {
-    struct cost sum = {{0}, 0};
+    struct cost sum = {0};
     struct peet_stats *list;
 
     env->stats_string(env, node, "convention", p->convention == PEET_COUNT_PLAIN ? "plain" : "callgrind");

@@ -5,17 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-void profile_book(struct profile *p, struct thread *c)
+/** The first time that the routine costs something in its group.  Returns: 0, or -1 after env->fail() */
+static __attribute__((noinline)) int book_first(struct profile *p, struct group *g, uint32_t routine)
+{
+    g->used = 1;
+    return profile_grow(p, &g->routines, &g->room, (size_t)routine + 1, sizeof(*g->routines));
+}
+
+static inline void book(struct profile *p, struct thread *c)
 {
     struct group *g = &p->groups[c->group];
-    uint32_t routine = p->nodes[c->node].routine;
+    const uint32_t routine = p->nodes[c->node].routine;
 
     cost_add(p, &p->nodes[c->node].self, &c->sum, &c->booked);
-    if (routine != NOTHING && profile_grow(p, &g->routines, &g->room, (size_t)routine + 1, sizeof(*g->routines)) == 0) {
+    if (routine != NOTHING && ((routine < g->room && g->used) || book_first(p, g, routine) == 0))
         cost_add(p, &g->routines[routine], &c->sum, &c->booked);
-        g->used = 1;
-    }
     cost_copy(p, &c->booked, &c->sum);
+}
+
+void profile_book(struct profile *p, struct thread *c)
+{
+    book(p, c);
 }
 
 static uint32_t hash(uint32_t caller, const struct peet_block *site, uint32_t callee)
@@ -87,12 +97,23 @@ static uint32_t find_edge(const struct profile *p, uint32_t node, const struct p
     return e;
 }
 
-static uint32_t edge_of(struct profile *p, uint32_t node, const struct peet_block *site, uint32_t routine)
+/** The one that was taken comes first the next time. */
+static uint32_t to_front(struct profile *p, uint32_t node, uint32_t e)
 {
-    uint32_t e = find_edge(p, node, site, routine), arc, below;
+    uint32_t *link = &p->nodes[node].edges;
 
-    if (e != NOTHING)
-        return e;
+    while (*link != e)
+        link = &p->edges[*link].next;
+    *link = p->edges[e].next;
+    p->edges[e].next = p->nodes[node].edges;
+    p->nodes[node].edges = e;
+    return e;
+}
+
+static uint32_t edge_new(struct profile *p, uint32_t node, const struct peet_block *site, uint32_t routine)
+{
+    uint32_t arc, below;
+
     arc = arc_of(p, p->nodes[node].routine, site, routine);
     if (arc == NOTHING || profile_grow(p, &p->edges, &p->edges_room, (size_t)p->nedges + 1, sizeof(*p->edges)))
         return NOTHING;
@@ -104,17 +125,30 @@ static uint32_t edge_of(struct profile *p, uint32_t node, const struct peet_bloc
     return p->nedges++;
 }
 
+static inline uint32_t edge_of(struct profile *p, uint32_t node, const struct peet_block *site, uint32_t routine)
+{
+    const uint32_t first = p->nodes[node].edges;
+    uint32_t e;
+
+    if (__builtin_expect(first != NOTHING && p->edges[first].routine == routine && p->edges[first].site == site, 1))
+        return first;
+    e = find_edge(p, node, site, routine);
+    return e != NOTHING ? to_front(p, node, e) : edge_new(p, node, site, routine);
+}
+
 /** @calls: 1, or 0: another piece of a call that was counted before */
-static void push(struct profile *p, struct thread *c, const struct peet_function *function,
+static inline void push(struct profile *p, struct thread *c, const struct peet_function *function,
     const struct peet_block *site, int tail, unsigned calls)
 {
-    struct routine *routine = profile_routine(p, function);
+    struct routine *routine = function->id < p->nroutines && p->routines[function->id].function
+        ? &p->routines[function->id]
+        : profile_routine(p, function);
     uint32_t e;
     struct frame *f;
 
     if (!routine)
         return;
-    profile_book(p, c);
+    book(p, c);
     e = edge_of(p, c->node, site, function->id);
     if (e == NOTHING || profile_grow(p, &c->frames, &c->frames_room, (size_t)c->nframes + 1, sizeof(*c->frames)) ||
         profile_grow(p, &c->depth, &c->depth_room, (size_t)function->id + 1, sizeof(*c->depth)))
@@ -134,11 +168,11 @@ static void push(struct profile *p, struct thread *c, const struct peet_function
 }
 
 /** One call ends.  Returns: whether its caller's ends with it */
-static int pop(struct profile *p, struct thread *c)
+static inline int pop(struct profile *p, struct thread *c)
 {
     struct frame *f = &c->frames[--c->nframes];
 
-    profile_book(p, c);
+    book(p, c);
     cost_add(p, &p->arcs[f->arc].inclusive, &c->sum, &f->enter);
     if (--c->depth[f->routine] == 0)
         cost_add(p, &p->routines[f->routine].inclusive, &c->sum, &f->enter);
@@ -213,6 +247,21 @@ void profile_move(struct profile *p, struct thread *c, const struct peet_block *
     } else if (current(c) != block->function->id) {
         resynchronise(p, c, block->function);
     }
+}
+
+void profile_call(struct profile *p, struct thread *c, const struct peet_function *function)
+{
+    push(p, c, function, c->last, 0, 1);
+}
+
+int profile_return(struct profile *p, struct thread *c, const struct peet_block *block)
+{
+    const struct frame *f = &c->frames[c->nframes - 1];
+
+    if (c->nframes < 2 || f->tail || f[-1].routine != block->function->id || profile_place(p, block)->library)
+        return 0;
+    pop(p, c);
+    return 1;
 }
 
 void profile_unwind(struct profile *p, struct thread *c)

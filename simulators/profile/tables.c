@@ -62,6 +62,19 @@ struct place *profile_place_new(struct profile *p, const struct peet_block *bloc
     return place;
 }
 
+void profile_cost_add_rare(const struct profile *p, struct cost *to, const struct cost *now, const struct cost *before)
+{
+    for (uint32_t i = RARE; i < p->measures; i++)
+        to->of[i] += now->of[i] - before->of[i];
+}
+
+void profile_cost_copy_rare(const struct profile *p, struct cost *to, const struct cost *sum)
+{
+    for (uint32_t i = RARE; i < p->measures; i++)
+        to->of[i] = sum->of[i];
+    to->version = sum->version;
+}
+
 struct thread *profile_thread(struct profile *p, uint32_t number)
 {
     struct thread *c;
