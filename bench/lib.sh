@@ -41,3 +41,24 @@ begin() {
 user() {
     "$work/peet-time" -o "$work/out" -e "$work/err" "$@" </dev/null | awk '{ print $1 }'
 }
+
+# host_processor: vendor, family and model of the processor that this runs on
+host_processor() {
+    awk -F': ' '/^vendor_id/ { v = $2 } /^cpu family/ { f = $2 } /^model\t/ { print v, f, $2; exit }' /proc/cpuinfo
+}
+
+# host_preset [PROCESSOR]: the name of the preset that stands for it, which the presets' key `processors` says; status 1: none
+host_preset() {
+    local host=${1:-$(host_processor)} file
+    for file in "$prefix"/share/peet/presets/*.cfg; do
+        sed -n 's/^processors = "\(.*\)";.*/\1/p' "$file" | awk -v host="$host" '
+            { split(host, h, " ")
+              for (i = 3; i <= NF; i++) {
+                  n = split($i, range, "-")
+                  if ($1 == h[1] && $2 == h[2] && h[3] + 0 >= range[1] + 0 && h[3] + 0 <= range[n] + 0)
+                      found = 1
+              } }
+            END { exit !found }' && { basename "$file" .cfg; return 0; }
+    done
+    return 1
+}
