@@ -15,7 +15,8 @@
  */
 #include "state/map.h"
 
-enum { LEASH_LEAST_CYCLES = 64 };
+/* A leash grows only after so many runs without a step back: who was wrong, as a rule is so again soon. */
+enum { LEASH_LEAST_CYCLES = 64, LEASH_RUNS = 32 };
 
 /** Ties go to the lower index. */
 static uint64_t moment(const struct peet_map *map, unsigned hw, uint64_t cycles)
@@ -52,9 +53,11 @@ static int go_back(struct peet_map *map, unsigned hw, uint64_t until)
         return 0;
     map->ops->undo(map->source, core->context->source, undone, counts);
     core->clock = map->direct->undo(map->machine->self, hw);
+    core->waits = 0;
     core->not_ready = 0; /* it has been waited for */
     /* so far it was right */
     core->leash_cycles = until > core->clock + LEASH_LEAST_CYCLES ? until - core->clock : LEASH_LEAST_CYCLES;
+    core->leash_runs = LEASH_RUNS;
     if (core->clock < until) { /* hits, as before */
         map->current = hw;
         peet__map_take_direct(map, core, map->direct->ahead(map->machine->self, hw, core->clock, 0, until));
@@ -82,7 +85,9 @@ struct peet_direct_run *peet__map_ahead(struct peet_map *map, unsigned hw)
     struct peet_map_core *core = &map->cores[hw];
     const uint64_t limit = core->clock + core->leash_cycles;
 
-    if (core->leash_cycles <= UINT64_MAX / 4)
+    if (core->leash_runs)
+        core->leash_runs--;
+    else if (core->leash_cycles <= UINT64_MAX / 4)
         core->leash_cycles += core->leash_cycles / 8;
     core->ahead = 1;
     return map->direct->ahead(map->machine->self, hw, core->clock, map->until,

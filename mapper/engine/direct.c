@@ -140,13 +140,23 @@ int peet__map_take_direct(struct peet_map *map, struct peet_map_core *core, stru
     run->context = core->context->number;
     run->runs_ahead = map->runs_ahead;
     run->hw = map->current;
+    run->waits = 0;
     any = map->ops->direct(map->source, core->context->source, run, one, shown, map);
     map->direct_instructions = run->instructions;
     core->instructions += run->instructions;
     peet__map_charge(map, core, map->direct->end(map->machine->self, map->current), "direct.end");
     if (!any || run->final)
         core->ahead = 0; /* nothing has been done ahead, or what comes next comes another way */
+    core->waits = any && run->waits;
     return any;
+}
+
+int peet__map_goes_on(struct peet_map *map, struct peet_map_core *core)
+{
+    const int waits = core->waits;
+
+    core->waits = 0;
+    return waits && !map->roi.hidden && peet__map_take_direct(map, core, peet__map_ahead(map, map->current));
 }
 
 int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core)

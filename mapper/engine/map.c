@@ -630,7 +630,7 @@ static void act(struct peet_map *map, unsigned hw)
             budget -= (int)peet__map_run_batch(map, hw, core, preempting ? 0 : limit);
             continue;
         }
-        kind = peet__map_produce(map, core, &event);
+        kind = peet__map_goes_on(map, core) ? PEET_MAP_DIRECT : peet__map_produce(map, core, &event);
         if (kind == PEET_MAP_BATCH)
             continue;
         if (kind == PEET_MAP_DIRECT) {

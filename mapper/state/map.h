@@ -151,7 +151,9 @@ struct peet_map_core {
     uint8_t ran;           /* last_number means something */
     uint8_t is_idle;       /* found nothing to do; its clock stands still */
     uint8_t ahead;         /* it may have done what others come before: ahead.c can undo that */
-    uint64_t leash_cycles; /* how far it may go ahead at once */
+    uint8_t waits;         /* its machine code was left before a block whose turn was to come, and that is next */
+    uint64_t leash_cycles; /* how far it may go ahead at once; so many runs do not change that */
+    uint32_t leash_runs;
     uint8_t kept;          /* for a context whose wait is supposed to take no time: others come here last */
     int64_t supposed;      /* cycles that functions took more than their machine said */
     int64_t last_supposed; /* of these, its last block's */
@@ -378,6 +380,8 @@ int peet__map_run_direct(struct peet_map *map, struct peet_map_core *core);
 /** The machine takes blocks of the core's context, as far as @run goes; they are counted, and time passes.  Returns:
  * whether there were some */
 int peet__map_take_direct(struct peet_map *map, struct peet_map_core *core, struct peet_direct_run *run);
+/** Machine code was left because its next block's turn was to come, and it has.  Returns: whether it has gone on */
+int peet__map_goes_on(struct peet_map *map, struct peet_map_core *core);
 /** All that have been taken are counted, and the machine knows. */
 void peet__map_settle_direct(struct peet_map *map);
 

@@ -60,6 +60,7 @@ void peet_decode_state_reset(struct peet_decode_state *s, uint32_t context, uint
     s->last = s->tail = -1;
     s->loop_left = 0;
     s->nframes = 0;
+    s->waiting = NULL;
 }
 
 static inline uint64_t evaluate(const struct peet__form *f, unsigned op, const uint64_t *regs)
@@ -344,6 +345,7 @@ int peet_decode_next(struct peet_decode_state *s, const uint64_t **cursor, const
     struct peet_event *out, struct peet_error *error)
 {
     int is_abstract = 0;
+    s->waiting = NULL;
     int kind = next_block(s, cursor, end, want, 1, NULL, &out->block, &is_abstract, error);
     return is_abstract ? abstract(s, cursor, end, out, error) : kind;
 }
@@ -465,6 +467,7 @@ unsigned peet_decode_batch(struct peet_decode_state *s, const uint64_t **cursor,
         return 0; /* peet_decode_next() says so */
     const uint64_t *at = *cursor;
     unsigned n = 0;
+    s->waiting = NULL;
     while (n < nevents && values <= stop && (at != end || s->loop_left != 0)) {
         if (s->loop_left != 0) {
             n += turns(s, &events[n], nevents - n, want, &values, stop);

@@ -17,17 +17,40 @@ static struct peet__direct_function *direct_of(struct peet_program *p, struct pe
     return f->direct;
 }
 
-/* As far as machine code comes.  Returns: whether it did anything */
+/* Into machine code. */
 #ifdef __clang__
 __attribute__((no_sanitize("function"))) /* made code carries no type */
 #endif
+static void enter(struct peet_decode_state *s, struct peet_direct_run *run, const struct peet__direct_function *d,
+    const void *to)
+{
+    uint64_t *const stop = (uint64_t *)(uintptr_t)run->end; /* no record is cut: the code comes there */
+    const uint64_t kept = *stop, before = run->instructions;
+    run->tail = -1;
+    run->waits = 0;
+    *stop = PEET__DIRECT_STOP;
+    d->enter(run, to);
+    *stop = kept;
+    run->instructions += before;
+    s->waiting = run->waits ? run : NULL;
+}
+
+/* The decoder is where machine code has come to. */
+static void leave(struct peet_decode_state *s, const uint64_t **out_at, const struct peet_direct_run *run)
+{
+    *out_at = run->at;
+    s->function = peet__direct_function_of(run->blocks);
+    s->last = (int32_t)run->last;
+    s->tail = (int32_t)run->tail;
+}
+
+/* As far as machine code comes.  Returns: whether it did anything */
 static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end,
     struct peet_direct_run *run)
 {
     struct peet_program *const p = s->program;
     const uint64_t *const at = *inout_at;
-    const uint64_t word = *at, index = ~word, before = run->instructions, kept = *end;
-    uint64_t *const stop = (uint64_t *)(uintptr_t)end; /* no record is cut: the code comes there */
+    const uint64_t word = *at, index = ~word;
     struct peet__direct_function *d;
     const void *to;
     if (s->function != NULL && index < s->function->nsegments) {
@@ -55,18 +78,25 @@ static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, co
     run->sync = p->direct->sync;
     run->table = &p->direct->table;
     run->last = s->last;
-    run->tail = -1;
     run->decoder = s;
-    *stop = PEET__DIRECT_STOP;
-    d->enter(run, to);
-    *stop = kept;
-    run->instructions += before;
-    if (run->at == at && run->last == s->last && run->tail < 0)
+    enter(s, run, d, to);
+    if (run->at == at && run->last == s->last && run->tail < 0 && !run->waits)
         return 0;
-    *inout_at = run->at;
-    s->function = peet__direct_function_of(run->blocks);
-    s->last = (int32_t)run->last;
-    s->tail = (int32_t)run->tail;
+    leave(s, inout_at, run);
+    return 1;
+}
+
+/* The code was left before a block whose turn was to come, and nobody has gone back since: the block, and on behind it.
+ * Returns: whether it has happened */
+static int go_on_waiting(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end,
+    struct peet_direct_run *run)
+{
+    run->began = run->time;
+    if (s->waiting != run || run->decoder != s || run->end != end || run->time >= run->until ||
+        run->table->other(run, (uint32_t)run->other) != 0)
+        return 0;
+    enter(s, run, s->function->direct, run->again);
+    leave(s, inout_at, run);
     return 1;
 }
 
@@ -159,6 +189,7 @@ void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, cons
     const uint64_t *at = s->mark.at;
     struct peet_block_event event;
     int is_abstract = 0;
+    s->waiting = NULL;
     set_place(s, &s->mark);
     if (s->mark_behind && peet__decode_block(s, &at, end, 0, 0, NULL, &event, &is_abstract, NULL) > 0) {
         s->mark = place_of(s, at);
@@ -267,6 +298,9 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
         run->table = &s->program->direct->table;
         peet__direct_begins(s->program->direct, run);
     }
+    if (ahead && s->waiting != NULL)
+        any = go_on_waiting(s, cursor, end, run);
+    s->waiting = any ? s->waiting : NULL;
     while ((*cursor != end || s->loop_left != 0) && run->time < run->limit) {
         struct peet_block_event event;
         int is_abstract = 0;

@@ -37,9 +37,10 @@ struct peet_decode_state {
     uint32_t sync_segment;
     struct frame *frames;
     unsigned nframes, cframes;
-    struct place mark;              /* where peet_decode_undo() goes back to, */
-    uint64_t mark_regs[PEET__SLOT]; /* and the registers there; */
-    int mark_behind;                /* behind the block that comes there */
+    struct place mark;               /* where peet_decode_undo() goes back to, */
+    uint64_t mark_regs[PEET__SLOT];  /* and the registers there; */
+    int mark_behind;                 /* behind the block that comes there */
+    struct peet_direct_run *waiting; /* whose code was left before a block whose turn was to come, just now; or NULL */
 };
 
 /** peet__decode_block() - the next block, without machine code

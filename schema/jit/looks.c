@@ -255,9 +255,14 @@ void peet__direct_make_other(struct maker *m, const struct cold *c)
     could_not = jump_ahead(e, IF_NOT);
     if (cut != NULL)
         aim(e, cut);
+    const uint8_t *const taken = here(e);
     add_constant(e, R15, w->stamps);
     jump(e, e->run + (w->back - e->write));
     aim(e, could_not);
+    if (m->direct->table.logged) {
+        constant(e, RAX, (uint64_t)(uintptr_t)taken);
+        store(e, RAX, RBX, RUN(again));
+    }
     go_before(m, c->tail);
 }
 

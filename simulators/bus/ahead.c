@@ -18,7 +18,7 @@
 
 enum { AHEAD_LOG = 4096, AHEAD_LOG_ROOM = 4 * PLAN_REFS + PEET_DIRECT_LOOKS };
 #define AHEAD_WRITTEN 0x100000000ull /* in the log: the frame's written grains before, not its stamp */
-enum { AHEAD_CUT = -1 };
+enum { AHEAD_CUT = -1, SHY_EVENTS = 32 };
 
 static struct bus_ahead_hw *hw_of(const struct peet_direct_run *run)
 {
@@ -316,7 +316,7 @@ static void goes_on(struct peet_direct_run *run, uint64_t stalled)
     struct bus_ahead_hw *const h = hw_of(run);
     if (b->dead || b->ahead->went_back) /* somebody else may be due before */
         run->limit = 0;
-    if (h->shy && h->stalled != stalled) { /* it is not known yet until when it waits */
+    if (h->shy && h->stalled != stalled) { /* others are likely to take lines before it goes on */
         h->shy--;
         run->limit = 0;
     }
@@ -400,6 +400,7 @@ int peet__bus_ahead_other(struct peet_direct_run *run, uint32_t id)
         if (run->log < run->log_end && hit_once(run, k, run->addresses))
             return 0;
         run->limit = 0; /* its turn comes */
+        run->waits = !b->dead;
         return -1;
     }
     happen(run, k, run->addresses);
@@ -634,14 +635,9 @@ uint64_t peet__bus_ahead_undo(struct bus *b, unsigned hw)
     run->writes = run->mark.writes;
     b->hw[hw].cpi_rest = run->time % CPI_ONE;
     b->hw[hw].busy_until = b->ahead->hw[hw].now + run->time / CPI_ONE;
+    if (b->hw[hw].busy_until >= b->ahead->moment) /* nothing was right of what it did after its transaction */
+        b->ahead->hw[hw].shy = SHY_EVENTS;
     return b->hw[hw].busy_until;
-}
-
-void peet__bus_ahead_lost(struct bus *b, const struct cache *by, unsigned hw)
-{
-    enum { SHY_EVENTS = 32 };
-    b->ahead->hw[hw].shy = SHY_EVENTS;
-    peet__bus_ahead_go_back(b, by, hw);
 }
 
 void peet__bus_ahead_go_back(struct bus *b, const struct cache *by, unsigned hw)

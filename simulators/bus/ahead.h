@@ -25,8 +25,8 @@ struct bus_ahead_hw {
     struct peet_direct_run run;
     uint64_t now, stalled; /* when the run began; what it has waited since */
     unsigned number;
-    /* for so many events it waits for the end of its transactions before it goes on: others have come in between lately
-     */
+    /* for so many events it waits for the end of its transactions before it goes on: others have taken lines meanwhile
+     * lately */
     unsigned shy;
     int waits; /* it has come to a turn that is no hit, or was none: that one is next */
 };
@@ -55,8 +55,12 @@ void peet__bus_ahead_event(struct bus *b, unsigned hw, struct peet_direct_run *r
 uint64_t peet__bus_ahead_end(struct bus *b, unsigned hw);
 uint64_t peet__bus_ahead_undo(struct bus *b, unsigned hw);
 
-/** What processor @hw waits for will come later than it was promised, because of @by. */
-void peet__bus_ahead_lost(struct bus *b, const struct cache *by, unsigned hw);
+/** What processor @hw waits for will come so much later than it was promised.  All that it has done since is hits, which
+ * are the same then, only later. */
+static inline void peet__bus_ahead_lost(struct bus *b, unsigned hw, uint64_t cycles)
+{
+    b->ahead->hw[hw].now += cycles;
+}
 /** The slow half of peet__bus_ahead_before(). */
 void peet__bus_ahead_go_back(struct bus *b, const struct cache *by, unsigned hw);
 

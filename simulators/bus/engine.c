@@ -18,13 +18,13 @@ enum known { KNOWN_NOTHING, KNOWN_RECENT, KNOWN_PLAIN };
 #define RECENT(b) (known == KNOWN_RECENT || (known == KNOWN_NOTHING && (b)->recent))
 
 /* Others had been promised an earlier time. */
-static __attribute__((noinline)) void others_lose(struct bus *b, const struct cache *c, uint64_t time)
+static __attribute__((noinline)) void others_lose(struct bus *b, uint64_t time)
 {
     for (unsigned i = 0; i < b->calendar.nlosers; i++) {
         unsigned hw = b->calendar.losers[i];
         uint64_t lost = b->calendar.lost_cycles[hw];
-        if (b->ahead) /* it has gone on from when it was promised to */
-            peet__bus_ahead_lost(b, c, hw);
+        if (b->ahead)
+            peet__bus_ahead_lost(b, hw, lost);
         b->calendar.lost_cycles[hw] = 0;
         b->hw[hw].wait_cycles += lost;
         b->hw[hw].stall_cycles += lost;
@@ -49,7 +49,7 @@ ALWAYS uint64_t use_bus(struct bus *b, struct cache *c, enum bus_op op, uint64_t
     if (!posted)
         b->hw[c->hw].wait_cycles += start - time;
     if (b->calendar.nlosers)
-        others_lose(b, c, time);
+        others_lose(b, time);
     return start + cycles;
 }
 

@@ -172,6 +172,8 @@ struct peet_direct_run {
      * NULL: none in this run */
     uint64_t began;
     const struct peet_block *previous;
+    uint32_t waits; /* other() sets it, with a limit of 0: the block's turn is to come.  When it has, other() is called
+                       again, with the same addresses and another `until`, and the code goes on behind it */
     uint32_t final; /* turns() sets it after a turn that does more than hit: all up to there is final.  When the run is
                        over: nothing was done ahead */
     /* peet's: */
@@ -185,6 +187,7 @@ struct peet_direct_run {
     uint64_t found[PEET_DIRECT_LOOKS], second[PEET_DIRECT_LOOKS], lasts[PEET_DIRECT_LOOKS], other;
     uint32_t context;
     int64_t tail_here; /* other(): the block comes as a tail; -1: it does not */
+    const void *again; /* other() did not take the block: where the code goes on when it has */
     void *decoder;
 };
 
