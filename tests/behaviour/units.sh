@@ -49,7 +49,7 @@ C
 build() { # NAME cxx-for-a cxx-for-b cc cxx-for-main level
     "$2" $6 -c a.cpp -o "$1.a.o" && "$3" $6 -c b.cpp -o "$1.b.o" && "$4" $6 -c c.c -o "$1.c.o" && "$5" $6 -c main.cpp -o "$1.m.o"
 }
-for level in -O0 -O2; do
+for level in -O2 ${PEET_THOROUGH:+-O0}; do
     build plain "$PEET_PLAIN_CXX" "$PEET_PLAIN_CXX" "$PEET_PLAIN_CC" "$PEET_PLAIN_CXX" $level || fail "plain units"
     "$PEET_PLAIN_CXX" -o plain plain.[abcm].o && ./plain >want || fail "plain program"
     build all "$PEETCXX" "$PEETCXX" "$PEETCC" "$PEETCXX" $level || fail "peetcc refused a unit at $level"

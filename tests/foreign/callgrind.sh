@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# callgrind.sh FOLDER [all]: instructions, reads and writes of every function of every library, against callgrind, for a dozen programs
-# or for all.  The variants that the C library chooses are made the same: Valgrind's processor is not this one.
+# callgrind.sh FOLDER [all]: instructions, reads and writes of every function of every library, against callgrind, for some programs,
+# or for thirty and more (all).  The variants that the C library chooses are made the same: Valgrind's processor is not this one.
 . "$(dirname "$0")/lib.sh"
 command -v valgrind >/dev/null || skip "valgrind is not installed"
 export GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-AVX2_Usable,-AVX512F,-AVX512VL,-ERMS,-FSRM,-SSE4_2,-SSE4_1,-SSSE3,-BMI2,-Fast_Unaligned_Copy,-Fast_Unaligned_Load

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by the end-to-end tests.  From CTest: PEET_PREFIX (the build tree or an installed prefix),
 # PEET_TOOLS (the compiled test tools), PEET_PLAIN_CC and PEET_PLAIN_CXX (the compiler without the pass).
+# PEET_THOROUGH, if set, makes lists of programs, levels and machines longer: ./dev nightly tests sets it, and also runs the cases with
+# the label `thorough`.
 set -u
 PEET=$PEET_PREFIX/bin/peet
 PEETCC=$PEET_PREFIX/bin/peetcc

@@ -3,6 +3,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#ifdef SMALL
+#define SHARE 4 /* Valgrind is slow */
+#else
+#define SHARE 1
+#endif
+
 typedef unsigned __int128 u128;
 
 static uint64_t map[64];
@@ -78,7 +84,7 @@ __attribute__((noinline)) static int tested(uint64_t x, unsigned n)
 int main(void)
 {
     uint64_t s = 88172645463325252ull, sum = 0, ones = 0;
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < 20000 / SHARE; i++) {
         uint64_t x = next(&s);
         sum += tricks(x);
         sum += (uint64_t)tested(x, (unsigned)i & 15);

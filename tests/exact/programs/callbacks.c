@@ -4,6 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef SMALL
+#define SHARE 4 /* Valgrind is slow */
+#else
+#define SHARE 1
+#endif
+
 struct shape {
     double (*area)(const struct shape *);
     const char *(*name)(void);
@@ -48,14 +54,14 @@ int main(void)
     double area = 0;
     size_t letters = 0;
     unsigned u = 1, seed = 42;
-    for (int i = 0; i < 1500; i++) {
+    for (int i = 0; i < 1500 / SHARE; i++) {
         seed = seed * 1103515245u + 12345u;
         values[i] = (int)(seed >> 8 & 0xffff);
     }
     qsort(values, 1500, sizeof *values, ascending);
     int key = values[700], *found = bsearch(&key, values, 1500, sizeof *values, ascending);
     qsort(values, 1500, sizeof *values, by_last_digit);
-    for (int i = 0; i < 9000; i++) {
+    for (int i = 0; i < 9000 / SHARE; i++) {
         area += shapes[i % 3].area(&shapes[i % 3]);
         letters += strlen(shapes[i % 3].name());
         u = apply(operations[(unsigned)i * 7 >> 2 & 3], u, (unsigned)i);

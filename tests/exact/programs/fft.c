@@ -4,7 +4,11 @@
 #include <math.h>
 #include <stdio.h>
 
+#ifdef SMALL
+#define N 512
+#else
 #define N 2048
+#endif
 
 static double complex x[N], y[N], scratch[N];
 

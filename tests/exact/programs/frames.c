@@ -4,6 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#ifdef SMALL
+#define SHARE 4 /* Valgrind is slow */
+#else
+#define SHARE 1
+#endif
+
 struct big { long words[40]; };
 struct small { int a; char b; double c; };
 struct pair { long a, b; };
@@ -84,7 +90,7 @@ int main(void)
 {
     long sum = 0;
     struct small s = {1, 2, 3};
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 100 / SHARE; i++) {
         sum += huge_frame(i);
         sum += with_alloca(10 + i * 3);
         sum += with_vla(1 + i % 30);

@@ -2,6 +2,12 @@
 /* An interpreter twice: by a switch table and by computed goto. */
 #include <stdio.h>
 
+#ifdef SMALL
+#define SHARE 4 /* Valgrind is slow */
+#else
+#define SHARE 1
+#endif
+
 enum op { PUSH, ADD, SUB, MUL, DUP, SWAP, OVER, ROT, DROP, JNZ, LOAD, STORE, DEC, XOR, HALT };
 
 static const short program[] = {
@@ -74,7 +80,7 @@ int main(void)
 {
     long a = 0, b = 0;
     int r = by_switch(program, &a), s = by_goto(program, &b), t = 0;
-    for (int i = 0; i < 20000; i++)
+    for (int i = 0; i < 20000 / SHARE; i++)
         t += sparse(i % 1009 * (i & 1 ? 1 : 10));
     printf("%d %d %ld %ld %d\n", r, s, a, b, t);
     return 0;

@@ -2,6 +2,12 @@
 /* Thread-local variables of several models, through pointers and in arrays. */
 #include <stdio.h>
 
+#ifdef SMALL
+#define SHARE 4 /* Valgrind is slow */
+#else
+#define SHARE 1
+#endif
+
 _Thread_local int counter = 5;
 _Thread_local long history[64];
 static _Thread_local struct { int a; double b; char name[16]; } state = {1, 2.5, "local"};
@@ -30,7 +36,7 @@ __attribute__((noinline)) int *where(void)
 int main(void)
 {
     long sum = 0;
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < 20000 / SHARE; i++) {
         sum += bump((int)(next() & 15));
         state.a += i;
         state.b *= 1.0001;

@@ -3,6 +3,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#ifdef SMALL
+#define SHARE 4 /* Valgrind is slow */
+#else
+#define SHARE 1
+#endif
+
 struct point { double x, y; };
 
 __attribute__((noinline)) static long sum_int(int n, ...)
@@ -96,7 +102,7 @@ int main(void)
 {
     long sum = 0;
     double d = 0;
-    for (int i = 0; i < 1500; i++) {
+    for (int i = 0; i < 1500 / SHARE; i++) {
         sum += sum_int(9, i, 2, 3, 4, i, 6, 7, 8, i);
         d += mixed("idlpdsdididdddddi", i, 0.5, 3l, (struct point){1.5, i}, 2.5, "q", 1.0, i, 1.0, 7, 0.25, 1.0, 2.0, 3.0, 4.0, 5.0, i);
         sum += format("%d is %x and %s%c", i - 700, (unsigned long)i * 977, "text", 'a' + i % 26);

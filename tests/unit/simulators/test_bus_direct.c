@@ -10,7 +10,7 @@
 #include "rig.h"
 #include "run_suite.h"
 
-enum { REFS = 10, KINDS = 4, STEPS = 400 };
+enum { REFS = 10, KINDS = 4, STEPS = 400 / TEST_SHARE };
 
 struct shape {
     const char *cache, *line, *ways, *cpi, *hit, *classify;
@@ -286,9 +286,9 @@ static void test_direct(void)
         for (unsigned p = 0; p < NPROTOCOLS; p++)
             for (uint64_t seed = 1; seed <= 3; seed++)
                 compare(&shapes[i], protocols[p][0], protocols[p][1], 977 * seed + p, &loops, &cuts, &learnt);
-        CU_ASSERT(loops > 100);
+        CU_ASSERT(loops > 100 / TEST_SHARE);
     }
-    CU_ASSERT(cuts > 1000 && learnt > 1000);
+    CU_ASSERT(cuts > 1000 / TEST_SHARE && learnt > 1000 / TEST_SHARE);
     printf("%lu by cuts, %lu cut otherwise ", (unsigned long)learnt, (unsigned long)cuts);
 }
 

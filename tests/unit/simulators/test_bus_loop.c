@@ -9,7 +9,7 @@
 #include "rig.h"
 #include "run_suite.h"
 
-enum { REFS = 6, MOST = 12, LOOPS = 250 };
+enum { REFS = 6, MOST = 12, LOOPS = 250 / TEST_SHARE };
 
 struct shape {
     unsigned hws;

@@ -133,7 +133,7 @@ static void run_against_model(const struct geometry *g, const char *policy, cons
         m.policy = policy[0];
         CU_ASSERT_FATAL(rig_open(&rig, 1, 1, "cache", g->cache, "line", g->line, "ways", g->ways, "replacement", policy,
                             "protocol", protocol, NULL) == 0);
-        for (unsigned i = 0; i < 20000; i++) {
+        for (unsigned i = 0; i < 20000 / TEST_SHARE; i++) {
             struct rig_ref refs[3];
             unsigned n = 1 + (unsigned)rig_random(&seed, 3);
             for (unsigned j = 0; j < n; j++) {
@@ -239,7 +239,7 @@ static void test_through(void)
         int present[64] = {0}; /* direct-mapped, 64 frames: line held + 1 */
         CU_ASSERT_FATAL(rig_open(&rig, 1, 1, "protocol", "through", "allocate", allocate ? "yes" : "no", "cache",
                             "1KiB", "line", "16", "ways", "1", NULL) == 0);
-        for (unsigned i = 0; i < 20000; i++) {
+        for (unsigned i = 0; i < 20000 / TEST_SHARE; i++) {
             int line = (int)rig_random(&seed, 150), write = rig_random(&seed, 2) != 0;
             int hit = present[line % 64] == line + 1;
             writes += (uint64_t)write;

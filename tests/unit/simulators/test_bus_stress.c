@@ -16,7 +16,7 @@ struct setup {
 };
 
 static const char *const protocols[][2] = {RIG_PROTOCOLS};
-enum { NPROTOCOLS = sizeof protocols / sizeof *protocols };
+enum { NPROTOCOLS = sizeof protocols / sizeof *protocols, BLOCKS = 1200 / TEST_SHARE };
 
 static const struct setup shapes[] = {
     {NULL, NULL, 2, "256", "16", "1", "lru", "off", "fcfs"},
@@ -74,12 +74,12 @@ static void test_invariants(void)
             s.protocol = protocols[p][0];
             s.allocate = protocols[p][1];
             CU_ASSERT_FATAL(open_setup(&rig, &s, "on", "on") == 0);
-            play(&rig, 1200, s.hws);
+            play(&rig, BLOCKS, s.hws);
             if (rig.failures)
                 printf("%s, %u caches, shape %u: %s\n", s.protocol, s.hws, i, rig.failure);
             CU_ASSERT_EQUAL(rig.failures, 0);
             CU_ASSERT_EQUAL(rig.bus->checker->violations, 0);
-            CU_ASSERT(rig.bus->checker->checks > 1200);
+            CU_ASSERT(rig.bus->checker->checks > BLOCKS);
             uint64_t misses = rig_u64(&rig, "totals.misses"), sum = 0;
             const char *key;
             json_t *value;
@@ -113,9 +113,9 @@ static void test_same_without(void)
             s.allocate = protocols[p][1];
             CU_ASSERT_FATAL(open_setup(&with, &s, "on", "on") == 0 && open_setup(&without, &s, "on", "off") == 0 &&
                 open_setup(&plain, &s, "off", "off") == 0);
-            play(&with, 1200, s.hws);
-            play(&without, 1200, s.hws);
-            play(&plain, 1200, s.hws);
+            play(&with, BLOCKS, s.hws);
+            play(&without, BLOCKS, s.hws);
+            play(&plain, BLOCKS, s.hws);
             CU_ASSERT(json_equal(with.stats, without.stats));
             CU_ASSERT_EQUAL(memcmp(with.clock, plain.clock, sizeof with.clock), 0);
             CU_ASSERT_EQUAL(rig_u64(&with, "totals.misses"), rig_u64(&plain, "totals.misses"));
