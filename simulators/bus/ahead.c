@@ -185,61 +185,70 @@ static inline void use_logged(struct peet_direct_run *run, uint32_t frame, uint6
     run->used[frame] = stamp;
 }
 
-/* A write hit in a frame that only notes which grains are written.  Returns: the frame, or NO_FRAME */
-static __attribute__((noinline)) uint32_t noted_frame(struct bus *b, struct cache *c, uint64_t line)
+/* The line's frame, if the reference hits without consequences; NO_FRAME.  @inout_noted: set if it is a write that only
+ * notes which grains are written */
+static inline uint32_t frame_of(struct bus *b, struct cache *c, uint64_t line, uint64_t either, int *inout_noted)
 {
-    const uint32_t i = peet__bus_quick(b, c, line, QUICK_WRITE);
-    struct frame *const f = &c->frames[i];
-    if (i == NO_FRAME || !f->noted || !(b->quick[f->state] & QUICK_WRITE))
+    uint32_t i = c->hints[line & b->hint_mask];
+    if (__builtin_expect((c->keys[i] | either) == (KEY_OF(line) | QUICK), 1))
+        return i;
+    if ((c->keys[i] | QUICK_WRITE) != (KEY_OF(line) | QUICK) &&
+        (i = peet__bus_quick_in_set(b, c, line, QUICK_WRITE)) == NO_FRAME)
         return NO_FRAME;
-    const struct line_record *const record = peet_sim_linemap_get(&b->lines_map, line);
-    /* as note() in engine.c would; nothing of it is ahead of time, for who loses the line will say so */
-    if (record && !record->losses) {
-        f->noted = 0;
-        peet__bus_set(b, f, line, f->state);
-    }
+    if ((c->keys[i] | either) == (KEY_OF(line) | QUICK))
+        return i;
+    if (!c->frames[i].noted || !(b->quick[c->frames[i].state] & QUICK_WRITE))
+        return NO_FRAME;
+    *inout_noted = 1;
     return i;
 }
 
-/* Grains of a frame are written. */
-static inline void write_logged(struct peet_direct_run *run, struct bus *b, struct cache *c, uint32_t frame,
+/* Has nobody lost the line any more?  Then its writes are quick again, as note() in engine.c would have it; nothing of
+ * that is ahead of time, for who loses the line will say so. */
+static __attribute__((noinline)) int not_lost(struct bus *b, struct cache *c, uint32_t frame)
+{
+    struct frame *const f = &c->frames[frame];
+    const uint64_t line = KEY_LINE(c->keys[frame]);
+    const struct line_record *const record = peet_sim_linemap_get(&b->lines_map, line);
+    if (!record || record->losses)
+        return 0;
+    f->noted = 0;
+    peet__bus_set(b, f, line, f->state);
+    return 1;
+}
+
+/* Grains of a frame are written.  Whoever misses a line that it has lost settles what was written: until then it
+ * remains lost.  @run: whose log has what was there before; NULL: it will not be undone */
+static inline void write_noted(struct peet_direct_run *run, struct bus *b, struct cache *c, uint32_t frame,
     uint64_t grains)
 {
     uint64_t *const written = &b->written[c->frames + frame - b->frames];
-    if (!c->frames[frame].noted || (*written & grains) == grains)
+    if (!c->frames[frame].noted || (*written & grains) == grains || (!*written && not_lost(b, c, frame)))
         return;
-    *run->log++ = (struct peet_direct_use){AHEAD_WRITTEN | frame, *written};
+    if (run)
+        *run->log++ = (struct peet_direct_use){AHEAD_WRITTEN | frame, *written};
     *written |= grains;
 }
 
-/* The frame of a group's line, if that is a hit without consequences; NO_FRAME */
-static inline uint32_t frame_of(struct bus *b, struct cache *c, uint64_t line, uint64_t either, int *inout_noted)
-{
-    const uint32_t i = peet__bus_quick(b, c, line, either);
-    if (__builtin_expect(i != NO_FRAME, 1) || either || !b->classify)
-        return i;
-    *inout_noted = 1;
-    return noted_frame(b, c, line);
-}
-
 /* A block writes, some of it to noted lines. */
-static void write_all_logged(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins,
-    uint32_t (*frames)[2])
+static __attribute__((noinline)) void write_all_logged(struct peet_direct_run *run, const struct bus_ahead_block *k,
+    const uint64_t *begins, uint32_t (*frames)[2])
 {
     struct bus *const b = run->machine;
     struct cache *const c = &b->caches[hw_of(run)->number];
-    for (uint32_t i = 0; i < k->nrefs; i++) {
-        const struct bus_ahead_ref *const r = &k->refs[i];
-        const uint64_t offset = (begins[r->look] & (b->line_bytes - 1)) + r->offset, end = offset + r->bytes,
-                       here = end < b->line_bytes ? end : b->line_bytes;
+    const uint64_t room = b->line_bytes;
+    for (const struct bus_ahead_ref *r = k->refs, *last = r + k->nrefs; r != last; r++) {
         if (r->either)
             continue;
-        if (offset < here)
-            write_logged(run, b, c, frames[r->look][0], peet__bus_grains(b, offset, here - offset));
-        if (end > b->line_bytes) {
-            const uint64_t from = offset > here ? offset - here : 0;
-            write_logged(run, b, c, frames[r->look][1], peet__bus_grains(b, from, end - b->line_bytes - from));
+        const uint64_t offset = (begins[r->look] & (room - 1)) + r->offset, end = offset + r->bytes;
+        if (end <= room) {
+            write_noted(run, b, c, frames[r->look][0], peet__bus_grains(b, offset, r->bytes));
+            continue;
         }
+        if (offset < room)
+            write_noted(run, b, c, frames[r->look][0], peet__bus_grains(b, offset, room - offset));
+        const uint64_t from = offset > room ? offset - room : 0;
+        write_noted(run, b, c, frames[r->look][1], peet__bus_grains(b, from, end - room - from));
     }
 }
 
@@ -332,11 +341,11 @@ static __attribute__((noinline)) uint64_t happen_slowly(struct peet_direct_run *
     const uint64_t offset = address & (b->line_bytes - 1);
     if (offset + r->bytes <= b->line_bytes) {
         const uint64_t line = address >> b->line_shift;
-        uint32_t i = peet__bus_quick_in_set(b, c, line, r->either);
-        if (i == NO_FRAME && !r->either && b->classify && (i = noted_frame(b, c, line)) != NO_FRAME &&
-            c->frames[i].noted)
-            b->written[c->frames + i - b->frames] |= peet__bus_grains(b, offset, r->bytes);
+        int noted = 0;
+        const uint32_t i = frame_of(b, c, line, r->either, &noted);
         if (i != NO_FRAME) {
+            if (noted)
+                write_noted(NULL, b, c, i, peet__bus_grains(b, offset, r->bytes));
             c->used[i] = ++c->stamp;
             return more;
         }
@@ -452,7 +461,7 @@ static __attribute__((noinline)) void write_turns_logged(struct peet_direct_run 
             continue;
         for (uint64_t turn = 0; turn < (stride ? turns : 1); turn++, offset += stride)
             grains |= peet__bus_grains(b, offset, r->bytes);
-        write_logged(run, b, c, frames[r->look], grains);
+        write_noted(run, b, c, frames[r->look], grains);
     }
 }
 
