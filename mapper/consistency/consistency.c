@@ -694,11 +694,16 @@ void peet__consistency_switch(struct peet_map *map, unsigned hw)
 void peet_map_alone(struct peet_map *map)
 {
     struct peet_map_consistency *c = map->consistency;
+    struct peet_footprint *kept;
 
     if (!c || !c->ops)
         return;
+    /* Nobody looks: the step that left one context alone, the end of another, does not come after what others did */
+    kept = c->footprint;
+    c->footprint = NULL;
     for (unsigned p = 0; p < map->ncores; p++)
         order(map, p, PEET_ORDERING_FULL, map->cores[p].clock);
+    c->footprint = kept;
     for (unsigned p = 0; p < map->ncores; p++) /* no view may hold what main memory is going to leave behind */
         c->world->refresh(c->world->arg, p + 1);
 }
