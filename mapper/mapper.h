@@ -200,6 +200,9 @@ struct peet_map_views {
     size_t (*commit)(void *arg, unsigned view, uint64_t to);
     void (*refresh)(void *arg, unsigned view);
     void *arg;
+    /** unseen() - does this block's last instruction lead to code that is not recorded, and may refer to what others
+     * share?  @called: it has led to something that is not recorded; NULL: nobody wants to know */
+    int (*unseen)(void *arg, const struct peet_block *caller, int called);
 };
 
 struct peet_consistency;

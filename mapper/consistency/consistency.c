@@ -62,7 +62,7 @@ void peet__footprint_move(struct peet_footprint *f, const struct peet_move *move
 /** Is there a view in both? */
 static int meet(unsigned a, unsigned b)
 {
-    if (a == b || a == PEET_VIEW_ALL || b == PEET_VIEW_ALL)
+    if (a == b || a == PEET_VIEW_ALL || b == PEET_VIEW_ALL || a == PEET_VIEW_LIBRARY || b == PEET_VIEW_LIBRARY)
         return 1;
     if (a == PEET_VIEW_ONE || b == PEET_VIEW_ONE)
         return 0;
@@ -103,11 +103,12 @@ enum peet_relation peet__footprint_relation(const struct peet_footprint *earlier
     return most;
 }
 
-int peet__footprint_unmodelled(const struct peet_footprint *a, const struct peet_footprint *b)
+int peet__footprint_meets(const struct peet_footprint *a, const struct peet_footprint *b, unsigned view)
 {
     for (uint32_t i = 0; i < a->n; i++)
         for (uint32_t k = 0; k < b->n; k++)
-            if (a->accesses[i].view == PEET_VIEW_ONE && relation(&a->accesses[i], &b->accesses[k]))
+            if ((a->accesses[i].view == view || b->accesses[k].view == view) &&
+                relation(&a->accesses[i], &b->accesses[k]))
                 return 1;
     return 0;
 }
@@ -414,12 +415,27 @@ static void note_read(const struct peet_map *map, unsigned hw, uint64_t address,
         looked->reads[looked->n++] = (struct peet_read){address, bytes, value};
 }
 
-/** A call that leads to no entry leads to code that is not seen. */
-static void note_call(struct peet_looked *looked, const struct peet_block *block)
+/** A call that leads to no entry leads to code that is not seen; so may a jump that ends a function. */
+static void note_call(struct peet_map_consistency *c, unsigned hw, const struct peet_block *block)
 {
-    if (looked->calling && !(block->flags & PEET_BLOCK_ENTRY))
+    struct peet_looked *looked = &c->looked[hw];
+    const struct peet_block *caller = looked->calling;
+
+    if (caller && !(block->flags & PEET_BLOCK_ENTRY))
         looked->outside = 1;
-    looked->calling = block->ninsns && block->insns[block->ninsns - 1].opcode->klass == PEET_INSN_CALL;
+    looked->calling = block->ninsns && block->insns[block->ninsns - 1].opcode->klass == PEET_INSN_CALL ? block : NULL;
+    if (c->gaps & PEET_GAP_UNSEEN || !c->world->unseen || !c->world->concurrent(c->world->arg))
+        return;
+    if ((caller && !(block->flags & PEET_BLOCK_ENTRY) && c->world->unseen(c->world->arg, caller, 1)) ||
+        c->world->unseen(c->world->arg, block, 0))
+        c->gaps |= PEET_GAP_UNSEEN;
+}
+
+static void note_framed(struct peet_map_consistency *c, unsigned hw, int stores)
+{
+    c->frame_stores += (uint64_t)stores;
+    if (c->looked)
+        c->looked[hw].framed += (uint64_t)stores;
 }
 
 /** On a stack: the same in all views, at once. */
@@ -465,7 +481,7 @@ static void reference(struct peet_map *map, unsigned hw, const struct peet_block
             c->made[c->nmade++] =
                 (struct peet_made){it.address, bytes, ref->kind, (flags & PEET_STORE_LOCKED) != 0, insn->line, hw};
         if (modelled && !c->world->shared(c->world->arg, it.address)) {
-            c->frame_stores += writes && ref->flags & PEET_REF_STACK;
+            note_framed(c, hw, writes && ref->flags & PEET_REF_STACK);
             one_for_all(c, it.address, bytes, writes);
             continue;
         }
@@ -481,7 +497,7 @@ static void reference(struct peet_map *map, unsigned hw, const struct peet_block
             store(map, hw, it.address, bytes, flags, now);
         } else {
             c->memory_epoch++;
-            c->frame_stores += (ref->flags & PEET_REF_STACK) != 0;
+            note_framed(c, hw, (ref->flags & PEET_REF_STACK) != 0);
             if (commuting)
                 peet__footprint_add(c->footprint, it.address, bytes, PEET_VIEW_ALL, commuting);
             else
@@ -511,7 +527,7 @@ void peet__consistency_blocks(struct peet_map *map, struct peet_map_core *core, 
         const uint64_t *values = events[i].values;
 
         if (c->looked)
-            note_call(&c->looked[hw], block);
+            note_call(c, hw, block);
         if (!values || !block->nrefs)
             continue;
         for (uint64_t turn = 0; turn < events[i].turns; turn++) {
@@ -526,6 +542,33 @@ void peet__consistency_blocks(struct peet_map *map, struct peet_map_core *core, 
             }
             for (uint32_t r = 0; r < block->nrefs; r++)
                 reference(map, hw, block, &block->refs[r], values, core->clock);
+        }
+    }
+}
+
+void peet__consistency_library(struct peet_map *map, struct peet_map_core *core, const struct peet_block_event *event)
+{
+    struct peet_map_consistency *c = map->consistency;
+
+    (void)core;
+    if (!c->footprint || !c->world->concurrent(c->world->arg))
+        return;
+    for (uint32_t r = 0; r < event->block->nrefs; r++) {
+        const struct peet_ref *ref = &event->block->refs[r];
+        const int writes = ref->kind == PEET_REF_STORE || ref->kind == PEET_REF_MODIFY;
+
+        if (ref->kind == PEET_REF_PREFETCH || ref->flags & PEET_REF_FETCH)
+            continue;
+        for (struct peet_ref_iter it = peet_ref_begin(ref, event->values); it.count;
+            it.count--, it.address += (uint64_t)it.step) {
+            uint64_t bytes = ref->size_bytes;
+
+            if (ref->flags & PEET_REF_RANGE && it.step == (int64_t)ref->size_bytes) {
+                bytes *= it.count;
+                it.count = 1;
+            }
+            touch(c, it.address, bytes, PEET_VIEW_LIBRARY, writes);
+            c->memory_epoch += (uint64_t)writes;
         }
     }
 }
@@ -611,6 +654,9 @@ void peet__consistency_event(struct peet_map *map, struct peet_map_core *core, c
     unsigned ordering;
 
     c->events++;
+    if (event->type != PEET_ABSTRACT_VIEW_LEAVE &&
+        peet__consistency_meaning(map, event) & (PEET_ORDERING_FULL | PEET_ORDERING_RELEASE))
+        c->emptied &= ~(1ull << hw % 64);
     touch_event(map, core, event);
     if (event->type != PEET_ABSTRACT_ATOMIC && event->type != PEET_ABSTRACT_YIELD &&
         event->type != PEET_ABSTRACT_CLOCK && event->type != PEET_ABSTRACT_SLEEP)

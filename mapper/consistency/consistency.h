@@ -18,9 +18,10 @@ enum { PEET_FOOTPRINT_MOST = 48 };
 /** Views of a location: those of processors are from 1 on. */
 enum {
     PEET_VIEW_ALL = 0,
-    PEET_VIEW_OTHERS = 128, /* + v: all but v */
-    PEET_VIEW_ONE = 254,    /* what is the same in all views: stacks */
-    PEET_VIEW_MEMORY = 255  /* main memory alone */
+    PEET_VIEW_OTHERS = 128,  /* + v: all but v */
+    PEET_VIEW_LIBRARY = 253, /* all, by a function of the C library, whose references are made together */
+    PEET_VIEW_ONE = 254,     /* what is the same in all views: stacks */
+    PEET_VIEW_MEMORY = 255   /* main memory alone */
 };
 
 /**
@@ -38,6 +39,9 @@ struct peet_access {
 struct peet_footprint {
     uint32_t n;
     uint32_t all; /* too much to list, or not known */
+    /* A call of a library empties its processor's buffer, which the program has not asked for.  Processors, a bit each:
+     * this is a store that leaves for such a call; a reference behind one, with no fence of the program's between */
+    uint64_t emptied, behind;
     struct peet_access accesses[PEET_FOOTPRINT_MOST];
 };
 
@@ -59,8 +63,9 @@ void peet__footprint_add(struct peet_footprint *footprint, uint64_t address, uin
 /** What a model's move writes, also where something later hides it; its own things the model says itself. */
 void peet__footprint_move(struct peet_footprint *footprint, const struct peet_move *move);
 enum peet_relation peet__footprint_relation(const struct peet_footprint *earlier, const struct peet_footprint *later);
-/** Do two steps race for something that does not go through the model? */
-int peet__footprint_unmodelled(const struct peet_footprint *a, const struct peet_footprint *b);
+/** Do two steps race for something that one of them refers to in this view?  PEET_VIEW_ONE: it does not go through the
+ * model */
+int peet__footprint_meets(const struct peet_footprint *a, const struct peet_footprint *b, unsigned view);
 /** Steps that are both possible: is their order seen? */
 int peet__footprint_conflict(const struct peet_footprint *a, const struct peet_footprint *b);
 
@@ -76,10 +81,11 @@ enum { PEET_MADE_MOST = 16 };
 /** What a processor has read, since explore.c emptied the list. */
 enum { PEET_LOOKED_MOST = 64 };
 struct peet_looked {
+    uint64_t framed; /* stores of its functions to their own frames, so far */
     uint32_t n;
-    uint8_t more;    /* than there is room for */
-    uint8_t outside; /* code that is not seen has been called, and may have read something */
-    uint8_t calling; /* the last block ended with a call */
+    uint8_t more;                     /* than there is room for */
+    uint8_t outside;                  /* code that is not seen has been called, and may have read something */
+    const struct peet_block *calling; /* the last block, if it ended with a call */
     struct peet_read {
         uint64_t address, bytes, value; /* value: a hash of more than 8 bytes */
     } reads[PEET_LOOKED_MOST];
@@ -97,6 +103,7 @@ struct peet_map_consistency {
     uint8_t unseen; /* ... that is no step of its own */
     /* exploring: processors that a context has come to, or gone on at, and that see everything before its next step */
     uint64_t came;
+    uint64_t emptied;                 /* exploring: see struct peet_footprint; a processor each */
     uint8_t locked;                   /* sync_only: the access under way is a locked one */
     uint32_t gaps;                    /* exploring: enum peet_explore_gap */
     uint64_t memory_epoch;            /* grows whenever somebody's view changes */
@@ -123,6 +130,8 @@ unsigned peet__consistency_meaning(struct peet_map *map, const struct peet_abstr
 /** Blocks that the core's context has just executed, in its view. */
 void peet__consistency_blocks(struct peet_map *map, struct peet_map_core *core, const struct peet_block_event *events,
     unsigned n);
+/** What a function of the C library has referred to; a block of its references, after the function has run. */
+void peet__consistency_library(struct peet_map *map, struct peet_map_core *core, const struct peet_block_event *event);
 /** An abstract event of the core's context is about to be performed. */
 void peet__consistency_event(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event);
 /** The core's context goes on with the access before which it has waited (ATOMIC): what it orders is done now, as

@@ -129,6 +129,14 @@ static int unchanged(const struct explore *e, const struct stand *s, uint32_t fr
     return 1;
 }
 
+/** Changes of memory but those of its functions to their own frames, which private_state() knows. */
+static uint64_t others_epoch(const struct explore *e, const struct stand *s)
+{
+    const struct peet_map_consistency *c = e->map->consistency;
+
+    return c->memory_epoch - c->looked[s - e->stands].framed;
+}
+
 static void forget(struct stand *s, struct peet_looked *looked)
 {
     s->nseen = 0;
@@ -142,7 +150,7 @@ static void forget(struct stand *s, struct peet_looked *looked)
  */
 static void note_same(struct explore *e, struct stand *s)
 {
-    const uint64_t epoch = e->map->consistency->memory_epoch;
+    const uint64_t epoch = others_epoch(e, s);
     struct peet_looked *looked = &e->map->consistency->looked[s - e->stands];
     uint64_t key = (s->args[0] * 0x9e3779b97f4a7c15u) ^ s->args[1];
 
@@ -174,7 +182,7 @@ static void note_same(struct explore *e, struct stand *s)
 /** Would it only come round again? */
 static int spins_on(const struct explore *e, struct stand *s)
 {
-    const uint64_t epoch = e->map->consistency->memory_epoch;
+    const uint64_t epoch = others_epoch(e, s);
 
     if (!s->spins || (s->epoch != epoch && (s->spins_outside || !unchanged(e, s, s->spins_from))))
         return 0;
@@ -388,9 +396,13 @@ static unsigned list_contexts(struct explore *e, struct peet_option *out, unsign
     for (unsigned hw = 0; hw < map->ncores && n < PEET_OPTIONS_MOST; hw++) {
         struct stand *s = &e->stands[hw];
 
-        if (!s->standing || (s->event.type == PEET_ABSTRACT_CONTEXT_EXIT) != ending ||
-            peet__consistency_waits(map, hw, &s->event))
+        if (!s->standing || (s->event.type == PEET_ABSTRACT_CONTEXT_EXIT) != ending)
             continue;
+        if (peet__consistency_waits(map, hw, &s->event)) {
+            if (s->event.type == PEET_ABSTRACT_VIEW_LEAVE)
+                map->consistency->emptied |= 1ull << hw % 64;
+            continue;
+        }
         if (spins_on(e, s))
             continue;
         if (s->counts && s->look->foreign == foreign(e, s)) {
@@ -510,6 +522,18 @@ static int will_wait(const struct explore *e)
     return 0;
 }
 
+/** See struct peet_footprint. */
+static void note_emptied(struct explore *e, const struct peet_option *made)
+{
+    const struct stand *s = &e->stands[made->hw];
+    const uint64_t processor = 1ull << made->hw % 64;
+
+    if (made->is_move && s->standing && s->event.type == PEET_ABSTRACT_VIEW_LEAVE)
+        e->footprint->emptied = processor;
+    else if (!made->is_move && e->map->consistency->emptied & processor)
+        e->footprint->behind = processor;
+}
+
 /** To the next choice; time passes for sleepers and deadlines only when nothing else can happen.  Returns: how many
  * options there are */
 static unsigned go_on(struct explore *e, struct peet_option *out_options)
@@ -571,7 +595,7 @@ void peet__explore_engine(struct peet_map *map)
     }
     for (unsigned hw = 0; hw < map->ncores; hw++)
         e.stands[hw].most = PEET_EXPLORE_LOOKS;
-    footprint.n = footprint.all = 0;
+    footprint = (struct peet_footprint){0};
     map->consistency->footprint = e.footprint = &footprint;
     map->consistency->made = chooser->explain ? made : NULL;
     map->consistency->looked = looked;
@@ -597,7 +621,7 @@ void peet__explore_engine(struct peet_map *map)
             peet__map_fail(map, PEET_ELIMIT, "abandoned");
             break;
         }
-        footprint.n = footprint.all = 0;
+        footprint = (struct peet_footprint){0};
         e.epoch = map->consistency->memory_epoch;
         e.changes = e.epoch - map->consistency->frame_stores;
         e.acting = options[choice].hw;
@@ -613,6 +637,7 @@ void peet__explore_engine(struct peet_map *map)
         map->consistency->nmade = 0;
         look = options[choice].is_move ? NULL : e.stands[options[choice].hw].look;
         take(&e, &chosen);
+        note_emptied(&e, &chosen);
         n = go_on(&e, options);
         note_step(&e, &chosen, look);
         if (chooser->explain) {

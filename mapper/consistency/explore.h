@@ -22,6 +22,7 @@ enum peet_explore_gap {
     PEET_GAP_PROCESSORS = 2, /* a context waited for a processor */
     PEET_GAP_TIME = 4,       /* something went by the time */
     PEET_GAP_LOOPS = 8,      /* a loop that counts was made to wait */
+    PEET_GAP_UNSEEN = 16,    /* code that is not recorded was called while others were alive */
 };
 
 /** Something that can happen next. */

@@ -33,8 +33,11 @@ struct node {
 struct record {
     uint64_t choices, digits, nnodes, steps;
     uint8_t abandoned, mismatch, overflow;
-    uint8_t unmodelled;         /* steps of some execution have raced for what does not go through the model */
-    uint8_t crowded;            /* there may have been more options than are listed */
+    uint8_t unmodelled; /* steps of some execution have raced for what does not go through the model */
+    uint8_t library;    /* ... for what a function of the C library refers to in one step */
+    uint8_t crowded;    /* there may have been more options than are listed */
+    /* steps that have raced, of struct peet_footprint */
+    uint64_t emptied, behind;
     uint8_t digit[DIGITS_MOST]; /* choices among more than one */
     struct node nodes[];
 };
@@ -370,7 +373,10 @@ static int races(struct peet_search *s)
                     ids[nids++] = r->nodes[k].ids[r->nodes[k].chosen];
             }
             add_one(first, ids, nids);
-            r->unmodelled |= (uint8_t)peet__footprint_unmodelled(footprint_of(first), footprint_of(second));
+            r->unmodelled |= (uint8_t)peet__footprint_meets(footprint_of(first), footprint_of(second), PEET_VIEW_ONE);
+            r->emptied |= footprint_of(first)->emptied | footprint_of(second)->emptied;
+            r->behind |= footprint_of(first)->behind | footprint_of(second)->behind;
+            r->library |= (uint8_t)peet__footprint_meets(footprint_of(first), footprint_of(second), PEET_VIEW_LIBRARY);
         }
         if (j + 1 < n || !given_up)
             kept_from(&r->nodes[j], j + 1 < n || r->abandoned ? &r->nodes[j + 1] : NULL);
@@ -433,6 +439,16 @@ int peet_search_mismatch(const struct peet_search *s)
 int peet_search_unmodelled(const struct peet_search *s)
 {
     return s->record->unmodelled;
+}
+
+int peet_search_emptied(const struct peet_search *s)
+{
+    return (s->record->emptied & s->record->behind) != 0;
+}
+
+int peet_search_library(const struct peet_search *s)
+{
+    return s->record->library;
 }
 
 uint64_t peet_search_choices(const struct peet_search *s)

@@ -45,6 +45,10 @@ int peet_search_crowded(const struct peet_search *search);
 int peet_search_mismatch(const struct peet_search *search);
 /* so far, steps of some execution have raced for what does not go through the model */
 int peet_search_unmodelled(const struct peet_search *search);
+/* ... on both sides of a call of a library, which has emptied the buffer between them */
+int peet_search_emptied(const struct peet_search *search);
+/* ... for what a function of the C library refers to, all of it in one step */
+int peet_search_library(const struct peet_search *search);
 uint64_t peet_search_choices(const struct peet_search *search);
 /** The token of the execution that is over.  Returns: a string for the caller to free, or NULL: out of memory */
 char *peet_search_get_token(const struct peet_search *search);

@@ -445,6 +445,8 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
         case PEET_ABSTRACT_RANGE:
             if (!range_block(map, c, out))
                 continue;
+            if (peet__consistency_on(map))
+                peet__consistency_library(map, core, &out->block);
             return PEET_EVENT_BLOCK;
         case PEET_ABSTRACT_ATOMIC:
             if (take_args(map, c, out))

@@ -70,8 +70,14 @@ static void view_refresh(void *arg, unsigned view)
     peet_domain_refresh(view, 0, SIZE_MAX);
 }
 
+static int view_unseen(void *arg, const struct peet_block *caller, int called)
+{
+    (void)arg;
+    return peet_host_explore_unseen(caller, called);
+}
+
 static const struct peet_map_views world = {
-    view_read, view_perform, view_stored, view_shared, view_concurrent, view_commit, view_refresh, NULL};
+    view_read, view_perform, view_stored, view_shared, view_concurrent, view_commit, view_refresh, NULL, view_unseen};
 
 int peet_host_explores(const struct peet_config *config)
 {

@@ -36,6 +36,9 @@ int peet_host_execution(void);
 int peet_host_explore(const struct peet_config *config, struct peet_map *map, struct peet_program *program,
     json_t **out_found, int *out_execution, struct peet_error *error);
 
+/** peet_host_explore_unseen() - as peet_host_unseen_shares(); what is called is remembered for the results */
+int peet_host_explore_unseen(const struct peet_block *caller, int called);
+
 /** Exit statuses of an exploration, in `.exploration.status`; 0: no execution has failed. */
 enum { PEET_EXPLORE_FOUND = 4, PEET_EXPLORE_INTERRUPTED = 5 };
 

@@ -14,6 +14,7 @@
 #include "host/outcomes.h"
 #include "host/report.h"
 #include "host/token.h"
+#include "host/unseen.h"
 #include "consistency/search.h"
 #include "base/stats.h"
 
@@ -40,6 +41,7 @@ struct ending {
     int end; /* enum peet_explore_end */
     int deadlock;
     uint32_t gaps; /* enum peet_explore_gap */
+    char unseen[PEET_UNSEEN_NAME_BYTES];
 };
 
 static struct {
@@ -56,6 +58,7 @@ static struct {
     uint64_t executions, abandoned, most_choices, given_up, crowded;
     int exhausted, failed, interrupted, stopped;
     uint32_t gaps;
+    char unseen[PEET_UNSEEN_NAME_BYTES]; /* a function that was called and is not seen */
     char mark[PEET_TOKEN_MARK_BYTES];
     /* of two tokens: their choices, and what the executions have come to */
     const char *tokens[2];
@@ -191,6 +194,8 @@ static int take_stock(int status)
     here.executions++;
     peet_host_progress(here.executions, here.config->explore == PEET_EXPLORE_ALL ? 0 : here.config->explore);
     here.gaps |= here.ending->gaps;
+    if (!*here.unseen)
+        memcpy(here.unseen, here.ending->unseen, sizeof here.unseen);
     if (peet_search_choices(here.search) > here.most_choices)
         here.most_choices = peet_search_choices(here.search);
     here.crowded += (uint64_t)peet_search_crowded(here.search);
@@ -230,7 +235,7 @@ static int execute(void)
     if (here.comparing && (here.executions == 2 || set_choices(here.choices[here.executions])))
         return 0;
     peet_search_begin(here.search);
-    *here.ending = (struct ending){PEET_EXPLORE_ENDED, 0, 0};
+    memset(here.ending, 0, sizeof *here.ending);
     child = peet_domains_fork(fork_it);
     if (child == 0) {
         separate();
@@ -296,6 +301,7 @@ static void step_done(void *arg, const struct peet_footprint *footprint)
     const struct peet_map_chooser *chooser = peet_search_chooser(here.search);
 
     (void)arg;
+    here.ending->gaps |= peet_map_explore_gaps(here.map); /* the execution may crash in its next step */
     chooser->done(chooser->arg, footprint);
 }
 
@@ -353,6 +359,17 @@ static void gaps_of_executions(json_t *list)
     if (here.gaps & PEET_GAP_TIME)
         peet_outcomes_gap(list, "time",
             "clocks, sleeps and deadlines follow the simulated time alone: time passes when nothing else can happen");
+    if (here.gaps & PEET_GAP_UNSEEN)
+        peet_outcomes_gap(list, "unseen_code",
+            "code that peetcc has not compiled ran beside other threads, and what it references is not seen: %s",
+            here.unseen);
+    if (peet_search_library(here.search))
+        peet_outcomes_gap(list, "library_functions",
+            "threads share what a function of the C library references (memcpy(), printf() ...), all of it in one step");
+    if (peet_search_emptied(here.search) && weaker_than_sc(here.config))
+        peet_outcomes_gap(list, "library_fences",
+            "a call of a library is a fence here, and threads share what is stored before one and referenced behind "
+            "it");
     if (peet_search_unmodelled(here.search) && weaker_than_sc(here.config))
         peet_outcomes_gap(list, "stacks",
             "threads share variables on a stack, and stacks do not go through the model, as globals and the heap do");
@@ -420,6 +437,17 @@ static json_t *comparison(void)
     return json_pack("{s:i,s:o,s:[O,O]}", "status", here.interrupted ? PEET_EXPLORE_INTERRUPTED : 0, "common_steps",
         peet_stats_u64(peet_explain_common(json_object_get(both[0], "steps"), json_object_get(both[1], "steps"))),
         "executions", both[0], both[1]);
+}
+
+int peet_host_explore_unseen(const struct peet_block *caller, int called)
+{
+    char name[PEET_UNSEEN_NAME_BYTES];
+
+    if (!here.ending || !peet_host_unseen_shares(here.program, caller, called, name))
+        return 0;
+    if (!*here.ending->unseen)
+        memcpy(here.ending->unseen, name, sizeof name);
+    return 1;
 }
 
 int peet_host_execution(void)
@@ -532,7 +560,9 @@ int peet_host_explore(const struct peet_config *config, struct peet_map *map, st
     peet_map_set_chooser(map, &here.first);
     peet_rt_keep_interrupts(1);
     err = peet_map_run(map, error);
-    *here.ending = (struct ending){peet_map_explore_end(map), err == PEET_EDEADLOCK, peet_map_explore_gaps(map)};
+    here.ending->end = (int)peet_map_explore_end(map);
+    here.ending->deadlock = err == PEET_EDEADLOCK;
+    here.ending->gaps = peet_map_explore_gaps(map);
     if (here.execution) {
         *out_execution = 1;
         return err;

@@ -199,6 +199,104 @@ static void note_call(void *arg, const struct peet_block *block, const char *cal
         u->calls += times;
 }
 
+/* ------------------------------------------------------------------------------------------ calls among threads */
+
+/** A block that calls a function by its name. */
+struct caller {
+    UT_hash_handle hh;
+    const struct peet_block *block;
+    const char *callee; /* NULL: there is nothing to say of it */
+};
+
+static struct {
+    struct caller *all;
+    unsigned nfunctions;
+} callers;
+
+/** Of the libraries of the languages: what refers to nothing of the program's, or to what its own thread alone has. */
+static int refers_to_nothing(const char *object, const char *name)
+{
+    static const char *const of_c[] = {"abs", "labs", "llabs", "toupper", "tolower", "isalpha", "isdigit", "isalnum",
+        "isspace", "isupper", "islower", "ispunct", "isprint", "isxdigit", "__errno_location", "__ctype_b_loc",
+        "__ctype_toupper_loc", "__ctype_tolower_loc", "__stack_chk_fail", "__assert_fail", "abort", "exit", "_exit",
+        "atexit", "__tls_get_addr", "getpid", "getenv", "longjmp", "_longjmp", "siglongjmp", "setjmp", "_setjmp",
+        "__sigsetjmp", "pthread_self", "pthread_equal"};
+    static const char *const of_threads[] = {
+        "pthread_attr_", "pthread_mutexattr_", "pthread_condattr_", "pthread_rwlockattr_", "pthread_barrierattr_"};
+    static const char *const of_maths[] = {"modf", "frexp", "sincos", "remquo", "lgamma", "nan"}; /* through pointers */
+    static const char *const of_cxx[] = {"__cxa_", "__gxx_", "_Unwind_", "_Zn", "_Zd", "_ZNSt6thread",
+        "_ZSt9terminatev", "_ZSt17__throw", "_ZSt20__throw", "_ZSt25__throw"};
+
+    if (!strncmp(object, "libm.so", 7)) {
+        for (size_t i = 0; i < sizeof of_maths / sizeof *of_maths; i++)
+            if (strstr(name, of_maths[i]))
+                return 0;
+        return 1;
+    }
+    if (!strncmp(object, "libc.so", 7) || !strncmp(object, "ld-linux", 8)) {
+        for (size_t i = 0; i < sizeof of_c / sizeof *of_c; i++)
+            if (!strcmp(name, of_c[i]))
+                return 1;
+        for (size_t i = 0; i < sizeof of_threads / sizeof *of_threads; i++)
+            if (!strncmp(name, of_threads[i], strlen(of_threads[i])))
+                return 1;
+    }
+    if (!strncmp(object, "libstdc++.so", 12) || !strncmp(object, "libc++", 6) || !strncmp(object, "libgcc_s", 8))
+        for (size_t i = 0; i < sizeof of_cxx / sizeof *of_cxx; i++)
+            if (!strncmp(name, of_cxx[i], strlen(of_cxx[i])))
+                return 1;
+    return 0;
+}
+
+/** Where a function of this name is found; @caller: a block that calls it.  Returns: the object, NULL: it is ours */
+static const char *object_of(const char *name, const struct peet_block *caller)
+{
+    void *address = dlsym(RTLD_DEFAULT, name);
+    Dl_info info;
+
+    if (!address || !dladdr(address, &info) || !info.dli_fname)
+        return base_name(caller->function->image); /* linked into it */
+    return is_ours(&info) ? NULL : base_name(info.dli_fname);
+}
+
+static void note_caller(void *arg, const struct peet_block *block, const char *callee)
+{
+    const char *object = is_recorded(callee) ? NULL : object_of(callee, block);
+    struct caller *one;
+
+    (void)arg;
+    HASH_FIND_PTR(callers.all, &block, one);
+    if (one || !(one = calloc(1, sizeof *one)))
+        return;
+    one->block = block;
+    one->callee = object && !refers_to_nothing(object, callee) ? callee : NULL;
+    HASH_ADD_PTR(callers.all, block, one);
+}
+
+int peet_host_unseen_shares(struct peet_program *program, const struct peet_block *caller, int called,
+    char out_name[PEET_UNSEEN_NAME_BYTES])
+{
+    struct caller *one;
+    const char *object;
+
+    if (callers.nfunctions != peet_program_nfunctions(program)) {
+        here.program = program;
+        note_recorded();
+        peet_program_calls(program, note_caller, NULL);
+        callers.nfunctions = peet_program_nfunctions(program);
+    }
+    HASH_FIND_PTR(callers.all, &caller, one);
+    if (one ? !one->callee : !called)
+        return 0;
+    object = one ? object_of(one->callee, caller) : NULL;
+    if (one)
+        snprintf(out_name, PEET_UNSEEN_NAME_BYTES, "%s() of %s, called by %s()", one->callee, object ? object : "?",
+            caller->function->name);
+    else
+        snprintf(out_name, PEET_UNSEEN_NAME_BYTES, "called by %s() through a pointer", caller->function->name);
+    return 1;
+}
+
 static int by_weight(struct unseen *a, struct unseen *b)
 {
     if (a->samples != b->samples)

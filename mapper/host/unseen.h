@@ -24,6 +24,16 @@ void peet_host_unseen_look(void);
  */
 json_t *peet_host_unseen_json(struct peet_map *map);
 
+enum { PEET_UNSEEN_NAME_BYTES = 160 };
+/**
+ * peet_host_unseen_shares() - does this block's last instruction call code that is not recorded, and may refer to what
+ * threads share?  Not the C library's functions that peet stands for, nor those that refer to nothing of the program's
+ * @called: something that is not recorded has been called, if only through a pointer
+ * Returns: 1: so it is; *out_name says what is called
+ */
+int peet_host_unseen_shares(struct peet_program *program, const struct peet_block *caller, int called,
+    char out_name[PEET_UNSEEN_NAME_BYTES]);
+
 /**
  * peet_host_unseen_write() - the file unseen.json: { version, samples, calls, share, list: [ { object, symbol, calls,
  * share } ] } It says what was so when peet_host_unseen_json() was last called.  The list begins with what takes most
