@@ -13,7 +13,7 @@ build() { # CASE OUT OPTIONS...
 run() {
     local want=$1 status=0
     shift
-    timeout -k 1 100 "$peet" run -d out --explore all "$@" >stdout.txt 2>table.txt || status=$?
+    timeout -k 1 "${LITMUS_SECONDS:-300}" "$peet" run -d out --explore all "$@" >stdout.txt 2>table.txt || status=$?
     equal "status of $*" "$status" "$want"
     equal "standard output of $*" "$(cat stdout.txt)" ""
     [ -s table.txt ] || fail "no table: $*"
@@ -159,7 +159,7 @@ grep -q 16384 table.txt || fail "the limit is not named"
 # a signal from outside ends the search with what it has
 build LONG long -fpeet-granularity=ref
 for signals in "INT TERM" "TERM"; do
-    timeout -k 1 100 "$peet" run -d out --cores 4 --explore all --explore-limit 100000000 -- ./long 3 >stdout.txt 2>table.txt &
+    timeout -k 1 "${LITMUS_SECONDS:-300}" "$peet" run -d out --cores 4 --explore all --explore-limit 100000000 -- ./long 3 >stdout.txt 2>table.txt &
     pid=$!
     sleep 1
     for signal in $signals; do
