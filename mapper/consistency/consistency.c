@@ -610,6 +610,8 @@ static void touch_event(struct peet_map *map, const struct peet_map_core *core, 
             PEET_DEPENDS_ENABLES);
     else if (event->type == PEET_ABSTRACT_THREAD_JOIN && event->nargs && !peet__consistency_runs(map, event->args[0]))
         peet__footprint_add(c->footprint, PEET_TOKEN_THREAD + event->args[0], 1, PEET_VIEW_ALL, PEET_DEPENDS_NEEDS);
+    else if (event->type == PEET_ABSTRACT_SYNC_GRANT && core->context->relocking)
+        touch(c, core->context->request.args[1], 1, PEET_VIEW_ALL, 1);
     else if (event->type >= PEET_ABSTRACT_SYNC_INIT && event->type <= PEET_ABSTRACT_WAIT && event->nargs) {
         touch(c, event->args[0], 1, PEET_VIEW_ALL, event->type != PEET_ABSTRACT_SEM_VALUE);
         if (event->type == PEET_ABSTRACT_COND_WAIT)

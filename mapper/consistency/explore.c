@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See explore.h. */
 #include "consistency/explore.h"
+#include "sync/sync.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -389,6 +390,24 @@ static void settle(struct explore *e)
     } while (again && !map->ended && !map->error.code);
 }
 
+/** What a context can do next: one thing, unless it signals a condition, and may wake one or another. */
+static unsigned list_context(const struct explore *e, struct peet_option *out, unsigned n, unsigned hw)
+{
+    const struct stand *s = &e->stands[hw];
+    const uint64_t number = e->map->cores[hw].context->number;
+    uint32_t woken[PEET_OPTIONS_MOST];
+    unsigned nwoken = 0;
+
+    if (s->event.type == PEET_ABSTRACT_COND_SIGNAL && s->event.nargs)
+        nwoken = peet__cond_waiters(e->map, s->event.args[0], woken, PEET_OPTIONS_MOST);
+    if (nwoken < 2)
+        out[n++] = (struct peet_option){.id = number, .hw = hw};
+    else
+        for (unsigned i = 0; i < nwoken && n < PEET_OPTIONS_MOST; i++)
+            out[n++] = (struct peet_option){.id = number | (woken[i] + 1ull) << 32, .hw = hw};
+    return n;
+}
+
 static unsigned list_contexts(struct explore *e, struct peet_option *out, unsigned n, int ending)
 {
     struct peet_map *map = e->map;
@@ -409,7 +428,7 @@ static unsigned list_contexts(struct explore *e, struct peet_option *out, unsign
             map->consistency->gaps |= PEET_GAP_LOOPS;
             continue;
         }
-        out[n++] = (struct peet_option){.id = map->cores[hw].context->number, .hw = hw};
+        n = list_context(e, out, n, hw);
     }
     return n;
 }
@@ -501,6 +520,7 @@ static void take(struct explore *e, const struct peet_option *option)
     }
     map->current = option->hw;
     event.abstract = s->event;
+    core->context->signals = (uint32_t)(option->id >> 32);
     s->standing = 0;
     s->spins = 0;
     peet__map_perform(map, option->hw, core, &event);

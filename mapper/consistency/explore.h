@@ -25,13 +25,21 @@ enum peet_explore_gap {
     PEET_GAP_UNSEEN = 16,    /* code that is not recorded was called while others were alive */
 };
 
-/** Something that can happen next. */
+/** Something that can happen next.  A context that signals a condition has an option for each that waits. */
 struct peet_option {
-    uint64_t id; /* the same option has the same number wherever it stands in a list */
+    /* the same option has the same number wherever it stands in a list; of a context: its number, above it that of the
+     * one it wakes, + 1, or 0 */
+    uint64_t id;
     uint32_t hw; /* whose: the hardware context that goes on, or the processor of the move */
     uint32_t is_move;
     struct peet_move move;
 };
+
+/** Whose an option is: the same number for all that a context can do next. */
+static inline uint64_t peet_option_owner(uint64_t id)
+{
+    return id >> 63 ? id : id & UINT32_MAX;
+}
 
 enum { PEET_CHOICE_ABANDON = -1 };
 

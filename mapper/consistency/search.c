@@ -106,6 +106,13 @@ static int abandon(struct peet_search *s)
     return PEET_CHOICE_ABANDON;
 }
 
+/** All that the owner of an option can do at a node is to be tried. */
+static void try_all(struct node *node, uint64_t id)
+{
+    for (uint32_t i = 0; i < node->n; i++)
+        node->todo[i] |= peet_option_owner(node->ids[i]) == peet_option_owner(id);
+}
+
 static int choose_all(struct peet_search *s, const struct peet_option *options, unsigned n)
 {
     struct record *r = s->record;
@@ -138,7 +145,7 @@ static int choose_all(struct peet_search *s, const struct peet_option *options, 
         return abandon(s);
     node->chosen = chosen;
     memset(node->todo, 0, sizeof node->todo);
-    node->todo[chosen] = 1;
+    try_all(node, node->ids[chosen]);
     r->nnodes = ++s->at;
     return (int)chosen;
 }
@@ -269,31 +276,44 @@ static const struct peet_footprint *footprint_of(const struct node *node)
     return &node->sleep[node->nsleep + node->ntried].footprint;
 }
 
-static int option_of(const struct node *node, uint64_t id)
+/** Can the owner of an option do something at a node? */
+static int can_go_on(const struct node *node, uint64_t id)
 {
     for (uint32_t i = 0; i < node->n; i++)
-        if (node->ids[i] == id)
-            return (int)i;
-    return -1;
+        if (peet_option_owner(node->ids[i]) == peet_option_owner(id))
+            return 1;
+    return 0;
+}
+
+/** Is what the owner of an option can do at a node to be tried already, or needs not be? */
+static int provided_for(const struct node *node, uint64_t id)
+{
+    int sleeps = 1;
+
+    for (uint32_t i = 0; i < node->n; i++)
+        if (peet_option_owner(node->ids[i]) == peet_option_owner(id)) {
+            if (node->todo[i])
+                return 1;
+            sleeps &= asleep(node->sleep, node->nsleep + node->ntried, node->ids[i]);
+        }
+    return sleeps;
 }
 
 /** One of these processes must be tried at a node, unless one of them has been, or sleeps. */
 static void add_one(struct node *node, const uint64_t *ids, uint32_t nids)
 {
-    int first = -1;
+    const uint64_t *first = NULL;
 
     for (uint32_t i = 0; i < nids; i++) {
-        int option = option_of(node, ids[i]);
-
-        if (option < 0)
+        if (!can_go_on(node, ids[i]))
             continue;
-        if (node->todo[option] || asleep(node->sleep, node->nsleep + node->ntried, ids[i]))
+        if (provided_for(node, ids[i]))
             return;
-        if (first < 0)
-            first = option;
+        if (!first)
+            first = &ids[i];
     }
-    if (first >= 0) {
-        node->todo[first] = 1;
+    if (first) {
+        try_all(node, *first);
         return;
     }
     memset(node->todo, 1, node->n); /* none of them could go on there: whatever could */
@@ -303,7 +323,7 @@ static void add_one(struct node *node, const uint64_t *ids, uint32_t nids)
 static void kept_from(struct node *node, const struct node *next)
 {
     for (uint32_t o = 0; o < node->n; o++)
-        if (o != node->chosen && (!next || option_of(next, node->ids[o]) < 0))
+        if (o != node->chosen && (!next || !can_go_on(next, node->ids[o])))
             add_one(node, &node->ids[o], 1);
 }
 
@@ -337,7 +357,7 @@ static int races(struct peet_search *s)
         const uint64_t id = second->ids[second->chosen];
         uint64_t enabler = j; /* the last step before which this one was not possible */
 
-        while (enabler && option_of(&r->nodes[enabler - 1], id) >= 0)
+        while (enabler && can_go_on(&r->nodes[enabler - 1], id))
             enabler--;
         /* as before[j], without what comes by way of those that it has only waited for */
         memset(needed, 0, words * sizeof *needed);
@@ -348,7 +368,7 @@ static int races(struct peet_search *s)
 
             if (needed[i / 64] >> i % 64 & 1) /* by way of something between */
                 continue;
-            relation = first->ids[first->chosen] == id
+            relation = peet_option_owner(first->ids[first->chosen]) == peet_option_owner(id)
                 ? PEET_RELATION_NEEDS
                 : peet__footprint_relation(footprint_of(first), footprint_of(second));
             if (i + 1 == enabler && relation != PEET_RELATION_WAITS)

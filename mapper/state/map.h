@@ -70,6 +70,8 @@ struct peet_map_context {
     uint8_t exited;      /* CONTEXT_EXIT has been delivered */
     uint8_t pending;     /* the request's cost has been paid, its effect is still to come */
     uint8_t granting;    /* SYNC_GRANT is still to be delivered */
+    uint8_t relocking;   /* exploring: with it the context asks for its condition's mutex again */
+    uint32_t signals;    /* exploring: the context that its signal wakes, + 1; 0: who is to be woken is not said */
     uint8_t interrupted; /* before it waited: its next wait that an interrupt ends is over at once */
     uint8_t held_back;   /* ATOMIC, the request, is still to be delivered */
     uint8_t step;        /* what its processor does for a lock: enum in sync/lock.c; 0: nothing */

@@ -49,6 +49,39 @@ void peet__cond_wait(struct peet_map *map, struct peet_map_core *core, struct pe
     peet__mutex_release(map, mutex, core->clock);
 }
 
+unsigned peet__cond_waiters(struct peet_map *map, uint64_t address, uint32_t *out_numbers, unsigned room)
+{
+    const struct peet_map_object *o = peet__sync_find(map, address, PEET_SYNC_COND);
+    const unsigned n = o ? o->waiters.n : 0;
+
+    for (unsigned i = 0; i < n && i < room; i++) {
+        const uint32_t number = o->waiters.entries[i].context->number;
+        unsigned at = i;
+
+        for (; at && out_numbers[at - 1] > number; at--)
+            out_numbers[at] = out_numbers[at - 1];
+        out_numbers[at] = number;
+    }
+    return n;
+}
+
+/** The one that an exploration wants to be woken, or as ever. */
+static struct peet_map_context *signalled(struct peet_map *map, struct peet_map_context *by, struct peet_map_object *o)
+{
+    const uint32_t wanted = by->signals;
+
+    by->signals = 0;
+    for (uint32_t i = 0; wanted && i < o->waiters.n; i++) {
+        struct peet_map_context *c = o->waiters.entries[i].context;
+
+        if (c->number + 1 == wanted) {
+            peet__heap_remove(&o->waiters, c);
+            return c;
+        }
+    }
+    return peet__sync_winner(map, &o->waiters);
+}
+
 void peet__cond_signal(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
     const uint64_t *args)
 {
@@ -58,7 +91,7 @@ void peet__cond_signal(struct peet_map *map, struct peet_map_core *core, struct 
     peet__sync_answer(map, c, 0);
     if (!o)
         return;
-    next = peet__sync_winner(map, &o->waiters);
+    next = signalled(map, c, o);
     if (next)
         peet__mutex_reacquire(map, next, core->clock, 0);
     peet__sync_drop_idle(map, o);

@@ -145,6 +145,27 @@ void peet__mutex_unlock(struct peet_map *map, struct peet_map_core *core, struct
     peet__mutex_release(map, o, core->clock);
 }
 
+void peet__mutex_relock(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args)
+{
+    struct peet_map_object *o = peet__sync_get(map, c->request.args[1], PEET_SYNC_MUTEX);
+
+    c->relocking = 0;
+    if (!o)
+        return;
+    if (o->held) {
+        c->state = PEET_MAP_BLOCKED;
+        c->waiting = o;
+        peet__sync_queue(map, &o->waiters, c);
+        peet__map_release(core);
+        return;
+    }
+    peet__mutex_take(o, c, (unsigned)c->request.args[2]);
+    if (c->relocks)
+        o->count = c->relocks;
+    peet__sync_granted(map, c, args);
+}
+
 void peet__mutex_reacquire(struct peet_map *map, struct peet_map_context *c, uint64_t cycles, uint64_t result)
 {
     struct peet_map_object *o = peet__sync_get(map, c->request.args[1], PEET_SYNC_MUTEX);
@@ -158,6 +179,12 @@ void peet__mutex_reacquire(struct peet_map *map, struct peet_map_context *c, uin
     if (peet__lock_modelled(map)) {
         peet__sync_drop_idle(map, o);
         peet__lock_reacquire(map, c, cycles);
+        return;
+    }
+    if (map->chooser) { /* it is awake, and asks when it is chosen: others may have had the mutex meanwhile */
+        peet__sync_drop_idle(map, o);
+        c->relocking = 1;
+        peet__sync_grant(map, c, cycles, result);
         return;
     }
     if (!o->held) {

@@ -455,8 +455,10 @@ static uint64_t clock_read(struct peet_map *map, const struct peet_map_core *cor
 
 static void grant(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c, const uint64_t *args)
 {
-    (void)core;
-    peet__sync_granted(map, c, args);
+    if (c->relocking)
+        peet__mutex_relock(map, core, c, args);
+    else
+        peet__sync_granted(map, c, args);
 }
 
 /* --------------------------------------------------------------------------------------- dispatch */

@@ -267,6 +267,12 @@ static inline void peet__lock_left(struct peet_map_context *c)
 }
 /** Nobody holds the mutex any more: it goes to the next, or its record goes. */
 void peet__mutex_release(struct peet_map *map, struct peet_map_object *o, uint64_t cycles);
+/** SYNC_GRANT of a context that was woken, and asks for its condition's mutex itself (explorations); args: of SYNC_GRANT
+ */
+void peet__mutex_relock(struct peet_map *map, struct peet_map_core *core, struct peet_map_context *c,
+    const uint64_t *args);
+/** Who waits for a condition, in order of their numbers.  Returns: how many; the first @room of them are written */
+unsigned peet__cond_waiters(struct peet_map *map, uint64_t address, uint32_t *out_numbers, unsigned room);
 /** A context that waited for something else wants its mutex back before it goes on, with this result. */
 void peet__mutex_reacquire(struct peet_map *map, struct peet_map_context *c, uint64_t cycles, uint64_t result);
 /** It is destroyed by a context although it is held: nobody holds it any more. */
