@@ -269,7 +269,7 @@ static unsigned order_of_insn(const struct peet_block *block, const struct peet_
         return PEET_ORDERING_FULL;
     if (ref->kind == PEET_REF_STORE)
         return ref->order >= PEET_ORDER_RELEASE ? PEET_ORDERING_BEFORE_STORE : 0;
-    return ref->order == PEET_ORDER_SEQ_CST ? PEET_ORDERING_FULL
+    return ref->order == PEET_ORDER_SEQ_CST ? PEET_ORDERING_FULL | PEET_ORDERING_LOAD
         : ref->order >= PEET_ORDER_ACQUIRE  ? PEET_ORDERING_ACQUIRE
                                             : 0;
 }
@@ -656,8 +656,9 @@ void peet__consistency_event(struct peet_map *map, struct peet_map_core *core, c
     unsigned ordering;
 
     c->events++;
-    if (event->type != PEET_ABSTRACT_VIEW_LEAVE &&
-        peet__consistency_meaning(map, event) & (PEET_ORDERING_FULL | PEET_ORDERING_RELEASE))
+    ordering = peet__consistency_meaning(map, event);
+    if (event->type != PEET_ABSTRACT_VIEW_LEAVE && !(ordering & PEET_ORDERING_LOAD) &&
+        ordering & (PEET_ORDERING_FULL | PEET_ORDERING_RELEASE))
         c->emptied &= ~(1ull << hw % 64);
     touch_event(map, core, event);
     if (event->type != PEET_ABSTRACT_ATOMIC && event->type != PEET_ABSTRACT_YIELD &&
@@ -667,7 +668,6 @@ void peet__consistency_event(struct peet_map *map, struct peet_map_core *core, c
         c->gaps |= PEET_GAP_TIME;
     if (!c->ops)
         return;
-    ordering = peet__consistency_meaning(map, event);
     if (c->exploring && !c->sync_only && comes(event->type) && !peet__consistency_waits(map, hw, event)) {
         c->came |= ordering ? 1ull << hw : 0;
         return;

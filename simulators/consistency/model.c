@@ -375,9 +375,9 @@ static unsigned meaning(const struct model *m, unsigned ordering)
             return ordering;
         return ordering & ~(unsigned)PEET_ORDERING_STORES ? ordering | PEET_ORDERING_FULL : ordering;
     case MODEL_TSO: /* loads are in order, and so are stores */
-        return ordering & (PEET_ORDERING_FULL | PEET_ORDERING_SEEN);
+        return ordering & PEET_ORDERING_LOAD ? 0 : ordering & (PEET_ORDERING_FULL | PEET_ORDERING_SEEN);
     case MODEL_PSO:
-        return ordering & ~(unsigned)PEET_ORDERING_ACQUIRE;
+        return ordering & PEET_ORDERING_LOAD ? 0 : ordering & ~(unsigned)PEET_ORDERING_ACQUIRE;
     default:
         return ordering;
     }

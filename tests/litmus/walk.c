@@ -81,8 +81,10 @@ void walk_end(struct walk_state *s)
 
 static unsigned ordering_of(const struct litmus_op *o)
 {
-    if (o->kind == OP_MFENCE || litmus_locked(o) || o->order == 's')
+    if (o->kind == OP_MFENCE || litmus_locked(o))
         return PEET_ORDERING_FULL;
+    if (o->order == 's')
+        return PEET_ORDERING_FULL | PEET_ORDERING_LOAD;
     if (o->kind == OP_SFENCE)
         return PEET_ORDERING_STORES;
     return o->order == 'a' ? PEET_ORDERING_ACQUIRE : o->order == 'r' ? PEET_ORDERING_BEFORE_STORE : 0;

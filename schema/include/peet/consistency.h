@@ -29,7 +29,8 @@
  * matter, or one of them wait for the other, the model says by env->depends().
  *
  * CHANGES
- *   1  first version; depends() at the end of the services, PEET_ORDERING_SEEN beside PEET_ORDERING_RELEASE
+ *   1  first version; depends() at the end of the services, PEET_ORDERING_SEEN beside PEET_ORDERING_RELEASE,
+ *      PEET_ORDERING_LOAD beside PEET_ORDERING_FULL
  */
 #ifndef PEET_CONSISTENCY_H
 #define PEET_CONSISTENCY_H
@@ -54,6 +55,9 @@ enum peet_ordering {
     PEET_ORDERING_SEEN = 32,
     /* a release store follows, which will say so itself (PEET_STORE_RELEASE): nothing needs to wait yet */
     PEET_ORDERING_BEFORE_STORE = 16,
+    /* beside FULL: a sequentially consistent load.  Where the stores of that kind are locked operations, as x86's are,
+     * no more is needed than for an acquire */
+    PEET_ORDERING_LOAD = 64,
 };
 
 enum peet_store_flags {
