@@ -10,11 +10,12 @@
 #include "jit/maker.h"
 
 /* Where control may have come from another function, or from another execution of this one, the record says where it is,
- * or a call or a return came before, or it is in the middle of a trace of several functions. */
+ * or a call or a return came before, or it is in the middle of a trace of several functions; and where a jump back to the
+ * function's first instruction may be a call. */
 void peet__direct_when_shown(struct peet_direct_counted *c, const struct peet_block *block)
 {
     const int other = block->index != 0 && block[-1].function != block->function;
-    c->always = (block->flags & (PEET_BLOCK_ENTRY | PEET_BLOCK_SYNC)) != 0 || other;
+    c->always = (block->flags & (PEET_BLOCK_ENTRY | PEET_BLOCK_SYNC)) != 0 || other || peet_block_is_first(block);
     c->stops = (uint8_t)peet_block_leaves(block);
 }
 

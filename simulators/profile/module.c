@@ -129,7 +129,7 @@ static inline void arrive(struct profile *p, struct hardware *h, struct thread *
 }
 
 /** It is this one; what it costs is added after that. */
-static inline void enter(struct profile *p, struct thread *c, const struct peet_block *block)
+static inline void enter(struct profile *p, struct thread *c, const struct peet_block *block, uint64_t turns)
 {
     const struct place *last = c->last ? profile_place(p, c->last) : NULL;
 
@@ -143,6 +143,8 @@ static inline void enter(struct profile *p, struct thread *c, const struct peet_
         if ((block->flags & PEET_BLOCK_ENTRY) || !last->returns || !profile_return(p, c, block))
             profile_move(p, c, block);
     }
+    if (__builtin_expect(profile_place(p, block)->first, 0))
+        profile_back(p, c, profile_place(p, block), c->last, turns);
     c->last = block;
 }
 
@@ -161,7 +163,7 @@ static void take(struct profile *p, unsigned hw, const struct peet_block_event *
     if (!place || !c || p->failed)
         return;
     arrive(p, h, c, now);
-    enter(p, c, block);
+    enter(p, c, block, turns);
     h->place = place;
     c->sum.of[INSTRUCTIONS] += place->each.instructions * turns;
     c->sum.of[READS] += place->each.reads * turns;
@@ -256,7 +258,7 @@ static void shown(void *self, unsigned hw, const struct peet_block_event *event,
     if (previous)
         c->last = previous;
     drain(p, c);
-    enter(p, c, event->block);
+    enter(p, c, event->block, event->turns);
 }
 
 static void settled(void *self, unsigned hw)

@@ -18,7 +18,7 @@
  *      is shown, and where the code ends.  Only where one is shown c->node changes.
  *
  * The rules of calls are callgrind's (Weidendorfer, Kowarschik and Trinitis, ICCS 2004; Valgrind's callgrind/bbcc.c): a
- * jump to a function's first instruction is a call that returns together with its caller; what leaves several frames at
+ * jump to a function's first instruction, also from within, is a call that returns together with its caller; what leaves several frames at
  * once ends all of them.
  */
 #ifndef PEET_PROFILE_H
@@ -60,6 +60,7 @@ struct place {
     /* how it ends; tails: by a jump that leaves the function, if it is taken; leaves: returns or tails */
     uint8_t returns, jumps, tails, leaves;
     uint8_t library; /* what a library's function references */
+    uint8_t first;   /* not the entry, but the function's first instruction: a jump there is a call, also from within */
     /* what code counts of executions that do not come as events; watch is the last member, for its guards */
     struct peet_direct_counted counted;
     struct peet_direct_watch watch;
@@ -101,6 +102,8 @@ struct frame {
     const struct peet_block *last; /* of the caller */
     uint32_t node, routine, arc;   /* the caller's node; who is called */
     uint8_t tail;                  /* returns when its caller does */
+    uint8_t back;                  /* jumps from the function to its first instruction, all from one place */
+    uint64_t times;                /* so many of these; in enter the sum over them: of instructions, reads and writes */
     struct cost enter;
 };
 
@@ -212,6 +215,10 @@ void profile_call(struct profile *p, struct thread *c, const struct peet_functio
 int profile_return(struct profile *p, struct thread *c, const struct peet_block *block);
 /** What the context has cost since the last time goes to its path. */
 void profile_book(struct profile *p, struct thread *c);
+/** The context is in the block, by a jump from its own function, and so many times again by jumps of the block to itself:
+ * calls, as callgrind has it, for it is the function's first one.  @from: the block before */
+void profile_back(struct profile *p, struct thread *c, const struct place *place, const struct peet_block *from,
+    uint64_t turns);
 /** All calls end. */
 void profile_unwind(struct profile *p, struct thread *c);
 

@@ -160,11 +160,25 @@ static inline void push(struct profile *p, struct thread *c, const struct peet_f
     f->routine = function->id;
     f->arc = p->edges[e].arc;
     f->tail = (uint8_t)tail;
+    f->back = 0;
     c->depth[function->id]++;
     c->node = p->edges[e].node;
     p->nodes[c->node].calls += calls;
     p->arcs[f->arc].calls += calls;
     routine->calls += calls;
+}
+
+/** Jumps back end with the call of the function.  Of what has no moment within a block, cycles and misses, each of them
+ * has all since that call. */
+static __attribute__((noinline)) void add_back(struct profile *p, const struct thread *c, const struct frame *f)
+{
+    struct cost *to = &p->arcs[f->arc].inclusive;
+    const struct frame *call = f;
+
+    while (call->back && call > c->frames)
+        call--;
+    for (uint32_t i = 0; i < p->measures; i++)
+        to->of[i] += f->times * c->sum.of[i] - (i < CYCLES ? f->enter.of[i] : f->times * call->enter.of[i]);
 }
 
 /** One call ends.  Returns: whether its caller's ends with it */
@@ -173,7 +187,10 @@ static inline int pop(struct profile *p, struct thread *c)
     struct frame *f = &c->frames[--c->nframes];
 
     book(p, c);
-    cost_add(p, &p->arcs[f->arc].inclusive, &c->sum, &f->enter);
+    if (__builtin_expect(f->back, 0))
+        add_back(p, c, f);
+    else
+        cost_add(p, &p->arcs[f->arc].inclusive, &c->sum, &f->enter);
     if (--c->depth[f->routine] == 0)
         cost_add(p, &p->routines[f->routine].inclusive, &c->sum, &f->enter);
     c->node = f->node;
@@ -200,6 +217,64 @@ static void resynchronise(struct profile *p, struct thread *c, const struct peet
     }
     while (c->nframes > i)
         pop(p, c);
+}
+
+/** The frame of the jumps back from a place, in the call of the function that goes on: one for all of them, however often
+ * it jumps.  Returns: NULL after env->fail() */
+static struct frame *back_frame(struct profile *p, struct thread *c, const struct peet_function *function,
+    const struct peet_block *site)
+{
+    const uint32_t e = edge_of(p, c->node, site, function->id);
+    struct frame *f;
+
+    if (e == NOTHING)
+        return NULL;
+    for (uint32_t i = c->nframes; i-- > 0 && c->frames[i].back;)
+        if (c->frames[i].arc == p->edges[e].arc)
+            return &c->frames[i];
+    if (profile_grow(p, &c->frames, &c->frames_room, (size_t)c->nframes + 1, sizeof(*c->frames)))
+        return NULL;
+    f = &c->frames[c->nframes++];
+    *f = (struct frame){
+        .last = c->last, .node = c->node, .routine = function->id, .arc = p->edges[e].arc, .tail = 1, .back = 1};
+    c->depth[function->id]++;
+    return f;
+}
+
+/** @turns: so many jumps; what the context has had at the first, and what is between two of them */
+static void go_back(struct profile *p, struct thread *c, const struct peet_function *function,
+    const struct peet_block *site, uint64_t turns, const struct peet_counts *before, const struct peet_counts *each)
+{
+    struct frame *f = turns ? back_frame(p, c, function, site) : NULL;
+    const uint64_t pairs = turns % 2 ? (turns - 1) / 2 * turns : turns / 2 * (turns - 1);
+
+    if (!f)
+        return;
+    f->times += turns;
+    f->enter.of[INSTRUCTIONS] += turns * before->instructions + pairs * each->instructions;
+    f->enter.of[READS] += turns * before->reads + pairs * each->reads;
+    f->enter.of[WRITES] += turns * before->writes + pairs * each->writes;
+    p->nodes[c->node].calls += turns;
+    p->arcs[f->arc].calls += turns;
+    p->routines[function->id].calls += turns;
+}
+
+void profile_back(struct profile *p, struct thread *c, const struct place *place, const struct peet_block *from,
+    uint64_t turns)
+{
+    const struct peet_block *block = place->block;
+    const struct peet_counts *each = &place->each;
+    struct peet_counts now = {c->sum.of[INSTRUCTIONS], c->sum.of[READS], c->sum.of[WRITES]};
+
+    if (!c->nframes || current(c) != block->function->id)
+        return;
+    /* not by way of the entry, which is a call by itself */
+    if (from && from->function == block->function && !((from->flags & PEET_BLOCK_ENTRY) && !from->ninsns))
+        go_back(p, c, block->function, from, 1, &now, each);
+    now.instructions += each->instructions;
+    now.reads += each->reads;
+    now.writes += each->writes;
+    go_back(p, c, block->function, block, turns - 1, &now, each);
 }
 
 /** The last call has returned, and another function is entered: by code that is not seen.  Was that code jumped to by the
@@ -230,6 +305,8 @@ void profile_move(struct profile *p, struct thread *c, const struct peet_block *
     const int entered = (block->flags & PEET_BLOCK_ENTRY) || profile_place(p, block)->library;
     int returned = last && has_returned(c, last, block, entered), tail;
 
+    while (returned && c->nframes && c->frames[c->nframes - 1].back)
+        pop(p, c);
     if (returned && entered && goes_on_below(p, c, block)) {
         pop(p, c);
         returned = 0;
@@ -241,7 +318,10 @@ void profile_move(struct profile *p, struct thread *c, const struct peet_block *
         last = c->last ? profile_place(p, c->last) : NULL;
         tail = last && last->jumps && !returned && !c->signal && c->nframes;
         c->signal = 0;
-        push(p, c, block->function, c->last, tail, (block->flags & PEET_BLOCK_ENTRY) != 0);
+        if (tail && c->last->function == block->function && current(c) == block->function->id)
+            profile_back(p, c, profile_place(p, block), c->last, 1);
+        else
+            push(p, c, block->function, c->last, tail, (block->flags & PEET_BLOCK_ENTRY) != 0);
         if (returned && c->nframes)
             p->routines[block->function->id].called_back = 1;
     } else if (current(c) != block->function->id) {

@@ -58,6 +58,7 @@ struct place *profile_place_new(struct profile *p, const struct peet_block *bloc
     /* a block of its own, from which control returns */
     place->library = image && strcmp(image, "peet") == 0;
     place->returns |= place->library;
+    place->first = (uint8_t)(peet_block_is_first(block) && !(block->flags & PEET_BLOCK_ENTRY) && !place->library);
     place->leaves = place->returns || place->tails;
     return place;
 }

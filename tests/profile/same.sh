@@ -3,7 +3,7 @@
 # on, nothing is counted in code.
 . "$(dirname "$0")/../lib.sh"
 must "$peetcxx" -O2 -g -pthread -o leaving "$here/leaving.cpp"
-for name in callbacks jumps recursion sort state tails unseen vectors; do
+for name in back callbacks jumps recursion sort state tails unseen vectors; do
     must "$peetcc" -O2 -g -o $name "$here/programs/$name.c" -lm
 done
 alike() {
@@ -25,7 +25,7 @@ for machine in "${machines[@]}"; do
     for cores in 1 4; do
         alike $cores $machine ./leaving 2
     done
-    for name in callbacks jumps recursion sort state tails unseen vectors; do
+    for name in back callbacks jumps recursion sort state tails unseen vectors; do
         alike 1 $machine ./$name
     done
 done

@@ -245,7 +245,8 @@ struct peet_direct_guard {
  * What code counts for an observer that wants to know what all blocks came to, but sees only some of them: calls, say.
  * Sums are over all blocks; they are the observer's, which sets them back as it likes.  Before an execution is added to
  * them, it is shown (struct peet_direct_observer, shown()) wherever control may have come from another function, or from
- * another execution of the same one: at functions' entries, after calls and returns, and after jumps that leave a function.
+ * another execution of the same one: at functions' entries and first instructions, after calls and returns, and after jumps that
+ * leave a function.
  */
 enum { PEET_DIRECT_SUMS = 3 };
 struct peet_direct_sums {

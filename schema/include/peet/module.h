@@ -181,6 +181,13 @@ struct peet_function {
     const struct peet_block *blocks;
 };
 
+/** peet_block_is_first() - has it the function's first instruction?  That need not be the entry, which may be an empty block
+ * before a loop */
+static inline int peet_block_is_first(const struct peet_block *block)
+{
+    return block->ninsns != 0 && block->pc == (block - block->index)->pc;
+}
+
 /** Does a block end in a call or a return?  What comes next may be another function's. */
 static inline int peet_block_leaves(const struct peet_block *block)
 {
