@@ -9,6 +9,7 @@
 #include "module_tables.h"
 #include "picture.h"
 #include "report_table.h"
+#include "table.h"
 #include "text.h"
 
 #include <argp.h>
@@ -357,6 +358,8 @@ static int compare(const struct asked *asked)
                 qsort(d.list, d.n, sizeof(*d.list), by_weight);
             for (size_t i = 0; i < d.n; i++)
                 counted |= !asked->worse || d.list[i].b > d.list[i].a;
+            for (int i = 0; i < 2 && !asked->json; i++)
+                peet_cli_say_end(stdout, asked->folders[i], stats[i]);
             if (asked->json)
                 print_json(&d);
             else

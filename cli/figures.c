@@ -382,8 +382,8 @@ json_t *peet_cli_stats_load(const char *folder)
         peet_cli_complain(
             "%s: %s; \"peet run -d %s -- PROG\" makes it, \"peet run --observe dtrack ...\" with data structures", path,
             where.text, folder);
-    else if (!json_is_object(stats)) {
-        peet_cli_complain("%s: these are no results of peet run: it holds no object", path);
+    else if (!json_is_object(json_object_get(stats, "time")) && !json_is_object(json_object_get(stats, "totals"))) {
+        peet_cli_complain("%s: these are no results of peet run: neither \"time\" nor \"totals\" are there", path);
         json_decref(stats);
         stats = NULL;
     }

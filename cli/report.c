@@ -235,7 +235,7 @@ static json_t *tables_of(const struct asked *asked, const struct runs *runs)
     return NULL;
 }
 
-static void print_tables(const struct runs *runs, const json_t *tables)
+static void print_tables(const struct asked *asked, const struct runs *runs, const json_t *tables)
 {
     const json_t *table;
     int columns = peet_cli_terminal_columns(stdout);
@@ -246,6 +246,8 @@ static void print_tables(const struct runs *runs, const json_t *tables)
         from = json_array_size(page);
         json_decref(page);
     }
+    for (size_t k = 0; k < runs->n && runs->n > 1; k++)
+        peet_cli_say_end(stdout, asked->folders[k], runs->stats[k]);
     json_array_foreach((json_t *)tables, i, table)
     {
         if (i < from)
@@ -305,7 +307,7 @@ static int print(const struct asked *asked, const struct runs *runs)
         json_dumpf(tables, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
         putchar('\n');
     } else {
-        print_tables(runs, tables);
+        print_tables(asked, runs, tables);
     }
     json_decref(tables);
     return PEET_CLI_OK;

@@ -149,12 +149,29 @@ static void print_machine(FILE *out, const char *module, const json_t *node)
     }
 }
 
-enum { ATOMICS_SHOWN = 2, UNSEEN_SHOWN = 4 };
+enum { ATOMICS_SHOWN = 2, UNSEEN_SHOWN = 4, NAME = 30, REASON = 20 };
+
+/* How it ended, if not by itself; else NULL. */
+static const char *ended(const json_t *stats)
+{
+    const char *reason = json_string_value(json_object_get(json_object_get(stats, "end"), "reason"));
+    return reason && strcmp(reason, "exit") != 0 ? reason : NULL;
+}
+
+void peet_cli_say_end(FILE *out, const char *folder, const json_t *stats)
+{
+    char name[160], reason[160];
+    if (!ended(stats))
+        return;
+    peet_cli_text_clean(name, sizeof(name), folder, NAME);
+    peet_cli_text_clean(reason, sizeof(reason), ended(stats), REASON);
+    fprintf(out, "  %s: did not end by itself (%s)\n", name, reason);
+}
 
 /* What makes the figures less than the whole truth. */
 static void print_reservations(FILE *out, const json_t *stats)
 {
-    const char *reason = json_string_value(json_object_get(json_object_get(stats, "end"), "reason"));
+    const char *reason = ended(stats);
     const json_t *gaps = json_object_get(stats, "gaps");
     json_t *atomics = json_object_get(gaps, "atomic_library_functions"), *one;
     size_t i;
@@ -163,7 +180,7 @@ static void print_reservations(FILE *out, const json_t *stats)
     json_int_t nfunctions = json_integer_value(json_object_get(gaps, "opaque_functions"));
     json_int_t nblocks = json_integer_value(json_object_get(gaps, "extraneous_blocks"));
 
-    if (reason && strcmp(reason, "exit") != 0)
+    if (reason)
         fprintf(out, "  the program did not end by itself (%.40s): these are the figures up to then\n", reason);
     if (nstatements > 0 || nfunctions > 0)
         fprintf(out, "  not observable in the program: %s inline assembly statements, %s functions\n",

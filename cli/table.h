@@ -9,6 +9,9 @@
 /** peet_cli_table_page() - the page itself; @columns: so wide; @seconds 0: how long the run took is not known */
 void peet_cli_table_page(FILE *out, const json_t *stats, double seconds, int columns);
 
+/** peet_cli_say_end() - a line that says how the run in @folder ended, if not by itself */
+void peet_cli_say_end(FILE *out, const char *folder, const json_t *stats);
+
 /**
  * peet_cli_table_print() - the page, and where the results are: 80 columns, or as wide as the terminal
  * @stats: the contents of stats.json; what is missing there is left out

@@ -44,6 +44,25 @@ PY
 equal "a picture of no difference" "$(status --plot none.svg n1000 again)" 0
 grep -q 'no difference' none.svg || fail "the picture does not say that there is none"
 equal "a picture of unknown type" "$(status --plot diff.bmp n1000 n1100)" 2
+# what did not end by itself is named; what is no result is refused
+cat >ends.c <<'C'
+#include <stdlib.h>
+int main(int argc, char **argv) { for (volatile int i = 0; i < 1000; i++) { } if (argc > 1) abort(); return argv == 0; }
+C
+must "$peetcc" -O1 -o ends ends.c
+"$peet" run -q -d aborted -- ./ends now >said.txt 2>&1 && fail "an abort"
+must "$peet" run -q -d whole -- ./ends
+equal "an aborted run" "$(status whole aborted)" 1
+grep -q '^  aborted: did not end by itself (signal)$' out.txt || fail "diff: $(cat out.txt)"
+must "$peet" report whole aborted >out.txt
+equal "runs that did not end" "$(grep 'did not end' out.txt)" "  aborted: did not end by itself (signal)"
+mkdir other
+echo '{"name": "package", "version": 3}' >other/stats.json
+for verb in "report other" "report whole other" "report --html page.html other" "diff whole other"; do
+    "$peet" $verb >out.txt 2>message
+    equal "$verb" $? 2
+    grep -q 'no results of peet run' message || fail "$verb: $(cat message)"
+done
 "$peet" diff --json -g function n1000 n1100 >diff.json
 python3 - <<'PY' || fail "the differences are not those of the results"
 import json
