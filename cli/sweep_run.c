@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { OUT_OF_THE_WAY = 900 };
+
 static int is_there(const char *folder, const char *below, const char *key, const char *ending)
 {
     char path[PATH_MAX];
@@ -118,34 +120,67 @@ static int from_trace(const char *self, const json_t *settings, const char *trac
     return good;
 }
 
+/* One process at a time carries out a run, also if the sweep that began it was killed and its runs were not: who comes later
+ * waits until the program has ended, too, which has the lock from its parent.  Returns: the lock to be closed, or -1: none
+ * can be had here, and all goes on without */
+static int lock_run(const char *folder, const char *key)
+{
+    char path[PATH_MAX];
+    struct flock one = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    one.l_start = (off_t)(strtoull(key, NULL, 16) >> 2);
+    snprintf(path, sizeof(path), "%.2000s/.locks", folder);
+    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666), lock;
+    if (file < 0)
+        return -1;
+    lock = fcntl(file, F_DUPFD, OUT_OF_THE_WAY); /* of the files that the program opens */
+    if (lock < 0)
+        lock = fcntl(file, F_DUPFD, 0);
+    close(file);
+    while (lock >= 0 && fcntl(lock, F_OFD_SETLKW, &one) != 0)
+        if (errno != EINTR) {
+            close(lock);
+            lock = -1;
+        }
+    return lock;
+}
+
+/* A run that nobody else carries out now.  Returns: whether it failed */
+static int carry_out(const char *folder, const json_t *plan, size_t index, const char *self, const char *key)
+{
+    char path[PATH_MAX], part[PATH_MAX], done[PATH_MAX];
+    const json_t *one = json_array_get(json_object_get(plan, "runs"), index - 1);
+    enum peet_cli_sweep_part shares = peet_cli_sweep_part(plan, index);
+    int status = -1, failed = 0;
+    snprintf(part, sizeof(part), "%.2000s/runs/%s.part", folder, key);
+    snprintf(done, sizeof(done), "%.2000s/runs/%s", folder, key);
+    if (shares != PEET_CLI_SWEEP_FOLLOWS || !peet_cli_sweep_trace(folder, plan, index, path, sizeof(path)) ||
+        !from_trace(self, json_object_get(one, "settings"), path, part))
+        failed =
+            go(self, json_object_get(one, "command"), part, shares == PEET_CLI_SWEEP_LEADS ? "trace" : NULL, &status);
+    if (!failed && shares == PEET_CLI_SWEEP_LEADS)
+        peet_cli_sweep_keep(folder, plan, index, part);
+    failed = failed || rename(part, done) != 0;
+    if (failed)
+        keep_failed(folder, key, part, status);
+    return failed;
+}
+
 int peet_cli_sweep_one(const char *folder, size_t index)
 {
-    char path[PATH_MAX], part[PATH_MAX], done[PATH_MAX], *self = realpath("/proc/self/exe", NULL);
+    char path[PATH_MAX], *self = realpath("/proc/self/exe", NULL);
     json_error_t where;
-    int status = -1, failed = 1;
+    int failed = 1;
     snprintf(path, sizeof(path), "%s/plan.json", folder);
     json_t *plan = json_load_file(path, 0, &where);
     const json_t *one = json_array_get(json_object_get(plan, "runs"), index - 1);
     const char *key = json_string_value(json_object_get(one, "key"));
     if (!self || !key || !json_is_array(json_object_get(one, "command"))) {
         peet_cli_complain("%s: there is no run %zu in the plan", path, index);
-    } else if (peet_cli_sweep_state(folder, key) == PEET_CLI_SWEEP_DONE) {
-        failed = 0;
     } else {
-        snprintf(part, sizeof(part), "%.2000s/runs/%s.part", folder, key);
-        snprintf(done, sizeof(done), "%.2000s/runs/%s", folder, key);
-        enum peet_cli_sweep_part shares = peet_cli_sweep_part(plan, index);
-        if (shares != PEET_CLI_SWEEP_FOLLOWS || !peet_cli_sweep_trace(folder, plan, index, path, sizeof(path)) ||
-            !from_trace(self, json_object_get(one, "settings"), path, part))
-            failed = go(self, json_object_get(one, "command"), part, shares == PEET_CLI_SWEEP_LEADS ? "trace" : NULL,
-                &status);
-        else
-            failed = 0;
-        if (!failed && shares == PEET_CLI_SWEEP_LEADS)
-            peet_cli_sweep_keep(folder, plan, index, part);
-        failed = failed || rename(part, done) != 0;
-        if (failed)
-            keep_failed(folder, key, part, status);
+        int lock = lock_run(folder, key);
+        failed = peet_cli_sweep_state(folder, key) != PEET_CLI_SWEEP_DONE && carry_out(folder, plan, index, self, key);
+        if (lock >= 0)
+            close(lock);
     }
     json_decref(plan);
     free(self);

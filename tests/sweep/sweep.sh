@@ -36,6 +36,22 @@ done
 same whole/table.csv killed/table.csv "after kills"
 same whole.txt killed.txt
 ls killed/runs | grep -q part && fail "something was left under way"
+# the sweep alone is killed, and its run goes on: it is waited for, and counts
+cat >slow.c <<'C'
+int main(void) { for (volatile long i = 0; i < 200000000; i++) { } return 0; }
+C
+must "$peetcc" -O1 -o slow slow.c
+echo 'grid = { cores = 1; };' >slow.cfg
+"$peet" sweep -d alone.killed slow.cfg -- ./slow >slow.txt 2>message &
+sweep=$!
+for ((i = 0; i < 100; i++)); do
+    [ -n "$(ls alone.killed/runs/*.part/output.txt 2>/dev/null)" ] && break
+    sleep 0.1
+done
+kill -9 $sweep
+wait $sweep 2>/dev/null
+"$peet" sweep -d alone.killed slow.cfg -- ./slow >slow.txt 2>message || fail "a run of a sweep that was killed: $(cat message)"
+equal "runs" "$(ls alone.killed/runs | wc -l) $(ls alone.killed/failed | wc -l)" "1 0"
 # a plan that has grown runs what is new only
 touch stamp
 sed 's/"32"/"32", "64"/' plan.cfg >more.cfg
