@@ -63,6 +63,7 @@ int peet_cli_whatif_plan(const json_t *stats, const struct peet_cli_whatif_wante
  * peet_cli_whatif_go() - make a run and read its statistics into run->stats
  * The baseline has the subject's standard files, the others' output goes to DIR/NUMBER.txt; input that is a file is
  * read from its beginning by each.
+ * Returns: 0 or a peet_err; PEET_ENOTFOUND: it could be started, but has left no statistics, and is not the baseline
  */
 int peet_cli_whatif_go(const struct peet_cli_whatif *whatif, struct peet_cli_whatif_run *run, struct peet_error *error);
 

@@ -154,7 +154,7 @@ int peet_cli_whatif_go(const struct peet_cli_whatif *w, struct peet_cli_whatif_r
     if (!run->stats && WIFEXITED(run->status) && WEXITSTATUS(run->status) == 127)
         return peet_error_set(error, PEET_EIO, "cannot start a run of my own, or write %s", log);
     if (!run->stats)
-        return peet_error_set(error, PEET_EINVALID,
+        return peet_error_set(error, run->number ? PEET_ENOTFOUND : PEET_EINVALID,
             run->number ? "the run with %s%s left no results; what it said is in %s" : "the run left no results%s%s%s",
             run->number ? run->changes[0] : "", run->nchanges > 1 ? " and others" : "", run->number ? log : "");
     return 0;
