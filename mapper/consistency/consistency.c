@@ -415,6 +415,22 @@ static void note_read(const struct peet_map *map, unsigned hw, uint64_t address,
         looked->reads[looked->n++] = (struct peet_read){address, bytes, value};
 }
 
+/** Has the locked operation that has just been made found what it leaves?  So a lock that is taken is tried again. */
+static int leaves_it(const struct peet_map *map, unsigned hw, uint64_t address, uint64_t bytes)
+{
+    struct peet_looked *looked = map->consistency->looked ? &map->consistency->looked[hw] : NULL;
+    struct peet_read now = {address, bytes, 0};
+    int same;
+
+    if (!looked || peet__consistency_value(map, hw, address, bytes, &now.value))
+        return 0;
+    same = looked->as_left && looked->modified.address == address && looked->modified.bytes == bytes &&
+        looked->modified.value == now.value;
+    looked->modified = now;
+    looked->as_left = 0;
+    return same;
+}
+
 /** A call that leads to no entry leads to code that is not seen; so may a jump that ends a function. */
 static void note_call(struct peet_map_consistency *c, unsigned hw, const struct peet_block *block)
 {
@@ -496,7 +512,7 @@ static void reference(struct peet_map *map, unsigned hw, const struct peet_block
         if (modelled) {
             store(map, hw, it.address, bytes, flags, now);
         } else {
-            c->memory_epoch++;
+            c->memory_epoch += !(flags & PEET_STORE_LOCKED && leaves_it(map, hw, it.address, bytes));
             note_framed(c, hw, (ref->flags & PEET_REF_STACK) != 0);
             if (commuting)
                 peet__footprint_add(c->footprint, it.address, bytes, PEET_VIEW_ALL, commuting);

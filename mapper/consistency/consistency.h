@@ -89,6 +89,8 @@ struct peet_looked {
     struct peet_read {
         uint64_t address, bytes, value; /* value: a hash of more than 8 bytes */
     } reads[PEET_LOOKED_MOST];
+    struct peet_read modified; /* by its last locked operation: what that has left */
+    uint8_t as_left;           /* it stood there still when the step under way began */
 };
 
 struct peet_map_consistency {

@@ -503,6 +503,17 @@ static void apply_unseen(struct explore *e)
     } while (i < n);
 }
 
+/** Does there stand still what the processor's last locked operation has left? */
+static void note_left(const struct peet_map *map, unsigned hw)
+{
+    struct peet_looked *looked = &map->consistency->looked[hw];
+    uint64_t now;
+
+    looked->as_left = looked->modified.bytes &&
+        !peet__consistency_value(map, hw, looked->modified.address, looked->modified.bytes, &now) &&
+        now == looked->modified.value;
+}
+
 static void take(struct explore *e, const struct peet_option *option)
 {
     struct peet_map *map = e->map;
@@ -521,6 +532,7 @@ static void take(struct explore *e, const struct peet_option *option)
     map->current = option->hw;
     event.abstract = s->event;
     core->context->signals = (uint32_t)(option->id >> 32);
+    note_left(map, option->hw);
     s->standing = 0;
     s->spins = 0;
     peet__map_perform(map, option->hw, core, &event);

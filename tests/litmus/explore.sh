@@ -148,6 +148,13 @@ for level in O0 O1; do
     equal "outcomes of a loop in the library" "$(outcomes_of out | tr '\n' ';')" "2;"
 done
 
+# a lock by exchange: who finds it taken changes nothing, and waits
+for level in O0 O2; do
+    must "$peetcc" -$level -pthread -fpeet-granularity=ref -DCASE_FLAG -o looks "$here/programs/looks.c"
+    run 0 --cores 3 --explore-limit 1000 -- ./looks
+    is true "" "01;10;"
+done
+
 # more choices than once were possible, and more than are possible
 build MANY many -fpeet-granularity=ref
 run 0 --cores 3 -- ./many 2 1200

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loops that look at several things.  -DCASE_DEKKER: Dekker's algorithm in ordinary volatile variables, which says what each thread has found
- * inside; -DCASE_TICKET: a ticket lock, whose loop has its copies in the frame at -O0; -DCASE_LIBRARY: a loop that looks at one thing itself, and lets the C library look at another.
+ * inside; -DCASE_TICKET: a ticket lock, whose loop has its copies in the frame at -O0; -DCASE_LIBRARY: a loop that looks at one thing itself, and lets the C library look at another;
+ * -DCASE_FLAG: a lock that is taken by exchange.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -49,6 +50,23 @@ static void *thread(void *arg)
         ;
     order[n++] = (int)(long)arg;
     atomic_store(&serving, ticket + 1);
+    return NULL;
+}
+
+static void end(void)
+{
+    printf("%d%d\n", order[0], order[1]);
+}
+#elif CASE_FLAG
+static atomic_flag taken = ATOMIC_FLAG_INIT;
+static int order[2], n;
+
+static void *thread(void *arg)
+{
+    while (atomic_flag_test_and_set(&taken))
+        __builtin_ia32_pause();
+    order[n++] = (int)(long)arg;
+    atomic_flag_clear(&taken);
     return NULL;
 }
 
