@@ -255,7 +255,7 @@ static void branches(void)
     TIME("coin: one in 31", 1, COIN "jz 2f\nadd $1, %%rax\n2:");
     for (int i = 0; i < COINS; i++)
         coins[i] = random64(&seed) >> 33 & 1;
-    for (int n = 64; n <= 4096; n *= 2) {
+    for (int n = 64; n <= COINS; n *= 2) {
         char name[60];
         for (int i = n; i < COINS; i++)
             coins[i] = coins[i - n];
@@ -266,6 +266,26 @@ static void branches(void)
             coins[i] = coins[i - n];
         TIME(name, 1, COIN "jz 2f\nadd $1, %%rax\n2:");
     }
+}
+
+/* An indirect jump to one of two or four targets, 64 bytes apart, in a random sequence that comes again. */
+static void targets(void)
+{
+#define TARGET \
+    "lea 2f(%%rip), %%r8\nshl $6, %%edx\nadd %%r8, %%rdx\njmp *%%rdx\n" \
+    ".p2align 6\n2:\njmp 3f\n.p2align 6\njmp 3f\n.p2align 6\njmp 3f\n.p2align 6\njmp 3f\n.p2align 6\n3:"
+#define WHICH "mov %%ecx, %%edx\nand $16383, %%edx\nmovzbl (%%rdi, %%rdx), %%edx\n"
+    uint64_t seed = 7;
+    for (int of = 2; of <= 4; of *= 2)
+        for (int n = 4; n <= 4096; n *= 4) {
+            char name[60];
+            for (int i = 0; i < COINS; i++)
+                coins[i] = i < n ? (unsigned char)((random64(&seed) >> 33) % (unsigned)of) : coins[i - n];
+            snprintf(name, sizeof name, "targets: %d, again after %d", of, n);
+            TIME(name, 1, WHICH TARGET);
+            snprintf(name, sizeof name, "targets: %d, again after %d, a branch before", of, n);
+            TIME(name, 1, WHICH "test $1, %%edx\njz 4f\nnop\n4:\n" TARGET);
+        }
 }
 
 /* A coin is thrown in each turn; nobody can know how it falls. */
@@ -359,6 +379,7 @@ int core_main(int argc, char **argv)
     widths();
     forwarding();
     branches();
+    targets();
     random_branches();
     chase("memory: steps in 16 KiB", 16 << 10);
     chase("memory: steps in 128 KiB", 128 << 10);

@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* of the last eight targets the low bits */
+enum { TARGET_BITS = 6 };
+#define RECENT_TARGETS ((1ull << 8 * TARGET_BITS) - 1)
+
 enum { TAG_BITS = 11, USEFUL_PERIOD = 1 << 18, SHORTEST_HISTORY = 4 };
 
 /* ---------------------------------------------------------------------------------- two-bit counters */
@@ -115,7 +119,8 @@ static int tage(struct peet_sim_branch *b, uint64_t pc, int taken)
     int provider_table = -1, alternate_table = -1, said, provider_said, alternate_said;
 
     for (int t = 0; t < PEET_SIM_TAGE_TABLES; t++) {
-        uint32_t index = ((uint32_t)pc ^ (uint32_t)(pc >> shift) ^ b->index_folds.values[t]) & mask;
+        uint32_t index =
+            ((uint32_t)pc ^ (uint32_t)(pc >> shift) ^ b->index_folds.values[t] ^ b->tag_folds[0].values[t] << 1) & mask;
 
         entries[t] = &b->tables[t][index];
         shift = shift > 1 ? shift - 1 : bits;
@@ -244,6 +249,7 @@ static int btb(struct peet_sim_branch *b, uint64_t pc, uint64_t target)
 static void went(struct peet_sim_branch *b, uint64_t target)
 {
     b->path = b->path << 3 ^ target >> 1;
+    b->targets = b->targets << TARGET_BITS | (target & ((1u << TARGET_BITS) - 1));
 }
 
 /* --------------------------------------------------------------------------------------------- queries */
@@ -296,12 +302,14 @@ enum peet_sim_branch_wrong peet_sim_branch_direct(struct peet_sim_branch *b, uin
 
 enum peet_sim_branch_wrong peet_sim_branch_indirect(struct peet_sim_branch *b, uint64_t pc, uint64_t target)
 {
-    uint64_t key = (pc ^ b->path) * 0x9e3779b97f4a7c15u;
+    const uint64_t history =
+        b->config.indirect_outcomes ? b->history * 0xd1342543de82ef95u ^ (b->targets & RECENT_TARGETS) : b->path;
+    uint64_t key = (pc ^ history) * 0x9e3779b97f4a7c15u;
     uint32_t i = (uint32_t)(key >> (64 - b->config.indirect_bits));
     int by_path = b->indirect_pcs[i] == pc, right;
     int by_pc = btb(b, pc, target);
 
-    /* the path's table if it knows the branch in this history, else where it went last */
+    /* the history's table if it knows the branch in this history, else where it went last */
     right = by_path ? b->indirect_targets[i] == target : by_pc;
     b->indirect_pcs[i] = pc;
     b->indirect_targets[i] = target;

@@ -7,7 +7,8 @@
  * by pc and global history (McFarling, WRL TN-36, 1993); TAGE, a bimodal base and tagged tables with
  * geometric history lengths (Seznec, Michaud: JILP 8, 2006), with its usefulness counters, the choice of an
  * alternate for newly allocated entries, and allocation of one entry on a misprediction.
- * Targets: a branch target buffer, a return stack, and for indirect jumps a table by pc and path history.
+ * Targets: a branch target buffer, a return stack, and for indirect jumps a table by pc and path history,
+ * or by pc, outcomes and the low bits of a few targets.
  */
 #ifndef PEET_SIM_BRANCH_H
 #define PEET_SIM_BRANCH_H
@@ -33,6 +34,8 @@ struct peet_sim_branch_config {
     uint32_t return_entries; /* 0..PEET_SIM_RETURNS_MAX */
     uint32_t returns_around; /* 1: without a live entry, what stood there before is taken; 0: nothing is */
     uint32_t indirect_bits;  /* 2^n entries; 2..20 */
+    uint32_t
+        indirect_outcomes; /* 1: found by pc and the last 64 outcomes of conditional branches; 0: by the path here */
 };
 
 struct peet_sim_branch_stats {
@@ -71,6 +74,7 @@ struct peet_sim_branch {
     struct peet_sim_tags btb;
     uint64_t *btb_targets, *indirect_targets, *indirect_pcs;
     uint64_t path;
+    uint64_t targets; /* the low bits of where the last branches went */
     uint64_t returns[PEET_SIM_RETURNS_MAX];
     uint32_t returns_top, returns_live;
     struct peet_sim_branch_stats stats;

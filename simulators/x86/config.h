@@ -77,6 +77,8 @@
         "inc, dec, and, or, xor, too") \
     X(memory_renaming, "preset|off|on", 1, \
         "a load of 4 or 8 bytes into an integer register has what a store in the queue has for it as soon as that register has it") \
+    X(indirect_history, "preset|path|outcomes", 1, \
+        "targets of indirect branches are found by where the last branches went, or by the outcomes of 64 conditional ones") \
     X(return_underflow, "preset|wrong|around", 1, \
         "a return stack that is empty predicts nothing, or what stood there before") \
     X(replay, "preset|on|off", 1, \
@@ -92,6 +94,7 @@ enum { X86_ON = 1, X86_OFF };
 enum { PARTIAL_MERGE = 1, PARTIAL_RENAME };
 enum { FUSION_OFF = 1, FUSION_COMPARE, FUSION_ARITHMETIC };
 enum { RENAMING_OFF = 1, RENAMING_ON };
+enum { HISTORY_PATH = 1, HISTORY_OUTCOMES };
 enum { UNDERFLOW_WRONG = 1, UNDERFLOW_AROUND };
 enum { FOLDED_SPLIT = 1, FOLDED_MODEL };
 enum { RESULTS_ANY = 1, RESULTS_PROGRAM };

@@ -37,6 +37,7 @@ static int thread_init(struct x86 *x, struct x86_thread *t)
         .return_entries = c->return_entries,
         .returns_around = c->return_underflow == UNDERFLOW_AROUND,
         .indirect_bits = c->indirect_bits,
+        .indirect_outcomes = c->indirect_history == HISTORY_OUTCOMES,
     };
 
     t->context = UINT32_MAX;

@@ -432,11 +432,15 @@ static const struct peet_cost *correct(const struct x86 *x, const char *opcode, 
 static int digest_insn(struct x86 *x, const struct peet_block *block, const struct peet_insn *insn, struct x86_op *op)
 {
     int call = stands_for_call(block);
-    const struct peet_cost *model = x->processor && !call ? x->env->cost(x->env, x->processor, insn) : NULL;
+    /* no operation; LLVM's models have it as a system instruction, of 100 micro-ops on Zen */
+    const int landing = begins(insn->opcode->name, "ENDBR");
+    const struct peet_cost *model = x->processor && !call && !landing ? x->env->cost(x->env, x->processor, insn) : NULL;
     struct corrected corrected;
     const struct peet_cost *cost = model ? correct(x, insn->opcode->name, model, &corrected) : NULL;
     uint32_t latency = cost ? cost->latency_cycles : insn->opcode->latency_cycles,
-             uops = cost ? cost->uops : insn->opcode->uops;
+             uops = landing ? 1
+        : cost              ? cost->uops
+                            : insn->opcode->uops;
     uint32_t load;
 
     op->kind = kind_of(block, insn);
@@ -460,7 +464,7 @@ static int digest_insn(struct x86 *x, const struct peet_block *block, const stru
         op->flags |= OP_FIRST;
     if (cost && cost->ends_group)
         op->flags |= OP_LAST;
-    if (insn->opcode->klass == PEET_INSN_NOP)
+    if (insn->opcode->klass == PEET_INSN_NOP || landing)
         latency = 0;
     load = load_part(x, cost, op);
     if (load > latency) /* a store with other references: no result of what it loads */

@@ -245,12 +245,70 @@ static void test_indirect(void)
     peet_sim_branch_fini(&b);
 }
 
+/* A random sequence of outcomes comes again and again; between them a branch that is always taken, which tells nothing
+ * in every other bit of the history. */
+static void test_sequence(void)
+{
+    enum { LONGEST = 2048 };
+    uint64_t seed = 1;
+
+    for (unsigned n = 256; n <= LONGEST; n *= 2) {
+        struct peet_sim_branch b = make(PEET_SIM_TAGE, 128);
+        uint8_t coin[LONGEST];
+        uint64_t before = 0;
+
+        for (unsigned i = 0; i < n; i++)
+            coin[i] = peet_sim_random(&seed) >> 40 & 1;
+        for (unsigned round = 0; round < 40; round++) {
+            before = round == 30 ? b.stats.conditional_wrong : before;
+            for (unsigned i = 0; i < n; i++) {
+                peet_sim_branch_conditional(&b, 0x401237, coin[i], 0x401240);
+                peet_sim_branch_conditional(&b, 0x401245, 1, 0x401230);
+            }
+        }
+        CU_ASSERT(b.stats.conditional_wrong - before <= 10 * n / 50);
+        peet_sim_branch_fini(&b);
+    }
+}
+
+/* Targets that earlier outcomes tell of, and targets that only earlier targets tell of, by both kinds of history. */
+static void test_outcomes(void)
+{
+    enum { N = 60, ROUNDS = 100 };
+    uint8_t which[N];
+    uint64_t seed = 5;
+
+    for (unsigned i = 0; i < N; i++)
+        which[i] = peet_sim_random(&seed) >> 40 & 1;
+    for (unsigned outcomes = 0; outcomes <= 1; outcomes++)
+        for (unsigned told = 0; told <= 1; told++) {
+            struct peet_sim_branch b = make(PEET_SIM_TAGE, 128);
+            uint64_t before = 0, wrong;
+
+            b.config.indirect_outcomes = outcomes;
+            for (unsigned round = 0; round < ROUNDS; round++)
+                for (unsigned i = 0; i < N; i++) {
+                    before = round == ROUNDS / 2 && i == 0 ? b.stats.indirect_wrong : before;
+                    peet_sim_branch_conditional(&b, 0x4000, told && which[i], 0x4100);
+                    peet_sim_branch_indirect(&b, 0x4200, 0x5000 + 64u * which[i]); /* alike in their low bits */
+                    for (unsigned k = 0; k < 8; k++)
+                        peet_sim_branch_direct(&b, 0x5000 + 64u * which[i] + 8 * k, 0x6000 + 4 * k);
+                }
+            wrong = b.stats.indirect_wrong - before;
+            if (outcomes && !told)
+                CU_ASSERT(wrong > ROUNDS / 2 * N / 3);
+            if (outcomes && told)
+                CU_ASSERT(wrong < ROUNDS / 2 * N / 8);
+            peet_sim_branch_fini(&b);
+        }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"bimodal", test_bimodal}, {"gshare", test_gshare},
         {"correlation at a distance", test_correlation}, {"TAGE", test_tage}, {"steady loops", test_steady},
         {"returns", test_returns}, {"around", test_around}, {"back", test_back}, {"targets", test_targets},
-        {"indirect jumps", test_indirect}, CU_TEST_INFO_NULL};
+        {"indirect jumps", test_indirect}, {"sequence", test_sequence}, {"outcomes", test_outcomes}, CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: branch prediction", tests);
 }

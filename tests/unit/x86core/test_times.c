@@ -325,6 +325,25 @@ static void corrections(void)
     rig_with_processor = RIG_NONE;
 }
 
+/* Where a call may land: no operation, whatever LLVM's model has. */
+static void landing(struct rig_code *c)
+{
+    static const struct peet_opcode endbr = {
+        .name = "ENDBR64", .mnemonic = "endbr64", .latency_cycles = 100, .uops = 100, .klass = PEET_INSN_OTHER};
+
+    for (unsigned i = 0; i < 3; i++)
+        rig_insn(c, &rig_add, 1, 10, -1, 0, 0, 0);
+    rig_insn(c, &endbr, -1, -1, -1, 0, 0, 0);
+}
+
+static void landings(void)
+{
+    CU_ASSERT_EQUAL(turn_of("dispatch_uops=1", landing), 4);
+    rig_with_processor = RIG_OUT_OF_ORDER;
+    CU_ASSERT_EQUAL(turn_of("dispatch_uops=4", landing), 1.5); /* two units for the additions */
+    rig_with_processor = RIG_NONE;
+}
+
 static void store_queue(void)
 {
     struct rig_code *c = begin("stores_cycle=1,dispatch_uops=4");
@@ -530,7 +549,7 @@ int main(void)
     CU_TestInfo tests[] = {{"width", width}, {"long instructions", long_instructions}, {"chain", chain},
         {"window", window}, {"loads", loads}, {"forwarding", forwarding}, {"renaming", renaming},
         {"addresses of two", addresses_of_two}, {"stores to one line", stores_to_one_line}, {"fusion", fusion},
-        {"corrections", corrections}, {"store queue", store_queue}, {"fences", fences},
+        {"landings", landings}, {"corrections", corrections}, {"store queue", store_queue}, {"fences", fences},
         {"mispredictions", mispredictions}, {"in order", in_order}, {"pipeline in order", in_order_pipeline},
         {"threads", threads}, CU_TEST_INFO_NULL};
 
