@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hardware contexts that run ahead of each other (docs/ENGINE.md).  Between two global events all that a hardware
- * context does is its own, so it runs up to its next one at once, whatever time others have come to; the engine then
- * asks for it when that is due.  Invariants:
+ * Hardware contexts that run ahead of each other (docs/ENGINE.md).  Between two global events, whatever a hardware
+ * context does concerns nobody else. So it runs up to its next global event at once, whatever the clocks of the others
+ * say. The engine performs that event when it is due.  Invariants:
  *
- *   1. A hardware context's key in the winner tree is the time of its next block or event.  Whatever it has done
- *      before that time, and does not `ahead` of the present moment, is final.
- *   2. What is done ahead is hits in the context's own caches and their time, of blocks whose words are there
- *      already.  The words are not replaced before a global event, so that decoder, machine and counts can go back to
- *      the mark, where the run went ahead.
- *   3. Who changes what others can see calls go_back() before, for each hardware context that may have seen it too
- *      early; that one then has done exactly the blocks that begin before the present moment (Jefferson, Virtual Time,
- *      TOPLAS 1985).
+ *   1. A hardware context's key in the winner tree is the time of its next block or event.  Whatever it has done before
+ *      that time is final, unless it has run `ahead` of the present moment.
+ *   2. A hardware context that runs ahead executes hits in its own caches only, of blocks whose words have been
+ *      recorded already. The words stay until the next global event, so that decoder, machine and counts can return to
+ *      the mark: the place from which the context ran ahead.
+ *   3. Before an event changes state that others can see, go_back() is called for each hardware context that may
+ *      already have used the old state at a later time. After that, the context has done exactly the blocks that begin
+ *      before the present moment (Jefferson, Virtual Time, TOPLAS 1985).
  */
 #include "state/map.h"
 

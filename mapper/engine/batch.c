@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Executed blocks on their way to the machine, to the observers and into the counts, without machine code
- * (engine/direct.c has that way).
+ * Executed blocks are given to the machine, to the observers and to the counts, without machine code (with it:
+ * engine/direct.c).
  *
  * Blocks come in batches, as they were decoded.  A machine or observer with blocks() gets many in one call; one without
  * gets block() for each.  Counts go by block: executions[id] is raised by one, and everything else that is the same in

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks that the machine leaves to peet (direct.h), and observers let pass: the decoder takes them in machine code,
- * the engine sees no events.  How often each was taken is counted there, and fetched when somebody wants to know.
+ * Blocks that the machine leaves to peet (direct.h) and that observers need not see. The decoder executes them in
+ * machine code, and the engine gets no events. The code counts how often each block was executed; the counts are
+ * fetched when statistics are asked for.
  */
 #include "state/map.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops whose iterations are software contexts: which hardware context gets which iteration, and when
- * the loop is joined.  In the function form one worker context of the source carries iteration after
- * iteration and is parked in between; in the marker form every iteration is a context of the source.
+ * Loops whose iterations are software contexts: which hardware context gets which iteration, and when the loop is
+ * joined.  In the function form, one worker context of the source executes one iteration after another, and is parked
+ * between them. In the marker form, every iteration is a context of the source.
  */
 #include "state/map.h"
 #include "worker.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many turns of one block in one event: what struct peet_module's loop() is for.  Every turn that a
- * machine takes is a turn that it would have taken through block(), no further in time.
+ * Events of many iterations of one block, for loop() of struct peet_module. A machine may execute by loop() exactly the
+ * iterations that it would have executed by block() before the same time limit.
  */
 #include "consistency/consistency.h"
 #include "state/map.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * References on their way to the modules in another layout (remap.h): blocks as the source gives them, and operations
- * on ranges, which come in pieces where their data lies in pieces.
+ * References get the addresses of another layout before modules see them (remap.h): references of blocks, and
+ * operations on ranges. Where the other layout divides the data of a range, the operation is divided, too.
  */
 #include "state/map.h"
 #include "data/remap.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the mapper knows, as numbers and as a part of stats.json.  All of it may be asked for while the
- * run is still going on (a crash of the subject): the books are then closed at the latest clock.
+ * What the mapper knows, as numbers and as a part of stats.json.  The numbers may be asked for before the run has
+ * ended, when the subject crashes. Then every hardware context is accounted for up to the latest clock.
  */
 #include "state/map.h"
 #include "sync/sync.h"

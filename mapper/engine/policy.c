@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is next: what becomes ready when, and which work a free hardware context takes.
+ * Scheduling: when contexts and loops become ready, and which of them a free hardware context executes.
  *
  *   1. Everything that becomes ready (a context, a loop) passes through one heap of arrivals, ordered by time and then
  *      by order of arrival.  So the list of ready contexts is in order of readiness, however far the hardware contexts

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pull form: a machine with a main loop of its own asks for the next event of a hardware context
- * and says afterwards what it cost.  The same engine underneath: a machine that always pulls the
- * hardware context with the least env->clock(), ties by index, sees what the push form would show it.
+ * The pull form: a machine with a main loop of its own asks for the next event of a hardware context, and says
+ * afterwards how long the event took. Both forms use the same engine. A machine that always pulls the hardware context
+ * with the least env->clock() (of equal ones, the lowest index) gets the events that the push form would give it.
  */
 #include "state/map.h"
 #include "sync/sync.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums over the regions of interest.  The mapper calls peet__roi_mark() when a mark is delivered; all that
- * other hardware contexts have done by then is before it.
+ * Sums over the regions of interest.  The mapper calls peet__roi_mark() when a marker is delivered. Whatever other
+ * hardware contexts have done by then counts as before the marker.
  */
 #include "state/map.h"
 #include "base/stats.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run supposes that is not so: waits that take no time, functions that take a part of theirs (peet whatif).
+ * Suppositions of peet whatif: waits that take no time, and functions that take a given part of their time.
  *
- * FREE WAITS.  The program does what it did: one after the other in a lock, nobody past a barrier before all are there.
- * But who was made to wait goes on with the clock that it had when it asked.  So contexts go back in time, against the
- * order in which they act:
+ * FREE WAITS.  Synchronisation still orders the program: one context at a time holds a lock, and no context passes a
+ * barrier before all have arrived. But a context that had to wait continues with the clock that it had when it asked.
+ * So contexts go back in time, against the order in which they act:
  *
  *     context 0   |--own--|==lock==|                      |--own--|==lock==|
  *     context 1   |--own--|........|==lock==|      =>     |--own--|==lock==|        both take as long
@@ -12,14 +12,15 @@
  *
  * Invariants
  *   1. The clock of a hardware context never goes back: one that has run others meanwhile goes on from where it is.
- *   2. No grant is before its request.  What is not free still takes its time: whoever comes to a lock, a barrier or
- *      the end of a thread before the time at which another one, who acted earlier, has left it, waits until then
- *      (peet__suppose_after()).
+ *   2. No grant comes before its request. A wait that is not supposed to be free still takes its time. If a context
+ *      reaches a lock, a barrier or the end of a thread before the time at which a context that acted earlier has left
+ *      it, it waits until that time (peet__suppose_after()).
  *   3. Machines are told (times_apart): requests for shared resources come out of order, also by much.
  *
- * SCALED FUNCTIONS.  What a block has taken, waiting included, is multiplied; what is left of a cycle is carried on.
- * The machine has the block's end as it said it: if another context makes it wait on for something that it had been
- * promised meanwhile, that is moved with the end, and may be past (not_ready_until() in deliver.c).
+ * SCALED FUNCTIONS.  The time of a block, with its waiting, is multiplied; fractions of a cycle are carried over. The
+ * machine keeps the end of the block that it computed itself. If another context delays something that the block was
+ * promised, the new time is moved by as much as the block's end was moved, and may lie in the past (not_ready_until()
+ * in deliver.c).
  */
 #include "sync/sync.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The decoder: raw words and schema in, events out.  decode.h has its rules.  next_block() decodes one block;
- * peet_decode_batch() enters machine code that decodes, as far as there is some, and calls next_block() for the rest.
- * Machine code that does the machine's part, too: direct.c.
+ * peet_decode_batch() enters machine code that decodes (jit/native.c), and calls next_block() for blocks that have
+ * none. direct.c enters machine code that also does the simulated machine's work.
  */
 #include "decode/state.h"
 #include "jit/native.h"
@@ -134,7 +134,7 @@ static inline void update(uint64_t *regs, const struct peet__block *c)
         update_any(regs, c);
 }
 
-/* Brings the record's words behind the registers, so that forms index one array. */
+/* Brings the record's words after the registers, so that forms index one array. */
 static inline void take_slots(uint64_t *regs, const uint64_t *slots, uint32_t n)
 {
     /* Nearly always none to three: unrolling and vectors cost more than they bring. */
@@ -236,8 +236,8 @@ static int abstract(struct peet_decode_state *s, const uint64_t **cursor, const 
     return PEET_EVENT_ABSTRACT;
 }
 
-/* One turn of a loop that wrote nothing: its registers are followed, its jump out comes behind the last. */
-static int turn(struct peet_decode_state *s, int want, uint64_t *values, struct peet_block_event *out)
+/* One iteration of a loop that wrote nothing: its registers are followed, its jump out comes after the last. */
+static int loop_iteration(struct peet_decode_state *s, int want, uint64_t *values, struct peet_block_event *out)
 {
     const int32_t index = s->last;
     deliver(s, (uint32_t)index, NULL, want, values, out);
@@ -249,16 +249,16 @@ static int turn(struct peet_decode_state *s, int want, uint64_t *values, struct 
 static int begin_loop(struct peet_decode_state *s, uint32_t index, uint64_t end_value, struct peet_error *error)
 {
     const struct peet__block *c = &s->function->code[index];
-    int64_t distance = (int64_t)(end_value - s->regs[c->loop_reg]), turns;
+    int64_t distance = (int64_t)(end_value - s->regs[c->loop_reg]), iterations;
     const uint64_t step = (uint64_t)c->loop_step;
     if ((step & (step - 1)) == 0 && distance > 0 && c->loop_step > 0) /* nearly always; a division takes long */
-        turns = ((uint64_t)distance & (step - 1)) != 0 ? 0 : distance >> __builtin_ctzll(step);
+        iterations = ((uint64_t)distance & (step - 1)) != 0 ? 0 : distance >> __builtin_ctzll(step);
     else
-        turns = distance % c->loop_step != 0 || (distance < 0) != (c->loop_step < 0) ? 0 : distance / c->loop_step;
-    if (turns == 0)
+        iterations = distance % c->loop_step != 0 || (distance < 0) != (c->loop_step < 0) ? 0 : distance / c->loop_step;
+    if (iterations == 0)
         return peet_error_set(error, PEET_ESTREAM, "context %u: block %u of %s cannot have turned %lld bytes by %lld",
             s->context, index, s->function->pub.name, (long long)distance, (long long)c->loop_step);
-    s->loop_left = (uint64_t)turns;
+    s->loop_left = (uint64_t)iterations;
     s->last = (int32_t)index;
     return 0;
 }
@@ -284,7 +284,7 @@ static inline int next_block(struct peet_decode_state *s, const uint64_t **curso
 {
     const uint64_t *at = *cursor;
     if (s->loop_left != 0)
-        return turn(s, want, values, out);
+        return loop_iteration(s, want, values, out);
     if (at == end)
         return 0;
     uint64_t word = *at;
@@ -329,7 +329,7 @@ static inline int next_block(struct peet_decode_state *s, const uint64_t **curso
         if (err != 0)
             return err;
         *cursor = at + 2;
-        return turn(s, want, values, out);
+        return loop_iteration(s, want, values, out);
     }
     *cursor = at + 1 + c->slot_words;
     return deliver(s, index, at + 1, want, values, out);
@@ -350,9 +350,9 @@ int peet_decode_next(struct peet_decode_state *s, const uint64_t **cursor, const
     return is_abstract ? abstract(s, cursor, end, out, error) : kind;
 }
 
-/* Turns of a silent loop, as many as there is room for; one by one, the last one comes by turn(), which knows what
- * follows. */
-static unsigned turns(struct peet_decode_state *s, struct peet_block_event *events, unsigned room, int want,
+/* Iterations of a silent loop, as many as there is room for; one by one, the last one comes by loop_iteration(), which
+ * knows what follows. */
+static unsigned iterations(struct peet_decode_state *s, struct peet_block_event *events, unsigned room, int want,
     uint64_t **inout_values, const uint64_t *stop)
 {
     const struct peet__block *const c = &s->function->code[s->last];
@@ -361,15 +361,15 @@ static unsigned turns(struct peet_decode_state *s, struct peet_block_event *even
     uint64_t *const regs = s->regs;
     unsigned n = 0;
     if (want & PEET_DECODE_LOOPS && c->strides != NULL && s->loop_left > 1) {
-        /* All turns in one event; registers go forward as far. */
-        const uint64_t turns = s->loop_left;
+        /* All iterations in one event; registers go forward as far. */
+        const uint64_t iterations = s->loop_left;
         events[0] = (struct peet_block_event){
-            block, want & PEET_DECODE_ADDRESSES ? values : NULL, s->context, turns, c->strides};
+            block, want & PEET_DECODE_ADDRESSES ? values : NULL, s->context, iterations, c->strides};
         if (want & PEET_DECODE_ADDRESSES)
             for (const struct peet__address *form = c->addresses, *last = form + c->nvalues; form != last; form++)
                 *values++ = short_value(form, regs);
         for (uint32_t k = 0; k < c->nupdates; k++)
-            regs[c->updates[k].reg] += c->steps[k].disp * turns;
+            regs[c->updates[k].reg] += c->steps[k].disp * iterations;
         s->loop_left = 0;
         s->tail = c->tail;
         *inout_values = values;
@@ -385,7 +385,7 @@ static unsigned turns(struct peet_decode_state *s, struct peet_block_event *even
             update(regs, c);
         }
     if (n < room && values <= stop) {
-        turn(s, want & PEET_DECODE_ADDRESSES, values, &events[n]);
+        loop_iteration(s, want & PEET_DECODE_ADDRESSES, values, &events[n]);
         values += c->nvalues;
         n++;
     }
@@ -397,8 +397,8 @@ static unsigned turns(struct peet_decode_state *s, struct peet_block_event *even
 static const struct peet__native *native_of(struct peet_program *p, struct peet__function *f, int want_addresses)
 {
     enum { OFTEN = 100 };
-    if (f->native[want_addresses] == NULL && f->native_heat[want_addresses] < OFTEN &&
-        ++f->native_heat[want_addresses] == OFTEN)
+    if (f->native[want_addresses] == NULL && f->native_hotness[want_addresses] < OFTEN &&
+        ++f->native_hotness[want_addresses] == OFTEN)
         f->native[want_addresses] = peet__native_make(p, f, want_addresses);
     return f->native[want_addresses];
 }
@@ -470,7 +470,7 @@ unsigned peet_decode_batch(struct peet_decode_state *s, const uint64_t **cursor,
     s->waiting = NULL;
     while (n < nevents && values <= stop && (at != end || s->loop_left != 0)) {
         if (s->loop_left != 0) {
-            n += turns(s, &events[n], nevents - n, want, &values, stop);
+            n += iterations(s, &events[n], nevents - n, want, &values, stop);
             continue;
         }
         if (n != 0 && s->tail < 0) { /* nothing pending, and what was the last block is in the events */

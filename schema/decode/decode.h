@@ -54,7 +54,7 @@ int peet_decode_next(struct peet_decode_state *state, const uint64_t **cursor, c
 
 enum peet_decode_want {
     PEET_DECODE_ADDRESSES = 1, /* fill values */
-    PEET_DECODE_LOOPS = 2,     /* events of more than one turn may come, where strides are known */
+    PEET_DECODE_LOOPS = 2,     /* events of more than one iteration may come, where strides are known */
 };
 
 /**
@@ -72,15 +72,15 @@ unsigned peet_decode_batch(struct peet_decode_state *state, const uint64_t **cur
  * peet_decode_direct() - take blocks, and range operations as such, before the run's limit
  * The word at @end, of which there are PEET_DECODE_ROOM_WORDS, is written to meanwhile
  * @sink: gets those that have no machine code, or that an observer wants to see; the event is valid until it returns
- * @shown: gets what the machine has taken already and @observers (a bit each, as they were added) see: turns of loops,
- * if they have a watch for the block, and range operations. May be NULL if there are none Returns: 1, or 0: nothing was
- * taken, peet_decode_batch() and peet_decode_next() know more
+ * @shown: gets what the machine has taken already and @observers (a bit each, as they were added) see: iterations of
+ * loops, if they have a watch for the block, and range operations. May be NULL if there are none Returns: 1, or 0:
+ * nothing was taken, peet_decode_batch() and peet_decode_next() know more
  */
 enum { PEET_DECODE_ROOM_WORDS = 1 };
 typedef void peet_decode_sink(void *arg, struct peet_direct_run *run, const struct peet_block_event *event);
 int peet_decode_direct(struct peet_decode_state *state, const uint64_t **cursor, const uint64_t *end,
     struct peet_direct_run *run, peet_decode_sink *sink, peet_decode_shown *shown, void *arg);
-/** peet_decode_busy() - are turns of a loop still to come, whose record has been read? */
+/** peet_decode_busy() - are iterations of a loop still to come, whose record has been read? */
 int peet_decode_busy(const struct peet_decode_state *state);
 /** peet_decode_undo() - back to where a run of ahead() was marked last; the words are still there
  *  @fn: hears of each block that was taken since, the oldest first; @values: if it is not PEET_BLOCK_SIMPLE */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The decoder's half of running machine code that does the machine's part, too (jit/direct.c): into the code and out of
- * it, blocks that have none, loops, range operations; and for processors that run ahead of others the place to which
- * they can go back, and the way back (docs/ENGINE.md).
+ * The decoder's part of running the machine code that jit/direct.c makes: entering and leaving the code, blocks without
+ * code, loops, and range operations. For processors that run ahead of others, it keeps the mark and returns to it
+ * (docs/ENGINE.md).
  */
 #include "decode/state.h"
 
@@ -12,7 +12,7 @@
 static struct peet__direct_function *direct_of(struct peet_program *p, struct peet__function *f)
 {
     enum { OFTEN = 30 };
-    if (f->direct == NULL && f->direct_heat < OFTEN && ++f->direct_heat == OFTEN)
+    if (f->direct == NULL && f->direct_hotness < OFTEN && ++f->direct_hotness == OFTEN)
         f->direct = peet__direct_make(p->direct, f);
     return f->direct;
 }
@@ -86,7 +86,7 @@ static int run_direct(struct peet_decode_state *s, const uint64_t **inout_at, co
     return 1;
 }
 
-/* The code was left before a block whose turn was to come, and nobody has gone back since: the block, and on behind it.
+/* The code was left before a block whose turn was to come, and nobody has gone back since: the block, and on after it.
  * Returns: whether it has happened */
 static int go_on_waiting(struct peet_decode_state *s, const uint64_t **inout_at, const uint64_t *end,
     struct peet_direct_run *run)
@@ -153,7 +153,7 @@ static inline void mark(struct peet_decode_state *s, const uint64_t *at, struct 
     run->final = 0;
 }
 
-/* The block before which the machine was asked is over, in code that goes on behind it. */
+/* The block before which the machine was asked is over, in code that goes on after it. */
 void peet__decode_done(struct peet_direct_run *run, uint64_t block_time, uint64_t block_stamps, uint64_t block_reads,
     uint64_t block_writes)
 {
@@ -228,7 +228,7 @@ void peet_decode_undo(struct peet_decode_state *s, const uint64_t **cursor, cons
     *cursor = s->mark.at;
 }
 
-/* Is a loop's record at hand?  Its turns are better taken together. */
+/* Is a loop's record at hand?  Its iterations are better taken together. */
 static int at_loop(struct peet_decode_state *s, uint64_t word)
 {
     const uint64_t index = ~word;
@@ -237,15 +237,15 @@ static int at_loop(struct peet_decode_state *s, uint64_t word)
     return peet__decode_lookup_sync(s, word) && s->sync_function->code[s->sync_segment].loop;
 }
 
-enum { TURN_VALUES = 256 }; /* no block with machine code has more */
+enum { ITERATION_VALUES = 256 }; /* no block with machine code has more */
 
-/* Turns of the loop that has begun, as many as the machine takes.  Returns: how many */
-static uint64_t take_turns(struct peet_decode_state *s, struct peet_direct_run *run)
+/* Iterations of the loop that has begun, as many as the machine takes.  Returns: how many */
+static uint64_t take_iterations(struct peet_decode_state *s, struct peet_direct_run *run)
 {
     const struct peet__block *const c = &s->function->code[s->last];
     const struct peet_block *const block = &s->function->blocks[s->last];
-    uint64_t values[TURN_VALUES], n;
-    if (run->table->turns == NULL || c->strides == NULL || c->nvalues > TURN_VALUES ||
+    uint64_t values[ITERATION_VALUES], n;
+    if (run->table->turns == NULL || c->strides == NULL || c->nvalues > ITERATION_VALUES ||
         !(block->flags & PEET_BLOCK_SIMPLE) || direct_of(s->program, s->function) == NULL)
         return 0;
     peet__decode_values(s, c, values);
@@ -259,11 +259,11 @@ static uint64_t take_turns(struct peet_decode_state *s, struct peet_direct_run *
     return n;
 }
 
-/* A block without machine code, as a loop of one turn.  Returns: whether the machine has taken it */
+/* A block without machine code, as a loop of one iteration.  Returns: whether the machine has taken it */
 static int take_ahead(struct peet_decode_state *s, const uint64_t **cursor, const uint64_t *end,
     struct peet_direct_run *run)
 {
-    static const int64_t strides[TURN_VALUES];
+    static const int64_t strides[ITERATION_VALUES];
     const struct place begin = place_of(s, *cursor);
     uint64_t regs[PEET__SLOT];
     struct peet_block_event event;
@@ -272,7 +272,7 @@ static int take_ahead(struct peet_decode_state *s, const uint64_t **cursor, cons
         return 0;
     peet__copy_regs(regs, s->regs);
     if (peet__decode_block(s, cursor, end, 1, 0, NULL, &event, &is_abstract, NULL) > 0 && s->function->direct != NULL &&
-        event.block->flags & PEET_BLOCK_SIMPLE && event.block->nvalues <= TURN_VALUES &&
+        event.block->flags & PEET_BLOCK_SIMPLE && event.block->nvalues <= ITERATION_VALUES &&
         run->table->turns(run, event.block, event.values, strides, 1) != 0) {
         run->instructions += event.block->ninsns;
         ++*peet__direct_taken(s->function->direct, event.block->index);
@@ -309,7 +309,7 @@ int peet_decode_direct(struct peet_decode_state *s, const uint64_t **cursor, con
         if (ahead && (in_order || !any || run->final))
             mark(s, *cursor, run);
         if (s->loop_left != 0) {
-            if (!ahead || !take_turns(s, run))
+            if (!ahead || !take_iterations(s, run))
                 break;
             any = 1;
             continue;

@@ -30,7 +30,7 @@ struct peet_decode_state {
     int32_t last;                    /* block last delivered in this activation; -1 */
     int32_t tail;                    /* block that is executed next unless the next record says otherwise; -1 */
     uint32_t context;
-    uint64_t loop_left; /* turns of the loop `last` that are still to be delivered */
+    uint64_t loop_left; /* iterations of the loop `last` that are still to be delivered */
     struct peet_program *program;
     uint64_t sync_pc; /* one-entry cache of the pc table */
     struct peet__function *sync_function;
@@ -39,7 +39,7 @@ struct peet_decode_state {
     unsigned nframes, cframes;
     struct place mark;               /* where peet_decode_undo() goes back to, */
     uint64_t mark_regs[PEET__SLOT];  /* and the registers there; */
-    int mark_behind;                 /* behind the block that comes there */
+    int mark_behind;                 /* after the block that comes there */
     struct peet_direct_run *waiting; /* whose code was left before a block whose turn was to come, just now; or NULL */
 };
 
@@ -56,7 +56,8 @@ void peet__decode_values(const struct peet_decode_state *s, const struct peet__b
 /** peet__decode_lookup_sync() - s->sync_function and s->sync_segment are those of the code at @pc.  Returns: whether
  *  some schema knows it */
 int peet__decode_lookup_sync(struct peet_decode_state *s, uint64_t pc);
-/** peet__decode_starts_loop() - is a loop's record at @at, with nothing before it?  Then its turns are what comes next,
+/** peet__decode_starts_loop() - is a loop's record at @at, with nothing before it?  Then its iterations are what comes
+ * next,
  *  and the record's two words have been read */
 int peet__decode_starts_loop(struct peet_decode_state *s, const uint64_t *at, const uint64_t *end);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks that are counted for observers (<peet/direct.h>, struct peet_direct_counted): what the code of a block does for
- * them.  A profile, say, sees calls and returns alone; all other blocks are additions in machine code.
+ * Machine code that counts blocks for observers (<peet/direct.h>, struct peet_direct_counted). A profile, for example,
+ * is shown calls and returns only; for all other blocks, machine code adds to the observer's counters.
  *
- *   1. Nothing is counted of an execution before it is certain: behind its probes.
- *   2. What the machine reports of an execution is settled after it was shown.  So what was reported before it began is
- *      settled where it begins, if it may be shown.
+ *   1. An execution is counted after its probes, when it is certain.
+ *   2. Memory reports of an execution go out after the execution was shown. So if an execution may be shown, older
+ *      reports go out where it begins.
  */
-#include "jit/maker.h"
+#include "jit/emitter.h"
 
-/* Where control may have come from another function, or from another execution of this one, the record says where it is,
- * or a call or a return came before, or it is in the middle of a trace of several functions; and where a jump back to the
- * function's first instruction may be a call. */
+/* Where control may have come from another function, or from another execution of this one, the record says where it
+ * is, or a call or a return came before, or it is in the middle of a trace of several functions; and where a jump back
+ * to the function's first instruction may be a call. */
 void peet__direct_when_shown(struct peet_direct_counted *c, const struct peet_block *block)
 {
     const int other = block->index != 0 && block[-1].function != block->function;
@@ -29,10 +29,10 @@ void peet__direct_report(struct peet_direct_run *run)
             d->observers[o].ops->settled(d->observers[o].self, run->hw);
 }
 
-void peet__direct_show(struct peet_direct_run *run, const struct peet__direct_counted_site *site, uint64_t turns)
+void peet__direct_show(struct peet_direct_run *run, const struct peet__direct_counted_site *site, uint64_t iterations)
 {
     const struct peet__direct *const d = peet__direct_of(run);
-    const struct peet_block_event event = {site->block, NULL, run->context, turns, site->strides};
+    const struct peet_block_event event = {site->block, NULL, run->context, iterations, site->strides};
     const uint64_t now = d->ops->clock(d->self, run->hw, run->began);
     uint64_t unsettled = d->table.unreported != NULL && *d->table.unreported != 0;
     for (uint32_t o = 0; o < d->nobservers; o++) {
@@ -68,13 +68,13 @@ void peet__direct_end_counting(struct peet__direct *d, struct peet_direct_run *r
 
 #ifdef __x86_64__
 
-static struct peet_direct_counted *counted_of(const struct maker *m, uint32_t index, uint32_t observer)
+static struct peet_direct_counted *counted_of(const struct emitter *m, uint32_t index, uint32_t observer)
 {
-    return peet__direct_counted_of(m->made->watches[(size_t)index * m->direct->nobservers + observer]);
+    return peet__direct_counted_of(m->compiled->watches[(size_t)index * m->direct->nobservers + observer]);
 }
 
 /* Is the block counted?  @out_always: and always shown? */
-static int is_counted(const struct maker *m, uint32_t index, int *out_always)
+static int is_counted(const struct emitter *m, uint32_t index, int *out_always)
 {
     int any = 0;
     *out_always = 0;
@@ -86,18 +86,18 @@ static int is_counted(const struct maker *m, uint32_t index, int *out_always)
     return any;
 }
 
-/* A rare path that is taken if the word there is not 0, and that comes back here. */
-static struct cold *if_set(struct maker *m, const void *word, enum why why)
+/* An out-of-line stub for the case that the word there is not 0; it comes back here. */
+static struct stub *if_set(struct emitter *m, const void *word, enum why why)
 {
-    struct cold *c;
+    struct stub *c;
     constant(&m->e, RAX, (uint64_t)(uintptr_t)word);
     CODE(&m->e, "\x83\x38\x00"); /* cmp dword [rax], 0 */
-    c = add_cold(m, jump_ahead(&m->e, IF_NOT), 0, -1, why);
+    c = add_stub(m, jump_ahead(&m->e, IF_NOT), 0, -1, why);
     c->back = m->e.at;
     return c;
 }
 
-static void in_cycles(const struct maker *m, struct peet__emit *e)
+static void in_cycles(const struct emitter *m, struct peet__emit *e)
 {
     if (m->direct->table.clock_shift != 0) {
         CODE(e, "\x48\xc1\xe8"); /* shr rax, imm8 */
@@ -105,7 +105,7 @@ static void in_cycles(const struct maker *m, struct peet__emit *e)
     }
 }
 
-void peet__direct_count_from(struct maker *m, uint32_t index)
+void peet__direct_count_from(struct emitter *m, uint32_t index)
 {
     struct peet__emit *const e = &m->e;
     const uint32_t *const unreported = m->direct->table.unreported;
@@ -118,16 +118,16 @@ void peet__direct_count_from(struct maker *m, uint32_t index)
     if (unreported == NULL)
         return;
     if (always)
-        if_set(m, unreported, COLD_REPORT);
+        if_set(m, unreported, STUB_REPORT);
     for (uint32_t o = 0; o < m->direct->nobservers; o++) {
         const struct peet_direct_counted *const c = counted_of(m, index, o);
         if (c != NULL)
-            if_set(m, always ? &c->sums->unsettled : &c->sums->stop, COLD_REPORT);
+            if_set(m, always ? &c->sums->unsettled : &c->sums->stop, STUB_REPORT);
     }
 }
 
 /* Sums of an observer, and the block's own cycles. */
-static void add_up(struct maker *m, struct peet_direct_counted *c, int is_loop, uint64_t time)
+static void add_up(struct emitter *m, struct peet_direct_counted *c, int is_loop, uint64_t time)
 {
     struct peet__emit *const e = &m->e;
     constant(e, RSI, (uint64_t)(uintptr_t)c->sums);
@@ -159,12 +159,12 @@ static void add_up(struct maker *m, struct peet_direct_counted *c, int is_loop, 
     memory(e, 0x01, RAX, RSI, 0); /* add [rsi], rax */
 }
 
-static void show(struct maker *m, uint32_t index, int is_loop)
+static void show(struct emitter *m, uint32_t index, int is_loop)
 {
     struct peet__emit *const e = &m->e;
-    struct peet__direct_counted_site *const site = &m->made->sites[index];
+    struct peet__direct_counted_site *const site = &m->compiled->sites[index];
     *site = (struct peet__direct_counted_site){
-        &m->f->blocks[index], m->f->code[index].strides, &m->made->watches[(size_t)index * m->direct->nobservers]};
+        &m->f->blocks[index], m->f->code[index].strides, &m->compiled->watches[(size_t)index * m->direct->nobservers]};
     constant(e, RSI, (uint64_t)(uintptr_t)site);
     if (is_loop)
         load(e, RDX, RBX, RUN(turns));
@@ -173,7 +173,7 @@ static void show(struct maker *m, uint32_t index, int is_loop)
     call(e, m->show);
 }
 
-void peet__direct_count(struct maker *m, uint32_t index, int is_loop, uint64_t time)
+void peet__direct_count(struct emitter *m, uint32_t index, int is_loop, uint64_t time)
 {
     struct peet__emit *const e = &m->e;
     int always;
@@ -183,9 +183,9 @@ void peet__direct_count(struct maker *m, uint32_t index, int is_loop, uint64_t t
         show(m, index, is_loop);
     for (uint32_t o = 0; o < m->direct->nobservers; o++)
         if (!always && counted_of(m, index, o) != NULL) {
-            struct cold *const c = if_set(m, &counted_of(m, index, o)->sums->stop, COLD_SHOW);
+            struct stub *const c = if_set(m, &counted_of(m, index, o)->sums->stop, STUB_SHOW);
             c->index = index;
-            c->look = (uint8_t)is_loop;
+            c->probe = (uint8_t)is_loop;
         }
     for (uint32_t o = 0; o < m->direct->nobservers; o++)
         if (counted_of(m, index, o) != NULL)
@@ -194,11 +194,11 @@ void peet__direct_count(struct maker *m, uint32_t index, int is_loop, uint64_t t
     store(e, RAX, RBX, RUN(previous));
 }
 
-void peet__direct_make_show(struct maker *m, const struct cold *c)
+void peet__direct_emit_show(struct emitter *m, const struct stub *c)
 {
     struct peet__emit *const e = &m->e;
-    if (c->why == COLD_SHOW)
-        show(m, c->index, c->look);
+    if (c->why == STUB_SHOW)
+        show(m, c->index, c->probe);
     else
         call(e, m->report);
     jump(e, e->run + (c->back - e->write));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Machine code for blocks that the machine leaves to peet (<peet/direct.h>): it decodes a record, looks its lines up,
- * adds its time, and jumps to the next.  This file makes the code of a function; looks.c, cuts.c, ranges.c, staying.c
- * and watch.c make parts of it.
+ * adds its time, and jumps to the next.  This file makes the code of a function; probes.c, straddles.c, ranges.c,
+ * staying.c and watch.c make parts of it.
  *
  *   1. Before the code of each block, registers and memory are as decode/direct.c has them between two records.
- *   2. Where a block has no code, or something about it is not certain, the code leaves there.  decode/direct.c goes on.
+ *   2. Where a block has no code, or its code cannot decide a case, the code returns, and decode/direct.c continues.
  *   3. The lines of a block are looked up in the order of its references.  A line that is found is stamped at once.
  *      For a line that is not found the machine is called, at once, and the code goes on after the call.  But if the
  *      block is `whole`, all lines are looked up before anything happens.
@@ -22,10 +22,10 @@ static void free_direct(struct peet_program *p)
 {
     for (unsigned k = 0; k < p->nfunctions; k++)
         if (p->functions[k]->direct != NULL)
-            free(p->functions[k]->direct->hops);
+            free(p->functions[k]->direct->patchables);
 #ifdef __x86_64__
     peet__chunks_free(&p->direct->chunks);
-    peet__direct_paths_free(p->direct);
+    peet__direct_trees_free(p->direct);
 #endif
     free(p->direct);
     p->direct = NULL;
@@ -83,7 +83,7 @@ uint64_t peet__direct_notes(struct peet_direct_run *run)
 
 #ifdef __x86_64__
 
-#include "jit/maker.h"
+#include "jit/emitter.h"
 
 /* What every chunk begins with, as offsets. */
 struct preamble {
@@ -107,7 +107,7 @@ static void load_run(struct peet__emit *e)
     load(e, R11, RBX, RUN(hints));
 }
 
-/* At the limit or behind it, r13 is -1: whatever takes time carries, and the code is left. */
+/* At the limit or after it, r13 is -1: whatever takes time carries, and the code is left. */
 static void reload(struct peet__emit *e)
 {
     load(e, R13, RBX, RUN(time));
@@ -166,7 +166,8 @@ static void compare_range(struct peet__emit *e)
 }
 
 /* A record that is neither plain nor of a place met before, if it is a range operation or a note: it and those that are
- * at hand, and on to the next record.  @lookup: rax is the word, which may say where it is.  Returns: where this begins */
+ * at hand, and on to the next record.  @lookup: rax is the word, which may say where it is.  Returns: where this
+ * begins */
 static size_t write_range(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave, const uint8_t *miss,
     const uint8_t *lookup)
 {
@@ -187,7 +188,7 @@ static size_t write_range(struct peet__emit *e, struct peet__direct *direct, con
     compare_range(e);
     note = jump_ahead(e, IF_NOT);
     aim(e, again);
-    peet__direct_make_ranges(e, direct, leave, miss, next);
+    peet__direct_emit_ranges(e, direct, leave, miss, next);
     constant(e, RAX, (uint64_t)(uintptr_t)peet__direct_range);
     CODE(e, "\xeb\x00"); /* jmp over the next */
     call = e->at;
@@ -211,7 +212,7 @@ static size_t write_range(struct peet__emit *e, struct peet__direct *direct, con
     return begin;
 }
 
-/* rcx becomes the entry of a block that says where it is; rax its word.  Returns: behind the jump that is taken if that
+/* rcx becomes the entry of a block that says where it is; rax its word.  Returns: after the jump that is taken if that
  * is another's */
 static uint8_t *look_up(struct peet__emit *e)
 {
@@ -249,7 +250,8 @@ static void call_miss(struct peet__emit *e, const struct peet_direct_table *tabl
     byte(e, 0xc3);
 }
 
-/* A function that changes nothing of the run; its other arguments are in their registers.  Returns: where this begins */
+/* A function that changes nothing of the run; its other arguments are in their registers.  Returns: where this
+ * begins */
 static size_t write_observed(struct peet__emit *e, const void *function)
 {
     const size_t begin = (size_t)(e->at - e->write);
@@ -322,7 +324,7 @@ static struct preamble write_preamble(struct peet__emit *e, struct peet__direct 
     aim(e, usual);
     byte(e, 0xc3);
 
-    p.loop = (size_t)(e->at - e->write); /* esi block id, rdx turns, rcx strides */
+    p.loop = (size_t)(e->at - e->write); /* esi block id, rdx iterations, rcx strides */
     call_machine(e, offsetof(struct peet_direct_table, loop));
     load(e, RDI, RBX, RUN(last));
     load(e, R15, RBX, RUN(stamp));
@@ -333,7 +335,7 @@ static struct preamble write_preamble(struct peet__emit *e, struct peet__direct 
     load(e, RDI, RBX, RUN(last));
     CODE(e, "\x85\xc0\xc3");
 
-    p.show = write_observed(e, (const void *)(uintptr_t)peet__direct_show); /* rsi site, rdx turns */
+    p.show = write_observed(e, (const void *)(uintptr_t)peet__direct_show); /* rsi site, rdx iterations */
     p.report = write_observed(e, (const void *)(uintptr_t)peet__direct_report);
     return p;
 }
@@ -341,32 +343,33 @@ _Static_assert(sizeof(struct peet__direct_sync) == 16 && offsetof(struct peet_di
     "the code knows this");
 
 /* Is there room for another one? */
-static int can_hop(struct maker *m)
+static int can_patch(struct emitter *m)
 {
-    struct peet__direct_function *const made = m->made;
-    if (made->nhops < made->chops)
+    struct peet__direct_function *const compiled = m->compiled;
+    if (compiled->npatchables < compiled->cpatchables)
         return 1;
-    const uint32_t n = made->chops != 0 ? 2 * made->chops : 64;
-    struct peet__direct_hop *const hops = realloc(made->hops, n * sizeof *hops);
-    if (hops == NULL)
+    const uint32_t n = compiled->cpatchables != 0 ? 2 * compiled->cpatchables : 64;
+    struct peet__direct_patchable *const patchables = realloc(compiled->patchables, n * sizeof *patchables);
+    if (patchables == NULL)
         return 0;
-    made->hops = hops;
-    made->chops = n;
+    compiled->patchables = patchables;
+    compiled->cpatchables = n;
     return 1;
 }
 
-static void hop(struct maker *m, uint8_t *from, int32_t to)
+static void patchable(struct emitter *m, uint8_t *from, int32_t to)
 {
-    m->made->hops[m->made->nhops++] = (struct peet__direct_hop){.from = from, .to = (uint32_t)to};
+    m->compiled->patchables[m->compiled->npatchables++] =
+        (struct peet__direct_patchable){.from = from, .to = (uint32_t)to};
 }
 
 /* When all code is made: blocks without code are left to decode/direct.c. */
-static void aim_hops(struct maker *m)
+static void patch_jumps(struct emitter *m)
 {
-    const struct peet__direct_function *const made = m->made;
-    for (uint32_t k = 0; k < made->nhops; k++)
-        if (!made->hops[k].inside)
-            aim_at(&m->e, made->hops[k].from, *peet__direct_entry(made, made->hops[k].to));
+    const struct peet__direct_function *const compiled = m->compiled;
+    for (uint32_t k = 0; k < compiled->npatchables; k++)
+        if (!compiled->patchables[k].inside)
+            aim_at(&m->e, compiled->patchables[k].from, *peet__direct_entry(compiled, compiled->patchables[k].to));
 }
 
 /* Is the word rax that of the block? */
@@ -376,14 +379,14 @@ static void compare_word(struct peet__emit *e, int32_t index)
 }
 
 /* Is it below those of all blocks? */
-static void compare_with_all(struct maker *m)
+static void compare_with_all(struct emitter *m)
 {
     compare_constant(&m->e, RAX, -(int32_t)m->f->nsegments);
 }
 
 /* On to the block that the next word names, from that one: straight to those that are likely, for jumps by a table are
  * harder to foresee. */
-static void go_on(struct maker *m, uint32_t index)
+static void go_on(struct emitter *m, uint32_t index)
 {
     struct peet__emit *const e = &m->e;
     const struct peet__block *const c = &m->f->code[index];
@@ -393,9 +396,9 @@ static void go_on(struct maker *m, uint32_t index)
         CODE(e, "\xff\x61\x08"); /* jmp [rcx + 8] */
         return;
     }
-    for (unsigned k = 0; k < 2 && c->next[k] >= 0 && can_hop(m); k++) {
+    for (unsigned k = 0; k < 2 && c->next[k] >= 0 && can_patch(m); k++) {
         compare_word(e, c->next[k]);
-        hop(m, jump_ahead(e, IF_EQUAL), c->next[k]);
+        patchable(m, jump_ahead(e, IF_EQUAL), c->next[k]);
     }
     if (m->f->trace) { /* another one's first: each has a jump of its own, which is foreseen better than one of all */
         aim_at(e, look_up(e), m->strange);
@@ -407,20 +410,20 @@ static void go_on(struct maker *m, uint32_t index)
     CODE(e, "\x41\xff\x24\xc0"); /* jmp [r8 + rax * 8] */
 }
 
-static void last_is(struct maker *m, uint32_t index)
+static void last_is(struct emitter *m, uint32_t index)
 {
     byte(&m->e, 0xbf); /* mov edi, imm32 */
     word32(&m->e, index);
 }
 
-/* The block's looks, counts, registers and time, and on by so many words.  Returns: the condition that the limit may
+/* The block's probes, counts, registers and time, and on by so many words.  Returns: the condition that the limit may
  * have come */
-static unsigned happen(struct maker *m, struct wanted *w, uint32_t words, int32_t tail)
+static unsigned happen(struct emitter *m, struct requested *w, uint32_t words, int32_t tail)
 {
     struct peet__emit *const e = &m->e;
     const uint32_t index = w->index;
     peet__direct_see(m, index, tail);
-    peet__direct_make_looks(m, w, tail);
+    peet__direct_emit_probes(m, w, tail);
     peet__direct_count(m, index, 0, w->d.time);
     peet__direct_tally(m, index);
     if (m->direct->table.logged) {
@@ -436,8 +439,8 @@ static unsigned happen(struct maker *m, struct wanted *w, uint32_t words, int32_
     return take_time(e, w->d.time);
 }
 
-/* All turns of a loop whose record is at hand.  rax is how many; what is not certain is left. */
-static void make_turns(struct maker *m, const struct peet__block *c)
+/* All iterations of a loop whose record is at hand.  rax is how many; what is not certain is left. */
+static void emit_iterations(struct emitter *m, const struct peet__block *c)
 {
     struct peet__emit *const e = &m->e;
     const uint64_t step = (uint64_t)(c->loop_step > 0 ? c->loop_step : -c->loop_step);
@@ -466,14 +469,14 @@ static void make_turns(struct maker *m, const struct peet__block *c)
     }
 }
 
-static void multiply(struct maker *m, uint32_t by)
+static void multiply(struct emitter *m, uint32_t by)
 {
     CODE(&m->e, "\x48\x69\xc8"); /* imul rcx, rax, imm32 */
     word32(&m->e, by);
 }
 
 /* The machine goes round. */
-static void call_loop(struct maker *m, const struct wanted *w)
+static void call_loop(struct emitter *m, const struct requested *w)
 {
     struct peet__emit *const e = &m->e;
     const struct peet__block *const c = &m->f->code[w->index];
@@ -491,7 +494,7 @@ static void call_loop(struct maker *m, const struct wanted *w)
     jump_if(e, IF_NOT, m->leave);
 }
 
-static int make_loop(struct maker *m, struct wanted *w)
+static int emit_loop(struct emitter *m, struct requested *w)
 {
     struct peet__emit *const e = &m->e;
     const uint32_t index = w->index;
@@ -499,18 +502,18 @@ static int make_loop(struct maker *m, struct wanted *w)
     const int counted = w->d.nlooks == 0 || peet__direct_watchers(m, index) == 0; /* else loop_and_show() does it */
     peet__direct_count_from(m, index);
     if (w->d.nlooks == 0)
-        peet__direct_see_turns(m, index);
-    make_turns(m, c);
+        peet__direct_see_iterations(m, index);
+    emit_iterations(m, c);
     store(e, RAX, RBX, RUN(turns));
-    if (w->d.nlooks == 0) { /* the end of its time must be before the limit: then that of every turn is */
+    if (w->d.nlooks == 0) { /* the end of its time must be before the limit: then that of every iteration is */
         multiply(m, (uint32_t)w->d.time);
         CODE(e, "\x4c\x01\xe9"); /* add rcx, r13 */
         jump_if(e, IF_BELOW, m->leave);
         CODE(e, "\x49\x89\xcd"); /* mov r13, rcx */
     } else {
         if (peet__direct_watchers(m, index) == 0 && !m->direct->table.logged && peet__direct_can_stay(m, w)) {
-            uint8_t *other[2 * STAYING_LOOKS + 1], *done;
-            const uint32_t n = peet__direct_make_staying(m, w, other);
+            uint8_t *other[2 * STAYING_PROBES + 1], *done;
+            const uint32_t n = peet__direct_emit_staying(m, w, other);
             CODE(e, "\xe9\x00\x00\x00\x00"); /* jmp over the rest */
             done = e->at;
             for (uint32_t k = 0; k < n; k++)
@@ -541,7 +544,7 @@ static int is_small(int64_t x)
 }
 
 /* A loop whose registers all move by small constants, and its values with them. */
-static int can_turn(const struct peet__function *f, uint32_t index)
+static int can_loop(const struct peet__function *f, uint32_t index)
 {
     const struct peet__block *c = &f->code[index];
     if (!c->recorded || !c->loop || c->strides == NULL || !(f->blocks[index].flags & PEET_BLOCK_SIMPLE) ||
@@ -567,7 +570,7 @@ static int values_of(const struct peet__block *c, uint64_t values[MOST])
     return 0;
 }
 
-int peet__direct_want(struct peet__direct *direct, struct peet__function *f, uint32_t index,
+int peet__direct_request(struct peet__direct *direct, struct peet__function *f, uint32_t index,
     struct peet_direct_block *out)
 {
     uint64_t values[MOST];
@@ -576,34 +579,34 @@ int peet__direct_want(struct peet__direct *direct, struct peet__function *f, uin
 }
 
 /* What the machine and those who look on want of a block, while its record's code is made.  Returns: NULL: a call */
-static struct wanted *ask(struct maker *m, uint32_t index)
+static struct requested *ask(struct emitter *m, uint32_t index)
 {
-    struct wanted *const w = &m->wanted[m->nwanted];
+    struct requested *const w = &m->requested[m->nrequested];
     uint64_t values[MOST];
-    *w = (struct wanted){.index = index};
-    if (peet__direct_want(m->direct, m->f, index, &w->d) != 0 || values_of(&m->f->code[index], values) != 0 ||
+    *w = (struct requested){.index = index};
+    if (peet__direct_request(m->direct, m->f, index, &w->d) != 0 || values_of(&m->f->code[index], values) != 0 ||
         peet__direct_ask_observers(m, index, values) != 0)
         return NULL;
-    m->nwanted++;
+    m->nrequested++;
     return w;
 }
 
-/* What comes behind a block: one without a record that it falls into unless the next record says otherwise, and what
- * comes behind that.  @too_late: the condition that the limit may have come */
-static void fall(struct maker *m, uint32_t index, unsigned too_late, int depth)
+/* What comes after a block: one without a record that it falls into unless the next record says otherwise, and what
+ * comes after that.  @too_late: the condition that the limit may have come */
+static void fall(struct emitter *m, uint32_t index, unsigned too_late, int depth)
 {
     struct peet__emit *const e = &m->e;
     const struct peet__block *c = &m->f->code[index];
-    struct wanted *tail;
+    struct requested *tail;
     uint8_t *late, *other, *taken = NULL;
     if (c->tail < 0) {
         jump_if(e, too_late, m->leave);
-        m->made->behind[index] = here(e);
+        m->compiled->behind[index] = here(e);
         go_on(m, index);
         return;
     }
     late = jump_ahead(e, too_late);
-    m->made->behind[index] = here(e);
+    m->compiled->behind[index] = here(e);
     load(e, RAX, RBP, 0);
     if (c->tail_taken >= 0) {
         compare_word(e, c->tail_taken);
@@ -619,58 +622,58 @@ static void fall(struct maker *m, uint32_t index, unsigned too_late, int depth)
     aim(e, late);
     aim(e, other);
     tail_is(m, (uint32_t)c->tail);
-    if (taken != NULL && can_hop(m))
-        hop(m, taken, c->tail_taken);
+    if (taken != NULL && can_patch(m))
+        patchable(m, taken, c->tail_taken);
     else if (taken != NULL)
         aim_at(e, taken, m->leave);
 }
 
-static void make_cold(struct maker *m)
+static void emit_stubs(struct emitter *m)
 {
     struct peet__emit *const e = &m->e;
-    for (uint32_t k = 0; k < m->ncold; k++) {
-        const struct cold *c = &m->cold[k];
+    for (uint32_t k = 0; k < m->nstubs; k++) {
+        const struct stub *c = &m->stub[k];
         aim(e, c->from);
         switch ((enum why)c->why) {
-        case COLD_MISS:
-            peet__direct_make_miss(m, c);
+        case STUB_MISS:
+            peet__direct_emit_miss(m, c);
             continue;
-        case COLD_OTHER:
-            peet__direct_make_other(m, c);
+        case STUB_OTHER:
+            peet__direct_emit_other(m, c);
             continue;
-        case COLD_ASK:
-            peet__direct_make_ask(m, c);
+        case STUB_ASK:
+            peet__direct_emit_ask(m, c);
             jump_if(e, IF_EQUAL, e->run + (c->back - e->write));
             break;
-        case COLD_SHOW:
-        case COLD_REPORT:
-            peet__direct_make_show(m, c);
+        case STUB_SHOW:
+        case STUB_REPORT:
+            peet__direct_emit_show(m, c);
             continue;
-        case COLD_WATCH:
+        case STUB_WATCH:
             break;
         }
         go_before(m, c->tail);
     }
-    m->ncold = m->nwanted = 0;
+    m->nstubs = m->nrequested = 0;
 }
 
 /* Can a loop, as the machine wants it, be code? */
-static int can_go_round(const struct maker *m, uint32_t index, const struct peet_direct_block *d)
+static int can_go_round(const struct emitter *m, uint32_t index, const struct peet_direct_block *d)
 {
     const uint32_t mask = peet__direct_watchers(m, index);
     if (d->nlooks == 0)
-        return d->time <= INT32_MAX && (mask == 0 || peet__direct_can_see_turns(m, index));
+        return d->time <= INT32_MAX && (mask == 0 || peet__direct_can_see_iterations(m, index));
     return m->direct->table.loop != NULL && (mask == 0 || m->f->code[index].nvalues <= PEET__DIRECT_VALUES);
 }
 
-static void make_block(struct maker *m, uint32_t index)
+static void make_block(struct emitter *m, uint32_t index)
 {
     struct peet__emit *const e = &m->e;
     const struct peet__block *c = &m->f->code[index];
     const uint8_t *begin, *body;
-    struct wanted *w, *pad = NULL;
+    struct requested *w, *pad = NULL;
     unsigned too_late;
-    m->nwanted = 0;
+    m->nrequested = 0;
     if ((w = ask(m, index)) == NULL || (c->loop && !can_go_round(m, index, &w->d)) ||
         (c->pad >= 0 &&
             ((pad = ask(m, (uint32_t)c->pad)) == NULL || pad->d.nlooks != 0 || m->f->code[c->pad].nupdates != 0 ||
@@ -685,25 +688,25 @@ static void make_block(struct maker *m, uint32_t index)
         jump_if(e, happen(m, pad, 0, -1), m->leave);
         aim(e, skip);
     }
-    body = m->made->body[index] = here(e);
+    body = m->compiled->body[index] = here(e);
     if (c->loop) {
-        make_loop(m, w);
+        emit_loop(m, w);
         CODE(e, "\x48\x83\xc5\x10"); /* add rbp, 16 */
         too_late = see_time(e);
     } else {
         too_late = happen(m, w, 1 + c->slot_words, -1);
     }
     fall(m, index, too_late, 0);
-    make_cold(m);
-    *peet__direct_entry(m->made, index) = m->made->begin[index] = begin;
+    emit_stubs(m);
+    *peet__direct_entry(m->compiled, index) = m->compiled->begin[index] = begin;
     if (c->sync) {
-        m->made->sync[index] = here(e);
-        constant(e, R8, (uint64_t)(uintptr_t)m->made->table);
+        m->compiled->sync[index] = here(e);
+        constant(e, R8, (uint64_t)(uintptr_t)m->compiled->table);
         store(e, R8, RBX, RUN(blocks));
         jump(e, body);
-        if (can_hop(m)) {
-            hop(m, e->at, (int32_t)index);
-            m->made->hops[m->made->nhops - 1].inside = 1;
+        if (can_patch(m)) {
+            patchable(m, e->at, (int32_t)index);
+            m->compiled->patchables[m->compiled->npatchables - 1].inside = 1;
         }
     }
 }
@@ -714,12 +717,12 @@ static size_t most_bytes(const struct peet__function *f, uint32_t index, uint32_
     size_t n = 0;
     for (int depth = 0; depth <= CHAIN + 1; depth++) {
         const struct peet__block *c = &f->code[index];
-        const size_t looks = c->nvalues < PEET_DIRECT_LOOKS ? c->nvalues : PEET_DIRECT_LOOKS;
+        const size_t probes = c->nvalues < PEET_DIRECT_LOOKS ? c->nvalues : PEET_DIRECT_LOOKS;
         const size_t guards = f->blocks[index].nrefs < PEET_DIRECT_GUARDS ? f->blocks[index].nrefs : PEET_DIRECT_GUARDS;
         /* addresses once more for other() */
-        n += BLOCK_EXTRA_BYTES + (2 * looks + c->nupdates) * VALUE_BYTES + looks * LOOK_BYTES;
+        n += BLOCK_EXTRA_BYTES + (2 * probes + c->nupdates) * VALUE_BYTES + probes * PROBE_BYTES;
         if (nobservers != 0)
-            n += LOOP_BYTES + (looks + c->nvalues * (size_t)nobservers) * VALUE_BYTES +
+            n += LOOP_BYTES + (probes + c->nvalues * (size_t)nobservers) * VALUE_BYTES +
                 nobservers * (WATCH_BYTES + COUNT_BYTES + guards * (size_t)GUARD_BYTES);
         if (c->tail < 0)
             break;
@@ -732,35 +735,36 @@ static size_t most_bytes(const struct peet__function *f, uint32_t index, uint32_
 static struct peet__direct_function *new_function(const struct peet__direct *direct, struct peet__function *f)
 {
     enum { PATIENCE = 8 };
-    struct peet__direct_function *made = peet__own(f, 1, sizeof *made);
+    struct peet__direct_function *compiled = peet__own(f, 1, sizeof *compiled);
     const void **table = peet__own(f, (size_t)f->nsegments + 1 + 2ul * f->nall, sizeof *table);
-    if (made == NULL || table == NULL || (made->sync = peet__own(f, f->nsegments, sizeof *made->sync)) == NULL ||
-        (made->told = peet__own(f, f->nall, sizeof *made->told)) == NULL ||
-        (made->body = peet__own(f, f->nall, sizeof *made->body)) == NULL ||
-        (made->begin = peet__own(f, f->nall, sizeof *made->begin)) == NULL ||
-        (made->behind = peet__own(f, f->nall, sizeof *made->behind)) == NULL ||
-        (made->back = peet__own(f, f->nall, sizeof *made->back)) == NULL ||
-        (made->watches = peet__own(f, (size_t)f->nall * direct->nobservers + 1, sizeof(void *))) == NULL ||
-        (made->sites = peet__own(f, f->nall, sizeof *made->sites)) == NULL)
+    if (compiled == NULL || table == NULL ||
+        (compiled->sync = peet__own(f, f->nsegments, sizeof *compiled->sync)) == NULL ||
+        (compiled->told = peet__own(f, f->nall, sizeof *compiled->told)) == NULL ||
+        (compiled->body = peet__own(f, f->nall, sizeof *compiled->body)) == NULL ||
+        (compiled->begin = peet__own(f, f->nall, sizeof *compiled->begin)) == NULL ||
+        (compiled->behind = peet__own(f, f->nall, sizeof *compiled->behind)) == NULL ||
+        (compiled->back = peet__own(f, f->nall, sizeof *compiled->back)) == NULL ||
+        (compiled->watches = peet__own(f, (size_t)f->nall * direct->nobservers + 1, sizeof(void *))) == NULL ||
+        (compiled->sites = peet__own(f, f->nall, sizeof *compiled->sites)) == NULL)
         return NULL;
-    made->table = table + f->nsegments;
-    made->table[0] = f;
-    made->patience = PATIENCE;
-    return made;
+    compiled->table = table + f->nsegments;
+    compiled->table[0] = f;
+    compiled->patience = PATIENCE;
+    return compiled;
 }
 
 struct peet__direct_function *peet__direct_make(struct peet__direct *direct, struct peet__function *f)
 {
     enum { PREAMBLE_BYTES = 2048 };
-    struct peet__direct_function *const made = f->direct != NULL ? f->direct : new_function(direct, f);
+    struct peet__direct_function *const compiled = f->direct != NULL ? f->direct : new_function(direct, f);
     size_t room = PREAMBLE_BYTES;
     struct preamble pre;
     struct peet__chunk *c;
-    struct maker *m;
-    if (made == NULL)
+    struct emitter *m;
+    if (compiled == NULL)
         return NULL;
     for (uint32_t k = 0; k < f->nsegments; k++)
-        if ((f->code[k].plain && can_have_code(f, k)) || can_turn(f, k))
+        if ((f->code[k].plain && can_have_code(f, k)) || can_loop(f, k))
             room += most_bytes(f, k, direct->nobservers);
     c = peet__chunk_for(&direct->chunks, room);
     m = c != NULL ? calloc(1, sizeof *m) : NULL;
@@ -768,7 +772,7 @@ struct peet__direct_function *peet__direct_make(struct peet__direct *direct, str
         return NULL;
     m->f = f;
     m->direct = direct;
-    m->made = made;
+    m->compiled = compiled;
     m->e = (struct peet__emit){c->write + c->used, c->write, c->run};
     if (c->common[0] == 0) {
         pre = write_preamble(&m->e, direct);
@@ -779,22 +783,22 @@ struct peet__direct_function *peet__direct_make(struct peet__direct *direct, str
     m->other = c->run + pre.other;
     m->strange = c->run + pre.strange, m->loop = c->run + pre.loop, m->ask = c->run + pre.ask,
     m->show = c->run + pre.show, m->report = c->run + pre.report;
-    made->enter = (peet__direct_enter *)(uintptr_t)(c->run + pre.enter);
-    made->leave = m->leave;
-    made->write = c->write;
-    made->run = c->run;
-    made->nhops = 0;
-    made->miss = m->miss;
+    compiled->enter = (peet__direct_enter *)(uintptr_t)(c->run + pre.enter);
+    compiled->leave = m->leave;
+    compiled->write = c->write;
+    compiled->run = c->run;
+    compiled->npatchables = 0;
+    compiled->miss = m->miss;
     for (uint32_t k = 0; k < f->nsegments; k++) {
-        *peet__direct_entry(made, k) = made->sync[k] = m->leave;
-        made->body[k] = made->behind[k] = NULL;
-        if ((f->code[k].plain && can_have_code(f, k)) || can_turn(f, k))
+        *peet__direct_entry(compiled, k) = compiled->sync[k] = m->leave;
+        compiled->body[k] = compiled->behind[k] = NULL;
+        if ((f->code[k].plain && can_have_code(f, k)) || can_loop(f, k))
             make_block(m, k);
     }
-    aim_hops(m);
+    patch_jumps(m);
     c->used = (size_t)(m->e.at - c->write);
     free(m);
-    return made;
+    return compiled;
 }
 
 #else

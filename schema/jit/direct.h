@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decoding and what it is for in one: machine code that reads the words of a record, does with the block what the
- * machine asked for (<peet/direct.h>), and goes on to the next.  decode/direct.c calls it and does what it leaves over.
+ * Machine code that decodes and simulates in one pass. It reads the words of a record, does the simulated machine's
+ * work for the block (<peet/direct.h>), and jumps to the code of the next block. decode/direct.c calls it, and does the
+ * rest.
  */
 #ifndef PEET_DIRECT_CODE_H
 #define PEET_DIRECT_CODE_H
@@ -13,10 +14,10 @@
 typedef void peet__direct_enter(struct peet_direct_run *run, const void *to);
 
 /** A jump to a block's code; where that is, may change. */
-struct peet__direct_hop {
-    uint8_t *from; /* behind the jump, where it is written */
+struct peet__direct_patchable {
+    uint8_t *from; /* after the jump, where it is written */
     uint32_t to;
-    uint8_t inside; /* it leads behind what a block does for the padding before it */
+    uint8_t inside; /* it leads after what a block does for the padding before it */
 };
 
 /** A block that is counted, and may be shown to observers. */
@@ -36,38 +37,38 @@ struct peet__direct_function {
     peet__direct_enter *enter;
     const void *leave, *miss;
     const void **table; /* of the function, which is its middle; before it, by plain word, where to go for such a
-                           record, leave if there is no code; behind it, by index, how often each block was taken, and
-                           then its struct peet__direct_cuts or NULL */
+                           record, leave if there is no code; after it, by index, how often each block was taken, and
+                           then its struct peet__direct_straddles or NULL */
     const void **sync;  /* the same for a record that says where it is */
     uint64_t *told;     /* by index: so many of those that were taken have been told, or came through loop() */
     struct peet_direct_watch **watches;      /* by index and observer: that the code goes by; NULL: none */
     struct peet__direct_counted_site *sites; /* by index */
     uint32_t stale, patience; /* events of blocks whose watch is over; so many, and the code is made anew */
     const void **begin;       /* by index: a block's code; NULL: none */
-    const void **body;        /* the same behind what it does for the padding before it; NULL: none */
-    const void **behind;  /* by index: what comes behind the block, which has happened: on to the next; NULL: no code */
-    const void ***back;   /* by index and look: where a block goes on behind a miss; NULL: not known */
+    const void **body;        /* the same after what it does for the padding before it; NULL: none */
+    const void **behind;  /* by index: what comes after the block, which has happened: on to the next; NULL: no code */
+    const void ***back;   /* by index and probe: where a block goes on after a miss; NULL: not known */
     uint8_t *write, *run; /* the chunk that the code is in */
-    struct peet__direct_hop *hops;
-    uint32_t nhops, chops;
-    uint32_t cut; /* so often the machine said that it has more to say of a block's looks */
+    struct peet__direct_patchable *patchables;
+    uint32_t npatchables, cpatchables;
+    uint32_t cut; /* so often the machine said that it has more to say of a block's probes */
 };
 
 /** The word at the end of those that the code may take; no record begins with it. */
 #define PEET__DIRECT_STOP UINT64_C(1)
 
-/** Code for executions of a block some of whose looks lie in two lines, by the name of how they do; a table that is
+/** Code for executions of a block some of whose probes lie in two lines, by the name of how they do; a table that is
  * never full. */
-struct peet__direct_cuts {
+struct peet__direct_straddles {
     const uint64_t *names;
     uint64_t n;
-    struct peet__direct_cut {
+    struct peet__direct_straddle {
         uint64_t name;
         const void *to; /* a function; NULL: none is here */
-    } cuts[];
+    } straddles[];
 };
-enum { PEET__CUTS_BITS = 8, PEET__CUTS_MOST = 3 << (PEET__CUTS_BITS - 2) };
-#define PEET__CUTS_FACTOR UINT64_C(0x9e3779b97f4a7c15)
+enum { PEET__STRADDLES_BITS = 8, PEET__STRADDLES_MOST = 3 << (PEET__STRADDLES_BITS - 2) };
+#define PEET__STRADDLES_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 
 /** Records that say where they are, met before. */
 struct peet__direct_sync {
@@ -88,7 +89,7 @@ struct peet__direct_range {
     uint64_t times, elements;
     /* table.range_looks: */
     uint64_t time;         /* of its instructions */
-    uint64_t masks[2];     /* what has to be right in a key: the bits that are not in `either` of a look */
+    uint64_t masks[2];     /* what has to be right in a key: the bits that are not in `either` of a probe */
     uint32_t sites[2];     /* table.range_misses: of the first one's words, and bytes */
     uint8_t kind;          /* enum peet__range_kind */
     uint8_t first, second; /* where they are: these words of the record */
@@ -107,7 +108,7 @@ struct peet__direct_site {
 };
 enum { PEET__DIRECT_NO_GUARD = 0x7fffffff };
 
-struct peet__path;
+struct peet__trace_tree;
 struct peet__sample;
 
 struct peet__direct {
@@ -120,7 +121,7 @@ struct peet__direct {
     } observers[PEET__DIRECT_OBSERVERS];
     uint32_t nobservers;
     /* the machine's */
-    int (*loop)(struct peet_direct_run *run, uint32_t block_id, uint64_t turns, const int64_t *strides);
+    int (*loop)(struct peet_direct_run *run, uint32_t block_id, uint64_t iterations, const int64_t *strides);
     /* with observers: the loop that goes round, NULL: nobody wants to see it; its values, and who shows it */
     const struct peet_block *loop_block;
     uint64_t loop_observers;
@@ -131,7 +132,7 @@ struct peet__direct {
     void *noted_host;
     struct peet__chunk *chunks;
     struct peet__direct_range ranges[PEET__DIRECT_RANGES]; /* calls, then what continues them */
-    struct peet__path *paths;                              /* paths.c */
+    struct peet__trace_tree *trees;                        /* trace_tree.c */
     struct peet__sample *samples;                          /* what was executed lately; NULL: no memory for it */
     uint32_t nsamples, rest, pause;                        /* so many calls to come without; so many after these */
     struct peet__direct_sync sync[PEET__DIRECT_SYNCS];
@@ -148,13 +149,13 @@ void peet__direct_came(struct peet_program *program, struct peet__function *func
 int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site *site, uint64_t value);
 
 /* counted.c */
-/** peet__direct_show() - so many turns of a loop, or one execution, that began at run->began, are shown to observers; then
- * what the machine has to report of it is reported */
-void peet__direct_show(struct peet_direct_run *run, const struct peet__direct_counted_site *site, uint64_t turns);
+/** peet__direct_show() - so many iterations of a loop, or one execution, that began at run->began, are shown to
+ * observers; then what the machine has to report of it is reported */
+void peet__direct_show(struct peet_direct_run *run, const struct peet__direct_counted_site *site, uint64_t iterations);
 /** peet__direct_report() - what the machine has to report is of blocks that were shown or counted */
 void peet__direct_report(struct peet_direct_run *run);
-/** peet__direct_begins(), peet__direct_ends() - blocks begin to be taken, or what comes next comes another way: observers
- * for whom they are counted hear of it.  @time: the run's */
+/** peet__direct_begins(), peet__direct_ends() - machine code begins to execute blocks, or ends to: observers for whom
+ * blocks are counted are told.  @time: the run's */
 void peet__direct_begin_counting(struct peet__direct *direct, struct peet_direct_run *run);
 void peet__direct_end_counting(struct peet__direct *direct, struct peet_direct_run *run, uint64_t time);
 static inline void peet__direct_begins(struct peet__direct *direct, struct peet_direct_run *run)
@@ -168,43 +169,43 @@ static inline void peet__direct_ends(struct peet__direct *direct, struct peet_di
         peet__direct_end_counting(direct, run, time);
 }
 
-/* looks.c */
+/* probes.c */
 /** peet__direct_often() - for the code: what the machine's other() returned is more than 0.  Returns: 0 */
 int peet__direct_often(struct peet_direct_run *run, uint32_t block_id, uint32_t times);
 
-/* paths.c */
-/** peet__direct_sample() - these words are executed next: makes code for ways that are taken often, when it has seen
- * enough.  @f: their function, or NULL */
+/* trace_tree.c */
+/** peet__direct_sample() - these words are executed next: emits code for traces that are executed often, when it has
+ * seen enough.  @f: their function, or NULL */
 void peet__direct_sample(struct peet_program *program, struct peet__function *f, const uint64_t *at,
     const uint64_t *end);
-/** What was taken on paths is counted for each of their blocks. */
-void peet__direct_paths_settle(struct peet__direct *direct);
-void peet__direct_paths_free(struct peet__direct *direct);
-/* cuts.c */
-/** peet__direct_learn_cut() - the block is to be taken by a function from now on when it comes as it did just now.
+/** What was executed on traces is counted for each of their blocks. */
+void peet__direct_trees_settle(struct peet__direct *direct);
+void peet__direct_trees_free(struct peet__direct *direct);
+/* straddles.c */
+/** peet__direct_learn_straddle() - the block is to be taken by a function from now on when it comes as it did just now.
  * Returns: 0 */
-int peet__direct_learn_cut(struct peet_direct_run *run, uint32_t block_id);
+int peet__direct_learn_straddle(struct peet_direct_run *run, uint32_t block_id);
 
 /* ranges.c */
 /** The record of a range operation, as a word. */
 #define PEET__RANGE_RECORD PEET_RAW_ABSTRACT(PEET_ABSTRACT_RANGE, PEET__RANGE_ARGS)
 /** peet__direct_range() - for the code: the records of range operations at run->at, as far as they go; run->at moves
- * behind them, or does not: then decode/direct.c sees to it.  Returns: their instructions */
+ * after them, or does not: then decode/direct.c sees to it.  Returns: their instructions */
 uint64_t peet__direct_range(struct peet_direct_run *run);
 
-/** peet__direct_notes() - for the code: the records of notes at run->at, as far as they are performed; run->at moves behind
- * them.  Returns: 0, of their instructions */
+/** peet__direct_notes() - for the code: the records of notes at run->at, as far as they are performed; run->at moves
+ * after them.  Returns: 0, of their instructions */
 uint64_t peet__direct_notes(struct peet_direct_run *run);
 
 /* decode/direct.c */
 /** peet__decode_done() - done() of struct peet_direct_table */
 void peet__decode_done(struct peet_direct_run *run, uint64_t block_time, uint64_t block_stamps, uint64_t block_reads,
     uint64_t block_writes);
-/** peet__direct_make_ranges() - the code that does this for a record at rbp whose lines are where they were last; all
+/** peet__direct_emit_ranges() - the code that does this for a record at rbp whose lines are where they were last; all
  * others come out at its end.
- *  @miss: the code that calls the machine's.  @next: where to go on behind the record */
+ *  @miss: the code that calls the machine's.  @next: where to go on after the record */
 struct peet__emit;
-void peet__direct_make_ranges(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave,
+void peet__direct_emit_ranges(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave,
     const uint8_t *miss, const uint8_t *next);
 /** peet__direct_range_known() - the machine takes such operations: here is the block.  @what: enum peet_synthetic,
  * PEET_SYNTHETIC_MORE */
@@ -225,7 +226,8 @@ static inline uint64_t *peet__direct_taken(const struct peet__direct_function *d
 }
 
 /** Its cuts. */
-static inline const void **peet__direct_cuts_of(const struct peet__direct_function *d, uint32_t nall, uint32_t index)
+static inline const void **peet__direct_straddles_of(const struct peet__direct_function *d, uint32_t nall,
+    uint32_t index)
 {
     return &d->table[1 + nall + index];
 }

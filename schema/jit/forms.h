@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the makers of machine code share: which blocks can have some, and how a value is computed from the words of a
+ * What all emitters of machine code share: which blocks can have code, and how a value is computed from the words of a
  * record and the followed registers.
  */
 #ifndef PEET_FORMS_H
@@ -77,7 +77,7 @@ static inline int only_moves(const struct peet__block *c, uint32_t k)
         step->disp == (uint64_t)(int64_t)(int32_t)step->disp;
 }
 
-/* The followed registers become what they are behind the block; those whose old value is still wanted wait in @wait. */
+/* The followed registers become what they are after the block; those whose old value is still wanted wait in @wait. */
 static inline void update_registers(struct peet__emit *e, struct peet__form_registers r, unsigned wait,
     const struct peet__block *c)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks that are taken in machine code: which machine wants them so, who looks on, and how often each was taken.
- * Callers: the mapper, tests.  The decoder (decode/decode.h) enters the code.
+ * Blocks that are executed in machine code: for which machine, for which observers, and how often each block was
+ * executed. Callers: the mapper, tests.  The decoder (decode/decode.h) enters the code.
  */
 #ifndef PEET_JIT_H
 #define PEET_JIT_H
@@ -22,8 +22,8 @@ int peet_program_add_observer(struct peet_program *program, const struct peet_di
 /** peet_program_direct_host() - table.go_back, and its first argument */
 void peet_program_direct_host(struct peet_program *program, int (*go_back)(void *host, unsigned hw, uint64_t until),
     void *host);
-/** peet_program_direct_notes() - who performs notes (records of abstract events for whose answer nobody waits) that come
- * among blocks which are taken.  Without, each of them ends the run.
+/** peet_program_direct_notes() - who performs notes (records of abstract events for whose answer nobody waits) that
+ * come among blocks which are taken.  Without, each of them ends the run.
  *  @fn: run->time is now.  Returns: 1: performed; 0: it ends the run, and comes as an event */
 typedef int peet_decode_noted(void *host, const struct peet_direct_run *run, uint32_t type, uint32_t nargs,
     const uint64_t *args);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes the decoders in machine code that native.h describes.  A block's code computes its values from the words of
- * the record and the followed registers, brings those up to date, writes the event, and jumps to the code of the
- * block that the next word names.  It leaves, with everything as decode.c left it, when there may be no room for one
- * more block, and before whatever it has no code for.
+ * Makes the decoders in machine code that native.h describes.  A block's code computes its values from the words of the
+ * record and the followed registers, brings those up to date, writes the event, and jumps to the code of the block that
+ * the next word names.  The code returns when there may be no room for one more event, and before any block that has no
+ * code. It leaves the decode state as decode.c would have left it.
  */
 #include "jit/native.h"
 #include "jit/forms.h"
@@ -15,14 +15,14 @@
 
 #include <stddef.h>
 
-/* Registers while the code runs: rsi at the record (its words behind it), rdi followed registers, rdx next value, rcx
- * next event, r8 table of blocks, r9 the run, xmm0 context and turns; rax, r10 and r11 are scratch. */
+/* Registers while the code runs: rsi at the record (its words after it), rdi followed registers, rdx next value, rcx
+ * next event, r8 table of blocks, r9 the run, xmm0 context and iterations; rax, r10 and r11 are scratch. */
 enum { CHAIN = 4, BLOCK_EXTRA_BYTES = 512, VALUE_BYTES = 64 };
 
 /* What every chunk begins with. */
 enum { ENTER_AT = PEET__CHUNK_BEGIN, LEAVE_AT = 112, CODE_AT = 128 };
 
-struct maker {
+struct emitter {
     struct peet__function *f;
     int want_addresses;
     struct peet__emit e;
@@ -36,7 +36,7 @@ struct maker {
 static const struct peet__form_registers registers = {RSI, RDI, R10};
 
 /* The block's values, registers and event. */
-static void happen(struct maker *m, uint32_t index)
+static void happen(struct emitter *m, uint32_t index)
 {
     const struct peet__block *c = &m->f->code[index];
     if (m->want_addresses)
@@ -71,7 +71,7 @@ _Static_assert(offsetof(struct peet_block_event, block) == 0 && offsetof(struct 
     "the code knows this");
 
 /* On to the block that the next word names. */
-static void go_on(struct maker *m)
+static void go_on(struct emitter *m)
 {
     memory(&m->e, 0x3b, RCX, R9, offsetof(struct peet__native_run, events_stop)); /* cmp rcx, [r9 + …] */
     jump_if(&m->e, IF_ABOVE, m->leave);
@@ -85,9 +85,9 @@ static void go_on(struct maker *m)
     CODE(&m->e, "\x41\xff\x24\xc0"); /* jmp [r8 + rax * 8] */
 }
 
-/* What comes behind a block: one without a record that it falls into unless the next record says otherwise, and what
- * comes behind that. */
-static void fall(struct maker *m, uint32_t index, int depth)
+/* What comes after a block: one without a record that it falls into unless the next record says otherwise, and what
+ * comes after that. */
+static void fall(struct emitter *m, uint32_t index, int depth)
 {
     const struct peet__block *c = &m->f->code[index];
     uint8_t *early, *other, *taken = NULL;
@@ -124,7 +124,7 @@ static void fall(struct maker *m, uint32_t index, int depth)
     }
 }
 
-static void make_block(struct maker *m, uint32_t index)
+static void make_block(struct emitter *m, uint32_t index)
 {
     const struct peet__block *c = &m->f->code[index];
     struct peet__native *n = m->native;
@@ -207,7 +207,7 @@ const struct peet__native *peet__native_make(struct peet_program *p, struct peet
         return NULL;
     n->enter = (peet__native_enter *)(uintptr_t)(c->run + ENTER_AT);
     n->leave = c->run + LEAVE_AT;
-    struct maker m = {.f = f,
+    struct emitter m = {.f = f,
         .want_addresses = want_addresses,
         .e = {c->write + c->used, c->write, c->run},
         .leave = n->leave,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decoders in machine code: for the blocks of a function that is decoded often, what peet_decode_batch() does with
- * a plain record, as straight code that jumps from block to block.  decode.c calls it and does all the rest; where
- * there is no executable memory or another processor, it does everything.
+ * Decoders in machine code. For each block of a function that is decoded often, they do what peet_decode_batch() does
+ * with a plain record, and jump to the code of the next block. decode.c calls them and does the rest. Without
+ * executable memory, or on a host other than x86-64, decode.c does everything.
  */
 #ifndef PEET_NATIVE_H
 #define PEET_NATIVE_H

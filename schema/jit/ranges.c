@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Range operations of libraries (PEET_ABSTRACT_RANGE) among blocks that are taken without events.  Most are short, and
- * lie in lines that are where they were last: the machine says what that means (table.range_looks), and the code that
- * is made here does it.  All others come to peet__direct_range(), which tells the machine, and so do those that
- * somebody wants to see.  The first of each kind goes the way of all other records (decode/direct.c), which makes its block.
+ * Range operations of libraries (PEET_ABSTRACT_RANGE) between blocks that are executed in machine code. Most are short,
+ * and their lines are where they were last. If the machine allows it (table.range_looks), the code that is emitted here
+ * performs them. All others, and those that observers want to see, come to peet__direct_range(), which calls the
+ * machine. The first operation of each kind is decoded by decode/direct.c, which makes its block.
  */
-#include "jit/maker.h"
+#include "jit/emitter.h"
 #include "program/ranges.h"
 #include <peet/raw.h>
 
@@ -177,7 +177,7 @@ static void load_address(struct peet__emit *e, int32_t word)
 }
 
 /* rsi and @last, rcx or rdx: the addresses of its first and last byte.  ecx becomes where their line is.  Returns:
- * behind the jump that is taken if it is not there */
+ * after the jump that is taken if it is not there */
 static uint8_t *look_for(struct peet__emit *e, const struct peet_direct_table *t, unsigned last, int32_t mask,
     struct slow *slow)
 {
@@ -258,7 +258,7 @@ static void take(struct peet__emit *e, unsigned elements, uint64_t time, const u
     jump(e, next);
 }
 
-void peet__direct_make_ranges(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave,
+void peet__direct_emit_ranges(struct peet__emit *e, struct peet__direct *direct, const uint8_t *leave,
     const uint8_t *miss, const uint8_t *next)
 {
     const struct peet_direct_table *const t = &direct->table;

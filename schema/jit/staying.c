@@ -4,23 +4,23 @@
  * where it was last.  Most loops are short, and many are of this kind.  direct.c makes the loop around this code, and
  * calls the machine for all other loops.
  */
-#include "jit/maker.h"
+#include "jit/emitter.h"
 
 #ifdef __x86_64__
 
-/* rcx becomes so many times the turns at hand. */
+/* rcx becomes so many times the iterations at hand. */
 static void turns_times(struct peet__emit *e, int32_t by)
 {
     memory(e, 0x69, RCX, RBX, RUN(turns)); /* imul rcx, [rbx + ...], imm32 */
     word32(e, (uint32_t)by);
 }
 
-/* In all turns of a loop, are this look's references, which begin at rax, in one line?  Returns: behind the jump that
- * is taken if not */
-static uint8_t *see_whether_one_line(struct maker *m, const struct peet_direct_look *look, int32_t stride)
+/* In all iterations of a loop, are this probe's references, which begin at rax, in one line?  Returns: after the jump
+ * that is taken if not */
+static uint8_t *see_whether_one_line(struct emitter *m, const struct peet_direct_look *probe, int32_t stride)
 {
     struct peet__emit *const e = &m->e;
-    const int32_t behind = look->span - 1;
+    const int32_t behind = probe->span - 1;
     if (stride == 0) {
         CODE(e, "\x48\x8d\x88"); /* lea rcx, [rax + disp32] */
         word32(e, (uint32_t)behind);
@@ -41,10 +41,10 @@ static uint8_t *see_whether_one_line(struct maker *m, const struct peet_direct_l
     return jump_ahead(e, IF_NOT);
 }
 
-int peet__direct_can_stay(const struct maker *m, const struct wanted *w)
+int peet__direct_can_stay(const struct emitter *m, const struct requested *w)
 {
     const struct peet__block *const c = &m->f->code[w->index];
-    int can = w->d.nlooks <= STAYING_LOOKS && !w->d.whole && w->d.time <= INT32_MAX && w->d.stamps <= INT32_MAX;
+    int can = w->d.nlooks <= STAYING_PROBES && !w->d.whole && w->d.time <= INT32_MAX && w->d.stamps <= INT32_MAX;
     for (uint32_t k = 0; can && k < w->d.nlooks; k++) {
         const int64_t stride = c->strides[w->d.looks[k].value];
         can = stride == (int32_t)stride && stride > INT32_MIN / 2 && stride < INT32_MAX / 2 && w->d.looks[k].span != 0;
@@ -52,7 +52,7 @@ int peet__direct_can_stay(const struct maker *m, const struct wanted *w)
     return can;
 }
 
-uint32_t peet__direct_make_staying(struct maker *m, const struct wanted *w, uint8_t **out_else)
+uint32_t peet__direct_emit_staying(struct emitter *m, const struct requested *w, uint8_t **out_else)
 {
     struct peet__emit *const e = &m->e;
     const struct peet__block *const c = &m->f->code[w->index];
@@ -73,7 +73,7 @@ uint32_t peet__direct_make_staying(struct maker *m, const struct wanted *w, uint
     for (uint32_t k = 0; k < d->nlooks; k++) {
         if (k > 1)
             load(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
-        out_else[n++] = peet__direct_look_for(m, k == 1 ? RSI : RAX, &d->looks[k]);
+        out_else[n++] = peet__direct_probe(m, k == 1 ? RSI : RAX, &d->looks[k]);
         store(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
     }
     turns_times(e, (int32_t)d->stamps);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What observers want while blocks are taken in machine code (struct peet_direct_observer): their guards in a block's
- * code, iterations of loops that they see, and counts of the executions that they do not see.
+ * Code for observers of blocks that are executed in machine code (struct peet_direct_observer): their guards in a
+ * block's code, loop iterations that they are shown, and counts of executions that they are not shown.
  */
-#include "jit/maker.h"
+#include "jit/emitter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,16 +15,16 @@ static int is_watched(const struct peet_direct_watch *w)
 }
 
 /* loop() of the table with observers. */
-static int loop_and_show(struct peet_direct_run *run, uint32_t id, uint64_t turns, const int64_t *strides)
+static int loop_and_show(struct peet_direct_run *run, uint32_t id, uint64_t iterations, const int64_t *strides)
 {
     struct peet__direct *const d = peet__direct_of(run);
     const struct peet_block *const block = d->loop_block;
     run->began = run->time;
-    if (d->loop(run, id, turns, strides) != 0)
+    if (d->loop(run, id, iterations, strides) != 0)
         return -1;
-    if (block != NULL) { /* such turns are not among those that `taken` of a watch says */
-        peet__direct_function_of(run->blocks)->direct->told[block->index] -= turns;
-        const struct peet_block_event event = {block, d->values, run->context, turns, strides};
+    if (block != NULL) { /* such iterations are not among those that `taken` of a watch says */
+        peet__direct_function_of(run->blocks)->direct->told[block->index] -= iterations;
+        const struct peet_block_event event = {block, d->values, run->context, iterations, strides};
         d->shown(d->shown_arg, run, &event, (uint32_t)d->loop_observers);
     }
     return 0;
@@ -48,7 +48,7 @@ void peet_program_direct_executed(struct peet_program *p, peet_program_executed 
 {
     struct peet__direct *const d = p->direct;
     if (d != NULL)
-        peet__direct_paths_settle(d);
+        peet__direct_trees_settle(d);
     for (unsigned i = 0; i < p->nfunctions; i++) {
         struct peet__function *f = p->functions[i];
         for (uint32_t k = 0; f->direct != NULL && k < f->nall; k++) {
@@ -68,28 +68,29 @@ void peet_program_direct_executed(struct peet_program *p, peet_program_executed 
 
 #ifdef __x86_64__
 
-static struct peet_direct_watch **watches_of(const struct maker *m, uint32_t index)
+static struct peet_direct_watch **watches_of(const struct emitter *m, uint32_t index)
 {
-    return &m->made->watches[index * m->direct->nobservers];
+    return &m->compiled->watches[index * m->direct->nobservers];
 }
 
-/* The path that is taken if the condition is met.  An observer may say that all is well; else the block is left, of
- * which nothing has happened yet. */
-static void ask_if(struct maker *m, unsigned condition, uint32_t index, uint32_t observer, uint32_t guard, int32_t tail)
+/* The out-of-line stub for the case that the condition is met.  An observer may say that all is well; else the block
+ * is left, of which nothing has happened yet. */
+static void ask_if(struct emitter *m, unsigned condition, uint32_t index, uint32_t observer, uint32_t guard,
+    int32_t tail)
 {
     const struct peet_direct_observer *const ops = m->direct->observers[observer].ops;
     const int can = guard == PEET__DIRECT_NO_GUARD
         ? ops->due != NULL && m->f->blocks[index].nvalues <= PEET__DIRECT_VALUES
         : ops->moved != NULL;
     struct peet__direct_site *site = can ? peet__own(m->f, 1, sizeof *site) : NULL;
-    struct cold *c;
+    struct stub *c;
     if (site == NULL) {
         unless(m, condition, tail);
         return;
     }
     *site = (struct peet__direct_site){
         ops, m->direct->observers[observer].self, &m->f->blocks[index], watches_of(m, index)[observer], guard};
-    c = add_cold(m, jump_ahead(&m->e, condition), 0, tail, COLD_ASK);
+    c = add_stub(m, jump_ahead(&m->e, condition), 0, tail, STUB_ASK);
     c->back = m->e.at;
     c->site = site;
     c->index = index;
@@ -104,7 +105,7 @@ int peet__direct_ask(struct peet_direct_run *run, const struct peet__direct_site
     return site->ops->due(site->self, &event, site->watch);
 }
 
-void peet__direct_make_ask(struct maker *m, const struct cold *c)
+void peet__direct_emit_ask(struct emitter *m, const struct stub *c)
 {
     struct peet__emit *const e = &m->e;
     const struct peet__block *const code = &m->f->code[c->index];
@@ -123,7 +124,7 @@ void peet__direct_make_ask(struct maker *m, const struct cold *c)
     constant(e, RSI, (uint64_t)(uintptr_t)c->site->watch); /* as before; flags stay */
 }
 
-void peet__direct_see(struct maker *m, uint32_t index, int32_t tail)
+void peet__direct_see(struct emitter *m, uint32_t index, int32_t tail)
 {
     struct peet__emit *const e = &m->e;
     struct peet_direct_watch **const watches = watches_of(m, index);
@@ -150,7 +151,7 @@ void peet__direct_see(struct maker *m, uint32_t index, int32_t tail)
     }
 }
 
-int peet__direct_can_see_turns(const struct maker *m, uint32_t index)
+int peet__direct_can_see_iterations(const struct emitter *m, uint32_t index)
 {
     struct peet_direct_watch **const watches = watches_of(m, index);
     for (uint32_t o = 0; o < m->direct->nobservers; o++)
@@ -159,7 +160,7 @@ int peet__direct_can_see_turns(const struct maker *m, uint32_t index)
     return 1;
 }
 
-void peet__direct_see_turns(struct maker *m, uint32_t index)
+void peet__direct_see_iterations(struct emitter *m, uint32_t index)
 {
     struct peet__emit *const e = &m->e;
     struct peet_direct_watch **const watches = watches_of(m, index);
@@ -173,7 +174,7 @@ void peet__direct_see_turns(struct maker *m, uint32_t index)
     }
 }
 
-void peet__direct_tally(struct maker *m, uint32_t index)
+void peet__direct_tally(struct emitter *m, uint32_t index)
 {
     struct peet__emit *const e = &m->e;
     struct peet_direct_watch **const watches = watches_of(m, index);
@@ -191,7 +192,7 @@ void peet__direct_tally(struct maker *m, uint32_t index)
 }
 
 /* What observers want of a block.  Returns: 0, or -1: to see it */
-int peet__direct_ask_observers(struct maker *m, uint32_t index, const uint64_t *values)
+int peet__direct_ask_observers(struct emitter *m, uint32_t index, const uint64_t *values)
 {
     const struct peet__direct *const d = m->direct;
     const struct peet_block *const block = &m->f->blocks[index];
@@ -208,15 +209,15 @@ int peet__direct_ask_observers(struct maker *m, uint32_t index, const uint64_t *
                 return -1;
             peet__direct_when_shown(w->counted, block);
         } else if (w != NULL) {
-            w->taken = peet__direct_taken(m->made, index);
+            w->taken = peet__direct_taken(m->compiled, index);
         }
         watches_of(m, index)[o] = w;
     }
     return 0;
 }
 
-/* Which observers see turns of the block, or may want to? */
-uint32_t peet__direct_watchers(const struct maker *m, uint32_t index)
+/* Which observers see iterations of the block, or may want to? */
+uint32_t peet__direct_watchers(const struct emitter *m, uint32_t index)
 {
     uint32_t mask = 0;
     for (uint32_t o = 0; o < m->direct->nobservers; o++)
@@ -225,7 +226,7 @@ uint32_t peet__direct_watchers(const struct maker *m, uint32_t index)
 }
 
 /* What observers of the loop are to see. */
-void peet__direct_show_values(struct maker *m, uint32_t index)
+void peet__direct_show_values(struct emitter *m, uint32_t index)
 {
     struct peet__emit *const e = &m->e;
     struct peet__direct *const d = m->direct;
@@ -247,18 +248,18 @@ void peet__direct_show_values(struct maker *m, uint32_t index)
 void peet__direct_came(struct peet_program *p, struct peet__function *f, uint32_t index)
 {
     const struct peet__direct *const d = p->direct;
-    struct peet__direct_function *const made = f->direct;
+    struct peet__direct_function *const compiled = f->direct;
     int over = 0;
-    if (made == NULL || index >= f->nall)
+    if (compiled == NULL || index >= f->nall)
         return;
     for (uint32_t o = 0; o < d->nobservers; o++) {
-        const struct peet_direct_watch *w = made->watches[(size_t)index * d->nobservers + o];
+        const struct peet_direct_watch *w = compiled->watches[(size_t)index * d->nobservers + o];
         over |= w != NULL && w->over;
     }
-    if (!over || ++made->stale < made->patience)
+    if (!over || ++compiled->stale < compiled->patience)
         return;
-    made->stale = 0;
-    made->patience *= 2;                   /* it changes less and less */
+    compiled->stale = 0;
+    compiled->patience *= 2;               /* it changes less and less */
     (void)peet__direct_make(p->direct, f); /* else the old code does it: it leaves whatever is over */
 }
 

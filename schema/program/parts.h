@@ -106,9 +106,9 @@ struct peet__function {
     /* blocks of foreign code that follow each other; words of other traces come behind each */
     uint8_t trace;
     const struct peet__native *native[2]; /* decoders in machine code, without and with values; NULL: not made */
-    uint32_t native_heat[2];              /* how often they were missed */
+    uint32_t native_hotness[2];           /* how often they were missed */
     struct peet__direct_function *direct; /* direct.c; NULL: not made */
-    uint32_t direct_heat;
+    uint32_t direct_hotness;
     void **owned; /* allocations */
     uint32_t nowned;
 };

@@ -16,9 +16,9 @@
 #include "ahead.h"
 #include <stdlib.h>
 
-enum { AHEAD_LOG = 4096, AHEAD_LOG_ROOM = 4 * PLAN_REFS + PEET_DIRECT_LOOKS };
-#define AHEAD_WRITTEN 0x100000000ull /* in the log: the frame's written grains before, not its stamp */
-enum { AHEAD_CUT = -1, SHY_EVENTS = 32 };
+enum { AHEAD_LOG = 4096, AHEAD_LOG_ROOM = 4 * TEMPLATE_REFS + PEET_DIRECT_LOOKS };
+#define AHEAD_WRITTEN 0x100000000ull /* in the log: the frame's written sectors before, not its stamp */
+enum { AHEAD_STRADDLES = -1, SHY_EVENTS = 32 };
 
 static struct bus_ahead_hw *hw_of(const struct peet_direct_run *run)
 {
@@ -43,18 +43,18 @@ int peet__bus_ahead_table(struct bus *b, struct peet_direct_table *out)
         h->run.log = h->run.log_begin;
         h->run.log_end = h->run.log_begin + AHEAD_LOG;
         h->run.machine = b;
-        h->run.hints = c->hints;
+        h->run.hints = c->predictor;
         h->run.keys = c->keys;
         h->run.used = c->used;
         h->number = hw;
     }
-    *out = (struct peet_direct_table){.hint_mask = b->hint_mask,
+    *out = (struct peet_direct_table){.hint_mask = b->predictor_mask,
         .line_shift = b->line_shift,
         .clock_shift = CPI_SHIFT,
-        .unreported = &b->ntold,
+        .unreported = &b->nbuffered,
         .other = peet__bus_ahead_other,
         .loop = peet__bus_ahead_loop,
-        .turns = peet__bus_ahead_turns,
+        .turns = peet__bus_ahead_iterations,
         .logged = 1};
     return 0;
 }
@@ -77,7 +77,7 @@ void peet__bus_ahead_fini(struct bus *b)
  * references */
 
 /* In which group a reference is, whose distances never change.  Returns: it, or the number of groups */
-static uint32_t group_with(const struct bus *b, const struct plan *p, const struct peet_block *block,
+static uint32_t group_with(const struct bus *b, const struct block_template *p, const struct peet_block *block,
     const uint64_t *values, uint32_t ref)
 {
     const struct group *const groups = peet__bus_groups_of(b, p);
@@ -114,10 +114,10 @@ static struct bus_ahead_block *block_of(struct bus *b, const struct peet_block *
         a->blocks = blocks;
         a->nblocks = n;
     }
-    if ((block->id >= b->nplans || !b->plans[block->id].known) && peet__bus_plan(b, block, values))
+    if ((block->id >= b->ntemplates || !b->templates[block->id].known) && peet__bus_template(b, block, values))
         return NULL;
-    const struct plan *const p = &b->plans[block->id];
-    if (p->known - 1 == PLAN_GENERAL || p->ngroups > PEET_DIRECT_LOOKS ||
+    const struct block_template *const p = &b->templates[block->id];
+    if (p->known - 1 == TEMPLATE_GENERAL || p->ngroups > PEET_DIRECT_LOOKS ||
         !(k = calloc(1, sizeof *k + block->nrefs * sizeof k->refs[0])))
         return NULL;
     k->block = block;
@@ -136,9 +136,9 @@ static struct bus_ahead_block *block_of(struct bus *b, const struct peet_block *
             (struct bus_ahead_ref){.offset = (uint16_t)(values[r->value] - (values[group->value] - group->before)),
                 .bytes = (uint16_t)r->size_bytes,
                 .before = (uint16_t)before,
-                .look = (uint8_t)g,
+                .probe = (uint8_t)g,
                 .ref = (uint8_t)i,
-                .either = r->kind == PEET_REF_LOAD ? QUICK_WRITE : 0,
+                .permission_mask = r->kind == PEET_REF_LOAD ? PERMISSION_WRITE : 0,
                 .twice = (uint8_t)twice};
         before += 1u + (uint32_t)twice;
     }
@@ -150,7 +150,7 @@ int peet__bus_ahead_block(struct bus *b, const struct peet_block *block, const u
 {
     if (!block_of(b, block, values))
         return -1;
-    const struct plan *const p = &b->plans[block->id];
+    const struct block_template *const p = &b->templates[block->id];
     const struct group *const groups = peet__bus_groups_of(b, p);
     *out = (struct peet_direct_block){.time = p->cost,
         .stamps = p->nrefs,
@@ -163,7 +163,7 @@ int peet__bus_ahead_block(struct bus *b, const struct peet_block *block, const u
         if (g->span > b->line_bytes)
             return -1;
         out->looks[k] = (struct peet_direct_look){
-            .value = g->value, .before = g->before, .span = g->span, .last = g->stamp, .either = g->either};
+            .value = g->value, .before = g->before, .span = g->span, .last = g->stamp, .either = g->permission_mask};
     }
     return 0;
 }
@@ -185,52 +185,53 @@ static inline void use_logged(struct peet_direct_run *run, uint32_t frame, uint6
     run->used[frame] = stamp;
 }
 
-/* The line's frame, if the reference hits without consequences; NO_FRAME.  @inout_noted: set if it is a write that only
- * notes which grains are written */
-static inline uint32_t frame_of(struct bus *b, struct cache *c, uint64_t line, uint64_t either, int *inout_noted)
+/* The line's frame, if the reference hits without consequences; NO_FRAME.  @inout_tracked: set if it is a write that
+ * only notes which sectors are written */
+static inline uint32_t frame_of(struct bus *b, struct cache *c, uint64_t line, uint64_t permission_mask,
+    int *inout_tracked)
 {
-    uint32_t i = c->hints[line & b->hint_mask];
-    if (__builtin_expect((c->keys[i] | either) == (KEY_OF(line) | QUICK), 1))
+    uint32_t i = c->predictor[line & b->predictor_mask];
+    if (__builtin_expect((c->keys[i] | permission_mask) == (KEY_OF(line) | PERMISSION), 1))
         return i;
-    if ((c->keys[i] | QUICK_WRITE) != (KEY_OF(line) | QUICK) &&
-        (i = peet__bus_quick_in_set(b, c, line, QUICK_WRITE)) == NO_FRAME)
+    if ((c->keys[i] | PERMISSION_WRITE) != (KEY_OF(line) | PERMISSION) &&
+        (i = peet__bus_hit_in_set(b, c, line, PERMISSION_WRITE)) == NO_FRAME)
         return NO_FRAME;
-    if ((c->keys[i] | either) == (KEY_OF(line) | QUICK))
+    if ((c->keys[i] | permission_mask) == (KEY_OF(line) | PERMISSION))
         return i;
-    if (!c->frames[i].noted || !(b->quick[c->frames[i].state] & QUICK_WRITE))
+    if (!c->frames[i].tracked || !(b->permission[c->frames[i].state] & PERMISSION_WRITE))
         return NO_FRAME;
-    *inout_noted = 1;
+    *inout_tracked = 1;
     return i;
 }
 
-/* Has nobody lost the line any more?  Then its writes are quick again, as note() in engine.c would have it; nothing of
- * that is ahead of time, for who loses the line will say so. */
+/* Has nobody lost the line any more?  Then its writes have permission again, as note() in engine.c would have it;
+ * nothing of that is ahead of time, for who loses the line will say so. */
 static __attribute__((noinline)) int not_lost(struct bus *b, struct cache *c, uint32_t frame)
 {
     struct frame *const f = &c->frames[frame];
     const uint64_t line = KEY_LINE(c->keys[frame]);
     const struct line_record *const record = peet_sim_linemap_get(&b->lines_map, line);
-    if (!record || record->losses)
+    if (!record || record->invalidations)
         return 0;
-    f->noted = 0;
+    f->tracked = 0;
     peet__bus_set(b, f, line, f->state);
     return 1;
 }
 
-/* Grains of a frame are written.  Whoever misses a line that it has lost settles what was written: until then it
+/* Sectors of a frame are written.  Whoever misses a line that it has lost settles what was written: until then it
  * remains lost.  @run: whose log has what was there before; NULL: it will not be undone */
-static inline void write_noted(struct peet_direct_run *run, struct bus *b, struct cache *c, uint32_t frame,
-    uint64_t grains)
+static inline void write_tracked(struct peet_direct_run *run, struct bus *b, struct cache *c, uint32_t frame,
+    uint64_t sectors)
 {
     uint64_t *const written = &b->written[c->frames + frame - b->frames];
-    if (!c->frames[frame].noted || (*written & grains) == grains || (!*written && not_lost(b, c, frame)))
+    if (!c->frames[frame].tracked || (*written & sectors) == sectors || (!*written && not_lost(b, c, frame)))
         return;
     if (run)
         *run->log++ = (struct peet_direct_use){AHEAD_WRITTEN | frame, *written};
-    *written |= grains;
+    *written |= sectors;
 }
 
-/* A block writes, some of it to noted lines. */
+/* A block writes, some of it to tracked lines. */
 static __attribute__((noinline)) void write_all_logged(struct peet_direct_run *run, const struct bus_ahead_block *k,
     const uint64_t *begins, uint32_t (*frames)[2])
 {
@@ -238,47 +239,47 @@ static __attribute__((noinline)) void write_all_logged(struct peet_direct_run *r
     struct cache *const c = &b->caches[hw_of(run)->number];
     const uint64_t room = b->line_bytes;
     for (const struct bus_ahead_ref *r = k->refs, *last = r + k->nrefs; r != last; r++) {
-        if (r->either)
+        if (r->permission_mask)
             continue;
-        const uint64_t offset = (begins[r->look] & (room - 1)) + r->offset, end = offset + r->bytes;
+        const uint64_t offset = (begins[r->probe] & (room - 1)) + r->offset, end = offset + r->bytes;
         if (end <= room) {
-            write_noted(run, b, c, frames[r->look][0], peet__bus_grains(b, offset, r->bytes));
+            write_tracked(run, b, c, frames[r->probe][0], peet__bus_sectors(b, offset, r->bytes));
             continue;
         }
         if (offset < room)
-            write_noted(run, b, c, frames[r->look][0], peet__bus_grains(b, offset, room - offset));
+            write_tracked(run, b, c, frames[r->probe][0], peet__bus_sectors(b, offset, room - offset));
         const uint64_t from = offset > room ? offset - room : 0;
-        write_noted(run, b, c, frames[r->look][1], peet__bus_grains(b, from, end - room - from));
+        write_tracked(run, b, c, frames[r->probe][1], peet__bus_sectors(b, from, end - room - from));
     }
 }
 
 /* hit_once() of a block with groups in two lines, which are all there. */
-static __attribute__((noinline)) int hit_cut(struct peet_direct_run *run, const struct bus_ahead_block *k,
-    const uint64_t *begins, uint32_t (*frames)[2], int noted)
+static __attribute__((noinline)) int hit_straddling(struct peet_direct_run *run, const struct bus_ahead_block *k,
+    const uint64_t *begins, uint32_t (*frames)[2], int tracked)
 {
     struct bus *const b = run->machine;
-    const uint32_t ngroups = b->plans[k->block->id].ngroups;
+    const uint32_t ngroups = b->templates[k->block->id].ngroups;
     uint32_t lasts[PEET_DIRECT_LOOKS][2], more = 0, reads = 0;
     for (uint32_t g = 0; g < ngroups; g++)
         lasts[g][0] = lasts[g][1] = 0;
     for (uint32_t i = 0; i < k->nrefs; i++) {
         const struct bus_ahead_ref *const r = &k->refs[i];
-        const uint64_t offset = (begins[r->look] & (b->line_bytes - 1)) + r->offset;
+        const uint64_t offset = (begins[r->probe] & (b->line_bytes - 1)) + r->offset;
         const int second = offset >= b->line_bytes;
-        lasts[r->look][second] = r->ref + 1u + more;
+        lasts[r->probe][second] = r->ref + 1u + more;
         if (second || offset + r->bytes <= b->line_bytes)
             continue;
         if (r->bytes > b->line_bytes || r->twice)
             return 0;
-        lasts[r->look][1] = r->ref + 1u + ++more;
-        reads += r->either != 0;
+        lasts[r->probe][1] = r->ref + 1u + ++more;
+        reads += r->permission_mask != 0;
     }
-    if (noted)
+    if (tracked)
         write_all_logged(run, k, begins, frames);
     for (uint32_t g = 0; g < ngroups; g++)
-        for (uint32_t half = 0; half < 2; half++)
-            if (run->stamp + lasts[g][half] > run->used[frames[g][half]] && lasts[g][half])
-                use_logged(run, frames[g][half], run->stamp + lasts[g][half]);
+        for (uint32_t line = 0; line < 2; line++)
+            if (run->stamp + lasts[g][line] > run->used[frames[g][line]] && lasts[g][line])
+                use_logged(run, frames[g][line], run->stamp + lasts[g][line]);
     run->stamp += more;
     run->time += more * b->hit_cycles * CPI_ONE;
     run->reads += reads;
@@ -287,36 +288,36 @@ static __attribute__((noinline)) int hit_cut(struct peet_direct_run *run, const 
 }
 
 /* One execution, if all of it hits without consequences for others; some references may lie in two lines.  @begins: of
- * the groups.  What it takes beyond the plan goes to @run.  Returns: whether it has happened */
+ * the groups.  What it takes beyond the template goes to @run.  Returns: whether it has happened */
 static int hit_once(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins)
 {
     struct bus *const b = run->machine;
     struct cache *const c = &b->caches[hw_of(run)->number];
-    const struct plan *const p = &b->plans[k->block->id];
+    const struct block_template *const p = &b->templates[k->block->id];
     const struct group *const groups = peet__bus_groups_of(b, p);
     uint32_t frames[PEET_DIRECT_LOOKS][2];
-    int noted = 0, cut = 0;
+    int tracked = 0, straddles = 0;
     for (uint32_t g = 0; g < p->ngroups; g++) {
         const uint64_t line = begins[g] >> b->line_shift;
-        if ((frames[g][0] = frame_of(b, c, line, groups[g].either, &noted)) == NO_FRAME)
+        if ((frames[g][0] = frame_of(b, c, line, groups[g].permission_mask, &tracked)) == NO_FRAME)
             return 0;
         frames[g][1] = 0;
         if ((begins[g] & (b->line_bytes - 1)) + groups[g].span <= b->line_bytes)
             continue;
-        cut = 1;
-        if ((frames[g][1] = frame_of(b, c, line + 1, groups[g].either, &noted)) == NO_FRAME)
+        straddles = 1;
+        if ((frames[g][1] = frame_of(b, c, line + 1, groups[g].permission_mask, &tracked)) == NO_FRAME)
             return 0;
     }
-    if (cut)
-        return hit_cut(run, k, begins, frames, noted);
-    if (noted)
+    if (straddles)
+        return hit_straddling(run, k, begins, frames, tracked);
+    if (tracked)
         write_all_logged(run, k, begins, frames);
     for (uint32_t g = 0; g < p->ngroups; g++)
         use_logged(run, frames[g][0], run->stamp + groups[g].stamp);
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------------ what happens in its turn */
+/* -------------------------------------------------------------------------------------- what happens in its turn */
 
 /* After a block that may have waited; @stalled: before it. */
 static void goes_on(struct peet_direct_run *run, uint64_t stalled)
@@ -331,8 +332,8 @@ static void goes_on(struct peet_direct_run *run, uint64_t stalled)
     }
 }
 
-/* A reference that is no plain hit, in its turn; @more: lines that those before it lie in, beyond one each.  Returns:
- * the same with it */
+/* A reference that is no hit with permission, in its turn; @more: lines that those before it lie in, beyond one each.
+ * Returns: the same with it */
 static __attribute__((noinline)) uint64_t happen_slowly(struct peet_direct_run *run, const struct bus_ahead_block *k,
     const struct bus_ahead_ref *r, uint64_t address, uint64_t more, struct walk *w)
 {
@@ -341,11 +342,11 @@ static __attribute__((noinline)) uint64_t happen_slowly(struct peet_direct_run *
     const uint64_t offset = address & (b->line_bytes - 1);
     if (offset + r->bytes <= b->line_bytes) {
         const uint64_t line = address >> b->line_shift;
-        int noted = 0;
-        const uint32_t i = frame_of(b, c, line, r->either, &noted);
+        int tracked = 0;
+        const uint32_t i = frame_of(b, c, line, r->permission_mask, &tracked);
         if (i != NO_FRAME) {
-            if (noted)
-                write_noted(NULL, b, c, i, peet__bus_grains(b, offset, r->bytes));
+            if (tracked)
+                write_tracked(NULL, b, c, i, peet__bus_sectors(b, offset, r->bytes));
             c->used[i] = ++c->stamp;
             return more;
         }
@@ -353,13 +354,13 @@ static __attribute__((noinline)) uint64_t happen_slowly(struct peet_direct_run *
     w->touches = r->before + more;
     if (offset + r->bytes <= b->line_bytes && !r->twice) {
         w->touches++;
-        w->stall_cycles += b->touch(b, c, address >> b->line_shift, peet__bus_grains(b, offset, r->bytes), r->bytes,
-            r->either ? TOUCH_READ : TOUCH_WRITE, peet__bus_time_in(b, w, k->block->refs[r->ref].insn));
+        w->stall_cycles += b->touch(b, c, address >> b->line_shift, peet__bus_sectors(b, offset, r->bytes), r->bytes,
+            r->permission_mask ? TOUCH_READ : TOUCH_WRITE, peet__bus_time_in(b, w, k->block->refs[r->ref].insn));
         return more;
     }
     const uint64_t lines = peet__bus_slow_reference(b, c, &k->block->refs[r->ref], address, w) - 1;
-    run->reads += r->either || r->twice ? lines : 0;
-    run->writes += !r->either ? lines : 0;
+    run->reads += r->permission_mask || r->twice ? lines : 0;
+    run->writes += !r->permission_mask ? lines : 0;
     return more + (r->twice ? 2 * lines : lines);
 }
 
@@ -370,21 +371,21 @@ static void happen(struct peet_direct_run *run, const struct bus_ahead_block *k,
     struct bus *const b = run->machine;
     struct bus_ahead_hw *const h = hw_of(run);
     struct cache *const c = &b->caches[h->number];
-    const uint64_t room = b->line_bytes, hint_mask = b->hint_mask, stalled = h->stalled;
+    const uint64_t room = b->line_bytes, predictor_mask = b->predictor_mask, stalled = h->stalled;
     const uint64_t *const keys = c->keys;
-    const uint32_t *const hints = c->hints;
+    const uint32_t *const predictor = c->predictor;
     uint64_t *const used = c->used;
     const unsigned shift = b->line_shift;
     struct walk w = {.start = h->now + run->time / CPI_ONE, .cpi_rest = run->time % CPI_ONE};
     uint64_t more = 0, stamp = run->stamp + 1;
     b->ahead->went_back = 0;
-    b->ahead->moment = w.start;
+    b->ahead->began = w.start;
     if (b->calendar.n)
         peet__bus_calendar_settle(&b->calendar, w.start);
     for (const struct bus_ahead_ref *r = k->refs, *end = r + k->nrefs; r != end; r++) {
-        const uint64_t address = begins[r->look] + r->offset, line = address >> shift;
-        const uint32_t f = hints[line & hint_mask];
-        if (__builtin_expect((keys[f] | r->either) == (KEY_OF(line) | QUICK) &&
+        const uint64_t address = begins[r->probe] + r->offset, line = address >> shift;
+        const uint32_t f = predictor[line & predictor_mask];
+        if (__builtin_expect((keys[f] | r->permission_mask) == (KEY_OF(line) | PERMISSION) &&
                     (address & (room - 1)) + r->bytes <= room,
                 1)) {
             used[f] = stamp + r->ref;
@@ -404,7 +405,7 @@ int peet__bus_ahead_other(struct peet_direct_run *run, uint32_t id)
 {
     struct bus *const b = run->machine;
     const struct bus_ahead_block *const k = b->ahead->blocks[id];
-    const struct plan *const p = &b->plans[id];
+    const struct block_template *const p = &b->templates[id];
     if (run->time >= run->until || b->dead) {
         if (run->log < run->log_end && hit_once(run, k, run->addresses))
             return 0;
@@ -419,23 +420,24 @@ int peet__bus_ahead_other(struct peet_direct_run *run, uint32_t id)
 
 /* ------------------------------------------------------------------------------------------ loops */
 
-/* So many turns begin before the limit, which is not reached. */
-static uint64_t turns_before(uint64_t limit, uint64_t time, uint64_t cost, uint64_t turns)
+/* So many iterations begin before the limit, which is not reached. */
+static uint64_t iterations_before(uint64_t limit, uint64_t time, uint64_t cost, uint64_t iterations)
 {
     enum { FEW = 1 << 8 };
     /* a division takes long */
-    if (limit == UINT64_MAX || !cost || (turns <= FEW && cost <= UINT32_MAX && turns * cost < limit - time))
-        return turns;
+    if (limit == UINT64_MAX || !cost || (iterations <= FEW && cost <= UINT32_MAX && iterations * cost < limit - time))
+        return iterations;
     const uint64_t n = (limit - time - 1) / cost + 1;
-    return n < turns ? n : turns;
+    return n < iterations ? n : iterations;
 }
 
-/* For how many of these turns does a group of so many bytes stay in its line?  AHEAD_CUT: it lies in two. */
-static inline int64_t turns_within(uint64_t line_bytes, uint64_t span, uint64_t begin, int64_t stride, uint64_t turns)
+/* For how many of these iterations does a group of so many bytes stay in its line?  AHEAD_STRADDLES: it lies in two. */
+static inline int64_t iterations_within(uint64_t line_bytes, uint64_t span, uint64_t begin, int64_t stride,
+    uint64_t iterations)
 {
-    const uint64_t offset = begin & (line_bytes - 1), most = turns < INT64_MAX ? turns : INT64_MAX;
+    const uint64_t offset = begin & (line_bytes - 1), most = iterations < INT64_MAX ? iterations : INT64_MAX;
     if (offset + span > line_bytes)
-        return AHEAD_CUT;
+        return AHEAD_STRADDLES;
     if (!stride)
         return (int64_t)most;
     const uint64_t room = stride > 0 ? line_bytes - span - offset : offset,
@@ -447,65 +449,67 @@ static inline int64_t turns_within(uint64_t line_bytes, uint64_t span, uint64_t 
     return (int64_t)(n < most ? n : most);
 }
 
-/* So many turns write, some of it to noted lines; no group leaves its line.  @at: of the groups in the first one */
-static __attribute__((noinline)) void write_turns_logged(struct peet_direct_run *run, const struct bus_ahead_block *k,
-    const uint64_t *at, const int64_t *strides, const uint32_t *frames, uint64_t turns)
+/* So many iterations write, some of it to tracked lines; no group leaves its line.  @at: of the groups in the first
+ * one */
+static __attribute__((noinline)) void write_iterations_logged(struct peet_direct_run *run,
+    const struct bus_ahead_block *k, const uint64_t *at, const int64_t *strides, const uint32_t *frames,
+    uint64_t iterations)
 {
     struct bus *const b = run->machine;
     struct cache *const c = &b->caches[hw_of(run)->number];
-    const struct group *const groups = peet__bus_groups_of(b, &b->plans[k->block->id]);
+    const struct group *const groups = peet__bus_groups_of(b, &b->templates[k->block->id]);
     for (const struct bus_ahead_ref *r = k->refs, *end = r + k->nrefs; r != end; r++) {
-        const uint64_t stride = (uint64_t)strides[groups[r->look].value];
-        uint64_t grains = 0, offset = (at[r->look] & (b->line_bytes - 1)) + r->offset;
-        if (r->either || !c->frames[frames[r->look]].noted)
+        const uint64_t stride = (uint64_t)strides[groups[r->probe].value];
+        uint64_t sectors = 0, offset = (at[r->probe] & (b->line_bytes - 1)) + r->offset;
+        if (r->permission_mask || !c->frames[frames[r->probe]].tracked)
             continue;
-        for (uint64_t turn = 0; turn < (stride ? turns : 1); turn++, offset += stride)
-            grains |= peet__bus_grains(b, offset, r->bytes);
-        write_noted(run, b, c, frames[r->look], grains);
+        for (uint64_t iteration = 0; iteration < (stride ? iterations : 1); iteration++, offset += stride)
+            sectors |= peet__bus_sectors(b, offset, r->bytes);
+        write_tracked(run, b, c, frames[r->probe], sectors);
     }
 }
 
 /* Turns of a loop as long as they hit without consequences and begin before the limit.  @begins: of the groups in the
  * first one; @done: so many have happened.  Returns: how many have then */
-static uint64_t turns_hit(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins,
-    const int64_t *strides, uint64_t done, uint64_t turns)
+static uint64_t iterations_hit(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins,
+    const int64_t *strides, uint64_t done, uint64_t iterations)
 {
     struct bus *const b = run->machine;
     struct cache *const c = &b->caches[hw_of(run)->number];
-    const struct plan *const p = &b->plans[k->block->id];
+    const struct block_template *const p = &b->templates[k->block->id];
     const struct group *const groups = peet__bus_groups_of(b, p);
     const uint32_t ngroups = p->ngroups;
-    const uint64_t line_bytes = b->line_bytes, hint_mask = b->hint_mask;
+    const uint64_t line_bytes = b->line_bytes, predictor_mask = b->predictor_mask;
     const uint64_t *const keys = c->keys;
-    const uint32_t *const hints = c->hints;
+    const uint32_t *const predictor = c->predictor;
     const unsigned shift = b->line_shift;
-    while (done < turns && run->time < run->limit && run->log < run->log_end) {
-        uint64_t at[PEET_DIRECT_LOOKS], n = turns - done;
+    while (done < iterations && run->time < run->limit && run->log < run->log_end) {
+        uint64_t at[PEET_DIRECT_LOOKS], n = iterations - done;
         uint32_t frames[PEET_DIRECT_LOOKS];
-        int cut = 0, noted = 0;
+        int straddles = 0, tracked = 0;
         for (uint32_t g = 0; g < ngroups; g++) {
             const struct group *const group = &groups[g];
             const int64_t stride = strides[group->value];
             const uint64_t begin = at[g] = begins[g] + (uint64_t)stride * done, line = begin >> shift;
-            const uint32_t i = hints[line & hint_mask];
-            const int64_t within = turns_within(line_bytes, group->span, begin, stride, n);
-            if (__builtin_expect((keys[i] | group->either) == (KEY_OF(line) | QUICK), 1))
+            const uint32_t i = predictor[line & predictor_mask];
+            const int64_t within = iterations_within(line_bytes, group->span, begin, stride, n);
+            if (__builtin_expect((keys[i] | group->permission_mask) == (KEY_OF(line) | PERMISSION), 1))
                 frames[g] = i;
-            else if ((frames[g] = frame_of(b, c, line, group->either, &noted)) == NO_FRAME)
+            else if ((frames[g] = frame_of(b, c, line, group->permission_mask, &tracked)) == NO_FRAME)
                 return done;
-            if (within == AHEAD_CUT)
-                cut = 1;
+            if (within == AHEAD_STRADDLES)
+                straddles = 1;
             else
                 n = (uint64_t)within;
         }
-        if (cut && !hit_once(run, k, at))
+        if (straddles && !hit_once(run, k, at))
             return done;
-        n = cut ? 1 : turns_before(run->limit, run->time, p->cost, n);
-        if (!cut) {
+        n = straddles ? 1 : iterations_before(run->limit, run->time, p->cost, n);
+        if (!straddles) {
             const uint64_t stamp = run->stamp + (n - 1) * p->nrefs;
             struct peet_direct_use *log;
-            if (noted)
-                write_turns_logged(run, k, at, strides, frames, n);
+            if (tracked)
+                write_iterations_logged(run, k, at, strides, frames, n);
             log = run->log;
             for (uint32_t g = 0; g < ngroups; g++, log++) {
                 *log = (struct peet_direct_use){frames[g], c->used[frames[g]]};
@@ -523,11 +527,11 @@ static uint64_t turns_hit(struct peet_direct_run *run, const struct bus_ahead_bl
 }
 
 /* Turns that begin before another processor is due, whatever they take.  Returns: how many */
-static uint64_t turns_in_order(struct peet_direct_run *run, const struct bus_ahead_block *k, const uint64_t *begins,
-    const int64_t *strides, uint64_t turns)
+static uint64_t iterations_in_order(struct peet_direct_run *run, const struct bus_ahead_block *k,
+    const uint64_t *begins, const int64_t *strides, uint64_t iterations)
 {
     struct bus *const b = run->machine;
-    const struct plan *const p = &b->plans[k->block->id];
+    const struct block_template *const p = &b->templates[k->block->id];
     const struct group *const groups = peet__bus_groups_of(b, p);
     const uint64_t limit = run->limit;
     uint64_t done = 0, at[PEET_DIRECT_LOOKS];
@@ -537,8 +541,8 @@ static uint64_t turns_in_order(struct peet_direct_run *run, const struct bus_ahe
     while (!b->dead) {
         run->log = run->log_begin; /* nothing of it will be undone */
         if (!waits)                /* else it is known that the first one is no hit */
-            done = turns_hit(run, k, begins, strides, done, turns);
-        if (done == turns || run->time >= run->limit)
+            done = iterations_hit(run, k, begins, strides, done, iterations);
+        if (done == iterations || run->time >= run->limit)
             break;
         if (!waits && run->log >= run->log_end)
             continue;
@@ -558,35 +562,35 @@ static uint64_t turns_in_order(struct peet_direct_run *run, const struct bus_ahe
     return done;
 }
 
-int peet__bus_ahead_loop(struct peet_direct_run *run, uint32_t id, uint64_t turns, const int64_t *strides)
+int peet__bus_ahead_loop(struct peet_direct_run *run, uint32_t id, uint64_t iterations, const int64_t *strides)
 {
     struct bus *const b = run->machine;
     struct peet_direct_use *const log = run->log;
     const uint64_t time = run->time, stamp = run->stamp, reads = run->reads, writes = run->writes;
-    if (turns_hit(run, b->ahead->blocks[id], run->addresses, strides, 0, turns) == turns)
+    if (iterations_hit(run, b->ahead->blocks[id], run->addresses, strides, 0, iterations) == iterations)
         return 0;
     while (run->log != log)
         take_back(b, &b->caches[hw_of(run)->number], --run->log);
     run->time = time, run->stamp = stamp, run->reads = reads, run->writes = writes;
-    return -1; /* it comes to peet__bus_ahead_turns() */
+    return -1; /* it comes to peet__bus_ahead_iterations() */
 }
 
-uint64_t peet__bus_ahead_turns(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values,
-    const int64_t *strides, uint64_t turns)
+uint64_t peet__bus_ahead_iterations(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values,
+    const int64_t *strides, uint64_t iterations)
 {
     struct bus *const b = run->machine;
     const struct bus_ahead_block *const k = block_of(b, block, values);
     uint64_t begins[PEET_DIRECT_LOOKS];
-    if (!k || block->nvalues > PLAN_REFS)
+    if (!k || block->nvalues > TEMPLATE_REFS)
         return 0;
-    const struct plan *const p = &b->plans[block->id];
+    const struct block_template *const p = &b->templates[block->id];
     const struct group *const groups = peet__bus_groups_of(b, p);
     for (uint32_t g = 0; g < p->ngroups; g++)
         begins[g] = values[groups[g].value] - groups[g].before;
     if (run->time < run->until)
-        return turns_in_order(run, k, begins, strides, turns);
-    const uint64_t done = turns_hit(run, k, begins, strides, 0, turns);
-    if (done < turns && run->time < run->limit) {
+        return iterations_in_order(run, k, begins, strides, iterations);
+    const uint64_t done = iterations_hit(run, k, begins, strides, 0, iterations);
+    if (done < iterations && run->time < run->limit) {
         run->limit = 0; /* its turn comes */
         hw_of(run)->waits = 1;
     }
@@ -644,7 +648,7 @@ uint64_t peet__bus_ahead_undo(struct bus *b, unsigned hw)
     run->writes = run->mark.writes;
     b->hw[hw].cpi_rest = run->time % CPI_ONE;
     b->hw[hw].busy_until = b->ahead->hw[hw].now + run->time / CPI_ONE;
-    if (b->hw[hw].busy_until >= b->ahead->moment) /* nothing was right of what it did after its transaction */
+    if (b->hw[hw].busy_until >= b->ahead->began) /* nothing was right of what it did after its transaction */
         b->ahead->hw[hw].shy = SHY_EVENTS;
     return b->hw[hw].busy_until;
 }
@@ -654,5 +658,5 @@ void peet__bus_ahead_go_back(struct bus *b, const struct cache *by, unsigned hw)
     const struct peet_direct_table *const table = b->ahead->hw[hw].run.table;
     if (!table || !table->go_back || b->ahead->hw[hw].run.final) /* final: nothing was done ahead */
         return;
-    b->ahead->went_back |= table->go_back(table->host, hw, b->ahead->moment + (hw < by->hw));
+    b->ahead->went_back |= table->go_back(table->host, hw, b->ahead->began + (hw < by->hw));
 }

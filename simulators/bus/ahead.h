@@ -7,13 +7,13 @@
 
 #include "bus.h"
 
-/** A reference of a block: so far behind the beginning of that look. */
+/** A reference of a block: so far after the beginning of that probe. */
 struct bus_ahead_ref {
     uint16_t offset, bytes;
-    uint16_t before;   /* so many touches of the block come before it */
-    uint8_t look, ref; /* ref: of the block's */
-    uint8_t either;    /* as in a look: QUICK_WRITE if it only reads */
-    uint8_t twice;     /* it reads and writes */
+    uint16_t before;         /* so many touches of the block come before it */
+    uint8_t probe, ref;      /* ref: of the block's */
+    uint8_t permission_mask; /* as in a probe: PERMISSION_WRITE if it only reads */
+    uint8_t twice;           /* it reads and writes */
 };
 struct bus_ahead_block {
     const struct peet_block *block;
@@ -34,9 +34,9 @@ struct bus_ahead_hw {
 struct bus_ahead {
     struct bus_ahead_block **blocks; /* by id; NULL: not asked for yet */
     uint32_t nblocks;
-    int runs_ahead;  /* else each goes only as far as the next one */
-    int went_back;   /* somebody did, since the last event began */
-    uint64_t moment; /* when the block that has a transaction began */
+    int runs_ahead; /* else each goes only as far as the next one */
+    int went_back;  /* somebody did, since the last event began */
+    uint64_t began; /* when the block that has a transaction began */
     struct bus_ahead_hw hw[];
 };
 
@@ -46,17 +46,17 @@ void peet__bus_ahead_fini(struct bus *b);
 int peet__bus_ahead_block(struct bus *b, const struct peet_block *block, const uint64_t *values,
     struct peet_direct_block *out);
 int peet__bus_ahead_other(struct peet_direct_run *run, uint32_t id);
-int peet__bus_ahead_loop(struct peet_direct_run *run, uint32_t id, uint64_t turns, const int64_t *strides);
-uint64_t peet__bus_ahead_turns(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values,
-    const int64_t *strides, uint64_t turns);
+int peet__bus_ahead_loop(struct peet_direct_run *run, uint32_t id, uint64_t iterations, const int64_t *strides);
+uint64_t peet__bus_ahead_iterations(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values,
+    const int64_t *strides, uint64_t iterations);
 struct peet_direct_run *peet__bus_ahead_begin(struct bus *b, unsigned hw, uint64_t now, uint64_t until, uint64_t limit);
 void peet__bus_ahead_event(struct bus *b, unsigned hw, struct peet_direct_run *run,
     const struct peet_block_event *event);
 uint64_t peet__bus_ahead_end(struct bus *b, unsigned hw);
 uint64_t peet__bus_ahead_undo(struct bus *b, unsigned hw);
 
-/** What processor @hw waits for will come so much later than it was promised.  All that it has done since is hits, which
- * are the same then, only later. */
+/** What processor @hw waits for will come so much later than it was promised.  All that it has done since is hits,
+ * which are the same then, only later. */
 static inline void peet__bus_ahead_lost(struct bus *b, unsigned hw, uint64_t cycles)
 {
     b->ahead->hw[hw].now += cycles;
@@ -70,7 +70,7 @@ static inline void peet__bus_ahead_before(struct bus *b, const struct cache *by,
 {
     const uint32_t i = (uint32_t)(f - holder->frames);
     if (b->ahead && holder->used[i] > b->ahead->hw[holder->hw].run.mark.stamp &&
-        ((b->quick[f->state] & QUICK_WRITE) || !(b->quick[next] & QUICK_READ)))
+        ((b->permission[f->state] & PERMISSION_WRITE) || !(b->permission[next] & PERMISSION_READ)))
         peet__bus_ahead_go_back(b, by, holder->hw);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks by the batch.  As long as all of a block's groups (plan.c) hit without consequences, all
- * that is left of it are its cost, its counts, and the time stamp of each line's last reference.  Nothing is written
- * before that is known; otherwise the block is taken reference by reference (fast.c).  Called by module.c.
+ * Blocks by the batch. If all groups of a block (template.c) hit with permission, the block is its cost, its counts,
+ * and the stamp of each line's last reference. Nothing is written before all groups are known to hit. If one does not,
+ * the block is simulated reference by reference (fast.c).  Called by module.c.
  */
 #include "ahead.h"
 
@@ -10,13 +10,13 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
-/* The frame of a group at its address, or NO_FRAME: not all in one line, or no plain hit. */
-ALWAYS uint32_t look(const struct bus *b, struct cache *c, const struct group *g, uint64_t address)
+/* The frame of a group at its address, or NO_FRAME: not all in one line, or no hit with permission. */
+ALWAYS uint32_t probe(const struct bus *b, struct cache *c, const struct group *g, uint64_t address)
 {
     address -= g->before;
     if (UNLIKELY((address & (b->line_bytes - 1)) + g->span > b->line_bytes))
         return NO_FRAME;
-    return peet__bus_quick(b, c, address >> b->line_shift, g->either);
+    return peet__bus_hit(b, c, address >> b->line_shift, g->permission_mask);
 }
 
 /* The group's references have happened; @stamp: before the block. */
@@ -40,11 +40,11 @@ static __attribute__((noinline)) void prepare(const struct bus *b, const struct 
 ALWAYS int few(const struct bus *b, struct cache *c, const struct group *groups, const uint64_t *values, uint32_t n,
     uint64_t stamp, int plru)
 {
-    uint32_t frames[PLAN_GROUPS];
+    uint32_t frames[TEMPLATE_GROUPS];
     int miss = 0;
 #pragma clang loop unroll(full)
     for (uint32_t k = 0; k < n; k++) {
-        frames[k] = look(b, c, &groups[k], values[groups[k].value]);
+        frames[k] = probe(b, c, &groups[k], values[groups[k].value]);
         miss |= frames[k] == NO_FRAME;
     }
     if (UNLIKELY(miss)) {
@@ -58,13 +58,13 @@ ALWAYS int few(const struct bus *b, struct cache *c, const struct group *groups,
     return 1;
 }
 
-static __attribute__((noinline)) int many(const struct bus *b, struct cache *c, const struct plan *p,
+static __attribute__((noinline)) int many(const struct bus *b, struct cache *c, const struct block_template *p,
     const uint64_t *values, uint64_t stamp, int plru)
 {
     const struct group *groups = b->groups + p->more;
-    uint32_t frames[PLAN_REFS];
+    uint32_t frames[TEMPLATE_REFS];
     for (uint32_t k = 0; k < p->ngroups; k++)
-        if (UNLIKELY((frames[k] = look(b, c, &groups[k], values[groups[k].value])) == NO_FRAME))
+        if (UNLIKELY((frames[k] = probe(b, c, &groups[k], values[groups[k].value])) == NO_FRAME))
             return 0;
     for (uint32_t k = 0; k < p->ngroups; k++)
         use(b, c, &groups[k], frames[k], stamp, plru);
@@ -72,8 +72,8 @@ static __attribute__((noinline)) int many(const struct bus *b, struct cache *c, 
 }
 
 /* The block's groups, if they all hit.  Returns: whether they do */
-ALWAYS int hits(const struct bus *b, struct cache *c, const struct plan *p, const uint64_t *values, uint64_t stamp,
-    int plru)
+ALWAYS int hits(const struct bus *b, struct cache *c, const struct block_template *p, const uint64_t *values,
+    uint64_t stamp, int plru)
 {
     switch (p->known - 1) {
     case 0:
@@ -86,7 +86,7 @@ ALWAYS int hits(const struct bus *b, struct cache *c, const struct plan *p, cons
         return few(b, c, p->first, values, 3, stamp, plru);
     case 4:
         return few(b, c, p->first, values, 4, stamp, plru);
-    case PLAN_MANY:
+    case TEMPLATE_MANY:
         return many(b, c, p, values, stamp, plru);
     default:
         return 0;
@@ -100,7 +100,7 @@ __attribute__((noinline)) uint64_t peet__bus_exactly(struct bus *b, unsigned hw,
     struct walk w = {.start = now + time / CPI_ONE, .cpi_rest = time % CPI_ONE};
     b->site.block = event->block;
     if (b->ahead)
-        b->ahead->moment = w.start;
+        b->ahead->began = w.start;
     if (b->calendar.n)
         peet__bus_calendar_settle(&b->calendar, w.start);
     if (b->fetch != FETCH_OFF)
@@ -110,12 +110,12 @@ __attribute__((noinline)) uint64_t peet__bus_exactly(struct bus *b, unsigned hw,
     return b->cpi * event->block->ninsns + (w.touches * b->hit_cycles + w.stall_cycles - w.saved_cycles) * CPI_ONE;
 }
 
-/* The same for a plan that has ways for its groups. */
-static __attribute__((noinline)) uint64_t by_groups(struct bus *b, unsigned hw, const struct plan *p,
+/* The same for a template that has accesses for its groups. */
+static __attribute__((noinline)) uint64_t by_groups(struct bus *b, unsigned hw, const struct block_template *p,
     const struct peet_block_event *event, uint64_t now, uint64_t time, uint64_t *inout_stalled)
 {
     const struct group *groups = peet__bus_groups_of(b, p);
-    uint64_t addresses[WAYS_MAX], stall, more;
+    uint64_t addresses[ACCESSES_MAX], stall, more;
     for (uint32_t k = 0; k < p->ngroups; k++)
         addresses[k] = event->values[groups[k].value];
     if (peet__bus_groups_exactly(b, hw, p, event->block, addresses, now, time, &stall, &more))
@@ -129,15 +129,16 @@ uint64_t peet__bus_one(struct bus *b, unsigned hw, const struct peet_block_event
 {
     struct cache *const c = &b->caches[hw];
     const uint32_t id = event->block->id;
-    if (UNLIKELY(id >= b->nplans || !b->plans[id].known) && peet__bus_plan(b, event->block, event->values)) {
+    if (UNLIKELY(id >= b->ntemplates || !b->templates[id].known) &&
+        peet__bus_template(b, event->block, event->values)) {
         peet__bus_no_memory(b);
         return 0;
     }
-    const struct plan *const p = &b->plans[id];
+    const struct block_template *const p = &b->templates[id];
     c->stats.reads += p->counts & UINT32_MAX;
     c->stats.writes += p->counts >> 32;
-    return p->ways ? by_groups(b, hw, p, event, now, time, inout_stalled)
-                   : peet__bus_exactly(b, hw, event, now, time, inout_stalled);
+    return p->accesses ? by_groups(b, hw, p, event, now, time, inout_stalled)
+                       : peet__bus_exactly(b, hw, event, now, time, inout_stalled);
 }
 
 void peet__bus_account(struct bus *b, unsigned hw, uint64_t now, uint64_t time, uint64_t counts_reads,
@@ -174,21 +175,22 @@ ALWAYS uint64_t walk(struct bus *b, unsigned hw, const struct peet_block_event *
     do {
         const struct peet_block *const block = e->block;
         const uint64_t *const values = e->values;
-        const struct plan *p;
-        if (UNLIKELY(block->id >= b->nplans || !b->plans[block->id].known) && peet__bus_plan(b, block, values)) {
+        const struct block_template *p;
+        if (UNLIKELY(block->id >= b->ntemplates || !b->templates[block->id].known) &&
+            peet__bus_template(b, block, values)) {
             peet__bus_no_memory(b);
             e++;
             break;
         }
-        p = &b->plans[block->id];
+        p = &b->templates[block->id];
         counts += p->counts;
         if (LIKELY(hits(b, c, p, values, stamp, plru))) {
             time += p->cost;
             stamp += p->nrefs;
         } else {
             c->stamp = stamp;
-            time += p->ways ? by_groups(b, hw, p, e, now, time, &stalled)
-                            : peet__bus_exactly(b, hw, e, now, time, &stalled);
+            time += p->accesses ? by_groups(b, hw, p, e, now, time, &stalled)
+                                : peet__bus_exactly(b, hw, e, now, time, &stalled);
             stamp = c->stamp;
             if (UNLIKELY(b->dead)) {
                 e++;
@@ -204,7 +206,7 @@ ALWAYS uint64_t walk(struct bus *b, unsigned hw, const struct peet_block_event *
 }
 
 /* walk(), as far as possible in machine code. */
-static uint64_t walk_made(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now,
+static uint64_t walk_compiled(struct bus *b, unsigned hw, const struct peet_block_event *events, size_t n, uint64_t now,
     uint64_t until, size_t *out_done)
 {
     struct cache *const c = &b->caches[hw];
@@ -212,27 +214,27 @@ static uint64_t walk_made(struct bus *b, unsigned hw, const struct peet_block_ev
     const uint64_t limit = peet__bus_limit_of(now, until);
     uint64_t time = b->hw[hw].cpi_rest, stamp = c->stamp, counts = 0, stalled = 0;
     do {
-        const struct plan *p;
-        e += peet__bus_made_run(b, c, e, (size_t)(end - e), limit, &time, &stamp, &counts);
+        const struct block_template *p;
+        e += peet__bus_compiled_run(b, c, e, (size_t)(end - e), limit, &time, &stamp, &counts);
         if (e == end || (e != events && time >= limit))
             break;
         const uint32_t id = e->block->id;
-        if (UNLIKELY(id >= b->nplans || !b->plans[id].known) && peet__bus_plan(b, e->block, e->values)) {
+        if (UNLIKELY(id >= b->ntemplates || !b->templates[id].known) && peet__bus_template(b, e->block, e->values)) {
             peet__bus_no_memory(b);
             e++;
             break;
         }
-        p = &b->plans[id];
-        peet__bus_made_want(b, id);
+        p = &b->templates[id];
+        peet__bus_compiled_want(b, id);
         c->stamp = stamp;
         counts += p->counts;
         /* no code, or not where it was last */
-        if ((!p->ways || p->known - 1 == PLAN_MANY) && hits(b, c, p, e->values, stamp, 0)) {
+        if ((!p->accesses || p->known - 1 == TEMPLATE_MANY) && hits(b, c, p, e->values, stamp, 0)) {
             time += p->cost;
             stamp += p->nrefs;
         } else {
-            time += p->ways ? by_groups(b, hw, p, e, now, time, &stalled)
-                            : peet__bus_exactly(b, hw, e, now, time, &stalled);
+            time += p->accesses ? by_groups(b, hw, p, e, now, time, &stalled)
+                                : peet__bus_exactly(b, hw, e, now, time, &stalled);
             stamp = c->stamp;
         }
         e++;
@@ -257,7 +259,7 @@ static uint64_t walk_plru(struct bus *b, unsigned hw, const struct peet_block_ev
 
 bus_walk *peet__bus_walk_for(const struct bus *b)
 {
-    if (b->made)
-        return walk_made;
+    if (b->compiled)
+        return walk_compiled;
     return b->replacement == REPLACE_PLRU ? walk_plru : walk_plain;
 }

@@ -2,19 +2,20 @@
 /*
  * The machine "bus": what its files share.  From the outside to the inside:
  *
- *     module.c      what peet calls: parameters, operations
- *     direct.c      what machine code calls, with one processor; ahead.c with several
- *     blocks.c      blocks by the batch, as long as they only hit; made.c does the same in machine code
- *     turns.c       loops; even.c those with uniform strides, course.c those with others
- *     plan.c        what is the same each time that a block comes
- *     fast.c        a block reference by reference
- *     groups.c      a block group by group, for one processor; halves.c: a group in two lines; miss.c: a probe that
- *                   fails
- *     engine.c      a reference that needs more than a stamp: protocol, bus, other caches; sole.c for one processor
- *     cache.c       frames and their replacement
- *     protocols.c   the coherence protocols, as tables (protocol.h)
- *     calendar.c    the bus in time
- *     classify.c    kinds of misses, with the help of recency.c
+ *     module.c       what peet calls: parameters, operations
+ *     direct.c       what machine code calls, with one processor; ahead.c with several
+ *     blocks.c       blocks by the batch, as long as they only hit; compiled.c does the same in machine code
+ *     loops.c        loops; uniform.c those with uniform strides, schedule.c those with others
+ *     template.c     what is the same each time that a block comes
+ *     fast.c         a block reference by reference
+ *     groups.c       a block group by group, for one processor; straddle.c: a group in two lines; miss.c: a probe that
+ *                    fails
+ *     engine.c       a reference that needs more than a stamp: protocol, bus, other caches; uniprocessor.c for one
+ *                    processor
+ *     cache.c        frames and their replacement
+ *     protocols.c    the coherence protocols, as tables (protocol.h)
+ *     calendar.c     the bus in time
+ *     classify.c     kinds of misses, with the help of stackdist.c
  *     check.c, report.c, stats.c    invariants; what observers hear; results
  */
 #ifndef PEET_BUS_H
@@ -26,7 +27,7 @@
 #include "../common/oldest.h"
 #include "calendar.h"
 #include "protocol.h"
-#include "recency.h"
+#include "stackdist.h"
 
 enum bus_replacement { REPLACE_LRU, REPLACE_PLRU, REPLACE_RANDOM, REPLACE_FIFO };
 enum bus_fetch { FETCH_OFF, FETCH_UNIFIED, FETCH_SPLIT };
@@ -34,33 +35,34 @@ enum bus_miss { MISS_COLD, MISS_CAPACITY, MISS_CONFLICT, MISS_TRUE_SHARING, MISS
 
 /* Indices that may be absent are stored + 1; 0 is none, so that zeroed memory is empty. */
 
-/* A frame's key: line number, and QUICK bits: the reference needs nothing but a time stamp.  None are set while the
- * frame is invalid (its key is 0 then). */
-enum { QUICK_WRITE = 1, QUICK_READ = 2, QUICK = 3, KEY_SHIFT = 2 };
+/* A frame's key: line number, and PERMISSION bits: such a reference changes nothing but the frame's stamp. No bit is
+ * set while the frame is invalid (its key is 0 then). */
+enum { PERMISSION_WRITE = 1, PERMISSION_READ = 2, PERMISSION = 3, KEY_SHIFT = 2 };
 #define KEY_LINE(key) ((key) >> KEY_SHIFT)
 #define KEY_OF(line) ((line) << KEY_SHIFT)
 
 /**
- * One line frame of a cache.  The frames of all caches are one array; a frame's index in it is its name.  What hits
- * need lies apart, in arrays with the same index: bus.keys, and a cache's used (stamp of the last
- * reference; 0 while invalid), so that a set is few lines of the host's cache.
+ * One line frame of a cache.  The frames of all caches are one array; a frame's index in it is its name.  What a hit
+ * needs is kept apart, in arrays with the same index: bus.keys, and a cache's used (the stamp of the last reference; 0
+ * while invalid). So a set takes few lines of the host's cache.
  */
 struct frame {
     uint32_t next; /* next copy of the same line, + 1; while invalid: free list */
-    /* of the line in the fully associative shadow; 0: none (not in sole.c; bus.recent: 1, or 0: perhaps none) */
+    /* of the line in the fully associative shadow; 0: none (not in uniprocessor.c; bus.recent: 1, or 0: perhaps
+     * none) */
     uint32_t place;
-    uint16_t cache; /* whose frame this is; never changes */
-    uint8_t state;  /* of the protocol */
-    uint8_t noted;  /* others have lost the line: it matters which grains are written, so no write is quick */
+    uint16_t cache;  /* whose frame this is; never changes */
+    uint8_t state;   /* of the protocol */
+    uint8_t tracked; /* others have lost the line: written sectors are recorded, so no write has permission */
 };
 _Static_assert(sizeof(struct frame) == 12, "a set of eight is two lines of the host's cache");
 
-/** Per line, ever referenced: the heads of its three lists, + 1.  (Not in sole.c, which has a word.) */
+/** Per line, ever referenced: the heads of its three lists, + 1.  (Not in uniprocessor.c, which has a word.) */
 struct line_record {
-    uint32_t copies;    /* frames that hold it */
-    uint32_t shadows;   /* places in shadows that hold it, as b->shadows counts them */
-    uint32_t losses;    /* caches that lost it to another's write */
-    uint32_t touched[]; /* a bit per cache: it has referenced the line before */
+    uint32_t copies;        /* frames that hold it */
+    uint32_t shadows;       /* places in shadows that hold it, as b->shadows counts them */
+    uint32_t invalidations; /* caches that lost it to another's write */
+    uint32_t touched[];     /* a bit per cache: it has referenced the line before */
 };
 
 struct cache_stats {
@@ -76,10 +78,10 @@ struct cache_stats {
 struct cache {
     uint64_t stamp; /* latest given out */
     struct frame *frames;
-    /* of its frames; behind them used has a stamp for each place of the shadow (not in sole.c) */
+    /* of its frames; after them used has a stamp for each place of the shadow (not in uniprocessor.c) */
     uint64_t *keys, *used;
-    uint32_t *hints;                /* [hint_mask + 1] where a line was last: to be verified */
-    struct bus_recency recency;     /* the shadow, if bus.recent; */
+    uint32_t *predictor;            /* [predictor_mask + 1] where a line was last: to be verified */
+    struct bus_stackdist stackdist; /* the shadow, if bus.recent; */
     struct peet_sim_linemap *words; /* and its records of lines */
     struct peet_sim_oldest shadow_oldest;
     uint32_t shadow_used;
@@ -92,13 +94,13 @@ struct cache {
     uint32_t *free;                 /* + 1: a list of invalid frames per set */
     uint64_t *filled;               /* a stamp per frame: FIFO (any cache) */
     /* classification only: */
-    struct shadow_node *shadow; /* lines + 1 of them, in the bus's shadows (not in sole.c) */
+    struct shadow_node *shadow; /* lines + 1 of them, in the bus's shadows (not in uniprocessor.c) */
 };
 
 /**
  * A place in a cache's fully associative shadow.  Its stamp is used[where] of the cache: that of the frame that has the
- * line, or one of its own, used[lines + place].  Places count from 1.  Place 0 has no line, and used[lines] is nobody's
- * stamp, so that frames and lines without a place can be treated like others.
+ * line, or one of its own, used[lines + place].  Places count from 1.  Place 0 has no line, and used[lines] is a dummy
+ * entry: so frames and lines without a place need no branch.
  */
 struct shadow_node {
     uint64_t line;
@@ -108,10 +110,10 @@ struct shadow_node {
 _Static_assert(sizeof(struct shadow_node) == 16, "four to a line of the host's cache");
 
 /** A copy that was invalidated by another's write, until its cache misses on it. */
-struct loss {
-    uint64_t written; /* grains that others wrote since */
+struct invalidation {
+    uint64_t written; /* sectors that others wrote since */
     uint32_t cache;
-    uint32_t next; /* + 1: next loss of the same line; of a free record: next free */
+    uint32_t next; /* + 1: next invalidation of the same line; of a free record: next free */
 };
 
 /** The reference that is under way, if the bus is watched (report.c). */
@@ -122,7 +124,7 @@ struct site {
     uint8_t touch, served; /* enum touch; level that served it: 1 another cache, 2 memory, 0 nobody */
 };
 
-enum { BUS_TOLD = 32 };
+enum { BUS_EVENT_BUFFER = 32 };
 
 struct hw {
     uint64_t cpi_rest;   /* fraction of a cycle, in CPI_ONE */
@@ -133,14 +135,14 @@ struct hw {
 enum { CPI_SHIFT = 20, CPI_ONE = 1 << CPI_SHIFT };
 
 struct walk;
-struct group_way;
-struct turn;
-struct cut;
+struct line_access;
+struct execution;
+struct straddle;
 
-/** What a fill takes and leaves behind (groups.c). */
+/** The time of a fill, and the state that it leaves (groups.c). */
 struct fill {
     uint64_t cycles;
-    uint8_t op, state, quick;
+    uint8_t op, state, permission;
 };
 /** FILL_SILENTLY: a read, and a write that needs no transaction then */
 enum fill_kind { FILL_READ, FILL_WRITE, FILL_SILENTLY, FILL_KINDS };
@@ -156,15 +158,15 @@ enum touch { TOUCH_READ, TOUCH_WRITE, TOUCH_FETCH };
 struct bus {
     const struct peet_env *env;
     const struct bus_protocol *protocol;
-    uint8_t quick[BUS_STATES_MAX]; /* QUICK bits of each state */
+    uint8_t permission[BUS_STATES_MAX]; /* PERMISSION bits of each state */
     /* geometry */
     uint64_t cache_bytes;
-    uint32_t line_bytes, line_shift, grain_shift;
+    uint32_t line_bytes, line_shift, sector_shift;
     uint32_t ways, sets, lines; /* lines = ways * sets */
     uint32_t set_mask;          /* sets - 1 if that is a mask, else 0 */
     int wide;                   /* more ways than are searched one after the other */
-    int recent;                 /* misses are told apart by recency.h */
-    int sole;                   /* one cache, narrow, unchecked: sole.c, and no lists of copies */
+    int recent;                 /* misses are told apart by stackdist.h */
+    int uniprocessor;           /* one cache, narrow, unchecked: uniprocessor.c, and no lists of copies */
     enum bus_replacement replacement;
     enum bus_fetch fetch;
     int classify, check;
@@ -180,23 +182,23 @@ struct bus {
     struct frame *frames;
     uint64_t *keys;   /* of all frames */
     void *frames_raw; /* what was allocated for them, and for stamps */
-    uint32_t hint_mask;
-    struct plan *plans; /* by block id (plan.c) */
-    uint32_t nplans;
-    struct group *groups; /* of plans with many */
+    uint32_t predictor_mask;
+    struct block_template *templates; /* by block id (template.c) */
+    uint32_t ntemplates;
+    struct group *groups; /* of block templates with many */
     uint32_t ngroups, groups_size;
-    struct group_way *group_ways; /* in the order of first references, for each plan that has them */
-    uint32_t ngroup_ways, group_ways_size;
-    struct cuts **cuts; /* of blocks with groups in two lines (halves.c) */
-    uint32_t ncuts, cuts_size;
+    struct line_access *line_accesses; /* in the order of first references, for each template that has them */
+    uint32_t nline_accesses, line_accesses_size;
+    struct straddles **straddles; /* of blocks with groups in two lines (straddle.c) */
+    uint32_t nstraddles, straddles_size;
     struct group_member *group_members;
     uint32_t ngroup_members, group_members_size;
-    struct made *made;         /* code for blocks (made.c); NULL: none */
+    struct compiled *compiled; /* code for blocks (compiled.c); NULL: none */
     struct bus_direct *direct; /* blocks that peet takes by itself (direct.c); NULL: none */
     struct bus_ahead *ahead;   /* the same for several processors (ahead.c) */
     int groupwise;             /* groups.c has its conditions */
     /* miss.c */
-    uint32_t (*go_slowly)(struct bus *, struct turn *, uint64_t begin, uint64_t line, const struct group_way *);
+    uint32_t (*go_slowly)(struct bus *, struct execution *, uint64_t begin, uint64_t line, const struct line_access *);
     int silent_write;             /* a write to a line that a read has brought in needs no transaction */
     struct fill fill[FILL_KINDS]; /* groupwise */
     /* groupwise: the state after references to a line that is there, BUS_INVALID: they need the bus */
@@ -208,11 +210,11 @@ struct bus {
     struct peet_sim_oldest_scratch scratch;
     uint64_t plru_keep[64], plru_set[64];
     uint64_t random;
-    /* by frame: grains written and not yet told to the lost records of its line, if there are any */
+    /* by frame: sectors written and not yet told to the lost records of its line, if there are any */
     uint64_t *written;
     struct shadow_node *shadows;
-    struct loss *losses;
-    uint32_t losses_size, losses_used, losses_free; /* free list, + 1, below losses_used */
+    struct invalidation *invalidations;
+    uint32_t invalidations_size, invalidations_used, invalidations_free; /* free list, + 1, below invalidations_used */
     struct calendar calendar;
     struct checker *checker;
     int dead; /* failed: the run is ending, nothing more is simulated */
@@ -222,8 +224,8 @@ struct bus {
     int at_once;               /* the transactions under way take no time */
     uint32_t supplier;         /* whose cache gave the line */
     struct site site;
-    struct peet_memory_event told[BUS_TOLD]; /* what observers do not know yet */
-    uint32_t ntold;
+    struct peet_memory_event event_buffer[BUS_EVENT_BUFFER]; /* what observers do not know yet */
+    uint32_t nbuffered;
 
     uint64_t transactions[BUS_OPS_COUNT];
     uint64_t refused, memory_line_reads, memory_line_writes, memory_word_writes, cache_to_cache;
@@ -233,7 +235,7 @@ struct bus {
     uint64_t (*walk)(struct bus *, unsigned, const struct peet_block_event *, size_t, uint64_t, uint64_t, size_t *);
 };
 
-/** A block on its way through the caches. */
+/** The state of a block while its references are simulated one by one. */
 struct walk {
     uint64_t start; /* when its first instruction begins */
     uint64_t cpi_rest;
@@ -242,75 +244,75 @@ struct walk {
     uint64_t saved_cycles; /* of the hits in perfect memory */
 };
 
-/* plan.c */
+/* template.c */
 
 /** References of a block that go to one line together, or the only one of its line. */
 struct group {
-    uint16_t value;  /* whose address says where they are, */
-    uint16_t before; /* so many bytes behind the first of them; */
-    uint16_t span;   /* all lie in so many bytes */
-    uint8_t stamp;   /* the last of them is this reference of the block, + 1 */
-    uint8_t either;  /* QUICK_WRITE: they only read */
+    uint16_t value;          /* whose address says where they are, */
+    uint16_t before;         /* so many bytes after the first of them; */
+    uint16_t span;           /* all lie in so many bytes */
+    uint8_t stamp;           /* the last of them is this reference of the block, + 1 */
+    uint8_t permission_mask; /* PERMISSION_WRITE: they only read */
 };
 
-enum { PLAN_GROUPS = 4, PLAN_REFS = 255 };
-/* Below PLAN_MANY: the number of groups, which are in the plan. */
-enum plan_kind { PLAN_MANY = PLAN_GROUPS + 1, PLAN_GENERAL, PLAN_NONE_YET };
+enum { TEMPLATE_GROUPS = 4, TEMPLATE_REFS = 255 };
+/* Below TEMPLATE_MANY: the number of groups, which are in the template. */
+enum template_kind { TEMPLATE_MANY = TEMPLATE_GROUPS + 1, TEMPLATE_GENERAL, TEMPLATE_NONE_YET };
 
-/** What executing a block once costs if everything hits, and where to look. */
-struct plan {
+/** Block template: what one execution of a block costs if everything hits, and which lines to probe. */
+struct block_template {
     uint64_t cost;   /* instructions and hits, in CPI_ONE */
     uint64_t counts; /* reads, and writes << 32 */
-    uint8_t known;   /* enum plan_kind + 1; zeroed memory has none */
-    uint8_t ngroups; /* PLAN_MANY */
+    uint8_t known;   /* enum template_kind + 1; zeroed memory has none */
+    uint8_t ngroups; /* TEMPLATE_MANY */
     uint16_t nrefs;
-    uint32_t more; /* PLAN_MANY: its first group in bus.groups */
-    struct group first[PLAN_GROUPS];
-    uint32_t ways; /* + 1: its first in bus.group_ways; 0: not to be taken by groups (groups.c) */
-    uint32_t cuts; /* + 1: its in bus.cuts; 0: no group of it was in two lines so far (halves.c) */
+    uint32_t more; /* TEMPLATE_MANY: its first group in bus.groups */
+    struct group first[TEMPLATE_GROUPS];
+    uint32_t accesses;  /* + 1: its first in bus.line_accesses; 0: not to be taken by groups (groups.c) */
+    uint32_t straddles; /* + 1: its entry in bus.straddles; 0: no group of it was in two lines so far (straddle.c) */
 };
-_Static_assert(sizeof(struct plan) == 64, "a plan is one line of the host's cache");
+_Static_assert(sizeof(struct block_template) == 64, "a template is one line of the host's cache");
 /** Its groups. */
-static inline const struct group *peet__bus_groups_of(const struct bus *b, const struct plan *p)
+static inline const struct group *peet__bus_groups_of(const struct bus *b, const struct block_template *p)
 {
-    return p->known - 1 == PLAN_MANY ? b->groups + p->more : p->first;
+    return p->known - 1 == TEMPLATE_MANY ? b->groups + p->more : p->first;
 }
 
-/** What happens to a line that some of a block's references go to, if it is not a plain hit. */
-struct group_way {
-    uint64_t at;         /* when the first of them asks, since the block's beginning, in CPI_ONE: without stalls */
-    uint16_t bytes;      /* of that reference */
-    uint8_t first, last; /* that reference of the block; the last one, + 1: as stamps count them */
-    uint8_t ref;         /* that reference */
-    uint8_t group;       /* of the plan */
-    uint8_t either;      /* as in the group */
-    uint8_t writes, writes_later; /* the first does; one behind it does (or the first, behind its read) */
+/** What happens to a line that some of a block's references go to, if it is not a hit with permission. */
+struct line_access {
+    uint64_t at;             /* when the first of them asks, since the block's beginning, in CPI_ONE: without stalls */
+    uint16_t bytes;          /* of that reference */
+    uint8_t first, last;     /* that reference of the block; the last one, + 1: as stamps count them */
+    uint8_t ref;             /* that reference */
+    uint8_t group;           /* of the template */
+    uint8_t permission_mask; /* as in the group */
+    uint8_t writes, writes_after; /* the first does; one after it does (or the first, after its read) */
     uint8_t fill;                 /* enum fill_kind */
     uint8_t nmembers;
-    uint16_t offset;            /* of the first of them, behind the group's beginning */
+    uint16_t offset;            /* of the first of them, after the group's beginning */
     uint32_t members;           /* those references, in bus.group_members */
-    struct group_split *splits; /* by where the group is cut; NULL: it never was */
-    struct loop_way *loop;      /* what turns.c knows of it; NULL: it was in no loop */
+    struct group_split *splits; /* by where the group is split; NULL: it never was */
+    struct loop_access *loop;   /* what loops.c knows of it; NULL: it was in no loop */
 };
-/** A reference of a group: how far it is behind the group's beginning. */
+/** A reference of a group: how far it is after the group's beginning. */
 struct group_member {
     uint16_t offset;
     uint8_t ref;
 };
-enum { SPLIT_BOTH = 6 };
+enum { SPLIT_STRADDLING = 6 };
 /** A group in two lines: what happens to each of them.  References that lie in both lines go to one and then to the
  * other. */
 struct group_split {
-    struct group_way halves[2];
-    uint8_t known;                   /* 1; 2: not to be had, too many lie in both */
-    uint8_t nboth, both[SPLIT_BOTH]; /* references of the block that lie in both */
+    struct line_access lines[2];
+    uint8_t known;                                     /* 1; 2: not to be had, too many lie in both */
+    uint8_t nstraddling, straddling[SPLIT_STRADDLING]; /* references of the block that lie in both */
 };
-enum { WAYS_MAX = 64 };
+enum { ACCESSES_MAX = 64 };
 
-/** peet__bus_plan() - make the plan of a block that is executed now.  Returns: 0, or -1 without memory */
-int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t *values);
-void peet__bus_plans_fini(struct bus *b);
-/** Room for @more behind the @used ones of an array of so many.  Returns: 0, or -1 without memory */
+/** peet__bus_template() - make the template of a block that is executed now.  Returns: 0, or -1 without memory */
+int peet__bus_template(struct bus *b, const struct peet_block *block, const uint64_t *values);
+void peet__bus_templates_fini(struct bus *b);
+/** Room for @more after the @used ones of an array of so many.  Returns: 0, or -1 without memory */
 int peet__bus_room_for(void **array, uint32_t *size, uint32_t used, uint32_t more, size_t bytes);
 
 /* fast.c */
@@ -323,7 +325,8 @@ static inline uint64_t peet__bus_time_in(const struct bus *b, const struct walk 
     return w->start + ((w->cpi_rest + b->cpi * insn) / CPI_ONE) + w->touches * b->hit_cycles + w->stall_cycles -
         w->saved_cycles;
 }
-/** A reference of one location that is no plain hit.  @w: touches before it.  Returns: in how many lines it lies */
+/** A reference of one location that is no hit with permission.  @w: touches before it.  Returns: in how many lines it
+ * lies */
 uint64_t peet__bus_slow_reference(struct bus *b, struct cache *c, const struct peet_ref *ref, uint64_t address,
     struct walk *w);
 /** Ranges of loads and of stores, of elements whose size is a power of two, where nobody checks or has perfect memory.
@@ -351,15 +354,15 @@ void peet__bus_account(struct bus *b, unsigned hw, uint64_t now, uint64_t time, 
 /** @until as a time since @now, in CPI_ONE: what is so far away is never reached in one call.  0: past it already. */
 uint64_t peet__bus_limit_of(uint64_t now, uint64_t until);
 
-/* turns.c */
+/* loops.c */
 /** loop() of the module */
 uint64_t peet__bus_loop(struct bus *b, unsigned hw, const struct peet_block_event *event, uint64_t now, uint64_t until,
     uint64_t *out_turns);
-/** peet__bus_turns() - the same without event, account and limit: all turns of a block that has ways, no more than
- * PEET_DIRECT_LOOKS
- *  @begins: where its groups are in the first turn, in the order of the ways; @strides: by value */
-void peet__bus_turns(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block,
-    const uint64_t *begins, const int64_t *strides, uint64_t turns, uint64_t now, uint64_t *inout_time,
+/** peet__bus_iterations() - the same without event, account and limit: all iterations of a block that has line
+ * accesses, no more than PEET_DIRECT_LOOKS
+ *  @begins: where its groups are in the first iteration, in the order of the line accesses; @strides: by value */
+void peet__bus_iterations(struct bus *b, unsigned hw, const struct block_template *p, const struct peet_block *block,
+    const uint64_t *begins, const int64_t *strides, uint64_t iterations, uint64_t now, uint64_t *inout_time,
     uint64_t *inout_stalled);
 
 /* direct.c */
@@ -367,47 +370,48 @@ void peet__bus_turns(struct bus *b, unsigned hw, const struct plan *p, const str
 extern const struct peet_direct peet__bus_direct;
 void peet__bus_direct_fini(struct bus *b);
 
-/* made.c */
+/* compiled.c */
 /** b->made becomes what makes code, or stays NULL. */
-void peet__bus_made_init(struct bus *b);
-void peet__bus_made_fini(struct bus *b);
+void peet__bus_compiled_init(struct bus *b);
+void peet__bus_compiled_fini(struct bus *b);
 /** A block was executed that has no code, or did not hit: it gets code if that is often. */
-void peet__bus_made_want(struct bus *b, uint32_t id);
+void peet__bus_compiled_want(struct bus *b, uint32_t id);
 /** Another block has this id now. */
-void peet__bus_made_forget(struct bus *b, uint32_t id);
+void peet__bus_compiled_forget(struct bus *b, uint32_t id);
 /** Blocks as long as they have code and only hit, at most up to the first that brings @inout_time to @limit.
- * @inout_counts: as in plans.  Returns: how many */
-size_t peet__bus_made_run(struct bus *b, const struct cache *c, const struct peet_block_event *events, size_t n,
+ * @inout_counts: as in block templates.  Returns: how many */
+size_t peet__bus_compiled_run(struct bus *b, const struct cache *c, const struct peet_block_event *events, size_t n,
     uint64_t limit, uint64_t *inout_time, uint64_t *inout_stamp, uint64_t *inout_counts);
 
 /* groups.c */
-/** One execution of a block, way by way; what is the same for all its lines. */
-struct turn {
+/** One execution of a block, line access by line access; what is the same for all its lines. */
+struct execution {
     struct cache *c;
     uint64_t start, rest; /* when it begins, and the fraction of a cycle, in CPI_ONE */
     uint64_t stamp;       /* before it */
     uint64_t stalled;     /* so far */
     const struct peet_block *block;
-    uint64_t more_time;   /* peet__bus_halves_go(): what references in two lines take beyond the plan, in CPI_ONE, */
-    uint32_t more_stamps; /* and in stamps; */
-    struct cut *cut;      /* how its groups were cut */
+    uint64_t
+        more_time; /* peet__bus_take_straddling(): what references in two lines take beyond the template, in CPI_ONE, */
+    uint32_t more_stamps;      /* and in stamps; */
+    struct straddle *straddle; /* how its groups were split */
 };
 /** When the first reference of the way asks for its line. */
-static inline uint64_t peet__bus_asked_at(const struct turn *t, const struct group_way *w)
+static inline uint64_t peet__bus_request_time(const struct execution *t, const struct line_access *w)
 {
     return t->start + (t->rest + w->at) / CPI_ONE + t->stalled;
 }
 void peet__bus_groups_init(struct bus *b);
 /** What groups.c has counted so far joins the statistics. */
 void peet__bus_groups_count(struct bus *b);
-/** peet__bus_group_ways() - make the ways of a plan's groups, if the block can go that way.  @group_of: each
- * reference's. Returns: 0, or -1 without memory */
-int peet__bus_group_ways(struct bus *b, struct plan *p, const struct peet_block *block, const struct group *groups,
-    const uint64_t *values, const uint8_t *group_of);
+/** peet__bus_line_accesses() - make the line accesses of a template's groups, if the block can be executed by groups.
+ * @group_of: each reference's. Returns: 0, or -1 without memory */
+int peet__bus_line_accesses(struct bus *b, struct block_template *p, const struct peet_block *block,
+    const struct group *groups, const uint64_t *values, const uint8_t *group_of);
 /** peet__bus_groups_exactly() - one execution of a block that may miss.  @addresses: of its groups.  @out_stalled: for
- * how long; @out_more_time: beyond that and the plan, in CPI_ONE. Returns: 0, or -1: it must go another way, nothing
- * has happened */
-int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct plan *p, const struct peet_block *block,
+ * how long; @out_more_time: beyond that and the template, in CPI_ONE. Returns: 0, or -1: the block cannot be executed
+ * by groups, and nothing has happened */
+int peet__bus_groups_exactly(struct bus *b, unsigned hw, const struct block_template *p, const struct peet_block *block,
     const uint64_t *addresses, uint64_t now, uint64_t time, uint64_t *out_stalled, uint64_t *out_more_time);
 
 /** May a set be the place of more of these lines than it has frames? */
@@ -418,28 +422,28 @@ int peet__bus_crowded(const struct bus *b, const uint64_t *lines, uint32_t n);
 void peet__bus_no_memory(struct bus *b);
 /**
  * bus.touch - one reference to one line, whatever it takes
- * @grains: the grains of the line that it touches, a bit each
+ * @sectors: the sectors of the line that it touches, a bit each
  * @bytes: how many bytes of the line (what a write-through sends)
  * @time: when it reaches the cache
  * Returns: cycles that it has to wait
  */
-typedef uint64_t bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
+typedef uint64_t bus_touch(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, unsigned bytes,
     enum touch touch, uint64_t time);
 /** The fastest one for this machine. */
 bus_touch *peet__bus_touch_for(const struct bus *b);
 
-/* sole.c */
+/* uniprocessor.c */
 /** What kind of miss it is that happens now, unless others have taken the line, of one with this record, which is in no
- * frame.  @stamp: as in recency.h */
-static inline __attribute__((always_inline)) enum bus_miss peet__bus_kind_sole(struct bus *b, struct cache *c,
+ * frame.  @stamp: as in stackdist.h */
+static inline __attribute__((always_inline)) enum bus_miss peet__bus_kind_uniprocessor(struct bus *b, struct cache *c,
     uint32_t at, uint64_t stamp)
 {
-    if (__builtin_expect(at < c->recency.floor, 1))
+    if (__builtin_expect(at < c->stackdist.cutoff, 1))
         return __builtin_expect(at != 0, 1) ? MISS_CAPACITY : MISS_COLD;
-    return peet__bus_recency_shadowed(b, c, &c->recency, at, stamp) ? MISS_CONFLICT : MISS_CAPACITY;
+    return peet__bus_stackdist_shadowed(b, c, &c->stackdist, at, stamp) ? MISS_CONFLICT : MISS_CAPACITY;
 }
 /** bus.touch for a single processor's single cache: nobody else has anything to say. */
-uint64_t peet__bus_touch_sole(struct bus *b, struct cache *c, uint64_t line, unsigned bytes, enum touch touch,
+uint64_t peet__bus_touch_uniprocessor(struct bus *b, struct cache *c, uint64_t line, unsigned bytes, enum touch touch,
     uint64_t time);
 
 /* cache.c */
@@ -465,12 +469,14 @@ static inline struct frame *peet__bus_next_copy(struct bus *b, const struct fram
 {
     return f->next ? &b->frames[f->next - 1] : NULL;
 }
-/** Set state and QUICK bits of a frame that holds @line. */
+/** Set state and PERMISSION bits of a frame that holds @line. */
 static inline void peet__bus_set(struct bus *b, struct frame *f, uint64_t line, unsigned state)
 {
     f->state = (uint8_t)state;
-    b->keys[f - b->frames] =
-        KEY_OF(line) | (!b->classify || b->sole || f->place ? b->quick[state] & (f->noted ? ~QUICK_WRITE : QUICK) : 0);
+    b->keys[f - b->frames] = KEY_OF(line) |
+        (!b->classify || b->uniprocessor || f->place
+                ? b->permission[state] & (f->tracked ? ~PERMISSION_WRITE : PERMISSION)
+                : 0);
 }
 static inline uint64_t peet__bus_line_in(const struct bus *b, const struct frame *f)
 {
@@ -482,20 +488,20 @@ static inline uint32_t peet__bus_set_of(const struct bus *b, uint64_t line)
 }
 
 enum { NO_FRAME = UINT32_MAX };
-/** The slow half of peet__bus_quick(). */
-uint32_t peet__bus_quick_in_set(const struct bus *b, struct cache *c, uint64_t line, uint64_t either);
+/** The slow half of peet__bus_hit(). */
+uint32_t peet__bus_hit_in_set(const struct bus *b, struct cache *c, uint64_t line, uint64_t permission_mask);
 /**
- * peet__bus_quick() - is a reference to the line a hit without consequences?
- * @either: QUICK_WRITE for a read, 0 for a write
+ * peet__bus_hit() - is a reference to the line a hit without consequences?
+ * @permission_mask: PERMISSION_WRITE for a read, 0 for a write
  * Returns: the frame, as an index in the cache; NO_FRAME
  */
-static inline __attribute__((always_inline)) uint32_t peet__bus_quick(const struct bus *b, struct cache *c,
-    uint64_t line, uint64_t either)
+static inline __attribute__((always_inline)) uint32_t peet__bus_hit(const struct bus *b, struct cache *c, uint64_t line,
+    uint64_t permission_mask)
 {
-    uint32_t i = c->hints[line & b->hint_mask];
-    return __builtin_expect((c->keys[i] | either) == (KEY_OF(line) | QUICK), 1)
+    uint32_t i = c->predictor[line & b->predictor_mask];
+    return __builtin_expect((c->keys[i] | permission_mask) == (KEY_OF(line) | PERMISSION), 1)
         ? i
-        : peet__bus_quick_in_set(b, c, line, either);
+        : peet__bus_hit_in_set(b, c, line, permission_mask);
 }
 /** The first of the least of n > 0 stamps. */
 static inline uint32_t peet__bus_least(const uint64_t *stamps, uint32_t n)
@@ -519,24 +525,24 @@ static inline void peet__bus_plru_used(const struct bus *b, struct cache *c, uin
     uint64_t *tree = &c->plru[i / b->ways];
     *tree = (*tree & b->plru_keep[i % b->ways]) | b->plru_set[i % b->ways];
 }
-/** The grains of a line that @bytes from @offset on touch. */
-static inline uint64_t peet__bus_grains(const struct bus *b, uint64_t offset, uint64_t bytes)
+/** The sectors of a line that @bytes from @offset on touch. */
+static inline uint64_t peet__bus_sectors(const struct bus *b, uint64_t offset, uint64_t bytes)
 {
-    return (2ull << ((offset + bytes - 1) >> b->grain_shift)) - (1ull << (offset >> b->grain_shift));
+    return (2ull << ((offset + bytes - 1) >> b->sector_shift)) - (1ull << (offset >> b->sector_shift));
 }
 
 /* classify.c */
 int peet__bus_classify_init(struct bus *b);
 void peet__bus_classify_fini(struct bus *b);
-/** Room for one loss per cache, so that a transaction cannot fail half-way.  Returns: 0 or -1 */
+/** Room for one invalidation record per cache, so that a transaction cannot fail half-way.  Returns: 0 or -1 */
 int peet__bus_classify_reserve(struct bus *b);
-/** Tell the line's loss records what the holders wrote since the last time. */
+/** Tell the line's invalidation records what the holders wrote since the last time. */
 void peet__bus_classify_settle(struct bus *b, struct line_record *record);
-void peet__bus_classify_wrote(struct bus *b, struct line_record *record, uint32_t cache, uint64_t grains);
+void peet__bus_classify_wrote(struct bus *b, struct line_record *record, uint32_t cache, uint64_t sectors);
 void peet__bus_classify_lost(struct bus *b, struct line_record *record, uint32_t cache);
-/** Count the kind of a miss that happens now.  @word: its record in recency.h, or NULL */
+/** Count the kind of a miss that happens now.  @word: its record in stackdist.h, or NULL */
 void peet__bus_classify_miss(struct bus *b, struct cache *c, struct line_record *record, const uint32_t *word,
-    uint64_t grains);
+    uint64_t sectors);
 /** The shadow sees a reference; @f: the cache's own frame or NULL; @insert: bring it in if it is not there */
 void peet__bus_shadow_use(struct bus *b, struct cache *c, uint64_t line, struct line_record *record, struct frame *f,
     int insert);
@@ -548,11 +554,11 @@ int peet__bus_check_init(struct bus *b);
 void peet__bus_check_fini(struct bus *b);
 void peet__bus_check_fill(struct bus *b, struct frame *to, uint64_t line, const struct frame *from); /* NULL: memory */
 void peet__bus_check_memory_takes(struct bus *b, uint64_t line, const struct frame *from);
-void peet__bus_check_memory_takes_grains(struct bus *b, uint64_t line, uint64_t grains);
-void peet__bus_check_take(struct bus *b, struct frame *f, uint64_t line, uint64_t grains);
+void peet__bus_check_memory_takes_sectors(struct bus *b, uint64_t line, uint64_t sectors);
+void peet__bus_check_take(struct bus *b, struct frame *f, uint64_t line, uint64_t sectors);
 /* new versions; NULL: no copy */
-void peet__bus_check_write(struct bus *b, struct frame *f, uint64_t line, uint64_t grains);
-void peet__bus_check_read(struct bus *b, struct cache *c, struct frame *f, uint64_t line, uint64_t grains);
+void peet__bus_check_write(struct bus *b, struct frame *f, uint64_t line, uint64_t sectors);
+void peet__bus_check_read(struct bus *b, struct cache *c, struct frame *f, uint64_t line, uint64_t sectors);
 void peet__bus_check_processor_row(struct bus *b, unsigned state, int write);
 void peet__bus_check_snoop_row(struct bus *b, struct cache *c, uint64_t line, unsigned state, enum bus_op op);
 /** The invariants of one line, after everything about it is done. */
@@ -572,30 +578,33 @@ static inline void peet__bus_at(struct bus *b, uint32_t ref, uint64_t address, u
 }
 /** Does it lie in a structure with perfect memory? */
 int peet__bus_at_perfect(const struct bus *b);
-/** bus.touch or peet__bus_touch_sole() for b->site, and the reports */
-uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
+/** bus.touch or peet__bus_touch_uniprocessor() for b->site, and the reports */
+uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, unsigned bytes,
     enum touch touch, uint64_t time);
 /** A line leaves a cache: to make room (@by: the same cache) or because another one wants it */
-void peet__bus_report_gone(struct bus *b, const struct cache *c, uint64_t line, const struct cache *by, int dirty,
+void peet__bus_report_removed(struct bus *b, const struct cache *c, uint64_t line, const struct cache *by, int dirty,
     uint64_t now);
-/** Observers get what has been told: before whatever may change what it means, and before they see the blocks. */
+/** Observers get the buffered events: before anything changes what the events mean, and before observers see the
+ * blocks. */
 static inline void peet__bus_report(struct bus *b)
 {
-    if (__builtin_expect(b->ntold != 0, 0))
+    if (__builtin_expect(b->nbuffered != 0, 0))
         peet__bus_report_now(b);
 }
-/** miss.c for a watched bus where the line is there (but this is no plain hit), or its memory may be perfect. */
-uint32_t peet__bus_go_watched(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w);
+/** miss.c for a watched bus where the line is there (but this is no hit with permission), or its memory may be
+ * perfect. */
+uint32_t peet__bus_go_watched(struct bus *b, struct execution *t, uint64_t begin, uint64_t line,
+    const struct line_access *w);
 /** Where the next report is to be written, which is there then. */
 static inline struct peet_memory_event *peet__bus_next_report(struct bus *b)
 {
-    if (__builtin_expect(b->ntold == BUS_TOLD, 0))
+    if (__builtin_expect(b->nbuffered == BUS_EVENT_BUFFER, 0))
         peet__bus_report_now(b);
-    return &b->told[b->ntold++];
+    return &b->event_buffer[b->nbuffered++];
 }
 /** By enum bus_miss, and MISS_KINDS: enum peet_memory_cause. */
 extern const uint8_t peet__bus_causes[];
-/** What a processor had waited for comes later than it was told. */
+/** A transaction that a processor waits for ends later than the mapper was told. */
 void peet__bus_report_lost(struct bus *b, unsigned hw, uint64_t cycles, uint64_t now);
 
 /* stats.c */

@@ -43,7 +43,7 @@ static int cache_init(struct bus *b, struct cache *c)
         return -1;
     if (b->replacement == REPLACE_FIFO && !(c->filled = calloc(b->lines, sizeof *c->filled)))
         return -1;
-    if (!(c->hints = calloc(b->hint_mask + 1, sizeof *c->hints)))
+    if (!(c->predictor = calloc(b->predictor_mask + 1, sizeof *c->predictor)))
         return -1;
     if (!b->wide)
         return 0;
@@ -66,18 +66,19 @@ static int cache_init(struct bus *b, struct cache *c)
 int peet__bus_caches_init(struct bus *b)
 {
     b->wide = b->ways > SEARCHED_WAYS && b->replacement != REPLACE_PLRU;
-    /* what is in the shadow says a stamp only if every reference brings its line in (recency.h) */
-    b->sole = b->ncaches == 1 && !b->wide && !b->check &&
+    /* what is in the shadow says a stamp only if every reference brings its line in (stackdist.h) */
+    b->uniprocessor = b->ncaches == 1 && !b->wide && !b->check &&
         !(b->classify && b->protocol->processor[BUS_INVALID][1].op == OP_WRITE);
     b->recent = b->classify && b->protocol->processor[BUS_INVALID][1].op != OP_WRITE;
     peet_sim_linemap_init(&b->lines_map,
-        b->sole
+        b->uniprocessor
             ? sizeof(uint32_t)
             : sizeof(struct line_record) + (b->classify && !b->recent ? (b->ncaches + 31) / 32 * sizeof(uint32_t) : 0));
     if (b->replacement == REPLACE_PLRU)
         plru_init(b);
     b->caches = calloc(b->ncaches, sizeof *b->caches);
-    for (b->hint_mask = 255; b->hint_mask < 8 * b->lines && b->hint_mask < 0xffff; b->hint_mask = 2 * b->hint_mask + 1)
+    for (b->predictor_mask = 255; b->predictor_mask < 8 * b->lines && b->predictor_mask < 0xffff;
+        b->predictor_mask = 2 * b->predictor_mask + 1)
         ;
     /* aligned, so that a set lies in as few lines of the host's cache as it can */
     const size_t lines = (size_t)b->ncaches * b->lines + 8,
@@ -114,7 +115,7 @@ void peet__bus_caches_fini(struct bus *b)
             peet_sim_oldest_fini(&c->oldest[set]);
         free(c->oldest);
         free(c->free);
-        free(c->hints);
+        free(c->predictor);
         free(c->filled);
         free(c->plru);
     }
@@ -131,14 +132,15 @@ struct frame *peet__bus_find(struct bus *b, struct cache *c, uint64_t line, cons
                 return f;
         return NULL;
     }
-    const uint64_t want = KEY_OF(line) | QUICK;
-    const uint32_t hint = c->hints[line & b->hint_mask], first = peet__bus_set_of(b, line) * b->ways;
+    const uint64_t want = KEY_OF(line) | PERMISSION;
+    const uint32_t predicted = c->predictor[line & b->predictor_mask], first = peet__bus_set_of(b, line) * b->ways;
     uint32_t found = NO_FRAME;
-    if ((c->keys[hint] | QUICK) == want && c->frames[hint].state != BUS_INVALID)
-        return &c->frames[hint];
+    if ((c->keys[predicted] | PERMISSION) == want && c->frames[predicted].state != BUS_INVALID)
+        return &c->frames[predicted];
     /* without surprises: mostly it is not there; the key of an invalid */
     for (uint32_t i = first, end = first + b->ways; i < end; i++)
-        found = (c->keys[i] | QUICK) == want && c->used[i] ? i : found; /* frame is line 0's, but it was never used */
+        found =
+            (c->keys[i] | PERMISSION) == want && c->used[i] ? i : found; /* frame is line 0's, but it was never used */
     return found == NO_FRAME ? NULL : &c->frames[found];
 }
 

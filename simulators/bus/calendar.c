@@ -137,8 +137,8 @@ static uint32_t place_by_arbiter(const struct calendar *cal, unsigned hw, uint64
 
 uint64_t peet__bus_calendar_request_any(struct calendar *cal, unsigned hw, uint64_t time, uint64_t cycles, int posted)
 {
-    if (cal->sole)
-        return peet__bus_calendar_request_sole(cal, time, cycles);
+    if (cal->uniprocessor)
+        return peet__bus_calendar_request_uniprocessor(cal, time, cycles);
     uint64_t at = time > cal->final_until ? time : cal->final_until;
     uint32_t i;
     cal->unsorted |= !cycles; /* takes no time, and can be anywhere */
@@ -172,7 +172,7 @@ uint64_t peet__bus_calendar_request_any(struct calendar *cal, unsigned hw, uint6
 
 void peet__bus_calendar_finish(struct calendar *cal, uint64_t end)
 {
-    if (cal->sole && cal->open_from < end) {
+    if (cal->uniprocessor && cal->open_from < end) {
         peet_sim_windows_add(&cal->windows, cal->open_from, cal->final_until < end ? cal->final_until : end);
         cal->open_from = cal->final_until;
     }

@@ -27,7 +27,7 @@ struct calendar_slot {
 struct calendar {
     enum bus_arbitration arbitration;
     unsigned hws;
-    int sole;                    /* one processor, which waits for its own: no transaction can be overtaken */
+    int uniprocessor;            /* one processor, which waits for its own: no transaction can be overtaken */
     int unsorted;                /* transactions are not (or not all) in the order of their requests */
     uint64_t open_from;          /* sole: busy from here to final_until, and not in the windows yet */
     uint32_t first, n;           /* slots[first .. first + n) in the order of their start */
@@ -67,7 +67,7 @@ static inline uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned
     const uint32_t end = cal->first + cal->n;
     const struct calendar_slot *const last = &cal->slots[end ? end - 1 : 0];
     uint64_t at = time > cal->final_until ? time : cal->final_until;
-    if (cal->sole || cal->unsorted || !cycles || cal->first >= CALENDAR_KEPT || cal->n == cal->room ||
+    if (cal->uniprocessor || cal->unsorted || !cycles || cal->first >= CALENDAR_KEPT || cal->n == cal->room ||
         (cal->n && (last->request > time || (last->request == time && last->hw > hw))))
         return peet__bus_calendar_request_any(cal, hw, time, cycles, posted);
     at = cal->n && last->end > at ? last->end : at; /* first come, first served, and nobody has come later */
@@ -79,11 +79,11 @@ static inline uint64_t peet__bus_calendar_request(struct calendar *cal, unsigned
 }
 
 /**
- * peet__bus_calendar_request_sole() - the same, if the calendar is one processor's: a queue without places
+ * peet__bus_calendar_request_uniprocessor() - the same, if the calendar is one processor's: a queue without places
  *
  * Its requests come in the order of time, none before its last one was over, and what it posted went first.
  */
-static inline uint64_t peet__bus_calendar_request_sole(struct calendar *cal, uint64_t time, uint64_t cycles)
+static inline uint64_t peet__bus_calendar_request_uniprocessor(struct calendar *cal, uint64_t time, uint64_t cycles)
 {
     uint64_t start = cal->final_until;
     if (time > start) {

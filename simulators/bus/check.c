@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The invariant checker (check=on).  Every write gives the grains that it touches a new version number; the
+ * The invariant checker (check=on).  Every write gives the sectors that it touches a new version number; the
  * numbers travel with the data as the protocol says they do.  After each reference, for its line:
  *
  *   - a state that excludes other copies has none beside it; at most one cache answers for the line (is dirty)
- *   - every copy has the latest version of every grain: there is no stale copy
+ *   - every copy has the latest version of every sector: there is no stale copy
  *   - memory has the latest versions if no cache is dirty
  *   - a read sees the latest versions
  *   - a row of the table that is marked "never" was not used
@@ -20,9 +20,9 @@ int peet__bus_check_init(struct bus *b)
     struct checker *k = b->checker = calloc(1, sizeof *k);
     if (!k)
         return -1;
-    k->grains = b->line_bytes >> b->grain_shift;
-    peet_sim_linemap_init(&k->data, 2 * k->grains * sizeof(uint64_t));
-    k->copies = calloc((size_t)b->ncaches * b->lines * k->grains, sizeof *k->copies);
+    k->sectors = b->line_bytes >> b->sector_shift;
+    peet_sim_linemap_init(&k->data, 2 * k->sectors * sizeof(uint64_t));
+    k->copies = calloc((size_t)b->ncaches * b->lines * k->sectors, sizeof *k->copies);
     return k->copies ? 0 : -1;
 }
 
@@ -59,60 +59,60 @@ static uint64_t *latest_of(struct bus *b, uint64_t line)
 
 static uint64_t *memory_of(struct bus *b, uint64_t line)
 {
-    return latest_of(b, line) + b->checker->grains;
+    return latest_of(b, line) + b->checker->sectors;
 }
 
 static uint64_t *copy_of(struct bus *b, const struct frame *f)
 {
-    return b->checker->copies + (size_t)(f - b->frames) * b->checker->grains;
+    return b->checker->copies + (size_t)(f - b->frames) * b->checker->sectors;
 }
 
 void peet__bus_check_fill(struct bus *b, struct frame *to, uint64_t line, const struct frame *from)
 {
-    memcpy(copy_of(b, to), from ? copy_of(b, from) : memory_of(b, line), b->checker->grains * sizeof(uint64_t));
+    memcpy(copy_of(b, to), from ? copy_of(b, from) : memory_of(b, line), b->checker->sectors * sizeof(uint64_t));
 }
 
 void peet__bus_check_memory_takes(struct bus *b, uint64_t line, const struct frame *from)
 {
-    memcpy(memory_of(b, line), copy_of(b, from), b->checker->grains * sizeof(uint64_t));
+    memcpy(memory_of(b, line), copy_of(b, from), b->checker->sectors * sizeof(uint64_t));
 }
 
-/* Copy the latest versions of some grains: they are what is on the bus. */
-static void take(struct bus *b, uint64_t *to, uint64_t line, uint64_t grains)
+/* Copy the latest versions of some sectors: they are what is on the bus. */
+static void take(struct bus *b, uint64_t *to, uint64_t line, uint64_t sectors)
 {
     const uint64_t *latest = latest_of(b, line);
-    for (unsigned g = 0; g < b->checker->grains; g++)
-        if (grains >> g & 1)
+    for (unsigned g = 0; g < b->checker->sectors; g++)
+        if (sectors >> g & 1)
             to[g] = latest[g];
 }
 
-void peet__bus_check_memory_takes_grains(struct bus *b, uint64_t line, uint64_t grains)
+void peet__bus_check_memory_takes_sectors(struct bus *b, uint64_t line, uint64_t sectors)
 {
-    take(b, memory_of(b, line), line, grains);
+    take(b, memory_of(b, line), line, sectors);
 }
 
-void peet__bus_check_take(struct bus *b, struct frame *f, uint64_t line, uint64_t grains)
+void peet__bus_check_take(struct bus *b, struct frame *f, uint64_t line, uint64_t sectors)
 {
-    take(b, copy_of(b, f), line, grains);
+    take(b, copy_of(b, f), line, sectors);
 }
 
-void peet__bus_check_write(struct bus *b, struct frame *f, uint64_t line, uint64_t grains)
+void peet__bus_check_write(struct bus *b, struct frame *f, uint64_t line, uint64_t sectors)
 {
     uint64_t *latest = latest_of(b, line), version = ++b->checker->version;
-    for (unsigned g = 0; g < b->checker->grains; g++)
-        if (grains >> g & 1)
+    for (unsigned g = 0; g < b->checker->sectors; g++)
+        if (sectors >> g & 1)
             latest[g] = version;
     if (f)
-        take(b, copy_of(b, f), line, grains);
+        take(b, copy_of(b, f), line, sectors);
 }
 
-void peet__bus_check_read(struct bus *b, struct cache *c, struct frame *f, uint64_t line, uint64_t grains)
+void peet__bus_check_read(struct bus *b, struct cache *c, struct frame *f, uint64_t line, uint64_t sectors)
 {
     const uint64_t *latest = latest_of(b, line), *copy = f ? copy_of(b, f) : latest;
     if (!f)
         violated(b, line, "a read left no copy");
-    for (unsigned g = 0; g < b->checker->grains; g++)
-        if (grains >> g & 1 && copy[g] != latest[g])
+    for (unsigned g = 0; g < b->checker->sectors; g++)
+        if (sectors >> g & 1 && copy[g] != latest[g])
             violated(b, line, "a read does not see the latest write");
 }
 
@@ -132,7 +132,7 @@ void peet__bus_check_line(struct bus *b, uint64_t line)
 {
     struct line_record *record = peet_sim_linemap_get(&b->lines_map, line);
     const uint64_t *latest = latest_of(b, line);
-    size_t bytes = b->checker->grains * sizeof *latest;
+    size_t bytes = b->checker->sectors * sizeof *latest;
     unsigned copies = 0, only = 0, dirty = 0;
     b->checker->checks++;
     for (struct frame *f = peet__bus_copies(b, record); f; f = peet__bus_next_copy(b, f)) {

@@ -3,7 +3,7 @@
  * What kind of miss it was.
  *
  *   cold      the cache never referenced the line before
- *   sharing   the line was in the cache and another's write took it away; *true* if a grain that the missing
+ *   sharing   the line was in the cache and another's write took it away; *true* if a sector that the missing
  *             reference touches was written by others since, else *false* (Torrellas, Lam, Hennessy, "False Sharing and
  *             Spatial Locality in Multiprocessor Caches", IEEE ToC 43(6), 1994; cf. Dubois et al., "The Detection and
  *             Elimination of Useless Misses in Multiprocessors", ISCA 1993)
@@ -12,7 +12,7 @@
  *   capacity  replaced, and that cache would not have it either
  *
  * That other cache, the *shadow*, sees every reference of its processor and no invalidations.  It must cost hits
- * nothing but their time stamp.  recency.h says how, if every miss brings its line in.  Else a line that is both in a
+ * nothing but their time stamp.  stackdist.h says how, if every miss brings its line in.  Else a line that is both in a
  * frame and in the shadow keeps its stamp in the frame, and the oldest line is found with the help of oldest.h.
  *
  * A writer that owns its line writes without the bus.  What it wrote is collected in its frame and told to the line's
@@ -26,15 +26,15 @@ int peet__bus_classify_init(struct bus *b)
 {
     for (unsigned i = 0; b->recent && i < b->ncaches; i++) {
         struct cache *c = &b->caches[i];
-        c->words = b->sole ? &b->lines_map : malloc(sizeof *c->words);
+        c->words = b->uniprocessor ? &b->lines_map : malloc(sizeof *c->words);
         if (!c->words)
             return -1;
-        if (!b->sole)
+        if (!b->uniprocessor)
             peet_sim_linemap_init(c->words, sizeof(uint32_t));
-        if (peet__bus_recency_init(b, c))
+        if (peet__bus_stackdist_init(b, c))
             return -1;
     }
-    if (b->sole)
+    if (b->uniprocessor)
         return 0;
     b->written = calloc((size_t)b->ncaches * b->lines, sizeof *b->written);
     if (b->recent)
@@ -55,7 +55,7 @@ void peet__bus_classify_fini(struct bus *b)
 {
     for (unsigned i = 0; b->caches && i < b->ncaches; i++) {
         peet_sim_oldest_fini(&b->caches[i].shadow_oldest);
-        peet__bus_recency_fini(&b->caches[i]);
+        peet__bus_stackdist_fini(&b->caches[i]);
         if (b->caches[i].words && b->caches[i].words != &b->lines_map) {
             peet_sim_linemap_fini(b->caches[i].words);
             free(b->caches[i].words);
@@ -63,34 +63,35 @@ void peet__bus_classify_fini(struct bus *b)
     }
     free(b->shadows);
     free(b->written);
-    free(b->losses);
+    free(b->invalidations);
 }
 
-/* ------------------------------------------------------------------------------------------ losses */
+/* ------------------------------------------------------------------------------------------ invalidations */
 
 int peet__bus_classify_reserve(struct bus *b)
 {
-    if (b->losses_used + b->ncaches <= b->losses_size)
+    if (b->invalidations_used + b->ncaches <= b->invalidations_size)
         return 0;
-    uint64_t size = 2 * (uint64_t)b->losses_size + b->ncaches + 1024;
-    struct loss *losses = size < UINT32_MAX ? realloc(b->losses, size * sizeof *losses) : NULL;
-    if (!losses)
+    uint64_t size = 2 * (uint64_t)b->invalidations_size + b->ncaches + 1024;
+    struct invalidation *invalidations =
+        size < UINT32_MAX ? realloc(b->invalidations, size * sizeof *invalidations) : NULL;
+    if (!invalidations)
         return -1;
-    b->losses = losses;
-    b->losses_size = (uint32_t)size;
+    b->invalidations = invalidations;
+    b->invalidations_size = (uint32_t)size;
     return 0;
 }
 
-void peet__bus_classify_wrote(struct bus *b, struct line_record *record, uint32_t cache, uint64_t grains)
+void peet__bus_classify_wrote(struct bus *b, struct line_record *record, uint32_t cache, uint64_t sectors)
 {
-    for (uint32_t i = record->losses; i; i = b->losses[i - 1].next)
-        if (b->losses[i - 1].cache != cache)
-            b->losses[i - 1].written |= grains;
+    for (uint32_t i = record->invalidations; i; i = b->invalidations[i - 1].next)
+        if (b->invalidations[i - 1].cache != cache)
+            b->invalidations[i - 1].written |= sectors;
 }
 
 void peet__bus_classify_settle(struct bus *b, struct line_record *record)
 {
-    if (!record->losses) /* nobody wants to know; peet__bus_classify_lost() forgets it */
+    if (!record->invalidations) /* nobody wants to know; peet__bus_classify_lost() forgets it */
         return;
     for (struct frame *f = peet__bus_copies(b, record); f; f = peet__bus_next_copy(b, f)) {
         uint64_t *const written = &b->written[f - b->frames];
@@ -102,29 +103,29 @@ void peet__bus_classify_settle(struct bus *b, struct line_record *record)
 
 void peet__bus_classify_lost(struct bus *b, struct line_record *record, uint32_t cache)
 {
-    uint32_t i = b->losses_free;
-    for (struct frame *f = record->losses ? NULL : peet__bus_copies(b, record); f; f = peet__bus_next_copy(b, f))
+    uint32_t i = b->invalidations_free;
+    for (struct frame *f = record->invalidations ? NULL : peet__bus_copies(b, record); f; f = peet__bus_next_copy(b, f))
         b->written[f - b->frames] = 0;
     if (i)
-        b->losses_free = b->losses[i - 1].next;
+        b->invalidations_free = b->invalidations[i - 1].next;
     else
-        i = ++b->losses_used; /* reserved */
-    b->losses[i - 1] = (struct loss){0, cache, record->losses};
-    record->losses = i;
+        i = ++b->invalidations_used; /* reserved */
+    b->invalidations[i - 1] = (struct invalidation){0, cache, record->invalidations};
+    record->invalidations = i;
 }
 
 /* Returns: whether this cache had lost the line; the record is used up. */
-static int take_loss(struct bus *b, struct line_record *record, uint32_t cache, uint64_t *out_written)
+static int take_invalidation(struct bus *b, struct line_record *record, uint32_t cache, uint64_t *out_written)
 {
-    for (uint32_t *link = &record->losses; *link; link = &b->losses[*link - 1].next) {
+    for (uint32_t *link = &record->invalidations; *link; link = &b->invalidations[*link - 1].next) {
         uint32_t i = *link;
-        struct loss *l = &b->losses[i - 1];
+        struct invalidation *l = &b->invalidations[i - 1];
         if (l->cache != cache)
             continue;
         *out_written = l->written;
         *link = l->next;
-        l->next = b->losses_free;
-        b->losses_free = i;
+        l->next = b->invalidations_free;
+        b->invalidations_free = i;
         return 1;
     }
     return 0;
@@ -232,7 +233,7 @@ static enum bus_miss kind_touched(struct bus *b, struct cache *c, struct line_re
 }
 
 void peet__bus_classify_miss(struct bus *b, struct cache *c, struct line_record *record, const uint32_t *word,
-    uint64_t grains)
+    uint64_t sectors)
 {
     uint64_t written = 0;
     enum bus_miss kind;
@@ -240,11 +241,11 @@ void peet__bus_classify_miss(struct bus *b, struct cache *c, struct line_record 
     if (!word) {
         kind = kind_touched(b, c, record);
     } else {
-        if (c->stamp >= c->recency.until)
-            peet__bus_recency_rebase(b, c, c->stamp - 1);
-        kind = peet__bus_kind_sole(b, c, *word, c->stamp - 1);
+        if (c->stamp >= c->stackdist.until)
+            peet__bus_stackdist_rebase(b, c, c->stamp - 1);
+        kind = peet__bus_kind_uniprocessor(b, c, *word, c->stamp - 1);
     }
-    if (kind != MISS_COLD && record->losses && take_loss(b, record, c->number, &written))
-        kind = written & grains ? MISS_TRUE_SHARING : MISS_FALSE_SHARING;
+    if (kind != MISS_COLD && record->invalidations && take_invalidation(b, record, c->number, &written))
+        kind = written & sectors ? MISS_TRUE_SHARING : MISS_FALSE_SHARING;
     c->stats.kinds[kind]++;
 }

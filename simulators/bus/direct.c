@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks that peet takes in the machine's stead (<peet/direct.h>): where a processor alone goes by groups (groups.c), a
- * block is one look for each of its groups' ways, in their order.  What is no plain hit comes back here, one way at a
- * time; a block with a group in two lines comes whole.
+ * Blocks that peet takes in the machine's stead (<peet/direct.h>): with one processor whose blocks are executed by
+ * groups (groups.c), a block is one probe for each line access, in their order. A probe without permission comes back
+ * here by itself; a block with a group in two lines comes as a whole.
  */
 #include "ahead.h"
 #include "groups.h"
-#include "halves.h"
+#include "straddle.h"
 #include "miss.h"
 #include <stdlib.h>
 
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* A block, or a part of it, begins by itself.  Returns: its turn */
-static struct turn *turn_begins(struct bus_direct *d, const struct peet_direct_run *run, const struct peet_block *block)
+/* A block, or a part of it, begins by itself.  Returns: its execution */
+static struct execution *execution_begins(struct bus_direct *d, const struct peet_direct_run *run,
+    const struct peet_block *block)
 {
-    struct turn *const t = &d->turn;
+    struct execution *const t = &d->execution;
     t->start = d->now + run->time / CPI_ONE;
     t->rest = run->time % CPI_ONE;
     t->stamp = run->stamp;
@@ -24,25 +25,25 @@ static struct turn *turn_begins(struct bus_direct *d, const struct peet_direct_r
     return t;
 }
 
-/* A miss that is to be told: it matters whose it is, and where in the line.  Such looks have sites of their own. */
+/* A miss that is reported: observers get its reference and its address. So each such probe has a site of its own. */
 static struct peet_direct_miss miss_watched(struct peet_direct_run *run, uint32_t site, uint64_t line)
 {
     struct bus_direct *const d = run->machine;
     struct bus *const b = d->bus;
     const struct bus_direct_site *const s = &d->sites[site];
-    struct turn *const t = turn_begins(d, run, s->block);
-    const uint32_t i = b->go_slowly(b, t, run->addresses[s->look], line, &b->group_ways[s->way]);
+    struct execution *const t = execution_begins(d, run, s->block);
+    const uint32_t i = b->go_slowly(b, t, run->addresses[s->probe], line, &b->line_accesses[s->access]);
     return peet__bus_missed(d, i, t->stalled);
 }
 
-uint32_t peet__bus_site_of(struct bus *b, const struct peet_block *block, uint32_t way, uint32_t look)
+uint32_t peet__bus_site_of(struct bus *b, const struct peet_block *block, uint32_t access, uint32_t probe)
 {
     struct bus_direct *const d = b->direct;
     if (!b->watched)
-        return way;
+        return access;
     if (peet__bus_room_for((void **)&d->sites, &d->sites_size, d->nsites, 1, sizeof *d->sites))
         return UINT32_MAX;
-    d->sites[d->nsites] = (struct bus_direct_site){block, way, look};
+    d->sites[d->nsites] = (struct bus_direct_site){block, access, probe};
     return d->nsites++;
 }
 
@@ -50,33 +51,33 @@ static int direct_other(struct peet_direct_run *run, uint32_t id)
 {
     struct bus_direct *const d = run->machine;
     struct bus *const b = d->bus;
-    struct turn *const t = turn_begins(d, run, d->blocks[id]);
-    if (peet__bus_halves_go(b, t, &b->plans[id], t->block, run->addresses))
+    struct execution *const t = execution_begins(d, run, d->blocks[id]);
+    if (peet__bus_take_straddling(b, t, &b->templates[id], t->block, run->addresses))
         return -1;
     run->time += t->stalled * CPI_ONE + t->more_time;
     run->stamp += t->more_stamps;
     d->stalled += t->stalled;
     if (UNLIKELY(b->dead))
         run->limit = 0;
-    return peet__bus_cut_again(b, &b->plans[id], t);
+    return peet__bus_straddle_again(b, &b->templates[id], t);
 }
 
-static int direct_cut(void *self, const struct peet_block *block, struct peet_direct_cut *out)
+static int direct_straddle(void *self, const struct peet_block *block, struct peet_direct_cut *out)
 {
     struct bus *const b = self;
-    return peet__bus_cut_tell(b, &b->plans[block->id], &b->direct->turn, out);
+    return peet__bus_straddle_describe(b, &b->templates[block->id], &b->direct->execution, out);
 }
 
 static int direct_often(void *self, const struct peet_block *block)
 {
-    return peet__bus_cut_often(self, block);
+    return peet__bus_straddle_often(self, block);
 }
 
 static void direct_range(struct peet_direct_run *run, const struct peet_block *block, const uint64_t *values)
 {
     struct bus_direct *const d = run->machine;
     struct bus *const b = d->bus;
-    struct cache *const c = d->turn.c;
+    struct cache *const c = d->execution.c;
     struct walk w = {.start = d->now + run->time / CPI_ONE, .cpi_rest = run->time % CPI_ONE};
     c->stamp = run->stamp;
     b->site.block = block;
@@ -89,15 +90,15 @@ static void direct_range(struct peet_direct_run *run, const struct peet_block *b
         run->limit = 0;
 }
 
-static int direct_loop(struct peet_direct_run *run, uint32_t id, uint64_t turns, const int64_t *strides)
+static int direct_loop(struct peet_direct_run *run, uint32_t id, uint64_t iterations, const int64_t *strides)
 {
     struct bus_direct *const d = run->machine;
     struct bus *const b = d->bus;
     if (run->limit != UINT64_MAX) /* it may have to end somewhere in between */
         return -1;
     b->caches[0].stamp = run->stamp;
-    peet__bus_turns(b, 0, &b->plans[id], d->blocks[id], run->addresses, strides, turns, d->now, &run->time,
-        &d->stalled);
+    peet__bus_iterations(b, 0, &b->templates[id], d->blocks[id], run->addresses, strides, iterations, d->now,
+        &run->time, &d->stalled);
     run->stamp = b->caches[0].stamp;
     if (UNLIKELY(b->dead))
         run->limit = 0;
@@ -105,37 +106,40 @@ static int direct_loop(struct peet_direct_run *run, uint32_t id, uint64_t turns,
 }
 
 /* Observers see the loop next. */
-static int loop_watched(struct peet_direct_run *run, uint32_t id, uint64_t turns, const int64_t *strides)
+static int loop_watched(struct peet_direct_run *run, uint32_t id, uint64_t iterations, const int64_t *strides)
 {
-    const int err = direct_loop(run, id, turns, strides);
+    const int err = direct_loop(run, id, iterations, strides);
     peet__bus_report(((struct bus_direct *)run->machine)->bus);
     return err;
 }
 
-/* Does a line that an element of a range was in find all others of it there, whatever state it was in? */
+/* Once an element of a range has brought a line in, do all other elements in that line hit, whatever state the line was
+ * in? */
 static int elements_follow(const struct bus *b)
 {
     for (unsigned state = 0; state < b->protocol->nstates; state++) {
         const struct bus_processor_row *row = &b->protocol->processor[state][1];
         while (row->again)
             row = &b->protocol->processor[row->alone][1];
-        if (!(b->quick[row->alone] & QUICK_WRITE) || (state != BUS_INVALID && !(b->quick[state] & QUICK_READ)))
+        if (!(b->permission[row->alone] & PERMISSION_WRITE) ||
+            (state != BUS_INVALID && !(b->permission[state] & PERMISSION_READ)))
             return 0;
     }
     return 1; /* and fill_of() says it of reads that miss */
 }
 
-/* The sites of ranges' first elements: ways of one reference.  Returns: 0, or -1: without them */
+/* The sites of the first elements of ranges: line accesses of one reference. Returns: 0, or -1: there are none */
 static int range_sites(struct bus *b, struct peet_direct_table *out)
 {
     if (b->watched || !elements_follow(b) ||
-        peet__bus_room_for((void **)&b->group_ways, &b->group_ways_size, b->ngroup_ways, 4, sizeof *b->group_ways))
+        peet__bus_room_for((void **)&b->line_accesses, &b->line_accesses_size, b->nline_accesses, 4,
+            sizeof *b->line_accesses))
         return -1;
     for (int write = 0; write < 2; write++)
         for (unsigned bytes = 0; bytes < 2; bytes++) { /* those are the second instruction's */
-            b->group_ways[b->ngroup_ways] =
-                peet__bus_way_of_element(write, b->cpi * bytes + b->hit_cycles * CPI_ONE, bytes ? 1 : 8);
-            out->range_sites[write][bytes] = b->ngroup_ways++;
+            b->line_accesses[b->nline_accesses] =
+                peet__bus_access_of_element(write, b->cpi * bytes + b->hit_cycles * CPI_ONE, bytes ? 1 : 8);
+            out->range_sites[write][bytes] = b->nline_accesses++;
         }
     return 0;
 }
@@ -150,18 +154,18 @@ static int direct_table(void *self, struct peet_direct_table *out)
         !(d = calloc(1, sizeof *d)))
         return -1;
     d->bus = b;
-    d->turn.c = &b->caches[0];
+    d->execution.c = &b->caches[0];
     d->run.machine = d;
-    d->run.hints = b->caches[0].hints;
+    d->run.hints = b->caches[0].predictor;
     d->run.keys = b->caches[0].keys;
     d->run.used = b->caches[0].used;
-    *out = (struct peet_direct_table){.hint_mask = b->hint_mask,
+    *out = (struct peet_direct_table){.hint_mask = b->predictor_mask,
         .line_shift = b->line_shift,
         .miss = b->watched ? miss_watched : peet__bus_miss_for(b),
         .other = direct_other,
         .loop = b->watched ? loop_watched : direct_loop};
     out->clock_shift = CPI_SHIFT;
-    out->unreported = &b->ntold;
+    out->unreported = &b->nbuffered;
     out->range = direct_range;
     out->range_looks = 1;
     out->insn_time = b->cpi;
@@ -201,24 +205,24 @@ static int direct_block(void *self, const struct peet_block *block, const uint64
     struct peet_direct_block *out)
 {
     struct bus *const b = self;
-    const struct plan *p;
+    const struct block_template *p;
     const struct group *groups;
     uint8_t latest = 0;
     if (b->ahead)
         return peet__bus_ahead_block(b, block, values, out);
     if (direct_note(b->direct, block) ||
-        ((block->id >= b->nplans || !b->plans[block->id].known) && peet__bus_plan(b, block, values)))
+        ((block->id >= b->ntemplates || !b->templates[block->id].known) && peet__bus_template(b, block, values)))
         return -1;
-    p = &b->plans[block->id];
-    if (p->known - 1 == PLAN_GENERAL || (p->ngroups && !p->ways) || p->ngroups > PEET_DIRECT_LOOKS)
+    p = &b->templates[block->id];
+    if (p->known - 1 == TEMPLATE_GENERAL || (p->ngroups && !p->accesses) || p->ngroups > PEET_DIRECT_LOOKS)
         return -1;
     *out = (struct peet_direct_block){.time = p->cost,
         .stamps = p->nrefs,
         .nlooks = p->ngroups,
-        .whole = p->ngroups > b->ways}; /* else one look's line might make room for another's */
+        .whole = p->ngroups > b->ways}; /* else one probe's line might make room for another's */
     groups = peet__bus_groups_of(b, p);
     for (uint32_t k = 0; k < p->ngroups; k++) {
-        const struct group_way *const w = &b->group_ways[p->ways - 1 + k];
+        const struct line_access *const w = &b->line_accesses[p->accesses - 1 + k];
         const struct group *const g = &groups[w->group];
         if (g->span > b->line_bytes)
             return -1;
@@ -226,14 +230,14 @@ static int direct_block(void *self, const struct peet_block *block, const uint64
             .before = g->before,
             .span = g->span,
             .last = w->last,
-            .either = w->either,
+            .either = w->permission_mask,
             .later = latest > w->last,
-            .site = peet__bus_site_of(b, block, p->ways - 1 + k, k)};
+            .site = peet__bus_site_of(b, block, p->accesses - 1 + k, k)};
         if (out->looks[k].site == UINT32_MAX)
             return -1;
         latest = w->last > latest ? w->last : latest;
     }
-    peet__bus_cut_looks(b, p, out);
+    peet__bus_straddle_probes(b, p, out);
     return 0;
 }
 
@@ -317,7 +321,7 @@ const struct peet_direct peet__bus_direct = {
     .table = direct_table,
     .block = direct_block,
     .often = direct_often,
-    .cut = direct_cut,
+    .cut = direct_straddle,
     .begin = direct_begin,
     .event = direct_event,
     .end = direct_end,

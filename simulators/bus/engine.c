@@ -8,8 +8,8 @@
 
 #define ALWAYS static inline __attribute__((always_inline))
 
-/* What is known of the machine where this is compiled: nothing; that misses are told apart by recency.h, or not at all,
- * and nothing is checked, watched or perfect, and sets are narrow. */
+/* What is known of the machine where this is compiled: nothing; that misses are told apart by stackdist.h, or not at
+ * all, and nothing is checked, watched or perfect, and sets are narrow. */
 enum known { KNOWN_NOTHING, KNOWN_RECENT, KNOWN_PLAIN };
 #define CHECKED(b) (known == KNOWN_NOTHING && (b)->check)
 #define WATCHED(b) (known == KNOWN_NOTHING && (b)->watched)
@@ -74,14 +74,14 @@ ALWAYS void invalidate(struct bus *b, struct cache *by, struct cache *holder, st
     struct frame *f, int dirty, uint64_t time, enum known known)
 {
     if (WATCHED(b))
-        peet__bus_report_gone(b, holder, peet__bus_line_in(b, f), by, dirty, time);
+        peet__bus_report_removed(b, holder, peet__bus_line_in(b, f), by, dirty, time);
     by->stats.invalidations_sent++;
     holder->stats.invalidations_received++;
     if (CLASSIFIED(b)) {
         const uint32_t i = (uint32_t)(f - holder->frames);
         peet__bus_classify_lost(b, record, holder->number);
         if (RECENT(b))
-            peet__bus_recency_leave(&holder->recency, i, holder->used[i]);
+            peet__bus_stackdist_leave(&holder->stackdist, i, holder->used[i]);
         else
             peet__bus_shadow_leave(b, holder, f);
     }
@@ -110,12 +110,12 @@ struct outcome {
 
 /* One transaction by @c on @line; @f: its own frame of the line or NULL; @fill: the line comes into @f. */
 ALWAYS struct outcome transact(struct bus *b, struct cache *c, struct line_record *record, struct frame *f,
-    uint64_t line, enum bus_op op, uint64_t grains, unsigned bytes, uint64_t time, enum known known)
+    uint64_t line, enum bus_op op, uint64_t sectors, unsigned bytes, uint64_t time, enum known known)
 {
     struct frame *supplier = NULL, *next;
     struct outcome out = {time, 0};
     int fill = op == OP_READ || op == OP_READX;
-    if (CLASSIFIED(b) && record->losses)
+    if (CLASSIFIED(b) && record->invalidations)
         peet__bus_classify_settle(b, record);
     for (struct frame *h = peet__bus_copies(b, record); h; h = next) {
         next = peet__bus_next_copy(b, h);
@@ -141,7 +141,7 @@ ALWAYS struct outcome transact(struct bus *b, struct cache *c, struct line_recor
             c->stats.updates_sent++;
             holder->stats.updates_received++;
             if (CHECKED(b))
-                peet__bus_check_take(b, h, line, grains);
+                peet__bus_check_take(b, h, line, sectors);
         }
         if (row->next == BUS_INVALID) {
             invalidate(b, c, holder, record, h, 0, out.time, known);
@@ -164,7 +164,7 @@ ALWAYS struct outcome transact(struct bus *b, struct cache *c, struct line_recor
     if (op == OP_WRITE) {
         b->memory_word_writes++;
         if (CHECKED(b))
-            peet__bus_check_memory_takes_grains(b, line, grains);
+            peet__bus_check_memory_takes_sectors(b, line, sectors);
     }
     out.time = use_bus(b, c, op, out.time, cycles_of(b, op, bytes, supplier != NULL), 0, known);
     return out;
@@ -178,9 +178,9 @@ ALWAYS int evict(struct bus *b, struct cache *c, struct frame *f, uint64_t time,
     int dirty = (b->protocol->states[f->state].flags & BUS_DIRTY) != 0;
     c->stats.evictions++;
     if (WATCHED(b))
-        peet__bus_report_gone(b, c, line, c, dirty, time);
+        peet__bus_report_removed(b, c, line, c, dirty, time);
     if (CLASSIFIED(b)) {
-        if (record->losses)
+        if (record->invalidations)
             peet__bus_classify_settle(b, record);
         if (!RECENT(b))
             peet__bus_shadow_leave(b, c, f);
@@ -211,20 +211,20 @@ void peet__bus_no_memory(struct bus *b)
     b->dead = 1;
 }
 
-/* Whether it matters from now on who writes which grains of the line: as long as somebody has lost it.  Those that are
+/* Whether it matters from now on who writes which sectors of the line: as long as somebody has lost it.  Those that are
  * not asked here may go on noting what nobody wants to know; their next write brings them here. */
 static void note(struct bus *b, const struct cache *c, const struct line_record *record, struct frame *f, uint64_t line)
 {
-    if (record->losses) {
+    if (record->invalidations) {
         for (struct frame *h = peet__bus_copies(b, record); h; h = peet__bus_next_copy(b, h))
-            if (!h->noted) {
+            if (!h->tracked) {
                 if (h != f)
                     peet__bus_ahead_before(b, c, peet__bus_cache_of(b, h), h, h->state);
-                h->noted = 1;
+                h->tracked = 1;
                 peet__bus_set(b, h, line, h->state);
             }
-    } else if (f && f->noted) {
-        f->noted = 0;
+    } else if (f && f->tracked) {
+        f->tracked = 0;
         peet__bus_set(b, f, line, f->state);
     }
 }
@@ -234,20 +234,20 @@ static void note(struct bus *b, const struct cache *c, const struct line_record 
 static void before_settling(struct bus *b, const struct cache *c, const struct line_record *record)
 {
     for (struct frame *h = peet__bus_copies(b, record); h; h = peet__bus_next_copy(b, h))
-        if (h->noted && peet__bus_cache_of(b, h) != c)
+        if (h->tracked && peet__bus_cache_of(b, h) != c)
             peet__bus_ahead_before(b, c, peet__bus_cache_of(b, h), h, BUS_INVALID);
 }
 
 /* The line of this record comes into a frame; @used: the stamp of the one that was there, 0: none */
 static inline void fill_recent(struct bus *b, struct cache *c, uint32_t frame, uint64_t used, uint32_t *word)
 {
-    struct bus_recency *const r = &c->recency;
-    peet__bus_recency_fill(r, frame, used ? used : r->base + RECENCY_OLD, word);
-    if (r->ngone >= r->stop)
-        peet__bus_recency_stop(b, c, c->stamp - 1);
+    struct bus_stackdist *const r = &c->stackdist;
+    peet__bus_stackdist_fill(r, frame, used ? used : r->base + STACKDIST_OLD, word);
+    if (r->nlogged >= r->stop)
+        peet__bus_stackdist_stop(b, c, c->stamp - 1);
 }
 
-ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
+ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, unsigned bytes,
     enum touch touch, uint64_t time, enum known known)
 {
     struct line_record *record = b->dead ? NULL : peet_sim_linemap_get(&b->lines_map, line);
@@ -266,11 +266,11 @@ ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, uint64_t line, uint6
     if (known != KNOWN_RECENT) {
         f = peet__bus_find(b, c, line, record);
     } else { /* the record says where it is */
-        f = *word & RECENCY_FRAME ? &c->frames[*word & ~RECENCY_FRAME] : NULL;
+        f = *word & STACKDIST_FRAME ? &c->frames[*word & ~STACKDIST_FRAME] : NULL;
     }
     word = f ? NULL : word;
     c->stamp++;
-    if (b->ahead && record->losses)
+    if (b->ahead && record->invalidations)
         before_settling(b, c, record);
     if (!f) {
         enum bus_op op = b->protocol->processor[BUS_INVALID][write].op;
@@ -281,15 +281,15 @@ ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, uint64_t line, uint6
                 peet_sim_linemap_prefetch(&b->lines_map, peet__bus_line_in(b, victim));
         }
         *(touch == TOUCH_FETCH ? &c->stats.fetch_misses : write ? &c->stats.write_misses : &c->stats.read_misses) += 1;
-        if (known == KNOWN_RECENT && !record->losses && c->stamp < c->recency.until)
-            c->stats.kinds[peet__bus_kind_sole(b, c, *word, c->stamp - 1)]++;
+        if (known == KNOWN_RECENT && !record->invalidations && c->stamp < c->stackdist.until)
+            c->stats.kinds[peet__bus_kind_uniprocessor(b, c, *word, c->stamp - 1)]++;
         else if (CLASSIFIED(b))
-            peet__bus_classify_miss(b, c, record, word, grains);
+            peet__bus_classify_miss(b, c, record, word, sectors);
     } else if (b->protocol->processor[f->state][write].op != OP_NONE) {
         c->stats.upgrades++;
     }
     if (f && RECENT(b)) {
-        peet__bus_recency_hit(&c->recency, c->used[f - c->frames]);
+        peet__bus_stackdist_hit(&c->stackdist, c->used[f - c->frames]);
         f->place = 1;
     }
     for (;;) {
@@ -300,7 +300,7 @@ ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, uint64_t line, uint6
         if (row->op == OP_NONE) {
             peet__bus_set(b, f, line, row->alone);
             if (CHECKED(b) && write)
-                peet__bus_check_write(b, f, line, grains);
+                peet__bus_check_write(b, f, line, sectors);
             break;
         }
         if ((row->op == OP_READ || row->op == OP_READX) && !f) {
@@ -311,8 +311,8 @@ ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, uint64_t line, uint6
                 write_back = evict(b, c, f, time, known);
         }
         if (CHECKED(b) && (row->op == OP_WRITE || row->op == OP_UPDATE))
-            peet__bus_check_write(b, f, line, grains);
-        struct outcome out = transact(b, c, record, f, line, row->op, grains, bytes, time, known);
+            peet__bus_check_write(b, f, line, sectors);
+        struct outcome out = transact(b, c, record, f, line, row->op, sectors, bytes, time, known);
         time = out.time;
         if (fresh) {
             peet__bus_link(b, record, f);
@@ -324,50 +324,50 @@ ALWAYS uint64_t touch_known(struct bus *b, struct cache *c, uint64_t line, uint6
             peet__bus_set(b, f, line, out.shared ? row->shared : row->alone);
         if (!row->again) {
             if (CHECKED(b) && write && row->op != OP_WRITE && row->op != OP_UPDATE)
-                peet__bus_check_write(b, f, line, grains);
+                peet__bus_check_write(b, f, line, sectors);
             break;
         }
     }
     if (f) {
         peet__bus_used(b, c, f, 0);
-        c->hints[line & b->hint_mask] = (uint32_t)(f - c->frames);
+        c->predictor[line & b->predictor_mask] = (uint32_t)(f - c->frames);
         if (write && CLASSIFIED(b))
-            b->written[f - b->frames] |= grains;
+            b->written[f - b->frames] |= sectors;
     } else if (CLASSIFIED(b)) {
-        peet__bus_classify_wrote(b, record, c->number, grains);
+        peet__bus_classify_wrote(b, record, c->number, sectors);
     }
     if (word)
         fill_recent(b, c, (uint32_t)(f - c->frames), left, word);
     else if (CLASSIFIED(b) && !RECENT(b) && !(f && f->place))
         peet__bus_shadow_use(b, c, line, record, f, !write || b->protocol->processor[BUS_INVALID][1].op != OP_WRITE);
-    if (CLASSIFIED(b) && (record->losses || (f && f->noted)))
+    if (CLASSIFIED(b) && (record->invalidations || (f && f->tracked)))
         note(b, c, record, f, line);
-    if (write_back) /* behind the fill, from a buffer: the processor does not wait for it */
+    if (write_back) /* after the fill, from a buffer: the processor does not wait for it */
         use_bus(b, c, OP_WRITE_BACK, time, cycles_of(b, OP_WRITE_BACK, 0, 0), 1, known);
     if (CHECKED(b)) {
         if (!write)
-            peet__bus_check_read(b, c, f, line, grains);
+            peet__bus_check_read(b, c, f, line, sectors);
         peet__bus_check_line(b, line);
     }
     return time - begin;
 }
 
-static uint64_t touch_recent(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
+static uint64_t touch_recent(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, unsigned bytes,
     enum touch touch, uint64_t time)
 {
-    return touch_known(b, c, line, grains, bytes, touch, time, KNOWN_RECENT);
+    return touch_known(b, c, line, sectors, bytes, touch, time, KNOWN_RECENT);
 }
 
-static uint64_t touch_plain(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
+static uint64_t touch_plain(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, unsigned bytes,
     enum touch touch, uint64_t time)
 {
-    return touch_known(b, c, line, grains, bytes, touch, time, KNOWN_PLAIN);
+    return touch_known(b, c, line, sectors, bytes, touch, time, KNOWN_PLAIN);
 }
 
-static uint64_t touch_any(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
+static uint64_t touch_any(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, unsigned bytes,
     enum touch touch, uint64_t time)
 {
-    return touch_known(b, c, line, grains, bytes, touch, time, KNOWN_NOTHING);
+    return touch_known(b, c, line, sectors, bytes, touch, time, KNOWN_NOTHING);
 }
 
 bus_touch *peet__bus_touch_for(const struct bus *b)

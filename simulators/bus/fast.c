@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The references of a block on their way through a cache.  Most hit, and a hit changes nothing but the
- * frame's time stamp: that case is here, inline; everything else goes to
- * engine.c.  A frame's key says in its low bits whether a read or a write is such a case, so that
- * finding the line and asking its state is one comparison.
+ * A block, reference by reference. Most references hit, and such a hit changes nothing but the frame's stamp. That case
+ * is here, inline; everything else goes to engine.c. The low bits of a frame's key say whether a read or a write has
+ * permission, so that one comparison finds the line and checks its state.
  */
 #include "bus.h"
 #include "groups.h"
@@ -12,40 +11,40 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
-/* Its record says where the line is, if that is a plain hit. */
+/* Its record says where the line is, if that is a hit with permission. */
 static __attribute__((noinline)) uint32_t quick_by_record(const struct bus *b, struct cache *c, uint64_t line,
-    uint64_t either)
+    uint64_t permission_mask)
 {
-    const uint32_t *const word = peet_sim_linemap_word(c->words, line), i = word ? *word ^ RECENCY_FRAME : NO_FRAME;
-    if (i >= b->lines || (c->keys[i] | either) != (KEY_OF(line) | QUICK))
+    const uint32_t *const word = peet_sim_linemap_word(c->words, line), i = word ? *word ^ STACKDIST_FRAME : NO_FRAME;
+    if (i >= b->lines || (c->keys[i] | permission_mask) != (KEY_OF(line) | PERMISSION))
         return NO_FRAME;
-    c->hints[line & b->hint_mask] = i;
+    c->predictor[line & b->predictor_mask] = i;
     return i;
 }
 
-/* Sets of many ways are not searched: the line's hint is right or engine.c finds it.  Nor are others where the line's
- * record says where it is, but for sets of so few ways that searching takes less. */
-uint32_t peet__bus_quick_in_set(const struct bus *b, struct cache *c, uint64_t line, uint64_t either)
+/* Sets of many ways are not searched: the predictor's entry is right or engine.c finds it.  Nor are others where the
+ * line's record says where it is, but for sets of so few ways that searching takes less. */
+uint32_t peet__bus_hit_in_set(const struct bus *b, struct cache *c, uint64_t line, uint64_t permission_mask)
 {
     enum { FEW_WAYS = 2 };
     if (b->wide)
         return NO_FRAME;
     if (b->ways > FEW_WAYS && b->recent)
-        return quick_by_record(b, c, line, either);
-    const uint64_t want = KEY_OF(line) | QUICK;
+        return quick_by_record(b, c, line, permission_mask);
+    const uint64_t want = KEY_OF(line) | PERMISSION;
     const uint32_t first = peet__bus_set_of(b, line) * b->ways, end = first + b->ways;
     for (uint32_t i = first; i < end; i++)
-        if ((c->keys[i] | either) == want) {
-            c->hints[line & b->hint_mask] = i;
+        if ((c->keys[i] | permission_mask) == want) {
+            c->predictor[line & b->predictor_mask] = i;
             return i;
         }
     return NO_FRAME;
 }
 
 /* A hit without consequences?  Then it is done. */
-static int quick_any(struct bus *b, struct cache *c, uint64_t line, int write)
+static int hit_any(struct bus *b, struct cache *c, uint64_t line, int write)
 {
-    uint32_t i = peet__bus_quick(b, c, line, write ? 0 : QUICK_WRITE);
+    uint32_t i = peet__bus_hit(b, c, line, write ? 0 : PERMISSION_WRITE);
     if (i == NO_FRAME)
         return 0;
     c->used[i] = ++c->stamp;
@@ -54,39 +53,39 @@ static int quick_any(struct bus *b, struct cache *c, uint64_t line, int write)
     return 1;
 }
 
-ALWAYS uint64_t touch_slow(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
+ALWAYS uint64_t touch_slow(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, unsigned bytes,
     enum touch touch, uint64_t time)
 {
     if (UNLIKELY(b->watched))
-        return peet__bus_touch_watched(b, c, line, grains, bytes, touch, time);
-    return b->sole ? peet__bus_touch_sole(b, c, line, bytes, touch, time)
-                   : b->touch(b, c, line, grains, bytes, touch, time);
+        return peet__bus_touch_watched(b, c, line, sectors, bytes, touch, time);
+    return b->uniprocessor ? peet__bus_touch_uniprocessor(b, c, line, bytes, touch, time)
+                           : b->touch(b, c, line, sectors, bytes, touch, time);
 }
 
 /* One read or write of a part of one line. */
-static void touch_part(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes, int write,
+static void touch_part(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, unsigned bytes, int write,
     uint32_t insn, struct walk *w)
 {
     w->touches++;
     if (UNLIKELY(b->perfect_hits) && peet__bus_at_perfect(b))
         w->saved_cycles += b->hit_cycles - 1;
-    if (!quick_any(b, c, line, write))
+    if (!hit_any(b, c, line, write))
         w->stall_cycles +=
-            touch_slow(b, c, line, grains, bytes, write ? TOUCH_WRITE : TOUCH_READ, peet__bus_time_in(b, w, insn));
+            touch_slow(b, c, line, sectors, bytes, write ? TOUCH_WRITE : TOUCH_READ, peet__bus_time_in(b, w, insn));
 }
 
 /* The part of a location that lies in one line: @bytes from @offset on. */
 static void run_part(struct bus *b, struct cache *c, const struct peet_ref *ref, uint64_t line, unsigned offset,
     unsigned bytes, struct walk *w)
 {
-    uint64_t grains = peet__bus_grains(b, offset, bytes);
+    uint64_t sectors = peet__bus_sectors(b, offset, bytes);
     /* Atomics ask for ownership at once. */
     int write = ref->kind == PEET_REF_STORE || (ref->kind == PEET_REF_MODIFY && ref->flags & PEET_REF_ATOMIC);
     if (UNLIKELY(b->watched))
         peet__bus_at(b, (uint32_t)(ref - b->site.block->refs), (line << b->line_shift) + offset, bytes);
-    touch_part(b, c, line, grains, bytes, write, ref->insn, w);
+    touch_part(b, c, line, sectors, bytes, write, ref->insn, w);
     if (ref->kind == PEET_REF_MODIFY)
-        touch_part(b, c, line, grains, bytes, !write, ref->insn, w);
+        touch_part(b, c, line, sectors, bytes, !write, ref->insn, w);
 }
 
 /* One location: all lines that it lies in.  Returns: how many. */
@@ -110,22 +109,23 @@ static __attribute__((noinline)) uint32_t element_slow(struct bus *b, struct cac
 {
     const int write = ref->kind == PEET_REF_STORE;
     w->touches++;
-    const struct group_way way =
-        peet__bus_way_of_element(write, b->cpi * ref->insn + w->touches * b->hit_cycles * CPI_ONE, bytes);
-    struct turn t = {.c = c, .start = w->start, .rest = w->cpi_rest, .stamp = c->stamp, .stalled = w->stall_cycles};
-    const uint32_t i = b->go_slowly(b, &t, address, address >> b->line_shift, &way);
+    const struct line_access access =
+        peet__bus_access_of_element(write, b->cpi * ref->insn + w->touches * b->hit_cycles * CPI_ONE, bytes);
+    struct execution t = {
+        .c = c, .start = w->start, .rest = w->cpi_rest, .stamp = c->stamp, .stalled = w->stall_cycles};
+    const uint32_t i = b->go_slowly(b, &t, address, address >> b->line_shift, &access);
     c->used[i] = c->stamp = t.stamp + 1;
     w->stall_cycles = t.stalled;
     return i;
 }
 
-/* So many elements of a range, each right behind the other: those that lie in one line are one look, if it finds the
+/* So many elements of a range, each right after the other: those that lie in one line are one probe, if it finds the
  * line, or the first has brought it, and time stamps by arithmetic.  Returns: how many lines they touched, each element
  * for itself */
 ALWAYS uint64_t run_elements(struct bus *b, struct cache *c, uint64_t address, uint64_t count, unsigned size_shift,
     const struct peet_ref *ref, struct walk *w)
 {
-    const uint64_t either = ref->kind == PEET_REF_LOAD ? QUICK_WRITE : 0;
+    const uint64_t permission_mask = ref->kind == PEET_REF_LOAD ? PERMISSION_WRITE : 0;
     const uint64_t before = w->touches;
     /* then what is not where it was last has moved, or nearly always is not there */
     const int alone = b->groupwise && !b->watched;
@@ -133,13 +133,13 @@ ALWAYS uint64_t run_elements(struct bus *b, struct cache *c, uint64_t address, u
         const uint64_t line = address >> b->line_shift;
         const uint64_t here = (b->line_bytes - (address & (b->line_bytes - 1))) >> size_shift; /* wholly in this line */
         uint64_t done = here < count ? here : count, more = done;
-        uint32_t i = c->hints[line & b->hint_mask];
-        if (UNLIKELY((c->keys[i] | either) != (KEY_OF(line) | QUICK) || !done)) {
+        uint32_t i = c->predictor[line & b->predictor_mask];
+        if (UNLIKELY((c->keys[i] | permission_mask) != (KEY_OF(line) | PERMISSION) || !done)) {
             if (done && alone) {
                 i = element_slow(b, c, address, 1u << size_shift, ref, w);
-                more = (c->keys[i] | either) == (KEY_OF(line) | QUICK) ? done - 1 : 0;
+                more = (c->keys[i] | permission_mask) == (KEY_OF(line) | PERMISSION) ? done - 1 : 0;
                 done = more + 1;
-            } else if (!done || (i = peet__bus_quick_in_set(b, c, line, either)) == NO_FRAME) {
+            } else if (!done || (i = peet__bus_hit_in_set(b, c, line, permission_mask)) == NO_FRAME) {
                 touch_location(b, c, address, 1u << size_shift, ref, w);
                 more = 0;
                 done = 1;
@@ -205,20 +205,20 @@ uint64_t peet__bus_slow_reference(struct bus *b, struct cache *c, const struct p
     struct walk *w)
 {
     const unsigned size = ref->size_bytes, offset = (unsigned)(address & (b->line_bytes - 1));
-    /* no quick hit: that is known */
+    /* no hit with permission: that is known */
     if (!b->perfect_hits && ref->kind != PEET_REF_MODIFY && size - 1 < b->line_bytes - offset) {
         w->touches++;
         if (UNLIKELY(b->watched))
             peet__bus_at(b, (uint32_t)(ref - b->site.block->refs), address, size);
-        w->stall_cycles += touch_slow(b, c, address >> b->line_shift, peet__bus_grains(b, offset, size), size,
+        w->stall_cycles += touch_slow(b, c, address >> b->line_shift, peet__bus_sectors(b, offset, size), size,
             ref->kind == PEET_REF_STORE ? TOUCH_WRITE : TOUCH_READ, peet__bus_time_in(b, w, ref->insn));
         return 1;
     }
     return touch_location(b, c, address, size ? size : 1, ref, w);
 }
 
-/* A reference of run_simple() that is no plain hit.  @touches: of the block before it.  Returns: in how many lines it
- * lies */
+/* A reference of run_simple() that is no hit with permission.  @touches: of the block before it.  Returns: in how many
+ * lines it lies */
 static __attribute__((noinline)) uint64_t run_slow(struct bus *b, struct cache *c, const struct peet_block_event *event,
     uint32_t i, uint64_t touches, struct walk *w)
 {
@@ -241,7 +241,7 @@ ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_e
     const uint64_t offset_mask = b->line_bytes - 1;
     uint64_t before = w->touches;
     for (uint32_t i = 0; i < n; i++) {
-        /* touches nothing; the stamps behind it are those of plans all the same */
+        /* touches nothing; the stamps after it are those of block templates all the same */
         if (UNLIKELY(refs[i].kind == PEET_REF_PREFETCH)) {
             c->stamp++;
             before--;
@@ -251,7 +251,7 @@ ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_e
                  last = offset + refs[i].size_bytes - 1;
         uint32_t f = UNLIKELY(last > offset_mask)
             ? NO_FRAME
-            : peet__bus_quick(b, c, line, refs[i].kind == PEET_REF_LOAD ? QUICK_WRITE : 0);
+            : peet__bus_hit(b, c, line, refs[i].kind == PEET_REF_LOAD ? PERMISSION_WRITE : 0);
         if (UNLIKELY(f == NO_FRAME)) {
             uint64_t more = run_slow(b, c, event, i, before + i, w) - 1;
             if (more) { /* the block's counts have each reference once */
@@ -268,16 +268,16 @@ ALWAYS void run_simple(struct bus *b, struct cache *c, const struct peet_block_e
     w->touches = before + n + block->modifies;
 }
 
-#define RUN(name, plru) \
-    static void run_##name(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w) \
+#define RUN(run_name, plru) \
+    static void run_name(struct bus *b, struct cache *c, const struct peet_block_event *event, struct walk *w) \
     { \
         if (event->block->flags & PEET_BLOCK_SIMPLE) \
             run_simple(b, c, event, w, plru); \
         else \
             run_any(b, c, event, w); \
     }
-RUN(plain, 0)
-RUN(plru, 1)
+RUN(run_plain, 0)
+RUN(run_plru, 1)
 
 bus_run *peet__bus_run_for(const struct bus *b)
 {
@@ -295,7 +295,7 @@ void peet__bus_run_fetches(struct bus *b, struct cache *c, const struct peet_blo
         c->stats.fetches++;
         if (UNLIKELY(b->watched))
             peet__bus_at(b, 0, line << b->line_shift > block->pc ? line << b->line_shift : block->pc, 0);
-        if (!quick_any(b, c, line, 0))
+        if (!hit_any(b, c, line, 0))
             w->stall_cycles += touch_slow(b, c, line, 0, 0, TOUCH_FETCH, w->start + w->stall_cycles);
     }
 }

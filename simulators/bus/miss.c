@@ -4,8 +4,8 @@
  * is one transaction: a fill, and perhaps the write-back of the line that leaves.
  *
  * If misses are told apart, nothing here searches the cache for a line that is not there: the line's record says in
- * which frame it is, or that it is in none (recency.h).  sole.c does the same in its general form.  Called by peet's
- * machine code, and by turns.c.
+ * which frame it is, or that it is in none (stackdist.h).  uniprocessor.c does the same in its general form.  Called by
+ * peet's machine code, and by loops.c.
  */
 #include "miss.h"
 
@@ -22,17 +22,17 @@ struct shape {
     int watched; /* what is filled is told (report.c), and a line that is there is left to peet__bus_go_watched() */
 };
 
-/* The bus for a fill, as peet__bus_calendar_request_sole(); counted later.  @behind: for how long a write-back follows
- * at once.  Returns: for how long the fill's owner waits */
-ALWAYS uint64_t transfer(struct bus *b, uint64_t asked, uint64_t cycles, uint64_t behind)
+/* The bus for a fill, as peet__bus_calendar_request_uniprocessor(); counted later.  @behind: for how long a write-back
+ * follows at once.  Returns: for how long the fill's owner waits */
+ALWAYS uint64_t transfer(struct bus *b, uint64_t requested, uint64_t cycles, uint64_t behind)
 {
     struct calendar *const cal = &b->calendar;
-    const uint64_t until = cal->final_until, start = asked > until ? asked : until;
+    const uint64_t until = cal->final_until, start = requested > until ? requested : until;
     peet_sim_windows_go_on(&cal->windows, cal->open_from, until);
     cal->open_from = start;
     cal->final_until = start + cycles + behind;
-    b->filled.waited += start - asked;
-    return start + cycles - asked;
+    b->filled.waited += start - requested;
+    return start + cycles - requested;
 }
 
 /* The way that was used longest ago, and when.  Scalar code: the stamps have just been written one by one, and a vector
@@ -58,7 +58,7 @@ ALWAYS uint32_t oldest_way(const uint64_t *used, uint32_t ways, uint64_t *out_us
 
 /* The frame with this line, of those from keys[0], used[first] on; NO_FRAME.  The keys of invalid ways are line 0's,
  * but those were never used. */
-static __attribute__((noinline)) uint32_t way_of(const uint64_t *keys, const uint64_t *used, uint32_t first,
+static __attribute__((noinline)) uint32_t frame_in_set(const uint64_t *keys, const uint64_t *used, uint32_t first,
     uint32_t ways, uint64_t line)
 {
     for (uint32_t way = 0; way < ways; way++)
@@ -76,47 +76,47 @@ ALWAYS uint32_t hardly(const uint64_t *keys, const uint64_t *used, uint32_t firs
         typedef uint64_t four __attribute__((vector_size(32), aligned(8)));
         four any = {0};
         for (uint32_t way = 0; way < ways; way += 4)
-            any |= (four)((*(const four *)(keys + way) | QUICK) == (KEY_OF(line) | QUICK));
-        return LIKELY(!__builtin_reduce_or(any)) ? NO_FRAME : way_of(keys, used, first, ways, line);
+            any |= (four)((*(const four *)(keys + way) | PERMISSION) == (KEY_OF(line) | PERMISSION));
+        return LIKELY(!__builtin_reduce_or(any)) ? NO_FRAME : frame_in_set(keys, used, first, ways, line);
     }
     uint64_t none = 1; /* without surprises */
     for (uint32_t way = 0; way < ways; way++)
         none &= KEY_LINE(keys[way]) != line;
-    return LIKELY(none) ? NO_FRAME : way_of(keys, used, first, ways, line);
+    return LIKELY(none) ? NO_FRAME : frame_in_set(keys, used, first, ways, line);
 }
 
-/* A hit in a frame that was not quick, before it is used. */
-ALWAYS void seen(struct bus *b, uint32_t i)
+/* A hit in a frame that has no permission; called before the frame is used. */
+ALWAYS void note_hit(struct bus *b, uint32_t i)
 {
     if (b->classify)
-        peet__bus_recency_hit(&b->caches->recency, b->caches->used[i]);
+        peet__bus_stackdist_hit(&b->caches->stackdist, b->caches->used[i]);
 }
 
-/* A use of a line that is there, but is not quick or needs the bus.  Returns: for how long it waits */
-static uint64_t use_odd(struct bus *b, uint64_t line, const struct group_way *w, uint32_t i, int write, uint64_t at,
-    uint64_t stamp)
+/* A use of a line that is there, but lacks permission or needs the bus.  Returns: for how long it waits */
+static uint64_t use_without_permission(struct bus *b, uint64_t line, const struct line_access *w, uint32_t i, int write,
+    uint64_t at, uint64_t stamp)
 {
     struct cache *const c = b->caches;
     struct frame *const f = &c->frames[i];
     const struct bus_processor_row *const row = &b->protocol->processor[f->state][write];
     c->stamp = stamp + w->first; /* no other reference's */
     if (row->op != OP_NONE)
-        return peet__bus_touch_sole(b, c, line, w->bytes, write ? TOUCH_WRITE : TOUCH_READ, at);
-    seen(b, i);
+        return peet__bus_touch_uniprocessor(b, c, line, w->bytes, write ? TOUCH_WRITE : TOUCH_READ, at);
+    note_hit(b, i);
     f->state = row->alone;
-    c->keys[i] = KEY_OF(line) | b->quick[row->alone];
+    c->keys[i] = KEY_OF(line) | b->permission[row->alone];
     c->used[i] = c->stamp + 1;
     return 0;
 }
 
 /* The line is in frame @i, which is not where it was last, or not to be used in this way without more ado. */
-static __attribute__((noinline)) struct taken found(struct bus *b, uint64_t line, const struct group_way *w, uint32_t i,
-    uint64_t asked, uint64_t stamp)
+static __attribute__((noinline)) struct access_result found(struct bus *b, uint64_t line, const struct line_access *w,
+    uint32_t i, uint64_t requested, uint64_t stamp)
 {
     const uint64_t *const key = &b->caches->keys[i];
-    struct taken t = {0, i};
-    b->caches->hints[line & b->hint_mask] = i;
-    if ((*key | w->either) == (KEY_OF(line) | QUICK))
+    struct access_result t = {0, i};
+    b->caches->predictor[line & b->predictor_mask] = i;
+    if ((*key | w->permission_mask) == (KEY_OF(line) | PERMISSION))
         return t;
     struct frame *const f = &b->caches->frames[i];
     uint64_t *const used = &b->caches->used[i];
@@ -124,14 +124,14 @@ static __attribute__((noinline)) struct taken found(struct bus *b, uint64_t line
     const uint64_t before = *used;
     const uint8_t next = b->silent[w->fill][f->state];
     if (LIKELY(next != BUS_INVALID)) {
-        seen(b, i);
+        note_hit(b, i);
         f->state = next;
-        b->caches->keys[i] = KEY_OF(line) | b->quick[next];
+        b->caches->keys[i] = KEY_OF(line) | b->permission[next];
         *used = stamp + w->first + 1;
     } else {
-        t.stalled = use_odd(b, line, w, i, w->writes, asked, stamp);
-        if (w->writes_later && !(*key & QUICK_WRITE))
-            t.stalled += use_odd(b, line, w, i, 1, asked, stamp);
+        t.stalled = use_without_permission(b, line, w, i, w->writes, requested, stamp);
+        if (w->writes_after && !(*key & PERMISSION_WRITE))
+            t.stalled += use_without_permission(b, line, w, i, 1, requested, stamp);
     }
     *used = before > *used ? before : *used;
     return t;
@@ -142,36 +142,37 @@ ALWAYS uint32_t set_of(const struct bus *b, uint64_t line, struct shape s)
     return s.plain ? (uint32_t)line & b->set_mask : peet__bus_set_of(b, line);
 }
 
-/* When a look asks, and its block's stamp: of a turn, in machine code, or as said.  Looked up where they are needed, so
- * that less has to be kept. */
-struct asking {
-    struct turn *turn;
+/* When a probe asks, and its block's stamp: of an execution, in machine code, or as said.  Looked up where they are
+ * needed, so that less has to be kept. */
+struct request {
+    struct execution *execution;
     uint64_t begin /* watched: of the group */;
     const struct bus_direct *direct;
 };
 
-ALWAYS uint64_t asked_by(struct asking by, const struct group_way *w)
+ALWAYS uint64_t request_time(struct request by, const struct line_access *w)
 {
-    return by.turn ? peet__bus_asked_at(by.turn, w) : by.direct->now + (by.direct->run.time + w->at) / CPI_ONE;
+    return by.execution ? peet__bus_request_time(by.execution, w)
+                        : by.direct->now + (by.direct->run.time + w->at) / CPI_ONE;
 }
 
-ALWAYS uint64_t stamp_of(struct asking by)
+ALWAYS uint64_t stamp_of(struct request by)
 {
-    return by.turn ? by.turn->stamp : by.direct->run.stamp;
+    return by.execution ? by.execution->stamp : by.direct->run.stamp;
 }
 
 /* The line is in frame @i. */
-ALWAYS struct taken there_is(struct bus *b, uint64_t line, const struct group_way *w, uint32_t i, struct asking by,
-    struct shape s)
+ALWAYS struct access_result there_is(struct bus *b, uint64_t line, const struct line_access *w, uint32_t i,
+    struct request by, struct shape s)
 {
     if (s.watched)
-        return (struct taken){0, peet__bus_go_watched(b, by.turn, by.begin, line, w)};
-    return found(b, line, w, i, asked_by(by, w), stamp_of(by));
+        return (struct access_result){0, peet__bus_go_watched(b, by.execution, by.begin, line, w)};
+    return found(b, line, w, i, request_time(by, w), stamp_of(by));
 }
 
-/* What observers are told of a miss.  @gone: the key that was in the frame, in this state */
-ALWAYS void tell_fill(struct bus *b, const struct group_way *w, struct asking by, enum bus_miss kind, uint8_t state,
-    uint64_t gone, uint64_t asked, uint64_t stalled)
+/* What observers are told of a miss.  @evicted: the key that was in the frame, in this state */
+ALWAYS void report_fill(struct bus *b, const struct line_access *w, struct request by, enum bus_miss kind,
+    uint8_t state, uint64_t evicted, uint64_t requested, uint64_t stalled)
 {
     *peet__bus_next_report(b) = (struct peet_memory_event){.type = PEET_MEMORY_FILL,
         .level = 1,
@@ -181,27 +182,28 @@ ALWAYS void tell_fill(struct bus *b, const struct group_way *w, struct asking by
         .other = PEET_MEMORY_NOBODY,
         .size_bytes = w->bytes,
         .address = by.begin + w->offset,
-        .by = KEY_LINE(gone) << b->line_shift,
+        .by = KEY_LINE(evicted) << b->line_shift,
         .cycles = stalled,
-        .now = asked,
-        .block = by.turn->block,
+        .now = requested,
+        .block = by.execution->block,
         .ref = w->ref};
 }
 
 /* What kind of miss it is, of a line with this record; MISS_KINDS: none, the line is in frame @out_there. */
 ALWAYS enum bus_miss kind_of(struct bus *b, struct cache *c, uint32_t at, uint64_t stamp, uint32_t *out_there)
 {
-    if (UNLIKELY(at >= c->recency.floor) && at & RECENCY_FRAME) {
-        *out_there = at & ~RECENCY_FRAME;
+    if (UNLIKELY(at >= c->stackdist.cutoff) && at & STACKDIST_FRAME) {
+        *out_there = at & ~STACKDIST_FRAME;
         return MISS_KINDS;
     }
-    const enum bus_miss kind = peet__bus_kind_sole(b, c, at, stamp);
+    const enum bus_miss kind = peet__bus_kind_uniprocessor(b, c, at, stamp);
     if (UNLIKELY(kind != MISS_CAPACITY))
         b->filled.kinds[kind]++;
     return kind;
 }
 
-ALWAYS struct taken bring(struct bus *b, uint64_t line, const struct group_way *w, struct asking by, struct shape s)
+ALWAYS struct access_result fill_line(struct bus *b, uint64_t line, const struct line_access *w, struct request by,
+    struct shape s)
 {
     struct cache *const c = b->caches;
     const uint32_t ways = s.ways ? s.ways : b->ways, first = set_of(b, line, s) * ways;
@@ -210,19 +212,19 @@ ALWAYS struct taken bring(struct bus *b, uint64_t line, const struct group_way *
     uint32_t there = NO_FRAME, i;
     uint32_t *record = NULL;
     if (s.classify) {
-        __builtin_prefetch(&c->recency.records[first]); /* which of them is wanted, is known late */
+        __builtin_prefetch(&c->stackdist.records[first]); /* which of them is wanted, is known late */
         if (UNLIKELY(!(record = peet_sim_linemap_word(&b->lines_map, line)))) {
             peet__bus_no_memory(b);
-            return (struct taken){0, first};
+            return (struct access_result){0, first};
         }
-        if (UNLIKELY(stamp >= c->recency.until))
-            peet__bus_recency_rebase(b, c, stamp);
+        if (UNLIKELY(stamp >= c->stackdist.until))
+            peet__bus_stackdist_rebase(b, c, stamp);
         kind = kind_of(b, c, *record, stamp, &there);
     } else {
         /* nearly always a line that is there is where it was last */
-        const uint32_t hint = c->hints[line & b->hint_mask];
-        there = (c->keys[hint] | QUICK) == (KEY_OF(line) | QUICK) && c->used[hint]
-            ? hint
+        const uint32_t predicted = c->predictor[line & b->predictor_mask];
+        there = (c->keys[predicted] | PERMISSION) == (KEY_OF(line) | PERMISSION) && c->used[predicted]
+            ? predicted
             : hardly(c->keys, c->used, first, ways, line, s.vectors);
     }
     if (UNLIKELY(there != NO_FRAME))
@@ -231,101 +233,101 @@ ALWAYS struct taken bring(struct bus *b, uint64_t line, const struct group_way *
     uint64_t used;
     i = first + oldest_way(c->used + first, ways, &used);
     if (s.classify)
-        peet__bus_recency_fill(&c->recency, i, used, record);
+        peet__bus_stackdist_fill(&c->stackdist, i, used, record);
     struct frame *const f = &c->frames[i];
     const struct fill *const fill = &b->fill[w->fill];
-    const uint64_t asked = asked_by(by, w);
-    const struct taken taken = {transfer(b, asked, fill->cycles, b->write_back_cycles[f->state]), i};
+    const uint64_t requested = request_time(by, w);
+    const struct access_result result = {transfer(b, requested, fill->cycles, b->write_back_cycles[f->state]), i};
     if (s.watched)
-        tell_fill(b, w, by, kind, f->state, c->keys[i], asked, taken.stalled);
+        report_fill(b, w, by, kind, f->state, c->keys[i], requested, result.stalled);
     b->filled.fills[w->fill][f->state]++;
     f->state = fill->state;
-    c->keys[i] = KEY_OF(line) | fill->quick;
+    c->keys[i] = KEY_OF(line) | fill->permission;
     c->used[i] = stamp + w->first + 1;
-    c->hints[line & b->hint_mask] = i;
-    if (s.classify && UNLIKELY(c->recency.ngone == c->recency.stop))
-        peet__bus_recency_stop(b, c, stamp);
-    return taken;
+    c->predictor[line & b->predictor_mask] = i;
+    if (s.classify && UNLIKELY(c->stackdist.nlogged == c->stackdist.stop))
+        peet__bus_stackdist_stop(b, c, stamp);
+    return result;
 }
 
-ALWAYS uint32_t slowly(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w,
+ALWAYS uint32_t slowly(struct bus *b, struct execution *t, uint64_t begin, uint64_t line, const struct line_access *w,
     struct shape s)
 {
-    const struct taken taken = bring(b, line, w, (struct asking){.turn = t, .begin = begin}, s);
-    t->stalled += taken.stalled;
-    return taken.frame;
+    const struct access_result result = fill_line(b, line, w, (struct request){.execution = t, .begin = begin}, s);
+    t->stalled += result.stalled;
+    return result.frame;
 }
 
 ALWAYS struct peet_direct_miss miss(struct peet_direct_run *run, uint32_t site, uint64_t line, struct shape s)
 {
     struct bus_direct *const d = run->machine;
     struct bus *const b = d->bus;
-    const struct taken taken = bring(b, line, &b->group_ways[site], (struct asking){.direct = d}, s);
-    return peet__bus_missed(d, taken.frame, taken.stalled);
+    const struct access_result result = fill_line(b, line, &b->line_accesses[site], (struct request){.direct = d}, s);
+    return peet__bus_missed(d, result.frame, result.stalled);
 }
 
-/* X(name, ways, plain, vectors): each with and without classification */
+/* X(for loops and blocks, for machine code, for a watched bus, ways, classify, plain, vectors) */
 #define SHAPES(X) \
-    X(any, 0, 0, 0) \
-    X(1, 1, 1, 0) \
-    X(2, 2, 1, 0) \
-    X(4, 4, 1, 0) \
-    X(8, 8, 1, 0) \
-    X(16, 16, 1, 0)
+    X(slowly_any, miss_any, watched_any, 0, 0, 0, 0) \
+    X(slowly_any_kinds, miss_any_kinds, watched_any_kinds, 0, 1, 0, 0) \
+    X(slowly_1, miss_1, watched_1, 1, 0, 1, 0) \
+    X(slowly_1_kinds, miss_1_kinds, watched_1_kinds, 1, 1, 1, 0) \
+    X(slowly_2, miss_2, watched_2, 2, 0, 1, 0) \
+    X(slowly_2_kinds, miss_2_kinds, watched_2_kinds, 2, 1, 1, 0) \
+    X(slowly_4, miss_4, watched_4, 4, 0, 1, 0) \
+    X(slowly_4_kinds, miss_4_kinds, watched_4_kinds, 4, 1, 1, 0) \
+    X(slowly_8, miss_8, watched_8, 8, 0, 1, 0) \
+    X(slowly_8_kinds, miss_8_kinds, watched_8_kinds, 8, 1, 1, 0) \
+    X(slowly_16, miss_16, watched_16, 16, 0, 1, 0) \
+    X(slowly_16_kinds, miss_16_kinds, watched_16_kinds, 16, 1, 1, 0)
 #define VECTOR_SHAPES(X) \
-    X(4_vectors, 4, 1, 1) \
-    X(8_vectors, 8, 1, 1) \
-    X(16_vectors, 16, 1, 1)
+    X(slowly_4_vectors, miss_4_vectors, watched_4_vectors, 4, 0, 1, 1) \
+    X(slowly_4_vectors_kinds, miss_4_vectors_kinds, watched_4_vectors_kinds, 4, 1, 1, 1) \
+    X(slowly_8_vectors, miss_8_vectors, watched_8_vectors, 8, 0, 1, 1) \
+    X(slowly_8_vectors_kinds, miss_8_vectors_kinds, watched_8_vectors_kinds, 8, 1, 1, 1) \
+    X(slowly_16_vectors, miss_16_vectors, watched_16_vectors, 16, 0, 1, 1) \
+    X(slowly_16_vectors_kinds, miss_16_vectors_kinds, watched_16_vectors_kinds, 16, 1, 1, 1)
 
-#define FUNCTIONS(name, attributes, ...) \
-    attributes static uint32_t slowly_##name(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, \
-        const struct group_way *w) \
+#define FUNCTIONS(attributes, slowly_name, miss_name, watched_name, ...) \
+    attributes static uint32_t slowly_name(struct bus *b, struct execution *t, uint64_t begin, uint64_t line, \
+        const struct line_access *w) \
     { \
         return slowly(b, t, begin, line, w, (struct shape){__VA_ARGS__, 0}); \
     } \
-    attributes static struct peet_direct_miss miss_##name(struct peet_direct_run *run, uint32_t site, uint64_t line) \
+    attributes static struct peet_direct_miss miss_name(struct peet_direct_run *run, uint32_t site, uint64_t line) \
     { \
         return miss(run, site, line, (struct shape){__VA_ARGS__, 0}); \
     } \
-    attributes static uint32_t watched_##name(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, \
-        const struct group_way *w) \
+    attributes static uint32_t watched_name(struct bus *b, struct execution *t, uint64_t begin, uint64_t line, \
+        const struct line_access *w) \
     { \
         return slowly(b, t, begin, line, w, (struct shape){__VA_ARGS__, 1}); \
     }
-#define ENTRY(name, ...) {{__VA_ARGS__, 0}, slowly_##name, miss_##name, watched_##name},
-
-#define X(name, ways, plain, vectors) \
-    FUNCTIONS(name##_off, , ways, 0, plain, vectors) FUNCTIONS(name##_on, , ways, 1, plain, vectors)
-SHAPES(X)
-#undef X
+#define SCALAR(...) FUNCTIONS(, __VA_ARGS__)
+SHAPES(SCALAR)
 #ifdef __x86_64__
-#define X(name, ways, plain, vectors) \
-    FUNCTIONS(name##_off, __attribute__((target("avx2,bmi,bmi2"))), ways, 0, plain, vectors) \
-    FUNCTIONS(name##_on, __attribute__((target("avx2,bmi,bmi2"))), ways, 1, plain, vectors)
-VECTOR_SHAPES(X)
-#undef X
+#define VECTORS(...) FUNCTIONS(__attribute__((target("avx2,bmi,bmi2"))), __VA_ARGS__)
+VECTOR_SHAPES(VECTORS)
 #endif
 
 /* the best last */
-static const struct made_shape {
+static const struct compiled_shape {
     struct shape shape;
     bus_slowly *slowly;
     bus_miss *miss;
     bus_slowly *watched;
 } shapes[] = {
-#define X(name, ways, plain, vectors) \
-    ENTRY(name##_off, ways, 0, plain, vectors) ENTRY(name##_on, ways, 1, plain, vectors)
-    SHAPES(X)
+#define ENTRY(slowly_name, miss_name, watched_name, ...) {{__VA_ARGS__, 0}, slowly_name, miss_name, watched_name},
+    SHAPES(ENTRY)
 #ifdef __x86_64__
-        VECTOR_SHAPES(X)
+        VECTOR_SHAPES(ENTRY)
 #endif
-#undef X
 };
 
-static const struct made_shape *shape_for(const struct bus *b)
+static const struct compiled_shape *shape_for(const struct bus *b)
 {
     const int plain = (b->sets & (b->sets - 1)) == 0;
-    const struct made_shape *best = NULL;
+    const struct compiled_shape *best = NULL;
     int vectors = 0;
 #ifdef __x86_64__
     vectors = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");

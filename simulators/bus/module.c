@@ -73,8 +73,8 @@ static void bus_destroy(void *self)
     peet__bus_check_fini(b);
     peet__bus_classify_fini(b);
     peet__bus_caches_fini(b);
-    peet__bus_plans_fini(b);
-    peet__bus_made_fini(b);
+    peet__bus_templates_fini(b);
+    peet__bus_compiled_fini(b);
     peet__bus_direct_fini(b);
     peet__bus_ahead_fini(b);
     peet__bus_calendar_fini(&b->calendar);
@@ -121,7 +121,7 @@ static int set_geometry(struct bus *b, const struct peet_env *env, const union p
     b->cache_bytes = cache;
     b->line_bytes = (uint32_t)line;
     b->line_shift = (uint32_t)__builtin_ctzll(line);
-    b->grain_shift = b->line_shift > 8 ? b->line_shift - 6 : 2;
+    b->sector_shift = b->line_shift > 8 ? b->line_shift - 6 : 2;
     b->ways = (uint32_t)ways;
     b->lines = (uint32_t)lines;
     b->sets = (uint32_t)(lines / ways);
@@ -154,9 +154,9 @@ static int set_protocol(struct bus *b, const struct peet_env *env, const union p
     for (unsigned s = 0; s < b->protocol->nstates && !b->check; s++) {
         const struct bus_processor_row *row = b->protocol->processor[s];
         if (s != BUS_INVALID && row[0].op == OP_NONE && row[0].alone == s)
-            b->quick[s] |= QUICK_READ;
+            b->permission[s] |= PERMISSION_READ;
         if (s != BUS_INVALID && row[1].op == OP_NONE && row[1].alone == s)
-            b->quick[s] |= QUICK_WRITE;
+            b->permission[s] |= PERMISSION_WRITE;
     }
     return 0;
 }
@@ -210,12 +210,12 @@ static void *bus_create(const struct peet_env *env, const union peet_value *v)
         bus_destroy(b);
         return NULL;
     }
-    b->calendar.sole = b->nhw == 1;
+    b->calendar.uniprocessor = b->nhw == 1;
     peet__bus_watch_init(b);
     peet__bus_groups_init(b);
     b->run = peet__bus_run_for(b);
     b->touch = peet__bus_touch_for(b);
-    peet__bus_made_init(b);
+    peet__bus_compiled_init(b);
     b->walk = peet__bus_walk_for(b);
     return b;
 }

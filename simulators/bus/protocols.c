@@ -215,8 +215,8 @@ static const struct bus_protocol msi = {
 #undef S
 #undef M
 
-/* Sweazey and Smith, "A Class of Compatible Cache Consistency Protocols and their Support by the IEEE Futurebus",
- * ISCA 1986: the preferred copy-back entries, with invalidation where the class leaves broadcast as a choice.  Only owners
+/* Sweazey and Smith, "A Class of Compatible Cache Consistency Protocols and their Support by the IEEE Futurebus", ISCA
+ * 1986: the preferred copy-back entries, with invalidation where the class leaves broadcast as a choice.  Only owners
  * (M, O) intervene; memory answers for E and S. */
 static const struct bus_protocol moesi = {
     .name = "moesi",
@@ -269,8 +269,8 @@ static const struct bus_protocol moesi = {
 #undef O
 #undef M
 
-/* Thacker, Stewart, Satterthwaite, "Firefly: A Multiprocessor Workstation", ASPLOS 1987 and IEEE ToC 37(8), 1988.
- * Never invalidates: writes to shared lines go through to memory and into the other copies; the shared wire tells when the
+/* Thacker, Stewart, Satterthwaite, "Firefly: A Multiprocessor Workstation", ASPLOS 1987 and IEEE ToC 37(8), 1988. Never
+ * invalidates: writes to shared lines go through to memory and into the other copies; the shared wire tells when the
  * last other copy is gone.  A write miss is a read miss and then a write (A&B). */
 static const struct bus_protocol firefly = {
     .name = "firefly",
@@ -366,8 +366,8 @@ static const struct bus_protocol dragon = {
 #undef O
 #undef D
 
-/* Write-through with invalidation, the scheme that A&B hold the others against ("write-through with write
- * invalidate"): memory is always up to date.  Two tables: a write miss goes past the cache, or brings the line in first. */
+/* Write-through with invalidation, the scheme that A&B hold the others against ("write-through with write invalidate"):
+ * memory is always up to date.  Two tables: a write miss goes past the cache, or brings the line in first. */
 #define V 1
 #define THROUGH_SNOOP \
     [V] = {[OP_READ] = {V, 0}, \

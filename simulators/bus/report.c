@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What observers hear of the caches (memory reports), and structures whose memory the user wants to be perfect.  Both
- * ask which reference it is that is under way, which nothing else needs to know: fast.c says it here if the bus is
- * `watched`, and then asks peet__bus_touch_watched() in place of the engine; miss.c tells most misses itself, and
- * leaves the others to peet__bus_go_watched().  Hits are never watched.  Reports are gathered, and go out before the
- * machine's turn is over.
+ * Memory reports to observers, and structures whose memory the user wants to be perfect. Both need to know which
+ * reference is under way; nothing else does. If the bus is `watched`, fast.c sets b->site, and calls
+ * peet__bus_touch_watched() instead of the engine. miss.c reports most misses itself, and leaves the others to
+ * peet__bus_go_watched(). Hits are not reported. Reports are buffered, and go out before the machine returns to the
+ * engine.
  */
 #include "miss.h"
 #include <string.h>
@@ -61,27 +61,27 @@ static uint32_t in_single_reports(const struct bus *b, const struct peet_memory_
 void peet__bus_report_now(struct bus *b)
 {
     enum { MOST = 3 };
-    struct peet_memory_event single[BUS_TOLD];
-    const uint32_t told = b->ntold;
+    struct peet_memory_event single[BUS_EVENT_BUFFER];
+    const uint32_t nbuffered = b->nbuffered;
     uint32_t n = 0;
-    b->ntold = 0;
+    b->nbuffered = 0;
     if (wanted(b, PEET_MEMORY_FILL)) {
-        b->env->report(b->env, b->told, told);
+        b->env->report(b->env, b->event_buffer, nbuffered);
         return;
     }
-    for (uint32_t i = 0; i < told; i++) {
-        if (b->told[i].type == PEET_MEMORY_FILL)
-            n += in_single_reports(b, &b->told[i], &single[n]);
+    for (uint32_t i = 0; i < nbuffered; i++) {
+        if (b->event_buffer[i].type == PEET_MEMORY_FILL)
+            n += in_single_reports(b, &b->event_buffer[i], &single[n]);
         else
-            single[n++] = b->told[i];
-        if (n > BUS_TOLD - MOST || i + 1 == told) {
+            single[n++] = b->event_buffer[i];
+        if (n > BUS_EVENT_BUFFER - MOST || i + 1 == nbuffered) {
             b->env->report(b->env, single, n);
             n = 0;
         }
     }
 }
 
-static void tell(struct bus *b, const struct peet_memory_event *event)
+static void report_event(struct bus *b, const struct peet_memory_event *event)
 {
     if (wanted(b, event->type))
         *peet__bus_next_report(b) = *event;
@@ -97,10 +97,10 @@ int peet__bus_at_perfect(const struct bus *b)
     return (b->env->data_of(b->env, b->site.address, NULL)->flags & PEET_DATA_PERFECT) != 0;
 }
 
-void peet__bus_report_gone(struct bus *b, const struct cache *c, uint64_t line, const struct cache *by, int dirty,
+void peet__bus_report_removed(struct bus *b, const struct cache *c, uint64_t line, const struct cache *by, int dirty,
     uint64_t now)
 {
-    tell(b,
+    report_event(b,
         &(struct peet_memory_event){.type = c == by ? PEET_MEMORY_EVICT : PEET_MEMORY_INVALIDATE,
             .level = 1,
             .flags = (uint8_t)((dirty ? PEET_MEMORY_DIRTY : 0) | flags_of(b->site.touch)),
@@ -132,20 +132,20 @@ static struct peet_memory_event stall_event(unsigned hw, const struct site *s, u
 void peet__bus_report_lost(struct bus *b, unsigned hw, uint64_t cycles, uint64_t now)
 {
     const struct peet_memory_event event = stall_event(hw, &b->hw[hw].latest, cycles, now);
-    tell(b, &event);
+    report_event(b, &event);
 }
 
-/* What tells a miss, and its kind. */
-struct seen {
+/* Counters that tell a miss, and its kind. */
+struct counters {
     uint64_t upgrades, misses, kinds[MISS_KINDS];
 };
 
-static inline struct seen see(const struct bus *b, const struct cache_stats *s)
+static inline struct counters see(const struct bus *b, const struct cache_stats *s)
 {
-    struct seen seen = {.upgrades = s->upgrades, .misses = s->read_misses + s->write_misses + s->fetch_misses};
+    struct counters counters = {.upgrades = s->upgrades, .misses = s->read_misses + s->write_misses + s->fetch_misses};
     if (b->classify)
-        memcpy(seen.kinds, s->kinds, sizeof seen.kinds);
-    return seen;
+        memcpy(counters.kinds, s->kinds, sizeof counters.kinds);
+    return counters;
 }
 
 const uint8_t peet__bus_causes[] = {[MISS_COLD] = PEET_MISS_COLD,
@@ -157,7 +157,7 @@ const uint8_t peet__bus_causes[] = {[MISS_COLD] = PEET_MISS_COLD,
 
 /* What the reference has added to its cache's misses, if anything.  Returns: enum peet_memory_cause; PEET_MISS_CAUSES:
  * it hit */
-static unsigned cause_of(const struct bus *b, const struct seen *before, const struct cache_stats *after)
+static unsigned cause_of(const struct bus *b, const struct counters *before, const struct cache_stats *after)
 {
     if (after->upgrades != before->upgrades)
         return PEET_MISS_UPGRADE;
@@ -171,10 +171,11 @@ static unsigned cause_of(const struct bus *b, const struct seen *before, const s
 
 /* A miss of a processor alone, for which it has waited for memory if at all.  An eviction that is told but not followed
  * by its miss is this one's. */
-static void tell_miss(struct bus *b, const struct site *s, unsigned cause, uint64_t cycles, uint64_t now)
+static void report_miss(struct bus *b, const struct site *s, unsigned cause, uint64_t cycles, uint64_t now)
 {
-    struct peet_memory_event *e =
-        b->ntold != 0 && b->told[b->ntold - 1].type == PEET_MEMORY_EVICT ? &b->told[b->ntold - 1] : NULL;
+    struct peet_memory_event *e = b->nbuffered != 0 && b->event_buffer[b->nbuffered - 1].type == PEET_MEMORY_EVICT
+        ? &b->event_buffer[b->nbuffered - 1]
+        : NULL;
     uint8_t flags = (uint8_t)flags_of(s->touch);
     uint64_t gone = 0;
     if (e) {
@@ -197,17 +198,17 @@ static void tell_miss(struct bus *b, const struct site *s, unsigned cause, uint6
         .ref = s->ref};
 }
 
-uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, uint64_t grains, unsigned bytes,
+uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, uint64_t sectors, unsigned bytes,
     enum touch touch, uint64_t time)
 {
-    const struct seen before = see(b, &c->stats);
+    const struct counters before = see(b, &c->stats);
     const uint64_t from_memory = b->memory_line_reads + b->memory_word_writes;
     struct site *s = &b->site;
     s->touch = (uint8_t)touch;
     b->supplier = PEET_MEMORY_NOBODY;
     b->at_once = b->perfect && touch != TOUCH_FETCH && peet__bus_at_perfect(b);
-    const uint64_t stall = b->sole ? peet__bus_touch_sole(b, c, line, bytes, touch, time)
-                                   : b->touch(b, c, line, grains, bytes, touch, time);
+    const uint64_t stall = b->uniprocessor ? peet__bus_touch_uniprocessor(b, c, line, bytes, touch, time)
+                                           : b->touch(b, c, line, sectors, bytes, touch, time);
     b->at_once = 0;
     if (b->dead)
         return stall;
@@ -215,11 +216,11 @@ uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, 
     s->served = b->supplier != PEET_MEMORY_NOBODY                     ? 1
         : b->memory_line_reads + b->memory_word_writes != from_memory ? 2
                                                                       : 0;
-    if (stall && !b->sole) /* nobody else delays it later */
+    if (stall && !b->uniprocessor) /* nobody else delays it later */
         b->hw[c->hw].latest = *s;
-    if (b->sole && cause != PEET_MISS_CAUSES && cause != PEET_MISS_UPGRADE && touch != TOUCH_FETCH &&
+    if (b->uniprocessor && cause != PEET_MISS_CAUSES && cause != PEET_MISS_UPGRADE && touch != TOUCH_FETCH &&
         (!stall || s->served == 2) && wanted(b, PEET_MEMORY_FILL)) {
-        tell_miss(b, s, cause, stall, time);
+        report_miss(b, s, cause, stall, time);
         return stall;
     }
     if (cause != PEET_MISS_CAUSES && wanted(b, PEET_MEMORY_MISS))
@@ -240,16 +241,17 @@ uint64_t peet__bus_touch_watched(struct bus *b, struct cache *c, uint64_t line, 
     return stall;
 }
 
-uint32_t peet__bus_go_watched(struct bus *b, struct turn *t, uint64_t begin, uint64_t line, const struct group_way *w)
+uint32_t peet__bus_go_watched(struct bus *b, struct execution *t, uint64_t begin, uint64_t line,
+    const struct line_access *w)
 {
     struct cache *const c = t->c;
-    const uint64_t want = KEY_OF(line) | QUICK, at = peet__bus_asked_at(t, w);
+    const uint64_t want = KEY_OF(line) | PERMISSION, at = peet__bus_request_time(t, w);
     const uint32_t first = peet__bus_set_of(b, line) * b->ways;
     uint64_t before = 0; /* perhaps of another group of this block in the same line, whose last reference comes later */
     uint32_t i;
     for (i = first; i < first + b->ways; i++) {
-        if ((c->keys[i] | w->either) == want) {
-            c->hints[line & b->hint_mask] = i;
+        if ((c->keys[i] | w->permission_mask) == want) {
+            c->predictor[line & b->predictor_mask] = i;
             return i;
         }
         before = KEY_LINE(c->keys[i]) == line ? c->used[i] : before; /* 0 in frames that are invalid */
@@ -260,10 +262,10 @@ uint32_t peet__bus_go_watched(struct bus *b, struct turn *t, uint64_t begin, uin
     t->stalled += peet__bus_touch_watched(b, c, line, 0, w->bytes, w->writes ? TOUCH_WRITE : TOUCH_READ, at);
     if (b->dead)
         return 0;
-    i = c->hints[line & b->hint_mask];
-    if (w->writes_later && !(c->keys[i] & QUICK_WRITE)) {
+    i = c->predictor[line & b->predictor_mask];
+    if (w->writes_after && !(c->keys[i] & PERMISSION_WRITE)) {
         c->stamp = t->stamp + w->first;
-        peet__bus_touch_sole(b, c, line, w->bytes, TOUCH_WRITE, at); /* nothing that could be told of */
+        peet__bus_touch_uniprocessor(b, c, line, w->bytes, TOUCH_WRITE, at); /* nothing that could be told of */
     }
     c->used[i] = before > c->used[i] ? before : c->used[i];
     return i;

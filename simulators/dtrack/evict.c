@@ -33,7 +33,7 @@ struct pair {
 struct dtrack_evict {
     struct dtrack_cache *caches[DTRACK_LEVELS];
     uint32_t ncaches[DTRACK_LEVELS];
-    struct pair *pairs, *lately[1 << DTRACK_PAIR_BITS];
+    struct pair *pairs, *memo[1 << DTRACK_PAIR_BITS];
 };
 
 static void cache_init(const struct dtrack *self, struct dtrack_cache *r, const struct peet_memory_level *l)
@@ -132,14 +132,14 @@ static __attribute__((noinline)) struct pair *pair_of(struct dtrack *self, const
 
 static void count(struct dtrack *self, const struct key *key)
 {
-    struct pair **lately =
-        &self->evict->lately[(key->level ^ key->victim * 3 ^ key->evictor * 29) & ((1u << DTRACK_PAIR_BITS) - 1)];
+    struct pair **memo =
+        &self->evict->memo[(key->level ^ key->victim * 3 ^ key->evictor * 29) & ((1u << DTRACK_PAIR_BITS) - 1)];
 
-    if (!*lately || (*lately)->key.victim != key->victim || (*lately)->key.evictor != key->evictor ||
-        (*lately)->key.level != key->level)
-        *lately = pair_of(self, key);
-    if (*lately)
-        (*lately)->count++;
+    if (!*memo || (*memo)->key.victim != key->victim || (*memo)->key.evictor != key->evictor ||
+        (*memo)->key.level != key->level)
+        *memo = pair_of(self, key);
+    if (*memo)
+        (*memo)->count++;
 }
 
 int dtrack__came_back(struct dtrack *self, unsigned level, struct dtrack_gone line, uint32_t victim,

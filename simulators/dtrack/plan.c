@@ -132,7 +132,7 @@ struct dtrack_plan *dtrack__plan(struct dtrack *self, uint32_t id)
     return &self->plans[id];
 }
 
-static int is_odd(const struct peet_ref *ref)
+static int is_irregular(const struct peet_ref *ref)
 {
     return (ref->flags & (PEET_REF_RANGE | PEET_REF_CONDITIONAL)) != 0;
 }
@@ -224,7 +224,7 @@ static int make(struct dtrack *self, struct dtrack_plan *plan, const struct peet
         of[i] = UINT32_MAX;
         if (ref->kind == PEET_REF_PREFETCH)
             continue;
-        if (is_odd(ref)) {
+        if (is_irregular(ref)) {
             plan->nodd++;
             continue;
         }
@@ -535,22 +535,22 @@ static void settle_cell(struct dtrack *self, struct dtrack_plan *plan, uint32_t 
 }
 
 /** The objects that a block's ranges were in last: what a library copies from and to, in words and then in bytes. */
-struct lately {
+struct memo {
     const struct dtrack_found *found[2];
 };
 
-static const struct dtrack_found *find_lately(struct dtrack *self, uint64_t address, struct lately *lately)
+static const struct dtrack_found *find_memo(struct dtrack *self, uint64_t address, struct memo *memo)
 {
     for (unsigned k = 0; k < 2; k++)
-        if (lately->found[k] && address - lately->found[k]->lo < lately->found[k]->hi - lately->found[k]->lo)
-            return lately->found[k];
-    lately->found[1] = lately->found[0];
-    return lately->found[0] = dtrack__find(self, address);
+        if (memo->found[k] && address - memo->found[k]->lo < memo->found[k]->hi - memo->found[k]->lo)
+            return memo->found[k];
+    memo->found[1] = memo->found[0];
+    return memo->found[0] = dtrack__find(self, address);
 }
 
 /** A range or a conditional reference: object by object. */
-static inline void odd(struct dtrack *self, unsigned hw, const struct peet_block_event *event, uint32_t i,
-    struct lately *lately)
+static inline void irregular(struct dtrack *self, unsigned hw, const struct peet_block_event *event, uint32_t i,
+    struct memo *memo)
 {
     const struct peet_ref *ref = &event->block->refs[i];
     struct peet_ref_iter it = peet_ref_begin(ref, event->values);
@@ -558,7 +558,7 @@ static inline void odd(struct dtrack *self, unsigned hw, const struct peet_block
     const int reads = ref->kind != PEET_REF_STORE, writes = ref->kind != PEET_REF_LOAD;
 
     while (it.count && !self->failed) {
-        const struct dtrack_found *found = find_lately(self, it.address, lately);
+        const struct dtrack_found *found = find_memo(self, it.address, memo);
         uint64_t lo = found->lo, hi = found->hi, n = it.count, crossings;
         struct dtrack_tally *t = dtrack__tally(self, found->data);
         int watched = self->sharing && t->contended && dtrack__sharing_clip(self, it.address, &lo, &hi);
@@ -583,11 +583,11 @@ static inline void odd(struct dtrack *self, unsigned hw, const struct peet_block
 /** All of them. */
 static void odds(struct dtrack *self, unsigned hw, const struct peet_block_event *event)
 {
-    struct lately lately = {{NULL}};
+    struct memo memo = {{NULL}};
 
     for (uint32_t i = 0; i < event->block->nrefs; i++)
-        if (is_odd(&event->block->refs[i]) && event->block->refs[i].kind != PEET_REF_PREFETCH)
-            odd(self, hw, event, i, &lately);
+        if (is_irregular(&event->block->refs[i]) && event->block->refs[i].kind != PEET_REF_PREFETCH)
+            irregular(self, hw, event, i, &memo);
 }
 
 void dtrack__slow(struct dtrack *self, struct dtrack_plan *plan, unsigned hw, const struct peet_block_event *event)

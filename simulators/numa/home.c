@@ -54,7 +54,7 @@ static void drop(struct numa *n, struct numa_line *l, uint64_t line, struct numa
     if (slot == PEET_SIM_NO_SLOT) /* the directory did not know better */
         return;
     if (n->watched)
-        peet__numa_report_gone(n, holder, line, by,
+        peet__numa_report_removed(n, holder, line, by,
             holder->cache.states[slot] == PEET_SIM_COPY_M || holder->cache.states[slot] == PEET_SIM_COPY_O, now);
     peet_sim_tags_drop(&holder->cache, slot);
     holder->stats.invalidated++;
@@ -239,7 +239,7 @@ static uint64_t make_room(struct numa *n, struct numa_processor *p, uint64_t lin
     n->used.cache[state][PEET_SIM_REPLACE]++;
     *(dirty ? &p->stats.replaced_dirty : &p->stats.replaced_clean) += 1;
     if (n->watched)
-        peet__numa_report_gone(n, p, p->cache.numbers[slot], p, dirty, now);
+        peet__numa_report_removed(n, p, p->cache.numbers[slot], p, dirty, now);
     request(n, p, p->cache.numbers[slot], (enum peet_sim_dir_request)row->request, slot, now, &nobody);
     peet_sim_tags_drop(&p->cache, slot);
     return slot;

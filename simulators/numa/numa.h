@@ -142,7 +142,7 @@ void peet__numa_violated(struct numa *n, uint64_t line, const char *what);
 void peet__numa_report_init(struct numa *n);
 void peet__numa_report_miss(struct numa *n, const struct numa_processor *p, enum numa_kind kind, int write,
     uint32_t other, uint64_t cycles, uint64_t now);
-void peet__numa_report_gone(struct numa *n, const struct numa_processor *p, uint64_t line,
+void peet__numa_report_removed(struct numa *n, const struct numa_processor *p, uint64_t line,
     const struct numa_processor *by, int dirty, uint64_t now);
 void peet__numa_stats(struct numa *n, const struct peet_env *env, struct peet_stats *node);
 

@@ -11,7 +11,7 @@ void peet__numa_report_init(struct numa *n)
     n->watched = n->env->reports || (n->env->perfect && n->env->data_of);
 }
 
-static void tell(struct numa *n, const struct peet_memory_event *event)
+static void report_event(struct numa *n, const struct peet_memory_event *event)
 {
     if (n->env->reports >> event->type & 1)
         n->env->report(n->env, event, 1);
@@ -36,18 +36,18 @@ void peet__numa_report_miss(struct numa *n, const struct numa_processor *p, enum
         .now = now,
         .block = n->site.block,
         .ref = n->site.ref};
-    tell(n, &e);
+    report_event(n, &e);
     e.type = PEET_MEMORY_STALL;
     e.level = other == PEET_MEMORY_NOBODY ? 2 : 1;
     e.cause = PEET_MISS_UNKNOWN;
     if (cycles)
-        tell(n, &e);
+        report_event(n, &e);
 }
 
-void peet__numa_report_gone(struct numa *n, const struct numa_processor *p, uint64_t line,
+void peet__numa_report_removed(struct numa *n, const struct numa_processor *p, uint64_t line,
     const struct numa_processor *by, int dirty, uint64_t now)
 {
-    tell(n,
+    report_event(n,
         &(struct peet_memory_event){.type = p == by ? PEET_MEMORY_EVICT : PEET_MEMORY_INVALIDATE,
             .level = 1,
             .flags = (uint8_t)(dirty ? PEET_MEMORY_DIRTY : 0),

@@ -41,8 +41,8 @@ static uint64_t shared_slots(struct x86_thread *t, uint64_t at, uint32_t uops)
 }
 
 /**
- * Is the block what stands after the last branch? It is if it begins there, and if only blocks without instructions stand
- * between them in the function's list: what aligns code has no block. Blocks of foreign code are in no list.
+ * Is the block what stands after the last branch? It is if it begins there, and if only blocks without instructions
+ * stand between them in the function's list: what aligns code has no block. Blocks of foreign code are in no list.
  */
 static inline int goes_on(const struct x86_branch *last, const struct peet_block *next)
 {
@@ -710,7 +710,7 @@ static inline void step(struct x86_thread *t, const struct x86_op *op, const str
             stalled = x86_core_charge(t, op, &w, retire);
         }
         if (__builtin_expect((stalled.own | stalled.store) && x->env->reports >> PEET_MEMORY_STALL & 1, 0))
-            x86_core_tell_stall(t, block, values, op->first_ref, &w, stalled);
+            x86_core_report_stall(t, block, values, op->first_ref, &w, stalled);
     }
     x86_window_enter(&t->window, op->uops, retire);
     if (op->kind == OP_PLAIN) {

@@ -220,8 +220,8 @@ struct x86_cpu {
 };
 
 /** States of cores that are known: core_replay.h. */
-struct x86_nodes {
-    struct x86_node **buckets;
+struct x86_configurations {
+    struct x86_configuration **buckets;
     uint64_t mask, n;
     struct x86_arena { /* memory that is given back all at once */
         struct x86_chunk {
@@ -229,10 +229,10 @@ struct x86_nodes {
         } *chunks;
         char *room; /* in the newest */
         size_t room_bytes;
-    } of_nodes, of_edges;         /* apart, so that edges that follow one another lie side by side */
-    size_t all_bytes, most_bytes; /* with more, all is forgotten */
-    struct x86_edge **edges;      /* by node, block and front end */
-    uint64_t edge_mask, nedges;
+    } of_configurations, of_successors; /* apart, so that successors that follow one another lie side by side */
+    size_t all_bytes, most_bytes;       /* with more, all is forgotten */
+    struct x86_successor **successors;  /* by configuration, block and front end */
+    uint64_t successor_mask, nsuccessors;
     uint64_t forgotten; /* times that all of them were */
 };
 
@@ -267,7 +267,7 @@ struct x86 {
     uint32_t nunits, nbuffers, buffer_sizes[X86_BUFFERS];
     const char *unit_names[X86_UNITS];
     struct x86_stacks stacks;
-    struct x86_nodes nodes;
+    struct x86_configurations configurations;
     uint64_t *values; /* of the turn of a loop */
     uint32_t values_room;
     uint64_t end_cycles;

@@ -74,7 +74,7 @@ static __attribute__((noinline)) void change_context(struct x86_thread *t, uint3
 }
 
 /** Time passes in another way than by blocks. */
-static void leave_node(struct x86_thread *t)
+static void leave_configuration(struct x86_thread *t)
 {
     if (t->replay)
         x86_replay_leave(t);
@@ -87,7 +87,7 @@ void x86_core_begin(struct x86_thread *t, uint32_t context, uint64_t now)
     if (__builtin_expect(other, 0))
         change_context(t, context);
     if (__builtin_expect(now > t->frontier, 0)) {
-        leave_node(t);
+        leave_configuration(t);
         uint64_t gap = now - t->frontier, mine = less(gap, other && t->gap == CPI_SYSTEM ? 0 : t->gap_most);
 
         /* What the context waits for is not what it runs: that lies behind the mark. */
@@ -117,7 +117,7 @@ void x86_core_begin(struct x86_thread *t, uint32_t context, uint64_t now)
 
 void x86_core_spend(struct x86_thread *t, enum x86_category why, uint64_t cycles)
 {
-    leave_node(t);
+    leave_configuration(t);
     t->cycles[why] += cycles;
     t->cpu->x->stacks.places[t->place].cycles[why] += cycles;
     t->frontier += cycles;

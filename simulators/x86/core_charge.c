@@ -41,7 +41,7 @@ static uint8_t level_of(const struct peet_env *env, uint8_t served)
     return (uint8_t)(served == CPI_L2 ? 2 : served == CPI_L3 ? 3 : served == CPI_DRAM ? nlevels + 1 : 0);
 }
 
-void x86_core_tell_stall(struct x86_thread *t, const struct peet_block *block, const uint64_t *values, uint32_t ref,
+void x86_core_report_stall(struct x86_thread *t, const struct peet_block *block, const uint64_t *values, uint32_t ref,
     const struct wait *w, struct stalled stalled)
 {
     const struct peet_env *env = t->cpu->x->env;

@@ -40,7 +40,7 @@ static inline void x86_core_put(struct x86_thread *t, struct x86_place *place, e
 struct stalled x86_core_charge(struct x86_thread *t, const struct x86_op *op, const struct wait *w, uint64_t retire);
 
 /** Observers hear which reference it was that nothing could retire for. */
-void x86_core_tell_stall(struct x86_thread *t, const struct peet_block *block, const uint64_t *values, uint32_t ref,
+void x86_core_report_stall(struct x86_thread *t, const struct peet_block *block, const uint64_t *values, uint32_t ref,
     const struct wait *w, struct stalled stalled);
 
 #endif

@@ -11,8 +11,8 @@
 enum {
     BUCKETS = 1 << 16,
     CHUNK_BYTES = 1 << 20,
-    MOST_BYTES = 160 << 20, /* of states and edges */
-    MOST_ANSWERS = 32,      /* edges of a node, block and front end that differ in what references took */
+    MOST_BYTES = 160 << 20, /* of states and successors */
+    MOST_ANSWERS = 32,      /* successors of a configuration, block and front end that differ in what references took */
     CREDIT_MOST = 400000,
     CREDIT_FIRST = 200000,
     CREDIT_AGAIN = 1600,
@@ -25,14 +25,14 @@ enum {
 
 int x86_replay_init(struct x86 *x)
 {
-    x->nodes.buckets = calloc(BUCKETS, sizeof *x->nodes.buckets);
-    x->nodes.edges = calloc(BUCKETS, sizeof *x->nodes.edges);
-    x->nodes.edge_mask = BUCKETS - 1;
-    x->nodes.mask = BUCKETS - 1;
-    x->nodes.most_bytes = MOST_BYTES;
+    x->configurations.buckets = calloc(BUCKETS, sizeof *x->configurations.buckets);
+    x->configurations.successors = calloc(BUCKETS, sizeof *x->configurations.successors);
+    x->configurations.successor_mask = BUCKETS - 1;
+    x->configurations.mask = BUCKETS - 1;
+    x->configurations.most_bytes = MOST_BYTES;
     for (unsigned i = 0; i < x->nthreads; i++) {
         x->threads[i].replay = calloc(1, sizeof *x->threads[i].replay);
-        if (!x->nodes.buckets || !x->nodes.edges || !x->threads[i].replay) {
+        if (!x->configurations.buckets || !x->configurations.successors || !x->threads[i].replay) {
             x->env->fail(x->env, "out of memory for the states of %u cores", x->ncores);
             return -1;
         }
@@ -53,24 +53,24 @@ static void empty(struct x86_arena *a)
     a->room_bytes = 0;
 }
 
-static void forget(struct x86_nodes *nodes)
+static void forget(struct x86_configurations *configurations)
 {
-    empty(&nodes->of_nodes);
-    empty(&nodes->of_edges);
-    nodes->all_bytes = nodes->n = nodes->nedges = 0;
+    empty(&configurations->of_configurations);
+    empty(&configurations->of_successors);
+    configurations->all_bytes = configurations->n = configurations->nsuccessors = 0;
 }
 
 void x86_replay_fini(struct x86 *x)
 {
-    forget(&x->nodes);
-    free(x->nodes.buckets);
-    free(x->nodes.edges);
+    forget(&x->configurations);
+    free(x->configurations.buckets);
+    free(x->configurations.successors);
     for (unsigned i = 0; x->threads && i < x->nthreads; i++)
         free(x->threads[i].replay);
 }
 
 /** Memory that lives until all is forgotten; NULL: none */
-static void *room(struct x86_nodes *nodes, struct x86_arena *a, size_t bytes)
+static void *room(struct x86_configurations *configurations, struct x86_arena *a, size_t bytes)
 {
     void *at;
 
@@ -84,7 +84,7 @@ static void *room(struct x86_nodes *nodes, struct x86_arena *a, size_t bytes)
         a->chunks = chunk;
         a->room = (char *)chunk + 16;
         a->room_bytes = CHUNK_BYTES - 16;
-        nodes->all_bytes += CHUNK_BYTES;
+        configurations->all_bytes += CHUNK_BYTES;
     }
     at = a->room;
     a->room += bytes;
@@ -99,13 +99,14 @@ static void forget_all(struct x86 *x)
         x86_replay_leave(&x->threads[i]);
         x->threads[i].replay->from = NULL;
     }
-    memset(x->nodes.buckets, 0, (x->nodes.mask + 1) * sizeof *x->nodes.buckets);
-    memset(x->nodes.edges, 0, (x->nodes.edge_mask + 1) * sizeof *x->nodes.edges);
-    forget(&x->nodes);
-    x->nodes.forgotten++;
+    memset(x->configurations.buckets, 0, (x->configurations.mask + 1) * sizeof *x->configurations.buckets);
+    memset(x->configurations.successors, 0,
+        (x->configurations.successor_mask + 1) * sizeof *x->configurations.successors);
+    forget(&x->configurations);
+    x->configurations.forgotten++;
 }
 
-/* ------------------------------------------------------------------------------------------ nodes and edges */
+/* --------------------------------------------------------------------------------- configurations and successors */
 
 static uint64_t hash_of(const uint64_t *state, uint32_t words)
 {
@@ -125,48 +126,51 @@ static uint64_t hash_of(const uint64_t *state, uint32_t words)
 }
 
 /** Twice as many buckets.  Without memory it stays as it is. */
-static void widen(struct x86_nodes *nodes)
+static void widen(struct x86_configurations *configurations)
 {
-    uint64_t n = 2 * (nodes->mask + 1);
-    struct x86_node **more = calloc(n, sizeof *more);
+    uint64_t n = 2 * (configurations->mask + 1);
+    struct x86_configuration **more = calloc(n, sizeof *more);
 
     if (!more)
         return;
-    for (uint64_t i = 0; i <= nodes->mask; i++)
-        for (struct x86_node *node = nodes->buckets[i], *same; node; node = same) {
-            same = node->same;
-            node->same = more[node->hash & (n - 1)];
-            more[node->hash & (n - 1)] = node;
+    for (uint64_t i = 0; i <= configurations->mask; i++)
+        for (struct x86_configuration *configuration = configurations->buckets[i], *same; configuration;
+            configuration = same) {
+            same = configuration->same;
+            configuration->same = more[configuration->hash & (n - 1)];
+            more[configuration->hash & (n - 1)] = configuration;
         }
-    free(nodes->buckets);
-    nodes->buckets = more;
-    nodes->mask = n - 1;
+    free(configurations->buckets);
+    configurations->buckets = more;
+    configurations->mask = n - 1;
 }
 
-/** The node of the state that the thread's core is in; NULL: such a state is not kept */
-static struct x86_node *node_here(struct x86_thread *t)
+/** The configuration of the state that the thread's core is in; NULL: such a state is not kept */
+static struct x86_configuration *configuration_here(struct x86_thread *t)
 {
-    struct x86_nodes *nodes = &t->cpu->x->nodes;
+    struct x86_configurations *configurations = &t->cpu->x->configurations;
     uint64_t *state = t->replay->state, hash;
     uint32_t bytes = x86_state_write(t, state);
-    struct x86_node *node;
+    struct x86_configuration *configuration;
 
     if (!bytes)
         return NULL;
     hash = hash_of(state, bytes / 8);
-    for (node = nodes->buckets[hash & nodes->mask]; node; node = node->same)
-        if (node->hash == hash && node->bytes == bytes && !memcmp(node->state, state, bytes))
-            return node;
-    if (nodes->n > nodes->mask)
-        widen(nodes);
-    node = room(nodes, &nodes->of_nodes, sizeof *node + bytes);
-    if (!node)
+    for (configuration = configurations->buckets[hash & configurations->mask]; configuration;
+        configuration = configuration->same)
+        if (configuration->hash == hash && configuration->bytes == bytes && !memcmp(configuration->state, state, bytes))
+            return configuration;
+    if (configurations->n > configurations->mask)
+        widen(configurations);
+    configuration = room(configurations, &configurations->of_configurations, sizeof *configuration + bytes);
+    if (!configuration)
         return NULL;
-    *node = (struct x86_node){.same = nodes->buckets[hash & nodes->mask], .hash = hash, .bytes = bytes};
-    memcpy(node->state, state, bytes);
-    nodes->buckets[hash & nodes->mask] = node;
-    nodes->n++;
-    return node;
+    *configuration = (struct x86_configuration){
+        .same = configurations->buckets[hash & configurations->mask], .hash = hash, .bytes = bytes};
+    memcpy(configuration->state, state, bytes);
+    configurations->buckets[hash & configurations->mask] = configuration;
+    configurations->n++;
+    return configuration;
 }
 
 /** What the front end is held up for, as far as it is of importance, and whether it has lost the rest of a cycle. */
@@ -179,70 +183,71 @@ static uint32_t front_of(const struct x86_thread *t)
         t->taken;
 }
 
-static inline struct x86_edge **bucket_of(const struct x86_nodes *nodes, const struct x86_node *from,
-    const struct peet_block *block, uint32_t front)
+static inline struct x86_successor **bucket_of(const struct x86_configurations *configurations,
+    const struct x86_configuration *from, const struct peet_block *block, uint32_t front)
 {
     uint64_t key = ((uintptr_t)from >> 4) * 0x9e3779b97f4a7c15u + ((uintptr_t)block >> 4) * 0xbf58476d1ce4e5b9u +
         front * 0x94d049bb133111ebu;
 
-    return &nodes->edges[(key ^ key >> 32) & nodes->edge_mask];
+    return &configurations->successors[(key ^ key >> 32) & configurations->successor_mask];
 }
 
-static inline int is_edge(const struct x86_edge *e, const struct x86_node *from, const struct peet_block *block,
-    uint32_t front)
+static inline int is_successor(const struct x86_successor *e, const struct x86_configuration *from,
+    const struct peet_block *block, uint32_t front)
 {
     return e->from == from && e->block == block && e->front == front;
 }
 
-/** A new edge.  There are not too many of its like: the caller has seen to that. */
-static void add_edge(struct x86_nodes *nodes, struct x86_edge *e)
+/** A new successor.  There are not too many of its like: the caller has seen to that. */
+static void add_successor(struct x86_configurations *configurations, struct x86_successor *e)
 {
-    struct x86_edge **bucket;
+    struct x86_successor **bucket;
 
-    if (nodes->nedges++ > nodes->edge_mask) { /* twice as many buckets; without memory it stays as it is */
-        struct x86_nodes more = {.edge_mask = 2 * nodes->edge_mask + 1};
+    if (configurations->nsuccessors++ >
+        configurations->successor_mask) { /* twice as many buckets; without memory it stays as it is */
+        struct x86_configurations more = {.successor_mask = 2 * configurations->successor_mask + 1};
 
-        more.edges = calloc(more.edge_mask + 1, sizeof *more.edges);
-        for (uint64_t i = 0; more.edges && i <= nodes->edge_mask; i++)
-            for (struct x86_edge *one = nodes->edges[i], *next; one; one = next) {
+        more.successors = calloc(more.successor_mask + 1, sizeof *more.successors);
+        for (uint64_t i = 0; more.successors && i <= configurations->successor_mask; i++)
+            for (struct x86_successor *one = configurations->successors[i], *next; one; one = next) {
                 next = one->more;
                 bucket = bucket_of(&more, one->from, one->block, one->front);
                 one->more = *bucket;
                 *bucket = one;
             }
-        if (more.edges) {
-            free(nodes->edges);
-            nodes->edges = more.edges;
-            nodes->edge_mask = more.edge_mask;
+        if (more.successors) {
+            free(configurations->successors);
+            configurations->successors = more.successors;
+            configurations->successor_mask = more.successor_mask;
         }
     }
-    bucket = bucket_of(nodes, e->from, e->block, e->front);
+    bucket = bucket_of(configurations, e->from, e->block, e->front);
     e->more = *bucket;
     *bucket = e;
 }
 
-/** How many edges differ from one another in answers alone. */
-static unsigned alike(const struct x86_nodes *nodes, const struct x86_node *from, const struct peet_block *block,
-    uint32_t front)
+/** How many successors differ from one another in answers alone. */
+static unsigned alike(const struct x86_configurations *configurations, const struct x86_configuration *from,
+    const struct peet_block *block, uint32_t front)
 {
     unsigned n = 0;
 
-    for (const struct x86_edge *e = *bucket_of(nodes, from, block, front); e; e = e->more)
-        n += is_edge(e, from, block, front);
+    for (const struct x86_successor *e = *bucket_of(configurations, from, block, front); e; e = e->more)
+        n += is_successor(e, from, block, front);
     return n;
 }
 
-static struct x86_charge *charges_of(const struct x86_edge *e)
+static struct x86_charge *charges_of(const struct x86_successor *e)
 {
     return (struct x86_charge *)(e + 1);
 }
 
-static struct x86_tape_ref *refs_of(const struct x86_edge *e)
+static struct x86_reference_answer *refs_of(const struct x86_successor *e)
 {
-    return (struct x86_tape_ref *)(charges_of(e) + e->ncharges);
+    return (struct x86_reference_answer *)(charges_of(e) + e->ncharges);
 }
 
-static struct x86_answer *answers_of(const struct x86_edge *e)
+static struct x86_answer *answers_of(const struct x86_successor *e)
 {
     return (struct x86_answer *)(refs_of(e) + e->nrefs);
 }
@@ -260,16 +265,19 @@ static int same_answer(const struct x86_answer *a, const struct x86_answer *b)
         a->coherence == b->coherence && a->served == b->served && a->same == b->same;
 }
 
-/** Another edge like this one that agrees with it in all references before this, and in this one with the answer. */
-static struct x86_edge *another(const struct x86_nodes *nodes, const struct x86_edge *edge, uint32_t ref,
-    const struct x86_answer *got)
+/** Another successor like this one that agrees with it in all references before this, and in this one with the
+ * answer. */
+static struct x86_successor *another(const struct x86_configurations *configurations,
+    const struct x86_successor *successor, uint32_t ref, const struct x86_answer *got)
 {
-    for (struct x86_edge *e = *bucket_of(nodes, edge->from, edge->block, edge->front); e; e = e->more) {
+    for (struct x86_successor *e = *bucket_of(configurations, successor->from, successor->block, successor->front); e;
+        e = e->more) {
         uint32_t i = 0;
 
-        if (!is_edge(e, edge->from, edge->block, edge->front) || !same_answer(&answers_of(e)[ref], got))
+        if (!is_successor(e, successor->from, successor->block, successor->front) ||
+            !same_answer(&answers_of(e)[ref], got))
             continue;
-        while (i < ref && same_answer(&answers_of(e)[i], &answers_of(edge)[i]))
+        while (i < ref && same_answer(&answers_of(e)[i], &answers_of(successor)[i]))
             i++;
         if (i == ref)
             return e;
@@ -280,7 +288,7 @@ static struct x86_edge *another(const struct x86_nodes *nodes, const struct x86_
 /* ------------------------------------------------------------------------------------------ answers */
 
 static void answer(struct x86_thread *t, const struct peet_block *block, const uint64_t *at /* its values */,
-    uint32_t size_bytes, uint64_t base, struct x86_tape_ref *ref, struct x86_answer *out)
+    uint32_t size_bytes, uint64_t base, struct x86_reference_answer *ref, struct x86_answer *out)
 {
     struct wait w = {.dispatch = base + ref->dispatch};
     uint64_t now = base + ref->begin;
@@ -288,7 +296,7 @@ static void answer(struct x86_thread *t, const struct peet_block *block, const u
 
     *out = (struct x86_answer){0};
     switch (ref->kind) {
-    case TAPE_HAPPENS:
+    case ANSWER_HAPPENS:
         out->cycles = at[1] != 0;
         return;
     case X86_STORE:
@@ -302,8 +310,8 @@ static void answer(struct x86_thread *t, const struct peet_block *block, const u
         out->cycles = (int32_t)(load_now(t, block, ref->ref, *at, size_bytes, now, &w) - now);
         break;
     default:
-        out->cycles = (int32_t)(x86_core_range(t, ref->kind == TAPE_RANGE_LOAD ? X86_LOAD : X86_STORE, block, ref->ref,
-                                    *at, at[1] * size_bytes, now, &w) -
+        out->cycles = (int32_t)(x86_core_range(t, ref->kind == ANSWER_RANGE_LOAD ? X86_LOAD : X86_STORE, block,
+                                    ref->ref, *at, at[1] * size_bytes, now, &w) -
             now);
     }
     out->hit = (uint8_t)w.hit;
@@ -315,13 +323,13 @@ static void answer(struct x86_thread *t, const struct peet_block *block, const u
 }
 
 /** The tape's next reference, answered.  Returns: its number */
-static uint32_t next_of_tape(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref,
+static uint32_t next_answer(struct x86_thread *t, uint8_t kind, const struct peet_block *block, uint32_t ref,
     const uint64_t *at, uint32_t size_bytes, uint64_t now, uint64_t dispatched)
 {
     struct x86_replay *r = t->replay;
 
     if (r->at == r->nrefs) {
-        r->refs[r->at] = (struct x86_tape_ref){.begin = (uint32_t)(now - r->base),
+        r->refs[r->at] = (struct x86_reference_answer){.begin = (uint32_t)(now - r->base),
             .dispatch = (uint32_t)(dispatched - r->base),
             .ref = (uint16_t)ref,
             .kind = kind};
@@ -346,7 +354,7 @@ uint64_t x86_replay_load(struct x86_thread *t, const struct peet_block *block, u
     uint32_t size_bytes, uint64_t now, struct wait *w)
 {
     const struct x86_answer *one =
-        &t->replay->answers[next_of_tape(t, X86_LOAD, block, ref, &address, size_bytes, now, w->dispatch)];
+        &t->replay->answers[next_answer(t, X86_LOAD, block, ref, &address, size_bytes, now, w->dispatch)];
 
     w->hit = one->hit;
     tell(one, w);
@@ -358,7 +366,7 @@ uint64_t x86_replay_range(struct x86_thread *t, uint8_t kind, const struct peet_
 {
     const struct peet_ref *r = &block->refs[ref];
     const struct x86_answer *one =
-        &t->replay->answers[next_of_tape(t, kind == X86_LOAD ? TAPE_RANGE_LOAD : TAPE_RANGE_STORE, block, ref,
+        &t->replay->answers[next_answer(t, kind == X86_LOAD ? ANSWER_RANGE_LOAD : ANSWER_RANGE_STORE, block, ref,
             &values[r->value], r->size_bytes ? r->size_bytes : 1, now, now)];
 
     tell(one, w);
@@ -368,7 +376,7 @@ uint64_t x86_replay_range(struct x86_thread *t, uint8_t kind, const struct peet_
 int x86_replay_happens(struct x86_thread *t, const struct peet_block *block, uint32_t ref, const uint64_t *values)
 {
     return t->replay
-               ->answers[next_of_tape(t, TAPE_HAPPENS, block, ref, &values[block->refs[ref].value], 0, t->replay->base,
+               ->answers[next_answer(t, ANSWER_HAPPENS, block, ref, &values[block->refs[ref].value], 0, t->replay->base,
                    t->replay->base)]
                .cycles != 0;
 }
@@ -377,7 +385,7 @@ uint64_t x86_replay_store(struct x86_thread *t, const struct peet_block *block, 
     uint32_t size_bytes, uint64_t now, int *out_same)
 {
     const struct x86_answer *one =
-        &t->replay->answers[next_of_tape(t, X86_STORE, block, ref, &address, size_bytes, now, now)];
+        &t->replay->answers[next_answer(t, X86_STORE, block, ref, &address, size_bytes, now, now)];
 
     t->store_category = one->served;
     *out_same = one->same;
@@ -386,7 +394,7 @@ uint64_t x86_replay_store(struct x86_thread *t, const struct peet_block *block, 
 
 int x86_replay_stored(struct x86_replay *r, uint64_t data, uint64_t registers, uint64_t written)
 {
-    struct x86_tape_ref *one = &r->refs[r->at - 1];
+    struct x86_reference_answer *one = &r->refs[r->at - 1];
 
     one->data = (uint32_t)(data - r->base);
     one->registers = registers == UINT64_MAX ? UINT32_MAX : registers > r->base ? (uint32_t)(registers - r->base) : 0;
@@ -397,23 +405,23 @@ int x86_replay_stored(struct x86_replay *r, uint64_t data, uint64_t registers, u
 void x86_replay_charge(struct x86_replay *r, uint32_t place, enum x86_category category, uint64_t cycles)
 {
     if (place >> 24)
-        r->ncharges = X86_TAPE_CHARGES + 1;
-    for (uint32_t i = 0; i < r->ncharges && i < X86_TAPE_CHARGES; i++)
+        r->ncharges = X86_CHARGES + 1;
+    for (uint32_t i = 0; i < r->ncharges && i < X86_CHARGES; i++)
         if (r->charges[i].place == (place & 0xffffff) && r->charges[i].category == category) {
             r->charges[i].cycles += (uint32_t)cycles;
             return;
         }
-    if (r->ncharges < X86_TAPE_CHARGES)
+    if (r->ncharges < X86_CHARGES)
         r->charges[r->ncharges] = (struct x86_charge){(uint32_t)cycles, place & 0xffffff, (uint8_t)category};
-    if (r->ncharges <= X86_TAPE_CHARGES)
+    if (r->ncharges <= X86_CHARGES)
         r->ncharges++;
 }
 
 /* ------------------------------------------------------------------------------------------ repeating */
 
-/** A store as the edge has it: its line is there, and it goes to the queue. */
-static inline void enter(struct x86_thread *t, const struct x86_tape_ref *ref, uint64_t address, uint32_t size_bytes,
-    uint64_t base)
+/** A store as the successor has it: its line is there, and it goes to the queue. */
+static inline void enter(struct x86_thread *t, const struct x86_reference_answer *ref, uint64_t address,
+    uint32_t size_bytes, uint64_t base)
 {
     t->stores_n++;
     x86_store_enter(t, address, size_bytes, base + ref->data,
@@ -421,7 +429,7 @@ static inline void enter(struct x86_thread *t, const struct x86_tape_ref *ref, u
 }
 
 /** The answer that most references give.  Returns: 0 if this is not it, or nobody knows; then nothing has happened */
-static inline __attribute__((always_inline)) int plainly(struct x86_thread *t, const struct x86_tape_ref *ref,
+static inline __attribute__((always_inline)) int plainly(struct x86_thread *t, const struct x86_reference_answer *ref,
     uint8_t same, uint64_t pc, uint64_t address, uint32_t size_bytes, uint64_t base)
 {
     struct x86_memory *memory = t->cpu->x->memory;
@@ -455,7 +463,7 @@ static inline __attribute__((always_inline)) int plainly(struct x86_thread *t, c
 }
 
 /** What the references do not decide: clock, front end, books. */
-static inline void advance(struct x86_thread *t, const struct x86_code *code, const struct x86_edge *e)
+static inline void advance(struct x86_thread *t, const struct x86_code *code, const struct x86_successor *e)
 {
     struct x86_place *places = t->cpu->x->stacks.places;
     const struct x86_charge *charge = charges_of(e);
@@ -478,8 +486,8 @@ static inline void advance(struct x86_thread *t, const struct x86_code *code, co
 
 /** References before this one have been repeated, and this one has been answered: that is known when the block is gone
  * through. */
-static void on_tape(struct x86_replay *r, const struct x86_edge *e, uint32_t n, const struct x86_tape_ref *ref,
-    const struct x86_answer *got)
+static void recorded(struct x86_replay *r, const struct x86_successor *e, uint32_t n,
+    const struct x86_reference_answer *ref, const struct x86_answer *got)
 {
     memcpy(r->refs, refs_of(e), n * sizeof *r->refs);
     memcpy(r->answers, answers_of(e), n * sizeof *r->answers);
@@ -489,31 +497,33 @@ static void on_tape(struct x86_replay *r, const struct x86_edge *e, uint32_t n, 
     r->entered = n;
 }
 
-/** The edge of a block from the node; NULL: there is none */
-static inline struct x86_edge *edge_of(const struct x86_thread *t, const struct peet_block *block, uint32_t front)
+/** The successor of a block from the configuration; NULL: there is none */
+static inline struct x86_successor *successor_of(const struct x86_thread *t, const struct peet_block *block,
+    uint32_t front)
 {
     const struct x86_replay *r = t->replay;
-    struct x86_edge *e;
+    struct x86_successor *e;
 
     for (unsigned i = 0; r->last && i < 2; i++) {
         e = r->last->likely[i];
         if (e && e->block == block && e->front == front)
             return e;
     }
-    for (e = *bucket_of(&t->cpu->x->nodes, r->node, block, front); e && !is_edge(e, r->node, block, front); e = e->more)
+    for (e = *bucket_of(&t->cpu->x->configurations, r->configuration, block, front);
+        e && !is_successor(e, r->configuration, block, front); e = e->more)
         ;
     return e;
 }
 
-/** Along an edge. */
-static inline void go(struct x86_replay *r, struct x86_edge *e)
+/** Along a successor. */
+static inline void go(struct x86_replay *r, struct x86_successor *e)
 {
     if (r->last && r->last->likely[0] != e) {
         r->last->likely[1] = r->last->likely[0];
         r->last->likely[0] = e;
     }
     r->last = e;
-    r->node = e->next;
+    r->configuration = e->next;
     r->fresh = 0;
 }
 
@@ -522,8 +532,8 @@ static inline int repeat(struct x86_thread *t, const struct x86_code *code, cons
     struct x86_replay *r = t->replay;
     const struct peet_block *block = code->block;
     const uint64_t base = t->dispatch;
-    struct x86_edge *e = edge_of(t, block, front_of(t));
-    const struct x86_tape_ref *refs;
+    struct x86_successor *e = successor_of(t, block, front_of(t));
+    const struct x86_reference_answer *refs;
     const uint8_t category = t->store_category;
 
     if (__builtin_expect(!e, 0))
@@ -535,16 +545,16 @@ static inline int repeat(struct x86_thread *t, const struct x86_code *code, cons
 
         if (__builtin_expect(!plainly(t, &refs[i], answers_of(e)[i].same, ref->pc, address, ref->size_bytes, base),
                 0)) {
-            struct x86_tape_ref one = refs[i];
+            struct x86_reference_answer one = refs[i];
             struct x86_answer got;
 
             answer(t, block, &values[ref->value], ref->size_bytes, base, &one, &got);
             if (!same_answer(&got, &answers_of(e)[i])) {
-                struct x86_edge *other = another(&t->cpu->x->nodes, e, i, &got);
+                struct x86_successor *other = another(&t->cpu->x->configurations, e, i, &got);
 
                 if (!other) {
-                    on_tape(r, e, i, &one, &got);
-                    t->store_category = category; /* until the tape gives it again */
+                    recorded(r, e, i, &one, &got);
+                    t->store_category = category; /* until the list of answers gives it again */
                     return 0;
                 }
                 e = other;
@@ -560,11 +570,11 @@ static inline int repeat(struct x86_thread *t, const struct x86_code *code, cons
     return 1;
 }
 
-/** The front end is held up for so many cycles: a node leads to another one without a block. */
+/** The front end is held up for so many cycles: a configuration leads to another one without a block. */
 static inline void hold(struct x86_thread *t, const struct x86_code *code, uint64_t cycles)
 {
     struct x86_replay *r = t->replay;
-    struct x86_edge *e = r->node && cycles < UINT32_MAX ? edge_of(t, NULL, (uint32_t)cycles) : NULL;
+    struct x86_successor *e = r->configuration && cycles < UINT32_MAX ? successor_of(t, NULL, (uint32_t)cycles) : NULL;
 
     if (e) {
         x86_core_hold(t, code);
@@ -572,18 +582,18 @@ static inline void hold(struct x86_thread *t, const struct x86_code *code, uint6
         go(r, e);
         return;
     }
-    r->from = r->node;
+    r->from = r->configuration;
     x86_replay_leave(t);
     x86_core_hold(t, code);
     if (!r->from)
         return;
-    r->node = node_here(t);
+    r->configuration = configuration_here(t);
     r->fresh = 1;
-    if (r->node && cycles < UINT32_MAX &&
-        (e = room(&t->cpu->x->nodes, &t->cpu->x->nodes.of_edges, sizeof *e)) != NULL) {
-        *e = (struct x86_edge){
-            .from = r->from, .next = r->node, .front = (uint32_t)cycles, .front_category = t->store_category};
-        add_edge(&t->cpu->x->nodes, e);
+    if (r->configuration && cycles < UINT32_MAX &&
+        (e = room(&t->cpu->x->configurations, &t->cpu->x->configurations.of_successors, sizeof *e)) != NULL) {
+        *e = (struct x86_successor){
+            .from = r->from, .next = r->configuration, .front = (uint32_t)cycles, .front_category = t->store_category};
+        add_successor(&t->cpu->x->configurations, e);
         r->last = e;
     }
 }
@@ -603,14 +613,14 @@ int x86_replay_block(struct x86_thread *t, const struct x86_code *code, const ui
     if (held)
         hold(t, code, held);
     r->nrefs = 0;
-    if (__builtin_expect(r->node && code->replayable && repeat(t, code, values), 1)) {
+    if (__builtin_expect(r->configuration && code->replayable && repeat(t, code, values), 1)) {
         r->credit += r->credit < CREDIT_MOST;
         r->replayed++;
         return 1;
     }
     r->at = r->ncharges = 0;
     r->entered = r->nrefs ? r->entered : 0;
-    r->from = r->node;
+    r->from = r->configuration;
     x86_replay_leave(t);
     r->base = t->dispatch;
     r->uops = t->window.n;
@@ -623,30 +633,30 @@ void x86_replay_leave(struct x86_thread *t)
 {
     struct x86_replay *r = t->replay;
 
-    if (r->node && !r->fresh)
-        x86_state_read(t, r->node->state);
-    r->node = NULL;
+    if (r->configuration && !r->fresh)
+        x86_state_read(t, r->configuration->state);
+    r->configuration = NULL;
     r->last = NULL;
 }
 
 /* ------------------------------------------------------------------------------------------ learning */
 
-/** The block that has just been gone through is an edge from one node to the other. */
-static void make_edge(struct x86_thread *t, const struct x86_code *code, struct x86_node *next)
+/** The block that has just been gone through is a successor from one configuration to the other. */
+static void make_successor(struct x86_thread *t, const struct x86_code *code, struct x86_configuration *next)
 {
     struct x86_replay *r = t->replay;
-    struct x86_nodes *nodes = &t->cpu->x->nodes;
+    struct x86_configurations *configurations = &t->cpu->x->configurations;
     size_t refs = r->nrefs * sizeof *r->refs, charges = r->ncharges * sizeof *r->charges,
            answers = r->nrefs * sizeof *r->answers;
-    struct x86_edge *e;
+    struct x86_successor *e;
 
-    if (alike(nodes, r->from, code->block, r->front) >= MOST_ANSWERS || r->ncharges > X86_TAPE_CHARGES ||
+    if (alike(configurations, r->from, code->block, r->front) >= MOST_ANSWERS || r->ncharges > X86_CHARGES ||
         t->dispatch - r->base > UINT32_MAX / 64 || t->window.n - r->uops > UINT16_MAX)
         return;
-    e = room(nodes, &nodes->of_edges, sizeof *e + refs + charges + answers);
+    e = room(configurations, &configurations->of_successors, sizeof *e + refs + charges + answers);
     if (!e)
         return;
-    *e = (struct x86_edge){.from = r->from,
+    *e = (struct x86_successor){.from = r->from,
         .block = code->block,
         .front = r->front,
         .nrefs = (uint16_t)r->nrefs,
@@ -666,28 +676,28 @@ static void make_edge(struct x86_thread *t, const struct x86_code *code, struct 
     memcpy(charges_of(e), r->charges, charges);
     memcpy(refs_of(e), r->refs, refs);
     memcpy(answers_of(e), r->answers, answers);
-    add_edge(nodes, e);
+    add_successor(configurations, e);
     r->made = e;
 }
 
 void x86_replay_end(struct x86_thread *t, const struct x86_code *code)
 {
     struct x86_replay *r = t->replay;
-    struct x86_node *next;
+    struct x86_configuration *next;
 
     if (r->resting)
         return;
-    next = node_here(t);
+    next = configuration_here(t);
     if (r->recording && next)
-        make_edge(t, code, next);
+        make_successor(t, code, next);
     r->recording = 0;
-    r->node = next;
+    r->configuration = next;
     r->last = r->made; /* what follows is likely to follow again */
     r->made = NULL;
     r->fresh = 1;
     r->learnt++;
     r->credit -= CREDIT_LEARNT;
-    if (t->cpu->x->nodes.all_bytes > t->cpu->x->nodes.most_bytes)
+    if (t->cpu->x->configurations.all_bytes > t->cpu->x->configurations.most_bytes)
         forget_all(t->cpu->x);
     if (r->credit < 0) { /* nothing comes again here */
         x86_replay_leave(t);

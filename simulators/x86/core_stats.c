@@ -36,7 +36,7 @@ static void write_replay(const struct x86 *x, const struct peet_env *env, struct
     struct peet_stats *o;
     uint64_t replayed = 0, learnt = 0, rested = 0;
 
-    if (!x->nodes.buckets)
+    if (!x->configurations.buckets)
         return;
     for (unsigned i = 0; i < x->nthreads; i++) {
         replayed += x->threads[i].replay->replayed;
@@ -47,9 +47,9 @@ static void write_replay(const struct x86 *x, const struct peet_env *env, struct
     env->stats_u64(env, o, "blocks_repeated", replayed);
     env->stats_u64(env, o, "blocks_learnt", learnt);
     env->stats_u64(env, o, "blocks_not_tried", rested);
-    env->stats_u64(env, o, "states", x->nodes.n);
-    env->stats_u64(env, o, "states_bytes", x->nodes.all_bytes);
-    env->stats_u64(env, o, "times_forgotten", x->nodes.forgotten);
+    env->stats_u64(env, o, "states", x->configurations.n);
+    env->stats_u64(env, o, "states_bytes", x->configurations.all_bytes);
+    env->stats_u64(env, o, "times_forgotten", x->configurations.forgotten);
 }
 
 void x86_core_stats(const struct x86 *x, const struct peet_env *env, struct peet_stats *node)

@@ -552,7 +552,7 @@ static uint32_t replayable(const struct peet_block *block, const struct x86_op *
     for (uint32_t i = 0; i < block->nrefs; i++)
         if (block->refs[i].kind == PEET_REF_PREFETCH)
             return 0;
-    return block->nrefs <= X86_TAPE_REFS / 4;
+    return block->nrefs <= X86_REFERENCE_ANSWERS / 4;
 }
 
 const struct x86_code *x86_digest(struct x86 *x, const struct peet_block *block)

@@ -141,7 +141,7 @@ static void settings(struct x86_memory *m)
     m->check = g->memory_check != 0;
     m->translation = g->translation != 0;
     m->line_shift = (uint32_t)__builtin_ctzll(g->line_bytes);
-    m->grain_shift = m->line_shift > 7 ? m->line_shift - 5 : 2; /* four bytes, 62 grains at most */
+    m->sector_shift = m->line_shift > 7 ? m->line_shift - 5 : 2; /* four bytes, 62 sectors at most */
     m->page_shift = m->translation ? (uint32_t)__builtin_ctzll(g->page_bytes) : 12;
     m->lru = g->l1_replacement == PEET_SIM_LRU;
     m->hint_mask = 63;
@@ -315,7 +315,7 @@ static uint64_t walk_read(void *self, uint64_t address, uint64_t now)
         peet__x86_take(w->m, &w->m->cores[access.core].walkers, now, &now);
     w->began = 1;
     done = peet__x86_data(w->m, &r, now);
-    peet__x86_told_misses(w->m, &r, done);
+    peet__x86_report_misses(w->m, &r, done);
     return done;
 }
 
@@ -400,7 +400,7 @@ static int near(struct x86_memory *m, const struct x86_access *a, uint64_t now, 
     if (a->kind == X86_MODIFY)
         done = x86_later(done, peet__x86_owned(&level->lines[slot]));
     if (write && m->causes)
-        level->written[slot] |= peet__x86_grains(m, a->address, a->size_bytes);
+        level->written[slot] |= peet__x86_sectors(m, a->address, a->size_bytes);
     if (!fetch) {
         c->hints[line & m->hint_mask] = (uint32_t)slot;
         c->page_hints[page % X86_PAGE_HINTS] = (uint32_t)page_slot;
@@ -451,7 +451,7 @@ void x86_memory_access(struct x86_memory *m, const struct x86_access *a, uint64_
         r.served = X86_L1;
     }
     if (m->causes)
-        peet__x86_told_misses(m, &r, done);
+        peet__x86_report_misses(m, &r, done);
     out->done_cycles = done;
     out->tlb_cycles = (uint32_t)(translated - now);
     out->coherence_cycles = (uint32_t)(m->timeless ? 0 : r.coherence_cycles);

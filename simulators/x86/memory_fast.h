@@ -106,7 +106,7 @@ static inline __attribute__((always_inline)) int x86_memory_hit_at(struct x86_me
     } else {
         c->l1d.stats.writes++;
         if (m->causes)
-            c->l1d.written[slot] |= peet__x86_grains(m, address, size_bytes);
+            c->l1d.written[slot] |= peet__x86_sectors(m, address, size_bytes);
     }
     *out_done = kind == X86_STORE ? now : now + m->l1d_cycles;
     return 1;

@@ -112,7 +112,7 @@ static void l3_evict(struct x86_memory *m, struct x86_slice *slice, uint64_t slo
     l3->stats.evictions++;
     l3->stats.write_backs += (uint64_t)dirty;
     if (m->reports)
-        peet__x86_told_loss(m, l3, r->core, line, PEET_MEMORY_EVICT, dirty, r);
+        peet__x86_report_loss(m, l3, r->core, line, PEET_MEMORY_EVICT, dirty, r);
     peet_sim_tags_drop(&l3->tags, slot);
     if (dirty)
         memory_write(m, line, record, version, now);
@@ -157,8 +157,8 @@ static void put_back(struct x86_memory *m, struct x86_request *r, uint32_t from,
     }
 }
 
-void peet__x86_gone(struct x86_memory *m, struct x86_request *r, uint32_t core, uint64_t line, uint8_t state, int still,
-    uint64_t version, uint64_t now)
+void peet__x86_evicted(struct x86_memory *m, struct x86_request *r, uint32_t core, uint64_t line, uint8_t state,
+    int still, uint64_t version, uint64_t now)
 {
     struct x86_line *record = peet__x86_line(m, line);
     struct x86_slice *slice = &m->slices[peet__x86_slice(m, line)];

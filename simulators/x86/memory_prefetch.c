@@ -27,7 +27,7 @@ static void bring_line(struct x86_memory *m, struct x86_level *level, const stru
     done = level == &c->l2 ? peet__x86_outer(m, &p, now, 0, &state)
         : p.fetch          ? peet__x86_fetch(m, &p, now)
                            : peet__x86_data(m, &p, now);
-    peet__x86_told_misses(m, &p, done);
+    peet__x86_report_misses(m, &p, done);
 }
 
 void peet__x86_prefetch(struct x86_memory *m, struct x86_level *level, const struct x86_request *r, int miss,

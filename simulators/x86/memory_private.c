@@ -59,7 +59,7 @@ static void lose(struct x86_memory *m, struct x86_level *level, uint32_t core, u
     *(why == X86_BY_WRITE ? &level->stats.invalidations : &level->stats.recalls) += 1;
     level->stats.write_backs += (uint64_t)dirty;
     if (m->reports)
-        peet__x86_told_loss(m, level, core, line, why == X86_BY_WRITE ? PEET_MEMORY_INVALIDATE : PEET_MEMORY_EVICT,
+        peet__x86_report_loss(m, level, core, line, why == X86_BY_WRITE ? PEET_MEMORY_INVALIDATE : PEET_MEMORY_EVICT,
             dirty, by);
     peet_sim_tags_drop(&level->tags, slot);
 }
@@ -142,15 +142,15 @@ static uint64_t evict_outer(struct x86_memory *m, struct x86_core *c, struct x86
     outer->stats.evictions++;
     outer->stats.write_backs += (uint64_t)dirty;
     if (m->reports)
-        peet__x86_told_loss(m, outer, c->number, line, PEET_MEMORY_EVICT, dirty, r);
+        peet__x86_report_loss(m, outer, c->number, line, PEET_MEMORY_EVICT, dirty, r);
     peet_sim_tags_drop(&outer->tags, slot);
     if (dirty) {
         peet__x86_take(m, &c->writebacks, now, &start);
 
-        peet__x86_gone(m, r, c->number, line, state, still, version, start);
+        peet__x86_evicted(m, r, c->number, line, state, still, version, start);
         peet__x86_until(m, &c->writebacks, start + m->home_in_cycles);
     } else {
-        peet__x86_gone(m, r, c->number, line, state, still, version, start);
+        peet__x86_evicted(m, r, c->number, line, state, still, version, start);
     }
     return start;
 }
@@ -164,7 +164,7 @@ static void evict_first(struct x86_memory *m, struct x86_core *c, struct x86_lev
     level->stats.evictions++;
     level->stats.write_backs += (uint64_t)newer;
     if (m->reports)
-        peet__x86_told_loss(m, level, c->number, level->tags.numbers[slot], PEET_MEMORY_EVICT, newer, r);
+        peet__x86_report_loss(m, level, c->number, level->tags.numbers[slot], PEET_MEMORY_EVICT, newer, r);
     if (newer) {
         settle(m, c->number, level, slot);
         data_to_l2(m, c, slot);
@@ -181,10 +181,10 @@ static void evict_code(struct x86_memory *m, struct x86_core *c, struct x86_requ
 
     c->l1i.stats.evictions++;
     if (m->reports)
-        peet__x86_told_loss(m, &c->l1i, c->number, line, PEET_MEMORY_EVICT, 0, r);
+        peet__x86_report_loss(m, &c->l1i, c->number, line, PEET_MEMORY_EVICT, 0, r);
     peet_sim_tags_drop(&c->l1i.tags, slot);
     if (peet_sim_tags_find(&c->l1d.tags, line) == PEET_SIM_NO_SLOT)
-        peet__x86_gone(m, r, c->number, line, X86_S, 0, version, now);
+        peet__x86_evicted(m, r, c->number, line, X86_S, 0, version, now);
 }
 
 /** Room for a line, and the line in it.  Returns: when it is there, which can be later for want of room on the way out
@@ -341,7 +341,7 @@ static uint64_t upgrade(struct x86_memory *m, struct x86_core *c, struct x86_req
 static void written(struct x86_memory *m, struct x86_core *c, const struct x86_request *r, uint64_t slot)
 {
     if (m->causes)
-        c->l1d.written[slot] |= peet__x86_grains(m, r->access->address, r->access->size_bytes);
+        c->l1d.written[slot] |= peet__x86_sectors(m, r->access->address, r->access->size_bytes);
     if (m->check) {
         struct x86_line *line = peet__x86_line(m, r->line);
 

@@ -12,13 +12,13 @@ static uint64_t *cells(const struct x86_memory *m, struct x86_line *record)
     return (uint64_t *)((char *)record + m->cells_offset);
 }
 
-void peet__x86_wrote(struct x86_memory *m, uint32_t core, uint64_t line, uint64_t grains)
+void peet__x86_wrote(struct x86_memory *m, uint32_t core, uint64_t line, uint64_t sectors)
 {
     struct x86_line *record = peet__x86_line(m, line);
 
     for (uint32_t i = 0; record && i < m->ncores; i++)
         if (i != core && cells(m, record)[i] & X86_CELL_LOST)
-            cells(m, record)[i] |= grains << X86_CELL_GRAINS;
+            cells(m, record)[i] |= sectors << X86_CELL_SECTORS;
 }
 
 void peet__x86_lost(struct x86_memory *m, uint32_t core, uint64_t line)
@@ -55,21 +55,21 @@ static void classified(struct x86_memory *m, const struct x86_request *r, uint8_
         of->stats.causes[cause]++;
 }
 
-void peet__x86_told_misses(struct x86_memory *m, const struct x86_request *r, uint64_t done)
+void peet__x86_report_misses(struct x86_memory *m, const struct x86_request *r, uint64_t done)
 {
     struct x86_line *record;
     enum peet_memory_cause cause = PEET_MISS_CAPACITY;
-    uint64_t grains, *cell;
+    uint64_t sectors, *cell;
     int first = 1;
 
     if (!m->causes || !r->missed || !(record = peet__x86_line(m, r->line)))
         return;
     cell = &cells(m, record)[r->core];
-    grains = peet__x86_grains(m, r->access->address, r->access->size_bytes) << X86_CELL_GRAINS;
+    sectors = peet__x86_sectors(m, r->access->address, r->access->size_bytes) << X86_CELL_SECTORS;
     if (!*cell)
         cause = PEET_MISS_COLD;
     else if (*cell & X86_CELL_LOST)
-        cause = *cell & grains ? PEET_MISS_TRUE_SHARING : PEET_MISS_FALSE_SHARING;
+        cause = *cell & sectors ? PEET_MISS_TRUE_SHARING : PEET_MISS_FALSE_SHARING;
     for (uint32_t i = 0; i < m->ncores && first; i++)
         first = i == r->core || !cells(m, record)[i];
     *cell = X86_CELL_HAD;
@@ -102,7 +102,7 @@ void peet__x86_told_misses(struct x86_memory *m, const struct x86_request *r, ui
     }
 }
 
-void peet__x86_told_loss(struct x86_memory *m, const struct x86_level *level, uint32_t core, uint64_t line,
+void peet__x86_report_loss(struct x86_memory *m, const struct x86_level *level, uint32_t core, uint64_t line,
     enum peet_memory_type type, int dirty, const struct x86_request *by)
 {
     struct peet_memory_event event = {.type = (uint8_t)type,

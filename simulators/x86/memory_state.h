@@ -92,7 +92,7 @@ static inline void peet__x86_arrives(struct x86_arrival *a, uint64_t asked, uint
 struct x86_level {
     struct peet_sim_tags tags;
     struct x86_arrival *lines;
-    uint64_t *written;  /* L1D, when causes are told: grains written since others lost the line */
+    uint64_t *written;  /* L1D, when causes are told: sectors written since others lost the line */
     uint64_t *versions; /* checked: of its data */
     struct peet_sim_server port;
     struct peet_sim_slots mshrs;
@@ -139,7 +139,7 @@ struct x86_versions {
 enum {
     X86_CELL_HAD = 1,
     X86_CELL_LOST = 2,
-    X86_CELL_GRAINS = 2 /* shift: grains that others wrote since it was lost */
+    X86_CELL_SECTORS = 2 /* shift: sectors that others wrote since it was lost */
 };
 
 /** What is counted over time: demand misses by level, and lines that DRAM reads and writes. */
@@ -160,7 +160,7 @@ struct x86_memory {
     uint8_t reports;                          /* mask of 1 << enum peet_memory_type */
     uint8_t dead;                             /* failed: the run is ending */
     uint32_t home_in_cycles, home_out_cycles; /* l3_cycles in halves */
-    uint32_t grain_shift;
+    uint32_t sector_shift;
     size_t cells_offset, versions_offset; /* in struct x86_line */
     const struct peet_env *env;
     struct x86_memory_config config;
@@ -287,9 +287,9 @@ void peet__x86_share(struct x86_memory *m, uint32_t core, uint64_t line, uint8_t
 
 /** peet__x86_home() - ask the home of r->line for it at @now, @have: only the right to write */
 void peet__x86_home(struct x86_memory *m, struct x86_request *r, int have, uint64_t now, struct x86_grant *out);
-/** peet__x86_gone() - a core's outer cache has let a line go to make room; @still: L1I still has it */
-void peet__x86_gone(struct x86_memory *m, struct x86_request *r, uint32_t core, uint64_t line, uint8_t state, int still,
-    uint64_t version, uint64_t now);
+/** peet__x86_evicted() - a core's outer cache has let a line go to make room; @still: L1I still has it */
+void peet__x86_evicted(struct x86_memory *m, struct x86_request *r, uint32_t core, uint64_t line, uint8_t state,
+    int still, uint64_t version, uint64_t now);
 struct x86_line *peet__x86_line(struct x86_memory *m, uint64_t line);
 static inline uint32_t peet__x86_slice(const struct x86_memory *m, uint64_t line)
 {
@@ -325,20 +325,20 @@ static inline void peet__x86_shown(const struct x86_memory *m, struct peet_sim_s
         r->shadowed |= (uint8_t)(peet_sim_shadow_use(shadow, r->line) << number);
 }
 
-/** peet__x86_told_misses() - of a request that is served at @done: the levels that it missed, nearest first */
-void peet__x86_told_misses(struct x86_memory *m, const struct x86_request *r, uint64_t done);
-void peet__x86_told_loss(struct x86_memory *m, const struct x86_level *level, uint32_t core, uint64_t line,
+/** peet__x86_report_misses() - of a request that is served at @done: the levels that it missed, nearest first */
+void peet__x86_report_misses(struct x86_memory *m, const struct x86_request *r, uint64_t done);
+void peet__x86_report_loss(struct x86_memory *m, const struct x86_level *level, uint32_t core, uint64_t line,
     enum peet_memory_type type, int dirty, const struct x86_request *by);
-/** peet__x86_wrote() - a core has written these grains of a line: who has lost it will miss what */
-void peet__x86_wrote(struct x86_memory *m, uint32_t core, uint64_t line, uint64_t grains);
+/** peet__x86_wrote() - a core has written these sectors of a line: who has lost it will miss what */
+void peet__x86_wrote(struct x86_memory *m, uint32_t core, uint64_t line, uint64_t sectors);
 /** peet__x86_lost() - a core loses a line to another's write */
 void peet__x86_lost(struct x86_memory *m, uint32_t core, uint64_t line);
-static inline uint64_t peet__x86_grains(const struct x86_memory *m, uint64_t address, uint64_t bytes)
+static inline uint64_t peet__x86_sectors(const struct x86_memory *m, uint64_t address, uint64_t bytes)
 {
     uint64_t offset = address & (m->config.line_bytes - 1), last = offset + (bytes ? bytes - 1 : 0);
 
     last = last < m->config.line_bytes ? last : m->config.line_bytes - 1;
-    return (2ull << (last >> m->grain_shift)) - (1ull << (offset >> m->grain_shift));
+    return (2ull << (last >> m->sector_shift)) - (1ull << (offset >> m->sector_shift));
 }
 
 /* memory_check.c */

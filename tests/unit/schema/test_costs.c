@@ -188,7 +188,7 @@ static void test_damage(void)
 
 static void test_real(void)
 {
-    static const char *const wanted[] = {
+    static const char *const requested[] = {
         "skylake-avx512", "sapphirerapids", "znver4", "haswell", "icelake-server", "atom", "silvermont", "x86-64"};
     struct peet_error error = {0, ""};
     struct peet_costs *costs = NULL;
@@ -203,8 +203,8 @@ static void test_real(void)
         CU_ASSERT(p->nresources > 0 && p->load_cycles > 0 && p->mispredict_cycles > 0 && c->known && c->nuses > 0 &&
             c->latency_cycles > 0);
     }
-    for (unsigned i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        processor(costs, wanted[i]);
+    for (unsigned i = 0; i < sizeof requested / sizeof *requested; i++)
+        processor(costs, requested[i]);
     printf("%zu processors ", n);
     peet_costs_close(costs);
     CU_ASSERT_EQUAL(peet_costs_open("/nonexistent/costs.bin", &costs, &error), PEET_EIO);

@@ -11,7 +11,7 @@
 
 enum { EVENT = 1 };
 
-/** What happened, in order: a look's line, or a block that came as an event. */
+/** What happened, in order: a probe's line, or a block that came as an event. */
 struct story {
     uint64_t log[LOG], times[BLOCKS];
     unsigned n;
@@ -46,7 +46,7 @@ static int other(struct peet_direct_run *run, uint32_t id)
     return 0;
 }
 
-/* A block without looks. */
+/* A block without probes. */
 static void whole(struct story *s, const struct peet_block *block, const uint64_t *values)
 {
     tell(s, (uint64_t)block->id << 1 | (uint64_t)EVENT << 62);

@@ -37,7 +37,7 @@ static void use_line(struct peet_direct_run *run, struct lines *s, const struct 
     s->used[line % FRAMES] = s->stamp + look->last;
 }
 
-/* All lines of a block, in order; @begins: of its looks. */
+/* All lines of a block, in order; @begins: of its probes. */
 static void use_block(struct peet_direct_run *run, struct lines *s, const struct peet_direct_block *d,
     const uint64_t *begins, use_fn *use)
 {

@@ -6,7 +6,7 @@
  *     test_schema_direct_lines PROGRAM...
  */
 #include "walks.h"
-#include "jit/paths.h"
+#include "jit/trace_tree.h"
 
 enum { REFERENCE, DIRECT };
 
@@ -41,7 +41,7 @@ static int is_easy(uint64_t begin)
     return begin % 8 != 5;
 }
 
-/* Of a block of this kind, in bits of each look's own; some places have none. */
+/* Of a block of this kind, in bits of each probe's own; some places have none. */
 static void make_cut_names(void)
 {
     for (uint32_t kind = 0; kind < SPANS; kind++)
@@ -405,7 +405,7 @@ static void test_ways(void)
         peet_program_direct_executed(p, executed_in_lines, NULL);
         CU_ASSERT(memcmp(times[DIRECT], times[REFERENCE], sizeof times[0]) == 0);
         CU_ASSERT(instructions[DIRECT] + run.instructions == instructions[REFERENCE]);
-        for (const struct peet__path *path = p->direct->paths; path != NULL; path = path->next) {
+        for (const struct peet__trace_tree *path = p->direct->trees; path != NULL; path = path->next) {
             npaths_made++;
             taken += path->taken;
             blocks += path->blocks;

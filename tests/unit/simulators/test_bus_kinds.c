@@ -86,9 +86,9 @@ static void run(const char *protocol, const char *allocate, const char *cache, c
         return;
     }
     struct bus *const b = rig.bus;
-    CU_ASSERT_FATAL(b->sole == (strcmp(allocate, "no") != 0) && b->classify);
+    CU_ASSERT_FATAL(b->uniprocessor == (strcmp(allocate, "no") != 0) && b->classify);
     if (bases)
-        b->caches[0].recency.span = b->caches[0].recency.until = 16 * b->lines + 100;
+        b->caches[0].stackdist.span = b->caches[0].stackdist.until = 16 * b->lines + 100;
     m.sets = b->sets;
     m.ways = b->ways;
     for (unsigned i = 0; i < references && !wrong; i++) {

@@ -146,12 +146,12 @@ static void make_stencil(uint64_t *seed, unsigned hw, uint32_t id, struct peet_b
 static int same_frames(const struct bus *a, const struct bus *b)
 {
     /* what is quick depends on when the shadow was asked for */
-    const uint64_t unsure = a->sole && a->classify ? QUICK : 0;
+    const uint64_t unsure = a->uniprocessor && a->classify ? PERMISSION : 0;
     for (size_t i = 0; i < (size_t)a->ncaches * a->lines; i++) {
         const struct frame *f = &a->frames[i], *g = &b->frames[i];
         if ((a->keys[i] | unsure) != (b->keys[i] | unsure) ||
             a->caches[i / a->lines].used[i % a->lines] != b->caches[i / a->lines].used[i % a->lines] ||
-            f->noted != g->noted || (f->noted && a->written[i] != b->written[i]) || f->state != g->state ||
+            f->tracked != g->tracked || (f->tracked && a->written[i] != b->written[i]) || f->state != g->state ||
             f->place != g->place)
             return 0;
     }
@@ -233,7 +233,7 @@ static void test_stencils(void)
         compare(&more[p % 2], protocols[p][0], protocols[p][1], "on", make_stencil);
 }
 
-/* One processor's own code (sole.c) against the general one, which the checker brings back. */
+/* One processor's own code (uniprocessor.c) against the general one, which the checker brings back. */
 static void test_sole(void)
 {
     for (unsigned i = 0; shapes[i].hws == 1; i++)
@@ -247,7 +247,7 @@ static void test_sole(void)
                                     "fetch", s->fetch, "cpi", s->cpi, "hit_cycles", s->hit, "check", j ? "on" : "off",
                                     "window_cycles", "100", NULL) == 0);
                 if (j) /* and the calendar as for many */
-                    rigs[j].bus->calendar.sole = 0;
+                    rigs[j].bus->calendar.uniprocessor = 0;
                 for (unsigned n = 0; n < LOOPS; n++) {
                     struct peet_block block;
                     struct peet_ref refs[REFS];

@@ -67,7 +67,7 @@ static void look(struct rig *rig, unsigned n, struct node *node)
     for (unsigned hw = 0; hw < n; hw++)
         node->states[hw] = (unsigned char)state_of(rig, hw);
     node->memory_fresh =
-        !memcmp(latest, latest + rig->bus->checker->grains, rig->bus->checker->grains * sizeof *latest);
+        !memcmp(latest, latest + rig->bus->checker->sectors, rig->bus->checker->sectors * sizeof *latest);
 }
 
 static void explore(const struct expectation *e, unsigned n, uint8_t pairs[][BUS_STATES_MAX], uint8_t processor[][2],

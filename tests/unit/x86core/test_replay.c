@@ -151,7 +151,7 @@ static void equal(const char *settings, uint64_t seed, size_t most_bytes, uint64
         codes[i] = random_block(i, &seed);
     both(&on, &off, settings);
     if (most_bytes)
-        on.x->nodes.most_bytes = most_bytes;
+        on.x->configurations.most_bytes = most_bytes;
     for (unsigned e = 0; e < EVENTS; e++) {
         unsigned hw = on.clock[1] < on.clock[0];
         uint8_t which[BLOCKS];
@@ -195,7 +195,7 @@ static void equal(const char *settings, uint64_t seed, size_t most_bytes, uint64
     }
     same_books(&on, &off, settings);
     if (most_bytes)
-        CU_ASSERT(on.x->nodes.forgotten > 0);
+        CU_ASSERT(on.x->configurations.forgotten > 0);
     *out_replayed += on.x->threads[0].replay->replayed;
     rig_close(&on);
     rig_close(&off);

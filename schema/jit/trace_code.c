@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The code of a path (paths.c): words are compared and lines looked for, block by block along the tree of ways; time,
- * stamps, counts and registers move where it is left.  Registers are followed in terms of those at the beginning and of
- * the records' words.  A block's own code (direct.c) goes on behind the last block that has happened, or behind a miss.
+ * The code of a trace tree (trace_tree.c). Block by block along the tree, it compares words and probes lines. Time,
+ * stamps, counts and registers are updated where the tree is left. Registers are followed as sums of registers at the
+ * beginning of the trace and of the records' words. After the last block of a trace, or after a miss, the block's own
+ * code (direct.c) continues.
  */
-#include "jit/paths.h"
+#include "jit/trace_tree.h"
 
 #ifdef __x86_64__
 
 #include <stdlib.h>
 
-enum { NODE_BYTES = 128, WAY_OUT_BYTES = 128, MOST_WORDS = 1 << 12 };
+enum { NODE_BYTES = 128, EXIT_BYTES = 128, MOST_WORDS = 1 << 12 };
 
 /* -------------------------------------------------------------------------------------------- registers */
 
@@ -25,7 +26,7 @@ static int is_as_before(const struct peet__address *a, uint32_t reg)
     return a->a == reg && a->mb == 0 && a->disp == 0;
 }
 
-/* A term of a block's, in those of the path. */
+/* A term of a block's, in those of the trace. */
 static struct peet__address term_of(const struct node *n, uint32_t term)
 {
     struct peet__address a;
@@ -34,9 +35,9 @@ static struct peet__address term_of(const struct node *n, uint32_t term)
     return *as_before(&a, term < PEET__SLOT ? term : term + n->words);
 }
 
-/* A block's address in terms of the path, where the block's record stands.  Returns: 0, or -1: that has another shape
+/* A block's address in terms of the trace, where the block's record stands.  Returns: 0, or -1: that has another shape
  */
-static int on_path(const struct node *n, const struct peet__address *form, struct peet__address *out)
+static int on_trace(const struct node *n, const struct peet__address *form, struct peet__address *out)
 {
     struct peet__address a = term_of(n, form->a), b;
     a.disp += form->disp;
@@ -73,7 +74,7 @@ static int uses(const struct peet__address *a, uint32_t reg)
     return a->a == reg || (a->mb != 0 && a->b == reg);
 }
 
-/* The followed registers become what they are behind the node. */
+/* The followed registers become what they are after the node. */
 static void put_registers(struct peet__emit *e, const struct peet__address regs[REGISTERS])
 {
     uint32_t pending = 0, pushed = 0;
@@ -116,14 +117,14 @@ static void put_registers(struct peet__emit *e, const struct peet__address regs[
 
 /* -------------------------------------------------------------------------------------------- nodes */
 
-/* A jump to where the path is left behind the node. */
-static void thread(struct path_maker *p, uint8_t *from, uint32_t node)
+/* A jump to where the trace is left after the node. */
+static void thread(struct trace_emitter *p, uint8_t *from, uint32_t node)
 {
     memcpy(from - 4, &p->nodes[node].jumps, 4);
     p->nodes[node].jumps = (uint32_t)(from - p->m.e.write);
 }
 
-static void aim_thread(struct path_maker *p, struct node *n)
+static void aim_thread(struct trace_emitter *p, struct node *n)
 {
     for (uint32_t at = n->jumps, next; at != 0; at = next) {
         memcpy(&next, p->m.e.write + at - 4, 4);
@@ -132,7 +133,7 @@ static void aim_thread(struct path_maker *p, struct node *n)
 }
 
 /* Is there room for one more? */
-static int one_more(struct path_maker *p, void **array, uint32_t *size, uint32_t used, size_t bytes)
+static int one_more(struct trace_emitter *p, void **array, uint32_t *size, uint32_t used, size_t bytes)
 {
     if (used < *size)
         return 1;
@@ -147,8 +148,8 @@ static int one_more(struct path_maker *p, void **array, uint32_t *size, uint32_t
     return 1;
 }
 
-/* Are so many bytes from rax on, a block's behind that node, in one line? */
-static void see_whether_cut(struct path_maker *p, uint32_t node, const struct peet__address *a, uint32_t span)
+/* Are so many bytes from rax on, a block's after that node, in one line? */
+static void check_straddling(struct trace_emitter *p, uint32_t node, const struct peet__address *a, uint32_t span)
 {
     struct peet__emit *const e = &p->m.e;
     if (span < 2)
@@ -165,78 +166,80 @@ static void see_whether_cut(struct path_maker *p, uint32_t node, const struct pe
         p->unaligned[p->nunaligned++] = (struct unaligned){from, here(e), span, node};
 }
 
-/* All looks of a block behind that node, which are made once more if it is left; @stamps: of the path, before the
- * block.  No line is used before all are seen not to be cut: then it would be the machine's, and nothing would have
- * happened.  (As peet__direct_make_looks().) */
-static void make_looks(struct path_maker *p, uint32_t node, struct peet__function *f, const struct peet_direct_block *d,
-    const struct peet__address *begins, uint32_t stamps, uint32_t index, int may_miss)
+/* All probes of a block after that node, which are made once more if it is left; @stamps: of the trace, before the
+ * block.  No line is used before all probes are known not to straddle: such a block would be the machine's, and nothing
+ * would have happened.  (As peet__direct_emit_probes().) */
+static void emit_probes(struct trace_emitter *p, uint32_t node, struct peet__function *f,
+    const struct peet_direct_block *d, const struct peet__address *begins, uint32_t stamps, uint32_t index,
+    int may_miss)
 {
     struct peet__emit *const e = &p->m.e;
     for (uint32_t k = d->nlooks; k-- > 0;) {
         compute(e, registers, &begins[k]);
         if (d->looks[k].cuts == NULL)
-            see_whether_cut(p, node, &begins[k], d->looks[k].span);
+            check_straddling(p, node, &begins[k], d->looks[k].span);
         if (k == 1)
             CODE(e, "\x48\x89\xc6"); /* mov rsi, rax */
         if (k > 1 || d->looks[k].cuts != NULL)
             store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
     }
     for (uint32_t k = 0; k < d->nlooks; k++) {
-        const struct peet_direct_look *const look = &d->looks[k];
+        const struct peet_direct_look *const probe = &d->looks[k];
         const unsigned reg = k == 1 ? RSI : RAX;
-        uint8_t *both[3];
+        uint8_t *straddling[3];
         if (k > 1)
             load(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
-        if (look->cuts != NULL) {
-            peet__direct_look_for_both(&p->m, reg, look, k, both);
+        if (probe->cuts != NULL) {
+            peet__direct_probe_straddling(&p->m, reg, probe, k, straddling);
             for (unsigned i = 0; i < 3; i++)
-                thread(p, both[i], node);
+                thread(p, straddling[i], node);
             continue;
         }
-        uint8_t *const from = peet__direct_look_for(&p->m, reg, look);
+        uint8_t *const from = peet__direct_probe(&p->m, reg, probe);
         if (!may_miss)
             thread(p, from, node);
         else if (one_more(p, (void **)&p->missing, &p->cmissing, p->nmissing, sizeof *p->missing))
-            p->missing[p->nmissing++] = (struct missing){from, here(e), f, node, look->site, index, k, d->nlooks};
+            p->missing[p->nmissing++] = (struct missing){from, here(e), f, node, probe->site, index, k, d->nlooks};
         if (d->whole)
             store(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
         else
-            peet__direct_use(e, stamps + look->last, look->later);
+            peet__direct_use(e, stamps + probe->last, probe->later);
     }
     for (uint32_t k = 0; d->whole && k < d->nlooks; k++) {
-        const struct peet_direct_look *const look = &d->looks[k];
-        if (look->cuts != NULL) {
-            peet__direct_use_both(e, k, stamps);
+        const struct peet_direct_look *const probe = &d->looks[k];
+        if (probe->cuts != NULL) {
+            peet__direct_use_straddling(e, k, stamps);
             continue;
         }
         load(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
-        peet__direct_use(e, stamps + look->last, look->later);
+        peet__direct_use(e, stamps + probe->last, probe->later);
     }
 }
 
-/* A block happens behind what @n says so far; its looks lead to @before if they find nothing.  @make: write code, too.
- *  Returns: 0, or -1: it cannot be on a path */
-static int happen(struct path_maker *p, uint32_t before, struct node *n, struct counted *counted, uint32_t index,
-    int make)
+/* A block happens after what @n says so far; its probes lead to @before if they find nothing.  @emit_tree: write code,
+ * too.
+ *  Returns: 0, or -1: it cannot be on a trace */
+static int happen(struct trace_emitter *p, uint32_t before, struct node *n, struct counted *counted, uint32_t index,
+    int emit_tree)
 {
     struct peet__function *const f = n->function;
     const struct peet__block *const c = &f->code[index];
     struct peet__address forms[REGISTERS], begins[PEET_DIRECT_LOOKS];
     struct peet_direct_block d;
     if (counted->nblocks == SIDE_BLOCKS || c->loop || !can_have_code(f, index) ||
-        peet__direct_want(p->m.direct, f, index, &d) != 0)
+        peet__direct_request(p->m.direct, f, index, &d) != 0)
         return -1;
     for (uint32_t k = 0; k < d.nlooks; k++) {
         const struct peet__address begin = begin_of(c, &d.looks[k]);
-        if (on_path(n, &begin, &begins[k]) != 0)
+        if (on_trace(n, &begin, &begins[k]) != 0)
             return -1;
     }
-    if (make)
-        make_looks(p, before, f, &d, begins, n->stamps, index,
+    if (emit_tree)
+        emit_probes(p, before, f, &d, begins, n->stamps, index,
             counted->nblocks == 0 && index == n->index && !n->again && !d.whole && f->direct->back[index] != NULL);
     memcpy(forms, n->regs, sizeof forms);
     for (uint32_t k = 0; k < c->nupdates; k++)
-        if (c->updates[k].reg >= REGISTERS || on_path(n, &c->steps[k], &forms[c->updates[k].reg]) != 0)
+        if (c->updates[k].reg >= REGISTERS || on_trace(n, &c->steps[k], &forms[c->updates[k].reg]) != 0)
             return -1;
     memcpy(n->regs, forms, sizeof forms);
     n->stamps += d.stamps;
@@ -248,12 +251,12 @@ static int happen(struct path_maker *p, uint32_t before, struct node *n, struct 
     return n->time > INT32_MAX || n->stamps > INT32_MAX ? -1 : 0;
 }
 
-int peet__path_step(struct path_maker *p, uint32_t number, int make)
+int peet__trace_step(struct trace_emitter *p, uint32_t number, int emit_tree)
 {
     struct node *const n = &p->nodes[number];
     const uint32_t parent = n->parent;
     const struct node *const before = &p->nodes[parent];
-    struct counted *const counted = &p->path->nodes[number];
+    struct counted *const counted = &p->tree->nodes[number];
     const int plain = (int32_t)(n->word >> 32) == -1;
     struct peet__function *const f = n->function;
     const struct peet__block *const c = &f->code[n->index];
@@ -270,44 +273,44 @@ int peet__path_step(struct path_maker *p, uint32_t number, int make)
                 return -1;
             if ((int32_t)n->index == at->tail_taken)
                 break;
-            if (happen(p, parent, n, counted, (uint32_t)at->tail, make) != 0)
+            if (happen(p, parent, n, counted, (uint32_t)at->tail, emit_tree) != 0)
                 return -1;
             at = &f->code[n->last];
         }
         if (plain && c->pad >= 0 && n->last == c->pad_after &&
-            happen(p, parent, n, counted, (uint32_t)c->pad, make) != 0)
+            happen(p, parent, n, counted, (uint32_t)c->pad, emit_tree) != 0)
             return -1;
     }
     if (n->again)
         return 0;
     if (!c->recorded || !c->plain || f->direct == NULL || f->direct->body[n->index] == NULL ||
-        f->direct->behind[n->index] == NULL || happen(p, parent, n, counted, n->index, make) != 0)
+        f->direct->behind[n->index] == NULL || happen(p, parent, n, counted, n->index, emit_tree) != 0)
         return -1;
     n->words += 1 + c->slot_words;
     return n->words > MOST_WORDS ? -1 : 0;
 }
 
-void peet__path_settle_node(struct node *n)
+void peet__trace_settle_node(struct node *n)
 {
     for (uint32_t r = 0; r < REGISTERS; r++)
         as_before(&n->regs[r], r);
-    n->settled = 1;
+    n->flushed = 1;
 }
 
 /* -------------------------------------------------------------------------------------------- code */
 
-/* The path is left behind the node: everything is as the block's own code would have left it. */
-static void leave_behind(struct path_maker *p, uint32_t number)
+/* The trace is left after the node: everything is as the block's own code would have left it. */
+static void leave_behind(struct trace_emitter *p, uint32_t number)
 {
     struct peet__emit *const e = &p->m.e;
     struct node *const n = &p->nodes[number];
-    const struct peet__direct_function *const made = n->function->direct;
+    const struct peet__direct_function *const compiled = n->function->direct;
     put_registers(e, n->regs);
     add_constant(e, RBP, 8 * (uint64_t)n->words);
     add_constant(e, R12, n->instructions);
     add_constant(e, R15, n->stamps);
     add_constant(e, R13, n->time);
-    constant(e, RAX, (uint64_t)(uintptr_t)&p->path->nodes[number].left);
+    constant(e, RAX, (uint64_t)(uintptr_t)&p->tree->nodes[number].left);
     CODE(e, "\x48\xff\x00"); /* inc qword [rax] */
     byte(e, 0xbf);           /* mov edi, imm32 */
     word32(e, (uint32_t)n->last);
@@ -316,10 +319,10 @@ static void leave_behind(struct path_maker *p, uint32_t number)
         return;
     }
     if (n->function != p->nodes[1].function) {
-        constant(e, R8, (uint64_t)(uintptr_t)made->table);
+        constant(e, R8, (uint64_t)(uintptr_t)compiled->table);
         store(e, R8, RBX, RUN(blocks));
     }
-    jump(e, made->behind[n->index]);
+    jump(e, compiled->behind[n->index]);
 }
 
 static void compare_next(struct peet__emit *e, uint32_t words, uint64_t word)
@@ -333,40 +336,40 @@ static void compare_next(struct peet__emit *e, uint32_t words, uint64_t word)
     }
 }
 
-/* What may come behind a node. */
-static void make_ways(struct path_maker *p, uint32_t number)
+/* What may come after a node. */
+static void emit_exits(struct trace_emitter *p, uint32_t number)
 {
     struct peet__emit *const e = &p->m.e;
     struct node *const n = &p->nodes[number];
     for (uint32_t k = n->child; k != 0; k = p->nodes[k].sibling) {
         struct node *const c = &p->nodes[k];
         const struct peet__address *const regs = c->regs;
-        const int settled = c->settled;
+        const int flushed = c->flushed;
         uint8_t *next = NULL;
         compare_next(e, n->words, c->word);
         if (c->sibling != 0)
             next = jump_ahead(e, IF_NOT);
         else
             thread(p, jump_ahead(e, IF_NOT), number);
-        p->failed |= peet__path_step(p, k, 1) != 0;
+        p->failed |= peet__trace_step(p, k, 1) != 0;
         if (c->again) {
             leave_behind(p, k);
         } else {
-            if (settled) {
+            if (flushed) {
                 put_registers(e, regs);
-                peet__path_settle_node(c);
+                peet__trace_settle_node(c);
             }
-            make_ways(p, k);
+            emit_exits(p, k);
         }
         if (next != NULL)
             aim(e, next);
     }
     aim_thread(p, n);
-    n->way_out = here(e);
+    n->exit_code = here(e);
     leave_behind(p, number);
 }
 
-static void make_unaligned(struct path_maker *p)
+static void emit_unaligned(struct trace_emitter *p)
 {
     struct peet__emit *const e = &p->m.e;
     for (uint32_t k = 0; k < p->nunaligned; k++) {
@@ -374,14 +377,14 @@ static void make_unaligned(struct path_maker *p)
         aim(e, u->from);
         peet__direct_see_line(&p->m, u->span);
         jump_if(e, IF_EQUAL, u->back);
-        jump(e, p->nodes[u->node].way_out);
+        jump(e, p->nodes[u->node].exit_code);
     }
     p->nunaligned = 0;
 }
 
-/* Misses are the machine's; the path is gone on with unless the limit may come on it now: then the block's own code
+/* Misses are the machine's; the trace is gone on with unless the limit may come on it now: then the block's own code
  * goes on. */
-static void make_missing(struct path_maker *p)
+static void emit_missing(struct trace_emitter *p)
 {
     struct peet__emit *const e = &p->m.e;
     const struct peet__direct_function *const begins = p->nodes[1].function->direct;
@@ -389,13 +392,13 @@ static void make_missing(struct path_maker *p)
     for (uint32_t k = 0; k < p->nmissing; k++) {
         const struct missing *const s = &p->missing[k];
         const struct node *const n = &p->nodes[s->node];
-        const int waits = s->look == 0 && s->nlooks > 1; /* rsi has the next one's address */
+        const int waits = s->probe == 0 && s->nlooks > 1; /* rsi has the next one's address */
         aim(e, s->from);
-        if (s->look == 1)
+        if (s->probe == 1)
             CODE(e, "\x48\x89\xf0"); /* mov rax, rsi */
         if (waits)
             store(e, RSI, RBX, second);
-        constant(e, RCX, (uint64_t)(uintptr_t)&p->path->missed);
+        constant(e, RCX, (uint64_t)(uintptr_t)&p->tree->missed);
         CODE(e, "\x48\xff\x01"); /* inc qword [rcx] */
         add_constant(e, R13, n->time);
         add_constant(e, R15, n->stamps);
@@ -416,61 +419,62 @@ static void make_missing(struct path_maker *p)
             byte(e, 0x58 | RCX); /* pop rcx */
             add_constant(e, RBP, 8 * (uint64_t)n->words);
             add_constant(e, R12, n->instructions);
-            constant(e, RAX, (uint64_t)(uintptr_t)&p->path->nodes[s->node].left);
+            constant(e, RAX, (uint64_t)(uintptr_t)&p->tree->nodes[s->node].left);
             CODE(e, "\x48\xff\x00"); /* inc qword [rax] */
         }
         if (s->function != p->nodes[1].function) {
             constant(e, R8, (uint64_t)(uintptr_t)s->function->direct->table);
             store(e, R8, RBX, RUN(blocks));
         }
-        jump(e, s->function->direct->back[s->index][s->look]);
+        jump(e, s->function->direct->back[s->index][s->probe]);
     }
     p->nmissing = 0;
 }
 
 /* Do 32 bits reach from one piece of code to the other? */
-static int is_near(const struct peet__direct_function *made, const struct peet__chunk *c)
+static int is_near(const struct peet__direct_function *compiled, const struct peet__chunk *c)
 {
-    const int64_t distance = (int64_t)(made->run - c->run);
+    const int64_t distance = (int64_t)(compiled->run - c->run);
     return distance < INT32_MAX / 2 && distance > -(INT32_MAX / 2);
 }
 
-/* More than it takes to put the registers behind a node, and what goes with it. */
-static size_t way_out_bytes(const struct node *n)
+/* More than it takes to put the registers after a node, and what goes with it. */
+static size_t exit_bytes(const struct node *n)
 {
-    size_t bytes = WAY_OUT_BYTES;
+    size_t bytes = EXIT_BYTES;
     for (uint32_t r = 0; r < REGISTERS; r++)
         bytes += is_as_before(&n->regs[r], r) ? 0 : VALUE_BYTES;
     return bytes;
 }
 
 /* More than the code of all nodes can take. */
-static size_t most_bytes(const struct path_maker *p)
+static size_t most_bytes(const struct trace_emitter *p)
 {
     size_t n = NODE_BYTES;
     for (uint32_t k = 1; k < p->nnodes; k++) {
-        const struct counted *const counted = &p->path->nodes[k];
-        n += NODE_BYTES + 2 * way_out_bytes(&p->nodes[k]) + REGISTERS * VALUE_BYTES;
+        const struct counted *const counted = &p->tree->nodes[k];
+        n += NODE_BYTES + 2 * exit_bytes(&p->nodes[k]) + REGISTERS * VALUE_BYTES;
         for (uint32_t b = 0; b < counted->nblocks; b++)
-            n += (VALUE_BYTES + LOOK_BYTES + way_out_bytes(&p->nodes[p->nodes[k].parent])) *
+            n += (VALUE_BYTES + PROBE_BYTES + exit_bytes(&p->nodes[p->nodes[k].parent])) *
                 counted->blocks[b].function->blocks[counted->blocks[b].index].nvalues;
     }
     return n;
 }
 
-void peet__path_take_over(struct peet__direct_function *made, uint32_t index, const uint8_t *begin, const uint8_t *top)
+void peet__trace_take_over(struct peet__direct_function *compiled, uint32_t index, const uint8_t *begin,
+    const uint8_t *top)
 {
-    const struct peet__emit e = {.write = made->write, .run = made->run};
-    for (uint32_t k = 0; k < made->nhops; k++)
-        if (made->hops[k].to == index)
-            aim_at(&e, made->hops[k].from, made->hops[k].inside ? top : begin);
-    *peet__direct_entry(made, index) = begin;
+    const struct peet__emit e = {.write = compiled->write, .run = compiled->run};
+    for (uint32_t k = 0; k < compiled->npatchables; k++)
+        if (compiled->patchables[k].to == index)
+            aim_at(&e, compiled->patchables[k].from, compiled->patchables[k].inside ? top : begin);
+    *peet__direct_entry(compiled, index) = begin;
 }
 
-void peet__path_make(struct path_maker *p)
+void peet__trace_emit(struct trace_emitter *p)
 {
     struct node *const root = &p->nodes[1];
-    struct peet__direct_function *const made = root->function->direct;
+    struct peet__direct_function *const compiled = root->function->direct;
     const struct peet__block *const c = &root->function->code[root->index];
     struct peet__direct *const direct = p->m.direct;
     struct peet__emit *const e = &p->m.e;
@@ -482,36 +486,36 @@ void peet__path_make(struct path_maker *p)
         if (!is_near(p->nodes[k].function->direct, chunk))
             return;
     *e = (struct peet__emit){chunk->write + chunk->used, chunk->write, chunk->run};
-    p->nodes[0].way_out = made->body[root->index];
+    p->nodes[0].exit_code = compiled->body[root->index];
     p->failed = 0;
     begin = here(e);
     if (c->pad >= 0) {       /* the block's own code knows padding */
         CODE(e, "\x81\xff"); /* cmp edi, imm32 */
         word32(e, (uint32_t)c->pad_after);
-        jump_if(e, IF_EQUAL, made->begin[root->index]);
+        jump_if(e, IF_EQUAL, compiled->begin[root->index]);
     }
     p->top = here(e);
     compare_constant(e, R13, -(int32_t)p->time);
     thread(p, jump_ahead(e, IF_AT_LEAST), 0);
-    p->failed |= peet__path_step(p, 1, 1) != 0;
-    if (root->settled) {
+    p->failed |= peet__trace_step(p, 1, 1) != 0;
+    if (root->flushed) {
         put_registers(e, root->regs);
-        peet__path_settle_node(root);
+        peet__trace_settle_node(root);
     }
-    make_ways(p, 1);
+    emit_exits(p, 1);
     aim_thread(p, &p->nodes[0]);
-    jump(e, p->nodes[0].way_out);
-    make_unaligned(p);
-    make_missing(p);
+    jump(e, p->nodes[0].exit_code);
+    emit_unaligned(p);
+    emit_missing(p);
     if (p->failed)
         return;
     chunk->used = (size_t)(e->at - e->write);
-    peet__path_take_over(made, root->index, begin, p->top);
-    p->path->begin = begin;
-    p->path->nnodes = p->nnodes;
-    p->path->next = direct->paths;
-    direct->paths = p->path;
-    p->path = NULL;
+    peet__trace_take_over(compiled, root->index, begin, p->top);
+    p->tree->begin = begin;
+    p->tree->nnodes = p->nnodes;
+    p->tree->next = direct->trees;
+    direct->trees = p->tree;
+    p->tree = NULL;
 }
 
 #endif

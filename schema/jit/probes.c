@@ -10,15 +10,15 @@
  *
  * If a line is not there, the code calls the machine: miss() for this line, or other() for the whole block.  Before the
  * first probe nothing of the block has happened.  With table.logged, the old used[frame] goes to run->log first, so
- * that the hit can be undone.  cuts.c has blocks whose probes lie in two lines.
+ * that the hit can be undone.  straddles.c has blocks whose probes lie in two lines.
  */
-#include "jit/maker.h"
+#include "jit/emitter.h"
 
 #ifdef __x86_64__
 
 #include <string.h>
 
-uint8_t *peet__direct_look_for(struct maker *m, unsigned reg, const struct peet_direct_look *look)
+uint8_t *peet__direct_probe(struct emitter *m, unsigned reg, const struct peet_direct_look *probe)
 {
     struct peet__emit *const e = &m->e;
     const struct peet_direct_table *t = &m->direct->table;
@@ -32,9 +32,9 @@ uint8_t *peet__direct_look_for(struct maker *m, unsigned reg, const struct peet_
     CODE(e, "\x41\x8b\x0c\x8b\x48\x8d\x14"); /* mov ecx, [r11 + rcx * 4]; lea rdx, [reg * 4 + 3] */
     byte(e, 0x85 | reg << 3);
     word32(e, 3);
-    if (look->either != 0) {
+    if (probe->either != 0) {
         CODE(e, "\x49\x33\x14\xc9\x48\xf7\xc2"); /* xor rdx, [r9 + rcx * 8]; test rdx, imm32 */
-        word32(e, ~(uint32_t)look->either);
+        word32(e, ~(uint32_t)probe->either);
     } else {
         CODE(e, "\x49\x3b\x14\xc9"); /* cmp rdx, [r9 + rcx * 8] */
     }
@@ -50,44 +50,44 @@ void peet__direct_use(struct peet__emit *e, uint32_t last, int later)
     CODE(e, "\x49\x89\x14\xca");             /* mov [r10 + rcx * 8], rdx */
 }
 
-/* The line at ecx, the k-th look's, is used; if that is the block's last stamp, it is time for all of them. */
-static void note(struct maker *m, struct wanted *w, uint32_t k)
+/* The line at ecx, the k-th probe's, is used; if that is the block's last stamp, it is time for all of them. */
+static void note(struct emitter *m, struct requested *w, uint32_t k)
 {
     struct peet__emit *const e = &m->e;
-    const struct peet_direct_look *const look = &w->d.looks[k];
-    if (k + 1 == w->d.nlooks && look->last == w->d.stamps) {
+    const struct peet_direct_look *const probe = &w->d.looks[k];
+    if (k + 1 == w->d.nlooks && probe->last == w->d.stamps) {
         w->stamps = w->d.stamps;
         add_constant(e, R15, w->stamps);
-        if (look->later)
+        if (probe->later)
             CODE(e, "\x4d\x3b\x3c\xca\x76\x04"); /* cmp r15, [r10 + rcx * 8]; jbe over the store */
         CODE(e, "\x4d\x89\x3c\xca");             /* mov [r10 + rcx * 8], r15 */
         return;
     }
-    peet__direct_use(e, look->last, look->later);
+    peet__direct_use(e, probe->last, probe->later);
 }
 
-void peet__direct_look_for_both(struct maker *m, unsigned reg, const struct peet_direct_look *look, uint32_t k,
+void peet__direct_probe_straddling(struct emitter *m, unsigned reg, const struct peet_direct_look *probe, uint32_t k,
     uint8_t *missing[3])
 {
     struct peet__emit *const e = &m->e;
     const int32_t address = RUN(addresses) + (int32_t)(8 * k);
-    missing[0] = peet__direct_look_for(m, reg, look);
+    missing[0] = peet__direct_probe(m, reg, probe);
     store(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
     load(e, RAX, RBX, address);
-    add_constant(e, RAX, look->span - 1u);
-    missing[1] = peet__direct_look_for(m, RAX, look);
+    add_constant(e, RAX, probe->span - 1u);
+    missing[1] = peet__direct_probe(m, RAX, probe);
     store(e, RCX, RBX, RUN(second) + (int32_t)(8 * k));
     load(e, RAX, RBX, address);
     byte(e, 0x25); /* and eax, imm32 */
     word32(e, (1u << m->direct->table.line_shift) - 1);
-    constant(e, RCX, (uint64_t)(uintptr_t)look->cuts);
+    constant(e, RCX, (uint64_t)(uintptr_t)probe->cuts);
     CODE(e, "\x0f\xb7\x04\x41\x85\xc0"); /* movzx eax, word [rcx + rax * 2]; test eax, eax */
     missing[2] = jump_ahead(e, IF_EQUAL);
     store(e, RAX, RBX, RUN(lasts) + (int32_t)(8 * k));
 }
 
 /* Without a jump, for nobody knows which comes later. */
-void peet__direct_use_both(struct peet__emit *e, uint32_t k, uint32_t stamps)
+void peet__direct_use_straddling(struct peet__emit *e, uint32_t k, uint32_t stamps)
 {
     load(e, RAX, RBX, RUN(lasts) + (int32_t)(8 * k));
     load(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
@@ -101,7 +101,7 @@ void peet__direct_use_both(struct peet__emit *e, uint32_t k, uint32_t stamps)
     CODE(e, "\x49\x3b\x04\xca\x49\x0f\x42\x04\xca\x49\x89\x04\xca"); /* the same with rax */
 }
 
-void peet__direct_see_line(struct maker *m, uint32_t span)
+void peet__direct_see_line(struct emitter *m, uint32_t span)
 {
     struct peet__emit *const e = &m->e;
     CODE(e, "\x8d\x88"); /* lea ecx, [rax + disp32] */
@@ -119,34 +119,34 @@ int peet__direct_likely_aligned(const struct peet__address *a, uint32_t span)
 }
 
 /* Do the bytes from rax on lie in one line?  Naturally aligned ones do. */
-static void see_whether_cut(struct maker *m, uint32_t wanted, const struct peet__address *a, uint32_t span,
+static void check_straddling(struct emitter *m, uint32_t requested, const struct peet__address *a, uint32_t span,
     int32_t tail)
 {
     struct peet__emit *const e = &m->e;
-    struct cold *c;
+    struct stub *c;
     if (span < 2)
         return;
     if (peet__direct_likely_aligned(a, span)) {
         byte(e, 0xa8); /* test al, imm8 */
         byte(e, span - 1);
-        c = add_cold(m, jump_ahead(e, IF_NOT), wanted, tail, COLD_OTHER);
+        c = add_stub(m, jump_ahead(e, IF_NOT), requested, tail, STUB_OTHER);
         c->span = (uint8_t)span;
         c->same = e->at;
     } else {
         peet__direct_see_line(m, span);
-        add_cold(m, jump_ahead(e, IF_NOT), wanted, tail, COLD_OTHER);
+        add_stub(m, jump_ahead(e, IF_NOT), requested, tail, STUB_OTHER);
     }
 }
 
 /* All lines are there: their uses go to the log first. */
-static void use_logged(struct maker *m, struct wanted *w, int32_t tail)
+static void use_logged(struct emitter *m, struct requested *w, int32_t tail)
 {
     enum { ENTRY = sizeof(struct peet_direct_use) };
     struct peet__emit *const e = &m->e;
     const uint32_t n = w->d.nlooks;
     load(e, RSI, RBX, RUN(log));
     memory(e, 0x3b, RSI, RBX, RUN(log_end)); /* cmp rsi, [rbx + …] */
-    add_cold(m, jump_ahead(e, IF_AT_LEAST), (uint32_t)(w - m->wanted), tail, COLD_OTHER);
+    add_stub(m, jump_ahead(e, IF_AT_LEAST), (uint32_t)(w - m->requested), tail, STUB_OTHER);
     for (uint32_t k = 0; k < n; k++) {
         if (n != 1) /* else it is there still */
             load(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
@@ -159,21 +159,21 @@ static void use_logged(struct maker *m, struct wanted *w, int32_t tail)
     store(e, RSI, RBX, RUN(log));
 }
 
-void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail)
+void peet__direct_emit_probes(struct emitter *m, struct requested *w, int32_t tail)
 {
     struct peet__emit *const e = &m->e;
     const struct peet__block *const c = &m->f->code[w->index];
     const struct peet_direct_block *const d = &w->d;
-    const uint32_t wanted = (uint32_t)(w - m->wanted);
+    const uint32_t requested = (uint32_t)(w - m->requested);
     const void **const backs = tail < 0 && !d->whole ? peet__own(m->f, d->nlooks, sizeof *backs) : NULL;
     if (tail < 0)
-        m->made->back[w->index] = backs;
+        m->compiled->back[w->index] = backs;
     /* nothing has happened yet; the first one's address stays in rax, the second one's in rsi */
     for (uint32_t k = d->nlooks; k-- > 0;) {
         const struct peet__address a = begin_of(c, &d->looks[k]);
         compute(e, registers, &a);
         if (d->looks[k].cuts == NULL)
-            see_whether_cut(m, wanted, &a, d->looks[k].span, tail);
+            check_straddling(m, requested, &a, d->looks[k].span, tail);
         if (k == 1)
             CODE(e, "\x48\x89\xc6"); /* mov rsi, rax */
         if (k > 1 || d->looks[k].cuts != NULL)
@@ -185,22 +185,22 @@ void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail)
         if (k > 1)
             load(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * k));
         if (d->looks[k].cuts != NULL) {
-            uint8_t *both[3];
-            peet__direct_look_for_both(m, reg, &d->looks[k], k, both);
+            uint8_t *straddling[3];
+            peet__direct_probe_straddling(m, reg, &d->looks[k], k, straddling);
             for (unsigned i = 0; i < 3; i++)
-                add_cold(m, both[i], wanted, tail, COLD_OTHER);
+                add_stub(m, straddling[i], requested, tail, STUB_OTHER);
             continue;
         }
-        missing = peet__direct_look_for(m, reg, &d->looks[k]);
+        missing = peet__direct_probe(m, reg, &d->looks[k]);
         if (d->whole) {
-            add_cold(m, missing, wanted, tail, COLD_OTHER);
+            add_stub(m, missing, requested, tail, STUB_OTHER);
             if (!m->direct->table.logged || d->nlooks != 1)
                 store(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
             continue;
         }
-        struct cold *const miss = add_cold(m, missing, wanted, -1, COLD_MISS);
+        struct stub *const miss = add_stub(m, missing, requested, -1, STUB_MISS);
         miss->back = e->at;
-        miss->look = (uint8_t)k;
+        miss->probe = (uint8_t)k;
         if (backs != NULL)
             backs[k] = here(e);
         note(m, w, k);
@@ -212,7 +212,7 @@ void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail)
     }
     for (uint32_t k = 0; d->whole && k < d->nlooks; k++) {
         if (d->looks[k].cuts != NULL) {
-            peet__direct_use_both(e, k, 0);
+            peet__direct_use_straddling(e, k, 0);
             continue;
         }
         load(e, RCX, RBX, RUN(found) + (int32_t)(8 * k));
@@ -221,10 +221,10 @@ void peet__direct_make_looks(struct maker *m, struct wanted *w, int32_t tail)
     w->back = e->at;
 }
 
-void peet__direct_make_other(struct maker *m, const struct cold *c)
+void peet__direct_emit_other(struct emitter *m, const struct stub *c)
 {
     struct peet__emit *const e = &m->e;
-    struct wanted *const w = &m->wanted[c->argument];
+    struct requested *const w = &m->requested[c->argument];
     uint8_t *could_not, *cut = NULL;
     int is_long = 0;
     if (c->span != 0) {
@@ -243,7 +243,7 @@ void peet__direct_make_other(struct maker *m, const struct cold *c)
         is_long |= w->d.looks[k].span > 1;
     }
     if (is_long && m->direct->ops->cut != NULL && !m->direct->table.logged)
-        cut = peet__direct_call_cut(m, w);
+        cut = peet__direct_call_straddle(m, w);
     if (m->direct->table.logged) {
         CODE(e, "\x48\xc7\x83"); /* mov qword [rbx + disp32], imm32 */
         word32(e, (uint32_t)RUN(tail_here));
@@ -270,14 +270,14 @@ int peet__direct_often(struct peet_direct_run *run, uint32_t block_id, uint32_t 
 {
     enum { A_GOOD_PART = 8 };
     if (times == PEET_DIRECT_CUT)
-        return peet__direct_learn_cut(run, block_id);
+        return peet__direct_learn_straddle(run, block_id);
     struct peet__direct *const d = peet__direct_of(run);
     struct peet__function *const f = peet__direct_function_of(run->blocks);
     const uint32_t index = block_id - f->blocks[0].id;
     if (d->ops->often == NULL || index >= f->nall ||
         (uint64_t)times * A_GOOD_PART < *peet__direct_taken(f->direct, index))
         return 0;
-    peet__direct_paths_settle(d);
+    peet__direct_trees_settle(d);
     if ((uint64_t)times * A_GOOD_PART < *peet__direct_taken(f->direct, index) ||
         d->ops->often(d->self, &f->blocks[index]) != 0)
         return 0;
@@ -289,27 +289,27 @@ int peet__direct_often(struct peet_direct_run *run, uint32_t block_id, uint32_t 
     return 0;
 }
 
-void peet__direct_make_miss(struct maker *m, const struct cold *c)
+void peet__direct_emit_miss(struct emitter *m, const struct stub *c)
 {
     struct peet__emit *const e = &m->e;
-    const struct wanted *const w = &m->wanted[c->argument];
-    const struct peet_direct_look *const look = &w->d.looks[c->look];
+    const struct requested *const w = &m->requested[c->argument];
+    const struct peet_direct_look *const probe = &w->d.looks[c->probe];
     const int32_t next = RUN(addresses) + 8;
-    const int waits = c->look == 0 && w->d.nlooks > 1; /* rsi has the next one's address */
-    if (c->look == 1)
+    const int waits = c->probe == 0 && w->d.nlooks > 1; /* rsi has the next one's address */
+    if (c->probe == 1)
         CODE(e, "\x48\x89\xf0"); /* mov rax, rsi */
     if (waits)
         store(e, RSI, RBX, next);
     /* whoever reports the miss wants to know where it was; the others' are there */
-    if (m->direct->nobservers != 0 && c->look <= 1) {
-        const struct peet__address a = begin_of(&m->f->code[w->index], look);
+    if (m->direct->nobservers != 0 && c->probe <= 1) {
+        const struct peet__address a = begin_of(&m->f->code[w->index], probe);
         byte(e, 0x50 | RAX); /* push rax */
         compute(e, registers, &a);
-        store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * c->look));
+        store(e, RAX, RBX, RUN(addresses) + (int32_t)(8 * c->probe));
         byte(e, 0x58 | RAX); /* pop rax */
     }
     byte(e, 0xbe); /* mov esi, imm32 */
-    word32(e, look->site);
+    word32(e, probe->site);
     call(e, m->miss);
     if (waits)
         load(e, RSI, RBX, next);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Machine code for batches of blocks that only hit: what blocks.c does with the groups of a block, with everything that
- * is known in advance as constants, and a jump from block to block.
+ * Machine code for batches of blocks that only hit. It does what blocks.c does with the groups of a block, but whatever
+ * is known in advance is a constant, and the code jumps from block to block.
  *
- *   1. The code leaves before the first block that does more than hit in lines that are where they were last.  Nothing
- *      of that block has happened; blocks.c takes it.
- *   2. Without executable memory, or on another processor, blocks.c takes all blocks.
+ *   1. The code returns before the first block that does more than hit in the predicted frames. Nothing of that block
+ *      has happened; blocks.c executes it.
+ *   2. Without executable memory, or on a host other than x86-64, blocks.c executes all blocks.
  *   3. Memory for code is mapped twice, so that no mapping is both writable and executable.
  */
 #include "bus.h"
@@ -21,32 +21,32 @@
 enum { OFTEN = 50, CHUNK_BYTES = 1 << 18, CHUNKS = 64, GROUPS = 20, MOST_BYTES = 128 + GROUPS * 128, BATCH = 256 };
 
 /* Registers while the code runs: rsi event, rdi its values, rbp end of the events, rdx time and r12 its limit, r11
- * stamp, r8 hints, r9 keys, r10 used, rbx code by block, r15 counts (reads, and writes << 16: of a BATCH they do not
- * run over); rax, rcx, r13 and r14 are scratch, as are 80 bytes of the stack. */
-struct made_run {
+ * stamp, r8 the predictor, r9 keys, r10 used, rbx code by block, r15 counts (reads, and writes << 16: of a BATCH they
+ * do not run over); rax, rcx, r13 and r14 are scratch, as are 80 bytes of the stack. */
+struct compiled_run {
     const struct peet_block_event *at, *end;
     uint64_t limit, time, stamp;
-    const uint32_t *hints;
+    const uint32_t *predictor;
     const uint64_t *keys;
     uint64_t *used;
     const void *const *code;
     uint64_t ncode;
     uint64_t counts;
 };
-_Static_assert(offsetof(struct made_run, time) == 24 && offsetof(struct made_run, stamp) == 32 &&
-        offsetof(struct made_run, hints) == 40 && offsetof(struct made_run, code) == 64 &&
-        offsetof(struct made_run, counts) == 80 && sizeof(struct peet_block_event) == 40 &&
+_Static_assert(offsetof(struct compiled_run, time) == 24 && offsetof(struct compiled_run, stamp) == 32 &&
+        offsetof(struct compiled_run, predictor) == 40 && offsetof(struct compiled_run, code) == 64 &&
+        offsetof(struct compiled_run, counts) == 80 && sizeof(struct peet_block_event) == 40 &&
         offsetof(struct peet_block_event, values) == 8 && offsetof(struct peet_block, id) == 16,
     "the code knows this");
 
-struct made {
+struct compiled {
     const void **code; /* by block id: where to go; leave if it is not made */
-    uint8_t *heat;     /* how often it was missed */
+    uint8_t *hotness;  /* how often it was missed */
     uint32_t ncode;
     uint8_t *write, *run; /* the latest chunk, which two mappings show */
     uint32_t used, nchunks;
     uint8_t *chunks[CHUNKS][2];
-    void (*enter)(struct made_run *);
+    void (*enter)(struct compiled_run *);
     const void *leave;
 };
 
@@ -63,7 +63,7 @@ static const char leave_code[] =
 /* Nothing stands right at the beginning, because checks of calls look before what is called. */
 enum { ENTER_AT = 64, LEAVE_AT = ENTER_AT + sizeof enter_code - 1, CODE_AT = LEAVE_AT + sizeof leave_code - 1 };
 
-static int code_room(struct made *m)
+static int code_room(struct compiled *m)
 {
     int fd = m->nchunks < CHUNKS ? memfd_create("peet-bus", MFD_CLOEXEC) : -1;
     uint8_t *write = MAP_FAILED, *run = MAP_FAILED;
@@ -89,71 +89,71 @@ static int code_room(struct made *m)
     return 0;
 }
 
-void peet__bus_made_init(struct bus *b)
+void peet__bus_compiled_init(struct bus *b)
 {
-    struct made *m;
+    struct compiled *m;
     if (b->replacement == REPLACE_PLRU || b->check || b->fetch != FETCH_OFF || !(m = calloc(1, sizeof *m)))
         return;
     if (code_room(m)) {
         free(m);
         return;
     }
-    m->enter = (void (*)(struct made_run *))(uintptr_t)(m->run + ENTER_AT);
+    m->enter = (void (*)(struct compiled_run *))(uintptr_t)(m->run + ENTER_AT);
     m->leave = m->run + LEAVE_AT;
-    b->made = m;
+    b->compiled = m;
 }
 
-void peet__bus_made_fini(struct bus *b)
+void peet__bus_compiled_fini(struct bus *b)
 {
-    struct made *const m = b->made;
+    struct compiled *const m = b->compiled;
     for (uint32_t i = 0; m && i < m->nchunks; i++) {
         munmap(m->chunks[i][0], CHUNK_BYTES);
         munmap(m->chunks[i][1], CHUNK_BYTES);
     }
     if (m) {
         free(m->code);
-        free(m->heat);
+        free(m->hotness);
     }
     free(m);
 }
 
-/* Room for the plans that there are. */
-static int make_table(struct bus *b, struct made *m)
+/* Room for the block templates that there are. */
+static int grow_table(struct bus *b, struct compiled *m)
 {
     const void **code;
-    uint8_t *heat;
-    if (m->ncode >= b->nplans)
+    uint8_t *hotness;
+    if (m->ncode >= b->ntemplates)
         return 0;
-    code = realloc(m->code, b->nplans * sizeof *code);
+    code = realloc(m->code, b->ntemplates * sizeof *code);
     if (!code)
         return -1;
     m->code = code;
-    heat = realloc(m->heat, b->nplans);
-    if (!heat)
+    hotness = realloc(m->hotness, b->ntemplates);
+    if (!hotness)
         return -1;
-    m->heat = heat;
-    memset(heat + m->ncode, 0, b->nplans - m->ncode);
-    for (uint32_t i = m->ncode; i < b->nplans; i++)
+    m->hotness = hotness;
+    memset(hotness + m->ncode, 0, b->ntemplates - m->ncode);
+    for (uint32_t i = m->ncode; i < b->ntemplates; i++)
         code[i] = m->leave;
-    m->ncode = b->nplans;
+    m->ncode = b->ntemplates;
     return 0;
 }
 
 /* --------------------------------------------------------------------------------------- instructions */
 
-struct maker {
+struct emitter {
     uint8_t *at, *write, *run;
     const void *leave;
 };
 
-static void bytes(struct maker *m, const char *code, size_t n)
+static void bytes(struct emitter *m, const char *code, size_t n)
 {
     memcpy(m->at, code, n);
     m->at += n;
 }
 #define CODE(m, text) bytes((m), (text), sizeof(text) - 1)
 
-static void word32(struct maker *m, uint32_t value)
+static void word32(struct emitter *m, uint32_t value)
 {
     memcpy(m->at, &value, sizeof value);
     m->at += sizeof value;
@@ -161,15 +161,15 @@ static void word32(struct maker *m, uint32_t value)
 
 /* Out, by 0x0f 0x80 + a condition, with the event at hand as it was. */
 enum { IF_AT_LEAST = 0x83, IF_NOT = 0x85, IF_ABOVE = 0x87 };
-static void leave_if(struct maker *m, unsigned condition)
+static void leave_if(struct emitter *m, unsigned condition)
 {
     *m->at++ = 0x0f;
     *m->at++ = (uint8_t)condition;
     word32(m, (uint32_t)((const uint8_t *)m->leave - (m->run + (m->at - m->write) + 4)));
 }
 
-/* rax becomes the line, ecx the hint for it. */
-static void make_look(struct maker *m, const struct bus *b, const struct group *g)
+/* rax becomes the line, ecx the predictor's entry for it. */
+static void emit_probe(struct emitter *m, const struct bus *b, const struct group *g)
 {
     CODE(m, "\x48\x8b\x87"); /* mov rax, [rdi + disp32] */
     word32(m, 8u * g->value);
@@ -187,16 +187,17 @@ static void make_look(struct maker *m, const struct bus *b, const struct group *
     CODE(m, "\x48\xc1\xe8"); /* shr rax, imm8 */
     *m->at++ = (uint8_t)b->line_shift;
     CODE(m, "\x89\xc1\x81\xe1");
-    word32(m, b->hint_mask);
+    word32(m, b->predictor_mask);
 }
 
-static void make(struct maker *m, const struct bus *b, const struct plan *p, const struct group *groups)
+static void emit_block(struct emitter *m, const struct bus *b, const struct block_template *p,
+    const struct group *groups)
 {
     const uint32_t n = p->ngroups;
     /* frames: the first in r13, the second in r14, the last in rcx, others on the stack */
     for (uint32_t k = 0; k < n; k++) {
         const int last = k + 1 == n, place = last ? 2 : k > 2 ? 2 : (int)k;
-        make_look(m, b, &groups[k]);
+        emit_probe(m, b, &groups[k]);
         if (place == 0)
             CODE(m, "\x45\x8b\x2c\x88"); /* mov r13d, [r8 + rcx * 4] */
         else if (place == 1)
@@ -210,7 +211,7 @@ static void make(struct maker *m, const struct bus *b, const struct plan *p, con
             CODE(m, "\x4b\x33\x04\xf1");
         else
             CODE(m, "\x49\x33\x04\xc9");
-        if (groups[k].either) {
+        if (groups[k].permission_mask) {
             CODE(m, "\x48\x83\xf8\x01"); /* cmp rax, 1: but for the right to write */
             leave_if(m, IF_ABOVE);
         } else {
@@ -258,12 +259,12 @@ static void make(struct maker *m, const struct bus *b, const struct plan *p, con
     CODE(m, "\xff\x24\xcb"); /* jmp [rbx + rcx * 8] */
 }
 
-void peet__bus_made_want(struct bus *b, uint32_t id)
+void peet__bus_compiled_want(struct bus *b, uint32_t id)
 {
-    struct made *const m = b->made;
-    const struct plan *const p = &b->plans[id];
-    if (make_table(b, m) || m->heat[id] > OFTEN || ++m->heat[id] <= OFTEN || p->known - 1 >= PLAN_GENERAL ||
-        p->ngroups > GROUPS || p->nrefs > PLAN_REFS)
+    struct compiled *const m = b->compiled;
+    const struct block_template *const p = &b->templates[id];
+    if (grow_table(b, m) || m->hotness[id] > OFTEN || ++m->hotness[id] <= OFTEN || p->known - 1 >= TEMPLATE_GENERAL ||
+        p->ngroups > GROUPS || p->nrefs > TEMPLATE_REFS)
         return;
     const struct group *const groups = peet__bus_groups_of(b, p);
     for (uint32_t k = 0; k < p->ngroups; k++)
@@ -272,34 +273,34 @@ void peet__bus_made_want(struct bus *b, uint32_t id)
     if (CHUNK_BYTES - m->used < MOST_BYTES && code_room(m))
         return;
     const uint8_t *const leave = m->run + LEAVE_AT;
-    struct maker maker = {.at = m->write + m->used, .write = m->write, .run = m->run, .leave = leave};
+    struct emitter emitter = {.at = m->write + m->used, .write = m->write, .run = m->run, .leave = leave};
     const uint8_t *const code = m->run + m->used;
-    make(&maker, b, p, groups);
-    m->used = (uint32_t)(maker.at - m->write);
+    emit_block(&emitter, b, p, groups);
+    m->used = (uint32_t)(emitter.at - m->write);
     m->code[id] = code;
 }
 
-void peet__bus_made_forget(struct bus *b, uint32_t id)
+void peet__bus_compiled_forget(struct bus *b, uint32_t id)
 {
-    if (b->made && id < b->made->ncode) {
-        b->made->code[id] = b->made->leave;
-        b->made->heat[id] = 0;
+    if (b->compiled && id < b->compiled->ncode) {
+        b->compiled->code[id] = b->compiled->leave;
+        b->compiled->hotness[id] = 0;
     }
 }
 
 #ifdef __clang__
 __attribute__((no_sanitize("function"))) /* made code carries no type */
 #endif
-size_t peet__bus_made_run(struct bus *b, const struct cache *c, const struct peet_block_event *events, size_t n,
+size_t peet__bus_compiled_run(struct bus *b, const struct cache *c, const struct peet_block_event *events, size_t n,
     uint64_t limit, uint64_t *inout_time, uint64_t *inout_stamp, uint64_t *inout_counts)
 {
-    const struct made *const m = b->made;
-    struct made_run run = {.at = events,
+    const struct compiled *const m = b->compiled;
+    struct compiled_run run = {.at = events,
         .end = events + (n < BATCH ? n : BATCH),
         .limit = limit,
         .time = *inout_time,
         .stamp = *inout_stamp,
-        .hints = c->hints,
+        .predictor = c->predictor,
         .keys = c->keys,
         .used = c->used,
         .code = m->code,
@@ -313,27 +314,27 @@ size_t peet__bus_made_run(struct bus *b, const struct cache *c, const struct pee
 
 #else
 
-void peet__bus_made_init(struct bus *b)
+void peet__bus_compiled_init(struct bus *b)
 {
     (void)b;
 }
 
-void peet__bus_made_fini(struct bus *b)
+void peet__bus_compiled_fini(struct bus *b)
 {
     (void)b;
 }
 
-void peet__bus_made_want(struct bus *b, uint32_t id)
+void peet__bus_compiled_want(struct bus *b, uint32_t id)
 {
     (void)b, (void)id;
 }
 
-void peet__bus_made_forget(struct bus *b, uint32_t id)
+void peet__bus_compiled_forget(struct bus *b, uint32_t id)
 {
     (void)b, (void)id;
 }
 
-size_t peet__bus_made_run(struct bus *b, const struct cache *c, const struct peet_block_event *events, size_t n,
+size_t peet__bus_compiled_run(struct bus *b, const struct cache *c, const struct peet_block_event *events, size_t n,
     uint64_t limit, uint64_t *inout_time, uint64_t *inout_stamp, uint64_t *inout_counts)
 {
     (void)b, (void)c, (void)events, (void)n, (void)limit, (void)inout_time, (void)inout_stamp, (void)inout_counts;

@@ -3,12 +3,12 @@
  * Traces of several blocks (Dynamo's NET, PLDI 2000): blocks that often follow each other become one piece of machine
  * code.
  *
- * Samples of what is executed are taken now and then.  From blocks that are met often, the ways that were taken become
- * a tree.  Its code compares the words of the records with those that it knows.  Time, stamps, counts and registers
- * move once, where the tree is left.
+ * Samples of what is executed are taken now and then.  From blocks that are met often, the traces that were taken
+ * become a tree.  Its code compares the words of the records with those that it knows.  Time, stamps, counts and
+ * registers move once, where the tree is left.
  *
- *   1. On a trace nothing happens but stamps of lines that were found.  So it can be left before any block; that
- *      block's own code (direct.c) then does it again.
+ *   1. On a trace nothing happens but stamps of lines that were found.  So a trace can be left before any of its
+ *      blocks; that block's own code (direct.c) then executes the block from its beginning.
  *   2. A trace is not entered if the limit could be reached on it.
  *   3. There are no traces while observers compare blocks: they have something to say between two blocks.
  */
@@ -20,7 +20,7 @@
 
 #ifdef __x86_64__
 
-#include "jit/paths.h"
+#include "jit/trace_tree.h"
 
 enum {
     SAMPLES = 1 << 12,
@@ -29,16 +29,16 @@ enum {
     KINDS = 6,
     HEADS = 8,
     BEGINS = 2,
-    ROUND = 12, /* blocks at least, before a path comes to its beginning again */
+    ROUND = 12, /* blocks at least, before a trace comes to its beginning again */
     CANDIDATES = 4,
-    /* blocks that there must be on a path each time it is taken; known when that was so often; */
+    /* blocks that there must be on a trace each time it is taken; known when that was so often; */
     LEAST = 20,
     SURE = 256,
     MISSES = 16 /* and blocks for each miss */
 };
 
-/* What comes behind a node's samples: its children, the most frequent first. */
-static void expand(struct path_maker *p, uint32_t number)
+/* What comes after a node's samples: its children, the most frequent first. */
+static void expand(struct trace_emitter *p, uint32_t number)
 {
     struct node *const n = &p->nodes[number], *const root = &p->nodes[1];
     struct {
@@ -47,10 +47,10 @@ static void expand(struct path_maker *p, uint32_t number)
     uint32_t nkinds = 0;
     n->expanded = 1;
     for (uint32_t k = n->first, next; k != 0; k = next) {
-        const uint32_t i = k; /* behind sample k - 1 */
+        const uint32_t i = k; /* after sample k - 1 */
         uint32_t q = 0;
         next = p->samples[k - 1].next;
-        if (i >= p->nsamples || p->samples[i].function == NULL || p->samples[i].on_path == BEGINS)
+        if (i >= p->nsamples || p->samples[i].function == NULL || p->samples[i].on_trace == BEGINS)
             continue;
         for (; q < nkinds; q++)
             if (p->samples[kinds[q].like].word == p->samples[i].word &&
@@ -78,11 +78,11 @@ static void expand(struct path_maker *p, uint32_t number)
             .first = kinds[q].first,
             .depth = n->depth + 1,
             .again = n->depth + 1 >= ROUND && s->function == root->function && s->index == root->index};
-        if (peet__path_step(p, child, 0) != 0) {
-            if (n->settled || n->child != 0)
+        if (peet__trace_step(p, child, 0) != 0) {
+            if (n->flushed || n->child != 0)
                 continue;
-            peet__path_settle_node(n); /* with less to keep in mind it may go */
-            if (peet__path_step(p, child, 0) != 0)
+            peet__trace_settle_node(n); /* with less to keep in mind it may go */
+            if (peet__trace_step(p, child, 0) != 0)
                 continue;
         }
         p->nnodes++;
@@ -94,25 +94,25 @@ static void expand(struct path_maker *p, uint32_t number)
     }
 }
 
-/* The tree of ways from a block.  Returns: what there is to gain */
-static int64_t find_ways(struct path_maker *p, const struct peet__sample *head)
+/* The tree from a block.  Returns: what there is to gain */
+static int64_t grow_tree(struct trace_emitter *p, const struct peet__sample *head)
 {
     struct node *const root = &p->nodes[1];
     int64_t covered = 0;
     memset(p->nodes, 0, 2 * sizeof p->nodes[0]);
-    peet__path_settle_node(&p->nodes[0]);
+    peet__trace_settle_node(&p->nodes[0]);
     *root = (struct node){.function = head->function, .word = head->word, .index = head->index};
     for (uint32_t i = 0, earliest = 0; i < p->nsamples; i++)
         if (i >= earliest && p->samples[i].function == head->function && p->samples[i].index == head->index &&
-            !p->samples[i].on_path) {
+            !p->samples[i].on_trace) {
             p->samples[i].next = root->first;
             root->first = i + 1;
             root->count++;
             earliest = i + ROUND;
         }
     p->nnodes = 2;
-    p->path->nodes[0].nblocks = 0;
-    if (peet__path_step(p, 1, 0) != 0)
+    p->tree->nodes[0].nblocks = 0;
+    if (peet__trace_step(p, 1, 0) != 0)
         return 0;
     for (;;) {
         uint32_t best = 0;
@@ -131,13 +131,13 @@ static int64_t find_ways(struct path_maker *p, const struct peet__sample *head)
     return covered >= LEAST * (int64_t)root->count ? covered : 0;
 }
 
-/* What is executed with the root's samples, on its way, needs no path of its own. */
-static void mark_path(struct path_maker *p)
+/* What is executed with the root's samples, on its way, needs no trace of its own. */
+static void mark_trace(struct trace_emitter *p)
 {
     for (uint32_t k = 1; k < p->nnodes; k++)
         if (!p->nodes[k].again)
             for (uint32_t i = p->nodes[k].first; i != 0; i = p->samples[i - 1].next)
-                p->samples[i - 1].on_path = 1;
+                p->samples[i - 1].on_trace = 1;
 }
 
 static uint32_t id_of(const struct peet__sample *s)
@@ -145,20 +145,20 @@ static uint32_t id_of(const struct peet__sample *s)
     return s->function->blocks[s->index].id;
 }
 
-/* Blocks that are executed outside of paths, some of those that are met often: how often that is varies.  @counts: by
+/* Blocks that are executed outside of traces, some of those that are met often: how often that is varies.  @counts: by
  * block id.  Returns: how many */
-static uint32_t find_heads(const struct path_maker *p, uint32_t *counts, const struct peet__sample *out[CANDIDATES])
+static uint32_t find_heads(const struct trace_emitter *p, uint32_t *counts, const struct peet__sample *out[CANDIDATES])
 {
     const uint32_t least = p->nsamples / 128 + 1;
     uint32_t n = 0, most = UINT32_MAX;
     for (uint32_t i = 0; i < p->nsamples; i++)
-        if (p->samples[i].function != NULL && !p->samples[i].on_path)
+        if (p->samples[i].function != NULL && !p->samples[i].on_trace)
             counts[id_of(&p->samples[i])]++;
     for (; n < CANDIDATES; n++) { /* the next one is met less than this one by a fifth */
         uint32_t found = 0;
         for (uint32_t i = 0; i < p->nsamples; i++)
             if (p->samples[i].function != NULL && counts[id_of(&p->samples[i])] > found &&
-                counts[id_of(&p->samples[i])] < most && !p->samples[i].on_path) {
+                counts[id_of(&p->samples[i])] < most && !p->samples[i].on_trace) {
                 found = counts[id_of(&p->samples[i])];
                 out[n] = &p->samples[i];
             }
@@ -179,19 +179,19 @@ static void serialize(void)
     __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d) : : "memory");
 }
 
-/* Paths that turn out to be left soon are not worth it: their blocks' own code takes over again, for good. */
+/* Traces that turn out to be left soon are not worth it: their blocks' own code takes over again, for good. */
 static void give_up(struct peet__direct *direct)
 {
-    peet__direct_paths_settle(direct);
-    for (struct peet__path *path = direct->paths; path != NULL; path = path->next) {
-        struct peet__direct_function *const made = path->nodes[1].blocks[0].function->direct;
-        const uint32_t index = path->nodes[1].blocks[0].index;
-        if (path->taken < SURE || path->given_up ||
-            (path->blocks / LEAST >= path->taken && path->blocks / MISSES >= path->missed))
+    peet__direct_trees_settle(direct);
+    for (struct peet__trace_tree *tree = direct->trees; tree != NULL; tree = tree->next) {
+        struct peet__direct_function *const compiled = tree->nodes[1].blocks[0].function->direct;
+        const uint32_t index = tree->nodes[1].blocks[0].index;
+        if (tree->taken < SURE || tree->given_up ||
+            (tree->blocks / LEAST >= tree->taken && tree->blocks / MISSES >= tree->missed))
             continue;
-        path->given_up = 1;
-        if (*peet__direct_entry(made, index) == path->begin) {
-            peet__path_take_over(made, index, made->begin[index], made->body[index]);
+        tree->given_up = 1;
+        if (*peet__direct_entry(compiled, index) == tree->begin) {
+            peet__trace_take_over(compiled, index, compiled->begin[index], compiled->body[index]);
             serialize();
         }
     }
@@ -199,18 +199,18 @@ static void give_up(struct peet__direct *direct)
 
 static int was_given_up(const struct peet__direct *direct, const struct peet__sample *head)
 {
-    for (const struct peet__path *path = direct->paths; path != NULL; path = path->next)
-        if (path->given_up && path->nodes[1].blocks[0].function == head->function &&
-            path->nodes[1].blocks[0].index == head->index)
+    for (const struct peet__trace_tree *tree = direct->trees; tree != NULL; tree = tree->next)
+        if (tree->given_up && tree->nodes[1].blocks[0].function == head->function &&
+            tree->nodes[1].blocks[0].index == head->index)
             return 1;
     return 0;
 }
 
 /* Returns: whether there are any that go far */
-static int make_paths(struct peet__direct *direct, uint32_t nblocks)
+static int make_trees(struct peet__direct *direct, uint32_t nblocks)
 {
     int any = 0;
-    struct path_maker *const p = calloc(1, sizeof *p);
+    struct trace_emitter *const p = calloc(1, sizeof *p);
     uint32_t *const counts = calloc(nblocks, sizeof *counts);
     const struct peet__sample *heads[CANDIDATES];
     if (p != NULL && counts != NULL) {
@@ -222,28 +222,28 @@ static int make_paths(struct peet__direct *direct, uint32_t nblocks)
             const struct peet__sample *best = NULL;
             int64_t most = 0;
             if (n == 0 ||
-                (p->path == NULL && (p->path = calloc(1, sizeof *p->path + NODES * sizeof p->path->nodes[0])) == NULL))
+                (p->tree == NULL && (p->tree = calloc(1, sizeof *p->tree + NODES * sizeof p->tree->nodes[0])) == NULL))
                 break;
             for (uint32_t j = 0; j < n; j++) {
-                const int64_t gain = was_given_up(direct, heads[j]) ? 0 : find_ways(p, heads[j]);
+                const int64_t gain = was_given_up(direct, heads[j]) ? 0 : grow_tree(p, heads[j]);
                 if (gain > most) {
                     most = gain;
                     best = heads[j];
                 }
             }
             if (best != NULL) {
-                find_ways(p, best);
-                mark_path(p);
-                peet__path_make(p);
+                grow_tree(p, best);
+                mark_trace(p);
+                peet__trace_emit(p);
                 any = 1;
             }
             for (uint32_t i = 0; i < p->nsamples; i++) /* done with, one way or the other */
                 for (uint32_t j = 0; p->samples[i].function != NULL && j < n; j++)
                     if (best != NULL ? id_of(&p->samples[i]) == id_of(best) : id_of(&p->samples[i]) == id_of(heads[j]))
-                        p->samples[i].on_path = best != NULL ? BEGINS : 1;
+                        p->samples[i].on_trace = best != NULL ? BEGINS : 1;
         }
         serialize();
-        free(p->path);
+        free(p->tree);
         free(p->unaligned);
         free(p->missing);
     }
@@ -301,7 +301,7 @@ void peet__direct_sample(struct peet_program *program, struct peet__function *f,
             add_sample(direct, f, index, word);
     }
     if (direct->nsamples == SAMPLES) {
-        const uint32_t times = make_paths(direct, program->nblocks) ? 4 : 16;
+        const uint32_t times = make_trees(direct, program->nblocks) ? 4 : 16;
         direct->nsamples = 0;
         direct->pause = direct->pause < UINT32_MAX / times ? direct->pause * times : direct->pause;
     }
@@ -318,19 +318,19 @@ void peet__direct_sample(struct peet_program *program, struct peet__function *f,
 
 #endif
 
-void peet__direct_paths_settle(struct peet__direct *direct)
+void peet__direct_trees_settle(struct peet__direct *direct)
 {
 #ifdef __x86_64__
-    for (struct peet__path *path = direct->paths; path != NULL; path = path->next)
-        for (uint32_t k = path->nnodes; k-- > 1;) {
-            struct counted *const n = &path->nodes[k];
+    for (struct peet__trace_tree *tree = direct->trees; tree != NULL; tree = tree->next)
+        for (uint32_t k = tree->nnodes; k-- > 1;) {
+            struct counted *const n = &tree->nodes[k];
             if (n->left == 0)
                 continue;
             for (uint32_t b = 0; b < n->nblocks; b++)
                 *peet__direct_taken(n->blocks[b].function->direct, n->blocks[b].index) += n->left;
-            path->blocks += n->left * n->nblocks;
-            path->taken += n->parent == 0 ? n->left : 0;
-            path->nodes[n->parent].left += n->left;
+            tree->blocks += n->left * n->nblocks;
+            tree->taken += n->parent == 0 ? n->left : 0;
+            tree->nodes[n->parent].left += n->left;
             n->left = 0;
         }
 #else
@@ -338,12 +338,12 @@ void peet__direct_paths_settle(struct peet__direct *direct)
 #endif
 }
 
-void peet__direct_paths_free(struct peet__direct *direct)
+void peet__direct_trees_free(struct peet__direct *direct)
 {
 #ifdef __x86_64__
-    for (struct peet__path *path = direct->paths, *next; path != NULL; path = next) {
-        next = path->next;
-        free(path);
+    for (struct peet__trace_tree *tree = direct->trees, *next; tree != NULL; tree = next) {
+        next = tree->next;
+        free(tree);
     }
     free(direct->samples);
 #else

@@ -2,25 +2,25 @@
 /*
  * Machine code for executions of a block in which probes lie in two lines (<peet/direct.h>, struct peet_direct_cut).
  *
- * A block with several probes can be cut in many ways.  For each way that the machine has met often, there is one
- * function; it does what is to be done for the lines of that way, misses included.  The name of the function follows
- * from where the probes begin in their lines.  A way without a function goes to the machine's other().  The code of
- * looks.c calls these functions, and goes on after them.
+ * The probes of a block can straddle line ends in many combinations. For each combination that the machine has met
+ * often, one function is emitted. It probes all lines of the combination, misses included. A combination is named by
+ * the offsets at which the probes begin in their lines. A combination without a function goes to the machine's other().
+ * The code of probes.c calls these functions, and goes on after them.
  */
-#include "jit/maker.h"
+#include "jit/emitter.h"
 
 #ifdef __x86_64__
 
 #include <stdlib.h>
 
-uint8_t *peet__direct_call_cut(struct maker *m, const struct wanted *w)
+uint8_t *peet__direct_call_straddle(struct emitter *m, const struct requested *w)
 {
     struct peet__emit *const e = &m->e;
     uint8_t *never, *none;
     load(e, RCX, R8, 8 * (int32_t)(1 + m->f->nall + w->index));
     CODE(e, "\x48\x85\xc9"); /* test rcx, rcx */
     never = jump_ahead(e, IF_EQUAL);
-    load(e, RDX, RCX, offsetof(struct peet__direct_cuts, names));
+    load(e, RDX, RCX, offsetof(struct peet__direct_straddles, names));
     CODE(e, "\x31\xf6"); /* xor esi, esi */
     for (uint32_t k = 0; k < w->d.nlooks; k++) {
         if (w->d.looks[k].span < 2)
@@ -31,16 +31,16 @@ uint8_t *peet__direct_call_cut(struct maker *m, const struct wanted *w)
         CODE(e, "\x48\x0b\xb4\xc2"); /* or rsi, [rdx + rax * 8 + disp32] */
         word32(e, (uint32_t)sizeof(uint64_t) * k << m->direct->table.line_shift);
     }
-    constant(e, RAX, PEET__CUTS_FACTOR);
+    constant(e, RAX, PEET__STRADDLES_FACTOR);
     CODE(e, "\x48\x0f\xaf\xc6\x48\xc1\xe8"); /* imul rax, rsi; shr rax, imm8 */
-    byte(e, 64 - PEET__CUTS_BITS);
+    byte(e, 64 - PEET__STRADDLES_BITS);
     CODE(e, "\xc1\xe0\x04\x48\x01\xc1"); /* shl eax, 4; add rcx, rax */
     const uint8_t *const again = here(e);
-    load(e, RDX, RCX, offsetof(struct peet__direct_cuts, cuts) + offsetof(struct peet__direct_cut, to));
+    load(e, RDX, RCX, offsetof(struct peet__direct_straddles, straddles) + offsetof(struct peet__direct_straddle, to));
     CODE(e, "\x48\x85\xd2"); /* test rdx, rdx */
     none = jump_ahead(e, IF_EQUAL);
-    memory(e, 0x3b, RSI, RCX, offsetof(struct peet__direct_cuts, cuts)); /* cmp rsi, [rcx + disp8] */
-    CODE(e, "\x48\x8d\x49\x10");                                         /* lea rcx, [rcx + 16] */
+    memory(e, 0x3b, RSI, RCX, offsetof(struct peet__direct_straddles, straddles)); /* cmp rsi, [rcx + disp8] */
+    CODE(e, "\x48\x8d\x49\x10");                                                   /* lea rcx, [rcx + 16] */
     jump_if(e, IF_NOT, again);
     CODE(e, "\xff\xd2\xe9\x00\x00\x00\x00"); /* call rdx; jmp rel32 */
     uint8_t *const done = e->at;
@@ -48,10 +48,10 @@ uint8_t *peet__direct_call_cut(struct maker *m, const struct wanted *w)
     aim(e, none);
     return done;
 }
-_Static_assert(sizeof(struct peet__direct_cut) == 16, "the code knows this");
+_Static_assert(sizeof(struct peet__direct_straddle) == 16, "the code knows this");
 
-/* Time and stamps of a cut go by.  At the limit or behind it, r13 stays -1. */
-static void take_cut(struct peet__emit *e, const struct peet_direct_cut *cut)
+/* Adds the time and stamps of the combination. At the limit or after it, r13 stays -1. */
+static void emit_straddle_costs(struct peet__emit *e, const struct peet_direct_cut *cut)
 {
     if (cut->time != 0) {
         add_constant(e, R13, cut->time);
@@ -68,16 +68,16 @@ static void take_cut(struct peet__emit *e, const struct peet_direct_cut *cut)
     }
 }
 
-/* A function that does what is to be done for a block's lines if it is cut like that.  Returns: its run-time address;
+/* Emits the function of one combination: it probes all lines of the block.  Returns: its run-time address;
  * NULL: there is no room */
-static const uint8_t *make_cut(struct peet__direct *d, const uint8_t *miss, const struct peet_direct_cut *cut)
+static const uint8_t *emit_straddle(struct peet__direct *d, const uint8_t *miss, const struct peet_direct_cut *cut)
 {
-    enum { CUT_BYTES = 128, LINE_BYTES = 128 };
+    enum { STRADDLE_BYTES = 128, LINE_BYTES = 128 };
     struct {
         uint8_t *missing, *back;
     } lines[2 * PEET_DIRECT_LOOKS];
-    struct peet__chunk *const c = peet__chunk_for(&d->chunks, CUT_BYTES + (size_t)cut->nlines * LINE_BYTES);
-    struct maker *const m = c != NULL ? calloc(1, sizeof *m) : NULL;
+    struct peet__chunk *const c = peet__chunk_for(&d->chunks, STRADDLE_BYTES + (size_t)cut->nlines * LINE_BYTES);
+    struct emitter *const m = c != NULL ? calloc(1, sizeof *m) : NULL;
     if (m == NULL)
         return NULL;
     struct peet__emit *const e = &m->e;
@@ -90,11 +90,11 @@ static const uint8_t *make_cut(struct peet__direct *d, const uint8_t *miss, cons
         load(e, RAX, RBX, RUN(addresses) + 8 * l->look);
         if (l->second)
             add_constant(e, RAX, 1ull << d->table.line_shift);
-        lines[k].missing = peet__direct_look_for(m, RAX, &(struct peet_direct_look){.either = l->either});
+        lines[k].missing = peet__direct_probe(m, RAX, &(struct peet_direct_look){.either = l->either});
         lines[k].back = e->at;
         peet__direct_use(e, l->last, l->later);
     }
-    take_cut(e, cut);
+    emit_straddle_costs(e, cut);
     CODE(e, "\x48\x83\xc4\x08\xc3"); /* add rsp, 8; ret */
     for (uint32_t k = 0; k < cut->nlines; k++) {
         aim(e, lines[k].missing);
@@ -109,39 +109,42 @@ static const uint8_t *make_cut(struct peet__direct *d, const uint8_t *miss, cons
     return begin;
 }
 
-/* Where a cut of this name is, or can be: then its `to` is NULL. */
-static struct peet__direct_cut *place_of(struct peet__direct_cuts *cuts, uint64_t name)
+/* The entry of the combination with this name; if there is none, a free entry, whose `to` is NULL. */
+static struct peet__direct_straddle *place_of(struct peet__direct_straddles *straddles, uint64_t name)
 {
-    struct peet__direct_cut *at = &cuts->cuts[name * PEET__CUTS_FACTOR >> (64 - PEET__CUTS_BITS)];
+    struct peet__direct_straddle *at =
+        &straddles->straddles[name * PEET__STRADDLES_FACTOR >> (64 - PEET__STRADDLES_BITS)];
     while (at->to != NULL && at->name != name)
         at++;
     return at;
 }
 
-int peet__direct_learn_cut(struct peet_direct_run *run, uint32_t block_id)
+int peet__direct_learn_straddle(struct peet_direct_run *run, uint32_t block_id)
 {
     struct peet__direct *const d = peet__direct_of(run);
     struct peet__function *const f = peet__direct_function_of(run->blocks);
     const uint32_t index = block_id - f->blocks[0].id;
     if (index >= f->nall)
         return 0;
-    const void **const slot = peet__direct_cuts_of(f->direct, f->nall, index);
-    struct peet__direct_cuts *cuts = (struct peet__direct_cuts *)(uintptr_t)*slot;
+    const void **const slot = peet__direct_straddles_of(f->direct, f->nall, index);
+    struct peet__direct_straddles *straddles = (struct peet__direct_straddles *)(uintptr_t)*slot;
     struct peet_direct_cut cut;
-    struct peet__direct_cut *place;
-    if ((cuts != NULL && cuts->n == PEET__CUTS_MOST) || d->ops->cut(d->self, &f->blocks[index], &cut) != 0)
+    struct peet__direct_straddle *place;
+    if ((straddles != NULL && straddles->n == PEET__STRADDLES_MOST) ||
+        d->ops->cut(d->self, &f->blocks[index], &cut) != 0)
         return 0;
-    if (cuts == NULL && /* even if all of them had to go behind the last place, there is one more */
-        (cuts = peet__own(f, 1, sizeof *cuts + ((1u << PEET__CUTS_BITS) + PEET__CUTS_MOST + 1) * sizeof *cuts->cuts)) ==
-            NULL)
+    if (straddles == NULL && /* even if all of them had to go after the last place, there is one more */
+        (straddles = peet__own(f, 1,
+             sizeof *straddles +
+                 ((1u << PEET__STRADDLES_BITS) + PEET__STRADDLES_MOST + 1) * sizeof *straddles->straddles)) == NULL)
         return 0;
-    cuts->names = cut.names;
-    place = place_of(cuts, cut.name);
-    if (place->to == NULL && (place->to = make_cut(d, f->direct->miss, &cut)) != NULL) {
+    straddles->names = cut.names;
+    place = place_of(straddles, cut.name);
+    if (place->to == NULL && (place->to = emit_straddle(d, f->direct->miss, &cut)) != NULL) {
         place->name = cut.name;
-        cuts->n++;
+        straddles->n++;
     }
-    *slot = cuts;
+    *slot = straddles;
     return 0;
 }
 

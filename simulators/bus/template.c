@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plans: what is the same each time that a block goes through a cache.  A plan is made when the block is first
- * executed.
+ * Block templates: what is the same in each execution of a block. A template is made when the block is first executed.
  *
  * References of one block whose distance never changes (struct peet_ref, group) form a *group*: uniformly generated
  * references (Wolf and Lam, PLDI 1991).  Where a group fits into a line, one probe stands for all its references.
  * Called and read by blocks.c.
  */
-#include "halves.h"
-#include "turns.h"
+#include "straddle.h"
+#include "loops.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for the plan of this id. */
+/* Room for the template of this id. */
 static int make_room(struct bus *b, uint32_t id)
 {
-    uint32_t n = b->nplans ? b->nplans : 256;
-    struct plan *plans;
-    if (id < b->nplans)
+    uint32_t n = b->ntemplates ? b->ntemplates : 256;
+    struct block_template *templates;
+    if (id < b->ntemplates)
         return 0;
     while (n <= id)
         n *= 2;
-    plans = aligned_alloc(64, n * sizeof *plans);
-    if (!plans)
+    templates = aligned_alloc(64, n * sizeof *templates);
+    if (!templates)
         return -1;
-    if (b->nplans)
-        memcpy(plans, b->plans, b->nplans * sizeof *plans);
-    memset(plans + b->nplans, 0, (n - b->nplans) * sizeof *plans);
-    free(b->plans);
-    b->plans = plans;
-    b->nplans = n;
+    if (b->ntemplates)
+        memcpy(templates, b->templates, b->ntemplates * sizeof *templates);
+    memset(templates + b->ntemplates, 0, (n - b->ntemplates) * sizeof *templates);
+    free(b->templates);
+    b->templates = templates;
+    b->ntemplates = n;
     return 0;
 }
 
@@ -51,7 +50,7 @@ int peet__bus_room_for(void **array, uint32_t *size, uint32_t used, uint32_t mor
 
 /* Prefetches touch nothing. */
 enum { NO_GROUP = UINT8_MAX };
-_Static_assert(NO_GROUP >= PLAN_REFS, "no group's name");
+_Static_assert(NO_GROUP >= TEMPLATE_REFS, "no group's name");
 
 /* Does the reference join the group? */
 static int joins(const struct bus *b, const struct peet_block *block, uint32_t i, struct group *g, uint8_t name,
@@ -69,14 +68,14 @@ static int joins(const struct bus *b, const struct peet_block *block, uint32_t i
     g->span = (uint16_t)(high - low);
     g->stamp = (uint8_t)(i + 1);
     if (ref->kind != PEET_REF_LOAD)
-        g->either = 0;
+        g->permission_mask = 0;
     return 1;
 }
 
 /* In the order of last use, which is what replacement looks at. */
 static void sort_groups(struct group *groups, uint32_t n, uint8_t *group_of, uint32_t nrefs)
 {
-    uint8_t names[PLAN_REFS], place_of[PLAN_REFS];
+    uint8_t names[TEMPLATE_REFS], place_of[TEMPLATE_REFS];
     for (uint32_t k = 0; k < n; k++)
         names[k] = (uint8_t)k;
     for (uint32_t k = 1; k < n; k++)
@@ -95,22 +94,22 @@ static void sort_groups(struct group *groups, uint32_t n, uint8_t *group_of, uin
             group_of[i] = place_of[group_of[i]];
 }
 
-int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t *values)
+int peet__bus_template(struct bus *b, const struct peet_block *block, const uint64_t *values)
 {
-    struct group groups[PLAN_REFS];
-    uint8_t names[PLAN_REFS], group_of[PLAN_REFS];
+    struct group groups[TEMPLATE_REFS];
+    uint8_t names[TEMPLATE_REFS], group_of[TEMPLATE_REFS];
     uint32_t n = 0, touches = block->modifies;
-    struct plan *p;
+    struct block_template *p;
     if (make_room(b, block->id))
         return -1;
-    peet__bus_made_forget(b, block->id);
-    p = &b->plans[block->id];
-    *p = (struct plan){.cost = b->cpi * block->ninsns,
+    peet__bus_compiled_forget(b, block->id);
+    p = &b->templates[block->id];
+    *p = (struct block_template){.cost = b->cpi * block->ninsns,
         .nrefs = (uint16_t)block->nrefs,
-        .known = PLAN_GENERAL + 1,
+        .known = TEMPLATE_GENERAL + 1,
         .counts = (uint64_t)(block->writes + block->modifies) << 32 | (block->reads + block->modifies)};
     if (b->check || b->perfect_hits || b->fetch != FETCH_OFF || !(block->flags & PEET_BLOCK_SIMPLE) ||
-        block->nrefs > PLAN_REFS)
+        block->nrefs > TEMPLATE_REFS)
         return 0;
     for (uint32_t i = 0; i < block->nrefs; i++) {
         const struct peet_ref *ref = &block->refs[i];
@@ -128,12 +127,12 @@ int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t
             continue;
         names[n] = ref->group;
         groups[n++] = (struct group){
-            ref->value, 0, ref->size_bytes, (uint8_t)(i + 1), ref->kind == PEET_REF_LOAD ? QUICK_WRITE : 0};
+            ref->value, 0, ref->size_bytes, (uint8_t)(i + 1), ref->kind == PEET_REF_LOAD ? PERMISSION_WRITE : 0};
     }
     sort_groups(groups, n, group_of, block->nrefs);
     p->cost += (uint64_t)touches * b->hit_cycles * CPI_ONE;
     p->ngroups = (uint8_t)n;
-    if (n <= PLAN_GROUPS) {
+    if (n <= TEMPLATE_GROUPS) {
         memcpy(p->first, groups, n * sizeof *groups);
         p->known = (uint8_t)(n + 1);
     } else {
@@ -144,25 +143,25 @@ int peet__bus_plan(struct bus *b, const struct peet_block *block, const uint64_t
         memcpy(b->groups + b->ngroups, groups, n * sizeof *groups);
         p->more = b->ngroups;
         b->ngroups += n;
-        p->known = PLAN_MANY + 1;
+        p->known = TEMPLATE_MANY + 1;
     }
-    if (peet__bus_group_ways(b, p, block, groups, values, group_of)) {
+    if (peet__bus_line_accesses(b, p, block, groups, values, group_of)) {
         p->known = 0;
         return -1;
     }
     return 0;
 }
 
-void peet__bus_plans_fini(struct bus *b)
+void peet__bus_templates_fini(struct bus *b)
 {
-    free(b->plans);
+    free(b->templates);
     free(b->groups);
-    for (uint32_t i = 0; i < b->ngroup_ways; i++) {
-        free(b->group_ways[i].splits);
-        peet__bus_courses_free(b->group_ways[i].loop);
-        free(b->group_ways[i].loop);
+    for (uint32_t i = 0; i < b->nline_accesses; i++) {
+        free(b->line_accesses[i].splits);
+        peet__bus_schedules_free(b->line_accesses[i].loop);
+        free(b->line_accesses[i].loop);
     }
-    free(b->group_ways);
-    peet__bus_cuts_fini(b);
+    free(b->line_accesses);
+    peet__bus_straddles_fini(b);
     free(b->group_members);
 }

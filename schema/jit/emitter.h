@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files that make machine code share: direct.c makes blocks, probes.c their probes, watch.c what observers
+ * compare, straddles.c blocks in two lines, staying.c loops, trace_code.c traces of several blocks.  struct emitter has
+ * the function whose code is being written.
+ */
+#ifndef PEET_EMITTER_H
+#define PEET_EMITTER_H
+
+#include "jit/direct.h"
+#include "jit/forms.h"
+
+/* Registers while the code runs: rbx the run, rbp at the record, r14 followed registers, r13 the time less
+ * the bound, so that adding to it carries when that is reached, r12 instructions, r15 stamp, edi the
+ * last block, r8 the function's table, r9 keys, r10 used, r11 hints; rax, rcx, rdx and rsi are scratch. */
+static const struct peet__form_registers registers = {RBP, R14, RCX};
+
+enum {
+    CHAIN = 4,
+    BLOCK_EXTRA_BYTES = 800,
+    VALUE_BYTES = 64,
+    PROBE_BYTES = 384,
+    WATCH_BYTES = 96,
+    GUARD_BYTES = 256,
+    COUNT_BYTES = 320,
+    LOOP_BYTES = 64,
+    GUARDS = PEET__DIRECT_OBSERVERS * (PEET_DIRECT_GUARDS + 1),
+    STUBS = (CHAIN + 2) * (4 * PEET_DIRECT_LOOKS + GUARDS)
+};
+#define RUN(field) ((int32_t)offsetof(struct peet_direct_run, field))
+
+enum why { STUB_MISS, STUB_OTHER, STUB_WATCH, STUB_ASK, STUB_SHOW, STUB_REPORT };
+
+/* An out-of-line stub: code for a rare case, away from the block's own code. The case is a miss, a line without the
+ * right that is needed, or an observer that wants to see the block. */
+struct stub {
+    uint8_t *from;     /* after the jump */
+    uint8_t *back;     /* where to go on */
+    uint32_t argument; /* STUB_MISS, STUB_OTHER: which of emitter.requested */
+    int32_t tail;      /* if the block cannot be taken: it is to come as a tail; -1: as a record */
+    uint8_t why;
+    uint8_t probe; /* STUB_SHOW: a loop?  STUB_MISS: which probe; the second one's line is in rsi, others' in rax */
+    uint8_t span;  /* STUB_OTHER: so many bytes from rax on may lie in one line after all; 0: they do not; */
+    uint8_t *same; /* then that is where to go on */
+    const struct peet__direct_site *site; /* STUB_ASK: of whom; */
+    uint32_t index;                       /* and of which block; STUB_SHOW, too */
+};
+
+/* What the machine wants of a block. */
+struct requested {
+    struct peet_direct_block d;
+    uint32_t index;
+    uint32_t stamps;      /* by so much the stamp has gone forward after its probes */
+    uint8_t *back;        /* there the table's other() comes back to; */
+    const uint8_t *other; /* the code that calls it; NULL: not written yet */
+};
+
+struct emitter {
+    struct peet__function *f;
+    struct peet__direct *direct;
+    struct peet__direct_function *compiled;
+    struct peet__emit e;
+    const uint8_t *leave, *sync, *strange, *miss, *other, *loop, *ask, *show, *report; /* run-time addresses */
+    struct stub stub[STUBS];
+    uint32_t nstubs;
+    struct requested requested[CHAIN + 3]; /* a record's blocks */
+    uint32_t nrequested;
+};
+
+static inline struct stub *add_stub(struct emitter *m, uint8_t *from, uint32_t argument, int32_t tail, enum why why)
+{
+    struct stub *c = &m->stub[m->nstubs++];
+    *c = (struct stub){.from = from, .argument = argument, .tail = tail, .why = (uint8_t)why};
+    return c;
+}
+
+/* Where an out-of-line stub is needed for a jump out of a block of which nothing has happened yet. */
+static inline void unless(struct emitter *m, unsigned condition, int32_t tail)
+{
+    if (tail < 0)
+        jump_if(&m->e, condition, m->leave);
+    else
+        add_stub(m, jump_ahead(&m->e, condition), 0, tail, STUB_WATCH);
+}
+
+/* Where a probe's references begin. */
+static inline struct peet__address begin_of(const struct peet__block *c, const struct peet_direct_look *probe)
+{
+    struct peet__address a = c->addresses[probe->value];
+    a.disp -= probe->before;
+    return a;
+}
+
+/* What is left of a record is a block without one. */
+static inline void tail_is(struct emitter *m, uint32_t index)
+{
+    CODE(&m->e, "\x48\xc7\x83"); /* mov qword [rbx + disp32], imm32 */
+    word32(&m->e, (uint32_t)RUN(tail));
+    word32(&m->e, index);
+    jump(&m->e, m->leave);
+}
+
+/* The block cannot be taken; nothing of it has happened: it is to come as a tail, or else as a record. */
+static inline void go_before(struct emitter *m, int32_t tail)
+{
+    if (tail >= 0)
+        tail_is(m, (uint32_t)tail);
+    else
+        jump(&m->e, m->leave);
+}
+
+/* Where blocks are counted. */
+static inline int32_t count_of(uint32_t index)
+{
+    return 8 * (int32_t)(index + 1);
+}
+
+/* direct.c */
+/** What the machine wants of a block.  Returns: 0, or -1: a call */
+int peet__direct_request(struct peet__direct *direct, struct peet__function *f, uint32_t index,
+    struct peet_direct_block *out);
+
+/* probes.c */
+/** rax or rsi, an address, becomes the line; ecx where it is.  Returns: after the jump that is taken if it is not
+ * there */
+uint8_t *peet__direct_probe(struct emitter *m, unsigned reg, const struct peet_direct_look *probe);
+/** The block's k-th probe with cuts: where both lines are, and by which stamps they are used.  @reg: the address, which
+ * is among the run's, too;
+ *  @missing: after jumps that are taken if something is not there */
+void peet__direct_probe_straddling(struct emitter *m, unsigned reg, const struct peet_direct_look *probe, uint32_t k,
+    uint8_t *missing[3]);
+/** Both lines of such a probe are used.  @stamps: r15 is to go on by so much before the block */
+void peet__direct_use_straddling(struct peet__emit *e, uint32_t k, uint32_t stamps);
+/** The flags say whether so many bytes from rax on are in one line: then equal. */
+void peet__direct_see_line(struct emitter *m, uint32_t span);
+/** Are so many bytes likely to be naturally aligned: a whole word, something on the stack, an array's element? */
+int peet__direct_likely_aligned(const struct peet__address *a, uint32_t span);
+/** All probes of a block; @tail: as in struct stub. */
+void peet__direct_emit_probes(struct emitter *m, struct requested *w, int32_t tail);
+/** The out-of-line stub of a STUB_MISS: rax or rsi is a line that has to be looked for. */
+void peet__direct_emit_miss(struct emitter *m, const struct stub *c);
+/** That of a STUB_OTHER: some line is not where it was hoped for, or some probe in two of them; then the block is the
+ * table's other()'s. */
+void peet__direct_emit_other(struct emitter *m, const struct stub *c);
+
+/** The line at ecx is used by the block's reference @last, + 1.  @later: perhaps another one was even later */
+void peet__direct_use(struct peet__emit *e, uint32_t last, int later);
+
+/* straddles.c */
+/** If the combination of straddling probes has a function, calls that; the probes' addresses are among the run's.
+ * Returns: after the jump that is taken afterwards; what comes next is done if there is none */
+uint8_t *peet__direct_call_straddle(struct emitter *m, const struct requested *w);
+
+/* staying.c */
+enum { STAYING_PROBES = 4 };
+/** Can a loop be looked through at once, where all of its probes stay in their lines? */
+int peet__direct_can_stay(const struct emitter *m, const struct requested *w);
+/** All iterations of such a loop, run.turns of them, if each probe stays in its line, and is there; then stamps and
+ * time have gone forward.
+ *  @out_else: [2 * STAYING_PROBES + 1] after jumps that are taken if not; nothing has happened then.  Returns: how many
+ */
+uint32_t peet__direct_emit_staying(struct emitter *m, const struct requested *w, uint8_t **out_else);
+
+/* counted.c */
+/** Sets when executions of a block are shown. */
+void peet__direct_when_shown(struct peet_direct_counted *c, const struct peet_block *block);
+/** The first thing of a block or loop: counting begins with its time. */
+void peet__direct_count_from(struct emitter *m, uint32_t index);
+/** The execution, or run.turns iterations of a loop, cannot be refused any more; no register has moved.  It is shown if
+ * that is due, and counted.  @time: the block's, which is to go by; 0 for a loop, whose time has gone by */
+void peet__direct_count(struct emitter *m, uint32_t index, int is_loop, uint64_t time);
+/** The out-of-line stub of a STUB_SHOW or STUB_REPORT. */
+void peet__direct_emit_show(struct emitter *m, const struct stub *c);
+
+/* watch.c */
+/** Do the block's values keep to all guards, and is none of its executions due?  The first thing of a block.  @tail: as
+ * in struct stub */
+void peet__direct_see(struct emitter *m, uint32_t index, int32_t tail);
+/** May iterations of the loop be executed without being shown to any observer? */
+int peet__direct_can_see_iterations(const struct emitter *m, uint32_t index);
+/** May they be taken?  The first thing of a loop without probes. */
+void peet__direct_see_iterations(struct emitter *m, uint32_t index);
+/** After all probes: for guards that want it, the code counts where the values were. */
+void peet__direct_tally(struct emitter *m, uint32_t index);
+/** The out-of-line stub of a STUB_ASK, up to the answer, which is 0 in the flags. */
+void peet__direct_emit_ask(struct emitter *m, const struct stub *c);
+/** What observers want of a block.  Returns: 0, or -1: to see it */
+int peet__direct_ask_observers(struct emitter *m, uint32_t index, const uint64_t *values);
+/** Which observers see iterations of the block?  A bit each. */
+uint32_t peet__direct_watchers(const struct emitter *m, uint32_t index);
+/** What observers of the loop are to see. */
+void peet__direct_show_values(struct emitter *m, uint32_t index);
+
+#endif
