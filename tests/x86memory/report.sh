@@ -81,7 +81,7 @@ grep -q '^    cycles ' report.txt || fail "two machines side by side: $(cat repo
 grep -q 'dtrack' message && grep -q 'x86' message || fail "no advice: $(cat message)"
 "$peet" report --plot picture.bmp first >report.txt 2>message && fail "a picture of unknown type"
 "$peet" report --csv /nowhere/at.csv first >report.txt 2>message && fail "a file that cannot be written"
-mkdir odd && echo '{"x86": {"stack_categories": {"base": 1}, "hw": [1, {"stack_cycles": 7}], "functions": 3}}' >odd/stats.json
+mkdir odd && echo '{"time": {}, "x86": {"stack_categories": {"base": 1}, "hw": [1, {"stack_cycles": 7}], "functions": 3}}' >odd/stats.json
 "$peet" report --plot odd.svg odd >report.txt 2>message || fail "odd figures: $(cat message)"
 # both at once
 run both -n 2 --machine x86,preset=skylake --observe dtrack -- ./walk
