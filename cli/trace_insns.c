@@ -74,7 +74,7 @@ static void print_insn(uint64_t number, const struct peet_traced_insn *insn, con
 
     printf("%10" PRIu64 " %012" PRIx64 " %2u%s%s%s", number, insn->pc, insn->length, function ? " " : "",
         function ? function->name : "", branches[insn->branch]);
-    if (insn->branch == PEET_TRACED_CONDITIONAL)
+    if (insn->branch == PEET_TRACED_CONDITIONAL && !insn->last)
         printf(insn->taken ? " taken" : " not-taken");
     for (unsigned i = 0; i < insn->nrefs; i++)
         printf(" %c%" PRIx64 ",%u", letters[insn->refs[i].kind & 3], insn->refs[i].address, insn->refs[i].size);
@@ -94,20 +94,20 @@ static int print_stream(struct peet_recording *recording, struct peet_program *p
 {
     struct peet_stream_insns *insns;
     struct peet_traced_insn insn;
-    uint64_t n = 0;
+    const uint64_t end = first + limit < first ? UINT64_MAX : first + limit;
     int got = 0, err = peet_stream_insns_open(recording, program, stream, &insns, error);
 
-    while (!err && n < first + limit && (got = peet_stream_insns_next(insns, &insn, error)) > 0) {
-        if (got == 1) {
-            n += !insn.again;
-            if (n > first)
-                print_insn(n - 1, &insn, peet_stream_insns_function(insns));
-        } else if (n >= first) {
-            print_event(peet_stream_insns_event(insns));
-        }
-    }
     if (!err)
-        peet_stream_insns_close(insns);
+        err = peet_stream_insns_skip(insns, first, error);
+    while (!err && peet_stream_insns_position(insns) < end && (got = peet_stream_insns_next(insns, &insn, error)) > 0) {
+        const uint64_t n = peet_stream_insns_position(insns);
+
+        if (got == 1 && n > first)
+            print_insn(n - 1, &insn, peet_stream_insns_function(insns));
+        else if (got == 2 && n >= first)
+            print_event(peet_stream_insns_event(insns));
+    }
+    peet_stream_insns_close(insns);
     return err ? err : got < 0 ? got : 0;
 }
 
@@ -360,101 +360,5 @@ int peet_cli_trace_convert(int argc, char **argv)
         from ? convert_file(names[0], from, to, names[1], &error) : convert_recording(names[0], to, names[1], &error);
     if (err == PEET_ENOTFOUND)
         error.code = PEET_EINVALID;
-    return err ? peet_cli_fail(&error) : PEET_CLI_OK;
-}
-
-/* -------------------------------------------------------------------------------------------- cut */
-
-static int copy_images(struct peet_recording *from, struct peet_recorder *to, struct peet_error *error)
-{
-    int err = 0;
-
-    for (size_t i = 0; !err && i < peet_recording_nimages(from); i++) {
-        struct peet_recorded_image image = *peet_recording_image(from, i);
-
-        err = peet_recording_load_image(from, i, &image.bytes, &image.nbytes, error);
-        if (!err)
-            peet_recorder_image(to, &image);
-        free(image.bytes);
-    }
-    return err;
-}
-
-static int copy_stream(struct peet_recording *from, struct peet_recorder *to, uint32_t stream, uint64_t cycles,
-    struct peet_error *error)
-{
-    struct peet_turns *turns;
-    struct peet_turn turn;
-    int got = 0, err = peet_turns_open(from, stream, &turns, error);
-
-    while (!err && (got = peet_turns_next(turns, &turn, error)) > 0 && turn.cycle < cycles)
-        err = peet_recorder_turn(to, stream, &turn, 0);
-    peet_turns_close(turns);
-    peet_recorder_end(to, stream);
-    return err ? err : got < 0 ? got : 0;
-}
-
-static int copy(struct peet_recording *from, struct peet_recorder *to, uint64_t cycles, struct peet_error *error)
-{
-    const struct peet_recorded_answer *answers;
-    const uint64_t *words;
-    uint32_t number;
-    size_t n;
-    int err = peet_recording_early(from, &words, &n, error);
-
-    if (!err)
-        peet_recorder_early(to, words, n);
-    if (!err)
-        err = copy_images(from, to, error);
-    if (!err)
-        err = peet_recording_answers(from, &answers, &n, error);
-    for (size_t i = 0; !err && i < n; i++)
-        err = peet_recorder_answer(to, &answers[i]);
-    for (uint32_t s = 0; !err && s < peet_recording_nstreams(from); s++) {
-        const struct peet_stream_info *info = peet_recording_stream(from, s),
-                                      nothing = {.kind = PEET_STREAM_THREAD, .ordinal = UINT64_MAX};
-
-        err = peet_recorder_stream(to, info ? info : &nothing, &number);
-        if (!err)
-            err = copy_stream(from, to, s, cycles, error);
-    }
-    return err;
-}
-
-int peet_cli_trace_cut(int argc, char **argv)
-{
-    static const char usage[] = "cut --cycles N TRACE OUTPUT";
-    struct peet_recording *from = NULL;
-    struct peet_recorder *to = NULL;
-    struct peet_error error = {0};
-    const char *names[2] = {NULL, NULL};
-    unsigned long long cycles = 0;
-    int n = 0;
-    char *end = NULL;
-
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--cycles") == 0 && i + 1 < argc)
-            cycles = strtoull(argv[++i], &end, 10);
-        else if (argv[i][0] == '-' || n == 2)
-            return peet_cli_trace_usage(usage);
-        else
-            names[n++] = argv[i];
-    }
-    if (n != 2 || !end || *end)
-        return peet_cli_trace_usage(usage);
-    int err = peet_cli_trace_open(names[0], &from, &error);
-    if (!err)
-        err = peet_recorder_open(names[1], peet_recording_description(from), 3, &to, &error);
-    if (!err)
-        err = copy(from, to, cycles, &error);
-    if (to) {
-        struct peet_error closing = {0};
-        const int closed = peet_recorder_close(to, "{\"reason\":\"cut\",\"status\":0}", &closing);
-        if (closed && !error.code)
-            err = peet_error_set(&error, closed, "%s: %s", names[1], closing.message);
-        if (err)
-            unlink(names[1]);
-    }
-    peet_recording_free(from);
     return err ? peet_cli_fail(&error) : PEET_CLI_OK;
 }

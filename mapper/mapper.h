@@ -67,7 +67,8 @@ struct peet_source_ops {
      *  They are the mapper's to number and live until the next call for this context.
      *  Returns: how many, 0: next() must be asked */
     unsigned (*blocks)(void *self, uint32_t context, struct peet_block_event **out_events);
-    /** spawn_thread() - a thread that calls fn(arg, 0) on a stack of its own, or on the one given; NULL: spawn() */
+    /** spawn_thread() - a thread that calls fn(arg, 0) on a stack of its own, or on the one given; NULL: spawn()
+     *  Returns: 0, PEET_ENOTFOUND: a piece of a trace begins with it already, or another peet_err */
     int (*spawn_thread)(void *self, uint32_t context, const struct peet_source_thread *thread,
         struct peet_error *error);
     /** synthetic() - a block of enum peet_synthetic (decode.h); may be NULL: lock models then make no traffic */
@@ -95,6 +96,11 @@ struct peet_source_ops {
     void (*undo)(void *self, uint32_t context, peet_decode_undone *fn, void *arg);
     /** executed() - which, since the last call */
     void (*executed)(void *self, peet_program_executed *fn, void *arg);
+    /** begin() - the @index-th context of the middle at which the run begins is this one; not NULL if there is a middle
+     */
+    int (*begin)(void *self, uint32_t context, size_t index, struct peet_error *error);
+    /** goes_on() - when the context went on then, or UINT64_MAX if nothing more is known of it; as begin() */
+    uint64_t (*goes_on)(void *self, uint32_t context);
     /** function_of_pc() - for modules; may be NULL */
     const struct peet_function *(*function_of_pc)(void *self, uint64_t runtime_pc);
 };
@@ -114,6 +120,24 @@ struct peet_remap;
 struct peet_map_scaled {
     const char *function;
     double factor;
+};
+
+/** A context that is there when a replay begins in the middle of the recorded run. */
+struct peet_map_begun {
+    uint32_t number;
+    uint8_t detached;
+    uint8_t over;          /* a thread that has ended and may still be joined: nothing runs */
+    uint64_t ready_cycles; /* when it goes on */
+    const uint64_t *held;  /* what it has got before: requests, each {type, number of arguments, arguments...} */
+    size_t nheld;          /* words; well formed */
+};
+
+/** The middle of a run; deadlines of requests are later by shift_cycles than the run's clock. */
+struct peet_map_middle {
+    const struct peet_map_begun *contexts; /* those that are not over first; one at least is not */
+    size_t n;
+    uint32_t next_number; /* of contexts that are made from now on */
+    uint64_t shift_cycles;
 };
 
 struct peet_map_config {
@@ -139,9 +163,10 @@ struct peet_map_config {
     /** name_of() - what the subject calls an address, "table+8".  Returns: 1, or 0 if it has no name; may be NULL */
     int (*name_of)(void *arg, uint64_t address, char *out_name, size_t bytes);
     void *report_arg;
-    uint8_t roi_only;          /* modules see blocks inside regions of interest only */
-    uint8_t memory_reports;    /* an observer will want to hear of the machine's memory system, */
-    uint8_t memory_fills;      /* and all who do know PEET_MEMORY_FILL */
+    uint8_t roi_only;                     /* modules see blocks inside regions of interest only */
+    uint8_t memory_reports;               /* an observer will want to hear of the machine's memory system, */
+    uint8_t memory_fills;                 /* and all who do know PEET_MEMORY_FILL */
+    const struct peet_map_middle *middle; /* where the run begins; borrowed; NULL: at its beginning, with one context */
     uint8_t replayed;          /* the source has no memory of the subject's: nothing is to be written there */
     struct peet_datamap *data; /* the subject's data structures (datamap.h); NULL: nobody asks for them */
     uint8_t perfect;           /* some of them shall have single-cycle memory */
@@ -319,6 +344,14 @@ unsigned peet_map_current(const struct peet_map *map);
 
 /** peet_map_regions() - how many regions of interest have begun */
 uint64_t peet_map_regions(const struct peet_map *map);
+
+/** peet_map_counts_own() - are the instructions that peet_map_progress() tells the program's own, without a lock model's?
+ */
+int peet_map_counts_own(const struct peet_map *map);
+
+/** peet_map_forced() - how many waits were ended because nobody who is left could have ended them (struct
+ * peet_map_middle) */
+uint64_t peet_map_forced(const struct peet_map *map);
 
 /** peet_map_progress() - the simulated time now, and how many instructions a source's context has executed */
 void peet_map_progress(const struct peet_map *map, uint32_t source, uint64_t *out_cycle, uint64_t *out_instructions);

@@ -283,6 +283,8 @@ static int take_args(struct peet_map *map, const struct peet_map_context *c, str
     memmove(map->args, event->abstract.args, n * sizeof *map->args);
     event->abstract.args = map->args;
     event->abstract.nargs = n;
+    if (__builtin_expect(map->config.middle != NULL, 0))
+        peet__middle_shift(map, type, map->args, n);
     return 0;
 }
 
@@ -463,6 +465,8 @@ int peet__map_produce(struct peet_map *map, struct peet_map_core *core, struct p
             if (kind)
                 return kind;
             continue;
+        case PEET_ABSTRACT_AGAIN:
+            return peet__middle_again(map, core, &out->abstract);
         case PEET_ABSTRACT_THREAD_CREATE: /* modules see the new context's number */
             if (take_args(map, c, out))
                 return map->error.code;
@@ -520,6 +524,13 @@ void peet__map_effect(struct peet_map *map, struct peet_map_core *core, const st
         peet__map_settle_ahead(map);
         map->exit_status = event->nargs ? (int)event->args[0] : 0;
         map->exit_source = c->source;
+        if (map->config.middle && map->live > 1) { /* what others did before may be still to come */
+            c->request.type = PEET_ABSTRACT_PROGRAM_EXIT;
+            c->state = PEET_MAP_BLOCKED;
+            map->exiting = 1;
+            peet__map_release(core);
+            break;
+        }
         map->ended = 1;
         map->attention = 1;
         break;
@@ -667,8 +678,12 @@ void peet__map_stuck(struct peet_map *map)
     struct peet_map_blocked one;
     unsigned n = 0;
 
-    if (peet__thread_last(map) || peet__io_outside(map))
+    if (peet__thread_last(map) || peet__io_outside(map) || (map->config.middle && peet__middle_force(map)))
         return;
+    if (map->exiting) {
+        map->ended = 1;
+        return;
+    }
     for (uint32_t s = 0; s < map->nsources; s++)
         n += map->contexts[s] && map->contexts[s]->state == PEET_MAP_BLOCKED;
     if (n) {
@@ -687,6 +702,8 @@ static int start(struct peet_map *map)
 
     if (!map->machine)
         return peet__map_fail(map, PEET_EINVALID, "mapper: no machine");
+    if (map->config.middle)
+        return peet__middle_start(map);
     err = peet__map_context_new(map, &c);
     if (err)
         return err;

@@ -85,6 +85,11 @@ void peet_map_progress(const struct peet_map *map, uint32_t source, uint64_t *ou
         *out_instructions += core->instructions - core->settled;
 }
 
+int peet_map_counts_own(const struct peet_map *map)
+{
+    return map->config.lock_model == PEET_LOCK_NONE;
+}
+
 uint32_t peet_map_number(const struct peet_map *map, uint32_t source)
 {
     return source < map->nsources && map->contexts[source] ? map->contexts[source]->number : source;

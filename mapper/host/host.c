@@ -345,6 +345,7 @@ static int build(struct peet_error *error)
         .frequency_hz = c->frequency_hz,
         .roi_only = (uint8_t)c->roi_only,
         .replayed = host.replay != NULL,
+        .middle = host.replay ? peet_replay_middle(host.replay) : NULL,
         .report = misuse,
         .note = note,
         .name_of = name_of,
@@ -454,7 +455,8 @@ static int write_once(json_t *end, struct peet_error *error)
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!err && host.record && json_object_set_new(root, "trace", peet_record_json(host.record)))
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
-    if (!err && host.replay && json_object_set_new(root, "replay", peet_replay_json(host.replay)))
+    if (!err && host.replay &&
+        json_object_set_new(root, "replay", peet_replay_json(host.replay, peet_map_forced(host.map))))
         err = peet_error_set(error, PEET_ENOMEM, "statistics: out of memory");
     if (!err)
         err = peet_host_unseen_write(host.unseen_path, error);

@@ -126,7 +126,7 @@ static void begin_stream(struct peet_record *r, uint32_t context, struct peet_so
     info->fs_base = peet_ctx_fs_base(c->ctx);
     peet_ctx_stack(c->ctx, &info->stack_lo, &info->stack_hi);
     info->context = r->map ? peet_map_number(r->map, context) : 0;
-    c->tape->threads = c->tape->forks = 0;
+    c->tape->threads = c->tape->forks = c->tape->since = 0;
     c->tape->stream = peet_writer_stream(r->writer, info);
 }
 
@@ -186,6 +186,22 @@ static int ends_with(const struct peet_source_context *c, unsigned type, unsigne
     return c->end - c->cursor > nargs && c->end[-(ptrdiff_t)nargs - 1] == PEET_RAW_ABSTRACT(type, nargs);
 }
 
+/** Now and then the decoder's state goes into the trace: it has used up all words before this turn. */
+static void keep_state(struct peet_record *r, struct peet_tape *tape, const struct peet_source_context *c,
+    uint64_t instructions, size_t nwords)
+{
+    enum { WORDS_BETWEEN = 64 * 1024 };
+    uint64_t words[PEET_DECODE_STATE_WORDS];
+    size_t n;
+
+    if (tape->since >= WORDS_BETWEEN && !c->loop && !c->crashed && r->map && peet_map_counts_own(r->map) &&
+        (n = peet_decode_state_save(c->decode, words, PEET_DECODE_STATE_WORDS)) != 0) {
+        peet_writer_state(r->writer, tape->stream, words, n, instructions);
+        tape->since = 0;
+    }
+    tape->since += nwords;
+}
+
 void peet__record_turn(struct peet_record *r, uint32_t context, struct peet_source_context *c, unsigned why,
     uint64_t result)
 {
@@ -198,6 +214,7 @@ void peet__record_turn(struct peet_record *r, uint32_t context, struct peet_sour
     if (tape->stream != PEET_TAPE_NONE) {
         if (r->map)
             peet_map_progress(r->map, context, &turn.cycle, &instructions);
+        keep_state(r, tape, c, instructions, turn.n);
         peet_writer_turn(r->writer, tape->stream, &turn, instructions);
     }
     if (why != PEET_YIELD_EVENT)

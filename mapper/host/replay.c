@@ -5,8 +5,7 @@
  * What it answers may differ from what was answered then; the context goes the way that it went then, and the
  * difference is counted.
  */
-#include "host/source_parts.h"
-#include "host/tape.h"
+#include "host/replay_parts.h"
 #include "host/report.h"
 #include "worker.h"
 
@@ -19,24 +18,13 @@
 #include <unistd.h>
 
 /** A recorded answer, waiting to be asked for. */
-struct known {
+struct peet_known_answer {
     UT_hash_handle hh;
     struct {
         uint64_t kind, a, b;
     } question;
     const struct peet_recorded_answer **answers;
     size_t n, next, room;
-};
-
-struct peet_replay {
-    struct peet_recording *recording;
-    char output[PATH_MAX];
-    char **images;
-    struct known *known;
-    uint64_t words, all_words; /* replayed, and recorded */
-    uint64_t turns, answers, other_answers, missing, strays, unknown;
-    int cut;
-    struct peet_error error;
 };
 
 /* ------------------------------------------------------------------------------------------ files */
@@ -110,7 +98,7 @@ const char *peet_replay_image(struct peet_replay *r, size_t i, struct peet_error
 
 static int keep_answer(struct peet_replay *r, const struct peet_recorded_answer *a)
 {
-    struct known *k;
+    struct peet_known_answer *k;
     struct {
         uint64_t kind, a, b;
     } question = {a->kind, a->a, a->b};
@@ -141,7 +129,7 @@ uint64_t peet__replay_answer(struct peet_replay *r, unsigned kind, uint64_t a, u
     struct {
         uint64_t kind, a, b;
     } question = {kind, a, b};
-    struct known *k;
+    struct peet_known_answer *k;
 
     HASH_FIND(hh, r->known, &question, sizeof question, k);
     if (k && k->next < k->n)
@@ -175,7 +163,7 @@ int peet_replay_open(const char *path, const char *output, struct peet_replay **
             "%s: no context has got into this trace: the run ended before it began", path);
     for (uint32_t i = 0; !err && i < peet_recording_nstreams(r->recording); i++)
         r->all_words += peet_recording_words(r->recording, i);
-    return err;
+    return err ? err : peet__replay_read_middle(r, error);
 }
 
 struct peet_recording *peet_replay_recording(const struct peet_replay *r)
@@ -183,10 +171,11 @@ struct peet_recording *peet_replay_recording(const struct peet_replay *r)
     return r->recording;
 }
 
-json_t *peet_replay_json(const struct peet_replay *r)
+json_t *peet_replay_json(const struct peet_replay *r, uint64_t forced)
 {
-    return json_pack("{s:I,s:I,s:I,s:I,s:b}", "turns", (json_int_t)r->turns, "answers", (json_int_t)r->answers,
-        "other_answers", (json_int_t)r->other_answers, "missing_contexts", (json_int_t)r->missing, "cut", r->cut);
+    return json_pack("{s:I,s:I,s:I,s:I,s:b,s:I}", "turns", (json_int_t)r->turns, "answers", (json_int_t)r->answers,
+        "other_answers", (json_int_t)r->other_answers, "missing_contexts", (json_int_t)r->missing, "cut", r->cut,
+        "forced", (json_int_t)forced);
 }
 
 int peet_replay_cut(const struct peet_replay *r)
@@ -205,21 +194,61 @@ static int go_to(struct peet_replay *r, struct peet_source_context *c, uint32_t 
 {
     struct peet_tape *tape = c->tape;
     const struct peet_stream_info *info = peet_recording_stream(r->recording, stream);
+    const struct peet_replay_begun *begun = peet__replay_begun(r, stream);
 
     peet_turns_close(tape->turns);
     tape->turns = NULL;
     tape->stream = stream;
-    tape->threads = tape->forks = 0;
+    tape->threads = begun ? begun->threads : 0;
+    tape->forks = begun ? begun->forks : 0;
+    tape->again = begun && begun->nagain ? begun->again : NULL;
     tape->fs_base = info ? info->fs_base : 0;
-    if (c->decode)
+    if (c->decode) {
         peet_decode_state_reset(c->decode, context, tape->fs_base);
+        if (peet__replay_place(r, c, &r->error))
+            return r->error.code;
+    }
     return peet_turns_open(r->recording, stream, &tape->turns, &r->error);
+}
+
+int peet__replay_place(struct peet_replay *r, struct peet_source_context *c, struct peet_error *error)
+{
+    struct peet_recorded_state state;
+    uint64_t *words;
+    size_t n;
+    int err;
+
+    if (c->tape->stream == PEET_TAPE_NONE || !peet_recording_nstates(r->recording, c->tape->stream))
+        return 0;
+    err = peet_recording_state(r->recording, c->tape->stream, 0, &state, &words, &n, error);
+    if (err)
+        return err;
+    if (!state.chunk)
+        err = peet_decode_state_restore(c->decode, words, n, error);
+    free(words);
+    return err;
+}
+
+int peet__replay_begin(struct peet_replay *r, struct peet_source_context *c, size_t index, struct peet_error *error)
+{
+    c->tape = calloc(1, sizeof *c->tape);
+    if (!c->tape)
+        return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    c->tape->stream = PEET_TAPE_NONE;
+    return go_to(r, c, 0, r->begun[r->of_context[index]].stream);
+}
+
+uint64_t peet__replay_goes_on(struct peet_replay *r, const struct peet_source_context *c)
+{
+    (void)r;
+    return c->tape && c->tape->turns ? peet_turns_cycle(c->tape->turns) : UINT64_MAX;
 }
 
 int peet__replay_context(struct peet_replay *r, struct peet_source_context *c, struct peet_source_context *creator,
     int worker, struct peet_error *error)
 {
     struct peet_tape *tape = calloc(1, sizeof *tape), *made_by = creator ? creator->tape : NULL;
+    const struct peet_replay_begun *begun;
     uint32_t stream = 0;
 
     if (!tape)
@@ -241,7 +270,8 @@ int peet__replay_context(struct peet_replay *r, struct peet_source_context *c, s
         tape->fs_base = 0;
         return 0;
     }
-    return go_to(r, c, 0, stream);
+    begun = peet__replay_begun(r, stream);
+    return begun && begun->there ? PEET_ENOTFOUND : go_to(r, c, 0, stream);
 }
 
 static int ends_with(const struct peet_source_context *c, unsigned type, unsigned nargs)
@@ -269,6 +299,7 @@ static int begin_iteration(struct peet_replay *r, struct peet_source_context *c,
         r->cut = 1;
         return 0;
     }
+    c->tape->iteration = iteration;
     return !go_to(r, c, context, stream);
 }
 
@@ -296,6 +327,20 @@ static unsigned resume_worker(struct peet_replay *r, struct peet_source_context 
     tape->asking = 0;
     *out_done = 0;
     return 0;
+}
+
+/** The stream has no more turns: the context is over, and an iteration is finished. */
+static unsigned give_end(struct peet_replay *r, struct peet_source_context *c)
+{
+    struct peet_tape *tape = c->tape;
+    const uint64_t finish[] = {PEET_RAW_ABSTRACT(PEET_ABSTRACT_DOALL_FINISH, 1), tape->iteration,
+        PEET_RAW_ABSTRACT(PEET_ABSTRACT_DOALL_START, 1), tape->iteration};
+
+    r->cut = 1;
+    if (!tape->worker || r->error.code)
+        return give(c, PEET_TURN_DONE, NULL, 0);
+    tape->asking = 1;
+    return give(c, PEET_TURN_EVENT, finish, 4);
 }
 
 /** Room in the ring for a turn with many notes. */
@@ -330,12 +375,18 @@ unsigned peet__replay_resume(struct peet_replay *r, struct peet_source_context *
         if (done)
             return why;
     }
+    if (tape->again && !r->error.code) {
+        const uint64_t *again = tape->again;
+
+        tape->again = NULL;
+        tape->answered = 1;
+        tape->forks += again[2] == PEET_ABSTRACT_DOALL_FORK;
+        return give(c, PEET_TURN_EVENT, again, 1 + PEET_RAW_NARGS(*again));
+    }
     if (tape->turns && !r->error.code)
         got = peet_turns_next(tape->turns, &turn, &r->error);
-    if (got <= 0) {
-        r->cut = 1;
-        return give(c, PEET_TURN_DONE, NULL, 0);
-    }
+    if (got <= 0)
+        return give_end(r, c);
     words = room_for(c, turn.n);
     if (!words) {
         peet_error_set(&r->error, PEET_ENOMEM, "out of memory for a turn of the trace");

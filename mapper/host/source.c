@@ -253,15 +253,22 @@ static int restart(struct peet_source *s, uint32_t context, void (*call)(uint64_
     return 0;
 }
 
-/** A context that is replayed. */
+/** A context that is replayed.  @begun: the one of this number that is there when a piece of a trace begins; SIZE_MAX: it
+ * is made now */
 static int make_replayed(struct peet_source *s, uint32_t context, struct peet_source_context *creator, int worker,
-    struct peet_error *error)
+    size_t begun, struct peet_error *error)
 {
     struct peet_source_context *c = calloc(1, sizeof *c);
-    int err = c ? peet__replay_context(s->replay, c, creator, worker, error) : no_memory(error);
+    int err = c ? 0 : no_memory(error);
 
+    if (!err && begun != SIZE_MAX)
+        err = peet__replay_begin(s->replay, c, begun, error);
+    else if (!err)
+        err = peet__replay_context(s->replay, c, creator, worker, error);
     if (!err)
         err = peet_decode_state_new(s->program, context, c->tape->fs_base, &c->decode);
+    if (!err)
+        err = peet__replay_place(s->replay, c, error);
     if (!err)
         err = slot(s, context, c, error);
     if (!err && s->data && !worker && peet_datamap_thread(s->data, c->tape->fs_base))
@@ -309,6 +316,19 @@ static int make(struct peet_source *s, uint32_t context, uint64_t fn, uint64_t a
     return err;
 }
 
+/** The first one is there already. */
+static int begin(void *self, uint32_t context, size_t index, struct peet_error *error)
+{
+    return index ? make_replayed(self, context, NULL, 0, index, error) : 0;
+}
+
+static uint64_t goes_on(void *self, uint32_t context)
+{
+    struct peet_source *s = self;
+
+    return peet__replay_goes_on(s->replay, s->contexts[context]);
+}
+
 static int spawn(void *self, uint32_t context, uint64_t fn, uint64_t a, uint64_t b, struct peet_error *error)
 {
     return make(self, context, fn, a, b, NULL, error);
@@ -322,7 +342,7 @@ static int spawn_thread(void *self, uint32_t context, const struct peet_source_t
     int err;
 
     if (s->replay)
-        return make_replayed(s, context, s->contexts[thread->creator], 0, error);
+        return make_replayed(s, context, s->contexts[thread->creator], 0, SIZE_MAX, error);
     err = make(self, context, thread->fn, thread->arg, 0, &options, error);
     if (!err && s->record &&
         peet__record_context(s->record, context, s->contexts[context], s->contexts[thread->creator], 0, thread->fn,
@@ -338,7 +358,7 @@ static int spawn_iterations(void *self, uint32_t context, uint32_t carrier, uint
     int err;
 
     if (s->replay)
-        return make_replayed(s, context, s->contexts[carrier], 1, error);
+        return make_replayed(s, context, s->contexts[carrier], 1, SIZE_MAX, error);
     err = spawn(self, context, (uint64_t)(uintptr_t)peet__doall_worker, fn, arg, error);
     if (!err && s->record &&
         peet__record_context(s->record, context, s->contexts[context], s->contexts[carrier], 1, fn, arg))
@@ -603,6 +623,8 @@ const struct peet_source_ops peet_source_ops = {
 
 const struct peet_source_ops peet_replayed_ops = {
     COMMON_OPS,
+    .begin = begin,
+    .goes_on = goes_on,
     .io_ready = peet__source_io_replayed,
     .io_wait = peet__source_io_waits_replayed,
     .outside = peet__source_outside_replayed,
@@ -663,7 +685,7 @@ int peet_source_new_replay(struct peet_program *program, struct peet_replay *rep
     s->program = program;
     s->replay = replay;
     s->want_addresses = 1;
-    err = make_replayed(s, 0, NULL, 0, error);
+    err = make_replayed(s, 0, NULL, 0, peet_replay_middle(replay) ? 0 : SIZE_MAX, error);
     if (err) {
         peet_source_free(s);
         *out_source = NULL;

@@ -12,6 +12,7 @@
 #define PEET_TAPE_H
 
 #include "host/source.h"
+#include "mapper.h"
 #include "trace/recording.h"
 #include <jansson.h>
 
@@ -29,7 +30,10 @@ struct peet_tape {
     int asking;              /* its last record asks for an iteration */
     uint64_t fs_base;
     struct peet_turns *turns; /* replay: the place in the stream */
+    uint64_t since;           /* recording: words since the decoder's state was kept */
     int answered;             /* replay: its last record is an event that has a result */
+    const uint64_t *again;    /* replay: an AGAIN that comes before the next turn, or NULL */
+    uint64_t iteration;       /* replay: that a worker carries */
     uint64_t expected;        /* replay: recorded result of that event, known with the next turn */
 };
 
@@ -74,11 +78,22 @@ struct peet_recording *peet_replay_recording(const struct peet_replay *replay);
 /** peet_replay_image() - a file with the contents of the i-th image: the one that was recorded, if it is still the
  * same, else a copy */
 const char *peet_replay_image(struct peet_replay *replay, size_t i, struct peet_error *error);
-json_t *peet_replay_json(const struct peet_replay *replay);
+/** @forced: as of peet_map_forced() */
+json_t *peet_replay_json(const struct peet_replay *replay, uint64_t forced);
 /** peet_replay_cut() - has a context come to where the recording was cut off? */
 int peet_replay_cut(const struct peet_replay *replay);
 /** peet_replay_error() - the recording is damaged: what it said */
 const struct peet_error *peet_replay_error(const struct peet_replay *replay);
+
+/** peet_replay_middle() - where the replay begins; NULL: at the beginning of a program.  Lives as long as the replay */
+const struct peet_map_middle *peet_replay_middle(const struct peet_replay *replay);
+/** The @index-th context of the middle */
+int peet__replay_begin(struct peet_replay *replay, struct peet_source_context *c, size_t index,
+    struct peet_error *error);
+/** peet__replay_place() - the decoder comes to be where the context's stream begins.  Returns: 0 or a peet_err */
+int peet__replay_place(struct peet_replay *replay, struct peet_source_context *c, struct peet_error *error);
+/** peet__replay_goes_on() - the recorded time of its next turn, or UINT64_MAX */
+uint64_t peet__replay_goes_on(struct peet_replay *replay, const struct peet_source_context *c);
 
 int peet__replay_context(struct peet_replay *replay, struct peet_source_context *c, struct peet_source_context *creator,
     int worker, struct peet_error *error);

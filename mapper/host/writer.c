@@ -26,7 +26,7 @@
 
 enum { RING_BYTES = 4 << 20, WAIT_MS = 100 };
 
-enum op { OP_IMAGE, OP_STREAM, OP_TURN, OP_END, OP_ANSWER, OP_EARLY, OP_FLUSH, OP_CLOSE, OP_ABANDON };
+enum op { OP_IMAGE, OP_STREAM, OP_TURN, OP_STATE, OP_END, OP_ANSWER, OP_EARLY, OP_FLUSH, OP_CLOSE, OP_ABANDON };
 
 /** A message; so many bytes follow. */
 struct message {
@@ -167,6 +167,9 @@ static void perform(struct reader *r, const struct message *m)
     case OP_TURN:
         turn = (struct peet_turn){(uint32_t)m->a, m->b, m->c, (const uint64_t *)(const void *)r->bytes, m->bytes / 8};
         peet_recorder_turn(r->recorder, m->stream, &turn, m->d);
+        break;
+    case OP_STATE:
+        peet_recorder_state(r->recorder, m->stream, (const uint64_t *)(const void *)r->bytes, m->bytes / 8, m->a);
         break;
     case OP_END:
         peet_recorder_end(r->recorder, m->stream);
@@ -318,6 +321,11 @@ void peet_writer_turn(struct peet_writer *w, uint32_t stream, const struct peet_
 {
     say(w, (struct message){OP_TURN, stream, turn->why, turn->result, turn->cycle, instructions, turn->n * 8},
         turn->words);
+}
+
+void peet_writer_state(struct peet_writer *w, uint32_t stream, const uint64_t *words, size_t n, uint64_t instructions)
+{
+    say(w, (struct message){.op = OP_STATE, .stream = stream, .a = instructions, .bytes = n * 8}, words);
 }
 
 void peet_writer_end(struct peet_writer *w, uint32_t stream)

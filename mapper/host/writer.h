@@ -26,6 +26,8 @@ void peet_writer_image(struct peet_writer *writer, const struct peet_recorded_im
 /** peet_writer_stream() - Returns: its number */
 uint32_t peet_writer_stream(struct peet_writer *writer, const struct peet_stream_info *info);
 void peet_writer_turn(struct peet_writer *writer, uint32_t stream, const struct peet_turn *turn, uint64_t instructions);
+void peet_writer_state(struct peet_writer *writer, uint32_t stream, const uint64_t *words, size_t n,
+    uint64_t instructions);
 void peet_writer_end(struct peet_writer *writer, uint32_t stream);
 void peet_writer_answer(struct peet_writer *writer, const struct peet_recorded_answer *answer);
 void peet_writer_early(struct peet_writer *writer, const uint64_t *words, size_t n);

@@ -283,6 +283,7 @@ struct peet_map {
     uint8_t inexact;  /* ranges went by whose counts nobody asked the decoder for */
     int exit_status;
     uint32_t exit_source; /* who has ended the program; UINT32_MAX: nobody */
+    int exiting;          /* in the middle of a run: the program has ended, and others may have more to do */
     uint64_t end_cycles;
     struct peet_error error; /* the first thing that went wrong */
 };
@@ -330,6 +331,15 @@ void peet__map_over(struct peet_map *map, struct peet_map_core *core);
 int peet__map_preempt(struct peet_map *map, unsigned hw);
 /** Nothing can act any more: the end, or a deadlock. */
 void peet__map_stuck(struct peet_map *map);
+/** middle.c.  peet__middle_start() - the contexts that are there when the run begins.  Returns: 0 or a peet_err (recorded) */
+int peet__middle_start(struct peet_map *map);
+/** peet__middle_again() - AGAIN of the core's context.  Returns: PEET_MAP_AGAIN or a peet_err (recorded) */
+int peet__middle_again(struct peet_map *map, struct peet_map_core *core, const struct peet_abstract_event *event);
+/** peet__middle_shift() - a request's deadline becomes one of the run's clock */
+void peet__middle_shift(const struct peet_map *map, uint32_t type, uint64_t *args, uint32_t nargs);
+/** peet__middle_force() - nobody can go on: one of those that could not be let go by anybody does.  Returns: whether
+ * there was one */
+int peet__middle_force(struct peet_map *map);
 
 /**
  * What a machine says that an operation took is believed if it is less than 2^PEET_MAP_LONG_LOG2 cycles, two years at 1

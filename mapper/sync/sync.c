@@ -566,6 +566,8 @@ void peet__sync_misuse(struct peet_map *map, struct peet_map_context *c, uint64_
     va_start(ap, format);
     vsnprintf(one.text, sizeof one.text, format, ap);
     va_end(ap);
+    if (map->config.middle) /* the other half may lie outside the piece */
+        return;
     if (s->nmisuses++ >= PEET_SYNC_MISUSES)
         return;
     if (!s->misuses && !(s->misuses = calloc(PEET_SYNC_MISUSES, sizeof *s->misuses)))

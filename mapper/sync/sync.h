@@ -164,6 +164,7 @@ struct peet_map_sync {
     uint64_t operations[PEET_SYNC_KINDS], waits[PEET_SYNC_KINDS], waited_cycles[PEET_SYNC_KINDS],
         timeouts[PEET_SYNC_KINDS], interrupts[PEET_SYNC_KINDS];
     uint64_t threads_created, most_threads;
+    uint64_t forced; /* waits that were ended because nobody was left to do it (engine/middle.c) */
     struct peet_map_misuse *misuses;
     uint64_t nmisuses;
     uint64_t spin_epoch;            /* changes among the contexts that only spin */

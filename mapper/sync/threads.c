@@ -71,6 +71,11 @@ void peet__thread_create(struct peet_map *map, struct peet_map_core *core, struc
         map->ops->retire(map->source, made->source);
         return;
     }
+    if (err == PEET_ENOTFOUND && map->config.middle) { /* it is there already */
+        peet__map_context_free(map, made);
+        peet__sync_answer(map, c, made->number);
+        return;
+    }
     if (err) {
         char text[200];
 

@@ -32,6 +32,19 @@ void peet_decode_state_free(struct peet_decode_state *state);
 /** Forget everything, as for a new context in the same storage. */
 void peet_decode_state_reset(struct peet_decode_state *state, uint32_t context, uint64_t fs_base);
 
+/**
+ * peet_decode_state_save() - the state in words that another run can restore, with the same images at the same addresses
+ * Returns: how many words; 0: there is no room for them, or the state is one that cannot be found again
+ */
+enum { PEET_DECODE_STATE_WORDS = 1024 }; /* room that is enough but where handlers of signals nest deeply */
+size_t peet_decode_state_save(const struct peet_decode_state *state, uint64_t *words, size_t room);
+/**
+ * peet_decode_state_restore() - go on from a saved state; the context's number stays
+ * Returns: 0; PEET_EFORMAT: it is none of this program's, and nothing has changed; PEET_ENOMEM
+ */
+int peet_decode_state_restore(struct peet_decode_state *state, const uint64_t *words, size_t n,
+    struct peet_error *error);
+
 enum peet_event_kind { PEET_EVENT_NEED_WORDS = 0, PEET_EVENT_BLOCK = 1, PEET_EVENT_ABSTRACT = 2 };
 struct peet_event {
     union {
@@ -82,6 +95,11 @@ int peet_decode_direct(struct peet_decode_state *state, const uint64_t **cursor,
     struct peet_direct_run *run, peet_decode_sink *sink, peet_decode_shown *shown, void *arg);
 /** peet_decode_busy() - are iterations of a loop still to come, whose record has been read? */
 int peet_decode_busy(const struct peet_decode_state *state);
+/** peet_decode_state_until() - both states are in one loop: the saved one's turns end where the other one is */
+void peet_decode_state_until(uint64_t *words, const struct peet_decode_state *later);
+/** peet_decode_loop_value() - while it is busy: the loop's counter after the turns that have come.  A record with this value
+ * stands for those */
+uint64_t peet_decode_loop_value(const struct peet_decode_state *state);
 /** peet_decode_undo() - back to where a run of ahead() was marked last; the words are still there
  *  @fn: hears of each block that was taken since, the oldest first; @values: if it is not PEET_BLOCK_SIMPLE */
 typedef void peet_decode_undone(void *arg, const struct peet_block *block, const uint64_t *values, uint64_t times);

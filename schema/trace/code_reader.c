@@ -296,7 +296,8 @@ int peet_recording_add_code(struct peet_recording *r, struct peet_program *progr
     struct reading *reading = malloc(sizeof *reading);
     const uint8_t *bytes = NULL;
     size_t n = 0;
-    int nblocks = 0, err = c && reading ? peet__recording_code(r, &bytes, &n, error) : peet__recording_no_memory(error);
+    int nblocks = 0,
+        err = c && reading ? peet_recording_code_bytes(r, &bytes, &n, error) : peet__recording_no_memory(error);
 
     peet__recorded_code_free(r->code);
     r->code = c;

@@ -33,6 +33,7 @@ enum peet__entry_kind {
     PEET__ENTRY_EARLY,           /* words */
     PEET__ENTRY_ANSWERS,         /* struct peet_recorded_answer, each */
     PEET__ENTRY_CODE,            /* blocks as code_parts.h has them */
+    PEET__ENTRY_STATE,           /* of the decoder (decode/state.c), of `stream`, before word `first`: words */
 };
 
 struct peet__entry {

@@ -56,6 +56,7 @@ struct peet_traced_insn {
     uint8_t branch;  /* enum peet_traced_branch */
     uint8_t taken;
     uint8_t again; /* the rest of the instruction before */
+    uint8_t last;  /* a branch at the end of the stream: where it went is not known */
     uint8_t nrefs, nreads, nwrites;
     uint8_t reads[PEET_TRACED_REGS], writes[PEET_TRACED_REGS]; /* registers as enum peet_reg of module.h */
     struct peet_traced_ref refs[PEET_TRACED_REFS];
@@ -102,6 +103,11 @@ struct peet_program;
 struct peet_stream_insns;
 int peet_stream_insns_open(struct peet_recording *recording, struct peet_program *program, uint32_t stream,
     struct peet_stream_insns **out_insns, struct peet_error *error);
+/** peet_stream_insns_skip() - go forward to a place from which reading can begin, at most so many instructions after the
+ * stream's beginning, as near as there is one; before the first peet_stream_insns_next().  Returns: 0 or a peet_err */
+int peet_stream_insns_skip(struct peet_stream_insns *insns, uint64_t instructions, struct peet_error *error);
+/** peet_stream_insns_position() - how many instructions the context had executed before the next one */
+uint64_t peet_stream_insns_position(const struct peet_stream_insns *insns);
 /** Returns: 1 and an instruction, 2: an abstract event (type and arguments), 0 at the end, or a peet_err */
 int peet_stream_insns_next(struct peet_stream_insns *insns, struct peet_traced_insn *out_insn,
     struct peet_error *error);

@@ -10,6 +10,8 @@
 #include <string.h>
 
 struct peet_stream_insns {
+    struct peet_recording *recording;
+    uint32_t stream;
     struct peet_program *program;
     struct peet_turns *turns;
     struct peet_decode_state *state;
@@ -32,7 +34,45 @@ struct peet_stream_insns {
     uint64_t args[64];
     uint64_t cycle;
     int looked_ahead; /* a peet_err that it met */
+    uint64_t position;
 };
+
+/** Go on from the i-th state of the stream.  Without it nothing has changed. */
+static int go_to_state(struct peet_stream_insns *s, size_t i, struct peet_error *error)
+{
+    struct peet_recorded_state state;
+    uint64_t *words;
+    size_t n;
+    int err = peet_recording_state(s->recording, s->stream, i, &state, &words, &n, error);
+
+    if (err)
+        return err;
+    err = peet_decode_state_restore(s->state, words, n, error);
+    free(words);
+    if (err)
+        return err;
+    peet_turns_seek(s->turns, state.chunk);
+    s->position = state.instructions;
+    return 0;
+}
+
+/** A piece of a trace begins with a state. */
+static int begin(struct peet_stream_insns *s, struct peet_error *error)
+{
+    struct peet_recorded_state state;
+    uint64_t *words;
+    size_t n;
+    int err = 0;
+
+    if (peet_recording_nstates(s->recording, s->stream)) {
+        err = peet_recording_state(s->recording, s->stream, 0, &state, &words, &n, error);
+        if (!err) {
+            free(words);
+            err = state.chunk ? 0 : go_to_state(s, 0, error);
+        }
+    }
+    return err;
+}
 
 int peet_stream_insns_open(struct peet_recording *recording, struct peet_program *program, uint32_t stream,
     struct peet_stream_insns **out_insns, struct peet_error *error)
@@ -44,10 +84,14 @@ int peet_stream_insns_open(struct peet_recording *recording, struct peet_program
     *out_insns = NULL;
     if (!s)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
+    s->recording = recording;
+    s->stream = stream;
     s->program = program;
     err = peet_turns_open(recording, stream, &s->turns, error);
     if (!err && peet_decode_state_new(program, stream, info ? info->fs_base : 0, &s->state))
         err = peet_error_set(error, PEET_ENOMEM, "out of memory");
+    if (!err)
+        err = begin(s, error);
     if (err) {
         peet_stream_insns_close(s);
         return err;
@@ -65,6 +109,33 @@ void peet_stream_insns_close(struct peet_stream_insns *s)
     free(s->words);
     free(s->values);
     free(s);
+}
+
+int peet_stream_insns_skip(struct peet_stream_insns *s, uint64_t instructions, struct peet_error *error)
+{
+    size_t n = peet_recording_nstates(s->recording, s->stream), lo = 0;
+
+    while (lo < n) { /* the last one at or before it */
+        const size_t mid = lo + (n - lo) / 2;
+        struct peet_recorded_state state;
+        uint64_t *words;
+        size_t nwords;
+        const int err = peet_recording_state(s->recording, s->stream, mid, &state, &words, &nwords, error);
+
+        if (err)
+            return err;
+        free(words);
+        if (state.instructions <= instructions)
+            lo = mid + 1;
+        else
+            n = mid;
+    }
+    return lo ? go_to_state(s, lo - 1, error) : 0;
+}
+
+uint64_t peet_stream_insns_position(const struct peet_stream_insns *s)
+{
+    return s->position;
 }
 
 const struct peet_abstract_event *peet_stream_insns_event(const struct peet_stream_insns *s)
@@ -141,7 +212,7 @@ static int next_event(struct peet_stream_insns *s, struct peet_error *error)
 
     if (s->looked_ahead < 0)
         return peet_error_set(error, s->looked_ahead, "the trace is damaged: peet trace check says where");
-    while (s->cursor == s->end) {
+    while (s->cursor == s->end && !peet_decode_busy(s->state)) {
         kind = next_turn(s, error);
         if (kind <= 0)
             return kind;
@@ -234,7 +305,7 @@ static void give(struct peet_stream_insns *s, struct peet_traced_insn *out)
     s->function = s->block->function;
 }
 
-int peet_stream_insns_next(struct peet_stream_insns *s, struct peet_traced_insn *out, struct peet_error *error)
+static int next(struct peet_stream_insns *s, struct peet_traced_insn *out, struct peet_error *error)
 {
     for (;;) {
         int kind;
@@ -269,7 +340,16 @@ int peet_stream_insns_next(struct peet_stream_insns *s, struct peet_traced_insn 
         if (kind || !s->has_held)
             return kind;
         *out = s->held;
+        out->last = 1;
         s->has_held = 0;
         return 1;
     }
+}
+
+int peet_stream_insns_next(struct peet_stream_insns *s, struct peet_traced_insn *out, struct peet_error *error)
+{
+    const int got = next(s, out, error);
+
+    s->position += got == 1 && !out->again;
+    return got;
 }

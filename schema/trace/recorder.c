@@ -284,6 +284,19 @@ int peet_recorder_turn(struct peet_recorder *r, uint32_t stream, const struct pe
     return r->err;
 }
 
+int peet_recorder_state(struct peet_recorder *r, uint32_t stream, const uint64_t *words, size_t n,
+    uint64_t instructions)
+{
+    const struct waiting *w = r->streams[stream];
+
+    if (r->err || !w || end_chunk(r, stream))
+        return r->err;
+    return add_data(r,
+        (struct peet__entry){
+            .kind = PEET__ENTRY_STATE, .stream = stream, .first = w->first, .instructions = instructions},
+        words, n * sizeof *words);
+}
+
 int peet_recorder_end(struct peet_recorder *r, uint32_t stream)
 {
     struct waiting *w = r->streams[stream];

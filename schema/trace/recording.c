@@ -304,8 +304,8 @@ static int count(struct peet_recording *r, struct peet_error *error)
     for (size_t i = 0; i < r->nentries; i++) {
         const struct peet__entry *e = &r->entries[i].entry;
 
-        if (e->kind == PEET__ENTRY_CHUNK)
-            r->nchunks++;
+        r->nchunks += e->kind == PEET__ENTRY_CHUNK;
+        r->nstates += e->kind == PEET__ENTRY_STATE;
         if ((e->kind == PEET__ENTRY_CHUNK || e->kind == PEET__ENTRY_STREAM || e->kind == PEET__ENTRY_IMAGE) &&
             e->stream >= r->nentries)
             return peet__recording_damaged(r, r->entries[i].frame, "the number of a context that cannot be there",
@@ -321,14 +321,15 @@ static int count(struct peet_recording *r, struct peet_error *error)
 static int sort_out(struct peet_recording *r, struct peet_error *error)
 {
     int err = count(r, error);
-    size_t n = 0;
+    size_t n = 0, nstates = 0;
 
     if (err)
         return err;
     r->streams = calloc(r->nstreams + 1u, sizeof *r->streams);
     r->chunks = calloc(r->nchunks + 1, sizeof *r->chunks);
     r->images = calloc(r->nimages + 1, sizeof *r->images);
-    if (!r->streams || !r->chunks || !r->images)
+    r->states = calloc(r->nstates + 1, sizeof *r->states);
+    if (!r->streams || !r->chunks || !r->images || !r->states)
         return peet__recording_no_memory(error);
     for (size_t i = 0; i < r->nentries && !err; i++) {
         const struct peet__indexed *e = &r->entries[i];
@@ -355,12 +356,20 @@ static int sort_out(struct peet_recording *r, struct peet_error *error)
                 (struct chunk){{e->entry.stream, e->entry.turns, e->entry.first, e->entry.instructions, e->entry.cycle},
                     e->frame, e->entry.offset, e->entry.bytes};
             break;
+        case PEET__ENTRY_STATE:
+            r->states[nstates++] = (struct state){
+                e->entry.stream, e->entry.first, e->entry.instructions, e->frame, e->entry.offset, e->entry.bytes};
+            break;
         }
     }
     for (size_t i = 0; i < r->nimages && !err; i++)
         if (!r->images[i].known)
             err = peet__recording_damaged(r, 0, "an image is missing", error);
-    return err ? err : sort_chunks(r, error);
+    if (!err)
+        err = sort_chunks(r, error);
+    if (!err)
+        peet__recording_sort_states(r);
+    return err;
 }
 
 int peet_recording_open(const char *path, struct peet_recording **out_recording, struct peet_error *error)
@@ -426,6 +435,7 @@ void peet_recording_free(struct peet_recording *r)
     free(r->images);
     free(r->streams);
     free(r->chunks);
+    free(r->states);
     free(r->entries);
     free(r->description);
     free(r->ending);
@@ -588,7 +598,8 @@ int peet_recording_answers(struct peet_recording *r, const struct peet_recorded_
     return err;
 }
 
-int peet__recording_code(struct peet_recording *r, const uint8_t **out_bytes, size_t *out_n, struct peet_error *error)
+int peet_recording_code_bytes(struct peet_recording *r, const uint8_t **out_bytes, size_t *out_n,
+    struct peet_error *error)
 {
     const int err = r->code_bytes ? 0 : gather(r, PEET__ENTRY_CODE, &r->code_bytes, &r->ncode_bytes, error);
 

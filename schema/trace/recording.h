@@ -82,6 +82,10 @@ int peet_recorder_stream(struct peet_recorder *recorder, const struct peet_strea
 /** @instructions: executed by the stream before this turn, as far as it is known */
 int peet_recorder_turn(struct peet_recorder *recorder, uint32_t stream, const struct peet_turn *turn,
     uint64_t instructions);
+/** peet_recorder_state() - the decoder's state before the next turn of this stream, so that reading can begin there
+ * @instructions: as of peet_recorder_turn() */
+int peet_recorder_state(struct peet_recorder *recorder, uint32_t stream, const uint64_t *words, size_t n,
+    uint64_t instructions);
 /** peet_recorder_end() - no turn of this stream follows */
 int peet_recorder_end(struct peet_recorder *recorder, uint32_t stream);
 int peet_recorder_answer(struct peet_recorder *recorder, const struct peet_recorded_answer *answer);
@@ -147,6 +151,10 @@ int peet_recording_early(struct peet_recording *recording, const uint64_t **out_
 int peet_recording_answers(struct peet_recording *recording, const struct peet_recorded_answer **out_answers,
     size_t *out_n, struct peet_error *error);
 
+/** peet_recording_code_bytes() - the blocks of peet_recorder_code(), one behind the other.  As _early() */
+int peet_recording_code_bytes(struct peet_recording *recording, const uint8_t **out_bytes, size_t *out_n,
+    struct peet_error *error);
+
 /** One chunk, as the index has it. */
 struct peet_recorded_chunk {
     uint32_t stream, turns;
@@ -155,6 +163,17 @@ struct peet_recorded_chunk {
 size_t peet_recording_nchunks(const struct peet_recording *recording, uint32_t stream);
 const struct peet_recorded_chunk *peet_recording_chunk(const struct peet_recording *recording, uint32_t stream,
     size_t i);
+
+/** A state of the decoder that was kept: reading can begin at its chunk. */
+struct peet_recorded_state {
+    size_t chunk;
+    uint64_t instructions; /* executed by the stream before it */
+};
+size_t peet_recording_nstates(const struct peet_recording *recording, uint32_t stream);
+/** peet_recording_state() - the i-th of a stream, in their order
+ * @out_words: malloc()ed, for peet_decode_state_restore().  Returns: 0, PEET_EFORMAT, PEET_EIO, PEET_ENOMEM */
+int peet_recording_state(struct peet_recording *recording, uint32_t stream, size_t i,
+    struct peet_recorded_state *out_state, uint64_t **out_words, size_t *out_n, struct peet_error *error);
 
 /** A place in a stream. */
 struct peet_turns;
@@ -165,6 +184,8 @@ void peet_turns_seek(struct peet_turns *turns, size_t chunk);
 /** peet_turns_next() - Returns: 1 and the turn, whose words live until the next call; 0: there is no more;
  * PEET_EFORMAT, PEET_EIO, PEET_ENOMEM */
 int peet_turns_next(struct peet_turns *turns, struct peet_turn *out_turn, struct peet_error *error);
+/** peet_turns_cycle() - of the turn that comes next, or UINT64_MAX if there is none that can be read */
+uint64_t peet_turns_cycle(struct peet_turns *turns);
 void peet_turns_close(struct peet_turns *turns);
 
 /** peet_recording_check() - read every frame and decode every chunk.  Returns: 0, or the first damage, with a message

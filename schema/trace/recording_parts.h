@@ -28,10 +28,19 @@ struct child {
     uint32_t stream;
 };
 
+/** A state of the decoder that was kept. */
+struct state {
+    uint32_t stream;
+    uint64_t first, instructions;
+    uint64_t frame;
+    uint32_t offset, bytes;
+};
+
 struct stream {
     const struct peet_stream_info *info; /* or NULL */
     struct peet_stream_info storage;
     size_t first, n; /* in chunks */
+    size_t first_state, nstates;
     uint64_t words;
 };
 
@@ -60,6 +69,8 @@ struct peet_recording {
     uint32_t nstreams;
     struct chunk *chunks; /* by stream and first word */
     size_t nchunks;
+    struct state *states; /* by stream and first word; each before a chunk that is there */
+    size_t nstates;
     struct child *children;
     uint64_t *early;
     size_t nearly;
@@ -83,9 +94,9 @@ int peet__recording_frame(struct peet_recording *recording, uint64_t offset, uin
 const uint8_t *peet__recording_bytes(struct peet_recording *recording, uint64_t frame, uint32_t offset, uint32_t bytes,
     struct peet_error *error);
 
-/** The descriptions of blocks, one behind the other; they live as long as the recording */
-int peet__recording_code(struct peet_recording *recording, const uint8_t **out_bytes, size_t *out_n,
-    struct peet_error *error);
+/** turns.c: states in order, each stream knowing its own; those that have no chunk behind them are left out */
+void peet__recording_sort_states(struct peet_recording *recording);
+
 /** code_reader.c: what peet_recording_add_code() has made */
 void peet__recorded_code_free(struct peet__recorded_code *code);
 

@@ -134,6 +134,91 @@ int peet_turns_next(struct peet_turns *t, struct peet_turn *out_turn, struct pee
     return 1;
 }
 
+uint64_t peet_turns_cycle(struct peet_turns *t)
+{
+    struct peet_error ignored = {0};
+    const uint8_t *line;
+    uint64_t n, result, cycles;
+
+    while (!t->left)
+        if (t->stream >= t->recording->nstreams || t->chunk >= t->recording->streams[t->stream].n ||
+            next_chunk(t, &ignored))
+            return UINT64_MAX;
+    line = t->line;
+    if (peet__take_number(&line, t->lines_end, &n) || peet__take_number(&line, t->lines_end, &result) ||
+        peet__take_number(&line, t->lines_end, &cycles))
+        return UINT64_MAX;
+    return t->cycle + cycles;
+}
+
+/* ----------------------------------------------------------------------------------------- states */
+
+static int by_place(const void *a, const void *b)
+{
+    const struct state *x = a, *y = b;
+
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/** The chunk of a stream that begins with this word.  Returns: its place among the stream's, or SIZE_MAX */
+static size_t chunk_at(const struct peet_recording *r, uint32_t stream, uint64_t word)
+{
+    const struct stream *s = &r->streams[stream];
+    size_t lo = 0, hi = s->n;
+
+    while (lo < hi) {
+        const size_t mid = lo + (hi - lo) / 2;
+
+        if (r->chunks[s->first + mid].public.first_word < word)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < s->n && r->chunks[s->first + lo].public.first_word == word ? lo : SIZE_MAX;
+}
+
+void peet__recording_sort_states(struct peet_recording *r)
+{
+    size_t n = 0;
+
+    if (r->nstates)
+        qsort(r->states, r->nstates, sizeof *r->states, by_place);
+    for (size_t i = 0; i < r->nstates; i++) {
+        const struct state one = r->states[i];
+
+        if (one.stream >= r->nstreams || chunk_at(r, one.stream, one.first) == SIZE_MAX)
+            continue;
+        if (!r->streams[one.stream].nstates++)
+            r->streams[one.stream].first_state = n;
+        r->states[n++] = one;
+    }
+    r->nstates = n;
+}
+
+size_t peet_recording_nstates(const struct peet_recording *r, uint32_t stream)
+{
+    return stream < r->nstreams ? r->streams[stream].nstates : 0;
+}
+
+int peet_recording_state(struct peet_recording *r, uint32_t stream, size_t i, struct peet_recorded_state *out_state,
+    uint64_t **out_words, size_t *out_n, struct peet_error *error)
+{
+    const struct state *s = &r->states[r->streams[stream].first_state + i];
+    const uint8_t *bytes = peet__recording_bytes(r, s->frame, s->offset, s->bytes, error);
+
+    if (!bytes)
+        return error->code;
+    *out_state = (struct peet_recorded_state){chunk_at(r, stream, s->first), s->instructions};
+    *out_n = s->bytes / sizeof **out_words;
+    *out_words = malloc(s->bytes + sizeof **out_words);
+    if (!*out_words)
+        return peet__recording_no_memory(error);
+    memcpy(*out_words, bytes, s->bytes);
+    return 0;
+}
+
 uint64_t peet_recording_words(const struct peet_recording *r, uint32_t stream)
 {
     const struct stream *s = &r->streams[stream];

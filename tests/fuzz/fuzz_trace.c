@@ -51,6 +51,27 @@ static void foreign(const char *path, const char *format)
     peet_insn_reader_close(reader);
 }
 
+/** States of the decoder, as the file has them, and as reading goes on from them. */
+static void states(struct peet_recording *r, struct peet_program *program)
+{
+    struct peet_stream_insns *insns;
+    struct peet_traced_insn insn;
+    struct peet_error error = {0};
+
+    for (uint32_t s = 0; s < peet_recording_nstreams(r) && s < 16; s++)
+        for (uint64_t from = 0; from < 3; from++) {
+            if (peet_stream_insns_open(r, program, s, &insns, &error)) {
+                if (!error.message[0])
+                    abort();
+                continue;
+            }
+            if (!peet_stream_insns_skip(insns, from << 20, &error))
+                for (int i = 0; i < 1000 && peet_stream_insns_next(insns, &insn, &error) > 0; i++)
+                    ;
+            peet_stream_insns_close(insns);
+        }
+}
+
 static void code(struct peet_recording *r)
 {
     struct peet_program *program;
@@ -60,6 +81,7 @@ static void code(struct peet_recording *r)
         abort();
     if (peet_recording_add_code(r, program, &error) < 0 && !error.message[0])
         abort();
+    states(r, program);
     peet_program_free(program);
 }
 
@@ -86,7 +108,8 @@ static void frames(int fd, const uint8_t *data, size_t size)
 {
     static const uint32_t head[] = {PEET__HEAD, 8};
     static char packed[1 << 17];
-    const struct peet__entry description = {.kind = PEET__ENTRY_DESCRIPTION, .first = 1, .offset = sizeof description, .bytes = 3};
+    const struct peet__entry description = {
+        .kind = PEET__ENTRY_DESCRIPTION, .first = 1, .offset = sizeof description, .bytes = 3};
     uint8_t first[sizeof description + 3];
 
     put(fd, head, sizeof head);
@@ -96,7 +119,8 @@ static void frames(int fd, const uint8_t *data, size_t size)
     for (int i = 0; i < 2; i++) {
         const void *raw = i ? (const void *)data : first;
         const size_t n = i ? size : sizeof first, got = ZSTD_compress(packed, sizeof packed, raw, n, 1);
-        const uint32_t frame[] = {PEET__FRAME, 16, (uint32_t)got, (uint32_t)n, i ? (uint32_t)(size ? data[0] % 8 : 0) : 1, 0};
+        const uint32_t frame[] = {
+            PEET__FRAME, 16, (uint32_t)got, (uint32_t)n, i ? (uint32_t)(size ? data[0] % 8 : 0) : 1, 0};
 
         if (ZSTD_isError(got))
             abort();

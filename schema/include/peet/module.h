@@ -265,13 +265,14 @@ struct peet_block_event {
     X(SYNC_GRANT, 54, 4, "wait over", "object operation waited_cycles result") \
     X(TASK, 55, 3, "task", "what task parent") \
     X(VIEW_LEAVE, 56, 2, "code outside views of memory", "why address") \
-    X(ORDER, 57, 5, "order of a real run", "place number what object request")
+    X(ORDER, 57, 5, "order of a real run", "place number what object request") \
+    X(AGAIN, 58, 2, "request from before a piece", "number request")
 
 enum peet_abstract_type {
 #define PEET_X(name, value, nargs, text, args) PEET_ABSTRACT_##name = value,
     PEET_ABSTRACTS(PEET_X)
 #undef PEET_X
-        PEET_ABSTRACT_TYPES = 58
+        PEET_ABSTRACT_TYPES = 59
 };
 
 /*
@@ -329,6 +330,10 @@ enum peet_rwlock_kind { PEET_RWLOCK_PREFER_READER, PEET_RWLOCK_PREFER_WRITER };
  * object.
  */
 enum peet_order_what { PEET_ORDER_BEGIN, PEET_ORDER_END };
+
+/* AGAIN: a piece of a trace begins after the request, which had not been answered by then; its arguments follow, and
+ * `number` is that of the first context that it makes, if it makes any.  It takes effect without time, and modules never
+ * see it. */
 
 /** The `what` of TASK, a note by the context that does it; tasks have numbers from 1, 0 is no explicit task. */
 enum peet_task_what {

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# parts.py PEET RUN UNIT PLACES MACHINE...: cuts the trace of a run at random places, and holds the parts against the whole: what each context executes and
+# asks for, one part behind the other, is what it executes and asks for in the whole; each part runs on each machine, and so do all of them together.
+import json, random, re, shutil, subprocess, sys
+
+def call(*words):
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0 and not done.stderr, (words, done.returncode, done.stderr)
+    return done.stdout
+
+def printed(peet, trace):
+    """By context: instructions with their numbers and references, and events. Where the last branch of a part goes is the next part's to know."""
+    sequences, context = {}, None
+    for line in call(peet, "trace", "print", "--limit", "1000000000", trace).splitlines():
+        if line.startswith("context "):
+            context = int(line.split()[1])
+        else:
+            kind = "event" if line.lstrip().startswith("*") else "instruction"
+            sequences.setdefault((context, kind), []).append(re.sub(" branch (not-)?taken", " branch", line))
+    return sequences
+
+peet, run, unit, places, *machines = sys.argv[1:]
+whole = printed(peet, run)
+stats = json.load(open(run + "/stats.json"))
+top = stats["time"]["cycles"] if unit == "cycles" else max(len(s) for (_, kind), s in whole.items() if kind == "instruction")
+random.seed(run + unit)
+borders = [0] + sorted(random.sample(range(1, top), int(places))) + [""]
+seen, sums = {}, {machine: [0, 0, 0] for machine in machines}
+for first, last in zip(borders, borders[1:]):
+    try:
+        call(peet, "trace", "cut", "--" + unit, "%s-%s" % (first, last), run, "part.peet")
+    except AssertionError as refused:
+        assert "nothing lies there" in str(refused), refused
+        continue
+    call(peet, "trace", "check", "part.peet")
+    for key, sequence in printed(peet, "part.peet").items():
+        seen.setdefault(key, []).extend(sequence)
+    for machine in machines:
+        shutil.rmtree("part", ignore_errors=True)
+        call(peet, "run", "-q", "--from", "part.peet", "-d", "part", *machine.split())
+        totals = json.load(open("part/stats.json"))["totals"]
+        sums[machine] = [a + totals[key] for a, key in zip(sums[machine], ("instructions", "reads", "writes"))]
+for key in whole:
+    assert seen.get(key) == whole[key], (borders, key, next(
+        ((a, b) for a, b in zip(seen.get(key, []) + ["end"], whole[key] + ["end"]) if a != b), None))
+assert set(seen) == set(whole), borders
+expected = [stats["totals"][key] for key in ("instructions", "reads", "writes")]
+for machine in machines:
+    assert sums[machine] == expected, (borders, machine, sums[machine], expected)

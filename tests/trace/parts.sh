@@ -1,0 +1,127 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# peet trace cut anywhere: the parts of a trace together are the trace, and each part runs on every machine.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+must "$peetcc" -O2 -g "$here/mix.c" -o mix -pthread
+must "$peetcc++" -O2 "$here/unwind.cpp" -o unwind -pthread
+must "$peetcc" -O2 "$here/handlers.c" -o handlers -pthread
+must "$peetcc" -O2 -fopenmp "$here/openmp.c" -o openmp
+must "$peetcc" -O2 "$here/loops.c" -o loops
+for program in mix unwind handlers openmp loops; do
+    must "$peet" run -q -m bus -n 4 -o trace -d $program.run -- ./$program >$program.out
+    must python3 "$here/parts.py" "$peet" $program.run cycles 2 '-m ideal' '-m x86 -n 3' '-m numa -o counts' '-m bus -o dtrack'
+    must python3 "$here/parts.py" "$peet" $program.run instructions 2 '-m ideal -n 2' '-m bus -o hash'
+done
+
+# The states that a trace keeps of itself, every 65536 words: from there on everything is numbered and decoded as from the beginning.
+cat >long.c <<'C'
+#include <stdio.h>
+static unsigned cells[1 << 16];
+static unsigned hash(unsigned x) { return x % 3 ? cells[x % 65536] * 7 + x : x / 5; }
+int main(void)
+{
+    unsigned x = 1;
+    for (int i = 0; i < 60000; i++) {
+        x = x * 1664525 + 1013904223;
+        cells[x >> 16] = hash(x >> 3) ^ x;
+    }
+    printf("%u\n", x);
+    return 0;
+}
+C
+must "$peetcc" -O1 long.c -o long
+must "$peet" run -q -m bus -o trace -d long.run -- ./long >long.out
+must "$peet" trace print --limit 100000000 long.run >long.all
+last=$(tail -n 1 long.all | awk '{ print $1 }')
+[ "$last" -gt 500000 ] || fail "the program is too short: $last"
+for skip in 65537 300000 $((last - 10)); do
+    must "$peet" trace print --skip $skip --limit 100 long.run | grep -v '^context' >there
+    awk -v n=$skip '$1 == n { on = 1 } $1 == n + 100 { exit } on' long.all >expected
+    same expected there "from instruction $skip on"
+done
+must python3 "$here/parts.py" "$peet" long.run instructions 2 '-m bus'
+
+# A part of a part is a part.
+must "$peet" trace cut --instructions 3000-20000 mix.run outer.peet
+must "$peet" trace cut --instructions 7000-9000 outer.peet inner.peet
+must "$peet" trace cut --instructions 7000-9000 mix.run once.peet
+for trace in inner once; do
+    must "$peet" trace print --limit 100000000 $trace.peet | sed 's/ branch.*taken/ branch/' >$trace.txt
+done
+same once.txt inner.txt "a part of a part"
+must "$peet" run -q --from inner.peet -m bus -d inner
+
+# Real runs, too: the order of requests goes on in each part.
+must "$peet" record -q -d real -- ./mix >mix.real
+must "$peet" run -q --from real -m ideal -d whole
+for part in 0-6000 6000-12000 12000-; do
+    must "$peet" trace cut --instructions $part real part.peet
+    must "$peet" run -q --from part.peet -m bus -n 3 -d "part.$part"
+done
+equal "instructions of the parts of a real run" \
+    "$(($(value part.0-6000/stats.json totals.instructions) + $(value part.6000-12000/stats.json totals.instructions) + $(value part.12000-/stats.json totals.instructions)))" \
+    "$(value whole/stats.json totals.instructions)"
+
+# A lock that is held across the cut excludes the others.
+cat >held.c <<'C'
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, gate = PTHREAD_MUTEX_INITIALIZER;
+static volatile long x, y;
+static void *other(void *arg)
+{
+    for (int i = 0; i < 3000; i++)
+        y++;
+    pthread_mutex_lock(&lock);
+    x++;
+    pthread_mutex_unlock(&lock);
+    return arg;
+}
+int main(void)
+{
+    pthread_t t;
+    pthread_create(&t, 0, other, 0);
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < 50; i++) {
+        for (int k = 0; k < 1000; k++)
+            x++;
+        pthread_mutex_lock(&gate); /* a turn ends */
+        pthread_mutex_unlock(&gate);
+    }
+    pthread_mutex_unlock(&lock);
+    pthread_join(t, 0);
+    return 0;
+}
+C
+must "$peetcc" -O2 held.c -o held -pthread
+must "$peet" run -q -m ideal -n 2 -o trace -d held.run -- ./held
+middle=$(($(value held.run/stats.json time.cycles) / 20))
+must "$peet" trace cut --cycles $middle- held.run held.peet
+must "$peet" run -q --from held.peet -m ideal -n 2 -d held.part
+waited=$(value held.part/stats.json sync.mutex.waited_cycles)
+awk -v w="$waited" -v all="$(value held.run/stats.json time.cycles)" 'BEGIN { exit !(w > all / 2) }' || fail "the other thread waited $waited cycles only"
+equal "waits that had to be ended" "$(value held.part/stats.json replay.forced)" 0
+
+# What a part says of its beginning may be wrong or hostile: a message, or a replay that ends.
+for wrong in '{"contexts":[]}' '{"contexts":[{"stream":99999,"ready":0}]}' '{"contexts":[{"stream":0,"ready":0,"over":true}]}' '{"contexts":7}' '{}' \
+    '{"contexts":[{"stream":0,"ready":0,"held":[[25,1,0,-1],[25,1,0,-1],[39],[9999,1],[28,5,5,5,5,5,5,5,5,5],[57,1,-1,1,0,0],[]],"again":[0,25,1,0,-1]}]}' \
+    '{"contexts":[{"stream":0,"ready":-1,"again":[4294967296,20,0,0,0,0,0,0]}]}' '{"contexts":[{"stream":0,"ready":0,"again":[0,58,1,2,3]}]}' \
+    '{"contexts":[{"stream":0,"ready":0,"again":[0,3,0,9,0,0,0,0]},{"stream":0,"ready":0,"context":0},{"stream":1,"ready":0,"held":[[25,1,0,-1]]}]}' \
+    '{"contexts":[{"stream":0,"ready":0,"again":[0,33,1,2,0,-1],"threads":-1,"forks":-1}],"next_context":-1,"first_cycle":-1}'; do
+    for trace in mix.run/trace.peet inner.peet; do
+        must "$PEET_TOOLS/redescribe" $trace hostile.peet "$wrong"
+        status=0
+        timeout 60 "$peet" run -q --from hostile.peet -m ideal -d hostile >said 2>&1 || status=$?
+        [ $status -le 3 ] || fail "$wrong: status $status, $(head -c 500 said)"
+        status=0
+        "$peet" trace cut --instructions 100-200 hostile.peet again.peet >said 2>&1 || status=$?
+        [ $status -lt 3 ] || fail "$wrong: cut: status $status, $(head -c 500 said)"
+    done
+done
+for wrong in '--cycles 5-5' '--cycles 9-3' '--cycles x' '--instructions -3' '--cycles 1 --instructions 2' ''; do
+    status=0
+    "$peet" trace cut $wrong mix.run no.peet >said 2>&1 || status=$?
+    [ $status = 2 ] && [ ! -e no.peet ] || fail "'$wrong': status $status"
+done
+"$peet" trace cut --cycles 99999999999- mix.run no.peet 2>said && fail "a part beyond the end"
+grep -q 'nothing lies there' said && [ ! -e no.peet ] || fail "beyond the end: $(cat said)"
+exit 0
