@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What is replayed on the machine on which it was recorded has the same results, to the last number; on other machines the counts of the program.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-for program in threads openmp loops; do
+for program in threads openmp loops handlers; do
     flags=
     [ $program = openmp ] && flags=-fopenmp
     must "$peetcc" -O2 -g $flags "$here/$program.c" -o $program -lm -pthread
@@ -12,6 +12,9 @@ replayed threads_x86 --machine x86 -n 2 -o hash -o dtrack -- ./threads
 replayed threads_locks --machine bus -n 3 --lock-model mcs --policy rr --quantum 5000 -o hash -- ./threads
 replayed openmp_bus --machine bus -n 4 -o hash -o dtrack -- ./openmp
 replayed loops_bus --machine bus -n 3 -o hash -o counts -- ./loops
+# Handlers of signals in two threads; children of fork() run, unrecorded, and are waited for.
+replayed handlers_bus --machine bus -n 2 -o hash -- ./handlers
+replayed children_x86 --machine x86 -n 2 -o hash -- ./handlers children
 replayed one --machine ideal -o counts -- ./threads
 # Arguments are bytes: quotes, a backslash, a line's end, what is no UTF-8.
 bytes=$'a "b\\ \xff\n\xc3'
