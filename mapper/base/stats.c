@@ -37,26 +37,62 @@ json_t *peet_stats_u64(uint64_t value)
     return json_string(text);
 }
 
+/* The branch of the tree that grows, from where a module was given a node.  Readers of JSON give up beyond some depth,
+ * and freeing is recursive. */
+enum { DEEPEST = 500 };
+static struct {
+    const json_t *nodes[DEEPEST];
+    unsigned depth;
+} branch;
+
+/** A new object or array of this one.  Returns: 0, or -1 too deep */
+static int grow(const json_t *parent, const json_t *child)
+{
+    unsigned d = branch.depth;
+
+    while (d && branch.nodes[d - 1] != parent)
+        d--;
+    if (!d) {
+        branch.nodes[0] = parent;
+        d = 1;
+    }
+    if (d == DEEPEST)
+        return -1;
+    branch.nodes[d] = child;
+    branch.depth = d + 1;
+    return 0;
+}
+
 /** Hang a value into an object or array; takes it. */
 static json_t *put(const struct peet_env *env, struct peet_stats *node, const char *key, json_t *value)
 {
     json_t *parent = peet_stats_json(node);
+    const char *why = "out of memory, or a key in the wrong kind of node";
     int bad = !parent || !value;
 
-    if (!bad && json_is_array(parent)) {
+    if (!bad && (json_is_object(value) || json_is_array(value)) && grow(parent, value)) {
+        json_decref(value);
+        why = "objects within objects, too deep";
+        bad = 1;
+    } else if (!bad && json_is_array(parent)) {
         bad = json_array_append_new(parent, value);
     } else if (!bad && json_is_object(parent) && key) {
         json_t *name = peet_stats_text(key);
 
-        bad = !name || json_object_set_new(parent, json_string_value(name), value);
+        if (name && json_object_get(parent, json_string_value(name))) {
+            json_decref(value);
+            why = "it is there already";
+            bad = 1;
+        } else {
+            bad = !name || json_object_set_new(parent, json_string_value(name), value);
+        }
         json_decref(name);
     } else {
         json_decref(value);
         bad = 1;
     }
     if (bad && env->fail)
-        env->fail(env, "statistics: cannot add '%s' (out of memory, or a key in the wrong kind of node)",
-            key ? key : "an entry");
+        env->fail(env, "statistics: cannot add '%.100s' (%s)", key ? key : "an entry", why);
     return bad ? NULL : value;
 }
 
@@ -113,15 +149,29 @@ json_t *peet_stats_files(void)
     return list;
 }
 
+/** Names that peet's own results have. */
+static int is_reserved(const char *name)
+{
+    static const char *const names[] = {"", ".", "..", "stats.json", "unseen.json", "config.cfg"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i]))
+            return 1;
+    return 0;
+}
+
 static int write_file(const struct peet_env *env, const char *name, const void *data, size_t bytes)
 {
     struct peet_error error = {0, ""};
     struct peet_file file;
     char *path = NULL;
-    int err = strchr(name, '/')
-        ? peet_error_set(&error, PEET_EINVALID, "%s: files of results have no folder in their name", name)
-        : 0;
+    int err = 0;
 
+    if (!name || is_reserved(name) || (bytes && !data))
+        err = peet_error_set(&error, PEET_EINVALID, "write_file(): '%s' %s", name ? name : "",
+            data ? "is no name for a module's own file" : "without data");
+    else if (strchr(name, '/'))
+        err = peet_error_set(&error, PEET_EINVALID, "%s: files of results have no folder in their name", name);
     if (!err && asprintf(&path, "%s/%s", env->output_dir, name) < 0)
         err = peet_error_set(&error, PEET_ENOMEM, "%s: out of memory", name);
     if (!err)

@@ -71,7 +71,7 @@ static inline void show_block(struct peet_map *map, unsigned hw, const struct pe
         struct peet_map_module *m = map->block_observers[i];
         const uint64_t begin = peet__map_begin(m, hw, now);
 
-        peet__map_done(m, hw, begin, m->module->block(m->self, hw, event, begin));
+        peet__map_done(m, hw, begin, m->module->block(m->self, hw, event, begin), "block");
     }
 }
 
@@ -168,7 +168,9 @@ static struct peet_block_event *machine_batch(struct peet_map *map, unsigned hw,
         struct peet_map_module *m = map->block_observers[i];
         const uint64_t begin = peet__map_begin(m, hw, core->clock);
 
-        peet__map_done(m, hw, begin, m->module->blocks(m->self, hw, at, done, begin, UINT64_MAX, &all));
+        all = done;
+        peet__map_done(m, hw, begin, m->module->blocks(m->self, hw, at, done, begin, UINT64_MAX, &all), "blocks");
+        peet__map_took(m, all, done, "blocks", "blocks");
     }
     peet__map_charge(map, core, cost, "blocks");
     return at + done;
@@ -233,7 +235,7 @@ size_t peet__map_run_batch(struct peet_map *map, unsigned hw, struct peet_map_co
             show_block(map, hw, at, clock);
         at++;
         if (peet__map_long(clock, cost))
-            cost = peet__map_take_time(map, clock, cost, "block");
+            cost = peet__map_take_time(map->machine, hw, clock, cost, "block");
         clock += cost;
         if (core->not_ready > clock) {
             core->stalled += core->not_ready - clock;

@@ -87,20 +87,20 @@ void peet_map_module_broke(struct peet_map *map, const struct peet_module *modul
             peet__map_module_fail(m, "%s", why);
 }
 
-uint64_t peet__map_take_time(struct peet_map *map, uint64_t clock, uint64_t cycles, const char *operation)
+uint64_t peet__map_take_time(struct peet_map_module *m, unsigned hw, uint64_t clock, uint64_t cycles,
+    const char *operation)
 {
     char negative[48] = "";
 
     if ((int64_t)cycles < 0)
         snprintf(negative, sizeof negative, " (%lld as a signed number)", (long long)cycles);
     if (cycles >> PEET_MAP_LONG_LOG2)
-        peet__map_module_fail(map->machine,
-            "%s() of hardware context %u said at cycle %llu that it took %llu cycles%s: not a time", operation,
-            map->current, (unsigned long long)clock, (unsigned long long)cycles, negative);
+        peet__map_module_fail(m,
+            "%s() of hardware context %u said at cycle %llu that it took %llu cycles%s: not a time", operation, hw,
+            (unsigned long long)clock, (unsigned long long)cycles, negative);
     else if (clock + cycles >= PEET_MAP_TIME_END)
-        peet__map_module_fail(map->machine,
-            "with the %llu cycles of %s() the clock of hardware context %u passes 2^62 cycles",
-            (unsigned long long)cycles, operation, map->current);
+        peet__map_module_fail(m, "with the %llu cycles of %s() the clock of hardware context %u passes 2^62 cycles",
+            (unsigned long long)cycles, operation, hw);
     else
         return cycles;
     return 0;
@@ -138,6 +138,8 @@ static void set_frequency(const struct peet_env *env, uint64_t hz)
 
     if (m->module->kind != PEET_MACHINE || !hz || hz > 1000000000000)
         fail(env, "set_frequency() of %llu: it is for machines, from 1 to 10^12 hertz", (unsigned long long)hz);
+    else if (m->self)
+        fail(env, "set_frequency() outside create(): clocks have been read already");
     else if (!m->map->frequency_given)
         m->map->config.frequency_hz = hz;
 }
@@ -148,12 +150,28 @@ static void not_ready_until(const struct peet_env *env, unsigned hw, uint64_t cy
     struct peet_map *map = of(env)->map;
     struct peet_map_core *core;
 
+    if (of(env)->module->kind != PEET_MACHINE) {
+        fail(env, "not_ready_until(): time is the machine's; observers only look on");
+        return;
+    }
+    if (!of(env)->self || map->ended) {
+        fail(env, "not_ready_until() %s", map->ended ? "after the end of the program" : "in create()");
+        return;
+    }
     if (hw >= map->ncores) {
         fail(env, "not_ready_until(): there is no hardware context %u", hw);
         return;
     }
+    if (cycles >= PEET_MAP_TIME_END) {
+        fail(env, "not_ready_until() of hardware context %u with cycle %llu: beyond 2^62, not a time", hw,
+            (unsigned long long)cycles);
+        return;
+    }
     if (of(env)->follower) { /* a matter of its own clocks */
-        if (cycles > of(env)->clocks[hw])
+        if (cycles < of(env)->clocks[hw] && hw == map->current)
+            fail(env, "not_ready_until() of hardware context %u with cycle %llu, which is past at cycle %llu", hw,
+                (unsigned long long)cycles, (unsigned long long)of(env)->clocks[hw]);
+        else if (cycles > of(env)->clocks[hw])
             of(env)->clocks[hw] = cycles;
         return;
     }
@@ -166,11 +184,6 @@ static void not_ready_until(const struct peet_env *env, unsigned hw, uint64_t cy
     if (cycles < present(map, core) && !map->supposed) {
         fail(env, "not_ready_until() of hardware context %u with cycle %llu, which is past at cycle %llu", hw,
             (unsigned long long)cycles, (unsigned long long)present(map, core));
-        return;
-    }
-    if (cycles >= PEET_MAP_TIME_END) {
-        fail(env, "not_ready_until() of hardware context %u with cycle %llu: beyond 2^62, not a time", hw,
-            (unsigned long long)cycles);
         return;
     }
     if (hw == map->current && core->context) {
@@ -251,8 +264,10 @@ int peet__map_module_new(struct peet_map *map, const struct peet_module *module,
     peet_stats_install(&m->env);
     m->self = module->create(&m->env, values);
     if (!m->self || map->error.code) {
-        peet_error_set(error, map->error.code ? map->error.code : PEET_EMODULE, "%s",
-            map->error.code ? map->error.message : "a module refused its configuration without saying why");
+        if (!map->error.code)
+            peet_error_set(error, PEET_EMODULE, "%s: it refused its configuration without saying why", module->name);
+        else
+            peet_error_set(error, map->error.code, "%s", map->error.message);
         peet__map_module_free(m);
         return map->error.code ? map->error.code : PEET_EMODULE;
     }

@@ -49,7 +49,9 @@ uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_c
         struct peet_map_module *m = map->block_observers[i];
         const uint64_t begin = peet__map_begin(m, hw, core->clock);
 
-        peet__map_done(m, hw, begin, m->module->loop(m->self, hw, &taken, begin, UINT64_MAX, &all));
+        all = turns;
+        peet__map_done(m, hw, begin, m->module->loop(m->self, hw, &taken, begin, UINT64_MAX, &all), "loop");
+        peet__map_took(m, all, turns, "loop", "turns");
     }
     peet__map_count_block(map, core, block, turns);
     peet__map_charge(map, core, cost, "loop");

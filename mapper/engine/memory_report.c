@@ -13,10 +13,42 @@ static struct peet_map *map_of(const struct peet_env *env)
     return ((struct peet_map_module *)env->host)->map;
 }
 
+/** What a report says that cannot be; NULL: nothing. */
+static const char *nonsense(const struct peet_map *map, const struct peet_memory_event *e)
+{
+    if (e->hw >= map->ncores)
+        return "a hardware context";
+    if (e->other >= map->ncores && e->other != PEET_MEMORY_NOBODY && e->type != PEET_MEMORY_STALL)
+        return "another hardware context";
+    if (e->type > PEET_MEMORY_FILL)
+        return "a type";
+    if (e->cause >= PEET_MISS_CAUSES)
+        return "a cause";
+    if (e->cycles >> PEET_MAP_LONG_LOG2)
+        return "a number of cycles";
+    return NULL;
+}
+
 static void report(const struct peet_env *env, const struct peet_memory_event *events, size_t n)
 {
     struct peet_map *map = map_of(env);
+    const struct peet_map_module *teller = env->host;
 
+    if (teller->module->kind != PEET_MACHINE || teller->follower || !teller->self) {
+        if (!teller->follower)
+            env->fail(env, "report(): %s", teller->self ? "only the machine has a memory system" : "in create()");
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const char *what = nonsense(map, &events[i]);
+
+        if (what) {
+            env->fail(env,
+                "report() with %s that cannot be: type %u, hardware context %u, other %u, cause %u, %llu cycles", what,
+                events[i].type, events[i].hw, events[i].other, events[i].cause, (unsigned long long)events[i].cycles);
+            return;
+        }
+    }
     for (unsigned i = 0; i < map->nobservers; i++) {
         struct peet_map_module *m = map->observers[i];
 
@@ -29,16 +61,24 @@ static void report(const struct peet_env *env, const struct peet_memory_event *e
 static void describe(const struct peet_env *env, const struct peet_memory_level *levels, size_t n)
 {
     struct peet_map *map = map_of(env);
+    const struct peet_map_module *teller = env->host;
     struct peet_memory_level *copy;
 
-    if (((struct peet_map_module *)env->host)->follower)
+    if (teller->follower)
         return;
-    copy = n ? malloc(n * sizeof *copy) : NULL;
-    if (((struct peet_map_module *)env->host)->module->kind != PEET_MACHINE) {
-        free(copy);
-        env->fail(env, "describe_memory(): only the machine has a memory system");
+    if (teller->module->kind != PEET_MACHINE || teller->self) {
+        env->fail(env, "describe_memory(): %s",
+            teller->self ? "outside create()" : "only the machine has a memory system");
         return;
     }
+    for (size_t i = 0; i < n; i++)
+        if (n > UINT8_MAX || !levels || !levels[i].name || !*levels[i].name || !levels[i].line_bytes ||
+            !levels[i].size_bytes || !levels[i].shared_by) {
+            env->fail(env, "describe_memory(): level %zu of %zu lacks a name, a size, a line size or who shares it%s",
+                i + 1, n, n > UINT8_MAX ? "; 255 are the most" : "");
+            return;
+        }
+    copy = n ? malloc(n * sizeof *copy) : NULL;
     if (n && !copy) {
         peet__map_fail(map, PEET_ENOMEM, "mapper: out of memory for %zu cache levels", n);
         return;

@@ -31,12 +31,14 @@ void peet__map_pull_charge(const struct peet_env *env, unsigned hw, uint64_t cyc
     struct peet_map *map = map_of(env);
     struct peet_map_core *core;
 
-    if (hw >= map->ncores)
+    if (hw >= map->ncores || !map->pulling) {
+        env->fail(env, "charge() of hardware context %u outside main() or out of range", hw);
         return;
+    }
     core = &map->cores[hw];
     if (core->is_idle) { /* waiting, said aloud */
         if (peet__map_long(core->clock, cycles))
-            cycles = peet__map_take_time(map, core->clock, cycles, "charge");
+            cycles = peet__map_take_time(map->machine, hw, core->clock, cycles, "charge");
         core->clock += cycles;
         core->idle += cycles;
         return;
@@ -52,8 +54,10 @@ uint64_t peet__map_clock(const struct peet_env *env, unsigned hw)
     struct peet_map_core *core;
     uint64_t then;
 
-    if (hw >= map->ncores)
-        return PEET_MAP_NEVER;
+    if (hw >= map->ncores) {
+        env->fail(env, "clock(): there is no hardware context %u", hw);
+        return 0;
+    }
     core = &map->cores[hw];
     if (!core->is_idle)
         return core->clock;
@@ -126,9 +130,10 @@ int peet__map_pull(const struct peet_env *env, unsigned hw, struct peet_pull *ou
     uint64_t stalled;
     int kind;
 
-    if (hw >= map->ncores || !map->pulling)
-        return peet__map_fail(map, PEET_EMODULE, "%s: pull() of hardware context %u outside main() or out of range",
-            map->machine->module->name, hw);
+    if (hw >= map->ncores || !map->pulling) {
+        env->fail(env, "pull() of hardware context %u outside main() or out of range", hw);
+        return map->error.code;
+    }
     core = &map->cores[hw];
     settle_pulled(map);
     for (;;) {

@@ -10,11 +10,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <ucontext.h>
 
 enum { DEEPEST = 512, MOST_TIMES = 64 };
 
 static struct {
     struct peet_map *map;
+    const struct peet_module *starting; /* that is being made; the mapper does not have it yet */
+    char why[200];
     sigjmp_buf *back; /* NULL: no module is being called */
     volatile sig_atomic_t times;
     int hung;
@@ -39,6 +42,16 @@ int peet_host_guarded(void (*call)(void *), void *arg)
     return 0;
 }
 
+const char *peet_host_guard_start(const struct peet_module *module, void (*call)(void *), void *arg)
+{
+    int failed;
+
+    guard.starting = module;
+    failed = peet_host_guarded(call, arg);
+    guard.starting = NULL;
+    return failed ? guard.why : NULL;
+}
+
 int peet_host_hung(void)
 {
     return guard.hung;
@@ -50,6 +63,8 @@ static const char *operation_at(const struct peet_module *m, uint64_t start)
 #define IS(operation) \
     if (m->operation && (uint64_t)(uintptr_t)m->operation == start) \
         return #operation;
+    IS(create)
+    IS(hw_contexts)
     IS(block)
     IS(blocks)
     IS(loop)
@@ -71,9 +86,34 @@ static void *base_of(const void *address)
     return dladdr(address, &info) ? info.dli_fbase : NULL;
 }
 
-/** The module whose code is innermost on the stack; NULL: none's. */
-static const struct peet_module *to_blame(void *uc, const char **out_operation)
+/** The module that was loaded there; NULL: none. */
+static const struct peet_module *module_at(const void *base)
 {
+    const struct peet_module *m;
+
+    if (base && guard.starting && base_of(guard.starting) == base)
+        return guard.starting;
+    for (unsigned i = 0; base && guard.map && (m = peet_map_module(guard.map, i)) != NULL; i++)
+        if (base_of(m) == base)
+            return m;
+    return NULL;
+}
+
+/** A call of what is no code has done nothing yet but push where it would return to. */
+static void return_from_nowhere(ucontext_t *uc)
+{
+    greg_t *registers = uc->uc_mcontext.gregs;
+
+    if (base_of((void *)(uintptr_t)registers[REG_RIP]))
+        return;
+    registers[REG_RIP] = *(greg_t *)(uintptr_t)registers[REG_RSP] - 1;
+    registers[REG_RSP] += sizeof(greg_t);
+}
+
+/** The module whose code is innermost on the stack; NULL: none's. */
+static const struct peet_module *to_blame(ucontext_t *interrupted, const char **out_operation)
+{
+    ucontext_t uc = *interrupted;
     const struct peet_module *found = NULL;
     unw_cursor_t cursor;
     unw_proc_info_t procedure;
@@ -81,17 +121,14 @@ static const struct peet_module *to_blame(void *uc, const char **out_operation)
     int stats;
 
     *out_operation = NULL;
-    if (unw_init_local2(&cursor, uc, UNW_INIT_SIGNAL_FRAME))
+    return_from_nowhere(&uc);
+    if (unw_init_local2(&cursor, &uc, UNW_INIT_SIGNAL_FRAME))
         return NULL;
     for (unsigned depth = 0; depth < DEEPEST; depth++) {
         if (unw_get_reg(&cursor, UNW_REG_IP, &pc) || !pc)
             break;
-        void *base = base_of((void *)(uintptr_t)(depth ? pc - 1 : pc));
-        const struct peet_module *m;
-
-        for (unsigned i = 0; base && !found && (m = peet_map_module(guard.map, i)) != NULL; i++)
-            if (base_of(m) == base)
-                found = m;
+        if (!found)
+            found = module_at(base_of((void *)(uintptr_t)(depth ? pc - 1 : pc)));
         if (found && !unw_get_proc_info(&cursor, &procedure)) {
             const char *name = operation_at(found, procedure.start_ip);
 
@@ -101,7 +138,7 @@ static const struct peet_module *to_blame(void *uc, const char **out_operation)
             break;
     }
     /* its own frame may be gone: a call at its end is a jump */
-    if (!found && (found = peet_map_module_ending(guard.map, &stats)) != NULL)
+    if (!found && guard.map && (found = peet_map_module_ending(guard.map, &stats)) != NULL)
         *out_operation = stats ? "stats" : "finish";
     return found;
 }
@@ -110,21 +147,23 @@ void peet_host_failed(int signal, uint64_t address, void *uc, int hangs)
 {
     const struct peet_module *m;
     const char *operation;
-    char why[200], place[80] = "";
+    char *const why = guard.why, place[80] = "";
 
-    if (!guard.back || !guard.map || guard.times++ > MOST_TIMES || !(m = to_blame(uc, &operation)))
+    if (!guard.back || guard.times++ > MOST_TIMES || !(m = to_blame(uc, &operation)))
         return;
     if (operation)
         snprintf(place, sizeof place, " in its %s()", operation);
     if (hangs)
-        snprintf(why, sizeof why, "it hangs%s: it had not come back when %s ended the run", place, strsignal(signal));
+        snprintf(why, sizeof guard.why, "it hangs%s: it had not come back when %s ended the run", place,
+            strsignal(signal));
     else if (signal == SIGABRT)
-        snprintf(why, sizeof why, "it failed%s: %s", place, strsignal(signal));
+        snprintf(why, sizeof guard.why, "it failed%s: %s", place, strsignal(signal));
     else
-        snprintf(why, sizeof why, "it failed%s: %s at address 0x%llx", place, strsignal(signal),
+        snprintf(why, sizeof guard.why, "it failed%s: %s at address 0x%llx", place, strsignal(signal),
             (unsigned long long)address);
     if (hangs)
         guard.hung = signal;
-    peet_map_module_broke(guard.map, m, why);
+    if (guard.map)
+        peet_map_module_broke(guard.map, m, why);
     siglongjmp(*guard.back, 1);
 }

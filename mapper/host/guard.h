@@ -21,6 +21,13 @@ void peet_host_guard(struct peet_map *map);
  */
 int peet_host_guarded(void (*call)(void *), void *arg);
 
+/**
+ * peet_host_guard_start() - call what makes an instance of a module, before the mapper has it
+ * Returns: NULL it has come back; else why the module has failed in it, until the next failure.  Then the mapper is no
+ * longer to be used.
+ */
+const char *peet_host_guard_start(const struct peet_module *module, void (*call)(void *), void *arg);
+
 /** peet_host_hung() - the signal that a module which did not come back has kept waiting; 0: none */
 int peet_host_hung(void);
 

@@ -14,6 +14,7 @@
 #include "host/explain.h"
 #include "host/gaps.h"
 #include "host/guard.h"
+#include "host/start.h"
 #include "host/recording.h"
 #include "config/import.h"
 #include "trace/code.h"
@@ -256,30 +257,7 @@ static int name_of(void *arg, uint64_t address, char *out_name, size_t bytes)
     return peet_host_name_of(address, out_name, bytes);
 }
 
-/* --------------------------------------------------------------------------------------- modules */
-
-static int load_module(size_t i, const struct peet_config_module *given, unsigned kind, struct peet_error *error)
-{
-    struct peet_modhost_module *m = &host.modules[i];
-    int err = peet_modhost_load("", given->path ? given->path : given->module, kind, m, error);
-
-    if (err)
-        return err;
-    host.values[i] = calloc(peet_modhost_nparams(m->module) + 1, sizeof *host.values[i]);
-    if (!host.values[i])
-        return peet_error_set(error, PEET_ENOMEM, "out of memory");
-    return peet_modhost_values(m->module, given, host.values[i], error);
-}
-
-static int start_module(size_t i, struct peet_error *error)
-{
-    const struct peet_modhost_module *m = &host.modules[i];
-
-    if (i == 0)
-        return peet_map_set_machine(host.map, m->module, host.values[i], error);
-    return i <= host.config.nobservers ? peet_map_add_observer(host.map, m->module, host.values[i], error)
-                                       : peet_map_add_follower(host.map, m->module, host.values[i], error);
-}
+/* --------------------------------------------------------------------------------------- set up */
 
 static uint64_t *progress_page(void)
 {
@@ -366,11 +344,8 @@ static int build(struct peet_error *error)
     host.values = calloc(nmodules, sizeof *host.values);
     if (!host.modules || !host.values)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
-    err = load_module(0, &c->machine, PEET_MACHINE, error);
-    for (size_t i = 0; !err && i < c->nobservers; i++)
-        err = load_module(i + 1, &c->observers[i], PEET_OBSERVER, error);
-    for (size_t i = 0; !err && i < c->nfollowers; i++)
-        err = load_module(1 + c->nobservers + i, &c->followers[i], PEET_MACHINE, error);
+    for (size_t i = 0; !err && i < nmodules; i++)
+        err = peet_host_load_module(c, i, &host.modules[i], &host.values[i], error);
     for (size_t i = 0; !err && i < nmodules; i++) {
         const uint32_t its = host.modules[i].module->needs;
 
@@ -387,7 +362,7 @@ static int build(struct peet_error *error)
     if (!err)
         err = peet_map_new(&config, host.replay ? &peet_replayed_ops : &peet_source_ops, host.source, &host.map, error);
     for (size_t i = 0; !err && i < nmodules; i++)
-        err = start_module(i, error);
+        err = peet_host_start_module(host.map, c, i, host.modules[i].module, host.values[i], error);
     for (size_t i = 0; !err && i < c->nobservers; i++) {
         if (peet_config_decides(c, &c->picker, i))
             peet_map_set_picker(host.map, (unsigned)i);
@@ -762,7 +737,9 @@ static int run(struct peet_error *error)
         err = build(error);
     if (err) {
         peet_host_report("%s", error->message);
-        return err == PEET_ENOMEM || err == PEET_EIO ? STATUS_FAILED : STATUS_REFUSED;
+        if (peet_host_hung())
+            die_by(peet_host_hung());
+        return err == PEET_ENOMEM || err == PEET_EIO || peet_host_start_failed() ? STATUS_FAILED : STATUS_REFUSED;
     }
     check_granularity();
     share_results();

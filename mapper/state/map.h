@@ -177,16 +177,11 @@ struct peet_map_module {
 };
 
 /** What a follower is given at the machine's time @now begins when it has done what it was given before. */
-static inline uint64_t peet__map_begin(const struct peet_map_module *m, unsigned hw, uint64_t now)
+static inline uint64_t peet__map_begin(struct peet_map_module *m, unsigned hw, uint64_t now)
 {
-    return m->follower && m->clocks[hw] > now ? m->clocks[hw] : now;
-}
-
-/** It took so long, beside what it has said by not_ready_until() meanwhile. */
-static inline void peet__map_done(struct peet_map_module *m, unsigned hw, uint64_t begin, uint64_t cycles)
-{
-    if (m->follower && begin + cycles > m->clocks[hw])
-        m->clocks[hw] = begin + cycles;
+    if (m->follower && m->clocks[hw] < now)
+        m->clocks[hw] = now;
+    return m->follower ? m->clocks[hw] : now;
 }
 
 /** How often a block was executed. */
@@ -353,9 +348,33 @@ static inline int peet__map_long(uint64_t clock, uint64_t cycles)
 {
     return __builtin_expect((clock | cycles) >> PEET_MAP_LONG_LOG2 != 0, 0);
 }
-/** peet__map_take_time() - if peet__map_long().  Returns: @cycles, or 0 after peet__map_fail(), which names machine,
- * operation and value */
-uint64_t peet__map_take_time(struct peet_map *map, uint64_t clock, uint64_t cycles, const char *operation);
+/** A module has said or done what it must not: peet__map_fail(), and its results are not asked for. */
+void peet__map_module_fail(struct peet_map_module *module, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/** peet__map_take_time() - if peet__map_long(): the machine or a follower has said so of a hardware context.  Returns:
+ * @cycles, or 0 after peet__map_fail(), which names module, operation and value */
+uint64_t peet__map_take_time(struct peet_map_module *module, unsigned hw, uint64_t clock, uint64_t cycles,
+    const char *operation);
+
+/** A follower took so long, beside what it has said by not_ready_until() meanwhile. */
+static inline void peet__map_done(struct peet_map_module *m, unsigned hw, uint64_t begin, uint64_t cycles,
+    const char *operation)
+{
+    if (!m->follower)
+        return;
+    if (peet__map_long(begin, cycles))
+        cycles = peet__map_take_time(m, hw, begin, cycles, operation);
+    if (begin + cycles > m->clocks[hw])
+        m->clocks[hw] = begin + cycles;
+}
+/** A follower takes all that it is given, as one says it. */
+static inline void peet__map_took(struct peet_map_module *m, uint64_t took, uint64_t all, const char *operation,
+    const char *what)
+{
+    if (m->follower && took != all)
+        peet__map_module_fail(m, "%s() took %llu of %llu %s", operation, (unsigned long long)took,
+            (unsigned long long)all, what);
+}
 
 /** Time passes on a core: @cycles busy, as @operation of the machine has it, then whatever not_ready_until() asked for.
  */
@@ -363,7 +382,7 @@ static inline void peet__map_charge(struct peet_map *map, struct peet_map_core *
     const char *operation)
 {
     if (peet__map_long(core->clock, cycles))
-        cycles = peet__map_take_time(map, core->clock, cycles, operation);
+        cycles = peet__map_take_time(map->machine, (unsigned)(core - map->cores), core->clock, cycles, operation);
     core->clock += cycles;
     if (core->not_ready > core->clock) {
         core->stalled += core->not_ready - core->clock;
@@ -430,9 +449,6 @@ uint64_t peet__map_run_loop(struct peet_map *map, unsigned hw, struct peet_map_c
 /** @index: of its seed; @follower: its number, from 1, if it is one */
 int peet__map_module_new(struct peet_map *map, const struct peet_module *module, const union peet_value *values,
     unsigned index, unsigned follower, struct peet_map_module **out_module, struct peet_error *error);
-/** A module has said or done what it must not: peet__map_fail(), and its results are not asked for. */
-void peet__map_module_fail(struct peet_map_module *module, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 void peet__map_module_free(struct peet_map_module *module);
 /** When the run ends for a module: for a follower, when it has also done what it was given. */
 uint64_t peet__map_end_of(const struct peet_map *map, const struct peet_map_module *m);

@@ -12,9 +12,9 @@ cat >odd.c <<'END_OF_C'
 #ifndef KIND
 #define KIND PEET_OBSERVER
 #endif
-enum { NONE, CRASH, ABORT, HANG, SLEEP, FINISH, STATS, NODE, ENV, SAID };
+enum { NONE, CRASH, ABORT, HANG, SLEEP, FINISH, STATS, NODE, ENV, SAID, SERVICE, MADE, MADE_HANGS, SILENT };
 static const struct peet_param params[] = {
-    { "does", PEET_PARAM_ENUM, "", "none", "none|crash|abort|hang|sleep|finish|stats|node|env|said", "What it does wrong" }, { 0 }
+    { "does", PEET_PARAM_ENUM, "", "none", "none|crash|abort|hang|sleep|finish|stats|node|env|said|service|made|made_hangs|silent", "What it does wrong" }, { 0 }
 };
 static const struct peet_env *env;
 static uint64_t does, n;
@@ -24,7 +24,11 @@ static void *create(const struct peet_env *its, const union peet_value *values)
 {
     env = its;
     does = values[0].u64;
-    return &does;
+    if (does == MADE)
+        *nowhere = 1;
+    while (does == MADE_HANGS && going)
+        ;
+    return does == SILENT ? NULL : &does;
 }
 static void destroy(void *self) {}
 static uint64_t block(void *self, unsigned hw, const struct peet_block_event *event, uint64_t now)
@@ -37,6 +41,8 @@ static uint64_t block(void *self, unsigned hw, const struct peet_block_event *ev
         abort();
     if (does == SAID)
         env->fail(env, "no more");
+    if (does == SERVICE) /* of modules that need data: it is NULL */
+        env->data_of(env, 0, NULL);
     while (does == HANG && going)
         ;
     while (does == SLEEP && going)
@@ -84,11 +90,12 @@ agree() {
     [ "$seen" -gt 0 ] && [ "$seen" -ge "$booked" ] || fail "$1: $seen instructions seen, $booked booked"
 }
 must "$peet" run -q -d out --observe counts --observe ./odd.so -- ./sum 1000 >/dev/null
-for what in crash abort said; do
+for what in crash abort said service; do
     case $what in
     crash) broken crash 'failed in its block(): Segmentation fault at address 0x0' ;;
     abort) broken abort 'failed in its block(): Aborted' ;;
     said) broken said 'no more' ;;
+    service) broken service 'failed in its block(): Segmentation fault at address 0x0' ;;
     esac
     equal "$what: reason" "$(value out/stats.json end.reason)" module
     agree $what
@@ -108,6 +115,15 @@ status=0
 "$peet" run -q -d out --machine ./machine.so,does=crash --observe counts -- ./sum 1000 >/dev/null 2>err.txt || status=$?
 [ $status -eq 1 ] && grep -q '^peet: odd: it failed in its block(): Segm' err.txt || fail "machine: status $status: $(cat err.txt)"
 [ "$(value out/stats.json counts.instructions)" -gt 0 ] || fail "machine: nothing was counted"
+
+# While it is made nothing is measured yet, but it is named.
+for role in "--observe ./odd.so" "--machine ./machine.so" "--follow ./machine.so"; do
+    status=0
+    "$peet" run -q -d out $role,does=made -- ./sum 1000 >/dev/null 2>err.txt || status=$?
+    [ $status -eq 1 ] && grep -q '^peet: odd: it failed in its create(): Segmentation fault at address 0x0' err.txt ||
+        fail "made, $role: status $status: $(cat err.txt)"
+    refuses 2 '^peet: odd: .*without saying why' "$peet" run -q -d out $role,does=silent -- ./sum 1000
+done
 
 # It hangs: the first signal ends the run.
 set -m # not to have background jobs ignore SIGINT
@@ -129,4 +145,14 @@ for what in hang sleep; do
         agree "$what $signal"
     done
 done
+rm -rf out
+"$peet" run -q -d out --observe ./odd.so,does=made_hangs -- ./sum 1000 >/dev/null 2>err.txt &
+pid=$!
+sleep 1.5
+kill -TERM $pid
+for _ in $(seq 600); do kill -0 $pid 2>/dev/null || break; sleep 0.05; done
+kill -0 $pid 2>/dev/null && kill -KILL $pid && fail "a module that hangs while it is made: SIGTERM did not end it"
+status=0
+wait $pid || status=$?
+[ $status -eq 143 ] && grep -q '^peet: odd: it hangs in its create()' err.txt || fail "made: status $status: $(cat err.txt)"
 exit 0

@@ -569,11 +569,11 @@ struct peet_env {
     void (*stats_u64)(const struct peet_env *, struct peet_stats *, const char *key, uint64_t value);
     void (*stats_f64)(const struct peet_env *, struct peet_stats *, const char *key, double value);
     void (*stats_string)(const struct peet_env *, struct peet_stats *, const char *key, const char *value);
-    /* In an array node, key is NULL. */
+    /* In an array node, key is NULL.  A key that is there already ends the run; nodes are nested 500 deep at most. */
 
     /* Time, for machines.  No clock may pass 2^62 cycles.
      * not_ready_until() - hardware context hw does nothing before this time; for the one whose event this is, after the
-     * event's own cost. A time that is past ends the run. */
+     * event's own cost. A time that is past ends the run, and so does an observer that calls it. */
     void (*not_ready_until)(const struct peet_env *, unsigned hw, uint64_t cycles);
     uint64_t (*clock)(const struct peet_env *, unsigned hw);
 
@@ -588,10 +588,11 @@ struct peet_env {
 
     /* ---- since ABI 2 */
     /* Memory reports.  A machine calls report() only for types whose bit is set in `reports`, which does not change
-     * after create(); events live until it returns. */
+     * after create(); events live until it returns.  What cannot be (a hardware context that is not there, 2^56 cycles)
+     * ends the run. */
     uint32_t reports; /* mask of 1 << enum peet_memory_type */
     void (*report)(const struct peet_env *, const struct peet_memory_event *events, size_t n);
-    /** describe_memory() - machines, in create(): the levels, nearest first; copied */
+    /** describe_memory() - machines, in create(): the levels, nearest first, at most 255, all fields set; copied */
     void (*describe_memory)(const struct peet_env *, const struct peet_memory_level *levels, size_t n);
     /** memory() - observers: what the machine has described; NULL if nothing */
     const struct peet_memory_level *(*memory)(const struct peet_env *, size_t *out_n);
@@ -618,7 +619,7 @@ struct peet_env {
     const char *(*processor_error)(const struct peet_env *);
 
     /** write_file() - a file of the results folder, whole, or not at all; also when the subject has given up the right
-     * to make files there.  NULL if peet is older.  Returns: 0, or a peet_err after fail() */
+     * to make files there.  Not under a name of peet's own, as stats.json.  NULL if peet is older.  Returns: 0, or a peet_err after fail() */
     int (*write_file)(const struct peet_env *, const char *name, const void *data, size_t bytes);
 
     /* ---- since ABI 3 */
