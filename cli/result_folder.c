@@ -124,3 +124,8 @@ void peet_cli_folder_close(struct peet_cli_folder *folder)
     json_decref(folder->earlier);
     *folder = (struct peet_cli_folder){.lock = -1};
 }
+
+uint64_t peet_cli_instructions_of(const json_t *stats)
+{
+    return (uint64_t)json_integer_value(json_object_get(json_object_get(stats, "totals"), "instructions"));
+}

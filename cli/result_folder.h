@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <peet/error.h>
+#include <stdint.h>
 
 struct peet_cli_folder {
     char *path;      /* absolute, without symbolic links */
@@ -29,5 +30,8 @@ int peet_cli_folder_open(const char *path, struct peet_cli_folder *out_folder, s
 void peet_cli_folder_discard(struct peet_cli_folder *folder);
 
 void peet_cli_folder_close(struct peet_cli_folder *folder);
+
+/** peet_cli_instructions_of() - how many instructions the run of a stats.json has executed; 0: it does not say */
+uint64_t peet_cli_instructions_of(const json_t *stats);
 
 #endif

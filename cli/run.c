@@ -127,7 +127,7 @@ static uint64_t expected_instructions(const json_t *earlier, const struct peet_c
         json_equal(json_object_get(before, "program"), json_object_get(now, "program")) &&
         json_equal(json_object_get(before, "arguments"), json_object_get(now, "arguments"));
     json_decref(now);
-    return same ? (uint64_t)json_integer_value(json_object_get(json_object_get(earlier, "totals"), "instructions")) : 0;
+    return same ? peet_cli_instructions_of(earlier) : 0;
 }
 
 static int run_in_folder(const struct peet_cli_run_options *options, const char *program,

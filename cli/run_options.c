@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options of `peet run`; see run_options.h. */
 #include "run_options.h"
+#include "result_folder.h"
 
 #include "base/text.h"
 #include "common.h"
@@ -270,8 +271,7 @@ static int read_expected(const char *text, uint64_t *out_instructions, struct pe
     if (asprintf(&path, "%s/stats.json", text) < 0)
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     json_t *stats = json_load_file(path, 0, NULL);
-    const json_t *total = json_object_get(json_object_get(stats, "totals"), "instructions");
-    *out_instructions = (uint64_t)json_integer_value(total);
+    *out_instructions = peet_cli_instructions_of(stats);
     json_decref(stats);
     free(path);
     if (!*out_instructions)

@@ -310,7 +310,8 @@ struct peet_map_hw {
     uint64_t busy_cycles, stalled_cycles, idle_cycles, instructions, switches;
 };
 unsigned peet_map_nhw(const struct peet_map *map);
-void peet_map_hw(const struct peet_map *map, unsigned hw, struct peet_map_hw *out_hw);
+/** peet_map_hw() - @end_cycles: peet_map_cycles(), which looks at all of them */
+void peet_map_hw(const struct peet_map *map, unsigned hw, uint64_t end_cycles, struct peet_map_hw *out_hw);
 
 struct peet_map_totals {
     uint64_t blocks, events, contexts, loops, iterations, skipped_iterations;

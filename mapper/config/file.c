@@ -68,6 +68,25 @@ static int unknown_key(const char *path, config_setting_t *setting, const char *
         nearest ? "'?" : "");
 }
 
+/** An observer that a file names twice is one observer: what the two say must agree. */
+static int contradicts(const struct peet_config_module *m, const char *path, config_setting_t *setting,
+    const char *text, struct peet_error *error)
+{
+    const size_t bytes = strlen(path);
+    struct place place;
+
+    for (size_t i = 0; i < m->nparams; i++) {
+        const struct peet_config_param *p = &m->params[i];
+
+        if (!strcmp(p->name, config_setting_name(setting)) && strcmp(p->text, text) && p->where &&
+            !strncmp(p->where, path, bytes) && p->where[bytes] == ':')
+            return peet_error_set(error, PEET_EINVALID,
+                "%s: %s = %s was given before; there is one %s in a run, with one value of each parameter",
+                place_of(&place, path, setting), p->name, p->text, m->module);
+    }
+    return 0;
+}
+
 static int read_params(struct peet_config_module *m, const char *path, config_setting_t *group,
     struct peet_error *error)
 {
@@ -86,7 +105,9 @@ static int read_params(struct peet_config_module *m, const char *path, config_se
             return peet_error_set(error, PEET_EINVALID, "%s: must be a number, text or true/false",
                 place_of(&place, path, one));
         snprintf(where, sizeof where, "%s:%u", path, config_setting_source_line(one));
-        err = peet__config_param(m, where, config_setting_name(one), text, error);
+        err = contradicts(m, path, one, text, error);
+        if (!err)
+            err = peet__config_param(m, where, config_setting_name(one), text, error);
     }
     return err;
 }

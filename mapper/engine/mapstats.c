@@ -40,12 +40,12 @@ unsigned peet_map_nhw(const struct peet_map *map)
     return map->ncores;
 }
 
-void peet_map_hw(const struct peet_map *map, unsigned hw, struct peet_map_hw *out)
+void peet_map_hw(const struct peet_map *map, unsigned hw, uint64_t end_cycles, struct peet_map_hw *out)
 {
     const struct peet_map_core *core = &map->cores[hw];
 
     *out = (struct peet_map_hw){core->clock - core->stalled - core->idle, core->stalled,
-        core->idle + peet_map_cycles(map) - core->clock, core->instructions, core->switches};
+        core->idle + end_cycles - core->clock, core->instructions, core->switches};
 }
 
 void peet_map_totals(const struct peet_map *map, struct peet_map_totals *out)
@@ -97,12 +97,13 @@ uint32_t peet_map_number(const struct peet_map *map, uint32_t source)
 
 static json_t *hw_json(const struct peet_map *map)
 {
+    const uint64_t end_cycles = peet_map_cycles(map);
     json_t *list = json_array();
 
     for (unsigned i = 0; list && i < map->ncores; i++) {
         struct peet_map_hw hw;
 
-        peet_map_hw(map, i, &hw);
+        peet_map_hw(map, i, end_cycles, &hw);
         if (json_array_append_new(list,
                 json_pack("{s:o,s:o,s:o,s:o,s:o}", "busy_cycles", peet_stats_u64(hw.busy_cycles), "stalled_cycles",
                     peet_stats_u64(hw.stalled_cycles), "idle_cycles", peet_stats_u64(hw.idle_cycles), "instructions",
@@ -117,6 +118,7 @@ static json_t *hw_json(const struct peet_map *map)
 /** Those that are over have a record; those that are not are looked up. */
 static json_t *contexts_json(struct peet_map *map)
 {
+    const uint64_t now = peet_map_cycles(map);
     json_t *list = json_array();
     uint32_t n = map->next_number < PEET_MAP_LISTED ? map->next_number : PEET_MAP_LISTED;
 
@@ -124,7 +126,7 @@ static json_t *contexts_json(struct peet_map *map)
         const struct peet_map_context *c = map->contexts[s];
 
         if (c && c->state != PEET_MAP_PARKED) {
-            uint64_t now = peet_map_cycles(map), instructions = c->instructions;
+            uint64_t instructions = c->instructions;
 
             if (c->state == PEET_MAP_RUNNING && map->cores[c->last_hw].context == c)
                 instructions += map->cores[c->last_hw].instructions - map->cores[c->last_hw].settled;

@@ -26,11 +26,12 @@ static void add_difference(struct peet_map_roi_sums *to, struct peet_map_roi_sum
 }
 
 /** At the latest time a hardware context has come to; those that idle have idled up to then. */
-static void add_hw(struct peet_map_hw *to, const struct peet_map *map, unsigned hw, const struct peet_map_hw *begin)
+static void add_hw(struct peet_map_hw *to, const struct peet_map *map, unsigned hw, uint64_t now,
+    const struct peet_map_hw *begin)
 {
     struct peet_map_hw end;
 
-    peet_map_hw(map, hw, &end);
+    peet_map_hw(map, hw, now, &end);
     to->busy_cycles += end.busy_cycles - begin->busy_cycles;
     to->stalled_cycles += end.stalled_cycles - begin->stalled_cycles;
     to->instructions += end.instructions - begin->instructions;
@@ -58,6 +59,7 @@ void peet__roi_hide(struct peet_map *map, int hide)
 int peet__roi_mark(struct peet_map *map, uint64_t now, int begin)
 {
     struct peet_map_roi *roi = &map->roi;
+    const uint64_t end = peet_map_cycles(map);
 
     if (begin == roi->is_open)
         return 0;
@@ -71,12 +73,12 @@ int peet__roi_mark(struct peet_map *map, uint64_t now, int begin)
     if (begin) {
         roi->open = sums_of(map, now);
         for (unsigned i = 0; i < map->ncores; i++)
-            peet_map_hw(map, i, &roi->hw_open[i]);
+            peet_map_hw(map, i, end, &roi->hw_open[i]);
         roi->regions++;
     } else {
         add_difference(&roi->closed, sums_of(map, now), roi->open);
         for (unsigned i = 0; i < map->ncores; i++)
-            add_hw(&roi->hw_closed[i], map, i, &roi->hw_open[i]);
+            add_hw(&roi->hw_closed[i], map, i, end, &roi->hw_open[i]);
     }
     roi->is_open = (uint8_t)begin;
     if (map->config.roi_only)
@@ -92,16 +94,17 @@ uint64_t peet_map_regions(const struct peet_map *map)
 json_t *peet__roi_json(const struct peet_map *map)
 {
     const struct peet_map_roi *roi = &map->roi;
+    const uint64_t end = peet_map_cycles(map);
     struct peet_map_roi_sums s = roi->closed;
     json_t *list = json_array();
 
     if (roi->is_open) /* to the end of the run */
-        add_difference(&s, sums_of(map, peet_map_cycles(map)), roi->open);
+        add_difference(&s, sums_of(map, end), roi->open);
     for (unsigned i = 0; list && roi->regions && i < map->ncores; i++) {
         struct peet_map_hw hw = roi->hw_closed[i];
 
         if (roi->is_open)
-            add_hw(&hw, map, i, &roi->hw_open[i]);
+            add_hw(&hw, map, i, end, &roi->hw_open[i]);
         if (json_array_append_new(list,
                 json_pack("{s:o,s:o,s:o}", "busy_cycles", peet_stats_u64(hw.busy_cycles), "stalled_cycles",
                     peet_stats_u64(hw.stalled_cycles), "instructions", peet_stats_u64(hw.instructions)))) {

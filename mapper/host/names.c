@@ -45,9 +45,38 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-/** The symbol of this type round an address in a file that is mapped here.  Returns: its name, or NULL */
-static const char *symbol(const unsigned char *file, size_t bytes, unsigned type, uint64_t address,
-    uint64_t *out_offset)
+/** What is looked for in the symbol tables of a file: the symbol of a type round an address, or all global functions. */
+struct wanted {
+    unsigned type;
+    uint64_t address, bias;
+    void (*each)(void *arg, const char *name, uint64_t address); /* or NULL */
+    void *arg;
+    int found;
+    const char *name;
+    uint64_t offset;
+};
+
+static int look_at(const ElfW(Sym) * one, const char *name, struct wanted *w)
+{
+    if (ELF64_ST_TYPE(one->st_info) != w->type)
+        return 0;
+    if (w->each) {
+        if (ELF64_ST_BIND(one->st_info) != STB_LOCAL && one->st_shndx != SHN_UNDEF) {
+            w->each(w->arg, name, w->bias + one->st_value);
+            w->found = 1;
+        }
+        return 0;
+    }
+    if (w->address < one->st_value || w->address - one->st_value >= one->st_size)
+        return 0;
+    w->name = name;
+    w->offset = w->address - one->st_value;
+    w->found = 1;
+    return 1;
+}
+
+/** In a file that is mapped here. */
+static void look_through(const unsigned char *file, size_t bytes, struct wanted *w)
 {
     const ElfW(Ehdr) *header = (const void *)file;
     const ElfW(Shdr) * sections;
@@ -55,14 +84,14 @@ static const char *symbol(const unsigned char *file, size_t bytes, unsigned type
     if (bytes < sizeof *header || memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_ident[EI_CLASS] != ELFCLASS64 ||
         header->e_shentsize != sizeof *sections || header->e_shoff > bytes ||
         header->e_shnum > (bytes - header->e_shoff) / sizeof *sections)
-        return NULL;
+        return;
     sections = (const void *)(file + header->e_shoff);
     for (unsigned i = 0; i < header->e_shnum; i++) {
         const ElfW(Shdr) *table = &sections[i], *strings;
         const ElfW(Sym) * all;
 
-        if ((table->sh_type != SHT_SYMTAB && table->sh_type != SHT_DYNSYM) || table->sh_link >= header->e_shnum ||
-            table->sh_offset > bytes || table->sh_size > bytes - table->sh_offset)
+        if ((table->sh_type != SHT_SYMTAB && (table->sh_type != SHT_DYNSYM || w->each)) ||
+            table->sh_link >= header->e_shnum || table->sh_offset > bytes || table->sh_size > bytes - table->sh_offset)
             continue;
         strings = &sections[table->sh_link];
         if (strings->sh_offset > bytes || strings->sh_size > bytes - strings->sh_offset || !strings->sh_size ||
@@ -70,20 +99,16 @@ static const char *symbol(const unsigned char *file, size_t bytes, unsigned type
             continue;
         all = (const void *)(file + table->sh_offset);
         for (size_t k = 0; k < table->sh_size / sizeof *all; k++)
-            if (ELF64_ST_TYPE(all[k].st_info) == type && address >= all[k].st_value &&
-                address - all[k].st_value < all[k].st_size && all[k].st_name < strings->sh_size) {
-                *out_offset = address - all[k].st_value;
-                return (const char *)file + strings->sh_offset + all[k].st_name;
-            }
+            if (all[k].st_name < strings->sh_size &&
+                look_at(&all[k], (const char *)file + strings->sh_offset + all[k].st_name, w))
+                return;
     }
-    return NULL;
 }
 
-static int name_in_file(const char *path, uint64_t address, unsigned type, char *out_name, size_t bytes)
+/** Returns: whether anything was found; a name is in @out_name */
+static int look_in_file(const char *path, struct wanted *w, char *out_name, size_t name_bytes)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    uint64_t offset = 0;
-    const char *name = NULL;
     struct stat st;
     void *file;
 
@@ -93,13 +118,20 @@ static int name_in_file(const char *path, uint64_t address, unsigned type, char 
     close(fd);
     if (file == MAP_FAILED)
         return 0;
-    name = symbol(file, (size_t)st.st_size, type, address, &offset);
-    if (name && offset && type == STT_OBJECT)
-        snprintf(out_name, bytes, "%s+%llu", name, (unsigned long long)offset);
-    else if (name)
-        snprintf(out_name, bytes, "%s", name);
+    look_through(file, (size_t)st.st_size, w);
+    if (w->name && w->offset && w->type == STT_OBJECT)
+        snprintf(out_name, name_bytes, "%s+%llu", w->name, (unsigned long long)w->offset);
+    else if (w->name)
+        snprintf(out_name, name_bytes, "%s", w->name);
     munmap(file, (size_t)st.st_size);
-    return name != NULL;
+    return w->found;
+}
+
+static int name_in_file(const char *path, uint64_t address, unsigned type, char *out_name, size_t bytes)
+{
+    struct wanted w = {.type = type, .address = address};
+
+    return look_in_file(path, &w, out_name, bytes);
 }
 
 int peet_host_name_in(const char *path, uint64_t address, char *out_name, size_t bytes)
@@ -123,4 +155,14 @@ int peet_host_name_of(uint64_t address, char *out_name, size_t bytes)
 int peet_host_function_of(uint64_t address, char *out_name, size_t bytes)
 {
     return name_of(address, STT_FUNC, out_name, bytes);
+}
+
+int peet_host_globals(uint64_t address, void (*each)(void *arg, const char *name, uint64_t address), void *arg)
+{
+    struct object o = {.address = address, .first = 1};
+    struct wanted w = {.type = STT_FUNC, .each = each, .arg = arg};
+
+    dl_iterate_phdr(visit, &o);
+    w.bias = o.bias;
+    return o.found && o.path[0] && look_in_file(o.path, &w, NULL, 0);
 }

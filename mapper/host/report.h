@@ -35,4 +35,10 @@ int peet_host_name_in(const char *path, uint64_t address, char *out_name, size_t
 /** The function of a file's symbol table that holds an address of code.  Returns: 1, or 0 if there is none */
 int peet_host_function_of(uint64_t address, char *out_name, size_t bytes);
 
+/**
+ * peet_host_globals() - the functions that the object round an address of code has for other files, from its symbol table
+ * Returns: 1, or 0 if it has none (stripped)
+ */
+int peet_host_globals(uint64_t address, void (*each)(void *arg, const char *name, uint64_t address), void *arg);
+
 #endif

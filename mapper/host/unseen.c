@@ -10,7 +10,9 @@
 #include "base/stats.h"
 #include "runtime.h"
 
+#define UNW_LOCAL_ONLY
 #include <dlfcn.h>
+#include <libunwind.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,14 +28,24 @@ struct unseen {
     char key[];
 };
 
-/** A place whose function was not known when the timer found it: its library may not have been looked at yet. */
+/** A place whose function was not known when the timer found it: its library may not have been looked at yet.  One
+ * whose function has no symbol is named after that function's first byte, or after what recorded code calls there. */
 struct doubt {
-    uint64_t pc;
+    uint64_t pc, start, offset; /* of the function: in memory, and in its file; 0: it has a symbol, or nobody knows */
     struct unseen *entry;
 };
 
+/** Names of recorded functions: of all, of each file (newline between), and which function of an image is global. */
 struct known {
     UT_hash_handle hh;
+    uint64_t address; /* of a global function; else 0 */
+    char name[];
+};
+
+/** What recorded code calls by name, by its address. */
+struct callee {
+    UT_hash_handle hh;
+    uint64_t address;
     char name[];
 };
 
@@ -41,6 +53,9 @@ static struct {
     struct peet_program *program;
     struct unseen *all;
     struct known *recorded; /* names of functions with a schema */
+    struct known *globals;  /* of images, newline between */
+    struct known *images;   /* whose globals are known, or that have none to be known */
+    struct callee *callees;
     uint64_t samples, unseen_samples, calls;
     struct peet_map *map;
     struct doubt *doubts;
@@ -86,38 +101,66 @@ static int is_ours(const Dl_info *info)
     return info->dli_fbase == runtime || !strncmp(base_name(info->dli_fname), "libpeet-", 8);
 }
 
+/** Where the function round a place of stripped code begins, as its unwind tables say; 0: unknown. */
+static uint64_t start_of(uint64_t pc)
+{
+    unw_proc_info_t info;
+
+    return unw_get_proc_info_by_ip(unw_local_addr_space, pc, &info, NULL) ? 0 : info.start_ip;
+}
+
+static int in_doubt(struct doubt doubt)
+{
+    if (here.ndoubts == here.room) {
+        size_t room = here.room ? 2 * here.room : 256;
+        struct doubt *more = realloc(here.doubts, room * sizeof *more);
+
+        if (!more)
+            return -1;
+        here.doubts = more;
+        here.room = room;
+    }
+    here.doubts[here.ndoubts++] = doubt;
+    return 0;
+}
+
 static void name_place(uint64_t pc)
 {
+    struct doubt doubt = {.pc = pc};
     Dl_info info;
     char name[NAME_BYTES];
-    struct unseen *u;
 
     here.samples++;
     if (peet_program_function_of_pc(here.program, pc) || peet_foreign_is_translated(pc))
         return;
     if (!dladdr((void *)(uintptr_t)pc, &info) || !info.dli_fname) {
-        u = entry("?", "?");
+        doubt.entry = entry("?", "?");
     } else {
         if (is_ours(&info))
             return;
-        if (info.dli_sname)
+        if (info.dli_sname) {
             snprintf(name, sizeof name, "%s", info.dli_sname);
-        else if (!peet_host_function_of(pc, name, sizeof name))
+        } else if (!peet_host_function_of(pc, name, sizeof name)) {
+            doubt.start = start_of(pc);
+            doubt.offset = doubt.start - (uint64_t)(uintptr_t)info.dli_fbase;
             strcpy(name, "?");
-        u = entry(base_name(info.dli_fname), name);
-    }
-    if (here.ndoubts == here.room) {
-        size_t room = here.room ? 2 * here.room : 256;
-        struct doubt *more = realloc(here.doubts, room * sizeof *more);
-
-        if (!more) {
-            here.bad = 1;
-            return;
         }
-        here.doubts = more;
-        here.room = room;
+        doubt.entry = entry(base_name(info.dli_fname), name);
     }
-    here.doubts[here.ndoubts++] = (struct doubt){pc, u};
+    if (in_doubt(doubt))
+        here.bad = 1;
+}
+
+/** The same object's entry for a function without a symbol. */
+static struct unseen *without_symbol(const struct doubt *d)
+{
+    char object[NAME_BYTES], name[24];
+    struct callee *c;
+
+    snprintf(object, sizeof object, "%.*s", (int)d->entry->object_bytes, d->entry->key);
+    HASH_FIND(hh, here.callees, &d->start, sizeof d->start, c);
+    snprintf(name, sizeof name, "0x%llx", (unsigned long long)d->offset);
+    return entry(object, c ? c->name : name);
 }
 
 /** Of the places that are in doubt, those whose function is still not known are not seen. */
@@ -127,6 +170,8 @@ static void settle_doubts(void)
         if (peet_program_function_of_pc(here.program, here.doubts[i].pc))
             continue;
         here.unseen_samples++;
+        if (here.doubts[i].entry && here.doubts[i].start)
+            here.doubts[i].entry = without_symbol(&here.doubts[i]);
         if (here.doubts[i].entry)
             here.doubts[i].entry->samples++;
     }
@@ -149,12 +194,29 @@ void peet_host_unseen_look(void)
         name_place(places[i]);
 }
 
-static int is_recorded(const char *name)
+static struct known *find(struct known *table, const char *name)
 {
     struct known *k;
 
-    HASH_FIND_STR(here.recorded, name, k);
-    return k != NULL;
+    HASH_FIND_STR(table, name, k);
+    return k;
+}
+
+static void note_name(struct known **table, const char *first, const char *second, uint64_t address)
+{
+    const size_t bytes = strlen(first) + strlen(second) + 2;
+    struct known *k = malloc(sizeof *k + bytes);
+
+    if (!k) {
+        here.bad = 1;
+        return;
+    }
+    snprintf(k->name, bytes, *second ? "%s\n%s" : "%s%s", first, second);
+    k->address = address;
+    if (find(*table, k->name))
+        free(k);
+    else
+        HASH_ADD_STR(*table, name, k);
 }
 
 static void note_recorded(void)
@@ -162,18 +224,62 @@ static void note_recorded(void)
     for (unsigned i = 0; i < peet_program_nfunctions(here.program); i++) {
         struct peet_error error = {0, ""};
         const struct peet_function *f = peet_program_function(here.program, i, &error);
-        struct known *k;
 
-        if (!f || is_recorded(f->name))
-            continue;
-        k = malloc(sizeof *k + strlen(f->name) + 1);
-        if (!k) {
-            here.bad = 1;
-            return;
+        if (f) {
+            note_name(&here.recorded, f->name, "", 0);
+            note_name(&here.recorded, f->file, f->name, 0);
         }
-        strcpy(k->name, f->name);
-        HASH_ADD_STR(here.recorded, name, k);
     }
+}
+
+static void note_global(void *image, const char *name, uint64_t address)
+{
+    note_name(&here.globals, image, name, address);
+}
+
+/** The function of this name that other files of the image can call; 0: none is known. */
+static uint64_t global_of(const struct peet_function *caller, const char *name)
+{
+    char key[2 * NAME_BYTES];
+    struct known *k;
+
+    if (!find(here.images, caller->image)) {
+        note_name(&here.images, caller->image, "", 0);
+        peet_host_globals(caller->runtime_pc, note_global, (void *)(uintptr_t)caller->image);
+    }
+    if ((size_t)snprintf(key, sizeof key, "%s\n%s", caller->image, name) >= sizeof key)
+        return 0;
+    k = find(here.globals, key);
+    return k ? k->address : 0;
+}
+
+/** Is it recorded code that a function calls by this name?  Not any of that name: those of other files may be static. */
+static int calls_recorded(const struct peet_function *caller, const char *name, const void *address)
+{
+    char key[2 * NAME_BYTES];
+    uint64_t at;
+
+    if (!find(here.recorded, name))
+        return 0;
+    if ((size_t)snprintf(key, sizeof key, "%s\n%s", caller->file, name) < sizeof key && find(here.recorded, key))
+        return 1;
+    at = global_of(caller, name);
+    if (!at)
+        at = (uint64_t)(uintptr_t)address;
+    return !at || peet_program_function_of_pc(here.program, at) != NULL;
+}
+
+static void note_callee(const void *address, const char *name)
+{
+    uint64_t at = (uint64_t)(uintptr_t)address;
+    struct callee *c;
+
+    HASH_FIND(hh, here.callees, &at, sizeof at, c);
+    if (c || !(c = malloc(sizeof *c + strlen(name) + 1)))
+        return;
+    c->address = at;
+    strcpy(c->name, name);
+    HASH_ADD(hh, here.callees, address, sizeof c->address, c);
 }
 
 static void note_call(void *arg, const struct peet_block *block, const char *callee)
@@ -184,12 +290,15 @@ static void note_call(void *arg, const struct peet_block *block, const char *cal
     Dl_info info;
 
     (void)arg;
-    if (!times || is_recorded(callee))
+    if (!times)
         return;
     address = dlsym(RTLD_DEFAULT, callee);
+    if (calls_recorded(block->function, callee, address))
+        return;
     if (address && dladdr(address, &info) && info.dli_fname) {
         if (is_ours(&info))
             return;
+        note_callee(address, callee);
         u = entry(base_name(info.dli_fname), callee);
     } else {
         u = entry(base_name(block->function->image), callee); /* linked into it */
@@ -261,7 +370,8 @@ static const char *object_of(const char *name, const struct peet_block *caller)
 
 static void note_caller(void *arg, const struct peet_block *block, const char *callee)
 {
-    const char *object = is_recorded(callee) ? NULL : object_of(callee, block);
+    const char *object =
+        calls_recorded(block->function, callee, dlsym(RTLD_DEFAULT, callee)) ? NULL : object_of(callee, block);
     struct caller *one;
 
     (void)arg;
@@ -328,9 +438,9 @@ static void bring_up_to_date(struct peet_map *map)
     HASH_ITER(hh, here.all, u, next)
     u->calls = 0;
     peet_host_unseen_look();
-    settle_doubts();
     note_recorded();
     peet_program_calls(here.program, note_call, NULL);
+    settle_doubts();
 }
 
 /** The list of an object or a file; @measured: those that have samples, and their shares, too. */

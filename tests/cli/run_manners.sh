@@ -25,6 +25,10 @@ must "$peet" run -q -o dtrack,top=5 -o dtrack,top=5 -d twice -- ./sum >/dev/null
 echo 'observers = ( { module = "dtrack"; parameters = { top = 5; }; } );' >file.cfg
 must "$peet" run -q -c file.cfg -o dtrack,top=9 -d twice -- ./sum >/dev/null
 equal "the command line overrules a file" "$("$json_get" -r twice/stats.json config.observers parameters.top)" 9
+echo 'observers = ( { module = "dtrack"; parameters = { top = 5; }; }, { module = "dtrack"; parameters = { lines = 3; top = 4; }; } );' >two.cfg
+refuses 2 'two.cfg:1: top: top = 5 was given before' "$peet" run -q -c two.cfg -d twice -- ./sum
+sed -i 's/top = 4/top = 5/' two.cfg
+must "$peet" run -q -c two.cfg -d twice -- ./sum >/dev/null
 
 # --json=FILE: not among what the program says.
 cat >speaks.c <<'END'

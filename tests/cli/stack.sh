@@ -38,3 +38,28 @@ grep -q 'stack overflow.*its stack of 8388608 bytes.*ulimit -s or --stack' err.t
 
 refuses 2 "^peet: --stack: '1T' is not a size" "$peet" run --stack 1T -- ./deep 1
 refuses 2 "^peet: --stack: '1K' is not a size" "$peet" run --stack 1K -- ./deep 1
+
+# Threads that do not say how much they want have as much, as with the C library.
+cat >thread.c <<'END_OF_C'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) static long depth(long n) { return n == 0 ? 0 : 1 + depth(n - 1) * 3 % 7; }
+static void *run(void *arg) { return (void *)depth(atol(arg)); }
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    void *result;
+    pthread_create(&thread, NULL, run, argv[1]);
+    pthread_join(thread, &result);
+    printf("%ld\n", (long)result);
+}
+END_OF_C
+must "$peetcc" -O1 -pthread -o thread thread.c
+plain=$(limited 65536 ./thread 1000000) || fail "a thread needs more than 64 MiB by itself"
+equal "a thread, 64 MiB by the shell's limit" "$(limited 65536 "$peet" run -q -d out -- ./thread 1000000)" "$plain"
+equal "a thread, 64 MiB by the option" "$(limited 8192 "$peet" run -q --stack 64M -d out -- ./thread 1000000)" "$plain"
+status=0
+limited 1024 "$peet" run -q -d out -- ./thread 1000000 2>err.txt || status=$?
+[ $status -eq 139 ] || fail "a thread's 8 MiB: status $status"
+grep -q 'stack overflow: context 1 has used up its stack of 8388608 bytes.*ulimit -s or --stack' err.txt || fail "a thread's 8 MiB: $(head -3 err.txt)"

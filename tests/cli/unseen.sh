@@ -74,6 +74,59 @@ names = [e["symbol"] for e in json.load(open("out/stats.json"))["gaps"]["unseen"
 raise SystemExit("plug" in names or "linked" in names or "pow" not in names)
 PY
 
+# Recorded functions that other files do not see hide no call of an unseen one with the same name; recorded ones of other files and
+# libraries are none; and what has lost its symbols has the names by which it is called, or where it begins.
+cat >unseen.c <<'END_OF_C'
+static __attribute__((noinline)) long within(long n) { volatile long s = 0; for (long i = 0; i < n; i++) s += i; return s; }
+long same(long n) { return within(n) + 1; }
+END_OF_C
+cat >hides.c <<'END_OF_C'
+static __attribute__((noinline)) long same(long n) { return n % 3; }
+long hides(long n) { return same(n) + same(n + 1); }
+END_OF_C
+echo 'long elsewhere(long n) { return n + 1; }' >elsewhere.c
+echo 'long library(long n) { return n + 2; }' >library.c
+cat >calls.c <<'END_OF_C'
+#include <math.h>
+#include <stdio.h>
+long same(long), hides(long), elsewhere(long), library(long);
+int main(int argc, char **argv)
+{
+    long sum = 0;
+    double more = 0;
+    for (long i = 0; i < 500; i++)
+        sum += same(80000) + hides(i) + elsewhere(i) + library(i);
+    for (long i = 0; i < 500000; i++)
+        more += sin(i) * argc;
+    printf("%ld %.3f\n", sum, more);
+}
+END_OF_C
+must "$peetcc" -O2 -c hides.c elsewhere.c calls.c
+must "$peetcc" -O2 -shared -fPIC -o library.so library.c
+for form in object library; do
+    if [ $form = object ]; then
+        must "$PEET_PLAIN_CC" -O2 -c -o unseen.o unseen.c
+        must "$peetcc" -o calls calls.o hides.o elsewhere.o ./library.so unseen.o -lm
+    else
+        must "$PEET_PLAIN_CC" -O2 -shared -fPIC -o unseen.so unseen.c
+        must strip -s unseen.so
+        must "$peetcc" -o calls calls.o hides.o elsewhere.o ./library.so ./unseen.so -lm
+    fi
+    must "$peet" run -q -d out -- ./calls >/dev/null
+    python3 - $form <<'PY' || fail "calls of functions that others have the name of, $form"
+import json, re, sys
+calls = {(e["object"], e["symbol"]): e["calls"] for e in json.load(open("out/stats.json"))["gaps"]["unseen"]["list"]}
+object = "calls" if sys.argv[1] == "object" else "unseen.so"
+assert calls.get((object, "same")) == 500, calls
+assert not {"hides", "elsewhere", "library"} & {symbol for _, symbol in calls}, calls
+found = {(e["object"], e["symbol"]): e["share"] for e in json.load(open("out/unseen.json"))["list"]}
+inner = [s for (o, s), share in found.items() if o == object and share and share > 0.2]
+assert inner and all(s == "within" if sys.argv[1] == "object" else re.fullmatch("0x[0-9a-f]+", s) for s in inner), found
+libm = {s: share for (o, s), share in found.items() if o.startswith("libm.so")}
+assert libm.get("sin"), libm # whose code has another name, or none
+PY
+done
+
 # A program that uses the timer's signal itself gets all that it asks for, and no more.
 cat >prof.c <<'END_OF_C'
 #include <signal.h>

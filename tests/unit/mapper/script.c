@@ -336,7 +336,7 @@ void script_run(const struct script *script, const struct peet_map_config *confi
         out->nhw = peet_map_nhw(map);
         out->status = peet_map_exit_status(map);
         for (unsigned i = 0; i < out->nhw && i < 64; i++)
-            peet_map_hw(map, i, &out->hw[i]);
+            peet_map_hw(map, i, peet_map_cycles(map), &out->hw[i]);
         peet_map_totals(map, &out->totals);
     }
     for (uint32_t i = 0; i < source.n; i++)
