@@ -23,7 +23,9 @@ static inline uint64_t peet_sim_random(uint64_t *state)
 /** Uniform in [0, n), n > 0; the bias is below n / 2^64. */
 static inline uint64_t peet_sim_random_below(uint64_t *state, uint64_t n)
 {
-    return (uint64_t)((unsigned __int128)peet_sim_random(state) * n >> 64);
+    __extension__ typedef unsigned __int128 wide;
+
+    return (uint64_t)((wide)peet_sim_random(state) * n >> 64);
 }
 
 #ifdef __cplusplus

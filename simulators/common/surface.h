@@ -87,12 +87,12 @@ struct peet__sim_record {
 };
 
 struct peet__sim_stack {
-    _Alignas(64) uint32_t front[PEET_SIM_FRONT]; /* lines' numbers, the newest first; 0: none */
+    uint32_t front[PEET_SIM_FRONT] __attribute__((aligned(64))); /* lines' numbers, the newest first; 0: none */
     uint64_t *live;
     uint32_t *line;
-    uint32_t next, end;                        /* slots: the next to be taken; the first that is not to be */
-    uint32_t lines;                            /* different ones so far */
-    _Alignas(64) int32_t near[PEET_SIM_MARKS]; /* of 2^(4 + i) lines */
+    uint32_t next, end; /* slots: the next to be taken; the first that is not to be */
+    uint32_t lines;     /* different ones so far */
+    int32_t near[PEET_SIM_MARKS] __attribute__((aligned(64))); /* of 2^(4 + i) lines */
     int32_t sure[PEET_SIM_MARKS], left[PEET_SIM_MARKS];
 };
 

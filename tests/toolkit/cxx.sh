@@ -7,7 +7,9 @@ for header in "$installed"/include/peet/toolkit/*.h; do
     name=$(basename "$header")
     all+="#include <peet/toolkit/$name>"$'\n'
     printf '#include <peet/toolkit/%s>\n#include <peet/toolkit/%s>\n' "$name" "$name" >header.cc
-    must "$PEET_PLAIN_CXX" -std=c++17 -Wall -Wextra -Werror -fsyntax-only -I"$installed/include" header.cc
+    for compiler in "$PEET_PLAIN_CXX" g++; do
+        must "$compiler" -std=c++17 -Wall -Wextra -pedantic -Werror -fsyntax-only -I"$installed/include" header.cc
+    done
     cp header.cc header.c
     must "$PEET_PLAIN_CC" -std=c11 -Wall -Wextra -Wno-unused-parameter -Werror -fsyntax-only -I"$installed/include" header.c
     grep -q 'extern "C"' "$header" || fail "$name is not extern \"C\""

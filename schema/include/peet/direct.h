@@ -277,7 +277,14 @@ struct peet_direct_watch {
                       before, all of a loop's turns may be taken; no loop() is called for them then */
     struct peet_direct_counted *counted; /* not NULL: there are no guards, and `until` means nothing: all executions
                                             are taken and counted.  Always the same */
+#ifdef __cplusplus                       /* which knows such members as an extension only */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#endif
     struct peet_direct_guard guards[];
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
 };
 enum { PEET_DIRECT_GUARDS = 16 }; /* the most of a block; one with more comes as an event */
 

@@ -191,7 +191,7 @@ static inline int peet_block_is_first(const struct peet_block *block)
 /** Does a block end in a call or a return?  What comes next may be another function's. */
 static inline int peet_block_leaves(const struct peet_block *block)
 {
-    const int klass = block->ninsns != 0 ? block->insns[block->ninsns - 1].opcode->klass : PEET_INSN_OTHER;
+    const int klass = block->ninsns != 0 ? block->insns[block->ninsns - 1].opcode->klass : (int)PEET_INSN_OTHER;
     return klass == PEET_INSN_CALL || klass == PEET_INSN_RETURN;
 }
 

@@ -39,7 +39,11 @@ struct peet_timeline_slice {
     uint8_t zero;
 };
 
-_Static_assert(sizeof(struct peet_timeline_header) == 40 && sizeof(struct peet_timeline_slice) == 32,
-    "the file has no padding");
+#ifdef __cplusplus
+static_assert
+#else
+_Static_assert
+#endif
+    (sizeof(struct peet_timeline_header) == 40 && sizeof(struct peet_timeline_slice) == 32, "the file has no padding");
 
 #endif
