@@ -44,7 +44,8 @@ int peet_file_create(const char *path, struct peet_file *out_file, struct peet_e
         out_file->temporary = peet_text_dup("%s.part", path);
     if (!out_file->path || !out_file->temporary)
         err = peet_error_set(error, PEET_ENOMEM, "%s: out of memory", path);
-    else if (!(out_file->stream = fopen(out_file->temporary, "we")) && !hand_over(out_file, errno))
+    else if (!(peet_spill_needed() && hand_over(out_file, EFBIG)) &&
+        !(out_file->stream = fopen(out_file->temporary, "we")) && !hand_over(out_file, errno))
         err = peet_error_set(error, PEET_EIO, "%s: cannot create: %s", out_file->temporary, strerror(errno));
     if (err)
         fini(out_file);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { NAME_BYTES = 256 };
@@ -22,6 +23,7 @@ struct entry {
 static struct {
     char *begin;
     size_t used;
+    rlim_t file_bytes; /* how large files might be at the start */
 } shared;
 
 static size_t room_of(uint64_t bytes)
@@ -40,6 +42,13 @@ int peet_spill_make(void)
     return fd;
 }
 
+static rlim_t largest_file(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) ? RLIM_INFINITY : limit.rlim_cur;
+}
+
 void peet_spill_share(int fd)
 {
     void *memory = mmap(NULL, PEET_SPILL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
@@ -47,11 +56,19 @@ void peet_spill_share(int fd)
     /* without it, a file that cannot be created is an error as ever */
     shared.begin = memory == MAP_FAILED ? NULL : memory;
     shared.used = 0;
+    shared.file_bytes = largest_file();
+}
+
+int peet_spill_needed(void)
+{
+    return shared.begin && largest_file() < shared.file_bytes;
 }
 
 int peet_spill_takes(int why)
 {
-    return shared.begin && (why == EACCES || why == EPERM || why == ENOENT || why == ENOTDIR || why == EROFS);
+    return shared.begin &&
+        (why == EACCES || why == EPERM || why == ENOENT || why == ENOTDIR || why == EROFS || why == EMFILE ||
+            why == EFBIG);
 }
 
 int peet_spill_put(const char *path, const void *data, size_t bytes, struct peet_error *error)

@@ -233,6 +233,8 @@ static long simulated(long number, const long *a, const void *caller)
         return (long)sbrk(0);
     case SYS_execve:
         return execve((const char *)a[0], (char *const *)a[1], (char *const *)a[2]);
+    case SYS_execveat:
+        return execveat((int)a[0], (const char *)a[1], (char *const *)a[2], (char *const *)a[3], (int)a[4]);
     case SYS_fork:
     case SYS_vfork:
         return fork();

@@ -102,6 +102,13 @@ must "$peet" sims >/dev/null
 must "$peet" schema sum >/dev/null
 grep -q -F -e "$build" out/config.cfg && fail "config.cfg refers to the build tree"
 
+# Pages refer to what is installed.
+for page in "$prefix"/share/doc/peet/*.md; do
+    while read -r link; do
+        [ -e "$prefix/share/doc/peet/$link" ] || fail "$(basename "$page") refers to $link, which is not there"
+    done < <(grep -o ']([^)# ]*' "$page" | sed 's/](//' | grep -v '^http' | grep .)
+done
+
 # A module outside the tree, with one compiler call against the installed headers.
 cat >mine.c <<'END'
 #include <peet/module.h>

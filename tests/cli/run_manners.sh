@@ -202,3 +202,71 @@ for wrong in 0 12x nowhere -3 99999999999999999999; do
     "$peet" run --expect $wrong -d wrong.out -- ./tells 2>complaint
     [ $? = 2 ] && grep -q -- '--expect' complaint || fail "--expect $wrong: $(cat complaint)"
 done
+# Whichever call executes another program, results are there; one that finds nothing to execute ends nothing.
+cat >replace.c <<'END'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+extern char **environ;
+int main(int argc, char **argv)
+{
+    char *to[] = { argv[2], NULL };
+    static volatile long sum;
+    for (int i = 0; i < 1000; i++)
+        sum += i;
+    if (!strcmp(argv[1], "execv"))
+        execv(argv[2], to);
+    if (!strcmp(argv[1], "execvp"))
+        execvp(argv[2], to);
+    if (!strcmp(argv[1], "execveat"))
+        execveat(AT_FDCWD, argv[2], to, environ, 0);
+    if (!strcmp(argv[1], "syscall"))
+        syscall(SYS_execveat, AT_FDCWD, argv[2], to, environ, 0);
+    if (!strcmp(argv[1], "empty"))
+        execveat(open(argv[2], O_RDONLY), "", to, environ, AT_EMPTY_PATH);
+    if (!strcmp(argv[1], "files"))
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 3, 3 });
+    if (!strcmp(argv[1], "size"))
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 100, 100 });
+    for (int i = 0; i < 1000; i++)
+        sum += i;
+    printf("%s\n", strerror(errno));
+    return 6;
+}
+END
+must "$peetcc" -O1 -o replace replace.c
+for call in execv execvp execveat syscall empty; do
+    must "$peet" run -q -d replaced -- ./replace $call /bin/true >/dev/null
+    equal "$call: how it ended" "$(value replaced/stats.json end.reason)" exec
+done
+mkdir -p path/tool && printf '#!/no/such/interpreter\n' >script && chmod +x script
+for what in "execv /" "execv ./script" "execvp ./script" "execveat ./script" "syscall /"; do
+    status=0
+    "$peet" run -q -d replaced -- ./replace $what >said.txt 2>&1 || status=$?
+    equal "$what: status" $status 6
+    equal "$what: how it ended" "$(value replaced/stats.json end.reason)" exit
+    same said.txt <(./replace $what) "$what"
+done
+status=0
+PATH=$PWD/path:$PATH "$peet" run -q -d replaced -- ./replace execvp tool >said.txt 2>&1 || status=$?
+equal "a folder on the way" "$status $(value replaced/stats.json end.reason)" "6 exit"
+# Only the kernel knows that this is no program.
+printf 'no program\n' >unknown && chmod +x unknown
+status=0
+"$peet" run -q -d replaced -- ./replace execv ./unknown >said.txt 2>&1 || status=$?
+[ $status -eq 6 ] && grep -q '^peet: the program could not replace itself by ./unknown (Exec format error): .* not in the results' said.txt ||
+    fail "no program: $status, $(cat said.txt)"
+
+# Limits that the program sets itself cost no results.
+for limit in files size; do
+    status=0
+    "$peet" run -q -d limited -- ./replace $limit >/dev/null 2>err.txt || status=$?
+    [ $status -eq 6 ] || fail "a limit on $limit: status $status: $(cat err.txt)"
+    equal "a limit on $limit: how it ended" "$(value limited/stats.json end.reason)" exit
+    "$peet" report limited >/dev/null || fail "a limit on $limit: no report"
+done

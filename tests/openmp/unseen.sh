@@ -20,7 +20,7 @@ library() {
 
 for threads in 1 2 4; do
     must env OMP_NUM_THREADS=$threads OMP_SCHEDULE=guided "$peet" run --quiet --cores 4 --observe counts -d run -- ./recorded
-    # By mapper/COUNTING.md: memset() of 5000 bytes, strlen() of "./recorded" and its end; and compiled code copies 1200 bytes for copyin
+    # By docs/COUNTING.md: memset() of 5000 bytes, strlen() of "./recorded" and its end; and compiled code copies 1200 bytes for copyin
     # in all threads but one.
     copies=$((threads - 1)) expected="memset:1:0:625 strlen:1:4:0 "
     [ $copies = 0 ] || expected="memcpy:$copies:$((150 * copies)):$((150 * copies)) $expected"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counting instructions, reads and writes of executed blocks: as Valgrind's callgrind counts them (its
- * conventions were found by experiment, see mapper/COUNTING.md), or plainly.  Used by the mapper for
+ * conventions were found by experiment, see docs/COUNTING.md), or plainly.  Used by the mapper for
  * the totals and by observers; both add up static counts times executions, and what varies.
  */
 #ifndef PEET_COUNTING_H
