@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a token is good for: the search's choices (search.h) mean something only with the program, the arguments, the
- * number of processors and the model that they were made with.  A token carries a mark of these, 12 hexadecimal digits
- * behind its last point.
+ * number of processors, the model and the rules (who gets a lock, the lock model, the seed) that they were made with.
+ * A token carries a mark of these, 16 hexadecimal digits after its last point.
  */
 #ifndef PEET_HOST_TOKEN_H
 #define PEET_HOST_TOKEN_H
 
 #include "config/config.h"
 
-enum { PEET_TOKEN_MARK_BYTES = 16 };
+enum { PEET_TOKEN_MARK_BYTES = 20 };
 
-/** peet_token_mark() - ".MMMMCCCCPPPP": model, processors, program */
+/** peet_token_mark() - ".MMMMCCCCPPPPRRRR": model, processors, program, rules */
 void peet_token_mark(const struct peet_config *config, char out_mark[PEET_TOKEN_MARK_BYTES]);
 
 /**

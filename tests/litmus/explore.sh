@@ -84,6 +84,9 @@ refuses() { # WHAT OPTIONS...
 refuses "--cores 2" --cores 3 --replay-token "$token" -- ./abort 1
 refuses "program" --cores 2 --replay-token "$token" -- ./abort.joined 1
 refuses "arguments" --cores 2 --replay-token "$token" -- ./abort 2
+for other in --winner=lifo --lock-model=ticket --seed=2; do
+    refuses "another --winner" --cores 2 $other --replay-token "$token" -- ./abort 1
+done
 run 0 --cores 3 --consistency consistency,model=tso -- ./add.views
 token=$(sed -n 's/.*"token": "\([^"]*\)".*/\1/p' out/stats.json | tail -1)
 refuses "consistency" --cores 3 --consistency consistency,model=pso --replay-token "$token" -- ./add.views
