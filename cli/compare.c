@@ -23,6 +23,7 @@ enum {
     KEY_JSON,
     KEY_FUNCTIONS,
     KEY_AVERAGE,
+    KEY_PIECE,
     CONTEXTS_MAX = 512,
     LISTED = 8,
     CONTEXT = 3
@@ -35,6 +36,9 @@ static const struct argp_option options[] = {
         "Differences that are looked at before a path is taken as it is; default 4000, 0: the exact distance", 0},
     {"band", KEY_BAND, "N", 0,
         "Of the warping of event times: how many events it may be out of step; default 200, 0: any", 0},
+    {"piece", KEY_PIECE, "N", 0,
+        "A sequence of more than N instructions or calls is not kept in memory, but read again and compared in windows of N around places that both have once: the distance is an upper bound then. Default 8388608, at least 1024",
+        0},
     {"list", KEY_LIST, "N", 0, "Show the first N differences of each pair with what matches around them", 0},
     {"functions", KEY_FUNCTIONS, "NAME,...|common", 0,
         "Only instructions or calls of these functions; common: of those that occur in both traces. Then elements are places in functions, not addresses",
@@ -52,6 +56,7 @@ static error_t read_option(int key, char *text, struct argp_state *state)
     unsigned long long *number = key == KEY_EFFORT ? &asked->effort
         : key == KEY_LIST                          ? &asked->list
         : key == KEY_BAND                          ? &asked->band
+        : key == KEY_PIECE                         ? &asked->piece
                                                    : NULL;
     char *end;
 
@@ -93,6 +98,8 @@ static error_t read_option(int key, char *text, struct argp_state *state)
             argp_error(state, "--average: name two traces or more");
         if (asked->average && asked->functions)
             argp_error(state, "--average: events are not of functions");
+        if (asked->piece < 1024 || asked->piece > SIZE_MAX / 64)
+            argp_error(state, "--piece: from 1024 on");
         return 0;
     }
     return ARGP_ERR_UNKNOWN;
@@ -179,8 +186,20 @@ void peet_cli_compare_forget(void)
     }
 }
 
-static int add(struct sequence *s, uint64_t symbol, double time)
+/** @piece: so many are kept; with more, they are only counted */
+static int add(struct sequence *s, uint64_t symbol, double time, uint64_t piece)
 {
+    if (!s->bins && !(s->bins = calloc(COMPARED_BINS, sizeof(*s->bins))))
+        return PEET_ENOMEM;
+    s->bins[symbol * 0x9e3779b97f4a7c15u >> 52]++;
+    if (s->n >= piece) {
+        free(s->symbols);
+        free(s->times);
+        s->symbols = NULL;
+        s->times = NULL;
+        s->n++;
+        return 0;
+    }
     if (s->n == s->room) {
         const size_t room = s->room ? 2 * s->room : 4096;
         uint64_t *symbols = realloc(s->symbols, room * sizeof(*symbols));
@@ -282,10 +301,10 @@ static int read_stream(struct side *side, uint32_t stream, const struct asked *a
 
         if (got == 1 && asked->what != EVENTS) {
             const uint64_t symbol = element_of(side, asked, &insn, f);
-            bad = symbol && add(s, symbol, 0);
+            bad = symbol && add(s, symbol, 0, asked->piece);
         } else if (got == 2 && asked->what == EVENTS && peet_stream_insns_event(insns)->type != PEET_ABSTRACT_ORDER) {
             const uint64_t cycle = peet_stream_insns_cycle(insns);
-            bad = add(s, peet_stream_insns_event(insns)->type, (double)(cycle - last));
+            bad = add(s, peet_stream_insns_event(insns)->type, (double)(cycle - last), SIZE_MAX);
             last = cycle;
         }
         if (bad)
@@ -332,6 +351,7 @@ void peet_cli_side_close(struct side *side)
     for (uint32_t s = 0; side->all && s < side->n; s++) {
         free(side->all[s].symbols);
         free(side->all[s].times);
+        free(side->all[s].bins);
     }
     free(side->all);
     peet_program_free(side->program);
@@ -344,17 +364,13 @@ void peet_cli_side_close(struct side *side)
  * the similarity. */
 static double likeness(const struct sequence *a, const struct sequence *b)
 {
-    enum { BINS = 4096 };
-    static uint32_t bins[2][BINS];
-    const struct sequence *both[2] = {a, b};
     uint64_t differ = 0;
 
-    memset(bins, 0, sizeof(bins));
-    for (int side = 0; side < 2; side++)
-        for (size_t i = 0; i < both[side]->n; i++)
-            bins[side][both[side]->symbols[i] * 0x9e3779b97f4a7c15u >> 52]++;
-    for (int i = 0; i < BINS; i++)
-        differ += bins[0][i] > bins[1][i] ? bins[0][i] - bins[1][i] : bins[1][i] - bins[0][i];
+    for (int i = 0; i < COMPARED_BINS; i++) {
+        const uint32_t x = a->bins ? a->bins[i] : 0, y = b->bins ? b->bins[i] : 0;
+
+        differ += x > y ? x - y : y - x;
+    }
     return (double)differ;
 }
 
@@ -427,6 +443,82 @@ static void note(void *arg, size_t a, size_t b, size_t n)
     }
     l->at_a = a + n;
     l->at_b = b + n;
+}
+
+/** A context's elements, read anew. */
+struct feed {
+    struct side *side;
+    const struct asked *asked;
+    uint32_t stream;
+    struct peet_stream_insns *insns;
+    struct peet_error *error;
+};
+
+static int rewind_feed(void *arg)
+{
+    struct feed *f = arg;
+
+    peet_stream_insns_close(f->insns);
+    f->insns = NULL;
+    return peet_stream_insns_open(f->side->recording, f->side->program, f->stream, &f->insns, f->error);
+}
+
+static long read_feed(void *arg, uint64_t *out, size_t room)
+{
+    struct feed *f = arg;
+    struct peet_traced_insn insn;
+    size_t n = 0;
+    int got = 1;
+
+    while (n < room && (got = peet_stream_insns_next(f->insns, &insn, f->error)) > 0)
+        if (got == 1 && (out[n] = element_of(f->side, f->asked, &insn, peet_stream_insns_function(f->insns))) != 0)
+            n++;
+    return got < 0 ? got : (long)n;
+}
+
+/** So many elements from @at on of a sequence that is read again, as texts. */
+static json_t *texts_again(struct feed *f, size_t at, size_t n)
+{
+    struct sequence few = {.symbols = (uint64_t[CONTEXT]){0}};
+    uint64_t piece[4096];
+    long got;
+
+    if (rewind_feed(f))
+        return json_array();
+    for (; at; at -= (size_t)got)
+        if ((got = read_feed(f, piece, least(at, sizeof(piece) / sizeof(*piece)))) <= 0)
+            return json_array();
+    got = read_feed(f, few.symbols, least(n, CONTEXT));
+    few.n = got > 0 ? (size_t)got : 0;
+    return texts_of(f->asked->what, &few, 0, CONTEXT);
+}
+
+/** As pair_json(), of sequences that are not in memory. */
+static json_t *long_pair_json(const struct asked *asked, struct feed *x, struct feed *y, const struct sequence *a,
+    const struct sequence *b, double *sums, struct peet_error *error)
+{
+    const struct peet_symbols from = {read_feed, rewind_feed, x}, to = {read_feed, rewind_feed, y};
+    struct peet_distance d;
+    int err = peet_edit_distance_long(&from, &to, asked->piece, asked->effort, NULL, NULL, &d);
+    json_t *pair = NULL;
+
+    if (err && !error->code)
+        peet_error_set(error, err, "out of memory");
+    if (!err) {
+        sums[0] += (double)d.matched;
+        sums[1] += (double)(a->n + b->n);
+        pair = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:[]}", "a", (json_int_t)a->context, "b", (json_int_t)b->context,
+            "length_a", (json_int_t)a->n, "length_b", (json_int_t)b->n, "edits", (json_int_t)d.edits, "edits_at_least",
+            (json_int_t)d.least, "similarity_percent", peet_similarity(&d, a->n, b->n), "differences");
+        if (d.edits)
+            json_object_set_new(pair, "first_difference",
+                json_pack("{s:I,s:I,s:o,s:o,s:o}", "a", (json_int_t)d.first_a, "b", (json_int_t)d.first_b, "before",
+                    texts_again(x, d.first_a - least(d.first_a, CONTEXT), least(d.first_a, CONTEXT)), "then_a",
+                    texts_again(x, d.first_a, CONTEXT), "then_b", texts_again(y, d.first_b, CONTEXT)));
+    }
+    peet_stream_insns_close(x->insns);
+    peet_stream_insns_close(y->insns);
+    return pair;
 }
 
 static json_t *pair_json(const struct asked *asked, const struct sequence *a, const struct sequence *b, double *sums,
@@ -509,7 +601,7 @@ static void show(const json_t *all)
 
 int peet_cli_compare(int argc, char **argv)
 {
-    struct asked asked = {.effort = 4000, .band = 200};
+    struct asked asked = {.effort = 4000, .band = 200, .piece = 8 << 20};
     struct side sides[2] = {{0}, {0}};
     struct peet_error error = {0};
     size_t *column = NULL;
@@ -537,7 +629,12 @@ int peet_cli_compare(int argc, char **argv)
         err = peet_cli_side_match(few, many, column, &error);
     for (uint32_t i = 0; !err && i < few->n; i++) {
         const struct sequence *x = &few->all[i], *y = &many->all[column[i]];
-        json_t *pair = pair_json(&asked, swapped ? y : x, swapped ? x : y, sums, &error);
+        const struct sequence *a = swapped ? y : x, *b = swapped ? x : y;
+        struct feed from = {&sides[0], &asked, swapped ? (uint32_t)column[i] : i, NULL, &error};
+        struct feed to = {&sides[1], &asked, swapped ? i : (uint32_t)column[i], NULL, &error};
+        json_t *pair = asked.what != EVENTS && (a->n > asked.piece || b->n > asked.piece)
+            ? long_pair_json(&asked, &from, &to, a, b, sums, &error)
+            : pair_json(&asked, a, b, sums, &error);
 
         err = error.code;
         if (pair)

@@ -7,22 +7,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COMPARED_MAX = 256 };
+enum { COMPARED_MAX = 256, COMPARED_BINS = 4096 };
 enum what { INSTRUCTIONS, CALLS, EVENTS };
 
 struct asked {
     const char *names[COMPARED_MAX];
     enum what what;
-    unsigned long long effort, list, band;
+    unsigned long long effort, list, band, piece;
     const char *functions;
     int json, average, nnames;
 };
 
 /** One context's sequence. */
 struct sequence {
-    uint64_t context, *symbols;
-    double *times; /* of events: cycles since the one before */
+    uint64_t context, *symbols; /* NULL: too many to be kept */
+    double *times;              /* of events: cycles since the one before */
     size_t n, room;
+    uint32_t *bins; /* how many symbols fall into each of COMPARED_BINS */
 };
 
 struct peet_function;

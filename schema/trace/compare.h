@@ -37,6 +37,29 @@ struct peet_distance {
 int peet_edit_distance(const uint64_t *a, size_t n, const uint64_t *b, size_t m, size_t effort, peet_match *match,
     void *arg, struct peet_distance *out_distance);
 
+/** A sequence that is read piece by piece, as often as need be. */
+struct peet_symbols {
+    /** read() - the next ones.  Returns: how many, at most @n; 0 at the end; or a peet_err */
+    long (*read)(void *arg, uint64_t *out, size_t n);
+    /** rewind() - from the beginning again.  Returns: 0 or a peet_err */
+    int (*rewind)(void *arg);
+    void *arg;
+};
+
+/**
+ * peet_edit_distance_long() - the same for sequences that do not fit into memory
+ * Sequences are read twice.  First places are sought that occur once in each (64 symbols in a row; a sample of
+ * them): the longest chain of such anchors is kept.  Then what lies between anchors is compared in windows of so many symbols.
+ * Each script that is found is a script: `edits` is at least the distance, and `least` at most; nothing more is promised.  Sequences
+ * that fit into one window are compared as peet_edit_distance() does it.
+ * Memory: 32 bytes for each symbol of a window, 100 MB for anchors, and some 60 bytes for each of the first 2^22
+ * different symbols.
+ * @window: symbols, at least 1024
+ * Returns: 0, PEET_ENOMEM, or what read() and rewind() return
+ */
+int peet_edit_distance_long(const struct peet_symbols *a, const struct peet_symbols *b, size_t window, size_t effort,
+    peet_match *match, void *arg, struct peet_distance *out_distance);
+
 /** peet_similarity() - 100 * matched symbols of both / symbols of both; 100 for two empty sequences */
 double peet_similarity(const struct peet_distance *distance, size_t n, size_t m);
 

@@ -54,6 +54,42 @@ assert abs(result["similarity_percent"] - 100 * (total - 14 - edits[0]) / total)
 END
 must "$peet" compare a c >table
 grep -q 'first difference' table || fail "no first difference: $(cat table)"
+# Sequences that are not kept in memory: the same where nothing differs, and a distance that is at least the exact one.
+cat >path.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+static volatile unsigned cells[64];
+__attribute__((noinline)) static void one(unsigned x) { cells[x % 64] += x; }
+__attribute__((noinline)) static void two(unsigned x) { cells[x % 64] ^= x; }
+int main(int argc, char **argv)
+{
+    unsigned x = 1, more = argc > 1 ? (unsigned)atoi(argv[1]) : 0;
+    for (unsigned i = 0; i < 12000; i++) {
+        x = x * 1664525 + 1013904223;
+        if (x >> 31) one(x); else two(x);
+        if (more && i % more == 0) { one(i); two(i); two(i); }
+    }
+    return 0;
+}
+END
+must "$peetcc" -O1 path.c -o path
+must "$peet" run -q -m ideal -o trace -d path.a -- ./path
+must "$peet" run -q -m ideal -o trace -d path.b -- ./path 500
+must "$peet" compare --effort 0 --json path.a path.b >exact.json
+must "$peet" compare --effort 0 --piece 4096 --json path.a path.b >pieces.json
+must "$peet" compare --piece 4096 --json path.a path.a >itself.json
+must python3 - exact.json pieces.json itself.json <<'END'
+import json, sys
+exact, pieces, itself = (json.load(open(name))["pairs"][0] for name in sys.argv[1:])
+assert exact["length_a"] > 100000 and exact["edits"] > 500
+assert pieces["edits_at_least"] <= exact["edits"] <= pieces["edits"] <= 1.1 * exact["edits"], (exact["edits"], pieces)
+for key in ("a", "b", "before", "then_a", "then_b"):
+    assert pieces["first_difference"][key] == exact["first_difference"][key], (pieces["first_difference"], exact["first_difference"])
+assert itself["edits"] == 0 and itself["similarity_percent"] == 100
+END
+for wrong in 1023 x; do
+    "$peet" compare --piece $wrong path.a path.b >said 2>&1 && fail "--piece $wrong was taken"
+done
 # The names of what differs: seven returns from extra(), and the calls of it in work().
 must python3 - more.json <<'END'
 import json, sys

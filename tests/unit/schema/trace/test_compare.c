@@ -249,6 +249,89 @@ static void test_assignment(void)
     }
 }
 
+/** A sequence that is read piece by piece. */
+struct feed {
+    const uint64_t *all;
+    size_t n, at;
+};
+
+static long read_feed(void *arg, uint64_t *out, size_t n)
+{
+    struct feed *f = arg;
+
+    n = n < f->n - f->at ? n : f->n - f->at;
+    memcpy(out, f->all + f->at, n * sizeof *out);
+    f->at += n;
+    return (long)n;
+}
+
+static int rewind_feed(void *arg)
+{
+    ((struct feed *)arg)->at = 0;
+    return 0;
+}
+
+/** Like a program's: loops that repeat, so that most of what is there is there often. */
+static size_t make_long(uint64_t *out, size_t length, unsigned symbols)
+{
+    size_t n = 0;
+
+    while (n < length)
+        for (int k = rand() % 20, symbol = rand() % (int)symbols; k >= 0 && n < length; k--)
+            out[n++] = (uint64_t)symbol;
+    return n;
+}
+
+/** The second of the two: small differences everywhere; in some rounds thousands of symbols more or fewer in one place. */
+static size_t change(const uint64_t *a, size_t n, uint64_t *b, unsigned symbols, int round)
+{
+    size_t m = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (rand() % 400 == 0)
+            continue;
+        if (rand() % 500 == 0)
+            b[m++] = (uint64_t)rand() % symbols;
+        for (int k = 0; round % 4 == 1 && i == n / 3 && k < 5000; k++)
+            b[m++] = (uint64_t)rand() % symbols;
+        if (round % 4 != 2 || i < n / 2 || i > n / 2 + 5000)
+            b[m++] = a[i];
+    }
+    return m;
+}
+
+static void test_long(void)
+{
+    enum { LENGTH = 12000, ROOM = 2 * LENGTH };
+    uint64_t *a = malloc(ROOM * sizeof *a), *b = malloc(ROOM * sizeof *b);
+    double found = 0, exact = 0;
+
+    srand(5);
+    for (int round = 0; round < 24; round++) {
+        const unsigned symbols = round % 3 ? 300 : 5;
+        const size_t n = round == 9 ? 0 : make_long(a, LENGTH, symbols), m = change(a, n, b, symbols, round);
+        struct feed fa = {a, n, 0}, fb = {b, m, 0};
+        const struct peet_symbols from = {read_feed, rewind_feed, &fa}, to = {read_feed, rewind_feed, &fb};
+        struct script s = {a, b, 0, 0, 0, 0};
+        struct peet_distance d, e;
+
+        CU_ASSERT_FATAL(!peet_edit_distance_long(&from, &to, 1024, 0, check, &s, &d));
+        CU_ASSERT_FATAL(!peet_edit_distance(a, n, b, m, 0, NULL, NULL, &e));
+        CU_ASSERT(!s.bad && s.n == d.matched && d.edits == n + m - 2 * d.matched);
+        CU_ASSERT(d.least <= e.edits && e.edits <= d.edits);
+        CU_ASSERT(d.first_a == e.first_a && d.first_b == e.first_b);
+        found += (double)d.edits;
+        exact += (double)e.edits;
+        fa.all = fb.all; /* with itself */
+        fa.n = fb.n;
+        CU_ASSERT_FATAL(!peet_edit_distance_long(&from, &to, 1024, 0, NULL, NULL, &d));
+        CU_ASSERT(!d.edits && d.matched == m && d.first_a == m && !d.least);
+    }
+    CU_ASSERT(found < 1.1 * exact);
+    free(a);
+    free(b);
+}
+
 int main(void)
 {
     CU_pSuite suite;
@@ -257,6 +340,7 @@ int main(void)
     CU_initialize_registry();
     suite = CU_add_suite("compare", NULL, NULL);
     CU_add_test(suite, "edit distance", test_distance);
+    CU_add_test(suite, "long sequences", test_long);
     CU_add_test(suite, "time warping", test_warp);
     CU_add_test(suite, "links", test_links);
     CU_add_test(suite, "averages", test_average);
