@@ -498,8 +498,8 @@ static void write_crash(json_t *end)
 
 /**
  * What the context had recorded and nobody has seen yet still belongs to the results, and other
- * contexts may have to run up to the time of the crash for it.  Should one of them crash as well, the
- * results as they stand now are there.
+ * contexts may have to run up to the time of the crash for it.  A signal from outside ends the run where it is: modules
+ * end their books, too.  Should one of them crash as well, the results as they stand now are there.
  */
 static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t address, const char *why)
 {
@@ -529,8 +529,12 @@ static void crashed(struct peet_ctx *ctx, int signal, uint64_t pc, uint64_t addr
     write_crash(json_incref(end));
     if (words_end && source != UINT32_MAX && !peet_host_explores(&host.config) &&
         /* an exploration's engine does not go on alone */
-        !peet_source_crash(host.source, source, words_end, 128 + signal) && !peet_map_go_on(host.map, &error))
+        !peet_source_crash(host.source, source, words_end, 128 + signal) && !peet_map_go_on(host.map, &error)) {
         write_crash(json_incref(end));
+    } else if (!pc && !peet_host_explores(&host.config)) {
+        peet_map_conclude(host.map);
+        write_crash(json_incref(end));
+    }
     json_decref(end);
     if (host.record)
         peet_host_record_end(host.record, "signal", 128 + signal, peet_map_cycles(host.map), &error);

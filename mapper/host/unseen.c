@@ -31,7 +31,7 @@ struct unseen {
 /** A place whose function was not known when the timer found it: its library may not have been looked at yet.  One
  * whose function has no symbol is named after that function's first byte, or after what recorded code calls there. */
 struct doubt {
-    uint64_t pc, start, offset; /* of the function: in memory, and in its file; 0: it has a symbol, or nobody knows */
+    uint64_t pc, base; /* of its image, if its function has no symbol; else 0 */
     struct unseen *entry;
 };
 
@@ -101,11 +101,18 @@ static int is_ours(const Dl_info *info)
     return info->dli_fbase == runtime || !strncmp(base_name(info->dli_fname), "libpeet-", 8);
 }
 
-/** Where the function round a place of stripped code begins, as its unwind tables say; 0: unknown. */
-static uint64_t start_of(uint64_t pc)
+/**
+ * Where the function round a place of stripped code begins, as its unwind tables say; 0: unknown, or the image has gone.
+ * Not while the program runs: libunwind opens files that it keeps, and samples come at any time, so that the program's own would have
+ * other numbers in each run.
+ */
+static uint64_t start_of(uint64_t pc, uint64_t base)
 {
     unw_proc_info_t info;
+    Dl_info image;
 
+    if (!dladdr((void *)(uintptr_t)pc, &image) || (uint64_t)(uintptr_t)image.dli_fbase != base)
+        return 0;
     return unw_get_proc_info_by_ip(unw_local_addr_space, pc, &info, NULL) ? 0 : info.start_ip;
 }
 
@@ -141,8 +148,7 @@ static void name_place(uint64_t pc)
         if (info.dli_sname) {
             snprintf(name, sizeof name, "%s", info.dli_sname);
         } else if (!peet_host_function_of(pc, name, sizeof name)) {
-            doubt.start = start_of(pc);
-            doubt.offset = doubt.start - (uint64_t)(uintptr_t)info.dli_fbase;
+            doubt.base = (uint64_t)(uintptr_t)info.dli_fbase;
             strcpy(name, "?");
         }
         doubt.entry = entry(base_name(info.dli_fname), name);
@@ -154,12 +160,15 @@ static void name_place(uint64_t pc)
 /** The same object's entry for a function without a symbol. */
 static struct unseen *without_symbol(const struct doubt *d)
 {
+    const uint64_t start = start_of(d->pc, d->base);
     char object[NAME_BYTES], name[24];
     struct callee *c;
 
+    if (!start)
+        return d->entry;
     snprintf(object, sizeof object, "%.*s", (int)d->entry->object_bytes, d->entry->key);
-    HASH_FIND(hh, here.callees, &d->start, sizeof d->start, c);
-    snprintf(name, sizeof name, "0x%llx", (unsigned long long)d->offset);
+    HASH_FIND(hh, here.callees, &start, sizeof start, c);
+    snprintf(name, sizeof name, "0x%llx", (unsigned long long)(start - d->base));
     return entry(object, c ? c->name : name);
 }
 
@@ -170,7 +179,7 @@ static void settle_doubts(void)
         if (peet_program_function_of_pc(here.program, here.doubts[i].pc))
             continue;
         here.unseen_samples++;
-        if (here.doubts[i].entry && here.doubts[i].start)
+        if (here.doubts[i].entry && here.doubts[i].base)
             here.doubts[i].entry = without_symbol(&here.doubts[i]);
         if (here.doubts[i].entry)
             here.doubts[i].entry->samples++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See fatal.h.  A signal that somebody sends while the host is at work waits until the host next resumes a
- * context, because the host's own data are not in order before; a second one does not wait.  If no context is
+ * context, because the host's own data are not in order before; another one does not wait, if it comes a second later.  If no context is
  * resumed for seconds, a module hangs: the host is told, and ends the run (hooks.failed).
  */
 #include "signals/fatal.h"
@@ -32,7 +32,7 @@ static siginfo_t waiting_info;
 static uint64_t *crash_end;
 static struct sigaction host_actions[NSIG]; /* sa_sigaction NULL: none */
 
-enum { HANG_SECONDS = 2 };
+enum { HANG_SECONDS = 2, AGAIN_SECONDS = 1 };
 static timer_t watch_timer;
 static int watch_made;
 static volatile unsigned long watch_resumes; /* how many there were when it began */
@@ -283,10 +283,27 @@ int peet__fatal_watched(int signal, const siginfo_t *info, void *uc)
     return 1;
 }
 
+/* Whether a signal from outside asks once more for what was asked just before.  One request may come several times: sent to the
+ * process group, as timeout(1) does, it comes directly and by peet run, which forwards it.  Who waits longer and asks again
+ * does not want to wait for results. */
+static int is_repeated(int signal)
+{
+    static volatile int64_t asked_s, asked_ns;
+    struct timespec now = {0};
+    if (!peet__rt.simulated || (signal != SIGINT && signal != SIGTERM && signal != SIGHUP))
+        return 0;
+    peet__raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0, 0);
+    if (asked_s && (crashing || waiting))
+        return (now.tv_sec - asked_s) * 1000000000 + now.tv_nsec - asked_ns < AGAIN_SECONDS * 1000000000ll;
+    asked_s = now.tv_sec;
+    asked_ns = now.tv_nsec;
+    return 0;
+}
+
 void peet__fatal(int signal, siginfo_t *info, void *uc)
 {
     struct peet__rt *rt = &peet__rt;
-    if (peet__fatal_watched(signal, info, uc))
+    if (peet__fatal_watched(signal, info, uc) || is_repeated(signal))
         return;
     if (keeping && !rt->in_subject && (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)) {
         waiting_info = *info;
