@@ -16,8 +16,7 @@
 /* Initial-exec thread-local storage: the same distance from every thread pointer. */
 static __thread struct peet__thread me;
 
-#define DEFAULT_STACK_BYTES ((uint64_t)8 << 20)
-#define DEFAULT_STACK_MOST ((uint64_t)64 << 30) /* that is no limit, and says nothing of threads */
+#define DEFAULT_STACK_BYTES ((uint64_t)8 << 20) /* whatever `ulimit -s` says */
 
 /* ------------------------------------------------------------------------------- memory of our own */
 
@@ -282,23 +281,11 @@ static void read_attributes(const pthread_attr_t *attr, struct peet__thread_wish
         wish->mask = mask;
 }
 
-/* As with the C library, what the main thread gets by its limit, if that is more than enough for most. */
-static uint64_t default_stack_bytes(void)
-{
-    static uint64_t bytes;
-    if (!bytes) {
-        const char *setting = peet_rt_setting("PEET_STACK");
-        const uint64_t limit = setting ? strtoull(setting, NULL, 10) & ~(uint64_t)(PEET__PAGE - 1) : 0;
-        bytes = limit > DEFAULT_STACK_BYTES && limit < DEFAULT_STACK_MOST ? limit : DEFAULT_STACK_BYTES;
-    }
-    return bytes;
-}
-
 void peet__thread_wish_init(struct peet__thread_wish *out_wish)
 {
     const struct peet__thread *self = peet__thread_self();
     *out_wish = (struct peet__thread_wish){
-        .stack_bytes = default_stack_bytes(),
+        .stack_bytes = DEFAULT_STACK_BYTES,
         .guard_bytes = PEET__PAGE,
         .policy = self->policy,
         .priority = self->priority,

@@ -195,7 +195,7 @@ static void explain(struct crash *crash, const siginfo_t *info)
             ctx == &peet__rt.main_ctx ? "ulimit -s or --stack gives it more"
                 : ctx->in_iteration
                 ? "iterations of a doall loop get no more"
-                : "its thread's attributes (OMP_STACKSIZE in OpenMP), ulimit -s or --stack can give it more");
+                : "its thread's attributes (OMP_STACKSIZE in OpenMP) can give it more");
     else if (fault && (crash->signal == SIGSEGV || crash->signal == SIGBUS))
         snprintf(crash->why, sizeof crash->why, "%s at address 0x%lx in context %u", strsignal(crash->signal),
             crash->address, ctx->number);
