@@ -113,6 +113,15 @@ int peet__footprint_meets(const struct peet_footprint *a, const struct peet_foot
     return 0;
 }
 
+int peet__footprint_shares(const struct peet_footprint *a, const struct peet_footprint *b)
+{
+    for (uint32_t i = 0; i < a->n; i++)
+        for (uint32_t k = 0; k < b->n; k++)
+            if (a->accesses[i].address < PEET_TOKEN_OUTPUT && relation(&a->accesses[i], &b->accesses[k]))
+                return 1;
+    return 0;
+}
+
 int peet__footprint_conflict(const struct peet_footprint *a, const struct peet_footprint *b)
 {
     return peet__footprint_relation(a, b) != PEET_RELATION_NONE || peet__footprint_relation(b, a) != PEET_RELATION_NONE;

@@ -66,6 +66,8 @@ enum peet_relation peet__footprint_relation(const struct peet_footprint *earlier
 /** Do two steps race for something that one of them refers to in this view?  PEET_VIEW_ONE: it does not go through the
  * model */
 int peet__footprint_meets(const struct peet_footprint *a, const struct peet_footprint *b, unsigned view);
+/** Do two steps race for bytes of the program, not only for what the model keeps about them? */
+int peet__footprint_shares(const struct peet_footprint *a, const struct peet_footprint *b);
 /** Steps that are both possible: is their order seen? */
 int peet__footprint_conflict(const struct peet_footprint *a, const struct peet_footprint *b);
 

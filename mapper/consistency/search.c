@@ -327,6 +327,19 @@ static void kept_from(struct node *node, const struct node *next)
             add_one(node, &node->ids[o], 1);
 }
 
+/** Of two steps that race: what left for a call of a library, and what came after one, if threads share it.  Not what a processor does to its
+ * own stores. */
+static void note_library_fences(struct record *r, const struct peet_footprint *first,
+    const struct peet_footprint *second)
+{
+    const uint64_t one = first->emptied | first->behind, other = second->emptied | second->behind;
+
+    if ((one | other) && !(one & other) && peet__footprint_shares(first, second)) {
+        r->emptied |= first->emptied | second->emptied;
+        r->behind |= first->behind | second->behind;
+    }
+}
+
 /**
  * Dynamic partial order reduction (source sets, Abdulla, Aronis, Jonsson, Sagonas 2014).  Two steps that race, with
  * nothing between them that makes the second come after the first, could have been made in the other order: there, one
@@ -394,8 +407,7 @@ static int races(struct peet_search *s)
             }
             add_one(first, ids, nids);
             r->unmodelled |= (uint8_t)peet__footprint_meets(footprint_of(first), footprint_of(second), PEET_VIEW_ONE);
-            r->emptied |= footprint_of(first)->emptied | footprint_of(second)->emptied;
-            r->behind |= footprint_of(first)->behind | footprint_of(second)->behind;
+            note_library_fences(r, footprint_of(first), footprint_of(second));
             r->library |= (uint8_t)peet__footprint_meets(footprint_of(first), footprint_of(second), PEET_VIEW_LIBRARY);
         }
         if (j + 1 < n || !given_up)
