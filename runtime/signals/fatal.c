@@ -193,9 +193,8 @@ static void explain(struct crash *crash, const siginfo_t *info)
         snprintf(crash->why, sizeof crash->why, "stack overflow: context %u has used up its stack of %lu bytes; %s",
             ctx->number, stack->hi - stack->lo,
             ctx == &peet__rt.main_ctx ? "ulimit -s or --stack gives it more"
-                : ctx->in_iteration
-                ? "iterations of a doall loop get no more"
-                : "its thread's attributes (OMP_STACKSIZE in OpenMP) can give it more");
+                : ctx->in_iteration   ? "iterations of a doall loop get no more"
+                                      : "its thread's attributes (OMP_STACKSIZE in OpenMP) can give it more");
     else if (fault && (crash->signal == SIGSEGV || crash->signal == SIGBUS))
         snprintf(crash->why, sizeof crash->why, "%s at address 0x%lx in context %u", strsignal(crash->signal),
             crash->address, ctx->number);
