@@ -26,6 +26,7 @@ struct rig {
     struct peet_env env;
     char failure[600];
     unsigned failures;
+    char settings[600]; /* in pieces: values of parameters point here */
     struct x86 *x;
     uint64_t clock[64];
 };
@@ -125,7 +126,7 @@ static inline int rig_open(struct rig *rig, unsigned cores, const char *settings
 {
     union peet_value values[RIG_VALUES];
     struct peet_error error = {0};
-    char copy[600], *save = NULL;
+    char *save = NULL;
 
     memset(rig, 0, sizeof *rig);
     rig->env = (struct peet_env){.abi = PEET_MODULE_ABI,
@@ -144,8 +145,8 @@ static inline int rig_open(struct rig *rig, unsigned cores, const char *settings
     for (unsigned i = 0; peet_module.params[i].name; i++)
         if (peet_modhost_value(&peet_module.params[i], "default", peet_module.params[i].def, &values[i], &error))
             rig_fail(&rig->env, "%s", error.message);
-    snprintf(copy, sizeof copy, "preset=none,memory=flat%s%s", *settings ? "," : "", settings);
-    for (char *one = strtok_r(copy, ",", &save); one; one = strtok_r(NULL, ",", &save)) {
+    snprintf(rig->settings, sizeof rig->settings, "preset=none,memory=flat%s%s", *settings ? "," : "", settings);
+    for (char *one = strtok_r(rig->settings, ",", &save); one; one = strtok_r(NULL, ",", &save)) {
         char *text = strchr(one, '=');
         unsigned i = 0;
 
@@ -157,7 +158,7 @@ static inline int rig_open(struct rig *rig, unsigned cores, const char *settings
         else if (peet_modhost_value(&peet_module.params[i], "test", text, &values[i], &error))
             rig_fail(&rig->env, "%s", error.message);
         else if (peet_module.params[i].type == PEET_PARAM_STRING)
-            values[i].string = !strcmp(text, "none") ? "none" : strdup(text);
+            values[i].string = text;
     }
     rig->x = rig->failures ? NULL : peet_module.create(&rig->env, values);
     return rig->x ? 0 : -1;
