@@ -286,6 +286,9 @@ static inline int peet__is_subject(void)
     return __builtin_expect(peet__rt.in_subject, 0) && peet__rt.fs == peet__fs_base();
 }
 
+/** Where the program's time goes (unseen.c): set the timer for the next sample. */
+void peet__sample_arm(void);
+
 /**
  * Subject world: a short visit to the host's, for calls of the C library that allocate for the host.  Between begin
  * and end nothing of the subject runs, and the allocator finds the host thread's caches.  In the host's world: no
@@ -320,6 +323,8 @@ static inline void peet__visit_end(struct peet__visit visit)
     peet__rt.busy--;
     if (peet__rt.signals && visit.in_subject)
         peet__ctl->limit = NULL;
+    if (__builtin_expect(peet__rt.sample_due, 0) && visit.in_subject)
+        peet__sample_arm(); /* one that came during the visit has not set the timer, and the host may not come for long */
 }
 
 /** leave() - subject world: suspend the running context.  Returns when the host resumes it. */

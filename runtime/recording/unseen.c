@@ -6,8 +6,8 @@
  *
  * The event stream does not depend on it:
  *   1. The handler runs on the runtime's stack for signals, and writes nothing that the subject can see.
- *   2. The timer is set once, by a context that is resumed; only the handler, in the subject's world, sets it again.
- *      While the host is at work it comes at most once.
+ *   2. Who goes to the subject's world sets the timer if it is due: the host that resumes a context, and the end of a
+ *      visit.  There the handler sets it again.  While the host is at work it comes at most once.
  *   3. It restarts what it interrupts: the kernel does so with most calls, the handler with the others
  *      (peet__uc_restart()), and then does not set the timer, so that no time limit begins again for ever.  It does not
  *      come while host or subject wait for the world outside, nor while a call moves more bytes than go at once: one

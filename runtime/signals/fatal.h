@@ -24,10 +24,10 @@ void peet__fatal_watch(int signal, int seconds);
 /** Handler: is this the signal of peet__fatal_watch() itself?  Then it has been dealt with. */
 int peet__fatal_watched(int signal, const siginfo_t *info, void *uc);
 
-/** Where the program's time goes (unseen.c): set the timer; stop for good. */
-void peet__sample_arm(void);
-/** ... not before the next context is resumed: for calls that a signal would end. */
+/** Where the program's time goes (unseen.c): none before the next context is resumed or the next visit ends: for
+ * calls that a signal would end. */
 void peet__sample_pause(void);
+/** ... no sample any more. */
 void peet__sample_end(void);
 
 /** Reserve the stacks that this needs. */

@@ -112,9 +112,9 @@ ssize_t peet__socket_receive(int fd, struct msghdr *message, int flags)
     uint64_t deadline = deadline_of(fd, SO_RCVTIMEO);
     unsigned events = flags & MSG_OOB ? POLLPRI : flags & MSG_ERRQUEUE ? POLLERR : POLLIN;
     if (simple(fd, flags, deadline)) {
+        peet__world_order();
         if (flags & MSG_WAITALL)
             peet__sample_pause();
-        peet__world_order();
         return REAL(recvmsg)(fd, message, flags);
     }
     if (message->msg_iovlen > IOV_MAX) {

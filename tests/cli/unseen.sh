@@ -132,6 +132,26 @@ assert libm.get("sin"), libm # whose code has another name, or none
 PY
 done
 
+# The sample that comes while the runtime itself is at work, here for the places that have allocated, is not the last.
+cat >visit.c <<'END_OF_C'
+#include <stdio.h>
+#include <stdlib.h>
+long same(long);
+int main(void)
+{
+    char *volatile blocks[64];
+    long sum = 0;
+    for (int i = 0; i < 64; i++)
+        blocks[i] = malloc(i + 1);
+    for (int i = 0; i < 500; i++)
+        sum += same(80000);
+    printf("%ld %d\n", sum, blocks[5] != NULL);
+}
+END_OF_C
+must "$peetcc" -O2 -g -o visit visit.c unseen.o
+must "$peet" run -q --machine bus -o dtrack -d out -- ./visit >/dev/null
+[ "$("$json_get" out/unseen.json samples)" -ge 40 ] || fail "sampling ended with a visit to the runtime"
+
 # A program that uses the timer's signal itself gets all that it asks for, and no more.
 cat >prof.c <<'END_OF_C'
 #include <signal.h>
