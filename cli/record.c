@@ -37,7 +37,7 @@ struct options {
 static const struct argp_option options_table[] = {
     {"output", 'd', "DIR", 0, "the folder that gets trace.peet; default: results", 0},
     {"buffer", 'b', "MIB", 0, "memory for what waits to be written; default: 64", 0},
-    {"level", 'l', "N", 0, "how hard zstd tries, 1 to 19; default: 1", 0},
+    {"level", 'l', "N", 0, "how hard zstd tries, 0 to 19; default: 0, hardly", 0},
     {"quiet", 'q', NULL, 0, "say nothing but what is wrong", 0},
     {0},
 };
@@ -56,8 +56,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'l':
         errno = 0;
         n = strtoull(arg, &end, 10);
-        if (*end || !*arg || errno || *arg == '-' || (key == 'l' ? n < 1 || n > 19 : n < MIB_LEAST || n > 1u << 22))
-            argp_error(state, key == 'l' ? "--level: %s is not between 1 and 19" : "--buffer: %s is no size in MiB",
+        if (*end || !*arg || errno || *arg == '-' || (key == 'l' ? n > 19 : n < MIB_LEAST || n > 1u << 22))
+            argp_error(state, key == 'l' ? "--level: %s is not between 0 and 19" : "--buffer: %s is no size in MiB",
                 arg);
         if (key == 'l')
             o->level = (int)n;
@@ -218,7 +218,7 @@ int peet_cli_record(int argc, char **argv)
         "Run a program that peetcc has built on the computer's own processors, and keep what its threads do as a trace "
         "for peet run --from, peet trace and peet compare.",
         NULL, NULL, NULL};
-    struct options o = {.output = "results", .level = 1, .mib = DEFAULT_MIB};
+    struct options o = {.output = "results", .level = 0, .mib = DEFAULT_MIB};
     struct peet_config config;
     struct peet_error error = {0};
     char *path = NULL;

@@ -3,8 +3,10 @@
  * See writer.h.  Invariants of the ring:
  *   1. `said` and `done` count bytes and only grow; said - done <= RING_BYTES.  Only the host writes `said`, only
  *      the writer `done`.
- *   2. A message is whole before `said` passes its end, unless it is longer than the ring: then it is passed on
- *      piece by piece.
+ *   2. A message is whole before `said` passes its end, unless it is longer than half of the ring: then it is passed on
+ *      piece by piece.  Messages begin at multiples of 8.
+ *   4. The ring is mapped twice, one after the other: what goes beyond its end lies at its beginning.  So the writer
+ *      has each message in one piece, and takes words from where the host has put them.
  *   3. Whoever waits has set its flag before it looked at the other's count for the last time; whoever moves a count
  *      looks at the flag after.
  */
@@ -26,7 +28,19 @@
 
 enum { RING_BYTES = 4 << 20, WAIT_MS = 100 };
 
-enum op { OP_IMAGE, OP_STREAM, OP_TURN, OP_STATE, OP_END, OP_ANSWER, OP_EARLY, OP_FLUSH, OP_CLOSE, OP_ABANDON };
+enum op {
+    OP_IMAGE,
+    OP_STREAM,
+    OP_TURN,
+    OP_PACKED,
+    OP_STATE,
+    OP_END,
+    OP_ANSWER,
+    OP_EARLY,
+    OP_FLUSH,
+    OP_CLOSE,
+    OP_ABANDON
+};
 
 /** A message; so many bytes follow. */
 struct message {
@@ -47,14 +61,16 @@ struct shared {
     _Atomic int err;
     char message[300];
     struct peet_recorder_counts counts;
-    _Alignas(64) uint8_t ring[RING_BYTES];
+    _Alignas(4096) uint8_t ring[RING_BYTES]; /* and here it is once more */
 };
+enum { SHARED_BYTES = sizeof(struct shared) + RING_BYTES };
 
 struct peet_writer {
     struct shared *shared;
     pid_t pid;   /* 0: it has ended */
     uint64_t at; /* said, and not yet published */
     uint32_t nstreams;
+    struct peet_packer *packer;
 };
 
 /* ---------------------------------------------------------------------------------------- waiting */
@@ -91,66 +107,82 @@ struct reader {
     struct shared *shared;
     struct peet_recorder *recorder;
     pid_t parent;
-    uint64_t at;
-    uint8_t *bytes; /* of the message */
+    uint64_t at, end; /* of the message */
+    uint8_t *bytes;   /* of the message: in the ring, or */
+    uint8_t *copy;
     size_t room;
 };
 
-/** Returns: 0: the other end is dead, and all that it has said is read */
-static int more(struct reader *r)
+/** Wait until there are so many bytes.  Returns: 0: the other end is dead, and never says them */
+static int wait_bytes(struct reader *r, size_t n)
 {
     uint64_t said;
 
-    while ((said = atomic_load(&r->shared->said.n)) == r->at) {
+    while ((said = atomic_load(&r->shared->said.n)) - r->at < n) {
         publish(&r->shared->done, r->at);
-        if (getppid() != r->parent && atomic_load(&r->shared->said.n) == r->at)
+        if (getppid() != r->parent && atomic_load(&r->shared->said.n) == said)
             return 0;
-        wait_for(&r->shared->said, r->at);
+        wait_for(&r->shared->said, said);
     }
     return 1;
 }
 
-static int read_bytes(struct reader *r, void *to, size_t n)
+/** Bytes of a message that is too long to lie in the ring. */
+static int copy_bytes(struct reader *r, size_t n)
 {
-    uint8_t *out = to;
+    uint8_t *out;
 
+    if (r->room < n) {
+        free(r->copy);
+        r->room = n + n / 2;
+        r->copy = malloc(r->room);
+        if (!r->copy)
+            _exit(1);
+    }
+    r->bytes = out = r->copy;
     while (n) {
-        size_t piece;
+        const size_t piece = n < RING_BYTES / 4 ? n : RING_BYTES / 4;
 
-        /* never to a message's end: it is not performed yet */
-        if (r->at - atomic_load(&r->shared->done.n) > RING_BYTES / 4)
-            publish(&r->shared->done, r->at);
-        if (!more(r))
+        if (!wait_bytes(r, piece))
             return 0;
-        piece = (size_t)(atomic_load(&r->shared->said.n) - r->at);
-        piece = piece < n ? piece : n;
-        if (piece > RING_BYTES - r->at % RING_BYTES)
-            piece = RING_BYTES - r->at % RING_BYTES;
         memcpy(out, r->shared->ring + r->at % RING_BYTES, piece);
         r->at += piece;
         out += piece;
         n -= piece;
+        if (n) /* never to a message's end: it is not performed yet */
+            publish(&r->shared->done, r->at);
     }
+    r->at = (r->at + 7) & ~UINT64_C(7);
     return 1;
 }
 
+/** The next message, its bytes in r->bytes; it is done with when the next one is asked for. */
 static int read_message(struct reader *r, struct message *m)
 {
-    if (!read_bytes(r, m, sizeof *m))
+    r->at = r->end;
+    if (r->at - atomic_load(&r->shared->done.n) > RING_BYTES / 4)
+        publish(&r->shared->done, r->at);
+    if (!wait_bytes(r, sizeof *m))
         return 0;
-    if (r->room < m->bytes) {
-        free(r->bytes);
-        r->room = m->bytes + m->bytes / 2;
-        r->bytes = malloc(r->room);
-        if (!r->bytes)
-            _exit(1);
+    memcpy(m, r->shared->ring + r->at % RING_BYTES, sizeof *m);
+    r->at += sizeof *m;
+    if (m->bytes > RING_BYTES / 2) {
+        if (!copy_bytes(r, m->bytes))
+            return 0;
+        r->end = r->at;
+        return 1;
     }
-    return read_bytes(r, r->bytes, m->bytes);
+    if (!wait_bytes(r, m->bytes))
+        return 0;
+    r->bytes = r->shared->ring + r->at % RING_BYTES;
+    r->end = r->at + ((m->bytes + 7) & ~UINT64_C(7));
+    return 1;
 }
 
 static void perform(struct reader *r, const struct message *m)
 {
     struct peet_recorded_image image;
+    struct peet_packed_words packed;
     struct peet_turn turn;
     uint32_t stream;
 
@@ -167,6 +199,15 @@ static void perform(struct reader *r, const struct message *m)
     case OP_TURN:
         turn = (struct peet_turn){(uint32_t)m->a, m->b, m->c, (const uint64_t *)(const void *)r->bytes, m->bytes / 8};
         peet_recorder_turn(r->recorder, m->stream, &turn, m->d);
+        break;
+    case OP_PACKED: /* how many words, how many bytes of codes and of literals; these */
+        packed = (struct peet_packed_words){.n = ((const uint64_t *)(const void *)r->bytes)[0],
+            .ncodes = ((const uint64_t *)(const void *)r->bytes)[1],
+            .nliterals = ((const uint64_t *)(const void *)r->bytes)[2]};
+        packed.codes = r->bytes + 3 * sizeof(uint64_t);
+        packed.literals = packed.codes + packed.ncodes;
+        turn = (struct peet_turn){(uint32_t)m->a, m->b, m->c, NULL, packed.n};
+        peet_recorder_packed_turn(r->recorder, m->stream, &turn, m->d, &packed);
         break;
     case OP_STATE:
         peet_recorder_state(r->recorder, m->stream, (const uint64_t *)(const void *)r->bytes, m->bytes / 8, m->a);
@@ -223,7 +264,7 @@ __attribute__((noreturn)) static void serve(struct shared *s, const char *path, 
         peet_recorder_flush(r.recorder);
     err = peet_recorder_close(r.recorder, m.op == OP_CLOSE ? (const char *)r.bytes : NULL, &error);
     tell_failure(s, err, error.message);
-    publish(&s->done, r.at);
+    publish(&s->done, r.end);
     _exit(err ? 1 : 0);
 }
 
@@ -279,13 +320,21 @@ static void say_bytes(struct peet_writer *w, const void *bytes, size_t n)
         if (!piece)
             return;
         piece = piece < n ? piece : n;
-        if (piece > RING_BYTES - w->at % RING_BYTES)
-            piece = RING_BYTES - w->at % RING_BYTES;
         memcpy(w->shared->ring + w->at % RING_BYTES, from, piece);
         w->at += piece;
         from += piece;
         n -= piece;
     }
+}
+
+/** The message is whole.  The writer is called when there is much for it; by itself it looks every WAIT_MS. */
+static void said(struct peet_writer *w)
+{
+    w->at = (w->at + 7) & ~UINT64_C(7); /* there is room: what is done is a multiple of 8, too */
+    if (w->at - atomic_load_explicit(&w->shared->done.n, memory_order_relaxed) >= RING_BYTES / 4)
+        publish(&w->shared->said, w->at);
+    else
+        atomic_store(&w->shared->said.n, w->at);
 }
 
 static void say(struct peet_writer *w, struct message m, const void *bytes)
@@ -294,7 +343,7 @@ static void say(struct peet_writer *w, struct message m, const void *bytes)
         return;
     say_bytes(w, &m, sizeof m);
     say_bytes(w, bytes, m.bytes);
-    publish(&w->shared->said, w->at);
+    said(w);
 }
 
 void peet_writer_image(struct peet_writer *w, const struct peet_recorded_image *image)
@@ -308,7 +357,7 @@ void peet_writer_image(struct peet_writer *w, const struct peet_recorded_image *
     say_bytes(w, image, sizeof *image);
     say_bytes(w, image->path, path);
     say_bytes(w, image->bytes, image->nbytes);
-    publish(&w->shared->said, w->at);
+    said(w);
 }
 
 uint32_t peet_writer_stream(struct peet_writer *w, const struct peet_stream_info *info)
@@ -317,8 +366,33 @@ uint32_t peet_writer_stream(struct peet_writer *w, const struct peet_stream_info
     return w->nstreams++;
 }
 
+/** Long turns are packed here, while their words are still in this processor's cache, and are not copied.  Returns: 0:
+ * this one is not */
+static int say_packed(struct peet_writer *w, uint32_t stream, const struct peet_turn *turn, uint64_t instructions)
+{
+    struct message m = {OP_PACKED, stream, turn->why, turn->result, turn->cycle, instructions, 0};
+    struct peet_packed_words packed;
+    uint64_t numbers[3];
+
+    if (turn->n < PEET_RECORDER_LONG_TURN || !w->pid || atomic_load(&w->shared->err) ||
+        peet_pack(w->packer, turn->words, turn->n, &packed))
+        return 0;
+    numbers[0] = packed.n;
+    numbers[1] = packed.ncodes;
+    numbers[2] = packed.nliterals;
+    m.bytes = sizeof numbers + packed.ncodes + packed.nliterals;
+    say_bytes(w, &m, sizeof m);
+    say_bytes(w, numbers, sizeof numbers);
+    say_bytes(w, packed.codes, packed.ncodes);
+    say_bytes(w, packed.literals, packed.nliterals);
+    said(w);
+    return 1;
+}
+
 void peet_writer_turn(struct peet_writer *w, uint32_t stream, const struct peet_turn *turn, uint64_t instructions)
 {
+    if (say_packed(w, stream, turn, instructions))
+        return;
     say(w, (struct message){OP_TURN, stream, turn->why, turn->result, turn->cycle, instructions, turn->n * 8},
         turn->words);
 }
@@ -352,6 +426,7 @@ const char *peet_writer_sync(struct peet_writer *w)
 {
     uint64_t done;
 
+    ring_bell(&w->shared->said);
     while (w->pid && (done = atomic_load(&w->shared->done.n)) != w->at) {
         wait_for(&w->shared->done, done);
         if (atomic_load(&w->shared->done.n) == done && broken(w))
@@ -365,6 +440,13 @@ void peet_writer_counts(const struct peet_writer *w, struct peet_recorder_counts
     *out_counts = w->shared->counts;
 }
 
+static void writer_free(struct peet_writer *w)
+{
+    peet_packer_free(w->packer);
+    munmap(w->shared, SHARED_BYTES);
+    free(w);
+}
+
 int peet_writer_close(struct peet_writer *w, const char *ending, struct peet_error *error)
 {
     int err;
@@ -376,14 +458,14 @@ int peet_writer_close(struct peet_writer *w, const char *ending, struct peet_err
 
         say_bytes(w, &m, sizeof m);
         say_bytes(w, ending, m.bytes);
-        publish(&w->shared->said, w->at);
+        said(w);
+        ring_bell(&w->shared->said);
         is_gone(w, 0);
     }
     err = atomic_load(&w->shared->err);
     if (err)
         peet_error_set(error, err, "%s", w->shared->message);
-    munmap(w->shared, sizeof *w->shared);
-    free(w);
+    writer_free(w);
     return err;
 }
 
@@ -404,27 +486,40 @@ static pid_t start(struct shared *s, const char *path, const char *description, 
     return (pid_t)pid;
 }
 
+/** The shared memory.  Returns: NULL: there is none */
+static struct shared *map_shared(void)
+{
+    struct shared *s = mmap(NULL, SHARED_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (s == MAP_FAILED)
+        return NULL;
+    if (mmap(s, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ||
+        mremap(s->ring, 0, RING_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, s->ring + RING_BYTES) == MAP_FAILED) {
+        munmap(s, SHARED_BYTES);
+        return NULL;
+    }
+    return s;
+}
+
 int peet_writer_open(const char *path, const char *description, int level, struct peet_writer **out_writer,
     struct peet_error *error)
 {
-    struct shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct shared *s = map_shared();
     struct peet_writer *w = calloc(1, sizeof *w);
     int err;
 
     *out_writer = NULL;
-    if (!w || s == MAP_FAILED) {
+    if (!w || !s || peet_packer_new(&w->packer)) {
         free(w);
-        if (s != MAP_FAILED)
-            munmap(s, sizeof *s);
+        if (s)
+            munmap(s, SHARED_BYTES);
         return peet_error_set(error, PEET_ENOMEM, "out of memory for the trace");
     }
     w->shared = s;
     w->pid = start(s, path, description, level);
     if (w->pid < 0) {
         err = peet_error_set(error, PEET_EIO, "cannot start the process that writes the trace: %s", strerror(errno));
-        w->pid = 0;
-        munmap(s, sizeof *s);
-        free(w);
+        writer_free(w);
         return err;
     }
     while (!atomic_load(&s->opened) && !broken(w))
@@ -435,7 +530,6 @@ int peet_writer_open(const char *path, const char *description, int level, struc
     }
     peet_error_set(error, err, "%s", s->message);
     is_gone(w, 0);
-    munmap(s, sizeof *s);
-    free(w);
+    writer_free(w);
     return err;
 }

@@ -9,26 +9,29 @@
 #include <string.h>
 
 enum {
-    TABLE_BITS_MAX = 13,
+    TABLE_BITS_MAX = 12,
     TABLE_BITS_MIN = 6,
-    CONTEXT_HIT = 0,
-    STRIDE_HIT = 1,
-    LAST_HIT = 2,
-    MISS = 3,
-    NUMBER_BYTES = 10
+    BLOCK_WORDS = 64 * 1024,
+    TOKENS = 4096, /* for which room is made at once */
+    NUMBER_BYTES = 10,
+    LONG_RUN = 15, /* the rest of the run's length is a literal */
 };
 
-struct stride {
-    uint64_t last, difference;
+/* What comes after a run: a difference of 1 to 8 bytes, or */
+enum {
+    KIND_END = 0,  /* nothing: the words of the block are used up */
+    KIND_LAST = 9, /* the word itself, without its step */
+    KIND_KNOWN,    /* a code word, by its place in `known` */
+    KIND_NEW       /* a code word */
 };
+static const uint8_t literal_bytes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 2, 8};
 
 struct peet__codec {
-    unsigned shift; /* 64 - bits of an index */
-    uint64_t path;  /* hash of the last blocks */
-    uint64_t block; /* the last one, */
-    uint64_t place; /* and how many words ago it was */
-    uint64_t context[1 << TABLE_BITS_MAX];
-    struct stride strides[1 << TABLE_BITS_MAX];
+    unsigned shift;                       /* 64 - bits of an index */
+    uint32_t pair[1 << TABLE_BITS_MAX];   /* by two code words: the place of the second, plus one */
+    uint32_t single[1 << TABLE_BITS_MAX]; /* by one */
+    uint64_t known[1 << TABLE_BITS_MAX];  /* code words that were not foreseen */
+    uint64_t steps[BLOCK_WORDS];          /* of each word: the difference from the one that it was held against */
 };
 
 /* ------------------------------------------------------------------------------------------ bytes */
@@ -100,7 +103,7 @@ int peet__take_number(const uint8_t **at, const uint8_t *end, uint64_t *out_valu
     return PEET_EFORMAT;
 }
 
-/* ------------------------------------------------------------------------------------- predictors */
+/* ------------------------------------------------------------------------------------- prediction */
 
 int peet__codec_new(struct peet__codec **out_codec)
 {
@@ -121,45 +124,41 @@ static void reset(struct peet__codec *c, size_t n)
     while (bits < TABLE_BITS_MAX && (size_t)1 << bits < n)
         bits++;
     c->shift = 64 - bits;
-    c->path = c->block = c->place = 0;
-    memset(c->context, 0, sizeof *c->context << bits);
-    memset(c->strides, 0, sizeof *c->strides << bits);
+    memset(c->pair, 0, sizeof *c->pair << bits);
+    memset(c->single, 0, sizeof *c->single << bits);
+    memset(c->known, 0, sizeof *c->known << bits);
 }
 
-static inline uint64_t mix(uint64_t x)
+static inline uint64_t slot_of(const struct peet__codec *c, uint64_t x)
 {
-    return x * 0x9e3779b97f4a7c15u;
+    return x * 0x9e3779b97f4a7c15u >> c->shift;
 }
 
-static inline uint64_t *context_of(struct peet__codec *c)
-{
-    return &c->context[mix(c->path + c->place) >> c->shift];
-}
-
-static inline struct stride *stride_of(struct peet__codec *c)
-{
-    return &c->strides[mix(c->block * 64 + c->place) >> c->shift];
-}
-
-/** The low half of a plain block's word is its number; code of programs and of libraries lies in few places. */
+/** A block's word or an event's?  Code of a program and of traces of others lies at 0x5555...; a library's first blocks
+ * pass for data, the others say their number.  Without branches: there is no knowing which it will be. */
 static inline int says_code(uint64_t word)
 {
-    return PEET_RAW_IS_PLAIN(word) || PEET_RAW_IS_ABSTRACT(word) || word >> 32 == 0x5555;
+    const uint32_t top = (uint32_t)(word >> 32);
+
+    return (top == 0xffffffffu) | ((top >= 0x80000000u) & (top < 0xffff0000u)) | (top == 0x5555);
 }
 
-/** Both predictors learn the word. */
-static inline void learn(struct peet__codec *c, uint64_t *context, struct stride *s, uint64_t word)
+/**
+ * A code word was not foreseen: where did the program go on like that before?  The place after the last one that was
+ * not foreseen either and had the same code word before it, or after the last such word, or no other than now.
+ * Returns: the distance from there to here
+ */
+static inline size_t realign(struct peet__codec *c, const uint64_t *words, size_t i, size_t distance)
 {
-    *context = word;
-    s->difference = word - s->last;
-    s->last = word;
-    if (says_code(word)) {
-        c->path = (c->path << 21 ^ c->path >> 43) + mix(word);
-        c->block = word;
-        c->place = 0;
-    } else {
-        c->place++;
-    }
+    const uint64_t word = words[i];
+    const uint64_t one = i > 0 ? words[i - 1] : 0, two = i > 1 ? words[i - 2] : 0, three = i > 2 ? words[i - 3] : 0;
+    const uint64_t before = says_code(one) ? one : says_code(two) ? two : three;
+    uint32_t *pair = &c->pair[slot_of(c, word * 31 + before)], *single = &c->single[slot_of(c, word)];
+    const size_t p = *pair, s = *single; /* places plus one */
+
+    *pair = *single = (uint32_t)i + 1;
+    distance = s && words[s - 1] == word ? i + 1 - s : distance;
+    return p && words[p - 1] == word ? i + 1 - p : distance;
 }
 
 static inline uint64_t zigzag(uint64_t difference)
@@ -167,40 +166,158 @@ static inline uint64_t zigzag(uint64_t difference)
     return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
 }
 
+/** Words that are foreseen from those @distance before.  Returns: the place of the first that is not, or n */
+static inline size_t foreseen(uint64_t *steps, const uint64_t *words, size_t i, size_t n, size_t distance)
+{
+    for (; i < n; i++) {
+        const uint64_t step = words[i] - words[i - distance];
+
+        steps[i] = step;
+        if (step != steps[i - distance])
+            break;
+    }
+    return i;
+}
+
+/** The words of a block.  @code, @literal: where to append; @literal has room for TOKENS * (8 + NUMBER_BYTES) + 8.
+ * Returns: how many words were done */
+static size_t encode_some(struct peet__codec *c, const uint64_t *words, size_t from, size_t n, size_t *inout_distance,
+    uint8_t **inout_code, uint8_t **inout_literal)
+{
+    uint8_t *code = *inout_code, *literal = *inout_literal;
+    size_t distance = *inout_distance, i = from;
+
+    for (int t = 0; t < TOKENS && i < n; t++) {
+        const size_t next = distance ? foreseen(c->steps, words, i, n, distance) : i, run = next - i;
+        uint64_t value, word;
+        unsigned kind, bytes;
+
+        *code = (uint8_t)(run < LONG_RUN ? run << 4 : LONG_RUN << 4);
+        if (__builtin_expect(run >= LONG_RUN, 0))
+            literal = put_number(literal, run - LONG_RUN);
+        i = next;
+        if (i == n) {
+            *code++ |= KIND_END;
+            break;
+        }
+        word = words[i];
+        if (says_code(word)) {
+            const uint64_t slot = slot_of(c, word);
+
+            kind = c->known[slot] == word ? KIND_KNOWN : KIND_NEW;
+            value = kind == KIND_KNOWN ? slot : word;
+            c->known[slot] = word;
+            c->steps[i] = 0;
+            distance = realign(c, words, i, distance);
+            bytes = literal_bytes[kind];
+        } else {
+            const uint64_t last = distance ? words[i - distance] : 0, step = distance ? c->steps[i - distance] : 0;
+
+            value = zigzag(word - last - step);
+            bytes = (71 - (unsigned)__builtin_clzll(value | 1)) >> 3;
+            kind = word == last ? KIND_LAST : bytes;
+            bytes = word == last ? 0 : bytes;
+            c->steps[i] = distance ? word - last : 0;
+        }
+        memcpy(literal, &value, sizeof value);
+        literal += bytes;
+        *code++ |= (uint8_t)kind;
+        i++;
+    }
+    *inout_distance = distance;
+    *inout_code = code;
+    *inout_literal = literal;
+    return i;
+}
+
 int peet__codec_encode(struct peet__codec *c, const uint64_t *words, size_t n, struct peet__bytes *codes,
     struct peet__bytes *literals)
 {
-    reset(c, n);
-    for (size_t i = 0; i < n;) {
-        const size_t until = n - i > 4096 ? i + 4096 : n;
-        uint8_t *code, *literal;
+    for (; n; n -= n < BLOCK_WORDS ? n : BLOCK_WORDS, words += BLOCK_WORDS) {
+        const size_t block = n < BLOCK_WORDS ? n : BLOCK_WORDS;
+        size_t distance = 0;
 
-        if (peet__bytes_reserve(codes, 4096 / 4 + 1) || peet__bytes_reserve(literals, 4096 * NUMBER_BYTES))
-            return PEET_ENOMEM;
-        code = codes->at + codes->n;
-        literal = literals->at + literals->n;
-        while (i < until) {
-            unsigned four = 0;
+        reset(c, block);
+        for (size_t i = 0; i < block;) {
+            uint8_t *code, *literal;
 
-            for (unsigned k = 0; k < 8 && i < until; k += 2, i++) {
-                uint64_t word = words[i], *context = context_of(c);
-                struct stride *s = stride_of(c);
-
-                if (__builtin_expect(word != *context, 0)) {
-                    const unsigned kind = word == s->last + s->difference ? STRIDE_HIT
-                        : word == s->last                                 ? LAST_HIT
-                                                                          : MISS;
-
-                    four |= kind << k;
-                    if (kind == MISS)
-                        literal = put_number(literal, zigzag(word - s->last));
-                }
-                learn(c, context, s, word);
-            }
-            *code++ = (uint8_t)four;
+            if (peet__bytes_reserve(codes, TOKENS) ||
+                peet__bytes_reserve(literals, TOKENS * (size_t)(8 + NUMBER_BYTES) + 8))
+                return PEET_ENOMEM;
+            code = codes->at + codes->n;
+            literal = literals->at + literals->n;
+            i = encode_some(c, words, i, block, &distance, &code, &literal);
+            codes->n = (size_t)(code - codes->at);
+            literals->n = (size_t)(literal - literals->at);
         }
-        codes->n = (size_t)(code - codes->at);
-        literals->n = (size_t)(literal - literals->at);
+        if (n <= BLOCK_WORDS)
+            break;
+    }
+    return 0;
+}
+
+/** What is left of codes and literals. */
+struct packed {
+    const uint8_t *code, *codes_end, *literal, *literals_end;
+};
+
+/** The word that a token says.  Returns: 0 or PEET_EFORMAT */
+static inline int take_literal(struct peet__codec *c, struct packed *p, unsigned kind, uint64_t *out_value)
+{
+    const size_t bytes = literal_bytes[kind], left = (size_t)(p->literals_end - p->literal);
+    uint64_t value = 0;
+
+    if (left < bytes)
+        return PEET_EFORMAT;
+    memcpy(&value, p->literal, left < sizeof value ? left : sizeof value);
+    value &= bytes < 8 ? (UINT64_C(1) << 8 * bytes) - 1 : UINT64_MAX;
+    p->literal += bytes;
+    if (kind == KIND_KNOWN) {
+        if (value >> (64 - c->shift))
+            return PEET_EFORMAT;
+        value = c->known[value];
+    }
+    *out_value = value;
+    return 0;
+}
+
+static int decode_block(struct peet__codec *c, struct packed *p, uint64_t *words, size_t n)
+{
+    size_t distance = 0, i = 0;
+
+    reset(c, n);
+    while (i < n) {
+        uint64_t run, more = 0, value;
+        unsigned kind;
+
+        if (p->code == p->codes_end)
+            return PEET_EFORMAT;
+        kind = *p->code & 15;
+        run = *p->code++ >> 4;
+        if (run == LONG_RUN && peet__take_number(&p->literal, p->literals_end, &more))
+            return PEET_EFORMAT;
+        if (more > n || (run += more) > n - i || (run && !distance) || kind > KIND_NEW)
+            return PEET_EFORMAT;
+        for (const size_t end = i + run; i < end; i++) {
+            c->steps[i] = c->steps[i - distance];
+            words[i] = words[i - distance] + c->steps[i];
+        }
+        if ((kind == KIND_END) != (i == n) || (kind != KIND_END && take_literal(c, p, kind, &value)))
+            return PEET_EFORMAT;
+        if (kind == KIND_END)
+            return 0;
+        if (kind == KIND_KNOWN || kind == KIND_NEW) {
+            words[i] = value;
+            c->known[slot_of(c, value)] = value;
+            c->steps[i] = 0;
+            distance = realign(c, words, i, distance);
+        } else {
+            const uint64_t last = distance ? words[i - distance] : 0, step = distance ? c->steps[i - distance] : 0;
+
+            words[i] = kind == KIND_LAST ? last : last + step + (value >> 1 ^ -(value & 1));
+            c->steps[i] = distance ? words[i] - last : 0;
+        }
+        i++;
     }
     return 0;
 }
@@ -208,29 +325,10 @@ int peet__codec_encode(struct peet__codec *c, const uint64_t *words, size_t n, s
 int peet__codec_decode(struct peet__codec *c, const uint8_t *codes, size_t codes_bytes, const uint8_t *literals,
     size_t literals_bytes, uint64_t *words, size_t n)
 {
-    const uint8_t *end = literals + literals_bytes;
+    struct packed p = {codes, codes + codes_bytes, literals, literals + literals_bytes};
 
-    if (codes_bytes != (n + 3) / 4) /* whole chunks of 4096 words are whole bytes */
-        return PEET_EFORMAT;
-    reset(c, n);
-    for (size_t i = 0; i < n; i++) {
-        const unsigned kind = codes[i / 4] >> i % 4 * 2 & 3;
-        uint64_t *context = context_of(c), word, number;
-        struct stride *s = stride_of(c);
-
-        if (kind == CONTEXT_HIT) {
-            word = *context;
-        } else if (kind == STRIDE_HIT) {
-            word = s->last + s->difference;
-        } else if (kind == LAST_HIT) {
-            word = s->last;
-        } else {
-            if (peet__take_number(&literals, end, &number))
-                return PEET_EFORMAT;
-            word = s->last + (number >> 1 ^ -(number & 1));
-        }
-        words[i] = word;
-        learn(c, context, s, word);
-    }
-    return literals == end ? 0 : PEET_EFORMAT;
+    for (size_t at = 0; at < n; at += BLOCK_WORDS)
+        if (decode_block(c, &p, words + at, n - at < BLOCK_WORDS ? n - at : BLOCK_WORDS))
+            return PEET_EFORMAT;
+    return p.code == p.codes_end && p.literal == p.literals_end ? 0 : PEET_EFORMAT;
 }

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first of two compressions of raw words: each word is predicted from the words before it, and only what the
- * prediction misses is kept.  zstd, the second, then has little left to do.  This is value-prediction-based compression
- * (Burtscher, "VPC3", SIGMETRICS 2004), made for streams of raw.h: a plain block's word says which code runs, so the
- * block, and the place since it, select the predictor.
+ * The first of two compressions of raw words: words that the words before them foretell go into a count, and only the
+ * others are kept.  zstd, the second, then has little left to do.
  *
- * Two predictors, both updated by every word:
- *   context  the word that followed the same three blocks at the same place: paths through the code, constant registers
- *   stride   the last word after the same block at the same place, and its difference from the one before it: addresses
- * A word becomes a code of two bits (context hit, stride hit, last value, miss) and, after a miss, the
- * difference from the stride predictor's last value as a variable-length number.
+ * A program does again what it did before.  So the encoder stays at a *distance*: it holds each word against the one so
+ * many words before.  A word is foreseen if it differs from that one by as much as that one differed from its own (its
+ * *step*): 0 for blocks and registers that stay, the stride for addresses that go on.  The encoder reads words of a run
+ * that is foreseen with a load, an addition and a comparison each.  Where another block comes than was foreseen, the
+ * distance changes to the place where the program went the same way last; the decoder finds it like the encoder, so
+ * the distance is never written.  This is dictionary compression with implicit references (Williams, "LZRW4", 1991)
+ * on values that are predicted by last value and stride (Burtscher, "VPC3", SIGMETRICS 2004).
+ *
+ * codes      a byte for each word that is not foreseen: the length of the run before it, and how the word is given
+ * literals   lengths of long runs, differences from what was foreseen, places in a table of code words, code words
+ *
+ * Strings of more than 65536 words are encoded in pieces of as many, which share nothing.
  */
 #ifndef PEET_TRACE_CODEC_H
 #define PEET_TRACE_CODEC_H

@@ -57,6 +57,10 @@ struct peet__chunk_head {
     uint32_t turns, words, turns_bytes, codes_bytes, literals_bytes;
 };
 
+/* A chunk has one turn at least.  A turn is as a rule what a context writes between two checks, but the words of a
+ * context that must not be left come together. */
+#define PEET__CHUNK_WORDS_MAX (64u << 20)
+
 /* No frame decompresses to more.  A turn is at most what a context writes between two checks, with its notes. */
 #define PEET__RAW_BYTES_MAX (256u << 20)
 

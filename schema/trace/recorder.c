@@ -19,9 +19,11 @@
 #include <zstd.h>
 
 enum {
-    CHUNK_WORDS = 64 * 1024,         /* 512 KiB */
+    CHUNK_WORDS = 64 * 1024,     /* 512 KiB */
+    LONG_TURN = CHUNK_WORDS / 8, /* a chunk of its own: codec.c learns a program's loops from a few thousand words */
     PENDING_WORDS = 2 * 1024 * 1024, /* of all streams: 16 MiB */
     PAYLOAD_BYTES = 256 * 1024,      /* predicted: as a rule some megabytes of words */
+    FASTEST_LEVEL = -3,              /* zstd's: half the time of level 1 for an eighth more bytes */
     IMAGE_PIECE_BYTES = 1 << 20,
     FIRST_FD = 900, /* the subject's own files keep their numbers */
 };
@@ -168,35 +170,50 @@ static int add_data(struct peet_recorder *r, struct peet__entry entry, const voi
 
 /* ---------------------------------------------------------------------------------------- streams */
 
-/** The waiting turns of a stream become a chunk. */
+/** The turns of a stream that are not in a chunk yet become one.  @packed: their words */
+static int put_chunk(struct peet_recorder *r, uint32_t stream, const struct peet_packed_words *packed)
+{
+    struct waiting *w = r->streams[stream];
+    const struct peet__chunk_head head = {.turns = (uint32_t)w->turns,
+        .words = (uint32_t)packed->n,
+        .turns_bytes = (uint32_t)w->lines.n,
+        .codes_bytes = (uint32_t)packed->ncodes,
+        .literals_bytes = (uint32_t)packed->nliterals};
+    const struct peet__entry entry = {.kind = PEET__ENTRY_CHUNK,
+        .stream = stream,
+        .first = w->first,
+        .instructions = w->instructions,
+        .cycle = w->cycle,
+        .turns = head.turns};
+    const size_t from = r->data.n;
+
+    if (peet__bytes_add(&r->data, &head, sizeof head) || peet__bytes_add(&r->data, w->lines.at, w->lines.n) ||
+        peet__bytes_add(&r->data, packed->codes, packed->ncodes) ||
+        peet__bytes_add(&r->data, packed->literals, packed->nliterals))
+        return no_memory(r);
+    w->first += packed->n;
+    w->turns = w->lines.n = 0;
+    return add_entry(r, entry, from);
+}
+
+static int put_words(struct peet_recorder *r, uint32_t stream, const uint64_t *words, size_t n)
+{
+    r->codes.n = r->literals.n = 0;
+    if (peet__codec_encode(r->codec, words, n, &r->codes, &r->literals))
+        return no_memory(r);
+    return put_chunk(r, stream, &(struct peet_packed_words){n, r->codes.at, r->literals.at, r->codes.n, r->literals.n});
+}
+
 static int end_chunk(struct peet_recorder *r, uint32_t stream)
 {
     struct waiting *w = r->streams[stream];
-    struct peet__chunk_head head = {
-        .turns = (uint32_t)w->turns, .words = (uint32_t)w->n, .turns_bytes = (uint32_t)w->lines.n};
-    const size_t from = r->data.n;
+    const size_t n = w->n;
 
     if (r->err || !w->turns)
         return r->err;
-    r->codes.n = r->literals.n = 0;
-    if (peet__codec_encode(r->codec, w->words, w->n, &r->codes, &r->literals))
-        return no_memory(r);
-    head.codes_bytes = (uint32_t)r->codes.n;
-    head.literals_bytes = (uint32_t)r->literals.n;
-    if (peet__bytes_add(&r->data, &head, sizeof head) || peet__bytes_add(&r->data, w->lines.at, w->lines.n) ||
-        peet__bytes_add(&r->data, r->codes.at, r->codes.n) || peet__bytes_add(&r->data, r->literals.at, r->literals.n))
-        return no_memory(r);
-    r->pending -= w->n;
-    w->first += w->n;
-    w->n = w->turns = w->lines.n = 0;
-    return add_entry(r,
-        (struct peet__entry){.kind = PEET__ENTRY_CHUNK,
-            .stream = stream,
-            .first = w->first - head.words,
-            .instructions = w->instructions,
-            .cycle = w->cycle,
-            .turns = head.turns},
-        from);
+    r->pending -= n;
+    w->n = 0;
+    return put_words(r, stream, w->words, n);
 }
 
 int peet_recorder_flush(struct peet_recorder *r)
@@ -245,25 +262,26 @@ static int is_late(struct peet_recorder *r)
     return now.tv_sec > r->flushed.tv_sec + 1;
 }
 
-int peet_recorder_turn(struct peet_recorder *r, uint32_t stream, const struct peet_turn *turn, uint64_t instructions)
+/** Room for the words of another turn among those that wait. */
+static int make_room(struct peet_recorder *r, struct waiting *w, size_t n)
 {
-    struct waiting *w = r->streams[stream];
+    size_t room = w->room ? w->room : 64;
+    uint64_t *more;
 
-    if (r->err || !w)
-        return r->err;
-    if (w->room < w->n + turn->n) {
-        size_t room = w->room ? w->room : 64;
-        uint64_t *more;
+    if (w->room >= w->n + n)
+        return 0;
+    while (room < w->n + n)
+        room *= 2;
+    if (!(more = realloc(w->words, room * sizeof *more)))
+        return no_memory(r);
+    w->words = more;
+    w->room = room;
+    return 0;
+}
 
-        while (room < w->n + turn->n)
-            room *= 2;
-        if (!(more = realloc(w->words, room * sizeof *more)))
-            return no_memory(r);
-        w->words = more;
-        w->room = room;
-    }
-    if (turn->n)
-        memcpy(w->words + w->n, turn->words, turn->n * sizeof *turn->words);
+/** What a turn is, but for its words. */
+static int add_line(struct peet_recorder *r, struct waiting *w, const struct peet_turn *turn, uint64_t instructions)
+{
     if (!w->turns) {
         w->instructions = instructions;
         w->cycle = w->last_cycle = turn->cycle;
@@ -272,16 +290,90 @@ int peet_recorder_turn(struct peet_recorder *r, uint32_t stream, const struct pe
         peet__bytes_number(&w->lines, turn->result) || peet__bytes_number(&w->lines, turn->cycle - w->last_cycle))
         return no_memory(r);
     w->last_cycle = turn->cycle;
-    w->n += turn->n;
     w->turns++;
-    r->pending += turn->n;
     r->words += turn->n;
     r->turns++;
-    if (w->n >= CHUNK_WORDS || w->turns >= CHUNK_WORDS)
-        end_chunk(r, stream);
+    return 0;
+}
+
+static int flush_now_and_then(struct peet_recorder *r)
+{
     if (r->pending >= PENDING_WORDS || (r->turns % 64 == 0 && is_late(r)))
         peet_recorder_flush(r);
     return r->err;
+}
+
+int peet_recorder_turn(struct peet_recorder *r, uint32_t stream, const struct peet_turn *turn, uint64_t instructions)
+{
+    struct waiting *w = r->streams[stream];
+
+    if (r->err || !w)
+        return r->err;
+    if (turn->n > PEET__CHUNK_WORDS_MAX)
+        return fail(r, PEET_ELIMIT, "a context has written more words at once than a trace can hold");
+    if ((w->n + turn->n > PEET__CHUNK_WORDS_MAX && end_chunk(r, stream)) || add_line(r, w, turn, instructions))
+        return r->err;
+    if (!w->n && turn->n >= PEET_RECORDER_LONG_TURN) { /* it need not wait, and is not copied */
+        put_words(r, stream, turn->words, turn->n);
+    } else if (make_room(r, w, turn->n) == 0) {
+        if (turn->n)
+            memcpy(w->words + w->n, turn->words, turn->n * sizeof *turn->words);
+        w->n += turn->n;
+        r->pending += turn->n;
+        if (w->n >= CHUNK_WORDS || w->turns >= CHUNK_WORDS)
+            end_chunk(r, stream);
+    }
+    return flush_now_and_then(r);
+}
+
+int peet_recorder_packed_turn(struct peet_recorder *r, uint32_t stream, const struct peet_turn *turn,
+    uint64_t instructions, const struct peet_packed_words *packed)
+{
+    struct waiting *w = r->streams[stream];
+
+    if (r->err || !w || (w->n && end_chunk(r, stream)) || add_line(r, w, turn, instructions))
+        return r->err;
+    put_chunk(r, stream, packed);
+    return flush_now_and_then(r);
+}
+
+/* -------------------------------------------------------------------------------- packing elsewhere */
+
+struct peet_packer {
+    struct peet__codec *codec;
+    struct peet__bytes codes, literals;
+};
+
+int peet_packer_new(struct peet_packer **out_packer)
+{
+    struct peet_packer *p = *out_packer = calloc(1, sizeof *p);
+
+    if (p && peet__codec_new(&p->codec) == 0)
+        return 0;
+    free(p);
+    *out_packer = NULL;
+    return PEET_ENOMEM;
+}
+
+void peet_packer_free(struct peet_packer *p)
+{
+    if (!p)
+        return;
+    peet__codec_free(p->codec);
+    peet__bytes_fini(&p->codes);
+    peet__bytes_fini(&p->literals);
+    free(p);
+}
+
+int peet_pack(struct peet_packer *p, const uint64_t *words, size_t n, struct peet_packed_words *out_packed)
+{
+    p->codes.n = p->literals.n = 0;
+    if (n > PEET__CHUNK_WORDS_MAX)
+        return PEET_ELIMIT;
+    if (peet__codec_encode(p->codec, words, n, &p->codes, &p->literals))
+        return PEET_ENOMEM;
+    *out_packed = (struct peet_packed_words){n, p->codes.at, p->literals.at, p->codes.n, p->literals.n};
+    return 0;
 }
 
 int peet_recorder_state(struct peet_recorder *r, uint32_t stream, const uint64_t *words, size_t n,
@@ -423,7 +515,7 @@ int peet_recorder_open(const char *path, const char *description, int level, str
         recorder_free(r);
         return peet_error_set(error, PEET_ENOMEM, "out of memory for the trace");
     }
-    ZSTD_CCtx_setParameter(r->zstd, ZSTD_c_compressionLevel, level);
+    ZSTD_CCtx_setParameter(r->zstd, ZSTD_c_compressionLevel, level ? level : FASTEST_LEVEL);
     ZSTD_CCtx_setParameter(r->zstd, ZSTD_c_checksumFlag, 1);
     clock_gettime(CLOCK_MONOTONIC_COARSE, &r->flushed);
     write_all(r, head, sizeof head);

@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <peet/error.h>
 
-enum { PEET_RECORDING_VERSION = 1 };
+enum { PEET_RECORDING_VERSION = 2 };
 
 enum peet_stream_kind {
     PEET_STREAM_MAIN,
@@ -70,6 +70,7 @@ struct peet_recorder;
 /**
  * peet_recorder_open() - begin a file
  * @description: JSON text: what program, options and seed
+ * @level: how hard zstd tries, 1 to 19; 0: hardly at all
  * Returns: 0, PEET_EIO (message), PEET_ENOMEM
  */
 int peet_recorder_open(const char *path, const char *description, int level, struct peet_recorder **out_recorder,
@@ -82,6 +83,16 @@ int peet_recorder_stream(struct peet_recorder *recorder, const struct peet_strea
 /** @instructions: executed by the stream before this turn, as far as it is known */
 int peet_recorder_turn(struct peet_recorder *recorder, uint32_t stream, const struct peet_turn *turn,
     uint64_t instructions);
+/** Words as they stand in the file, but for zstd. */
+struct peet_packed_words {
+    size_t n; /* words */
+    const uint8_t *codes, *literals;
+    size_t ncodes, nliterals; /* bytes */
+};
+/** peet_recorder_packed_turn() - as peet_recorder_turn(), of words that somebody else has packed.  @turn: its words are
+ * not looked at */
+int peet_recorder_packed_turn(struct peet_recorder *recorder, uint32_t stream, const struct peet_turn *turn,
+    uint64_t instructions, const struct peet_packed_words *packed);
 /** peet_recorder_state() - the decoder's state before the next turn of this stream, so that reading can begin there
  * @instructions: as of peet_recorder_turn() */
 int peet_recorder_state(struct peet_recorder *recorder, uint32_t stream, const uint64_t *words, size_t n,
@@ -108,6 +119,16 @@ const char *peet_recorder_error(const struct peet_recorder *recorder);
  * Returns: 0, or the first failure, with its message
  */
 int peet_recorder_close(struct peet_recorder *recorder, const char *ending, struct peet_error *error);
+
+/* Turns of so many words are packed by themselves: a program's loops are learnt from a few thousand words. */
+#define PEET_RECORDER_LONG_TURN 8192
+
+struct peet_packer;
+int peet_packer_new(struct peet_packer **out_packer);
+void peet_packer_free(struct peet_packer *packer);
+/** peet_pack() - @out_packed: lives until the next call.  Returns: 0; PEET_ENOMEM; PEET_ELIMIT: more words than a trace
+ * can hold at once */
+int peet_pack(struct peet_packer *packer, const uint64_t *words, size_t n, struct peet_packed_words *out_packed);
 
 /* ---------------------------------------------------------------------------------------- reading */
 

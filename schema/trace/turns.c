@@ -60,7 +60,7 @@ static int decode(struct peet_turns *t, const struct chunk *c, const uint8_t *by
         return peet__recording_damaged(r, c->frame, "a chunk is cut off", error);
     memcpy(&head, bytes, sizeof head);
     if ((uint64_t)head.turns_bytes + head.codes_bytes + head.literals_bytes + sizeof head != c->bytes ||
-        head.codes_bytes != ((uint64_t)head.words + 3) / 4)
+        head.words > PEET__CHUNK_WORDS_MAX)
         return peet__recording_damaged(r, c->frame, "the parts of a chunk do not fit", error);
     if (!t->codec && peet__codec_new(&t->codec))
         return peet__recording_no_memory(error);

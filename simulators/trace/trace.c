@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 static const struct peet_param params[] = {
-    {"level", PEET_PARAM_U64, "", "1", "1..19", "how hard zstd tries"},
+    {"level", PEET_PARAM_U64, "", "0", "0..19", "how hard zstd tries; 0: hardly"},
     {NULL, PEET_PARAM_U64, NULL, NULL, NULL, NULL},
 };
 

@@ -109,7 +109,7 @@ static void frames(int fd, const uint8_t *data, size_t size)
     static const uint32_t head[] = {PEET__HEAD, 8};
     static char packed[1 << 17];
     const struct peet__entry description = {
-        .kind = PEET__ENTRY_DESCRIPTION, .first = 1, .offset = sizeof description, .bytes = 3};
+        .kind = PEET__ENTRY_DESCRIPTION, .first = PEET_RECORDING_VERSION, .offset = sizeof description, .bytes = 3};
     uint8_t first[sizeof description + 3];
 
     put(fd, head, sizeof head);

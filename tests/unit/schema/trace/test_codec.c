@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Packing of raw words: what is packed is unpacked again, whatever the words are; words that follow from the words
+ * before them cost next to nothing; bytes that nobody packed are refused or give some words, and nothing worse.
+ */
+#include "trace/codec.h"
+
+#include <peet/error.h>
+#include <peet/raw.h>
+
+#include <CUnit/Basic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 200000 };
+
+static uint64_t words[MOST], unpacked[MOST];
+static uint64_t seed;
+
+static uint64_t number(void)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return seed >> 24;
+}
+
+static uint64_t plain(uint64_t index)
+{
+    return ~(uint64_t)0 << 32 | (uint32_t)~index;
+}
+
+/** A loop whose addresses have strides, with another block now and then. */
+static void loop(size_t n, unsigned now_and_then)
+{
+    for (size_t i = 0, k = 0; i < n; k++) {
+        const uint64_t record[] = {plain(3), 0x200000001000 + 8 * k, plain(4), 0x200000900000 - 24 * k, 77};
+        const uint64_t other[] = {0x555555556120, 0x11fffffffd80, plain(9)};
+
+        for (size_t j = 0; j < 5 && i < n; j++)
+            words[i++] = record[j];
+        for (size_t j = 0; j < 3 && i < n && now_and_then && number() % now_and_then == 0; j++)
+            words[i++] = other[j];
+    }
+}
+
+static void anything(size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        switch (number() % 6) {
+        case 0:
+            words[i] = number() << 40 ^ number();
+            break;
+        case 1:
+            words[i] = plain(number() % 5000);
+            break;
+        case 2:
+            words[i] = i ? words[i - 1] : 0;
+            break;
+        case 3:
+            words[i] = PEET_RAW_ABSTRACT(number() % 60, number() % 4);
+            break;
+        case 4:
+            words[i] = 0x555555550000 + number() % 100 * 16;
+            break;
+        default:
+            words[i] = i ? words[i / 2] + 8 : UINT64_MAX;
+        }
+}
+
+/** Returns: how many bytes the words take */
+static size_t there_and_back(size_t n)
+{
+    struct peet__bytes codes = {0}, literals = {0};
+    struct peet__codec *codec;
+    size_t bytes;
+
+    CU_ASSERT_FATAL(peet__codec_new(&codec) == 0);
+    CU_ASSERT_FATAL(peet__codec_encode(codec, words, n, &codes, &literals) == 0);
+    memset(unpacked, 0x5a, sizeof unpacked);
+    CU_ASSERT_EQUAL(peet__codec_decode(codec, codes.at, codes.n, literals.at, literals.n, unpacked, n), 0);
+    CU_ASSERT_FATAL(memcmp(words, unpacked, n * sizeof *words) == 0);
+    if (codes.n)
+        CU_ASSERT_EQUAL(peet__codec_decode(codec, codes.at, codes.n - 1, literals.at, literals.n, unpacked, n),
+            PEET_EFORMAT);
+    if (literals.n)
+        CU_ASSERT_EQUAL(peet__codec_decode(codec, codes.at, codes.n, literals.at, literals.n - 1, unpacked, n),
+            PEET_EFORMAT);
+    CU_ASSERT_EQUAL(peet__bytes_add(&codes, "", 1), 0);
+    CU_ASSERT_EQUAL(peet__codec_decode(codec, codes.at, codes.n, literals.at, literals.n, unpacked, n), PEET_EFORMAT);
+    bytes = codes.n - 1 + literals.n;
+    peet__bytes_fini(&codes);
+    peet__bytes_fini(&literals);
+    peet__codec_free(codec);
+    return bytes;
+}
+
+static void test_round_trips(void)
+{
+    const size_t lengths[] = {0, 1, 2, 3, 15, 16, 17, 63, 64, 65, 4095, 4096, 4097, 65535, 65536, 65537, MOST};
+
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        anything(lengths[i]);
+        there_and_back(lengths[i]);
+        loop(lengths[i], 0);
+        there_and_back(lengths[i]);
+        loop(lengths[i], 7);
+        there_and_back(lengths[i]);
+        for (size_t k = 0; k < lengths[i]; k++)
+            words[k] = k % 3 ? 0 : plain(0);
+        there_and_back(lengths[i]);
+    }
+}
+
+static void test_size(void)
+{
+    loop(65536, 0);
+    CU_ASSERT(there_and_back(65536) < 200);
+    loop(65536, 20); /* some 2800 of the words come unforeseen, and where the loop goes on after them as well */
+    CU_ASSERT(there_and_back(65536) < 65536);
+    loop(MOST, 0);
+    CU_ASSERT(there_and_back(MOST) < 800);
+    for (size_t i = 0; i < 1000; i++)
+        words[i] = number() << 40 ^ number();
+    CU_ASSERT(there_and_back(1000) <= 9000);
+}
+
+static void test_hostile(void)
+{
+    struct peet__codec *codec;
+    uint8_t codes[64], literals[64];
+    unsigned refused = 0;
+
+    CU_ASSERT_FATAL(peet__codec_new(&codec) == 0);
+    for (unsigned k = 0; k < 200000; k++) {
+        const size_t ncodes = number() % sizeof codes, nliterals = number() % sizeof literals, n = number() % 300;
+
+        for (size_t i = 0; i < ncodes; i++)
+            codes[i] = (uint8_t)(number() % 12 | (number() % 4 ? 0 : number() << 4));
+        for (size_t i = 0; i < nliterals; i++)
+            literals[i] = (uint8_t)(number() % 3 ? 0 : number());
+        unpacked[n] = 0x1234;
+        refused += peet__codec_decode(codec, codes, ncodes, literals, nliterals, unpacked, n) != 0;
+        CU_ASSERT_FATAL(unpacked[n] == 0x1234);
+    }
+    CU_ASSERT(refused > 100000);
+    peet__codec_free(codec);
+}
+
+int main(void)
+{
+    CU_pSuite suite;
+    unsigned failures;
+
+    CU_initialize_registry();
+    suite = CU_add_suite("codec", NULL, NULL);
+    CU_add_test(suite, "round trips", test_round_trips);
+    CU_add_test(suite, "size", test_size);
+    CU_add_test(suite, "hostile", test_hostile);
+    CU_basic_run_tests();
+    failures = CU_get_number_of_failures();
+    CU_cleanup_registry();
+    return failures != 0;
+}
