@@ -336,7 +336,7 @@ static int interleave(const struct asked *asked, const struct peet_cli_seed *see
         }
         left--;
     }
-    int failed = !surface || !at || surface->failed;
+    int failed = !surface || !at || peet_sim_surface_flush(surface);
     peet_sim_tally_settle(&tally);
     peet_cli_signature_of(&tally, out);
     peet_sim_surface_free(surface);

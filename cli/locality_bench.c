@@ -166,6 +166,7 @@ int peet_cli_bench_surface(const struct peet_cli_seed *seed, unsigned replicas, 
     memset(out, 0, sizeof(*out));
     for (unsigned round = 0; s && round < 2; round++) {
         if (round) {
+            peet_sim_surface_flush(s);
             peet_sim_tally_settle(out);
             warm = *out;
         }
@@ -174,7 +175,7 @@ int peet_cli_bench_surface(const struct peet_cli_seed *seed, unsigned replicas, 
                 for (uint32_t times = 0; times <= seed->steps[i].again; times++)
                     peet_sim_surface_reference(s, r * seed->blocks * 512 + seed->steps[i].element * 4ull, out);
     }
-    if (!s || s->failed) {
+    if (!s || peet_sim_surface_flush(s)) {
         peet_sim_surface_free(s);
         return peet_error_set(error, PEET_ENOMEM, "out of memory");
     }

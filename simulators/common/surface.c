@@ -7,408 +7,301 @@
 
 #ifdef __x86_64__
 #include <immintrin.h>
-/** Where the processor can do it: a list of 8 is one vector, population counts are one instruction. */
+/** Where the processor can do it: 8 widths are one vector. */
 #define V3 __attribute__((target("popcnt,bmi,bmi2,lzcnt,avx2")))
 #endif
+#define INLINE inline __attribute__((always_inline))
+#define RARELY(x) __builtin_expect(!!(x), 0)
 
 enum {
-    FEWEST_SLOTS = 1 << 13,
-    SPARE = 8, /* times as many slots as are live after renumbering */
+    WIDTHS = PEET_SIM_WIDTHS,
+    MARKS = PEET_SIM_MARKS,
+    GROUP = 32,
+    FIRST_GROUP = 2,
+    FIRST = FIRST_GROUP * GROUP,
     NEVER = 0,
     BEYOND = 1,
-    FRONT = 2,
-    FIRST = 3,
-    FIRST_DEPTH = 4, /* of the first mark: 2^4 lines */
-    MARKS = PEET_SIM_DEPTHS - FIRST_DEPTH,
-    KEPT = (1 << (PEET_SIM_DEPTHS - 1)) - PEET_SIM_FRONT,
+    NOWHERE = PEET_SIM_ZONES - 1, /* the zone of both */
+    NEAREST = 8,                  /* of the first mark: 2^8 lines */
+    DEEPEST = 1 << (PEET_SIM_DEPTHS - 1),
+    FEWEST_SLOTS = 1 << 13,
+    SPARE = 8, /* times as many slots as are live after renumbering */
+    OTHER = 64,
+    CACHE_LINE = 64,
+    /* Groups of a width, and so many that widths are not in the same sets of a cache */
+    ROW = PEET_SIM_SLOTS / GROUP + 3 * CACHE_LINE / 4,
 };
 
-/* ------------------------------------------------------------------------------------------------ tallies */
-
-void peet_sim_tally_settle(struct peet_sim_tally *t)
+/** A line of a word: which node of the word's record it is */
+static INLINE unsigned node_of(unsigned width, unsigned leaf)
 {
-    for (unsigned n = 0; n <= PEET_SIM_WIDTHS; n++) {
-        uint64_t times = t->top[n];
-
-        t->references += times;
-        for (unsigned w = 0; w < n; w++) {
-            t->reuse[w][0] += times;
-            if (w + 1 < n)
-                t->same[w][0] += times;
-        }
-    }
-    for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++)
-        for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++) {
-            t->reuse[w][k] += t->met[w][k][0] + t->met[w][k][1];
-            if (w < PEET_SIM_HALVINGS && k < PEET_SIM_COLD)
-                t->same[w][k] += t->met[w][k][0];
-        }
-    memset(t->top, 0, sizeof t->top);
-    memset(t->met, 0, sizeof t->met);
+    return 1u << width | leaf >> (PEET_SIM_HALVINGS - width);
 }
-
-void peet_sim_tally_add(struct peet_sim_tally *to, const struct peet_sim_tally *from, int sign)
-{
-    uint64_t s = (uint64_t)(int64_t)sign;
-
-    to->references += s * from->references;
-    for (unsigned n = 0; n <= PEET_SIM_WIDTHS; n++)
-        to->top[n] += s * from->top[n];
-    for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++)
-        for (unsigned k = 0; k < PEET_SIM_MEETINGS; k++) {
-            to->met[w][k][0] += s * from->met[w][k][0];
-            to->met[w][k][1] += s * from->met[w][k][1];
-        }
-    for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++)
-        for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++)
-            to->reuse[w][k] += s * from->reuse[w][k];
-    for (unsigned h = 0; h < PEET_SIM_HALVINGS; h++)
-        for (unsigned k = 0; k < PEET_SIM_BUCKETS - 1; k++)
-            to->same[h][k] += s * from->same[h][k];
-}
-
-/* -------------------------------------------------------------------------------------------------- marks */
 
 /** So many binary digits. */
-static inline unsigned bits(uint32_t n)
+static INLINE unsigned bits(uint32_t n)
 {
     return n ? 32 - (unsigned)__builtin_clz(n) : 0;
 }
 
-/** So many lines behind the front are before the line of distance 2^(4 + mark). */
-static inline int32_t back(unsigned mark)
+/* --------------------------------------------------------------------------------------------------- zones */
+
+/** So many lines a mark moves on at least; no two marks' stretches where slots are counted have a group in common. */
+static INLINE uint32_t slack(unsigned mark)
 {
-    return (1 << (mark + FIRST_DEPTH)) - PEET_SIM_FRONT;
+    return mark < 2 ? 64 : 128;
 }
 
-/** Narrow, so that few slots are between marks; wide, so that marks seldom move. */
-static inline int32_t slack(unsigned mark)
+static INLINE uint32_t lines_of(unsigned mark)
 {
-    return mark ? mark < 3 ? 8 << mark : mark < 8 ? 64 : 1 << (mark - 1) : 7;
+    return 1u << (mark + NEAREST);
 }
 
-/** The @n-th bit that is set. */
-static inline unsigned nth_plain(uint64_t word, int32_t n)
+/** What passes marks is counted in a field for each mark; a line from a zone passes those after it. */
+enum { FIELD = 6 };
+#define FIELDS(n) (((1ull << FIELD * (n)) - 1) / 63) /* 1 in each of the first n */
+static const uint64_t passes[PEET_SIM_ZONES] = {0, FIELDS(1), FIELDS(1), FIELDS(2), FIELDS(2), FIELDS(3), FIELDS(3),
+    FIELDS(4), FIELDS(4), FIELDS(5), FIELDS(5), FIELDS(6), FIELDS(6), FIELDS(7), FIELDS(7), FIELDS(8), FIELDS(8),
+    FIELDS(9), FIELDS(9), FIELDS(9)};
+
+static INLINE uint32_t passed(uint64_t came, unsigned mark)
 {
-    while (--n > 0)
-        word &= word - 1;
-    return (unsigned)__builtin_ctzll(word);
+    return (uint32_t)(came >> FIELD * mark) & 63;
 }
 
-#ifdef __x86_64__
-V3 static inline unsigned nth_v3(uint64_t word, int32_t n)
+static INLINE uint32_t *live_of(const struct peet_sim_surface *s, unsigned w)
 {
-    return (unsigned)__builtin_ctzll(_pdep_u64(1ull << (n - 1), word));
+    return s->live + w * ROW;
 }
-#endif
 
-/**
- * Marks with nothing left move on, behind the next live slots.  Where `sure` was, there is the line of just the mark's
- * distance now.
- * @due: a bit for each
- */
-static inline __attribute__((always_inline)) void move_marks(struct peet__sim_stack *s, unsigned due, int v3)
+static INLINE uint8_t *zone_of(const struct peet_sim_surface *s, unsigned w)
 {
-    for (; due; due &= due - 1) {
-        unsigned mark = (unsigned)__builtin_ctz(due), i = (unsigned)s->sure[mark] / 64;
-        uint64_t word = s->live[i] & ~0ull << s->sure[mark] % 64;
-        int32_t n = slack(mark), here;
+    return s->zone + w * ROW;
+}
 
-        while ((here = __builtin_popcountll(word)) < n) {
-            n -= here;
-            word = s->live[++i];
+static INLINE uint32_t ones(uint32_t word)
+{
+    return (uint32_t)__builtin_popcount(word);
+}
+
+/** Ones in these words. */
+static INLINE uint32_t ones_in(const uint32_t *word, const uint32_t *end)
+{
+    uint32_t n = 0;
+
+    for (uint64_t two; word + 1 < end; word += 2) {
+        memcpy(&two, word, sizeof two);
+        n += (uint32_t)__builtin_popcountll(two);
+    }
+    return word < end ? n + ones(*word) : n;
+}
+
+/** A mark beyond which too few lines are left.  @lines: after m->to, now */
+static void move_mark(struct peet__sim_mark *m, unsigned mark, const uint32_t *live, uint8_t *zone)
+{
+    const uint32_t to = m->to, lines = m->lines;
+    uint32_t g = to, n = lines;
+
+    while (n < lines_of(mark) && g > m->from)
+        n += ones(live[--g]);
+    if (n >= lines_of(mark)) {
+        memset(zone + m->from, (int)(2 * mark + 2), g - m->from);
+        m->from = g;
+    }
+    for (g = to, n = lines; n > lines_of(mark) - slack(mark); g++)
+        n -= ones(live[g]);
+    memset(zone + to, (int)(2 * mark + 1), g - to);
+    m->to = g;
+    m->lines = n;
+    m->counted += lines - n;
+    if (m->slot / GROUP < m->from) {
+        m->slot = g * GROUP - 1;
+        m->counted = 0;
+    }
+}
+
+/** A group begins: what came since the last one is summed up, and marks that it brings too near move on. */
+static INLINE void sum_up(struct peet_sim_surface *s)
+{
+    for (unsigned w = 0; w < WIDTHS; w++) {
+        uint64_t came = s->came[w];
+
+        for (unsigned mark = 0; came; mark++, came >>= FIELD) {
+            struct peet__sim_mark *m = &s->marks[w][mark];
+
+            m->lines += (uint32_t)came & 63;
+            if (m->lines > lines_of(mark) - GROUP)
+                move_mark(m, mark, live_of(s, w), zone_of(s, w));
         }
-        s->near[mark] = s->sure[mark];
-        s->left[mark] = slack(mark);
-#ifdef __x86_64__
-        s->sure[mark] = (int32_t)(i * 64 + (v3 ? nth_v3(word, n) : nth_plain(word, n)) + 1);
-#else
-        s->sure[mark] = (int32_t)(i * 64 + nth_plain(word, n) + 1);
-        (void)v3;
-#endif
+        s->came[w] = 0;
     }
 }
 
-static __attribute__((noinline)) void move_marks_plain(struct peet__sim_stack *s, unsigned due)
+/** Of one width, all zones and marks, from the bitmap. */
+static void set_marks(struct peet_sim_surface *s, unsigned w)
 {
-    move_marks(s, due, 0);
-}
+    const uint32_t *live = live_of(s, w);
+    struct peet__sim_mark *marks = s->marks[w];
+    uint32_t after = 0, g = s->next / GROUP + 1;
+    unsigned zone = 0;
 
-#ifdef __x86_64__
-V3 static __attribute__((noinline)) void move_marks_v3(struct peet__sim_stack *s, unsigned due)
-{
-    move_marks(s, due, 1);
-}
-#endif
+    s->came[w] = 0;
+    memset(marks, 0, sizeof s->marks[w]);
+    for (unsigned mark = 0; mark < MARKS; mark++)
+        marks[mark].from = marks[mark].to = FIRST_GROUP;
+    while (g-- > FIRST_GROUP) {
+        const uint32_t lines = after + ones(live[g]);
 
-/** As they are if the first @n slots are live, and no other. */
-static void set_marks(struct peet__sim_stack *s, int32_t n)
-{
-    for (unsigned i = 0; i < PEET_SIM_MARKS; i++) {
-        int enough = i < MARKS && n >= back(i);
+        for (; zone < 2 * MARKS; zone++) {
+            const unsigned mark = zone / 2;
 
-        s->near[i] = enough ? n - back(i) : i < MARKS ? 0 : INT32_MIN;
-        s->sure[i] = enough ? n - back(i) + slack(i) : i < MARKS ? 0 : INT32_MIN;
-        s->left[i] = enough ? slack(i) : i < MARKS ? back(i) - n : INT32_MAX;
+            if (zone % 2 ? after < lines_of(mark) : lines <= lines_of(mark) - slack(mark))
+                break;
+            if (zone % 2) {
+                marks[mark].from = g + 1;
+            } else {
+                marks[mark].to = g + 1;
+                marks[mark].lines = after;
+            }
+        }
+        zone_of(s, w)[g] = (uint8_t)zone;
+        after = lines;
+    }
+    for (unsigned mark = 0; mark < MARKS; mark++) {
+        if (mark >= (zone + 1) / 2)
+            marks[mark].lines = after;
+        marks[mark].slot = marks[mark].to * GROUP - 1;
     }
 }
 
-/** Live slots after this one, before another one. */
-static inline int32_t between(const uint64_t *live, int32_t slot, int32_t end)
+/** No slot is taken. */
+static void begin(struct peet_sim_surface *s)
 {
-    uint32_t i = (uint32_t)slot / 64, last = (uint32_t)end / 64;
-    uint64_t word = live[i] & (~1ull << slot % 64);
-    int32_t n = 0;
+    const uint32_t groups = s->next / GROUP + 1;
 
-    for (; i != last; word = live[++i])
-        n += __builtin_popcountll(word);
-    return n + __builtin_popcountll(word & ((1ull << end % 64) - 1));
-}
-
-/** A slot that is between the marks of a depth. */
-static inline unsigned bucket_between(const struct peet__sim_stack *s, int32_t slot, unsigned mark, int32_t left)
-{
-    return FIRST_DEPTH + mark + (between(s->live, slot, s->sure[mark]) >= left);
-}
-
-/** Without any change.  @slot: live */
-static unsigned bucket_of(const struct peet__sim_stack *s, int32_t slot)
-{
-    unsigned mark = 0;
-
-    while (mark < MARKS && slot < s->near[mark])
-        mark++;
-    return mark < MARKS && slot < s->sure[mark] ? bucket_between(s, slot, mark, s->left[mark]) : FIRST_DEPTH + mark;
-}
-
-/** A line of this slot (negative: none) becomes the newest behind the front.  Returns: the slot's bucket; *out_due:
- * marks that have to move, a bit for each */
-static inline unsigned pass_plain(struct peet__sim_stack *s, int32_t slot, unsigned *out_due)
-{
-    unsigned bucket = bucket_of(s, slot);
-
-    *out_due = 0;
-    for (unsigned i = 0; i < MARKS; i++) {
-        s->left[i] -= slot < s->sure[i];
-        *out_due |= (unsigned)(s->left[i] <= 0) << i;
-    }
-    return bucket;
-}
-
-/** Where in the front the line is; it is the newest afterwards.  Returns: PEET_SIM_FRONT if it was not there */
-static inline unsigned find_plain(struct peet__sim_stack *s, uint32_t line)
-{
-    unsigned at = 0;
-
-    while (at < PEET_SIM_FRONT && s->front[at] != line)
-        at++;
-    for (unsigned i = at < PEET_SIM_FRONT ? at : PEET_SIM_FRONT - 1; i; i--)
-        s->front[i] = s->front[i - 1];
-    s->front[0] = line;
-    return at;
-}
-
-#ifdef __x86_64__
-V3 static inline unsigned pass_v3(struct peet__sim_stack *s, int32_t slot, unsigned *out_due)
-{
-    __m256i *left = (__m256i *)(void *)s->left;
-    const __m256i at = _mm256_set1_epi32(slot), *near = (const __m256i *)(const void *)s->near;
-    const __m256i *sure = (const __m256i *)(const void *)s->sure, one = _mm256_set1_epi32(1);
-    const __m256i near0 = _mm256_cmpgt_epi32(near[0], at), near1 = _mm256_cmpgt_epi32(near[1], at);
-    const __m256i sure0 = _mm256_cmpgt_epi32(sure[0], at), sure1 = _mm256_cmpgt_epi32(sure[1], at);
-    const __m256i left0 = _mm256_add_epi32(left[0], sure0), left1 = _mm256_add_epi32(left[1], sure1);
-    /* two bits for each mark */
-    const unsigned beyond = (unsigned)_mm256_movemask_epi8(_mm256_packs_epi32(near0, near1));
-    const unsigned perhaps = (unsigned)_mm256_movemask_epi8(_mm256_packs_epi32(sure0, sure1));
-    unsigned mark = (unsigned)_mm_popcnt_u32(beyond) / 2, bucket = FIRST_DEPTH + mark;
-
-    if (__builtin_expect(beyond != perhaps && slot >= 0, 0))
-        bucket = bucket_between(s, slot, mark, s->left[mark]);
-    left[0] = left0;
-    left[1] = left1;
-    *out_due = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(one, left0))) |
-        (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(one, left1))) << 8;
-    return bucket;
-}
-
-static const uint32_t to_front[PEET_SIM_FRONT][PEET_SIM_FRONT] __attribute__((aligned(32))) = {
-    {0, 1, 2, 3, 4, 5, 6, 7},
-    {1, 0, 2, 3, 4, 5, 6, 7},
-    {2, 0, 1, 3, 4, 5, 6, 7},
-    {3, 0, 1, 2, 4, 5, 6, 7},
-    {4, 0, 1, 2, 3, 5, 6, 7},
-    {5, 0, 1, 2, 3, 4, 6, 7},
-    {6, 0, 1, 2, 3, 4, 5, 7},
-    {7, 0, 1, 2, 3, 4, 5, 6},
-};
-
-V3 static inline unsigned find_v3(struct peet__sim_stack *s, uint32_t line)
-{
-    __m256i *front = (__m256i *)(void *)s->front;
-    const __m256i lines = *front, wanted = _mm256_set1_epi32((int)line);
-    const unsigned is = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(lines, wanted)));
-    const unsigned at = (unsigned)__builtin_ctz(is | 1u << (PEET_SIM_FRONT - 1));
-    const __m256i *order = (const __m256i *)(const void *)to_front[at];
-
-    *front = _mm256_blend_epi32(_mm256_permutevar8x32_epi32(lines, *order), wanted, 1);
-    return is ? at : PEET_SIM_FRONT;
-}
-#endif
-
-/* -------------------------------------------------------------------------------------------- one LRU stack */
-
-static int stack_init(struct peet__sim_stack *s)
-{
-    memset(s, 0, sizeof *s);
-    s->live = calloc(PEET_SIM_SLOTS / 64 + 1, sizeof *s->live);
-    s->line = malloc(PEET_SIM_SLOTS * sizeof *s->line);
+    s->next = FIRST;
+    s->most = GROUP;
     s->end = FEWEST_SLOTS;
-    set_marks(s, 0);
-    return s->live && s->line ? 0 : -1;
+    memset(s->lines, 0, sizeof s->lines);
+    for (unsigned w = 0; w < WIDTHS; w++) {
+        memset(live_of(s, w), 0, groups * sizeof *s->live);
+        memset(zone_of(s, w), 0, groups);
+        memset(zone_of(s, w), NOWHERE, FIRST_GROUP);
+        set_marks(s, w);
+    }
 }
 
-static void stack_fini(struct peet__sim_stack *s)
+/* ---------------------------------------------------------------------------------------------- renumbering */
+
+/** The oldest slot that may be of one of the newest 2^16 lines. */
+static uint32_t oldest_kept(const struct peet_sim_surface *s, unsigned w)
 {
-    free(s->live);
-    free(s->line);
+    const uint32_t *live = live_of(s, w);
+    uint32_t left = DEEPEST, g = (s->next - 1) / GROUP;
+
+    for (; g >= FIRST_GROUP; g--) {
+        uint32_t word = live[g], n = ones(word);
+
+        if (n >= left) {
+            while (n-- > left)
+                word &= word - 1;
+            return g * GROUP + (uint32_t)__builtin_ctz(word);
+        }
+        left -= n;
+    }
+    return 0;
 }
 
-/** Where it is noted when a line was referenced last. */
-static inline uint32_t *last_of(const struct peet_sim_surface *s, unsigned width, uint32_t line)
+/** The lines of a slot, a bit for each width, are nowhere. */
+static void drop(struct peet_sim_surface *s, uint32_t word, unsigned widths)
 {
-    return &s->records_of[line >> width]->last[1u << width | (line & ((1u << width) - 1))];
+    struct peet__sim_record *r = s->records_of[word >> 7];
+    const unsigned leaf = word & 127;
+
+    for (; widths; widths &= widths - 1) {
+        const unsigned w = (unsigned)__builtin_ctz(widths), node = node_of(w, leaf);
+
+        r->last[node] = BEYOND;
+        if (w < PEET_SIM_HALVINGS) {
+            r->half[node / 32] &= ~(1u << node % 32);
+            r->half[node / 32] |= (leaf >> (PEET_SIM_HALVINGS - 1 - w) & 1) << node % 32;
+        }
+    }
 }
 
-/** The first @n slots are live, and no other. */
-static void begin_slots(struct peet__sim_stack *s, uint32_t n)
+static INLINE void set_live(struct peet_sim_surface *s, uint32_t group, const uint32_t live[WIDTHS])
 {
-    uint32_t words = (s->next + 63) / 64, end = SPARE * n;
-
-    memset(s->live, 0, words * sizeof *s->live);
-    memset(s->live, 0xff, n / 64 * sizeof *s->live);
-    s->live[n / 64] = (1ull << n % 64) - 1;
-    s->next = n;
-    s->end = end < FEWEST_SLOTS ? FEWEST_SLOTS : end > PEET_SIM_SLOTS ? PEET_SIM_SLOTS : end;
-    set_marks(s, (int32_t)n);
+    for (unsigned w = 0; w < WIDTHS; w++)
+        live_of(s, w)[group] = live[w];
 }
 
-/** Slots are used up: invariant 6.  There is room for several times as many as are left, so that few are moved for a
+/** Slots are used up: invariant 5.  There is room for several times as many as are left, so that few are moved for a
  * reference; slots of a small working set stay in the processor's cache. */
-static __attribute__((noinline)) void renumber(struct peet_sim_surface *surface, unsigned width)
+static __attribute__((noinline)) void renumber(struct peet_sim_surface *s)
 {
-    struct peet__sim_stack *s = &surface->stacks[width];
-    uint32_t live = 0, drop, words = (s->next + 63) / 64, to = 0;
+    const uint32_t groups = s->next / GROUP;
+    uint32_t oldest[WIDTHS], to = FIRST, moved[WIDTHS] = {0};
+    uint64_t end;
 
-    for (uint32_t i = 0; i < words; i++)
-        live += (uint32_t)__builtin_popcountll(s->live[i]);
-    drop = live > KEPT ? live - KEPT : 0;
-    for (uint32_t i = 0; i < words; i++)
-        for (uint64_t word = s->live[i]; word; word &= word - 1) {
-            uint32_t line = s->line[i * 64 + (uint32_t)__builtin_ctzll(word)];
+    for (unsigned w = 0; w < WIDTHS; w++)
+        oldest[w] = oldest_kept(s, w);
+    for (uint32_t g = FIRST_GROUP; g < groups; g++) {
+        uint32_t live[WIDTHS], any = 0;
 
-            if (drop) {
-                *last_of(surface, width, line) = BEYOND;
-                drop--;
+        for (unsigned w = 0; w < WIDTHS; w++)
+            any |= live[w] = live_of(s, w)[g];
+        for (; any; any &= any - 1) {
+            const unsigned bit = (unsigned)__builtin_ctz(any);
+            const uint32_t slot = g * GROUP + bit, word = s->word_of[slot];
+            unsigned widths = 0, kept = 0;
+
+            for (unsigned w = 0; w < WIDTHS; w++) {
+                widths |= (live[w] >> bit & 1) << w;
+                kept |= (unsigned)(slot >= oldest[w]) << w;
+            }
+            if (!(widths & kept)) {
+                drop(s, word, widths);
                 continue;
             }
-            *last_of(surface, width, line) = to + FIRST;
-            s->line[to++] = line;
+            for (unsigned left = widths; left; left &= left - 1) {
+                const unsigned w = (unsigned)__builtin_ctz(left);
+
+                s->records_of[word >> 7]->last[node_of(w, word & 127)] = to;
+                moved[w] |= 1u << to % GROUP;
+            }
+            s->word_of[to] = word;
+            if (++to % GROUP == 0) {
+                set_live(s, to / GROUP - 1, moved);
+                memset(moved, 0, sizeof moved);
+            }
         }
-    begin_slots(s, to);
-}
-
-/** What a line that is not in the stack counts as. */
-static inline unsigned not_there(const struct peet_sim_surface *surface, struct peet__sim_stack *s, uint32_t was)
-{
-    if (was != NEVER)
-        return PEET_SIM_BEYOND;
-    s->lines++;
-    return surface->bursts ? PEET_SIM_UNSEEN + bits(s->lines - 1) : PEET_SIM_COLD;
-}
-
-/** A line that was not in the front is there now, and @oldest, if it is one, has left it.  Returns: the line's bucket
- */
-static inline __attribute__((always_inline)) unsigned pass(struct peet_sim_surface *surface, unsigned width,
-    uint32_t *last, uint32_t oldest, int v3)
-{
-    struct peet__sim_stack *s = &surface->stacks[width];
-    uint32_t was;
-    int32_t slot;
-    unsigned bucket, due;
-
-    if (__builtin_expect(s->next == s->end, 0))
-        renumber(surface, width);
-    was = *last;
-    *last = FRONT;
-    if (__builtin_expect(!oldest, 0)) /* the front was not full: nothing is behind it */
-        return not_there(surface, s, was);
-    slot = (int32_t)was - FIRST;
-#ifdef __x86_64__
-    bucket = v3 ? pass_v3(s, slot, &due) : pass_plain(s, slot, &due);
-#else
-    bucket = pass_plain(s, slot, &due);
-    (void)v3;
-#endif
-    if (slot >= 0)
-        s->live[slot / 64] &= ~(1ull << slot % 64);
-    else
-        bucket = not_there(surface, s, was);
-    s->live[s->next / 64] |= 1ull << s->next % 64;
-    s->line[s->next] = oldest;
-    *last_of(surface, width, oldest) = s->next + FIRST;
-    s->next++;
-    if (__builtin_expect(due, 0)) {
-#ifdef __x86_64__
-        if (v3)
-            move_marks_v3(s, due);
-        else
-#endif
-            move_marks_plain(s, due);
     }
-    return bucket;
+    for (unsigned w = 0; w < WIDTHS; w++) {
+        memset(live_of(s, w) + to / GROUP, 0, (groups - to / GROUP) * sizeof *s->live);
+        memset(zone_of(s, w) + to / GROUP, 0, groups - to / GROUP);
+    }
+    set_live(s, to / GROUP, moved);
+    end = (uint64_t)SPARE * to;
+    s->next = to;
+    s->end = end < FEWEST_SLOTS ? FEWEST_SLOTS
+        : end > PEET_SIM_SLOTS  ? PEET_SIM_SLOTS
+                                : (uint32_t)end & -(uint32_t)GROUP;
+    for (unsigned w = 0; w < WIDTHS; w++)
+        set_marks(s, w);
 }
 
-static __attribute__((noinline)) unsigned come_back_plain(struct peet_sim_surface *s, unsigned width, uint32_t *last,
-    uint32_t oldest)
-{
-    return pass(s, width, last, oldest, 0);
-}
+/* ------------------------------------------------------------------------------------------------ references */
 
-#ifdef __x86_64__
-V3 static __attribute__((noinline)) unsigned come_back_v3(struct peet_sim_surface *s, unsigned width, uint32_t *last,
-    uint32_t oldest)
-{
-    return pass(s, width, last, oldest, 1);
-}
-#endif
-
-/* ------------------------------------------------------------------------------------------------- surfaces */
-
-/** Halves of nodes on the way to each word of a line, and the nodes themselves. */
-static uint64_t way[128][2], nodes[128][2];
-
-static void __attribute__((constructor)) prepare(void)
-{
-    for (unsigned leaf = 0; leaf < 128; leaf++)
-        for (unsigned h = 0; h < PEET_SIM_HALVINGS; h++) {
-            unsigned node = 1u << h | leaf >> (7 - h);
-
-            nodes[leaf][node / 64] |= 1ull << node % 64;
-            way[leaf][node / 64] |= (uint64_t)(leaf >> (6 - h) & 1) << node % 64;
-        }
-}
-
-/** Widths of which a reference finds its line on top: the highest bit in which addresses differ says it. */
-static inline int on_top(const struct peet_sim_surface *s, uint64_t address)
-{
-    uint64_t x = address ^ s->last;
-    int width;
-
-    if (!s->begun || x >> PEET_SIM_WIDEST_SHIFT)
-        return 0;
-    width = 63 - __builtin_clzll(x | 2); /* 1: the same word */
-    return PEET_SIM_WIDEST_SHIFT - width > PEET_SIM_WIDTHS ? PEET_SIM_WIDTHS : PEET_SIM_WIDEST_SHIFT - width;
-}
+/** References that are taken together: their slots are in one group. */
+struct peet__sim_batch {
+    uint8_t finding[GROUP][WIDTHS];
+    uint32_t was[GROUP][WIDTHS]; /* their lines' slots */
+    uint32_t live[2][WIDTHS];    /* of the group before, and of this one */
+    uint8_t far[GROUP];          /* a bit for each width at which the line is not near */
+    uint8_t leaf[GROUP];
+    struct peet__sim_record *record[GROUP];
+    uint32_t n, slot; /* slot: the first one's */
+} __attribute__((aligned(CACHE_LINE)));
 
 /** The first reference to a record.  Returns: 0, or -1 without memory */
 static __attribute__((noinline)) int new_record(struct peet_sim_surface *s, struct peet__sim_record *r)
@@ -432,205 +325,413 @@ static __attribute__((noinline)) int new_record(struct peet_sim_surface *s, stru
     return 0;
 }
 
-static __attribute__((noinline)) int no_memory(struct peet_sim_surface *s)
+/** Finds the records of a batch.  Returns: 0, or -1 without memory */
+static INLINE int pass_records(struct peet_sim_surface *s, struct peet__sim_batch *b)
 {
-    s->failed = 1;
-    return -1;
+    struct peet__sim_record *r = NULL;
+    uint64_t last = 0;
+
+    for (uint32_t i = 0; i < b->n; i++) {
+        const uint64_t address = s->addresses[i];
+        const unsigned leaf = address >> 2 & 127;
+
+        if (!r || (address ^ last) >> PEET_SIM_WIDEST_SHIFT) {
+            r = peet_sim_linemap_get(&s->records, address >> PEET_SIM_WIDEST_SHIFT);
+            if (RARELY(!r) || (RARELY(r->epoch != s->epoch) && new_record(s, r)))
+                return -1;
+        }
+        last = address;
+        b->record[i] = r;
+        b->leaf[i] = (uint8_t)leaf;
+        s->word_of[b->slot + i] = r->last[0] << PEET_SIM_HALVINGS | leaf;
+    }
+    return 0;
+}
+
+/** Live slots after this one, before another group. */
+static INLINE uint32_t between(const uint32_t *live, uint32_t slot, uint32_t group)
+{
+    return ones(live[slot / GROUP] & ~1u << slot % GROUP) + ones_in(live + slot / GROUP + 1, live + group);
+}
+
+/** All references of a batch have their slots; findings of the widths at which they are near. */
+static void pass_near_plain(struct peet__sim_batch *b)
+{
+    const uint32_t first = b->slot / GROUP * GROUP - GROUP; /* the first near slot */
+
+    for (uint32_t i = 0; i < b->n; i++) {
+        const uint32_t slot = b->slot + i;
+
+        b->far[i] = 0;
+        for (unsigned w = 0; w < WIDTHS; w++) {
+            uint32_t *last = &b->record[i]->last[node_of(w, b->leaf[i])], was = *last;
+
+            b->was[i][w] = was;
+            b->finding[i][w] = 0;
+            *last = slot;
+            if (was < first) {
+                b->far[i] |= (uint8_t)(1u << w);
+            } else {
+                const uint32_t place = was - first, newer = ~1u << place % GROUP;
+
+                b->finding[i][w] = (uint8_t)bits(place < GROUP ? ones(b->live[0][w] & newer) + ones(b->live[1][w])
+                                                               : ones(b->live[1][w] & newer));
+                b->live[place / GROUP][w] &= ~(1u << place % GROUP);
+            }
+            b->live[1][w] |= 1u << slot % GROUP;
+        }
+        for (unsigned w = 0; w < PEET_SIM_HALVINGS; w++)
+            b->finding[i][w] |= b->was[i][w] != b->was[i][w + 1] ? OTHER : 0;
+    }
 }
 
 #ifdef __x86_64__
-V3 static inline unsigned low_bits_v3(uint64_t low, unsigned leaf)
+/** Population counts of bytes. */
+V3 static INLINE __m256i counts(__m256i x)
 {
-    return (unsigned)_pext_u64(low, nodes[leaf][0]);
+    const __m256i nibble = _mm256_set1_epi8(15),
+                  of = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2,
+                      3, 2, 3, 3, 4);
+
+    return _mm256_add_epi8(_mm256_shuffle_epi8(of, _mm256_and_si256(x, nibble)),
+        _mm256_shuffle_epi8(of, _mm256_and_si256(_mm256_srli_epi16(x, 4), nibble)));
+}
+
+/** Of bytes: up to 63, how many binary digits they have; OTHER stays. */
+V3 static INLINE __m256i digits(__m256i n)
+{
+    const __m256i low = _mm256_setr_epi8(0, 1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 0, 1, 2, 2, 3, 3, 3, 3, 4, 4,
+        4, 4, 4, 4, 4, 4);
+    const __m256i high = _mm256_setr_epi8(0, 5, 6, 6, 0, 5, 6, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 6, 6, 0, 5, 6, 6, 0, 0,
+        0, 0, 0, 0, 0, 0);
+    const __m256i nibble = _mm256_set1_epi8(15);
+    const __m256i a = _mm256_shuffle_epi8(low, _mm256_and_si256(n, nibble));
+    const __m256i c = _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16(n, 4), nibble));
+
+    return _mm256_or_si256(_mm256_max_epu8(a, c), _mm256_and_si256(n, _mm256_set1_epi8(OTHER)));
+}
+
+/** The slots of a word's lines; they are noted in this one now. */
+V3 static INLINE __m256i exchange(struct peet__sim_record *r, unsigned leaf, uint32_t slot)
+{
+    uint32_t *last = r->last;
+    const __m256i was = _mm256_setr_epi32((int)last[node_of(0, leaf)], (int)last[node_of(1, leaf)],
+        (int)last[node_of(2, leaf)], (int)last[node_of(3, leaf)], (int)last[node_of(4, leaf)],
+        (int)last[node_of(5, leaf)], (int)last[node_of(6, leaf)], (int)last[node_of(7, leaf)]);
+
+    for (unsigned w = 0; w < WIDTHS; w++)
+        last[node_of(w, leaf)] = slot;
+    return was;
+}
+
+/** Bitmaps of the newest group, the one before it, and what is live in the former next. */
+struct peet__sim_newest {
+    __m256i live, before, bit;
+};
+
+/** A reference.  Returns: for each width, live slots after its line's, or 0 if it is not near; + OTHER */
+V3 static INLINE __m256i near(struct peet__sim_newest *k, struct peet__sim_batch *b, uint32_t i, __m256i base)
+{
+    const __m256i one = _mm256_set1_epi32(1), two = _mm256_set1_epi32(-2);
+    const __m256i was = exchange(b->record[i], b->leaf[i], b->slot + i);
+    /* the slot's place in its group; shifts by less than 0 or more than 31 give 0 */
+    const __m256i place = _mm256_sub_epi32(was, base), place_before = _mm256_add_epi32(place, _mm256_set1_epi32(GROUP));
+    const __m256i after = _mm256_or_si256(_mm256_sllv_epi32(two, place), _mm256_srai_epi32(place, 31));
+    const __m256i both = _mm256_add_epi8(counts(_mm256_and_si256(k->live, after)),
+        counts(_mm256_and_si256(k->before, _mm256_sllv_epi32(two, place_before))));
+    const __m256i n = _mm256_madd_epi16(_mm256_maddubs_epi16(both, _mm256_set1_epi8(1)), _mm256_set1_epi16(1));
+    const __m256i far = _mm256_cmpgt_epi32(_mm256_set1_epi32(-GROUP), place);
+    const __m256i same =
+        _mm256_cmpeq_epi32(was, _mm256_permutevar8x32_epi32(was, _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 7)));
+
+    k->live = _mm256_or_si256(_mm256_andnot_si256(_mm256_sllv_epi32(one, place), k->live), k->bit);
+    k->before = _mm256_andnot_si256(_mm256_sllv_epi32(one, place_before), k->before);
+    k->bit = _mm256_add_epi32(k->bit, k->bit);
+    _mm256_store_si256((__m256i *)(void *)b->was[i], was);
+    b->far[i] = (uint8_t)_mm256_movemask_ps(_mm256_castsi256_ps(far));
+    return _mm256_or_si256(_mm256_andnot_si256(far, n), _mm256_andnot_si256(same, _mm256_set1_epi32(OTHER)));
+}
+
+V3 static void pass_near_v3(struct peet__sim_batch *b)
+{
+    __m256i *live = (__m256i *)(void *)b->live;
+    struct peet__sim_newest k = {live[1], live[0], _mm256_set1_epi32((int)(1u << b->slot % GROUP))};
+    const __m256i base = _mm256_set1_epi32((int)(b->slot & -(uint32_t)GROUP)),
+                  in_turn = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    uint32_t i = 0;
+
+    for (; i + 4 <= b->n; i += 4) {
+        const __m256i n0 = near(&k, b, i, base), n1 = near(&k, b, i + 1, base);
+        const __m256i n01 = _mm256_packus_epi32(n0, n1);
+        const __m256i n2 = near(&k, b, i + 2, base), n3 = near(&k, b, i + 3, base);
+        const __m256i all = _mm256_packus_epi16(n01, _mm256_packus_epi32(n2, n3));
+
+        _mm256_store_si256((__m256i *)(void *)b->finding[i], digits(_mm256_permutevar8x32_epi32(all, in_turn)));
+    }
+    for (; i < b->n; i++) {
+        const __m256i n = near(&k, b, i, base), all = _mm256_packus_epi16(_mm256_packus_epi32(n, n), n);
+
+        _mm_storel_epi64((__m128i *)(void *)b->finding[i],
+            _mm256_castsi256_si128(digits(_mm256_permutevar8x32_epi32(all, in_turn))));
+    }
+    live[1] = k.live;
+    live[0] = k.before;
 }
 #endif
 
-/** A bit for each halving: the reference is not in the half that was referenced last. */
-static inline __attribute__((always_inline)) unsigned changed(struct peet__sim_record *r, unsigned leaf, int v3)
+/** Live slots after this one, up to a later one. */
+static INLINE uint32_t span(const uint32_t *live, uint32_t slot, uint32_t last)
 {
-    uint64_t low = (r->half[0] ^ way[leaf][0]) & nodes[leaf][0], high = (r->half[1] ^ way[leaf][1]) & nodes[leaf][1];
-    unsigned path = 0;
-
-    r->half[0] ^= low;
-    r->half[1] ^= high;
-#ifdef __x86_64__
-    if (v3)
-        return low_bits_v3(low, leaf) | (unsigned)(high != 0) << 6;
-#endif
-    (void)v3;
-    for (unsigned h = 0; h < PEET_SIM_HALVINGS - 1; h++)
-        path |= (unsigned)(low >> (1u << h | leaf >> (7 - h)) & 1) << h;
-    return path | (unsigned)(high != 0) << 6;
+    return between(live, slot, last / GROUP + 1) - ones(live[last / GROUP] & ~1u << last % GROUP);
 }
 
-/** A reference at one width at which it is not on top.  @other: a bit for each halving, see changed() */
-static inline __attribute__((always_inline)) void step(struct peet_sim_surface *s, struct peet__sim_record *r,
-    const unsigned w, unsigned leaf, unsigned other, struct peet_sim_tally *tally, struct peet_sim_found *found, int v3)
+/** Where slots are counted: live ones after this one, before m->to.  The next count goes on from here. */
+static INLINE uint32_t count_on(struct peet__sim_mark *m, const uint32_t *live, uint32_t slot)
 {
-    static const uint8_t bucket_in_front[PEET_SIM_FRONT] = {0, 1, 2, 2, 3, 3, 3, 3};
-    struct peet__sim_stack *k = &s->stacks[w];
-    const uint32_t line = r->last[0] << w | leaf >> (PEET_SIM_HALVINGS - w), oldest = k->front[PEET_SIM_FRONT - 1];
-    uint32_t *last = &r->last[1u << w | leaf >> (PEET_SIM_HALVINGS - w)];
-    unsigned at, bucket;
-
-#ifdef __x86_64__
-    at = v3 ? find_v3(k, line) : find_plain(k, line);
-    if (__builtin_expect(at < PEET_SIM_FRONT, 1))
-        bucket = bucket_in_front[at];
+    if (slot < m->slot)
+        m->counted += span(live, slot, m->slot);
     else
-        bucket = v3 ? come_back_v3(s, w, last, oldest) : come_back_plain(s, w, last, oldest);
-#else
-    at = find_plain(k, line);
-    bucket = at < PEET_SIM_FRONT ? bucket_in_front[at] : come_back_plain(s, w, last, oldest);
-    (void)v3;
-#endif
-    tally->met[w][bucket][other >> w & 1]++;
-    if (found)
-        found->bucket[w] = (uint8_t)bucket;
+        m->counted -= span(live, m->slot, slot);
+    m->slot = slot;
+    return m->counted;
 }
 
-static inline __attribute__((always_inline)) int body(struct peet_sim_surface *s, uint64_t address,
-    struct peet_sim_tally *tally, struct peet_sim_found *found, int v3)
+/** What a line that is nowhere counts as. */
+static INLINE unsigned nowhere(struct peet_sim_surface *s, unsigned w, uint32_t was)
 {
-    struct peet__sim_record *r = s->record;
-    unsigned leaf = address >> 2 & 127, other;
-    int top = on_top(s, address), w;
-
-    if (!top) {
-        r = peet_sim_linemap_get(&s->records, address >> PEET_SIM_WIDEST_SHIFT);
-        if (__builtin_expect(!r, 0) || (__builtin_expect(r->epoch != s->epoch, 0) && new_record(s, r)))
-            return no_memory(s);
-        s->record = r;
-    }
-    s->last = address;
-    s->begun = 1;
-    other = changed(r, leaf, v3);
-    tally->top[top]++;
-    for (w = 0; found && w < top; w++)
-        found->bucket[w] = 0;
-    for (w = 0; found && w < PEET_SIM_HALVINGS; w++)
-        found->same[w] = !(other >> w & 1);
-    switch (top) { /* the code of each width is its own: numbers in it are constants */
-    case 0:
-        step(s, r, 0, leaf, other, tally, found, v3);
-        __attribute__((fallthrough));
-    case 1:
-        step(s, r, 1, leaf, other, tally, found, v3);
-        __attribute__((fallthrough));
-    case 2:
-        step(s, r, 2, leaf, other, tally, found, v3);
-        __attribute__((fallthrough));
-    case 3:
-        step(s, r, 3, leaf, other, tally, found, v3);
-        __attribute__((fallthrough));
-    case 4:
-        step(s, r, 4, leaf, other, tally, found, v3);
-        __attribute__((fallthrough));
-    case 5:
-        step(s, r, 5, leaf, other, tally, found, v3);
-        __attribute__((fallthrough));
-    case 6:
-        step(s, r, 6, leaf, other, tally, found, v3);
-        __attribute__((fallthrough));
-    case 7:
-        step(s, r, 7, leaf, other, tally, found, v3);
-        __attribute__((fallthrough));
-    default:
-        break;
-    }
-    return top;
+    if (was != NEVER)
+        return PEET_SIM_BEYOND;
+    s->lines[w]++;
+    return s->bursts ? PEET_SIM_UNSEEN + bits(s->lines[w] - 1) : PEET_SIM_COLD;
 }
 
-static int touch_plain(struct peet_sim_surface *s, uint64_t address, struct peet_sim_tally *tally)
+/**
+ * The references of a batch whose line is not near at this width: their slots are not live any more.
+ * @far: a bit for each; @newest: live slots in the newest two groups before the batch
+ * Returns: whether any line is beyond the stack
+ */
+static INLINE uint32_t pass_far(struct peet_sim_surface *s, struct peet__sim_batch *b, unsigned w, uint32_t far,
+    uint32_t newest)
 {
-    return body(s, address, tally, NULL, 0);
+    uint32_t *live = live_of(s, w), beyond = 0;
+    const uint8_t *zones = zone_of(s, w);
+    uint64_t came = s->came[w];
+
+    for (; far; far &= far - 1, newest++) {
+        const unsigned i = (unsigned)__builtin_ctz(far), was = b->was[i][w], zone = zones[was / GROUP];
+        unsigned bucket = NEAREST + zone / 2;
+
+        if (!zone) {
+            bucket = bits(between(live, was, b->slot / GROUP - 1) + newest);
+        } else if (zone == NOWHERE) {
+            bucket = nowhere(s, w, was);
+            beyond |= was;
+        } else if (zone % 2) {
+            struct peet__sim_mark *m = &s->marks[w][zone / 2];
+
+            bucket = bits(count_on(m, live, was) + m->lines + passed(came, zone / 2));
+        }
+        live[was / GROUP] &= ~(1u << was % GROUP);
+        came += passes[zone];
+        b->finding[i][w] |= (uint8_t)bucket;
+    }
+    s->came[w] = came;
+    return beyond;
+}
+
+/** Halves of lines that are beyond the stack are noted in the record. */
+static __attribute__((noinline)) void find_halves(struct peet__sim_batch *b, unsigned w)
+{
+    for (uint32_t i = 0; i < b->n; i++) {
+        const struct peet__sim_record *r = b->record[i];
+        const unsigned node = node_of(w, b->leaf[i]), half = b->leaf[i] >> (PEET_SIM_HALVINGS - 1 - w) & 1;
+
+        if (b->was[i][w] == BEYOND && (r->half[node / 32] >> node % 32 & 1) != half)
+            b->finding[i][w] |= OTHER;
+    }
+}
+
+/** All that is not near. */
+static INLINE void pass_all_far(struct peet_sim_surface *s, struct peet__sim_batch *b, const uint32_t *newest)
+{
+    uint32_t far[WIDTHS] = {0};
+
+    for (uint32_t i = 0; i < b->n; i++)
+        for (unsigned w = 0; w < WIDTHS; w++)
+            far[w] |= (uint32_t)(b->far[i] >> w & 1) << i;
+    for (unsigned w = 0; w < WIDTHS; w++)
+        if (far[w] && RARELY(pass_far(s, b, w, far[w], newest[w])) && w < PEET_SIM_HALVINGS)
+            find_halves(b, w);
+}
+
+/** A batch goes through all passes.  Returns: 0, or -1 without memory */
+static INLINE int pass_all(struct peet_sim_surface *s, struct peet__sim_batch *b,
+    void (*pass_near)(struct peet__sim_batch *))
+{
+    const uint32_t group = b->slot / GROUP;
+    uint32_t newest[WIDTHS];
+
+    if (b->slot % GROUP == 0)
+        sum_up(s);
+    if (pass_records(s, b))
+        return -1;
+    for (unsigned w = 0; w < WIDTHS; w++) {
+        b->live[0][w] = live_of(s, w)[group - 1];
+        b->live[1][w] = live_of(s, w)[group];
+        newest[w] = ones(b->live[0][w]) + ones(b->live[1][w]);
+    }
+    pass_near(b);
+    set_live(s, group - 1, b->live[0]);
+    set_live(s, group, b->live[1]);
+    pass_all_far(s, b, newest);
+    return 0;
+}
+
+static int take_plain(struct peet_sim_surface *s, struct peet__sim_batch *b)
+{
+    return pass_all(s, b, pass_near_plain);
 }
 
 #ifdef __x86_64__
-V3 static int touch_v3(struct peet_sim_surface *s, uint64_t address, struct peet_sim_tally *tally)
+V3 static int take_v3(struct peet_sim_surface *s, struct peet__sim_batch *b)
 {
-    return body(s, address, tally, NULL, 1);
+    return pass_all(s, b, pass_near_v3);
 }
 #endif
+
+/** All that wait are taken.  Returns: 0, or -1 without memory */
+static int take(struct peet_sim_surface *s, struct peet__sim_batch *b)
+{
+    b->n = s->waiting;
+    b->slot = s->next;
+    s->next += s->waiting;
+    s->waiting = 0;
+    if (s->failed || s->take(s, b)) {
+        s->failed = 1;
+        return -1;
+    }
+    if (RARELY(s->next == s->end))
+        renumber(s);
+    s->most = GROUP - s->next % GROUP;
+    for (uint32_t i = 0; i < b->n; i++) {
+        uint64_t finding;
+
+        memcpy(&finding, b->finding[i], sizeof finding);
+        peet__sim_tally_note(s->tallies[i], finding);
+    }
+    return 0;
+}
+
+__attribute__((noinline)) int peet_sim_surface_flush(struct peet_sim_surface *s)
+{
+    struct peet__sim_batch b;
+
+    return s->waiting ? take(s, &b) : s->failed ? -1 : 0;
+}
 
 int peet_sim_surface_find(struct peet_sim_surface *s, uint64_t address, struct peet_sim_tally *tally,
     struct peet_sim_found *out_found)
 {
-    return body(s, address, tally, out_found, 0) < 0 ? -1 : 0;
+    struct peet__sim_batch b;
+
+    memset(b.finding[0], 0, sizeof b.finding[0]); /* of the same word again */
+    if (peet_sim_surface_flush(s))
+        return -1;
+    s->most = 2; /* it waits */
+    if (peet_sim_surface_reference(s, address, tally) || (s->waiting && take(s, &b)))
+        return -1;
+    s->most = GROUP - s->next % GROUP;
+    for (unsigned w = 0; w < WIDTHS; w++) {
+        out_found->bucket[w] = b.finding[0][w] & (OTHER - 1);
+        if (w < PEET_SIM_HALVINGS)
+            out_found->same[w] = !(b.finding[0][w] & OTHER);
+    }
+    return 0;
 }
 
-/** Of a line: the bucket in which a reference would find it. */
-static unsigned where(const struct peet_sim_surface *s, unsigned width, uint32_t line, uint32_t last)
+/** A line that has a slot: without any change. */
+static unsigned bucket_of(const struct peet_sim_surface *s, unsigned w, uint32_t slot)
 {
-    const struct peet__sim_stack *k = &s->stacks[width];
-    unsigned at = 0;
+    const unsigned zone = zone_of(s, w)[slot / GROUP];
+    const struct peet__sim_mark *m = &s->marks[w][zone / 2];
 
-    if (last < FRONT)
-        return last == NEVER ? PEET_SIM_COLD : PEET_SIM_BEYOND;
-    if (last >= FIRST)
-        return bucket_of(k, (int32_t)last - FIRST);
-    while (at < PEET_SIM_FRONT - 1 && k->front[at] != line)
-        at++;
-    return bits(at);
+    if (!zone)
+        return bits(between(live_of(s, w), slot, s->next / GROUP + 1));
+    if (zone % 2)
+        return bits(between(live_of(s, w), slot, m->to) + m->lines + passed(s->came[w], zone / 2));
+    return NEAREST + zone / 2;
 }
 
 void peet_sim_surface_where(struct peet_sim_surface *s, uint64_t address, unsigned last_width,
     uint8_t out[PEET_SIM_NODES])
 {
-    const struct peet__sim_record *r = peet_sim_linemap_get(&s->records, address >> PEET_SIM_WIDEST_SHIFT);
+    const struct peet__sim_record *r;
+    int known;
 
+    peet_sim_surface_flush(s);
+    r = peet_sim_linemap_get(&s->records, address >> PEET_SIM_WIDEST_SHIFT);
+    known = r && r->epoch == s->epoch;
     for (unsigned node = 1; node < 2u << last_width; node++) {
-        unsigned width = 31 - (unsigned)__builtin_clz(node);
+        const uint32_t last = known ? r->last[node] : NEVER;
+        const unsigned width = 31 - (unsigned)__builtin_clz(node);
 
-        out[node] = PEET_SIM_COLD;
-        if (r && r->epoch == s->epoch)
-            out[node] = (uint8_t)where(s, width, r->last[0] << width | (node ^ 1u << width), r->last[node]);
+        out[node] = (uint8_t)(last == NEVER ? PEET_SIM_COLD
+                : last == BEYOND            ? PEET_SIM_BEYOND
+                                            : bucket_of(s, width, last));
     }
 }
 
+int peet_sim_surface_half(struct peet_sim_surface *s, uint64_t address, unsigned node)
+{
+    const struct peet__sim_record *r;
+
+    peet_sim_surface_flush(s);
+    r = peet_sim_linemap_get(&s->records, address >> PEET_SIM_WIDEST_SHIFT);
+    if (!r || r->epoch != s->epoch || r->last[node] == NEVER)
+        return -1;
+    if (r->last[node] == BEYOND)
+        return (int)(r->half[node / 32] >> node % 32 & 1);
+    return r->last[2 * node + 1] == r->last[node];
+}
+
+/* ------------------------------------------------------------------------------------------------- surfaces */
+
 void peet_sim_surface_forget(struct peet_sim_surface *s)
 {
-    for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
-        struct peet__sim_stack *k = &s->stacks[w];
-
-        memset(k->front, 0, sizeof k->front);
-        begin_slots(k, 0);
-        k->lines = 0;
-    }
+    peet_sim_surface_flush(s);
+    begin(s);
     s->nrecords = 0;
     s->begun = 0;
     s->epoch++;
 }
 
-int peet_sim_surface_half(struct peet_sim_surface *s, uint64_t address, unsigned node)
+void peet__sim_surface_plain(struct peet_sim_surface *s)
 {
-    const struct peet__sim_record *r = peet_sim_linemap_get(&s->records, address >> PEET_SIM_WIDEST_SHIFT);
-
-    return !r || r->epoch != s->epoch || r->last[node] == NEVER ? -1 : (int)(r->half[node / 64] >> node % 64 & 1);
+    s->take = take_plain;
 }
 
 struct peet_sim_surface *peet_sim_surface_new(void)
 {
-    struct peet_sim_surface *s = aligned_alloc(_Alignof(struct peet_sim_surface), sizeof *s);
-    int status = 0;
+    struct peet_sim_surface *s = calloc(1, sizeof *s);
 
     if (!s)
         return NULL;
-    memset(s, 0, sizeof *s);
     peet_sim_linemap_init(&s->records, sizeof(struct peet__sim_record));
-    s->touch = touch_plain;
+    s->live = calloc(WIDTHS * ROW, sizeof *s->live);
+    s->zone = calloc(WIDTHS * ROW, sizeof *s->zone);
+    s->word_of = malloc(PEET_SIM_SLOTS * sizeof *s->word_of);
+    if (!s->live || !s->zone || !s->word_of) {
+        peet_sim_surface_free(s);
+        return NULL;
+    }
+    s->take = take_plain;
     s->epoch = 1;
 #ifdef __x86_64__
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
-        s->touch = touch_v3;
+        s->take = take_v3;
 #endif
-    for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++)
-        status |= stack_init(&s->stacks[w]);
-    if (status) {
-        peet_sim_surface_free(s);
-        return NULL;
-    }
+    begin(s);
     return s;
 }
 
@@ -638,8 +739,9 @@ void peet_sim_surface_free(struct peet_sim_surface *s)
 {
     if (!s)
         return;
-    for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++)
-        stack_fini(&s->stacks[w]);
+    free(s->live);
+    free(s->zone);
+    free(s->word_of);
     peet_sim_linemap_fini(&s->records);
     free(s->records_of);
     free(s);
@@ -663,32 +765,24 @@ static int copy_record(void *arg, uint64_t line, void *record)
 
 struct peet_sim_surface *peet_sim_surface_copy(const struct peet_sim_surface *s)
 {
-    struct peet_sim_surface *to = peet_sim_surface_new();
+    const uint32_t groups = s->next / GROUP + 1;
+    struct peet_sim_surface *to = peet_sim_surface_new(), mine;
 
-    if (to) {
-        to->records_of = calloc(s->room + 1, sizeof *to->records_of);
-        to->room = s->room;
-        to->nrecords = s->nrecords;
-        to->epoch = s->epoch;
-        to->bursts = s->bursts;
+    if (!to)
+        return NULL;
+    mine = *to;
+    memcpy(to, s, offsetof(struct peet_sim_surface, records));
+    to->live = mine.live;
+    to->zone = mine.zone;
+    for (unsigned w = 0; w < WIDTHS; w++) {
+        memcpy(live_of(to, w), live_of(s, w), groups * sizeof *s->live);
+        memcpy(zone_of(to, w), zone_of(s, w), groups);
     }
-    if (!to || !to->records_of || peet_sim_linemap_each(&s->records, copy_record, to)) {
+    to->word_of = memcpy(mine.word_of, s->word_of, s->next * sizeof *s->word_of);
+    to->records_of = calloc(s->room + 1, sizeof *to->records_of);
+    if (!to->records_of || peet_sim_linemap_each(&s->records, copy_record, to)) {
         peet_sim_surface_free(to);
         return NULL;
     }
-    for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
-        const struct peet__sim_stack *a = &s->stacks[w];
-        struct peet__sim_stack *b = &to->stacks[w];
-        uint64_t *live = b->live;
-        uint32_t *line = b->line;
-
-        *b = *a;
-        b->live = memcpy(live, a->live, PEET_SIM_SLOTS / 64 * sizeof *live);
-        b->line = memcpy(line, a->line, a->next * sizeof *line);
-    }
-    to->last = s->last;
-    to->begun = s->begun;
-    to->failed = s->failed;
-    to->record = s->begun ? peet_sim_linemap_get(&to->records, s->last >> PEET_SIM_WIDEST_SHIFT) : NULL;
     return to;
 }

@@ -8,37 +8,46 @@
  * lines of that width that were referenced since the line's last reference (Mattson and others, IBM Systems Journal
  * 9(2), 1970).
  *
- * HOW.  The newest 8 lines of each width are its *front*: a list that is searched with one comparison of vectors, and
- * put into its new order with one permutation.  Most references end there.  A line that leaves the front takes the next
- * *slot* of its width; a slot is *live* until the line comes back, and a bitmap says which are.  The reuse distance of
- * such a line is 8 and the number of live slots after its own (Bennett and Kruskal, IBM J. Res. Dev. 19(4), 1975).
+ * HOW.  References are numbered, but for those to the same word as the one before: a reference has a *slot*.  A slot is
+ * *live* at a width as long as the line of its reference has not been referenced again.  The reuse distance of a line is
+ * the number of live slots after its own (Bennett and Kruskal, IBM J. Res. Dev. 19(4), 1975).  Slots are the same for all
+ * widths, and a bitmap for each width says which are live.  A *group* is 32 slots: 8 words of 32 bits, one vector, are the
+ * bitmaps of all widths.
  *
- * Only the power of two is asked for.  For each power there are two *marks*, slots between which the line of just this
- * distance must be:
+ * A line whose slot is in the newest two groups is *near*.  The distances of all eight widths are then population counts
+ * of two vectors, found at once and without a branch.
  *
- *     oldest                                   newest           front
- *     . . . . . . . | near_k . . . . . sure_k | . . . . . . . . [8]
- *       2^k or more |  count live slots       |  less than 2^k
+ * Of farther lines only the power of two is asked for.  Each group has a code for each width, its *zone*:
  *
- * A slot is compared with all marks at once; only between the two of one power, a narrow stretch, live slots are
- * counted.  A reference to an older line makes what is in front of a mark one more.  When that happened so often that
- * the line could be outside, the marks move on (Kim, Hill and Wood, SIGMETRICS 1991, keep such marks in lists, and
- * exactly).
+ *     oldest                                                                newest
+ *     2k + 2                | 2k + 1                  | 2k              | ... | 0
+ *     2^(8 + k) or more     ^ unsure: count         ^ less            |     ^ count all after it
+ *                         from[k]                to[k]
+ *
+ * A zone says it for all slots of the group, but where a group is near 2^(8 + k) or in the newest 256 lines: there live
+ * slots are counted.  Lines that come from beyond to[k] make what is after it more, by one each.  When that becomes too
+ * many, the boundary moves on over some groups (Kim, Hill and Wood, SIGMETRICS 1991, keep one mark for each power of two
+ * in lists, and exactly).  How many came from which zone is what is counted anyway.
+ *
+ * Which half of a line was referenced last needs no memory: it is the half that has the line's own slot.
+ *
+ * Counting: 8 buckets and 7 halves are 8 bytes, a *finding*.  Programs repeat the same few, so a tally counts findings in a
+ * small table, and distributes them when it is asked, or when another one needs the place.
  *
  * INVARIANTS
- *  1. peet__sim_record.last[node] is 0 (never referenced), 1 (beyond the stack), 2 (in the front) or its live slot + 3.
- *  2. line[slot] of a live slot is the line's number: its record's index << width | its place in the record.
- *  3. If a reference finds its line on top at one width, it does at all wider ones: `top` widths, from the widest, need
- * no look.
- *  4. The front is full as long as there are live slots.
- *  5. Live slots from sure[k] on are as many as make 2^k with the front, less left[k], which is above 0.  If near[k] is
- * not 0, those from there on make 2^k at least.
- *  6. When the slots are used up, as many of the newest lines as make 2^16 with the front move to the beginning, in
- * their order.  All others are beyond the stack.
+ *  1. peet__sim_record.last[node] is 0 (never referenced), 1 (beyond the stack) or the node's live slot.  Slots of groups
+ *     0 and 1 are nobody's.
+ *  2. word_of[slot] of a slot that is live at some width is the word: its record's index << 7 | its place in the record.
+ *  3. sums[k][w] + what came since from zones 2k + 1 and more is the number of live slots in groups to[k][w] and later;
+ *     at most 2^(8 + k), and 32 less at the beginning of a group.
+ *  4. All slots of groups before from[k][w] have 2^(8 + k) live ones after them, or more.
+ *  5. When the slots are used up, those that are live among the newest 2^16 lines of some width move to the beginning,
+ *     in their order.  Lines that are nowhere else are beyond the stack.
  */
 #ifndef PEET_SIM_SURFACE_H
 #define PEET_SIM_SURFACE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include "linemap.h"
 
@@ -56,9 +65,11 @@ enum {
     PEET_SIM_UNSEEN = PEET_SIM_BUCKETS,
     PEET_SIM_MEETINGS = PEET_SIM_UNSEEN + 33,
     PEET_SIM_HALVINGS = 7, /* halving h: from width h to width h + 1 */
-    PEET_SIM_SLOTS = 1 << 19,
-    PEET_SIM_FRONT = 8,  /* the newest lines of a width */
-    PEET_SIM_MARKS = 16, /* of 2^4 to 2^16 lines, and to fill vectors */
+    PEET_SIM_SLOTS = 1 << 22,
+    PEET_SIM_MARKS = 9,   /* of 2^8 to 2^16 lines */
+    PEET_SIM_ZONES = 20,  /* the last one: group 0, the lines that are nowhere */
+    PEET_SIM_BATCH = 32,  /* references that are taken together */
+    PEET_SIM_NOTES = 128, /* of a tally: findings that are counted apart */
 };
 
 /**
@@ -69,42 +80,63 @@ struct peet_sim_tally {
     uint64_t references;
     uint64_t reuse[PEET_SIM_WIDTHS][PEET_SIM_BUCKETS];
     uint64_t same[PEET_SIM_HALVINGS][PEET_SIM_BUCKETS - 1];
-    /* What peet_sim_tally_settle() distributes: references that were on top at so many widths; those that were not,
-     * with [1] those in the other half */
-    uint64_t top[PEET_SIM_WIDTHS + 1], met[PEET_SIM_WIDTHS][PEET_SIM_MEETINGS][2];
+    /* What peet_sim_tally_settle() distributes: references to the same word again; the others, with [1] those in the
+     * other half; and findings: for each width a byte, its bucket + 64 for the other half */
+    uint64_t again, met[PEET_SIM_WIDTHS][PEET_SIM_MEETINGS][2];
+    struct peet__sim_note {
+        uint64_t finding, times;
+    } notes[PEET_SIM_NOTES];
 };
 
-/** peet_sim_tally_settle() - what `top` and `met` count becomes part of reuse and same; they are 0 then */
+/** A finding whose place in the notes another one had. */
+void peet__sim_tally_replace(struct peet_sim_tally *tally, struct peet__sim_note *note, uint64_t finding);
+static inline void peet__sim_tally_note(struct peet_sim_tally *tally, uint64_t finding)
+{
+    struct peet__sim_note *note = &tally->notes[(finding * 0x9e3779b97f4a7c15ull) >> 57];
+
+    if (__builtin_expect(note->finding != finding, 0))
+        peet__sim_tally_replace(tally, note, finding);
+    note->times++;
+}
+/** peet_sim_tally_collect() - what `notes` count becomes part of `met`; they are 0 then */
+void peet_sim_tally_collect(struct peet_sim_tally *tally);
+/** peet_sim_tally_settle() - what `again`, `met` and `notes` count becomes part of reuse and same; they are 0 then */
 void peet_sim_tally_settle(struct peet_sim_tally *tally);
 /** peet_sim_tally_add() - @from, times 1 or -1, is added to @to */
 void peet_sim_tally_add(struct peet_sim_tally *to, const struct peet_sim_tally *from, int sign);
 
 /** A line of 512 bytes and all that it is made of: node 1 is the line, nodes 2n and 2n+1 the halves of node n. */
 struct peet__sim_record {
-    uint32_t last[1 << PEET_SIM_WIDTHS]; /* last[0]: the record's index, from 1 on */
-    uint64_t half[2];                    /* bit n: which half of node n, of 1..127, was referenced last */
     uint32_t epoch;                      /* the surface's; another one: nothing of this is true any more */
+    uint32_t last[1 << PEET_SIM_WIDTHS]; /* last[0]: the record's index, from 1 on */
+    uint32_t half[4];                    /* bit n: of node n that is beyond the stack, which half was referenced last */
 };
 
-struct peet__sim_stack {
-    uint32_t front[PEET_SIM_FRONT] __attribute__((aligned(64))); /* lines' numbers, the newest first; 0: none */
-    uint64_t *live;
-    uint32_t *line;
-    uint32_t next, end; /* slots: the next to be taken; the first that is not to be */
-    uint32_t lines;     /* different ones so far */
-    int32_t near[PEET_SIM_MARKS] __attribute__((aligned(64))); /* of 2^(4 + i) lines */
-    int32_t sure[PEET_SIM_MARKS], left[PEET_SIM_MARKS];
+/** A power of two: live slots in groups [from, to) are counted; after `slot` they were `counted`.  Lines after `to`: as
+ * many as when the group began. */
+struct peet__sim_mark {
+    uint32_t from, to, lines, slot, counted;
 };
 
+struct peet__sim_batch;
 struct peet_sim_surface {
-    struct peet__sim_stack stacks[PEET_SIM_WIDTHS];
-    uint64_t last;     /* address of the latest reference */
-    int begun, failed; /* failed: there was no memory; counts are not right */
-    int bursts;        /* see peet_sim_surface_forget() */
+    uint32_t *live; /* for each width: by group */
+    uint8_t *zone;
+    uint32_t *word_of;              /* by slot */
+    uint32_t next, end;             /* slots: the next to be taken; the first that is not to be */
+    uint64_t came[PEET_SIM_WIDTHS]; /* what passed marks since the group began */
+    struct peet__sim_mark marks[PEET_SIM_WIDTHS][PEET_SIM_MARKS];
+    uint32_t lines[PEET_SIM_WIDTHS]; /* different ones so far */
+    uint64_t last;                   /* address of the latest reference */
+    int begun, failed;               /* failed: there was no memory; counts are not right */
+    int bursts;                      /* see peet_sim_surface_forget() */
     uint32_t epoch;
     uint64_t blocks; /* of 512 bytes, that were ever referenced, whatever was forgotten */
-    struct peet__sim_record *record;
-    int (*touch)(struct peet_sim_surface *, uint64_t address, struct peet_sim_tally *);
+    int (*take)(struct peet_sim_surface *, struct peet__sim_batch *);
+    /* References that wait, and how many may */
+    uint32_t waiting, most;
+    uint64_t addresses[PEET_SIM_BATCH];
+    struct peet_sim_tally *tallies[PEET_SIM_BATCH];
     struct peet__sim_record **records_of; /* by index */
     uint32_t nrecords, room;
     struct peet_sim_linemap records;
@@ -114,7 +146,9 @@ struct peet_sim_surface {
  *  Returns: NULL without memory */
 struct peet_sim_surface *peet_sim_surface_new(void);
 void peet_sim_surface_free(struct peet_sim_surface *s);
-/** peet_sim_surface_copy() - one that goes on from where @s is.  Returns: NULL without memory */
+/** peet__sim_surface_plain() - as on a processor without vectors, for tests */
+void peet__sim_surface_plain(struct peet_sim_surface *s);
+/** peet_sim_surface_copy() - one that goes on from where @s is, which has been flushed.  Returns: NULL without memory */
 struct peet_sim_surface *peet_sim_surface_copy(const struct peet_sim_surface *s);
 
 /** Where a reference found its lines: a bucket of the tally for each width. */
@@ -122,7 +156,7 @@ struct peet_sim_found {
     uint8_t bucket[PEET_SIM_WIDTHS];
     uint8_t same[PEET_SIM_HALVINGS]; /* 1: it is in the half that was referenced last */
 };
-/** peet_sim_surface_find() - a reference, counted in @tally, and where it found its lines.  Returns: 0, or -1 without
+/** peet_sim_surface_find() - a reference, after all that wait, counted in @tally, and where it found its lines.  Returns: 0, or -1 without
  * memory */
 int peet_sim_surface_find(struct peet_sim_surface *s, uint64_t address, struct peet_sim_tally *tally,
     struct peet_sim_found *out_found);
@@ -141,17 +175,28 @@ void peet_sim_surface_where(struct peet_sim_surface *s, uint64_t address, unsign
  * bytes was referenced last; -1: neither */
 int peet_sim_surface_half(struct peet_sim_surface *s, uint64_t address, unsigned node);
 
+/** peet_sim_surface_flush() - all references are counted in their tallies.  Returns: 0, or -1: no memory, as s->failed
+ * says from then on */
+int peet_sim_surface_flush(struct peet_sim_surface *s);
+
 /**
- * peet_sim_surface_reference() - a reference, counted in @tally
- * Returns: at how many widths, from the widest, it found its line on top; -1: no memory, as s->failed says from then on
+ * peet_sim_surface_reference() - a reference, counted in @tally when the surface is flushed, or before
+ * Returns: 0, or -1: no memory, as s->failed says from then on
  */
 static inline int peet_sim_surface_reference(struct peet_sim_surface *s, uint64_t address, struct peet_sim_tally *tally)
 {
+    const uint32_t n = s->waiting;
+
     if (!((address ^ s->last) >> 2) && s->begun) {
-        tally->top[PEET_SIM_WIDTHS]++;
-        return PEET_SIM_WIDTHS;
+        tally->again++;
+        return 0;
     }
-    return s->touch(s, address, tally);
+    s->last = address;
+    s->begun = 1;
+    s->addresses[n] = address;
+    s->tallies[n] = tally;
+    s->waiting = n + 1;
+    return n + 1 < s->most ? 0 : peet_sim_surface_flush(s);
 }
 
 /** peet_sim_bytes_of_width(), peet_sim_hits() - lines of so many bytes; of a settled tally, references that hit in

@@ -120,6 +120,8 @@ struct locality {
 
 /* ---- module.c */
 void locality__no_memory(struct locality *self);
+/** All references that surfaces have are counted in tallies. */
+void locality__flush(struct locality *self);
 /** The block's plan; NULL: no memory */
 struct locality_plan *locality__plan(struct locality *self, const struct peet_block *block);
 /** So many references of an execution. */

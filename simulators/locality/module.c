@@ -30,6 +30,19 @@ void locality__no_memory(struct locality *self)
     self->failed = 1;
 }
 
+void locality__flush(struct locality *self)
+{
+    int status = 0;
+
+    for (uint32_t i = 0; i < self->ncontexts; i++)
+        if (self->contexts[i].surface)
+            status |= peet_sim_surface_flush(self->contexts[i].surface);
+    if (self->merged)
+        status |= peet_sim_surface_flush(self->merged);
+    if (status)
+        locality__no_memory(self);
+}
+
 static void destroy(void *arg)
 {
     struct locality *self = arg;
@@ -111,6 +124,7 @@ static __attribute__((noinline)) void end_window(struct locality *self)
 
     if (self->nwindows == LOCALITY_WINDOWS)
         fold_windows(self);
+    locality__flush(self);
     locality__sum(self, all, &now);
     window = &self->windows[self->nwindows++];
     *window = now;
@@ -214,6 +228,7 @@ static __attribute__((noinline)) struct locality_context *make_context(struct lo
     if (c->surface)
         return c;
     if (self->used == 1 && self->want_merged && !self->merged) { /* until now the first context was the merged stream */
+        locality__flush(self);
         for (uint32_t i = 0; i < self->ncontexts && !self->merged; i++)
             if (self->contexts[i].surface) {
                 if (self->sampler)
@@ -257,11 +272,11 @@ static inline __attribute__((always_inline)) void reference(struct locality *sel
         tally = locality__attribute(self, ref, block, context, address);
     if (LOCALITY_UNLIKELY(peet_sim_surface_reference(c->surface, address, tally) < 0))
         locality__no_memory(self);
-    tally->top[PEET_SIM_WIDTHS] += ref->modify;
+    tally->again += ref->modify;
     if (self->merged) {
         if (LOCALITY_UNLIKELY(peet_sim_surface_reference(self->merged, address, &self->shared) < 0))
             locality__no_memory(self);
-        self->shared.top[PEET_SIM_WIDTHS] += ref->modify;
+        self->shared.again += ref->modify;
     }
     if (self->lines) {
         if (LOCALITY_UNLIKELY(locality__line(self->lines, address >> self->line_shift, context, ref->store)))
@@ -419,6 +434,7 @@ static void finish(void *arg, uint64_t end_cycles)
     struct locality *self = arg;
 
     (void)end_cycles;
+    locality__flush(self);
     if (self->sampler)
         locality__sampled_finish(self);
     else if (self->windows)

@@ -63,19 +63,25 @@ void locality__sampled_fini(struct locality *self)
 
 /* ------------------------------------------------------------------------------------------------- estimates */
 
+/** Of a tally that has been collected and not settled. */
+static uint64_t references_of(const struct peet_sim_tally *t)
+{
+    uint64_t n = t->again;
+
+    for (unsigned k = 0; k < PEET_SIM_MEETINGS; k++)
+        n += t->met[0][k][0] + t->met[0][k][1];
+    return n;
+}
+
 static void add_weighted(struct locality_estimate *e, const struct peet_sim_tally *t, double weight)
 {
-    for (unsigned n = 0; n <= PEET_SIM_WIDTHS; n++) {
-        const double top = weight * (double)t->top[n];
+    const double again = weight * (double)t->again;
 
-        e->references += top;
-        for (unsigned w = 0; w < n; w++) {
-            e->reuse[w][0] += top;
-            if (w + 1 < n)
-                e->same[w][0] += top;
-        }
-    }
+    e->references += weight * (double)references_of(t);
     for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
+        e->reuse[w][0] += again;
+        if (w < PEET_SIM_HALVINGS)
+            e->same[w][0] += again;
         for (unsigned k = 0; k < PEET_SIM_BUCKETS; k++) {
             e->reuse[w][k] += weight * (double)(t->met[w][k][0] + t->met[w][k][1]);
             if (w < PEET_SIM_HALVINGS)
@@ -124,7 +130,7 @@ static void see_density(const struct peet_sim_surface *s, struct locality_densit
         return;
     d->blocks = s->nrecords;
     for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++)
-        d->lines[w] = (double)s->stacks[w].lines / s->nrecords;
+        d->lines[w] = (double)s->lines[w] / s->nrecords;
 }
 
 static unsigned bucket_of(double lines)
@@ -261,15 +267,6 @@ uint64_t locality__sampled_bursts(const struct locality *self, uint64_t *out_obs
 
 /* --------------------------------------------------------------------------------------------- bursts, pauses */
 
-static uint64_t references_of(const struct peet_sim_tally *t)
-{
-    uint64_t n = 0;
-
-    for (unsigned k = 0; k <= PEET_SIM_WIDTHS; k++)
-        n += t->top[k];
-    return n;
-}
-
 struct ending {
     double weight;
     struct locality_estimate *window;
@@ -288,8 +285,11 @@ static void end_part(void *arg, const struct locality_part *const_part)
     memset(&part->tally, 0, sizeof part->tally);
 }
 
-static void count_part(void *arg, const struct locality_part *part)
+static void count_part(void *arg, const struct locality_part *const_part)
 {
+    struct locality_part *part = (struct locality_part *)(uintptr_t)const_part; /* ours */
+
+    peet_sim_tally_collect(&part->tally);
     *(uint64_t *)arg += references_of(&part->tally);
 }
 
@@ -300,6 +300,7 @@ static void end_burst(struct locality *self)
     uint64_t n = 0;
     struct ending e = {0, self->window_estimates ? &self->window_estimates[self->nwindows] : NULL};
 
+    locality__flush(self);
     locality__each_part(self, count_part, &n);
     if (!n)
         return;
@@ -313,6 +314,7 @@ static void end_burst(struct locality *self)
             see_density(self->contexts[i].surface, &self->contexts[i].density);
     if (self->merged) {
         see_density(self->merged, &self->shared_density);
+        peet_sim_tally_collect(&self->shared);
         add_weighted(self->shared_estimate, &self->shared, e.weight);
         memset(&self->shared, 0, sizeof self->shared);
     }

@@ -73,14 +73,16 @@ static uint64_t stream(int kind, uint64_t i, uint64_t *seed)
     }
 }
 
-static void test_brute_force(void)
+static void compare_with_brute_force(int plain)
 {
-    for (int kind = 0; kind < 7; kind++) {
+    for (int kind = 0; kind < 7; kind += 1 + plain) {
         struct peet_sim_surface *s = peet_sim_surface_new(), *copy;
         struct peet_sim_tally got = {0}, expected = {0};
         uint64_t seed = (uint64_t)kind + 1;
 
         CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+        if (plain)
+            peet__sim_surface_plain(s);
         brute_begin();
         for (uint64_t i = 0; i < 30000; i++) {
             uint64_t address = stream(kind, i, &seed);
@@ -88,16 +90,112 @@ static void test_brute_force(void)
             CU_ASSERT(peet_sim_surface_reference(s, address, &got) >= 0);
             brute(address, &expected);
             if (i % 9000 == 5000) { /* a copy goes on as the original would */
+                CU_ASSERT(!peet_sim_surface_flush(s));
                 copy = peet_sim_surface_copy(s);
                 CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
                 peet_sim_surface_free(s);
                 s = copy;
             }
         }
+        CU_ASSERT(!peet_sim_surface_flush(s));
         peet_sim_tally_settle(&got);
         CU_ASSERT(!memcmp(&got, &expected, sizeof got));
         peet_sim_surface_free(s);
     }
+}
+
+static void test_brute_force(void)
+{
+    compare_with_brute_force(0);
+    compare_with_brute_force(1);
+}
+
+/* ---- one width, as deep as need be: a tree of sums (Fenwick, 1994) over all references */
+enum { FAR_REFERENCES = 1 << 19, FAR_WORDS = 1 << 18 };
+static uint32_t tree[FAR_REFERENCES + 1], latest[FAR_WORDS];
+static int8_t latest_half[FAR_WORDS];
+
+static void count(uint32_t i, uint32_t by)
+{
+    for (; i <= FAR_REFERENCES; i += i & -i)
+        tree[i] += by;
+}
+
+static uint32_t sum(uint32_t i)
+{
+    uint32_t n = 0;
+
+    for (; i; i -= i & -i)
+        n += tree[i];
+    return n;
+}
+
+/** The @time-th reference, from 1 on. */
+static void far_reference(unsigned w, uint32_t time, uint64_t address, struct peet_sim_tally *t)
+{
+    const uint64_t line = address >> (9 - w);
+    unsigned bucket = PEET_SIM_COLD;
+
+    if (latest[line]) {
+        const uint32_t others = sum(time - 1) - sum(latest[line]);
+
+        for (bucket = 0; bucket < PEET_SIM_BEYOND && others >= 1u << bucket;)
+            bucket++;
+        count(latest[line], (uint32_t)-1);
+    }
+    t->reuse[w][bucket]++;
+    if (w < PEET_SIM_HALVINGS) {
+        const int8_t half_now = (int8_t)(address >> (8 - w) & 1);
+
+        t->same[w][bucket] += bucket != PEET_SIM_COLD && latest_half[line] == half_now;
+        latest_half[line] = half_now;
+    }
+    latest[line] = time;
+    count(time, 1);
+}
+
+/** Words of 2^20 bytes: by chance, near each other, in order from both ends, and some again and again. */
+static uint64_t far_address(uint32_t i, uint64_t *seed)
+{
+    const uint64_t bytes = FAR_WORDS * 4ull;
+
+    switch (i >> 16 & 7) {
+    case 0:
+    case 5:
+        return i * 8ull % bytes;
+    case 1:
+        return peet_sim_random_below(seed, bytes);
+    case 2:
+        return bytes - 1 - i * 4ull % bytes;
+    case 3:
+        return peet_sim_random_below(seed, 4) ? peet_sim_random_below(seed, 3000) : peet_sim_random_below(seed, bytes);
+    default:
+        return i % 2 ? i * 20ull % bytes : peet_sim_random_below(seed, 1ull << (2 + peet_sim_random_below(seed, 19)));
+    }
+}
+
+/** Distances beyond 2^16, halves of lines that are beyond, distances at powers of two, slots that are used up. */
+static void test_far(void)
+{
+    struct peet_sim_surface *s = peet_sim_surface_new();
+    struct peet_sim_tally got = {0}, expected = {.references = FAR_REFERENCES - 1};
+    uint64_t seed = 3;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+    for (uint32_t i = 1; i < FAR_REFERENCES; i++)
+        CU_ASSERT(!peet_sim_surface_reference(s, far_address(i, &seed), &got));
+    CU_ASSERT(!peet_sim_surface_flush(s));
+    peet_sim_tally_settle(&got);
+    for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
+        seed = 3;
+        memset(tree, 0, sizeof tree);
+        memset(latest, 0, sizeof latest);
+        for (uint32_t i = 1; i < FAR_REFERENCES; i++)
+            far_reference(w, i, far_address(i, &seed), &expected);
+    }
+    CU_ASSERT(expected.reuse[7][PEET_SIM_BEYOND] > 1000);
+    CU_ASSERT(!memcmp(&got, &expected, sizeof got));
+    peet_sim_surface_free(s);
 }
 
 /** Beyond 2^16 lines: a cycle of 65536 lines always hits in as many and never in fewer; one of 65537 never hits. */
@@ -111,6 +209,7 @@ static void test_deepest(void)
         CU_ASSERT_PTR_NOT_NULL_FATAL(s);
         for (uint64_t i = 0; i < n * rounds; i++)
             peet_sim_surface_reference(s, i % n * 512, &t);
+        CU_ASSERT(!peet_sim_surface_flush(s));
         peet_sim_tally_settle(&t);
         for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
             CU_ASSERT_EQUAL(t.reuse[w][PEET_SIM_COLD], n);
@@ -133,6 +232,7 @@ static void test_walks(void)
         CU_ASSERT_PTR_NOT_NULL_FATAL(s);
         for (uint64_t i = 0; i < n * rounds; i++)
             peet_sim_surface_reference(s, i % n * strides[k], &t);
+        CU_ASSERT(!peet_sim_surface_flush(s));
         peet_sim_tally_settle(&t);
         for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++) {
             uint64_t width = peet_sim_bytes_of_width(w), step = width > strides[k] ? width : strides[k],
@@ -160,11 +260,13 @@ static void test_uniform(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(s);
     for (unsigned i = 0; i < N + WARM; i++) {
         if (i == WARM) {
+            CU_ASSERT(!peet_sim_surface_flush(s));
             peet_sim_tally_settle(&t);
             warm = t;
         }
         peet_sim_surface_reference(s, peet_sim_random_below(&seed, LINES) * 512, &t);
     }
+    CU_ASSERT(!peet_sim_surface_flush(s));
     peet_sim_tally_settle(&t);
     peet_sim_tally_add(&t, &warm, -1);
     for (unsigned w = 0; w < PEET_SIM_WIDTHS; w++)
@@ -204,6 +306,7 @@ static void test_zipf(void)
             line++;
         peet_sim_surface_reference(s, line * 512ull, &t);
     }
+    CU_ASSERT(!peet_sim_surface_flush(s));
     peet_sim_tally_settle(&t);
     CU_ASSERT(fabs((double)peet_sim_hits(&t, 0, 0) / N - one) < 5 * sqrt(one / N));
     CU_ASSERT(fabs((double)peet_sim_hits(&t, 7, 1) / N - two) < 5 * sqrt(two / N));
@@ -213,8 +316,8 @@ static void test_zipf(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"brute force", test_brute_force}, {"the deepest", test_deepest}, {"walks", test_walks},
-        {"uniform", test_uniform}, {"Zipf", test_zipf}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"brute force", test_brute_force}, {"far", test_far}, {"the deepest", test_deepest},
+        {"walks", test_walks}, {"uniform", test_uniform}, {"Zipf", test_zipf}, CU_TEST_INFO_NULL};
 
     return run_suite("toolkit: surface", tests);
 }
